@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * base.h - what every public header needs
+ *
+ * Conventions of the whole interface: functions return 0 or a negative errno
+ * value and never set errno; times are nanoseconds of CLOCK_MONOTONIC; the
+ * library never prints. Under "Threads", "any" is any thread, "worker" a call
+ * from inside a poll, and "outside" a thread that is no worker.
+ */
+#ifndef SKUA_BASE_H
+#define SKUA_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define SKUA_BEGIN_DECLS extern "C" {
+#define SKUA_END_DECLS   }
+#else
+#define SKUA_BEGIN_DECLS
+#define SKUA_END_DECLS
+#endif
+
+/* Exported by the shared library; all else in it is hidden. */
+#define SKUA_API __attribute__((visibility("default")))
+
+#define SKUA_VERSION_MAJOR 0
+#define SKUA_VERSION_MINOR 1
+#define SKUA_VERSION_PATCH 0
+
+/**
+ * struct skua_error - what was wrong, for a person
+ * @code: the negative errno value that the function returned
+ * @text: one line that names the key, the value it had and the accepted
+ *        range; always terminated
+ */
+struct skua_error {
+	int code;
+	char text[200];
+};
+
+#endif
