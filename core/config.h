@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* config.h - a struct skua_config, checked and with its defaults filled in */
+#ifndef SKUA_CORE_CONFIG_H
+#define SKUA_CORE_CONFIG_H
+
+#include "skua/runtime.h"
+#include "topology/cpu_list.h"
+
+struct config {
+	unsigned workers;
+	uint32_t queue_capacity;
+	uint32_t steal_attempts;
+	bool pinned;
+	struct cpu_list cpus; /* at least one */
+};
+
+/**
+ * config_resolve - check @cfg and fill in the defaults
+ * @out: to be given to config_free()
+ * @cfg: NULL = all defaults
+ * @err: receives what was wrong; may be NULL
+ */
+int config_resolve(struct config *out, const struct skua_config *cfg,
+		   struct skua_error *err);
+
+void config_free(struct config *config);
+
+/* error_set - fill @err, if there is one; returns @code */
+int error_set(struct skua_error *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* futex.h - sleep on a word, wake whoever sleeps on it (this process only) */
+#ifndef SKUA_CORE_FUTEX_H
+#define SKUA_CORE_FUTEX_H
+
+#include "core/atomic.h"
+
+#ifdef SKUA_EXPLORE
+
+#define futex_wait(word, expected) explore_futex_wait((word), (expected))
+#define futex_wake(word, count)    explore_futex_wake((word), (count))
+
+#else
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/**
+ * futex_wait - sleep while *word is @expected
+ *
+ * May return without a wake-up (a signal, a stale wake, or *word differed):
+ * the caller looks at the word again in a loop. There is no timeout.
+ */
+static inline void futex_wait(atomic_u32 *word, uint32_t expected)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+/**
+ * futex_wake - wake up to @count sleepers on @word
+ *
+ * The word may be gone already: the kernel uses its address only, and a
+ * sleeper that took over the address sees a wake-up without cause.
+ */
+static inline void futex_wake(atomic_u32 *word, int count)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+#endif
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime.h - a pool, its threads and its memory (L4) */
+#ifndef SKUA_CORE_RUNTIME_H
+#define SKUA_CORE_RUNTIME_H
+
+#include <pthread.h>
+
+#include "core/config.h"
+#include "core/pool.h"
+#include "core/worker.h"
+#include "skua/runtime.h"
+
+struct skua_runtime {
+	struct pool pool;
+	struct config config;
+	pthread_t *threads; /* of the workers that were started */
+	unsigned thread_count;
+};
+
+/* runtime_worker - the calling thread's worker, if it is one of @rt's */
+static inline struct worker *runtime_worker(const struct skua_runtime *rt)
+{
+	struct worker *worker = worker_current;
+
+	return worker && worker->pool == &rt->pool ? worker : NULL;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* stats.c - snapshots of the counters */
+#include <errno.h>
+#include <string.h>
+
+#include "core/runtime.h"
+#include "skua/stats.h"
+
+static void read_worker(const struct worker *worker,
+			struct skua_worker_stats *out)
+{
+	const struct worker_counters *c = &worker->counters;
+
+	out->tasks_spawned = counter_read(&c->tasks_spawned);
+	out->tasks_polled = counter_read(&c->tasks_polled);
+	out->tasks_stolen = counter_read(&c->tasks_stolen);
+	out->steal_attempts = counter_read(&c->steal_attempts);
+	out->times_parked = counter_read(&c->times_parked);
+	out->lifo_hits = counter_read(&c->lifo_hits);
+	out->global_batch_fetches = counter_read(&c->global_batch_fetches);
+	out->overflows = counter_read(&c->overflows);
+	out->overflows_single = counter_read(&c->overflows_single);
+	out->queue_depth = local_queue_length(worker->queue);
+}
+
+static void add(struct skua_worker_stats *sum,
+		const struct skua_worker_stats *one)
+{
+	sum->tasks_spawned += one->tasks_spawned;
+	sum->tasks_polled += one->tasks_polled;
+	sum->tasks_stolen += one->tasks_stolen;
+	sum->steal_attempts += one->steal_attempts;
+	sum->times_parked += one->times_parked;
+	sum->lifo_hits += one->lifo_hits;
+	sum->global_batch_fetches += one->global_batch_fetches;
+	sum->overflows += one->overflows;
+	sum->overflows_single += one->overflows_single;
+	sum->queue_depth += one->queue_depth;
+}
+
+int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
+		      struct skua_worker_stats *out)
+{
+	if (!rt || !out || worker >= rt->pool.worker_count)
+		return -EINVAL;
+	read_worker(&rt->pool.workers[worker], out);
+	return 0;
+}
+
+int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
+{
+	struct skua_worker_stats one;
+
+	if (!rt || !out)
+		return -EINVAL;
+	memset(out, 0, sizeof(*out));
+	out->workers = rt->pool.worker_count;
+	for (unsigned i = 0; i < rt->pool.worker_count; i++) {
+		read_worker(&rt->pool.workers[i], &one);
+		add(&out->total, &one);
+	}
+	/* Relaxed: a counter, no order. */
+	out->tasks_spawned = out->total.tasks_spawned +
+			     atomic_load_relaxed(&rt->pool.spawned_outside) -
+			     atomic_load_relaxed(&rt->pool.refused);
+	out->injection_depth = inject_queue_length(&rt->pool.inject);
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * worker.c - the scheduler loop
+ *
+ * A worker takes its next task from, in this order:
+ *
+ *   the injection queue, when that is due
+ *   its LIFO slot, at most LIFO_STREAK_MAX times in a row
+ *   its local queue
+ *   the injection queue
+ *   the other workers' queues, and the injection queue again (a search)
+ *
+ * and sleeps when all are empty. "Visible" work is what other workers can
+ * take: the injection queue and the local queues, but not the LIFO slots.
+ * Whoever makes work visible that it does not run next itself notifies the
+ * idle protocol (core/IDLE.md).
+ */
+#include "core/worker.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* As Go and Tokio: a prime, so as not to beat with the program's rhythm. */
+#define POLLS_UNTIL_INJECT 61u
+#define LIFO_STREAK_MAX    3u
+/* Bounds of the fair share of the injection queue, from the seeds. */
+#define INJECT_BATCH_MIN 4u
+#define INJECT_BATCH_MAX 64u
+/* Most tasks that one steal moves. A guess; `uts` retunes it. */
+#define STEAL_MAX 32u
+
+_Thread_local struct worker *worker_current;
+
+void worker_init(struct worker *worker, struct pool *pool, unsigned index,
+		 struct local_queue *queue)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->pool = pool;
+	worker->queue = queue;
+	worker->index = index;
+	worker->polls_until_inject = POLLS_UNTIL_INJECT;
+	rng_init(&worker->rng, index);
+	lifo_slot_init(&worker->lifo);
+	atomic_init(&worker->finished, 0);
+}
+
+/* ---- making tasks visible ---------------------------------------------- */
+
+/*
+ * The local queue is full. Half of it goes to the injection queue as one
+ * batch, which makes room for @task; while a thief holds slots there is no
+ * half to take, and @task goes alone.
+ */
+static void overflow_owner(struct worker *w, struct skua_task *task)
+{
+	struct local_queue_run run = local_queue_spill_owner(w->queue);
+	struct inject_list list = { NULL, NULL, 0 };
+
+	if (run.count == 0) {
+		counter_add_owner(&w->counters.overflows_single, 1);
+		inject_list_append(&list, task_node(task));
+	} else {
+		counter_add_owner(&w->counters.overflows, 1);
+		for (uint32_t i = 0; i < run.count; i++)
+			inject_list_append(
+				&list, task_node(local_queue_run_item(w->queue,
+								      run, i)));
+	}
+	inject_queue_push(&w->pool->inject, &list);
+	if (run.count > 0)
+		local_queue_push_owner(w->queue, task);
+}
+
+static void push_owner(struct worker *w, struct skua_task *task)
+{
+	if (!local_queue_push_owner(w->queue, task))
+		overflow_owner(w, task);
+}
+
+void worker_spawn_owner(struct worker *w, struct skua_task *task)
+{
+	struct skua_task *displaced;
+
+	/* Before the task can end: see pool.h. */
+	counter_add_owner(&w->counters.tasks_spawned, 1);
+	displaced = lifo_slot_put_owner(&w->lifo, task);
+	if (displaced) {
+		push_owner(w, displaced);
+		idle_notify(&w->pool->idle);
+	}
+}
+
+/* A task goes to the back of the local queue. If it is the only one there, it
+ * runs next, and is not worth a wake-up. */
+static void push_back_owner(struct worker *w, struct skua_task *task)
+{
+	bool next =
+		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
+
+	push_owner(w, task);
+	if (!next)
+		idle_notify(&w->pool->idle);
+}
+
+/* ---- finding tasks ------------------------------------------------------ */
+
+/*
+ * Take a fair share of the injection queue: the first task to run, the others
+ * into the local queue.
+ */
+static struct skua_task *take_injected(struct worker *w)
+{
+	struct inject_queue *inject = &w->pool->inject;
+	uint64_t most;
+	struct inject_list list;
+	struct inject_node *first;
+	struct inject_node *node;
+
+	if (!inject_queue_visible(inject))
+		return NULL;
+	most = inject_queue_length(inject) / w->pool->worker_count;
+	if (most < INJECT_BATCH_MIN)
+		most = INJECT_BATCH_MIN;
+	if (most > INJECT_BATCH_MAX)
+		most = INJECT_BATCH_MAX;
+	if (most > local_queue_room_owner(w->queue))
+		most = local_queue_room_owner(w->queue) + UINT64_C(1);
+
+	list = inject_queue_take(inject, most);
+	first = inject_list_pop(&list);
+	if (!first)
+		return NULL;
+	counter_add_owner(&w->counters.global_batch_fetches, 1);
+	while ((node = inject_list_pop(&list)) != NULL)
+		local_queue_push_owner(w->queue, task_of_node(node));
+	return task_of_node(first);
+}
+
+/* The same by a worker that does not search, and so is bound to see to what
+ * it leaves visible. */
+static struct skua_task *fetch_injected(struct worker *w)
+{
+	struct skua_task *task;
+
+	if (!inject_queue_visible(&w->pool->inject))
+		return NULL;
+	task = take_injected(w);
+	/* I5. Orders the unlock before the look at the queue: pairs with the
+	 * fences of those who were turned away. */
+	atomic_fence_seq_cst();
+	if (inject_queue_visible(&w->pool->inject) ||
+	    local_queue_length(w->queue) > 0)
+		idle_wake(&w->pool->idle);
+	return task;
+}
+
+/* What the worker has at hand, or finds without a search. */
+static struct skua_task *next_task(struct worker *w)
+{
+	struct skua_task *task;
+
+	if (--w->polls_until_inject == 0) {
+		w->polls_until_inject = POLLS_UNTIL_INJECT;
+		task = fetch_injected(w);
+		if (task)
+			return task;
+	}
+	task = lifo_slot_take(&w->lifo);
+	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
+		w->lifo_streak++;
+		counter_add_owner(&w->counters.lifo_hits, 1);
+		return task;
+	}
+	w->lifo_streak = 0;
+	if (task)
+		push_back_owner(w, task);
+	task = local_queue_pop_owner(w->queue);
+	return task ? task : fetch_injected(w);
+}
+
+/* Try each other worker once, from a random one on. */
+static struct skua_task *steal(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	unsigned victim = rng_below(&w->rng, pool->worker_count);
+
+	for (unsigned n = 0; n < pool->worker_count; n++, victim++) {
+		struct local_queue_steal got;
+
+		if (victim == pool->worker_count)
+			victim = 0;
+		if (victim == w->index)
+			continue;
+		counter_add_owner(&w->counters.steal_attempts, 1);
+		got = local_queue_steal_into(pool->workers[victim].queue,
+					     w->queue, STEAL_MAX);
+		if (got.outcome != SKUA_STEAL_SUCCESS)
+			continue;
+		counter_add_owner(&w->counters.tasks_stolen, got.count);
+		return got.item;
+	}
+	return NULL;
+}
+
+static struct skua_task *look_everywhere(struct worker *w)
+{
+	struct skua_task *task = take_injected(w);
+
+	return task ? task : steal(w);
+}
+
+static struct skua_task *search(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->pool->steal_attempts; i++) {
+		struct skua_task *task = look_everywhere(w);
+
+		if (task)
+			return task;
+		cpu_relax();
+	}
+	return NULL;
+}
+
+/* Is there work that another worker could do? After a fence. */
+static bool work_visible(const struct worker *w)
+{
+	const struct pool *pool = w->pool;
+
+	if (inject_queue_visible(&pool->inject))
+		return true;
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		if (local_queue_length(pool->workers[i].queue) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* A searcher has found a task: hand the search over if there is more (I3). */
+static struct skua_task *found(struct worker *w, struct skua_task *task)
+{
+	if (idle_leave_search(&w->pool->idle) &&
+	    (local_queue_length(w->queue) > 0 || work_visible(w)))
+		idle_wake(&w->pool->idle);
+	return task;
+}
+
+static bool stopping(const struct worker *w)
+{
+	/* Relaxed: ordered by the fence in idle_park_begin(), or by the
+	 * acquire of the parked bit. */
+	return atomic_load_relaxed(&w->pool->stopping) != 0;
+}
+
+/* Search, then sleep, until there is a task; NULL to end the worker. */
+static struct skua_task *wait_for_task(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	bool searching = idle_try_search(idle);
+	struct skua_task *task;
+
+	for (;;) {
+		task = searching ? search(w) : NULL;
+		if (task)
+			return found(w, task);
+
+		idle_park_begin(idle, w->index, searching);
+		task = look_everywhere(w); /* I2 */
+		if (task || stopping(w)) {
+			idle_park_cancel(idle, w->index);
+			return task ? found(w, task) : NULL;
+		}
+		pool_check_drained(w->pool);
+		counter_add_owner(&w->counters.times_parked, 1);
+		idle_park_wait(idle, w->index);
+		searching = true; /* whoever woke it has counted it */
+	}
+}
+
+/* ---- running them ------------------------------------------------------- */
+
+static void poll_task(struct worker *w, struct skua_task *task)
+{
+	enum skua_poll result;
+
+	task_state_transition_to_running(task_state(task));
+	counter_add_owner(&w->counters.tasks_polled, 1);
+	result = task->poll(task);
+	assert(result == SKUA_DONE || result == SKUA_YIELD);
+	if (result == SKUA_YIELD) {
+		task_state_transition_to_scheduled(task_state(task));
+		push_back_owner(w, task);
+		return;
+	}
+	task_finish(task);
+	/* Release: what the task wrote, and its spawn. Pairs with the acquire
+	 * in pool.c. Relaxed: the worker's own counter. */
+	atomic_store_release(&w->finished,
+			     atomic_load_relaxed(&w->finished) + 1);
+}
+
+void worker_run(struct worker *w)
+{
+	struct skua_task *task;
+
+	worker_current = w;
+	while ((task = next_task(w)) || (task = wait_for_task(w)))
+		poll_task(w, task);
+	worker_current = NULL;
+}

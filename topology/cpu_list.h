@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_list.h - CPU numbers, ascending, as in "0-3,8" */
+#ifndef SKUA_TOPOLOGY_CPU_LIST_H
+#define SKUA_TOPOLOGY_CPU_LIST_H
+
+#include <stdbool.h>
+
+/* Above the kernel's largest number of CPUs. */
+#define CPU_LIST_LIMIT 65536u
+
+struct cpu_list {
+	unsigned *cpus; /* ascending, each once; allocated */
+	unsigned count;
+};
+
+/**
+ * cpu_list_parse - read a list in the kernel's form
+ * @out: receives the list, to be given to cpu_list_free()
+ * @text: numbers and ranges, separated by commas: "0-3,8"
+ *
+ * Return: 0; -EINVAL (empty, malformed, a range that goes down, or a number
+ * of CPU_LIST_LIMIT or more); -ENOMEM.
+ */
+int cpu_list_parse(struct cpu_list *out, const char *text);
+
+/* cpu_list_allowed - the CPUs that the calling thread may run on; -errno */
+int cpu_list_allowed(struct cpu_list *out);
+
+/* cpu_list_contains - is @cpu in the list? */
+bool cpu_list_contains(const struct cpu_list *list, unsigned cpu);
+
+void cpu_list_free(struct cpu_list *list);
+
+#endif
