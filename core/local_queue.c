@@ -138,9 +138,11 @@ struct local_queue_run local_queue_spill_owner(struct local_queue *q)
 	uint64_t real = head_real(head);
 	uint32_t half = (uint32_t)(capacity(q) / 2);
 
-	if (head_pending(head) != 0)
+	/* The push that failed may have seen a thief's claim that is released
+	 * by now: then there is room, and perhaps no half to take. */
+	if (head_pending(head) != 0 ||
+	    distance(real, tail_owner(q)) < capacity(q))
 		return none;
-	assert(distance(real, tail_owner(q)) >= half);
 	/* Release: as in local_queue_pop_owner(). */
 	if (!atomic_cas_release(&q->head, &head, head_pack(real + half, 0)))
 		return none;

@@ -110,7 +110,8 @@ void *local_queue_pop_owner(struct local_queue *q);
  * local_queue_spill_owner - take the older half out of a full ring
  *
  * The caller reads the items with local_queue_run_item() before its next
- * push. Return: an empty run if a thief holds slots, or has just taken some.
+ * push. Return: an empty run if the ring is not full of queued items: a thief
+ * holds slots, or has made room since a push failed.
  */
 struct local_queue_run local_queue_spill_owner(struct local_queue *q);
 

@@ -46,35 +46,40 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 
 /* ---- making tasks visible ---------------------------------------------- */
 
-/*
- * The local queue is full. Half of it goes to the injection queue as one
- * batch, which makes room for @task; while a thief holds slots there is no
- * half to take, and @task goes alone.
- */
-static void overflow_owner(struct worker *w, struct skua_task *task)
+/* Move half of a full local queue to the injection queue, as one batch. */
+static void spill_owner(struct worker *w)
 {
 	struct local_queue_run run = local_queue_spill_owner(w->queue);
 	struct inject_list list = { NULL, NULL, 0 };
 
-	if (run.count == 0) {
-		counter_add_owner(&w->counters.overflows_single, 1);
+	if (run.count == 0)
+		return;
+	for (uint32_t i = 0; i < run.count; i++) {
+		struct skua_task *task = local_queue_run_item(w->queue, run, i);
+
 		inject_list_append(&list, task_node(task));
-	} else {
-		counter_add_owner(&w->counters.overflows, 1);
-		for (uint32_t i = 0; i < run.count; i++)
-			inject_list_append(
-				&list, task_node(local_queue_run_item(w->queue,
-								      run, i)));
 	}
+	counter_add_owner(&w->counters.overflows, 1);
 	inject_queue_push(&w->pool->inject, &list);
-	if (run.count > 0)
-		local_queue_push_owner(w->queue, task);
 }
 
+/*
+ * To the back of the local queue. If it is full, half of it makes room; if
+ * that cannot be because a thief holds slots, the task goes to the injection
+ * queue alone. The caller notifies.
+ */
 static void push_owner(struct worker *w, struct skua_task *task)
 {
-	if (!local_queue_push_owner(w->queue, task))
-		overflow_owner(w, task);
+	struct inject_list list = { NULL, NULL, 0 };
+
+	if (local_queue_push_owner(w->queue, task))
+		return;
+	spill_owner(w);
+	if (local_queue_push_owner(w->queue, task))
+		return;
+	counter_add_owner(&w->counters.overflows_single, 1);
+	inject_list_append(&list, task_node(task));
+	inject_queue_push(&w->pool->inject, &list);
 }
 
 void worker_spawn_owner(struct worker *w, struct skua_task *task)
