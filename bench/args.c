@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* args.c - see args.h */
+#include "bench/args.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One args_parse(). argp's own hook is not shared between its parsers. */
+static struct parsing {
+	const struct argp *argp;
+	const char *who;
+	void *input;
+	bool refused; /* an error was printed */
+} * parsing;
+
+error_t args_refuse(const char *format, ...)
+{
+	va_list list;
+
+	parsing->refused = true;
+	fprintf(stderr, ARGS_PROGRAM " %s: ", parsing->who);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fputc('\n', stderr);
+	return EINVAL;
+}
+
+error_t args_number(const char *option, const char *text, uint64_t min,
+		    uint64_t max, uint64_t *out)
+{
+	uint64_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	/* strtoull takes blanks and signs; we do not. */
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ||
+	    value < min || value > max)
+		return args_refuse("%s is '%s'; allowed: %ju to %ju", option,
+				   text, (uintmax_t)min, (uintmax_t)max);
+	*out = value;
+	return 0;
+}
+
+static bool ends(const struct argp_option *option)
+{
+	return option->name == NULL && option->key == 0 && option->doc == NULL;
+}
+
+/* Append " --name" for each option of @argp and of those below it. */
+static void list_options(const struct argp *argp, char *text, size_t size)
+{
+	const struct argp_option *option = argp->options;
+	const struct argp_child *child = argp->children;
+
+	for (; option != NULL && !ends(option); option++) {
+		size_t used = strlen(text);
+
+		if (option->name != NULL)
+			snprintf(text + used, size - used, " --%s",
+				 option->name);
+	}
+	for (; child != NULL && child->argp != NULL; child++)
+		list_options(child->argp, text, size);
+}
+
+/* The option that @word, "--name" or "--name=value", means; or NULL. */
+static const struct argp_option *find_option(const struct argp *argp,
+					     const char *word)
+{
+	const struct argp_option *option = argp->options;
+	const struct argp_child *child = argp->children;
+	size_t length = strcspn(word, "=");
+
+	if (strncmp(word, "--", 2) != 0)
+		return NULL;
+	for (; option != NULL && !ends(option); option++)
+		if (option->name != NULL &&
+		    strlen(option->name) == length - 2 &&
+		    memcmp(option->name, word + 2, length - 2) == 0)
+			return option;
+	for (; child != NULL && child->argp != NULL; child++) {
+		option = find_option(child->argp, word);
+		if (option != NULL)
+			return option;
+	}
+	return NULL;
+}
+
+static void refuse_option(const char *word)
+{
+	char allowed[1024] = "";
+
+	list_options(parsing->argp, allowed, sizeof(allowed));
+	args_refuse("no option '%s'; allowed:%s", word, allowed);
+}
+
+/*
+ * argp stopped at a word and does not say why: it was the one before the next,
+ * or the next, if that is a single dash and several letters.
+ */
+static void explain(const struct argp_state *state)
+{
+	const char *word = state->argv[state->next - 1];
+	const struct argp_option *option = find_option(parsing->argp, word);
+	bool valued = strchr(word, '=') != NULL;
+
+	if (option != NULL && option->arg == NULL && valued)
+		args_refuse("%s: --%s takes no value", word, option->name);
+	else if (option != NULL && option->arg != NULL && !valued)
+		args_refuse("%s needs a value", word);
+	else if (state->next < state->argc &&
+		 (state->next == 1 || option != NULL || word[0] != '-'))
+		refuse_option(state->argv[state->next]);
+	else
+		refuse_option(word);
+}
+
+enum { OPTION_HELP = '?' };
+
+static const struct argp_option root_options[] = {
+	{ .name = "help", .key = OPTION_HELP, .doc = "Print this" },
+	{ 0 },
+};
+
+/* Above the verb's parser: sees the beginning, --help, and errors. */
+static error_t parse_root(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = parsing->input;
+		return 0;
+	case OPTION_HELP:
+		argp_help(state->root_argp, stdout, ARGP_HELP_STD_HELP,
+			  state->argv[0]);
+		exit(fflush(stdout) == 0 ? 0 : 1);
+	case ARGP_KEY_ARG:
+		return args_refuse("unexpected argument '%s'", arg);
+	case ARGP_KEY_ERROR:
+		if (!parsing->refused)
+			explain(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
+	       void *input)
+{
+	struct parsing this = { .argp = argp, .who = who, .input = input };
+	const struct argp_child children[] = { { .argp = argp }, { 0 } };
+	const struct argp root = { .options = root_options,
+				   .parser = parse_root,
+				   .children = children };
+	char name[80];
+	char *first = argv[0];
+	error_t err;
+
+	snprintf(name, sizeof(name), ARGS_PROGRAM " %s", who);
+	argv[0] = name;
+	parsing = &this;
+	err = argp_parse(&root, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL,
+			 NULL);
+	parsing = NULL;
+	argv[0] = first;
+	return err == 0 ? 0 : -EINVAL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * args.h - options by argp, with errors of one line
+ *
+ * argp's own errors do not say what is allowed, and add a line of advice. Here
+ * each error is one line on stderr: who, what was wrong, what is allowed.
+ */
+#ifndef SKUA_BENCH_ARGS_H
+#define SKUA_BENCH_ARGS_H
+
+#include <argp.h>
+#include <stdint.h>
+
+/* What the program is called in messages. */
+#define ARGS_PROGRAM "skua-bench"
+
+/**
+ * args_parse - parse the arguments of a verb
+ * @argp: the verb's parser; parsers below it get their input from it
+ * @who: "run uts"; for messages and --help
+ * @argc, @argv: argv[0] is skipped
+ * @input: of @argp
+ *
+ * --help prints and exits. Return: 0; -EINVAL, and the error is printed.
+ */
+int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
+	       void *input);
+
+/**
+ * args_refuse - in a parser: print what is wrong
+ *
+ * Return: EINVAL, for the parser to return.
+ */
+error_t args_refuse(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/**
+ * args_number - in a parser: a decimal number within limits
+ * @option: its name, for the message
+ *
+ * Return: 0, or EINVAL after args_refuse().
+ */
+error_t args_number(const char *option, const char *text, uint64_t min,
+		    uint64_t max, uint64_t *out);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - skua-bench: finds the verb */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bench/verbs.h"
+#include "bench/workload.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *usage;
+	const char *description;
+};
+
+static const struct verb verbs[] = {
+	{ "list", verb_list, "list", "Name the workloads" },
+	{ "run", verb_run, "run WORKLOAD [OPTION...]", "Measure a workload" },
+	{ "report", verb_report, "report [OPTION...]",
+	  "Measure all workloads, on one worker and on all" },
+};
+
+enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static void print_help(FILE *file)
+{
+	fprintf(file, "Usage: " ARGS_PROGRAM " VERB [OPTION...]\n"
+		      "Measure the scheduler.\n\n");
+	for (unsigned i = 0; i < VERBS; i++)
+		fprintf(file, "  %-26s%s\n", verbs[i].usage,
+			verbs[i].description);
+	fprintf(file,
+		"\nEach verb has a --help, and each workload too: " ARGS_PROGRAM
+		" run uts --help\n"
+		"Exit codes: 0 all right, 1 failure or wrong result, "
+		"2 usage.\n");
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 ||
+	       strcmp(word, "help") == 0;
+}
+
+/* Results may be on their way to a full disk. */
+static int flush_results(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	perror(ARGS_PROGRAM ": cannot write the results");
+	return EXIT_FAILED;
+}
+
+int verb_list(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.doc = "Name the workloads, one a line",
+	};
+
+	if (args_parse(&argp, "list", argc, argv, NULL) != 0)
+		return EXIT_USAGE;
+	for (unsigned i = 0; workloads[i] != NULL; i++)
+		printf("%-24s %s\n", workloads[i]->name,
+		       workloads[i]->description);
+	return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, ARGS_PROGRAM ": a verb is needed; "
+					     "allowed: list, run, report\n");
+		return EXIT_USAGE;
+	}
+	if (is_help(argv[1])) {
+		print_help(stdout);
+		return flush_results(EXIT_OK);
+	}
+	for (unsigned i = 0; i < VERBS; i++)
+		if (strcmp(verbs[i].name, argv[1]) == 0)
+			return flush_results(verbs[i].run(argc - 1, argv + 1));
+	fprintf(stderr,
+		ARGS_PROGRAM ": no verb '%s'; "
+			     "allowed: list, run, report\n",
+		argv[1]);
+	return EXIT_USAGE;
+}

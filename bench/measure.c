@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c - rounds and clocks
+ *
+ * The runtime and the counters live as long as the measurement: starting
+ * threads is not timed. The counters are opened first, since they follow only
+ * threads that are created later.
+ */
+#include "bench/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/args.h"
+
+/* What a measurement works with. */
+struct bench {
+	const struct workload *workload;
+	struct workload_run run;
+	struct perf_group *group; /* NULL: no counters */
+	struct measurement *out;
+	double *times_ns; /* of an operation, by round */
+};
+
+static const char *const event_names[MEASURE_EVENTS] = {
+	[MEASURE_CYCLES] = "cycles",
+	[MEASURE_INSTRUCTIONS] = "instructions",
+	[MEASURE_CACHE_MISSES] = "cache-misses",
+};
+
+static int complain(const struct bench *b, const char *what, int err)
+{
+	fprintf(stderr, ARGS_PROGRAM " %s: %s: %s\n", b->workload->name, what,
+		strerror(-err));
+	return err;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- rounds -------------------------------------------------------------- */
+
+static struct skua_stats stats_now(const struct workload_run *run)
+{
+	struct skua_stats stats = { 0 };
+
+	if (run->rt != NULL)
+		skua_stats(run->rt, &stats);
+	return stats;
+}
+
+/* Add what happened between two snapshots. */
+static void add_stats(struct skua_stats *sum, const struct skua_stats *before,
+		      const struct skua_stats *after)
+{
+	const struct skua_worker_stats *b = &before->total;
+	const struct skua_worker_stats *a = &after->total;
+	struct skua_worker_stats *s = &sum->total;
+
+	sum->tasks_spawned += after->tasks_spawned - before->tasks_spawned;
+	s->tasks_polled += a->tasks_polled - b->tasks_polled;
+	s->tasks_stolen += a->tasks_stolen - b->tasks_stolen;
+	s->steal_attempts += a->steal_attempts - b->steal_attempts;
+	s->times_parked += a->times_parked - b->times_parked;
+	s->lifo_hits += a->lifo_hits - b->lifo_hits;
+	s->global_batch_fetches +=
+		a->global_batch_fetches - b->global_batch_fetches;
+	s->overflows += a->overflows - b->overflows;
+}
+
+/* Run and check once; @ns receives the time of the round. */
+static int run_round(struct bench *b, uint64_t *ns)
+{
+	uint64_t start;
+	int err;
+
+	start = now_ns();
+	err = b->workload->round(&b->run);
+	*ns = now_ns() - start;
+	if (err != 0)
+		return complain(b, "the round failed", err);
+	return 0;
+}
+
+static int warm_up(struct bench *b)
+{
+	uint64_t ns;
+	int err;
+
+	if (b->workload->prepare != NULL)
+		b->workload->prepare(&b->run);
+	err = run_round(b, &ns);
+	if (err == 0)
+		b->out->ok = b->workload->check(&b->run);
+	return err;
+}
+
+static int timed_round(struct bench *b, unsigned round)
+{
+	struct skua_stats before, after;
+	uint64_t ns;
+	int err;
+
+	if (b->workload->prepare != NULL)
+		b->workload->prepare(&b->run);
+	before = stats_now(&b->run);
+	if (b->group != NULL)
+		perf_group_start(b->group);
+	err = run_round(b, &ns);
+	if (b->group != NULL)
+		perf_group_stop(b->group);
+	if (err != 0)
+		return err;
+	after = stats_now(&b->run);
+	add_stats(&b->out->stats, &before, &after);
+	b->times_ns[round] = (double)ns / (double)b->run.ops;
+	if (!b->workload->check(&b->run))
+		b->out->ok = false;
+	return 0;
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sum_up_times(struct bench *b)
+{
+	struct measurement *out = b->out;
+	double *t = b->times_ns;
+	unsigned n = out->rounds;
+
+	qsort(t, n, sizeof(*t), compare_doubles);
+	out->min_ns = t[0];
+	out->max_ns = t[n - 1];
+	out->median_ns = (t[(n - 1) / 2] + t[n / 2]) / 2;
+}
+
+static void sum_up_counters(struct bench *b)
+{
+	struct measurement *out = b->out;
+	int err;
+
+	if (b->group == NULL)
+		return;
+	err = perf_group_read(b->group, &out->counters);
+	for (unsigned i = 0; err == 0 && i < out->counters.count; i++)
+		out->counted |= out->counters.event[i].counted;
+	if (!out->counted)
+		snprintf(out->counters_reason, sizeof(out->counters_reason),
+			 "no hardware counters: %s",
+			 err != 0 ? strerror(-err) : "none was free");
+}
+
+/* ---- set-up -------------------------------------------------------------- */
+
+static int start_runtime(struct bench *b, unsigned workers)
+{
+	const struct skua_config config = { .size = sizeof(config),
+					    .workers = workers };
+	struct skua_error error;
+	int err = skua_runtime_create(&b->run.rt, &config, &error);
+
+	if (err != 0) {
+		fprintf(stderr, ARGS_PROGRAM " %s: no runtime: %s\n",
+			b->workload->name, error.text);
+		return err;
+	}
+	b->run.workers = skua_runtime_workers(b->run.rt);
+	return 0;
+}
+
+static int run_all(struct bench *b)
+{
+	int err = warm_up(b);
+
+	for (unsigned i = 0; err == 0 && i < b->out->rounds; i++)
+		err = timed_round(b, i);
+	if (err != 0)
+		return err;
+	sum_up_times(b);
+	sum_up_counters(b);
+	b->out->workers = b->run.workers;
+	b->out->ops = b->run.ops;
+	return 0;
+}
+
+/* With the counters open: start the workers, run, end the workers. */
+static int run_with_workers(struct bench *b, unsigned workers)
+{
+	const struct workload *workload = b->workload;
+	bool serial = workload->serial && workload->serial(b->run.options);
+	int err = serial ? 0 : start_runtime(b, workers);
+
+	if (err != 0)
+		return err;
+	err = workload->setup(&b->run);
+	if (err == 0) {
+		err = run_all(b);
+		workload->teardown(&b->run);
+	} else {
+		complain(b, "cannot be set up", err);
+	}
+	if (b->run.rt != NULL)
+		skua_runtime_destroy(b->run.rt);
+	return err;
+}
+
+int measure(const struct workload *workload, const void *options,
+	    unsigned workers, unsigned rounds, struct measurement *out)
+{
+	struct bench b = { .workload = workload,
+			   .run.options = options,
+			   .out = out };
+	int err;
+
+	*out = (struct measurement){ .workload = workload, .rounds = rounds };
+	out->params = workload->params(options);
+	b.times_ns = calloc(rounds, sizeof(*b.times_ns));
+	if (out->params == NULL || b.times_ns == NULL) {
+		err = complain(&b, "cannot be set up", -ENOMEM);
+	} else {
+		perf_group_open(&b.group, event_names, MEASURE_EVENTS,
+				out->counters_reason,
+				sizeof(out->counters_reason));
+		err = run_with_workers(&b, workers);
+		perf_group_close(b.group);
+	}
+	free(b.times_ns);
+	if (err != 0)
+		measurement_free(out);
+	return err;
+}
+
+void measurement_free(struct measurement *m)
+{
+	json_decref(m->params);
+	m->params = NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.h - run a workload for some rounds and say how long they took */
+#ifndef SKUA_BENCH_MEASURE_H
+#define SKUA_BENCH_MEASURE_H
+
+#include "bench/workload.h"
+#include "probes/perf_group.h"
+
+#define MEASURE_MAX_ROUNDS 10000
+
+/* The events that are counted, by their index in counters.event[]. */
+enum {
+	MEASURE_CYCLES,
+	MEASURE_INSTRUCTIONS,
+	MEASURE_CACHE_MISSES,
+	MEASURE_EVENTS
+};
+
+/**
+ * struct measurement - what came of it
+ * @workload: borrowed
+ * @params: the workload's options as a JSON object, owned
+ * @workers: 0 if it ran without
+ * @rounds: timed ones
+ * @ops: operations in a round
+ * @median_ns, @min_ns, @max_ns: time of an operation, over the rounds
+ * @ok: was every result right, also the warm-up's?
+ * @stats: what the workers did in the timed rounds
+ * @counted: did any counter count?
+ * @counters: over the timed rounds
+ * @counters_reason: why there are none, or which are missing, or ""
+ */
+struct measurement {
+	const struct workload *workload;
+	json_t *params;
+	unsigned workers;
+	unsigned rounds;
+	uint64_t ops;
+	double median_ns;
+	double min_ns;
+	double max_ns;
+	bool ok;
+	struct skua_stats stats;
+	bool counted;
+	struct perf_group_values counters;
+	char counters_reason[200];
+};
+
+/**
+ * measure - run a workload
+ * @workload: what
+ * @options: its options struct
+ * @workers: 0 = as many as the library chooses
+ * @rounds: 1 to MEASURE_MAX_ROUNDS, after one of warm-up
+ * @out: receives the result; measurement_free() it if the call succeeds
+ *
+ * Return: 0, also with a wrong result (see @ok); -errno if it could not run,
+ * and why is printed.
+ */
+int measure(const struct workload *workload, const void *options,
+	    unsigned workers, unsigned rounds, struct measurement *out);
+
+void measurement_free(struct measurement *m);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* output.c - see output.h */
+#include "bench/output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static json_t *rounded(double value)
+{
+	return json_real(round(value * 100) / 100);
+}
+
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* clang-format off: a name and its value a line. */
+
+static json_t *stats_json(const struct skua_stats *stats)
+{
+	const struct skua_worker_stats *t = &stats->total;
+
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spawned",
+		integer(stats->tasks_spawned), "polled",
+		integer(t->tasks_polled), "stolen", integer(t->tasks_stolen),
+		"parked", integer(t->times_parked), "lifo_hits",
+		integer(t->lifo_hits), "global_batch_fetches",
+		integer(t->global_batch_fetches), "steal_attempts",
+		integer(t->steal_attempts), "overflows", integer(t->overflows));
+}
+
+/* An event that was not counted is null. */
+static json_t *event_json(const struct measurement *m, unsigned event)
+{
+	const struct perf_group_event *e = &m->counters.event[event];
+
+	return e->counted ? integer(e->value) : json_null();
+}
+
+static json_t *counters_json(const struct measurement *m)
+{
+	if (!m->counted)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o}", "cycles",
+			 event_json(m, MEASURE_CYCLES), "instructions",
+			 event_json(m, MEASURE_INSTRUCTIONS), "cache_misses",
+			 event_json(m, MEASURE_CACHE_MISSES), "run_ratio",
+			 json_real(m->counters.run_ratio));
+}
+
+json_t *output_json(const struct measurement *m)
+{
+	const char *reason = m->counters_reason;
+
+	return json_pack("{s:s, s:O, s:i, s:i, s:o, s:o, s:o, s:o, s:b, "
+			 "s:o, s:o, s:s?}",
+			 "workload", m->workload->name, "params", m->params,
+			 "workers", (int)m->workers, "rounds", (int)m->rounds,
+			 "ops", integer(m->ops), "ns_per_op",
+			 rounded(m->median_ns), "min", rounded(m->min_ns),
+			 "max", rounded(m->max_ns), "ok", (int)m->ok, "stats",
+			 stats_json(&m->stats), "counters", counters_json(m),
+			 "counters_reason", reason[0] != '\0' ? reason : NULL);
+}
+
+/* clang-format on */
+
+/* ---- text ---------------------------------------------------------------- */
+
+/* Append " key=value", or " key" for what is true. */
+static size_t add_param(char *text, size_t size, const char *key,
+			const json_t *value)
+{
+	int used;
+
+	if (json_is_string(value))
+		used = snprintf(text, size, " %s=%s", key,
+				json_string_value(value));
+	else if (json_is_integer(value))
+		used = snprintf(text, size, " %s=%" JSON_INTEGER_FORMAT, key,
+				json_integer_value(value));
+	else
+		used = snprintf(text, size, " %s", key);
+	return used < 0 ? 0 : (size_t)used < size ? (size_t)used : size - 1;
+}
+
+const char *output_label(const struct measurement *m, char *text, size_t size)
+{
+	const char *key;
+	json_t *value;
+	size_t used;
+
+	snprintf(text, size, "%s", m->workload->name);
+	used = strlen(text);
+	json_object_foreach(m->params, key, value)
+	{
+		used += add_param(text + used, size - used, key, value);
+	}
+	return text;
+}
+
+static void print_counters(FILE *file, const struct measurement *m)
+{
+	double ops = (double)m->ops * m->rounds;
+	const char *separator = "  an operation took ";
+
+	for (unsigned i = 0; i < m->counters.count; i++) {
+		const struct perf_group_event *e = &m->counters.event[i];
+
+		if (!e->counted)
+			continue;
+		fprintf(file, "%s%.2f %s", separator, (double)e->value / ops,
+			e->name);
+		separator = ", ";
+	}
+	if (m->counted)
+		fprintf(file, "; counted %.0f %% of the time\n",
+			m->counters.run_ratio * 100);
+	if (m->counters_reason[0] != '\0')
+		fprintf(file, "  %s\n", m->counters_reason);
+}
+
+void output_text(FILE *file, const struct measurement *m)
+{
+	const struct skua_worker_stats *t = &m->stats.total;
+	char label[200];
+
+	fprintf(file,
+		"%s, %u worker%s: %.1f ns/op (%.1f to %.1f in %u round%s of "
+		"%" PRIu64 " ops), %s\n",
+		output_label(m, label, sizeof(label)), m->workers,
+		m->workers == 1 ? "" : "s", m->median_ns, m->min_ns, m->max_ns,
+		m->rounds, m->rounds == 1 ? "" : "s", m->ops,
+		m->ok ? "ok" : "WRONG RESULT");
+	if (m->workers > 0)
+		fprintf(file,
+			"  spawned %" PRIu64 ", polled %" PRIu64
+			", stolen %" PRIu64 ", parked %" PRIu64
+			", LIFO hits %" PRIu64 ", global batch fetches %" PRIu64
+			"\n",
+			m->stats.tasks_spawned, t->tasks_polled,
+			t->tasks_stolen, t->times_parked, t->lifo_hits,
+			t->global_batch_fetches);
+	print_counters(file, m);
+}
+
+/* ---- table --------------------------------------------------------------- */
+
+enum { COLUMNS = 10, CELL_BYTES = 64 };
+
+struct row {
+	char cell[COLUMNS][CELL_BYTES];
+};
+
+static const struct row head = {
+	.cell = { "workload", "workers", "ns/op", "min", "max", "instr/op",
+		  "stolen/kop", "parked/kop", "LIFO/kop", "ok" },
+};
+
+/* The columns are text to the left, and figures to the right. */
+static bool is_text(unsigned column)
+{
+	return column == 0 || column == COLUMNS - 1;
+}
+
+static void put_number(char *cell, double value)
+{
+	snprintf(cell, CELL_BYTES, "%.*f", value < 1000 ? 1 : 0, value);
+}
+
+/* How often, in a thousand operations; nobody can without workers. */
+static void put_rate(char *cell, const struct measurement *m, uint64_t count)
+{
+	if (m->workers == 0)
+		strcpy(cell, "-");
+	else
+		snprintf(cell, CELL_BYTES, "%.2f",
+			 1000.0 * (double)count / ((double)m->ops * m->rounds));
+}
+
+static void fill_row(struct row *row, const struct measurement *m)
+{
+	const struct perf_group_event *e =
+		&m->counters.event[MEASURE_INSTRUCTIONS];
+
+	output_label(m, row->cell[0], CELL_BYTES);
+	snprintf(row->cell[1], CELL_BYTES, "%u", m->workers);
+	put_number(row->cell[2], m->median_ns);
+	put_number(row->cell[3], m->min_ns);
+	put_number(row->cell[4], m->max_ns);
+	if (e->counted)
+		put_number(row->cell[5],
+			   (double)e->value / ((double)m->ops * m->rounds));
+	else
+		strcpy(row->cell[5], "-");
+	put_rate(row->cell[6], m, m->stats.total.tasks_stolen);
+	put_rate(row->cell[7], m, m->stats.total.times_parked);
+	put_rate(row->cell[8], m, m->stats.total.lifo_hits);
+	strcpy(row->cell[9], m->ok ? "yes" : "NO");
+}
+
+static void print_row(FILE *file, const struct row *row, const int *widths)
+{
+	for (unsigned c = 0; c < COLUMNS; c++)
+		fprintf(file, "| %*s ", is_text(c) ? -widths[c] : widths[c],
+			row->cell[c]);
+	fputs("|\n", file);
+}
+
+/* Markdown's rule under the head; a colon on the side that is aligned. */
+static void print_rule(FILE *file, const int *widths)
+{
+	for (unsigned c = 0; c < COLUMNS; c++) {
+		fputs(is_text(c) ? "|:" : "|-", file);
+		for (int i = 0; i < widths[c]; i++)
+			fputc('-', file);
+		fputc(is_text(c) ? '-' : ':', file);
+	}
+	fputs("|\n", file);
+}
+
+static void widen(int *widths, const struct row *row)
+{
+	for (unsigned c = 0; c < COLUMNS; c++) {
+		int width = (int)strlen(row->cell[c]);
+
+		if (width > widths[c])
+			widths[c] = width;
+	}
+}
+
+void output_table(FILE *file, const struct measurement *m, size_t count)
+{
+	struct row row;
+	int widths[COLUMNS] = { 0 };
+
+	widen(widths, &head);
+	for (size_t i = 0; i < count; i++) {
+		fill_row(&row, &m[i]);
+		widen(widths, &row);
+	}
+	print_row(file, &head, widths);
+	print_rule(file, widths);
+	for (size_t i = 0; i < count; i++) {
+		fill_row(&row, &m[i]);
+		print_row(file, &row, widths);
+	}
+}

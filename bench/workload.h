@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * workload.h - what a benchmark workload is made of
+ *
+ * A workload is a table of functions and a struct of options. measure.c calls
+ *
+ *	setup, (prepare, round, check) for a warm-up and for each round, teardown
+ *
+ * all from one thread that is no worker; only round() is timed. To add one:
+ * write a file like parallel_map.c and name it in workload.c.
+ */
+#ifndef SKUA_BENCH_WORKLOAD_H
+#define SKUA_BENCH_WORKLOAD_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "skua/skua.h"
+
+/**
+ * struct workload_run - one workload being measured
+ * @options: the workload's options, borrowed, constant
+ * @rt: live runtime, borrowed; NULL if the workload runs without workers
+ * @workers: of @rt; 0 without
+ * @ops: operations in a round; set by setup()
+ * @state: the workload's own; set by setup()
+ */
+struct workload_run {
+	const void *options;
+	struct skua_runtime *rt;
+	unsigned workers;
+	uint64_t ops;
+	void *state;
+};
+
+/**
+ * struct workload
+ * @name, @description: for people
+ * @argp: parser of its own options; its input is the options struct
+ * @options_size: of that struct
+ * @defaults: an options struct
+ * @report: array of options structs that the report measures
+ * @report_count: how many
+ * @params: options as a JSON object, or NULL if there is no memory
+ * @serial: do these options mean a run without workers? NULL: never
+ * @setup: once; 0 or -errno, and then it has cleaned up
+ * @prepare: before each round; may be NULL
+ * @round: the timed part; 0 or -errno
+ * @check: was the round's result right? Says on stderr what was wrong.
+ * @teardown: once, after a setup() that worked
+ */
+struct workload {
+	const char *name;
+	const char *description;
+
+	const struct argp *argp;
+	size_t options_size;
+	const void *defaults;
+	const void *report;
+	unsigned report_count;
+	json_t *(*params)(const void *options);
+	bool (*serial)(const void *options);
+
+	int (*setup)(struct workload_run *run);
+	void (*prepare)(struct workload_run *run);
+	int (*round)(struct workload_run *run);
+	bool (*check)(struct workload_run *run);
+	void (*teardown)(struct workload_run *run);
+};
+
+/* All workloads, in the order of the report; the last is followed by NULL. */
+extern const struct workload *const workloads[];
+
+/* workload_find - the workload of that name, or NULL */
+const struct workload *workload_find(const char *name);
+
+extern const struct workload workload_parallel_map;
+extern const struct workload workload_uts;
+
+#endif

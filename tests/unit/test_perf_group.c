@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_perf_group.c - counters, in software where the machine has no others
+ *
+ * Page faults are counted by the kernel itself, and a test knows how many it
+ * causes. What needs a PMU comes last, and is skipped without one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "probes/perf_group.h"
+
+#define FAULTS "perf::PAGE-FAULTS"
+#define PAGES  200
+
+static char skipped[256]; /* why, if anything was */
+
+/* Cause PAGES page faults, and few others. */
+static void *touch_pages(void *arg)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < PAGES; i++)
+		((volatile char *)memory)[i * page] = 1;
+	munmap(memory, PAGES * page);
+	return arg;
+}
+
+static volatile uint64_t sink;
+
+static void *spend_instructions(void *arg)
+{
+	for (unsigned i = 0; i < 1000000; i++)
+		sink += i;
+	return arg;
+}
+
+static void in_thread(void *(*function)(void *))
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Open a group, or skip the test that needs it. */
+static struct perf_group *open_or_skip(const char *const *names, unsigned count)
+{
+	struct perf_group *group;
+	char reason[200];
+
+	if (perf_group_open(&group, names, count, reason, sizeof(reason)) !=
+	    0) {
+		snprintf(skipped, sizeof(skipped), "%s", reason);
+		skip();
+	}
+	return group;
+}
+
+static struct perf_group_values read_values(struct perf_group *group)
+{
+	struct perf_group_values values;
+
+	assert_int_equal(perf_group_read(group, &values), 0);
+	return values;
+}
+
+static void perf_group_open__bad_count__einval(void **state)
+{
+	const char *const names[7] = { FAULTS, FAULTS, FAULTS, FAULTS,
+				       FAULTS, FAULTS, FAULTS };
+	struct perf_group *group = (struct perf_group *)&group;
+	char reason[200];
+
+	(void)state;
+	assert_int_equal(
+		perf_group_open(&group, names, 0, reason, sizeof(reason)),
+		-EINVAL);
+	assert_null(group);
+	assert_int_equal(
+		perf_group_open(&group, names, 7, reason, sizeof(reason)),
+		-EINVAL);
+	assert_non_null(strstr(reason, "no hardware counters: 7 events"));
+}
+
+static void perf_group_open__unknown_event__is_named(void **state)
+{
+	const char *const names[] = { "no-such-event" };
+	struct perf_group *group;
+	char reason[200];
+
+	(void)state;
+	assert_int_equal(
+		perf_group_open(&group, names, 1, reason, sizeof(reason)),
+		-ENOENT);
+	assert_null(group);
+	assert_non_null(
+		strstr(reason, "no hardware counters: no-such-event: "));
+}
+
+static void perf_group_open__small_buffer__reason_is_cut(void **state)
+{
+	const char *const names[] = { "no-such-event", "nor-this" };
+	struct perf_group *group;
+	char reason[16];
+
+	(void)state;
+	memset(reason, 'x', sizeof(reason));
+	assert_true(perf_group_open(&group, names, 2, reason, 10) < 0);
+	assert_string_equal(reason, "no hardwa");
+	assert_int_equal(reason[10], 'x');
+}
+
+static void perf_group_open__one_missing__others_count(void **state)
+{
+	const char *const names[] = { "no-such-event", FAULTS };
+	struct perf_group *group = open_or_skip(names, 2);
+	struct perf_group_values values;
+
+	(void)state;
+	assert_int_equal(perf_group_start(group), 0);
+	touch_pages(NULL);
+	assert_int_equal(perf_group_stop(group), 0);
+	values = read_values(group);
+	assert_int_equal(values.count, 2);
+	assert_string_equal(values.event[0].name, "no-such-event");
+	assert_false(values.event[0].counted);
+	assert_true(values.event[1].counted);
+	assert_true(values.event[1].value >= PAGES);
+	assert_true(values.run_ratio > 0.99 && values.run_ratio <= 1.0);
+	perf_group_close(group);
+}
+
+static void perf_group_open__one_missing__reason_names_it(void **state)
+{
+	const char *const names[] = { FAULTS, "no-such-event" };
+	struct perf_group *group = open_or_skip(names, 2);
+	char reason[200];
+
+	(void)state;
+	perf_group_close(group);
+	assert_int_equal(
+		perf_group_open(&group, names, 2, reason, sizeof(reason)), 0);
+	assert_non_null(strstr(reason, "missing: no-such-event: "));
+	perf_group_close(group);
+}
+
+static void perf_group_read__thread_made_later__is_counted(void **state)
+{
+	const char *const names[] = { FAULTS };
+	struct perf_group *group = open_or_skip(names, 1);
+
+	(void)state;
+	perf_group_start(group);
+	in_thread(touch_pages);
+	perf_group_stop(group);
+	assert_true(read_values(group).event[0].value >= PAGES);
+	perf_group_close(group);
+}
+
+struct turns {
+	pthread_barrier_t barrier;
+};
+
+/* Faults in each of three spans; only the second one is counted. */
+static void *touch_in_turns(void *arg)
+{
+	struct turns *turns = arg;
+
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_barrier_wait(&turns->barrier);
+		touch_pages(NULL);
+		pthread_barrier_wait(&turns->barrier);
+	}
+	return NULL;
+}
+
+static void perf_group_start__thread_already_runs__starts_there(void **state)
+{
+	const char *const names[] = { FAULTS };
+	struct perf_group *group = open_or_skip(names, 1);
+	struct turns turns;
+	pthread_t thread;
+	uint64_t faults;
+
+	(void)state;
+	pthread_barrier_init(&turns.barrier, NULL, 2);
+	pthread_create(&thread, NULL, touch_in_turns, &turns);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i == 1)
+			perf_group_start(group);
+		pthread_barrier_wait(&turns.barrier);
+		pthread_barrier_wait(&turns.barrier);
+		if (i == 1)
+			perf_group_stop(group);
+	}
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&turns.barrier);
+	faults = read_values(group).event[0].value;
+	assert_true(faults >= PAGES && faults < 2 * PAGES);
+	perf_group_close(group);
+}
+
+static void perf_group_read__two_spans__are_added(void **state)
+{
+	const char *const names[] = { FAULTS };
+	struct perf_group *group = open_or_skip(names, 1);
+	uint64_t faults;
+
+	(void)state;
+	touch_pages(NULL);
+	assert_false(read_values(group).event[0].counted);
+	for (unsigned i = 0; i < 2; i++) {
+		perf_group_start(group);
+		touch_pages(NULL);
+		perf_group_stop(group);
+		touch_pages(NULL);
+	}
+	faults = read_values(group).event[0].value;
+	assert_true(faults >= 2 * PAGES && faults < 3 * PAGES);
+	perf_group_close(group);
+}
+
+static void perf_group_close__null__nothing(void **state)
+{
+	(void)state;
+	perf_group_close(NULL);
+}
+
+static void perf_group_read__instructions_of_thread__are_counted(void **state)
+{
+	const char *const names[] = { "instructions", "cycles" };
+	struct perf_group *group = open_or_skip(names, 2);
+	struct perf_group_values values;
+
+	(void)state;
+	perf_group_start(group);
+	in_thread(spend_instructions);
+	perf_group_stop(group);
+	values = read_values(group);
+	if (values.event[0].counted)
+		assert_true(values.event[0].value >= 1000000);
+	else
+		snprintf(skipped, sizeof(skipped),
+			 "no counter was free for instructions");
+	perf_group_close(group);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(perf_group_open__bad_count__einval),
+		cmocka_unit_test(perf_group_open__unknown_event__is_named),
+		cmocka_unit_test(perf_group_open__small_buffer__reason_is_cut),
+		cmocka_unit_test(perf_group_open__one_missing__others_count),
+		cmocka_unit_test(perf_group_open__one_missing__reason_names_it),
+		cmocka_unit_test(
+			perf_group_read__thread_made_later__is_counted),
+		cmocka_unit_test(
+			perf_group_start__thread_already_runs__starts_there),
+		cmocka_unit_test(perf_group_read__two_spans__are_added),
+		cmocka_unit_test(perf_group_close__null__nothing),
+		cmocka_unit_test(
+			perf_group_read__instructions_of_thread__are_counted),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	if (failed != 0)
+		return 1;
+	if (skipped[0] == '\0')
+		return 0;
+	printf("skipped in part: %s\n", skipped);
+	return 77;
+}
