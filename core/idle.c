@@ -42,7 +42,10 @@ bool idle_try_search(struct idle *idle)
 
 bool idle_leave_search(struct idle *idle)
 {
-	uint64_t before = atomic_fetch_sub_relaxed(&idle->searching, 1);
+	/* Release: what the caller moved into its own queue, to the searchers
+	 * that it leaves it to. Acquire: the same of those that left before.
+	 * Pairs with itself and with the one in idle_park_begin(). */
+	uint64_t before = atomic_fetch_sub_acq_rel(&idle->searching, 1);
 
 	assert(before > 0);
 	if (before != 1)
@@ -56,11 +59,13 @@ bool idle_leave_search(struct idle *idle)
 
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
-	/* Relaxed, both: ordered by the fence. The bit comes first, so that
-	 * whoever sees no searcher finds somebody to wake. */
+	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
+	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(parked_word(idle, i), parked_bit(i));
+	/* Acquire: what searchers that left before moved into their queues.
+	 * Pairs with the release in idle_leave_search(). */
 	if (searching)
-		atomic_fetch_sub_relaxed(&idle->searching, 1);
+		atomic_fetch_sub_acq_rel(&idle->searching, 1);
 	/* Orders the two before the caller's look at the queues. Pairs with the
 	 * fences in idle_notify() and idle_leave_search(). */
 	atomic_fence_seq_cst();
@@ -145,8 +150,10 @@ void idle_wake(struct idle *idle)
 		/*
 		 * Nobody to wake. Others may have relied on the count
 		 * meanwhile: take it back, and look again on their behalf (I4).
+		 * Release and acquire: as in idle_leave_search(), so that the
+		 * chain of decrements has no gap.
 		 */
-		atomic_fetch_sub_relaxed(&idle->searching, 1);
+		atomic_fetch_sub_acq_rel(&idle->searching, 1);
 		atomic_fence_seq_cst();
 	}
 }

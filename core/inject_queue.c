@@ -10,7 +10,7 @@ void inject_queue_init(struct inject_queue *q)
 	atomic_init(&q->pushed, 0);
 	atomic_init(&q->head, NULL);
 	atomic_init(&q->taken, 0);
-	atomic_init(&q->lock, 0);
+	atomic_init(&q->lock, INJECT_FREE);
 }
 
 void inject_list_append(struct inject_list *list, struct inject_node *node)
@@ -51,8 +51,7 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 	 * Release: the NULL above comes before whatever the push behind this
 	 * one writes there. Acquire: the same from the other side, this push
 	 * writes to @before after the NULL of the push that made it the last
-	 * node; and after a taker's head = NULL, when it finds the list empty.
-	 * Pairs with itself and with the compare-exchange in take_locked().
+	 * node. Pairs with itself and with take_last_locked().
 	 */
 	before = atomic_exchange_acq_rel(&q->tail, list->last);
 	/* Release: publishes the nodes. Pairs with the acquires of head and
@@ -63,22 +62,27 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 		atomic_store_release(&before->next, list->first);
 }
 
-/* Take off the last linked node, which is tail if nobody pushes behind it. */
+/*
+ * Take off the last linked node, which is tail if nobody pushes behind it.
+ * Head stays visible until tail is NULL: if it were NULL for a moment while a
+ * push is unfinished, others could look just then, and go to sleep.
+ */
 static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
 {
-	struct inject_node *expected = node;
+	struct inject_node *last = node;
 
-	/* Relaxed: published by the exchange below, to the next push that
-	 * finds the list empty. */
-	atomic_store_relaxed(&q->head, NULL);
-	/* Release: the store above. Pairs with the exchange of tail in
-	 * inject_queue_push(), whose store of head thus comes later. */
-	if (atomic_cas_acq_rel(&q->tail, &expected, NULL))
-		return true;
-	/* J3: a push behind the node is unfinished; that push found tail not
-	 * NULL, so that head is still the taker's to write. */
-	atomic_store_relaxed(&q->head, node);
-	return false;
+	/*
+	 * Release: what this taker knows of the node, to the push that finds
+	 * the list empty. Acquire: not needed. Pairs with the exchange of tail
+	 * in inject_queue_push(). A failure is J3: a push behind the node is
+	 * unfinished.
+	 */
+	if (!atomic_cas_release(&q->tail, &last, NULL))
+		return false;
+	/* Relaxed: if it fails, a push has found the list empty and written
+	 * head (J2), and that stands. */
+	atomic_cas_relaxed(&q->head, &node, NULL);
+	return true;
 }
 
 static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
@@ -108,19 +112,47 @@ static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 	return list;
 }
 
-struct inject_list inject_queue_take(struct inject_queue *q, uint64_t most)
+/*
+ * Take the lock, or leave a mark for whoever holds it. A mark that is there
+ * already is made again: it says that what *this* taker saw, with all that it
+ * saw before, is to be looked after.
+ */
+static bool try_lock(struct inject_queue *q)
 {
-	struct inject_list list = { NULL, NULL, 0 };
+	uint32_t seen = INJECT_FREE;
 
-	if (!inject_queue_visible(q))
-		return list;
-	/* Acquire: the fields that the lock guards. Pairs with the release
-	 * below. The load spares a held lock's line the exchange. */
-	if (atomic_load_relaxed(&q->lock) != 0 ||
-	    atomic_exchange_acquire(&q->lock, 1) != 0)
-		return list;
-	list = take_locked(q, most);
-	/* Release: the fields that the lock guards; pairs with the above. */
-	atomic_store_release(&q->lock, 0);
-	return list;
+	/* A further round means that another taker came or went. */
+	for (;;) {
+		/*
+		 * Acquire: the fields that the lock guards. Pairs with the
+		 * release in unlock(). Release, for a mark: all that the caller
+		 * saw. Pairs with the acquire in unlock().
+		 */
+		if (atomic_cas_acq_rel(&q->lock, &seen,
+				       seen == INJECT_FREE ? INJECT_HELD
+							   : INJECT_MARKED))
+			return seen == INJECT_FREE;
+	}
+}
+
+/* Give the lock back; true if somebody was turned away. */
+static bool unlock(struct inject_queue *q)
+{
+	/* Release: the fields that the lock guards. Acquire: what those who
+	 * were turned away did before. Both pair with try_lock(). */
+	return atomic_exchange_acq_rel(&q->lock, INJECT_FREE) == INJECT_MARKED;
+}
+
+struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
+{
+	struct inject_take take = { .turned_away = false };
+
+	/* A further round means that another taker came and went. */
+	do {
+		if (!inject_queue_visible(q) || !try_lock(q))
+			return (struct inject_take){ .turned_away = false };
+		take.list = take_locked(q, most);
+		take.turned_away = unlock(q);
+	} while (take.list.count == 0 && take.turned_away);
+	return take;
 }

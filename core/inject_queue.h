@@ -16,16 +16,18 @@
  * Invariants (checked by tests/model/model_inject_queue.c):
  *   J1  tail is NULL, or the last node of the newest push
  *   J2  head is written by the push that found tail NULL, and otherwise by
- *       takers that hold the lock
+ *       the taker that holds the lock; the two meet only when a taker empties
+ *       the list, and then the push's value stands
  *   J3  a node is taken only when nobody is going to write to it any more
  *
  * Progress: a push is wait-free and async-signal-safe; it never waits for a
- * taker. A taker never waits either: when the lock is held, or when it meets
- * the cut of an unfinished push, it returns with what it has. What this asks
- * of callers, so that nothing is left behind (core/IDLE.md I1, I5):
- *   - whoever pushes looks for sleepers *after* the push has returned;
- *   - whoever took looks again after the unlock, because another taker may
- *     have been turned away meanwhile.
+ * taker. A taker never waits either: when the lock is held it leaves a mark
+ * there and returns with nothing, and when it meets the cut of an unfinished
+ * push it returns with what it has. What this asks of callers, so that nothing
+ * is left behind (core/IDLE.md):
+ *   I1  whoever pushes looks for sleepers *after* the push has returned;
+ *   I5  whoever took, and turned others away meanwhile, sees to what is left:
+ *       they may have gone to sleep.
  *
  * Rejected: a list that is pushed to by compare-exchange and reversed by the
  * taker has no cut, but the reversal touches all nodes before the first can
@@ -45,13 +47,23 @@ struct inject_node {
 	_Atomic(struct inject_node *) next;
 };
 
-/* Nodes in order, linked by next; the last one's next is not NULL-terminated
- * meaningfully: count says where it ends. */
+/* Nodes in order, linked by next. Count says where the list ends: the next
+ * field of the last node means nothing. */
 struct inject_list {
 	struct inject_node *first;
 	struct inject_node *last;
 	uint64_t count;
 };
+
+/* What a take did. */
+struct inject_take {
+	struct inject_list list;
+	bool turned_away; /* others, while it took: see I5 above */
+};
+
+#define INJECT_FREE   0u
+#define INJECT_HELD   1u
+#define INJECT_MARKED 2u
 
 struct inject_queue {
 	/* Writers: pushers, and takers that empty the list. Readers: all. */
@@ -59,11 +71,14 @@ struct inject_queue {
 	/* Writers: pushers, before they push. Readers: all. Wraps at 2^64. */
 	atomic_u64 pushed;
 
-	/* Writers: J2. Readers: all. NULL while there is nothing to take. */
+	/* Writers: J2. Readers: all. NULL when there is nothing to take. */
 	alignas(CACHE_PAIR) _Atomic(struct inject_node *) head;
 	/* Writers: takers, under the lock. Readers: all. Wraps at 2^64. */
 	atomic_u64 taken;
-	/* 1 = a taker is at work. */
+	/*
+	 * INJECT_FREE, INJECT_HELD by a taker, or INJECT_MARKED: held, and
+	 * another taker was turned away. Writers: takers. Readers: takers.
+	 */
 	atomic_u32 lock;
 };
 
@@ -82,9 +97,11 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list);
  * inject_queue_take - take up to @most nodes, the oldest first
  *
  * Return: the nodes; an empty list if there are none, if another taker is at
- * work, or if the first node is still being pushed behind.
+ * work, or if the first node is still being pushed behind. In the second case
+ * the other taker learns of it, and an empty list is never returned with
+ * others turned away: the take looks again on their behalf.
  */
-struct inject_list inject_queue_take(struct inject_queue *q, uint64_t most);
+struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most);
 
 /* inject_queue_visible - is there a node that a take may find? Any thread. */
 static inline bool inject_queue_visible(const struct inject_queue *q)

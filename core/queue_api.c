@@ -187,14 +187,14 @@ int skua_injector_push_batch(struct skua_injector *injector,
 size_t skua_injector_take(struct skua_injector *injector,
 			  struct skua_node **nodes, size_t max)
 {
-	struct inject_list list;
+	struct inject_take take;
 	struct inject_node *node;
 	size_t count = 0;
 
 	if (!injector || !nodes)
 		return 0;
-	list = inject_queue_take(&injector->queue, max);
-	while ((node = inject_list_pop(&list)) != NULL)
+	take = inject_queue_take(&injector->queue, max);
+	while ((node = inject_list_pop(&take.list)) != NULL)
 		nodes[count++] = (struct skua_node *)node;
 	return count;
 }

@@ -109,53 +109,55 @@ static void push_back_owner(struct worker *w, struct skua_task *task)
 
 /* ---- finding tasks ------------------------------------------------------ */
 
-/*
- * Take a fair share of the injection queue: the first task to run, the others
- * into the local queue.
- */
-static struct skua_task *take_injected(struct worker *w)
+/* A fair share of the injection queue, as far as the local queue has room. */
+static uint64_t fair_share(const struct worker *w)
 {
-	struct inject_queue *inject = &w->pool->inject;
-	uint64_t most;
-	struct inject_list list;
+	const struct pool *pool = w->pool;
+	uint64_t share =
+		inject_queue_length(&pool->inject) / pool->worker_count;
+	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
+
+	if (share < INJECT_BATCH_MIN)
+		share = INJECT_BATCH_MIN;
+	if (share > INJECT_BATCH_MAX)
+		share = INJECT_BATCH_MAX;
+	return share < room ? share : room;
+}
+
+/*
+ * Take from the injection queue: the first task to run, the others into the
+ * local queue.
+ * @see_to: receives whether that leaves anything to see to: work made visible
+ *          (I1), or takers that were turned away (I5)
+ */
+static struct skua_task *take_injected(struct worker *w, bool *see_to)
+{
+	struct inject_take take;
 	struct inject_node *first;
 	struct inject_node *node;
 
-	if (!inject_queue_visible(inject))
+	*see_to = false;
+	if (!inject_queue_visible(&w->pool->inject))
 		return NULL;
-	most = inject_queue_length(inject) / w->pool->worker_count;
-	if (most < INJECT_BATCH_MIN)
-		most = INJECT_BATCH_MIN;
-	if (most > INJECT_BATCH_MAX)
-		most = INJECT_BATCH_MAX;
-	if (most > local_queue_room_owner(w->queue))
-		most = local_queue_room_owner(w->queue) + UINT64_C(1);
-
-	list = inject_queue_take(inject, most);
-	first = inject_list_pop(&list);
+	take = inject_queue_take(&w->pool->inject, fair_share(w));
+	first = inject_list_pop(&take.list);
 	if (!first)
 		return NULL;
 	counter_add_owner(&w->counters.global_batch_fetches, 1);
-	while ((node = inject_list_pop(&list)) != NULL)
+	*see_to = take.turned_away || take.list.count > 0;
+	while ((node = inject_list_pop(&take.list)) != NULL)
 		local_queue_push_owner(w->queue, task_of_node(node));
 	return task_of_node(first);
 }
 
-/* The same by a worker that does not search, and so is bound to see to what
- * it leaves visible. */
+/* The same by a worker that does not search: nobody else sees to it. */
 static struct skua_task *fetch_injected(struct worker *w)
 {
-	struct skua_task *task;
+	bool see_to;
+	struct skua_task *task = take_injected(w, &see_to);
 
-	if (!inject_queue_visible(&w->pool->inject))
-		return NULL;
-	task = take_injected(w);
-	/* I5. Orders the unlock before the look at the queue: pairs with the
-	 * fences of those who were turned away. */
-	atomic_fence_seq_cst();
-	if (inject_queue_visible(&w->pool->inject) ||
-	    local_queue_length(w->queue) > 0)
-		idle_wake(&w->pool->idle);
+	if (see_to)
+		idle_notify(&w->pool->idle);
 	return task;
 }
 
@@ -207,9 +209,11 @@ static struct skua_task *steal(struct worker *w)
 	return NULL;
 }
 
+/* By a searcher, or a parker, who see to what they leave by I3. */
 static struct skua_task *look_everywhere(struct worker *w)
 {
-	struct skua_task *task = take_injected(w);
+	bool see_to;
+	struct skua_task *task = take_injected(w, &see_to);
 
 	return task ? task : steal(w);
 }

@@ -69,7 +69,8 @@ static void consume(struct member *m)
 
 	while (!stress_ledger_done(&ledger)) {
 		struct inject_list list =
-			inject_queue_take(&queue, 1 + rng_below(&m->rng, 64));
+			inject_queue_take(&queue, 1 + rng_below(&m->rng, 64))
+				.list;
 		struct inject_node *node;
 
 		if (list.count == 0) {
