@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_explorer.c - the explorer tested: litmus tests and small bugs
+ *
+ * Each in a form that is right, which must pass, and in a form that is wrong,
+ * which must be found.
+ *
+ *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
+ *      tests/model/model_explorer.c tests/model/explore*.c -o model_explorer
+ */
+#include "core/atomic.h"
+#include "core/futex.h"
+
+static atomic_u32 x, y, flag;
+static uint32_t seen[2];
+static uint64_t data;
+
+static void setup(void)
+{
+	atomic_init(&x, 0);
+	atomic_init(&y, 0);
+	atomic_init(&flag, 0);
+	seen[0] = seen[1] = 0;
+	data = 0;
+}
+
+/* Store buffering: not both threads may miss the other's store. */
+static void buffering_fenced_left(void)
+{
+	atomic_store_relaxed(&x, 1);
+	atomic_fence_seq_cst();
+	seen[0] = atomic_load_relaxed(&y);
+}
+
+static void buffering_fenced_right(void)
+{
+	atomic_store_relaxed(&y, 1);
+	atomic_fence_seq_cst();
+	seen[1] = atomic_load_relaxed(&x);
+}
+
+static void buffering_bare_right(void)
+{
+	atomic_store_release(&y, 1);
+	seen[1] = atomic_load_acquire(&x);
+}
+
+static void buffering_check(void)
+{
+	explore_assert(seen[0] || seen[1]);
+}
+
+/* Message passing: who sees the flag sees the data. */
+static void message_send_release(void)
+{
+	explore_write(data, 42);
+	atomic_store_release(&flag, 1);
+}
+
+static void message_send_fence(void)
+{
+	explore_write(data, 42);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_relaxed(&flag, 1);
+}
+
+static void message_send_relaxed(void)
+{
+	explore_write(data, 42);
+	atomic_store_relaxed(&flag, 1);
+}
+
+static void message_receive_acquire(void)
+{
+	if (atomic_load_acquire(&flag))
+		explore_assert(explore_read(data) == 42);
+}
+
+static void message_receive_fence(void)
+{
+	if (!atomic_load_relaxed(&flag))
+		return;
+	atomic_thread_fence(memory_order_acquire);
+	explore_assert(explore_read(data) == 42);
+}
+
+static void message_receive_relaxed(void)
+{
+	if (atomic_load_relaxed(&flag))
+		explore_assert(explore_read(data) == 42);
+}
+
+static void message_receive_spinning(void)
+{
+	while (!atomic_load_acquire(&flag))
+		cpu_relax();
+	explore_assert(explore_read(data) == 42);
+}
+
+/* The same with an atomic for data: a stale value instead of a race. */
+static void message_send_two_relaxed(void)
+{
+	atomic_store_relaxed(&x, 42);
+	atomic_store_relaxed(&flag, 1);
+}
+
+static void message_receive_two_acquire(void)
+{
+	if (atomic_load_acquire(&flag))
+		explore_assert(atomic_load_relaxed(&x) == 42);
+}
+
+/* Release sequence: a read-modify-write in between passes the message on, a
+ * store does not. */
+static void sequence_pass_on(void)
+{
+	atomic_fetch_add_relaxed(&flag, 1);
+}
+
+static void sequence_overwrite(void)
+{
+	if (atomic_load_relaxed(&flag) == 1)
+		atomic_store_relaxed(&flag, 2);
+}
+
+static void sequence_receive(void)
+{
+	if (atomic_load_acquire(&flag) == 2 && atomic_load_relaxed(&x))
+		explore_assert(explore_read(data) == 42);
+}
+
+static void sequence_send(void)
+{
+	explore_write(data, 42);
+	atomic_store_relaxed(&x, 1);
+	atomic_store_release(&flag, 1);
+}
+
+/* Coherence: one location is never read backwards. */
+static void coherence_write(void)
+{
+	atomic_store_relaxed(&x, 1);
+	atomic_store_relaxed(&x, 2);
+}
+
+static void coherence_read(void)
+{
+	uint32_t first = atomic_load_relaxed(&x);
+
+	explore_assert(atomic_load_relaxed(&x) >= first);
+}
+
+/* Dekker: announce, look at the other, enter if it is not there. */
+static void dekker_enter(atomic_u32 *mine, atomic_u32 *other, bool fenced)
+{
+	atomic_store_relaxed(mine, 1);
+	if (fenced)
+		atomic_fence_seq_cst();
+	if (atomic_load_acquire(other))
+		return;
+	explore_write(data, data + 1);
+	atomic_store_release(mine, 0);
+}
+
+static void dekker_left(void)
+{
+	dekker_enter(&x, &y, true);
+}
+
+static void dekker_right(void)
+{
+	dekker_enter(&y, &x, true);
+}
+
+static void dekker_left_bare(void)
+{
+	dekker_enter(&x, &y, false);
+}
+
+/* A lock: taken by exchange it excludes, taken by load and store it does not;
+ * released without order it hands nothing on. */
+static void lock_by_exchange(void)
+{
+	while (atomic_exchange_acquire(&flag, 1))
+		cpu_relax();
+	explore_write(data, data + 1);
+	atomic_store_release(&flag, 0);
+}
+
+static void lock_released_relaxed(void)
+{
+	while (atomic_exchange_acquire(&flag, 1))
+		cpu_relax();
+	explore_write(data, data + 1);
+	atomic_store_relaxed(&flag, 0);
+}
+
+static void lock_by_load_and_store(void)
+{
+	while (atomic_load_acquire(&flag))
+		cpu_relax();
+	atomic_store_relaxed(&flag, 1);
+	explore_write(data, data + 1);
+	atomic_store_release(&flag, 0);
+}
+
+static void lock_never_released(void)
+{
+	while (atomic_exchange_acquire(&flag, 1))
+		cpu_relax();
+}
+
+static void lock_check(void)
+{
+	explore_assert(data == 2);
+}
+
+/* A counter: read-modify-writes lose nothing. */
+static void count_atomically(void)
+{
+	atomic_fetch_add_relaxed(&x, 1);
+}
+
+static void count_by_compare_exchange(void)
+{
+	uint32_t old = atomic_load_relaxed(&x);
+
+	while (!atomic_compare_exchange_weak_explicit(
+		&x, &old, old + 1, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static void count_by_load_and_store(void)
+{
+	atomic_store_relaxed(&x, atomic_load_relaxed(&x) + 1);
+}
+
+static void count_check(void)
+{
+	explore_assert(atomic_load_relaxed(&x) == 3);
+}
+
+/* Sleeping: y is the work, flag says that somebody sleeps or is about to. */
+static void sleeper(void)
+{
+	atomic_store_relaxed(&flag, 1);
+	atomic_fence_seq_cst();
+	while (!atomic_load_acquire(&y))
+		futex_wait(&y, 0);
+}
+
+static void waker(void)
+{
+	atomic_store_release(&y, 1);
+	atomic_fence_seq_cst();
+	if (atomic_load_relaxed(&flag))
+		futex_wake(&y, 1);
+}
+
+static void waker_without_fence(void)
+{
+	atomic_store_release(&y, 1);
+	if (atomic_load_relaxed(&flag))
+		futex_wake(&y, 1);
+}
+
+/* Looks at the sleeper before it leaves the work. */
+static void waker_too_early(void)
+{
+	uint32_t asleep = atomic_load_relaxed(&flag);
+
+	atomic_store_release(&y, 1);
+	if (asleep)
+		futex_wake(&y, 1);
+}
+
+/* Wakes one where two sleep. */
+static void waker_of_all(void)
+{
+	atomic_store_release(&y, 1);
+	futex_wake(&y, 2);
+}
+
+static void waker_of_one(void)
+{
+	atomic_store_release(&y, 1);
+	futex_wake(&y, 1);
+}
+
+/* Takes a return from the futex for a wake-up. */
+static void sleeper_once(void)
+{
+	if (!atomic_load_acquire(&y))
+		futex_wait(&y, 0);
+	explore_assert(atomic_load_acquire(&y));
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("store_buffering__two_fences", setup, buffering_check,
+		       buffering_fenced_left, buffering_fenced_right) },
+	{ EXPLORE_BUG("store_buffering__one_fence", "assertion", setup,
+		      buffering_check, buffering_fenced_left,
+		      buffering_bare_right) },
+
+	{ EXPLORE_PASS("message__release_and_acquire", setup, NULL,
+		       message_send_release, message_receive_acquire) },
+	{ EXPLORE_PASS("message__two_fences", setup, NULL, message_send_fence,
+		       message_receive_fence) },
+	{ EXPLORE_PASS("message__release_to_a_fence", setup, NULL,
+		       message_send_release, message_receive_fence) },
+	{ EXPLORE_PASS("message__fence_to_an_acquire", setup, NULL,
+		       message_send_fence, message_receive_acquire) },
+	{ EXPLORE_PASS("message__spinning_receiver", setup, NULL,
+		       message_send_release, message_receive_spinning) },
+	{ EXPLORE_BUG("message__relaxed_store", "data race", setup, NULL,
+		      message_send_relaxed, message_receive_acquire) },
+	{ EXPLORE_BUG("message__relaxed_load", "data race", setup, NULL,
+		      message_send_release, message_receive_relaxed) },
+	{ EXPLORE_BUG("message__relaxed_to_a_fence", "data race", setup, NULL,
+		      message_send_relaxed, message_receive_fence) },
+	{ EXPLORE_BUG("message__stale_atomic", "assertion", setup, NULL,
+		      message_send_two_relaxed, message_receive_two_acquire) },
+
+	{ EXPLORE_PASS("release_sequence__read_modify_write", setup, NULL,
+		       sequence_send, sequence_pass_on, sequence_receive) },
+	{ EXPLORE_BUG("release_sequence__store", "data race", setup, NULL,
+		      sequence_send, sequence_overwrite, sequence_receive) },
+
+	{ EXPLORE_PASS("coherence", setup, NULL, coherence_write,
+		       coherence_read) },
+
+	{ EXPLORE_PASS("dekker__fences", setup, NULL, dekker_left,
+		       dekker_right) },
+	{ EXPLORE_BUG("dekker__one_fence_missing", "data race", setup, NULL,
+		      dekker_left_bare, dekker_right) },
+
+	{ EXPLORE_PASS("lock__exchange", setup, lock_check, lock_by_exchange,
+		       lock_by_exchange) },
+	{ EXPLORE_BUG("lock__load_and_store", "data race", setup, NULL,
+		      lock_by_load_and_store, lock_by_load_and_store) },
+	{ EXPLORE_BUG("lock__relaxed_release", "data race", setup, NULL,
+		      lock_released_relaxed, lock_released_relaxed) },
+	{ EXPLORE_BUG("lock__never_released", "livelock", setup, NULL,
+		      lock_never_released, lock_never_released) },
+
+	{ EXPLORE_PASS("counter__read_modify_write", setup, count_check,
+		       count_atomically, count_by_compare_exchange,
+		       count_atomically) },
+	{ EXPLORE_BUG("counter__load_and_store", "assertion", setup,
+		      count_check, count_atomically, count_by_load_and_store,
+		      count_atomically) },
+
+	{ EXPLORE_PASS("futex__fences", setup, NULL, sleeper, waker) },
+	{ EXPLORE_BUG("futex__waker_has_no_fence", "lost wake-up", setup, NULL,
+		      sleeper, waker_without_fence) },
+	{ EXPLORE_BUG("futex__waker_looks_too_early", "lost wake-up", setup,
+		      NULL, sleeper, waker_too_early) },
+	{ EXPLORE_PASS("futex__all_woken", setup, NULL, sleeper, sleeper,
+		       waker_of_all) },
+	{ EXPLORE_BUG("futex__one_of_two_woken", "lost wake-up", setup, NULL,
+		      sleeper, sleeper, waker_of_one) },
+	{ EXPLORE_BUG("futex__trusts_its_return", "assertion", setup, NULL,
+		      sleeper_once, waker_of_one) },
+};
+
+EXPLORE_MAIN(cases)

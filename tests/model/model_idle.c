@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_idle.c - core/idle.h and core/parker.h: no wake-up is lost
+ *
+ * Workers take tasks from one counter, which stands for all the queues, and
+ * wait as core/worker.c does; producers make tasks visible and notify. Whoever
+ * runs the last task ends the workers. Nothing here has a timeout, so that a
+ * lost wake-up leaves everybody asleep, which the explorer reports; or, where
+ * the tasks wait for each other, leaves a task waiting for ever for one that a
+ * sleeping worker should have taken.
+ *
+ * The last cases are the defects that the design names (4.8, 4.10, 4.21), and
+ * rules of core/IDLE.md left out; the explorer must find them.
+ *
+ *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
+ *      tests/model/model_idle.c tests/model/explore*.c -o model_idle
+ *
+ * The core file is included, not linked: the variants reach its inner parts.
+ */
+#include "core/idle.c"
+
+#include <string.h>
+
+#define WORKERS 3
+
+/* What a variant does wrong. */
+enum defect {
+	NO_DEFECT,
+	PRODUCER_UNFENCED,    /* 4.10: looks before its push is visible */
+	PARKER_UNFENCED,      /* 4.10: the other side of it */
+	PARKER_TRUSTS_SEARCH, /* 4.10: only searchers look again */
+	PARKER_LOOKS_FIRST,   /* 4.21: the last look before the bit */
+	LAST_SEARCHER_SILENT, /* I3 left out */
+	WAKER_LEAVES,         /* I4: no second look when nobody was left */
+	CLAIM_READ_FIRST,     /* 4.8: "was I claimed?" by a load */
+};
+
+static struct idle idle;
+static struct idle_sleeper sleepers[WORKERS];
+static atomic_u64 work;     /* visible tasks */
+static atomic_u32 stopping; /* as in core/pool.h */
+static enum defect defect;
+
+static unsigned total;      /* tasks of the case */
+static unsigned children;   /* tasks that the first one spawns */
+static unsigned companions; /* each task waits until so many have started */
+static unsigned started;
+static unsigned finished;
+
+/* ---- what producers and workers do -------------------------------------- */
+
+/* As core/pool.c. */
+static void stop(void)
+{
+	atomic_store_relaxed(&stopping, 1);
+	atomic_fence_seq_cst();
+	idle_wake_all(&idle);
+}
+
+/* idle_wake() without its second look. */
+static void wake_and_leave(void)
+{
+	uint64_t none = 0;
+
+	if (atomic_load_relaxed(&idle.searching) != 0 || !anyone_parked(&idle))
+		return;
+	if (atomic_cas_relaxed(&idle.searching, &none, 1) && !wake_claim(&idle))
+		atomic_fetch_sub_relaxed(&idle.searching, 1);
+}
+
+static void produce(uint64_t tasks)
+{
+	atomic_fetch_add_release(&work, tasks);
+	if (defect != PRODUCER_UNFENCED)
+		atomic_fence_seq_cst();
+	if (defect == WAKER_LEAVES)
+		wake_and_leave();
+	else
+		idle_wake(&idle);
+}
+
+static bool take_task(void)
+{
+	uint64_t tasks = atomic_load_acquire(&work);
+
+	while (tasks > 0)
+		if (atomic_cas_acq_rel(&work, &tasks, tasks - 1))
+			return true;
+	return false;
+}
+
+static void run_task(void)
+{
+	if (started++ == 0)
+		for (unsigned n = 0; n < children; n++)
+			produce(1);
+	while (started < companions)
+		cpu_relax();
+	if (++finished == total)
+		stop();
+}
+
+/* As found() in core/worker.c. */
+static void found(void)
+{
+	if (idle_leave_search(&idle) && defect != LAST_SEARCHER_SILENT &&
+	    atomic_load_relaxed(&work) > 0)
+		idle_wake(&idle);
+}
+
+static void park_begin(unsigned i, bool searching)
+{
+	if (defect != PARKER_UNFENCED) {
+		idle_park_begin(&idle, i, searching);
+		return;
+	}
+	atomic_fetch_or_relaxed(parked_word(&idle, i), parked_bit(i));
+	if (searching)
+		atomic_fetch_sub_relaxed(&idle.searching, 1);
+}
+
+/* Begin to park, and look again (I2). */
+static bool park_begin_and_look(unsigned i, bool searching)
+{
+	bool task;
+
+	if (defect == PARKER_LOOKS_FIRST) {
+		task = take_task();
+		park_begin(i, searching);
+		return task;
+	}
+	park_begin(i, searching);
+	if (defect == PARKER_TRUSTS_SEARCH && !searching)
+		return false;
+	return take_task();
+}
+
+static void park_cancel(unsigned i)
+{
+	uint64_t bit = parked_bit(i);
+
+	if (defect != CLAIM_READ_FIRST) {
+		idle_park_cancel(&idle, i);
+		return;
+	}
+	if (atomic_load_acquire(parked_word(&idle, i)) & bit)
+		atomic_fetch_add_relaxed(&idle.searching, 1);
+	atomic_fetch_and_acq_rel(parked_word(&idle, i), ~bit);
+}
+
+/* As wait_for_task() in core/worker.c; false ends the worker. */
+static bool wait_for_task(unsigned i)
+{
+	bool searching = idle_try_search(&idle);
+
+	for (;;) {
+		bool task = searching && take_task();
+
+		if (task) {
+			found();
+			return true;
+		}
+		task = park_begin_and_look(i, searching);
+		if (task || atomic_load_relaxed(&stopping)) {
+			park_cancel(i);
+			if (task)
+				found();
+			return task;
+		}
+		idle_park_wait(&idle, i);
+		searching = true;
+	}
+}
+
+static void worker(unsigned i)
+{
+	while (take_task() || wait_for_task(i))
+		run_task();
+}
+
+/* ---- fixtures ----------------------------------------------------------- */
+
+static void setup(unsigned workers, unsigned tasks, unsigned waiting)
+{
+	idle_init(&idle, workers, sleepers);
+	atomic_init(&work, 0);
+	atomic_init(&stopping, 0);
+	defect = NO_DEFECT;
+	total = tasks;
+	companions = waiting;
+	children = 0;
+	started = 0;
+	finished = 0;
+}
+
+static void setup_one_worker(void)
+{
+	setup(1, 2, 0);
+}
+
+static void setup_two_workers(void)
+{
+	setup(2, 1, 0);
+}
+
+static void setup_two_companions(void)
+{
+	setup(2, 2, 2);
+}
+
+static void setup_child(void)
+{
+	setup(2, 2, 2);
+	children = 1;
+	atomic_init(&work, 1);
+}
+
+static void setup_three_workers(void)
+{
+	setup(3, 2, 2);
+}
+
+static void setup_two_children(void)
+{
+	setup(3, 3, 3);
+	children = 2;
+	atomic_init(&work, 1);
+}
+
+static void setup_no_task(void)
+{
+	setup(2, 0, 0);
+}
+
+static void setup_producer_unfenced(void)
+{
+	setup_two_workers();
+	defect = PRODUCER_UNFENCED;
+}
+
+static void setup_parker_unfenced(void)
+{
+	setup_two_workers();
+	defect = PARKER_UNFENCED;
+}
+
+static void setup_parker_trusts_search(void)
+{
+	setup_two_companions();
+	defect = PARKER_TRUSTS_SEARCH;
+}
+
+static void setup_parker_looks_first(void)
+{
+	setup_two_workers();
+	defect = PARKER_LOOKS_FIRST;
+}
+
+static void setup_last_searcher_silent(void)
+{
+	setup_two_companions();
+	defect = LAST_SEARCHER_SILENT;
+}
+
+static void setup_waker_leaves(void)
+{
+	setup_two_companions();
+	defect = WAKER_LEAVES;
+}
+
+static void setup_claim_read_first(void)
+{
+	setup_two_workers();
+	defect = CLAIM_READ_FIRST;
+}
+
+static void check(void)
+{
+	explore_assert(finished == total);
+	/* A worker ends as a searcher. A count that leaked would disable every
+	 * later wake-up, one that is missing would wake too many. */
+	explore_assert(atomic_load_relaxed(&idle.searching) == idle.workers);
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+static void worker_0(void)
+{
+	worker(0);
+}
+
+static void worker_1(void)
+{
+	worker(1);
+}
+
+static void worker_2(void)
+{
+	worker(2);
+}
+
+static void produces_one(void)
+{
+	produce(1);
+}
+
+static void produces_two(void)
+{
+	produce(2);
+}
+
+/* ---- the parker alone --------------------------------------------------- */
+
+static struct parker parker;
+static atomic_u32 condition; /* relaxed: the parker alone orders */
+static unsigned letter;
+
+static void setup_parker(void)
+{
+	parker_init(&parker);
+	atomic_init(&condition, 0);
+	letter = 0;
+}
+
+static void sleeps_until_two(void)
+{
+	while (atomic_load_relaxed(&condition) < 2)
+		parker_park(&parker);
+}
+
+static void sleeps_once(void)
+{
+	parker_park(&parker);
+	explore_assert(explore_read(letter) == 7);
+}
+
+static void wakes(void)
+{
+	atomic_fetch_add_relaxed(&condition, 1);
+	parker_unpark(&parker);
+}
+
+static void wakes_with_letter(void)
+{
+	explore_write(letter, 7);
+	parker_unpark(&parker);
+}
+
+/* 4.10: overwrites the notification instead of taking it. */
+static void sleeps_blindly_until_two(void)
+{
+	uint32_t state = PARKER_EMPTY;
+
+	while (atomic_load_relaxed(&condition) < 2) {
+		state = PARKER_EMPTY;
+		if (atomic_cas_relaxed(&parker.state, &state, PARKER_PARKED))
+			while (atomic_load_relaxed(&parker.state) ==
+			       PARKER_PARKED)
+				futex_wait(&parker.state, PARKER_PARKED);
+		atomic_store_relaxed(&parker.state, PARKER_EMPTY);
+	}
+}
+
+/* Wakes only if it sees a sleeper; notifies nobody who is on the way. */
+static void wakes_only_a_sleeper(void)
+{
+	atomic_fetch_add_relaxed(&condition, 1);
+	if (atomic_load_relaxed(&parker.state) != PARKER_PARKED)
+		return;
+	atomic_store_release(&parker.state, PARKER_NOTIFIED);
+	futex_wake(&parker.state, 1);
+}
+
+/* ---- cases -------------------------------------------------------------- */
+
+/*
+ * Three or four threads have too many interleavings for the usual bounds; they
+ * are complete within the smaller ones given here, and random beyond.
+ */
+#define MANY EXPLORE_WITHIN(12, 6), .random = 500000
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("parker__two_wakers", setup_parker, NULL,
+		       sleeps_until_two, wakes, wakes) },
+	{ EXPLORE_PASS("parker__hands_over", setup_parker, NULL, sleeps_once,
+		       wakes_with_letter) },
+	{ EXPLORE_PASS("one_worker__two_producers", setup_one_worker, check,
+		       worker_0, produces_one, produces_one) },
+	{ EXPLORE_PASS("two_workers__producer", setup_two_workers, check,
+		       worker_0, worker_1, produces_one),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("two_workers__batch_of_companions", setup_two_companions,
+		       check, worker_0, worker_1, produces_two),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("two_workers__two_producers", setup_two_companions,
+		       check, worker_0, worker_1, produces_one, produces_one),
+	  EXPLORE_WITHIN(1, 2) },
+	{ EXPLORE_PASS("two_workers__task_spawns_companion", setup_child, check,
+		       worker_0, worker_1) },
+	{ EXPLORE_PASS("three_workers__batch_of_companions",
+		       setup_three_workers, check, worker_0, worker_1, worker_2,
+		       produces_two),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("three_workers__task_spawns_two", setup_two_children,
+		       check, worker_0, worker_1, worker_2),
+	  EXPLORE_WITHIN(1, 2) },
+	{ EXPLORE_PASS("two_workers__two_producers__random",
+		       setup_two_companions, check, worker_0, worker_1,
+		       produces_one, produces_one),
+	  MANY },
+	{ EXPLORE_PASS("three_workers__batch_of_companions__random",
+		       setup_three_workers, check, worker_0, worker_1, worker_2,
+		       produces_two),
+	  MANY },
+	{ EXPLORE_PASS("three_workers__task_spawns_two__random",
+		       setup_two_children, check, worker_0, worker_1, worker_2),
+	  MANY },
+	{ EXPLORE_PASS("two_workers__stop", setup_no_task, check, worker_0,
+		       worker_1, stop),
+	  EXPLORE_WITHIN(3, 1) },
+
+	{ EXPLORE_BUG("design_4_10__notification_overwritten", "lost wake-up",
+		      setup_parker, NULL, sleeps_blindly_until_two, wakes,
+		      wakes) },
+	{ EXPLORE_BUG("parker__only_sleepers_notified", "lost wake-up",
+		      setup_parker, NULL, sleeps_until_two, wakes,
+		      wakes_only_a_sleeper) },
+	{ EXPLORE_BUG("design_4_10__producer_unfenced", "lost wake-up",
+		      setup_producer_unfenced, check, worker_0, worker_1,
+		      produces_one) },
+	{ EXPLORE_BUG("design_4_10__parker_unfenced", "lost wake-up",
+		      setup_parker_unfenced, check, worker_0, worker_1,
+		      produces_one) },
+	{ EXPLORE_BUG("design_4_10__parker_trusts_search", "livelock",
+		      setup_parker_trusts_search, check, worker_0, worker_1,
+		      produces_one, produces_one),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("design_4_21__parker_looks_first", "lost wake-up",
+		      setup_parker_looks_first, check, worker_0, worker_1,
+		      produces_one) },
+	{ EXPLORE_BUG("idle_I3__last_searcher_silent", "livelock",
+		      setup_last_searcher_silent, check, worker_0, worker_1,
+		      produces_two) },
+	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
+		      check, worker_0, worker_1, produces_one, produces_one),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("design_4_8__claim_read_first", "idle.searching",
+		      setup_claim_read_first, check, worker_0, worker_1,
+		      produces_one) },
+};
+
+EXPLORE_MAIN(cases)
