@@ -1,0 +1,170 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# .setup.sh - the packages skua is built with, and how to build it
+#
+# Sourced by tests/run and bench/run. Provides skua_setup and skua_build.
+
+SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# Debian's name of the package, then what tells that it is there, also where
+# packages have other names: a command, or a header that gcc finds.
+SKUA_NEEDS='
+gcc             command gcc
+libc6-dev       header  stdlib.h
+g++             command g++
+clang           command clang
+clang-format    command clang-format
+binutils        command nm
+cmake           command cmake
+ninja-build     command ninja
+pkg-config      command pkg-config
+python3         command python3
+libcmocka-dev   header  cmocka.h
+libjansson-dev  header  jansson.h
+libpfm4-dev     header  perfmon/pfmlib_perf_event.h
+nettle-dev      header  nettle/sha1.h
+'
+
+# shellcheck disable=SC2034 # some are for those who source this
+if [[ -t 2 ]]; then
+	SKUA_BOLD=$'\e[1m' SKUA_GREEN=$'\e[32m' SKUA_RED=$'\e[31m'
+	SKUA_YELLOW=$'\e[33m' SKUA_PLAIN=$'\e[0m'
+else
+	SKUA_BOLD='' SKUA_GREEN='' SKUA_RED='' SKUA_YELLOW='' SKUA_PLAIN=''
+fi
+
+# What is said while working goes to stderr: stdout is for results.
+skua_say()
+{
+	printf '%s\n' "$*" >&2
+}
+
+# skua_has KIND WHAT - whether a row of SKUA_NEEDS is satisfied
+skua_has()
+{
+	case $1 in
+	command)
+		command -v "$2" >/dev/null
+		;;
+	header)
+		command -v gcc >/dev/null &&
+			printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$2" |
+			gcc -E -x c - >/dev/null 2>&1
+		;;
+	esac
+}
+
+# skua_missing - the unsatisfied rows of SKUA_NEEDS
+skua_missing()
+{
+	local package kind what
+	while read -r package kind what; do
+		if [[ $package ]] && ! skua_has "$kind" "$what"; then
+			printf '%s %s %s\n' "$package" "$kind" "$what"
+		fi
+	done <<<"$SKUA_NEEDS"
+}
+
+# skua_install PACKAGE... - through the package manager; 1 if it cannot
+skua_install()
+{
+	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q)
+
+	if ! command -v apt-get >/dev/null; then
+		return 1
+	fi
+	if ((EUID != 0)); then
+		command -v sudo >/dev/null || return 1
+		sudo -n true 2>/dev/null || [[ -t 0 && -t 2 ]] || return 1
+		apt=(sudo "${apt[@]}")
+	fi
+	skua_say "${SKUA_BOLD}installing$SKUA_PLAIN $*"
+	"${apt[@]}" update >&2 &&
+		"${apt[@]}" install -y --no-install-recommends "$@" >&2
+}
+
+# skua_setup - install what is missing, or say what to install and exit
+skua_setup()
+{
+	local missing packages
+	missing=$(skua_missing)
+	if [[ ! $missing ]]; then
+		return 0
+	fi
+	mapfile -t packages < <(cut -d ' ' -f 1 <<<"$missing")
+	skua_install "${packages[@]}" || true
+
+	missing=$(skua_missing)
+	if [[ ! $missing ]]; then
+		return 0
+	fi
+	mapfile -t packages < <(cut -d ' ' -f 1 <<<"$missing")
+	skua_say "skua needs what is not installed here:"
+	while read -r package kind what; do
+		skua_say "  $kind $what (Debian package $package)"
+	done <<<"$missing"
+	skua_say "On Debian and its relatives, install it with:"
+	skua_say "  sudo apt-get update && sudo apt-get install -y" \
+		"--no-install-recommends ${packages[*]}"
+	exit 1
+}
+
+# skua_progress - copy a build's lines to a log, and show how far it is
+skua_progress()
+{
+	local line log=$1
+	while IFS= read -r line || [[ $line ]]; do
+		printf '%s\n' "$line" >>"$log"
+		if [[ -t 2 && $line =~ ^\[[0-9]+/[0-9]+\] ]]; then
+			printf '\r  %s ' "${BASH_REMATCH[0]}" >&2
+		fi
+	done
+	if [[ -t 2 ]]; then
+		printf '\r\e[K' >&2
+	fi
+}
+
+# skua_stale FOLDER COMPILER - whether its cache is of another tree or compiler
+skua_stale()
+{
+	local cache=$1/CMakeCache.txt
+	! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$SKUA_ROOT" "$cache" ||
+		! grep -qx "CMAKE_C_COMPILER:.*=$(command -v "$2")" "$cache"
+}
+
+# skua_build FOLDER [CMAKE-ARGUMENT...] - configure and build; 1 on failure
+#
+# FOLDER is relative to the root; SKUA_CC is the compiler (gcc). What the tools
+# print is in FOLDER/build.log, and shown if they fail.
+skua_build()
+{
+	local folder=$SKUA_ROOT/$1 log=$SKUA_ROOT/$1/build.log start=$SECONDS
+	local compiler=${SKUA_CC:-gcc}
+	local configure=(env CC="$compiler" cmake -S "$SKUA_ROOT" -B "$folder")
+	shift
+	mkdir -p "$folder"
+	: >"$log"
+	skua_say "${SKUA_BOLD}building ${folder##*/}/$SKUA_PLAIN"
+
+	if [[ ! -e $folder/CMakeCache.txt ]]; then
+		configure+=(-G Ninja)
+	elif skua_stale "$folder" "$compiler"; then
+		configure+=(--fresh -G Ninja)
+	fi
+	# Said each time: the cache may be of somebody who chose otherwise.
+	configure+=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSKUA_SANITIZE=
+		-DSKUA_BUILD_TESTS=ON -DSKUA_BUILD_BENCH=ON)
+
+	if ! { "${configure[@]}" "$@" &&
+		cmake --build "$folder" --parallel "${SKUA_JOBS:-$(nproc)}"; } \
+		2>&1 | skua_progress "$log"; then
+		cat "$log" >&2
+		skua_say "${SKUA_RED}the build failed$SKUA_PLAIN (all of it: $log)"
+		return 1
+	fi
+	if grep -q 'warning:' "$log"; then
+		skua_say "  ${SKUA_YELLOW}with warnings$SKUA_PLAIN, see $log"
+	fi
+	skua_say "  built in $((SECONDS - start)) s"
+}

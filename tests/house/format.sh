@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# format.sh - the white space of every C file is as .clang-format says
+#
+# clang-format's results differ between releases; the tree follows $release.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+release=14
+for name in clang-format-$release clang-format none; do
+	if command -v "$name" >/dev/null; then break; fi
+done
+if [[ $name == none ]]; then
+	echo "clang-format is not installed"
+	exit 77
+fi
+version=$("$name" --version)
+if [[ ! $version =~ version\ $release\. ]]; then
+	echo "the tree is formatted with clang-format $release; here is $version"
+	exit 77
+fi
+
+mapfile -t files < <(find . \( -path './build*' -o -path './.?*' \) -prune \
+	-o -name '*.[ch]' -printf '%P\n' | sort)
+wrong=()
+for file in "${files[@]}"; do
+	"$name" "$file" | cmp -s - "$file" || wrong+=("$file")
+done
+if ((${#wrong[@]})); then
+	echo "not as .clang-format says; put right by:"
+	echo "  $name -i ${wrong[*]}"
+	exit 1
+fi
+echo "${#files[@]} files"

@@ -1,0 +1,211 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""layers.py - every include points downward
+
+Folders: FOLDERS says what the files of a folder may include of the tree.
+Libraries: LIBRARIES says which folders may use which; include/ needs the
+headers in PUBLIC alone, and the layers 0 and 1 of core/ those in PURE, so that
+they have no system calls and no threads.
+Inside core/: CORE says which file is in which layer; a file may include its
+own layer and lower ones. Every file of core/ must be in the table, and every
+name in the table must have a file.
+"""
+
+import os.path
+import re
+from pathlib import PurePosixPath
+
+import tree
+
+# Layer of each file of core/, without its suffix.
+CORE = {
+    0: "atomic rng",
+    1: "inject_queue lifo_slot local_queue task_state",
+    2: "futex idle parker task",
+    3: "pool worker",
+    4: "config queue_api runtime stats task_api",
+}
+
+# Folders, or single headers, that a folder's files may include.
+FOLDERS = {
+    "include": ["include"],
+    "topology": ["topology", "include"],
+    "probes": ["probes", "include"],
+    "core": ["core", "include", "topology/cpu_list.h", "probes/counters.h"],
+    "bpf": ["bpf", "probes/abi.h"],
+    "bench": ["bench", "include", "probes/perf_group.h"],
+    "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
+}
+
+# A micro-benchmark of one primitive may include the primitive.
+MICRO = re.compile(r"bench/micro_\w+\.c$")
+
+# Headers of other projects (beginnings of their names) and who may use them.
+LIBRARIES = {
+    "bpf/": ["bpf"],
+    "cmocka": ["tests"],
+    "hwloc": ["tests"],
+    "jansson": ["bench", "bpf", "tests"],
+    "nettle/": ["bench", "tests"],
+    "numa": ["topology"],
+    "perfmon/": ["probes"],
+}
+
+PUBLIC = "stdbool.h stddef.h stdint.h".split()
+PURE = (
+    "assert.h errno.h limits.h stdalign.h stdatomic.h stdbool.h stddef.h "
+    "stdint.h string.h"
+).split()
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def core_layer(path, table):
+    stem = PurePosixPath(path).stem
+    for layer, names in table.items():
+        if stem in names.split():
+            return layer
+    return None
+
+
+def resolve(root, path, name):
+    """The file of the tree that an include means, or None."""
+    for start in ("", "include", PurePosixPath(path).parent):
+        candidate = os.path.normpath(PurePosixPath(start) / name)
+        if (root / candidate).is_file():
+            return candidate
+    return None
+
+
+def judge_tree(path, target, table):
+    """What is wrong with one file of the tree including another, or None."""
+    folder, other = path.split("/")[0], target.split("/")[0]
+    if folder == "core" and other == "core":
+        mine, theirs = core_layer(path, table), core_layer(target, table)
+        if None not in (mine, theirs) and theirs > mine:
+            return f"layer {mine} includes layer {theirs}"
+        return None
+    if MICRO.match(path) and other == "core":
+        if (core_layer(target, table) or 0) > 1:
+            return "a micro-benchmark may include layers 0 and 1 only"
+        return None
+    allowed = FOLDERS.get(folder)
+    if allowed is None:
+        return f"no rule for the folder {folder}/"
+    if other not in allowed and target not in allowed:
+        return f"{folder}/ may include only: {', '.join(allowed)}"
+    return None
+
+
+def judge_system(path, name, table):
+    """What is wrong with a file including a header of the system, or None."""
+    folder = path.split("/")[0]
+    if folder == "include" and name not in PUBLIC:
+        return f"public headers need only: {', '.join(PUBLIC)}"
+    if folder == "core" and core_layer(path, table) in (0, 1) and name not in PURE:
+        return "layers 0 and 1 have no system calls and no threads"
+    for prefix, folders in LIBRARIES.items():
+        if name.startswith(prefix) and folder not in folders:
+            return f"used in {', '.join(folders)} only"
+    return None
+
+
+def find_cycle(graph):
+    """A list of files that include each other in a circle, or None."""
+    done = set()
+
+    def visit(path, trail):
+        if path in trail:
+            return trail[trail.index(path) :] + [path]
+        if path in done:
+            return None
+        for target in graph.get(path, []):
+            cycle = visit(target, trail + [path])
+            if cycle:
+                return cycle
+        done.add(path)
+        return None
+
+    for path in graph:
+        cycle = visit(path, [])
+        if cycle:
+            return cycle
+    return None
+
+
+def check(root, table=None):
+    table = table or CORE
+    complaints, graph = [], {}
+    for path in tree.sources(root):
+        text = tree.strip((root / path).read_text(), strings=False)
+        graph[path] = []
+        if path.startswith("core/") and core_layer(path, table) is None:
+            complaints.append(f"{path}: not in the table of tests/house/layers.py")
+        for match in INCLUDE.finditer(text):
+            quote, name = match.groups()
+            target = resolve(root, path, name)
+            if target:
+                graph[path].append(target)
+                fault = judge_tree(path, target, table)
+            elif quote == '"':
+                fault = "no such file in the tree"
+            else:
+                fault = judge_system(path, name, table)
+            if fault:
+                line = text.count("\n", 0, match.start(2)) + 1
+                complaints.append(f"{path}:{line}: includes {name}: {fault}")
+    for name in " ".join(table.values()).split():
+        if not any(f"core/{name}{end}" in graph for end in (".c", ".h")):
+            complaints.append(f"core/{name}: in the table, but there is no such file")
+    cycle = find_cycle(graph)
+    if cycle:
+        complaints.append("circle: " + " -> ".join(cycle))
+    return complaints
+
+
+def check_planted(root):
+    return check(root, {0: "zero", 1: "one", 2: "two"})
+
+
+GOOD = {
+    "core/zero.h": "#include <stdint.h>\n",
+    "core/one.c": '#include "core/one.h"\n/* #include "core/two.h" */\n',
+    "core/one.h": '#include "core/zero.h"\n#include <skua/a.h>\n',
+    "core/two.c": '#include <pthread.h>\n#include "one.h"\n',
+    "include/skua/a.h": "#include <stddef.h>\n#include <skua/b.h>\n",
+    "include/skua/b.h": "",
+    "probes/perf_group.h": "#include <perfmon/pfmlib.h>\n",
+    "bench/main.c": '#include "skua/a.h"\n#include "probes/perf_group.h"\n',
+    "bench/micro_one.c": '#include "core/one.h"\n',
+    "tests/unit/test_one.c": '#include "core/one.h"\n#include <cmocka.h>\n',
+    "build-x/generated.c": '#include "nowhere.h"\n',
+}
+
+CASES = [
+    (GOOD, None),
+    *(
+        ({**GOOD, path: text}, complaint)
+        for path, text, complaint in [
+            ("core/one.c", '#include "core/two.c"\n', "layer 1 includes layer 2"),
+            ("core/zero.c", ' # include "one.c"\n', "layer 0 includes layer 1"),
+            ("core/one.c", "#include <pthread.h>\n", "core/one.c:1: includes pthread"),
+            ("core/three.c", "", "not in the table"),
+            ("core/two.c", "\n#include <numa.h>\n", "core/two.c:2: includes numa.h"),
+            ("core/two.c", '#include "bench/main.c"\n', "core/ may include only"),
+            ("core/two.c", '#include "typo.h"\n', "no such file"),
+            ("include/skua/b.h", "#include <pthread.h>\n", "public headers need"),
+            ("include/skua/b.h", '#include "core/zero.h"\n', "include/ may include"),
+            ("include/skua/b.h", '#include "a.h"\n', "circle: include/skua/a.h"),
+            ("topology/a.c", '#include "core/zero.h"\n', "topology/ may include"),
+            ("probes/a.c", '#include "../core/zero.h"\n', "probes/ may include"),
+            ("bpf/a.c", "#include <skua/a.h>\n", "bpf/ may include"),
+            ("bench/main.c", '#include "core/zero.h"\n', "bench/ may include"),
+            ("bench/micro_one.c", '#include "core/two.c"\n', "layers 0 and 1"),
+            ("bench/main.c", '#include "probes/other.h"\n', "no such file"),
+            ("elsewhere/a.c", '#include "core/zero.h"\n', "no rule for the folder"),
+        ]
+    ),
+    ({k: v for k, v in GOOD.items() if k != "core/two.c"}, "there is no such file"),
+]
+
+tree.main(check, check_planted, CASES)

@@ -1,0 +1,60 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""readme.py - the README's first program does what the README says
+
+Compiles its first C block against the shared and the static library in
+SKUA_BUILD_DIR with the compiler in CC, and compares what each program prints
+with the text block that follows.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tree
+
+BLOCKS = re.compile(r"^```c\n(.*?)^```$.*?^```text\n(.*?)^```$", re.DOTALL | re.M)
+FLAGS = "-std=gnu11 -O2 -Wall -Wextra -Werror".split()
+
+
+def run(folder, kind, link, expected):
+    """What is wrong with the program linked this way, or None."""
+    program = folder / kind
+    command = [os.environ.get("CC", "cc"), *FLAGS, f"-I{tree.ROOT}/include"]
+    command += [str(folder / "program.c"), "-o", str(program), *link, "-pthread"]
+    built = subprocess.run(command, capture_output=True, text=True)
+    if built.returncode:
+        return f"does not compile: {' '.join(command)}\n{built.stderr}"
+    ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+    if ran.returncode or ran.stderr or ran.stdout != expected:
+        return (
+            f"exit code {ran.returncode}\n--- printed\n{ran.stdout}{ran.stderr}"
+            f"--- the README says\n{expected}"
+        )
+    return None
+
+
+def main():
+    build = Path(os.environ.get("SKUA_BUILD_DIR", "build")).resolve()
+    blocks = BLOCKS.search((tree.ROOT / "README.md").read_text())
+    if not blocks:
+        sys.exit("README.md has no C block followed by a text block")
+    links = {
+        "shared": [f"-L{build}", "-lskua", f"-Wl,-rpath,{build}"],
+        "static": [f"{build}/libskua.a"],
+    }
+    failed = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "program.c").write_text(blocks.group(1))
+        for kind, link in links.items():
+            fault = run(folder, kind, link, blocks.group(2))
+            print(f"{kind} library: {fault or 'as stated'}")
+            failed |= fault is not None
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,76 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""symbols.py - libskua.so exports what the public headers declare, no more
+
+Compares three lists of names: those that the headers mark SKUA_API, those that
+core/skua.map exports, and those that the library in SKUA_BUILD_DIR exports,
+each of which must carry a symbol version.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import tree
+
+API = re.compile(r"\bSKUA_API\b[^;({]*?\b(\w+)\s*(?:\(|\[|;|=)")
+MAPPED = re.compile(r"^\s*(\w+);", re.MULTILINE)
+
+
+def declared():
+    names = []
+    for path in (tree.ROOT / "include/skua").glob("*.h"):
+        text = tree.strip(path.read_text())
+        text = re.sub(r"^\s*#.*", "", text, flags=re.MULTILINE)
+        names += API.findall(text)
+    return names
+
+
+def exported(library):
+    """Names with their versions, '' where a name has none."""
+    lines = subprocess.run(
+        ["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    names = {}
+    for line in lines:
+        _, kind, symbol = line.split()
+        if kind != "A":  # A: the name of a version
+            name, _, version = symbol.partition("@")
+            names[name] = version.strip("@")
+    return names
+
+
+def main():
+    library = os.path.join(os.environ.get("SKUA_BUILD_DIR", "build"), "libskua.so")
+    headers = declared()
+    mapped = MAPPED.findall(tree.strip((tree.ROOT / "core/skua.map").read_text()))
+    found = exported(library)
+
+    complaints = []
+
+    def compare(names, others, complaint):
+        complaints.extend(f"{n}: {complaint}" for n in sorted(set(names) - set(others)))
+
+    compare(headers, mapped, "declared, but missing in core/skua.map")
+    compare(mapped, headers, "in core/skua.map, but in no public header")
+    compare(headers, found, "declared, but not exported by libskua.so")
+    compare(found, headers, "exported by libskua.so, but in no public header")
+    for name, version in found.items():
+        if not version.startswith("SKUA_"):
+            complaints.append(f"{name}: exported without a version")
+    for name in headers:
+        if not name.startswith("skua_"):
+            complaints.append(f"{name}: a public name begins with skua_")
+        if headers.count(name) > 1:
+            complaints.append(f"{name}: declared more than once")
+    if not headers:
+        complaints.append("no SKUA_API name found in include/skua/")
+    print("\n".join(complaints) or f"{len(found)} names, the same in all three lists")
+    sys.exit(1 if complaints else 0)
+
+
+main()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""tree.py - reads the source tree for the house tests"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
+)
+
+
+def sources(root, suffixes=(".c", ".h")):
+    """Paths of the source files below root, relative to it and sorted.
+
+    Build folders and dot folders are left out.
+    """
+    found = []
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        if parts[0].startswith("build") or any(p[0] == "." for p in parts):
+            continue
+        if path.suffix in suffixes and path.is_file():
+            found.append(path.relative_to(root).as_posix())
+    return sorted(found)
+
+
+def strip(text, strings=True):
+    """C source without comments (and strings); line numbers stay true."""
+
+    def blank(match):
+        token = match.group()
+        if token[0] != "/" and not strings:
+            return token
+        return " " + "\n" * token.count("\n")
+
+    return _TOKEN.sub(blank, text)
+
+
+def main(check, check_planted, cases):
+    """Run check(root) on the tree, or on planted files with --self-test.
+
+    A check returns a list of complaints. A case is a map from paths to
+    contents, and a part of the one complaint that these files must cause, or
+    None if they must cause none.
+    """
+    if sys.argv[1:] != ["--self-test"]:
+        complaints = check(ROOT)
+        for complaint in complaints:
+            print(complaint)
+        sys.exit(1 if complaints else 0)
+
+    wrong = 0
+    for number, (files, expected) in enumerate(cases):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            got = check_planted(Path(folder))
+        wanted = 0 if expected is None else 1
+        if len(got) != wanted or (wanted and expected not in got[0]):
+            wrong += 1
+            print(f"case {number}: wanted {expected}, got {got}")
+    print(f"{len(cases)} planted cases, {wrong} judged wrongly")
+    sys.exit(1 if wrong else 0)
