@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/* test_config.c - each field checked, and what is said of a wrong one */
+#include "core/config.h"
+
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/support.h"
+
+#define MIN_SIZE (offsetof(struct skua_config, flags) + sizeof(unsigned))
+
+static struct cpu_list allowed;
+
+static int read_allowed(void **state)
+{
+	(void)state;
+	return cpu_list_allowed(&allowed);
+}
+
+static int free_allowed(void **state)
+{
+	(void)state;
+	cpu_list_free(&allowed);
+	return 0;
+}
+
+static struct skua_config config_of_size(void)
+{
+	return (struct skua_config){ .size = sizeof(struct skua_config) };
+}
+
+/* @cfg is refused by config_resolve() and by skua_runtime_create(), with and
+ * without a place for the error, whose text has each of the parts in it. */
+static void expect_refused(const struct skua_config *cfg,
+			   const char *const *parts, size_t count)
+{
+	struct skua_runtime *rt = (struct skua_runtime *)&allowed;
+	struct skua_error err = { 0, "" };
+	struct config config;
+
+	assert_int_equal(config_resolve(&config, cfg, &err), -EINVAL);
+	assert_int_equal(err.code, -EINVAL);
+	for (size_t p = 0; p < count; p++) {
+		if (!strstr(err.text, parts[p]))
+			fail_msg("no \"%s\" in \"%s\"", parts[p], err.text);
+	}
+	assert_null(strchr(err.text, '\n'));
+	assert_int_equal(config_resolve(&config, cfg, NULL), -EINVAL);
+
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(skua_runtime_create(&rt, cfg, &err), -EINVAL);
+	assert_null(rt);
+	assert_int_equal(err.code, -EINVAL);
+	for (size_t p = 0; p < count; p++)
+		assert_non_null(strstr(err.text, parts[p]));
+	rt = (struct skua_runtime *)&allowed;
+	assert_int_equal(skua_runtime_create(&rt, cfg, NULL), -EINVAL);
+	assert_null(rt);
+}
+
+#define EXPECT_REFUSED(cfg, ...)                                 \
+	do {                                                     \
+		const char *const parts_[] = { __VA_ARGS__ };    \
+		expect_refused((cfg), parts_, COUNT_OF(parts_)); \
+	} while (0)
+
+static const char *number(uint64_t n)
+{
+	static char texts[4][24];
+	static unsigned next;
+	char *text = texts[next++ % COUNT_OF(texts)];
+
+	snprintf(text, sizeof(texts[0]), "%llu", (unsigned long long)n);
+	return text;
+}
+
+/* ---- defaults ----------------------------------------------------------- */
+
+static void expect_defaults(const struct skua_config *cfg)
+{
+	struct skua_error err = { 1, "untouched" };
+	struct config config;
+
+	assert_int_equal(config_resolve(&config, cfg, &err), 0);
+	assert_int_equal(config.workers, allowed.count);
+	assert_int_equal(config.queue_capacity, 256);
+	assert_int_equal(config.steal_attempts, 32);
+	assert_true(config.pinned);
+	assert_int_equal(config.cpus.count, allowed.count);
+	for (unsigned i = 0; i < allowed.count; i++)
+		assert_int_equal(config.cpus.cpus[i], allowed.cpus[i]);
+	config_free(&config);
+	assert_int_equal(err.code, 1);
+	assert_string_equal(err.text, "untouched");
+}
+
+static void config__null_or_zero__has_the_defaults(void **state)
+{
+	const struct skua_config cfg = config_of_size();
+
+	(void)state;
+	expect_defaults(NULL);
+	expect_defaults(&cfg);
+}
+
+static void config__more_workers_than_cpus__one_steal_attempt(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	cfg.workers = allowed.count + 1;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.workers, allowed.count + 1);
+	assert_int_equal(config.steal_attempts, 1);
+	config_free(&config);
+
+	cfg.steal_attempts = 7;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.steal_attempts, 7);
+	config_free(&config);
+}
+
+static void config__values_at_their_limits__accepted(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	cfg.workers = SKUA_MAX_WORKERS;
+	cfg.queue_capacity = SKUA_MAX_QUEUE_CAPACITY;
+	cfg.steal_attempts = SKUA_MAX_STEAL_ATTEMPTS;
+	cfg.flags = SKUA_UNPINNED;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.workers, SKUA_MAX_WORKERS);
+	assert_int_equal(config.queue_capacity, SKUA_MAX_QUEUE_CAPACITY);
+	assert_int_equal(config.steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
+	assert_false(config.pinned);
+	config_free(&config);
+
+	cfg.workers = 1;
+	cfg.queue_capacity = SKUA_MIN_QUEUE_CAPACITY;
+	cfg.steal_attempts = 1;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.workers, 1);
+	assert_int_equal(config.queue_capacity, SKUA_MIN_QUEUE_CAPACITY);
+	assert_int_equal(config.steal_attempts, 1);
+	config_free(&config);
+}
+
+/* ---- size --------------------------------------------------------------- */
+
+static void config_size__too_small__refused(void **state)
+{
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t size = 0; size < MIN_SIZE; size++) {
+		cfg.size = size;
+		EXPECT_REFUSED(&cfg, "size: ", number(size), number(MIN_SIZE));
+	}
+}
+
+static void config_size__of_the_first_version__accepted(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	cfg.workers = 3;
+	cfg.flags = SKUA_UNPINNED;
+	for (cfg.size = MIN_SIZE; cfg.size <= sizeof(cfg); cfg.size++) {
+		assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+		assert_int_equal(config.workers, 3);
+		assert_false(config.pinned);
+		config_free(&config);
+	}
+}
+
+/* As of a later version of the library. */
+struct newer_config {
+	struct skua_config known;
+	unsigned char tail[24];
+};
+
+static void config_size__newer_with_zero_tail__accepted(void **state)
+{
+	struct newer_config cfg = { .known = { .size = sizeof(cfg),
+					       .workers = 2 } };
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_resolve(&config, &cfg.known, NULL), 0);
+	assert_int_equal(config.workers, 2);
+	config_free(&config);
+}
+
+static void config_size__newer_with_a_field_set__refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(((struct newer_config *)0)->tail); i++) {
+		struct newer_config cfg = { .known = { .size = sizeof(cfg) } };
+
+		cfg.tail[i] = 1;
+		EXPECT_REFUSED(&cfg.known, "size: ", number(sizeof(cfg)),
+			       number(sizeof(cfg.known)));
+	}
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+static void config_workers__out_of_range__refused(void **state)
+{
+	static const unsigned wrong[] = { 4097, 65536, INT32_MAX, UINT32_MAX };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		cfg.workers = wrong[i];
+		EXPECT_REFUSED(&cfg, "workers: ", number(wrong[i]), "1 to 4096",
+			       "0 ");
+	}
+}
+
+static void config_queue_capacity__out_of_range__refused(void **state)
+{
+	static const uint32_t wrong[] = { 1,         2,     3,     5,
+					  6,         255,   257,   32767,
+					  32769,     49152, 65536, 1u << 31,
+					  UINT32_MAX };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		cfg.queue_capacity = wrong[i];
+		EXPECT_REFUSED(&cfg, "queue_capacity: ", number(wrong[i]),
+			       "powers of two from 4 to 32768", "256");
+	}
+}
+
+static void config_steal_attempts__out_of_range__refused(void **state)
+{
+	static const uint32_t wrong[] = { 1000001, UINT32_MAX };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		cfg.steal_attempts = wrong[i];
+		EXPECT_REFUSED(&cfg, "steal_attempts: ", number(wrong[i]),
+			       "1 to 1000000");
+	}
+}
+
+static void config_flags__unknown__refused(void **state)
+{
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (unsigned bit = 1; bit < 32; bit++) {
+		char value[16];
+
+		cfg.flags = 1u << bit | (bit % 2 ? SKUA_UNPINNED : 0);
+		snprintf(value, sizeof(value), "0x%x", cfg.flags);
+		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED (0x1)");
+	}
+}
+
+/* ---- cpus --------------------------------------------------------------- */
+
+static void config_cpus__malformed__refused(void **state)
+{
+	static const char *const wrong[] = { "",   ",",   "x",     "0-",
+					     "-1", "1-0", "0,,0",  "0,",
+					     " 0", "0 ",  "65536", "0-99999" };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		char quoted[32];
+
+		snprintf(quoted, sizeof(quoted), "\"%s\"", wrong[i]);
+		cfg.cpus = wrong[i];
+		EXPECT_REFUSED(&cfg, "cpus: ", quoted, "below 65536",
+			       "\"0-3,8\"");
+	}
+}
+
+static void config_cpus__one_not_allowed__refused_by_name(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	char text[32];
+	char name[32];
+
+	(void)state;
+	for (unsigned cpu = 0; cpu < CPU_LIST_LIMIT; cpu += 16381) {
+		if (cpu_list_contains(&allowed, cpu))
+			continue;
+		snprintf(text, sizeof(text), "%u,%u", allowed.cpus[0], cpu);
+		snprintf(name, sizeof(name), "CPU %u ", cpu);
+		cfg.cpus = text;
+		EXPECT_REFUSED(&cfg, "cpus: ", text, name);
+	}
+}
+
+static void config_cpus__long_text__error_is_terminated(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	char text[4096];
+
+	(void)state;
+	memset(text, '9', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	cfg.cpus = text;
+	EXPECT_REFUSED(&cfg, "cpus: \"999", "below 65536");
+	/* Well-formed, and as long: the last CPU is not allowed. */
+	for (size_t i = 0; i < sizeof(text) - 8; i += 2)
+		memcpy(&text[i], "0,", 2);
+	memcpy(&text[sizeof(text) - 8], "0,65535", 8);
+	EXPECT_REFUSED(&cfg, "cpus: \"", "not among those");
+}
+
+static void config_cpus__list__sorted_each_once(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	unsigned first = allowed.cpus[0];
+	unsigned last = allowed.cpus[allowed.count - 1];
+	struct config config;
+	char text[64];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%u,%u,%u", last, first, last);
+	cfg.cpus = text;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.cpus.count, first == last ? 1 : 2);
+	assert_int_equal(config.cpus.cpus[0], first);
+	assert_int_equal(config.cpus.cpus[config.cpus.count - 1], last);
+	/* As many workers as CPUs were chosen, not as are allowed. */
+	assert_int_equal(config.workers, config.cpus.count);
+	assert_int_equal(config.steal_attempts, 32);
+	config_free(&config);
+}
+
+static void config_cpus__narrow_affinity__is_never_widened(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+	char text[16];
+	cpu_set_t before;
+	cpu_set_t one;
+
+	(void)state;
+	if (sched_getaffinity(0, sizeof(before), &before) != 0 ||
+	    allowed.count < 2) {
+		skip_aloud("needs two CPUs, and a cpu_set_t that holds them");
+		return;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(allowed.cpus[1], &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.workers, 1);
+	assert_int_equal(config.cpus.count, 1);
+	assert_int_equal(config.cpus.cpus[0], allowed.cpus[1]);
+	config_free(&config);
+
+	snprintf(text, sizeof(text), "%u", allowed.cpus[0]);
+	cfg.cpus = text;
+	EXPECT_REFUSED(&cfg, "cpus: ", text, "not among those");
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+static void error_set__any__returns_the_code(void **state)
+{
+	struct skua_error err;
+
+	(void)state;
+	assert_int_equal(error_set(&err, -ENOMEM, "%s: %d", "key", 5), -ENOMEM);
+	assert_int_equal(err.code, -ENOMEM);
+	assert_string_equal(err.text, "key: 5");
+	assert_int_equal(error_set(NULL, -EAGAIN, "%d", 1), -EAGAIN);
+}
+
+static void error_set__text_too_long__cut_and_terminated(void **state)
+{
+	struct skua_error err;
+	char text[500];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	memset(&err, 'y', sizeof(err));
+	error_set(&err, -EINVAL, "%s", text);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	assert_memory_equal(err.text, text, sizeof(err.text) - 1);
+}
+
+static void config__no_memory__enomem_and_nothing_left(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+	unsigned nth = 0;
+	char text[16];
+	long left;
+	int code;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	snprintf(text, sizeof(text), "%u", allowed.cpus[0]);
+	cfg.cpus = text;
+	for (;;) {
+		struct skua_error err = { 0, "" };
+
+		allocations_begin(++nth);
+		code = config_resolve(&config, &cfg, &err);
+		left = allocations_end();
+		if (!allocations_failed())
+			break;
+		assert_int_equal(code, -ENOMEM);
+		assert_int_equal(err.code, -ENOMEM);
+		assert_true(strlen(err.text) > 0);
+		assert_int_equal(left, 0);
+	}
+	assert_true(nth > 3);
+	assert_int_equal(code, 0);
+	allocations_begin(0);
+	config_free(&config);
+	assert_int_equal(left + allocations_end(), 0);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(config__null_or_zero__has_the_defaults),
+	cmocka_unit_test(config__more_workers_than_cpus__one_steal_attempt),
+	cmocka_unit_test(config__values_at_their_limits__accepted),
+	cmocka_unit_test(config_size__too_small__refused),
+	cmocka_unit_test(config_size__of_the_first_version__accepted),
+	cmocka_unit_test(config_size__newer_with_zero_tail__accepted),
+	cmocka_unit_test(config_size__newer_with_a_field_set__refused),
+	cmocka_unit_test(config_workers__out_of_range__refused),
+	cmocka_unit_test(config_queue_capacity__out_of_range__refused),
+	cmocka_unit_test(config_steal_attempts__out_of_range__refused),
+	cmocka_unit_test(config_flags__unknown__refused),
+	cmocka_unit_test(config_cpus__malformed__refused),
+	cmocka_unit_test(config_cpus__one_not_allowed__refused_by_name),
+	cmocka_unit_test(config_cpus__long_text__error_is_terminated),
+	cmocka_unit_test(config_cpus__list__sorted_each_once),
+	cmocka_unit_test(config_cpus__narrow_affinity__is_never_widened),
+	cmocka_unit_test(error_set__any__returns_the_code),
+	cmocka_unit_test(error_set__text_too_long__cut_and_terminated),
+	cmocka_unit_test(config__no_memory__enomem_and_nothing_left),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("config", tests, read_allowed,
+					   free_allowed);
+}

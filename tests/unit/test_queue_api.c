@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: MIT */
+/* test_queue_api.c - the public queues: skua_queue, skua_stealer and
+ * skua_injector */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/support.h"
+
+#include <pthread.h>
+
+#include "core/local_queue.h"
+
+static void *item(uint64_t n)
+{
+	return (void *)(uintptr_t)(n + 1);
+}
+
+static struct skua_queue *queue_new(uint32_t capacity)
+{
+	struct skua_queue *queue = NULL;
+
+	assert_int_equal(skua_queue_create(&queue, capacity), 0);
+	assert_non_null(queue);
+	return queue;
+}
+
+static void push_items(struct skua_queue *queue, uint64_t first, uint64_t count)
+{
+	for (uint64_t n = first; n < first + count; n++)
+		assert_int_equal(skua_queue_push(queue, item(n)), 0);
+}
+
+static void expect_items(struct skua_queue *queue, uint64_t first,
+			 uint64_t count)
+{
+	for (uint64_t n = first; n < first + count; n++)
+		assert_ptr_equal(skua_queue_pop(queue), item(n));
+}
+
+/* ---- skua_queue --------------------------------------------------------- */
+
+static void queue_create__null_out__einval(void **state)
+{
+	(void)state;
+	assert_int_equal(skua_queue_create(NULL, 4), -EINVAL);
+}
+
+static void queue_create__bad_capacity__einval(void **state)
+{
+	static const uint32_t wrong[] = { 1,        2,         3,     5,
+					  100,      32767,     32769, 65536,
+					  1u << 31, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct skua_queue *queue = (struct skua_queue *)&queue;
+
+		assert_int_equal(skua_queue_create(&queue, wrong[i]), -EINVAL);
+		assert_null(queue);
+	}
+}
+
+static void queue_create__0__capacity_256(void **state)
+{
+	struct skua_queue *queue = queue_new(0);
+
+	(void)state;
+	push_items(queue, 0, 256);
+	assert_int_equal(skua_queue_push(queue, item(256)), -ENOSPC);
+	skua_queue_destroy(queue);
+}
+
+static void queue_create__no_memory__enomem(void **state)
+{
+	struct skua_queue *queue = (struct skua_queue *)&queue;
+	int code;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	allocations_begin(1);
+	code = skua_queue_create(&queue, 4);
+	assert_int_equal(allocations_end(), 0);
+	assert_int_equal(code, -ENOMEM);
+	assert_null(queue);
+}
+
+static void queue_destroy__null__is_ignored(void **state)
+{
+	(void)state;
+	skua_queue_destroy(NULL);
+	skua_stealer_drop(NULL);
+	skua_injector_destroy(NULL);
+}
+
+static void queue__null__einval_null_or_0(void **state)
+{
+	struct skua_queue *queue = queue_new(4);
+
+	(void)state;
+	assert_int_equal(skua_queue_push(NULL, item(0)), -EINVAL);
+	assert_int_equal(skua_queue_push(queue, NULL), -EINVAL);
+	assert_int_equal(skua_queue_push(NULL, NULL), -EINVAL);
+	assert_null(skua_queue_pop(NULL));
+	assert_int_equal(skua_queue_length(NULL), 0);
+	assert_null(skua_queue_stealer(NULL));
+	assert_null(skua_stealer_clone(NULL));
+	assert_int_equal(skua_queue_length(queue), 0);
+	skua_queue_destroy(queue);
+}
+
+static void queue__each_capacity__fifo_and_length(void **state)
+{
+	static const uint32_t capacities[] = { 4, 256, 32768 };
+
+	(void)state;
+	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
+		struct skua_queue *queue = queue_new(capacities[c]);
+
+		assert_null(skua_queue_pop(queue));
+		push_items(queue, 0, capacities[c]);
+		assert_int_equal(skua_queue_length(queue), capacities[c]);
+		expect_items(queue, 0, capacities[c]);
+		assert_int_equal(skua_queue_length(queue), 0);
+		assert_null(skua_queue_pop(queue));
+		skua_queue_destroy(queue);
+	}
+}
+
+static void design_4_24__push_to_a_full_queue__item_stays_the_callers(void **s)
+{
+	struct skua_queue *queue = queue_new(4);
+
+	(void)s;
+	push_items(queue, 0, 4);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(skua_queue_push(queue, item(99)), -ENOSPC);
+	assert_int_equal(skua_queue_length(queue), 4);
+	expect_items(queue, 0, 1);
+	push_items(queue, 4, 1);
+	assert_int_equal(skua_queue_push(queue, item(99)), -ENOSPC);
+	expect_items(queue, 1, 4);
+	assert_null(skua_queue_pop(queue));
+	skua_queue_destroy(queue);
+}
+
+/* ---- skua_stealer ------------------------------------------------------- */
+
+/* Another thief's claim cannot be seen through the interface, so it is made by
+ * hand: the ring is behind the handle count, on a pair of lines of its own. */
+static struct local_queue *ring_of(struct skua_queue *queue)
+{
+	return (struct local_queue *)((char *)queue + CACHE_PAIR);
+}
+
+static void stealer_steal__null__einval(void **state)
+{
+	struct skua_queue *queue = queue_new(4);
+	struct skua_queue *other = queue_new(4);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	void *got = &queue;
+
+	(void)state;
+	push_items(queue, 0, 1);
+	assert_int_equal(skua_stealer_steal(NULL, &got), -EINVAL);
+	assert_null(got);
+	assert_int_equal(skua_stealer_steal(stealer, NULL), -EINVAL);
+	got = &queue;
+	assert_int_equal(skua_stealer_steal_half(NULL, other, &got), -EINVAL);
+	assert_null(got);
+	got = &queue;
+	assert_int_equal(skua_stealer_steal_half(stealer, NULL, &got), -EINVAL);
+	assert_null(got);
+	assert_int_equal(skua_stealer_steal_half(stealer, other, NULL),
+			 -EINVAL);
+	assert_int_equal(skua_queue_length(queue), 1);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+	skua_queue_destroy(other);
+}
+
+static void stealer_steal_half__into_its_own_queue__einval(void **state)
+{
+	struct skua_queue *queue = queue_new(4);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	void *got = &queue;
+
+	(void)state;
+	push_items(queue, 0, 4);
+	assert_int_equal(skua_stealer_steal_half(stealer, queue, &got),
+			 -EINVAL);
+	assert_null(got);
+	assert_int_equal(skua_queue_length(queue), 4);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+}
+
+static void stealer_steal__some_then_none__success_then_empty(void **state)
+{
+	struct skua_queue *queue = queue_new(4);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	void *got;
+
+	(void)state;
+	push_items(queue, 0, 3);
+	for (uint64_t n = 0; n < 3; n++) {
+		assert_int_equal(skua_stealer_steal(stealer, &got),
+				 SKUA_STEAL_SUCCESS);
+		assert_ptr_equal(got, item(n));
+	}
+	assert_int_equal(skua_stealer_steal(stealer, &got), SKUA_STEAL_EMPTY);
+	assert_null(got);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+}
+
+static void stealer_steal_half__some_then_none__counts_then_0(void **state)
+{
+	struct skua_queue *queue = queue_new(256);
+	struct skua_queue *into = queue_new(256);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	uint32_t left = 256;
+	void *got;
+
+	(void)state;
+	push_items(queue, 0, 256);
+	while (left > 0) {
+		uint32_t half = left - left / 2;
+		uint32_t first = 256 - left;
+
+		assert_int_equal(skua_stealer_steal_half(stealer, into, &got),
+				 half);
+		assert_ptr_equal(got, item(first));
+		assert_int_equal(skua_queue_length(into), half - 1);
+		expect_items(into, first + 1, half - 1);
+		left -= half;
+		assert_int_equal(skua_queue_length(queue), left);
+	}
+	assert_int_equal(skua_stealer_steal_half(stealer, into, &got), 0);
+	assert_null(got);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+	skua_queue_destroy(into);
+}
+
+static void design_4_2__steal_half_into_a_small_queue__bounded(void **state)
+{
+	struct skua_queue *queue = queue_new(32768);
+	struct skua_queue *into = queue_new(4);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	void *got;
+
+	(void)state;
+	push_items(queue, 0, 32768);
+	push_items(into, 50000, 3);
+	assert_int_equal(skua_stealer_steal_half(stealer, into, &got), 2);
+	assert_ptr_equal(got, item(0));
+	assert_int_equal(skua_stealer_steal_half(stealer, into, &got), 1);
+	assert_ptr_equal(got, item(2));
+	expect_items(into, 50000, 3);
+	expect_items(into, 1, 1);
+	expect_items(queue, 3, 32765);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+	skua_queue_destroy(into);
+}
+
+static void stealer__another_at_work__retry_and_eagain(void **state)
+{
+	struct skua_queue *queue = queue_new(8);
+	struct skua_queue *into = queue_new(8);
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	void *got = &queue;
+
+	(void)state;
+	push_items(queue, 0, 4);
+	assert_int_equal(atomic_load_relaxed(&ring_of(queue)->tail), 4);
+	atomic_store_relaxed(&ring_of(queue)->head, 2 << 16 | 2);
+	assert_int_equal(skua_stealer_steal(stealer, &got), SKUA_STEAL_RETRY);
+	assert_null(got);
+	got = &queue;
+	assert_int_equal(skua_stealer_steal_half(stealer, into, &got), -EAGAIN);
+	assert_null(got);
+	atomic_store_relaxed(&ring_of(queue)->head, 2 << 16);
+	assert_int_equal(skua_stealer_steal(stealer, &got), SKUA_STEAL_SUCCESS);
+	assert_ptr_equal(got, item(2));
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+	skua_queue_destroy(into);
+}
+
+static void stealer__queue_destroyed__goes_on_taking(void **state)
+{
+	struct skua_queue *queue = queue_new(4);
+	struct skua_queue *into = queue_new(4);
+	struct skua_stealer *first = skua_queue_stealer(queue);
+	struct skua_stealer *second = skua_stealer_clone(first);
+	void *got;
+
+	(void)state;
+	push_items(queue, 0, 4);
+	skua_queue_destroy(queue);
+	assert_int_equal(skua_stealer_steal(first, &got), SKUA_STEAL_SUCCESS);
+	assert_ptr_equal(got, item(0));
+	skua_stealer_drop(first);
+	assert_int_equal(skua_stealer_steal_half(second, into, &got), 2);
+	assert_ptr_equal(got, item(1));
+	second = skua_stealer_clone(second);
+	skua_stealer_drop(second); /* there are two of it now */
+	assert_int_equal(skua_stealer_steal(second, &got), SKUA_STEAL_SUCCESS);
+	assert_ptr_equal(got, item(3));
+	assert_int_equal(skua_stealer_steal(second, &got), SKUA_STEAL_EMPTY);
+	skua_stealer_drop(second);
+	expect_items(into, 2, 1);
+	skua_queue_destroy(into);
+}
+
+static void queue__handles_of_both_kinds__freed_with_the_last(void **state)
+{
+	struct skua_queue *queue;
+	struct skua_stealer *stealer;
+	struct skua_stealer *clone;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud("allocations are not counted under a sanitizer");
+		return;
+	}
+	allocations_begin(0);
+	queue = queue_new(4);
+	stealer = skua_queue_stealer(queue);
+	clone = skua_stealer_clone(stealer);
+	skua_stealer_drop(stealer);
+	skua_queue_destroy(queue);
+	assert_int_equal(allocations_end(), 1);
+	allocations_begin(0);
+	skua_stealer_drop(clone);
+	assert_int_equal(allocations_end(), -1);
+}
+
+#define RACE_ITEMS 100000u
+
+struct race {
+	struct skua_stealer *stealer;
+	struct gate begun;
+	struct gate done;
+	uint8_t taken[RACE_ITEMS];
+};
+
+static void *steal_all(void *arg)
+{
+	struct race *race = arg;
+	void *got;
+
+	gate_open(&race->begun);
+	for (;;) {
+		bool last = gate_is_open(&race->done);
+		int outcome = skua_stealer_steal(race->stealer, &got);
+
+		if (outcome == SKUA_STEAL_SUCCESS)
+			race->taken[(uintptr_t)got - 1]++;
+		else if (outcome == SKUA_STEAL_EMPTY && last)
+			break;
+	}
+	skua_stealer_drop(race->stealer);
+	return NULL;
+}
+
+static void stealer__beside_its_owner__each_item_once(void **state)
+{
+	struct skua_queue *queue = queue_new(16);
+	struct race *race = calloc(1, sizeof(*race));
+	uint8_t *popped = calloc(RACE_ITEMS, 1);
+	pthread_t thread;
+
+	(void)state;
+	assert_non_null(race);
+	assert_non_null(popped);
+	race->stealer = skua_queue_stealer(queue);
+	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
+	gate_wait(&race->begun);
+	for (uint64_t n = 0; n < RACE_ITEMS; n++) {
+		while (skua_queue_push(queue, item(n)) != 0) {
+			void *got = skua_queue_pop(queue);
+
+			if (got)
+				popped[(uintptr_t)got - 1]++;
+		}
+		assert_true(skua_queue_length(queue) <= 16);
+		/* So that the two do run beside each other. */
+		while (n % 64 == 0 && skua_queue_length(queue) > 0)
+			sched_yield();
+	}
+	skua_queue_destroy(queue); /* the stealer takes the rest */
+	gate_open(&race->done);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (unsigned n = 0; n < RACE_ITEMS; n++)
+		assert_int_equal(popped[n] + race->taken[n], 1);
+	free(race);
+	free(popped);
+}
+
+/* ---- skua_injector ------------------------------------------------------ */
+
+static struct skua_injector *injector_new(void)
+{
+	struct skua_injector *injector = NULL;
+
+	assert_int_equal(skua_injector_create(&injector), 0);
+	assert_non_null(injector);
+	return injector;
+}
+
+static void injector_create__null_out__einval(void **state)
+{
+	(void)state;
+	assert_int_equal(skua_injector_create(NULL), -EINVAL);
+}
+
+static void injector_create__no_memory__enomem(void **state)
+{
+	struct skua_injector *injector = (struct skua_injector *)&injector;
+	int code;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	allocations_begin(1);
+	code = skua_injector_create(&injector);
+	assert_int_equal(allocations_end(), 0);
+	assert_int_equal(code, -ENOMEM);
+	assert_null(injector);
+}
+
+static void injector__null__einval_or_0(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct skua_node node = { NULL };
+	struct skua_node *nodes[3] = { &node, NULL, NULL };
+
+	(void)state;
+	assert_int_equal(skua_injector_push(NULL, &node), -EINVAL);
+	assert_int_equal(skua_injector_push(injector, NULL), -EINVAL);
+	assert_int_equal(skua_injector_push_batch(NULL, nodes, 1), -EINVAL);
+	assert_int_equal(skua_injector_push_batch(injector, NULL, 1), -EINVAL);
+	assert_int_equal(skua_injector_push_batch(NULL, NULL, 0), -EINVAL);
+	assert_int_equal(skua_injector_take(NULL, nodes, 3), 0);
+	assert_int_equal(skua_injector_take(injector, NULL, 3), 0);
+	assert_int_equal(skua_injector_length(NULL), 0);
+	assert_int_equal(skua_injector_length(injector), 0);
+	skua_injector_destroy(injector);
+}
+
+static void injector_push_batch__a_null_node__nothing_pushed(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct skua_node node[3];
+	struct skua_node *nodes[3] = { &node[0], &node[1], NULL };
+	struct skua_node *taken[3];
+
+	(void)state;
+	assert_int_equal(skua_injector_push_batch(injector, nodes, 3), -EINVAL);
+	assert_int_equal(skua_injector_length(injector), 0);
+	assert_int_equal(skua_injector_take(injector, taken, 3), 0);
+	/* The nodes are the caller's still. */
+	nodes[2] = &node[2];
+	assert_int_equal(skua_injector_push_batch(injector, nodes, 3), 0);
+	assert_int_equal(skua_injector_take(injector, taken, 3), 3);
+	assert_memory_equal(taken, nodes, sizeof(nodes));
+	skua_injector_destroy(injector);
+}
+
+static void injector_push_batch__count_0__does_nothing(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct skua_node *none = NULL;
+
+	(void)state;
+	assert_int_equal(skua_injector_push_batch(injector, NULL, 0), 0);
+	assert_int_equal(skua_injector_push_batch(injector, &none, 0), 0);
+	assert_int_equal(skua_injector_length(injector), 0);
+	assert_int_equal(skua_injector_take(injector, &none, 1), 0);
+	skua_injector_destroy(injector);
+}
+
+static void injector_take__singles_and_batches__in_order(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct skua_node nodes[20];
+	struct skua_node *batch[10];
+	struct skua_node *taken[20];
+	size_t got = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 5; n++)
+		assert_int_equal(skua_injector_push(injector, &nodes[n]), 0);
+	for (unsigned n = 0; n < 10; n++)
+		batch[n] = &nodes[5 + n];
+	assert_int_equal(skua_injector_push_batch(injector, batch, 10), 0);
+	for (unsigned n = 15; n < 20; n++)
+		assert_int_equal(skua_injector_push(injector, &nodes[n]), 0);
+	assert_int_equal(skua_injector_length(injector), 20);
+
+	assert_int_equal(skua_injector_take(injector, taken, 0), 0);
+	assert_int_equal(skua_injector_length(injector), 20);
+	while (got < 20) {
+		size_t want = 20 - got < 3 ? 20 - got : 3;
+
+		assert_int_equal(
+			skua_injector_take(injector, taken + got, want), want);
+		got += want;
+		assert_int_equal(skua_injector_length(injector), 20 - got);
+	}
+	for (unsigned n = 0; n < 20; n++)
+		assert_ptr_equal(taken[n], &nodes[n]);
+	assert_int_equal(skua_injector_take(injector, taken, 20), 0);
+	skua_injector_destroy(injector);
+}
+
+/* A node belongs to whoever took it, who may push it again at once. */
+static void injector__node_taken__may_be_pushed_again(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct skua_node nodes[2];
+	struct skua_node *taken;
+
+	(void)state;
+	assert_int_equal(skua_injector_push(injector, &nodes[0]), 0);
+	assert_int_equal(skua_injector_push(injector, &nodes[1]), 0);
+	for (unsigned n = 0; n < 1000; n++) {
+		assert_int_equal(skua_injector_take(injector, &taken, 1), 1);
+		assert_ptr_equal(taken, &nodes[n % 2]);
+		assert_int_equal(skua_injector_push(injector, taken), 0);
+	}
+	assert_int_equal(skua_injector_length(injector), 2);
+	skua_injector_destroy(injector);
+}
+
+#define RACE_NODES 50000u
+
+struct pushed {
+	struct skua_node node; /* first: a node is its payload */
+	unsigned pusher;
+	unsigned number;
+};
+
+struct pusher {
+	struct skua_injector *injector;
+	struct pushed *items;
+	unsigned index;
+};
+
+static void *push_all(void *arg)
+{
+	struct pusher *pusher = arg;
+
+	for (unsigned n = 0; n < RACE_NODES; n++) {
+		pusher->items[n].pusher = pusher->index;
+		pusher->items[n].number = n;
+		skua_injector_push(pusher->injector, &pusher->items[n].node);
+		/* So that the three do run beside each other. */
+		while (n % 64 == 0 &&
+		       skua_injector_length(pusher->injector) > 32)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void injector__two_pushers__all_taken_in_each_ones_order(void **state)
+{
+	struct skua_injector *injector = injector_new();
+	struct pusher pushers[2];
+	pthread_t threads[2];
+	unsigned next[2] = { 0, 0 };
+
+	(void)state;
+	for (unsigned p = 0; p < 2; p++) {
+		pushers[p].injector = injector;
+		pushers[p].index = p;
+		pushers[p].items = calloc(RACE_NODES, sizeof(struct pushed));
+		assert_non_null(pushers[p].items);
+		assert_int_equal(pthread_create(&threads[p], NULL, push_all,
+						&pushers[p]),
+				 0);
+	}
+	while (next[0] + next[1] < 2 * RACE_NODES) {
+		struct skua_node *taken[8];
+		size_t count = skua_injector_take(injector, taken, 8);
+
+		for (size_t i = 0; i < count; i++) {
+			struct pushed *it = (struct pushed *)taken[i];
+
+			assert_int_equal(it->number, next[it->pusher]++);
+		}
+	}
+	for (unsigned p = 0; p < 2; p++) {
+		assert_int_equal(pthread_join(threads[p], NULL), 0);
+		free(pushers[p].items);
+	}
+	assert_int_equal(skua_injector_length(injector), 0);
+	skua_injector_destroy(injector);
+}
+
+static struct skua_injector *signalled;
+static struct skua_node signalled_node;
+
+static void push_from_handler(int signal)
+{
+	(void)signal;
+	skua_injector_push(signalled, &signalled_node);
+}
+
+static void injector_push__from_a_signal_handler__is_taken(void **state)
+{
+	const struct sigaction action = { .sa_handler = push_from_handler };
+	struct sigaction before;
+	struct skua_node *taken;
+
+	(void)state;
+	signalled = injector_new();
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	assert_int_equal(raise(SIGUSR1), 0);
+	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+	assert_int_equal(skua_injector_take(signalled, &taken, 1), 1);
+	assert_ptr_equal(taken, &signalled_node);
+	skua_injector_destroy(signalled);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(queue_create__null_out__einval),
+	cmocka_unit_test(queue_create__bad_capacity__einval),
+	cmocka_unit_test(queue_create__0__capacity_256),
+	cmocka_unit_test(queue_create__no_memory__enomem),
+	cmocka_unit_test(queue_destroy__null__is_ignored),
+	cmocka_unit_test(queue__null__einval_null_or_0),
+	cmocka_unit_test(queue__each_capacity__fifo_and_length),
+	cmocka_unit_test(design_4_24__push_to_a_full_queue__item_stays_the_callers),
+	cmocka_unit_test(stealer_steal__null__einval),
+	cmocka_unit_test(stealer_steal_half__into_its_own_queue__einval),
+	cmocka_unit_test(stealer_steal__some_then_none__success_then_empty),
+	cmocka_unit_test(stealer_steal_half__some_then_none__counts_then_0),
+	cmocka_unit_test(design_4_2__steal_half_into_a_small_queue__bounded),
+	cmocka_unit_test(stealer__another_at_work__retry_and_eagain),
+	cmocka_unit_test(stealer__queue_destroyed__goes_on_taking),
+	cmocka_unit_test(queue__handles_of_both_kinds__freed_with_the_last),
+	cmocka_unit_test(stealer__beside_its_owner__each_item_once),
+	cmocka_unit_test(injector_create__null_out__einval),
+	cmocka_unit_test(injector_create__no_memory__enomem),
+	cmocka_unit_test(injector__null__einval_or_0),
+	cmocka_unit_test(injector_push_batch__a_null_node__nothing_pushed),
+	cmocka_unit_test(injector_push_batch__count_0__does_nothing),
+	cmocka_unit_test(injector_take__singles_and_batches__in_order),
+	cmocka_unit_test(injector__node_taken__may_be_pushed_again),
+	cmocka_unit_test(injector__two_pushers__all_taken_in_each_ones_order),
+	cmocka_unit_test(injector_push__from_a_signal_handler__is_taken),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("queue_api", tests, NULL, NULL);
+}
