@@ -51,8 +51,8 @@ struct skua_config {
  * on any of the chosen CPUs. The affinity of the calling thread is not
  * changed and never widened.
  *
- * Threads: any, also a worker of another runtime. Blocks: until every worker
- * runs. Allocates: yes.
+ * Threads: any, also a worker of another runtime. Blocks: while the threads
+ * are created. Allocates: yes.
  * Return: 0; -EINVAL (a value in @cfg is out of range, or a CPU in @cpus is
  * not allowed); -ENOMEM; -EAGAIN (no thread could be created). On failure
  * nothing remains.
@@ -84,8 +84,8 @@ SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
  * on @rt may be in progress when this one returns.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
- * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker of @rt:
- * the runtime lives on).
+ * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, of any
+ * runtime: @rt lives on).
  */
 SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
 

@@ -71,7 +71,8 @@ SKUA_API int skua_task_init(struct skua_task *task, skua_task_fn fn);
  * @task: initialised; see struct skua_task for how long it must live
  *
  * From a worker of @rt the task becomes that worker's next one; from
- * elsewhere it goes through the injection queue, first in, first out.
+ * elsewhere it goes through the injection queue. Tasks run in no order that
+ * the caller may rely on.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
  * Order: writes before the call are visible to the first poll.
