@@ -71,8 +71,8 @@ void pool_wait_drained(struct pool *pool)
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/*
 	 * Orders the count before the sums. Pairs with the fence of a worker
-	 * that goes idle (idle_park_begin()): either the sums here include
-	 * what it finished, or it sees the count and sums itself.
+	 * that runs out of work (wait_for_task()): either the sums here
+	 * include what it finished, or it sees the count and sums itself.
 	 */
 	atomic_fence_seq_cst();
 	/* A further round means that tasks came and went, or a wake-up without

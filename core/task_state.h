@@ -106,14 +106,18 @@ static inline bool task_state_transition_to_complete(atomic_u64 *state,
 static inline int task_state_transition_to_claimed(atomic_u64 *state,
 						   bool spawned)
 {
-	/* Relaxed: decides nothing but who may go on; the end of the task is
-	 * acquired by task_state_transition_to_ended_by(). */
+	/* Relaxed, both: decide nothing but who may go on; the end of the task
+	 * is acquired by task_state_transition_to_ended_by(). A further round
+	 * means that the task moved on, or that somebody else was faster. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	if (spawned && !(old & TASK_LIFE))
-		return -EINVAL;
-	old = atomic_fetch_or_relaxed(state, TASK_CLAIMED);
-	return old & TASK_CLAIMED ? -EALREADY : 0;
+	do {
+		if (spawned && !(old & TASK_LIFE))
+			return -EINVAL;
+		if (old & TASK_CLAIMED)
+			return -EALREADY;
+	} while (!atomic_cas_relaxed(state, &old, old | TASK_CLAIMED));
+	return 0;
 }
 
 /**

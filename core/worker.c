@@ -66,20 +66,21 @@ static void spill_owner(struct worker *w)
 /*
  * To the back of the local queue. If it is full, half of it makes room; if
  * that cannot be because a thief holds slots, the task goes to the injection
- * queue alone. The caller notifies.
+ * queue alone. The caller notifies. Return: is it in the local queue?
  */
-static void push_owner(struct worker *w, struct skua_task *task)
+static bool push_owner(struct worker *w, struct skua_task *task)
 {
 	struct inject_list list = { NULL, NULL, 0 };
 
 	if (local_queue_push_owner(w->queue, task))
-		return;
+		return true;
 	spill_owner(w);
 	if (local_queue_push_owner(w->queue, task))
-		return;
+		return true;
 	counter_add_owner(&w->counters.overflows_single, 1);
 	inject_list_append(&list, task_node(task));
 	inject_queue_push(&w->pool->inject, &list);
+	return false;
 }
 
 void worker_spawn_owner(struct worker *w, struct skua_task *task)
@@ -95,15 +96,17 @@ void worker_spawn_owner(struct worker *w, struct skua_task *task)
 	}
 }
 
-/* A task goes to the back of the local queue. If it is the only one there, it
- * runs next, and is not worth a wake-up. */
+/*
+ * A task goes to the back of the local queue. If it is the only one there, it
+ * runs next, and is not worth a wake-up: the one exception to I1. If something
+ * else runs next after all, fetch_injected() makes up for it.
+ */
 static void push_back_owner(struct worker *w, struct skua_task *task)
 {
 	bool next =
 		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
 
-	push_owner(w, task);
-	if (!next)
+	if (!push_owner(w, task) || !next)
 		idle_notify(&w->pool->idle);
 }
 
@@ -150,13 +153,14 @@ static struct skua_task *take_injected(struct worker *w, bool *see_to)
 	return task_of_node(first);
 }
 
-/* The same by a worker that does not search: nobody else sees to it. */
+/* The same by a worker that does not search: nobody else sees to what it
+ * leaves, or to what is in its own queue while it runs this task. */
 static struct skua_task *fetch_injected(struct worker *w)
 {
 	bool see_to;
 	struct skua_task *task = take_injected(w, &see_to);
 
-	if (see_to)
+	if (see_to || (task && local_queue_length(w->queue) > 0))
 		idle_notify(&w->pool->idle);
 	return task;
 }
@@ -218,12 +222,19 @@ static struct skua_task *look_everywhere(struct worker *w)
 	return task ? task : steal(w);
 }
 
+static bool stopping(const struct worker *w)
+{
+	/* Relaxed: ordered by the fence in idle_park_begin(), or by the
+	 * acquire of the parked bit. */
+	return atomic_load_relaxed(&w->pool->stopping) != 0;
+}
+
 static struct skua_task *search(struct worker *w)
 {
 	for (uint32_t i = 0; i < w->pool->steal_attempts; i++) {
 		struct skua_task *task = look_everywhere(w);
 
-		if (task)
+		if (task || stopping(w))
 			return task;
 		cpu_relax();
 	}
@@ -253,13 +264,6 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-static bool stopping(const struct worker *w)
-{
-	/* Relaxed: ordered by the fence in idle_park_begin(), or by the
-	 * acquire of the parked bit. */
-	return atomic_load_relaxed(&w->pool->stopping) != 0;
-}
-
 /* Search, then sleep, until there is a task; NULL to end the worker. */
 static struct skua_task *wait_for_task(struct worker *w)
 {
@@ -267,6 +271,10 @@ static struct skua_task *wait_for_task(struct worker *w)
 	bool searching = idle_try_search(idle);
 	struct skua_task *task;
 
+	/* What it finished comes before the look for those that wait for it.
+	 * Pairs with the fence in pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(w->pool);
 	for (;;) {
 		task = searching ? search(w) : NULL;
 		if (task)
@@ -278,7 +286,6 @@ static struct skua_task *wait_for_task(struct worker *w)
 			idle_park_cancel(idle, w->index);
 			return task ? found(w, task) : NULL;
 		}
-		pool_check_drained(w->pool);
 		counter_add_owner(&w->counters.times_parked, 1);
 		idle_park_wait(idle, w->index);
 		searching = true; /* whoever woke it has counted it */
