@@ -217,6 +217,52 @@ static void second_measures(void)
 	explore_assert(inject_queue_length(&queue) <= 3);
 }
 
+/* ---- the mark (I5) ------------------------------------------------------- */
+
+static bool second_taken, owed, met;
+
+/* Node 0 is queued, node 1 is pushed behind it meanwhile. */
+static void setup_mark(void)
+{
+	setup_one();
+	second_taken = false;
+	owed = false;
+	met = false;
+}
+
+/* A taker of one; it owes a look if it turned others away. */
+static void take_and_owe(void)
+{
+	struct inject_take got = inject_queue_take(&queue, 1);
+	struct item *item = (struct item *)inject_list_pop(&got.list);
+
+	if (!item)
+		return;
+	if (item == &items[0][0])
+		owed |= got.turned_away;
+	else
+		second_taken = true;
+}
+
+static void push_second(void)
+{
+	push(0, 1);
+}
+
+/* Sees the second node, so that from now on somebody has to see to it. */
+static void see_and_take(void)
+{
+	if (atomic_load_relaxed(&queue.head) != &items[0][1].node)
+		return;
+	met = true;
+	take_and_owe();
+}
+
+static void check_mark(void)
+{
+	explore_assert(second_taken || owed || !met);
+}
+
 /* ---- variants that are wrong -------------------------------------------- */
 
 static void first_takes_unlocked(void)
@@ -295,6 +341,8 @@ static void p0_links_relaxed(void)
 }
 
 static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("mark__seen_by_who_unlocks", setup_mark, check_mark,
+		       take_and_owe, take_and_owe, push_second, see_and_take) },
 	{ EXPLORE_PASS("two_producers__consumer", setup, check_one_consumer,
 		       p0_pushes_one, p1_pushes_two, first_takes_twice) },
 	{ EXPLORE_PASS("two_producers__behind_one__consumer", setup_one,

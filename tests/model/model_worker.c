@@ -110,6 +110,16 @@ static enum skua_poll yield_once(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Task 0 yields first; both then wait for each other. */
+static enum skua_poll yield_then_meet(struct skua_task *task)
+{
+	if (number(task) == 0 && polls[0]++ == 0)
+		return SKUA_YIELD;
+	explore_write(results[number(task)], number(task) + 1);
+	meet();
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void spawn_outside(unsigned i)
@@ -211,6 +221,15 @@ static void setup_two_companions(void)
 	setup(2, finish, 2);
 }
 
+/* The injection queue is due when task 0 has yielded and is alone: task 1 runs
+ * first after all, and somebody else has to be told of task 0. */
+static void setup_due_companion(void)
+{
+	setup(2, yield_then_meet, 2);
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].polls_until_inject = 2;
+}
+
 static void setup_spawning_two(void)
 {
 	setup(3, spawn_two, 2);
@@ -267,6 +286,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_companions__many", setup_two_companions, check,
 		       worker_0, worker_1, spawns_two_and_drains),
 	  MANY(400000) },
+	{ EXPLORE_PASS("due_companion__few", setup_due_companion, check,
+		       worker_0, worker_1, spawns_two_and_drains),
+	  FEW(200000) },
 	{ EXPLORE_PASS("task_spawns_two__few", setup_spawning_two, check,
 		       worker_0, worker_1, spawns_and_drains),
 	  FEW(100000) },
