@@ -9,11 +9,15 @@
 
 #define futex_wait(word, expected) explore_futex_wait((word), (expected))
 #define futex_wake(word, count)    explore_futex_wake((word), (count))
+#define futex_wait_until(word, expected, deadline_ns) \
+	explore_futex_wait_until((word), (expected), (deadline_ns))
 
 #else
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /**
@@ -24,7 +28,28 @@
  */
 static inline void futex_wait(atomic_u32 *word, uint32_t expected)
 {
+	int saved = errno;
+
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+	errno = saved; /* the library never sets it */
+}
+
+/**
+ * futex_wait_until - the same, but not beyond a time of CLOCK_MONOTONIC
+ */
+static inline void futex_wait_until(atomic_u32 *word, uint32_t expected,
+				    uint64_t deadline_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000u),
+		.tv_nsec = (long)(deadline_ns % 1000000000u),
+	};
+
+	int saved = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, &deadline,
+		NULL, FUTEX_BITSET_MATCH_ANY);
+	errno = saved;
 }
 
 /**
@@ -35,7 +60,10 @@ static inline void futex_wait(atomic_u32 *word, uint32_t expected)
  */
 static inline void futex_wake(atomic_u32 *word, int count)
 {
+	int saved = errno;
+
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+	errno = saved;
 }
 
 #endif

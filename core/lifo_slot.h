@@ -31,6 +31,21 @@ static inline bool lifo_slot_peek(const struct lifo_slot *slot)
 	return atomic_load_relaxed(&slot->item) != NULL;
 }
 
+/* lifo_slot_seen - what is in the slot now, not to be touched; any thread */
+static inline void *lifo_slot_seen(const struct lifo_slot *slot)
+{
+	/* Relaxed: as above. */
+	return atomic_load_relaxed(&slot->item);
+}
+
+/* lifo_slot_take_seen - empty the slot if it holds @item; any thread */
+static inline bool lifo_slot_take_seen(struct lifo_slot *slot, void *item)
+{
+	/* Acquire: as in lifo_slot_take(). The same item may have gone and come
+	 * back meanwhile: it is taken once all the same. */
+	return atomic_cas_acq_rel(&slot->item, &item, NULL);
+}
+
 /* lifo_slot_take - empty the slot; NULL if it was empty; any thread */
 static inline void *lifo_slot_take(struct lifo_slot *slot)
 {

@@ -4,42 +4,42 @@
 
 #include "core/futex.h"
 
-void task_finish(struct skua_task *task)
+struct task_end task_drop(struct skua_task *task, bool complete)
 {
-	/* Acquire: the joiner or release field, whose bit may be set already.
-	 * Pairs with task_state_transition_to_ended_by(). */
+	/* Acquire: the end field, whose bit may be set already. Pairs with
+	 * task_state_transition_to_ended_by(). */
 	uint64_t state = atomic_load_acquire(task_state(task));
-	struct task_joiner *joiner;
-	skua_release_fn release;
+	struct task_end end;
 
-	/* A further round means that a joiner or a detach came. */
+	/* A further round means that somebody else changed the state. */
 	do {
-		joiner = state & TASK_JOIN_WAITING ? task->joiner : NULL;
-		release = state & TASK_DETACHED ? task->release : NULL;
-	} while (!task_state_transition_to_complete(task_state(task), &state));
+		end.bit = state & TASK_END_MASK;
+		end.what.joiner = NULL;
+		if (end.bit)
+			end.what = task->end;
+	} while (!task_state_transition_to_dropped(task_state(task), &state,
+						   complete));
 
-	if (joiner) {
-		/* Release: all that the task wrote. Pairs with the acquire in
-		 * task_wait(). The joiner may be gone after this; futex_wake()
-		 * uses its address only. */
-		atomic_store_release(&joiner->done, 1);
-		futex_wake(&joiner->done, 1);
-	}
-	if (release)
-		release(task);
+	state -= TASK_REFERENCE;
+	if (complete)
+		state ^= TASK_RUNNING | TASK_COMPLETE;
+	if (!task_state_ended(state))
+		end.bit = 0;
+	return end;
 }
 
-void task_wait(struct skua_task *task)
+void task_joiner_wait(struct task_joiner *joiner)
 {
-	struct task_joiner joiner;
+	/* Acquire: pairs with the release in task_joiner_wake(). A round more
+	 * means a wake-up without cause. */
+	while (atomic_load_acquire(&joiner->done) == 0)
+		futex_wait(&joiner->done, 0);
+}
 
-	atomic_init(&joiner.done, 0);
-	task->joiner = &joiner;
-	if (!task_state_transition_to_ended_by(task_state(task),
-					       TASK_JOIN_WAITING))
-		return;
-	/* Acquire: pairs with the release in task_finish(). A round more means
-	 * a wake-up without cause. */
-	while (atomic_load_acquire(&joiner.done) == 0)
-		futex_wait(&joiner.done, 0);
+void task_joiner_wake(struct task_joiner *joiner)
+{
+	/* Release: all that the task did. Pairs with the acquire above. The
+	 * joiner may be gone after this; futex_wake() uses its address only. */
+	atomic_store_release(&joiner->done, 1);
+	futex_wake(&joiner->done, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task.h - from a runnable task to its end (L2) */
+/* task.h - the fields of a task as the scheduler sees them (L2) */
 #ifndef SKUA_CORE_TASK_H
 #define SKUA_CORE_TASK_H
 
@@ -36,18 +36,29 @@ static inline struct skua_task *task_of_node(struct inject_node *node)
 
 /* Where a joining thread sleeps; on its own stack. */
 struct task_joiner {
-	/* Writer: the worker that ends the task, 0 to 1. Reader: the joiner. */
+	/* Writer: whoever ends the task, 0 to 1. Reader: the joiner. */
 	atomic_u32 done;
 };
 
-/**
- * task_finish - a running task is done: wake its joiner or release it
- *
- * The task may be gone when this returns.
- */
-void task_finish(struct skua_task *task);
+/* What is to be done for the end of a task; nothing if bit is 0. */
+struct task_end {
+	uint64_t bit; /* one of TASK_END_MASK */
+	union skua_task_end what;
+};
 
-/* task_wait - sleep until the task ends; the caller holds the claim */
-void task_wait(struct skua_task *task);
+/**
+ * task_drop - give a reference back
+ * @complete: the scheduler's own reference, when the poll is done
+ *
+ * Return: what the caller has to do if that was the last one. The task may be
+ * gone, unless the end is TASK_END_DETACH.
+ */
+struct task_end task_drop(struct skua_task *task, bool complete);
+
+/* task_joiner_wait - sleep until the joined task has ended */
+void task_joiner_wait(struct task_joiner *joiner);
+
+/* task_joiner_wake - end the sleep; the joiner may be gone afterwards */
+void task_joiner_wake(struct task_joiner *joiner);
 
 #endif

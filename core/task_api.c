@@ -3,7 +3,14 @@
 #include <errno.h>
 
 #include "core/runtime.h"
-#include "core/task.h"
+#include "core/schedule.h"
+#include "skua/waker.h"
+
+/* Relaxed: tells what the caller may rely on by itself, or a hint. */
+static uint64_t state_of(const struct skua_task *task)
+{
+	return atomic_load_relaxed(task_state((struct skua_task *)task));
+}
 
 int skua_task_init(struct skua_task *task, skua_task_fn fn)
 {
@@ -13,41 +20,150 @@ int skua_task_init(struct skua_task *task, skua_task_fn fn)
 	return 0;
 }
 
-int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
+/* Can it not run any more, because its workers are the parent's? A task that
+ * is done needs none, and its runtime may be destroyed already. */
+static bool dead(const struct skua_task *task)
 {
-	struct worker *worker;
-	int code;
+	uint64_t state = state_of(task);
 
-	if (!rt || !task || !task->poll)
-		return -EINVAL;
-	code = task_state_transition_to_spawned(task_state(task));
+	return task_state_spawned(state) && !(state & TASK_COMPLETE) &&
+	       !pool_alive(task->pool);
+}
+
+/* Spawn a task; @home is 0, or the index + 1 of the only worker to poll it. */
+static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
+{
+	int code = task_state_transition_to_spawned(task_state(task));
+	struct worker *worker;
+
 	if (code)
 		return code;
-	task->runtime = rt;
+	if (pool_full(&rt->pool)) {
+		task_state_transition_to_unspawned(task_state(task));
+		return -EAGAIN;
+	}
+	task->pool = &rt->pool;
+	task->home = home;
 	worker = runtime_worker(rt);
+	/* Counted before the task can end: see pool.h. */
 	if (worker) {
-		worker_spawn_owner(worker, task);
+		counter_add_owner(&worker->counters.tasks_spawned, 1);
+		schedule(task);
 		return 0;
 	}
-	code = pool_spawn_outside(&rt->pool, task);
+	code = pool_enter_spawn(&rt->pool);
 	if (code)
 		task_state_transition_to_unspawned(task_state(task));
+	else
+		schedule_outside(task);
+	pool_leave(&rt->pool);
 	return code;
 }
 
-int skua_task_join(struct skua_task *task)
+int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
 {
+	if (!rt || !task || !task->poll)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return spawn(rt, task, 0);
+}
+
+int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
+		       struct skua_task *task)
+{
+	if (!rt || !task || !task->poll || worker >= rt->pool.worker_count)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return spawn(rt, task, worker + 1);
+}
+
+int skua_task_set_urgent(struct skua_task *task, bool urgent)
+{
+	if (!task)
+		return -EINVAL;
+	if (dead(task))
+		return -EOWNERDEAD;
+	if (task_state_spawned(state_of(task)))
+		return -EALREADY;
+	task->flags = urgent ? TASK_URGENT : 0;
+	return 0;
+}
+
+int skua_task_cancel(struct skua_task *task)
+{
+	bool wake;
 	int code;
 
 	if (!task)
 		return -EINVAL;
-	if (worker_current)
+	if (dead(task))
+		return -EOWNERDEAD;
+	code = task_state_transition_to_cancelled(task_state(task), &wake);
+	if (!code && wake)
+		schedule(task);
+	return code;
+}
+
+bool skua_task_cancelled(const struct skua_task *self)
+{
+	return self && (state_of(self) & TASK_CANCELLED);
+}
+
+int skua_task_join(struct skua_task *task)
+{
+	struct task_joiner joiner;
+	int code;
+
+	if (!task)
+		return -EINVAL;
+	if (dead(task))
+		return -EOWNERDEAD;
+	if (worker_here())
 		return -EDEADLK;
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;
-	task_wait(task);
-	task_state_transition_to_joined(task_state(task));
+	atomic_init(&joiner.done, 0);
+	task->end.joiner = &joiner;
+	if (task_state_transition_to_ended_by(task_state(task),
+					      TASK_END_THREAD))
+		task_joiner_wait(&joiner);
+	task_state_transition_to_idle(task_state(task));
+	return 0;
+}
+
+int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
+{
+	uint64_t state;
+	int code;
+
+	if (!self || !task || self == task)
+		return -EINVAL;
+	if (dead(self) || dead(task))
+		return -EOWNERDEAD;
+	if (!worker_polls(self))
+		return -EPERM;
+	/* Acquire: all that the task did, if it has ended. Pairs with
+	 * task_state_transition_to_dropped(). */
+	state = atomic_load_acquire(task_state(task));
+	if ((state & TASK_END_TASK) && task->end.task == self) {
+		if (!task_state_ended(state))
+			return -EAGAIN;
+		task_state_transition_to_idle(task_state(task));
+		return 0;
+	}
+	code = task_state_transition_to_claimed(task_state(task), true);
+	if (code)
+		return code;
+	task->end.task = self;
+	/* For whoever ends the task and wakes @self. */
+	task_state_add_reference(task_state(self));
+	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
+		return -EAGAIN;
+	schedule_drop(self, false);
+	task_state_transition_to_idle(task_state(task));
 	return 0;
 }
 
@@ -57,13 +173,104 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 
 	if (!task)
 		return -EINVAL;
+	if (dead(task))
+		return -EOWNERDEAD;
 	code = task_state_transition_to_claimed(task_state(task), false);
 	if (code)
 		return code;
-	task->release = release;
+	task->end.release = release;
 	if (!task_state_transition_to_ended_by(task_state(task),
-					       TASK_DETACHED) &&
+					       TASK_END_DETACH) &&
 	    release)
 		release(task);
 	return 0;
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+struct call {
+	struct skua_task task; /* first: a task is cast to its call */
+	struct slab *slab;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+_Static_assert(sizeof(struct call) <= SLAB_BLOCK_BYTES, "fits a block");
+
+static enum skua_poll call_poll(struct skua_task *self)
+{
+	struct call *call = (struct call *)self;
+
+	call->fn(call->arg);
+	return SKUA_DONE;
+}
+
+/* Nobody has a waker of it, so that it ends on its worker. */
+static void call_release(struct skua_task *task)
+{
+	slab_give(((struct call *)task)->slab, &worker_current->slab, task);
+}
+
+int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
+{
+	struct slab_cache *cache;
+	struct worker *worker;
+	struct call *call;
+	int code;
+
+	if (!rt || !fn)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	worker = runtime_worker(rt);
+	cache = worker ? &worker->slab : NULL;
+	call = slab_take(&rt->pool.slab, cache);
+	if (!call)
+		return -ENOMEM;
+	*call = (struct call){ .task = SKUA_TASK_INIT(call_poll),
+			       .slab = &rt->pool.slab,
+			       .fn = fn,
+			       .arg = arg };
+	skua_task_detach(&call->task, call_release);
+	code = spawn(rt, &call->task, 0);
+	if (code)
+		slab_give(&rt->pool.slab, cache, call);
+	return code;
+}
+
+/* ---- wakers -------------------------------------------------------------- */
+
+static struct skua_task *task_of_waker(struct skua_waker waker)
+{
+	return (struct skua_task *)waker.opaque;
+}
+
+struct skua_waker skua_task_waker(struct skua_task *self)
+{
+	if (self)
+		task_state_add_reference(task_state(self));
+	return (struct skua_waker){ (uintptr_t)self };
+}
+
+struct skua_waker skua_waker_clone(struct skua_waker waker)
+{
+	return skua_task_waker(task_of_waker(waker));
+}
+
+void skua_waker_wake_by_ref(struct skua_waker waker)
+{
+	if (waker.opaque)
+		schedule_wake(task_of_waker(waker));
+}
+
+void skua_waker_wake(struct skua_waker waker)
+{
+	skua_waker_wake_by_ref(waker);
+	skua_waker_drop(waker);
+}
+
+void skua_waker_drop(struct skua_waker waker)
+{
+	if (waker.opaque)
+		schedule_drop(task_of_waker(waker), false);
 }

@@ -2,41 +2,73 @@
 /**
  * task_state.h - the state word of a task and its transitions (L1)
  *
- *	        spawn              to_running
- *	IDLE ----------> SCHEDULED -----------> RUNNING
- *	 ^                    ^                  |   |
- *	 |                    '------------------'   | to_complete
- *	 |                         to_scheduled      v
- *	 '---------------------------------------- COMPLETE
- *	                   joined
+ *	[ references:48 | bits:16 ]
  *
- * Beside these four, bits say how the task ends. Its end belongs to one party:
+ *	      spawn            to_running          to_complete
+ *	IDLE -------> SCHEDULED ---------> RUNNING ----------> COMPLETE
+ *	 ^                ^  ^              |   |                  |
+ *	 |                |  '--------------'   | to_waiting       |
+ *	 |                |    to_scheduled     v                  |
+ *	 |                '------------------ WAITING              |
+ *	 |                    woken                                |
+ *	 '------------------------ ended --------------------------'
  *
- *	CLAIMED       somebody has the right to join or detach, nobody else
- *	JOIN_WAITING  the task's joiner field is set: wake it
- *	DETACHED      the task's release field is set: call it
+ * IDLE and WAITING have neither of the bits SCHEDULED, RUNNING and COMPLETE;
+ * a WAITING task has references. SCHEDULED and RUNNING together: woken while
+ * it was being polled; it will be queued when the poll returns. Whoever turns
+ * a WAITING task into a SCHEDULED one queues it, and nobody else does, so that
+ * a task is in one queue at most.
  *
- * The claim comes first, then the field is written, then the second bit says
- * so. Who moves a task to COMPLETE acts on the second bit; if the bit comes
- * later, whoever sets it finds COMPLETE and acts itself. After COMPLETE the
- * worker does not touch the task but to release a detached one.
+ * *References* are what may still touch the task: one for the scheduler, from
+ * spawn to COMPLETE, and one for each waker. The task has ended when it is
+ * COMPLETE and the last reference is gone; whoever drops that one acts for its
+ * end, and touches the task no more. Its end belongs to one party:
+ *
+ *	CLAIMED    somebody has the right to join or detach, nobody else
+ *	one of TASK_END_MASK  the task's end field is set, and says what to do
+ *
+ * The claim comes first, then the field is written, then its bit says so. If
+ * the bit comes after the end, whoever sets it finds the task ended, and acts
+ * itself.
  */
 #ifndef SKUA_CORE_TASK_STATE_H
 #define SKUA_CORE_TASK_STATE_H
 
+#include <assert.h>
 #include <errno.h>
 
 #include "core/atomic.h"
 
-#define TASK_IDLE         UINT64_C(0)
-#define TASK_SCHEDULED    (UINT64_C(1) << 0)
-#define TASK_RUNNING      (UINT64_C(1) << 1)
-#define TASK_COMPLETE     (UINT64_C(1) << 2)
-#define TASK_CLAIMED      (UINT64_C(1) << 3)
-#define TASK_JOIN_WAITING (UINT64_C(1) << 4)
-#define TASK_DETACHED     (UINT64_C(1) << 5)
+#define TASK_IDLE       UINT64_C(0)
+#define TASK_SCHEDULED  (UINT64_C(1) << 0)
+#define TASK_RUNNING    (UINT64_C(1) << 1)
+#define TASK_COMPLETE   (UINT64_C(1) << 2)
+#define TASK_CLAIMED    (UINT64_C(1) << 3)
+#define TASK_END_THREAD (UINT64_C(1) << 4) /* a thread joins: wake it */
+#define TASK_END_TASK   (UINT64_C(1) << 5) /* a task joins: wake it */
+#define TASK_END_DETACH (UINT64_C(1) << 6) /* call the release function */
+#define TASK_END_GROUP  (UINT64_C(1) << 7) /* tell the group */
+#define TASK_CANCELLED  (UINT64_C(1) << 8)
+#define TASK_REFERENCE  (UINT64_C(1) << 16)
 
-#define TASK_LIFE (TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE)
+#define TASK_END_MASK \
+	(TASK_END_THREAD | TASK_END_TASK | TASK_END_DETACH | TASK_END_GROUP)
+
+static inline uint64_t task_state_references(uint64_t state)
+{
+	return state / TASK_REFERENCE;
+}
+
+static inline bool task_state_ended(uint64_t state)
+{
+	return (state & TASK_COMPLETE) && task_state_references(state) == 0;
+}
+
+/* task_state_spawned - spawned, and its end not yet taken note of? */
+static inline bool task_state_spawned(uint64_t state)
+{
+	return (state & TASK_COMPLETE) || task_state_references(state) != 0;
+}
 
 /**
  * task_state_transition_to_spawned - IDLE to SCHEDULED
@@ -49,52 +81,139 @@ static inline int task_state_transition_to_spawned(atomic_u64 *state)
 	/* Relaxed: the caller owns the task; the queue publishes it. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	if (old & TASK_LIFE)
+	if (task_state_spawned(old))
 		return -EALREADY;
-	atomic_store_relaxed(state, old | TASK_SCHEDULED);
+	atomic_store_relaxed(state, (old | TASK_SCHEDULED) + TASK_REFERENCE);
 	return 0;
 }
 
 /* task_state_transition_to_unspawned - the spawn was refused after all */
 static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 {
-	/* Relaxed: as above. */
-	atomic_store_relaxed(state,
-			     atomic_load_relaxed(state) & ~TASK_SCHEDULED);
+	/* Relaxed: nobody else knows the task yet. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	atomic_store_relaxed(state, (old & ~TASK_SCHEDULED) - TASK_REFERENCE);
 }
 
 /* task_state_transition_to_running - SCHEDULED to RUNNING, by its worker */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
-	/* Relaxed: the queue handed the task over and ordered it. A
-	 * read-modify-write, because others may set the waiting bits. */
-	atomic_fetch_xor_relaxed(state, TASK_SCHEDULED | TASK_RUNNING);
+	/*
+	 * Acquire: what a waker wrote before it found the task SCHEDULED
+	 * already, and so did not queue it. Pairs with the release in
+	 * task_state_transition_to_woken(). Release: not needed.
+	 */
+	uint64_t old =
+		atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | TASK_RUNNING);
+
+	assert((old & TASK_SCHEDULED) && !(old & TASK_RUNNING));
+	(void)old;
+}
+
+/**
+ * task_state_transition_to_waiting - RUNNING to WAITING: the poll is pending
+ *
+ * Return: false if it was woken meanwhile: it is SCHEDULED, and the caller
+ * queues it. After true it may be polled elsewhere, and be gone.
+ */
+static inline bool task_state_transition_to_waiting(atomic_u64 *state)
+{
+	/* Release: what the poll wrote, to the next one. Acquire: not needed.
+	 * Pairs with the acquire in task_state_transition_to_woken(), whose
+	 * caller queues the task. */
+	return !(atomic_fetch_and_release(state, ~TASK_RUNNING) &
+		 TASK_SCHEDULED);
 }
 
 /* task_state_transition_to_scheduled - RUNNING to SCHEDULED: it yields */
 static inline void task_state_transition_to_scheduled(atomic_u64 *state)
 {
-	/* Relaxed: the queue hands the task on. */
-	atomic_fetch_xor_relaxed(state, TASK_SCHEDULED | TASK_RUNNING);
+	/* Relaxed, both: the queue hands the task on. A further round means
+	 * that a waker or a joiner came. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	while (!atomic_cas_relaxed(state, &old,
+				   (old | TASK_SCHEDULED) & ~TASK_RUNNING))
+		;
 }
 
 /**
- * task_state_transition_to_complete - RUNNING to COMPLETE, if nothing changed
- * @old: what the caller saw last; receives the newer state if it changed
+ * task_state_transition_to_woken - WAITING to SCHEDULED, by any thread
+ * @and: further bits to set: 0 or TASK_CANCELLED
  *
- * The caller copies what it needs from the task between its look at the state
- * and this call: after a success the task may be gone. Return: done?
+ * Return: true if the caller has to queue the task. Always a read-modify-write,
+ * also when the task is SCHEDULED already: the poll to come has to see what
+ * the caller wrote.
  */
-static inline bool task_state_transition_to_complete(atomic_u64 *state,
-						     uint64_t *old)
+static inline bool task_state_transition_to_woken(atomic_u64 *state,
+						  uint64_t and)
 {
-	uint64_t done = *old ^ (TASK_RUNNING | TASK_COMPLETE);
+	/* Release: what the caller wrote; pairs with the acquire in
+	 * task_state_transition_to_running(). Acquire: what the last poll
+	 * wrote; pairs with the release in
+	 * task_state_transition_to_waiting(). */
+	uint64_t old = atomic_fetch_or_acq_rel(state, TASK_SCHEDULED | and);
 
+	return !(old & (TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE));
+}
+
+/**
+ * task_state_transition_to_cancelled - mark, and WAITING to SCHEDULED
+ * @wake: receives whether the caller has to queue the task
+ *
+ * By somebody who may have no reference: beside a join the task may become
+ * IDLE at any time. Return: 0; -EINVAL (not spawned); -EALREADY (COMPLETE).
+ */
+static inline int task_state_transition_to_cancelled(atomic_u64 *state,
+						     bool *wake)
+{
+	uint64_t old = atomic_load_relaxed(state);
+
+	/* Release and acquire: as in task_state_transition_to_woken(). A
+	 * further round means that the task moved on. */
+	do {
+		if (!task_state_spawned(old))
+			return -EINVAL;
+		if (old & TASK_COMPLETE)
+			return -EALREADY;
+	} while (!atomic_cas_acq_rel(state, &old,
+				     old | TASK_SCHEDULED | TASK_CANCELLED));
+	*wake = !(old & (TASK_SCHEDULED | TASK_RUNNING));
+	return 0;
+}
+
+/* task_state_add_reference - by the holder of another one */
+static inline void task_state_add_reference(atomic_u64 *state)
+{
+	/* Relaxed: the new reference is published by whoever passes it on. */
+	atomic_fetch_add_relaxed(state, TASK_REFERENCE);
+}
+
+/**
+ * task_state_transition_to_dropped - give a reference back, if nothing changed
+ * @old: what the caller saw last; receives the newer state if it changed
+ * @complete: it is the scheduler's, and the task becomes COMPLETE with it
+ *
+ * The caller copies the end field between its look at the state and this call:
+ * after a success that leaves the task ended, the task may be gone as soon as
+ * a joiner looks at it.
+ */
+static inline bool task_state_transition_to_dropped(atomic_u64 *state,
+						    uint64_t *old,
+						    bool complete)
+{
+	uint64_t next = *old - TASK_REFERENCE;
+
+	assert(task_state_references(*old) > 0);
+	if (complete)
+		next ^= TASK_RUNNING | TASK_COMPLETE;
 	/*
-	 * Release: all that the task wrote. Acquire: the joiner or release
-	 * field. Both pair with task_state_transition_to_ended_by().
+	 * Release: all that the holder did with the task. Acquire: the end
+	 * field, and all that the other holders did. Both pair with each other
+	 * and with task_state_transition_to_ended_by().
 	 */
-	return atomic_cas_acq_rel(state, old, done);
+	return atomic_cas_acq_rel(state, old, next);
 }
 
 /**
@@ -112,7 +231,7 @@ static inline int task_state_transition_to_claimed(atomic_u64 *state,
 	uint64_t old = atomic_load_relaxed(state);
 
 	do {
-		if (spawned && !(old & TASK_LIFE))
+		if (spawned && !task_state_spawned(old))
 			return -EINVAL;
 		if (old & TASK_CLAIMED)
 			return -EALREADY;
@@ -121,21 +240,21 @@ static inline int task_state_transition_to_claimed(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_ended_by - say that the field of @bit is set
- * @bit: TASK_JOIN_WAITING or TASK_DETACHED; the caller holds the claim
+ * task_state_transition_to_ended_by - say that the end field is set
+ * @bit: one of TASK_END_MASK; the caller holds the claim
  *
- * Return: false if the task was complete by then: the caller ends it.
+ * Return: false if the task had ended by then: the caller acts for its end.
  */
 static inline bool task_state_transition_to_ended_by(atomic_u64 *state,
 						     uint64_t bit)
 {
-	/* Release: the field. Acquire: all that the task wrote. Both pair with
-	 * task_state_transition_to_complete(). */
-	return !(atomic_fetch_or_acq_rel(state, bit) & TASK_COMPLETE);
+	/* Release: the field. Acquire: all that the task did. Both pair with
+	 * task_state_transition_to_dropped(). */
+	return !task_state_ended(atomic_fetch_or_acq_rel(state, bit));
 }
 
-/* task_state_transition_to_joined - COMPLETE to IDLE, by the joiner */
-static inline void task_state_transition_to_joined(atomic_u64 *state)
+/* task_state_transition_to_idle - ended to IDLE, by whoever joined */
+static inline void task_state_transition_to_idle(atomic_u64 *state)
 {
 	/* Relaxed: the task is the joiner's again. */
 	atomic_store_relaxed(state, TASK_IDLE);

@@ -8,7 +8,8 @@
  * injector is an unbounded intrusive list that anyone pushes to.
  *
  * What may run beside what ("yes": at the same time, on any threads; "one":
- * one thread at a time, usually the thread that owns the queue):
+ * one thread at a time, the owner; a queue may change its owner as any other
+ * memory may, through a lock, a join or the like):
  *
  *                        | push, pop | steal of it | steal into it | length
  *   skua_queue push, pop |    one    |     yes     |      one      |  yes
@@ -47,7 +48,7 @@ struct skua_stealer; /* a counted handle to steal from one */
  * @capacity: slots, a power of two from 4 to 32768; 0 = 256
  *
  * Threads: any. Blocks: never. Allocates: the queue, 8 bytes a slot.
- * Return: 0; -EINVAL; -ENOMEM.
+ * Return: 0; -EINVAL (@out is NULL, or @capacity is none of these); -ENOMEM.
  */
 SKUA_API int skua_queue_create(struct skua_queue **out, uint32_t capacity);
 
@@ -84,8 +85,8 @@ SKUA_API void *skua_queue_pop(struct skua_queue *queue);
 
 /**
  * skua_queue_length - how many items there are
- * @queue: any live handle; exact for its owner when nobody steals, an
- *         estimate otherwise
+ * @queue: the owner's handle, lent; exact for the owner when nobody steals,
+ *         an estimate otherwise
  *
  * Threads: any. Blocks: never. Return: 0 to the capacity; 0 for NULL.
  */
@@ -100,10 +101,12 @@ SKUA_API uint32_t skua_queue_length(const struct skua_queue *queue);
  */
 SKUA_API struct skua_stealer *skua_queue_stealer(struct skua_queue *queue);
 
-/* skua_stealer_clone - another handle to the same queue. Threads: any. */
+/* skua_stealer_clone - another handle to the same queue; NULL for NULL.
+ * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API struct skua_stealer *skua_stealer_clone(struct skua_stealer *stealer);
 
-/* skua_stealer_drop - give a handle back; NULL is ignored. Threads: any. */
+/* skua_stealer_drop - give a handle back; NULL is ignored; the last one frees
+ * the queue. Threads: any. Blocks: never. */
 SKUA_API void skua_stealer_drop(struct skua_stealer *stealer);
 
 /**
@@ -112,7 +115,8 @@ SKUA_API void skua_stealer_drop(struct skua_stealer *stealer);
  * @item: receives the item; NULL unless the steal succeeded
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: a value of enum skua_steal; -EINVAL (an argument is NULL).
+ * Return: a value of enum skua_steal, of which SKUA_STEAL_EMPTY is 0; -EINVAL
+ * (an argument is NULL).
  */
 SKUA_API int skua_stealer_steal(struct skua_stealer *stealer, void **item);
 
@@ -147,7 +151,7 @@ struct skua_injector;
  * @out: receives the injector; NULL on failure
  *
  * Threads: any. Blocks: never. Allocates: yes.
- * Return: 0; -EINVAL; -ENOMEM.
+ * Return: 0; -EINVAL (@out is NULL); -ENOMEM.
  */
 SKUA_API int skua_injector_create(struct skua_injector **out);
 
@@ -193,8 +197,10 @@ SKUA_API int skua_injector_push_batch(struct skua_injector *injector,
  * @nodes: receives the nodes, oldest first
  * @max: room in @nodes, in nodes
  *
- * Takes nothing while another thread takes, and cannot take a node behind
- * which a push has begun and not yet ended: none does not mean empty.
+ * Takes nothing while another thread takes, and not the last node while the
+ * push after it is unfinished: so none does not mean empty, but whoever pushes
+ * or takes meanwhile will find the rest if it looks once more afterwards. A
+ * node that was taken is the caller's: it may be freed, or pushed again.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: how many nodes were taken; 0 also if an argument is NULL.

@@ -4,9 +4,13 @@
 #define SKUA_H
 
 #include <skua/base.h>
+#include <skua/group.h>
+#include <skua/poller.h>
 #include <skua/queue.h>
 #include <skua/runtime.h>
 #include <skua/stats.h>
 #include <skua/task.h>
+#include <skua/timer.h>
+#include <skua/waker.h>
 
 #endif

@@ -13,46 +13,75 @@ struct skua_task;
 /**
  * enum skua_poll - what a poll function says of its task
  * @SKUA_DONE: finished; it is not polled again
+ * @SKUA_PENDING: poll again when a waker of the task was woken, or the task
+ *                cancelled; at once, if that happened during this poll
  * @SKUA_YIELD: more to do; poll again after the others that wait
  */
-enum skua_poll { SKUA_DONE = 0, SKUA_YIELD = 2 };
+enum skua_poll { SKUA_DONE = 0, SKUA_PENDING = 1, SKUA_YIELD = 2 };
 
 /**
  * skua_task_fn - the poll function of a task
  * @self: the task; the struct that embeds it holds the arguments and results
  *
- * Runs on a worker, never on two at once. Should return within microseconds,
- * and must not block: use SKUA_YIELD to let others run.
+ * Runs on a worker, never on two at once, on a stack of the usual size of a
+ * thread. Should return within microseconds, and must not block: use
+ * SKUA_YIELD to let others run. It returns: it must not be left by an
+ * exception, longjmp() or pthread_exit(). Any value but those of enum
+ * skua_poll is a mistake, which aborts a debug build and else counts as
+ * SKUA_DONE.
  */
 typedef enum skua_poll (*skua_task_fn)(struct skua_task *self);
 
 /**
  * skua_release_fn - gives the memory of a detached task back
- * @task: done; the library never touches it again
+ * @task: ended; the library never touches it again
+ *
+ * May spawn tasks. A drain waits for it to return, if the task's last waker
+ * was gone when its poll was done.
  */
 typedef void (*skua_release_fn)(struct skua_task *task);
+
+struct skua_group;
+
+/* What the end of a task is for; the library's. */
+union skua_task_end {
+	void *joiner;
+	struct skua_task *task;
+	skua_release_fn release;
+	struct skua_group *group;
+};
 
 /**
  * struct skua_task - embed it in a struct of your own
  *
  * Initialise it with SKUA_TASK_INIT() or skua_task_init(); the fields are the
- * library's. Its memory must stay in place from spawn until one of: a join of
- * it returned 0; its release function was called; a drain of its runtime,
- * begun after the spawn, returned 0.
+ * library's. A task has ended when its poll returned SKUA_DONE and each of its
+ * wakers was dropped. Its memory must stay in place from spawn until it ends
+ * for its owner: until a join of it, or a wait for its group, returned 0; its
+ * release function was called; or, for a task that is neither joined nor
+ * detached and has no waker left, a drain, shutdown or destruction of its
+ * runtime that covers it returned 0.
+ *
+ * Until it is spawned, a task belongs to one thread: no two calls on it at
+ * once. After a join it may be spawned again as it is; after any other end it
+ * is initialised again first.
  */
 struct skua_task {
 	struct skua_task *next;
 	uint64_t state;
 	skua_task_fn poll;
-	skua_release_fn release;
-	struct skua_runtime *runtime;
-	void *joiner;
-	uint64_t reserved[2];
+	union skua_task_end end;
+	void *pool;
+	const void *type;
+	struct skua_task *group_next;
+	uint32_t home;
+	uint32_t flags;
 };
 
 /* Initialiser for a task with poll function @fn that is going to be joined. */
 /* clang-format off */
-#define SKUA_TASK_INIT(fn) { NULL, 0, (fn), NULL, NULL, NULL, { 0, 0 } }
+#define SKUA_TASK_INIT(fn) \
+	{ NULL, 0, (fn), { NULL }, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
 /**
@@ -70,20 +99,78 @@ SKUA_API int skua_task_init(struct skua_task *task, skua_task_fn fn);
  * @rt: live runtime, borrowed
  * @task: initialised; see struct skua_task for how long it must live
  *
- * From a worker of @rt the task becomes that worker's next one; from
- * elsewhere it goes through the injection queue. Tasks run in no order that
- * the caller may rely on.
+ * From a worker of @rt the task becomes that worker's next one, in its LIFO
+ * slot: no other worker takes it from there, unless the worker is still in the
+ * same poll when lifo_steal_delay_ns have passed, or a further spawn displaces
+ * it. From elsewhere it goes through the injection queue. Tasks run in no
+ * order that the caller may rely on.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
  * Order: writes before the call are visible to the first poll.
  * Return: 0; -EINVAL (an argument is NULL, or the task has no poll function);
- * -EALREADY (it is queued, running, or done and not yet joined); -ESHUTDOWN
- * (the runtime is being destroyed: the task will not run).
+ * -EALREADY (it was spawned, and is not joined or initialised since);
+ * -ESHUTDOWN (the runtime is shutting down: the task is the caller's as
+ * before); -EAGAIN (max_queued tasks are queued: likewise).
+ *
+ * Outside threads that spawn end, or are told, before the runtime is
+ * destroyed: -ESHUTDOWN is for those that call while a shutdown waits.
  */
 SKUA_API int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task);
 
 /**
- * skua_task_join - wait until a task is done
+ * skua_task_spawn_on - queue a task to run on one worker only
+ * @rt: live runtime, borrowed
+ * @worker: index, below skua_runtime_workers()
+ * @task: initialised; see struct skua_task for how long it must live
+ *
+ * The task is polled by that worker and no other, also after it was woken. It
+ * waits while the worker is busy.
+ *
+ * As skua_task_spawn(). Return: the same; -EINVAL also if there is no such
+ * worker.
+ */
+SKUA_API int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
+				struct skua_task *task);
+
+/**
+ * skua_task_set_urgent - have a task polled before others
+ * @task: initialised and not spawned
+ * @urgent: whether it is
+ *
+ * Whenever an urgent task is runnable it goes to the urgent lane, which every
+ * worker looks at before its own queues; after 8 urgent tasks in a row a
+ * worker takes one that is not. Urgent tasks run first in, first out, on any
+ * worker; a task that is spawned on one worker is not urgent.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (NULL); -EALREADY (spawned already).
+ */
+SKUA_API int skua_task_set_urgent(struct skua_task *task, bool urgent);
+
+/**
+ * skua_task_cancel - ask a task to end
+ * @task: spawned; the caller sees to it that its memory stays in place
+ *
+ * The task is polled once more, now or when its poll under way returns, and
+ * sees skua_task_cancelled(). It ends when it says so: nothing is taken from
+ * under it. A task that was never polled is polled once for this.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
+ * Order: writes before the call are visible to that poll.
+ * Return: 0; -EINVAL (NULL, or never spawned); -EALREADY (done already).
+ */
+SKUA_API int skua_task_cancel(struct skua_task *task);
+
+/**
+ * skua_task_cancelled - was this task asked to end?
+ * @self: the task that is being polled, or one whose memory stays in place
+ *
+ * Threads: any. Blocks: never. Return: false also for NULL.
+ */
+SKUA_API bool skua_task_cancelled(const struct skua_task *self);
+
+/**
+ * skua_task_join - wait until a task has ended
  * @task: spawned and not detached
  *
  * Afterwards the task's memory is the caller's, and the task may be spawned
@@ -97,6 +184,24 @@ SKUA_API int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task);
 SKUA_API int skua_task_join(struct skua_task *task);
 
 /**
+ * skua_task_join_poll - join a task from the poll of another one
+ * @self: the task that is being polled
+ * @task: spawned and not detached; not @self
+ *
+ * The first call takes the right to join; once the task has ended, @self is
+ * woken and calls again. A @self that ends without that leaves the task to
+ * itself: the end of the task is then taken note of by nobody.
+ *
+ * Threads: worker, in the poll of @self. Blocks: never. Allocates: nothing.
+ * Order: all that the task wrote is visible after a return of 0.
+ * Return: 0 (ended: its memory is the caller's); -EAGAIN (not yet: return
+ * SKUA_PENDING); -EINVAL (NULL, @task is @self, or never spawned); -EALREADY
+ * (detached, or joined by somebody else); -EPERM (@self is not being polled).
+ */
+SKUA_API int skua_task_join_poll(struct skua_task *self,
+				 struct skua_task *task);
+
+/**
  * skua_task_detach - let a task end by itself
  * @task: initialised, spawned or done, and not yet joined or detached
  * @release: called once with the task when it is done, on the worker that
@@ -107,10 +212,29 @@ SKUA_API int skua_task_join(struct skua_task *task);
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe if
  * @release is.
- * Return: 0; -EINVAL (NULL); -EALREADY (it is joined or detached already:
- * @release will not be called).
+ * Return: 0; -EINVAL (NULL); -EALREADY (somebody is joining it, or it is
+ * detached or in a group already: @release will not be called).
  */
 SKUA_API int skua_task_detach(struct skua_task *task, skua_release_fn release);
+
+/**
+ * skua_call - run a function on a worker
+ * @rt: live runtime, borrowed
+ * @fn: called once with @arg, as a task's only poll: see skua_task_fn
+ * @arg: handed to @fn
+ *
+ * For what needs no task of its own: it cannot be joined, woken or cancelled,
+ * but a drain waits for it.
+ *
+ * Threads: any. Blocks: never, but for a lock that is held for less than a
+ * microsecond, or while memory is allocated. Allocates: 128 bytes, from
+ * chunks that the runtime keeps and uses again.
+ * Order: writes before the call are visible to @fn.
+ * Return: 0; -EINVAL (@rt or @fn is NULL); -ENOMEM; -ESHUTDOWN; -EAGAIN
+ * (max_queued tasks are queued).
+ */
+SKUA_API int skua_call(struct skua_runtime *rt, void (*fn)(void *arg),
+		       void *arg);
 
 SKUA_END_DECLS
 

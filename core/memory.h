@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.h - memory from the user's allocator, or libc's (L0) */
+#ifndef SKUA_CORE_MEMORY_H
+#define SKUA_CORE_MEMORY_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skua/runtime.h"
+
+/**
+ * memory_alloc - zeroed memory for @count elements of @size bytes
+ * @allocator: NULL = libc's
+ * @align: a power of two
+ */
+static inline void *memory_alloc(const struct skua_allocator *allocator,
+				 size_t align, size_t count, size_t size)
+{
+	size_t bytes = (count * size + align - 1) / align * align;
+	void *memory = allocator
+			       ? allocator->alloc(allocator->ctx, align, bytes)
+			       : aligned_alloc(align, bytes);
+
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+/* memory_free - give it back; NULL is ignored */
+static inline void memory_free(const struct skua_allocator *allocator,
+			       void *memory, size_t align, size_t count,
+			       size_t size)
+{
+	size_t bytes = (count * size + align - 1) / align * align;
+
+	if (!memory)
+		return;
+	if (allocator)
+		allocator->free(allocator->ctx, memory, bytes);
+	else
+		free(memory);
+}
+
+#endif

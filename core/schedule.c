@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* schedule.c - see schedule.h */
+#include "core/schedule.h"
+
+#include "core/group.h"
+#include "core/work.h"
+#include "core/worker.h"
+
+void schedule_outside(struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+
+	if (task->home != 0)
+		pool_inject_home(pool, task);
+	else if (task->flags & TASK_URGENT)
+		pool_inject_urgent(pool, task);
+	else
+		pool_inject(pool, task);
+}
+
+void schedule(struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+	struct worker *worker = worker_current;
+
+	/* A child of fork() has no workers to run it. */
+	if (!pool_alive(pool))
+		return;
+	if (!worker || worker->pool != pool) {
+		pool_enter(pool);
+		schedule_outside(task);
+		pool_leave(pool);
+	} else if (task->home != 0 || (task->flags & TASK_URGENT)) {
+		schedule_outside(task);
+	} else {
+		work_schedule_owner(worker, task);
+	}
+}
+
+void schedule_wake(struct skua_task *task)
+{
+	if (task_state_transition_to_woken(task_state(task), 0))
+		schedule(task);
+}
+
+void schedule_drop(struct skua_task *task, bool complete)
+{
+	struct task_end end = task_drop(task, complete);
+
+	if (end.bit == TASK_END_GROUP)
+		end = group_leave(end.what.group);
+
+	/* A loop, not a recursion: the joining task that is woken here may be
+	 * done already, and this its last reference. */
+	while (end.bit == TASK_END_TASK) {
+		task = end.what.task;
+		schedule_wake(task);
+		end = task_drop(task, false);
+		if (end.bit == TASK_END_GROUP)
+			end = group_leave(end.what.group);
+	}
+	if (end.bit == TASK_END_THREAD)
+		task_joiner_wake(end.what.joiner);
+	else if (end.bit == TASK_END_DETACH && end.what.release)
+		end.what.release(task);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* schedule.h - where a task goes that became runnable, or has ended (L3) */
+#ifndef SKUA_CORE_SCHEDULE_H
+#define SKUA_CORE_SCHEDULE_H
+
+#include "core/pool.h"
+#include "core/task.h"
+
+/* Of struct skua_task, flags. */
+#define TASK_URGENT (1u << 0)
+
+/* schedule - queue a task that the caller made SCHEDULED; any thread */
+void schedule(struct skua_task *task);
+
+/* schedule_outside - the same, by a thread that has entered the pool and is no
+ * worker of it */
+void schedule_outside(struct skua_task *task);
+
+/* schedule_wake - make a task runnable; any thread that has a reference */
+void schedule_wake(struct skua_task *task);
+
+/**
+ * schedule_drop - give a reference back, and act for the end if it is reached
+ * @complete: it is the scheduler's own
+ *
+ * Any thread. May call a release function.
+ */
+void schedule_drop(struct skua_task *task, bool complete);
+
+#endif
