@@ -3,25 +3,40 @@
 #include "core/config.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/idle.h"
 #include "core/local_queue.h"
+#include "core/pool.h"
 
 #define DEFAULT_QUEUE_CAPACITY 256u
 /* A guess, from the executor seed; the `wake` workload retunes it. */
 #define DEFAULT_STEAL_ATTEMPTS 32u
+#define DEFAULT_LIFO_DELAY_NS  UINT64_C(100000)
 
-/* The first version of the struct ended with flags. */
-#define CONFIG_MIN_SIZE (offsetof(struct skua_config, flags) + sizeof(unsigned))
-
+/* The first version of the struct ended with reserved. What says that it is
+ * larger than a page is no size. */
+#define CONFIG_MIN_SIZE \
+	(offsetof(struct skua_config, reserved) + sizeof(unsigned))
+#define CONFIG_MAX_SIZE ((size_t)4096)
 static_assert(SKUA_MAX_WORKERS == IDLE_MAX_WORKERS, "one limit, two layers");
 static_assert(SKUA_MIN_QUEUE_CAPACITY == LOCAL_QUEUE_MIN_CAPACITY &&
 		      SKUA_MAX_QUEUE_CAPACITY == LOCAL_QUEUE_MAX_CAPACITY,
 	      "one limit, two layers");
+
+/* One line, whatever the user's strings hold. */
+static void make_printable(char *text)
+{
+	for (; *text; text++) {
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+	}
+}
 
 int error_set(struct skua_error *err, int code, const char *format, ...)
 {
@@ -32,6 +47,7 @@ int error_set(struct skua_error *err, int code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(err->text, sizeof(err->text), format, args);
 		va_end(args);
+		make_printable(err->text);
 	}
 	return code;
 }
@@ -50,9 +66,14 @@ static int copy_config(struct skua_config *copy, const struct skua_config *cfg,
 		return 0;
 	if (cfg->size < CONFIG_MIN_SIZE)
 		return error_set(err, -EINVAL,
-				 "size: %zu, but sizeof(struct skua_config) "
-				 "is at least %zu",
-				 cfg->size, CONFIG_MIN_SIZE);
+				 "size: %zu, needed is sizeof(struct "
+				 "skua_config), %zu: start from "
+				 "SKUA_CONFIG_INIT",
+				 cfg->size, sizeof(*cfg));
+	if (cfg->size > CONFIG_MAX_SIZE)
+		return error_set(err, -EINVAL,
+				 "size: %zu, allowed are %zu to %zu", cfg->size,
+				 CONFIG_MIN_SIZE, CONFIG_MAX_SIZE);
 	for (size_t i = sizeof(*copy); i < cfg->size; i++) {
 		if (bytes[i] != 0)
 			return error_set(
@@ -63,6 +84,39 @@ static int copy_config(struct skua_config *copy, const struct skua_config *cfg,
 	}
 	memcpy(copy, cfg,
 	       cfg->size < sizeof(*copy) ? cfg->size : sizeof(*copy));
+	return 0;
+}
+
+static int check_delays(const struct skua_config *cfg, struct skua_error *err)
+{
+	if (cfg->spin_ns > SKUA_MAX_DELAY_NS &&
+	    cfg->spin_ns != SKUA_SPIN_NEVER &&
+	    cfg->spin_ns != SKUA_SPIN_FOREVER)
+		return error_set(err, -EINVAL,
+				 "spin_ns: %" PRIu64 ", allowed are 1 to "
+				 "%" PRIu64 ", SKUA_SPIN_NEVER, "
+				 "SKUA_SPIN_FOREVER, or 0 for the default",
+				 cfg->spin_ns, SKUA_MAX_DELAY_NS);
+	if (cfg->lifo_steal_delay_ns != 0 &&
+	    cfg->lifo_steal_delay_ns != SKUA_LIFO_PRIVATE &&
+	    (cfg->lifo_steal_delay_ns < SKUA_MIN_LIFO_DELAY_NS ||
+	     cfg->lifo_steal_delay_ns > SKUA_MAX_DELAY_NS))
+		return error_set(err, -EINVAL,
+				 "lifo_steal_delay_ns: %" PRIu64 ", allowed "
+				 "are %" PRIu64 " to %" PRIu64
+				 ", SKUA_LIFO_PRIVATE, or 0 for the default",
+				 cfg->lifo_steal_delay_ns,
+				 SKUA_MIN_LIFO_DELAY_NS, SKUA_MAX_DELAY_NS);
+	return 0;
+}
+
+static int check_callbacks(const struct skua_config *cfg,
+			   struct skua_error *err)
+{
+	if (cfg->allocator && (!cfg->allocator->alloc || !cfg->allocator->free))
+		return error_set(err, -EINVAL,
+				 "allocator: alloc or free is NULL, needed are "
+				 "both");
 	return 0;
 }
 
@@ -86,15 +140,26 @@ static int check_ranges(const struct skua_config *cfg, struct skua_error *err)
 				 "steal_attempts: %u, allowed are 1 to %d, or "
 				 "0 for the default",
 				 cfg->steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
-	if (cfg->flags & ~SKUA_UNPINNED)
+	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN))
 		return error_set(err, -EINVAL,
-				 "flags: 0x%x, allowed is SKUA_UNPINNED (0x%x)",
-				 cfg->flags, SKUA_UNPINNED);
+				 "flags: 0x%x, allowed are SKUA_UNPINNED "
+				 "(0x%x), SKUA_NO_ENV (0x%x) and "
+				 "SKUA_CALLER_DRIVEN (0x%x)",
+				 cfg->flags, SKUA_UNPINNED, SKUA_NO_ENV,
+				 SKUA_CALLER_DRIVEN);
+	if (cfg->reserved != 0)
+		return error_set(err, -EINVAL, "reserved: %u, allowed is 0",
+				 cfg->reserved);
+	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers > 1)
+		return error_set(err, -EINVAL,
+				 "workers: %u, allowed is 1, or 0, with "
+				 "SKUA_CALLER_DRIVEN",
+				 cfg->workers);
 	return 0;
 }
 
 /* Take the CPUs that the user named, if each is allowed, or all allowed. */
-static int choose_cpus(struct cpu_list *out, const char *text,
+static int choose_cpus(struct cpu_list *out, const char *key, const char *text,
 		       struct skua_error *err)
 {
 	struct cpu_list allowed;
@@ -110,22 +175,76 @@ static int choose_cpus(struct cpu_list *out, const char *text,
 	code = cpu_list_parse(out, text);
 	if (code == -EINVAL)
 		error_set(err, code,
-			  "cpus: \"%.60s\", allowed are numbers below %u and "
+			  "%s: \"%.60s\", allowed are numbers below %u and "
 			  "ranges, as in \"0-3,8\"",
-			  text, CPU_LIST_LIMIT);
+			  key, text, CPU_LIST_LIMIT);
 	else if (code)
-		error_set(err, code, "cpus: %s", strerror(-code));
+		error_set(err, code, "%s: %s", key, strerror(-code));
 	for (unsigned i = 0; !code && i < out->count; i++) {
 		if (!cpu_list_contains(&allowed, out->cpus[i]))
 			code = error_set(err, -EINVAL,
-					 "cpus: \"%.60s\", but CPU %u is not "
+					 "%s: \"%.60s\", but CPU %u is not "
 					 "among those that this thread may use",
-					 text, out->cpus[i]);
+					 key, text, out->cpus[i]);
 		if (code)
 			cpu_list_free(out);
 	}
 	cpu_list_free(&allowed);
 	return code;
+}
+
+static uint64_t pool_spin(const struct skua_config *cfg, bool oversubscribed)
+{
+	switch (cfg->spin_ns) {
+	case 0:
+		return oversubscribed ? 0 : POOL_SPIN_MEASURED;
+	case SKUA_SPIN_NEVER:
+		return 0;
+	case SKUA_SPIN_FOREVER:
+		return POOL_SPIN_FOREVER;
+	default:
+		return cfg->spin_ns;
+	}
+}
+
+static uint64_t pool_lifo_delay(const struct skua_config *cfg)
+{
+	switch (cfg->lifo_steal_delay_ns) {
+	case 0:
+		return DEFAULT_LIFO_DELAY_NS;
+	case SKUA_LIFO_PRIVATE:
+		return SENTINEL_NEVER;
+	default:
+		return cfg->lifo_steal_delay_ns;
+	}
+}
+
+/* All that was checked, with the defaults that depend on the CPUs. */
+static void fill_in(struct config *out, const struct skua_config *cfg)
+{
+	bool oversubscribed;
+
+	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
+	out->workers = cfg->workers ? cfg->workers : out->cpus.count;
+	if (out->caller_driven)
+		out->workers = 1;
+	if (out->workers > SKUA_MAX_WORKERS)
+		out->workers = SKUA_MAX_WORKERS;
+	/* More workers than CPUs: searching takes time from those that work. */
+	oversubscribed = out->workers > out->cpus.count;
+	out->queue_capacity = cfg->queue_capacity ? cfg->queue_capacity
+						  : DEFAULT_QUEUE_CAPACITY;
+	out->steal_attempts = cfg->steal_attempts;
+	if (out->steal_attempts == 0)
+		out->steal_attempts =
+			oversubscribed ? 1 : DEFAULT_STEAL_ATTEMPTS;
+	out->max_queued = cfg->max_queued ? cfg->max_queued : UINT32_MAX;
+	out->spin_ns = pool_spin(cfg, oversubscribed);
+	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
+	out->pinned = !(cfg->flags & SKUA_UNPINNED);
+	out->allocator = cfg->allocator;
+	if (cfg->hooks)
+		out->hooks = *cfg->hooks;
 }
 
 int config_resolve(struct config *out, const struct skua_config *cfg,
@@ -134,26 +253,23 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 	struct skua_config copy;
 	int code = copy_config(&copy, cfg, err);
 
+	if (!code && !(copy.flags & SKUA_NO_ENV))
+		code = config_from_environment(&copy, err);
 	if (!code)
 		code = check_ranges(&copy, err);
 	if (!code)
-		code = choose_cpus(&out->cpus, copy.cpus, err);
-	if (code)
-		return code;
-
-	out->workers = copy.workers ? copy.workers : out->cpus.count;
-	if (out->workers > SKUA_MAX_WORKERS)
-		out->workers = SKUA_MAX_WORKERS;
-	out->queue_capacity = copy.queue_capacity ? copy.queue_capacity
-						  : DEFAULT_QUEUE_CAPACITY;
-	out->steal_attempts = copy.steal_attempts;
-	/* More workers than CPUs: searching takes time from those that work. */
-	if (out->steal_attempts == 0)
-		out->steal_attempts = out->workers > out->cpus.count
-					      ? 1
-					      : DEFAULT_STEAL_ATTEMPTS;
-	out->pinned = !(copy.flags & SKUA_UNPINNED);
-	return 0;
+		code = check_delays(&copy, err);
+	if (!code)
+		code = check_callbacks(&copy, err);
+	if (!code)
+		code = choose_cpus(&out->cpus,
+				   cfg && cfg->cpus
+					   ? "cpus"
+					   : "environment variable SKUA_CPUS",
+				   copy.cpus, err);
+	if (!code)
+		fill_in(out, &copy);
+	return code;
 }
 
 void config_free(struct config *config)

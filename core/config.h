@@ -10,12 +10,18 @@ struct config {
 	unsigned workers;
 	uint32_t queue_capacity;
 	uint32_t steal_attempts;
+	uint32_t max_queued;          /* UINT32_MAX: no bound */
+	uint64_t spin_ns;             /* as struct pool has it */
+	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
 	bool pinned;
+	bool caller_driven;
 	struct cpu_list cpus; /* at least one */
+	const struct skua_allocator *allocator;
+	struct skua_hooks hooks;
 };
 
 /**
- * config_resolve - check @cfg and fill in the defaults
+ * config_resolve - check @cfg, fill in environment and defaults
  * @out: to be given to config_free()
  * @cfg: NULL = all defaults
  * @err: receives what was wrong; may be NULL
@@ -24,6 +30,13 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		   struct skua_error *err);
 
 void config_free(struct config *config);
+
+/**
+ * config_from_environment - fill the fields that are at their default
+ *
+ * The strings stay the environment's.
+ */
+int config_from_environment(struct skua_config *cfg, struct skua_error *err);
 
 /* error_set - fill @err, if there is one; returns @code */
 int error_set(struct skua_error *err, int code, const char *format, ...)

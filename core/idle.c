@@ -4,18 +4,33 @@
 
 #include <assert.h>
 
+#include "core/clock.h"
+#include "probes/probes.h"
+
+/* Before the first measurement: a guess, between bare metal and a guest. */
+#define WAKE_COST_FIRST_NS UINT64_C(5000)
+/* A sleeper whose CPU was busy says nothing of what a wake-up takes. */
+#define WAKE_COST_MAX_NS UINT64_C(50000)
+
 void idle_init(struct idle *idle, unsigned workers,
 	       struct idle_sleeper *sleepers)
 {
 	assert(workers > 0 && workers <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->searching, 0);
+	atomic_init(&idle->last_choice, 0);
+	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->workers = workers;
 	idle->words = (workers + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
 	idle->sleepers = sleepers;
+	idle->caller = NULL;
 	for (unsigned w = 0; w < idle->words; w++)
 		atomic_init(&idle->parked[w], 0);
-	for (unsigned i = 0; i < workers; i++)
+	for (unsigned i = 0; i < workers; i++) {
 		parker_init(&sleepers[i].parker);
+		atomic_init(&sleepers[i].claimed_ns, 0);
+		atomic_init(&sleepers[i].claimed_by,
+			    (uint32_t)PROBE_WAKER_NOBODY);
+	}
 }
 
 static inline atomic_u64 *parked_word(struct idle *idle, unsigned i)
@@ -27,6 +42,12 @@ static inline atomic_u64 *parked_word(struct idle *idle, unsigned i)
 static inline uint64_t parked_bit(unsigned i)
 {
 	return UINT64_C(1) << i % IDLE_WORD_BITS;
+}
+
+/* For a tracer alone: not to be ordered is to be wrong at times. */
+static void trace_waker(struct idle *idle, unsigned i, int waker)
+{
+	atomic_store_relaxed(&idle->sleepers[i].claimed_by, (uint32_t)waker);
 }
 
 bool idle_try_search(struct idle *idle)
@@ -59,6 +80,8 @@ bool idle_leave_search(struct idle *idle)
 
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
+	if (probe_unpark_enabled())
+		trace_waker(idle, i, PROBE_WAKER_NOBODY);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(parked_word(idle, i), parked_bit(i));
@@ -83,48 +106,115 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	 * the next parks without cause. */
 }
 
-void idle_park_wait(struct idle *idle, unsigned i)
+/* Clear the parked bit of worker @i and wake it; false if it was clear. */
+static bool wake_one(struct idle *idle, unsigned i)
 {
-	/* Acquire: as in idle_park_cancel(). A round more means that the park
-	 * ended by the notification of an earlier claim. */
-	while (atomic_load_acquire(parked_word(idle, i)) & parked_bit(i))
-		parker_park(&idle->sleepers[i].parker);
+	uint64_t bit = parked_bit(i);
+
+	/* Release: the count comes first. Pairs with the acquires of
+	 * idle_park_cancel() and idle_parked(). */
+	if (!(atomic_fetch_and_acq_rel(parked_word(idle, i), ~bit) & bit))
+		return false;
+	/* Relaxed, both: the notification publishes them. */
+	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
+	if (probe_unpark_enabled())
+		trace_waker(idle, i,
+			    idle->caller ? idle->caller(idle)
+					 : PROBE_WAKER_OUTSIDE);
+	parker_unpark(&idle->sleepers[i].parker);
+	return true;
+}
+
+void idle_woken(struct idle *idle, unsigned i)
+{
+	/* Relaxed, all: a statistic, and one of two that write it at once may
+	 * be lost. */
+	uint64_t claimed_ns =
+		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
+	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
+	uint64_t cost_ns = clock_now_ns() - claimed_ns;
+
+	if (cost_ns <= WAKE_COST_MAX_NS)
+		atomic_store_relaxed(&idle->wake_cost_ns,
+				     (cost_ns + 7 * mean_ns) / 8);
+}
+
+int idle_waker(const struct idle *idle, unsigned i)
+{
+	/* Relaxed: as in idle_woken(). */
+	return (int)atomic_load_relaxed(&idle->sleepers[i].claimed_by);
+}
+
+/* Clear one of the parked bits of word @w, less those in @spared, and wake its
+ * worker; false if none was found. */
+static bool wake_in_word(struct idle *idle, unsigned w, uint64_t spared)
+{
+	/* Relaxed: a hint; the read-modify-write decides. */
+	uint64_t word = atomic_load_relaxed(&idle->parked[w]) & ~spared;
+
+	/* A further round means that somebody else cleared the bit. */
+	for (; word != 0; word &= word - 1) {
+		unsigned bit = (unsigned)__builtin_ctzll(word);
+
+		if (wake_one(idle, w * IDLE_WORD_BITS + bit))
+			return true;
+	}
+	return false;
 }
 
 /* Clear one parked bit and wake its worker; false if none was found. */
 static bool wake_claim(struct idle *idle)
 {
+	/* Relaxed: a matter of cost. */
+	uint32_t last = atomic_load_relaxed(&idle->last_choice);
+
 	for (unsigned w = 0; w < idle->words; w++) {
-		/* Relaxed: a hint; the read-modify-write decides. */
-		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+		bool here = last != 0 && (last - 1) / IDLE_WORD_BITS == w;
 
-		/* A further round means that somebody else cleared the bit. */
-		while (word != 0) {
-			uint64_t bit = word & -word;
-			unsigned i = w * IDLE_WORD_BITS +
-				     (unsigned)__builtin_ctzll(word);
-
-			/* Release: the count in idle_wake() comes first. Pairs
-			 * with the acquires of idle_park_cancel() and
-			 * idle_park_wait(). */
-			word = atomic_fetch_and_acq_rel(&idle->parked[w], ~bit);
-			if (word & bit) {
-				parker_unpark(&idle->sleepers[i].parker);
-				return true;
-			}
-		}
+		if (wake_in_word(idle, w, here ? parked_bit(last - 1) : 0))
+			return true;
 	}
-	return false;
+	return last != 0 && wake_one(idle, last - 1);
 }
 
-static bool anyone_parked(const struct idle *idle)
+int idle_first_parked(const struct idle *idle)
 {
 	for (unsigned w = 0; w < idle->words; w++) {
 		/* Relaxed: ordered by the caller's fence. */
-		if (atomic_load_relaxed(&idle->parked[w]) != 0)
-			return true;
+		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+
+		if (word != 0)
+			return (int)(w * IDLE_WORD_BITS) +
+			       __builtin_ctzll(word);
 	}
-	return false;
+	return -1;
+}
+
+bool idle_all_parked(const struct idle *idle)
+{
+	unsigned parked = 0;
+
+	for (unsigned w = 0; w < idle->words; w++)
+		/* Relaxed: as above. */
+		parked += (unsigned)__builtin_popcountll(
+			atomic_load_relaxed(&idle->parked[w]));
+	return parked == idle->workers;
+}
+
+void idle_wake_worker(struct idle *idle, unsigned i)
+{
+	/* Relaxed: ordered by the caller's fence. A worker that is awake looks
+	 * at its inbox before it sleeps (I2). */
+	if (!(atomic_load_relaxed(parked_word(idle, i)) & parked_bit(i)))
+		return;
+	/* Relaxed, and as in idle_wake(): the count comes first. */
+	atomic_fetch_add_relaxed(&idle->searching, 1);
+	if (wake_one(idle, i))
+		return;
+	/* I4. */
+	atomic_fetch_sub_relaxed(&idle->searching, 1);
+	atomic_fence_seq_cst();
+	idle_wake(idle);
 }
 
 void idle_wake(struct idle *idle)
@@ -135,7 +225,7 @@ void idle_wake(struct idle *idle)
 	for (;;) {
 		/* Relaxed, all: ordered by the caller's fence. */
 		if (atomic_load_relaxed(&idle->searching) != 0 ||
-		    !anyone_parked(idle))
+		    idle_first_parked(idle) < 0)
 			return;
 		/*
 		 * The count first, on behalf of the worker that wakes, so that

@@ -18,6 +18,11 @@
 
 struct idle_sleeper {
 	alignas(CACHE_PAIR) struct parker parker;
+	/* When it was claimed. Writer: the waker. Reader: the sleeper. */
+	atomic_u64 claimed_ns;
+	/* Who woke it, for a tracer: a worker's index or a value of enum
+	 * probe_waker. Writers: the sleeper, before; the waker. */
+	atomic_u32 claimed_by;
 };
 
 struct idle {
@@ -35,10 +40,24 @@ struct idle {
 	 */
 	atomic_u64 parked[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
 
+	/*
+	 * Index + 1 of the worker that is to be woken last, 0 if there is none:
+	 * the sentinel (core/sentinel.h). Writers: it. Readers: wakers.
+	 */
+	atomic_u32 last_choice;
+
+	/*
+	 * From a claim to the sleeper's first step, moving mean. Writers:
+	 * sleepers that wake. Readers: searchers.
+	 */
+	alignas(CACHE_PAIR) atomic_u64 wake_cost_ns;
+
 	/* Constant after init. */
-	alignas(CACHE_PAIR) unsigned workers;
+	unsigned workers;
 	unsigned words;
 	struct idle_sleeper *sleepers; /* one a worker, the caller's memory */
+	/* Which worker calls, or PROBE_WAKER_OUTSIDE; NULL = the latter. */
+	int (*caller)(const struct idle *idle);
 };
 
 void idle_init(struct idle *idle, unsigned workers,
@@ -60,18 +79,49 @@ bool idle_leave_search(struct idle *idle);
  * @searching: the caller is a searcher, and stops being one
  *
  * The caller then looks at all queues once more (I2), and calls
- * idle_park_cancel() if it found work, idle_park_wait() if not.
+ * idle_park_cancel() if it found work; if not, it sleeps while idle_parked().
  */
 void idle_park_begin(struct idle *idle, unsigned i, bool searching);
 
 /* idle_park_cancel - worker @i found work and stays awake, as a searcher */
 void idle_park_cancel(struct idle *idle, unsigned i);
 
-/* idle_park_wait - sleep until a waker chose worker @i; then a searcher */
-void idle_park_wait(struct idle *idle, unsigned i);
+/**
+ * idle_parked - is worker @i still parked?
+ *
+ * If not, a waker has chosen it, and counted it as a searcher. The worker
+ * sleeps on its parker for as long as this is true.
+ */
+static inline bool idle_parked(const struct idle *idle, unsigned i)
+{
+	/* Acquire: as in idle_park_cancel(). */
+	return atomic_load_acquire(&idle->parked[i / IDLE_WORD_BITS]) >>
+		       i % IDLE_WORD_BITS &
+	       1;
+}
+
+/* idle_woken - worker @i was asleep and claimed: learn what that took */
+void idle_woken(struct idle *idle, unsigned i);
+
+/* idle_waker - who woke worker @i, as probe_unpark() has it; only known while a
+ * tracer is attached to that */
+int idle_waker(const struct idle *idle, unsigned i);
+
+/* idle_first_parked - any parked worker, or -1; after a fence, or as a hint */
+int idle_first_parked(const struct idle *idle);
+
+/* idle_all_parked - is every worker parked? After a fence, or as a hint. */
+bool idle_all_parked(const struct idle *idle);
 
 /* idle_wake - wake a sleeper, unless somebody searches; after a fence */
 void idle_wake(struct idle *idle);
+
+/**
+ * idle_wake_worker - wake worker @i, if it sleeps; after a fence
+ *
+ * For work that only this worker can do, whoever else may be searching.
+ */
+void idle_wake_worker(struct idle *idle, unsigned i);
 
 /* idle_notify - what a producer calls after it made work visible (I1) */
 static inline void idle_notify(struct idle *idle)

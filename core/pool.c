@@ -3,38 +3,73 @@
 #include "core/pool.h"
 
 #include <limits.h>
+#include <sched.h>
 
+#include "core/clock.h"
 #include "core/futex.h"
 #include "core/worker.h"
 
-int pool_spawn_outside(struct pool *pool, struct skua_task *task)
+int pool_enter_spawn(struct pool *pool)
 {
-	struct inject_list list = { NULL, NULL, 0 };
-
 	/* Relaxed: the push publishes it with the task; for a refused one, the
 	 * release of refused below does. */
-	atomic_fetch_add_relaxed(&pool->spawned_outside, 1);
+	atomic_fetch_add_relaxed(&pool->outside,
+				 POOL_OUTSIDE_SPAWN + POOL_OUTSIDE_CALL);
 	/* Orders the count before the look at closing. Pairs with the fence in
 	 * pool_close(): either the drain waits for this task, or the task is
 	 * refused. */
 	atomic_fence_seq_cst();
-	if (atomic_load_relaxed(&pool->closing)) {
-		/* Release: the count above. Pairs with the acquire in
-		 * drained(). */
-		atomic_fetch_add_release(&pool->refused, 1);
-		/* As at the end of a search: see pool_wait_drained(). */
-		atomic_fence_seq_cst();
-		pool_check_drained(pool);
-		return -ESHUTDOWN;
-	}
+	if (!atomic_load_relaxed(&pool->closing))
+		return 0;
+	/* Release: the count above. Pairs with the acquire in
+	 * pool_drained(). */
+	atomic_fetch_add_release(&pool->refused, 1);
+	/* As by a worker that runs out of work: see pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(pool);
+	return -ESHUTDOWN;
+}
+
+void pool_wait_calls(const struct pool *pool)
+{
+	/* Acquire: what the calls did. Pairs with the release in pool_leave().
+	 * They are a few instructions from their end. */
+	while (atomic_load_acquire(&pool->outside) % POOL_OUTSIDE_SPAWN != 0)
+		sched_yield();
+}
+
+static void push(struct inject_queue *queue, struct skua_task *task)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
 	inject_list_append(&list, task_node(task));
-	inject_queue_push(&pool->inject, &list);
+	inject_queue_push(queue, &list);
+}
+
+void pool_inject(struct pool *pool, struct skua_task *task)
+{
+	push(&pool->inject, task);
 	idle_notify(&pool->idle);
-	return 0;
+}
+
+void pool_inject_urgent(struct pool *pool, struct skua_task *task)
+{
+	push(&pool->urgent, task);
+	idle_notify(&pool->idle);
+}
+
+void pool_inject_home(struct pool *pool, struct skua_task *task)
+{
+	unsigned home = task->home - 1;
+
+	push(&pool->workers[home].inbox, task);
+	/* As in idle_notify(). */
+	atomic_fence_seq_cst();
+	idle_wake_worker(&pool->idle, home);
 }
 
 /* The two sums of pool.h. */
-static bool drained(const struct pool *pool)
+bool pool_drained(const struct pool *pool)
 {
 	/*
 	 * Acquire: the spawn of each task that is seen finished is seen below.
@@ -46,8 +81,8 @@ static bool drained(const struct pool *pool)
 
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		finished += atomic_load_acquire(&pool->workers[i].finished);
-	/* Relaxed: ordered by the acquires. */
-	spawned = atomic_load_relaxed(&pool->spawned_outside);
+	/* Ordered by the acquires. */
+	spawned = pool_spawned_outside(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		spawned +=
 			counter_read(&pool->workers[i].counters.tasks_spawned);
@@ -57,16 +92,18 @@ static bool drained(const struct pool *pool)
 void pool_check_drained(struct pool *pool)
 {
 	/* Relaxed: ordered by the caller's fence. */
-	if (atomic_load_relaxed(&pool->drainers) == 0 || !drained(pool))
+	if (atomic_load_relaxed(&pool->drainers) == 0 || !pool_drained(pool))
 		return;
-	/* Release: what the tasks wrote, which drained() acquired. Pairs with
-	 * the acquire in pool_wait_drained(). */
+	/* Release: what the tasks wrote, which pool_drained() acquired. Pairs with
+	 * the acquire in pool_wait_pool_drained(). */
 	atomic_fetch_add_release(&pool->drain_epoch, 1);
 	futex_wake(&pool->drain_epoch, INT_MAX);
 }
 
-void pool_wait_drained(struct pool *pool)
+bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 {
+	bool done;
+
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/*
@@ -78,15 +115,22 @@ void pool_wait_drained(struct pool *pool)
 	/* A further round means that tasks came and went, or a wake-up without
 	 * cause. */
 	for (;;) {
-		/* Acquire: pairs with the release in pool_check_drained(). */
+		/* Acquire: pairs with the release in pool_check_pool_drained(). */
 		uint32_t epoch = atomic_load_acquire(&pool->drain_epoch);
 
-		if (drained(pool))
+		done = pool_drained(pool);
+		if (done || (deadline_ns != UINT64_MAX &&
+			     clock_now_ns() >= deadline_ns))
 			break;
-		futex_wait(&pool->drain_epoch, epoch);
+		if (deadline_ns == UINT64_MAX)
+			futex_wait(&pool->drain_epoch, epoch);
+		else
+			futex_wait_until(&pool->drain_epoch, epoch,
+					 deadline_ns);
 	}
 	/* Relaxed: a worker that does not see it sums in vain. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
+	return done;
 }
 
 void pool_close(struct pool *pool)
@@ -96,6 +140,14 @@ void pool_close(struct pool *pool)
 	/* Orders closing before the sums of the drain that follows. Pairs with
 	 * the fence in pool_spawn_outside(). */
 	atomic_fence_seq_cst();
+}
+
+void pool_cancel(struct pool *pool)
+{
+	/* Relaxed: a request; a poll that does not see it yet comes again, or
+	 * ends its task anyway. */
+	atomic_store_relaxed(&pool->cancelling, 1);
+	timers_fire_all(pool);
 }
 
 void pool_stop(struct pool *pool)

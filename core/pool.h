@@ -16,27 +16,54 @@
 
 #include "core/idle.h"
 #include "core/inject_queue.h"
+#include "core/sentinel.h"
+#include "core/slab.h"
 #include "core/task.h"
+#include "skua/runtime.h"
 
 struct worker;
+
+#define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
+#define POOL_OUTSIDE_CALL  UINT64_C(1)
+
+#define POOL_SPIN_MEASURED (UINT64_MAX - 1)
+#define POOL_SPIN_FOREVER  UINT64_MAX
 
 struct pool {
 	/* Constant while the workers run. */
 	struct worker *workers;
 	unsigned worker_count;
 	uint32_t steal_attempts;
+	uint64_t spin_ns;       /* or POOL_SPIN_MEASURED, POOL_SPIN_FOREVER */
+	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
+	uint32_t max_queued;
+	struct skua_hooks hooks;
+	/*
+	 * 1, on a page that reads as 0 in a forked child, where the workers
+	 * are not.
+	 */
+	const uint32_t *alive;
 
+	struct inject_queue urgent; /* of tasks that run before others */
 	struct inject_queue inject;
 	struct idle idle;
+	struct sentinel sentinel;
+	struct slab slab; /* of struct call */
 
-	/* Writers: threads that are no worker of this pool. Readers: drains.
-	 * Wrap at 2^64. */
-	alignas(CACHE_PAIR) atomic_u64 spawned_outside;
-	atomic_u64 refused; /* of these, refused after all */
+	/*
+	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no
+	 * worker of this pool, and calls of such threads that are under way,
+	 * after whose last one the pool may be freed. Writers: they. Readers:
+	 * drains; who destroys.
+	 */
+	alignas(CACHE_PAIR) atomic_u64 outside;
+	/* Of the tasks spawned, those refused after all. Wraps at 2^64. */
+	atomic_u64 refused;
 
 	/* Writers: destroy, 0 to 1. Readers: spawns from outside; workers. */
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
+	atomic_u32 cancelling; /* shutdown, 0 to 1: polls are told to end */
 	/* Threads that wait for a drain. Writers: they. Readers: workers. */
 	atomic_u32 drainers;
 	/* What they sleep on: changes when the pool was found drained. */
@@ -44,11 +71,74 @@ struct pool {
 };
 
 /**
- * pool_spawn_outside - inject a task that is in state SCHEDULED
+ * pool_enter - begin a call by a thread that is no worker of the pool
  *
- * Threads: any but a worker of this pool. Return: 0, or -ESHUTDOWN.
+ * While it knows of a task of the pool that cannot end meanwhile.
  */
-int pool_spawn_outside(struct pool *pool, struct skua_task *task);
+static inline void pool_enter(struct pool *pool)
+{
+	/* Relaxed: the pool stays while that task does. */
+	atomic_fetch_add_relaxed(&pool->outside, POOL_OUTSIDE_CALL);
+}
+
+/* pool_leave - end the call; the pool may be gone afterwards */
+static inline void pool_leave(struct pool *pool)
+{
+	/* Release: all that the call did. Pairs with the acquire in
+	 * pool_wait_calls(). */
+	atomic_fetch_sub_release(&pool->outside, POOL_OUTSIDE_CALL);
+}
+
+/* pool_spawned_outside - how many tasks */
+static inline uint64_t pool_spawned_outside(const struct pool *pool)
+{
+	/* Relaxed: ordered by the caller, or a statistic. */
+	return atomic_load_relaxed(&pool->outside) / POOL_OUTSIDE_SPAWN;
+}
+
+/**
+ * pool_enter_spawn - pool_enter(), and count a task spawned
+ *
+ * Return: 0, or -ESHUTDOWN: the task is not spawned. To be left either way.
+ */
+int pool_enter_spawn(struct pool *pool);
+
+/* pool_wait_calls - wait until no call is under way; nobody begins one */
+void pool_wait_calls(const struct pool *pool);
+
+/* pool_alive - is this the process whose threads the workers are? */
+static inline bool pool_alive(const struct pool *pool)
+{
+	return *pool->alive != 0;
+}
+
+/* pool_full - are as many tasks queued as are allowed? */
+static inline bool pool_full(const struct pool *pool)
+{
+	return pool->max_queued != UINT32_MAX &&
+	       inject_queue_length(&pool->inject) >= pool->max_queued;
+}
+
+/* pool_inject - queue a task through the injection queue; any thread */
+void pool_inject(struct pool *pool, struct skua_task *task);
+
+/* pool_inject_urgent - the same, through the urgent lane */
+void pool_inject_urgent(struct pool *pool, struct skua_task *task);
+
+/* pool_inject_home - the same, through its home worker's inbox */
+void pool_inject_home(struct pool *pool, struct skua_task *task);
+
+/* pool_spin_ns - how long to search before a sleep */
+static inline uint64_t pool_spin_ns(const struct pool *pool)
+{
+	/* Relaxed: any recent value will do. */
+	return pool->spin_ns == POOL_SPIN_MEASURED
+		       ? atomic_load_relaxed(&pool->idle.wake_cost_ns)
+		       : pool->spin_ns;
+}
+
+/* pool_drained - was there a moment during the call without any task? */
+bool pool_drained(const struct pool *pool);
 
 /**
  * pool_check_drained - wake those that wait for a drain, if it is reached
@@ -57,11 +147,19 @@ int pool_spawn_outside(struct pool *pool, struct skua_task *task);
  */
 void pool_check_drained(struct pool *pool);
 
-/* pool_wait_drained - sleep until no task is left; not on a worker */
-void pool_wait_drained(struct pool *pool);
+/**
+ * pool_wait_drained - sleep until no task is left; not on a worker
+ * @deadline_ns: of the clock; UINT64_MAX = never
+ *
+ * Return: false if the deadline came first.
+ */
+bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns);
 
 /* pool_close - refuse spawns from outside from now on */
 void pool_close(struct pool *pool);
+
+/* pool_cancel - tell each poll from now on that its task is cancelled */
+void pool_cancel(struct pool *pool);
 
 /* pool_stop - make the workers of a drained pool return */
 void pool_stop(struct pool *pool);

@@ -6,32 +6,73 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
-/* Zeroed memory of @count elements, aligned as @align asks; for free(). */
-static void *allocate(size_t align, size_t count, size_t size)
+#include "core/clock.h"
+#include "core/memory.h"
+#include "skua/task.h"
+
+/* ---- memory --------------------------------------------------------------- */
+
+static void free_queues(struct skua_runtime *rt)
 {
-	size_t bytes = count * size;
-	void *memory;
+	struct worker *workers = rt->pool.workers;
+	size_t size = local_queue_size(rt->config.queue_capacity);
 
-	bytes = (bytes + align - 1) / align * align;
-	memory = aligned_alloc(align, bytes);
-	return memory ? memset(memory, 0, bytes) : NULL;
+	for (unsigned i = 0; workers && i < rt->config.workers; i++) {
+		if (!workers[i].queue)
+			continue;
+		worker_destroy(&workers[i]);
+		memory_free(rt->config.allocator, workers[i].queue, CACHE_PAIR,
+			    1, size);
+	}
 }
 
 static void free_memory(struct skua_runtime *rt)
 {
-	struct worker *workers = rt->pool.workers;
+	const struct skua_allocator *a = rt->config.allocator;
+	unsigned count = rt->config.workers;
+	struct pool *pool = &rt->pool;
 
-	for (unsigned i = 0; workers && i < rt->config.workers; i++)
-		free(workers[i].queue);
-	free(workers);
-	free(rt->pool.idle.sleepers);
-	free(rt->threads);
+	free_queues(rt);
+	if (pool->worker_count > 0)
+		slab_destroy(&pool->slab);
+	memory_free(a, pool->workers, CACHE_PAIR, count,
+		    sizeof(*pool->workers));
+	memory_free(a, pool->idle.sleepers, CACHE_PAIR, count,
+		    sizeof(*pool->idle.sleepers));
+	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
+		    sizeof(*pool->sentinel.sights));
+	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
+	drive_close(&rt->drive);
+	if (rt->alive_page)
+		munmap(rt->alive_page, rt->page_size);
 	config_free(&rt->config);
-	free(rt);
+	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
+}
+
+/* A page that holds a 1 here, and reads as 0 in a child. */
+static int init_alive_page(struct skua_runtime *rt)
+{
+	void *page;
+
+	rt->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	page = mmap(NULL, rt->page_size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -ENOMEM;
+	rt->alive_page = page;
+	if (madvise(page, rt->page_size, MADV_WIPEONFORK) != 0)
+		return -errno;
+	*(uint32_t *)page = 1;
+	rt->pool.alive = page;
+	return 0;
 }
 
 static int init_workers(struct skua_runtime *rt)
@@ -41,7 +82,8 @@ static int init_workers(struct skua_runtime *rt)
 
 	for (unsigned i = 0; i < rt->config.workers; i++) {
 		struct local_queue *queue =
-			allocate(CACHE_PAIR, 1, local_queue_size(capacity));
+			memory_alloc(rt->config.allocator, CACHE_PAIR, 1,
+				     local_queue_size(capacity));
 
 		if (!queue)
 			return -ENOMEM;
@@ -51,41 +93,70 @@ static int init_workers(struct skua_runtime *rt)
 	return 0;
 }
 
-/* All the memory that the runtime ever uses. */
-static int init_memory(struct skua_runtime *rt)
+static void init_pool(struct skua_runtime *rt)
 {
 	struct pool *pool = &rt->pool;
-	unsigned count = rt->config.workers;
-	struct idle_sleeper *sleepers =
-		allocate(CACHE_PAIR, count, sizeof(*sleepers));
+	const struct config *config = &rt->config;
 
-	pool->workers = allocate(CACHE_PAIR, count, sizeof(*pool->workers));
-	pool->idle.sleepers = sleepers;
-	rt->threads = calloc(count, sizeof(*rt->threads));
-	if (!sleepers || !pool->workers || !rt->threads)
-		return -ENOMEM;
-
-	pool->worker_count = count;
-	pool->steal_attempts = rt->config.steal_attempts;
+	pool->worker_count = config->workers;
+	pool->steal_attempts = config->steal_attempts;
+	pool->spin_ns = config->spin_ns;
+	pool->lifo_delay_ns = config->lifo_steal_delay_ns;
+	pool->max_queued = config->max_queued;
+	pool->hooks = config->hooks;
+	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
-	idle_init(&pool->idle, count, sleepers);
-	atomic_init(&pool->spawned_outside, 0);
+	idle_init(&pool->idle, config->workers, pool->idle.sleepers);
+	pool->idle.caller = worker_caller;
+	sentinel_init(&pool->sentinel, pool->sentinel.sights);
+	slab_init(&pool->slab, config->allocator);
+	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
 	atomic_init(&pool->stopping, 0);
+	atomic_init(&pool->cancelling, 0);
 	atomic_init(&pool->drainers, 0);
 	atomic_init(&pool->drain_epoch, 0);
+}
+
+/* All the memory that the runtime ever uses. */
+static int init_memory(struct skua_runtime *rt)
+{
+	const struct skua_allocator *a = rt->config.allocator;
+	unsigned count = rt->config.workers;
+	struct pool *pool = &rt->pool;
+
+	pool->workers =
+		memory_alloc(a, CACHE_PAIR, count, sizeof(*pool->workers));
+	pool->idle.sleepers = memory_alloc(a, CACHE_PAIR, count,
+					   sizeof(*pool->idle.sleepers));
+	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, count,
+					     sizeof(*pool->sentinel.sights));
+	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
+	if (!pool->workers || !pool->idle.sleepers || !pool->sentinel.sights ||
+	    !rt->threads)
+		return -ENOMEM;
+	init_pool(rt);
 	return init_workers(rt);
 }
+
+/* ---- threads -------------------------------------------------------------- */
 
 static void *thread_main(void *arg)
 {
 	struct worker *worker = arg;
+	const struct skua_hooks *hooks = &worker->pool->hooks;
 	char name[16];
 
 	snprintf(name, sizeof(name), "skua-%u", worker->index);
 	pthread_setname_np(pthread_self(), name);
+	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	if (hooks->worker_start)
+		hooks->worker_start(hooks->ctx, worker->index);
 	worker_run(worker);
+	if (hooks->worker_stop)
+		hooks->worker_stop(hooks->ctx, worker->index);
 	return NULL;
 }
 
@@ -125,16 +196,22 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	return code;
 }
 
-/* Start the workers with all signals blocked: a signal that is meant for the
- * program is none of theirs. */
+/* Signals that are the thread's own, or a profiler's. */
+static const int own_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+				   SIGTRAP, SIGSYS, SIGPROF };
+
+/* Start the workers with other signals blocked: a signal that is meant for
+ * the program is none of theirs. */
 static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 {
-	sigset_t all;
+	sigset_t foreign;
 	sigset_t before;
 	int code = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigfillset(&foreign);
+	for (size_t i = 0; i < sizeof(own_signals) / sizeof(*own_signals); i++)
+		sigdelset(&foreign, own_signals[i]);
+	pthread_sigmask(SIG_SETMASK, &foreign, &before);
 	while (!code && rt->thread_count < rt->config.workers) {
 		code = start_thread(rt, rt->thread_count);
 		if (code)
@@ -154,6 +231,67 @@ static void stop_threads(struct skua_runtime *rt)
 	pool_stop(&rt->pool);
 	for (unsigned i = 0; i < rt->thread_count; i++)
 		pthread_join(rt->threads[i], NULL);
+	rt->stopped = true;
+}
+
+/* The workers' threads, or the descriptors of one without. */
+static int start(struct skua_runtime *rt, struct skua_error *err)
+{
+	int code;
+
+	if (!rt->config.caller_driven)
+		return start_threads(rt, err);
+	code = drive_init(&rt->drive, &rt->pool);
+	if (code)
+		error_set(err, code,
+			  "no descriptors for a caller-driven "
+			  "runtime: %s",
+			  strerror(-code));
+	return code;
+}
+
+/* Wait until no task is left, or drive until then. */
+static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	if (rt->config.caller_driven)
+		return drive_until_drained(&rt->drive, &rt->pool, deadline_ns);
+	return pool_wait_drained(&rt->pool, deadline_ns);
+}
+
+/* Tell the user's log, if there is one. */
+__attribute__((format(printf, 3, 4))) static void
+say(const struct skua_runtime *rt, enum skua_log level, const char *format, ...)
+{
+	const struct skua_hooks *hooks = &rt->config.hooks;
+	char text[200];
+	va_list args;
+
+	if (!hooks->log)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	hooks->log(hooks->ctx, level, text);
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+/* A runtime that has nothing but its configuration. */
+static int allocate(struct skua_runtime **out, const struct skua_config *cfg,
+		    struct skua_error *err)
+{
+	struct config config = { 0 };
+	int code = config_resolve(&config, cfg, err);
+
+	if (code)
+		return code;
+	*out = memory_alloc(config.allocator, CACHE_PAIR, 1, sizeof(**out));
+	if (!*out) {
+		config_free(&config);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	(*out)->config = config;
+	return 0;
 }
 
 int skua_runtime_create(struct skua_runtime **out,
@@ -164,52 +302,146 @@ int skua_runtime_create(struct skua_runtime **out,
 
 	if (!out)
 		return error_set(err, -EINVAL,
-				 "out: NULL, needed is a place "
-				 "for the runtime");
+				 "out: NULL, needed is a place for the "
+				 "runtime");
 	*out = NULL;
-	rt = allocate(CACHE_PAIR, 1, sizeof(*rt));
-	if (!rt)
-		return error_set(err, -ENOMEM, "out of memory");
-	code = config_resolve(&rt->config, cfg, err);
+	code = allocate(&rt, cfg, err);
+	if (code)
+		return code;
+	code = init_memory(rt);
+	if (!code)
+		code = init_alive_page(rt);
 	if (code) {
-		free(rt);
+		error_set(err, code, "no memory for %u workers: %s",
+			  rt->config.workers, strerror(-code));
+		free_memory(rt);
 		return code;
 	}
-	code = init_memory(rt);
-	if (code)
-		error_set(err, code, "out of memory for %u workers",
-			  rt->config.workers);
-	else
-		code = start_threads(rt, err);
+	code = start(rt, err);
 	if (code) {
 		stop_threads(rt);
 		free_memory(rt);
 		return code;
 	}
+	say(rt, SKUA_LOG_INFO, "%u workers on %u CPUs, local queues of %u",
+	    rt->config.workers, rt->config.cpus.count,
+	    rt->config.queue_capacity);
 	*out = rt;
 	return 0;
 }
 
-int skua_runtime_drain(struct skua_runtime *rt)
+/* May the calling thread wait for @rt? */
+static int may_wait(const struct skua_runtime *rt)
 {
 	if (!rt)
 		return -EINVAL;
-	if (worker_current)
-		return -EDEADLK;
-	pool_wait_drained(&rt->pool);
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return worker_here() ? -EDEADLK : 0;
+}
+
+int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
+{
+	int code = may_wait(rt);
+
+	if (code)
+		return code;
+	if (!task)
+		return -EINVAL;
+	/* Relaxed: before it is spawned, the task is the caller's. */
+	if (atomic_load_relaxed(task_state(task)) & TASK_CLAIMED)
+		return -EALREADY;
+	code = skua_task_spawn(rt, task);
+	return code ? code : skua_task_join(task);
+}
+
+int skua_runtime_drain(struct skua_runtime *rt)
+{
+	int code = may_wait(rt);
+
+	if (!code)
+		wait_drained(rt, UINT64_MAX);
+	return code;
+}
+
+int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
+			  enum skua_shutdown how)
+{
+	int code = may_wait(rt);
+	uint64_t now_ns = clock_now_ns();
+	uint64_t deadline_ns = now_ns + timeout_ns;
+
+	if (code)
+		return code;
+	if (how != SKUA_SHUTDOWN_RUN && how != SKUA_SHUTDOWN_CANCEL)
+		return -EINVAL;
+	if (rt->stopped)
+		return 0;
+	if (deadline_ns < now_ns)
+		deadline_ns = UINT64_MAX;
+	pool_close(&rt->pool);
+	if (how == SKUA_SHUTDOWN_CANCEL)
+		pool_cancel(&rt->pool);
+	if (!wait_drained(rt, deadline_ns)) {
+		say(rt, SKUA_LOG_WARNING,
+		    "shutdown: tasks were left when the time was over");
+		return -ETIMEDOUT;
+	}
+	stop_threads(rt);
 	return 0;
 }
 
 int skua_runtime_destroy(struct skua_runtime *rt)
 {
+	int code =
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN);
+
+	if (code)
+		return code;
+	pool_wait_calls(&rt->pool);
+	free_memory(rt);
+	return 0;
+}
+
+int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	int code = may_wait(rt);
+
+	if (code)
+		return code;
+	if (!rt->config.caller_driven)
+		return -EPERM;
+	return drive_poll(&rt->drive, &rt->pool, deadline_ns);
+}
+
+int skua_runtime_eventfd(struct skua_runtime *rt)
+{
 	if (!rt)
 		return -EINVAL;
-	if (worker_current)
-		return -EDEADLK;
-	pool_close(&rt->pool);
-	pool_wait_drained(&rt->pool);
-	stop_threads(rt);
-	free_memory(rt);
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return rt->config.caller_driven ? rt->drive.epoll_fd : -EPERM;
+}
+
+int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
+			    struct skua_poller *poller)
+{
+	struct pool *pool;
+
+	if (!rt || !poller || !poller->poll ||
+	    (poller->park && !poller->unpark) ||
+	    worker >= rt->pool.worker_count)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	pool = &rt->pool;
+	/* Relaxed: who registers beside a shutdown may be late. */
+	if (atomic_load_relaxed(&pool->closing))
+		return -ESHUTDOWN;
+	pollers_add(&pool->workers[worker].pollers, poller);
+	/* As in idle_notify(): the worker looks at it before it sleeps. */
+	atomic_fence_seq_cst();
+	idle_wake_worker(&pool->idle, worker);
 	return 0;
 }
 
@@ -224,6 +456,8 @@ int skua_worker_index(const struct skua_runtime *rt)
 
 	if (!rt)
 		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
 	worker = runtime_worker(rt);
 	return worker ? (int)worker->index : -ENOENT;
 }

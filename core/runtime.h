@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "core/config.h"
+#include "core/drive.h"
 #include "core/pool.h"
 #include "core/worker.h"
 #include "skua/runtime.h"
@@ -15,12 +16,21 @@ struct skua_runtime {
 	struct config config;
 	pthread_t *threads; /* of the workers that were started */
 	unsigned thread_count;
+	bool stopped;       /* the threads were joined; whoever shuts down */
+	struct drive drive; /* of a caller-driven runtime */
+	void *alive_page;
+	size_t page_size;
 };
+
+static inline bool runtime_alive(const struct skua_runtime *rt)
+{
+	return pool_alive(&rt->pool);
+}
 
 /* runtime_worker - the calling thread's worker, if it is one of @rt's */
 static inline struct worker *runtime_worker(const struct skua_runtime *rt)
 {
-	struct worker *worker = worker_current;
+	struct worker *worker = worker_here();
 
 	return worker && worker->pool == &rt->pool ? worker : NULL;
 }

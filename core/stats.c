@@ -43,6 +43,8 @@ int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
 {
 	if (!rt || !out || worker >= rt->pool.worker_count)
 		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
 	read_worker(&rt->pool.workers[worker], out);
 	return 0;
 }
@@ -53,6 +55,8 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 
 	if (!rt || !out)
 		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
 	memset(out, 0, sizeof(*out));
 	out->workers = rt->pool.worker_count;
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {
@@ -61,7 +65,7 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	}
 	/* Relaxed: a counter, no order. */
 	out->tasks_spawned = out->total.tasks_spawned +
-			     atomic_load_relaxed(&rt->pool.spawned_outside) -
+			     pool_spawned_outside(&rt->pool) -
 			     atomic_load_relaxed(&rt->pool.refused);
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;

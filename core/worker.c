@@ -2,225 +2,42 @@
 /**
  * worker.c - the scheduler loop
  *
- * A worker takes its next task from, in this order:
- *
- *   the injection queue, when that is due
- *   its LIFO slot, at most LIFO_STREAK_MAX times in a row
- *   its local queue
- *   the injection queue
- *   the other workers' queues, and the injection queue again (a search)
- *
- * and sleeps when all are empty. "Visible" work is what other workers can
- * take: the injection queue and the local queues, but not the LIFO slots.
- * Whoever makes work visible that it does not run next itself notifies the
- * idle protocol (core/IDLE.md).
+ * A worker runs what it has at hand (work.h). When that is nothing, it
+ * searches for a while, and then sleeps, by the rules of core/IDLE.md.
  */
 #include "core/worker.h"
 
 #include <assert.h>
-#include <string.h>
 
-/* As Go and Tokio: a prime, so as not to beat with the program's rhythm. */
-#define POLLS_UNTIL_INJECT 61u
-#define LIFO_STREAK_MAX    3u
-/* Bounds of the fair share of the injection queue, from the seeds. */
-#define INJECT_BATCH_MIN 4u
-#define INJECT_BATCH_MAX 64u
-/* Most tasks that one steal moves. A guess; `uts` retunes it. */
-#define STEAL_MAX 32u
+#include "core/clock.h"
+#include "core/schedule.h"
+#include "core/work.h"
+#include "probes/probes.h"
 
 _Thread_local struct worker *worker_current;
 
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue)
 {
-	memset(worker, 0, sizeof(*worker));
 	worker->pool = pool;
 	worker->queue = queue;
 	worker->index = index;
-	worker->polls_until_inject = POLLS_UNTIL_INJECT;
+	tick_init(&worker->tick);
+	worker->polls_until_inject = worker->tick.interval;
+	inject_queue_init(&worker->inbox);
+	timers_init(&worker->timers);
+	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo);
 	atomic_init(&worker->finished, 0);
 }
 
-/* ---- making tasks visible ---------------------------------------------- */
-
-/* Move half of a full local queue to the injection queue, as one batch. */
-static void spill_owner(struct worker *w)
+void worker_destroy(struct worker *worker)
 {
-	struct local_queue_run run = local_queue_spill_owner(w->queue);
-	struct inject_list list = { NULL, NULL, 0 };
-
-	if (run.count == 0)
-		return;
-	for (uint32_t i = 0; i < run.count; i++) {
-		struct skua_task *task = local_queue_run_item(w->queue, run, i);
-
-		inject_list_append(&list, task_node(task));
-	}
-	counter_add_owner(&w->counters.overflows, 1);
-	inject_queue_push(&w->pool->inject, &list);
+	timers_destroy(&worker->timers);
 }
 
-/*
- * To the back of the local queue. If it is full, half of it makes room; if
- * that cannot be because a thief holds slots, the task goes to the injection
- * queue alone. The caller notifies. Return: is it in the local queue?
- */
-static bool push_owner(struct worker *w, struct skua_task *task)
-{
-	struct inject_list list = { NULL, NULL, 0 };
-
-	if (local_queue_push_owner(w->queue, task))
-		return true;
-	spill_owner(w);
-	if (local_queue_push_owner(w->queue, task))
-		return true;
-	counter_add_owner(&w->counters.overflows_single, 1);
-	inject_list_append(&list, task_node(task));
-	inject_queue_push(&w->pool->inject, &list);
-	return false;
-}
-
-void worker_spawn_owner(struct worker *w, struct skua_task *task)
-{
-	struct skua_task *displaced;
-
-	/* Before the task can end: see pool.h. */
-	counter_add_owner(&w->counters.tasks_spawned, 1);
-	displaced = lifo_slot_put_owner(&w->lifo, task);
-	if (displaced) {
-		push_owner(w, displaced);
-		idle_notify(&w->pool->idle);
-	}
-}
-
-/*
- * A task goes to the back of the local queue. If it is the only one there, it
- * runs next, and is not worth a wake-up: the one exception to I1. If something
- * else runs next after all, fetch_injected() makes up for it.
- */
-static void push_back_owner(struct worker *w, struct skua_task *task)
-{
-	bool next =
-		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
-
-	if (!push_owner(w, task) || !next)
-		idle_notify(&w->pool->idle);
-}
-
-/* ---- finding tasks ------------------------------------------------------ */
-
-/* A fair share of the injection queue, as far as the local queue has room. */
-static uint64_t fair_share(const struct worker *w)
-{
-	const struct pool *pool = w->pool;
-	uint64_t share =
-		inject_queue_length(&pool->inject) / pool->worker_count;
-	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
-
-	if (share < INJECT_BATCH_MIN)
-		share = INJECT_BATCH_MIN;
-	if (share > INJECT_BATCH_MAX)
-		share = INJECT_BATCH_MAX;
-	return share < room ? share : room;
-}
-
-/*
- * Take from the injection queue: the first task to run, the others into the
- * local queue.
- * @see_to: receives whether that leaves anything to see to: work made visible
- *          (I1), or takers that were turned away (I5)
- */
-static struct skua_task *take_injected(struct worker *w, bool *see_to)
-{
-	struct inject_take take;
-	struct inject_node *first;
-	struct inject_node *node;
-
-	*see_to = false;
-	if (!inject_queue_visible(&w->pool->inject))
-		return NULL;
-	take = inject_queue_take(&w->pool->inject, fair_share(w));
-	first = inject_list_pop(&take.list);
-	if (!first)
-		return NULL;
-	counter_add_owner(&w->counters.global_batch_fetches, 1);
-	*see_to = take.turned_away || take.list.count > 0;
-	while ((node = inject_list_pop(&take.list)) != NULL)
-		local_queue_push_owner(w->queue, task_of_node(node));
-	return task_of_node(first);
-}
-
-/* The same by a worker that does not search: nobody else sees to what it
- * leaves, or to what is in its own queue while it runs this task. */
-static struct skua_task *fetch_injected(struct worker *w)
-{
-	bool see_to;
-	struct skua_task *task = take_injected(w, &see_to);
-
-	if (see_to || (task && local_queue_length(w->queue) > 0))
-		idle_notify(&w->pool->idle);
-	return task;
-}
-
-/* What the worker has at hand, or finds without a search. */
-static struct skua_task *next_task(struct worker *w)
-{
-	struct skua_task *task;
-
-	if (--w->polls_until_inject == 0) {
-		w->polls_until_inject = POLLS_UNTIL_INJECT;
-		task = fetch_injected(w);
-		if (task)
-			return task;
-	}
-	task = lifo_slot_take(&w->lifo);
-	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
-		w->lifo_streak++;
-		counter_add_owner(&w->counters.lifo_hits, 1);
-		return task;
-	}
-	w->lifo_streak = 0;
-	if (task)
-		push_back_owner(w, task);
-	task = local_queue_pop_owner(w->queue);
-	return task ? task : fetch_injected(w);
-}
-
-/* Try each other worker once, from a random one on. */
-static struct skua_task *steal(struct worker *w)
-{
-	struct pool *pool = w->pool;
-	unsigned victim = rng_below(&w->rng, pool->worker_count);
-
-	for (unsigned n = 0; n < pool->worker_count; n++, victim++) {
-		struct local_queue_steal got;
-
-		if (victim == pool->worker_count)
-			victim = 0;
-		if (victim == w->index)
-			continue;
-		counter_add_owner(&w->counters.steal_attempts, 1);
-		got = local_queue_steal_into(pool->workers[victim].queue,
-					     w->queue, STEAL_MAX);
-		if (got.outcome != SKUA_STEAL_SUCCESS)
-			continue;
-		counter_add_owner(&w->counters.tasks_stolen, got.count);
-		return got.item;
-	}
-	return NULL;
-}
-
-/* By a searcher, or a parker, who see to what they leave by I3. */
-static struct skua_task *look_everywhere(struct worker *w)
-{
-	bool see_to;
-	struct skua_task *task = take_injected(w, &see_to);
-
-	return task ? task : steal(w);
-}
+/* ---- searching and sleeping ---------------------------------------------- */
 
 static bool stopping(const struct worker *w)
 {
@@ -229,30 +46,58 @@ static bool stopping(const struct worker *w)
 	return atomic_load_relaxed(&w->pool->stopping) != 0;
 }
 
+/* Out of work: wake those that wait for a drain, if this is it. */
+static void look_drained(struct worker *w)
+{
+	/* Orders what the worker finished before the look for those that wait.
+	 * Pairs with the fence in pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(w->pool);
+}
+
+/* Work from anywhere, the worker's pollers included. */
+static struct skua_task *look(struct worker *w)
+{
+	struct skua_task *task = work_find(w);
+
+	if (task || !pollers_run_owner(&w->pollers))
+		return task;
+	return work_next(w);
+}
+
+/* Does the worker never sleep? */
+static bool stays_awake(const struct worker *w)
+{
+	return w->pool->spin_ns == POOL_SPIN_FOREVER ||
+	       pollers_awake_owner(&w->pollers);
+}
+
+/* Look around for as long as a sleep and a wake-up would take. */
 static struct skua_task *search(struct worker *w)
 {
-	for (uint32_t i = 0; i < w->pool->steal_attempts; i++) {
-		struct skua_task *task = look_everywhere(w);
+	struct pool *pool = w->pool;
+	uint64_t end_ns = 0;
+
+	for (uint32_t i = 0;; i++) {
+		struct skua_task *task = look(w);
 
 		if (task || stopping(w))
 			return task;
+		if (stays_awake(w)) {
+			look_drained(w);
+			timers_fire_due(pool, clock_now_ns());
+			task = work_next(w);
+			if (task)
+				return task;
+		} else {
+			if (i == 0)
+				end_ns = clock_now_ns() + pool_spin_ns(pool);
+			if (i >= pool->steal_attempts &&
+			    clock_now_ns() >= end_ns)
+				return NULL;
+		}
 		cpu_relax();
 	}
-	return NULL;
-}
-
-/* Is there work that another worker could do? After a fence. */
-static bool work_visible(const struct worker *w)
-{
-	const struct pool *pool = w->pool;
-
-	if (inject_queue_visible(&pool->inject))
-		return true;
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		if (local_queue_length(pool->workers[i].queue) > 0)
-			return true;
-	}
-	return false;
 }
 
 /* A searcher has found a task: hand the search over if there is more (I3). */
@@ -264,6 +109,87 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
+/*
+ * The sentinel's deadline came, or the poller that the worker slept in
+ * returned: fire the timers that are due, or take a task
+ * that waits behind a long poll. If there was anything, the worker has
+ * cancelled its park, and is a searcher.
+ */
+static struct skua_task *came_due(struct worker *w)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct skua_task *task;
+
+	if (timers_earliest(w->pool) <= now_ns || w->pollers.list) {
+		idle_park_cancel(&w->pool->idle, w->index);
+		timers_fire_due(w->pool, now_ns);
+		pollers_run_owner(&w->pollers);
+		return work_next(w);
+	}
+	task = sentinel_look(w);
+	if (task)
+		idle_park_cancel(&w->pool->idle, w->index);
+	return task;
+}
+
+/* Sleep until a waker has chosen this worker, or something came due. A
+ * searcher in both cases. */
+static struct skua_task *sleep_parked(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	struct parker *parker = &idle->sleepers[w->index].parker;
+	struct skua_task *task = NULL;
+	bool slept = false;
+
+	/* A round more means that the park ended without a claim: by the
+	 * notification of an earlier one, a summons (I6), or the deadline. */
+	while (!task && idle_parked(idle, w->index)) {
+		uint64_t until = sentinel_enter(w);
+
+		if (pollers_park_owner(&w->pollers, parker, until)) {
+			task = came_due(w);
+		} else if (until == SENTINEL_NEVER) {
+			slept = parker_park(parker);
+		} else {
+			parker_park_until(parker, until);
+			task = came_due(w);
+		}
+	}
+	/* I7. Orders the cleared bit before all that the worker does from now
+	 * on. Pairs with the fence in give_role(). */
+	atomic_fence_seq_cst();
+	sentinel_leave(w);
+	if (slept && !task)
+		idle_woken(idle, w->index);
+	return task;
+}
+
+/* Tell a tracer; @start_ns is 0 if it was not there when the sleep began. */
+static void trace_unpark(const struct worker *w, uint64_t start_ns)
+{
+	probe_unpark(w->index, start_ns ? clock_now_ns() - start_ns : 0,
+		     idle_waker(&w->pool->idle, w->index));
+}
+
+static struct skua_task *park(struct worker *w, bool searched)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint64_t start_ns = probe_unpark_enabled() ? clock_now_ns() : 0;
+	struct skua_task *task;
+
+	counter_add_owner(&w->counters.times_parked, 1);
+	if (hooks->worker_park)
+		hooks->worker_park(hooks->ctx, w->index);
+	probe_park(w->index,
+		   searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	task = sleep_parked(w);
+	if (probe_unpark_enabled())
+		trace_unpark(w, start_ns);
+	if (hooks->worker_unpark)
+		hooks->worker_unpark(hooks->ctx, w->index);
+	return task;
+}
+
 /* Search, then sleep, until there is a task; NULL to end the worker. */
 static struct skua_task *wait_for_task(struct worker *w)
 {
@@ -271,47 +197,118 @@ static struct skua_task *wait_for_task(struct worker *w)
 	bool searching = idle_try_search(idle);
 	struct skua_task *task;
 
-	/* What it finished comes before the look for those that wait for it.
-	 * Pairs with the fence in pool_wait_drained(). */
-	atomic_fence_seq_cst();
-	pool_check_drained(w->pool);
+	look_drained(w);
 	for (;;) {
 		task = searching ? search(w) : NULL;
 		if (task)
 			return found(w, task);
 
 		idle_park_begin(idle, w->index, searching);
-		task = look_everywhere(w); /* I2 */
+		task = work_find(w); /* I2 */
 		if (task || stopping(w)) {
 			idle_park_cancel(idle, w->index);
 			return task ? found(w, task) : NULL;
 		}
-		counter_add_owner(&w->counters.times_parked, 1);
-		idle_park_wait(idle, w->index);
+		task = park(w, searching);
+		if (task)
+			return found(w, task);
 		searching = true; /* whoever woke it has counted it */
 	}
 }
 
 /* ---- running them ------------------------------------------------------- */
 
-static void poll_task(struct worker *w, struct skua_task *task)
+int worker_caller(const struct idle *idle)
 {
-	enum skua_poll result;
+	const struct worker *worker = worker_here();
 
-	task_state_transition_to_running(task_state(task));
-	counter_add_owner(&w->counters.tasks_polled, 1);
-	result = task->poll(task);
-	assert(result == SKUA_DONE || result == SKUA_YIELD);
-	if (result == SKUA_YIELD) {
-		task_state_transition_to_scheduled(task_state(task));
-		push_back_owner(w, task);
-		return;
-	}
-	task_finish(task);
+	return worker && &worker->pool->idle == idle ? (int)worker->index
+						     : PROBE_WAKER_OUTSIDE;
+}
+
+bool worker_polls(const struct skua_task *task)
+{
+	const struct worker *worker = worker_here();
+
+	return worker && worker->polling == task;
+}
+
+static void yielded(struct worker *w, struct skua_task *task)
+{
+	task_state_transition_to_scheduled(task_state(task));
+	if (task->home != 0 || (task->flags & TASK_URGENT))
+		schedule(task);
+	else
+		work_push_back_owner(w, task);
+}
+
+static void done(struct worker *w, struct skua_task *task)
+{
+	schedule_drop(task, true);
 	/* Release: what the task wrote, and its spawn. Pairs with the acquire
 	 * in pool.c. Relaxed: the worker's own counter. */
 	atomic_store_release(&w->finished,
 			     atomic_load_relaxed(&w->finished) + 1);
+}
+
+/* Tell the task that it is cancelled, if all are; was it told? */
+static bool pass_on_cancel(struct worker *w, struct skua_task *task)
+{
+	/* Relaxed, both: a request, of which no order is asked. */
+	if (!atomic_load_relaxed(&w->pool->cancelling))
+		return false;
+	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
+	return true;
+}
+
+static void pending(struct worker *w, struct skua_task *task, bool told)
+{
+	/* A shutdown began during the poll: once more, with the mark. */
+	if (!told && pass_on_cancel(w, task))
+		task_state_transition_to_woken(task_state(task), 0);
+	if (!task_state_transition_to_waiting(task_state(task)))
+		schedule(task); /* woken meanwhile */
+}
+
+static void poll_task(struct worker *w, struct skua_task *task)
+{
+	enum skua_poll result;
+	bool told;
+
+	task_state_transition_to_running(task_state(task));
+	told = pass_on_cancel(w, task);
+	counter_add_owner(&w->counters.tasks_polled, 1);
+	w->polling = task;
+	result = task->poll(task);
+	w->polling = NULL;
+	assert(result == SKUA_DONE || result == SKUA_PENDING ||
+	       result == SKUA_YIELD);
+	if (result == SKUA_YIELD)
+		yielded(w, task);
+	else if (result == SKUA_PENDING)
+		pending(w, task, told);
+	else
+		done(w, task);
+}
+
+static void end_tick(struct worker *w)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	tick_end(&w->tick, now_ns);
+	timers_fire_due(w->pool, now_ns);
+	pollers_run_owner(&w->pollers);
+}
+
+/* What is at hand, the tasks of timers that are due included. */
+static struct skua_task *next_task(struct worker *w)
+{
+	struct skua_task *task = work_next(w);
+
+	if (task)
+		return task;
+	end_tick(w);
+	return work_next(w);
 }
 
 void worker_run(struct worker *w)
@@ -319,7 +316,81 @@ void worker_run(struct worker *w)
 	struct skua_task *task;
 
 	worker_current = w;
-	while ((task = next_task(w)) || (task = wait_for_task(w)))
+	tick_begin(&w->tick, clock_now_ns());
+	for (;;) {
+		task = next_task(w);
+		if (!task) {
+			task = wait_for_task(w);
+			tick_begin(&w->tick, clock_now_ns());
+		}
+		if (!task)
+			break;
 		poll_task(w, task);
+		if (++w->tick.polls >= w->tick.budget)
+			end_tick(w);
+	}
 	worker_current = NULL;
+}
+
+/* ---- driven by the caller ------------------------------------------------ */
+
+/* End the park that the last worker_drive() left. */
+static void drive_resume(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+
+	if (!w->driven_idle)
+		return;
+	w->driven_idle = false;
+	parker_end(&idle->sleepers[w->index].parker);
+	if (idle_parked(idle, w->index))
+		idle_park_cancel(idle, w->index);
+	/* It looks at everything itself. */
+	idle_leave_search(idle);
+}
+
+/* I2, for a worker that sleeps by returning to its caller. */
+static struct skua_task *drive_park(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	struct skua_task *task;
+
+	idle_park_begin(idle, w->index, false);
+	task = work_find(w);
+	if (!task) {
+		look_drained(w);
+		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
+		if (w->driven_idle)
+			return NULL;
+	}
+	/* Work, or a notification. */
+	if (idle_parked(idle, w->index))
+		idle_park_cancel(idle, w->index);
+	idle_leave_search(idle);
+	return task;
+}
+
+bool worker_drive(struct worker *w, uint64_t deadline_ns)
+{
+	struct worker *outer = worker_current;
+	struct skua_task *task;
+
+	worker_current = w;
+	drive_resume(w);
+	tick_begin(&w->tick, clock_now_ns());
+	do {
+		task = next_task(w);
+		if (!task)
+			task = drive_park(w);
+		if (!task)
+			continue;
+		poll_task(w, task);
+		if (++w->tick.polls < w->tick.budget)
+			continue;
+		end_tick(w);
+		if (w->tick.start_ns >= deadline_ns)
+			break;
+	} while (!w->driven_idle);
+	worker_current = outer;
+	return !w->driven_idle;
 }

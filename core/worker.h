@@ -5,8 +5,11 @@
 
 #include "core/lifo_slot.h"
 #include "core/local_queue.h"
+#include "core/pollers.h"
 #include "core/pool.h"
 #include "core/rng.h"
+#include "core/tick.h"
+#include "core/timers.h"
 #include "probes/counters.h"
 
 struct worker {
@@ -17,8 +20,20 @@ struct worker {
 
 	/* The worker's own. */
 	alignas(CACHE_PAIR) struct rng rng;
+	struct tick tick;
 	uint32_t polls_until_inject;
-	uint32_t lifo_streak;
+	uint32_t lifo_streak;     /* polls from the LIFO slot in a row */
+	uint32_t favoured_streak; /* of urgent or bound tasks in a row */
+	bool inbox_turn;          /* see work_next() */
+	struct pollers pollers;
+	struct slab_cache slab;
+	const struct skua_task *polling;
+	bool driven_idle; /* worker_drive() left it parked */
+
+	struct timers timers;
+
+	/* Of struct skua_task. Writers: any, to push; the worker takes. */
+	struct inject_queue inbox;
 
 	alignas(CACHE_PAIR) struct lifo_slot lifo; /* of struct skua_task */
 
@@ -28,15 +43,31 @@ struct worker {
 	atomic_u64 finished;
 };
 
-/* worker_init - prepare a worker; @queue is its empty local queue */
+/* worker_init - prepare a worker in zeroed memory; @queue is its empty local
+ * queue */
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue);
+
+void worker_destroy(struct worker *worker);
 
 /* worker_run - the loop, on the calling thread, until pool_stop() */
 void worker_run(struct worker *worker);
 
-/* worker_spawn_owner - queue a task in state SCHEDULED, to run next */
-void worker_spawn_owner(struct worker *worker, struct skua_task *task);
+/**
+ * worker_drive - run what is due on the calling thread, which is no worker
+ * @deadline_ns: of the clock
+ *
+ * For a worker without a thread of its own. Return: whether there is more to
+ * do; if not, the worker is parked, and its parker says when to come back.
+ */
+bool worker_drive(struct worker *worker, uint64_t deadline_ns);
+
+/* worker_caller - index of the worker with that idle protocol that calls, or
+ * PROBE_WAKER_OUTSIDE */
+int worker_caller(const struct idle *idle);
+
+/* worker_polls - is @task being polled by the calling thread? */
+bool worker_polls(const struct skua_task *task);
 
 /*
  * The worker that runs on this thread, or NULL. Initial-exec: one load, also
@@ -44,5 +75,14 @@ void worker_spawn_owner(struct worker *worker, struct skua_task *task);
  */
 extern _Thread_local struct worker *worker_current
 	__attribute__((tls_model("initial-exec")));
+
+/* worker_here - the worker that calls; NULL on any other thread, and in the
+ * child of a worker that forked */
+static inline struct worker *worker_here(void)
+{
+	struct worker *worker = worker_current;
+
+	return worker && pool_alive(worker->pool) ? worker : NULL;
+}
 
 #endif

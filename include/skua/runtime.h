@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime.h - create a set of workers, wait for their tasks, end them */
+/**
+ * runtime.h - create a set of workers, wait for their tasks, end them
+ *
+ * A process may have several runtimes. Only the thread that calls fork() goes
+ * on in the child, so that a runtime of the parent has no workers there: every
+ * function of this library that returns an error code and is given such a
+ * runtime, or a task of one, returns -EOWNERDEAD. The child may create
+ * runtimes of its own; the memory of the parent's stays allocated in it.
+ */
 #ifndef SKUA_RUNTIME_H
 #define SKUA_RUNTIME_H
 
@@ -8,37 +16,120 @@
 SKUA_BEGIN_DECLS
 
 struct skua_runtime;
+struct skua_task;
 
 /* Flags of struct skua_config. */
-#define SKUA_UNPINNED \
-	(1u << 0) /* leave the placement of workers to the kernel */
+#define SKUA_UNPINNED (1u << 0) /* leave placing the workers to the kernel */
+#define SKUA_NO_ENV   (1u << 1) /* do not look at the environment */
+/* No threads: one worker, which runs inside skua_runtime_poll(). */
+#define SKUA_CALLER_DRIVEN (1u << 2)
 
 #define SKUA_MAX_WORKERS        4096
 #define SKUA_MIN_QUEUE_CAPACITY 4
 #define SKUA_MAX_QUEUE_CAPACITY 32768
 #define SKUA_MAX_STEAL_ATTEMPTS 1000000
 
+/* Values of spin_ns. */
+#define SKUA_SPIN_NEVER   UINT64_MAX       /* sleep at once */
+#define SKUA_SPIN_FOREVER (UINT64_MAX - 1) /* never sleep: for isolated CPUs */
+/* Value of lifo_steal_delay_ns: nobody takes what a worker is to run next. */
+#define SKUA_LIFO_PRIVATE UINT64_MAX
+/* The longest spin_ns and lifo_steal_delay_ns, and the shortest of the latter. */
+#define SKUA_MAX_DELAY_NS      UINT64_C(1000000000)
+#define SKUA_MIN_LIFO_DELAY_NS UINT64_C(1000)
+
 /**
- * struct skua_config - how a runtime is made; zero means the default
+ * struct skua_allocator - where a runtime's memory comes from
+ * @alloc: returns @size bytes, aligned to @align, a power of two; or NULL
+ * @free: takes them back
+ * @ctx: handed to both
+ *
+ * Called in skua_runtime_create(), skua_runtime_destroy() and, for its blocks
+ * of memory, skua_call(). From any thread.
+ */
+struct skua_allocator {
+	void *(*alloc)(void *ctx, size_t align, size_t size);
+	void (*free)(void *ctx, void *memory, size_t size);
+	void *ctx;
+};
+
+/* Levels of log messages. */
+enum skua_log { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
+
+/**
+ * struct skua_hooks - what a runtime tells its user; each may be NULL
+ * @worker_start: a worker begins, on its own thread
+ * @worker_stop: it ends, on its own thread
+ * @worker_park: it is going to sleep
+ * @worker_unpark: it has slept
+ * @log: something happened that nobody has asked about; one line, no newline.
+ *       The library itself never prints.
+ * @ctx: handed to each
+ *
+ * Hooks must not call the runtime, but for skua_worker_index().
+ */
+struct skua_hooks {
+	void (*worker_start)(void *ctx, unsigned worker);
+	void (*worker_stop)(void *ctx, unsigned worker);
+	void (*worker_park)(void *ctx, unsigned worker);
+	void (*worker_unpark)(void *ctx, unsigned worker);
+	void (*log)(void *ctx, enum skua_log level, const char *text);
+	void *ctx;
+};
+
+/**
+ * struct skua_config - how a runtime is made
+ *
+ * Start from SKUA_CONFIG_INIT; in every field but @size, zero is the default.
+ *
  * @size: sizeof(struct skua_config), so that the struct can grow
  * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = one per allowed CPU
- * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
- *        allowed; NULL = all of them. Only read during the call.
  * @queue_capacity: slots of each local queue, a power of two from
  *        SKUA_MIN_QUEUE_CAPACITY to SKUA_MAX_QUEUE_CAPACITY; 0 = 256
  * @steal_attempts: rounds over the other workers' queues before a worker
- *        parks, 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 when there are
- *        more workers than CPUs
- * @flags: SKUA_UNPINNED or 0
+ *        parks, at least; 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 when
+ *        there are more workers than CPUs
+ * @max_queued: tasks in the injection queue at which spawning is refused with
+ *        -EAGAIN; 0 = no bound
+ * @spin_ns: how long a worker looks for work before it parks, 1 to
+ *        SKUA_MAX_DELAY_NS, SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER; 0 = as long
+ *        as waking it was measured to take, or never when there are more
+ *        workers than CPUs
+ * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
+ *        that is to run it next before an idle one takes it,
+ *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE; 0 = 100,000
+ * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
+ *        allowed; NULL = all of them. Only read during the call.
+ * @allocator: NULL = aligned_alloc() and free(). Borrowed for the runtime's
+ *        life.
+ * @hooks: NULL = none. Borrowed for the runtime's life.
+ * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN
+ * @reserved: 0
+ *
+ * A field that is left at its default is taken from the environment, if it is
+ * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
+ * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
+ * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_CPUS, and
+ * SKUA_UNPINNED ("0" or "1"). An empty variable counts as not set.
  */
 struct skua_config {
 	size_t size;
 	unsigned workers;
-	const char *cpus;
 	uint32_t queue_capacity;
 	uint32_t steal_attempts;
+	uint32_t max_queued;
+	uint64_t spin_ns;
+	uint64_t lifo_steal_delay_ns;
+	const char *cpus;
+	const struct skua_allocator *allocator;
+	const struct skua_hooks *hooks;
 	unsigned flags;
+	unsigned reserved;
 };
+
+/* clang-format off */
+#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
+/* clang-format on */
 
 /**
  * skua_runtime_create - start the workers
@@ -46,15 +137,16 @@ struct skua_config {
  * @cfg: how; NULL = all defaults. Borrowed for the call.
  * @err: receives what was wrong on failure; may be NULL
  *
- * Worker i is named "skua-i", blocks every signal that may be blocked, and
- * is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may run
+ * Worker i is named "skua-i", blocks all signals but those that a fault or a
+ * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF),
+ * and is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may run
  * on any of the chosen CPUs. The affinity of the calling thread is not
  * changed and never widened.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
  * are created. Allocates: yes.
- * Return: 0; -EINVAL (a value in @cfg is out of range, or a CPU in @cpus is
- * not allowed); -ENOMEM; -EAGAIN (no thread could be created). On failure
+ * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range,
+ * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be created). On failure
  * nothing remains.
  */
 SKUA_API int skua_runtime_create(struct skua_runtime **out,
@@ -62,12 +154,24 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
 				 struct skua_error *err);
 
 /**
+ * skua_runtime_block_on - spawn a task and wait until it has ended
+ * @rt: live runtime, borrowed
+ * @task: initialised, not detached
+ *
+ * As skua_task_spawn() followed by skua_task_join().
+ * Return: theirs; nothing was spawned if it is not 0.
+ */
+SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
+				   struct skua_task *task);
+
+/**
  * skua_runtime_drain - wait until no task is left
  * @rt: live runtime, borrowed
  *
- * Returns at a moment when every task spawned so far, and every task those
- * spawned, was done. Tasks spawned from outside meanwhile prolong the wait.
- * The memory of each task that was done is then the caller's again.
+ * Returns after a moment at which every task spawned so far, and every task
+ * those spawned, was done, and their release functions had returned; but a
+ * task of which a waker is left ends, and is released, when that is dropped.
+ * Tasks spawned from outside meanwhile prolong the wait.
  *
  * Threads: outside; several may wait. Blocks: yes. Allocates: nothing.
  * Order: all that the tasks wrote is visible after the call.
@@ -76,18 +180,81 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
 SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
 
 /**
+ * enum skua_shutdown - what becomes of the tasks that are not done
+ * @SKUA_SHUTDOWN_RUN: they run to their end
+ * @SKUA_SHUTDOWN_CANCEL: each is cancelled when it is polled next: queued and
+ *      running ones now, one that waits for a waker when it is woken
+ */
+enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
+
+/**
+ * skua_runtime_shutdown - finish all tasks and end the workers, in time
+ * @rt: live runtime, borrowed
+ * @timeout_ns: how long to wait at most; SKUA_FOREVER_NS = without end
+ * @how: what becomes of the tasks that are not done
+ *
+ * From the start of the call, spawning from outside is refused with
+ * -ESHUTDOWN; tasks that are not done may still spawn others. On success the
+ * workers have ended, every task is done and each join ends; what remains is
+ * skua_runtime_destroy(). After a timeout the workers go on, and the call may
+ * be repeated, with another @how too.
+ *
+ * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
+ * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
+ * nobody wakes); -EINVAL; -EDEADLK (called from a worker).
+ */
+SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
+				   enum skua_shutdown how);
+
+#define SKUA_FOREVER_NS UINT64_MAX
+
+/**
  * skua_runtime_destroy - finish all tasks, end the workers, free the runtime
  * @rt: live runtime, owned by the call if it succeeds
  *
- * From the start of the call, spawning from outside is refused with
- * -ESHUTDOWN; tasks that are not done may still spawn others. No other call
- * on @rt may be in progress when this one returns.
+ * As skua_runtime_shutdown() without end, unless that was done, and then frees
+ * the memory. Spawns and wake-ups of outside threads that are on their way out
+ * are waited for; but no call on @rt may begin after the last task is done:
+ * outside threads have ended, or know. A task that was done before may still
+ * be joined, and its wakers dropped.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, of any
  * runtime: @rt lives on).
  */
 SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
+
+/**
+ * skua_runtime_poll - run what is due on the calling thread
+ * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
+ * @deadline_ns: a time of skua_now_ns() at which to return even if there is
+ *               more to do, after 50 us of polls or so; 0 = after one such
+ *               turn
+ *
+ * For a program with an event loop of its own: it waits for the descriptor of
+ * skua_runtime_eventfd() to become readable, and then calls this. During the
+ * call the thread is worker 0. skua_runtime_drain(), _shutdown() and
+ * _destroy() of such a runtime do the same until they are done.
+ *
+ * Threads: outside, one at a time. Blocks: never, but for the polls.
+ * Allocates: nothing.
+ * Return: 0 (idle: wait for the descriptor); 1 (the deadline came: call
+ * again); -EINVAL (NULL); -EPERM (the runtime has threads); -EBUSY (another
+ * thread is in this call); -EDEADLK (called from a worker).
+ */
+SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
+
+/**
+ * skua_runtime_eventfd - what tells when to call skua_runtime_poll()
+ * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
+ *
+ * A descriptor for poll(2), epoll and the like: readable when a task is
+ * runnable or a timer due, until the next call. Not to be read or closed.
+ *
+ * Threads: any. Blocks: never.
+ * Return: the descriptor; -EINVAL (NULL); -EPERM (the runtime has threads).
+ */
+SKUA_API int skua_runtime_eventfd(struct skua_runtime *rt);
 
 /**
  * skua_runtime_workers - how many workers there are

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* config_env.c - a configuration's defaults from the environment */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config.h"
+
+/* A word that stands for a value of its own. */
+struct word {
+	const char *text;
+	uint64_t value;
+};
+
+/* A numeric field: where it is, and what the variable may say. */
+struct variable {
+	const char *name;
+	size_t offset;
+	size_t size;
+	uint64_t min;
+	uint64_t max;
+	struct word words[2];
+	bool power_of_two;
+};
+
+#define FIELD(field)                                   \
+	.offset = offsetof(struct skua_config, field), \
+	.size = sizeof(((struct skua_config *)0)->field)
+
+static const struct variable variables[] = {
+	{ .name = "SKUA_WORKERS",
+	  FIELD(workers),
+	  .min = 1,
+	  .max = SKUA_MAX_WORKERS },
+	{ .name = "SKUA_QUEUE_CAPACITY",
+	  FIELD(queue_capacity),
+	  .min = SKUA_MIN_QUEUE_CAPACITY,
+	  .max = SKUA_MAX_QUEUE_CAPACITY,
+	  .power_of_two = true },
+	{ .name = "SKUA_STEAL_ATTEMPTS",
+	  FIELD(steal_attempts),
+	  .min = 1,
+	  .max = SKUA_MAX_STEAL_ATTEMPTS },
+	{ .name = "SKUA_MAX_QUEUED",
+	  FIELD(max_queued),
+	  .min = 1,
+	  .max = UINT32_MAX },
+	{ .name = "SKUA_SPIN_NS",
+	  FIELD(spin_ns),
+	  .min = 1,
+	  .max = SKUA_MAX_DELAY_NS,
+	  .words = { { "never", SKUA_SPIN_NEVER },
+		     { "forever", SKUA_SPIN_FOREVER } } },
+	{ .name = "SKUA_LIFO_STEAL_DELAY_NS",
+	  FIELD(lifo_steal_delay_ns),
+	  .min = SKUA_MIN_LIFO_DELAY_NS,
+	  .max = SKUA_MAX_DELAY_NS,
+	  .words = { { "private", SKUA_LIFO_PRIVATE } } },
+};
+
+/* The variable's text; NULL if it is not set, or empty. */
+static const char *lookup(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? text : NULL;
+}
+
+static uint64_t read_field(const struct skua_config *cfg,
+			   const struct variable *v)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, (const char *)cfg + v->offset, v->size);
+	return value;
+}
+
+static void write_field(struct skua_config *cfg, const struct variable *v,
+			uint64_t value)
+{
+	uint32_t narrow = (uint32_t)value;
+
+	if (v->size == sizeof(value))
+		memcpy((char *)cfg + v->offset, &value, sizeof(value));
+	else
+		memcpy((char *)cfg + v->offset, &narrow, sizeof(narrow));
+}
+
+/* Read a number within the range, or one of the words. */
+static int parse(const struct variable *v, const char *text, uint64_t *value)
+{
+	unsigned long long number;
+	char *end;
+
+	for (unsigned i = 0; i < 2 && v->words[i].text; i++) {
+		if (strcmp(text, v->words[i].text) == 0) {
+			*value = v->words[i].value;
+			return 0;
+		}
+	}
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end != '\0' || errno != 0 ||
+	    number < v->min || number > v->max)
+		return -EINVAL;
+	if (v->power_of_two && (number & (number - 1)) != 0)
+		return -EINVAL;
+	*value = number;
+	return 0;
+}
+
+static int refuse(const struct variable *v, const char *text,
+		  struct skua_error *err)
+{
+	char words[40] = "";
+
+	for (unsigned i = 0; i < 2 && v->words[i].text; i++) {
+		size_t length = strlen(words);
+
+		snprintf(words + length, sizeof(words) - length, " or \"%s\"",
+			 v->words[i].text);
+	}
+	return error_set(
+		err, -EINVAL,
+		"environment variable %s: \"%.40s\", allowed are "
+		"%s%llu to %llu%s",
+		v->name, text, v->power_of_two ? "powers of two from " : "",
+		(unsigned long long)v->min, (unsigned long long)v->max, words);
+}
+
+/* Flags have no default but 0: the variable only adds. */
+static int read_unpinned(struct skua_config *cfg, struct skua_error *err)
+{
+	const char *text = lookup("SKUA_UNPINNED");
+
+	if (!text || strcmp(text, "0") == 0)
+		return 0;
+	if (strcmp(text, "1") != 0)
+		return error_set(err, -EINVAL,
+				 "environment variable SKUA_UNPINNED: "
+				 "\"%.40s\", allowed are 0 and 1",
+				 text);
+	cfg->flags |= SKUA_UNPINNED;
+	return 0;
+}
+
+int config_from_environment(struct skua_config *cfg, struct skua_error *err)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const struct variable *v = &variables[i];
+		const char *text = lookup(v->name);
+		uint64_t value;
+
+		if (!text || read_field(cfg, v) != 0)
+			continue;
+		if (parse(v, text, &value))
+			return refuse(v, text, err);
+		write_field(cfg, v, value);
+	}
+	if (!cfg->cpus)
+		cfg->cpus = lookup("SKUA_CPUS");
+	return read_unpinned(cfg, err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * drive.h - a runtime whose one worker runs on the caller's thread (L4)
+ *
+ * The worker is parked between calls, by the same protocol as any other; its
+ * parker writes to an eventfd. A timerfd stands for the timers. Both are in
+ * one epoll descriptor, which the program's own loop waits for.
+ */
+#ifndef SKUA_CORE_DRIVE_H
+#define SKUA_CORE_DRIVE_H
+
+#include "core/pool.h"
+
+struct drive {
+	int epoll_fd; /* 0: not caller-driven, nothing is open */
+	int event_fd;
+	int timer_fd;
+	/* 1: a thread is driving. Writers: they. */
+	atomic_u32 busy;
+};
+
+/* drive_init - open the descriptors and park the worker; -errno */
+int drive_init(struct drive *drive, struct pool *pool);
+
+/* drive_close - close the descriptors, if they are open */
+void drive_close(struct drive *drive);
+
+/**
+ * drive_poll - run what is due, until idle or @deadline_ns
+ *
+ * Return: 0 (idle), 1 (more to do), or -EBUSY (another thread drives).
+ */
+int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns);
+
+/* drive_until_drained - drive until no task is left; false at the deadline */
+bool drive_until_drained(struct drive *drive, struct pool *pool,
+			 uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* pollers.c - see pollers.h */
+#include "core/pollers.h"
+
+void pollers_init(struct pollers *pollers)
+{
+	atomic_init(&pollers->added, NULL);
+	pollers->list = NULL;
+}
+
+void pollers_add(struct pollers *pollers, struct skua_poller *poller)
+{
+	/* Relaxed: only the compare-exchange counts. */
+	struct skua_poller *first = atomic_load_relaxed(&pollers->added);
+
+	/* A further round means that another one was added, or all were taken.
+	 * Release: the poller. Pairs with the exchange in take_added(). */
+	do {
+		poller->next = first;
+	} while (!atomic_cas_release(&pollers->added, &first, poller));
+}
+
+/* Move what was added to the worker's own list. */
+static void take_added(struct pollers *pollers)
+{
+	struct skua_poller *poller;
+
+	/* Relaxed: a hint; it is looked at again. */
+	if (!atomic_load_relaxed(&pollers->added))
+		return;
+	/* Acquire: the pollers. Pairs with the release in pollers_add(). */
+	poller = atomic_exchange_acquire(&pollers->added, NULL);
+	while (poller) {
+		struct skua_poller *next = poller->next;
+
+		poller->next = pollers->list;
+		pollers->list = poller;
+		poller = next;
+	}
+}
+
+bool pollers_run_owner(struct pollers *pollers)
+{
+	struct skua_poller **link = &pollers->list;
+	bool found = false;
+
+	take_added(pollers);
+	while (*link) {
+		struct skua_poller *poller = *link;
+		/* Read first: a poller that is done may be gone. */
+		struct skua_poller *next = poller->next;
+		int result = poller->poll(poller);
+
+		if (result == SKUA_POLLER_DONE)
+			*link = next;
+		else
+			link = &poller->next;
+		found |= result > 0;
+	}
+	return found;
+}
+
+bool pollers_awake_owner(const struct pollers *pollers)
+{
+	for (const struct skua_poller *p = pollers->list; p; p = p->next) {
+		if (!p->park)
+			return true;
+	}
+	return false;
+}
+
+static void wake(void *ctx)
+{
+	struct skua_poller *poller = ctx;
+
+	poller->unpark(poller);
+}
+
+bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
+			uint64_t deadline_ns)
+{
+	struct skua_poller *poller = pollers->list;
+
+	while (poller && !poller->park)
+		poller = poller->next;
+	if (!poller)
+		return false;
+	parker->wake = wake;
+	parker->ctx = poller;
+	if (parker_begin(parker)) {
+		poller->park(poller, deadline_ns);
+		parker_end(parker);
+	}
+	parker->wake = NULL;
+	return true;
+}

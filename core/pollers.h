@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* pollers.h - the event sources that a worker looks at (L3) */
+#ifndef SKUA_CORE_POLLERS_H
+#define SKUA_CORE_POLLERS_H
+
+#include "core/atomic.h"
+#include "core/parker.h"
+#include "skua/poller.h"
+
+struct pollers {
+	/* Newly registered. Writers: any, to push; the worker takes all. */
+	_Atomic(struct skua_poller *) added;
+	/* The worker's own. */
+	struct skua_poller *list;
+};
+
+void pollers_init(struct pollers *pollers);
+
+/* pollers_add - register one; any thread, which then wakes the worker */
+void pollers_add(struct pollers *pollers, struct skua_poller *poller);
+
+/* pollers_run_owner - call each once; did any find something? */
+bool pollers_run_owner(struct pollers *pollers);
+
+/* pollers_awake_owner - is there one that cannot be waited in? */
+bool pollers_awake_owner(const struct pollers *pollers);
+
+/**
+ * pollers_park_owner - sleep in the one that can be waited in
+ *
+ * Return: false if there is none; the parker was not used.
+ */
+bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
+			uint64_t deadline_ns);
+
+#endif

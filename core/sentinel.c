@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* sentinel.c - see sentinel.h for the rules I6 and I7 */
+#include "core/sentinel.h"
+
+#include "core/clock.h"
+#include "core/pool.h"
+#include "core/worker.h"
+
+/* The longest delay between two looks at slots that stay empty. A guess. */
+#define DELAY_MAX_NS UINT64_C(10000000)
+/* So many looks in a row at which nobody is awake end the role: about 25 ms
+ * with the default delay, so that a service that is called often keeps it. */
+#define QUIET_MAX 8u
+/* A sentinel with more than so many delays between two looks is slow. To be
+ * told costs the filler a wake-up, about 2 us, at most once in 15 delays. */
+#define SLOW_DELAYS 8u
+
+void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
+{
+	atomic_init(&sentinel->holder, 0);
+	atomic_init(&sentinel->until_ns, SENTINEL_NEVER);
+	atomic_init(&sentinel->slow, 0);
+	sentinel->sights = sights;
+}
+
+void sentinel_summon(struct pool *pool)
+{
+	/* Relaxed: a worker that is no sentinel any more, or not parked, has
+	 * its own look still to come (I7, I2). */
+	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
+	int i = holder ? (int)holder - 1 : idle_first_parked(&pool->idle);
+
+	if (i >= 0)
+		parker_unpark(&pool->idle.sleepers[i].parker);
+}
+
+static bool watches_lifo(const struct pool *pool)
+{
+	return pool->lifo_delay_ns != SENTINEL_NEVER;
+}
+
+void sentinel_filled(struct worker *w)
+{
+	const struct sentinel *s = &w->pool->sentinel;
+
+	/* Relaxed: ordered by the fence at the worker's wake-up (I7). */
+	if (watches_lifo(w->pool) && (atomic_load_relaxed(&s->holder) == 0 ||
+				      atomic_load_relaxed(&s->slow) != 0))
+		sentinel_summon(w->pool);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool something_to_watch(struct pool *pool)
+{
+	return (watches_lifo(pool) && !idle_all_parked(&pool->idle)) ||
+	       timers_earliest(pool) != SENTINEL_NEVER;
+}
+
+/* When to look at the LIFO slots next. */
+static void set_delay(struct pool *pool, uint64_t delay_ns)
+{
+	struct sentinel *s = &pool->sentinel;
+
+	s->delay_ns = delay_ns;
+	s->look_ns =
+		watches_lifo(pool) ? clock_now_ns() + delay_ns : SENTINEL_NEVER;
+	/* Relaxed: as in sentinel_filled(). */
+	atomic_store_relaxed(&s->slow,
+			     delay_ns > SLOW_DELAYS * pool->lifo_delay_ns);
+}
+
+static bool take_role(struct worker *w)
+{
+	struct sentinel *s = &w->pool->sentinel;
+	uint32_t nobody = 0;
+
+	/* Acquire: the fields of the sentinel before. Pairs with the release
+	 * in give_role(). */
+	if (!atomic_cas_acq_rel(&s->holder, &nobody, w->index + 1))
+		return false;
+	/* Relaxed: whoever wakes the sentinel has to make another one. */
+	atomic_store_relaxed(&w->pool->idle.last_choice, w->index + 1);
+	set_delay(w->pool, w->pool->lifo_delay_ns);
+	s->quiet = 0;
+	for (unsigned i = 0; i < w->pool->worker_count; i++)
+		s->sights[i].item = NULL;
+	return true;
+}
+
+static void give_role(struct pool *pool)
+{
+	struct sentinel *s = &pool->sentinel;
+
+	atomic_store_relaxed(&pool->idle.last_choice, 0);
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
+	/* Release: the sentinel's own fields. Pairs with take_role(). */
+	atomic_store_release(&s->holder, 0);
+	/* Orders the two before the look at what there is to watch. Pairs with
+	 * the fences of I6 and I7. */
+	atomic_fence_seq_cst();
+}
+
+uint64_t sentinel_enter(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	struct sentinel *s = &pool->sentinel;
+	/* Relaxed: decides nothing but who tries. */
+	uint32_t holder = atomic_load_relaxed(&s->holder);
+
+	if (holder != w->index + 1 &&
+	    (holder != 0 || !something_to_watch(pool) || !take_role(w)))
+		return SENTINEL_NEVER;
+	/* A further round means that a timer was added, or that somebody woke
+	 * meanwhile. */
+	for (;;) {
+		/* After QUIET_MAX looks it waits for timers alone, and is slow
+		 * even if its delay is not yet. */
+		bool quiet = s->quiet >= QUIET_MAX;
+		uint64_t until = earlier(timers_earliest(pool),
+					 quiet ? SENTINEL_NEVER : s->look_ns);
+
+		quiet = quiet && until != SENTINEL_NEVER;
+		/* Relaxed, both: ordered by the fence. */
+		if (quiet)
+			atomic_store_relaxed(&s->slow, 1);
+		atomic_store_relaxed(&s->until_ns, until);
+		/* I6, I7. Orders the two before the look at the timers, and at
+		 * who is awake. Pairs with the fence in timers_add(), and with
+		 * that of a worker that wakes. */
+		atomic_fence_seq_cst();
+		if (timers_earliest(pool) < until)
+			continue;
+		if (quiet && watches_lifo(pool) &&
+		    !idle_all_parked(&pool->idle)) {
+			s->quiet = 0;
+			set_delay(pool, pool->lifo_delay_ns);
+			continue;
+		}
+		if (until != SENTINEL_NEVER)
+			return until;
+		give_role(pool);
+		if (!something_to_watch(pool) || !take_role(w))
+			return SENTINEL_NEVER;
+	}
+}
+
+static uint64_t longest_delay(const struct pool *pool)
+{
+	return pool->lifo_delay_ns > DELAY_MAX_NS ? pool->lifo_delay_ns
+						  : DELAY_MAX_NS;
+}
+
+struct skua_task *sentinel_look(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	struct sentinel *s = &pool->sentinel;
+	bool occupied = false;
+
+	/* Before its time only if it is slow and was told of a filled slot. */
+	if (clock_now_ns() < s->look_ns && !atomic_load_relaxed(&s->slow))
+		return NULL;
+	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		struct worker *other = &pool->workers[i];
+		struct sentinel_sight *sight = &s->sights[i];
+		struct sentinel_sight before = *sight;
+
+		sight->item = lifo_slot_seen(&other->lifo);
+		sight->polls = counter_read(&other->counters.tasks_polled);
+		if (!sight->item || i == w->index)
+			continue;
+		occupied = true;
+		if (sight->item == before.item &&
+		    sight->polls == before.polls &&
+		    lifo_slot_take_seen(&other->lifo, sight->item))
+			return sight->item;
+	}
+	set_delay(pool,
+		  occupied ? pool->lifo_delay_ns
+			   : earlier(2 * s->delay_ns, longest_delay(pool)));
+	return NULL;
+}
+
+void sentinel_leave(struct worker *w)
+{
+	struct sentinel *s = &w->pool->sentinel;
+
+	/* Relaxed: only this worker writes its own index there. */
+	if (atomic_load_relaxed(&s->holder) != w->index + 1)
+		return;
+	give_role(w->pool);
+	if (something_to_watch(w->pool))
+		sentinel_summon(w->pool);
+}

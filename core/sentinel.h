@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sentinel.h - the one parked worker that sleeps with a deadline (L3)
+ *
+ * Some things come due while nobody looks: a timer of a worker that is in a
+ * long poll or asleep, and a task in the LIFO slot of a worker in a long poll,
+ * which nobody else may take at once (it would make ping-pong slower) and
+ * nobody would ever take if all others slept. So while there is a timer, or
+ * somebody runs, one parked worker sleeps with a deadline: the sentinel. It
+ * looks, and sleeps again. All others sleep until they are woken. When all
+ * have been parked for a while, and there is no timer, there is no sentinel
+ * either, and no wake-up at all.
+ *
+ * The rules, in the numbering of core/IDLE.md:
+ *
+ * I6 Sentinel. Whoever makes something that only a deadline finds (adds a
+ *    timer, fills an empty LIFO slot) and sees no sentinel, or one that sleeps
+ *    past the new deadline, makes a parked worker look, by ending its park
+ *    without claiming it. A sentinel that finds the slots empty looks ever
+ *    less often, and says so when it has become slow.
+ * I7 Retirement. A sentinel that sees no timer and nobody awake gives the role
+ *    up; *fence*; and looks once more. Whoever wakes has a fence between its
+ *    wake-up and its first poll, so that one of the two sees the other.
+ *
+ * The deadline of the LIFO slots is the one timeout in the system that is not
+ * asked for by the user. A task is taken from a slot when it was seen there,
+ * with the same count of polls, across the whole delay.
+ */
+#ifndef SKUA_CORE_SENTINEL_H
+#define SKUA_CORE_SENTINEL_H
+
+#include <stdalign.h>
+
+#include "core/atomic.h"
+
+#define SENTINEL_NEVER UINT64_MAX
+
+struct pool;
+struct skua_task;
+struct worker;
+
+/* What the sentinel saw of a worker when it looked last. */
+struct sentinel_sight {
+	void *item;     /* in the LIFO slot */
+	uint64_t polls; /* counted by then */
+};
+
+struct sentinel {
+	/*
+	 * Index + 1 of the sentinel, 0 if there is none. Writers: parked
+	 * workers, from 0; the sentinel, to 0. Readers: any.
+	 */
+	alignas(CACHE_PAIR) atomic_u32 holder;
+	/* When it looks next. Writer: the sentinel. Readers: who adds timers. */
+	atomic_u64 until_ns;
+	/* 1: it looks at the LIFO slots so rarely that who fills one is to tell
+	 * it. Writer: the sentinel. Readers: owners of slots. */
+	atomic_u32 slow;
+
+	/* The sentinel's own; handed on by holder. */
+	uint64_t look_ns;  /* when to look at the LIFO slots */
+	uint64_t delay_ns; /* between two such looks */
+	uint32_t quiet;    /* looks in a row at which nobody was awake */
+	struct sentinel_sight *sights; /* one a worker, the runtime's memory */
+};
+
+void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights);
+
+/* sentinel_summon - make a parked worker look, if there is one; any thread */
+void sentinel_summon(struct pool *pool);
+
+/* sentinel_filled - after an empty LIFO slot was filled, by its owner */
+void sentinel_filled(struct worker *w);
+
+/**
+ * sentinel_enter - until when may a parked worker sleep?
+ *
+ * Takes the role if nobody has it and there is something to look after.
+ * Return: a time, or SENTINEL_NEVER.
+ */
+uint64_t sentinel_enter(struct worker *w);
+
+/* sentinel_look - the deadline came: take a task out of a LIFO slot, or NULL */
+struct skua_task *sentinel_look(struct worker *w);
+
+/* sentinel_leave - the worker is parked no more: give the role up, if it has
+ * it, to another parked worker */
+void sentinel_leave(struct worker *w);
+
+#endif

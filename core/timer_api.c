@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* timer_api.c - the public functions on timers */
+#include <errno.h>
+
+#include "core/clock.h"
+#include "core/timers.h"
+#include "core/worker.h"
+#include "skua/timer.h"
+
+uint64_t skua_now_ns(void)
+{
+	return clock_now_ns();
+}
+
+int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
+		   uint64_t when_ns)
+{
+	if (!self || !timer)
+		return -EINVAL;
+	if (self->pool && !pool_alive(self->pool))
+		return -EOWNERDEAD;
+	if (!worker_polls(self))
+		return -EPERM;
+	return timers_add(worker_current, (struct timer *)timer, self, when_ns)
+		       ? 0
+		       : -EALREADY;
+}
+
+bool skua_timer_cancel(struct skua_timer *timer)
+{
+	return timer && timers_cancel((struct timer *)timer);
+}
+
+bool skua_timer_pending(const struct skua_timer *timer)
+{
+	return timer && timers_queued((const struct timer *)timer);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* timers.c - see timers.h */
+#include "core/timers.h"
+
+#include <assert.h>
+
+#include "core/clock.h"
+#include "core/schedule.h"
+#include "core/sentinel.h"
+#include "core/worker.h"
+#include "skua/timer.h"
+
+static_assert(sizeof(struct timer) == sizeof(struct skua_timer) &&
+		      alignof(struct timer) == alignof(struct skua_timer),
+	      "one layout, two views");
+static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
+	      "one layout, two views");
+
+/* Timers fired in one hold of the lock. */
+#define BATCH 64u
+
+void timers_init(struct timers *timers)
+{
+	atomic_init(&timers->next_ns, UINT64_MAX);
+	pthread_mutex_init(&timers->lock, NULL);
+	timer_wheel_init(&timers->wheel, clock_now_ns());
+}
+
+void timers_destroy(struct timers *timers)
+{
+	pthread_mutex_destroy(&timers->lock);
+}
+
+/* The clock, or the end of time once all timers are to fire. */
+static uint64_t now_locked(const struct pool *pool)
+{
+	/* Relaxed: under the lock that timers_fire_all() takes after it. */
+	return atomic_load_relaxed(&pool->cancelling) ? UINT64_MAX
+						      : clock_now_ns();
+}
+
+static void publish_next_locked(struct timers *timers)
+{
+	/* Relaxed: a look that must not miss it is behind a fence (I6). */
+	atomic_store_relaxed(&timers->next_ns,
+			     timer_wheel_next(&timers->wheel));
+}
+
+bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
+		uint64_t when_ns)
+{
+	struct timers *timers = &w->timers;
+	bool earliest;
+
+	if (timers_queued(timer))
+		return false;
+	task_state_add_reference(task_state(task));
+	pthread_mutex_lock(&timers->lock);
+	timer->task = task;
+	timer->worker = w;
+	/* Relaxed: set before timers_fire_all() takes the lock. */
+	if (atomic_load_relaxed(&w->pool->cancelling))
+		when_ns = 0;
+	/* Relaxed: written under the lock. */
+	earliest = when_ns < atomic_load_relaxed(&timers->next_ns);
+	timer_wheel_add(&timers->wheel, &timer->entry, when_ns);
+	if (earliest)
+		publish_next_locked(timers);
+	pthread_mutex_unlock(&timers->lock);
+	if (!earliest)
+		return true;
+	/* I6. Orders the deadline before the look at the sentinel. Pairs with
+	 * the fence in sentinel_enter(). */
+	atomic_fence_seq_cst();
+	if (when_ns < atomic_load_relaxed(&w->pool->sentinel.until_ns))
+		sentinel_summon(w->pool);
+	return true;
+}
+
+bool timers_cancel(struct timer *timer)
+{
+	struct worker *w = timer->worker;
+	struct skua_task *task = NULL;
+
+	if (!w)
+		return false;
+	pthread_mutex_lock(&w->timers.lock);
+	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
+		task = timer->task;
+	pthread_mutex_unlock(&w->timers.lock);
+	if (task)
+		schedule_drop(task, false);
+	return task != NULL;
+}
+
+bool timers_queued(const struct timer *timer)
+{
+	struct worker *w = timer->worker;
+	bool queued;
+
+	if (!w)
+		return false;
+	pthread_mutex_lock(&w->timers.lock);
+	queued = timer_entry_queued(&timer->entry);
+	pthread_mutex_unlock(&w->timers.lock);
+	return queued;
+}
+
+uint64_t timers_earliest(const struct pool *pool)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		/* Relaxed: behind the caller's fence, or a hint. */
+		uint64_t next_ns =
+			atomic_load_relaxed(&pool->workers[i].timers.next_ns);
+
+		if (next_ns < earliest)
+			earliest = next_ns;
+	}
+	return earliest;
+}
+
+/* Wake the tasks of up to BATCH timers that are due; how many there were. */
+static unsigned fire_batch(struct pool *pool, struct timers *timers)
+{
+	struct skua_task *tasks[BATCH];
+	unsigned count = 0;
+	uint64_t now_ns = now_locked(pool);
+	struct timer_entry *entry;
+
+	while (count < BATCH &&
+	       (entry = timer_wheel_expire(&timers->wheel, now_ns)) != NULL)
+		tasks[count++] = ((struct timer *)entry)->task;
+	publish_next_locked(timers);
+	pthread_mutex_unlock(&timers->lock);
+
+	for (unsigned i = 0; i < count; i++) {
+		schedule_wake(tasks[i]);
+		schedule_drop(tasks[i], false);
+	}
+	return count;
+}
+
+void timers_fire_due(struct pool *pool, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		struct timers *timers = &pool->workers[i].timers;
+
+		/* Relaxed: a hint; the wheel decides. If the lock is held, the
+		 * look is repeated at the next tick, or by the sentinel. */
+		while (atomic_load_relaxed(&timers->next_ns) <= now_ns &&
+		       pthread_mutex_trylock(&timers->lock) == 0) {
+			if (fire_batch(pool, timers) < BATCH)
+				break;
+		}
+	}
+}
+
+void timers_fire_all(struct pool *pool)
+{
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		struct timers *timers = &pool->workers[i].timers;
+
+		do {
+			pthread_mutex_lock(&timers->lock);
+		} while (fire_batch(pool, timers) == BATCH);
+	}
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* work.c - see work.h */
+#include "core/work.h"
+
+#include "core/worker.h"
+#include "probes/probes.h"
+
+#define LIFO_STREAK_MAX 3u
+/* A guess: urgent work gets eight polls of nine. */
+#define FAVOURED_STREAK_MAX 8u
+/* Bounds of the fair share of the injection queue, from the seeds. */
+#define INJECT_BATCH_MIN 4u
+#define INJECT_BATCH_MAX 64u
+/* Most tasks that one steal moves. A guess; `uts` retunes it. */
+#define STEAL_MAX 32u
+
+/* ---- making tasks visible ---------------------------------------------- */
+
+/* Move half of a full local queue to the injection queue, as one batch. */
+static void spill_owner(struct worker *w)
+{
+	struct local_queue_run run = local_queue_spill_owner(w->queue);
+	struct inject_list list = { NULL, NULL, 0 };
+
+	if (run.count == 0)
+		return;
+	for (uint32_t i = 0; i < run.count; i++) {
+		struct skua_task *task = local_queue_run_item(w->queue, run, i);
+
+		inject_list_append(&list, task_node(task));
+	}
+	counter_add_owner(&w->counters.overflows, 1);
+	probe_overflow(w->index, run.count);
+	inject_queue_push(&w->pool->inject, &list);
+}
+
+/*
+ * To the back of the local queue. If it is full, half of it makes room; if
+ * that cannot be because a thief holds slots, the task goes to the injection
+ * queue alone. The caller notifies. Return: is it in the local queue?
+ */
+static bool push_owner(struct worker *w, struct skua_task *task)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
+	if (local_queue_push_owner(w->queue, task))
+		return true;
+	spill_owner(w);
+	if (local_queue_push_owner(w->queue, task))
+		return true;
+	counter_add_owner(&w->counters.overflows_single, 1);
+	probe_overflow(w->index, 1);
+	inject_list_append(&list, task_node(task));
+	inject_queue_push(&w->pool->inject, &list);
+	return false;
+}
+
+void work_schedule_owner(struct worker *w, struct skua_task *task)
+{
+	struct skua_task *displaced = lifo_slot_put_owner(&w->lifo, task);
+
+	if (displaced) {
+		push_owner(w, displaced);
+		idle_notify(&w->pool->idle);
+	} else {
+		sentinel_filled(w);
+	}
+}
+
+void work_push_back_owner(struct worker *w, struct skua_task *task)
+{
+	bool next =
+		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
+
+	/* The one exception to I1. If something else runs next after all,
+	 * notify_rest() makes up for it. */
+	if (!push_owner(w, task) || !next)
+		idle_notify(&w->pool->idle);
+}
+
+/* ---- finding tasks ------------------------------------------------------ */
+
+/* A fair share of the injection queue, as far as the local queue has room. */
+static uint64_t fair_share(const struct worker *w)
+{
+	const struct pool *pool = w->pool;
+	uint64_t share =
+		inject_queue_length(&pool->inject) / pool->worker_count;
+	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
+
+	if (share < INJECT_BATCH_MIN)
+		share = INJECT_BATCH_MIN;
+	if (share > INJECT_BATCH_MAX)
+		share = INJECT_BATCH_MAX;
+	return share < room ? share : room;
+}
+
+/*
+ * Take from the injection queue: the first task to run, the others into the
+ * local queue.
+ * @see_to: receives whether that leaves anything to see to: work made visible
+ *          (I1), or takers that were turned away (I5)
+ */
+static struct skua_task *take_injected(struct worker *w, bool *see_to)
+{
+	struct inject_take take;
+	struct inject_node *first;
+	struct inject_node *node;
+
+	*see_to = false;
+	if (!inject_queue_visible(&w->pool->inject))
+		return NULL;
+	take = inject_queue_take(&w->pool->inject, fair_share(w));
+	first = inject_list_pop(&take.list);
+	if (!first)
+		return NULL;
+	counter_add_owner(&w->counters.global_batch_fetches, 1);
+	*see_to = take.turned_away || take.list.count > 0;
+	while ((node = inject_list_pop(&take.list)) != NULL)
+		local_queue_push_owner(w->queue, task_of_node(node));
+	return task_of_node(first);
+}
+
+/*
+ * Of a task that a worker, which does not search, took from elsewhere: nobody
+ * else sees to what that leaves, or to what is in the worker's own queue while
+ * it runs this task.
+ */
+static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
+				     bool see_to)
+{
+	if (see_to || (task && local_queue_length(w->queue) > 0))
+		idle_notify(&w->pool->idle);
+	return task;
+}
+
+static struct skua_task *fetch_injected(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task = take_injected(w, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
+/* Take one; @see_to as in take_injected(). */
+static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
+{
+	struct inject_take take = inject_queue_take(queue, 1);
+
+	*see_to = take.turned_away;
+	return take.list.count ? task_of_node(take.list.first) : NULL;
+}
+
+/* The urgent lane, then the inbox, which nobody else takes from. */
+static struct skua_task *take_favoured(struct worker *w, bool *see_to)
+{
+	struct skua_task *task = take_one(&w->pool->urgent, see_to);
+	bool nothing;
+
+	return task ? task : take_one(&w->inbox, &nothing);
+}
+
+static struct skua_task *fetch_favoured(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task = take_favoured(w, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
+/* When to look at the injection queue again: after the interval; earlier, when
+ * the batch just taken is done, if more is waiting. */
+static void plan_inject(struct worker *w)
+{
+	uint32_t batch = local_queue_length(w->queue) + 1;
+
+	w->polls_until_inject = w->tick.interval;
+	if (inject_queue_visible(&w->pool->inject) &&
+	    batch < w->polls_until_inject)
+		w->polls_until_inject = batch;
+}
+
+/* What is neither urgent nor bound, and found without a search. */
+static struct skua_task *next_normal(struct worker *w)
+{
+	struct skua_task *task;
+
+	if (--w->polls_until_inject == 0) {
+		task = fetch_injected(w);
+		plan_inject(w);
+		if (task)
+			return task;
+	}
+	task = lifo_slot_take(&w->lifo);
+	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
+		w->lifo_streak++;
+		counter_add_owner(&w->counters.lifo_hits, 1);
+		return task;
+	}
+	w->lifo_streak = 0;
+	if (task)
+		work_push_back_owner(w, task);
+	task = local_queue_pop_owner(w->queue);
+	return task ? task : fetch_injected(w);
+}
+
+struct skua_task *work_next(struct worker *w)
+{
+	struct skua_task *task = NULL;
+	bool nothing;
+
+	if (w->favoured_streak < FAVOURED_STREAK_MAX)
+		task = fetch_favoured(w);
+	if (task) {
+		w->favoured_streak++;
+		return task;
+	}
+	/* The turn of the others: by turns of the inbox, which an urgent lane
+	 * that is never empty would starve, and of all that is normal. */
+	w->inbox_turn = w->favoured_streak != 0 && !w->inbox_turn;
+	w->favoured_streak = 0;
+	if (w->inbox_turn)
+		task = notify_rest(w, take_one(&w->inbox, &nothing), false);
+	if (!task)
+		task = next_normal(w);
+	return task ? task : fetch_favoured(w);
+}
+
+/* Try each other worker once, from a random one on. */
+static struct skua_task *steal(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	unsigned victim = rng_below(&w->rng, pool->worker_count);
+
+	for (unsigned n = 0; n < pool->worker_count; n++, victim++) {
+		struct local_queue_steal got;
+
+		if (victim == pool->worker_count)
+			victim = 0;
+		if (victim == w->index)
+			continue;
+		counter_add_owner(&w->counters.steal_attempts, 1);
+		got = local_queue_steal_into(pool->workers[victim].queue,
+					     w->queue, STEAL_MAX);
+		if (got.outcome != SKUA_STEAL_SUCCESS)
+			continue;
+		counter_add_owner(&w->counters.tasks_stolen, got.count);
+		probe_steal(w->index, victim, got.count);
+		return got.item;
+	}
+	return NULL;
+}
+
+struct skua_task *work_find(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task = take_favoured(w, &see_to);
+
+	if (!task)
+		task = take_injected(w, &see_to);
+	return task ? task : steal(w);
+}
+
+bool work_visible(const struct worker *w)
+{
+	const struct pool *pool = w->pool;
+
+	if (inject_queue_visible(&pool->urgent) ||
+	    inject_queue_visible(&pool->inject))
+		return true;
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		if (local_queue_length(pool->workers[i].queue) > 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * timer.h - wake a task at a time
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC. A timer never fires early; how
+ * late depends on the polls: the worker that it was added on looks after each
+ * 100 us of polls or so, and an idle worker looks for all.
+ */
+#ifndef SKUA_TIMER_H
+#define SKUA_TIMER_H
+
+#include <skua/base.h>
+
+SKUA_BEGIN_DECLS
+
+struct skua_task;
+
+/**
+ * struct skua_timer - embed it, zeroed or set to SKUA_TIMER_INIT
+ *
+ * The fields are the library's. Its memory must stay in place while it is
+ * pending. While it is, it counts as a waker of its task. Once the runtime of
+ * its task is destroyed, no call on it is allowed.
+ */
+struct skua_timer {
+	void *link[2];
+	uint64_t deadline_ns;
+	uint32_t order[2];
+	struct skua_task *task;
+	void *worker;
+	uint64_t reserved;
+};
+
+/* clang-format off */
+#define SKUA_TIMER_INIT { { NULL, NULL }, 0, { 0, 0 }, NULL, NULL, 0 }
+/* clang-format on */
+
+/* skua_now_ns - the time, as timers have it. Threads: any. */
+SKUA_API uint64_t skua_now_ns(void);
+
+/**
+ * skua_timer_add - wake a task at a time
+ * @self: the task that is being polled
+ * @timer: not pending
+ * @when_ns: when; a time that has passed is now, UINT64_MAX is never
+ *
+ * Once the timer has fired it may be added again, or freed: the poll that
+ * follows finds skua_timer_pending() false.
+ *
+ * Threads: worker, in the poll of @self. Blocks: never, but for a lock that is
+ * held for microseconds. Allocates: nothing.
+ * Return: 0; -EINVAL (NULL); -EALREADY (it is pending); -EPERM (@self is not
+ * being polled).
+ */
+SKUA_API int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
+			    uint64_t when_ns);
+
+/**
+ * skua_timer_cancel - take a timer back
+ * @timer: added by the calling task, or handed over by it
+ *
+ * Threads: any, one at a time for one timer. Blocks: as skua_timer_add().
+ * Return: true if it was pending: it will not fire. False if it has fired, or
+ * was never added, or for NULL.
+ */
+SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
+
+/**
+ * skua_timer_pending - has the timer been added, and not fired since?
+ * @timer: as for skua_timer_cancel()
+ *
+ * Threads: as skua_timer_cancel(). Blocks: likewise. Return: false for NULL.
+ */
+SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
+
+SKUA_END_DECLS
+
+#endif
