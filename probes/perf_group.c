@@ -87,7 +87,8 @@ static int paranoid_level(void)
 
 static void explain(char *text, size_t size, const char *name, int err)
 {
-	const char *why = strerrordesc_np(-err);
+	const char *why = err == -ENOENT ? "this machine does not count it"
+					 : strerrordesc_np(-err);
 	int used;
 
 	used = snprintf(text, size, "%s: %s", name, why ? why : "error");
