@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""symbols.py - libskua.so exports what the public headers declare, no more
+"""symbols.py - the libraries export what the public headers declare, no more
 
-Compares three lists of names: those that the headers mark SKUA_API, those that
-core/skua.map exports, and those that the library in SKUA_BUILD_DIR exports,
-each of which must carry a symbol version.
+Compares lists of names: those that the headers mark SKUA_API, those that
+core/skua.map exports, and those that the libraries in SKUA_BUILD_DIR export.
+Those of the shared one must carry a symbol version; the static one may also
+define the semaphores of the probes.
 """
 
 import os
@@ -44,7 +45,20 @@ def exported(library):
     return names
 
 
+def defined(archive):
+    """The global names that an archive defines."""
+    lines = subprocess.run(
+        ["nm", "-g", "--defined-only", archive],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    return [line.split()[2] for line in lines if len(line.split()) == 3]
+
+
 def main():
+    folder = os.environ.get("SKUA_BUILD_DIR", "build")
+    archive = defined(os.path.join(folder, "libskua.a"))
     library = os.path.join(os.environ.get("SKUA_BUILD_DIR", "build"), "libskua.so")
     headers = declared()
     mapped = MAPPED.findall(tree.strip((tree.ROOT / "core/skua.map").read_text()))
@@ -57,6 +71,9 @@ def main():
 
     compare(headers, mapped, "declared, but missing in core/skua.map")
     compare(mapped, headers, "in core/skua.map, but in no public header")
+    compare(headers, archive, "declared, but not defined by libskua.a")
+    extra = [n for n in archive if not re.fullmatch(r"skua_\w+_semaphore", n)]
+    compare(extra, headers, "defined by libskua.a, but in no public header")
     compare(headers, found, "declared, but not exported by libskua.so")
     compare(found, headers, "exported by libskua.so, but in no public header")
     for name, version in found.items():

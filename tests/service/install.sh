@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# install.sh - an installed skua can be used by a project outside this tree
+#
+# Installs the build into a folder, moves that elsewhere, and builds the
+# project in outside/ with it: by pkg-config and by find_package(), against
+# both libraries. Then with this tree by add_subdirectory(). Runs each program.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+build=${SKUA_BUILD_DIR:-build}
+outside=tests/service/outside
+cc=${CC:-cc}
+case ${cc##*/} in
+clang*) cxx=clang++ ;;
+*) cxx=g++ ;;
+esac
+for name in cmake pkg-config "$cc" "$cxx"; do
+	if ! command -v "$name" >/dev/null; then
+		echo "$name is not installed"
+		exit 77
+	fi
+done
+if [[ ! -e $build/libskua.so ]]; then
+	echo "$build/libskua.so is not built"
+	exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/moved
+failed=0
+
+# must WHAT COMMAND... - a step on which the others depend
+must()
+{
+	local what=$1
+	shift
+	if ! "$@" >"$scratch/log" 2>&1; then
+		cat "$scratch/log"
+		echo "FAILED: $what: $*"
+		exit 1
+	fi
+}
+
+# prints TEXT PROGRAM - and ends with 0
+prints()
+{
+	local code=0 out
+	out=$(LD_LIBRARY_PATH=${libdir-} "$2" 2>&1) || code=$?
+	if ((code != 0)) || [[ $out != "$1" ]]; then
+		echo "FAILED: ${2##*/}: exit code $code, printed '$out', not '$1'"
+		failed=1
+	fi
+}
+
+# uses PROGRAM LIBRARY - of the shared library's name, or not
+uses()
+{
+	local is=no
+	if readelf -d "$1" | grep -q 'NEEDED.*\[libskua\.so'; then
+		is=yes
+	fi
+	if [[ $is != "$2" ]]; then
+		echo "FAILED: ${1##*/}: needs libskua.so: $is, not $2"
+		failed=1
+	fi
+}
+
+# programs FOLDER NAME SHARED - the C and the C++ program
+programs()
+{
+	prints 328350 "$1/c_$2"
+	prints right "$1/cxx_$2"
+	uses "$1/c_$2" "$3"
+	uses "$1/cxx_$2" "$3"
+}
+
+# --- install --------------------------------------------------------------------
+
+must install cmake --install "$build" --prefix "$scratch/first"
+must move mv "$scratch/first" "$prefix"
+must 'every header' diff -r include/skua "$prefix/include/skua"
+
+pc=$(find "$prefix" -name skua.pc)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*}
+must pkg-config pkg-config --print-errors --exists 'skua >= 0.1'
+if grep -rlF "$scratch/first" "$prefix"/*/pkgconfig "$prefix"/*/cmake \
+	"$prefix"/*/*/pkgconfig "$prefix"/*/*/cmake 2>/dev/null; then
+	echo 'FAILED: the files above know the folder that they were installed in'
+	failed=1
+fi
+
+# --- pkg-config -----------------------------------------------------------------
+
+strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
+for kind in shared static; do
+	options=()
+	if [[ $kind == static ]]; then
+		options=(--static)
+		strict+=(-static)
+	fi
+	read -ra flags < <(pkg-config "${options[@]}" --cflags --libs skua)
+	must "C, $kind" "$cc" "${strict[@]}" -std=c11 "$outside/program.c" \
+		-o "$scratch/c_$kind" "${flags[@]}"
+	must "C++, $kind" "$cxx" "${strict[@]}" -std=c++17 \
+		"$outside/program.cpp" -o "$scratch/cxx_$kind" "${flags[@]}"
+done
+programs "$scratch" shared yes
+programs "$scratch" static no
+
+# --- cmake ----------------------------------------------------------------------
+
+# by_cmake FOLDER OPTION... - build the project
+by_cmake()
+{
+	must configure env CC="$cc" CXX="$cxx" cmake -S "$outside" -B "$@"
+	must build cmake --build "$1" --parallel 2
+	programs "$1" skua yes
+	programs "$1" skua_static no
+}
+
+by_cmake "$scratch/installed" -DCMAKE_PREFIX_PATH="$prefix"
+libdir='' # found by what cmake leaves in the programs
+by_cmake "$scratch/subdirectory" -DSKUA_TREE="$PWD"
+
+if cmake -S "$outside" -B "$scratch/none" -DCMAKE_PREFIX_PATH=/nonexistent \
+	-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF >/dev/null 2>&1; then
+	echo 'FAILED: find_package() finds what is not installed'
+	failed=1
+fi
+
+if ((failed)); then
+	exit 1
+fi
+echo 'used by pkg-config, find_package() and add_subdirectory()'
