@@ -135,6 +135,13 @@ static inline void holder_end(struct holder *holder)
 	assert_int_equal(skua_task_join(&holder->task), 0);
 }
 
+/* runtime_of_task - the runtime that a task was spawned on last */
+static inline struct skua_runtime *runtime_of_task(const struct skua_task *task)
+{
+	/* The pool is its first member. */
+	return (struct skua_runtime *)task->pool;
+}
+
 /* runtime_new - @workers of them, queues of @capacity; zeros are defaults */
 static inline struct skua_runtime *runtime_new(unsigned workers,
 					       uint32_t capacity)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - each field checked, and what is said of a wrong one */
 #include "core/config.h"
+#include "core/pool.h"
 
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "tests/unit/support.h"
 
-#define MIN_SIZE (offsetof(struct skua_config, flags) + sizeof(unsigned))
+#define MIN_SIZE (offsetof(struct skua_config, reserved) + sizeof(unsigned))
 
 static struct cpu_list allowed;
 
@@ -155,8 +156,29 @@ static void config_size__too_small__refused(void **state)
 	(void)state;
 	for (size_t size = 0; size < MIN_SIZE; size++) {
 		cfg.size = size;
-		EXPECT_REFUSED(&cfg, "size: ", number(size), number(MIN_SIZE));
+		EXPECT_REFUSED(&cfg, "size: ", number(size),
+			       number(sizeof(struct skua_config)));
 	}
+}
+
+static void config_size__larger_than_a_page__refused(void **state)
+{
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	cfg.size = 4097;
+	EXPECT_REFUSED(&cfg, "size: 4097", "4096");
+	cfg.size = SIZE_MAX;
+	EXPECT_REFUSED(&cfg, "size: ", "4096");
+}
+
+static void config_reserved__set__refused(void **state)
+{
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	cfg.reserved = 7;
+	EXPECT_REFUSED(&cfg, "reserved: 7", "0");
 }
 
 static void config_size__of_the_first_version__accepted(void **state)
@@ -254,13 +276,141 @@ static void config_flags__unknown__refused(void **state)
 	struct skua_config cfg = config_of_size();
 
 	(void)state;
-	for (unsigned bit = 1; bit < 32; bit++) {
+	for (unsigned bit = 3; bit < 32; bit++) {
 		char value[16];
 
 		cfg.flags = 1u << bit | (bit % 2 ? SKUA_UNPINNED : 0);
 		snprintf(value, sizeof(value), "0x%x", cfg.flags);
-		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED (0x1)");
+		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED (0x1)",
+			       "SKUA_NO_ENV (0x2)");
 	}
+}
+
+/* ---- delays -------------------------------------------------------------- */
+
+static void config_spin_ns__out_of_range__refused(void **state)
+{
+	static const uint64_t wrong[] = { SKUA_MAX_DELAY_NS + 1,
+					  UINT64_MAX - 2 };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		char value[32];
+
+		cfg.spin_ns = wrong[i];
+		snprintf(value, sizeof(value), "spin_ns: %llu,",
+			 (unsigned long long)wrong[i]);
+		EXPECT_REFUSED(&cfg, value, "1 to 1000000000",
+			       "SKUA_SPIN_NEVER", "SKUA_SPIN_FOREVER");
+	}
+}
+
+static void config_lifo_steal_delay_ns__out_of_range__refused(void **state)
+{
+	static const uint64_t wrong[] = { 1, SKUA_MIN_LIFO_DELAY_NS - 1,
+					  SKUA_MAX_DELAY_NS + 1,
+					  UINT64_MAX - 1 };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		char value[64];
+
+		cfg.lifo_steal_delay_ns = wrong[i];
+		snprintf(value, sizeof(value), "lifo_steal_delay_ns: %llu,",
+			 (unsigned long long)wrong[i]);
+		EXPECT_REFUSED(&cfg, value, "1000 to 1000000000",
+			       "SKUA_LIFO_PRIVATE");
+	}
+}
+
+static void config_delays__limits_and_sentinels__accepted(void **state)
+{
+	static const struct {
+		uint64_t given;
+		uint64_t meant;
+	} spins[] = { { 1, 1 },
+		      { SKUA_MAX_DELAY_NS, SKUA_MAX_DELAY_NS },
+		      { SKUA_SPIN_NEVER, 0 },
+		      { SKUA_SPIN_FOREVER, POOL_SPIN_FOREVER } },
+	  delays[] = { { 0, 100000 },
+		       { SKUA_MIN_LIFO_DELAY_NS, SKUA_MIN_LIFO_DELAY_NS },
+		       { SKUA_MAX_DELAY_NS, SKUA_MAX_DELAY_NS },
+		       { SKUA_LIFO_PRIVATE, SENTINEL_NEVER } };
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(spins); i++) {
+		cfg.spin_ns = spins[i].given;
+		cfg.lifo_steal_delay_ns = delays[i].given;
+		assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+		assert_int_equal(config.spin_ns, spins[i].meant);
+		assert_int_equal(config.lifo_steal_delay_ns, delays[i].meant);
+		config_free(&config);
+	}
+}
+
+static void config_spin_ns__default__by_the_number_of_cpus(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	cfg.workers = allowed.count;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.spin_ns, POOL_SPIN_MEASURED);
+	config_free(&config);
+	cfg.workers = allowed.count + 1;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.spin_ns, 0);
+	config_free(&config);
+}
+
+static void config_max_queued__default_or_set__taken(void **state)
+{
+	struct skua_config cfg = config_of_size();
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.max_queued, UINT32_MAX);
+	config_free(&config);
+	cfg.max_queued = 7;
+	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
+	assert_int_equal(config.max_queued, 7);
+	config_free(&config);
+}
+
+/* ---- callbacks ----------------------------------------------------------- */
+
+static void *no_alloc(void *ctx, size_t align, size_t size)
+{
+	(void)ctx;
+	(void)align;
+	(void)size;
+	return NULL;
+}
+
+static void no_free(void *ctx, void *memory, size_t size)
+{
+	(void)ctx;
+	(void)memory;
+	(void)size;
+}
+
+static void config_allocator__half_of_one__refused(void **state)
+{
+	const struct skua_allocator without_free = { no_alloc, NULL, NULL };
+	const struct skua_allocator without_alloc = { NULL, no_free, NULL };
+	struct skua_config cfg = config_of_size();
+
+	(void)state;
+	cfg.allocator = &without_free;
+	EXPECT_REFUSED(&cfg, "allocator: ", "NULL", "both");
+	cfg.allocator = &without_alloc;
+	EXPECT_REFUSED(&cfg, "allocator: ", "NULL", "both");
 }
 
 /* ---- cpus --------------------------------------------------------------- */
@@ -436,6 +586,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(config__more_workers_than_cpus__one_steal_attempt),
 	cmocka_unit_test(config__values_at_their_limits__accepted),
 	cmocka_unit_test(config_size__too_small__refused),
+	cmocka_unit_test(config_size__larger_than_a_page__refused),
+	cmocka_unit_test(config_reserved__set__refused),
 	cmocka_unit_test(config_size__of_the_first_version__accepted),
 	cmocka_unit_test(config_size__newer_with_zero_tail__accepted),
 	cmocka_unit_test(config_size__newer_with_a_field_set__refused),
@@ -443,6 +595,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(config_queue_capacity__out_of_range__refused),
 	cmocka_unit_test(config_steal_attempts__out_of_range__refused),
 	cmocka_unit_test(config_flags__unknown__refused),
+	cmocka_unit_test(config_spin_ns__out_of_range__refused),
+	cmocka_unit_test(config_lifo_steal_delay_ns__out_of_range__refused),
+	cmocka_unit_test(config_delays__limits_and_sentinels__accepted),
+	cmocka_unit_test(config_spin_ns__default__by_the_number_of_cpus),
+	cmocka_unit_test(config_max_queued__default_or_set__taken),
+	cmocka_unit_test(config_allocator__half_of_one__refused),
 	cmocka_unit_test(config_cpus__malformed__refused),
 	cmocka_unit_test(config_cpus__one_not_allowed__refused_by_name),
 	cmocka_unit_test(config_cpus__long_text__error_is_terminated),

@@ -201,6 +201,13 @@ static void idle_leave_search__last_of_three__is_told(void **state)
 	idle_free(idle);
 }
 
+/* What a worker does between idle_park_begin() and its next search. */
+static void park_wait(struct idle *idle, unsigned i)
+{
+	while (idle_parked(idle, i))
+		parker_park(&idle->sleepers[i].parker);
+}
+
 /* ---- idle: parking ------------------------------------------------------ */
 
 static void idle_park_begin__searcher__bit_set_and_count_given_back(void **s)
@@ -250,14 +257,14 @@ static void idle_park_cancel__already_claimed__counted_once(void **state)
 	idle_free(idle);
 }
 
-static void idle_park_wait__already_claimed__returns_as_searcher(void **state)
+static void idle_parked__already_claimed__is_a_searcher(void **state)
 {
 	struct idle *idle = idle_new(4);
 
 	(void)state;
 	idle_park_begin(idle, 1, false);
 	idle_notify(idle);
-	idle_park_wait(idle, 1);
+	park_wait(idle, 1);
 	assert_int_equal(searching(idle), 1);
 	assert_true(idle_leave_search(idle));
 	idle_free(idle);
@@ -415,7 +422,7 @@ static void *consume(void *arg)
 		if (atomic_load_acquire(&h->produced) > consumed)
 			idle_park_cancel(h->idle, 0);
 		else
-			idle_park_wait(h->idle, 0);
+			park_wait(h->idle, 0);
 		searches = true;
 	}
 	return NULL;
@@ -454,12 +461,12 @@ static void *wait_once(void *arg)
 {
 	struct late *late = arg;
 
-	idle_park_wait(late->idle, 0);
+	park_wait(late->idle, 0);
 	late->seen = late->written;
 	return NULL;
 }
 
-static void idle_park_wait__late_notification__parks_again(void **state)
+static void idle_parked__late_notification__parks_again(void **state)
 {
 	struct late late = { .idle = idle_new(2) };
 	struct parker *parker = &late.idle->sleepers[0].parker;
@@ -542,7 +549,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(idle_park_begin__searcher__bit_set_and_count_given_back),
 	cmocka_unit_test(idle_park_cancel__bit_still_set__searches_past_the_limit),
 	cmocka_unit_test(idle_park_cancel__already_claimed__counted_once),
-	cmocka_unit_test(idle_park_wait__already_claimed__returns_as_searcher),
+	cmocka_unit_test(idle_parked__already_claimed__is_a_searcher),
 	cmocka_unit_test(idle_notify__nobody_parked__does_nothing),
 	cmocka_unit_test(idle_notify__some_parked__claims_exactly_one),
 	cmocka_unit_test(idle_notify__somebody_searches__wakes_nobody),
@@ -551,7 +558,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(idle_wake_all__some_parked__all_are_searchers),
 	cmocka_unit_test(idle_wake_all__somebody_searches__wakes_nevertheless),
 	cmocka_unit_test(idle__producer_and_parker__no_wake_up_is_lost),
-	cmocka_unit_test(idle_park_wait__late_notification__parks_again),
+	cmocka_unit_test(idle_parked__late_notification__parks_again),
 	cmocka_unit_test(idle__misuse__asserts),
 };
 /* clang-format on */

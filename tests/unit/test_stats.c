@@ -79,8 +79,8 @@ static enum skua_poll parent_poll(struct skua_task *self)
 	struct parent *it = (struct parent *)self;
 
 	for (unsigned n = 0; n < it->count; n++)
-		skua_task_spawn(self->runtime, &it->children[n].task);
-	skua_stats(self->runtime, &it->stats);
+		skua_task_spawn(runtime_of_task(self), &it->children[n].task);
+	skua_stats(runtime_of_task(self), &it->stats);
 	return SKUA_DONE;
 }
 
@@ -178,7 +178,7 @@ static enum skua_poll spawn_next(struct skua_task *self)
 
 	it->polls++;
 	if (it[1].task.poll)
-		skua_task_spawn(self->runtime, &it[1].task);
+		skua_task_spawn(runtime_of_task(self), &it[1].task);
 	return SKUA_DONE;
 }
 
@@ -502,13 +502,13 @@ static enum skua_poll robbed_poll(struct skua_task *self)
 	struct skua_task *stolen = &next->task;
 
 	for (unsigned n = 0; n < capacity + 1; n++)
-		skua_task_spawn(self->runtime, &next++->task);
-	skua_stats(self->runtime, &it->full);
+		skua_task_spawn(runtime_of_task(self), &next++->task);
+	skua_stats(runtime_of_task(self), &it->full);
 	/* real and pending, each raised by one */
 	atomic_store_relaxed(&queue->head, head + (1 << 16) + 1);
 	for (unsigned n = 0; n < 3; n++)
-		skua_task_spawn(self->runtime, &next++->task);
-	skua_stats(self->runtime, &it->pending);
+		skua_task_spawn(runtime_of_task(self), &next++->task);
+	skua_stats(runtime_of_task(self), &it->pending);
 	/* The release, and the task goes back. */
 	atomic_store_release(&queue->head, head + (1 << 16));
 	local_queue_push_owner(queue, stolen);

@@ -6,16 +6,26 @@
 
 #include "tests/unit/support.h"
 
-static const uint64_t lives[] = { TASK_IDLE, TASK_SCHEDULED, TASK_RUNNING,
-				  TASK_COMPLETE };
+#define WOKEN_WHILE_RUNNING (TASK_SCHEDULED | TASK_RUNNING)
 
-/* What a party to the end of the task may have set beside the life. */
-static const uint64_t ends[] = {
+/* What a spawned task may be; WAITING is none of the bits. */
+static const uint64_t alive[] = { TASK_SCHEDULED, TASK_RUNNING,
+				  WOKEN_WHILE_RUNNING, 0 };
+
+/* What others may have set beside that. */
+static const uint64_t marks[] = {
 	0,
 	TASK_CLAIMED,
-	TASK_CLAIMED | TASK_JOIN_WAITING,
-	TASK_CLAIMED | TASK_DETACHED,
+	TASK_CLAIMED | TASK_END_THREAD,
+	TASK_CLAIMED | TASK_END_TASK,
+	TASK_CLAIMED | TASK_END_DETACH,
+	TASK_CLAIMED | TASK_END_GROUP,
+	TASK_CANCELLED,
+	TASK_CANCELLED | TASK_CLAIMED | TASK_END_THREAD,
 };
+
+/* References: the scheduler's, and wakers. The last: as many as fit. */
+static const uint64_t references[] = { 1, 2, 1000, (UINT64_C(1) << 48) - 2 };
 
 static atomic_u64 word;
 
@@ -32,103 +42,273 @@ static uint64_t get(void)
 static void task_state__bits__are_distinct(void **state)
 {
 	const uint64_t all = TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE |
-			     TASK_CLAIMED | TASK_JOIN_WAITING | TASK_DETACHED;
+			     TASK_CLAIMED | TASK_END_MASK | TASK_CANCELLED |
+			     TASK_REFERENCE;
 
 	(void)state;
-	assert_int_equal(__builtin_popcountll(all), 6);
 	assert_int_equal(TASK_IDLE, 0);
-	assert_int_equal(TASK_LIFE,
-			 TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE);
+	assert_int_equal(__builtin_popcountll(TASK_END_MASK), 4);
+	assert_int_equal(__builtin_popcountll(all), 10);
+	/* References are the upper 48 bits. */
+	assert_int_equal(TASK_REFERENCE, UINT64_C(1) << 16);
+	assert_true(all < 2 * TASK_REFERENCE);
 }
 
-static void task_state_to_spawned__idle__scheduled(void **state)
+static void task_state__each_state__what_it_is(void **state)
 {
 	(void)state;
-	for (size_t e = 0; e < COUNT_OF(ends); e++) {
-		set(TASK_IDLE | ends[e]);
-		assert_int_equal(task_state_transition_to_spawned(&word), 0);
-		assert_int_equal(get(), TASK_SCHEDULED | ends[e]);
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		assert_false(task_state_spawned(marks[m]));
+		assert_false(task_state_ended(marks[m]));
+		assert_true(task_state_spawned(marks[m] | TASK_COMPLETE));
+		assert_true(task_state_ended(marks[m] | TASK_COMPLETE));
+		for (size_t r = 0; r < COUNT_OF(references); r++) {
+			uint64_t held =
+				marks[m] + references[r] * TASK_REFERENCE;
+
+			assert_int_equal(task_state_references(held),
+					 references[r]);
+			assert_true(task_state_spawned(held));
+			assert_true(task_state_spawned(held | TASK_COMPLETE));
+			assert_false(task_state_ended(held));
+			assert_false(task_state_ended(held | TASK_COMPLETE));
+		}
 	}
+}
+
+/* ---- spawn -------------------------------------------------------------- */
+
+static void task_state_to_spawned__idle__scheduled_with_a_reference(void **s)
+{
+	(void)s;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		set(TASK_IDLE | marks[m]);
+		assert_int_equal(task_state_transition_to_spawned(&word), 0);
+		assert_int_equal(get(),
+				 (TASK_SCHEDULED | marks[m]) + TASK_REFERENCE);
+	}
+}
+
+static void expect_no_spawn(uint64_t before)
+{
+	set(before);
+	assert_int_equal(task_state_transition_to_spawned(&word), -EALREADY);
+	assert_int_equal(get(), before);
 }
 
 static void task_state_to_spawned__alive_or_complete__ealready(void **state)
 {
 	(void)state;
-	for (size_t l = 1; l < COUNT_OF(lives); l++) {
-		for (size_t e = 0; e < COUNT_OF(ends); e++) {
-			set(lives[l] | ends[e]);
-			assert_int_equal(
-				task_state_transition_to_spawned(&word),
-				-EALREADY);
-			assert_int_equal(get(), lives[l] | ends[e]);
-		}
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		for (size_t a = 0; a < COUNT_OF(alive); a++)
+			expect_no_spawn((alive[a] | marks[m]) + TASK_REFERENCE);
+		/* Done, with a waker left, and ended but not joined. */
+		expect_no_spawn((TASK_COMPLETE | marks[m]) + TASK_REFERENCE);
+		expect_no_spawn(TASK_COMPLETE | marks[m]);
 	}
 }
 
 static void task_state_to_unspawned__scheduled__idle_again(void **state)
 {
 	(void)state;
-	for (size_t e = 0; e < COUNT_OF(ends); e++) {
-		set(TASK_IDLE | ends[e]);
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		set(TASK_IDLE | marks[m]);
 		assert_int_equal(task_state_transition_to_spawned(&word), 0);
 		task_state_transition_to_unspawned(&word);
-		assert_int_equal(get(), TASK_IDLE | ends[e]);
+		assert_int_equal(get(), TASK_IDLE | marks[m]);
 	}
 }
+
+/* ---- polls and wake-ups -------------------------------------------------- */
 
 static void task_state__run_and_yield__back_and_forth(void **state)
 {
 	(void)state;
-	for (size_t e = 0; e < COUNT_OF(ends); e++) {
-		set(TASK_SCHEDULED | ends[e]);
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t rest = marks[m] + 3 * TASK_REFERENCE;
+
+		set(TASK_SCHEDULED | rest);
 		for (unsigned round = 0; round < 3; round++) {
 			task_state_transition_to_running(&word);
-			assert_int_equal(get(), TASK_RUNNING | ends[e]);
+			assert_int_equal(get(), TASK_RUNNING | rest);
 			task_state_transition_to_scheduled(&word);
-			assert_int_equal(get(), TASK_SCHEDULED | ends[e]);
+			assert_int_equal(get(), TASK_SCHEDULED | rest);
 		}
 	}
 }
 
-static void task_state_to_complete__unchanged__complete(void **state)
+static void task_state_to_scheduled__woken_meanwhile__scheduled_once(void **s)
+{
+	(void)s;
+	set(WOKEN_WHILE_RUNNING + TASK_REFERENCE);
+	task_state_transition_to_scheduled(&word);
+	assert_int_equal(get(), TASK_SCHEDULED + TASK_REFERENCE);
+}
+
+static void task_state_to_waiting__not_woken__waits(void **state)
 {
 	(void)state;
-	for (size_t e = 0; e < COUNT_OF(ends); e++) {
-		uint64_t old = TASK_RUNNING | ends[e];
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
-		set(old);
-		assert_true(task_state_transition_to_complete(&word, &old));
-		assert_int_equal(get(), TASK_COMPLETE | ends[e]);
+		set(TASK_RUNNING | rest);
+		assert_true(task_state_transition_to_waiting(&word));
+		assert_int_equal(get(), rest);
 	}
 }
 
-static void task_state_to_complete__changed__tells_the_newer_state(void **state)
+static void task_state_to_waiting__woken_meanwhile__caller_queues_it(void **s)
 {
-	uint64_t old = TASK_RUNNING;
-	const uint64_t newer = TASK_RUNNING | TASK_CLAIMED | TASK_JOIN_WAITING;
+	(void)s;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
+
+		set(WOKEN_WHILE_RUNNING | rest);
+		assert_false(task_state_transition_to_waiting(&word));
+		assert_int_equal(get(), TASK_SCHEDULED | rest);
+	}
+}
+
+static void expect_woken(uint64_t before, uint64_t and, bool caller_queues)
+{
+	set(before);
+	assert_int_equal(task_state_transition_to_woken(&word, and),
+			 caller_queues);
+	assert_int_equal(get(), before | TASK_SCHEDULED | and);
+}
+
+static void task_state_to_woken__waiting__caller_queues_it(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		expect_woken(marks[m] + TASK_REFERENCE, 0, true);
+		expect_woken(marks[m] + TASK_REFERENCE, TASK_CANCELLED, true);
+	}
+}
+
+static void task_state_to_woken__not_waiting__somebody_else_does(void **state)
+{
+	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_RUNNING,
+					  WOKEN_WHILE_RUNNING, TASK_COMPLETE };
+
+	(void)state;
+	for (size_t l = 0; l < COUNT_OF(lives); l++) {
+		for (size_t m = 0; m < COUNT_OF(marks); m++) {
+			uint64_t before =
+				(lives[l] | marks[m]) + 2 * TASK_REFERENCE;
+
+			expect_woken(before, 0, false);
+			expect_woken(before, TASK_CANCELLED, false);
+		}
+	}
+}
+
+/* ---- references ---------------------------------------------------------- */
+
+static void task_state_add_reference__any__one_more(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		for (size_t r = 0; r < COUNT_OF(references); r++) {
+			uint64_t before =
+				marks[m] + references[r] * TASK_REFERENCE;
+
+			set(before);
+			task_state_add_reference(&word);
+			assert_int_equal(get(), before + TASK_REFERENCE);
+		}
+	}
+}
+
+static void task_state_to_dropped__a_wakers__one_less(void **state)
+{
+	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_RUNNING, 0,
+					  TASK_COMPLETE };
+
+	(void)state;
+	for (size_t l = 0; l < COUNT_OF(lives); l++) {
+		for (size_t m = 0; m < COUNT_OF(marks); m++) {
+			uint64_t after = (lives[l] | marks[m]) + TASK_REFERENCE;
+			uint64_t old = after + TASK_REFERENCE;
+
+			set(old);
+			assert_true(task_state_transition_to_dropped(
+				&word, &old, false));
+			assert_int_equal(get(), after);
+			assert_false(task_state_ended(get()));
+		}
+	}
+}
+
+static void task_state_to_dropped__last_of_a_complete_one__ended(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t old = (TASK_COMPLETE | marks[m]) + TASK_REFERENCE;
+
+		set(old);
+		assert_true(
+			task_state_transition_to_dropped(&word, &old, false));
+		assert_int_equal(get(), TASK_COMPLETE | marks[m]);
+		assert_true(task_state_ended(get()));
+	}
+}
+
+static void task_state_to_dropped__the_schedulers__complete(void **state)
+{
+	static const uint64_t lives[] = { TASK_RUNNING, WOKEN_WHILE_RUNNING };
+
+	(void)state;
+	for (size_t l = 0; l < COUNT_OF(lives); l++) {
+		for (size_t r = 0; r < COUNT_OF(references); r++) {
+			uint64_t old =
+				lives[l] + references[r] * TASK_REFERENCE;
+
+			set(old);
+			assert_true(task_state_transition_to_dropped(
+				&word, &old, true));
+			assert_true(get() & TASK_COMPLETE);
+			assert_false(get() & TASK_RUNNING);
+			assert_int_equal(task_state_references(get()),
+					 references[r] - 1);
+			assert_int_equal(task_state_ended(get()),
+					 references[r] == 1);
+		}
+	}
+}
+
+static void task_state_to_dropped__changed__tells_the_newer_state(void **state)
+{
+	uint64_t old = TASK_RUNNING + TASK_REFERENCE;
+	const uint64_t newer = (TASK_RUNNING | TASK_CLAIMED | TASK_END_THREAD) +
+			       TASK_REFERENCE;
 
 	(void)state;
 	set(newer);
-	assert_false(task_state_transition_to_complete(&word, &old));
+	assert_false(task_state_transition_to_dropped(&word, &old, true));
 	assert_int_equal(old, newer);
 	assert_int_equal(get(), newer);
-	assert_true(task_state_transition_to_complete(&word, &old));
-	assert_int_equal(get(), newer ^ TASK_RUNNING ^ TASK_COMPLETE);
+	assert_true(task_state_transition_to_dropped(&word, &old, true));
+	assert_int_equal(get(), TASK_COMPLETE | TASK_CLAIMED | TASK_END_THREAD);
 }
+
+/* ---- the end ------------------------------------------------------------- */
 
 static void task_state_to_claimed__free__claimed_once(void **state)
 {
 	(void)state;
-	for (size_t l = 1; l < COUNT_OF(lives); l++) {
-		set(lives[l]);
+	for (size_t a = 0; a < COUNT_OF(alive); a++) {
+		uint64_t before = alive[a] + TASK_REFERENCE;
+
+		set(before);
 		assert_int_equal(task_state_transition_to_claimed(&word, true),
 				 0);
-		assert_int_equal(get(), lives[l] | TASK_CLAIMED);
+		assert_int_equal(get(), before | TASK_CLAIMED);
 		assert_int_equal(task_state_transition_to_claimed(&word, true),
 				 -EALREADY);
 		assert_int_equal(task_state_transition_to_claimed(&word, false),
 				 -EALREADY);
-		assert_int_equal(get(), lives[l] | TASK_CLAIMED);
+		assert_int_equal(get(), before | TASK_CLAIMED);
 	}
 }
 
@@ -147,30 +327,40 @@ static void task_state_to_claimed__never_spawned__einval_if_asked(void **state)
 			 -EALREADY);
 }
 
-static void task_state_to_ended_by__complete__caller_ends_it(void **state)
+static void expect_ended_by(uint64_t before, uint64_t bit, bool caller_acts)
 {
-	static const uint64_t bits[] = { TASK_JOIN_WAITING, TASK_DETACHED };
+	set(before);
+	assert_int_equal(task_state_transition_to_ended_by(&word, bit),
+			 !caller_acts);
+	assert_int_equal(get(), before | bit);
+}
+
+static void task_state_to_ended_by__ended__caller_acts(void **state)
+{
+	static const uint64_t bits[] = { TASK_END_THREAD, TASK_END_TASK,
+					 TASK_END_DETACH, TASK_END_GROUP };
 
 	(void)state;
 	for (size_t b = 0; b < COUNT_OF(bits); b++) {
-		for (size_t l = 0; l < COUNT_OF(lives); l++) {
-			bool worker_ends_it = lives[l] != TASK_COMPLETE;
-
-			set(lives[l] | TASK_CLAIMED);
-			assert_int_equal(task_state_transition_to_ended_by(
-						 &word, bits[b]),
-					 worker_ends_it);
-			assert_int_equal(get(),
-					 lives[l] | TASK_CLAIMED | bits[b]);
-		}
+		/* Not spawned yet, alive, done with a waker left, ended. */
+		expect_ended_by(TASK_CLAIMED, bits[b], false);
+		for (size_t a = 0; a < COUNT_OF(alive); a++)
+			expect_ended_by((TASK_CLAIMED | alive[a]) +
+						TASK_REFERENCE,
+					bits[b], false);
+		expect_ended_by((TASK_CLAIMED | TASK_COMPLETE) + TASK_REFERENCE,
+				bits[b], false);
+		expect_ended_by(TASK_CLAIMED | TASK_COMPLETE, bits[b], true);
 	}
 }
 
-static void task_state_to_joined__complete__idle(void **state)
+static void task_state_to_idle__ended__idle(void **state)
 {
 	(void)state;
-	set(TASK_COMPLETE | TASK_CLAIMED | TASK_JOIN_WAITING);
-	task_state_transition_to_joined(&word);
+	/* Woken in its last poll: that leaves a mark. */
+	set(TASK_COMPLETE | TASK_SCHEDULED | TASK_CANCELLED | TASK_CLAIMED |
+	    TASK_END_THREAD);
+	task_state_transition_to_idle(&word);
 	assert_int_equal(get(), TASK_IDLE);
 }
 
@@ -181,48 +371,68 @@ static void task_state_to_joined__complete__idle(void **state)
 struct round {
 	atomic_u64 word;
 	unsigned field;    /* as joiner or release: set before the second bit */
-	unsigned ended[2]; /* by the worker, by the other party */
+	unsigned ended[3]; /* by the worker, by a waker, by the other party */
 };
 
 static struct round rounds[ROUNDS];
 static atomic_u32 arrived; /* at the rendezvous */
 
-/* Two meet every few rounds, so that they do run beside each other. */
+/* Three meet every few rounds, so that they do run beside each other. */
 static void rendezvous(unsigned r)
 {
 	if (r % 32 != 0)
 		return;
 	atomic_fetch_add_relaxed(&arrived, 1);
-	while (atomic_load_relaxed(&arrived) < 2 * (r / 32 + 1))
+	while (atomic_load_relaxed(&arrived) < 3 * (r / 32 + 1))
 		sched_yield();
 }
 
-static void *finish_all(void *arg)
+/* Give a reference back in each round, as who @by says. */
+static void drop_all(unsigned by)
 {
-	(void)arg;
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		uint64_t old;
 		unsigned field;
+		uint64_t after;
 
 		rendezvous(r);
 		old = atomic_load_acquire(&rounds[r].word);
 		do {
-			field = old & TASK_DETACHED ? rounds[r].field : 0;
-		} while (!task_state_transition_to_complete(&rounds[r].word,
-							    &old));
-		rounds[r].ended[0] = field;
+			field = old & TASK_END_DETACH ? rounds[r].field : 0;
+		} while (!task_state_transition_to_dropped(&rounds[r].word,
+							   &old, by == 0));
+		after = old - TASK_REFERENCE;
+		if (by == 0)
+			after ^= TASK_RUNNING | TASK_COMPLETE;
+		if (task_state_ended(after))
+			rounds[r].ended[by] = field;
 	}
+}
+
+static void *complete_all(void *arg)
+{
+	(void)arg;
+	drop_all(0);
 	return NULL;
 }
 
-static void task_state__completion_beside_a_detach__one_ends_it(void **state)
+static void *drop_wakers(void *arg)
 {
-	pthread_t thread;
+	(void)arg;
+	drop_all(1);
+	return NULL;
+}
+
+static void task_state__end_drop_and_detach_at_once__one_acts(void **state)
+{
+	pthread_t worker;
+	pthread_t waker;
 
 	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++)
-		atomic_init(&rounds[r].word, TASK_RUNNING);
-	assert_int_equal(pthread_create(&thread, NULL, finish_all, NULL), 0);
+		atomic_init(&rounds[r].word, TASK_RUNNING + 2 * TASK_REFERENCE);
+	assert_int_equal(pthread_create(&worker, NULL, complete_all, NULL), 0);
+	assert_int_equal(pthread_create(&waker, NULL, drop_wakers, NULL), 0);
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		struct round *it = &rounds[r];
 
@@ -231,31 +441,44 @@ static void task_state__completion_beside_a_detach__one_ends_it(void **state)
 			task_state_transition_to_claimed(&it->word, true), 0);
 		it->field = 1;
 		if (!task_state_transition_to_ended_by(&it->word,
-						       TASK_DETACHED))
-			it->ended[1] = it->field;
+						       TASK_END_DETACH))
+			it->ended[2] = it->field;
 	}
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_join(worker, NULL), 0);
+	assert_int_equal(pthread_join(waker, NULL), 0);
 	for (unsigned r = 0; r < ROUNDS; r++) {
-		assert_int_equal(rounds[r].ended[0] + rounds[r].ended[1], 1);
-		assert_int_equal(atomic_load_relaxed(&rounds[r].word),
-				 TASK_COMPLETE | TASK_CLAIMED | TASK_DETACHED);
+		struct round *it = &rounds[r];
+
+		assert_int_equal(it->ended[0] + it->ended[1] + it->ended[2], 1);
+		assert_int_equal(atomic_load_relaxed(&it->word),
+				 TASK_COMPLETE | TASK_CLAIMED |
+					 TASK_END_DETACH);
 	}
 }
 
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_state__bits__are_distinct),
-	cmocka_unit_test(task_state_to_spawned__idle__scheduled),
+	cmocka_unit_test(task_state__each_state__what_it_is),
+	cmocka_unit_test(task_state_to_spawned__idle__scheduled_with_a_reference),
 	cmocka_unit_test(task_state_to_spawned__alive_or_complete__ealready),
 	cmocka_unit_test(task_state_to_unspawned__scheduled__idle_again),
 	cmocka_unit_test(task_state__run_and_yield__back_and_forth),
-	cmocka_unit_test(task_state_to_complete__unchanged__complete),
-	cmocka_unit_test(task_state_to_complete__changed__tells_the_newer_state),
+	cmocka_unit_test(task_state_to_scheduled__woken_meanwhile__scheduled_once),
+	cmocka_unit_test(task_state_to_waiting__not_woken__waits),
+	cmocka_unit_test(task_state_to_waiting__woken_meanwhile__caller_queues_it),
+	cmocka_unit_test(task_state_to_woken__waiting__caller_queues_it),
+	cmocka_unit_test(task_state_to_woken__not_waiting__somebody_else_does),
+	cmocka_unit_test(task_state_add_reference__any__one_more),
+	cmocka_unit_test(task_state_to_dropped__a_wakers__one_less),
+	cmocka_unit_test(task_state_to_dropped__last_of_a_complete_one__ended),
+	cmocka_unit_test(task_state_to_dropped__the_schedulers__complete),
+	cmocka_unit_test(task_state_to_dropped__changed__tells_the_newer_state),
 	cmocka_unit_test(task_state_to_claimed__free__claimed_once),
 	cmocka_unit_test(task_state_to_claimed__never_spawned__einval_if_asked),
-	cmocka_unit_test(task_state_to_ended_by__complete__caller_ends_it),
-	cmocka_unit_test(task_state_to_joined__complete__idle),
-	cmocka_unit_test(task_state__completion_beside_a_detach__one_ends_it),
+	cmocka_unit_test(task_state_to_ended_by__ended__caller_acts),
+	cmocka_unit_test(task_state_to_idle__ended__idle),
+	cmocka_unit_test(task_state__end_drop_and_detach_at_once__one_acts),
 };
 /* clang-format on */
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks.h - tasks that several unit tests run, and what they ask of them */
+#ifndef SKUA_TESTS_UNIT_TASKS_H
+#define SKUA_TESTS_UNIT_TASKS_H
+
+#include "core/task.h"
+#include "tests/unit/support.h"
+
+/* Counts its polls, in plain memory: what the library does must order it. */
+struct counter {
+	struct skua_task task; /* first: a task is its counter */
+	unsigned polls;
+};
+
+static inline enum skua_poll count_poll(struct skua_task *self)
+{
+	((struct counter *)self)->polls++;
+	return SKUA_DONE;
+}
+
+#define COUNTER_INIT                               \
+	{                                          \
+		.task = SKUA_TASK_INIT(count_poll) \
+	}
+
+static inline uint64_t state_of(struct skua_task *task)
+{
+	/* Acquire: a test acts on what it sees. */
+	return atomic_load_acquire(task_state(task));
+}
+
+static inline void wait_for_state(struct skua_task *task, uint64_t bit)
+{
+	while (!(state_of(task) & bit))
+		sched_yield();
+}
+
+/* wait_until_waiting - until a spawned task is neither queued nor polled */
+static inline void wait_until_waiting(struct skua_task *task)
+{
+	while (state_of(task) & (TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE))
+		sched_yield();
+}
+
+/* wait_until_done - until its last poll was over */
+static inline void wait_until_done(struct skua_task *task)
+{
+	wait_for_state(task, TASK_COMPLETE);
+}
+
+static inline uint64_t references_of(struct skua_task *task)
+{
+	return task_state_references(state_of(task));
+}
+
+static inline void spawn(struct skua_runtime *rt, struct skua_task *task)
+{
+	assert_int_equal(skua_task_spawn(rt, task), 0);
+}
+
+static inline void join(struct skua_task *task)
+{
+	assert_int_equal(skua_task_join(task), 0);
+}
+
+static inline void destroy(struct skua_runtime *rt)
+{
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- a task that waits until it is told to end --------------------------- */
+
+/* Pending at each poll until @end is open, or it was cancelled. */
+struct waiter {
+	struct skua_task task; /* first: a task is its waiter */
+	struct gate end;
+	atomic_u32 polls;     /* begun */
+	atomic_u32 cancelled; /* at the last poll */
+	unsigned ends;
+};
+
+static inline enum skua_poll waiter_poll(struct skua_task *self)
+{
+	struct waiter *it = (struct waiter *)self;
+	bool cancelled = skua_task_cancelled(self);
+
+	atomic_store_relaxed(&it->cancelled, cancelled);
+	/* Release: the mark. Pairs with the acquires of the tests. */
+	atomic_fetch_add_release(&it->polls, 1);
+	if (!cancelled && !gate_is_open(&it->end))
+		return SKUA_PENDING;
+	it->ends++;
+	return SKUA_DONE;
+}
+
+#define WAITER_INIT                                 \
+	{                                           \
+		.task = SKUA_TASK_INIT(waiter_poll) \
+	}
+
+static inline uint32_t waiter_polls(struct waiter *it)
+{
+	return atomic_load_acquire(&it->polls);
+}
+
+/* waiter_start - spawn it; returns when it waits after its first poll */
+static inline void waiter_start(struct skua_runtime *rt, struct waiter *it)
+{
+	spawn(rt, &it->task);
+	while (waiter_polls(it) == 0)
+		sched_yield();
+	wait_until_waiting(&it->task);
+}
+
+/* ---- a task that calls a function --------------------------------------- */
+
+/* call_in_poll - what @act(@self, @arg) returns, called in a poll on @rt */
+struct poll_call {
+	struct skua_task task; /* first: a task is its poll_call */
+	int (*act)(struct skua_task *self, void *arg);
+	void *arg;
+	int result;
+};
+
+static inline enum skua_poll poll_call_poll(struct skua_task *self)
+{
+	struct poll_call *it = (struct poll_call *)self;
+
+	it->result = it->act(self, it->arg);
+	return SKUA_DONE;
+}
+
+static inline int call_in_poll(struct skua_runtime *rt,
+			       int (*act)(struct skua_task *self, void *arg),
+			       void *arg)
+{
+	struct poll_call it = { .task = SKUA_TASK_INIT(poll_call_poll),
+				.act = act,
+				.arg = arg };
+
+	spawn(rt, &it.task);
+	join(&it.task);
+	return it.result;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* test_call.c - run a function on a worker, without a task of one's own */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/tasks.h"
+
+static atomic_u32 calls;
+
+static void count_call(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add_release(&calls, 1);
+}
+
+static uint32_t count(void)
+{
+	return atomic_load_acquire(&calls);
+}
+
+static int calls_clear(void **state)
+{
+	(void)state;
+	atomic_store_relaxed(&calls, 0);
+	return 0;
+}
+
+static void call__null__einval(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_int_equal(skua_call(NULL, count_call, NULL), -EINVAL);
+	assert_int_equal(skua_call(rt, NULL, NULL), -EINVAL);
+	destroy(rt);
+	assert_int_equal(count(), 0);
+}
+
+/* Plain memory: the call orders it. */
+static void double_it(void *arg)
+{
+	*(unsigned *)arg *= 2;
+}
+
+static void call__many__each_once_and_a_drain_waits(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	unsigned values[1000];
+
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned n = 0; n < COUNT_OF(values); n++) {
+			values[n] = n + 1;
+			assert_int_equal(skua_call(rt, double_it, &values[n]),
+					 0);
+		}
+		assert_int_equal(skua_runtime_drain(rt), 0);
+		for (unsigned n = 0; n < COUNT_OF(values); n++)
+			assert_int_equal(values[n], 2 * (n + 1));
+	}
+	destroy(rt);
+}
+
+static int call_it(struct skua_task *self, void *arg)
+{
+	return skua_call(runtime_of_task(self), count_call, arg);
+}
+
+static void call__in_a_poll__runs(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	for (unsigned n = 0; n < 100; n++)
+		assert_int_equal(call_in_poll(rt, call_it, NULL), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(count(), 100);
+	destroy(rt);
+}
+
+static void call__too_many_queued__eagain(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = 1,
+					 .max_queued = 3 };
+	struct holder holder = HOLDER_INIT;
+	struct skua_runtime *rt;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	holder_hold(rt, &holder);
+	for (unsigned n = 0; n < 3; n++)
+		assert_int_equal(skua_call(rt, count_call, NULL), 0);
+	assert_int_equal(skua_call(rt, count_call, NULL), -EAGAIN);
+	assert_int_equal(count(), 0);
+	holder_end(&holder);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(count(), 3);
+	destroy(rt);
+}
+
+static void call__shut_down__eshutdown(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_int_equal(skua_call(rt, count_call, NULL), 0);
+	assert_int_equal(
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
+		0);
+	assert_int_equal(count(), 1);
+	assert_int_equal(skua_call(rt, count_call, NULL), -ESHUTDOWN);
+	destroy(rt);
+	assert_int_equal(count(), 1);
+}
+
+static void call__no_memory__enomem_and_not_called(void **state)
+{
+	struct skua_runtime *rt;
+	int code;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	rt = runtime_new(1, 0);
+	allocations_begin(1);
+	code = skua_call(rt, count_call, NULL);
+	allocations_end();
+	assert_int_equal(code, -ENOMEM);
+	assert_int_equal(skua_call(rt, count_call, NULL), 0);
+	destroy(rt);
+	assert_int_equal(count(), 1);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup(call__null__einval, calls_clear),
+	cmocka_unit_test_setup(call__many__each_once_and_a_drain_waits, calls_clear),
+	cmocka_unit_test_setup(call__in_a_poll__runs, calls_clear),
+	cmocka_unit_test_setup(call__too_many_queued__eagain, calls_clear),
+	cmocka_unit_test_setup(call__shut_down__eshutdown, calls_clear),
+	cmocka_unit_test_setup(call__no_memory__enomem_and_not_called, calls_clear),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("call", tests, NULL, NULL);
+}

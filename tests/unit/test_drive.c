@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* test_drive.c - a runtime without threads, and pollers: who may call what */
+#include <poll.h>
+#include <pthread.h>
+
+#include "tests/unit/tasks.h"
+
+static struct skua_runtime *driven_runtime(void)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .flags = SKUA_CALLER_DRIVEN };
+	struct skua_runtime *rt = NULL;
+	struct skua_error err = { 0, "" };
+
+	if (skua_runtime_create(&rt, &cfg, &err) != 0)
+		fail_msg("%s", err.text);
+	return rt;
+}
+
+static int poll_in_poll(struct skua_task *self, void *arg)
+{
+	(void)self;
+	return skua_runtime_poll(arg, 0);
+}
+
+static void runtime_poll__null_threads_or_worker__refused(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_runtime *driven = driven_runtime();
+
+	(void)state;
+	assert_int_equal(skua_runtime_poll(NULL, 0), -EINVAL);
+	assert_int_equal(skua_runtime_eventfd(NULL), -EINVAL);
+	assert_int_equal(skua_runtime_poll(rt, 0), -EPERM);
+	assert_int_equal(skua_runtime_eventfd(rt), -EPERM);
+	assert_int_equal(call_in_poll(rt, poll_in_poll, driven), -EDEADLK);
+	destroy(rt);
+	destroy(driven);
+}
+
+static void *poll_it(void *arg)
+{
+	return (void *)(intptr_t)skua_runtime_poll(arg, 0);
+}
+
+static void runtime_poll__another_thread_is_in_it__ebusy(void **state)
+{
+	struct skua_runtime *rt = driven_runtime();
+	struct holder holder = HOLDER_INIT;
+	pthread_t thread;
+	void *code;
+
+	(void)state;
+	spawn(rt, &holder.task);
+	assert_int_equal(pthread_create(&thread, NULL, poll_it, rt), 0);
+	gate_wait(&holder.running);
+	assert_int_equal(skua_runtime_poll(rt, 0), -EBUSY);
+	gate_open(&holder.go_on);
+	assert_int_equal(pthread_join(thread, &code), 0);
+	assert_in_range((intptr_t)code, 0, 1);
+	destroy(rt);
+}
+
+/* wait_until_readable - until there is something to do */
+static void wait_until_readable(struct skua_runtime *rt)
+{
+	struct pollfd fd = { .fd = skua_runtime_eventfd(rt), .events = POLLIN };
+
+	assert_true(fd.fd >= 0);
+	while (poll(&fd, 1, -1) != 1)
+		;
+}
+
+static void runtime_poll__tasks_spawned__run_on_this_thread(void **state)
+{
+	struct skua_runtime *rt = driven_runtime();
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_runtime_workers(rt), 1);
+	for (unsigned n = 1; n <= 100; n++) {
+		spawn(rt, &counter.task);
+		wait_until_readable(rt);
+		while (skua_runtime_poll(rt, 0) == 1)
+			;
+		assert_int_equal(counter.polls, n);
+		join(&counter.task);
+	}
+	assert_int_equal(skua_worker_index(rt), -ENOENT);
+	destroy(rt);
+}
+
+static enum skua_poll yield_until_open(struct skua_task *self)
+{
+	return gate_is_open(&((struct waiter *)self)->end) ? SKUA_DONE
+							   : SKUA_YIELD;
+}
+
+static void runtime_poll__more_to_do__1_at_the_deadline(void **state)
+{
+	struct skua_runtime *rt = driven_runtime();
+	struct waiter it = { .task = SKUA_TASK_INIT(yield_until_open) };
+
+	(void)state;
+	spawn(rt, &it.task);
+	for (unsigned n = 0; n < 10; n++)
+		assert_int_equal(skua_runtime_poll(rt, 0), 1);
+	gate_open(&it.end);
+	destroy(rt);
+	join(&it.task);
+}
+
+/* ---- pollers -------------------------------------------------------------- */
+
+/* Looks a hundred times. */
+struct looker {
+	struct skua_poller poller; /* first: a poller is its looker */
+	atomic_u32 looks;
+	struct gate done;
+};
+
+static int look(struct skua_poller *self)
+{
+	struct looker *it = (struct looker *)self;
+
+	if (atomic_fetch_add_release(&it->looks, 1) < 99)
+		return 0;
+	gate_open(&it->done);
+	return SKUA_POLLER_DONE;
+}
+
+static void no_park(struct skua_poller *self, uint64_t deadline_ns)
+{
+	(void)self;
+	(void)deadline_ns;
+}
+
+static void add_poller__each_mistake__einval(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_poller good = { .poll = look };
+	struct skua_poller without_poll = { .poll = NULL };
+	struct skua_poller without_unpark = { .poll = look, .park = no_park };
+
+	(void)state;
+	assert_int_equal(skua_runtime_add_poller(NULL, 0, &good), -EINVAL);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, NULL), -EINVAL);
+	assert_int_equal(skua_runtime_add_poller(rt, 1, &good), -EINVAL);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &without_poll),
+			 -EINVAL);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &without_unpark),
+			 -EINVAL);
+	destroy(rt);
+}
+
+static void add_poller__shut_down__eshutdown(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_poller good = { .poll = look };
+
+	(void)state;
+	assert_int_equal(
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
+		0);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &good), -ESHUTDOWN);
+	destroy(rt);
+}
+
+static void add_poller__worker_idle__looks_until_it_says_done(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct counter counter = COUNTER_INIT;
+	struct looker it = { .poller = { .poll = look } };
+
+	(void)state;
+	assert_int_equal(skua_runtime_add_poller(rt, 1, &it.poller), 0);
+	gate_wait(&it.done);
+	for (unsigned n = 0; n < 100; n++) {
+		spawn(rt, &counter.task);
+		join(&counter.task);
+	}
+	destroy(rt);
+	assert_int_equal(atomic_load_relaxed(&it.looks), 100);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(runtime_poll__null_threads_or_worker__refused),
+	cmocka_unit_test(runtime_poll__another_thread_is_in_it__ebusy),
+	cmocka_unit_test(runtime_poll__tasks_spawned__run_on_this_thread),
+	cmocka_unit_test(runtime_poll__more_to_do__1_at_the_deadline),
+	cmocka_unit_test(add_poller__each_mistake__einval),
+	cmocka_unit_test(add_poller__shut_down__eshutdown),
+	cmocka_unit_test(add_poller__worker_idle__looks_until_it_says_done),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
+}

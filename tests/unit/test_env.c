@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* test_env.c - the SKUA_* variables fill in what the caller left out */
+#include "core/config.h"
+#include "core/pool.h"
+
+#include "tests/unit/support.h"
+
+static const char *const names[] = {
+	"SKUA_WORKERS",    "SKUA_QUEUE_CAPACITY", "SKUA_STEAL_ATTEMPTS",
+	"SKUA_MAX_QUEUED", "SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
+	"SKUA_CPUS",       "SKUA_UNPINNED",
+};
+
+static int clear(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < COUNT_OF(names); n++)
+		unsetenv(names[n]);
+	return 0;
+}
+
+static void set(const char *name, const char *value)
+{
+	assert_int_equal(setenv(name, value, 1), 0);
+}
+
+static struct cpu_list allowed;
+
+/* The first CPU that is allowed, as text. */
+static const char *first_cpu(void)
+{
+	static char text[16];
+
+	assert_int_equal(cpu_list_allowed(&allowed), 0);
+	snprintf(text, sizeof(text), "%u", allowed.cpus[0]);
+	cpu_list_free(&allowed);
+	return text;
+}
+
+static void set_all(void)
+{
+	set("SKUA_WORKERS", "3");
+	set("SKUA_QUEUE_CAPACITY", "64");
+	set("SKUA_STEAL_ATTEMPTS", "5");
+	set("SKUA_MAX_QUEUED", "4294967294");
+	set("SKUA_SPIN_NS", "777");
+	set("SKUA_LIFO_STEAL_DELAY_NS", "5000");
+	set("SKUA_CPUS", first_cpu());
+	set("SKUA_UNPINNED", "1");
+}
+
+/* resolve - what becomes of @cfg, which is right */
+static struct config resolve(const struct skua_config *cfg)
+{
+	struct config config;
+	struct skua_error err = { 0, "" };
+
+	if (config_resolve(&config, cfg, &err) != 0)
+		fail_msg("%s", err.text);
+	return config;
+}
+
+/* ---- filling in ------------------------------------------------------------ */
+
+static void expect_environment(const struct skua_config *cfg)
+{
+	struct config config = resolve(cfg);
+
+	assert_int_equal(config.workers, 3);
+	assert_int_equal(config.queue_capacity, 64);
+	assert_int_equal(config.steal_attempts, 5);
+	assert_int_equal(config.max_queued, 4294967294u);
+	assert_int_equal(config.spin_ns, 777);
+	assert_int_equal(config.lifo_steal_delay_ns, 5000);
+	assert_int_equal(config.cpus.count, 1);
+	assert_false(config.pinned);
+	config_free(&config);
+}
+
+static void env__all_set__fills_in_the_defaults(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg) };
+
+	(void)state;
+	set_all();
+	expect_environment(&cfg);
+	expect_environment(NULL);
+}
+
+static void env__fields_set_by_the_caller__are_kept(void **state)
+{
+	struct skua_config cfg = { .size = sizeof(cfg),
+				   .workers = 2,
+				   .queue_capacity = 128,
+				   .steal_attempts = 9,
+				   .max_queued = 10,
+				   .spin_ns = SKUA_SPIN_NEVER,
+				   .lifo_steal_delay_ns = SKUA_LIFO_PRIVATE,
+				   .cpus = first_cpu() };
+	struct config config;
+
+	(void)state;
+	/* Not even looked at. */
+	for (size_t n = 0; n < COUNT_OF(names); n++)
+		set(names[n], strcmp(names[n], "SKUA_UNPINNED") ? "wrong" : "");
+	config = resolve(&cfg);
+	assert_int_equal(config.workers, 2);
+	assert_int_equal(config.queue_capacity, 128);
+	assert_int_equal(config.steal_attempts, 9);
+	assert_int_equal(config.max_queued, 10);
+	assert_int_equal(config.spin_ns, 0);
+	assert_int_equal(config.lifo_steal_delay_ns, SENTINEL_NEVER);
+	assert_true(config.pinned);
+	config_free(&config);
+}
+
+static void env__no_env__is_not_looked_at(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = 1,
+					 .flags = SKUA_NO_ENV };
+	struct config config;
+
+	(void)state;
+	set_all();
+	config = resolve(&cfg);
+	assert_int_equal(config.queue_capacity, 256);
+	assert_int_equal(config.max_queued, UINT32_MAX);
+	assert_int_equal(config.lifo_steal_delay_ns, 100000);
+	assert_true(config.pinned);
+	config_free(&config);
+	for (size_t n = 0; n < COUNT_OF(names); n++)
+		set(names[n], "wrong");
+	config = resolve(&cfg);
+	config_free(&config);
+}
+
+static void env__empty__counts_as_not_set(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg) };
+	const struct skua_config no_env = { .size = sizeof(no_env),
+					    .flags = SKUA_NO_ENV };
+	struct config config;
+	struct config defaults;
+
+	(void)state;
+	for (size_t n = 0; n < COUNT_OF(names); n++)
+		set(names[n], "");
+	config = resolve(&cfg);
+	defaults = resolve(&no_env);
+	assert_int_equal(config.workers, defaults.workers);
+	assert_int_equal(config.queue_capacity, defaults.queue_capacity);
+	assert_int_equal(config.steal_attempts, defaults.steal_attempts);
+	assert_int_equal(config.max_queued, defaults.max_queued);
+	assert_int_equal(config.spin_ns, defaults.spin_ns);
+	assert_int_equal(config.lifo_steal_delay_ns,
+			 defaults.lifo_steal_delay_ns);
+	assert_int_equal(config.cpus.count, defaults.cpus.count);
+	assert_true(config.pinned);
+	config_free(&config);
+	config_free(&defaults);
+}
+
+static void env__words__are_the_sentinels(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg) };
+	struct config config;
+
+	(void)state;
+	set("SKUA_SPIN_NS", "never");
+	set("SKUA_LIFO_STEAL_DELAY_NS", "private");
+	config = resolve(&cfg);
+	assert_int_equal(config.spin_ns, 0);
+	assert_int_equal(config.lifo_steal_delay_ns, SENTINEL_NEVER);
+	config_free(&config);
+	set("SKUA_SPIN_NS", "forever");
+	config = resolve(&cfg);
+	assert_int_equal(config.spin_ns, POOL_SPIN_FOREVER);
+	config_free(&config);
+}
+
+static void env__unpinned_0__is_pinned_unless_the_caller_says(void **state)
+{
+	struct skua_config cfg = { .size = sizeof(cfg) };
+	struct config config;
+
+	(void)state;
+	set("SKUA_UNPINNED", "0");
+	config = resolve(&cfg);
+	assert_true(config.pinned);
+	config_free(&config);
+	cfg.flags = SKUA_UNPINNED;
+	config = resolve(&cfg);
+	assert_false(config.pinned);
+	config_free(&config);
+}
+
+static void env__runtime__has_that_many_workers(void **state)
+{
+	struct skua_runtime *rt;
+
+	(void)state;
+	set("SKUA_WORKERS", "5");
+	assert_int_equal(skua_runtime_create(&rt, NULL, NULL), 0);
+	assert_int_equal(skua_runtime_workers(rt), 5);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- bad values -------------------------------------------------------------- */
+
+/* Is refused, with a text that has all the parts in it; also without @err. */
+static void expect_refused(const char *name, const char *value,
+			   const char *range)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg) };
+	struct skua_runtime *rt = (struct skua_runtime *)&allowed;
+	struct skua_error err = { 0, "" };
+	char quoted[64];
+
+	clear(NULL);
+	set(name, value);
+	assert_int_equal(skua_runtime_create(&rt, &cfg, &err), -EINVAL);
+	assert_null(rt);
+	assert_int_equal(err.code, -EINVAL);
+	snprintf(quoted, sizeof(quoted), "\"%.40s\"", value);
+	if (!strstr(err.text, name) || !strstr(err.text, quoted) ||
+	    !strstr(err.text, range))
+		fail_msg("%s=%s: no %s, %s or %s in \"%s\"", name, value, name,
+			 quoted, range, err.text);
+	assert_null(strchr(err.text, '\n'));
+	assert_int_equal(skua_runtime_create(&rt, NULL, NULL), -EINVAL);
+}
+
+static const struct {
+	const char *name;
+	const char *range;
+	const char *wrong[4]; /* beside those that no number is */
+} numbers[] = {
+	{ "SKUA_WORKERS", "1 to 4096", { "0", "4097", "4294967297", NULL } },
+	{ "SKUA_QUEUE_CAPACITY", "4 to 32768", { "0", "3", "32769", NULL } },
+	{ "SKUA_STEAL_ATTEMPTS", "1 to 1000000", { "0", "1000001", NULL } },
+	{ "SKUA_MAX_QUEUED", "1 to 4294967295", { "0", "4294967296", NULL } },
+	{ "SKUA_SPIN_NS",
+	  "1 to 1000000000",
+	  { "0", "1000000001", "Never", "private" } },
+	{ "SKUA_LIFO_STEAL_DELAY_NS",
+	  "1000 to 1000000000",
+	  { "0", "999", "1000000001", "never" } },
+};
+
+static void env__number_out_of_range__refused_by_name(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < COUNT_OF(numbers); n++) {
+		for (size_t w = 0; w < 4 && numbers[n].wrong[w]; w++)
+			expect_refused(numbers[n].name, numbers[n].wrong[w],
+				       numbers[n].range);
+	}
+}
+
+static void env__no_number__refused_by_name(void **state)
+{
+	static const char *const wrong[] = {
+		"x",   "-1",  "+4",  " 4",      "4 ",
+		"4x",  "0x4", "4.0", "1e3",     "99999999999999999999999",
+		"4,4", "0 4", "--",  "million", "-18446744073709551612",
+	};
+
+	(void)state;
+	for (size_t n = 0; n < COUNT_OF(numbers); n++) {
+		for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+			expect_refused(numbers[n].name, wrong[w],
+				       numbers[n].range);
+		}
+	}
+}
+
+static void env__words_of_the_range__are_named(void **state)
+{
+	(void)state;
+	expect_refused("SKUA_SPIN_NS", "x", "\"never\"");
+	expect_refused("SKUA_SPIN_NS", "x", "\"forever\"");
+	expect_refused("SKUA_LIFO_STEAL_DELAY_NS", "x", "\"private\"");
+}
+
+static void env__unpinned__refused_by_name(void **state)
+{
+	static const char *const wrong[] = { "2", "yes", "01", "-1", " 1" };
+
+	(void)state;
+	for (size_t w = 0; w < COUNT_OF(wrong); w++)
+		expect_refused("SKUA_UNPINNED", wrong[w], "0 and 1");
+}
+
+static void env__value_with_a_newline__text_is_one_line(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg) };
+	struct skua_error err = { 0, "" };
+	struct config config;
+
+	(void)state;
+	set("SKUA_WORKERS", "4\n5");
+	assert_int_equal(config_resolve(&config, &cfg, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "SKUA_WORKERS"));
+	assert_null(strchr(err.text, '\n'));
+}
+
+/* ---- bad values that only the whole shows -------------------------------------- */
+
+static void env__capacity_no_power_of_two__refused_by_name(void **state)
+{
+	(void)state;
+	expect_refused("SKUA_QUEUE_CAPACITY", "5", "4 to 32768");
+	expect_refused("SKUA_QUEUE_CAPACITY", "100", "powers of two");
+}
+
+static void env__cpus__refused_by_name(void **state)
+{
+	static const char *const wrong[] = { "x", "0-", "1-0", "65536" };
+
+	(void)state;
+	for (size_t w = 0; w < COUNT_OF(wrong); w++)
+		expect_refused("SKUA_CPUS", wrong[w], "0-3,8");
+	expect_refused("SKUA_CPUS", "65535", "65535");
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup(env__all_set__fills_in_the_defaults, clear),
+	cmocka_unit_test_setup(env__fields_set_by_the_caller__are_kept, clear),
+	cmocka_unit_test_setup(env__no_env__is_not_looked_at, clear),
+	cmocka_unit_test_setup(env__empty__counts_as_not_set, clear),
+	cmocka_unit_test_setup(env__words__are_the_sentinels, clear),
+	cmocka_unit_test_setup(env__unpinned_0__is_pinned_unless_the_caller_says, clear),
+	cmocka_unit_test_setup(env__runtime__has_that_many_workers, clear),
+	cmocka_unit_test_setup(env__number_out_of_range__refused_by_name, clear),
+	cmocka_unit_test_setup(env__no_number__refused_by_name, clear),
+	cmocka_unit_test_setup(env__words_of_the_range__are_named, clear),
+	cmocka_unit_test_setup(env__unpinned__refused_by_name, clear),
+	cmocka_unit_test_setup(env__value_with_a_newline__text_is_one_line, clear),
+	cmocka_unit_test_setup(env__capacity_no_power_of_two__refused_by_name, clear),
+	cmocka_unit_test_setup(env__cpus__refused_by_name, clear),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("env", tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* test_fork.c - a child of fork() has no workers, and is told so */
+
+#include "tests/unit/tasks.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZED 1
+#endif
+#endif
+#ifndef THREAD_SANITIZED
+#define THREAD_SANITIZED 0
+#endif
+
+#define NO_FORK "ThreadSanitizer allows no threads after a fork with threads"
+
+/* Everything that a child may ask of the parent's runtime. */
+static struct parent {
+	struct skua_runtime *rt;
+	struct waiter waiting;
+	struct counter never; /* spawned */
+	struct counter done;
+	struct skua_waker waker;
+	struct skua_group group;
+	struct waiter member;
+} parent;
+
+static void parent_init(void)
+{
+	parent = (struct parent){ .rt = runtime_new(2, 0),
+				  .waiting = WAITER_INIT,
+				  .never = COUNTER_INIT,
+				  .done = COUNTER_INIT,
+				  .member = WAITER_INIT };
+	waiter_start(parent.rt, &parent.waiting);
+	parent.waker = skua_task_waker(&parent.waiting.task);
+	spawn(parent.rt, &parent.done.task);
+	wait_until_done(&parent.done.task);
+	assert_int_equal(skua_group_init(&parent.group, parent.rt), 0);
+	assert_int_equal(skua_group_spawn(&parent.group, &parent.member.task),
+			 0);
+	while (waiter_polls(&parent.member) == 0)
+		sched_yield();
+	wait_until_waiting(&parent.member.task);
+}
+
+static void parent_end(void)
+{
+	skua_waker_drop(parent.waker);
+	assert_int_equal(waiter_polls(&parent.waiting), 1);
+	assert_int_equal(waiter_polls(&parent.member), 1);
+	assert_int_equal(skua_task_cancel(&parent.waiting.task), 0);
+	join(&parent.waiting.task);
+	join(&parent.done.task);
+	assert_int_equal(skua_group_cancel(&parent.group), 0);
+	assert_int_equal(skua_group_wait(&parent.group), 0);
+	destroy(parent.rt);
+}
+
+/* exit_of - what @act says in a child: 0, or what is wrong */
+static int exit_of(int (*act)(void))
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(act());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (!WIFEXITED(status))
+		fail_msg("the child ended by signal %d", WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+/* ---- -EOWNERDEAD ----------------------------------------------------------- */
+
+/* The number of the first call that did not say -EOWNERDEAD. */
+#define EXPECT_DEAD(number, call)          \
+	do {                               \
+		if ((call) != -EOWNERDEAD) \
+			return (number);   \
+	} while (0)
+
+static int call_runtime_functions(void)
+{
+	struct skua_runtime *rt = parent.rt;
+	struct skua_stats stats;
+	struct skua_worker_stats worker_stats;
+
+	EXPECT_DEAD(1, skua_runtime_block_on(rt, &parent.never.task));
+	EXPECT_DEAD(2, skua_runtime_drain(rt));
+	EXPECT_DEAD(3, skua_runtime_shutdown(rt, 0, SKUA_SHUTDOWN_RUN));
+	EXPECT_DEAD(4, skua_runtime_shutdown(rt, SKUA_FOREVER_NS,
+					     SKUA_SHUTDOWN_CANCEL));
+	EXPECT_DEAD(5, skua_runtime_destroy(rt));
+	EXPECT_DEAD(6, skua_worker_index(rt));
+	EXPECT_DEAD(7, skua_stats(rt, &stats));
+	EXPECT_DEAD(8, skua_worker_stats(rt, 0, &worker_stats));
+	EXPECT_DEAD(9, skua_task_spawn(rt, &parent.never.task));
+	EXPECT_DEAD(10, skua_task_spawn_on(rt, 0, &parent.never.task));
+	return skua_runtime_workers(rt) == 2 ? 0 : 11;
+}
+
+static int call_task_functions(void)
+{
+	struct skua_task *waiting = &parent.waiting.task;
+
+	EXPECT_DEAD(1, skua_task_cancel(waiting));
+	EXPECT_DEAD(2, skua_task_join(waiting));
+	EXPECT_DEAD(3, skua_task_detach(waiting, NULL));
+	EXPECT_DEAD(4, skua_task_join_poll(&parent.never.task, waiting));
+	EXPECT_DEAD(5, skua_task_spawn(parent.rt, waiting));
+	EXPECT_DEAD(6, skua_task_spawn_on(parent.rt, 1, waiting));
+	EXPECT_DEAD(7, skua_task_set_urgent(waiting, true));
+	return 0;
+}
+
+static int call_group_functions(void)
+{
+	struct skua_group *group = &parent.group;
+
+	EXPECT_DEAD(1, skua_group_spawn(group, &parent.never.task));
+	EXPECT_DEAD(2, skua_group_cancel(group));
+	EXPECT_DEAD(3, skua_group_wait(group));
+	EXPECT_DEAD(4, skua_group_wait_poll(&parent.never.task, group));
+	return 0;
+}
+
+static int call_waker_functions(void)
+{
+	struct skua_waker clone = skua_waker_clone(parent.waker);
+
+	skua_waker_wake_by_ref(parent.waker);
+	skua_waker_wake(clone);
+	skua_waker_drop(parent.waker);
+	return 0;
+}
+
+static int call_timer_functions(void)
+{
+	struct skua_timer timer = SKUA_TIMER_INIT;
+
+	EXPECT_DEAD(1, skua_timer_add(&parent.waiting.task, &timer, 0));
+	return 0;
+}
+
+static void fork__runtime_functions_in_the_child__eownerdead(void **state)
+{
+	(void)state;
+	parent_init();
+	assert_int_equal(exit_of(call_runtime_functions), 0);
+	parent_end();
+}
+
+static void fork__task_functions_in_the_child__eownerdead(void **state)
+{
+	(void)state;
+	parent_init();
+	assert_int_equal(exit_of(call_task_functions), 0);
+	parent_end();
+}
+
+static void fork__group_functions_in_the_child__eownerdead(void **state)
+{
+	(void)state;
+	parent_init();
+	assert_int_equal(exit_of(call_group_functions), 0);
+	parent_end();
+}
+
+static void fork__timer_functions_in_the_child__eownerdead(void **state)
+{
+	(void)state;
+	parent_init();
+	assert_int_equal(exit_of(call_timer_functions), 0);
+	parent_end();
+}
+
+static void fork__wakers_in_the_child__do_nothing(void **state)
+{
+	(void)state;
+	parent_init();
+	assert_int_equal(exit_of(call_waker_functions), 0);
+	parent_end();
+}
+
+/* ---- a runtime of the child -------------------------------------------------- */
+
+static int run_own_runtime(void)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg), .workers = 2 };
+	struct counter counters[100];
+	struct skua_runtime *rt;
+
+	if (skua_runtime_create(&rt, &cfg, NULL) != 0)
+		return 1;
+	for (unsigned n = 0; n < 100; n++) {
+		counters[n] = (struct counter)COUNTER_INIT;
+		if (skua_task_spawn(rt, &counters[n].task) != 0)
+			return 2;
+	}
+	for (unsigned n = 0; n < 100; n++) {
+		if (skua_task_join(&counters[n].task) != 0)
+			return 3;
+	}
+	/* And one that the parent had, and never spawned. */
+	if (parent.rt && skua_runtime_block_on(rt, &parent.never.task) != 0)
+		return 4;
+	return skua_runtime_destroy(rt) == 0 ? 0 : 5;
+}
+
+static void fork__child__has_its_own_runtime(void **state)
+{
+	(void)state;
+	if (THREAD_SANITIZED) {
+		skip_aloud(NO_FORK);
+		return;
+	}
+	parent_init();
+	for (unsigned n = 0; n < 20; n++)
+		assert_int_equal(exit_of(run_own_runtime), 0);
+	parent_end();
+	parent.rt = NULL;
+}
+
+/* ---- from a task --------------------------------------------------------------- */
+
+static int fork_in_poll(struct skua_task *self, void *arg)
+{
+	struct skua_runtime *rt = arg;
+	struct skua_timer timer = SKUA_TIMER_INIT;
+	int status = 0;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -1;
+	if (child == 0) {
+		/* No worker any more, though on the stack of one. */
+		if (skua_worker_index(rt) != -EOWNERDEAD)
+			_exit(11);
+		if (skua_timer_add(self, &timer, 0) != -EOWNERDEAD)
+			_exit(12);
+		if (skua_runtime_drain(rt) != -EOWNERDEAD)
+			_exit(13);
+		_exit(THREAD_SANITIZED ? 0 : run_own_runtime());
+	}
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return -2;
+	return WEXITSTATUS(status);
+}
+
+static void fork__from_a_task__child_is_no_worker(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	parent.rt = NULL;
+	for (unsigned n = 0; n < 10; n++)
+		assert_int_equal(call_in_poll(rt, fork_in_poll, rt), 0);
+	destroy(rt);
+}
+
+/* ---- under load ------------------------------------------------------------------ */
+
+static enum skua_poll yield_until_open(struct skua_task *self)
+{
+	return gate_is_open(&((struct waiter *)self)->end) ? SKUA_DONE
+							   : SKUA_YIELD;
+}
+
+static int ask_once(void)
+{
+	return skua_task_spawn(parent.rt, &parent.never.task) == -EOWNERDEAD &&
+			       skua_runtime_destroy(parent.rt) == -EOWNERDEAD
+		       ? 0
+		       : 1;
+}
+
+/* Bounded in time, as no child waits for anything. */
+static void fork__1000_times_under_load__each_child_is_told(void **state)
+{
+	const unsigned forks = SANITIZED ? 50 : 1000;
+	struct waiter busy[4];
+
+	(void)state;
+	parent = (struct parent){ .rt = runtime_new(2, 0),
+				  .never = COUNTER_INIT };
+	for (unsigned n = 0; n < 4; n++) {
+		busy[n] = (struct waiter){ .task = SKUA_TASK_INIT(
+						   yield_until_open) };
+		spawn(parent.rt, &busy[n].task);
+	}
+	for (unsigned n = 0; n < forks; n++)
+		assert_int_equal(exit_of(ask_once), 0);
+	for (unsigned n = 0; n < 4; n++) {
+		gate_open(&busy[n].end);
+		join(&busy[n].task);
+	}
+	spawn(parent.rt, &parent.never.task);
+	join(&parent.never.task);
+	destroy(parent.rt);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(fork__runtime_functions_in_the_child__eownerdead),
+	cmocka_unit_test(fork__task_functions_in_the_child__eownerdead),
+	cmocka_unit_test(fork__group_functions_in_the_child__eownerdead),
+	cmocka_unit_test(fork__timer_functions_in_the_child__eownerdead),
+	cmocka_unit_test(fork__wakers_in_the_child__do_nothing),
+	cmocka_unit_test(fork__child__has_its_own_runtime),
+	cmocka_unit_test(fork__from_a_task__child_is_no_worker),
+	cmocka_unit_test(fork__1000_times_under_load__each_child_is_told),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
+}

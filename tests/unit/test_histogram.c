@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* test_histogram.c - the latencies that the benchmark reports */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "bench/histogram.h"
+
+static struct histogram h;
+
+static int empty(void **state)
+{
+	(void)state;
+	memset(&h, 0, sizeof(h));
+	return 0;
+}
+
+static void histogram_percentile__nothing_counted__0(void **state)
+{
+	(void)state;
+	assert_int_equal(histogram_percentile(&h, 50), 0);
+}
+
+static void histogram_percentile__one_to_hundred__exact(void **state)
+{
+	(void)state;
+	for (uint64_t ns = 100; ns > 0; ns--)
+		histogram_record(&h, ns);
+	assert_int_equal(histogram_percentile(&h, 0), 1);
+	assert_int_equal(histogram_percentile(&h, 50), 50);
+	assert_int_equal(histogram_percentile(&h, 99), 99);
+	assert_int_equal(histogram_percentile(&h, 99.9), 100);
+	assert_int_equal(histogram_percentile(&h, 100), 100);
+}
+
+/* Both sides of each power of two, and of its middle. */
+static void histogram_record__any_time__less_by_under_1_percent(void **state)
+{
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint64_t power = UINT64_C(1) << bit;
+		uint64_t times[] = { power - 1, power, power + 1,
+				     power + power / 2 };
+
+		for (unsigned i = 0; i < 4; i++) {
+			uint64_t got;
+
+			empty(state);
+			histogram_record(&h, times[i]);
+			got = histogram_percentile(&h, 50);
+			assert_true(got <= times[i]);
+			assert_true(times[i] - got <= times[i] / 128);
+		}
+	}
+	empty(state);
+	histogram_record(&h, UINT64_MAX);
+	assert_int_equal(h.count[HISTOGRAM_BUCKETS - 1], 1);
+}
+
+static void histogram_add__two__counts_of_both(void **state)
+{
+	static struct histogram other;
+
+	(void)state;
+	histogram_record(&h, 1000);
+	histogram_record(&other, 3);
+	histogram_record(&other, 3);
+	histogram_add(&h, &other);
+	assert_int_equal(h.total, 3);
+	assert_int_equal(histogram_percentile(&h, 50), 3);
+	assert_int_equal(histogram_percentile(&h, 100), 1000);
+}
+
+static void histogram_json__hundred_times__four_percentiles(void **state)
+{
+	json_t *object;
+	json_int_t p50, p90, p99, p999;
+
+	(void)state;
+	for (uint64_t ns = 1; ns <= 100; ns++)
+		histogram_record(&h, ns);
+	object = histogram_json(&h);
+	assert_int_equal(json_unpack(object, "{s:I, s:I, s:I, s:I}", "p50",
+				     &p50, "p90", &p90, "p99", &p99, "p999",
+				     &p999),
+			 0);
+	json_decref(object);
+	assert_int_equal(p50, 50);
+	assert_int_equal(p90, 90);
+	assert_int_equal(p99, 99);
+	assert_int_equal(p999, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(histogram_percentile__nothing_counted__0,
+				       empty),
+		cmocka_unit_test_setup(
+			histogram_percentile__one_to_hundred__exact, empty),
+		cmocka_unit_test_setup(
+			histogram_record__any_time__less_by_under_1_percent,
+			empty),
+		cmocka_unit_test_setup(histogram_add__two__counts_of_both,
+				       empty),
+		cmocka_unit_test_setup(
+			histogram_json__hundred_times__four_percentiles, empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* test_hooks.c - what a runtime tells its user, and where its memory is from */
+#include <pthread.h>
+
+#include "core/runtime.h"
+#include "tests/unit/tasks.h"
+
+#define WORKERS 3u
+
+/* ---- worker hooks ------------------------------------------------------------ */
+
+/* What the hooks of a worker were told; each on its own thread. */
+struct told {
+	pthread_t thread;
+	atomic_u32 starts;
+	atomic_u32 stops;
+	atomic_u32 parks;
+	atomic_u32 unparks;
+	atomic_u32 wrong; /* not in turn, or not on its thread */
+};
+
+static void note(atomic_u32 *count)
+{
+	atomic_fetch_add_release(count, 1);
+}
+
+static uint32_t told(atomic_u32 *count)
+{
+	return atomic_load_acquire(count);
+}
+
+static void on_start(void *ctx, unsigned worker)
+{
+	struct told *it = (struct told *)ctx + worker;
+
+	it->thread = pthread_self();
+	if (told(&it->starts) != 0)
+		note(&it->wrong);
+	note(&it->starts);
+}
+
+static void check_thread(struct told *it)
+{
+	if (told(&it->starts) == 0)
+		return; /* it has no such hook */
+	if (!pthread_equal(it->thread, pthread_self()) || told(&it->stops) != 0)
+		note(&it->wrong);
+}
+
+static void on_stop(void *ctx, unsigned worker)
+{
+	struct told *it = (struct told *)ctx + worker;
+
+	check_thread(it);
+	if (told(&it->parks) != told(&it->unparks))
+		note(&it->wrong);
+	note(&it->stops);
+}
+
+static void on_park(void *ctx, unsigned worker)
+{
+	struct told *it = (struct told *)ctx + worker;
+
+	check_thread(it);
+	if (told(&it->parks) != told(&it->unparks))
+		note(&it->wrong);
+	note(&it->parks);
+}
+
+static void on_unpark(void *ctx, unsigned worker)
+{
+	struct told *it = (struct told *)ctx + worker;
+
+	check_thread(it);
+	note(&it->unparks);
+	if (told(&it->parks) != told(&it->unparks))
+		note(&it->wrong);
+}
+
+static struct skua_runtime *runtime_with(const struct skua_hooks *hooks)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = WORKERS,
+					 .hooks = hooks };
+	struct skua_runtime *rt = NULL;
+
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	return rt;
+}
+
+static void hooks__a_life__in_turn_and_counts_match(void **state)
+{
+	struct told all[WORKERS];
+	struct skua_hooks hooks = { .worker_start = on_start,
+				    .worker_stop = on_stop,
+				    .worker_park = on_park,
+				    .worker_unpark = on_unpark,
+				    .ctx = all };
+	struct counter counter = COUNTER_INIT;
+	struct skua_worker_stats stats;
+	struct skua_runtime *rt;
+
+	(void)state;
+	memset(all, 0, sizeof(all));
+	rt = runtime_with(&hooks);
+	for (unsigned n = 0; n < 500; n++) {
+		spawn(rt, &counter.task);
+		join(&counter.task);
+	}
+	while (!idle_all_parked(&rt->pool.idle))
+		sched_yield();
+	for (unsigned i = 0; i < WORKERS; i++) {
+		/* Said just after the bit is set. */
+		while (told(&all[i].parks) != told(&all[i].unparks) + 1)
+			sched_yield();
+		assert_int_equal(skua_worker_stats(rt, i, &stats), 0);
+		assert_int_equal(told(&all[i].starts), 1);
+		assert_int_equal(told(&all[i].stops), 0);
+		assert_int_equal(told(&all[i].parks), stats.times_parked);
+	}
+	destroy(rt);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		assert_int_equal(told(&all[i].starts), 1);
+		assert_int_equal(told(&all[i].stops), 1);
+		assert_int_equal(told(&all[i].parks), told(&all[i].unparks));
+		assert_int_equal(told(&all[i].wrong), 0);
+	}
+}
+
+static void hooks__each_alone__others_may_be_null(void **state)
+{
+	struct told all[WORKERS];
+
+	(void)state;
+	for (unsigned which = 0; which < 5; which++) {
+		struct skua_hooks hooks = { .ctx = all };
+		struct counter counter = COUNTER_INIT;
+		struct skua_runtime *rt;
+		uint32_t starts = 0;
+
+		memset(all, 0, sizeof(all));
+		if (which == 0)
+			hooks.worker_start = on_start;
+		else if (which == 1)
+			hooks.worker_stop = on_stop;
+		else if (which == 2)
+			hooks.worker_park = on_park;
+		else if (which == 3)
+			hooks.worker_unpark = on_unpark;
+		rt = runtime_with(&hooks);
+		spawn(rt, &counter.task);
+		join(&counter.task);
+		destroy(rt);
+		for (unsigned i = 0; i < WORKERS; i++)
+			starts += told(&all[i].starts);
+		assert_int_equal(starts, which == 0 ? WORKERS : 0);
+	}
+}
+
+static atomic_ptr indexed_rt; /* a struct skua_runtime */
+
+/* The one function that hooks may call. */
+static void ask_index(void *ctx, unsigned worker)
+{
+	struct skua_runtime *rt = atomic_load_acquire(&indexed_rt);
+
+	if (rt && skua_worker_index(rt) != (int)worker)
+		note(ctx);
+}
+
+static void hooks__worker_index__is_their_own(void **state)
+{
+	atomic_u32 wrong;
+	struct skua_hooks hooks = { .worker_park = ask_index,
+				    .worker_unpark = ask_index,
+				    .ctx = &wrong };
+	struct counter counter = COUNTER_INIT;
+	struct skua_runtime *rt;
+
+	(void)state;
+	atomic_init(&wrong, 0);
+	rt = runtime_with(&hooks);
+	atomic_store_release(&indexed_rt, rt);
+	for (unsigned n = 0; n < 200; n++) {
+		spawn(rt, &counter.task);
+		join(&counter.task);
+	}
+	destroy(rt);
+	atomic_store_release(&indexed_rt, NULL);
+	assert_int_equal(told(&wrong), 0);
+}
+
+/* ---- the allocator ------------------------------------------------------------- */
+
+#define BLOCKS_MAX 64u
+
+/* Keeps account of each block; one thread at a time. */
+struct account {
+	struct {
+		void *memory;
+		size_t size;
+	} blocks[BLOCKS_MAX];
+	unsigned calls;
+	unsigned live;
+	unsigned fail_at; /* the n-th call returns NULL; 0: none */
+	unsigned wrong;
+};
+
+static void *account_alloc(void *ctx, size_t align, size_t size)
+{
+	struct account *it = ctx;
+	void *memory;
+
+	if (++it->calls == it->fail_at)
+		return NULL;
+	if (align == 0 || (align & (align - 1)) != 0 || size == 0 ||
+	    size % align != 0)
+		it->wrong++;
+	memory = aligned_alloc(align, size);
+	for (unsigned n = 0; memory && n < BLOCKS_MAX; n++) {
+		if (it->blocks[n].memory)
+			continue;
+		memset(memory, 0xa5, size); /* not zeroed */
+		it->blocks[n].memory = memory;
+		it->blocks[n].size = size;
+		it->live++;
+		return memory;
+	}
+	it->wrong++;
+	return memory;
+}
+
+static void account_free(void *ctx, void *memory, size_t size)
+{
+	struct account *it = ctx;
+
+	for (unsigned n = 0; n < BLOCKS_MAX; n++) {
+		if (it->blocks[n].memory != memory)
+			continue;
+		it->wrong += it->blocks[n].size != size;
+		it->blocks[n].memory = NULL;
+		it->live--;
+		free(memory);
+		return;
+	}
+	it->wrong++; /* not one of its blocks, or NULL */
+}
+
+static int create_with(struct account *account, struct skua_runtime **rt,
+		       const struct skua_allocator *allocator)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = WORKERS,
+					 .allocator = allocator };
+	struct skua_error err = { 0, "" };
+	int code = skua_runtime_create(rt, &cfg, &err);
+
+	assert_int_equal(err.code, code);
+	assert_int_equal(account->wrong, 0);
+	return code;
+}
+
+static void allocator__a_life__every_byte_is_given_back(void **state)
+{
+	struct account account = { .calls = 0 };
+	const struct skua_allocator allocator = { account_alloc, account_free,
+						  &account };
+	struct counter counter = COUNTER_INIT;
+	struct skua_runtime *rt;
+	unsigned calls;
+
+	(void)state;
+	assert_int_equal(create_with(&account, &rt, &allocator), 0);
+	calls = account.calls;
+	assert_true(calls > 0 && account.live == calls);
+	for (unsigned n = 0; n < 500; n++) {
+		spawn(rt, &counter.task);
+		join(&counter.task);
+	}
+	/* Tasks need no memory of the runtime. */
+	assert_int_equal(account.calls, calls);
+	destroy(rt);
+	assert_int_equal(account.calls, calls);
+	assert_int_equal(account.live, 0);
+	assert_int_equal(account.wrong, 0);
+}
+
+static void allocator__nth_call_fails__enomem_nothing_left(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1;; nth++) {
+		struct account account = { .fail_at = nth };
+		const struct skua_allocator allocator = { account_alloc,
+							  account_free,
+							  &account };
+		struct skua_runtime *rt = (struct skua_runtime *)&account;
+		int code = create_with(&account, &rt, &allocator);
+
+		if (account.calls < nth) {
+			assert_int_equal(code, 0);
+			destroy(rt);
+			assert_int_equal(account.live, 0);
+			/* Itself, some arrays and the queues, at least. */
+			assert_true(nth > 1 + WORKERS);
+			break;
+		}
+		assert_int_equal(code, -ENOMEM);
+		assert_null(rt);
+		assert_true(account.calls >= nth);
+		assert_int_equal(account.live, 0);
+		assert_int_equal(account.wrong, 0);
+	}
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(hooks__a_life__in_turn_and_counts_match),
+	cmocka_unit_test(hooks__each_alone__others_may_be_null),
+	cmocka_unit_test(hooks__worker_index__is_their_own),
+	cmocka_unit_test(allocator__a_life__every_byte_is_given_back),
+	cmocka_unit_test(allocator__nth_call_fails__enomem_nothing_left),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("hooks", tests, NULL, NULL);
+}

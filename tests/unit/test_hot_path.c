@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* test_hot_path.c - busy workers: no allocation, and no system call */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/tasks.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define ROUNDS 20000u
+
+#define NO_FILTER "the kernel does not let a thread filter its system calls"
+
+/* ---- the work ---------------------------------------------------------------- */
+
+/* Spawned by the driver; wakes it, and ends. */
+struct child {
+	struct skua_task task; /* first: a task is its child */
+	struct skua_waker waker;
+	unsigned polls;
+};
+
+static enum skua_poll child_poll(struct skua_task *self)
+{
+	struct child *it = (struct child *)self;
+
+	if (it->polls++ % 2 == 0)
+		return SKUA_YIELD;
+	skua_waker_wake_by_ref(it->waker);
+	skua_waker_drop(it->waker);
+	return SKUA_DONE;
+}
+
+#define CHILDREN 3u
+
+/*
+ * Goes through all that is to cost nothing: spawn, wake, coalesced wake,
+ * clone, drop, join, yield, pending; with tasks in the LIFO slot, the local
+ * queue, and, as the queue is small, in the injection queue.
+ */
+struct driver {
+	struct skua_task task; /* first: a task is its driver */
+	struct child children[CHILDREN];
+	unsigned running; /* children not yet joined, as bits */
+	unsigned rounds;
+	unsigned wrong;
+	bool (*begin)(struct driver *it); /* before the first round */
+	void (*end)(struct driver *it);   /* after the last */
+	bool begun;
+	struct driver *all; /* of whom the last to be done ends all */
+	unsigned count;
+	atomic_u32 done;
+};
+
+static void spawn_children(struct driver *it)
+{
+	struct skua_runtime *rt = runtime_of_task(&it->task);
+
+	for (unsigned n = 0; n < CHILDREN; n++) {
+		struct child *child = &it->children[n];
+		struct skua_waker waker = skua_task_waker(&it->task);
+
+		child->waker = skua_waker_clone(waker);
+		skua_waker_wake(waker); /* coalesces */
+		it->wrong += skua_task_spawn(rt, &child->task) != 0;
+		it->running |= 1u << n;
+	}
+}
+
+static void join_children(struct driver *it)
+{
+	for (unsigned n = 0; n < CHILDREN; n++) {
+		int code;
+
+		if (!(it->running & 1u << n))
+			continue;
+		code = skua_task_join_poll(&it->task, &it->children[n].task);
+		if (code == 0)
+			it->running &= ~(1u << n);
+		else
+			it->wrong += code != -EAGAIN;
+	}
+}
+
+/* Has each driver done its rounds? Nobody stops while somebody counts. */
+static bool all_done(struct driver *it)
+{
+	for (unsigned n = 0; n < it->count; n++) {
+		if (!atomic_load_acquire(&it->all[n].done))
+			return false;
+	}
+	return true;
+}
+
+static enum skua_poll driver_poll(struct skua_task *self)
+{
+	struct driver *it = (struct driver *)self;
+
+	if (!it->begun) {
+		it->begun = true;
+		it->wrong += !it->begin(it);
+	}
+	join_children(it);
+	if (it->running)
+		return SKUA_PENDING;
+	if (++it->rounds == ROUNDS)
+		atomic_store_release(&it->done, 1);
+	if (it->rounds >= ROUNDS && all_done(it)) {
+		it->end(it);
+		return SKUA_DONE;
+	}
+	if (it->rounds % 4 == 0)
+		return SKUA_YIELD;
+	spawn_children(it);
+	return SKUA_PENDING;
+}
+
+static void driver_init(struct driver *it, struct driver *all, unsigned count,
+			bool (*begin)(struct driver *it),
+			void (*end)(struct driver *it))
+{
+	*it = (struct driver){ .task = SKUA_TASK_INIT(driver_poll),
+			       .begin = begin,
+			       .end = end,
+			       .all = all,
+			       .count = count };
+	for (unsigned n = 0; n < CHILDREN; n++)
+		it->children[n].task =
+			(struct skua_task)SKUA_TASK_INIT(child_poll);
+}
+
+/* ---- allocations ---------------------------------------------------------------- */
+
+static bool count_allocations(struct driver *it)
+{
+	(void)it;
+	/* The first one would fail, and be noted. */
+	allocations_begin(1);
+	return true;
+}
+
+static void expect_no_allocation(struct driver *it)
+{
+	it->wrong += allocations_failed();
+	allocations_end();
+}
+
+static void hot_path__one_busy_worker__allocates_nothing(void **state)
+{
+	struct skua_runtime *rt;
+	struct driver it;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	rt = runtime_new(1, 4);
+	driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.wrong, 0);
+	assert_true(it.rounds >= ROUNDS);
+	destroy(rt);
+}
+
+/* The means find what they are for. */
+static bool count_and_allocate(struct driver *it)
+{
+	void *volatile memory;
+
+	count_allocations(it);
+	memory = malloc(1);
+	free(memory);
+	it->rounds = ROUNDS - 1;
+	return true;
+}
+
+static void hot_path__one_allocation__is_found(void **state)
+{
+	struct skua_runtime *rt;
+	struct driver it;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	rt = runtime_new(1, 0);
+	driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.wrong, 1);
+	destroy(rt);
+}
+
+/* ---- system calls ------------------------------------------------------------------ */
+
+#define CHILD_PASSED 0
+#define CHILD_FAILED 1
+#define CHILD_CANNOT 77
+
+/*
+ * From here on, the calling thread may end the process, and read the clock
+ * where that is a system call. Any other one ends the process by SIGSYS.
+ */
+static bool allow_no_system_call(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clock_gettime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	const struct sock_fprog program = { COUNT_OF(filter), filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool filter_or_give_up(struct driver *it)
+{
+	(void)it;
+	if (!allow_no_system_call())
+		_exit(CHILD_CANNOT);
+	return true;
+}
+
+static bool filter_and_call(struct driver *it)
+{
+	filter_or_give_up(it);
+	sched_yield();
+	return true;
+}
+
+static void end_process(struct driver *it)
+{
+	unsigned wrong = 0;
+
+	for (unsigned n = 0; n < it->count; n++)
+		wrong += it->all[n].wrong;
+	_exit(wrong ? CHILD_FAILED : CHILD_PASSED);
+}
+
+/* Keeps its worker busy, whatever the others take from it. */
+static enum skua_poll yield_for_ever(struct skua_task *self)
+{
+	gate_open(&((struct waiter *)self)->end); /* here: it runs */
+	return SKUA_YIELD;
+}
+
+/* In a child: @count workers, each bound to no system call. */
+static void run_filtered(unsigned count, bool (*begin)(struct driver *it))
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = count,
+					 .queue_capacity = 4 };
+	static struct driver drivers[2];
+	static struct waiter ballast[2];
+	struct skua_runtime *rt;
+
+	if (skua_runtime_create(&rt, &cfg, NULL) != 0)
+		_exit(CHILD_FAILED);
+	for (unsigned n = 0; n < count; n++)
+		driver_init(&drivers[n], drivers, count, begin, end_process);
+	for (unsigned n = 0; n < count; n++) {
+		skua_task_init(&ballast[n].task, yield_for_ever);
+		if (skua_task_spawn_on(rt, n, &ballast[n].task) != 0)
+			_exit(CHILD_FAILED);
+		gate_wait(&ballast[n].end);
+	}
+	for (unsigned n = 0; n < count; n++) {
+		if (skua_task_spawn_on(rt, n, &drivers[n].task) != 0)
+			_exit(CHILD_FAILED);
+	}
+	skua_runtime_drain(rt);
+	_exit(CHILD_FAILED); /* a driver should have ended it */
+}
+
+static int status_of_filtered(unsigned count, bool (*begin)(struct driver *it))
+{
+	const struct rlimit no_core = { 0, 0 };
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		setrlimit(RLIMIT_CORE, &no_core);
+		run_filtered(count, begin);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void expect_no_system_call(unsigned count)
+{
+	int status = status_of_filtered(count, filter_or_give_up);
+
+	if (WIFSIGNALED(status))
+		fail_msg("%u workers: ended by signal %d%s", count,
+			 WTERMSIG(status),
+			 WTERMSIG(status) == SIGSYS ? ": a system call" : "");
+	if (WEXITSTATUS(status) == CHILD_CANNOT)
+		skip_aloud(NO_FILTER);
+	else
+		assert_int_equal(WEXITSTATUS(status), CHILD_PASSED);
+}
+
+static void hot_path__one_busy_worker__makes_no_system_call(void **state)
+{
+	(void)state;
+	expect_no_system_call(1);
+}
+
+static void hot_path__two_busy_workers__make_no_system_call(void **state)
+{
+	(void)state;
+	expect_no_system_call(2);
+}
+
+static void hot_path__one_system_call__is_found(void **state)
+{
+	int status;
+
+	(void)state;
+	status = status_of_filtered(1, filter_and_call);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT) {
+		skip_aloud(NO_FILTER);
+		return;
+	}
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	/* First: they fork, and want no threads before that. */
+	cmocka_unit_test(hot_path__one_busy_worker__makes_no_system_call),
+	cmocka_unit_test(hot_path__two_busy_workers__make_no_system_call),
+	cmocka_unit_test(hot_path__one_system_call__is_found),
+	cmocka_unit_test(hot_path__one_busy_worker__allocates_nothing),
+	cmocka_unit_test(hot_path__one_allocation__is_found),
+};
+/* clang-format on */
+
+int main(void)
+{
+	if (SANITIZED) {
+		fputs("skipped: a sanitizer allocates and makes system calls "
+		      "of its own\n",
+		      stderr);
+		return 77;
+	}
+	return cmocka_run_group_tests_name("hot_path", tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* test_lifo_steal.c - what a worker is to run next, behind its long poll */
+#include "core/runtime.h"
+#include "tests/unit/tasks.h"
+
+static struct skua_runtime *runtime_with_delay(unsigned workers,
+					       uint64_t delay_ns)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = workers,
+					 .lifo_steal_delay_ns = delay_ns };
+	struct skua_runtime *rt = NULL;
+
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	return rt;
+}
+
+/* Spawns a child, and stays in its poll until the child has run elsewhere. */
+struct stubborn {
+	struct skua_task task; /* first: a task is its stubborn */
+	struct holder child;
+	int code;
+};
+
+static enum skua_poll wait_for_the_child(struct skua_task *self)
+{
+	struct stubborn *it = (struct stubborn *)self;
+
+	gate_open(&it->child.go_on);
+	it->code = skua_task_spawn(runtime_of_task(self), &it->child.task);
+	gate_wait(&it->child.running);
+	return SKUA_DONE;
+}
+
+static void run_stubborn(struct skua_runtime *rt)
+{
+	struct stubborn it = { .task = SKUA_TASK_INIT(wait_for_the_child),
+			       .child = HOLDER_INIT };
+
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.code, 0);
+	join(&it.child.task);
+}
+
+static void design_4_6__task_behind_a_long_poll__taken_by_an_idle_one(void **s)
+{
+	static const uint64_t delays[] = { 0, SKUA_MIN_LIFO_DELAY_NS,
+					   UINT64_C(1000000) };
+
+	(void)s;
+	for (size_t d = 0; d < COUNT_OF(delays); d++) {
+		for (unsigned workers = 2; workers <= 4; workers++) {
+			struct skua_runtime *rt =
+				runtime_with_delay(workers, delays[d]);
+
+			for (unsigned n = 0; n < 20; n++)
+				run_stubborn(rt);
+			destroy(rt);
+		}
+	}
+}
+
+/* All others have slept so long that nobody watches any more. */
+static void design_4_6__nobody_watches_any_more__taken_all_the_same(void **s)
+{
+	struct skua_runtime *rt = runtime_with_delay(2, 0);
+
+	(void)s;
+	for (unsigned n = 0; n < 10; n++) {
+		while (!idle_all_parked(&rt->pool.idle) ||
+		       atomic_load_relaxed(&rt->pool.sentinel.holder) != 0)
+			sched_yield();
+		run_stubborn(rt);
+	}
+	destroy(rt);
+}
+
+/* Nobody but the workers wakes anybody: a chain of them. */
+struct nested {
+	struct skua_task task; /* first: a task is its nested */
+	struct nested *next;
+	struct gate running;
+	struct gate *end;
+};
+
+static enum skua_poll spawn_and_wait_for_the_end(struct skua_task *self)
+{
+	struct nested *it = (struct nested *)self;
+
+	gate_open(&it->running);
+	if (it->next)
+		skua_task_spawn(runtime_of_task(self), &it->next->task);
+	else
+		gate_open(it->end);
+	gate_wait(it->end);
+	return SKUA_DONE;
+}
+
+static void design_4_6__chain_of_long_polls__a_worker_each(void **state)
+{
+	struct skua_runtime *rt = runtime_with_delay(5, 0);
+
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		struct nested all[5];
+		struct gate end = { 0 };
+
+		for (unsigned n = 0; n < 5; n++)
+			all[n] = (struct nested){
+				.task = SKUA_TASK_INIT(
+					spawn_and_wait_for_the_end),
+				.next = n < 4 ? &all[n + 1] : NULL,
+				.end = &end
+			};
+		spawn(rt, &all[0].task);
+		for (unsigned n = 0; n < 5; n++) {
+			gate_wait(&all[n].running);
+			join(&all[n].task);
+		}
+	}
+	destroy(rt);
+}
+
+/* Spawns a child, and holds its worker. */
+struct private_parent {
+	struct holder holder; /* first: a task is its private_parent */
+	struct waiter child;
+	unsigned child_polls; /* at the end of the poll */
+};
+
+static enum skua_poll spawn_and_hold(struct skua_task *self)
+{
+	struct private_parent *it = (struct private_parent *)self;
+
+	skua_task_spawn(runtime_of_task(self), &it->child.task);
+	holder_poll(self);
+	it->child_polls = waiter_polls(&it->child);
+	return SKUA_DONE;
+}
+
+static void lifo_private__long_poll__runs_after_it(void **state)
+{
+	struct skua_runtime *rt = runtime_with_delay(2, SKUA_LIFO_PRIVATE);
+	struct counter other = COUNTER_INIT;
+
+	(void)state;
+	for (unsigned n = 0; n < 5; n++) {
+		struct private_parent it = { .holder = HOLDER_INIT,
+					     .child = WAITER_INIT };
+		uint64_t end_ns;
+
+		it.holder.task.poll = spawn_and_hold;
+		gate_open(&it.child.end);
+		holder_hold(rt, &it.holder);
+		/* Many times the usual delay, with the other one awake and
+		 * asleep in turn. Nothing is expected to happen meanwhile. */
+		end_ns = skua_now_ns() + UINT64_C(2000000);
+		while (skua_now_ns() < end_ns) {
+			spawn(rt, &other.task);
+			join(&other.task);
+		}
+		holder_end(&it.holder);
+		assert_int_equal(it.child_polls, 0);
+		join(&it.child.task);
+		assert_int_equal(waiter_polls(&it.child), 1);
+	}
+	destroy(rt);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one),
+	cmocka_unit_test(design_4_6__nobody_watches_any_more__taken_all_the_same),
+	cmocka_unit_test(design_4_6__chain_of_long_polls__a_worker_each),
+	cmocka_unit_test(lifo_private__long_poll__runs_after_it),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("lifo_steal", tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_probes.c - a tracer that attaches to a probe sees each event, once
+ *
+ * The tracer is the kernel: a uprobe on the nop, that raises the semaphore.
+ */
+#include "probes/probes.h"
+
+#include "tests/unit/probe_attach.h"
+#include "tests/unit/support.h"
+
+#define CALLS UINT64_C(1000)
+
+static char skipped[200]; /* why, if anything was */
+
+/* What the tracer sees of the arguments, in order. */
+struct arguments {
+	uint64_t values[3];
+};
+
+static void skip_test(const char *reason)
+{
+	snprintf(skipped, sizeof(skipped), "%s", reason);
+	skip_aloud(reason);
+}
+
+/* Attach, or skip the test that needs it. */
+static int attach_or_skip(const char *name)
+{
+	int fd;
+
+	if (!PROBES_EXIST)
+		skip_test("no probes on this architecture");
+	fd = probe_attach(name);
+	if (fd == -EACCES || fd == -EPERM)
+		skip_test("uprobes are not permitted");
+	if (fd == -ENODEV || fd == -EOPNOTSUPP || fd == -EINVAL)
+		skip_test("the kernel has no uprobes with semaphores");
+	if (fd < 0)
+		fail_msg("%s: %s", name, strerror(-fd));
+	return fd;
+}
+
+/* ---- one call at a time --------------------------------------------------- */
+
+struct probe {
+	const char *name;
+	bool (*enabled)(void);
+	void (*fire)(void);
+	struct arguments seen; /* by a tracer, of what fire() says */
+};
+
+static void fire_steal(void)
+{
+	probe_steal(3, 4095, 32);
+}
+
+static void fire_park(void)
+{
+	probe_park(7, PROBE_PARK_CROWDED);
+}
+
+static void fire_unpark(void)
+{
+	probe_unpark(9, UINT64_C(1) << 40, PROBE_WAKER_NOBODY);
+}
+
+static void fire_overflow(void)
+{
+	probe_overflow(0, 128);
+}
+
+enum { PROBE_STEAL, PROBE_PARK, PROBE_UNPARK, PROBE_OVERFLOW };
+
+static const struct probe probes[] = {
+	{ "steal", probe_steal_enabled, fire_steal, { { 3, 4095, 32 } } },
+	{ "park", probe_park_enabled, fire_park, { { 7, 1, 0 } } },
+	{ "unpark",
+	  probe_unpark_enabled,
+	  fire_unpark,
+	  { { 9, UINT64_C(1) << 40, UINT64_MAX - 1 } } },
+	{ "overflow",
+	  probe_overflow_enabled,
+	  fire_overflow,
+	  { { 0, 128, 0 } } },
+};
+
+static unsigned enabled_count(void)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(probes); i++)
+		count += probes[i].enabled();
+	return count;
+}
+
+static void
+probe__attached__semaphore_raised_and_each_call_counted(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(probes); i++) {
+		const struct probe *probe = &probes[i];
+		int fd = attach_or_skip(probe->name);
+
+		assert_true(probe->enabled());
+		assert_int_equal(enabled_count(), 1);
+		for (uint64_t n = 0; n < CALLS; n++)
+			probe->fire();
+		assert_int_equal(probe_hits(fd), CALLS);
+		close(fd);
+	}
+}
+
+static void probe__detached__semaphore_lowered(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(probes); i++) {
+		close(attach_or_skip(probes[i].name));
+		assert_false(probes[i].enabled());
+		probes[i].fire();
+	}
+}
+
+/* The semaphores are not looked at any more: some kernels raise them twice for
+ * the second tracer, and lower them once. */
+static void probe__attached_twice__both_count(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(probes); i++) {
+		int first = attach_or_skip(probes[i].name);
+		int second = attach_or_skip(probes[i].name);
+
+		probes[i].fire();
+		assert_int_equal(probe_hits(first), 1);
+		close(first);
+		probes[i].fire();
+		assert_int_equal(probe_hits(second), 2);
+		close(second);
+	}
+}
+
+/* The registers of the first hit, as the kernel has recorded them. */
+static struct arguments first_hit(const struct perf_event_mmap_page *ring)
+{
+	const char *data = (const char *)ring + ring->data_offset;
+	const struct perf_event_header *event = (const void *)data;
+	/* Which registers they are, then those, by their number. */
+	const uint64_t *sample = (const void *)(data + sizeof(*event));
+
+	assert_int_equal(event->type, PERF_RECORD_SAMPLE);
+	assert_int_equal(sample[0], PERF_SAMPLE_REGS_ABI_64);
+#if defined(__x86_64__)
+	return (struct arguments){ { sample[3], sample[2], sample[1] } };
+#else
+	return (struct arguments){ { sample[1], sample[2], sample[3] } };
+#endif
+}
+
+static void probe__attached__arguments_are_where_the_note_says(void **state)
+{
+	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	static const unsigned counts[] = { 3, 2, 3, 2 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(probes); i++) {
+		int fd = attach_or_skip(probes[i].name);
+		void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, 0);
+		struct arguments hit;
+
+		assert_ptr_not_equal(ring, MAP_FAILED);
+		probes[i].fire();
+		assert_int_equal(probe_hits(fd), 1);
+		hit = first_hit(ring);
+		assert_memory_equal(hit.values, probes[i].seen.values,
+				    counts[i] * sizeof(uint64_t));
+		munmap(ring, size);
+		close(fd);
+	}
+}
+
+/* ---- a runtime ------------------------------------------------------------ */
+
+#define TASKS   20000
+#define WORKERS 4
+
+/* What a worker does, told by its hooks and by the probes on its thread. */
+struct observed {
+	uint64_t parked;
+	uint64_t unparked;
+	int fds[COUNT_OF(probes)]; /* in the order of probes[] */
+};
+
+static struct observed observed[WORKERS];
+
+/* By each worker, for itself: a count that threads inherit is not exact. */
+static void start_worker(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	for (size_t i = 0; i < COUNT_OF(probes); i++)
+		observed[worker].fds[i] = probe_attach(probes[i].name);
+}
+
+static void count_park(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	observed[worker].parked++;
+}
+
+static void count_unpark(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	observed[worker].unparked++;
+}
+
+/* The hits of a probe on the threads of all workers. */
+static uint64_t sum_hits(size_t probe)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < WORKERS; i++) {
+		assert_true(observed[i].fds[probe] >= 0);
+		sum += probe_hits(observed[i].fds[probe]);
+		close(observed[i].fds[probe]);
+	}
+	return sum;
+}
+
+static struct skua_task tasks[TASKS];
+static struct skua_runtime *runtime;
+
+static enum skua_poll poll_leaf(struct skua_task *self)
+{
+	(void)self;
+	for (volatile unsigned i = 0; i < 100; i++)
+		;
+	return SKUA_DONE;
+}
+
+static enum skua_poll poll_root(struct skua_task *self)
+{
+	(void)self;
+	for (size_t i = 0; i < TASKS; i++) {
+		skua_task_init(&tasks[i], poll_leaf);
+		assert_int_equal(skua_task_spawn(runtime, &tasks[i]), 0);
+	}
+	return SKUA_DONE;
+}
+
+/* All in the small queue of one worker, from which three others steal. */
+static struct skua_stats run_tasks(void)
+{
+	struct skua_hooks hooks = { .worker_start = start_worker,
+				    .worker_park = count_park,
+				    .worker_unpark = count_unpark };
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = WORKERS,
+				      .queue_capacity = 64,
+				      .hooks = &hooks,
+				      .flags = SKUA_NO_ENV };
+	struct skua_task root = SKUA_TASK_INIT(poll_root);
+	struct skua_stats stats;
+
+	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
+	assert_int_equal(skua_task_spawn(runtime, &root), 0);
+	assert_int_equal(skua_runtime_drain(runtime), 0);
+	assert_int_equal(skua_stats(runtime, &stats), 0);
+	assert_int_equal(skua_runtime_destroy(runtime), 0);
+	return stats;
+}
+
+static void runtime__attached__hits_agree_with_counters(void **state)
+{
+	struct skua_stats stats;
+	uint64_t parked = 0;
+	uint64_t unparked = 0;
+	uint64_t steals;
+	uint64_t overflows;
+
+	(void)state;
+	close(attach_or_skip("steal"));
+	stats = run_tasks();
+	for (unsigned i = 0; i < WORKERS; i++) {
+		parked += observed[i].parked;
+		unparked += observed[i].unparked;
+	}
+	/* A steal takes a task at least, and several at most. */
+	steals = sum_hits(PROBE_STEAL);
+	assert_true(steals <= stats.total.tasks_stolen);
+	assert_true((steals > 0) == (stats.total.tasks_stolen > 0));
+	assert_int_equal(sum_hits(PROBE_PARK), parked);
+	assert_int_equal(sum_hits(PROBE_UNPARK), unparked);
+	overflows = sum_hits(PROBE_OVERFLOW);
+	assert_true(overflows > 0);
+	assert_int_equal(overflows,
+			 stats.total.overflows + stats.total.overflows_single);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			probe__attached__semaphore_raised_and_each_call_counted),
+		cmocka_unit_test(probe__detached__semaphore_lowered),
+		cmocka_unit_test(
+			probe__attached__arguments_are_where_the_note_says),
+		cmocka_unit_test(runtime__attached__hits_agree_with_counters),
+		cmocka_unit_test(probe__attached_twice__both_count),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	if (failed != 0)
+		return 1;
+	if (skipped[0] == '\0')
+		return 0;
+	printf("skipped: %s\n", skipped);
+	return 77;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* test_task_join.c - wait for a task from outside */
+#include <pthread.h>
+
+#include "tests/unit/tasks.h"
+
+/* What a task tried on itself or with the runtime, from inside its poll. */
+struct prober {
+	struct skua_task task; /* first: a task is its prober */
+	struct skua_task *other;
+	int codes[8];
+};
+
+/* ---- join --------------------------------------------------------------- */
+
+static void task_join__null_or_never_spawned__einval(void **state)
+{
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_task_join(NULL), -EINVAL);
+	assert_int_equal(skua_task_join(&counter.task), -EINVAL);
+	assert_int_equal(skua_task_join(&counter.task), -EINVAL);
+}
+
+static void task_join__joined_already__einval(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	spawn(rt, &counter.task);
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	/* As if it had never been spawned. */
+	assert_int_equal(skua_task_join(&counter.task), -EINVAL);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+struct joiner {
+	struct skua_task *task;
+	int code;
+};
+
+static void *join_task(void *arg)
+{
+	struct joiner *joiner = arg;
+
+	joiner->code = skua_task_join(joiner->task);
+	return NULL;
+}
+
+static void task_join__before_the_task_runs__returns_after_it(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+	struct holder holder = HOLDER_INIT;
+	struct joiner joiner = { &counter.task, 1 };
+	pthread_t thread;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	spawn(rt, &counter.task);
+	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
+	wait_for_state(&counter.task, TASK_END_THREAD);
+	assert_true(state_of(&counter.task) & TASK_SCHEDULED);
+	holder_end(&holder);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(joiner.code, 0);
+	assert_int_equal(counter.polls, 1);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join__while_the_task_runs__returns_after_it(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct holder holder = HOLDER_INIT;
+	struct joiner joiner = { &holder.task, 1 };
+	pthread_t thread;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
+	wait_for_state(&holder.task, TASK_END_THREAD);
+	assert_true(state_of(&holder.task) & TASK_RUNNING);
+	gate_open(&holder.go_on);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(joiner.code, 0);
+	assert_int_equal(state_of(&holder.task), TASK_IDLE);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join__after_the_task_ended__returns_at_once(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	spawn(rt, &counter.task);
+	wait_for_state(&counter.task, TASK_COMPLETE);
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	assert_int_equal(counter.polls, 1);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join__runtime_destroyed_meanwhile__returns_0(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	spawn(rt, &counter.task);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	assert_int_equal(counter.polls, 1);
+}
+
+static void task_join__second_joiner__ealready(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct holder holder = HOLDER_INIT;
+	struct joiner joiner = { &holder.task, 1 };
+	pthread_t thread;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
+	wait_for_state(&holder.task, TASK_END_THREAD);
+	assert_int_equal(skua_task_join(&holder.task), -EALREADY);
+	assert_int_equal(skua_task_detach(&holder.task, NULL), -EALREADY);
+	gate_open(&holder.go_on);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(joiner.code, 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join__detached__ealready(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct holder holder = HOLDER_INIT;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	assert_int_equal(skua_task_detach(&holder.task, NULL), 0);
+	assert_int_equal(skua_task_join(&holder.task), -EALREADY);
+	gate_open(&holder.go_on);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(skua_task_join(&holder.task), -EALREADY);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static enum skua_poll join_others(struct skua_task *self)
+{
+	struct prober *prober = (struct prober *)self;
+
+	prober->codes[0] = skua_task_join(prober->other);
+	prober->codes[1] = skua_task_join(self);
+	prober->codes[2] = skua_task_join(NULL);
+	return SKUA_DONE;
+}
+
+static void task_join__inside_a_poll__edeadlk(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_runtime *other = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+	struct prober prober = { .task = SKUA_TASK_INIT(join_others),
+				 .other = &counter.task };
+
+	(void)state;
+	spawn(other, &counter.task);
+	spawn(rt, &prober.task);
+	assert_int_equal(skua_task_join(&prober.task), 0);
+	assert_int_equal(prober.codes[0], -EDEADLK);
+	assert_int_equal(prober.codes[1], -EDEADLK);
+	assert_int_equal(prober.codes[2], -EINVAL);
+	/* The refused join left no mark. */
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+	assert_int_equal(skua_runtime_destroy(other), 0);
+}
+
+/* The end of the task and the join of it meet at every moment. */
+static void task_join__many_beside_their_end__each_returns(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct counter counters[16];
+
+	(void)state;
+	for (unsigned c = 0; c < 16; c++)
+		counters[c] = (struct counter)COUNTER_INIT;
+	for (unsigned n = 1; n <= 500; n++) {
+		for (unsigned c = 0; c < 16; c++)
+			spawn(rt, &counters[c].task);
+		for (unsigned c = 0; c < 16; c++) {
+			assert_int_equal(skua_task_join(&counters[c].task), 0);
+			assert_int_equal(counters[c].polls, n);
+		}
+	}
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(task_join__null_or_never_spawned__einval),
+	cmocka_unit_test(task_join__joined_already__einval),
+	cmocka_unit_test(task_join__before_the_task_runs__returns_after_it),
+	cmocka_unit_test(task_join__while_the_task_runs__returns_after_it),
+	cmocka_unit_test(task_join__after_the_task_ended__returns_at_once),
+	cmocka_unit_test(task_join__runtime_destroyed_meanwhile__returns_0),
+	cmocka_unit_test(task_join__second_joiner__ealready),
+	cmocka_unit_test(task_join__detached__ealready),
+	cmocka_unit_test(task_join__inside_a_poll__edeadlk),
+	cmocka_unit_test(task_join__many_beside_their_end__each_returns),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("task_join", tests, NULL, NULL);
+}
