@@ -4,9 +4,9 @@
  *
  * Core code is compiled unchanged with `-include tests/model/explore.h`. The
  * header replaces the *_explicit operations that core/atomic.h is made of, the
- * futex and cpu_relax() by calls into an explorer, which runs the threads of a
- * case one step at a time, on one kernel thread, and repeats the case until
- * every order of steps within its bounds has been seen.
+ * futex, the mutexes, the clock and cpu_relax() by calls into an explorer, which
+ * runs the threads of a case one step at a time, on one kernel thread, and
+ * repeats the case until every order of steps within its bounds has been seen.
  *
  * What is explored:
  *  - interleavings, up to a number of preemptions (switches away from a thread
@@ -14,7 +14,14 @@
  *  - stale loads: a load may return any store of its location that is not
  *    older than what the thread has seen by coherence and happens-before, up to
  *    a number of stale loads an execution (explore_memory.c has the model);
- *  - futex sleeps that end without cause, charged as a stale load.
+ *  - futex sleeps that end without cause, charged as a stale load;
+ *  - deadlines that come before others go on, charged as a preemption.
+ *
+ * Time stands still, but for sleeps until a deadline: it is then that time.
+ * While nobody else can run, the earliest deadline comes, so that "all asleep"
+ * is no lost wake-up as long as somebody sleeps with a deadline. A pthread
+ * mutex is a word and a futex. A thread-local pointer is one for each thread
+ * if setup says so with explore_thread_local().
  *
  * What is not: a store never enters a location's order before a store that was
  * executed earlier, and a load never returns a store that is executed later
@@ -38,6 +45,7 @@
 #ifndef SKUA_TESTS_MODEL_EXPLORE_H
 #define SKUA_TESTS_MODEL_EXPLORE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,17 +158,49 @@ void explore_race_write(const volatile void *address,
 /* cpu_relax(): the thread goes on once somebody has stored something. */
 void explore_spin(const struct explore_site *site);
 
-/* futex.h: sleep while *word is expected; wake up to count sleepers. */
+/* futex.h: sleep while *word is expected, not beyond deadline_ns; wake up to
+ * count sleepers. */
 void explore_sleep(const volatile void *word, uint32_t expected,
-		   const struct explore_site *site);
+		   uint64_t deadline_ns, const struct explore_site *site);
 void explore_wake(const volatile void *word, int count,
 		  const struct explore_site *site);
 
 #define explore_relax() explore_spin(EXPLORE_SITE("cpu_relax"))
 #define explore_futex_wait(word, expected) \
-	explore_sleep((word), (expected), EXPLORE_SITE(#word))
+	explore_sleep((word), (expected), EXPLORE_NEVER, EXPLORE_SITE(#word))
+#define explore_futex_wait_until(word, expected, deadline_ns) \
+	explore_sleep((word), (expected), (deadline_ns), EXPLORE_SITE(#word))
 #define explore_futex_wake(word, count) \
 	explore_wake((word), (count), EXPLORE_SITE(#word))
+
+/* clock.h: begins at EXPLORE_START_NS; only deadlines advance it, and those
+ * from EXPLORE_FAR_NS on never come. */
+#define EXPLORE_NEVER    UINT64_MAX
+#define EXPLORE_START_NS UINT64_C(1000000000)
+#define EXPLORE_FAR_NS   UINT64_C(3600000000000)
+uint64_t explore_now_ns(void);
+
+/* explore_thread_local - in setup: *pointer is one for each thread, NULL at its
+ * start; one such pointer a case */
+void explore_thread_local(void **pointer);
+
+/* Mutexes: the first word is 0 (free) or 1. */
+void explore_mutex_lock(pthread_mutex_t *mutex,
+			const struct explore_site *site);
+int explore_mutex_trylock(pthread_mutex_t *mutex,
+			  const struct explore_site *site);
+void explore_mutex_unlock(pthread_mutex_t *mutex,
+			  const struct explore_site *site);
+
+#define pthread_mutex_init(mutex, attributes) \
+	explore_init((mutex), sizeof(uint32_t), 0)
+#define pthread_mutex_destroy(mutex) ((void)(mutex))
+#define pthread_mutex_lock(mutex) \
+	explore_mutex_lock((mutex), EXPLORE_SITE(#mutex))
+#define pthread_mutex_trylock(mutex) \
+	explore_mutex_trylock((mutex), EXPLORE_SITE(#mutex))
+#define pthread_mutex_unlock(mutex) \
+	explore_mutex_unlock((mutex), EXPLORE_SITE(#mutex))
 
 /* The atomic operations. Values travel as 64 bits, whatever their type. */
 enum explore_update_op {

@@ -14,7 +14,7 @@
 
 #include "tests/model/explore_threads.h"
 
-#define LOCATIONS 64
+#define LOCATIONS 128
 
 struct view {
 	/* Of each location: the oldest store that may still be read. */

@@ -27,6 +27,8 @@ struct thread {
 	struct context context;
 	enum thread_state state;
 	const volatile void *word;
+	uint64_t deadline_ns; /* of its sleep */
+	void *local;          /* its explore_thread_local(), while it is off */
 	void (*body)(void);
 	/* Just switched to: to preempt it before it has done anything is to
 	 * have chosen somebody else in the first place. */
@@ -39,6 +41,8 @@ static struct {
 	unsigned count;
 	unsigned current;
 	unsigned steps;
+	uint64_t now_ns;
+	void **local;
 	struct context driver; /* whoever called thread_run() */
 	struct outcome outcome;
 } threads;
@@ -74,15 +78,41 @@ void explore_fail(const struct explore_site *site, const char *what)
 	abort();
 }
 
+uint64_t explore_now_ns(void)
+{
+	return threads.now_ns;
+}
+
+void thread_pass_time(uint64_t deadline_ns)
+{
+	if (threads.now_ns < deadline_ns)
+		threads.now_ns = deadline_ns;
+}
+
+void explore_thread_local(void **pointer)
+{
+	threads.local = pointer;
+	*pointer = NULL;
+}
+
 static void switch_to(unsigned next)
 {
 	struct thread *from = self();
+	struct thread *to = &threads.all[next];
 
-	threads.all[next].fresh = true;
+	if (to->state == THREAD_SLEEPING) {
+		thread_pass_time(to->deadline_ns);
+		to->state = THREAD_RUNNABLE;
+	}
+	to->fresh = true;
 	if (next == threads.current)
 		return;
 	threads.current = next;
-	context_switch(&from->context, &threads.all[next].context);
+	if (threads.local) {
+		from->local = *threads.local;
+		*threads.local = to->local;
+	}
+	context_switch(&from->context, &to->context);
 }
 
 /* Lists the threads in @state, but not @except. */
@@ -93,6 +123,31 @@ static unsigned list(enum thread_state state, unsigned except, unsigned *ids)
 	for (unsigned id = 0; id < threads.count; id++)
 		if (id != except && threads.all[id].state == state)
 			ids[n++] = id;
+	return n;
+}
+
+static bool has_deadline(const struct thread *thread)
+{
+	return thread->state == THREAD_SLEEPING &&
+	       thread->deadline_ns < EXPLORE_FAR_NS;
+}
+
+/* Lists the sleepers with the earliest deadline. */
+static unsigned list_earliest(unsigned *ids)
+{
+	uint64_t earliest_ns = EXPLORE_NEVER;
+	unsigned n = 0;
+
+	for (unsigned id = 0; id < threads.count; id++) {
+		const struct thread *thread = &threads.all[id];
+
+		if (!has_deadline(thread) || thread->deadline_ns > earliest_ns)
+			continue;
+		if (thread->deadline_ns < earliest_ns)
+			n = 0;
+		earliest_ns = thread->deadline_ns;
+		ids[n++] = id;
+	}
 	return n;
 }
 
@@ -121,6 +176,8 @@ static void give_way(void)
 		set_all_runnable(THREAD_WAITING);
 		n = list(THREAD_RUNNABLE, THREADS, ids);
 	}
+	if (n == 0)
+		n = list_earliest(ids);
 	if (n == 0) {
 		/* Spins may be counted by the spinner, and then end. */
 		set_all_runnable(THREAD_SPINNING);
@@ -149,6 +206,9 @@ void thread_step(const struct explore_site *site)
 	if (!search_can_spend(BUDGET_PREEMPTIONS))
 		return;
 	n = list(THREAD_RUNNABLE, threads.current, others);
+	for (unsigned id = 0; id < threads.count; id++)
+		if (has_deadline(&threads.all[id]))
+			others[n++] = id;
 	taken = search_spend(BUDGET_PREEMPTIONS, n + 1);
 	if (taken) {
 		switch_to(others[taken - 1]);
@@ -176,10 +236,11 @@ void thread_stored(void)
 	}
 }
 
-void thread_sleep(const volatile void *word)
+void thread_sleep(const volatile void *word, uint64_t deadline_ns)
 {
 	self()->state = THREAD_SLEEPING;
 	self()->word = word;
+	self()->deadline_ns = deadline_ns;
 	give_way();
 }
 
@@ -216,6 +277,7 @@ unsigned thread_start(void (*body)(void))
 
 	thread->state = THREAD_RUNNABLE;
 	thread->body = body;
+	thread->local = NULL;
 	thread->fresh = true;
 	context_make(&thread->context, stacks[id], STACK_BYTES, entry);
 	return id;
@@ -231,6 +293,8 @@ struct outcome thread_run(void (*fixture)(void))
 {
 	threads.count = 0;
 	threads.steps = 0;
+	threads.now_ns = EXPLORE_START_NS;
+	threads.local = NULL;
 	threads.outcome = (struct outcome){ .failure = NULL };
 	threads.current = thread_start(fixture);
 	context_switch(&threads.driver, &self()->context);

@@ -44,8 +44,11 @@ bool thread_spin(void);
 /* thread_stored - somebody has stored something: the spinners look again */
 void thread_stored(void);
 
-/* thread_sleep - give way until thread_wake() of @word */
-void thread_sleep(const volatile void *word);
+/* thread_sleep - give way until thread_wake() of @word, or the deadline */
+void thread_sleep(const volatile void *word, uint64_t deadline_ns);
+
+/* thread_pass_time - the deadline has come */
+void thread_pass_time(uint64_t deadline_ns);
 
 /* thread_wake - wake one sleeper on @word, any; false if there is none */
 bool thread_wake(const volatile void *word);

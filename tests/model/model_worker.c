@@ -11,47 +11,19 @@
  * that most cases are run at random, each with few deviations and with many.
  * Where two tasks meet, the most is at stake, and the most executions are run:
  * the rarest defect that they have found so far took 130,000.
- *
- *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
- *      tests/model/model_worker.c core/worker.c core/pool.c core/idle.c \
- *      core/inject_queue.c core/local_queue.c core/task.c \
- *      tests/model/explore*.c -o model_worker
  */
-#include "core/worker.h"
-
 #include <stdalign.h>
-#include <string.h>
 
-#include "tests/model/explore_threads.h"
+#include "tests/model/workers.h"
 
-#define WORKERS  2
-#define CAPACITY LOCAL_QUEUE_MIN_CAPACITY
-#define TASKS    8
-
-union ring {
-	struct local_queue q;
-	unsigned char bytes[sizeof(struct local_queue) +
-			    CAPACITY * sizeof(atomic_ptr)];
-};
-
-static struct pool pool;
-static struct worker workers[WORKERS];
-static union ring ring_0, ring_1;
-static struct idle_sleeper sleepers[WORKERS];
-
-static struct skua_task tasks[TASKS];
 static unsigned results[TASKS]; /* written by the task, plain */
 static unsigned polls[TASKS];
 static unsigned expected;   /* tasks that are run */
 static unsigned companions; /* each task waits until so many have started */
 static unsigned started;
+static struct timer timer;
 
 /* ---- tasks -------------------------------------------------------------- */
-
-static unsigned number(const struct skua_task *task)
-{
-	return (unsigned)(task - tasks);
-}
 
 static void meet(void)
 {
@@ -62,7 +34,7 @@ static void meet(void)
 
 static enum skua_poll finish(struct skua_task *task)
 {
-	unsigned i = number(task);
+	unsigned i = task_number(task);
 
 	explore_assert(polls[i]++ == 0);
 	explore_write(results[i], i + 1);
@@ -70,25 +42,24 @@ static enum skua_poll finish(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-/* The worker whose thread this is: thread 1 runs worker 0. */
-static struct worker *current_worker(void)
+static void spawn(unsigned i)
 {
-	return &workers[thread_current() - 1];
+	explore_assert(workers_spawn(i) == 0);
 }
 
-static void spawn_here(unsigned i)
+/* Its child waits in the LIFO slot behind it. */
+static enum skua_poll spawn_one(struct skua_task *task)
 {
-	explore_assert(
-		task_state_transition_to_spawned(task_state(&tasks[i])) == 0);
-	worker_spawn_owner(current_worker(), &tasks[i]);
+	spawn(1);
+	return finish(task);
 }
 
 /* Spawns two: the first stays in the LIFO slot until the second displaces it,
  * and is visible from then on. */
 static enum skua_poll spawn_two(struct skua_task *task)
 {
-	spawn_here(1);
-	spawn_here(2);
+	spawn(1);
+	spawn(2);
 	return finish(task);
 }
 
@@ -96,13 +67,13 @@ static enum skua_poll spawn_two(struct skua_task *task)
 static enum skua_poll spawn_six(struct skua_task *task)
 {
 	for (unsigned i = 1; i <= 6; i++)
-		spawn_here(i);
+		spawn(i);
 	return finish(task);
 }
 
 static enum skua_poll yield_once(struct skua_task *task)
 {
-	unsigned i = number(task);
+	unsigned i = task_number(task);
 
 	if (polls[i]++ == 0)
 		return SKUA_YIELD;
@@ -110,97 +81,78 @@ static enum skua_poll yield_once(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Waits for a timer. */
+static enum skua_poll wait_once(struct skua_task *task)
+{
+	unsigned i = task_number(task);
+
+	if (polls[i]++ == 0) {
+		explore_assert(timers_add(worker_current, &timer, task,
+					  EXPLORE_START_NS + 5));
+		return SKUA_PENDING;
+	}
+	explore_assert(!timers_queued(&timer));
+	explore_assert(explore_now_ns() >= EXPLORE_START_NS + 5);
+	explore_write(results[i], i + 1);
+	return SKUA_DONE;
+}
+
 /* Task 0 yields first; both then wait for each other. */
 static enum skua_poll yield_then_meet(struct skua_task *task)
 {
-	if (number(task) == 0 && polls[0]++ == 0)
+	unsigned i = task_number(task);
+
+	if (i == 0 && polls[0]++ == 0)
 		return SKUA_YIELD;
-	explore_write(results[number(task)], number(task) + 1);
+	explore_write(results[i], i + 1);
 	meet();
 	return SKUA_DONE;
 }
 
 /* ---- outside ------------------------------------------------------------ */
 
-static void spawn_outside(unsigned i)
-{
-	explore_assert(
-		task_state_transition_to_spawned(task_state(&tasks[i])) == 0);
-	explore_assert(pool_spawn_outside(&pool, &tasks[i]) == 0);
-}
-
-static void join(unsigned i)
-{
-	explore_assert(task_state_transition_to_claimed(task_state(&tasks[i]),
-							true) == 0);
-	task_wait(&tasks[i]);
-	explore_assert(explore_read(results[i]) == i + 1);
-}
-
-static void shut_down(void)
-{
-	pool_close(&pool);
-	pool_wait_drained(&pool);
-	pool_stop(&pool);
-}
-
 static void spawns_and_joins(void)
 {
-	spawn_outside(0);
-	join(0);
+	spawn(0);
+	workers_join(0);
+	explore_assert(explore_read(results[0]) == 1);
 	pool_stop(&pool);
 }
 
 static void spawns_and_drains(void)
 {
-	spawn_outside(0);
-	shut_down();
+	spawn(0);
+	workers_shut_down();
 	explore_assert(explore_read(results[0]) == 1);
 }
 
 static void spawns_two_and_drains(void)
 {
-	spawn_outside(0);
-	spawn_outside(1);
-	shut_down();
+	spawn(0);
+	spawn(1);
+	workers_shut_down();
 }
 
 static void closes(void)
 {
-	shut_down();
+	workers_shut_down();
 }
 
 /* Beside closes(): refused or run, never lost. */
 static void spawns_perhaps(void)
 {
-	if (pool_spawn_outside(&pool, &tasks[0]) != 0)
+	if (workers_spawn(0) != 0)
 		explore_write(results[0], 1);
 }
 
 /* ---- fixture ------------------------------------------------------------ */
 
-static void worker_reset(unsigned i, union ring *ring)
-{
-	memset(ring, 0, sizeof(*ring));
-	local_queue_init(&ring->q, CAPACITY, 0);
-	worker_init(&workers[i], &pool, i, &ring->q);
-}
-
 static void setup(unsigned count, skua_task_fn first, unsigned waiting)
 {
-	memset(&pool, 0, sizeof(pool));
-	pool.workers = workers;
-	pool.worker_count = WORKERS;
-	pool.steal_attempts = 1;
-	inject_queue_init(&pool.inject);
-	idle_init(&pool.idle, WORKERS, sleepers);
-	worker_reset(0, &ring_0);
-	worker_reset(1, &ring_1);
-	for (unsigned i = 0; i < TASKS; i++)
-		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
-								   : finish);
+	workers_reset(first, finish, SENTINEL_NEVER);
 	memset(polls, 0, sizeof(polls));
 	memset(results, 0, sizeof(results));
+	memset(&timer, 0, sizeof(timer));
 	expected = count;
 	companions = waiting;
 	started = 0;
@@ -211,14 +163,26 @@ static void setup_one(void)
 	setup(1, finish, 0);
 }
 
+static void setup_urgent(void)
+{
+	setup(1, finish, 0);
+	tasks[0].flags = TASK_URGENT;
+}
+
+static void setup_bound(void)
+{
+	setup(1, finish, 0);
+	tasks[0].home = 2;
+}
+
 static void setup_yielding(void)
 {
 	setup(1, yield_once, 0);
 }
 
-static void setup_two_companions(void)
+static void setup_timer(void)
 {
-	setup(2, finish, 2);
+	setup(1, wait_once, 0);
 }
 
 /* The injection queue is due when task 0 has yielded and is alone: task 1 runs
@@ -228,6 +192,31 @@ static void setup_due_companion(void)
 	setup(2, yield_then_meet, 2);
 	for (unsigned i = 0; i < WORKERS; i++)
 		workers[i].polls_until_inject = 2;
+}
+
+static void setup_two_companions(void)
+{
+	setup(2, finish, 2);
+}
+
+/* One for each worker. */
+static void setup_bound_companions(void)
+{
+	setup(2, finish, 2);
+	tasks[0].home = 1;
+	tasks[1].home = 2;
+}
+
+static void setup_urgent_companion(void)
+{
+	setup(2, finish, 2);
+	tasks[0].flags = TASK_URGENT;
+}
+
+static void setup_lifo_companion(void)
+{
+	setup(2, spawn_one, 2);
+	pool.lifo_delay_ns = LIFO_DELAY_NS;
 }
 
 static void setup_spawning_two(void)
@@ -246,67 +235,87 @@ static void check(void)
 		explore_assert(explore_read(results[i]) == i + 1);
 }
 
-static void worker_0(void)
-{
-	worker_run(&workers[0]);
-}
-
-static void worker_1(void)
-{
-	worker_run(&workers[1]);
-}
-
 /* ---- cases -------------------------------------------------------------- */
 
 #define FEW(EXECUTIONS)  EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
 #define MANY(EXECUTIONS) EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
 
 static const struct explore_case cases[] = {
-	{ EXPLORE_PASS("spawn_and_join", setup_one, check, worker_0, worker_1,
-		       spawns_and_joins),
+	{ EXPLORE_PASS("spawn_and_join", setup_one, check, workers_run_0,
+		       workers_run_1, spawns_and_joins),
 	  EXPLORE_WITHIN(1, 1) },
-	{ EXPLORE_PASS("spawn_and_join__few", setup_one, check, worker_0,
-		       worker_1, spawns_and_joins),
-	  FEW(100000) },
-	{ EXPLORE_PASS("spawn_and_join__many", setup_one, check, worker_0,
-		       worker_1, spawns_and_joins),
-	  MANY(100000) },
-	{ EXPLORE_PASS("spawn_and_drain__few", setup_one, check, worker_0,
-		       worker_1, spawns_and_drains),
-	  FEW(100000) },
-	{ EXPLORE_PASS("spawn_and_drain__many", setup_one, check, worker_0,
-		       worker_1, spawns_and_drains),
-	  MANY(100000) },
-	{ EXPLORE_PASS("yield__few", setup_yielding, check, worker_0, worker_1,
-		       spawns_and_drains),
-	  FEW(100000) },
+	{ EXPLORE_PASS("spawn_and_join__few", setup_one, check, workers_run_0,
+		       workers_run_1, spawns_and_joins),
+	  FEW(40000) },
+	{ EXPLORE_PASS("spawn_and_join__many", setup_one, check, workers_run_0,
+		       workers_run_1, spawns_and_joins),
+	  MANY(40000) },
+	{ EXPLORE_PASS("spawn_and_drain__few", setup_one, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("spawn_and_drain__many", setup_one, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  MANY(40000) },
+	{ EXPLORE_PASS("yield__few", setup_yielding, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(40000) },
 	{ EXPLORE_PASS("two_companions__few", setup_two_companions, check,
-		       worker_0, worker_1, spawns_two_and_drains),
-	  FEW(400000) },
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(150000) },
 	{ EXPLORE_PASS("two_companions__many", setup_two_companions, check,
-		       worker_0, worker_1, spawns_two_and_drains),
-	  MANY(400000) },
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  MANY(150000) },
 	{ EXPLORE_PASS("due_companion__few", setup_due_companion, check,
-		       worker_0, worker_1, spawns_two_and_drains),
-	  FEW(200000) },
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(100000) },
 	{ EXPLORE_PASS("task_spawns_two__few", setup_spawning_two, check,
-		       worker_0, worker_1, spawns_and_drains),
-	  FEW(100000) },
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(40000) },
 	{ EXPLORE_PASS("task_spawns_two__many", setup_spawning_two, check,
-		       worker_0, worker_1, spawns_and_drains),
-	  MANY(100000) },
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  MANY(40000) },
 	{ EXPLORE_PASS("task_overflows__few", setup_spawning_six, check,
-		       worker_0, worker_1, spawns_and_drains),
-	  FEW(100000) },
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(20000) },
 	{ EXPLORE_PASS("task_overflows__many", setup_spawning_six, check,
-		       worker_0, worker_1, spawns_and_drains),
-	  MANY(100000) },
-	{ EXPLORE_PASS("spawn_beside_close__few", setup_one, check, worker_0,
-		       worker_1, closes, spawns_perhaps),
-	  FEW(100000) },
-	{ EXPLORE_PASS("spawn_beside_close__many", setup_one, check, worker_0,
-		       worker_1, closes, spawns_perhaps),
-	  MANY(100000) },
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  MANY(20000) },
+	{ EXPLORE_PASS("urgent__few", setup_urgent, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(20000) },
+	{ EXPLORE_PASS("urgent_companion__few", setup_urgent_companion, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("urgent_companion__many", setup_urgent_companion, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  MANY(40000) },
+	{ EXPLORE_PASS("bound__few", setup_bound, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(20000) },
+	{ EXPLORE_PASS("bound_companions__few", setup_bound_companions, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("bound_companions__many", setup_bound_companions, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  MANY(40000) },
+	{ EXPLORE_PASS("timer__few", setup_timer, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(20000) },
+	{ EXPLORE_PASS("timer__many", setup_timer, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  MANY(20000) },
+	{ EXPLORE_PASS("lifo_companion__few", setup_lifo_companion, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(20000) },
+	{ EXPLORE_PASS("lifo_companion__many", setup_lifo_companion, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  MANY(20000) },
+	{ EXPLORE_PASS("spawn_beside_close__few", setup_one, check,
+		       workers_run_0, workers_run_1, closes, spawns_perhaps),
+	  FEW(40000) },
+	{ EXPLORE_PASS("spawn_beside_close__many", setup_one, check,
+		       workers_run_0, workers_run_1, closes, spawns_perhaps),
+	  MANY(40000) },
 };
 
 EXPLORE_MAIN(cases)

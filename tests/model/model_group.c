@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_group.c - members that enter and leave a group, waits and cancels
+ *
+ * The public functions on groups, and core/group.c, beside pollers that do as
+ * core/worker.c does. A word for each task says that it is queued. Whoever
+ * waited poisons the group and its members: what members did must happen
+ * before, and nothing may come after. A member that waits for its cancellation
+ * and is not reached leaves its poller spinning for ever.
+ *
+ * The last cases are operations with a part left out.
+ */
+#include "core/runtime.h"
+#include "core/schedule.h"
+#include "core/worker.h"
+#include "skua/waker.h"
+
+#include <string.h>
+
+static void enqueue(struct skua_task *task);
+static int spawn_anywhere(struct skua_task *task);
+static void fence_of(const char *function);
+
+/* All ways to queue a task lead to enqueue(). */
+#define pool_inject(pool, task)        ((void)(pool), enqueue(task))
+#define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
+#define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
+#define worker_polls(task)             ((void)(task), true)
+
+#include "core/group.c"
+#include "core/schedule.c"
+#include "core/task.c"
+#include "core/task_api.c"
+
+/* A spawn without the pool's counts; a fence that variants leave out. */
+#define skua_task_spawn(rt, task) ((void)(rt), spawn_anywhere(task))
+#define atomic_fence_seq_cst()    fence_of(__func__)
+
+#include "core/group_api.c"
+
+#undef atomic_fence_seq_cst
+
+#define TASKS  3
+#define WAITER 2 /* a task that waits for the group */
+#define POISON (UINT64_C(0xdead) << 32)
+
+/* What a variant does wrong. */
+enum defect {
+	NO_DEFECT,
+	SPAWN_UNFENCED,   /* its look at the mark comes before the list */
+	CANCEL_UNFENCED,  /* its look at the list comes before the mark */
+	LEAVE_RELAXED,    /* what the member did is not released */
+	WAIT_LOOKS_FIRST, /* for members, before it says that it waits */
+};
+
+static struct skua_runtime runtime;
+static const uint32_t alive = 1;
+static enum defect defect;
+static struct skua_group group;
+static struct skua_task tasks[TASKS];
+static atomic_u32 queued[TASKS];
+static bool over[TASKS];
+static unsigned results[TASKS]; /* plain: from members to who waits */
+static unsigned expected;       /* members */
+static unsigned waits;          /* that returned 0 */
+
+static void fence_of(const char *function)
+{
+	if (defect == SPAWN_UNFENCED &&
+	    strcmp(function, "skua_group_spawn") == 0)
+		return;
+	if (defect == CANCEL_UNFENCED &&
+	    strcmp(function, "skua_group_cancel") == 0)
+		return;
+	atomic_fence_seq_cst();
+}
+
+/* ---- pollers ------------------------------------------------------------ */
+
+static unsigned number(const struct skua_task *task)
+{
+	return (unsigned)(task - tasks);
+}
+
+static void enqueue(struct skua_task *task)
+{
+	/* Release: as a queue does. */
+	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
+}
+
+static int spawn_anywhere(struct skua_task *task)
+{
+	int code = task_state_transition_to_spawned(task_state(task));
+
+	task->pool = &runtime.pool;
+	if (code == 0)
+		enqueue(task);
+	return code;
+}
+
+/* The wait is over: all is the waiter's. */
+static void group_is_over(void)
+{
+	waits++;
+	for (unsigned i = 0; i < expected; i++) {
+		explore_assert(explore_read(results[i]) == i + 1);
+		explore_write(results[i], 0);
+		atomic_store_relaxed(task_state(&tasks[i]), POISON);
+	}
+	atomic_store_relaxed(group_state(&group), POISON);
+}
+
+static enum skua_poll finish(struct skua_task *task)
+{
+	explore_write(results[number(task)], number(task) + 1);
+	return SKUA_DONE;
+}
+
+static enum skua_poll finish_if_cancelled(struct skua_task *task)
+{
+	return skua_task_cancelled(task) ? finish(task) : SKUA_PENDING;
+}
+
+static enum skua_poll spawn_and_finish(struct skua_task *task)
+{
+	explore_assert(skua_group_spawn(&group, &tasks[1]) == 0);
+	return finish(task);
+}
+
+static enum skua_poll wait_for_group(struct skua_task *task)
+{
+	int code = skua_group_wait_poll(task, &group);
+
+	if (code == -EAGAIN)
+		return SKUA_PENDING;
+	explore_assert(code == 0);
+	group_is_over();
+	return SKUA_DONE;
+}
+
+static void drop(struct skua_task *task)
+{
+	struct task_end end;
+
+	if (defect != LEAVE_RELAXED || number(task) == WAITER) {
+		schedule_drop(task, true);
+		return;
+	}
+	end = task_drop(task, true);
+	explore_assert(end.bit == TASK_END_GROUP);
+	if (group_ended(atomic_fetch_sub_relaxed(group_state(&group),
+						 GROUP_MEMBER) -
+			GROUP_MEMBER) &&
+	    (atomic_load_relaxed(group_state(&group)) & GROUP_WAIT_THREAD))
+		task_joiner_wake(group.waiter.joiner);
+}
+
+/* As poll_task() in core/worker.c. */
+static void poll_task(struct skua_task *task)
+{
+	task_state_transition_to_running(task_state(task));
+	if (task->poll(task) == SKUA_DONE) {
+		over[number(task)] = true;
+		drop(task);
+	} else if (!task_state_transition_to_waiting(task_state(task))) {
+		schedule(task);
+	}
+}
+
+static void poll_until_over(unsigned i)
+{
+	while (!over[i]) {
+		if (atomic_load_relaxed(&queued[i]) &&
+		    atomic_exchange_acq_rel(&queued[i], 0))
+			poll_task(&tasks[i]);
+		else
+			cpu_relax();
+	}
+}
+
+static void polls_0(void)
+{
+	poll_until_over(0);
+}
+
+static void polls_1(void)
+{
+	poll_until_over(1);
+}
+
+static void polls_0_and_1(void)
+{
+	polls_0();
+	polls_1();
+}
+
+static void polls_waiter(void)
+{
+	poll_until_over(WAITER);
+}
+
+/* ---- outside ------------------------------------------------------------ */
+
+static void spawn_member(unsigned i)
+{
+	explore_assert(skua_group_spawn(&group, &tasks[i]) == 0);
+}
+
+static void wait_for_all(void)
+{
+	if (defect == WAIT_LOOKS_FIRST) {
+		struct task_joiner joiner;
+
+		explore_assert(claim(&group));
+		atomic_init(&joiner.done, 0);
+		group.waiter.joiner = &joiner;
+		if (!group_ended(atomic_load_acquire(group_state(&group)))) {
+			atomic_fetch_or_acq_rel(group_state(&group),
+						GROUP_WAIT_THREAD);
+			task_joiner_wait(&joiner);
+		}
+	} else {
+		explore_assert(skua_group_wait(&group) == 0);
+	}
+	group_is_over();
+}
+
+static void waits_for_spawned(void)
+{
+	wait_for_all();
+}
+
+static void spawns_and_waits(void)
+{
+	spawn_member(0);
+	spawn_member(1);
+	wait_for_all();
+}
+
+static void spawns_one_and_waits(void)
+{
+	spawn_member(0);
+	wait_for_all();
+}
+
+static void spawns_one(void)
+{
+	spawn_member(0);
+}
+
+static void cancels(void)
+{
+	explore_assert(skua_group_cancel(&group) == 0);
+}
+
+/* ---- fixtures ----------------------------------------------------------- */
+
+static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
+{
+	runtime.pool.alive = &alive;
+	defect = NO_DEFECT;
+	for (unsigned i = 0; i < TASKS; i++) {
+		atomic_init(&queued[i], 0);
+		results[i] = 0;
+		over[i] = false;
+	}
+	tasks[0] = (struct skua_task)SKUA_TASK_INIT(first);
+	tasks[1] = (struct skua_task)SKUA_TASK_INIT(second);
+	tasks[WAITER] = (struct skua_task)SKUA_TASK_INIT(wait_for_group);
+	expected = count;
+	waits = 0;
+	explore_assert(skua_group_init(&group, &runtime) == 0);
+}
+
+static void setup_two(void)
+{
+	setup(2, finish, finish);
+}
+
+static void setup_one(void)
+{
+	setup(1, finish, finish);
+}
+
+static void setup_two_spawned(void)
+{
+	setup_two();
+	spawn_member(0);
+	spawn_member(1);
+}
+
+static void setup_spawning(void)
+{
+	setup(2, spawn_and_finish, finish);
+	spawn_member(0);
+}
+
+static void setup_waiting_task(void)
+{
+	setup_two_spawned();
+	spawn_anywhere(&tasks[WAITER]);
+	explore_assert(skua_task_detach(&tasks[WAITER], NULL) == 0);
+}
+
+/* A wait is not to end beside a cancel: nobody waits. */
+static void setup_cancelled(void)
+{
+	setup(1, finish_if_cancelled, finish);
+}
+
+#define VARIANT(NAME, SETUP, DEFECT)   \
+	static void setup_##NAME(void) \
+	{                              \
+		setup_##SETUP();       \
+		defect = (DEFECT);     \
+	}
+
+VARIANT(spawn_unfenced, cancelled, SPAWN_UNFENCED)
+VARIANT(cancel_unfenced, cancelled, CANCEL_UNFENCED)
+VARIANT(leave_relaxed, two_spawned, LEAVE_RELAXED)
+VARIANT(wait_looks_first, two_spawned, WAIT_LOOKS_FIRST)
+
+static void check(void)
+{
+	explore_assert(waits == 1);
+	explore_assert(atomic_load_relaxed(group_state(&group)) == POISON);
+	for (unsigned i = 0; i < expected; i++)
+		explore_assert(atomic_load_relaxed(task_state(&tasks[i])) ==
+			       POISON);
+}
+
+static void check_cancelled(void)
+{
+	explore_assert(explore_read(results[0]) == 1);
+	explore_assert(group_ended(atomic_load_relaxed(group_state(&group))));
+}
+
+/* ---- cases -------------------------------------------------------------- */
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("spawn__wait", setup_one, check, polls_0,
+		       spawns_one_and_waits) },
+	{ EXPLORE_PASS("spawn_two__wait", setup_two, check, polls_0, polls_1,
+		       spawns_and_waits),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("two_end__wait", setup_two_spawned, check, polls_0,
+		       polls_1, waits_for_spawned) },
+	{ EXPLORE_PASS("member_spawns__wait", setup_spawning, check, polls_0,
+		       polls_1, waits_for_spawned),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("two_end__task_waits", setup_waiting_task, check,
+		       polls_0, polls_1, polls_waiter),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("spawn__cancel", setup_cancelled, check_cancelled,
+		       polls_0, spawns_one, cancels) },
+
+	{ EXPLORE_BUG("spawn_unfenced", "livelock", setup_spawn_unfenced,
+		      check_cancelled, polls_0, spawns_one, cancels) },
+	{ EXPLORE_BUG("cancel_unfenced", "livelock", setup_cancel_unfenced,
+		      check_cancelled, polls_0, spawns_one, cancels) },
+	{ EXPLORE_BUG("leave_relaxed", "data race", setup_leave_relaxed, check,
+		      polls_0, polls_1, waits_for_spawned) },
+	{ EXPLORE_BUG("wait_looks_first", "lost wake-up",
+		      setup_wait_looks_first, check, polls_0_and_1,
+		      waits_for_spawned) },
+};
+
+EXPLORE_MAIN(cases)

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_sentinel.c - core/sentinel.[ch]: what only a deadline finds is found
+ *
+ * Two real workers. A task in the LIFO slot behind a long poll is taken by the
+ * other worker (I6), also when there was no sentinel any more (I7); a timer
+ * fires beside a long poll. Long polls end when the other task was polled, so
+ * that a task that is stranded is reported as a livelock.
+ * The thread outside comes late, when the sentinel has retired, unless it is
+ * scheduled earlier.
+ *
+ * The last cases leave out parts of the rules; the explorer must find them.
+ */
+#include <stdalign.h>
+
+#include "core/atomic.h"
+
+/* What a variant does wrong. */
+enum defect {
+	NO_DEFECT,
+	RETIRES_UNFENCED, /* I7: the sentinel's side */
+	FILLS_SILENTLY,   /* I6: no summons */
+	KEEPS_ROLE,       /* a sentinel that was woken stays it */
+};
+
+static enum defect defect;
+
+static void fence_of(const char *function);
+
+/* A fence that a variant leaves out, by the function that it is in. */
+#define atomic_fence_seq_cst() fence_of(__func__)
+
+#include "core/sentinel.c"
+
+#define sentinel_filled(w)                    \
+	do {                                  \
+		if (defect != FILLS_SILENTLY) \
+			(sentinel_filled)(w); \
+	} while (0)
+#define sentinel_leave(w)                    \
+	do {                                 \
+		if (defect != KEEPS_ROLE)    \
+			(sentinel_leave)(w); \
+	} while (0)
+
+#include "core/work.c"
+#include "core/worker.c"
+
+#undef atomic_fence_seq_cst
+
+#include "tests/model/workers.h"
+
+static void fence_of(const char *function)
+{
+	if (defect == RETIRES_UNFENCED && strcmp(function, "give_role") == 0)
+		return;
+	atomic_fence_seq_cst();
+}
+
+#define TIMER_NS UINT64_C(50000) /* from its start */
+#define LATE_NS  (EXPLORE_START_NS + 10 * NS_PER_S)
+
+static struct timer timer;
+static atomic_u32 never; /* slept on, and not woken */
+static unsigned polled[TASKS];
+static uint64_t due_ns;
+
+/* ---- tasks -------------------------------------------------------------- */
+
+static void wait_until_polled(unsigned i, unsigned times)
+{
+	while (polled[i] < times)
+		cpu_relax();
+}
+
+static void spawn(unsigned i)
+{
+	explore_assert(workers_spawn(i) == 0);
+}
+
+static enum skua_poll finish(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	return SKUA_DONE;
+}
+
+/* A long poll: its child is behind it. */
+static enum skua_poll spawn_and_meet(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	spawn(1);
+	wait_until_polled(1, 1);
+	return SKUA_DONE;
+}
+
+/* Beside task 0, whose timer is to end this. */
+static enum skua_poll wait_for_first(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(0, 2);
+	return SKUA_DONE;
+}
+
+static enum skua_poll wait_beside(struct skua_task *task)
+{
+	if (polled[0]++ == 0) {
+		spawn(1);
+		due_ns = explore_now_ns() + TIMER_NS;
+		explore_assert(
+			timers_add(worker_current, &timer, task, due_ns));
+		return SKUA_PENDING;
+	}
+	explore_assert(explore_now_ns() >= due_ns);
+	return SKUA_DONE;
+}
+
+/* Task 2: has a timer, and waits for it; it is not due in this test. */
+static enum skua_poll wait_long(struct skua_task *task)
+{
+	explore_assert(polled[2]++ == 0);
+	explore_assert(
+		timers_add(worker_current, &timer, task, EXPLORE_FAR_NS));
+	return SKUA_PENDING;
+}
+
+/* ---- outside ------------------------------------------------------------ */
+
+static void sleep_until(uint64_t time_ns)
+{
+	while (explore_now_ns() < time_ns)
+		futex_wait_until(&never, 0, time_ns);
+}
+
+static void spawns(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	workers_shut_down();
+}
+
+static void spawns_late(void)
+{
+	futex_wait_until(&never, 0, LATE_NS);
+	spawns();
+}
+
+/* With a timer pending, the sentinel does not retire. */
+static void spawns_late_beside_timer(void)
+{
+	explore_assert(workers_spawn(2) == 0);
+	sleep_until(LATE_NS);
+	explore_assert(workers_spawn(0) == 0);
+	workers_join(0);
+	pool_stop(&pool); /* task 2 stays behind */
+}
+
+/* ---- fixture ------------------------------------------------------------ */
+
+static void setup(skua_task_fn first, skua_task_fn other,
+		  uint64_t lifo_delay_ns)
+{
+	defect = NO_DEFECT;
+	workers_reset(first, other, lifo_delay_ns);
+	memset(&timer, 0, sizeof(timer));
+	memset(polled, 0, sizeof(polled));
+	atomic_init(&never, 0);
+}
+
+static void setup_lifo(void)
+{
+	setup(spawn_and_meet, finish, LIFO_DELAY_NS);
+}
+
+static void setup_timer(void)
+{
+	setup(wait_beside, wait_for_first, SENTINEL_NEVER);
+}
+
+static void setup_timer_and_lifo(void)
+{
+	setup(wait_beside, wait_for_first, LIFO_DELAY_NS);
+}
+
+static void setup_far_timer(void)
+{
+	setup(spawn_and_meet, finish, LIFO_DELAY_NS);
+	tasks[2].poll = wait_long;
+}
+
+/* A sentinel with so long a delay is never slow. */
+static void setup_far_timer_long_delay(void)
+{
+	setup(spawn_and_meet, finish, 20 * LIFO_DELAY_NS);
+	tasks[2].poll = wait_long;
+}
+
+/* With a delay so long that "slow" does not come to the rescue. */
+static void setup_lifo_long_delay(void)
+{
+	setup(spawn_and_meet, finish, 20 * LIFO_DELAY_NS);
+}
+
+static void setup_retires_unfenced(void)
+{
+	setup_lifo_long_delay();
+	defect = RETIRES_UNFENCED;
+}
+
+static void setup_fills_silently(void)
+{
+	setup_lifo();
+	defect = FILLS_SILENTLY;
+}
+
+static void setup_keeps_role(void)
+{
+	setup_lifo();
+	defect = KEEPS_ROLE;
+}
+
+static void check(void)
+{
+	explore_assert(polled[0] >= 1 && polled[1] == 1);
+}
+
+/* ---- cases -------------------------------------------------------------- */
+
+#define FEW(EXECUTIONS)      EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
+#define MANY(EXECUTIONS)     EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
+#define WORKERS_AND(OUTSIDE) workers_run_0, workers_run_1, OUTSIDE
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("lifo__few", setup_lifo, check, WORKERS_AND(spawns)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("lifo__many", setup_lifo, check, WORKERS_AND(spawns)),
+	  MANY(30000) },
+	{ EXPLORE_PASS("lifo__retired__few", setup_lifo, check,
+		       WORKERS_AND(spawns_late)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("lifo__retired__many", setup_lifo, check,
+		       WORKERS_AND(spawns_late)),
+	  MANY(30000) },
+	{ EXPLORE_PASS("lifo__retired__long_delay", setup_lifo_long_delay,
+		       check, WORKERS_AND(spawns_late)),
+	  EXPLORE_WITHIN(1, 20), .random = 30000 },
+	{ EXPLORE_PASS("timer__few", setup_timer, check, WORKERS_AND(spawns)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("timer__many", setup_timer, check, WORKERS_AND(spawns)),
+	  MANY(30000) },
+	{ EXPLORE_PASS("timer_and_lifo__few", setup_timer_and_lifo, check,
+		       WORKERS_AND(spawns_late)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("timer_and_lifo__many", setup_timer_and_lifo, check,
+		       WORKERS_AND(spawns_late)),
+	  MANY(30000) },
+	{ EXPLORE_PASS("lifo__far_timer__few", setup_far_timer, check,
+		       WORKERS_AND(spawns_late_beside_timer)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("lifo__far_timer__long_delay",
+		       setup_far_timer_long_delay, check,
+		       WORKERS_AND(spawns_late_beside_timer)),
+	  FEW(30000) },
+
+	{ EXPLORE_BUG("idle_I7__retires_unfenced", "livelock",
+		      setup_retires_unfenced, check, WORKERS_AND(spawns_late)),
+	  EXPLORE_WITHIN(1, 20), .random = 500000 },
+	{ EXPLORE_BUG("idle_I6__fills_silently", "livelock",
+		      setup_fills_silently, check, WORKERS_AND(spawns_late)) },
+	{ EXPLORE_BUG("sentinel_keeps_role", "livelock", setup_keeps_role,
+		      check, WORKERS_AND(spawns)),
+	  FEW(100000) },
+};
+
+EXPLORE_MAIN(cases)

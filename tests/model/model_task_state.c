@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_task_state.c - wakes, cancels, joins and the end of a task
+ *
+ * The public functions on tasks and wakers, and core/schedule.c, run beside
+ * pollers that do as core/worker.c does. In place of the queues each task has a
+ * word that says that it is queued, so that the steps are those of the state
+ * word. A task ends its wait when it has seen all that was posted before a
+ * wake-up; one that is lost, or whose post the next poll does not see, leaves
+ * the poller spinning for ever. Who may free a task does, and poisons it: what
+ * was done to it before must happen before, and nothing may come after.
+ *
+ * The last cases are the defects that the design names (4.14, 4.28), and
+ * transitions with a part left out; the explorer must find them.
+ */
+#include "core/runtime.h"
+#include "core/schedule.h"
+#include "core/worker.h"
+#include "skua/waker.h"
+
+#include <string.h>
+
+static void enqueue(struct skua_task *task);
+
+/* All ways to queue a task lead to enqueue(). */
+#define pool_inject(pool, task)        ((void)(pool), enqueue(task))
+#define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
+#define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
+#define worker_polls(task)             ((void)(task), true)
+
+#include "core/schedule.c"
+#include "core/task.c"
+#include "core/task_api.c"
+
+#define TASKS 2
+
+/* No state that a task ever has; what is done to it shows. */
+#define POISON (UINT64_C(0xdead) << 32)
+
+/* What a variant does wrong. */
+enum defect {
+	NO_DEFECT,
+	WAKE_LOADS_FIRST,      /* 4.28: returns if it is SCHEDULED already */
+	WAIT_STORES,           /* a wake-up during the poll is overwritten */
+	CANCEL_ONLY_MARKS,     /* 4.14: and does not schedule */
+	DROP_RELAXED,          /* what the holder did is not released */
+	DROP_READS_END,        /* the end field is read after the drop */
+	DROP_CHECKS_LATER,     /* drops first, then looks whether it was last */
+	CLAIM_LOADS_FIRST,     /* two take the right to the end */
+	ENDED_BY_CHECKS_FIRST, /* looks for the end before it sets the bit */
+};
+
+static struct pool pool;
+static const uint32_t alive = 1;
+static enum defect defect;
+
+static struct skua_task tasks[TASKS];
+static atomic_u32 queued[TASKS];
+static atomic_u32 posted[TASKS]; /* relaxed: the wake-up alone orders */
+static unsigned wanted[TASKS];   /* posts that a task waits for */
+static unsigned yields;          /* so often before it waits */
+static bool kept;                /* the memory stays after the end */
+static struct skua_waker wakers[2];
+
+static unsigned progress[TASKS]; /* plain: from poll to poll, to the joiner */
+static unsigned letters[2];      /* plain: from the wakers to the joiner */
+static unsigned touched[2];      /* plain: by wakers, in the task's memory */
+static unsigned ends[TASKS];
+static bool freed[TASKS];
+static bool over[TASKS]; /* its pollers may end */
+
+/* ---- pollers ------------------------------------------------------------ */
+
+static unsigned number(const struct skua_task *task)
+{
+	return (unsigned)(task - tasks);
+}
+
+static void enqueue(struct skua_task *task)
+{
+	/* Release: as a queue does. */
+	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
+}
+
+static void poison(unsigned i)
+{
+	explore_assert(!freed[i]);
+	freed[i] = true;
+	explore_write(progress[i], 0);
+	if (i == 0)
+		for (unsigned n = 0; n < 2; n++)
+			explore_write(touched[n], 0);
+	memset(&tasks[i].end, 0, sizeof(tasks[i].end));
+	tasks[i].poll = NULL;
+	atomic_store_relaxed(task_state(&tasks[i]), POISON);
+}
+
+static void task_ended(unsigned i)
+{
+	ends[i]++;
+	explore_assert(explore_read(progress[i]) > 0);
+	if (!kept)
+		poison(i);
+	over[i] = true;
+}
+
+static void release(struct skua_task *task)
+{
+	task_ended(number(task));
+}
+
+static enum skua_poll wait_for_posts(struct skua_task *task)
+{
+	unsigned i = number(task);
+
+	explore_write(progress[i], progress[i] + 1);
+	if (atomic_load_relaxed(&posted[i]) >= wanted[i])
+		return SKUA_DONE;
+	if (yields == 0)
+		return SKUA_PENDING;
+	yields--;
+	return SKUA_YIELD;
+}
+
+static enum skua_poll wait_for_cancel(struct skua_task *task)
+{
+	unsigned i = number(task);
+
+	explore_write(progress[i], progress[i] + 1);
+	return skua_task_cancelled(task) ? SKUA_DONE : SKUA_PENDING;
+}
+
+/* Task 1 joins task 0. */
+static enum skua_poll join_other(struct skua_task *task)
+{
+	unsigned i = number(task);
+	int code = skua_task_join_poll(task, &tasks[0]);
+
+	explore_write(progress[i], progress[i] + 1);
+	if (code == -EAGAIN)
+		return SKUA_PENDING;
+	explore_assert(code == 0);
+	task_ended(0);
+	return SKUA_DONE;
+}
+
+static bool to_waiting(struct skua_task *task)
+{
+	uint64_t old;
+
+	if (defect != WAIT_STORES)
+		return task_state_transition_to_waiting(task_state(task));
+	old = atomic_load_relaxed(task_state(task));
+	atomic_store_release(task_state(task),
+			     old & ~(TASK_RUNNING | TASK_SCHEDULED));
+	return !(old & TASK_SCHEDULED);
+}
+
+static struct task_end drop_by_variant(struct skua_task *task, bool complete)
+{
+	uint64_t state = atomic_load_acquire(task_state(task));
+	struct task_end end = { .bit = 0 };
+	uint64_t next;
+
+	do {
+		next = state - TASK_REFERENCE;
+		if (complete)
+			next ^= TASK_RUNNING | TASK_COMPLETE;
+		end.bit = next & TASK_END_MASK;
+		end.what = task->end;
+	} while (defect == DROP_RELAXED
+			 ? !atomic_cas_relaxed(task_state(task), &state, next)
+			 : !atomic_cas_acq_rel(task_state(task), &state, next));
+	if (defect == DROP_READS_END || defect == DROP_CHECKS_LATER) {
+		explore_assert(!freed[number(task)]);
+		state = atomic_load_acquire(task_state(task));
+		end.bit = state & TASK_END_MASK;
+		explore_assert(!freed[number(task)]);
+		end.what = task->end;
+	}
+	if (defect == DROP_CHECKS_LATER)
+		next = state;
+	if (!task_state_ended(next))
+		end.bit = 0;
+	return end;
+}
+
+static void drop(struct skua_task *task, bool complete)
+{
+	struct task_end end;
+
+	if (defect != DROP_RELAXED && defect != DROP_READS_END &&
+	    defect != DROP_CHECKS_LATER) {
+		schedule_drop(task, complete);
+		return;
+	}
+	end = drop_by_variant(task, complete);
+	if (end.bit == TASK_END_THREAD)
+		task_joiner_wake(end.what.joiner);
+	else if (end.bit == TASK_END_DETACH)
+		end.what.release(task);
+}
+
+/* As poll_task() in core/worker.c. */
+static void poll_task(struct skua_task *task)
+{
+	enum skua_poll result;
+
+	task_state_transition_to_running(task_state(task));
+	result = task->poll(task);
+	if (result == SKUA_YIELD) {
+		task_state_transition_to_scheduled(task_state(task));
+		schedule(task);
+	} else if (result == SKUA_DONE) {
+		over[number(task)] = true;
+		drop(task, true);
+	} else if (!to_waiting(task)) {
+		schedule(task);
+	}
+}
+
+static void poll_until_over(unsigned i)
+{
+	while (!over[i]) {
+		/* Acquire: as a queue does. The exchange only once there is
+		 * something, so that pollers do not keep each other busy. */
+		if (atomic_load_relaxed(&queued[i]) &&
+		    atomic_exchange_acq_rel(&queued[i], 0))
+			poll_task(&tasks[i]);
+		else
+			cpu_relax();
+	}
+}
+
+static void polls_0(void)
+{
+	poll_until_over(0);
+}
+
+static void polls_1(void)
+{
+	poll_until_over(1);
+}
+
+/* ---- wakers ------------------------------------------------------------- */
+
+static void post(unsigned i)
+{
+	explore_write(letters[i], i + 1);
+	explore_write(touched[i], 1);
+	atomic_fetch_add_relaxed(&posted[0], 1);
+}
+
+static void wake_by_ref(unsigned i)
+{
+	if (defect == WAKE_LOADS_FIRST &&
+	    (atomic_load_acquire(task_state(&tasks[0])) & TASK_SCHEDULED))
+		return;
+	skua_waker_wake_by_ref(wakers[i]);
+}
+
+static void wake_and_drop(unsigned i)
+{
+	post(i);
+	wake_by_ref(i);
+	drop(&tasks[0], false);
+}
+
+static void wakes_0(void)
+{
+	wake_and_drop(0);
+}
+
+static void wakes_1(void)
+{
+	wake_and_drop(1);
+}
+
+static void drops_1(void)
+{
+	explore_write(touched[1], 1);
+	drop(&tasks[0], false);
+}
+
+static void clones_and_wakes_1(void)
+{
+	struct skua_waker clone = skua_waker_clone(wakers[1]);
+
+	skua_waker_drop(wakers[1]);
+	post(1);
+	skua_waker_wake(clone);
+}
+
+static void cancels_1(void)
+{
+	if (defect == CANCEL_ONLY_MARKS)
+		atomic_fetch_or_acq_rel(task_state(&tasks[0]), TASK_CANCELLED);
+	else
+		skua_task_cancel(&tasks[0]);
+	drops_1();
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+static int claim(void)
+{
+	uint64_t old;
+
+	if (defect != CLAIM_LOADS_FIRST)
+		return task_state_transition_to_claimed(task_state(&tasks[0]),
+							true);
+	old = atomic_load_relaxed(task_state(&tasks[0]));
+	atomic_fetch_or_relaxed(task_state(&tasks[0]), TASK_CLAIMED);
+	return old & TASK_CLAIMED ? -EALREADY : 0;
+}
+
+static bool ended_by(uint64_t bit)
+{
+	bool ended;
+
+	if (defect != ENDED_BY_CHECKS_FIRST)
+		return task_state_transition_to_ended_by(task_state(&tasks[0]),
+							 bit);
+	ended = task_state_ended(atomic_load_acquire(task_state(&tasks[0])));
+	atomic_fetch_or_acq_rel(task_state(&tasks[0]), bit);
+	return !ended;
+}
+
+static void joins(void)
+{
+	struct task_joiner joiner;
+	int code;
+
+	if (defect == NO_DEFECT) {
+		code = skua_task_join(&tasks[0]);
+	} else {
+		code = claim();
+		atomic_init(&joiner.done, 0);
+		tasks[0].end.joiner = &joiner;
+		if (code == 0 && ended_by(TASK_END_THREAD))
+			task_joiner_wait(&joiner);
+	}
+	if (code == 0)
+		task_ended(0);
+	else
+		explore_assert(code == -EALREADY);
+}
+
+static void detaches(void)
+{
+	int code;
+
+	if (defect == NO_DEFECT) {
+		code = skua_task_detach(&tasks[0], release);
+	} else {
+		code = claim();
+		tasks[0].end.release = release;
+		if (code == 0 && !ended_by(TASK_END_DETACH))
+			release(&tasks[0]);
+	}
+	explore_assert(code == 0 || code == -EALREADY);
+}
+
+/* ---- fixtures ----------------------------------------------------------- */
+
+static void spawn_task(unsigned i)
+{
+	explore_assert(
+		task_state_transition_to_spawned(task_state(&tasks[i])) == 0);
+	tasks[i].pool = &pool;
+	schedule(&tasks[i]);
+}
+
+/* Task 0 waits for @posts, and @count wakers of it are about. */
+static void setup(unsigned posts, unsigned count)
+{
+	pool.alive = &alive;
+	defect = NO_DEFECT;
+	yields = 0;
+	kept = false;
+	for (unsigned i = 0; i < TASKS; i++) {
+		atomic_init(&queued[i], 0);
+		atomic_init(&posted[i], 0);
+		progress[i] = 0;
+		ends[i] = 0;
+		freed[i] = false;
+		over[i] = false;
+	}
+	memset(letters, 0, sizeof(letters));
+	memset(touched, 0, sizeof(touched));
+	memset(wakers, 0, sizeof(wakers));
+	tasks[0] = (struct skua_task)SKUA_TASK_INIT(wait_for_posts);
+	tasks[1] = (struct skua_task)SKUA_TASK_INIT(join_other);
+	wanted[0] = posts;
+	spawn_task(0);
+	for (unsigned i = 0; i < count; i++)
+		wakers[1 - i] = skua_task_waker(&tasks[0]);
+}
+
+static void setup_two_posts(void)
+{
+	setup(2, 2);
+}
+
+static void setup_one_post(void)
+{
+	setup(1, 1);
+}
+
+static void setup_one_post_two_wakers(void)
+{
+	setup(1, 2);
+}
+
+static void setup_no_post(void)
+{
+	setup(0, 1);
+}
+
+/* Who joins and who detaches do not know of each other. */
+static void setup_kept(void)
+{
+	setup(0, 1);
+	kept = true;
+}
+
+static void setup_detached(void)
+{
+	setup(2, 2);
+	explore_assert(skua_task_detach(&tasks[0], release) == 0);
+}
+
+static void setup_yielding(void)
+{
+	setup(1, 1);
+	yields = 1;
+}
+
+static void setup_cancel(void)
+{
+	setup(0, 1);
+	tasks[0].poll = wait_for_cancel;
+}
+
+static void setup_cancel_and_wake(void)
+{
+	setup(0, 2);
+	tasks[0].poll = wait_for_cancel;
+}
+
+/* Task 1 joins task 0, and is itself detached. */
+static void setup_joining_task(void)
+{
+	setup(1, 1);
+	spawn_task(1);
+	explore_assert(skua_task_detach(&tasks[1], release) == 0);
+}
+
+static void setup_joining_task_no_post(void)
+{
+	setup(0, 1);
+	spawn_task(1);
+	explore_assert(skua_task_detach(&tasks[1], release) == 0);
+}
+
+#define VARIANT(NAME, SETUP, DEFECT)   \
+	static void setup_##NAME(void) \
+	{                              \
+		setup_##SETUP();       \
+		defect = (DEFECT);     \
+	}
+
+VARIANT(wake_loads_first, two_posts, WAKE_LOADS_FIRST)
+VARIANT(wait_stores, two_posts, WAIT_STORES)
+VARIANT(cancel_only_marks, cancel, CANCEL_ONLY_MARKS)
+VARIANT(drop_relaxed, one_post, DROP_RELAXED)
+VARIANT(drop_reads_end, no_post, DROP_READS_END)
+VARIANT(drop_checks_later, no_post, DROP_CHECKS_LATER)
+VARIANT(claim_loads_first, kept, CLAIM_LOADS_FIRST)
+VARIANT(ended_by_checks_first, no_post, ENDED_BY_CHECKS_FIRST)
+
+static void check_end(unsigned i)
+{
+	explore_assert(ends[i] == 1);
+	explore_assert(atomic_load_relaxed(task_state(&tasks[i])) == POISON);
+	explore_assert(atomic_load_relaxed(&queued[i]) == 0);
+}
+
+static void check_kept(void)
+{
+	explore_assert(ends[0] == 1);
+}
+
+static void check(void)
+{
+	check_end(0);
+}
+
+static void check_both(void)
+{
+	check_end(0);
+	check_end(1);
+}
+
+/* ---- cases -------------------------------------------------------------- */
+
+#define MANY EXPLORE_WITHIN(12, 6), .random = 100000
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("wake__detached", setup_detached, check, polls_0,
+		       wakes_0, wakes_1),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("wake__two_pollers", setup_detached, check, polls_0,
+		       polls_0, wakes_0, wakes_1),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("wake__two_pollers__random", setup_detached, check,
+		       polls_0, polls_0, wakes_0, wakes_1),
+	  MANY },
+	{ EXPLORE_PASS("wake__yielding__join", setup_yielding, check, polls_0,
+		       wakes_1, joins) },
+	{ EXPLORE_PASS("wake__join", setup_one_post, check, polls_0, wakes_1,
+		       joins) },
+	{ EXPLORE_PASS("two_wakes__join", setup_two_posts, check, polls_0,
+		       wakes_0, wakes_1, joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("two_wakes__join__random", setup_two_posts, check,
+		       polls_0, wakes_0, wakes_1, joins),
+	  MANY },
+	{ EXPLORE_PASS("wake__drop__join", setup_one_post_two_wakers, check,
+		       polls_0, wakes_0, drops_1, joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("clone__join", setup_one_post, check, polls_0,
+		       clones_and_wakes_1, joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("drop__join", setup_no_post, check, polls_0, drops_1,
+		       joins) },
+	{ EXPLORE_PASS("drop__detach", setup_no_post, check, polls_0, drops_1,
+		       detaches) },
+	{ EXPLORE_PASS("drop__join_and_detach", setup_kept, check_kept, polls_0,
+		       drops_1, joins, detaches),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("cancel__join", setup_cancel, check, polls_0, cancels_1,
+		       joins) },
+	{ EXPLORE_PASS("cancel__wake__join", setup_cancel_and_wake, check,
+		       polls_0, wakes_0, cancels_1, joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("cancel__wake__join__random", setup_cancel_and_wake,
+		       check, polls_0, wakes_0, cancels_1, joins),
+	  MANY },
+	{ EXPLORE_PASS("joined_by_task__drop", setup_joining_task_no_post,
+		       check_both, polls_0, polls_1, drops_1),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("joined_by_task__wake", setup_joining_task, check_both,
+		       polls_0, polls_1, wakes_1),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("joined_by_task__wake__random", setup_joining_task,
+		       check_both, polls_0, polls_1, wakes_1),
+	  MANY },
+
+	{ EXPLORE_BUG("design_4_28__wake_loads_first", "livelock",
+		      setup_wake_loads_first, check, polls_0, wakes_0, wakes_1,
+		      joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("design_4_14__cancel_only_marks", "livelock",
+		      setup_cancel_only_marks, check, polls_0, cancels_1,
+		      joins) },
+	{ EXPLORE_BUG("wait_stores", "", setup_wait_stores, check, polls_0,
+		      wakes_0, wakes_1, joins),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("drop_relaxed", "data race", setup_drop_relaxed, check,
+		      polls_0, wakes_1, joins) },
+	{ EXPLORE_BUG("end_read_after_drop", "", setup_drop_reads_end, check,
+		      polls_0, drops_1, joins) },
+	{ EXPLORE_BUG("drop_looks_after_it", "", setup_drop_checks_later, check,
+		      polls_0, drops_1, joins) },
+	{ EXPLORE_BUG("claim_loads_first", "", setup_claim_loads_first,
+		      check_kept, polls_0, drops_1, joins, detaches),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("ended_by_checks_first", "", setup_ended_by_checks_first,
+		      check, polls_0, drops_1, joins) },
+};
+
+EXPLORE_MAIN(cases)

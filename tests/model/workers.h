@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * workers.h - two real workers for a model test
+ *
+ * A pool of two workers with queues of four slots and numbered tasks, made
+ * anew by workers_reset(). Threads 1 and 2 of a case are workers_run_0() and
+ * workers_run_1(); the others are outside.
+ */
+#ifndef SKUA_TESTS_MODEL_WORKERS_H
+#define SKUA_TESTS_MODEL_WORKERS_H
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "core/schedule.h"
+#include "core/worker.h"
+#include "tests/model/explore.h"
+
+#define WORKERS  2
+#define CAPACITY LOCAL_QUEUE_MIN_CAPACITY
+#define TASKS    8
+
+#define LIFO_DELAY_NS UINT64_C(100000)
+
+union ring {
+	struct local_queue q;
+	unsigned char bytes[sizeof(struct local_queue) +
+			    CAPACITY * sizeof(atomic_ptr)];
+};
+
+static struct pool pool;
+static struct worker workers[WORKERS];
+static union ring rings[WORKERS];
+static struct idle_sleeper sleepers[WORKERS];
+static struct sentinel_sight sights[WORKERS];
+static const uint32_t alive = 1;
+
+static struct skua_task tasks[TASKS];
+
+static inline unsigned task_number(const struct skua_task *task)
+{
+	return (unsigned)(task - tasks);
+}
+
+static inline void worker_reset(unsigned i)
+{
+	/* All but the wheel, whose slots are many and stay empty. */
+	memset(&workers[i], 0, offsetof(struct worker, timers));
+	memset(&workers[i].counters, 0, sizeof(workers[i].counters));
+	memset(&rings[i], 0, sizeof(rings[i]));
+	local_queue_init(&rings[i].q, CAPACITY, 0);
+	worker_init(&workers[i], &pool, i, &rings[i].q);
+}
+
+/* workers_reset - @first is the poll of task 0, @other that of the others */
+static inline void workers_reset(skua_task_fn first, skua_task_fn other,
+				 uint64_t lifo_delay_ns)
+{
+	memset(&pool, 0, sizeof(pool));
+	pool.workers = workers;
+	pool.worker_count = WORKERS;
+	pool.steal_attempts = 1;
+	pool.lifo_delay_ns = lifo_delay_ns;
+	pool.max_queued = UINT32_MAX;
+	pool.alive = &alive;
+	inject_queue_init(&pool.urgent);
+	inject_queue_init(&pool.inject);
+	idle_init(&pool.idle, WORKERS, sleepers);
+	sentinel_init(&pool.sentinel, sights);
+	for (unsigned i = 0; i < WORKERS; i++)
+		worker_reset(i);
+	for (unsigned i = 0; i < TASKS; i++)
+		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
+								   : other);
+	explore_thread_local((void **)&worker_current);
+}
+
+/* As skua_task_spawn(). */
+static inline int workers_spawn(unsigned i)
+{
+	struct worker *worker = worker_current;
+	int code;
+
+	explore_assert(
+		task_state_transition_to_spawned(task_state(&tasks[i])) == 0);
+	tasks[i].pool = &pool;
+	if (worker) {
+		counter_add_owner(&worker->counters.tasks_spawned, 1);
+		schedule(&tasks[i]);
+		return 0;
+	}
+	code = pool_enter_spawn(&pool);
+	if (code == 0)
+		schedule_outside(&tasks[i]);
+	pool_leave(&pool);
+	return code;
+}
+
+/* As skua_task_join(). */
+static inline void workers_join(unsigned i)
+{
+	struct task_joiner joiner;
+
+	explore_assert(task_state_transition_to_claimed(task_state(&tasks[i]),
+							true) == 0);
+	atomic_init(&joiner.done, 0);
+	tasks[i].end.joiner = &joiner;
+	if (task_state_transition_to_ended_by(task_state(&tasks[i]),
+					      TASK_END_THREAD))
+		task_joiner_wait(&joiner);
+}
+
+static inline void workers_shut_down(void)
+{
+	pool_close(&pool);
+	pool_wait_drained(&pool, UINT64_MAX);
+	pool_stop(&pool);
+}
+
+static inline void workers_run_0(void)
+{
+	worker_run(&workers[0]);
+}
+
+static inline void workers_run_1(void)
+{
+	worker_run(&workers[1]);
+}
+
+#endif
