@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/args.h"
+#include "bench/clock.h"
 
 /* What a measurement works with. */
 struct bench {
@@ -36,14 +36,6 @@ static int complain(const struct bench *b, const char *what, int err)
 	fprintf(stderr, ARGS_PROGRAM " %s: %s: %s\n", b->workload->name, what,
 		strerror(-err));
 	return err;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* ---- rounds -------------------------------------------------------------- */
@@ -82,9 +74,9 @@ static int run_round(struct bench *b, uint64_t *ns)
 	uint64_t start;
 	int err;
 
-	start = now_ns();
+	start = clock_ns();
 	err = b->workload->round(&b->run);
-	*ns = now_ns() - start;
+	*ns = clock_ns() - start;
 	if (err != 0)
 		return complain(b, "the round failed", err);
 	return 0;
@@ -121,9 +113,11 @@ static int timed_round(struct bench *b, unsigned round)
 		return err;
 	after = stats_now(&b->run);
 	add_stats(&b->out->stats, &before, &after);
-	b->times_ns[round] = (double)ns / (double)b->run.ops;
 	if (!b->workload->check(&b->run))
 		b->out->ok = false;
+	b->times_ns[round] = b->workload->sample != NULL
+				     ? b->workload->sample(&b->run, ns)
+				     : (double)ns / (double)b->run.ops;
 	return 0;
 }
 
@@ -192,6 +186,11 @@ static int run_all(struct bench *b)
 		return err;
 	sum_up_times(b);
 	sum_up_counters(b);
+	if (b->workload->figures != NULL) {
+		b->out->figures = b->workload->figures(&b->run);
+		if (b->out->figures == NULL)
+			return complain(b, "no result", -ENOMEM);
+	}
 	b->out->workers = b->run.workers;
 	b->out->ops = b->run.ops;
 	return 0;
@@ -247,5 +246,7 @@ int measure(const struct workload *workload, const void *options,
 void measurement_free(struct measurement *m)
 {
 	json_decref(m->params);
+	json_decref(m->figures);
 	m->params = NULL;
+	m->figures = NULL;
 }

@@ -25,6 +25,7 @@ enum {
  * @ops: operations in a round
  * @median_ns, @min_ns, @max_ns: time of an operation, over the rounds
  * @ok: was every result right, also the warm-up's?
+ * @figures: what else the workload measured, as a JSON object, owned; or NULL
  * @stats: what the workers did in the timed rounds
  * @counted: did any counter count?
  * @counters: over the timed rounds
@@ -40,6 +41,7 @@ struct measurement {
 	double min_ns;
 	double max_ns;
 	bool ok;
+	json_t *figures;
 	struct skua_stats stats;
 	bool counted;
 	struct perf_group_values counters;

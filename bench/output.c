@@ -54,7 +54,7 @@ static json_t *counters_json(const struct measurement *m)
 			 json_real(m->counters.run_ratio));
 }
 
-json_t *output_json(const struct measurement *m)
+static json_t *measurement_json(const struct measurement *m)
 {
 	const char *reason = m->counters_reason;
 
@@ -70,6 +70,18 @@ json_t *output_json(const struct measurement *m)
 }
 
 /* clang-format on */
+
+json_t *output_json(const struct measurement *m)
+{
+	json_t *object = measurement_json(m);
+
+	if (object != NULL && m->figures != NULL &&
+	    json_object_update(object, m->figures) != 0) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
 
 /* ---- text ---------------------------------------------------------------- */
 
@@ -103,6 +115,29 @@ const char *output_label(const struct measurement *m, char *text, size_t size)
 		used += add_param(text + used, size - used, key, value);
 	}
 	return text;
+}
+
+/* "  latency_ns: p50 5310, p90 ..." a line. */
+static void print_figures(FILE *file, json_t *figures)
+{
+	const char *key, *inner;
+	json_t *value, *number;
+
+	json_object_foreach(figures, key, value)
+	{
+		const char *separator = "";
+
+		fprintf(file, "  %s: ", key);
+		if (json_is_number(value))
+			fprintf(file, "%.1f", json_number_value(value));
+		json_object_foreach(value, inner, number)
+		{
+			fprintf(file, "%s%s %.0f", separator, inner,
+				json_number_value(number));
+			separator = ", ";
+		}
+		fputc('\n', file);
+	}
 }
 
 static void print_counters(FILE *file, const struct measurement *m)
@@ -147,6 +182,7 @@ void output_text(FILE *file, const struct measurement *m)
 			m->stats.tasks_spawned, t->tasks_polled,
 			t->tasks_stolen, t->times_parked, t->lifo_hits,
 			t->global_batch_fetches);
+	print_figures(file, m->figures);
 	print_counters(file, m);
 }
 

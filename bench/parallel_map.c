@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "bench/args.h"
+#include "bench/compute.h"
 #include "bench/workload.h"
 
 struct map_options {
@@ -38,26 +39,11 @@ struct map {
 	uint64_t *expected;
 };
 
-/*
- * A pure function that takes about @cost microseconds at 3 GHz: each step
- * waits for the multiplication before it (splitmix64's finaliser).
- */
-static uint64_t expensive_compute(uint64_t number, uint64_t cost)
-{
-	uint64_t z = number + UINT64_C(0x9e3779b97f4a7c15);
-
-	for (uint64_t i = 0; i < cost * 450; i++) {
-		z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-		z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	}
-	return z ^ (z >> 31);
-}
-
 static enum skua_poll poll_item(struct skua_task *self)
 {
 	struct map_task *t = (struct map_task *)self;
 
-	t->result->value = expensive_compute(t->number, t->cost);
+	t->result->value = compute(t->number, t->cost);
 	t->result->number = t->number;
 	return SKUA_DONE;
 }
@@ -93,7 +79,7 @@ static int map_setup(struct workload_run *run)
 		return -ENOMEM;
 	}
 	for (uint64_t i = 0; i < map->items; i++)
-		map->expected[i] = expensive_compute(i, map->cost);
+		map->expected[i] = compute(i, map->cost);
 	return 0;
 }
 

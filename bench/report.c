@@ -148,6 +148,16 @@ static void print_table(FILE *file, const struct report *report)
 	print_counters_reason(file, report);
 }
 
+static void print_legend(FILE *file, const struct report *report)
+{
+	fprintf(file,
+		"ns/op is the median of %u rounds, min and max the shortest "
+		"and the longest; /kop is per 1,000 operations. 0 workers: in "
+		"the calling thread, without tasks. ok: the result was the "
+		"published or separately computed one.\n\n",
+		report->rounds);
+}
+
 static void write_markdown(FILE *file, const struct report *report)
 {
 	json_t *machine = machine_json();
@@ -165,12 +175,8 @@ static void write_markdown(FILE *file, const struct report *report)
 				json_integer_value(value));
 	}
 	json_decref(machine);
-	fprintf(file,
-		"\nns/op is the median of %u rounds, min and max the shortest "
-		"and the longest; /kop is per 1,000 operations. 0 workers: in "
-		"the calling thread, without tasks. ok: the result was the "
-		"published or separately computed one.\n\n",
-		report->rounds);
+	fputc('\n', file);
+	print_legend(file, report);
 	print_table(file, report);
 }
 
@@ -261,6 +267,7 @@ int verb_report(int argc, char **argv)
 	report.rounds = options.quick ? ROUNDS_QUICK : ROUNDS;
 	err = measure_all(&report);
 	if (err == 0) {
+		print_legend(stdout, &report);
 		print_table(stdout, &report);
 		if (options.out != NULL)
 			err = write_files(options.out, &report);

@@ -7,6 +7,18 @@
 const struct workload *const workloads[] = {
 	&workload_parallel_map,
 	&workload_uts,
+	&workload_spawn_many_local,
+	&workload_spawn_many_worker,
+	&workload_spawn_many_remote_idle,
+	&workload_spawn_many_remote_busy1,
+	&workload_spawn_many_remote_busy2,
+	&workload_yield_many,
+	&workload_ping_pong,
+	&workload_chained_spawn,
+	&workload_join_one,
+	&workload_wake,
+	&workload_timers,
+	&workload_imbalance,
 	NULL,
 };
 

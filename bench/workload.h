@@ -6,7 +6,8 @@
  *
  *	setup, (prepare, round, check) for a warm-up and for each round, teardown
  *
- * all from one thread that is no worker; only round() is timed. To add one:
+ * all from one thread that is no worker; only round() is timed. A workload that
+ * measures more than the time of a round has sample() and figures(). To add one:
  * write a file like parallel_map.c and name it in workload.c.
  */
 #ifndef SKUA_BENCH_WORKLOAD_H
@@ -50,6 +51,12 @@ struct workload_run {
  * @prepare: before each round; may be NULL
  * @round: the timed part; 0 or -errno
  * @check: was the round's result right? Says on stderr what was wrong.
+ * @sample: after the check of each round but the warm-up: take note of what
+ *          the round measured. Return: the time of an operation, in ns. NULL:
+ *          that is the time of the round divided by the operations.
+ * @figures: before the teardown: what the samples came to, as a JSON object
+ *          whose members are added to the result, or NULL if there is no
+ *          memory; may be NULL
  * @teardown: once, after a setup() that worked
  */
 struct workload {
@@ -68,6 +75,8 @@ struct workload {
 	void (*prepare)(struct workload_run *run);
 	int (*round)(struct workload_run *run);
 	bool (*check)(struct workload_run *run);
+	double (*sample)(struct workload_run *run, uint64_t round_ns);
+	json_t *(*figures)(struct workload_run *run);
 	void (*teardown)(struct workload_run *run);
 };
 
@@ -77,7 +86,19 @@ extern const struct workload *const workloads[];
 /* workload_find - the workload of that name, or NULL */
 const struct workload *workload_find(const char *name);
 
+extern const struct workload workload_chained_spawn;
+extern const struct workload workload_imbalance;
+extern const struct workload workload_join_one;
 extern const struct workload workload_parallel_map;
+extern const struct workload workload_ping_pong;
+extern const struct workload workload_spawn_many_local;
+extern const struct workload workload_spawn_many_remote_busy1;
+extern const struct workload workload_spawn_many_remote_busy2;
+extern const struct workload workload_spawn_many_remote_idle;
+extern const struct workload workload_spawn_many_worker;
+extern const struct workload workload_timers;
 extern const struct workload workload_uts;
+extern const struct workload workload_wake;
+extern const struct workload workload_yield_many;
 
 #endif

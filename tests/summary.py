@@ -100,7 +100,8 @@ def main():
             for line in lines:
                 print(f"  {line}")
     if not passed and not failed:
-        print("\n" + colour(31, "no test passed: that is a failure", terminal))
+        why = "no test's name matches the filter" if filtered else "no test passed"
+        print("\n" + colour(31, f"{why}: that is a failure", terminal))
 
     # Exactly so, and last: others read it.
     print(f"\n{passed} passed, {len(failed)} failed, {len(skipped)} skipped")

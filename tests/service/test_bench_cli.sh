@@ -85,7 +85,13 @@ refuses()
 
 # --- help and list --------------------------------------------------------------
 
-for verb in '' list run 'run uts' 'run parallel_map' report; do
+workloads='parallel_map uts spawn_many_local spawn_many_worker
+	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
+	yield_many ping_pong chained_spawn join_one wake timers imbalance'
+
+# shellcheck disable=SC2086 # words
+for verb in '' list run report $(printf 'run:%s ' $workloads); do
+	verb=${verb/:/ }
 	# shellcheck disable=SC2086 # words
 	run $verb --help
 	expect "$verb --help" exited 0
@@ -95,8 +101,9 @@ done
 
 run list
 expect list exited 0
-expect list out_has 'uts '
-expect list out_has 'parallel_map '
+for workload in $workloads; do
+	expect list out_has "$workload "
+done
 
 # --- usage errors: what was wrong, what is allowed -------------------------------
 
@@ -119,6 +126,19 @@ refuses "--live is ''; allowed: 0 to" run uts --live ''
 refuses "--items is '0'; allowed: 1 to" run parallel_map --items 0
 refuses "no option '--tree'; allowed: --workers" run parallel_map --tree T1
 refuses 'no --workers here' run uts --serial --workers 1
+refuses "--tasks is '0'; allowed: 1 to" run ping_pong --tasks 0
+refuses "--repeat is 'x'; allowed: 1 to" run chained_spawn --repeat x
+refuses "no option '--yields'; allowed: --workers" run join_one --yields 1
+refuses "--yields is '0'; allowed: 1 to" run yield_many --yields 0
+refuses "--await is 'nix'; allowed: join, group, drain" \
+	run spawn_many_local --await nix
+refuses "--await is 'drain'; allowed: join, group" \
+	run spawn_many_worker --await drain
+refuses "--wakes is '0'; allowed: 1 to" run wake --wakes 0
+refuses "--gap is '-1'; allowed: 0 to" run wake --gap=-1
+refuses "--timers is '0'; allowed: 1 to" run timers --timers 0
+refuses "--sleepers is 'x'; allowed: 1 to" run timers --sleepers x
+refuses "--scale is '0'; allowed: 1 to 1000" run imbalance --scale 0
 refuses "no option '--wrong'; allowed: --out" report --wrong
 refuses "no folder '/dev/null/x'" report --out /dev/null/x
 refuses "unexpected argument 'all'" list all
@@ -140,6 +160,64 @@ for workers in 1 2 3 64; do
 		and r['params'] == {'items': 10000, 'cost': 1}
 		and r['stats']['spawned'] == r['stats']['polled'] == 30000"
 done
+
+# runs EXPRESSION WORKLOAD OPTION... - on 1, 2, 3 and 64 workers, with a right
+# result, of which the expression is true
+runs()
+{
+	local condition=$1 workers
+	shift
+	for workers in 1 2 3 64; do
+		run run "$@" --workers "$workers" --rounds 2 --json
+		expect "$* on $workers" exited 0
+		expect "$* on $workers" json "r['workload'] == '$1'
+			and r['ok'] is True and r['workers'] == $workers
+			and r['rounds'] == 2 and ($condition)"
+	done
+}
+
+polled_once="r['ops'] == 4000 and
+	r['stats']['spawned'] == r['stats']['polled'] == 8000"
+for how in join group drain; do
+	runs "$polled_once" spawn_many_local --tasks 2000 --repeat 2 --await "$how"
+done
+runs "$polled_once" spawn_many_remote_idle --tasks 2000 --repeat 2
+# A task more in each round spawns and joins the others.
+for how in join group; do
+	runs "r['ops'] == 4000 and r['stats']['spawned'] == 8002" \
+		spawn_many_worker --tasks 2000 --repeat 2 --await "$how"
+done
+for load in busy1 busy2; do
+	for how in join group; do
+		runs "r['ops'] == 400 and r['stats']['polled'] >= 800" \
+			"spawn_many_remote_$load" --tasks 200 --repeat 2 --await "$how"
+	done
+done
+runs "r['ops'] == 10000 and r['stats']['polled'] == 2 * (10000 + 100)" \
+	yield_many --tasks 100 --yields 100 --repeat 1
+# A ping and its pong an operation, and a driver a batch.
+runs "r['ops'] == 2000 and r['stats']['spawned'] == 2 * (2 * 2000 + 2)" \
+	ping_pong --repeat 2
+runs "r['ops'] == 5000 and
+	r['stats']['spawned'] == r['stats']['polled'] == 10000" \
+	chained_spawn --repeat 5
+runs "r['ops'] == 5000 and r['stats']['spawned'] == 2 * (5000 + 1)" \
+	join_one --repeat 5
+runs "r['ops'] == 50 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
+	for h in (r['latency_ns'], r['futex_latency_ns']))" wake --wakes 50
+runs "r['params']['alone'] is True and r['latency_ns']['p50'] > 0
+	and 'futex_latency_ns' not in r" wake --wakes 50 --gap 0 --alone
+runs "r['ops'] == 2500 and r['add_ns'] > 0 and r['cancel_ns'] > 0
+	and 0 < r['latency_ns']['p50'] <= r['latency_ns']['p999']" \
+	timers --timers 2500 --sleepers 100
+# Four feeders beside the tasks.
+runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
+	and 0 < r['utilisation_percent'] <= 100
+	and 0 < r['static_utilisation_percent'] <= 100" imbalance --scale 1
+
+run run wake --wakes 10 --rounds 1
+expect 'wake as text' exited 0
+expect 'wake as text' out_has '  latency_ns: p50 '
 
 run run uts --serial --rounds 1 --json
 expect 'uts --serial' exited 0
@@ -177,11 +255,12 @@ expect report exited 0
 expect report out_has '| uts tree=T1 live=256'
 expect report out_has '| parallel_map'
 expect report grep -q '| uts tree=T3' "$scratch/report/report.md"
-expect report python3 - "$scratch/report/report.json" <<'END'
+# shellcheck disable=SC2086 # words
+expect report python3 - "$scratch/report/report.json" $workloads <<'END'
 import json, sys
 report = json.load(open(sys.argv[1]))
 assert report["machine"]["cpus"] > 0
-assert {r["workload"] for r in report["results"]} == {"uts", "parallel_map"}
+assert {r["workload"] for r in report["results"]} == set(sys.argv[2:])
 assert all(r["ok"] for r in report["results"])
 assert {r["workers"] for r in report["results"]} >= {0, 1}
 END
