@@ -2,12 +2,17 @@
 /**
  * parker.h - one thread sleeps until another one wakes it (L2)
  *
- *	EMPTY --park--> PARKED --unpark--> NOTIFIED --park--> EMPTY
- *	EMPTY -------------------unpark--> NOTIFIED
+ *	EMPTY --park---> PARKED ----unpark---> NOTIFIED --park--> EMPTY
+ *	EMPTY ---------------------unpark----> NOTIFIED
+ *	EMPTY --begin--> ELSEWHERE --unpark--> CALLING --> NOTIFIED --end--> EMPTY
  *
  * A notification that comes first is kept, one deep, and ends the next park at
  * once. A park may therefore end without cause: callers decide by their own
  * condition (core/idle.h: the parked bit) and park again. There is no timeout.
+ *
+ * A thread that sleeps elsewhere than on the futex, as in poll(2), is woken by
+ * a callback. The one waker that calls it is CALLING meanwhile, and the sleeper
+ * waits for its return: then what the callback uses may go.
  */
 #ifndef SKUA_CORE_PARKER_H
 #define SKUA_CORE_PARKER_H
@@ -17,16 +22,18 @@
 #include "core/atomic.h"
 #include "core/futex.h"
 
-#define PARKER_EMPTY    0u
-#define PARKER_PARKED   1u
-#define PARKER_NOTIFIED 2u
+#define PARKER_EMPTY     0u
+#define PARKER_PARKED    1u
+#define PARKER_NOTIFIED  2u
+#define PARKER_ELSEWHERE 3u
+#define PARKER_CALLING   4u
 
 struct parker {
-	/* Writers: the sleeper (EMPTY, PARKED), wakers (NOTIFIED). */
+	/* Writers: the sleeper (EMPTY, PARKED, ELSEWHERE), wakers (the rest). */
 	atomic_u32 state;
 	/*
-	 * How to end a sleep that is none on the futex; NULL for one that is.
-	 * Writer: the owner, before it parks. Reader: whoever saw PARKED.
+	 * How to end a sleep elsewhere. Writer: the owner, while it does not
+	 * sleep. Reader: the waker that is CALLING.
 	 */
 	void (*wake)(void *ctx);
 	void *ctx;
@@ -40,7 +47,7 @@ static inline void parker_init(struct parker *parker)
 }
 
 /**
- * parker_begin - the owner is going to sleep elsewhere, as in poll(2)
+ * parker_begin - the owner is going to sleep elsewhere
  *
  * Return: false if there is a notification already, which this takes.
  */
@@ -48,9 +55,8 @@ static inline bool parker_begin(struct parker *parker)
 {
 	uint32_t state = PARKER_EMPTY;
 
-	/* Release: the wake callback. Pairs with the exchange in
-	 * parker_unpark(). */
-	if (atomic_cas_release(&parker->state, &state, PARKER_PARKED))
+	/* Release: the callback. Pairs with the acquire in parker_call(). */
+	if (atomic_cas_release(&parker->state, &state, PARKER_ELSEWHERE))
 		return true;
 	/* Acquire: as in parker_park(). */
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
@@ -60,8 +66,16 @@ static inline bool parker_begin(struct parker *parker)
 /* parker_end - the owner is back */
 static inline void parker_end(struct parker *parker)
 {
-	/* Acquire: as in parker_park(). */
-	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
+	uint32_t state = PARKER_ELSEWHERE;
+
+	/* Acquire: as in parker_park(). A failure is a waker, whose callback
+	 * is not over before the state is NOTIFIED. */
+	while (!atomic_cas_acq_rel(&parker->state, &state, PARKER_EMPTY)) {
+		if (state == PARKER_CALLING) {
+			cpu_relax();
+			state = PARKER_NOTIFIED;
+		}
+	}
 }
 
 /**
@@ -104,18 +118,38 @@ static inline void parker_park_until(struct parker *parker,
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 }
 
+/* What a notification makes of a state. */
+static inline uint32_t parker_notified(uint32_t state)
+{
+	if (state == PARKER_ELSEWHERE || state == PARKER_CALLING)
+		return PARKER_CALLING;
+	return PARKER_NOTIFIED;
+}
+
 /* parker_unpark - end the park, or the next one; any thread */
 static inline void parker_unpark(struct parker *parker)
 {
-	/* Release: what the caller wrote. Acquire: the wake callback. Both pair
-	 * with the owner's operations above. */
-	if (atomic_exchange_acq_rel(&parker->state, PARKER_NOTIFIED) !=
-	    PARKER_PARKED)
-		return;
-	if (parker->wake)
-		parker->wake(parker->ctx);
-	else
+	/* Relaxed: the compare-exchange decides. */
+	uint32_t state = atomic_load_relaxed(&parker->state);
+
+	/*
+	 * Release: what the caller wrote; pairs with the acquire in
+	 * parker_park() and parker_end(), also if the state stays the same.
+	 * Acquire: the callback; pairs with parker_begin(). A further round
+	 * means that the sleeper or another waker was faster.
+	 */
+	while (!atomic_cas_acq_rel(&parker->state, &state,
+				   parker_notified(state)))
+		;
+	if (state == PARKER_PARKED) {
 		futex_wake(&parker->state, 1);
+	} else if (state == PARKER_ELSEWHERE) {
+		parker->wake(parker->ctx);
+		/* Release: the callback is over. A read-modify-write, so that
+		 * the sleeper also acquires what wakers that found CALLING
+		 * wrote. Pairs with parker_end(). */
+		atomic_exchange_acq_rel(&parker->state, PARKER_NOTIFIED);
+	}
 }
 
 #endif

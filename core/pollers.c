@@ -91,6 +91,5 @@ bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
 		poller->park(poller, deadline_ns);
 		parker_end(parker);
 	}
-	parker->wake = NULL;
 	return true;
 }
