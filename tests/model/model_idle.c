@@ -373,6 +373,52 @@ static void wakes_only_a_sleeper(void)
 	futex_wake(&parker.state, 1);
 }
 
+/* ---- asleep elsewhere ---------------------------------------------------- */
+
+static atomic_u32 event; /* what the sleeper waits for instead of the futex */
+static unsigned poller;  /* what the callback uses; plain, gone at the end */
+static bool leaves_at_once; /* a variant: the sleeper waits for no callback */
+
+static void ring(void *ctx)
+{
+	(void)ctx;
+	explore_assert(explore_read(poller) == 1);
+	atomic_store_release(&event, 1);
+	futex_wake(&event, 1);
+}
+
+static void setup_elsewhere(void)
+{
+	setup_parker();
+	parker.wake = ring;
+	atomic_init(&event, 0);
+	poller = 1;
+	leaves_at_once = false;
+}
+
+static void setup_elsewhere_hasty(void)
+{
+	setup_elsewhere();
+	leaves_at_once = true;
+}
+
+/* As pollers_park_owner(), until both wakers have been; then the poller goes. */
+static void sleeps_elsewhere_until_two(void)
+{
+	while (atomic_load_relaxed(&condition) < 2) {
+		if (!parker_begin(&parker))
+			continue;
+		while (atomic_load_acquire(&event) == 0)
+			futex_wait(&event, 0);
+		atomic_store_relaxed(&event, 0);
+		if (leaves_at_once)
+			atomic_exchange_acquire(&parker.state, PARKER_EMPTY);
+		else
+			parker_end(&parker);
+	}
+	explore_write(poller, 0);
+}
+
 /* ---- cases -------------------------------------------------------------- */
 
 /*
@@ -384,6 +430,8 @@ static void wakes_only_a_sleeper(void)
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("parker__two_wakers", setup_parker, NULL,
 		       sleeps_until_two, wakes, wakes) },
+	{ EXPLORE_PASS("parker__elsewhere__two_wakers", setup_elsewhere, NULL,
+		       sleeps_elsewhere_until_two, wakes, wakes) },
 	{ EXPLORE_PASS("parker__hands_over", setup_parker, NULL, sleeps_once,
 		       wakes_with_letter) },
 	{ EXPLORE_PASS("one_worker__two_producers", setup_one_worker, check,
@@ -428,6 +476,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("design_4_10__notification_overwritten", "lost wake-up",
 		      setup_parker, NULL, sleeps_blindly_until_two, wakes,
 		      wakes) },
+	{ EXPLORE_BUG("parker__elsewhere__callback_not_awaited", "",
+		      setup_elsewhere_hasty, NULL, sleeps_elsewhere_until_two,
+		      wakes, wakes) },
 	{ EXPLORE_BUG("parker__only_sleepers_notified", "lost wake-up",
 		      setup_parker, NULL, sleeps_until_two, wakes,
 		      wakes_only_a_sleeper) },
