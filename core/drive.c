@@ -19,21 +19,25 @@ static void signal_event(void *ctx)
 {
 	const struct drive *drive = ctx;
 	uint64_t one = 1;
+	int saved = errno; /* the library never sets it */
 	ssize_t written;
 
 	/* Fails only if the counter is at its end: then it is readable. */
 	written = write(drive->event_fd, &one, sizeof(one));
 	(void)written;
+	errno = saved;
 }
 
 static void clear_event(const struct drive *drive)
 {
 	uint64_t count;
+	int saved = errno;
 	ssize_t got;
 
 	/* Fails only if there is none. */
 	got = read(drive->event_fd, &count, sizeof(count));
 	(void)got;
+	errno = saved;
 }
 
 static int watch(const struct drive *drive, int fd)

@@ -44,9 +44,9 @@ static inline uint64_t parked_bit(unsigned i)
 	return UINT64_C(1) << i % IDLE_WORD_BITS;
 }
 
-/* For a tracer alone: not to be ordered is to be wrong at times. */
 static void trace_waker(struct idle *idle, unsigned i, int waker)
 {
+	/* Relaxed: for a tracer alone, and at times wrong for that. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, (uint32_t)waker);
 }
 
@@ -99,7 +99,7 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	uint64_t bit = parked_bit(i);
 
 	/* Acquire: if a waker was faster, it has counted this worker as a
-	 * searcher before; pairs with the release in wake_claim(). */
+	 * searcher before; pairs with the release in wake_one(). */
 	if (atomic_fetch_and_acq_rel(parked_word(idle, i), ~bit) & bit)
 		atomic_fetch_add_relaxed(&idle->searching, 1);
 	/* Otherwise the waker's notification is still to come, and ends one of
@@ -211,8 +211,8 @@ void idle_wake_worker(struct idle *idle, unsigned i)
 	atomic_fetch_add_relaxed(&idle->searching, 1);
 	if (wake_one(idle, i))
 		return;
-	/* I4. */
-	atomic_fetch_sub_relaxed(&idle->searching, 1);
+	/* I4, as in idle_wake(). */
+	atomic_fetch_sub_acq_rel(&idle->searching, 1);
 	atomic_fence_seq_cst();
 	idle_wake(idle);
 }

@@ -55,7 +55,7 @@ static inline bool parker_begin(struct parker *parker)
 {
 	uint32_t state = PARKER_EMPTY;
 
-	/* Release: the callback. Pairs with the acquire in parker_call(). */
+	/* Release: the callback. Pairs with the acquire in parker_unpark(). */
 	if (atomic_cas_release(&parker->state, &state, PARKER_ELSEWHERE))
 		return true;
 	/* Acquire: as in parker_park(). */

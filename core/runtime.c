@@ -294,8 +294,8 @@ static int allocate(struct skua_runtime **out, const struct skua_config *cfg,
 	return 0;
 }
 
-int skua_runtime_create(struct skua_runtime **out,
-			const struct skua_config *cfg, struct skua_error *err)
+static int create(struct skua_runtime **out, const struct skua_config *cfg,
+		  struct skua_error *err)
 {
 	struct skua_runtime *rt;
 	int code;
@@ -328,6 +328,16 @@ int skua_runtime_create(struct skua_runtime **out,
 	    rt->config.queue_capacity);
 	*out = rt;
 	return 0;
+}
+
+int skua_runtime_create(struct skua_runtime **out,
+			const struct skua_config *cfg, struct skua_error *err)
+{
+	int saved = errno; /* the library never sets it */
+	int code = create(out, cfg, err);
+
+	errno = saved;
+	return code;
 }
 
 /* May the calling thread wait for @rt? */

@@ -73,7 +73,7 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
 
 	/* The one exception to I1. If something else runs next after all,
-	 * notify_rest() makes up for it. */
+	 * notify_rest() or end_tick() makes up for it. */
 	if (!push_owner(w, task) || !next)
 		idle_notify(&w->pool->idle);
 }

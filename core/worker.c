@@ -111,9 +111,9 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 
 /*
  * The sentinel's deadline came, or the poller that the worker slept in
- * returned: fire the timers that are due, or take a task
- * that waits behind a long poll. If there was anything, the worker has
- * cancelled its park, and is a searcher.
+ * returned: fire the timers that are due, or take a task that waits behind a
+ * long poll. If there was anything, the worker has cancelled its park, and is
+ * a searcher.
  */
 static struct skua_task *came_due(struct worker *w)
 {
@@ -298,6 +298,10 @@ static void end_tick(struct worker *w)
 	tick_end(&w->tick, now_ns);
 	timers_fire_due(w->pool, now_ns);
 	pollers_run_owner(&w->pollers);
+	/* A task that was woken here runs next, before one that yielded alone
+	 * and that nobody was told of: see work_push_back_owner(). */
+	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
+		idle_notify(&w->pool->idle);
 }
 
 /* What is at hand, the tasks of timers that are due included. */

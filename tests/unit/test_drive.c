@@ -183,6 +183,83 @@ static void add_poller__worker_idle__looks_until_it_says_done(void **state)
 	assert_int_equal(atomic_load_relaxed(&it.looks), 100);
 }
 
+/* ---- a poller beside a task that yields alone ------------------------------ */
+
+struct displacement {
+	struct skua_poller poller; /* first: a poller is its displacement */
+	struct skua_task waiter;
+	struct skua_task yielder;
+	struct skua_waker waker;
+	atomic_u32 yields;
+	bool woken;
+};
+
+static struct displacement displacement;
+
+/* Takes part in one tick alone: long, so that a tick ends after it. */
+static enum skua_poll yield_long(struct skua_task *self)
+{
+	uint64_t end_ns = skua_now_ns() + 100000;
+
+	(void)self;
+	while (skua_now_ns() < end_ns)
+		cpu_relax();
+	return atomic_fetch_add_relaxed(&displacement.yields, 1) == 0
+		       ? SKUA_YIELD
+		       : SKUA_DONE;
+}
+
+/* First waits; once woken, waits in its poll for the yielder's second poll,
+ * which only the other worker can give it. */
+static enum skua_poll wait_for_yielder(struct skua_task *self)
+{
+	if (!displacement.woken) {
+		displacement.waker = skua_task_waker(self);
+		return SKUA_PENDING;
+	}
+	while (atomic_load_relaxed(&displacement.yields) < 2)
+		sched_yield();
+	return SKUA_DONE;
+}
+
+static int wake_after_yield(struct skua_poller *self)
+{
+	(void)self;
+	if (displacement.woken ||
+	    atomic_load_relaxed(&displacement.yields) == 0)
+		return 0;
+	displacement.woken = true;
+	skua_waker_wake(displacement.waker);
+	return 1;
+}
+
+static void
+poller__wakes_before_lone_yielder__another_worker_is_told(void **state)
+{
+	struct skua_config cfg = SKUA_CONFIG_INIT;
+	struct skua_runtime *rt;
+	struct displacement *d = &displacement;
+
+	(void)state;
+	cfg.workers = 2;
+	cfg.lifo_steal_delay_ns = SKUA_LIFO_PRIVATE;
+	cfg.spin_ns = SKUA_SPIN_NEVER;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	d->poller.poll = wake_after_yield;
+	atomic_init(&d->yields, 0);
+	skua_task_init(&d->waiter, wait_for_yielder);
+	skua_task_init(&d->yielder, yield_long);
+	assert_int_equal(skua_task_spawn(rt, &d->waiter), 0);
+	wait_until_waiting(&d->waiter);
+	/* Worker 0 has to be polled, and so never sleeps: it searches, so that
+	 * a spawn wakes nobody else. */
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &d->poller), 0);
+	assert_int_equal(skua_task_spawn(rt, &d->yielder), 0);
+	assert_int_equal(skua_task_join(&d->yielder), 0);
+	assert_int_equal(skua_task_join(&d->waiter), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(runtime_poll__null_threads_or_worker__refused),
@@ -192,6 +269,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(add_poller__each_mistake__einval),
 	cmocka_unit_test(add_poller__shut_down__eshutdown),
 	cmocka_unit_test(add_poller__worker_idle__looks_until_it_says_done),
+	cmocka_unit_test(
+		poller__wakes_before_lone_yielder__another_worker_is_told),
 };
 /* clang-format on */
 
