@@ -3,6 +3,7 @@
 #include "core/idle.h"
 
 #include <assert.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "probes/probes.h"
@@ -22,14 +23,12 @@ void idle_init(struct idle *idle, unsigned workers,
 	idle->workers = workers;
 	idle->words = (workers + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
 	idle->sleepers = sleepers;
-	idle->caller = NULL;
 	for (unsigned w = 0; w < idle->words; w++)
 		atomic_init(&idle->parked[w], 0);
 	for (unsigned i = 0; i < workers; i++) {
 		parker_init(&sleepers[i].parker);
 		atomic_init(&sleepers[i].claimed_ns, 0);
-		atomic_init(&sleepers[i].claimed_by,
-			    (uint32_t)PROBE_WAKER_NOBODY);
+		atomic_init(&sleepers[i].claimed_by, 0);
 	}
 }
 
@@ -42,12 +41,6 @@ static inline atomic_u64 *parked_word(struct idle *idle, unsigned i)
 static inline uint64_t parked_bit(unsigned i)
 {
 	return UINT64_C(1) << i % IDLE_WORD_BITS;
-}
-
-static void trace_waker(struct idle *idle, unsigned i, int waker)
-{
-	/* Relaxed: for a tracer alone, and at times wrong for that. */
-	atomic_store_relaxed(&idle->sleepers[i].claimed_by, (uint32_t)waker);
 }
 
 bool idle_try_search(struct idle *idle)
@@ -80,8 +73,8 @@ bool idle_leave_search(struct idle *idle)
 
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
-	if (probe_unpark_enabled())
-		trace_waker(idle, i, PROBE_WAKER_NOBODY);
+	/* Relaxed: before the bit, and for a tracer alone. */
+	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(parked_word(idle, i), parked_bit(i));
@@ -115,12 +108,11 @@ static bool wake_one(struct idle *idle, unsigned i)
 	 * idle_park_cancel() and idle_parked(). */
 	if (!(atomic_fetch_and_acq_rel(parked_word(idle, i), ~bit) & bit))
 		return false;
-	/* Relaxed, both: the notification publishes them. */
+	/* Relaxed, also below: the notification publishes them. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
 	if (probe_unpark_enabled())
-		trace_waker(idle, i,
-			    idle->caller ? idle->caller(idle)
-					 : PROBE_WAKER_OUTSIDE);
+		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
+				     (uint32_t)gettid());
 	parker_unpark(&idle->sleepers[i].parker);
 	return true;
 }
@@ -139,10 +131,10 @@ void idle_woken(struct idle *idle, unsigned i)
 				     (cost_ns + 7 * mean_ns) / 8);
 }
 
-int idle_waker(const struct idle *idle, unsigned i)
+uint32_t idle_waker(const struct idle *idle, unsigned i)
 {
 	/* Relaxed: as in idle_woken(). */
-	return (int)atomic_load_relaxed(&idle->sleepers[i].claimed_by);
+	return atomic_load_relaxed(&idle->sleepers[i].claimed_by);
 }
 
 /* Clear one of the parked bits of word @w, less those in @spared, and wake its

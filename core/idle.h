@@ -20,8 +20,8 @@ struct idle_sleeper {
 	alignas(CACHE_PAIR) struct parker parker;
 	/* When it was claimed. Writer: the waker. Reader: the sleeper. */
 	atomic_u64 claimed_ns;
-	/* Who woke it, for a tracer: a worker's index or a value of enum
-	 * probe_waker. Writers: the sleeper, before; the waker. */
+	/* The thread that claimed it, for a tracer; 0 = nobody has. Writers:
+	 * the sleeper, before; the waker. */
 	atomic_u32 claimed_by;
 };
 
@@ -56,8 +56,6 @@ struct idle {
 	unsigned workers;
 	unsigned words;
 	struct idle_sleeper *sleepers; /* one a worker, the caller's memory */
-	/* Which worker calls, or PROBE_WAKER_OUTSIDE; NULL = the latter. */
-	int (*caller)(const struct idle *idle);
 };
 
 void idle_init(struct idle *idle, unsigned workers,
@@ -103,9 +101,9 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
 /* idle_woken - worker @i was asleep and claimed: learn what that took */
 void idle_woken(struct idle *idle, unsigned i);
 
-/* idle_waker - who woke worker @i, as probe_unpark() has it; only known while a
- * tracer is attached to that */
-int idle_waker(const struct idle *idle, unsigned i);
+/* idle_waker - the thread that woke worker @i, as probe_unpark() has it; only
+ * known while a tracer is attached to that */
+uint32_t idle_waker(const struct idle *idle, unsigned i);
 
 /* idle_first_parked - any parked worker, or -1; after a fence, or as a hint */
 int idle_first_parked(const struct idle *idle);

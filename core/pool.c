@@ -95,7 +95,7 @@ void pool_check_drained(struct pool *pool)
 	if (atomic_load_relaxed(&pool->drainers) == 0 || !pool_drained(pool))
 		return;
 	/* Release: what the tasks wrote, which pool_drained() acquired. Pairs with
-	 * the acquire in pool_wait_pool_drained(). */
+	 * the acquire in pool_wait_drained(). */
 	atomic_fetch_add_release(&pool->drain_epoch, 1);
 	futex_wake(&pool->drain_epoch, INT_MAX);
 }
@@ -115,7 +115,7 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	/* A further round means that tasks came and went, or a wake-up without
 	 * cause. */
 	for (;;) {
-		/* Acquire: pairs with the release in pool_check_pool_drained(). */
+		/* Acquire: pairs with the release in pool_check_drained(). */
 		uint32_t epoch = atomic_load_acquire(&pool->drain_epoch);
 
 		done = pool_drained(pool);
@@ -138,7 +138,7 @@ void pool_close(struct pool *pool)
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&pool->closing, 1);
 	/* Orders closing before the sums of the drain that follows. Pairs with
-	 * the fence in pool_spawn_outside(). */
+	 * the fence in pool_enter_spawn(). */
 	atomic_fence_seq_cst();
 }
 

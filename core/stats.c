@@ -11,16 +11,18 @@ static void read_worker(const struct worker *worker,
 {
 	const struct worker_counters *c = &worker->counters;
 
-	out->tasks_spawned = counter_read(&c->tasks_spawned);
-	out->tasks_polled = counter_read(&c->tasks_polled);
-	out->tasks_stolen = counter_read(&c->tasks_stolen);
-	out->steal_attempts = counter_read(&c->steal_attempts);
-	out->times_parked = counter_read(&c->times_parked);
-	out->lifo_hits = counter_read(&c->lifo_hits);
-	out->global_batch_fetches = counter_read(&c->global_batch_fetches);
-	out->overflows = counter_read(&c->overflows);
-	out->overflows_single = counter_read(&c->overflows_single);
-	out->queue_depth = local_queue_length(worker->queue);
+	*out = (struct skua_worker_stats){
+		.tasks_spawned = counter_read(&c->tasks_spawned),
+		.tasks_polled = counter_read(&c->tasks_polled),
+		.tasks_stolen = counter_read(&c->tasks_stolen),
+		.steal_attempts = counter_read(&c->steal_attempts),
+		.times_parked = counter_read(&c->times_parked),
+		.lifo_hits = counter_read(&c->lifo_hits),
+		.global_batch_fetches = counter_read(&c->global_batch_fetches),
+		.overflows = counter_read(&c->overflows),
+		.overflows_single = counter_read(&c->overflows_single),
+		.queue_depth = local_queue_length(worker->queue),
+	};
 }
 
 static void add(struct skua_worker_stats *sum,

@@ -164,29 +164,37 @@ static struct skua_task *sleep_parked(struct worker *w)
 	return task;
 }
 
-/* Tell a tracer; @start_ns is 0 if it was not there when the sleep began. */
-static void trace_unpark(const struct worker *w, uint64_t start_ns)
+/* Count it, and tell the user and a tracer. */
+static void tell_park(struct worker *w, enum probe_park_reason reason)
 {
-	probe_unpark(w->index, start_ns ? clock_now_ns() - start_ns : 0,
-		     idle_waker(&w->pool->idle, w->index));
+	const struct skua_hooks *hooks = &w->pool->hooks;
+
+	w->parked_since_ns = probe_unpark_enabled() ? clock_now_ns() : 0;
+	counter_add_owner(&w->counters.times_parked, 1);
+	if (hooks->worker_park)
+		hooks->worker_park(hooks->ctx, w->index);
+	probe_park(w->index, reason);
+}
+
+static void tell_unpark(const struct worker *w)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint64_t since_ns = w->parked_since_ns;
+
+	if (probe_unpark_enabled())
+		probe_unpark(w->index, since_ns ? clock_now_ns() - since_ns : 0,
+			     idle_waker(&w->pool->idle, w->index));
+	if (hooks->worker_unpark)
+		hooks->worker_unpark(hooks->ctx, w->index);
 }
 
 static struct skua_task *park(struct worker *w, bool searched)
 {
-	const struct skua_hooks *hooks = &w->pool->hooks;
-	uint64_t start_ns = probe_unpark_enabled() ? clock_now_ns() : 0;
 	struct skua_task *task;
 
-	counter_add_owner(&w->counters.times_parked, 1);
-	if (hooks->worker_park)
-		hooks->worker_park(hooks->ctx, w->index);
-	probe_park(w->index,
-		   searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
 	task = sleep_parked(w);
-	if (probe_unpark_enabled())
-		trace_unpark(w, start_ns);
-	if (hooks->worker_unpark)
-		hooks->worker_unpark(hooks->ctx, w->index);
+	tell_unpark(w);
 	return task;
 }
 
@@ -217,14 +225,6 @@ static struct skua_task *wait_for_task(struct worker *w)
 }
 
 /* ---- running them ------------------------------------------------------- */
-
-int worker_caller(const struct idle *idle)
-{
-	const struct worker *worker = worker_here();
-
-	return worker && &worker->pool->idle == idle ? (int)worker->index
-						     : PROBE_WAKER_OUTSIDE;
-}
 
 bool worker_polls(const struct skua_task *task)
 {
@@ -351,6 +351,7 @@ static void drive_resume(struct worker *w)
 		idle_park_cancel(idle, w->index);
 	/* It looks at everything itself. */
 	idle_leave_search(idle);
+	tell_unpark(w);
 }
 
 /* I2, for a worker that sleeps by returning to its caller. */
@@ -364,8 +365,10 @@ static struct skua_task *drive_park(struct worker *w)
 	if (!task) {
 		look_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
-		if (w->driven_idle)
+		if (w->driven_idle) {
+			tell_park(w, PROBE_PARK_DRIVEN);
 			return NULL;
+		}
 	}
 	/* Work, or a notification. */
 	if (idle_parked(idle, w->index))

@@ -28,7 +28,8 @@ struct worker {
 	struct pollers pollers;
 	struct slab_cache slab;
 	const struct skua_task *polling;
-	bool driven_idle; /* worker_drive() left it parked */
+	bool driven_idle;         /* worker_drive() left it parked */
+	uint64_t parked_since_ns; /* 0: no tracer was there */
 
 	struct timers timers;
 
@@ -61,10 +62,6 @@ void worker_run(struct worker *worker);
  * do; if not, the worker is parked, and its parker says when to come back.
  */
 bool worker_drive(struct worker *worker, uint64_t deadline_ns);
-
-/* worker_caller - index of the worker with that idle protocol that calls, or
- * PROBE_WAKER_OUTSIDE */
-int worker_caller(const struct idle *idle);
 
 /* worker_polls - is @task being polled by the calling thread? */
 bool worker_polls(const struct skua_task *task);

@@ -96,14 +96,14 @@ OUT_OF_LINE void probe_park_hit(uint64_t worker, uint64_t reason)
 }
 
 OUT_OF_LINE void probe_unpark_hit(uint64_t worker, uint64_t parked_ns,
-				  int64_t waker)
+				  uint64_t waker)
 {
 	IN_REGISTER(uint64_t, a, ARG1, worker);
 	IN_REGISTER(uint64_t, b, ARG2, parked_ns);
-	IN_REGISTER(int64_t, c, ARG3, waker);
+	IN_REGISTER(uint64_t, c, ARG3, waker);
 
 	__asm__ volatile(
-		NOTE("unpark", "8" AT ARG1 " 8" AT ARG2 " -8" AT ARG3)::"r"(a),
+		NOTE("unpark", "8" AT ARG1 " 8" AT ARG2 " 8" AT ARG3)::"r"(a),
 		"r"(b), "r"(c));
 }
 
@@ -131,7 +131,7 @@ void probe_park_hit(uint64_t worker, uint64_t reason)
 	(void)reason;
 }
 
-void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, int64_t waker)
+void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, uint64_t waker)
 {
 	(void)worker;
 	(void)parked_ns;

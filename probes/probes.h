@@ -27,12 +27,7 @@
 enum probe_park_reason {
 	PROBE_PARK_SEARCHED, /* it searched, and found nothing */
 	PROBE_PARK_CROWDED,  /* enough others search: it did not */
-};
-
-/* Who woke a worker, if it was no worker of its runtime: probe_unpark(). */
-enum probe_waker {
-	PROBE_WAKER_OUTSIDE = -1, /* another thread */
-	PROBE_WAKER_NOBODY = -2,  /* it woke by itself: something came due */
+	PROBE_PARK_DRIVEN,   /* its caller-driven runtime is idle */
 };
 
 #if PROBES_EXIST
@@ -70,7 +65,7 @@ PROBE_DECLARE(overflow)
 /* What the tracer stops at; called while somebody is attached. */
 void probe_steal_hit(uint64_t thief, uint64_t victim, uint64_t n);
 void probe_park_hit(uint64_t worker, uint64_t reason);
-void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, int64_t waker);
+void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, uint64_t waker);
 void probe_overflow_hit(uint64_t worker, uint64_t n);
 
 /* probe_steal - worker @thief took @n tasks from the queue of @victim */
@@ -90,10 +85,10 @@ static inline void probe_park(unsigned worker, enum probe_park_reason reason)
 /**
  * probe_unpark - a worker has slept
  * @parked_ns: how long; 0 = not known
- * @waker: the worker that woke it, or a value of enum probe_waker
+ * @waker: the thread that woke it, as of gettid(); 0 = it woke by itself
  */
 static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
-				int64_t waker)
+				uint64_t waker)
 {
 	if (probe_unpark_enabled())
 		probe_unpark_hit(worker, parked_ns, waker);

@@ -66,7 +66,10 @@ enum skua_log { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  *       The library itself never prints.
  * @ctx: handed to each
  *
- * Hooks must not call the runtime, but for skua_worker_index().
+ * Hooks must not call the runtime, but for skua_worker_index(). A runtime with
+ * SKUA_CALLER_DRIVEN has no threads to start and stop; its worker sleeps from
+ * where skua_runtime_poll() returns 0 to the next call of it, and first in
+ * skua_runtime_create().
  */
 struct skua_hooks {
 	void (*worker_start)(void *ctx, unsigned worker);

@@ -38,6 +38,46 @@ static void runtime_poll__null_threads_or_worker__refused(void **state)
 	destroy(driven);
 }
 
+struct parks {
+	unsigned parked;
+	unsigned unparked;
+};
+
+static void note_park(void *ctx, unsigned worker)
+{
+	((struct parks *)ctx)->parked += 1 + worker;
+}
+
+static void note_unpark(void *ctx, unsigned worker)
+{
+	((struct parks *)ctx)->unparked += 1 + worker;
+}
+
+/* It sleeps from one call to the next, and first from its creation on. */
+static void runtime_poll__each_call__is_between_two_parks(void **state)
+{
+	struct parks parks = { 0, 0 };
+	const struct skua_hooks hooks = { .worker_park = note_park,
+					  .worker_unpark = note_unpark,
+					  .ctx = &parks };
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .hooks = &hooks,
+					 .flags = SKUA_CALLER_DRIVEN };
+	struct skua_worker_stats stats;
+	struct skua_runtime *rt;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	for (unsigned n = 0; n < 10; n++) {
+		assert_int_equal(parks.parked, n + 1);
+		assert_int_equal(parks.unparked, n);
+		assert_int_equal(skua_runtime_poll(rt, 0), 0);
+	}
+	assert_int_equal(skua_worker_stats(rt, 0, &stats), 0);
+	assert_int_equal(stats.times_parked, 11);
+	destroy(rt);
+}
+
 static void *poll_it(void *arg)
 {
 	return (void *)(intptr_t)skua_runtime_poll(arg, 0);
@@ -263,6 +303,7 @@ poller__wakes_before_lone_yielder__another_worker_is_told(void **state)
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(runtime_poll__null_threads_or_worker__refused),
+	cmocka_unit_test(runtime_poll__each_call__is_between_two_parks),
 	cmocka_unit_test(runtime_poll__another_thread_is_in_it__ebusy),
 	cmocka_unit_test(runtime_poll__tasks_spawned__run_on_this_thread),
 	cmocka_unit_test(runtime_poll__more_to_do__1_at_the_deadline),

@@ -62,7 +62,7 @@ static void fire_park(void)
 
 static void fire_unpark(void)
 {
-	probe_unpark(9, UINT64_C(1) << 40, PROBE_WAKER_NOBODY);
+	probe_unpark(9, UINT64_C(1) << 40, 77);
 }
 
 static void fire_overflow(void)
@@ -78,7 +78,7 @@ static const struct probe probes[] = {
 	{ "unpark",
 	  probe_unpark_enabled,
 	  fire_unpark,
-	  { { 9, UINT64_C(1) << 40, UINT64_MAX - 1 } } },
+	  { { 9, UINT64_C(1) << 40, 77 } } },
 	{ "overflow",
 	  probe_overflow_enabled,
 	  fire_overflow,
