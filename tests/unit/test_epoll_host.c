@@ -176,6 +176,7 @@ struct epoll_poller {
 	struct host *host;
 	int wake_fd;
 	unsigned parks;
+	unsigned limited; /* of these, with a deadline */
 };
 
 static int wake_ready(struct skua_poller *self)
@@ -211,6 +212,7 @@ static void park_in_epoll(struct skua_poller *self, uint64_t deadline_ns)
 		wait.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000);
 	}
 	p->parks++;
+	p->limited += deadline_ns != UINT64_MAX;
 	ppoll(&fd, 1, deadline_ns == UINT64_MAX ? NULL : &wait, NULL);
 }
 
@@ -223,7 +225,8 @@ static void unpark_by_event(struct skua_poller *self)
 		abort();
 }
 
-static void epoll_host__is_polled_by_a_worker__echoes(void **state)
+static void
+design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct epoll_poller p = { .poller = { .poll = wake_ready,
@@ -257,6 +260,7 @@ static void epoll_host__is_polled_by_a_worker__echoes(void **state)
 	}
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 	assert_true(p.parks > 0);
+	assert_int_equal(p.limited, 0);
 	close(p.wake_fd);
 	host_close(&host);
 }
@@ -265,7 +269,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(epoll_host__drives_a_runtime__echoes),
-		cmocka_unit_test(epoll_host__is_polled_by_a_worker__echoes),
+		cmocka_unit_test(
+			design_4_12__idle_worker__waits_in_epoll_without_a_timeout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,9 +85,21 @@ static int exit_of(int (*act)(void))
 			return (number);   \
 	} while (0)
 
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+static int never_found(struct skua_poller *self)
+{
+	(void)self;
+	return 0;
+}
+
 static int call_runtime_functions(void)
 {
 	struct skua_runtime *rt = parent.rt;
+	struct skua_poller poller = { .poll = never_found };
 	struct skua_stats stats;
 	struct skua_worker_stats worker_stats;
 
@@ -102,7 +114,11 @@ static int call_runtime_functions(void)
 	EXPECT_DEAD(8, skua_worker_stats(rt, 0, &worker_stats));
 	EXPECT_DEAD(9, skua_task_spawn(rt, &parent.never.task));
 	EXPECT_DEAD(10, skua_task_spawn_on(rt, 0, &parent.never.task));
-	return skua_runtime_workers(rt) == 2 ? 0 : 11;
+	EXPECT_DEAD(11, skua_call(rt, ignore, NULL));
+	EXPECT_DEAD(12, skua_runtime_poll(rt, 0));
+	EXPECT_DEAD(13, skua_runtime_eventfd(rt));
+	EXPECT_DEAD(14, skua_runtime_add_poller(rt, 0, &poller));
+	return skua_runtime_workers(rt) == 2 ? 0 : 15;
 }
 
 static int call_task_functions(void)

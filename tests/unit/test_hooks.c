@@ -190,6 +190,49 @@ static void hooks__worker_index__is_their_own(void **state)
 	assert_int_equal(told(&wrong), 0);
 }
 
+/* ---- the log ------------------------------------------------------------------ */
+
+struct messages {
+	unsigned infos;
+	unsigned warnings;
+	unsigned others;
+	char last[200];
+};
+
+static void keep_message(void *ctx, enum skua_log level, const char *text)
+{
+	struct messages *it = ctx;
+
+	it->infos += level == SKUA_LOG_INFO;
+	it->warnings += level == SKUA_LOG_WARNING;
+	it->others += level == SKUA_LOG_ERROR;
+	snprintf(it->last, sizeof(it->last), "%s", text);
+}
+
+static void log__create_and_late_shutdown__one_line_each(void **state)
+{
+	struct messages messages = { .infos = 0 };
+	struct skua_hooks hooks = { .log = keep_message, .ctx = &messages };
+	struct skua_runtime *rt = runtime_with(&hooks);
+	struct waiter waiter = WAITER_INIT;
+
+	(void)state;
+	assert_int_equal(messages.infos, 1);
+	assert_non_null(strstr(messages.last, "3 workers"));
+	assert_null(strchr(messages.last, '\n'));
+	waiter_start(rt, &waiter);
+	assert_int_equal(skua_runtime_shutdown(rt, 0, SKUA_SHUTDOWN_RUN),
+			 -ETIMEDOUT);
+	assert_int_equal(messages.warnings, 1);
+	assert_non_null(strstr(messages.last, "shutdown"));
+	assert_int_equal(skua_task_cancel(&waiter.task), 0);
+	join(&waiter.task);
+	destroy(rt);
+	assert_int_equal(messages.infos, 1);
+	assert_int_equal(messages.warnings, 1);
+	assert_int_equal(messages.others, 0);
+}
+
 /* ---- the allocator ------------------------------------------------------------- */
 
 #define BLOCKS_MAX 64u
@@ -317,6 +360,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hooks__a_life__in_turn_and_counts_match),
 	cmocka_unit_test(hooks__each_alone__others_may_be_null),
 	cmocka_unit_test(hooks__worker_index__is_their_own),
+	cmocka_unit_test(log__create_and_late_shutdown__one_line_each),
 	cmocka_unit_test(allocator__a_life__every_byte_is_given_back),
 	cmocka_unit_test(allocator__nth_call_fails__enomem_nothing_left),
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_idle_runtime.c - many workers, one worker, and none that has work */
+#include <dirent.h>
 #include <time.h>
 
 #include "core/runtime.h"
@@ -82,69 +83,194 @@ static void design_4_19__one_worker__all_kinds_of_work(void **state)
 	tree_free(nodes);
 }
 
+/* A count that each sleep and each wake-up moved would not come back to 0, and
+ * one that stays above it ends all wake-ups. */
+static void design_4_20__many_wake_ups__nobody_counted_as_searching(void **s)
+{
+	struct skua_runtime *rt = runtime_new(3, 0);
+
+	(void)s;
+	for (unsigned n = 0; n < 300; n++) {
+		struct counter counters[4];
+
+		for (size_t i = 0; i < COUNT_OF(counters); i++) {
+			counters[i] = (struct counter)COUNTER_INIT;
+			spawn(rt, &counters[i].task);
+		}
+		for (size_t i = 0; i < COUNT_OF(counters); i++)
+			join(&counters[i].task);
+		if (n % 10 == 0)
+			wait_until_asleep(rt);
+	}
+	wait_until_asleep(rt);
+	assert_int_equal(atomic_load_relaxed(&rt->pool.idle.searching), 0);
+	destroy(rt);
+}
+
 /* ---- no work -------------------------------------------------------------------- */
 
-struct usage {
-	uint64_t cpu_ns;
-	long switches;
+/* What the worker threads have done: a thread that was not switched to has made
+ * no system call. */
+struct work_done {
+	unsigned threads;
+	uint64_t switches;
+	uint64_t cpu_ns; /* 0 where the kernel does not say */
 };
 
-static struct usage usage(void)
+static FILE *open_of_thread(const char *tid, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", tid, name);
+	return fopen(path, "re");
+}
+
+static bool is_worker(const char *tid)
+{
+	FILE *file = open_of_thread(tid, "comm");
+	char name[32] = "";
+
+	if (!file)
+		return false; /* ended meanwhile */
+	assert_non_null(fgets(name, sizeof(name), file));
+	fclose(file);
+	return strncmp(name, "skua-", 5) == 0;
+}
+
+static uint64_t switches_of(const char *tid)
+{
+	FILE *file = open_of_thread(tid, "status");
+	uint64_t sum = 0;
+	unsigned found = 0;
+	char line[300];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		const char *at = strstr(line, "voluntary_ctxt_switches:");
+
+		if (!at)
+			continue; /* with "non" in front, it is found too */
+		sum += strtoull(strchr(at, ':') + 1, NULL, 10);
+		found++;
+	}
+	fclose(file);
+	assert_int_equal(found, 2);
+	return sum;
+}
+
+static uint64_t cpu_ns_of(const char *tid)
+{
+	FILE *file = open_of_thread(tid, "schedstat");
+	unsigned long long cpu_ns = 0;
+
+	if (file && fscanf(file, "%llu", &cpu_ns) != 1)
+		cpu_ns = 0;
+	if (file)
+		fclose(file);
+	return cpu_ns;
+}
+
+static struct work_done work_done(void)
+{
+	struct work_done sum = { 0, 0, 0 };
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.' || !is_worker(entry->d_name))
+			continue;
+		sum.threads++;
+		sum.switches += switches_of(entry->d_name);
+		sum.cpu_ns += cpu_ns_of(entry->d_name);
+	}
+	closedir(dir);
+	return sum;
+}
+
+static uint64_t process_cpu_ns(void)
 {
 	struct rusage r;
 
 	assert_int_equal(getrusage(RUSAGE_SELF, &r), 0);
-	return (struct usage){
-		(uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) *
-				UINT64_C(1000000000) +
-			(uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) *
-				1000,
-		r.ru_nvcsw + r.ru_nivcsw
-	};
+	return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) *
+		       UINT64_C(1000000000) +
+	       (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000;
 }
 
-/* One worker that wakes every 10 ms would switch 100 times, and one that spins
- * would take a second. The bounds lie far from both, and from nothing. */
-static void idle__a_second_without_work__no_cpu_and_no_wake_up(void **state)
+/* Look at a runtime without work for @seconds. Nothing is waited for: it is the
+ * time that is looked at. */
+static void watch_idle(unsigned workers, time_t seconds)
 {
-	static const unsigned counts[] = { 1, 2, 200 };
-	const struct timespec second = { 1, 0 };
+	const struct timespec span = { seconds, 0 };
+	struct skua_runtime *rt = runtime_new(workers, 0);
+	struct counter counter = COUNTER_INIT;
+	struct work_done before;
+	struct work_done after;
+	uint64_t cpu_ns;
+
+	spawn(rt, &counter.task);
+	join(&counter.task);
+	wait_until_asleep(rt);
+	before = work_done();
+	/* The last ones may have been on their way into the kernel. */
+	do {
+		after = before;
+		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+		before = work_done();
+	} while (before.switches != after.switches);
+	cpu_ns = process_cpu_ns();
+	nanosleep(&span, NULL);
+	cpu_ns = process_cpu_ns() - cpu_ns;
+	after = work_done();
+	assert_int_equal(before.threads, workers);
+	assert_int_equal(after.threads, workers);
+	assert_int_equal(after.switches, before.switches);
+	assert_int_equal(after.cpu_ns, before.cpu_ns);
+	/* One that spins takes seconds; the test itself, some 10 us. */
+	if (!SANITIZED) /* which have threads of their own */
+		assert_true(cpu_ns < UINT64_C(10000000));
+	destroy(rt);
+}
+
+static void idle__200_workers_for_5_s__no_cpu_and_no_system_call(void **state)
+{
+	(void)state;
+	watch_idle(200, 5);
+}
+
+static void idle__1_and_2_workers__no_cpu_and_no_system_call(void **state)
+{
+	(void)state;
+	watch_idle(1, 1);
+	watch_idle(2, 1);
+}
+
+/* The test of the test: a worker that wakes once is seen. */
+static void idle__woken_once__is_seen(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct counter counter = COUNTER_INIT;
+	struct work_done before;
 
 	(void)state;
-	for (size_t c = 0; c < COUNT_OF(counts); c++) {
-		struct skua_runtime *rt = runtime_new(counts[c], 0);
-		struct counter counter = COUNTER_INIT;
-		struct skua_stats stats;
-		struct usage before;
-		struct usage after;
-		uint64_t parked;
-
-		spawn(rt, &counter.task);
-		join(&counter.task);
-		wait_until_asleep(rt);
-		assert_int_equal(skua_stats(rt, &stats), 0);
-		parked = stats.total.times_parked;
-		before = usage();
-		/* Nothing is waited for: it is the time that is looked at. */
-		nanosleep(&second, NULL);
-		after = usage();
-		assert_int_equal(skua_stats(rt, &stats), 0);
-		assert_int_equal(stats.total.times_parked, parked);
-		assert_int_equal(stats.total.tasks_polled, 1);
-		if (!SANITIZED) { /* which have threads of their own */
-			assert_true(after.cpu_ns - before.cpu_ns <
-				    UINT64_C(100000000));
-			assert_true(after.switches - before.switches < 50);
-		}
-		destroy(rt);
-	}
+	wait_until_asleep(rt);
+	before = work_done();
+	spawn(rt, &counter.task);
+	join(&counter.task);
+	while (work_done().switches == before.switches)
+		sched_yield();
+	destroy(rt);
 }
 
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(design_4_9__65_and_200_workers__each_is_woken),
 	cmocka_unit_test(design_4_19__one_worker__all_kinds_of_work),
-	cmocka_unit_test(idle__a_second_without_work__no_cpu_and_no_wake_up),
+	cmocka_unit_test(design_4_20__many_wake_ups__nobody_counted_as_searching),
+	cmocka_unit_test(idle__200_workers_for_5_s__no_cpu_and_no_system_call),
+	cmocka_unit_test(idle__1_and_2_workers__no_cpu_and_no_system_call),
+	cmocka_unit_test(idle__woken_once__is_seen),
 };
 /* clang-format on */
 

@@ -183,7 +183,7 @@ static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
 	assert_int_equal(stats.tasks_spawned, 1 + injected); /* the holder */
 }
 
-static void design_4_7__spawn_by_a_foreign_thread__is_injected(void **state)
+static void design_4_18__spawn_by_a_foreign_thread__is_injected(void **state)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counters[5];
@@ -296,7 +296,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_spawn__on_another_runtime_after_join__runs),
 	cmocka_unit_test(task_spawn__by_the_running_task_itself__ealready),
 	cmocka_unit_test(task_spawn__from_a_signal_handler__runs),
-	cmocka_unit_test(design_4_7__spawn_by_a_foreign_thread__is_injected),
+	cmocka_unit_test(design_4_18__spawn_by_a_foreign_thread__is_injected),
 	cmocka_unit_test(design_4_7__spawn_by_another_runtimes_worker__is_injected),
 };
 /* clang-format on */

@@ -162,7 +162,8 @@ static void waker_wake__not_polled_yet__first_poll_only(void **state)
 	destroy(rt);
 }
 
-static void waker_wake__complete__never_polled_again(void **state)
+static void
+design_4_16__wake_of_a_complete_task__reference_dropped(void **state)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
@@ -649,7 +650,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(waker_wake__running__polled_once_more),
 	cmocka_unit_test(waker_wake__scheduled__coalesces_into_one_poll),
 	cmocka_unit_test(waker_wake__not_polled_yet__first_poll_only),
-	cmocka_unit_test(waker_wake__complete__never_polled_again),
+	cmocka_unit_test(design_4_16__wake_of_a_complete_task__reference_dropped),
 	cmocka_unit_test(waker_wake__by_the_task_itself__polled_again),
 	cmocka_unit_test(waker_drop__last_one__ends_the_join),
 	cmocka_unit_test(waker_drop__last_of_a_detached__releases_on_this_thread),
