@@ -25,8 +25,8 @@ static void take_added(struct pollers *pollers)
 {
 	struct skua_poller *poller;
 
-	/* Relaxed: a hint; it is looked at again. */
-	if (!atomic_load_relaxed(&pollers->added))
+	/* A hint; it is looked at again. */
+	if (!pollers_added(pollers))
 		return;
 	/* Acquire: the pollers. Pairs with the release in pollers_add(). */
 	poller = atomic_exchange_acquire(&pollers->added, NULL);
@@ -37,6 +37,12 @@ static void take_added(struct pollers *pollers)
 		pollers->list = poller;
 		poller = next;
 	}
+}
+
+bool pollers_added(const struct pollers *pollers)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	return atomic_load_relaxed(&pollers->added) != NULL;
 }
 
 bool pollers_run_owner(struct pollers *pollers)

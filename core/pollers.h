@@ -19,6 +19,9 @@ void pollers_init(struct pollers *pollers);
 /* pollers_add - register one; any thread, which then wakes the worker */
 void pollers_add(struct pollers *pollers, struct skua_poller *poller);
 
+/* pollers_added - is there one that was not called yet? After a fence. */
+bool pollers_added(const struct pollers *pollers);
+
 /* pollers_run_owner - call each once; did any find something? */
 bool pollers_run_owner(struct pollers *pollers);
 

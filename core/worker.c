@@ -213,14 +213,15 @@ static struct skua_task *wait_for_task(struct worker *w)
 
 		idle_park_begin(idle, w->index, searching);
 		task = work_find(w); /* I2 */
-		if (task || stopping(w)) {
+		if (task || stopping(w) || pollers_added(&w->pollers))
 			idle_park_cancel(idle, w->index);
-			return task ? found(w, task) : NULL;
-		}
-		task = park(w, searching);
+		else
+			task = park(w, searching);
 		if (task)
 			return found(w, task);
-		searching = true; /* whoever woke it has counted it */
+		if (stopping(w))
+			return NULL;
+		searching = true; /* counted by itself, or by its waker */
 	}
 }
 
@@ -362,7 +363,7 @@ static struct skua_task *drive_park(struct worker *w)
 
 	idle_park_begin(idle, w->index, false);
 	task = work_find(w);
-	if (!task) {
+	if (!task && !pollers_added(&w->pollers)) {
 		look_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
 		if (w->driven_idle) {
@@ -370,7 +371,7 @@ static struct skua_task *drive_park(struct worker *w)
 			return NULL;
 		}
 	}
-	/* Work, or a notification. */
+	/* Work, a new poller, or a notification. */
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
 	idle_leave_search(idle);
