@@ -82,7 +82,8 @@ bool timers_cancel(struct timer *timer)
 	struct worker *w = timer->worker;
 	struct skua_task *task = NULL;
 
-	if (!w)
+	/* In a forked child, the lock may be that of a thread of the parent. */
+	if (!w || !pool_alive(w->pool))
 		return false;
 	pthread_mutex_lock(&w->timers.lock);
 	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
@@ -98,7 +99,8 @@ bool timers_queued(const struct timer *timer)
 	struct worker *w = timer->worker;
 	bool queued;
 
-	if (!w)
+	/* As in timers_cancel(). */
+	if (!w || !pool_alive(w->pool))
 		return false;
 	pthread_mutex_lock(&w->timers.lock);
 	queued = timer_entry_queued(&timer->entry);

@@ -2,9 +2,10 @@
 /**
  * timer.h - wake a task at a time
  *
- * Times are nanoseconds of CLOCK_MONOTONIC. A timer never fires early; how
- * late depends on the polls: the worker that it was added on looks after each
- * 100 us of polls or so, and an idle worker looks for all.
+ * Times are nanoseconds of CLOCK_MONOTONIC. A timer never fires early, except
+ * in a shutdown that cancels; how late depends on the polls: each worker looks
+ * at all timers after each 50 us of polls or so, and an idle one sleeps until
+ * the first is due.
  */
 #ifndef SKUA_TIMER_H
 #define SKUA_TIMER_H
@@ -19,8 +20,10 @@ struct skua_task;
  * struct skua_timer - embed it, zeroed or set to SKUA_TIMER_INIT
  *
  * The fields are the library's. Its memory must stay in place while it is
- * pending. While it is, it counts as a waker of its task. Once the runtime of
- * its task is destroyed, no call on it is allowed.
+ * pending. While it is, it counts as a waker of its task: one that is not
+ * cancelled before the task is done keeps it from ending until it fires. Once
+ * the runtime of its task is destroyed, no call on it is allowed; it may be set
+ * to SKUA_TIMER_INIT and used with another one.
  */
 struct skua_timer {
 	void *link[2];
@@ -57,11 +60,12 @@ SKUA_API int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 
 /**
  * skua_timer_cancel - take a timer back
- * @timer: added by the calling task, or handed over by it
+ * @timer: any
  *
- * Threads: any, one at a time for one timer. Blocks: as skua_timer_add().
+ * Threads: any, but no other call on @timer, an add included, at the same time:
+ * the program orders them. Blocks: as skua_timer_add().
  * Return: true if it was pending: it will not fire. False if it has fired, or
- * was never added, or for NULL.
+ * was never added, or for NULL, or in a child of fork().
  */
 SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
 
@@ -69,7 +73,8 @@ SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
  * skua_timer_pending - has the timer been added, and not fired since?
  * @timer: as for skua_timer_cancel()
  *
- * Threads: as skua_timer_cancel(). Blocks: likewise. Return: false for NULL.
+ * Threads: as skua_timer_cancel(). Blocks: likewise. Return: false for NULL,
+ * and in a child of fork().
  */
 SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
 
