@@ -15,17 +15,10 @@ int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
 	return 0;
 }
 
-/* Act for a member's end, or for that of a spawn under way. */
+/* End a spawn that is under way, or refused. */
 static void leave(struct skua_group *group)
 {
-	struct task_end end = group_leave(group);
-
-	if (end.bit == TASK_END_THREAD) {
-		task_joiner_wake(end.what.joiner);
-	} else if (end.bit == TASK_END_TASK) {
-		schedule_wake(end.what.task);
-		schedule_drop(end.what.task, false);
-	}
+	schedule_end(group_leave(group), NULL);
 }
 
 int skua_group_spawn(struct skua_group *group, struct skua_task *task)

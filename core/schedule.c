@@ -43,24 +43,30 @@ void schedule_wake(struct skua_task *task)
 		schedule(task);
 }
 
-void schedule_drop(struct skua_task *task, bool complete)
+/* Give a reference back; the end of a member may be that of its group. */
+static struct task_end give_back(struct skua_task *task, bool complete)
 {
 	struct task_end end = task_drop(task, complete);
 
-	if (end.bit == TASK_END_GROUP)
-		end = group_leave(end.what.group);
+	return end.bit == TASK_END_GROUP ? group_leave(end.what.group) : end;
+}
 
+void schedule_end(struct task_end end, struct skua_task *task)
+{
 	/* A loop, not a recursion: the joining task that is woken here may be
 	 * done already, and this its last reference. */
 	while (end.bit == TASK_END_TASK) {
 		task = end.what.task;
 		schedule_wake(task);
-		end = task_drop(task, false);
-		if (end.bit == TASK_END_GROUP)
-			end = group_leave(end.what.group);
+		end = give_back(task, false);
 	}
 	if (end.bit == TASK_END_THREAD)
 		task_joiner_wake(end.what.joiner);
 	else if (end.bit == TASK_END_DETACH && end.what.release)
 		end.what.release(task);
+}
+
+void schedule_drop(struct skua_task *task, bool complete)
+{
+	schedule_end(give_back(task, complete), task);
 }

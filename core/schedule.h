@@ -27,4 +27,8 @@ void schedule_wake(struct skua_task *task);
  */
 void schedule_drop(struct skua_task *task, bool complete);
 
+/* schedule_end - the same for an end that is reached: of @task, or, if that is
+ * NULL, of a group */
+void schedule_end(struct task_end end, struct skua_task *task);
+
 #endif

@@ -15,7 +15,8 @@ struct skua_task;
  *
  * Initialise it with skua_group_init(); the fields are the library's. Its
  * memory, and that of each of its tasks, must stay in place until a wait for
- * it returned 0. After that it may be used again as it is.
+ * it returned 0. After that it may be used again as it is. A group is for work
+ * that ends together; tasks that come and go are detached.
  */
 struct skua_group {
 	uint64_t state;
@@ -57,7 +58,8 @@ SKUA_API int skua_group_spawn(struct skua_group *group, struct skua_task *task);
  * As skua_task_cancel() for each member, and for those that are spawned before
  * the wait returns.
  *
- * Threads: any, but not beside the end of a wait. Blocks: never.
+ * Threads: any that keeps the wait from returning meanwhile, as a member, or
+ * the thread that waits afterwards. Blocks: never.
  * Allocates: nothing. Return: 0; -EINVAL (NULL).
  */
 SKUA_API int skua_group_cancel(struct skua_group *group);
