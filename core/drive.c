@@ -9,11 +9,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/worker.h"
+#include <limits.h>
 
-/* Between two looks at whether all is drained. */
-#define SLICE_NS UINT64_C(10000000)
+#include "core/clock.h"
+#include "core/futex.h"
+#include "core/runtime.h"
+#include "core/worker.h"
+#include "skua/task.h"
+
+void drive_reset(struct drive *drive)
+{
+	drive->epoll_fd = -1;
+	drive->event_fd = -1;
+	drive->timer_fd = -1;
+	atomic_init(&drive->busy, 0);
+}
 
 static void signal_event(void *ctx)
 {
@@ -65,7 +75,6 @@ int drive_init(struct drive *drive, struct pool *pool)
 	struct worker *worker = &pool->workers[0];
 	int code = open_all(drive);
 
-	atomic_init(&drive->busy, 0);
 	if (!code)
 		code = watch(drive, drive->event_fd);
 	if (!code)
@@ -74,6 +83,8 @@ int drive_init(struct drive *drive, struct pool *pool)
 		return code;
 	pool->idle.sleepers[0].parker.wake = signal_event;
 	pool->idle.sleepers[0].parker.ctx = drive;
+	pool->on_drained = signal_event;
+	pool->on_drained_ctx = drive;
 	/* Nothing is due yet: this parks the worker. */
 	worker_drive(worker, 0);
 	return 0;
@@ -81,11 +92,11 @@ int drive_init(struct drive *drive, struct pool *pool)
 
 void drive_close(struct drive *drive)
 {
-	if (drive->epoll_fd > 0)
+	if (drive->epoll_fd >= 0)
 		close(drive->epoll_fd);
-	if (drive->event_fd > 0)
+	if (drive->event_fd >= 0)
 		close(drive->event_fd);
-	if (drive->timer_fd > 0)
+	if (drive->timer_fd >= 0)
 		close(drive->timer_fd);
 }
 
@@ -104,45 +115,156 @@ static void arm_timer(const struct drive *drive, const struct pool *pool)
 	timerfd_settime(drive->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns)
+/* What a thread drives for: until then, or until the worker is idle. */
+struct goal {
+	bool (*reached)(const void *ctx);
+	const void *ctx;
+};
+
+/* As drive_poll(), and until @goal, if there is one. */
+static int drive_for(struct drive *drive, struct pool *pool,
+		     uint64_t deadline_ns, const struct goal *goal)
 {
+	struct worker *worker = &pool->workers[0];
 	bool more;
 
 	/* Acquire: the worker's own fields. Pairs with the release below. */
 	if (atomic_exchange_acquire(&drive->busy, 1))
 		return -EBUSY;
 	clear_event(drive);
-	more = worker_drive(&pool->workers[0], deadline_ns);
+	do {
+		more = worker_drive(worker, goal ? 0 : deadline_ns);
+	} while (goal && more && !goal->reached(goal->ctx) &&
+		 clock_now_ns() < deadline_ns);
 	arm_timer(drive, pool);
 	if (more)
 		signal_event(drive);
 	/* Release: as above. */
 	atomic_store_release(&drive->busy, 0);
+	/* Orders that before the look for those who wait their turn. Pairs with
+	 * the fence in drive_until(). */
+	atomic_fence_seq_cst();
+	if (atomic_load_relaxed(&pool->drainers) != 0)
+		futex_wake(&drive->busy, INT_MAX);
 	return more;
+}
+
+int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns)
+{
+	return drive_for(drive, pool, deadline_ns, NULL);
+}
+
+/* Sleep until there is something to do, or the deadline. */
+static void wait_for_event(const struct drive *drive, uint64_t deadline_ns)
+{
+	struct pollfd fd = { .fd = drive->epoll_fd, .events = POLLIN };
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	struct timespec left = { .tv_sec = (time_t)(left_ns / NS_PER_S),
+				 .tv_nsec = (long)(left_ns % NS_PER_S) };
+	int saved = errno;
+
+	ppoll(&fd, 1, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
+	errno = saved;
+}
+
+/*
+ * Drive until @goal is reached; false at the deadline. Whoever reaches it makes
+ * the descriptor readable, which whoever drives next clears: several threads
+ * may be here, and in skua_runtime_poll(), at once.
+ */
+static bool drive_until(struct drive *drive, struct pool *pool,
+			uint64_t deadline_ns, const struct goal *goal)
+{
+	bool reached;
+
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_add_relaxed(&pool->drainers, 1);
+	/* Orders the count before the look at who drives, and at the goal.
+	 * Pairs with the fences in drive_for() and look_drained(). */
+	atomic_fence_seq_cst();
+	for (;;) {
+		int more = drive_for(drive, pool, deadline_ns, goal);
+
+		reached = goal->reached(goal->ctx);
+		if (reached || (deadline_ns != UINT64_MAX &&
+				clock_now_ns() >= deadline_ns))
+			break;
+		if (more == -EBUSY)
+			futex_wait_until(&drive->busy, 1, deadline_ns);
+		else if (more == 0)
+			wait_for_event(drive, deadline_ns);
+	}
+	/* Relaxed: whoever does not see it wakes nobody. */
+	atomic_fetch_sub_relaxed(&pool->drainers, 1);
+	return reached;
+}
+
+static bool drained(const void *ctx)
+{
+	return pool_drained(ctx);
 }
 
 bool drive_until_drained(struct drive *drive, struct pool *pool,
 			 uint64_t deadline_ns)
 {
-	for (;;) {
-		uint64_t now_ns = clock_now_ns();
-		uint64_t slice_ns = now_ns + SLICE_NS;
-		struct pollfd fd = { .fd = drive->epoll_fd, .events = POLLIN };
-		struct timespec wait = { 0 };
-		int more = drive_poll(drive, pool, slice_ns);
+	const struct goal goal = { drained, pool };
 
-		if (pool_drained(pool))
-			return true;
-		if (now_ns >= deadline_ns)
-			return false;
-		if (more == 1)
-			continue;
-		if (deadline_ns < slice_ns)
-			slice_ns = deadline_ns;
-		wait.tv_nsec =
-			slice_ns > now_ns ? (long)(slice_ns - now_ns) : 0;
-		/* In slices, because another thread may be the one that drives
-		 * and drains it. */
-		ppoll(&fd, 1, &wait, NULL);
+	return drive_until(drive, pool, deadline_ns, &goal);
+}
+
+/* ---- block_on ------------------------------------------------------------ */
+
+/* A task that spawns and joins another one, for a thread that drives. */
+struct companion {
+	struct skua_task task; /* first: a task is its companion */
+	struct skua_runtime *rt;
+	struct skua_task *joined;
+	int code;
+	bool spawned;
+	/* Writer: the task, 0 to 1. Readers: drivers. */
+	atomic_u32 done;
+};
+
+static enum skua_poll companion_poll(struct skua_task *self)
+{
+	struct companion *it = (struct companion *)self;
+
+	if (!it->spawned)
+		it->code = skua_task_spawn(it->rt, it->joined);
+	if (!it->code) {
+		it->spawned = true;
+		if (skua_task_join_poll(self, it->joined) == -EAGAIN)
+			return SKUA_PENDING;
 	}
+	/* Release: the code. Pairs with the acquire in companion_done(). */
+	atomic_store_release(&it->done, 1);
+	signal_event(&it->rt->drive);
+	return SKUA_DONE;
+}
+
+static bool companion_done(const void *ctx)
+{
+	const struct companion *it = ctx;
+
+	/* Acquire: pairs with the release in companion_poll(). */
+	return atomic_load_acquire(&it->done) != 0;
+}
+
+int drive_block_on(struct skua_runtime *rt, struct skua_task *task)
+{
+	struct companion it = { .task = SKUA_TASK_INIT(companion_poll),
+				.rt = rt,
+				.joined = task };
+	const struct goal goal = { companion_done, &it };
+	int code;
+
+	atomic_init(&it.done, 0);
+	code = skua_task_spawn(rt, &it.task);
+	if (code)
+		return code;
+	drive_until(&rt->drive, &rt->pool, UINT64_MAX, &goal);
+	/* Its poll is over, or about to be, on the thread that drives. */
+	skua_task_join(&it.task);
+	return it.code;
 }

@@ -11,13 +11,19 @@
 
 #include "core/pool.h"
 
+struct skua_runtime;
+
 struct drive {
-	int epoll_fd; /* 0: not caller-driven, nothing is open */
+	int epoll_fd; /* each -1: not open */
 	int event_fd;
 	int timer_fd;
-	/* 1: a thread is driving. Writers: they. */
+	/* 1: a thread is driving. Writers: they. Those who wait for their turn
+	 * sleep on it. */
 	atomic_u32 busy;
 };
+
+/* drive_reset - nothing is open */
+void drive_reset(struct drive *drive);
 
 /* drive_init - open the descriptors and park the worker; -errno */
 int drive_init(struct drive *drive, struct pool *pool);
@@ -35,5 +41,9 @@ int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns);
 /* drive_until_drained - drive until no task is left; false at the deadline */
 bool drive_until_drained(struct drive *drive, struct pool *pool,
 			 uint64_t deadline_ns);
+
+/* drive_block_on - spawn a task, and drive until it has ended; the code of the
+ * spawn */
+int drive_block_on(struct skua_runtime *rt, struct skua_task *task);
 
 #endif

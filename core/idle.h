@@ -3,7 +3,7 @@
  * idle.h - who searches, who sleeps, and who has to be woken (L2)
  *
  * The protocol, its invariants and the proof that no wake-up is lost are in
- * core/IDLE.md; the code cites them as I1 to I5.
+ * core/IDLE.md; the code cites them as I1 to I7.
  */
 #ifndef SKUA_CORE_IDLE_H
 #define SKUA_CORE_IDLE_H

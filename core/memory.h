@@ -3,6 +3,7 @@
 #ifndef SKUA_CORE_MEMORY_H
 #define SKUA_CORE_MEMORY_H
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,12 @@ static inline void *memory_alloc(const struct skua_allocator *allocator,
 				 size_t align, size_t count, size_t size)
 {
 	size_t bytes = (count * size + align - 1) / align * align;
+	int saved = errno; /* the library never sets it */
 	void *memory = allocator
 			       ? allocator->alloc(allocator->ctx, align, bytes)
 			       : aligned_alloc(align, bytes);
 
+	errno = saved;
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 

@@ -8,7 +8,8 @@
  *
  * A notification that comes first is kept, one deep, and ends the next park at
  * once. A park may therefore end without cause: callers decide by their own
- * condition (core/idle.h: the parked bit) and park again. There is no timeout.
+ * condition (core/idle.h: the parked bit) and park again. No timeout makes up for
+ * a wake-up: a deadline is for what comes due then, and nothing else.
  *
  * A thread that sleeps elsewhere than on the futex, as in poll(2), is woken by
  * a callback. The one waker that calls it is CALLING meanwhile, and the sleeper

@@ -98,6 +98,8 @@ void pool_check_drained(struct pool *pool)
 	 * the acquire in pool_wait_drained(). */
 	atomic_fetch_add_release(&pool->drain_epoch, 1);
 	futex_wake(&pool->drain_epoch, INT_MAX);
+	if (pool->on_drained)
+		pool->on_drained(pool->on_drained_ctx);
 }
 
 bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)

@@ -60,7 +60,7 @@ struct pool {
 	/* Of the tasks spawned, those refused after all. Wraps at 2^64. */
 	atomic_u64 refused;
 
-	/* Writers: destroy, 0 to 1. Readers: spawns from outside; workers. */
+	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
 	atomic_u32 cancelling; /* shutdown, 0 to 1: polls are told to end */
@@ -68,6 +68,9 @@ struct pool {
 	atomic_u32 drainers;
 	/* What they sleep on: changes when the pool was found drained. */
 	atomic_u32 drain_epoch;
+	/* Called then, too, for those who sleep elsewhere; or NULL. Constant. */
+	void (*on_drained)(void *ctx);
+	void *on_drained_ctx;
 };
 
 /**
@@ -143,7 +146,8 @@ bool pool_drained(const struct pool *pool);
 /**
  * pool_check_drained - wake those that wait for a drain, if it is reached
  *
- * By a worker that found nothing to do, after a fence.
+ * By a worker that found nothing to do, or a spawn that was refused; after a
+ * fence.
  */
 void pool_check_drained(struct pool *pool);
 

@@ -259,7 +259,8 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 
 /* Tell the user's log, if there is one. */
 __attribute__((format(printf, 3, 4))) static void
-say(const struct skua_runtime *rt, enum skua_log level, const char *format, ...)
+say(const struct skua_runtime *rt, enum skua_log_level level,
+    const char *format, ...)
 {
 	const struct skua_hooks *hooks = &rt->config.hooks;
 	char text[200];
@@ -290,6 +291,7 @@ static int allocate(struct skua_runtime **out, const struct skua_config *cfg,
 		return error_set(err, -ENOMEM, "out of memory");
 	}
 	(*out)->config = config;
+	drive_reset(&(*out)->drive);
 	return 0;
 }
 
@@ -360,6 +362,8 @@ int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 	/* Relaxed: before it is spawned, the task is the caller's. */
 	if (atomic_load_relaxed(task_state(task)) & TASK_CLAIMED)
 		return -EALREADY;
+	if (rt->config.caller_driven)
+		return drive_block_on(rt, task);
 	code = skua_task_spawn(rt, task);
 	return code ? code : skua_task_join(task);
 }

@@ -54,21 +54,23 @@ int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
 int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 {
 	struct skua_worker_stats one;
+	uint64_t refused;
 
 	if (!rt || !out)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	memset(out, 0, sizeof(*out));
+	/* Acquire: each task that is seen refused is seen spawned below. Pairs
+	 * with the release in pool_enter_spawn(). */
+	refused = atomic_load_acquire(&rt->pool.refused);
 	out->workers = rt->pool.worker_count;
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {
 		read_worker(&rt->pool.workers[i], &one);
 		add(&out->total, &one);
 	}
-	/* Relaxed: a counter, no order. */
 	out->tasks_spawned = out->total.tasks_spawned +
-			     pool_spawned_outside(&rt->pool) -
-			     atomic_load_relaxed(&rt->pool.refused);
+			     pool_spawned_outside(&rt->pool) - refused;
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* task_api.c - the public functions on tasks */
+#include <assert.h>
 #include <errno.h>
 
 #include "core/runtime.h"
@@ -247,8 +248,10 @@ static struct skua_task *task_of_waker(struct skua_waker waker)
 
 struct skua_waker skua_task_waker(struct skua_task *self)
 {
-	if (self)
+	if (self) {
+		assert(task_state_spawned(state_of(self)));
 		task_state_add_reference(task_state(self));
+	}
 	return (struct skua_waker){ (uintptr_t)self };
 }
 

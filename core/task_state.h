@@ -102,7 +102,8 @@ static inline void task_state_transition_to_running(atomic_u64 *state)
 	/*
 	 * Acquire: what a waker wrote before it found the task SCHEDULED
 	 * already, and so did not queue it. Pairs with the release in
-	 * task_state_transition_to_woken(). Release: not needed.
+	 * task_state_transition_to_woken(). Release: wakers rely on nothing that
+	 * it publishes; an acquire would do, and costs the same.
 	 */
 	uint64_t old =
 		atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | TASK_RUNNING);

@@ -381,24 +381,27 @@ static struct skua_task *drive_park(struct worker *w)
 bool worker_drive(struct worker *w, uint64_t deadline_ns)
 {
 	struct worker *outer = worker_current;
-	struct skua_task *task;
 
 	worker_current = w;
 	drive_resume(w);
 	tick_begin(&w->tick, clock_now_ns());
-	do {
-		task = next_task(w);
-		if (!task)
+	for (;;) {
+		struct skua_task *task = next_task(w);
+
+		if (!task && !pollers_awake_owner(&w->pollers))
 			task = drive_park(w);
-		if (!task)
-			continue;
-		poll_task(w, task);
-		if (++w->tick.polls < w->tick.budget)
+		if (w->driven_idle)
+			break;
+		if (task)
+			poll_task(w, task);
+		else
+			look_drained(w);
+		if (task && ++w->tick.polls < w->tick.budget)
 			continue;
 		end_tick(w);
 		if (w->tick.start_ns >= deadline_ns)
 			break;
-	} while (!w->driven_idle);
+	}
 	worker_current = outer;
 	return !w->driven_idle;
 }

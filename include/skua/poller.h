@@ -27,10 +27,13 @@ struct skua_runtime;
  *        skua_now_ns(), UINT64_MAX for ever, or until @unpark is called, also
  *        if it was called just before. The worker sleeps here instead. Only
  *        one poller of a worker may have it.
- * @unpark: end a park, or the next one; any thread. Needed with @park.
+ * @unpark: end a park, or the next one; any thread, also in a signal handler
+ *        that wakes a task. Needed with @park.
  *
  * Without @park, the worker does not sleep at all as long as it has the
- * poller: it has to be polled.
+ * poller: it has to be polled. In a caller-driven runtime skua_runtime_poll()
+ * then never finds it idle; and @park is not called: the program waits for
+ * what the poller looks at by itself, and then calls skua_runtime_poll().
  */
 struct skua_poller {
 	int (*poll)(struct skua_poller *self);

@@ -24,6 +24,9 @@ struct skua_task;
 /* No threads: one worker, which runs inside skua_runtime_poll(). */
 #define SKUA_CALLER_DRIVEN (1u << 2)
 
+/* Value of a timeout: without end. */
+#define SKUA_FOREVER_NS UINT64_MAX
+
 #define SKUA_MAX_WORKERS        4096
 #define SKUA_MIN_QUEUE_CAPACITY 4
 #define SKUA_MAX_QUEUE_CAPACITY 32768
@@ -34,7 +37,7 @@ struct skua_task;
 #define SKUA_SPIN_FOREVER (UINT64_MAX - 1) /* never sleep: for isolated CPUs */
 /* Value of lifo_steal_delay_ns: nobody takes what a worker is to run next. */
 #define SKUA_LIFO_PRIVATE UINT64_MAX
-/* The longest spin_ns and lifo_steal_delay_ns, and the shortest of the latter. */
+/* The longest spin_ns and lifo_steal_delay_ns, the shortest of the latter. */
 #define SKUA_MAX_DELAY_NS      UINT64_C(1000000000)
 #define SKUA_MIN_LIFO_DELAY_NS UINT64_C(1000)
 
@@ -54,7 +57,7 @@ struct skua_allocator {
 };
 
 /* Levels of log messages. */
-enum skua_log { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
+enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
 
 /**
  * struct skua_hooks - what a runtime tells its user; each may be NULL
@@ -62,8 +65,8 @@ enum skua_log { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  * @worker_stop: it ends, on its own thread
  * @worker_park: it is going to sleep
  * @worker_unpark: it has slept
- * @log: something happened that nobody has asked about; one line, no newline.
- *       The library itself never prints.
+ * @log: something happened that nobody has asked about; one line, no newline;
+ *       on the thread that it happened on. The library itself never prints.
  * @ctx: handed to each
  *
  * Hooks must not call the runtime, but for skua_worker_index(). A runtime with
@@ -76,7 +79,7 @@ struct skua_hooks {
 	void (*worker_stop)(void *ctx, unsigned worker);
 	void (*worker_park)(void *ctx, unsigned worker);
 	void (*worker_unpark)(void *ctx, unsigned worker);
-	void (*log)(void *ctx, enum skua_log level, const char *text);
+	void (*log)(void *ctx, enum skua_log_level level, const char *text);
 	void *ctx;
 };
 
@@ -93,14 +96,16 @@ struct skua_hooks {
  *        parks, at least; 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 when
  *        there are more workers than CPUs
  * @max_queued: tasks in the injection queue at which spawning is refused with
- *        -EAGAIN; 0 = no bound
+ *        -EAGAIN, from workers too; urgent and bound tasks, which have queues of
+ *        their own, do not count; 0 = no bound
  * @spin_ns: how long a worker looks for work before it parks, 1 to
  *        SKUA_MAX_DELAY_NS, SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER; 0 = as long
  *        as waking it was measured to take, or never when there are more
  *        workers than CPUs
  * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
  *        that is to run it next before an idle one takes it,
- *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE; 0 = 100,000
+ *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE;
+ *        0 = 100,000
  * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
  *        allowed; NULL = all of them. Only read during the call.
  * @allocator: NULL = aligned_alloc() and free(). Borrowed for the runtime's
@@ -109,6 +114,7 @@ struct skua_hooks {
  * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN
  * @reserved: 0
  *
+ * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says.
  * A field that is left at its default is taken from the environment, if it is
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
@@ -142,15 +148,16 @@ struct skua_config {
  *
  * Worker i is named "skua-i", blocks all signals but those that a fault or a
  * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF),
- * and is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may run
- * on any of the chosen CPUs. The affinity of the calling thread is not
+ * and is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may
+ * run on any of the chosen CPUs. The affinity of the calling thread is not
  * changed and never widened.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
  * are created. Allocates: yes.
  * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range,
- * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be created). On failure
- * nothing remains.
+ * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be
+ * created); -EMFILE, -ENFILE (no descriptors for SKUA_CALLER_DRIVEN); another
+ * code of the kernel's. On failure nothing remains.
  */
 SKUA_API int skua_runtime_create(struct skua_runtime **out,
 				 const struct skua_config *cfg,
@@ -161,7 +168,8 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
  * @rt: live runtime, borrowed
  * @task: initialised, not detached
  *
- * As skua_task_spawn() followed by skua_task_join().
+ * As skua_task_spawn() followed by skua_task_join(); with SKUA_CALLER_DRIVEN,
+ * the thread drives the runtime meanwhile.
  * Return: theirs; nothing was spawned if it is not 0.
  */
 SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
@@ -186,7 +194,10 @@ SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
  * enum skua_shutdown - what becomes of the tasks that are not done
  * @SKUA_SHUTDOWN_RUN: they run to their end
  * @SKUA_SHUTDOWN_CANCEL: each is cancelled when it is polled next: queued and
- *      running ones now, one that waits for a waker when it is woken
+ *      running ones now, one that waits for a waker when it is woken. All timers
+ *      fire now, and those added later at once: a task looks at
+ *      skua_task_cancelled() before it waits again. There is no way back to
+ *      SKUA_SHUTDOWN_RUN.
  */
 enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
 
@@ -198,9 +209,10 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  *
  * From the start of the call, spawning from outside is refused with
  * -ESHUTDOWN; tasks that are not done may still spawn others. On success the
- * workers have ended, every task is done and each join ends; what remains is
- * skua_runtime_destroy(). After a timeout the workers go on, and the call may
- * be repeated, with another @how too.
+ * workers have ended, every task is done and each join ends; but a task of
+ * which a waker is left ends, and is released, when that is dropped. What
+ * remains is skua_runtime_destroy(). After a timeout the workers go on, and the
+ * call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
  *
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
  * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
@@ -208,8 +220,6 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  */
 SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 				   enum skua_shutdown how);
-
-#define SKUA_FOREVER_NS UINT64_MAX
 
 /**
  * skua_runtime_destroy - finish all tasks, end the workers, free the runtime
@@ -232,12 +242,14 @@ SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  * @deadline_ns: a time of skua_now_ns() at which to return even if there is
  *               more to do, after 50 us of polls or so; 0 = after one such
- *               turn
+ *               turn, UINT64_MAX = when idle
  *
  * For a program with an event loop of its own: it waits for the descriptor of
  * skua_runtime_eventfd() to become readable, and then calls this. During the
- * call the thread is worker 0. skua_runtime_drain(), _shutdown() and
- * _destroy() of such a runtime do the same until they are done.
+ * call the thread is worker 0. skua_runtime_block_on(), _drain(), _shutdown()
+ * and _destroy() of such a runtime do the same until they are done, or wait
+ * while another thread does. skua_task_join() and skua_group_wait() do not:
+ * somebody else has to drive.
  *
  * Threads: outside, one at a time. Blocks: never, but for the polls.
  * Allocates: nothing.
@@ -252,7 +264,8 @@ SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  *
  * A descriptor for poll(2), epoll and the like: readable when a task is
- * runnable or a timer due, until the next call. Not to be read or closed.
+ * runnable or a timer due, until the next call; at times without cause. Not to
+ * be read or closed.
  *
  * Threads: any. Blocks: never.
  * Return: the descriptor; -EINVAL (NULL); -EPERM (the runtime has threads).

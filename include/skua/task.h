@@ -176,10 +176,11 @@ SKUA_API bool skua_task_cancelled(const struct skua_task *self);
  * Afterwards the task's memory is the caller's, and the task may be spawned
  * again as it is.
  *
- * Threads: outside. Blocks: yes. Allocates: nothing.
+ * Threads: outside; of a caller-driven runtime, while another thread drives.
+ * Blocks: yes. Allocates: nothing.
  * Order: all that the task wrote is visible after the call.
- * Return: 0; -EINVAL (NULL, or never spawned); -EALREADY (detached, or another
- * thread joins it); -EDEADLK (called from a worker).
+ * Return: 0; -EINVAL (NULL, never spawned, or joined since); -EALREADY
+ * (detached, or another thread joins it); -EDEADLK (called from a worker).
  */
 SKUA_API int skua_task_join(struct skua_task *task);
 
@@ -204,9 +205,10 @@ SKUA_API int skua_task_join_poll(struct skua_task *self,
 /**
  * skua_task_detach - let a task end by itself
  * @task: initialised, spawned or done, and not yet joined or detached
- * @release: called once with the task when it is done, on the worker that
- *           polled it last, or from this call if it is done already; may be
- *           NULL for memory that needs no release
+ * @release: called once with the task when it has ended, by the thread that
+ *           does the last thing to it: the worker of its last poll, whoever
+ *           drops its last waker, or this call; may be NULL for memory that
+ *           needs no release
  *
  * A task that is already spawned must be detached by whoever may join it.
  *

@@ -25,7 +25,8 @@ struct skua_waker {
 /**
  * skua_task_waker - make a waker of a task
  * @self: the task that is being polled, or one that is spawned and that the
- *        caller knows not to have ended, as by holding another waker of it
+ *        caller knows not to have ended, as by holding another waker of it;
+ *        not before it is spawned
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
  * Return: the waker, the caller's to wake or drop; no waker for NULL.
@@ -45,8 +46,11 @@ SKUA_API struct skua_waker skua_waker_clone(struct skua_waker waker);
  * @waker: owned by the call; no waker is ignored
  *
  * From a worker of the task's runtime the task becomes that worker's next one.
+ * If the task is done and this was its last waker, it ends as in
+ * skua_waker_drop().
  *
- * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
+ * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe, if the
+ * release function is.
  * Order: writes before the call are visible to the next poll.
  */
 SKUA_API void skua_waker_wake(struct skua_waker waker);

@@ -199,7 +199,7 @@ struct messages {
 	char last[200];
 };
 
-static void keep_message(void *ctx, enum skua_log level, const char *text)
+static void keep_message(void *ctx, enum skua_log_level level, const char *text)
 {
 	struct messages *it = ctx;
 

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* test_drive_wait.c - threads that wait for a runtime that has none, and drive */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "core/runtime.h"
+#include "tests/unit/tasks.h"
+
+static int driven_runtime(struct skua_runtime **rt)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .flags = SKUA_CALLER_DRIVEN };
+
+	return skua_runtime_create(rt, &cfg, NULL);
+}
+
+static struct skua_runtime *driven(void)
+{
+	struct skua_runtime *rt = NULL;
+
+	assert_int_equal(driven_runtime(&rt), 0);
+	return rt;
+}
+
+/* ---- block_on -------------------------------------------------------------- */
+
+static void block_on__driven__runs_the_task_here(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	for (unsigned n = 1; n <= 100; n++) {
+		assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
+		assert_int_equal(counter.polls, n);
+	}
+	destroy(rt);
+}
+
+/* Waits for a timer, and so the thread for the descriptor. */
+struct sleeper {
+	struct skua_task task; /* first: a task is its sleeper */
+	struct skua_timer timer;
+	uint64_t when_ns;
+};
+
+static enum skua_poll sleep_poll(struct skua_task *self)
+{
+	struct sleeper *it = (struct sleeper *)self;
+
+	if (it->when_ns == 0) {
+		it->when_ns = skua_now_ns() + 3000000;
+		skua_timer_add(self, &it->timer, it->when_ns);
+	}
+	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
+}
+
+static void block_on__driven_and_timer__sleeps_until_it_fires(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
+
+	(void)state;
+	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+	assert_true(skua_now_ns() >= it.when_ns);
+	destroy(rt);
+}
+
+/* Others that are never done do not keep it. */
+static enum skua_poll yield_until_cancelled(struct skua_task *self)
+{
+	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
+}
+
+static void block_on__others_never_idle__returns(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	spawn(rt, &busy);
+	assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
+	assert_int_equal(counter.polls, 1);
+	assert_int_equal(skua_task_cancel(&busy), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	join(&busy);
+	destroy(rt);
+}
+
+static void block_on__driven_and_refused__code_of_the_spawn(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct skua_task none = SKUA_TASK_INIT(NULL);
+	struct counter counter = COUNTER_INIT;
+	struct waiter waiter = WAITER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_runtime_block_on(rt, NULL), -EINVAL);
+	assert_int_equal(skua_runtime_block_on(rt, &none), -EINVAL);
+	spawn(rt, &waiter.task);
+	assert_int_equal(skua_runtime_block_on(rt, &waiter.task), -EALREADY);
+	assert_int_equal(skua_task_cancel(&waiter.task), 0);
+	assert_int_equal(skua_runtime_shutdown(rt, 0, SKUA_SHUTDOWN_RUN), 0);
+	assert_int_equal(skua_runtime_block_on(rt, &counter.task), -ESHUTDOWN);
+	assert_int_equal(counter.polls, 0);
+	join(&waiter.task);
+	destroy(rt);
+}
+
+/* ---- several threads ------------------------------------------------------- */
+
+struct drivers {
+	struct skua_runtime *rt;
+	struct gate stop;
+};
+
+/* As a program's loop. */
+static void *host(void *arg)
+{
+	struct drivers *it = arg;
+	struct pollfd fd = { .fd = skua_runtime_eventfd(it->rt),
+			     .events = POLLIN };
+
+	while (!gate_is_open(&it->stop)) {
+		if (skua_runtime_poll(it->rt, UINT64_MAX) == 0)
+			poll(&fd, 1, 1);
+	}
+	return NULL;
+}
+
+static void *drain(void *arg)
+{
+	struct drivers *it = arg;
+
+	return (void *)(intptr_t)skua_runtime_drain(it->rt);
+}
+
+static void *block_on(void *arg)
+{
+	struct drivers *it = arg;
+	struct counter counter = COUNTER_INIT;
+	intptr_t code = 0;
+
+	for (unsigned n = 0; n < 300 && code == 0; n++)
+		code = skua_runtime_block_on(it->rt, &counter.task);
+	return (void *)(code == 0 && counter.polls == 300 ? 0 : code + 1);
+}
+
+static void waits__beside_each_other_and_a_host__all_return(void **state)
+{
+	static void *(*const threads[])(void *) = { block_on, block_on, drain,
+						    drain, host };
+	pthread_t ids[COUNT_OF(threads)];
+	struct drivers it = { .rt = driven() };
+	struct waiter waiter = WAITER_INIT;
+	void *code;
+
+	(void)state;
+	spawn(it.rt, &waiter.task);
+	for (size_t i = 0; i < COUNT_OF(threads); i++)
+		assert_int_equal(pthread_create(&ids[i], NULL, threads[i], &it),
+				 0);
+	for (size_t i = 0; i < 2; i++) {
+		pthread_join(ids[i], &code);
+		assert_int_equal((intptr_t)code, 0);
+	}
+	/* The drains wait for the last one. */
+	assert_int_equal(skua_task_cancel(&waiter.task), 0);
+	for (size_t i = 2; i < 4; i++) {
+		pthread_join(ids[i], &code);
+		assert_int_equal((intptr_t)code, 0);
+	}
+	gate_open(&it.stop);
+	pthread_join(ids[4], NULL);
+	join(&waiter.task);
+	destroy(it.rt);
+}
+
+/* Nobody else drives: the drains take turns. */
+static void drain__by_two_threads_without_a_host__both_return(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 200; n++) {
+		struct drivers it = { .rt = driven() };
+		struct counter counters[8];
+		pthread_t ids[2];
+
+		for (size_t i = 0; i < COUNT_OF(counters); i++) {
+			counters[i] = (struct counter)COUNTER_INIT;
+			spawn(it.rt, &counters[i].task);
+		}
+		for (size_t i = 0; i < COUNT_OF(ids); i++)
+			assert_int_equal(
+				pthread_create(&ids[i], NULL, drain, &it), 0);
+		for (size_t i = 0; i < COUNT_OF(ids); i++)
+			pthread_join(ids[i], NULL);
+		for (size_t i = 0; i < COUNT_OF(counters); i++)
+			assert_int_equal(counters[i].polls, 1);
+		destroy(it.rt);
+	}
+}
+
+static void *wake_later(void *arg)
+{
+	struct waiter *it = arg;
+
+	gate_open(&it->end);
+	skua_task_cancel(&it->task);
+	return NULL;
+}
+
+static void drain__a_foreign_thread_ends_the_task__returns(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 200; n++) {
+		struct skua_runtime *rt = driven();
+		struct waiter waiter = WAITER_INIT;
+		pthread_t id;
+
+		spawn(rt, &waiter.task);
+		assert_int_equal(pthread_create(&id, NULL, wake_later, &waiter),
+				 0);
+		assert_int_equal(skua_runtime_drain(rt), 0);
+		pthread_join(id, NULL);
+		join(&waiter.task);
+		destroy(rt);
+	}
+}
+
+/* ---- pollers --------------------------------------------------------------- */
+
+struct looker {
+	struct skua_poller poller; /* first: a poller is its looker */
+	unsigned looks;
+};
+
+static int look(struct skua_poller *self)
+{
+	struct looker *it = (struct looker *)self;
+
+	return ++it->looks == 10 ? SKUA_POLLER_DONE : 0;
+}
+
+static void poller_without_park__driven__never_idle(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct pollfd fd = { .fd = skua_runtime_eventfd(rt), .events = POLLIN };
+	struct looker it = { .poller = { .poll = look } };
+
+	(void)state;
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &it.poller), 0);
+	while (it.looks < 10) {
+		assert_int_equal(poll(&fd, 1, -1), 1);
+		assert_in_range(skua_runtime_poll(rt, 0), 0, 1);
+	}
+	assert_int_equal(skua_runtime_poll(rt, UINT64_MAX), 0);
+	assert_int_equal(it.looks, 10);
+	destroy(rt);
+}
+
+/* ---- what it is made of ---------------------------------------------------- */
+
+static void create__workers_in_the_environment__ignored(void **state)
+{
+	struct skua_runtime *rt;
+
+	(void)state;
+	setenv("SKUA_WORKERS", "2", 1);
+	rt = driven();
+	unsetenv("SKUA_WORKERS");
+	assert_int_equal(skua_runtime_workers(rt), 1);
+	destroy(rt);
+}
+
+/* As in a daemon that has closed its standard input. */
+static void create__descriptor_0_is_free__closed_with_the_others(void **state)
+{
+	int input = dup(0);
+	struct skua_runtime *rt;
+
+	(void)state;
+	assert_true(input > 0);
+	close(0);
+	rt = driven();
+	assert_true(fcntl(0, F_GETFD) >= 0);
+	destroy(rt);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	assert_int_equal(dup2(input, 0), 0);
+	close(input);
+}
+
+/* Fewer descriptors than it needs, from none to one too few. */
+static void create__no_descriptors__emfile_and_nothing_left(void **state)
+{
+	struct rlimit before;
+	struct rlimit few;
+	struct skua_runtime *rt = NULL;
+	int lowest = dup(0);
+
+	(void)state;
+	assert_true(lowest > 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	for (rlim_t n = 0; n < 3; n++) {
+		few.rlim_cur = (rlim_t)lowest + n;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		assert_int_equal(driven_runtime(&rt), -EMFILE);
+		assert_null(rt);
+		assert_int_equal(fcntl(lowest, F_GETFD), -1);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(driven_runtime(&rt), 0);
+	destroy(rt);
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
+}
+
+static void drain__interrupted__errno_is_left_alone(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
+	struct sigaction action = { .sa_handler = interrupted };
+	struct sigaction before;
+	timer_t timer;
+	const struct itimerspec soon = { { 0, 300000 }, { 0, 300000 } };
+
+	(void)state;
+	sigaction(SIGALRM, &action, &before);
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
+	assert_int_equal(timer_settime(timer, 0, &soon, NULL), 0);
+	spawn(rt, &it.task);
+	errno = 123;
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(errno, 123);
+	timer_delete(timer);
+	sigaction(SIGALRM, &before, NULL);
+	join(&it.task);
+	destroy(rt);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(block_on__driven__runs_the_task_here),
+	cmocka_unit_test(block_on__driven_and_timer__sleeps_until_it_fires),
+	cmocka_unit_test(block_on__others_never_idle__returns),
+	cmocka_unit_test(block_on__driven_and_refused__code_of_the_spawn),
+	cmocka_unit_test(waits__beside_each_other_and_a_host__all_return),
+	cmocka_unit_test(drain__by_two_threads_without_a_host__both_return),
+	cmocka_unit_test(drain__a_foreign_thread_ends_the_task__returns),
+	cmocka_unit_test(poller_without_park__driven__never_idle),
+	cmocka_unit_test(create__workers_in_the_environment__ignored),
+	cmocka_unit_test(create__descriptor_0_is_free__closed_with_the_others),
+	cmocka_unit_test(create__no_descriptors__emfile_and_nothing_left),
+	cmocka_unit_test(drain__interrupted__errno_is_left_alone),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("drive_wait", tests, NULL, NULL);
+}
