@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork.c - a child of fork() has no workers, and is told so */
 
+#include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -288,33 +289,66 @@ static enum skua_poll yield_until_open(struct skua_task *self)
 							   : SKUA_YIELD;
 }
 
-static int ask_once(void)
+/* Adds a timer and takes it back, for ever. */
+struct churner {
+	struct skua_task task; /* first: a task is its churner */
+	struct gate end;
+	struct skua_timer timer;
+};
+
+static enum skua_poll churn(struct skua_task *self)
 {
-	return skua_task_spawn(parent.rt, &parent.never.task) == -EOWNERDEAD &&
-			       skua_runtime_destroy(parent.rt) == -EOWNERDEAD
-		       ? 0
-		       : 1;
+	struct churner *it = (struct churner *)self;
+
+	for (unsigned n = 0; n < 100; n++) {
+		skua_timer_add(self, &it->timer, UINT64_MAX - 1 - n);
+		skua_timer_cancel(&it->timer);
+	}
+	return gate_is_open(&it->end) ? SKUA_DONE : SKUA_YIELD;
+}
+
+static struct churner churners[2];
+
+/* None of it may wait for what a thread of the parent holds. */
+static int ask_all(void)
+{
+	for (unsigned i = 0; i < COUNT_OF(churners); i++) {
+		if (skua_timer_pending(&churners[i].timer))
+			return 50;
+		if (skua_timer_cancel(&churners[i].timer))
+			return 51;
+	}
+	return call_runtime_functions();
 }
 
 /* Bounded in time, as no child waits for anything. */
 static void fork__1000_times_under_load__each_child_is_told(void **state)
 {
 	const unsigned forks = SANITIZED ? 50 : 1000;
-	struct waiter busy[4];
+	struct waiter busy[2];
+	struct belongings before;
 
 	(void)state;
 	parent = (struct parent){ .rt = runtime_new(2, 0),
 				  .never = COUNTER_INIT };
-	for (unsigned n = 0; n < 4; n++) {
+	for (unsigned i = 0; i < COUNT_OF(churners); i++) {
+		churners[i] = (struct churner){ .task = SKUA_TASK_INIT(churn) };
+		spawn(parent.rt, &churners[i].task);
+	}
+	before = belongings();
+	for (unsigned n = 0; n < COUNT_OF(busy); n++) {
 		busy[n] = (struct waiter){ .task = SKUA_TASK_INIT(
 						   yield_until_open) };
 		spawn(parent.rt, &busy[n].task);
 	}
 	for (unsigned n = 0; n < forks; n++)
-		assert_int_equal(exit_of(ask_once), 0);
-	for (unsigned n = 0; n < 4; n++) {
+		assert_int_equal(exit_of(ask_all), 0);
+	expect_belongings(before);
+	for (unsigned n = 0; n < COUNT_OF(busy); n++) {
 		gate_open(&busy[n].end);
 		join(&busy[n].task);
+		gate_open(&churners[n].end);
+		join(&churners[n].task);
 	}
 	spawn(parent.rt, &parent.never.task);
 	join(&parent.never.task);

@@ -163,26 +163,6 @@ static void runtime_create__by_a_task__lives_beside_the_other(void **state)
 	tree_free(nodes);
 }
 
-/* ---- cycles -------------------------------------------------------------- */
-
-static void runtime__10000_cycles__nothing_grows(void **state)
-{
-	const struct belongings before = belongings();
-
-	(void)state;
-	for (unsigned n = 0; n < (SANITIZED ? 1000u : 10000u); n++) {
-		struct skua_runtime *rt = runtime_new(1 + n % 3, 4);
-
-		if (n % 2)
-			assert_true(call_on_worker(rt, rt, index_of_caller) >=
-				    0);
-		assert_int_equal(skua_runtime_destroy(rt), 0);
-		/* Those that were joined are on their way out at most. */
-		if (n % 100 == 99)
-			expect_belongings(before);
-	}
-}
-
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(runtime_create__null_out__einval_and_says_so),
@@ -194,7 +174,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(runtime_create__some_workers__all_tasks_run),
 	cmocka_unit_test(runtime_create__no_config__a_worker_for_each_cpu),
 	cmocka_unit_test(runtime_create__by_a_task__lives_beside_the_other),
-	cmocka_unit_test(runtime__10000_cycles__nothing_grows),
 };
 /* clang-format on */
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* test_cycles.c - runtimes that come and go leave nothing behind */
+#include "tests/unit/process.h"
+#include "tests/unit/tasks.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#define CYCLES (SANITIZED ? 1000u : 10000u)
+
+/* Bytes that the C library has given out; 0 where nobody can say. */
+static size_t bytes_in_use(void)
+{
+#if defined(__GLIBC__)
+	return SANITIZED ? 0 : mallinfo2().uordblks;
+#else
+	return 0;
+#endif
+}
+
+/* Ends after a wait for a timer. */
+struct sleeper {
+	struct skua_task task; /* first: a task is its sleeper */
+	struct skua_timer timer;
+	bool added;
+};
+
+static enum skua_poll sleep_poll(struct skua_task *self)
+{
+	struct sleeper *it = (struct sleeper *)self;
+
+	if (!it->added) {
+		it->added = true;
+		skua_timer_add(self, &it->timer, skua_now_ns() + 1000);
+	}
+	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
+}
+
+static void count_call(void *arg)
+{
+	atomic_fetch_add_relaxed((atomic_u32 *)arg, 1);
+}
+
+/* One of each kind; the end of the runtime is the end of all. */
+struct work {
+	struct counter counter;
+	struct counter bound;
+	struct counter urgent;
+	struct counter member;
+	struct sleeper sleeper;
+	struct skua_group group;
+	atomic_u32 calls;
+};
+
+static void work_begin(struct work *it, struct skua_runtime *rt)
+{
+	*it = (struct work){ .counter = COUNTER_INIT,
+			     .bound = COUNTER_INIT,
+			     .urgent = COUNTER_INIT,
+			     .member = COUNTER_INIT,
+			     .sleeper = {
+				     .task = SKUA_TASK_INIT(sleep_poll) } };
+	skua_task_set_urgent(&it->urgent.task, true);
+	skua_group_init(&it->group, rt);
+	spawn(rt, &it->counter.task);
+	spawn(rt, &it->urgent.task);
+	spawn(rt, &it->sleeper.task);
+	assert_int_equal(skua_task_spawn_on(rt, 0, &it->bound.task), 0);
+	assert_int_equal(skua_group_spawn(&it->group, &it->member.task), 0);
+	assert_int_equal(skua_call(rt, count_call, &it->calls), 0);
+}
+
+static void work_check(struct work *it)
+{
+	join(&it->counter.task);
+	join(&it->bound.task);
+	join(&it->urgent.task);
+	join(&it->sleeper.task);
+	assert_int_equal(it->counter.polls, 1);
+	assert_int_equal(it->bound.polls, 1);
+	assert_int_equal(it->urgent.polls, 1);
+	assert_int_equal(it->member.polls, 1);
+	assert_int_equal(atomic_load_relaxed(&it->calls), 1);
+}
+
+static struct skua_runtime *create(unsigned n)
+{
+	const struct skua_config cfg = {
+		.size = sizeof(cfg),
+		.workers = n % 4 == 3 ? 1 : 1 + n % 4,
+		.queue_capacity = 4,
+		.flags = n % 4 == 3 ? SKUA_CALLER_DRIVEN : 0,
+	};
+	struct skua_runtime *rt = NULL;
+
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	return rt;
+}
+
+/* In each way that a runtime may end. */
+static void end_in_turn(struct skua_runtime *rt, unsigned n)
+{
+	if (n % 3 == 0)
+		assert_int_equal(skua_runtime_drain(rt), 0);
+	if (n % 3 == 1)
+		assert_int_equal(skua_runtime_shutdown(rt, SKUA_FOREVER_NS,
+						       SKUA_SHUTDOWN_CANCEL),
+				 0);
+	destroy(rt);
+}
+
+static void runtime__10000_cycles__nothing_grows(void **state)
+{
+	struct belongings before = { 0, 0 };
+	struct work work;
+	size_t bytes = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < CYCLES; n++) {
+		struct skua_runtime *rt = create(n);
+
+		work_begin(&work, rt);
+		end_in_turn(rt, n);
+		work_check(&work);
+		/* The C library keeps some stacks, and what they hold. */
+		if (n == 100) {
+			before = belongings();
+			bytes = bytes_in_use();
+		}
+		/* Those that were joined are on their way out at most. */
+		if (n % 100 == 0 && n > 100)
+			expect_belongings(before);
+	}
+	/* One block a cycle would be a megabyte. */
+	if (bytes > 0)
+		assert_in_range(bytes_in_use(), 0, bytes + 65536);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runtime__10000_cycles__nothing_grows),
+	};
+
+	return cmocka_run_group_tests_name("cycles", tests, process_settle,
+					   NULL);
+}
