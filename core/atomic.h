@@ -62,8 +62,6 @@ typedef _Atomic(void *) atomic_ptr;
 	atomic_fetch_and_explicit((p), (v), memory_order_release)
 #define atomic_fetch_and_acq_rel(p, v) \
 	atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
-#define atomic_fetch_xor_relaxed(p, v) \
-	atomic_fetch_xor_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_xor_acq_rel(p, v) \
 	atomic_fetch_xor_explicit((p), (v), memory_order_acq_rel)
 

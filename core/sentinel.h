@@ -11,16 +11,9 @@
  * have been parked for a while, and there is no timer, there is no sentinel
  * either, and no wake-up at all.
  *
- * The rules, in the numbering of core/IDLE.md:
- *
- * I6 Sentinel. Whoever makes something that only a deadline finds (adds a
- *    timer, fills an empty LIFO slot) and sees no sentinel, or one that sleeps
- *    past the new deadline, makes a parked worker look, by ending its park
- *    without claiming it. A sentinel that finds the slots empty looks ever
- *    less often, and says so when it has become slow.
- * I7 Retirement. A sentinel that sees no timer and nobody awake gives the role
- *    up; *fence*; and looks once more. Whoever wakes has a fence between its
- *    wake-up and its first poll, so that one of the two sees the other.
+ * How it is made to look, and when it gives the role up, are the rules I6 and
+ * I7 of core/IDLE.md. A sentinel that finds the slots empty looks ever less
+ * often, and says so when it has become slow.
  *
  * The deadline of the LIFO slots is the one timeout in the system that is not
  * asked for by the user. A task is taken from a slot when it was seen there,
