@@ -97,6 +97,10 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 		atomic_fetch_add_relaxed(&idle->searching, 1);
 	/* Otherwise the waker's notification is still to come, and ends one of
 	 * the next parks without cause. */
+
+	/* I7. Orders the cleared bit before all that the worker does from now
+	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
+	atomic_fence_seq_cst();
 }
 
 /* Clear the parked bit of worker @i and wake it; false if it was clear. */

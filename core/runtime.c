@@ -144,18 +144,13 @@ static int init_memory(struct skua_runtime *rt)
 static void *thread_main(void *arg)
 {
 	struct worker *worker = arg;
-	const struct skua_hooks *hooks = &worker->pool->hooks;
 	char name[16];
 
 	snprintf(name, sizeof(name), "skua-%u", worker->index);
 	pthread_setname_np(pthread_self(), name);
 	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
-	if (hooks->worker_start)
-		hooks->worker_start(hooks->ctx, worker->index);
 	worker_run(worker);
-	if (hooks->worker_stop)
-		hooks->worker_stop(hooks->ctx, worker->index);
 	return NULL;
 }
 

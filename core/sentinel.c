@@ -20,18 +20,41 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
 	atomic_init(&sentinel->holder, 0);
 	atomic_init(&sentinel->until_ns, SENTINEL_NEVER);
 	atomic_init(&sentinel->slow, 0);
+	atomic_init(&sentinel->summoned, 0);
 	sentinel->sights = sights;
+}
+
+/* Summon worker @i; false if it is not parked any more. */
+static bool summon_parked(struct pool *pool, unsigned i)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(&pool->sentinel.summoned, i + 1);
+	/* I7. Orders the summons before the look at the bit. Pairs with the
+	 * fence of a worker whose bit was cleared: either it sees the summons,
+	 * and passes it on, or it is seen to be awake. */
+	atomic_fence_seq_cst();
+	if (!idle_parked(&pool->idle, i))
+		return false;
+	parker_unpark(&pool->idle.sleepers[i].parker);
+	return true;
 }
 
 void sentinel_summon(struct pool *pool)
 {
-	/* Relaxed: a worker that is no sentinel any more, or not parked, has
-	 * its own look still to come (I7, I2). */
+	/* Relaxed: a worker that is no sentinel any more has its own look still
+	 * to come (I7). */
 	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
-	int i = holder ? (int)holder - 1 : idle_first_parked(&pool->idle);
+	int i;
 
-	if (i >= 0)
-		parker_unpark(&pool->idle.sleepers[i].parker);
+	if (holder) {
+		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
+		return;
+	}
+	/* A further round means that somebody was claimed. If there is nobody,
+	 * those who park have their own look still to come (I2). */
+	do {
+		i = idle_first_parked(&pool->idle);
+	} while (i >= 0 && !summon_parked(pool, (unsigned)i));
 }
 
 static bool watches_lifo(const struct pool *pool)
@@ -84,6 +107,9 @@ static bool take_role(struct worker *w)
 		return false;
 	/* Relaxed: whoever wakes the sentinel has to make another one. */
 	atomic_store_relaxed(&w->pool->idle.last_choice, w->index + 1);
+	/* Relaxed: whoever summons meanwhile sees to it that there is a
+	 * sentinel, and there is. */
+	atomic_store_relaxed(&s->summoned, 0);
 	set_delay(w->pool, w->pool->lifo_delay_ns);
 	s->quiet = 0;
 	for (unsigned i = 0; i < w->pool->worker_count; i++)
@@ -186,14 +212,37 @@ struct skua_task *sentinel_look(struct worker *w)
 	return NULL;
 }
 
+struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
+{
+	struct pool *pool = w->pool;
+	struct sentinel *s = &pool->sentinel;
+	/* Relaxed: decides nothing but who tries. */
+	uint32_t holder = atomic_load_relaxed(&s->holder);
+	struct skua_task *task;
+
+	if (!watches_lifo(pool) ||
+	    (holder != w->index + 1 && (holder != 0 || !take_role(w))) ||
+	    now_ns < s->look_ns)
+		return NULL;
+	task = sentinel_look(w);
+	/* Awake, it need not save looks. */
+	set_delay(pool, pool->lifo_delay_ns);
+	return task;
+}
+
 void sentinel_leave(struct worker *w)
 {
 	struct sentinel *s = &w->pool->sentinel;
+	uint32_t me = w->index + 1;
 
-	/* Relaxed: only this worker writes its own index there. */
-	if (atomic_load_relaxed(&s->holder) != w->index + 1)
+	/* Relaxed, all: only this worker takes its own index from there, and
+	 * who writes it there has a fence (I7). */
+	if (atomic_load_relaxed(&s->holder) == me)
+		give_role(w->pool);
+	else if (atomic_load_relaxed(&s->summoned) == me)
+		atomic_store_relaxed(&s->summoned, 0);
+	else
 		return;
-	give_role(w->pool);
 	if (something_to_watch(w->pool))
 		sentinel_summon(w->pool);
 }

@@ -46,6 +46,12 @@ struct sentinel {
 	alignas(CACHE_PAIR) atomic_u32 holder;
 	/* When it looks next. Writer: the sentinel. Readers: who adds timers. */
 	atomic_u64 until_ns;
+	/*
+	 * Index + 1 of the worker that was summoned last, while there was no
+	 * sentinel; 0: it took the role, or passed the summons on. Writers:
+	 * who summons; who is summoned; a new sentinel.
+	 */
+	atomic_u32 summoned;
 	/* 1: it looks at the LIFO slots so rarely that who fills one is to tell
 	 * it. Writer: the sentinel. Readers: owners of slots. */
 	atomic_u32 slow;
@@ -76,8 +82,12 @@ uint64_t sentinel_enter(struct worker *w);
 /* sentinel_look - the deadline came: take a task out of a LIFO slot, or NULL */
 struct skua_task *sentinel_look(struct worker *w);
 
-/* sentinel_leave - the worker is parked no more: give the role up, if it has
- * it, to another parked worker */
+/* sentinel_watch - by a worker that is awake and has nothing to do: mind the
+ * LIFO slots, if nobody else does; a task out of one, or NULL */
+struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns);
+
+/* sentinel_leave - the worker has something to do: pass the role on to a parked
+ * worker, or the summons to it; after a fence (I7) */
 void sentinel_leave(struct worker *w);
 
 #endif

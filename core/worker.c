@@ -55,16 +55,6 @@ static void look_drained(struct worker *w)
 	pool_check_drained(w->pool);
 }
 
-/* Work from anywhere, the worker's pollers included. */
-static struct skua_task *look(struct worker *w)
-{
-	struct skua_task *task = work_find(w);
-
-	if (task || !pollers_run_owner(&w->pollers))
-		return task;
-	return work_next(w);
-}
-
 /* Does the worker never sleep? */
 static bool stays_awake(const struct worker *w)
 {
@@ -72,96 +62,86 @@ static bool stays_awake(const struct worker *w)
 	       pollers_awake_owner(&w->pollers);
 }
 
-/* Look around for as long as a sleep and a wake-up would take. */
+static bool timers_due(const struct worker *w, uint64_t now_ns)
+{
+	return timers_earliest(w->pool) <= now_ns;
+}
+
+/* Look for as long as a sleep and a wake-up would take, or until a timer is
+ * due. Who looks for longer minds the LIFO slots, as a sleeper would. */
 static struct skua_task *search(struct worker *w)
 {
-	struct pool *pool = w->pool;
-	uint64_t end_ns = 0;
+	const struct pool *pool = w->pool;
+	uint64_t start_ns = clock_now_ns();
+	uint64_t spin_ns = w->pollers.list ? 0 : pool_spin_ns(pool);
 
-	for (uint32_t i = 0;; i++) {
-		struct skua_task *task = look(w);
+	for (uint32_t i = 1;; i++) {
+		struct skua_task *task = work_find(w);
+		uint64_t now_ns = clock_now_ns();
 
-		if (task || stopping(w))
+		if (!task && now_ns - start_ns > pool->lifo_delay_ns)
+			task = sentinel_watch(w, now_ns);
+		if (task || stopping(w) || timers_due(w, now_ns) ||
+		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
 			return task;
-		if (stays_awake(w)) {
-			look_drained(w);
-			timers_fire_due(pool, clock_now_ns());
-			task = work_next(w);
-			if (task)
-				return task;
-		} else {
-			if (i == 0)
-				end_ns = clock_now_ns() + pool_spin_ns(pool);
-			if (i >= pool->steal_attempts &&
-			    clock_now_ns() >= end_ns)
-				return NULL;
-		}
 		cpu_relax();
 	}
 }
 
-/* A searcher has found a task: hand the search over if there is more (I3). */
+/* Wake somebody if there is work that others could do; after a fence. */
+static void wake_for_rest(struct worker *w)
+{
+	if (local_queue_length(w->queue) > 0 || work_visible(w))
+		idle_wake(&w->pool->idle);
+}
+
+/* A searcher has found a task, or has something else to do: hand the search
+ * over if there is more (I3). */
 static struct skua_task *found(struct worker *w, struct skua_task *task)
 {
-	if (idle_leave_search(&w->pool->idle) &&
-	    (local_queue_length(w->queue) > 0 || work_visible(w)))
-		idle_wake(&w->pool->idle);
+	if (idle_leave_search(&w->pool->idle))
+		wake_for_rest(w);
 	return task;
 }
 
 /*
- * The sentinel's deadline came, or the poller that the worker slept in
- * returned: fire the timers that are due, or take a task that waits behind a
- * long poll. If there was anything, the worker has cancelled its park, and is
- * a searcher.
+ * Sleep until a waker has chosen this worker, or something came due: a timer,
+ * what the poller that it slept in has seen, or a task that waits behind a long
+ * poll, in @task. False in the latter case; a searcher in both.
  */
-static struct skua_task *came_due(struct worker *w)
-{
-	uint64_t now_ns = clock_now_ns();
-	struct skua_task *task;
-
-	if (timers_earliest(w->pool) <= now_ns || w->pollers.list) {
-		idle_park_cancel(&w->pool->idle, w->index);
-		timers_fire_due(w->pool, now_ns);
-		pollers_run_owner(&w->pollers);
-		return work_next(w);
-	}
-	task = sentinel_look(w);
-	if (task)
-		idle_park_cancel(&w->pool->idle, w->index);
-	return task;
-}
-
-/* Sleep until a waker has chosen this worker, or something came due. A
- * searcher in both cases. */
-static struct skua_task *sleep_parked(struct worker *w)
+static bool sleep_parked(struct worker *w, struct skua_task **task)
 {
 	struct idle *idle = &w->pool->idle;
 	struct parker *parker = &idle->sleepers[w->index].parker;
-	struct skua_task *task = NULL;
 	bool slept = false;
 
 	/* A round more means that the park ended without a claim: by the
 	 * notification of an earlier one, a summons (I6), or the deadline. */
-	while (!task && idle_parked(idle, w->index)) {
+	while (idle_parked(idle, w->index)) {
 		uint64_t until = sentinel_enter(w);
+		bool polled = pollers_park_owner(&w->pollers, parker, until);
 
-		if (pollers_park_owner(&w->pollers, parker, until)) {
-			task = came_due(w);
-		} else if (until == SENTINEL_NEVER) {
+		slept = false;
+		if (!polled && until == SENTINEL_NEVER) {
 			slept = parker_park(parker);
-		} else {
+			continue;
+		}
+		if (!polled)
 			parker_park_until(parker, until);
-			task = came_due(w);
+		if (!idle_parked(idle, w->index))
+			break;
+		*task = polled ? NULL : sentinel_look(w);
+		if (*task || polled || timers_due(w, clock_now_ns())) {
+			idle_park_cancel(idle, w->index);
+			return false;
 		}
 	}
 	/* I7. Orders the cleared bit before all that the worker does from now
-	 * on. Pairs with the fence in give_role(). */
+	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
 	atomic_fence_seq_cst();
-	sentinel_leave(w);
-	if (slept && !task)
+	if (slept)
 		idle_woken(idle, w->index);
-	return task;
+	return true;
 }
 
 /* Count it, and tell the user and a tracer. */
@@ -188,41 +168,58 @@ static void tell_unpark(const struct worker *w)
 		hooks->worker_unpark(hooks->ctx, w->index);
 }
 
-static struct skua_task *park(struct worker *w, bool searched)
+static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
-	struct skua_task *task;
+	bool claimed;
 
 	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
-	task = sleep_parked(w);
+	claimed = sleep_parked(w, task);
 	tell_unpark(w);
-	return task;
+	return claimed;
 }
 
-/* Search, then sleep, until there is a task; NULL to end the worker. */
-static struct skua_task *wait_for_task(struct worker *w)
+/* Search, then sleep, until there is a task; or NULL when the worker has to
+ * look after its timers or pollers, or to end. */
+static struct skua_task *search_and_sleep(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle);
-	struct skua_task *task;
 
-	look_drained(w);
 	for (;;) {
-		task = searching ? search(w) : NULL;
-		if (task)
-			return found(w, task);
+		struct skua_task *task = searching ? search(w) : NULL;
 
+		if (task || (searching && timers_due(w, clock_now_ns())))
+			return found(w, task);
 		idle_park_begin(idle, w->index, searching);
 		task = work_find(w); /* I2 */
-		if (task || stopping(w) || pollers_added(&w->pollers))
+		if (task || stopping(w) || pollers_added(&w->pollers)) {
 			idle_park_cancel(idle, w->index);
-		else
-			task = park(w, searching);
-		if (task)
+			return found(w, task);
+		}
+		if (!park(w, searching, &task))
 			return found(w, task);
 		if (stopping(w))
 			return NULL;
-		searching = true; /* counted by itself, or by its waker */
+		searching = true; /* whoever woke it has counted it */
 	}
+}
+
+/*
+ * What a worker does that stays awake. It is no searcher: its pollers are the
+ * user's and may take their time, so that nobody is to rely on it. To what it
+ * leaves it sees as a searcher would that found a task (I3).
+ */
+static struct skua_task *stay_awake(struct worker *w)
+{
+	struct skua_task *task = work_find(w);
+
+	if (task) {
+		/* As in idle_leave_search(). */
+		atomic_fence_seq_cst();
+		wake_for_rest(w);
+		return task;
+	}
+	return sentinel_watch(w, clock_now_ns());
 }
 
 /* ---- running them ------------------------------------------------------- */
@@ -281,7 +278,6 @@ static void poll_task(struct worker *w, struct skua_task *task)
 	counter_add_owner(&w->counters.tasks_polled, 1);
 	w->polling = task;
 	result = task->poll(task);
-	w->polling = NULL;
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||
 	       result == SKUA_YIELD);
 	if (result == SKUA_YIELD)
@@ -290,6 +286,8 @@ static void poll_task(struct worker *w, struct skua_task *task)
 		pending(w, task, told);
 	else
 		done(w, task);
+	/* A release function, too, may spawn: see spawn() in task_api.c. */
+	w->polling = NULL;
 }
 
 static void end_tick(struct worker *w)
@@ -316,24 +314,45 @@ static struct skua_task *next_task(struct worker *w)
 	return work_next(w);
 }
 
+/* Until there is a task; NULL to end the worker. */
+static struct skua_task *wait_for_task(struct worker *w)
+{
+	struct skua_task *task = NULL;
+
+	while (!task && !stopping(w)) {
+		look_drained(w);
+		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
+		if (!task)
+			task = next_task(w);
+		if (!task)
+			cpu_relax(); /* as while another fires the timers */
+	}
+	sentinel_leave(w);
+	tick_begin(&w->tick, clock_now_ns());
+	return task;
+}
+
 void worker_run(struct worker *w)
 {
+	const struct skua_hooks *hooks = &w->pool->hooks;
 	struct skua_task *task;
 
 	worker_current = w;
+	if (hooks->worker_start)
+		hooks->worker_start(hooks->ctx, w->index);
 	tick_begin(&w->tick, clock_now_ns());
 	for (;;) {
 		task = next_task(w);
-		if (!task) {
+		if (!task)
 			task = wait_for_task(w);
-			tick_begin(&w->tick, clock_now_ns());
-		}
 		if (!task)
 			break;
 		poll_task(w, task);
 		if (++w->tick.polls >= w->tick.budget)
 			end_tick(w);
 	}
+	if (hooks->worker_stop)
+		hooks->worker_stop(hooks->ctx, w->index);
 	worker_current = NULL;
 }
 
@@ -381,10 +400,11 @@ static struct skua_task *drive_park(struct worker *w)
 bool worker_drive(struct worker *w, uint64_t deadline_ns)
 {
 	struct worker *outer = worker_current;
+	uint64_t start_ns = clock_now_ns();
 
 	worker_current = w;
 	drive_resume(w);
-	tick_begin(&w->tick, clock_now_ns());
+	tick_begin(&w->tick, start_ns);
 	for (;;) {
 		struct skua_task *task = next_task(w);
 
@@ -396,10 +416,11 @@ bool worker_drive(struct worker *w, uint64_t deadline_ns)
 			poll_task(w, task);
 		else
 			look_drained(w);
-		if (task && ++w->tick.polls < w->tick.budget)
-			continue;
-		end_tick(w);
-		if (w->tick.start_ns >= deadline_ns)
+		if (task && ++w->tick.polls >= w->tick.budget)
+			end_tick(w);
+		/* A tick has ended, here or for want of a task. */
+		if (w->tick.start_ns != start_ns &&
+		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
 	worker_current = outer;
