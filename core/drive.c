@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/runtime.h"
+#include "core/signals.h"
 #include "core/worker.h"
 #include "skua/task.h"
 
@@ -126,11 +127,13 @@ static int drive_for(struct drive *drive, struct pool *pool,
 		     uint64_t deadline_ns, const struct goal *goal)
 {
 	struct worker *worker = &pool->workers[0];
+	sigset_t before;
 	bool more;
 
 	/* Acquire: the worker's own fields. Pairs with the release below. */
 	if (atomic_exchange_acquire(&drive->busy, 1))
 		return -EBUSY;
+	signals_block(&before);
 	clear_event(drive);
 	do {
 		more = worker_drive(worker, goal ? 0 : deadline_ns);
@@ -146,6 +149,7 @@ static int drive_for(struct drive *drive, struct pool *pool,
 	atomic_fence_seq_cst();
 	if (atomic_load_relaxed(&pool->drainers) != 0)
 		futex_wake(&drive->busy, INT_MAX);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return more;
 }
 

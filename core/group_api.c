@@ -7,11 +7,19 @@
 #include "core/schedule.h"
 #include "skua/task.h"
 
+/* The group is its owner's alone. */
+static void reset(struct skua_group *group, struct skua_runtime *rt)
+{
+	*group = (struct skua_group){ .runtime = rt };
+}
+
 int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
 {
 	if (!group || !rt)
 		return -EINVAL;
-	*group = (struct skua_group){ .runtime = rt };
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	reset(group, rt);
 	return 0;
 }
 
@@ -93,12 +101,6 @@ static bool wait_by(struct skua_group *group, uint64_t bit)
 	return !group_ended(atomic_fetch_or_acq_rel(group_state(group), bit));
 }
 
-/* The group is the waiter's again. */
-static void reset(struct skua_group *group)
-{
-	skua_group_init(group, group->runtime);
-}
-
 int skua_group_wait(struct skua_group *group)
 {
 	struct task_joiner joiner;
@@ -115,7 +117,7 @@ int skua_group_wait(struct skua_group *group)
 	group->waiter.joiner = &joiner;
 	if (wait_by(group, GROUP_WAIT_THREAD))
 		task_joiner_wait(&joiner);
-	reset(group);
+	reset(group, group->runtime);
 	return 0;
 }
 
@@ -134,7 +136,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	if ((state & GROUP_WAIT_TASK) && group->waiter.task == self) {
 		if (!group_ended(state))
 			return -EAGAIN;
-		reset(group);
+		reset(group, group->runtime);
 		return 0;
 	}
 	if (!claim(group))
@@ -144,6 +146,6 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self, false);
-	reset(group);
+	reset(group, group->runtime);
 	return 0;
 }

@@ -86,7 +86,8 @@ bool pool_drained(const struct pool *pool)
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		spawned +=
 			counter_read(&pool->workers[i].counters.tasks_spawned);
-	return spawned == finished;
+	/* Spawns from outside are counted modulo 2^48. */
+	return (spawned - finished) % POOL_SPAWNED_LIMIT == 0;
 }
 
 void pool_check_drained(struct pool *pool)

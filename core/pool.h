@@ -25,6 +25,8 @@ struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
 #define POOL_OUTSIDE_CALL  UINT64_C(1)
+/* Where the count of spawns begins anew. */
+#define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
 
 #define POOL_SPIN_MEASURED (UINT64_MAX - 1)
 #define POOL_SPIN_FOREVER  UINT64_MAX
@@ -38,11 +40,10 @@ struct pool {
 	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
 	uint32_t max_queued;
 	struct skua_hooks hooks;
-	/*
-	 * 1, on a page that reads as 0 in a forked child, where the workers
-	 * are not.
-	 */
-	const uint32_t *alive;
+	/* Of the process whose threads the workers are, and where the calling
+	 * process's is (fork.h). */
+	uint32_t generation;
+	const uint32_t *generation_here;
 
 	struct inject_queue urgent; /* of tasks that run before others */
 	struct inject_queue inject;
@@ -112,7 +113,7 @@ void pool_wait_calls(const struct pool *pool);
 /* pool_alive - is this the process whose threads the workers are? */
 static inline bool pool_alive(const struct pool *pool)
 {
-	return *pool->alive != 0;
+	return *pool->generation_here == pool->generation;
 }
 
 /* pool_full - are as many tasks queued as are allowed? */

@@ -5,17 +5,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fork.h"
 #include "core/memory.h"
+#include "core/signals.h"
 #include "skua/task.h"
 
 /* ---- memory --------------------------------------------------------------- */
@@ -51,28 +51,8 @@ static void free_memory(struct skua_runtime *rt)
 		    sizeof(*pool->sentinel.sights));
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
-	if (rt->alive_page)
-		munmap(rt->alive_page, rt->page_size);
 	config_free(&rt->config);
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
-}
-
-/* A page that holds a 1 here, and reads as 0 in a child. */
-static int init_alive_page(struct skua_runtime *rt)
-{
-	void *page;
-
-	rt->page_size = (size_t)sysconf(_SC_PAGESIZE);
-	page = mmap(NULL, rt->page_size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return -ENOMEM;
-	rt->alive_page = page;
-	if (madvise(page, rt->page_size, MADV_WIPEONFORK) != 0)
-		return -errno;
-	*(uint32_t *)page = 1;
-	rt->pool.alive = page;
-	return 0;
 }
 
 static int init_workers(struct skua_runtime *rt)
@@ -98,6 +78,8 @@ static void init_pool(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 	const struct config *config = &rt->config;
 
+	pool->generation = fork_adopt();
+	pool->generation_here = fork_generation_here();
 	pool->worker_count = config->workers;
 	pool->steal_attempts = config->steal_attempts;
 	pool->spin_ns = config->spin_ns;
@@ -136,7 +118,7 @@ static int init_memory(struct skua_runtime *rt)
 	    !rt->threads)
 		return -ENOMEM;
 	init_pool(rt);
-	return init_workers(rt);
+	return pool->generation ? init_workers(rt) : -ENOMEM;
 }
 
 /* ---- threads -------------------------------------------------------------- */
@@ -190,22 +172,12 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	return code;
 }
 
-/* Signals that are the thread's own, or a profiler's. */
-static const int own_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-				   SIGTRAP, SIGSYS, SIGPROF };
-
-/* Start the workers with other signals blocked: a signal that is meant for
- * the program is none of theirs. */
 static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 {
-	sigset_t foreign;
 	sigset_t before;
 	int code = 0;
 
-	sigfillset(&foreign);
-	for (size_t i = 0; i < sizeof(own_signals) / sizeof(*own_signals); i++)
-		sigdelset(&foreign, own_signals[i]);
-	pthread_sigmask(SIG_SETMASK, &foreign, &before);
+	signals_block(&before); /* the threads inherit it */
 	while (!code && rt->thread_count < rt->config.workers) {
 		code = start_thread(rt, rt->thread_count);
 		if (code)
@@ -226,6 +198,8 @@ static void stop_threads(struct skua_runtime *rt)
 	for (unsigned i = 0; i < rt->thread_count; i++)
 		pthread_join(rt->threads[i], NULL);
 	rt->stopped = true;
+	/* Those of tasks that are done, which end with them. */
+	timers_fire_all(&rt->pool);
 }
 
 /* The workers' threads, or the descriptors of one without. */
@@ -305,11 +279,9 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 	if (code)
 		return code;
 	code = init_memory(rt);
-	if (!code)
-		code = init_alive_page(rt);
 	if (code) {
-		error_set(err, code, "no memory for %u workers: %s",
-			  rt->config.workers, strerror(-code));
+		error_set(err, code, "no memory for %u workers",
+			  rt->config.workers);
 		free_memory(rt);
 		return code;
 	}

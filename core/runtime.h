@@ -18,8 +18,6 @@ struct skua_runtime {
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */
 	struct drive drive; /* of a caller-driven runtime */
-	void *alive_page;
-	size_t page_size;
 };
 
 static inline bool runtime_alive(const struct skua_runtime *rt)

@@ -6,9 +6,6 @@
 #include "core/pool.h"
 #include "core/task.h"
 
-/* Of struct skua_task, flags. */
-#define TASK_URGENT (1u << 0)
-
 /* schedule - queue a task that the caller made SCHEDULED; any thread */
 void schedule(struct skua_task *task);
 

@@ -3,6 +3,7 @@
 #ifndef SKUA_CORE_TASK_H
 #define SKUA_CORE_TASK_H
 
+#include "core/fork.h"
 #include "core/inject_queue.h"
 #include "core/task_state.h"
 #include "skua/task.h"
@@ -19,6 +20,10 @@ _Static_assert(sizeof(struct inject_node) == sizeof(struct skua_task *) &&
 	       "the link of a task is a node of the injection queue");
 _Static_assert(sizeof(struct skua_task) == 64, "a task is one cache line");
 
+/* Of struct skua_task, flags: [ generation:31 | urgent:1 ] */
+#define TASK_URGENT          (1u << 0)
+#define TASK_GENERATION_UNIT (1u << 1)
+
 static inline atomic_u64 *task_state(struct skua_task *task)
 {
 	return (atomic_u64 *)&task->state;
@@ -32,6 +37,21 @@ static inline struct inject_node *task_node(struct skua_task *task)
 static inline struct skua_task *task_of_node(struct inject_node *node)
 {
 	return (struct skua_task *)node;
+}
+
+/**
+ * task_dead - will it never end, because its workers are the parent's?
+ *
+ * Its pool is not asked: a task that ends meanwhile does not keep it.
+ */
+static inline bool task_dead(const struct skua_task *task)
+{
+	/* Relaxed: tells what the caller may rely on by itself, or a hint. */
+	uint64_t state =
+		atomic_load_relaxed(task_state((struct skua_task *)task));
+
+	return task_state_spawned(state) && !task_state_ended(state) &&
+	       task->flags / TASK_GENERATION_UNIT != fork_generation();
 }
 
 /* Where a joining thread sleeps; on its own stack. */

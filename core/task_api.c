@@ -21,33 +21,26 @@ int skua_task_init(struct skua_task *task, skua_task_fn fn)
 	return 0;
 }
 
-/* Can it not run any more, because its workers are the parent's? A task that
- * is done needs none, and its runtime may be destroyed already. */
-static bool dead(const struct skua_task *task)
-{
-	uint64_t state = state_of(task);
-
-	return task_state_spawned(state) && !(state & TASK_COMPLETE) &&
-	       !pool_alive(task->pool);
-}
-
 /* Spawn a task; @home is 0, or the index + 1 of the only worker to poll it. */
 static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 {
 	int code = task_state_transition_to_spawned(task_state(task));
+	bool urgent = task->flags & TASK_URGENT;
 	struct worker *worker;
 
 	if (code)
 		return code;
-	if (pool_full(&rt->pool)) {
+	if (!home && !urgent && pool_full(&rt->pool)) {
 		task_state_transition_to_unspawned(task_state(task));
 		return -EAGAIN;
 	}
 	task->pool = &rt->pool;
 	task->home = home;
+	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
 	worker = runtime_worker(rt);
-	/* Counted before the task can end: see pool.h. */
-	if (worker) {
+	/* Counted before the task can end: see pool.h. Only a task that is not
+	 * done keeps the pool from being drained: a poller does not. */
+	if (worker && worker->polling) {
 		counter_add_owner(&worker->counters.tasks_spawned, 1);
 		schedule(task);
 		return 0;
@@ -55,6 +48,8 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 	code = pool_enter_spawn(&rt->pool);
 	if (code)
 		task_state_transition_to_unspawned(task_state(task));
+	else if (worker)
+		schedule(task);
 	else
 		schedule_outside(task);
 	pool_leave(&rt->pool);
@@ -84,7 +79,7 @@ int skua_task_set_urgent(struct skua_task *task, bool urgent)
 {
 	if (!task)
 		return -EINVAL;
-	if (dead(task))
+	if (task_dead(task))
 		return -EOWNERDEAD;
 	if (task_state_spawned(state_of(task)))
 		return -EALREADY;
@@ -99,7 +94,7 @@ int skua_task_cancel(struct skua_task *task)
 
 	if (!task)
 		return -EINVAL;
-	if (dead(task))
+	if (task_dead(task))
 		return -EOWNERDEAD;
 	code = task_state_transition_to_cancelled(task_state(task), &wake);
 	if (!code && wake)
@@ -119,7 +114,7 @@ int skua_task_join(struct skua_task *task)
 
 	if (!task)
 		return -EINVAL;
-	if (dead(task))
+	if (task_dead(task))
 		return -EOWNERDEAD;
 	if (worker_here())
 		return -EDEADLK;
@@ -142,7 +137,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 
 	if (!self || !task || self == task)
 		return -EINVAL;
-	if (dead(self) || dead(task))
+	if (task_dead(self) || task_dead(task))
 		return -EOWNERDEAD;
 	if (!worker_polls(self))
 		return -EPERM;
@@ -174,7 +169,7 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 
 	if (!task)
 		return -EINVAL;
-	if (dead(task))
+	if (task_dead(task))
 		return -EOWNERDEAD;
 	code = task_state_transition_to_claimed(task_state(task), false);
 	if (code)

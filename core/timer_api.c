@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "core/clock.h"
+#include "core/task.h"
 #include "core/timers.h"
 #include "core/worker.h"
 #include "skua/timer.h"
@@ -17,7 +18,7 @@ int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 {
 	if (!self || !timer)
 		return -EINVAL;
-	if (self->pool && !pool_alive(self->pool))
+	if (task_dead(self))
 		return -EOWNERDEAD;
 	if (!worker_polls(self))
 		return -EPERM;

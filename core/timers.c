@@ -31,14 +31,6 @@ void timers_destroy(struct timers *timers)
 	pthread_mutex_destroy(&timers->lock);
 }
 
-/* The clock, or the end of time once all timers are to fire. */
-static uint64_t now_locked(const struct pool *pool)
-{
-	/* Relaxed: under the lock that timers_fire_all() takes after it. */
-	return atomic_load_relaxed(&pool->cancelling) ? UINT64_MAX
-						      : clock_now_ns();
-}
-
 static void publish_next_locked(struct timers *timers)
 {
 	/* Relaxed: a look that must not miss it is behind a fence (I6). */
@@ -57,7 +49,8 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	task_state_add_reference(task_state(task));
 	pthread_mutex_lock(&timers->lock);
 	timer->task = task;
-	timer->worker = w;
+	/* Relaxed: the timer is the caller's. */
+	atomic_store_relaxed(&timer->worker, w);
 	/* Relaxed: set before timers_fire_all() takes the lock. */
 	if (atomic_load_relaxed(&w->pool->cancelling))
 		when_ns = 0;
@@ -77,17 +70,37 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	return true;
 }
 
+/* Take a timer's task out. Its owner may use the timer again from then on. */
+static struct skua_task *take_task_locked(struct timer *timer)
+{
+	struct skua_task *task = timer->task;
+
+	/* Release: the links and the task. Pairs with worker_of(). */
+	atomic_store_release(&timer->worker, NULL);
+	return task;
+}
+
+/* In whose wheel it is, or was a moment ago. NULL also in a forked child, where
+ * the lock may be that of a thread of the parent. */
+static struct worker *worker_of(const struct timer *timer)
+{
+	/* Acquire: what fired it is done with it. Pairs with
+	 * take_task_locked(). */
+	struct worker *w = atomic_load_acquire(&timer->worker);
+
+	return w && pool_alive(w->pool) ? w : NULL;
+}
+
 bool timers_cancel(struct timer *timer)
 {
-	struct worker *w = timer->worker;
+	struct worker *w = worker_of(timer);
 	struct skua_task *task = NULL;
 
-	/* In a forked child, the lock may be that of a thread of the parent. */
-	if (!w || !pool_alive(w->pool))
+	if (!w)
 		return false;
 	pthread_mutex_lock(&w->timers.lock);
 	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
-		task = timer->task;
+		task = take_task_locked(timer);
 	pthread_mutex_unlock(&w->timers.lock);
 	if (task)
 		schedule_drop(task, false);
@@ -96,11 +109,10 @@ bool timers_cancel(struct timer *timer)
 
 bool timers_queued(const struct timer *timer)
 {
-	struct worker *w = timer->worker;
+	struct worker *w = worker_of(timer);
 	bool queued;
 
-	/* As in timers_cancel(). */
-	if (!w || !pool_alive(w->pool))
+	if (!w)
 		return false;
 	pthread_mutex_lock(&w->timers.lock);
 	queued = timer_entry_queued(&timer->entry);
@@ -123,17 +135,17 @@ uint64_t timers_earliest(const struct pool *pool)
 	return earliest;
 }
 
-/* Wake the tasks of up to BATCH timers that are due; how many there were. */
-static unsigned fire_batch(struct pool *pool, struct timers *timers)
+/* Wake the tasks of up to BATCH timers that are due, and unlock; how many there
+ * were. */
+static unsigned fire_batch(struct timers *timers, uint64_t now_ns)
 {
 	struct skua_task *tasks[BATCH];
 	unsigned count = 0;
-	uint64_t now_ns = now_locked(pool);
 	struct timer_entry *entry;
 
 	while (count < BATCH &&
 	       (entry = timer_wheel_expire(&timers->wheel, now_ns)) != NULL)
-		tasks[count++] = ((struct timer *)entry)->task;
+		tasks[count++] = take_task_locked((struct timer *)entry);
 	publish_next_locked(timers);
 	pthread_mutex_unlock(&timers->lock);
 
@@ -142,6 +154,14 @@ static unsigned fire_batch(struct pool *pool, struct timers *timers)
 		schedule_drop(tasks[i], false);
 	}
 	return count;
+}
+
+/* The clock, or the end of time once all timers are to fire. */
+static uint64_t now_locked(const struct pool *pool)
+{
+	/* Relaxed: under the lock that timers_fire_all() takes after it. */
+	return atomic_load_relaxed(&pool->cancelling) ? UINT64_MAX
+						      : clock_now_ns();
 }
 
 void timers_fire_due(struct pool *pool, uint64_t now_ns)
@@ -153,7 +173,7 @@ void timers_fire_due(struct pool *pool, uint64_t now_ns)
 		 * look is repeated at the next tick, or by the sentinel. */
 		while (atomic_load_relaxed(&timers->next_ns) <= now_ns &&
 		       pthread_mutex_trylock(&timers->lock) == 0) {
-			if (fire_batch(pool, timers) < BATCH)
+			if (fire_batch(timers, now_locked(pool)) < BATCH)
 				break;
 		}
 	}
@@ -166,6 +186,6 @@ void timers_fire_all(struct pool *pool)
 
 		do {
 			pthread_mutex_lock(&timers->lock);
-		} while (fire_batch(pool, timers) == BATCH);
+		} while (fire_batch(timers, UINT64_MAX) == BATCH);
 	}
 }

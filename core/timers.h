@@ -35,7 +35,9 @@ struct timers {
 struct timer {
 	struct timer_entry entry;
 	struct skua_task *task; /* one reference, while it is queued */
-	struct worker *worker;  /* in whose wheel it is, or was */
+	/* In whose wheel it is; NULL: in none. Writers: the owner, to add; whoever
+	 * takes it out, under the lock, as the last thing it does with it. */
+	_Atomic(struct worker *) worker;
 	uint64_t reserved;
 };
 

@@ -46,7 +46,8 @@ SKUA_API int skua_group_init(struct skua_group *group, struct skua_runtime *rt);
  * A member is neither joined nor detached. Members may spawn further ones.
  * In a group that is cancelled the task is polled with that mark at once.
  *
- * As skua_task_spawn(). Return: the same; -EALREADY also if somebody has the
+ * As skua_task_spawn(); but while somebody waits for the group, only its
+ * members may call this. Return: the same; -EALREADY also if somebody has the
  * right to join the task.
  */
 SKUA_API int skua_group_spawn(struct skua_group *group, struct skua_task *task);

@@ -5,7 +5,7 @@
  * A process may have several runtimes. Only the thread that calls fork() goes
  * on in the child, so that a runtime of the parent has no workers there: every
  * function of this library that returns an error code and is given such a
- * runtime, or a task of one, returns -EOWNERDEAD. The child may create
+ * runtime, or a task of one that has not ended, returns -EOWNERDEAD. The child may create
  * runtimes of its own; the memory of the parent's stays allocated in it.
  */
 #ifndef SKUA_RUNTIME_H
@@ -226,10 +226,10 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
  * @rt: live runtime, owned by the call if it succeeds
  *
  * As skua_runtime_shutdown() without end, unless that was done, and then frees
- * the memory. Spawns and wake-ups of outside threads that are on their way out
- * are waited for; but no call on @rt may begin after the last task is done:
- * outside threads have ended, or know. A task that was done before may still
- * be joined, and its wakers dropped.
+ * the memory. No other call on @rt may run beside it: other threads have ended,
+ * or know, as after skua_runtime_shutdown(), beside which any may. Calls on
+ * tasks, wakers and timers may run until it returns, and of a task that is done
+ * also afterwards: it may still be joined, and its wakers dropped.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, of any
@@ -246,7 +246,8 @@ SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
  *
  * For a program with an event loop of its own: it waits for the descriptor of
  * skua_runtime_eventfd() to become readable, and then calls this. During the
- * call the thread is worker 0. skua_runtime_block_on(), _drain(), _shutdown()
+ * call the thread is worker 0, and blocks signals as a worker does.
+ * skua_runtime_block_on(), _drain(), _shutdown()
  * and _destroy() of such a runtime do the same until they are done, or wait
  * while another thread does. skua_task_join() and skua_group_wait() do not:
  * somebody else has to drive.

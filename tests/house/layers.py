@@ -21,7 +21,7 @@ import tree
 CORE = {
     0: "atomic clock memory rng",
     1: "inject_queue lifo_slot local_queue task_state tick timer_wheel",
-    2: "futex group idle parker slab task",
+    2: "fork futex group idle parker signals slab task",
     3: "pollers pool schedule sentinel timers work worker",
     4: (
         "config config_env drive group_api queue_api runtime stats task_api "

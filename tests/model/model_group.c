@@ -54,7 +54,7 @@ enum defect {
 };
 
 static struct skua_runtime runtime;
-static const uint32_t alive = 1;
+static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group group;
 static struct skua_task tasks[TASKS];
@@ -257,7 +257,8 @@ static void cancels(void)
 
 static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 {
-	runtime.pool.alive = &alive;
+	runtime.pool.generation_here = &generation;
+	runtime.pool.generation = generation;
 	defect = NO_DEFECT;
 	for (unsigned i = 0; i < TASKS; i++) {
 		atomic_init(&queued[i], 0);

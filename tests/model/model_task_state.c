@@ -51,7 +51,7 @@ enum defect {
 };
 
 static struct pool pool;
-static const uint32_t alive = 1;
+static const uint32_t generation = 1;
 static enum defect defect;
 
 static struct skua_task tasks[TASKS];
@@ -374,7 +374,8 @@ static void spawn_task(unsigned i)
 /* Task 0 waits for @posts, and @count wakers of it are about. */
 static void setup(unsigned posts, unsigned count)
 {
-	pool.alive = &alive;
+	pool.generation_here = &generation;
+	pool.generation = generation;
 	defect = NO_DEFECT;
 	yields = 0;
 	kept = false;

@@ -33,7 +33,7 @@ static struct worker workers[WORKERS];
 static union ring rings[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
 static struct sentinel_sight sights[WORKERS];
-static const uint32_t alive = 1;
+static const uint32_t generation = 1;
 
 static struct skua_task tasks[TASKS];
 
@@ -62,7 +62,8 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	pool.steal_attempts = 1;
 	pool.lifo_delay_ns = lifo_delay_ns;
 	pool.max_queued = UINT32_MAX;
-	pool.alive = &alive;
+	pool.generation_here = &generation;
+	pool.generation = generation;
 	inject_queue_init(&pool.urgent);
 	inject_queue_init(&pool.inject);
 	idle_init(&pool.idle, WORKERS, sleepers);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* fork.c - see fork.h */
+#include "core/fork.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Atomic(atomic_u32 *) fork_page;
+
+/* The latest generation here or in an ancestor: a child has a copy. */
+static atomic_u32 latest;
+
+static atomic_u32 *map_page(void)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	atomic_u32 *none = NULL;
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	/* Release, acquire: the page is wiped in children, before anybody
+	 * writes there. Pairs with itself. */
+	if (madvise(page, size, MADV_WIPEONFORK) == 0 &&
+	    atomic_cas_acq_rel(&fork_page, &none, page))
+		return page;
+	munmap(page, size);
+	return none; /* of a thread that was faster, or NULL */
+}
+
+uint32_t fork_adopt(void)
+{
+	/* Acquire: as in map_page(). */
+	atomic_u32 *page = atomic_load_acquire(&fork_page);
+	uint32_t generation = 0;
+	uint32_t next;
+
+	if (!page)
+		page = map_page();
+	if (!page)
+		return 0;
+	/* Relaxed, all: a number. Of the threads that find the page wiped, one
+	 * writes its own; a number may be left out. */
+	generation = atomic_load_relaxed(page);
+	if (generation != 0)
+		return generation;
+	next = atomic_fetch_add_relaxed(&latest, 1) + 1;
+	if (next > FORK_GENERATION_MAX)
+		return 0;
+	return atomic_cas_relaxed(page, &generation, next) ? next : generation;
+}
