@@ -24,6 +24,7 @@ libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 nettle-dev      header  nettle/sha1.h
+spin            command spin
 '
 
 # shellcheck disable=SC2034 # some are for those who source this

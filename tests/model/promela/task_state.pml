@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task_state.pml - the state word of a task (core/task_state.h)
+ *
+ * Modelled: the word of task 0, bit for bit, with its references; pollers that
+ * do as core/worker.c does; wakers, who hold a reference each, post something,
+ * wake and drop; a cancel, a join by a thread, a join by a task (task 1, which
+ * is detached), a detach, and a shutdown. The task is done when it has seen all
+ * posts, or, with CANCEL and SHUTDOWN, that it is cancelled. Whoever owns its
+ * memory at the end gives it back. Each piece names what it stands for.
+ *
+ * What must hold (assertions, and no invalid end state):
+ * - never two polls at once, nor a poll of a task that is complete;
+ * - a wake leads to a poll that sees what was posted before: one that is lost
+ *   leaves the task, and its joiner, waiting for ever;
+ * - nothing touches the task's memory after it was given back;
+ * - the end is seen to once: a join returns once, release is called once;
+ * - W1: a woken task is polled, and a task ends, in the end (ltl w1);
+ * - W5: with REPEAT wakes go on for ever, and so do polls (no cycle without
+ *   progress).
+ * Fairness: W1 and W5 assume weak fairness: a process that can take a step from
+ * some time on takes one.
+ *
+ * Memory: a step is one atomic operation, seen by all at once, but for a post:
+ * it is late until its waker's next releasing operation on the word, or any
+ * moment before. What a variant does in the wrong order stands for what a
+ * weaker memory order would allow. Reordering of loads is not modelled.
+ *
+ * Left out: the queues (a task has a flag that says that it is queued), groups,
+ * timers but that of the shutdown, spawns (they come first), and a fork.
+ *
+ * A configuration (see run): POLLERS; WAKERS; CLONES, a waker wakes through a
+ * clone; YIELDS, polls that yield first; CANCEL, by the holder of a reference,
+ * or CANCEL_BESIDE, by anybody while the memory stays; SHUTDOWN; one or more of
+ * JOIN, DETACH (where KEPT says that the memory stays), JOIN_TASK; REPEAT.
+ */
+
+#ifndef POLLERS
+#define POLLERS 1
+#endif
+#ifndef WAKERS
+#define WAKERS 0
+#endif
+#ifndef YIELDS
+#define YIELDS 0
+#endif
+#if defined(CANCEL_BESIDE) && !defined(KEPT)
+#define KEPT
+#endif
+
+/* The holders of references that are no wakers. */
+#ifdef CANCEL
+#define CANCELLERS 1
+#else
+#define CANCELLERS 0
+#endif
+#ifdef SHUTDOWN
+#define TIMERS 1
+#else
+#define TIMERS 0
+#endif
+
+#define SCHEDULED  1
+#define RUNNING    2
+#define COMPLETE   4
+#define CLAIMED    8
+#define END_THREAD 16
+#define END_TASK   32
+#define END_DETACH 64
+#define CANCELLED  128
+#define REFERENCE  256
+#define END_MASK   (END_THREAD | END_TASK | END_DETACH)
+
+#define ENDED(word)   (((word) & COMPLETE) && (word) < REFERENCE)
+#define SPAWNED(word) (((word) & COMPLETE) || (word) >= REFERENCE)
+
+short state[2];
+byte end_field[2]; /* which of the ends it is for */
+bool queued[2];
+bool polling[2];
+bool completed[2];
+bool freed[2];
+byte ends[2];
+bool owed; /* task 0 was woken, and neither polled since nor complete */
+
+byte posted;
+bool late[WAKERS + 1]; /* a waker's post is not visible yet */
+bool cancelling;       /* struct pool */
+
+bool joiner_done; /* struct task_joiner, on the joiner's stack */
+bool joiner_gone;
+
+#define TOUCH(t) assert(!freed[t])
+
+/* Whoever learns of the end owns the memory, and gives it back. */
+inline task_ended(t)
+{
+	atomic {
+		assert(completed[t] && ends[t] == 0);
+		ends[t]++;
+#ifndef KEPT
+		TOUCH(t);
+		freed[t] = true
+#endif
+	}
+}
+
+#ifdef JOIN_TASK
+#define OVER (ends[0] && ends[1])
+#else
+#define OVER ends[0]
+#endif
+
+/* What is late may become visible at any moment. */
+inline release_post(i)
+{
+	if
+	:: i < WAKERS && late[i] -> late[i] = false; posted++
+	:: else
+	fi
+}
+
+#if WAKERS
+active proctype memory()
+{
+end:
+	do
+	:: atomic { late[0] -> release_post(0) }
+#if WAKERS > 1
+	:: atomic { late[1] -> release_post(1) }
+#endif
+#if WAKERS > 2
+#error "more wakers than memory() knows of"
+#endif
+	od
+}
+#endif
+
+/* ---- core/schedule.c, core/task.c ------------------------------------------ */
+
+/* schedule(): only who made the task SCHEDULED does, so that it is in one queue
+ * at most. */
+inline schedule(t)
+{
+	atomic { TOUCH(t); assert(!queued[t]); queued[t] = true }
+}
+
+/* task_state_transition_to_woken(), schedule_wake() */
+inline schedule_wake(t)
+{
+	atomic {
+		TOUCH(t);
+		release_post(me);
+		old = state[t];
+		state[t] = old | SCHEDULED;
+		owed = owed || (t == 0 && !(old & COMPLETE));
+#ifdef WAKE_QUEUES_RUNNING
+		wake = !(old & (SCHEDULED | COMPLETE))
+#else
+#ifdef WAKE_QUEUES_COMPLETE
+		wake = !(old & (SCHEDULED | RUNNING))
+#else
+		wake = !(old & (SCHEDULED | RUNNING | COMPLETE))
+#endif
+#endif
+	};
+	if
+	:: wake -> wake = false; schedule(t)
+	:: else
+	fi;
+	old = 0
+}
+
+/* task_drop(), task_state_transition_to_dropped(); what is the end field. */
+inline task_drop(t, complete)
+{
+	atomic { TOUCH(t); old = state[t] };
+	do
+	:: true ->
+		/* Copied before the drop: the task may be gone afterwards. */
+		atomic {
+			ending = old & END_MASK;
+			if
+			:: ending ->
+				TOUCH(t);
+				assert(end_field[t] == ending)
+			:: else
+			fi
+		};
+		atomic {
+			TOUCH(t);
+			release_post(me);
+			if
+			:: state[t] == old ->
+				assert(old >= REFERENCE);
+				next = old - REFERENCE;
+				if
+				:: complete ->
+					next = next ^ (RUNNING | COMPLETE);
+					completed[t] = true;
+					owed = owed && t != 0
+				:: else
+				fi;
+				state[t] = next;
+				break
+#ifdef DROP_NEVER_RELOADS
+			:: else
+#else
+			:: else -> old = state[t]
+#endif
+			fi
+		}
+	od;
+#ifdef DROP_READS_END
+	/* The end field is read after the drop. */
+	atomic {
+		TOUCH(t);
+		ending = state[t] & END_MASK
+	};
+#endif
+#ifdef DROP_CHECKS_LATER
+	/* "Was it the last?" is asked after the drop. */
+	atomic { TOUCH(t); next = state[t]; ending = next & END_MASK };
+#endif
+	if
+	:: !ENDED(next) -> ending = 0
+	:: else
+	fi;
+	old = 0;
+	next = 0
+}
+
+/* schedule_drop() */
+inline schedule_drop(t, complete)
+{
+	who = t;
+	task_drop(t, complete);
+#ifdef JOIN_TASK
+	if
+	:: ending == END_TASK ->
+		/* What the field holds: task 1. */
+		who = 1;
+		schedule_wake(1);
+		task_drop(1, false)
+	:: else
+	fi;
+#endif
+	if
+	:: ending == END_THREAD ->
+		/* task_joiner_wake() */
+		atomic { assert(!joiner_gone); joiner_done = true }
+	:: ending == END_DETACH -> task_ended(who)
+	:: else
+	fi;
+	ending = 0;
+	who = 0
+}
+
+/* ---- core/worker.c --------------------------------------------------------- */
+
+/* The poll functions: task 1 joins task 0. */
+#define POLL_DONE    0
+#define POLL_PENDING 1
+#define POLL_YIELD   2
+
+/* pass_on_cancel() */
+inline pass_on_cancel(t)
+{
+	if
+	:: cancelling ->
+		atomic { TOUCH(t); state[t] = state[t] | CANCELLED; told = true }
+	:: else
+	fi
+}
+
+/* skua_task_join_poll(), by task 1 */
+#ifdef JOIN_TASK
+inline join_poll()
+{
+	atomic { TOUCH(0); old = state[0] };
+	if
+	:: old & END_TASK ->
+		if
+		:: ENDED(old) -> state[0] = 0; task_ended(0)
+		:: else -> result = POLL_PENDING
+		fi
+	:: else ->
+		atomic {
+			TOUCH(0);
+			assert(!(state[0] & CLAIMED));
+			state[0] = state[0] | CLAIMED
+		};
+		end_field[0] = END_TASK;
+#ifndef JOIN_UNREFERENCED
+		atomic { TOUCH(1); state[1] = state[1] + REFERENCE };
+#endif
+		atomic {
+			TOUCH(0);
+			old = state[0];
+			state[0] = old | END_TASK
+		};
+		if
+		:: !ENDED(old) -> result = POLL_PENDING
+		:: else ->
+#ifndef JOIN_UNREFERENCED
+			schedule_drop(1, false);
+#endif
+			state[0] = 0;
+			task_ended(0)
+		fi
+	fi;
+	old = 0
+}
+#endif
+
+inline poll(t)
+{
+	atomic {
+		assert(!polling[t] && !completed[t]);
+		polling[t] = true;
+		result = POLL_DONE
+	};
+#ifdef JOIN_TASK
+	if
+	:: t == 1 -> join_poll()
+	:: else ->
+#endif
+#if defined(CANCEL) || defined(SHUTDOWN)
+		/* skua_task_cancelled() */
+		if
+		:: state[0] & CANCELLED
+		:: else -> result = POLL_PENDING
+		fi;
+#else
+#ifdef REPEAT
+		result = POLL_PENDING;
+#else
+		if
+#ifdef RUNNING_UNACQUIRED
+		:: seen == WAKERS
+#else
+		:: posted == WAKERS
+#endif
+		:: else -> result = POLL_PENDING
+		fi;
+#endif
+#endif
+#if YIELDS
+		if
+		:: result == POLL_PENDING && yields > 0 ->
+			yields--;
+			result = POLL_YIELD
+		:: else
+		fi;
+#endif
+		skip;
+progress:
+		skip
+#ifdef JOIN_TASK
+	fi
+#endif
+	;
+	polling[t] = false
+}
+
+/* pending() */
+inline pending(t)
+{
+#ifdef SHUTDOWN
+	if
+	:: told
+	:: else ->
+		pass_on_cancel(t);
+		if
+		:: told -> atomic { TOUCH(t);
+				    state[t] = state[t] | SCHEDULED }
+		:: else
+		fi
+	fi;
+#endif
+	/* task_state_transition_to_waiting() */
+#ifdef WAIT_STORES
+	/* A load and a store: a wake-up in between is overwritten. */
+	old = state[t];
+	atomic { TOUCH(t); state[t] = old & ~(RUNNING | SCHEDULED) };
+#else
+	atomic { TOUCH(t); old = state[t]; state[t] = old & ~RUNNING };
+#endif
+	if
+	:: old & SCHEDULED -> schedule(t)
+	:: else
+	fi;
+	old = 0
+}
+
+/* poll_task() */
+inline poll_task(t)
+{
+#ifdef RUNNING_UNACQUIRED
+	seen = posted;
+#endif
+	/* task_state_transition_to_running() */
+	atomic {
+		TOUCH(t);
+		assert((state[t] & SCHEDULED) && !(state[t] & RUNNING));
+		state[t] = state[t] ^ (SCHEDULED | RUNNING);
+		owed = owed && t != 0
+	};
+#ifdef SHUTDOWN
+	told = false;
+	pass_on_cancel(t);
+#endif
+	poll(t);
+	if
+#if YIELDS
+	:: result == POLL_YIELD ->
+		/* yielded(), task_state_transition_to_scheduled() */
+		atomic {
+			TOUCH(t);
+#ifdef YIELD_TOGGLES
+			/* As if nobody could have woken it meanwhile. */
+			state[t] = state[t] ^ (SCHEDULED | RUNNING)
+#else
+			state[t] = (state[t] | SCHEDULED) & ~RUNNING
+#endif
+		};
+		schedule(t)
+#endif
+	:: result == POLL_PENDING -> pending(t)
+	:: else -> schedule_drop(t, true) /* done() */
+	fi
+}
+
+proctype poller(byte me)
+{
+	short old, next, ending;
+	byte result, who;
+	bool wake, told;
+#if YIELDS
+	byte yields = YIELDS;
+#endif
+#ifdef RUNNING_UNACQUIRED
+	byte seen;
+#endif
+
+end:
+	do
+	:: atomic { queued[0] -> queued[0] = false }; poll_task(0)
+#ifdef JOIN_TASK
+	:: atomic { queued[1] -> queued[1] = false }; poll_task(1)
+#endif
+	od
+}
+
+/* ---- core/task_api.c -------------------------------------------------------- */
+
+/* skua_waker_wake(), or skua_waker_wake_by_ref() for ever */
+proctype waker(byte me)
+{
+	short old, next, ending;
+	byte who;
+	bool wake;
+
+#ifdef REPEAT
+	do
+	:: schedule_wake(0)
+	od;
+#endif
+#ifdef CLONES
+	/* skua_waker_clone(), and the drop of the first one */
+	atomic { TOUCH(0); state[0] = state[0] + REFERENCE };
+	schedule_drop(0, false);
+#endif
+#ifdef DROP_BEFORE_WAKE
+	schedule_drop(0, false);
+#endif
+	late[me] = true;
+#ifdef LOST_COALESCED_WAKE
+	/* Design 4.28: returns if it is SCHEDULED already. */
+	if
+	:: state[0] & SCHEDULED
+	:: else -> schedule_wake(0)
+	fi;
+#else
+	schedule_wake(0);
+#endif
+#ifndef DROP_BEFORE_WAKE
+#ifdef DROP_BEFORE_LAST_TOUCH
+	/* The waker looks at the task once more. */
+	schedule_drop(0, false);
+	atomic { TOUCH(0) }
+#else
+	schedule_drop(0, false)
+#endif
+#endif
+}
+
+/* skua_task_cancel(), task_state_transition_to_cancelled() */
+#if defined(CANCEL) || defined(CANCEL_BESIDE)
+proctype canceller()
+{
+	byte me = WAKERS;
+	short old, next, ending;
+	byte who;
+	bool wake;
+
+	atomic {
+		TOUCH(0);
+		old = state[0];
+		if
+#ifndef CANCEL_BLIND
+		:: !SPAWNED(old) || (old & COMPLETE)
+#endif
+		:: else ->
+#ifdef CANCEL_NOT_SCHEDULED
+			/* Design 4.14 */
+			state[0] = old | CANCELLED
+#else
+			state[0] = old | SCHEDULED | CANCELLED;
+			wake = !(old & (SCHEDULED | RUNNING))
+#endif
+		fi
+	};
+	if
+	:: wake -> wake = false; schedule(0)
+	:: else
+	fi;
+#ifdef CANCEL
+	schedule_drop(0, false)
+#endif
+}
+#endif
+
+/* pool_cancel(), timers_fire_all(): the task has a timer. */
+#ifdef SHUTDOWN
+proctype shutdown()
+{
+	byte me = WAKERS;
+	short old, next, ending;
+	byte who;
+	bool wake;
+
+#ifndef TIMERS_BEFORE_FLAG
+	cancelling = true;
+#endif
+	schedule_wake(0);
+	schedule_drop(0, false);
+#ifdef TIMERS_BEFORE_FLAG
+	cancelling = true
+#endif
+}
+#endif
+
+/* task_state_transition_to_claimed(): claimed tells. */
+inline claim()
+{
+#ifdef CLAIM_LOADS_FIRST
+	/* A load and a read-modify-write: two take the right to the end. */
+	old = state[0];
+	atomic {
+		TOUCH(0);
+		claimed = !(old & CLAIMED);
+		state[0] = state[0] | CLAIMED
+	}
+#else
+	atomic {
+		TOUCH(0);
+		/* Not spawned any more: it was joined. */
+		claimed = !(state[0] & CLAIMED) && SPAWNED(state[0]);
+		if
+		:: claimed -> state[0] = state[0] | CLAIMED
+		:: else
+		fi
+	}
+#endif
+}
+
+/* task_state_transition_to_ended_by(): was tells if it had ended. */
+inline ended_by(how)
+{
+#ifdef END_BIT_FIRST
+	atomic { TOUCH(0); old = state[0]; state[0] = old | how };
+	was = ENDED(old);
+	atomic { TOUCH(0); end_field[0] = how };
+#else
+	atomic { TOUCH(0); end_field[0] = how };
+#ifdef ENDED_BY_CHECKS_FIRST
+	atomic { TOUCH(0); was = ENDED(state[0]) };
+	atomic { TOUCH(0); state[0] = state[0] | how };
+#else
+	atomic {
+		TOUCH(0);
+		was = ENDED(state[0]);
+		state[0] = state[0] | how
+	};
+#endif
+#endif
+	old = 0
+}
+
+/* skua_task_join(), task_joiner_wait() */
+#ifdef JOIN
+proctype joiner()
+{
+	short old;
+	bool claimed, was;
+
+	claim();
+	if
+	:: claimed ->
+		ended_by(END_THREAD);
+		if
+		:: was
+		:: else -> joiner_done
+		fi;
+		atomic { TOUCH(0); state[0] = 0 };
+		joiner_gone = true;
+		task_ended(0)
+	:: else
+	fi
+}
+#endif
+
+/* skua_task_detach() */
+#ifdef DETACH
+proctype detacher()
+{
+	short old;
+	bool claimed, was;
+
+	claim();
+	if
+	:: claimed ->
+		ended_by(END_DETACH);
+		if
+		:: was -> task_ended(0)
+		:: else
+		fi
+	:: else
+	fi
+}
+#endif
+
+/* Nobody is left waiting, and the end of each task was seen to. */
+proctype checker()
+{
+	OVER
+}
+
+init
+{
+	byte i;
+
+	atomic {
+		/* skua_task_spawn(), and skua_task_waker() for each holder. */
+		state[0] = SCHEDULED +
+			   REFERENCE * (1 + WAKERS + CANCELLERS + TIMERS);
+		queued[0] = true;
+		owed = true;
+#ifdef JOIN_TASK
+		state[1] = SCHEDULED + CLAIMED + END_DETACH + REFERENCE;
+		end_field[1] = END_DETACH;
+		queued[1] = true;
+#endif
+		i = 0;
+		do
+		:: i < POLLERS -> run poller(WAKERS + 1); i++
+		:: else -> break
+		od;
+		i = 0;
+		do
+		:: i < WAKERS -> run waker(i); i++
+		:: else -> break
+		od;
+		i = 0;
+#if defined(CANCEL) || defined(CANCEL_BESIDE)
+		run canceller();
+#endif
+#ifdef SHUTDOWN
+		run shutdown();
+#endif
+#ifdef JOIN
+		run joiner();
+#endif
+#ifdef DETACH
+		run detacher();
+#endif
+#ifndef REPEAT
+		run checker()
+#endif
+	}
+}
+
+#ifdef W1
+ltl w1 { [] (owed -> <> !owed) && <> (OVER) }
+#endif
