@@ -8,7 +8,8 @@
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # Debian's name of the package, then what tells that it is there, also where
-# packages have other names: a command, or a header that gcc finds.
+# packages have other names: a command, a header that gcc finds, or a runtime
+# of clang's.
 SKUA_NEEDS='
 gcc             command gcc
 libc6-dev       header  stdlib.h
@@ -25,6 +26,7 @@ libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 nettle-dev      header  nettle/sha1.h
 spin            command spin
+libclang-rt-dev runtime fuzzer
 '
 
 # shellcheck disable=SC2034 # some are for those who source this
@@ -52,6 +54,10 @@ skua_has()
 		command -v gcc >/dev/null &&
 			printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$2" |
 			gcc -E -x c - >/dev/null 2>&1
+		;;
+	runtime)
+		command -v clang >/dev/null &&
+			[[ -e $(clang -print-file-name="libclang_rt.$2-$(uname -m).a") ]]
 		;;
 	esac
 }

@@ -263,6 +263,8 @@ int drive_block_on(struct skua_runtime *rt, struct skua_task *task)
 	const struct goal goal = { companion_done, &it };
 	int code;
 
+	/* As urgent as the task. */
+	it.task.flags = task->flags & TASK_URGENT;
 	atomic_init(&it.done, 0);
 	code = skua_task_spawn(rt, &it.task);
 	if (code)

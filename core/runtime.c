@@ -321,13 +321,15 @@ static int may_wait(const struct skua_runtime *rt)
 int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 {
 	int code = may_wait(rt);
+	uint64_t state;
 
 	if (code)
 		return code;
-	if (!task)
+	if (!task || !task->poll)
 		return -EINVAL;
 	/* Relaxed: before it is spawned, the task is the caller's. */
-	if (atomic_load_relaxed(task_state(task)) & TASK_CLAIMED)
+	state = atomic_load_relaxed(task_state(task));
+	if ((state & TASK_CLAIMED) || task_state_spawned(state))
 		return -EALREADY;
 	if (rt->config.caller_driven)
 		return drive_block_on(rt, task);

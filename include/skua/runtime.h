@@ -169,7 +169,8 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
  * @task: initialised, not detached
  *
  * As skua_task_spawn() followed by skua_task_join(); with SKUA_CALLER_DRIVEN,
- * the thread drives the runtime meanwhile.
+ * the thread drives the runtime meanwhile, with a task of its own that the
+ * counters include.
  * Return: theirs; nothing was spawned if it is not 0.
  */
 SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,

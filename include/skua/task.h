@@ -113,7 +113,8 @@ SKUA_API int skua_task_init(struct skua_task *task, skua_task_fn fn);
  * before); -EAGAIN (max_queued tasks are queued: likewise).
  *
  * Outside threads that spawn end, or are told, before the runtime is
- * destroyed: -ESHUTDOWN is for those that call while a shutdown waits.
+ * destroyed: -ESHUTDOWN is for those that call while a shutdown waits, and for
+ * pollers; tasks may spawn to the end.
  */
 SKUA_API int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task);
 

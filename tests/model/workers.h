@@ -2,7 +2,8 @@
 /**
  * workers.h - two real workers for a model test
  *
- * A pool of two workers with queues of four slots and numbered tasks, made
+ * A pool of WORKERS workers, two if that is not defined before, with queues of
+ * four slots and numbered tasks, made
  * anew by workers_reset(). Threads 1 and 2 of a case are workers_run_0() and
  * workers_run_1(); the others are outside.
  */
@@ -16,7 +17,9 @@
 #include "core/worker.h"
 #include "tests/model/explore.h"
 
-#define WORKERS  2
+#ifndef WORKERS
+#define WORKERS 2
+#endif
 #define CAPACITY LOCAL_QUEUE_MIN_CAPACITY
 #define TASKS    8
 
@@ -127,5 +130,12 @@ static inline void workers_run_1(void)
 {
 	worker_run(&workers[1]);
 }
+
+#if WORKERS > 2
+static inline void workers_run_2(void)
+{
+	worker_run(&workers[2]);
+}
+#endif
 
 #endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_summons.c - a summons to a worker that is claimed is passed on (I6)
+ *
+ * Three real workers, all asleep for so long that there is no sentinel. A task
+ * spawns two: the first one fills its worker's LIFO slot, which summons a
+ * parked worker; the second one displaces it, which claims a parked worker, the
+ * same at times; that one then stays in the poll of the displaced task. So the
+ * third worker has to take what is in the slot. Stranded, it is reported as a
+ * livelock.
+ *
+ * The last case leaves that out; the explorer must find it.
+ */
+#include <stdalign.h>
+
+#include "core/atomic.h"
+
+#define WORKERS 3
+
+/* What a variant does wrong. */
+enum defect {
+	NO_DEFECT,
+	SUMMONS_DROPPED, /* who was claimed does not pass it on */
+};
+
+static enum defect defect;
+
+#include "core/sentinel.c"
+
+static void leave(struct worker *w)
+{
+	if (defect == SUMMONS_DROPPED)
+		atomic_store_relaxed(&w->pool->sentinel.summoned, 0);
+	sentinel_leave(w);
+}
+
+#define sentinel_leave leave
+
+#include "core/work.c"
+#include "core/worker.c"
+
+#undef sentinel_leave
+
+#include "tests/model/workers.h"
+
+#define LATE_NS (EXPLORE_START_NS + 10 * NS_PER_S)
+
+static atomic_u32 never; /* slept on, and not woken */
+static unsigned polled[TASKS];
+
+/* ---- tasks -------------------------------------------------------------- */
+
+static void wait_until_polled(unsigned i)
+{
+	while (polled[i] == 0)
+		cpu_relax();
+}
+
+static enum skua_poll spawn_two(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	explore_assert(workers_spawn(1) == 0);
+	explore_assert(workers_spawn(2) == 0);
+	wait_until_polled(2);
+	return SKUA_DONE;
+}
+
+/* Whichever of the two is displaced waits for the other. */
+static enum skua_poll meet(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(3 - task_number(task));
+	return SKUA_DONE;
+}
+
+/* ---- outside ------------------------------------------------------------ */
+
+static void spawns_late(void)
+{
+	futex_wait_until(&never, 0, LATE_NS);
+	explore_assert(workers_spawn(0) == 0);
+	workers_shut_down();
+}
+
+/* ---- cases -------------------------------------------------------------- */
+
+static void setup(enum defect which)
+{
+	defect = which;
+	workers_reset(spawn_two, meet, LIFO_DELAY_NS);
+	memset(polled, 0, sizeof(polled));
+	atomic_init(&never, 0);
+}
+
+static void setup_sound(void)
+{
+	setup(NO_DEFECT);
+}
+
+static void setup_dropped(void)
+{
+	setup(SUMMONS_DROPPED);
+}
+
+#define FEW(EXECUTIONS)  EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
+#define MANY(EXECUTIONS) EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("claimed__few", setup_sound, NULL, workers_run_0,
+		       workers_run_1, workers_run_2, spawns_late),
+	  FEW(30000) },
+	{ EXPLORE_PASS("claimed__many", setup_sound, NULL, workers_run_0,
+		       workers_run_1, workers_run_2, spawns_late),
+	  MANY(30000) },
+	{ EXPLORE_BUG("claimed__summons_dropped", "livelock", setup_dropped,
+		      NULL, workers_run_0, workers_run_1, workers_run_2,
+		      spawns_late),
+	  FEW(30000) },
+};
+
+EXPLORE_MAIN(cases)
