@@ -36,7 +36,8 @@ typedef enum skua_poll (*skua_task_fn)(struct skua_task *self);
  * skua_release_fn - gives the memory of a detached task back
  * @task: ended; the library never touches it again
  *
- * May spawn tasks. A drain waits for it to return, if the task's last waker
+ * May spawn tasks; during a shutdown that is refused with -ESHUTDOWN unless it is
+ * called at the end of the task's last poll. A drain waits for it to return, if the task's last waker
  * was gone when its poll was done.
  */
 typedef void (*skua_release_fn)(struct skua_task *task);

@@ -14,6 +14,7 @@ struct driven_place {
 	struct model_job *self;       /* that is being polled */
 	unsigned depth;
 	bool in_poller;
+	bool in_release;
 	bool finishing; /* a poll is not pending, so that all comes to an end */
 	bool no_timers; /* are added */
 	/* The first CPU that is allowed. */

@@ -50,8 +50,13 @@ static void job_release(struct skua_task *task)
 	model_gone(m);
 	/* A shutdown that cancels drops the timers' wakers by itself, and is
 	 * no worker then. */
-	if (!at.driven || skua_worker_index(at.driven->rt) == 0)
+	if (!at.driven || skua_worker_index(at.driven->rt) == 0) {
+		bool outer = at.in_release;
+
+		at.in_release = true;
 		driven_act();
+		at.in_release = outer;
+	}
 }
 
 static void call_made(void *arg)
@@ -93,6 +98,12 @@ static void job_free(struct model_job *m)
 		model_gone(m);
 }
 
+/* Would a spawn be refused? That depends on whose last act the release is. */
+static bool unforeseeable(const struct model_runtime *r)
+{
+	return at.in_release && r->closing;
+}
+
 /* What a spawn may be refused for, by max_queued only if it is @bounded. */
 static struct errors spawn_errors(const struct model_runtime *r, bool bounded)
 {
@@ -124,7 +135,7 @@ static void spawn(struct model_job *m, struct model_runtime *r, bool on)
 	struct errors errors;
 	int code;
 
-	if (m->phase == GONE || !r->rt)
+	if (m->phase == GONE || !r->rt || unforeseeable(r))
 		return;
 	errors = spawn_errors(r, !on && !m->urgent);
 	error_if(&errors, m->phase != FRESH, -EALREADY);
@@ -230,7 +241,7 @@ static void block_on(struct model_job *m, struct model_runtime *r)
 {
 	struct errors errors;
 
-	if (m->phase == GONE || !r->rt)
+	if (m->phase == GONE || !r->rt || unforeseeable(r))
 		return;
 	errors = spawn_errors(r, !m->urgent);
 	error_if(&errors, m->phase != FRESH || m->claim != NOBODYS, -EALREADY);
@@ -246,7 +257,7 @@ static void make_call(struct model_runtime *r)
 	struct errors errors;
 	int code;
 
-	if (call->runtime || !r->rt)
+	if (call->runtime || !r->rt || unforeseeable(r))
 		return;
 	errors = spawn_errors(r, true);
 	r->memory.failed = false;
@@ -338,7 +349,7 @@ static void group_spawn(struct model_group *g, struct model_job *m)
 {
 	struct errors errors;
 
-	if (!g->runtime || m->phase == GONE)
+	if (!g->runtime || m->phase == GONE || unforeseeable(g->runtime))
 		return;
 	/* While somebody waits, only members may. */
 	if (g->claimed && g->members == 0)

@@ -33,16 +33,20 @@ static enum skua_poll child_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-#define CHILDREN 3u
+/* One of each kind: in a group, urgent, bound, and of none. */
+enum { MEMBER, URGENT, BOUND, PLAIN, CHILDREN };
 
 /*
  * Goes through all that is to cost nothing: spawn, wake, coalesced wake,
- * clone, drop, join, yield, pending; with tasks in the LIFO slot, the local
- * queue, and, as the queue is small, in the injection queue.
+ * clone, drop, join, yield, pending, a group, a timer that is cancelled; with
+ * tasks in the LIFO slot, the local queue, the urgent lane, an inbox and, as the
+ * queue is small, in the injection queue.
  */
 struct driver {
 	struct skua_task task; /* first: a task is its driver */
 	struct child children[CHILDREN];
+	struct skua_group group; /* of one child */
+	struct skua_timer timer;
 	unsigned running; /* children not yet joined, as bits */
 	unsigned rounds;
 	unsigned wrong;
@@ -54,17 +58,28 @@ struct driver {
 	atomic_u32 done;
 };
 
-static void spawn_children(struct driver *it)
+static int spawn_child(struct driver *it, unsigned n)
 {
 	struct skua_runtime *rt = runtime_of_task(&it->task);
+	struct skua_task *task = &it->children[n].task;
 
+	if (n == MEMBER)
+		return skua_group_spawn(&it->group, task);
+	if (n == BOUND)
+		return skua_task_spawn_on(rt, (unsigned)skua_worker_index(rt),
+					  task);
+	return skua_task_spawn(rt, task);
+}
+
+static void spawn_children(struct driver *it)
+{
 	for (unsigned n = 0; n < CHILDREN; n++) {
 		struct child *child = &it->children[n];
 		struct skua_waker waker = skua_task_waker(&it->task);
 
 		child->waker = skua_waker_clone(waker);
 		skua_waker_wake(waker); /* coalesces */
-		it->wrong += skua_task_spawn(rt, &child->task) != 0;
+		it->wrong += spawn_child(it, n) != 0;
 		it->running |= 1u << n;
 	}
 }
@@ -76,7 +91,11 @@ static void join_children(struct driver *it)
 
 		if (!(it->running & 1u << n))
 			continue;
-		code = skua_task_join_poll(&it->task, &it->children[n].task);
+		code = n == MEMBER ? skua_group_wait_poll(&it->task, &it->group)
+				   : skua_task_join_poll(&it->task,
+							 &it->children[n].task);
+		if (code == 0 && n == MEMBER) /* a member cannot be joined */
+			skua_task_init(&it->children[n].task, child_poll);
 		if (code == 0)
 			it->running &= ~(1u << n);
 		else
@@ -100,6 +119,7 @@ static enum skua_poll driver_poll(struct skua_task *self)
 
 	if (!it->begun) {
 		it->begun = true;
+		skua_group_init(&it->group, runtime_of_task(self));
 		it->wrong += !it->begin(it);
 	}
 	join_children(it);
@@ -113,6 +133,8 @@ static enum skua_poll driver_poll(struct skua_task *self)
 	}
 	if (it->rounds % 4 == 0)
 		return SKUA_YIELD;
+	it->wrong += skua_timer_add(&it->task, &it->timer, UINT64_MAX - 1) != 0;
+	it->wrong += !skua_timer_cancel(&it->timer);
 	spawn_children(it);
 	return SKUA_PENDING;
 }
@@ -129,6 +151,7 @@ static void driver_init(struct driver *it, struct driver *all, unsigned count,
 	for (unsigned n = 0; n < CHILDREN; n++)
 		it->children[n].task =
 			(struct skua_task)SKUA_TASK_INIT(child_poll);
+	skua_task_set_urgent(&it->children[URGENT].task, true);
 }
 
 /* ---- allocations ---------------------------------------------------------------- */
