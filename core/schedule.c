@@ -6,7 +6,7 @@
 #include "core/work.h"
 #include "core/worker.h"
 
-void schedule_outside(struct skua_task *task)
+void schedule_by(struct worker *worker, struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 
@@ -14,6 +14,8 @@ void schedule_outside(struct skua_task *task)
 		pool_inject_home(pool, task);
 	else if (task->flags & TASK_URGENT)
 		pool_inject_urgent(pool, task);
+	else if (worker)
+		work_schedule_owner(worker, task);
 	else
 		pool_inject(pool, task);
 }
@@ -26,15 +28,13 @@ void schedule(struct skua_task *task)
 	/* A child of fork() has no workers to run it. */
 	if (!pool_alive(pool))
 		return;
-	if (!worker || worker->pool != pool) {
-		pool_enter(pool);
-		schedule_outside(task);
-		pool_leave(pool);
-	} else if (task->home != 0 || (task->flags & TASK_URGENT)) {
-		schedule_outside(task);
-	} else {
-		work_schedule_owner(worker, task);
+	if (worker && worker->pool == pool) {
+		schedule_by(worker, task);
+		return;
 	}
+	pool_enter(pool);
+	schedule_by(NULL, task);
+	pool_leave(pool);
 }
 
 void schedule_wake(struct skua_task *task)

@@ -9,9 +9,9 @@
 /* schedule - queue a task that the caller made SCHEDULED; any thread */
 void schedule(struct skua_task *task);
 
-/* schedule_outside - the same, by a thread that has entered the pool and is no
- * worker of it */
-void schedule_outside(struct skua_task *task);
+/* schedule_by - the same; @worker: the calling worker of the task's pool, or
+ * NULL for a thread that is none and has entered it; in a process that has it */
+void schedule_by(struct worker *worker, struct skua_task *task);
 
 /* schedule_wake - make a task runnable; any thread that has a reference */
 void schedule_wake(struct skua_task *task);

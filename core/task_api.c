@@ -37,21 +37,22 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 	task->pool = &rt->pool;
 	task->home = home;
 	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
-	worker = runtime_worker(rt);
+	/* The runtime is alive, as the caller has asked: so is its worker. */
+	worker = worker_current;
+	if (worker && worker->pool != &rt->pool)
+		worker = NULL;
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
 	if (worker && worker->polling) {
 		counter_add_owner(&worker->counters.tasks_spawned, 1);
-		schedule(task);
+		schedule_by(worker, task);
 		return 0;
 	}
 	code = pool_enter_spawn(&rt->pool);
 	if (code)
 		task_state_transition_to_unspawned(task_state(task));
-	else if (worker)
-		schedule(task);
 	else
-		schedule_outside(task);
+		schedule_by(worker, task);
 	pool_leave(&rt->pool);
 	return code;
 }

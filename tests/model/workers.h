@@ -95,7 +95,7 @@ static inline int workers_spawn(unsigned i)
 	}
 	code = pool_enter_spawn(&pool);
 	if (code == 0)
-		schedule_outside(&tasks[i]);
+		schedule_by(NULL, &tasks[i]);
 	pool_leave(&pool);
 	return code;
 }
