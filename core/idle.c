@@ -73,11 +73,13 @@ bool idle_leave_search(struct idle *idle)
 
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
+	atomic_u64 *word = parked_word(idle, i);
+
 	/* Relaxed: before the bit, and for a tracer alone. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
-	atomic_fetch_or_relaxed(parked_word(idle, i), parked_bit(i));
+	atomic_fetch_or_relaxed(word, parked_bit(i));
 	/* Acquire: what searchers that left before moved into their queues.
 	 * Pairs with the release in idle_leave_search(). */
 	if (searching)

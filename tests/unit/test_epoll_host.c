@@ -228,7 +228,12 @@ static void unpark_by_event(struct skua_poller *self)
 static void
 design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
 {
-	struct skua_runtime *rt = runtime_new(1, 0);
+	/* Nothing to watch for, and so no deadline for the sentinel's sake. */
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = 1,
+					 .lifo_steal_delay_ns =
+						 SKUA_LIFO_PRIVATE };
+	struct skua_runtime *rt;
 	struct epoll_poller p = { .poller = { .poll = wake_ready,
 					      .park = park_in_epoll,
 					      .unpark = unpark_by_event } };
@@ -237,6 +242,7 @@ design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
 	pthread_t thread;
 
 	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	host_open(&host, rt);
 	/* The first polls make the wakers. */
 	for (unsigned i = 0; i < CONNECTIONS; i++)
