@@ -14,6 +14,10 @@
  *  - stale loads: a load may return any store of its location that is not
  *    older than what the thread has seen by coherence and happens-before, up to
  *    a number of stale loads an execution (explore_memory.c has the model);
+ *  - early stores, charged as a stale load: a store may enter its location's
+ *    order before stores that were executed earlier, as if those had waited in
+ *    a store buffer, but behind what the thread has seen; a read-modify-write
+ *    may read any store that no other one has read;
  *  - futex sleeps that end without cause, charged as a stale load;
  *  - deadlines that come before others go on, charged as a preemption.
  *
@@ -23,14 +27,14 @@
  * mutex is a word and a futex. A thread-local pointer is one for each thread
  * if setup says so with explore_thread_local().
  *
- * What is not: a store never enters a location's order before a store that was
- * executed earlier, and a load never returns a store that is executed later
- * (no 2+2W, no load buffering). Sequentially consistent accesses other than
- * the fence are refused.
+ * What is not: a load never returns a store that is executed later (no load
+ * buffering). Sequentially consistent accesses other than the fence are
+ * refused.
  *
  * What is reported, with a trace and the command that replays it:
  *  - a failed explore_assert(), or assert() in core;
- *  - a race between marked plain accesses, explore_read() and explore_write();
+ *  - a race between plain accesses that are marked, explore_read() and
+ *    explore_write(), or watched, explore_watch();
  *  - nobody can run and somebody is not done (a lost wake-up);
  *  - an execution that does not end (livelock).
  *
@@ -151,6 +155,20 @@ void explore_race_read(const volatile void *address,
 void explore_race_write(const volatile void *address,
 			const struct explore_site *site);
 
+/* A read that counts only once it is known that it was no mere attempt: the
+ * mark is taken before it. */
+uint16_t explore_race_mark(void);
+void explore_race_read_at(const volatile void *address, uint16_t mark,
+			  const struct explore_site *site);
+
+/*
+ * explore_watch - in setup: all plain accesses of so many bytes are checked
+ *
+ * By a program that names this function: it is compiled with
+ * -fsanitize=thread, which puts a call before each plain access.
+ */
+void explore_watch(const volatile void *address, size_t size);
+
 #define explore_read(x) (explore_race_read(&(x), EXPLORE_SITE(#x)), (x))
 #define explore_write(x, value) \
 	(explore_race_write(&(x), EXPLORE_SITE(#x)), (void)((x) = (value)))
@@ -172,6 +190,12 @@ void explore_wake(const volatile void *word, int count,
 	explore_sleep((word), (expected), (deadline_ns), EXPLORE_SITE(#word))
 #define explore_futex_wake(word, count) \
 	explore_wake((word), (count), EXPLORE_SITE(#word))
+
+#define sched_yield()                                      \
+	({                                                 \
+		explore_spin(EXPLORE_SITE("sched_yield")); \
+		0;                                         \
+	})
 
 /* clock.h: begins at EXPLORE_START_NS; only deadlines advance it, and those
  * from EXPLORE_FAR_NS on never come. */

@@ -4,11 +4,16 @@
  *
  * A thread has three views: what it knows; what its relaxed loads saw, which
  * an acquire fence turns into knowledge; and what it knew at its last release
- * fence, which its relaxed stores publish. A read-modify-write reads the newest
- * store and passes on the view of the store it replaces (release sequences are
- * made of read-modify-writes alone, as in C++20). One more view belongs to the
- * SC fences: each learns what those before it knew, by coherence only; it does
- * not put their plain accesses into its past.
+ * fence, which its relaxed stores publish. A read-modify-write passes on the
+ * view of the store it replaces (release sequences are made of
+ * read-modify-writes alone, as in C++20). One more view belongs to the SC
+ * fences: each learns what those before it knew, by coherence only; it does not
+ * put their plain accesses into its past.
+ *
+ * A store takes its place in the order of its location behind all that its
+ * thread knows there, but not always behind all that was executed: so a store
+ * that another thread made earlier may come late, as from a store buffer.
+ * Nothing comes between a read-modify-write and the store that it read.
  */
 #include "tests/model/explore_memory.h"
 #include "tests/model/explore_search.h"
@@ -16,18 +21,23 @@
 #include <string.h>
 
 #define STORES 128 /* of a location, in an execution */
+/* From a store to one behind it: so often the gap can be halved. */
+#define GAP 256
 
+_Static_assert(STORES *GAP <= UINT16_MAX, "times of stores");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "small values are the first bytes of a uint64_t");
 
 struct store {
 	uint64_t value;
+	uint16_t time;    /* its place in the order of its location */
+	bool updates;     /* a read-modify-write, of the store before it */
 	struct view view; /* for whoever reads and acquires it */
 };
 
 struct location {
 	size_t size;
-	unsigned count;
+	unsigned count; /* of its stores, which are sorted by time */
 	struct store stores[STORES];
 };
 
@@ -62,10 +72,10 @@ static void join(struct view *to, const struct view *from)
 							     : to->epoch[i];
 }
 
-static void raise_oldest(struct view *view, unsigned location, unsigned store)
+static void raise_oldest(struct view *view, unsigned location, uint16_t time)
 {
-	if (view->oldest[location] < store)
-		view->oldest[location] = (uint16_t)store;
+	if (view->oldest[location] < time)
+		view->oldest[location] = time;
 }
 
 static struct knowledge *mine(void)
@@ -131,8 +141,8 @@ static unsigned add_location(const volatile void *address, size_t size)
 	memory.addresses[l] = address;
 	location->size = size;
 	location->count = 1;
+	memset(&location->stores[0], 0, sizeof(struct store));
 	location->stores[0].value = raw_read(address, size);
-	memset(&location->stores[0].view, 0, sizeof(struct view));
 	return l;
 }
 
@@ -167,6 +177,11 @@ static struct store *store_at(unsigned l, unsigned index)
 	return &memory.locations[l].stores[index];
 }
 
+static uint16_t newest_time(unsigned l)
+{
+	return store_at(l, newest(l))->time;
+}
+
 uint64_t memory_newest(const volatile void *address, size_t size)
 {
 	unsigned l = find(address, size);
@@ -199,60 +214,100 @@ static uint64_t observe(unsigned l, unsigned index, memory_order order)
 	struct knowledge *me = mine();
 	const struct store *store = store_at(l, index);
 
-	raise_oldest(&me->now, l, index);
+	raise_oldest(&me->now, l, store->time);
 	me->last_read = l;
 	join(acquires(order) ? &me->now : &me->acquirable, &store->view);
 	return store->value;
 }
 
-/* The current thread stores; @replaces is the store that a read-modify-write
- * read, NULL for a plain store. */
-static void append(unsigned l, uint64_t value, memory_order order,
-		   const struct store *replaces)
+/* May the current thread's next store follow this one at once? */
+static bool can_follow(unsigned l, unsigned index)
 {
-	struct knowledge *me = mine();
-	struct location *location = &memory.locations[l];
-	unsigned index = location->count;
-	struct store *store = &location->stores[index];
+	const struct store *before = store_at(l, index);
 
-	if (index == STORES)
+	if (index == newest(l))
+		return true;
+	return before->time >= mine()->now.oldest[l] && !before[1].updates &&
+	       before[1].time - before->time > 1;
+}
+
+/* Make room for a store behind @before; its time is set. */
+static struct store *insert(unsigned l, unsigned before)
+{
+	struct location *location = &memory.locations[l];
+	struct store *store = &location->stores[before + 1];
+	unsigned later = newest(l) - before;
+
+	if (location->count == STORES)
 		explore_fail(EXPLORE_SITE("STORES"),
 			     "livelock? too many stores to one location");
 	location->count++;
-	raise_oldest(&me->now, l, index);
+	memmove(store + 1, store, later * sizeof(*store));
+	store->time = later ? (uint16_t)((store[-1].time + store[1].time) / 2)
+			    : (uint16_t)(store[-1].time + GAP);
+	return store;
+}
+
+/* The current thread stores, behind the store @before, which it @updates if
+ * this is a read-modify-write. */
+static void add(unsigned l, unsigned before, uint64_t value, memory_order order,
+		bool updates)
+{
+	struct knowledge *me = mine();
+	struct store *store = insert(l, before);
+
+	raise_oldest(&me->now, l, store->time);
 	store->value = value;
+	store->updates = updates;
 	store->view = releases(order) ? me->now : me->released;
-	raise_oldest(&store->view, l, index);
-	if (replaces)
-		join(&store->view, &replaces->view);
-	raw_write((volatile void *)(uintptr_t)memory.addresses[l],
-		  location->size, value);
+	raise_oldest(&store->view, l, store->time);
+	if (updates)
+		join(&store->view, &store[-1].view);
+	if (before + 2 == memory.locations[l].count)
+		raw_write((volatile void *)(uintptr_t)memory.addresses[l],
+			  memory.locations[l].size, value);
 	thread_stored();
 }
 
-/* Which store a load returns: the newest, or for a price an older one. */
-static unsigned pick(unsigned l)
-{
-	unsigned options = newest(l) - mine()->now.oldest[l] + 1;
-
-	if (options > SEARCH_OPTIONS)
-		options = SEARCH_OPTIONS;
-	return newest(l) - search_spend(BUDGET_STALE, options);
-}
-
-/* The same for a strong compare-exchange: it fails on none but a different
- * value, an older one included. */
-static unsigned pick_for_compare(unsigned l, uint64_t expected)
+/* The newest store, or for a price an older one that will do. */
+static unsigned
+pick(unsigned l, bool (*will_do)(unsigned l, unsigned index, uint64_t value),
+     uint64_t value)
 {
 	unsigned indices[SEARCH_OPTIONS] = { newest(l) };
 	unsigned n = 1;
 
 	if (!search_can_spend(BUDGET_STALE))
 		return newest(l);
-	for (unsigned i = newest(l); i > mine()->now.oldest[l]; i--)
-		if (store_at(l, i - 1)->value != expected && n < SEARCH_OPTIONS)
+	for (unsigned i = newest(l); i > 0 && n < SEARCH_OPTIONS; i--) {
+		if (store_at(l, i - 1)->time < mine()->now.oldest[l])
+			break;
+		if (will_do(l, i - 1, value))
 			indices[n++] = i - 1;
+	}
 	return indices[search_spend(BUDGET_STALE, n)];
+}
+
+/* To load. */
+static bool any(unsigned l, unsigned index, uint64_t unused)
+{
+	(void)l;
+	(void)index;
+	(void)unused;
+	return true;
+}
+
+/* To store behind it, or to replace it. */
+static bool followed(unsigned l, unsigned index, uint64_t unused)
+{
+	(void)unused;
+	return can_follow(l, index);
+}
+
+/* For a strong compare-exchange: it fails on none but a different value. */
+static bool compared(unsigned l, unsigned index, uint64_t expected)
+{
+	return store_at(l, index)->value != expected || can_follow(l, index);
 }
 
 /* What memory holds when a location is first met is its first store; later,
@@ -264,7 +319,8 @@ void explore_init(volatile void *address, size_t size, uint64_t value)
 	if (l == memory.count)
 		raw_write(address, size, value);
 	else
-		append(l, truncate(value, size), memory_order_relaxed, NULL);
+		add(l, newest(l), truncate(value, size), memory_order_relaxed,
+		    false);
 }
 
 uint64_t explore_load(const volatile void *address, size_t size,
@@ -276,7 +332,7 @@ uint64_t explore_load(const volatile void *address, size_t size,
 	refuse_seq_cst(order, site);
 	thread_step(site);
 	l = find(address, size);
-	index = pick(l);
+	index = pick(l, any, 0);
 	value = observe(l, index, order);
 	trace(site, "load", address, value, index == newest(l) ? "" : "stale");
 	return value;
@@ -285,10 +341,16 @@ uint64_t explore_load(const volatile void *address, size_t size,
 void explore_store(volatile void *address, size_t size, uint64_t value,
 		   memory_order order, const struct explore_site *site)
 {
+	unsigned l, before;
+	bool early;
+
 	refuse_seq_cst(order, site);
 	thread_step(site);
-	append(find(address, size), truncate(value, size), order, NULL);
-	trace(site, "store", address, value, "");
+	l = find(address, size);
+	before = pick(l, followed, 0);
+	early = before != newest(l);
+	add(l, before, truncate(value, size), order, false);
+	trace(site, "store", address, value, early ? "early" : "");
 }
 
 static uint64_t updated(enum explore_update_op op, uint64_t old, uint64_t x)
@@ -314,17 +376,19 @@ uint64_t explore_update(enum explore_update_op op, volatile void *address,
 			size_t size, uint64_t operand, memory_order order,
 			const struct explore_site *site)
 {
-	unsigned l, last;
+	unsigned l, before;
 	uint64_t old, new;
+	bool early;
 
 	refuse_seq_cst(order, site);
 	thread_step(site);
 	l = find(address, size);
-	last = newest(l);
-	old = observe(l, last, order);
+	before = pick(l, followed, 0);
+	early = before != newest(l);
+	old = observe(l, before, order);
 	new = truncate(updated(op, old, operand), size);
-	append(l, new, order, store_at(l, last));
-	trace(site, "update", address, new, "");
+	add(l, before, new, order, true);
+	trace(site, "update", address, new, early ? "early" : "");
 	return old;
 }
 
@@ -336,22 +400,23 @@ bool explore_compare_exchange(volatile void *address, size_t size,
 	uint64_t want = raw_read(expected, size);
 	uint64_t value;
 	unsigned l, index;
+	bool early;
 
 	refuse_seq_cst(success, site);
 	thread_step(site);
 	l = find(address, size);
-	index = pick_for_compare(l, want);
+	index = pick(l, compared, want);
+	early = index != newest(l);
 	if (store_at(l, index)->value == want &&
 	    !(weak && search_spend(BUDGET_STALE, 2))) {
 		observe(l, index, success);
-		append(l, truncate(desired, size), success, store_at(l, index));
-		trace(site, "cas", address, desired, "done");
+		add(l, index, truncate(desired, size), success, true);
+		trace(site, "cas", address, desired, early ? "early" : "done");
 		return true;
 	}
 	value = observe(l, index, failure);
 	raw_write(expected, size, value);
-	trace(site, "cas", address, value,
-	      index == newest(l) ? "failed" : "stale");
+	trace(site, "cas", address, value, early ? "stale" : "failed");
 	return false;
 }
 
@@ -382,12 +447,12 @@ void explore_spin(const struct explore_site *site)
 {
 	struct knowledge *me = mine();
 	unsigned l = me->last_read;
-	bool informed = me->now.oldest[l] == newest(l);
+	bool informed = me->now.oldest[l] == newest_time(l);
 
 	trace(site, "spin", NULL, 0, "");
 	if (informed && thread_spin())
 		for (l = 0; l < memory.count; l++)
-			raise_oldest(&me->now, l, newest(l));
+			raise_oldest(&me->now, l, newest_time(l));
 	else
-		raise_oldest(&me->now, l, newest(l));
+		raise_oldest(&me->now, l, newest_time(l));
 }

@@ -2,8 +2,8 @@
 /**
  * explore_memory.h - what each thread knows of memory
  *
- * Every location keeps all its stores of the execution, in the order in which
- * they were executed. What a thread knows is a view: for each location the
+ * Every location keeps all its stores of the execution, in their order. What a
+ * thread knows is a view: for each location the
  * oldest store that it may still read, and for each thread how much of that
  * thread's past happens before its own present. Each store carries the view
  * that a load of it may acquire. This is the model of promising semantics
@@ -17,7 +17,8 @@
 #define LOCATIONS 128
 
 struct view {
-	/* Of each location: the oldest store that may still be read. */
+	/* Of each location: the time of the oldest store that may still be
+	 * read. */
 	uint16_t oldest[LOCATIONS];
 	/* Of each thread: the newest of its epochs that happened before. */
 	uint16_t epoch[THREADS];

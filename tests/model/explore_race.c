@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore_race.c - races between marked plain accesses
+ * explore_race.c - races between plain accesses
  *
  * Each access opens a new epoch of its thread. An earlier access of another
  * thread happened before this one if this thread's view has reached that
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define VARIABLES 64
+#define WATCHED   16 /* ranges */
 
 struct variable {
 	const volatile void *address;
@@ -20,14 +21,22 @@ struct variable {
 	uint16_t read[THREADS]; /* each one's last read; 0 for none */
 };
 
+struct range {
+	uintptr_t begin;
+	uintptr_t end;
+};
+
 static struct {
 	unsigned count;
 	struct variable variables[VARIABLES];
+	unsigned watched;
+	struct range ranges[WATCHED];
 } race;
 
 void race_reset(void)
 {
 	race.count = 0;
+	race.watched = 0;
 }
 
 static struct variable *find(const volatile void *address)
@@ -48,15 +57,26 @@ static bool happened(unsigned thread, uint16_t epoch)
 	return memory_view()->epoch[thread] >= epoch;
 }
 
-void explore_race_read(const volatile void *address,
-		       const struct explore_site *site)
+uint16_t explore_race_mark(void)
+{
+	return memory_tick();
+}
+
+void explore_race_read_at(const volatile void *address, uint16_t mark,
+			  const struct explore_site *site)
 {
 	struct variable *variable = find(address);
 
 	trace(site, "read", address, 0, "plain");
 	if (!happened(variable->writer, variable->written))
 		explore_fail(site, "data race: a read beside a write");
-	variable->read[thread_current()] = memory_tick();
+	variable->read[thread_current()] = mark;
+}
+
+void explore_race_read(const volatile void *address,
+		       const struct explore_site *site)
+{
+	explore_race_read_at(address, explore_race_mark(), site);
 }
 
 void explore_race_write(const volatile void *address,
@@ -72,4 +92,114 @@ void explore_race_write(const volatile void *address,
 			explore_fail(site, "data race: a write beside a read");
 	variable->writer = thread_current();
 	variable->written = memory_tick();
+}
+
+/* ---- watched ------------------------------------------------------------- */
+
+void explore_watch(const volatile void *address, size_t size)
+{
+	uintptr_t begin = (uintptr_t)address;
+
+	if (race.watched == WATCHED)
+		explore_fail(EXPLORE_SITE("WATCHED"), "too much to watch");
+	race.ranges[race.watched++] = (struct range){ begin, begin + size };
+}
+
+static bool watched(const void *address)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	for (unsigned i = 0; i < race.watched; i++)
+		if (at >= race.ranges[i].begin && at < race.ranges[i].end)
+			return true;
+	return false;
+}
+
+static void watched_read(const void *address)
+{
+	if (watched(address))
+		explore_race_read(address, EXPLORE_SITE("watched"));
+}
+
+static void watched_write(const void *address)
+{
+	if (watched(address))
+		explore_race_write(address, EXPLORE_SITE("watched"));
+}
+
+/* What the compiler calls; of a larger object its first byte stands for it. */
+void __tsan_init(void);
+void __tsan_func_entry(void *caller);
+void __tsan_func_exit(void);
+void *__tsan_memcpy(void *to, const void *from, size_t size);
+void *__tsan_memset(void *to, int value, size_t size);
+
+void __tsan_init(void)
+{
+}
+
+void __tsan_func_entry(void *caller)
+{
+	(void)caller;
+}
+
+void __tsan_func_exit(void)
+{
+}
+
+void *__tsan_memcpy(void *to, const void *from, size_t size)
+{
+	watched_read(from);
+	watched_write(to);
+	return memcpy(to, from, size);
+}
+
+void *__tsan_memset(void *to, int value, size_t size)
+{
+	watched_write(to);
+	return memset(to, value, size);
+}
+
+#define ACCESSES(SIZE)                                          \
+	void __tsan_read##SIZE(const void *address);            \
+	void __tsan_write##SIZE(const void *address);           \
+	void __tsan_unaligned_read##SIZE(const void *address);  \
+	void __tsan_unaligned_write##SIZE(const void *address); \
+	void __tsan_read##SIZE(const void *address)             \
+	{                                                       \
+		watched_read(address);                          \
+	}                                                       \
+	void __tsan_write##SIZE(const void *address)            \
+	{                                                       \
+		watched_write(address);                         \
+	}                                                       \
+	void __tsan_unaligned_read##SIZE(const void *address)   \
+	{                                                       \
+		watched_read(address);                          \
+	}                                                       \
+	void __tsan_unaligned_write##SIZE(const void *address)  \
+	{                                                       \
+		watched_write(address);                         \
+	}
+
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+/* Ranges, as of a struct that is copied. */
+void __tsan_read_range(const void *address, size_t size);
+void __tsan_write_range(const void *address, size_t size);
+
+void __tsan_read_range(const void *address, size_t size)
+{
+	(void)size;
+	watched_read(address);
+}
+
+void __tsan_write_range(const void *address, size_t size)
+{
+	(void)size;
+	watched_write(address);
 }

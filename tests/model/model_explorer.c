@@ -12,16 +12,19 @@
 #include "core/futex.h"
 
 static atomic_u32 x, y, flag;
-static uint32_t seen[2];
+static uint32_t seen[4];
 static uint64_t data;
+static uint64_t watched; /* plain, and not marked */
 
 static void setup(void)
 {
 	atomic_init(&x, 0);
 	atomic_init(&y, 0);
 	atomic_init(&flag, 0);
-	seen[0] = seen[1] = 0;
+	seen[0] = seen[1] = seen[2] = seen[3] = 0;
 	data = 0;
+	watched = 0;
+	explore_watch(&watched, sizeof(watched));
 }
 
 /* Store buffering: not both threads may miss the other's store. */
@@ -110,6 +113,122 @@ static void message_receive_two_acquire(void)
 		explore_assert(atomic_load_relaxed(&x) == 42);
 }
 
+/* The same without a mark. */
+static void message_send_watched(void)
+{
+	watched = 42;
+	atomic_store_release(&flag, 1);
+}
+
+static void message_send_watched_relaxed(void)
+{
+	watched = 42;
+	atomic_store_relaxed(&flag, 1);
+}
+
+static void message_receive_watched(void)
+{
+	if (atomic_load_acquire(&flag))
+		explore_assert(watched == 42);
+}
+
+/* Load buffering: the one weak behaviour that is not explored. */
+static void load_buffering_left(void)
+{
+	seen[0] = atomic_load_relaxed(&x);
+	atomic_store_relaxed(&y, 1);
+}
+
+static void load_buffering_right(void)
+{
+	seen[1] = atomic_load_relaxed(&y);
+	atomic_store_relaxed(&x, 1);
+}
+
+static void load_buffering_check(void)
+{
+	explore_assert(!seen[0] || !seen[1]);
+}
+
+/* 2+2W: each thread's first store comes last in the order of its location,
+ * although one of them was executed before the other's second. */
+static void two_writes_left(void)
+{
+	atomic_store_release(&x, 1);
+	atomic_store_release(&y, 2);
+}
+
+static void two_writes_right(void)
+{
+	atomic_store_release(&y, 1);
+	atomic_store_release(&x, 2);
+}
+
+static void two_writes_fenced_left(void)
+{
+	atomic_store_relaxed(&x, 1);
+	atomic_fence_seq_cst();
+	atomic_store_relaxed(&y, 2);
+}
+
+static void two_writes_fenced_right(void)
+{
+	atomic_store_relaxed(&y, 1);
+	atomic_fence_seq_cst();
+	atomic_store_relaxed(&x, 2);
+}
+
+static void two_writes_check(void)
+{
+	explore_assert(atomic_load_relaxed(&x) != 1 ||
+		       atomic_load_relaxed(&y) != 1);
+}
+
+/* IRIW: two readers agree on the order of two writers' stores. */
+static void writes_x(void)
+{
+	atomic_store_release(&x, 1);
+}
+
+static void writes_y(void)
+{
+	atomic_store_release(&y, 1);
+}
+
+static void read_both(atomic_u32 *first, atomic_u32 *second, unsigned i,
+		      bool fenced)
+{
+	seen[i] = atomic_load_acquire(first);
+	if (fenced)
+		atomic_fence_seq_cst();
+	seen[i + 1] = atomic_load_acquire(second);
+}
+
+static void reads_x_y(void)
+{
+	read_both(&x, &y, 0, false);
+}
+
+static void reads_y_x(void)
+{
+	read_both(&y, &x, 2, false);
+}
+
+static void reads_x_y_fenced(void)
+{
+	read_both(&x, &y, 0, true);
+}
+
+static void reads_y_x_fenced(void)
+{
+	read_both(&y, &x, 2, true);
+}
+
+static void independent_check(void)
+{
+	explore_assert(!(seen[0] && !seen[1] && seen[2] && !seen[3]));
+}
+
 /* Release sequence: a read-modify-write in between passes the message on, a
  * store does not. */
 static void sequence_pass_on(void)
@@ -148,6 +267,35 @@ static void coherence_read(void)
 	uint32_t first = atomic_load_relaxed(&x);
 
 	explore_assert(atomic_load_relaxed(&x) >= first);
+}
+
+/* Two that write it, two that read it: these agree on the order. */
+static void coherence_write_one(void)
+{
+	atomic_store_relaxed(&x, 1);
+}
+
+static void coherence_write_two(void)
+{
+	atomic_store_relaxed(&x, 2);
+}
+
+static void coherence_read_left(void)
+{
+	seen[0] = atomic_load_relaxed(&x);
+	seen[1] = atomic_load_relaxed(&x);
+}
+
+static void coherence_read_right(void)
+{
+	seen[2] = atomic_load_relaxed(&x);
+	seen[3] = atomic_load_relaxed(&x);
+}
+
+static void coherence_check(void)
+{
+	explore_assert(!(seen[0] == 1 && seen[1] == 2 && seen[2] == 2 &&
+			 seen[3] == 1));
 }
 
 /* Dekker: announce, look at the other, enter if it is not there. */
@@ -321,6 +469,29 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("message__stale_atomic", "assertion", setup, NULL,
 		      message_send_two_relaxed, message_receive_two_acquire) },
 
+	{ EXPLORE_PASS("message__watched", setup, NULL, message_send_watched,
+		       message_receive_watched) },
+	{ EXPLORE_BUG("message__watched__relaxed_store", "data race", setup,
+		      NULL, message_send_watched_relaxed,
+		      message_receive_watched) },
+
+	{ EXPLORE_PASS("load_buffering__is_not_seen", setup,
+		       load_buffering_check, load_buffering_left,
+		       load_buffering_right) },
+	{ EXPLORE_BUG("two_writes_each__release", "assertion", setup,
+		      two_writes_check, two_writes_left, two_writes_right) },
+	{ EXPLORE_PASS("two_writes_each__two_fences", setup, two_writes_check,
+		       two_writes_fenced_left, two_writes_fenced_right) },
+	{ EXPLORE_BUG("two_writes_each__one_fence", "assertion", setup,
+		      two_writes_check, two_writes_fenced_left,
+		      two_writes_right) },
+	{ EXPLORE_BUG("independent_reads__acquire", "assertion", setup,
+		      independent_check, writes_x, writes_y, reads_x_y,
+		      reads_y_x) },
+	{ EXPLORE_PASS("independent_reads__fences", setup, independent_check,
+		       writes_x, writes_y, reads_x_y_fenced,
+		       reads_y_x_fenced) },
+
 	{ EXPLORE_PASS("release_sequence__read_modify_write", setup, NULL,
 		       sequence_send, sequence_pass_on, sequence_receive) },
 	{ EXPLORE_BUG("release_sequence__store", "data race", setup, NULL,
@@ -328,6 +499,10 @@ static const struct explore_case cases[] = {
 
 	{ EXPLORE_PASS("coherence", setup, NULL, coherence_write,
 		       coherence_read) },
+
+	{ EXPLORE_PASS("coherence__two_writers", setup, coherence_check,
+		       coherence_write_one, coherence_write_two,
+		       coherence_read_left, coherence_read_right) },
 
 	{ EXPLORE_PASS("dekker__fences", setup, NULL, dekker_left,
 		       dekker_right) },

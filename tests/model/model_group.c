@@ -62,6 +62,7 @@ static atomic_u32 queued[TASKS];
 static bool over[TASKS];
 static unsigned results[TASKS]; /* plain: from members to who waits */
 static unsigned expected;       /* members */
+static struct skua_waker waker; /* of the task that waits */
 static unsigned waits;          /* that returned 0 */
 
 static void fence_of(const char *function)
@@ -253,6 +254,11 @@ static void cancels(void)
 	explore_assert(skua_group_cancel(&group) == 0);
 }
 
+static void wakes_waiter(void)
+{
+	skua_waker_wake(waker);
+}
+
 /* ---- fixtures ----------------------------------------------------------- */
 
 static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
@@ -271,6 +277,8 @@ static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 	expected = count;
 	waits = 0;
 	explore_assert(skua_group_init(&group, &runtime) == 0);
+	explore_watch(&group, sizeof(group));
+	explore_watch(tasks, sizeof(tasks));
 }
 
 static void setup_two(void)
@@ -301,6 +309,16 @@ static void setup_waiting_task(void)
 	setup_two_spawned();
 	spawn_anywhere(&tasks[WAITER]);
 	explore_assert(skua_task_detach(&tasks[WAITER], NULL) == 0);
+}
+
+/* The task is woken early, too. */
+static void setup_woken_task(void)
+{
+	setup(1, finish, finish);
+	spawn_member(0);
+	spawn_anywhere(&tasks[WAITER]);
+	explore_assert(skua_task_detach(&tasks[WAITER], NULL) == 0);
+	waker = skua_task_waker(&tasks[WAITER]);
 }
 
 /* A wait is not to end beside a cancel: nobody waits. */
@@ -352,6 +370,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_end__task_waits", setup_waiting_task, check,
 		       polls_0, polls_1, polls_waiter),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("one_ends__task_is_woken_early", setup_woken_task, check,
+		       polls_0, polls_waiter, wakes_waiter),
+	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("spawn__cancel", setup_cancelled, check_cancelled,
 		       polls_0, spawns_one, cancels) },
 

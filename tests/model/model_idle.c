@@ -41,6 +41,10 @@ static atomic_u64 work;     /* visible tasks */
 static atomic_u32 stopping; /* as in core/pool.h */
 static enum defect defect;
 
+/* Visible tasks that a worker moved from there to a queue of its own. */
+static atomic_u64 kept[WORKERS];
+static bool batches; /* workers take two at a time, and keep one */
+
 static unsigned total;      /* tasks of the case */
 static unsigned children;   /* tasks that the first one spawns */
 static unsigned companions; /* each task waits until so many have started */
@@ -80,12 +84,46 @@ static void produce(uint64_t tasks)
 		idle_wake(&idle);
 }
 
-static bool take_task(void)
+static bool take(atomic_u64 *from)
 {
-	uint64_t tasks = atomic_load_acquire(&work);
+	uint64_t tasks = atomic_load_acquire(from);
 
 	while (tasks > 0)
-		if (atomic_cas_acq_rel(&work, &tasks, tasks - 1))
+		if (atomic_cas_acq_rel(from, &tasks, tasks - 1))
+			return true;
+	return false;
+}
+
+static bool take_task(void)
+{
+	if (take(&work))
+		return true;
+	for (unsigned i = 0; batches && i < idle.workers; i++)
+		if (take(&kept[i]))
+			return true;
+	return false;
+}
+
+/* For worker @i, which may move a second one. */
+static bool take_tasks(unsigned i)
+{
+	uint64_t tasks = batches ? atomic_load_acquire(&work) : 0;
+
+	while (tasks > 1) {
+		if (atomic_cas_acq_rel(&work, &tasks, tasks - 2)) {
+			atomic_fetch_add_release(&kept[i], 1);
+			return true;
+		}
+	}
+	return take_task();
+}
+
+static bool visible(void)
+{
+	if (atomic_load_relaxed(&work) > 0)
+		return true;
+	for (unsigned i = 0; batches && i < idle.workers; i++)
+		if (atomic_load_relaxed(&kept[i]) > 0)
 			return true;
 	return false;
 }
@@ -105,7 +143,7 @@ static void run_task(void)
 static void found(void)
 {
 	if (idle_leave_search(&idle) && defect != LAST_SEARCHER_SILENT &&
-	    atomic_load_relaxed(&work) > 0)
+	    visible())
 		idle_wake(&idle);
 }
 
@@ -155,7 +193,7 @@ static bool wait_for_task(unsigned i)
 	bool searching = idle_try_search(&idle);
 
 	for (;;) {
-		bool task = searching && take_task();
+		bool task = searching && take_tasks(i);
 
 		if (task) {
 			found();
@@ -186,6 +224,9 @@ static void setup(unsigned workers, unsigned tasks, unsigned waiting)
 {
 	idle_init(&idle, workers, sleepers);
 	atomic_init(&work, 0);
+	for (unsigned i = 0; i < WORKERS; i++)
+		atomic_init(&kept[i], 0);
+	batches = false;
 	atomic_init(&stopping, 0);
 	defect = NO_DEFECT;
 	total = tasks;
@@ -227,6 +268,12 @@ static void setup_two_children(void)
 	setup(3, 3, 3);
 	children = 2;
 	atomic_init(&work, 1);
+}
+
+static void setup_kept(void)
+{
+	setup(3, 3, 3);
+	batches = true;
 }
 
 static void setup_no_task(void)
@@ -311,6 +358,66 @@ static void produces_two(void)
 	produce(2);
 }
 
+static void produces_three(void)
+{
+	produce(3);
+}
+
+/* ---- a waker that comes too late (I4) ------------------------------------ */
+
+/*
+ * Worker 0 is about to cancel its park while somebody wakes it. A producer
+ * that sees the waker's count relies on it for a task that worker 1, which
+ * parks meanwhile, has to be woken for.
+ */
+static void setup_late(void)
+{
+	setup(2, 0, 0);
+	idle_park_begin(&idle, 0, false);
+}
+
+static void cancels_park(void)
+{
+	idle_park_cancel(&idle, 0);
+	found();
+}
+
+static void parks_until_work(void)
+{
+	bool searching = false;
+
+	for (;;) {
+		idle_park_begin(&idle, 1, searching);
+		if (take(&work)) {
+			idle_park_cancel(&idle, 1);
+			break;
+		}
+		while (idle_parked(&idle, 1))
+			parker_park(&sleepers[1].parker);
+		searching = true;
+		if (take(&work))
+			break;
+	}
+	found();
+}
+
+static void wakes_anybody(void)
+{
+	idle_notify(&idle);
+}
+
+/* As pool_inject_home(). */
+static void wakes_worker_0(void)
+{
+	atomic_fence_seq_cst();
+	idle_wake_worker(&idle, 0);
+}
+
+static void check_late(void)
+{
+	explore_assert(atomic_load_relaxed(&work) == 0);
+}
+
 /* ---- the parker alone --------------------------------------------------- */
 
 static struct parker parker;
@@ -321,6 +428,7 @@ static void setup_parker(void)
 {
 	parker_init(&parker);
 	atomic_init(&condition, 0);
+	explore_watch(&parker, sizeof(parker));
 	letter = 0;
 }
 
@@ -385,6 +493,7 @@ static void ring(void *ctx)
 	explore_assert(explore_read(poller) == 1);
 	atomic_store_release(&event, 1);
 	futex_wake(&event, 1);
+	explore_assert(explore_read(poller) == 1); /* still there */
 }
 
 static void setup_elsewhere(void)
@@ -400,6 +509,19 @@ static void setup_elsewhere_hasty(void)
 {
 	setup_elsewhere();
 	leaves_at_once = true;
+}
+
+/* As pollers_park_owner(), once: the parker alone orders. */
+static void sleeps_elsewhere_once(void)
+{
+	parker.wake = ring;
+	parker.ctx = NULL;
+	if (parker_begin(&parker)) {
+		while (atomic_load_relaxed(&event) == 0)
+			futex_wait(&event, 0);
+		parker_end(&parker);
+	}
+	explore_assert(explore_read(letter) == 7);
 }
 
 /* As pollers_park_owner(), until both wakers have been; then the poller goes. */
@@ -434,6 +556,8 @@ static const struct explore_case cases[] = {
 		       sleeps_elsewhere_until_two, wakes, wakes) },
 	{ EXPLORE_PASS("parker__hands_over", setup_parker, NULL, sleeps_once,
 		       wakes_with_letter) },
+	{ EXPLORE_PASS("parker__elsewhere__hands_over", setup_elsewhere, NULL,
+		       sleeps_elsewhere_once, wakes_with_letter) },
 	{ EXPLORE_PASS("one_worker__two_producers", setup_one_worker, check,
 		       worker_0, produces_one, produces_one) },
 	{ EXPLORE_PASS("two_workers__producer", setup_two_workers, check,
@@ -469,6 +593,17 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("three_workers__task_spawns_two__random",
 		       setup_two_children, check, worker_0, worker_1, worker_2),
 	  MANY },
+	{ EXPLORE_PASS("three_workers__batch_kept__random", setup_kept, check,
+		       worker_0, worker_1, worker_2, produces_three),
+	  MANY },
+	{ EXPLORE_PASS("woken_too_late__producer", setup_late, check_late,
+		       cancels_park, parks_until_work, wakes_anybody,
+		       produces_one),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_PASS("worker_0_woken_too_late__producer", setup_late,
+		       check_late, cancels_park, parks_until_work,
+		       wakes_worker_0, produces_one),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_PASS("two_workers__stop", setup_no_task, check, worker_0,
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },

@@ -61,6 +61,15 @@ static void take_twice(void)
 	take();
 }
 
+/* As the sentinel does. */
+static void take_seen(void)
+{
+	struct item *item = lifo_slot_seen(&slot);
+
+	if (item && lifo_slot_take_seen(&slot, item))
+		run(item);
+}
+
 static void owner_fills_and_takes(void)
 {
 	put(0);
@@ -116,6 +125,8 @@ static const struct explore_case cases[] = {
 		       owner_fills_and_takes, take_twice) },
 	{ EXPLORE_PASS("fill_and_take__two_thieves", setup, check,
 		       owner_fills_and_takes, take_twice, take_twice) },
+	{ EXPLORE_PASS("fill_and_take__seen", setup, check,
+		       owner_fills_and_takes, take_seen, take) },
 	{ EXPLORE_PASS("displace__two_thieves", setup_filled, check,
 		       owner_displaces, take_twice, take) },
 

@@ -23,6 +23,25 @@
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */
+#include "core/atomic.h"
+
+static void slot_loaded(const volatile void *slot, const char *function);
+static void slot_stored(const volatile void *slot, const char *function);
+static bool slot_claimed(bool success);
+
+/* What the accesses of slots have to be told from outside: see below. */
+#undef atomic_load_relaxed
+#undef atomic_store_relaxed
+#undef atomic_compare_exchange_strong_explicit
+#define atomic_load_relaxed(p)       \
+	(slot_loaded((p), __func__), \
+	 atomic_load_explicit((p), memory_order_relaxed))
+#define atomic_store_relaxed(p, v)   \
+	(slot_stored((p), __func__), \
+	 atomic_store_explicit((p), (v), memory_order_relaxed))
+#define atomic_compare_exchange_strong_explicit(p, e, d, success, failure) \
+	slot_claimed(EXPLORE_CAS(p, e, d, false, success, failure))
+
 #include "core/local_queue.c"
 
 #include <string.h>
@@ -48,12 +67,61 @@ struct worker {
 	unsigned newest; /* the last one run of those taken from one queue */
 	struct item *spilled[ITEMS]; /* stands for the injection queue */
 	unsigned spilled_count;
+	/* Its operation under way: */
+	bool claimed;                /* its compare-exchange succeeded */
+	const volatile void *looked; /* before that, at this slot */
+	uint16_t mark;               /* when */
 	union ring ring;
 };
 
 static struct worker a, b, c;
+static struct worker *self; /* one for each thread; NULL: no notes of slots */
 static struct item items[ITEMS + 1]; /* the first is not used */
 static unsigned runs[ITEMS + 1];
+
+/* ---- slots --------------------------------------------------------------- */
+
+/*
+ * A slot is written again only after whoever claimed it has read it (Q2). The
+ * explorer's loads never return a store that is executed later, as processors'
+ * may; so the slots' accesses are checked for races, as if they were plain: a
+ * read has to happen before the write. A thief's look before its claim is a
+ * read if the claim succeeds.
+ */
+static void slot_loaded(const volatile void *slot, const char *function)
+{
+	if (!self || strcmp(function, "slot_load") != 0)
+		return;
+	self->looked = slot;
+	self->mark = explore_race_mark();
+	if (self->claimed)
+		explore_race_read_at(slot, self->mark, EXPLORE_SITE("slot"));
+}
+
+static void slot_stored(const volatile void *slot, const char *function)
+{
+	if (self && strcmp(function, "slot_store") == 0)
+		explore_race_write(slot, EXPLORE_SITE("slot"));
+}
+
+static bool slot_claimed(bool success)
+{
+	if (!self || !success)
+		return success;
+	self->claimed = true;
+	if (self->looked)
+		explore_race_read_at(self->looked, self->mark,
+				     EXPLORE_SITE("slot"));
+	return true;
+}
+
+/* Worker @w begins an operation. */
+static void begin(struct worker *w)
+{
+	self = w;
+	w->claimed = false;
+	w->looked = NULL;
+}
 
 /* ---- what workers do ---------------------------------------------------- */
 
@@ -73,6 +141,7 @@ static void spawn(struct worker *w, unsigned id)
 {
 	struct local_queue_run half;
 
+	begin(w);
 	explore_write(items[id].payload, id * 7);
 	if (local_queue_push_owner(&w->ring.q, &items[id]))
 		return;
@@ -88,8 +157,10 @@ static void spawn(struct worker *w, unsigned id)
 
 static bool pop_and_run(struct worker *w)
 {
-	struct item *item = local_queue_pop_owner(&w->ring.q);
+	struct item *item;
 
+	begin(w);
+	item = local_queue_pop_owner(&w->ring.q);
 	if (item)
 		run(w, item);
 	return item != NULL;
@@ -107,8 +178,10 @@ steal_fn(struct local_queue *src, struct local_queue *dst, uint32_t limit);
 /* What is run from here on comes from @src alone, if the queue was empty. */
 static void steal_by(steal_fn *steal, struct worker *src, struct worker *w)
 {
-	struct local_queue_steal got = steal(&src->ring.q, &w->ring.q, LIMIT);
+	struct local_queue_steal got;
 
+	begin(w);
+	got = steal(&src->ring.q, &w->ring.q, LIMIT);
 	w->newest = 0;
 	if (got.outcome == SKUA_STEAL_SUCCESS)
 		run(w, got.item);
@@ -121,8 +194,10 @@ static void steal(struct worker *src, struct worker *w)
 
 static void steal_one(struct worker *src, struct worker *w)
 {
-	struct local_queue_steal got = local_queue_steal_one(&src->ring.q);
+	struct local_queue_steal got;
 
+	begin(w);
+	got = local_queue_steal_one(&src->ring.q);
 	if (got.outcome == SKUA_STEAL_SUCCESS) {
 		explore_assert(got.count == 1);
 		run(w, got.item);
@@ -139,6 +214,7 @@ static void worker_reset(struct worker *w, uint32_t slots, uint64_t start)
 
 static void reset(uint64_t start)
 {
+	explore_thread_local((void **)&self);
 	worker_reset(&a, CAPACITY, start);
 	worker_reset(&b, CAPACITY, start);
 	worker_reset(&c, CAPACITY, start);
@@ -333,6 +409,21 @@ static void b_measures(void)
 	explore_assert(local_queue_length(&a.ring.q) <= CAPACITY);
 }
 
+/* Never more than one is queued; a length of two is one seen before it was
+ * taken, and the next one. */
+static void a_pushes_and_pops_ones(void)
+{
+	spawn(&a, 1);
+	pop_and_run(&a);
+	spawn(&a, 2);
+	pop_and_run(&a);
+}
+
+static void b_measures_ones(void)
+{
+	explore_assert(local_queue_length(&a.ring.q) <= 2);
+}
+
 /* The chain: c steals from b, while b steals from a. */
 static void b_drains_and_steals(void)
 {
@@ -525,6 +616,8 @@ static const struct explore_case cases[] = {
 		       a_drains_and_steals_back, b_steals) },
 	{ EXPLORE_PASS("length__owner", setup_two, check_six, a_reuses_slots,
 		       b_measures) },
+	{ EXPLORE_PASS("length__of_what_is_gone", setup_empty, check_two,
+		       a_pushes_and_pops_ones, b_measures_ones) },
 
 	{ EXPLORE_BUG("design_4_1__narrow_positions", "", setup_narrow, NULL,
 		      a_goes_round, b_takes_in_rounds) },

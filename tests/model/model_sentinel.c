@@ -163,6 +163,8 @@ static void setup(skua_task_fn first, skua_task_fn other,
 	memset(&timer, 0, sizeof(timer));
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
+	explore_watch(&pool.sentinel, sizeof(pool.sentinel));
+	explore_watch(sights, sizeof(sights));
 }
 
 static void setup_lifo(void)

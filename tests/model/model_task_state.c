@@ -60,7 +60,9 @@ static atomic_u32 posted[TASKS]; /* relaxed: the wake-up alone orders */
 static unsigned wanted[TASKS];   /* posts that a task waits for */
 static unsigned yields;          /* so often before it waits */
 static bool kept;                /* the memory stays after the end */
+static bool unwoken;             /* but for who cancels task 0 */
 static struct skua_waker wakers[2];
+static struct skua_waker joiner_waker; /* of task 1 */
 
 static unsigned progress[TASKS]; /* plain: from poll to poll, to the joiner */
 static unsigned letters[2];      /* plain: from the wakers to the joiner */
@@ -127,6 +129,9 @@ static enum skua_poll wait_for_cancel(struct skua_task *task)
 	unsigned i = number(task);
 
 	explore_write(progress[i], progress[i] + 1);
+	/* A further poll is due to the cancel, and sees what came before. */
+	if (unwoken && progress[i] > 1)
+		explore_assert(explore_read(letters[1]) == 2);
 	return skua_task_cancelled(task) ? SKUA_DONE : SKUA_PENDING;
 }
 
@@ -293,11 +298,17 @@ static void clones_and_wakes_1(void)
 
 static void cancels_1(void)
 {
+	explore_write(letters[1], 2);
 	if (defect == CANCEL_ONLY_MARKS)
 		atomic_fetch_or_acq_rel(task_state(&tasks[0]), TASK_CANCELLED);
 	else
 		skua_task_cancel(&tasks[0]);
 	drops_1();
+}
+
+static void wakes_joiner(void)
+{
+	skua_waker_wake(joiner_waker);
 }
 
 /* ---- ends --------------------------------------------------------------- */
@@ -371,14 +382,14 @@ static void spawn_task(unsigned i)
 	schedule(&tasks[i]);
 }
 
-/* Task 0 waits for @posts, and @count wakers of it are about. */
-static void setup(unsigned posts, unsigned count)
+static void setup_unwatched(unsigned posts, unsigned count)
 {
 	pool.generation_here = &generation;
 	pool.generation = generation;
 	defect = NO_DEFECT;
 	yields = 0;
 	kept = false;
+	unwoken = false;
 	for (unsigned i = 0; i < TASKS; i++) {
 		atomic_init(&queued[i], 0);
 		atomic_init(&posted[i], 0);
@@ -396,6 +407,13 @@ static void setup(unsigned posts, unsigned count)
 	spawn_task(0);
 	for (unsigned i = 0; i < count; i++)
 		wakers[1 - i] = skua_task_waker(&tasks[0]);
+}
+
+/* Task 0 waits for @posts, and @count wakers of it are about. */
+static void setup(unsigned posts, unsigned count)
+{
+	setup_unwatched(posts, count);
+	explore_watch(tasks, sizeof(tasks));
 }
 
 static void setup_two_posts(void)
@@ -421,7 +439,7 @@ static void setup_no_post(void)
 /* Who joins and who detaches do not know of each other. */
 static void setup_kept(void)
 {
-	setup(0, 1);
+	setup_unwatched(0, 1);
 	kept = true;
 }
 
@@ -440,6 +458,7 @@ static void setup_yielding(void)
 static void setup_cancel(void)
 {
 	setup(0, 1);
+	unwoken = true;
 	tasks[0].poll = wait_for_cancel;
 }
 
@@ -462,6 +481,15 @@ static void setup_joining_task_no_post(void)
 	setup(0, 1);
 	spawn_task(1);
 	explore_assert(skua_task_detach(&tasks[1], release) == 0);
+}
+
+/* Task 1 is woken early, too. */
+static void setup_joining_task_woken(void)
+{
+	setup(0, 0);
+	spawn_task(1);
+	explore_assert(skua_task_detach(&tasks[1], release) == 0);
+	joiner_waker = skua_task_waker(&tasks[1]);
 }
 
 #define VARIANT(NAME, SETUP, DEFECT)   \
@@ -550,6 +578,9 @@ static const struct explore_case cases[] = {
 	  MANY },
 	{ EXPLORE_PASS("joined_by_task__drop", setup_joining_task_no_post,
 		       check_both, polls_0, polls_1, drops_1),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("joined_by_task__woken_early", setup_joining_task_woken,
+		       check_both, polls_0, polls_1, wakes_joiner),
 	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("joined_by_task__wake", setup_joining_task, check_both,
 		       polls_0, polls_1, wakes_1),

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_pool.c - core/pool.c: drains beside spawns from outside, and the end
+ *
+ * No worker runs here, so that all interleavings of the pool's own words can be
+ * seen: a worker is a thread that says what it has finished, as done() and
+ * look_drained() in core/worker.c do.
+ */
+#include "tests/model/workers.h"
+
+#define SOON_NS (EXPLORE_START_NS + 5)
+
+static bool drained, accepted, settled;
+static unsigned result; /* plain: from a task to who drains */
+static unsigned memory; /* plain: the pool's, until it is freed */
+
+static enum skua_poll unused(struct skua_task *task)
+{
+	(void)task;
+	return SKUA_DONE;
+}
+
+static void setup(void)
+{
+	workers_reset(unused, unused, SENTINEL_NEVER);
+	drained = false;
+	accepted = false;
+	settled = false;
+	result = 0;
+	memory = 0;
+}
+
+static void setup_spawned(void)
+{
+	setup();
+	explore_assert(workers_spawn(0) == 0);
+}
+
+/* ---- drains -------------------------------------------------------------- */
+
+static void drains(void)
+{
+	explore_assert(pool_wait_drained(&pool, EXPLORE_NEVER));
+	explore_assert(explore_read(result) == 1);
+}
+
+static void closes_and_drains(void)
+{
+	pool_close(&pool);
+	drained = pool_wait_drained(&pool, SOON_NS);
+}
+
+static void closes_and_looks(void)
+{
+	pool_close(&pool);
+	drained = pool_drained(&pool);
+}
+
+static void closes_and_waits(void)
+{
+	pool_close(&pool);
+	pool_wait_drained(&pool, EXPLORE_NEVER);
+}
+
+/* ---- workers ------------------------------------------------------------- */
+
+static void finish(struct worker *w, uint64_t tasks)
+{
+	atomic_store_release(&w->finished, tasks);
+	atomic_fence_seq_cst();
+	pool_check_drained(&pool);
+}
+
+static void finishes(void)
+{
+	explore_write(result, 1);
+	finish(&workers[0], 1);
+}
+
+/* Has spawned a task, as a worker does, and finishes the first one. */
+static void spawns_and_finishes(void)
+{
+	counter_add_owner(&workers[0].counters.tasks_spawned, 1);
+	finish(&workers[0], 1);
+}
+
+/* Finishes what was accepted of two. */
+static void finishes_both(void)
+{
+	finish(&workers[0], 1);
+	while (!settled)
+		cpu_relax();
+	if (accepted)
+		finish(&workers[0], 2);
+}
+
+/* ---- outside ------------------------------------------------------------- */
+
+static void spawns(void)
+{
+	accepted = workers_spawn(1) == 0;
+	settled = true;
+}
+
+/* The call of a thread that knows of task 0, which may end once it is queued;
+ * then somebody may free the pool. */
+static void calls(void)
+{
+	pool_enter(&pool);
+	(void)explore_read(memory);
+	atomic_store_release(&workers[0].finished, 1);
+	atomic_fence_seq_cst();
+	pool_check_drained(&pool);
+	(void)explore_read(memory);
+	pool_leave(&pool);
+}
+
+static void calls_leaving_relaxed(void)
+{
+	pool_enter(&pool);
+	atomic_store_release(&workers[0].finished, 1);
+	(void)explore_read(memory);
+	atomic_fetch_sub_relaxed(&pool.outside, POOL_OUTSIDE_CALL);
+}
+
+static void frees(void)
+{
+	while (!pool_drained(&pool))
+		cpu_relax();
+	pool_wait_calls(&pool);
+	explore_write(memory, 1);
+}
+
+/* ---- checks -------------------------------------------------------------- */
+
+/* Task 0 has not ended. */
+static void check_not_drained(void)
+{
+	explore_assert(!drained);
+}
+
+static void check_refused_or_seen(void)
+{
+	explore_assert(!(drained && accepted));
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("drain__finished", setup_spawned, NULL, drains,
+		       finishes) },
+	{ EXPLORE_PASS("drain__two_wait", setup_spawned, NULL, drains, finishes,
+		       closes_and_waits),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("drain__task_alive__spawn_refused", setup_spawned,
+		       check_not_drained, closes_and_drains, spawns) },
+	{ EXPLORE_PASS("drain__task_alive__worker_spawns", setup_spawned,
+		       check_not_drained, closes_and_drains,
+		       spawns_and_finishes) },
+	{ EXPLORE_PASS("drain__spawn_refused", setup_spawned, NULL,
+		       closes_and_waits, finishes_both, spawns),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("close__spawn", setup, check_refused_or_seen,
+		       closes_and_looks, spawns) },
+	{ EXPLORE_PASS("call__free", setup_spawned, NULL, calls, frees) },
+
+	{ EXPLORE_BUG("call_left_relaxed", "data race", setup_spawned, NULL,
+		      calls_leaving_relaxed, frees) },
+};
+
+EXPLORE_MAIN(cases)
