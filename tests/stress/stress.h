@@ -4,8 +4,8 @@
  *
  * A stress program counts operations and checks that each item was taken once.
  * SKUA_STRESS_OPS sets how many operations it makes at least; the default is
- * 10^8, or 200,000 with the pauses of chaos.h. It exits 0 or 1 and prints one
- * line that says what it did.
+ * 10^8. With the pauses of chaos.h it is SKUA_CHAOS_OPS, and 200,000. It exits 0
+ * or 1 and prints one line that says what it did.
  */
 #ifndef SKUA_TESTS_STRESS_H
 #define SKUA_TESTS_STRESS_H
@@ -19,8 +19,10 @@
 #include "core/atomic.h"
 
 #if defined(SKUA_TESTS_STRESS_CHAOS_H)
+#define STRESS_OPS         "SKUA_CHAOS_OPS"
 #define STRESS_DEFAULT_OPS UINT64_C(200000)
 #else
+#define STRESS_OPS         "SKUA_STRESS_OPS"
 #define STRESS_DEFAULT_OPS UINT64_C(100000000)
 #endif
 
@@ -41,7 +43,7 @@ stress_fail(const char *format, ...)
 /* stress_ops - how many operations to make */
 static inline uint64_t stress_ops(void)
 {
-	const char *text = getenv("SKUA_STRESS_OPS");
+	const char *text = getenv(STRESS_OPS);
 	char *end;
 	unsigned long long ops;
 
@@ -49,7 +51,7 @@ static inline uint64_t stress_ops(void)
 		return STRESS_DEFAULT_OPS;
 	ops = strtoull(text, &end, 10);
 	if (*end || ops == 0)
-		stress_fail("SKUA_STRESS_OPS: \"%s\", allowed is a number of "
+		stress_fail(STRESS_OPS ": \"%s\", allowed is a number of "
 			    "1 or more",
 			    text);
 	return ops;

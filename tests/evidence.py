@@ -1,0 +1,173 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""evidence.py - what the tests of a build show, property by property
+
+usage: evidence.py FOLDER [--update]
+
+Reads the JUnit report that ctest wrote for the build in FOLDER, and mutants.md
+if a long run has made it, and prints the table of tests/README.md: property,
+method, bound, result, from what the tests themselves have printed. --update
+puts it there. A row whose tests did not run says so; one of which a test failed
+says FAILED, and then the exit code is 1.
+"""
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+README = Path(__file__).resolve().parent / "README.md"
+BEGIN, END = "<!-- evidence -->", "<!-- end of evidence -->"
+
+CASE = re.compile(
+    r"^ok +(\S+) +(\d+) executions.*preemptions (\d+), stale (\d+): (.*)$", re.MULTILINE
+)
+STATES = re.compile(r"^ok (\w+) (\w+) (\d+) (\d+) ([\w]+): (.*?) \[", re.MULTILINE)
+UNIT = re.compile(r"^\[       OK \] ", re.MULTILINE)
+OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired)")
+EXECUTIONS = re.compile(r"(\d+) executions")
+
+
+def count(number):
+    return f"{number:,}"
+
+
+def explored(outputs):
+    """What the explorer has printed: its bounds, and what came of it."""
+    cases = [case for text in outputs for case in CASE.findall(text)]
+    rejected = [c for c in cases if c[4].startswith("found")]
+    complete = [c for c in cases if c[4].startswith("complete")]
+    random = [c for c in cases if c[4].startswith("random")]
+    bounds, results = [], []
+    if complete:
+        most = max(int(c[2]) for c in complete)
+        stale = max(int(c[3]) for c in complete)
+        bounds.append(f"all interleavings of ≤ {most} preemptions, ≤ {stale} stale loads")
+        total = sum(int(c[1]) for c in complete)
+        results.append(f"{len(complete)} cases complete, {count(total)} executions")
+    if random:
+        most = max(int(c[2]) for c in random)
+        bounds.append(f"random, ≤ {most} preemptions")
+        total = sum(int(c[1]) for c in random)
+        results.append(f"{len(random)} cases, {count(total)} random executions")
+    if rejected:
+        results.append(f"{len(rejected)} broken variants rejected")
+    return "; ".join(bounds), "; ".join(results)
+
+
+def modelled(outputs):
+    """What spin has found, by tests/model/promela/run."""
+    runs = [run for text in outputs for run in STATES.findall(text)]
+    sound = [r for r in runs if r[1] == "sound"]
+    workers = max((int(r[2]) for r in sound), default=0)
+    total = sum(int(r[3]) for r in sound)
+    kinds = ", ".join(sorted({r[4] for r in sound}))
+    bound = f"≤ {workers} processes of a kind, exhaustive: {kinds}"
+    broken = len(runs) - len(sound)
+    result = f"{len(sound)} configurations hold, {count(total)} states"
+    return bound, f"{result}; {broken} broken variants rejected"
+
+
+def stressed(outputs):
+    numbers = [OPERATIONS.search(text) for text in outputs]
+    total = sum(int(n.group(1)) for n in numbers if n)
+    return f"{len(outputs)} programs", f"{count(total)} operations, each accounted for"
+
+
+def fuzzed(outputs):
+    numbers = [n for text in outputs for n in EXECUTIONS.findall(text)]
+    total = sum(map(int, numbers))
+    return f"{len(numbers)} targets", f"{count(total)} executions, no failure"
+
+
+def replayed(outputs):
+    return "committed inputs", f"{len(outputs)} replays, mistakes caught included"
+
+
+def asserted(outputs):
+    cases = sum(len(UNIT.findall(text)) for text in outputs)
+    return f"{len(outputs)} programs", f"{count(cases)} cases"
+
+
+# Property, method, the tests, and what reads their output.
+ROWS = [
+    (
+        "W1, W2: no task is lost or taken twice; W3: order; W4: linearizable (queues)",
+        "explorer, on core/'s code",
+        r"model\.(local_queue|inject_queue|lifo_slot|queue_api)",
+        explored,
+    ),
+    ("The same, between many threads", "stress", r"stress\.(local|inject|lifo).*", stressed),
+    (
+        "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
+        "explorer, on core/'s code",
+        r"model\.(idle|worker|sentinel|summons|drive|drive_turns|pollers|pool)",
+        explored,
+    ),
+    (
+        "The same, and W1, W5: each task is polled in the end, somebody makes progress",
+        "spin",
+        r"model\.promela\.(idle.*|long)",
+        modelled,
+    ),
+    (
+        "Task state and groups: one poller, each wake is followed by a poll, one end",
+        "explorer, on core/'s code",
+        r"model\.(task_state|group)",
+        explored,
+    ),
+    ("The same, with liveness", "spin", r"model\.promela\.task_state.*", modelled),
+    (
+        "Wake, cancel, join, drop, groups, timers: each accounted for once",
+        "stress",
+        r"stress\.(wake|wakers|groups|timers|runtime)",
+        stressed,
+    ),
+    ("All of these, overtaken at any instruction", "stress with pauses", r"chaos\..*", stressed),
+    (
+        "The public API keeps to its headers, in any order of calls",
+        "fuzzing against a model",
+        r"fuzz\..*\.search",
+        fuzzed,
+    ),
+    ("What fuzzing has found stays mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
+    ("Each documented result and error, faults included", "unit", r"unit\..*", asserted),
+    ("The explorer sees what it says it sees", "litmus tests", r"model\.explorer", explored),
+]
+
+
+def row(tests, prop, method, pattern, read):
+    found = {n: t for n, t in tests.items() if re.fullmatch(pattern, n)}
+    failed = [n for n, t in found.items() if t.get("status") == "fail"]
+    outputs = [t.findtext("system-out") or "" for t in found.values() if t.get("status") == "run"]
+    if failed:
+        return f"| {prop} | {method} | | FAILED: {', '.join(failed)} |"
+    if not outputs:
+        return f"| {prop} | {method} | | not run |"
+    return f"| {prop} | {method} | {' | '.join(read(outputs))} |"
+
+
+def mutants(folder):
+    """The last line of a complete run of tests/model/mutants.py."""
+    table = folder / "mutants.md"
+    last = re.findall(r"^\d+ mutants: .*$", table.read_text(), re.MULTILINE) if table.exists() else []
+    result = last[-1] if last else "not run: `tests/run --long`"
+    return f"| The models notice each order that is weakened, each check left out | mutants | all | {result} |"
+
+
+def main():
+    folder = Path(sys.argv[1])
+    report = ET.parse(folder / "results.xml").getroot()
+    tests = {t.get("name"): t for t in report.findall("testcase")}
+    lines = ["| Property | Method | Bound | Result |", "|---|---|---|---|"]
+    lines += [row(tests, *r) for r in ROWS] + [mutants(folder)]
+    table = "\n".join(lines)
+    print(table)
+    if "--update" in sys.argv:
+        before, rest = README.read_text().split(BEGIN)
+        after = rest.split(END)[1]
+        README.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}")
+    sys.exit(1 if "FAILED" in table else 0)
+
+
+main()
