@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * test_faults.c - each call into the system fails in turn
+ *
+ * The program is linked with --wrap for the calls below, each of which asks
+ * here first. While a runtime is made the n-th one fails, for each n; while it
+ * runs, futex calls return early, as the kernel may have them do.
+ */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+#include "core/fork.h"
+#include "tests/unit/process.h"
+#include "tests/unit/tasks.h"
+
+/* ---- failing ---------------------------------------------------------------- */
+
+/* Of the thread that tests: which call is to fail, and how many there were. */
+static _Thread_local unsigned fail_at; /* 0: none */
+static _Thread_local unsigned calls;
+static _Thread_local const char *failed; /* its name */
+
+static bool fails(const char *name)
+{
+	if (fail_at == 0 || ++calls != fail_at)
+		return false;
+	failed = name;
+	return true;
+}
+
+#define WRAP(type, name, code, failure, parameters, arguments) \
+	type __real_##name parameters;                         \
+	type __wrap_##name parameters;                         \
+	type __wrap_##name parameters                          \
+	{                                                      \
+		if (!fails(#name))                             \
+			return __real_##name arguments;        \
+		errno = (code);                                \
+		return (failure);                              \
+	}
+
+WRAP(void *, mmap, ENOMEM, MAP_FAILED,
+     (void *at, size_t size, int prot, int flags, int fd, off_t offset),
+     (at, size, prot, flags, fd, offset))
+WRAP(int, madvise, EINVAL, -1, (void *at, size_t size, int advice),
+     (at, size, advice))
+WRAP(void *, aligned_alloc, ENOMEM, NULL, (size_t align, size_t size),
+     (align, size))
+WRAP(int, epoll_create1, EMFILE, -1, (int flags), (flags))
+WRAP(int, eventfd, EMFILE, -1, (unsigned count, int flags), (count, flags))
+WRAP(int, timerfd_create, ENFILE, -1, (int clock, int flags), (clock, flags))
+WRAP(int, epoll_ctl, ENOMEM, -1,
+     (int epoll_fd, int op, int fd, struct epoll_event *event),
+     (epoll_fd, op, fd, event))
+WRAP(int, sched_getaffinity, EPERM, -1,
+     (pid_t pid, size_t size, cpu_set_t *set), (pid, size, set))
+/* These return the error. */
+WRAP(int, pthread_attr_init, 0, ENOMEM, (pthread_attr_t * attr), (attr))
+WRAP(int, pthread_attr_setaffinity_np, 0, ENOMEM,
+     (pthread_attr_t * attr, size_t size, const cpu_set_t *set),
+     (attr, size, set))
+WRAP(int, pthread_create, 0, EAGAIN,
+     (pthread_t * id, const pthread_attr_t *attr, void *(*main)(void *),
+      void *arg),
+     (id, attr, main, arg))
+
+/* ---- create ----------------------------------------------------------------- */
+
+static int create(struct skua_runtime **rt, unsigned flags,
+		  struct skua_error *err)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = flags ? 0 : 3,
+					 .flags = flags };
+
+	return skua_runtime_create(rt, &cfg, err);
+}
+
+/* In a process that has had no runtime: else there is a page already. */
+static int fail_each_in_turn(unsigned flags)
+{
+	struct belongings before = belongings();
+	unsigned seen = 0;
+
+	for (unsigned n = 1;; n++) {
+		struct skua_runtime *rt = (struct skua_runtime *)&seen;
+		struct skua_error err = { 0, "" };
+		int code;
+
+		atomic_store_relaxed(&fork_page, NULL);
+		calls = 0;
+		failed = NULL;
+		fail_at = n;
+		errno = 123;
+		code = create(&rt, flags, &err);
+		fail_at = 0;
+		assert_int_equal(errno, 123);
+		if (!failed) {
+			assert_int_equal(code, 0);
+			assert_int_equal(skua_runtime_destroy(rt), 0);
+			break;
+		}
+		seen++;
+		if (code >= 0 || rt || err.code != code || err.text[0] == '\0')
+			fail_msg("%s, call %u: %d, %d \"%s\"", failed, n, code,
+				 err.code, err.text);
+		expect_belongings(before);
+	}
+	expect_belongings(before);
+	return (int)seen;
+}
+
+static void create__each_system_call_fails__error_and_nothing_left(void **state)
+{
+	(void)state;
+	if (SANITIZED) {
+		skip_aloud("a sanitizer makes these calls, too");
+		return;
+	}
+	/* A page, memory, CPUs, three threads with their attributes. */
+	assert_true(fail_each_in_turn(0) >= 10);
+}
+
+static void create__driven_and_each_fails__error_and_nothing_left(void **state)
+{
+	(void)state;
+	if (SANITIZED) {
+		skip_aloud("a sanitizer makes these calls, too");
+		return;
+	}
+	/* A page, memory, CPUs, three descriptors, two of them watched. */
+	assert_true(fail_each_in_turn(SKUA_CALLER_DRIVEN) >= 10);
+}
+
+/* ---- futexes ---------------------------------------------------------------- */
+
+static atomic_u32 futex_waits;
+static atomic_u32 hasty; /* 1: two waits of three return at once */
+
+long __real_syscall(long number, long a, long b, long c, long d, long e,
+		    long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e,
+		    long f);
+
+/* As the C library's, all arguments are passed on. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	const int op = (int)b & FUTEX_CMD_MASK;
+
+	if (number != SYS_futex || !atomic_load_relaxed(&hasty) ||
+	    (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) ||
+	    atomic_fetch_add_relaxed(&futex_waits, 1) % 3 == 0)
+		return __real_syscall(number, a, b, c, d, e, f);
+	errno = EINTR;
+	return -1;
+}
+
+static void futex__waits_return_early__nothing_is_lost(void **state)
+{
+	struct skua_runtime *rt = runtime_new(3, 4);
+	struct counter counters[20];
+
+	(void)state;
+	atomic_store_relaxed(&hasty, 1);
+	for (unsigned n = 1; n <= 300; n++) {
+		for (size_t i = 0; i < COUNT_OF(counters); i++) {
+			if (n == 1)
+				counters[i] = (struct counter)COUNTER_INIT;
+			spawn(rt, &counters[i].task);
+		}
+		for (size_t i = 0; i < COUNT_OF(counters); i++) {
+			join(&counters[i].task);
+			assert_int_equal(counters[i].polls, n);
+		}
+	}
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_true(atomic_load_relaxed(&futex_waits) > 0);
+	atomic_store_relaxed(&hasty, 0);
+	destroy(rt);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(create__each_system_call_fails__error_and_nothing_left),
+	cmocka_unit_test(create__driven_and_each_fails__error_and_nothing_left),
+	cmocka_unit_test(futex__waits_return_early__nothing_is_lost),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("faults", tests, process_settle,
+					   NULL);
+}
