@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_drive_turns.c - core/drive.c: two threads drive one worker
+ * model_drive_turns.c - core/drive.c: several threads drive one worker
  *
- * One at a time: the other is told so. What one did to the worker happens
- * before what the other does. The worker is a word here, and the descriptors
- * are left out.
+ * One at a time: another is told so, or waits for its turn. What one did to the
+ * worker happens before what the next does. Who drains or blocks returns when
+ * that is reached, whoever drove, and no wake-up is lost. The worker is a stub
+ * that ends the only task when it is driven; the descriptors are words.
  */
+#include <poll.h>
 #include <stdint.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
@@ -14,10 +16,16 @@
 struct worker;
 
 static bool drive_worker(struct worker *worker, uint64_t deadline_ns);
+static void event_clear(void);
+static void event_set(void);
+static void event_wait(void);
 
-#define read(fd, to, size)                   ((void)(fd), (void)(to), (ssize_t)(size))
-#define write(fd, from, size)                ((void)(fd), (void)(from), (ssize_t)(size))
+#define read(fd, to, size) \
+	((void)(fd), (void)(to), event_clear(), (ssize_t)(size))
+#define write(fd, from, size) \
+	((void)(fd), (void)(from), event_set(), (ssize_t)(size))
 #define timerfd_settime(fd, flags, new, old) ((void)(fd), (void)(new))
+#define ppoll(fds, count, wait, mask)        ((void)(fds), (void)(wait), event_wait())
 
 #include "core/worker.h"
 
@@ -29,21 +37,66 @@ static struct drive drive;
 static struct pool pool;
 static unsigned ticks; /* plain: the worker's */
 static unsigned driven;
+static atomic_u32 readable; /* the descriptor */
+static bool ended;          /* the task, plain: the worker's */
+static unsigned result;     /* written by the task, plain */
 
+/* ---- the world ------------------------------------------------------------ */
+
+static void event_clear(void)
+{
+	atomic_exchange_acquire(&readable, 0);
+}
+
+static void event_set(void)
+{
+	atomic_exchange_release(&readable, 1);
+	explore_futex_wake(&readable, EXPLORE_THREADS);
+}
+
+/* A look at the descriptor, and a sleep until it is readable. */
+static void event_wait(void)
+{
+	if (atomic_load_acquire(&readable) == 0)
+		explore_futex_wait(&readable, 0);
+}
+
+/* Ends the task, the first time, and is idle from then on. */
 static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 {
 	(void)worker;
 	(void)deadline_ns;
 	explore_write(ticks, ticks + 1);
+	if (!ended) {
+		ended = true;
+		explore_write(result, 7);
+		/* As done() in worker.c. */
+		atomic_fetch_add_release(&pool.refused, 1);
+	}
+	/* As look_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(&pool);
 	return false;
 }
 
 static void setup(void)
 {
-	atomic_init(&drive.busy, 0);
+	memset(&pool, 0, sizeof(pool));
+	atomic_init(&pool.outside, POOL_OUTSIDE_SPAWN);
+	atomic_init(&pool.refused, 0);
+	atomic_init(&pool.drainers, 0);
+	atomic_init(&pool.drain_epoch, 0);
+	pool.on_drained = signal_event;
+	pool.on_drained_ctx = &drive;
+	drive_reset(&drive);
+	atomic_init(&readable, 0);
 	ticks = 0;
 	driven = 0;
+	ended = false;
+	result = 0;
 }
+
+/* ---- threads -------------------------------------------------------------- */
 
 static void drives(void)
 {
@@ -60,14 +113,29 @@ static void drives_unlocked(void)
 	driven++;
 }
 
+static void drains(void)
+{
+	explore_assert(drive_until_drained(&drive, &pool, UINT64_MAX));
+	explore_assert(explore_read(result) == 7);
+}
+
 static void check(void)
 {
 	explore_assert(driven >= 1 && ticks == driven);
 }
 
+/* ---- cases ---------------------------------------------------------------- */
+
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_drive", setup, check, drives, drives) },
 	{ EXPLORE_PASS("three_drive", setup, check, drives, drives, drives) },
+	{ EXPLORE_PASS("one_drains", setup, NULL, drains) },
+	{ EXPLORE_PASS("two_drain", setup, NULL, drains, drains) },
+	{ EXPLORE_PASS("one_drains_beside_a_host", setup, NULL, drains,
+		       drives) },
+	{ EXPLORE_PASS("two_drain_beside_a_host", setup, NULL, drains, drains,
+		       drives),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_BUG("driven_unlocked", "data race", setup, check, drives,
 		      drives_unlocked) },
 };

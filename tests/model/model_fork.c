@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_fork.c - core/fork.c: threads that make the first runtimes of a process
+ *
+ * All get the same generation, which is none of an ancestor's, and there is one
+ * page. A child is a page that reads as 0 again.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define mmap(at, size, prot, flags, fd, offset) ((void)(size), new_page())
+#define munmap(at, size)                        unmapped(at)
+#define madvise(at, size, advice)               0
+
+static void *new_page(void);
+static void unmapped(const void *page);
+
+#include "core/fork.c"
+
+#define ADOPTERS 3
+
+static atomic_u32 pages[ADOPTERS];
+static bool gone[ADOPTERS]; /* plain */
+static unsigned mapped;
+static uint32_t generations[ADOPTERS];
+static uint32_t ancestors; /* their latest generation */
+
+static void *new_page(void)
+{
+	atomic_init(&pages[mapped], 0);
+	gone[mapped] = false;
+	return &pages[mapped++];
+}
+
+static void unmapped(const void *page)
+{
+	gone[(const atomic_u32 *)page - pages] = true;
+}
+
+static void setup(void)
+{
+	atomic_init(&fork_page, NULL);
+	atomic_init(&latest, 0);
+	mapped = 0;
+	ancestors = 0;
+	for (unsigned i = 0; i < ADOPTERS; i++)
+		generations[i] = UINT32_MAX;
+}
+
+static void setup_child(void)
+{
+	setup();
+	atomic_init(&fork_page, new_page());
+	atomic_init(&latest, 4);
+	ancestors = 4;
+}
+
+static void adopt(unsigned i)
+{
+	generations[i] = fork_adopt();
+	/* As the owner of a runtime asks from then on. */
+	explore_assert(fork_generation() == generations[i]);
+}
+
+static void adopts_0(void)
+{
+	adopt(0);
+}
+
+static void adopts_1(void)
+{
+	adopt(1);
+}
+
+static void adopts_2(void)
+{
+	adopt(2);
+}
+
+static void check(void)
+{
+	explore_assert(generations[0] > ancestors);
+	for (unsigned i = 0; i < ADOPTERS; i++)
+		explore_assert(generations[i] == UINT32_MAX ||
+			       generations[i] == generations[0]);
+	explore_assert(!gone[atomic_load_relaxed(&fork_page) - pages]);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("two_adopt", setup, check, adopts_0, adopts_1) },
+	{ EXPLORE_PASS("three_adopt", setup, check, adopts_0, adopts_1,
+		       adopts_2) },
+	{ EXPLORE_PASS("two_adopt_in_a_child", setup_child, check, adopts_0,
+		       adopts_1) },
+};
+
+EXPLORE_MAIN(cases)
