@@ -5,7 +5,7 @@
 core/atomic.h alone includes <stdatomic.h>, and the explorer of the model tests,
 which replaces what it defines. Elsewhere no C11 operation is called by its own
 name, with or without an implicit order; except in model tests, which plant
-wrong orders. Compiler builtins are for those who may not include core/: the
+wrong orders, and in stress/chaos.h, which puts a pause before each. Compiler builtins are for those who may not include core/: the
 public headers' inline functions, probes/ and bench/; and for tests/.
 """
 
@@ -15,7 +15,7 @@ import tree
 
 # Who may include <stdatomic.h>, name an order, and use __atomic builtins.
 INCLUDERS = re.compile(r"core/atomic\.h$|tests/model/explore\w*\.[ch]$")
-NAMERS = re.compile(r"core/atomic\.h$|tests/model/")
+NAMERS = re.compile(r"core/atomic\.h$|tests/model/|tests/stress/chaos\.h$")
 OUTSIDE = re.compile(r"(?!core/)")
 
 OPERATION = (
@@ -57,6 +57,7 @@ CASES = [
             "bench/a.c": "__atomic_load_n(p, __ATOMIC_RELAXED);\n",
             "tests/model/explore.h": "#define atomic_load_explicit(p) x\n",
             "tests/model/model_a.c": "atomic_exchange_explicit(p, 1, o);\n",
+            "tests/stress/chaos.h": "#define atomic_load_explicit(p, o) x\n",
             "tests/a.c": 'puts("atomic_load(p)");\n',
         },
         None,

@@ -52,7 +52,7 @@ static inline uint64_t stress_ops(void)
 	ops = strtoull(text, &end, 10);
 	if (*end || ops == 0)
 		stress_fail(STRESS_OPS ": \"%s\", allowed is a number of "
-			    "1 or more",
+				       "1 or more",
 			    text);
 	return ops;
 }
