@@ -21,9 +21,11 @@
 #if defined(SKUA_TESTS_STRESS_CHAOS_H)
 #define STRESS_OPS         "SKUA_CHAOS_OPS"
 #define STRESS_DEFAULT_OPS UINT64_C(200000)
+#define STRESS_ROUND       (1u << 15)
 #else
 #define STRESS_OPS         "SKUA_STRESS_OPS"
 #define STRESS_DEFAULT_OPS UINT64_C(100000000)
+#define STRESS_ROUND       (1u << 18)
 #endif
 
 /* stress_fail - say what went wrong and end the program */
@@ -61,8 +63,6 @@ static inline uint64_t stress_ops(void)
  * What was taken, in a round of items 1 to STRESS_ROUND: each is marked once
  * by whoever took it.
  */
-#define STRESS_ROUND (1u << 18)
-
 struct stress_ledger {
 	atomic_u32 taken[STRESS_ROUND + 1];
 	atomic_u64 total;
