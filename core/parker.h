@@ -5,6 +5,7 @@
  *	EMPTY --park---> PARKED ----unpark---> NOTIFIED --park--> EMPTY
  *	EMPTY ---------------------unpark----> NOTIFIED
  *	EMPTY --begin--> ELSEWHERE --unpark--> CALLING --> NOTIFIED --end--> EMPTY
+ *	                                       CALLING --end--> AWAITED --> NOTIFIED
  *
  * A notification that comes first is kept, one deep, and ends the next park at
  * once. A park may therefore end without cause: callers decide by their own
@@ -28,9 +29,11 @@
 #define PARKER_NOTIFIED  2u
 #define PARKER_ELSEWHERE 3u
 #define PARKER_CALLING   4u
+#define PARKER_AWAITED   5u
 
 struct parker {
-	/* Writers: the sleeper (EMPTY, PARKED, ELSEWHERE), wakers (the rest). */
+	/* Writers: the sleeper (EMPTY, PARKED, ELSEWHERE, AWAITED), wakers (the
+	 * rest). */
 	atomic_u32 state;
 	/*
 	 * How to end a sleep elsewhere. Writer: the owner, while it does not
@@ -70,12 +73,16 @@ static inline void parker_end(struct parker *parker)
 	uint32_t state = PARKER_ELSEWHERE;
 
 	/* Acquire: as in parker_park(). A failure is a waker, whose callback
-	 * is not over before the state is NOTIFIED. */
+	 * is not over before the state is NOTIFIED: then the sleeper waits, on
+	 * the futex, as the waker may want its CPU. */
 	while (!atomic_cas_acq_rel(&parker->state, &state, PARKER_EMPTY)) {
-		if (state == PARKER_CALLING) {
-			cpu_relax();
+		if (state == PARKER_CALLING &&
+		    atomic_cas_relaxed(&parker->state, &state, PARKER_AWAITED))
+			state = PARKER_AWAITED;
+		if (state == PARKER_AWAITED)
+			futex_wait(&parker->state, PARKER_AWAITED);
+		if (state != PARKER_ELSEWHERE)
 			state = PARKER_NOTIFIED;
-		}
 	}
 }
 
@@ -122,8 +129,10 @@ static inline void parker_park_until(struct parker *parker,
 /* What a notification makes of a state. */
 static inline uint32_t parker_notified(uint32_t state)
 {
-	if (state == PARKER_ELSEWHERE || state == PARKER_CALLING)
+	if (state == PARKER_ELSEWHERE)
 		return PARKER_CALLING;
+	if (state == PARKER_CALLING || state == PARKER_AWAITED)
+		return state;
 	return PARKER_NOTIFIED;
 }
 
@@ -149,7 +158,10 @@ static inline void parker_unpark(struct parker *parker)
 		/* Release: the callback is over. A read-modify-write, so that
 		 * the sleeper also acquires what wakers that found CALLING
 		 * wrote. Pairs with parker_end(). */
-		atomic_exchange_acq_rel(&parker->state, PARKER_NOTIFIED);
+		state = atomic_exchange_acq_rel(&parker->state,
+						PARKER_NOTIFIED);
+		if (state == PARKER_AWAITED)
+			futex_wake(&parker->state, 1);
 	}
 }
 

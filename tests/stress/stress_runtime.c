@@ -108,7 +108,7 @@ static void round_of_tasks(struct skua_runtime *rt)
 
 int main(void)
 {
-	static const unsigned workers[] = { 1, 2, 3, 64, 200 };
+	static const unsigned workers[] = { 1, 2, 3, 64, 65, 200 };
 	static const uint32_t capacities[] = { 4, 256, 32 };
 	uint64_t ops = stress_ops();
 	uint64_t done = 0;
@@ -116,10 +116,10 @@ int main(void)
 	uint64_t overflows = 0;
 
 	/* An operation is a poll. */
-	for (unsigned round = 0; done < ops || round < 5; round++) {
+	for (unsigned round = 0; done < ops || round < 6; round++) {
 		struct skua_config config = {
 			.size = sizeof(config),
-			.workers = workers[round % 5],
+			.workers = workers[round % 6],
 			.queue_capacity = capacities[round % 3],
 		};
 		struct skua_error err;
