@@ -25,9 +25,9 @@ void driven_act(void)
 
 static void step_of_time(void)
 {
-	/* When a poller has moved the clock, the worker looks at its timers
-	 * only when it is called again. */
-	if (at.in_poller)
+	/* When a poller has moved the clock, or a release function that a timer
+	 * led to, the worker looks at its timers only when it is called again. */
+	if (at.in_poller || at.in_release)
 		return;
 	clock_advance(fuzz_number(at.in, 2) << below(32));
 }
