@@ -43,7 +43,7 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 		worker = NULL;
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
-	if (worker && worker->polling) {
+	if (worker && (worker->polling || worker->finishing)) {
 		counter_add_owner(&worker->counters.tasks_spawned, 1);
 		schedule_by(worker, task);
 		return 0;

@@ -242,7 +242,10 @@ static void yielded(struct worker *w, struct skua_task *task)
 
 static void done(struct worker *w, struct skua_task *task)
 {
+	/* A release function may spawn: see spawn() in task_api.c. */
+	w->finishing = true;
 	schedule_drop(task, true);
+	w->finishing = false;
 	/* Release: what the task wrote, and its spawn. Pairs with the acquire
 	 * in pool.c. Relaxed: the worker's own counter. */
 	atomic_store_release(&w->finished,
@@ -278,6 +281,7 @@ static void poll_task(struct worker *w, struct skua_task *task)
 	counter_add_owner(&w->counters.tasks_polled, 1);
 	w->polling = task;
 	result = task->poll(task);
+	w->polling = NULL;
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||
 	       result == SKUA_YIELD);
 	if (result == SKUA_YIELD)
@@ -286,8 +290,6 @@ static void poll_task(struct worker *w, struct skua_task *task)
 		pending(w, task, told);
 	else
 		done(w, task);
-	/* A release function, too, may spawn: see spawn() in task_api.c. */
-	w->polling = NULL;
 }
 
 static void end_tick(struct worker *w)

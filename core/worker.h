@@ -28,6 +28,7 @@ struct worker {
 	struct pollers pollers;
 	struct slab_cache slab;
 	const struct skua_task *polling;
+	bool finishing;           /* a task that is not counted finished yet */
 	bool driven_idle;         /* worker_drive() left it parked */
 	uint64_t parked_since_ns; /* 0: no tracer was there */
 
