@@ -45,25 +45,21 @@ bool pollers_added(const struct pollers *pollers)
 	return atomic_load_relaxed(&pollers->added) != NULL;
 }
 
-bool pollers_run_owner(struct pollers *pollers)
+void pollers_run_owner(struct pollers *pollers)
 {
 	struct skua_poller **link = &pollers->list;
-	bool found = false;
 
 	take_added(pollers);
 	while (*link) {
 		struct skua_poller *poller = *link;
 		/* Read first: a poller that is done may be gone. */
 		struct skua_poller *next = poller->next;
-		int result = poller->poll(poller);
 
-		if (result == SKUA_POLLER_DONE)
+		if (poller->poll(poller) == SKUA_POLLER_DONE)
 			*link = next;
 		else
 			link = &poller->next;
-		found |= result > 0;
 	}
-	return found;
 }
 
 bool pollers_awake_owner(const struct pollers *pollers)

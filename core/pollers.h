@@ -22,8 +22,8 @@ void pollers_add(struct pollers *pollers, struct skua_poller *poller);
 /* pollers_added - is there one that was not called yet? After a fence. */
 bool pollers_added(const struct pollers *pollers);
 
-/* pollers_run_owner - call each once; did any find something? */
-bool pollers_run_owner(struct pollers *pollers);
+/* pollers_run_owner - call each once */
+void pollers_run_owner(struct pollers *pollers);
 
 /* pollers_awake_owner - is there one that cannot be waited in? */
 bool pollers_awake_owner(const struct pollers *pollers);

@@ -65,7 +65,8 @@ struct pool {
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
 	atomic_u32 cancelling; /* shutdown, 0 to 1: polls are told to end */
-	/* Threads that wait for a drain. Writers: they. Readers: workers. */
+	/* Threads that wait for a drain, or for their turn to drive (drive.c).
+	 * Writers: they. Readers: workers, and threads that drive. */
 	atomic_u32 drainers;
 	/* What they sleep on: changes when the pool was found drained. */
 	atomic_u32 drain_epoch;

@@ -40,8 +40,9 @@ struct sentinel_sight {
 
 struct sentinel {
 	/*
-	 * Index + 1 of the sentinel, 0 if there is none. Writers: parked
-	 * workers, from 0; the sentinel, to 0. Readers: any.
+	 * Index + 1 of the sentinel, 0 if there is none. Writers: workers that
+	 * are parked, or awake with nothing to do, from 0; the sentinel, to 0.
+	 * Readers: any.
 	 */
 	alignas(CACHE_PAIR) atomic_u32 holder;
 	/* When it looks next. Writer: the sentinel. Readers: who adds timers. */
