@@ -93,10 +93,10 @@ static void add_batch(struct timers *t)
 	uint64_t start = clock_ns();
 
 	for (; t->next < end; t->next++)
-		t->wrong += skua_timer_add(&t->task, &t->far[t->next],
-					   start + FAR_NS +
-						   compute(t->next, 0) %
-							   FAR_NS) != 0;
+		t->wrong +=
+			skua_timer_add(&t->task, &t->far[t->next],
+				       start + FAR_NS +
+					       scatter(t->next) % FAR_NS) != 0;
 	t->add_ns += clock_ns() - start;
 }
 
@@ -219,7 +219,7 @@ static int start_sleepers(struct timers *t, struct skua_group *group)
 
 		memset(s, 0, sizeof(*s));
 		s->all = t;
-		s->sleep_ns = NEAR_NS + compute(i, 0) % WITHIN_NS;
+		s->sleep_ns = NEAR_NS + scatter(i) % WITHIN_NS;
 		skua_task_init(&s->task, poll_sleeper);
 		err = skua_group_spawn(group, &s->task);
 	}
