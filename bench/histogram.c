@@ -56,9 +56,10 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 
 json_t *histogram_json(const struct histogram *h)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "p50",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "p50",
 			 (json_int_t)histogram_percentile(h, 50), "p90",
 			 (json_int_t)histogram_percentile(h, 90), "p99",
 			 (json_int_t)histogram_percentile(h, 99), "p999",
-			 (json_int_t)histogram_percentile(h, 99.9));
+			 (json_int_t)histogram_percentile(h, 99.9), "p9999",
+			 (json_int_t)histogram_percentile(h, 99.99));
 }

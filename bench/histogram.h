@@ -32,7 +32,8 @@ void histogram_add(struct histogram *h, const struct histogram *other);
  */
 uint64_t histogram_percentile(const struct histogram *h, double percent);
 
-/* histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...}, or NULL */
+/* histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...,"p9999":...}, or
+ * NULL */
 json_t *histogram_json(const struct histogram *h);
 
 #endif

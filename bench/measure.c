@@ -160,7 +160,7 @@ static void sum_up_counters(struct bench *b)
 
 /* ---- set-up -------------------------------------------------------------- */
 
-static int start_runtime(struct bench *b, unsigned workers)
+static int create_runtime(struct bench *b, unsigned workers)
 {
 	const struct skua_config config = { .size = sizeof(config),
 					    .workers = workers };
@@ -174,6 +174,17 @@ static int start_runtime(struct bench *b, unsigned workers)
 	}
 	b->run.workers = skua_runtime_workers(b->run.rt);
 	return 0;
+}
+
+static int start_runtime(struct bench *b, unsigned workers)
+{
+	int err = create_runtime(b, workers);
+
+	if (err != 0 || workers != 0 || !b->workload->busy_caller ||
+	    b->run.workers == 1)
+		return err;
+	skua_runtime_destroy(b->run.rt);
+	return create_runtime(b, b->run.workers - 1);
 }
 
 static int run_all(struct bench *b)

@@ -78,10 +78,12 @@ static void for_each(struct report *report, unsigned all,
 
 		for (unsigned n = 0; n < workload->report_count;
 		     n++, options += workload->options_size) {
+			unsigned most = all - workload->busy_caller;
+
 			visit(report, workload, options, 1);
-			if (all > 1 && !(workload->serial != NULL &&
-					 workload->serial(options)))
-				visit(report, workload, options, all);
+			if (most > 1 && !(workload->serial != NULL &&
+					  workload->serial(options)))
+				visit(report, workload, options, most);
 		}
 	}
 }

@@ -27,6 +27,7 @@
 #include "bench/args.h"
 #include "bench/clock.h"
 #include "bench/histogram.h"
+#include "bench/pin.h"
 #include "bench/workload.h"
 
 /* Fields that different threads write are kept this far apart. */
@@ -62,8 +63,7 @@ struct wake {
 	alignas(CACHE_PAIR) uint32_t word;
 	uint32_t stop; /* writer: teardown, to 1 */
 
-	cpu_set_t cpus; /* of the waker before it was pinned */
-	bool pinned;
+	struct pin pin; /* of the waker */
 
 	/* The first two of the round; then of all timed rounds. */
 	struct histogram task_round;
@@ -189,30 +189,14 @@ static int wake_round(struct workload_run *run)
 
 /* ---- set-up -------------------------------------------------------------- */
 
-/* Pin a thread to the first or the last of the CPUs. */
-static int pin(pthread_t thread, const cpu_set_t *cpus, bool last)
-{
-	cpu_set_t one;
-	size_t cpu = CPU_SETSIZE;
-
-	for (size_t i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, cpus) && (last || cpu == CPU_SETSIZE))
-			cpu = i;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	return -pthread_setaffinity_np(thread, sizeof(one), &one);
-}
-
 static int start_thread(struct wake *w)
 {
 	int err = -pthread_create(&w->thread, NULL, run_thread, w);
 
 	if (err != 0)
 		return err;
-	/* Without, on a machine with too many CPUs: less precise, not wrong. */
-	w->pinned = sched_getaffinity(0, sizeof(w->cpus), &w->cpus) == 0 &&
-		    pin(w->thread, &w->cpus, false) == 0 &&
-		    pin(pthread_self(), &w->cpus, true) == 0;
+	pin_caller(&w->pin);
+	pin_beside(&w->pin, w->thread);
 	return 0;
 }
 
@@ -220,8 +204,7 @@ static void end_thread(struct wake *w)
 {
 	wake_thread(w);
 	pthread_join(w->thread, NULL);
-	if (w->pinned)
-		sched_setaffinity(0, sizeof(w->cpus), &w->cpus);
+	pin_end(&w->pin);
 }
 
 /* Spawn the task, and wait until it has made its waker. */

@@ -18,6 +18,7 @@ const struct workload *const workloads[] = {
 	&workload_join_one,
 	&workload_wake,
 	&workload_timers,
+	&workload_rpc,
 	&workload_imbalance,
 	NULL,
 };

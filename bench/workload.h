@@ -47,6 +47,8 @@ struct workload_run {
  * @report_count: how many
  * @params: options as a JSON object, or NULL if there is no memory
  * @serial: do these options mean a run without workers? NULL: never
+ * @busy_caller: the calling thread needs a CPU too: without a number of
+ *               workers, one less than the library would choose
  * @setup: once; 0 or -errno, and then it has cleaned up
  * @prepare: before each round; may be NULL
  * @round: the timed part; 0 or -errno
@@ -70,6 +72,7 @@ struct workload {
 	unsigned report_count;
 	json_t *(*params)(const void *options);
 	bool (*serial)(const void *options);
+	bool busy_caller;
 
 	int (*setup)(struct workload_run *run);
 	void (*prepare)(struct workload_run *run);
@@ -91,6 +94,7 @@ extern const struct workload workload_imbalance;
 extern const struct workload workload_join_one;
 extern const struct workload workload_parallel_map;
 extern const struct workload workload_ping_pong;
+extern const struct workload workload_rpc;
 extern const struct workload workload_spawn_many_local;
 extern const struct workload workload_spawn_many_remote_busy1;
 extern const struct workload workload_spawn_many_remote_busy2;
