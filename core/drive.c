@@ -241,8 +241,8 @@ static enum skua_poll companion_poll(struct skua_task *self)
 		if (skua_task_join_poll(self, it->joined) == -EAGAIN)
 			return SKUA_PENDING;
 	}
-	/* Release: the code. Pairs with the acquire in companion_done(). */
-	atomic_store_release(&it->done, 1);
+	/* Relaxed: the join in drive_block_on() acquires the code. */
+	atomic_store_relaxed(&it->done, 1);
 	signal_event(&it->rt->drive);
 	return SKUA_DONE;
 }
@@ -251,8 +251,8 @@ static bool companion_done(const void *ctx)
 {
 	const struct companion *it = ctx;
 
-	/* Acquire: pairs with the release in companion_poll(). */
-	return atomic_load_acquire(&it->done) != 0;
+	/* Relaxed: as in companion_poll(). */
+	return atomic_load_relaxed(&it->done) != 0;
 }
 
 int drive_block_on(struct skua_runtime *rt, struct skua_task *task)

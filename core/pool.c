@@ -68,6 +68,15 @@ void pool_inject_home(struct pool *pool, struct skua_task *task)
 	idle_wake_worker(&pool->idle, home);
 }
 
+void pool_add_poller(struct pool *pool, unsigned worker,
+		     struct skua_poller *poller)
+{
+	pollers_add(&pool->workers[worker].pollers, poller);
+	/* As in idle_notify(): the worker looks at it before it sleeps. */
+	atomic_fence_seq_cst();
+	idle_wake_worker(&pool->idle, worker);
+}
+
 /* The two sums of pool.h. */
 bool pool_drained(const struct pool *pool)
 {

@@ -21,6 +21,7 @@
 #include "core/task.h"
 #include "skua/runtime.h"
 
+struct skua_poller;
 struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
@@ -132,6 +133,10 @@ void pool_inject_urgent(struct pool *pool, struct skua_task *task);
 
 /* pool_inject_home - the same, through its home worker's inbox */
 void pool_inject_home(struct pool *pool, struct skua_task *task);
+
+/* pool_add_poller - register a poller with a worker; any thread */
+void pool_add_poller(struct pool *pool, unsigned worker,
+		     struct skua_poller *poller);
 
 /* pool_spin_ns - how long to search before a sleep */
 static inline uint64_t pool_spin_ns(const struct pool *pool)

@@ -420,10 +420,7 @@ int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
 	/* Relaxed: who registers beside a shutdown may be late. */
 	if (atomic_load_relaxed(&pool->closing))
 		return -ESHUTDOWN;
-	pollers_add(&pool->workers[worker].pollers, poller);
-	/* As in idle_notify(): the worker looks at it before it sleeps. */
-	atomic_fence_seq_cst();
-	idle_wake_worker(&pool->idle, worker);
+	pool_add_poller(pool, worker, poller);
 	return 0;
 }
 

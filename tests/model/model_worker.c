@@ -22,6 +22,8 @@ static unsigned expected;   /* tasks that are run */
 static unsigned companions; /* each task waits until so many have started */
 static unsigned started;
 static struct timer timer;
+static struct skua_poller poller;
+static bool poller_called;
 
 /* ---- tasks -------------------------------------------------------------- */
 
@@ -109,7 +111,32 @@ static enum skua_poll yield_then_meet(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* ---- pollers ------------------------------------------------------------ */
+
+static int poll_once(struct skua_poller *it)
+{
+	(void)it;
+	poller_called = true;
+	return SKUA_POLLER_DONE;
+}
+
+/* Its worker stays awake. */
+static int poll_for_ever(struct skua_poller *it)
+{
+	(void)it;
+	return 0;
+}
+
 /* ---- outside ------------------------------------------------------------ */
+
+/* Of a worker that may be falling asleep: it is called, whatever happens. */
+static void adds_a_poller(void)
+{
+	pool_add_poller(&pool, 0, &poller);
+	while (!poller_called)
+		cpu_relax();
+	pool_stop(&pool);
+}
 
 static void spawns_and_joins(void)
 {
@@ -156,6 +183,8 @@ static void setup(unsigned count, skua_task_fn first, unsigned waiting)
 	expected = count;
 	companions = waiting;
 	started = 0;
+	poller = (struct skua_poller){ .poll = poll_once };
+	poller_called = false;
 }
 
 static void setup_one(void)
@@ -197,6 +226,20 @@ static void setup_due_companion(void)
 static void setup_two_companions(void)
 {
 	setup(2, finish, 2);
+}
+
+/* Worker 0 stays awake, and may come to hold both tasks: worker 1 has to be
+ * told. */
+static void setup_companions_awake(void)
+{
+	setup(2, finish, 2);
+	poller.poll = poll_for_ever;
+	workers[0].pollers.list = &poller;
+}
+
+static void setup_poller(void)
+{
+	setup(0, finish, 0);
 }
 
 /* One for each worker. */
@@ -298,6 +341,18 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("bound_companions__many", setup_bound_companions, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  MANY(40000) },
+	{ EXPLORE_PASS("companions_awake__few", setup_companions_awake, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("companions_awake__many", setup_companions_awake, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  MANY(40000) },
+	{ EXPLORE_PASS("poller_added", setup_poller, NULL, workers_run_0,
+		       workers_run_1, adds_a_poller),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("poller_added__few", setup_poller, NULL, workers_run_0,
+		       workers_run_1, adds_a_poller),
+	  FEW(20000) },
 	{ EXPLORE_PASS("timer__few", setup_timer, check, workers_run_0,
 		       workers_run_1, spawns_and_drains),
 	  FEW(20000) },

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_stats.c - core/stats.c: a snapshot beside a spawn that is refused
+ *
+ * Such a spawn is counted first, and then taken back in another word: a
+ * snapshot may see it come, but never only see it go.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/runtime.h"
+#include "skua/stats.h"
+#include "tests/model/explore.h"
+
+static struct skua_runtime rt;
+static const uint32_t generation = 1;
+static struct skua_stats stats;
+
+static void setup(void)
+{
+	memset(&rt, 0, sizeof(rt));
+	rt.pool.generation_here = &generation;
+	rt.pool.generation = generation;
+	atomic_init(&rt.pool.closing, 1);
+}
+
+static void is_refused(void)
+{
+	explore_assert(pool_enter_spawn(&rt.pool) == -ESHUTDOWN);
+	pool_leave(&rt.pool);
+}
+
+static void looks(void)
+{
+	explore_assert(skua_stats(&rt, &stats) == 0);
+	explore_assert(stats.tasks_spawned <= 2);
+}
+
+static void check(void)
+{
+	looks();
+	explore_assert(stats.tasks_spawned == 0);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("one_refused", setup, check, is_refused, looks) },
+	{ EXPLORE_PASS("two_refused", setup, check, is_refused, is_refused,
+		       looks) },
+};
+
+EXPLORE_MAIN(cases)
