@@ -47,7 +47,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).with_name("mutants.toml")
 CFLAGS = "-std=gnu11 -O1 -w -UNDEBUG -include tests/model/explore.h".split()
 CASE_SECONDS = 1200  # a case that takes longer is an error, and kills nothing
-SURVEYED = 100000  # executions of a case that show what it reaches
+SURVEYED = 20000  # executions of a case that show what it reaches
 # Executions of a case, in one round over all cases after another: most mutants
 # are killed in the first. The last has the bounds of CI.
 ROUNDS = [1000, 20000, None]
