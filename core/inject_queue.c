@@ -145,14 +145,19 @@ static bool unlock(struct inject_queue *q)
 
 struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
 {
-	struct inject_take take = { .turned_away = false };
+	struct inject_take take;
+	bool turned_away = false;
+	bool marked;
 
-	/* A further round means that another taker came and went. */
+	/* A further round means that another taker came and went: the look is
+	 * repeated on its behalf, and so is what the caller owes (I5). */
 	do {
 		if (!inject_queue_visible(q) || !try_lock(q))
 			return (struct inject_take){ .turned_away = false };
 		take.list = take_locked(q, most);
-		take.turned_away = unlock(q);
-	} while (take.list.count == 0 && take.turned_away);
+		marked = unlock(q);
+		turned_away |= marked;
+	} while (take.list.count == 0 && marked);
+	take.turned_away = turned_away && take.list.count > 0;
 	return take;
 }

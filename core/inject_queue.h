@@ -98,8 +98,9 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list);
  *
  * Return: the nodes; an empty list if there are none, if another taker is at
  * work, or if the first node is still being pushed behind. In the second case
- * the other taker learns of it, and an empty list is never returned with
- * others turned away: the take looks again on their behalf.
+ * the other taker learns of it: it looks again if it got nothing, and says with
+ * what it gets in the end that others were turned away. With an empty list it
+ * never says so.
  */
 struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most);
 

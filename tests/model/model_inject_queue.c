@@ -220,6 +220,7 @@ static void second_measures(void)
 /* ---- the mark (I5) ------------------------------------------------------- */
 
 static bool second_taken, owed, met;
+static atomic_u32 second_pushed;
 
 /* Node 0 is queued, node 1 is pushed behind it meanwhile. */
 static void setup_mark(void)
@@ -228,6 +229,7 @@ static void setup_mark(void)
 	second_taken = false;
 	owed = false;
 	met = false;
+	atomic_init(&second_pushed, 0);
 }
 
 /* A taker of one; it owes a look if it turned others away. */
@@ -247,6 +249,7 @@ static void take_and_owe(void)
 static void push_second(void)
 {
 	push(0, 1);
+	atomic_store_release(&second_pushed, 1);
 }
 
 /* Sees the second node, so that from now on somebody has to see to it. */
@@ -256,6 +259,15 @@ static void see_and_take(void)
 		return;
 	met = true;
 	take_and_owe();
+}
+
+/* Knows of the second node, though the first may be there still. Whoever gets
+ * one is awake, and sees to the other. */
+static void know_and_take(void)
+{
+	if (atomic_load_acquire(&second_pushed) == 0)
+		return;
+	met = inject_queue_take(&queue, 1).list.count == 0;
 }
 
 static void check_mark(void)
@@ -343,6 +355,8 @@ static void p0_links_relaxed(void)
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("mark__seen_by_who_unlocks", setup_mark, check_mark,
 		       take_and_owe, take_and_owe, push_second, see_and_take) },
+	{ EXPLORE_PASS("mark__of_an_earlier_round", setup_mark, check_mark,
+		       take_and_owe, push_second, know_and_take) },
 	{ EXPLORE_PASS("two_producers__consumer", setup, check_one_consumer,
 		       p0_pushes_one, p1_pushes_two, first_takes_twice) },
 	{ EXPLORE_PASS("two_producers__behind_one__consumer", setup_one,

@@ -111,6 +111,52 @@ static enum skua_poll yield_then_meet(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Task 0 has a child in the LIFO slot when it yields: the child runs first. */
+static enum skua_poll spawn_and_yield(struct skua_task *task)
+{
+	if (polls[0]++ == 0) {
+		spawn(1);
+		return SKUA_YIELD;
+	}
+	explore_write(results[0], 1);
+	meet();
+	(void)task;
+	return SKUA_DONE;
+}
+
+/* Task 0 waits for a timer that is due, and its child yields meanwhile. */
+static enum skua_poll spawn_and_wait(struct skua_task *task)
+{
+	if (polls[0]++ == 0) {
+		spawn(1);
+		explore_assert(timers_add(worker_current, &timer, task, 0));
+		return SKUA_PENDING;
+	}
+	explore_write(results[0], 1);
+	meet();
+	return SKUA_DONE;
+}
+
+static enum skua_poll yield_and_meet(struct skua_task *task)
+{
+	unsigned i = task_number(task);
+
+	if (polls[i]++ == 0)
+		return SKUA_YIELD;
+	explore_write(results[i], i + 1);
+	meet();
+	return SKUA_DONE;
+}
+
+/* Meets nobody. */
+static enum skua_poll finish_alone(struct skua_task *task)
+{
+	unsigned i = task_number(task);
+
+	explore_write(results[i], i + 1);
+	return SKUA_DONE;
+}
+
 /* ---- pollers ------------------------------------------------------------ */
 
 static int poll_once(struct skua_poller *it)
@@ -158,6 +204,12 @@ static void spawns_two_and_drains(void)
 	spawn(0);
 	spawn(1);
 	workers_shut_down();
+}
+
+static void spawns_one_and_two_and_drains(void)
+{
+	spawn(2);
+	spawns_two_and_drains();
 }
 
 static void closes(void)
@@ -221,6 +273,30 @@ static void setup_due_companion(void)
 	setup(2, yield_then_meet, 2);
 	for (unsigned i = 0; i < WORKERS; i++)
 		workers[i].polls_until_inject = 2;
+}
+
+static void setup_yielding_parent(void)
+{
+	setup(2, spawn_and_yield, 2);
+}
+
+/* The tick ends, and the timer fires, when the child has yielded alone. */
+static void setup_timer_companion(void)
+{
+	setup(2, spawn_and_wait, 2);
+	tasks[1].poll = yield_and_meet;
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].tick.budget = 2;
+}
+
+/* A worker that comes from task 2 takes one of them; whoever met it at the
+ * lock has to be told of the other. */
+static void setup_two_urgent(void)
+{
+	setup(3, finish, 2);
+	tasks[0].flags = TASK_URGENT;
+	tasks[1].flags = TASK_URGENT;
+	tasks[2].poll = finish_alone;
 }
 
 static void setup_two_companions(void)
@@ -311,6 +387,16 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("due_companion__few", setup_due_companion, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  FEW(100000) },
+	{ EXPLORE_PASS("yielding_parent__few", setup_yielding_parent, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("timer_companion__few", setup_timer_companion, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("two_urgent__many", setup_two_urgent, check,
+		       workers_run_0, workers_run_1,
+		       spawns_one_and_two_and_drains),
+	  MANY(100000) },
 	{ EXPLORE_PASS("task_spawns_two__few", setup_spawning_two, check,
 		       workers_run_0, workers_run_1, spawns_and_drains),
 	  FEW(40000) },
