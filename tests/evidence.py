@@ -123,6 +123,13 @@ ROWS = [
         r"stress\.(wake|wakers|groups|timers|runtime)",
         stressed,
     ),
+    (
+        "The same while the machine works against the workers: signals, frozen workers, "
+        "real-time threads, moved workers, smaller control groups",
+        "stress",
+        r"hostile\..*",
+        stressed,
+    ),
     ("All of these, overtaken at any instruction", "stress with pauses", r"chaos\..*", stressed),
     (
         "The public API keeps to its headers, in any order of calls",
