@@ -3,10 +3,11 @@
  * idle.pml - the idle protocol of core/IDLE.md, rules I1 to I7
  *
  * Modelled: the searchers' count, the parked bits, the parkers, the sentinel;
- * workers with a LIFO slot, a local queue and an inbox; the injection queue
- * with its lock and its cut; producers outside and inside, a timer, an event
- * source that a worker sleeps in, and the end. There is no timeout but the
- * deadlines of the sentinel. Each piece names the functions that it stands for.
+ * workers with a LIFO slot, a local queue and an inbox, and workers that never
+ * sleep; the injection queue with its lock and its cut; producers outside and
+ * inside, a timer, an event source that a worker sleeps in or calls for ever,
+ * and the end. There is no timeout but the deadlines of the sentinel. Each piece
+ * names the functions that it stands for, and the rules that it follows.
  *
  * What must hold. A task waits, in its poll, until MEET tasks have started, so
  * that work that a sleeping worker should have taken leaves everybody stuck:
@@ -38,12 +39,16 @@
  * order, and a look at the LIFO slots is due at any moment.
  *
  * A configuration (see run): WORKERS; PRODUCERS, threads that push BATCH tasks
- * each; BOUND, tasks spawned from outside onto worker 0, 1, ...; CHILDREN, the
+ * each; BOUND, tasks spawned from outside onto worker 0, 1, ..., each of which
+ * HOLDS its worker in its poll until some other task has finished; CHILDREN, the
  * tasks that the first one to be polled spawns; YIELDS, it yields first; TIMER,
  * it waits for a timer first; FAR, there is a timer that never comes due; LIFO,
  * the sentinel watches the LIFO slots; LOCK, the injection queue's lock and cut
- * in steps of their own; POLLER, worker 0 sleeps in an event source, registered
- * before it runs (1) or meanwhile (2); ASLEEP, the last workers sleep when it
+ * in steps of their own; POLLER, worker 0 has an event source, registered before
+ * it runs (1) or meanwhile (2), and sleeps in it, or AWAKE, the source has no
+ * park, and the worker never sleeps while it has it; SLOW, the source's callback
+ * takes until all other tasks have finished; SPIN, no worker ever sleeps; TICKS,
+ * a tick may end with tasks at hand; ASLEEP, the last workers sleep when it
  * begins; MEET; REPEAT.
  */
 
@@ -136,6 +141,10 @@
 #define FENCE_MISSING
 #endif
 
+#ifdef AWAKE_COUNTED /* also a worker that never sleeps is a searcher */
+#define TICKS_AS_SEARCHER
+#endif
+
 #define BIT(i) (1 << (i))
 #define ALL    (BIT(WORKERS) - 1)
 
@@ -180,6 +189,7 @@ bool first_polled;
 byte started;
 byte finished;
 byte ended; /* workers */
+byte ended_counted; /* of them: still searchers */
 byte calls; /* from outside, under way */
 
 /* Times, in their order; a look at the LIFO slots has no fixed one. */
@@ -214,6 +224,27 @@ bool poller_lives;
 bool rung;  /* unpark was called */
 bool event; /* there is something to find */
 #define HAS_POLLER (me == 0 && poller_listed)
+#endif
+
+/* pollers_added() */
+#if POLLER && !defined(ADDED_UNSEEN)
+#define POLLER_ADDED (me == 0 && poller_added)
+#else
+#define POLLER_ADDED false
+#endif
+
+/* stays_awake(), pollers_awake_owner() */
+#if defined(SPIN)
+#define STAYS_AWAKE true
+#elif defined(AWAKE)
+#define STAYS_AWAKE HAS_POLLER
+#endif
+
+/* timers_due() */
+#ifdef TIMER
+#define TIMER_DUE (next <= now)
+#else
+#define TIMER_DUE false
 #endif
 
 /* ---- late stores, and fences --------------------------------------------- */
@@ -397,7 +428,7 @@ inline wake_claim()
 /* The own late decrement counts for its own process. */
 #define SEARCHING_SEEN (searching - (decreasing == me + 1 -> 1 : 0))
 
-/* idle_wake(); a fence comes before. */
+/* idle_wake(), I4; the fence of I1 comes before. */
 inline idle_wake()
 {
 	do
@@ -446,7 +477,7 @@ inline take_count_back()
 	}
 }
 
-/* idle_wake_worker(); a fence comes before. */
+/* idle_wake_worker(), I1 and I4; a fence comes before. */
 inline idle_wake_worker(i)
 {
 	if
@@ -493,7 +524,7 @@ inline idle_try_search()
 	fi
 }
 
-/* idle_leave_search(); what found() does when it was the last, I3. */
+/* idle_leave_search(), I3; the look of who was the last is the worker's. */
 inline idle_leave_search()
 {
 	atomic {
@@ -512,7 +543,7 @@ inline idle_leave_search()
 	}
 }
 
-/* idle_park_begin() */
+/* idle_park_begin(), I2 */
 inline idle_park_begin()
 {
 	atomic {
@@ -535,7 +566,7 @@ inline idle_park_begin()
 	fi
 }
 
-/* idle_park_cancel() */
+/* idle_park_cancel(), I2 and I7 */
 inline idle_park_cancel()
 {
 	LOOKED
@@ -562,6 +593,10 @@ inline idle_park_cancel()
 	:: !searches -> atomic { !decreasing -> searching++; searches = true }
 	:: else
 	fi
+#endif
+#ifdef SENTINEL
+	;
+	atomic { fence(1) } /* I7 */
 #endif
 }
 
@@ -604,10 +639,15 @@ inline take_linked()
 		inject_head = (inject_head + 1) & 7;
 		count++
 	:: else -> break
-	od
+	od;
+	/* Empty, all positions are alike. */
+	if
+	:: inject_head == inject_tail -> inject_head = 0; inject_tail = 0
+	:: else
+	fi
 }
 
-/* inject_queue_take(): how many, and whether others were turned away. */
+/* inject_queue_take(), I5: how many, and whether others were turned away. */
 inline inject_take()
 {
 	count = 0;
@@ -624,18 +664,20 @@ inline inject_take()
 			  }; break
 		:: atomic { inject_lock == FREE -> inject_lock = HELD };
 		   d_step { take_linked() };
-		   atomic { turned_away = inject_lock == MARKED;
+		   atomic { marked = inject_lock == MARKED;
+			    turned_away = turned_away || marked;
 			    inject_lock = FREE };
 #ifdef MARK_NOT_SEEN_TO
 		   break
 #else
 		   if
-		   :: count == 0 && turned_away -> turned_away = false
+		   :: count == 0 && marked
 		   :: else -> break
 		   fi
 #endif
 		fi
-	od
+	od;
+	atomic { turned_away = turned_away && count > 0; marked = false }
 #else
 	d_step { take_linked() }
 #endif
@@ -644,7 +686,7 @@ inline inject_take()
 /* ---- core/sentinel.c ------------------------------------------------------ */
 
 #ifdef SENTINEL
-/* sentinel_summon(): ends a parked worker's park without claiming it. */
+/* sentinel_summon(), I6: ends a parked worker's park without claiming it. */
 inline sentinel_summon()
 {
 	do
@@ -736,7 +778,7 @@ inline give_role()
 
 #define MY_HOLDER (late[me] == RETIRE -> 0 : holder)
 
-/* sentinel_enter(): until when may this worker sleep? */
+/* sentinel_enter(), I6 and I7: until when may this worker sleep? */
 inline sentinel_enter()
 {
 	mine = NEVER;
@@ -824,37 +866,48 @@ inline sentinel_look(early)
 	fi
 }
 
+/* sentinel_watch(), I6: a worker that is awake and has nothing to do. A look is
+ * due at any moment. */
+inline sentinel_watch()
+{
+#ifdef LIFO
+	if
+	:: MY_HOLDER == me + 1 -> something = true
+	:: MY_HOLDER != 0 && MY_HOLDER != me + 1
+	:: else -> take_role()
+	fi;
+	if
+	:: something ->
+		something = false;
+		sentinel_look(false)
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 /* sentinel_leave(): passes on the role, or a summons (I6). */
 inline sentinel_leave()
 {
 #ifndef KEEPS_ROLE
 	if
-	:: holder != me + 1
+	:: holder == me + 1 -> give_role(); something_to_watch()
 #ifndef SUMMONS_DROPPED
-	   ;
-	   if
-	   :: summoned != me + 1
-	   :: else -> summoned = 0;
-		      something_to_watch();
-		      if
-		      :: something -> sentinel_summon()
-		      :: else
-		      fi
-	   fi
+	:: holder != me + 1 && summoned == me + 1 ->
+		summoned = 0;
+		something_to_watch()
 #endif
-	:: else ->
-		give_role();
-		something_to_watch();
-		if
-		:: something -> sentinel_summon()
-		:: else
-		fi
+	:: else
+	fi;
+	if
+	:: something -> sentinel_summon()
+	:: else
 	fi;
 	something = false;
 	LOOKED
-#else
-	skip
 #endif
+	skip
 }
 #endif
 
@@ -886,7 +939,7 @@ inline work_schedule_owner()
 	fi
 }
 
-/* notify_rest() */
+/* notify_rest(), I1 and I5 */
 inline notify_rest(rest)
 {
 #ifndef NO_REST
@@ -898,6 +951,12 @@ inline notify_rest(rest)
 	skip
 #endif
 }
+
+#ifdef HOLDS
+#define TAKEN_FROM_INBOX bound = true
+#else
+#define TAKEN_FROM_INBOX skip
+#endif
 
 /* take_injected(): what was taken is in no queue until it is in this one. */
 inline take_injected()
@@ -931,7 +990,10 @@ inline work_next()
 	hand = false;
 #if BOUND
 	if
-	:: atomic { inbox[me] > 0 -> inbox[me]--; hand = true };
+	:: atomic { inbox[me] > 0 ->
+		    inbox[me]--;
+		    hand = true;
+		    TAKEN_FROM_INBOX };
 	   notify_rest(false)
 	:: inbox[me] == 0
 	fi;
@@ -992,7 +1054,10 @@ inline work_find()
 	hand = false;
 #if BOUND && !defined(NO_INBOX_LOOK)
 	if
-	:: atomic { inbox[me] > 0 -> inbox[me]--; hand = true }
+	:: atomic { inbox[me] > 0 ->
+		    inbox[me]--;
+		    hand = true;
+		    TAKEN_FROM_INBOX }
 	:: inbox[me] == 0
 	fi;
 #endif
@@ -1082,10 +1147,9 @@ end:
 /* ---- core/pollers.c ------------------------------------------------------- */
 
 #if POLLER
-/* pollers_run_owner(): found tells. */
+/* pollers_run_owner() */
 inline pollers_run_owner()
 {
-	found_event = false;
 	if
 	:: me == 0 ->
 		if
@@ -1096,11 +1160,13 @@ inline pollers_run_owner()
 		if
 		:: poller_listed && event ->
 			/* The callback wakes a task, and is done. */
+#ifdef SLOW
+			finished == TOTAL - 1;
+#endif
 			work_schedule_owner();
 			atomic { event = false;
 				 poller_listed = false;
-				 poller_lives = false };
-			found_event = true
+				 poller_lives = false }
 		:: !poller_listed || !event
 		fi
 	:: else
@@ -1146,102 +1212,87 @@ proctype device()
 
 /* ---- core/worker.c -------------------------------------------------------- */
 
-/* found(), I3 */
-inline found()
+/* end_tick(): nobody relies on who is in it, as a callback may take its time. */
+inline end_tick()
 {
-	idle_leave_search();
-	if
-	:: was_last ->
-		was_last = false;
-		work_visible();
-		LOOKED
-#ifndef NO_LAST_SEARCHER
-		if
-		:: visible -> visible = false; idle_wake()
-		:: else
-		fi
-#else
-		visible = false
+#ifdef TIMER
+	timers_fire_due();
 #endif
+#if POLLER
+	pollers_run_owner();
+#endif
+#if (defined(TIMER) || POLLER) && !defined(NO_TICK_NOTIFY)
+	/* I1: what yielded alone does not run next after all. */
+	if
+	:: lifo[me] > 0 && ring[me] > 0 ->
+		atomic { fence(1) };
+		idle_wake()
 	:: else
 	fi
+#else
+	skip
+#endif
 }
 
-/* look(), of search() */
-inline look()
+/* next_task() */
+inline next_task()
 {
-	work_find();
-#if POLLER
+	work_next();
+#if defined(TIMER) || POLLER
 	if
 	:: hand
-	:: else ->
-		pollers_run_owner();
+	:: else -> end_tick(); work_next()
+	fi
+#endif
+}
+
+/* search(), for any time, but not beyond a timer */
+inline search()
+{
+	do
+	:: true ->
+		work_find();
 		if
-		:: found_event -> work_next()
+		:: hand -> break
 		:: else
 		fi;
-		found_event = false
-	fi
-#endif
-}
-
-/* came_due() */
-inline came_due(early)
-{
-	hand = false;
-#if defined(TIMER) || POLLER
-	if
-#ifdef TIMER
-	:: next <= now -> due = true
-#endif
-#if POLLER
-	:: HAS_POLLER -> due = true
-#endif
-	:: else -> due = false
-	fi;
-	if
-	:: due ->
-		due = false;
-		idle_park_cancel();
-#ifdef TIMER
-		timers_fire_due();
-#endif
-#if POLLER
-		pollers_run_owner();
-		found_event = false;
-#endif
-		work_next()
-	:: else ->
-#endif
-#ifdef SENTINEL
-		sentinel_look(early);
+#ifdef LIFO
 		if
-		:: hand -> idle_park_cancel()
+		:: true
+		:: true -> sentinel_watch() /* for longer than the delay */
+		fi;
+		if
+		:: hand -> break
 		:: else
+		fi;
+#endif
+		if
+		:: true -> break
+		:: !TIMER_DUE -> skip
 		fi
-#else
-		skip
-#endif
-#if defined(TIMER) || POLLER
-	fi
-#endif
+	od
 }
 
-/* sleep_parked(): a searcher at the end. */
+/*
+ * sleep_parked(): goes on behind it when a waker has claimed the worker, and to
+ * found if something came due. It is counted then in both cases.
+ */
 inline sleep_parked()
 {
-	hand = false;
 	do
-	:: hand || !(parked & BIT(me)) -> break
+	:: !(parked & BIT(me)) -> break
 	:: else ->
 #ifdef SENTINEL
 		sentinel_enter();
 #endif
-#if POLLER
+#if POLLER && !defined(AWAKE)
 		if
 		:: HAS_POLLER ->
 			pollers_park_owner();
-			came_due(false)
+			if
+			:: parked & BIT(me) -> idle_park_cancel(); goto found
+			:: else
+			fi
 		:: else ->
 #endif
 #ifdef SENTINEL
@@ -1259,44 +1310,30 @@ inline sleep_parked()
 				:: parker[me] == NOTIFIED -> woke = true
 				fi;
 				parker[me] = EMPTY;
-				came_due(woke);
-				woke = false;
-				mine = NEVER
+				mine = NEVER;
+				if
+				:: parked & BIT(me) ->
+					sentinel_look(woke);
+					woke = false;
+					if
+					:: hand || TIMER_DUE ->
+						idle_park_cancel();
+						goto found
+					:: else
+					fi
+				:: else -> woke = false
+				fi
 			fi
 #else
 			parker_park()
 #endif
-#if POLLER
+#if POLLER && !defined(AWAKE)
 		fi
 #endif
 	od;
 	searches = true;
 #ifdef SENTINEL
-	mine = NEVER;
-	atomic { fence(1) };
-	sentinel_leave()
-#endif
-}
-
-/* end_tick() */
-inline end_tick()
-{
-#ifdef TIMER
-	timers_fire_due();
-#endif
-#if POLLER
-	pollers_run_owner();
-	found_event = false;
-#endif
-#if defined(TIMER) || POLLER
-	if
-	:: lifo[me] > 0 && ring[me] > 0 ->
-		atomic { fence(1) };
-		idle_wake()
-	:: else
-	fi
-#else
-	skip
+	atomic { fence(1) } /* I7 */
 #endif
 }
 
@@ -1329,16 +1366,26 @@ inline poll_task()
 		:: else -> idle_wake()
 		fi;
 		LOOKED
-		goto tick
+		goto polled
 #endif
 #ifdef TIMER
 		timers_add();
-		goto tick /* SKUA_PENDING */
+		goto polled /* SKUA_PENDING */
 #endif
 	:: else
 	fi;
+#ifdef HOLDS
+	if
+	:: bound -> finished > 0; bound = false
+	:: else
+	fi;
+#endif
+#if MEET
 	started++;
 	atomic { started >= MEET -> finished++ };
+#else
+	finished++;
+#endif
 progress:
 	skip
 }
@@ -1346,16 +1393,13 @@ progress:
 proctype worker(byte me)
 {
 	byte old, target, word, count, other;
-	bool hand, searches, was_last, woke, see_to, visible, turned_away;
+	bool hand, searches, was_last, woke, see_to, visible, turned_away, marked;
+#ifdef HOLDS
+	bool bound;
+#endif
 #ifdef SENTINEL
 	byte mine = NEVER;
-	bool something;
-#endif
-#if defined(TIMER) || POLLER
-	bool due;
-#endif
-#if POLLER
-	bool found_event;
+	bool something, waited;
 #endif
 
 #ifdef ASLEEP
@@ -1364,100 +1408,155 @@ proctype worker(byte me)
 	:: else
 	fi;
 #endif
-	/* worker_run(), next_task() */
+	/* worker_run(), and the rounds of wait_for_task() */
 tick:
-	work_next();
+	next_task();
 	if
-	:: hand -> goto run_it
+	:: hand ->
+#ifdef SENTINEL
+		if
+		:: waited -> goto leave
+		:: else
+		fi;
+#endif
+		goto run_it
+	:: !hand && stopping -> goto leave
 	:: else
 	fi;
-#if defined(TIMER) || POLLER
-	end_tick();
-	work_next();
+#ifdef STAYS_AWAKE
+	/* stay_awake(): no searcher, but looks as one would, I3. Its fence
+	 * needs no step: what it took is in its queue before. */
 	if
-	:: hand -> goto run_it
+	:: STAYS_AWAKE ->
+#ifdef AWAKE_COUNTED
+		atomic { !decreasing -> searching++; searches = true };
+#endif
+		work_find();
+#ifdef AWAKE_COUNTED
+		goto found;
+#endif
+		if
+#ifndef AWAKE_SILENT
+		:: hand -> goto rest
+#endif
+		:: else
+		fi;
+#ifdef SENTINEL
+		sentinel_watch();
+#endif
+		goto waiting
 	:: else
 	fi;
 #endif
 
-	/* wait_for_task() */
+	/* search_and_sleep(), I2 */
 	idle_try_search();
-search:
-	do
-	:: true ->
-		do /* search(): at least one look */
-		:: !searches -> break
-		:: else ->
-			look();
-			if
-			:: hand -> found(); goto run_it
-			:: else
-			fi;
-			if
-			:: true -> break
-			:: true -> skip
-			fi
-		od;
-#ifdef LOOKS_FIRST
-		/* Design 4.21: the last look before the bit. */
-		work_find();
-		idle_park_begin();
-#else
-#ifdef NO_RECHECK
-		/* Design 4.10: only who searched looks again. */
-		visible = searches;
-		idle_park_begin();
+search_on:
+	if
+	:: searches ->
+		search();
 		if
-		:: visible -> visible = false; work_find()
-		:: else -> hand = false
-		fi;
-#else
-		idle_park_begin();
-		work_find();
-#endif
-#endif
-		if
-		:: hand ->
-			idle_park_cancel();
-#ifdef SENTINEL
-			/* The fence of idle_park_cancel(), I7. */
-			atomic { fence(1) };
-#endif
-			found();
-#if defined(SENTINEL) && !defined(SUMMONS_DROPPED)
-			sentinel_leave();
-#endif
-			goto run_it
-		:: else
-		fi;
-		if
-		:: stopping -> idle_park_cancel(); break
-		:: else
-		fi;
-#if POLLER && !defined(ADDED_UNSEEN)
-		/* pollers_added(), I2 */
-		if
-		:: me == 0 && poller_added ->
-			idle_park_cancel();
-			goto search
-		:: else
-		fi;
-#endif
-		LOOKED
-asleep:
-		sleep_parked();
-		if
-		:: hand -> found(); goto run_it
+		:: hand || TIMER_DUE -> goto found
 		:: else
 		fi
-	od;
-	ended++;
-	goto done_for
+	:: else
+	fi;
+#ifdef LOOKS_FIRST
+	/* Design 4.21: the last look before the bit. */
+	work_find();
+	idle_park_begin();
+#else
+#ifdef NO_RECHECK
+	/* Design 4.10: only who searched looks again. */
+	visible = searches;
+	idle_park_begin();
+	if
+	:: visible -> visible = false; work_find()
+	:: else
+	fi;
+#else
+	idle_park_begin();
+	work_find(); /* I2 */
+#endif
+#endif
+	if
+	:: hand || stopping || POLLER_ADDED -> idle_park_cancel(); goto found
+	:: else
+	fi;
+	LOOKED
+asleep:
+	sleep_parked();
+	if
+	:: stopping -> goto waiting
+	:: else -> goto search_on
+	fi;
+
+	/* found(), with a task or without, I3 */
+found:
+#ifdef TICKS_AS_SEARCHER
+	/* Others rely on it while it fires timers and calls pollers. */
+	if
+	:: hand
+	:: else -> next_task()
+	fi;
+#endif
+	idle_leave_search();
+	if
+	:: was_last -> was_last = false
+	:: else -> goto waiting
+	fi;
+#ifdef LEAVES_SILENTLY
+	/* Only with a task does it look. */
+	if
+	:: hand
+	:: else -> goto waiting
+	fi;
+#endif
+	/* wake_for_rest() */
+rest:
+	work_visible();
+	LOOKED
+#ifdef NO_LAST_SEARCHER
+	visible = false;
+#endif
+	if
+	:: visible -> visible = false; idle_wake()
+	:: else
+	fi;
+waiting:
+	if
+	:: hand
+	:: else ->
+#ifdef SENTINEL
+		waited = true;
+#endif
+		goto tick
+	fi;
+leave:
+#ifdef SENTINEL
+	waited = false;
+	sentinel_leave();
+#endif
+	if
+	:: hand
+	:: else -> goto done_for
+	fi;
 run_it:
 	poll_task();
-	goto tick
+polled:
+#ifdef TICKS
+	if
+	:: true
+	:: true -> end_tick() /* the budget is used up */
+	fi;
+#endif
+	goto tick;
 done_for:
-	skip
+	atomic {
+		make_visible(me);
+		ended_counted = ended_counted + searches;
+		ended++
+	}
 }
 
 /* ---- outside -------------------------------------------------------------- */
@@ -1514,9 +1613,9 @@ proctype ender()
 	idle_wake_all();
 	LOOKED
 	ended == WORKERS && calls == 0; /* pool_wait_calls() */
-	/* A worker ends as a searcher; a count that leaked would disable every
-	 * later wake-up (design 4.8). */
-	assert(searching == WORKERS && parked == 0)
+	/* A worker that pool_stop() woke ends as a searcher; a count that leaked
+	 * would disable every later wake-up (design 4.8). */
+	assert(searching == ended_counted && parked == 0)
 }
 
 init
