@@ -92,8 +92,9 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 	s->look_ns =
 		watches_lifo(pool) ? clock_now_ns() + delay_ns : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
-	atomic_store_relaxed(&s->slow,
-			     delay_ns > SLOW_DELAYS * pool->lifo_delay_ns);
+	atomic_store_relaxed(
+		&s->slow, watches_lifo(pool) &&
+				  delay_ns > SLOW_DELAYS * pool->lifo_delay_ns);
 }
 
 static bool take_role(struct worker *w)

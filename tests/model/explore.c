@@ -35,6 +35,7 @@ static struct {
 	const char *random;
 	const char *replay;
 	const char *trace;
+	const char *sound;
 } environment;
 
 /* What is being run. */
@@ -270,10 +271,12 @@ static bool run_case(const struct explore_case *c)
 	return good;
 }
 
-static bool asked_for(const char *name, int argc, char **argv)
+static bool asked_for(const struct explore_case *c, int argc, char **argv)
 {
+	if (environment.sound && c->expect == EXPLORE_FINDS_BUG)
+		return false;
 	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], name) == 0)
+		if (strcmp(argv[i], c->name) == 0)
 			return true;
 	return argc <= 1;
 }
@@ -286,6 +289,7 @@ static void read_environment(void)
 	environment.random = getenv("EXPLORE_RANDOM");
 	environment.replay = getenv("EXPLORE_REPLAY");
 	environment.trace = getenv("EXPLORE_TRACE");
+	environment.sound = getenv("EXPLORE_SOUND");
 }
 
 int explore_main(int argc, char **argv, const struct explore_case *cases,
@@ -301,7 +305,7 @@ int explore_main(int argc, char **argv, const struct explore_case *cases,
 	run.program = argv[0];
 	read_environment();
 	for (size_t i = 0; i < count; i++) {
-		if (!asked_for(cases[i].name, argc, argv))
+		if (!asked_for(&cases[i], argc, argv))
 			continue;
 		good &= run_case(&cases[i]);
 		ran++;

@@ -45,6 +45,7 @@
  *  EXPLORE_RANDOM=seed,n   n random executions a case instead of all
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
  *  EXPLORE_TRACE=1         trace the bugs that were expected, too
+ *  EXPLORE_SOUND=1         leave out the cases that are expected to fail
  */
 #ifndef SKUA_TESTS_MODEL_EXPLORE_H
 #define SKUA_TESTS_MODEL_EXPLORE_H
@@ -279,10 +280,13 @@ void explore_fence(memory_order order, const struct explore_site *site);
 					EXPLORE_BITS(p, v), (order),          \
 					EXPLORE_SITE(#p)))
 #define EXPLORE_CAS(p, expected, desired, weak, success, failure)             \
-	explore_compare_exchange((p), sizeof(*(p)),                           \
-				 (EXPLORE_TYPE(p) *){ (expected) },           \
-				 EXPLORE_BITS(p, desired), (weak), (success), \
-				 (failure), EXPLORE_SITE(#p))
+	({                                                                    \
+		bool explore_done = explore_compare_exchange(                 \
+			(p), sizeof(*(p)), (EXPLORE_TYPE(p) *){ (expected) }, \
+			EXPLORE_BITS(p, desired), (weak), (success),          \
+			(failure), EXPLORE_SITE(#p));                         \
+		explore_done;                                                 \
+	})
 
 #define atomic_init(p, v) \
 	explore_init((p), sizeof(*(p)), EXPLORE_BITS(p, v))

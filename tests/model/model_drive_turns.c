@@ -19,14 +19,14 @@ struct worker;
 static bool drive_worker(struct worker *worker, uint64_t deadline_ns);
 static void event_clear(void);
 static void event_set(void);
-static void event_wait(void);
+static void event_wait(const void *limit);
 
 #define read(fd, to, size) \
 	((void)(fd), (void)(to), event_clear(), (ssize_t)(size))
 #define write(fd, from, size) \
 	((void)(fd), (void)(from), event_set(), (ssize_t)(size))
 #define timerfd_settime(fd, flags, new, old) ((void)(fd), (void)(new))
-#define ppoll(fds, count, wait, mask)        ((void)(fds), (void)(wait), event_wait())
+#define ppoll(fds, count, wait, mask)        ((void)(fds), event_wait(wait))
 
 #include "core/worker.h"
 
@@ -57,8 +57,9 @@ static void event_set(void)
 }
 
 /* A look at the descriptor, and a sleep until it is readable. */
-static void event_wait(void)
+static void event_wait(const void *limit)
 {
+	(void)limit;
 	if (atomic_load_acquire(&readable) == 0)
 		explore_futex_wait(&readable, 0);
 }

@@ -10,10 +10,11 @@
 
 #define mmap(at, size, prot, flags, fd, offset) ((void)(size), new_page())
 #define munmap(at, size)                        unmapped(at)
-#define madvise(at, size, advice)               0
+#define madvise(at, size, advice)               wiped(at)
 
 static void *new_page(void);
 static void unmapped(const void *page);
+static int wiped(const void *page);
 
 #include "core/fork.c"
 
@@ -37,6 +38,12 @@ static void unmapped(const void *page)
 	gone[(const atomic_u32 *)page - pages] = true;
 }
 
+static int wiped(const void *page)
+{
+	(void)page;
+	return 0;
+}
+
 static void setup(void)
 {
 	atomic_init(&fork_page, NULL);
@@ -53,6 +60,19 @@ static void setup_child(void)
 	atomic_init(&fork_page, new_page());
 	atomic_init(&latest, 4);
 	ancestors = 4;
+}
+
+/* The number is a field of a task's flags: no process has one beyond. */
+static void setup_last(void)
+{
+	setup();
+	atomic_init(&latest, FORK_GENERATION_MAX - 1);
+}
+
+static void setup_used_up(void)
+{
+	setup();
+	atomic_init(&latest, FORK_GENERATION_MAX);
 }
 
 static void adopt(unsigned i)
@@ -86,12 +106,42 @@ static void check(void)
 	explore_assert(!gone[atomic_load_relaxed(&fork_page) - pages]);
 }
 
+static void check_last(void)
+{
+	/* Whoever comes too late for it finds it in the page, or has none. */
+	explore_assert(generations[0] == FORK_GENERATION_MAX ||
+		       generations[0] == 0);
+	explore_assert(generations[1] == FORK_GENERATION_MAX ||
+		       generations[1] == 0);
+	explore_assert(generations[0] || generations[1]);
+}
+
+static void asks_0(void)
+{
+	generations[0] = fork_adopt();
+}
+
+static void asks_1(void)
+{
+	generations[1] = fork_adopt();
+}
+
+static void check_used_up(void)
+{
+	explore_assert(generations[0] == 0 && generations[1] == 0);
+	explore_assert(fork_generation() == 0);
+}
+
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_adopt", setup, check, adopts_0, adopts_1) },
 	{ EXPLORE_PASS("three_adopt", setup, check, adopts_0, adopts_1,
 		       adopts_2) },
 	{ EXPLORE_PASS("two_adopt_in_a_child", setup_child, check, adopts_0,
 		       adopts_1) },
+	{ EXPLORE_PASS("two_adopt_the_last", setup_last, check_last, asks_0,
+		       asks_1) },
+	{ EXPLORE_PASS("two_adopt__used_up", setup_used_up, check_used_up,
+		       asks_0, asks_1) },
 };
 
 EXPLORE_MAIN(cases)

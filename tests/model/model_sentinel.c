@@ -32,16 +32,20 @@ static void fence_of(const char *function);
 
 #include "core/sentinel.c"
 
-#define sentinel_filled(w)                    \
-	do {                                  \
-		if (defect != FILLS_SILENTLY) \
-			(sentinel_filled)(w); \
-	} while (0)
-#define sentinel_leave(w)                    \
-	do {                                 \
-		if (defect != KEEPS_ROLE)    \
-			(sentinel_leave)(w); \
-	} while (0)
+static void filled(struct worker *w)
+{
+	if (defect != FILLS_SILENTLY)
+		sentinel_filled(w);
+}
+
+static void leave(struct worker *w)
+{
+	if (defect != KEEPS_ROLE)
+		sentinel_leave(w);
+}
+
+#define sentinel_filled(w) filled(w)
+#define sentinel_leave(w)  leave(w)
 
 #include "core/work.c"
 #include "core/worker.c"
@@ -60,7 +64,10 @@ static void fence_of(const char *function)
 #define TIMER_NS UINT64_C(50000) /* from its start */
 #define LATE_NS  (EXPLORE_START_NS + 10 * NS_PER_S)
 
+#define TIMERS 3
+
 static struct timer timer;
+static struct timer timers[TIMERS];
 static atomic_u32 never; /* slept on, and not woken */
 static unsigned polled[TASKS];
 static uint64_t due_ns;
@@ -123,6 +130,24 @@ static enum skua_poll wait_long(struct skua_task *task)
 	return SKUA_PENDING;
 }
 
+/* Wakes who waits for its timers, each time for an earlier one; its child is
+ * behind it, and nobody else's. */
+static enum skua_poll spawn_and_keep(struct skua_task *task)
+{
+	polled[0]++;
+	spawn(1);
+	for (unsigned i = 0; i < TIMERS; i++) {
+		explore_assert(
+			timers_add(worker_current, &timers[i], task,
+				   explore_now_ns() + (TIMERS - i) * LATE_NS));
+		cpu_relax();
+	}
+	for (unsigned i = 0; i < TIMERS; i++)
+		timers_cancel(&timers[i]);
+	explore_assert(polled[1] == 0);
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void sleep_until(uint64_t time_ns)
@@ -161,6 +186,7 @@ static void setup(skua_task_fn first, skua_task_fn other,
 	defect = NO_DEFECT;
 	workers_reset(first, other, lifo_delay_ns);
 	memset(&timer, 0, sizeof(timer));
+	memset(timers, 0, sizeof(timers));
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
 	explore_watch(&pool.sentinel, sizeof(pool.sentinel));
@@ -175,6 +201,11 @@ static void setup_lifo(void)
 static void setup_timer(void)
 {
 	setup(wait_beside, wait_for_first, SENTINEL_NEVER);
+}
+
+static void setup_private(void)
+{
+	setup(spawn_and_keep, finish, SENTINEL_NEVER);
 }
 
 static void setup_timer_and_lifo(void)
@@ -248,6 +279,9 @@ static const struct explore_case cases[] = {
 	  FEW(30000) },
 	{ EXPLORE_PASS("timer__many", setup_timer, check, WORKERS_AND(spawns)),
 	  MANY(30000) },
+	{ EXPLORE_PASS("private__earlier_timers", setup_private, check,
+		       WORKERS_AND(spawns)),
+	  FEW(30000) },
 	{ EXPLORE_PASS("timer_and_lifo__few", setup_timer_and_lifo, check,
 		       WORKERS_AND(spawns_late)),
 	  FEW(30000) },

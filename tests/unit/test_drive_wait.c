@@ -109,6 +109,39 @@ static void block_on__driven_and_refused__code_of_the_spawn(void **state)
 	destroy(rt);
 }
 
+/* Spawns the task that a thread has asked for, before that is done. */
+struct rival {
+	struct skua_task task; /* first: a task is its rival */
+	struct skua_runtime *rt;
+	struct skua_task *wanted;
+};
+
+static enum skua_poll rival_poll(struct skua_task *self)
+{
+	const struct rival *it = (struct rival *)self;
+
+	spawn(it->rt, it->wanted);
+	return SKUA_DONE;
+}
+
+static void block_on__driven_and_spawned_meanwhile__already(void **state)
+{
+	struct skua_runtime *rt = driven();
+	struct counter counter = COUNTER_INIT;
+	struct rival rival = { .task = SKUA_TASK_INIT(rival_poll),
+			       .rt = rt,
+			       .wanted = &counter.task };
+
+	(void)state;
+	spawn(rt, &rival.task);
+	assert_int_equal(skua_runtime_block_on(rt, &counter.task), -EALREADY);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	join(&rival.task);
+	join(&counter.task);
+	assert_int_equal(counter.polls, 1);
+	destroy(rt);
+}
+
 /* ---- several threads ------------------------------------------------------- */
 
 struct drivers {
@@ -350,6 +383,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(block_on__driven_and_timer__sleeps_until_it_fires),
 	cmocka_unit_test(block_on__others_never_idle__returns),
 	cmocka_unit_test(block_on__driven_and_refused__code_of_the_spawn),
+	cmocka_unit_test(block_on__driven_and_spawned_meanwhile__already),
 	cmocka_unit_test(waits__beside_each_other_and_a_host__all_return),
 	cmocka_unit_test(drain__by_two_threads_without_a_host__both_return),
 	cmocka_unit_test(drain__a_foreign_thread_ends_the_task__returns),

@@ -144,6 +144,8 @@ static int call_group_functions(void)
 	EXPECT_DEAD(2, skua_group_cancel(group));
 	EXPECT_DEAD(3, skua_group_wait(group));
 	EXPECT_DEAD(4, skua_group_wait_poll(&parent.never.task, group));
+	EXPECT_DEAD(5, skua_group_init(&(struct skua_group){ .runtime = NULL },
+				       parent.rt));
 	return 0;
 }
 

@@ -168,12 +168,58 @@ static void lifo_private__long_poll__runs_after_it(void **state)
 	destroy(rt);
 }
 
+/* Each of its timers is earlier than those before, and wakes who waits for
+ * them. */
+struct timed_parent {
+	struct private_parent parent; /* first: a task is its timed_parent */
+	struct skua_timer timers[4];
+};
+
+static enum skua_poll spawn_and_add_timers(struct skua_task *self)
+{
+	struct timed_parent *it = (struct timed_parent *)self;
+	struct skua_runtime *rt = runtime_of_task(self);
+	uint64_t when_ns = skua_now_ns() + UINT64_C(1000000000000);
+
+	skua_task_spawn(rt, &it->parent.child.task);
+	for (size_t n = 0; n < COUNT_OF(it->timers); n++) {
+		when_ns -= 1000;
+		skua_timer_add(self, &it->timers[n], when_ns);
+		while (atomic_load_relaxed(&rt->pool.sentinel.until_ns) !=
+		       when_ns)
+			sched_yield();
+	}
+	it->parent.child_polls = waiter_polls(&it->parent.child);
+	for (size_t n = 0; n < COUNT_OF(it->timers); n++)
+		skua_timer_cancel(&it->timers[n]);
+	return SKUA_DONE;
+}
+
+static void lifo_private__timers_added_in_a_poll__runs_after_it(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 5; n++) {
+		struct skua_runtime *rt =
+			runtime_with_delay(2, SKUA_LIFO_PRIVATE);
+		struct timed_parent it = { .parent.child = WAITER_INIT };
+
+		skua_task_init(&it.parent.holder.task, spawn_and_add_timers);
+		gate_open(&it.parent.child.end);
+		spawn(rt, &it.parent.holder.task);
+		join(&it.parent.holder.task);
+		assert_int_equal(it.parent.child_polls, 0);
+		join(&it.parent.child.task);
+		destroy(rt);
+	}
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one),
 	cmocka_unit_test(design_4_6__nobody_watches_any_more__taken_all_the_same),
 	cmocka_unit_test(design_4_6__chain_of_long_polls__a_worker_each),
 	cmocka_unit_test(lifo_private__long_poll__runs_after_it),
+	cmocka_unit_test(lifo_private__timers_added_in_a_poll__runs_after_it),
 };
 /* clang-format on */
 
