@@ -6,16 +6,12 @@
 
 #define SLOT_MASK (TIMER_WHEEL_SLOTS - 1)
 #define SLOT_BITS 6u
-/* The entry's slot number of the list of due ones. */
-#define SLOT_DUE (TIMER_WHEEL_SLOTS_TOTAL + 1)
-/* Runs of up to 2^32 entries can be sorted. */
-#define SORT_RUNS 32u
 
 static_assert(TIMER_WHEEL_SLOTS == 1u << SLOT_BITS,
 	      "a level's slots have one bit each in a word");
 static_assert(TIMER_WHEEL_LEVEL_BITS == SLOT_BITS - 1,
 	      "a window is twice as wide as a slot of the level above");
-static_assert(TIMER_WHEEL_BASE_BITS +
+static_assert(TIMER_WHEEL_GRAIN_BITS +
 			      (TIMER_WHEEL_LEVELS - 1) *
 				      TIMER_WHEEL_LEVEL_BITS +
 			      SLOT_BITS ==
@@ -55,17 +51,38 @@ static inline struct timer_entry *entry_of(struct timer_link *link)
 	return (struct timer_entry *)link;
 }
 
-/* n(t) of timer_wheel.h: slots of @level from time 0 to @t_ns. */
-static inline uint64_t slot_number(uint64_t t_ns, unsigned level)
+/* The grain that begins when @deadline_ns has come. */
+static inline uint64_t grain_of_deadline(uint64_t deadline_ns)
 {
-	return t_ns >> (TIMER_WHEEL_BASE_BITS + level * TIMER_WHEEL_LEVEL_BITS);
+	uint64_t grain = deadline_ns >> TIMER_WHEEL_GRAIN_BITS;
+
+	if (grain << TIMER_WHEEL_GRAIN_BITS != deadline_ns &&
+	    grain < TIMER_WHEEL_LAST)
+		grain++;
+	return grain;
 }
 
-/* The lowest level that has @t_ns >= cursor in its window. */
-static unsigned level_for(const struct timer_wheel *wheel, uint64_t t_ns)
+/* The grain that @now_ns is in; the last one has but one moment. */
+static inline uint64_t grain_of_now(uint64_t now_ns)
 {
-	uint64_t cursor = wheel->cursor_ns;
-	uint64_t ahead = slot_number(t_ns, 0) - slot_number(cursor, 0);
+	uint64_t grain = now_ns >> TIMER_WHEEL_GRAIN_BITS;
+
+	if (grain == TIMER_WHEEL_LAST && now_ns != UINT64_MAX)
+		grain--;
+	return grain;
+}
+
+/* n(g) of timer_wheel.h: slots of @level from time 0 to @grain. */
+static inline uint64_t slot_number(uint64_t grain, unsigned level)
+{
+	return grain >> level * TIMER_WHEEL_LEVEL_BITS;
+}
+
+/* The lowest level that has @grain >= cursor in its window. */
+static unsigned level_for(const struct timer_wheel *wheel, uint64_t grain)
+{
+	uint64_t cursor = wheel->cursor;
+	uint64_t ahead = grain - cursor;
 	unsigned bits, level;
 
 	if (ahead < TIMER_WHEEL_SLOTS)
@@ -75,27 +92,26 @@ static unsigned level_for(const struct timer_wheel *wheel, uint64_t t_ns)
 	level = (bits - SLOT_BITS + TIMER_WHEEL_LEVEL_BITS - 1) /
 		TIMER_WHEEL_LEVEL_BITS;
 	/* ... unless the cursor is so far in its slot that it is one more. */
-	if (slot_number(t_ns, level) - slot_number(cursor, level) >=
+	if (slot_number(grain, level) - slot_number(cursor, level) >=
 	    TIMER_WHEEL_SLOTS)
 		level++;
 	return level;
 }
 
-/* Put @entry where its deadline belongs (T2). */
+/* Put @entry where its grain belongs (T2). */
 static void place(struct timer_wheel *wheel, struct timer_entry *entry)
 {
-	uint64_t deadline = entry->deadline_ns;
-	uint64_t t = deadline > wheel->cursor_ns ? deadline : wheel->cursor_ns;
-	unsigned level = level_for(wheel, t);
-	unsigned index = (unsigned)(slot_number(t, level) & SLOT_MASK);
+	uint64_t grain = entry->grain;
+	unsigned level = level_for(wheel, grain);
+	unsigned index = (unsigned)(slot_number(grain, level) & SLOT_MASK);
 	unsigned at = level * TIMER_WHEEL_SLOTS + index;
 	struct timer_slot *slot = &wheel->slots[at];
 
 	if (list_empty(&slot->list)) {
 		wheel->occupied[level] |= UINT64_C(1) << index;
-		slot->earliest_ns = deadline;
-	} else if (deadline < slot->earliest_ns) {
-		slot->earliest_ns = deadline;
+		slot->earliest = grain;
+	} else if (grain < slot->earliest) {
+		slot->earliest = grain;
 	}
 	list_append(&slot->list, &entry->link);
 	entry->slot = at + 1;
@@ -114,7 +130,7 @@ static inline uint64_t occupied_ahead(const struct timer_wheel *wheel,
 {
 	uint64_t word = wheel->occupied[level];
 	unsigned turn =
-		(unsigned)(slot_number(wheel->cursor_ns, level) & SLOT_MASK);
+		(unsigned)(slot_number(wheel->cursor, level) & SLOT_MASK);
 
 	return word >> turn | word << ((TIMER_WHEEL_SLOTS - turn) & SLOT_MASK);
 }
@@ -123,45 +139,29 @@ static inline uint64_t occupied_ahead(const struct timer_wheel *wheel,
 static inline unsigned slot_ahead(const struct timer_wheel *wheel,
 				  unsigned level, unsigned ahead)
 {
-	uint64_t number = slot_number(wheel->cursor_ns, level) + ahead;
+	uint64_t number = slot_number(wheel->cursor, level) + ahead;
 
 	return level * TIMER_WHEEL_SLOTS + (unsigned)(number & SLOT_MASK);
 }
 
-/* The first occupied slot of @level; NULL if there is none. */
-static const struct timer_slot *first_of_level(const struct timer_wheel *wheel,
-					       unsigned level)
-{
-	uint64_t ahead = occupied_ahead(wheel, level);
-
-	if (ahead == 0)
-		return NULL;
-	return &wheel->slots[slot_ahead(wheel, level,
-					(unsigned)__builtin_ctzll(ahead))];
-}
-
-/*
- * The slot above level 0 that is due first; NULL if there is none. A level's
- * first slot is its earliest, but slots of several levels overlap.
- */
-static const struct timer_slot *first_above(const struct timer_wheel *wheel)
+/* The slot that is due first; NULL if there is none. A level's first slot is
+ * its earliest, but slots of several levels overlap: then the lowest. */
+static const struct timer_slot *first_slot(const struct timer_wheel *wheel)
 {
 	const struct timer_slot *first = NULL;
 
-	for (unsigned level = 1; level < TIMER_WHEEL_LEVELS; level++) {
-		const struct timer_slot *slot = first_of_level(wheel, level);
+	for (unsigned level = 0; level < TIMER_WHEEL_LEVELS; level++) {
+		uint64_t ahead = occupied_ahead(wheel, level);
+		const struct timer_slot *slot;
 
-		if (slot && (!first || slot->earliest_ns < first->earliest_ns))
+		if (ahead == 0)
+			continue;
+		slot = &wheel->slots[slot_ahead(
+			wheel, level, (unsigned)__builtin_ctzll(ahead))];
+		if (!first || slot->earliest < first->earliest)
 			first = slot;
 	}
 	return first;
-}
-
-/* Nothing is due before @t_ns but what is in due (T2). */
-static inline void advance(struct timer_wheel *wheel, uint64_t t_ns)
-{
-	if (t_ns > wheel->cursor_ns)
-		wheel->cursor_ns = t_ns;
 }
 
 /*
@@ -187,12 +187,10 @@ static unsigned move_down(struct timer_wheel *wheel, unsigned at, unsigned most)
 	return moved;
 }
 
-/* Begin early with what has to be in a lower level when its slot begins. The
- * lowest levels first: their slots begin soonest. */
-static void move_ahead(struct timer_wheel *wheel)
+/* Begin early with what has to be in a lower level when its slot begins: up to
+ * @left timers. The lowest levels first: their slots begin soonest. */
+static void move_ahead(struct timer_wheel *wheel, unsigned left)
 {
-	unsigned left = TIMER_WHEEL_AHEAD;
-
 	for (unsigned level = 1; level < TIMER_WHEEL_LEVELS; level++) {
 		uint64_t near = occupied_ahead(wheel, level) & 3;
 
@@ -205,148 +203,41 @@ static void move_ahead(struct timer_wheel *wheel)
 	}
 }
 
-/* Does @a come out before @b? Serials are compared modulo 2^32. */
-static inline bool before(const struct timer_entry *a,
-			  const struct timer_entry *b)
+/* Hand out up to @most timers of a slot of level 0. Returns how many. */
+static unsigned hand_out(struct timer_wheel *wheel, unsigned at,
+			 struct timer_entry **due, unsigned most)
 {
-	if (a->deadline_ns != b->deadline_ns)
-		return a->deadline_ns < b->deadline_ns;
-	return a->serial - b->serial > UINT32_MAX / 2;
-}
+	struct timer_link *list = &wheel->slots[at].list;
+	unsigned count = 0;
 
-/* Merge two ordered chains, linked by next and ended by NULL. */
-static struct timer_link *merge(struct timer_link *a, struct timer_link *b)
-{
-	struct timer_link *first = NULL;
-	struct timer_link **end = &first;
-
-	while (a && b) {
-		struct timer_link **from =
-			before(entry_of(b), entry_of(a)) ? &b : &a;
-
-		*end = *from;
-		end = &(*end)->next;
-		*from = *end;
+	while (count < most && !list_empty(list)) {
+		due[count] = entry_of(list->next);
+		timer_wheel_cancel(wheel, due[count]);
+		count++;
 	}
-	*end = a ? a : b;
-	return first;
-}
-
-/* Order a list by merging runs of equal length: runs[i] has 2^i, or none. */
-static void sort(struct timer_link *list)
-{
-	struct timer_link *runs[SORT_RUNS] = { NULL };
-	struct timer_link *chain = NULL;
-	struct timer_link *link = list->next;
-
-	while (link != list) {
-		struct timer_link *next = link->next;
-		unsigned i = 0;
-
-		link->next = NULL;
-		for (; i < SORT_RUNS - 1 && runs[i]; i++) {
-			link = merge(runs[i], link);
-			runs[i] = NULL;
-		}
-		runs[i] = merge(runs[i], link);
-		link = next;
-	}
-	for (unsigned i = 0; i < SORT_RUNS; i++)
-		chain = merge(runs[i], chain);
-
-	list_init(list);
-	while (chain) {
-		struct timer_link *next = chain->next;
-
-		list_append(list, chain);
-		chain = next;
-	}
-}
-
-/* Make a level-0 slot's timers up to @limit_ns the due ones, in order (T5);
- * there were none. What stays tells the slot's earliest anew (T3). */
-static void collect(struct timer_wheel *wheel, unsigned at, uint64_t limit_ns)
-{
-	struct timer_slot *slot = &wheel->slots[at];
-	const struct timer_entry *last = NULL;
-	uint64_t earliest = UINT64_MAX;
-	bool ordered = true;
-	struct timer_link *next;
-
-	for (struct timer_link *link = slot->list.next; link != &slot->list;
-	     link = next) {
-		struct timer_entry *entry = entry_of(link);
-
-		next = link->next;
-		if (entry->deadline_ns > limit_ns) {
-			if (entry->deadline_ns < earliest)
-				earliest = entry->deadline_ns;
-			continue;
-		}
-		list_remove(link);
-		list_append(&wheel->due, link);
-		entry->slot = SLOT_DUE;
-		if (last && before(entry, last))
-			ordered = false;
-		last = entry;
-	}
-	slot->earliest_ns = earliest;
-	if (list_empty(&slot->list))
-		vacate(wheel, at);
-	if (!ordered)
-		sort(&wheel->due);
-}
-
-/*
- * Work off the slot that is due first: move it down, or collect what is due
- * in it, though nothing later than what slots above may hold. False: nothing
- * is due by now.
- */
-static bool turn(struct timer_wheel *wheel)
-{
-	const struct timer_slot *above = first_above(wheel);
-	const struct timer_slot *slot = first_of_level(wheel, 0);
-	uint64_t limit = wheel->now_ns;
-
-	if (above && above->earliest_ns <= limit) {
-		if (!slot || above->earliest_ns <= slot->earliest_ns) {
-			advance(wheel, above->earliest_ns);
-			move_down(wheel, (unsigned)(above - wheel->slots),
-				  UINT32_MAX);
-			return true;
-		}
-		limit = above->earliest_ns - 1;
-	}
-	if (!slot || slot->earliest_ns > limit)
-		return false;
-	advance(wheel, slot->earliest_ns);
-	collect(wheel, (unsigned)(slot - wheel->slots), limit);
-	return true;
+	return count;
 }
 
 void timer_wheel_init(struct timer_wheel *wheel, uint64_t now_ns)
 {
-	wheel->cursor_ns = now_ns;
-	wheel->now_ns = now_ns;
-	wheel->count = 0;
-	wheel->serial = 0;
+	wheel->now = grain_of_now(now_ns);
+	wheel->cursor = wheel->now;
 	for (unsigned level = 0; level < TIMER_WHEEL_LEVELS; level++)
 		wheel->occupied[level] = 0;
-	list_init(&wheel->due);
 	for (unsigned at = 0; at < TIMER_WHEEL_SLOTS_TOTAL; at++) {
 		list_init(&wheel->slots[at].list);
-		wheel->slots[at].earliest_ns = 0;
+		wheel->slots[at].earliest = 0;
 	}
 }
 
 void timer_wheel_add(struct timer_wheel *wheel, struct timer_entry *entry,
 		     uint64_t deadline_ns)
 {
+	uint64_t grain = grain_of_deadline(deadline_ns);
+
 	assert(!timer_entry_queued(entry));
-	entry->deadline_ns = deadline_ns;
-	entry->serial = wheel->serial++;
+	entry->grain = grain > wheel->now ? grain : wheel->now;
 	place(wheel, entry);
-	wheel->count++;
 }
 
 bool timer_wheel_cancel(struct timer_wheel *wheel, struct timer_entry *entry)
@@ -356,44 +247,51 @@ bool timer_wheel_cancel(struct timer_wheel *wheel, struct timer_entry *entry)
 	if (slot == 0)
 		return false;
 	list_remove(&entry->link);
-	if (slot != SLOT_DUE && list_empty(&wheel->slots[slot - 1].list))
+	if (list_empty(&wheel->slots[slot - 1].list))
 		vacate(wheel, slot - 1);
 	entry->slot = 0;
-	wheel->count--;
 	return true;
 }
 
-struct timer_entry *timer_wheel_expire(struct timer_wheel *wheel,
-				       uint64_t now_ns)
+unsigned timer_wheel_expire(struct timer_wheel *wheel, uint64_t now_ns,
+			    struct timer_entry **due, unsigned most, bool *more)
 {
-	struct timer_entry *entry;
+	uint64_t now = grain_of_now(now_ns);
+	unsigned moves = TIMER_WHEEL_MOVES;
+	unsigned count = 0;
+	const struct timer_slot *slot;
 
-	assert(now_ns >= wheel->now_ns);
-	if (now_ns > wheel->now_ns)
-		wheel->now_ns = now_ns;
-	while (list_empty(&wheel->due)) {
-		if (turn(wheel))
-			continue;
-		advance(wheel, wheel->now_ns);
-		move_ahead(wheel);
-		return NULL;
+	assert(now >= wheel->now);
+	if (now > wheel->now)
+		wheel->now = now;
+	*more = true;
+	while ((slot = first_slot(wheel)) && slot->earliest <= wheel->now) {
+		unsigned at = (unsigned)(slot - wheel->slots);
+		bool lowest = at < TIMER_WHEEL_SLOTS;
+
+		if (lowest ? count == most : moves == 0)
+			return count;
+		wheel->cursor = slot->earliest;
+		if (lowest)
+			count += hand_out(wheel, at, due + count, most - count);
+		else
+			moves -= move_down(wheel, at, moves);
 	}
-	entry = entry_of(wheel->due.next);
-	timer_wheel_cancel(wheel, entry);
-	return entry;
+	wheel->cursor = wheel->now;
+	move_ahead(wheel, moves);
+	*more = false;
+	return count;
 }
 
 uint64_t timer_wheel_next(const struct timer_wheel *wheel)
 {
-	const struct timer_slot *above = first_above(wheel);
-	const struct timer_slot *slot = first_of_level(wheel, 0);
-	uint64_t next = UINT64_MAX;
+	const struct timer_slot *first = first_slot(wheel);
 
-	if (!list_empty(&wheel->due))
-		next = entry_of(wheel->due.next)->deadline_ns;
-	if (above && above->earliest_ns < next)
-		next = above->earliest_ns;
-	if (slot && slot->earliest_ns < next)
-		next = slot->earliest_ns;
-	return next;
+	if (!first)
+		return UINT64_MAX;
+	if (wheel->now == TIMER_WHEEL_LAST)
+		return 0;
+	return first->earliest == TIMER_WHEEL_LAST
+		       ? UINT64_MAX
+		       : first->earliest << TIMER_WHEEL_GRAIN_BITS;
 }

@@ -16,12 +16,14 @@ static_assert(sizeof(struct timer) == sizeof(struct skua_timer) &&
 static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
 	      "one layout, two views");
 
-/* Timers fired in one hold of the lock. */
+/* Timers fired in one hold of the lock; it moves TIMER_WHEEL_MOVES at most. */
 #define BATCH 64u
 
 void timers_init(struct timers *timers)
 {
 	atomic_init(&timers->next_ns, UINT64_MAX);
+	atomic_init(&timers->waiting, 0);
+	atomic_init(&timers->owed, 0);
 	pthread_mutex_init(&timers->lock, NULL);
 	timer_wheel_init(&timers->wheel, clock_now_ns());
 }
@@ -29,6 +31,33 @@ void timers_init(struct timers *timers)
 void timers_destroy(struct timers *timers)
 {
 	pthread_mutex_destroy(&timers->lock);
+}
+
+static void lock(struct timers *timers)
+{
+	if (pthread_mutex_trylock(&timers->lock) == 0)
+		return;
+	/* Relaxed, all: an order of turns, which guards nothing. */
+	atomic_fetch_add_relaxed(&timers->waiting, 1);
+	pthread_mutex_lock(&timers->lock);
+	atomic_fetch_sub_relaxed(&timers->waiting, 1);
+	atomic_store_relaxed(&timers->owed, 0);
+}
+
+/* As if the lock were held while it is somebody else's turn. */
+static bool lock_to_fire(struct timers *timers)
+{
+	/* Relaxed: as above; who is owed the lock is bound to take it. */
+	return atomic_load_relaxed(&timers->owed) == 0 &&
+	       pthread_mutex_trylock(&timers->lock) == 0;
+}
+
+static void unlock_after_fire(struct timers *timers)
+{
+	/* Relaxed: as above. Who is counted here has the lock still to come. */
+	atomic_store_relaxed(&timers->owed,
+			     atomic_load_relaxed(&timers->waiting) != 0);
+	pthread_mutex_unlock(&timers->lock);
 }
 
 static void publish_next_locked(struct timers *timers)
@@ -47,7 +76,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (timers_queued(timer))
 		return false;
 	task_state_add_reference(task_state(task));
-	pthread_mutex_lock(&timers->lock);
+	lock(timers);
 	timer->task = task;
 	/* Relaxed: the timer is the caller's. */
 	atomic_store_relaxed(&timer->worker, w);
@@ -98,7 +127,7 @@ bool timers_cancel(struct timer *timer)
 
 	if (!w)
 		return false;
-	pthread_mutex_lock(&w->timers.lock);
+	lock(&w->timers);
 	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
 		task = take_task_locked(timer);
 	pthread_mutex_unlock(&w->timers.lock);
@@ -114,7 +143,7 @@ bool timers_queued(const struct timer *timer)
 
 	if (!w)
 		return false;
-	pthread_mutex_lock(&w->timers.lock);
+	lock(&w->timers);
 	queued = timer_entry_queued(&timer->entry);
 	pthread_mutex_unlock(&w->timers.lock);
 	return queued;
@@ -135,25 +164,26 @@ uint64_t timers_earliest(const struct pool *pool)
 	return earliest;
 }
 
-/* Wake the tasks of up to BATCH timers that are due, and unlock; how many there
- * were. */
-static unsigned fire_batch(struct timers *timers, uint64_t now_ns)
+/* Wake the tasks of up to BATCH timers that are due, and unlock. Returns whether
+ * there is more to do. */
+static bool fire_batch(struct timers *timers, uint64_t now_ns)
 {
+	struct timer_entry *due[BATCH];
 	struct skua_task *tasks[BATCH];
-	unsigned count = 0;
-	struct timer_entry *entry;
+	bool more;
+	unsigned count =
+		timer_wheel_expire(&timers->wheel, now_ns, due, BATCH, &more);
 
-	while (count < BATCH &&
-	       (entry = timer_wheel_expire(&timers->wheel, now_ns)) != NULL)
-		tasks[count++] = take_task_locked((struct timer *)entry);
+	for (unsigned i = 0; i < count; i++)
+		tasks[i] = take_task_locked((struct timer *)due[i]);
 	publish_next_locked(timers);
-	pthread_mutex_unlock(&timers->lock);
+	unlock_after_fire(timers);
 
 	for (unsigned i = 0; i < count; i++) {
 		schedule_wake(tasks[i]);
 		schedule_drop(tasks[i], false);
 	}
-	return count;
+	return more;
 }
 
 /* The clock, or the end of time once all timers are to fire. */
@@ -170,10 +200,12 @@ void timers_fire_due(struct pool *pool, uint64_t now_ns)
 		struct timers *timers = &pool->workers[i].timers;
 
 		/* Relaxed: a hint; the wheel decides. If the lock is held, the
-		 * look is repeated at the next tick, or by the sentinel. */
+		 * look is repeated at the next tick, or by the sentinel. What
+		 * is added meanwhile, though its time has passed, counts as the
+		 * time of the latest batch, and does not keep this going. */
 		while (atomic_load_relaxed(&timers->next_ns) <= now_ns &&
-		       pthread_mutex_trylock(&timers->lock) == 0) {
-			if (fire_batch(timers, now_locked(pool)) < BATCH)
+		       lock_to_fire(timers)) {
+			if (!fire_batch(timers, now_locked(pool)))
 				break;
 		}
 	}
@@ -185,7 +217,7 @@ void timers_fire_all(struct pool *pool)
 		struct timers *timers = &pool->workers[i].timers;
 
 		do {
-			pthread_mutex_lock(&timers->lock);
-		} while (fire_batch(timers, UINT64_MAX) == BATCH);
+			lock(timers);
+		} while (fire_batch(timers, UINT64_MAX));
 	}
 }

@@ -27,6 +27,14 @@ struct timers {
 	 */
 	alignas(CACHE_PAIR) atomic_u64 next_ns;
 
+	/*
+	 * A mutex is not fair: whoever fires batch by batch could keep others
+	 * off for as long as there is more to do. So it lets one of those that
+	 * wait go first, before each further batch. Writers of waiting: they;
+	 * of owed: whoever holds the lock. Reader: whoever fires.
+	 */
+	atomic_u32 waiting;
+	atomic_u32 owed; /* to one of them: the next hold of the lock */
 	pthread_mutex_t lock;
 	struct timer_wheel wheel; /* of struct timer, under the lock */
 };

@@ -2,10 +2,11 @@
 /**
  * timer.h - wake a task at a time
  *
- * Times are nanoseconds of CLOCK_MONOTONIC. A timer never fires early, except
- * in a shutdown that cancels; how late depends on the polls: each worker looks
- * at all timers after each 50 us of polls or so, and an idle one sleeps until
- * the first is due.
+ * Times are nanoseconds of CLOCK_MONOTONIC, rounded up to a multiple of 256. A
+ * timer never fires early, except in a shutdown that cancels; how late depends
+ * on the polls: each worker looks at all timers after each 50 us of polls or
+ * so, and an idle one sleeps until the first is due. Timers of the same 256 ns
+ * fire in any order.
  */
 #ifndef SKUA_TIMER_H
 #define SKUA_TIMER_H
@@ -27,8 +28,8 @@ struct skua_task;
  */
 struct skua_timer {
 	void *link[2];
-	uint64_t deadline_ns;
-	uint32_t order[2];
+	uint64_t grain;
+	uint32_t slot[2];
 	struct skua_task *task;
 	void *worker;
 	uint64_t reserved;
@@ -51,8 +52,8 @@ SKUA_API uint64_t skua_now_ns(void);
  * follows finds skua_timer_pending() false.
  *
  * Threads: worker, in the poll of @self. Blocks: never, but for a lock that is
- * held for microseconds; longer while very many timers of one worker are due
- * within the same 8 us (half a second for 500,000). Allocates: nothing.
+ * held for tens of microseconds at most, however many timers there are.
+ * Allocates: nothing.
  * Return: 0; -EINVAL (NULL); -EALREADY (it is pending); -EPERM (@self is not
  * being polled).
  */

@@ -10,6 +10,7 @@ struct sleeper {
 	struct skua_task task; /* first: a task is its sleeper */
 	struct skua_timer timer;
 	uint64_t delay_ns;
+	uint64_t due_ns;
 	unsigned naps; /* left */
 	unsigned polls;
 	unsigned early;
@@ -24,13 +25,14 @@ static enum skua_poll sleeper_poll(struct skua_task *self)
 	uint64_t now_ns = skua_now_ns();
 
 	if (it->polls++ > 0) {
-		it->early += now_ns < it->timer.deadline_ns;
+		it->early += now_ns < it->due_ns;
 		it->pending += skua_timer_pending(&it->timer);
 	}
 	if (it->naps == 0 || skua_task_cancelled(self))
 		return SKUA_DONE;
 	it->naps--;
-	it->code |= skua_timer_add(self, &it->timer, now_ns + it->delay_ns);
+	it->due_ns = now_ns + it->delay_ns;
+	it->code |= skua_timer_add(self, &it->timer, it->due_ns);
 	return SKUA_PENDING;
 }
 
@@ -332,6 +334,52 @@ static void timer__added_from_late_to_early__all_fire(void **state)
 	destroy(rt);
 }
 
+/* ---- turns at the lock ---------------------------------------------------- */
+
+static unsigned pending_of(const struct skua_timer *timers, unsigned count)
+{
+	unsigned pending = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		pending += skua_timer_pending(&timers[i]);
+	return pending;
+}
+
+/* As if a thread slept at the lock that does not get the processor. */
+static int fire_while_one_waits(struct skua_task *self, void *arg)
+{
+	static struct skua_timer crowd[200];
+	struct pool *pool = arg;
+	struct timers *timers = &pool->workers[0].timers;
+	unsigned first, second;
+
+	for (unsigned i = 0; i < 200; i++)
+		if (skua_timer_add(self, &crowd[i], 0) != 0)
+			return 1;
+	atomic_store_relaxed(&timers->waiting, 1);
+	timers_fire_due(pool, skua_now_ns());
+	first = pending_of(crowd, 200);
+	timers_fire_due(pool, skua_now_ns());
+	second = pending_of(crowd, 200);
+	/* It has had its turn. */
+	atomic_store_relaxed(&timers->waiting, 0);
+	atomic_store_relaxed(&timers->owed, 0);
+	timers_fire_due(pool, skua_now_ns());
+	return first > 0 && first < 200 && second == first &&
+			       pending_of(crowd, 200) == 0
+		       ? 0
+		       : 1;
+}
+
+static void timer__somebody_waits_for_the_lock__goes_first(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_int_equal(call_in_poll(rt, fire_while_one_waits, &rt->pool), 0);
+	destroy(rt);
+}
+
 /* ---- never, and taken back ------------------------------------------------ */
 
 static enum skua_poll sleep_for_ever(struct skua_task *self)
@@ -416,8 +464,8 @@ static enum skua_poll add_and_end(struct skua_task *self)
 {
 	struct sleeper *it = (struct sleeper *)self;
 
-	it->code =
-		skua_timer_add(self, &it->timer, skua_now_ns() + it->delay_ns);
+	it->due_ns = skua_now_ns() + it->delay_ns;
+	it->code = skua_timer_add(self, &it->timer, it->due_ns);
 	return SKUA_DONE;
 }
 
@@ -433,7 +481,7 @@ static void timer__pending_at_the_end__task_ends_with_it(void **state)
 		spawn(rt, &it.task);
 		join(&it.task);
 		assert_int_equal(it.code, 0);
-		assert_true(skua_now_ns() >= it.timer.deadline_ns);
+		assert_true(skua_now_ns() >= it.due_ns);
 		assert_false(skua_timer_pending(&it.timer));
 	}
 	/* Or with its cancel. */
@@ -482,7 +530,6 @@ struct late_sleeper {
 static enum skua_poll sleep_late(struct skua_task *self)
 {
 	struct late_sleeper *it = (struct late_sleeper *)self;
-	enum skua_poll result;
 	bool first = it->sleeper.polls == 0;
 
 	if (first) {
@@ -494,9 +541,10 @@ static enum skua_poll sleep_late(struct skua_task *self)
 						  skua_now_ns() + HOUR_NS);
 		return SKUA_PENDING;
 	}
-	result = skua_task_cancelled(self) ? SKUA_DONE : SKUA_PENDING;
+	/* Waits for its timer, cancelled or not. */
 	it->sleeper.polls++;
-	return result;
+	return skua_timer_pending(&it->sleeper.timer) ? SKUA_PENDING
+						      : SKUA_DONE;
 }
 
 static void timer__added_by_a_poll_beside_the_shutdown__fires_too(void **state)
@@ -533,6 +581,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(timer__owner_in_a_long_poll__another_worker_fires),
 	cmocka_unit_test(design_4_11__earlier_timer_while_asleep__shortens_the_sleep),
 	cmocka_unit_test(timer__added_from_late_to_early__all_fire),
+	cmocka_unit_test(timer__somebody_waits_for_the_lock__goes_first),
 	cmocka_unit_test(timer__never__pending_until_cancelled),
 	cmocka_unit_test(timer_cancel__beside_the_firing__fires_or_not),
 	cmocka_unit_test(timer__pending_at_the_end__task_ends_with_it),

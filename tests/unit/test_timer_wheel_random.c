@@ -7,7 +7,10 @@
 #include "core/rng.h"
 #include "tests/unit/timer_wheel_check.h"
 
-#define TIMERS 256u
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* More than move in one call, so that a slot moves in parts. */
+#define TIMERS (TIMER_WHEEL_MOVES + 128)
 
 /* ---- against a sorted list ---------------------------------------------- */
 
@@ -17,17 +20,16 @@ struct model {
 	struct timer_wheel wheel;
 	struct rng rng;
 	bool cancels;
-	bool far; /* deadlines and steps of up to years; else of seconds */
+	bool more; /* was left to do by the latest expire */
+	bool far;  /* deadlines and steps of up to years; else of seconds */
 	uint64_t now;
 	uint64_t added;                     /* how many, ever */
 	uint64_t cancelled;                 /* the same */
 	uint64_t expired;                   /* the same */
-	uint64_t batch_begin;               /* @added when it began */
 	unsigned live;                      /* length of the list */
 	struct timer_entry *sorted[TIMERS]; /* as they should come out */
 	struct timer_entry timers[TIMERS];
-	uint64_t order[TIMERS];     /* of adding, by timer */
-	uint64_t deadlines[TIMERS]; /* the model's own, by timer */
+	uint64_t grains[TIMERS]; /* the model's own, by timer */
 };
 
 static size_t index_of(const struct model *m, const struct timer_entry *entry)
@@ -35,9 +37,9 @@ static size_t index_of(const struct model *m, const struct timer_entry *entry)
 	return (size_t)(entry - m->timers);
 }
 
-static uint64_t deadline_of(const struct model *m, unsigned rank)
+static uint64_t grain_of(const struct model *m, unsigned rank)
 {
-	return m->deadlines[index_of(m, m->sorted[rank])];
+	return m->grains[index_of(m, m->sorted[rank])];
 }
 
 static uint64_t random_64(struct model *m)
@@ -70,7 +72,8 @@ static uint64_t random_deadline(struct model *m)
 	case 2:
 	case 3:
 		if (m->live > 0)
-			return deadline_of(m, rng_below(&m->rng, m->live));
+			return time_of(
+				grain_of(m, rng_below(&m->rng, m->live)));
 		return m->now;
 	case 4: /* at the edge of a slot */
 	case 5:
@@ -113,18 +116,19 @@ static void model_add(struct model *m)
 {
 	unsigned i = rng_below(&m->rng, TIMERS);
 	uint64_t deadline = random_deadline(m);
+	uint64_t grain = grain_due(m->now, deadline);
 	unsigned at = m->live;
 
 	if (timer_entry_queued(&m->timers[i]))
 		return;
-	while (at > 0 && deadline_of(m, at - 1) > deadline)
+	while (at > 0 && grain_of(m, at - 1) > grain)
 		at--;
 	memmove(&m->sorted[at + 1], &m->sorted[at],
 		(m->live - at) * sizeof(m->sorted[0]));
 	m->sorted[at] = &m->timers[i];
 	m->live++;
-	m->order[i] = m->added++;
-	m->deadlines[i] = deadline;
+	m->added++;
+	m->grains[i] = grain;
 	timer_wheel_add(&m->wheel, &m->timers[i], deadline);
 }
 
@@ -152,35 +156,33 @@ static void model_cancel(struct model *m)
 	assert_int_equal(timer_wheel_cancel(&m->wheel, &m->timers[i]), queued);
 }
 
-/* The next bound holds; it is exact if nothing was ever cancelled. */
+/* The next bound holds; it is exact if nothing was ever cancelled, and nothing
+ * is left to do. */
 static void model_next(const struct model *m)
 {
 	uint64_t next = timer_wheel_next(&m->wheel);
 
-	assert_int_equal(m->wheel.count, m->live);
 	if (m->live == 0)
 		assert_int_equal(next, NEVER);
-	else if (m->cancelled == 0)
-		assert_int_equal(next, deadline_of(m, 0));
+	else if (m->now == NEVER)
+		assert_int_equal(next, 0);
+	else if (m->cancelled == 0 && !m->more)
+		assert_int_equal(next, time_of(grain_of(m, 0)));
 	else
-		assert_true(next <= deadline_of(m, 0));
+		assert_true(next <= time_of(grain_of(m, 0)));
 }
 
-/* The timer that came out is the first, but for those that were added since
- * its batch began to come out. */
+/* The timer that came out is one of those that are due first. */
 static void model_came(struct model *m, const struct timer_entry *entry)
 {
 	unsigned at = 0;
 
-	while (at < m->live && m->sorted[at] != entry) {
-		assert_true(m->order[index_of(m, m->sorted[at])] >=
-			    m->batch_begin);
+	while (at < m->live && m->sorted[at] != entry)
 		at++;
-	}
 	assert_true(at < m->live);
 	assert_false(timer_entry_queued(entry));
-	assert_int_equal(entry->deadline_ns, deadline_of(m, at));
-	assert_true(entry->deadline_ns <= m->now);
+	assert_int_equal(grain_of(m, at), grain_of(m, 0));
+	assert_true(grain_of(m, at) <= grain_at(m->now));
 	model_remove(m, at);
 	m->expired++;
 }
@@ -188,25 +190,30 @@ static void model_came(struct model *m, const struct timer_entry *entry)
 /* Hand out what is due; now and then add and cancel between. */
 static void model_expire(struct model *m)
 {
-	struct timer_entry *entry;
+	struct timer_entry *due[8];
+	bool more = true;
 
 	m->now = random_now(m);
-	m->batch_begin = m->added;
-	while ((entry = timer_wheel_expire(&m->wheel, m->now)) != NULL) {
-		model_came(m, entry);
+	while (more) {
+		unsigned most = 1 + rng_below(&m->rng, COUNT_OF(due));
+		unsigned count =
+			timer_wheel_expire(&m->wheel, m->now, due, most, &more);
+
+		assert_true(count <= most);
+		for (unsigned i = 0; i < count; i++)
+			model_came(m, due[i]);
+		m->more = more;
+		if (!more)
+			break;
 		if (rng_below(&m->rng, 4) == 0)
 			model_add(m);
 		if (m->cancels && rng_below(&m->rng, 4) == 0)
 			model_cancel(m);
 		model_next(m);
-		/* What is collected by now may go before what comes later. */
-		if (m->wheel.due.next == &m->wheel.due)
-			m->batch_begin = m->added;
 	}
-	assert_int_equal(m->wheel.cursor_ns, m->now);
+	assert_int_equal(m->wheel.cursor, grain_at(m->now));
 	/* None is lost, none is late. */
-	assert_true(m->live == 0 || deadline_of(m, 0) > m->now ||
-		    m->now == NEVER);
+	assert_true(m->live == 0 || grain_of(m, 0) > grain_at(m->now));
 	assert_true(timer_wheel_next(&m->wheel) > m->now || m->now == NEVER);
 }
 
@@ -236,11 +243,10 @@ static void model_run(uint64_t seed, bool cancels, bool far)
 		}
 		model_next(m);
 		if (op % 1024 == 0)
-			check(&m->wheel);
+			assert_int_equal(check(&m->wheel), m->live);
 	}
-	m->batch_begin = m->added;
 	m->now = NEVER;
-	while ((entry = timer_wheel_expire(&m->wheel, NEVER)) != NULL)
+	while ((entry = expire_one(&m->wheel, NEVER)) != NULL)
 		model_came(m, entry);
 	assert_int_equal(m->live, 0);
 	assert_int_equal(m->added, m->cancelled + m->expired);
@@ -266,8 +272,8 @@ static void timer_wheel__random_without_cancels__next_is_exact(void **state)
 		model_run(seed, false, false);
 }
 
-/* A worker that sleeps until next: each timer comes at its very deadline, and
- * it wakes in vain at most once for each that was cancelled. */
+/* A worker that sleeps until next: each timer comes at its very grain, and it
+ * wakes in vain at most once for each that was cancelled. */
 static void timer_wheel__sleeper__exact_and_rarely_in_vain(void **state)
 {
 	static struct timer_wheel wheel;
@@ -285,15 +291,16 @@ static void timer_wheel__sleeper__exact_and_rarely_in_vain(void **state)
 		if (timer_wheel_cancel(&wheel, any))
 			cancelled++;
 		timer_wheel_add(&wheel, any,
-				now + 1 + (rng_next(&rng) >> (34 - bits) / 2));
+				now + GRAIN +
+					(rng_next(&rng) >> (34 - bits) / 2));
 		if (rng_below(&rng, 2)) {
 			uint64_t next = timer_wheel_next(&wheel);
 
 			assert_true(next > now);
 			now = next;
 			wakes++;
-			while ((any = timer_wheel_expire(&wheel, now))) {
-				assert_int_equal(any->deadline_ns, now);
+			while ((any = expire_one(&wheel, now))) {
+				assert_int_equal(any->grain, now / GRAIN);
 				expired++;
 			}
 		}
@@ -328,19 +335,18 @@ static void timer_wheel__many_over_10_s__each_once_in_order(void **state)
 		assert_true(timer_wheel_cancel(&wheel, &many[i]));
 	check(&wheel);
 	for (uint64_t now = 0; now < 11 * S; now += 300 * US) {
-		while ((entry = timer_wheel_expire(&wheel, now)) != NULL) {
-			assert_true(entry->deadline_ns <= now);
-			assert_true(entry->deadline_ns >= last);
+		while ((entry = expire_one(&wheel, now)) != NULL) {
+			assert_true(entry->grain <= now / GRAIN);
+			assert_true(entry->grain >= last);
 			assert_true(now < 300 * US ||
-				    entry->deadline_ns > now - 300 * US);
+				    entry->grain > (now - 300 * US) / GRAIN);
 			assert_int_equal((entry - many) % 2, 1);
-			last = entry->deadline_ns;
+			last = entry->grain;
 			came++;
 		}
 	}
 	assert_int_equal(came, MANY / 2);
-	assert_int_equal(wheel.count, 0);
-	check(&wheel);
+	assert_int_equal(check(&wheel), 0);
 	free(many);
 }
 

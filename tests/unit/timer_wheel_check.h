@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timer_wheel_check.h - the invariants of a timer wheel, for its tests */
+/* timer_wheel_check.h - a timer wheel's invariants and times, for its tests */
 #ifndef SKUA_TESTS_UNIT_TIMER_WHEEL_CHECK_H
 #define SKUA_TESTS_UNIT_TIMER_WHEEL_CHECK_H
 
@@ -16,37 +16,60 @@
 #define S     (1000 * MS)
 #define YEAR  (365 * 86400 * S)
 #define NEVER UINT64_MAX
-
-#define SLOT_DUE (TIMER_WHEEL_SLOTS_TOTAL + 1)
+#define GRAIN (UINT64_C(1) << TIMER_WHEEL_GRAIN_BITS)
+#define LAST  TIMER_WHEEL_LAST
 
 /* width - of a slot, in ns */
 static inline uint64_t width(unsigned level)
 {
-	return UINT64_C(1) << (TIMER_WHEEL_BASE_BITS +
-			       level * TIMER_WHEEL_LEVEL_BITS);
+	return GRAIN << level * TIMER_WHEEL_LEVEL_BITS;
+}
+
+/* grain_at - the one that a time is in */
+static inline uint64_t grain_at(uint64_t now)
+{
+	if (now == NEVER)
+		return LAST;
+	return now / GRAIN < LAST ? now / GRAIN : LAST - 1;
+}
+
+/* grain_due - the one at which a timer comes that is added at @now */
+static inline uint64_t grain_due(uint64_t now, uint64_t deadline)
+{
+	uint64_t grain = deadline / GRAIN + (deadline % GRAIN > 0);
+
+	if (grain > LAST)
+		grain = LAST;
+	return grain > grain_at(now) ? grain : grain_at(now);
+}
+
+/* time_of - when a grain begins */
+static inline uint64_t time_of(uint64_t grain)
+{
+	return grain == LAST ? NEVER : grain * GRAIN;
 }
 
 static inline void check_entry(const struct timer_wheel *w,
 			       const struct timer_entry *entry, unsigned at)
 {
-	unsigned level = at / TIMER_WHEEL_SLOTS;
-	uint64_t deadline = entry->deadline_ns;
-	uint64_t t = deadline > w->cursor_ns ? deadline : w->cursor_ns;
-	uint64_t n = t / width(level);
+	unsigned bits = at / TIMER_WHEEL_SLOTS * TIMER_WHEEL_LEVEL_BITS;
+	uint64_t n = entry->grain >> bits;
 
 	assert_int_equal(entry->slot, at + 1);
-	assert_true(n - w->cursor_ns / width(level) < TIMER_WHEEL_SLOTS);
+	assert_true(entry->grain <= LAST);
+	assert_true(n - (w->cursor >> bits) < TIMER_WHEEL_SLOTS);
 	assert_int_equal(n % TIMER_WHEEL_SLOTS, at % TIMER_WHEEL_SLOTS);
-	assert_true(w->slots[at].earliest_ns <= deadline);
+	assert_true(w->cursor <= w->slots[at].earliest);
+	assert_true(w->slots[at].earliest <= entry->grain);
 }
 
-static inline uint64_t check_slot(const struct timer_wheel *w, unsigned at)
+static inline unsigned check_slot(const struct timer_wheel *w, unsigned at)
 {
 	const struct timer_link *list = &w->slots[at].list;
 	const struct timer_link *link;
 	uint64_t bit =
 		w->occupied[at / TIMER_WHEEL_SLOTS] >> at % TIMER_WHEEL_SLOTS;
-	uint64_t count = 0;
+	unsigned count = 0;
 
 	for (link = list->next; link != list; link = link->next) {
 		assert_ptr_equal(link->next->prev, link);
@@ -57,39 +80,29 @@ static inline uint64_t check_slot(const struct timer_wheel *w, unsigned at)
 	return count;
 }
 
-static inline uint64_t check_due(const struct timer_wheel *w)
+/* check - T1 to T5 of timer_wheel.h; returns how many timers there are */
+static inline unsigned check(const struct timer_wheel *w)
 {
-	const struct timer_entry *last = NULL;
-	const struct timer_link *link;
-	uint64_t count = 0;
+	unsigned count = 0;
 
-	for (link = w->due.next; link != &w->due; link = link->next) {
-		const struct timer_entry *entry =
-			(const struct timer_entry *)link;
-
-		assert_ptr_equal(link->next->prev, link);
-		assert_int_equal(entry->slot, SLOT_DUE);
-		assert_true(entry->deadline_ns <= w->now_ns);
-		if (last)
-			assert_true(
-				last->deadline_ns < entry->deadline_ns ||
-				(last->deadline_ns == entry->deadline_ns &&
-				 entry->serial - last->serial <= INT32_MAX));
-		last = entry;
-		count++;
-	}
+	assert_true(w->cursor <= w->now);
+	for (unsigned at = 0; at < TIMER_WHEEL_SLOTS_TOTAL; at++)
+		count += check_slot(w, at);
 	return count;
 }
 
-/* check - T1 to T6 of timer_wheel.h */
-static inline void check(const struct timer_wheel *w)
+/* expire_one - in as many calls as it takes; NULL if none is due */
+static inline struct timer_entry *expire_one(struct timer_wheel *w,
+					     uint64_t now)
 {
-	uint64_t count = check_due(w);
+	struct timer_entry *entry;
+	bool more;
 
-	assert_true(w->cursor_ns <= w->now_ns);
-	for (unsigned at = 0; at < TIMER_WHEEL_SLOTS_TOTAL; at++)
-		count += check_slot(w, at);
-	assert_int_equal(w->count, count);
+	do {
+		if (timer_wheel_expire(w, now, &entry, 1, &more) > 0)
+			return entry;
+	} while (more);
+	return NULL;
 }
 
 #endif
