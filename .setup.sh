@@ -27,6 +27,8 @@ libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 nettle-dev      header  nettle/sha1.h
 spin            command spin
 libclang-rt-dev runtime fuzzer
+valgrind        command valgrind
+lcov            command lcov
 '
 
 # shellcheck disable=SC2034 # some are for those who source this

@@ -25,6 +25,7 @@ CASE = re.compile(
 STATES = re.compile(r"^ok (\w+) (\w+) (\d+) (\d+) ([\w]+): (.*?) \[", re.MULTILINE)
 UNIT = re.compile(r"^\[       OK \] ", re.MULTILINE)
 OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired)")
+SOAKED = re.compile(r"^soak: (\d+) tasks in (\d+) s", re.MULTILINE)
 EXECUTIONS = re.compile(r"(\d+) executions")
 
 
@@ -74,6 +75,12 @@ def stressed(outputs):
     return f"{len(outputs)} programs", f"{count(total)} operations, each accounted for"
 
 
+def soaked(outputs):
+    numbers = [n for text in outputs for n in SOAKED.findall(text)]
+    seconds = sum(int(n[1]) for n in numbers)
+    return f"{count(seconds)} s", f"{count(sum(int(n[0]) for n in numbers))} tasks, flat"
+
+
 def fuzzed(outputs):
     numbers = [n for text in outputs for n in EXECUTIONS.findall(text)]
     total = sum(map(int, numbers))
@@ -120,7 +127,7 @@ ROWS = [
     (
         "Wake, cancel, join, drop, groups, timers: each accounted for once",
         "stress",
-        r"stress\.(wake|wakers|groups|timers|runtime)",
+        r"stress\.(wake|wakers|cancels|groups|timers|runtime)",
         stressed,
     ),
     (
@@ -130,6 +137,13 @@ ROWS = [
         r"hostile\..*",
         stressed,
     ),
+    (
+        "A fork disturbs nothing; without memory, what is not refused is done",
+        "stress",
+        r"stress\.(forks|memory)",
+        stressed,
+    ),
+    ("Nothing grows: heap, resident memory, threads, descriptors", "soak", r"soak\..*", soaked),
     ("All of these, overtaken at any instruction", "stress with pauses", r"chaos\..*", stressed),
     (
         "The public API keeps to its headers, in any order of calls",
