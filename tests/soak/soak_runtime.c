@@ -48,6 +48,8 @@ struct load {
 	uint64_t tasks; /* that have ended, of all rounds; not jobs of jobs */
 	/* Jobs that have not ended, and calls. Writers: all. */
 	atomic_u64 alive;
+	/* Of jobs, ever. Writers: all. */
+	atomic_u64 serial;
 	atomic_u64 boxes[BOXES]; /* wakers of jobs */
 };
 
@@ -136,7 +138,10 @@ static void spawn_job(struct load *load, uint32_t seed)
 	struct job *job = allocate(sizeof(*job));
 
 	job->load = load;
-	rng_init(&job->rng, seed);
+	/* By the seed alone, a job could be its own ancestor, for ever.
+	 * Relaxed: a number. */
+	rng_init(&job->rng,
+		 atomic_fetch_add_relaxed(&load->serial, 1) << 32 | seed);
 	/* Relaxed: the spawn publishes it. */
 	atomic_fetch_add_relaxed(&load->alive, 1);
 	check(skua_task_init(&job->task, job_poll), "init");
