@@ -275,9 +275,17 @@ static void setup_due_companion(void)
 		workers[i].polls_until_inject = 2;
 }
 
+static void set_budget(uint32_t polls)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].tick.budget = polls;
+}
+
+/* Not at the end of a tick, which would tell of it too. */
 static void setup_yielding_parent(void)
 {
 	setup(2, spawn_and_yield, 2);
+	set_budget(8);
 }
 
 /* The tick ends, and the timer fires, when the child has yielded alone. */
@@ -285,8 +293,7 @@ static void setup_timer_companion(void)
 {
 	setup(2, spawn_and_wait, 2);
 	tasks[1].poll = yield_and_meet;
-	for (unsigned i = 0; i < WORKERS; i++)
-		workers[i].tick.budget = 2;
+	set_budget(2);
 }
 
 /* A worker that comes from task 2 takes one of them; whoever met it at the
