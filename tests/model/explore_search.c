@@ -8,11 +8,8 @@
 
 #define PATH_CHOICES 8192
 
-/*
- * A random execution spends on one in so many occasions: a guess, that leaves
- * a few preemptions for the end of an execution of some fifty steps.
- */
-#define RANDOM_ONE_IN 16
+/* The first random execution spends on one in so many occasions. */
+#define FIRST_ONE_IN 16
 
 static const char digits[SEARCH_OPTIONS + 1] =
 	"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -27,7 +24,14 @@ static struct {
 	unsigned bounds[BUDGETS];
 	unsigned spent[BUDGETS]; /* in this execution */
 	uint64_t random;
-	unsigned depth;  /* choices made in this execution */
+	/*
+	 * A random execution spends on one in so many occasions: any number up
+	 * to how many the one before had. So what is spent falls anywhere, and
+	 * is close together in some executions and far apart in others.
+	 */
+	unsigned one_in[BUDGETS];
+	unsigned occasions[BUDGETS]; /* in this execution, spent or not */
+	unsigned depth;              /* choices made in this execution */
 	unsigned length; /* choices prescribed: path[0] to path[length - 1] */
 	struct choice path[PATH_CHOICES];
 } search;
@@ -38,6 +42,8 @@ void search_start(enum search_mode mode, const unsigned *bounds, uint64_t seed)
 	search.random = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	search.length = 0;
 	memcpy(search.bounds, bounds, sizeof(search.bounds));
+	for (unsigned i = 0; i < BUDGETS; i++)
+		search.occasions[i] = FIRST_ONE_IN;
 }
 
 bool search_set_path(const char *path)
@@ -61,12 +67,25 @@ void search_repeat(void)
 	search.length = search.depth;
 }
 
+static unsigned random_below(unsigned bound)
+{
+	search.random ^= search.random << 13;
+	search.random ^= search.random >> 7;
+	search.random ^= search.random << 17;
+	return (unsigned)((search.random >> 32) * bound >> 32);
+}
+
 void search_begin(void)
 {
 	search.depth = 0;
 	memset(search.spent, 0, sizeof(search.spent));
-	if (search.mode == SEARCH_RANDOM)
-		search.length = 0;
+	if (search.mode != SEARCH_RANDOM)
+		return;
+	search.length = 0;
+	for (unsigned i = 0; i < BUDGETS; i++) {
+		search.one_in[i] = 1 + random_below(search.occasions[i]);
+		search.occasions[i] = 0;
+	}
 }
 
 bool search_next(void)
@@ -82,14 +101,6 @@ bool search_next(void)
 		search.length--;
 	}
 	return false;
-}
-
-static unsigned random_below(unsigned bound)
-{
-	search.random ^= search.random << 13;
-	search.random ^= search.random >> 7;
-	search.random ^= search.random << 17;
-	return (unsigned)((search.random >> 32) * bound >> 32);
 }
 
 static unsigned follow(unsigned options, unsigned fresh)
@@ -120,9 +131,15 @@ unsigned search_choose(unsigned options)
 		      search.mode == SEARCH_RANDOM ? random_below(options) : 0);
 }
 
-bool search_can_spend(enum budget budget)
+static bool any_left(enum budget budget)
 {
 	return search.spent[budget] < search.bounds[budget];
+}
+
+bool search_can_spend(enum budget budget)
+{
+	search.occasions[budget]++;
+	return any_left(budget);
 }
 
 unsigned search_spend(enum budget budget, unsigned options)
@@ -130,9 +147,10 @@ unsigned search_spend(enum budget budget, unsigned options)
 	unsigned fresh = 0;
 	unsigned taken;
 
-	if (options <= 1 || !search_can_spend(budget))
+	if (options <= 1 || !any_left(budget))
 		return 0;
-	if (search.mode == SEARCH_RANDOM && !random_below(RANDOM_ONE_IN))
+	if (search.mode == SEARCH_RANDOM &&
+	    random_below(search.one_in[budget]) == 0)
 		fresh = random_below(options);
 	taken = follow(options, fresh);
 	if (taken)

@@ -61,8 +61,12 @@ static void fence_of(const char *function)
 	atomic_fence_seq_cst();
 }
 
-#define TIMER_NS UINT64_C(50000) /* from its start */
-#define LATE_NS  (EXPLORE_START_NS + 10 * NS_PER_S)
+#define TIMER_NS      UINT64_C(50000) /* from its start */
+#define LATE_NS       (EXPLORE_START_NS + 10 * NS_PER_S)
+#define LONG_DELAY_NS (20 * LIFO_DELAY_NS)
+/* The last look of a sentinel with that delay, if it took the role at the start
+ * and sees nobody awake: after 1, 2 and 4 of them, and five of DELAY_MAX_NS. */
+#define QUIET_NS (EXPLORE_START_NS + 7 * LONG_DELAY_NS + 5 * DELAY_MAX_NS)
 
 #define TIMERS 3
 
@@ -71,6 +75,7 @@ static struct timer timers[TIMERS];
 static atomic_u32 never; /* slept on, and not woken */
 static unsigned polled[TASKS];
 static uint64_t due_ns;
+static bool far_timer; /* beside those that fire in turn */
 
 /* ---- tasks -------------------------------------------------------------- */
 
@@ -148,6 +153,29 @@ static enum skua_poll spawn_and_keep(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+static void add_timer(unsigned i, struct skua_task *task, uint64_t when_ns)
+{
+	explore_assert(timers_add(worker_current, &timers[i], task, when_ns));
+}
+
+/* Its timers are fired by the other worker, which finds nothing to run by that
+ * and stays the sentinel; each is added when the one before has fired. */
+static enum skua_poll fire_in_turn(struct skua_task *task)
+{
+	if (far_timer)
+		add_timer(2, task, EXPLORE_FAR_NS);
+	for (unsigned i = 0; i < 2; i++) {
+		add_timer(i, task, explore_now_ns() + TIMER_NS);
+		/* Not by timers_queued(), which takes the lock. */
+		while (atomic_load_acquire(&timers[i].worker))
+			cpu_relax();
+		cpu_relax(); /* the other one is on its way to sleep */
+	}
+	if (far_timer)
+		explore_assert(timers_cancel(&timers[2]));
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void sleep_until(uint64_t time_ns)
@@ -169,13 +197,30 @@ static void spawns_late(void)
 }
 
 /* With a timer pending, the sentinel does not retire. */
-static void spawns_late_beside_timer(void)
+static void spawns_beside_timer(uint64_t time_ns)
 {
 	explore_assert(workers_spawn(2) == 0);
-	sleep_until(LATE_NS);
+	sleep_until(time_ns);
 	explore_assert(workers_spawn(0) == 0);
 	workers_join(0);
 	pool_stop(&pool); /* task 2 stays behind */
+}
+
+static void spawns_late_beside_timer(void)
+{
+	spawns_beside_timer(LATE_NS);
+}
+
+/* While the sentinel retires, or gives up looking at the slots. */
+static void spawns_at_last_look(void)
+{
+	sleep_until(QUIET_NS);
+	spawns();
+}
+
+static void spawns_at_last_look_beside_timer(void)
+{
+	spawns_beside_timer(QUIET_NS);
 }
 
 /* ---- fixture ------------------------------------------------------------ */
@@ -189,6 +234,7 @@ static void setup(skua_task_fn first, skua_task_fn other,
 	memset(timers, 0, sizeof(timers));
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
+	far_timer = false;
 	explore_watch(&pool.sentinel, sizeof(pool.sentinel));
 	explore_watch(sights, sizeof(sights));
 }
@@ -208,6 +254,17 @@ static void setup_private(void)
 	setup(spawn_and_keep, finish, SENTINEL_NEVER);
 }
 
+static void setup_in_turn(void)
+{
+	setup(fire_in_turn, finish, SENTINEL_NEVER);
+}
+
+static void setup_in_turn_beside_far(void)
+{
+	setup_in_turn();
+	far_timer = true;
+}
+
 static void setup_timer_and_lifo(void)
 {
 	setup(wait_beside, wait_for_first, LIFO_DELAY_NS);
@@ -222,14 +279,14 @@ static void setup_far_timer(void)
 /* A sentinel with so long a delay is never slow. */
 static void setup_far_timer_long_delay(void)
 {
-	setup(spawn_and_meet, finish, 20 * LIFO_DELAY_NS);
+	setup(spawn_and_meet, finish, LONG_DELAY_NS);
 	tasks[2].poll = wait_long;
 }
 
 /* With a delay so long that "slow" does not come to the rescue. */
 static void setup_lifo_long_delay(void)
 {
-	setup(spawn_and_meet, finish, 20 * LIFO_DELAY_NS);
+	setup(spawn_and_meet, finish, LONG_DELAY_NS);
 }
 
 static void setup_retires_unfenced(void)
@@ -282,6 +339,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("private__earlier_timers", setup_private, check,
 		       WORKERS_AND(spawns)),
 	  FEW(30000) },
+	{ EXPLORE_PASS("timers_in_turn__few", setup_in_turn, NULL,
+		       WORKERS_AND(spawns)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("timers_in_turn__beside_far__few",
+		       setup_in_turn_beside_far, NULL, WORKERS_AND(spawns)),
+	  FEW(30000) },
 	{ EXPLORE_PASS("timer_and_lifo__few", setup_timer_and_lifo, check,
 		       WORKERS_AND(spawns_late)),
 	  FEW(30000) },
@@ -290,6 +353,13 @@ static const struct explore_case cases[] = {
 	  MANY(30000) },
 	{ EXPLORE_PASS("lifo__far_timer__few", setup_far_timer, check,
 		       WORKERS_AND(spawns_late_beside_timer)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("lifo__retires_at_last_look__few", setup_lifo_long_delay,
+		       check, WORKERS_AND(spawns_at_last_look)),
+	  FEW(30000) },
+	{ EXPLORE_PASS("lifo__far_timer__last_look__few",
+		       setup_far_timer_long_delay, check,
+		       WORKERS_AND(spawns_at_last_look_beside_timer)),
 	  FEW(30000) },
 	{ EXPLORE_PASS("lifo__far_timer__long_delay",
 		       setup_far_timer_long_delay, check,

@@ -46,6 +46,7 @@ static void leave(struct worker *w)
 #define LATE_NS (EXPLORE_START_NS + 10 * NS_PER_S)
 
 static atomic_u32 never; /* slept on, and not woken */
+static atomic_u32 begun; /* slept on until task 0 runs */
 static unsigned polled[TASKS];
 
 /* ---- tasks -------------------------------------------------------------- */
@@ -73,12 +74,48 @@ static enum skua_poll meet(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Its child waits in the LIFO slot. */
+static enum skua_poll spawn_one(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	atomic_store_release(&begun, 1);
+	futex_wake(&begun, 1);
+	explore_assert(workers_spawn(1) == 0);
+	wait_until_polled(1);
+	return SKUA_DONE;
+}
+
+/* Another long poll until then. */
+static enum skua_poll wait_for_child(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(1);
+	return SKUA_DONE;
+}
+
+static enum skua_poll finish(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void spawns_late(void)
 {
 	futex_wait_until(&never, 0, LATE_NS);
 	explore_assert(workers_spawn(0) == 0);
+	workers_shut_down();
+}
+
+/* Claims a worker for the other long poll while task 0 summons one. */
+static void spawns_late_and_claims(void)
+{
+	futex_wait_until(&never, 0, LATE_NS);
+	explore_assert(workers_spawn(0) == 0);
+	while (atomic_load_acquire(&begun) == 0)
+		futex_wait(&begun, 0);
+	explore_assert(workers_spawn(3) == 0);
 	workers_shut_down();
 }
 
@@ -90,11 +127,20 @@ static void setup(enum defect which)
 	workers_reset(spawn_two, meet, LIFO_DELAY_NS);
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
+	atomic_init(&begun, 0);
 }
 
 static void setup_sound(void)
 {
 	setup(NO_DEFECT);
+}
+
+static void setup_claimed_outside(void)
+{
+	setup(NO_DEFECT);
+	tasks[0].poll = spawn_one;
+	tasks[1].poll = finish;
+	tasks[3].poll = wait_for_child;
 }
 
 static void setup_dropped(void)
@@ -112,6 +158,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("claimed__many", setup_sound, NULL, workers_run_0,
 		       workers_run_1, workers_run_2, spawns_late),
 	  MANY(30000) },
+	{ EXPLORE_PASS("claimed_from_outside__few", setup_claimed_outside, NULL,
+		       workers_run_0, workers_run_1, workers_run_2,
+		       spawns_late_and_claims),
+	  FEW(30000) },
 	{ EXPLORE_BUG("claimed__summons_dropped", "livelock", setup_dropped,
 		      NULL, workers_run_0, workers_run_1, workers_run_2,
 		      spawns_late),
