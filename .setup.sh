@@ -3,13 +3,14 @@
 #
 # .setup.sh - the packages skua is built with, and how to build it
 #
-# Sourced by tests/run and bench/run. Provides skua_setup and skua_build.
+# Sourced by tests/run and bench/run. Provides skua_setup and skua_build, and
+# for bench/run skua_peer_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # Debian's name of the package, then what tells that it is there, also where
-# packages have other names: a command, a header that gcc finds, or a runtime
-# of clang's.
+# packages have other names: a command, a header that gcc finds, a runtime of
+# clang's, or a crate where Debian's cargo packages are.
 SKUA_NEEDS='
 gcc             command gcc
 libc6-dev       header  stdlib.h
@@ -31,6 +32,17 @@ valgrind        command valgrind
 lcov            command lcov
 '
 
+# What the other schedulers are built with (bench/peers/build). They are large,
+# and one that is missing leaves out what it is for.
+SKUA_PEER_NEEDS='
+cargo             command cargo
+rustc             command rustc
+librust-tokio-dev crate   tokio
+librust-rayon-dev crate   rayon
+golang-go         command go
+libtbb-dev        header  tbb/task_group.h
+'
+
 # shellcheck disable=SC2034 # some are for those who source this
 if [[ -t 2 ]]; then
 	SKUA_BOLD=$'\e[1m' SKUA_GREEN=$'\e[32m' SKUA_RED=$'\e[31m'
@@ -45,7 +57,7 @@ skua_say()
 	printf '%s\n' "$*" >&2
 }
 
-# skua_has KIND WHAT - whether a row of SKUA_NEEDS is satisfied
+# skua_has KIND WHAT - whether a row of a list of needs is satisfied
 skua_has()
 {
 	case $1 in
@@ -61,10 +73,13 @@ skua_has()
 		command -v clang >/dev/null &&
 			[[ -e $(clang -print-file-name="libclang_rt.$2-$(uname -m).a") ]]
 		;;
+	crate)
+		compgen -G "/usr/share/cargo/registry/$2-[0-9]*" >/dev/null
+		;;
 	esac
 }
 
-# skua_missing - the unsatisfied rows of SKUA_NEEDS
+# skua_missing NEEDS - the unsatisfied rows of a list of needs
 skua_missing()
 {
 	local package kind what
@@ -72,7 +87,7 @@ skua_missing()
 		if [[ $package ]] && ! skua_has "$kind" "$what"; then
 			printf '%s %s %s\n' "$package" "$kind" "$what"
 		fi
-	done <<<"$SKUA_NEEDS"
+	done <<<"$1"
 }
 
 # skua_install PACKAGE... - through the package manager; 1 if it cannot
@@ -97,14 +112,14 @@ skua_install()
 skua_setup()
 {
 	local missing packages
-	missing=$(skua_missing)
+	missing=$(skua_missing "$SKUA_NEEDS")
 	if [[ ! $missing ]]; then
 		return 0
 	fi
 	mapfile -t packages < <(cut -d ' ' -f 1 <<<"$missing")
 	skua_install "${packages[@]}" || true
 
-	missing=$(skua_missing)
+	missing=$(skua_missing "$SKUA_NEEDS")
 	if [[ ! $missing ]]; then
 		return 0
 	fi
@@ -117,6 +132,24 @@ skua_setup()
 	skua_say "  sudo apt-get update && sudo apt-get install -y" \
 		"--no-install-recommends ${packages[*]}"
 	exit 1
+}
+
+# skua_peer_setup - install what the other schedulers need, if that can be
+#
+# bench/peers/build says what is then still missing.
+skua_peer_setup()
+{
+	local missing packages package
+	missing=$(skua_missing "$SKUA_PEER_NEEDS")
+	if [[ ! $missing ]]; then
+		return 0
+	fi
+	mapfile -t packages < <(cut -d ' ' -f 1 <<<"$missing")
+	skua_install "${packages[@]}" && return
+	# Some may be there, while others have other names elsewhere.
+	for package in "${packages[@]}"; do
+		skua_install "$package" || true
+	done
 }
 
 # skua_progress - copy a build's lines to a log, and show how far it is

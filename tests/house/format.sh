@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# format.sh - the white space of every C file is as .clang-format says
+# format.sh - the white space of every C and C++ file is as .clang-format says
 #
 # clang-format's results differ between releases; the tree follows $release.
 set -euo pipefail
@@ -22,7 +22,7 @@ if [[ ! $version =~ version\ $release\. ]]; then
 fi
 
 mapfile -t files < <(find . \( -path './build*' -o -path './.?*' \) -prune \
-	-o -name '*.[ch]' -printf '%P\n' | sort)
+	-o \( -name '*.[ch]' -o -name '*.cpp' \) -printf '%P\n' | sort)
 wrong=()
 for file in "${files[@]}"; do
 	"$name" "$file" | cmp -s - "$file" || wrong+=("$file")

@@ -1,0 +1,3 @@
+module skua-peer-go
+
+go 1.19

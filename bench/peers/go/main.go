@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT
+//
+// # Go's scheduler on the workloads of skua-bench
+//
+// The first nine come, with their constants, from Tokio's benchmark
+// rt_multi_threaded; here as bench/*.c of skua does them, with a goroutine for
+// each task:
+//
+//	spawn_many_local         20 times: 10,000 empty tasks, wait for all
+//	spawn_many_worker        the same from inside a goroutine
+//	spawn_many_remote_idle   the same from a goroutine with its own thread
+//	spawn_many_remote_busy1  5 times, while 2 tasks a worker { yield; 10 us }
+//	spawn_many_remote_busy2  5 times 1,000, while a chain a worker of tasks
+//	                         that take 10 us each and spawn their successor
+//	yield_many               5 times: 200 tasks yield 1,000 times each
+//	ping_pong                50 times: 1,000 tasks, each of which spawns a
+//	                         partner, sends it a number and awaits an answer
+//	chained_spawn            100 times: 1,000 tasks, each spawns the next one
+//	join_one                 200,000 times: a task spawns one and awaits it
+//
+// and these are skua's:
+//
+//	wake          1,000 wakes, 60 us apart, of a task by another thread
+//	parallel_map  10,000 tasks of about 1 us
+//	timers        10^6 timers added and stopped by one task; meanwhile 1,000
+//	              tasks sleep 1 to 51 ms beside 2 busy tasks a worker
+//	uts           unbalanced tree search, a task a node
+//
+// Differences that cannot be avoided: workers is GOMAXPROCS, and no goroutine
+// is outside: one that spawns or waits occupies a worker meanwhile. "Remote"
+// ones have at least a thread of their own (LockOSThread). All are waited for
+// by a sync.WaitGroup, as there are no handles to join. Of wake, GOMAXPROCS is
+// one more than workers, since the waker, which spins as skua's does, is a
+// goroutine too; and no thread is woken in turn (skua's --alone). The bound of
+// live tasks of uts is counted with one counter for all (skua: one a worker),
+// and SHA-1 is Go's own (skua: nettle's). The garbage collector runs.
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// ---- tasks that keep the workers busy: bench/load.c ---------------------------
+
+// stall takes 10 us, and returns whether to go on.
+func stall(stop *atomic.Bool) bool {
+	start := time.Now()
+	if stop.Load() {
+		return false
+	}
+	for time.Since(start) < 10*time.Microsecond {
+		// The thread's yield, not the goroutine's.
+		syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+	return true
+}
+
+func yieldingLoad(stop *atomic.Bool, wg *sync.WaitGroup) {
+	for stall(stop) {
+		runtime.Gosched()
+	}
+	wg.Done()
+}
+
+func chainLoad(stop *atomic.Bool, wg *sync.WaitGroup) {
+	if stall(stop) {
+		go chainLoad(stop, wg)
+	} else {
+		wg.Done()
+	}
+}
+
+// ---- batches of tasks ---------------------------------------------------------
+
+type batches struct {
+	tasks, repeat int
+	more          string // parameters
+	perTask       int    // operations; 0: one
+	runs          []runs // one a task
+	expected      uint64 // of each; 0: repeat
+	round         func(b *batches)
+	load          func(stop *atomic.Bool, wg *sync.WaitGroup)
+	loads         int // a worker
+}
+
+func (b batches) setup(o *options) *workload {
+	var stop atomic.Bool
+	var loads sync.WaitGroup
+	if b.runs == nil {
+		b.runs = make([]runs, b.tasks)
+	}
+	if b.expected == 0 {
+		b.expected = uint64(b.repeat)
+	}
+	if b.perTask == 0 {
+		b.perTask = 1
+	}
+	for i := 0; i < b.loads*o.workers; i++ {
+		loads.Add(1)
+		go b.load(&stop, &loads)
+	}
+	return &workload{
+		params:  fmt.Sprintf(`{"tasks":%d,"repeat":%d%s}`, b.tasks, b.repeat, b.more),
+		ops:     b.tasks * b.repeat * b.perTask,
+		prepare: func() { resetRuns(b.runs) },
+		round:   func() { b.round(&b) },
+		check:   func() error { return checkRuns(b.runs, b.expected) },
+		teardown: func() {
+			stop.Store(true)
+			loads.Wait()
+		},
+	}
+}
+
+func spawnAll(b *batches) {
+	var wg sync.WaitGroup
+	for i := 0; i < b.repeat; i++ {
+		wg.Add(len(b.runs))
+		for t := range b.runs {
+			own := &b.runs[t]
+			go func() {
+				own.n++
+				wg.Done()
+			}()
+		}
+		wg.Wait()
+	}
+}
+
+func inside(b *batches) {
+	done := make(chan struct{})
+	go func() {
+		spawnAll(b)
+		close(done)
+	}()
+	<-done
+}
+
+func remote(b *batches) {
+	runtime.LockOSThread()
+	spawnAll(b)
+	runtime.UnlockOSThread()
+}
+
+const yields = 1000
+
+func yieldAll(b *batches) {
+	var wg sync.WaitGroup
+	for i := 0; i < b.repeat; i++ {
+		wg.Add(len(b.runs))
+		for t := range b.runs {
+			own := &b.runs[t]
+			go func() {
+				own.n++
+				for y := 0; y < yields; y++ {
+					runtime.Gosched()
+					own.n++
+				}
+				wg.Done()
+			}()
+		}
+		wg.Wait()
+	}
+}
+
+func ping(number uint64, right *runs, wg *sync.WaitGroup) {
+	toPong, toPing := make(chan uint64, 1), make(chan uint64, 1)
+	go func() { toPing <- ^<-toPong }()
+	toPong <- number
+	if <-toPing == ^number {
+		right.n++
+	}
+	wg.Done()
+}
+
+func pingAll(b *batches) {
+	var wg sync.WaitGroup
+	for i := 0; i < b.repeat; i++ {
+		wg.Add(len(b.runs))
+		go func() {
+			for t := range b.runs {
+				go ping(uint64(t), &b.runs[t], &wg)
+			}
+		}()
+		wg.Wait()
+	}
+}
+
+func link(links []runs, done chan<- struct{}) {
+	links[0].n++
+	if len(links) > 1 {
+		go link(links[1:], done)
+	} else {
+		done <- struct{}{}
+	}
+}
+
+func chainAll(b *batches) {
+	done := make(chan struct{})
+	for i := 0; i < b.repeat; i++ {
+		go link(b.runs, done)
+		<-done
+	}
+}
+
+const children = 1000 * 200
+
+func joinAll(b *batches) {
+	done := make(chan struct{})
+	go func() {
+		child := &b.runs[0]
+		for joined := uint64(1); joined <= children; joined++ {
+			ended := make(chan struct{})
+			go func() {
+				child.n++
+				close(ended)
+			}()
+			<-ended
+			if child.n != joined {
+				panic("a child had not run once when it was joined")
+			}
+		}
+		close(done)
+	}()
+	<-done
+}
+
+// ---- parallel_map -------------------------------------------------------------
+
+const (
+	mapItems = 10000
+	mapCost  = 1
+)
+
+func setupMap(*options) *workload {
+	type result struct{ number, value uint64 }
+	results := make([]result, mapItems)
+	return &workload{
+		params: fmt.Sprintf(`{"items":%d,"cost":%d}`, mapItems, mapCost),
+		ops:    mapItems,
+		prepare: func() {
+			for i := range results {
+				results[i] = result{math.MaxUint64, 0}
+			}
+		},
+		round: func() {
+			var wg sync.WaitGroup
+			wg.Add(mapItems)
+			for i := range results {
+				number, own := uint64(i), &results[i]
+				go func() {
+					*own = result{number, compute(number, mapCost)}
+					wg.Done()
+				}()
+			}
+			wg.Wait()
+		},
+		check: func() error {
+			for i := range results {
+				number := uint64(i)
+				if results[i] != (result{number, compute(number, mapCost)}) {
+					return fmt.Errorf("item %d is wrong", i)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// ---- wake ---------------------------------------------------------------------
+
+const (
+	wakes = 1000
+	gap   = 60 * time.Microsecond
+	// The waker spins for so long; then it lets others have the CPU.
+	spinFor = 200 * time.Microsecond
+	lost    = 10 * time.Second
+)
+
+// pinLast pins this thread to the last of its CPUs. Without success it is less
+// precise, not wrong.
+func pinLast() {
+	var cpus, one [16]uint64
+	syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(cpus),
+		uintptr(unsafe.Pointer(&cpus)))
+	for cpu := 1023; cpu >= 0; cpu-- {
+		if cpus[cpu/64]>>(cpu%64)&1 == 1 {
+			one[cpu/64] = 1 << (cpu % 64)
+			break
+		}
+	}
+	syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(one),
+		uintptr(unsafe.Pointer(&one)))
+}
+
+func setupWake(o *options) *workload {
+	base := time.Now()
+	now := func() int64 { return int64(time.Since(base)) }
+	wake := make(chan struct{}, 1)
+	ended := make(chan struct{})
+	var landedAt int64 // guarded by landed
+	var landed atomic.Uint32
+	go func() {
+		for range wake {
+			landedAt = now()
+			landed.Add(1)
+		}
+		close(ended)
+	}()
+
+	runtime.GOMAXPROCS(o.workers + 1)
+	runtime.LockOSThread()
+	pinLast()
+	var round, all []int64
+	sent := uint32(0)
+
+	one := func() int64 {
+		for end := now() + int64(gap); now() < end; {
+		}
+		start := now()
+		sent++
+		wake <- struct{}{}
+		for landed.Load() != sent {
+			waited := time.Duration(now() - start)
+			if waited > lost {
+				panic("a wake was lost")
+			}
+			if waited > spinFor {
+				syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+			}
+		}
+		return landedAt - start
+	}
+	return &workload{
+		params:  fmt.Sprintf(`{"wakes":%d,"gap":%d,"alone":true}`, wakes, gap/time.Microsecond),
+		ops:     wakes,
+		prepare: func() { round = round[:0] },
+		round: func() {
+			for i := 0; i < wakes; i++ {
+				round = append(round, one())
+			}
+		},
+		check: func() error {
+			if n := landed.Load(); n != sent {
+				return fmt.Errorf("woken %d times so far, not %d", n, sent)
+			}
+			return nil
+		},
+		sample: func(int64) float64 {
+			all = append(all, round...)
+			sort.Slice(round, func(a, b int) bool { return round[a] < round[b] })
+			return float64(round[(len(round)-1)/2])
+		},
+		figures: func() string { return `,"latency_ns":` + percentiles(all) },
+		teardown: func() {
+			close(wake)
+			<-ended
+		},
+	}
+}
+
+// ---- timers -------------------------------------------------------------------
+
+const (
+	timers   = 1000000
+	sleepers = 1000
+	// Timers added or stopped before the task yields.
+	timerBatch = 1000
+	far        = time.Hour
+	near       = time.Millisecond
+	within     = 50 * time.Millisecond
+)
+
+type sleeper struct {
+	late time.Duration
+	ran  bool
+}
+
+// byBatches calls do for each timer, and yields after each batch. It returns
+// the time that this took, without that of others meanwhile.
+func byBatches(do func(i int)) time.Duration {
+	result := make(chan time.Duration)
+	go func() {
+		var sum time.Duration
+		for i := 0; i < timers; {
+			start := time.Now()
+			for end := i + timerBatch; i < end; i++ {
+				do(i)
+			}
+			sum += time.Since(start)
+			runtime.Gosched()
+		}
+		result <- sum
+	}()
+	return <-result
+}
+
+func beBusy(stop *atomic.Bool, wg *sync.WaitGroup) {
+	for !stop.Load() {
+		for start := time.Now(); time.Since(start) < 10*time.Microsecond; {
+		}
+		runtime.Gosched()
+	}
+	wg.Done()
+}
+
+// sleepBesideLoad returns how many sleepers ran before it was too late.
+func sleepBesideLoad(all []sleeper, workers int) int64 {
+	var busy sync.WaitGroup
+	var stop atomic.Bool
+	var awake atomic.Int64
+	busy.Add(2 * workers)
+	for i := 0; i < 2*workers; i++ {
+		go beBusy(&stop, &busy)
+	}
+	for i := range all {
+		sleep := near + time.Duration(scatter(uint64(i))%uint64(within))
+		own := &all[i]
+		go func() {
+			due := time.Now().Add(sleep)
+			time.Sleep(sleep)
+			own.late = time.Since(due)
+			own.ran = true
+			awake.Add(1)
+		}()
+	}
+	for start := time.Now(); awake.Load() < sleepers && time.Since(start) < lost; {
+		time.Sleep(time.Millisecond)
+	}
+	stop.Store(true)
+	busy.Wait()
+	return awake.Load()
+}
+
+func setupTimers(o *options) *workload {
+	all := make([]sleeper, sleepers)
+	farTimers := make([]*time.Timer, timers)
+	var wrong, awake, rounds int64
+	var add, stop, sumAdd, sumStop time.Duration
+	var late []int64
+	return &workload{
+		params:  fmt.Sprintf(`{"timers":%d,"sleepers":%d}`, timers, sleepers),
+		ops:     timers,
+		prepare: func() { wrong = 0 },
+		round: func() {
+			add = byBatches(func(i int) {
+				d := far + time.Duration(scatter(uint64(i))%uint64(far))
+				farTimers[i] = time.AfterFunc(d, func() {})
+			})
+			awake = sleepBesideLoad(all, o.workers)
+			stop = byBatches(func(i int) {
+				if !farTimers[i].Stop() {
+					wrong++
+				}
+			})
+		},
+		check: func() error {
+			early := 0
+			for i := range all {
+				if all[i].late < 0 {
+					early++
+				}
+			}
+			if wrong == 0 && early == 0 && awake == sleepers {
+				return nil
+			}
+			return fmt.Errorf("%d of the far timers were not there, "+
+				"%d of the near ones early, %d lost", wrong, early,
+				sleepers-awake)
+		},
+		sample: func(int64) float64 {
+			rounds++
+			sumAdd += add
+			sumStop += stop
+			for i := range all {
+				late = append(late, int64(all[i].late))
+			}
+			return float64(add+stop) / timers
+		},
+		figures: func() string {
+			n := float64(rounds) * timers
+			return fmt.Sprintf(`,"add_ns":%.2f,"cancel_ns":%.2f,"latency_ns":%s`,
+				float64(sumAdd)/n, float64(sumStop)/n, percentiles(late))
+		},
+	}
+}
+
+// ---- all ----------------------------------------------------------------------
+
+const (
+	awaitDrain = `,"await":"drain"`
+	awaitJoin  = `,"await":"join"`
+)
+
+var entries []entry
+
+// Filled here: the functions above refer to it.
+func init() {
+	entries = []entry{
+		{"parallel_map", "Compute a function of many numbers, a task a number", setupMap},
+		{"uts", "Search an unbalanced tree, a task a node", setupUTS},
+		{"spawn_many_local", "Spawn 10,000 empty tasks, wait for all",
+			batches{tasks: 10000, repeat: 20, more: awaitDrain, round: spawnAll}.setup},
+		{"spawn_many_worker", "Spawn 10,000 empty tasks from inside a task, wait for all",
+			batches{tasks: 10000, repeat: 20, more: awaitJoin, round: inside}.setup},
+		{"spawn_many_remote_idle", "Spawn 10,000 empty tasks from another thread, wait for all",
+			batches{tasks: 10000, repeat: 20, more: awaitJoin, round: remote}.setup},
+		{"spawn_many_remote_busy1", "The same while tasks that yield keep the workers busy",
+			batches{tasks: 10000, repeat: 5, more: awaitJoin, round: remote,
+				load: yieldingLoad, loads: 2}.setup},
+		{"spawn_many_remote_busy2", "The same, 1,000 tasks, while chains of tasks keep them busy",
+			batches{tasks: 1000, repeat: 5, more: awaitJoin, round: remote,
+				load: chainLoad, loads: 1}.setup},
+		{"yield_many", "200 tasks yield 1,000 times each",
+			batches{tasks: 200, repeat: 5, more: `,"yields":1000`, perTask: yields,
+				expected: (yields + 1) * 5, round: yieldAll}.setup},
+		{"ping_pong", "1,000 tasks exchange two messages with a partner each",
+			batches{tasks: 1000, repeat: 50, round: pingAll}.setup},
+		{"chained_spawn", "Each of 1,000 tasks spawns the next one",
+			batches{tasks: 1000, repeat: 100, round: chainAll}.setup},
+		{"join_one", "A task spawns an empty task and waits for it",
+			batches{tasks: 1000, repeat: 200, runs: make([]runs, 1),
+				expected: children, round: joinAll}.setup},
+		{"wake", "Latency of a task woken by another thread", setupWake},
+		{"timers", "10^6 timers added and stopped; lateness beside a load", setupTimers},
+	}
+}

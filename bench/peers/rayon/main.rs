@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+//! Rayon on those workloads of skua-bench that suit a fork-join pool
+//!
+//!   spawn_many_local   20 times: 10,000 empty tasks spawned from outside the
+//!                      pool (ThreadPool::in_place_scope), and waited for
+//!   spawn_many_worker  the same from inside the pool (scope)
+//!   chained_spawn      100 times: a chain of 1,000 tasks, each of which spawns
+//!                      the next one, begun and waited for from outside
+//!   parallel_map       10,000 tasks of about 1 us, spawned from outside
+//!   uts                unbalanced tree search, a task a node: recursive join()
+//!                      halves a node's children, down to single ones
+//!
+//! Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
+//! parallel_map.c and uts.c; the spawn_many_* and chained_spawn constants come
+//! from Tokio's benchmark rt_multi_threaded, and the trees are published ones.
+//! A difference: spawn_many_worker waits for its scope where skua joins each
+//! task. `--workers` is the pool's threads; the calling thread is none of them.
+
+#[path = "../harness.rs"]
+mod harness;
+
+use harness::uts::{Counts, Node, Tree};
+use harness::{check_runs, compute, leak, Case, Options, Peer, Runs, Workload};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+// T3 is 1,572 nodes deep, and a thread that waits takes on other tasks.
+const STACK_BYTES: usize = 256 << 20;
+
+fn pool(options: &Options) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(options.workers);
+    builder.stack_size(STACK_BYTES).build().unwrap()
+}
+
+// ---- empty tasks ------------------------------------------------------------
+
+struct Batches {
+    name: &'static str,
+    pool: ThreadPool,
+    runs: &'static [Runs], // one a task
+    repeat: u64,
+    batch: fn(&Batches),
+}
+
+impl Workload for Batches {
+    fn ops(&self) -> u64 {
+        self.runs.len() as u64 * self.repeat
+    }
+
+    fn params(&self) -> String {
+        format!(
+            "{{\"tasks\":{},\"repeat\":{}}}",
+            self.runs.len(),
+            self.repeat
+        )
+    }
+
+    fn prepare(&mut self) {
+        self.runs.iter().for_each(Runs::reset);
+    }
+
+    fn round(&mut self) {
+        for _ in 0..self.repeat {
+            (self.batch)(self);
+        }
+    }
+
+    fn check(&mut self) -> bool {
+        check_runs(self.name, self.runs, self.repeat)
+    }
+}
+
+fn spawn_all<'a>(scope: &Scope<'a>, all: &'a [Runs]) {
+    for runs in all {
+        scope.spawn(move |_| runs.add_one());
+    }
+}
+
+fn local(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        name: "spawn_many_local",
+        pool: pool(options),
+        runs: leak(10_000),
+        repeat: 20,
+        batch: |b| b.pool.in_place_scope(|scope| spawn_all(scope, b.runs)),
+    })
+}
+
+fn chain<'a>(scope: &Scope<'a>, links: &'a [Runs]) {
+    if let Some((runs, rest)) = links.split_first() {
+        scope.spawn(move |scope| {
+            runs.add_one();
+            chain(scope, rest);
+        });
+    }
+}
+
+fn chained(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        name: "chained_spawn",
+        pool: pool(options),
+        runs: leak(1000),
+        repeat: 100,
+        batch: |b| b.pool.in_place_scope(|scope| chain(scope, b.runs)),
+    })
+}
+
+/// The whole round is one piece of work inside the pool.
+struct Inside(Batches);
+
+impl Workload for Inside {
+    fn ops(&self) -> u64 {
+        self.0.ops()
+    }
+
+    fn params(&self) -> String {
+        self.0.params()
+    }
+
+    fn prepare(&mut self) {
+        self.0.prepare()
+    }
+
+    fn round(&mut self) {
+        let b = &self.0;
+        b.pool.install(|| {
+            for _ in 0..b.repeat {
+                (b.batch)(b);
+            }
+        });
+    }
+
+    fn check(&mut self) -> bool {
+        self.0.check()
+    }
+}
+
+fn worker(options: &Options) -> Box<dyn Workload> {
+    Box::new(Inside(Batches {
+        name: "spawn_many_worker",
+        pool: pool(options),
+        runs: leak(10_000),
+        repeat: 20,
+        batch: |b| rayon::scope(|scope| spawn_all(scope, b.runs)),
+    }))
+}
+
+// ---- parallel_map -----------------------------------------------------------
+
+const ITEMS: u64 = 10_000;
+const COST: u64 = 1;
+
+#[derive(Default)]
+struct Item {
+    number: AtomicU64,
+    value: AtomicU64,
+}
+
+struct Map {
+    pool: ThreadPool,
+    items: &'static [Item],
+}
+
+impl Workload for Map {
+    fn ops(&self) -> u64 {
+        ITEMS
+    }
+
+    fn params(&self) -> String {
+        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
+    }
+
+    fn prepare(&mut self) {
+        for item in self.items {
+            item.number.store(u64::MAX, Relaxed);
+        }
+    }
+
+    fn round(&mut self) {
+        let items = self.items;
+        self.pool.in_place_scope(|scope| {
+            for (number, item) in (0..).zip(items) {
+                scope.spawn(move |_| {
+                    item.value.store(compute(number, COST), Relaxed);
+                    item.number.store(number, Relaxed);
+                });
+            }
+        });
+    }
+
+    fn check(&mut self) -> bool {
+        let right = (0..).zip(self.items).all(|(number, item)| {
+            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
+        });
+        if !right {
+            eprintln!("parallel_map: an item is wrong");
+        }
+        right
+    }
+}
+
+fn map(options: &Options) -> Box<dyn Workload> {
+    Box::new(Map {
+        pool: pool(options),
+        items: leak(ITEMS as usize),
+    })
+}
+
+// ---- uts --------------------------------------------------------------------
+
+struct Search {
+    pool: ThreadPool,
+    tree: &'static Tree,
+    name: &'static str,
+    counts: Counts,
+}
+
+fn visit(tree: &Tree, node: &Node) -> Counts {
+    let children = tree.children(node);
+    let counts = Counts::of(node, children);
+    match children {
+        0 => counts,
+        n => counts.add(visit_children(tree, node, 0, n)),
+    }
+}
+
+fn visit_children(tree: &Tree, parent: &Node, first: u32, end: u32) -> Counts {
+    if end - first == 1 {
+        return visit(tree, &parent.child(first));
+    }
+    let middle = first + (end - first) / 2;
+    let (a, b) = rayon::join(
+        || visit_children(tree, parent, first, middle),
+        || visit_children(tree, parent, middle, end),
+    );
+    a.add(b)
+}
+
+impl Workload for Search {
+    fn ops(&self) -> u64 {
+        self.tree.nodes
+    }
+
+    fn params(&self) -> String {
+        format!("{{\"tree\":\"{}\"}}", self.name)
+    }
+
+    fn round(&mut self) {
+        let tree = self.tree;
+        self.counts = self.pool.install(|| visit(tree, &tree.root()));
+    }
+
+    fn check(&mut self) -> bool {
+        self.counts.check(self.tree)
+    }
+}
+
+fn search(options: &Options) -> Box<dyn Workload> {
+    Box::new(Search {
+        pool: pool(options),
+        tree: Tree::find(options.tree),
+        name: options.tree,
+        counts: Counts::default(),
+    })
+}
+
+// ---- all --------------------------------------------------------------------
+
+const PEER: Peer = Peer {
+    name: "rayon",
+    version: env!("SKUA_PEER_VERSION"),
+    cases: &[
+        Case {
+            name: "parallel_map",
+            description: "Compute a function of many numbers, a task a number",
+            trees: false,
+            make: map,
+        },
+        Case {
+            name: "uts",
+            description: "Search an unbalanced tree, a task a node",
+            trees: true,
+            make: search,
+        },
+        Case {
+            name: "spawn_many_local",
+            description: "Spawn 10,000 empty tasks from outside, wait for all",
+            trees: false,
+            make: local,
+        },
+        Case {
+            name: "spawn_many_worker",
+            description: "Spawn 10,000 empty tasks from inside the pool, wait for all",
+            trees: false,
+            make: worker,
+        },
+        Case {
+            name: "chained_spawn",
+            description: "Each of 1,000 tasks spawns the next one",
+            trees: false,
+            make: chained,
+        },
+    ],
+};
+
+fn main() {
+    PEER.main()
+}

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: MIT
+//! Tokio on the workloads of skua-bench
+//!
+//! The first nine come, with their constants, from Tokio's own benchmark
+//! rt_multi_threaded; here as bench/*.c of skua does them:
+//!
+//!   spawn_many_local         20 times: 10,000 empty tasks from a thread that
+//!                            is no worker, and the last one tells it
+//!   spawn_many_worker        the same from inside a task, which joins each
+//!   spawn_many_remote_idle   as local, but each is joined (block_on)
+//!   spawn_many_remote_busy1  5 times, while 2 tasks a worker { yield; 10 us }
+//!   spawn_many_remote_busy2  5 times 1,000, while a chain a worker of tasks
+//!                            that take 10 us each and spawn their successor
+//!   yield_many               5 times: 200 tasks yield 1,000 times each
+//!   ping_pong                50 times: 1,000 tasks, each of which spawns a
+//!                            partner, sends it a number and awaits an answer
+//!   chained_spawn            100 times: 1,000 tasks, each spawns the next one
+//!   join_one                 200,000 times: a task spawns one and awaits it
+//!
+//! and these are skua's:
+//!
+//!   wake          1,000 wakes, 60 us apart, of a task by a foreign thread;
+//!                 a thread on a futex is woken in turn
+//!   parallel_map  10,000 tasks of about 1 us from outside
+//!   timers        10^6 timers added and dropped by one task; meanwhile 1,000
+//!                 tasks sleep 1 to 51 ms beside 2 busy tasks a worker
+//!   uts           unbalanced tree search, a task a node
+//!
+//! Differences that cannot be avoided: where a Tokio (as 1.24) polls its LIFO
+//! slot without a bound, the chains of spawn_many_remote_busy2 starve all else,
+//! and it is skipped (exit code 77). Tokio allocates each task; where skua
+//! waits for its runtime to drain, an atomic count and a channel tell, as in
+//! Tokio's benchmark; its workers are not pinned (on a busy machine the one
+//! that `wake` wakes may take over the waker's CPU); its timers have steps of
+//! 1 ms, and each far one is an allocation. uts counts live tasks with one
+//! counter for all (skua: one a worker). The runtime has its I/O and time
+//! drivers enabled, as there.
+
+#[path = "../harness.rs"]
+mod harness;
+mod timers;
+mod uts;
+mod wake;
+
+use harness::{check_runs, compute, leak, Case, Options, Peer, Runs, Workload};
+use std::process::exit;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+
+fn runtime(options: &Options) -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(options.workers).enable_all();
+    builder.build().unwrap()
+}
+
+// ---- waiting for the last of many -------------------------------------------
+
+struct Countdown {
+    left: AtomicUsize,
+    done: SyncSender<()>,
+}
+
+impl Countdown {
+    fn new() -> (&'static Countdown, Receiver<()>) {
+        let (done, wait) = sync_channel(1);
+        let left = AtomicUsize::new(0);
+        (Box::leak(Box::new(Countdown { left, done })), wait)
+    }
+
+    fn one(&self) {
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            self.done.send(()).unwrap();
+        }
+    }
+}
+
+// ---- tasks that keep the workers busy: bench/load.c ---------------------------
+
+type Stop = &'static AtomicBool;
+
+/// Ends the load when it is dropped.
+struct StopAtEnd(Stop);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Take 10 us. Returns whether to go on.
+fn stall(stop: Stop) -> bool {
+    let start = Instant::now();
+    if stop.load(Relaxed) {
+        return false;
+    }
+    while start.elapsed() < Duration::from_micros(10) {
+        thread::yield_now();
+    }
+    true
+}
+
+fn start_yielding(rt: &Runtime, stop: Stop) {
+    rt.spawn(async move {
+        while stall(stop) {
+            yield_now().await;
+        }
+    });
+}
+
+fn chain_link(stop: Stop) {
+    if stall(stop) {
+        tokio::spawn(async move { chain_link(stop) });
+    }
+}
+
+// ---- batches of tasks ---------------------------------------------------------
+
+struct Batches {
+    name: &'static str,
+    stop: StopAtEnd, // before the runtime ends
+    rt: Runtime,
+    runs: &'static [Runs], // one a task
+    repeat: u64,
+    tasks: u64,    // in a batch; runs[] is shorter if one is used again
+    per_task: u64, // operations
+    expected: u64, // runs of a task
+    more_params: &'static str,
+    countdown: &'static Countdown,
+    wait: Receiver<()>,
+    whole_round: fn(&Batches),
+}
+
+impl Batches {
+    fn new(options: &Options, name: &'static str, tasks: usize, repeat: u64) -> Batches {
+        let (countdown, wait) = Countdown::new();
+        Batches {
+            name,
+            stop: StopAtEnd(&leak(1)[0]),
+            rt: runtime(options),
+            runs: leak(tasks),
+            repeat,
+            tasks: tasks as u64,
+            per_task: 1,
+            expected: repeat,
+            more_params: "",
+            countdown,
+            wait,
+            whole_round: |_| (),
+        }
+    }
+
+    /// A batch, from outside: all that is spawned counts down.
+    fn drain(&self, tasks: usize, spawn: impl FnOnce()) {
+        self.countdown.left.store(tasks, Release);
+        spawn();
+        self.wait.recv().unwrap();
+    }
+}
+
+impl Workload for Batches {
+    fn ops(&self) -> u64 {
+        self.tasks * self.repeat * self.per_task
+    }
+
+    fn params(&self) -> String {
+        let (tasks, repeat) = (self.tasks, self.repeat);
+        format!(
+            "{{\"tasks\":{tasks},\"repeat\":{repeat}{}}}",
+            self.more_params
+        )
+    }
+
+    fn prepare(&mut self) {
+        self.runs.iter().for_each(Runs::reset);
+    }
+
+    fn round(&mut self) {
+        (self.whole_round)(self);
+    }
+
+    fn check(&mut self) -> bool {
+        check_runs(self.name, self.runs, self.expected)
+    }
+}
+
+fn spawn_many_local(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        more_params: ",\"await\":\"drain\"",
+        whole_round: |b| {
+            let countdown = b.countdown;
+            for _ in 0..b.repeat {
+                b.drain(b.runs.len(), || {
+                    for runs in b.runs {
+                        b.rt.spawn(async move {
+                            runs.add_one();
+                            countdown.one();
+                        });
+                    }
+                });
+            }
+        },
+        ..Batches::new(options, "spawn_many_local", 10_000, 20)
+    })
+}
+
+fn spawn_many_worker(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        more_params: ",\"await\":\"join\"",
+        whole_round: |b| {
+            let (all, repeat) = (b.runs, b.repeat);
+            let driver = b.rt.spawn(async move {
+                let mut handles = Vec::with_capacity(all.len());
+                for _ in 0..repeat {
+                    for runs in all {
+                        handles.push(tokio::spawn(async { runs.add_one() }));
+                    }
+                    for handle in handles.drain(..) {
+                        handle.await.unwrap();
+                    }
+                }
+            });
+            b.rt.block_on(driver).unwrap();
+        },
+        ..Batches::new(options, "spawn_many_worker", 10_000, 20)
+    })
+}
+
+fn spawn_many_remote(options: &Options, name: &'static str, tasks: usize, repeat: u64) -> Batches {
+    Batches {
+        more_params: ",\"await\":\"join\"",
+        whole_round: |b| {
+            let mut handles = Vec::with_capacity(b.runs.len());
+            for _ in 0..b.repeat {
+                for runs in b.runs {
+                    handles.push(b.rt.spawn(async { runs.add_one() }));
+                }
+                b.rt.block_on(async {
+                    for handle in handles.drain(..) {
+                        handle.await.unwrap();
+                    }
+                });
+            }
+        },
+        ..Batches::new(options, name, tasks, repeat)
+    }
+}
+
+fn spawn_many_remote_idle(options: &Options) -> Box<dyn Workload> {
+    let name = "spawn_many_remote_idle";
+    Box::new(spawn_many_remote(options, name, 10_000, 20))
+}
+
+fn spawn_many_remote_busy1(options: &Options) -> Box<dyn Workload> {
+    let b = spawn_many_remote(options, "spawn_many_remote_busy1", 10_000, 5);
+    for _ in 0..2 * options.workers {
+        start_yielding(&b.rt, b.stop.0);
+    }
+    Box::new(b)
+}
+
+/// Nobody waits so long for a turn unless he never gets one.
+const STARVED: Duration = Duration::from_secs(10);
+
+fn spawn_many_remote_busy2(options: &Options) -> Box<dyn Workload> {
+    let name = "spawn_many_remote_busy2";
+    let b = spawn_many_remote(options, name, 1000, 5);
+    let (ran, wait) = sync_channel(options.workers);
+    for _ in 0..options.workers {
+        let (stop, ran) = (b.stop.0, ran.clone());
+        b.rt.spawn(async move {
+            ran.send(()).unwrap();
+            chain_link(stop)
+        });
+    }
+    // Not until all chains run is it known that another task gets a turn.
+    let all_run = (0..options.workers).all(|_| wait.recv_timeout(STARVED).is_ok());
+    b.rt.spawn(async move { ran.send(()).unwrap() });
+    if !all_run || wait.recv_timeout(STARVED).is_err() {
+        eprintln!(
+            "{name}: skipped: chains of tasks kept another one from running for {STARVED:?}; \
+             this Tokio takes from its LIFO slot without a bound"
+        );
+        exit(77);
+    }
+    Box::new(b)
+}
+
+const YIELDS: u64 = 1000;
+
+fn yield_many(options: &Options) -> Box<dyn Workload> {
+    let b = Batches::new(options, "yield_many", 200, 5);
+    Box::new(Batches {
+        per_task: YIELDS,
+        expected: (YIELDS + 1) * b.repeat,
+        more_params: ",\"yields\":1000",
+        whole_round: |b| {
+            let countdown = b.countdown;
+            for _ in 0..b.repeat {
+                b.drain(b.runs.len(), || {
+                    for runs in b.runs {
+                        b.rt.spawn(async move {
+                            runs.add_one();
+                            for _ in 0..YIELDS {
+                                yield_now().await;
+                                runs.add_one();
+                            }
+                            countdown.one();
+                        });
+                    }
+                });
+            }
+        },
+        ..b
+    })
+}
+
+async fn ping(number: u64, right: &'static Runs, countdown: &'static Countdown) {
+    let (to_pong, at_pong) = oneshot::channel::<u64>();
+    let (to_ping, at_ping) = oneshot::channel::<u64>();
+    tokio::spawn(async move {
+        let number = at_pong.await.unwrap();
+        to_ping.send(!number).unwrap();
+    });
+    to_pong.send(number).unwrap();
+    if at_ping.await.unwrap() == !number {
+        right.add_one();
+    }
+    countdown.one();
+}
+
+fn ping_pong(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        whole_round: |b| {
+            let (countdown, all) = (b.countdown, b.runs);
+            for _ in 0..b.repeat {
+                b.drain(all.len(), || {
+                    b.rt.spawn(async move {
+                        for (number, right) in (0..).zip(all) {
+                            tokio::spawn(ping(number, right, countdown));
+                        }
+                    });
+                });
+            }
+        },
+        ..Batches::new(options, "ping_pong", 1000, 50)
+    })
+}
+
+fn next_link(links: &'static [Runs], countdown: &'static Countdown) {
+    links[0].add_one();
+    if links.len() > 1 {
+        tokio::spawn(async move { next_link(&links[1..], countdown) });
+    } else {
+        countdown.one();
+    }
+}
+
+fn chained_spawn(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        whole_round: |b| {
+            let (countdown, links) = (b.countdown, b.runs);
+            for _ in 0..b.repeat {
+                b.drain(1, || {
+                    b.rt.spawn(async move { next_link(links, countdown) });
+                });
+            }
+        },
+        ..Batches::new(options, "chained_spawn", 1000, 100)
+    })
+}
+
+const CHILDREN: u64 = 1000 * 200;
+
+fn join_one(options: &Options) -> Box<dyn Workload> {
+    Box::new(Batches {
+        tasks: 1000,
+        expected: CHILDREN,
+        whole_round: |b| {
+            let child = &b.runs[0];
+            let parent = b.rt.spawn(async move {
+                for joined in 1..=CHILDREN {
+                    tokio::spawn(async { child.add_one() }).await.unwrap();
+                    assert_eq!(child.get(), joined, "a child had not run");
+                }
+            });
+            b.rt.block_on(parent).unwrap();
+        },
+        ..Batches::new(options, "join_one", 1, 200)
+    })
+}
+
+// ---- parallel_map -------------------------------------------------------------
+
+const ITEMS: u64 = 10_000;
+const COST: u64 = 1;
+
+#[derive(Default)]
+struct Item {
+    number: AtomicU64,
+    value: AtomicU64,
+}
+
+struct Map {
+    rt: Runtime,
+    items: &'static [Item],
+    countdown: &'static Countdown,
+    wait: Receiver<()>,
+}
+
+impl Workload for Map {
+    fn ops(&self) -> u64 {
+        ITEMS
+    }
+
+    fn params(&self) -> String {
+        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
+    }
+
+    fn prepare(&mut self) {
+        for item in self.items {
+            item.number.store(u64::MAX, Relaxed);
+        }
+    }
+
+    fn round(&mut self) {
+        let countdown = self.countdown;
+        countdown.left.store(self.items.len(), Release);
+        for (number, item) in (0..).zip(self.items) {
+            self.rt.spawn(async move {
+                item.value.store(compute(number, COST), Relaxed);
+                item.number.store(number, Relaxed);
+                countdown.one();
+            });
+        }
+        self.wait.recv().unwrap();
+    }
+
+    fn check(&mut self) -> bool {
+        let right = (0..).zip(self.items).all(|(number, item)| {
+            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
+        });
+        if !right {
+            eprintln!("parallel_map: an item is wrong");
+        }
+        right
+    }
+}
+
+fn parallel_map(options: &Options) -> Box<dyn Workload> {
+    let (countdown, wait) = Countdown::new();
+    Box::new(Map {
+        rt: runtime(options),
+        items: leak(ITEMS as usize),
+        countdown,
+        wait,
+    })
+}
+
+// ---- all ----------------------------------------------------------------------
+
+const fn case(
+    name: &'static str,
+    description: &'static str,
+    make: fn(&Options) -> Box<dyn Workload>,
+) -> Case {
+    Case {
+        name,
+        description,
+        trees: false,
+        make,
+    }
+}
+
+const PEER: Peer = Peer {
+    name: "tokio",
+    version: env!("SKUA_PEER_VERSION"),
+    cases: &[
+        case(
+            "parallel_map",
+            "Compute a function of many numbers, a task a number",
+            parallel_map,
+        ),
+        Case {
+            name: "uts",
+            description: "Search an unbalanced tree, a task a node",
+            trees: true,
+            make: uts::uts,
+        },
+        case(
+            "spawn_many_local",
+            "Spawn 10,000 empty tasks from outside, wait for all",
+            spawn_many_local,
+        ),
+        case(
+            "spawn_many_worker",
+            "Spawn 10,000 empty tasks from inside a task, join all",
+            spawn_many_worker,
+        ),
+        case(
+            "spawn_many_remote_idle",
+            "Spawn 10,000 empty tasks from outside, join each",
+            spawn_many_remote_idle,
+        ),
+        case(
+            "spawn_many_remote_busy1",
+            "The same while tasks that yield keep the workers busy",
+            spawn_many_remote_busy1,
+        ),
+        case(
+            "spawn_many_remote_busy2",
+            "The same, 1,000 tasks, while chains of tasks keep them busy",
+            spawn_many_remote_busy2,
+        ),
+        case("yield_many", "200 tasks yield 1,000 times each", yield_many),
+        case(
+            "ping_pong",
+            "1,000 tasks exchange two messages with a partner each",
+            ping_pong,
+        ),
+        case(
+            "chained_spawn",
+            "Each of 1,000 tasks spawns the next one",
+            chained_spawn,
+        ),
+        case(
+            "join_one",
+            "A task spawns an empty task and waits for it",
+            join_one,
+        ),
+        case(
+            "wake",
+            "Latency of a task woken by a thread that is no worker",
+            wake::wake,
+        ),
+        case(
+            "timers",
+            "10^6 timers added and dropped; lateness beside a load",
+            timers::timers,
+        ),
+    ],
+};
+
+fn main() {
+    PEER.main()
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# peers.sh - the programs of other schedulers do what skua-bench does
+#
+# Builds those that can be built here, into the build folder, and runs each
+# workload: the same counts as skua-bench's, a right result, the same JSON, and
+# the same errors. All checks are made, and each that fails is printed.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+folder=${SKUA_BUILD_DIR:-build}/bench
+build=bench/peers/build
+if ! command -v python3 >/dev/null; then
+	echo "python3 is not installed"
+	exit 77
+fi
+if [[ ! -x $folder/skua-bench ]]; then
+	echo "$folder/skua-bench is not built"
+	exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# run COMMAND... - $code, $scratch/out and $scratch/err tell
+run()
+{
+	code=0
+	"$@" >"$scratch/out" 2>"$scratch/err" || code=$?
+}
+
+# expect WHAT COMMAND... - a check: the command succeeds
+expect()
+{
+	local what=$1
+	shift
+	if "$@"; then
+		return 0
+	fi
+	printf 'FAILED: %s: %s\n' "$what" "$*"
+	printf '  exit code %s; stdout, stderr:\n' "$code"
+	sed 's/^/  | /' "$scratch/out" "$scratch/err"
+	failed=1
+}
+
+exited() { ((code == $1)); }
+out_has() { grep -qF -- "$1" "$scratch/out"; }
+err_has() { grep -qF -- "$1" "$scratch/err"; }
+err_lines() { (($(wc -l <"$scratch/err") == $1)); }
+out_empty() { [[ ! -s $scratch/out ]]; }
+
+# --- building -----------------------------------------------------------------
+
+run "$build"
+expect 'build without a folder' exited 2
+expect 'build without a folder' err_has 'allowed: OUTDIR [NAME...]'
+run "$build" "$scratch/bin" nix
+expect 'build of what there is not' exited 2
+expect 'build of what there is not' err_has "no peer 'nix'"
+
+# What is not installed is left out, with the name of the package.
+run env SKUA_CARGO_REGISTRY="$scratch" CC="$scratch/gcc" CXX="$scratch/g++" \
+	"$build" "$scratch/bin" tokio rayon tbb openmp
+expect 'nothing is installed' exited 77
+for name in tokio rayon tbb openmp; do
+	expect 'nothing is installed' err_has "  $name: left out: "
+done
+expect 'nothing is installed' err_has '(Debian package '
+
+# A compiler that is there and fails is an error, and its log is shown.
+cat >"$scratch/gcc" <<'END_OF_SCRIPT'
+#!/bin/sh
+case " $* " in
+*" -c "*) echo "a broken compiler" >&2; exit 1 ;;
+esac
+exec gcc "$@"
+END_OF_SCRIPT
+chmod +x "$scratch/gcc"
+if command -v gcc >/dev/null; then
+	run env CC="$scratch/gcc" "$build" "$scratch/bin" openmp
+	if ((code != 77)); then
+		expect 'a compiler fails' exited 1
+		expect 'a compiler fails' err_has 'a broken compiler'
+		expect 'a compiler fails' err_has 'openmp: the build FAILED'
+		expect 'a compiler fails' test ! -e "$scratch/bin/skua-peer-openmp"
+	fi
+fi
+
+files() { find bench/peers -type f -exec cksum {} + | sort; }
+files >"$scratch/before"
+run "$build" "$folder/peers"
+cat "$scratch/err"
+if ((code == 77)); then
+	echo "no other scheduler can be built here"
+	exit 77
+fi
+expect 'building what can be built' exited 0
+expect 'building leaves the tree alone' diff "$scratch/before" <(files)
+
+# --- what a peer prints -------------------------------------------------------
+
+# same WORKLOAD PEER - the JSON in $scratch/out is what the contract says, and
+# has the same operations and parameters as skua-bench's in $scratch/skua-W
+same()
+{
+	python3 - "$scratch/out" "$scratch/skua-$1" "$1" "$2" "$workers" <<-'END'
+		import json, sys
+		out, skua, workload, peer, workers = sys.argv[1:]
+		lines = open(out).read().splitlines()
+		assert len(lines) == 1, lines
+		r = json.loads(lines[0])
+		s = json.load(open(skua))
+		assert r["peer"] == peer and r["version"], r
+		assert r["workload"] == workload
+		assert r["workers"] == int(workers) and r["rounds"] == 1, r
+		assert 0 < r["min"] <= r["ns_per_op"] <= r["max"], r
+		assert r["ok"] is True
+		assert r["ops"] == s["ops"], f"{r['ops']} operations, not {s['ops']}"
+		for name, value in r["params"].items():
+		    if name != "alone":  # where no other thread can be woken
+		        assert s["params"][name] == value, name
+		assert ("latency_ns" in s) == ("latency_ns" in r)
+		for name in ("latency_ns", "futex_latency_ns"):
+		    if name in r:
+		        h = r[name]
+		        assert 0 < h["p50"] <= h["p90"] <= h["p99"] <= h["p999"], h
+	END
+}
+
+# skua WORKLOAD - what skua-bench prints of it, once
+skua()
+{
+	if [[ ! -e $scratch/skua-$1 ]]; then
+		"$folder/skua-bench" run "$1" --rounds 1 --json >"$scratch/skua-$1"
+	fi
+}
+
+# measures PEER WORKLOAD WORKERS [OPTION...]
+measures()
+{
+	local peer=$1 workload=$2 workers=$3 what="$*"
+	shift 3
+	skua "$workload"
+	run "$folder/peers/skua-peer-$peer" run "$workload" \
+		--workers "$workers" --rounds=1 --json "$@"
+	if ((code == 77)); then
+		expect "$what: a skip has a reason" err_lines 1
+		expect "$what: a skip has a reason" err_has skipped
+		cat "$scratch/err"
+		return
+	fi
+	expect "$what" exited 0
+	expect "$what" err_lines 0
+	expect "$what" same "$workload" "$peer"
+}
+
+# refuses TEXT ARG... - a usage error of $peer: one line, which has the text
+refuses()
+{
+	local text=$1
+	shift
+	run "$folder/peers/skua-peer-$peer" "$@"
+	expect "skua-peer-$peer $*" exited 2
+	expect "skua-peer-$peer $*" err_lines 1
+	expect "skua-peer-$peer $*" err_has "skua-peer-$peer"
+	expect "skua-peer-$peer $*" err_has "$text"
+	expect "skua-peer-$peer $*" out_empty
+}
+
+refuses_all()
+{
+	local word
+	refuses 'a verb is needed; allowed: list, run'
+	refuses "no verb 'walk'; allowed: list, run" walk
+	refuses "unexpected argument 'all'" list all
+	refuses 'a workload is needed before any options; allowed: parallel_map' run
+	refuses 'a workload is needed before any options' run --json
+	refuses "no workload 'nix'; allowed: parallel_map, uts" run nix
+	refuses "no option '--wrong'; allowed: --workers" run uts --wrong
+	refuses "no option '-x'; allowed: --workers" run uts --json -x
+	refuses "unexpected argument 'more'" run uts more
+	refuses '--json takes no value' run uts --json=1
+	refuses '--workers needs a value' run uts --workers
+	refuses '--rounds needs a value' run uts --rounds
+	for word in 0 1025 -1 +1 two '' 1x 99999999999999999999; do
+		refuses "--workers is '$word'; allowed: 1 to 1024" \
+			run uts --workers "$word"
+	done
+	for word in 0 10001 -1 x; do
+		refuses "--rounds is '$word'; allowed: 1 to 10000" \
+			run parallel_map "--rounds=$word"
+	done
+	refuses "--tree is 'T9'; allowed: T1, T3, T1L" run uts --tree T9
+	refuses "no option '--tree'; allowed: --workers" \
+		run parallel_map --tree T1
+}
+
+fork_join='parallel_map uts spawn_many_local spawn_many_worker chained_spawn'
+all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -v '^imbalance$')
+for program in "$folder"/peers/skua-peer-*; do
+	peer=${program##*/skua-peer-}
+	workloads=$fork_join
+	if [[ $peer == tokio || $peer == go ]]; then
+		workloads=$all
+	fi
+
+	run "$program" list
+	expect "$peer list" exited 0
+	# shellcheck disable=SC2086 # words
+	expect "$peer list" diff <(cut -d ' ' -f 1 "$scratch/out" | sort) \
+		<(printf '%s\n' $workloads | sort)
+	for verb in --help 'run --help' 'list --help'; do
+		# shellcheck disable=SC2086 # words
+		run "$program" $verb
+		expect "$peer $verb" exited 0
+		expect "$peer $verb" out_has "Usage: skua-peer-$peer"
+	done
+	refuses_all
+
+	for workload in $workloads; do
+		measures "$peer" "$workload" 2
+	done
+	run "$program" run uts --rounds 1 --tree T3
+	expect "$peer on T3" exited 0
+	for workers in 1 3; do
+		measures "$peer" spawn_many_local "$workers"
+		measures "$peer" chained_spawn "$workers"
+	done
+	run "$program" run chained_spawn --rounds 2
+	expect "$peer as text" exited 0
+	expect "$peer as text" out_has ': chained_spawn {"tasks":1000,'
+	expect "$peer as text" out_has ', ok'
+done
+
+if ((failed)); then
+	exit 1
+fi
+echo "each does what skua-bench does"
