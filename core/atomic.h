@@ -97,6 +97,20 @@ static inline void atomic_fence_seq_cst(void)
 #endif
 }
 
+/**
+ * atomic_fence_updated_seq_cst - the same, right behind a read-modify-write
+ *
+ * Which on x86 is a fence already.
+ */
+static inline void atomic_fence_updated_seq_cst(void)
+{
+#if defined(__x86_64__) && !defined(SKUA_EXPLORE)
+	__asm__ volatile("" ::: "memory");
+#else
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
 /* cpu_relax - tells the processor that the caller waits in a loop */
 static inline void cpu_relax(void)
 {

@@ -18,7 +18,7 @@ int pool_enter_spawn(struct pool *pool)
 	/* Orders the count before the look at closing. Pairs with the fence in
 	 * pool_close(): either the drain waits for this task, or the task is
 	 * refused. */
-	atomic_fence_seq_cst();
+	atomic_fence_updated_seq_cst();
 	if (!atomic_load_relaxed(&pool->closing))
 		return 0;
 	/* Release: the count above. Pairs with the acquire in

@@ -119,6 +119,8 @@ int skua_task_join(struct skua_task *task)
 		return -EOWNERDEAD;
 	if (worker_here())
 		return -EDEADLK;
+	if (task_state_transition_to_joined(task_state(task)))
+		return 0;
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;
@@ -151,6 +153,8 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 		task_state_transition_to_idle(task_state(task));
 		return 0;
 	}
+	if (task_state_transition_to_joined(task_state(task)))
+		return 0;
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;

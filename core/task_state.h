@@ -11,7 +11,7 @@
  *	 |                |    to_scheduled     v                  |
  *	 |                '------------------ WAITING              |
  *	 |                    woken                                |
- *	 '------------------------ ended --------------------------'
+ *	 '---------------- ended, or joined at once --------------'
  *
  * IDLE and WAITING have neither of the bits SCHEDULED, RUNNING and COMPLETE;
  * a WAITING task has references. SCHEDULED and RUNNING together: woken while
@@ -215,6 +215,24 @@ static inline bool task_state_transition_to_dropped(atomic_u64 *state,
 	 * and with task_state_transition_to_ended_by().
 	 */
 	return atomic_cas_acq_rel(state, old, next);
+}
+
+/**
+ * task_state_transition_to_joined - ended to IDLE, if nobody has a claim
+ *
+ * A claim, the end and the way back to IDLE in one step, for a join that comes
+ * late. Return: false, also if somebody else was faster: claim it then.
+ */
+static inline bool task_state_transition_to_joined(atomic_u64 *state)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	if (!task_state_ended(old) || (old & TASK_CLAIMED))
+		return false;
+	/* Acquire: all that the task did. Pairs with
+	 * task_state_transition_to_dropped(). Release: not needed. */
+	return atomic_cas_acq_rel(state, &old, TASK_IDLE);
 }
 
 /**

@@ -8,9 +8,9 @@
 #define LIFO_STREAK_MAX 3u
 /* A guess: urgent work gets eight polls of nine. */
 #define FAVOURED_STREAK_MAX 8u
-/* Bounds of the fair share of the injection queue, from the seeds. */
+/* Bounds of the fair share of the injection queue: at most half of a ring. */
 #define INJECT_BATCH_MIN 4u
-#define INJECT_BATCH_MAX 64u
+#define INJECT_BATCH_MAX 128u
 /* Most tasks that one steal moves. A guess; `uts` retunes it. */
 #define STEAL_MAX 32u
 

@@ -56,7 +56,7 @@ TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
 )
 OPERATION = re.compile(
-    r"\batomic_(load|store|exchange|cas|fetch_\w+?|fence)"
+    r"\batomic_(load|store|exchange|cas|fetch_\w+?|fence(?:_updated)?)"
     r"_(acquire|release|acq_rel|seq_cst)(?=\()"
 )
 FUNCTION = re.compile(r"^(?!\s).*?(\w+)\((?:[^;{}]|\n)*?\)\n\{", re.MULTILINE)
@@ -162,7 +162,7 @@ def find_operations(file, source):
 
 def weakened(op, order):
     """The operation in C, with another order."""
-    if op.kind == "fence":
+    if op.kind.startswith("fence"):
         if order == "nothing":
             return "(void)0"
         return f"atomic_thread_fence(memory_order_{order})"

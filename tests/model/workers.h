@@ -105,6 +105,8 @@ static inline void workers_join(unsigned i)
 {
 	struct task_joiner joiner;
 
+	if (task_state_transition_to_joined(task_state(&tasks[i])))
+		return;
 	explore_assert(task_state_transition_to_claimed(task_state(&tasks[i]),
 							true) == 0);
 	atomic_init(&joiner.done, 0);

@@ -61,6 +61,8 @@ void chaos_point(void);
 #define atomic_compare_exchange_strong_explicit(p, e, d, s, f) \
 	(chaos_point(), CHAOS_CAS(p, e, d, s, f))
 #define atomic_fence_seq_cst() (chaos_point(), (atomic_fence_seq_cst)())
+#define atomic_fence_updated_seq_cst() \
+	(chaos_point(), (atomic_fence_updated_seq_cst)())
 /* clang-format on */
 
 #endif

@@ -452,11 +452,11 @@ static void design_4_5__one_more__spills_128_as_one_batch(void **state)
 						  .global_batch_fetches = 1,
 						  .overflows = 1,
 						  .queue_depth = 129 };
-	/* The 128 come back as two batches of 64. */
+	/* The 128 come back as one batch. */
 	const struct skua_worker_stats after = { .tasks_spawned = 258,
 						 .tasks_polled = 259,
 						 .lifo_hits = 1,
-						 .global_batch_fetches = 3,
+						 .global_batch_fetches = 2,
 						 .overflows = 1 };
 	struct parent parent;
 	struct skua_runtime *rt = run_parent(&parent, 258, 1, 256);

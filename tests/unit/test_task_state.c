@@ -327,6 +327,33 @@ static void task_state_to_claimed__never_spawned__einval_if_asked(void **state)
 			 -EALREADY);
 }
 
+static void task_state_to_joined__ended_and_free__idle(void **state)
+{
+	(void)state;
+	set(TASK_COMPLETE | TASK_CANCELLED);
+	assert_true(task_state_transition_to_joined(&word));
+	assert_int_equal(get(), TASK_IDLE);
+}
+
+static void task_state_to_joined__otherwise__as_it_was(void **state)
+{
+	const uint64_t others[] = {
+		TASK_IDLE,
+		TASK_SCHEDULED + TASK_REFERENCE,
+		TASK_RUNNING + TASK_REFERENCE,
+		TASK_COMPLETE + TASK_REFERENCE,
+		TASK_COMPLETE | TASK_CLAIMED,
+		TASK_COMPLETE | TASK_CLAIMED | TASK_END_TASK,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		set(others[i]);
+		assert_false(task_state_transition_to_joined(&word));
+		assert_int_equal(get(), others[i]);
+	}
+}
+
 static void expect_ended_by(uint64_t before, uint64_t bit, bool caller_acts)
 {
 	set(before);
@@ -476,6 +503,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_state_to_dropped__changed__tells_the_newer_state),
 	cmocka_unit_test(task_state_to_claimed__free__claimed_once),
 	cmocka_unit_test(task_state_to_claimed__never_spawned__einval_if_asked),
+	cmocka_unit_test(task_state_to_joined__ended_and_free__idle),
+	cmocka_unit_test(task_state_to_joined__otherwise__as_it_was),
 	cmocka_unit_test(task_state_to_ended_by__ended__caller_acts),
 	cmocka_unit_test(task_state_to_idle__ended__idle),
 	cmocka_unit_test(task_state__end_drop_and_detach_at_once__one_acts),

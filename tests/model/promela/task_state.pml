@@ -603,8 +603,24 @@ inline ended_by(how)
 proctype joiner()
 {
 	short old;
-	bool claimed, was;
+	bool claimed, was, joined;
 
+	/* task_state_transition_to_joined() */
+	atomic {
+		TOUCH(0);
+		joined = ENDED(state[0]) && !(state[0] & CLAIMED);
+		if
+		:: joined -> state[0] = 0
+		:: else
+		fi
+	};
+	if
+	:: joined ->
+		joiner_gone = true;
+		task_ended(0);
+		goto gone
+	:: else
+	fi;
 	claim();
 	if
 	:: claimed ->
@@ -617,7 +633,8 @@ proctype joiner()
 		joiner_gone = true;
 		task_ended(0)
 	:: else
-	fi
+	fi;
+gone:	skip
 }
 #endif
 
