@@ -6,18 +6,17 @@
  *
  *	      spawn            to_running          to_complete
  *	IDLE -------> SCHEDULED ---------> RUNNING ----------> COMPLETE
- *	 ^                ^  ^              |   |                  |
- *	 |                |  '--------------'   | to_waiting       |
- *	 |                |    to_scheduled     v                  |
- *	 |                '------------------ WAITING              |
- *	 |                    woken                                |
- *	 '---------------- ended, or joined at once --------------'
+ *	 ^                ^                    |                   |
+ *	 |                | woken   to_waiting |                   |
+ *	 |                '----- WAITING <-----'                   |
+ *	 '---------------- ended, or joined at once ---------------'
  *
  * IDLE and WAITING have neither of the bits SCHEDULED, RUNNING and COMPLETE;
- * a WAITING task has references. SCHEDULED and RUNNING together: woken while
- * it was being polled; it will be queued when the poll returns. Whoever turns
- * a WAITING task into a SCHEDULED one queues it, and nobody else does, so that
- * a task is in one queue at most.
+ * a WAITING task has references. A task that is RUNNING is being polled, or is
+ * in a queue because it yielded: a yield changes nothing. SCHEDULED and RUNNING
+ * together: woken since its last poll began; if that ends as pending, it is
+ * queued. Whoever turns a WAITING task into a SCHEDULED one queues it, and
+ * nobody else does, so that a task is in one queue at most.
  *
  * *References* are what may still touch the task: one for the scheduler, from
  * spawn to COMPLETE, and one for each waker. The task has ended when it is
@@ -96,20 +95,24 @@ static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 	atomic_store_relaxed(state, (old & ~TASK_SCHEDULED) - TASK_REFERENCE);
 }
 
-/* task_state_transition_to_running - SCHEDULED to RUNNING, by its worker */
+/* task_state_transition_to_running - by the worker that took it from a queue:
+ * SCHEDULED to RUNNING, or RUNNING still */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
+	/* Relaxed: RUNNING is as the last worker left it, which the queue
+	 * handed on; and whoever sets SCHEDULED later asks for another poll. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	assert(old & (TASK_SCHEDULED | TASK_RUNNING));
+	if (!(old & TASK_SCHEDULED))
+		return; /* it has yielded, and nobody woke it since */
 	/*
-	 * Acquire: what a waker wrote before it found the task SCHEDULED
+	 * Acquire: what a waker wrote before it found the task in a queue
 	 * already, and so did not queue it. Pairs with the release in
 	 * task_state_transition_to_woken(). Release: wakers rely on nothing that
 	 * it publishes; an acquire would do, and costs the same.
 	 */
-	uint64_t old =
-		atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | TASK_RUNNING);
-
-	assert((old & TASK_SCHEDULED) && !(old & TASK_RUNNING));
-	(void)old;
+	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_RUNNING));
 }
 
 /**
@@ -125,18 +128,6 @@ static inline bool task_state_transition_to_waiting(atomic_u64 *state)
 	 * caller queues the task. */
 	return !(atomic_fetch_and_release(state, ~TASK_RUNNING) &
 		 TASK_SCHEDULED);
-}
-
-/* task_state_transition_to_scheduled - RUNNING to SCHEDULED: it yields */
-static inline void task_state_transition_to_scheduled(atomic_u64 *state)
-{
-	/* Relaxed, both: the queue hands the task on. A further round means
-	 * that a waker or a joiner came. */
-	uint64_t old = atomic_load_relaxed(state);
-
-	while (!atomic_cas_relaxed(state, &old,
-				   (old | TASK_SCHEDULED) & ~TASK_RUNNING))
-		;
 }
 
 /**

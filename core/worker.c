@@ -233,7 +233,6 @@ bool worker_polls(const struct skua_task *task)
 
 static void yielded(struct worker *w, struct skua_task *task)
 {
-	task_state_transition_to_scheduled(task_state(task));
 	if (task->home != 0 || (task->flags & TASK_URGENT))
 		schedule(task);
 	else

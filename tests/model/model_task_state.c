@@ -214,7 +214,6 @@ static void poll_task(struct skua_task *task)
 	task_state_transition_to_running(task_state(task));
 	result = task->poll(task);
 	if (result == SKUA_YIELD) {
-		task_state_transition_to_scheduled(task_state(task));
 		schedule(task);
 	} else if (result == SKUA_DONE) {
 		over[number(task)] = true;

@@ -121,7 +121,7 @@ static void task_state_to_unspawned__scheduled__idle_again(void **state)
 
 /* ---- polls and wake-ups -------------------------------------------------- */
 
-static void task_state__run_and_yield__back_and_forth(void **state)
+static void task_state_to_running__scheduled_or_yielded__runs(void **state)
 {
 	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
@@ -131,18 +131,16 @@ static void task_state__run_and_yield__back_and_forth(void **state)
 		for (unsigned round = 0; round < 3; round++) {
 			task_state_transition_to_running(&word);
 			assert_int_equal(get(), TASK_RUNNING | rest);
-			task_state_transition_to_scheduled(&word);
-			assert_int_equal(get(), TASK_SCHEDULED | rest);
 		}
 	}
 }
 
-static void task_state_to_scheduled__woken_meanwhile__scheduled_once(void **s)
+static void task_state_to_running__yielded_and_woken__consumes_it(void **s)
 {
 	(void)s;
 	set(WOKEN_WHILE_RUNNING + TASK_REFERENCE);
-	task_state_transition_to_scheduled(&word);
-	assert_int_equal(get(), TASK_SCHEDULED + TASK_REFERENCE);
+	task_state_transition_to_running(&word);
+	assert_int_equal(get(), TASK_RUNNING + TASK_REFERENCE);
 }
 
 static void task_state_to_waiting__not_woken__waits(void **state)
@@ -490,8 +488,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_state_to_spawned__idle__scheduled_with_a_reference),
 	cmocka_unit_test(task_state_to_spawned__alive_or_complete__ealready),
 	cmocka_unit_test(task_state_to_unspawned__scheduled__idle_again),
-	cmocka_unit_test(task_state__run_and_yield__back_and_forth),
-	cmocka_unit_test(task_state_to_scheduled__woken_meanwhile__scheduled_once),
+	cmocka_unit_test(task_state_to_running__scheduled_or_yielded__runs),
+	cmocka_unit_test(task_state_to_running__yielded_and_woken__consumes_it),
 	cmocka_unit_test(task_state_to_waiting__not_woken__waits),
 	cmocka_unit_test(task_state_to_waiting__woken_meanwhile__caller_queues_it),
 	cmocka_unit_test(task_state_to_woken__waiting__caller_queues_it),

@@ -402,10 +402,25 @@ inline poll_task(t)
 	/* task_state_transition_to_running() */
 	atomic {
 		TOUCH(t);
-		assert((state[t] & SCHEDULED) && !(state[t] & RUNNING));
-		state[t] = state[t] ^ (SCHEDULED | RUNNING);
-		owed = owed && t != 0
+		old = state[t];
+		assert(old & (SCHEDULED | RUNNING))
 	};
+	if
+	:: old & SCHEDULED ->
+		atomic {
+			TOUCH(t);
+			assert((state[t] & SCHEDULED) &&
+			       ((state[t] & RUNNING) == (old & RUNNING)));
+			state[t] = (state[t] | RUNNING) & ~SCHEDULED;
+			owed = owed && t != 0
+		}
+	:: else
+#ifdef YIELDED_STORES
+		/* As if nobody could have woken it meanwhile. */
+		-> atomic { TOUCH(t); state[t] = old }
+#endif
+	fi;
+	old = 0;
 #ifdef SHUTDOWN
 	told = false;
 	pass_on_cancel(t);
@@ -414,17 +429,7 @@ inline poll_task(t)
 	if
 #if YIELDS
 	:: result == POLL_YIELD ->
-		/* yielded(), task_state_transition_to_scheduled() */
-		atomic {
-			TOUCH(t);
-#ifdef YIELD_TOGGLES
-			/* As if nobody could have woken it meanwhile. */
-			state[t] = state[t] ^ (SCHEDULED | RUNNING)
-#else
-			state[t] = (state[t] | SCHEDULED) & ~RUNNING
-#endif
-		};
-		schedule(t)
+		schedule(t) /* yielded() */
 #endif
 	:: result == POLL_PENDING -> pending(t)
 	:: else -> schedule_drop(t, true) /* done() */
