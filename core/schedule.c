@@ -43,6 +43,25 @@ void schedule_wake(struct skua_task *task)
 		schedule(task);
 }
 
+/* Wake a task and give a reference back; false, and nothing is done, if it is
+ * COMPLETE. Otherwise it may be gone, unless it is queued here. */
+static bool wake_by_value(struct skua_task *task)
+{
+	bool queue;
+
+	if (!task_state_transition_to_woken_by_value(task_state(task), &queue))
+		return false;
+	if (queue)
+		schedule(task);
+	return true;
+}
+
+void schedule_wake_by_value(struct skua_task *task)
+{
+	if (!wake_by_value(task))
+		schedule_drop(task, false);
+}
+
 /* Give a reference back; the end of a member may be that of its group. */
 static struct task_end give_back(struct skua_task *task, bool complete)
 {
@@ -57,7 +76,8 @@ void schedule_end(struct task_end end, struct skua_task *task)
 	 * done already, and this its last reference. */
 	while (end.bit == TASK_END_TASK) {
 		task = end.what.task;
-		schedule_wake(task);
+		if (wake_by_value(task))
+			return;
 		end = give_back(task, false);
 	}
 	if (end.bit == TASK_END_THREAD)

@@ -16,6 +16,9 @@ void schedule_by(struct worker *worker, struct skua_task *task);
 /* schedule_wake - make a task runnable; any thread that has a reference */
 void schedule_wake(struct skua_task *task);
 
+/* schedule_wake_by_value - the same, and give the reference back */
+void schedule_wake_by_value(struct skua_task *task);
+
 /**
  * schedule_drop - give a reference back, and act for the end if it is reached
  * @complete: it is the scheduler's own

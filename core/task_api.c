@@ -268,8 +268,8 @@ void skua_waker_wake_by_ref(struct skua_waker waker)
 
 void skua_waker_wake(struct skua_waker waker)
 {
-	skua_waker_wake_by_ref(waker);
-	skua_waker_drop(waker);
+	if (waker.opaque)
+		schedule_wake_by_value(task_of_waker(waker));
 }
 
 void skua_waker_drop(struct skua_waker waker)

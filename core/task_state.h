@@ -151,6 +151,32 @@ static inline bool task_state_transition_to_woken(atomic_u64 *state,
 }
 
 /**
+ * task_state_transition_to_woken_by_value - the same, by the holder of a
+ * reference, who gives it back in the same step
+ * @queue: receives whether the caller has to queue the task
+ *
+ * Return: false if the task is COMPLETE: nothing was done. Until then the
+ * scheduler has a reference as well, so that this one is not the last.
+ */
+static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
+							   bool *queue)
+{
+	uint64_t old = atomic_load_relaxed(state);
+
+	/* Release and acquire: as in task_state_transition_to_woken(), and in
+	 * task_state_transition_to_dropped(). A further round means that the
+	 * task moved on. */
+	do {
+		if (old & TASK_COMPLETE)
+			return false;
+		assert(task_state_references(old) > 1);
+	} while (!atomic_cas_acq_rel(state, &old,
+				     (old | TASK_SCHEDULED) - TASK_REFERENCE));
+	*queue = !(old & (TASK_SCHEDULED | TASK_RUNNING));
+	return true;
+}
+
+/**
  * task_state_transition_to_cancelled - mark, and WAITING to SCHEDULED
  * @wake: receives whether the caller has to queue the task
  *

@@ -179,10 +179,8 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 	publish_next_locked(timers);
 	unlock_after_fire(timers);
 
-	for (unsigned i = 0; i < count; i++) {
-		schedule_wake(tasks[i]);
-		schedule_drop(tasks[i], false);
-	}
+	for (unsigned i = 0; i < count; i++)
+		schedule_wake_by_value(tasks[i]);
 	return more;
 }
 

@@ -179,11 +179,14 @@ static enum skua_poll spawn_and_add_timers(struct skua_task *self)
 {
 	struct timed_parent *it = (struct timed_parent *)self;
 	struct skua_runtime *rt = runtime_of_task(self);
-	uint64_t when_ns = skua_now_ns() + UINT64_C(1000000000000);
+	/* Times that the wheel tells exactly. */
+	uint64_t grain_ns = UINT64_C(1) << TIMER_WHEEL_GRAIN_BITS;
+	uint64_t when_ns =
+		(skua_now_ns() + UINT64_C(1000000000000)) / grain_ns * grain_ns;
 
 	skua_task_spawn(rt, &it->parent.child.task);
 	for (size_t n = 0; n < COUNT_OF(it->timers); n++) {
-		when_ns -= 1000;
+		when_ns -= grain_ns;
 		skua_timer_add(self, &it->timers[n], when_ns);
 		while (atomic_load_relaxed(&rt->pool.sentinel.until_ns) !=
 		       when_ns)

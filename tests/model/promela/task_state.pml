@@ -30,8 +30,9 @@
  * timers but that of the shutdown, spawns (they come first), and a fork.
  *
  * A configuration (see run): POLLERS; WAKERS; CLONES, a waker wakes through a
- * clone; YIELDS, polls that yield first; CANCEL, by the holder of a reference,
- * or CANCEL_BESIDE, by anybody while the memory stays; SHUTDOWN; one or more of
+ * clone; BY_REFERENCE, it wakes first and then drops its reference; YIELDS,
+ * polls that yield first; CANCEL, by the holder of a reference, or
+ * CANCEL_BESIDE, by anybody while the memory stays; SHUTDOWN; one or more of
  * JOIN, DETACH (where KEPT says that the memory stays), JOIN_TASK; REPEAT.
  */
 
@@ -171,6 +172,34 @@ inline schedule_wake(t)
 	old = 0
 }
 
+/* task_state_transition_to_woken_by_value(): given tells. */
+inline wake_by_value(t)
+{
+	atomic {
+		TOUCH(t);
+		release_post(me);
+		old = state[t];
+#ifdef BY_VALUE_BLIND
+		given = true;
+#else
+		given = !(old & COMPLETE);
+		assert(!given || old >= 2 * REFERENCE);
+#endif
+		if
+		:: given ->
+			state[t] = (old | SCHEDULED) - REFERENCE;
+			owed = owed || t == 0;
+			wake = !(old & (SCHEDULED | RUNNING))
+		:: else
+		fi
+	};
+	if
+	:: wake -> wake = false; schedule(t)
+	:: else
+	fi;
+	old = 0
+}
+
 /* task_drop(), task_state_transition_to_dropped(); what is the end field. */
 inline task_drop(t, complete)
 {
@@ -240,8 +269,11 @@ inline schedule_drop(t, complete)
 	:: ending == END_TASK ->
 		/* What the field holds: task 1. */
 		who = 1;
-		schedule_wake(1);
-		task_drop(1, false)
+		wake_by_value(1);
+		if
+		:: given -> ending = 0; given = false
+		:: else -> task_drop(1, false)
+		fi
 	:: else
 	fi;
 #endif
@@ -254,6 +286,16 @@ inline schedule_drop(t, complete)
 	fi;
 	ending = 0;
 	who = 0
+}
+
+/* schedule_wake_by_value() */
+inline schedule_wake_by_value(t)
+{
+	wake_by_value(t);
+	if
+	:: given -> given = false
+	:: else -> schedule_drop(t, false)
+	fi
 }
 
 /* ---- core/worker.c --------------------------------------------------------- */
@@ -440,7 +482,7 @@ proctype poller(byte me)
 {
 	short old, next, ending;
 	byte result, who;
-	bool wake, told;
+	bool wake, given, told;
 #if YIELDS
 	byte yields = YIELDS;
 #endif
@@ -459,12 +501,12 @@ end:
 
 /* ---- core/task_api.c -------------------------------------------------------- */
 
-/* skua_waker_wake(), or skua_waker_wake_by_ref() for ever */
+/* skua_waker_wake(), or skua_waker_wake_by_ref(): once, or for ever */
 proctype waker(byte me)
 {
 	short old, next, ending;
 	byte who;
-	bool wake;
+	bool wake, given;
 
 #ifdef REPEAT
 	do
@@ -486,16 +528,19 @@ proctype waker(byte me)
 	:: state[0] & SCHEDULED
 	:: else -> schedule_wake(0)
 	fi;
+	schedule_drop(0, false)
 #else
+#ifdef BY_REFERENCE
 	schedule_wake(0);
-#endif
 #ifndef DROP_BEFORE_WAKE
+	schedule_drop(0, false)
+#endif
+#else
+	schedule_wake_by_value(0);
 #ifdef DROP_BEFORE_LAST_TOUCH
 	/* The waker looks at the task once more. */
-	schedule_drop(0, false);
 	atomic { TOUCH(0) }
-#else
-	schedule_drop(0, false)
+#endif
 #endif
 #endif
 }
@@ -507,7 +552,7 @@ proctype canceller()
 	byte me = WAKERS;
 	short old, next, ending;
 	byte who;
-	bool wake;
+	bool wake, given;
 
 	atomic {
 		TOUCH(0);
@@ -543,13 +588,12 @@ proctype shutdown()
 	byte me = WAKERS;
 	short old, next, ending;
 	byte who;
-	bool wake;
+	bool wake, given;
 
 #ifndef TIMERS_BEFORE_FLAG
 	cancelling = true;
 #endif
-	schedule_wake(0);
-	schedule_drop(0, false);
+	schedule_wake_by_value(0);
 #ifdef TIMERS_BEFORE_FLAG
 	cancelling = true
 #endif
