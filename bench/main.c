@@ -19,7 +19,7 @@ static const struct verb verbs[] = {
 	{ "list", verb_list, "list", "Name the workloads" },
 	{ "run", verb_run, "run WORKLOAD [OPTION...]", "Measure a workload" },
 	{ "report", verb_report, "report [OPTION...]",
-	  "Measure all workloads, on one worker and on all" },
+	  "Measure all workloads, and compare with other schedulers" },
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/table.h"
+
 /* ---- JSON ---------------------------------------------------------------- */
 
 static json_t *rounded(double value)
@@ -102,15 +104,16 @@ static size_t add_param(char *text, size_t size, const char *key,
 	return used < 0 ? 0 : (size_t)used < size ? (size_t)used : size - 1;
 }
 
-const char *output_label(const struct measurement *m, char *text, size_t size)
+const char *output_label(const struct workload *workload, json_t *params,
+			 char *text, size_t size)
 {
 	const char *key;
 	json_t *value;
 	size_t used;
 
-	snprintf(text, size, "%s", m->workload->name);
+	snprintf(text, size, "%s", workload->name);
 	used = strlen(text);
-	json_object_foreach(m->params, key, value)
+	json_object_foreach(params, key, value)
 	{
 		used += add_param(text + used, size - used, key, value);
 	}
@@ -169,9 +172,9 @@ void output_text(FILE *file, const struct measurement *m)
 	fprintf(file,
 		"%s, %u worker%s: %.1f ns/op (%.1f to %.1f in %u round%s of "
 		"%" PRIu64 " ops), %s\n",
-		output_label(m, label, sizeof(label)), m->workers,
-		m->workers == 1 ? "" : "s", m->median_ns, m->min_ns, m->max_ns,
-		m->rounds, m->rounds == 1 ? "" : "s", m->ops,
+		output_label(m->workload, m->params, label, sizeof(label)),
+		m->workers, m->workers == 1 ? "" : "s", m->median_ns, m->min_ns,
+		m->max_ns, m->rounds, m->rounds == 1 ? "" : "s", m->ops,
 		m->ok ? "ok" : "WRONG RESULT");
 	if (m->workers > 0)
 		fprintf(file,
@@ -188,26 +191,9 @@ void output_text(FILE *file, const struct measurement *m)
 
 /* ---- table --------------------------------------------------------------- */
 
-enum { COLUMNS = 10, CELL_BYTES = 64 };
-
-struct row {
-	char cell[COLUMNS][CELL_BYTES];
-};
-
-static const struct row head = {
-	.cell = { "workload", "workers", "ns/op", "min", "max", "instr/op",
-		  "stolen/kop", "parked/kop", "LIFO/kop", "ok" },
-};
-
-/* The columns are text to the left, and figures to the right. */
-static bool is_text(unsigned column)
-{
-	return column == 0 || column == COLUMNS - 1;
-}
-
 static void put_number(char *cell, double value)
 {
-	snprintf(cell, CELL_BYTES, "%.*f", value < 1000 ? 1 : 0, value);
+	snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 1000 ? 1 : 0, value);
 }
 
 /* How often, in a thousand operations; nobody can without workers. */
@@ -216,17 +202,18 @@ static void put_rate(char *cell, const struct measurement *m, uint64_t count)
 	if (m->workers == 0)
 		strcpy(cell, "-");
 	else
-		snprintf(cell, CELL_BYTES, "%.2f",
+		snprintf(cell, TABLE_CELL_BYTES, "%.2f",
 			 1000.0 * (double)count / ((double)m->ops * m->rounds));
 }
 
-static void fill_row(struct row *row, const struct measurement *m)
+static void fill_row(struct table_row *row, const void *of, size_t i)
 {
+	const struct measurement *m = (const struct measurement *)of + i;
 	const struct perf_group_event *e =
 		&m->counters.event[MEASURE_INSTRUCTIONS];
 
-	output_label(m, row->cell[0], CELL_BYTES);
-	snprintf(row->cell[1], CELL_BYTES, "%u", m->workers);
+	output_label(m->workload, m->params, row->cell[0], TABLE_CELL_BYTES);
+	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	put_number(row->cell[2], m->median_ns);
 	put_number(row->cell[3], m->min_ns);
 	put_number(row->cell[4], m->max_ns);
@@ -241,50 +228,18 @@ static void fill_row(struct row *row, const struct measurement *m)
 	strcpy(row->cell[9], m->ok ? "yes" : "NO");
 }
 
-static void print_row(FILE *file, const struct row *row, const int *widths)
-{
-	for (unsigned c = 0; c < COLUMNS; c++)
-		fprintf(file, "| %*s ", is_text(c) ? -widths[c] : widths[c],
-			row->cell[c]);
-	fputs("|\n", file);
-}
-
-/* Markdown's rule under the head; a colon on the side that is aligned. */
-static void print_rule(FILE *file, const int *widths)
-{
-	for (unsigned c = 0; c < COLUMNS; c++) {
-		fputs(is_text(c) ? "|:" : "|-", file);
-		for (int i = 0; i < widths[c]; i++)
-			fputc('-', file);
-		fputc(is_text(c) ? '-' : ':', file);
-	}
-	fputs("|\n", file);
-}
-
-static void widen(int *widths, const struct row *row)
-{
-	for (unsigned c = 0; c < COLUMNS; c++) {
-		int width = (int)strlen(row->cell[c]);
-
-		if (width > widths[c])
-			widths[c] = width;
-	}
-}
-
 void output_table(FILE *file, const struct measurement *m, size_t count)
 {
-	struct row row;
-	int widths[COLUMNS] = { 0 };
+	static const char *const head[] = {
+		"workload", "workers",    "ns/op",      "min",      "max",
+		"instr/op", "stolen/kop", "parked/kop", "LIFO/kop", "ok",
+	};
+	const struct table table = { .columns = 10,
+				     .text = 1u << 0 | 1u << 9,
+				     .head = head,
+				     .count = count,
+				     .fill = fill_row,
+				     .of = m };
 
-	widen(widths, &head);
-	for (size_t i = 0; i < count; i++) {
-		fill_row(&row, &m[i]);
-		widen(widths, &row);
-	}
-	print_row(file, &head, widths);
-	print_rule(file, widths);
-	for (size_t i = 0; i < count; i++) {
-		fill_row(&row, &m[i]);
-		print_row(file, &row, widths);
-	}
+	table_print(file, &table);
 }

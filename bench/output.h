@@ -16,7 +16,7 @@ json_t *output_json(const struct measurement *m);
 /* output_text - a measurement in a few lines */
 void output_text(FILE *file, const struct measurement *m);
 
-/* output_table - measurements in a table that is Markdown as well */
+/* output_table - measurements in a table (table.h) */
 void output_table(FILE *file, const struct measurement *m, size_t count);
 
 /**
@@ -24,6 +24,7 @@ void output_table(FILE *file, const struct measurement *m, size_t count);
  *
  * Return: @text.
  */
-const char *output_label(const struct measurement *m, char *text, size_t size);
+const char *output_label(const struct workload *workload, json_t *params,
+			 char *text, size_t size);
 
 #endif

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench/args.h"
+#include "bench/compare_output.h"
 #include "bench/machine.h"
 #include "bench/output.h"
 #include "bench/verbs.h"
@@ -15,16 +17,22 @@
 #define ROUNDS_QUICK 3
 
 struct report_options {
-	const char *out; /* folder, or NULL */
+	const char *out;             /* folder, or NULL */
+	const struct workload *only; /* NULL: all */
+	const char *peers;           /* folder, or NULL: the usual one */
+	bool no_peers;
 	bool quick;
 };
 
 struct report {
 	unsigned rounds;
+	const struct workload *only;
 	struct measurement *results;
 	size_t count;
 	size_t planned;
-	unsigned failed; /* not run, or wrong */
+	unsigned failed;               /* not run, or wrong */
+	struct comparison *comparison; /* NULL: without peers */
+	int err;
 };
 
 /* ---- measuring ----------------------------------------------------------- */
@@ -62,8 +70,8 @@ static void measure_one(struct report *report, const struct workload *workload,
 	report->failed += !m->ok;
 	fprintf(stderr, "[%zu/%zu] %s, %u worker%s: %.1f ns/op%s\n",
 		report->count, report->planned,
-		output_label(m, label, sizeof(label)), m->workers,
-		m->workers == 1 ? "" : "s", m->median_ns,
+		output_label(m->workload, m->params, label, sizeof(label)),
+		m->workers, m->workers == 1 ? "" : "s", m->median_ns,
 		m->ok ? "" : ", WRONG RESULT");
 }
 
@@ -76,6 +84,8 @@ static void for_each(struct report *report, unsigned all,
 		const struct workload *workload = workloads[i];
 		const char *options = workload->report;
 
+		if (report->only != NULL && report->only != workload)
+			continue;
 		for (unsigned n = 0; n < workload->report_count;
 		     n++, options += workload->options_size) {
 			unsigned most = all - workload->busy_caller;
@@ -97,12 +107,16 @@ static void plan_one(struct report *report, const struct workload *workload,
 	report->planned++;
 }
 
-static int measure_all(struct report *report)
+static void compare_one(struct report *report, const struct workload *workload,
+			const void *options, unsigned workers)
 {
-	unsigned all = all_workers();
+	if (report->err == 0)
+		report->err = compare_case(report->comparison, workload,
+					   options, workers);
+}
 
-	if (all == 0)
-		return -EIO;
+static int measure_all(struct report *report, unsigned all)
+{
 	for_each(report, all, plan_one);
 	report->results = calloc(report->planned, sizeof(*report->results));
 	if (report->results == NULL)
@@ -111,17 +125,36 @@ static int measure_all(struct report *report)
 	return 0;
 }
 
+static int compare_all(struct report *report, unsigned all,
+		       const struct report_options *options)
+{
+	int err = compare_open(report->comparison, options->peers,
+			       options->quick);
+
+	if (err != 0)
+		return err;
+	for_each(report, all, compare_one);
+	if (report->err != 0)
+		fputs(ARGS_PROGRAM " report: no memory\n", stderr);
+	return report->err;
+}
+
 /* ---- writing ------------------------------------------------------------- */
 
 static json_t *report_json(const struct report *report)
 {
-	json_t *results = json_array();
+	json_t *results = json_array(), *object;
 
 	for (size_t i = 0; i < report->count; i++)
 		json_array_append_new(results,
 				      output_json(&report->results[i]));
-	return json_pack("{s:o, s:o}", "machine", machine_json(), "results",
-			 results);
+	object = json_pack("{s:o, s:o}", "machine", machine_json(), "results",
+			   results);
+	if (object == NULL || report->comparison == NULL ||
+	    compare_add_json(object, report->comparison) == 0)
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 static void write_json(FILE *file, const struct report *report)
@@ -144,12 +177,6 @@ static void print_counters_reason(FILE *file, const struct report *report)
 		fprintf(file, "\n%s\n", report->results[0].counters_reason);
 }
 
-static void print_table(FILE *file, const struct report *report)
-{
-	output_table(file, report->results, report->count);
-	print_counters_reason(file, report);
-}
-
 static void print_legend(FILE *file, const struct report *report)
 {
 	fprintf(file,
@@ -158,6 +185,23 @@ static void print_legend(FILE *file, const struct report *report)
 		"the calling thread, without tasks. ok: the result was the "
 		"published or separately computed one.\n\n",
 		report->rounds);
+}
+
+static void print_table(FILE *file, const struct report *report)
+{
+	print_legend(file, report);
+	output_table(file, report->results, report->count);
+	print_counters_reason(file, report);
+}
+
+static void print_tables(FILE *file, const struct report *report)
+{
+	if (report->comparison != NULL) {
+		fputs("## Beside other schedulers\n\n", file);
+		compare_print(file, report->comparison);
+		fputs("## All workloads\n\n", file);
+	}
+	print_table(file, report);
 }
 
 static void write_markdown(FILE *file, const struct report *report)
@@ -178,8 +222,7 @@ static void write_markdown(FILE *file, const struct report *report)
 	}
 	json_decref(machine);
 	fputc('\n', file);
-	print_legend(file, report);
-	print_table(file, report);
+	print_tables(file, report);
 }
 
 static int write_file(const char *folder, const char *name,
@@ -219,7 +262,13 @@ static int write_files(const char *folder, const struct report *report)
 
 /* ---- the verb ------------------------------------------------------------ */
 
-enum { OPTION_OUT = 0x100, OPTION_QUICK };
+enum {
+	OPTION_OUT = 0x100,
+	OPTION_QUICK,
+	OPTION_PEERS,
+	OPTION_NO_PEERS,
+	OPTION_WORKLOAD
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -236,6 +285,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_QUICK:
 		options->quick = true;
 		return 0;
+	case OPTION_WORKLOAD:
+		options->only = workload_find(arg);
+		if (options->only == NULL)
+			return args_refuse("--workload: no workload '%s'; "
+					   "allowed: see " ARGS_PROGRAM " list",
+					   arg);
+		return 0;
+	case OPTION_PEERS:
+		if (access(arg, R_OK | X_OK) != 0)
+			return args_refuse("--peers: no folder '%s': %s", arg,
+					   strerror(errno));
+		options->peers = arg;
+		return 0;
+	case OPTION_NO_PEERS:
+		options->no_peers = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -248,36 +313,85 @@ static const struct argp_option argp_options[] = {
 	  .doc = "Write report.md and report.json there as well" },
 	{ .name = "quick",
 	  .key = OPTION_QUICK,
-	  .doc = "3 rounds each instead of 9" },
+	  .doc = "3 rounds each instead of 9, and less time for peers" },
+	{ .name = "workload",
+	  .key = OPTION_WORKLOAD,
+	  .arg = "NAME",
+	  .doc = "Measure this one only" },
+	{ .name = "peers",
+	  .key = OPTION_PEERS,
+	  .arg = "DIR",
+	  .doc = "Folder of the other schedulers' programs (default: peers, "
+		 "beside this program)" },
+	{ .name = "no-peers",
+	  .key = OPTION_NO_PEERS,
+	  .doc = "Measure skua alone" },
 	{ 0 },
 };
 
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
-	.doc = "Measure every workload, on one worker and on all",
+	.doc = "Measure every workload, on one worker and on all, and compare "
+	       "with the other schedulers that are built\v"
+	       "Without peers it takes about a minute, with --quick 20 to 30 "
+	       "seconds; with all five peers (mostly uts) about a quarter of "
+	       "an hour, with --quick 3 minutes. Each run of a peer alternates "
+	       "with one of skua, in a process of its own; one beside which "
+	       "the machine was busy is repeated, up to 3 times.",
 };
+
+static void free_report(struct report *report)
+{
+	for (size_t i = 0; i < report->count; i++)
+		measurement_free(&report->results[i]);
+	free(report->results);
+	if (report->comparison != NULL)
+		compare_close(report->comparison);
+}
+
+static int measure_and_write(struct report *report,
+			     const struct report_options *options)
+{
+	unsigned all = all_workers();
+	int err = all != 0 ? measure_all(report, all) : -EIO;
+
+	if (err == 0 && report->comparison != NULL)
+		err = compare_all(report, all, options);
+	if (err != 0)
+		return err;
+	print_tables(stdout, report);
+	return options->out != NULL ? write_files(options->out, report) : 0;
+}
+
+/* Say what failed. Return: did anything? */
+static bool say_failures(const struct report *report)
+{
+	unsigned peers =
+		report->comparison != NULL ? report->comparison->failed : 0;
+
+	if (report->failed > 0)
+		fprintf(stderr, "%u of the workloads failed\n", report->failed);
+	if (peers > 0)
+		fprintf(stderr, "%u of the sides compared failed\n", peers);
+	return report->failed > 0 || peers > 0;
+}
 
 int verb_report(int argc, char **argv)
 {
-	struct report_options options = { NULL, false };
+	struct report_options options = { 0 };
+	struct comparison comparison = { 0 };
 	struct report report = { 0 };
-	int err;
+	bool failed;
 
 	if (args_parse(&argp, "report", argc, argv, &options) != 0)
 		return EXIT_USAGE;
+	report.only = options.only;
 	report.rounds = options.quick ? ROUNDS_QUICK : ROUNDS;
-	err = measure_all(&report);
-	if (err == 0) {
-		print_legend(stdout, &report);
-		print_table(stdout, &report);
-		if (options.out != NULL)
-			err = write_files(options.out, &report);
-	}
-	for (size_t i = 0; i < report.count; i++)
-		measurement_free(&report.results[i]);
-	free(report.results);
-	if (report.failed > 0)
-		fprintf(stderr, "%u of the workloads failed\n", report.failed);
-	return err == 0 && report.failed == 0 ? EXIT_OK : EXIT_FAILED;
+	if (!options.no_peers)
+		report.comparison = &comparison;
+	failed = measure_and_write(&report, &options) != 0;
+	failed |= say_failures(&report);
+	free_report(&report);
+	return failed ? EXIT_FAILED : EXIT_OK;
 }

@@ -318,6 +318,7 @@ const struct workload workload_rpc = {
 	.report_count = sizeof(reported) / sizeof(reported[0]),
 	.params = rpc_params,
 	.busy_caller = true,
+	.latency = true,
 	.setup = rpc_setup,
 	.prepare = rpc_prepare,
 	.round = rpc_round,

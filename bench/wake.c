@@ -361,6 +361,7 @@ const struct workload workload_wake = {
 	.report = &defaults,
 	.report_count = 1,
 	.params = wake_params,
+	.latency = true,
 	.setup = wake_setup,
 	.prepare = wake_prepare,
 	.round = wake_round,

@@ -49,6 +49,8 @@ struct workload_run {
  * @serial: do these options mean a run without workers? NULL: never
  * @busy_caller: the calling thread needs a CPU too: without a number of
  *               workers, one less than the library would choose
+ * @latency: the time of an operation is one of figures()'s percentiles, and
+ *           is compared with other schedulers as such
  * @setup: once; 0 or -errno, and then it has cleaned up
  * @prepare: before each round; may be NULL
  * @round: the timed part; 0 or -errno
@@ -73,6 +75,7 @@ struct workload {
 	json_t *(*params)(const void *options);
 	bool (*serial)(const void *options);
 	bool busy_caller;
+	bool latency;
 
 	int (*setup)(struct workload_run *run);
 	void (*prepare)(struct workload_run *run);

@@ -250,7 +250,7 @@ fi
 
 # --- report ---------------------------------------------------------------------
 
-run report --quick --out "$scratch/report"
+run report --quick --no-peers --out "$scratch/report"
 expect report exited 0
 expect report out_has '| uts tree=T1 live=256'
 expect report out_has '| parallel_map'

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare_output.c - see compare_output.h
+ *
+ * A figure is the median over a case's alternations, with the least and the
+ * greatest. So is a ratio: of the two runs of an alternation, skua's first.
+ */
+#include "bench/compare_output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/output.h"
+#include "bench/table.h"
+
+enum { METRIC_TIME, METRICS = 4 };
+
+/* By place in "latency_ns" but the first. */
+static const char *const metrics[METRICS] = {
+	[METRIC_TIME] = "ns_per_op",
+	"p50",
+	"p99",
+	"p999",
+};
+
+struct spread {
+	double median;
+	double min;
+	double max;
+};
+
+/* skua and a peer in one figure of a case: a row of a table. */
+struct pair {
+	const struct compare_case *c;
+	const char *peer;
+	unsigned metric;
+	struct spread skua;
+	struct spread other;
+	struct spread ratio;
+};
+
+struct pairs {
+	struct pair *pair;
+	size_t count;
+};
+
+/* ---- figures --------------------------------------------------------------- */
+
+/* A figure of run @i; 0 if it has none. */
+static double figure(const struct compare_side *side, unsigned metric, size_t i)
+{
+	json_t *run = json_array_get(side->runs, i);
+
+	if (metric != METRIC_TIME)
+		run = json_object_get(run, "latency_ns");
+	return json_number_value(json_object_get(run, metrics[metric]));
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static struct spread spread(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return (struct spread){
+		.median = (values[(n - 1) / 2] + values[n / 2]) / 2,
+		.min = values[0],
+		.max = values[n - 1],
+	};
+}
+
+/* Return: do both have the figure? */
+static bool fill_pair(struct pair *pair, const struct compare_side *skua,
+		      const struct compare_side *other)
+{
+	size_t n = json_array_size(other->runs);
+	double values[3][COMPARE_ALTERNATIONS];
+
+	for (size_t i = 0; i < n; i++) {
+		values[0][i] = figure(skua, pair->metric, i);
+		values[1][i] = figure(other, pair->metric, i);
+		if (!(values[0][i] > 0 && values[1][i] > 0))
+			return false;
+		values[2][i] = values[0][i] / values[1][i];
+	}
+	pair->skua = spread(values[0], n);
+	pair->other = spread(values[1], n);
+	pair->ratio = spread(values[2], n);
+	return true;
+}
+
+static void add_pairs(struct pairs *pairs, const struct comparison *cmp,
+		      const struct compare_case *c, unsigned side)
+{
+	unsigned first = c->workload->latency ? METRIC_TIME + 1 : METRIC_TIME;
+
+	if (c->side[side].state != COMPARE_RAN ||
+	    c->side[COMPARE_SKUA].state != COMPARE_RAN)
+		return;
+	for (unsigned metric = first; metric < METRICS; metric++) {
+		struct pair *pair = &pairs->pair[pairs->count];
+
+		*pair = (struct pair){ .c = c,
+				       .peer = compare_name(cmp, side),
+				       .metric = metric };
+		pairs->count +=
+			fill_pair(pair, &c->side[COMPARE_SKUA], &c->side[side]);
+	}
+}
+
+/* Times before latencies, and then the greatest ratio first. */
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int latency = (x->metric != METRIC_TIME) - (y->metric != METRIC_TIME);
+
+	return latency != 0 ? latency
+			    : (x->ratio.median < y->ratio.median) -
+				      (x->ratio.median > y->ratio.median);
+}
+
+/* Return: 0; -ENOMEM. pairs->pair is the caller's to free. */
+static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
+{
+	size_t most = cmp->count * cmp->peers.count * METRICS + 1;
+
+	*pairs = (struct pairs){ .pair = calloc(most, sizeof(*pairs->pair)) };
+	if (pairs->pair == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < cmp->count; i++)
+		for (unsigned side = 1; side <= cmp->peers.count; side++)
+			add_pairs(pairs, cmp, &cmp->cases[i], side);
+	qsort(pairs->pair, pairs->count, sizeof(*pairs->pair), compare_pairs);
+	return 0;
+}
+
+static bool loses(const struct pair *pair)
+{
+	return pair->ratio.median > 1;
+}
+
+/* ---- tables ---------------------------------------------------------------- */
+
+/* Three digits, or more in front of the point. */
+static int digits(double value)
+{
+	return value < 10 ? 2 : value < 100 ? 1 : 0;
+}
+
+static int ratio_digits(double value)
+{
+	return value < 0.1 ? 3 : 2;
+}
+
+static void put_spread(char *cell, const struct spread *s, double unit)
+{
+	double median = s->median / unit, min = s->min / unit,
+	       max = s->max / unit;
+
+	snprintf(cell, TABLE_CELL_BYTES, "%.*f (%.*f-%.*f)", digits(median),
+		 median, digits(min), min, digits(max), max);
+}
+
+static void fill_row(struct table_row *row, const void *of, size_t i)
+{
+	const struct pair *pair = (const struct pair *)of + i;
+	const struct spread *r = &pair->ratio;
+	bool time = pair->metric == METRIC_TIME;
+	double unit = time ? 1 : 1000;
+	char label[200];
+
+	output_label(pair->c->workload, pair->c->changed, label, sizeof(label));
+	snprintf(row->cell[0], TABLE_CELL_BYTES, "%.50s%s%s", label,
+		 time ? "" : " ", time ? "" : metrics[pair->metric]);
+	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", pair->c->workers);
+	snprintf(row->cell[2], TABLE_CELL_BYTES, "%s", pair->peer);
+	put_spread(row->cell[3], &pair->skua, unit);
+	put_spread(row->cell[4], &pair->other, unit);
+	snprintf(row->cell[5], TABLE_CELL_BYTES, "%.*f (%.*f-%.*f)",
+		 ratio_digits(r->median), r->median, ratio_digits(r->min),
+		 r->min, ratio_digits(r->max), r->max);
+	strcpy(row->cell[6], loses(pair) ? "slower" : "");
+}
+
+static void print_pairs(FILE *file, const struct pair *pair, size_t count,
+			const char *unit)
+{
+	char skua[32], other[32];
+	const char *const head[] = { "workload", "workers", "peer",   skua,
+				     other,      "ratio",   "skua is" };
+	const struct table table = { .columns = 7,
+				     .text = 1u << 0 | 1u << 2 | 1u << 6,
+				     .head = head,
+				     .count = count,
+				     .fill = fill_row,
+				     .of = pair };
+
+	if (count == 0)
+		return;
+	snprintf(skua, sizeof(skua), "skua, %s", unit);
+	snprintf(other, sizeof(other), "peer, %s", unit);
+	table_print(file, &table);
+	fputc('\n', file);
+}
+
+static void print_tables(FILE *file, const struct pairs *pairs)
+{
+	size_t times = 0, lost = 0;
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		times += pairs->pair[i].metric == METRIC_TIME;
+		lost += loses(&pairs->pair[i]);
+	}
+	fprintf(file,
+		"skua is slower in %zu of %zu comparisons. Figures are "
+		"medians, (least-greatest), of processes that ran in turn; "
+		"a ratio is skua's time by the peer's.\n\n",
+		lost, pairs->count);
+	print_pairs(file, pairs->pair, times, "ns/op");
+	print_pairs(file, pairs->pair + times, pairs->count - times, "us");
+}
+
+/* ---- what is missing, and noise -------------------------------------------- */
+
+static void print_side(FILE *file, const struct comparison *cmp,
+		       const struct compare_case *c, unsigned side)
+{
+	const struct compare_side *s = &c->side[side];
+	const char *name = compare_name(cmp, side);
+	char label[200];
+
+	output_label(c->workload, c->changed, label, sizeof(label));
+	if (s->state == COMPARE_FAILED)
+		fprintf(file, "- FAILED: %s: %s, %u worker%s: %s\n", name,
+			label, c->workers, c->workers == 1 ? "" : "s",
+			s->reason);
+	else if (s->state == COMPARE_SKIPPED)
+		fprintf(file, "- left out: %s: %s: %s\n", name, label,
+			s->reason);
+}
+
+static void print_missing(FILE *file, const struct comparison *cmp)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < cmp->peers.count; i++)
+		if (cmp->peers.peer[i].workloads == NULL) {
+			fprintf(file, "- FAILED: %s: does not list workloads\n",
+				cmp->peers.peer[i].name);
+			any = true;
+		}
+	for (size_t i = 0; i < cmp->count; i++)
+		for (unsigned side = 0; side <= cmp->peers.count; side++) {
+			print_side(file, cmp, &cmp->cases[i], side);
+			any |= cmp->cases[i].side[side].reason[0] != '\0';
+		}
+	if (any)
+		fputc('\n', file);
+	peers_print_missing(file, &cmp->peers);
+}
+
+static void print_noise(FILE *file, const struct comparison *cmp)
+{
+	if (cmp->runs == 0)
+		return;
+	if (cmp->calibration.cpus == 0)
+		fputs("The CPUs are unknown: noise was not looked for.\n\n",
+		      file);
+	fprintf(file,
+		"%u runs; %u of them were repeated, since a loop before or "
+		"after them took %u %% longer than at best; %u stayed noisy%s."
+		"\n\n",
+		cmp->runs, cmp->repeated, CALIBRATE_PERCENT, cmp->noisy,
+		cmp->noisy >= COMPARE_NOISY_MAX
+			? ", and since many did, no more were repeated: this "
+			  "machine is too busy for exact figures"
+			: "");
+}
+
+void compare_print(FILE *file, const struct comparison *cmp)
+{
+	struct pairs pairs;
+
+	if (make_pairs(&pairs, cmp) != 0) {
+		fputs("no memory for the comparison\n\n", file);
+		return;
+	}
+	if (pairs.count > 0)
+		print_tables(file, &pairs);
+	free(pairs.pair);
+	print_missing(file, cmp);
+	print_noise(file, cmp);
+}
+
+/* ---- JSON ------------------------------------------------------------------ */
+
+static json_t *spread_json(const struct spread *s)
+{
+	return json_pack("{s:f, s:f, s:f}", "median", s->median, "min", s->min,
+			 "max", s->max);
+}
+
+static json_t *pair_json(const struct pair *pair)
+{
+	const struct compare_case *c = pair->c;
+
+	return json_pack("{s:s, s:O, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:b}",
+			 "workload", c->workload->name, "params", c->params,
+			 "workers", (int)c->workers, "peer", pair->peer,
+			 "metric", metrics[pair->metric], "alternations",
+			 (int)c->alternations, "skua_ns",
+			 spread_json(&pair->skua), "peer_ns",
+			 spread_json(&pair->other), "ratio",
+			 spread_json(&pair->ratio), "slower", (int)loses(pair));
+}
+
+/* A side of a case without figures. */
+static json_t *side_json(const struct comparison *cmp,
+			 const struct compare_case *c, unsigned side)
+{
+	return json_pack("{s:s, s:O, s:i, s:s, s:s}", "workload",
+			 c->workload->name, "params", c->params, "workers",
+			 (int)c->workers, "peer", compare_name(cmp, side),
+			 c->side[side].state == COMPARE_FAILED ? "failed"
+							       : "left_out",
+			 c->side[side].reason);
+}
+
+static json_t *pairs_json(const struct pairs *pairs)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < pairs->count; i++)
+		json_array_append_new(array, pair_json(&pairs->pair[i]));
+	return array;
+}
+
+int compare_add_json(json_t *report, const struct comparison *cmp)
+{
+	json_t *comparisons, *skua = json_array(), *peers = json_array();
+	struct pairs pairs;
+	int err = make_pairs(&pairs, cmp);
+
+	if (err != 0)
+		return err;
+	comparisons = pairs_json(&pairs);
+	free(pairs.pair);
+	for (size_t i = 0; i < cmp->count; i++)
+		for (unsigned side = 0; side <= cmp->peers.count; side++) {
+			const struct compare_case *c = &cmp->cases[i];
+
+			json_array_extend(side == COMPARE_SKUA ? skua : peers,
+					  c->side[side].runs);
+			if (c->side[side].state == COMPARE_SKIPPED ||
+			    c->side[side].state == COMPARE_FAILED)
+				json_array_append_new(comparisons,
+						      side_json(cmp, c, side));
+		}
+	err |= json_object_set_new(report, "peers", peers);
+	err |= json_object_set_new(report, "skua_runs", skua);
+	err |= json_object_set_new(report, "comparisons", comparisons);
+	err |= json_object_set_new(
+		report, "calibration",
+		json_pack("{s:I, s:i, s:i, s:i}", "best_ns",
+			  (json_int_t)cmp->calibration.best_ns[0], "runs",
+			  (int)cmp->runs, "repeated", (int)cmp->repeated,
+			  "noisy", (int)cmp->noisy));
+	return err == 0 ? 0 : -ENOMEM;
+}
