@@ -108,7 +108,7 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(idle|worker|sentinel|summons|drive|drive_turns|pollers|pool)",
+        r"model\.((idle|worker|sentinel|summons|drive|drive_turns|pollers|pool|stats)|.*\.deep)",
         explored,
     ),
     (
