@@ -235,9 +235,8 @@ static error_t parse_service(const char *arg, enum rpc_service *out)
 			return 0;
 		}
 	}
-	return args_refuse(
-		"--service: no distribution '%s'; allowed: exponential, bimodal",
-		arg);
+	return args_refuse("--service is '%s'; allowed: exponential, bimodal",
+			   arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -197,7 +197,8 @@ refuses_all()
 }
 
 fork_join='parallel_map uts spawn_many_local spawn_many_worker chained_spawn'
-all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -v '^imbalance$')
+# Peers have neither of these two.
+all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -vE '^(imbalance|rpc)$')
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
 	workloads=$fork_join

@@ -87,7 +87,7 @@ refuses()
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
-	yield_many ping_pong chained_spawn join_one wake timers imbalance'
+	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance'
 
 # shellcheck disable=SC2086 # words
 for verb in '' list run report $(printf 'run:%s ' $workloads); do
@@ -138,6 +138,9 @@ refuses "--wakes is '0'; allowed: 1 to" run wake --wakes 0
 refuses "--gap is '-1'; allowed: 0 to" run wake --gap=-1
 refuses "--timers is '0'; allowed: 1 to" run timers --timers 0
 refuses "--sleepers is 'x'; allowed: 1 to" run timers --sleepers x
+refuses "--load is '96'; allowed: 1 to 95" run rpc --load 96
+refuses "--service is 'uniform'; allowed: exponential, bimodal" \
+	run rpc --service uniform
 refuses "--scale is '0'; allowed: 1 to 1000" run imbalance --scale 0
 refuses "no option '--wrong'; allowed: --out" report --wrong
 refuses "no folder '/dev/null/x'" report --out /dev/null/x
@@ -210,6 +213,12 @@ runs "r['params']['alone'] is True and r['latency_ns']['p50'] > 0
 runs "r['ops'] == 2500 and r['add_ns'] > 0 and r['cancel_ns'] > 0
 	and 0 < r['latency_ns']['p50'] <= r['latency_ns']['p999']" \
 	timers --timers 2500 --sleepers 100
+# A queue without overhead is never slower, but for the buckets' width.
+runs "r['ops'] == 500 == r['stats']['spawned'] // 2
+	and all(1 <= r[s]['p50'] <= r[s]['p90'] <= r[s]['p99'] <= r[s]['p999']
+		<= r[s]['p9999'] for s in ('slowdown', 'queue_slowdown'))
+	and r['latency_ns']['p50'] > 0.99 * r['queue_latency_ns']['p50']
+	and r['p999_of_queue'] > 0.99" rpc --calls 500 --load 30 --service bimodal
 # Four feeders beside the tasks.
 runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
 	and 0 < r['utilisation_percent'] <= 100
