@@ -80,13 +80,14 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 
 /* ---- finding tasks ------------------------------------------------------ */
 
-/* A fair share of the injection queue, as far as the local queue has room. */
-static uint64_t fair_share(const struct worker *w)
+/* A fair share of the injection queue, as far as the local queue has room; @now
+ * one more, which runs at once. */
+static uint64_t fair_share(const struct worker *w, bool now)
 {
 	const struct pool *pool = w->pool;
 	uint64_t share =
 		inject_queue_length(&pool->inject) / pool->worker_count;
-	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
+	uint64_t room = local_queue_room_owner(w->queue) + (uint64_t)now;
 
 	if (share < INJECT_BATCH_MIN)
 		share = INJECT_BATCH_MIN;
@@ -98,10 +99,13 @@ static uint64_t fair_share(const struct worker *w)
 /*
  * Take from the injection queue: the first task to run, the others into the
  * local queue.
+ * @behind: the first one as well, behind what is there, if there is room for
+ *          one; returns NULL
  * @see_to: receives whether that leaves anything to see to: work made visible
  *          (I1), or takers that were turned away (I5)
  */
-static struct skua_task *take_injected(struct worker *w, bool *see_to)
+static struct skua_task *take_injected(struct worker *w, bool behind,
+				       bool *see_to)
 {
 	struct inject_take take;
 	struct inject_node *first;
@@ -110,15 +114,17 @@ static struct skua_task *take_injected(struct worker *w, bool *see_to)
 	*see_to = false;
 	if (!inject_queue_visible(&w->pool->inject))
 		return NULL;
-	take = inject_queue_take(&w->pool->inject, fair_share(w));
+	take = inject_queue_take(&w->pool->inject, fair_share(w, !behind));
 	first = inject_list_pop(&take.list);
 	if (!first)
 		return NULL;
 	counter_add_owner(&w->counters.global_batch_fetches, 1);
-	*see_to = take.turned_away || take.list.count > 0;
+	*see_to = take.turned_away || take.list.count > 0 || behind;
+	if (behind)
+		local_queue_push_owner(w->queue, task_of_node(first));
 	while ((node = inject_list_pop(&take.list)) != NULL)
 		local_queue_push_owner(w->queue, task_of_node(node));
-	return task_of_node(first);
+	return behind ? NULL : task_of_node(first);
 }
 
 /*
@@ -134,10 +140,10 @@ static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 	return task;
 }
 
-static struct skua_task *fetch_injected(struct worker *w)
+static struct skua_task *fetch_injected(struct worker *w, bool behind)
 {
 	bool see_to;
-	struct skua_task *task = take_injected(w, &see_to);
+	struct skua_task *task = take_injected(w, behind, &see_to);
 
 	return notify_rest(w, task, see_to);
 }
@@ -186,7 +192,10 @@ static struct skua_task *next_normal(struct worker *w)
 	struct skua_task *task;
 
 	if (--w->polls_until_inject == 0) {
-		task = fetch_injected(w);
+		/* Not before what came earlier; but one, if there is no room. */
+		task = fetch_injected(
+			w, local_queue_length(w->queue) > 0 &&
+				   local_queue_room_owner(w->queue) > 0);
 		plan_inject(w);
 		if (task)
 			return task;
@@ -201,7 +210,7 @@ static struct skua_task *next_normal(struct worker *w)
 	if (task)
 		work_push_back_owner(w, task);
 	task = local_queue_pop_owner(w->queue);
-	return task ? task : fetch_injected(w);
+	return task ? task : fetch_injected(w, false);
 }
 
 struct skua_task *work_next(struct worker *w)
@@ -257,7 +266,7 @@ struct skua_task *work_find(struct worker *w)
 	struct skua_task *task = take_favoured(w, &see_to);
 
 	if (!task)
-		task = take_injected(w, &see_to);
+		task = take_injected(w, false, &see_to);
 	return task ? task : steal(w);
 }
 
