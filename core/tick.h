@@ -19,10 +19,10 @@
  * retunes it. */
 #define TICK_NS UINT64_C(50000)
 /*
- * How long work from outside waits for a busy worker: a look costs one load, or
- * a cache miss if somebody pushed, and so 1 % of such a time at most. With 1 ms,
- * as in other schedulers, spawn_many_remote_busy1 took twice as long; that and
- * `spawn_many_remote_busy2` retune it.
+ * How long work from outside waits for a busy worker. A guess: a look costs one
+ * load, or a cache miss if somebody pushed. With 1 ms, from the seeds,
+ * spawn_many_remote_busy1 took twice as long; that, `spawn_many_remote_busy2` and
+ * `rpc` retune it.
  */
 #define TICK_TARGET_NS    UINT64_C(20000)
 #define TICK_INTERVAL_MIN 1u
