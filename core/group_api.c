@@ -142,10 +142,10 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	if (!claim(group))
 		return -EALREADY;
 	group->waiter.task = self;
-	task_state_add_reference(task_state(self));
+	schedule_add_reference(self);
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
-	schedule_drop(self, false);
+	schedule_drop(self);
 	reset(group, group->runtime);
 	return 0;
 }

@@ -59,13 +59,22 @@ static bool wake_by_value(struct skua_task *task)
 void schedule_wake_by_value(struct skua_task *task)
 {
 	if (!wake_by_value(task))
-		schedule_drop(task, false);
+		schedule_drop(task);
 }
 
-/* Give a reference back; the end of a member may be that of its group. */
-static struct task_end give_back(struct skua_task *task, bool complete)
+void schedule_add_reference(struct skua_task *task)
 {
-	struct task_end end = task_drop(task, complete);
+	if (!worker_lend(task))
+		task_state_add_reference(task_state(task));
+}
+
+static const struct task_state_drop one = { .references = 1 };
+
+/* Give references back; the end of a member may be that of its group. */
+static struct task_end give_back(struct skua_task *task,
+				 struct task_state_drop drop)
+{
+	struct task_end end = task_drop(task, drop);
 
 	return end.bit == TASK_END_GROUP ? group_leave(end.what.group) : end;
 }
@@ -78,7 +87,7 @@ void schedule_end(struct task_end end, struct skua_task *task)
 		task = end.what.task;
 		if (wake_by_value(task))
 			return;
-		end = give_back(task, false);
+		end = give_back(task, one);
 	}
 	if (end.bit == TASK_END_THREAD)
 		task_joiner_wake(end.what.joiner);
@@ -86,7 +95,15 @@ void schedule_end(struct task_end end, struct skua_task *task)
 		end.what.release(task);
 }
 
-void schedule_drop(struct skua_task *task, bool complete)
+void schedule_drop(struct skua_task *task)
 {
-	schedule_end(give_back(task, complete), task);
+	schedule_end(give_back(task, one), task);
+}
+
+void schedule_complete(struct skua_task *task, bool spare)
+{
+	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
+				       .complete = true };
+
+	schedule_end(give_back(task, all), task);
 }

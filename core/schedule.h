@@ -6,7 +6,8 @@
 #include "core/pool.h"
 #include "core/task.h"
 
-/* schedule - queue a task that the caller made SCHEDULED; any thread */
+/* schedule - queue a task that the caller made ACTIVE or SCHEDULED; any
+ * thread */
 void schedule(struct skua_task *task);
 
 /* schedule_by - the same; @worker: the calling worker of the task's pool, or
@@ -19,13 +20,19 @@ void schedule_wake(struct skua_task *task);
 /* schedule_wake_by_value - the same, and give the reference back */
 void schedule_wake_by_value(struct skua_task *task);
 
+/* schedule_add_reference - by the holder of another one, or the task's poll */
+void schedule_add_reference(struct skua_task *task);
+
 /**
  * schedule_drop - give a reference back, and act for the end if it is reached
- * @complete: it is the scheduler's own
  *
  * Any thread. May call a release function.
  */
-void schedule_drop(struct skua_task *task, bool complete);
+void schedule_drop(struct skua_task *task);
+
+/* schedule_complete - the same, by the worker whose poll of the task was the
+ * last one; @spare: the spare reference is still there */
+void schedule_complete(struct skua_task *task, bool spare);
 
 /* schedule_end - the same for an end that is reached: of @task, or, if that is
  * NULL, of a group */

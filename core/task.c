@@ -4,7 +4,7 @@
 
 #include "core/futex.h"
 
-struct task_end task_drop(struct skua_task *task, bool complete)
+struct task_end task_drop(struct skua_task *task, struct task_state_drop drop)
 {
 	/* Acquire: the end field, whose bit may be set already. Pairs with
 	 * task_state_transition_to_ended_by(). */
@@ -18,12 +18,9 @@ struct task_end task_drop(struct skua_task *task, bool complete)
 		if (end.bit)
 			end.what = task->end;
 	} while (!task_state_transition_to_dropped(task_state(task), &state,
-						   complete));
+						   drop));
 
-	state -= TASK_REFERENCE;
-	if (complete)
-		state ^= TASK_RUNNING | TASK_COMPLETE;
-	if (!task_state_ended(state))
+	if (!task_state_ended(task_state_less(state, drop)))
 		end.bit = 0;
 	return end;
 }

@@ -67,13 +67,12 @@ struct task_end {
 };
 
 /**
- * task_drop - give a reference back
- * @complete: the scheduler's own reference, when the poll is done
+ * task_drop - give references back
  *
- * Return: what the caller has to do if that was the last one. The task may be
- * gone, unless the end is TASK_END_DETACH.
+ * Return: what the caller has to do if the last one went. The task may be gone,
+ * unless the end is TASK_END_DETACH.
  */
-struct task_end task_drop(struct skua_task *task, bool complete);
+struct task_end task_drop(struct skua_task *task, struct task_state_drop drop);
 
 /* task_joiner_wait - sleep until the joined task has ended */
 void task_joiner_wait(struct task_joiner *joiner);

@@ -160,10 +160,10 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 		return code;
 	task->end.task = self;
 	/* For whoever ends the task and wakes @self. */
-	task_state_add_reference(task_state(self));
+	schedule_add_reference(self);
 	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
 		return -EAGAIN;
-	schedule_drop(self, false);
+	schedule_drop(self);
 	task_state_transition_to_idle(task_state(task));
 	return 0;
 }
@@ -250,7 +250,7 @@ struct skua_waker skua_task_waker(struct skua_task *self)
 {
 	if (self) {
 		assert(task_state_spawned(state_of(self)));
-		task_state_add_reference(task_state(self));
+		schedule_add_reference(self);
 	}
 	return (struct skua_waker){ (uintptr_t)self };
 }
@@ -275,5 +275,5 @@ void skua_waker_wake(struct skua_waker waker)
 void skua_waker_drop(struct skua_waker waker)
 {
 	if (waker.opaque)
-		schedule_drop(task_of_waker(waker), false);
+		schedule_drop(task_of_waker(waker));
 }

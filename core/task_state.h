@@ -4,24 +4,28 @@
  *
  *	[ references:48 | bits:16 ]
  *
- *	      spawn            to_running          to_complete
- *	IDLE -------> SCHEDULED ---------> RUNNING ----------> COMPLETE
- *	 ^                ^                    |                   |
- *	 |                | woken   to_waiting |                   |
- *	 |                '----- WAITING <-----'                   |
- *	 '---------------- ended, or joined at once ---------------'
+ *	      spawn                 complete
+ *	IDLE -------> ACTIVE --------------------> COMPLETE
+ *	 ^            ^    |                           |
+ *	 |      woken |    | to_waiting                |
+ *	 |            WAITING                          |
+ *	 '----------- ended, or joined at once --------'
  *
- * IDLE and WAITING have neither of the bits SCHEDULED, RUNNING and COMPLETE;
- * a WAITING task has references. A task that is RUNNING is being polled, or is
- * in a queue because it yielded: a yield changes nothing. SCHEDULED and RUNNING
- * together: woken since its last poll began; if that ends as pending, it is
- * queued. Whoever turns a WAITING task into a SCHEDULED one queues it, and
+ * A task that is ACTIVE or SCHEDULED is in a queue or being polled: nothing
+ * changes when a poll begins, or ends with a yield. SCHEDULED asks for a poll
+ * that has yet to begin: it is set by whoever wakes the task, and cleared by
+ * the poll that is due; if it comes during a poll that ends as pending, the
+ * task is queued. IDLE and WAITING have none of the bits; a WAITING task has
+ * references. Whoever makes a WAITING task ACTIVE or SCHEDULED queues it, and
  * nobody else does, so that a task is in one queue at most.
  *
- * *References* are what may still touch the task: one for the scheduler, from
- * spawn to COMPLETE, and one for each waker. The task has ended when it is
- * COMPLETE and the last reference is gone; whoever drops that one acts for its
- * end, and touches the task no more. Its end belongs to one party:
+ * *References* are what may still touch the task: two for the scheduler, from
+ * spawn to COMPLETE, and one for each waker. The second of the scheduler's is
+ * *spare*: a poll may give it away, as a waker, without an operation on the
+ * word. It is made up for in the operation that ends the poll. The task has
+ * ended when it is COMPLETE and the last reference is gone; whoever drops that
+ * one acts for its end, and touches the task no more. Its end belongs to one
+ * party:
  *
  *	CLAIMED    somebody has the right to join or detach, nobody else
  *	one of TASK_END_MASK  the task's end field is set, and says what to do
@@ -40,7 +44,7 @@
 
 #define TASK_IDLE       UINT64_C(0)
 #define TASK_SCHEDULED  (UINT64_C(1) << 0)
-#define TASK_RUNNING    (UINT64_C(1) << 1)
+#define TASK_ACTIVE     (UINT64_C(1) << 1)
 #define TASK_COMPLETE   (UINT64_C(1) << 2)
 #define TASK_CLAIMED    (UINT64_C(1) << 3)
 #define TASK_END_THREAD (UINT64_C(1) << 4) /* a thread joins: wake it */
@@ -69,8 +73,11 @@ static inline bool task_state_spawned(uint64_t state)
 	return (state & TASK_COMPLETE) || task_state_references(state) != 0;
 }
 
+/* What a task is spawned with: the scheduler's own, and the spare one. */
+#define TASK_SPAWN_REFERENCES UINT64_C(2)
+
 /**
- * task_state_transition_to_spawned - IDLE to SCHEDULED
+ * task_state_transition_to_spawned - IDLE to ACTIVE
  *
  * Return: 0, or -EALREADY. No read-modify-write: until a task is spawned it
  * belongs to its spawner alone.
@@ -82,7 +89,9 @@ static inline int task_state_transition_to_spawned(atomic_u64 *state)
 
 	if (task_state_spawned(old))
 		return -EALREADY;
-	atomic_store_relaxed(state, (old | TASK_SCHEDULED) + TASK_REFERENCE);
+	atomic_store_relaxed(state,
+			     (old | TASK_ACTIVE) +
+				     TASK_SPAWN_REFERENCES * TASK_REFERENCE);
 	return 0;
 }
 
@@ -92,46 +101,52 @@ static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 	/* Relaxed: nobody else knows the task yet. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	atomic_store_relaxed(state, (old & ~TASK_SCHEDULED) - TASK_REFERENCE);
+	atomic_store_relaxed(state,
+			     (old & ~TASK_ACTIVE) -
+				     TASK_SPAWN_REFERENCES * TASK_REFERENCE);
 }
 
 /* task_state_transition_to_running - by the worker that took it from a queue:
- * SCHEDULED to RUNNING, or RUNNING still */
+ * it is ACTIVE, and SCHEDULED no more */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
-	/* Relaxed: RUNNING is as the last worker left it, which the queue
-	 * handed on; and whoever sets SCHEDULED later asks for another poll. */
+	/* Relaxed: who queued the task handed on what it knew; and whoever
+	 * sets SCHEDULED later asks for another poll. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	assert(old & (TASK_SCHEDULED | TASK_RUNNING));
+	assert(old & (TASK_SCHEDULED | TASK_ACTIVE));
 	if (!(old & TASK_SCHEDULED))
-		return; /* it has yielded, and nobody woke it since */
+		return; /* spawned, or has yielded, and nobody woke it since */
 	/*
 	 * Acquire: what a waker wrote before it found the task in a queue
 	 * already, and so did not queue it. Pairs with the release in
 	 * task_state_transition_to_woken(). Release: wakers rely on nothing that
 	 * it publishes; an acquire would do, and costs the same.
 	 */
-	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_RUNNING));
+	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_ACTIVE));
 }
 
 /**
- * task_state_transition_to_waiting - RUNNING to WAITING: the poll is pending
+ * task_state_transition_to_waiting - ACTIVE to WAITING: the poll is pending
+ * @spare: the spare reference is still there
  *
  * Return: false if it was woken meanwhile: it is SCHEDULED, and the caller
  * queues it. After true it may be polled elsewhere, and be gone.
  */
-static inline bool task_state_transition_to_waiting(atomic_u64 *state)
+static inline bool task_state_transition_to_waiting(atomic_u64 *state,
+						    bool spare)
 {
+	uint64_t references = spare ? 0 : TASK_REFERENCE;
+
 	/* Release: what the poll wrote, to the next one. Acquire: not needed.
 	 * Pairs with the acquire in task_state_transition_to_woken(), whose
 	 * caller queues the task. */
-	return !(atomic_fetch_and_release(state, ~TASK_RUNNING) &
+	return !(atomic_fetch_add_release(state, references - TASK_ACTIVE) &
 		 TASK_SCHEDULED);
 }
 
 /**
- * task_state_transition_to_woken - WAITING to SCHEDULED, by any thread
+ * task_state_transition_to_woken - make SCHEDULED; by any thread
  * @and: further bits to set: 0 or TASK_CANCELLED
  *
  * Return: true if the caller has to queue the task. Always a read-modify-write,
@@ -147,7 +162,7 @@ static inline bool task_state_transition_to_woken(atomic_u64 *state,
 	 * task_state_transition_to_waiting(). */
 	uint64_t old = atomic_fetch_or_acq_rel(state, TASK_SCHEDULED | and);
 
-	return !(old & (TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE));
+	return !(old & (TASK_SCHEDULED | TASK_ACTIVE | TASK_COMPLETE));
 }
 
 /**
@@ -155,6 +170,7 @@ static inline bool task_state_transition_to_woken(atomic_u64 *state,
  * reference, who gives it back in the same step
  * @queue: receives whether the caller has to queue the task
  *
+ * Here a WAITING task becomes ACTIVE, which spares its poll an operation.
  * Return: false if the task is COMPLETE: nothing was done. Until then the
  * scheduler has a reference as well, so that this one is not the last.
  */
@@ -162,6 +178,7 @@ static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
 							   bool *queue)
 {
 	uint64_t old = atomic_load_relaxed(state);
+	uint64_t bit;
 
 	/* Release and acquire: as in task_state_transition_to_woken(), and in
 	 * task_state_transition_to_dropped(). A further round means that the
@@ -170,14 +187,15 @@ static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
 		if (old & TASK_COMPLETE)
 			return false;
 		assert(task_state_references(old) > 1);
-	} while (!atomic_cas_acq_rel(state, &old,
-				     (old | TASK_SCHEDULED) - TASK_REFERENCE));
-	*queue = !(old & (TASK_SCHEDULED | TASK_RUNNING));
+		*queue = !(old & (TASK_SCHEDULED | TASK_ACTIVE));
+		bit = *queue ? TASK_ACTIVE : TASK_SCHEDULED;
+	} while (
+		!atomic_cas_acq_rel(state, &old, (old | bit) - TASK_REFERENCE));
 	return true;
 }
 
 /**
- * task_state_transition_to_cancelled - mark, and WAITING to SCHEDULED
+ * task_state_transition_to_cancelled - mark, and make SCHEDULED
  * @wake: receives whether the caller has to queue the task
  *
  * By somebody who may have no reference: beside a join the task may become
@@ -197,7 +215,7 @@ static inline int task_state_transition_to_cancelled(atomic_u64 *state,
 			return -EALREADY;
 	} while (!atomic_cas_acq_rel(state, &old,
 				     old | TASK_SCHEDULED | TASK_CANCELLED));
-	*wake = !(old & (TASK_SCHEDULED | TASK_RUNNING));
+	*wake = !(old & (TASK_SCHEDULED | TASK_ACTIVE));
 	return 0;
 }
 
@@ -208,10 +226,26 @@ static inline void task_state_add_reference(atomic_u64 *state)
 	atomic_fetch_add_relaxed(state, TASK_REFERENCE);
 }
 
+/* What a holder gives back; if complete is set, the scheduler, which makes the
+ * task COMPLETE with it. */
+struct task_state_drop {
+	uint64_t references;
+	bool complete;
+};
+
+/* task_state_less - the state @old after @drop */
+static inline uint64_t task_state_less(uint64_t old,
+				       struct task_state_drop drop)
+{
+	assert(task_state_references(old) >= drop.references);
+	if (drop.complete)
+		old ^= TASK_ACTIVE | TASK_COMPLETE;
+	return old - drop.references * TASK_REFERENCE;
+}
+
 /**
- * task_state_transition_to_dropped - give a reference back, if nothing changed
+ * task_state_transition_to_dropped - give references back, if nothing changed
  * @old: what the caller saw last; receives the newer state if it changed
- * @complete: it is the scheduler's, and the task becomes COMPLETE with it
  *
  * The caller copies the end field between its look at the state and this call:
  * after a success that leaves the task ended, the task may be gone as soon as
@@ -219,19 +253,14 @@ static inline void task_state_add_reference(atomic_u64 *state)
  */
 static inline bool task_state_transition_to_dropped(atomic_u64 *state,
 						    uint64_t *old,
-						    bool complete)
+						    struct task_state_drop drop)
 {
-	uint64_t next = *old - TASK_REFERENCE;
-
-	assert(task_state_references(*old) > 0);
-	if (complete)
-		next ^= TASK_RUNNING | TASK_COMPLETE;
 	/*
 	 * Release: all that the holder did with the task. Acquire: the end
 	 * field, and all that the other holders did. Both pair with each other
 	 * and with task_state_transition_to_ended_by().
 	 */
-	return atomic_cas_acq_rel(state, old, next);
+	return atomic_cas_acq_rel(state, old, task_state_less(*old, drop));
 }
 
 /**

@@ -75,7 +75,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 
 	if (timers_queued(timer))
 		return false;
-	task_state_add_reference(task_state(task));
+	schedule_add_reference(task);
 	lock(timers);
 	timer->task = task;
 	/* Relaxed: the timer is the caller's. */
@@ -132,7 +132,7 @@ bool timers_cancel(struct timer *timer)
 		task = take_task_locked(timer);
 	pthread_mutex_unlock(&w->timers.lock);
 	if (task)
-		schedule_drop(task, false);
+		schedule_drop(task);
 	return task != NULL;
 }
 

@@ -24,7 +24,7 @@
 struct skua_task;
 struct worker;
 
-/* work_schedule_owner - queue a task in state SCHEDULED, to run next */
+/* work_schedule_owner - queue a runnable task, to run next */
 void work_schedule_owner(struct worker *w, struct skua_task *task);
 
 /**

@@ -231,8 +231,20 @@ bool worker_polls(const struct skua_task *task)
 	return worker && worker->polling == task;
 }
 
+bool worker_lend(const struct skua_task *task)
+{
+	struct worker *worker = worker_here();
+
+	if (!worker || worker->polling != task || !worker->spare)
+		return false;
+	worker->spare = false;
+	return true;
+}
+
 static void yielded(struct worker *w, struct skua_task *task)
 {
+	if (!w->spare)
+		task_state_add_reference(task_state(task));
 	if (task->home != 0 || (task->flags & TASK_URGENT))
 		schedule(task);
 	else
@@ -243,7 +255,7 @@ static void done(struct worker *w, struct skua_task *task)
 {
 	/* A release function may spawn: see spawn() in task_api.c. */
 	w->finishing = true;
-	schedule_drop(task, true);
+	schedule_complete(task, w->spare);
 	w->finishing = false;
 	/* Release: what the task wrote, and its spawn. Pairs with the acquire
 	 * in pool.c. Relaxed: the worker's own counter. */
@@ -266,7 +278,7 @@ static void pending(struct worker *w, struct skua_task *task, bool told)
 	/* A shutdown began during the poll: once more, with the mark. */
 	if (!told && pass_on_cancel(w, task))
 		task_state_transition_to_woken(task_state(task), 0);
-	if (!task_state_transition_to_waiting(task_state(task)))
+	if (!task_state_transition_to_waiting(task_state(task), w->spare))
 		schedule(task); /* woken meanwhile */
 }
 
@@ -279,6 +291,7 @@ static void poll_task(struct worker *w, struct skua_task *task)
 	told = pass_on_cancel(w, task);
 	counter_add_owner(&w->counters.tasks_polled, 1);
 	w->polling = task;
+	w->spare = true;
 	result = task->poll(task);
 	w->polling = NULL;
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||

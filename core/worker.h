@@ -28,6 +28,7 @@ struct worker {
 	struct pollers pollers;
 	struct slab_cache slab;
 	const struct skua_task *polling;
+	bool spare;               /* its spare reference is still there */
 	bool finishing;           /* a task that is not counted finished yet */
 	bool driven_idle;         /* worker_drive() left it parked */
 	uint64_t parked_since_ns; /* 0: no tracer was there */
@@ -66,6 +67,10 @@ bool worker_drive(struct worker *worker, uint64_t deadline_ns);
 
 /* worker_polls - is @task being polled by the calling thread? */
 bool worker_polls(const struct skua_task *task);
+
+/* worker_lend - take the spare reference of @task (task_state.h); false if it
+ * is not polled by the calling thread, or has lent it already */
+bool worker_lend(const struct skua_task *task);
 
 /*
  * The worker that runs on this thread, or NULL. Initial-exec: one load, also

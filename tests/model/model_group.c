@@ -14,6 +14,7 @@
 #include "core/schedule.h"
 #include "core/worker.h"
 #include "skua/waker.h"
+#include "tests/model/lender.h"
 
 #include <string.h>
 
@@ -139,15 +140,17 @@ static enum skua_poll wait_for_group(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-static void drop(struct skua_task *task)
+static void complete(struct skua_task *task, bool spare)
 {
 	struct task_end end;
 
 	if (defect != LEAVE_RELAXED || number(task) == WAITER) {
-		schedule_drop(task, true);
+		schedule_complete(task, spare);
 		return;
 	}
-	end = task_drop(task, true);
+	end = task_drop(task, (struct task_state_drop){
+				      .references = TASK_SPAWN_REFERENCES,
+				      .complete = true });
 	explore_assert(end.bit == TASK_END_GROUP);
 	if (group_ended(atomic_fetch_sub_relaxed(group_state(&group),
 						 GROUP_MEMBER) -
@@ -159,11 +162,18 @@ static void drop(struct skua_task *task)
 /* As poll_task() in core/worker.c. */
 static void poll_task(struct skua_task *task)
 {
+	struct lender here = { .task = task, .spare = true };
+	enum skua_poll result;
+
 	task_state_transition_to_running(task_state(task));
-	if (task->poll(task) == SKUA_DONE) {
+	lender = &here;
+	result = task->poll(task);
+	lender = NULL;
+	if (result == SKUA_DONE) {
 		over[number(task)] = true;
-		drop(task);
-	} else if (!task_state_transition_to_waiting(task_state(task))) {
+		complete(task, here.spare);
+	} else if (!task_state_transition_to_waiting(task_state(task),
+						     here.spare)) {
 		schedule(task);
 	}
 }
@@ -277,6 +287,7 @@ static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 	expected = count;
 	waits = 0;
 	explore_assert(skua_group_init(&group, &runtime) == 0);
+	explore_thread_local((void **)&lender);
 	explore_watch(&group, sizeof(group));
 	explore_watch(tasks, sizeof(tasks));
 }

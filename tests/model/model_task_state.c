@@ -17,6 +17,7 @@
 #include "core/schedule.h"
 #include "core/worker.h"
 #include "skua/waker.h"
+#include "tests/model/lender.h"
 
 #include <string.h>
 
@@ -149,28 +150,29 @@ static enum skua_poll join_other(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-static bool to_waiting(struct skua_task *task)
+static bool to_waiting(struct skua_task *task, bool spare)
 {
 	uint64_t old;
 
 	if (defect != WAIT_STORES)
-		return task_state_transition_to_waiting(task_state(task));
+		return task_state_transition_to_waiting(task_state(task),
+							spare);
 	old = atomic_load_relaxed(task_state(task));
 	atomic_store_release(task_state(task),
-			     old & ~(TASK_RUNNING | TASK_SCHEDULED));
+			     old & ~(TASK_ACTIVE | TASK_SCHEDULED));
+	explore_assert(spare);
 	return !(old & TASK_SCHEDULED);
 }
 
-static struct task_end drop_by_variant(struct skua_task *task, bool complete)
+static struct task_end drop_by_variant(struct skua_task *task,
+				       struct task_state_drop drop)
 {
 	uint64_t state = atomic_load_acquire(task_state(task));
 	struct task_end end = { .bit = 0 };
 	uint64_t next;
 
 	do {
-		next = state - TASK_REFERENCE;
-		if (complete)
-			next ^= TASK_RUNNING | TASK_COMPLETE;
+		next = task_state_less(state, drop);
 		end.bit = next & TASK_END_MASK;
 		end.what = task->end;
 	} while (defect == DROP_RELAXED
@@ -190,35 +192,58 @@ static struct task_end drop_by_variant(struct skua_task *task, bool complete)
 	return end;
 }
 
-static void drop(struct skua_task *task, bool complete)
+static bool drops_by_variant(void)
 {
-	struct task_end end;
+	return defect == DROP_RELAXED || defect == DROP_READS_END ||
+	       defect == DROP_CHECKS_LATER;
+}
 
-	if (defect != DROP_RELAXED && defect != DROP_READS_END &&
-	    defect != DROP_CHECKS_LATER) {
-		schedule_drop(task, complete);
-		return;
-	}
-	end = drop_by_variant(task, complete);
+/* As schedule_end(), for what the variants have. */
+static void act(struct skua_task *task, struct task_end end)
+{
 	if (end.bit == TASK_END_THREAD)
 		task_joiner_wake(end.what.joiner);
 	else if (end.bit == TASK_END_DETACH)
 		end.what.release(task);
 }
 
+static void drop(struct skua_task *task)
+{
+	if (drops_by_variant())
+		act(task, drop_by_variant(task, one));
+	else
+		schedule_drop(task);
+}
+
+static void complete(struct skua_task *task, bool spare)
+{
+	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
+				       .complete = true };
+
+	over[number(task)] = true;
+	if (drops_by_variant())
+		act(task, drop_by_variant(task, all));
+	else
+		schedule_complete(task, spare);
+}
+
 /* As poll_task() in core/worker.c. */
 static void poll_task(struct skua_task *task)
 {
+	struct lender here = { .task = task, .spare = true };
 	enum skua_poll result;
 
 	task_state_transition_to_running(task_state(task));
+	lender = &here;
 	result = task->poll(task);
+	lender = NULL;
 	if (result == SKUA_YIELD) {
+		if (!here.spare)
+			task_state_add_reference(task_state(task));
 		schedule(task);
 	} else if (result == SKUA_DONE) {
-		over[number(task)] = true;
-		drop(task, true);
-	} else if (!to_waiting(task)) {
+		complete(task, here.spare);
+	} else if (!to_waiting(task, here.spare)) {
 		schedule(task);
 	}
 }
@@ -267,7 +292,7 @@ static void wake_and_drop(unsigned i)
 {
 	post(i);
 	wake_by_ref(i);
-	drop(&tasks[0], false);
+	drop(&tasks[0]);
 }
 
 static void wakes_0(void)
@@ -283,7 +308,7 @@ static void wakes_1(void)
 static void drops_1(void)
 {
 	explore_write(touched[1], 1);
-	drop(&tasks[0], false);
+	drop(&tasks[0]);
 }
 
 static void clones_and_wakes_1(void)
@@ -397,6 +422,7 @@ static void setup_unwatched(unsigned posts, unsigned count)
 		freed[i] = false;
 		over[i] = false;
 	}
+	explore_thread_local((void **)&lender);
 	memset(letters, 0, sizeof(letters));
 	memset(touched, 0, sizeof(touched));
 	memset(wakers, 0, sizeof(wakers));

@@ -38,7 +38,7 @@ static inline void wait_for_state(struct skua_task *task, uint64_t bit)
 /* wait_until_waiting - until a spawned task is neither queued nor polled */
 static inline void wait_until_waiting(struct skua_task *task)
 {
-	while (state_of(task) & (TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE))
+	while (state_of(task) & (TASK_SCHEDULED | TASK_ACTIVE | TASK_COMPLETE))
 		sched_yield();
 }
 
@@ -48,9 +48,14 @@ static inline void wait_until_done(struct skua_task *task)
 	wait_for_state(task, TASK_COMPLETE);
 }
 
-static inline uint64_t references_of(struct skua_task *task)
+/* wakers_of - how many hold a spawned task beside the scheduler; while it is not
+ * being polled */
+static inline uint64_t wakers_of(struct skua_task *task)
 {
-	return task_state_references(state_of(task));
+	uint64_t state = state_of(task);
+
+	return task_state_references(state) -
+	       (state & TASK_COMPLETE ? 0 : TASK_SPAWN_REFERENCES);
 }
 
 static inline void spawn(struct skua_runtime *rt, struct skua_task *task)

@@ -62,7 +62,7 @@ static void task_join__before_the_task_runs__returns_after_it(void **state)
 	spawn(rt, &counter.task);
 	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
 	wait_for_state(&counter.task, TASK_END_THREAD);
-	assert_true(state_of(&counter.task) & TASK_SCHEDULED);
+	assert_int_equal(counter.polls, 0);
 	holder_end(&holder);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(joiner.code, 0);
@@ -81,7 +81,7 @@ static void task_join__while_the_task_runs__returns_after_it(void **state)
 	holder_hold(rt, &holder);
 	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
 	wait_for_state(&holder.task, TASK_END_THREAD);
-	assert_true(state_of(&holder.task) & TASK_RUNNING);
+	assert_true(state_of(&holder.task) & TASK_ACTIVE);
 	gate_open(&holder.go_on);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(joiner.code, 0);

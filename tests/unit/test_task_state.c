@@ -6,11 +6,11 @@
 
 #include "tests/unit/support.h"
 
-#define WOKEN_WHILE_RUNNING (TASK_SCHEDULED | TASK_RUNNING)
+#define WOKEN_WHILE_ACTIVE (TASK_SCHEDULED | TASK_ACTIVE)
 
 /* What a spawned task may be; WAITING is none of the bits. */
-static const uint64_t alive[] = { TASK_SCHEDULED, TASK_RUNNING,
-				  WOKEN_WHILE_RUNNING, 0 };
+static const uint64_t alive[] = { TASK_SCHEDULED, TASK_ACTIVE,
+				  WOKEN_WHILE_ACTIVE, 0 };
 
 /* What others may have set beside that. */
 static const uint64_t marks[] = {
@@ -29,6 +29,13 @@ static const uint64_t references[] = { 1, 2, 1000, (UINT64_C(1) << 48) - 2 };
 
 static atomic_u64 word;
 
+/* What a waker gives back, and a worker at the end of the last poll. */
+static const struct task_state_drop waker = { .references = 1 };
+static const struct task_state_drop lent = { .references = 1,
+					     .complete = true };
+static const struct task_state_drop all = { .references = TASK_SPAWN_REFERENCES,
+					    .complete = true };
+
 static void set(uint64_t value)
 {
 	atomic_store_relaxed(&word, value);
@@ -41,7 +48,7 @@ static uint64_t get(void)
 
 static void task_state__bits__are_distinct(void **state)
 {
-	const uint64_t all = TASK_SCHEDULED | TASK_RUNNING | TASK_COMPLETE |
+	const uint64_t all = TASK_SCHEDULED | TASK_ACTIVE | TASK_COMPLETE |
 			     TASK_CLAIMED | TASK_END_MASK | TASK_CANCELLED |
 			     TASK_REFERENCE;
 
@@ -78,14 +85,15 @@ static void task_state__each_state__what_it_is(void **state)
 
 /* ---- spawn -------------------------------------------------------------- */
 
-static void task_state_to_spawned__idle__scheduled_with_a_reference(void **s)
+static void task_state_to_spawned__idle__active_with_references(void **s)
 {
 	(void)s;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		set(TASK_IDLE | marks[m]);
 		assert_int_equal(task_state_transition_to_spawned(&word), 0);
-		assert_int_equal(get(),
-				 (TASK_SCHEDULED | marks[m]) + TASK_REFERENCE);
+		assert_int_equal(get(), (TASK_ACTIVE | marks[m]) +
+						TASK_SPAWN_REFERENCES *
+							TASK_REFERENCE);
 	}
 }
 
@@ -108,7 +116,7 @@ static void task_state_to_spawned__alive_or_complete__ealready(void **state)
 	}
 }
 
-static void task_state_to_unspawned__scheduled__idle_again(void **state)
+static void task_state_to_unspawned__spawned__idle_again(void **state)
 {
 	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
@@ -130,7 +138,7 @@ static void task_state_to_running__scheduled_or_yielded__runs(void **state)
 		set(TASK_SCHEDULED | rest);
 		for (unsigned round = 0; round < 3; round++) {
 			task_state_transition_to_running(&word);
-			assert_int_equal(get(), TASK_RUNNING | rest);
+			assert_int_equal(get(), TASK_ACTIVE | rest);
 		}
 	}
 }
@@ -138,9 +146,9 @@ static void task_state_to_running__scheduled_or_yielded__runs(void **state)
 static void task_state_to_running__yielded_and_woken__consumes_it(void **s)
 {
 	(void)s;
-	set(WOKEN_WHILE_RUNNING + TASK_REFERENCE);
+	set(WOKEN_WHILE_ACTIVE + TASK_REFERENCE);
 	task_state_transition_to_running(&word);
-	assert_int_equal(get(), TASK_RUNNING + TASK_REFERENCE);
+	assert_int_equal(get(), TASK_ACTIVE + TASK_REFERENCE);
 }
 
 static void task_state_to_waiting__not_woken__waits(void **state)
@@ -149,9 +157,25 @@ static void task_state_to_waiting__not_woken__waits(void **state)
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
-		set(TASK_RUNNING | rest);
-		assert_true(task_state_transition_to_waiting(&word));
+		set(TASK_ACTIVE | rest);
+		assert_true(task_state_transition_to_waiting(&word, true));
 		assert_int_equal(get(), rest);
+	}
+}
+
+static void task_state_to_waiting__spare_one_lent__is_made_up_for(void **s)
+{
+	(void)s;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
+
+		set(TASK_ACTIVE | rest);
+		assert_true(task_state_transition_to_waiting(&word, false));
+		assert_int_equal(get(), rest + TASK_REFERENCE);
+		set(WOKEN_WHILE_ACTIVE | rest);
+		assert_false(task_state_transition_to_waiting(&word, false));
+		assert_int_equal(get(),
+				 (TASK_SCHEDULED | rest) + TASK_REFERENCE);
 	}
 }
 
@@ -161,8 +185,8 @@ static void task_state_to_waiting__woken_meanwhile__caller_queues_it(void **s)
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
-		set(WOKEN_WHILE_RUNNING | rest);
-		assert_false(task_state_transition_to_waiting(&word));
+		set(WOKEN_WHILE_ACTIVE | rest);
+		assert_false(task_state_transition_to_waiting(&word, true));
 		assert_int_equal(get(), TASK_SCHEDULED | rest);
 	}
 }
@@ -186,8 +210,8 @@ static void task_state_to_woken__waiting__caller_queues_it(void **state)
 
 static void task_state_to_woken__not_waiting__somebody_else_does(void **state)
 {
-	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_RUNNING,
-					  WOKEN_WHILE_RUNNING, TASK_COMPLETE };
+	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_ACTIVE,
+					  WOKEN_WHILE_ACTIVE, TASK_COMPLETE };
 
 	(void)state;
 	for (size_t l = 0; l < COUNT_OF(lives); l++) {
@@ -198,6 +222,37 @@ static void task_state_to_woken__not_waiting__somebody_else_does(void **state)
 			expect_woken(before, 0, false);
 			expect_woken(before, TASK_CANCELLED, false);
 		}
+	}
+}
+
+static void expect_woken_by_value(uint64_t before, bool caller_queues,
+				  uint64_t bit)
+{
+	bool queue;
+
+	set(before);
+	assert_true(task_state_transition_to_woken_by_value(&word, &queue));
+	assert_int_equal(queue, caller_queues);
+	assert_int_equal(get(), (before | bit) - TASK_REFERENCE);
+}
+
+static void task_state_to_woken_by_value__each_state__one_less(void **state)
+{
+	bool queue;
+
+	(void)state;
+	for (size_t m = 0; m < COUNT_OF(marks); m++) {
+		uint64_t rest = marks[m] + 3 * TASK_REFERENCE;
+
+		expect_woken_by_value(rest, true, TASK_ACTIVE);
+		expect_woken_by_value(TASK_ACTIVE | rest, false,
+				      TASK_SCHEDULED);
+		expect_woken_by_value(TASK_SCHEDULED | rest, false, 0);
+		expect_woken_by_value(WOKEN_WHILE_ACTIVE | rest, false, 0);
+		set(TASK_COMPLETE | rest);
+		assert_false(
+			task_state_transition_to_woken_by_value(&word, &queue));
+		assert_int_equal(get(), TASK_COMPLETE | rest);
 	}
 }
 
@@ -220,7 +275,7 @@ static void task_state_add_reference__any__one_more(void **state)
 
 static void task_state_to_dropped__a_wakers__one_less(void **state)
 {
-	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_RUNNING, 0,
+	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_ACTIVE, 0,
 					  TASK_COMPLETE };
 
 	(void)state;
@@ -231,7 +286,7 @@ static void task_state_to_dropped__a_wakers__one_less(void **state)
 
 			set(old);
 			assert_true(task_state_transition_to_dropped(
-				&word, &old, false));
+				&word, &old, waker));
 			assert_int_equal(get(), after);
 			assert_false(task_state_ended(get()));
 		}
@@ -246,47 +301,52 @@ static void task_state_to_dropped__last_of_a_complete_one__ended(void **state)
 
 		set(old);
 		assert_true(
-			task_state_transition_to_dropped(&word, &old, false));
+			task_state_transition_to_dropped(&word, &old, waker));
 		assert_int_equal(get(), TASK_COMPLETE | marks[m]);
 		assert_true(task_state_ended(get()));
 	}
 }
 
+static void expect_complete(uint64_t bits, uint64_t held,
+			    struct task_state_drop drop)
+{
+	uint64_t old = bits + held * TASK_REFERENCE;
+
+	set(old);
+	assert_true(task_state_transition_to_dropped(&word, &old, drop));
+	assert_int_equal(get(), task_state_less(old, drop));
+	assert_true(get() & TASK_COMPLETE);
+	assert_false(get() & TASK_ACTIVE);
+	assert_int_equal(task_state_references(get()), held - drop.references);
+	assert_int_equal(task_state_ended(get()), held == drop.references);
+}
+
 static void task_state_to_dropped__the_schedulers__complete(void **state)
 {
-	static const uint64_t lives[] = { TASK_RUNNING, WOKEN_WHILE_RUNNING };
+	static const uint64_t lives[] = { TASK_ACTIVE, WOKEN_WHILE_ACTIVE };
 
 	(void)state;
 	for (size_t l = 0; l < COUNT_OF(lives); l++) {
 		for (size_t r = 0; r < COUNT_OF(references); r++) {
-			uint64_t old =
-				lives[l] + references[r] * TASK_REFERENCE;
-
-			set(old);
-			assert_true(task_state_transition_to_dropped(
-				&word, &old, true));
-			assert_true(get() & TASK_COMPLETE);
-			assert_false(get() & TASK_RUNNING);
-			assert_int_equal(task_state_references(get()),
-					 references[r] - 1);
-			assert_int_equal(task_state_ended(get()),
-					 references[r] == 1);
+			expect_complete(lives[l], references[r], lent);
+			if (references[r] > 1)
+				expect_complete(lives[l], references[r], all);
 		}
 	}
 }
 
 static void task_state_to_dropped__changed__tells_the_newer_state(void **state)
 {
-	uint64_t old = TASK_RUNNING + TASK_REFERENCE;
-	const uint64_t newer = (TASK_RUNNING | TASK_CLAIMED | TASK_END_THREAD) +
-			       TASK_REFERENCE;
+	uint64_t old = TASK_ACTIVE + TASK_REFERENCE;
+	const uint64_t newer =
+		(TASK_ACTIVE | TASK_CLAIMED | TASK_END_THREAD) + TASK_REFERENCE;
 
 	(void)state;
 	set(newer);
-	assert_false(task_state_transition_to_dropped(&word, &old, true));
+	assert_false(task_state_transition_to_dropped(&word, &old, lent));
 	assert_int_equal(old, newer);
 	assert_int_equal(get(), newer);
-	assert_true(task_state_transition_to_dropped(&word, &old, true));
+	assert_true(task_state_transition_to_dropped(&word, &old, lent));
 	assert_int_equal(get(), TASK_COMPLETE | TASK_CLAIMED | TASK_END_THREAD);
 }
 
@@ -338,7 +398,7 @@ static void task_state_to_joined__otherwise__as_it_was(void **state)
 	const uint64_t others[] = {
 		TASK_IDLE,
 		TASK_SCHEDULED + TASK_REFERENCE,
-		TASK_RUNNING + TASK_REFERENCE,
+		TASK_ACTIVE + TASK_REFERENCE,
 		TASK_COMPLETE + TASK_REFERENCE,
 		TASK_COMPLETE | TASK_CLAIMED,
 		TASK_COMPLETE | TASK_CLAIMED | TASK_END_TASK,
@@ -412,24 +472,20 @@ static void rendezvous(unsigned r)
 		sched_yield();
 }
 
-/* Give a reference back in each round, as who @by says. */
-static void drop_all(unsigned by)
+/* Give references back in each round, as who @by says. */
+static void drop_all(unsigned by, struct task_state_drop drop)
 {
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		uint64_t old;
 		unsigned field;
-		uint64_t after;
 
 		rendezvous(r);
 		old = atomic_load_acquire(&rounds[r].word);
 		do {
 			field = old & TASK_END_DETACH ? rounds[r].field : 0;
 		} while (!task_state_transition_to_dropped(&rounds[r].word,
-							   &old, by == 0));
-		after = old - TASK_REFERENCE;
-		if (by == 0)
-			after ^= TASK_RUNNING | TASK_COMPLETE;
-		if (task_state_ended(after))
+							   &old, drop));
+		if (task_state_ended(task_state_less(old, drop)))
 			rounds[r].ended[by] = field;
 	}
 }
@@ -437,14 +493,14 @@ static void drop_all(unsigned by)
 static void *complete_all(void *arg)
 {
 	(void)arg;
-	drop_all(0);
+	drop_all(0, all);
 	return NULL;
 }
 
 static void *drop_wakers(void *arg)
 {
 	(void)arg;
-	drop_all(1);
+	drop_all(1, waker);
 	return NULL;
 }
 
@@ -455,7 +511,7 @@ static void task_state__end_drop_and_detach_at_once__one_acts(void **state)
 
 	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++)
-		atomic_init(&rounds[r].word, TASK_RUNNING + 2 * TASK_REFERENCE);
+		atomic_init(&rounds[r].word, TASK_ACTIVE + 3 * TASK_REFERENCE);
 	assert_int_equal(pthread_create(&worker, NULL, complete_all, NULL), 0);
 	assert_int_equal(pthread_create(&waker, NULL, drop_wakers, NULL), 0);
 	for (unsigned r = 0; r < ROUNDS; r++) {
@@ -485,15 +541,17 @@ static void task_state__end_drop_and_detach_at_once__one_acts(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_state__bits__are_distinct),
 	cmocka_unit_test(task_state__each_state__what_it_is),
-	cmocka_unit_test(task_state_to_spawned__idle__scheduled_with_a_reference),
+	cmocka_unit_test(task_state_to_spawned__idle__active_with_references),
 	cmocka_unit_test(task_state_to_spawned__alive_or_complete__ealready),
-	cmocka_unit_test(task_state_to_unspawned__scheduled__idle_again),
+	cmocka_unit_test(task_state_to_unspawned__spawned__idle_again),
 	cmocka_unit_test(task_state_to_running__scheduled_or_yielded__runs),
 	cmocka_unit_test(task_state_to_running__yielded_and_woken__consumes_it),
 	cmocka_unit_test(task_state_to_waiting__not_woken__waits),
+	cmocka_unit_test(task_state_to_waiting__spare_one_lent__is_made_up_for),
 	cmocka_unit_test(task_state_to_waiting__woken_meanwhile__caller_queues_it),
 	cmocka_unit_test(task_state_to_woken__waiting__caller_queues_it),
 	cmocka_unit_test(task_state_to_woken__not_waiting__somebody_else_does),
+	cmocka_unit_test(task_state_to_woken_by_value__each_state__one_less),
 	cmocka_unit_test(task_state_add_reference__any__one_more),
 	cmocka_unit_test(task_state_to_dropped__a_wakers__one_less),
 	cmocka_unit_test(task_state_to_dropped__last_of_a_complete_one__ended),

@@ -58,7 +58,7 @@ static void expect_slept(struct sleeper *it, unsigned naps)
 static void sleeper_start(struct skua_runtime *rt, struct sleeper *it)
 {
 	spawn(rt, &it->task);
-	while (references_of(&it->task) < 2)
+	while (wakers_of(&it->task) < 1)
 		sched_yield();
 	wait_until_waiting(&it->task);
 	assert_true(skua_timer_pending(&it->timer));
@@ -410,9 +410,9 @@ static void timer__never__pending_until_cancelled(void **state)
 	expect_slept(&other, 10);
 	assert_true(skua_timer_pending(&it.timer));
 	assert_int_equal(it.polls, 1);
-	assert_int_equal(references_of(&it.task), 2);
+	assert_int_equal(wakers_of(&it.task), 1);
 	assert_true(skua_timer_cancel(&it.timer));
-	assert_int_equal(references_of(&it.task), 1);
+	assert_int_equal(wakers_of(&it.task), 0);
 	assert_false(skua_timer_pending(&it.timer));
 	assert_int_equal(skua_task_cancel(&it.task), 0);
 	join(&it.task);

@@ -77,7 +77,7 @@ static void waker_wake__waiting__polled_once_more(void **state)
 		wait_until_waiting(&it.task);
 		run_some(rt, 1);
 		assert_int_equal(waiter_polls(&it), polls);
-		assert_int_equal(references_of(&it.task), 1);
+		assert_int_equal(wakers_of(&it.task), 0);
 	}
 	waiter_end(&it);
 	destroy(rt);
@@ -112,7 +112,7 @@ static void waker_wake__running__polled_once_more(void **state)
 	gate_wait(&it.running);
 	for (unsigned n = 0; n < 100; n++)
 		skua_waker_wake(skua_task_waker(&it.waiter.task));
-	assert_int_equal(references_of(&it.waiter.task), 1);
+	assert_int_equal(wakers_of(&it.waiter.task), 0);
 	gate_open(&it.go_on);
 	while (waiter_polls(&it.waiter) < 2)
 		sched_yield();
@@ -181,7 +181,7 @@ design_4_16__wake_of_a_complete_task__reference_dropped(void **state)
 		skua_waker_wake(skua_waker_clone(waker));
 	}
 	run_some(rt, 10);
-	assert_int_equal(references_of(&counter.task), 1);
+	assert_int_equal(wakers_of(&counter.task), 1);
 	skua_waker_wake(waker); /* and so ends it */
 	join(&counter.task);
 	assert_int_equal(counter.polls, 1);
@@ -249,7 +249,7 @@ static void waker_drop__last_one__ends_the_join(void **state)
 	/* The scheduler has nothing left to do with it. */
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	for (unsigned left = 20; left > 0; left--) {
-		assert_int_equal(references_of(&it.task), left);
+		assert_int_equal(wakers_of(&it.task), left);
 		assert_false(gate_is_open(&joiner.returned));
 		skua_waker_drop(wakers[left - 1]);
 	}

@@ -27,7 +27,8 @@
  * weaker memory order would allow. Reordering of loads is not modelled.
  *
  * Left out: the queues (a task has a flag that says that it is queued), groups,
- * timers but that of the shutdown, spawns (they come first), and a fork.
+ * timers but that of the shutdown, spawns (they come first), a fork, and a poll
+ * that yields after it lent its spare reference.
  *
  * A configuration (see run): POLLERS; WAKERS; CLONES, a waker wakes through a
  * clone; BY_REFERENCE, it wakes first and then drops its reference; YIELDS,
@@ -62,7 +63,7 @@
 #endif
 
 #define SCHEDULED  1
-#define RUNNING    2
+#define ACTIVE    2
 #define COMPLETE   4
 #define CLAIMED    8
 #define END_THREAD 16
@@ -139,8 +140,8 @@ end:
 
 /* ---- core/schedule.c, core/task.c ------------------------------------------ */
 
-/* schedule(): only who made the task SCHEDULED does, so that it is in one queue
- * at most. */
+/* schedule(): only who made the task ACTIVE or SCHEDULED does, so that it is in
+ * one queue at most. */
 inline schedule(t)
 {
 	atomic { TOUCH(t); assert(!queued[t]); queued[t] = true }
@@ -155,13 +156,13 @@ inline schedule_wake(t)
 		old = state[t];
 		state[t] = old | SCHEDULED;
 		owed = owed || (t == 0 && !(old & COMPLETE));
-#ifdef WAKE_QUEUES_RUNNING
+#ifdef WAKE_QUEUES_ACTIVE
 		wake = !(old & (SCHEDULED | COMPLETE))
 #else
 #ifdef WAKE_QUEUES_COMPLETE
-		wake = !(old & (SCHEDULED | RUNNING))
+		wake = !(old & (SCHEDULED | ACTIVE))
 #else
-		wake = !(old & (SCHEDULED | RUNNING | COMPLETE))
+		wake = !(old & (SCHEDULED | ACTIVE | COMPLETE))
 #endif
 #endif
 	};
@@ -187,9 +188,15 @@ inline wake_by_value(t)
 #endif
 		if
 		:: given ->
-			state[t] = (old | SCHEDULED) - REFERENCE;
 			owed = owed || t == 0;
-			wake = !(old & (SCHEDULED | RUNNING))
+			wake = !(old & (SCHEDULED | ACTIVE));
+#ifdef BY_VALUE_ACTIVATES
+			/* As if the task waited. */
+			state[t] = (old | ACTIVE) - REFERENCE
+#else
+			state[t] = (old | (wake -> ACTIVE : SCHEDULED)) -
+				   REFERENCE
+#endif
 		:: else
 		fi
 	};
@@ -221,15 +228,16 @@ inline task_drop(t, complete)
 			release_post(me);
 			if
 			:: state[t] == old ->
-				assert(old >= REFERENCE);
 				next = old - REFERENCE;
 				if
 				:: complete ->
-					next = next ^ (RUNNING | COMPLETE);
+					next = next ^ (ACTIVE | COMPLETE);
+					next = next - (spare -> REFERENCE : 0);
 					completed[t] = true;
 					owed = owed && t != 0
 				:: else
 				fi;
+				assert(next >= 0);
 				state[t] = next;
 				break
 #ifdef DROP_NEVER_RELOADS
@@ -334,7 +342,9 @@ inline join_poll()
 		};
 		end_field[0] = END_TASK;
 #ifndef JOIN_UNREFERENCED
-		atomic { TOUCH(1); state[1] = state[1] + REFERENCE };
+		/* worker_lend() */
+		assert(spare);
+		spare = false;
 #endif
 		atomic {
 			TOUCH(0);
@@ -424,9 +434,18 @@ inline pending(t)
 #ifdef WAIT_STORES
 	/* A load and a store: a wake-up in between is overwritten. */
 	old = state[t];
-	atomic { TOUCH(t); state[t] = old & ~(RUNNING | SCHEDULED) };
+	atomic { TOUCH(t); state[t] = old & ~(ACTIVE | SCHEDULED) };
 #else
-	atomic { TOUCH(t); old = state[t]; state[t] = old & ~RUNNING };
+	atomic {
+		TOUCH(t);
+		old = state[t];
+		assert(old & ACTIVE);
+#ifdef LENT_FOR_GOOD
+		state[t] = old - ACTIVE
+#else
+		state[t] = old - ACTIVE + (spare -> 0 : REFERENCE)
+#endif
+	};
 #endif
 	if
 	:: old & SCHEDULED -> schedule(t)
@@ -445,24 +464,28 @@ inline poll_task(t)
 	atomic {
 		TOUCH(t);
 		old = state[t];
-		assert(old & (SCHEDULED | RUNNING))
+		assert(old & (SCHEDULED | ACTIVE))
 	};
 	if
 	:: old & SCHEDULED ->
 		atomic {
 			TOUCH(t);
 			assert((state[t] & SCHEDULED) &&
-			       ((state[t] & RUNNING) == (old & RUNNING)));
-			state[t] = (state[t] | RUNNING) & ~SCHEDULED;
+			       ((state[t] & ACTIVE) == (old & ACTIVE)));
+			state[t] = (state[t] | ACTIVE) & ~SCHEDULED;
 			owed = owed && t != 0
 		}
-	:: else
+	:: else ->
 #ifdef YIELDED_STORES
 		/* As if nobody could have woken it meanwhile. */
-		-> atomic { TOUCH(t); state[t] = old }
+		atomic { TOUCH(t); state[t] = old };
 #endif
+		/* What was owed when it was queued; what came since makes it
+		 * SCHEDULED. */
+		atomic { owed = owed && (t != 0 || (state[t] & SCHEDULED)) }
 	fi;
 	old = 0;
+	spare = true;
 #ifdef SHUTDOWN
 	told = false;
 	pass_on_cancel(t);
@@ -482,7 +505,7 @@ proctype poller(byte me)
 {
 	short old, next, ending;
 	byte result, who;
-	bool wake, given, told;
+	bool wake, given, told, spare;
 #if YIELDS
 	byte yields = YIELDS;
 #endif
@@ -506,7 +529,7 @@ proctype waker(byte me)
 {
 	short old, next, ending;
 	byte who;
-	bool wake, given;
+	bool wake, given, spare;
 
 #ifdef REPEAT
 	do
@@ -552,7 +575,7 @@ proctype canceller()
 	byte me = WAKERS;
 	short old, next, ending;
 	byte who;
-	bool wake, given;
+	bool wake, given, spare;
 
 	atomic {
 		TOUCH(0);
@@ -567,7 +590,7 @@ proctype canceller()
 			state[0] = old | CANCELLED
 #else
 			state[0] = old | SCHEDULED | CANCELLED;
-			wake = !(old & (SCHEDULED | RUNNING))
+			wake = !(old & (SCHEDULED | ACTIVE))
 #endif
 		fi
 	};
@@ -588,7 +611,7 @@ proctype shutdown()
 	byte me = WAKERS;
 	short old, next, ending;
 	byte who;
-	bool wake, given;
+	bool wake, given, spare;
 
 #ifndef TIMERS_BEFORE_FLAG
 	cancelling = true;
@@ -719,12 +742,12 @@ init
 
 	atomic {
 		/* skua_task_spawn(), and skua_task_waker() for each holder. */
-		state[0] = SCHEDULED +
-			   REFERENCE * (1 + WAKERS + CANCELLERS + TIMERS);
+		state[0] = ACTIVE +
+			   REFERENCE * (2 + WAKERS + CANCELLERS + TIMERS);
 		queued[0] = true;
 		owed = true;
 #ifdef JOIN_TASK
-		state[1] = SCHEDULED + CLAIMED + END_DETACH + REFERENCE;
+		state[1] = ACTIVE + CLAIMED + END_DETACH + 2 * REFERENCE;
 		end_field[1] = END_DETACH;
 		queued[1] = true;
 #endif

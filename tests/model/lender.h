@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * lender.h - worker_lend() for a model that polls tasks without a worker
+ *
+ * To be included before the files of core/; lender is one for each thread of
+ * the model: see explore_thread_local().
+ */
+#ifndef SKUA_TESTS_MODEL_LENDER_H
+#define SKUA_TESTS_MODEL_LENDER_H
+
+#include "core/task.h"
+
+/* A poll, on the stack of its thread. */
+struct lender {
+	const struct skua_task *task;
+	bool spare; /* its spare reference is still there */
+};
+
+static struct lender *lender;
+
+static inline bool lend(const struct skua_task *task)
+{
+	bool lent = lender && lender->task == task && lender->spare;
+
+	if (lent)
+		lender->spare = false;
+	return lent;
+}
+
+#define worker_lend(task) lend(task)
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_timers.c - a timer's memory belongs to its owner again once it fired
+ *
+ * Whoever takes a timer out of its wheel looks at the timer no more once it
+ * says so; its owner learns of it without the wheel's lock, and writes to the
+ * timer at once. All its memory is watched.
+ */
+#define WORKERS 1
+
+#include "tests/model/workers.h"
+
+#include "core/timer_wheel.c"
+#include "core/timers.c"
+
+static struct timer timer;
+
+/* It may be turned away by the lock, and leave the timer to another. */
+static void fires_due(void)
+{
+	timers_fire_due(&pool, EXPLORE_FAR_NS);
+}
+
+static void fires_all(void)
+{
+	timers_fire_all(&pool);
+}
+
+static void use_again(void)
+{
+	timer = (struct timer){ .reserved = 1 };
+}
+
+static void waits_and_uses(void)
+{
+	/* Relaxed: the call behind it is what the owner may rely on. */
+	while (atomic_load_relaxed(&timer.worker))
+		cpu_relax();
+	explore_assert(!timers_queued(&timer));
+	use_again();
+}
+
+static void cancels_and_uses(void)
+{
+	/* The task's reference goes by either way. */
+	timers_cancel(&timer);
+	use_again();
+}
+
+static void setup(void)
+{
+	workers_reset(NULL, NULL, SENTINEL_NEVER);
+	timer = (struct timer){ .reserved = 0 };
+	explore_assert(workers_spawn(0) == 0);
+	explore_assert(
+		timers_add(&workers[0], &timer, &tasks[0], EXPLORE_START_NS));
+	/* As in a shutdown, which fires all. */
+	atomic_init(&pool.cancelling, 1);
+	explore_watch(&timer, sizeof(timer));
+}
+
+static void check(void)
+{
+	uint64_t state = atomic_load_relaxed(task_state(&tasks[0]));
+
+	explore_assert(timer.reserved == 1);
+	explore_assert(task_state_references(state) == TASK_SPAWN_REFERENCES);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("fired__used_again", setup, check, fires_all,
+		       waits_and_uses) },
+	{ EXPLORE_PASS("fired_by_two__used_again", setup, check, fires_due,
+		       fires_all, waits_and_uses),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("cancelled_beside_fire__used_again", setup, check,
+		       fires_due, cancels_and_uses) },
+};
+
+EXPLORE_MAIN(cases)
