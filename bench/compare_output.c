@@ -14,14 +14,26 @@
 #include "bench/output.h"
 #include "bench/table.h"
 
-enum { METRIC_TIME, METRICS = 4 };
+/* What has a table of its own. */
+enum kind { KIND_TIME, KIND_LATENCY, KIND_SLOWDOWN, KINDS };
 
-/* By place in "latency_ns" but the first. */
-static const char *const metrics[METRICS] = {
-	[METRIC_TIME] = "ns_per_op",
-	"p50",
-	"p99",
-	"p999",
+enum { METRIC_TIME, METRIC_SLOWDOWN = 4, METRICS, METRIC_QUEUE = METRICS };
+
+/* Where in a result a figure is: NULL is the result itself. */
+static const struct metric {
+	const char *name;
+	enum kind kind;
+	const char *object;
+	const char *member;
+} metrics[METRICS + 1] = {
+	[METRIC_TIME] = { "ns_per_op", KIND_TIME, NULL, "ns_per_op" },
+	{ "p50", KIND_LATENCY, "latency_ns", "p50" },
+	{ "p99", KIND_LATENCY, "latency_ns", "p99" },
+	{ "p999", KIND_LATENCY, "latency_ns", "p999" },
+	[METRIC_SLOWDOWN] = { "slowdown_p999", KIND_SLOWDOWN, "slowdown",
+			      "p999" },
+	/* Not skua's, but what it is compared with. */
+	[METRIC_QUEUE] = { "queue", KIND_SLOWDOWN, "queue_slowdown", "p999" },
 };
 
 struct spread {
@@ -30,11 +42,13 @@ struct spread {
 	double max;
 };
 
-/* skua and a peer in one figure of a case: a row of a table. */
+/* skua and a peer, or the queue without overhead, in one figure of a case: a row
+ * of a table. */
 struct pair {
 	const struct compare_case *c;
 	const char *peer;
 	unsigned metric;
+	bool queue;
 	struct spread skua;
 	struct spread other;
 	struct spread ratio;
@@ -50,11 +64,12 @@ struct pairs {
 /* A figure of run @i; 0 if it has none. */
 static double figure(const struct compare_side *side, unsigned metric, size_t i)
 {
+	const struct metric *m = &metrics[metric];
 	json_t *run = json_array_get(side->runs, i);
 
-	if (metric != METRIC_TIME)
-		run = json_object_get(run, "latency_ns");
-	return json_number_value(json_object_get(run, metrics[metric]));
+	if (m->object != NULL)
+		run = json_object_get(run, m->object);
+	return json_number_value(json_object_get(run, m->member));
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -79,11 +94,12 @@ static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 		      const struct compare_side *other)
 {
 	size_t n = json_array_size(other->runs);
+	unsigned of_other = pair->queue ? METRIC_QUEUE : pair->metric;
 	double values[3][COMPARE_ALTERNATIONS];
 
 	for (size_t i = 0; i < n; i++) {
 		values[0][i] = figure(skua, pair->metric, i);
-		values[1][i] = figure(other, pair->metric, i);
+		values[1][i] = figure(other, of_other, i);
 		if (!(values[0][i] > 0 && values[1][i] > 0))
 			return false;
 		values[2][i] = values[0][i] / values[1][i];
@@ -94,54 +110,81 @@ static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 	return true;
 }
 
+static void add_pair(struct pairs *pairs, const struct pair *pair,
+		     const struct compare_side *other)
+{
+	struct pair *place = &pairs->pair[pairs->count];
+
+	*place = *pair;
+	pairs->count += fill_pair(place, &place->c->side[COMPARE_SKUA], other);
+}
+
 static void add_pairs(struct pairs *pairs, const struct comparison *cmp,
 		      const struct compare_case *c, unsigned side)
 {
-	unsigned first = c->workload->latency ? METRIC_TIME + 1 : METRIC_TIME;
+	const struct compare_side *other = &c->side[side];
+	struct pair pair = { .c = c, .peer = compare_name(cmp, side) };
 
-	if (c->side[side].state != COMPARE_RAN ||
+	if (other->state != COMPARE_RAN ||
 	    c->side[COMPARE_SKUA].state != COMPARE_RAN)
 		return;
-	for (unsigned metric = first; metric < METRICS; metric++) {
-		struct pair *pair = &pairs->pair[pairs->count];
-
-		*pair = (struct pair){ .c = c,
-				       .peer = compare_name(cmp, side),
-				       .metric = metric };
-		pairs->count +=
-			fill_pair(pair, &c->side[COMPARE_SKUA], &c->side[side]);
-	}
+	for (; pair.metric < METRICS; pair.metric++)
+		if (pair.metric != METRIC_TIME || !c->workload->latency)
+			add_pair(pairs, &pair, other);
 }
 
-/* Times before latencies, and then the greatest ratio first. */
+static void add_queue(struct pairs *pairs, const struct compare_case *c)
+{
+	const struct pair pair = { .c = c,
+				   .peer = "queue",
+				   .metric = METRIC_SLOWDOWN,
+				   .queue = true };
+
+	if (c->side[COMPARE_SKUA].state == COMPARE_RAN)
+		add_pair(pairs, &pair, &c->side[COMPARE_SKUA]);
+}
+
+static enum kind kind_of(const struct pair *pair)
+{
+	return metrics[pair->metric].kind;
+}
+
+/* Times before latencies before slowdowns, and then the greatest ratio first;
+ * of slowdowns, those of a case stay together. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
-	int latency = (x->metric != METRIC_TIME) - (y->metric != METRIC_TIME);
+	int kind = (int)kind_of(x) - (int)kind_of(y);
 
-	return latency != 0 ? latency
-			    : (x->ratio.median < y->ratio.median) -
-				      (x->ratio.median > y->ratio.median);
+	if (kind != 0)
+		return kind;
+	if (kind_of(x) == KIND_SLOWDOWN && x->c != y->c)
+		return x->c < y->c ? -1 : 1;
+	return (x->ratio.median < y->ratio.median) -
+	       (x->ratio.median > y->ratio.median);
 }
 
 /* Return: 0; -ENOMEM. pairs->pair is the caller's to free. */
 static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 {
-	size_t most = cmp->count * cmp->peers.count * METRICS + 1;
+	size_t most = cmp->count * (cmp->peers.count * METRICS + 1) + 1;
 
 	*pairs = (struct pairs){ .pair = calloc(most, sizeof(*pairs->pair)) };
 	if (pairs->pair == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < cmp->count; i++)
+	for (size_t i = 0; i < cmp->count; i++) {
+		add_queue(pairs, &cmp->cases[i]);
 		for (unsigned side = 1; side <= cmp->peers.count; side++)
 			add_pairs(pairs, cmp, &cmp->cases[i], side);
+	}
 	qsort(pairs->pair, pairs->count, sizeof(*pairs->pair), compare_pairs);
 	return 0;
 }
 
+/* Nobody wins against the queue. */
 static bool loses(const struct pair *pair)
 {
-	return pair->ratio.median > 1;
+	return !pair->queue && pair->ratio.median > 1;
 }
 
 /* ---- tables ---------------------------------------------------------------- */
@@ -170,13 +213,14 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 {
 	const struct pair *pair = (const struct pair *)of + i;
 	const struct spread *r = &pair->ratio;
+	const char *metric = metrics[pair->metric].name;
 	bool time = pair->metric == METRIC_TIME;
-	double unit = time ? 1 : 1000;
+	double unit = kind_of(pair) == KIND_LATENCY ? 1000 : 1;
 	char label[200];
 
 	output_label(pair->c->workload, pair->c->changed, label, sizeof(label));
 	snprintf(row->cell[0], TABLE_CELL_BYTES, "%.50s%s%s", label,
-		 time ? "" : " ", time ? "" : metrics[pair->metric]);
+		 time ? "" : " ", time ? "" : metric);
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", pair->c->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%s", pair->peer);
 	put_spread(row->cell[3], &pair->skua, unit);
@@ -210,19 +254,30 @@ static void print_pairs(FILE *file, const struct pair *pair, size_t count,
 
 static void print_tables(FILE *file, const struct pairs *pairs)
 {
-	size_t times = 0, lost = 0;
+	static const char *const units[KINDS] = { "ns/op", "us", "times" };
+	size_t count[KINDS] = { 0 }, queues = 0, lost = 0;
+	const struct pair *pair = pairs->pair;
 
 	for (size_t i = 0; i < pairs->count; i++) {
-		times += pairs->pair[i].metric == METRIC_TIME;
-		lost += loses(&pairs->pair[i]);
+		count[kind_of(&pair[i])]++;
+		queues += pair[i].queue;
+		lost += loses(&pair[i]);
 	}
 	fprintf(file,
 		"skua is slower in %zu of %zu comparisons. Figures are "
 		"medians, (least-greatest), of processes that ran in turn; "
-		"a ratio is skua's time by the peer's.\n\n",
-		lost, pairs->count);
-	print_pairs(file, pairs->pair, times, "ns/op");
-	print_pairs(file, pairs->pair + times, pairs->count - times, "us");
+		"a ratio is skua's time by the peer's.",
+		lost, pairs->count - queues);
+	if (count[KIND_SLOWDOWN] > 0)
+		fputs(" A slowdown is a call's time, from its arrival on, by "
+		      "its service time; the queue serves the same calls "
+		      "without any overhead.",
+		      file);
+	fputs("\n\n", file);
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		print_pairs(file, pair, count[kind], units[kind]);
+		pair += count[kind];
+	}
 }
 
 /* ---- what is missing, and noise -------------------------------------------- */
@@ -308,13 +363,16 @@ static json_t *spread_json(const struct spread *s)
 static json_t *pair_json(const struct pair *pair)
 {
 	const struct compare_case *c = pair->c;
+	bool slowdown = kind_of(pair) == KIND_SLOWDOWN;
 
 	return json_pack("{s:s, s:O, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:b}",
 			 "workload", c->workload->name, "params", c->params,
 			 "workers", (int)c->workers, "peer", pair->peer,
-			 "metric", metrics[pair->metric], "alternations",
-			 (int)c->alternations, "skua_ns",
-			 spread_json(&pair->skua), "peer_ns",
+			 "metric", metrics[pair->metric].name, "alternations",
+			 (int)c->alternations,
+			 slowdown ? "skua_slowdown" : "skua_ns",
+			 spread_json(&pair->skua),
+			 slowdown ? "peer_slowdown" : "peer_ns",
 			 spread_json(&pair->other), "ratio",
 			 spread_json(&pair->ratio), "slower", (int)loses(pair));
 }

@@ -335,8 +335,8 @@ static const struct argp argp = {
 	.doc = "Measure every workload, on one worker and on all, and compare "
 	       "with the other schedulers that are built\v"
 	       "Without peers it takes about a minute, with --quick 20 to 30 "
-	       "seconds; with all five peers (mostly uts) about a quarter of "
-	       "an hour, with --quick 3 minutes. Each run of a peer alternates "
+	       "seconds; with all five peers (mostly uts, and rpc) about 20 "
+	       "minutes, with --quick 4. Each run of a peer alternates "
 	       "with one of skua, in a process of its own; one beside which "
 	       "the machine was busy is repeated, up to 3 times.",
 };

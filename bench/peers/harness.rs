@@ -10,9 +10,10 @@ use std::os::raw::{c_char, c_int};
 use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const ROUNDS_MAX: usize = 10_000;
+const ROUNDS_MAX: u64 = 10_000;
 const WORKERS_MAX: usize = 1024;
 const TREES: [&str; 3] = ["T1", "T3", "T1L"];
+const SERVICES: [&str; 2] = ["exponential", "bimodal"];
 
 pub struct Peer {
     pub name: &'static str,
@@ -24,8 +25,21 @@ pub struct Peer {
 pub struct Case {
     pub name: &'static str,
     pub description: &'static str,
-    pub trees: bool, // takes --tree
-    pub make: fn(&Options) -> Box<dyn Workload>,
+    pub takes: &'static [&'static str], // options beside those of all
+    pub busy_caller: bool,              // as in bench/workload.h
+    pub make: Make,
+}
+
+type Make = fn(&Options) -> Box<dyn Workload>;
+
+pub const fn case(name: &'static str, description: &'static str, make: Make) -> Case {
+    Case {
+        name,
+        description,
+        takes: &[],
+        busy_caller: false,
+        make,
+    }
 }
 
 /// Called as in bench/workload.h: only round() is timed, and a warm-up round
@@ -50,8 +64,18 @@ pub trait Workload {
 pub struct Options {
     pub workers: usize,
     pub tree: &'static str,
+    pub rpc: RpcOptions,
     rounds: usize,
     json: bool,
+}
+
+#[derive(Clone)]
+#[allow(dead_code)]
+pub struct RpcOptions {
+    pub service: &'static str,
+    pub load_percent: u64,
+    pub calls: u64,
+    pub seed: u64,
 }
 
 // ---- what workloads are made of ---------------------------------------------
@@ -115,7 +139,7 @@ fn compute_step(z: u64) -> u64 {
 }
 
 /// About `cost` microseconds at 3 GHz, as bench/compute.h.
-pub fn compute(number: u64, cost: u64) -> u64 {
+fn compute(number: u64, cost: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     for _ in 0..cost * 450 {
         z = compute_step(z);
@@ -130,21 +154,71 @@ pub fn scatter(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// {"p50":...}: the times that so many percent of all did not exceed.
+/// What so many percent of all, which are sorted, did not exceed; rounded down to
+/// eight bits, as bench/histogram.c does.
 #[allow(dead_code)]
-pub fn percentiles(times_ns: &mut [u64]) -> String {
-    times_ns.sort_unstable();
-    let at = |percent: f64| {
-        let needed = (times_ns.len() as f64 * percent / 100.0).ceil() as usize;
-        times_ns.get(needed.max(1) - 1).copied().unwrap_or(0)
-    };
+pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
+    let needed = (sorted.len() as f64 * percent / 100.0).ceil() as usize;
+    let value = sorted.get(needed.max(1) - 1).copied().unwrap_or(0);
+    let shift = 56u32.saturating_sub(value.leading_zeros());
+    value >> shift << shift
+}
+
+/// {"p50":...}, in units of one.
+#[allow(dead_code)]
+pub fn percentiles(values: &mut [u64], one: u64) -> String {
+    values.sort_unstable();
+    let at = |percent| percentile(values, percent) as f64 / one as f64;
     format!(
-        "{{\"p50\":{},\"p90\":{},\"p99\":{},\"p999\":{}}}",
+        "{{\"p50\":{},\"p90\":{},\"p99\":{},\"p999\":{},\"p9999\":{}}}",
         at(50.0),
         at(90.0),
         at(99.0),
-        at(99.9)
+        at(99.9),
+        at(99.99)
     )
+}
+
+// ---- parallel_map -----------------------------------------------------------
+
+pub mod map {
+    use super::*;
+
+    pub const ITEMS: u64 = 10_000;
+    const COST: u64 = 1;
+
+    #[derive(Default)]
+    pub struct Item {
+        number: AtomicU64,
+        value: AtomicU64,
+    }
+
+    impl Item {
+        pub fn fill(&self, number: u64) {
+            self.value.store(compute(number, COST), Relaxed);
+            self.number.store(number, Relaxed);
+        }
+    }
+
+    pub fn params() -> String {
+        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
+    }
+
+    pub fn clear(items: &[Item]) {
+        for item in items {
+            item.number.store(u64::MAX, Relaxed);
+        }
+    }
+
+    pub fn check(items: &[Item]) -> bool {
+        let right = (0..).zip(items).all(|(number, item)| {
+            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
+        });
+        if !right {
+            eprintln!("parallel_map: an item is wrong");
+        }
+        right
+    }
 }
 
 // ---- trees ------------------------------------------------------------------
@@ -269,11 +343,16 @@ impl Peer {
         println!(
             "Usage: skua-peer-{} list | run WORKLOAD [--workers N] [--rounds R] [--json]\n\
              Measure {} {} on workloads of skua-bench: {}.\n\
-             uts also takes --tree T1, T3 or T1L.",
+             uts also takes --tree T1, T3 or T1L{}.",
             self.name,
             self.name,
             self.version,
-            self.names()
+            self.names(),
+            if self.cases.iter().any(|case| case.name == "rpc") {
+                ";\nrpc: --service exponential or bimodal, --load PERCENT, --calls N, --seed N"
+            } else {
+                ""
+            }
         );
     }
 
@@ -293,23 +372,41 @@ impl Peer {
         }
     }
 
-    fn number(&self, who: &str, option: &str, text: &str, max: usize) -> usize {
+    fn number(&self, who: &str, option: &str, text: &str, min: u64, max: u64) -> u64 {
         // parse() takes a sign.
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match text.parse() {
-            Ok(n) if digits && (1..=max).contains(&n) => n,
-            _ => self.refuse(format!("{who}: {option} is '{text}'; allowed: 1 to {max}")),
+            Ok(n) if digits && (min..=max).contains(&n) => n,
+            _ => self.refuse(format!(
+                "{who}: {option} is '{text}'; allowed: {min} to {max}"
+            )),
         }
+    }
+
+    fn word(&self, who: &str, option: &str, text: &str, all: &[&'static str]) -> &'static str {
+        let known = all.iter().find(|word| **word == text);
+        known.copied().unwrap_or_else(|| {
+            let allowed = all.join(", ");
+            self.refuse(format!("{who}: {option} is '{text}'; allowed: {allowed}"))
+        })
     }
 
     fn parse(&self, case: &Case, args: &[String]) -> Options {
         let who = format!(" run {}", case.name);
+        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get().min(WORKERS_MAX));
         let mut options = Options {
-            workers: std::thread::available_parallelism().map_or(1, |n| n.get().min(WORKERS_MAX)),
+            workers: (cpus - case.busy_caller as usize).max(1),
             tree: TREES[0],
+            rpc: RpcOptions {
+                service: SERVICES[0],
+                load_percent: 60,
+                calls: 20_000,
+                seed: 1,
+            },
             rounds: 5,
             json: false,
         };
+        let rpc = &mut options.rpc;
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let (option, joined) = match arg.split_once('=') {
@@ -321,23 +418,23 @@ impl Peer {
                     .or_else(|| args.next().map(String::as_str))
                     .unwrap_or_else(|| self.refuse(format!("{who}: {option} needs a value")))
             };
+            let mut number = |min, max| self.number(&who, option, value(), min, max);
+            let takes = case.takes.contains(&option);
             match option {
-                "--workers" => options.workers = self.number(&who, option, value(), WORKERS_MAX),
-                "--rounds" => options.rounds = self.number(&who, option, value(), ROUNDS_MAX),
-                "--tree" if case.trees => {
-                    let name = value();
-                    let known = TREES.iter().find(|tree| **tree == name);
-                    options.tree = known.copied().unwrap_or_else(|| {
-                        let allowed = TREES.join(", ");
-                        self.refuse(format!("{who}: --tree is '{name}'; allowed: {allowed}"))
-                    });
-                }
+                "--workers" => options.workers = number(1, WORKERS_MAX as u64) as usize,
+                "--rounds" => options.rounds = number(1, ROUNDS_MAX) as usize,
+                "--tree" if takes => options.tree = self.word(&who, option, value(), &TREES),
+                "--service" if takes => rpc.service = self.word(&who, option, value(), &SERVICES),
+                "--load" if takes => rpc.load_percent = number(1, 95),
+                "--calls" if takes => rpc.calls = number(1, 10_000_000),
+                "--seed" if takes => rpc.seed = number(0, 1_000_000),
                 "--json" if joined.is_none() => options.json = true,
                 "--json" => self.refuse(format!("{who}: {arg}: --json takes no value")),
                 _ if arg.starts_with('-') => {
-                    let tree = if case.trees { " --tree" } else { "" };
+                    let allowed = [&["--workers", "--rounds", "--json"], case.takes].concat();
                     self.refuse(format!(
-                        "{who}: no option '{arg}'; allowed: --workers --rounds --json{tree}"
+                        "{who}: no option '{arg}'; allowed: {}",
+                        allowed.join(" ")
                     ))
                 }
                 _ => self.refuse(format!("{who}: unexpected argument '{arg}'")),

@@ -5,50 +5,15 @@
 #
 # Builds those that can be built here, into the build folder, and runs each
 # workload: the same counts as skua-bench's, a right result, the same JSON, and
-# the same errors. All checks are made, and each that fails is printed.
+# the same errors.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
 folder=${SKUA_BUILD_DIR:-build}/bench
 build=bench/peers/build
-if ! command -v python3 >/dev/null; then
-	echo "python3 is not installed"
-	exit 77
-fi
-if [[ ! -x $folder/skua-bench ]]; then
-	echo "$folder/skua-bench is not built"
-	exit 77
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-# run COMMAND... - $code, $scratch/out and $scratch/err tell
-run()
-{
-	code=0
-	"$@" >"$scratch/out" 2>"$scratch/err" || code=$?
-}
-
-# expect WHAT COMMAND... - a check: the command succeeds
-expect()
-{
-	local what=$1
-	shift
-	if "$@"; then
-		return 0
-	fi
-	printf 'FAILED: %s: %s\n' "$what" "$*"
-	printf '  exit code %s; stdout, stderr:\n' "$code"
-	sed 's/^/  | /' "$scratch/out" "$scratch/err"
-	failed=1
-}
-
-exited() { ((code == $1)); }
-out_has() { grep -qF -- "$1" "$scratch/out"; }
-err_has() { grep -qF -- "$1" "$scratch/err"; }
-err_lines() { (($(wc -l <"$scratch/err") == $1)); }
-out_empty() { [[ ! -s $scratch/out ]]; }
+# shellcheck source=tests/service/checks.sh
+source tests/service/checks.sh
+needs "$folder/skua-bench"
 
 # --- building -----------------------------------------------------------------
 
@@ -136,6 +101,34 @@ skua()
 	fi
 }
 
+# same_calls PROGRAM OPTION... - of rpc: the calls are skua-bench's, for the queue
+# without overhead takes the same times
+same_calls()
+{
+	local program=$1
+	shift
+	run "$folder/skua-bench" run rpc --rounds 2 --json "$@"
+	expect "skua-bench rpc $*" exited 0
+	mv "$scratch/out" "$scratch/calls"
+	run "$program" run rpc --rounds 2 --json "$@"
+	expect "${program##*/} rpc $*" exited 0
+	expect "${program##*/} rpc $*" err_lines 0
+	expect "${program##*/} rpc $*" python3 - "$scratch/out" "$scratch/calls" <<-'END'
+		import json, sys
+		r, s = (json.load(open(path)) for path in sys.argv[1:])
+		assert r["ok"] is True
+		for name in ("workers", "rounds", "ops", "params",
+		             "queue_latency_ns", "queue_slowdown"):
+		    assert r[name] == s[name], f"{name}: {r[name]}, not {s[name]}"
+		for name in "latency_ns", "slowdown":
+		    assert r[name].keys() == s[name].keys()
+		    at = list(r[name].values())
+		    assert 1 <= at[0] and at == sorted(at), r[name]
+		of = r["slowdown"]["p999"] / r["queue_slowdown"]["p999"]
+		assert abs(r["p999_of_queue"] - of) < 1e-3, of
+	END
+}
+
 # measures PEER WORKLOAD WORKERS [OPTION...]
 measures()
 {
@@ -196,14 +189,31 @@ refuses_all()
 		run parallel_map --tree T1
 }
 
+# Errors of rpc's own options are skua-bench's, word by word.
+refuses_calls()
+{
+	local text word
+	for word in load=0 load=96 load=x load= service=uniform calls=0 \
+		calls=10000001 seed=-1 seed=1000001; do
+		run "$folder/skua-bench" run rpc "--$word"
+		text=$(<"$scratch/err")
+		refuses "${text#skua-bench}" run rpc "--$word"
+	done
+	refuses '--load needs a value' run rpc --load
+	refuses "no option '--load'; allowed: --workers" run uts --load 60
+	refuses "no option '--tree'; allowed: --workers" run rpc --tree T1
+}
+
 fork_join='parallel_map uts spawn_many_local spawn_many_worker chained_spawn'
-# Peers have neither of these two.
-all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -vE '^(imbalance|rpc)$')
+all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -vx imbalance)
+echo "imbalance: skua's own, no peer has it"
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
 	workloads=$fork_join
 	if [[ $peer == tokio || $peer == go ]]; then
 		workloads=$all
+	else
+		echo "$peer: only what suits fork-join, and so no rpc:" "$fork_join"
 	fi
 
 	run "$program" list
@@ -228,13 +238,20 @@ for program in "$folder"/peers/skua-peer-*; do
 		measures "$peer" spawn_many_local "$workers"
 		measures "$peer" chained_spawn "$workers"
 	done
+	if [[ $workloads == "$all" ]]; then
+		refuses_calls
+		same_calls "$program" --calls 1
+		for service in exponential bimodal; do
+			for workers in 1 3; do
+				same_calls "$program" --workers "$workers" \
+					--service "$service" --load 30 --calls 3000 --seed 7
+			done
+		done
+	fi
 	run "$program" run chained_spawn --rounds 2
 	expect "$peer as text" exited 0
 	expect "$peer as text" out_has ': chained_spawn {"tasks":1000,'
 	expect "$peer as text" out_has ', ok'
 done
 
-if ((failed)); then
-	exit 1
-fi
-echo "each does what skua-bench does"
+finish "each does what skua-bench does"

@@ -3,49 +3,14 @@
 #
 # test_bench_cli.sh [SKUA-BENCH] - what skua-bench prints, and how it exits
 #
-# All checks are made, and each that fails is printed with what the program
-# said. Built elsewhere than in build/: name it, or set SKUA_BUILD_DIR.
+# Built elsewhere than in build/: name it, or set SKUA_BUILD_DIR.
 set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
 
 bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
-if [[ ! -x $bench ]]; then
-	echo "$bench is not built"
-	exit 77
-fi
-if ! command -v python3 >/dev/null; then
-	echo "python3 is not installed"
-	exit 77
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-# run ARG... - run the program; $code, $scratch/out and $scratch/err tell
-run()
-{
-	code=0
-	"$bench" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
-}
-
-# expect WHAT COMMAND... - a check: the command succeeds
-expect()
-{
-	local what=$1
-	shift
-	if "$@"; then
-		return 0
-	fi
-	printf 'FAILED: %s: %s\n' "$what" "$*"
-	printf '  exit code %s; stdout, stderr:\n' "$code"
-	sed 's/^/  | /' "$scratch/out" "$scratch/err"
-	failed=1
-}
-
-exited() { ((code == $1)); }
-out_has() { grep -qF -- "$1" "$scratch/out"; }
-err_has() { grep -qF -- "$1" "$scratch/err"; }
-err_lines() { (($(wc -l <"$scratch/err") == $1)); }
-out_empty() { [[ ! -s $scratch/out ]]; }
+needs "$bench"
+tested=("$bench")
 
 # json EXPRESSION - the output is one line of JSON, of which this is true
 json()
@@ -272,7 +237,4 @@ assert all(r["ok"] for r in report["results"])
 assert {r["workers"] for r in report["results"]} >= {0, 1}
 END
 
-if ((failed)); then
-	exit 1
-fi
-echo "skua-bench does what it says"
+finish "skua-bench does what it says"

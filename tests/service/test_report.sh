@@ -4,48 +4,15 @@
 # test_report.sh [SKUA-BENCH] - skua-bench report, beside programs that only
 # say that they are other schedulers
 #
-# All checks are made, and each that fails is printed with what the program
-# said. Built elsewhere than in build/: name it, or set SKUA_BUILD_DIR.
+# Built elsewhere than in build/: name it, or set SKUA_BUILD_DIR.
 set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
 
 bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
-if [[ ! -x $bench ]]; then
-	echo "$bench is not built"
-	exit 77
-fi
-if ! command -v python3 >/dev/null; then
-	echo "python3 is not installed"
-	exit 77
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
+needs "$bench"
+tested=("$bench")
 
-# run ARG... - run the program; $code, $scratch/out and $scratch/err tell
-run()
-{
-	code=0
-	"$bench" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
-}
-
-# expect WHAT COMMAND... - a check: the command succeeds
-expect()
-{
-	local what=$1
-	shift
-	if "$@"; then
-		return 0
-	fi
-	printf 'FAILED: %s: %s\n' "$what" "$*"
-	printf '  exit code %s; stdout, stderr:\n' "$code"
-	sed 's/^/  | /' "$scratch/out" "$scratch/err"
-	failed=1
-}
-
-exited() { ((code == $1)); }
-out_has() { grep -qF -- "$1" "$scratch/out"; }
-out_lacks() { ! grep -qF -- "$1" "$scratch/out"; }
-err_has() { grep -qF -- "$1" "$scratch/err"; }
 rows() { (($(grep -cE -- "$1" "$scratch/out") == $2)); }
 
 # --- programs that say what they are told to ----------------------------------
@@ -209,6 +176,58 @@ for c in compared:
     assert c["slower"] is (c["metric"] == "p50"), c
 END
 
+# --- slowdowns ----------------------------------------------------------------
+
+peer calls brisk <<'END'
+result 1 '' true ",\"slowdown\":{\"p50\":1,\"p999\":1.$before}"
+END
+peer calls tardy <<'END'
+result 1 '' true ',"slowdown":{"p50":1,"p999":1e12}'
+END
+sed -i 's/echo "wake .*/echo "rpc                      Calls"/' "$scratch"/calls/*
+
+# In the order of the cases, beside the queue, which does not count as a peer.
+run report --quick --workload rpc --peers "$scratch/calls" \
+	--out "$scratch/report"
+expect slowdowns exited 0
+expect slowdowns out_has ' skua, times |'
+expect slowdowns out_lacks ' skua, us |'
+expect slowdowns python3 - "$scratch/report/report.json" "$scratch/out" <<'END'
+import json, re, statistics, sys
+report = json.load(open(sys.argv[1]))
+out = open(sys.argv[2]).read()
+compared = [c for c in report["comparisons"] if "ratio" in c]
+rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+        for line in out.splitlines() if " slowdown_p999 " in line]
+assert len(rows) == len(compared) >= 18 and len(compared) % 3 == 0
+assert f" of {len(compared) // 3 * 2} comparisons" in out
+for c, row in zip(compared, rows):
+    label = "".join(f" {k}={v}" for k, v in c["params"].items()
+                    if (k, v) not in {("service", "exponential"), ("load", 60),
+                                      ("calls", 20000), ("seed", 1)})
+    assert row[0] == f"rpc{label} slowdown_p999" and row[2] == c["peer"], row
+    assert c["metric"] == "slowdown_p999"
+    skua = [r for r in report["skua_runs"] if r["params"] == c["params"]
+            and r["workers"] == c["workers"]]
+    assert len(skua) == c["alternations"]
+    ours = [r["slowdown"]["p999"] for r in skua]
+    spread = c["skua_slowdown"]
+    assert [spread["min"], spread["max"]] == [min(ours), max(ours)], c
+    if c["peer"] == "queue":
+        queue = [r["queue_slowdown"]["p999"] for r in skua]
+        ratios = [a / b for a, b in zip(ours, queue)]
+        assert set(queue) == {c["peer_slowdown"]["median"]}, c
+        assert c["slower"] is False
+        assert abs(c["ratio"]["median"] / statistics.median(ratios) - 1) < 1e-9
+    else:
+        assert c["slower"] is (c["peer"] == "brisk"), c
+    assert row[6] == ("slower" if c["slower"] else "")
+for case in range(0, len(compared), 3):
+    three = compared[case:case + 3]
+    assert {c["peer"] for c in three} == {"queue", "brisk", "tardy"}
+    assert len({str(c["params"]) + str(c["workers"]) for c in three}) == 1
+END
+
 # --- broken ones --------------------------------------------------------------
 
 run report --quick --workload chained_spawn --peers "$scratch/broken" \
@@ -257,7 +276,4 @@ for arguments in '--peers=/nix' '--workload=nix' '--no-peers=1'; do
 	expect "$arguments" err_has "skua-bench report: ${arguments%%=*}"
 done
 
-if ((failed)); then
-	exit 1
-fi
-echo "the report shows skua beside its peers"
+finish "the report shows skua beside its peers"

@@ -5,6 +5,8 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"os"
 	"runtime"
 	"sort"
@@ -18,7 +20,14 @@ const (
 	maxRounds  = 10000
 	maxWorkers = 1024
 	trees      = "T1, T3, T1L"
+	services   = "exponential, bimodal"
 )
+
+// What workloads take beside the options of all.
+var ownOptions = map[string][]string{
+	"uts": {"--tree"},
+	"rpc": {"--service", "--load", "--calls", "--seed"},
+}
 
 // A workload is what setup made: functions as in bench/workload.h. Only round
 // is timed, and a warm-up round comes first.
@@ -42,6 +51,12 @@ type options struct {
 	workers, rounds int
 	json            bool
 	tree            string
+	rpc             rpcOptions
+}
+
+type rpcOptions struct {
+	service           string
+	load, calls, seed int
 }
 
 // cacheLine keeps what different threads write apart.
@@ -89,18 +104,27 @@ func scatter(number uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// percentiles gives the times that so many percent of all did not exceed.
-func percentiles(ns []int64) string {
-	sort.Slice(ns, func(a, b int) bool { return ns[a] < ns[b] })
-	at := func(perMille int) int64 {
-		needed := (len(ns)*perMille + 999) / 1000
-		if needed == 0 {
-			return 0
-		}
-		return ns[needed-1]
+// percentile is what so many percent of all, which are sorted, did not exceed;
+// rounded down to eight bits, as bench/histogram.c does.
+func percentile(sorted []int64, percent float64) int64 {
+	needed := int(math.Ceil(float64(len(sorted)) * percent / 100))
+	if needed == 0 {
+		return 0
 	}
-	return fmt.Sprintf(`{"p50":%d,"p90":%d,"p99":%d,"p999":%d}`,
-		at(500), at(900), at(990), at(999))
+	value := uint64(sorted[needed-1])
+	shift := bits.Len64(value >> 8)
+	return int64(value >> shift << shift)
+}
+
+// percentiles of all, in units of one.
+func percentiles(all []int64, one float64) string {
+	sort.Slice(all, func(a, b int) bool { return all[a] < all[b] })
+	at := func(percent float64) string {
+		value := float64(percentile(all, percent)) / one
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return fmt.Sprintf(`{"p50":%s,"p90":%s,"p99":%s,"p999":%s,"p9999":%s}`,
+		at(50), at(90), at(99), at(99.9), at(99.99))
 }
 
 // ---- command line -----------------------------------------------------------
@@ -127,7 +151,9 @@ func list() {
 func help() {
 	fmt.Printf("Usage: "+program+" list | run WORKLOAD [--workers N] [--rounds R] [--json]\n"+
 		"Measure Go %s on workloads of skua-bench: %s.\n"+
-		"uts also takes --tree %s.\n", version(), names(), trees)
+		"uts also takes --tree %s;\n"+
+		"rpc: --service %s, --load PERCENT, --calls N, --seed N\n",
+		version(), names(), trees, services)
 }
 
 func find(args []string) entry {
@@ -143,52 +169,88 @@ func find(args []string) entry {
 	return entry{}
 }
 
-func number(who, option, text string, max int) int {
+func number(who, option, text string, min, max int) int {
 	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || n < 1 || int(n) > max {
-		refuse("%s: %s is '%s'; allowed: 1 to %d", who, option, text, max)
+	if err != nil || int(n) < min || int(n) > max {
+		refuse("%s: %s is '%s'; allowed: %d to %d", who, option, text, min, max)
 	}
 	return int(n)
 }
 
-func parse(e entry, args []string) *options {
-	who, tree := " run "+e.name, ""
-	if e.name == "uts" {
-		tree = " --tree"
+func word(who, option, text, allowed string) string {
+	if !contains(strings.Split(allowed, ", "), text) {
+		refuse("%s: %s is '%s'; allowed: %s", who, option, text, allowed)
 	}
-	o := &options{workers: runtime.NumCPU(), rounds: 5, tree: "T1"}
+	return text
+}
+
+func contains(all []string, word string) bool {
+	for _, each := range all {
+		if each == word {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultWorkers is one a CPU, but the one of a caller that needs it.
+func defaultWorkers(e entry) int {
+	workers := runtime.NumCPU()
+	if e.name == "rpc" && workers > 1 {
+		workers--
+	}
+	return workers
+}
+
+func parse(e entry, args []string) *options {
+	who := " run " + e.name
+	valued := append([]string{"--workers", "--rounds"}, ownOptions[e.name]...)
+	o := &options{workers: defaultWorkers(e), rounds: 5, tree: "T1",
+		rpc: rpcOptions{service: "exponential", load: 60, calls: 20000, seed: 1}}
 	for i := 0; i < len(args); i++ {
 		option, value, joined := strings.Cut(args[i], "=")
-		takes := option == "--workers" || option == "--rounds" ||
-			option == "--tree" && tree != ""
-		if takes && !joined {
-			if i++; i == len(args) {
-				refuse("%s: %s needs a value", who, option)
+		if contains(valued, option) {
+			if !joined {
+				if i++; i == len(args) {
+					refuse("%s: %s needs a value", who, option)
+				}
+				value = args[i]
 			}
-			value = args[i]
+			o.set(who, option, value)
+			continue
 		}
 		switch {
-		case option == "--workers":
-			o.workers = number(who, option, value, maxWorkers)
-		case option == "--rounds":
-			o.rounds = number(who, option, value, maxRounds)
-		case option == "--tree" && takes:
-			if findTree(value) == nil {
-				refuse("%s: --tree is '%s'; allowed: %s", who, value, trees)
-			}
-			o.tree = value
 		case args[i] == "--json":
 			o.json = true
 		case option == "--json":
 			refuse("%s: %s: --json takes no value", who, args[i])
 		case strings.HasPrefix(option, "-"):
-			refuse("%s: no option '%s'; allowed: --workers --rounds --json%s",
-				who, args[i], tree)
+			refuse("%s: no option '%s'; allowed: %s --json", who, args[i],
+				strings.Join(valued, " "))
 		default:
 			refuse("%s: unexpected argument '%s'", who, args[i])
 		}
 	}
 	return o
+}
+
+func (o *options) set(who, option, value string) {
+	switch option {
+	case "--workers":
+		o.workers = number(who, option, value, 1, maxWorkers)
+	case "--rounds":
+		o.rounds = number(who, option, value, 1, maxRounds)
+	case "--tree":
+		o.tree = word(who, option, value, trees)
+	case "--service":
+		o.rpc.service = word(who, option, value, services)
+	case "--load":
+		o.rpc.load = number(who, option, value, 1, 95)
+	case "--calls":
+		o.rpc.calls = number(who, option, value, 1, 10000000)
+	case "--seed":
+		o.rpc.seed = number(who, option, value, 0, 1000000)
+	}
 }
 
 func isHelp(word string) bool {

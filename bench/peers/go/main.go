@@ -25,6 +25,8 @@
 //	timers        10^6 timers added and stopped by one task; meanwhile 1,000
 //	              tasks sleep 1 to 51 ms beside 2 busy tasks a worker
 //	uts           unbalanced tree search, a task a node
+//	rpc           20,000 calls that come when they come, a task a call; by the
+//	              same plan, spawned by a thread that is pinned and spins
 //
 // Differences that cannot be avoided: workers is GOMAXPROCS, and no goroutine
 // is outside: one that spawns or waits occupies a worker meanwhile. "Remote"
@@ -33,7 +35,8 @@
 // one more than workers, since the waker, which spins as skua's does, is a
 // goroutine too; and no thread is woken in turn (skua's --alone). The bound of
 // live tasks of uts is counted with one counter for all (skua: one a worker),
-// and SHA-1 is Go's own (skua: nettle's). The garbage collector runs.
+// and SHA-1 is Go's own (skua: nettle's). What it means for rpc that the caller
+// is no outsider is told in rpc.go. The garbage collector runs.
 package main
 
 import (
@@ -359,7 +362,7 @@ func setupWake(o *options) *workload {
 			sort.Slice(round, func(a, b int) bool { return round[a] < round[b] })
 			return float64(round[(len(round)-1)/2])
 		},
-		figures: func() string { return `,"latency_ns":` + percentiles(all) },
+		figures: func() string { return `,"latency_ns":` + percentiles(all, 1) },
 		teardown: func() {
 			close(wake)
 			<-ended
@@ -488,7 +491,7 @@ func setupTimers(o *options) *workload {
 		figures: func() string {
 			n := float64(rounds) * timers
 			return fmt.Sprintf(`,"add_ns":%.2f,"cancel_ns":%.2f,"latency_ns":%s`,
-				float64(sumAdd)/n, float64(sumStop)/n, percentiles(late))
+				float64(sumAdd)/n, float64(sumStop)/n, percentiles(late, 1))
 		},
 	}
 }
@@ -531,5 +534,6 @@ func init() {
 				expected: children, round: joinAll}.setup},
 		{"wake", "Latency of a task woken by another thread", setupWake},
 		{"timers", "10^6 timers added and stopped; lateness beside a load", setupTimers},
+		{"rpc", "Calls in an open loop, beside a queue without overhead", setupRPC},
 	}
 }

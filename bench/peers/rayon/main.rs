@@ -20,9 +20,8 @@
 mod harness;
 
 use harness::uts::{Counts, Node, Tree};
-use harness::{check_runs, compute, leak, Case, Options, Peer, Runs, Workload};
+use harness::{case, check_runs, leak, map, Case, Options, Peer, Runs, Workload};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 // T3 is 1,572 nodes deep, and a thread that waits takes on other tasks.
 const STACK_BYTES: usize = 256 << 20;
@@ -147,33 +146,22 @@ fn worker(options: &Options) -> Box<dyn Workload> {
 
 // ---- parallel_map -----------------------------------------------------------
 
-const ITEMS: u64 = 10_000;
-const COST: u64 = 1;
-
-#[derive(Default)]
-struct Item {
-    number: AtomicU64,
-    value: AtomicU64,
-}
-
 struct Map {
     pool: ThreadPool,
-    items: &'static [Item],
+    items: &'static [map::Item],
 }
 
 impl Workload for Map {
     fn ops(&self) -> u64 {
-        ITEMS
+        map::ITEMS
     }
 
     fn params(&self) -> String {
-        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
+        map::params()
     }
 
     fn prepare(&mut self) {
-        for item in self.items {
-            item.number.store(u64::MAX, Relaxed);
-        }
+        map::clear(self.items);
     }
 
     fn round(&mut self) {
@@ -181,28 +169,21 @@ impl Workload for Map {
         self.pool.in_place_scope(|scope| {
             for (number, item) in (0..).zip(items) {
                 scope.spawn(move |_| {
-                    item.value.store(compute(number, COST), Relaxed);
-                    item.number.store(number, Relaxed);
+                    item.fill(number);
                 });
             }
         });
     }
 
     fn check(&mut self) -> bool {
-        let right = (0..).zip(self.items).all(|(number, item)| {
-            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
-        });
-        if !right {
-            eprintln!("parallel_map: an item is wrong");
-        }
-        right
+        map::check(self.items)
     }
 }
 
-fn map(options: &Options) -> Box<dyn Workload> {
+fn parallel_map(options: &Options) -> Box<dyn Workload> {
     Box::new(Map {
         pool: pool(options),
-        items: leak(ITEMS as usize),
+        items: leak(map::ITEMS as usize),
     })
 }
 
@@ -270,36 +251,30 @@ const PEER: Peer = Peer {
     name: "rayon",
     version: env!("SKUA_PEER_VERSION"),
     cases: &[
+        case(
+            "parallel_map",
+            "Compute a function of many numbers, a task a number",
+            parallel_map,
+        ),
         Case {
-            name: "parallel_map",
-            description: "Compute a function of many numbers, a task a number",
-            trees: false,
-            make: map,
+            takes: &["--tree"],
+            ..case("uts", "Search an unbalanced tree, a task a node", search)
         },
-        Case {
-            name: "uts",
-            description: "Search an unbalanced tree, a task a node",
-            trees: true,
-            make: search,
-        },
-        Case {
-            name: "spawn_many_local",
-            description: "Spawn 10,000 empty tasks from outside, wait for all",
-            trees: false,
-            make: local,
-        },
-        Case {
-            name: "spawn_many_worker",
-            description: "Spawn 10,000 empty tasks from inside the pool, wait for all",
-            trees: false,
-            make: worker,
-        },
-        Case {
-            name: "chained_spawn",
-            description: "Each of 1,000 tasks spawns the next one",
-            trees: false,
-            make: chained,
-        },
+        case(
+            "spawn_many_local",
+            "Spawn 10,000 empty tasks from outside, wait for all",
+            local,
+        ),
+        case(
+            "spawn_many_worker",
+            "Spawn 10,000 empty tasks from inside the pool, wait for all",
+            worker,
+        ),
+        case(
+            "chained_spawn",
+            "Each of 1,000 tasks spawns the next one",
+            chained,
+        ),
     ],
 };
 

@@ -25,27 +25,30 @@
 //!   timers        10^6 timers added and dropped by one task; meanwhile 1,000
 //!                 tasks sleep 1 to 51 ms beside 2 busy tasks a worker
 //!   uts           unbalanced tree search, a task a node
+//!   rpc           20,000 calls that come when they come, a task a call; by the
+//!                 same plan, and spawned by a thread that is pinned and spins
 //!
 //! Differences that cannot be avoided: where a Tokio (as 1.24) polls its LIFO
 //! slot without a bound, the chains of spawn_many_remote_busy2 starve all else,
 //! and it is skipped (exit code 77). Tokio allocates each task; where skua
 //! waits for its runtime to drain, an atomic count and a channel tell, as in
 //! Tokio's benchmark; its workers are not pinned (on a busy machine the one
-//! that `wake` wakes may take over the waker's CPU); its timers have steps of
-//! 1 ms, and each far one is an allocation. uts counts live tasks with one
-//! counter for all (skua: one a worker). The runtime has its I/O and time
+//! that `wake` or `rpc` wakes may take over the caller's CPU); its timers have
+//! steps of 1 ms, and each far one is an allocation. uts counts live tasks with
+//! one counter for all (skua: one a worker). The runtime has its I/O and time
 //! drivers enabled, as there.
 
 #[path = "../harness.rs"]
 mod harness;
+mod rpc;
 mod timers;
 mod uts;
 mod wake;
 
-use harness::{check_runs, compute, leak, Case, Options, Peer, Runs, Workload};
+use harness::{case, check_runs, leak, map, Case, Options, Peer, Runs, Workload};
 use std::process::exit;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -397,35 +400,24 @@ fn join_one(options: &Options) -> Box<dyn Workload> {
 
 // ---- parallel_map -------------------------------------------------------------
 
-const ITEMS: u64 = 10_000;
-const COST: u64 = 1;
-
-#[derive(Default)]
-struct Item {
-    number: AtomicU64,
-    value: AtomicU64,
-}
-
 struct Map {
     rt: Runtime,
-    items: &'static [Item],
+    items: &'static [map::Item],
     countdown: &'static Countdown,
     wait: Receiver<()>,
 }
 
 impl Workload for Map {
     fn ops(&self) -> u64 {
-        ITEMS
+        map::ITEMS
     }
 
     fn params(&self) -> String {
-        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
+        map::params()
     }
 
     fn prepare(&mut self) {
-        for item in self.items {
-            item.number.store(u64::MAX, Relaxed);
-        }
+        map::clear(self.items);
     }
 
     fn round(&mut self) {
@@ -433,8 +425,7 @@ impl Workload for Map {
         countdown.left.store(self.items.len(), Release);
         for (number, item) in (0..).zip(self.items) {
             self.rt.spawn(async move {
-                item.value.store(compute(number, COST), Relaxed);
-                item.number.store(number, Relaxed);
+                item.fill(number);
                 countdown.one();
             });
         }
@@ -442,13 +433,7 @@ impl Workload for Map {
     }
 
     fn check(&mut self) -> bool {
-        let right = (0..).zip(self.items).all(|(number, item)| {
-            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
-        });
-        if !right {
-            eprintln!("parallel_map: an item is wrong");
-        }
-        right
+        map::check(self.items)
     }
 }
 
@@ -456,26 +441,13 @@ fn parallel_map(options: &Options) -> Box<dyn Workload> {
     let (countdown, wait) = Countdown::new();
     Box::new(Map {
         rt: runtime(options),
-        items: leak(ITEMS as usize),
+        items: leak(map::ITEMS as usize),
         countdown,
         wait,
     })
 }
 
 // ---- all ----------------------------------------------------------------------
-
-const fn case(
-    name: &'static str,
-    description: &'static str,
-    make: fn(&Options) -> Box<dyn Workload>,
-) -> Case {
-    Case {
-        name,
-        description,
-        trees: false,
-        make,
-    }
-}
 
 const PEER: Peer = Peer {
     name: "tokio",
@@ -487,10 +459,8 @@ const PEER: Peer = Peer {
             parallel_map,
         ),
         Case {
-            name: "uts",
-            description: "Search an unbalanced tree, a task a node",
-            trees: true,
-            make: uts::uts,
+            takes: &["--tree"],
+            ..case("uts", "Search an unbalanced tree, a task a node", uts::uts)
         },
         case(
             "spawn_many_local",
@@ -543,6 +513,15 @@ const PEER: Peer = Peer {
             "10^6 timers added and dropped; lateness beside a load",
             timers::timers,
         ),
+        Case {
+            takes: &["--service", "--load", "--calls", "--seed"],
+            busy_caller: true,
+            ..case(
+                "rpc",
+                "Calls in an open loop, beside a queue without overhead",
+                rpc::rpc,
+            )
+        },
     ],
 };
 

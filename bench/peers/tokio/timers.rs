@@ -183,7 +183,7 @@ impl Workload for Timers {
                 "cancel_ns",
                 format!("{:.2}", self.sum_cancel_ns as f64 / timers),
             ),
-            ("latency_ns", percentiles(&mut self.late_ns)),
+            ("latency_ns", percentiles(&mut self.late_ns, 1)),
         ]
     }
 }

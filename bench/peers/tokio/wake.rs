@@ -36,7 +36,7 @@ extern "C" {
 
 /// Pin this thread to the first or the last of its CPUs; without success it is
 /// less precise, not wrong.
-fn pin(last: bool) {
+pub fn pin(last: bool) {
     let mut cpus: CpuSet = [0; 16];
     unsafe { sched_getaffinity(0, std::mem::size_of::<CpuSet>(), &mut cpus) };
     let mut allowed = (0..1024).filter(|cpu| cpus[cpu / 64] >> (cpu % 64) & 1 == 1);
@@ -194,8 +194,8 @@ impl Workload for Wake {
 
     fn figures(&mut self) -> Vec<(&'static str, String)> {
         vec![
-            ("latency_ns", percentiles(&mut self.task_ns)),
-            ("futex_latency_ns", percentiles(&mut self.thread_ns)),
+            ("latency_ns", percentiles(&mut self.task_ns, 1)),
+            ("futex_latency_ns", percentiles(&mut self.thread_ns, 1)),
         ]
     }
 }
