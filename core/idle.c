@@ -19,6 +19,7 @@ void idle_init(struct idle *idle, unsigned workers,
 	assert(workers > 0 && workers <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->searching, 0);
 	atomic_init(&idle->last_choice, 0);
+	atomic_init(&idle->first_choice, 0);
 	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->workers = workers;
 	idle->words = (workers + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
@@ -75,8 +76,9 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
 	atomic_u64 *word = parked_word(idle, i);
 
-	/* Relaxed: before the bit, and for a tracer alone. */
+	/* Relaxed, both: before the bit; for a tracer alone, and a hint. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
+	atomic_store_relaxed(&idle->first_choice, i + 1);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(word, parked_bit(i));
@@ -123,6 +125,12 @@ static bool wake_one(struct idle *idle, unsigned i)
 	return true;
 }
 
+static bool seems_parked(struct idle *idle, unsigned i)
+{
+	/* Relaxed: a hint; the read-modify-write decides. */
+	return atomic_load_relaxed(parked_word(idle, i)) & parked_bit(i);
+}
+
 void idle_woken(struct idle *idle, unsigned i)
 {
 	/* Relaxed, all: a statistic, and one of two that write it at once may
@@ -163,9 +171,13 @@ static bool wake_in_word(struct idle *idle, unsigned w, uint64_t spared)
 /* Clear one parked bit and wake its worker; false if none was found. */
 static bool wake_claim(struct idle *idle)
 {
-	/* Relaxed: a matter of cost. */
+	/* Relaxed, all: a matter of cost. */
+	uint32_t first = atomic_load_relaxed(&idle->first_choice);
 	uint32_t last = atomic_load_relaxed(&idle->last_choice);
 
+	if (first != 0 && first != last && seems_parked(idle, first - 1) &&
+	    wake_one(idle, first - 1))
+		return true;
 	for (unsigned w = 0; w < idle->words; w++) {
 		bool here = last != 0 && (last - 1) / IDLE_WORD_BITS == w;
 
@@ -201,9 +213,9 @@ bool idle_all_parked(const struct idle *idle)
 
 void idle_wake_worker(struct idle *idle, unsigned i)
 {
-	/* Relaxed: ordered by the caller's fence. A worker that is awake looks
-	 * at its inbox before it sleeps (I2). */
-	if (!(atomic_load_relaxed(parked_word(idle, i)) & parked_bit(i)))
+	/* Ordered by the caller's fence. A worker that is awake looks at its
+	 * inbox before it sleeps (I2). */
+	if (!seems_parked(idle, i))
 		return;
 	/* Relaxed, and as in idle_wake(): the count comes first. */
 	atomic_fetch_add_relaxed(&idle->searching, 1);

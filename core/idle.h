@@ -45,6 +45,12 @@ struct idle {
 	 * the sentinel (core/sentinel.h). Writers: it. Readers: wakers.
 	 */
 	atomic_u32 last_choice;
+	/*
+	 * Index + 1 of the worker that parked last, whose caches are the
+	 * warmest: to be woken first. A hint; 0 at first. Writers: who parks.
+	 * Readers: wakers.
+	 */
+	atomic_u32 first_choice;
 
 	/*
 	 * From a claim to the sleeper's first step, moving mean. Writers:

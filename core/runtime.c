@@ -83,7 +83,10 @@ static void init_pool(struct skua_runtime *rt)
 	pool->worker_count = config->workers;
 	pool->steal_attempts = config->steal_attempts;
 	pool->spin_ns = config->spin_ns;
-	pool->lifo_delay_ns = config->lifo_steal_delay_ns;
+	/* Nobody else could take what is in the slot of the only worker. */
+	pool->lifo_delay_ns = config->workers == 1
+				      ? SENTINEL_NEVER
+				      : config->lifo_steal_delay_ns;
 	pool->max_queued = config->max_queued;
 	pool->hooks = config->hooks;
 	inject_queue_init(&pool->urgent);

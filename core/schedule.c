@@ -104,6 +104,8 @@ void schedule_complete(struct skua_task *task, bool spare)
 {
 	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
 				       .complete = true };
+	struct task_end end = give_back(task, all);
 
-	schedule_end(give_back(task, all), task);
+	if (end.bit)
+		schedule_end(end, task);
 }

@@ -140,10 +140,12 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 
 	if (!self || !task || self == task)
 		return -EINVAL;
-	if (task_dead(self) || task_dead(task))
-		return -EOWNERDEAD;
+	/* Who polls itself is alive. */
 	if (!worker_polls(self))
-		return -EPERM;
+		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
+							  : -EPERM;
+	if (task_dead(task))
+		return -EOWNERDEAD;
 	/* Acquire: all that the task did, if it has ended. Pairs with
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));

@@ -35,16 +35,15 @@ static void spill_owner(struct worker *w)
 }
 
 /*
- * To the back of the local queue. If it is full, half of it makes room; if
- * that cannot be because a thief holds slots, the task goes to the injection
- * queue alone. The caller notifies. Return: is it in the local queue?
+ * As push_owner(), to a queue that is full. Half of it makes room; if that
+ * cannot be because a thief holds slots, the task goes to the injection queue
+ * alone.
  */
-static bool push_owner(struct worker *w, struct skua_task *task)
+static __attribute__((noinline)) bool push_full_owner(struct worker *w,
+						      struct skua_task *task)
 {
 	struct inject_list list = { NULL, NULL, 0 };
 
-	if (local_queue_push_owner(w->queue, task))
-		return true;
 	spill_owner(w);
 	if (local_queue_push_owner(w->queue, task))
 		return true;
@@ -53,6 +52,14 @@ static bool push_owner(struct worker *w, struct skua_task *task)
 	inject_list_append(&list, task_node(task));
 	inject_queue_push(&w->pool->inject, &list);
 	return false;
+}
+
+/* To the back of the local queue. The caller notifies. Return: is it there, and
+ * not in the injection queue? */
+static inline bool push_owner(struct worker *w, struct skua_task *task)
+{
+	return local_queue_push_owner(w->queue, task) ||
+	       push_full_owner(w, task);
 }
 
 void work_schedule_owner(struct worker *w, struct skua_task *task)
@@ -151,8 +158,13 @@ static struct skua_task *fetch_injected(struct worker *w, bool behind)
 /* Take one; @see_to as in take_injected(). */
 static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 {
-	struct inject_take take = inject_queue_take(queue, 1);
+	struct inject_take take;
 
+	*see_to = false;
+	/* Spares a call: the usual case. */
+	if (!inject_queue_visible(queue))
+		return NULL;
+	take = inject_queue_take(queue, 1);
 	*see_to = take.turned_away;
 	return take.list.count ? task_of_node(take.list.first) : NULL;
 }

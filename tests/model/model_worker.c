@@ -148,6 +148,22 @@ static enum skua_poll yield_and_meet(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Task 1 waits for the end of task 0, which waits for nobody. */
+static enum skua_poll yield_and_tell(struct skua_task *task)
+{
+	if (yield_once(task) == SKUA_YIELD)
+		return SKUA_YIELD;
+	started++;
+	return SKUA_DONE;
+}
+
+static enum skua_poll wait_for_first(struct skua_task *task)
+{
+	explore_write(results[1], task_number(task) + 1);
+	meet();
+	return SKUA_DONE;
+}
+
 /* Meets nobody. */
 static enum skua_poll finish_alone(struct skua_task *task)
 {
@@ -275,6 +291,14 @@ static void setup_due_companion(void)
 		workers[i].polls_until_inject = 2;
 }
 
+/* Task 1 is bound to the worker on which task 0 may have yielded alone. */
+static void setup_bound_first(void)
+{
+	setup(2, yield_and_tell, 2);
+	tasks[1].poll = wait_for_first;
+	tasks[1].home = 1;
+}
+
 static void set_budget(uint32_t polls)
 {
 	for (unsigned i = 0; i < WORKERS; i++)
@@ -394,6 +418,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("due_companion__few", setup_due_companion, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  FEW(50000) },
+	{ EXPLORE_PASS("bound_first__few", setup_bound_first, check,
+		       workers_run_0, workers_run_1, spawns_two_and_drains),
+	  FEW(20000) },
 	{ EXPLORE_PASS("yielding_parent__few", setup_yielding_parent, check,
 		       workers_run_0, workers_run_1, spawns_and_drains),
 	  FEW(20000) },
