@@ -138,13 +138,11 @@ void pool_inject_home(struct pool *pool, struct skua_task *task);
 void pool_add_poller(struct pool *pool, unsigned worker,
 		     struct skua_poller *poller);
 
-/* pool_spin_ns - how long to search before a sleep */
-static inline uint64_t pool_spin_ns(const struct pool *pool)
+/* pool_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
+static inline uint64_t pool_wake_cost_ns(const struct pool *pool)
 {
 	/* Relaxed: any recent value will do. */
-	return pool->spin_ns == POOL_SPIN_MEASURED
-		       ? atomic_load_relaxed(&pool->idle.wake_cost_ns)
-		       : pool->spin_ns;
+	return atomic_load_relaxed(&pool->idle.wake_cost_ns);
 }
 
 /* pool_drained - was there a moment during the call without any task? */

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/schedule.h"
+#include "core/spin.h"
 #include "core/work.h"
 #include "probes/probes.h"
 
@@ -67,13 +68,25 @@ static bool timers_due(const struct worker *w, uint64_t now_ns)
 	return timers_earliest(w->pool) <= now_ns;
 }
 
-/* Look for as long as a sleep and a wake-up would take, or until a timer is
- * due. Who looks for longer minds the LIFO slots, as a sleeper would. */
+static uint64_t spin_limit_ns(const struct worker *w)
+{
+	uint64_t cost_ns;
+
+	if (w->pollers.list)
+		return 0;
+	if (w->pool->spin_ns != POOL_SPIN_MEASURED)
+		return w->pool->spin_ns;
+	cost_ns = pool_wake_cost_ns(w->pool);
+	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
+}
+
+/* Look for a while, or until a timer is due. Who looks for longer minds the
+ * LIFO slots, as a sleeper would. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
 	uint64_t start_ns = clock_now_ns();
-	uint64_t spin_ns = w->pollers.list ? 0 : pool_spin_ns(pool);
+	uint64_t spin_ns = spin_limit_ns(w);
 
 	for (uint32_t i = 1;; i++) {
 		struct skua_task *task = work_find(w);
@@ -170,10 +183,15 @@ static void tell_unpark(const struct worker *w)
 
 static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
+	uint64_t since_ns = clock_now_ns();
 	bool claimed;
 
 	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
 	claimed = sleep_parked(w, task);
+	if (claimed)
+		w->spin_ns =
+			spin_after_sleep(w->spin_ns, pool_wake_cost_ns(w->pool),
+					 clock_now_ns() - since_ns);
 	tell_unpark(w);
 	return claimed;
 }

@@ -100,7 +100,8 @@ struct skua_hooks {
  *        their own, do not count; 0 = no bound
  * @spin_ns: how long a worker looks for work before it parks, 1 to
  *        SKUA_MAX_DELAY_NS, SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER; 0 = as long
- *        as waking it was measured to take, or never when there are more
+ *        as waking it was measured to take, and longer, up to 50,000, while
+ *        its sleeps are shorter than that; or never when there are more
  *        workers than CPUs
  * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
  *        that is to run it next before an idle one takes it,

@@ -20,7 +20,7 @@ import tree
 # Layer of each file of core/, without its suffix.
 CORE = {
     0: "atomic clock memory rng",
-    1: "inject_queue lifo_slot local_queue task_state tick timer_wheel",
+    1: "inject_queue lifo_slot local_queue spin task_state tick timer_wheel",
     2: "fork futex group idle parker signals slab task",
     3: "pollers pool schedule sentinel timers work worker",
     4: (

@@ -2,15 +2,13 @@
 /**
  * model_spare.c - a poll gives the spare reference of its task away
  *
- * A real worker runs a task that makes wakers in its poll, the first of them
+ * Two real workers run a task that makes wakers in its poll, the first of them
  * with the spare reference, without an operation on the state word; another
  * thread wakes with them, or drops them, while the worker makes up for the
  * reference in the operation that ends the poll: as pending, with a yield, or
  * for good. Each of those may come first. The task ends once, when its last
  * waker is gone, and is IDLE again when it was joined.
  */
-#define WORKERS 1
-
 #include "tests/model/workers.h"
 
 #include "skua/waker.h"
@@ -131,22 +129,24 @@ static void check(void)
 
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("pending__woken", setup_pending, check, workers_run_0,
-		       wakes_first, joins),
+		       workers_run_1, wakes_first, joins),
 	  FEW },
 	{ EXPLORE_PASS("pending__woken_by_ref", setup_pending, check,
-		       workers_run_0, wakes_by_ref_first, joins),
+		       workers_run_0, workers_run_1, wakes_by_ref_first, joins),
 	  FEW },
 	{ EXPLORE_PASS("pending__woken__other_dropped", setup_pending_two,
-		       check, workers_run_0, wakes_first, drops_second, joins),
+		       check, workers_run_0, workers_run_1, wakes_first,
+		       drops_second, joins),
 	  FEW },
 	{ EXPLORE_PASS("yield__woken", setup_yielding, check, workers_run_0,
-		       wakes_first, joins),
+		       workers_run_1, wakes_first, joins),
 	  FEW },
 	{ EXPLORE_PASS("done__dropped", setup_done, check, workers_run_0,
-		       drops_first, joins),
+		       workers_run_1, drops_first, joins),
 	  FEW },
 	{ EXPLORE_PASS("done__two_dropped", setup_done_two, check,
-		       workers_run_0, drops_first, drops_second, joins),
+		       workers_run_0, workers_run_1, drops_first, drops_second,
+		       joins),
 	  FEW },
 };
 
