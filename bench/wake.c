@@ -12,6 +12,9 @@
  * two wakes it spins until the workers have gone to sleep, and longer. (With a
  * shorter gap, to wake workers that still search, leave the thread out: it
  * would have to wait for its CPU, and the worker would fall asleep meanwhile.)
+ *
+ * What the workers do with their CPUs all that while is idling. Each round ends
+ * with wakes whose gap is so short that they meet a worker that is awake.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -35,6 +38,8 @@
 
 /* The waker spins for so long; then it lets others have the CPU. */
 #define SPIN_NS UINT64_C(200000)
+/* Before a wake that is to meet a worker that is awake. */
+#define AWAKE_GAP_NS UINT64_C(1000)
 /* A wake that takes longer is taken for a lost one. */
 #define LOST_NS UINT64_C(10000000000)
 
@@ -48,6 +53,14 @@ struct wake_options {
 struct landing {
 	alignas(CACHE_PAIR) uint64_t ns; /* when; guarded by count */
 	uint32_t count; /* writer: the sleeper; reader: the waker */
+};
+
+struct wake_figures {
+	struct histogram task;
+	struct histogram thread;
+	struct histogram awake; /* of the task, with short gaps */
+	uint64_t wall_ns;       /* of the wakes with long ones */
+	uint64_t cpu_ns;        /* of the workers meanwhile */
 };
 
 struct wake {
@@ -65,11 +78,8 @@ struct wake {
 
 	struct pin pin; /* of the waker */
 
-	/* The first two of the round; then of all timed rounds. */
-	struct histogram task_round;
-	struct histogram thread_round;
-	struct histogram task_all;
-	struct histogram thread_all;
+	struct wake_figures round; /* of this round */
+	struct wake_figures all;   /* of all timed rounds */
 };
 
 /* ---- those who sleep ----------------------------------------------------- */
@@ -156,14 +166,15 @@ static int wait_for(const struct landing *landing, uint32_t count)
 	return 0;
 }
 
-static int measure_wake(struct wake *w, void (*wake)(struct wake *),
+static int measure_wake(struct wake *w, uint64_t gap_ns,
+			void (*wake)(struct wake *),
 			const struct landing *landing, struct histogram *h)
 {
 	uint32_t count = landing->count + 1;
 	uint64_t start;
 	int err;
 
-	spin(w->options.gap_us * 1000);
+	spin(gap_ns);
 	start = clock_ns();
 	wake(w);
 	err = wait_for(landing, count);
@@ -172,19 +183,63 @@ static int measure_wake(struct wake *w, void (*wake)(struct wake *),
 	return err;
 }
 
-static int wake_round(struct workload_run *run)
+static uint64_t cpu_of(clockid_t clock)
 {
-	struct wake *w = run->state;
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What the workers have used: all that the other two have not. */
+static uint64_t workers_cpu_ns(const struct wake *w)
+{
+	clockid_t thread;
+
+	if (pthread_getcpuclockid(w->thread, &thread) != 0)
+		return 0;
+	return cpu_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_of(thread) -
+	       cpu_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int wake_asleep(struct wake *w)
+{
+	uint64_t gap_ns = w->options.gap_us * 1000;
 	int err = 0;
 
 	for (uint64_t i = 0; err == 0 && i < w->options.wakes; i++) {
-		err = measure_wake(w, wake_task, &w->of_task, &w->task_round);
+		err = measure_wake(w, gap_ns, wake_task, &w->of_task,
+				   &w->round.task);
 		w->wakes++;
 		if (err == 0 && !w->options.alone)
-			err = measure_wake(w, wake_thread, &w->of_thread,
-					   &w->thread_round);
+			err = measure_wake(w, gap_ns, wake_thread,
+					   &w->of_thread, &w->round.thread);
 	}
 	return err;
+}
+
+static int wake_awake(struct wake *w)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < w->options.wakes; i++) {
+		err = measure_wake(w, AWAKE_GAP_NS, wake_task, &w->of_task,
+				   &w->round.awake);
+		w->wakes++;
+	}
+	return err;
+}
+
+static int wake_round(struct workload_run *run)
+{
+	struct wake *w = run->state;
+	uint64_t cpu_ns = workers_cpu_ns(w);
+	uint64_t start_ns = clock_ns();
+	int err = wake_asleep(w);
+
+	w->round.wall_ns = clock_ns() - start_ns;
+	w->round.cpu_ns = workers_cpu_ns(w) - cpu_ns;
+	return err == 0 ? wake_awake(w) : err;
 }
 
 /* ---- set-up -------------------------------------------------------------- */
@@ -256,8 +311,7 @@ static void wake_prepare(struct workload_run *run)
 {
 	struct wake *w = run->state;
 
-	memset(&w->task_round, 0, sizeof(w->task_round));
-	memset(&w->thread_round, 0, sizeof(w->thread_round));
+	memset(&w->round, 0, sizeof(w->round));
 }
 
 /* ---- results ------------------------------------------------------------- */
@@ -270,7 +324,7 @@ static bool wake_check(struct workload_run *run)
 	uint32_t expected = w->wakes + 1;
 	uint32_t polls = __atomic_load_n(&w->of_task.count, __ATOMIC_ACQUIRE);
 
-	if (polls == expected && w->task_round.total == run->ops)
+	if (polls == expected && w->round.task.total == run->ops)
 		return true;
 	fprintf(stderr, "wake: %u polls so far, not %u\n", polls, expected);
 	return false;
@@ -282,21 +336,30 @@ static double wake_sample(struct workload_run *run, uint64_t round_ns)
 	struct wake *w = run->state;
 
 	(void)round_ns;
-	histogram_add(&w->task_all, &w->task_round);
-	histogram_add(&w->thread_all, &w->thread_round);
-	return (double)histogram_percentile(&w->task_round, 50);
+	histogram_add(&w->all.task, &w->round.task);
+	histogram_add(&w->all.thread, &w->round.thread);
+	histogram_add(&w->all.awake, &w->round.awake);
+	w->all.wall_ns += w->round.wall_ns;
+	w->all.cpu_ns += w->round.cpu_ns;
+	return (double)histogram_percentile(&w->round.task, 50);
 }
 
 static json_t *wake_figures(struct workload_run *run)
 {
 	const struct wake *w = run->state;
+	const struct wake_figures *all = &w->all;
+	json_t *figures =
+		json_pack("{s:o, s:o, s:f}", "latency_ns",
+			  histogram_json(&all->task), "awake_latency_ns",
+			  histogram_json(&all->awake), "idle_cpu_percent",
+			  all->wall_ns ? 100.0 * (double)all->cpu_ns /
+						 (double)all->wall_ns
+				       : 0);
 
-	if (w->options.alone)
-		return json_pack("{s:o}", "latency_ns",
-				 histogram_json(&w->task_all));
-	return json_pack("{s:o, s:o}", "latency_ns",
-			 histogram_json(&w->task_all), "futex_latency_ns",
-			 histogram_json(&w->thread_all));
+	if (figures != NULL && !w->options.alone)
+		json_object_set_new(figures, "futex_latency_ns",
+				    histogram_json(&all->thread));
+	return figures;
 }
 
 /* ---- options ------------------------------------------------------------- */
