@@ -81,8 +81,7 @@ static inline void parker_end(struct parker *parker)
 			state = PARKER_AWAITED;
 		if (state == PARKER_AWAITED)
 			futex_wait(&parker->state, PARKER_AWAITED);
-		if (state != PARKER_ELSEWHERE)
-			state = PARKER_NOTIFIED;
+		state = PARKER_NOTIFIED;
 	}
 }
 

@@ -81,10 +81,9 @@ static void wake(void *ctx)
 bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
 			uint64_t deadline_ns)
 {
+	/* All have a park, or the worker would stay awake: any will do. */
 	struct skua_poller *poller = pollers->list;
 
-	while (poller && !poller->park)
-		poller = poller->next;
 	if (!poller)
 		return false;
 	parker->wake = wake;
