@@ -131,14 +131,14 @@ static bool seems_parked(struct idle *idle, unsigned i)
 	return atomic_load_relaxed(parked_word(idle, i)) & parked_bit(i);
 }
 
-void idle_woken(struct idle *idle, unsigned i)
+void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 {
 	/* Relaxed, all: a statistic, and one of two that write it at once may
 	 * be lost. */
 	uint64_t claimed_ns =
 		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
 	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
-	uint64_t cost_ns = clock_now_ns() - claimed_ns;
+	uint64_t cost_ns = now_ns - claimed_ns;
 
 	if (cost_ns <= WAKE_COST_MAX_NS)
 		atomic_store_relaxed(&idle->wake_cost_ns,

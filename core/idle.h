@@ -104,8 +104,9 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
 	       1;
 }
 
-/* idle_woken - worker @i was asleep and claimed: learn what that took */
-void idle_woken(struct idle *idle, unsigned i);
+/* idle_woken - worker @i was asleep and claimed, and woke at @now_ns: learn
+ * what that took */
+void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
 
 /* idle_waker - the thread that woke worker @i, as probe_unpark() has it; only
  * known while a tracer is attached to that */

@@ -85,19 +85,26 @@ static uint64_t spin_limit_ns(const struct worker *w)
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
-	uint64_t start_ns = clock_now_ns();
-	uint64_t spin_ns = spin_limit_ns(w);
+	/* Before a look at the clock: who was woken finds it at once. */
+	struct skua_task *task = work_find(w);
+	uint64_t start_ns, spin_ns;
 
+	if (task)
+		return task;
+	start_ns = clock_now_ns();
+	spin_ns = spin_limit_ns(w);
 	for (uint32_t i = 1;; i++) {
-		struct skua_task *task = work_find(w);
 		uint64_t now_ns = clock_now_ns();
 
-		if (!task && now_ns - start_ns > pool->lifo_delay_ns)
+		if (now_ns - start_ns > pool->lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
 		if (task || stopping(w) || timers_due(w, now_ns) ||
 		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
 			return task;
 		cpu_relax();
+		task = work_find(w);
+		if (task)
+			return task;
 	}
 }
 
@@ -117,6 +124,17 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
+/* Learn from a sleep how long to search before the next. */
+static void woken(struct worker *w, uint64_t since_ns, bool slept)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (slept)
+		idle_woken(&w->pool->idle, w->index, now_ns);
+	w->spin_ns = spin_after_sleep(w->spin_ns, pool_wake_cost_ns(w->pool),
+				      now_ns - since_ns);
+}
+
 /*
  * Sleep until a waker has chosen this worker, or something came due: a timer,
  * what the poller that it slept in has seen, or a task that waits behind a long
@@ -126,6 +144,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 {
 	struct idle *idle = &w->pool->idle;
 	struct parker *parker = &idle->sleepers[w->index].parker;
+	uint64_t since_ns = clock_now_ns();
 	bool slept = false;
 
 	/* A round more means that the park ended without a claim: by the
@@ -152,8 +171,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 	/* I7. Orders the cleared bit before all that the worker does from now
 	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
 	atomic_fence_seq_cst();
-	if (slept)
-		idle_woken(idle, w->index);
+	woken(w, since_ns, slept);
 	return true;
 }
 
@@ -183,15 +201,10 @@ static void tell_unpark(const struct worker *w)
 
 static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
-	uint64_t since_ns = clock_now_ns();
 	bool claimed;
 
 	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
 	claimed = sleep_parked(w, task);
-	if (claimed)
-		w->spin_ns =
-			spin_after_sleep(w->spin_ns, pool_wake_cost_ns(w->pool),
-					 clock_now_ns() - since_ns);
 	tell_unpark(w);
 	return claimed;
 }
