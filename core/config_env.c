@@ -149,7 +149,7 @@ static int read_unpinned(struct skua_config *cfg, struct skua_error *err)
 int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 {
 	/* Who wants no threads wants no number of them. */
-	if (cfg->flags & SKUA_CALLER_DRIVEN)
+	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers == 0)
 		cfg->workers = 1;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
 		const struct variable *v = &variables[i];

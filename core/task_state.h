@@ -11,18 +11,20 @@
  *	 |            WAITING                          |
  *	 '----------- ended, or joined at once --------'
  *
- * A task that is ACTIVE or SCHEDULED is in a queue or being polled: nothing
- * changes when a poll begins, or ends with a yield. SCHEDULED asks for a poll
+ * A task that is ACTIVE or SCHEDULED is in a queue or being polled: neither the
+ * begin of a poll nor a yield changes that. SCHEDULED asks for a poll
  * that has yet to begin: it is set by whoever wakes the task, and cleared by
  * the poll that is due; if it comes during a poll that ends as pending, the
  * task is queued. IDLE and WAITING have none of the bits; a WAITING task has
- * references. Whoever makes a WAITING task ACTIVE or SCHEDULED queues it, and
+ * references. Whoever makes a WAITING task ACTIVE (a wake by value) or
+ * SCHEDULED (any other, and a cancel) queues it, and
  * nobody else does, so that a task is in one queue at most.
  *
  * *References* are what may still touch the task: two for the scheduler, from
  * spawn to COMPLETE, and one for each waker. The second of the scheduler's is
  * *spare*: a poll may give it away, as a waker, without an operation on the
- * word. It is made up for in the operation that ends the poll. The task has
+ * word. It is made up for in the operation that ends the poll, or, if that is a
+ * yield, which needs none, in one of its own. The task has
  * ended when it is COMPLETE and the last reference is gone; whoever drops that
  * one acts for its end, and touches the task no more. Its end belongs to one
  * party:
@@ -119,8 +121,8 @@ static inline void task_state_transition_to_running(atomic_u64 *state)
 		return; /* spawned, or has yielded, and nobody woke it since */
 	/*
 	 * Acquire: what a waker wrote before it found the task in a queue
-	 * already, and so did not queue it. Pairs with the release in
-	 * task_state_transition_to_woken(). Release: wakers rely on nothing that
+	 * already, and so did not queue it. Pairs with the releases in
+	 * task_state_transition_to_woken() and its like. Release: wakers rely on nothing that
 	 * it publishes; an acquire would do, and costs the same.
 	 */
 	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_ACTIVE));
@@ -139,8 +141,8 @@ static inline bool task_state_transition_to_waiting(atomic_u64 *state,
 	uint64_t references = spare ? 0 : TASK_REFERENCE;
 
 	/* Release: what the poll wrote, to the next one. Acquire: not needed.
-	 * Pairs with the acquire in task_state_transition_to_woken(), whose
-	 * caller queues the task. */
+	 * Pairs with the acquires in task_state_transition_to_woken() and its
+	 * like, whose caller queues the task. */
 	return !(atomic_fetch_add_release(state, references - TASK_ACTIVE) &
 		 TASK_SCHEDULED);
 }

@@ -92,6 +92,7 @@ static struct skua_task *search(struct worker *w)
 	if (task)
 		return task;
 	start_ns = clock_now_ns();
+	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
@@ -124,15 +125,24 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-/* Learn from a sleep how long to search before the next. */
-static void woken(struct worker *w, uint64_t since_ns, bool slept)
+/* Learn how long to search next time. What comes due at a time needs no longer
+ * search: the end of that one is known. */
+static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
+{
+	uint64_t idle_ns = now_ns - w->idle_since_ns;
+
+	if (claimed || idle_ns >= SPIN_MAX_NS)
+		w->spin_ns = spin_after_idle(
+			w->spin_ns, pool_wake_cost_ns(w->pool), idle_ns);
+}
+
+static void woken(struct worker *w, bool slept)
 {
 	uint64_t now_ns = clock_now_ns();
 
 	if (slept)
 		idle_woken(&w->pool->idle, w->index, now_ns);
-	w->spin_ns = spin_after_sleep(w->spin_ns, pool_wake_cost_ns(w->pool),
-				      now_ns - since_ns);
+	learn_idle(w, now_ns, true);
 }
 
 /*
@@ -144,7 +154,6 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 {
 	struct idle *idle = &w->pool->idle;
 	struct parker *parker = &idle->sleepers[w->index].parker;
-	uint64_t since_ns = clock_now_ns();
 	bool slept = false;
 
 	/* A round more means that the park ended without a claim: by the
@@ -152,6 +161,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 	while (idle_parked(idle, w->index)) {
 		uint64_t until = sentinel_enter(w);
 		bool polled = pollers_park_owner(&w->pollers, parker, until);
+		uint64_t now_ns;
 
 		slept = false;
 		if (!polled && until == SENTINEL_NEVER) {
@@ -160,18 +170,22 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		}
 		if (!polled)
 			parker_park_until(parker, until);
-		if (!idle_parked(idle, w->index))
+		/* In a poller's park the program may have woken tasks, which are
+		 * in the worker's own queues: no search finds them there. */
+		if (!polled && !idle_parked(idle, w->index))
 			break;
 		*task = polled ? NULL : sentinel_look(w);
-		if (*task || polled || timers_due(w, clock_now_ns())) {
+		now_ns = clock_now_ns();
+		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
+			learn_idle(w, now_ns, false);
 			return false;
 		}
 	}
 	/* I7. Orders the cleared bit before all that the worker does from now
 	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
 	atomic_fence_seq_cst();
-	woken(w, since_ns, slept);
+	woken(w, slept);
 	return true;
 }
 
@@ -216,6 +230,8 @@ static struct skua_task *search_and_sleep(struct worker *w)
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle);
 
+	if (!searching)
+		w->idle_since_ns = clock_now_ns();
 	for (;;) {
 		struct skua_task *task = searching ? search(w) : NULL;
 

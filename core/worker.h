@@ -32,6 +32,7 @@ struct worker {
 	bool finishing;           /* a task that is not counted finished yet */
 	bool driven_idle;         /* worker_drive() left it parked */
 	uint64_t spin_ns;         /* spin.h; 0: not yet */
+	uint64_t idle_since_ns;   /* when it had nothing to do any more */
 	uint64_t parked_since_ns; /* 0: no tracer was there */
 
 	struct timers timers;

@@ -127,7 +127,7 @@ ROWS = [
     (
         "Wake, cancel, join, drop, groups, timers: each accounted for once",
         "stress",
-        r"stress\.(wake|wakers|cancels|groups|timers|runtime)",
+        r"stress\.(wake|wakers|lends|cancels|groups|timers|runtime)",
         stressed,
     ),
     (

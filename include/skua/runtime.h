@@ -101,8 +101,9 @@ struct skua_hooks {
  * @spin_ns: how long a worker looks for work before it parks, 1 to
  *        SKUA_MAX_DELAY_NS, SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER; 0 = as long
  *        as waking it was measured to take, and longer, up to 50,000, while
- *        its sleeps are shorter than that; or never when there are more
- *        workers than CPUs
+ *        work comes within that time: a worker that is called more often than
+ *        every 50 us does not sleep; or never when there are more workers than
+ *        CPUs
  * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
  *        that is to run it next before an idle one takes it,
  *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE;
@@ -115,7 +116,8 @@ struct skua_hooks {
  * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN
  * @reserved: 0
  *
- * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says.
+ * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says, and
+ * @workers is 0 or 1.
  * A field that is left at its default is taken from the environment, if it is
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
@@ -218,7 +220,8 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  *
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
  * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
- * nobody wakes); -EINVAL; -EDEADLK (called from a worker).
+ * nobody wakes: keep such tasks in a group, and cancel that first);
+ * -EINVAL; -EDEADLK (called from a worker).
  */
 SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 				   enum skua_shutdown how);

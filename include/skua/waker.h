@@ -17,7 +17,11 @@ SKUA_BEGIN_DECLS
 
 struct skua_task;
 
-/* Passed by value; 0 is no waker. */
+/*
+ * Passed by value; 0 is no waker. "Async-signal-safe", below, does not hold in a
+ * handler that interrupts a worker (skua/base.h): it would tear what the poll is
+ * doing.
+ */
 struct skua_waker {
 	uintptr_t opaque;
 };

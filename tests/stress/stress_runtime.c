@@ -112,7 +112,7 @@ int main(void)
 	static const uint32_t capacities[] = { 4, 256, 32 };
 	uint64_t ops = stress_ops();
 	/* A short run goes through all of these, too. */
-	unsigned repeats = ops < STRESS_DEFAULT_OPS ? 2 : 8;
+	unsigned repeats = ops < STRESS_DEFAULT_OPS ? 1 : 8;
 	uint64_t done = 0;
 	uint64_t stolen = 0;
 	uint64_t overflows = 0;

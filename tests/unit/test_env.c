@@ -206,6 +206,27 @@ static void env__runtime__has_that_many_workers(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+/* Whatever is set; the program's own number is an error, with and without. */
+static void env__caller_driven__one_worker_or_refused(void **state)
+{
+	static const uint32_t flags[] = { SKUA_CALLER_DRIVEN,
+					  SKUA_CALLER_DRIVEN | SKUA_NO_ENV };
+	struct skua_runtime *rt;
+
+	(void)state;
+	set("SKUA_WORKERS", "5");
+	for (size_t i = 0; i < COUNT_OF(flags); i++) {
+		struct skua_config cfg = { .size = sizeof(cfg),
+					   .flags = flags[i] };
+
+		assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+		assert_int_equal(skua_runtime_workers(rt), 1);
+		assert_int_equal(skua_runtime_destroy(rt), 0);
+		cfg.workers = 3;
+		assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), -EINVAL);
+	}
+}
+
 /* ---- bad values -------------------------------------------------------------- */
 
 /* Is refused, with a text that has all the parts in it; also without @err. */
@@ -333,6 +354,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(env__words__are_the_sentinels, clear),
 	cmocka_unit_test_setup(env__unpinned_0__is_pinned_unless_the_caller_says, clear),
 	cmocka_unit_test_setup(env__runtime__has_that_many_workers, clear),
+	cmocka_unit_test_setup(env__caller_driven__one_worker_or_refused, clear),
 	cmocka_unit_test_setup(env__number_out_of_range__refused_by_name, clear),
 	cmocka_unit_test_setup(env__no_number__refused_by_name, clear),
 	cmocka_unit_test_setup(env__words_of_the_range__are_named, clear),
