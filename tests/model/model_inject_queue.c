@@ -270,6 +270,13 @@ static void know_and_take(void)
 	met = inject_queue_take(&queue, 1).list.count == 0;
 }
 
+/* Its look comes behind its push; the rest as above. */
+static void push_second_and_take(void)
+{
+	push(0, 1);
+	met = inject_queue_take(&queue, 1).list.count == 0;
+}
+
 static void check_mark(void)
 {
 	explore_assert(second_taken || owed || !met);
@@ -357,6 +364,8 @@ static const struct explore_case cases[] = {
 		       take_and_owe, take_and_owe, push_second, see_and_take) },
 	{ EXPLORE_PASS("mark__of_an_earlier_round", setup_mark, check_mark,
 		       take_and_owe, push_second, know_and_take) },
+	{ EXPLORE_PASS("mark__made_again", setup_mark, check_mark, take_and_owe,
+		       take_and_owe, push_second_and_take) },
 	{ EXPLORE_PASS("two_producers__consumer", setup, check_one_consumer,
 		       p0_pushes_one, p1_pushes_two, first_takes_twice) },
 	{ EXPLORE_PASS("two_producers__behind_one__consumer", setup_one,
