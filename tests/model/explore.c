@@ -73,11 +73,12 @@ static uint64_t number(const char *text, uint64_t otherwise)
 void trace(const struct explore_site *site, const char *step,
 	   const volatile void *address, uint64_t value, const char *note)
 {
-	const bool spin = strcmp(step, "spin") == 0;
 	const char *slash;
+	bool spin;
 
 	if (!run.tracing || thread_current() == 0)
 		return;
+	spin = strcmp(step, "spin") == 0;
 	if (spin && run.spinning == thread_current())
 		return; /* once is enough */
 	run.spinning = spin ? thread_current() : 0;

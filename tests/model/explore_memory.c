@@ -56,26 +56,57 @@ static struct {
 	struct view fences; /* its epochs stay 0 */
 } memory;
 
+static uint16_t oldest(const struct view *view, unsigned location)
+{
+	unsigned block = location / LOCATIONS_BLOCK;
+
+	return block < view->blocks
+		       ? view->oldest[block][location % LOCATIONS_BLOCK]
+		       : 0;
+}
+
+static void extend(struct view *view, unsigned blocks)
+{
+	for (; view->blocks < blocks; view->blocks++)
+		memset(view->oldest[view->blocks], 0, sizeof(view->oldest[0]));
+}
+
+static void raise_oldest(struct view *view, unsigned location, uint16_t time)
+{
+	unsigned block = location / LOCATIONS_BLOCK;
+	unsigned i = location % LOCATIONS_BLOCK;
+
+	extend(view, block + 1);
+	if (view->oldest[block][i] < time)
+		view->oldest[block][i] = time;
+}
+
+/* To the later of both, one by one. */
+static void raise(uint16_t *to, const uint16_t *from, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
 static void join_oldest(struct view *to, const struct view *from)
 {
-	for (unsigned i = 0; i < LOCATIONS; i++)
-		to->oldest[i] = from->oldest[i] > to->oldest[i]
-					? from->oldest[i]
-					: to->oldest[i];
+	extend(to, from->blocks);
+	for (unsigned b = 0; b < from->blocks; b++)
+		raise(to->oldest[b], from->oldest[b], LOCATIONS_BLOCK);
 }
 
 static void join(struct view *to, const struct view *from)
 {
 	join_oldest(to, from);
-	for (unsigned i = 0; i < THREADS; i++)
-		to->epoch[i] = from->epoch[i] > to->epoch[i] ? from->epoch[i]
-							     : to->epoch[i];
+	raise(to->epoch, from->epoch, THREADS);
 }
 
-static void raise_oldest(struct view *view, unsigned location, uint16_t time)
+static void copy(struct view *to, const struct view *from)
 {
-	if (view->oldest[location] < time)
-		view->oldest[location] = time;
+	memcpy(to->epoch, from->epoch, sizeof(to->epoch));
+	to->blocks = from->blocks;
+	for (unsigned b = 0; b < from->blocks; b++)
+		memcpy(to->oldest[b], from->oldest[b], sizeof(to->oldest[b]));
 }
 
 static struct knowledge *mine(void)
@@ -93,17 +124,31 @@ uint16_t memory_tick(void)
 	return ++mine()->now.epoch[thread_current()];
 }
 
+static void forget(struct view *view)
+{
+	memset(view->epoch, 0, sizeof(view->epoch));
+	view->blocks = 0;
+}
+
 void memory_reset(void)
 {
 	memory.count = 0;
-	memset(&memory.threads[0], 0, sizeof(memory.threads[0]));
-	memset(&memory.fences, 0, sizeof(memory.fences));
+	forget(&memory.fences);
+	forget(&memory.threads[0].now);
+	forget(&memory.threads[0].acquirable);
+	forget(&memory.threads[0].released);
+	memory.threads[0].last_read = 0;
 }
 
 void memory_start(unsigned id)
 {
-	memory.threads[id] = *mine();
-	memory.threads[id].now.epoch[id] = 1;
+	struct knowledge *thread = &memory.threads[id];
+
+	copy(&thread->now, &mine()->now);
+	copy(&thread->acquirable, &mine()->acquirable);
+	copy(&thread->released, &mine()->released);
+	thread->last_read = mine()->last_read;
+	thread->now.epoch[id] = 1;
 }
 
 void memory_join(unsigned id)
@@ -134,6 +179,7 @@ static unsigned add_location(const volatile void *address, size_t size)
 {
 	unsigned l = memory.count;
 	struct location *location = &memory.locations[l];
+	struct store *first = &location->stores[0];
 
 	if (l == LOCATIONS)
 		explore_fail(EXPLORE_SITE("LOCATIONS"), "too many locations");
@@ -141,8 +187,10 @@ static unsigned add_location(const volatile void *address, size_t size)
 	memory.addresses[l] = address;
 	location->size = size;
 	location->count = 1;
-	memset(&location->stores[0], 0, sizeof(struct store));
-	location->stores[0].value = raw_read(address, size);
+	first->value = raw_read(address, size);
+	first->time = 0;
+	first->updates = false;
+	forget(&first->view);
 	return l;
 }
 
@@ -227,7 +275,7 @@ static bool can_follow(unsigned l, unsigned index)
 
 	if (index == newest(l))
 		return true;
-	return before->time >= mine()->now.oldest[l] && !before[1].updates &&
+	return before->time >= oldest(&mine()->now, l) && !before[1].updates &&
 	       before[1].time - before->time > 1;
 }
 
@@ -259,7 +307,7 @@ static void add(unsigned l, unsigned before, uint64_t value, memory_order order,
 	raise_oldest(&me->now, l, store->time);
 	store->value = value;
 	store->updates = updates;
-	store->view = releases(order) ? me->now : me->released;
+	copy(&store->view, releases(order) ? &me->now : &me->released);
 	raise_oldest(&store->view, l, store->time);
 	if (updates)
 		join(&store->view, &store[-1].view);
@@ -274,13 +322,14 @@ static unsigned
 pick(unsigned l, bool (*will_do)(unsigned l, unsigned index, uint64_t value),
      uint64_t value)
 {
-	unsigned indices[SEARCH_OPTIONS] = { newest(l) };
-	unsigned n = 1;
+	unsigned indices[SEARCH_OPTIONS];
+	unsigned n = 0;
 
 	if (!search_can_spend(BUDGET_STALE))
 		return newest(l);
+	indices[n++] = newest(l);
 	for (unsigned i = newest(l); i > 0 && n < SEARCH_OPTIONS; i--) {
-		if (store_at(l, i - 1)->time < mine()->now.oldest[l])
+		if (store_at(l, i - 1)->time < oldest(&mine()->now, l))
 			break;
 		if (will_do(l, i - 1, value))
 			indices[n++] = i - 1;
@@ -433,7 +482,7 @@ void explore_fence(memory_order order, const struct explore_site *site)
 		join_oldest(&memory.fences, &me->now);
 	}
 	if (releases(order))
-		me->released = me->now;
+		copy(&me->released, &me->now);
 	trace(site, "fence", NULL, 0, "");
 }
 
@@ -447,7 +496,7 @@ void explore_spin(const struct explore_site *site)
 {
 	struct knowledge *me = mine();
 	unsigned l = me->last_read;
-	bool informed = me->now.oldest[l] == newest_time(l);
+	bool informed = oldest(&me->now, l) == newest_time(l);
 
 	trace(site, "spin", NULL, 0, "");
 	if (informed && thread_spin())

@@ -16,12 +16,16 @@
 
 #define LOCATIONS 128
 
+#define LOCATIONS_BLOCK 16
+
 struct view {
-	/* Of each location: the time of the oldest store that may still be
-	 * read. */
-	uint16_t oldest[LOCATIONS];
 	/* Of each thread: the newest of its epochs that happened before. */
 	uint16_t epoch[THREADS];
+	/* Of each location: the time of the oldest store that may still be
+	 * read. Behind so many blocks all are 0, and mean nothing here: most
+	 * executions meet few locations. */
+	unsigned blocks;
+	uint16_t oldest[LOCATIONS / LOCATIONS_BLOCK][LOCATIONS_BLOCK];
 };
 
 /* memory_reset - an execution starts: no location is known */

@@ -13,7 +13,8 @@
  * rules of core/IDLE.md left out; the explorer must find them.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
- *      tests/model/model_idle.c tests/model/explore*.c -o model_idle
+ *      tests/model/model_idle.c tests/model/explore*.c probes/probes.c \
+ *      -o model_idle
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */

@@ -46,6 +46,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).with_name("mutants.toml")
 CFLAGS = "-std=gnu11 -O1 -w -UNDEBUG -include tests/model/explore.h".split()
+EXPLORER_CFLAGS = CFLAGS + ["-O3"]  # compiled once, and run for half an hour
 CASE_SECONDS = 1200  # a case that takes longer is an error, and kills nothing
 SURVEYED = 20000  # executions of a case that show what it reaches
 # Executions of a case, in one round over all cases after another: most mutants
@@ -298,7 +299,8 @@ class Build:
         includes = [overlay] if overlay else []
         includes += [self.folder / "noted", ROOT, ROOT / "include"]
         origin = next(p / source for p in includes if (p / source).exists())
-        command = [self.cc, *CFLAGS, "-include", self.folder / "visited.h"]
+        flags = EXPLORER_CFLAGS if Path(source).match("explore*.c") else CFLAGS
+        command = [self.cc, *flags, "-include", self.folder / "visited.h"]
         for include in includes:
             command += ["-I", include]
         if source in self.models and "explore_watch(" in origin.read_text():
