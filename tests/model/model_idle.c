@@ -563,7 +563,7 @@ static const struct explore_case cases[] = {
 		       worker_0, produces_one, produces_one) },
 	{ EXPLORE_PASS("two_workers__producer", setup_two_workers, check,
 		       worker_0, worker_1, produces_one),
-	  EXPLORE_WITHIN(3, 1) },
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two_workers__batch_of_companions", setup_two_companions,
 		       check, worker_0, worker_1, produces_two),
 	  EXPLORE_WITHIN(2, 1) },

@@ -519,7 +519,7 @@ int main(void)
 {
 	static const unsigned workers[] = { 2, 8 };
 	/* A child costs milliseconds. */
-	unsigned forks = (unsigned)(stress_ops() / 100000 + 10);
+	unsigned forks = (unsigned)(stress_ops() / 200000 + 10);
 	uint64_t done = 0;
 	sigset_t signals;
 

@@ -236,8 +236,8 @@ static void run_runtime(unsigned workers, uint64_t *fired, uint64_t *cancelled)
 int main(void)
 {
 	static const unsigned workers[] = { 1, 2, 3, 64, 200 };
-	/* Timers take microseconds: a fortieth of the usual number. */
-	uint64_t ops = stress_ops() / 40;
+	/* Timers take microseconds: a hundredth of the usual number. */
+	uint64_t ops = stress_ops() / 100;
 	uint64_t fired = 0;
 	uint64_t cancelled = 0;
 

@@ -587,7 +587,7 @@ struct mirror {
 	atomic_u32 seen;
 };
 
-#define LAST_VALUE 60000u
+#define LAST_VALUE 12000u
 
 static enum skua_poll mirror_poll(struct skua_task *self)
 {
