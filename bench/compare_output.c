@@ -52,6 +52,7 @@ struct pair {
 	struct spread skua;
 	struct spread other;
 	struct spread ratio;
+	unsigned noisy; /* of c->alternations, on either side */
 };
 
 struct pairs {
@@ -89,6 +90,12 @@ static struct spread spread(double *values, size_t n)
 	};
 }
 
+static bool noisy(const struct compare_side *side, size_t i)
+{
+	return json_is_true(
+		json_object_get(json_array_get(side->runs, i), "noisy"));
+}
+
 /* Return: do both have the figure? */
 static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 		      const struct compare_side *other)
@@ -97,12 +104,14 @@ static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 	unsigned of_other = pair->queue ? METRIC_QUEUE : pair->metric;
 	double values[3][COMPARE_ALTERNATIONS];
 
+	pair->noisy = 0;
 	for (size_t i = 0; i < n; i++) {
 		values[0][i] = figure(skua, pair->metric, i);
 		values[1][i] = figure(other, of_other, i);
 		if (!(values[0][i] > 0 && values[1][i] > 0))
 			return false;
 		values[2][i] = values[0][i] / values[1][i];
+		pair->noisy += noisy(skua, i) || noisy(other, i);
 	}
 	pair->skua = spread(values[0], n);
 	pair->other = spread(values[1], n);
@@ -200,19 +209,26 @@ static int ratio_digits(double value)
 	return value < 0.1 ? 3 : 2;
 }
 
-static void put_spread(char *cell, const struct spread *s, double unit)
+/* The spread of so many runs; @places says how many digits of a value. */
+static void put_spread(char *cell, const struct spread *s, size_t runs,
+		       double unit, int (*places)(double value))
 {
 	double median = s->median / unit, min = s->min / unit,
 	       max = s->max / unit;
 
-	snprintf(cell, TABLE_CELL_BYTES, "%.*f (%.*f-%.*f)", digits(median),
-		 median, digits(min), min, digits(max), max);
+	if (runs == 1)
+		snprintf(cell, TABLE_CELL_BYTES, "%.*f (once)", places(median),
+			 median);
+	else
+		snprintf(cell, TABLE_CELL_BYTES, "%.*f (%.*f-%.*f)",
+			 places(median), median, places(min), min, places(max),
+			 max);
 }
 
 static void fill_row(struct table_row *row, const void *of, size_t i)
 {
 	const struct pair *pair = (const struct pair *)of + i;
-	const struct spread *r = &pair->ratio;
+	size_t runs = pair->c->alternations;
 	const char *metric = metrics[pair->metric].name;
 	bool time = pair->metric == METRIC_TIME;
 	double unit = kind_of(pair) == KIND_LATENCY ? 1000 : 1;
@@ -223,21 +239,26 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 		 time ? "" : " ", time ? "" : metric);
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", pair->c->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%s", pair->peer);
-	put_spread(row->cell[3], &pair->skua, unit);
-	put_spread(row->cell[4], &pair->other, unit);
-	snprintf(row->cell[5], TABLE_CELL_BYTES, "%.*f (%.*f-%.*f)",
-		 ratio_digits(r->median), r->median, ratio_digits(r->min),
-		 r->min, ratio_digits(r->max), r->max);
+	put_spread(row->cell[3], &pair->skua, runs, unit, digits);
+	put_spread(row->cell[4], &pair->other, runs, unit, digits);
+	put_spread(row->cell[5], &pair->ratio, runs, 1, ratio_digits);
 	strcpy(row->cell[6], loses(pair) ? "slower" : "");
+	if (pair->noisy > 0)
+		snprintf(row->cell[7], TABLE_CELL_BYTES, "%u of %zu",
+			 pair->noisy, runs);
+	else
+		row->cell[7][0] = '\0';
 }
 
 static void print_pairs(FILE *file, const struct pair *pair, size_t count,
 			const char *unit)
 {
 	char skua[32], other[32];
-	const char *const head[] = { "workload", "workers", "peer",   skua,
-				     other,      "ratio",   "skua is" };
-	const struct table table = { .columns = 7,
+	const char *const head[] = {
+		"workload", "workers", "peer",    skua,
+		other,      "ratio",   "skua is", "noisy"
+	};
+	const struct table table = { .columns = 8,
 				     .text = 1u << 0 | 1u << 2 | 1u << 6,
 				     .head = head,
 				     .count = count,
@@ -266,7 +287,8 @@ static void print_tables(FILE *file, const struct pairs *pairs)
 	fprintf(file,
 		"skua is slower in %zu of %zu comparisons. Figures are "
 		"medians, (least-greatest), of processes that ran in turn; "
-		"a ratio is skua's time by the peer's.",
+		"a ratio is skua's time by the peer's; noisy are those runs "
+		"beside which the machine was busy.",
 		lost, pairs->count - queues);
 	if (count[KIND_SLOWDOWN] > 0)
 		fputs(" A slowdown is a call's time, from its arrival on, by "
@@ -365,11 +387,12 @@ static json_t *pair_json(const struct pair *pair)
 	const struct compare_case *c = pair->c;
 	bool slowdown = kind_of(pair) == KIND_SLOWDOWN;
 
-	return json_pack("{s:s, s:O, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:b}",
+	return json_pack("{s:s, s:O, s:i, s:s, s:s, s:i, s:i, s:o, s:o, s:o, "
+			 "s:b}",
 			 "workload", c->workload->name, "params", c->params,
 			 "workers", (int)c->workers, "peer", pair->peer,
 			 "metric", metrics[pair->metric].name, "alternations",
-			 (int)c->alternations,
+			 (int)c->alternations, "noisy", (int)pair->noisy,
 			 slowdown ? "skua_slowdown" : "skua_ns",
 			 spread_json(&pair->skua),
 			 slowdown ? "peer_slowdown" : "peer_ns",

@@ -90,9 +90,9 @@ mkdir "$scratch/none"
 run report --quick --workload chained_spawn --peers "$scratch/sound" \
 	--out "$scratch/report"
 expect 'sound peers' exited 0
-expect 'sound peers' rows '^\| chained_spawn +\| +[0-9]+ \| fast .*\| slower +\|$' \
+expect 'sound peers' rows '^\| chained_spawn +\| +[0-9]+ \| fast .*\| slower +\| [^|]+\|$' \
 	"$(grep -c '| slow ' "$scratch/out")"
-expect 'sound peers' rows '^\| chained_spawn +\| +[0-9]+ \| slow .*\| +\|$' \
+expect 'sound peers' rows '^\| chained_spawn +\| +[0-9]+ \| slow .*\| +\| [^|]+\|$' \
 	"$(grep -c '| fast ' "$scratch/out")"
 expect 'sound peers' out_has '- left out: skips: chained_spawn: the reason why not'
 expect 'a skip is asked for once' test "$(wc -l <"$scratch/sound/calls-skips")" = 1
@@ -121,6 +121,11 @@ def runs(which, c):
     assert all(type(r["noisy"]) is bool for r in found)
     return [r["ns_per_op"] for r in found]
 
+def noisy(c):
+    return len({r["alternation"] for which in ("skua_runs", "peers")
+                for r in report[which] if r["workers"] == c["workers"]
+                and r.get("peer", c["peer"]) == c["peer"] and r["noisy"]})
+
 compared = [c for c in report["comparisons"] if "ratio" in c]
 assert len(compared) == len(rows) >= 2
 ratios = [c["ratio"]["median"] for c in compared]
@@ -134,6 +139,9 @@ for c, row in zip(compared, rows):
     spread(c["skua_ns"], skua)
     spread(c["peer_ns"], peer)
     spread(c["ratio"], [a / b for a, b in zip(skua, peer)])
+    assert all(("(once)" in cell) is (c["alternations"] == 1) for cell in row[3:6])
+    assert row[7] == (f"{c['noisy']} of {c['alternations']}" if c["noisy"] else "")
+    assert c["noisy"] == noisy(c)
     assert abs(shown(row[5]) - c["ratio"]["median"]) <= 0.0051
     assert abs(shown(row[3]) / c["skua_ns"]["median"] - 1) < 0.01
     assert abs(shown(row[4]) / c["peer_ns"]["median"] - 1) < 0.06
@@ -153,7 +161,7 @@ END
 run report --quick --workload wake --peers "$scratch/sound" \
 	--out "$scratch/report"
 expect latencies exited 0
-expect latencies rows '^\| wake p50 .*\| fast .*\| slower +\|$' \
+expect latencies rows '^\| wake p50 .*\| fast .*\| slower +\| [^|]+\|$' \
 	"$(grep -c '| wake p99 ' "$scratch/out")"
 expect latencies rows '^\| wake p99 .*\| fast ' \
 	"$(grep -c '| wake p50 ' "$scratch/out")"
