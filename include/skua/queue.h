@@ -59,7 +59,7 @@ SKUA_API int skua_queue_create(struct skua_queue **out, uint32_t capacity);
  * Items that are still queued remain with whoever pushed them; stealers may
  * go on taking them. The memory is freed with the last handle.
  *
- * Threads: the owner. Blocks: never.
+ * Threads: the owner. Blocks: never. Allocates: nothing.
  */
 SKUA_API void skua_queue_destroy(struct skua_queue *queue);
 
@@ -78,7 +78,7 @@ SKUA_API int skua_queue_push(struct skua_queue *queue, void *item);
  * skua_queue_pop - take the oldest item
  * @queue: the owner's handle
  *
- * Threads: the owner. Blocks: never.
+ * Threads: the owner. Blocks: never. Allocates: nothing.
  * Return: the item; NULL if the queue is empty or @queue is NULL.
  */
 SKUA_API void *skua_queue_pop(struct skua_queue *queue);
@@ -88,7 +88,8 @@ SKUA_API void *skua_queue_pop(struct skua_queue *queue);
  * @queue: the owner's handle, lent; exact for the owner when nobody steals,
  *         an estimate otherwise
  *
- * Threads: any. Blocks: never. Return: 0 to the capacity; 0 for NULL.
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0 to the capacity; 0 for NULL.
  */
 SKUA_API uint32_t skua_queue_length(const struct skua_queue *queue);
 
@@ -106,7 +107,7 @@ SKUA_API struct skua_stealer *skua_queue_stealer(struct skua_queue *queue);
 SKUA_API struct skua_stealer *skua_stealer_clone(struct skua_stealer *stealer);
 
 /* skua_stealer_drop - give a handle back; NULL is ignored; the last one frees
- * the queue. Threads: any. Blocks: never. */
+ * the queue. Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API void skua_stealer_drop(struct skua_stealer *stealer);
 
 /**
@@ -161,6 +162,7 @@ SKUA_API int skua_injector_create(struct skua_injector **out);
  *            remain with whoever pushed them.
  *
  * Threads: any, when no other call is in progress. Blocks: never.
+ * Allocates: nothing.
  */
 SKUA_API void skua_injector_destroy(struct skua_injector *injector);
 
@@ -212,8 +214,8 @@ SKUA_API size_t skua_injector_take(struct skua_injector *injector,
  * skua_injector_length - how many nodes there are
  * @injector: live
  *
- * Threads: any. Blocks: never. Return: an estimate that is exact when nobody
- * pushes or takes; 0 for NULL.
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: an estimate that is exact when nobody pushes or takes; 0 for NULL.
  */
 SKUA_API size_t skua_injector_length(const struct skua_injector *injector);
 

@@ -273,7 +273,7 @@ SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
  * runnable or a timer due, until the next call; at times without cause. Not to
  * be read or closed.
  *
- * Threads: any. Blocks: never.
+ * Threads: any. Blocks: never. Allocates: nothing.
  * Return: the descriptor; -EINVAL (NULL); -EPERM (the runtime has threads).
  */
 SKUA_API int skua_runtime_eventfd(struct skua_runtime *rt);
@@ -282,7 +282,8 @@ SKUA_API int skua_runtime_eventfd(struct skua_runtime *rt);
  * skua_runtime_workers - how many workers there are
  * @rt: live runtime, borrowed
  *
- * Threads: any. Blocks: never. Return: 1 or more; 0 if @rt is NULL.
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 1 or more; 0 if @rt is NULL.
  */
 SKUA_API unsigned skua_runtime_workers(const struct skua_runtime *rt);
 
@@ -290,7 +291,7 @@ SKUA_API unsigned skua_runtime_workers(const struct skua_runtime *rt);
  * skua_worker_index - which worker is calling
  * @rt: live runtime, borrowed
  *
- * Threads: any. Blocks: never.
+ * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0 to skua_runtime_workers() - 1; -ENOENT if the calling thread is
  * no worker of @rt; -EINVAL if @rt is NULL.
  */

@@ -36,9 +36,9 @@ typedef enum skua_poll (*skua_task_fn)(struct skua_task *self);
  * skua_release_fn - gives the memory of a detached task back
  * @task: ended; the library never touches it again
  *
- * May spawn tasks; during a shutdown that is refused with -ESHUTDOWN unless it is
- * called at the end of the task's last poll. A drain waits for it to return, if the task's last waker
- * was gone when its poll was done.
+ * May spawn tasks; during a shutdown that is refused with -ESHUTDOWN unless it
+ * is called at the end of the task's last poll. A drain waits for it to return,
+ * if the task's last waker was gone when its poll was done.
  */
 typedef void (*skua_release_fn)(struct skua_task *task);
 
@@ -87,7 +87,7 @@ struct skua_task {
 
 /**
  * skua_task_init - make a task ready to spawn
- * @task: memory of the caller; no task that is queued or running
+ * @task: memory of the caller, and no task that is spawned and has not ended
  * @fn: its poll function
  *
  * Threads: any. Blocks: never. Allocates: nothing.
@@ -167,7 +167,8 @@ SKUA_API int skua_task_cancel(struct skua_task *task);
  * skua_task_cancelled - was this task asked to end?
  * @self: the task that is being polled, or one whose memory stays in place
  *
- * Threads: any. Blocks: never. Return: false also for NULL.
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: false also for NULL.
  */
 SKUA_API bool skua_task_cancelled(const struct skua_task *self);
 

@@ -39,7 +39,9 @@ struct skua_timer {
 #define SKUA_TIMER_INIT { { NULL, NULL }, 0, { 0, 0 }, NULL, NULL, 0 }
 /* clang-format on */
 
-/* skua_now_ns - the time, as timers have it. Threads: any. */
+/* skua_now_ns - the time, as timers have it
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API uint64_t skua_now_ns(void);
 
 /**
@@ -65,7 +67,7 @@ SKUA_API int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
  * @timer: any
  *
  * Threads: any, but no other call on @timer, an add included, at the same time:
- * the program orders them. Blocks: as skua_timer_add().
+ * the program orders them. Blocks: as skua_timer_add(). Allocates: nothing.
  * Return: true if it was pending: it will not fire. False if it has fired, or
  * was never added, or for NULL, or in a child of fork().
  */
@@ -75,8 +77,8 @@ SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
  * skua_timer_pending - has the timer been added, and not fired since?
  * @timer: as for skua_timer_cancel()
  *
- * Threads: as skua_timer_cancel(). Blocks: likewise. Return: false for NULL,
- * and in a child of fork().
+ * Threads: as skua_timer_cancel(). Blocks: likewise. Allocates: nothing.
+ * Return: false for NULL, and in a child of fork().
  */
 SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
 

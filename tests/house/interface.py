@@ -1,0 +1,58 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""interface.py - a public function says who may call it, and what it costs
+
+The comment before each SKUA_API declaration has "Threads:", "Blocks:" and
+"Allocates:", or says "As name()" of a function that does.
+"""
+
+import re
+
+import tree
+
+TERMS = ("Threads:", "Blocks:", "Allocates:")
+
+_FUNCTION = re.compile(
+    r"(?P<comment>/\*(?:(?!\*/).)*\*/)?\s*^SKUA_API\b[^;]*?\b(?P<name>\w+)\(",
+    re.DOTALL | re.MULTILINE,
+)
+_LIKE = re.compile(r"\bAs\s(?:\*\s)?(\w+)\(\)")
+
+
+def check(root):
+    missing, like, line = {}, {}, {}
+    for path in tree.sources(root / "include", (".h",)):
+        text = (root / "include" / path).read_text()
+        for match in _FUNCTION.finditer(text):
+            name, comment = match["name"], match["comment"] or ""
+            missing[name] = [term for term in TERMS if term not in comment]
+            like[name] = _LIKE.findall(comment)
+            number = text.count("\n", 0, match.start("name")) + 1
+            line[name] = f"include/{path}:{number}"
+    return [
+        f"{line[name]}: {name}() does not say {' '.join(terms)}"
+        for name, terms in missing.items()
+        if terms and not any(missing.get(other) == [] for other in like[name])
+    ]
+
+
+def _header(*functions):
+    return {"include/skua/a.h": "\n".join(functions)}
+
+
+_WHOLE = "/* Threads: any. Blocks: never.\n * Allocates: nothing. */\nSKUA_API int f(void);\n"
+
+CASES = [
+    (_header(_WHOLE), None),
+    (_header(_WHOLE, "/* As f(). */\nSKUA_API\nvoid g(int);\n"), None),
+    (_header(_WHOLE, "SKUA_API void g(int);\n"), "a.h:5: g() does not say Threads:"),
+    (_header(_WHOLE, "/* As g(). */\nSKUA_API int g(int);\n"), "g() does not say Threads:"),
+    (
+        _header(_WHOLE.replace("Blocks: never.", "")),
+        "a.h:3: f() does not say Blocks:",
+    ),
+    (_header("#define SKUA_API\nint f(void);\n"), None),
+]
+
+if __name__ == "__main__":
+    tree.main(check, check, CASES)
