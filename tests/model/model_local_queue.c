@@ -356,6 +356,12 @@ static void a_pushes_one_more(void)
 	drain(&a);
 }
 
+static void a_pushes_two_more(void)
+{
+	spawn_all(&a, 5, 6);
+	drain(&a);
+}
+
 static void a_reuses_slots(void)
 {
 	for (unsigned id = 3; id <= 6; id++) {
@@ -598,6 +604,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_thieves", setup_four, check_five, a_pushes_one_more,
 		       b_steals, c_steals),
 	  EXPLORE_WITHIN(3, 1) },
+	/* The second slot is one that a thief reads behind its claim. */
+	{ EXPLORE_PASS("two_thieves__two_slots_reused", setup_four, check_six,
+		       a_pushes_two_more, b_steals, c_steals),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two_thieves__owner_away", setup_four, check_four,
 		       b_steals, c_steals) },
 	{ EXPLORE_PASS("thief_steals_twice", setup_three, check_three, a_drains,
