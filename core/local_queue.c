@@ -138,10 +138,9 @@ struct local_queue_run local_queue_spill_owner(struct local_queue *q)
 	uint64_t real = head_real(head);
 	uint32_t half = (uint32_t)(capacity(q) / 2);
 
-	/* The push that failed may have seen a thief's claim that is released
-	 * by now: then there is room, and perhaps no half to take. */
-	if (head_pending(head) != 0 ||
-	    distance(real, tail_owner(q)) < capacity(q))
+	/* The push that failed may have seen a thief's claim: what it holds is
+	 * missing here, and if it is released by now, there is room. */
+	if (distance(real, tail_owner(q)) < capacity(q))
 		return none;
 	/* Release: as in local_queue_pop_owner(). */
 	if (!atomic_cas_release(&q->head, &head, head_pack(real + half, 0)))
@@ -187,16 +186,12 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 			steal.outcome = SKUA_STEAL_RETRY;
 			return steal;
 		}
-		if (queued > capacity(src)) { /* head is older than tail */
-			head = atomic_load_acquire(&src->head);
-			continue;
-		}
 		if (n > most)
 			n = most;
 		/*
 		 * The oldest item is read before it is claimed, and used only
-		 * if head did not change: while it does not, nobody writes the
-		 * slot (Q2).
+		 * if head did not change: then nobody wrote the slot (Q2), and
+		 * head was not older than tail.
 		 */
 		steal.item = slot_load(src, real);
 		/*
