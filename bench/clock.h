@@ -24,4 +24,16 @@ static inline void clock_relax(void)
 #endif
 }
 
+/* clock_spin_until - be busy until then. Return: the time. */
+static inline uint64_t clock_spin_until(uint64_t time_ns)
+{
+	uint64_t now = clock_ns();
+
+	while (now < time_ns) {
+		clock_relax();
+		now = clock_ns();
+	}
+	return now;
+}
+
 #endif

@@ -17,7 +17,15 @@
 /* What has a table of its own. */
 enum kind { KIND_TIME, KIND_LATENCY, KIND_SLOWDOWN, KINDS };
 
-enum { METRIC_TIME, METRIC_SLOWDOWN = 4, METRICS, METRIC_QUEUE = METRICS };
+enum {
+	METRIC_TIME,
+	METRIC_SLOWDOWN = 4,
+	METRICS,
+	/* Of skua's own runs, what it is compared with. */
+	METRIC_QUEUE = METRICS,
+	METRIC_BARE,
+	METRICS_ALL
+};
 
 /* Where in a result a figure is: NULL is the result itself. */
 static const struct metric {
@@ -25,15 +33,15 @@ static const struct metric {
 	enum kind kind;
 	const char *object;
 	const char *member;
-} metrics[METRICS + 1] = {
+} metrics[METRICS_ALL] = {
 	[METRIC_TIME] = { "ns_per_op", KIND_TIME, NULL, "ns_per_op" },
 	{ "p50", KIND_LATENCY, "latency_ns", "p50" },
 	{ "p99", KIND_LATENCY, "latency_ns", "p99" },
 	{ "p999", KIND_LATENCY, "latency_ns", "p999" },
 	[METRIC_SLOWDOWN] = { "slowdown_p999", KIND_SLOWDOWN, "slowdown",
 			      "p999" },
-	/* Not skua's, but what it is compared with. */
 	[METRIC_QUEUE] = { "queue", KIND_SLOWDOWN, "queue_slowdown", "p999" },
+	[METRIC_BARE] = { "bare", KIND_SLOWDOWN, "bare_slowdown", "p999" },
 };
 
 struct spread {
@@ -42,13 +50,13 @@ struct spread {
 	double max;
 };
 
-/* skua and a peer, or the queue without overhead, in one figure of a case: a row
- * of a table. */
+/* skua and a peer, or what its own runs have beside it, in one figure of a case:
+ * a row of a table. */
 struct pair {
 	const struct compare_case *c;
 	const char *peer;
 	unsigned metric;
-	bool queue;
+	unsigned of_other; /* likewise, or METRIC_QUEUE, METRIC_BARE */
 	struct spread skua;
 	struct spread other;
 	struct spread ratio;
@@ -101,13 +109,12 @@ static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 		      const struct compare_side *other)
 {
 	size_t n = json_array_size(other->runs);
-	unsigned of_other = pair->queue ? METRIC_QUEUE : pair->metric;
 	double values[3][COMPARE_ALTERNATIONS];
 
 	pair->noisy = 0;
 	for (size_t i = 0; i < n; i++) {
 		values[0][i] = figure(skua, pair->metric, i);
-		values[1][i] = figure(other, of_other, i);
+		values[1][i] = figure(other, pair->of_other, i);
 		if (!(values[0][i] > 0 && values[1][i] > 0))
 			return false;
 		values[2][i] = values[0][i] / values[1][i];
@@ -137,20 +144,25 @@ static void add_pairs(struct pairs *pairs, const struct comparison *cmp,
 	if (other->state != COMPARE_RAN ||
 	    c->side[COMPARE_SKUA].state != COMPARE_RAN)
 		return;
-	for (; pair.metric < METRICS; pair.metric++)
+	for (; pair.metric < METRICS; pair.metric++) {
+		pair.of_other = pair.metric;
 		if (pair.metric != METRIC_TIME || !c->workload->latency)
 			add_pair(pairs, &pair, other);
+	}
 }
 
-static void add_queue(struct pairs *pairs, const struct compare_case *c)
+static void add_own(struct pairs *pairs, const struct compare_case *c)
 {
-	const struct pair pair = { .c = c,
-				   .peer = "queue",
-				   .metric = METRIC_SLOWDOWN,
-				   .queue = true };
+	const struct compare_side *skua = &c->side[COMPARE_SKUA];
+	struct pair pair = { .c = c, .metric = METRIC_SLOWDOWN };
 
-	if (c->side[COMPARE_SKUA].state == COMPARE_RAN)
-		add_pair(pairs, &pair, &c->side[COMPARE_SKUA]);
+	if (skua->state != COMPARE_RAN)
+		return;
+	for (unsigned i = METRICS; i < METRICS_ALL; i++) {
+		pair.peer = metrics[i].name;
+		pair.of_other = i;
+		add_pair(pairs, &pair, skua);
+	}
 }
 
 static enum kind kind_of(const struct pair *pair)
@@ -176,13 +188,14 @@ static int compare_pairs(const void *a, const void *b)
 /* Return: 0; -ENOMEM. pairs->pair is the caller's to free. */
 static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 {
-	size_t most = cmp->count * (cmp->peers.count * METRICS + 1) + 1;
+	size_t most =
+		cmp->count * (cmp->peers.count * METRICS + METRICS_ALL) + 1;
 
 	*pairs = (struct pairs){ .pair = calloc(most, sizeof(*pairs->pair)) };
 	if (pairs->pair == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < cmp->count; i++) {
-		add_queue(pairs, &cmp->cases[i]);
+		add_own(pairs, &cmp->cases[i]);
 		for (unsigned side = 1; side <= cmp->peers.count; side++)
 			add_pairs(pairs, cmp, &cmp->cases[i], side);
 	}
@@ -190,10 +203,15 @@ static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 	return 0;
 }
 
-/* Nobody wins against the queue. */
+/* Or with what its own runs have, which is no rival. */
+static bool with_peer(const struct pair *pair)
+{
+	return pair->of_other < METRICS;
+}
+
 static bool loses(const struct pair *pair)
 {
-	return !pair->queue && pair->ratio.median > 1;
+	return with_peer(pair) && pair->ratio.median > 1;
 }
 
 /* ---- tables ---------------------------------------------------------------- */
@@ -276,12 +294,12 @@ static void print_pairs(FILE *file, const struct pair *pair, size_t count,
 static void print_tables(FILE *file, const struct pairs *pairs)
 {
 	static const char *const units[KINDS] = { "ns/op", "us", "times" };
-	size_t count[KINDS] = { 0 }, queues = 0, lost = 0;
+	size_t count[KINDS] = { 0 }, with_peers = 0, lost = 0;
 	const struct pair *pair = pairs->pair;
 
 	for (size_t i = 0; i < pairs->count; i++) {
 		count[kind_of(&pair[i])]++;
-		queues += pair[i].queue;
+		with_peers += with_peer(&pair[i]);
 		lost += loses(&pair[i]);
 	}
 	fprintf(file,
@@ -289,11 +307,12 @@ static void print_tables(FILE *file, const struct pairs *pairs)
 		"medians, (least-greatest), of processes that ran in turn; "
 		"a ratio is skua's time by the peer's; noisy are those runs "
 		"beside which the machine was busy.",
-		lost, pairs->count - queues);
+		lost, with_peers);
 	if (count[KIND_SLOWDOWN] > 0)
 		fputs(" A slowdown is a call's time, from its arrival on, by "
 		      "its service time; the queue serves the same calls "
-		      "without any overhead.",
+		      "without any overhead, and bare are threads that no "
+		      "scheduler feeds: what this machine allows.",
 		      file);
 	fputs("\n\n", file);
 	for (unsigned kind = 0; kind < KINDS; kind++) {

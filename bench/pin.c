@@ -2,16 +2,14 @@
 /* pin.c - see pin.h */
 #include "bench/pin.h"
 
-#include <stddef.h>
-
-/* The first or the last CPU of a set; CPU_SETSIZE if it is empty. */
-static size_t choose(const cpu_set_t *cpus, bool last)
+/* CPU @i of a set that is not empty, counted from 0 and round. */
+static size_t choose(const cpu_set_t *cpus, unsigned i)
 {
-	size_t cpu = CPU_SETSIZE;
+	unsigned left = i % (unsigned)CPU_COUNT(cpus);
+	size_t cpu = 0;
 
-	for (size_t i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, cpus) && (last || cpu == CPU_SETSIZE))
-			cpu = i;
+	while (!CPU_ISSET(cpu, cpus) || left-- > 0)
+		cpu++;
 	return cpu;
 }
 
@@ -28,13 +26,20 @@ void pin_caller(struct pin *pin)
 {
 	pin->pinned =
 		sched_getaffinity(0, sizeof(pin->before), &pin->before) == 0 &&
-		pin_to(pthread_self(), choose(&pin->before, true));
+		pin_to(pthread_self(),
+		       choose(&pin->before,
+			      (unsigned)CPU_COUNT(&pin->before) - 1));
 }
 
-void pin_beside(const struct pin *pin, pthread_t thread)
+void pin_beside(const struct pin *pin, pthread_t thread, unsigned i)
 {
 	if (pin->pinned)
-		pin_to(thread, choose(&pin->before, false));
+		pin_to(thread, choose(&pin->before, i));
+}
+
+bool pin_leaves(const struct pin *pin, unsigned workers)
+{
+	return pin->pinned && workers < (unsigned)CPU_COUNT(&pin->before);
 }
 
 void pin_end(struct pin *pin)

@@ -21,8 +21,12 @@ struct pin {
  * measurements are less precise, not wrong */
 void pin_caller(struct pin *pin);
 
-/* pin_beside - pin another thread to the first of those CPUs */
-void pin_beside(const struct pin *pin, pthread_t thread);
+/* pin_beside - pin another thread where worker @i is: to the first of those
+ * CPUs, the second, and so on, and round */
+void pin_beside(const struct pin *pin, pthread_t thread, unsigned i);
+
+/* pin_leaves - is a CPU of its own left for the caller beside so many? */
+bool pin_leaves(const struct pin *pin, unsigned workers);
 
 /* pin_end - the caller may run where it could before */
 void pin_end(struct pin *pin);

@@ -7,7 +7,9 @@
  * What counts is the time from when a call was to arrive, not from when the
  * thread that spawns got to it, until its end; and the slowdown, which is that
  * time divided by the service time. The same calls in a queue without any
- * overhead give what could be had at best without knowing service times.
+ * overhead give what could be had at best without knowing service times; and
+ * served by bare threads, which no scheduler feeds, what could be had on this
+ * machine, as long as it has a CPU for each and one for the caller.
  *
  * The calling thread spins between arrivals, pinned to the last CPU; so there
  * is one worker less than CPUs, if none is asked for.
@@ -20,6 +22,7 @@
 #include "bench/args.h"
 #include "bench/clock.h"
 #include "bench/pin.h"
+#include "bench/rpc_bare.h"
 #include "bench/rpc_plan.h"
 #include "bench/workload.h"
 
@@ -58,6 +61,7 @@ struct rpc {
 	/* Of all timed rounds. */
 	struct rpc_times times;
 	struct rpc_times simulated;
+	struct rpc_times bare; /* empty without enough CPUs */
 	int err;
 };
 
@@ -66,14 +70,8 @@ struct rpc {
 static enum skua_poll serve(struct skua_task *self)
 {
 	struct request *request = (struct request *)self;
-	uint64_t now = clock_ns();
-	uint64_t end = now + request->service_ns;
 
-	while (now < end) {
-		clock_relax();
-		now = clock_ns();
-	}
-	request->end_ns = now;
+	request->end_ns = clock_spin_until(clock_ns() + request->service_ns);
 	return SKUA_DONE;
 }
 
@@ -100,8 +98,7 @@ static int rpc_round(struct workload_run *run)
 
 	rpc->start_ns = clock_ns() + LEAD_NS;
 	for (uint64_t i = 0; err == 0 && i < rpc->options.calls; i++) {
-		while (clock_ns() < rpc->start_ns + rpc->calls[i].arrival_ns)
-			clock_relax();
+		clock_spin_until(rpc->start_ns + rpc->calls[i].arrival_ns);
 		err = skua_task_spawn(rpc->rt, &rpc->requests[i].task);
 	}
 	for (uint64_t i = 0; err == 0 && i < rpc->options.calls; i++)
@@ -153,8 +150,12 @@ static double rpc_sample(struct workload_run *run, uint64_t round_ns)
 	histogram_add(&rpc->times.slowdown, &round->slowdown);
 	median = (double)histogram_percentile(&round->sojourn_ns, 50);
 	free(round);
-	if (rpc_simulate(rpc->calls, calls, rpc->workers, &rpc->simulated) != 0)
-		rpc->err = -ENOMEM;
+	if (rpc->err == 0)
+		rpc->err = rpc_simulate(rpc->calls, calls, rpc->workers,
+					&rpc->simulated);
+	if (rpc->err == 0 && pin_leaves(&rpc->pin, rpc->workers))
+		rpc->err = rpc_bare(rpc->calls, calls, rpc->workers, &rpc->pin,
+				    &rpc->bare);
 	return median;
 }
 
@@ -176,17 +177,26 @@ static json_t *slowdown_json(const struct rpc_times *times)
 static json_t *rpc_figures(struct workload_run *run)
 {
 	const struct rpc *rpc = run->state;
+	json_t *figures;
 
 	if (rpc->err != 0)
 		return NULL;
-	return json_pack("{s:o, s:o, s:o, s:o, s:f}", "latency_ns",
-			 histogram_json(&rpc->times.sojourn_ns),
-			 "queue_latency_ns",
-			 histogram_json(&rpc->simulated.sojourn_ns), "slowdown",
-			 slowdown_json(&rpc->times), "queue_slowdown",
-			 slowdown_json(&rpc->simulated), "p999_of_queue",
-			 slowdown_at(&rpc->times, 99.9) /
-				 slowdown_at(&rpc->simulated, 99.9));
+	figures = json_pack(
+		"{s:o, s:o, s:o, s:o, s:f}", "latency_ns",
+		histogram_json(&rpc->times.sojourn_ns), "queue_latency_ns",
+		histogram_json(&rpc->simulated.sojourn_ns), "slowdown",
+		slowdown_json(&rpc->times), "queue_slowdown",
+		slowdown_json(&rpc->simulated), "p999_of_queue",
+		slowdown_at(&rpc->times, 99.9) /
+			slowdown_at(&rpc->simulated, 99.9));
+	if (pin_leaves(&rpc->pin, rpc->workers)) {
+		json_object_set_new(figures, "bare_slowdown",
+				    slowdown_json(&rpc->bare));
+		json_object_set_new(figures, "p999_of_bare",
+				    json_real(slowdown_at(&rpc->times, 99.9) /
+					      slowdown_at(&rpc->bare, 99.9)));
+	}
+	return figures;
 }
 
 /* ---- set-up --------------------------------------------------------------- */

@@ -251,7 +251,7 @@ static int start_thread(struct wake *w)
 	if (err != 0)
 		return err;
 	pin_caller(&w->pin);
-	pin_beside(&w->pin, w->thread);
+	pin_beside(&w->pin, w->thread, 0);
 	return 0;
 }
 

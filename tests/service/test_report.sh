@@ -195,21 +195,21 @@ result 1 '' true ',"slowdown":{"p50":1,"p999":1e12}'
 END
 sed -i 's/echo "wake .*/echo "rpc                      Calls"/' "$scratch"/calls/*
 
-# In the order of the cases, beside the queue, which does not count as a peer.
+# In the order of the cases, beside the queue and bare threads, which do not count
+# as peers. The latter need a CPU each, and one for the caller.
 run report --quick --workload rpc --peers "$scratch/calls" \
 	--out "$scratch/report"
 expect slowdowns exited 0
 expect slowdowns out_has ' skua, times |'
 expect slowdowns out_lacks ' skua, us |'
 expect slowdowns python3 - "$scratch/report/report.json" "$scratch/out" <<'END'
-import json, re, statistics, sys
+import itertools, json, os, statistics, sys
 report = json.load(open(sys.argv[1]))
 out = open(sys.argv[2]).read()
 compared = [c for c in report["comparisons"] if "ratio" in c]
 rows = [[cell.strip() for cell in line.split("|")[1:-1]]
         for line in out.splitlines() if " slowdown_p999 " in line]
-assert len(rows) == len(compared) >= 18 and len(compared) % 3 == 0
-assert f" of {len(compared) // 3 * 2} comparisons" in out
+assert len(rows) == len(compared)
 for c, row in zip(compared, rows):
     label = "".join(f" {k}={v}" for k, v in c["params"].items()
                     if (k, v) not in {("service", "exponential"), ("load", 60),
@@ -222,19 +222,23 @@ for c, row in zip(compared, rows):
     ours = [r["slowdown"]["p999"] for r in skua]
     spread = c["skua_slowdown"]
     assert [spread["min"], spread["max"]] == [min(ours), max(ours)], c
-    if c["peer"] == "queue":
-        queue = [r["queue_slowdown"]["p999"] for r in skua]
-        ratios = [a / b for a, b in zip(ours, queue)]
-        assert set(queue) == {c["peer_slowdown"]["median"]}, c
+    if c["peer"] in ("queue", "bare"):
+        beside = [r[f"{c['peer']}_slowdown"]["p999"] for r in skua]
+        ratios = [a / b for a, b in zip(ours, beside)]
+        assert c["peer_slowdown"]["median"] == statistics.median(beside), c
+        assert c["peer"] == "bare" or len(set(beside)) == 1
         assert c["slower"] is False
         assert abs(c["ratio"]["median"] / statistics.median(ratios) - 1) < 1e-9
     else:
         assert c["slower"] is (c["peer"] == "brisk"), c
     assert row[6] == ("slower" if c["slower"] else "")
-for case in range(0, len(compared), 3):
-    three = compared[case:case + 3]
-    assert {c["peer"] for c in three} == {"queue", "brisk", "tardy"}
-    assert len({str(c["params"]) + str(c["workers"]) for c in three}) == 1
+cpus = len(os.sched_getaffinity(0))
+cases = [list(group) for _, group in itertools.groupby(
+    compared, lambda c: (str(c["params"]), c["workers"]))]
+assert len(cases) >= 6 and f" of {len(cases) * 2} comparisons" in out
+for case in cases:
+    bare = {"bare"} if case[0]["workers"] < cpus else set()
+    assert sorted(c["peer"] for c in case) == sorted({"queue", "brisk", "tardy"} | bare)
 END
 
 # --- broken ones --------------------------------------------------------------
