@@ -3,6 +3,7 @@
 #include "core/idle.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -30,6 +31,7 @@ void idle_init(struct idle *idle, unsigned workers,
 		parker_init(&sleepers[i].parker);
 		atomic_init(&sleepers[i].claimed_ns, 0);
 		atomic_init(&sleepers[i].claimed_by, 0);
+		atomic_init(&sleepers[i].cpu, 0);
 	}
 }
 
@@ -42,6 +44,16 @@ static inline atomic_u64 *parked_word(struct idle *idle, unsigned i)
 static inline uint64_t parked_bit(unsigned i)
 {
 	return UINT64_C(1) << i % IDLE_WORD_BITS;
+}
+
+/* The CPU that the caller is on, + 1; 0 if that cannot be known. */
+static uint32_t cpu_here(void)
+{
+#ifdef SKUA_EXPLORE
+	return 0;
+#else
+	return (uint32_t)(sched_getcpu() + 1);
+#endif
 }
 
 bool idle_try_search(struct idle *idle)
@@ -76,8 +88,9 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
 	atomic_u64 *word = parked_word(idle, i);
 
-	/* Relaxed, both: before the bit; for a tracer alone, and a hint. */
+	/* Relaxed, all: before the bit; for a tracer alone, and hints. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
+	atomic_store_relaxed(&idle->sleepers[i].cpu, cpu_here());
 	atomic_store_relaxed(&idle->first_choice, i + 1);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
@@ -151,19 +164,30 @@ uint32_t idle_waker(const struct idle *idle, unsigned i)
 	return atomic_load_relaxed(&idle->sleepers[i].claimed_by);
 }
 
-/* Clear one of the parked bits of word @w, less those in @spared, and wake its
- * worker; false if none was found. */
-static bool wake_in_word(struct idle *idle, unsigned w, uint64_t spared)
+/* Would worker @i wake up on CPU @cpu? */
+static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 {
-	/* Relaxed: a hint; the read-modify-write decides. */
-	uint64_t word = atomic_load_relaxed(&idle->parked[w]) & ~spared;
+	/* Relaxed: a hint. */
+	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
+}
 
-	/* A further round means that somebody else cleared the bit. */
-	for (; word != 0; word &= word - 1) {
-		unsigned bit = (unsigned)__builtin_ctzll(word);
+/* Clear one parked bit and wake its worker, unless it is @spared or sleeps on
+ * @cpu; false if none was found. */
+static bool wake_any(struct idle *idle, unsigned spared, uint32_t cpu)
+{
+	for (unsigned w = 0; w < idle->words; w++) {
+		/* Relaxed: a hint; the read-modify-write decides. */
+		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
 
-		if (wake_one(idle, w * IDLE_WORD_BITS + bit))
-			return true;
+		/* A further round means that somebody else cleared the bit. */
+		for (; word != 0; word &= word - 1) {
+			unsigned i = w * IDLE_WORD_BITS +
+				     (unsigned)__builtin_ctzll(word);
+
+			if (i != spared && !sleeps_on(idle, i, cpu) &&
+			    wake_one(idle, i))
+				return true;
+		}
 	}
 	return false;
 }
@@ -174,17 +198,14 @@ static bool wake_claim(struct idle *idle)
 	/* Relaxed, all: a matter of cost. */
 	uint32_t first = atomic_load_relaxed(&idle->first_choice);
 	uint32_t last = atomic_load_relaxed(&idle->last_choice);
+	/* Busy with the caller, for the time being. */
+	uint32_t here = cpu_here();
 
 	if (first != 0 && first != last && seems_parked(idle, first - 1) &&
-	    wake_one(idle, first - 1))
+	    !sleeps_on(idle, first - 1, here) && wake_one(idle, first - 1))
 		return true;
-	for (unsigned w = 0; w < idle->words; w++) {
-		bool here = last != 0 && (last - 1) / IDLE_WORD_BITS == w;
-
-		if (wake_in_word(idle, w, here ? parked_bit(last - 1) : 0))
-			return true;
-	}
-	return last != 0 && wake_one(idle, last - 1);
+	return wake_any(idle, last - 1, here) ||
+	       wake_any(idle, idle->workers, 0);
 }
 
 int idle_first_parked(const struct idle *idle)

@@ -23,6 +23,9 @@ struct idle_sleeper {
 	/* The thread that claimed it, for a tracer; 0 = nobody has. Writers:
 	 * the sleeper, before; the waker. */
 	atomic_u32 claimed_by;
+	/* The CPU that it went to sleep on, + 1; a hint. Writer: the sleeper.
+	 * Readers: wakers. */
+	atomic_u32 cpu;
 };
 
 struct idle {

@@ -388,7 +388,8 @@ inline parker_park()
 
 /* ---- core/idle.c ---------------------------------------------------------- */
 
-/* wake_one(), wake_claim(): the bits of a word, the last choice at the end. */
+/* wake_one(), wake_claim(): the bits of a word, the last choice at the end. The
+ * other hints of whom to try first are left out. */
 inline wake_claim()
 {
 	woke = false;
