@@ -19,7 +19,7 @@
  * @pin: of the caller
  * @times: receives the calls' times, added to what is there
  *
- * Return: 0; -ENOMEM; -EAGAIN (no thread).
+ * Return: 0; -ENOMEM; -EAGAIN (not all of the threads: nothing was measured).
  */
 int rpc_bare(const struct rpc_call *calls, uint64_t count, unsigned servers,
 	     const struct pin *pin, struct rpc_times *times);

@@ -3,6 +3,7 @@
 #include "core/idle.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -52,7 +53,11 @@ static uint32_t cpu_here(void)
 #ifdef SKUA_EXPLORE
 	return 0;
 #else
-	return (uint32_t)(sched_getcpu() + 1);
+	int saved = errno; /* the library never sets it */
+	int cpu = sched_getcpu();
+
+	errno = saved;
+	return (uint32_t)(cpu + 1);
 #endif
 }
 
@@ -192,20 +197,33 @@ static bool wake_any(struct idle *idle, unsigned spared, uint32_t cpu)
 	return false;
 }
 
-/* Clear one parked bit and wake its worker; false if none was found. */
-static bool wake_claim(struct idle *idle)
+/* Clear one parked bit and wake its worker, but neither the last choice nor one
+ * that sleeps on @cpu; false if none was found. */
+static bool wake_first(struct idle *idle, uint32_t cpu)
 {
 	/* Relaxed, all: a matter of cost. */
 	uint32_t first = atomic_load_relaxed(&idle->first_choice);
 	uint32_t last = atomic_load_relaxed(&idle->last_choice);
-	/* Busy with the caller, for the time being. */
-	uint32_t here = cpu_here();
 
 	if (first != 0 && first != last && seems_parked(idle, first - 1) &&
-	    !sleeps_on(idle, first - 1, here) && wake_one(idle, first - 1))
+	    !sleeps_on(idle, first - 1, cpu) && wake_one(idle, first - 1))
 		return true;
-	return wake_any(idle, last - 1, here) ||
-	       wake_any(idle, idle->workers, 0);
+	return wake_any(idle, last - 1, cpu);
+}
+
+/* The same, whoever it is. */
+static bool wake_last(struct idle *idle)
+{
+	return wake_first(idle, 0) || wake_any(idle, idle->workers, 0);
+}
+
+/* Clear one parked bit and wake its worker; false if none was found. */
+static bool wake_claim(struct idle *idle)
+{
+	/* For the time being this CPU is busy with the caller. */
+	uint32_t here = cpu_here();
+
+	return (here != 0 && wake_first(idle, here)) || wake_last(idle);
 }
 
 int idle_first_parked(const struct idle *idle)
@@ -284,6 +302,6 @@ void idle_wake_all(struct idle *idle)
 	/* Relaxed: a producer that does not see it wakes one too many. */
 	do {
 		atomic_fetch_add_relaxed(&idle->searching, 1);
-	} while (wake_claim(idle));
+	} while (wake_last(idle));
 	atomic_fetch_sub_relaxed(&idle->searching, 1);
 }

@@ -3,7 +3,8 @@
 """interface.py - a public function says who may call it, and what it costs
 
 The comment before each SKUA_API declaration has "Threads:", "Blocks:" and
-"Allocates:", or says "As name()" of a function that does.
+"Allocates:", or none of them, and a paragraph that begins with "As name()" of a
+function that has all.
 """
 
 import re
@@ -16,7 +17,7 @@ _FUNCTION = re.compile(
     r"(?P<comment>/\*(?:(?!\*/).)*\*/)?\s*^SKUA_API\b[^;]*?\b(?P<name>\w+)\(",
     re.DOTALL | re.MULTILINE,
 )
-_LIKE = re.compile(r"\bAs\s(?:\*\s)?(\w+)\(\)")
+_LIKE = re.compile(r"^ ?/?\*+ (?:[^\n]*\. )?As (\w+)\(\)", re.MULTILINE)
 
 
 def check(root):
@@ -32,7 +33,11 @@ def check(root):
     return [
         f"{line[name]}: {name}() does not say {' '.join(terms)}"
         for name, terms in missing.items()
-        if terms and not any(missing.get(other) == [] for other in like[name])
+        if terms
+        and not (
+            len(terms) == len(TERMS)
+            and any(missing.get(other) == [] for other in like[name])
+        )
     ]
 
 
@@ -47,6 +52,10 @@ CASES = [
     (_header(_WHOLE, "/* As f(). */\nSKUA_API\nvoid g(int);\n"), None),
     (_header(_WHOLE, "SKUA_API void g(int);\n"), "a.h:5: g() does not say Threads:"),
     (_header(_WHOLE, "/* As g(). */\nSKUA_API int g(int);\n"), "g() does not say Threads:"),
+    (
+        _header(_WHOLE, "/* As f(). Threads: any. */\nSKUA_API int g(int);\n"),
+        "g() does not say Blocks:",
+    ),
     (
         _header(_WHOLE.replace("Blocks: never.", "")),
         "a.h:3: f() does not say Blocks:",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_wake_choice.c - which of several sleeping workers is woken */
+#include <errno.h>
 #include <sched.h>
 
 #include "core/idle.h"
@@ -10,105 +11,117 @@
 static struct idle idle;
 static struct idle_sleeper sleepers[WORKERS];
 
-static void go_to(size_t cpu)
+/* The CPU that this thread says it is on; -1: that cannot be known. */
+static int cpu_now;
+
+int __wrap_sched_getcpu(void);
+
+int __wrap_sched_getcpu(void)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	if (cpu_now < 0)
+		errno = ENOSYS;
+	return cpu_now;
 }
-
-static void sleep_on(unsigned worker, size_t cpu)
-{
-	go_to(cpu);
-	idle_park_begin(&idle, worker, false);
-}
-
-/* A thread on @cpu brings work. Return: the worker that is woken. */
-static unsigned woken_from(size_t cpu)
-{
-	unsigned found = WORKERS;
-
-	go_to(cpu);
-	idle_notify(&idle);
-	for (unsigned i = 0; i < WORKERS; i++) {
-		if (idle_parked(&idle, i))
-			continue;
-		assert_int_equal(found, WORKERS);
-		found = i;
-	}
-	/* It has found the work, and goes to sleep again. */
-	assert_true(idle_leave_search(&idle));
-	return found;
-}
-
-static cpu_set_t before;
-static size_t first, second;
 
 static int begin(void **state)
 {
 	(void)state;
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	while (!CPU_ISSET(first, &before))
-		first++;
-	second = first + 1;
-	while (second < CPU_SETSIZE && !CPU_ISSET(second, &before))
-		second++;
 	idle_init(&idle, WORKERS, sleepers);
 	return 0;
 }
 
-static int end(void **state)
+static void sleep_on(unsigned worker, int cpu)
 {
-	(void)state;
-	return sched_setaffinity(0, sizeof(before), &before);
+	cpu_now = cpu;
+	idle_park_begin(&idle, worker, false);
 }
 
-static void wake__caller_on_a_sleepers_cpu__wakes_another(void **state)
+/* A thread on @cpu brings work. Return: the worker that is woken. */
+static unsigned woken_from(int cpu)
 {
-	(void)state;
-	if (second == CPU_SETSIZE) {
-		print_message("one CPU only\n");
-		skip();
+	bool parked[WORKERS];
+	unsigned found = WORKERS;
+
+	for (unsigned i = 0; i < WORKERS; i++)
+		parked[i] = idle_parked(&idle, i);
+	cpu_now = cpu;
+	idle_notify(&idle);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		if (idle_parked(&idle, i) == parked[i])
+			continue;
+		assert_int_equal(found, WORKERS);
+		found = i;
 	}
-	sleep_on(1, first);
-	sleep_on(2, second);
-	sleep_on(0, first);
-	assert_int_equal(woken_from(first), 2);
-	sleep_on(2, second);
-	assert_int_equal(woken_from(second), 0);
-}
-
-static void wake__all_on_the_callers_cpu__wakes_the_first(void **state)
-{
-	(void)state;
-	sleep_on(1, first);
-	sleep_on(2, first);
-	sleep_on(0, first);
-	assert_int_equal(woken_from(first), 0);
+	/* It has found the work. */
+	assert_true(idle_leave_search(&idle));
+	return found;
 }
 
 static void wake__another_cpu__wakes_who_parked_last(void **state)
 {
 	(void)state;
-	if (second == CPU_SETSIZE) {
-		print_message("one CPU only\n");
-		skip();
-	}
-	sleep_on(0, first);
-	sleep_on(2, first);
-	sleep_on(1, first);
-	assert_int_equal(woken_from(second), 1);
+	sleep_on(0, 0);
+	sleep_on(2, 2);
+	sleep_on(1, 1);
+	assert_int_equal(woken_from(3), 1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
+static void wake__callers_cpu__wakes_another(void **state)
+{
+	(void)state;
+	sleep_on(1, 1);
+	sleep_on(2, 2);
+	sleep_on(0, 0);
+	assert_int_equal(woken_from(0), 1);
+	sleep_on(1, 0);
+	assert_int_equal(woken_from(0), 2);
+	assert_int_equal(woken_from(0), 1);
+	assert_int_equal(woken_from(0), 0);
+}
+
+static void wake__all_on_the_callers_cpu__wakes_who_parked_last(void **state)
+{
+	(void)state;
+	sleep_on(1, 0);
+	sleep_on(0, 0);
+	sleep_on(2, 0);
+	assert_int_equal(woken_from(0), 2);
+}
+
+/* Worker 1 is the sentinel, wherever the others are. */
+static void wake__last_choice__only_when_it_is_alone(void **state)
+{
+	(void)state;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		sleep_on(0, 0);
+		sleep_on(2, 0);
+		sleep_on(1, 1);
+		atomic_store_relaxed(&idle.last_choice, 1 + 1);
+		assert_int_equal(woken_from(cpu), 0);
+		assert_int_equal(woken_from(cpu), 2);
+		assert_int_equal(woken_from(cpu), 1);
+	}
+}
+
+static void wake__unknown_cpu__wakes_who_parked_last(void **state)
+{
+	(void)state;
+	errno = 0;
+	sleep_on(0, -1);
+	sleep_on(2, -1);
+	sleep_on(1, 1);
+	assert_int_equal(woken_from(-1), 1);
+	assert_int_equal(woken_from(1), 0);
+	assert_int_equal(errno, 0);
+}
 
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
-	TEST(wake__caller_on_a_sleepers_cpu__wakes_another),
-	TEST(wake__all_on_the_callers_cpu__wakes_the_first),
-	TEST(wake__another_cpu__wakes_who_parked_last),
+	cmocka_unit_test_setup(wake__another_cpu__wakes_who_parked_last, begin),
+	cmocka_unit_test_setup(wake__callers_cpu__wakes_another, begin),
+	cmocka_unit_test_setup(wake__all_on_the_callers_cpu__wakes_who_parked_last, begin),
+	cmocka_unit_test_setup(wake__last_choice__only_when_it_is_alone, begin),
+	cmocka_unit_test_setup(wake__unknown_cpu__wakes_who_parked_last, begin),
 };
 /* clang-format on */
 
