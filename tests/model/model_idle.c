@@ -636,7 +636,7 @@ static const struct explore_case cases[] = {
 		      produces_two) },
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
-	  EXPLORE_WITHIN(12, 6), .random = 500000 },
+	  EXPLORE_WITHIN(12, 6), .random = 4000000 },
 	{ EXPLORE_BUG("design_4_8__claim_read_first", "idle.searching",
 		      setup_claim_read_first, check, worker_0, worker_1,
 		      produces_one) },
