@@ -334,7 +334,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.doc = "Measure every workload, on one worker and on all, and compare "
 	       "with the other schedulers that are built\v"
-	       "Without peers it takes about a minute, with --quick 20 to 30 "
+	       "Without peers it takes about two minutes, with --quick 45 "
 	       "seconds; with all five peers (mostly uts, and rpc) about 20 "
 	       "minutes, with --quick 4. Each run of a peer alternates "
 	       "with one of skua, in a process of its own; one beside which "

@@ -122,8 +122,9 @@ static inline void task_state_transition_to_running(atomic_u64 *state)
 	/*
 	 * Acquire: what a waker wrote before it found the task in a queue
 	 * already, and so did not queue it. Pairs with the releases in
-	 * task_state_transition_to_woken() and its like. Release: wakers rely on nothing that
-	 * it publishes; an acquire would do, and costs the same.
+	 * task_state_transition_to_woken() and its like. Release: wakers
+	 * rely on nothing that it publishes; an acquire would do, and costs
+	 * the same.
 	 */
 	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_ACTIVE));
 }

@@ -3,8 +3,8 @@
 """interface.py - a public function says who may call it, and what it costs
 
 The comment before each SKUA_API declaration has "Threads:", "Blocks:" and
-"Allocates:", or none of them, and a paragraph that begins with "As name()" of a
-function that has all.
+"Allocates:", or none of them, and "As name()", at the begin of a line or a
+sentence, of a function that has all.
 """
 
 import re
