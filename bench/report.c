@@ -19,6 +19,7 @@
 struct report_options {
 	const char *out;             /* folder, or NULL */
 	const struct workload *only; /* NULL: all */
+	void *case_options;          /* of it; NULL: those of any report */
 	const char *peers;           /* folder, or NULL: the usual one */
 	bool no_peers;
 	bool quick;
@@ -27,6 +28,7 @@ struct report_options {
 struct report {
 	unsigned rounds;
 	const struct workload *only;
+	const void *case_options;
 	struct measurement *results;
 	size_t count;
 	size_t planned;
@@ -75,11 +77,29 @@ static void measure_one(struct report *report, const struct workload *workload,
 		m->ok ? "" : ", WRONG RESULT");
 }
 
-/* Call @visit for each measurement that belongs in the report. */
-static void for_each(struct report *report, unsigned all,
-		     void (*visit)(struct report *, const struct workload *,
-				   const void *options, unsigned workers))
+typedef void visit_fn(struct report *report, const struct workload *workload,
+		      const void *options, unsigned workers);
+
+/* A workload with these options, on one worker and on all. */
+static void for_case(struct report *report, unsigned all, visit_fn *visit,
+		     const struct workload *workload, const void *options)
 {
+	unsigned most = all - workload->busy_caller;
+
+	visit(report, workload, options, 1);
+	if (most > 1 &&
+	    !(workload->serial != NULL && workload->serial(options)))
+		visit(report, workload, options, most);
+}
+
+/* Call @visit for each measurement that belongs in the report. */
+static void for_each(struct report *report, unsigned all, visit_fn *visit)
+{
+	if (report->case_options != NULL) {
+		for_case(report, all, visit, report->only,
+			 report->case_options);
+		return;
+	}
 	for (unsigned i = 0; workloads[i] != NULL; i++) {
 		const struct workload *workload = workloads[i];
 		const char *options = workload->report;
@@ -87,14 +107,8 @@ static void for_each(struct report *report, unsigned all,
 		if (report->only != NULL && report->only != workload)
 			continue;
 		for (unsigned n = 0; n < workload->report_count;
-		     n++, options += workload->options_size) {
-			unsigned most = all - workload->busy_caller;
-
-			visit(report, workload, options, 1);
-			if (most > 1 && !(workload->serial != NULL &&
-					  workload->serial(options)))
-				visit(report, workload, options, most);
-		}
+		     n++, options += workload->options_size)
+			for_case(report, all, visit, workload, options);
 	}
 }
 
@@ -317,7 +331,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "workload",
 	  .key = OPTION_WORKLOAD,
 	  .arg = "NAME",
-	  .doc = "Measure this one only" },
+	  .doc = "Measure this one only; behind --, with these options of it" },
 	{ .name = "peers",
 	  .key = OPTION_PEERS,
 	  .arg = "DIR",
@@ -332,6 +346,7 @@ static const struct argp_option argp_options[] = {
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
+	.args_doc = "[-- WORKLOAD-OPTION...]",
 	.doc = "Measure every workload, on one worker and on all, and compare "
 	       "with the other schedulers that are built\v"
 	       "Without peers it takes about two minutes, with --quick 45 "
@@ -377,21 +392,69 @@ static bool say_failures(const struct report *report)
 	return report->failed > 0 || peers > 0;
 }
 
-int verb_report(int argc, char **argv)
+/* Where the workload's options begin: at "--", or behind the last. */
+static int own_arguments(int argc, char **argv)
 {
-	struct report_options options = { 0 };
-	struct comparison comparison = { 0 };
-	struct report report = { 0 };
-	bool failed;
+	int n = 1;
 
-	if (args_parse(&argp, "report", argc, argv, &options) != 0)
+	while (n < argc && strcmp(argv[n], "--") != 0)
+		n++;
+	return n;
+}
+
+/* The options of the one workload: argv[0] is "--". Return: an exit code. */
+static int parse_case(struct report_options *options, int argc, char **argv)
+{
+	const struct workload *workload = options->only;
+	char who[60];
+
+	if (workload == NULL) {
+		fputs(ARGS_PROGRAM " report: options behind -- need "
+				   "--workload NAME before it\n",
+		      stderr);
 		return EXIT_USAGE;
-	report.only = options.only;
-	report.rounds = options.quick ? ROUNDS_QUICK : ROUNDS;
-	if (!options.no_peers)
-		report.comparison = &comparison;
-	failed = measure_and_write(&report, &options) != 0;
+	}
+	options->case_options = malloc(workload->options_size);
+	if (options->case_options == NULL) {
+		fputs(ARGS_PROGRAM " report: no memory\n", stderr);
+		return EXIT_FAILED;
+	}
+	memcpy(options->case_options, workload->defaults,
+	       workload->options_size);
+	snprintf(who, sizeof(who), "report --workload %s --", workload->name);
+	return args_parse(workload->argp, who, argc, argv,
+			  options->case_options) == 0
+		       ? EXIT_OK
+		       : EXIT_USAGE;
+}
+
+static int report_with(const struct report_options *options)
+{
+	struct comparison comparison = { 0 };
+	struct report report = {
+		.only = options->only,
+		.case_options = options->case_options,
+		.rounds = options->quick ? ROUNDS_QUICK : ROUNDS,
+		.comparison = options->no_peers ? NULL : &comparison,
+	};
+	bool failed = measure_and_write(&report, options) != 0;
+
 	failed |= say_failures(&report);
 	free_report(&report);
 	return failed ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_report(int argc, char **argv)
+{
+	struct report_options options = { 0 };
+	int own = own_arguments(argc, argv), code = EXIT_OK;
+
+	if (args_parse(&argp, "report", own, argv, &options) != 0)
+		return EXIT_USAGE;
+	if (own < argc)
+		code = parse_case(&options, argc - own, argv + own);
+	if (code == EXIT_OK)
+		code = report_with(&options);
+	free(options.case_options);
+	return code;
 }

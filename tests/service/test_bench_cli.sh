@@ -12,27 +12,46 @@ bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
 needs "$bench"
 tested=("$bench")
 
-# json EXPRESSION - the output is one line of JSON, of which this is true
+# json WHAT EXPRESSION - the output is one line of JSON, of which this is true;
+# checked at the end, all at once
 json()
 {
-	python3 - "$scratch/out" "$1" <<-'END'
+	printf '%s\0' "$1" "${2//$'\n'/ }" "$(<"$scratch/out")" >>"$scratch/json"
+}
+
+check_json()
+{
+	python3 - "$scratch/json" <<-'END'
 		import json, sys
-		lines = open(sys.argv[1]).read().splitlines()
-		assert len(lines) == 1, lines
-		r = json.loads(lines[0])
-		for name in ("workload params workers rounds ops ns_per_op min max"
-		             " ok stats counters counters_reason").split():
-		    assert name in r, name
-		for name in ("spawned polled stolen parked lifo_hits"
-		             " global_batch_fetches").split():
-		    assert type(r["stats"][name]) is int, name
-		if r["counters"] is None:
-		    assert r["counters_reason"], "no counters, and no reason"
-		else:
-		    for name in "cycles instructions cache_misses run_ratio".split():
-		        assert name in r["counters"], name
-		assert 0 < r["min"] <= r["ns_per_op"] <= r["max"], r
-		assert eval(f"({sys.argv[2]})"), sys.argv[2]
+
+		def check(text, condition):
+		    lines = text.splitlines()
+		    assert len(lines) == 1, lines
+		    r = json.loads(lines[0])
+		    for name in ("workload params workers rounds ops ns_per_op min"
+		                 " max ok stats counters counters_reason").split():
+		        assert name in r, name
+		    for name in ("spawned polled stolen parked lifo_hits"
+		                 " global_batch_fetches").split():
+		        assert type(r["stats"][name]) is int, name
+		    if r["counters"] is None:
+		        assert r["counters_reason"], "no counters, and no reason"
+		    else:
+		        for name in "cycles instructions cache_misses run_ratio".split():
+		            assert name in r["counters"], name
+		    assert 0 < r["min"] <= r["ns_per_op"] <= r["max"], r
+		    assert eval(condition, {"r": r}), condition
+
+		fields = open(sys.argv[1]).read().split("\0")[:-1]
+		failed = 0
+		for what, condition, text in zip(*[iter(fields)] * 3):
+		    try:
+		        check(text, condition)
+		    except (AssertionError, ValueError) as error:
+		        failed += 1
+		        print(f"FAILED: {what}: {error!r}\n  | {text}")
+		assert len(fields) >= 3 * 80, len(fields)
+		sys.exit(failed > 0)
 	END
 }
 
@@ -113,17 +132,18 @@ refuses "unexpected argument 'all'" list all
 
 # --- run ------------------------------------------------------------------------
 
-for workers in 1 2 3 64; do
+for workers in 1 64; do
 	run run uts --tree T3 --workers "$workers" --rounds 1 --json
 	expect "uts on $workers" exited 0
-	expect "uts on $workers" json "r['ok'] is True
+	json "uts on $workers" "r['ok'] is True
 		and r['workers'] == $workers and r['rounds'] == 1
 		and r['ops'] == 4112897 and r['params']['tree'] == 'T3'
 		and r['stats']['spawned'] == r['stats']['polled'] == r['ops']"
-
+done
+for workers in 1 2 3 64; do
 	run run parallel_map --workers "$workers" --rounds 3 --json
 	expect "parallel_map on $workers" exited 0
-	expect "parallel_map on $workers" json "r['ok'] is True
+	json "parallel_map on $workers" "r['ok'] is True
 		and r['workers'] == $workers and r['ops'] == 10000
 		and r['params'] == {'items': 10000, 'cost': 1}
 		and r['stats']['spawned'] == r['stats']['polled'] == 30000"
@@ -138,7 +158,7 @@ runs()
 	for workers in 1 2 3 64; do
 		run run "$@" --workers "$workers" --rounds 2 --json
 		expect "$* on $workers" exited 0
-		expect "$* on $workers" json "r['workload'] == '$1'
+		json "$* on $workers" "r['workload'] == '$1'
 			and r['ok'] is True and r['workers'] == $workers
 			and r['rounds'] == 2 and ($condition)"
 	done
@@ -195,7 +215,7 @@ expect 'wake as text' out_has '  latency_ns: p50 '
 
 run run uts --serial --rounds 1 --json
 expect 'uts --serial' exited 0
-expect 'uts --serial' json "r['ok'] is True and r['workers'] == 0
+json 'uts --serial' "r['ok'] is True and r['workers'] == 0
 	and r['ops'] == 4130071 and r['params']['serial'] is True
 	and r['stats']['spawned'] == 0"
 
@@ -203,7 +223,7 @@ expect 'uts --serial' json "r['ok'] is True and r['workers'] == 0
 for live in 1 0; do
 	run run uts --tree T3 --live "$live" --rounds 1 --json
 	expect "uts --live $live" exited 0
-	expect "uts --live $live" json "r['ok'] is True and r['workers'] > 0"
+	json "uts --live $live" "r['ok'] is True and r['workers'] > 0"
 done
 
 run run parallel_map --items 1 --cost 0 --rounds 2
@@ -213,7 +233,7 @@ expect 'one item' out_has ', ok'
 expect 'one item' err_lines 0
 
 run run parallel_map --items 100 --rounds 1 --json --workers 0
-expect 'workers 0' json "r['workers'] >= 1"
+json 'workers 0' "r['workers'] >= 1"
 
 if [[ -w /dev/full ]]; then
 	code=0
@@ -225,17 +245,22 @@ fi
 # --- report ---------------------------------------------------------------------
 
 # All workloads take half a minute: test_whole_report.sh.
-run report --quick --no-peers --workload uts --out "$scratch/report"
+run report --quick --no-peers --workload chained_spawn --out "$scratch/report"
 expect report exited 0
-expect report out_has '| uts tree=T1 live=256'
-expect report grep -q '| uts tree=T3' "$scratch/report/report.md"
+expect report out_has '| chained_spawn tasks='
+expect report grep -q '| chained_spawn tasks=' "$scratch/report/report.md"
 expect report python3 - "$scratch/report/report.json" <<'END'
 import json, sys
 report = json.load(open(sys.argv[1]))
 assert report["machine"]["cpus"] > 0
-assert {r["workload"] for r in report["results"]} == {"uts"}
+assert {r["workload"] for r in report["results"]} == {"chained_spawn"}
 assert all(r["ok"] for r in report["results"])
-assert {r["workers"] for r in report["results"]} >= {0, 1}
+assert {r["workers"] for r in report["results"]} >= {1}
 END
+run report --quick --no-peers --workload uts -- --tree T3 --serial
+expect 'one case' exited 0
+expect 'one case' grep -qE '^\| uts tree=T3 serial +\| +0 ' "$scratch/out"
+expect 'one case' test "$(grep -c '^| uts' "$scratch/out")" = 1
 
+check_json || failed=1
 finish "skua-bench does what it says"

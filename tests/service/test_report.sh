@@ -198,7 +198,7 @@ sed -i 's/echo "wake .*/echo "rpc                      Calls"/' "$scratch"/calls
 # In the order of the cases, beside the queue and bare threads, which do not count
 # as peers. The latter need a CPU each, and one for the caller.
 run report --quick --workload rpc --peers "$scratch/calls" \
-	--out "$scratch/report"
+	--out "$scratch/report" -- --calls 500 --load 30
 expect slowdowns exited 0
 expect slowdowns out_has ' skua, times |'
 expect slowdowns out_lacks ' skua, us |'
@@ -235,7 +235,8 @@ for c, row in zip(compared, rows):
 cpus = len(os.sched_getaffinity(0))
 cases = [list(group) for _, group in itertools.groupby(
     compared, lambda c: (str(c["params"]), c["workers"]))]
-assert len(cases) >= 6 and f" of {len(cases) * 2} comparisons" in out
+assert len(cases) >= 1 and f" of {len(cases) * 2} comparisons" in out
+assert all((c["params"]["calls"], c["params"]["load"]) == (500, 30) for c in compared)
 for case in cases:
     bare = {"bare"} if case[0]["workers"] < cpus else set()
     assert sorted(c["peer"] for c in case) == sorted({"queue", "brisk", "tardy"} | bare)
@@ -283,6 +284,14 @@ expect --no-peers exited 0
 expect --no-peers out_lacks schedulers
 expect --no-peers out_has '| chained_spawn tasks=1000 repeat=100 '
 
+for arguments in '-- --calls 5' '--workload wake -- --calls 5' \
+	'--workload rpc -- --load 0' '--workload rpc -- 7'; do
+	# shellcheck disable=SC2086 # words
+	run report --no-peers $arguments
+	expect "$arguments" exited 2
+	expect "$arguments" err_lines 1
+	expect "$arguments" err_has 'skua-bench report'
+done
 for arguments in '--peers=/nix' '--workload=nix' '--no-peers=1'; do
 	run report "$arguments"
 	expect "$arguments" exited 2
