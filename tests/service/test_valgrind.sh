@@ -11,8 +11,8 @@
 set -uo pipefail
 
 tests=${SKUA_BUILD_DIR:-build}/tests
-# Operations of the stress program, of which it makes a tenth.
-ops=50000
+# Operations of the stress program, of which it makes a fifth.
+ops=25000
 programs=(stress_cancels test_cancel test_runtime_drain test_stats test_call
 	test_hooks test_faults test_shutdown test_runtime_failures test_urgent
 	test_task_join test_drive test_config test_task_spawn test_task_state

@@ -4,8 +4,8 @@
  *
  * A stress program counts operations and checks that each item was taken once.
  * SKUA_STRESS_OPS sets how many operations it makes at least; the default is
- * 10^8. With the pauses of chaos.h it is SKUA_CHAOS_OPS, and 200,000. It exits 0
- * or 1 and prints one line that says what it did.
+ * 5 10^7. With the pauses of chaos.h it is SKUA_CHAOS_OPS, and 200,000. It exits
+ * 0 or 1 and prints one line that says what it did.
  */
 #ifndef SKUA_TESTS_STRESS_H
 #define SKUA_TESTS_STRESS_H
@@ -24,7 +24,7 @@
 #define STRESS_ROUND       (1u << 15)
 #else
 #define STRESS_OPS         "SKUA_STRESS_OPS"
-#define STRESS_DEFAULT_OPS UINT64_C(100000000)
+#define STRESS_DEFAULT_OPS UINT64_C(50000000)
 #define STRESS_ROUND       (1u << 18)
 #endif
 

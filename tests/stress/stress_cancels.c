@@ -590,8 +590,8 @@ static uint64_t run_round(unsigned workers, bool shutdown)
 int main(void)
 {
 	static const unsigned workers[] = { 1, 2, 3, 8, 64 };
-	/* A life costs a microsecond or more: a tenth of the usual number. */
-	uint64_t wanted = stress_ops() / 10;
+	/* A life costs a microsecond or more: a fifth of the usual number. */
+	uint64_t wanted = stress_ops() / 5;
 	uint64_t ended = 0;
 
 	for (unsigned round = 0; round < 10; round++) {
