@@ -196,8 +196,15 @@ static void task_detach__release_frees__never_touched_again(void **state)
 struct phoenix {
 	struct skua_task task; /* first: a task is its phoenix */
 	unsigned lives;
-	unsigned wrong;
+	atomic_u32 wrong;
 };
+
+/* Behind a spawn the next life may have ended on another worker already. */
+static void count_wrong(struct phoenix *it, int code)
+{
+	if (code != 0)
+		atomic_fetch_add_relaxed(&it->wrong, 1);
+}
 
 static void rise_again(struct skua_task *task)
 {
@@ -206,9 +213,9 @@ static void rise_again(struct skua_task *task)
 
 	if (--it->lives == 0)
 		return;
-	it->wrong += skua_task_init(task, task->poll) != 0;
-	it->wrong += skua_task_detach(task, rise_again) != 0;
-	it->wrong += skua_task_spawn(rt, task) != 0;
+	count_wrong(it, skua_task_init(task, task->poll));
+	count_wrong(it, skua_task_detach(task, rise_again));
+	count_wrong(it, skua_task_spawn(rt, task));
 }
 
 static enum skua_poll do_nothing(struct skua_task *self)
@@ -228,7 +235,7 @@ static void task_detach__release_spawns_it_anew__runs_again(void **state)
 	spawn(rt, &it.task);
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	assert_int_equal(it.lives, 0);
-	assert_int_equal(it.wrong, 0);
+	assert_int_equal(atomic_load_relaxed(&it.wrong), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
