@@ -2,10 +2,13 @@
 /**
  * queue.h - the scheduler's queues on their own
  *
- * A program with a scheduler of its own can use the two queues without a
+ * A program with a scheduler of its own can use the three queues without a
  * runtime. The local queue is a bounded ring of pointers: its owner pushes
- * and pops first in, first out, and stealers take the oldest items. The
- * injector is an unbounded intrusive list that anyone pushes to.
+ * and pops first in, first out, and stealers take the oldest items, up to half
+ * at once. The deque is a ring of pointers that grows: its owner pushes, and
+ * pops the newest item, or if it was made so the oldest; stealers take the
+ * oldest, one at a time. The injector is an unbounded intrusive list that
+ * anyone pushes to.
  *
  * What may run beside what ("yes": at the same time, on any threads; "one":
  * one thread at a time, the owner; a queue may change its owner as any other
@@ -17,12 +20,18 @@
  *   steal into it        |    one    |     yes     |      one      |  yes
  *   length               |    yes    |     yes     |      yes      |  yes
  *
+ *                        | push, pop | steal of it | length
+ *   skua_deque push, pop |    one    |     yes     |  yes
+ *   steal of it          |    yes    |     yes     |  yes
+ *   length               |    yes    |     yes     |  yes
+ *
  *                        | push | take | length
  *   skua_injector push   | yes  | yes  |  yes
  *   take                 | yes  | yes: one takes, others get none | yes
  *
- * Progress: push, pop and steal of the local queue are lock-free; pushes to
- * the injector are wait-free (one exchange); takers never wait.
+ * Progress: push, pop and steal of the local queue and of the deque are
+ * lock-free, but for the memory that a deque takes when it grows; pushes to the
+ * injector are wait-free (one exchange); takers never wait.
  */
 #ifndef SKUA_QUEUE_H
 #define SKUA_QUEUE_H
@@ -33,7 +42,8 @@ SKUA_BEGIN_DECLS
 
 /**
  * enum skua_steal - outcomes of a steal
- * @SKUA_STEAL_EMPTY: there was nothing to take, at some moment of the call
+ * @SKUA_STEAL_EMPTY: there was nothing to take, at some moment of the call; it
+ *                    may miss a push that nothing orders before the call
  * @SKUA_STEAL_SUCCESS: taken
  * @SKUA_STEAL_RETRY: somebody else was faster; worth another try
  */
@@ -136,6 +146,106 @@ SKUA_API int skua_stealer_steal(struct skua_stealer *stealer, void **item);
  */
 SKUA_API int skua_stealer_steal_half(struct skua_stealer *stealer,
 				     struct skua_queue *into, void **item);
+
+/**
+ * enum skua_deque_order - which item the owner of a deque pops
+ * @SKUA_DEQUE_LIFO: the newest: what it pushed last is at hand, and thieves get
+ *                   what is oldest, which in divided work is the largest part
+ * @SKUA_DEQUE_FIFO: the oldest, as the thieves do
+ */
+enum skua_deque_order { SKUA_DEQUE_LIFO, SKUA_DEQUE_FIFO };
+
+struct skua_deque;         /* the owner's handle of a deque */
+struct skua_deque_stealer; /* a counted handle to steal from one */
+
+/**
+ * skua_deque_create - make a deque
+ * @out: receives the owner's handle; NULL on failure
+ * @order: which item the owner pops
+ * @capacity: slots at first, a power of two from 2 to 2147483648; 0 = 256
+ *
+ * Threads: any. Blocks: never. Allocates: the deque, 8 bytes a slot.
+ * Return: 0; -EINVAL (@out is NULL, or another argument is none of these);
+ * -ENOMEM.
+ */
+SKUA_API int skua_deque_create(struct skua_deque **out,
+			       enum skua_deque_order order, uint32_t capacity);
+
+/**
+ * skua_deque_destroy - drop the owner's handle
+ * @deque: owned by the call; NULL is ignored
+ *
+ * Items that are still queued remain with whoever pushed them; stealers may
+ * go on taking them. The memory is freed with the last handle.
+ *
+ * Threads: the owner. Blocks: never. Allocates: nothing.
+ */
+SKUA_API void skua_deque_destroy(struct skua_deque *deque);
+
+/**
+ * skua_deque_push - add an item
+ * @deque: the owner's handle
+ * @item: any pointer but NULL; the deque never looks behind it
+ *
+ * A deque that is full doubles. It never shrinks, and what it has outgrown is
+ * freed with it: less than it has in use.
+ *
+ * Threads: the owner. Blocks: never. Allocates: if it is full.
+ * Order: writes before the call are visible to whoever takes the item.
+ * Return: 0; -ENOMEM (full, and it cannot grow: the item stays the caller's,
+ * and the deque is as before); -EINVAL.
+ */
+SKUA_API int skua_deque_push(struct skua_deque *deque, void *item);
+
+/**
+ * skua_deque_pop - take the newest item, or the oldest: see skua_deque_create()
+ * @deque: the owner's handle
+ *
+ * Threads: the owner. Blocks: never. Allocates: nothing.
+ * Return: the item; NULL if the deque is empty or @deque is NULL.
+ */
+SKUA_API void *skua_deque_pop(struct skua_deque *deque);
+
+/**
+ * skua_deque_length - how many items there are
+ * @deque: the owner's handle, lent; exact for the owner when nobody steals,
+ *         an estimate otherwise
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: the number; 0 for NULL.
+ */
+SKUA_API size_t skua_deque_length(const struct skua_deque *deque);
+
+/**
+ * skua_deque_stealer - a new handle to steal from a deque
+ * @deque: the owner's handle
+ *
+ * Threads: the owner. Blocks: never. Allocates: nothing.
+ * Return: the handle, to be given to skua_deque_stealer_drop(); NULL for NULL.
+ */
+SKUA_API struct skua_deque_stealer *
+skua_deque_stealer(struct skua_deque *deque);
+
+/* skua_deque_stealer_clone - another handle to the same deque; NULL for NULL.
+ * Threads: any. Blocks: never. Allocates: nothing. */
+SKUA_API struct skua_deque_stealer *
+skua_deque_stealer_clone(struct skua_deque_stealer *stealer);
+
+/* skua_deque_stealer_drop - give a handle back; NULL is ignored; the last one
+ * frees the deque. Threads: any. Blocks: never. Allocates: nothing. */
+SKUA_API void skua_deque_stealer_drop(struct skua_deque_stealer *stealer);
+
+/**
+ * skua_deque_stealer_steal - take the oldest item of a deque
+ * @stealer: live handle; the owner may use one, too
+ * @item: receives the item; NULL unless the steal succeeded
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: a value of enum skua_steal, of which SKUA_STEAL_EMPTY is 0; -EINVAL
+ * (an argument is NULL).
+ */
+SKUA_API int skua_deque_stealer_steal(struct skua_deque_stealer *stealer,
+				      void **item);
 
 /**
  * struct skua_node - what an injector links; embed it in your items

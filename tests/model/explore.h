@@ -163,6 +163,20 @@ void explore_race_read_at(const volatile void *address, uint16_t mark,
 			  const struct explore_site *site);
 
 /*
+ * What a history of operations is judged by. explore_moment - now, of this
+ * thread; explore_happened - did that happen before what this thread does now?
+ * explore_sequential - was no load of this execution stale, and no store early?
+ */
+struct explore_moment {
+	unsigned thread;
+	uint16_t epoch;
+};
+
+struct explore_moment explore_moment(void);
+bool explore_happened(struct explore_moment moment);
+bool explore_sequential(void);
+
+/*
  * explore_watch - in setup: all plain accesses of so many bytes are checked
  *
  * By a program that names this function: it is compiled with

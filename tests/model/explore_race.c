@@ -62,6 +62,16 @@ uint16_t explore_race_mark(void)
 	return memory_tick();
 }
 
+struct explore_moment explore_moment(void)
+{
+	return (struct explore_moment){ thread_current(), memory_tick() };
+}
+
+bool explore_happened(struct explore_moment moment)
+{
+	return happened(moment.thread, moment.epoch);
+}
+
 void explore_race_read_at(const volatile void *address, uint16_t mark,
 			  const struct explore_site *site)
 {

@@ -158,6 +158,11 @@ unsigned search_spend(enum budget budget, unsigned options)
 	return taken;
 }
 
+bool explore_sequential(void)
+{
+	return search.spent[BUDGET_STALE] == 0;
+}
+
 void search_print_path(void)
 {
 	unsigned end = search.depth;

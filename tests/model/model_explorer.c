@@ -100,6 +100,27 @@ static void message_receive_spinning(void)
 	explore_assert(explore_read(data) == 42);
 }
 
+/* The same, as a history of operations notes it. */
+static struct explore_moment sent;
+
+static void moment_send(void)
+{
+	sent = explore_moment();
+	atomic_store_release(&flag, 1);
+}
+
+static void moment_receive_acquire(void)
+{
+	if (atomic_load_acquire(&flag))
+		explore_assert(explore_happened(sent));
+}
+
+static void moment_receive_relaxed(void)
+{
+	if (atomic_load_relaxed(&flag))
+		explore_assert(explore_happened(sent));
+}
+
 /* The same with an atomic for data: a stale value instead of a race. */
 static void message_send_two_relaxed(void)
 {
@@ -443,6 +464,20 @@ static void sleeper_once(void)
 	explore_assert(atomic_load_acquire(&y));
 }
 
+/* Only a stale load misses what was stored before what it has seen. */
+static void sequential_receive(void)
+{
+	if (atomic_load_relaxed(&flag) && !atomic_load_relaxed(&x))
+		explore_assert(!explore_sequential());
+}
+
+static void sequential_receive_always(void)
+{
+	atomic_load_relaxed(&flag);
+	atomic_load_relaxed(&x);
+	explore_assert(explore_sequential());
+}
+
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("store_buffering__two_fences", setup, buffering_check,
 		       buffering_fenced_left, buffering_fenced_right) },
@@ -468,6 +503,15 @@ static const struct explore_case cases[] = {
 		      message_send_relaxed, message_receive_fence) },
 	{ EXPLORE_BUG("message__stale_atomic", "assertion", setup, NULL,
 		      message_send_two_relaxed, message_receive_two_acquire) },
+
+	{ EXPLORE_PASS("moment__release_and_acquire", setup, NULL, moment_send,
+		       moment_receive_acquire) },
+	{ EXPLORE_BUG("moment__relaxed_load", "assertion", setup, NULL,
+		      moment_send, moment_receive_relaxed) },
+	{ EXPLORE_PASS("sequential__sees_all_before", setup, NULL,
+		       message_send_two_relaxed, sequential_receive) },
+	{ EXPLORE_BUG("sequential__not_always", "assertion", setup, NULL,
+		      message_send_two_relaxed, sequential_receive_always) },
 
 	{ EXPLORE_PASS("message__watched", setup, NULL, message_send_watched,
 		       message_receive_watched) },

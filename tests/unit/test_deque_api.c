@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* test_deque_api.c - the public deque: skua_deque and skua_deque_stealer */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/support.h"
+
+#include <pthread.h>
+
+static const enum skua_deque_order orders[] = { SKUA_DEQUE_LIFO,
+						SKUA_DEQUE_FIFO };
+
+static void *item(uint64_t n)
+{
+	return (void *)(uintptr_t)(n + 1);
+}
+
+static struct skua_deque *deque_new(enum skua_deque_order order,
+				    uint32_t capacity)
+{
+	struct skua_deque *deque = NULL;
+
+	assert_int_equal(skua_deque_create(&deque, order, capacity), 0);
+	assert_non_null(deque);
+	return deque;
+}
+
+static void push_items(struct skua_deque *deque, uint64_t first, uint64_t count)
+{
+	for (uint64_t n = first; n < first + count; n++)
+		assert_int_equal(skua_deque_push(deque, item(n)), 0);
+}
+
+static void expect_stolen(struct skua_deque_stealer *stealer, uint64_t n)
+{
+	void *got = &got;
+
+	assert_int_equal(skua_deque_stealer_steal(stealer, &got),
+			 SKUA_STEAL_SUCCESS);
+	assert_ptr_equal(got, item(n));
+}
+
+static void expect_nothing(struct skua_deque_stealer *stealer)
+{
+	void *got = &got;
+
+	assert_int_equal(skua_deque_stealer_steal(stealer, &got),
+			 SKUA_STEAL_EMPTY);
+	assert_null(got);
+}
+
+/* ---- skua_deque --------------------------------------------------------- */
+
+static void deque_create__null_out__einval(void **state)
+{
+	(void)state;
+	assert_int_equal(skua_deque_create(NULL, SKUA_DEQUE_LIFO, 4), -EINVAL);
+}
+
+static void deque_create__bad_capacity__einval(void **state)
+{
+	static const uint32_t wrong[] = {
+		1, 3, 5, 100, 65535, (1u << 31) - 1, (1u << 31) + 1, UINT32_MAX
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct skua_deque *deque = (struct skua_deque *)&deque;
+
+		assert_int_equal(
+			skua_deque_create(&deque, SKUA_DEQUE_FIFO, wrong[i]),
+			-EINVAL);
+		assert_null(deque);
+	}
+}
+
+static void deque_create__bad_order__einval(void **state)
+{
+	static const int wrong[] = { 2, 3, INT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct skua_deque *deque = (struct skua_deque *)&deque;
+
+		assert_int_equal(
+			skua_deque_create(&deque,
+					  (enum skua_deque_order)wrong[i], 4),
+			-EINVAL);
+		assert_null(deque);
+	}
+}
+
+/* Of the handles' object, and of its slots. */
+static void deque_create__no_memory__enomem(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		struct skua_deque *deque = (struct skua_deque *)&deque;
+		int code;
+
+		errno = 0;
+		allocations_begin(nth);
+		code = skua_deque_create(&deque, SKUA_DEQUE_LIFO, 4);
+		assert_true(allocations_failed());
+		assert_int_equal(allocations_end(), 0);
+		assert_int_equal(code, -ENOMEM);
+		assert_int_equal(errno, 0);
+		assert_null(deque);
+	}
+}
+
+static void deque_create__0__does_not_grow_before_256(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 0);
+	int code;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skua_deque_destroy(deque);
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	allocations_begin(1);
+	push_items(deque, 0, 256);
+	assert_false(allocations_failed());
+	code = skua_deque_push(deque, item(256));
+	assert_true(allocations_failed());
+	allocations_end();
+	assert_int_equal(code, -ENOMEM);
+	skua_deque_destroy(deque);
+}
+
+static void deque__null__einval_null_or_0(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 4);
+
+	(void)state;
+	skua_deque_destroy(NULL);
+	skua_deque_stealer_drop(NULL);
+	assert_int_equal(skua_deque_push(NULL, item(0)), -EINVAL);
+	assert_int_equal(skua_deque_push(deque, NULL), -EINVAL);
+	assert_int_equal(skua_deque_push(NULL, NULL), -EINVAL);
+	assert_null(skua_deque_pop(NULL));
+	assert_int_equal(skua_deque_length(NULL), 0);
+	assert_null(skua_deque_stealer(NULL));
+	assert_null(skua_deque_stealer_clone(NULL));
+	assert_int_equal(skua_deque_length(deque), 0);
+	skua_deque_destroy(deque);
+}
+
+static void deque_pop__lifo__newest_first(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 2);
+
+	(void)state;
+	assert_null(skua_deque_pop(deque));
+	push_items(deque, 0, 1000);
+	assert_int_equal(skua_deque_length(deque), 1000);
+	for (uint64_t n = 1000; n-- > 0;)
+		assert_ptr_equal(skua_deque_pop(deque), item(n));
+	assert_null(skua_deque_pop(deque));
+	assert_int_equal(skua_deque_length(deque), 0);
+	skua_deque_destroy(deque);
+}
+
+static void deque_pop__fifo__oldest_first(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_FIFO, 2);
+
+	(void)state;
+	assert_null(skua_deque_pop(deque));
+	push_items(deque, 0, 1000);
+	assert_int_equal(skua_deque_length(deque), 1000);
+	for (uint64_t n = 0; n < 1000; n++)
+		assert_ptr_equal(skua_deque_pop(deque), item(n));
+	assert_null(skua_deque_pop(deque));
+	assert_int_equal(skua_deque_length(deque), 0);
+	skua_deque_destroy(deque);
+}
+
+static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
+{
+	(void)s;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	for (size_t o = 0; o < COUNT_OF(orders); o++) {
+		struct skua_deque *deque = deque_new(orders[o], 4);
+		struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+		int code;
+
+		push_items(deque, 0, 4);
+		errno = 0;
+		allocations_begin(1);
+		code = skua_deque_push(deque, item(99));
+		allocations_end();
+		assert_int_equal(code, -ENOMEM);
+		assert_int_equal(errno, 0);
+		assert_int_equal(skua_deque_length(deque), 4);
+		push_items(deque, 4, 1);
+		for (uint64_t n = 0; n < 5; n++)
+			expect_stolen(stealer, n);
+		expect_nothing(stealer);
+		skua_deque_stealer_drop(stealer);
+		skua_deque_destroy(deque);
+	}
+}
+
+/* ---- skua_deque_stealer ------------------------------------------------- */
+
+static void stealer_steal__null__einval(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 4);
+	struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+	void *got = &got;
+
+	(void)state;
+	push_items(deque, 0, 1);
+	assert_int_equal(skua_deque_stealer_steal(NULL, &got), -EINVAL);
+	assert_null(got);
+	assert_int_equal(skua_deque_stealer_steal(stealer, NULL), -EINVAL);
+	assert_int_equal(skua_deque_stealer_steal(NULL, NULL), -EINVAL);
+	assert_int_equal(skua_deque_length(deque), 1);
+	skua_deque_stealer_drop(stealer);
+	skua_deque_destroy(deque);
+}
+
+static void stealer_steal__either_order__oldest_first(void **state)
+{
+	(void)state;
+	for (size_t o = 0; o < COUNT_OF(orders); o++) {
+		struct skua_deque *deque = deque_new(orders[o], 2);
+		struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+
+		push_items(deque, 0, 5);
+		expect_stolen(stealer, 0);
+		expect_stolen(stealer, 1);
+		assert_ptr_equal(skua_deque_pop(deque),
+				 item(orders[o] == SKUA_DEQUE_LIFO ? 4 : 2));
+		expect_stolen(stealer, orders[o] == SKUA_DEQUE_LIFO ? 2 : 3);
+		assert_int_equal(skua_deque_length(deque), 1);
+		skua_deque_stealer_drop(stealer);
+		skua_deque_destroy(deque);
+	}
+}
+
+static void stealer__deque_destroyed__goes_on_taking(void **state)
+{
+	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 2);
+	struct skua_deque_stealer *first = skua_deque_stealer(deque);
+	struct skua_deque_stealer *second = skua_deque_stealer_clone(first);
+
+	(void)state;
+	push_items(deque, 0, 3);
+	skua_deque_destroy(deque);
+	expect_stolen(first, 0);
+	skua_deque_stealer_drop(first);
+	expect_stolen(second, 1);
+	second = skua_deque_stealer_clone(second);
+	skua_deque_stealer_drop(second); /* there are two of it now */
+	expect_stolen(second, 2);
+	expect_nothing(second);
+	skua_deque_stealer_drop(second);
+}
+
+static void deque__handles_of_both_kinds__freed_with_the_last(void **state)
+{
+	struct skua_deque *deque;
+	struct skua_deque_stealer *stealer;
+	struct skua_deque_stealer *clone;
+
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud("allocations are not counted under a sanitizer");
+		return;
+	}
+	allocations_begin(0);
+	deque = deque_new(SKUA_DEQUE_LIFO, 2);
+	stealer = skua_deque_stealer(deque);
+	clone = skua_deque_stealer_clone(stealer);
+	push_items(deque, 0, 5);
+	skua_deque_stealer_drop(stealer);
+	skua_deque_destroy(deque);
+	assert_int_equal(allocations_end(), 4); /* 2, 4 and 8 slots */
+	allocations_begin(0);
+	skua_deque_stealer_drop(clone);
+	assert_int_equal(allocations_end(), -4);
+}
+
+#define RACE_ITEMS 50000u
+
+struct race {
+	struct skua_deque_stealer *stealer;
+	struct gate begun;
+	struct gate done;
+	uint8_t taken[RACE_ITEMS];
+};
+
+static void *steal_all(void *arg)
+{
+	struct race *race = arg;
+	uintptr_t last = 0;
+	void *got;
+
+	gate_open(&race->begun);
+	for (;;) {
+		bool over = gate_is_open(&race->done);
+		int outcome = skua_deque_stealer_steal(race->stealer, &got);
+
+		if (outcome == SKUA_STEAL_SUCCESS) {
+			assert_true((uintptr_t)got > last);
+			last = (uintptr_t)got;
+			race->taken[last - 1]++;
+		} else if (outcome == SKUA_STEAL_EMPTY && over) {
+			break;
+		}
+	}
+	skua_deque_stealer_drop(race->stealer);
+	return NULL;
+}
+
+static void race_in(enum skua_deque_order order)
+{
+	struct skua_deque *deque = deque_new(order, 2);
+	struct race *race = calloc(1, sizeof(*race));
+	uint8_t *popped = calloc(RACE_ITEMS, 1);
+	uintptr_t last = 0;
+	pthread_t thread;
+
+	assert_non_null(race);
+	assert_non_null(popped);
+	race->stealer = skua_deque_stealer(deque);
+	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
+	gate_wait(&race->begun);
+	for (uint64_t n = 0; n < RACE_ITEMS; n++) {
+		uintptr_t got = 0;
+
+		push_items(deque, n, 1);
+		if (n % 3 == 0)
+			got = (uintptr_t)skua_deque_pop(deque);
+		if (got)
+			popped[got - 1]++;
+		if (got && order == SKUA_DEQUE_LIFO)
+			assert_ptr_equal(got, item(n));
+		if (got && order == SKUA_DEQUE_FIFO)
+			assert_true(got > last);
+		last = got ? got : last;
+		/* So that the two do run beside each other. */
+		while (n % 64 == 0 && skua_deque_length(deque) > 40)
+			sched_yield();
+	}
+	skua_deque_destroy(deque); /* the stealer takes the rest */
+	gate_open(&race->done);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (unsigned n = 0; n < RACE_ITEMS; n++)
+		assert_int_equal(popped[n] + race->taken[n], 1);
+	free(race);
+	free(popped);
+}
+
+static void stealer__beside_a_lifo_owner__each_item_once(void **state)
+{
+	(void)state;
+	race_in(SKUA_DEQUE_LIFO);
+}
+
+static void stealer__beside_a_fifo_owner__each_item_once(void **state)
+{
+	(void)state;
+	race_in(SKUA_DEQUE_FIFO);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(deque_create__null_out__einval),
+	cmocka_unit_test(deque_create__bad_capacity__einval),
+	cmocka_unit_test(deque_create__bad_order__einval),
+	cmocka_unit_test(deque_create__no_memory__enomem),
+	cmocka_unit_test(deque_create__0__does_not_grow_before_256),
+	cmocka_unit_test(deque__null__einval_null_or_0),
+	cmocka_unit_test(deque_pop__lifo__newest_first),
+	cmocka_unit_test(deque_pop__fifo__oldest_first),
+	cmocka_unit_test(design_4_24__push_without_memory__item_stays_the_callers),
+	cmocka_unit_test(stealer_steal__null__einval),
+	cmocka_unit_test(stealer_steal__either_order__oldest_first),
+	cmocka_unit_test(stealer__deque_destroyed__goes_on_taking),
+	cmocka_unit_test(deque__handles_of_both_kinds__freed_with_the_last),
+	cmocka_unit_test(stealer__beside_a_lifo_owner__each_item_once),
+	cmocka_unit_test(stealer__beside_a_fifo_owner__each_item_once),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("deque_api", tests, NULL, NULL);
+}
