@@ -58,6 +58,8 @@ typedef _Atomic(void *) atomic_ptr;
 	atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_or_acq_rel(p, v) \
 	atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
+#define atomic_fetch_and_relaxed(p, v) \
+	atomic_fetch_and_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_and_release(p, v) \
 	atomic_fetch_and_explicit((p), (v), memory_order_release)
 #define atomic_fetch_and_acq_rel(p, v) \
@@ -70,6 +72,10 @@ typedef _Atomic(void *) atomic_ptr;
 	atomic_compare_exchange_strong_explicit(                              \
 		(p), (expected), (desired), memory_order_acq_rel,             \
 		memory_order_acquire)
+#define atomic_cas_acquire(p, expected, desired)                              \
+	atomic_compare_exchange_strong_explicit(                              \
+		(p), (expected), (desired), memory_order_acquire,             \
+		memory_order_relaxed)
 #define atomic_cas_release(p, expected, desired)                              \
 	atomic_compare_exchange_strong_explicit(                              \
 		(p), (expected), (desired), memory_order_release,             \

@@ -21,13 +21,18 @@ int pool_enter_spawn(struct pool *pool)
 	atomic_fence_updated_seq_cst();
 	if (!atomic_load_relaxed(&pool->closing))
 		return 0;
-	/* Release: the count above. Pairs with the acquire in
-	 * pool_drained(). */
+	pool_end_spawn(pool);
+	return -ESHUTDOWN;
+}
+
+void pool_end_spawn(struct pool *pool)
+{
+	/* Release: the count of its spawn, and what it has done. Pairs with the
+	 * acquire in pool_drained(). */
 	atomic_fetch_add_release(&pool->refused, 1);
 	/* As by a worker that runs out of work: see pool_wait_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(pool);
-	return -ESHUTDOWN;
 }
 
 void pool_wait_calls(const struct pool *pool)

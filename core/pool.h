@@ -14,6 +14,7 @@
 #ifndef SKUA_CORE_POOL_H
 #define SKUA_CORE_POOL_H
 
+#include "core/crew.h"
 #include "core/idle.h"
 #include "core/inject_queue.h"
 #include "core/sentinel.h"
@@ -50,6 +51,7 @@ struct pool {
 	struct inject_queue inject;
 	struct idle idle;
 	struct sentinel sentinel;
+	struct crew crew;
 	struct slab slab; /* of struct call */
 
 	/*
@@ -59,7 +61,8 @@ struct pool {
 	 * drains; who destroys.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 outside;
-	/* Of the tasks spawned, those refused after all. Wraps at 2^64. */
+	/* Of the tasks spawned, those that no worker ends: refused after all, or
+	 * calls of skua_run(). Wraps at 2^64. */
 	atomic_u64 refused;
 
 	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
@@ -108,6 +111,10 @@ static inline uint64_t pool_spawned_outside(const struct pool *pool)
  * Return: 0, or -ESHUTDOWN: the task is not spawned. To be left either way.
  */
 int pool_enter_spawn(struct pool *pool);
+
+/* pool_end_spawn - what was counted is no task after all, or was done by the
+ * caller */
+void pool_end_spawn(struct pool *pool);
 
 /* pool_wait_calls - wait until no call is under way; nobody begins one */
 void pool_wait_calls(const struct pool *pool);

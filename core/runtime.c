@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/fork.h"
+#include "core/job_slots.h"
 #include "core/memory.h"
 #include "core/signals.h"
 #include "skua/task.h"
@@ -49,10 +50,24 @@ static void free_memory(struct skua_runtime *rt)
 		    sizeof(*pool->idle.sleepers));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
+	memory_free(a, pool->crew.forks, CACHE_PAIR, count + CREW_GUESTS,
+		    sizeof(*pool->crew.forks));
+	job_slots_unmap(&rt->job_slots);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
 	config_free(&rt->config);
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
+}
+
+static void init_forks(struct skua_runtime *rt)
+{
+	struct pool *pool = &rt->pool;
+	unsigned workers = rt->config.workers;
+
+	for (unsigned i = 0; i < workers + CREW_GUESTS; i++)
+		forks_init(&pool->crew.forks[i], pool, i,
+			   job_slots_of(&rt->job_slots, i), rt->job_slots.count,
+			   workers > 1);
 }
 
 static int init_workers(struct skua_runtime *rt)
@@ -92,6 +107,7 @@ static void init_pool(struct skua_runtime *rt)
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
 	idle_init(&pool->idle, config->workers, pool->idle.sleepers);
+	crew_init(&pool->crew, pool->crew.forks, config->workers);
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	slab_init(&pool->slab, config->allocator);
 	atomic_init(&pool->outside, 0);
@@ -116,11 +132,15 @@ static int init_memory(struct skua_runtime *rt)
 					   sizeof(*pool->idle.sleepers));
 	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, count,
 					     sizeof(*pool->sentinel.sights));
+	pool->crew.forks = memory_alloc(a, CACHE_PAIR, count + CREW_GUESTS,
+					sizeof(*pool->crew.forks));
 	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
 	if (!pool->workers || !pool->idle.sleepers || !pool->sentinel.sights ||
-	    !rt->threads)
+	    !pool->crew.forks || !rt->threads ||
+	    job_slots_map(&rt->job_slots, count + CREW_GUESTS) != 0)
 		return -ENOMEM;
 	init_pool(rt);
+	init_forks(rt);
 	return pool->generation ? init_workers(rt) : -ENOMEM;
 }
 

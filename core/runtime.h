@@ -7,6 +7,7 @@
 
 #include "core/config.h"
 #include "core/drive.h"
+#include "core/job_slots.h"
 #include "core/pool.h"
 #include "core/worker.h"
 #include "skua/runtime.h"
@@ -14,6 +15,7 @@
 struct skua_runtime {
 	struct pool pool;
 	struct config config;
+	struct job_slots job_slots;
 	pthread_t *threads; /* of the workers that were started */
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */

@@ -22,6 +22,8 @@ static void read_worker(const struct worker *worker,
 		.overflows = counter_read(&c->overflows),
 		.overflows_single = counter_read(&c->overflows_single),
 		.queue_depth = local_queue_length(worker->queue),
+		.jobs_stolen =
+			counter_read(&worker->forks->counters.jobs_stolen),
 	};
 }
 
@@ -38,6 +40,7 @@ static void add(struct skua_worker_stats *sum,
 	sum->overflows += one->overflows;
 	sum->overflows_single += one->overflows_single;
 	sum->queue_depth += one->queue_depth;
+	sum->jobs_stolen += one->jobs_stolen;
 }
 
 int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
@@ -71,6 +74,10 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	}
 	out->tasks_spawned = out->total.tasks_spawned +
 			     pool_spawned_outside(&rt->pool) - refused;
+	for (unsigned i = 0; i < CREW_GUESTS; i++)
+		out->jobs_stolen_outside +=
+			counter_read(&rt->pool.crew.forks[out->workers + i]
+					      .counters.jobs_stolen);
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;
 }

@@ -23,6 +23,8 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->pool = pool;
 	worker->queue = queue;
 	worker->index = index;
+	if (pool->crew.forks)
+		worker->forks = &pool->crew.forks[index];
 	tick_init(&worker->tick);
 	worker->polls_until_inject = worker->tick.interval;
 	inject_queue_init(&worker->inbox);
@@ -80,16 +82,33 @@ static uint64_t spin_limit_ns(const struct worker *w)
 	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
 }
 
+/* A task of somebody's, or else, in w->job, a job. */
+static struct skua_task *find(struct worker *w)
+{
+	const struct crew *crew = &w->pool->crew;
+	struct skua_task *task = work_find(w);
+
+	if (!task && crew_places(crew) > 0 && crew_may_help(crew))
+		forks_steal_owner(w->forks, &w->job);
+	return task;
+}
+
+/* Has it found anything? */
+static bool has_work(const struct worker *w, const struct skua_task *task)
+{
+	return task || w->job.job;
+}
+
 /* Look for a while, or until a timer is due. Who looks for longer minds the
  * LIFO slots, as a sleeper would. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
 	/* Before a look at the clock: who was woken finds it at once. */
-	struct skua_task *task = work_find(w);
+	struct skua_task *task = find(w);
 	uint64_t start_ns, spin_ns;
 
-	if (task)
+	if (has_work(w, task))
 		return task;
 	start_ns = clock_now_ns();
 	w->idle_since_ns = start_ns;
@@ -103,8 +122,8 @@ static struct skua_task *search(struct worker *w)
 		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
 			return task;
 		cpu_relax();
-		task = work_find(w);
-		if (task)
+		task = find(w);
+		if (has_work(w, task))
 			return task;
 	}
 }
@@ -114,10 +133,12 @@ static void wake_for_rest(struct worker *w)
 {
 	if (local_queue_length(w->queue) > 0 || work_visible(w))
 		idle_wake(&w->pool->idle);
+	if (crew_visible(&w->pool->crew))
+		crew_wake(&w->pool->crew, &w->pool->idle);
 }
 
-/* A searcher has found a task, or has something else to do: hand the search
- * over if there is more (I3). */
+/* A searcher has found a task or a job, or has something else to do: hand the
+ * search over if there is more (I3). */
 static struct skua_task *found(struct worker *w, struct skua_task *task)
 {
 	if (idle_leave_search(&w->pool->idle))
@@ -223,8 +244,8 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 	return claimed;
 }
 
-/* Search, then sleep, until there is a task; or NULL when the worker has to
- * look after its timers or pollers, or to end. */
+/* Search, then sleep, until there is a task; or NULL when there is a job, or the
+ * worker has to look after its timers or pollers, or to end. */
 static struct skua_task *search_and_sleep(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
@@ -235,11 +256,13 @@ static struct skua_task *search_and_sleep(struct worker *w)
 	for (;;) {
 		struct skua_task *task = searching ? search(w) : NULL;
 
-		if (task || (searching && timers_due(w, clock_now_ns())))
+		if (has_work(w, task) ||
+		    (searching && timers_due(w, clock_now_ns())))
 			return found(w, task);
 		idle_park_begin(idle, w->index, searching);
-		task = work_find(w); /* I2 */
-		if (task || stopping(w) || pollers_added(&w->pollers)) {
+		task = find(w); /* I2, F2 */
+		if (has_work(w, task) || stopping(w) ||
+		    pollers_added(&w->pollers)) {
 			idle_park_cancel(idle, w->index);
 			return found(w, task);
 		}
@@ -258,9 +281,9 @@ static struct skua_task *search_and_sleep(struct worker *w)
  */
 static struct skua_task *stay_awake(struct worker *w)
 {
-	struct skua_task *task = work_find(w);
+	struct skua_task *task = find(w);
 
-	if (task) {
+	if (has_work(w, task)) {
 		/* As in idle_leave_search(). */
 		atomic_fence_seq_cst();
 		wake_for_rest(w);
@@ -375,6 +398,25 @@ static struct skua_task *next_task(struct worker *w)
 	return work_next(w);
 }
 
+/* Run the job that was found. Between two jobs the worker sees to its tasks. */
+static struct skua_task *run_job(struct worker *w)
+{
+	struct crew *crew = &w->pool->crew;
+	struct forks_stolen job = w->job;
+	struct skua_task *task;
+
+	w->job.job = NULL;
+	sentinel_leave(w);
+	/* Relaxed, both: crew_may_help(). */
+	atomic_fetch_add_relaxed(&crew->helpers, 1);
+	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
+	atomic_fetch_sub_relaxed(&crew->helpers, 1);
+	task = next_task(w);
+	if (task) /* F4 */
+		crew_pass_on(crew, &w->pool->idle);
+	return task;
+}
+
 /* Until there is a task; NULL to end the worker. */
 static struct skua_task *wait_for_task(struct worker *w)
 {
@@ -383,7 +425,9 @@ static struct skua_task *wait_for_task(struct worker *w)
 	while (!task && !stopping(w)) {
 		look_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
-		if (!task)
+		if (w->job.job)
+			task = run_job(w);
+		else if (!task)
 			task = next_task(w);
 		if (!task)
 			cpu_relax(); /* as while another fires the timers */

@@ -3,6 +3,7 @@
 #ifndef SKUA_CORE_WORKER_H
 #define SKUA_CORE_WORKER_H
 
+#include "core/forks.h"
 #include "core/lifo_slot.h"
 #include "core/local_queue.h"
 #include "core/pollers.h"
@@ -16,6 +17,7 @@ struct worker {
 	/* Constant while the workers run; read by thieves. */
 	alignas(CACHE_PAIR) struct pool *pool;
 	struct local_queue *queue; /* of struct skua_task */
+	struct forks *forks;       /* its jobs */
 	unsigned index;
 
 	/* The worker's own. */
@@ -27,6 +29,7 @@ struct worker {
 	bool inbox_turn;          /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
+	struct forks_stolen job; /* that it found, and is going to run */
 	const struct skua_task *polling;
 	bool spare;               /* its spare reference is still there */
 	bool finishing;           /* a task that is not counted finished yet */
@@ -49,7 +52,7 @@ struct worker {
 };
 
 /* worker_init - prepare a worker in zeroed memory; @queue is its empty local
- * queue */
+ * queue, and the crew has a place for it, or none for anybody */
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue);
 

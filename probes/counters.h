@@ -23,6 +23,11 @@ struct worker_counters {
 	uint64_t overflows_single;
 };
 
+/* Of a thread that works on jobs. */
+struct job_counters {
+	uint64_t jobs_stolen;
+};
+
 /* counter_add_owner - by the one thread that writes the counter */
 static inline void counter_add_owner(uint64_t *counter, uint64_t n)
 {

@@ -101,14 +101,14 @@ ROWS = [
     (
         "W1, W2: no task is lost or taken twice; W3: order; W4: linearizable (queues)",
         "explorer, on core/'s code",
-        r"model\.(local_queue|inject_queue|lifo_slot|queue_api)",
+        r"model\.(local_queue|inject_queue|lifo_slot|queue_api|deque.*)",
         explored,
     ),
-    ("The same, between many threads", "stress", r"stress\.(local|inject|lifo).*", stressed),
+    ("The same, between many threads", "stress", r"stress\.(local|inject|lifo|deque).*", stressed),
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.((idle|worker|sentinel|summons|drive|drive_turns|pollers|pool|stats)|.*\.deep)",
+        r"model\.(((idle|worker|sentinel|summons)(\.deep)?)|drive|drive_turns|pollers|pool|stats)",
         explored,
     ),
     (
@@ -124,6 +124,13 @@ ROWS = [
         explored,
     ),
     ("The same, with liveness", "spin", r"model\.promela\.task_state.*", modelled),
+    (
+        "Each job is run once, its join sees what it wrote, no help for it is lost",
+        "explorer, on core/'s code",
+        r"model\.(jobs|forks|joins)(\.deep)?",
+        explored,
+    ),
+    ("The same, between many threads", "stress", r"stress\.jobs", stressed),
     (
         "Wake, cancel, join, drop, groups, timers: each accounted for once",
         "stress",

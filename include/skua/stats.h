@@ -22,6 +22,7 @@ struct skua_runtime;
  * @overflows_single: tasks that went to the injection queue one by one,
  *      because the full queue was being stolen from
  * @queue_depth: tasks in its local queue now
+ * @jobs_stolen: jobs that it took from other threads
  * @reserved: 0; room for more counters
  */
 struct skua_worker_stats {
@@ -35,7 +36,8 @@ struct skua_worker_stats {
 	uint64_t overflows;
 	uint64_t overflows_single;
 	uint64_t queue_depth;
-	uint64_t reserved[6];
+	uint64_t jobs_stolen;
+	uint64_t reserved[5];
 };
 
 /**
@@ -43,6 +45,7 @@ struct skua_worker_stats {
  * @workers: how many workers it has
  * @tasks_spawned: tasks spawned, from inside and outside
  * @injection_depth: tasks in the injection queue now
+ * @jobs_stolen_outside: jobs that threads in skua_run() took
  * @reserved: 0; room for more counters
  * @total: the sums of the workers' counters; its tasks_spawned leaves out
  *      what was spawned from outside
@@ -51,7 +54,8 @@ struct skua_stats {
 	uint64_t workers;
 	uint64_t tasks_spawned;
 	uint64_t injection_depth;
-	uint64_t reserved[5];
+	uint64_t jobs_stolen_outside;
+	uint64_t reserved[4];
 	struct skua_worker_stats total;
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """interface.py - a public function says who may call it, and what it costs
 
-The comment before each SKUA_API declaration has "Threads:", "Blocks:" and
+The comment before each SKUA_API declaration, and each inline function, has "Threads:", "Blocks:" and
 "Allocates:", or none of them, and "As name()", at the begin of a line or a
 sentence, of a function that has all.
 """
@@ -14,7 +14,8 @@ import tree
 TERMS = ("Threads:", "Blocks:", "Allocates:")
 
 _FUNCTION = re.compile(
-    r"(?P<comment>/\*(?:(?!\*/).)*\*/)?\s*^SKUA_API\b[^;]*?\b(?P<name>\w+)\(",
+    r"(?P<comment>/\*(?:(?!\*/).)*\*/)?\s*"
+    r"^(?:SKUA_API|static inline)\b[^;]*?\b(?P<name>\w+)\(",
     re.DOTALL | re.MULTILINE,
 )
 _LIKE = re.compile(r"^ ?/?\*+ (?:[^\n]*\. )?As (\w+)\(\)", re.MULTILINE)
@@ -61,6 +62,14 @@ CASES = [
         "a.h:3: f() does not say Blocks:",
     ),
     (_header("#define SKUA_API\nint f(void);\n"), None),
+    (_header("static inline int f(void)\n{\n}\n"), "f() does not say Threads:"),
+    (
+        _header(
+            _WHOLE.replace("SKUA_API", "static inline").replace(";", "\n{\n}"),
+            "/* As f(). */\nSKUA_API int g(int);\n",
+        ),
+        None,
+    ),
 ]
 
 if __name__ == "__main__":

@@ -20,12 +20,17 @@ import tree
 # Layer of each file of core/, without its suffix.
 CORE = {
     0: "atomic clock memory rng",
-    1: "inject_queue lifo_slot local_queue spin task_state tick timer_wheel",
-    2: "fork futex group idle parker signals slab task",
-    3: "pollers pool schedule sentinel timers work worker",
+    1: (
+        "deque inject_queue jobs lifo_slot local_queue spin task_state tick "
+        "timer_wheel"
+    ),
+    2: "fork futex group idle job_slots parker signals slab task",
+    3: "crew forks pollers pool schedule sentinel timers work worker",
     4: (
-        "config config_env drive group_api queue_api runtime stats task_api "
-        "timer_api"
+        "config config_env deque_api drive fork_api group_api parallel_collect "
+        "parallel_find parallel_for parallel_loop parallel_partition "
+        "parallel_reduce parallel_scan parallel_sort queue_api runtime stats "
+        "task_api timer_api"
     ),
 }
 

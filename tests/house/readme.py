@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""readme.py - the README's first program does what the README says
+"""readme.py - the README's programs do what the README says
 
-Compiles its first C block against the shared and the static library in
+Compiles each of its C blocks against the shared and the static library in
 SKUA_BUILD_DIR with the compiler in CC, and compares what each program prints
 with the text block that follows.
 """
@@ -39,7 +39,7 @@ def run(folder, kind, link, expected):
 
 def main():
     build = Path(os.environ.get("SKUA_BUILD_DIR", "build")).resolve()
-    blocks = BLOCKS.search((tree.ROOT / "README.md").read_text())
+    blocks = BLOCKS.findall((tree.ROOT / "README.md").read_text())
     if not blocks:
         sys.exit("README.md has no C block followed by a text block")
     links = {
@@ -49,11 +49,12 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "program.c").write_text(blocks.group(1))
-        for kind, link in links.items():
-            fault = run(folder, kind, link, blocks.group(2))
-            print(f"{kind} library: {fault or 'as stated'}")
-            failed |= fault is not None
+        for number, (program, expected) in enumerate(blocks, 1):
+            (folder / "program.c").write_text(program)
+            for kind, link in links.items():
+                fault = run(folder, kind, link, expected)
+                print(f"program {number}, {kind} library: {fault or 'as stated'}")
+                failed |= fault is not None
     sys.exit(1 if failed else 0)
 
 

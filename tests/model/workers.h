@@ -3,8 +3,8 @@
  * workers.h - two real workers for a model test
  *
  * A pool of WORKERS workers, two if that is not defined before, with queues of
- * four slots and numbered tasks, made
- * anew by workers_reset(). Threads 1 and 2 of a case are workers_run_0() and
+ * four slots and numbered tasks, made anew by workers_reset(). With JOB_SLOTS
+ * defined before, they and guests may fork so many jobs. Threads 1 and 2 of a case are workers_run_0() and
  * workers_run_1(); the others are outside.
  */
 #ifndef SKUA_TESTS_MODEL_WORKERS_H
@@ -55,6 +55,21 @@ static inline void worker_reset(unsigned i)
 	worker_init(&workers[i], &pool, i, &rings[i].q);
 }
 
+#ifdef JOB_SLOTS
+/* Places for jobs, of so many slots each. */
+static struct forks places[WORKERS + CREW_GUESTS];
+static atomic_ptr job_slots[WORKERS + CREW_GUESTS][JOB_SLOTS];
+
+static inline void places_reset(void)
+{
+	memset(places, 0, sizeof(places));
+	memset(job_slots, 0, sizeof(job_slots));
+	crew_init(&pool.crew, places, WORKERS);
+	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++)
+		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
+}
+#endif
+
 /* workers_reset - @first is the poll of task 0, @other that of the others */
 static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 				 uint64_t lifo_delay_ns)
@@ -71,6 +86,9 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	inject_queue_init(&pool.inject);
 	idle_init(&pool.idle, WORKERS, sleepers);
 	sentinel_init(&pool.sentinel, sights);
+#ifdef JOB_SLOTS
+	places_reset();
+#endif
 	for (unsigned i = 0; i < WORKERS; i++)
 		worker_reset(i);
 	for (unsigned i = 0; i < TASKS; i++)

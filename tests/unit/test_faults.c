@@ -49,6 +49,8 @@ WRAP(void *, mmap, ENOMEM, MAP_FAILED,
      (at, size, prot, flags, fd, offset))
 WRAP(int, madvise, EINVAL, -1, (void *at, size_t size, int advice),
      (at, size, advice))
+WRAP(int, mprotect, ENOMEM, -1, (void *at, size_t size, int prot),
+     (at, size, prot))
 WRAP(void *, aligned_alloc, ENOMEM, NULL, (size_t align, size_t size),
      (align, size))
 WRAP(int, epoll_create1, EMFILE, -1, (int flags), (flags))

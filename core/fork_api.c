@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* fork_api.c - the public functions of fork-join */
+#include <errno.h>
+
+#include "core/forks.h"
+#include "core/job_slots.h"
+#include "core/runtime.h"
+
+void skua_fork_wanted(struct skua_ctx inner)
+{
+	struct forks *forks = forks_of(inner);
+
+	jobs_publish_owner(&forks->jobs, inner.head);
+	crew_notify(&forks->pool->crew, &forks->pool->idle);
+}
+
+bool skua_reclaim_shared(struct skua_ctx inner)
+{
+	struct forks *forks = forks_of(inner);
+	atomic_ptr *slot = (atomic_ptr *)inner.head - 1;
+
+	if (jobs_reclaim_owner(&forks->jobs, slot))
+		return true;
+	forks_join_owner(forks, slot);
+	return false;
+}
+
+/* ---- mistakes ------------------------------------------------------------- */
+
+/* What is wrong with a fork of a job, or with its end; NULL: nothing. Code that
+ * is not checked may have forked below. */
+static const char *find_mistake(struct skua_ctx ctx, const struct skua_job *job,
+				bool joins)
+{
+	if (!ctx.forks)
+		return "no context: a fork outside of skua_run() and of tasks";
+	if (!job || (!joins && !job->run))
+		return "no job, or one without a function, is forked or joined";
+	if (forks_of(ctx)->thread != &worker_current)
+		return "a context is used by another thread than its own";
+	if (joins && (ctx.head != ctx.forks->top ||
+		      !jobs_holds_owner((atomic_ptr *)ctx.head - 1, job)))
+		return "a job is joined that is not the newest";
+	if (!joins && ctx.head < ctx.forks->top)
+		return "a function has forked a job, and not joined it";
+	if (!joins && ctx.head >= ctx.forks->end)
+		return "more than SKUA_MAX_FORKS jobs are forked";
+	return NULL;
+}
+
+void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
+		     bool joins)
+{
+	const char *mistake = find_mistake(ctx, job, joins);
+
+	if (mistake)
+		forks_abort(mistake);
+	ctx.forks->top = joins ? ctx.head - 1 : ctx.head + 1;
+}
+
+/* ---- where forks begin ---------------------------------------------------- */
+
+struct skua_ctx skua_task_ctx(const struct skua_task *self)
+{
+	struct skua_ctx none = { NULL, NULL };
+	struct worker *worker;
+
+	if (!self || !worker_polls(self))
+		return none;
+	worker = worker_here();
+	crew_begin_forking(&worker->pool->crew);
+	return forks_ctx_owner(worker->forks);
+}
+
+static void run(struct forks *forks, void (*root)(struct skua_ctx, void *),
+		void *arg)
+{
+	struct skua_ctx ctx = forks_ctx_owner(forks);
+
+	root(ctx, arg);
+	forks_check_end_owner(forks, ctx.head);
+}
+
+/* Without a place: nobody takes its jobs. */
+static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
+		     void *arg)
+{
+	struct forks forks = { 0 };
+	struct job_slots slots;
+	int code = job_slots_map(&slots, 1);
+
+	if (code)
+		return code;
+	forks_init(&forks, pool, 0, job_slots_of(&slots, 0), slots.count,
+		   false);
+	run(&forks, root, arg);
+	job_slots_unmap(&slots);
+	return 0;
+}
+
+static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
+		     void *arg)
+{
+	struct forks *guest = crew_enter(&pool->crew);
+
+	if (!guest)
+		return run_alone(pool, root, arg);
+	crew_begin_forking(&pool->crew);
+	run(guest, root, arg);
+	crew_leave(&pool->crew, guest);
+	return 0;
+}
+
+int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
+	     void *arg)
+{
+	int code;
+
+	if (!rt || !root)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	/* Counted as a task, for drains. */
+	code = pool_enter_spawn(&rt->pool);
+	if (!code) {
+		code = run_guest(&rt->pool, root, arg);
+		pool_end_spawn(&rt->pool);
+	}
+	pool_leave(&rt->pool);
+	return code;
+}

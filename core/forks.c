@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* forks.c - see forks.h */
+#include "core/forks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/pool.h"
+#include "core/worker.h"
+
+/* Jobs of strangers that a thread runs on top of each other, while it waits: each
+ * is a stack of calls more. A guess. */
+#define NESTED_MAX 8u
+
+void forks_init(struct forks *forks, struct pool *pool, unsigned index,
+		atomic_ptr *slots, size_t count, bool thieves)
+{
+	jobs_init(&forks->jobs, slots, count, thieves);
+	atomic_init(&forks->taken, 0);
+	parker_init(&forks->parker);
+	forks->pool = pool;
+	forks->index = index;
+	rng_init(&forks->rng, index);
+}
+
+struct skua_ctx forks_ctx_owner(struct forks *forks)
+{
+	struct skua_ctx ctx = { &forks->jobs.inlined,
+				jobs_head_owner(&forks->jobs) };
+
+	/* An address that each thread has for itself. */
+	forks->thread = &worker_current;
+	return ctx;
+}
+
+_Noreturn void forks_abort(const char *what)
+{
+	fprintf(stderr, "skua: %s\n", what);
+	abort();
+}
+
+void forks_check_end_owner(const struct forks *forks, void *const *head)
+{
+	if (forks->jobs.inlined.top != head)
+		forks_abort("a function that forks has returned, and not all "
+			    "of its jobs are joined");
+}
+
+/* ---- taking jobs ---------------------------------------------------------- */
+
+static bool steal_from(struct forks *forks, struct forks *victim,
+		       struct forks_stolen *stolen)
+{
+	struct jobs_steal got;
+
+	/* A further round means that another thief, or the owner, was faster. */
+	do {
+		got = jobs_steal(&victim->jobs, forks->index);
+	} while (got.outcome == SKUA_STEAL_RETRY);
+	if (got.outcome != SKUA_STEAL_SUCCESS)
+		return false;
+	*stolen = (struct forks_stolen){ got.job, got.slot, victim, got.more };
+	counter_add_owner(&forks->counters.jobs_stolen, 1);
+	return true;
+}
+
+bool forks_steal_owner(struct forks *forks, struct forks_stolen *stolen)
+{
+	struct crew *crew = &forks->pool->crew;
+	unsigned places = crew_places(crew);
+	unsigned victim;
+
+	if (places == 0)
+		return false;
+	victim = rng_below(&forks->rng, places);
+	for (unsigned n = 0; n < places; n++, victim++) {
+		if (victim == places)
+			victim = 0;
+		if (victim != forks->index &&
+		    steal_from(forks, &crew->forks[victim], stolen))
+			return true;
+	}
+	return false;
+}
+
+void forks_run_owner(struct forks *forks, void **head,
+		     const struct forks_stolen *stolen)
+{
+	struct skua_ctx ctx = { &forks->jobs.inlined, head };
+	void **top = ctx.forks->top;
+
+	forks->thread = &worker_current;
+	ctx.forks->top = head;
+	stolen->job->run(ctx, stolen->job);
+	forks_check_end_owner(forks, head);
+	ctx.forks->top = top;
+	if (jobs_done(stolen->slot))
+		forks_unpark(stolen->victim);
+}
+
+/* ---- waiting for one ------------------------------------------------------ */
+
+/* Is there something that this thread can see to only when it is back? */
+static bool tasks_wait(const struct pool *pool)
+{
+	return inject_queue_visible(&pool->urgent) ||
+	       inject_queue_visible(&pool->inject);
+}
+
+/* May it run jobs that are no part of what it waits for? */
+static bool helps_strangers(const struct forks *forks)
+{
+	return forks->nested < NESTED_MAX && !tasks_wait(forks->pool);
+}
+
+/* Run a job meanwhile, above the one that is waited for; false if there was none
+ * to take. */
+static bool help(struct forks *forks, atomic_ptr *slot)
+{
+	struct pool *pool = forks->pool;
+	int thief = jobs_thief_owner(slot);
+	struct forks_stolen stolen;
+	bool strange = false;
+
+	if (thief < 0 ||
+	    !steal_from(forks, &pool->crew.forks[thief], &stolen)) {
+		strange = true;
+		if (!helps_strangers(forks) ||
+		    !forks_steal_owner(forks, &stolen))
+			return false;
+	}
+	if (stolen.more) /* F3 */
+		crew_notify(&pool->crew, &pool->idle);
+	forks->nested += strange;
+	forks_run_owner(forks, (void **)(slot + 1), &stolen);
+	forks->nested -= strange;
+	return true;
+}
+
+static uint64_t spin_limit_ns(const struct pool *pool)
+{
+	return pool->spin_ns == POOL_SPIN_MEASURED ? pool_wake_cost_ns(pool)
+						   : pool->spin_ns;
+}
+
+/* Look for jobs for a while; false when that was in vain, true when the job is
+ * done. @woken: whether it has been woken for jobs, and not taken any. */
+static bool spin(struct forks *forks, atomic_ptr *slot, bool *woken)
+{
+	uint64_t limit_ns = spin_limit_ns(forks->pool);
+	uint64_t start_ns = 0;
+
+	for (;;) {
+		uint64_t now_ns;
+
+		if (jobs_is_done_owner(slot))
+			return true;
+		if (help(forks, slot)) {
+			*woken = false;
+			start_ns = 0;
+			continue;
+		}
+		now_ns = clock_now_ns();
+		if (start_ns == 0)
+			start_ns = now_ns;
+		if (now_ns - start_ns >= limit_ns &&
+		    limit_ns != POOL_SPIN_FOREVER)
+			return false;
+		cpu_relax();
+	}
+}
+
+/* Sleep until the job is done, or somebody has jobs to give (F2): true then. */
+static bool sleep_in_join(struct forks *forks, atomic_ptr *slot)
+{
+	struct pool *pool = forks->pool;
+	struct crew *crew = &pool->crew;
+
+	if (!helps_strangers(forks)) {
+		if (jobs_await_owner(slot))
+			parker_park(&forks->parker);
+		return false;
+	}
+	crew_sleep_begin(crew, forks->index);
+	if (!crew_visible(crew)) {
+		/* A round more means an old notification. */
+		while (jobs_await_owner(slot) &&
+		       crew_asleep(crew, forks->index))
+			parker_park(&forks->parker);
+	}
+	return crew_sleep_end(crew, forks->index);
+}
+
+void forks_join_owner(struct forks *forks, atomic_ptr *slot)
+{
+	struct pool *pool = forks->pool;
+	bool woken = false;
+	bool done;
+
+	for (;;) {
+		done = spin(forks, slot, &woken);
+		if (woken) /* F4 */
+			crew_pass_on(&pool->crew, &pool->idle);
+		if (done)
+			return;
+		woken = sleep_in_join(forks, slot);
+	}
+}

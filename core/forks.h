@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * forks.h - a thread's jobs, how it takes those of others, and waits (L3)
+ *
+ * One for each worker, and one for each guest (crew.h). A join of a job that was
+ * stolen takes jobs meanwhile: those of its thief first, which are parts of what
+ * it waits for (Wagner and Calder, "Leapfrogging", PPoPP 1993); then those of
+ * anybody, unless tasks wait, which the thread can see to only when it is back.
+ */
+#ifndef SKUA_CORE_FORKS_H
+#define SKUA_CORE_FORKS_H
+
+#include "core/crew.h"
+#include "core/jobs.h"
+#include "core/parker.h"
+#include "core/rng.h"
+#include "probes/counters.h"
+
+struct pool;
+
+struct forks {
+	struct jobs jobs; /* first: a context points to it */
+
+	/* Whether a guest has this place. Writers: guests. */
+	alignas(CACHE_PAIR) atomic_u32 taken;
+	/* For sleeps in a join. Writers: the owner; wakers. */
+	struct parker parker;
+
+	/* The owner's. */
+	alignas(CACHE_PAIR) struct pool *pool;
+	unsigned index;  /* in the crew */
+	unsigned nested; /* joins, below the current one, that run other jobs */
+	const void *thread; /* that has this place */
+	struct rng rng;
+	struct job_counters counters; /* readers: any */
+};
+
+/* A job that was taken, and not run yet. */
+struct forks_stolen {
+	struct skua_job *job; /* NULL: none */
+	atomic_ptr *slot;
+	struct forks *victim;
+	bool more; /* its victim has others */
+};
+
+/* forks_init - in zeroed memory; @slots: @count of them, zeroed */
+void forks_init(struct forks *forks, struct pool *pool, unsigned index,
+		atomic_ptr *slots, size_t count, bool thieves);
+
+/* forks_ctx_owner - to begin with; the caller has forked nothing */
+struct skua_ctx forks_ctx_owner(struct forks *forks);
+
+/* forks_check_end_owner - abort unless all is joined that was forked, with
+ * checks, from @head on */
+void forks_check_end_owner(const struct forks *forks, void *const *head);
+
+/* forks_abort - end the program of a user that has made a mistake */
+_Noreturn void forks_abort(const char *what);
+
+/* forks_of - whose context it is */
+static inline struct forks *forks_of(struct skua_ctx ctx)
+{
+	return (struct forks *)ctx.forks;
+}
+
+/* forks_steal_owner - take a job of anybody else; false if there is none */
+bool forks_steal_owner(struct forks *forks, struct forks_stolen *stolen);
+
+/* forks_run_owner - run what was taken, with a context that begins at @head */
+void forks_run_owner(struct forks *forks, void **head,
+		     const struct forks_stolen *stolen);
+
+/* forks_join_owner - wait until the stolen job of @slot is done */
+void forks_join_owner(struct forks *forks, atomic_ptr *slot);
+
+/* forks_unpark - end a sleep in a join; any thread */
+static inline void forks_unpark(struct forks *forks)
+{
+	parker_unpark(&forks->parker);
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * job_slots.h - the memory of jobs' slots (L2)
+ *
+ * A reserve of addresses, of which a page is memory once it was written to, with
+ * a page behind each place's that cannot be written. It is not the user's
+ * allocator's: that would have to give the memory at once.
+ */
+#ifndef SKUA_CORE_JOB_SLOTS_H
+#define SKUA_CORE_JOB_SLOTS_H
+
+#include <stddef.h>
+
+#include "core/atomic.h"
+
+struct job_slots {
+	char *memory; /* NULL: none */
+	unsigned places;
+	size_t count; /* of a place's slots */
+};
+
+/* job_slots_map - zeroed slots for so many places; 0, or -ENOMEM */
+int job_slots_map(struct job_slots *slots, unsigned places);
+
+/* job_slots_unmap - give them back, if there are any */
+void job_slots_unmap(struct job_slots *slots);
+
+/* job_slots_of - those of place @i */
+atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * forks.h - jobs, and who forks them, for model tests
+ *
+ * Each job is run once, and each join sees what its job wrote. Jobs that wait for
+ * each other, which a program must not count on, say that nobody sleeps beside a
+ * public job. Without a thread that spins: each search is one look, so that sleeps
+ * and wake-ups are many.
+ */
+#ifndef SKUA_TESTS_MODEL_FORKS_H
+#define SKUA_TESTS_MODEL_FORKS_H
+
+#define SKUA_FORK_CHECKS 0
+#define WORKERS          3
+#define JOB_SLOTS        4
+#include "tests/model/workers.h"
+
+#define JOBS 7
+
+struct model_job {
+	struct skua_job job; /* first: a job is its model_job */
+	unsigned argument;
+	unsigned result;
+	unsigned runs;
+};
+
+static struct model_job jobs[JOBS];
+static unsigned companions; /* each waits until so many have started */
+static unsigned started;
+
+static inline void meet(void)
+{
+	started++;
+	while (started < companions)
+		cpu_relax();
+}
+
+static inline void begin_job(unsigned i)
+{
+	explore_assert(jobs[i].runs++ == 0);
+	explore_write(jobs[i].result, explore_read(jobs[i].argument) + 1);
+}
+
+static inline struct skua_ctx fork_job(struct skua_ctx ctx, unsigned i)
+{
+	explore_write(jobs[i].argument, i);
+	return skua_fork(ctx, &jobs[i].job);
+}
+
+/* @ctx is what it was forked with. */
+static inline void join_job(struct skua_ctx ctx, struct skua_ctx inner,
+			    unsigned i)
+{
+	if (skua_reclaim(inner, &jobs[i].job))
+		jobs[i].job.run(ctx, &jobs[i].job);
+	explore_assert(explore_read(jobs[i].result) == i + 1);
+}
+
+static inline void run_leaf(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	begin_job((unsigned)((struct model_job *)job - jobs));
+	meet();
+}
+
+/* Job 0 forks job 1, and meets it. */
+static inline void run_parent(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct skua_ctx inner;
+
+	(void)job;
+	begin_job(0);
+	inner = fork_job(ctx, 1);
+	meet();
+	join_job(ctx, inner, 1);
+}
+
+static void (*root)(struct skua_ctx ctx);
+
+/* As skua_run(). */
+static inline void run_guest(void)
+{
+	struct forks *guest;
+
+	explore_assert(pool_enter_spawn(&pool) == 0);
+	guest = crew_enter(&pool.crew);
+	explore_assert(guest != NULL);
+	crew_begin_forking(&pool.crew);
+	root(forks_ctx_owner(guest));
+	crew_leave(&pool.crew, guest);
+	pool_end_spawn(&pool);
+	pool_leave(&pool);
+}
+
+static inline enum skua_poll poll_root(struct skua_task *self)
+{
+	root(skua_task_ctx(self));
+	return SKUA_DONE;
+}
+
+static inline enum skua_poll poll_nothing(struct skua_task *self)
+{
+	(void)self;
+	return SKUA_DONE;
+}
+
+static inline void reset(unsigned count, void (*fork)(struct skua_ctx),
+			 unsigned meet_count)
+{
+	workers_reset(poll_root, poll_nothing, LIFO_DELAY_NS);
+	pool.worker_count = count;
+	idle_init(&pool.idle, count, sleepers);
+	crew_init(&pool.crew, places, count);
+	root = fork;
+	companions = meet_count;
+	started = 0;
+	memset(jobs, 0, sizeof(jobs));
+	for (unsigned i = 0; i < JOBS; i++)
+		jobs[i].job.run = run_leaf;
+}
+
+static inline void check(void)
+{
+	for (unsigned i = 0; i < JOBS; i++)
+		explore_assert(jobs[i].runs <= 1);
+	explore_assert(!crew_visible(&pool.crew));
+	/* Relaxed, all: alone. */
+	explore_assert(atomic_load_relaxed(&pool.crew.guests) == 0);
+	explore_assert(atomic_load_relaxed(&pool.crew.helpers) == 0);
+	explore_assert(atomic_load_relaxed(&pool.crew.sleeping) == 0);
+}
+
+#define FEW(N)  EXPLORE_WITHIN(3, 2), .random = (N)
+#define MANY(N) EXPLORE_WITHIN(12, 6), .random = (N)
+
+#endif

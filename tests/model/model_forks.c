@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_forks.c - core/forks.c and core/crew.c, in the whole loop of the workers
+ *
+ * Real workers, and a guest or a task that forks. An execution takes some hundred
+ * steps, too many for all interleavings, so that cases are run at random, with few
+ * deviations and with many.
+ */
+#include "tests/model/forks.h"
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+/* Leaves a task to its worker, who runs it next. */
+static void run_and_spawn(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	(void)job;
+	begin_job(0);
+	explore_assert(workers_spawn(1) == 0);
+}
+
+/* Until job 1 runs. */
+static enum skua_poll poll_until_help(struct skua_task *self)
+{
+	(void)self;
+	while (jobs[1].runs == 0)
+		cpu_relax();
+	return SKUA_DONE;
+}
+
+/* Meets nobody. */
+static void run_alone(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	begin_job((unsigned)((struct model_job *)job - jobs));
+}
+
+/* ---- roots --------------------------------------------------------------- */
+
+static void fork_one(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+
+	meet();
+	join_job(ctx, inner, 0);
+}
+
+/* The same without a meeting of its own. */
+static void fork_parent(struct skua_ctx ctx)
+{
+	join_job(ctx, fork_job(ctx, 0), 0);
+}
+
+static void fork_two(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+	struct skua_ctx innermost = fork_job(inner, 1);
+
+	meet();
+	join_job(inner, innermost, 1);
+	join_job(ctx, inner, 0);
+}
+
+/* Both are public: as if somebody had asked in between. */
+static void fork_two_public(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+	struct skua_ctx innermost;
+
+	__atomic_store_n(&ctx.forks->wanted, 1, __ATOMIC_RELAXED);
+	innermost = fork_job(inner, 1);
+	meet();
+	join_job(inner, innermost, 1);
+	join_job(ctx, inner, 0);
+}
+
+/* The same, and both are taken. */
+static void fork_two_public_away(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+	struct skua_ctx innermost;
+
+	__atomic_store_n(&ctx.forks->wanted, 1, __ATOMIC_RELAXED);
+	innermost = fork_job(inner, 1);
+	while (jobs[0].runs == 0 || jobs[1].runs == 0)
+		cpu_relax();
+	join_job(inner, innermost, 1);
+	join_job(ctx, inner, 0);
+}
+
+/* Job 1 behind job 0, once that is taken, and more is asked for. */
+static void fork_asked(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+	struct skua_ctx innermost;
+
+	/* An update, which sees the newest value. */
+	while (atomic_fetch_add_relaxed((atomic_u32 *)&ctx.forks->wanted, 0) ==
+	       0)
+		cpu_relax();
+	innermost = fork_job(inner, 1);
+	meet();
+	join_job(inner, innermost, 1);
+	join_job(ctx, inner, 0);
+}
+
+static void fork_twice(struct skua_ctx ctx)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct skua_ctx inner = fork_job(ctx, i);
+
+		join_job(ctx, inner, i);
+	}
+}
+
+/* Another one, with a job of its own, unless it comes too late. */
+static void other_guest(void)
+{
+	if (pool_enter_spawn(&pool) == 0) {
+		struct forks *place = crew_enter(&pool.crew);
+		struct skua_ctx ctx = forks_ctx_owner(place);
+
+		crew_begin_forking(&pool.crew);
+		join_job(ctx, fork_job(ctx, 2), 2);
+		crew_leave(&pool.crew, place);
+		pool_end_spawn(&pool);
+	}
+	pool_leave(&pool);
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+static void guest(void)
+{
+	run_guest();
+	workers_shut_down();
+}
+
+static void task(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	workers_join(0);
+	workers_shut_down();
+}
+
+/* Other work comes and goes beside it. */
+static void guest_and_tasks(void)
+{
+	explore_assert(workers_spawn(1) == 0);
+	run_guest();
+	workers_join(1);
+	workers_shut_down();
+}
+
+/* ---- fixtures ------------------------------------------------------------ */
+
+static void setup_one(void)
+{
+	reset(2, fork_one, 0);
+}
+
+static void setup_one_meets(void)
+{
+	reset(2, fork_one, 2);
+}
+
+static void setup_twice(void)
+{
+	reset(2, fork_twice, 0);
+}
+
+static void setup_two(void)
+{
+	reset(2, fork_two, 0);
+}
+
+/* Each of the three forks at most one job, which is public at once. */
+static void setup_three_meet(void)
+{
+	reset(3, fork_one, 3);
+	jobs[0].job.run = run_parent;
+}
+
+static void setup_two_public_meet(void)
+{
+	reset(3, fork_two_public, 3);
+}
+
+/* The one worker that may take jobs turns to a task. */
+static void setup_turns_to_task(void)
+{
+	reset(2, fork_two_public_away, 0);
+	jobs[0].job.run = run_and_spawn;
+	tasks[1].poll = poll_until_help;
+}
+
+/* The guest waits for job 0, and nobody else may take job 1. */
+static void setup_parent_meets(void)
+{
+	reset(2, fork_parent, 2);
+	jobs[0].job.run = run_parent;
+}
+
+/* Once it was taken. */
+static void setup_asks_again(void)
+{
+	reset(3, fork_asked, 2);
+	jobs[0].job.run = run_alone;
+}
+
+/* One more worker than that. */
+static void setup_parent_meets_three(void)
+{
+	setup_parent_meets();
+	reset(3, fork_parent, 2);
+	jobs[0].job.run = run_parent;
+}
+
+/* ---- cases --------------------------------------------------------------- */
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("worker_turns_to_task__few", setup_turns_to_task, check,
+		       workers_run_0, workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("worker_turns_to_task__many", setup_turns_to_task, check,
+		       workers_run_0, workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("asks_again__few", setup_asks_again, check,
+		       workers_run_0, workers_run_1, workers_run_2, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_one__few", setup_one, check, workers_run_0,
+		       workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_one__many", setup_one, check, workers_run_0,
+		       workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_forks_one__meets__few", setup_one_meets, check,
+		       workers_run_0, workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_one__meets__many", setup_one_meets, check,
+		       workers_run_0, workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_forks_one__meets__tasks__few", setup_one_meets,
+		       check, workers_run_0, workers_run_1, guest_and_tasks),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_one__meets__tasks__many", setup_one_meets,
+		       check, workers_run_0, workers_run_1, guest_and_tasks),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_forks_twice__few", setup_twice, check,
+		       workers_run_0, workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_twice__many", setup_twice, check,
+		       workers_run_0, workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_forks_two__few", setup_two, check, workers_run_0,
+		       workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_forks_two__many", setup_two, check, workers_run_0,
+		       workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_beside_guest__few", setup_one, check,
+		       workers_run_0, other_guest, workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_beside_guest__many", setup_one, check,
+		       workers_run_0, other_guest, workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_and_two_jobs__meet__few", setup_three_meet, check,
+		       workers_run_0, workers_run_1, workers_run_2, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_and_two_jobs__meet__many", setup_three_meet,
+		       check, workers_run_0, workers_run_1, workers_run_2,
+		       guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_and_two_public_jobs__meet__few",
+		       setup_two_public_meet, check, workers_run_0,
+		       workers_run_1, workers_run_2, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_and_two_public_jobs__meet__many",
+		       setup_two_public_meet, check, workers_run_0,
+		       workers_run_1, workers_run_2, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_takes_part_of_what_it_waits_for__few",
+		       setup_parent_meets, check, workers_run_0, workers_run_1,
+		       guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_takes_part_of_what_it_waits_for__many",
+		       setup_parent_meets, check, workers_run_0, workers_run_1,
+		       guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("part_is_taken_by_guest_or_worker__few",
+		       setup_parent_meets_three, check, workers_run_0,
+		       workers_run_1, workers_run_2, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("part_is_taken_by_guest_or_worker__many",
+		       setup_parent_meets_three, check, workers_run_0,
+		       workers_run_1, workers_run_2, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("task_forks_one__meets__few", setup_one_meets, check,
+		       workers_run_0, workers_run_1, task),
+	  FEW(10000) },
+	{ EXPLORE_PASS("task_forks_one__meets__many", setup_one_meets, check,
+		       workers_run_0, workers_run_1, task),
+	  MANY(10000) },
+	{ EXPLORE_PASS("task_and_two_jobs__meet__few", setup_three_meet, check,
+		       workers_run_0, workers_run_1, workers_run_2, task),
+	  FEW(10000) },
+	{ EXPLORE_PASS("task_and_two_jobs__meet__many", setup_three_meet, check,
+		       workers_run_0, workers_run_1, workers_run_2, task),
+	  MANY(10000) },
+};
+
+EXPLORE_MAIN(cases)

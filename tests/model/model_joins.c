@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_joins.c - joins that wait, in core/forks.c and core/crew.c
+ *
+ * Threads that fork and threads that take one job and are gone, without the loop
+ * of a worker: few enough steps for all interleavings of the smallest cases, and
+ * for the rare ones at random, with few deviations and with many.
+ */
+#include "tests/model/forks.h"
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+static bool help_wanted;
+
+/* When two sleep in joins, job 2 forks job 3, and waits until somebody else runs
+ * it. */
+static void run_needy(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct skua_ctx inner;
+
+	(void)job;
+	begin_job(2);
+	/* An update, which sees the newest value. */
+	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) < 2)
+		cpu_relax();
+	inner = fork_job(ctx, 3);
+	help_wanted = true;
+	while (jobs[3].runs == 0)
+		cpu_relax();
+	join_job(ctx, inner, 3);
+}
+
+/* Two jobs become public at once, which meet, while two sleep in joins. */
+static void run_two_at_once(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct skua_ctx inner[4];
+
+	(void)job;
+	begin_job(2);
+	inner[0] = fork_job(ctx, 3);
+	while (jobs[3].runs == 0)
+		cpu_relax();
+	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) < 2)
+		cpu_relax();
+	__atomic_store_n(&ctx.forks->wanted, 0, __ATOMIC_RELAXED);
+	inner[1] = fork_job(inner[0], 4);
+	inner[2] = fork_job(inner[1], 5);
+	__atomic_store_n(&ctx.forks->wanted, 1, __ATOMIC_RELAXED);
+	inner[3] = fork_job(inner[2], 6);
+	while (jobs[4].runs == 0 || jobs[5].runs == 0)
+		cpu_relax();
+	help_wanted = true;
+	join_job(inner[2], inner[3], 6);
+	join_job(inner[1], inner[2], 5);
+	join_job(inner[0], inner[1], 4);
+	join_job(ctx, inner[0], 3);
+}
+
+static void run_meeting(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	begin_job((unsigned)((struct model_job *)job - jobs));
+	while (jobs[4].runs == 0 || jobs[5].runs == 0)
+		cpu_relax();
+}
+
+/* Job 0, which one of them waits for, ends then. */
+static void run_until_help_is_wanted(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	(void)job;
+	begin_job(0);
+	while (!help_wanted)
+		cpu_relax();
+}
+
+/* The same, once it is taken. */
+static void fork_parent_away(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = fork_job(ctx, 0);
+
+	while (jobs[0].runs == 0)
+		cpu_relax();
+	join_job(ctx, inner, 0);
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+/* Without the loop of a worker: places 0 and 1 take a job, and that is all. */
+static void take_one_job(struct forks *place)
+{
+	struct forks_stolen stolen;
+
+	while (!forks_steal_owner(place, &stolen))
+		cpu_relax();
+	if (stolen.more)
+		crew_notify(&pool.crew, &pool.idle);
+	forks_run_owner(place, jobs_head_owner(&place->jobs), &stolen);
+}
+
+static void thief(void)
+{
+	take_one_job(&places[0]);
+}
+
+static void guest_alone(void)
+{
+	run_guest();
+}
+
+/* From one place only, unless somebody else takes job @i there. */
+static void take_from(struct forks *place, struct forks *victim, unsigned i)
+{
+	struct jobs_steal got = { .outcome = SKUA_STEAL_EMPTY };
+
+	while (got.outcome != SKUA_STEAL_SUCCESS) {
+		if (jobs[i].runs != 0)
+			return;
+		got = jobs_steal(&victim->jobs, place->index);
+		if (got.outcome != SKUA_STEAL_SUCCESS)
+			cpu_relax();
+	}
+	forks_run_owner(
+		place, jobs_head_owner(&place->jobs),
+		&(struct forks_stolen){ got.job, got.slot, victim, got.more });
+}
+
+static void takes_the_first(void)
+{
+	take_from(&places[0], &places[2], 0);
+}
+
+static void takes_the_second(void)
+{
+	take_from(&places[1], &places[3], 2);
+}
+
+/* In place 2, job 0; in place 3, job 2, which forks job 3, and waits for it. */
+static void fork_away(struct forks *place, unsigned i)
+{
+	struct skua_ctx ctx = forks_ctx_owner(place);
+	struct skua_ctx inner = fork_job(ctx, i);
+
+	while (jobs[0].runs == 0 || jobs[2].runs == 0)
+		cpu_relax();
+	join_job(ctx, inner, i);
+}
+
+static void waits_first(void)
+{
+	fork_away(&places[2], 0);
+}
+
+static void waits_second(void)
+{
+	fork_away(&places[3], 2);
+}
+
+/* ---- fixtures ------------------------------------------------------------ */
+
+/* The same, with certainty. */
+static void setup_parent_away(void)
+{
+	reset(2, fork_parent_away, 2);
+	jobs[0].job.run = run_parent;
+}
+
+static void setup_leaf_away(void)
+{
+	reset(2, fork_parent_away, 0);
+}
+
+/* Two wait; one is done when the other's thief wants help. */
+static void setup_needy(void)
+{
+	setup_leaf_away();
+	help_wanted = false;
+	jobs[0].job.run = run_until_help_is_wanted;
+	jobs[2].job.run = run_needy;
+	crew_begin_forking(&pool.crew);
+	atomic_init(&pool.crew.guests, 2);
+}
+
+static void setup_two_at_once(void)
+{
+	setup_needy();
+	jobs[2].job.run = run_two_at_once;
+	jobs[4].job.run = run_meeting;
+	jobs[5].job.run = run_meeting;
+}
+
+static void check_places(void)
+{
+	explore_assert(!crew_visible(&pool.crew));
+	/* Relaxed: alone. */
+	explore_assert(atomic_load_relaxed(&pool.crew.sleeping) == 0);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("waits_for_a_thief", setup_leaf_away, check, thief,
+		       guest_alone),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("takes_part_of_what_it_waits_for", setup_parent_away,
+		       check, thief, guest_alone),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("who_is_woken_and_done__few", setup_needy, check_places,
+		       takes_the_first, takes_the_second, waits_first,
+		       waits_second),
+	  FEW(30000) },
+	{ EXPLORE_PASS("who_is_woken_and_done__many", setup_needy, check_places,
+		       takes_the_first, takes_the_second, waits_first,
+		       waits_second),
+	  MANY(30000) },
+	{ EXPLORE_PASS("two_at_once__few", setup_two_at_once, check_places,
+		       takes_the_first, takes_the_second, waits_first,
+		       waits_second),
+	  FEW(20000) },
+	{ EXPLORE_PASS("two_at_once__many", setup_two_at_once, check_places,
+		       takes_the_first, takes_the_second, waits_first,
+		       waits_second),
+	  MANY(20000) },
+	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__few",
+		       setup_parent_away, check, thief, guest_alone),
+	  FEW(40000) },
+	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__many",
+		       setup_parent_away, check, thief, guest_alone),
+	  MANY(40000) },
+};
+
+EXPLORE_MAIN(cases)

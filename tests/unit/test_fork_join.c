@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: MIT */
+/* test_fork_join.c - forks and joins, from outside and from tasks */
+#include <pthread.h>
+
+#include "tests/unit/fib.h"
+#include "tests/unit/tasks.h"
+
+#define FIB_N      18
+#define FIB_RESULT 2584
+
+/* ---- skua_run -------------------------------------------------------------- */
+
+struct call {
+	unsigned calls;
+	pthread_t thread;
+	struct skua_ctx ctx;
+};
+
+static void note_call(struct skua_ctx ctx, void *arg)
+{
+	struct call *call = arg;
+
+	call->calls++;
+	call->thread = pthread_self();
+	call->ctx = ctx;
+}
+
+static void run__null__einval(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_int_equal(skua_run(NULL, note_call, NULL), -EINVAL);
+	assert_int_equal(skua_run(rt, NULL, NULL), -EINVAL);
+	destroy(rt);
+}
+
+static void run__a_function__called_once_by_the_caller(void **state)
+{
+	(void)state;
+	for (unsigned workers = 1; workers <= 3; workers++) {
+		struct skua_runtime *rt = runtime_new(workers, 0);
+		struct call call = { 0 };
+
+		errno = 0;
+		assert_int_equal(skua_run(rt, note_call, &call), 0);
+		assert_int_equal(errno, 0);
+		assert_int_equal(call.calls, 1);
+		assert_true(pthread_equal(call.thread, pthread_self()));
+		assert_non_null(call.ctx.forks);
+		destroy(rt);
+	}
+}
+
+static void run__fib__right_on_any_number_of_workers(void **state)
+{
+	static const unsigned workers[] = { 1, 2, 3, 64 };
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(workers); i++) {
+		struct skua_runtime *rt = runtime_new(workers[i], 0);
+		struct fib_call fib = { .n = FIB_N };
+
+		for (unsigned n = 0; n < 20; n++) {
+			fib.result = 0;
+			assert_int_equal(skua_run(rt, fib_root, &fib), 0);
+			assert_int_equal(fib.result, FIB_RESULT);
+		}
+		destroy(rt);
+	}
+}
+
+static void run__driven_by_the_caller__right(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .flags = SKUA_CALLER_DRIVEN };
+	struct fib_call fib = { .n = FIB_N };
+	struct skua_runtime *rt;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
+	assert_int_equal(fib.result, FIB_RESULT);
+	destroy(rt);
+}
+
+static void run__after_a_shutdown__eshutdown(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct call call = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
+		0);
+	assert_int_equal(skua_run(rt, note_call, &call), -ESHUTDOWN);
+	assert_int_equal(call.calls, 0);
+	destroy(rt);
+}
+
+static int run_in_child(void)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct call call = { 0 };
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		_exit(skua_run(rt, note_call, &call) != -EOWNERDEAD ||
+		      call.calls != 0);
+	waitpid(child, &status, 0);
+	destroy(rt);
+	return status;
+}
+
+static void run__in_a_forked_child__eownerdead(void **state)
+{
+	(void)state;
+	assert_int_equal(run_in_child(), 0);
+}
+
+/* ---- who takes jobs ---------------------------------------------------------- */
+
+/* A job that somebody else has to run. */
+struct meeting {
+	struct skua_job job; /* first: a job is its meeting */
+	struct skua_runtime *rt;
+	struct gate runs;
+	pthread_t thread;
+	int worker;
+};
+
+static void meeting_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct meeting *meeting = (struct meeting *)job;
+
+	(void)ctx;
+	meeting->thread = pthread_self();
+	meeting->worker = skua_worker_index(meeting->rt);
+	gate_open(&meeting->runs);
+}
+
+static void fork_and_meet(struct skua_ctx ctx, void *arg)
+{
+	struct meeting *meeting = arg;
+	struct skua_ctx inner = skua_fork(ctx, &meeting->job);
+
+	gate_wait(&meeting->runs);
+	assert_false(skua_reclaim(inner, &meeting->job));
+}
+
+static void fork__an_idle_worker__takes_the_job(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct skua_stats stats;
+
+	(void)state;
+	for (unsigned i = 1; i <= 100; i++) {
+		struct meeting meeting = { .job = { meeting_run }, .rt = rt };
+
+		assert_int_equal(skua_run(rt, fork_and_meet, &meeting), 0);
+		assert_false(pthread_equal(meeting.thread, pthread_self()));
+		assert_in_range(meeting.worker, 0, 1);
+		assert_int_equal(skua_stats(rt, &stats), 0);
+		assert_int_equal(stats.total.jobs_stolen, i);
+		assert_int_equal(stats.jobs_stolen_outside, 0);
+	}
+	destroy(rt);
+}
+
+/* A job whose own job only the first thread is left to take. */
+struct pair {
+	struct skua_job job; /* first: a job is its pair */
+	struct meeting part;
+	struct gate taken;
+};
+
+static void pair_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct pair *pair = (struct pair *)job;
+
+	gate_open(&pair->taken);
+	fork_and_meet(ctx, &pair->part);
+}
+
+static void fork_pair(struct skua_ctx ctx, void *arg)
+{
+	struct pair *pair = arg;
+	struct skua_ctx inner = skua_fork(ctx, &pair->job);
+
+	gate_wait(&pair->taken);
+	assert_false(skua_reclaim(inner, &pair->job));
+}
+
+static void join__a_stolen_job__takes_parts_of_it_meanwhile(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct skua_stats stats;
+
+	(void)state;
+	for (unsigned i = 1; i <= 100; i++) {
+		struct pair pair = { .job = { pair_run },
+				     .part = { .job = { meeting_run },
+					       .rt = rt } };
+
+		assert_int_equal(skua_run(rt, fork_pair, &pair), 0);
+		assert_true(pthread_equal(pair.part.thread, pthread_self()));
+		assert_int_equal(pair.part.worker, -ENOENT);
+		assert_int_equal(skua_stats(rt, &stats), 0);
+		assert_int_equal(stats.jobs_stolen_outside, i);
+	}
+	destroy(rt);
+}
+
+/* ---- within tasks and jobs --------------------------------------------------- */
+
+static int fib_in_task(struct skua_task *self, void *arg)
+{
+	fib_root(skua_task_ctx(self), arg);
+	return 0;
+}
+
+static void task_ctx__fib__right_on_any_number_of_workers(void **state)
+{
+	(void)state;
+	for (unsigned workers = 1; workers <= 3; workers++) {
+		struct skua_runtime *rt = runtime_new(workers, 0);
+		struct fib_call fib = { .n = FIB_N };
+
+		for (unsigned n = 0; n < 20; n++) {
+			fib.result = 0;
+			assert_int_equal(call_in_poll(rt, fib_in_task, &fib),
+					 0);
+			assert_int_equal(fib.result, FIB_RESULT);
+		}
+		destroy(rt);
+	}
+}
+
+static int other_ctx(struct skua_task *self, void *arg)
+{
+	struct counter other = COUNTER_INIT;
+	struct skua_ctx ctx = skua_task_ctx(&other.task);
+
+	(void)self;
+	(void)arg;
+	return ctx.forks != NULL || ctx.head != NULL;
+}
+
+static void task_ctx__not_the_task_that_is_polled__none(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	assert_null(skua_task_ctx(NULL).forks);
+	assert_null(skua_task_ctx(&counter.task).forks);
+	assert_int_equal(call_in_poll(rt, other_ctx, NULL), 0);
+	destroy(rt);
+}
+
+struct inner_call {
+	struct skua_job job; /* first: a job is its inner_call */
+	struct skua_runtime *rt;
+	struct fib_call fib;
+	int code;
+};
+
+static void inner_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct inner_call *it = (struct inner_call *)job;
+
+	(void)ctx;
+	it->code = skua_run(it->rt, fib_root, &it->fib);
+}
+
+static void fork_calls(struct skua_ctx ctx, void *arg)
+{
+	struct inner_call *calls = arg;
+	struct skua_scope scope = skua_scope_begin(ctx);
+
+	for (unsigned i = 0; i < 8; i++)
+		skua_scope_fork(&scope, &calls[i].job);
+	skua_scope_join(&scope);
+}
+
+static void run__within_jobs__right(void **state)
+{
+	(void)state;
+	for (unsigned workers = 1; workers <= 3; workers++) {
+		struct skua_runtime *rt = runtime_new(workers, 0);
+		struct inner_call calls[8];
+
+		for (unsigned i = 0; i < COUNT_OF(calls); i++)
+			calls[i] = (struct inner_call){ .job = { inner_run },
+							.rt = rt,
+							.fib = { .n = FIB_N } };
+		assert_int_equal(skua_run(rt, fork_calls, calls), 0);
+		for (unsigned i = 0; i < COUNT_OF(calls); i++) {
+			assert_int_equal(calls[i].code, 0);
+			assert_int_equal(calls[i].fib.result, FIB_RESULT);
+		}
+		destroy(rt);
+	}
+}
+
+/* ---- many callers ------------------------------------------------------------ */
+
+#define CALLERS 40
+
+struct caller {
+	struct skua_runtime *rt;
+	struct gate *all_in;
+	atomic_u32 *in;
+	struct fib_call fib;
+	int code;
+};
+
+/* All are in their calls at once. */
+static void meet_callers(struct skua_ctx ctx, void *arg)
+{
+	struct caller *caller = arg;
+
+	if (atomic_fetch_add_release(caller->in, 1) == CALLERS - 1)
+		gate_open(caller->all_in);
+	gate_wait(caller->all_in);
+	fib_root(ctx, &caller->fib);
+}
+
+static void *call(void *arg)
+{
+	struct caller *caller = arg;
+
+	caller->code = skua_run(caller->rt, meet_callers, caller);
+	return NULL;
+}
+
+static void run__by_more_threads_than_there_are_places__right(void **state)
+{
+	struct skua_runtime *rt = runtime_new(3, 0);
+	struct caller callers[CALLERS];
+	pthread_t threads[CALLERS];
+	struct gate all_in = { 0 };
+	atomic_u32 in = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < CALLERS; i++) {
+		callers[i] = (struct caller){ .rt = rt,
+					      .all_in = &all_in,
+					      .in = &in,
+					      .fib = { .n = FIB_N } };
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, call, &callers[i]),
+			0);
+	}
+	for (unsigned i = 0; i < CALLERS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(callers[i].code, 0);
+		assert_int_equal(callers[i].fib.result, FIB_RESULT);
+	}
+	destroy(rt);
+}
+
+/* ---- with the rest of the runtime --------------------------------------------- */
+
+/* A call that lasts until it is told to end. */
+struct long_call {
+	struct skua_runtime *rt;
+	struct gate runs;
+	struct gate end;
+	atomic_u32 ended;
+};
+
+static void stay(struct skua_ctx ctx, void *arg)
+{
+	struct long_call *it = arg;
+
+	(void)ctx;
+	gate_open(&it->runs);
+	gate_wait(&it->end);
+	atomic_store_release(&it->ended, 1);
+}
+
+static void *call_long(void *arg)
+{
+	struct long_call *it = arg;
+
+	assert_int_equal(skua_run(it->rt, stay, it), 0);
+	return NULL;
+}
+
+static void *end_soon(void *arg)
+{
+	struct long_call *it = arg;
+
+	for (unsigned i = 0; i < 100; i++)
+		sched_yield();
+	gate_open(&it->end);
+	return NULL;
+}
+
+static void drain__while_a_call_runs__waits_for_it(void **state)
+{
+	struct long_call it = { .rt = runtime_new(2, 0) };
+	pthread_t caller, ender;
+
+	(void)state;
+	assert_int_equal(pthread_create(&caller, NULL, call_long, &it), 0);
+	gate_wait(&it.runs);
+	assert_int_equal(pthread_create(&ender, NULL, end_soon, &it), 0);
+	assert_int_equal(skua_runtime_drain(it.rt), 0);
+	assert_int_equal(atomic_load_acquire(&it.ended), 1);
+	pthread_join(caller, NULL);
+	pthread_join(ender, NULL);
+	destroy(it.rt);
+}
+
+static void task__while_a_call_runs__runs_too(void **state)
+{
+	struct long_call it = { .rt = runtime_new(1, 0) };
+	struct counter counter = COUNTER_INIT;
+	pthread_t caller;
+
+	(void)state;
+	assert_int_equal(pthread_create(&caller, NULL, call_long, &it), 0);
+	gate_wait(&it.runs);
+	spawn(it.rt, &counter.task);
+	join(&counter.task);
+	gate_open(&it.end);
+	pthread_join(caller, NULL);
+	destroy(it.rt);
+}
+
+static void stats__after_calls__count_no_task(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct fib_call fib = { .n = FIB_N };
+	struct skua_stats stats;
+
+	(void)state;
+	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
+	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(stats.tasks_spawned, 0);
+	assert_int_equal(stats.total.tasks_polled, 0);
+	destroy(rt);
+}
+
+/* ---- scopes ---------------------------------------------------------------- */
+
+struct tally {
+	struct skua_job job; /* first: a job is its tally */
+	unsigned runs;
+};
+
+struct tallies {
+	struct tally *tally;
+	size_t count;
+	struct skua_ctx outer;
+};
+
+static void tally_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	((struct tally *)job)->runs++;
+}
+
+static void scope_fork_all(struct skua_ctx ctx, void *arg)
+{
+	struct tallies *it = arg;
+	struct skua_scope scope = skua_scope_begin(ctx);
+
+	for (size_t i = 0; i < it->count; i++)
+		skua_scope_fork(&scope, &it->tally[i].job);
+	skua_scope_join(&scope);
+	assert_ptr_equal(scope.ctx.head, ctx.head);
+	/* Once more. */
+	for (size_t i = 0; i < it->count; i++)
+		skua_scope_fork(&scope, &it->tally[i].job);
+	skua_scope_join(&scope);
+}
+
+static void expect_tallied(unsigned workers, size_t count)
+{
+	struct skua_runtime *rt = runtime_new(workers, 0);
+	struct tallies it = { .tally = calloc(count + 1, sizeof(*it.tally)),
+			      .count = count };
+
+	assert_non_null(it.tally);
+	for (size_t i = 0; i < count; i++)
+		it.tally[i].job.run = tally_run;
+	assert_int_equal(skua_run(rt, scope_fork_all, &it), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(it.tally[i].runs, 2);
+	free(it.tally);
+	destroy(rt);
+}
+
+static void scope__any_number_of_jobs__each_run_once(void **state)
+{
+	static const size_t counts[] = { 0, 1, 2, 7, 1000, 100000 };
+
+	(void)state;
+	for (unsigned workers = 1; workers <= 3; workers++) {
+		for (unsigned i = 0; i < COUNT_OF(counts); i++)
+			expect_tallied(workers, counts[i]);
+	}
+}
+
+static void scope__more_jobs_than_there_is_room_for__each_run_once(void **state)
+{
+	(void)state;
+	expect_tallied(2, SKUA_MAX_FORKS + 5);
+}
+
+/* ---- past the end ------------------------------------------------------------ */
+
+static void fork_for_ever(struct skua_ctx ctx, void *arg)
+{
+	struct skua_job *job = arg;
+
+	for (;;)
+		ctx = skua_fork(ctx, job);
+}
+
+static void fork__past_the_reserve__ends_the_program(void **state)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int status = 0;
+	pid_t child;
+
+	(void)state;
+	if (SANITIZED)
+		skip_aloud("a sanitizer handles the signal itself");
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct skua_job job = { tally_run };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+		skua_run(runtime_new(2, 0), fork_for_ever, &job);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(run__null__einval),
+	cmocka_unit_test(run__a_function__called_once_by_the_caller),
+	cmocka_unit_test(run__fib__right_on_any_number_of_workers),
+	cmocka_unit_test(run__driven_by_the_caller__right),
+	cmocka_unit_test(run__after_a_shutdown__eshutdown),
+	cmocka_unit_test(run__in_a_forked_child__eownerdead),
+	cmocka_unit_test(fork__an_idle_worker__takes_the_job),
+	cmocka_unit_test(join__a_stolen_job__takes_parts_of_it_meanwhile),
+	cmocka_unit_test(task_ctx__fib__right_on_any_number_of_workers),
+	cmocka_unit_test(task_ctx__not_the_task_that_is_polled__none),
+	cmocka_unit_test(run__within_jobs__right),
+	cmocka_unit_test(run__by_more_threads_than_there_are_places__right),
+	cmocka_unit_test(drain__while_a_call_runs__waits_for_it),
+	cmocka_unit_test(task__while_a_call_runs__runs_too),
+	cmocka_unit_test(stats__after_calls__count_no_task),
+	cmocka_unit_test(scope__any_number_of_jobs__each_run_once),
+	cmocka_unit_test(scope__more_jobs_than_there_is_room_for__each_run_once),
+	cmocka_unit_test(fork__past_the_reserve__ends_the_program),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
