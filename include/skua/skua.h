@@ -4,10 +4,13 @@
 #define SKUA_H
 
 #include <skua/base.h>
+#include <skua/fork.h>
 #include <skua/group.h>
+#include <skua/parallel.h>
 #include <skua/poller.h>
 #include <skua/queue.h>
 #include <skua/runtime.h>
+#include <skua/sort.h>
 #include <skua/stats.h>
 #include <skua/task.h>
 #include <skua/timer.h>

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sort_merge.h - a part of skua/sort_template.h: the stable sort
+ *
+ * Not to be included by itself. Mergesort, between the array and a buffer of its
+ * size. A merge is cut into chunks, at ranks; between them others may ask for
+ * half of the rest.
+ */
+#include <skua/parallel.h>
+
+#ifdef SKUA_SORT_NAME
+
+SKUA_SORTER void skua_sorter_copy(skua_sorter_item *to,
+				  const skua_sorter_item *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = from[i];
+}
+
+/* ---- merge ----------------------------------------------------------------- */
+
+/* Two arrays, each in order, the first before the second; and where to. */
+struct skua_sorter_merge {
+	const skua_sorter_item *left, *right;
+	size_t lefts, rights;
+	skua_sorter_item *out;
+	void *arg;
+};
+
+/*
+ * One that is under way, at both ends at once: two comparisons do not wait for
+ * each other, as two in a row do.
+ */
+struct skua_sorter_ends {
+	const skua_sorter_item *left, *left_end, *right, *right_end;
+	skua_sorter_item *front, *back;
+};
+
+SKUA_SORTER struct skua_sorter_ends
+skua_sorter_ends_of(const struct skua_sorter_merge *merge)
+{
+	const struct skua_sorter_ends ends = {
+		merge->left,  merge->left + merge->lefts,
+		merge->right, merge->right + merge->rights,
+		merge->out,   merge->out + merge->lefts + merge->rights
+	};
+
+	return ends;
+}
+
+/* How many steps are possible, whatever the comparisons say: each end may take
+ * half of the smaller array. */
+SKUA_SORTER size_t skua_sorter_steps(const struct skua_sorter_ends *ends)
+{
+	const size_t lefts = (size_t)(ends->left_end - ends->left);
+	const size_t rights = (size_t)(ends->right_end - ends->right);
+
+	return (lefts < rights ? lefts : rights) / 2;
+}
+
+SKUA_SORTER void skua_sorter_step_front(struct skua_sorter_ends *ends,
+					void *arg)
+{
+	const bool low = skua_sorter_less(ends->right, ends->left, arg);
+
+	*ends->front++ = *skua_sorter_pick(low, ends->left, ends->right);
+	ends->right += low;
+	ends->left += !low;
+}
+
+SKUA_SORTER void skua_sorter_step_back(struct skua_sorter_ends *ends, void *arg)
+{
+	const bool high =
+		skua_sorter_less(ends->right_end - 1, ends->left_end - 1, arg);
+
+	*--ends->back = *skua_sorter_pick(high, ends->right_end - 1,
+					  ends->left_end - 1);
+	ends->left_end -= high;
+	ends->right_end -= !high;
+}
+
+SKUA_SORTER void skua_sorter_merge_rest(struct skua_sorter_ends ends, void *arg)
+{
+	size_t steps;
+
+	while ((steps = skua_sorter_steps(&ends)) > 0)
+		while (steps-- > 0) {
+			skua_sorter_step_front(&ends, arg);
+			skua_sorter_step_back(&ends, arg);
+		}
+	while (ends.left < ends.left_end && ends.right < ends.right_end)
+		skua_sorter_step_front(&ends, arg);
+	while (ends.left < ends.left_end)
+		*ends.front++ = *ends.left++;
+	while (ends.right < ends.right_end)
+		*ends.front++ = *ends.right++;
+}
+
+/* Two merges at once, for four comparisons. */
+SKUA_SORTER void skua_sorter_merge_both(const struct skua_sorter_merge *one,
+					const struct skua_sorter_merge *two)
+{
+	struct skua_sorter_ends a = skua_sorter_ends_of(one);
+	struct skua_sorter_ends b = skua_sorter_ends_of(two);
+	void *const arg = one->arg;
+
+	for (;;) {
+		const size_t of_a = skua_sorter_steps(&a);
+		const size_t of_b = skua_sorter_steps(&b);
+		size_t steps = of_a < of_b ? of_a : of_b;
+
+		if (steps == 0)
+			break;
+		while (steps-- > 0) {
+			skua_sorter_step_front(&a, arg);
+			skua_sorter_step_back(&a, arg);
+			skua_sorter_step_front(&b, arg);
+			skua_sorter_step_back(&b, arg);
+		}
+	}
+	skua_sorter_merge_rest(a, arg);
+	skua_sorter_merge_rest(b, arg);
+}
+
+/* How many of the first @count items of a merge are from the left. */
+SKUA_SORTER size_t skua_sorter_merge_rank(const struct skua_sorter_merge *merge,
+					  size_t count)
+{
+	size_t low = count > merge->rights ? count - merge->rights : 0;
+	size_t high = count < merge->lefts ? count : merge->lefts;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (skua_sorter_less(merge->right + count - middle - 1,
+				     merge->left + middle, merge->arg))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Take the first @count items from a merge: what is returned makes them. */
+SKUA_SORTER struct skua_sorter_merge
+skua_sorter_merge_cut(struct skua_sorter_merge *merge, size_t count)
+{
+	const size_t lefts = skua_sorter_merge_rank(merge, count);
+	const size_t rights = count - lefts;
+	const struct skua_sorter_merge first = { merge->left, merge->right,
+						 lefts,       rights,
+						 merge->out,  merge->arg };
+
+	merge->left += lefts;
+	merge->right += rights;
+	merge->lefts -= lefts;
+	merge->rights -= rights;
+	merge->out += count;
+	return first;
+}
+
+/* All of it, on this thread. */
+SKUA_SORTER void skua_sorter_merge_here(struct skua_sorter_merge merge)
+{
+	const size_t count = merge.lefts + merge.rights;
+	struct skua_sorter_merge first;
+
+	if (count < 4 * SKUA_SORT_SMALL) {
+		skua_sorter_merge_rest(skua_sorter_ends_of(&merge), merge.arg);
+		return;
+	}
+	first = skua_sorter_merge_cut(&merge, count / 2);
+	skua_sorter_merge_both(&first, &merge);
+}
+
+struct skua_sorter_merge_job {
+	struct skua_job job; /* first: run() casts back */
+	struct skua_sorter_merge merge;
+};
+
+SKUA_SORTER void skua_sorter_merge_run(struct skua_ctx ctx,
+				       struct skua_job *job);
+
+SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
+				       struct skua_sorter_merge merge)
+{
+	for (;;) {
+		const size_t count = merge.lefts + merge.rights;
+		struct skua_sorter_merge first;
+		struct skua_sorter_merge_job upper;
+		struct skua_ctx inner;
+
+		if (count < 2 * SKUA_SORT_CHUNK)
+			break;
+		if (!skua_wanted(ctx)) {
+			first = skua_sorter_merge_cut(&merge, SKUA_SORT_CHUNK);
+			skua_sorter_merge_here(first);
+			continue;
+		}
+		first = skua_sorter_merge_cut(&merge, count / 2);
+		upper.job.run = skua_sorter_merge_run;
+		upper.merge = merge;
+		inner = skua_fork(ctx, &upper.job);
+		skua_sorter_merge_all(inner, first);
+		if (!skua_reclaim(inner, &upper.job))
+			return;
+	}
+	skua_sorter_merge_here(merge);
+}
+
+SKUA_SORTER void skua_sorter_merge_run(struct skua_ctx ctx,
+				       struct skua_job *job)
+{
+	skua_sorter_merge_all(ctx,
+			      ((struct skua_sorter_merge_job *)job)->merge);
+}
+
+/* ---- mergesort ------------------------------------------------------------- */
+
+struct skua_sorter_stable_job {
+	struct skua_job job; /* first: run() casts back */
+	skua_sorter_item *base, *buffer;
+	size_t count;
+	bool away;
+	void *arg;
+};
+
+SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
+					struct skua_job *job);
+
+/* Sort what is at @base, to there or, with @away, to @buffer. */
+SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
+					skua_sorter_item *base,
+					skua_sorter_item *buffer, size_t count,
+					bool away, void *arg)
+{
+	/* In whole blocks, so that all but the last have the best size. */
+	const size_t half = (count / 2 + SKUA_SORT_SMALL - 1) /
+			    SKUA_SORT_SMALL * SKUA_SORT_SMALL;
+	skua_sorter_item *from = away ? base : buffer;
+	skua_sorter_item *to = away ? buffer : base;
+	struct skua_sorter_merge merge = { from,         from + half, half,
+					   count - half, to,          arg };
+
+	if (count <= SKUA_SORT_SMALL) {
+		skua_sorter_small(base, count, to, arg);
+		return;
+	}
+	if (count >= SKUA_SORT_FORKED) {
+		struct skua_sorter_stable_job upper = {
+			{ skua_sorter_stable_run },
+			base + half,
+			buffer + half,
+			count - half,
+			!away,
+			arg
+		};
+		struct skua_ctx inner;
+
+		if (skua_sorter_is_run(ctx, base, count, arg)) {
+			if (away)
+				skua_sorter_copy(buffer, base, count);
+			return;
+		}
+		inner = skua_fork(ctx, &upper.job);
+		skua_sorter_merge_sort(inner, base, buffer, half, !away, arg);
+		if (skua_reclaim(inner, &upper.job))
+			skua_sorter_stable_run(ctx, &upper.job);
+	} else {
+		skua_sorter_merge_sort(ctx, base, buffer, half, !away, arg);
+		skua_sorter_merge_sort(ctx, base + half, buffer + half,
+				       count - half, !away, arg);
+	}
+	skua_sorter_merge_all(ctx, merge);
+}
+
+SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
+					struct skua_job *job)
+{
+	struct skua_sorter_stable_job *it =
+		(struct skua_sorter_stable_job *)job;
+
+	skua_sorter_merge_sort(ctx, it->base, it->buffer, it->count, it->away,
+			       it->arg);
+}
+
+/* Equal items stay in their order: see skua/sort_template.h. Threads: that of
+ * @ctx. Blocks: for what others have taken. Allocates: nothing. */
+static inline void SKUA_SORT_(stable)(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
+				      size_t count, SKUA_SORT_TYPE *buffer,
+				      void *arg)
+{
+	if (count >= 2)
+		skua_sorter_merge_sort(ctx, base, buffer, count, false, arg);
+}
+
+#endif

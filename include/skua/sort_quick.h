@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sort_quick.h - a part of skua/sort_template.h: the unstable sort
+ *
+ * Not to be included by itself. Quicksort, whose partition has no branch that
+ * depends on a comparison; with heapsort for what it makes no progress with.
+ */
+#include <skua/parallel.h>
+
+#ifdef SKUA_SORT_NAME
+
+SKUA_SORTER void skua_sorter_swap(skua_sorter_item *a, skua_sorter_item *b)
+{
+	const skua_sorter_item held = *a;
+
+	*a = *b;
+	*b = held;
+}
+
+/* ---- heapsort -------------------------------------------------------------- */
+
+SKUA_SORTER void skua_sorter_sift(skua_sorter_item *base, size_t at,
+				  size_t count, void *arg)
+{
+	while (at < count / 2) {
+		size_t child = 2 * at + 1;
+
+		if (child + 1 < count &&
+		    skua_sorter_less(base + child, base + child + 1, arg))
+			child++;
+		if (!skua_sorter_less(base + at, base + child, arg))
+			return;
+		skua_sorter_swap(base + at, base + child);
+		at = child;
+	}
+}
+
+SKUA_SORTER void skua_sorter_heap(skua_sorter_item *base, size_t count,
+				  void *arg)
+{
+	for (size_t i = count / 2; i > 0; i--)
+		skua_sorter_sift(base, i - 1, count, arg);
+	for (size_t i = count; i > 1; i--) {
+		skua_sorter_swap(base, base + i - 1);
+		skua_sorter_sift(base, 0, i - 1, arg);
+	}
+}
+
+/* ---- the pivot ------------------------------------------------------------- */
+
+SKUA_SORTER skua_sorter_item *skua_sorter_median(skua_sorter_item *a,
+						 skua_sorter_item *b,
+						 skua_sorter_item *c, void *arg)
+{
+	const bool ab = skua_sorter_less(a, b, arg);
+
+	if (ab != skua_sorter_less(a, c, arg))
+		return a;
+	return ab == skua_sorter_less(b, c, arg) ? b : c;
+}
+
+/* About the median of @count items, 8 or more: a median of medians, of parts that
+ * lie neither at the ends, nor symmetrically: patterns often do. */
+SKUA_SORTER skua_sorter_item *skua_sorter_pivot(skua_sorter_item *base,
+						size_t count, void *arg)
+{
+	const size_t step = count / 8;
+
+	if (count < 64)
+		return skua_sorter_median(base + step, base + 3 * step,
+					  base + 6 * step, arg);
+	return skua_sorter_median(skua_sorter_pivot(base + step, step, arg),
+				  skua_sorter_pivot(base + 3 * step, step, arg),
+				  skua_sorter_pivot(base + 6 * step, step, arg),
+				  arg);
+}
+
+/* Move some items, so that a pattern that misled the choice is gone. */
+SKUA_SORTER void skua_sorter_break_pattern(skua_sorter_item *base, size_t count)
+{
+	uint64_t random = count;
+
+	for (size_t i = 0; i < 8 && count >= 64; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		skua_sorter_swap(base + count / 8 * i,
+				 base + (random >> 32) % count);
+	}
+}
+
+/* ---- partition ------------------------------------------------------------- */
+
+/* Does an item belong to the front? With @equal, what is not behind the pivot
+ * does; without it, what is before it. */
+SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
+				      const skua_sorter_item *pivot, bool equal,
+				      void *arg)
+{
+	return equal ? !skua_sorter_less(pivot, item, arg)
+		     : skua_sorter_less(item, pivot, arg);
+}
+
+/*
+ * Lomuto's, around a hole: what belongs to the front goes to its end, and what
+ * was there goes to the hole, which is left behind. Returns how many are in front
+ * of one item or more.
+ */
+SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
+					     size_t count,
+					     const skua_sorter_item *middle,
+					     bool equal, void *arg)
+{
+	const skua_sorter_item pivot = *middle;
+	skua_sorter_item held;
+	size_t front = 0;
+
+	held = base[0]; /* the hole is behind it, and follows i */
+	SKUA_SORT_UNROLL
+	for (size_t i = 1; i < count; i++) {
+		const bool low =
+			skua_sorter_in_front(base + i, &pivot, equal, arg);
+
+		base[i - 1] = base[front];
+		base[front] = base[i];
+		front += low;
+	}
+	base[count - 1] = base[front];
+	base[front] = held;
+	return front + skua_sorter_in_front(&held, &pivot, equal, arg);
+}
+
+struct skua_sorter_partition_job {
+	struct skua_job job; /* first: run() casts back */
+	skua_sorter_item *base;
+	size_t count;
+	const skua_sorter_item *pivot;
+	bool equal;
+	void *arg;
+	size_t front;
+};
+
+SKUA_SORTER void skua_sorter_partition_run(struct skua_ctx ctx,
+					   struct skua_job *job);
+
+/* The same, shared with others if they ask. */
+SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
+					 skua_sorter_item *base, size_t count,
+					 const skua_sorter_item *pivot,
+					 bool equal, void *arg)
+{
+	const size_t half = count / 2;
+	struct skua_sorter_partition_job upper = {
+		{ skua_sorter_partition_run },
+		base + half,
+		count - half,
+		pivot,
+		equal,
+		arg,
+		0
+	};
+	struct skua_ctx inner;
+	size_t front, moved;
+
+	if (count < 4 * SKUA_SORT_CHUNK || !skua_wanted(ctx))
+		return skua_sorter_partition_few(base, count, pivot, equal,
+						 arg);
+	inner = skua_fork(ctx, &upper.job);
+	front = skua_sorter_partition(inner, base, half, pivot, equal, arg);
+	if (skua_reclaim(inner, &upper.job))
+		skua_sorter_partition_run(ctx, &upper.job);
+	/* What is between the two fronts changes places with the end of the
+	 * upper one. */
+	moved = half - front < upper.front ? half - front : upper.front;
+	for (size_t i = 0; i < moved; i++)
+		skua_sorter_swap(base + front + i,
+				 base + half + upper.front - moved + i);
+	return front + upper.front;
+}
+
+SKUA_SORTER void skua_sorter_partition_run(struct skua_ctx ctx,
+					   struct skua_job *job)
+{
+	struct skua_sorter_partition_job *it =
+		(struct skua_sorter_partition_job *)job;
+
+	it->front = skua_sorter_partition(ctx, it->base, it->count, it->pivot,
+					  it->equal, it->arg);
+}
+
+/* ---- quicksort ------------------------------------------------------------- */
+
+struct skua_sorter_quick_job {
+	struct skua_job job; /* first: run() casts back */
+	skua_sorter_item *base;
+	size_t count;
+	const skua_sorter_item *before;
+	unsigned bad;
+	void *arg;
+};
+
+SKUA_SORTER void skua_sorter_quick_run(struct skua_ctx ctx,
+				       struct skua_job *job);
+
+/*
+ * @before: the item before @base, which is before none of them; or NULL
+ * @bad: how many partitions may be lopsided yet
+ */
+SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
+				   size_t count, const skua_sorter_item *before,
+				   unsigned bad, void *arg)
+{
+	while (count > SKUA_SORT_SMALL) {
+		size_t front, behind;
+
+		if (bad == 0) {
+			skua_sorter_heap(base, count, arg);
+			return;
+		}
+		skua_sorter_swap(base, skua_sorter_pivot(base, count, arg));
+		if (before && !skua_sorter_less(before, base, arg)) {
+			/* It equals the pivot, as all that is not behind it. */
+			front = 1 + skua_sorter_partition(ctx, base + 1,
+							  count - 1, base, true,
+							  arg);
+			base += front;
+			count -= front;
+			before = NULL;
+			continue;
+		}
+		front = skua_sorter_partition(ctx, base + 1, count - 1, base,
+					      false, arg);
+		skua_sorter_swap(base, base + front);
+		behind = count - front - 1;
+		if (front < count / 8 || behind < count / 8) {
+			bad--;
+			skua_sorter_break_pattern(base, front);
+			skua_sorter_break_pattern(base + front + 1, behind);
+		}
+		if (count >= SKUA_SORT_FORKED) {
+			struct skua_sorter_quick_job upper = {
+				{ skua_sorter_quick_run },
+				base + front + 1,
+				behind,
+				base + front,
+				bad,
+				arg
+			};
+			const struct skua_ctx inner =
+				skua_fork(ctx, &upper.job);
+
+			skua_sorter_quick(inner, base, front, before, bad, arg);
+			if (!skua_reclaim(inner, &upper.job))
+				return;
+		} else {
+			skua_sorter_quick(ctx, base, front, before, bad, arg);
+		}
+		before = base + front;
+		base += front + 1;
+		count = behind;
+	}
+	skua_sorter_small(base, count, base, arg);
+}
+
+SKUA_SORTER void skua_sorter_quick_run(struct skua_ctx ctx,
+				       struct skua_job *job)
+{
+	struct skua_sorter_quick_job *it = (struct skua_sorter_quick_job *)job;
+
+	skua_sorter_quick(ctx, it->base, it->count, it->before, it->bad,
+			  it->arg);
+}
+
+/* Equal items end in any order: see skua/sort_template.h. Threads: that of @ctx.
+ * Blocks: for what others have taken. Allocates: nothing. */
+static inline void SKUA_SORT_NAME(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
+				  size_t count, void *arg)
+{
+	unsigned bad = 1;
+
+	if (count < 2)
+		return;
+	for (size_t n = count; n > 1; n /= 2)
+		bad++;
+	if (!skua_sorter_is_run(ctx, base, count, arg))
+		skua_sorter_quick(ctx, base, count, NULL, bad, arg);
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sort_template.h - a parallel sort for one type, with its comparison inlined
+ *
+ * Sorting through a callback (skua/sort.h) costs a call for each comparison. A
+ * program that includes this file, after three definitions, gets functions of
+ * its own:
+ *
+ *	#define SKUA_SORT_NAME sort_longs
+ *	#define SKUA_SORT_TYPE long
+ *	#define SKUA_SORT_LESS(a, b, arg) (*(a) < *(b))
+ *	#include <skua/sort_template.h>
+ *
+ *	static void sort_longs(struct skua_ctx ctx, long *base, size_t count,
+ *			       void *arg);
+ *	static void sort_longs_stable(struct skua_ctx ctx, long *base,
+ *				      size_t count, long *buffer, void *arg);
+ *
+ * SKUA_SORT_LESS is given two pointers to const items, and @arg: is the first
+ * before the second? It should be a strict weak order. If it is not (always
+ * true, random, "less or equal"), the order is unspecified, but each item is
+ * there once, nothing outside the arrays is read or written, and it ends. Items
+ * are copied by assignment, also while they are compared: a comparison reads its
+ * two items only. It must not return in another way, as by an exception.
+ *
+ * The definitions are undone behind the inclusion, so that there may be another.
+ *
+ * sort_longs is unstable: equal items end in any order. It needs no memory but
+ * the stack, 64 items and some kilobytes. At worst it takes O(n log n); time O(n)
+ * if the items are in order, or in the reverse one, and O(n log k) if there are k
+ * different ones.
+ *
+ * sort_longs_stable leaves equal items in their order. @buffer has room for
+ * @count items, of any content. O(n log n) at worst; O(n) as above; parts that
+ * are in order, or reversed, are not sorted again.
+ *
+ * Both: Threads: that of @ctx. Blocks: for what others have taken. Allocates:
+ * nothing. Arrays of none or one item may be NULL.
+ *
+ * Sources of the algorithms: introspective sort by Musser (1997); pseudo-medians
+ * and Lomuto's partition without branches as in Alexandrescu's and in Bergdoll's
+ * and Peters' works; the treatment of equal items and of patterns from Peters'
+ * pattern-defeating quicksort (2021); merging from both ends at once from van
+ * den Hoven's quadsort (2020); merges cut at medians as in Cormen et al.
+ */
+#ifndef SKUA_SORT_TEMPLATE_H
+#define SKUA_SORT_TEMPLATE_H
+
+#include <skua/parallel.h>
+
+/* Up to so many items are sorted without recursion. */
+#define SKUA_SORT_SMALL 32
+/* Fewer are not worth a fork. */
+#define SKUA_SORT_FORKED 1024
+/* What is done between two looks at whether others ask, in items. */
+#define SKUA_SORT_CHUNK 8192
+/* Sorts of fewer look whether they are in order only on one thread. */
+#define SKUA_SORT_CHECKED 2048
+
+/* Four rounds of the next loop at once. Clang does it unasked. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SKUA_SORT_UNROLL _Pragma("GCC unroll 4")
+#else
+#define SKUA_SORT_UNROLL
+#endif
+
+#define SKUA_SORT_PASTE_(a, b) a##_##b
+#define SKUA_SORT_PASTE(a, b)  SKUA_SORT_PASTE_(a, b)
+/* The name of what belongs to the sort that is being made. */
+#define SKUA_SORT_(name) SKUA_SORT_PASTE(SKUA_SORT_NAME, name)
+
+/* What all sorts have, each its own: not to be called from outside. */
+#define SKUA_SORTER               static inline
+#define skua_sorter_break_pattern SKUA_SORT_(break_pattern)
+#define skua_sorter_copy          SKUA_SORT_(copy)
+#define skua_sorter_few           SKUA_SORT_(few)
+#define skua_sorter_eight         SKUA_SORT_(eight)
+#define skua_sorter_four          SKUA_SORT_(four)
+#define skua_sorter_heap          SKUA_SORT_(heap)
+#define skua_sorter_in_front      SKUA_SORT_(in_front)
+#define skua_sorter_is_run        SKUA_SORT_(is_run)
+#define skua_sorter_item          SKUA_SORT_(item)
+#define skua_sorter_less          SKUA_SORT_(less)
+#define skua_sorter_median        SKUA_SORT_(median)
+#define skua_sorter_merge         SKUA_SORT_(merge)
+#define skua_sorter_merge_all     SKUA_SORT_(merge_all)
+#define skua_sorter_merge_cut     SKUA_SORT_(merge_cut)
+#define skua_sorter_merge_halves  SKUA_SORT_(merge_halves)
+#define skua_sorter_merge_job     SKUA_SORT_(merge_job)
+#define skua_sorter_merge_rank    SKUA_SORT_(merge_rank)
+#define skua_sorter_merge_run     SKUA_SORT_(merge_run)
+#define skua_sorter_merge_sort    SKUA_SORT_(merge_sort)
+#define skua_sorter_partition     SKUA_SORT_(partition)
+#define skua_sorter_partition_few SKUA_SORT_(partition_few)
+#define skua_sorter_partition_job SKUA_SORT_(partition_job)
+#define skua_sorter_partition_run SKUA_SORT_(partition_run)
+#define skua_sorter_ends          SKUA_SORT_(ends)
+#define skua_sorter_ends_of       SKUA_SORT_(ends_of)
+#define skua_sorter_steps         SKUA_SORT_(steps)
+#define skua_sorter_step_front    SKUA_SORT_(step_front)
+#define skua_sorter_step_back     SKUA_SORT_(step_back)
+#define skua_sorter_merge_rest    SKUA_SORT_(merge_rest)
+#define skua_sorter_merge_both    SKUA_SORT_(merge_both)
+#define skua_sorter_merge_here    SKUA_SORT_(merge_here)
+#define skua_sorter_pick          SKUA_SORT_(pick)
+#define skua_sorter_pivot         SKUA_SORT_(pivot)
+#define skua_sorter_quick         SKUA_SORT_(quick)
+#define skua_sorter_quick_job     SKUA_SORT_(quick_job)
+#define skua_sorter_quick_run     SKUA_SORT_(quick_run)
+#define skua_sorter_run           SKUA_SORT_(run)
+#define skua_sorter_run_goes_on   SKUA_SORT_(run_goes_on)
+#define skua_sorter_run_reverse   SKUA_SORT_(run_reverse)
+#define skua_sorter_sift          SKUA_SORT_(sift)
+#define skua_sorter_small         SKUA_SORT_(small)
+#define skua_sorter_stable_job    SKUA_SORT_(stable_job)
+#define skua_sorter_stable_run    SKUA_SORT_(stable_run)
+#define skua_sorter_swap          SKUA_SORT_(swap)
+
+#endif
+
+#if defined(SKUA_SORT_NAME) && defined(SKUA_SORT_TYPE) && \
+	defined(SKUA_SORT_LESS)
+
+typedef SKUA_SORT_TYPE skua_sorter_item;
+
+SKUA_SORTER bool skua_sorter_less(const skua_sorter_item *a,
+				  const skua_sorter_item *b, void *arg)
+{
+	(void)arg;
+	return SKUA_SORT_LESS(a, b, arg);
+}
+
+/* One of two, without a branch, which compilers would put there. */
+SKUA_SORTER const skua_sorter_item *skua_sorter_pick(bool second,
+						     const skua_sorter_item *a,
+						     const skua_sorter_item *b)
+{
+	const uintptr_t mask = 0 - (uintptr_t)second;
+
+	return (const skua_sorter_item *)((uintptr_t)a ^
+					  (((uintptr_t)a ^ (uintptr_t)b) &
+					   mask));
+}
+
+#include <skua/sort_small.h>
+#include <skua/sort_quick.h>
+#include <skua/sort_merge.h>
+
+#undef SKUA_SORT_NAME
+#undef SKUA_SORT_TYPE
+#undef SKUA_SORT_LESS
+
+#elif defined(SKUA_SORT_NAME) || defined(SKUA_SORT_TYPE) || \
+	defined(SKUA_SORT_LESS)
+#error "SKUA_SORT_NAME, SKUA_SORT_TYPE and SKUA_SORT_LESS: all three or none"
+#endif

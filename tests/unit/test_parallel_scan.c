@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* test_parallel_scan.c - all prefixes, inclusive and exclusive */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "tests/unit/loops.h"
+
+/* ---- affine functions: associative, not commutative ------------------------ */
+
+/* x -> a * x + b modulo 2^64; a value is a chain of them. */
+struct affine {
+	uint64_t a, b;
+};
+
+static const struct affine unit = { 1, 0 };
+
+static struct affine affine_of(size_t i)
+{
+	return (struct affine){ 2 * i + 3, 5 * i + 1 };
+}
+
+/* @left first, then @right. */
+static struct affine chain(struct affine left, struct affine right)
+{
+	return (struct affine){ right.a * left.a, right.a * left.b + right.b };
+}
+
+struct prefixes {
+	struct affine *out;
+	size_t begin;
+	bool inclusive;
+	size_t fold_fails, scan_fails; /* at which item */
+	atomic_u32 join_fails;         /* so many joins later */
+};
+
+static int affine_fold(struct skua_ctx ctx, size_t begin, size_t end,
+		       void *value, void *arg)
+{
+	struct prefixes *it = arg;
+	struct affine *chained = value;
+
+	ask(ctx);
+	assert_true(begin < end);
+	if (it->fold_fails >= begin && it->fold_fails < end)
+		return -EDOM;
+	for (size_t i = begin; i < end; i++)
+		*chained = chain(*chained, affine_of(i));
+	return 0;
+}
+
+static int affine_scan(struct skua_ctx ctx, size_t begin, size_t end,
+		       void *carry, void *arg)
+{
+	struct prefixes *it = arg;
+	struct affine *chained = carry;
+
+	ask(ctx);
+	assert_true(begin < end);
+	for (size_t i = begin; i < end; i++) {
+		struct affine next = chain(*chained, affine_of(i));
+
+		if (i == it->scan_fails)
+			return -EIO;
+		it->out[i - it->begin] = it->inclusive ? next : *chained;
+		*chained = next;
+	}
+	return 0;
+}
+
+static int affine_join(void *left, void *right, void *arg)
+{
+	struct prefixes *it = arg;
+
+	*(struct affine *)left =
+		chain(*(struct affine *)left, *(struct affine *)right);
+	return atomic_fetch_sub_relaxed(&it->join_fails, 1) == 1 ? -ERANGE : 0;
+}
+
+static const struct skua_reduction affines = { .size = sizeof(struct affine),
+					       .identity = &unit,
+					       .fold = affine_fold,
+					       .join = affine_join };
+
+/* The first @count of the prefixes are right; what is behind them is 1, if none
+ * should be there. */
+static void check_prefixes(const struct prefixes *it, size_t count)
+{
+	struct affine expected = unit;
+
+	for (size_t i = 0; i < count; i++) {
+		struct affine next = chain(expected, affine_of(it->begin + i));
+
+		if (it->inclusive)
+			expected = next;
+		assert_memory_equal(&it->out[i], &expected, sizeof(expected));
+		expected = next;
+	}
+}
+
+static void prefixes_new(struct prefixes *it, size_t count, bool inclusive)
+{
+	*it = (struct prefixes){ .out = calloc(count + 1, sizeof(*it->out)),
+				 .begin = 1000,
+				 .inclusive = inclusive,
+				 .fold_fails = SIZE_MAX,
+				 .scan_fails = SIZE_MAX };
+	atomic_init(&it->join_fails, 0);
+}
+
+static int scan_on(struct skua_ctx ctx, struct prefixes *it, size_t count,
+		   size_t grain, struct affine *whole)
+{
+	return skua_scan(ctx, it->begin, it->begin + count, grain, &affines,
+			 affine_scan, whole, it);
+}
+
+static void scan_each(struct skua_ctx ctx, size_t count, size_t grain)
+{
+	for (int inclusive = 0; inclusive < 2; inclusive++) {
+		struct affine whole = { 0, 0 }, expected = unit;
+		struct prefixes it;
+
+		prefixes_new(&it, count, inclusive);
+		assert_int_equal(scan_on(ctx, &it, count, grain, &whole), 0);
+		check_prefixes(&it, count);
+		for (size_t i = 0; i < count; i++)
+			expected = chain(expected, affine_of(it.begin + i));
+		assert_memory_equal(&whole, &expected, sizeof(whole));
+		assert_int_equal(it.out[count].a, 0);
+		free(it.out);
+	}
+}
+
+static void scan__each_size_and_grain__all_prefixes(void **state)
+{
+	(void)state;
+	each_loop(scan_each);
+}
+
+/* ---- arguments ------------------------------------------------------------- */
+
+static void no_drop(void *value, void *arg)
+{
+	(void)value;
+	(void)arg;
+}
+
+static int bad_arguments(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_ctx none = { NULL, NULL };
+	struct skua_reduction how = affines;
+
+	assert_int_equal(skua_scan(ctx, 0, 1, 0, NULL, affine_scan, NULL, arg),
+			 -EINVAL);
+	assert_int_equal(skua_scan(ctx, 0, 1, 0, &how, NULL, NULL, arg),
+			 -EINVAL);
+	assert_int_equal(skua_scan(ctx, 1, 0, 0, &how, affine_scan, NULL, arg),
+			 -EINVAL);
+	assert_int_equal(skua_scan(none, 0, 1, 0, &how, affine_scan, NULL, arg),
+			 -EINVAL);
+	how.drop = no_drop;
+	assert_int_equal(skua_scan(ctx, 0, 1, 0, &how, affine_scan, NULL, arg),
+			 -EINVAL);
+	how = affines;
+	how.size = SKUA_MAX_VALUE + 1;
+	assert_int_equal(skua_scan(ctx, 0, 1, 0, &how, affine_scan, NULL, arg),
+			 -EINVAL);
+	return 0;
+}
+
+static void scan__bad_arguments__einval(void **state)
+{
+	(void)state;
+	each_crew(bad_arguments, NULL);
+}
+
+/* ---- ends ------------------------------------------------------------------ */
+
+static void end_each(struct skua_ctx ctx, size_t count, size_t grain)
+{
+	for (size_t i = 0; i < count; i += count / 5 + 1) {
+		struct prefixes it;
+		struct affine whole = { 3, 4 };
+		int code;
+
+		prefixes_new(&it, count, true);
+		it.scan_fails = it.begin + i;
+		assert_int_equal(scan_on(ctx, &it, count, grain, &whole), -EIO);
+		check_prefixes(&it, i);
+		assert_int_equal(whole.a, 3);
+		it.scan_fails = SIZE_MAX;
+		it.fold_fails = it.begin + i;
+		code = scan_on(ctx, &it, count, grain, &whole);
+		assert_int_equal(code, grain ? -EDOM : 0);
+		check_prefixes(&it, grain ? i / grain * grain : count);
+		it.fold_fails = SIZE_MAX;
+		atomic_store_relaxed(&it.join_fails, (uint32_t)i + 1);
+		code = scan_on(ctx, &it, count, grain, &whole);
+		assert_true(code == 0 || code == -ERANGE);
+		check_prefixes(&it, code ? 0 : count);
+		free(it.out);
+	}
+}
+
+static void scan__callbacks_return_values__the_first_in_the_range(void **state)
+{
+	(void)state;
+	each_loop(end_each);
+}
+
+/* ---- floating point -------------------------------------------------------- */
+
+static int add_fold(struct skua_ctx ctx, size_t begin, size_t end, void *value,
+		    void *arg)
+{
+	(void)arg;
+	ask(ctx);
+	for (size_t i = begin; i < end; i++)
+		*(double *)value += 1.0 / (double)(i * i + 1);
+	return 0;
+}
+
+static int add_scan(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
+		    void *arg)
+{
+	double *out = arg, *sum = carry;
+
+	ask(ctx);
+	for (size_t i = begin; i < end; i++)
+		out[i] = *sum += 1.0 / (double)(i * i + 1);
+	return 0;
+}
+
+static int add_join(void *left, void *right, void *arg)
+{
+	(void)arg;
+	*(double *)left += *(double *)right;
+	return 0;
+}
+
+#define TERMS 5003
+
+static int add_up(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_reduction how = { .size = sizeof(double),
+					    .fold = add_fold,
+					    .join = add_join };
+	double *first = arg, *sums = calloc(TERMS, sizeof(*sums));
+
+	for (int round = 0; round < 20; round++) {
+		assert_int_equal(
+			skua_scan(ctx, 0, TERMS, 7, &how, add_scan, NULL, sums),
+			0);
+		if (first[0] == 0)
+			memcpy(first, sums, TERMS * sizeof(*sums));
+		assert_memory_equal(sums, first, TERMS * sizeof(*sums));
+	}
+	free(sums);
+	return 0;
+}
+
+static void scan__a_grain__floating_point_to_the_last_digit(void **state)
+{
+	double *first = calloc(TERMS, sizeof(*first));
+
+	(void)state;
+	each_crew(add_up, first);
+	free(first);
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+static int without_memory(struct skua_ctx ctx, void *arg)
+{
+	struct prefixes it;
+
+	(void)arg;
+	for (unsigned nth = 1; nth <= 3; nth++) {
+		long live;
+
+		prefixes_new(&it, 4000, true);
+		ask(ctx);
+		allocations_begin(nth);
+		assert_int_equal(scan_on(ctx, &it, 4000, 0, NULL), 0);
+		/* Two, if somebody asks: where there are others. */
+		assert_int_equal(allocations_failed(),
+				 ctx.forks->split && nth <= 2);
+		live = allocations_end();
+		assert_int_equal(live, 0);
+		check_prefixes(&it, 4000);
+		free(it.out);
+	}
+	return 0;
+}
+
+static void scan__no_memory__one_thread_does_it(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS)
+		skip_aloud(NO_FAILURES);
+	each_crew(without_memory, NULL);
+}
+
+static int more_than_memory(struct skua_ctx ctx, void *arg)
+{
+	struct prefixes it;
+
+	(void)arg;
+	prefixes_new(&it, 0, true);
+	it.begin = 0;
+	it.scan_fails = 0;
+	assert_int_equal(skua_scan(ctx, 0, SIZE_MAX, 1, &affines, affine_scan,
+				   NULL, &it),
+			 -EIO);
+	free(it.out);
+	return 0;
+}
+
+static void scan__more_blocks_than_memory__one_thread_does_it(void **state)
+{
+	(void)state;
+	each_crew(more_than_memory, NULL);
+}
+
+/* ---- two workers ----------------------------------------------------------- */
+
+struct meeting {
+	struct gate folds;
+	uint64_t out[3000];
+};
+
+static int meet_fold(struct skua_ctx ctx, size_t begin, size_t end, void *value,
+		     void *arg)
+{
+	struct meeting *it = arg;
+
+	(void)ctx;
+	gate_open(&it->folds);
+	for (size_t i = begin; i < end; i++)
+		*(uint64_t *)value += i;
+	return 0;
+}
+
+static int meet_scan(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
+		     void *arg)
+{
+	struct meeting *it = arg;
+
+	(void)ctx;
+	if (begin == 0)
+		gate_wait(&it->folds);
+	for (size_t i = begin; i < end; i++)
+		it->out[i] = *(uint64_t *)carry += i;
+	return 0;
+}
+
+static int meet_join(void *left, void *right, void *arg)
+{
+	(void)arg;
+	*(uint64_t *)left += *(uint64_t *)right;
+	return 0;
+}
+
+static int meet_two(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_reduction how = { .size = sizeof(uint64_t),
+					    .fold = meet_fold,
+					    .join = meet_join };
+	struct meeting *it = calloc(1, sizeof(*it));
+
+	(void)arg;
+	while (!skua_wanted(ctx))
+		sched_yield();
+	assert_int_equal(skua_scan(ctx, 0, 3000, 0, &how, meet_scan, NULL, it),
+			 0);
+	for (uint64_t i = 0; i < 3000; i++)
+		assert_int_equal(it->out[i], i * (i + 1) / 2);
+	free(it);
+	return 0;
+}
+
+static void scan__two_workers__one_goes_ahead(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	assert_int_equal(in_region(rt, meet_two, NULL), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(scan__each_size_and_grain__all_prefixes),
+	cmocka_unit_test(scan__bad_arguments__einval),
+	cmocka_unit_test(scan__callbacks_return_values__the_first_in_the_range),
+	cmocka_unit_test(scan__a_grain__floating_point_to_the_last_digit),
+	cmocka_unit_test(scan__no_memory__one_thread_does_it),
+	cmocka_unit_test(scan__more_blocks_than_memory__one_thread_does_it),
+	cmocka_unit_test(scan__two_workers__one_goes_ahead),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("parallel_scan", tests, NULL, NULL);
+}

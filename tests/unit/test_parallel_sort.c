@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/* test_parallel_sort.c - sorts with callbacks, and made of the template */
+#define SUPPORT_FAIL_ALLOCATIONS
+#include "core/rng.h"
+#include "tests/unit/loops.h"
+
+/* A key, and where the item was. */
+struct pair {
+	uint32_t key, index;
+};
+
+#define SKUA_SORT_NAME            sort_pairs
+#define SKUA_SORT_TYPE            struct pair
+#define SKUA_SORT_LESS(a, b, arg) ((a)->key < (b)->key)
+#include <skua/sort_template.h>
+
+/* The same, as large as few types are. */
+struct wide {
+	uint32_t key, index;
+	unsigned char rest[91];
+};
+
+#define SKUA_SORT_NAME            sort_wides
+#define SKUA_SORT_TYPE            struct wide
+#define SKUA_SORT_LESS(a, b, arg) ((a)->key < (b)->key)
+#include <skua/sort_template.h>
+
+/* ---- orders ---------------------------------------------------------------- */
+
+enum order {
+	RANDOM,
+	SORTED,
+	REVERSED,
+	EQUAL,
+	ORGAN_PIPE,
+	FEW_KEYS,
+	SAW,
+	NEARLY,
+	ORDERS
+};
+
+static uint32_t key_of(enum order order, size_t i, size_t count,
+		       struct rng *rng)
+{
+	switch (order) {
+	case SORTED:
+		return (uint32_t)i;
+	case REVERSED:
+		return (uint32_t)(count - i);
+	case EQUAL:
+		return 5;
+	case ORGAN_PIPE:
+		return (uint32_t)(i < count / 2 ? i : count - i);
+	case FEW_KEYS:
+		return rng_next(rng) % 7;
+	case SAW:
+		return (uint32_t)(i % 100);
+	case NEARLY:
+		return (uint32_t)(rng_next(rng) % 50 == 0 ? 0 : i);
+	default:
+		return rng_next(rng);
+	}
+}
+
+/* Sizes about those where the algorithm changes, and one that is cut often. */
+static const size_t sizes[] = { 0,  1,   2,   3,    4,    5,    7,    8,
+				15, 16,  17,  31,   32,   33,   34,   63,
+				65, 127, 500, 1023, 1024, 1025, 5000, 40001 };
+
+/* One sort, of pairs or of what begins with one. */
+struct sort {
+	int (*sort)(struct skua_ctx ctx, void *base, size_t count);
+	size_t size; /* of an item, in bytes */
+	bool stable;
+};
+
+static struct pair *pair_at(const struct sort *sort, char *base, size_t i)
+{
+	return (struct pair *)(base + i * sort->size);
+}
+
+/* Each item is there once; that they are in order, if @ordered. */
+static void check_sorted(const struct sort *sort, char *base, size_t count,
+			 const uint32_t *keys, bool ordered)
+{
+	unsigned char *seen = calloc(count + 1, 1);
+
+	for (size_t i = 0; i < count; i++) {
+		struct pair *pair = pair_at(sort, base, i), *last;
+
+		assert_true(pair->index < count);
+		assert_int_equal(seen[pair->index]++, 0);
+		assert_int_equal(pair->key, keys[pair->index]);
+		if (i == 0 || !ordered)
+			continue;
+		last = pair_at(sort, base, i - 1);
+		assert_true(last->key <= pair->key);
+		if (sort->stable && last->key == pair->key)
+			assert_true(last->index < pair->index);
+	}
+	free(seen);
+}
+
+static void sort_one(struct skua_ctx ctx, const struct sort *sort,
+		     enum order order, size_t count, bool ordered)
+{
+	uint32_t *keys = calloc(count + 1, sizeof(*keys));
+	/* What is around it is watched by the sanitizer, and here. */
+	char *memory = malloc((count + 2) * sort->size);
+	char *base = memory + sort->size;
+	struct rng rng;
+
+	rng_init(&rng, count + order);
+	memset(memory, 0x5a, (count + 2) * sort->size);
+	for (size_t i = 0; i < count; i++) {
+		keys[i] = key_of(order, i, count, &rng);
+		*pair_at(sort, base, i) = (struct pair){ keys[i], (uint32_t)i };
+	}
+	ask(ctx);
+	assert_int_equal(sort->sort(ctx, base, count), 0);
+	check_sorted(sort, base, count, keys, ordered);
+	for (size_t i = 0; i < sort->size; i++) {
+		assert_int_equal(memory[i], 0x5a);
+		assert_int_equal(base[count * sort->size + i], 0x5a);
+	}
+	free(memory);
+	free(keys);
+}
+
+static int sort_all(struct skua_ctx ctx, void *arg)
+{
+	const struct sort *sort = arg;
+
+	for (int order = 0; order < ORDERS; order++)
+		for (size_t i = 0; i < COUNT_OF(sizes); i++)
+			sort_one(ctx, sort, (enum order)order, sizes[i], true);
+	return 0;
+}
+
+/* ---- callbacks ------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b, void *arg)
+{
+	uint32_t left = ((const struct pair *)a)->key;
+	uint32_t right = ((const struct pair *)b)->key;
+
+	(void)arg;
+	return (left > right) - (left < right);
+}
+
+static uint64_t key_of_pair(const void *item, void *arg)
+{
+	(void)arg;
+	return ((const struct pair *)item)->key;
+}
+
+#define CALLBACK_SORT(name, bytes)                                        \
+	static int name##_##bytes(struct skua_ctx ctx, void *base,        \
+				  size_t count)                           \
+	{                                                                 \
+		return skua_##name(ctx, base, count, bytes, compare_keys, \
+				   NULL);                                 \
+	}
+
+CALLBACK_SORT(sort, 8)
+CALLBACK_SORT(sort, 16)
+CALLBACK_SORT(sort, 24)
+CALLBACK_SORT(sort_stable, 8)
+CALLBACK_SORT(sort_stable, 16)
+CALLBACK_SORT(sort_stable, 24)
+
+static int by_key_8(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort_by_key(ctx, base, count, 8, key_of_pair, NULL);
+}
+
+static int by_key_40(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort_by_key(ctx, base, count, 40, key_of_pair, NULL);
+}
+
+static void sort__each_size_and_order__sorted(void **state)
+{
+	struct sort sorts[] = { { sort_8, 8, false },
+				{ sort_16, 16, false },
+				{ sort_24, 24, true } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sorts); i++)
+		each_crew(sort_all, &sorts[i]);
+}
+
+static void sort_stable__each_size_and_order__sorted_stably(void **state)
+{
+	struct sort sorts[] = { { sort_stable_8, 8, true },
+				{ sort_stable_16, 16, true },
+				{ sort_stable_24, 24, true } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sorts); i++)
+		each_crew(sort_all, &sorts[i]);
+}
+
+static void sort_by_key__each_size_and_order__sorted_stably(void **state)
+{
+	struct sort sorts[] = { { by_key_8, 8, true },
+				{ by_key_40, 40, true } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sorts); i++)
+		each_crew(sort_all, &sorts[i]);
+}
+
+static int compare_words(const void *a, const void *b, void *arg)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	(void)arg;
+	/* Copies are aligned as items are. */
+	assert_int_equal((uintptr_t)a % 4, 0);
+	assert_int_equal((uintptr_t)b % 4, 0);
+	return (left > right) - (left < right);
+}
+
+static int sort_words(struct skua_ctx ctx, void *arg)
+{
+	uint32_t words[5000];
+	struct rng rng;
+
+	(void)arg;
+	for (int stable = 0; stable < 2; stable++) {
+		uint32_t sum = 0;
+
+		rng_init(&rng, 7);
+		for (size_t i = 0; i < COUNT_OF(words); i++)
+			sum += words[i] = rng_next(&rng);
+		assert_int_equal((stable ? skua_sort_stable : skua_sort)(
+					 ctx, words, COUNT_OF(words), 4,
+					 compare_words, NULL),
+				 0);
+		for (size_t i = 0; i < COUNT_OF(words); i++) {
+			sum -= words[i];
+			assert_true(i == 0 || words[i - 1] <= words[i]);
+		}
+		assert_int_equal(sum, 0);
+	}
+	return 0;
+}
+
+static void sort__items_of_4_bytes__sorted(void **state)
+{
+	(void)state;
+	each_crew(sort_words, NULL);
+}
+
+/* An array that is aligned as its items are, but not to their size. */
+struct shifted {
+	uint32_t before;
+	struct pair pairs[1000];
+};
+
+static int compare_in_place(const void *a, const void *b, void *arg)
+{
+	const struct shifted *shifted = arg;
+
+	assert_true((const struct pair *)a >= shifted->pairs);
+	assert_true((const struct pair *)b < shifted->pairs + 1000);
+	return compare_keys(a, b, NULL);
+}
+
+static int sort_shifted(struct skua_ctx ctx, void *arg)
+{
+	struct shifted *shifted = aligned_alloc(16, 8016);
+
+	(void)arg;
+	for (int stable = 0; stable < 2; stable++) {
+		for (uint32_t i = 0; i < 1000; i++)
+			shifted->pairs[i] = (struct pair){ i * 7919 % 1000, i };
+		assert_int_equal((stable ? skua_sort_stable : skua_sort)(
+					 ctx, shifted->pairs, 1000, 8,
+					 compare_in_place, shifted),
+				 0);
+		for (uint32_t i = 0; i < 1000; i++)
+			assert_int_equal(shifted->pairs[i].key, i);
+	}
+	free(shifted);
+	return 0;
+}
+
+static void sort__items_not_aligned_to_their_size__no_copies(void **state)
+{
+	(void)state;
+	each_crew(sort_shifted, NULL);
+}
+
+/* ---- the template ---------------------------------------------------------- */
+
+static int template_pairs(struct skua_ctx ctx, void *base, size_t count)
+{
+	sort_pairs(ctx, base, count, NULL);
+	return 0;
+}
+
+static int template_pairs_stable(struct skua_ctx ctx, void *base, size_t count)
+{
+	struct pair *buffer = malloc((count + 1) * sizeof(*buffer));
+
+	sort_pairs_stable(ctx, base, count, buffer, NULL);
+	free(buffer);
+	return 0;
+}
+
+static int template_wides(struct skua_ctx ctx, void *base, size_t count)
+{
+	sort_wides(ctx, base, count, NULL);
+	return 0;
+}
+
+static int template_wides_stable(struct skua_ctx ctx, void *base, size_t count)
+{
+	struct wide *buffer = malloc((count + 1) * sizeof(*buffer));
+
+	sort_wides_stable(ctx, base, count, buffer, NULL);
+	free(buffer);
+	return 0;
+}
+
+static void template__each_size_and_order__sorted(void **state)
+{
+	struct sort sorts[] = {
+		{ template_pairs, sizeof(struct pair), false },
+		{ template_pairs_stable, sizeof(struct pair), true },
+		{ template_wides, sizeof(struct wide), false },
+		{ template_wides_stable, sizeof(struct wide), true }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sorts); i++)
+		each_crew(sort_all, &sorts[i]);
+}
+
+static int sort_nothing(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	sort_pairs(ctx, NULL, 0, NULL);
+	sort_pairs_stable(ctx, NULL, 0, NULL, NULL);
+	assert_int_equal(skua_sort(ctx, NULL, 0, 8, compare_keys, NULL), 0);
+	assert_int_equal(skua_sort_stable(ctx, NULL, 0, 8, compare_keys, NULL),
+			 0);
+	assert_int_equal(skua_sort_by_key(ctx, NULL, 0, 8, key_of_pair, NULL),
+			 0);
+	return 0;
+}
+
+static void sort__null_array_of_0__nothing(void **state)
+{
+	(void)state;
+	each_crew(sort_nothing, NULL);
+}
+
+/* ---- comparisons that are no order ----------------------------------------- */
+
+enum disorder {
+	ALWAYS,
+	NEVER,
+	COIN,
+	ROCK_PAPER_SCISSORS,
+	LESS_OR_EQUAL,
+	DISORDERS
+};
+
+/* Each thread has a coin of its own. */
+static _Thread_local struct rng coin = { 1, 1 };
+static enum disorder disorder;
+
+static bool contradicts(const struct pair *a, const struct pair *b)
+{
+	switch (disorder) {
+	case ALWAYS:
+		return true;
+	case NEVER:
+		return false;
+	case COIN:
+		return rng_next(&coin) % 2;
+	case ROCK_PAPER_SCISSORS:
+		return (b->key + 3 - a->key % 3) % 3 == 1;
+	default:
+		return a->key <= b->key;
+	}
+}
+
+static int compare_anyhow(const void *a, const void *b, void *arg)
+{
+	(void)arg;
+	return contradicts(a, b) ? -1 : contradicts(b, a);
+}
+
+#define SKUA_SORT_NAME            sort_anyhow
+#define SKUA_SORT_TYPE            struct pair
+#define SKUA_SORT_LESS(a, b, arg) contradicts(a, b)
+#include <skua/sort_template.h>
+
+static int anyhow(struct skua_ctx ctx, void *base, size_t count)
+{
+	sort_anyhow(ctx, base, count, NULL);
+	return 0;
+}
+
+static int anyhow_stable(struct skua_ctx ctx, void *base, size_t count)
+{
+	struct pair *buffer = malloc((count + 1) * sizeof(*buffer));
+
+	sort_anyhow_stable(ctx, base, count, buffer, NULL);
+	free(buffer);
+	return 0;
+}
+
+static int anyhow_8(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort(ctx, base, count, 8, compare_anyhow, NULL);
+}
+
+static int anyhow_stable_8(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort_stable(ctx, base, count, 8, compare_anyhow, NULL);
+}
+
+static int anyhow_24(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort(ctx, base, count, 24, compare_anyhow, NULL);
+}
+
+static int sort_anyhow_all(struct skua_ctx ctx, void *arg)
+{
+	const struct sort *sort = arg;
+
+	for (size_t i = 0; i < COUNT_OF(sizes); i++)
+		for (int order = 0; order < ORDERS && sizes[i] <= 5000; order++)
+			sort_one(ctx, sort, (enum order)order, sizes[i], false);
+	return 0;
+}
+
+static void sort__comparison_is_no_order__each_item_once(void **state)
+{
+	struct sort sorts[] = { { anyhow, 8, false },
+				{ anyhow_stable, 8, false },
+				{ anyhow_8, 8, false },
+				{ anyhow_stable_8, 8, false },
+				{ anyhow_24, 24, false } };
+
+	(void)state;
+	for (int kind = 0; kind < DISORDERS; kind++)
+		for (size_t i = 0; i < COUNT_OF(sorts); i++) {
+			disorder = (enum disorder)kind;
+			each_crew(sort_anyhow_all, &sorts[i]);
+		}
+}
+
+/* ---- a killer: what quicksort takes longest for ----------------------------- */
+
+/* McIlroy's adversary: values are decided as they are compared. */
+struct killer {
+	uint32_t *values, solid, gas, candidate;
+	uint64_t comparisons;
+};
+
+static int compare_killer(const void *a, const void *b, void *arg)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	struct killer *it = arg;
+
+	it->comparisons++;
+	if (it->values[left] == it->gas && it->values[right] == it->gas)
+		it->values[left == it->candidate ? left : right] = it->solid++;
+	if (it->values[left] == it->gas)
+		it->candidate = left;
+	else if (it->values[right] == it->gas)
+		it->candidate = right;
+	return (it->values[left] > it->values[right]) -
+	       (it->values[left] < it->values[right]);
+}
+
+#define KILLED 20000u
+
+static int kill_sort(struct skua_ctx ctx, void *arg)
+{
+	struct killer it = { .values = calloc(KILLED, sizeof(uint32_t)),
+			     .gas = KILLED };
+	uint32_t *items = calloc(KILLED, sizeof(*items));
+
+	(void)arg;
+	for (uint32_t i = 0; i < KILLED; i++) {
+		items[i] = i;
+		it.values[i] = it.gas;
+	}
+	/* Else it would decide that all is in order. */
+	it.values[0] = 1;
+	it.values[1] = 0;
+	it.values[2] = 2;
+	it.solid = 3;
+	assert_int_equal(skua_sort(ctx, items, KILLED, 4, compare_killer, &it),
+			 0);
+	for (uint32_t i = 1; i < KILLED; i++)
+		assert_true(it.values[items[i - 1]] < it.values[items[i]]);
+	/* 15 = log2(20000). Without heapsort five times as many. */
+	assert_true(it.comparisons < 6 * 15 * KILLED);
+	free(items);
+	free(it.values);
+	return 0;
+}
+
+static void sort__adversary__n_log_n_comparisons(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_int_equal(in_region(rt, kill_sort, NULL), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- arguments and memory -------------------------------------------------- */
+
+static int bad_arguments(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_ctx none = { NULL, NULL };
+	struct pair a[2] = { { 2, 0 }, { 1, 1 } };
+
+	(void)arg;
+	assert_int_equal(skua_sort(ctx, a, 2, 8, NULL, NULL), -EINVAL);
+	assert_int_equal(skua_sort(ctx, NULL, 2, 8, compare_keys, NULL),
+			 -EINVAL);
+	assert_int_equal(skua_sort(ctx, a, 2, 0, compare_keys, NULL), -EINVAL);
+	assert_int_equal(skua_sort(ctx, a, SIZE_MAX / 4, 8, compare_keys, NULL),
+			 -EINVAL);
+	assert_int_equal(skua_sort(none, a, 2, 8, compare_keys, NULL), -EINVAL);
+	assert_int_equal(skua_sort_stable(ctx, a, 2, 8, NULL, NULL), -EINVAL);
+	assert_int_equal(skua_sort_stable(ctx, a, 2, 0, compare_keys, NULL),
+			 -EINVAL);
+	assert_int_equal(skua_sort_by_key(ctx, a, 2, 8, NULL, NULL), -EINVAL);
+	assert_int_equal(skua_sort_by_key(ctx, NULL, 2, 8, key_of_pair, NULL),
+			 -EINVAL);
+	assert_int_equal(a[0].key, 2);
+	return 0;
+}
+
+static void sort__bad_arguments__einval(void **state)
+{
+	(void)state;
+	each_crew(bad_arguments, NULL);
+}
+
+static int without_memory(struct skua_ctx ctx, void *arg)
+{
+	int (*const sorts[])(struct skua_ctx, void *,
+			     size_t) = { sort_24, sort_stable_24, by_key_40,
+					 sort_stable_8 };
+	const size_t bytes[] = { 24, 24, 40, 8 };
+
+	(void)arg;
+	for (size_t i = 0; i < COUNT_OF(sorts); i++)
+		for (unsigned nth = 1; nth <= (i == 3 ? 1 : 2); nth++) {
+			struct sort sort = { sorts[i], bytes[i], true };
+			char base[10 * 40] = { 0 };
+			long live;
+
+			for (uint32_t j = 0; j < 10; j++)
+				pair_at(&sort, base, j)->key = 10 - j;
+			allocations_begin(nth);
+			assert_int_equal(sort.sort(ctx, base, 10), -ENOMEM);
+			live = allocations_end();
+			assert_int_equal(live, 0);
+			for (uint32_t j = 0; j < 10; j++)
+				assert_int_equal(pair_at(&sort, base, j)->key,
+						 10 - j);
+		}
+	return 0;
+}
+
+static void sort__no_memory__enomem_and_nothing_moved(void **state)
+{
+	(void)state;
+	if (!CAN_FAIL_ALLOCATIONS)
+		skip_aloud(NO_FAILURES);
+	each_crew(without_memory, NULL);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(sort__each_size_and_order__sorted),
+	cmocka_unit_test(sort_stable__each_size_and_order__sorted_stably),
+	cmocka_unit_test(sort_by_key__each_size_and_order__sorted_stably),
+	cmocka_unit_test(sort__items_of_4_bytes__sorted),
+	cmocka_unit_test(sort__items_not_aligned_to_their_size__no_copies),
+	cmocka_unit_test(template__each_size_and_order__sorted),
+	cmocka_unit_test(sort__null_array_of_0__nothing),
+	cmocka_unit_test(sort__comparison_is_no_order__each_item_once),
+	cmocka_unit_test(sort__adversary__n_log_n_comparisons),
+	cmocka_unit_test(sort__bad_arguments__einval),
+	cmocka_unit_test(sort__no_memory__enomem_and_nothing_moved),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("parallel_sort", tests, NULL, NULL);
+}
