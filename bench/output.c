@@ -132,7 +132,7 @@ static void print_figures(FILE *file, json_t *figures)
 
 		fprintf(file, "  %s: ", key);
 		if (json_is_number(value))
-			fprintf(file, "%.1f", json_number_value(value));
+			fprintf(file, "%.2f", json_number_value(value));
 		json_object_foreach(value, inner, number)
 		{
 			fprintf(file, "%s%s %.0f", separator, inner,
@@ -242,4 +242,65 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 				     .of = m };
 
 	table_print(file, &table);
+}
+
+/* ---- table of forks ------------------------------------------------------- */
+
+#define FORKJOIN_LEGEND                                                       \
+	"\nForks and joins beside the same calls made serially. T: the time " \
+	"with so many workers; T1: with one; Ts: serial, no call inlined; "   \
+	"Ti: serial, inlined as far as the compiler likes; each also by "     \
+	"operation, in ns. ns/fork: T1 - Ti by fork. T1, Ts and Ti are CPU "  \
+	"time, Ts/T is wall-clock time; medians over the rounds, of which "   \
+	"each has all four.\n\n"
+
+/* What has been measured against serial calls. */
+static bool is_forkjoin(const struct measurement *m)
+{
+	return json_object_get(m->figures, "speedup") != NULL;
+}
+
+static double figure(const struct measurement *m, const char *name)
+{
+	return json_number_value(json_object_get(m->figures, name));
+}
+
+static void fill_forkjoin(struct table_row *row, const void *of, size_t i)
+{
+	const struct measurement *m =
+		((const struct measurement *const *)of)[i];
+
+	output_label(m->workload, m->params, row->cell[0], TABLE_CELL_BYTES);
+	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
+	snprintf(row->cell[2], TABLE_CELL_BYTES, "%.2f", figure(m, "overhead"));
+	snprintf(row->cell[3], TABLE_CELL_BYTES, "%.2f", figure(m, "speedup"));
+	snprintf(row->cell[4], TABLE_CELL_BYTES, "%.1f",
+		 figure(m, "ns_per_fork"));
+	put_number(row->cell[5], figure(m, "one_worker_ns"));
+	put_number(row->cell[6], figure(m, "serial_ns"));
+	put_number(row->cell[7], figure(m, "serial_inlined_ns"));
+}
+
+void output_forkjoin_table(FILE *file, const struct measurement *m,
+			   size_t count)
+{
+	static const char *const head[] = {
+		"workload", "workers", "T1/Ts", "Ts/T",
+		"ns/fork",  "T1/op",   "Ts/op", "Ti/op",
+	};
+	const struct measurement **rows = calloc(count + 1, sizeof(*rows));
+	struct table table = { .columns = 8,
+			       .text = 1u << 0,
+			       .head = head,
+			       .fill = fill_forkjoin,
+			       .of = rows };
+
+	for (size_t i = 0; rows != NULL && i < count; i++)
+		if (is_forkjoin(&m[i]))
+			rows[table.count++] = &m[i];
+	if (table.count > 0) {
+		fputs(FORKJOIN_LEGEND, file);
+		table_print(file, &table);
+	}
+	free(rows);
 }

@@ -19,6 +19,11 @@ void output_text(FILE *file, const struct measurement *m);
 /* output_table - measurements in a table (table.h) */
 void output_table(FILE *file, const struct measurement *m, size_t count);
 
+/* output_forkjoin_table - those that were measured beside serial calls
+ * (forkjoin.h), if there are any: what a fork costs, and what workers gain */
+void output_forkjoin_table(FILE *file, const struct measurement *m,
+			   size_t count);
+
 /**
  * output_label - "uts tree=T1 live=256": the workload and its options
  *

@@ -205,6 +205,7 @@ static void print_table(FILE *file, const struct report *report)
 {
 	print_legend(file, report);
 	output_table(file, report->results, report->count);
+	output_forkjoin_table(file, report->results, report->count);
 	print_counters_reason(file, report);
 }
 

@@ -6,7 +6,7 @@
 
 const struct workload *const workloads[] = {
 	&workload_parallel_map,
-	&workload_uts,
+	&workload_uts_tasks,
 	&workload_spawn_many_local,
 	&workload_spawn_many_worker,
 	&workload_spawn_many_remote_idle,
@@ -20,6 +20,14 @@ const struct workload *const workloads[] = {
 	&workload_timers,
 	&workload_rpc,
 	&workload_imbalance,
+	&workload_uts,
+	&workload_fib,
+	&workload_integrate,
+	&workload_nqueens,
+	&workload_skynet,
+	&workload_matmul,
+	&workload_cilksort,
+	&workload_region,
 	NULL,
 };
 

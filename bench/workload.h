@@ -93,11 +93,18 @@ extern const struct workload *const workloads[];
 const struct workload *workload_find(const char *name);
 
 extern const struct workload workload_chained_spawn;
+extern const struct workload workload_cilksort;
+extern const struct workload workload_fib;
 extern const struct workload workload_imbalance;
+extern const struct workload workload_integrate;
 extern const struct workload workload_join_one;
+extern const struct workload workload_matmul;
+extern const struct workload workload_nqueens;
 extern const struct workload workload_parallel_map;
 extern const struct workload workload_ping_pong;
+extern const struct workload workload_region;
 extern const struct workload workload_rpc;
+extern const struct workload workload_skynet;
 extern const struct workload workload_spawn_many_local;
 extern const struct workload workload_spawn_many_remote_busy1;
 extern const struct workload workload_spawn_many_remote_busy2;
@@ -105,6 +112,7 @@ extern const struct workload workload_spawn_many_remote_idle;
 extern const struct workload workload_spawn_many_worker;
 extern const struct workload workload_timers;
 extern const struct workload workload_uts;
+extern const struct workload workload_uts_tasks;
 extern const struct workload workload_wake;
 extern const struct workload workload_yield_many;
 

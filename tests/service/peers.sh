@@ -86,7 +86,7 @@ same()
 		    if name != "alone":  # where no other thread can be woken
 		        assert s["params"][name] == value, name
 		assert ("latency_ns" in s) == ("latency_ns" in r)
-		for name in ("latency_ns", "futex_latency_ns"):
+		for name in ("latency_ns", "futex_latency_ns", "cold_latency_ns"):
 		    if name in r:
 		        h = r[name]
 		        assert 0 < h["p50"] <= h["p90"] <= h["p99"] <= h["p999"], h
@@ -187,6 +187,7 @@ refuses_all()
 	refuses "--tree is 'T9'; allowed: T1, T3, T1L" run uts --tree T9
 	refuses "no option '--tree'; allowed: --workers" \
 		run parallel_map --tree T1
+	refuses "no option '--n'; allowed: --workers" run uts --n 1
 }
 
 # Errors of rpc's own options are skua-bench's, word by word.
@@ -204,15 +205,23 @@ refuses_calls()
 	refuses "no option '--tree'; allowed: --workers" run rpc --tree T1
 }
 
-fork_join='parallel_map uts spawn_many_local spawn_many_worker chained_spawn'
-all=$("$folder/skua-bench" list | cut -d ' ' -f 1 | grep -vx imbalance)
-echo "imbalance: skua's own, no peer has it"
+forks='fib integrate nqueens skynet matmul cilksort region'
+fork_join="parallel_map uts spawn_many_local spawn_many_worker chained_spawn
+	$forks"
+# shellcheck disable=SC2086 # words
+all=$("$folder/skua-bench" list | cut -d ' ' -f 1 |
+	grep -vxF "$(printf '%s\n' imbalance uts_tasks $forks)")
+echo "imbalance, uts_tasks: skua's own, no peer has them"
+echo "$forks: for those that fork and join alone"
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
 	workloads=$fork_join
 	if [[ $peer == tokio || $peer == go ]]; then
 		workloads=$all
 	else
+		run "$program" run region --rounds 1 --workers 2 --n 10 --json
+		expect "$peer region --n" exited 0
+		expect "$peer region --n" out_has '"n":10,'
 		echo "$peer: only what suits fork-join, and so no rpc:" "$fork_join"
 	fi
 

@@ -71,7 +71,8 @@ refuses()
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
-	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance'
+	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance
+	uts_tasks fib integrate nqueens skynet matmul cilksort region'
 
 # shellcheck disable=SC2086 # words
 for verb in '' list run report $(printf 'run:%s ' $workloads); do
@@ -93,9 +94,9 @@ done
 
 refuses 'allowed: list, run, report'
 refuses "no verb 'walk'; allowed: list, run, report" walk
-refuses 'allowed: parallel_map, uts' run
-refuses 'allowed: parallel_map, uts' run --json
-refuses "no workload 'nix'; allowed: parallel_map, uts" run nix
+refuses 'allowed: parallel_map, uts_tasks' run
+refuses 'allowed: parallel_map, uts_tasks' run --json
+refuses "no workload 'nix'; allowed: parallel_map, uts_tasks" run nix
 refuses "no option '--wrong'; allowed: --workers" run uts --wrong
 refuses "no option '-x'; allowed: --workers" run uts --json -x
 refuses "unexpected argument 'more'" run uts more
@@ -106,7 +107,18 @@ refuses "--workers is '-1'; allowed: 0 to 4096" run uts --workers=-1
 refuses "--rounds is '0'; allowed: 1 to 10000" run uts --rounds 0
 refuses '--json takes no value' run uts --json=1
 refuses "--tree is 'T9'; allowed: T1, T3, T1L" run uts --tree T9
-refuses "--live is ''; allowed: 0 to" run uts --live ''
+refuses "--live is ''; allowed: 0 to" run uts_tasks --live ''
+refuses "no option '--live'; allowed: --workers" run uts --live 1
+refuses "no option '--serial'; allowed: --workers" run uts_tasks --serial
+refuses "--n is '1'; allowed: 2 to 50" run fib --n 1
+refuses "--n is '17'; allowed: 1 to 16" run nqueens --n 17
+refuses "--n is '0'; allowed: 1 to 8" run skynet --n 0
+refuses "--n is 'x'; allowed: 1 to" run cilksort --n x
+refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
+refuses "--n is '41'; allowed: 2 to 40" run region --n 41
+refuses "--calls is '0'; allowed: 1 to" run region --calls 0
+refuses "no option '--tree'; allowed: --workers" run integrate --tree T1
+refuses 'no --workers here' run fib --serial --workers 1
 refuses "--items is '0'; allowed: 1 to" run parallel_map --items 0
 refuses "no option '--tree'; allowed: --workers" run parallel_map --tree T1
 refuses 'no --workers here' run uts --serial --workers 1
@@ -133,9 +145,9 @@ refuses "unexpected argument 'all'" list all
 # --- run ------------------------------------------------------------------------
 
 for workers in 1 64; do
-	run run uts --tree T3 --workers "$workers" --rounds 1 --json
-	expect "uts on $workers" exited 0
-	json "uts on $workers" "r['ok'] is True
+	run run uts_tasks --tree T3 --workers "$workers" --rounds 1 --json
+	expect "uts_tasks on $workers" exited 0
+	json "uts_tasks on $workers" "r['ok'] is True
 		and r['workers'] == $workers and r['rounds'] == 1
 		and r['ops'] == 4112897 and r['params']['tree'] == 'T3'
 		and r['stats']['spawned'] == r['stats']['polled'] == r['ops']"
@@ -209,6 +221,38 @@ runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
 	and 0 < r['utilisation_percent'] <= 100
 	and 0 < r['static_utilisation_percent'] <= 100" imbalance --scale 1
 
+# Of the four ways each is checked. Without forks there is nothing to divide by.
+beside="r['serial_ns'] > 0 and r['serial_inlined_ns'] > 0
+	and r['one_worker_ns'] > 0 and r['overhead'] > 0 and r['speedup'] > 0
+	and ('ns_per_fork' in r) is (r['forks'] > 0)"
+runs "$beside and r['ops'] == r['forks'] == 10945" fib --n 20
+runs "$beside and r['ops'] == r['forks'] == 1" fib --n 2
+runs "$beside and r['ops'] == r['forks'] > 10000" integrate --n 20
+runs "$beside and r['ops'] == r['forks'] == 2056" nqueens --n 8
+runs "$beside and r['ops'] == r['forks'] == 1" nqueens --n 1
+runs "$beside and r['ops'] == r['forks'] == 11110" skynet --n 4
+runs "$beside and r['ops'] == 512 and r['forks'] == 6 * (1 + 8 + 64)" \
+	matmul --n 200
+runs "$beside and r['ops'] == 1 and r['forks'] == 0" matmul --n 1
+for n in 1 2 2049 100003; do
+	runs "$beside and r['ops'] == $n and (r['forks'] > 0) is ($n > 2048)" \
+		cilksort --n "$n"
+done
+run run uts --tree T3 --workers 3 --rounds 1 --json
+expect 'uts on 3' exited 0
+json 'uts on 3' "r['ok'] is True and $beside and r['ops'] == 4112897
+	and r['forks'] == 3599033 and r['params'] == {'tree': 'T3'}"
+runs "r['ops'] == 20 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
+	for h in (r['latency_ns'], r['cold_latency_ns'], r['serial_latency_ns']))" \
+	region --n 12 --calls 20 --gap 10
+runs "r['params']['alone'] is True and 'serial_ns' not in r" fib --n 15 --alone
+for name in integrate nqueens skynet matmul cilksort; do
+	run run "$name" --serial --n 4 --rounds 1 --json
+	expect "$name --serial" exited 0
+	json "$name --serial" "r['ok'] is True and r['workers'] == 0
+		and r['serial_ns'] > 0 and 'overhead' not in r"
+done
+
 run run wake --wakes 10 --rounds 1
 expect 'wake as text' exited 0
 expect 'wake as text' out_has '  latency_ns: p50 '
@@ -221,9 +265,9 @@ json 'uts --serial' "r['ok'] is True and r['workers'] == 0
 
 # The bound at its ends: one task at a time, and all that there are.
 for live in 1 0; do
-	run run uts --tree T3 --live "$live" --rounds 1 --json
-	expect "uts --live $live" exited 0
-	json "uts --live $live" "r['ok'] is True and r['workers'] > 0"
+	run run uts_tasks --tree T3 --live "$live" --rounds 1 --json
+	expect "uts_tasks --live $live" exited 0
+	json "uts_tasks --live $live" "r['ok'] is True and r['workers'] > 0"
 done
 
 run run parallel_map --items 1 --cost 0 --rounds 2

@@ -10,15 +10,18 @@
  *   parallel_map       a region, and 10,000 tasks of about 1 us
  *   uts                unbalanced tree search, a task a node: a node makes its
  *                      children, and waits for them
+ *   fib, integrate, nqueens, skynet, matmul, cilksort
+ *                      a task for a fork, and a taskwait for its join
  *
  * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
- * parallel_map.c and uts.c; the constants of the first three come from Tokio's
+ * parallel_map.c, uts.c and those named after the last ones; the constants of the first three come from Tokio's
  * benchmark rt_multi_threaded, and the trees are published ones. Differences
  * that cannot be avoided: tasks exist within a region only, so that "outside"
  * begins one; the calling thread is one of the workers; a task cannot be
  * waited for by itself; and gcc's runtime makes no task, but calls its function
  * at once, where a region has one thread or 64 tasks a thread wait.
  */
+#include <math.h>
 #include <omp.h>
 
 #include "bench/peers/harness.h"
@@ -124,6 +127,183 @@ static void uts(struct harness *h)
 		harness_add(&h->counts, &tallies[i].counts);
 }
 
+/* ---- forks: a task, and a call meanwhile ---------------------------------- */
+
+static uint64_t count_fib(unsigned n)
+{
+	uint64_t left, right;
+
+	if (n < 2)
+		return n;
+#pragma omp task shared(left)
+	left = count_fib(n - 1);
+	right = count_fib(n - 2);
+#pragma omp taskwait
+	return left + right;
+}
+
+static void fib(struct harness *h)
+{
+#pragma omp parallel
+#pragma omp single
+	h->answer = count_fib(h->n);
+}
+
+static double integrate_from(double x0, double y0, double x1, double y1,
+			     double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = harness_function(x);
+	double left = harness_trapezoid(x0, y0, x, y);
+	double right = harness_trapezoid(x, y, x1, y1);
+	double left_area, right_area;
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+#pragma omp task shared(left_area)
+	left_area = integrate_from(x0, y0, x, y, left);
+	right_area = integrate_from(x, y, x1, y1, right);
+#pragma omp taskwait
+	return left_area + right_area;
+}
+
+static void integrate(struct harness *h)
+{
+	double y = harness_function(INTEGRATE_N);
+
+#pragma omp parallel
+#pragma omp single
+	h->area = integrate_from(0, 0, INTEGRATE_N, y,
+				 harness_trapezoid(0, 0, INTEGRATE_N, y));
+}
+
+static uint64_t place(uint32_t columns, uint32_t left, uint32_t right)
+{
+	uint32_t all = (1u << NQUEENS_N) - 1;
+	uint32_t safe = all & ~(columns | left | right);
+	uint64_t ways[NQUEENS_N], sum = 0;
+	unsigned count = 0;
+
+	if (columns == all)
+		return 1;
+	for (; safe != 0; safe &= safe - 1, count++) {
+		uint32_t bit = safe & -safe;
+
+#pragma omp task shared(ways) firstprivate(bit, count)
+		ways[count] = place(columns | bit, (left | bit) << 1,
+				    (right | bit) >> 1);
+	}
+#pragma omp taskwait
+	for (unsigned i = 0; i < count; i++)
+		sum += ways[i];
+	return sum;
+}
+
+static void nqueens(struct harness *h)
+{
+#pragma omp parallel
+#pragma omp single
+	h->answer = place(0, 0, 0);
+}
+
+static uint64_t add_up(uint64_t first, uint64_t leaves)
+{
+	uint64_t sums[SKYNET_CHILDREN], sum = 0;
+
+	if (leaves == 1)
+		return first;
+	leaves /= SKYNET_CHILDREN;
+	for (unsigned i = 0; i < SKYNET_CHILDREN; i++) {
+#pragma omp task shared(sums) firstprivate(i)
+		sums[i] = add_up(first + i * leaves, leaves);
+	}
+#pragma omp taskwait
+	for (unsigned i = 0; i < SKYNET_CHILDREN; i++)
+		sum += sums[i];
+	return sum;
+}
+
+static void skynet(struct harness *h)
+{
+#pragma omp parallel
+#pragma omp single
+	h->answer = add_up(0, SKYNET_LEAVES);
+}
+
+static void multiply(const struct matmul_product *p)
+{
+	if (p->size == MATMUL_BLOCK) {
+		matmul_block(p);
+		return;
+	}
+	for (uint32_t k = 0; k < 2; k++) {
+		struct matmul_product last = matmul_part(p, 1, 1, k);
+
+		for (uint32_t i = 0; i < 3; i++) {
+			struct matmul_product part =
+				matmul_part(p, i / 2, i % 2, k);
+#pragma omp task firstprivate(part)
+			multiply(&part);
+		}
+		multiply(&last);
+#pragma omp taskwait
+	}
+}
+
+static void matmul(struct harness *h)
+{
+#pragma omp parallel
+#pragma omp single
+	multiply(&h->product);
+}
+
+static void merge(const struct cilksort_merge *m)
+{
+	struct cilksort_merge low, high;
+
+	if (!cilksort_cut(m, &low, &high)) {
+		cilksort_merge_runs(m);
+		return;
+	}
+#pragma omp task shared(low)
+	merge(&low);
+	merge(&high);
+#pragma omp taskwait
+}
+
+static void sort(uint32_t *numbers, uint32_t *spare, uint64_t count)
+{
+	uint64_t from[5];
+	struct cilksort_merge low, high, all;
+
+	if (count <= CILKSORT_RUN) {
+		cilksort_run(numbers, count);
+		return;
+	}
+	for (unsigned i = 0; i < 5; i++)
+		from[i] = cilksort_quarter(count, i);
+	for (unsigned i = 0; i < 3; i++) {
+#pragma omp task shared(from) firstprivate(i)
+		sort(numbers + from[i], spare + from[i], from[i + 1] - from[i]);
+	}
+	sort(numbers + from[3], spare + from[3], from[4] - from[3]);
+#pragma omp taskwait
+	low = cilksort_runs(numbers, 0, from[1], from[2], spare);
+	high = cilksort_runs(numbers, from[2], from[3], count, spare);
+#pragma omp task shared(low)
+	merge(&low);
+	merge(&high);
+#pragma omp taskwait
+	all = cilksort_runs(spare, 0, from[2], count, numbers);
+	merge(&all);
+}
+
+static void cilksort(struct harness *h)
+{
+#pragma omp parallel
+#pragma omp single
+	sort(h->numbers, h->spare, CILKSORT_N);
+}
+
 int main(int argc, char **argv)
 {
 	char version[80];
@@ -136,6 +316,12 @@ int main(int argc, char **argv)
 		.spawn_many_local = spawn_many_local,
 		.spawn_many_worker = spawn_many_worker,
 		.chained_spawn = chained_spawn,
+		.fib = fib,
+		.integrate = integrate,
+		.nqueens = nqueens,
+		.skynet = skynet,
+		.matmul = matmul,
+		.cilksort = cilksort,
 	};
 
 	(void)argc;

@@ -9,13 +9,16 @@
 //!   parallel_map       10,000 tasks of about 1 us, spawned from outside
 //!   uts                unbalanced tree search, a task a node: recursive join()
 //!                      halves a node's children, down to single ones
+//!   fib, integrate, nqueens, skynet, matmul, cilksort
+//!                      a join() for a fork
 //!
 //! Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
-//! parallel_map.c and uts.c; the spawn_many_* and chained_spawn constants come
+//! parallel_map.c, uts.c and those named after the last ones; the spawn_many_* and chained_spawn constants come
 //! from Tokio's benchmark rt_multi_threaded, and the trees are published ones.
 //! A difference: spawn_many_worker waits for its scope where skua joins each
 //! task. `--workers` is the pool's threads; the calling thread is none of them.
 
+mod forks;
 #[path = "../harness.rs"]
 mod harness;
 
@@ -275,6 +278,44 @@ const PEER: Peer = Peer {
             "Each of 1,000 tasks spawns the next one",
             chained,
         ),
+        case(
+            "fib",
+            "Fibonacci numbers by definition, a fork a call",
+            forks::fib,
+        ),
+        case(
+            "integrate",
+            "Integrate x^3 + x, halving intervals, a fork a halving",
+            forks::integrate,
+        ),
+        case(
+            "nqueens",
+            "Place queens on a board, a fork a place",
+            forks::nqueens,
+        ),
+        case(
+            "skynet",
+            "Add up the leaves of a tree, ten forks a node",
+            forks::skynet,
+        ),
+        case(
+            "matmul",
+            "Multiply matrices by quarters, down to 32 x 32",
+            forks::matmul,
+        ),
+        case(
+            "cilksort",
+            "Merge sort that merges by forks, down to 2,048 numbers",
+            forks::cilksort,
+        ),
+        Case {
+            takes: &["--n"],
+            ..case(
+                "region",
+                "A short call that forks, from outside the workers",
+                forks::region,
+            )
+        },
     ],
 };
 

@@ -11,18 +11,22 @@
  *   parallel_map       10,000 tasks of about 1 us, as spawn_many_local
  *   uts                unbalanced tree search, a task a node: a node runs its
  *                      children in a group of their own, and waits for them
+ *   fib, integrate, nqueens, skynet, matmul, cilksort
+ *                      two calls at once are a parallel_invoke, more a group
  *
  * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
- * parallel_map.c and uts.c; the constants of the first three come from Tokio's
+ * parallel_map.c, uts.c and those named after the last ones; the constants of the first three come from Tokio's
  * benchmark rt_multi_threaded, and the trees are published ones. Differences
  * that cannot be avoided: where work is done by a task_group, the calling
  * thread is one of the workers; a task cannot be waited for by itself.
  */
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <tbb/global_control.h>
+#include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 #include <tbb/version.h>
@@ -179,6 +183,174 @@ void uts(harness *h)
 		harness_add(&h->counts, &t.counts);
 }
 
+/* ---- forks ---------------------------------------------------------------- */
+
+std::uint64_t count_fib(unsigned n)
+{
+	std::uint64_t left, right;
+
+	if (n < 2)
+		return n;
+	tbb::parallel_invoke([&left, n] { left = count_fib(n - 1); },
+			     [&right, n] { right = count_fib(n - 2); });
+	return left + right;
+}
+
+void fib(harness *h)
+{
+	inside->execute([h] { h->answer = count_fib(h->n); });
+}
+
+double integrate_from(double x0, double y0, double x1, double y1,
+		      double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = harness_function(x);
+	double left = harness_trapezoid(x0, y0, x, y);
+	double right = harness_trapezoid(x, y, x1, y1);
+	double left_area, right_area;
+
+	if (std::fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	tbb::parallel_invoke(
+		[&] { left_area = integrate_from(x0, y0, x, y, left); },
+		[&] { right_area = integrate_from(x, y, x1, y1, right); });
+	return left_area + right_area;
+}
+
+void integrate(harness *h)
+{
+	double y = harness_function(INTEGRATE_N);
+	double trapezoid = harness_trapezoid(0, 0, INTEGRATE_N, y);
+
+	inside->execute([=] {
+		h->area = integrate_from(0, 0, INTEGRATE_N, y, trapezoid);
+	});
+}
+
+std::uint64_t place(std::uint32_t columns, std::uint32_t left,
+		    std::uint32_t right)
+{
+	constexpr std::uint32_t all = (1u << NQUEENS_N) - 1;
+	std::uint32_t safe = all & ~(columns | left | right);
+	std::uint64_t ways[NQUEENS_N], sum = 0;
+	unsigned count = 0;
+
+	if (columns == all)
+		return 1;
+	if (safe == 0)
+		return 0;
+
+	tbb::task_group group;
+
+	for (; safe != 0; safe &= safe - 1, count++)
+		group.run([=, bit = safe & -safe, own = &ways[count]] {
+			*own = place(columns | bit, (left | bit) << 1,
+				     (right | bit) >> 1);
+		});
+	group.wait();
+	for (unsigned i = 0; i < count; i++)
+		sum += ways[i];
+	return sum;
+}
+
+void nqueens(harness *h)
+{
+	inside->execute([h] { h->answer = place(0, 0, 0); });
+}
+
+std::uint64_t add_up(std::uint64_t first, std::uint64_t leaves)
+{
+	std::uint64_t sums[SKYNET_CHILDREN], sum = 0;
+
+	if (leaves == 1)
+		return first;
+	leaves /= SKYNET_CHILDREN;
+
+	tbb::task_group group;
+
+	for (unsigned i = 0; i < SKYNET_CHILDREN; i++)
+		group.run([=, own = &sums[i]] {
+			*own = add_up(first + i * leaves, leaves);
+		});
+	group.wait();
+	for (std::uint64_t one : sums)
+		sum += one;
+	return sum;
+}
+
+void skynet(harness *h)
+{
+	inside->execute([h] { h->answer = add_up(0, SKYNET_LEAVES); });
+}
+
+void multiply(const matmul_product &p)
+{
+	if (p.size == MATMUL_BLOCK) {
+		matmul_block(&p);
+		return;
+	}
+	for (std::uint32_t k = 0; k < 2; k++) {
+		tbb::task_group group;
+
+		for (std::uint32_t i = 0; i < 3; i++)
+			group.run([part = matmul_part(&p, i / 2, i % 2, k)] {
+				multiply(part);
+			});
+		multiply(matmul_part(&p, 1, 1, k));
+		group.wait();
+	}
+}
+
+void matmul(harness *h)
+{
+	inside->execute([h] { multiply(h->product); });
+}
+
+void merge(const cilksort_merge &m)
+{
+	cilksort_merge low, high;
+
+	if (!cilksort_cut(&m, &low, &high)) {
+		cilksort_merge_runs(&m);
+		return;
+	}
+	tbb::parallel_invoke([&low] { merge(low); }, [&high] { merge(high); });
+}
+
+void sort(std::uint32_t *numbers, std::uint32_t *spare, std::uint64_t count)
+{
+	std::uint64_t from[5];
+
+	if (count <= CILKSORT_RUN) {
+		cilksort_run(numbers, count);
+		return;
+	}
+	for (unsigned i = 0; i < 5; i++)
+		from[i] = cilksort_quarter(count, i);
+
+	auto quarter = [=](unsigned i) {
+		sort(numbers + from[i], spare + from[i], from[i + 1] - from[i]);
+	};
+
+	tbb::parallel_invoke([=] { quarter(0); }, [=] { quarter(1); },
+			     [=] { quarter(2); }, [=] { quarter(3); });
+	tbb::parallel_invoke(
+		[=] {
+			merge(cilksort_runs(numbers, 0, from[1], from[2],
+					    spare));
+		},
+		[=] {
+			merge(cilksort_runs(numbers, from[2], from[3], count,
+					    spare));
+		});
+	merge(cilksort_runs(spare, 0, from[2], count, numbers));
+}
+
+void cilksort(harness *h)
+{
+	inside->execute([h] { sort(h->numbers, h->spare, CILKSORT_N); });
+}
+
 } // namespace
 
 int main(int, char **argv)
@@ -196,5 +368,11 @@ int main(int, char **argv)
 	peer.spawn_many_local = spawn_many_local;
 	peer.spawn_many_worker = spawn_many_worker;
 	peer.chained_spawn = chained_spawn;
+	peer.fib = fib;
+	peer.integrate = integrate;
+	peer.nqueens = nqueens;
+	peer.skynet = skynet;
+	peer.matmul = matmul;
+	peer.cilksort = cilksort;
 	return harness_main(&peer, argv);
 }
