@@ -9,6 +9,16 @@
 
 #include "skua/runtime.h"
 
+/* errno_restore - errno is @saved again, after an allocation: the library never
+ * sets it */
+static inline void errno_restore(int saved)
+{
+	/* Clang takes errno to be out of malloc()'s reach: without this, the
+	 * next line does nothing. */
+	__asm__ volatile("" ::: "memory");
+	errno = saved;
+}
+
 /**
  * memory_alloc - zeroed memory for @count elements of @size bytes
  * @allocator: NULL = libc's
@@ -18,12 +28,12 @@ static inline void *memory_alloc(const struct skua_allocator *allocator,
 				 size_t align, size_t count, size_t size)
 {
 	size_t bytes = (count * size + align - 1) / align * align;
-	int saved = errno; /* the library never sets it */
+	int saved = errno;
 	void *memory = allocator
 			       ? allocator->alloc(allocator->ctx, align, bytes)
 			       : aligned_alloc(align, bytes);
 
-	errno = saved;
+	errno_restore(saved);
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/memory.h"
 #include "core/parallel_loop.h"
 #include "core/parallel_reduce.h"
 
@@ -58,11 +59,11 @@ static bool may_split(struct scan *it)
 	if (it->values || it->alone)
 		return !it->alone;
 	if (it->blocks <= PTRDIFF_MAX / (it->how->size + 1)) {
-		int saved = errno; /* the library never sets it */
+		int saved = errno;
 
 		it->values = malloc(it->blocks * it->how->size);
 		it->known = calloc(it->blocks, 1);
-		errno = saved;
+		errno_restore(saved);
 	}
 	it->alone = !it->values || !it->known;
 	return !it->alone;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "core/parallel_loop.h"
 
 struct order {
@@ -91,11 +92,11 @@ static int check(struct skua_ctx ctx, const void *base, size_t count,
 /* Memory for @count elements of @size bytes; NULL: there is none. */
 static void *take(size_t count, size_t size)
 {
-	int saved = errno; /* the library never sets it */
+	int saved = errno;
 	void *memory =
 		count <= PTRDIFF_MAX / size ? malloc(count * size) : NULL;
 
-	errno = saved;
+	errno_restore(saved);
 	return memory;
 }
 

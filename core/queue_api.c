@@ -6,6 +6,7 @@
 
 #include "core/inject_queue.h"
 #include "core/local_queue.h"
+#include "core/memory.h"
 
 #define DEFAULT_CAPACITY 256u
 
@@ -41,6 +42,16 @@ static void drop_handle(struct skua_queue *queue)
 		free(queue);
 }
 
+/* On cache lines of its own, and freed by free(). */
+static void *take(size_t bytes)
+{
+	int saved = errno;
+	void *memory = aligned_alloc(CACHE_PAIR, bytes);
+
+	errno_restore(saved);
+	return memory;
+}
+
 int skua_queue_create(struct skua_queue **out, uint32_t capacity)
 {
 	struct skua_queue *queue;
@@ -52,8 +63,8 @@ int skua_queue_create(struct skua_queue **out, uint32_t capacity)
 		capacity = DEFAULT_CAPACITY;
 	if (!local_queue_capacity_valid(capacity))
 		return -EINVAL;
-	queue = aligned_alloc(CACHE_PAIR, offsetof(struct skua_queue, ring) +
-						  local_queue_size(capacity));
+	queue = take(offsetof(struct skua_queue, ring) +
+		     local_queue_size(capacity));
 	if (!queue)
 		return -ENOMEM;
 	atomic_init(&queue->handles, 1);
@@ -142,7 +153,7 @@ int skua_injector_create(struct skua_injector **out)
 
 	if (!out)
 		return -EINVAL;
-	injector = aligned_alloc(CACHE_PAIR, sizeof(*injector));
+	injector = take(sizeof(*injector));
 	*out = injector;
 	if (!injector)
 		return -ENOMEM;

@@ -10,6 +10,8 @@
 static void free_storage(void *object);
 static void *storage_of(size_t size);
 
+#include "core/memory.h"
+
 #define aligned_alloc(alignment, size) storage_of(size)
 #define free(object)                   free_storage(object)
 

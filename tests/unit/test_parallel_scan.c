@@ -278,8 +278,10 @@ static int without_memory(struct skua_ctx ctx, void *arg)
 
 		prefixes_new(&it, 4000, true);
 		ask(ctx);
+		errno = 0;
 		allocations_begin(nth);
 		assert_int_equal(scan_on(ctx, &it, 4000, 0, NULL), 0);
+		assert_int_equal(errno, 0);
 		/* Two, if somebody asks: where there are others. */
 		assert_int_equal(allocations_failed(),
 				 ctx.forks->split && nth <= 2);

@@ -565,8 +565,10 @@ static int without_memory(struct skua_ctx ctx, void *arg)
 
 			for (uint32_t j = 0; j < 10; j++)
 				pair_at(&sort, base, j)->key = 10 - j;
+			errno = 0;
 			allocations_begin(nth);
 			assert_int_equal(sort.sort(ctx, base, 10), -ENOMEM);
+			assert_int_equal(errno, 0);
 			live = allocations_end();
 			assert_int_equal(live, 0);
 			for (uint32_t j = 0; j < 10; j++)

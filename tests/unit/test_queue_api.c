@@ -78,9 +78,11 @@ static void queue_create__no_memory__enomem(void **state)
 		skip_aloud(NO_FAILURES);
 		return;
 	}
+	errno = 0;
 	allocations_begin(1);
 	code = skua_queue_create(&queue, 4);
 	assert_int_equal(allocations_end(), 0);
+	assert_int_equal(errno, 0);
 	assert_int_equal(code, -ENOMEM);
 	assert_null(queue);
 }
@@ -427,9 +429,11 @@ static void injector_create__no_memory__enomem(void **state)
 		skip_aloud(NO_FAILURES);
 		return;
 	}
+	errno = 0;
 	allocations_begin(1);
 	code = skua_injector_create(&injector);
 	assert_int_equal(allocations_end(), 0);
+	assert_int_equal(errno, 0);
 	assert_int_equal(code, -ENOMEM);
 	assert_null(injector);
 }
