@@ -112,7 +112,7 @@ static void end_in_turn(struct skua_runtime *rt, unsigned n)
 
 static void runtime__10000_cycles__nothing_grows(void **state)
 {
-	struct belongings before = { 0, 0 };
+	struct belongings before = belongings();
 	struct work work;
 	size_t bytes = 0;
 
@@ -124,10 +124,8 @@ static void runtime__10000_cycles__nothing_grows(void **state)
 		end_in_turn(rt, n);
 		work_check(&work);
 		/* The C library keeps some stacks, and what they hold. */
-		if (n == 100) {
-			before = belongings();
+		if (n == 100)
 			bytes = bytes_in_use();
-		}
 		/* Those that were joined are on their way out at most. */
 		if (n % 100 == 0 && n > 100)
 			expect_belongings(before);
