@@ -6,10 +6,12 @@
 
 #include "core/forks.h"
 
-void crew_init(struct crew *crew, struct forks *forks, unsigned workers)
+void crew_init(struct crew *crew, struct forks *forks, unsigned workers,
+	       bool pinned)
 {
 	crew->forks = forks;
 	crew->workers = workers;
+	crew->pinned = pinned;
 	atomic_init(&crew->forking, 0);
 	atomic_init(&crew->guests, 0);
 	atomic_init(&crew->helpers, 0);
@@ -64,13 +66,41 @@ unsigned crew_places(const struct crew *crew)
 	       (atomic_load_relaxed(&crew->guests) > 0 ? CREW_GUESTS : 0);
 }
 
-bool crew_may_help(const struct crew *crew)
+/* With so many other helpers. */
+static bool may_help(const struct crew *crew, uint32_t helpers)
 {
-	/* Relaxed, both: two that pass together are one too many. */
+	/* Relaxed: a guest that comes now is one too many for a while. */
 	uint32_t guests = atomic_load_relaxed(&crew->guests);
 
-	return guests == 0 ||
-	       guests + atomic_load_relaxed(&crew->helpers) < crew->workers;
+	return guests == 0 || guests + helpers < crew->workers;
+}
+
+bool crew_may_help(const struct crew *crew)
+{
+	/* Relaxed: a hint. */
+	return may_help(crew, atomic_load_relaxed(&crew->helpers));
+}
+
+bool crew_sign_on(struct crew *crew)
+{
+	/* Relaxed, both: ordered by the fences of F3. In one step, as whoever
+	 * is refused leaves the jobs to those that have a seat. */
+	uint32_t helpers = atomic_load_relaxed(&crew->helpers);
+
+	while (may_help(crew, helpers)) {
+		if (atomic_cas_relaxed(&crew->helpers, &helpers, helpers + 1))
+			return true;
+	}
+	return false;
+}
+
+void crew_sign_off(struct crew *crew)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_sub_relaxed(&crew->helpers, 1);
+	/* Orders it before the caller's next look at the jobs (F3). Pairs with
+	 * the fences in crew_notify() and idle_park_begin(). */
+	atomic_fence_updated_seq_cst();
 }
 
 /* ---- who sleeps ----------------------------------------------------------- */
@@ -99,10 +129,11 @@ bool crew_sleep_end(struct crew *crew, unsigned i)
 {
 	uint64_t bit = bit_of(i);
 
-	/* Relaxed, both: who sees the count still looks at the bits in vain;
-	 * whoever was woken looks behind a fence (F2, F4). */
+	/* Relaxed: who sees the count still looks at the bits in vain. */
 	atomic_fetch_sub_relaxed(&crew->sleeping, 1);
-	return !(atomic_fetch_and_relaxed(word_of(crew, i), ~bit) & bit);
+	/* Acquire: the jobs that it was woken for (F4). Pairs with the fence
+	 * before crew_wake(). */
+	return !(atomic_fetch_and_acquire(word_of(crew, i), ~bit) & bit);
 }
 
 bool crew_asleep(const struct crew *crew, unsigned i)
@@ -155,6 +186,7 @@ static bool wake_asleep(struct crew *crew)
 
 void crew_wake(struct crew *crew, struct idle *idle)
 {
-	if (!wake_asleep(crew) && crew_may_help(crew))
+	if (!wake_asleep(crew) && crew_may_help(crew) &&
+	    (!crew->pinned || idle_sleeps_elsewhere(idle)))
 		idle_wake(idle);
 }

@@ -32,6 +32,7 @@ struct crew {
 	/* Constant while the workers run: one a worker, then the guests'. */
 	struct forks *forks;
 	unsigned workers;
+	bool pinned; /* each worker has a CPU of its own */
 
 	/* Whether anybody has ever forked who has thieves. Writers: who does, 0 to 1. Readers:
 	 * who looks for jobs. */
@@ -40,7 +41,7 @@ struct crew {
 	atomic_u32 guests;
 
 	/* Workers that run a job which they took while they had nothing else to
-	 * do. Writers: they. Readers: who looks for jobs. */
+	 * do, or are taking one. Writers: they. Readers: who looks for jobs. */
 	alignas(CACHE_PAIR) atomic_u32 helpers;
 
 	/*
@@ -53,7 +54,8 @@ struct crew {
 };
 
 /* crew_init - @forks: of @workers workers and CREW_GUESTS guests; or NULL */
-void crew_init(struct crew *crew, struct forks *forks, unsigned workers);
+void crew_init(struct crew *crew, struct forks *forks, unsigned workers,
+	       bool pinned);
 
 /* crew_begin_forking - before the first fork of all */
 void crew_begin_forking(struct crew *crew);
@@ -67,8 +69,16 @@ void crew_leave(struct crew *crew, struct forks *guest);
 /* crew_places - how many of @forks there may be jobs in; a hint */
 unsigned crew_places(const struct crew *crew);
 
-/* crew_may_help - may one worker more take jobs? A matter of cost. */
+/* crew_may_help - may one worker more take jobs? A hint. */
 bool crew_may_help(const struct crew *crew);
+
+/* crew_sign_on - become a helper; false if there are enough. Before it takes a
+ * job, so that whoever publishes more wakes nobody in its place. */
+bool crew_sign_on(struct crew *crew);
+
+/* crew_sign_off - it has run its job, or found none; it is to look once more,
+ * for those that left jobs to it */
+void crew_sign_off(struct crew *crew);
 
 /* crew_sleep_begin - place @i is going to sleep: its caller then looks for jobs
  * once more (F2) */
@@ -86,17 +96,17 @@ bool crew_visible(const struct crew *crew);
 /**
  * crew_wake - wake somebody for jobs, unless an idle worker searches
  *
- * After a fence. First who waits for a job of its own: it has caches and a CPU.
+ * After a fence. First who waits for a job of its own: it has caches and a CPU. No
+ * worker on the caller's CPU, which is busy with jobs already: it would take its
+ * place.
  */
 void crew_wake(struct crew *crew, struct idle *idle);
 
 /* crew_pass_on - the same if there are jobs: who was to take one, or could, has
- * something else to do (F4) */
+ * something else to do (F4). After crew_sleep_end() or crew_sign_off(), which order
+ * the look. */
 static inline void crew_pass_on(struct crew *crew, struct idle *idle)
 {
-	/* Orders what the caller has announced, or was told, before its look at
-	 * the jobs. Pairs with the fence in crew_notify(). */
-	atomic_fence_seq_cst();
 	if (crew_visible(crew))
 		crew_wake(crew, idle);
 }

@@ -239,6 +239,25 @@ int idle_first_parked(const struct idle *idle)
 	return -1;
 }
 
+bool idle_sleeps_elsewhere(const struct idle *idle)
+{
+	uint32_t here = cpu_here();
+
+	for (unsigned w = 0; w < idle->words; w++) {
+		/* Relaxed: ordered by the caller's fence. */
+		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+
+		for (; word != 0; word &= word - 1) {
+			if (!sleeps_on(idle,
+				       w * IDLE_WORD_BITS +
+					       (unsigned)__builtin_ctzll(word),
+				       here))
+				return true;
+		}
+	}
+	return false;
+}
+
 bool idle_all_parked(const struct idle *idle)
 {
 	unsigned parked = 0;

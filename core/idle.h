@@ -124,6 +124,10 @@ bool idle_all_parked(const struct idle *idle);
 /* idle_wake - wake a sleeper, unless somebody searches; after a fence */
 void idle_wake(struct idle *idle);
 
+/* idle_sleeps_elsewhere - is any worker parked that would wake up on another CPU
+ * than the caller's? After a fence, or as a hint. */
+bool idle_sleeps_elsewhere(const struct idle *idle);
+
 /**
  * idle_wake_worker - wake worker @i, if it sleeps; after a fence
  *

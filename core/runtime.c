@@ -107,7 +107,8 @@ static void init_pool(struct skua_runtime *rt)
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
 	idle_init(&pool->idle, config->workers, pool->idle.sleepers);
-	crew_init(&pool->crew, pool->crew.forks, config->workers);
+	crew_init(&pool->crew, pool->crew.forks, config->workers,
+		  config->pinned && config->workers <= config->cpus.count);
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	slab_init(&pool->slab, config->allocator);
 	atomic_init(&pool->outside, 0);

@@ -85,11 +85,15 @@ static uint64_t spin_limit_ns(const struct worker *w)
 /* A task of somebody's, or else, in w->job, a job. */
 static struct skua_task *find(struct worker *w)
 {
-	const struct crew *crew = &w->pool->crew;
+	struct crew *crew = &w->pool->crew;
 	struct skua_task *task = work_find(w);
 
-	if (!task && crew_places(crew) > 0 && crew_may_help(crew))
-		forks_steal_owner(w->forks, &w->job);
+	/* Once more after each seat that was given up (F3). */
+	while (!task && crew_visible(crew) && crew_sign_on(crew)) {
+		if (forks_steal_owner(w->forks, &w->job))
+			break;
+		crew_sign_off(crew);
+	}
 	return task;
 }
 
@@ -407,10 +411,8 @@ static struct skua_task *run_job(struct worker *w)
 
 	w->job.job = NULL;
 	sentinel_leave(w);
-	/* Relaxed, both: crew_may_help(). */
-	atomic_fetch_add_relaxed(&crew->helpers, 1);
 	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
-	atomic_fetch_sub_relaxed(&crew->helpers, 1);
+	crew_sign_off(crew);
 	task = next_task(w);
 	if (task) /* F4 */
 		crew_pass_on(crew, &w->pool->idle);

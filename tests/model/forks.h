@@ -110,7 +110,7 @@ static inline void reset(unsigned count, void (*fork)(struct skua_ctx),
 	workers_reset(poll_root, poll_nothing, LIFO_DELAY_NS);
 	pool.worker_count = count;
 	idle_init(&pool.idle, count, sleepers);
-	crew_init(&pool.crew, places, count);
+	crew_init(&pool.crew, places, count, true);
 	root = fork;
 	companions = meet_count;
 	started = 0;

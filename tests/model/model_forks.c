@@ -104,13 +104,15 @@ static void fork_asked(struct skua_ctx ctx)
 	join_job(ctx, inner, 0);
 }
 
+/* The second waits for help, whatever became of the first. */
 static void fork_twice(struct skua_ctx ctx)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		struct skua_ctx inner = fork_job(ctx, i);
+	struct skua_ctx inner = fork_job(ctx, 0);
 
-		join_job(ctx, inner, i);
-	}
+	join_job(ctx, inner, 0);
+	inner = fork_job(ctx, 1);
+	meet();
+	join_job(ctx, inner, 1);
 }
 
 /* Another one, with a job of its own, unless it comes too late. */
@@ -164,9 +166,10 @@ static void setup_one_meets(void)
 	reset(2, fork_one, 2);
 }
 
-static void setup_twice(void)
+static void setup_twice_meets(void)
 {
-	reset(2, fork_twice, 0);
+	reset(2, fork_twice, 2);
+	jobs[0].job.run = run_alone;
 }
 
 static void setup_two(void)
@@ -246,11 +249,11 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("guest_forks_one__meets__tasks__many", setup_one_meets,
 		       check, workers_run_0, workers_run_1, guest_and_tasks),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_twice__few", setup_twice, check,
-		       workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("guest_forks_twice__meets__few", setup_twice_meets,
+		       check, workers_run_0, workers_run_1, guest),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_twice__many", setup_twice, check,
-		       workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("guest_forks_twice__meets__many", setup_twice_meets,
+		       check, workers_run_0, workers_run_1, guest),
 	  MANY(10000) },
 	{ EXPLORE_PASS("guest_forks_two__few", setup_two, check, workers_run_0,
 		       workers_run_1, guest),

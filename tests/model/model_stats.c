@@ -22,7 +22,7 @@ static void setup(void)
 	memset(&rt, 0, sizeof(rt));
 	rt.pool.generation_here = &generation;
 	rt.pool.generation = generation;
-	crew_init(&rt.pool.crew, guests, 0);
+	crew_init(&rt.pool.crew, guests, 0, true);
 	atomic_init(&rt.pool.closing, 1);
 }
 

@@ -64,7 +64,7 @@ static inline void places_reset(void)
 {
 	memset(places, 0, sizeof(places));
 	memset(job_slots, 0, sizeof(job_slots));
-	crew_init(&pool.crew, places, WORKERS);
+	crew_init(&pool.crew, places, WORKERS, true);
 	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++)
 		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
 }
