@@ -11,7 +11,7 @@
 #include "bench/measure.h"
 
 /* The ways to make the call. */
-enum way { WAY_ROUND, WAY_ONE, WAY_SERIAL, WAY_INLINED, WAYS };
+enum way { WAY_ROUND, WAY_ONE, WAY_SERIAL, WAY_INLINED, WAY_BY_HAND, WAYS };
 
 /*
  * How long each call took: by the clock, and of the calling thread's CPU. With
@@ -28,6 +28,7 @@ struct forkjoin {
 	void *of;
 	struct skua_runtime *rt;  /* NULL: serially */
 	struct skua_runtime *one; /* of one worker; may be @rt; NULL: as that */
+	unsigned workers;
 	uint64_t ops;
 	uint64_t forks;
 	bool alone;
@@ -64,6 +65,7 @@ int forkjoin_open(struct workload_run *run, const struct forkjoin_case *what,
 		return -ENOMEM;
 	fj->what = what;
 	fj->of = of;
+	fj->workers = run->workers;
 	fj->ops = run->ops;
 	fj->forks = forks;
 	fj->alone = alone;
@@ -108,7 +110,9 @@ static int call(const struct forkjoin *fj, enum way way)
 	const struct forkjoin_case *what = fj->what;
 	struct skua_runtime *rt = way == WAY_ROUND ? fj->rt : fj->one;
 
-	if (way == WAY_INLINED && what->inlined != NULL)
+	if (way == WAY_BY_HAND)
+		what->by_hand(fj->of, fj->workers);
+	else if (way == WAY_INLINED && what->inlined != NULL)
 		what->inlined(fj->of);
 	else if (way >= WAY_SERIAL || rt == NULL)
 		what->serial(fj->of);
@@ -167,6 +171,8 @@ static enum way same_as(const struct forkjoin *fj, enum way way)
 		return WAY_ROUND;
 	if (way == WAY_INLINED && fj->what->inlined == NULL)
 		return WAY_SERIAL;
+	if (way == WAY_BY_HAND && (fj->rt == NULL || fj->what->by_hand == NULL))
+		return WAY_ROUND;
 	return way;
 }
 
@@ -246,6 +252,17 @@ static double speedup(const struct forkjoin *fj, const struct sample *s)
 	return s->ns[WAY_SERIAL] / s->ns[WAY_ROUND];
 }
 
+static double by_hand_ns(const struct forkjoin *fj, const struct sample *s)
+{
+	return s->ns[WAY_BY_HAND] / (double)fj->ops;
+}
+
+static double by_hand_ratio(const struct forkjoin *fj, const struct sample *s)
+{
+	(void)fj;
+	return s->ns[WAY_BY_HAND] / s->ns[WAY_ROUND];
+}
+
 static json_t *rounded(double value)
 {
 	return json_real(round(value * 1000) / 1000);
@@ -263,7 +280,10 @@ static json_t *add(json_t *figures, const char *name, double value)
 json_t *forkjoin_figures(struct workload_run *run)
 {
 	struct forkjoin *fj = run->state;
-	json_t *figures = json_pack("{s:I}", "forks", (json_int_t)fj->forks);
+	bool counted = fj->forks != FORKJOIN_ADAPTIVE;
+	json_t *figures =
+		counted ? json_pack("{s:I}", "forks", (json_int_t)fj->forks)
+			: json_object();
 
 	if (fj->alone)
 		return figures;
@@ -274,8 +294,13 @@ json_t *forkjoin_figures(struct workload_run *run)
 	figures = add(figures, "one_worker_ns", median(fj, one_ns));
 	figures = add(figures, "overhead", median(fj, overhead));
 	figures = add(figures, "speedup", median(fj, speedup));
-	if (fj->forks > 0)
+	if (counted && fj->forks > 0)
 		figures = add(figures, "ns_per_fork", median(fj, ns_per_fork));
+	if (fj->what->by_hand != NULL) {
+		figures = add(figures, "by_hand_ns", median(fj, by_hand_ns));
+		figures = add(figures, "by_hand_ratio",
+			      median(fj, by_hand_ratio));
+	}
 	return figures;
 }
 

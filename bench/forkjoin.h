@@ -2,13 +2,14 @@
 /**
  * forkjoin.h - workloads that are one call, which forks and joins
  *
- * The same call is made in four ways, in turn, so that what disturbs one
+ * The same call is made in several ways, in turn, so that what disturbs one
  * disturbs the others:
  *
  *	T   by skua_run(), on the runtime that is measured: the round
  *	T1  by skua_run(), on a runtime of one worker; the round, if that has one
  *	Ts  serially: a call where the others fork, and no call inlined
  *	Ti  serially, and inlined as far as the compiler likes
+ *	Th  by threads of its own, as many as workers, a part each; of loops only
  *
  * T1 / Ts is what forking costs, Ts / T what the workers gain; neither is told
  * without the other, as a slow T1 makes a fine T1 / T. Each answer is checked.
@@ -35,6 +36,7 @@
  * @clear: undo the last call; may be NULL
  * @root, @serial: make the call; @root for skua_run()
  * @inlined: as @serial; NULL: it is that function
+ * @by_hand: as @serial, by so many threads; NULL: nothing to compare with
  * @check: was the answer right? Says on stderr what was wrong.
  */
 struct forkjoin_case {
@@ -47,6 +49,7 @@ struct forkjoin_case {
 	void (*root)(struct skua_ctx ctx, void *of);
 	void (*serial)(void *of);
 	void (*inlined)(void *of);
+	void (*by_hand)(void *of, unsigned threads);
 	bool (*check)(const void *of);
 };
 
@@ -57,6 +60,9 @@ struct forkjoin_options {
 	bool serial;
 	bool alone; /* nothing beside the rounds */
 };
+
+/* As many forks as others ask for. */
+#define FORKJOIN_ADAPTIVE UINT64_MAX
 
 /**
  * forkjoin_open - the state of a workload, whose ops are set

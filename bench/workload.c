@@ -28,6 +28,13 @@ const struct workload *const workloads[] = {
 	&workload_matmul,
 	&workload_cilksort,
 	&workload_region,
+	&workload_for,
+	&workload_reduce,
+	&workload_scan,
+	&workload_find_early,
+	&workload_sort_unstable,
+	&workload_sort_stable,
+	&workload_sort_by_key,
 	NULL,
 };
 

@@ -72,7 +72,8 @@ refuses()
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
 	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance
-	uts_tasks fib integrate nqueens skynet matmul cilksort region'
+	uts_tasks fib integrate nqueens skynet matmul cilksort region for reduce
+	scan find_early sort_unstable sort_stable sort_by_key'
 
 # shellcheck disable=SC2086 # words
 for verb in '' list run report $(printf 'run:%s ' $workloads); do
@@ -114,6 +115,8 @@ refuses "--n is '1'; allowed: 2 to 50" run fib --n 1
 refuses "--n is '17'; allowed: 1 to 16" run nqueens --n 17
 refuses "--n is '0'; allowed: 1 to 8" run skynet --n 0
 refuses "--n is 'x'; allowed: 1 to" run cilksort --n x
+refuses "--n is '3'; allowed: 4 to" run find_early --n 3
+refuses "--input is 'sort'; allowed: random, sorted" run sort_stable --input sort
 refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
 refuses "--n is '41'; allowed: 2 to 40" run region --n 41
 refuses "--calls is '0'; allowed: 1 to" run region --calls 0
@@ -224,7 +227,7 @@ runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
 # Of the four ways each is checked. Without forks there is nothing to divide by.
 beside="r['serial_ns'] > 0 and r['serial_inlined_ns'] > 0
 	and r['one_worker_ns'] > 0 and r['overhead'] > 0 and r['speedup'] > 0
-	and ('ns_per_fork' in r) is (r['forks'] > 0)"
+	and ('ns_per_fork' in r) is (r.get('forks', 0) > 0)"
 runs "$beside and r['ops'] == r['forks'] == 10945" fib --n 20
 runs "$beside and r['ops'] == r['forks'] == 1" fib --n 2
 runs "$beside and r['ops'] == r['forks'] > 10000" integrate --n 20
@@ -246,7 +249,21 @@ runs "r['ops'] == 20 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
 	for h in (r['latency_ns'], r['cold_latency_ns'], r['serial_latency_ns']))" \
 	region --n 12 --calls 20 --gap 10
 runs "r['params']['alone'] is True and 'serial_ns' not in r" fib --n 15 --alone
-for name in integrate nqueens skynet matmul cilksort; do
+for name in for reduce scan find_early sort_unstable sort_stable sort_by_key; do
+	for n in 4 100003; do
+		runs "$beside and 'forks' not in r and r['ops'] == (
+			r['params']['n'] // 4 * 3 if '$name' == 'find_early' else
+			r['params']['n']) and ('by_hand_ns' in r) is ('$name' == 'for')" \
+			"$name" --n "$n"
+	done
+done
+for input in sorted reversed equal organ_pipe; do
+	runs "$beside and r['params']['input'] == '$input'" \
+		sort_stable --n 100003 --input "$input"
+	runs "$beside" sort_unstable --n 100003 --input "$input"
+done
+for name in integrate nqueens skynet matmul cilksort for reduce scan find_early \
+	sort_unstable sort_stable sort_by_key; do
 	run run "$name" --serial --n 4 --rounds 1 --json
 	expect "$name --serial" exited 0
 	json "$name --serial" "r['ok'] is True and r['workers'] == 0
