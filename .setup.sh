@@ -177,8 +177,8 @@ skua_stale()
 
 # skua_build FOLDER [CMAKE-ARGUMENT...] - configure and build; 1 on failure
 #
-# FOLDER is relative to the root; SKUA_CC is the compiler (gcc). What the tools
-# print is in FOLDER/build.log, and shown if they fail.
+# FOLDER is relative to the root; SKUA_CC is the compiler (gcc), SKUA_TARGET what
+# is built (all). What the tools print is in FOLDER/build.log, and shown if they fail.
 skua_build()
 {
 	local folder=$SKUA_ROOT/$1 log=$SKUA_ROOT/$1/build.log start=$SECONDS
@@ -199,7 +199,8 @@ skua_build()
 		-DSKUA_BUILD_TESTS=ON -DSKUA_BUILD_BENCH=ON)
 
 	if ! { "${configure[@]}" "$@" &&
-		cmake --build "$folder" --parallel "${SKUA_JOBS:-$(nproc)}"; } \
+		cmake --build "$folder" --target "${SKUA_TARGET:-all}" \
+			--parallel "${SKUA_JOBS:-$(nproc)}"; } \
 		2>&1 | skua_progress "$log"; then
 		cat "$log" >&2
 		skua_say "${SKUA_RED}the build failed$SKUA_PLAIN (all of it: $log)"

@@ -108,7 +108,7 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|worker|sentinel|summons)(\.deep)?)|drive|drive_turns|pollers|pool|stats)",
+        r"model\.(((idle|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats)",
         explored,
     ),
     (
@@ -120,7 +120,7 @@ ROWS = [
     (
         "Task state and groups: one poller, each wake is followed by a poll, one end",
         "explorer, on core/'s code",
-        r"model\.(task_state|group)",
+        r"model\.(task_state|group)(\.large)?",
         explored,
     ),
     ("The same, with liveness", "spin", r"model\.promela\.task_state.*", modelled),

@@ -276,10 +276,12 @@ static bool asked_for(const struct explore_case *c, int argc, char **argv)
 {
 	if (environment.sound && c->expect == EXPLORE_FINDS_BUG)
 		return false;
+	bool but = argc > 1 && strcmp(argv[1], "--but") == 0;
+
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], c->name) == 0)
-			return true;
-	return argc <= 1;
+			return !but;
+	return argc <= 1 || but;
 }
 
 static void read_environment(void)

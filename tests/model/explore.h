@@ -108,7 +108,8 @@ struct explore_case {
 	.preemptions = (PREEMPTIONS), .stale = (STALE)
 
 /**
- * explore_main - run the cases that the arguments name, or all
+ * explore_main - run the cases that the arguments name, all but those that they
+ * name behind --but, or all
  *
  * Return: 0 if each did as expected; 1 if not; 77 if none can run here.
  */
