@@ -2,9 +2,9 @@
 /*
  * uts.c - search an unbalanced tree, by forks
  *
- * The children of a node are halved, and again, down to one: a node is visited
- * by a call or by a job, which lies on the stack of its parent. Which half is
- * the larger nobody knows. An operation is a node. (As tasks: uts_tasks.c.)
+ * Before a child is visited, the children behind it are forked: one job, which
+ * lies on the stack of their parent. An operation is a node. (As tasks:
+ * uts_tasks.c.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,10 +24,16 @@ struct uts {
 	struct uts_counts counts;
 };
 
+/* A node that is being visited. */
+struct uts_visit {
+	const struct uts_tree *tree;
+	const struct uts_node *node;
+	struct uts_counts *counts;
+};
+
 struct uts_job {
 	struct skua_job job; /* first: it is cast back */
-	const struct uts_tree *tree;
-	const struct uts_node *parent;
+	const struct uts_visit *parent;
 	uint32_t first, end; /* which of its children */
 	struct uts_counts counts;
 };
@@ -37,54 +43,60 @@ struct uts_job {
 static void visit_forked(struct skua_ctx ctx, const struct uts_tree *tree,
 			 const struct uts_node *node,
 			 struct uts_counts *counts);
-static void visit_children(struct skua_ctx ctx, const struct uts_tree *tree,
-			   const struct uts_node *parent, uint32_t first,
-			   uint32_t end, struct uts_counts *counts);
+static void visit_children(struct skua_ctx ctx, const struct uts_visit *parent,
+			   uint32_t first, uint32_t end);
 
+static void visit_child(struct skua_ctx ctx, const struct uts_visit *parent,
+			uint32_t i)
+{
+	struct uts_node child = uts_tree_child(parent->node, i);
+
+	visit_forked(ctx, parent->tree, &child, parent->counts);
+}
+
+/* On another thread, which counts by itself. */
 static void run_children(struct skua_ctx ctx, struct skua_job *job)
 {
 	struct uts_job *fork = (struct uts_job *)job;
+	struct uts_visit parent = *fork->parent;
 
 	fork->counts = (struct uts_counts){ 0 };
-	visit_children(ctx, fork->tree, fork->parent, fork->first, fork->end,
-		       &fork->counts);
+	parent.counts = &fork->counts;
+	visit_children(ctx, &parent, fork->first, fork->end);
 }
 
-static void visit_children(struct skua_ctx ctx, const struct uts_tree *tree,
-			   const struct uts_node *parent, uint32_t first,
-			   uint32_t end, struct uts_counts *counts)
+static void visit_children(struct skua_ctx ctx, const struct uts_visit *parent,
+			   uint32_t first, uint32_t end)
 {
-	uint32_t middle = first + (end - first) / 2;
-	struct skua_ctx inner;
-	struct uts_job fork;
+	struct uts_job rest;
 
-	if (end - first == 1) {
-		struct uts_node child = uts_tree_child(parent, first);
+	rest.job.run = run_children;
+	rest.parent = parent;
+	rest.end = end;
+	while (first + 1 < end) {
+		struct skua_ctx inner;
 
-		visit_forked(ctx, tree, &child, counts);
-		return;
+		rest.first = first + 1;
+		inner = skua_fork(ctx, &rest.job);
+		visit_child(inner, parent, first);
+		if (!skua_reclaim(inner, &rest.job)) {
+			uts_counts_add(parent->counts, &rest.counts);
+			return;
+		}
+		first++;
 	}
-	fork.job.run = run_children;
-	fork.tree = tree;
-	fork.parent = parent;
-	fork.first = first;
-	fork.end = middle;
-	inner = skua_fork(ctx, &fork.job);
-	visit_children(inner, tree, parent, middle, end, counts);
-	if (skua_reclaim(inner, &fork.job))
-		visit_children(ctx, tree, parent, first, middle, counts);
-	else
-		uts_counts_add(counts, &fork.counts);
+	visit_child(ctx, parent, first);
 }
 
 static void visit_forked(struct skua_ctx ctx, const struct uts_tree *tree,
 			 const struct uts_node *node, struct uts_counts *counts)
 {
+	struct uts_visit visit = { tree, node, counts };
 	uint32_t children = uts_tree_children(tree, node);
 
 	uts_counts_node(counts, node, children);
 	if (children > 0)
-		visit_children(ctx, tree, node, 0, children, counts);
+		visit_children(ctx, &visit, 0, children);
 }
 
 static void visit_serially(const struct uts_tree *tree,
