@@ -50,6 +50,14 @@
  * forked them returns. A context is used by the thread that it was given to,
  * and by no other: a job gets its own.
  *
+ * Tasks beside jobs. A worker looks at its tasks between two jobs that it took,
+ * not within one, which may be half of the whole computation. For each thread
+ * outside that computes (skua_run()), one worker less helps, and polls tasks as
+ * soon as ever. When a task computes, all workers may be within it: another task
+ * then waits for about as long as the computation takes; and so does, at any
+ * time, a task that is bound to a worker that helps. (How long that is:
+ * `skua-bench run beside`.)
+ *
  * Jobs that are forked and not joined take 8 bytes each of a reserve besides their
  * own memory, as many as fit on a stack at 64 bytes each: SKUA_MAX_FORKS of them
  * on a thread, or fewer, if the process's stacks are limited to less than 8 MB

@@ -72,7 +72,8 @@ refuses()
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
 	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance
-	uts_tasks fib integrate nqueens skynet matmul cilksort region for reduce
+	uts_tasks fib integrate nqueens skynet matmul cilksort region beside for
+	reduce
 	scan find_early sort_unstable sort_stable sort_by_key'
 
 # shellcheck disable=SC2086 # words
@@ -116,6 +117,7 @@ refuses "--n is '17'; allowed: 1 to 16" run nqueens --n 17
 refuses "--n is '0'; allowed: 1 to 8" run skynet --n 0
 refuses "--n is 'x'; allowed: 1 to" run cilksort --n x
 refuses "--n is '3'; allowed: 4 to" run find_early --n 3
+refuses "--root is 'in'; allowed: outside, task, none" run beside --root in
 refuses "--input is 'sort'; allowed: random, sorted" run sort_stable --input sort
 refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
 refuses "--n is '41'; allowed: 2 to 40" run region --n 41
@@ -228,6 +230,12 @@ runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
 beside="r['serial_ns'] > 0 and r['serial_inlined_ns'] > 0
 	and r['one_worker_ns'] > 0 and r['overhead'] > 0 and r['speedup'] > 0
 	and ('ns_per_fork' in r) is (r.get('forks', 0) > 0)"
+for root in outside task none; do
+	runs "r['ops'] == 20 and r['params']['root'] == '$root' and (
+		0 < r['latency_ns']['p50'] <= r['latency_ns']['p999']) and (
+		'call_ns' in r) is ('$root' != 'none')" \
+		beside --root "$root" --n 12 --tasks 20 --gap 100
+done
 runs "$beside and r['ops'] == r['forks'] == 10945" fib --n 20
 runs "$beside and r['ops'] == r['forks'] == 1" fib --n 2
 runs "$beside and r['ops'] == r['forks'] > 10000" integrate --n 20
