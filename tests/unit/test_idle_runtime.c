@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/runtime.h"
+#include "tests/unit/fib.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/tree.h"
 
@@ -198,7 +199,13 @@ static uint64_t process_cpu_ns(void)
 	       (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000;
 }
 
-/* Look at a runtime without work for @seconds. Nothing is waited for: it is the
+static void compute(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	assert_int_equal(fib(ctx, 24), 46368);
+}
+
+/* Look at a runtime without work, after some, for @seconds. Nothing is waited for: it is the
  * time that is looked at. */
 static void watch_idle(unsigned workers, time_t seconds)
 {
@@ -211,6 +218,7 @@ static void watch_idle(unsigned workers, time_t seconds)
 
 	spawn(rt, &counter.task);
 	join(&counter.task);
+	assert_int_equal(skua_run(rt, compute, NULL), 0);
 	wait_until_asleep(rt);
 	before = work_done();
 	/* The last ones may have been on their way into the kernel. */
