@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,7 @@ struct computer {
 	uint64_t n;
 	uint64_t expected;
 	/* Writer: the measuring thread, to 1. Readers: who computes. */
-	atomic_bool stop;
+	uint32_t stop;
 	/* Of who computes; the measuring thread's when that has ended. */
 	uint64_t calls;
 	uint64_t answer;
@@ -63,10 +62,10 @@ struct beside {
 
 /* ---- the computation ------------------------------------------------------ */
 
-static bool stopped(struct computer *it)
+static bool stopped(const struct computer *it)
 {
 	/* Relaxed: nothing is handed over by it. */
-	return atomic_load_explicit(&it->stop, memory_order_relaxed);
+	return __atomic_load_n(&it->stop, __ATOMIC_RELAXED) != 0;
 }
 
 static void count_call(struct computer *it)
@@ -142,7 +141,7 @@ static int measure(struct beside *it, struct skua_runtime *rt)
 static void stop(struct beside *it)
 {
 	/* Relaxed: as the load. */
-	atomic_store_explicit(&it->computer.stop, true, memory_order_relaxed);
+	__atomic_store_n(&it->computer.stop, 1, __ATOMIC_RELAXED);
 }
 
 static int round_outside(struct beside *it, struct skua_runtime *rt)
@@ -214,7 +213,7 @@ static void beside_prepare(struct workload_run *run)
 
 	memset(&it->round, 0, sizeof(it->round));
 	it->computer.calls = 0;
-	atomic_init(&it->computer.stop, false);
+	it->computer.stop = 0;
 }
 
 static bool beside_check(struct workload_run *run)
