@@ -101,7 +101,7 @@ ROWS = [
     (
         "W1, W2: no task is lost or taken twice; W3: order; W4: linearizable (queues)",
         "explorer, on core/'s code",
-        r"model\.(local_queue|inject_queue|lifo_slot|queue_api|deque.*)",
+        r"model\.(local_queue(\.large)?|inject_queue|lifo_slot|queue_api|deque.*)",
         explored,
     ),
     ("The same, between many threads", "stress", r"stress\.(local|inject|lifo|deque).*", stressed),

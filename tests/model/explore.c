@@ -33,6 +33,7 @@ static struct {
 	const char *stale;
 	const char *max;
 	const char *random;
+	const char *share;
 	const char *replay;
 	const char *trace;
 	const char *sound;
@@ -167,6 +168,8 @@ static void prepare(const struct explore_case *c)
 	run.now = c;
 	run.executions = 0;
 	run.max = c->random ? c->random : DEFAULT_MAX;
+	if (c->random && c->expect == EXPLORE_PASSES)
+		run.max /= number(environment.share, 1);
 	run.bounds[BUDGET_PREEMPTIONS] = bound(
 		environment.preemptions, c->preemptions, DEFAULT_PREEMPTIONS);
 	run.bounds[BUDGET_STALE] =
@@ -290,6 +293,7 @@ static void read_environment(void)
 	environment.stale = getenv("EXPLORE_STALE");
 	environment.max = getenv("EXPLORE_MAX");
 	environment.random = getenv("EXPLORE_RANDOM");
+	environment.share = getenv("EXPLORE_SHARE");
 	environment.replay = getenv("EXPLORE_REPLAY");
 	environment.trace = getenv("EXPLORE_TRACE");
 	environment.sound = getenv("EXPLORE_SOUND");

@@ -43,6 +43,7 @@
  *  EXPLORE_STALE=n         stale loads and causeless wake-ups an execution (2)
  *  EXPLORE_MAX=n           executions a case (20 million)
  *  EXPLORE_RANDOM=seed,n   n random executions a case instead of all
+ *  EXPLORE_SHARE=n         an n-th of a case's random executions, if it is to pass
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
  *  EXPLORE_TRACE=1         trace the bugs that were expected, too
  *  EXPLORE_SOUND=1         leave out the cases that are expected to fail
