@@ -65,11 +65,11 @@ expect 'building leaves the tree alone' diff "$scratch/before" <(files)
 
 # --- what a peer prints -------------------------------------------------------
 
-# same WORKLOAD PEER - the JSON in $scratch/out is what the contract says, and
-# has the same operations and parameters as skua-bench's in $scratch/skua-W
+# same FILE WORKLOAD PEER - the JSON in $scratch/out is what the contract says, and
+# has the same operations and parameters as skua-bench's in FILE
 same()
 {
-	python3 - "$scratch/out" "$scratch/skua-$1" "$1" "$2" "$workers" <<-'END'
+	python3 - "$scratch/out" "$@" "$workers" <<-'END'
 		import json, sys
 		out, skua, workload, peer, workers = sys.argv[1:]
 		lines = open(out).read().splitlines()
@@ -82,8 +82,11 @@ same()
 		assert 0 < r["min"] <= r["ns_per_op"] <= r["max"], r
 		assert r["ok"] is True
 		assert r["ops"] == s["ops"], f"{r['ops']} operations, not {s['ops']}"
+		if "n" in s["params"]:
+		    assert r["params"] == s["params"], r["params"]
 		for name, value in r["params"].items():
-		    if name != "alone":  # where no other thread can be woken
+		    # Their own: where no other thread can be woken, and a bound.
+		    if name not in ("alone", "live"):
 		        assert s["params"][name] == value, name
 		assert ("latency_ns" in s) == ("latency_ns" in r)
 		for name in ("latency_ns", "futex_latency_ns", "cold_latency_ns"):
@@ -93,11 +96,12 @@ same()
 	END
 }
 
-# skua WORKLOAD - what skua-bench prints of it, once
+# skua WORKLOAD [OPTION...] - what skua-bench prints of it, once; $theirs has it
 skua()
 {
-	if [[ ! -e $scratch/skua-$1 ]]; then
-		"$folder/skua-bench" run "$1" --rounds 1 --json >"$scratch/skua-$1"
+	theirs="$scratch/skua $*"
+	if [[ ! -e $theirs ]]; then
+		"$folder/skua-bench" run "$@" --rounds 1 --json >"$theirs"
 	fi
 }
 
@@ -134,7 +138,7 @@ measures()
 {
 	local peer=$1 workload=$2 workers=$3 what="$*"
 	shift 3
-	skua "$workload"
+	skua "$workload" "$@"
 	run "$folder/peers/skua-peer-$peer" run "$workload" \
 		--workers "$workers" --rounds=1 --json "$@"
 	if ((code == 77)); then
@@ -145,7 +149,7 @@ measures()
 	fi
 	expect "$what" exited 0
 	expect "$what" err_lines 0
-	expect "$what" same "$workload" "$peer"
+	expect "$what" same "$theirs" "$workload" "$peer"
 }
 
 # refuses TEXT ARG... - a usage error of $peer: one line, which has the text
@@ -190,29 +194,78 @@ refuses_all()
 	refuses "no option '--n'; allowed: --workers" run uts --n 1
 }
 
-# Errors of rpc's own options are skua-bench's, word by word.
+# refuses_as_skua WORKLOAD OPTION... - word by word as skua-bench does
+refuses_as_skua()
+{
+	local text word workload=$1
+	shift
+	for word in "$@"; do
+		run "$folder/skua-bench" run "$workload" "$word"
+		text=$(<"$scratch/err")
+		refuses "${text#skua-bench}" run "$workload" "$word"
+	done
+}
+
 refuses_calls()
 {
-	local text word
-	for word in load=0 load=96 load=x load= service=uniform calls=0 \
-		calls=10000001 seed=-1 seed=1000001; do
-		run "$folder/skua-bench" run rpc "--$word"
-		text=$(<"$scratch/err")
-		refuses "${text#skua-bench}" run rpc "--$word"
-	done
+	refuses_as_skua rpc --load=0 --load=96 --load=x --load= \
+		--service=uniform --calls=0 --calls=10000001 --seed=-1 \
+		--seed=1000001
 	refuses '--load needs a value' run rpc --load
 	refuses "no option '--load'; allowed: --workers" run uts --load 60
 	refuses "no option '--tree'; allowed: --workers" run rpc --tree T1
 }
 
+# small PEER WORKLOAD - of a loop or a sort: few items, of every kind
+small()
+{
+	local peer=$1 workload=$2 least=1 n input workers
+	[[ $workload != find_early ]] || least=4
+	for n in "$least" 10007; do
+		for workers in 1 3; do
+			if [[ $workload != sort_* ]]; then
+				measures "$peer" "$workload" "$workers" --n "$n"
+				continue
+			fi
+			for input in random sorted reversed equal organ_pipe; do
+				measures "$peer" "$workload" "$workers" \
+					--n "$n" --input "$input"
+			done
+		done
+	done
+	refuses_as_skua "$workload" --n=$((least - 1)) --n=1000000001 --n=x
+	refuses '--n needs a value' run "$workload" --n
+	if [[ $workload == sort_* ]]; then
+		refuses_as_skua "$workload" --input=upside_down --input=
+	else
+		refuses "no option '--input'; allowed: --workers" \
+			run "$workload" --input random
+	fi
+}
+
+# loops_of PEER - those loops and sorts that its library has
+loops_of()
+{
+	case $1 in
+	tbb) echo for reduce scan sort_unstable ;;
+	rayon) echo for reduce find_early sort_unstable sort_stable sort_by_key ;;
+	openmp)
+		echo for reduce sort_unstable sort_stable
+		# clang's scan is not fit for use.
+		[[ ${CC-gcc} == *clang* ]] || echo scan
+		;;
+	esac
+}
+
 forks='fib integrate nqueens skynet matmul cilksort region'
+loops='for reduce scan find_early sort_unstable sort_stable sort_by_key'
 fork_join="parallel_map uts spawn_many_local spawn_many_worker chained_spawn
 	$forks"
 # shellcheck disable=SC2086 # words
 all=$("$folder/skua-bench" list | cut -d ' ' -f 1 |
-	grep -vxF "$(printf '%s\n' imbalance uts_tasks $forks)")
-echo "imbalance, uts_tasks: skua's own, no peer has them"
-echo "$forks: for those that fork and join alone"
+	grep -vxF "$(printf '%s\n' beside imbalance uts_tasks $forks $loops)")
+echo "beside, imbalance, uts_tasks: skua's own, no peer has them"
+echo "$forks $loops: for those that fork and join alone"
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
 	workloads=$fork_join
@@ -222,7 +275,10 @@ for program in "$folder"/peers/skua-peer-*; do
 		run "$program" run region --rounds 1 --workers 2 --n 10 --json
 		expect "$peer region --n" exited 0
 		expect "$peer region --n" out_has '"n":10,'
-		echo "$peer: only what suits fork-join, and so no rpc:" "$fork_join"
+		refuses_as_skua region --n=1 --n=41
+		workloads="$fork_join $(loops_of "$peer")"
+		# shellcheck disable=SC2086 # words
+		echo "$peer: only what suits fork-join, and so no rpc:" $workloads
 	fi
 
 	run "$program" list
@@ -240,6 +296,9 @@ for program in "$folder"/peers/skua-peer-*; do
 
 	for workload in $workloads; do
 		measures "$peer" "$workload" 2
+	done
+	for workload in $(loops_of "$peer"); do
+		small "$peer" "$workload"
 	done
 	run "$program" run uts --rounds 1 --tree T3
 	expect "$peer on T3" exited 0

@@ -12,19 +12,24 @@
  *                      children, and waits for them
  *   fib, integrate, nqueens, skynet, matmul, cilksort
  *                      a task for a fork, and a taskwait for its join
+ *   for, reduce, scan, sort_unstable, sort_stable
+ *                      see arrays.c and sorts.cpp
  *
  * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
- * parallel_map.c, uts.c and those named after the last ones; the constants of the first three come from Tokio's
- * benchmark rt_multi_threaded, and the trees are published ones. Differences
- * that cannot be avoided: tasks exist within a region only, so that "outside"
- * begins one; the calling thread is one of the workers; a task cannot be
- * waited for by itself; and gcc's runtime makes no task, but calls its function
- * at once, where a region has one thread or 64 tasks a thread wait.
+ * parallel_map.c, uts.c and those named after the last ones; the constants of
+ * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
+ * are published ones. Differences that cannot be avoided: tasks exist within a
+ * region only, so that "outside" begins one; the calling thread is one of the
+ * workers; a task cannot be waited for by itself; and gcc's runtime makes no
+ * task, but calls its function at once, where a region has one thread or 64
+ * tasks a thread wait.
  */
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "bench/peers/harness.h"
+#include "bench/peers/openmp/arrays.h"
 
 /* The runtime is the compiler's. */
 #ifdef __clang__
@@ -306,22 +311,34 @@ static void cilksort(struct harness *h)
 
 int main(int argc, char **argv)
 {
+	static const struct harness_round rounds[] = {
+		{ "parallel_map", parallel_map },
+		{ "uts", uts },
+		{ "spawn_many_local", spawn_many_local },
+		{ "spawn_many_worker", spawn_many_worker },
+		{ "chained_spawn", chained_spawn },
+		{ "fib", fib },
+		{ "integrate", integrate },
+		{ "nqueens", nqueens },
+		{ "skynet", skynet },
+		{ "matmul", matmul },
+		{ "cilksort", cilksort },
+		{ "region", fib },
+		{ "for", arrays_for },
+		{ "reduce", arrays_reduce },
+#ifndef __clang__ /* puts a sum for each item on the stack, and dies */
+		{ "scan", arrays_scan },
+#endif
+		{ "sort_unstable", arrays_sort_unstable },
+		{ "sort_stable", arrays_sort_stable },
+		{ NULL, NULL },
+	};
 	char version[80];
 	const struct harness_peer peer = {
 		.name = "openmp",
 		.version = version,
 		.start = start,
-		.parallel_map = parallel_map,
-		.uts = uts,
-		.spawn_many_local = spawn_many_local,
-		.spawn_many_worker = spawn_many_worker,
-		.chained_spawn = chained_spawn,
-		.fib = fib,
-		.integrate = integrate,
-		.nqueens = nqueens,
-		.skynet = skynet,
-		.matmul = matmul,
-		.cilksort = cilksort,
+		.rounds = rounds,
 	};
 
 	(void)argc;

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use rayon::ThreadPool;
 
 use crate::harness::kernels::{self, Merge, Product};
-use crate::harness::{clock_ns, percentile, percentiles, Options, Workload};
+use crate::harness::{clock_ns, percentile, percentiles, Number, Options, Workload};
 use crate::pool;
 
 /// A call that forks, within the pool; its answer is a number.
@@ -63,6 +63,12 @@ pub fn fib(options: &Options) -> Box<dyn Workload> {
         answer: None,
     })
 }
+
+pub const REGION_N: Number = Number {
+    default: kernels::REGION_N,
+    min: 2,
+    max: 40,
+};
 
 /// As bench/region.c.
 struct Region {

@@ -11,15 +11,19 @@
 //!                      halves a node's children, down to single ones
 //!   fib, integrate, nqueens, skynet, matmul, cilksort
 //!                      a join() for a fork
+//!   for, reduce, find_early, sort_unstable, sort_stable, sort_by_key
+//!                      parallel iterators, and the sorts of slices
 //!
 //! Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
-//! parallel_map.c, uts.c and those named after the last ones; the spawn_many_* and chained_spawn constants come
-//! from Tokio's benchmark rt_multi_threaded, and the trees are published ones.
-//! A difference: spawn_many_worker waits for its scope where skua joins each
-//! task. `--workers` is the pool's threads; the calling thread is none of them.
+//! parallel_map.c, uts.c and those named after the last ones; the spawn_many_*
+//! and chained_spawn constants come from Tokio's benchmark rt_multi_threaded,
+//! and the trees are published ones. A difference: spawn_many_worker waits for
+//! its scope where skua joins each task. `--workers` is the pool's threads; the
+//! calling thread is none of them.
 
+mod arrays;
 mod forks;
-#[path = "../harness.rs"]
+#[path = "../harness/mod.rs"]
 mod harness;
 
 use harness::uts::{Counts, Node, Tree};
@@ -310,12 +314,19 @@ const PEER: Peer = Peer {
         ),
         Case {
             takes: &["--n"],
+            n: forks::REGION_N,
             ..case(
                 "region",
                 "A short call that forks, from outside the workers",
                 forks::region,
             )
         },
+        arrays::FOR,
+        arrays::REDUCE,
+        arrays::FIND_EARLY,
+        arrays::SORT_UNSTABLE,
+        arrays::SORT_STABLE,
+        arrays::SORT_BY_KEY,
     ],
 };
 

@@ -13,16 +13,20 @@
  *                      children in a group of their own, and waits for them
  *   fib, integrate, nqueens, skynet, matmul, cilksort
  *                      two calls at once are a parallel_invoke, more a group
+ *   for, reduce, scan, sort_unstable
+ *                      see arrays.cpp
  *
  * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
- * parallel_map.c, uts.c and those named after the last ones; the constants of the first three come from Tokio's
- * benchmark rt_multi_threaded, and the trees are published ones. Differences
- * that cannot be avoided: where work is done by a task_group, the calling
- * thread is one of the workers; a task cannot be waited for by itself.
+ * parallel_map.c, uts.c and those named after the last ones; the constants of
+ * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
+ * are published ones. Differences that cannot be avoided: where work is not
+ * enqueued from outside, the calling thread is one of the workers; a task cannot
+ * be waited for by itself.
  */
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <tbb/global_control.h>
@@ -31,7 +35,7 @@
 #include <tbb/task_group.h>
 #include <tbb/version.h>
 
-#include "bench/peers/harness.h"
+#include "bench/peers/tbb/arrays.h"
 
 namespace
 {
@@ -351,6 +355,33 @@ void cilksort(harness *h)
 	inside->execute([h] { sort(h->numbers, h->spare, CILKSORT_N); });
 }
 
+/* ---- loops and sorts ------------------------------------------------------ */
+
+template <void (*run)(harness *h)> void within(harness *h)
+{
+	inside->execute([h] { run(h); });
+}
+
+const harness_round rounds[] = {
+	{ "parallel_map", parallel_map },
+	{ "uts", uts },
+	{ "spawn_many_local", spawn_many_local },
+	{ "spawn_many_worker", spawn_many_worker },
+	{ "chained_spawn", chained_spawn },
+	{ "fib", fib },
+	{ "integrate", integrate },
+	{ "nqueens", nqueens },
+	{ "skynet", skynet },
+	{ "matmul", matmul },
+	{ "cilksort", cilksort },
+	{ "region", fib },
+	{ "for", within<arrays_for> },
+	{ "reduce", within<arrays_reduce> },
+	{ "scan", within<arrays_scan> },
+	{ "sort_unstable", within<arrays_sort_unstable> },
+	{ nullptr, nullptr },
+};
+
 } // namespace
 
 int main(int, char **argv)
@@ -358,21 +389,11 @@ int main(int, char **argv)
 	char version[32];
 	harness_peer peer = {};
 
-	snprintf(version, sizeof(version), "%d.%d", TBB_VERSION_MAJOR,
-		 TBB_VERSION_MINOR);
+	std::snprintf(version, sizeof(version), "%d.%d", TBB_VERSION_MAJOR,
+		      TBB_VERSION_MINOR);
 	peer.name = "tbb";
 	peer.version = version;
 	peer.start = start;
-	peer.parallel_map = parallel_map;
-	peer.uts = uts;
-	peer.spawn_many_local = spawn_many_local;
-	peer.spawn_many_worker = spawn_many_worker;
-	peer.chained_spawn = chained_spawn;
-	peer.fib = fib;
-	peer.integrate = integrate;
-	peer.nqueens = nqueens;
-	peer.skynet = skynet;
-	peer.matmul = matmul;
-	peer.cilksort = cilksort;
+	peer.rounds = rounds;
 	return harness_main(&peer, argv);
 }

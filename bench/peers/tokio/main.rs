@@ -38,7 +38,7 @@
 //! one counter for all (skua: one a worker). The runtime has its I/O and time
 //! drivers enabled, as there.
 
-#[path = "../harness.rs"]
+#[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
 mod timers;

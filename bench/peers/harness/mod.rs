@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-//! harness.rs - what the peers written in Rust have in common
+//! mod.rs - what the peers written in Rust have in common
 //!
 //! The command line, rounds and JSON of skua-bench (bench/measure.c), and the
-//! trees of its uts workload, which are its own code (bench/uts_tree.c).
+//! data that its cases work on, most of which is its own code.
 
-use std::ffi::CString;
 use std::fmt::Display;
-use std::os::raw::{c_char, c_int};
+use std::os::raw::c_int;
 use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+#[allow(dead_code)]
+pub mod arrays;
+#[allow(dead_code)]
+pub mod kernels;
+pub mod map;
+pub mod uts;
+
 const ROUNDS_MAX: u64 = 10_000;
 const WORKERS_MAX: usize = 1024;
-const TREES: [&str; 3] = ["T1", "T3", "T1L"];
 const SERVICES: [&str; 2] = ["exponential", "bimodal"];
 
 pub struct Peer {
@@ -26,17 +31,31 @@ pub struct Case {
     pub name: &'static str,
     pub description: &'static str,
     pub takes: &'static [&'static str], // options beside those of all
+    pub n: Number,                      // --n
     pub busy_caller: bool,              // as in bench/workload.h
     pub make: Make,
 }
 
-type Make = fn(&Options) -> Box<dyn Workload>;
+/// What an option's value is without it, and may be.
+#[derive(Clone, Copy)]
+pub struct Number {
+    pub default: u64,
+    pub min: u64,
+    pub max: u64,
+}
+
+pub type Make = fn(&Options) -> Box<dyn Workload>;
 
 pub const fn case(name: &'static str, description: &'static str, make: Make) -> Case {
     Case {
         name,
         description,
         takes: &[],
+        n: Number {
+            default: 0,
+            min: 0,
+            max: 0,
+        },
         busy_caller: false,
         make,
     }
@@ -65,7 +84,9 @@ pub struct Options {
     pub workers: usize,
     pub tree: &'static str,
     #[allow(dead_code)]
-    pub n: u64, // of region
+    pub n: u64,
+    #[allow(dead_code)]
+    pub input: &'static str,
     pub rpc: RpcOptions,
     rounds: usize,
     json: bool,
@@ -181,298 +202,6 @@ pub fn percentiles(values: &mut [u64], one: u64) -> String {
     )
 }
 
-// ---- parallel_map -----------------------------------------------------------
-
-pub mod map {
-    use super::*;
-
-    pub const ITEMS: u64 = 10_000;
-    const COST: u64 = 1;
-
-    #[derive(Default)]
-    pub struct Item {
-        number: AtomicU64,
-        value: AtomicU64,
-    }
-
-    impl Item {
-        pub fn fill(&self, number: u64) {
-            self.value.store(compute(number, COST), Relaxed);
-            self.number.store(number, Relaxed);
-        }
-    }
-
-    pub fn params() -> String {
-        format!("{{\"items\":{ITEMS},\"cost\":{COST}}}")
-    }
-
-    pub fn clear(items: &[Item]) {
-        for item in items {
-            item.number.store(u64::MAX, Relaxed);
-        }
-    }
-
-    pub fn check(items: &[Item]) -> bool {
-        let right = (0..).zip(items).all(|(number, item)| {
-            item.number.load(Relaxed) == number && item.value.load(Relaxed) == compute(number, COST)
-        });
-        if !right {
-            eprintln!("parallel_map: an item is wrong");
-        }
-        right
-    }
-}
-
-// ---- trees ------------------------------------------------------------------
-
-pub mod uts {
-    use super::*;
-
-    /// struct uts_tree of bench/uts_tree.h.
-    #[repr(C)]
-    pub struct Tree {
-        name: *const c_char,
-        shape: c_int,
-        seed: u32,
-        branching: u32,
-        depth_limit: u32,
-        nonleaf_children: u32,
-        nonleaf_probability: f64,
-        pub nodes: u64,
-        pub leaves: u64,
-        pub depth: u32,
-    }
-
-    // It is never written.
-    unsafe impl Sync for Tree {}
-
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    pub struct Node {
-        state: [u8; 20],
-        pub depth: u32,
-    }
-
-    #[link(name = "skua_shared", kind = "static")]
-    #[link(name = "nettle")]
-    #[link(name = "m")]
-    extern "C" {
-        fn uts_tree_find(name: *const c_char) -> *const Tree;
-        fn uts_tree_root(tree: *const Tree) -> Node;
-        fn uts_tree_children(tree: *const Tree, node: *const Node) -> u32;
-        fn uts_tree_child(node: *const Node, i: u32) -> Node;
-    }
-
-    impl Tree {
-        pub fn find(name: &str) -> &'static Tree {
-            let name = CString::new(name).unwrap();
-            unsafe { uts_tree_find(name.as_ptr()).as_ref() }.unwrap()
-        }
-
-        pub fn root(&self) -> Node {
-            unsafe { uts_tree_root(self) }
-        }
-
-        pub fn children(&self, node: &Node) -> u32 {
-            unsafe { uts_tree_children(self, node) }
-        }
-    }
-
-    impl Node {
-        pub fn child(&self, i: u32) -> Node {
-            unsafe { uts_tree_child(self, i) }
-        }
-    }
-
-    #[derive(Clone, Copy, Default, PartialEq, Debug)]
-    pub struct Counts {
-        pub nodes: u64,
-        pub leaves: u64,
-        pub depth: u32,
-    }
-
-    impl Counts {
-        pub fn of(node: &Node, children: u32) -> Counts {
-            Counts {
-                nodes: 1,
-                leaves: (children == 0) as u64,
-                depth: node.depth,
-            }
-        }
-
-        pub fn add(self, other: Counts) -> Counts {
-            Counts {
-                nodes: self.nodes + other.nodes,
-                leaves: self.leaves + other.leaves,
-                depth: self.depth.max(other.depth),
-            }
-        }
-
-        pub fn check(&self, tree: &Tree) -> bool {
-            let published = Counts {
-                nodes: tree.nodes,
-                leaves: tree.leaves,
-                depth: tree.depth,
-            };
-            if *self != published {
-                eprintln!("uts: {self:?}; published: {published:?}");
-            }
-            *self == published
-        }
-    }
-}
-
-// ---- fork-join --------------------------------------------------------------
-
-/// What is in bench/kernels.h: the same constants, and the code between forks.
-#[allow(dead_code)]
-pub mod kernels {
-    use super::*;
-    use std::mem::MaybeUninit;
-
-    pub const FIB_N: u64 = 33;
-    pub const INTEGRATE_N: u64 = 500;
-    pub const INTEGRATE_FORKS: u64 = 3_313_891;
-    pub const INTEGRATE_EPSILON: f64 = 1e-9;
-    pub const NQUEENS_N: u64 = 13;
-    pub const NQUEENS_FORKS: u64 = 4_674_889;
-    pub const NQUEENS_WAYS: u64 = 73_712;
-    pub const SKYNET_N: u64 = 6;
-    pub const SKYNET_CHILDREN: u64 = 10;
-    pub const SKYNET_LEAVES: u64 = 1_000_000;
-    pub const SKYNET_FORKS: u64 = 1_111_110;
-    pub const MATMUL_N: u64 = 512;
-    pub const MATMUL_BLOCK: u32 = 32;
-    pub const MATMUL_BLOCKS: u64 = 4096;
-    pub const CILKSORT_N: u64 = 2_000_000;
-    pub const CILKSORT_RUN: u64 = 2048;
-    pub const REGION_N: u64 = 16;
-    pub const REGION_CALLS: u64 = 200;
-    pub const REGION_GAP_US: u64 = 100;
-
-    pub fn params(n: u64) -> String {
-        format!("{{\"n\":{n}}}")
-    }
-
-    pub fn fib_number(n: u64) -> u64 {
-        (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0
-    }
-
-    /// struct matmul_product; which part of c is whose is up to the caller.
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    pub struct Product {
-        c: *mut f64,
-        a: *const f64,
-        b: *const f64,
-        pub size: u32,
-        stride: u32,
-    }
-    unsafe impl Send for Product {}
-    unsafe impl Sync for Product {}
-
-    /// struct cilksort_merge; likewise.
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    pub struct Merge {
-        a: *const u32,
-        b: *const u32,
-        a_count: u64,
-        b_count: u64,
-        out: *mut u32,
-    }
-    unsafe impl Send for Merge {}
-    unsafe impl Sync for Merge {}
-
-    extern "C" {
-        fn matmul_part(p: *const Product, row: u32, column: u32, k: u32) -> Product;
-        fn matmul_block(p: *const Product);
-        fn matmul_fill(a: *mut f64, b: *mut f64, n: u32);
-        fn matmul_check(c: *const f64, a: *const f64, b: *const f64, n: u32) -> bool;
-        fn cilksort_run(numbers: *mut u32, count: u64);
-        fn cilksort_runs(
-            numbers: *const u32,
-            from: u64,
-            middle: u64,
-            end: u64,
-            out: *mut u32,
-        ) -> Merge;
-        fn cilksort_cut(m: *const Merge, low: *mut Merge, high: *mut Merge) -> bool;
-        fn cilksort_merge_runs(m: *const Merge);
-        fn cilksort_fill(numbers: *mut u32, count: u64);
-        fn cilksort_check(numbers: *const u32, count: u64) -> bool;
-    }
-
-    impl Product {
-        pub fn new() -> Product {
-            let matrix = || leak::<f64>((MATMUL_N * MATMUL_N) as usize).as_ptr() as *mut f64;
-            let (a, b, size) = (matrix(), matrix(), MATMUL_N as u32);
-            unsafe { matmul_fill(a, b, size) };
-            Product {
-                c: matrix(),
-                a,
-                b,
-                size,
-                stride: size,
-            }
-        }
-
-        pub fn part(&self, row: u32, column: u32, k: u32) -> Product {
-            unsafe { matmul_part(self, row, column, k) }
-        }
-
-        pub fn block(&self) {
-            unsafe { matmul_block(self) }
-        }
-
-        pub fn clear(&mut self) {
-            unsafe { self.c.write_bytes(0, (MATMUL_N * MATMUL_N) as usize) }
-        }
-
-        pub fn check(&self) -> bool {
-            unsafe { matmul_check(self.c, self.a, self.b, self.size) }
-        }
-    }
-
-    impl Merge {
-        /// Of the three that follow one another in numbers.
-        pub fn of(numbers: *const u32, from: [u64; 3], out: *mut u32) -> Merge {
-            unsafe { cilksort_runs(numbers, from[0], from[1], from[2], out) }
-        }
-
-        pub fn cut(&self) -> Option<(Merge, Merge)> {
-            let mut low = MaybeUninit::uninit();
-            let mut high = MaybeUninit::uninit();
-            unsafe {
-                match cilksort_cut(self, low.as_mut_ptr(), high.as_mut_ptr()) {
-                    true => Some((low.assume_init(), high.assume_init())),
-                    false => None,
-                }
-            }
-        }
-
-        pub fn merge(&self) {
-            unsafe { cilksort_merge_runs(self) }
-        }
-    }
-
-    pub fn sort_run(numbers: &mut [u32]) {
-        unsafe { cilksort_run(numbers.as_mut_ptr(), numbers.len() as u64) }
-    }
-
-    pub fn sort_fill(numbers: &mut [u32]) {
-        unsafe { cilksort_fill(numbers.as_mut_ptr(), numbers.len() as u64) }
-    }
-
-    pub fn sort_check(numbers: &[u32]) -> bool {
-        unsafe { cilksort_check(numbers.as_ptr(), numbers.len() as u64) }
-    }
-
-    pub fn quarter(count: u64, i: u64) -> u64 {
-        count / 4 * i + count % 4 * i / 4
-    }
-}
-
 // ---- command line -----------------------------------------------------------
 
 impl Peer {
@@ -501,12 +230,21 @@ impl Peer {
             self.name,
             self.version,
             self.names(),
-            if self.cases.iter().any(|case| case.name == "rpc") {
-                ";\nrpc: --service exponential or bimodal, --load PERCENT, --calls N, --seed N"
-            } else {
-                ""
-            }
+            self.help_of_options()
         );
+    }
+
+    fn help_of_options(&self) -> String {
+        let has = |name| self.cases.iter().any(|case| case.name == name);
+        let mut text = String::new();
+        if has("rpc") {
+            text += ";\nrpc: --service exponential or bimodal, --load PERCENT, --calls N, --seed N";
+        }
+        if has("for") {
+            let inputs = arrays::INPUTS.join(", ");
+            text += &format!(";\nregion, loops and sorts: --n N; sorts: --input {inputs}");
+        }
+        text
     }
 
     fn find(&self, name: Option<&String>) -> &Case {
@@ -549,8 +287,9 @@ impl Peer {
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get().min(WORKERS_MAX));
         let mut options = Options {
             workers: (cpus - case.busy_caller as usize).max(1),
-            tree: TREES[0],
-            n: kernels::REGION_N,
+            tree: uts::NAMES[0],
+            n: case.n.default,
+            input: arrays::INPUTS[0],
             rpc: RpcOptions {
                 service: SERVICES[0],
                 load_percent: 60,
@@ -577,8 +316,11 @@ impl Peer {
             match option {
                 "--workers" => options.workers = number(1, WORKERS_MAX as u64) as usize,
                 "--rounds" => options.rounds = number(1, ROUNDS_MAX) as usize,
-                "--tree" if takes => options.tree = self.word(&who, option, value(), &TREES),
-                "--n" if takes => options.n = number(1, 40),
+                "--tree" if takes => options.tree = self.word(&who, option, value(), &uts::NAMES),
+                "--n" if takes => options.n = number(case.n.min, case.n.max),
+                "--input" if takes => {
+                    options.input = self.word(&who, option, value(), &arrays::INPUTS)
+                }
                 "--service" if takes => rpc.service = self.word(&who, option, value(), &SERVICES),
                 "--load" if takes => rpc.load_percent = number(1, 95),
                 "--calls" if takes => rpc.calls = number(1, 10_000_000),

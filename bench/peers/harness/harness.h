@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * harness.h - what the peers written in C and C++ have in common
+ *
+ * The command line, rounds and JSON of skua-bench (bench/measure.c), and the
+ * data that its cases work on. A peer says how its scheduler runs those cases
+ * that it has; what else is to be done for a case is in tasks.c, forks.c,
+ * region.c and arrays.c.
+ */
+#ifndef SKUA_BENCH_PEERS_HARNESS_H
+#define SKUA_BENCH_PEERS_HARNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/arrays.h"
+#include "bench/compute.h"
+#include "bench/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "bench/uts_tree.h"
+
+#define HARNESS_ROUNDS_MAX  10000u
+#define HARNESS_WORKERS_MAX 1024u
+
+#define SPAWN_TASKS  10000u
+#define SPAWN_REPEAT 20u
+#define CHAIN_TASKS  1000u
+#define CHAIN_REPEAT 100u
+#define MAP_ITEMS    10000u
+#define MAP_COST     1u
+
+/* Counts how often a task ran; on a cache line of its own. The count is the
+ * task's own, and not atomic: as bench/empty_tasks.h. */
+struct harness_runs {
+	uint64_t runs;
+	char padding[56];
+};
+
+struct harness_result {
+	uint64_t number;
+	uint64_t value;
+};
+
+struct harness_counts {
+	uint64_t nodes;
+	uint64_t leaves;
+	uint32_t depth;
+};
+
+/* What the cases work on; of one that is not run there is no memory. */
+struct harness {
+	unsigned workers;
+	unsigned n; /* --n, or what the case has instead */
+
+	struct harness_runs runs[SPAWN_TASKS]; /* one a task */
+	struct harness_result results[MAP_ITEMS];
+	const struct uts_tree *tree;
+	struct harness_counts counts;
+
+	uint64_t answer; /* of fib, nqueens, skynet and reduce */
+	double area;     /* of integrate */
+	struct matmul_product product;
+	uint32_t *numbers; /* of cilksort */
+	uint32_t *spare;
+
+	double *a; /* of for */
+	const double *b;
+	const double *c;
+	const uint64_t *in; /* of scan */
+	uint64_t *out;
+	struct sort_item *items;
+	const char *input; /* what the items are */
+};
+
+/* A case, and how it is run once. */
+struct harness_round {
+	const char *name;
+	void (*run)(struct harness *h);
+};
+
+/**
+ * struct harness_peer - the scheduler
+ * @start: before the first round; may be NULL
+ * @rounds: of each case that it has; the last one's name is NULL
+ *
+ * The cases are those of bench/: a function is called for a whole round, but
+ * for region, whose calls it makes.
+ */
+struct harness_peer {
+	const char *name;
+	const char *version;
+	void (*start)(struct harness *h);
+	const struct harness_round *rounds;
+};
+
+/* harness_main - do what the command line says; an exit code: 0 all right, 1 a
+ * wrong result, 2 usage */
+int harness_main(const struct harness_peer *peer, char **argv);
+
+/* ---- for the rounds ------------------------------------------------------- */
+
+static inline void harness_map_item(struct harness *h, uint64_t number)
+{
+	h->results[number].value = compute(number, MAP_COST);
+	h->results[number].number = number;
+}
+
+static inline struct harness_counts harness_count(const struct uts_node *node,
+						  uint32_t children)
+{
+	struct harness_counts counts;
+
+	counts.nodes = 1;
+	counts.leaves = children == 0;
+	counts.depth = node->depth;
+	return counts;
+}
+
+static inline void harness_add(struct harness_counts *sum,
+			       const struct harness_counts *counts)
+{
+	sum->nodes += counts->nodes;
+	sum->leaves += counts->leaves;
+	if (counts->depth > sum->depth)
+		sum->depth = counts->depth;
+}
+
+/* The function of integrate, and what is below the line between two points. */
+static inline double harness_function(double x)
+{
+	return (x * x + 1) * x;
+}
+
+static inline double harness_trapezoid(double x0, double y0, double x1,
+				       double y1)
+{
+	return (y0 + y1) * (x1 - x0) / 2;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

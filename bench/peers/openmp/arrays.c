@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arrays.c - loops over arrays, each a parallel loop of one line
+ *
+ * There is no find_early: a loop can be left by `cancel` only, which the
+ * environment (OMP_CANCELLATION) has to allow, and which does not tell the first
+ * from others.
+ */
+#include "bench/peers/openmp/arrays.h"
+
+void arrays_for(struct harness *h)
+{
+	double *restrict a = h->a;
+	const double *b = h->b, *c = h->c;
+	size_t n = h->n;
+
+#pragma omp parallel for
+	for (size_t i = 0; i < n; i++)
+		a[i] = for_item(b[i], c[i]);
+}
+
+void arrays_reduce(struct harness *h)
+{
+	size_t n = h->n;
+	uint64_t sum = 0;
+
+#pragma omp parallel for reduction(+ : sum)
+	for (size_t i = 0; i < n; i++)
+		sum += reduce_item(i);
+	h->answer = sum;
+}
+
+/* gcc takes memory for as many sums as there are items, in each call. */
+void arrays_scan(struct harness *h)
+{
+	const uint64_t *in = h->in;
+	uint64_t *restrict out = h->out;
+	size_t n = h->n;
+	uint64_t sum = 0;
+
+#pragma omp parallel for reduction(inscan, + : sum)
+	for (size_t i = 0; i < n; i++) {
+		sum += in[i];
+#pragma omp scan inclusive(sum)
+		out[i] = sum;
+	}
+}

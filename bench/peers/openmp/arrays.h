@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* arrays.h - loops over arrays, and sorts: a round of each */
+#ifndef SKUA_BENCH_PEERS_OPENMP_ARRAYS_H
+#define SKUA_BENCH_PEERS_OPENMP_ARRAYS_H
+
+#include "bench/peers/harness/harness.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void arrays_for(struct harness *h);
+void arrays_reduce(struct harness *h);
+void arrays_scan(struct harness *h);
+void arrays_sort_unstable(struct harness *h);
+void arrays_sort_stable(struct harness *h);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* arrays.h - loops over arrays, and a sort: a round of each, within an arena */
+#ifndef SKUA_BENCH_PEERS_TBB_ARRAYS_H
+#define SKUA_BENCH_PEERS_TBB_ARRAYS_H
+
+#include "bench/peers/harness/harness.h"
+
+void arrays_for(harness *h);
+void arrays_reduce(harness *h);
+void arrays_scan(harness *h);
+void arrays_sort_unstable(harness *h);
+
+#endif
