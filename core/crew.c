@@ -51,8 +51,11 @@ struct forks *crew_enter(struct crew *crew)
 
 void crew_leave(struct crew *crew, struct forks *guest)
 {
-	/* Relaxed: a matter of cost. */
+	/* Relaxed: ordered by the fence. */
 	atomic_fetch_sub_relaxed(&crew->guests, 1);
+	/* Orders it before the caller's look at the jobs of other guests (F3).
+	 * Pairs with the fences in crew_notify() and idle_park_begin(). */
+	atomic_fence_updated_seq_cst();
 	/* Release: its jobs, none, and the rest. Pairs with crew_enter(). */
 	atomic_store_release(&guest->taken, 0);
 }

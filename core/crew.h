@@ -63,7 +63,8 @@ void crew_begin_forking(struct crew *crew);
 /* crew_enter - a place for a guest; NULL if all are taken */
 struct forks *crew_enter(struct crew *crew);
 
-/* crew_leave - give it back, without any job */
+/* crew_leave - give it back, without any job; the caller is to look once more, as
+ * after crew_sign_off() */
 void crew_leave(struct crew *crew, struct forks *guest);
 
 /* crew_places - how many of @forks there may be jobs in; a hint */
@@ -103,8 +104,8 @@ bool crew_visible(const struct crew *crew);
 void crew_wake(struct crew *crew, struct idle *idle);
 
 /* crew_pass_on - the same if there are jobs: who was to take one, or could, has
- * something else to do (F4). After crew_sleep_end() or crew_sign_off(), which order
- * the look. */
+ * something else to do (F4). After crew_sleep_end(), crew_sign_off() or crew_leave(),
+ * which order the look. */
 static inline void crew_pass_on(struct crew *crew, struct idle *idle)
 {
 	if (crew_visible(crew))

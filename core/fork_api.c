@@ -108,6 +108,7 @@ static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
 	crew_begin_forking(&pool->crew);
 	run(guest, root, arg);
 	crew_leave(&pool->crew, guest);
+	crew_pass_on(&pool->crew, &pool->idle); /* F3 */
 	return 0;
 }
 

@@ -2,7 +2,6 @@
 /* jobs.c - see jobs.h for the protocol and its invariants */
 #include "core/jobs.h"
 
-#include <assert.h>
 #include <stdint.h>
 
 #define SPLIT_SHIFT 32
@@ -98,34 +97,21 @@ void jobs_publish_owner(struct jobs *jobs, void **head)
  * which is the newest of all; false if that was stolen. */
 static bool take_back(struct jobs *jobs, uint32_t last)
 {
-	uint32_t split = position(jobs, jobs->inlined.split);
-	/* Relaxed: a guess at where the half is. */
-	uint32_t tail = tail_of(atomic_load_relaxed(&jobs->shared));
-	uint32_t left;
-	uint64_t before;
+	/* Relaxed: the read-modify-write decides. */
+	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint32_t tail, left;
 
-	if (tail > last)
-		return false;
-	left = tail + (last - tail + 1) / 2;
-	/* Relaxed: the jobs are the owner's own. What was published before
-	 * stays so, as this is a read-modify-write. */
-	before = atomic_fetch_sub_relaxed(
-		&jobs->shared, (uint64_t)(split - left) << SPLIT_SHIFT);
-	assert(split_of(before) == split);
-	tail = tail_of(before);
-	if (tail > last)
-		return false;
-	if (tail > left) {
-		/* Thieves were faster: half of what is left after them. Until
-		 * here nobody can claim anything. */
-		uint32_t more = tail + (last - tail + 1) / 2 - left;
-
-		/* Relaxed: the slots were published before, and what is
-		 * published stays so. */
-		atomic_fetch_add_relaxed(&jobs->shared,
-					 (uint64_t)more << SPLIT_SHIFT);
-		left += more;
-	}
+	/* In one step: jobs that were private in between would be public again
+	 * without F1, and who took the last one would not have asked for more
+	 * (J4). A further round means that a thief has got one. */
+	do {
+		tail = tail_of(shared);
+		if (tail > last)
+			return false;
+		left = tail + (last - tail + 1) / 2;
+		/* Relaxed: the jobs are the owner's own. What was published
+		 * before stays so, as this is a read-modify-write. */
+	} while (!atomic_cas_relaxed(&jobs->shared, &shared, pack(left, tail)));
 	set_split(jobs, left);
 	/* The last one of all: nothing else is left. */
 	if (left == last && tail == last)

@@ -130,6 +130,12 @@ ROWS = [
         r"model\.(jobs|forks|joins)(\.deep)?",
         explored,
     ),
+    (
+        "The same, and W1, W5: each join returns, somebody makes progress",
+        "spin",
+        r"model\.promela\.jobs.*",
+        modelled,
+    ),
     ("The same, between many threads", "stress", r"stress\.jobs", stressed),
     (
         "Wake, cancel, join, drop, groups, timers: each accounted for once",

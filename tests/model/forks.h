@@ -88,6 +88,7 @@ static inline void run_guest(void)
 	crew_begin_forking(&pool.crew);
 	root(forks_ctx_owner(guest));
 	crew_leave(&pool.crew, guest);
+	crew_pass_on(&pool.crew, &pool.idle);
 	pool_end_spawn(&pool);
 	pool_leave(&pool);
 }

@@ -125,6 +125,7 @@ static void other_guest(void)
 		crew_begin_forking(&pool.crew);
 		join_job(ctx, fork_job(ctx, 2), 2);
 		crew_leave(&pool.crew, place);
+		crew_pass_on(&pool.crew, &pool.idle);
 		pool_end_spawn(&pool);
 	}
 	pool_leave(&pool);
@@ -164,6 +165,13 @@ static void setup_one(void)
 static void setup_one_meets(void)
 {
 	reset(2, fork_one, 2);
+}
+
+/* While the other guest is there, no worker may take job 0. */
+static void setup_beside_meets(void)
+{
+	setup_one_meets();
+	jobs[2].job.run = run_alone;
 }
 
 static void setup_twice_meets(void)
@@ -266,6 +274,12 @@ static const struct explore_case cases[] = {
 	  FEW(10000) },
 	{ EXPLORE_PASS("guest_beside_guest__many", setup_one, check,
 		       workers_run_0, other_guest, workers_run_1, guest),
+	  MANY(10000) },
+	{ EXPLORE_PASS("guest_beside_guest__meets__few", setup_beside_meets,
+		       check, workers_run_0, other_guest, workers_run_1, guest),
+	  FEW(10000) },
+	{ EXPLORE_PASS("guest_beside_guest__meets__many", setup_beside_meets,
+		       check, workers_run_0, other_guest, workers_run_1, guest),
 	  MANY(10000) },
 	{ EXPLORE_PASS("guest_and_two_jobs__meet__few", setup_three_meet, check,
 		       workers_run_0, workers_run_1, workers_run_2, guest),

@@ -34,6 +34,7 @@ static struct model_job made[JOBS];
 static struct model_job *newest[DEPTH]; /* of each depth; the owner's */
 static unsigned forked;
 static bool sleeps; /* the owner, for stolen jobs */
+static atomic_u32 thief_ended;
 
 /* ---- the rest of fork.h -------------------------------------------------- */
 
@@ -113,6 +114,7 @@ static void setup(void)
 	memset(made, 0, sizeof(made));
 	forked = 0;
 	sleeps = false;
+	atomic_init(&thief_ended, 0);
 	parker_init(&parker);
 	jobs_init(&jobs, slots, DEPTH, true);
 }
@@ -185,6 +187,30 @@ static void forks_four_public(void)
 		ctx = fork_one(ctx);
 	}
 	join_one(join_one(join_one(join_one(ctx))));
+}
+
+/* The newest of three public jobs is taken back beside a thief that has time to
+ * ask for more, and does not take part any longer: J4. */
+static void forks_three_public(void)
+{
+	struct skua_ctx ctx = begin();
+
+	for (unsigned i = 0; i < 3; i++) {
+		__atomic_store_n(&jobs.inlined.wanted, 1, __ATOMIC_RELAXED);
+		ctx = fork_one(ctx);
+	}
+	ctx = join_one(ctx);
+	/* Acquire: what the thief has asked for. Pairs with steals_once(). */
+	if (atomic_load_acquire(&thief_ended))
+		explore_assert(jobs_visible(&jobs) || skua_wanted(ctx));
+	join_one(join_one(ctx));
+}
+
+static void steals_once(void)
+{
+	steal(1);
+	/* Release: pairs with forks_three_public(). */
+	atomic_store_release(&thief_ended, 1);
 }
 
 /* As two calls, each of which forks, and the first of which calls itself. */
@@ -303,6 +329,8 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("four_public__thief", setup, check, forks_four_public,
 		       steals_three_times) },
+	{ EXPLORE_PASS("three_public__asks_again", setup, check,
+		       forks_three_public, steals_once) },
 	{ EXPLORE_PASS("tree__thief", setup, check, forks_a_tree,
 		       steals_three_times) },
 	{ EXPLORE_PASS("tree__two_thieves", setup, check, forks_a_tree,
