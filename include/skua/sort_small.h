@@ -138,13 +138,26 @@ struct skua_sorter_run {
 SKUA_SORTER int skua_sorter_run_goes_on(struct skua_ctx ctx, size_t begin,
 					size_t end, void *run_arg)
 {
-	const struct skua_sorter_run *run =
-		(const struct skua_sorter_run *)run_arg;
+	const struct skua_sorter_run run =
+		*(const struct skua_sorter_run *)run_arg;
+	size_t i = begin;
 
 	(void)ctx;
-	for (size_t i = begin; i < end; i++)
-		if (skua_sorter_less(run->base + i, run->base + i - 1,
-				     run->arg) != run->falls)
+	/* A branch for many, so that they are compared at once. */
+	for (; end - i >= SKUA_SORT_AT_ONCE; i += SKUA_SORT_AT_ONCE) {
+		unsigned broken = 0;
+
+		for (size_t k = 0; k < SKUA_SORT_AT_ONCE; k++)
+			broken |= (unsigned)(skua_sorter_less(
+						     run.base + i + k,
+						     run.base + i + k - 1,
+						     run.arg) != run.falls);
+		if (broken)
+			return 0;
+	}
+	for (; i < end; i++)
+		if (skua_sorter_less(run.base + i, run.base + i - 1, run.arg) !=
+		    run.falls)
 			return 0;
 	return 1;
 }

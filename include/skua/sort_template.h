@@ -56,6 +56,8 @@
 #define SKUA_SORT_CHUNK 8192
 /* Sorts of fewer look whether they are in order only on one thread. */
 #define SKUA_SORT_CHECKED 2048
+/* What is looked at before a look at whether it was in order, in items. */
+#define SKUA_SORT_AT_ONCE 16
 
 /* Four rounds of the next loop at once. Clang does it unasked. */
 #if defined(__GNUC__) && !defined(__clang__)
