@@ -2,8 +2,6 @@
 /* crew.c - see crew.h, and core/IDLE.md for the protocol */
 #include "core/crew.h"
 
-#include <string.h>
-
 #include "core/forks.h"
 
 void crew_init(struct crew *crew, struct forks *forks, unsigned workers,
@@ -69,19 +67,13 @@ unsigned crew_places(const struct crew *crew)
 	       (atomic_load_relaxed(&crew->guests) > 0 ? CREW_GUESTS : 0);
 }
 
-/* With so many other helpers. */
+/* May one worker more take jobs, with so many that do? */
 static bool may_help(const struct crew *crew, uint32_t helpers)
 {
 	/* Relaxed: a guest that comes now is one too many for a while. */
 	uint32_t guests = atomic_load_relaxed(&crew->guests);
 
 	return guests == 0 || guests + helpers < crew->workers;
-}
-
-bool crew_may_help(const struct crew *crew)
-{
-	/* Relaxed: a hint. */
-	return may_help(crew, atomic_load_relaxed(&crew->helpers));
 }
 
 bool crew_sign_on(struct crew *crew)
@@ -189,7 +181,10 @@ static bool wake_asleep(struct crew *crew)
 
 void crew_wake(struct crew *crew, struct idle *idle)
 {
-	if (!wake_asleep(crew) && crew_may_help(crew) &&
+	if (wake_asleep(crew))
+		return;
+	/* Relaxed: ordered by the caller's fence. */
+	if (may_help(crew, atomic_load_relaxed(&crew->helpers)) &&
 	    (!crew->pinned || idle_sleeps_elsewhere(idle)))
 		idle_wake(idle);
 }

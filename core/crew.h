@@ -34,14 +34,15 @@ struct crew {
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
 
-	/* Whether anybody has ever forked who has thieves. Writers: who does, 0 to 1. Readers:
-	 * who looks for jobs. */
+	/* Whether anybody has ever forked who has thieves. Writers: who does, 0
+	 * to 1. Readers: who looks for jobs. */
 	alignas(CACHE_PAIR) atomic_u32 forking;
-	/* Writers: guests. Readers: who looks for jobs. Bounded by CREW_GUESTS. */
+	/* Writers: guests. Readers: who looks for jobs, or has made some public.
+	 * Bounded by CREW_GUESTS. */
 	atomic_u32 guests;
 
 	/* Workers that run a job which they took while they had nothing else to
-	 * do, or are taking one. Writers: they. Readers: who looks for jobs. */
+	 * do, or are taking one. Writers: they. Readers: as of guests. */
 	alignas(CACHE_PAIR) atomic_u32 helpers;
 
 	/*
@@ -69,9 +70,6 @@ void crew_leave(struct crew *crew, struct forks *guest);
 
 /* crew_places - how many of @forks there may be jobs in; a hint */
 unsigned crew_places(const struct crew *crew);
-
-/* crew_may_help - may one worker more take jobs? A hint. */
-bool crew_may_help(const struct crew *crew);
 
 /* crew_sign_on - become a helper; false if there are enough. Before it takes a
  * job, so that whoever publishes more wakes nobody in its place. */

@@ -241,8 +241,11 @@ int idle_first_parked(const struct idle *idle)
 
 bool idle_sleeps_elsewhere(const struct idle *idle)
 {
-	uint32_t here = cpu_here();
+	uint32_t here;
 
+	if (idle_first_parked(idle) < 0)
+		return false;
+	here = cpu_here();
 	for (unsigned w = 0; w < idle->words; w++) {
 		/* Relaxed: ordered by the caller's fence. */
 		uint64_t word = atomic_load_relaxed(&idle->parked[w]);

@@ -11,11 +11,11 @@
  *	+----------+----------------+----------------+------
  *
  * Split and tail are one word. A thief raises tail by a compare-exchange of the
- * whole; the owner moves split by one read-modify-write, which tells it the tail
- * of that moment. So whoever sees the other's step fails, or has it counted in,
- * and no fence is needed. To fork or join a private job takes neither: the owner
- * looks at its own copy of split, and at @wanted, by which the thief that takes
- * the last public job asks for more.
+ * whole, and so does the owner lower split; it raises split by an addition. So
+ * whoever sees the other's step fails, or has it counted in, and no fence is
+ * needed. To fork or join a private job takes neither: the owner looks at its own
+ * copy of split, and at @wanted, by which the thief that takes the last public
+ * job asks for more.
  *
  * While nothing is public nothing is private either: the first job of all is
  * made public at once. Then every job that is left has been stolen, the owner's
@@ -30,7 +30,7 @@
  *	   `--- sleep ---> | AWAITED: the owner sleeps, and is to be woken
  *
  * Invariants (checked by tests/model/model_jobs.c):
- *   J1  tail <= split <= head but in the middle of a join, which puts it right
+ *   J1  tail <= split; and split <= head while anything is public
  *   J2  the slot of a stolen job is its thief's, who reads it behind its claim,
  *       and writes NULL there when the job is done. The owner writes it again
  *       only behind that, as it joins the job first; until then it adds AWAITED,

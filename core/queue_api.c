@@ -2,7 +2,6 @@
 /* queue_api.c - the queues on their own, behind counted handles */
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "core/inject_queue.h"
 #include "core/local_queue.h"
@@ -34,22 +33,23 @@ static struct skua_stealer *new_stealer(struct skua_queue *queue)
 	return (struct skua_stealer *)queue;
 }
 
+static size_t queue_size(uint32_t capacity)
+{
+	return offsetof(struct skua_queue, ring) + local_queue_size(capacity);
+}
+
+static void free_queue(struct skua_queue *queue)
+{
+	memory_free(NULL, queue, CACHE_PAIR, 1,
+		    queue_size((uint32_t)queue->ring.mask + 1));
+}
+
 static void drop_handle(struct skua_queue *queue)
 {
 	/* Release: this handle's uses come before the free; acquire: those of
 	 * all other handles do. Pairs with itself. */
 	if (atomic_fetch_sub_acq_rel(&queue->handles, 1) == 1)
-		free(queue);
-}
-
-/* On cache lines of its own, and freed by free(). */
-static void *take(size_t bytes)
-{
-	int saved = errno;
-	void *memory = aligned_alloc(CACHE_PAIR, bytes);
-
-	errno_restore(saved);
-	return memory;
+		free_queue(queue);
 }
 
 int skua_queue_create(struct skua_queue **out, uint32_t capacity)
@@ -63,8 +63,7 @@ int skua_queue_create(struct skua_queue **out, uint32_t capacity)
 		capacity = DEFAULT_CAPACITY;
 	if (!local_queue_capacity_valid(capacity))
 		return -EINVAL;
-	queue = take(offsetof(struct skua_queue, ring) +
-		     local_queue_size(capacity));
+	queue = memory_alloc(NULL, CACHE_PAIR, 1, queue_size(capacity));
 	if (!queue)
 		return -ENOMEM;
 	atomic_init(&queue->handles, 1);
@@ -153,7 +152,7 @@ int skua_injector_create(struct skua_injector **out)
 
 	if (!out)
 		return -EINVAL;
-	injector = take(sizeof(*injector));
+	injector = memory_alloc(NULL, CACHE_PAIR, 1, sizeof(*injector));
 	*out = injector;
 	if (!injector)
 		return -ENOMEM;
@@ -163,7 +162,7 @@ int skua_injector_create(struct skua_injector **out)
 
 void skua_injector_destroy(struct skua_injector *injector)
 {
-	free(injector);
+	memory_free(NULL, injector, CACHE_PAIR, 1, sizeof(*injector));
 }
 
 static struct inject_node *node_of(struct skua_node *node)

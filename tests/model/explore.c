@@ -71,6 +71,13 @@ static uint64_t number(const char *text, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+static uint64_t share_of_random(void)
+{
+	uint64_t share = number(environment.share, 1);
+
+	return share ? share : 1;
+}
+
 void trace(const struct explore_site *site, const char *step,
 	   const volatile void *address, uint64_t value, const char *note)
 {
@@ -169,7 +176,7 @@ static void prepare(const struct explore_case *c)
 	run.executions = 0;
 	run.max = c->random ? c->random : DEFAULT_MAX;
 	if (c->random && c->expect == EXPLORE_PASSES)
-		run.max /= number(environment.share, 1);
+		run.max /= share_of_random();
 	run.bounds[BUDGET_PREEMPTIONS] = bound(
 		environment.preemptions, c->preemptions, DEFAULT_PREEMPTIONS);
 	run.bounds[BUDGET_STALE] =

@@ -5,15 +5,15 @@
  * What each holder did with the queue happens before it is freed, and it is
  * freed once.
  */
-#include <stdlib.h>
+#include "core/memory.h"
 
 static void free_storage(void *object);
 static void *storage_of(size_t size);
 
-#include "core/memory.h"
-
-#define aligned_alloc(alignment, size) storage_of(size)
-#define free(object)                   free_storage(object)
+#define memory_alloc(allocator, align, count, size) \
+	((void)(allocator), storage_of(size))
+#define memory_free(allocator, memory, align, count, size) \
+	((void)(allocator), free_storage(memory))
 
 #include "core/queue_api.c"
 
