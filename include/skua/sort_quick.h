@@ -9,14 +9,6 @@
 
 #ifdef SKUA_SORT_NAME
 
-SKUA_SORTER void skua_sorter_swap(skua_sorter_item *a, skua_sorter_item *b)
-{
-	const skua_sorter_item held = *a;
-
-	*a = *b;
-	*b = held;
-}
-
 /* ---- heapsort -------------------------------------------------------------- */
 
 SKUA_SORTER void skua_sorter_sift(skua_sorter_item *base, size_t at,
@@ -274,14 +266,19 @@ SKUA_SORTER void skua_sorter_quick_run(struct skua_ctx ctx,
 static inline void SKUA_SORT_NAME(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 				  size_t count, void *arg)
 {
+	const size_t run = skua_sorter_first_run(ctx, base, count, arg);
+	const size_t rest = count - run;
 	unsigned bad = 1;
 
-	if (count < 2)
+	if (rest == 0)
 		return;
+	if (skua_sorter_first_run(ctx, base + run, rest, arg) == rest) {
+		skua_sorter_join(ctx, base, run, rest, arg);
+		return;
+	}
 	for (size_t n = count; n > 1; n /= 2)
 		bad++;
-	if (!skua_sorter_is_run(ctx, base, count, arg))
-		skua_sorter_quick(ctx, base, count, NULL, bad, arg);
+	skua_sorter_quick(ctx, base, count, NULL, bad, arg);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_small.h - a part of skua/sort_template.h: few items, and runs
+ * sort_small.h - a part of skua/sort_template.h: few items
  *
  * Not to be included by itself. No branch depends on a comparison, but in the
  * insertion of the last few: random orders cost no mispredictions.
@@ -122,82 +122,6 @@ SKUA_SORTER void skua_sorter_small(const skua_sorter_item *in, size_t n,
 	skua_sorter_few(in, n / 2, halves, arg);
 	skua_sorter_few(in + n / 2, n - n / 2, halves + n / 2, arg);
 	skua_sorter_merge_halves(halves, n, out, arg);
-}
-
-/* ---- runs ------------------------------------------------------------------ */
-
-struct skua_sorter_run {
-	skua_sorter_item *base;
-	size_t count;
-	void *arg;
-	bool falls;
-};
-
-/* Do neighbours in @begin to @end go on as the run does, 1 or 0? The first is
- * compared with what is before it. */
-SKUA_SORTER int skua_sorter_run_goes_on(struct skua_ctx ctx, size_t begin,
-					size_t end, void *run_arg)
-{
-	const struct skua_sorter_run run =
-		*(const struct skua_sorter_run *)run_arg;
-	size_t i = begin;
-
-	(void)ctx;
-	/* A branch for many, so that they are compared at once. */
-	for (; end - i >= SKUA_SORT_AT_ONCE; i += SKUA_SORT_AT_ONCE) {
-		unsigned broken = 0;
-
-		for (size_t k = 0; k < SKUA_SORT_AT_ONCE; k++)
-			broken |= (unsigned)(skua_sorter_less(
-						     run.base + i + k,
-						     run.base + i + k - 1,
-						     run.arg) != run.falls);
-		if (broken)
-			return 0;
-	}
-	for (; i < end; i++)
-		if (skua_sorter_less(run.base + i, run.base + i - 1, run.arg) !=
-		    run.falls)
-			return 0;
-	return 1;
-}
-
-/* Change places, of @begin to @end, with their opposites. */
-SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
-					size_t end, void *run_arg)
-{
-	const struct skua_sorter_run *run =
-		(const struct skua_sorter_run *)run_arg;
-
-	(void)ctx;
-	for (size_t i = begin; i < end; i++) {
-		const skua_sorter_item held = run->base[i];
-
-		run->base[i] = run->base[run->count - 1 - i];
-		run->base[run->count - 1 - i] = held;
-	}
-	return 0;
-}
-
-/* If all is in order, or each item is before the one before it, put it in order.
- * Two items at least. */
-SKUA_SORTER bool skua_sorter_is_run(struct skua_ctx ctx, skua_sorter_item *base,
-				    size_t count, void *arg)
-{
-	struct skua_sorter_run run = { base, count, arg,
-				       skua_sorter_less(base + 1, base, arg) };
-	const size_t first =
-		count < SKUA_SORT_CHECKED ? count : SKUA_SORT_CHECKED;
-
-	if (!skua_sorter_run_goes_on(ctx, 2, first, &run))
-		return false;
-	if (first < count &&
-	    skua_all(ctx, first, count, 0, skua_sorter_run_goes_on, &run) != 1)
-		return false;
-	if (run.falls)
-		(void)skua_for(ctx, 0, count / 2, 0, skua_sorter_run_reverse,
-			       &run);
-	return true;
 }
 
 #endif

@@ -28,7 +28,7 @@
  * sort_longs is unstable: equal items end in any order. It needs no memory but
  * the stack, 64 items and some kilobytes. At worst it takes O(n log n); time O(n)
  * if the items are in order, or in the reverse one, and O(n log k) if there are k
- * different ones.
+ * different ones. Two such runs, one behind the other, are merged.
  *
  * sort_longs_stable leaves equal items in their order. @buffer has room for
  * @count items, of any content. O(n log n) at worst; O(n) as above; parts that
@@ -58,6 +58,8 @@
 #define SKUA_SORT_CHECKED 2048
 /* What is looked at before a look at whether it was in order, in items. */
 #define SKUA_SORT_AT_ONCE 16
+/* What is merged by way of the stack, in bytes; but 64 items at least. */
+#define SKUA_SORT_JOINED 4096
 
 /* Four rounds of the next loop at once. Clang does it unasked. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -72,50 +74,59 @@
 #define SKUA_SORT_(name) SKUA_SORT_PASTE(SKUA_SORT_NAME, name)
 
 /* What all sorts have, each its own: not to be called from outside. */
-#define SKUA_SORTER               static inline
+#define SKUA_SORTER static inline
+/* One with a large frame, which would be that of whom it is inlined into. */
+#define SKUA_SORTER_APART         __attribute__((noinline)) static
 #define skua_sorter_break_pattern SKUA_SORT_(break_pattern)
 #define skua_sorter_copy          SKUA_SORT_(copy)
-#define skua_sorter_few           SKUA_SORT_(few)
 #define skua_sorter_eight         SKUA_SORT_(eight)
+#define skua_sorter_ends          SKUA_SORT_(ends)
+#define skua_sorter_ends_of       SKUA_SORT_(ends_of)
+#define skua_sorter_few           SKUA_SORT_(few)
+#define skua_sorter_first_run     SKUA_SORT_(first_run)
 #define skua_sorter_four          SKUA_SORT_(four)
 #define skua_sorter_heap          SKUA_SORT_(heap)
 #define skua_sorter_in_front      SKUA_SORT_(in_front)
-#define skua_sorter_is_run        SKUA_SORT_(is_run)
 #define skua_sorter_item          SKUA_SORT_(item)
+#define skua_sorter_join          SKUA_SORT_(join)
+#define skua_sorter_join_few      SKUA_SORT_(join_few)
+#define skua_sorter_join_job      SKUA_SORT_(join_job)
+#define skua_sorter_join_run      SKUA_SORT_(join_run)
+#define skua_sorter_joined        SKUA_SORT_(joined)
 #define skua_sorter_less          SKUA_SORT_(less)
 #define skua_sorter_median        SKUA_SORT_(median)
 #define skua_sorter_merge         SKUA_SORT_(merge)
 #define skua_sorter_merge_all     SKUA_SORT_(merge_all)
+#define skua_sorter_merge_both    SKUA_SORT_(merge_both)
 #define skua_sorter_merge_cut     SKUA_SORT_(merge_cut)
 #define skua_sorter_merge_halves  SKUA_SORT_(merge_halves)
+#define skua_sorter_merge_here    SKUA_SORT_(merge_here)
 #define skua_sorter_merge_job     SKUA_SORT_(merge_job)
 #define skua_sorter_merge_rank    SKUA_SORT_(merge_rank)
+#define skua_sorter_merge_rest    SKUA_SORT_(merge_rest)
 #define skua_sorter_merge_run     SKUA_SORT_(merge_run)
 #define skua_sorter_merge_sort    SKUA_SORT_(merge_sort)
+#define skua_sorter_misplaced     SKUA_SORT_(misplaced)
 #define skua_sorter_partition     SKUA_SORT_(partition)
 #define skua_sorter_partition_few SKUA_SORT_(partition_few)
 #define skua_sorter_partition_job SKUA_SORT_(partition_job)
 #define skua_sorter_partition_run SKUA_SORT_(partition_run)
-#define skua_sorter_ends          SKUA_SORT_(ends)
-#define skua_sorter_ends_of       SKUA_SORT_(ends_of)
-#define skua_sorter_steps         SKUA_SORT_(steps)
-#define skua_sorter_step_front    SKUA_SORT_(step_front)
-#define skua_sorter_step_back     SKUA_SORT_(step_back)
-#define skua_sorter_merge_rest    SKUA_SORT_(merge_rest)
-#define skua_sorter_merge_both    SKUA_SORT_(merge_both)
-#define skua_sorter_merge_here    SKUA_SORT_(merge_here)
 #define skua_sorter_pick          SKUA_SORT_(pick)
 #define skua_sorter_pivot         SKUA_SORT_(pivot)
 #define skua_sorter_quick         SKUA_SORT_(quick)
 #define skua_sorter_quick_job     SKUA_SORT_(quick_job)
 #define skua_sorter_quick_run     SKUA_SORT_(quick_run)
 #define skua_sorter_run           SKUA_SORT_(run)
-#define skua_sorter_run_goes_on   SKUA_SORT_(run_goes_on)
+#define skua_sorter_run_breaks    SKUA_SORT_(run_breaks)
+#define skua_sorter_run_find      SKUA_SORT_(run_find)
 #define skua_sorter_run_reverse   SKUA_SORT_(run_reverse)
 #define skua_sorter_sift          SKUA_SORT_(sift)
 #define skua_sorter_small         SKUA_SORT_(small)
 #define skua_sorter_stable_job    SKUA_SORT_(stable_job)
 #define skua_sorter_stable_run    SKUA_SORT_(stable_run)
+#define skua_sorter_step_back     SKUA_SORT_(step_back)
+#define skua_sorter_step_front    SKUA_SORT_(step_front)
+#define skua_sorter_steps         SKUA_SORT_(steps)
 #define skua_sorter_swap          SKUA_SORT_(swap)
 
 #endif
@@ -144,9 +155,19 @@ SKUA_SORTER const skua_sorter_item *skua_sorter_pick(bool second,
 					   mask));
 }
 
+SKUA_SORTER void skua_sorter_swap(skua_sorter_item *a, skua_sorter_item *b)
+{
+	const skua_sorter_item held = *a;
+
+	*a = *b;
+	*b = held;
+}
+
 #include <skua/sort_small.h>
-#include <skua/sort_quick.h>
 #include <skua/sort_merge.h>
+#include <skua/sort_runs.h>
+#include <skua/sort_quick.h>
+#include <skua/sort_stable.h>
 
 #undef SKUA_SORT_NAME
 #undef SKUA_SORT_TYPE

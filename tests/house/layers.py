@@ -29,8 +29,8 @@ CORE = {
     4: (
         "config config_env deque_api drive fork_api group_api parallel_collect "
         "parallel_find parallel_for parallel_loop parallel_partition "
-        "parallel_reduce parallel_scan parallel_sort queue_api runtime stats "
-        "task_api timer_api"
+        "parallel_reduce parallel_scan parallel_sort parallel_sort_items "
+        "parallel_sort_key queue_api runtime stats task_api timer_api"
     ),
 }
 

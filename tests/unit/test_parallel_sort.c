@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_parallel_sort.c - sorts with callbacks, and made of the template */
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "core/rng.h"
-#include "tests/unit/loops.h"
-
-/* A key, and where the item was. */
-struct pair {
-	uint32_t key, index;
-};
+#include "tests/unit/sorts.h"
 
 #define SKUA_SORT_NAME            sort_pairs
 #define SKUA_SORT_TYPE            struct pair
@@ -25,130 +19,7 @@ struct wide {
 #define SKUA_SORT_LESS(a, b, arg) ((a)->key < (b)->key)
 #include <skua/sort_template.h>
 
-/* ---- orders ---------------------------------------------------------------- */
-
-enum order {
-	RANDOM,
-	SORTED,
-	REVERSED,
-	EQUAL,
-	ORGAN_PIPE,
-	FEW_KEYS,
-	SAW,
-	NEARLY,
-	ORDERS
-};
-
-static uint32_t key_of(enum order order, size_t i, size_t count,
-		       struct rng *rng)
-{
-	switch (order) {
-	case SORTED:
-		return (uint32_t)i;
-	case REVERSED:
-		return (uint32_t)(count - i);
-	case EQUAL:
-		return 5;
-	case ORGAN_PIPE:
-		return (uint32_t)(i < count / 2 ? i : count - i);
-	case FEW_KEYS:
-		return rng_next(rng) % 7;
-	case SAW:
-		return (uint32_t)(i % 100);
-	case NEARLY:
-		return (uint32_t)(rng_next(rng) % 50 == 0 ? 0 : i);
-	default:
-		return rng_next(rng);
-	}
-}
-
-/* Sizes about those where the algorithm changes, and one that is cut often. */
-static const size_t sizes[] = { 0,  1,   2,   3,    4,    5,    7,    8,
-				15, 16,  17,  31,   32,   33,   34,   63,
-				65, 127, 500, 1023, 1024, 1025, 5000, 40001 };
-/* The largest is most of the time. */
-#define SIZES (COUNT_OF(sizes) - SANITIZED)
-
-/* One sort, of pairs or of what begins with one. */
-struct sort {
-	int (*sort)(struct skua_ctx ctx, void *base, size_t count);
-	size_t size; /* of an item, in bytes */
-	bool stable;
-};
-
-static struct pair *pair_at(const struct sort *sort, char *base, size_t i)
-{
-	return (struct pair *)(base + i * sort->size);
-}
-
-/* Each item is there once; that they are in order, if @ordered. */
-static void check_sorted(const struct sort *sort, char *base, size_t count,
-			 const uint32_t *keys, bool ordered)
-{
-	unsigned char *seen = calloc(count + 1, 1);
-
-	for (size_t i = 0; i < count; i++) {
-		struct pair *pair = pair_at(sort, base, i), *last;
-
-		assert_true(pair->index < count);
-		assert_int_equal(seen[pair->index]++, 0);
-		assert_int_equal(pair->key, keys[pair->index]);
-		if (i == 0 || !ordered)
-			continue;
-		last = pair_at(sort, base, i - 1);
-		assert_true(last->key <= pair->key);
-		if (sort->stable && last->key == pair->key)
-			assert_true(last->index < pair->index);
-	}
-	free(seen);
-}
-
-static void sort_one(struct skua_ctx ctx, const struct sort *sort,
-		     enum order order, size_t count, bool ordered)
-{
-	uint32_t *keys = calloc(count + 1, sizeof(*keys));
-	/* What is around it is watched by the sanitizer, and here. */
-	char *memory = malloc((count + 2) * sort->size);
-	char *base = memory + sort->size;
-	struct rng rng;
-
-	rng_init(&rng, count + order);
-	memset(memory, 0x5a, (count + 2) * sort->size);
-	for (size_t i = 0; i < count; i++) {
-		keys[i] = key_of(order, i, count, &rng);
-		*pair_at(sort, base, i) = (struct pair){ keys[i], (uint32_t)i };
-	}
-	ask(ctx);
-	assert_int_equal(sort->sort(ctx, base, count), 0);
-	check_sorted(sort, base, count, keys, ordered);
-	for (size_t i = 0; i < sort->size; i++) {
-		assert_int_equal(memory[i], 0x5a);
-		assert_int_equal(base[count * sort->size + i], 0x5a);
-	}
-	free(memory);
-	free(keys);
-}
-
-static int sort_all(struct skua_ctx ctx, void *arg)
-{
-	const struct sort *sort = arg;
-
-	for (int order = 0; order < ORDERS; order++)
-		for (size_t i = 0; i < SIZES; i++)
-			sort_one(ctx, sort, (enum order)order, sizes[i], true);
-	return 0;
-}
-
 /* ---- callbacks ------------------------------------------------------------- */
-
-static int compare_keys(const void *a, const void *b, void *arg)
-{
-	uint32_t left = ((const struct pair *)a)->key;
-	uint32_t right = ((const struct pair *)b)->key;
-
-	(void)arg;
-	return (left > right) - (left < right);
-}
 
 static uint64_t key_of_pair(const void *item, void *arg)
 {
@@ -181,6 +52,19 @@ static int by_key_40(struct skua_ctx ctx, void *base, size_t count)
 	return skua_sort_by_key(ctx, base, count, 40, key_of_pair, NULL);
 }
 
+/* More bits than have room beside an index; and lower ones must tell many apart. */
+static uint64_t long_key_of_pair(const void *item, void *arg)
+{
+	uint64_t key = key_of_pair(item, arg);
+
+	return key < 100 ? key : key | UINT64_C(1) << 63;
+}
+
+static int by_long_key_8(struct skua_ctx ctx, void *base, size_t count)
+{
+	return skua_sort_by_key(ctx, base, count, 8, long_key_of_pair, NULL);
+}
+
 static void sort__each_size_and_order__sorted(void **state)
 {
 	struct sort sorts[] = { { sort_8, 8, false },
@@ -206,7 +90,8 @@ static void sort_stable__each_size_and_order__sorted_stably(void **state)
 static void sort_by_key__each_size_and_order__sorted_stably(void **state)
 {
 	struct sort sorts[] = { { by_key_8, 8, true },
-				{ by_key_40, 40, true } };
+				{ by_key_40, 40, true },
+				{ by_long_key_8, 8, true } };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
@@ -360,166 +245,6 @@ static void sort__null_array_of_0__nothing(void **state)
 	each_crew(sort_nothing, NULL);
 }
 
-/* ---- comparisons that are no order ----------------------------------------- */
-
-enum disorder {
-	ALWAYS,
-	NEVER,
-	COIN,
-	ROCK_PAPER_SCISSORS,
-	LESS_OR_EQUAL,
-	DISORDERS
-};
-
-/* Each thread has a coin of its own. */
-static _Thread_local struct rng coin = { 1, 1 };
-static enum disorder disorder;
-
-static bool contradicts(const struct pair *a, const struct pair *b)
-{
-	switch (disorder) {
-	case ALWAYS:
-		return true;
-	case NEVER:
-		return false;
-	case COIN:
-		return rng_next(&coin) % 2;
-	case ROCK_PAPER_SCISSORS:
-		return (b->key + 3 - a->key % 3) % 3 == 1;
-	default:
-		return a->key <= b->key;
-	}
-}
-
-static int compare_anyhow(const void *a, const void *b, void *arg)
-{
-	(void)arg;
-	return contradicts(a, b) ? -1 : contradicts(b, a);
-}
-
-#define SKUA_SORT_NAME            sort_anyhow
-#define SKUA_SORT_TYPE            struct pair
-#define SKUA_SORT_LESS(a, b, arg) contradicts(a, b)
-#include <skua/sort_template.h>
-
-static int anyhow(struct skua_ctx ctx, void *base, size_t count)
-{
-	sort_anyhow(ctx, base, count, NULL);
-	return 0;
-}
-
-static int anyhow_stable(struct skua_ctx ctx, void *base, size_t count)
-{
-	struct pair *buffer = malloc((count + 1) * sizeof(*buffer));
-
-	sort_anyhow_stable(ctx, base, count, buffer, NULL);
-	free(buffer);
-	return 0;
-}
-
-static int anyhow_8(struct skua_ctx ctx, void *base, size_t count)
-{
-	return skua_sort(ctx, base, count, 8, compare_anyhow, NULL);
-}
-
-static int anyhow_stable_8(struct skua_ctx ctx, void *base, size_t count)
-{
-	return skua_sort_stable(ctx, base, count, 8, compare_anyhow, NULL);
-}
-
-static int anyhow_24(struct skua_ctx ctx, void *base, size_t count)
-{
-	return skua_sort(ctx, base, count, 24, compare_anyhow, NULL);
-}
-
-static int sort_anyhow_all(struct skua_ctx ctx, void *arg)
-{
-	const struct sort *sort = arg;
-
-	for (size_t i = 0; i < SIZES; i++)
-		for (int order = 0; order < ORDERS && sizes[i] <= 5000; order++)
-			sort_one(ctx, sort, (enum order)order, sizes[i], false);
-	return 0;
-}
-
-static void sort__comparison_is_no_order__each_item_once(void **state)
-{
-	struct sort sorts[] = { { anyhow, 8, false },
-				{ anyhow_stable, 8, false },
-				{ anyhow_8, 8, false },
-				{ anyhow_stable_8, 8, false },
-				{ anyhow_24, 24, false } };
-
-	(void)state;
-	for (int kind = 0; kind < DISORDERS; kind++)
-		for (size_t i = 0; i < COUNT_OF(sorts); i++) {
-			disorder = (enum disorder)kind;
-			each_crew(sort_anyhow_all, &sorts[i]);
-		}
-}
-
-/* ---- a killer: what quicksort takes longest for ----------------------------- */
-
-/* McIlroy's adversary: values are decided as they are compared. */
-struct killer {
-	uint32_t *values, solid, gas, candidate;
-	uint64_t comparisons;
-};
-
-static int compare_killer(const void *a, const void *b, void *arg)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	struct killer *it = arg;
-
-	it->comparisons++;
-	if (it->values[left] == it->gas && it->values[right] == it->gas)
-		it->values[left == it->candidate ? left : right] = it->solid++;
-	if (it->values[left] == it->gas)
-		it->candidate = left;
-	else if (it->values[right] == it->gas)
-		it->candidate = right;
-	return (it->values[left] > it->values[right]) -
-	       (it->values[left] < it->values[right]);
-}
-
-#define KILLED 20000u
-
-static int kill_sort(struct skua_ctx ctx, void *arg)
-{
-	struct killer it = { .values = calloc(KILLED, sizeof(uint32_t)),
-			     .gas = KILLED };
-	uint32_t *items = calloc(KILLED, sizeof(*items));
-
-	(void)arg;
-	for (uint32_t i = 0; i < KILLED; i++) {
-		items[i] = i;
-		it.values[i] = it.gas;
-	}
-	/* Else it would decide that all is in order. */
-	it.values[0] = 1;
-	it.values[1] = 0;
-	it.values[2] = 2;
-	it.solid = 3;
-	assert_int_equal(skua_sort(ctx, items, KILLED, 4, compare_killer, &it),
-			 0);
-	for (uint32_t i = 1; i < KILLED; i++)
-		assert_true(it.values[items[i - 1]] < it.values[items[i]]);
-	/* 15 = log2(20000). Without heapsort five times as many. */
-	assert_true(it.comparisons < 6 * 15 * KILLED);
-	free(items);
-	free(it.values);
-	return 0;
-}
-
-static void sort__adversary__n_log_n_comparisons(void **state)
-{
-	struct skua_runtime *rt = runtime_new(1, 0);
-
-	(void)state;
-	assert_int_equal(in_region(rt, kill_sort, NULL), 0);
-	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
 /* ---- arguments and memory -------------------------------------------------- */
 
 static int bad_arguments(struct skua_ctx ctx, void *arg)
@@ -597,8 +322,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(sort__items_not_aligned_to_their_size__no_copies),
 	cmocka_unit_test(template__each_size_and_order__sorted),
 	cmocka_unit_test(sort__null_array_of_0__nothing),
-	cmocka_unit_test(sort__comparison_is_no_order__each_item_once),
-	cmocka_unit_test(sort__adversary__n_log_n_comparisons),
 	cmocka_unit_test(sort__bad_arguments__einval),
 	cmocka_unit_test(sort__no_memory__enomem_and_nothing_moved),
 };

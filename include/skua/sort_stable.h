@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * sort_stable.h - a part of skua/sort_template.h: the stable sort
+ *
+ * Not to be included by itself. Mergesort, between the array and a buffer of its
+ * size.
+ */
+#include <skua/parallel.h>
+
+#ifdef SKUA_SORT_NAME
+
+struct skua_sorter_stable_job {
+	struct skua_job job; /* first: run() casts back */
+	skua_sorter_item *base, *buffer;
+	size_t count;
+	bool away;
+	void *arg;
+};
+
+SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
+					struct skua_job *job);
+
+/* Sort what is at @base, to there or, with @away, to @buffer. */
+SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
+					skua_sorter_item *base,
+					skua_sorter_item *buffer, size_t count,
+					bool away, void *arg)
+{
+	/* In whole blocks, so that all but the last have the best size. */
+	const size_t half = (count / 2 + SKUA_SORT_SMALL - 1) /
+			    SKUA_SORT_SMALL * SKUA_SORT_SMALL;
+	skua_sorter_item *from = away ? base : buffer;
+	skua_sorter_item *to = away ? buffer : base;
+	struct skua_sorter_merge merge = { from,         from + half, half,
+					   count - half, to,          arg };
+
+	if (count <= SKUA_SORT_SMALL) {
+		skua_sorter_small(base, count, to, arg);
+		return;
+	}
+	if (count >= SKUA_SORT_FORKED) {
+		struct skua_sorter_stable_job upper = {
+			{ skua_sorter_stable_run },
+			base + half,
+			buffer + half,
+			count - half,
+			!away,
+			arg
+		};
+		struct skua_ctx inner;
+
+		if (skua_sorter_first_run(ctx, base, count, arg) == count) {
+			if (away)
+				skua_sorter_copy(buffer, base, count);
+			return;
+		}
+		inner = skua_fork(ctx, &upper.job);
+		skua_sorter_merge_sort(inner, base, buffer, half, !away, arg);
+		if (skua_reclaim(inner, &upper.job))
+			skua_sorter_stable_run(ctx, &upper.job);
+	} else {
+		skua_sorter_merge_sort(ctx, base, buffer, half, !away, arg);
+		skua_sorter_merge_sort(ctx, base + half, buffer + half,
+				       count - half, !away, arg);
+	}
+	skua_sorter_merge_all(ctx, merge);
+}
+
+SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
+					struct skua_job *job)
+{
+	struct skua_sorter_stable_job *it =
+		(struct skua_sorter_stable_job *)job;
+
+	skua_sorter_merge_sort(ctx, it->base, it->buffer, it->count, it->away,
+			       it->arg);
+}
+
+/* Equal items stay in their order: see skua/sort_template.h. Threads: that of
+ * @ctx. Blocks: for what others have taken. Allocates: nothing. */
+static inline void SKUA_SORT_(stable)(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
+				      size_t count, SKUA_SORT_TYPE *buffer,
+				      void *arg)
+{
+	if (count >= 2)
+		skua_sorter_merge_sort(ctx, base, buffer, count, false, arg);
+}
+
+#endif
