@@ -96,28 +96,38 @@ SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
  * was there goes to the hole, which is left behind. Returns how many are in front
  * of one item or more.
  */
-SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
-					     size_t count,
-					     const skua_sorter_item *middle,
-					     bool equal, void *arg)
+SKUA_SORTER_INLINED size_t skua_sorter_lomuto(skua_sorter_item *base,
+					      size_t count,
+					      const skua_sorter_item *middle,
+					      bool equal, void *arg)
 {
 	const skua_sorter_item pivot = *middle;
-	skua_sorter_item held;
+	const skua_sorter_item held = base[0]; /* the hole is behind i */
 	size_t front = 0;
 
-	held = base[0]; /* the hole is behind it, and follows i */
 	SKUA_SORT_UNROLL
 	for (size_t i = 1; i < count; i++) {
+		const skua_sorter_item next = base[i];
 		const bool low =
-			skua_sorter_in_front(base + i, &pivot, equal, arg);
+			skua_sorter_in_front(&next, &pivot, equal, arg);
 
 		base[i - 1] = base[front];
-		base[front] = base[i];
+		base[front] = next;
 		front += low;
 	}
 	base[count - 1] = base[front];
 	base[front] = held;
 	return front + skua_sorter_in_front(&held, &pivot, equal, arg);
+}
+
+SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
+					     size_t count,
+					     const skua_sorter_item *middle,
+					     bool equal, void *arg)
+{
+	/* Each with a loop of its own, which does not ask. */
+	return equal ? skua_sorter_lomuto(base, count, middle, true, arg)
+		     : skua_sorter_lomuto(base, count, middle, false, arg);
 }
 
 struct skua_sorter_partition_job {

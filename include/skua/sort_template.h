@@ -75,6 +75,8 @@
 
 /* What all sorts have, each its own: not to be called from outside. */
 #define SKUA_SORTER static inline
+/* One whose constant arguments shall be known in its loops. */
+#define SKUA_SORTER_INLINED __attribute__((always_inline)) static inline
 /* One with a large frame, which would be that of whom it is inlined into. */
 #define SKUA_SORTER_APART         __attribute__((noinline)) static
 #define skua_sorter_break_pattern SKUA_SORT_(break_pattern)
@@ -94,6 +96,7 @@
 #define skua_sorter_join_run      SKUA_SORT_(join_run)
 #define skua_sorter_joined        SKUA_SORT_(joined)
 #define skua_sorter_less          SKUA_SORT_(less)
+#define skua_sorter_lomuto        SKUA_SORT_(lomuto)
 #define skua_sorter_median        SKUA_SORT_(median)
 #define skua_sorter_merge         SKUA_SORT_(merge)
 #define skua_sorter_merge_all     SKUA_SORT_(merge_all)
