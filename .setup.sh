@@ -26,6 +26,7 @@ libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 nettle-dev      header  nettle/sha1.h
+libhwloc-dev    header  hwloc.h
 spin            command spin
 libclang-rt-dev runtime fuzzer
 valgrind        command valgrind

@@ -3,10 +3,8 @@
 #include "core/config.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,29 +26,6 @@ static_assert(SKUA_MAX_WORKERS == IDLE_MAX_WORKERS, "one limit, two layers");
 static_assert(SKUA_MIN_QUEUE_CAPACITY == LOCAL_QUEUE_MIN_CAPACITY &&
 		      SKUA_MAX_QUEUE_CAPACITY == LOCAL_QUEUE_MAX_CAPACITY,
 	      "one limit, two layers");
-
-/* One line, whatever the user's strings hold. */
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
-	}
-}
-
-int error_set(struct skua_error *err, int code, const char *format, ...)
-{
-	va_list args;
-
-	if (err) {
-		err->code = code;
-		va_start(args, format);
-		vsnprintf(err->text, sizeof(err->text), format, args);
-		va_end(args);
-		make_printable(err->text);
-	}
-	return code;
-}
 
 /*
  * Copy the part of the struct that both sides know. A newer caller's fields

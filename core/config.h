@@ -5,6 +5,7 @@
 
 #include "skua/runtime.h"
 #include "topology/cpu_list.h"
+#include "topology/error.h"
 
 struct config {
 	unsigned workers;
@@ -37,9 +38,5 @@ void config_free(struct config *config);
  * The strings stay the environment's.
  */
 int config_from_environment(struct skua_config *cfg, struct skua_error *err);
-
-/* error_set - fill @err, if there is one; returns @code */
-int error_set(struct skua_error *err, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 #endif

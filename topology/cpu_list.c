@@ -7,38 +7,28 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A set bit for each CPU while a list is put together. */
-struct bits {
-	uint64_t *words;
-};
-
-static int bits_init(struct bits *bits)
-{
-	bits->words = calloc(CPU_LIST_LIMIT / 64, sizeof(*bits->words));
-	return bits->words ? 0 : -ENOMEM;
-}
-
-static void bits_set(struct bits *bits, unsigned cpu)
+void cpu_bits_add(struct cpu_bits *bits, unsigned cpu)
 {
 	bits->words[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-/* Turn the set into a list; frees the set. */
-static int bits_to_list(struct bits *bits, struct cpu_list *out)
+int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits)
 {
 	unsigned count = 0;
 
-	for (unsigned w = 0; w < CPU_LIST_LIMIT / 64; w++)
+	for (unsigned w = 0; w < CPU_BITS_WORDS; w++)
 		count += (unsigned)__builtin_popcountll(bits->words[w]);
 	out->count = 0;
-	out->cpus = malloc(count * sizeof(*out->cpus));
-	for (unsigned cpu = 0; out->cpus && cpu < CPU_LIST_LIMIT; cpu++) {
-		if (bits->words[cpu / 64] >> cpu % 64 & 1)
-			out->cpus[out->count++] = cpu;
-	}
-	free(bits->words);
-	return out->cpus ? 0 : -ENOMEM;
+	out->cpus = malloc((count ? count : 1) * sizeof(*out->cpus));
+	if (!out->cpus)
+		return -ENOMEM;
+	for (unsigned w = 0; w < CPU_BITS_WORDS; w++)
+		for (uint64_t word = bits->words[w]; word; word &= word - 1)
+			out->cpus[out->count++] =
+				w * 64 + (unsigned)__builtin_ctzll(word);
+	return 0;
 }
 
 /* Read a number below CPU_LIST_LIMIT; moves *text behind it. */
@@ -58,7 +48,7 @@ static int parse_number(const char **text, unsigned *number)
 }
 
 /* Read "3" or "3-5"; moves *text behind it. */
-static int parse_range(const char **text, struct bits *bits)
+static int parse_range(const char **text, struct cpu_bits *bits)
 {
 	unsigned first;
 	unsigned last;
@@ -72,29 +62,50 @@ static int parse_range(const char **text, struct bits *bits)
 			return -EINVAL;
 	}
 	for (unsigned cpu = first; cpu <= last; cpu++)
-		bits_set(bits, cpu);
+		cpu_bits_add(bits, cpu);
 	return 0;
 }
 
 int cpu_list_parse(struct cpu_list *out, const char *text)
 {
-	struct bits bits;
-	int err = bits_init(&bits);
+	struct cpu_bits bits = { { 0 } };
 
-	if (err)
-		return err;
-	for (;;) {
-		err = parse_range(&text, &bits);
-		if (err || *text != ',')
+	for (;; text++) {
+		int err = parse_range(&text, &bits);
+
+		if (err)
+			return err;
+		if (*text != ',')
 			break;
-		text++;
 	}
-	if (!err && *text != '\0')
-		err = -EINVAL;
-	if (!err)
-		return bits_to_list(&bits, out);
-	free(bits.words);
-	return err;
+	return *text == '\0' ? cpu_list_of_bits(out, &bits) : -EINVAL;
+}
+
+static int digit_of(char c)
+{
+	if (!isxdigit((unsigned char)c))
+		return -1;
+	return isdigit((unsigned char)c) ? c - '0'
+					 : tolower((unsigned char)c) - 'a' + 10;
+}
+
+int cpu_list_parse_mask(struct cpu_list *out, const char *text)
+{
+	struct cpu_bits bits = { { 0 } };
+	unsigned cpu = 0;
+
+	/* The last digit has the first CPUs. */
+	for (size_t i = strlen(text); i > 0; i--) {
+		int digit = digit_of(text[i - 1]);
+
+		if (text[i - 1] == ',')
+			continue;
+		if (digit < 0 || cpu >= CPU_LIST_LIMIT)
+			return -EINVAL;
+		bits.words[cpu / 64] |= (uint64_t)digit << cpu % 64;
+		cpu += 4;
+	}
+	return cpu > 0 ? cpu_list_of_bits(out, &bits) : -EINVAL;
 }
 
 /* The kernel refuses a set smaller than its own; its size is not told. */
@@ -116,20 +127,19 @@ static int allowed_set(cpu_set_t **set, size_t *size)
 
 int cpu_list_allowed(struct cpu_list *out)
 {
+	struct cpu_bits bits = { { 0 } };
 	cpu_set_t *set;
 	size_t size;
-	struct bits bits;
 	int err = allowed_set(&set, &size);
 
 	if (err)
 		return err;
-	err = bits_init(&bits);
-	for (unsigned cpu = 0; !err && cpu < size * 8; cpu++) {
+	for (unsigned cpu = 0; cpu < size * 8; cpu++) {
 		if (CPU_ISSET_S(cpu, size, set))
-			bits_set(&bits, cpu);
+			cpu_bits_add(&bits, cpu);
 	}
 	CPU_FREE(set);
-	return err ? err : bits_to_list(&bits, out);
+	return cpu_list_of_bits(out, &bits);
 }
 
 bool cpu_list_contains(const struct cpu_list *list, unsigned cpu)

@@ -4,6 +4,7 @@
 #define SKUA_TOPOLOGY_CPU_LIST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Above the kernel's largest number of CPUs. */
 #define CPU_LIST_LIMIT 65536u
@@ -22,6 +23,29 @@ struct cpu_list {
  * of CPU_LIST_LIMIT or more); -ENOMEM.
  */
 int cpu_list_parse(struct cpu_list *out, const char *text);
+
+/**
+ * cpu_list_parse_mask - read a mask in the kernel's form
+ * @text: digits to the base of 16, the last has the first four CPUs; commas
+ *        anywhere: "1,0000000f"
+ *
+ * Return: 0, also for an empty list; -EINVAL (empty, malformed, more than
+ * CPU_LIST_LIMIT bits); -ENOMEM.
+ */
+int cpu_list_parse_mask(struct cpu_list *out, const char *text);
+
+#define CPU_BITS_WORDS (CPU_LIST_LIMIT / 64)
+
+/* A bit for each CPU, while a list is put together. */
+struct cpu_bits {
+	uint64_t words[CPU_BITS_WORDS];
+};
+
+/* cpu_bits_add - @cpu is below CPU_LIST_LIMIT */
+void cpu_bits_add(struct cpu_bits *bits, unsigned cpu);
+
+/* cpu_list_of_bits - may be empty; 0 or -ENOMEM */
+int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits);
 
 /* cpu_list_allowed - the CPUs that the calling thread may run on; -errno */
 int cpu_list_allowed(struct cpu_list *out);

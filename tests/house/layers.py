@@ -43,6 +43,7 @@ FOLDERS = {
         "core",
         "include",
         "topology/cpu_list.h",
+        "topology/error.h",
         "probes/counters.h",
         "probes/probes.h",
     ],

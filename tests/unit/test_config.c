@@ -573,7 +573,7 @@ static void config__no_memory__enomem_and_nothing_left(void **state)
 		assert_true(strlen(err.text) > 0);
 		assert_int_equal(left, 0);
 	}
-	assert_true(nth > 3);
+	assert_true(nth > 2);
 	assert_int_equal(code, 0);
 	allocations_begin(0);
 	config_free(&config);
