@@ -227,6 +227,34 @@ int sysfs_read(const struct sysfs *sysfs, const char *path, char *text)
 	return 0;
 }
 
+char *sysfs_read_whole(const struct sysfs *sysfs, const char *path)
+{
+	const struct sysfs_line *line;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream;
+	int file;
+
+	if (sysfs->folder < 0) {
+		line = find_line(sysfs, path);
+		return line ? strdup(line->value) : NULL;
+	}
+	file = openat(sysfs->folder, path, O_RDONLY | O_CLOEXEC);
+	stream = file < 0 ? NULL : fdopen(file, "r");
+	if (!stream) {
+		if (file >= 0)
+			close(file);
+		return NULL;
+	}
+	/* Up to a NUL, of which there is none. */
+	if (getdelim(&text, &size, '\0', stream) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(stream);
+	return text;
+}
+
 /* The number behind @prefix, of a name that ends at a slash or there; -1: none. */
 static long number_of(const char *name, const char *prefix)
 {

@@ -48,6 +48,10 @@ void sysfs_close(struct sysfs *sysfs);
  */
 int sysfs_read(const struct sysfs *sysfs, const char *path, char *text);
 
+/* sysfs_read_whole - the same, however long; to be freed. NULL: none, or no
+ * memory */
+char *sysfs_read_whole(const struct sysfs *sysfs, const char *path);
+
 /**
  * sysfs_numbers - the N for which there is an entry @prefix N in a folder
  * @out: receives them; to be freed. Empty if there is no such folder

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* quota.c - see quota.h */
+#include "topology/quota.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/error.h"
+#include "topology/sysfs.h"
+
+/* Where the group of this process is in which hierarchy. */
+struct place {
+	bool found;
+	bool second; /* version 2 */
+	char *path;  /* of the group, as the kernel names it */
+	char *mount,
+		*top; /* where the hierarchy is, and which group is there */
+};
+
+/* ---- /proc/self/cgroup ----------------------------------------------------- */
+
+/* Is there a word in a list with commas? */
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (list) {
+		if (strncmp(list, word, length) == 0 &&
+		    (list[length] == ',' || list[length] == '\0'))
+			return true;
+		list = strchr(list, ',');
+		list = list ? list + 1 : NULL;
+	}
+	return false;
+}
+
+/* Lines as 4:cpu,cpuacct:/path and, of version 2, 0::/path. */
+static void find_group(struct place *place, char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")) != NULL) {
+		char *controllers, *path = line;
+
+		strsep(&path, ":");
+		controllers = strsep(&path, ":");
+		if (!path)
+			continue;
+		if (has_word(controllers, "cpu")) {
+			place->found = true;
+			place->second = false;
+			place->path = path;
+			return;
+		}
+		if (*controllers == '\0') {
+			place->found = true;
+			place->second = true;
+			place->path = path;
+		}
+	}
+}
+
+/* ---- /proc/self/mountinfo -------------------------------------------------- */
+
+/* What the kernel writes for white space and backslashes: \040. In place. */
+static void unescape_octal(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		unsigned value;
+
+		if (*text == '\\' && sscanf(text + 1, "%3o", &value) == 1 &&
+		    strspn(text + 1, "01234567") >= 3) {
+			*to++ = (char)value;
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = '\0';
+}
+
+/* A line is "36 35 98:0 /top /mount options optional... - type source options".
+ * Is it the hierarchy that is looked for? */
+static bool read_mount(struct place *place, char *line)
+{
+	char *behind = strstr(line, " - "), *type, *options;
+	char *top = NULL, *mount = NULL;
+
+	if (!behind)
+		return false;
+	*behind = '\0';
+	behind += strlen(" - ");
+	type = strsep(&behind, " ");
+	strsep(&behind, " ");
+	options = behind;
+	for (int i = 0; i < 5; i++) {
+		top = mount;
+		mount = strsep(&line, " ");
+	}
+	if (!top || !mount || !options ||
+	    strcmp(type, place->second ? "cgroup2" : "cgroup") != 0 ||
+	    (!place->second && !has_word(options, "cpu")))
+		return false;
+	unescape_octal(top);
+	unescape_octal(mount);
+	place->top = top;
+	place->mount = mount;
+	return true;
+}
+
+static bool find_mount(struct place *place, char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")) != NULL)
+		if (read_mount(place, line))
+			return true;
+	return false;
+}
+
+/* ---- the files of a group -------------------------------------------------- */
+
+/* "max 100000", or "150000 100000". */
+static bool parse_max(const char *text, struct quota *quota)
+{
+	char *end;
+
+	quota->runtime_us = strtoull(text, &end, 10);
+	if (end == text || *end != ' ')
+		return false;
+	quota->period_us = strtoull(end, NULL, 10);
+	return true;
+}
+
+static bool read_number(const struct sysfs *sysfs, const char *group,
+			const char *name, char *text, uint64_t *number)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", group, name);
+	if (sysfs_read(sysfs, path, text) || *text < '0' || *text > '9')
+		return false;
+	*number = strtoull(text, NULL, 10);
+	return true;
+}
+
+/* What a group itself is given; false: it is not limited. */
+static bool read_group(const struct sysfs *sysfs, const char *group,
+		       bool second, char *text, struct quota *quota)
+{
+	char path[4096];
+	bool limited;
+
+	if (second) {
+		snprintf(path, sizeof(path), "%s/cpu.max", group);
+		limited = !sysfs_read(sysfs, path, text) &&
+			  parse_max(text, quota);
+	} else {
+		/* -1: not limited. */
+		limited = read_number(sysfs, group, "cpu.cfs_quota_us", text,
+				      &quota->runtime_us) &&
+			  read_number(sysfs, group, "cpu.cfs_period_us", text,
+				      &quota->period_us);
+	}
+	return limited && quota->runtime_us > 0 && quota->period_us > 0;
+}
+
+static bool is_lower(const struct quota *a, const struct quota *b)
+{
+	return b->period_us == 0 ||
+	       (double)a->runtime_us / (double)a->period_us <
+		       (double)b->runtime_us / (double)b->period_us;
+}
+
+/* The path of the group below the mount; what cannot be seen from here, as of a
+ * container, is not looked at: what is there is the mount itself. */
+static const char *below(const struct place *place)
+{
+	size_t length = strlen(place->top);
+
+	if (strcmp(place->top, "/") == 0)
+		length = 0;
+	else if (strncmp(place->path, place->top, length) != 0 ||
+		 (place->path[length] != '/' && place->path[length] != '\0'))
+		return "";
+	return strstr(place->path, "/..") ? "" : place->path + length;
+}
+
+/* From the group to the top. */
+static int read_groups(const struct sysfs *sysfs, const struct place *place,
+		       struct quota *out)
+{
+	char *text = malloc(SYSFS_TEXT_SIZE), *group = NULL;
+	size_t mount = strlen(place->mount);
+
+	if (!text || asprintf(&group, "%s%s", place->mount, below(place)) < 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	while (strlen(group) >= mount) {
+		struct quota quota;
+		char *last;
+
+		/* Below the root that was given. */
+		if (read_group(sysfs, group + strspn(group, "/"), place->second,
+			       text, &quota) &&
+		    is_lower(&quota, out))
+			*out = quota;
+		last = strrchr(group, '/');
+		if (!last)
+			break;
+		*last = '\0';
+	}
+	free(group);
+	free(text);
+	return 0;
+}
+
+int quota_read(struct quota *out, const char *root, struct skua_error *err)
+{
+	struct sysfs sysfs;
+	struct place place = { .found = false };
+	char *groups, *mounts;
+	int code = sysfs_open(&sysfs, root, err);
+
+	*out = (struct quota){ 0, 0 };
+	if (code)
+		return code;
+	groups = sysfs_read_whole(&sysfs, "proc/self/cgroup");
+	mounts = sysfs_read_whole(&sysfs, "proc/self/mountinfo");
+	if (groups)
+		find_group(&place, groups);
+	if (place.found && mounts && find_mount(&place, mounts))
+		code = read_groups(&sysfs, &place, out);
+	free(groups);
+	free(mounts);
+	sysfs_close(&sysfs);
+	return code ? error_set(err, code, "%s: %s", root, strerror(-code)) : 0;
+}
+
+unsigned quota_cpus(const struct quota *quota)
+{
+	uint64_t cpus;
+
+	if (quota->period_us == 0)
+		return 0;
+	cpus = quota->runtime_us / quota->period_us +
+	       (quota->runtime_us % quota->period_us > 0);
+	return cpus > UINT32_MAX ? UINT32_MAX : (unsigned)cpus;
+}
