@@ -106,14 +106,13 @@ enum {
 };
 
 /* Options that all have; forkjoin_parse() knows them. */
-#define FORKJOIN_OPTIONS                                                    \
-	{ .name = "serial",                                                 \
-	  .key = FORKJOIN_OPTION_SERIAL,                                    \
-	  .doc = "In the calling thread, without workers and forks" },      \
-	{                                                                   \
-		.name = "alone", .key = FORKJOIN_OPTION_ALONE,              \
-		.doc = "Make the call for the rounds only, and compare it " \
-		       "with nothing"                                       \
+#define FORKJOIN_OPTIONS                                                        \
+	{ .name = "serial",                                                     \
+	  .key = FORKJOIN_OPTION_SERIAL,                                        \
+	  .doc = "In the calling thread, without workers and forks" },          \
+	{                                                                       \
+		.name = "alone", .key = FORKJOIN_OPTION_ALONE,                  \
+		.doc = "Leave out the serial call, and the one with one worker" \
 	}
 
 /* The workload of a case: what --n means, and the n of the report. */

@@ -57,6 +57,9 @@ static void add_stats(struct skua_stats *sum, const struct skua_stats *before,
 	const struct skua_worker_stats *a = &after->total;
 	struct skua_worker_stats *s = &sum->total;
 
+	sum->jobs_stolen_outside +=
+		after->jobs_stolen_outside - before->jobs_stolen_outside;
+	s->jobs_stolen += a->jobs_stolen - b->jobs_stolen;
 	sum->tasks_spawned += after->tasks_spawned - before->tasks_spawned;
 	s->tasks_polled += a->tasks_polled - b->tasks_polled;
 	s->tasks_stolen += a->tasks_stolen - b->tasks_stolen;

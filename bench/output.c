@@ -21,6 +21,12 @@ static json_t *integer(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+/* By workers, and by threads outside that compute. */
+static uint64_t jobs_stolen(const struct skua_stats *stats)
+{
+	return stats->total.jobs_stolen + stats->jobs_stolen_outside;
+}
+
 /* clang-format off: a name and its value a line. */
 
 static json_t *stats_json(const struct skua_stats *stats)
@@ -28,13 +34,14 @@ static json_t *stats_json(const struct skua_stats *stats)
 	const struct skua_worker_stats *t = &stats->total;
 
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spawned",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spawned",
 		integer(stats->tasks_spawned), "polled",
 		integer(t->tasks_polled), "stolen", integer(t->tasks_stolen),
-		"parked", integer(t->times_parked), "lifo_hits",
-		integer(t->lifo_hits), "global_batch_fetches",
-		integer(t->global_batch_fetches), "steal_attempts",
-		integer(t->steal_attempts), "overflows", integer(t->overflows));
+		"jobs_stolen", integer(jobs_stolen(stats)), "parked",
+		integer(t->times_parked), "lifo_hits", integer(t->lifo_hits),
+		"global_batch_fetches", integer(t->global_batch_fetches),
+		"steal_attempts", integer(t->steal_attempts), "overflows",
+		integer(t->overflows));
 }
 
 /* An event that was not counted is null. */
@@ -131,8 +138,11 @@ static void print_figures(FILE *file, json_t *figures)
 		const char *separator = "";
 
 		fprintf(file, "  %s: ", key);
-		if (json_is_number(value))
-			fprintf(file, "%.2f", json_number_value(value));
+		if (json_is_integer(value))
+			fprintf(file, "%" JSON_INTEGER_FORMAT,
+				json_integer_value(value));
+		else if (json_is_real(value))
+			fprintf(file, "%.2f", json_real_value(value));
 		json_object_foreach(value, inner, number)
 		{
 			fprintf(file, "%s%s %.0f", separator, inner,
@@ -179,12 +189,12 @@ void output_text(FILE *file, const struct measurement *m)
 	if (m->workers > 0)
 		fprintf(file,
 			"  spawned %" PRIu64 ", polled %" PRIu64
-			", stolen %" PRIu64 ", parked %" PRIu64
-			", LIFO hits %" PRIu64 ", global batch fetches %" PRIu64
-			"\n",
+			", stolen %" PRIu64 " and %" PRIu64
+			" jobs, parked %" PRIu64 ", LIFO hits %" PRIu64
+			", global batch fetches %" PRIu64 "\n",
 			m->stats.tasks_spawned, t->tasks_polled,
-			t->tasks_stolen, t->times_parked, t->lifo_hits,
-			t->global_batch_fetches);
+			t->tasks_stolen, jobs_stolen(&m->stats),
+			t->times_parked, t->lifo_hits, t->global_batch_fetches);
 	print_figures(file, m->figures);
 	print_counters(file, m);
 }
@@ -222,7 +232,8 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 			   (double)e->value / ((double)m->ops * m->rounds));
 	else
 		strcpy(row->cell[5], "-");
-	put_rate(row->cell[6], m, m->stats.total.tasks_stolen);
+	put_rate(row->cell[6], m,
+		 m->stats.total.tasks_stolen + jobs_stolen(&m->stats));
 	put_rate(row->cell[7], m, m->stats.total.times_parked);
 	put_rate(row->cell[8], m, m->stats.total.lifo_hits);
 	strcpy(row->cell[9], m->ok ? "yes" : "NO");
@@ -251,8 +262,8 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 	"with so many workers; T1: with one; Ts: serial, no call inlined; "   \
 	"Ti: serial, inlined as far as the compiler likes; each also by "     \
 	"operation, in ns. ns/fork: T1 - Ti by fork. T1, Ts and Ti are CPU "  \
-	"time, Ts/T is wall-clock time; medians over the rounds, of which "   \
-	"each has all four.\n\n"
+	"time, T is wall-clock time, in which other load on the machine "     \
+	"counts; medians over the rounds, of which each has all four.\n\n"
 
 /* What has been measured against serial calls. */
 static bool is_forkjoin(const struct measurement *m)
@@ -274,8 +285,12 @@ static void fill_forkjoin(struct table_row *row, const void *of, size_t i)
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%.2f", figure(m, "overhead"));
 	snprintf(row->cell[3], TABLE_CELL_BYTES, "%.2f", figure(m, "speedup"));
-	snprintf(row->cell[4], TABLE_CELL_BYTES, "%.1f",
-		 figure(m, "ns_per_fork"));
+	/* How often a loop forks depends on who asks. */
+	if (json_object_get(m->figures, "ns_per_fork"))
+		snprintf(row->cell[4], TABLE_CELL_BYTES, "%.1f",
+			 figure(m, "ns_per_fork"));
+	else
+		strcpy(row->cell[4], "-");
 	put_number(row->cell[5], figure(m, "one_worker_ns"));
 	put_number(row->cell[6], figure(m, "serial_ns"));
 	put_number(row->cell[7], figure(m, "serial_inlined_ns"));

@@ -252,5 +252,5 @@ static const struct sort_options by_key_rows[] = { ROW(by_key, "random") };
 SORT_WORKLOAD(sort_unstable, "Sort an array in place", unstable_rows);
 SORT_WORKLOAD(sort_stable, "Sort an array, equal items stay in their order",
 	      stable_rows);
-SORT_WORKLOAD(sort_by_key, "Sort an array by a key that is called for",
+SORT_WORKLOAD(sort_by_key, "Sort an array by a key, which a callback tells",
 	      by_key_rows);

@@ -20,10 +20,11 @@
 
 #include "core/atomic.h"
 #include "core/idle.h"
+#include "skua/fork.h"
 
 /* A guess at how many threads call skua_run() of one runtime at once; the
  * others get no help. */
-#define CREW_GUESTS 16u
+#define CREW_GUESTS ((unsigned)SKUA_MAX_GUESTS)
 #define CREW_WORDS  ((IDLE_MAX_WORKERS + CREW_GUESTS) / 64 + 1)
 
 struct forks;

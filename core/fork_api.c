@@ -27,58 +27,96 @@ bool skua_reclaim_shared(struct skua_ctx inner)
 
 /* ---- mistakes ------------------------------------------------------------- */
 
-/* What is wrong with a fork of a job, or with its end; NULL: nothing. Code that
- * is not checked may have forked below. */
-static const char *find_mistake(struct skua_ctx ctx, const struct skua_job *job,
-				bool joins)
+/* What is noted of the job in that slot. */
+static struct job_check *check_of(struct skua_ctx ctx, void **slot)
+{
+	void **slots = (void **)forks_of(ctx)->jobs.slots;
+
+	return job_slots_check((atomic_ptr *)slots,
+			       (size_t)(ctx.forks->end - slots),
+			       (size_t)(slot - slots));
+}
+
+/* What is wrong with it; NULL: nothing. */
+static const char *find_mistake(struct skua_ctx ctx)
 {
 	if (!ctx.forks)
 		return "no context: a fork outside of skua_run() and of tasks";
-	if (!job || (!joins && !job->run))
-		return "no job, or one without a function, is forked or joined";
 	if (forks_of(ctx)->thread != &worker_current)
-		return "a context is used by another thread than its own";
-	if (joins && (ctx.head != ctx.forks->top ||
-		      !jobs_holds_owner((atomic_ptr *)ctx.head - 1, job)))
-		return "a job is joined that is not the newest";
-	if (!joins && ctx.head < ctx.forks->top)
+		return "a context is used by another thread than its own, or "
+		       "after skua_run() has returned";
+	return NULL;
+}
+
+/* With a fork; code that is not checked may have forked below. */
+static const char *find_fork_mistake(struct skua_ctx ctx,
+				     const struct skua_job *job)
+{
+	if (!job || !job->run)
+		return "no job, or one without a function, is forked";
+	if (ctx.head < ctx.forks->top)
 		return "a function has forked a job, and not joined it";
-	if (!joins && ctx.head >= ctx.forks->end)
+	if (ctx.head >= ctx.forks->end)
 		return "more than SKUA_MAX_FORKS jobs are forked";
+	return NULL;
+}
+
+static const char *find_join_mistake(struct skua_ctx inner,
+				     const struct skua_job *job)
+{
+	if (inner.head != inner.forks->top ||
+	    (job && check_of(inner, inner.head - 1)->job != job))
+		return "a job is joined that is not the newest";
 	return NULL;
 }
 
 void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 		     bool joins)
 {
-	const char *mistake = find_mistake(ctx, job, joins);
+	const char *mistake = find_mistake(ctx);
 
+	if (!mistake)
+		mistake = joins ? find_join_mistake(ctx, job)
+				: find_fork_mistake(ctx, job);
 	if (mistake)
 		forks_abort(mistake);
-	ctx.forks->top = joins ? ctx.head - 1 : ctx.head + 1;
+	if (joins) {
+		ctx.forks->top = check_of(ctx, ctx.head - 1)->top;
+	} else {
+		*check_of(ctx, ctx.head) =
+			(struct job_check){ job, ctx.forks->top };
+		ctx.forks->top = ctx.head + 1;
+	}
 }
 
 /* ---- where forks begin ---------------------------------------------------- */
 
 struct skua_ctx skua_task_ctx(const struct skua_task *self)
 {
-	struct skua_ctx none = { NULL, NULL };
+	struct skua_ctx ctx = { NULL, NULL };
 	struct worker *worker;
 
 	if (!self || !worker_polls(self))
-		return none;
+		return ctx;
 	worker = worker_here();
 	crew_begin_forking(&worker->pool->crew);
-	return forks_ctx_owner(worker->forks);
+	ctx = forks_ctx_owner(worker->forks);
+	/* Of a poll before. */
+	forks_check_end_owner(worker->forks, ctx.head);
+	return ctx;
 }
 
 static void run(struct forks *forks, void (*root)(struct skua_ctx, void *),
 		void *arg)
 {
 	struct skua_ctx ctx = forks_ctx_owner(forks);
+	struct forks_region region;
 
+	forks_region_begin(&region, forks->pool);
 	root(ctx, arg);
+	forks_region_end(&region);
 	forks_check_end_owner(forks, ctx.head);
+	forks->thread = NULL;
 }
 
 /* Without a place: nobody takes its jobs. */

@@ -47,6 +47,40 @@ void forks_check_end_owner(const struct forks *forks, void *const *head)
 			    "of its jobs are joined");
 }
 
+void forks_check_ctx_owner(struct skua_ctx ctx)
+{
+	if (forks_of(ctx)->thread != &worker_current)
+		forks_abort("a context is used by another thread than its own, "
+			    "or after skua_run() has returned");
+	if (ctx.head < ctx.forks->top)
+		forks_abort("a loop or a sort is given the context from before "
+			    "a fork");
+}
+
+/* ---- regions -------------------------------------------------------------- */
+
+_Thread_local const struct forks_region *forks_region_current;
+
+void forks_region_begin(struct forks_region *region, const struct pool *pool)
+{
+	*region = (struct forks_region){ pool, forks_region_current };
+	forks_region_current = region;
+}
+
+void forks_region_end(const struct forks_region *region)
+{
+	forks_region_current = region->outer;
+}
+
+bool forks_region_here(const struct pool *pool)
+{
+	const struct forks_region *region = forks_region_current;
+
+	while (region && region->pool != pool)
+		region = region->outer;
+	return region != NULL;
+}
+
 /* ---- taking jobs ---------------------------------------------------------- */
 
 static bool steal_from(struct forks *forks, struct forks *victim,

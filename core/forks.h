@@ -30,7 +30,7 @@ struct forks {
 	alignas(CACHE_PAIR) struct pool *pool;
 	unsigned index;  /* in the crew */
 	unsigned nested; /* joins, below the current one, that run other jobs */
-	const void *thread; /* that has this place */
+	const void *thread; /* that has this place; NULL: none */
 	struct rng rng;
 	struct job_counters counters; /* readers: any */
 };
@@ -54,8 +54,29 @@ struct skua_ctx forks_ctx_owner(struct forks *forks);
  * checks, from @head on */
 void forks_check_end_owner(const struct forks *forks, void *const *head);
 
+/* forks_check_ctx_owner - abort if code that is checked has forked since that was
+ * the context, or if it is another thread's */
+void forks_check_ctx_owner(struct skua_ctx ctx);
+
 /* forks_abort - end the program of a user that has made a mistake */
 _Noreturn void forks_abort(const char *what);
+
+/* What a thread outside computes in a runtime, one within the other. */
+struct forks_region {
+	const struct pool *pool;
+	const struct forks_region *outer;
+};
+
+/* The innermost of the calling thread; NULL: none. */
+extern _Thread_local const struct forks_region *forks_region_current;
+
+/* forks_region_begin - the calling thread begins to; @region is on its stack */
+void forks_region_begin(struct forks_region *region, const struct pool *pool);
+
+void forks_region_end(const struct forks_region *region);
+
+/* forks_region_here - does the calling thread compute in that? */
+bool forks_region_here(const struct pool *pool);
 
 /* forks_of - whose context it is */
 static inline struct forks *forks_of(struct skua_ctx ctx)

@@ -7,8 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "skua/fork.h"
-
 /* What a job takes of its thread's stack at least: itself, and the call. */
 #define STACK_OF_JOB 64u
 
@@ -32,7 +30,8 @@ static size_t count_slots(void)
 
 static size_t place_bytes(const struct job_slots *slots)
 {
-	return slots->count * sizeof(atomic_ptr) + page_bytes();
+	return slots->count * (sizeof(struct job_check) + sizeof(atomic_ptr)) +
+	       page_bytes();
 }
 
 static int guard(const struct job_slots *slots)
@@ -75,5 +74,6 @@ void job_slots_unmap(struct job_slots *slots)
 
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i)
 {
-	return (atomic_ptr *)(slots->memory + i * place_bytes(slots));
+	return (atomic_ptr *)(slots->memory + i * place_bytes(slots) +
+			      slots->count * sizeof(struct job_check));
 }

@@ -2,9 +2,10 @@
 /**
  * job_slots.h - the memory of jobs' slots (L2)
  *
- * A reserve of addresses, of which a page is memory once it was written to, with
- * a page behind each place's that cannot be written. It is not the user's
- * allocator's: that would have to give the memory at once.
+ * A reserve of addresses, of which a page is memory once it was written to. A
+ * place has, one behind the other, what checks note of its jobs, the slots of
+ * these, and a page that cannot be written. It is not the user's allocator's:
+ * that would have to give the memory at once.
  */
 #ifndef SKUA_CORE_JOB_SLOTS_H
 #define SKUA_CORE_JOB_SLOTS_H
@@ -12,6 +13,7 @@
 #include <stddef.h>
 
 #include "core/atomic.h"
+#include "skua/fork.h"
 
 struct job_slots {
 	char *memory; /* NULL: none */
@@ -27,5 +29,19 @@ void job_slots_unmap(struct job_slots *slots);
 
 /* job_slots_of - those of place @i */
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i);
+
+/* Of a job that was forked with checks: itself, and where the newest one before
+ * it ends. What is between was forked without. */
+struct job_check {
+	const struct skua_job *job;
+	void **top;
+};
+
+/* job_slots_check - what is noted of the job in slot @i of a place's @count */
+static inline struct job_check *job_slots_check(atomic_ptr *slots, size_t count,
+						size_t i)
+{
+	return (struct job_check *)slots - count + i;
+}
 
 #endif

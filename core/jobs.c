@@ -63,6 +63,7 @@ void jobs_init(struct jobs *jobs, atomic_ptr *slots, size_t count, bool thieves)
 	jobs->all_stolen = false;
 	jobs->inlined.split = NULL;
 	jobs->inlined.end = (void **)(slots + count);
+	jobs->inlined.room = (void **)(slots + count / 2);
 	jobs->inlined.top = (void **)slots;
 	if (thieves)
 		set_all_stolen(jobs);
@@ -188,14 +189,6 @@ int jobs_thief_owner(const atomic_ptr *slot)
 	uintptr_t value = (uintptr_t)atomic_load_relaxed(slot);
 
 	return value & TAKEN ? (int)(value >> TAG_SHIFT) : -1;
-}
-
-bool jobs_holds_owner(const atomic_ptr *slot, const struct skua_job *job)
-{
-	/* Relaxed: the owner's own write, or a thief's, who says not whose. */
-	uintptr_t value = (uintptr_t)atomic_load_relaxed(slot);
-
-	return value == 0 || (value & TAKEN) || value == (uintptr_t)job;
 }
 
 bool jobs_await_owner(atomic_ptr *slot)

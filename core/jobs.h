@@ -124,9 +124,6 @@ static inline bool jobs_is_done_owner(const atomic_ptr *slot)
  * if that is not known yet, or any more */
 int jobs_thief_owner(const atomic_ptr *slot);
 
-/* jobs_holds_owner - is it the slot of @job, as far as that can be told? */
-bool jobs_holds_owner(const atomic_ptr *slot, const struct skua_job *job);
-
 /* jobs_await_owner - ask its thief for a wake-up; false if the job is done */
 bool jobs_await_owner(atomic_ptr *slot);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/clock.h"
+#include "core/forks.h"
 
 /*
  * A sub-range takes this long: so much that reading the clock and the words of
@@ -177,7 +178,10 @@ int parallel_loop_run(struct parallel_loop *loop, struct skua_ctx ctx,
 
 int parallel_valid(struct skua_ctx ctx, size_t begin, size_t end)
 {
-	return ctx.forks && ctx.head && begin <= end ? 0 : -EINVAL;
+	if (!ctx.forks || !ctx.head || begin > end)
+		return -EINVAL;
+	forks_check_ctx_owner(ctx);
+	return 0;
 }
 
 int parallel_array_valid(const void *base, size_t count, size_t size)

@@ -212,10 +212,13 @@ static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 				 .end = end };
 	struct skua_ctx inner = skua_fork(ctx, &job.job);
 	int code = lead(it, inner, *begin, middle, carry);
+	bool untaken;
 
 	*begin = middle;
 	parallel_loop_stop(&job.ahead.loop, 0);
-	(void)skua_reclaim(inner, &job.job); /* taken or not */
+	/* Whether it was taken, does not matter. */
+	untaken = skua_reclaim(inner, &job.job);
+	(void)untaken;
 	return code;
 }
 

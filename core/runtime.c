@@ -342,6 +342,14 @@ static int may_wait(const struct skua_runtime *rt)
 	return worker_here() ? -EDEADLK : 0;
 }
 
+/* Also until all is done, its own region included? */
+static int may_drain(const struct skua_runtime *rt)
+{
+	int code = may_wait(rt);
+
+	return !code && forks_region_here(&rt->pool) ? -EDEADLK : code;
+}
+
 int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 {
 	int code = may_wait(rt);
@@ -363,7 +371,7 @@ int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 
 int skua_runtime_drain(struct skua_runtime *rt)
 {
-	int code = may_wait(rt);
+	int code = may_drain(rt);
 
 	if (!code)
 		wait_drained(rt, UINT64_MAX);
@@ -373,7 +381,7 @@ int skua_runtime_drain(struct skua_runtime *rt)
 int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 			  enum skua_shutdown how)
 {
-	int code = may_wait(rt);
+	int code = may_drain(rt);
 	uint64_t now_ns = clock_now_ns();
 	uint64_t deadline_ns = now_ns + timeout_ns;
 

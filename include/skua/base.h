@@ -4,12 +4,13 @@
  *
  * Conventions of the whole interface: functions return 0 or a negative value of
  * <errno.h>, which the caller includes, and never set errno; times are
- * nanoseconds of CLOCK_MONOTONIC; the library never prints. Under "Threads",
- * "any" is any thread, "worker" a call from inside a poll, a release function or a poller, on the thread of a
- * worker of any runtime, and "outside" a thread that is no worker. What is
- * async-signal-safe may be called from a signal handler that interrupts an
- * outside thread. Workers block signals; a handler that interrupts a worker all
- * the same must not call the library.
+ * nanoseconds of CLOCK_MONOTONIC; the library never prints, but for the line
+ * with which checks of forks end a program. Under "Threads", "any" is any
+ * thread, "worker" a call from inside a poll, a release function or a poller, on
+ * the thread of a worker of any runtime, and "outside" a thread that is no
+ * worker. What is async-signal-safe may be called from a signal handler that
+ * interrupts an outside thread. Workers block signals; a handler that interrupts
+ * a worker all the same must not call the library.
  */
 #ifndef SKUA_BASE_H
 #define SKUA_BASE_H

@@ -7,7 +7,7 @@
  * and its join cost two stores, two loads and two branches. The example, whole:
  *
  *	struct fib_job {
- *		struct skua_job job; // first: run() casts back
+ *		struct skua_job job; // first: fib_run() casts back
  *		long n, result;
  *	};
  *
@@ -15,9 +15,9 @@
  *
  *	static void fib_run(struct skua_ctx ctx, struct skua_job *job)
  *	{
- *		struct fib_job *fork = (struct fib_job *)job;
+ *		struct fib_job *it = (struct fib_job *)job;
  *
- *		fork->result = fib(ctx, fork->n);
+ *		it->result = fib(ctx, it->n);
  *	}
  *
  *	static long fib(struct skua_ctx ctx, long n)
@@ -37,11 +37,19 @@
  *		return left.result + right;
  *	}
  *
- * What is written before the test of n, or is an initializer, costs each call.
+ *	static void root(struct skua_ctx ctx, void *arg)
+ *	{
+ *		*(long *)arg = fib(ctx, 30);
+ *	}
+ *	...
+ *	err = skua_run(rt, root, &result);
+ *
+ * The job's fields are set behind the test of n, and not by an initializer: most
+ * calls are leaves, which would pay for it.
  *
  * A job may run on its own thread, behind all that was forked after it: so it
  * must not wait for anything that another job or the function that forked it is
- * going to do, nor may that wait for it but by its join.
+ * going to do; and only a join may wait for it.
  *
  * A context says on which thread the call runs, and what it has forked so far.
  * It is passed down by value: skua_fork() returns the one for what comes behind
@@ -58,16 +66,21 @@
  * time, a task that is bound to a worker that helps. (How long that is:
  * `skua-bench run beside`.)
  *
- * Jobs that are forked and not joined take 8 bytes each of a reserve besides their
- * own memory, as many as fit on a stack at 64 bytes each: SKUA_MAX_FORKS of them
- * on a thread, or fewer, if the process's stacks are limited to less than 8 MB
- * (RLIMIT_STACK). Past that a page that cannot be written ends the program, as it
- * does past the end of the stack.
+ * Jobs that are forked and not joined take 8 bytes each of a reserve besides
+ * their own memory, as many as fit on a stack at 64 bytes each: SKUA_MAX_FORKS
+ * of them on a thread, or fewer, if the process's stacks are limited to less
+ * than 8 MB (RLIMIT_STACK). Past that a page that cannot be written ends the
+ * program, as it does past the end of the stack.
  *
- * With SKUA_FORK_CHECKS set to 1 before this header is included, and in code
- * compiled without optimisation and NDEBUG, each fork and each reclaim is
- * checked, and mistakes abort the program: a job that is joined out of order or
- * not at all, a context used by another thread, or none.
+ * Checks. Where SKUA_FORK_CHECKS is 1, each fork and each reclaim is checked,
+ * and a mistake ends the program by abort(), with a line on stderr: no context,
+ * or one of another thread, or one that is kept after skua_run() has returned; a
+ * job without a function; joins out of order, of another job, or missing; more
+ * jobs than there is room for; a loop or a sort with the context from before a
+ * fork. (A poll that leaves a job behind is found when its worker computes next.)
+ * It is 1 by default in code compiled with neither optimisation nor NDEBUG, and
+ * may be set before this header is included. Code with checks and without may
+ * call each other.
  */
 #ifndef SKUA_FORK_H
 #define SKUA_FORK_H
@@ -87,6 +100,9 @@ SKUA_BEGIN_DECLS
 /* Jobs that are forked and not joined, of one thread, at most; see above. */
 #define SKUA_MAX_FORKS (1u << 17)
 
+/* Threads outside a runtime that compute in it at once, and are helped. */
+#define SKUA_MAX_GUESTS 16
+
 struct skua_runtime;
 struct skua_task;
 struct skua_job;
@@ -99,8 +115,9 @@ struct skua_forks {
 	void **split;    /* what is not before it is the thread's own */
 	uint32_t wanted; /* whether others ask for jobs */
 	uint32_t reserved;
-	void **end; /* behind the last slot */
-	void **top; /* with checks: behind the newest job */
+	void **end;  /* behind the last slot */
+	void **room; /* behind the last one that a scope takes */
+	void **top;  /* with checks: behind the newest job */
 };
 
 /**
@@ -136,15 +153,18 @@ struct skua_job {
  * with one worker all runs on the calling thread. Idle workers take jobs as soon
  * as there are any. Once @root has returned, nothing of it is left.
  *
+ * SKUA_MAX_GUESTS threads at once may have others take their jobs; those of a
+ * further one run on its own thread, which allocates room for them.
+ *
  * Threads: any; within a poll or a job of @rt, rather pass the context down
- * (skua_task_ctx()). Blocks: as long as @root does, and until a job is done that
- * another thread has taken. Allocates: nothing, but in the 17th call at once,
- * whose jobs nobody takes.
+ * (skua_task_ctx()). @root must not drain, shut down or destroy @rt, which wait
+ * for it (-EDEADLK). Blocks: as long as @root does, and until a job is done that
+ * another thread has taken. Allocates: nothing, but as said.
  * Order: what jobs write is visible after their join.
  * Return: 0; -EINVAL (a pointer but @arg is NULL); -ESHUTDOWN (the runtime is
- * shutting down: @root was not called); -ENOMEM (likewise, and only if 16
- * threads are in this call of the same runtime); -EOWNERDEAD (in a forked
- * child).
+ * shutting down: @root was not called); -ENOMEM (likewise, and only if
+ * SKUA_MAX_GUESTS threads are in this call of the same runtime); -EOWNERDEAD (in
+ * a forked child).
  */
 SKUA_API int skua_run(struct skua_runtime *rt,
 		      void (*root)(struct skua_ctx ctx, void *arg), void *arg);
@@ -170,7 +190,8 @@ SKUA_API void skua_fork_wanted(struct skua_ctx inner);
 SKUA_API bool skua_reclaim_shared(struct skua_ctx inner);
 
 /* skua_fork_check - end the program if the arguments of a fork are wrong, or,
- * with @joins, of a reclaim; the library's. As skua_fork(). */
+ * with @joins, of a reclaim, where @job may be NULL: the newest, whichever it is;
+ * the library's. As skua_fork(). */
 SKUA_API void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 			      bool joins);
 
@@ -214,8 +235,8 @@ static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
  * call itself, with the context that it gave to skua_fork(). False if it is
  * done.
  */
-static inline bool skua_reclaim(struct skua_ctx inner,
-				const struct skua_job *job)
+static inline __attribute__((warn_unused_result)) bool
+skua_reclaim(struct skua_ctx inner, const struct skua_job *job)
 {
 	if (SKUA_FORK_CHECKS)
 		skua_fork_check(inner, job, true);
@@ -275,7 +296,8 @@ static inline struct skua_scope skua_scope_begin(struct skua_ctx ctx)
  * @scope: begun, and not joined
  * @job: initialised; the caller's again after skua_scope_join()
  *
- * A job that finds no room any more (SKUA_MAX_FORKS) runs at once.
+ * Scopes take half of the room, up to SKUA_MAX_FORKS / 2 jobs: what these fork
+ * has the rest. A job that finds none any more runs at once.
  *
  * Threads: that of the scope. Blocks: never, but for such a job.
  * Allocates: nothing.
@@ -284,7 +306,7 @@ static inline struct skua_scope skua_scope_begin(struct skua_ctx ctx)
 static inline void skua_scope_fork(struct skua_scope *scope,
 				   struct skua_job *job)
 {
-	if (scope->ctx.head == scope->ctx.forks->end)
+	if (scope->ctx.head >= scope->ctx.forks->room)
 		job->run(scope->ctx, job);
 	else
 		scope->ctx = skua_fork(scope->ctx, job);
@@ -306,7 +328,8 @@ static inline void skua_scope_join(struct skua_scope *scope)
 			inner.head - 1, __ATOMIC_RELAXED);
 
 		scope->ctx.head--;
-		if (skua_reclaim(inner, job))
+		/* What it is once it was taken, is the library's. */
+		if (skua_reclaim(inner, NULL))
 			job->run(scope->ctx, job);
 	}
 }

@@ -31,8 +31,8 @@
  *
  * How a range is cut. The thread that calls goes through the range from its
  * begin, and when others ask for work (skua_wanted()), it forks the upper half
- * of what is left, which is done likewise. While nobody asks, nothing is forked:
- * it reads a word before each sub-range.
+ * of what is left, which is done likewise. While nobody asks, nothing is forked
+ * (but by skua_reduce() with a grain): it reads a word before each sub-range.
  *
  * Grain. What is called @grain is how many items a sub-range has. 0 is for as
  * many as take some microseconds: the first sub-ranges are small, and the
@@ -42,18 +42,20 @@
  *
  * Results of callbacks. 0 means: go on. Any other value ends the loop, and is
  * what the function returns; negative values of <errno.h> are usual, positive
- * ones as good, unless it says otherwise. The library itself returns -EINVAL
- * and -ENOMEM, before it calls anything. What ends a loop does so as in a loop
- * on one thread: all sub-ranges before the one that returned the value have been
- * done, and returned 0; so whichever thread is faster, the value is the same.
- * Those behind it have been done, in part, or not; they are not begun any more.
+ * ones as good, unless it says otherwise. The library itself returns -EINVAL,
+ * before it calls anything, or when a callback breaks the rules said there. What
+ * ends a loop does so as in a loop on one thread: all sub-ranges before the one
+ * that returned the value have been done, and returned 0; so whichever thread is
+ * faster, the value is the same. Those behind it have been done, in part, or
+ * not; they are not begun any more.
  *
  * Callbacks run on any worker, several at once, each with a context to fork with
  * (ctx of skua/fork.h, which it may ignore). They return: they must not be left
  * by exceptions, longjmp() or pthread_exit(). Jobs that they fork they join.
  *
- * All functions here are called with the context of the calling function, and
- * have ended altogether when they return. What was written before the call is
+ * Parameters that are not described with a function are those of skua_for(). All
+ * functions here are called with the context of the calling function, and have
+ * ended altogether when they return. What was written before the call is
  * visible to callbacks, and what these write is visible after it.
  */
 #ifndef SKUA_PARALLEL_H
@@ -120,7 +122,8 @@ SKUA_API int skua_map(struct skua_ctx ctx, const void *in, size_t in_size,
  * Threads: that of @ctx. Blocks: for what others have taken.
  * Allocates: nothing.
  * Return: 0; what @collect returned; -EINVAL (as skua_for(), or @size is 0, or
- * @out would be larger than the address space).
+ * @out would be larger than the address space; or @collect told of more items
+ * than its sub-range has: what was behind @out is overwritten then).
  */
 SKUA_API int skua_collect(struct skua_ctx ctx, size_t begin, size_t end,
 			  size_t grain, void *out, size_t size, size_t *count,
@@ -182,7 +185,8 @@ SKUA_API int skua_reduce(struct skua_ctx ctx, size_t begin, size_t end,
  * @scan: goes on from @carry, the value of all that is before @begin: writes
  *        what it likes for each item, and leaves in @carry the value of all that
  *        is before @end
- * @value: receives the value of the whole range; or NULL
+ * @value: receives the value of the whole range, which is the identity if that is
+ *         empty, and nothing if the loop was ended; or NULL
  *
  * A running sum of an array that includes each item is
  *

@@ -190,7 +190,8 @@ SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
  *
  * Threads: outside; several may wait. Blocks: yes. Allocates: nothing.
  * Order: all that the tasks wrote is visible after the call.
- * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker).
+ * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, or within
+ * skua_run() of @rt).
  */
 SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
 
@@ -221,7 +222,7 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
  * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
  * nobody wakes: keep such tasks in a group, and cancel that first);
- * -EINVAL; -EDEADLK (called from a worker).
+ * -EINVAL; -EDEADLK (called from a worker, or within skua_run() of @rt).
  */
 SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 				   enum skua_shutdown how);
@@ -238,7 +239,7 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, of any
- * runtime: @rt lives on).
+ * runtime, or within skua_run() of @rt: @rt lives on).
  */
 SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
 

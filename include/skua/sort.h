@@ -3,11 +3,15 @@
  * sort.h - parallel sorts of any items, with callbacks
  *
  * A comparison through a callback is a call; where that counts, make a sort of
- * your own of skua/sort_template.h, which has the same algorithms.
+ * your own of skua/sort_template.h, which has the same algorithms. Items of
+ * other sizes than 4, 8 and 16 bytes, and those that are not aligned to their
+ * size, are compared where they lie, through their addresses: there a key, or a
+ * sort of your own, is several times faster.
  *
  * @compare says of two items, as for qsort(): negative, if the first belongs
  * before the second; positive, if behind it; 0, if they are equal. It is called
- * on several threads at once, and may be given the addresses of copies. If it is
+ * on several threads at once, may be given the addresses of copies, and returns:
+ * it must not be left by an exception or longjmp(). If it is
  * no order (contradicts itself, is random), the order of the result is
  * unspecified, but each item is there once, nothing outside the array is
  * touched, and the call ends.
@@ -41,7 +45,8 @@ SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
  * skua_sort_stable - sort an array; equal items stay in their order
  *
  * Threads: that of @ctx. Blocks: for what others have taken.
- * Allocates: the array once more, from libc; and as skua_sort().
+ * Allocates: the array once more, and for items that skua_sort() compares where
+ * they lie a pointer each, from libc.
  * Return: as skua_sort().
  */
 SKUA_API int
@@ -50,9 +55,11 @@ skua_sort_stable(struct skua_ctx ctx, void *base, size_t count, size_t size,
 		 void *arg);
 
 /**
- * skua_sort_by_key - sort an array by a number that each item has; items with
- * equal numbers stay in their order
- * @key: called once for each item
+ * skua_sort_by_key - sort an array by a number that each item has, the least
+ * first; items with equal numbers stay in their order
+ * @key: the number; called once for each item, if there are two or more, on
+ *       several threads at once; returns, as @compare does. Of a signed number,
+ *       2^63 more
  *
  * Threads: that of @ctx. Blocks: for what others have taken.
  * Allocates: the array once more, and 16 bytes for each item, from libc.

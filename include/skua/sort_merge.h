@@ -9,13 +9,6 @@
 
 #ifdef SKUA_SORT_NAME
 
-SKUA_SORTER void skua_sorter_copy(skua_sorter_item *to,
-				  const skua_sorter_item *from, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = from[i];
-}
-
 /* ---- merge ----------------------------------------------------------------- */
 
 /* Two arrays, each in order, the first before the second; and where to. */
@@ -24,15 +17,6 @@ struct skua_sorter_merge {
 	size_t lefts, rights;
 	skua_sorter_item *out;
 	void *arg;
-};
-
-/*
- * One that is under way, at both ends at once: two comparisons do not wait for
- * each other, as two in a row do.
- */
-struct skua_sorter_ends {
-	const skua_sorter_item *left, *left_end, *right, *right_end;
-	skua_sorter_item *front, *back;
 };
 
 SKUA_SORTER struct skua_sorter_ends
@@ -55,27 +39,6 @@ SKUA_SORTER size_t skua_sorter_steps(const struct skua_sorter_ends *ends)
 	const size_t rights = (size_t)(ends->right_end - ends->right);
 
 	return (lefts < rights ? lefts : rights) / 2;
-}
-
-SKUA_SORTER void skua_sorter_step_front(struct skua_sorter_ends *ends,
-					void *arg)
-{
-	const bool low = skua_sorter_less(ends->right, ends->left, arg);
-
-	*ends->front++ = *skua_sorter_pick(low, ends->left, ends->right);
-	ends->right += low;
-	ends->left += !low;
-}
-
-SKUA_SORTER void skua_sorter_step_back(struct skua_sorter_ends *ends, void *arg)
-{
-	const bool high =
-		skua_sorter_less(ends->right_end - 1, ends->left_end - 1, arg);
-
-	*--ends->back = *skua_sorter_pick(high, ends->right_end - 1,
-					  ends->left_end - 1);
-	ends->left_end -= high;
-	ends->right_end -= !high;
 }
 
 SKUA_SORTER void skua_sorter_merge_rest(struct skua_sorter_ends ends, void *arg)
@@ -173,12 +136,12 @@ SKUA_SORTER void skua_sorter_merge_here(struct skua_sorter_merge merge)
 }
 
 struct skua_sorter_merge_job {
-	struct skua_job job; /* first: run() casts back */
+	struct skua_job job; /* first: it is cast back */
 	struct skua_sorter_merge merge;
 };
 
-SKUA_SORTER void skua_sorter_merge_run(struct skua_ctx ctx,
-				       struct skua_job *job);
+SKUA_SORTER void skua_sorter_merge_call(struct skua_ctx ctx,
+					struct skua_job *job);
 
 SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
 				       struct skua_sorter_merge merge)
@@ -197,7 +160,7 @@ SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
 			continue;
 		}
 		first = skua_sorter_merge_cut(&merge, count / 2);
-		upper.job.run = skua_sorter_merge_run;
+		upper.job.run = skua_sorter_merge_call;
 		upper.merge = merge;
 		inner = skua_fork(ctx, &upper.job);
 		skua_sorter_merge_all(inner, first);
@@ -207,8 +170,8 @@ SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
 	skua_sorter_merge_here(merge);
 }
 
-SKUA_SORTER void skua_sorter_merge_run(struct skua_ctx ctx,
-				       struct skua_job *job)
+SKUA_SORTER void skua_sorter_merge_call(struct skua_ctx ctx,
+					struct skua_job *job)
 {
 	skua_sorter_merge_all(ctx,
 			      ((struct skua_sorter_merge_job *)job)->merge);

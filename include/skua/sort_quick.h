@@ -93,8 +93,8 @@ SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
 
 /*
  * Lomuto's, around a hole: what belongs to the front goes to its end, and what
- * was there goes to the hole, which is left behind. Returns how many are in front
- * of one item or more.
+ * was there goes to the hole, which is left behind. One item or more; returns how
+ * many belong to the front.
  */
 SKUA_SORTER_INLINED size_t skua_sorter_lomuto(skua_sorter_item *base,
 					      size_t count,
@@ -102,7 +102,7 @@ SKUA_SORTER_INLINED size_t skua_sorter_lomuto(skua_sorter_item *base,
 					      bool equal, void *arg)
 {
 	const skua_sorter_item pivot = *middle;
-	const skua_sorter_item held = base[0]; /* the hole is behind i */
+	const skua_sorter_item held = base[0]; /* the hole is at i - 1 */
 	size_t front = 0;
 
 	SKUA_SORT_UNROLL
@@ -131,7 +131,7 @@ SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
 }
 
 struct skua_sorter_partition_job {
-	struct skua_job job; /* first: run() casts back */
+	struct skua_job job; /* first: it is cast back */
 	skua_sorter_item *base;
 	size_t count;
 	const skua_sorter_item *pivot;
@@ -140,8 +140,8 @@ struct skua_sorter_partition_job {
 	size_t front;
 };
 
-SKUA_SORTER void skua_sorter_partition_run(struct skua_ctx ctx,
-					   struct skua_job *job);
+SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
+					    struct skua_job *job);
 
 /* The same, shared with others if they ask. */
 SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
@@ -151,7 +151,7 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 {
 	const size_t half = count / 2;
 	struct skua_sorter_partition_job upper = {
-		{ skua_sorter_partition_run },
+		{ skua_sorter_partition_call },
 		base + half,
 		count - half,
 		pivot,
@@ -168,7 +168,7 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 	inner = skua_fork(ctx, &upper.job);
 	front = skua_sorter_partition(inner, base, half, pivot, equal, arg);
 	if (skua_reclaim(inner, &upper.job))
-		skua_sorter_partition_run(ctx, &upper.job);
+		skua_sorter_partition_call(ctx, &upper.job);
 	/* What is between the two fronts changes places with the end of the
 	 * upper one. */
 	moved = half - front < upper.front ? half - front : upper.front;
@@ -178,8 +178,8 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 	return front + upper.front;
 }
 
-SKUA_SORTER void skua_sorter_partition_run(struct skua_ctx ctx,
-					   struct skua_job *job)
+SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
+					    struct skua_job *job)
 {
 	struct skua_sorter_partition_job *it =
 		(struct skua_sorter_partition_job *)job;
@@ -191,7 +191,7 @@ SKUA_SORTER void skua_sorter_partition_run(struct skua_ctx ctx,
 /* ---- quicksort ------------------------------------------------------------- */
 
 struct skua_sorter_quick_job {
-	struct skua_job job; /* first: run() casts back */
+	struct skua_job job; /* first: it is cast back */
 	skua_sorter_item *base;
 	size_t count;
 	const skua_sorter_item *before;
@@ -199,12 +199,12 @@ struct skua_sorter_quick_job {
 	void *arg;
 };
 
-SKUA_SORTER void skua_sorter_quick_run(struct skua_ctx ctx,
-				       struct skua_job *job);
+SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
+					struct skua_job *job);
 
 /*
  * @before: the item before @base, which is before none of them; or NULL
- * @bad: how many partitions may be lopsided yet
+ * @bad: how many partitions may still be lopsided
  */
 SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 				   size_t count, const skua_sorter_item *before,
@@ -239,7 +239,7 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 		}
 		if (count >= SKUA_SORT_FORKED) {
 			struct skua_sorter_quick_job upper = {
-				{ skua_sorter_quick_run },
+				{ skua_sorter_quick_call },
 				base + front + 1,
 				behind,
 				base + front,
@@ -262,8 +262,8 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 	skua_sorter_small(base, count, base, arg);
 }
 
-SKUA_SORTER void skua_sorter_quick_run(struct skua_ctx ctx,
-				       struct skua_job *job)
+SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
+					struct skua_job *job)
 {
 	struct skua_sorter_quick_job *it = (struct skua_sorter_quick_job *)job;
 
@@ -283,7 +283,7 @@ static inline void SKUA_SORT_NAME(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 	if (rest == 0)
 		return;
 	if (skua_sorter_first_run(ctx, base + run, rest, arg) == rest) {
-		skua_sorter_join(ctx, base, run, rest, arg);
+		skua_sorter_merge_in_place(ctx, base, run, rest, arg);
 		return;
 	}
 	for (size_t n = count; n > 1; n /= 2)

@@ -2,8 +2,8 @@
 /**
  * sort_runs.h - a part of skua/sort_template.h: what is in order already
  *
- * Not to be included by itself. A run is in order, or each of its items is before
- * the one before it. Two of them are merged in place: items that belong to the
+ * Not to be included by itself. A run is in order, or falls strictly: each of its
+ * items belongs before the one before it. Two of them are merged in place: items that belong to the
  * other's side change places; then each side is two runs again.
  */
 #include <skua/parallel.h>
@@ -87,9 +87,9 @@ SKUA_SORTER size_t skua_sorter_first_run(struct skua_ctx ctx,
 
 /* Up to so many items are merged by way of the stack. */
 enum {
-	skua_sorter_joined =
-		sizeof(skua_sorter_item) < SKUA_SORT_JOINED / 64
-			? SKUA_SORT_JOINED / sizeof(skua_sorter_item)
+	skua_sorter_in_place_most =
+		sizeof(skua_sorter_item) < SKUA_SORT_IN_PLACE / 64
+			? SKUA_SORT_IN_PLACE / sizeof(skua_sorter_item)
 			: 64
 };
 
@@ -113,11 +113,11 @@ SKUA_SORTER size_t skua_sorter_misplaced(const skua_sorter_item *base,
 }
 
 /* Two runs that follow each other, @count items, by way of the stack. */
-SKUA_SORTER_APART void skua_sorter_join_few(skua_sorter_item *base,
-					    size_t lefts, size_t count,
-					    void *arg)
+SKUA_SORTER_APART void skua_sorter_in_place_few(skua_sorter_item *base,
+						size_t lefts, size_t count,
+						void *arg)
 {
-	skua_sorter_item held[skua_sorter_joined];
+	skua_sorter_item held[skua_sorter_in_place_most];
 	const struct skua_sorter_merge merge = { held,  held + lefts,
 						 lefts, count - lefts,
 						 base,  arg };
@@ -126,42 +126,45 @@ SKUA_SORTER_APART void skua_sorter_join_few(skua_sorter_item *base,
 	skua_sorter_merge_here(merge);
 }
 
-struct skua_sorter_join_job {
-	struct skua_job job; /* first: run() casts back */
+struct skua_sorter_in_place_job {
+	struct skua_job job; /* first: it is cast back */
 	skua_sorter_item *base;
 	size_t lefts, rights;
 	void *arg;
 };
 
-SKUA_SORTER void skua_sorter_join_run(struct skua_ctx ctx,
-				      struct skua_job *job);
+SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
+					   struct skua_job *job);
 
 /* Merge two runs that follow each other, in place. */
-SKUA_SORTER void skua_sorter_join(struct skua_ctx ctx, skua_sorter_item *base,
-				  size_t lefts, size_t rights, void *arg)
+SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
+					    skua_sorter_item *base,
+					    size_t lefts, size_t rights,
+					    void *arg)
 {
-	while (lefts + rights > skua_sorter_joined) {
+	while (lefts + rights > skua_sorter_in_place_most) {
 		const size_t moved =
 			skua_sorter_misplaced(base, lefts, rights, arg);
 		/* The longer one is offered to others, and not gone into, so
 		 * that the stack is bounded. */
 		const bool right_first = rights < lefts;
-		const struct skua_sorter_join_job left = {
-			{ skua_sorter_join_run },
+		const struct skua_sorter_in_place_job left = {
+			{ skua_sorter_in_place_call },
 			base,
 			lefts - moved,
 			moved,
 			arg
 		};
-		const struct skua_sorter_join_job right = {
-			{ skua_sorter_join_run },
+		const struct skua_sorter_in_place_job right = {
+			{ skua_sorter_in_place_call },
 			base + lefts,
 			moved,
 			rights - moved,
 			arg
 		};
-		struct skua_sorter_join_job longer = right_first ? left : right;
-		const struct skua_sorter_join_job *shorter =
+		struct skua_sorter_in_place_job longer =
+			right_first ? left : right;
+		const struct skua_sorter_in_place_job *shorter =
 			right_first ? &right : &left;
 		struct skua_ctx inner;
 
@@ -171,22 +174,25 @@ SKUA_SORTER void skua_sorter_join(struct skua_ctx ctx, skua_sorter_item *base,
 			skua_sorter_swap(base + lefts - moved + i,
 					 base + lefts + i);
 		inner = skua_fork(ctx, &longer.job);
-		skua_sorter_join(inner, shorter->base, shorter->lefts,
-				 shorter->rights, arg);
+		skua_sorter_merge_in_place(inner, shorter->base, shorter->lefts,
+					   shorter->rights, arg);
 		if (!skua_reclaim(inner, &longer.job))
 			return;
 		base = longer.base;
 		lefts = longer.lefts;
 		rights = longer.rights;
 	}
-	skua_sorter_join_few(base, lefts, lefts + rights, arg);
+	skua_sorter_in_place_few(base, lefts, lefts + rights, arg);
 }
 
-SKUA_SORTER void skua_sorter_join_run(struct skua_ctx ctx, struct skua_job *job)
+SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
+					   struct skua_job *job)
 {
-	struct skua_sorter_join_job *it = (struct skua_sorter_join_job *)job;
+	struct skua_sorter_in_place_job *it =
+		(struct skua_sorter_in_place_job *)job;
 
-	skua_sorter_join(ctx, it->base, it->lefts, it->rights, it->arg);
+	skua_sorter_merge_in_place(ctx, it->base, it->lefts, it->rights,
+				   it->arg);
 }
 
 #endif

@@ -9,6 +9,43 @@
 
 #ifdef SKUA_SORT_NAME
 
+SKUA_SORTER void skua_sorter_copy(skua_sorter_item *to,
+				  const skua_sorter_item *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = from[i];
+}
+
+/*
+ * A merge that is under way, at both ends at once: two comparisons do not wait
+ * for each other, as two in a row do.
+ */
+struct skua_sorter_ends {
+	const skua_sorter_item *left, *left_end, *right, *right_end;
+	skua_sorter_item *front, *back;
+};
+
+SKUA_SORTER void skua_sorter_step_front(struct skua_sorter_ends *ends,
+					void *arg)
+{
+	const bool low = skua_sorter_less(ends->right, ends->left, arg);
+
+	*ends->front++ = *skua_sorter_pick(low, ends->left, ends->right);
+	ends->right += low;
+	ends->left += !low;
+}
+
+SKUA_SORTER void skua_sorter_step_back(struct skua_sorter_ends *ends, void *arg)
+{
+	const bool high =
+		skua_sorter_less(ends->right_end - 1, ends->left_end - 1, arg);
+
+	*--ends->back = *skua_sorter_pick(high, ends->right_end - 1,
+					  ends->left_end - 1);
+	ends->left_end -= high;
+	ends->right_end -= !high;
+}
+
 /* Four items, stably, in five comparisons. */
 SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 				  skua_sorter_item *out, void *arg)
@@ -35,40 +72,30 @@ SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 }
 
 /*
- * Merge the halves of @in to @out, from both ends at once. Each side takes n / 2
+ * Merge the halves of @in to @out, from both ends at once. Each end takes n / 2
  * items, and so cannot leave the two halves, whatever the comparisons say; if
- * they contradict each other, the sides do not meet, and @in is copied as it is.
+ * they contradict each other, the ends do not meet, and @in is copied as it is.
  */
 SKUA_SORTER void skua_sorter_merge_halves(const skua_sorter_item *in, size_t n,
 					  skua_sorter_item *out, void *arg)
 {
 	const size_t half = n / 2;
-	const skua_sorter_item *left = in, *right = in + half;
-	const skua_sorter_item *left_end = right, *right_end = in + n;
-	skua_sorter_item *front = out, *back = out + n;
+	struct skua_sorter_ends ends = { in,     in + half, in + half,
+					 in + n, out,       out + n };
 
 	for (size_t i = 0; i < half; i++) {
-		const bool low = skua_sorter_less(right, left, arg);
-		const bool high =
-			skua_sorter_less(right_end - 1, left_end - 1, arg);
-
-		*front++ = *skua_sorter_pick(low, left, right);
-		right += low;
-		left += !low;
-		*--back = *skua_sorter_pick(high, right_end - 1, left_end - 1);
-		left_end -= high;
-		right_end -= !high;
+		skua_sorter_step_front(&ends, arg);
+		skua_sorter_step_back(&ends, arg);
 	}
 	if (n % 2) {
-		const bool from_left = left < left_end;
+		const bool from_left = ends.left < ends.left_end;
 
-		*front = *(from_left ? left : right);
-		left += from_left;
-		right += !from_left;
+		*ends.front = *(from_left ? ends.left : ends.right);
+		ends.left += from_left;
+		ends.right += !from_left;
 	}
-	if (left != left_end || right != right_end)
-		for (size_t i = 0; i < n; i++)
-			out[i] = in[i];
+	if (ends.left != ends.left_end || ends.right != ends.right_end)
+		skua_sorter_copy(out, in, n);
 }
 
 /* Eight items, stably. */

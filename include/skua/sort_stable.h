@@ -10,15 +10,15 @@
 #ifdef SKUA_SORT_NAME
 
 struct skua_sorter_stable_job {
-	struct skua_job job; /* first: run() casts back */
+	struct skua_job job; /* first: it is cast back */
 	skua_sorter_item *base, *buffer;
 	size_t count;
 	bool away;
 	void *arg;
 };
 
-SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
-					struct skua_job *job);
+SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
+					 struct skua_job *job);
 
 /* Sort what is at @base, to there or, with @away, to @buffer. */
 SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
@@ -40,7 +40,7 @@ SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 	}
 	if (count >= SKUA_SORT_FORKED) {
 		struct skua_sorter_stable_job upper = {
-			{ skua_sorter_stable_run },
+			{ skua_sorter_stable_call },
 			base + half,
 			buffer + half,
 			count - half,
@@ -57,7 +57,7 @@ SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 		inner = skua_fork(ctx, &upper.job);
 		skua_sorter_merge_sort(inner, base, buffer, half, !away, arg);
 		if (skua_reclaim(inner, &upper.job))
-			skua_sorter_stable_run(ctx, &upper.job);
+			skua_sorter_stable_call(ctx, &upper.job);
 	} else {
 		skua_sorter_merge_sort(ctx, base, buffer, half, !away, arg);
 		skua_sorter_merge_sort(ctx, base + half, buffer + half,
@@ -66,8 +66,8 @@ SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 	skua_sorter_merge_all(ctx, merge);
 }
 
-SKUA_SORTER void skua_sorter_stable_run(struct skua_ctx ctx,
-					struct skua_job *job)
+SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
+					 struct skua_job *job)
 {
 	struct skua_sorter_stable_job *it =
 		(struct skua_sorter_stable_job *)job;

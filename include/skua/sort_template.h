@@ -23,19 +23,23 @@
  * are copied by assignment, also while they are compared: a comparison reads its
  * two items only. It must not return in another way, as by an exception.
  *
- * The definitions are undone behind the inclusion, so that there may be another.
+ * The inclusion is at file scope; all names that begin with sort_longs_ are its
+ * own. The definitions are undone behind it, so that there may be another. In
+ * C++ the type has a default constructor, and is copied without exceptions.
  *
  * sort_longs is unstable: equal items end in any order. It needs no memory but
- * the stack, 64 items and some kilobytes. At worst it takes O(n log n); time O(n)
- * if the items are in order, or in the reverse one, and O(n log k) if there are k
- * different ones. Two such runs, one behind the other, are merged.
+ * the stack, 64 items and some kilobytes. It takes time O(n log n) at worst; O(n)
+ * if the items are in order, or in the reverse one and no two are equal; and
+ * O(n log k) if there are k different ones. Two such runs, one behind the other,
+ * are merged.
  *
  * sort_longs_stable leaves equal items in their order. @buffer has room for
  * @count items, of any content. O(n log n) at worst; O(n) as above; parts that
- * are in order, or reversed, are not sorted again.
+ * are in order, or reversed, are not sorted again. On the stack it needs some 300
+ * items, and some kilobytes.
  *
- * Both: Threads: that of @ctx. Blocks: for what others have taken. Allocates:
- * nothing. Arrays of none or one item may be NULL.
+ * Both: Threads: that of @ctx, which is not checked. Blocks: for what others have
+ * taken. Allocates: nothing. Arrays of none or one item may be NULL.
  *
  * Sources of the algorithms: introspective sort by Musser (1997); pseudo-medians
  * and Lomuto's partition without branches as in Alexandrescu's and in Bergdoll's
@@ -59,7 +63,7 @@
 /* What is looked at before a look at whether it was in order, in items. */
 #define SKUA_SORT_AT_ONCE 16
 /* What is merged by way of the stack, in bytes; but 64 items at least. */
-#define SKUA_SORT_JOINED 4096
+#define SKUA_SORT_IN_PLACE 4096
 
 /* Four rounds of the next loop at once. Clang does it unasked. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -78,59 +82,59 @@
 /* One whose constant arguments shall be known in its loops. */
 #define SKUA_SORTER_INLINED __attribute__((always_inline)) static inline
 /* One with a large frame, which would be that of whom it is inlined into. */
-#define SKUA_SORTER_APART         __attribute__((noinline)) static
-#define skua_sorter_break_pattern SKUA_SORT_(break_pattern)
-#define skua_sorter_copy          SKUA_SORT_(copy)
-#define skua_sorter_eight         SKUA_SORT_(eight)
-#define skua_sorter_ends          SKUA_SORT_(ends)
-#define skua_sorter_ends_of       SKUA_SORT_(ends_of)
-#define skua_sorter_few           SKUA_SORT_(few)
-#define skua_sorter_first_run     SKUA_SORT_(first_run)
-#define skua_sorter_four          SKUA_SORT_(four)
-#define skua_sorter_heap          SKUA_SORT_(heap)
-#define skua_sorter_in_front      SKUA_SORT_(in_front)
-#define skua_sorter_item          SKUA_SORT_(item)
-#define skua_sorter_join          SKUA_SORT_(join)
-#define skua_sorter_join_few      SKUA_SORT_(join_few)
-#define skua_sorter_join_job      SKUA_SORT_(join_job)
-#define skua_sorter_join_run      SKUA_SORT_(join_run)
-#define skua_sorter_joined        SKUA_SORT_(joined)
-#define skua_sorter_less          SKUA_SORT_(less)
-#define skua_sorter_lomuto        SKUA_SORT_(lomuto)
-#define skua_sorter_median        SKUA_SORT_(median)
-#define skua_sorter_merge         SKUA_SORT_(merge)
-#define skua_sorter_merge_all     SKUA_SORT_(merge_all)
-#define skua_sorter_merge_both    SKUA_SORT_(merge_both)
-#define skua_sorter_merge_cut     SKUA_SORT_(merge_cut)
-#define skua_sorter_merge_halves  SKUA_SORT_(merge_halves)
-#define skua_sorter_merge_here    SKUA_SORT_(merge_here)
-#define skua_sorter_merge_job     SKUA_SORT_(merge_job)
-#define skua_sorter_merge_rank    SKUA_SORT_(merge_rank)
-#define skua_sorter_merge_rest    SKUA_SORT_(merge_rest)
-#define skua_sorter_merge_run     SKUA_SORT_(merge_run)
-#define skua_sorter_merge_sort    SKUA_SORT_(merge_sort)
-#define skua_sorter_misplaced     SKUA_SORT_(misplaced)
-#define skua_sorter_partition     SKUA_SORT_(partition)
-#define skua_sorter_partition_few SKUA_SORT_(partition_few)
-#define skua_sorter_partition_job SKUA_SORT_(partition_job)
-#define skua_sorter_partition_run SKUA_SORT_(partition_run)
-#define skua_sorter_pick          SKUA_SORT_(pick)
-#define skua_sorter_pivot         SKUA_SORT_(pivot)
-#define skua_sorter_quick         SKUA_SORT_(quick)
-#define skua_sorter_quick_job     SKUA_SORT_(quick_job)
-#define skua_sorter_quick_run     SKUA_SORT_(quick_run)
-#define skua_sorter_run           SKUA_SORT_(run)
-#define skua_sorter_run_breaks    SKUA_SORT_(run_breaks)
-#define skua_sorter_run_find      SKUA_SORT_(run_find)
-#define skua_sorter_run_reverse   SKUA_SORT_(run_reverse)
-#define skua_sorter_sift          SKUA_SORT_(sift)
-#define skua_sorter_small         SKUA_SORT_(small)
-#define skua_sorter_stable_job    SKUA_SORT_(stable_job)
-#define skua_sorter_stable_run    SKUA_SORT_(stable_run)
-#define skua_sorter_step_back     SKUA_SORT_(step_back)
-#define skua_sorter_step_front    SKUA_SORT_(step_front)
-#define skua_sorter_steps         SKUA_SORT_(steps)
-#define skua_sorter_swap          SKUA_SORT_(swap)
+#define SKUA_SORTER_APART          __attribute__((noinline)) static
+#define skua_sorter_break_pattern  SKUA_SORT_(break_pattern)
+#define skua_sorter_copy           SKUA_SORT_(copy)
+#define skua_sorter_eight          SKUA_SORT_(eight)
+#define skua_sorter_ends           SKUA_SORT_(ends)
+#define skua_sorter_ends_of        SKUA_SORT_(ends_of)
+#define skua_sorter_few            SKUA_SORT_(few)
+#define skua_sorter_first_run      SKUA_SORT_(first_run)
+#define skua_sorter_four           SKUA_SORT_(four)
+#define skua_sorter_heap           SKUA_SORT_(heap)
+#define skua_sorter_in_front       SKUA_SORT_(in_front)
+#define skua_sorter_in_place_call  SKUA_SORT_(in_place_call)
+#define skua_sorter_in_place_few   SKUA_SORT_(in_place_few)
+#define skua_sorter_in_place_job   SKUA_SORT_(in_place_job)
+#define skua_sorter_in_place_most  SKUA_SORT_(in_place_most)
+#define skua_sorter_item           SKUA_SORT_(item)
+#define skua_sorter_less           SKUA_SORT_(less)
+#define skua_sorter_lomuto         SKUA_SORT_(lomuto)
+#define skua_sorter_median         SKUA_SORT_(median)
+#define skua_sorter_merge          SKUA_SORT_(merge)
+#define skua_sorter_merge_all      SKUA_SORT_(merge_all)
+#define skua_sorter_merge_both     SKUA_SORT_(merge_both)
+#define skua_sorter_merge_call     SKUA_SORT_(merge_call)
+#define skua_sorter_merge_cut      SKUA_SORT_(merge_cut)
+#define skua_sorter_merge_halves   SKUA_SORT_(merge_halves)
+#define skua_sorter_merge_here     SKUA_SORT_(merge_here)
+#define skua_sorter_merge_in_place SKUA_SORT_(merge_in_place)
+#define skua_sorter_merge_job      SKUA_SORT_(merge_job)
+#define skua_sorter_merge_rank     SKUA_SORT_(merge_rank)
+#define skua_sorter_merge_rest     SKUA_SORT_(merge_rest)
+#define skua_sorter_merge_sort     SKUA_SORT_(merge_sort)
+#define skua_sorter_misplaced      SKUA_SORT_(misplaced)
+#define skua_sorter_partition      SKUA_SORT_(partition)
+#define skua_sorter_partition_call SKUA_SORT_(partition_call)
+#define skua_sorter_partition_few  SKUA_SORT_(partition_few)
+#define skua_sorter_partition_job  SKUA_SORT_(partition_job)
+#define skua_sorter_pick           SKUA_SORT_(pick)
+#define skua_sorter_pivot          SKUA_SORT_(pivot)
+#define skua_sorter_quick          SKUA_SORT_(quick)
+#define skua_sorter_quick_call     SKUA_SORT_(quick_call)
+#define skua_sorter_quick_job      SKUA_SORT_(quick_job)
+#define skua_sorter_run            SKUA_SORT_(run)
+#define skua_sorter_run_breaks     SKUA_SORT_(run_breaks)
+#define skua_sorter_run_find       SKUA_SORT_(run_find)
+#define skua_sorter_run_reverse    SKUA_SORT_(run_reverse)
+#define skua_sorter_sift           SKUA_SORT_(sift)
+#define skua_sorter_small          SKUA_SORT_(small)
+#define skua_sorter_stable_call    SKUA_SORT_(stable_call)
+#define skua_sorter_stable_job     SKUA_SORT_(stable_job)
+#define skua_sorter_step_back      SKUA_SORT_(step_back)
+#define skua_sorter_step_front     SKUA_SORT_(step_front)
+#define skua_sorter_steps          SKUA_SORT_(steps)
+#define skua_sorter_swap           SKUA_SORT_(swap)
 
 #endif
 

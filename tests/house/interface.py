@@ -15,7 +15,7 @@ TERMS = ("Threads:", "Blocks:", "Allocates:")
 
 _FUNCTION = re.compile(
     r"(?P<comment>/\*(?:(?!\*/).)*\*/)?\s*"
-    r"^(?:SKUA_API|static inline)\b[^;]*?\b(?P<name>\w+)\(",
+    r"^(?:SKUA_API|static inline)\b[^;]*?\b(?!__attribute__)(?P<name>\w+)\(",
     re.DOTALL | re.MULTILINE,
 )
 _LIKE = re.compile(r"^ ?/?\*+ (?:[^\n]*\. )?As (\w+)\(\)", re.MULTILINE)
@@ -51,6 +51,10 @@ _WHOLE = "/* Threads: any. Blocks: never.\n * Allocates: nothing. */\nSKUA_API i
 CASES = [
     (_header(_WHOLE), None),
     (_header(_WHOLE, "/* As f(). */\nSKUA_API\nvoid g(int);\n"), None),
+    (
+        _header(_WHOLE, "static inline __attribute__((unused)) void\ng(int) {}\n"),
+        "a.h:6: g() does not say",
+    ),
     (_header(_WHOLE, "SKUA_API void g(int);\n"), "a.h:5: g() does not say Threads:"),
     (_header(_WHOLE, "/* As g(). */\nSKUA_API int g(int);\n"), "g() does not say Threads:"),
     (

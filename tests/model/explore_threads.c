@@ -4,10 +4,12 @@
 #include "tests/model/explore_context.h"
 #include "tests/model/explore_search.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STACK_BYTES (64 * 1024)
+#define LOCALS      2
 
 /* Of an execution, far more than any case here needs: what takes longer does
  * not end. */
@@ -28,7 +30,7 @@ struct thread {
 	enum thread_state state;
 	const volatile void *word;
 	uint64_t deadline_ns; /* of its sleep */
-	void *local;          /* its explore_thread_local(), while it is off */
+	void *local[LOCALS];  /* its explore_thread_local(), while it is off */
 	void (*body)(void);
 	/* Just switched to: to preempt it before it has done anything is to
 	 * have chosen somebody else in the first place. */
@@ -42,7 +44,8 @@ static struct {
 	unsigned current;
 	unsigned steps;
 	uint64_t now_ns;
-	void **local;
+	void **local[LOCALS];
+	unsigned locals;
 	struct context driver; /* whoever called thread_run() */
 	struct outcome outcome;
 } threads;
@@ -91,7 +94,11 @@ void thread_pass_time(uint64_t deadline_ns)
 
 void explore_thread_local(void **pointer)
 {
-	threads.local = pointer;
+	if (threads.locals == LOCALS) {
+		fprintf(stderr, "more thread-local pointers than %d\n", LOCALS);
+		exit(1);
+	}
+	threads.local[threads.locals++] = pointer;
 	*pointer = NULL;
 }
 
@@ -108,9 +115,9 @@ static void switch_to(unsigned next)
 	if (next == threads.current)
 		return;
 	threads.current = next;
-	if (threads.local) {
-		from->local = *threads.local;
-		*threads.local = to->local;
+	for (unsigned i = 0; i < threads.locals; i++) {
+		from->local[i] = *threads.local[i];
+		*threads.local[i] = to->local[i];
 	}
 	context_switch(&from->context, &to->context);
 }
@@ -277,7 +284,7 @@ unsigned thread_start(void (*body)(void))
 
 	thread->state = THREAD_RUNNABLE;
 	thread->body = body;
-	thread->local = NULL;
+	memset(thread->local, 0, sizeof(thread->local));
 	thread->fresh = true;
 	context_make(&thread->context, stacks[id], STACK_BYTES, entry);
 	return id;
@@ -294,7 +301,7 @@ struct outcome thread_run(void (*fixture)(void))
 	threads.count = 0;
 	threads.steps = 0;
 	threads.now_ns = EXPLORE_START_NS;
-	threads.local = NULL;
+	threads.locals = 0;
 	threads.outcome = (struct outcome){ .failure = NULL };
 	threads.current = thread_start(fixture);
 	context_switch(&threads.driver, &self()->context);

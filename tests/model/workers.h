@@ -95,6 +95,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
 								   : other);
 	explore_thread_local((void **)&worker_current);
+	explore_thread_local((void **)&forks_region_current);
 }
 
 /* As skua_task_spawn(). */

@@ -447,74 +447,64 @@ static void stats__after_calls__count_no_task(void **state)
 	destroy(rt);
 }
 
-/* ---- scopes ---------------------------------------------------------------- */
+/* ---- what waits for itself --------------------------------------------------- */
 
-struct tally {
-	struct skua_job job; /* first: a job is its tally */
-	unsigned runs;
+struct ends {
+	struct skua_runtime *rt;
+	int drain, shutdown, destroy;
 };
 
-struct tallies {
-	struct tally *tally;
-	size_t count;
-	struct skua_ctx outer;
-};
-
-static void tally_run(struct skua_ctx ctx, struct skua_job *job)
+static void end_root(struct skua_ctx ctx, void *arg)
 {
+	struct ends *ends = arg;
+
 	(void)ctx;
-	((struct tally *)job)->runs++;
+	ends->drain = skua_runtime_drain(ends->rt);
+	ends->shutdown = skua_runtime_shutdown(ends->rt, SKUA_FOREVER_NS,
+					       SKUA_SHUTDOWN_RUN);
+	ends->destroy = skua_runtime_destroy(ends->rt);
 }
 
-static void scope_fork_all(struct skua_ctx ctx, void *arg)
+/* Within the region of another runtime, too. */
+static void end_in_another_root(struct skua_ctx ctx, void *arg)
 {
-	struct tallies *it = arg;
-	struct skua_scope scope = skua_scope_begin(ctx);
+	struct ends *ends = arg;
+	struct skua_runtime *other = runtime_new(1, 0);
 
-	for (size_t i = 0; i < it->count; i++)
-		skua_scope_fork(&scope, &it->tally[i].job);
-	skua_scope_join(&scope);
-	assert_ptr_equal(scope.ctx.head, ctx.head);
-	/* Once more. */
-	for (size_t i = 0; i < it->count; i++)
-		skua_scope_fork(&scope, &it->tally[i].job);
-	skua_scope_join(&scope);
+	(void)ctx;
+	assert_int_equal(skua_run(other, end_root, arg), 0);
+	/* That one is not computed in any more. */
+	assert_int_equal(skua_runtime_drain(other), 0);
+	destroy(other);
+	assert_int_equal(skua_runtime_drain(ends->rt), -EDEADLK);
 }
 
-static void expect_tallied(unsigned workers, size_t count)
+static void run__ends_its_runtime__edeadlk(void **state)
 {
-	struct skua_runtime *rt = runtime_new(workers, 0);
-	struct tallies it = { .tally = calloc(count + 1, sizeof(*it.tally)),
-			      .count = count };
-
-	assert_non_null(it.tally);
-	for (size_t i = 0; i < count; i++)
-		it.tally[i].job.run = tally_run;
-	assert_int_equal(skua_run(rt, scope_fork_all, &it), 0);
-	for (size_t i = 0; i < count; i++)
-		assert_int_equal(it.tally[i].runs, 2);
-	free(it.tally);
-	destroy(rt);
-}
-
-static void scope__any_number_of_jobs__each_run_once(void **state)
-{
-	static const size_t counts[] = { 0, 1, 2, 7, 1000, 100000 };
+	struct ends ends = { .rt = runtime_new(2, 0) };
 
 	(void)state;
-	for (unsigned workers = 1; workers <= 3; workers++) {
-		for (unsigned i = 0; i < COUNT_OF(counts); i++)
-			expect_tallied(workers, counts[i]);
+	for (unsigned i = 0; i < 2; i++) {
+		ends.drain = ends.shutdown = ends.destroy = 0;
+		assert_int_equal(skua_run(ends.rt,
+					  i ? end_in_another_root : end_root,
+					  &ends),
+				 0);
+		assert_int_equal(ends.drain, -EDEADLK);
+		assert_int_equal(ends.shutdown, -EDEADLK);
+		assert_int_equal(ends.destroy, -EDEADLK);
 	}
-}
-
-static void scope__more_jobs_than_there_is_room_for__each_run_once(void **state)
-{
-	(void)state;
-	expect_tallied(2, SKUA_MAX_FORKS + 5);
+	assert_int_equal(skua_runtime_drain(ends.rt), 0);
+	destroy(ends.rt);
 }
 
 /* ---- past the end ------------------------------------------------------------ */
+
+static void do_nothing(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	(void)job;
+}
 
 static void fork_for_ever(struct skua_ctx ctx, void *arg)
 {
@@ -537,7 +527,7 @@ static void fork__past_the_reserve__ends_the_program(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		struct skua_job job = { tally_run };
+		struct skua_job job = { do_nothing };
 
 		setrlimit(RLIMIT_CORE, &no_core);
 		signal(SIGSEGV, SIG_DFL); /* not cmocka's */
@@ -546,7 +536,8 @@ static void fork__past_the_reserve__ends_the_program(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	assert_int_equal(WTERMSIG(status),
+			 SKUA_FORK_CHECKS ? SIGABRT : SIGSEGV);
 }
 
 /* clang-format off */
@@ -566,8 +557,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(drain__while_a_call_runs__waits_for_it),
 	cmocka_unit_test(task__while_a_call_runs__runs_too),
 	cmocka_unit_test(stats__after_calls__count_no_task),
-	cmocka_unit_test(scope__any_number_of_jobs__each_run_once),
-	cmocka_unit_test(scope__more_jobs_than_there_is_room_for__each_run_once),
+	cmocka_unit_test(run__ends_its_runtime__edeadlk),
 	cmocka_unit_test(fork__past_the_reserve__ends_the_program),
 };
 /* clang-format on */
