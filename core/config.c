@@ -11,6 +11,7 @@
 #include "core/idle.h"
 #include "core/local_queue.h"
 #include "core/pool.h"
+#include "topology/quota.h"
 
 #define DEFAULT_QUEUE_CAPACITY 256u
 /* A guess, from the executor seed; the `wake` workload retunes it. */
@@ -194,13 +195,24 @@ static uint64_t pool_lifo_delay(const struct skua_config *cfg)
 	}
 }
 
-/* All that was checked, with the defaults that depend on the CPUs. */
-static void fill_in(struct config *out, const struct skua_config *cfg)
+/* The workers that the CPUs, and the CPU time of the control group, suffice for. */
+static unsigned default_workers(const struct config *config,
+				const struct quota *quota)
 {
+	return quota_below(quota, config->cpus.count) ? quota_cpus(quota)
+						      : config->cpus.count;
+}
+
+/* All that was checked, with the defaults that depend on the CPUs. */
+static void fill_in(struct config *out, const struct skua_config *cfg,
+		    const struct quota *quota)
+{
+	bool limited = quota_below(quota, out->cpus.count);
 	bool oversubscribed;
 
 	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
-	out->workers = cfg->workers ? cfg->workers : out->cpus.count;
+	out->workers =
+		cfg->workers ? cfg->workers : default_workers(out, quota);
 	if (out->caller_driven)
 		out->workers = 1;
 	if (out->workers > SKUA_MAX_WORKERS)
@@ -214,9 +226,11 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 		out->steal_attempts =
 			oversubscribed ? 1 : DEFAULT_STEAL_ATTEMPTS;
 	out->max_queued = cfg->max_queued ? cfg->max_queued : UINT32_MAX;
-	out->spin_ns = pool_spin(cfg, oversubscribed);
+	/* Spinning uses up what the group has, too. */
+	out->spin_ns = pool_spin(cfg, oversubscribed || limited);
 	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
-	out->pinned = !(cfg->flags & SKUA_UNPINNED);
+	/* With less time than CPUs, which of them are free changes. */
+	out->pinned = !(cfg->flags & SKUA_UNPINNED) && !limited;
 	out->allocator = cfg->allocator;
 	if (cfg->hooks)
 		out->hooks = *cfg->hooks;
@@ -226,6 +240,7 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		   struct skua_error *err)
 {
 	struct skua_config copy;
+	struct quota quota;
 	int code = copy_config(&copy, cfg, err);
 
 	if (!code && !(copy.flags & SKUA_NO_ENV))
@@ -242,9 +257,15 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 					   ? "cpus"
 					   : "environment variable SKUA_CPUS",
 				   copy.cpus, err);
-	if (!code)
-		fill_in(out, &copy);
-	return code;
+	if (code)
+		return code;
+	if (quota_read(&quota, "/", NULL) == -ENOMEM) {
+		config_free(out);
+		return error_set(err, -ENOMEM, "no memory to look for a quota");
+	}
+	/* What cannot be read, as without a descriptor, does not limit. */
+	fill_in(out, &copy, &quota);
+	return 0;
 }
 
 void config_free(struct config *config)

@@ -14,7 +14,7 @@ struct config {
 	uint32_t max_queued;          /* UINT32_MAX: no bound */
 	uint64_t spin_ns;             /* as struct pool has it */
 	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
-	bool pinned;
+	bool pinned;                  /* each worker to a CPU */
 	bool caller_driven;
 	struct cpu_list cpus; /* at least one */
 	const struct skua_allocator *allocator;

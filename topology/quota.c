@@ -195,13 +195,17 @@ static const char *below(const struct place *place)
 static int read_groups(const struct sysfs *sysfs, const struct place *place,
 		       struct quota *out)
 {
-	char *text = malloc(SYSFS_TEXT_SIZE), *group = NULL;
+	const char *path = below(place);
 	size_t mount = strlen(place->mount);
+	char *text = malloc(SYSFS_TEXT_SIZE);
+	char *group = malloc(mount + strlen(path) + 1);
 
-	if (!text || asprintf(&group, "%s%s", place->mount, below(place)) < 0) {
+	if (!text || !group) {
 		free(text);
+		free(group);
 		return -ENOMEM;
 	}
+	strcpy(stpcpy(group, place->mount), path);
 	while (strlen(group) >= mount) {
 		struct quota quota;
 		char *last;
@@ -221,26 +225,43 @@ static int read_groups(const struct sysfs *sysfs, const struct place *place,
 	return 0;
 }
 
+static int read_all(struct quota *out, const struct sysfs *sysfs)
+{
+	struct place place = { .found = false };
+	char *groups, *mounts;
+	int code = sysfs_read_whole(sysfs, "proc/self/cgroup", &groups);
+	int mounts_code =
+		sysfs_read_whole(sysfs, "proc/self/mountinfo", &mounts);
+
+	if (!code && !mounts_code) {
+		find_group(&place, groups);
+		if (place.found && find_mount(&place, mounts))
+			code = read_groups(sysfs, &place, out);
+	}
+	free(groups);
+	free(mounts);
+	/* What is not there does not limit. */
+	return code == -ENOMEM || mounts_code == -ENOMEM ? -ENOMEM : 0;
+}
+
 int quota_read(struct quota *out, const char *root, struct skua_error *err)
 {
 	struct sysfs sysfs;
-	struct place place = { .found = false };
-	char *groups, *mounts;
 	int code = sysfs_open(&sysfs, root, err);
 
 	*out = (struct quota){ 0, 0 };
 	if (code)
 		return code;
-	groups = sysfs_read_whole(&sysfs, "proc/self/cgroup");
-	mounts = sysfs_read_whole(&sysfs, "proc/self/mountinfo");
-	if (groups)
-		find_group(&place, groups);
-	if (place.found && mounts && find_mount(&place, mounts))
-		code = read_groups(&sysfs, &place, out);
-	free(groups);
-	free(mounts);
+	code = read_all(out, &sysfs);
 	sysfs_close(&sysfs);
 	return code ? error_set(err, code, "%s: %s", root, strerror(-code)) : 0;
+}
+
+bool quota_below(const struct quota *quota, unsigned cpus)
+{
+	/* By a quotient: no product overflows. */
+	return quota->period_us > 0 &&
+	       quota->runtime_us / quota->period_us < cpus;
 }
 
 unsigned quota_cpus(const struct quota *quota)

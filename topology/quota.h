@@ -9,6 +9,7 @@
 #ifndef SKUA_TOPOLOGY_QUOTA_H
 #define SKUA_TOPOLOGY_QUOTA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "skua/base.h"
@@ -27,6 +28,9 @@ struct quota {
  * returned.
  */
 int quota_read(struct quota *out, const char *root, struct skua_error *err);
+
+/* quota_below - is that less than so many CPUs? */
+bool quota_below(const struct quota *quota, unsigned cpus);
 
 /* quota_cpus - how many CPUs that is, rounded up, one at least; 0: no limit */
 unsigned quota_cpus(const struct quota *quota);

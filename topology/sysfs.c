@@ -227,32 +227,52 @@ int sysfs_read(const struct sysfs *sysfs, const char *path, char *text)
 	return 0;
 }
 
-char *sysfs_read_whole(const struct sysfs *sysfs, const char *path)
+/* All that is in it: a file of procfs does not tell how much. */
+static int read_growing(int file, char **text)
+{
+	size_t size = SYSFS_TEXT_SIZE / 16, length = 0;
+
+	for (;;) {
+		char *larger = realloc(*text, size);
+		ssize_t got;
+
+		if (!larger)
+			return -ENOMEM;
+		*text = larger;
+		got = read_all(file, *text + length, size - 1 - length);
+		if (got < 0)
+			return (int)got;
+		length += (size_t)got;
+		(*text)[length] = '\0';
+		if (length < size - 1)
+			return 0;
+		size *= 2;
+	}
+}
+
+int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text)
 {
 	const struct sysfs_line *line;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *stream;
-	int file;
+	int file, code;
 
+	*text = NULL;
 	if (sysfs->folder < 0) {
 		line = find_line(sysfs, path);
-		return line ? strdup(line->value) : NULL;
+		if (!line)
+			return -ENOENT;
+		*text = strdup(line->value);
+		return *text ? 0 : -ENOMEM;
 	}
 	file = openat(sysfs->folder, path, O_RDONLY | O_CLOEXEC);
-	stream = file < 0 ? NULL : fdopen(file, "r");
-	if (!stream) {
-		if (file >= 0)
-			close(file);
-		return NULL;
+	if (file < 0)
+		return -errno;
+	code = read_growing(file, text);
+	close(file);
+	if (code) {
+		free(*text);
+		*text = NULL;
 	}
-	/* Up to a NUL, of which there is none. */
-	if (getdelim(&text, &size, '\0', stream) < 0) {
-		free(text);
-		text = NULL;
-	}
-	fclose(stream);
-	return text;
+	return code;
 }
 
 /* The number behind @prefix, of a name that ends at a slash or there; -1: none. */

@@ -48,9 +48,9 @@ void sysfs_close(struct sysfs *sysfs);
  */
 int sysfs_read(const struct sysfs *sysfs, const char *path, char *text);
 
-/* sysfs_read_whole - the same, however long; to be freed. NULL: none, or no
- * memory */
-char *sysfs_read_whole(const struct sysfs *sysfs, const char *path);
+/* sysfs_read_whole - the same, however long; *@text is to be freed, NULL on
+ * failure */
+int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text);
 
 /**
  * sysfs_numbers - the N for which there is an entry @prefix N in a folder

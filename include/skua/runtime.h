@@ -89,7 +89,8 @@ struct skua_hooks {
  * Start from SKUA_CONFIG_INIT; in every field but @size, zero is the default.
  *
  * @size: sizeof(struct skua_config), so that the struct can grow
- * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = one per allowed CPU
+ * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = one per allowed CPU, but
+ *        no more than the CPU time of the control groups suffices for, rounded up
  * @queue_capacity: slots of each local queue, a power of two from
  *        SKUA_MIN_QUEUE_CAPACITY to SKUA_MAX_QUEUE_CAPACITY; 0 = 256
  * @steal_attempts: rounds over the other workers' queues before a worker
@@ -103,7 +104,7 @@ struct skua_hooks {
  *        as waking it was measured to take, and longer, up to 50,000, while
  *        work comes within that time: a worker that is called more often than
  *        every 50 us does not sleep; or never when there are more workers than
- *        CPUs
+ *        CPUs, or the control groups have less time than these
  * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
  *        that is to run it next before an idle one takes it,
  *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE;
@@ -152,8 +153,9 @@ struct skua_config {
  * Worker i is named "skua-i", blocks all signals but those that a fault or a
  * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF),
  * and is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may
- * run on any of the chosen CPUs. The affinity of the calling thread is not
- * changed and never widened.
+ * run on any of the chosen CPUs; and so may all, if the control groups have less
+ * CPU time than these. The affinity of the calling thread is not changed and
+ * never widened.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
  * are created. Allocates: yes.

@@ -184,15 +184,20 @@ void cgroups_enter(const struct cgroups *own, pid_t process)
 		must_put(own->cpuset, "cgroup.procs", text);
 }
 
-void cgroups_quota(const struct cgroups *own, bool tenth)
+void cgroups_quota(const struct cgroups *own, unsigned percent)
 {
+	char text[32];
+
 	if (!*own->cpu)
 		return;
-	if (own->version_2)
-		must_put(own->cpu, "cpu.max",
-			 tenth ? "10000 100000" : "max 100000");
-	else
-		must_put(own->cpu, "cpu.cfs_quota_us", tenth ? "10000" : "-1");
+	/* Of periods of 100 ms, as they are by default. */
+	snprintf(text, sizeof(text), "%u000", percent);
+	if (own->version_2) {
+		strcat(percent ? text : strcpy(text, "max"), " 100000");
+		must_put(own->cpu, "cpu.max", text);
+	} else {
+		must_put(own->cpu, "cpu.cfs_quota_us", percent ? text : "-1");
+	}
 }
 
 void cgroups_set(const struct cgroups *own, const char *cpus)

@@ -26,8 +26,9 @@ bool cgroups_make(struct cgroups *own);
 /* cgroups_enter - move a process into them */
 void cgroups_enter(const struct cgroups *own, pid_t process);
 
-/* cgroups_quota - a tenth of a CPU, or all there are; if there is a quota */
-void cgroups_quota(const struct cgroups *own, bool tenth);
+/* cgroups_quota - so many hundredths of a CPU, 0: all there are; if there is a
+ * quota */
+void cgroups_quota(const struct cgroups *own, unsigned percent);
 
 /* cgroups_set - the CPUs, as "0-3,8"; if there is a set */
 void cgroups_set(const struct cgroups *own, const char *cpus);

@@ -114,7 +114,7 @@ static void change_until_end(const sigset_t *awaited)
 		if (cut)
 			nap.tv_nsec += CUT_NS;
 		cgroups_set(&own, less ? first : all);
-		cgroups_quota(&own, cut);
+		cgroups_quota(&own, cut ? 10 : 0);
 		number = sigtimedwait(awaited, NULL, &nap);
 	}
 	if (number != SIGCHLD)

@@ -44,6 +44,7 @@ FOLDERS = {
         "include",
         "topology/cpu_list.h",
         "topology/error.h",
+        "topology/quota.h",
         "probes/counters.h",
         "probes/probes.h",
     ],
