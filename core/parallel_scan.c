@@ -16,6 +16,7 @@
  * threads that takes as long as on one.
  */
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -26,6 +27,9 @@
 #define BLOCKS 1024u
 
 struct scan {
+	/* Of what is behind the leader: who ends it ends the leader, too. First:
+	 * step() casts back. */
+	struct parallel_loop behind;
 	const struct skua_reduction *how;
 	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
 		    void *arg);
@@ -33,6 +37,7 @@ struct scan {
 	size_t begin, end;
 	size_t block;  /* items of a block, but for the last */
 	size_t blocks; /* how many there are */
+	size_t stride; /* from value to value, so that they are aligned */
 	bool fixed;    /* each block is folded, and scanned, on its own */
 	/*
 	 * The leader's, until it forks. A block is written by whoever folds it,
@@ -51,17 +56,17 @@ static size_t block_begin(const struct scan *it, size_t block)
 
 static void *block_value(const struct scan *it, size_t block)
 {
-	return it->values + block * it->how->size;
+	return it->values + block * it->stride;
 }
 
 static bool may_split(struct scan *it)
 {
 	if (it->values || it->alone)
 		return !it->alone;
-	if (it->blocks <= PTRDIFF_MAX / (it->how->size + 1)) {
+	if (it->blocks <= PTRDIFF_MAX / (it->stride + 1)) {
 		int saved = errno;
 
-		it->values = malloc(it->blocks * it->how->size);
+		it->values = malloc(it->blocks * it->stride);
 		it->known = calloc(it->blocks, 1);
 		errno_restore(saved);
 	}
@@ -93,8 +98,11 @@ static int ahead_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		code = it->how->fold(ctx, block_begin(it, i),
 				     block_begin(it, i + 1), block_value(it, i),
 				     it->arg);
-		/* The leader will come here, and see for itself. */
-		it->known[i] = code == 0;
+		/* The leader will come here, and see for itself. To go on would
+		 * leave it a frame of its stack for each such block. */
+		if (code)
+			return code;
+		it->known[i] = 1;
 	}
 	return 0;
 }
@@ -117,15 +125,10 @@ static void ahead_run(struct skua_ctx ctx, struct skua_job *job)
 
 /* ---- the blocks whose prefixes are known ----------------------------------- */
 
-struct behind {
-	struct parallel_loop loop; /* first: step() casts back */
-	struct scan *it;
-};
-
 static int behind_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		       size_t begin, size_t end, void *value)
 {
-	struct scan *it = ((struct behind *)loop)->it;
+	struct scan *it = (struct scan *)loop;
 	int code = 0;
 
 	(void)value;
@@ -139,7 +142,7 @@ static const struct parallel_ops behind_ops = { .step = behind_step };
 
 struct behind_job {
 	struct skua_job job; /* first: run() casts back */
-	struct behind behind;
+	struct scan *it;
 	size_t begin, end;
 	int code;
 };
@@ -148,7 +151,7 @@ static void behind_run(struct skua_ctx ctx, struct skua_job *job)
 {
 	struct behind_job *behind = (struct behind_job *)job;
 
-	behind->code = parallel_loop_run(&behind->behind.loop, ctx,
+	behind->code = parallel_loop_run(&behind->it->behind, ctx,
 					 behind->begin, behind->end, NULL);
 }
 
@@ -181,11 +184,9 @@ static int make_prefix(struct scan *it, size_t block, void *carry)
 static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 		       size_t end, void *carry)
 {
-	struct behind_job job = { .job = { behind_run },
-				  .behind = { PARALLEL_LOOP(&behind_ops, 0),
-					      it },
-				  .begin = begin,
-				  .end = begin };
+	struct behind_job job = {
+		.job = { behind_run }, .it = it, .begin = begin, .end = begin
+	};
 	struct skua_ctx inner;
 	int code = 0;
 
@@ -248,7 +249,8 @@ static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
 	struct parallel_pace pace = parallel_pace_begin(it->fixed, 0);
 	int code = 0;
 
-	while (begin < end && code == 0) {
+	while (begin < end && code == 0 &&
+	       !parallel_loop_stopped(&it->behind, begin)) {
 		size_t next = begin;
 
 		if (it->known && it->known[begin])
@@ -278,6 +280,8 @@ static void divide(struct scan *it, size_t grain)
 	it->fixed = grain != 0;
 	it->block = grain ? grain : (count - 1) / BLOCKS + 1;
 	it->blocks = (count - 1) / it->block + 1;
+	it->stride = (it->how->size + alignof(max_align_t) - 1) /
+		     alignof(max_align_t) * alignof(max_align_t);
 }
 
 int skua_scan(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -286,9 +290,12 @@ int skua_scan(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
 			  void *carry, void *arg),
 	      void *value, void *arg)
 {
-	struct scan it = {
-		.how = how, .scan = scan, .arg = arg, .begin = begin, .end = end
-	};
+	struct scan it = { .behind = PARALLEL_LOOP(&behind_ops, 0),
+			   .how = how,
+			   .scan = scan,
+			   .arg = arg,
+			   .begin = begin,
+			   .end = end };
 	int code = 0;
 
 	if (!reduction_valid(how) || how->drop || !scan ||

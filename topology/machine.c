@@ -143,7 +143,7 @@ static int read_cpus(struct reader *r)
 		return code;
 	machine->cpus = calloc(list.count + 1, sizeof(*machine->cpus));
 	for (unsigned i = 0; machine->cpus && i < list.count; i++) {
-		machine->cpus[i] = (struct machine_cpu){
+		machine->cpus[i] = (struct skua_cpu){
 			.cpu = list.cpus[i],
 			.core = UNKNOWN,
 			.llc = UNKNOWN,
@@ -160,7 +160,7 @@ static int read_cpus(struct reader *r)
 
 /* ---- nodes ----------------------------------------------------------------- */
 
-static void read_node_cpus(struct reader *r, struct machine_node *node)
+static void read_node_cpus(struct reader *r, struct skua_numa_node *node)
 {
 	char folder[64];
 	struct cpu_list list;
@@ -170,7 +170,7 @@ static void read_node_cpus(struct reader *r, struct machine_node *node)
 		return;
 	for (unsigned i = 0; i < list.count; i++) {
 		unsigned at = index_of(r, list.cpus[i]);
-		struct machine_cpu *cpu = &r->machine->cpus[at];
+		struct skua_cpu *cpu = &r->machine->cpus[at];
 
 		if (at == UNKNOWN)
 			continue;
@@ -220,7 +220,7 @@ static void adopt_cpus(struct reader *r, bool nodes)
 	struct machine *machine = r->machine;
 
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		struct machine_cpu *cpu = &machine->cpus[i];
+		struct skua_cpu *cpu = &machine->cpus[i];
 
 		if (cpu->node != UNKNOWN)
 			continue;
@@ -243,7 +243,7 @@ static int read_nodes(struct reader *r)
 		return code;
 	code = make_nodes(r, &numbers);
 	for (unsigned i = 0; !code && i < numbers.count; i++) {
-		struct machine_node *node = &r->machine->nodes[i];
+		struct skua_numa_node *node = &r->machine->nodes[i];
 
 		read_node_cpus(r, node);
 		node->memory_bytes = read_memory(r, node->node);
@@ -262,9 +262,9 @@ static bool parse_distances(const char *text, unsigned *row, unsigned count,
 		char *end;
 		unsigned long distance = strtoul(text, &end, 10);
 
-		if (end == text || distance < MACHINE_HERE ||
+		if (end == text || distance < SKUA_DISTANCE_HERE ||
 		    distance > MAX_DISTANCE ||
-		    (distance == MACHINE_HERE) != (i == own))
+		    (distance == SKUA_DISTANCE_HERE) != (i == own))
 			return false;
 		row[i] = (unsigned)distance;
 		text = end;
@@ -291,7 +291,7 @@ static void read_distances(struct reader *r)
 			       "for the others; taken to be %u",
 			       r->path, r->text, count, MAX_DISTANCE, THERE);
 		for (unsigned j = 0; j < count; j++)
-			row[j] = i == j ? MACHINE_HERE : THERE;
+			row[j] = i == j ? SKUA_DISTANCE_HERE : THERE;
 	}
 }
 
@@ -300,15 +300,15 @@ static void read_distances(struct reader *r)
 /* Which field of a CPU says to which group it belongs. */
 enum group { GROUP_CORE, GROUP_LLC };
 
-static unsigned *group_of(struct machine_cpu *cpu, enum group group)
+static unsigned *group_of(struct skua_cpu *cpu, enum group group)
 {
 	return group == GROUP_CORE ? &cpu->core : &cpu->llc;
 }
 
 /* Those of @list have the same core, or cache, as @cpu, which is the first of
  * them that was looked at. */
-static void join_group(struct reader *r, struct machine_cpu *cpu,
-		       enum group group, const struct cpu_list *list)
+static void join_group(struct reader *r, struct skua_cpu *cpu, enum group group,
+		       const struct cpu_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		unsigned at = index_of(r, list->cpus[i]);
@@ -322,7 +322,7 @@ static void join_group(struct reader *r, struct machine_cpu *cpu,
 	}
 }
 
-static bool lists_itself(struct reader *r, const struct machine_cpu *cpu,
+static bool lists_itself(struct reader *r, const struct skua_cpu *cpu,
 			 const struct cpu_list *list)
 {
 	if (cpu_list_contains(list, cpu->cpu))
@@ -331,7 +331,7 @@ static bool lists_itself(struct reader *r, const struct machine_cpu *cpu,
 	return false;
 }
 
-static void read_core(struct reader *r, struct machine_cpu *cpu)
+static void read_core(struct reader *r, struct skua_cpu *cpu)
 {
 	char folder[64];
 	struct cpu_list list;
@@ -370,7 +370,7 @@ static int last_cache(struct reader *r, unsigned cpu)
 	return last;
 }
 
-static void read_llc(struct reader *r, struct machine_cpu *cpu)
+static void read_llc(struct reader *r, struct skua_cpu *cpu)
 {
 	int cache = last_cache(r, cpu->cpu);
 	char folder[64];
@@ -393,7 +393,7 @@ static void guess_llc(struct reader *r)
 	bool guessed = false;
 
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		struct machine_cpu *cpu = &machine->cpus[i];
+		struct skua_cpu *cpu = &machine->cpus[i];
 
 		if (cpu->llc != UNKNOWN)
 			continue;
@@ -413,10 +413,10 @@ static void guess_llc(struct reader *r)
  * The parts of a group are in a chain, which is short: a cache crosses few nodes.
  */
 static int cut_groups(struct reader *r, enum group group,
-		      unsigned (*border)(const struct machine_cpu *))
+		      unsigned (*border)(const struct skua_cpu *))
 {
 	unsigned count = r->machine->cpu_count;
-	struct machine_cpu *cpus = r->machine->cpus;
+	struct skua_cpu *cpus = r->machine->cpus;
 	unsigned *first = malloc(count * sizeof(*first));
 	unsigned *next = malloc(count * sizeof(*next));
 
@@ -440,12 +440,12 @@ static int cut_groups(struct reader *r, enum group group,
 	return first && next ? 0 : -ENOMEM;
 }
 
-static unsigned node_of(const struct machine_cpu *cpu)
+static unsigned node_of(const struct skua_cpu *cpu)
 {
 	return cpu->node;
 }
 
-static unsigned llc_of(const struct machine_cpu *cpu)
+static unsigned llc_of(const struct skua_cpu *cpu)
 {
 	return cpu->llc;
 }
@@ -456,7 +456,7 @@ static int read_groups(struct reader *r)
 	int code;
 
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		struct machine_cpu *cpu = &machine->cpus[i];
+		struct skua_cpu *cpu = &machine->cpus[i];
 
 		if (cpu->core == UNKNOWN)
 			read_core(r, cpu);
@@ -622,15 +622,14 @@ void machine_free(struct machine *machine)
 
 static int by_cpu(const void *a, const void *b)
 {
-	const struct machine_cpu *left = a, *right = b;
+	const struct skua_cpu *left = a, *right = b;
 
 	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
 }
 
-const struct machine_cpu *machine_cpu(const struct machine *machine,
-				      unsigned cpu)
+const struct skua_cpu *machine_cpu(const struct machine *machine, unsigned cpu)
 {
-	struct machine_cpu wanted = { .cpu = cpu };
+	struct skua_cpu wanted = { .cpu = cpu };
 
 	return bsearch(&wanted, machine->cpus, machine->cpu_count,
 		       sizeof(*machine->cpus), by_cpu);

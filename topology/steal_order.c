@@ -11,16 +11,16 @@ struct victim {
 	unsigned distance, worker;
 };
 
-static const struct machine_cpu *place_of(const struct machine *machine,
-					  unsigned cpu)
+static const struct skua_cpu *place_of(const struct machine *machine,
+				       unsigned cpu)
 {
-	const struct machine_cpu *place = machine_cpu(machine, cpu);
+	const struct skua_cpu *place = machine_cpu(machine, cpu);
 
 	return place ? place : &machine->cpus[0];
 }
 
-static enum steal_tier kind_of(const struct machine_cpu *a,
-			       const struct machine_cpu *b)
+static enum steal_tier kind_of(const struct skua_cpu *a,
+			       const struct skua_cpu *b)
 {
 	if (a->core == b->core)
 		return STEAL_TIER_CORE;
@@ -49,10 +49,10 @@ static int compare_victims(const void *a, const void *b)
 static void find_victims(struct victim *victims, const struct machine *machine,
 			 const unsigned *cpus, unsigned workers, unsigned thief)
 {
-	const struct machine_cpu *own = place_of(machine, cpus[thief]);
+	const struct skua_cpu *own = place_of(machine, cpus[thief]);
 
 	for (unsigned i = 0; i < workers; i++) {
-		const struct machine_cpu *other = place_of(machine, cpus[i]);
+		const struct skua_cpu *other = place_of(machine, cpus[i]);
 
 		if (i != thief)
 			*victims++ = (struct victim){

@@ -14,6 +14,7 @@
 #include <skua/stats.h>
 #include <skua/task.h>
 #include <skua/timer.h>
+#include <skua/topology.h>
 #include <skua/waker.h>
 
 #endif

@@ -142,8 +142,7 @@ static unsigned compare_cpus(hwloc_topology_t topology,
 
 	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) !=
 	       NULL) {
-		const struct machine_cpu *cpu =
-			machine_cpu(machine, pu->os_index);
+		const struct skua_cpu *cpu = machine_cpu(machine, pu->os_index);
 		hwloc_obj_t node = node_of(topology, pu);
 
 		if (!cpu) {

@@ -38,7 +38,7 @@ static struct machine *load_text(const char *text)
 	return machine;
 }
 
-static void write_cpu(FILE *to, const struct machine_cpu *cpu)
+static void write_cpu(FILE *to, const struct skua_cpu *cpu)
 {
 	fprintf(to, "cpu %u core %u llc %u node %u capacity %u%s\n", cpu->cpu,
 		cpu->core, cpu->llc, cpu->node, cpu->capacity,
@@ -56,7 +56,7 @@ static char *describe(const struct machine *machine)
 	for (unsigned i = 0; i < machine->cpu_count; i++)
 		write_cpu(to, &machine->cpus[i]);
 	for (unsigned i = 0; i < count; i++) {
-		const struct machine_node *node = &machine->nodes[i];
+		const struct skua_numa_node *node = &machine->nodes[i];
 
 		fprintf(to, "node %u cpus %u memory %" PRIu64 ":", node->node,
 			node->cpus, node->memory_bytes);
@@ -135,14 +135,14 @@ static void machine_load__this_machine__has_the_allowed_cpus(void **state)
 	assert_int_equal(machine_load(&machine, "/", NULL), 0);
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	for (unsigned i = 0; i < allowed.count; i++) {
-		const struct machine_cpu *cpu =
+		const struct skua_cpu *cpu =
 			machine_cpu(machine, allowed.cpus[i]);
 
 		assert_non_null(cpu);
 		assert_int_equal(cpu->cpu, allowed.cpus[i]);
 		assert_int_equal(
 			machine_distance(machine, cpu->node, cpu->node),
-			MACHINE_HERE);
+			SKUA_DISTANCE_HERE);
 	}
 	assert_null(machine_cpu(machine, CPU_LIST_LIMIT));
 	cpu_list_free(&allowed);

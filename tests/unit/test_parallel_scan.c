@@ -388,6 +388,163 @@ static void scan__two_workers__one_goes_ahead(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+/* ---- of those that go ahead, and behind ------------------------------------- */
+
+#define BLOCKS_OF_ONE 100000u
+
+/* The leader is the thread that calls. */
+static _Thread_local const char *leader_begin;
+
+struct helped {
+	struct gate ahead;  /* somebody folds */
+	struct gate failed; /* somebody's scan has */
+	bool last;          /* was scanned */
+	size_t deepest;
+	atomic_u32 misaligned;
+};
+
+static void helped_value(struct helped *it, const void *value)
+{
+	if ((uintptr_t)value % _Alignof(max_align_t))
+		atomic_store_relaxed(&it->misaligned, 1);
+}
+
+static int helped_join(void *left, void *right, void *arg)
+{
+	helped_value(arg, left);
+	helped_value(arg, right);
+	*(uint64_t *)left += *(uint64_t *)right;
+	return 0;
+}
+
+/* One goes ahead by one sub-range, and no more. */
+static int fold_one(struct skua_ctx ctx, size_t begin, size_t end, void *value,
+		    void *arg)
+{
+	struct helped *it = arg;
+
+	(void)ctx;
+	helped_value(it, value);
+	if (!leader_begin && gate_is_open(&it->ahead))
+		return -EAGAIN;
+	*(uint64_t *)value += end - begin;
+	if (!leader_begin)
+		gate_open(&it->ahead);
+	return 0;
+}
+
+static int scan_until_one_fails(struct skua_ctx ctx, size_t begin, size_t end,
+				void *carry, void *arg)
+{
+	struct helped *it = arg;
+
+	(void)ctx;
+	helped_value(it, carry);
+	*(uint64_t *)carry += end - begin;
+	if (!leader_begin) {
+		gate_open(&it->failed);
+		return -EDOM;
+	}
+	if (begin == 0)
+		gate_wait(&it->ahead);
+	if (begin > BLOCKS_OF_ONE / 2) {
+		gate_wait(&it->failed);
+		sched_yield();
+	}
+	it->last |= end == BLOCKS_OF_ONE;
+	return 0;
+}
+
+static int fail_behind(struct skua_ctx ctx, void *arg)
+{
+	/* A size that values behind each other are not aligned with. */
+	const struct skua_reduction how = { .size = 24,
+					    .fold = fold_one,
+					    .join = helped_join };
+	struct helped it = { .last = false };
+	int code;
+
+	(void)arg;
+	leader_begin = __builtin_frame_address(0);
+	code = skua_scan(ctx, 0, BLOCKS_OF_ONE, 1, &how, scan_until_one_fails,
+			 NULL, &it);
+	leader_begin = NULL;
+	assert_int_equal(code, -EDOM);
+	assert_false(it.last);
+	assert_int_equal(atomic_load_relaxed(&it.misaligned), 0);
+	return 0;
+}
+
+static void scan__another_thread_has_failed__the_leader_ends(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	assert_int_equal(in_region(rt, fail_behind, NULL), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* Every other one fails, but not for the leader. */
+static int fold_now_and_then(struct skua_ctx ctx, size_t begin, size_t end,
+			     void *value, void *arg)
+{
+	struct helped *it = arg;
+
+	(void)ctx;
+	if (!leader_begin && begin % 2) {
+		gate_open(&it->ahead);
+		return -EAGAIN;
+	}
+	*(uint64_t *)value += end - begin;
+	return 0;
+}
+
+static int scan_deep(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
+		     void *arg)
+{
+	const char *here = __builtin_frame_address(0);
+	struct helped *it = arg;
+
+	(void)ctx;
+	if (leader_begin && (size_t)(leader_begin - here) > it->deepest)
+		it->deepest = (size_t)(leader_begin - here);
+	if (begin == 0)
+		gate_wait(&it->ahead);
+	if (leader_begin && begin < 1000)
+		sched_yield();
+	*(uint64_t *)carry += end - begin;
+	return 0;
+}
+
+static int fail_ahead(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_reduction how = { .size = 8,
+					    .fold = fold_now_and_then,
+					    .join = helped_join };
+	struct helped it = { .last = false };
+	uint64_t value = 0;
+	int code;
+
+	(void)arg;
+	leader_begin = __builtin_frame_address(0);
+	code = skua_scan(ctx, 0, 10000, 1, &how, scan_deep, &value, &it);
+	leader_begin = NULL;
+	assert_int_equal(code, 0);
+	assert_int_equal(value, 10000);
+	assert_true(it.deepest < 64 * 1024);
+	return 0;
+}
+
+static void scan__folds_fail_ahead__no_stack(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(in_region(rt, fail_ahead, NULL), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(scan__each_size_and_grain__all_prefixes),
@@ -397,6 +554,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(scan__no_memory__one_thread_does_it),
 	cmocka_unit_test(scan__more_blocks_than_memory__one_thread_does_it),
 	cmocka_unit_test(scan__two_workers__one_goes_ahead),
+	cmocka_unit_test(scan__another_thread_has_failed__the_leader_ends),
+	cmocka_unit_test(scan__folds_fail_ahead__no_stack),
 };
 /* clang-format on */
 

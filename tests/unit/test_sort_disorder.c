@@ -144,6 +144,74 @@ static void sort__two_runs__merged(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+/* ---- how deep the stack is -------------------------------------------------- */
+
+/* Runs that are merged in so many steps, each of which has something to do beside
+ * the next. */
+#define DEEP 400u
+
+static _Thread_local const char *deep_begin;
+static size_t deep_most;
+
+static int compare_deep(const void *a, const void *b, void *arg)
+{
+	const char *here = __builtin_frame_address(0);
+
+	/* So that others take what there is. */
+	sched_yield();
+	if (deep_begin && (size_t)(deep_begin - here) > deep_most)
+		deep_most = (size_t)(deep_begin - here);
+	return compare_keys(a, b, arg);
+}
+
+static int sort_deep(struct skua_ctx ctx, void *arg)
+{
+	const size_t count = DEEP * DEEP / 2;
+	struct pair *items = calloc(count, sizeof(*items));
+	size_t left = 0, right = count - DEEP;
+	uint32_t key = 0;
+	struct rng rng;
+
+	(void)arg;
+	rng_init(&rng, 1);
+	for (uint32_t i = 0; i < DEEP; i++) {
+		uint32_t gap = i ? rng_below(&rng, 2 * i) : 0;
+
+		for (; gap > 0 && left < count - DEEP; gap--)
+			items[left++].key = key++;
+		items[right++].key = key++;
+	}
+	while (left < count - DEEP)
+		items[left++].key = key++;
+	deep_begin = __builtin_frame_address(0);
+	assert_int_equal(skua_sort(ctx, items, count, 8, compare_deep, NULL),
+			 0);
+	deep_begin = NULL;
+	free(items);
+	return 0;
+}
+
+/* How many bytes of the caller's stack it takes. */
+static size_t depth_with(unsigned workers)
+{
+	struct skua_runtime *rt = runtime_new(workers, 0);
+
+	deep_most = 0;
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(in_region(rt, sort_deep, NULL), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+	return deep_most;
+}
+
+static void sort__two_runs_whose_rest_is_taken_often__no_stack(void **state)
+{
+	size_t alone = depth_with(1);
+
+	(void)state;
+	/* The guest and a worker take it from each other. */
+	assert_true(depth_with(2) < 5 * alone);
+}
+
 /* ---- a killer: what quicksort takes longest for ----------------------------- */
 
 /* McIlroy's adversary: values are decided as they are compared. */
@@ -209,6 +277,7 @@ static void sort__adversary__n_log_n_comparisons(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(sort__comparison_is_no_order__each_item_once),
 	cmocka_unit_test(sort__two_runs__merged),
+	cmocka_unit_test(sort__two_runs_whose_rest_is_taken_often__no_stack),
 	cmocka_unit_test(sort__adversary__n_log_n_comparisons),
 };
 

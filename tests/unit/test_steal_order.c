@@ -111,7 +111,7 @@ static void steal_order__cache_across_nodes__within_the_node(void **state)
 static void check_order(const struct machine *machine, const unsigned *cpus,
 			unsigned workers, unsigned thief)
 {
-	const struct machine_cpu *own = machine_cpu(machine, cpus[thief]);
+	const struct skua_cpu *own = machine_cpu(machine, cpus[thief]);
 	unsigned char *seen = calloc(workers, 1);
 	unsigned at = 0, far = 0;
 	struct steal_order order;
@@ -125,7 +125,7 @@ static void check_order(const struct machine *machine, const unsigned *cpus,
 		far = order.tiers[i].distance;
 		assert_true(order.tiers[i].end > at);
 		for (; at < order.tiers[i].end; at++) {
-			const struct machine_cpu *it =
+			const struct skua_cpu *it =
 				machine_cpu(machine, cpus[order.victims[at]]);
 
 			assert_int_equal(seen[order.victims[at]]++, 0);

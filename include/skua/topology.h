@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * topology.h - what a machine is: its CPUs, cores, caches and nodes
+ *
+ * It is read from sysfs, in milliseconds, and the calling thread stays where it
+ * is. What a machine does not tell, or tells in a way that cannot be, is replaced
+ * by a guess that does no harm, and there is a remark about it.
+ */
+#ifndef SKUA_TOPOLOGY_H
+#define SKUA_TOPOLOGY_H
+
+#include <skua/base.h>
+
+SKUA_BEGIN_DECLS
+
+/**
+ * struct skua_cpu - a CPU that is online
+ * @cpu: its number: there may be gaps
+ * @core: the first CPU of its core; those that share one are siblings (SMT)
+ * @llc: the first CPU of those that share its last cache, within a node
+ * @node: the number of its NUMA node; 0 on a machine that has none
+ * @capacity: its speed, of which the fastest has 1024; 0: unknown
+ * @isolated: the kernel leaves it to who asks for it
+ */
+struct skua_cpu {
+	unsigned cpu;
+	unsigned core;
+	unsigned llc;
+	unsigned node;
+	unsigned capacity;
+	bool isolated;
+};
+
+/**
+ * struct skua_numa_node - a NUMA node
+ * @node: its number: there may be gaps
+ * @cpus: how many it has that are online; may be 0
+ * @memory_bytes: how much memory it has; may be 0
+ */
+struct skua_numa_node {
+	unsigned node;
+	unsigned cpus;
+	uint64_t memory_bytes;
+};
+
+/* The distance of a node from itself. */
+#define SKUA_DISTANCE_HERE 10u
+
+struct skua_topology;
+
+/**
+ * skua_topology_load - read what there is
+ * @out: receives it; NULL on failure
+ * @root: NULL or "/" for this machine; a folder with a tree as there; or a file
+ *        that skua_topology_save() has written
+ * @err: receives what was wrong; may be NULL
+ *
+ * Threads: any. Blocks: for files. Allocates: yes.
+ * Return: 0; -ENOENT (no CPU is described there, or there is no such file);
+ * -EINVAL (@out is NULL, or the file is malformed); -ENOMEM; another error of
+ * opening or reading.
+ */
+SKUA_API int skua_topology_load(struct skua_topology **out, const char *root,
+				struct skua_error *err);
+
+/**
+ * skua_topology_free - end with it; NULL: nothing to do
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ */
+SKUA_API void skua_topology_free(struct skua_topology *topology);
+
+/**
+ * skua_topology_cpus - the CPUs
+ * @cpus: receives them, ascending; the topology's
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: how many; one or more.
+ */
+SKUA_API unsigned skua_topology_cpus(const struct skua_topology *topology,
+				     const struct skua_cpu **cpus);
+
+/**
+ * skua_topology_nodes - the nodes
+ * @nodes: receives them, ascending; the topology's
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: how many; one or more.
+ */
+SKUA_API unsigned skua_topology_nodes(const struct skua_topology *topology,
+				      const struct skua_numa_node **nodes);
+
+/**
+ * skua_topology_distance - from a node to another, by their numbers
+ *
+ * SKUA_DISTANCE_HERE from a node to itself; to others more, as the firmware tells.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ */
+SKUA_API unsigned skua_topology_distance(const struct skua_topology *topology,
+					 unsigned from, unsigned to);
+
+/**
+ * skua_topology_remarks - what was guessed, and why
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: lines; empty if there is nothing to remark. The topology's.
+ */
+SKUA_API const char *
+skua_topology_remarks(const struct skua_topology *topology);
+
+/**
+ * skua_topology_steal_order - whom a worker steals from first
+ * @cpus: that of each worker; one that is not online counts as the first
+ * @workers: how many
+ * @thief: which; below @workers
+ * @victims: receives the @workers - 1 others: who shares the thief's core, last
+ *           cache, node; then those on other nodes, by distance
+ *
+ * Those that are equally near are in the order of their numbers here; a worker
+ * begins with any of them.
+ *
+ * Threads: any. Blocks: never. Allocates: yes.
+ * Return: 0; -EINVAL (a pointer is NULL, or @thief is not below @workers);
+ * -ENOMEM.
+ */
+SKUA_API int skua_topology_steal_order(const struct skua_topology *topology,
+				       const unsigned *cpus, unsigned workers,
+				       unsigned thief, unsigned *victims);
+
+/**
+ * skua_topology_save - write down what describes a machine, as one text file
+ * @path: of the file, which is overwritten; "-" for standard output
+ * @root: NULL or "/" for this machine, or a folder with a tree as there
+ * @err: receives what was wrong; may be NULL
+ *
+ * It has names of files below /sys and what is in them: nothing about users,
+ * processes or files of theirs.
+ *
+ * Threads: any. Blocks: for files. Allocates: yes.
+ * Return: 0; -EINVAL (@path is NULL); -ENOENT (nothing is described there);
+ * -ENOMEM; another error of opening, reading or writing.
+ */
+SKUA_API int skua_topology_save(const char *path, const char *root,
+				struct skua_error *err);
+
+SKUA_END_DECLS
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* topology_api.c - the public functions */
+#include "skua/topology.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "topology/error.h"
+#include "topology/machine.h"
+#include "topology/snapshot.h"
+#include "topology/steal_order.h"
+
+/* A topology is a machine, to the user. */
+static const struct machine *machine_of(const struct skua_topology *topology)
+{
+	return (const struct machine *)topology;
+}
+
+int skua_topology_load(struct skua_topology **out, const char *root,
+		       struct skua_error *err)
+{
+	int saved = errno; /* the library never sets it */
+	struct machine *machine;
+	int code;
+
+	if (!out)
+		return error_set(err, -EINVAL, "out is NULL");
+	code = machine_load(&machine, root ? root : "/", err);
+	*out = (struct skua_topology *)machine;
+	errno = saved;
+	return code;
+}
+
+void skua_topology_free(struct skua_topology *topology)
+{
+	machine_free((struct machine *)topology);
+}
+
+unsigned skua_topology_cpus(const struct skua_topology *topology,
+			    const struct skua_cpu **cpus)
+{
+	*cpus = machine_of(topology)->cpus;
+	return machine_of(topology)->cpu_count;
+}
+
+unsigned skua_topology_nodes(const struct skua_topology *topology,
+			     const struct skua_numa_node **nodes)
+{
+	*nodes = machine_of(topology)->nodes;
+	return machine_of(topology)->node_count;
+}
+
+unsigned skua_topology_distance(const struct skua_topology *topology,
+				unsigned from, unsigned to)
+{
+	return machine_distance(machine_of(topology), from, to);
+}
+
+const char *skua_topology_remarks(const struct skua_topology *topology)
+{
+	return machine_of(topology)->remarks;
+}
+
+int skua_topology_steal_order(const struct skua_topology *topology,
+			      const unsigned *cpus, unsigned workers,
+			      unsigned thief, unsigned *victims)
+{
+	int saved = errno;
+	struct steal_order order;
+	int code;
+
+	if (!topology || !cpus || !victims || thief >= workers)
+		return -EINVAL;
+	code = steal_order_make(&order, machine_of(topology), cpus, workers,
+				thief);
+	if (!code) {
+		memcpy(victims, order.victims, order.count * sizeof(*victims));
+		steal_order_free(&order);
+	}
+	errno = saved;
+	return code;
+}
+
+static int save(const char *path, const char *root, struct skua_error *err)
+{
+	FILE *file = fopen(path, "we");
+	int code;
+
+	if (!file)
+		return error_set(err, -errno, "%s: %s", path, strerror(errno));
+	code = snapshot_save(file, root, err);
+	if (fclose(file) && !code)
+		code = error_set(err, -EIO, "%s: not all of it was written",
+				 path);
+	if (code)
+		remove(path);
+	return code;
+}
+
+int skua_topology_save(const char *path, const char *root,
+		       struct skua_error *err)
+{
+	int saved = errno;
+	int code;
+
+	if (!path)
+		return error_set(err, -EINVAL, "path is NULL");
+	if (!root)
+		root = "/";
+	code = strcmp(path, "-") == 0 ? snapshot_save(stdout, root, err)
+				      : save(path, root, err);
+	errno = saved;
+	return code;
+}
