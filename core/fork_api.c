@@ -64,6 +64,8 @@ static const char *find_fork_mistake(struct skua_ctx ctx,
 static const char *find_join_mistake(struct skua_ctx inner,
 				     const struct skua_job *job)
 {
+	if (inner.head == (void **)jobs_head_owner(&forks_of(inner)->jobs))
+		return "a job is joined, and none has been forked";
 	if (inner.head != inner.forks->top ||
 	    (job && check_of(inner, inner.head - 1)->job != job))
 		return "a job is joined that is not the newest";

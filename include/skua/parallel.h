@@ -142,8 +142,9 @@ SKUA_API int skua_collect(struct skua_ctx ctx, size_t begin, size_t end,
  * @fold: adds a sub-range to a value, on its right
  * @join: adds @right to @left, which lies before it. @right is the callback's
  *        then, whatever it returns
- * @drop: for values that own something: called for those that are not joined
- *        as something ended the loop. NULL: nothing to do
+ * @drop: for values that own something: called for those that are not joined,
+ *        as something ended the loop or nothing was added to them. NULL: nothing
+ *        to do
  *
  * Values are joined in the order of the range, so that @join need only be
  * associative: strings may be concatenated, and matrices multiplied. Which of

@@ -3,8 +3,8 @@
  * sort_runs.h - a part of skua/sort_template.h: what is in order already
  *
  * Not to be included by itself. A run is in order, or falls strictly: each of its
- * items belongs before the one before it. Two of them are merged in place: items that belong to the
- * other's side change places; then each side is two runs again.
+ * items belongs before the one before it. Two of them are merged in place: cut
+ * where both are about half as long, and the parts in the middle change places.
  */
 #include <skua/parallel.h>
 
@@ -93,21 +93,45 @@ enum {
 			: 64
 };
 
-/* How many of the last of @lefts items belong behind as many of the first of
- * @rights that follow them. */
-SKUA_SORTER size_t skua_sorter_misplaced(const skua_sorter_item *base,
-					 size_t lefts, size_t rights, void *arg)
+/* Let @lefts items change places with @rights that follow them, each in their
+ * order: what fits is swapped to where it belongs, until nothing is left (Gries
+ * and Mills 1981). */
+SKUA_SORTER void skua_sorter_rotate(skua_sorter_item *base, size_t lefts,
+				    size_t rights)
 {
-	const skua_sorter_item *middle = base + lefts;
-	size_t low = 0, high = lefts < rights ? lefts : rights;
+	while (lefts > 0 && rights > 0) {
+		const bool at_end = lefts <= rights;
+		const size_t moved = at_end ? lefts : rights;
+		skua_sorter_item *other = base + (at_end ? rights : lefts);
+
+		for (size_t i = 0; i < moved; i++)
+			skua_sorter_swap(base + i, other + i);
+		if (at_end) {
+			rights -= moved;
+		} else {
+			lefts -= moved;
+			base += moved;
+		}
+	}
+}
+
+/* How many of @count items in order belong before @item; with @equal, those that
+ * equal it, too. */
+SKUA_SORTER size_t skua_sorter_before(const skua_sorter_item *base,
+				      size_t count,
+				      const skua_sorter_item *item, bool equal,
+				      void *arg)
+{
+	size_t low = 0, high = count;
 
 	while (low < high) {
-		const size_t k = low + (high - low) / 2;
+		const size_t middle = low + (high - low) / 2;
 
-		if (skua_sorter_less(middle + k, middle - k - 1, arg))
-			low = k + 1;
+		if (equal ? !skua_sorter_less(item, base + middle, arg)
+			  : skua_sorter_less(base + middle, item, arg))
+			low = middle + 1;
 		else
-			high = k;
+			high = middle;
 	}
 	return low;
 }
@@ -136,51 +160,48 @@ struct skua_sorter_in_place_job {
 SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
 					   struct skua_job *job);
 
-/* Merge two runs that follow each other, in place. */
+/*
+ * Merge two runs that follow each other, in place. The longer one is halved: so
+ * either part has three quarters of the items at most, whatever the comparisons
+ * say, and the stack is bounded, also where parts are taken from each other.
+ */
 SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 					    skua_sorter_item *base,
 					    size_t lefts, size_t rights,
 					    void *arg)
 {
 	while (lefts + rights > skua_sorter_in_place_most) {
-		const size_t moved =
-			skua_sorter_misplaced(base, lefts, rights, arg);
-		/* The longer one is offered to others, and not gone into, so
-		 * that the stack is bounded. */
-		const bool right_first = rights < lefts;
-		const struct skua_sorter_in_place_job left = {
-			{ skua_sorter_in_place_call },
-			base,
-			lefts - moved,
-			moved,
-			arg
+		skua_sorter_item *middle = base + lefts;
+		struct skua_sorter_in_place_job upper = {
+			{ skua_sorter_in_place_call }, NULL, 0, 0, arg
 		};
-		const struct skua_sorter_in_place_job right = {
-			{ skua_sorter_in_place_call },
-			base + lefts,
-			moved,
-			rights - moved,
-			arg
-		};
-		struct skua_sorter_in_place_job longer =
-			right_first ? left : right;
-		const struct skua_sorter_in_place_job *shorter =
-			right_first ? &right : &left;
 		struct skua_ctx inner;
+		size_t left,
+			right; /* of either, what belongs to the lower part */
 
-		if (moved == 0)
+		if (lefts == 0 || rights == 0 ||
+		    !skua_sorter_less(middle, middle - 1, arg))
 			return;
-		for (size_t i = 0; i < moved; i++)
-			skua_sorter_swap(base + lefts - moved + i,
-					 base + lefts + i);
-		inner = skua_fork(ctx, &longer.job);
-		skua_sorter_merge_in_place(inner, shorter->base, shorter->lefts,
-					   shorter->rights, arg);
-		if (!skua_reclaim(inner, &longer.job))
+		if (lefts >= rights) {
+			left = lefts / 2;
+			right = skua_sorter_before(middle, rights, base + left,
+						   false, arg);
+		} else {
+			right = rights / 2;
+			left = skua_sorter_before(base, lefts, middle + right,
+						  true, arg);
+		}
+		skua_sorter_rotate(base + left, lefts - left, right);
+		upper.base = base + left + right;
+		upper.lefts = lefts - left;
+		upper.rights = rights - right;
+		inner = skua_fork(ctx, &upper.job);
+		skua_sorter_merge_in_place(inner, base, left, right, arg);
+		if (!skua_reclaim(inner, &upper.job))
 			return;
-		base = longer.base;
-		lefts = longer.lefts;
-		rights = longer.rights;
+		base = upper.base;
+		lefts = upper.lefts;
+		rights = upper.rights;
 	}
 	skua_sorter_in_place_few(base, lefts, lefts + rights, arg);
 }

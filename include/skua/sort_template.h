@@ -83,6 +83,7 @@
 #define SKUA_SORTER_INLINED __attribute__((always_inline)) static inline
 /* One with a large frame, which would be that of whom it is inlined into. */
 #define SKUA_SORTER_APART          __attribute__((noinline)) static
+#define skua_sorter_before         SKUA_SORT_(before)
 #define skua_sorter_break_pattern  SKUA_SORT_(break_pattern)
 #define skua_sorter_copy           SKUA_SORT_(copy)
 #define skua_sorter_eight          SKUA_SORT_(eight)
@@ -113,7 +114,6 @@
 #define skua_sorter_merge_rank     SKUA_SORT_(merge_rank)
 #define skua_sorter_merge_rest     SKUA_SORT_(merge_rest)
 #define skua_sorter_merge_sort     SKUA_SORT_(merge_sort)
-#define skua_sorter_misplaced      SKUA_SORT_(misplaced)
 #define skua_sorter_partition      SKUA_SORT_(partition)
 #define skua_sorter_partition_call SKUA_SORT_(partition_call)
 #define skua_sorter_partition_few  SKUA_SORT_(partition_few)
@@ -123,6 +123,7 @@
 #define skua_sorter_quick          SKUA_SORT_(quick)
 #define skua_sorter_quick_call     SKUA_SORT_(quick_call)
 #define skua_sorter_quick_job      SKUA_SORT_(quick_job)
+#define skua_sorter_rotate         SKUA_SORT_(rotate)
 #define skua_sorter_run            SKUA_SORT_(run)
 #define skua_sorter_run_breaks     SKUA_SORT_(run_breaks)
 #define skua_sorter_run_find       SKUA_SORT_(run_find)

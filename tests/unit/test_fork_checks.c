@@ -89,6 +89,17 @@ static void join_another(void)
 	call_in_runtime(join_another_root);
 }
 
+static void join_without_a_fork_root(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	reclaim(ctx, &job);
+}
+
+static void join_without_a_fork(void)
+{
+	call_in_runtime(join_without_a_fork_root);
+}
+
 static void join_nothing_at_the_end_root(struct skua_ctx ctx, void *arg)
 {
 	(void)arg;
@@ -244,6 +255,38 @@ static void loop_on_another_thread(void)
 	call_in_runtime(loop_on_another_thread_root);
 }
 
+/* What skua_fork() and skua_reclaim() do where there are no checks. */
+static struct skua_ctx fork_unchecked(struct skua_ctx ctx)
+{
+	struct skua_ctx inner = { ctx.forks, ctx.head + 1 };
+
+	__atomic_store_n(ctx.head, (void *)&job, __ATOMIC_RELAXED);
+	if (skua_wanted(ctx))
+		skua_fork_wanted(inner);
+	return inner;
+}
+
+static void join_unchecked(struct skua_ctx inner)
+{
+	if (inner.head <= inner.forks->split)
+		skua_reclaim_shared(inner);
+}
+
+static void leave_above_unchecked_root(struct skua_ctx ctx, void *arg)
+{
+	struct skua_ctx inner = fork_unchecked(ctx);
+
+	(void)arg;
+	skua_fork(inner, &other);
+	join_unchecked(inner);
+	skua_fork(ctx, &job);
+}
+
+static void leave_above_unchecked(void)
+{
+	call_in_runtime(leave_above_unchecked_root);
+}
+
 #define NOT_THE_NEWEST "a job is joined that is not the newest"
 #define NOT_JOINED     "a function has forked a job, and not joined it"
 #define NOT_ALL_JOINED                                                 \
@@ -266,6 +309,9 @@ static void check__a_mistake__aborts_and_says_so(void **state)
 		{ join_in_the_wrong_order, NOT_THE_NEWEST },
 		{ join_another, NOT_THE_NEWEST },
 		{ join_another_that_was_taken, NOT_THE_NEWEST },
+		{ join_without_a_fork,
+		  "a job is joined, and none has been forked" },
+		{ leave_above_unchecked, NOT_JOINED },
 		{ join_nothing_at_the_end, NOT_ALL_JOINED },
 		{ join_nothing_in_a_poll, NOT_ALL_JOINED },
 		{ fork_twice_from_one_context, NOT_JOINED },
@@ -359,6 +405,32 @@ static void loops_root(struct skua_ctx ctx, void *arg)
 	assert_int_equal(fib(ctx, 10), 55);
 }
 
+static void mixed_root(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 100; i++) {
+		struct skua_ctx inner = fork_unchecked(ctx);
+
+		reclaim(skua_fork(inner, &other), &other);
+		join_unchecked(inner);
+		reclaim(skua_fork(ctx, &other), &other);
+		inner = fork_unchecked(ctx);
+		reclaim(skua_fork(inner, &other), &other);
+		join_unchecked(inner);
+	}
+}
+
+static void check__code_without_checks_between__right(void **state)
+{
+	(void)state;
+	for (unsigned workers = 1; workers <= 3; workers++) {
+		struct skua_runtime *rt = runtime_new(workers, 0);
+
+		assert_int_equal(skua_run(rt, mixed_root, NULL), 0);
+		destroy(rt);
+	}
+}
+
 static void check__loops_around_and_below__right(void **state)
 {
 	(void)state;
@@ -376,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check__a_mistake__aborts_and_says_so),
 		cmocka_unit_test(check__no_mistake__right),
+		cmocka_unit_test(check__code_without_checks_between__right),
 		cmocka_unit_test(check__loops_around_and_below__right),
 	};
 
