@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 /* What the program is called in messages. */
+#ifndef ARGS_PROGRAM
 #define ARGS_PROGRAM "skua-bench"
+#endif
 
 /**
  * args_parse - parse the arguments of a verb

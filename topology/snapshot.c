@@ -55,6 +55,19 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* Of a node's memory, how much there is; the rest changes all the time. */
+static void keep_total(char *text)
+{
+	char *total = strstr(text, "MemTotal:");
+
+	if (!total)
+		return;
+	total[strcspn(total, "\n")] = '\0';
+	while (total > text && total[-1] != '\n')
+		total--;
+	memmove(text, total, strlen(total) + 1);
+}
+
 /* Write what is in a folder; how many files. Links are not followed: those of
  * sysfs lead back. */
 static long save_folder(FILE *file, const struct sysfs *sysfs, char *folder,
@@ -73,6 +86,8 @@ static long save_folder(FILE *file, const struct sysfs *sysfs, char *folder,
 		if (entry->fts_info != FTS_F || !describes(entry->fts_name) ||
 		    sysfs_read(sysfs, path, text))
 			continue;
+		if (strcmp(entry->fts_name, "meminfo") == 0)
+			keep_total(text);
 		write_line(file, path, text);
 		saved++;
 	}
@@ -85,7 +100,6 @@ static int save_all(FILE *file, const struct sysfs *sysfs, const char *root,
 {
 	long saved = 0;
 
-	fputs("# A machine, as files of /sys: path, tab, content.\n", file);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		char folder[4096];
 		int length = snprintf(folder, sizeof(folder), "%s/%s", root,

@@ -169,6 +169,23 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
 				 struct skua_error *err);
 
 /**
+ * skua_runtime_plan - what workers skua_runtime_create() would start, and where
+ * @cfg: as of that
+ * @cpus: receives the CPUs of the first @room workers; of one that is not pinned,
+ *        one of those that it may run on. NULL: not wanted
+ * @pinned: receives whether each worker is pinned to its CPU; NULL: not wanted
+ * @err: receives what is wrong on failure; may be NULL
+ *
+ * Nothing is started; later the machine may allow something else.
+ *
+ * Threads: any. Blocks: for files. Allocates: yes.
+ * Return: how many workers; a negative errno value, as skua_runtime_create().
+ */
+SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
+			       unsigned room, bool *pinned,
+			       struct skua_error *err);
+
+/**
  * skua_runtime_block_on - spawn a task and wait until it has ended
  * @rt: live runtime, borrowed
  * @task: initialised, not detached

@@ -30,7 +30,7 @@ CORE = {
         "config config_env deque_api drive fork_api group_api parallel_collect "
         "parallel_find parallel_for parallel_loop parallel_partition "
         "parallel_reduce parallel_scan parallel_sort parallel_sort_items "
-        "parallel_sort_key queue_api runtime stats task_api timer_api"
+        "parallel_sort_key plan_api queue_api runtime stats task_api timer_api"
     ),
 }
 
@@ -48,7 +48,7 @@ FOLDERS = {
         "probes/counters.h",
         "probes/probes.h",
     ],
-    "bpf": ["bpf", "probes/abi.h"],
+    "bpf": ["bpf", "include", "bench/args.h", "probes/abi.h"],
     "bench": ["bench", "include", "probes/perf_group.h"],
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
 }
@@ -218,7 +218,7 @@ CASES = [
             ("include/skua/b.h", '#include "a.h"\n', "circle: include/skua/a.h"),
             ("topology/a.c", '#include "core/zero.h"\n', "topology/ may include"),
             ("probes/a.c", '#include "../core/zero.h"\n', "probes/ may include"),
-            ("bpf/a.c", "#include <skua/a.h>\n", "bpf/ may include"),
+            ("bpf/a.c", '#include "core/zero.h"\n', "bpf/ may include"),
             ("bench/main.c", '#include "core/zero.h"\n', "bench/ may include"),
             ("bench/micro_one.c", '#include "core/two.c"\n', "layers 0 and 1"),
             ("bench/main.c", '#include "probes/other.h"\n', "no such file"),

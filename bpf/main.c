@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - skua: finds the verb */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/verbs.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *description;
+};
+
+static const struct verb verbs[] = {
+	{ "topo", verb_topo,
+	  "Show the machine, where workers run, and whom they steal from" },
+};
+
+enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static void print_help(FILE *file)
+{
+	fprintf(file, "Usage: " ARGS_PROGRAM " VERB [OPTION...]\n"
+		      "Look at the scheduler, and at the machine as it sees "
+		      "it.\n\n");
+	for (unsigned i = 0; i < VERBS; i++)
+		fprintf(file, "  %-10s%s\n", verbs[i].name,
+			verbs[i].description);
+	fprintf(file, "\nEach verb has a --help.\n"
+		      "Exit codes: 0 all right, 1 failure, 2 usage.\n");
+}
+
+static void print_allowed(FILE *file)
+{
+	for (unsigned i = 0; i < VERBS; i++)
+		fprintf(file, "%s%s", i ? ", " : "", verbs[i].name);
+	fputc('\n', file);
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 ||
+	       strcmp(word, "help") == 0;
+}
+
+/* Results may be on their way to a full disk. */
+static int flush_results(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	perror(ARGS_PROGRAM ": cannot write the results");
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 2 && is_help(argv[1])) {
+		print_help(stdout);
+		return flush_results(EXIT_OK);
+	}
+	for (unsigned i = 0; argc >= 2 && i < VERBS; i++)
+		if (strcmp(verbs[i].name, argv[1]) == 0)
+			return flush_results(verbs[i].run(argc - 1, argv + 1));
+	if (argc < 2)
+		fprintf(stderr, ARGS_PROGRAM ": a verb is needed; allowed: ");
+	else
+		fprintf(stderr,
+			ARGS_PROGRAM ": no verb '%s'; allowed: ", argv[1]);
+	print_allowed(stderr);
+	return EXIT_USAGE;
+}
