@@ -27,6 +27,7 @@ UNIT = re.compile(r"^\[       OK \] ", re.MULTILINE)
 OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired)")
 SOAKED = re.compile(r"^soak: (\d+) tasks in (\d+) s", re.MULTILINE)
 EXECUTIONS = re.compile(r"(\d+) executions")
+COMPARED = re.compile(r"^(\d+) CPUs, .* 0 differences$", re.MULTILINE)
 
 
 def count(number):
@@ -89,6 +90,11 @@ def fuzzed(outputs):
 
 def replayed(outputs):
     return "committed inputs", f"{len(outputs)} replays, mistakes caught included"
+
+
+def compared(outputs):
+    cpus = [n for text in outputs for n in COMPARED.findall(text)]
+    return f"{len(cpus)} machines", f"{count(sum(map(int, cpus)))} CPUs, no difference"
 
 
 def asserted(outputs):
@@ -163,6 +169,12 @@ ROWS = [
         "fuzzing against a model",
         r"fuzz\..*\.search",
         fuzzed,
+    ),
+    (
+        "The machine is read as it is: cores, last caches, nodes",
+        "beside hwloc",
+        r"topology\.hwloc\..*",
+        compared,
     ),
     ("What fuzzing has found stays mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
     ("Each documented result and error, faults included", "unit", r"unit\..*", asserted),
