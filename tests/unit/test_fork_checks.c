@@ -384,7 +384,8 @@ static int sort_in_loop(struct skua_ctx ctx, size_t begin, size_t end,
 	(void)arg;
 	for (int i = 0; i < 3000; i++)
 		items[i] = i * 7919 % 3000;
-	ctx.forks->wanted = 1; /* as somebody who wants to help */
+	/* As somebody who wants to help. */
+	__atomic_store_n(&ctx.forks->wanted, 1, __ATOMIC_RELAXED);
 	assert_int_equal(skua_sort(ctx, items, 3000, sizeof(items[0]),
 				   compare_ints, NULL),
 			 0);
