@@ -30,11 +30,8 @@ bool skua_reclaim_shared(struct skua_ctx inner)
 /* What is noted of the job in that slot. */
 static struct job_check *check_of(struct skua_ctx ctx, void **slot)
 {
-	void **slots = (void **)forks_of(ctx)->jobs.slots;
-
-	return job_slots_check((atomic_ptr *)slots,
-			       (size_t)(ctx.forks->end - slots),
-			       (size_t)(slot - slots));
+	return forks_of(ctx)->checks +
+	       (slot - (void **)forks_of(ctx)->jobs.slots);
 }
 
 /* What is wrong with it; NULL: nothing. */
@@ -77,6 +74,8 @@ void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 {
 	const char *mistake = find_mistake(ctx);
 
+	if (!mistake && !forks_have_checks_owner(forks_of(ctx)))
+		mistake = "there is no memory for checks";
 	if (!mistake)
 		mistake = joins ? find_join_mistake(ctx, job)
 				: find_fork_mistake(ctx, job);
@@ -134,6 +133,7 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 	forks_init(&forks, pool, 0, job_slots_of(&slots, 0), slots.count,
 		   false);
 	run(&forks, root, arg);
+	forks_destroy(&forks);
 	job_slots_unmap(&slots);
 	return 0;
 }

@@ -24,6 +24,23 @@ void forks_init(struct forks *forks, struct pool *pool, unsigned index,
 	rng_init(&forks->rng, index);
 }
 
+static size_t count_slots(const struct forks *forks)
+{
+	return (size_t)(forks->jobs.inlined.end - (void **)forks->jobs.slots);
+}
+
+void forks_destroy(struct forks *forks)
+{
+	job_slots_unmap_checks(forks->checks, count_slots(forks));
+}
+
+bool forks_have_checks_owner(struct forks *forks)
+{
+	if (!forks->checks)
+		forks->checks = job_slots_map_checks(count_slots(forks));
+	return forks->checks != NULL;
+}
+
 struct skua_ctx forks_ctx_owner(struct forks *forks)
 {
 	struct skua_ctx ctx = { &forks->jobs.inlined,

@@ -11,6 +11,7 @@
 #define SKUA_CORE_FORKS_H
 
 #include "core/crew.h"
+#include "core/job_slots.h"
 #include "core/jobs.h"
 #include "core/parker.h"
 #include "core/rng.h"
@@ -32,6 +33,7 @@ struct forks {
 	unsigned nested; /* joins, below the current one, that run other jobs */
 	const void *thread; /* that has this place; NULL: none */
 	struct rng rng;
+	struct job_check *checks; /* NULL: nothing was forked with checks yet */
 	struct job_counters counters; /* readers: any */
 };
 
@@ -46,6 +48,13 @@ struct forks_stolen {
 /* forks_init - in zeroed memory; @slots: @count of them, zeroed */
 void forks_init(struct forks *forks, struct pool *pool, unsigned index,
 		atomic_ptr *slots, size_t count, bool thieves);
+
+/* forks_destroy - give back what belongs to it */
+void forks_destroy(struct forks *forks);
+
+/* forks_have_checks_owner - make room for checks, if there is none; false: there
+ * is no memory */
+bool forks_have_checks_owner(struct forks *forks);
 
 /* forks_ctx_owner - to begin with; the caller has forked nothing */
 struct skua_ctx forks_ctx_owner(struct forks *forks);

@@ -30,8 +30,7 @@ static size_t count_slots(void)
 
 static size_t place_bytes(const struct job_slots *slots)
 {
-	return slots->count * (sizeof(struct job_check) + sizeof(atomic_ptr)) +
-	       page_bytes();
+	return slots->count * sizeof(atomic_ptr) + page_bytes();
 }
 
 static int guard(const struct job_slots *slots)
@@ -74,6 +73,22 @@ void job_slots_unmap(struct job_slots *slots)
 
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i)
 {
-	return (atomic_ptr *)(slots->memory + i * place_bytes(slots) +
-			      slots->count * sizeof(struct job_check));
+	return (atomic_ptr *)(slots->memory + i * place_bytes(slots));
+}
+
+struct job_check *job_slots_map_checks(size_t count)
+{
+	int saved = errno;
+	void *memory = mmap(NULL, count * sizeof(struct job_check),
+			    PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void job_slots_unmap_checks(struct job_check *checks, size_t count)
+{
+	if (checks)
+		munmap(checks, count * sizeof(*checks));
 }

@@ -2,10 +2,9 @@
 /**
  * job_slots.h - the memory of jobs' slots (L2)
  *
- * A reserve of addresses, of which a page is memory once it was written to. A
- * place has, one behind the other, what checks note of its jobs, the slots of
- * these, and a page that cannot be written. It is not the user's allocator's:
- * that would have to give the memory at once.
+ * A reserve of addresses, of which a page is memory once it was written to, with
+ * a page behind each place's that cannot be written. It is not the user's
+ * allocator's: that would have to give the memory at once.
  */
 #ifndef SKUA_CORE_JOB_SLOTS_H
 #define SKUA_CORE_JOB_SLOTS_H
@@ -37,11 +36,11 @@ struct job_check {
 	void **top;
 };
 
-/* job_slots_check - what is noted of the job in slot @i of a place's @count */
-static inline struct job_check *job_slots_check(atomic_ptr *slots, size_t count,
-						size_t i)
-{
-	return (struct job_check *)slots - count + i;
-}
+/* job_slots_map_checks - one for each of a place's @count slots, for programs that
+ * have checks; NULL: there is no memory */
+struct job_check *job_slots_map_checks(size_t count);
+
+/* job_slots_unmap_checks - give them back; @checks may be NULL */
+void job_slots_unmap_checks(struct job_check *checks, size_t count);
 
 #endif

@@ -50,6 +50,8 @@ static void free_memory(struct skua_runtime *rt)
 		    sizeof(*pool->idle.sleepers));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
+	for (unsigned i = 0; pool->crew.forks && i < count + CREW_GUESTS; i++)
+		forks_destroy(&pool->crew.forks[i]);
 	memory_free(a, pool->crew.forks, CACHE_PAIR, count + CREW_GUESTS,
 		    sizeof(*pool->crew.forks));
 	job_slots_unmap(&rt->job_slots);
