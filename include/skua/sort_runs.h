@@ -176,8 +176,8 @@ SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 			{ skua_sorter_in_place_call }, NULL, 0, 0, arg
 		};
 		struct skua_ctx inner;
-		size_t left,
-			right; /* of either, what belongs to the lower part */
+		/* Of either, what belongs to the lower part. */
+		size_t left, right;
 
 		if (lefts == 0 || rights == 0 ||
 		    !skua_sorter_less(middle, middle - 1, arg))
