@@ -195,15 +195,8 @@ static uint64_t pool_lifo_delay(const struct skua_config *cfg)
 	}
 }
 
-/* The workers that the CPUs, and the CPU time of the control group, suffice for. */
-static unsigned default_workers(const struct config *config,
-				const struct quota *quota)
-{
-	return quota_below(quota, config->cpus.count) ? quota_cpus(quota)
-						      : config->cpus.count;
-}
-
-/* All that was checked, with the defaults that depend on the CPUs. */
+/* All that was checked, with the defaults that depend on the CPUs, and on the CPU
+ * time of the control groups. */
 static void fill_in(struct config *out, const struct skua_config *cfg,
 		    const struct quota *quota)
 {
@@ -211,8 +204,9 @@ static void fill_in(struct config *out, const struct skua_config *cfg,
 	bool oversubscribed;
 
 	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
-	out->workers =
-		cfg->workers ? cfg->workers : default_workers(out, quota);
+	out->workers = cfg->workers;
+	if (out->workers == 0)
+		out->workers = limited ? quota_cpus(quota) : out->cpus.count;
 	if (out->caller_driven)
 		out->workers = 1;
 	if (out->workers > SKUA_MAX_WORKERS)

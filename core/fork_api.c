@@ -34,18 +34,8 @@ static struct job_check *check_of(struct skua_ctx ctx, void **slot)
 	       (slot - (void **)forks_of(ctx)->jobs.slots);
 }
 
-/* What is wrong with it; NULL: nothing. */
-static const char *find_mistake(struct skua_ctx ctx)
-{
-	if (!ctx.forks)
-		return "no context: a fork outside of skua_run() and of tasks";
-	if (forks_of(ctx)->thread != &worker_current)
-		return "a context is used by another thread than its own, or "
-		       "after skua_run() has returned";
-	return NULL;
-}
-
-/* With a fork; code that is not checked may have forked below. */
+/* What is wrong with a fork; NULL: nothing. Code that is not checked may have
+ * forked below. */
 static const char *find_fork_mistake(struct skua_ctx ctx,
 				     const struct skua_job *job)
 {
@@ -72,13 +62,16 @@ static const char *find_join_mistake(struct skua_ctx inner,
 void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 		     bool joins)
 {
-	const char *mistake = find_mistake(ctx);
+	const char *mistake;
 
-	if (!mistake && !forks_have_checks_owner(forks_of(ctx)))
-		mistake = "there is no memory for checks";
-	if (!mistake)
-		mistake = joins ? find_join_mistake(ctx, job)
-				: find_fork_mistake(ctx, job);
+	if (!ctx.forks)
+		forks_abort("no context: a fork outside of skua_run() and of "
+			    "tasks");
+	forks_check_thread_owner(ctx);
+	if (!forks_have_checks_owner(forks_of(ctx)))
+		forks_abort("there is no memory for checks");
+	mistake = joins ? find_join_mistake(ctx, job)
+			: find_fork_mistake(ctx, job);
 	if (mistake)
 		forks_abort(mistake);
 	if (joins) {

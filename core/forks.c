@@ -64,11 +64,16 @@ void forks_check_end_owner(const struct forks *forks, void *const *head)
 			    "of its jobs are joined");
 }
 
-void forks_check_ctx_owner(struct skua_ctx ctx)
+void forks_check_thread_owner(struct skua_ctx ctx)
 {
 	if (forks_of(ctx)->thread != &worker_current)
 		forks_abort("a context is used by another thread than its own, "
 			    "or after skua_run() has returned");
+}
+
+void forks_check_ctx_owner(struct skua_ctx ctx)
+{
+	forks_check_thread_owner(ctx);
 	if (ctx.head < ctx.forks->top)
 		forks_abort("a loop or a sort is given the context from before "
 			    "a fork");

@@ -63,8 +63,11 @@ struct skua_ctx forks_ctx_owner(struct forks *forks);
  * checks, from @head on */
 void forks_check_end_owner(const struct forks *forks, void *const *head);
 
-/* forks_check_ctx_owner - abort if code that is checked has forked since that was
- * the context, or if it is another thread's */
+/* forks_check_thread_owner - abort if it is another thread's context */
+void forks_check_thread_owner(struct skua_ctx ctx);
+
+/* forks_check_ctx_owner - the same, or if code that is checked has forked since
+ * that was the context */
 void forks_check_ctx_owner(struct skua_ctx ctx);
 
 /* forks_abort - end the program of a user that has made a mistake */
@@ -76,8 +79,10 @@ struct forks_region {
 	const struct forks_region *outer;
 };
 
-/* The innermost of the calling thread; NULL: none. */
-extern _Thread_local const struct forks_region *forks_region_current;
+/* The innermost of the calling thread; NULL: none. Initial-exec, as
+ * worker_current: nothing is allocated for it when a thread first computes. */
+extern _Thread_local const struct forks_region *forks_region_current
+	__attribute__((tls_model("initial-exec")));
 
 /* forks_region_begin - the calling thread begins to; @region is on its stack */
 void forks_region_begin(struct forks_region *region, const struct pool *pool);

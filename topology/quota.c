@@ -16,8 +16,8 @@ struct place {
 	bool found;
 	bool second; /* version 2 */
 	char *path;  /* of the group, as the kernel names it */
-	char *mount,
-		*top; /* where the hierarchy is, and which group is there */
+	char *mount; /* where the hierarchy is */
+	char *top;   /* which group is there */
 };
 
 /* ---- /proc/self/cgroup ----------------------------------------------------- */
