@@ -171,3 +171,17 @@ int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 	argv[0] = first;
 	return err == 0 ? 0 : -EINVAL;
 }
+
+bool args_is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 ||
+	       strcmp(word, "help") == 0;
+}
+
+int args_flush(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	perror(ARGS_PROGRAM ": cannot write the results");
+	return EXIT_FAILED;
+}

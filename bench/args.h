@@ -9,7 +9,15 @@
 #define SKUA_BENCH_ARGS_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Exit codes, as all commands of the project have them. */
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1, /* it could not run, or a result was wrong */
+	EXIT_USAGE = 2,
+};
 
 /* What the program is called in messages. */
 #ifndef ARGS_PROGRAM
@@ -44,5 +52,12 @@ error_t args_refuse(const char *format, ...)
  */
 error_t args_number(const char *option, const char *text, uint64_t min,
 		    uint64_t max, uint64_t *out);
+
+/* args_is_help - does the word in the place of a verb ask for help? */
+bool args_is_help(const char *word);
+
+/* args_flush - that exit code, if all results were written: they may be on their
+ * way to a full disk */
+int args_flush(int code);
 
 #endif

@@ -38,21 +38,6 @@ static void print_help(FILE *file)
 		"2 usage.\n");
 }
 
-static bool is_help(const char *word)
-{
-	return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 ||
-	       strcmp(word, "help") == 0;
-}
-
-/* Results may be on their way to a full disk. */
-static int flush_results(int code)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
-	perror(ARGS_PROGRAM ": cannot write the results");
-	return EXIT_FAILED;
-}
-
 int verb_list(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -74,13 +59,13 @@ int main(int argc, char **argv)
 					     "allowed: list, run, report\n");
 		return EXIT_USAGE;
 	}
-	if (is_help(argv[1])) {
+	if (args_is_help(argv[1])) {
 		print_help(stdout);
-		return flush_results(EXIT_OK);
+		return args_flush(EXIT_OK);
 	}
 	for (unsigned i = 0; i < VERBS; i++)
 		if (strcmp(verbs[i].name, argv[1]) == 0)
-			return flush_results(verbs[i].run(argc - 1, argv + 1));
+			return args_flush(verbs[i].run(argc - 1, argv + 1));
 	fprintf(stderr,
 		ARGS_PROGRAM ": no verb '%s'; "
 			     "allowed: list, run, report\n",

@@ -39,30 +39,15 @@ static void print_allowed(FILE *file)
 	fputc('\n', file);
 }
 
-static bool is_help(const char *word)
-{
-	return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 ||
-	       strcmp(word, "help") == 0;
-}
-
-/* Results may be on their way to a full disk. */
-static int flush_results(int code)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
-	perror(ARGS_PROGRAM ": cannot write the results");
-	return EXIT_FAILED;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc >= 2 && is_help(argv[1])) {
+	if (argc >= 2 && args_is_help(argv[1])) {
 		print_help(stdout);
-		return flush_results(EXIT_OK);
+		return args_flush(EXIT_OK);
 	}
 	for (unsigned i = 0; argc >= 2 && i < VERBS; i++)
 		if (strcmp(verbs[i].name, argv[1]) == 0)
-			return flush_results(verbs[i].run(argc - 1, argv + 1));
+			return args_flush(verbs[i].run(argc - 1, argv + 1));
 	if (argc < 2)
 		fprintf(stderr, ARGS_PROGRAM ": a verb is needed; allowed: ");
 	else

@@ -3,12 +3,7 @@
 #ifndef SKUA_BPF_VERBS_H
 #define SKUA_BPF_VERBS_H
 
-/* Exit codes, as all commands of the project have them. */
-enum {
-	EXIT_OK = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-};
+#include "bench/args.h" /* exit codes */
 
 /*
  * A verb gets its own arguments, argv[0] being the verb, and returns an exit
