@@ -3,119 +3,34 @@
 #include "topology/machine.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "topology/error.h"
-#include "topology/sysfs.h"
+#include "topology/machine_reader.h"
 
-#define CPUS  "sys/devices/system/cpu"
-#define NODES "sys/devices/system/node"
-
-#define UNKNOWN       UINT32_MAX
-#define THERE         20u /* the distance of another node, if it is not told */
-#define MAX_DISTANCE  255u
-#define CACHES        16 /* more than any CPU has */
-#define FULL_CAPACITY 1024u
-#define MAX_CAPACITY  1000000u
-#define MAX_REMARKS   30u
-
-/* What is needed while a machine is read. */
-struct reader {
-	struct sysfs sysfs;
-	struct machine *machine;
-	unsigned *index; /* of a CPU by its number, or UNKNOWN */
-	unsigned remarks;
-	bool no_memory;
-	char path[SYSFS_PATH_SIZE];
-	char text[SYSFS_TEXT_SIZE];
-};
-
-/* ---- what is read ---------------------------------------------------------- */
-
-__attribute__((format(printf, 2, 3))) static void
-remark(struct reader *r, const char *format, ...)
-{
-	char *old = r->machine->remarks, *text, *both = NULL;
-	va_list args;
-	int length;
-
-	if (r->remarks++ > MAX_REMARKS)
-		return;
-	if (r->remarks > MAX_REMARKS)
-		format = "There is more of that kind";
-	va_start(args, format);
-	length = vasprintf(&text, format, args);
-	va_end(args);
-	if (length >= 0) {
-		length = asprintf(&both, "%s%s\n", old ? old : "", text);
-		free(text);
-	}
-	if (length < 0) {
-		r->no_memory = true;
-		return;
-	}
-	free(old);
-	r->machine->remarks = both;
-}
-
-/* Read a file to r->text; is there anything in it? */
-__attribute__((format(printf, 2, 3))) static bool
-read_text(struct reader *r, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(r->path, sizeof(r->path), format, args);
-	va_end(args);
-	return sysfs_read(&r->sysfs, r->path, r->text) == 0 &&
-	       r->text[0] != '\0';
-}
-
-static bool parsed(struct reader *r, int code, const char *what)
-{
-	if (code == -ENOMEM)
-		r->no_memory = true;
-	else if (code)
-		remark(r, "%s is no %s: ignored", r->path, what);
-	return code == 0;
-}
-
-/* The list that is in @folder/@list, or as a mask in @folder/@mask; to be freed
- * if there is one. */
-static bool read_list(struct reader *r, struct cpu_list *out,
-		      const char *folder, const char *list, const char *mask)
-{
-	if (read_text(r, "%s/%s", folder, list) &&
-	    parsed(r, cpu_list_parse(out, r->text), "list of CPUs"))
-		return true;
-	return mask && read_text(r, "%s/%s", folder, mask) &&
-	       parsed(r, cpu_list_parse_mask(out, r->text), "mask of CPUs");
-}
+#define THERE        20u /* the distance of another node, if it is not told */
+#define MAX_DISTANCE 255u
 
 /* ---- CPUs ------------------------------------------------------------------ */
 
-static unsigned index_of(const struct reader *r, unsigned cpu)
-{
-	return r->index[cpu];
-}
-
 /* The CPUs that have a folder; and, if there is a list of those that are online,
  * are in that. */
-static int find_cpus(struct reader *r, struct cpu_bits *online)
+static int find_cpus(struct machine_reader *r, struct cpu_bits *online)
 {
 	struct cpu_list folders, list;
-	bool listed = read_list(r, &list, CPUS, "online", NULL);
-	int code = sysfs_numbers(&r->sysfs, CPUS, "cpu", &folders);
+	bool listed =
+		machine_reader_list(r, &list, MACHINE_CPUS, "online", NULL);
+	int code = sysfs_numbers(&r->sysfs, MACHINE_CPUS, "cpu", &folders);
 
 	for (unsigned i = 0; !code && i < folders.count; i++) {
 		unsigned cpu = folders.cpus[i];
 
 		/* The first mostly has no such file. */
 		if ((!listed || cpu_list_contains(&list, cpu)) &&
-		    !(read_text(r, CPUS "/cpu%u/online", cpu) &&
+		    !(machine_reader_text(r, MACHINE_CPUS "/cpu%u/online",
+					  cpu) &&
 		      strcmp(r->text, "0") == 0))
 			cpu_bits_add(online, cpu);
 	}
@@ -130,7 +45,7 @@ static int find_cpus(struct reader *r, struct cpu_bits *online)
 	return code;
 }
 
-static int read_cpus(struct reader *r)
+static int read_cpus(struct machine_reader *r)
 {
 	struct machine *machine = r->machine;
 	struct cpu_bits online = { { 0 } };
@@ -145,9 +60,9 @@ static int read_cpus(struct reader *r)
 	for (unsigned i = 0; machine->cpus && i < list.count; i++) {
 		machine->cpus[i] = (struct skua_cpu){
 			.cpu = list.cpus[i],
-			.core = UNKNOWN,
-			.llc = UNKNOWN,
-			.node = UNKNOWN,
+			.core = MACHINE_UNKNOWN,
+			.llc = MACHINE_UNKNOWN,
+			.node = MACHINE_UNKNOWN,
 		};
 		r->index[list.cpus[i]] = i;
 	}
@@ -160,25 +75,28 @@ static int read_cpus(struct reader *r)
 
 /* ---- nodes ----------------------------------------------------------------- */
 
-static void read_node_cpus(struct reader *r, struct skua_numa_node *node)
+static void read_node_cpus(struct machine_reader *r,
+			   struct skua_numa_node *node)
 {
 	char folder[64];
 	struct cpu_list list;
 
-	snprintf(folder, sizeof(folder), NODES "/node%u", node->node);
-	if (!read_list(r, &list, folder, "cpulist", "cpumap"))
+	snprintf(folder, sizeof(folder), MACHINE_NODES "/node%u", node->node);
+	if (!machine_reader_list(r, &list, folder, "cpulist", "cpumap"))
 		return;
 	for (unsigned i = 0; i < list.count; i++) {
-		unsigned at = index_of(r, list.cpus[i]);
-		struct skua_cpu *cpu = &r->machine->cpus[at];
+		unsigned at = machine_reader_index(r, list.cpus[i]);
+		struct skua_cpu *cpu;
 
-		if (at == UNKNOWN)
+		if (at == MACHINE_UNKNOWN)
 			continue;
-		if (cpu->node != UNKNOWN) {
-			remark(r,
-			       "CPU %u is in node %u and in node %u: "
-			       "taken to be in the former",
-			       cpu->cpu, cpu->node, node->node);
+		cpu = &r->machine->cpus[at];
+		if (cpu->node != MACHINE_UNKNOWN) {
+			machine_reader_remark(
+				r,
+				"CPU %u is in node %u and in node %u: "
+				"taken to be in the former",
+				cpu->cpu, cpu->node, node->node);
 			continue;
 		}
 		cpu->node = node->node;
@@ -187,18 +105,18 @@ static void read_node_cpus(struct reader *r, struct skua_numa_node *node)
 	cpu_list_free(&list);
 }
 
-static uint64_t read_memory(struct reader *r, unsigned node)
+static uint64_t read_memory(struct machine_reader *r, unsigned node)
 {
 	const char *total;
 
-	if (!read_text(r, NODES "/node%u/meminfo", node))
+	if (!machine_reader_text(r, MACHINE_NODES "/node%u/meminfo", node))
 		return 0;
 	total = strstr(r->text, "MemTotal:");
 	return total ? strtoull(total + strlen("MemTotal:"), NULL, 10) * 1024
 		     : 0;
 }
 
-static int make_nodes(struct reader *r, const struct cpu_list *numbers)
+static int make_nodes(struct machine_reader *r, const struct cpu_list *numbers)
 {
 	struct machine *machine = r->machine;
 	unsigned count = numbers->count ? numbers->count : 1;
@@ -215,29 +133,30 @@ static int make_nodes(struct reader *r, const struct cpu_list *numbers)
 }
 
 /* What no node says that it is its own. */
-static void adopt_cpus(struct reader *r, bool nodes)
+static void adopt_cpus(struct machine_reader *r, bool nodes)
 {
 	struct machine *machine = r->machine;
 
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
 		struct skua_cpu *cpu = &machine->cpus[i];
 
-		if (cpu->node != UNKNOWN)
+		if (cpu->node != MACHINE_UNKNOWN)
 			continue;
 		if (nodes)
-			remark(r,
-			       "CPU %u is in no node: taken to be in node "
-			       "%u",
-			       cpu->cpu, machine->nodes[0].node);
+			machine_reader_remark(
+				r,
+				"CPU %u is in no node: taken to be in node "
+				"%u",
+				cpu->cpu, machine->nodes[0].node);
 		cpu->node = machine->nodes[0].node;
 		machine->nodes[0].cpus++;
 	}
 }
 
-static int read_nodes(struct reader *r)
+static int read_nodes(struct machine_reader *r)
 {
 	struct cpu_list numbers;
-	int code = sysfs_numbers(&r->sysfs, NODES, "node", &numbers);
+	int code = sysfs_numbers(&r->sysfs, MACHINE_NODES, "node", &numbers);
 
 	if (code)
 		return code;
@@ -272,279 +191,34 @@ static bool parse_distances(const char *text, unsigned *row, unsigned count,
 	return *text == '\0';
 }
 
-static void read_distances(struct reader *r)
+static void read_distances(struct machine_reader *r)
 {
 	struct machine *machine = r->machine;
 	unsigned count = machine->node_count;
 
 	for (unsigned i = 0; i < count; i++) {
 		unsigned *row = machine->distances + (size_t)i * count;
-		bool told = read_text(r, NODES "/node%u/distance",
-				      machine->nodes[i].node);
+		bool told =
+			machine_reader_text(r, MACHINE_NODES "/node%u/distance",
+					    machine->nodes[i].node);
 
 		if (told && parse_distances(r->text, row, count, i))
 			continue;
 		if (told)
-			remark(r,
-			       "%s is '%.60s': for %u nodes as many numbers "
-			       "are expected, 10 for itself and up to %u "
-			       "for the others; taken to be %u",
-			       r->path, r->text, count, MAX_DISTANCE, THERE);
+			machine_reader_remark(
+				r,
+				"%s is '%.60s': for %u nodes as many numbers "
+				"are expected, 10 for itself and up to %u "
+				"for the others; taken to be %u",
+				r->path, r->text, count, MAX_DISTANCE, THERE);
 		for (unsigned j = 0; j < count; j++)
 			row[j] = i == j ? SKUA_DISTANCE_HERE : THERE;
 	}
 }
 
-/* ---- cores and caches ------------------------------------------------------ */
-
-/* Which field of a CPU says to which group it belongs. */
-enum group { GROUP_CORE, GROUP_LLC };
-
-static unsigned *group_of(struct skua_cpu *cpu, enum group group)
-{
-	return group == GROUP_CORE ? &cpu->core : &cpu->llc;
-}
-
-/* Those of @list have the same core, or cache, as @cpu, which is the first of
- * them that was looked at. */
-static void join_group(struct reader *r, struct skua_cpu *cpu, enum group group,
-		       const struct cpu_list *list)
-{
-	for (unsigned i = 0; i < list->count; i++) {
-		unsigned at = index_of(r, list->cpus[i]);
-		unsigned *of;
-
-		if (at == UNKNOWN)
-			continue;
-		of = group_of(&r->machine->cpus[at], group);
-		if (*of == UNKNOWN)
-			*of = cpu->cpu;
-	}
-}
-
-static bool lists_itself(struct reader *r, const struct skua_cpu *cpu,
-			 const struct cpu_list *list)
-{
-	if (cpu_list_contains(list, cpu->cpu))
-		return true;
-	remark(r, "%s does not have CPU %u itself: ignored", r->path, cpu->cpu);
-	return false;
-}
-
-static void read_core(struct reader *r, struct skua_cpu *cpu)
-{
-	char folder[64];
-	struct cpu_list list;
-
-	snprintf(folder, sizeof(folder), CPUS "/cpu%u/topology", cpu->cpu);
-	if (read_list(r, &list, folder, "core_cpus_list", "core_cpus") ||
-	    read_list(r, &list, folder, "thread_siblings_list",
-		      "thread_siblings")) {
-		if (lists_itself(r, cpu, &list))
-			join_group(r, cpu, GROUP_CORE, &list);
-		cpu_list_free(&list);
-	}
-	if (cpu->core == UNKNOWN)
-		cpu->core = cpu->cpu;
-}
-
-/* Which of a CPU's caches is the last that holds data; -1: none is told. */
-static int last_cache(struct reader *r, unsigned cpu)
-{
-	unsigned long highest = 0;
-	int last = -1;
-
-	for (int i = 0; i < CACHES; i++) {
-		unsigned long level;
-
-		if (!read_text(r, CPUS "/cpu%u/cache/index%d/level", cpu, i))
-			continue;
-		level = strtoul(r->text, NULL, 10);
-		if (level <= highest ||
-		    (read_text(r, CPUS "/cpu%u/cache/index%d/type", cpu, i) &&
-		     strcmp(r->text, "Instruction") == 0))
-			continue;
-		highest = level;
-		last = i;
-	}
-	return last;
-}
-
-static void read_llc(struct reader *r, struct skua_cpu *cpu)
-{
-	int cache = last_cache(r, cpu->cpu);
-	char folder[64];
-	struct cpu_list list;
-
-	snprintf(folder, sizeof(folder), CPUS "/cpu%u/cache/index%d", cpu->cpu,
-		 cache);
-	if (cache >= 0 &&
-	    read_list(r, &list, folder, "shared_cpu_list", "shared_cpu_map")) {
-		if (lists_itself(r, cpu, &list))
-			join_group(r, cpu, GROUP_LLC, &list);
-		cpu_list_free(&list);
-	}
-}
-
-/* Where caches are not told, a node has one. */
-static void guess_llc(struct reader *r)
-{
-	struct machine *machine = r->machine;
-	bool guessed = false;
-
-	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		struct skua_cpu *cpu = &machine->cpus[i];
-
-		if (cpu->llc != UNKNOWN)
-			continue;
-		guessed = true;
-		for (unsigned j = i; j < machine->cpu_count; j++)
-			if (machine->cpus[j].llc == UNKNOWN &&
-			    machine->cpus[j].node == cpu->node)
-				machine->cpus[j].llc = cpu->cpu;
-	}
-	if (guessed)
-		remark(r, "caches are not told of every CPU: those of a node "
-			  "are taken to share one");
-}
-
-/*
- * Cut each group where it crosses @border, and call each part as its first CPU.
- * The parts of a group are in a chain, which is short: a cache crosses few nodes.
- */
-static int cut_groups(struct reader *r, enum group group,
-		      unsigned (*border)(const struct skua_cpu *))
-{
-	unsigned count = r->machine->cpu_count;
-	struct skua_cpu *cpus = r->machine->cpus;
-	unsigned *first = malloc(count * sizeof(*first));
-	unsigned *next = malloc(count * sizeof(*next));
-
-	for (unsigned i = 0; first && i < count; i++)
-		first[i] = UNKNOWN;
-	for (unsigned i = 0; first && next && i < count; i++) {
-		unsigned *of = group_of(&cpus[i], group);
-		unsigned whole = index_of(r, *of), part = first[whole];
-
-		while (part != UNKNOWN &&
-		       border(&cpus[part]) != border(&cpus[i]))
-			part = next[part];
-		if (part == UNKNOWN) {
-			next[i] = first[whole];
-			first[whole] = part = i;
-		}
-		*of = cpus[part].cpu;
-	}
-	free(first);
-	free(next);
-	return first && next ? 0 : -ENOMEM;
-}
-
-static unsigned node_of(const struct skua_cpu *cpu)
-{
-	return cpu->node;
-}
-
-static unsigned llc_of(const struct skua_cpu *cpu)
-{
-	return cpu->llc;
-}
-
-static int read_groups(struct reader *r)
-{
-	struct machine *machine = r->machine;
-	int code;
-
-	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		struct skua_cpu *cpu = &machine->cpus[i];
-
-		if (cpu->core == UNKNOWN)
-			read_core(r, cpu);
-		if (cpu->llc == UNKNOWN)
-			read_llc(r, cpu);
-	}
-	guess_llc(r);
-	code = cut_groups(r, GROUP_LLC, node_of);
-	return code ? code : cut_groups(r, GROUP_CORE, llc_of);
-}
-
-/* ---- kinds ----------------------------------------------------------------- */
-
-static void read_isolated(struct reader *r)
-{
-	struct cpu_list list;
-
-	if (!read_list(r, &list, CPUS, "isolated", NULL))
-		return;
-	for (unsigned i = 0; i < list.count; i++) {
-		unsigned at = index_of(r, list.cpus[i]);
-
-		if (at != UNKNOWN)
-			r->machine->cpus[at].isolated = true;
-	}
-	cpu_list_free(&list);
-}
-
-/* As the kernel tells it; or by the highest performance of each. */
-static unsigned read_capacity(struct reader *r, unsigned cpu)
-{
-	unsigned long told;
-
-	if (!read_text(r, CPUS "/cpu%u/cpu_capacity", cpu) &&
-	    !read_text(r, CPUS "/cpu%u/acpi_cppc/highest_perf", cpu))
-		return 0;
-	told = strtoul(r->text, NULL, 10);
-	return told > MAX_CAPACITY ? 0 : (unsigned)told;
-}
-
-/* On hybrid x86 only the kinds are told. */
-static void read_kinds(struct reader *r)
-{
-	struct cpu_list small;
-
-	if (!read_list(r, &small, "sys/devices/cpu_atom", "cpus", NULL))
-		return;
-	for (unsigned i = 0; i < r->machine->cpu_count; i++)
-		r->machine->cpus[i].capacity = FULL_CAPACITY;
-	for (unsigned i = 0; i < small.count; i++) {
-		unsigned at = index_of(r, small.cpus[i]);
-
-		/* Guessed. */
-		if (at != UNKNOWN)
-			r->machine->cpus[at].capacity = FULL_CAPACITY / 2;
-	}
-	cpu_list_free(&small);
-}
-
-static void read_capacities(struct reader *r)
-{
-	struct machine *machine = r->machine;
-	unsigned highest = 0, told = 0;
-
-	for (unsigned i = 0; i < machine->cpu_count; i++) {
-		unsigned capacity = read_capacity(r, machine->cpus[i].cpu);
-
-		if (capacity == 0)
-			break;
-		machine->cpus[i].capacity = capacity;
-		highest = capacity > highest ? capacity : highest;
-		told++;
-	}
-	for (unsigned i = 0; i < told; i++) {
-		unsigned *capacity = &machine->cpus[i].capacity;
-
-		/* Of all, or of none. */
-		*capacity = told < machine->cpu_count
-				    ? 0
-				    : *capacity * FULL_CAPACITY / highest;
-	}
-	if (told < machine->cpu_count)
-		read_kinds(r);
-}
-
 /* ---- all of it ------------------------------------------------------------- */
 
-static int read_machine(struct reader *r)
+static int read_machine(struct machine_reader *r)
 {
 	int code = read_cpus(r);
 
@@ -552,20 +226,16 @@ static int read_machine(struct reader *r)
 		code = read_nodes(r);
 	if (!code) {
 		read_distances(r);
-		code = read_groups(r);
-	}
-	if (!code) {
-		read_isolated(r);
-		read_capacities(r);
+		code = machine_read_groups(r);
 	}
 	if (!code && !r->machine->remarks)
 		r->machine->remarks = strdup("");
 	return !code && (r->no_memory || !r->machine->remarks) ? -ENOMEM : code;
 }
 
-static struct reader *make_reader(void)
+static struct machine_reader *make_reader(void)
 {
-	struct reader *r = calloc(1, sizeof(*r));
+	struct machine_reader *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
@@ -573,13 +243,13 @@ static struct reader *make_reader(void)
 	r->machine = calloc(1, sizeof(*r->machine));
 	r->index = malloc(CPU_LIST_LIMIT * sizeof(*r->index));
 	for (unsigned i = 0; r->index && i < CPU_LIST_LIMIT; i++)
-		r->index[i] = UNKNOWN;
+		r->index[i] = MACHINE_UNKNOWN;
 	return r;
 }
 
 int machine_load(struct machine **out, const char *root, struct skua_error *err)
 {
-	struct reader *r = make_reader();
+	struct machine_reader *r = make_reader();
 	int code;
 
 	*out = NULL;
@@ -590,10 +260,11 @@ int machine_load(struct machine **out, const char *root, struct skua_error *err)
 	if (!code) {
 		code = read_machine(r);
 		if (code == -ENOENT)
-			error_set(err, code,
-				  "%s: no CPU is described: neither " CPUS
-				  "/online nor " CPUS "/cpu0 is there",
-				  root);
+			error_set(
+				err, code,
+				"%s: no CPU is described: neither " MACHINE_CPUS
+				"/online nor " MACHINE_CPUS "/cpu0 is there",
+				root);
 		else if (code)
 			error_set(err, code, "%s: %s", root, strerror(-code));
 	}
