@@ -17,6 +17,11 @@
 /* A guess, from the executor seed; the `wake` workload retunes it. */
 #define DEFAULT_STEAL_ATTEMPTS 32u
 #define DEFAULT_LIFO_DELAY_NS  UINT64_C(100000)
+/* What did best in simulation (bench/simulator). */
+#define DEFAULT_STEAL_MAX     32u
+#define DEFAULT_STEAL_MAX_FAR 1u
+#define DEFAULT_FAR_SAMPLES   4u
+#define DEFAULT_FAR_DELAY_NS  UINT64_C(2000)
 
 /* The first version of the struct ended with reserved. What says that it is
  * larger than a page is no size. */
@@ -83,6 +88,35 @@ static int check_delays(const struct skua_config *cfg, struct skua_error *err)
 				 ", SKUA_LIFO_PRIVATE, or 0 for the default",
 				 cfg->lifo_steal_delay_ns,
 				 SKUA_MIN_LIFO_DELAY_NS, SKUA_MAX_DELAY_NS);
+	return 0;
+}
+
+static int check_stealing(const struct skua_config *cfg, struct skua_error *err)
+{
+	if (cfg->steal_max > SKUA_MAX_STEAL)
+		return error_set(err, -EINVAL,
+				 "steal_max: %u, allowed are 1 to %d, or 0 for "
+				 "%u",
+				 cfg->steal_max, SKUA_MAX_STEAL,
+				 DEFAULT_STEAL_MAX);
+	if (cfg->steal_max_far > SKUA_MAX_STEAL)
+		return error_set(err, -EINVAL,
+				 "steal_max_far: %u, allowed are 1 to %d, or 0 "
+				 "for %u",
+				 cfg->steal_max_far, SKUA_MAX_STEAL,
+				 DEFAULT_STEAL_MAX_FAR);
+	if (cfg->far_samples > SKUA_MAX_FAR_SAMPLES)
+		return error_set(err, -EINVAL,
+				 "far_samples: %u, allowed are 1 to %d, or 0 "
+				 "for %u",
+				 cfg->far_samples, SKUA_MAX_FAR_SAMPLES,
+				 DEFAULT_FAR_SAMPLES);
+	if (cfg->far_delay_ns > SKUA_MAX_DELAY_NS)
+		return error_set(err, -EINVAL,
+				 "far_delay_ns: %" PRIu64 ", allowed are 1 to "
+				 "%" PRIu64 ", or 0 for %" PRIu64,
+				 cfg->far_delay_ns, SKUA_MAX_DELAY_NS,
+				 DEFAULT_FAR_DELAY_NS);
 	return 0;
 }
 
@@ -195,6 +229,17 @@ static uint64_t pool_lifo_delay(const struct skua_config *cfg)
 	}
 }
 
+static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
+{
+	out->steal_max = cfg->steal_max ? cfg->steal_max : DEFAULT_STEAL_MAX;
+	out->steal_max_far =
+		cfg->steal_max_far ? cfg->steal_max_far : DEFAULT_STEAL_MAX_FAR;
+	out->far_samples =
+		cfg->far_samples ? cfg->far_samples : DEFAULT_FAR_SAMPLES;
+	out->far_delay_ns =
+		cfg->far_delay_ns ? cfg->far_delay_ns : DEFAULT_FAR_DELAY_NS;
+}
+
 /* All that was checked, with the defaults that depend on the CPUs, and on the CPU
  * time of the control groups. */
 static void fill_in(struct config *out, const struct skua_config *cfg,
@@ -219,6 +264,7 @@ static void fill_in(struct config *out, const struct skua_config *cfg,
 	if (out->steal_attempts == 0)
 		out->steal_attempts =
 			oversubscribed ? 1 : DEFAULT_STEAL_ATTEMPTS;
+	fill_in_stealing(out, cfg);
 	out->max_queued = cfg->max_queued ? cfg->max_queued : UINT32_MAX;
 	/* Spinning uses up what the group has, too. */
 	out->spin_ns = pool_spin(cfg, oversubscribed || limited);
@@ -243,6 +289,8 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		code = check_ranges(&copy, err);
 	if (!code)
 		code = check_delays(&copy, err);
+	if (!code)
+		code = check_stealing(&copy, err);
 	if (!code)
 		code = check_callbacks(&copy, err);
 	if (!code)

@@ -11,7 +11,10 @@ struct config {
 	unsigned workers;
 	uint32_t queue_capacity;
 	uint32_t steal_attempts;
-	uint32_t max_queued;          /* UINT32_MAX: no bound */
+	uint32_t steal_max, steal_max_far;
+	uint32_t far_samples;
+	uint32_t max_queued; /* UINT32_MAX: no bound */
+	uint64_t far_delay_ns;
 	uint64_t spin_ns;             /* as struct pool has it */
 	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
 	bool pinned;                  /* each worker to a CPU */

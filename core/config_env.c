@@ -58,6 +58,22 @@ static const struct variable variables[] = {
 	  .min = SKUA_MIN_LIFO_DELAY_NS,
 	  .max = SKUA_MAX_DELAY_NS,
 	  .words = { { "private", SKUA_LIFO_PRIVATE } } },
+	{ .name = "SKUA_STEAL_MAX",
+	  FIELD(steal_max),
+	  .min = 1,
+	  .max = SKUA_MAX_STEAL },
+	{ .name = "SKUA_STEAL_MAX_FAR",
+	  FIELD(steal_max_far),
+	  .min = 1,
+	  .max = SKUA_MAX_STEAL },
+	{ .name = "SKUA_FAR_DELAY_NS",
+	  FIELD(far_delay_ns),
+	  .min = 1,
+	  .max = SKUA_MAX_DELAY_NS },
+	{ .name = "SKUA_FAR_SAMPLES",
+	  FIELD(far_samples),
+	  .min = 1,
+	  .max = SKUA_MAX_FAR_SAMPLES },
 };
 
 /* The variable's text; NULL if it is not set, or empty. */

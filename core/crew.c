@@ -4,11 +4,14 @@
 
 #include "core/forks.h"
 
-void crew_init(struct crew *crew, struct forks *forks, unsigned workers,
+void crew_init(struct crew *crew, struct forks *forks,
+	       const struct llc_groups *groups, struct work_map *map,
 	       bool pinned)
 {
 	crew->forks = forks;
-	crew->workers = workers;
+	crew->groups = groups;
+	crew->map = map;
+	crew->workers = groups->worker_count;
 	crew->pinned = pinned;
 	atomic_init(&crew->forking, 0);
 	atomic_init(&crew->guests, 0);
@@ -29,7 +32,7 @@ void crew_begin_forking(struct crew *crew)
 
 /* ---- guests --------------------------------------------------------------- */
 
-struct forks *crew_enter(struct crew *crew)
+struct forks *crew_enter(struct crew *crew, unsigned group)
 {
 	for (unsigned i = 0; i < CREW_GUESTS; i++) {
 		struct forks *guest = &crew->forks[crew->workers + i];
@@ -41,6 +44,7 @@ struct forks *crew_enter(struct crew *crew)
 		    atomic_cas_acquire(&guest->taken, &vacant, 1)) {
 			/* Relaxed: before the first job, as forking. */
 			atomic_fetch_add_relaxed(&crew->guests, 1);
+			guest->group = group;
 			return guest;
 		}
 	}
@@ -49,6 +53,7 @@ struct forks *crew_enter(struct crew *crew)
 
 void crew_leave(struct crew *crew, struct forks *guest)
 {
+	work_flag_lower_owner(&guest->flag, WORK_JOBS);
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_sub_relaxed(&crew->guests, 1);
 	/* Orders it before the caller's look at the jobs of other guests (F3).
@@ -56,15 +61,6 @@ void crew_leave(struct crew *crew, struct forks *guest)
 	atomic_fence_updated_seq_cst();
 	/* Release: its jobs, none, and the rest. Pairs with crew_enter(). */
 	atomic_store_release(&guest->taken, 0);
-}
-
-unsigned crew_places(const struct crew *crew)
-{
-	/* Relaxed, both: set before the first job is public. */
-	if (!atomic_load_relaxed(&crew->forking))
-		return 0;
-	return crew->workers +
-	       (atomic_load_relaxed(&crew->guests) > 0 ? CREW_GUESTS : 0);
 }
 
 /* May one worker more take jobs, with so many that do? */
@@ -140,11 +136,18 @@ bool crew_asleep(const struct crew *crew, unsigned i)
 
 bool crew_visible(const struct crew *crew)
 {
-	unsigned places = crew_places(crew);
+	if (!crew_forking(crew))
+		return false;
+	for (unsigned line = 0; line < crew->map->count; line++) {
+		uint64_t bits = work_map_read(crew->map, line, WORK_JOBS);
 
-	for (unsigned i = 0; i < places; i++) {
-		if (jobs_visible(&crew->forks[i].jobs))
-			return true;
+		for (; bits != 0; bits &= bits - 1) {
+			unsigned i = crew_place_of(
+				crew, line, (unsigned)__builtin_ctzll(bits));
+
+			if (jobs_visible(&crew->forks[i].jobs))
+				return true;
+		}
 	}
 	return false;
 }
@@ -179,12 +182,12 @@ static bool wake_asleep(struct crew *crew)
 	return false;
 }
 
-void crew_wake(struct crew *crew, struct idle *idle)
+void crew_wake(struct crew *crew, struct idle *idle, unsigned group)
 {
 	if (wake_asleep(crew))
 		return;
 	/* Relaxed: ordered by the caller's fence. */
 	if (may_help(crew, atomic_load_relaxed(&crew->helpers)) &&
 	    (!crew->pinned || idle_sleeps_elsewhere(idle)))
-		idle_wake(idle);
+		idle_wake(idle, group);
 }

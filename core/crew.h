@@ -20,6 +20,7 @@
 
 #include "core/atomic.h"
 #include "core/idle.h"
+#include "core/work_map.h"
 #include "skua/fork.h"
 
 /* A guess at how many threads call skua_run() of one runtime at once; the
@@ -32,6 +33,9 @@ struct forks;
 struct crew {
 	/* Constant while the workers run: one a worker, then the guests'. */
 	struct forks *forks;
+	const struct llc_groups *groups; /* of the workers */
+	struct work_map *map; /* who may have jobs: a line a group, and one for
+			       * the guests */
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
 
@@ -55,22 +59,37 @@ struct crew {
 	atomic_u64 asleep[CREW_WORDS];
 };
 
-/* crew_init - @forks: of @workers workers and CREW_GUESTS guests; or NULL */
-void crew_init(struct crew *crew, struct forks *forks, unsigned workers,
+/* crew_init - @forks: of the workers of @groups and CREW_GUESTS guests; or NULL */
+void crew_init(struct crew *crew, struct forks *forks,
+	       const struct llc_groups *groups, struct work_map *map,
 	       bool pinned);
 
 /* crew_begin_forking - before the first fork of all */
 void crew_begin_forking(struct crew *crew);
 
-/* crew_enter - a place for a guest; NULL if all are taken */
-struct forks *crew_enter(struct crew *crew);
+/* crew_enter - a place for a guest, which is near the group @group; NULL if all are
+ * taken */
+struct forks *crew_enter(struct crew *crew, unsigned group);
 
 /* crew_leave - give it back, without any job; the caller is to look once more, as
  * after crew_sign_off() */
 void crew_leave(struct crew *crew, struct forks *guest);
 
-/* crew_places - how many of @forks there may be jobs in; a hint */
-unsigned crew_places(const struct crew *crew);
+/* crew_forking - may there be any jobs? A hint. */
+static inline bool crew_forking(const struct crew *crew)
+{
+	/* Relaxed: set before the first job is public. */
+	return atomic_load_relaxed(&crew->forking) != 0;
+}
+
+/* crew_place_of - the index in @forks of what a bit of the map stands for */
+static inline unsigned crew_place_of(const struct crew *crew, unsigned line,
+				     unsigned bit)
+{
+	return line < crew->groups->count
+		       ? crew->groups->groups[line].workers[bit]
+		       : crew->workers + bit;
+}
 
 /* crew_sign_on - become a helper; false if there are enough. Before it takes a
  * job, so that whoever publishes more wakes nobody in its place. */
@@ -96,28 +115,32 @@ bool crew_visible(const struct crew *crew);
 /**
  * crew_wake - wake somebody for jobs, unless an idle worker searches
  *
+ * @group: of the caller, as of idle_wake()
+ *
  * After a fence. First who waits for a job of its own: it has caches and a CPU. No
  * worker on the caller's CPU, which is busy with jobs already: it would take its
  * place.
  */
-void crew_wake(struct crew *crew, struct idle *idle);
+void crew_wake(struct crew *crew, struct idle *idle, unsigned group);
 
 /* crew_pass_on - the same if there are jobs: who was to take one, or could, has
  * something else to do (F4). After crew_sleep_end(), crew_sign_off() or crew_leave(),
  * which order the look. */
-static inline void crew_pass_on(struct crew *crew, struct idle *idle)
+static inline void crew_pass_on(struct crew *crew, struct idle *idle,
+				unsigned group)
 {
 	if (crew_visible(crew))
-		crew_wake(crew, idle);
+		crew_wake(crew, idle, group);
 }
 
 /* crew_notify - what is called after jobs were made public (F1) */
-static inline void crew_notify(struct crew *crew, struct idle *idle)
+static inline void crew_notify(struct crew *crew, struct idle *idle,
+			       unsigned group)
 {
 	/* Orders what is public before crew_wake()'s look at who sleeps. Pairs
 	 * with the fences in crew_sleep_begin() and idle_park_begin(). */
 	atomic_fence_seq_cst();
-	crew_wake(crew, idle);
+	crew_wake(crew, idle, group);
 }
 
 #endif

@@ -8,10 +8,7 @@
 
 void skua_fork_wanted(struct skua_ctx inner)
 {
-	struct forks *forks = forks_of(inner);
-
-	jobs_publish_owner(&forks->jobs, inner.head);
-	crew_notify(&forks->pool->crew, &forks->pool->idle);
+	forks_publish_owner(forks_of(inner), inner.head);
 }
 
 bool skua_reclaim_shared(struct skua_ctx inner)
@@ -134,14 +131,15 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
 		     void *arg)
 {
-	struct forks *guest = crew_enter(&pool->crew);
+	unsigned group = idle_group_here(&pool->idle);
+	struct forks *guest = crew_enter(&pool->crew, group);
 
 	if (!guest)
 		return run_alone(pool, root, arg);
 	crew_begin_forking(&pool->crew);
 	run(guest, root, arg);
 	crew_leave(&pool->crew, guest);
-	crew_pass_on(&pool->crew, &pool->idle); /* F3 */
+	crew_pass_on(&pool->crew, &pool->idle, group); /* F3 */
 	return 0;
 }
 

@@ -13,6 +13,22 @@
  * is a stack of calls more. A guess. */
 #define NESTED_MAX 8u
 
+/* Where those who look for its jobs find that it may have some. */
+static void place(struct forks *forks, struct pool *pool, unsigned index)
+{
+	const struct llc_groups *groups = pool->groups;
+	unsigned workers = groups->worker_count;
+
+	if (index < workers) {
+		forks->group = groups->places[index].group;
+		work_flag_init(&forks->flag, &pool->map, forks->group,
+			       groups->places[index].bit);
+	} else {
+		work_flag_init(&forks->flag, &pool->map, groups->count,
+			       index - workers);
+	}
+}
+
 void forks_init(struct forks *forks, struct pool *pool, unsigned index,
 		atomic_ptr *slots, size_t count, bool thieves)
 {
@@ -22,6 +38,7 @@ void forks_init(struct forks *forks, struct pool *pool, unsigned index,
 	forks->pool = pool;
 	forks->index = index;
 	rng_init(&forks->rng, index);
+	place(forks, pool, index);
 }
 
 static size_t count_slots(const struct forks *forks)
@@ -121,23 +138,57 @@ static bool steal_from(struct forks *forks, struct forks *victim,
 	return true;
 }
 
-bool forks_steal_owner(struct forks *forks, struct forks_stolen *stolen)
+static bool is_guest(const struct forks *forks)
+{
+	return forks->index >= forks->pool->crew.workers;
+}
+
+static void begin_search(struct forks *forks, enum victims_reach reach,
+			 struct victims *v)
+{
+	const struct pool *pool = forks->pool;
+
+	*v = (struct victims){
+		.groups = pool->groups,
+		.map = &pool->map,
+		.rng = &forks->rng,
+		.kind = WORK_JOBS,
+		.reach = reach,
+		.samples = pool->far_samples,
+		.own_line = forks->group,
+	};
+	if (!is_guest(forks)) {
+		v->own_bit = forks->flag.bit;
+		v->siblings = pool->groups->places[forks->index].siblings;
+	}
+	victims_begin(v);
+}
+
+bool forks_steal_owner(struct forks *forks, enum victims_reach reach,
+		       struct forks_stolen *stolen)
 {
 	struct crew *crew = &forks->pool->crew;
-	unsigned places = crew_places(crew);
-	unsigned victim;
+	struct victims v;
+	struct victim victim;
 
-	if (places == 0)
+	if (!crew_forking(crew))
 		return false;
-	victim = rng_below(&forks->rng, places);
-	for (unsigned n = 0; n < places; n++, victim++) {
-		if (victim == places)
-			victim = 0;
-		if (victim != forks->index &&
-		    steal_from(forks, &crew->forks[victim], stolen))
+	begin_search(forks, reach, &v);
+	while (victims_next(&v, &victim)) {
+		unsigned i = crew_place_of(crew, victim.line, victim.bit);
+
+		if (i != forks->index &&
+		    steal_from(forks, &crew->forks[i], stolen))
 			return true;
 	}
 	return false;
+}
+
+void forks_publish_owner(struct forks *forks, void **head)
+{
+	jobs_publish_owner(&forks->jobs, head);
+	work_flag_raise_owner(&forks->flag, WORK_JOBS);
+	crew_notify(&forks->pool->crew, &forks->pool->idle, forks->group);
 }
 
 void forks_run_owner(struct forks *forks, void **head,
@@ -172,7 +223,8 @@ static bool helps_strangers(const struct forks *forks)
 
 /* Run a job meanwhile, above the one that is waited for; false if there was none
  * to take. */
-static bool help(struct forks *forks, atomic_ptr *slot)
+static bool help(struct forks *forks, atomic_ptr *slot,
+		 enum victims_reach reach)
 {
 	struct pool *pool = forks->pool;
 	int thief = jobs_thief_owner(slot);
@@ -183,11 +235,11 @@ static bool help(struct forks *forks, atomic_ptr *slot)
 	    !steal_from(forks, &pool->crew.forks[thief], &stolen)) {
 		strange = true;
 		if (!helps_strangers(forks) ||
-		    !forks_steal_owner(forks, &stolen))
+		    !forks_steal_owner(forks, reach, &stolen))
 			return false;
 	}
 	if (stolen.more) /* F3 */
-		crew_notify(&pool->crew, &pool->idle);
+		crew_notify(&pool->crew, &pool->idle, forks->group);
 	forks->nested += strange;
 	forks_run_owner(forks, (void **)(slot + 1), &stolen);
 	forks->nested -= strange;
@@ -200,29 +252,40 @@ static uint64_t spin_limit_ns(const struct pool *pool)
 						   : pool->spin_ns;
 }
 
+/* How far to look for jobs, after so long; at the end everywhere, as a sleeper
+ * would (F2). */
+static enum victims_reach reach_of_wait(const struct pool *pool,
+					uint64_t past_ns, uint64_t limit_ns)
+{
+	if (past_ns >= limit_ns && limit_ns != POOL_SPIN_FOREVER)
+		return VICTIMS_ALL;
+	return past_ns < pool->far_delay_ns ? VICTIMS_NODE : VICTIMS_SAMPLE;
+}
+
 /* Look for jobs for a while; false when that was in vain, true when the job is
  * done. @woken: whether it has been woken for jobs, and not taken any. */
 static bool spin(struct forks *forks, atomic_ptr *slot, bool *woken)
 {
 	uint64_t limit_ns = spin_limit_ns(forks->pool);
-	uint64_t start_ns = 0;
+	uint64_t start_ns = 0, past_ns = 0;
+	enum victims_reach reach = VICTIMS_NODE;
 
 	for (;;) {
-		uint64_t now_ns;
-
 		if (jobs_is_done_owner(slot))
 			return true;
-		if (help(forks, slot)) {
+		if (help(forks, slot, reach)) {
 			*woken = false;
 			start_ns = 0;
+			reach = VICTIMS_NODE;
 			continue;
 		}
-		now_ns = clock_now_ns();
-		if (start_ns == 0)
-			start_ns = now_ns;
-		if (now_ns - start_ns >= limit_ns &&
-		    limit_ns != POOL_SPIN_FOREVER)
+		if (reach == VICTIMS_ALL)
 			return false;
+		past_ns = clock_now_ns();
+		if (start_ns == 0)
+			start_ns = past_ns;
+		past_ns -= start_ns;
+		reach = reach_of_wait(forks->pool, past_ns, limit_ns);
 		cpu_relax();
 	}
 }
@@ -257,7 +320,7 @@ void forks_join_owner(struct forks *forks, atomic_ptr *slot)
 	for (;;) {
 		done = spin(forks, slot, &woken);
 		if (woken) /* F4 */
-			crew_pass_on(&pool->crew, &pool->idle);
+			crew_pass_on(&pool->crew, &pool->idle, forks->group);
 		if (done)
 			return;
 		woken = sleep_in_join(forks, slot);

@@ -15,6 +15,7 @@
 #include "core/jobs.h"
 #include "core/parker.h"
 #include "core/rng.h"
+#include "core/victims.h"
 #include "probes/counters.h"
 
 struct pool;
@@ -29,7 +30,9 @@ struct forks {
 
 	/* The owner's. */
 	alignas(CACHE_PAIR) struct pool *pool;
-	unsigned index;  /* in the crew */
+	unsigned index;        /* in the crew */
+	unsigned group;        /* its LLC group; the nearest, of a guest */
+	struct work_flag flag; /* its bit of the crew's map */
 	unsigned nested; /* joins, below the current one, that run other jobs */
 	const void *thread; /* that has this place; NULL: none */
 	struct rng rng;
@@ -98,8 +101,20 @@ static inline struct forks *forks_of(struct skua_ctx ctx)
 	return (struct forks *)ctx.forks;
 }
 
-/* forks_steal_owner - take a job of anybody else; false if there is none */
-bool forks_steal_owner(struct forks *forks, struct forks_stolen *stolen);
+/* forks_steal_owner - take a job of somebody else that far; false if there is
+ * none */
+bool forks_steal_owner(struct forks *forks, enum victims_reach reach,
+		       struct forks_stolen *stolen);
+
+/* forks_publish_owner - what is left of a fork that was asked for jobs; @head is past
+ * the new one */
+void forks_publish_owner(struct forks *forks, void **head);
+
+/* forks_lower_flag_owner - nothing is forked: have thieves pass by */
+static inline void forks_lower_flag_owner(struct forks *forks)
+{
+	work_flag_lower_owner(&forks->flag, WORK_JOBS);
+}
 
 /* forks_run_owner - run what was taken, with a context that begins at @head */
 void forks_run_owner(struct forks *forks, void **head,

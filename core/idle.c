@@ -15,20 +15,24 @@
 /* A sleeper whose CPU was busy says nothing of what a wake-up takes. */
 #define WAKE_COST_MAX_NS UINT64_C(50000)
 
-void idle_init(struct idle *idle, unsigned workers,
-	       struct idle_sleeper *sleepers)
+void idle_init(struct idle *idle, const struct llc_groups *groups,
+	       struct idle_group *by_group, struct idle_sleeper *sleepers)
 {
-	assert(workers > 0 && workers <= IDLE_MAX_WORKERS);
-	atomic_init(&idle->searching, 0);
+	assert(groups->worker_count > 0 &&
+	       groups->worker_count <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->last_choice, 0);
-	atomic_init(&idle->first_choice, 0);
 	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
-	idle->workers = workers;
-	idle->words = (workers + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
+	idle->groups = groups;
+	idle->by_group = by_group;
 	idle->sleepers = sleepers;
-	for (unsigned w = 0; w < idle->words; w++)
-		atomic_init(&idle->parked[w], 0);
-	for (unsigned i = 0; i < workers; i++) {
+	for (unsigned w = 0; w < IDLE_MAX_WORKERS / IDLE_WORD_BITS; w++)
+		atomic_init(&idle->sleepy[w], 0);
+	for (unsigned g = 0; g < groups->count; g++) {
+		atomic_init(&by_group[g].parked, 0);
+		atomic_init(&by_group[g].searching, 0);
+		atomic_init(&by_group[g].first_choice, 0);
+	}
+	for (unsigned i = 0; i < groups->worker_count; i++) {
 		parker_init(&sleepers[i].parker);
 		atomic_init(&sleepers[i].claimed_ns, 0);
 		atomic_init(&sleepers[i].claimed_by, 0);
@@ -36,21 +40,21 @@ void idle_init(struct idle *idle, unsigned workers,
 	}
 }
 
-static inline atomic_u64 *parked_word(struct idle *idle, unsigned i)
+static inline struct idle_group *group_of(struct idle *idle, unsigned i)
 {
-	assert(i < idle->workers);
-	return &idle->parked[i / IDLE_WORD_BITS];
+	assert(i < idle->groups->worker_count);
+	return &idle->by_group[idle_group_of(idle, i)];
 }
 
-static inline uint64_t parked_bit(unsigned i)
+static inline uint64_t parked_bit(const struct idle *idle, unsigned i)
 {
-	return UINT64_C(1) << i % IDLE_WORD_BITS;
+	return UINT64_C(1) << idle->groups->places[i].bit;
 }
 
 /* The CPU that the caller is on, + 1; 0 if that cannot be known. */
 static uint32_t cpu_here(void)
 {
-#ifdef SKUA_EXPLORE
+#if defined(SKUA_EXPLORE) || defined(SKUA_SIMULATE)
 	return 0;
 #else
 	int saved = errno; /* the library never sets it */
@@ -61,23 +65,39 @@ static uint32_t cpu_here(void)
 #endif
 }
 
-bool idle_try_search(struct idle *idle)
+unsigned idle_group_here(const struct idle *idle)
 {
+	uint32_t here;
+
+	if (idle->groups->count == 1)
+		return 0;
+	here = cpu_here();
+	return here ? llc_groups_of_cpu(idle->groups, here - 1) : 0;
+}
+
+/* ---- searching and parking -------------------------------------------------- */
+
+bool idle_try_search(struct idle *idle, unsigned i)
+{
+	struct idle_group *group = group_of(idle, i);
+
 	/* Relaxed: the limit is a matter of cost. Two that pass it together
 	 * exceed it by one. */
-	if (2 * atomic_load_relaxed(&idle->searching) >= idle->workers)
+	if (2 * atomic_load_relaxed(&group->searching) >=
+	    idle->groups->groups[idle_group_of(idle, i)].count)
 		return false;
 	/* Relaxed: a producer that does not see it yet wakes one too many. */
-	atomic_fetch_add_relaxed(&idle->searching, 1);
+	atomic_fetch_add_relaxed(&group->searching, 1);
 	return true;
 }
 
-bool idle_leave_search(struct idle *idle)
+bool idle_leave_search(struct idle *idle, unsigned i)
 {
 	/* Release: what the caller moved into its own queue, to the searchers
 	 * that it leaves it to. Acquire: the same of those that left before.
 	 * Pairs with itself and with the one in idle_park_begin(). */
-	uint64_t before = atomic_fetch_sub_acq_rel(&idle->searching, 1);
+	uint64_t before =
+		atomic_fetch_sub_acq_rel(&group_of(idle, i)->searching, 1);
 
 	assert(before > 0);
 	if (before != 1)
@@ -89,64 +109,66 @@ bool idle_leave_search(struct idle *idle)
 	return true;
 }
 
+static inline atomic_u64 *sleepy_word(struct idle *idle, unsigned group)
+{
+	return &idle->sleepy[group / IDLE_WORD_BITS];
+}
+
+static inline uint64_t sleepy_bit(unsigned group)
+{
+	return UINT64_C(1) << group % IDLE_WORD_BITS;
+}
+
+/* Say that somebody of @group is parked, by a read-modify-write right before. */
+static void tell_sleepy(struct idle *idle, unsigned group)
+{
+	atomic_u64 *word = sleepy_word(idle, group);
+
+	/* I8. Orders the parked bit before the look at the summary. Pairs with
+	 * the fence in still_sleepy(): either who clears the summary sees the
+	 * parked bit, or this sees it cleared. */
+	atomic_fence_updated_seq_cst();
+	/* Relaxed, both: ordered by the fences, here and of I2. */
+	if (!(atomic_load_relaxed(word) & sleepy_bit(group)))
+		atomic_fetch_or_relaxed(word, sleepy_bit(group));
+}
+
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
-	atomic_u64 *word = parked_word(idle, i);
+	struct idle_group *group = group_of(idle, i);
 
 	/* Relaxed, all: before the bit; for a tracer alone, and hints. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
 	atomic_store_relaxed(&idle->sleepers[i].cpu, cpu_here());
-	atomic_store_relaxed(&idle->first_choice, i + 1);
+	atomic_store_relaxed(&group->first_choice, i + 1);
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
-	atomic_fetch_or_relaxed(word, parked_bit(i));
+	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
+	tell_sleepy(idle, idle_group_of(idle, i));
 	/* Acquire: what searchers that left before moved into their queues.
 	 * Pairs with the release in idle_leave_search(). */
 	if (searching)
-		atomic_fetch_sub_acq_rel(&idle->searching, 1);
-	/* Orders the two before the caller's look at the queues. Pairs with the
+		atomic_fetch_sub_acq_rel(&group->searching, 1);
+	/* Orders them before the caller's look at the queues. Pairs with the
 	 * fences in idle_notify() and idle_leave_search(). */
 	atomic_fence_seq_cst();
 }
 
 void idle_park_cancel(struct idle *idle, unsigned i)
 {
-	uint64_t bit = parked_bit(i);
+	struct idle_group *group = group_of(idle, i);
+	uint64_t bit = parked_bit(idle, i);
 
 	/* Acquire: if a waker was faster, it has counted this worker as a
 	 * searcher before; pairs with the release in wake_one(). */
-	if (atomic_fetch_and_acq_rel(parked_word(idle, i), ~bit) & bit)
-		atomic_fetch_add_relaxed(&idle->searching, 1);
+	if (atomic_fetch_and_acq_rel(&group->parked, ~bit) & bit)
+		atomic_fetch_add_relaxed(&group->searching, 1);
 	/* Otherwise the waker's notification is still to come, and ends one of
 	 * the next parks without cause. */
 
 	/* I7. Orders the cleared bit before all that the worker does from now
 	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
 	atomic_fence_seq_cst();
-}
-
-/* Clear the parked bit of worker @i and wake it; false if it was clear. */
-static bool wake_one(struct idle *idle, unsigned i)
-{
-	uint64_t bit = parked_bit(i);
-
-	/* Release: the count comes first. Pairs with the acquires of
-	 * idle_park_cancel() and idle_parked(). */
-	if (!(atomic_fetch_and_acq_rel(parked_word(idle, i), ~bit) & bit))
-		return false;
-	/* Relaxed, also below: the notification publishes them. */
-	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
-	if (probe_unpark_enabled())
-		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
-				     (uint32_t)gettid());
-	parker_unpark(&idle->sleepers[i].parker);
-	return true;
-}
-
-static bool seems_parked(struct idle *idle, unsigned i)
-{
-	/* Relaxed: a hint; the read-modify-write decides. */
-	return atomic_load_relaxed(parked_word(idle, i)) & parked_bit(i);
 }
 
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
@@ -169,6 +191,26 @@ uint32_t idle_waker(const struct idle *idle, unsigned i)
 	return atomic_load_relaxed(&idle->sleepers[i].claimed_by);
 }
 
+/* ---- claiming a sleeper of a group ------------------------------------------ */
+
+/* Clear the parked bit of worker @i and wake it; false if it was clear. */
+static bool wake_one(struct idle *idle, unsigned i)
+{
+	uint64_t bit = parked_bit(idle, i);
+
+	/* Release: the count comes first. Pairs with the acquires of
+	 * idle_park_cancel() and idle_parked(). */
+	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
+		return false;
+	/* Relaxed, also below: the notification publishes them. */
+	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
+	if (probe_unpark_enabled())
+		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
+				     (uint32_t)gettid());
+	parker_unpark(&idle->sleepers[i].parker);
+	return true;
+}
+
 /* Would worker @i wake up on CPU @cpu? */
 static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 {
@@ -176,85 +218,263 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
 }
 
-/* Clear one parked bit and wake its worker, unless it is @spared or sleeps on
- * @cpu; false if none was found. */
-static bool wake_any(struct idle *idle, unsigned spared, uint32_t cpu)
+/*
+ * How little worker @i, one of the @parked of its group, is to be woken by a thread
+ * on CPU @here: the sentinel last; before, who would wake up on that CPU, which is
+ * busy with the caller for the time being; whose core is busy; who did not park
+ * last.
+ */
+static unsigned reluctance(const struct idle *idle, unsigned i, uint64_t parked,
+			   uint32_t here)
 {
-	for (unsigned w = 0; w < idle->words; w++) {
-		/* Relaxed: a hint; the read-modify-write decides. */
-		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+	const struct llc_place *place = &idle->groups->places[i];
+	const struct idle_group *group = &idle->by_group[place->group];
 
-		/* A further round means that somebody else cleared the bit. */
-		for (; word != 0; word &= word - 1) {
-			unsigned i = w * IDLE_WORD_BITS +
-				     (unsigned)__builtin_ctzll(word);
+	/* Relaxed, all: a matter of cost. */
+	return 8u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
+	       4u * sleeps_on(idle, i, here) +
+	       2u * ((place->siblings & ~parked) != 0) +
+	       (atomic_load_relaxed(&group->first_choice) != i + 1);
+}
 
-			if (i != spared && !sleeps_on(idle, i, cpu) &&
-			    wake_one(idle, i))
-				return true;
+static unsigned choose_parked(const struct idle *idle, unsigned group,
+			      uint64_t parked)
+{
+	const struct llc_group *members = &idle->groups->groups[group];
+	unsigned best = members->workers[__builtin_ctzll(parked)];
+	uint32_t here = cpu_here();
+	unsigned least = reluctance(idle, best, parked, here);
+
+	for (uint64_t left = parked & (parked - 1); left != 0 && least != 0;
+	     left &= left - 1) {
+		unsigned i = members->workers[__builtin_ctzll(left)];
+		unsigned value = reluctance(idle, i, parked, here);
+
+		if (value < least) {
+			least = value;
+			best = i;
 		}
+	}
+	return best;
+}
+
+/* Clear one parked bit of the group and wake its worker; false if none was
+ * found. */
+static bool wake_claim(struct idle *idle, unsigned group)
+{
+	/* A further round means that somebody else cleared the bit. Relaxed,
+	 * both: a hint; the read-modify-write decides. */
+	uint64_t parked = atomic_load_relaxed(&idle->by_group[group].parked);
+
+	while (parked != 0) {
+		if (wake_one(idle, choose_parked(idle, group, parked)))
+			return true;
+		parked = atomic_load_relaxed(&idle->by_group[group].parked);
 	}
 	return false;
 }
 
-/* Clear one parked bit and wake its worker, but neither the last choice nor one
- * that sleeps on @cpu; false if none was found. */
-static bool wake_first(struct idle *idle, uint32_t cpu)
-{
-	/* Relaxed, all: a matter of cost. */
-	uint32_t first = atomic_load_relaxed(&idle->first_choice);
-	uint32_t last = atomic_load_relaxed(&idle->last_choice);
+/* ---- choosing a group ------------------------------------------------------- */
 
-	if (first != 0 && first != last && seems_parked(idle, first - 1) &&
-	    !sleeps_on(idle, first - 1, cpu) && wake_one(idle, first - 1))
-		return true;
-	return wake_any(idle, last - 1, cpu);
+static uint64_t parked_of(const struct idle *idle, unsigned group)
+{
+	/* Relaxed: ordered by the caller's fence, or a hint. */
+	return atomic_load_relaxed(&idle->by_group[group].parked);
 }
 
-/* The same, whoever it is. */
-static bool wake_last(struct idle *idle)
+/* Would anybody of @group wake up on another CPU than the caller's, @here? */
+static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 {
-	return wake_first(idle, 0) || wake_any(idle, idle->workers, 0);
+	uint64_t parked = parked_of(idle, group);
+
+	for (; parked != 0; parked &= parked - 1) {
+		if (!sleeps_on(idle,
+			       idle->groups->groups[group]
+				       .workers[__builtin_ctzll(parked)],
+			       here))
+			return true;
+	}
+	return false;
 }
 
-/* Clear one parked bit and wake its worker; false if none was found. */
-static bool wake_claim(struct idle *idle)
+/*
+ * Nobody seems to be parked in a group that the summary names: clear its bit
+ * there; true if somebody is after all.
+ */
+static bool still_sleepy(struct idle *idle, unsigned group)
 {
-	/* For the time being this CPU is busy with the caller. */
-	uint32_t here = cpu_here();
-
-	return (here != 0 && wake_first(idle, here)) || wake_last(idle);
+	/* Relaxed, both: ordered by the fences. */
+	atomic_fetch_and_relaxed(sleepy_word(idle, group), ~sleepy_bit(group));
+	/* I8. Orders the summary before the look at the bits. Pairs with the
+	 * fence in tell_sleepy(). */
+	atomic_fence_updated_seq_cst();
+	if (parked_of(idle, group) == 0)
+		return false;
+	atomic_fetch_or_relaxed(sleepy_word(idle, group), sleepy_bit(group));
+	/* I8. Who saw no bit meanwhile has left its work to the caller. Orders
+	 * that before all that the caller looks at from now on. */
+	atomic_fence_updated_seq_cst();
+	return true;
 }
+
+/* The first group of that range where somebody is parked, or -1. */
+static int sleepy_from(struct idle *idle, unsigned from, unsigned to)
+{
+	while (from < to) {
+		unsigned w = from / IDLE_WORD_BITS;
+		/* Relaxed: ordered by the caller's fence. */
+		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]) &
+				UINT64_MAX << from % IDLE_WORD_BITS;
+
+		if (word == 0) {
+			from = (w + 1) * IDLE_WORD_BITS;
+			continue;
+		}
+		from = w * IDLE_WORD_BITS + (unsigned)__builtin_ctzll(word);
+		if (from < to &&
+		    (parked_of(idle, from) != 0 || still_sleepy(idle, from)))
+			return (int)from;
+		from++;
+	}
+	return -1;
+}
+
+/* The same of a node, from some group of it on. */
+static int sleepy_of_node(struct idle *idle, const struct llc_node *node,
+			  unsigned start)
+{
+	unsigned from = node->first + start % node->count;
+	int group = sleepy_from(idle, from, node->first + node->count);
+
+	return group >= 0 ? group : sleepy_from(idle, node->first, from);
+}
+
+/* The nearest other group where somebody is parked, or -1. */
+static int sleepy_elsewhere(struct idle *idle, unsigned own)
+{
+	const struct llc_groups *groups = idle->groups;
+	const struct llc_node *node = &groups->nodes[groups->groups[own].node];
+	int group = -1;
+
+	if (node->count > 1)
+		group = sleepy_of_node(idle, node, own + 1 - node->first);
+	for (unsigned n = 0; group < 0 && n + 1 < groups->node_count; n++)
+		group = sleepy_of_node(idle, &groups->nodes[node->others[n]],
+				       own);
+	return group;
+}
+
+/* Where to wake somebody; -1: nowhere, or somebody is awake who looks (I1). Who
+ * would wake up on the caller's CPU is left for last. */
+static int group_to_wake(struct idle *idle, unsigned own)
+{
+	uint64_t parked;
+	int other;
+
+	/* Relaxed, also below: ordered by the caller's fence. */
+	if (atomic_load_relaxed(&idle->by_group[own].searching) != 0)
+		return -1;
+	parked = parked_of(idle, own);
+	if (parked != 0 &&
+	    (idle->groups->count == 1 || sleeps_off(idle, own, cpu_here())))
+		return (int)own;
+	other = idle->groups->count > 1 ? sleepy_elsewhere(idle, own) : -1;
+	if (other < 0)
+		return parked != 0 ? (int)own : -1;
+	return atomic_load_relaxed(&idle->by_group[other].searching) != 0
+		       ? -1
+		       : other;
+}
+
+void idle_wake(struct idle *idle, unsigned group)
+{
+	/* A further round means that a bit that was seen was gone. */
+	for (;;) {
+		int g = group_to_wake(idle, group);
+		uint64_t none = 0;
+
+		if (g < 0)
+			return;
+		/*
+		 * The count first, on behalf of the worker that wakes, so that
+		 * whoever comes next wakes no second one, and the worker can
+		 * give the count back at any time. Only from 0: one wake-up of
+		 * a group is under way at a time (I3). Relaxed: ordered by the
+		 * caller's fence.
+		 */
+		if (!atomic_cas_relaxed(&idle->by_group[g].searching, &none, 1))
+			return;
+		if (wake_claim(idle, (unsigned)g))
+			return;
+		/*
+		 * Nobody to wake. Others may have relied on the count
+		 * meanwhile: take it back, and look again on their behalf (I4).
+		 * Release and acquire: as in idle_leave_search(), so that the
+		 * chain of decrements has no gap.
+		 */
+		atomic_fetch_sub_acq_rel(&idle->by_group[g].searching, 1);
+		atomic_fence_seq_cst();
+	}
+}
+
+void idle_wake_worker(struct idle *idle, unsigned i)
+{
+	struct idle_group *group = group_of(idle, i);
+
+	/* Ordered by the caller's fence. A worker that is awake looks at its
+	 * inbox before it sleeps (I2). */
+	if (!(parked_of(idle, idle_group_of(idle, i)) & parked_bit(idle, i)))
+		return;
+	/* Relaxed, and as in idle_wake(): the count comes first. */
+	atomic_fetch_add_relaxed(&group->searching, 1);
+	if (wake_one(idle, i))
+		return;
+	/* I4, as in idle_wake(). */
+	atomic_fetch_sub_acq_rel(&group->searching, 1);
+	atomic_fence_seq_cst();
+	idle_wake(idle, idle_group_of(idle, i));
+}
+
+void idle_wake_all(struct idle *idle)
+{
+	/* Relaxed: a producer that does not see it wakes one too many. */
+	for (unsigned g = 0; g < idle->groups->count; g++) {
+		do {
+			atomic_fetch_add_relaxed(&idle->by_group[g].searching,
+						 1);
+		} while (wake_claim(idle, g));
+		atomic_fetch_sub_relaxed(&idle->by_group[g].searching, 1);
+	}
+}
+
+/* ---- who sleeps ------------------------------------------------------------- */
 
 int idle_first_parked(const struct idle *idle)
 {
-	for (unsigned w = 0; w < idle->words; w++) {
-		/* Relaxed: ordered by the caller's fence. */
-		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+	for (unsigned g = 0; g < idle->groups->count; g++) {
+		uint64_t parked = parked_of(idle, g);
 
-		if (word != 0)
-			return (int)(w * IDLE_WORD_BITS) +
-			       __builtin_ctzll(word);
+		if (parked != 0)
+			return idle->groups->groups[g]
+				.workers[__builtin_ctzll(parked)];
 	}
 	return -1;
 }
 
 bool idle_sleeps_elsewhere(const struct idle *idle)
 {
-	uint32_t here;
+	unsigned words =
+		(idle->groups->count + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
 
-	if (idle_first_parked(idle) < 0)
-		return false;
-	here = cpu_here();
-	for (unsigned w = 0; w < idle->words; w++) {
+	for (unsigned w = 0; w < words; w++) {
 		/* Relaxed: ordered by the caller's fence. */
-		uint64_t word = atomic_load_relaxed(&idle->parked[w]);
+		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]);
 
 		for (; word != 0; word &= word - 1) {
-			if (!sleeps_on(idle,
+			if (sleeps_off(idle,
 				       w * IDLE_WORD_BITS +
 					       (unsigned)__builtin_ctzll(word),
-				       here))
+				       cpu_here()))
 				return true;
 		}
 	}
@@ -265,65 +485,7 @@ bool idle_all_parked(const struct idle *idle)
 {
 	unsigned parked = 0;
 
-	for (unsigned w = 0; w < idle->words; w++)
-		/* Relaxed: as above. */
-		parked += (unsigned)__builtin_popcountll(
-			atomic_load_relaxed(&idle->parked[w]));
-	return parked == idle->workers;
-}
-
-void idle_wake_worker(struct idle *idle, unsigned i)
-{
-	/* Ordered by the caller's fence. A worker that is awake looks at its
-	 * inbox before it sleeps (I2). */
-	if (!seems_parked(idle, i))
-		return;
-	/* Relaxed, and as in idle_wake(): the count comes first. */
-	atomic_fetch_add_relaxed(&idle->searching, 1);
-	if (wake_one(idle, i))
-		return;
-	/* I4, as in idle_wake(). */
-	atomic_fetch_sub_acq_rel(&idle->searching, 1);
-	atomic_fence_seq_cst();
-	idle_wake(idle);
-}
-
-void idle_wake(struct idle *idle)
-{
-	uint64_t none = 0;
-
-	/* A further round means that a bit that was seen was gone. */
-	for (;;) {
-		/* Relaxed, all: ordered by the caller's fence. */
-		if (atomic_load_relaxed(&idle->searching) != 0 ||
-		    idle_first_parked(idle) < 0)
-			return;
-		/*
-		 * The count first, on behalf of the worker that wakes, so that
-		 * whoever comes next wakes no second one, and the worker can
-		 * give the count back at any time. Only from 0: one wake-up is
-		 * under way at a time (I3).
-		 */
-		if (!atomic_cas_relaxed(&idle->searching, &none, 1))
-			return;
-		if (wake_claim(idle))
-			return;
-		/*
-		 * Nobody to wake. Others may have relied on the count
-		 * meanwhile: take it back, and look again on their behalf (I4).
-		 * Release and acquire: as in idle_leave_search(), so that the
-		 * chain of decrements has no gap.
-		 */
-		atomic_fetch_sub_acq_rel(&idle->searching, 1);
-		atomic_fence_seq_cst();
-	}
-}
-
-void idle_wake_all(struct idle *idle)
-{
-	/* Relaxed: a producer that does not see it wakes one too many. */
-	do {
-		atomic_fetch_add_relaxed(&idle->searching, 1);
-	} while (wake_last(idle));
-	atomic_fetch_sub_relaxed(&idle->searching, 1);
+	for (unsigned g = 0; g < idle->groups->count; g++)
+		parked += (unsigned)__builtin_popcountll(parked_of(idle, g));
+	return parked == idle->groups->worker_count;
 }

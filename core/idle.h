@@ -3,7 +3,7 @@
  * idle.h - who searches, who sleeps, and who has to be woken (L2)
  *
  * The protocol, its invariants and the proof that no wake-up is lost are in
- * core/IDLE.md; the code cites them as I1 to I7.
+ * core/IDLE.md; the code cites them as I1 to I8.
  */
 #ifndef SKUA_CORE_IDLE_H
 #define SKUA_CORE_IDLE_H
@@ -12,6 +12,7 @@
 
 #include "core/atomic.h"
 #include "core/parker.h"
+#include "topology/llc_groups.h"
 
 #define IDLE_MAX_WORKERS 4096u
 #define IDLE_WORD_BITS   64u
@@ -28,32 +29,42 @@ struct idle_sleeper {
 	atomic_u32 cpu;
 };
 
-struct idle {
+/* Workers that share a cache: who wakes one looks here first. */
+struct idle_group {
 	/*
-	 * Workers that look for work, woken ones on their way included.
-	 * Writers: searchers for themselves, wakers for whom they wake.
-	 * Readers: producers. Bounded by the number of workers plus one for
-	 * each waker at work.
+	 * Bit i: the worker of bit i in the group sleeps, or is about to, and may
+	 * be woken. Writers: the worker sets and clears, a waker clears; who
+	 * cleared it is told by the value before. Readers: wakers.
 	 */
-	alignas(CACHE_PAIR) atomic_u64 searching;
+	alignas(CACHE_PAIR) atomic_u64 parked;
 	/*
-	 * Bit i: worker i sleeps, or is about to, and may be woken. Writers:
-	 * the worker sets and clears, a waker clears; who cleared it is told
-	 * by the value before. Readers: wakers.
+	 * Workers of the group that look for work, woken ones on their way
+	 * included. Writers: searchers for themselves, wakers for whom they
+	 * wake. Readers: producers. Bounded by the number of workers plus one
+	 * for each waker at work.
 	 */
-	atomic_u64 parked[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
-
-	/*
-	 * Index + 1 of the worker that is to be woken last, 0 if there is none:
-	 * the sentinel (core/sentinel.h). Writers: it. Readers: wakers.
-	 */
-	atomic_u32 last_choice;
+	atomic_u64 searching;
 	/*
 	 * Index + 1 of the worker that parked last, whose caches are the
 	 * warmest: to be woken first. A hint; 0 at first. Writers: who parks.
 	 * Readers: wakers.
 	 */
 	atomic_u32 first_choice;
+};
+
+struct idle {
+	/*
+	 * Bit g of word g / 64: workers of group g may be parked; it may be set
+	 * in vain. Writers: who parks sets it, a waker that finds nobody there
+	 * clears it. Readers: wakers.
+	 */
+	alignas(CACHE_PAIR)
+		atomic_u64 sleepy[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
+	/*
+	 * Index + 1 of the worker that is to be woken last, 0 if there is none:
+	 * the sentinel (core/sentinel.h). Writers: it. Readers: wakers.
+	 */
+	atomic_u32 last_choice;
 
 	/*
 	 * From a claim to the sleeper's first step, moving mean. Writers:
@@ -61,25 +72,38 @@ struct idle {
 	 */
 	alignas(CACHE_PAIR) atomic_u64 wake_cost_ns;
 
-	/* Constant after init. */
-	unsigned workers;
-	unsigned words;
-	struct idle_sleeper *sleepers; /* one a worker, the caller's memory */
+	/* Constant after init; the caller's memory. */
+	const struct llc_groups *groups;
+	struct idle_group *by_group;
+	struct idle_sleeper *sleepers; /* one a worker */
 };
 
-void idle_init(struct idle *idle, unsigned workers,
-	       struct idle_sleeper *sleepers);
+/* idle_init - @by_group has a place for each of @groups, and @sleepers for each
+ * of their workers */
+void idle_init(struct idle *idle, const struct llc_groups *groups,
+	       struct idle_group *by_group, struct idle_sleeper *sleepers);
 
-/* idle_try_search - become a searcher, if fewer than half of all are */
-bool idle_try_search(struct idle *idle);
+/* idle_group_of - the group of worker @i */
+static inline unsigned idle_group_of(const struct idle *idle, unsigned i)
+{
+	return idle->groups->places[i].group;
+}
+
+/* idle_group_here - the group that is nearest to the calling thread, which is no
+ * worker */
+unsigned idle_group_here(const struct idle *idle);
+
+/* idle_try_search - worker @i becomes a searcher, if fewer than half of its group
+ * are */
+bool idle_try_search(struct idle *idle, unsigned i);
 
 /**
- * idle_leave_search - stop searching, with work in hand
+ * idle_leave_search - worker @i stops searching, with work in hand
  *
- * Return: true if the caller was the last searcher: it now has to look for
+ * Return: true if it was the last searcher of its group: it now has to look for
  * work that others could do and, if there is some, call idle_wake() (I3).
  */
-bool idle_leave_search(struct idle *idle);
+bool idle_leave_search(struct idle *idle, unsigned i);
 
 /**
  * idle_park_begin - announce that worker @i is going to sleep
@@ -101,9 +125,11 @@ void idle_park_cancel(struct idle *idle, unsigned i);
  */
 static inline bool idle_parked(const struct idle *idle, unsigned i)
 {
+	const struct llc_place *place = &idle->groups->places[i];
+
 	/* Acquire: as in idle_park_cancel(). */
-	return atomic_load_acquire(&idle->parked[i / IDLE_WORD_BITS]) >>
-		       i % IDLE_WORD_BITS &
+	return atomic_load_acquire(&idle->by_group[place->group].parked) >>
+		       place->bit &
 	       1;
 }
 
@@ -121,8 +147,15 @@ int idle_first_parked(const struct idle *idle);
 /* idle_all_parked - is every worker parked? After a fence, or as a hint. */
 bool idle_all_parked(const struct idle *idle);
 
-/* idle_wake - wake a sleeper, unless somebody searches; after a fence */
-void idle_wake(struct idle *idle);
+/**
+ * idle_wake - wake a sleeper, unless somebody searches; after a fence
+ * @group: of the caller: its sleepers first, and then the nearest
+ *
+ * Unless somebody of the group searches, or of the one whose turn it is. A look
+ * takes the line of the caller's group, if that has nobody to wake that of
+ * idle->sleepy, and one line more for each group that it passes over.
+ */
+void idle_wake(struct idle *idle, unsigned group);
 
 /* idle_sleeps_elsewhere - is any worker parked that would wake up on another CPU
  * than the caller's? After a fence, or as a hint. */
@@ -136,13 +169,13 @@ bool idle_sleeps_elsewhere(const struct idle *idle);
 void idle_wake_worker(struct idle *idle, unsigned i);
 
 /* idle_notify - what a producer calls after it made work visible (I1) */
-static inline void idle_notify(struct idle *idle)
+static inline void idle_notify(struct idle *idle, unsigned group)
 {
 	/* Orders the caller's push before idle_wake()'s look at the searchers
 	 * and the parked bits. Pairs with the fences in idle_park_begin() and
 	 * idle_leave_search(). */
 	atomic_fence_seq_cst();
-	idle_wake(idle);
+	idle_wake(idle, group);
 }
 
 /* idle_wake_all - wake every sleeper, as to end; after a fence */

@@ -54,13 +54,13 @@ static void push(struct inject_queue *queue, struct skua_task *task)
 void pool_inject(struct pool *pool, struct skua_task *task)
 {
 	push(&pool->inject, task);
-	idle_notify(&pool->idle);
+	idle_notify(&pool->idle, idle_group_here(&pool->idle));
 }
 
 void pool_inject_urgent(struct pool *pool, struct skua_task *task)
 {
 	push(&pool->urgent, task);
-	idle_notify(&pool->idle);
+	idle_notify(&pool->idle, idle_group_here(&pool->idle));
 }
 
 void pool_inject_home(struct pool *pool, struct skua_task *task)

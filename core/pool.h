@@ -20,6 +20,7 @@
 #include "core/sentinel.h"
 #include "core/slab.h"
 #include "core/task.h"
+#include "core/work_map.h"
 #include "skua/runtime.h"
 
 struct skua_poller;
@@ -37,7 +38,12 @@ struct pool {
 	/* Constant while the workers run. */
 	struct worker *workers;
 	unsigned worker_count;
+	const struct llc_groups *groups;
 	uint32_t steal_attempts;
+	uint32_t steal_max;     /* tasks of a worker of the own node, */
+	uint32_t steal_max_far; /* and of one elsewhere */
+	uint32_t far_samples;   /* groups elsewhere that a search tries */
+	uint64_t far_delay_ns;  /* after so long */
 	uint64_t spin_ns;       /* or POOL_SPIN_MEASURED, POOL_SPIN_FOREVER */
 	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
 	uint32_t max_queued;
@@ -47,6 +53,7 @@ struct pool {
 	uint32_t generation;
 	const uint32_t *generation_here;
 
+	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
 	struct inject_queue inject;
 	struct idle idle;

@@ -18,6 +18,8 @@
 #include "core/memory.h"
 #include "core/signals.h"
 #include "skua/task.h"
+#include "topology/llc_groups.h"
+#include "topology/machine.h"
 
 /* ---- memory --------------------------------------------------------------- */
 
@@ -50,6 +52,10 @@ static void free_memory(struct skua_runtime *rt)
 		    sizeof(*pool->idle.sleepers));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
+	memory_free(a, pool->idle.by_group, CACHE_PAIR, rt->groups.count,
+		    sizeof(*pool->idle.by_group));
+	memory_free(a, pool->map.lines, CACHE_PAIR, rt->groups.count + 1,
+		    sizeof(*pool->map.lines));
 	for (unsigned i = 0; pool->crew.forks && i < count + CREW_GUESTS; i++)
 		forks_destroy(&pool->crew.forks[i]);
 	memory_free(a, pool->crew.forks, CACHE_PAIR, count + CREW_GUESTS,
@@ -57,6 +63,7 @@ static void free_memory(struct skua_runtime *rt)
 	job_slots_unmap(&rt->job_slots);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
+	llc_groups_free(&rt->groups);
 	config_free(&rt->config);
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
 }
@@ -98,7 +105,12 @@ static void init_pool(struct skua_runtime *rt)
 	pool->generation = fork_adopt();
 	pool->generation_here = fork_generation_here();
 	pool->worker_count = config->workers;
+	pool->groups = &rt->groups;
 	pool->steal_attempts = config->steal_attempts;
+	pool->steal_max = config->steal_max;
+	pool->steal_max_far = config->steal_max_far;
+	pool->far_samples = config->far_samples;
+	pool->far_delay_ns = config->far_delay_ns;
 	pool->spin_ns = config->spin_ns;
 	/* Nobody else could take what is in the slot of the only worker. */
 	pool->lifo_delay_ns = config->workers == 1
@@ -108,8 +120,11 @@ static void init_pool(struct skua_runtime *rt)
 	pool->hooks = config->hooks;
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
-	idle_init(&pool->idle, config->workers, pool->idle.sleepers);
-	crew_init(&pool->crew, pool->crew.forks, config->workers,
+	/* The guests have a line of their own. */
+	work_map_init(&pool->map, pool->map.lines, rt->groups.count + 1);
+	idle_init(&pool->idle, &rt->groups, pool->idle.by_group,
+		  pool->idle.sleepers);
+	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
 		  config->pinned && config->workers <= config->cpus.count);
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	slab_init(&pool->slab, config->allocator);
@@ -122,6 +137,28 @@ static void init_pool(struct skua_runtime *rt)
 	atomic_init(&pool->drain_epoch, 0);
 }
 
+/* Which workers are near each other. Of a machine that cannot be read, as without a
+ * descriptor, nothing is known. */
+static int init_groups(struct skua_runtime *rt)
+{
+	const struct config *config = &rt->config;
+	struct machine *machine = NULL;
+	unsigned *cpus = calloc(config->workers, sizeof(*cpus));
+	int code = cpus ? 0 : -ENOMEM;
+
+	if (!code && config->workers > 1 &&
+	    machine_load(&machine, "/", NULL) == -ENOMEM)
+		code = -ENOMEM;
+	for (unsigned i = 0; !code && i < config->workers; i++)
+		cpus[i] = config->cpus.cpus[i % config->cpus.count];
+	if (!code)
+		code = llc_groups_make(&rt->groups, machine, cpus,
+				       config->workers);
+	machine_free(machine);
+	free(cpus);
+	return code;
+}
+
 /* All the memory that the runtime ever uses. */
 static int init_memory(struct skua_runtime *rt)
 {
@@ -129,6 +166,12 @@ static int init_memory(struct skua_runtime *rt)
 	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
+	if (init_groups(rt) != 0)
+		return -ENOMEM;
+	pool->idle.by_group = memory_alloc(a, CACHE_PAIR, rt->groups.count,
+					   sizeof(*pool->idle.by_group));
+	pool->map.lines = memory_alloc(a, CACHE_PAIR, rt->groups.count + 1,
+				       sizeof(*pool->map.lines));
 	pool->workers =
 		memory_alloc(a, CACHE_PAIR, count, sizeof(*pool->workers));
 	pool->idle.sleepers = memory_alloc(a, CACHE_PAIR, count,
@@ -138,7 +181,8 @@ static int init_memory(struct skua_runtime *rt)
 	pool->crew.forks = memory_alloc(a, CACHE_PAIR, count + CREW_GUESTS,
 					sizeof(*pool->crew.forks));
 	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
-	if (!pool->workers || !pool->idle.sleepers || !pool->sentinel.sights ||
+	if (!pool->idle.by_group || !pool->map.lines || !pool->workers ||
+	    !pool->idle.sleepers || !pool->sentinel.sights ||
 	    !pool->crew.forks || !rt->threads ||
 	    job_slots_map(&rt->job_slots, count + CREW_GUESTS) != 0)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 
 struct skua_runtime {
 	struct pool pool;
+	struct llc_groups groups; /* of its workers */
 	struct config config;
 	struct job_slots job_slots;
 	pthread_t *threads; /* of the workers that were started */

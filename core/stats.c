@@ -24,6 +24,7 @@ static void read_worker(const struct worker *worker,
 		.queue_depth = local_queue_length(worker->queue),
 		.jobs_stolen =
 			counter_read(&worker->forks->counters.jobs_stolen),
+		.tasks_stolen_far = counter_read(&c->tasks_stolen_far),
 	};
 }
 
@@ -41,6 +42,7 @@ static void add(struct skua_worker_stats *sum,
 	sum->overflows_single += one->overflows_single;
 	sum->queue_depth += one->queue_depth;
 	sum->jobs_stolen += one->jobs_stolen;
+	sum->tasks_stolen_far += one->tasks_stolen_far;
 }
 
 int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,

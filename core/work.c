@@ -11,9 +11,6 @@
 /* Bounds of the fair share of the injection queue: at most half of a ring. */
 #define INJECT_BATCH_MIN 4u
 #define INJECT_BATCH_MAX 128u
-/* Most tasks that one steal moves. A guess; `uts` retunes it. */
-#define STEAL_MAX 32u
-
 /* ---- making tasks visible ---------------------------------------------- */
 
 /* Move half of a full local queue to the injection queue, as one batch. */
@@ -58,8 +55,10 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
  * not in the injection queue? */
 static inline bool push_owner(struct worker *w, struct skua_task *task)
 {
-	return local_queue_push_owner(w->queue, task) ||
-	       push_full_owner(w, task);
+	if (!local_queue_push_owner(w->queue, task))
+		return push_full_owner(w, task);
+	work_flag_raise_owner(&w->flag, WORK_TASKS);
+	return true;
 }
 
 void work_schedule_owner(struct worker *w, struct skua_task *task)
@@ -68,7 +67,7 @@ void work_schedule_owner(struct worker *w, struct skua_task *task)
 
 	if (displaced) {
 		push_owner(w, displaced);
-		idle_notify(&w->pool->idle);
+		idle_notify(&w->pool->idle, w->group);
 	} else {
 		sentinel_filled(w);
 	}
@@ -82,7 +81,7 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 	/* The one exception to I1. If something else runs next after all,
 	 * notify_rest() or end_tick() makes up for it. */
 	if (!push_owner(w, task) || !next)
-		idle_notify(&w->pool->idle);
+		idle_notify(&w->pool->idle, w->group);
 }
 
 /* ---- finding tasks ------------------------------------------------------ */
@@ -131,6 +130,8 @@ static struct skua_task *take_injected(struct worker *w, bool behind,
 		local_queue_push_owner(w->queue, task_of_node(first));
 	while ((node = inject_list_pop(&take.list)) != NULL)
 		local_queue_push_owner(w->queue, task_of_node(node));
+	if (local_queue_length(w->queue) > 0)
+		work_flag_raise_owner(&w->flag, WORK_TASKS);
 	return behind ? NULL : task_of_node(first);
 }
 
@@ -143,7 +144,7 @@ static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 				     bool see_to)
 {
 	if (see_to || (task && local_queue_length(w->queue) > 0))
-		idle_notify(&w->pool->idle);
+		idle_notify(&w->pool->idle, w->group);
 	return task;
 }
 
@@ -247,39 +248,75 @@ struct skua_task *work_next(struct worker *w)
 	return task ? task : fetch_favoured(w);
 }
 
-/* Try each other worker once, from a random one on. */
-static struct skua_task *steal(struct worker *w)
+/* Half of what a near victim has, and one task of a far one: what is moved to
+ * another node is slow to run there. */
+static struct skua_task *steal_from(struct worker *w, struct victim victim)
 {
 	struct pool *pool = w->pool;
-	unsigned victim = rng_below(&w->rng, pool->worker_count);
+	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
+	struct local_queue_steal got;
 
-	for (unsigned n = 0; n < pool->worker_count; n++, victim++) {
-		struct local_queue_steal got;
-
-		if (victim == pool->worker_count)
-			victim = 0;
-		if (victim == w->index)
-			continue;
-		counter_add_owner(&w->counters.steal_attempts, 1);
-		got = local_queue_steal_into(pool->workers[victim].queue,
-					     w->queue, STEAL_MAX);
-		if (got.outcome != SKUA_STEAL_SUCCESS)
-			continue;
-		counter_add_owner(&w->counters.tasks_stolen, got.count);
-		probe_steal(w->index, victim, got.count);
-		return got.item;
-	}
-	return NULL;
+	counter_add_owner(&w->counters.steal_attempts, 1);
+	got = local_queue_steal_into(pool->workers[i].queue, w->queue,
+				     victim.far ? pool->steal_max_far
+						: pool->steal_max);
+	if (got.outcome != SKUA_STEAL_SUCCESS)
+		return NULL;
+	if (got.count > 1)
+		work_flag_raise_owner(&w->flag, WORK_TASKS);
+	counter_add_owner(&w->counters.tasks_stolen, got.count);
+	if (victim.far)
+		counter_add_owner(&w->counters.tasks_stolen_far, got.count);
+	probe_steal(w->index, i, got.count);
+	return got.item;
 }
 
-struct skua_task *work_find(struct worker *w)
+static struct skua_task *steal(struct worker *w, enum victims_reach reach)
+{
+	const struct llc_place *place = &w->pool->groups->places[w->index];
+	struct victims v = {
+		.groups = w->pool->groups,
+		.map = &w->pool->map,
+		.rng = &w->rng,
+		.kind = WORK_TASKS,
+		.reach = reach,
+		.samples = w->pool->far_samples,
+		.own_line = place->group,
+		.own_bit = w->flag.bit,
+		.siblings = place->siblings,
+	};
+	struct skua_task *task = NULL;
+	struct victim victim;
+
+	victims_begin(&v);
+	while (!task && victims_next(&v, &victim))
+		task = steal_from(w, victim);
+	return task;
+}
+
+struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 {
 	bool see_to;
 	struct skua_task *task = take_favoured(w, &see_to);
 
 	if (!task)
 		task = take_injected(w, false, &see_to);
-	return task ? task : steal(w);
+	return task ? task : steal(w, reach);
+}
+
+/* Has anybody whose bit is in that line tasks to give? */
+static bool line_visible(const struct pool *pool, unsigned line)
+{
+	uint64_t bits = work_map_read(&pool->map, line, WORK_TASKS);
+
+	for (; bits != 0; bits &= bits - 1) {
+		unsigned i = pool->groups->groups[line]
+				     .workers[__builtin_ctzll(bits)];
+
+		if (local_queue_length(pool->workers[i].queue) > 0)
+			return true;
+	}
+	return false;
 }
 
 bool work_visible(const struct worker *w)
@@ -289,9 +326,17 @@ bool work_visible(const struct worker *w)
 	if (inject_queue_visible(&pool->urgent) ||
 	    inject_queue_visible(&pool->inject))
 		return true;
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		if (local_queue_length(pool->workers[i].queue) > 0)
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		if (line_visible(pool, g))
 			return true;
 	}
 	return false;
+}
+
+void work_lower_flags_owner(struct worker *w)
+{
+	if (local_queue_length(w->queue) == 0)
+		work_flag_lower_owner(&w->flag, WORK_TASKS);
+	if (w->forks)
+		forks_lower_flag_owner(w->forks);
 }

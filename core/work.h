@@ -21,6 +21,8 @@
 
 #include <stdbool.h>
 
+#include "core/victims.h"
+
 struct skua_task;
 struct worker;
 
@@ -38,14 +40,18 @@ void work_push_back_owner(struct worker *w, struct skua_task *task);
 struct skua_task *work_next(struct worker *w);
 
 /**
- * work_find - what there is anywhere, but for the own LIFO slot and queue
+ * work_find - what there is elsewhere than in the own LIFO slot and queue
  *
- * By a searcher, or by a parker after its fence: who see to what they leave
- * visible by I3.
+ * By a searcher, or, as far as there is anything, by a parker after its fence:
+ * who see to what they leave visible by I3.
  */
-struct skua_task *work_find(struct worker *w);
+struct skua_task *work_find(struct worker *w, enum victims_reach reach);
 
 /* work_visible - is there work that another worker could do? After a fence. */
 bool work_visible(const struct worker *w);
+
+/* work_lower_flags_owner - have thieves pass the worker by, of which nothing can be
+ * had; while it computes nothing */
+void work_lower_flags_owner(struct worker *w);
 
 #endif

@@ -23,6 +23,9 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->pool = pool;
 	worker->queue = queue;
 	worker->index = index;
+	worker->group = idle_group_of(&pool->idle, index);
+	work_flag_init(&worker->flag, &pool->map, worker->group,
+		       pool->groups->places[index].bit);
 	if (pool->crew.forks)
 		worker->forks = &pool->crew.forks[index];
 	tick_init(&worker->tick);
@@ -83,14 +86,14 @@ static uint64_t spin_limit_ns(const struct worker *w)
 }
 
 /* A task of somebody's, or else, in w->job, a job. */
-static struct skua_task *find(struct worker *w)
+static struct skua_task *find(struct worker *w, enum victims_reach reach)
 {
 	struct crew *crew = &w->pool->crew;
-	struct skua_task *task = work_find(w);
+	struct skua_task *task = work_find(w, reach);
 
 	/* Once more after each seat that was given up (F3). */
 	while (!task && crew_visible(crew) && crew_sign_on(crew)) {
-		if (forks_steal_owner(w->forks, &w->job))
+		if (forks_steal_owner(w->forks, reach, &w->job))
 			break;
 		crew_sign_off(crew);
 	}
@@ -109,14 +112,17 @@ static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
 	/* Before a look at the clock: who was woken finds it at once. */
-	struct skua_task *task = find(w);
-	uint64_t start_ns, spin_ns;
+	struct skua_task *task = find(w, VICTIMS_NODE);
+	uint64_t start_ns, spin_ns, far_ns;
 
 	if (has_work(w, task))
 		return task;
+	work_lower_flags_owner(w);
 	start_ns = clock_now_ns();
 	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
+	far_ns = spin_ns / 2 < pool->far_delay_ns ? spin_ns / 2
+						  : pool->far_delay_ns;
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
 
@@ -126,7 +132,8 @@ static struct skua_task *search(struct worker *w)
 		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
 			return task;
 		cpu_relax();
-		task = find(w);
+		task = find(w, now_ns - start_ns < far_ns ? VICTIMS_NODE
+							  : VICTIMS_SAMPLE);
 		if (has_work(w, task))
 			return task;
 	}
@@ -136,16 +143,16 @@ static struct skua_task *search(struct worker *w)
 static void wake_for_rest(struct worker *w)
 {
 	if (local_queue_length(w->queue) > 0 || work_visible(w))
-		idle_wake(&w->pool->idle);
+		idle_wake(&w->pool->idle, w->group);
 	if (crew_visible(&w->pool->crew))
-		crew_wake(&w->pool->crew, &w->pool->idle);
+		crew_wake(&w->pool->crew, &w->pool->idle, w->group);
 }
 
 /* A searcher has found a task or a job, or has something else to do: hand the
  * search over if there is more (I3). */
 static struct skua_task *found(struct worker *w, struct skua_task *task)
 {
-	if (idle_leave_search(&w->pool->idle))
+	if (idle_leave_search(&w->pool->idle, w->index))
 		wake_for_rest(w);
 	return task;
 }
@@ -253,7 +260,7 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 static struct skua_task *search_and_sleep(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
-	bool searching = idle_try_search(idle);
+	bool searching = idle_try_search(idle, w->index);
 
 	if (!searching)
 		w->idle_since_ns = clock_now_ns();
@@ -263,8 +270,9 @@ static struct skua_task *search_and_sleep(struct worker *w)
 		if (has_work(w, task) ||
 		    (searching && timers_due(w, clock_now_ns())))
 			return found(w, task);
+		work_lower_flags_owner(w);
 		idle_park_begin(idle, w->index, searching);
-		task = find(w); /* I2, F2 */
+		task = find(w, VICTIMS_ALL); /* I2, F2 */
 		if (has_work(w, task) || stopping(w) ||
 		    pollers_added(&w->pollers)) {
 			idle_park_cancel(idle, w->index);
@@ -285,7 +293,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
  */
 static struct skua_task *stay_awake(struct worker *w)
 {
-	struct skua_task *task = find(w);
+	struct skua_task *task = find(w, VICTIMS_ALL);
 
 	if (has_work(w, task)) {
 		/* As in idle_leave_search(). */
@@ -388,7 +396,8 @@ static void end_tick(struct worker *w)
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
-		idle_notify(&w->pool->idle);
+		idle_notify(&w->pool->idle, w->group);
+	work_lower_flags_owner(w);
 }
 
 /* What is at hand, the tasks of timers that are due included. */
@@ -415,7 +424,7 @@ static struct skua_task *run_job(struct worker *w)
 	crew_sign_off(crew);
 	task = next_task(w);
 	if (task) /* F4 */
-		crew_pass_on(crew, &w->pool->idle);
+		crew_pass_on(crew, &w->pool->idle, w->group);
 	return task;
 }
 
@@ -477,7 +486,7 @@ static void drive_resume(struct worker *w)
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
 	/* It looks at everything itself. */
-	idle_leave_search(idle);
+	idle_leave_search(idle, w->index);
 	tell_unpark(w);
 }
 
@@ -488,7 +497,7 @@ static struct skua_task *drive_park(struct worker *w)
 	struct skua_task *task;
 
 	idle_park_begin(idle, w->index, false);
-	task = work_find(w);
+	task = work_find(w, VICTIMS_ALL);
 	if (!task && !pollers_added(&w->pollers)) {
 		look_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
@@ -500,7 +509,7 @@ static struct skua_task *drive_park(struct worker *w)
 	/* Work, a new poller, or a notification. */
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
-	idle_leave_search(idle);
+	idle_leave_search(idle, w->index);
 	return task;
 }
 

@@ -11,6 +11,7 @@
 #include "core/rng.h"
 #include "core/tick.h"
 #include "core/timers.h"
+#include "core/victims.h"
 #include "probes/counters.h"
 
 struct worker {
@@ -19,9 +20,11 @@ struct worker {
 	struct local_queue *queue; /* of struct skua_task */
 	struct forks *forks;       /* its jobs */
 	unsigned index;
+	unsigned group; /* its LLC group */
 
 	/* The worker's own. */
 	alignas(CACHE_PAIR) struct rng rng;
+	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
 	uint32_t polls_until_inject;
 	uint32_t lifo_streak;     /* polls from the LIFO slot in a row */

@@ -21,6 +21,7 @@ struct worker_counters {
 	uint64_t global_batch_fetches;
 	uint64_t overflows;
 	uint64_t overflows_single;
+	uint64_t tasks_stolen_far;
 };
 
 /* Of a thread that works on jobs. */

@@ -229,7 +229,7 @@ static int read_machine(struct machine_reader *r)
 		code = machine_read_groups(r);
 	}
 	if (!code && !r->machine->remarks)
-		r->machine->remarks = strdup("");
+		r->machine->remarks = calloc(1, 1);
 	return !code && (r->no_memory || !r->machine->remarks) ? -ENOMEM : code;
 }
 

@@ -31,6 +31,8 @@ struct skua_task;
 #define SKUA_MIN_QUEUE_CAPACITY 4
 #define SKUA_MAX_QUEUE_CAPACITY 32768
 #define SKUA_MAX_STEAL_ATTEMPTS 1000000
+#define SKUA_MAX_STEAL          16384
+#define SKUA_MAX_FAR_SAMPLES    64
 
 /* Values of spin_ns. */
 #define SKUA_SPIN_NEVER   UINT64_MAX       /* sleep at once */
@@ -116,13 +118,23 @@ struct skua_hooks {
  * @hooks: NULL = none. Borrowed for the runtime's life.
  * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN
  * @reserved: 0
+ * @steal_max: tasks that one steal takes at most, of half of what a worker of the
+ *        same NUMA node has; 1 to SKUA_MAX_STEAL; 0 = 32
+ * @steal_max_far: the same of a worker on another node; 0 = 1
+ * @far_delay_ns: how long a worker looks for work on its own node before it looks
+ *        at others, 1 to SKUA_MAX_DELAY_NS, but no longer than half of its search;
+ *        0 = 2,000. Before it sleeps, it looks everywhere once.
+ * @far_samples: groups of workers that share a cache, of other nodes, that a worker
+ *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 4
+ * @reserved_too: 0
  *
  * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says, and
  * @workers is 0 or 1.
  * A field that is left at its default is taken from the environment, if it is
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
- * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_CPUS, and
+ * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
+ * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS, and
  * SKUA_UNPINNED ("0" or "1"). An empty variable counts as not set.
  */
 struct skua_config {
@@ -138,10 +150,15 @@ struct skua_config {
 	const struct skua_hooks *hooks;
 	unsigned flags;
 	unsigned reserved;
+	uint32_t steal_max;
+	uint32_t steal_max_far;
+	uint64_t far_delay_ns;
+	uint32_t far_samples;
+	uint32_t reserved_too;
 };
 
 /* clang-format off */
-#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
+#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /**

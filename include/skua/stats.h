@@ -14,7 +14,7 @@ struct skua_runtime;
  * @tasks_spawned: tasks spawned by tasks that it ran
  * @tasks_polled: calls of poll functions
  * @tasks_stolen: tasks that it took from other workers' queues
- * @steal_attempts: looks at another worker's queue
+ * @steal_attempts: looks at the queue of another worker that seemed to have tasks
  * @times_parked: times it went to sleep
  * @lifo_hits: polls of a task from its LIFO slot
  * @global_batch_fetches: batches taken from the injection queue
@@ -23,6 +23,7 @@ struct skua_runtime;
  *      because the full queue was being stolen from
  * @queue_depth: tasks in its local queue now
  * @jobs_stolen: jobs that it took from other threads
+ * @tasks_stolen_far: of @tasks_stolen, those from workers on other NUMA nodes
  * @reserved: 0; room for more counters
  */
 struct skua_worker_stats {
@@ -37,7 +38,8 @@ struct skua_worker_stats {
 	uint64_t overflows_single;
 	uint64_t queue_depth;
 	uint64_t jobs_stolen;
-	uint64_t reserved[5];
+	uint64_t tasks_stolen_far;
+	uint64_t reserved[4];
 };
 
 /**

@@ -22,9 +22,9 @@ CORE = {
     0: "atomic clock memory rng",
     1: (
         "deque inject_queue jobs lifo_slot local_queue spin task_state tick "
-        "timer_wheel"
+        "timer_wheel work_map"
     ),
-    2: "fork futex group idle job_slots parker signals slab task",
+    2: "fork futex group idle job_slots parker signals slab task victims",
     3: "crew forks pollers pool schedule sentinel timers work worker",
     4: (
         "config config_env deque_api drive fork_api group_api parallel_collect "
@@ -44,6 +44,8 @@ FOLDERS = {
         "include",
         "topology/cpu_list.h",
         "topology/error.h",
+        "topology/llc_groups.h",
+        "topology/machine.h",
         "topology/quota.h",
         "probes/counters.h",
         "probes/probes.h",

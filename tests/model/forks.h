@@ -83,12 +83,12 @@ static inline void run_guest(void)
 	struct forks *guest;
 
 	explore_assert(pool_enter_spawn(&pool) == 0);
-	guest = crew_enter(&pool.crew);
+	guest = crew_enter(&pool.crew, 0);
 	explore_assert(guest != NULL);
 	crew_begin_forking(&pool.crew);
 	root(forks_ctx_owner(guest));
 	crew_leave(&pool.crew, guest);
-	crew_pass_on(&pool.crew, &pool.idle);
+	crew_pass_on(&pool.crew, &pool.idle, 0);
 	pool_end_spawn(&pool);
 	pool_leave(&pool);
 }
@@ -109,9 +109,8 @@ static inline void reset(unsigned count, void (*fork)(struct skua_ctx),
 			 unsigned meet_count)
 {
 	workers_reset(poll_root, poll_nothing, LIFO_DELAY_NS);
-	pool.worker_count = count;
-	idle_init(&pool.idle, count, sleepers);
-	crew_init(&pool.crew, places, count, true);
+	workers_place(count);
+	places_reset();
 	root = fork;
 	companions = meet_count;
 	started = 0;

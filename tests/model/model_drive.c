@@ -209,8 +209,7 @@ static void descriptor_reset(struct descriptor *it)
 static void setup(unsigned count, skua_task_fn first, unsigned worker_count)
 {
 	workers_reset(first, finish, SENTINEL_NEVER);
-	pool.worker_count = worker_count;
-	idle_init(&pool.idle, worker_count, sleepers);
+	workers_place(worker_count);
 	memset(polls, 0, sizeof(polls));
 	memset(results, 0, sizeof(results));
 	memset(&timer, 0, sizeof(timer));

@@ -119,13 +119,13 @@ static void fork_twice(struct skua_ctx ctx)
 static void other_guest(void)
 {
 	if (pool_enter_spawn(&pool) == 0) {
-		struct forks *place = crew_enter(&pool.crew);
+		struct forks *place = crew_enter(&pool.crew, 0);
 		struct skua_ctx ctx = forks_ctx_owner(place);
 
 		crew_begin_forking(&pool.crew);
 		join_job(ctx, fork_job(ctx, 2), 2);
 		crew_leave(&pool.crew, place);
-		crew_pass_on(&pool.crew, &pool.idle);
+		crew_pass_on(&pool.crew, &pool.idle, 0);
 		pool_end_spawn(&pool);
 	}
 	pool_leave(&pool);

@@ -22,6 +22,8 @@
 
 #include <string.h>
 
+#include "tests/near.h"
+
 #define WORKERS 3
 
 /* What a variant does wrong. */
@@ -37,6 +39,7 @@ enum defect {
 };
 
 static struct idle idle;
+static struct idle_group by_group[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
 static atomic_u64 work;     /* visible tasks */
 static atomic_u32 stopping; /* as in core/pool.h */
@@ -67,14 +70,15 @@ static void wake_and_leave(void)
 {
 	uint64_t none = 0;
 
-	if (atomic_load_relaxed(&idle.searching) != 0 ||
-	    idle_first_parked(&idle) < 0)
+	if (group_to_wake(&idle, 0) < 0)
 		return;
-	if (atomic_cas_relaxed(&idle.searching, &none, 1) && !wake_claim(&idle))
-		atomic_fetch_sub_relaxed(&idle.searching, 1);
+	if (atomic_cas_relaxed(&by_group[0].searching, &none, 1) &&
+	    !wake_claim(&idle, 0))
+		atomic_fetch_sub_relaxed(&by_group[0].searching, 1);
 }
 
-static void produce(uint64_t tasks)
+/* By a thread of that group. */
+static void produce_in(unsigned group, uint64_t tasks)
 {
 	atomic_fetch_add_release(&work, tasks);
 	if (defect != PRODUCER_UNFENCED)
@@ -82,7 +86,12 @@ static void produce(uint64_t tasks)
 	if (defect == WAKER_LEAVES)
 		wake_and_leave();
 	else
-		idle_wake(&idle);
+		idle_wake(&idle, group);
+}
+
+static void produce(uint64_t tasks)
+{
+	produce_in(0, tasks);
 }
 
 static bool take(atomic_u64 *from)
@@ -99,7 +108,7 @@ static bool take_task(void)
 {
 	if (take(&work))
 		return true;
-	for (unsigned i = 0; batches && i < idle.workers; i++)
+	for (unsigned i = 0; batches && i < idle.groups->worker_count; i++)
 		if (take(&kept[i]))
 			return true;
 	return false;
@@ -123,17 +132,17 @@ static bool visible(void)
 {
 	if (atomic_load_relaxed(&work) > 0)
 		return true;
-	for (unsigned i = 0; batches && i < idle.workers; i++)
+	for (unsigned i = 0; batches && i < idle.groups->worker_count; i++)
 		if (atomic_load_relaxed(&kept[i]) > 0)
 			return true;
 	return false;
 }
 
-static void run_task(void)
+static void run_task(unsigned i)
 {
 	if (started++ == 0)
 		for (unsigned n = 0; n < children; n++)
-			produce(1);
+			produce_in(idle_group_of(&idle, i), 1);
 	while (started < companions)
 		cpu_relax();
 	if (++finished == total)
@@ -141,11 +150,11 @@ static void run_task(void)
 }
 
 /* As found() in core/worker.c. */
-static void found(void)
+static void found(unsigned i)
 {
-	if (idle_leave_search(&idle) && defect != LAST_SEARCHER_SILENT &&
+	if (idle_leave_search(&idle, i) && defect != LAST_SEARCHER_SILENT &&
 	    visible())
-		idle_wake(&idle);
+		idle_wake(&idle, idle_group_of(&idle, i));
 }
 
 static void park_begin(unsigned i, bool searching)
@@ -154,9 +163,10 @@ static void park_begin(unsigned i, bool searching)
 		idle_park_begin(&idle, i, searching);
 		return;
 	}
-	atomic_fetch_or_relaxed(parked_word(&idle, i), parked_bit(i));
+	atomic_fetch_or_relaxed(&group_of(&idle, i)->parked,
+				parked_bit(&idle, i));
 	if (searching)
-		atomic_fetch_sub_relaxed(&idle.searching, 1);
+		atomic_fetch_sub_relaxed(&group_of(&idle, i)->searching, 1);
 }
 
 /* Begin to park, and look again (I2). */
@@ -177,34 +187,35 @@ static bool park_begin_and_look(unsigned i, bool searching)
 
 static void park_cancel(unsigned i)
 {
-	uint64_t bit = parked_bit(i);
+	struct idle_group *group = group_of(&idle, i);
+	uint64_t bit = parked_bit(&idle, i);
 
 	if (defect != CLAIM_READ_FIRST) {
 		idle_park_cancel(&idle, i);
 		return;
 	}
-	if (atomic_load_acquire(parked_word(&idle, i)) & bit)
-		atomic_fetch_add_relaxed(&idle.searching, 1);
-	atomic_fetch_and_acq_rel(parked_word(&idle, i), ~bit);
+	if (atomic_load_acquire(&group->parked) & bit)
+		atomic_fetch_add_relaxed(&group->searching, 1);
+	atomic_fetch_and_acq_rel(&group->parked, ~bit);
 }
 
 /* As wait_for_task() in core/worker.c; false ends the worker. */
 static bool wait_for_task(unsigned i)
 {
-	bool searching = idle_try_search(&idle);
+	bool searching = idle_try_search(&idle, i);
 
 	for (;;) {
 		bool task = searching && take_tasks(i);
 
 		if (task) {
-			found();
+			found(i);
 			return true;
 		}
 		task = park_begin_and_look(i, searching);
 		if (task || atomic_load_relaxed(&stopping)) {
 			park_cancel(i);
 			if (task)
-				found();
+				found(i);
 			return task;
 		}
 		while (idle_parked(&idle, i))
@@ -216,14 +227,15 @@ static bool wait_for_task(unsigned i)
 static void worker(unsigned i)
 {
 	while (take_task() || wait_for_task(i))
-		run_task();
+		run_task(i);
 }
 
 /* ---- fixtures ----------------------------------------------------------- */
 
-static void setup(unsigned workers, unsigned tasks, unsigned waiting)
+static void setup_apart(unsigned nodes, unsigned workers, unsigned tasks,
+			unsigned waiting)
 {
-	idle_init(&idle, workers, sleepers);
+	idle_init(&idle, near_groups(workers, nodes), by_group, sleepers);
 	atomic_init(&work, 0);
 	for (unsigned i = 0; i < WORKERS; i++)
 		atomic_init(&kept[i], 0);
@@ -235,6 +247,11 @@ static void setup(unsigned workers, unsigned tasks, unsigned waiting)
 	children = 0;
 	started = 0;
 	finished = 0;
+}
+
+static void setup(unsigned workers, unsigned tasks, unsigned waiting)
+{
+	setup_apart(1, workers, tasks, waiting);
 }
 
 static void setup_one_worker(void)
@@ -275,6 +292,42 @@ static void setup_kept(void)
 {
 	setup(3, 3, 3);
 	batches = true;
+}
+
+static void setup_two_apart(void)
+{
+	setup_apart(2, 2, 2, 2);
+}
+
+static void setup_child_apart(void)
+{
+	setup_apart(2, 2, 2, 2);
+	children = 1;
+	atomic_init(&work, 1);
+}
+
+/* Workers 0 and 2 in one group, worker 1 in another. */
+static void setup_three_apart(void)
+{
+	setup_apart(2, 3, 2, 2);
+}
+
+static void setup_children_apart(void)
+{
+	setup_apart(2, 3, 3, 3);
+	children = 2;
+	atomic_init(&work, 1);
+}
+
+static void setup_kept_apart(void)
+{
+	setup_apart(2, 3, 3, 3);
+	batches = true;
+}
+
+static void setup_nobody_apart(void)
+{
+	setup_apart(2, 2, 0, 0);
 }
 
 static void setup_no_task(void)
@@ -324,12 +377,21 @@ static void setup_claim_read_first(void)
 	defect = CLAIM_READ_FIRST;
 }
 
+static uint64_t searchers(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned g = 0; g < idle.groups->count; g++)
+		sum += atomic_load_relaxed(&by_group[g].searching);
+	return sum;
+}
+
 static void check(void)
 {
 	explore_assert(finished == total);
 	/* A worker ends as a searcher. A count that leaked would disable every
 	 * later wake-up, one that is missing would wake too many. */
-	explore_assert(atomic_load_relaxed(&idle.searching) == idle.workers);
+	explore_assert(searchers() == idle.groups->worker_count);
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -352,6 +414,11 @@ static void worker_2(void)
 static void produces_one(void)
 {
 	produce(1);
+}
+
+static void produces_one_there(void)
+{
+	produce_in(1, 1);
 }
 
 static void produces_two(void)
@@ -380,7 +447,7 @@ static void setup_late(void)
 static void cancels_park(void)
 {
 	idle_park_cancel(&idle, 0);
-	found();
+	found(0);
 }
 
 static void parks_until_work(void)
@@ -399,12 +466,12 @@ static void parks_until_work(void)
 		if (take(&work))
 			break;
 	}
-	found();
+	found(1);
 }
 
 static void wakes_anybody(void)
 {
-	idle_notify(&idle);
+	idle_notify(&idle, 0);
 }
 
 /* As pool_inject_home(). */
@@ -417,6 +484,53 @@ static void wakes_worker_0(void)
 static void check_late(void)
 {
 	explore_assert(atomic_load_relaxed(&work) == 0);
+}
+
+/* ---- a summary that is cleared (I8) --------------------------------------- */
+
+/*
+ * Worker 1, alone in group 1, is about to park; the summary says still that
+ * somebody sleeps there. A waker of group 0 clears that, while somebody makes a
+ * task visible.
+ */
+static void setup_stale(void)
+{
+	setup_apart(2, 2, 0, 0);
+	atomic_init(&idle.sleepy[0], 2);
+}
+
+/* Clears it, and does not look again. */
+static void clears_blindly(void)
+{
+	atomic_fence_seq_cst();
+	atomic_fetch_and_relaxed(&idle.sleepy[0], ~UINT64_C(2));
+	atomic_fence_seq_cst();
+}
+
+/* Sets it again, and sees to nobody's work but its own. */
+static void clears_and_leaves(void)
+{
+	atomic_fence_seq_cst();
+	if (parked_of(&idle, 1) == 0)
+		still_sleepy(&idle, 1);
+}
+
+/* As parks_until_work(), without a word in the summary. */
+static void parks_silently(void)
+{
+	for (;;) {
+		atomic_fetch_or_relaxed(&by_group[1].parked, 1);
+		atomic_fence_seq_cst();
+		if (take(&work)) {
+			idle_park_cancel(&idle, 1);
+			break;
+		}
+		while (idle_parked(&idle, 1))
+			parker_park(&sleepers[1].parker);
+		if (take(&work))
+			break;
+	}
+	found(1);
 }
 
 /* ---- the parker alone --------------------------------------------------- */
@@ -605,6 +719,38 @@ static const struct explore_case cases[] = {
 		       check_late, cancels_park, parks_until_work,
 		       wakes_worker_0, produces_one),
 	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_PASS("apart__batch_of_companions", setup_two_apart, check,
+		       worker_0, worker_1, produces_two),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("apart__two_producers", setup_two_apart, check, worker_0,
+		       worker_1, produces_one, produces_one_there),
+	  EXPLORE_WITHIN(1, 2) },
+	{ EXPLORE_PASS("apart__task_spawns_companion", setup_child_apart, check,
+		       worker_0, worker_1) },
+	{ EXPLORE_PASS("apart__two_producers__random", setup_two_apart, check,
+		       worker_0, worker_1, produces_one, produces_one_there),
+	  MANY },
+	{ EXPLORE_PASS("three_apart__batch_of_companions__random",
+		       setup_three_apart, check, worker_0, worker_1, worker_2,
+		       produces_two),
+	  MANY },
+	{ EXPLORE_PASS("three_apart__task_spawns_two__random",
+		       setup_children_apart, check, worker_0, worker_1,
+		       worker_2),
+	  MANY },
+	{ EXPLORE_PASS("three_apart__batch_kept__random", setup_kept_apart,
+		       check, worker_0, worker_1, worker_2, produces_three),
+	  MANY },
+	{ EXPLORE_PASS("stale_summary__producer", setup_stale, check_late,
+		       parks_until_work, wakes_anybody, produces_one),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_PASS("stale_summary__two_wakers", setup_stale, check_late,
+		       parks_until_work, wakes_anybody, wakes_anybody,
+		       produces_one),
+	  EXPLORE_WITHIN(4, 2), .random = 300000 },
+	{ EXPLORE_PASS("apart__stop", setup_nobody_apart, check, worker_0,
+		       worker_1, stop),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two_workers__stop", setup_no_task, check, worker_0,
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },
@@ -637,7 +783,16 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
 	  EXPLORE_WITHIN(12, 6), .random = 4000000 },
-	{ EXPLORE_BUG("design_4_8__claim_read_first", "idle.searching",
+	{ EXPLORE_BUG("idle_I8__cleared_blindly", "lost wake-up", setup_stale,
+		      check_late, parks_until_work, clears_blindly,
+		      produces_one) },
+	{ EXPLORE_BUG("idle_I8__cleared_and_left", "lost wake-up", setup_stale,
+		      check_late, parks_until_work, clears_and_leaves,
+		      produces_one) },
+	{ EXPLORE_BUG("idle_I8__parked_silently", "lost wake-up",
+		      setup_nobody_apart, check_late, parks_silently,
+		      produces_one) },
+	{ EXPLORE_BUG("design_4_8__claim_read_first", "searchers()",
 		      setup_claim_read_first, check, worker_0, worker_1,
 		      produces_one) },
 };

@@ -91,10 +91,10 @@ static void take_one_job(struct forks *place)
 {
 	struct forks_stolen stolen;
 
-	while (!forks_steal_owner(place, &stolen))
+	while (!forks_steal_owner(place, VICTIMS_ALL, &stolen))
 		cpu_relax();
 	if (stolen.more)
-		crew_notify(&pool.crew, &pool.idle);
+		crew_notify(&pool.crew, &pool.idle, 0);
 	forks_run_owner(place, jobs_head_owner(&place->jobs), &stolen);
 }
 

@@ -15,6 +15,7 @@
 static struct skua_runtime rt;
 static const uint32_t generation = 1;
 static struct skua_stats stats;
+static const struct llc_groups none;
 static struct forks guests[CREW_GUESTS];
 
 static void setup(void)
@@ -22,7 +23,7 @@ static void setup(void)
 	memset(&rt, 0, sizeof(rt));
 	rt.pool.generation_here = &generation;
 	rt.pool.generation = generation;
-	crew_init(&rt.pool.crew, guests, 0, true);
+	crew_init(&rt.pool.crew, guests, &none, NULL, true);
 	atomic_init(&rt.pool.closing, 1);
 }
 

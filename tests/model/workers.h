@@ -16,6 +16,7 @@
 #include "core/schedule.h"
 #include "core/worker.h"
 #include "tests/model/explore.h"
+#include "tests/near.h"
 
 #ifndef WORKERS
 #define WORKERS 2
@@ -34,6 +35,8 @@ union ring {
 static struct pool pool;
 static struct worker workers[WORKERS];
 static union ring rings[WORKERS];
+static struct idle_group by_group[WORKERS];
+static struct work_line lines[WORKERS + 1];
 static struct idle_sleeper sleepers[WORKERS];
 static struct sentinel_sight sights[WORKERS];
 static const uint32_t generation = 1;
@@ -64,11 +67,22 @@ static inline void places_reset(void)
 {
 	memset(places, 0, sizeof(places));
 	memset(job_slots, 0, sizeof(job_slots));
-	crew_init(&pool.crew, places, WORKERS, true);
+	crew_init(&pool.crew, places, pool.groups, &pool.map, true);
 	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++)
 		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
 }
 #endif
+
+/* So many of them, all in one group. */
+static inline void workers_place(unsigned count)
+{
+	pool.groups = near_groups(count, 1);
+	pool.worker_count = count;
+	pool.steal_max = 32;
+	pool.steal_max_far = 1;
+	work_map_init(&pool.map, lines, pool.groups->count + 1);
+	idle_init(&pool.idle, pool.groups, by_group, sleepers);
+}
 
 /* workers_reset - @first is the poll of task 0, @other that of the others */
 static inline void workers_reset(skua_task_fn first, skua_task_fn other,
@@ -76,7 +90,6 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 {
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = workers;
-	pool.worker_count = WORKERS;
 	pool.steal_attempts = 1;
 	pool.lifo_delay_ns = lifo_delay_ns;
 	pool.max_queued = UINT32_MAX;
@@ -84,7 +97,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	pool.generation = generation;
 	inject_queue_init(&pool.urgent);
 	inject_queue_init(&pool.inject);
-	idle_init(&pool.idle, WORKERS, sleepers);
+	workers_place(WORKERS);
 	sentinel_init(&pool.sentinel, sights);
 #ifdef JOB_SLOTS
 	places_reset();

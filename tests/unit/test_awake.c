@@ -178,10 +178,16 @@ static void spin_forever__four_workers__none_sleeps(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		do {
-			sched_yield();
-			assert_int_equal(skua_worker_stats(rt, i, &stats), 0);
-		} while (stats.steal_attempts < 1000);
+		/* Again and again with nothing to do. */
+		for (unsigned n = 0; n < 100; n++) {
+			struct counter counter = COUNTER_INIT;
+
+			assert_int_equal(
+				skua_task_spawn_on(rt, i, &counter.task), 0);
+			join(&counter.task);
+		}
+		assert_int_equal(skua_worker_stats(rt, i, &stats), 0);
+		assert_int_equal(stats.tasks_polled, 100);
 		assert_int_equal(stats.times_parked, 0);
 	}
 	destroy(rt);

@@ -104,7 +104,8 @@ static void design_4_20__many_wake_ups__nobody_counted_as_searching(void **s)
 			wait_until_asleep(rt);
 	}
 	wait_until_asleep(rt);
-	assert_int_equal(atomic_load_relaxed(&rt->pool.idle.searching), 0);
+	assert_int_equal(
+		atomic_load_relaxed(&rt->pool.idle.by_group[0].searching), 0);
 	destroy(rt);
 }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "tests/near.h"
 #include "tests/unit/support.h"
 
 /* ---- parker ------------------------------------------------------------- */
@@ -116,36 +117,44 @@ static struct idle *idle_new(unsigned workers)
 	struct idle *idle = aligned_alloc(CACHE_PAIR, sizeof(*idle));
 	struct idle_sleeper *sleepers =
 		aligned_alloc(CACHE_PAIR, workers * sizeof(*sleepers));
+	struct idle_group *by_group =
+		aligned_alloc(CACHE_PAIR, workers * sizeof(*by_group));
 
 	assert_non_null(idle);
 	assert_non_null(sleepers);
-	idle_init(idle, workers, sleepers);
+	assert_non_null(by_group);
+	idle_init(idle, near_groups(workers, 1), by_group, sleepers);
 	return idle;
 }
 
 static void idle_free(struct idle *idle)
 {
 	free(idle->sleepers);
+	free(idle->by_group);
 	free(idle);
 }
 
 static uint64_t searching(struct idle *idle)
 {
-	return atomic_load_relaxed(&idle->searching);
+	uint64_t sum = 0;
+
+	for (unsigned g = 0; g < idle->groups->count; g++)
+		sum += atomic_load_relaxed(&idle->by_group[g].searching);
+	return sum;
 }
 
 static bool bit_set(struct idle *idle, unsigned i)
 {
-	return atomic_load_relaxed(&idle->parked[i / 64]) >> i % 64 & 1;
+	return idle_parked(idle, i);
 }
 
 static unsigned bits_set(struct idle *idle)
 {
 	int count = 0;
 
-	for (unsigned w = 0; w < idle->words; w++)
+	for (unsigned g = 0; g < idle->groups->count; g++)
 		count += __builtin_popcountll(
-			atomic_load_relaxed(&idle->parked[w]));
+			atomic_load_relaxed(&idle->by_group[g].parked));
 	return (unsigned)count;
 }
 
@@ -166,7 +175,7 @@ static void idle__new__nobody_searches_or_sleeps(void **state)
 
 		assert_int_equal(searching(idle), 0);
 		assert_int_equal(bits_set(idle), 0);
-		assert_int_equal(idle->words, (counts[c] + 63) / 64);
+		assert_int_equal(idle->groups->count, (counts[c] + 63) / 64);
 		idle_free(idle);
 	}
 }
@@ -178,8 +187,8 @@ static void idle_try_search__half_of_the_workers__then_refused(void **state)
 		struct idle *idle = idle_new(workers);
 
 		for (unsigned n = 0; n < (workers + 1) / 2; n++)
-			assert_true(idle_try_search(idle));
-		assert_false(idle_try_search(idle));
+			assert_true(idle_try_search(idle, 0));
+		assert_false(idle_try_search(idle, 0));
 		assert_int_equal(searching(idle), (workers + 1) / 2);
 		idle_free(idle);
 	}
@@ -191,13 +200,13 @@ static void idle_leave_search__last_of_three__is_told(void **state)
 
 	(void)state;
 	for (unsigned n = 0; n < 3; n++)
-		assert_true(idle_try_search(idle));
-	assert_false(idle_leave_search(idle));
-	assert_false(idle_leave_search(idle));
-	assert_true(idle_leave_search(idle));
+		assert_true(idle_try_search(idle, 0));
+	assert_false(idle_leave_search(idle, 0));
+	assert_false(idle_leave_search(idle, 0));
+	assert_true(idle_leave_search(idle, 0));
 	assert_int_equal(searching(idle), 0);
-	assert_true(idle_try_search(idle));
-	assert_true(idle_leave_search(idle));
+	assert_true(idle_try_search(idle, 0));
+	assert_true(idle_leave_search(idle, 0));
 	idle_free(idle);
 }
 
@@ -215,13 +224,13 @@ static void idle_park_begin__searcher__bit_set_and_count_given_back(void **s)
 	struct idle *idle = idle_new(4);
 
 	(void)s;
-	assert_true(idle_try_search(idle));
+	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 2, true);
 	assert_true(bit_set(idle, 2));
 	assert_int_equal(bits_set(idle), 1);
 	assert_int_equal(searching(idle), 0);
 	/* One that was no searcher had no count to give back. */
-	assert_true(idle_try_search(idle));
+	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 3, false);
 	assert_true(bit_set(idle, 3));
 	assert_int_equal(searching(idle), 1);
@@ -233,7 +242,7 @@ static void idle_park_cancel__bit_still_set__searches_past_the_limit(void **s)
 	struct idle *idle = idle_new(1);
 
 	(void)s;
-	assert_true(idle_try_search(idle));
+	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 0, false);
 	idle_park_cancel(idle, 0);
 	assert_int_equal(bits_set(idle), 0);
@@ -247,7 +256,7 @@ static void idle_park_cancel__already_claimed__counted_once(void **state)
 
 	(void)state;
 	idle_park_begin(idle, 1, false);
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 1);
 	idle_park_cancel(idle, 1);
 	assert_int_equal(searching(idle), 1);
@@ -263,10 +272,10 @@ static void idle_parked__already_claimed__is_a_searcher(void **state)
 
 	(void)state;
 	idle_park_begin(idle, 1, false);
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	park_wait(idle, 1);
 	assert_int_equal(searching(idle), 1);
-	assert_true(idle_leave_search(idle));
+	assert_true(idle_leave_search(idle, 0));
 	idle_free(idle);
 }
 
@@ -277,7 +286,7 @@ static void idle_notify__nobody_parked__does_nothing(void **state)
 	struct idle *idle = idle_new(4);
 
 	(void)state;
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 0);
 	for (unsigned i = 0; i < 4; i++)
 		assert_false(notified(idle, i));
@@ -292,7 +301,7 @@ static void idle_notify__some_parked__claims_exactly_one(void **state)
 	(void)state;
 	for (unsigned i = 2; i < 7; i++)
 		idle_park_begin(idle, i, false);
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 1);
 	assert_int_equal(bits_set(idle), 4);
 	for (unsigned i = 0; i < 8; i++) {
@@ -302,7 +311,7 @@ static void idle_notify__some_parked__claims_exactly_one(void **state)
 	}
 	assert_int_equal(woken, 1);
 	/* While that one is on its way, no second one is woken. */
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 1);
 	assert_int_equal(bits_set(idle), 4);
 	idle_free(idle);
@@ -313,9 +322,9 @@ static void idle_notify__somebody_searches__wakes_nobody(void **state)
 	struct idle *idle = idle_new(4);
 
 	(void)state;
-	assert_true(idle_try_search(idle));
+	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 0, false);
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_true(bit_set(idle, 0));
 	assert_false(notified(idle, 0));
 	assert_int_equal(searching(idle), 1);
@@ -325,19 +334,25 @@ static void idle_notify__somebody_searches__wakes_nobody(void **state)
 static void idle_notify__chain__wakes_each_in_turn(void **state)
 {
 	struct idle *idle = idle_new(200);
+	bool ended[200] = { false };
 
 	(void)state;
 	for (unsigned i = 0; i < 200; i++)
 		idle_park_begin(idle, i, false);
 	for (unsigned left = 200; left > 0; left--) {
+		unsigned woken = 0;
+
 		assert_int_equal(bits_set(idle), left);
-		idle_notify(idle);
+		idle_notify(idle, 0);
 		assert_int_equal(bits_set(idle), left - 1);
-		assert_true(idle_leave_search(idle));
+		while (ended[woken] || bit_set(idle, woken))
+			woken++;
+		ended[woken] = true;
+		assert_true(idle_leave_search(idle, woken));
 	}
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(notified(idle, i));
-	idle_notify(idle);
+	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 0);
 	idle_free(idle);
 }
@@ -352,7 +367,7 @@ static void idle_notify__any_word_of_the_bitmap__finds_it(void **state)
 
 		idle_park_begin(idle, who[n], false);
 		assert_true(bit_set(idle, who[n]));
-		idle_notify(idle);
+		idle_notify(idle, 0);
 		assert_false(bit_set(idle, who[n]));
 		assert_true(notified(idle, who[n]));
 		assert_int_equal(searching(idle), 1);
@@ -383,7 +398,7 @@ static void idle_wake_all__somebody_searches__wakes_nevertheless(void **state)
 	(void)state;
 	idle_wake_all(idle);
 	assert_int_equal(searching(idle), 0);
-	assert_true(idle_try_search(idle));
+	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 0, false);
 	idle_park_begin(idle, 3, false);
 	idle_wake_all(idle);
@@ -414,7 +429,7 @@ static void *consume(void *arg)
 			consumed++;
 			h->sum += consumed;
 			if (searches)
-				idle_leave_search(h->idle);
+				idle_leave_search(h->idle, 0);
 			searches = false;
 			continue;
 		}
@@ -437,7 +452,7 @@ static void idle__producer_and_parker__no_wake_up_is_lost(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, consume, &h), 0);
 	for (uint32_t n = 1; n <= HANDOVERS; n++) {
 		atomic_store_release(&h.produced, n);
-		idle_notify(h.idle);
+		idle_notify(h.idle, 0);
 		/* Now and then, let it fall asleep. */
 		if (n % 4 == 0)
 			while (!bit_set(h.idle, 0) && searching(h.idle) == 0 &&
@@ -476,9 +491,9 @@ static void idle_parked__late_notification__parks_again(void **state)
 	/* Claimed, cancelled, and now it parks anew: the notification of the
 	 * claim is still there. */
 	idle_park_begin(late.idle, 0, false);
-	idle_notify(late.idle);
+	idle_notify(late.idle, 0);
 	idle_park_cancel(late.idle, 0);
-	assert_true(idle_leave_search(late.idle));
+	assert_true(idle_leave_search(late.idle, 0));
 	idle_park_begin(late.idle, 0, false);
 	assert_true(notified(late.idle, 0));
 	assert_int_equal(pthread_create(&thread, NULL, wait_once, &late), 0);
@@ -486,7 +501,7 @@ static void idle_parked__late_notification__parks_again(void **state)
 	assert_true(bit_set(late.idle, 0));
 
 	late.written = 1;
-	idle_notify(late.idle);
+	idle_notify(late.idle, 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(late.seen, 1);
 	assert_int_equal(searching(late.idle), 1);

@@ -4,11 +4,13 @@
 #include <sched.h>
 
 #include "core/idle.h"
+#include "tests/near.h"
 #include "tests/unit/support.h"
 
 #define WORKERS 3u
 
 static struct idle idle;
+static struct idle_group group;
 static struct idle_sleeper sleepers[WORKERS];
 
 /* The CPU that this thread says it is on; -1: that cannot be known. */
@@ -26,7 +28,7 @@ int __wrap_sched_getcpu(void)
 static int begin(void **state)
 {
 	(void)state;
-	idle_init(&idle, WORKERS, sleepers);
+	idle_init(&idle, near_groups(WORKERS, 1), &group, sleepers);
 	return 0;
 }
 
@@ -45,7 +47,7 @@ static unsigned woken_from(int cpu)
 	for (unsigned i = 0; i < WORKERS; i++)
 		parked[i] = idle_parked(&idle, i);
 	cpu_now = cpu;
-	idle_notify(&idle);
+	idle_notify(&idle, 0);
 	for (unsigned i = 0; i < WORKERS; i++) {
 		if (idle_parked(&idle, i) == parked[i])
 			continue;
@@ -53,7 +55,7 @@ static unsigned woken_from(int cpu)
 		found = i;
 	}
 	/* It has found the work. */
-	assert_true(idle_leave_search(&idle));
+	assert_true(idle_leave_search(&idle, 0));
 	return found;
 }
 

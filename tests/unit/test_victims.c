@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* test_victims.c - whom a thief tries, in which order */
+#include "core/victims.h"
+
+#include "tests/near.h"
+#include "tests/unit/support.h"
+
+#define WORKERS 12u
+#define NODES   3u
+#define SEEDS   200u
+
+static struct work_line lines[WORKERS + 1];
+static struct work_map map;
+static struct work_flag flags[WORKERS];
+static const struct llc_groups *groups;
+
+static int begin(void **state)
+{
+	(void)state;
+	groups = near_groups(WORKERS, NODES);
+	work_map_init(&map, lines, groups->count + 1);
+	for (unsigned i = 0; i < WORKERS; i++)
+		work_flag_init(&flags[i], &map, groups->places[i].group,
+			       groups->places[i].bit);
+	return 0;
+}
+
+static void raise_all(enum work_kind kind)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		work_flag_raise_owner(&flags[i], kind);
+}
+
+static struct victims search_of(unsigned thief, struct rng *rng,
+				enum victims_reach reach)
+{
+	struct victims v = { .groups = groups,
+			     .map = &map,
+			     .rng = rng,
+			     .reach = reach,
+			     .samples = 2,
+			     .own_line = groups->places[thief].group,
+			     .own_bit = UINT64_C(1)
+					<< groups->places[thief].bit };
+
+	victims_begin(&v);
+	return v;
+}
+
+static unsigned worker_of(struct victim victim)
+{
+	return groups->groups[victim.line].workers[victim.bit];
+}
+
+static void victims__all__each_other_once_and_near_ones_first(void **state)
+{
+	(void)state;
+	raise_all(WORK_TASKS);
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		unsigned thief = seed % WORKERS, tried = 0;
+		bool seen[WORKERS] = { false }, far = false;
+		struct rng rng;
+		struct victim victim;
+
+		rng_init(&rng, seed);
+		for (struct victims v = search_of(thief, &rng, VICTIMS_ALL);
+		     victims_next(&v, &victim); tried++) {
+			unsigned i = worker_of(victim);
+
+			assert_true(i != thief && !seen[i]);
+			seen[i] = true;
+			assert_int_equal(victim.far,
+					 i % NODES != thief % NODES);
+			assert_true(victim.far || !far);
+			far = victim.far;
+		}
+		assert_int_equal(tried, WORKERS - 1);
+	}
+}
+
+static void victims__node__none_of_another(void **state)
+{
+	(void)state;
+	raise_all(WORK_TASKS);
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		unsigned thief = seed % WORKERS, tried = 0;
+		struct rng rng;
+		struct victim victim;
+
+		rng_init(&rng, seed);
+		for (struct victims v = search_of(thief, &rng, VICTIMS_NODE);
+		     victims_next(&v, &victim); tried++)
+			assert_int_equal(worker_of(victim) % NODES,
+					 thief % NODES);
+		assert_int_equal(tried, WORKERS / NODES - 1);
+	}
+}
+
+static void victims__sample__some_of_others(void **state)
+{
+	bool seen[WORKERS] = { false };
+
+	(void)state;
+	raise_all(WORK_TASKS);
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		unsigned far = 0;
+		struct rng rng;
+		struct victim victim;
+
+		rng_init(&rng, seed);
+		for (struct victims v = search_of(0, &rng, VICTIMS_SAMPLE);
+		     victims_next(&v, &victim);) {
+			far += victim.far;
+			seen[worker_of(victim)] = true;
+		}
+		/* Two groups of four. */
+		assert_int_equal(far, 8);
+	}
+	for (unsigned i = 1; i < WORKERS; i++)
+		assert_true(seen[i]);
+}
+
+/* Whom the map does not name, nobody tries. */
+static void victims__no_bit__not_tried(void **state)
+{
+	struct rng rng;
+	struct victim victim;
+	struct victims v;
+
+	(void)state;
+	rng_init(&rng, 1);
+	v = search_of(0, &rng, VICTIMS_ALL);
+	assert_false(victims_next(&v, &victim));
+	assert_false(victims_next(&v, &victim));
+	work_flag_raise_owner(&flags[0], WORK_TASKS);
+	work_flag_raise_owner(&flags[5], WORK_TASKS);
+	work_flag_raise_owner(&flags[7], WORK_JOBS);
+	v = search_of(0, &rng, VICTIMS_ALL);
+	assert_true(victims_next(&v, &victim));
+	assert_int_equal(worker_of(victim), 5);
+	assert_false(victims_next(&v, &victim));
+	work_flag_lower_owner(&flags[5], WORK_TASKS);
+	v = search_of(0, &rng, VICTIMS_ALL);
+	assert_false(victims_next(&v, &victim));
+}
+
+/* The line behind the groups has jobs of threads that are no workers. */
+static void victims__jobs_of_others__behind_the_own_group(void **state)
+{
+	struct work_flag guest;
+	struct rng rng;
+	struct victim victim;
+	struct victims v;
+
+	(void)state;
+	rng_init(&rng, 1);
+	work_flag_init(&guest, &map, groups->count, 3);
+	work_flag_raise_owner(&guest, WORK_JOBS);
+	work_flag_raise_owner(&flags[3], WORK_JOBS);
+	work_flag_raise_owner(&flags[1], WORK_JOBS);
+	v = search_of(0, &rng, VICTIMS_ALL);
+	v.kind = WORK_JOBS;
+	victims_begin(&v);
+	assert_true(victims_next(&v, &victim));
+	assert_int_equal(worker_of(victim), 3);
+	assert_true(victims_next(&v, &victim));
+	assert_int_equal(victim.line, groups->count);
+	assert_int_equal(victim.bit, 3);
+	assert_true(victims_next(&v, &victim));
+	assert_int_equal(worker_of(victim), 1);
+	assert_false(victims_next(&v, &victim));
+}
+
+/* Each is the first of its tier about as often as any other. */
+static void victims__equally_near__any_of_them_first(void **state)
+{
+	unsigned first[WORKERS] = { 0 };
+
+	(void)state;
+	raise_all(WORK_TASKS);
+	for (unsigned seed = 0; seed < 10 * SEEDS; seed++) {
+		struct rng rng;
+		struct victim victim;
+		struct victims v;
+
+		rng_init(&rng, seed);
+		v = search_of(0, &rng, VICTIMS_ALL);
+		assert_true(victims_next(&v, &victim));
+		first[worker_of(victim)]++;
+	}
+	/* Three others, of which the rotation favours the first. */
+	for (unsigned i = NODES; i < WORKERS; i += NODES)
+		assert_true(first[i] > 0);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup(victims__all__each_other_once_and_near_ones_first, begin),
+	cmocka_unit_test_setup(victims__node__none_of_another, begin),
+	cmocka_unit_test_setup(victims__sample__some_of_others, begin),
+	cmocka_unit_test_setup(victims__no_bit__not_tried, begin),
+	cmocka_unit_test_setup(victims__jobs_of_others__behind_the_own_group, begin),
+	cmocka_unit_test_setup(victims__equally_near__any_of_them_first, begin),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("victims", tests, NULL, NULL);
+}
