@@ -150,13 +150,15 @@ static int check_ranges(const struct skua_config *cfg, struct skua_error *err)
 				 "steal_attempts: %u, allowed are 1 to %d, or "
 				 "0 for the default",
 				 cfg->steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
-	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN))
+	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN |
+			   SKUA_HUGE_PAGES))
 		return error_set(err, -EINVAL,
 				 "flags: 0x%x, allowed are SKUA_UNPINNED "
-				 "(0x%x), SKUA_NO_ENV (0x%x) and "
-				 "SKUA_CALLER_DRIVEN (0x%x)",
+				 "(0x%x), SKUA_NO_ENV (0x%x), "
+				 "SKUA_CALLER_DRIVEN (0x%x) and "
+				 "SKUA_HUGE_PAGES (0x%x)",
 				 cfg->flags, SKUA_UNPINNED, SKUA_NO_ENV,
-				 SKUA_CALLER_DRIVEN);
+				 SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES);
 	if (cfg->reserved != 0)
 		return error_set(err, -EINVAL, "reserved: %u, allowed is 0",
 				 cfg->reserved);
@@ -271,6 +273,7 @@ static void fill_in(struct config *out, const struct skua_config *cfg,
 	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
 	/* With less time than CPUs, which of them are free changes. */
 	out->pinned = !(cfg->flags & SKUA_UNPINNED) && !limited;
+	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
 	out->allocator = cfg->allocator;
 	if (cfg->hooks)
 		out->hooks = *cfg->hooks;

@@ -19,6 +19,7 @@ struct config {
 	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
 	bool pinned;                  /* each worker to a CPU */
 	bool caller_driven;
+	bool huge_pages;
 	struct cpu_list cpus; /* at least one */
 	const struct skua_allocator *allocator;
 	struct skua_hooks hooks;

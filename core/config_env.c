@@ -147,23 +147,26 @@ static int refuse(const struct variable *v, const char *text,
 }
 
 /* Flags have no default but 0: the variable only adds. */
-static int read_unpinned(struct skua_config *cfg, struct skua_error *err)
+static int read_flag(struct skua_config *cfg, const char *name, unsigned flag,
+		     struct skua_error *err)
 {
-	const char *text = lookup("SKUA_UNPINNED");
+	const char *text = lookup(name);
 
 	if (!text || strcmp(text, "0") == 0)
 		return 0;
 	if (strcmp(text, "1") != 0)
 		return error_set(err, -EINVAL,
-				 "environment variable SKUA_UNPINNED: "
-				 "\"%.40s\", allowed are 0 and 1",
-				 text);
-	cfg->flags |= SKUA_UNPINNED;
+				 "environment variable %s: \"%.40s\", "
+				 "allowed are 0 and 1",
+				 name, text);
+	cfg->flags |= flag;
 	return 0;
 }
 
 int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 {
+	int code;
+
 	/* Who wants no threads wants no number of them. */
 	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers == 0)
 		cfg->workers = 1;
@@ -180,5 +183,7 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 	}
 	if (!cfg->cpus)
 		cfg->cpus = lookup("SKUA_CPUS");
-	return read_unpinned(cfg, err);
+	code = read_flag(cfg, "SKUA_UNPINNED", SKUA_UNPINNED, err);
+	return code ? code
+		    : read_flag(cfg, "SKUA_HUGE_PAGES", SKUA_HUGE_PAGES, err);
 }

@@ -4,7 +4,7 @@
 
 #include "core/forks.h"
 
-void crew_init(struct crew *crew, struct forks *forks,
+void crew_init(struct crew *crew, struct forks **forks,
 	       const struct llc_groups *groups, struct work_map *map,
 	       bool pinned)
 {
@@ -35,7 +35,7 @@ void crew_begin_forking(struct crew *crew)
 struct forks *crew_enter(struct crew *crew, unsigned group)
 {
 	for (unsigned i = 0; i < CREW_GUESTS; i++) {
-		struct forks *guest = &crew->forks[crew->workers + i];
+		struct forks *guest = crew->forks[crew->workers + i];
 		uint32_t vacant = 0;
 
 		/* Acquire: all that the last one left behind. Pairs with
@@ -145,7 +145,7 @@ bool crew_visible(const struct crew *crew)
 			unsigned i = crew_place_of(
 				crew, line, (unsigned)__builtin_ctzll(bits));
 
-			if (jobs_visible(&crew->forks[i].jobs))
+			if (jobs_visible(&crew->forks[i]->jobs))
 				return true;
 		}
 	}
@@ -174,8 +174,8 @@ static bool wake_asleep(struct crew *crew)
 			      bit))
 				continue;
 			forks_unpark(
-				&crew->forks[w * IDLE_WORD_BITS +
-					     (unsigned)__builtin_ctzll(bit)]);
+				crew->forks[w * IDLE_WORD_BITS +
+					    (unsigned)__builtin_ctzll(bit)]);
 			return true;
 		}
 	}

@@ -32,7 +32,7 @@ struct forks;
 
 struct crew {
 	/* Constant while the workers run: one a worker, then the guests'. */
-	struct forks *forks;
+	struct forks **forks;
 	const struct llc_groups *groups; /* of the workers */
 	struct work_map *map; /* who may have jobs: a line a group, and one for
 			       * the guests */
@@ -60,7 +60,7 @@ struct crew {
 };
 
 /* crew_init - @forks: of the workers of @groups and CREW_GUESTS guests; or NULL */
-void crew_init(struct crew *crew, struct forks *forks,
+void crew_init(struct crew *crew, struct forks **forks,
 	       const struct llc_groups *groups, struct work_map *map,
 	       bool pinned);
 

@@ -73,7 +73,7 @@ static int open_all(struct drive *drive)
 
 int drive_init(struct drive *drive, struct pool *pool)
 {
-	struct worker *worker = &pool->workers[0];
+	struct worker *worker = pool->workers[0];
 	int code = open_all(drive);
 
 	if (!code)
@@ -126,7 +126,7 @@ struct goal {
 static int drive_for(struct drive *drive, struct pool *pool,
 		     uint64_t deadline_ns, const struct goal *goal)
 {
-	struct worker *worker = &pool->workers[0];
+	struct worker *worker = pool->workers[0];
 	sigset_t before;
 	bool more;
 

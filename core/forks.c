@@ -178,7 +178,7 @@ bool forks_steal_owner(struct forks *forks, enum victims_reach reach,
 		unsigned i = crew_place_of(crew, victim.line, victim.bit);
 
 		if (i != forks->index &&
-		    steal_from(forks, &crew->forks[i], stolen))
+		    steal_from(forks, crew->forks[i], stolen))
 			return true;
 	}
 	return false;
@@ -231,8 +231,7 @@ static bool help(struct forks *forks, atomic_ptr *slot,
 	struct forks_stolen stolen;
 	bool strange = false;
 
-	if (thief < 0 ||
-	    !steal_from(forks, &pool->crew.forks[thief], &stolen)) {
+	if (thief < 0 || !steal_from(forks, pool->crew.forks[thief], &stolen)) {
 		strange = true;
 		if (!helps_strangers(forks) ||
 		    !forks_steal_owner(forks, reach, &stolen))

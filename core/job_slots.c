@@ -28,7 +28,7 @@ static size_t count_slots(void)
 	return count < page ? page : count / page * page;
 }
 
-static size_t place_bytes(const struct job_slots *slots)
+size_t job_slots_place_bytes(const struct job_slots *slots)
 {
 	return slots->count * sizeof(atomic_ptr) + page_bytes();
 }
@@ -52,7 +52,8 @@ int job_slots_map(struct job_slots *slots, unsigned places)
 	slots->memory = NULL;
 	slots->places = places;
 	slots->count = count_slots();
-	memory = mmap(NULL, places * place_bytes(slots), PROT_READ | PROT_WRITE,
+	memory = mmap(NULL, places * job_slots_place_bytes(slots),
+		      PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory != MAP_FAILED) {
 		slots->memory = memory;
@@ -67,13 +68,14 @@ int job_slots_map(struct job_slots *slots, unsigned places)
 void job_slots_unmap(struct job_slots *slots)
 {
 	if (slots->memory)
-		munmap(slots->memory, slots->places * place_bytes(slots));
+		munmap(slots->memory,
+		       slots->places * job_slots_place_bytes(slots));
 	slots->memory = NULL;
 }
 
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i)
 {
-	return (atomic_ptr *)(slots->memory + i * place_bytes(slots));
+	return (atomic_ptr *)(slots->memory + i * job_slots_place_bytes(slots));
 }
 
 struct job_check *job_slots_map_checks(size_t count)

@@ -26,7 +26,10 @@ int job_slots_map(struct job_slots *slots, unsigned places);
 /* job_slots_unmap - give them back, if there are any */
 void job_slots_unmap(struct job_slots *slots);
 
-/* job_slots_of - those of place @i */
+/* job_slots_place_bytes - how much a place takes, in whole pages */
+size_t job_slots_place_bytes(const struct job_slots *slots);
+
+/* job_slots_of - those of place @i, at the beginning of a page */
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i);
 
 /* Of a job that was forked with checks: itself, and where the newest one before

@@ -67,7 +67,7 @@ void pool_inject_home(struct pool *pool, struct skua_task *task)
 {
 	unsigned home = task->home - 1;
 
-	push(&pool->workers[home].inbox, task);
+	push(&pool->workers[home]->inbox, task);
 	/* As in idle_notify(). */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, home);
@@ -76,7 +76,7 @@ void pool_inject_home(struct pool *pool, struct skua_task *task)
 void pool_add_poller(struct pool *pool, unsigned worker,
 		     struct skua_poller *poller)
 {
-	pollers_add(&pool->workers[worker].pollers, poller);
+	pollers_add(&pool->workers[worker]->pollers, poller);
 	/* As in idle_notify(): the worker looks at it before it sleeps. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, worker);
@@ -94,12 +94,12 @@ bool pool_drained(const struct pool *pool)
 	uint64_t spawned;
 
 	for (unsigned i = 0; i < pool->worker_count; i++)
-		finished += atomic_load_acquire(&pool->workers[i].finished);
+		finished += atomic_load_acquire(&pool->workers[i]->finished);
 	/* Ordered by the acquires. */
 	spawned = pool_spawned_outside(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		spawned +=
-			counter_read(&pool->workers[i].counters.tasks_spawned);
+			counter_read(&pool->workers[i]->counters.tasks_spawned);
 	/* Spawns from outside are counted modulo 2^48. */
 	return (spawned - finished) % POOL_SPAWNED_LIMIT == 0;
 }

@@ -18,7 +18,6 @@
 #include "core/idle.h"
 #include "core/inject_queue.h"
 #include "core/sentinel.h"
-#include "core/slab.h"
 #include "core/task.h"
 #include "core/work_map.h"
 #include "skua/runtime.h"
@@ -36,7 +35,7 @@ struct worker;
 
 struct pool {
 	/* Constant while the workers run. */
-	struct worker *workers;
+	struct worker **workers;
 	unsigned worker_count;
 	const struct llc_groups *groups;
 	uint32_t steal_attempts;
@@ -59,7 +58,6 @@ struct pool {
 	struct idle idle;
 	struct sentinel sentinel;
 	struct crew crew;
-	struct slab slab; /* of struct call */
 
 	/*
 	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no

@@ -14,7 +14,6 @@
 
 #include "core/clock.h"
 #include "core/fork.h"
-#include "core/job_slots.h"
 #include "core/memory.h"
 #include "core/signals.h"
 #include "skua/task.h"
@@ -23,18 +22,12 @@
 
 /* ---- memory --------------------------------------------------------------- */
 
-static void free_queues(struct skua_runtime *rt)
+/* Who sleeps, then the lines of the groups, and one more of the map. */
+static size_t idle_bytes(const struct llc_groups *groups)
 {
-	struct worker *workers = rt->pool.workers;
-	size_t size = local_queue_size(rt->config.queue_capacity);
-
-	for (unsigned i = 0; workers && i < rt->config.workers; i++) {
-		if (!workers[i].queue)
-			continue;
-		worker_destroy(&workers[i]);
-		memory_free(rt->config.allocator, workers[i].queue, CACHE_PAIR,
-			    1, size);
-	}
+	return groups->worker_count * sizeof(struct idle_sleeper) +
+	       groups->count * sizeof(struct idle_group) +
+	       (groups->count + 1) * sizeof(struct work_line);
 }
 
 static void free_memory(struct skua_runtime *rt)
@@ -43,24 +36,11 @@ static void free_memory(struct skua_runtime *rt)
 	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
-	free_queues(rt);
-	if (pool->worker_count > 0)
-		slab_destroy(&pool->slab);
-	memory_free(a, pool->workers, CACHE_PAIR, count,
-		    sizeof(*pool->workers));
-	memory_free(a, pool->idle.sleepers, CACHE_PAIR, count,
-		    sizeof(*pool->idle.sleepers));
+	members_free(&rt->members, pool, &rt->config);
+	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
+		    idle_bytes(&rt->groups));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
-	memory_free(a, pool->idle.by_group, CACHE_PAIR, rt->groups.count,
-		    sizeof(*pool->idle.by_group));
-	memory_free(a, pool->map.lines, CACHE_PAIR, rt->groups.count + 1,
-		    sizeof(*pool->map.lines));
-	for (unsigned i = 0; pool->crew.forks && i < count + CREW_GUESTS; i++)
-		forks_destroy(&pool->crew.forks[i]);
-	memory_free(a, pool->crew.forks, CACHE_PAIR, count + CREW_GUESTS,
-		    sizeof(*pool->crew.forks));
-	job_slots_unmap(&rt->job_slots);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
 	llc_groups_free(&rt->groups);
@@ -68,39 +48,11 @@ static void free_memory(struct skua_runtime *rt)
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
 }
 
-static void init_forks(struct skua_runtime *rt)
-{
-	struct pool *pool = &rt->pool;
-	unsigned workers = rt->config.workers;
-
-	for (unsigned i = 0; i < workers + CREW_GUESTS; i++)
-		forks_init(&pool->crew.forks[i], pool, i,
-			   job_slots_of(&rt->job_slots, i), rt->job_slots.count,
-			   workers > 1);
-}
-
-static int init_workers(struct skua_runtime *rt)
-{
-	struct pool *pool = &rt->pool;
-	uint32_t capacity = rt->config.queue_capacity;
-
-	for (unsigned i = 0; i < rt->config.workers; i++) {
-		struct local_queue *queue =
-			memory_alloc(rt->config.allocator, CACHE_PAIR, 1,
-				     local_queue_size(capacity));
-
-		if (!queue)
-			return -ENOMEM;
-		local_queue_init(queue, capacity, 0);
-		worker_init(&pool->workers[i], pool, i, queue);
-	}
-	return 0;
-}
-
 static void init_pool(struct skua_runtime *rt)
 {
 	struct pool *pool = &rt->pool;
 	const struct config *config = &rt->config;
+	struct idle_group *by_group;
 
 	pool->generation = fork_adopt();
 	pool->generation_here = fork_generation_here();
@@ -120,14 +72,16 @@ static void init_pool(struct skua_runtime *rt)
 	pool->hooks = config->hooks;
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
+	by_group = (struct idle_group *)(pool->idle.sleepers +
+					 rt->groups.worker_count);
+	idle_init(&pool->idle, &rt->groups, by_group, pool->idle.sleepers);
 	/* The guests have a line of their own. */
-	work_map_init(&pool->map, pool->map.lines, rt->groups.count + 1);
-	idle_init(&pool->idle, &rt->groups, pool->idle.by_group,
-		  pool->idle.sleepers);
+	work_map_init(&pool->map,
+		      (struct work_line *)(by_group + rt->groups.count),
+		      rt->groups.count + 1);
 	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
 		  config->pinned && config->workers <= config->cpus.count);
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
-	slab_init(&pool->slab, config->allocator);
 	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
@@ -137,58 +91,58 @@ static void init_pool(struct skua_runtime *rt)
 	atomic_init(&pool->drain_epoch, 0);
 }
 
-/* Which workers are near each other. Of a machine that cannot be read, as without a
- * descriptor, nothing is known. */
-static int init_groups(struct skua_runtime *rt)
+/* Which workers are near each other. */
+static int init_groups(struct skua_runtime *rt, const struct machine *machine)
 {
 	const struct config *config = &rt->config;
-	struct machine *machine = NULL;
 	unsigned *cpus = calloc(config->workers, sizeof(*cpus));
 	int code = cpus ? 0 : -ENOMEM;
 
-	if (!code && config->workers > 1 &&
-	    machine_load(&machine, "/", NULL) == -ENOMEM)
-		code = -ENOMEM;
 	for (unsigned i = 0; !code && i < config->workers; i++)
 		cpus[i] = config->cpus.cpus[i % config->cpus.count];
 	if (!code)
 		code = llc_groups_make(&rt->groups, machine, cpus,
 				       config->workers);
-	machine_free(machine);
 	free(cpus);
 	return code;
 }
 
-/* All the memory that the runtime ever uses. */
-static int init_memory(struct skua_runtime *rt)
+static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 {
 	const struct skua_allocator *a = rt->config.allocator;
 	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
-	if (init_groups(rt) != 0)
+	if (init_groups(rt, machine) != 0)
 		return -ENOMEM;
-	pool->idle.by_group = memory_alloc(a, CACHE_PAIR, rt->groups.count,
-					   sizeof(*pool->idle.by_group));
-	pool->map.lines = memory_alloc(a, CACHE_PAIR, rt->groups.count + 1,
-				       sizeof(*pool->map.lines));
-	pool->workers =
-		memory_alloc(a, CACHE_PAIR, count, sizeof(*pool->workers));
-	pool->idle.sleepers = memory_alloc(a, CACHE_PAIR, count,
-					   sizeof(*pool->idle.sleepers));
+	pool->idle.sleepers =
+		memory_alloc(a, CACHE_PAIR, 1, idle_bytes(&rt->groups));
 	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, count,
 					     sizeof(*pool->sentinel.sights));
-	pool->crew.forks = memory_alloc(a, CACHE_PAIR, count + CREW_GUESTS,
-					sizeof(*pool->crew.forks));
 	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
-	if (!pool->idle.by_group || !pool->map.lines || !pool->workers ||
-	    !pool->idle.sleepers || !pool->sentinel.sights ||
-	    !pool->crew.forks || !rt->threads ||
-	    job_slots_map(&rt->job_slots, count + CREW_GUESTS) != 0)
+	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
 		return -ENOMEM;
+	return members_allocate(&rt->members, pool, &rt->config, machine);
+}
+
+/* All the memory that the runtime ever uses. Of a machine that cannot be read, as
+ * without a descriptor, nothing is known: all workers are alike near. */
+static int init_memory(struct skua_runtime *rt)
+{
+	struct machine *machine = NULL;
+	int code = 0;
+
+	if ((rt->config.workers > 1 || arenas_by_node(&rt->config)) &&
+	    machine_load(&machine, "/", NULL) == -ENOMEM)
+		code = -ENOMEM;
+	if (!code)
+		code = allocate_all(rt, machine);
+	machine_free(machine);
+	if (code)
+		return code;
 	init_pool(rt);
-	init_forks(rt);
-	return pool->generation ? init_workers(rt) : -ENOMEM;
+	members_init(&rt->members, &rt->pool, &rt->config);
+	return rt->pool.generation ? 0 : -ENOMEM;
 }
 
 /* ---- threads -------------------------------------------------------------- */
@@ -237,7 +191,7 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	code = place(&rt->config, i, &attr);
 	if (!code)
 		code = -pthread_create(&rt->threads[i], &attr, thread_main,
-				       &rt->pool.workers[i]);
+				       rt->pool.workers[i]);
 	pthread_attr_destroy(&attr);
 	return code;
 }
@@ -313,6 +267,26 @@ say(const struct skua_runtime *rt, enum skua_log_level level,
 	hooks->log(hooks->ctx, level, text);
 }
 
+/* What could not be had of what was wanted of its memory. */
+static void tell_memory(const struct skua_runtime *rt)
+{
+	const struct arenas *arenas = &rt->members.arenas;
+
+	for (unsigned i = 0; i < arenas->count; i++) {
+		const struct node_memory *wanted =
+			&arenas->nodes[i].arena.wanted;
+
+		if (wanted->node_code)
+			say(rt, SKUA_LOG_WARNING,
+			    "memory for the workers of node %d may be on "
+			    "others: %s",
+			    wanted->node, strerror(-wanted->node_code));
+		if (wanted->huge_code)
+			say(rt, SKUA_LOG_WARNING, "no large pages: %s",
+			    strerror(-wanted->huge_code));
+	}
+}
+
 /* ---- life ----------------------------------------------------------------- */
 
 /* A runtime that has nothing but its configuration. */
@@ -364,6 +338,7 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 	say(rt, SKUA_LOG_INFO, "%u workers on %u CPUs, local queues of %u",
 	    rt->config.workers, rt->config.cpus.count,
 	    rt->config.queue_capacity);
+	tell_memory(rt);
 	*out = rt;
 	return 0;
 }

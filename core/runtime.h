@@ -7,7 +7,7 @@
 
 #include "core/config.h"
 #include "core/drive.h"
-#include "core/job_slots.h"
+#include "core/members.h"
 #include "core/pool.h"
 #include "core/worker.h"
 #include "skua/runtime.h"
@@ -16,7 +16,7 @@ struct skua_runtime {
 	struct pool pool;
 	struct llc_groups groups; /* of its workers */
 	struct config config;
-	struct job_slots job_slots;
+	struct members members;
 	pthread_t *threads; /* of the workers that were started */
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */

@@ -193,7 +193,7 @@ struct skua_task *sentinel_look(struct worker *w)
 		return NULL;
 	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct worker *other = &pool->workers[i];
+		struct worker *other = pool->workers[i];
 		struct sentinel_sight *sight = &s->sights[i];
 		struct sentinel_sight before = *sight;
 

@@ -6,6 +6,7 @@
 
 /* Blocks of a chunk; its first one links the chunks. */
 #define CHUNK_BLOCKS 64u
+#define CHUNK_BYTES  (CHUNK_BLOCKS * SLAB_BLOCK_BYTES)
 /* A worker that has more free blocks than twice this returns so many. */
 #define BATCH 32u
 
@@ -24,9 +25,9 @@ static struct slab_block *pop(struct slab_block **list)
 	return block;
 }
 
-void slab_init(struct slab *slab, const struct skua_allocator *allocator)
+void slab_init(struct slab *slab, struct arena *arena)
 {
-	slab->allocator = allocator;
+	slab->arena = arena;
 	pthread_mutex_init(&slab->lock, NULL);
 	slab->free = NULL;
 	slab->chunks = NULL;
@@ -37,15 +38,13 @@ void slab_destroy(struct slab *slab)
 	struct slab_block *chunk;
 
 	while ((chunk = pop(&slab->chunks)) != NULL)
-		memory_free(slab->allocator, chunk, CACHE_PAIR, CHUNK_BLOCKS,
-			    SLAB_BLOCK_BYTES);
+		arena_free(slab->arena, chunk, CHUNK_BYTES);
 	pthread_mutex_destroy(&slab->lock);
 }
 
 static void grow_locked(struct slab *slab)
 {
-	char *chunk = memory_alloc(slab->allocator, CACHE_PAIR, CHUNK_BLOCKS,
-				   SLAB_BLOCK_BYTES);
+	char *chunk = arena_alloc(slab->arena, CHUNK_BYTES);
 
 	if (!chunk)
 		return;
@@ -81,8 +80,35 @@ void *slab_take(struct slab *slab, struct slab_cache *cache)
 	return block;
 }
 
+static void send_away(struct slab_cache *cache)
+{
+	struct slab *slab = cache->away_slab;
+
+	pthread_mutex_lock(&slab->lock);
+	while (cache->away)
+		push(&slab->free, pop(&cache->away));
+	pthread_mutex_unlock(&slab->lock);
+	cache->away_count = 0;
+}
+
+/* Back to where its memory is, with others. */
+static void give_away(struct slab *slab, struct slab_cache *cache,
+		      struct slab_block *block)
+{
+	if (cache->away_count > 0 && cache->away_slab != slab)
+		send_away(cache);
+	cache->away_slab = slab;
+	push(&cache->away, block);
+	if (++cache->away_count == BATCH)
+		send_away(cache);
+}
+
 void slab_give(struct slab *slab, struct slab_cache *cache, void *block)
 {
+	if (cache && cache->slab != slab) {
+		give_away(slab, cache, block);
+		return;
+	}
 	if (cache && cache->count < 2 * BATCH) {
 		push(&cache->free, block);
 		cache->count++;

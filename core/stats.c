@@ -52,7 +52,7 @@ int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	read_worker(&rt->pool.workers[worker], out);
+	read_worker(rt->pool.workers[worker], out);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	refused = atomic_load_acquire(&rt->pool.refused);
 	out->workers = rt->pool.worker_count;
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {
-		read_worker(&rt->pool.workers[i], &one);
+		read_worker(rt->pool.workers[i], &one);
 		add(&out->total, &one);
 	}
 	out->tasks_spawned = out->total.tasks_spawned +
@@ -79,7 +79,7 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	for (unsigned i = 0; i < CREW_GUESTS; i++)
 		out->jobs_stolen_outside +=
 			counter_read(&rt->pool.crew.forks[out->workers + i]
-					      .counters.jobs_stolen);
+					      ->counters.jobs_stolen);
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;
 }

@@ -189,58 +189,6 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 	return 0;
 }
 
-/* ---- calls --------------------------------------------------------------- */
-
-struct call {
-	struct skua_task task; /* first: a task is cast to its call */
-	struct slab *slab;
-	void (*fn)(void *arg);
-	void *arg;
-};
-
-_Static_assert(sizeof(struct call) <= SLAB_BLOCK_BYTES, "fits a block");
-
-static enum skua_poll call_poll(struct skua_task *self)
-{
-	struct call *call = (struct call *)self;
-
-	call->fn(call->arg);
-	return SKUA_DONE;
-}
-
-/* Nobody has a waker of it, so that it ends on its worker. */
-static void call_release(struct skua_task *task)
-{
-	slab_give(((struct call *)task)->slab, &worker_current->slab, task);
-}
-
-int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
-{
-	struct slab_cache *cache;
-	struct worker *worker;
-	struct call *call;
-	int code;
-
-	if (!rt || !fn)
-		return -EINVAL;
-	if (!runtime_alive(rt))
-		return -EOWNERDEAD;
-	worker = runtime_worker(rt);
-	cache = worker ? &worker->slab : NULL;
-	call = slab_take(&rt->pool.slab, cache);
-	if (!call)
-		return -ENOMEM;
-	*call = (struct call){ .task = SKUA_TASK_INIT(call_poll),
-			       .slab = &rt->pool.slab,
-			       .fn = fn,
-			       .arg = arg };
-	skua_task_detach(&call->task, call_release);
-	code = spawn(rt, &call->task, 0);
-	if (code)
-		slab_give(&rt->pool.slab, cache, call);
-	return code;
-}
-
 /* ---- wakers -------------------------------------------------------------- */
 
 static struct skua_task *task_of_waker(struct skua_waker waker)

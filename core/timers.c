@@ -156,7 +156,7 @@ uint64_t timers_earliest(const struct pool *pool)
 	for (unsigned i = 0; i < pool->worker_count; i++) {
 		/* Relaxed: behind the caller's fence, or a hint. */
 		uint64_t next_ns =
-			atomic_load_relaxed(&pool->workers[i].timers.next_ns);
+			atomic_load_relaxed(&pool->workers[i]->timers.next_ns);
 
 		if (next_ns < earliest)
 			earliest = next_ns;
@@ -195,7 +195,7 @@ static uint64_t now_locked(const struct pool *pool)
 void timers_fire_due(struct pool *pool, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct timers *timers = &pool->workers[i].timers;
+		struct timers *timers = &pool->workers[i]->timers;
 
 		/* Relaxed: a hint; the wheel decides. If the lock is held, the
 		 * look is repeated at the next tick, or by the sentinel. What
@@ -212,7 +212,7 @@ void timers_fire_due(struct pool *pool, uint64_t now_ns)
 void timers_fire_all(struct pool *pool)
 {
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct timers *timers = &pool->workers[i].timers;
+		struct timers *timers = &pool->workers[i]->timers;
 
 		do {
 			lock(timers);

@@ -257,7 +257,7 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 	struct local_queue_steal got;
 
 	counter_add_owner(&w->counters.steal_attempts, 1);
-	got = local_queue_steal_into(pool->workers[i].queue, w->queue,
+	got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
 				     victim.far ? pool->steal_max_far
 						: pool->steal_max);
 	if (got.outcome != SKUA_STEAL_SUCCESS)
@@ -313,7 +313,7 @@ static bool line_visible(const struct pool *pool, unsigned line)
 		unsigned i = pool->groups->groups[line]
 				     .workers[__builtin_ctzll(bits)];
 
-		if (local_queue_length(pool->workers[i].queue) > 0)
+		if (local_queue_length(pool->workers[i]->queue) > 0)
 			return true;
 	}
 	return false;

@@ -27,7 +27,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
 	if (pool->crew.forks)
-		worker->forks = &pool->crew.forks[index];
+		worker->forks = pool->crew.forks[index];
 	tick_init(&worker->tick);
 	worker->polls_until_inject = worker->tick.interval;
 	inject_queue_init(&worker->inbox);

@@ -9,6 +9,7 @@
 #include "core/pollers.h"
 #include "core/pool.h"
 #include "core/rng.h"
+#include "core/slab.h"
 #include "core/tick.h"
 #include "core/timers.h"
 #include "core/victims.h"

@@ -23,6 +23,8 @@ struct skua_task;
 #define SKUA_NO_ENV   (1u << 1) /* do not look at the environment */
 /* No threads: one worker, which runs inside skua_runtime_poll(). */
 #define SKUA_CALLER_DRIVEN (1u << 2)
+/* Ask for large pages for what is a worker's own. */
+#define SKUA_HUGE_PAGES (1u << 3)
 
 /* Value of a timeout: without end. */
 #define SKUA_FOREVER_NS UINT64_MAX
@@ -113,10 +115,10 @@ struct skua_hooks {
  *        0 = 100,000
  * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
  *        allowed; NULL = all of them. Only read during the call.
- * @allocator: NULL = aligned_alloc() and free(). Borrowed for the runtime's
- *        life.
+ * @allocator: NULL = aligned_alloc() and free(), but see below. Borrowed for the
+ *        runtime's life.
  * @hooks: NULL = none. Borrowed for the runtime's life.
- * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN
+ * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES
  * @reserved: 0
  * @steal_max: tasks that one steal takes at most, of half of what a worker of the
  *        same NUMA node has; 1 to SKUA_MAX_STEAL; 0 = 32
@@ -128,6 +130,14 @@ struct skua_hooks {
  *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 4
  * @reserved_too: 0
  *
+ * Without an allocator, and with more than one NUMA node that the calling thread
+ * may have memory on, what is a pinned worker's own (its state, queue and jobs,
+ * and the blocks that it takes for skua_call()) is memory of its CPU's node, or
+ * of the nearest one that has any, while there is room. It comes from the kernel,
+ * and goes back in skua_runtime_destroy(). Where the kernel refuses, the log is
+ * told, and the memory is ordinary. With SKUA_HUGE_PAGES it comes in pieces of 2
+ * MiB, one at least a node, for which the kernel is asked for large pages
+ * (transparent ones: none have to be set aside); an allocator's is as it is.
  * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says, and
  * @workers is 0 or 1.
  * A field that is left at its default is taken from the environment, if it is
@@ -135,7 +145,8 @@ struct skua_hooks {
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
  * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
  * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS, and
- * SKUA_UNPINNED ("0" or "1"). An empty variable counts as not set.
+ * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"). An empty variable counts as
+ * not set.
  */
 struct skua_config {
 	size_t size;

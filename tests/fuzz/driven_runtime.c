@@ -101,7 +101,7 @@ static bool choose_config(struct skua_config *cfg, const char *cpu,
 	cfg->cpus = list < COUNT_OF(lists) ? lists[list] : cpu;
 	cfg->workers = other == 1 ? 1 : other == 2 ? 2 : other == 3 ? 5000 : 0;
 	cfg->reserved = other == 4;
-	cfg->flags |= other == 5 ? 8 : 0;
+	cfg->flags |= other == 5 ? 1u << 31 : 0;
 	if (other == 6)
 		allocator->free = NULL;
 	return capacity >= 4 || attempt >= 3 || spin >= 5 || delay >= 3 ||
@@ -112,10 +112,14 @@ static bool choose_config(struct skua_config *cfg, const char *cpu,
 /* The struct as an older or a newer caller has it; returns if that is wrong. */
 static bool choose_size(struct skua_config *cfg, unsigned char *newer)
 {
-	static const size_t sizes[] = {
-		sizeof(*cfg), sizeof(*cfg) + 8, sizeof(*cfg) - 1, 0,
-		5000,         SIZE_MAX
-	};
+	/* The first version of the struct ended with reserved. */
+	static const size_t sizes[] = { sizeof(*cfg),
+					sizeof(*cfg) + 8,
+					offsetof(struct skua_config, reserved) +
+						sizeof(unsigned) - 1,
+					0,
+					5000,
+					SIZE_MAX };
 	unsigned choice = below(COUNT_OF(sizes));
 	bool set = below(4) == 1;
 

@@ -24,13 +24,16 @@ CORE = {
         "deque inject_queue jobs lifo_slot local_queue spin task_state tick "
         "timer_wheel work_map"
     ),
-    2: "fork futex group idle job_slots parker signals slab task victims",
+    2: (
+        "arena fork futex group idle job_slots parker signals slab task victims"
+    ),
     3: "crew forks pollers pool schedule sentinel timers work worker",
     4: (
-        "config config_env deque_api drive fork_api group_api parallel_collect "
-        "parallel_find parallel_for parallel_loop parallel_partition "
-        "parallel_reduce parallel_scan parallel_sort parallel_sort_items "
-        "parallel_sort_key plan_api queue_api runtime stats task_api timer_api"
+        "arenas call_api config config_env deque_api drive fork_api group_api "
+        "members parallel_collect parallel_find parallel_for parallel_loop "
+        "parallel_partition parallel_reduce parallel_scan parallel_sort "
+        "parallel_sort_items parallel_sort_key plan_api queue_api runtime stats "
+        "task_api timer_api"
     ),
 }
 
@@ -46,6 +49,7 @@ FOLDERS = {
         "topology/error.h",
         "topology/llc_groups.h",
         "topology/machine.h",
+        "topology/node_memory.h",
         "topology/quota.h",
         "probes/counters.h",
         "probes/probes.h",

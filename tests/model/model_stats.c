@@ -17,13 +17,16 @@ static const uint32_t generation = 1;
 static struct skua_stats stats;
 static const struct llc_groups none;
 static struct forks guests[CREW_GUESTS];
+static struct forks *guest_list[CREW_GUESTS];
 
 static void setup(void)
 {
 	memset(&rt, 0, sizeof(rt));
 	rt.pool.generation_here = &generation;
 	rt.pool.generation = generation;
-	crew_init(&rt.pool.crew, guests, &none, NULL, true);
+	for (unsigned i = 0; i < CREW_GUESTS; i++)
+		guest_list[i] = &guests[i];
+	crew_init(&rt.pool.crew, guest_list, &none, NULL, true);
 	atomic_init(&rt.pool.closing, 1);
 }
 

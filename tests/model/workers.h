@@ -34,6 +34,7 @@ union ring {
 
 static struct pool pool;
 static struct worker workers[WORKERS];
+static struct worker *worker_list[WORKERS];
 static union ring rings[WORKERS];
 static struct idle_group by_group[WORKERS];
 static struct work_line lines[WORKERS + 1];
@@ -61,15 +62,18 @@ static inline void worker_reset(unsigned i)
 #ifdef JOB_SLOTS
 /* Places for jobs, of so many slots each. */
 static struct forks places[WORKERS + CREW_GUESTS];
+static struct forks *place_list[WORKERS + CREW_GUESTS];
 static atomic_ptr job_slots[WORKERS + CREW_GUESTS][JOB_SLOTS];
 
 static inline void places_reset(void)
 {
 	memset(places, 0, sizeof(places));
 	memset(job_slots, 0, sizeof(job_slots));
-	crew_init(&pool.crew, places, pool.groups, &pool.map, true);
-	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++)
+	crew_init(&pool.crew, place_list, pool.groups, &pool.map, true);
+	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++) {
+		place_list[i] = &places[i];
 		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
+	}
 }
 #endif
 
@@ -89,7 +93,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 				 uint64_t lifo_delay_ns)
 {
 	memset(&pool, 0, sizeof(pool));
-	pool.workers = workers;
+	pool.workers = worker_list;
 	pool.steal_attempts = 1;
 	pool.lifo_delay_ns = lifo_delay_ns;
 	pool.max_queued = UINT32_MAX;
@@ -102,8 +106,10 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 #ifdef JOB_SLOTS
 	places_reset();
 #endif
-	for (unsigned i = 0; i < WORKERS; i++)
+	for (unsigned i = 0; i < WORKERS; i++) {
+		worker_list[i] = &workers[i];
 		worker_reset(i);
+	}
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
 								   : other);

@@ -8,7 +8,7 @@
 static const char *const names[] = {
 	"SKUA_WORKERS",    "SKUA_QUEUE_CAPACITY", "SKUA_STEAL_ATTEMPTS",
 	"SKUA_MAX_QUEUED", "SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
-	"SKUA_CPUS",       "SKUA_UNPINNED",
+	"SKUA_CPUS",       "SKUA_UNPINNED",       "SKUA_HUGE_PAGES",
 };
 
 static int clear(void **state)
@@ -17,6 +17,13 @@ static int clear(void **state)
 	for (size_t n = 0; n < COUNT_OF(names); n++)
 		unsetenv(names[n]);
 	return 0;
+}
+
+/* A flag, which a variable may only add. */
+static bool is_flag(const char *name)
+{
+	return strcmp(name, "SKUA_UNPINNED") == 0 ||
+	       strcmp(name, "SKUA_HUGE_PAGES") == 0;
 }
 
 static void set(const char *name, const char *value)
@@ -47,6 +54,7 @@ static void set_all(void)
 	set("SKUA_LIFO_STEAL_DELAY_NS", "5000");
 	set("SKUA_CPUS", first_cpu());
 	set("SKUA_UNPINNED", "1");
+	set("SKUA_HUGE_PAGES", "1");
 }
 
 /* resolve - what becomes of @cfg, which is right */
@@ -74,6 +82,7 @@ static void expect_environment(const struct skua_config *cfg)
 	assert_int_equal(config.lifo_steal_delay_ns, 5000);
 	assert_int_equal(config.cpus.count, 1);
 	assert_false(config.pinned);
+	assert_true(config.huge_pages);
 	config_free(&config);
 }
 
@@ -102,7 +111,7 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 	(void)state;
 	/* Not even looked at. */
 	for (size_t n = 0; n < COUNT_OF(names); n++)
-		set(names[n], strcmp(names[n], "SKUA_UNPINNED") ? "wrong" : "");
+		set(names[n], is_flag(names[n]) ? "" : "wrong");
 	config = resolve(&cfg);
 	assert_int_equal(config.workers, 2);
 	assert_int_equal(config.queue_capacity, 128);
@@ -313,6 +322,15 @@ static void env__unpinned__refused_by_name(void **state)
 		expect_refused("SKUA_UNPINNED", wrong[w], "0 and 1");
 }
 
+static void env__huge_pages__refused_by_name(void **state)
+{
+	static const char *const wrong[] = { "2", "yes", "01", "-1", " 1" };
+
+	(void)state;
+	for (size_t w = 0; w < COUNT_OF(wrong); w++)
+		expect_refused("SKUA_HUGE_PAGES", wrong[w], "0 and 1");
+}
+
 static void env__value_with_a_newline__text_is_one_line(void **state)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
@@ -359,6 +377,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(env__no_number__refused_by_name, clear),
 	cmocka_unit_test_setup(env__words_of_the_range__are_named, clear),
 	cmocka_unit_test_setup(env__unpinned__refused_by_name, clear),
+	cmocka_unit_test_setup(env__huge_pages__refused_by_name, clear),
 	cmocka_unit_test_setup(env__value_with_a_newline__text_is_one_line, clear),
 	cmocka_unit_test_setup(env__capacity_no_power_of_two__refused_by_name, clear),
 	cmocka_unit_test_setup(env__cpus__refused_by_name, clear),

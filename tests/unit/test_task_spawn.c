@@ -171,7 +171,7 @@ static void task_spawn__from_a_signal_handler__runs(void **state)
 /* From outside a worker's own thread, nothing of the worker is written. */
 static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
 {
-	struct worker *worker = &rt->pool.workers[0];
+	struct worker *worker = rt->pool.workers[0];
 	struct skua_stats stats;
 
 	assert_false(lifo_slot_peek(&worker->lifo));

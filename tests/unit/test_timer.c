@@ -350,7 +350,7 @@ static int fire_while_one_waits(struct skua_task *self, void *arg)
 {
 	static struct skua_timer crowd[200];
 	struct pool *pool = arg;
-	struct timers *timers = &pool->workers[0].timers;
+	struct timers *timers = &pool->workers[0]->timers;
 	unsigned first, second;
 
 	for (unsigned i = 0; i < 200; i++)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* test_slab.c - blocks, and where they go back to; arenas */
+#include "core/arena.h"
+#include "core/slab.h"
+#include "tests/unit/support.h"
+
+/* Two nodes, as far as the library is concerned: the kernel need not have them. */
+struct side {
+	struct arena arena;
+	struct slab slab;
+	struct slab_cache cache;
+};
+
+static void side_init(struct side *side, int node)
+{
+	memset(side, 0, sizeof(*side));
+	arena_init(&side->arena, NULL, node, false);
+	slab_init(&side->slab, &side->arena);
+	side->cache.slab = &side->slab;
+}
+
+static void side_end(struct side *side)
+{
+	slab_destroy(&side->slab);
+	arena_destroy(&side->arena);
+}
+
+#define BLOCKS 1000u
+
+static void take(struct side *side, void **blocks, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		blocks[i] = slab_take(&side->slab, &side->cache);
+		assert_non_null(blocks[i]);
+		memset(blocks[i], (int)(i % 256), SLAB_BLOCK_BYTES);
+	}
+}
+
+static bool is_among(void *const *blocks, const void *block)
+{
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (blocks[i] == block)
+			return true;
+	}
+	return false;
+}
+
+static void slab__given_by_another_node__goes_home(void **state)
+{
+	static void *first[BLOCKS], *own[BLOCKS], *again[BLOCKS];
+	struct side here, there;
+	unsigned back = 0;
+
+	(void)state;
+	side_init(&here, 0);
+	side_init(&there, 0);
+	take(&here, first, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		slab_give(&here.slab, &there.cache, first[i]);
+	/* None is taken there. */
+	take(&there, own, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		assert_false(is_among(first, own[i]));
+	/* All are taken here again, but those that are on their way. */
+	take(&here, again, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		back += is_among(first, again[i]);
+	assert_true(back >= BLOCKS - 32);
+	side_end(&here);
+	side_end(&there);
+}
+
+/* Of two others in turn: each goes to its own. */
+static void slab__given_of_two_others__each_goes_home(void **state)
+{
+	static void *first[BLOCKS], *second[BLOCKS], *again[BLOCKS];
+	struct side one, other, here;
+
+	(void)state;
+	side_init(&one, 0);
+	side_init(&other, 0);
+	side_init(&here, 0);
+	take(&one, first, BLOCKS);
+	take(&other, second, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		slab_give(&one.slab, &here.cache, first[i]);
+		slab_give(&other.slab, &here.cache, second[i]);
+	}
+	take(&one, again, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		assert_false(is_among(second, again[i]));
+	take(&other, again, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		assert_false(is_among(first, again[i]));
+	side_end(&one);
+	side_end(&other);
+	side_end(&here);
+}
+
+static void slab__given_from_outside__taken_again(void **state)
+{
+	struct side here;
+	void *block;
+
+	(void)state;
+	side_init(&here, NODE_MEMORY_ANY);
+	block = slab_take(&here.slab, NULL);
+	assert_non_null(block);
+	slab_give(&here.slab, NULL, block);
+	assert_ptr_equal(slab_take(&here.slab, NULL), block);
+	side_end(&here);
+}
+
+/* ---- arenas ----------------------------------------------------------------- */
+
+static void arena__pieces_of_any_size__zeroed_aligned_and_apart(void **state)
+{
+	static const size_t sizes[] = { 1,     127,   128,    129,     4096,
+					65535, 65536, 300000, 3000000, 1 };
+	struct arena arena;
+	unsigned char *pieces[COUNT_OF(sizes)];
+
+	(void)state;
+	arena_init(&arena, NULL, 0, false);
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		pieces[i] = arena_alloc(&arena, sizes[i]);
+		assert_non_null(pieces[i]);
+		assert_int_equal((uintptr_t)pieces[i] % CACHE_PAIR, 0);
+		for (size_t n = 0; n < sizes[i]; n++)
+			assert_int_equal(pieces[i][n], 0);
+		memset(pieces[i], (int)i + 1, sizes[i]);
+	}
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		for (size_t n = 0; n < sizes[i]; n++)
+			assert_int_equal(pieces[i][n], i + 1);
+		arena_free(&arena, pieces[i], sizes[i]);
+	}
+	arena_destroy(&arena);
+	/* Nothing is left to be given back twice. */
+	arena_destroy(&arena);
+}
+
+static unsigned given, taken;
+
+static void *give(void *ctx, size_t align, size_t size)
+{
+	(void)ctx;
+	given++;
+	return aligned_alloc(align, size);
+}
+
+static void take_back(void *ctx, void *memory, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	taken++;
+	free(memory);
+}
+
+static void arena__allocator_given__all_is_its_own(void **state)
+{
+	const struct skua_allocator allocator = { give, take_back, NULL };
+	struct arena arena;
+	void *memory;
+
+	(void)state;
+	given = taken = 0;
+	arena_init(&arena, &allocator, 0, true);
+	memory = arena_alloc(&arena, 1000);
+	assert_non_null(memory);
+	assert_int_equal(given, 1);
+	assert_null(arena.extents);
+	arena_free(&arena, memory, 1000);
+	assert_int_equal(taken, 1);
+	arena_destroy(&arena);
+}
+
+static void arena__no_memory__null_and_goes_on(void **state)
+{
+	struct arena arena;
+
+	(void)state;
+	arena_init(&arena, NULL, 0, false);
+	assert_null(arena_alloc(&arena, SIZE_MAX / 4));
+	assert_non_null(arena_alloc(&arena, 1));
+	arena_destroy(&arena);
+}
+
+/* clang-format off */
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(slab__given_by_another_node__goes_home),
+	cmocka_unit_test(slab__given_of_two_others__each_goes_home),
+	cmocka_unit_test(slab__given_from_outside__taken_again),
+	cmocka_unit_test(arena__pieces_of_any_size__zeroed_aligned_and_apart),
+	cmocka_unit_test(arena__allocator_given__all_is_its_own),
+	cmocka_unit_test(arena__no_memory__null_and_goes_on),
+};
+/* clang-format on */
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("slab", tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * node_memory.h - memory that is on a NUMA node, if there is room
+ *
+ * The kernel is told of a range before anything is written to it, so that its
+ * pages are of the node whichever thread writes to them first. It is a
+ * preference (MPOL_PREFERRED): where a node is full, others serve. The policy of
+ * the process and of its threads is never changed.
+ */
+#ifndef SKUA_TOPOLOGY_NODE_MEMORY_H
+#define SKUA_TOPOLOGY_NODE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topology/machine.h"
+
+/* No preference. */
+#define NODE_MEMORY_ANY (-1)
+/* Above the kernel's largest number of nodes. */
+#define NODE_MEMORY_LIMIT 1024
+
+/* A large page of x86-64, and of aarch64 with small pages of 4 KiB. */
+#define NODE_MEMORY_HUGE_BYTES ((size_t)2 << 20)
+
+/* A bit for each node. */
+struct node_set {
+	/* As the kernel has it, which asks for one bit more. */
+	unsigned long words[NODE_MEMORY_LIMIT / (8 * sizeof(long)) + 1];
+};
+
+bool node_set_has(const struct node_set *set, unsigned node);
+
+unsigned node_set_count(const struct node_set *set);
+
+/**
+ * node_memory_allowed - the nodes with memory that the calling thread may use
+ *
+ * By its cpuset, and by its policy if that binds it (MPOL_BIND). Return: 0; or a
+ * negative errno value, as on a kernel without NUMA: the set is empty.
+ */
+int node_memory_allowed(struct node_set *out);
+
+/**
+ * node_memory_nearest - of which node the memory of a CPU is to be
+ *
+ * Its own, or the nearest one that is allowed: a node may have no memory. Return:
+ * the node; NODE_MEMORY_ANY if none is allowed, or the machine has no such CPU.
+ */
+int node_memory_nearest(const struct machine *machine, unsigned cpu,
+			const struct node_set *allowed);
+
+/**
+ * node_memory_prefer - have the pages of a range be of a node
+ * @at: beginning of a page; nothing was written there yet
+ *
+ * Return: 0; a negative errno value (the kernel refuses: the range stays as it
+ * was).
+ */
+int node_memory_prefer(void *at, size_t bytes, int node);
+
+/* What is wanted of a range, and what it then is. */
+struct node_memory {
+	int node; /* or NODE_MEMORY_ANY */
+	bool huge;
+	/* Why it is no preference of the kernel's, or there are no large pages:
+	 * negative errno values; 0. */
+	int node_code;
+	int huge_code;
+};
+
+/**
+ * node_memory_map - zeroed memory
+ * @bytes: how much; receives how much it is, in whole pages
+ * @memory: what is wanted; receives what could not be had
+ *
+ * Return: beginning of a page; NULL: there is no memory.
+ */
+void *node_memory_map(size_t *bytes, struct node_memory *memory);
+
+/* node_memory_unmap - give all of that back */
+void node_memory_unmap(void *at, size_t bytes);
+
+#endif
