@@ -2,8 +2,11 @@
 /* test_victims.c - whom a thief tries, in which order */
 #include "core/victims.h"
 
+#include <glob.h>
+
 #include "tests/near.h"
 #include "tests/unit/support.h"
+#include "topology/steal_order.h"
 
 #define WORKERS 12u
 #define NODES   3u
@@ -193,6 +196,96 @@ static void victims__equally_near__any_of_them_first(void **state)
 		assert_true(first[i] > 0);
 }
 
+/* ---- as it is shown --------------------------------------------------------- */
+
+/* What `skua topo` shows of one thief, as the tier of each worker. */
+static void find_tiers(unsigned *tiers, const struct machine *machine,
+		       const unsigned *cpus, unsigned workers, unsigned thief)
+{
+	struct steal_order order;
+	unsigned tier = 0;
+
+	assert_int_equal(
+		steal_order_make(&order, machine, cpus, workers, thief), 0);
+	for (unsigned i = 0; i < order.count; i++) {
+		while (i == order.tiers[tier].end)
+			tier++;
+		tiers[order.victims[i]] = tier;
+	}
+	steal_order_free(&order);
+}
+
+static void follow_order(const struct machine *machine, const unsigned *cpus,
+			 unsigned thief, unsigned *tiers)
+{
+	const struct llc_place *place = &groups->places[thief];
+	unsigned tier = 0, tried = 0;
+	struct rng rng;
+	struct victim victim;
+	struct victims v;
+
+	find_tiers(tiers, machine, cpus, groups->worker_count, thief);
+	rng_init(&rng, thief);
+	v = (struct victims){ .groups = groups,
+			      .map = &map,
+			      .rng = &rng,
+			      .reach = VICTIMS_ALL,
+			      .own_line = place->group,
+			      .own_bit = UINT64_C(1) << place->bit,
+			      .siblings = place->siblings };
+	for (victims_begin(&v); victims_next(&v, &victim); tried++) {
+		unsigned i = worker_of(victim);
+
+		assert_true(tiers[i] >= tier);
+		tier = tiers[i];
+	}
+	assert_int_equal(tried, groups->worker_count - 1);
+}
+
+static void follow_on(const char *path)
+{
+	struct machine *machine;
+	struct llc_groups made;
+	unsigned count, *cpus, *tiers;
+	struct work_line *all;
+
+	assert_int_equal(machine_load(&machine, path, NULL), 0);
+	count = machine->cpu_count;
+	cpus = calloc(count, sizeof(*cpus));
+	tiers = calloc(count, sizeof(*tiers));
+	for (unsigned i = 0; i < count; i++)
+		cpus[i] = machine->cpus[i].cpu;
+	assert_int_equal(llc_groups_make(&made, machine, cpus, count), 0);
+	all = aligned_alloc(CACHE_PAIR, (made.count + 1) * sizeof(*all));
+	groups = &made;
+	work_map_init(&map, all, made.count + 1);
+	for (unsigned i = 0; i < count; i++)
+		atomic_fetch_or_relaxed(
+			&all[made.places[i].group].bits[WORK_TASKS],
+			UINT64_C(1) << made.places[i].bit);
+	for (unsigned thief = 0; thief < count; thief += 1 + count / 16)
+		follow_order(machine, cpus, thief, tiers);
+	llc_groups_free(&made);
+	machine_free(machine);
+	free(cpus);
+	free(tiers);
+	free(all);
+}
+
+/* The order that is shown of a machine is the one in which workers search. */
+static void victims__made_machines__in_the_order_that_is_shown(void **state)
+{
+	glob_t paths;
+
+	(void)state;
+	assert_int_equal(
+		glob("tests/topology/machines/*.snapshot", 0, NULL, &paths), 0);
+	assert_true(paths.gl_pathc >= 12);
+	for (size_t i = 0; i < paths.gl_pathc; i++)
+		follow_on(paths.gl_pathv[i]);
+	globfree(&paths);
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(victims__all__each_other_once_and_near_ones_first, begin),
@@ -201,6 +294,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(victims__no_bit__not_tried, begin),
 	cmocka_unit_test_setup(victims__jobs_of_others__behind_the_own_group, begin),
 	cmocka_unit_test_setup(victims__equally_near__any_of_them_first, begin),
+	cmocka_unit_test(victims__made_machines__in_the_order_that_is_shown),
 };
 /* clang-format on */
 
