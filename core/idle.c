@@ -23,6 +23,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 	atomic_init(&idle->last_choice, 0);
 	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->groups = groups;
+	idle->group_count = groups->count;
 	idle->by_group = by_group;
 	idle->sleepers = sleepers;
 	for (unsigned w = 0; w < IDLE_MAX_WORKERS / IDLE_WORD_BITS; w++)
@@ -65,13 +66,10 @@ static uint32_t cpu_here(void)
 #endif
 }
 
-unsigned idle_group_here(const struct idle *idle)
+unsigned idle_group_of_caller(const struct idle *idle)
 {
-	uint32_t here;
+	uint32_t here = cpu_here();
 
-	if (idle->groups->count == 1)
-		return 0;
-	here = cpu_here();
 	return here ? llc_groups_of_cpu(idle->groups, here - 1) : 0;
 }
 
@@ -376,9 +374,9 @@ static int group_to_wake(struct idle *idle, unsigned own)
 		return -1;
 	parked = parked_of(idle, own);
 	if (parked != 0 &&
-	    (idle->groups->count == 1 || sleeps_off(idle, own, cpu_here())))
+	    (idle->group_count == 1 || sleeps_off(idle, own, cpu_here())))
 		return (int)own;
-	other = idle->groups->count > 1 ? sleepy_elsewhere(idle, own) : -1;
+	other = idle->group_count > 1 ? sleepy_elsewhere(idle, own) : -1;
 	if (other < 0)
 		return parked != 0 ? (int)own : -1;
 	return atomic_load_relaxed(&idle->by_group[other].searching) != 0
@@ -386,7 +384,21 @@ static int group_to_wake(struct idle *idle, unsigned own)
 		       : other;
 }
 
-void idle_wake(struct idle *idle, unsigned group)
+/* Does the caller's group, or else the summary, say at once that nobody is to be
+ * woken? */
+static bool nobody_to_wake(const struct idle *idle, unsigned own)
+{
+	const struct idle_group *group = &idle->by_group[own];
+
+	/* Relaxed, all: ordered by the caller's fence. */
+	if (atomic_load_relaxed(&group->searching) != 0)
+		return true;
+	return atomic_load_relaxed(&group->parked) == 0 &&
+	       idle->group_count <= IDLE_WORD_BITS &&
+	       (atomic_load_relaxed(&idle->sleepy[0]) & ~sleepy_bit(own)) == 0;
+}
+
+static __attribute__((noinline)) void wake(struct idle *idle, unsigned group)
 {
 	/* A further round means that a bit that was seen was gone. */
 	for (;;) {
@@ -415,6 +427,12 @@ void idle_wake(struct idle *idle, unsigned group)
 		atomic_fetch_sub_acq_rel(&idle->by_group[g].searching, 1);
 		atomic_fence_seq_cst();
 	}
+}
+
+void idle_wake(struct idle *idle, unsigned group)
+{
+	if (!nobody_to_wake(idle, group))
+		wake(idle, group);
 }
 
 void idle_wake_worker(struct idle *idle, unsigned i)

@@ -74,6 +74,7 @@ struct idle {
 
 	/* Constant after init; the caller's memory. */
 	const struct llc_groups *groups;
+	unsigned group_count;
 	struct idle_group *by_group;
 	struct idle_sleeper *sleepers; /* one a worker */
 };
@@ -89,9 +90,14 @@ static inline unsigned idle_group_of(const struct idle *idle, unsigned i)
 	return idle->groups->places[i].group;
 }
 
-/* idle_group_here - the group that is nearest to the calling thread, which is no
- * worker */
-unsigned idle_group_here(const struct idle *idle);
+/* idle_group_of_caller - the group that is nearest to the calling thread */
+unsigned idle_group_of_caller(const struct idle *idle);
+
+/* idle_group_here - the same, for a thread that is no worker */
+static inline unsigned idle_group_here(const struct idle *idle)
+{
+	return idle->group_count == 1 ? 0 : idle_group_of_caller(idle);
+}
 
 /* idle_try_search - worker @i becomes a searcher, if fewer than half of its group
  * are */
