@@ -15,12 +15,31 @@
 #include "bpf/verbs.h"
 #include "skua/runtime.h"
 
-enum { OPTION_JSON = 0x100, OPTION_ROOT, OPTION_SNAPSHOT };
+enum { OPTION_JSON = 0x100, OPTION_PLACEMENT, OPTION_ROOT, OPTION_SNAPSHOT };
 
 struct options {
 	const char *root, *snapshot;
+	enum skua_placement placement;
 	bool json;
 };
+
+/* In the order of enum skua_placement; a list would be that of SKUA_CPUS. */
+static const char *const placements[] = { "default", "compact", "scatter",
+					  "cores", "caches" };
+#define PLACEMENTS (sizeof(placements) / sizeof(*placements))
+
+static error_t parse_placement(struct options *options, const char *name)
+{
+	for (unsigned i = 0; i < PLACEMENTS; i++) {
+		if (strcmp(name, placements[i]) == 0) {
+			options->placement = (enum skua_placement)i;
+			return 0;
+		}
+	}
+	return args_refuse("--placement: no '%s'; allowed: default compact "
+			   "scatter cores caches",
+			   name);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -30,6 +49,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
+	case OPTION_PLACEMENT:
+		return parse_placement(options, arg);
 	case OPTION_ROOT:
 		options->root = arg;
 		return 0;
@@ -45,6 +66,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option argp_options[] = {
 	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
+	{ .name = "placement",
+	  .key = OPTION_PLACEMENT,
+	  .arg = "NAME",
+	  .doc = "Of the workers: default, compact, scatter, cores (one each) "
+		 "or caches" },
 	{ .name = "root",
 	  .key = OPTION_ROOT,
 	  .arg = "PATH",
@@ -97,11 +123,14 @@ static bool read_allowed(struct topo *topo)
 	return read;
 }
 
-/* What a runtime with the defaults would have. */
-static int plan_here(struct topo *topo, struct skua_error *err)
+/* What a runtime that leaves the rest at its default would have. */
+static int plan_here(struct topo *topo, enum skua_placement placement,
+		     struct skua_error *err)
 {
-	int workers = skua_runtime_plan(NULL, topo->workers, SKUA_MAX_WORKERS,
-					&topo->pinned, err);
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .placement = placement };
+	int workers = skua_runtime_plan(&cfg, topo->workers, SKUA_MAX_WORKERS,
+					&topo->binding, err);
 
 	if (workers < 0)
 		return workers;
@@ -114,14 +143,21 @@ static int plan_here(struct topo *topo, struct skua_error *err)
 }
 
 /* On another machine nothing limits them. */
-static void plan_elsewhere(struct topo *topo)
+static int plan_elsewhere(struct topo *topo, enum skua_placement placement,
+			  struct skua_error *err)
 {
-	topo->pinned = true;
-	for (unsigned i = 0; i < topo->cpu_count; i++) {
-		topo->allowed[topo->allowed_count++] = topo->cpus[i].cpu;
-		if (i < SKUA_MAX_WORKERS)
-			topo->workers[topo->worker_count++] = topo->cpus[i].cpu;
+	int workers =
+		skua_topology_plan(topo->topology, placement, topo->workers,
+				   SKUA_MAX_WORKERS, &topo->binding);
+
+	if (workers < 0) {
+		snprintf(err->text, sizeof(err->text), "no memory");
+		return workers;
 	}
+	topo->worker_count = (unsigned)workers;
+	for (unsigned i = 0; i < topo->cpu_count; i++)
+		topo->allowed[topo->allowed_count++] = topo->cpus[i].cpu;
+	return 0;
 }
 
 static int load(struct topo *topo, const struct options *options,
@@ -139,10 +175,8 @@ static int load(struct topo *topo, const struct options *options,
 		snprintf(err->text, sizeof(err->text), "no memory");
 		return -ENOMEM;
 	}
-	if (is_here(options))
-		return plan_here(topo, err);
-	plan_elsewhere(topo);
-	return 0;
+	return is_here(options) ? plan_here(topo, options->placement, err)
+				: plan_elsewhere(topo, options->placement, err);
 }
 
 static void unload(struct topo *topo)

@@ -19,7 +19,7 @@ struct topo {
 	unsigned allowed_count;
 	unsigned *workers; /* the CPU of each */
 	unsigned worker_count;
-	bool pinned;
+	enum skua_binding binding; /* to what each is bound */
 };
 
 /* topo_cpu - the CPU of that number; the first, if it is not online */

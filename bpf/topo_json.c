@@ -129,15 +129,19 @@ static json_t *workers_json(const struct topo *topo)
 	return NULL;
 }
 
+/* In the order of enum skua_binding. */
+static const char *const bindings[] = { "nothing", "cpu", "core", "cache" };
+
 bool topo_json(FILE *file, const struct topo *topo)
 {
 	json_t *object = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "cpus",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "cpus",
 		cpus_json(topo), "cores", groups_json(topo, GROUP_CORE, "core"),
 		"llc_groups", groups_json(topo, GROUP_LLC, "llc"), "nodes",
 		nodes_json(topo), "distances", distances_json(topo), "allowed",
 		numbers(topo->allowed, topo->allowed_count), "pinned",
-		topo->pinned, "workers", workers_json(topo));
+		topo->binding == SKUA_BOUND_CPU, "bound_to",
+		bindings[topo->binding], "workers", workers_json(topo));
 	bool written = object && json_dumpf(object, file, JSON_COMPACT) == 0;
 
 	fputc('\n', file);

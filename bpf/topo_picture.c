@@ -42,8 +42,8 @@ struct cell {
 
 static int worker_on(const struct topo *topo, unsigned cpu)
 {
-	for (unsigned i = 0; topo->pinned && i < topo->worker_count; i++)
-		if (topo->workers[i] == cpu)
+	for (unsigned i = 0; i < topo->worker_count; i++)
+		if (topo->binding != SKUA_BOUND_NOT && topo->workers[i] == cpu)
 			return (int)i;
 	return -1;
 }
@@ -252,13 +252,18 @@ static unsigned print_tier(FILE *file, const struct topo *topo, unsigned thief,
 	return end;
 }
 
+/* In the order of enum skua_binding. */
+static const char *const bindings[] = { "not pinned", "each pinned to its CPU",
+					"each on its core",
+					"each on its cache" };
+
 static void print_steal_orders(FILE *file, const struct topo *topo)
 {
 	unsigned *order = calloc(topo->worker_count, sizeof(*order));
 
 	fprintf(file, "\n%u worker%s, %s; whom each steals from first\n",
 		topo->worker_count, topo->worker_count == 1 ? "" : "s",
-		topo->pinned ? "each pinned to its CPU" : "not pinned");
+		bindings[topo->binding]);
 	for (unsigned i = 0; order && i < topo->worker_count; i++) {
 		fprintf(file, "  w%-4u CPU %-5u", i, topo->workers[i]);
 		if (skua_topology_steal_order(topo->topology, topo->workers,

@@ -50,10 +50,19 @@ bool arenas_by_node(const struct config *config)
 	return nodes_matter(config, &allowed);
 }
 
+/* Is the worker on some of the CPUs alone, and so on one node? */
+static bool has_node(const struct placement *placement, unsigned i,
+		     bool limited)
+{
+	return placement->cpu_count == 1 ||
+	       placement_range(placement, i, limited).count <
+		       placement->cpu_count;
+}
+
 int arenas_make(struct arenas *out, const struct config *config,
 		const struct machine *machine)
 {
-	const struct cpu_list *cpus = &config->cpus;
+	const struct placement *placement = &config->placement;
 	struct node_set allowed;
 	int code;
 
@@ -65,13 +74,13 @@ int arenas_make(struct arenas *out, const struct config *config,
 	if (!code)
 		find(out, NODE_MEMORY_ANY, config->huge_pages);
 	for (unsigned i = 0; !code && machine && i < config->workers; i++) {
-		/* The surplus is pinned to no CPU. */
-		if (i < cpus->count)
-			out->of[i] =
-				find(out,
-				     node_memory_nearest(machine, cpus->cpus[i],
-							 &allowed),
-				     config->huge_pages);
+		unsigned cpu = placement->workers[i].cpu;
+
+		if (has_node(placement, i, config->limited))
+			out->of[i] = find(
+				out,
+				node_memory_nearest(machine, cpu, &allowed),
+				config->huge_pages);
 	}
 	return code;
 }

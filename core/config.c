@@ -11,7 +11,6 @@
 #include "core/idle.h"
 #include "core/local_queue.h"
 #include "core/pool.h"
-#include "topology/quota.h"
 
 #define DEFAULT_QUEUE_CAPACITY 256u
 /* A guess, from the executor seed; the `wake` workload retunes it. */
@@ -150,59 +149,54 @@ static int check_ranges(const struct skua_config *cfg, struct skua_error *err)
 				 "steal_attempts: %u, allowed are 1 to %d, or "
 				 "0 for the default",
 				 cfg->steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
-	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN |
-			   SKUA_HUGE_PAGES))
-		return error_set(err, -EINVAL,
-				 "flags: 0x%x, allowed are SKUA_UNPINNED "
-				 "(0x%x), SKUA_NO_ENV (0x%x), "
-				 "SKUA_CALLER_DRIVEN (0x%x) and "
-				 "SKUA_HUGE_PAGES (0x%x)",
-				 cfg->flags, SKUA_UNPINNED, SKUA_NO_ENV,
-				 SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES);
 	if (cfg->reserved != 0)
 		return error_set(err, -EINVAL, "reserved: %u, allowed is 0",
 				 cfg->reserved);
-	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers > 1)
+	return 0;
+}
+
+static int check_flags(const struct skua_config *cfg, struct skua_error *err)
+{
+	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN |
+			   SKUA_HUGE_PAGES | SKUA_REALTIME | SKUA_LOCK_MEMORY))
+		return error_set(err, -EINVAL,
+				 "flags: 0x%x, allowed are SKUA_UNPINNED "
+				 "(0x%x), SKUA_NO_ENV (0x%x), "
+				 "SKUA_CALLER_DRIVEN (0x%x), SKUA_HUGE_PAGES "
+				 "(0x%x), SKUA_REALTIME (0x%x) and "
+				 "SKUA_LOCK_MEMORY (0x%x)",
+				 cfg->flags, SKUA_UNPINNED, SKUA_NO_ENV,
+				 SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
+				 SKUA_REALTIME, SKUA_LOCK_MEMORY);
+	if (!(cfg->flags & SKUA_CALLER_DRIVEN))
+		return 0;
+	if (cfg->workers > 1)
 		return error_set(err, -EINVAL,
 				 "workers: %u, allowed is 1, or 0, with "
 				 "SKUA_CALLER_DRIVEN",
 				 cfg->workers);
+	if (cfg->flags & SKUA_REALTIME)
+		return error_set(err, -EINVAL,
+				 "flags: SKUA_REALTIME and SKUA_CALLER_DRIVEN, "
+				 "allowed is one: the thread is the caller's");
 	return 0;
 }
 
-/* Take the CPUs that the user named, if each is allowed, or all allowed. */
-static int choose_cpus(struct cpu_list *out, const char *key, const char *text,
-		       struct skua_error *err)
+static int check_placement(const struct skua_config *cfg,
+			   struct skua_error *err)
 {
-	struct cpu_list allowed;
-	int code = cpu_list_allowed(&allowed);
-
-	if (code)
-		return error_set(err, code, "cannot read the affinity mask: %s",
-				 strerror(-code));
-	if (!text) {
-		*out = allowed;
-		return 0;
-	}
-	code = cpu_list_parse(out, text);
-	if (code == -EINVAL)
-		error_set(err, code,
-			  "%s: \"%.60s\", allowed are numbers below %u and "
-			  "ranges, as in \"0-3,8\"",
-			  key, text, CPU_LIST_LIMIT);
-	else if (code)
-		error_set(err, code, "%s: %s", key, strerror(-code));
-	for (unsigned i = 0; !code && i < out->count; i++) {
-		if (!cpu_list_contains(&allowed, out->cpus[i]))
-			code = error_set(err, -EINVAL,
-					 "%s: \"%.60s\", but CPU %u is not "
-					 "among those that this thread may use",
-					 key, text, out->cpus[i]);
-		if (code)
-			cpu_list_free(out);
-	}
-	cpu_list_free(&allowed);
-	return code;
+	if ((unsigned)cfg->placement > SKUA_PLACE_LISTED)
+		return error_set(err, -EINVAL,
+				 "placement: %u, allowed are "
+				 "SKUA_PLACE_DEFAULT (%d) to SKUA_PLACE_LISTED "
+				 "(%d)",
+				 (unsigned)cfg->placement, SKUA_PLACE_DEFAULT,
+				 SKUA_PLACE_LISTED);
+	if (cfg->placement == SKUA_PLACE_LISTED && !cfg->cpus)
+		return error_set(err, -EINVAL,
+				 "placement: SKUA_PLACE_LISTED (listed), "
+				 "needed are CPUs in cpus or SKUA_CPUS");
+	return 0;
 }
 
 static uint64_t pool_spin(const struct skua_config *cfg, bool oversubscribed)
@@ -244,22 +238,13 @@ static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 
 /* All that was checked, with the defaults that depend on the CPUs, and on the CPU
  * time of the control groups. */
-static void fill_in(struct config *out, const struct skua_config *cfg,
-		    const struct quota *quota)
+static void fill_in(struct config *out, const struct skua_config *cfg)
 {
-	bool limited = quota_below(quota, out->cpus.count);
-	bool oversubscribed;
-
-	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
-	out->workers = cfg->workers;
-	if (out->workers == 0)
-		out->workers = limited ? quota_cpus(quota) : out->cpus.count;
-	if (out->caller_driven)
-		out->workers = 1;
-	if (out->workers > SKUA_MAX_WORKERS)
-		out->workers = SKUA_MAX_WORKERS;
 	/* More workers than CPUs: searching takes time from those that work. */
-	oversubscribed = out->workers > out->cpus.count;
+	bool oversubscribed = out->placement.worker_count > out->cpus.count;
+
+	out->workers = out->placement.worker_count;
+	out->lock_memory = cfg->flags & SKUA_LOCK_MEMORY;
 	out->queue_capacity = cfg->queue_capacity ? cfg->queue_capacity
 						  : DEFAULT_QUEUE_CAPACITY;
 	out->steal_attempts = cfg->steal_attempts;
@@ -268,52 +253,61 @@ static void fill_in(struct config *out, const struct skua_config *cfg,
 			oversubscribed ? 1 : DEFAULT_STEAL_ATTEMPTS;
 	fill_in_stealing(out, cfg);
 	out->max_queued = cfg->max_queued ? cfg->max_queued : UINT32_MAX;
-	/* Spinning uses up what the group has, too. */
-	out->spin_ns = pool_spin(cfg, oversubscribed || limited);
+	/* That CPU time is limited the pool is told: it may change. */
+	out->spin_ns = pool_spin(cfg, oversubscribed);
 	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
-	/* With less time than CPUs, which of them are free changes. */
-	out->pinned = !(cfg->flags & SKUA_UNPINNED) && !limited;
 	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
 	out->allocator = cfg->allocator;
 	if (cfg->hooks)
 		out->hooks = *cfg->hooks;
 }
 
+static int check(const struct skua_config *cfg, struct skua_error *err)
+{
+	int code = check_ranges(cfg, err);
+
+	if (!code)
+		code = check_flags(cfg, err);
+	if (!code)
+		code = check_placement(cfg, err);
+	if (!code)
+		code = check_delays(cfg, err);
+	if (!code)
+		code = check_stealing(cfg, err);
+	return code ? code : check_callbacks(cfg, err);
+}
+
 int config_resolve(struct config *out, const struct skua_config *cfg,
 		   struct skua_error *err)
 {
 	struct skua_config copy;
-	struct quota quota;
 	int code = copy_config(&copy, cfg, err);
 
 	if (!code && !(copy.flags & SKUA_NO_ENV))
 		code = config_from_environment(&copy, err);
 	if (!code)
-		code = check_ranges(&copy, err);
+		code = check(&copy, err);
 	if (!code)
-		code = check_delays(&copy, err);
-	if (!code)
-		code = check_stealing(&copy, err);
-	if (!code)
-		code = check_callbacks(&copy, err);
-	if (!code)
-		code = choose_cpus(&out->cpus,
-				   cfg && cfg->cpus
-					   ? "cpus"
-					   : "environment variable SKUA_CPUS",
-				   copy.cpus, err);
+		code = config_place(out, &copy,
+				    cfg && cfg->cpus
+					    ? "cpus"
+					    : "environment variable SKUA_CPUS",
+				    err);
 	if (code)
 		return code;
-	if (quota_read(&quota, "/", NULL) == -ENOMEM) {
-		config_free(out);
-		return error_set(err, -ENOMEM, "no memory to look for a quota");
-	}
-	/* What cannot be read, as without a descriptor, does not limit. */
-	fill_in(out, &copy, &quota);
+	fill_in(out, &copy);
 	return 0;
+}
+
+void config_forget_machine(struct config *config)
+{
+	machine_free(config->machine);
+	config->machine = NULL;
 }
 
 void config_free(struct config *config)
 {
+	config_forget_machine(config);
 	cpu_list_free(&config->cpus);
+	placement_free(&config->placement);
 }

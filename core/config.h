@@ -6,6 +6,8 @@
 #include "skua/runtime.h"
 #include "topology/cpu_list.h"
 #include "topology/error.h"
+#include "topology/placement.h"
+#include "topology/quota.h"
 
 struct config {
 	unsigned workers;
@@ -17,10 +19,17 @@ struct config {
 	uint64_t far_delay_ns;
 	uint64_t spin_ns;             /* as struct pool has it */
 	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
-	bool pinned;                  /* each worker to a CPU */
+	bool pinned;                  /* each worker has CPUs of its own */
+	bool limited;                 /* the quota is less than the CPUs */
 	bool caller_driven;
+	bool realtime;
+	bool lock_memory;
 	bool huge_pages;
 	struct cpu_list cpus; /* at least one */
+	struct quota quota;
+	struct placement placement; /* of the workers, on these CPUs */
+	/* NULL: nothing is known. Only while the runtime is made. */
+	struct machine *machine;
 	const struct skua_allocator *allocator;
 	struct skua_hooks hooks;
 };
@@ -33,6 +42,17 @@ struct config {
  */
 int config_resolve(struct config *out, const struct skua_config *cfg,
 		   struct skua_error *err);
+
+/**
+ * config_place - choose the CPUs, and place the workers on them
+ * @cfg: checked
+ * @key: where the list of CPUs is from
+ */
+int config_place(struct config *out, const struct skua_config *cfg,
+		 const char *key, struct skua_error *err);
+
+/* config_forget_machine - it is not needed any more */
+void config_forget_machine(struct config *config);
 
 void config_free(struct config *config);
 

@@ -146,6 +146,29 @@ static int refuse(const struct variable *v, const char *text,
 		(unsigned long long)v->min, (unsigned long long)v->max, words);
 }
 
+/* In the order of enum skua_placement. */
+static const char *const placements[] = { "default", "compact", "scatter",
+					  "cores",   "caches",  "listed" };
+
+static int read_placement(struct skua_config *cfg, struct skua_error *err)
+{
+	const char *text = lookup("SKUA_PLACEMENT");
+
+	if (!text || cfg->placement != SKUA_PLACE_DEFAULT)
+		return 0;
+	for (unsigned i = 0; i <= SKUA_PLACE_LISTED; i++) {
+		if (strcmp(text, placements[i]) == 0) {
+			cfg->placement = (enum skua_placement)i;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL,
+			 "environment variable SKUA_PLACEMENT: \"%.40s\", "
+			 "allowed are default, compact, scatter, cores, caches "
+			 "and listed",
+			 text);
+}
+
 /* Flags have no default but 0: the variable only adds. */
 static int read_flag(struct skua_config *cfg, const char *name, unsigned flag,
 		     struct skua_error *err)
@@ -184,6 +207,7 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 	if (!cfg->cpus)
 		cfg->cpus = lookup("SKUA_CPUS");
 	code = read_flag(cfg, "SKUA_UNPINNED", SKUA_UNPINNED, err);
-	return code ? code
-		    : read_flag(cfg, "SKUA_HUGE_PAGES", SKUA_HUGE_PAGES, err);
+	if (!code)
+		code = read_flag(cfg, "SKUA_HUGE_PAGES", SKUA_HUGE_PAGES, err);
+	return code ? code : read_placement(cfg, err);
 }

@@ -247,8 +247,9 @@ static bool help(struct forks *forks, atomic_ptr *slot,
 
 static uint64_t spin_limit_ns(const struct pool *pool)
 {
-	return pool->spin_ns == POOL_SPIN_MEASURED ? pool_wake_cost_ns(pool)
-						   : pool->spin_ns;
+	if (pool->spin_ns != POOL_SPIN_MEASURED)
+		return pool->spin_ns;
+	return pool_squeezed(pool) ? 0 : pool_wake_cost_ns(pool);
 }
 
 /* How far to look for jobs, after so long; at the end everywhere, as a sleeper

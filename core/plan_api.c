@@ -6,21 +6,17 @@
 #include "skua/runtime.h"
 
 int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
-		      unsigned room, bool *pinned, struct skua_error *err)
+		      unsigned room, enum skua_binding *binding,
+		      struct skua_error *err)
 {
 	int saved = errno; /* the library never sets it */
 	struct config config = { .workers = 0 };
 	int code = config_resolve(&config, cfg, err);
 
 	if (!code) {
-		for (unsigned i = 0; cpus && i < room && i < config.workers;
-		     i++)
-			cpus[i] = config.cpus.cpus[i % config.cpus.count];
-		/* Surplus workers are on no CPU of their own. */
-		if (pinned)
-			*pinned = config.pinned &&
-				  config.workers <= config.cpus.count;
-		code = (int)config.workers;
+		code = (int)placement_tell(&config.placement, cpus, room);
+		if (binding)
+			*binding = config.placement.binding;
 		config_free(&config);
 	}
 	errno = saved;

@@ -22,6 +22,7 @@
 #include "core/work_map.h"
 #include "skua/runtime.h"
 
+struct affinity;
 struct skua_poller;
 struct worker;
 
@@ -47,10 +48,19 @@ struct pool {
 	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
 	uint32_t max_queued;
 	struct skua_hooks hooks;
+	/* Called by a worker at the end of a tick, when its look_due_ns has come;
+	 * and what that needs. */
+	void (*look)(struct worker *worker, uint64_t now_ns);
+	struct affinity *affinity;
 	/* Of the process whose threads the workers are, and where the calling
 	 * process's is (fork.h). */
 	uint32_t generation;
 	const uint32_t *generation_here;
+
+	/* Workers that share CPUs which each had for itself, and 1 while there
+	 * is less CPU time than CPUs. Writers: workers that look. Readers: who
+	 * is going to spin. */
+	atomic_u32 squeezed;
 
 	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
@@ -155,6 +165,13 @@ static inline uint64_t pool_wake_cost_ns(const struct pool *pool)
 {
 	/* Relaxed: any recent value will do. */
 	return atomic_load_relaxed(&pool->idle.wake_cost_ns);
+}
+
+/* pool_squeezed - are there fewer CPUs, or less time of them, than workers now? */
+static inline bool pool_squeezed(const struct pool *pool)
+{
+	/* Relaxed: as above. */
+	return atomic_load_relaxed(&pool->squeezed) != 0;
 }
 
 /* pool_drained - was there a moment during the call without any task? */

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,9 @@
 
 #include "core/clock.h"
 #include "core/fork.h"
+#include "core/log.h"
 #include "core/memory.h"
+#include "core/realtime.h"
 #include "core/signals.h"
 #include "skua/task.h"
 #include "topology/llc_groups.h"
@@ -41,6 +42,7 @@ static void free_memory(struct skua_runtime *rt)
 		    idle_bytes(&rt->groups));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
+	affinity_destroy(&rt->affinity);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
 	llc_groups_free(&rt->groups);
@@ -80,8 +82,10 @@ static void init_pool(struct skua_runtime *rt)
 		      (struct work_line *)(by_group + rt->groups.count),
 		      rt->groups.count + 1);
 	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
-		  config->pinned && config->workers <= config->cpus.count);
+		  config->placement.binding == SKUA_BOUND_CPU ||
+			  config->placement.binding == SKUA_BOUND_CORE);
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
+	atomic_init(&pool->squeezed, 0);
 	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
@@ -98,11 +102,11 @@ static int init_groups(struct skua_runtime *rt, const struct machine *machine)
 	unsigned *cpus = calloc(config->workers, sizeof(*cpus));
 	int code = cpus ? 0 : -ENOMEM;
 
-	for (unsigned i = 0; !code && i < config->workers; i++)
-		cpus[i] = config->cpus.cpus[i % config->cpus.count];
-	if (!code)
+	if (!code) {
+		placement_tell(&config->placement, cpus, config->workers);
 		code = llc_groups_make(&rt->groups, machine, cpus,
 				       config->workers);
+	}
 	free(cpus);
 	return code;
 }
@@ -125,24 +129,30 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 	return members_allocate(&rt->members, pool, &rt->config, machine);
 }
 
-/* All the memory that the runtime ever uses. Of a machine that cannot be read, as
- * without a descriptor, nothing is known: all workers are alike near. */
+/* All the memory that the runtime ever uses. */
 static int init_memory(struct skua_runtime *rt)
 {
-	struct machine *machine = NULL;
-	int code = 0;
+	int code = allocate_all(rt, rt->config.machine);
 
-	if ((rt->config.workers > 1 || arenas_by_node(&rt->config)) &&
-	    machine_load(&machine, "/", NULL) == -ENOMEM)
-		code = -ENOMEM;
-	if (!code)
-		code = allocate_all(rt, machine);
-	machine_free(machine);
+	config_forget_machine(&rt->config);
 	if (code)
 		return code;
 	init_pool(rt);
 	members_init(&rt->members, &rt->pool, &rt->config);
 	return rt->pool.generation ? 0 : -ENOMEM;
+}
+
+/* Where the workers may run, if they are threads of the runtime's own. */
+static int init_affinity(struct skua_runtime *rt, struct skua_error *err)
+{
+	int code;
+
+	if (rt->config.caller_driven)
+		return 0;
+	code = affinity_init(&rt->affinity, &rt->pool, &rt->config);
+	return code ? error_set(err, code, "the affinity of %u workers: %s",
+				rt->config.workers, strerror(-code))
+		    : 0;
 }
 
 /* ---- threads -------------------------------------------------------------- */
@@ -160,9 +170,12 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* The CPUs of worker @i: one each, and the whole list for the surplus. */
+/* The CPUs of worker @i. */
 static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
 {
+	const struct placement *placement = &config->placement;
+	struct placement_range range =
+		placement_range(placement, i, config->limited);
 	const struct cpu_list *cpus = &config->cpus;
 	unsigned limit = cpus->cpus[cpus->count - 1] + 1;
 	size_t size = CPU_ALLOC_SIZE(limit);
@@ -172,10 +185,8 @@ static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
 	if (!set)
 		return -ENOMEM;
 	CPU_ZERO_S(size, set);
-	for (unsigned n = 0; n < cpus->count; n++) {
-		if (!config->pinned || i >= cpus->count || n == i)
-			CPU_SET_S(cpus->cpus[n], size, set);
-	}
+	for (unsigned n = 0; n < range.count; n++)
+		CPU_SET_S(placement->cpus[range.first + n], size, set);
 	code = -pthread_attr_setaffinity_np(attr, size, set);
 	CPU_FREE(set);
 	return code;
@@ -189,6 +200,8 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	if (code)
 		return code;
 	code = place(&rt->config, i, &attr);
+	if (!code && rt->config.realtime)
+		code = realtime_ask(&attr);
 	if (!code)
 		code = -pthread_create(&rt->threads[i], &attr, thread_main,
 				       rt->pool.workers[i]);
@@ -204,7 +217,9 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 	signals_block(&before); /* the threads inherit it */
 	while (!code && rt->thread_count < rt->config.workers) {
 		code = start_thread(rt, rt->thread_count);
-		if (code)
+		if (code == -EPERM && rt->config.realtime)
+			realtime_refused(err);
+		else if (code)
 			error_set(err, code,
 				  "workers: thread %u of %u not created: %s",
 				  rt->thread_count + 1, rt->config.workers,
@@ -250,23 +265,6 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 	return pool_wait_drained(&rt->pool, deadline_ns);
 }
 
-/* Tell the user's log, if there is one. */
-__attribute__((format(printf, 3, 4))) static void
-say(const struct skua_runtime *rt, enum skua_log_level level,
-    const char *format, ...)
-{
-	const struct skua_hooks *hooks = &rt->config.hooks;
-	char text[200];
-	va_list args;
-
-	if (!hooks->log)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	hooks->log(hooks->ctx, level, text);
-}
-
 /* What could not be had of what was wanted of its memory. */
 static void tell_memory(const struct skua_runtime *rt)
 {
@@ -277,13 +275,14 @@ static void tell_memory(const struct skua_runtime *rt)
 			&arenas->nodes[i].arena.wanted;
 
 		if (wanted->node_code)
-			say(rt, SKUA_LOG_WARNING,
-			    "memory for the workers of node %d may be on "
-			    "others: %s",
-			    wanted->node, strerror(-wanted->node_code));
+			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+				"memory for the workers of node %d may be on "
+				"others: %s",
+				wanted->node, strerror(-wanted->node_code));
 		if (wanted->huge_code)
-			say(rt, SKUA_LOG_WARNING, "no large pages: %s",
-			    strerror(-wanted->huge_code));
+			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+				"no large pages: %s",
+				strerror(-wanted->huge_code));
 	}
 }
 
@@ -329,15 +328,20 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 		free_memory(rt);
 		return code;
 	}
-	code = start(rt, err);
+	code = init_affinity(rt, err);
+	if (!code)
+		code = start(rt, err);
+	/* Last: it is not undone. */
+	if (!code && rt->config.lock_memory)
+		code = realtime_lock_memory(err);
 	if (code) {
 		stop_threads(rt);
 		free_memory(rt);
 		return code;
 	}
-	say(rt, SKUA_LOG_INFO, "%u workers on %u CPUs, local queues of %u",
-	    rt->config.workers, rt->config.cpus.count,
-	    rt->config.queue_capacity);
+	log_say(&rt->config.hooks, SKUA_LOG_INFO,
+		"%u workers on %u CPUs, local queues of %u", rt->config.workers,
+		rt->config.cpus.count, rt->config.queue_capacity);
 	tell_memory(rt);
 	*out = rt;
 	return 0;
@@ -418,8 +422,8 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 	if (how == SKUA_SHUTDOWN_CANCEL)
 		pool_cancel(&rt->pool);
 	if (!wait_drained(rt, deadline_ns)) {
-		say(rt, SKUA_LOG_WARNING,
-		    "shutdown: tasks were left when the time was over");
+		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+			"shutdown: tasks were left when the time was over");
 		return -ETIMEDOUT;
 	}
 	stop_threads(rt);

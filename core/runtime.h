@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "core/affinity.h"
 #include "core/config.h"
 #include "core/drive.h"
 #include "core/members.h"
@@ -17,7 +18,8 @@ struct skua_runtime {
 	struct llc_groups groups; /* of its workers */
 	struct config config;
 	struct members members;
-	pthread_t *threads; /* of the workers that were started */
+	struct affinity affinity; /* but of a caller-driven runtime */
+	pthread_t *threads;       /* of the workers that were started */
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */
 	struct drive drive; /* of a caller-driven runtime */

@@ -29,6 +29,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	if (pool->crew.forks)
 		worker->forks = pool->crew.forks[index];
 	tick_init(&worker->tick);
+	worker->look_due_ns = UINT64_MAX;
 	worker->polls_until_inject = worker->tick.interval;
 	inject_queue_init(&worker->inbox);
 	timers_init(&worker->timers);
@@ -81,6 +82,8 @@ static uint64_t spin_limit_ns(const struct worker *w)
 		return 0;
 	if (w->pool->spin_ns != POOL_SPIN_MEASURED)
 		return w->pool->spin_ns;
+	if (pool_squeezed(w->pool))
+		return 0;
 	cost_ns = pool_wake_cost_ns(w->pool);
 	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
 }
@@ -391,6 +394,8 @@ static void end_tick(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 
 	tick_end(&w->tick, now_ns);
+	if (now_ns >= w->look_due_ns)
+		w->pool->look(w, now_ns);
 	timers_fire_due(w->pool, now_ns);
 	pollers_run_owner(&w->pollers);
 	/* A task that was woken here runs next, before one that yielded alone

@@ -27,6 +27,7 @@ struct worker {
 	alignas(CACHE_PAIR) struct rng rng;
 	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
+	uint64_t look_due_ns; /* pool.look; UINT64_MAX: never */
 	uint32_t polls_until_inject;
 	uint32_t lifo_streak;     /* polls from the LIFO slot in a row */
 	uint32_t favoured_streak; /* of urgent or bound tasks in a row */

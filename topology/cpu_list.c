@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +80,32 @@ int cpu_list_parse(struct cpu_list *out, const char *text)
 	return *text == '\0' ? cpu_list_of_bits(out, &bits) : -EINVAL;
 }
 
+int cpu_list_parse_ordered(struct cpu_list *out, const char *text)
+{
+	struct cpu_bits left = { { 0 } };
+	int err = cpu_list_parse(out, text);
+	unsigned count = 0;
+
+	for (unsigned i = 0; !err && i < out->count; i++)
+		cpu_bits_add(&left, out->cpus[i]);
+	for (; !err && *text; text += *text == ',') {
+		struct cpu_bits range = { { 0 } };
+
+		/* It was parsed before. */
+		(void)parse_range(&text, &range);
+		for (unsigned w = 0; w < CPU_BITS_WORDS; w++) {
+			uint64_t word = range.words[w] & left.words[w];
+
+			left.words[w] &= ~word;
+			for (; word; word &= word - 1)
+				out->cpus[count++] =
+					w * 64 +
+					(unsigned)__builtin_ctzll(word);
+		}
+	}
+	return err;
+}
+
 static int digit_of(char c)
 {
 	if (!isxdigit((unsigned char)c))
@@ -109,7 +134,7 @@ int cpu_list_parse_mask(struct cpu_list *out, const char *text)
 }
 
 /* The kernel refuses a set smaller than its own; its size is not told. */
-static int allowed_set(cpu_set_t **set, size_t *size)
+int cpu_list_allowed_set(cpu_set_t **set, size_t *size)
 {
 	for (unsigned cpus = 1024; cpus <= CPU_LIST_LIMIT; cpus *= 2) {
 		*set = CPU_ALLOC(cpus);
@@ -130,7 +155,7 @@ int cpu_list_allowed(struct cpu_list *out)
 	struct cpu_bits bits = { { 0 } };
 	cpu_set_t *set;
 	size_t size;
-	int err = allowed_set(&set, &size);
+	int err = cpu_list_allowed_set(&set, &size);
 
 	if (err)
 		return err;

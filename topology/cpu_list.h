@@ -3,14 +3,16 @@
 #ifndef SKUA_TOPOLOGY_CPU_LIST_H
 #define SKUA_TOPOLOGY_CPU_LIST_H
 
+#include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Above the kernel's largest number of CPUs. */
 #define CPU_LIST_LIMIT 65536u
 
 struct cpu_list {
-	unsigned *cpus; /* ascending, each once; allocated */
+	unsigned *cpus; /* ascending, unless said; each once; allocated */
 	unsigned count;
 };
 
@@ -23,6 +25,10 @@ struct cpu_list {
  * of CPU_LIST_LIMIT or more); -ENOMEM.
  */
 int cpu_list_parse(struct cpu_list *out, const char *text);
+
+/* cpu_list_parse_ordered - the same, in the order of @text; each where it is
+ * first */
+int cpu_list_parse_ordered(struct cpu_list *out, const char *text);
 
 /**
  * cpu_list_parse_mask - read a mask in the kernel's form
@@ -46,6 +52,13 @@ void cpu_bits_add(struct cpu_bits *bits, unsigned cpu);
 
 /* cpu_list_of_bits - may be empty; 0 or -ENOMEM */
 int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits);
+
+/**
+ * cpu_list_allowed_set - the same as cpu_list_allowed(), in the kernel's form
+ * @set: receives it; to be given to CPU_FREE()
+ * @size: receives its size, which suffices for any set of the kernel's
+ */
+int cpu_list_allowed_set(cpu_set_t **set, size_t *size);
 
 /* cpu_list_allowed - the CPUs that the calling thread may run on; -errno */
 int cpu_list_allowed(struct cpu_list *out);

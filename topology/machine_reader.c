@@ -12,27 +12,24 @@
 
 void machine_reader_remark(struct machine_reader *r, const char *format, ...)
 {
-	char *old = r->machine->remarks, *text, *both = NULL;
+	char *old = r->machine->remarks, *longer, line[500];
+	size_t length = old ? strlen(old) : 0;
 	va_list args;
-	int length;
 
 	if (r->remarks++ > MAX_REMARKS)
 		return;
 	if (r->remarks > MAX_REMARKS)
 		format = "There is more of that kind";
 	va_start(args, format);
-	length = vasprintf(&text, format, args);
+	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	if (length >= 0) {
-		length = asprintf(&both, "%s%s\n", old ? old : "", text);
-		free(text);
-	}
-	if (length < 0) {
+	longer = realloc(old, length + strlen(line) + 2);
+	if (!longer) {
 		r->no_memory = true;
 		return;
 	}
-	free(old);
-	r->machine->remarks = both;
+	sprintf(longer + length, "%s\n", line);
+	r->machine->remarks = longer;
 }
 
 bool machine_reader_text(struct machine_reader *r, const char *format, ...)

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "skua/runtime.h"
 #include "topology/error.h"
 #include "topology/machine.h"
+#include "topology/placement.h"
 #include "topology/snapshot.h"
 #include "topology/steal_order.h"
 
@@ -77,6 +80,47 @@ int skua_topology_steal_order(const struct skua_topology *topology,
 	if (!code) {
 		memcpy(victims, order.victims, order.count * sizeof(*victims));
 		steal_order_free(&order);
+	}
+	errno = saved;
+	return code;
+}
+
+/* A worker on each place that there is for one. */
+static int plan(struct placement *out, const struct machine *machine,
+		enum skua_placement placement)
+{
+	struct cpu_list all = { .cpus = malloc(machine->cpu_count *
+					       sizeof(*all.cpus)),
+				.count = machine->cpu_count };
+	const struct placement_ask ask = { .machine = machine,
+					   .cpus = &all,
+					   .policy = placement,
+					   .most = SKUA_MAX_WORKERS };
+	int code;
+
+	for (unsigned i = 0; all.cpus && i < all.count; i++)
+		all.cpus[i] = machine->cpus[i].cpu;
+	code = all.cpus ? placement_make(out, &ask) : -ENOMEM;
+	cpu_list_free(&all);
+	return code;
+}
+
+int skua_topology_plan(const struct skua_topology *topology,
+		       enum skua_placement placement, unsigned *cpus,
+		       unsigned room, enum skua_binding *binding)
+{
+	int saved = errno;
+	struct placement made;
+	int code;
+
+	if (!topology || (unsigned)placement >= SKUA_PLACE_LISTED)
+		return -EINVAL;
+	code = plan(&made, machine_of(topology), placement);
+	if (!code) {
+		code = (int)placement_tell(&made, cpus, room);
+		if (binding)
+			*binding = made.binding;
+		placement_free(&made);
 	}
 	errno = saved;
 	return code;

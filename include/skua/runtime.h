@@ -11,7 +11,7 @@
 #ifndef SKUA_RUNTIME_H
 #define SKUA_RUNTIME_H
 
-#include <skua/base.h>
+#include <skua/topology.h>
 
 SKUA_BEGIN_DECLS
 
@@ -24,7 +24,9 @@ struct skua_task;
 /* No threads: one worker, which runs inside skua_runtime_poll(). */
 #define SKUA_CALLER_DRIVEN (1u << 2)
 /* Ask for large pages for what is a worker's own. */
-#define SKUA_HUGE_PAGES (1u << 3)
+#define SKUA_HUGE_PAGES  (1u << 3)
+#define SKUA_REALTIME    (1u << 4) /* see skua_runtime_create() */
+#define SKUA_LOCK_MEMORY (1u << 5) /* likewise */
 
 /* Value of a timeout: without end. */
 #define SKUA_FOREVER_NS UINT64_MAX
@@ -93,8 +95,9 @@ struct skua_hooks {
  * Start from SKUA_CONFIG_INIT; in every field but @size, zero is the default.
  *
  * @size: sizeof(struct skua_config), so that the struct can grow
- * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = one per allowed CPU, but
- *        no more than the CPU time of the control groups suffices for, rounded up
+ * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = as many as @placement has
+ *        places for, one per allowed CPU by default, but no more than the CPU
+ *        time of the control groups suffices for, rounded up
  * @queue_capacity: slots of each local queue, a power of two from
  *        SKUA_MIN_QUEUE_CAPACITY to SKUA_MAX_QUEUE_CAPACITY; 0 = 256
  * @steal_attempts: rounds over the other workers' queues before a worker
@@ -118,7 +121,8 @@ struct skua_hooks {
  * @allocator: NULL = aligned_alloc() and free(), but see below. Borrowed for the
  *        runtime's life.
  * @hooks: NULL = none. Borrowed for the runtime's life.
- * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES
+ * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
+ *        SKUA_REALTIME, SKUA_LOCK_MEMORY
  * @reserved: 0
  * @steal_max: tasks that one steal takes at most, of half of what a worker of the
  *        same NUMA node has; 1 to SKUA_MAX_STEAL; 0 = 32
@@ -128,7 +132,8 @@ struct skua_hooks {
  *        0 = 2,000. Before it sleeps, it looks everywhere once.
  * @far_samples: groups of workers that share a cache, of other nodes, that a worker
  *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 4
- * @reserved_too: 0
+ * @placement: which of the CPUs the workers are on (skua/topology.h);
+ *        SKUA_PLACE_LISTED needs @cpus
  *
  * Without an allocator, and with more than one NUMA node that the calling thread
  * may have memory on, what is a pinned worker's own (its state, queue and jobs,
@@ -144,9 +149,10 @@ struct skua_hooks {
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
  * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
- * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS, and
- * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"). An empty variable counts as
- * not set.
+ * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS,
+ * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"), and SKUA_PLACEMENT ("default",
+ * "compact", "scatter", "cores", "caches" or "listed"). An empty variable counts
+ * as not set.
  */
 struct skua_config {
 	size_t size;
@@ -165,11 +171,11 @@ struct skua_config {
 	uint32_t steal_max_far;
 	uint64_t far_delay_ns;
 	uint32_t far_samples;
-	uint32_t reserved_too;
+	enum skua_placement placement;
 };
 
 /* clang-format off */
-#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
+#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, SKUA_PLACE_DEFAULT }
 /* clang-format on */
 
 /**
@@ -180,17 +186,35 @@ struct skua_config {
  *
  * Worker i is named "skua-i", blocks all signals but those that a fault or a
  * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF),
- * and is pinned to the i-th CPU chosen. Workers beyond the number of CPUs may
- * run on any of the chosen CPUs; and so may all, if the control groups have less
- * CPU time than these. The affinity of the calling thread is not changed and
- * never widened.
+ * and is bound to the CPU, core or last cache that @placement chose for it.
+ * Workers for which there is none may run on any of the chosen CPUs. If the
+ * control groups have less CPU time than these, each may run on those of a last
+ * cache, beginning with that of the caller. The affinity of the calling thread is
+ * not changed and never widened.
+ *
+ * A worker that is busy looks about once a second, and one that has slept for
+ * longer when it has work again, where it may run and how much CPU time there
+ * is, as both may change: by a control group, taskset or a CPU that goes offline.
+ * Who has lost its CPUs takes one of those left that is nobody's, or runs on
+ * whichever, and goes back when it may; nobody uses a CPU that it is not allowed,
+ * nor one that was not allowed, or chosen, at the start, unless it was left no
+ * other. While workers share CPUs, they do not spin, unless @spin_ns says so.
+ * Their number stays. The log hook is told.
+ *
+ * With SKUA_REALTIME the workers are of the class SCHED_FIFO, priority 1: no usual
+ * thread takes their CPUs while they work or spin, but for what the kernel keeps
+ * for those, mostly a twentieth; and the CPU time of control groups does not limit
+ * them. With SKUA_LOCK_MEMORY all memory of the process, now and later, stays in
+ * memory (mlockall()), stacks as large as they may get included; the end of the
+ * runtime does not undo that.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
  * are created. Allocates: yes.
  * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range,
  * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be
  * created); -EMFILE, -ENFILE (no descriptors for SKUA_CALLER_DRIVEN); another
- * code of the kernel's. On failure nothing remains.
+ * code of the kernel's; with SKUA_REALTIME or SKUA_LOCK_MEMORY -EPERM or -ENOMEM, of
+ * which @err says what is missing. On failure nothing remains.
  */
 SKUA_API int skua_runtime_create(struct skua_runtime **out,
 				 const struct skua_config *cfg,
@@ -199,9 +223,9 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
 /**
  * skua_runtime_plan - what workers skua_runtime_create() would start, and where
  * @cfg: as of that
- * @cpus: receives the CPUs of the first @room workers; of one that is not pinned,
- *        one of those that it may run on. NULL: not wanted
- * @pinned: receives whether each worker is pinned to its CPU; NULL: not wanted
+ * @cpus: receives the CPUs of the first @room workers; of one that may run on
+ *        several, one of these. NULL: not wanted
+ * @binding: receives to what each worker is bound; NULL: not wanted
  * @err: receives what is wrong on failure; may be NULL
  *
  * Nothing is started; later the machine may allow something else.
@@ -210,7 +234,7 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
  * Return: how many workers; a negative errno value, as skua_runtime_create().
  */
 SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
-			       unsigned room, bool *pinned,
+			       unsigned room, enum skua_binding *binding,
 			       struct skua_error *err);
 
 /**

@@ -43,6 +43,42 @@ struct skua_numa_node {
 	uint64_t memory_bytes;
 };
 
+/**
+ * enum skua_placement - which CPUs the workers are on, of those there are for us
+ * @SKUA_PLACE_DEFAULT: a worker a CPU, in the order of their numbers. Fewer are on
+ *      as many cores as there can be, on fast ones before slow ones, and else
+ *      near each other
+ * @SKUA_PLACE_COMPACT: on all CPUs of a core, then of its last cache, then of its
+ *      node; then on the next
+ * @SKUA_PLACE_SCATTER: far from each other: the nodes take turns, then the caches
+ *      of each, then the cores of these. A second CPU of a core is taken only
+ *      when each core has a worker
+ * @SKUA_PLACE_CORES: a worker a core, on any of its CPUs; fewer are near each
+ *      other, on fast cores before slow ones
+ * @SKUA_PLACE_CACHES: a worker for the CPUs of each last cache, on any of them
+ * @SKUA_PLACE_LISTED: worker i on the i-th CPU of the list, as it is written
+ *
+ * CPUs that the kernel isolates come first, but with SKUA_PLACE_LISTED: who is
+ * allowed to use them was given them on purpose.
+ */
+enum skua_placement {
+	SKUA_PLACE_DEFAULT,
+	SKUA_PLACE_COMPACT,
+	SKUA_PLACE_SCATTER,
+	SKUA_PLACE_CORES,
+	SKUA_PLACE_CACHES,
+	SKUA_PLACE_LISTED,
+};
+
+/* What each worker is bound to; SKUA_BOUND_NOT: it may run on all CPUs chosen, or
+ * there are workers that may. */
+enum skua_binding {
+	SKUA_BOUND_NOT,
+	SKUA_BOUND_CPU,
+	SKUA_BOUND_CORE,
+	SKUA_BOUND_CACHE,
+};
+
 /* The distance of a node from itself. */
 #define SKUA_DISTANCE_HERE 10u
 
@@ -127,6 +163,24 @@ skua_topology_remarks(const struct skua_topology *topology);
 SKUA_API int skua_topology_steal_order(const struct skua_topology *topology,
 				       const unsigned *cpus, unsigned workers,
 				       unsigned thief, unsigned *victims);
+
+/**
+ * skua_topology_plan - where workers would be on it
+ * @placement: how; not SKUA_PLACE_LISTED
+ * @cpus: receives the CPUs of the first @room workers; of one that may run on
+ *        several, one of these. NULL: not wanted
+ * @binding: receives to what each is bound; NULL: not wanted
+ *
+ * As of a runtime with the defaults that may use all of its CPUs:
+ * skua_runtime_plan() tells of one here.
+ *
+ * Threads: any. Blocks: never. Allocates: yes.
+ * Return: how many workers; -EINVAL (@topology is NULL, or @placement is none of
+ * these); -ENOMEM.
+ */
+SKUA_API int skua_topology_plan(const struct skua_topology *topology,
+				enum skua_placement placement, unsigned *cpus,
+				unsigned room, enum skua_binding *binding);
 
 /**
  * skua_topology_save - write down what describes a machine, as one text file

@@ -33,7 +33,7 @@ struct variable {
 };
 
 enum { WORKERS, CAPACITY, ATTEMPTS, QUEUED, SPIN, LIFO, NUMBERS };
-enum { UNPINNED = NUMBERS, CPUS, VARIABLES };
+enum { UNPINNED = NUMBERS, CPUS, PLACEMENT, VARIABLES };
 
 static const struct variable variables[VARIABLES] = {
 	{ "SKUA_WORKERS", 1, 4096, false, { { NULL, 0 } } },
@@ -52,7 +52,21 @@ static const struct variable variables[VARIABLES] = {
 	  { { "private", SKUA_LIFO_PRIVATE } } },
 	{ "SKUA_UNPINNED", 0, 1, false, { { NULL, 0 } } },
 	{ "SKUA_CPUS", 0, 0, false, { { NULL, 0 } } },
+	{ "SKUA_PLACEMENT", 1, 0, false, { { NULL, 0 } } },
 };
+
+static const char *const placements[] = { "default", "compact", "scatter",
+					  "cores",   "caches",  "listed" };
+
+/* What a text means; -1: it is refused. */
+static int model_placement(const char *text)
+{
+	for (int i = 0; i <= SKUA_PLACE_LISTED; i++) {
+		if (strcmp(text, placements[i]) == 0)
+			return i;
+	}
+	return *text ? -1 : SKUA_PLACE_DEFAULT;
+}
 
 /* Digits alone, read without strtoull(); false: none, or above 2^64 - 1. */
 static bool model_number(const char *text, uint64_t *number)
@@ -161,6 +175,11 @@ static void check_fields(const struct skua_config *cfg,
 							 values[CPUS]) == 0
 				   : !cfg->cpus,
 			   "cpus: \"%s\"", values[CPUS]);
+	fuzz_check((int)cfg->placement ==
+			   (given->placement
+				    ? (int)given->placement
+				    : model_placement(values[PLACEMENT])),
+		   "placement %d", (int)cfg->placement);
 	fuzz_check(cfg->flags == (strcmp(values[UNPINNED], "1") == 0
 					  ? given->flags | SKUA_UNPINNED
 					  : given->flags),
@@ -178,7 +197,9 @@ static unsigned first_refused(const struct skua_config *given, char *values[])
 		      (i != UNPINNED || values[i][1] == '\0')))
 			return i;
 	}
-	return VARIABLES;
+	return given->placement || model_placement(values[PLACEMENT]) >= 0
+		       ? VARIABLES
+		       : PLACEMENT;
 }
 
 /* A field that is set keeps its value, whatever the environment says. */
@@ -194,6 +215,8 @@ static void give_fields(struct skua_config *cfg, unsigned which)
 		cfg->cpus = "7";
 	if (which & 16)
 		cfg->flags = SKUA_UNPINNED;
+	if (which & 32)
+		cfg->placement = SKUA_PLACE_SCATTER;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,19 +5,23 @@
  * A runtime is created in child processes: with an affinity mask of one CPU, as
  * by taskset; in a control group with one CPU; and in one with less CPU time than
  * there are CPUs. In each, the threads of the workers are asked where they may
- * run.
+ * run. Then each of these is done to a runtime that is at work, and undone; its
+ * workers are waited for where they are to be next, and each task is accounted
+ * for.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "skua/skua.h"
 #include "tests/hostile/cgroups.h"
-#include "tests/stress/stress.h"
+#include "tests/hostile/hostile.h"
 
 /* What a child is under; and what it has to find. */
 struct condition {
@@ -130,8 +134,10 @@ static void check_workers(const struct condition *of)
 		stress_fail("%s: not destroyed", of->name);
 }
 
-static void run_child(const struct condition *of)
+static void run_child(const void *ctx)
 {
+	const struct condition *of = ctx;
+
 	if (of->mask) {
 		cpu_set_t set;
 
@@ -144,33 +150,178 @@ static void run_child(const struct condition *of)
 		cgroups_enter(&own, getpid());
 	check_workers(of);
 	printf("%s: %u workers\n", of->name, of->workers);
-	fflush(NULL);
-	_exit(0);
+}
+
+/* ---- while it works -------------------------------------------------------- */
+
+/* How often each change is made, and undone. */
+#define ROUNDS 2u
+/* Between two looks at where workers are: they are to be there soon. */
+#define LOOK_NS UINT64_C(20000000)
+
+static struct hostile busy;
+static atomic_u32 changes_over;
+
+/* Are the workers on @cpus, on one of these each, or each on several? */
+static bool are_on(const cpu_set_t *cpus, bool one_each)
+{
+	cpu_set_t all;
+	unsigned alone = 0;
+
+	CPU_ZERO(&all);
+	for (unsigned i = 0; i < busy.workers; i++) {
+		cpu_set_t set;
+
+		if (sched_getaffinity(busy.tids[i], sizeof(set), &set) != 0)
+			stress_fail("worker %u: %s", i, strerror(errno));
+		alone += CPU_COUNT(&set) == 1;
+		CPU_OR(&all, &all, &set);
+	}
+	return CPU_EQUAL(&all, cpus) && alone == (one_each ? busy.workers : 0);
+}
+
+/* Hangs if they do not get there. */
+static void wait_until_on(const cpu_set_t *cpus, bool one_each)
+{
+	while (!are_on(cpus, one_each))
+		hostile_nap(LOOK_NS);
+}
+
+/* Has each cache two CPUs or more? (On average; else nothing is to be seen.) */
+static bool caches_are_shared(void)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .placement = SKUA_PLACE_CACHES };
+	int caches = skua_runtime_plan(&cfg, NULL, 0, NULL, NULL);
+
+	return caches > 0 && 2 * caches <= CPU_COUNT(&allowed);
+}
+
+/* As taskset -a. */
+static void move_workers(const cpu_set_t *cpus)
+{
+	for (unsigned i = 0; i < busy.workers; i++) {
+		if (sched_setaffinity(busy.tids[i], sizeof(*cpus), cpus) != 0)
+			stress_fail("a worker cannot be moved");
+	}
+}
+
+static void as_text(const cpu_set_t *cpus, char *text)
+{
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, cpus))
+			text += sprintf(text, "%u,", cpu);
+	}
+	text[-1] = '\0';
+}
+
+static void *change_things(void *arg)
+{
+	char last_text[16], all_text[CPU_SETSIZE * 5];
+	cpu_set_t last;
+
+	(void)arg;
+	CPU_ZERO(&last);
+	CPU_SET(last_cpu(), &last);
+	as_text(&last, last_text);
+	as_text(&allowed, all_text);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		move_workers(&last);
+		wait_until_on(&last, true);
+		move_workers(&allowed);
+		wait_until_on(&allowed, true);
+		if (*own.cpuset) {
+			cgroups_set(&own, last_text);
+			wait_until_on(&last, true);
+			cgroups_set(&own, all_text);
+			wait_until_on(&allowed, true);
+		}
+		if (*own.cpu && caches_are_shared()) {
+			cgroups_quota(&own, busy.workers * 50);
+			wait_until_on(&allowed, false);
+			cgroups_quota(&own, 0);
+			wait_until_on(&allowed, true);
+		}
+	}
+	/* Relaxed: asks for no order. */
+	atomic_store_relaxed(&changes_over, 1);
+	return NULL;
+}
+
+static void work_and_change(const void *workers)
+{
+	pthread_t thread;
+	uint64_t done = 0;
+
+	cgroups_enter(&own, getpid());
+	hostile_open(&busy, *(const unsigned *)workers, NULL);
+	if (pthread_create(&thread, NULL, change_things, NULL) != 0)
+		stress_fail("cannot create a thread");
+	/* Relaxed: as above. */
+	while (!atomic_load_relaxed(&changes_over))
+		done += hostile_run(&busy, 20000, NULL, NULL);
+	pthread_join(thread, NULL);
+	hostile_close(&busy);
+	printf("placement: %" PRIu64 " tasks, each done once; %u times each "
+	       "moved, %s and limited\n",
+	       done, ROUNDS, *own.cpuset ? "enclosed" : "not enclosed");
 }
 
 /* ---- the parent ------------------------------------------------------------ */
 
+static pid_t main_process;
+
+/* However the program ends. */
+static void clean_up(void)
+{
+	if (getpid() == main_process)
+		cgroups_remove(&own);
+}
+
+static void run_in_child(const char *name, void (*body)(const void *ctx),
+			 const void *ctx)
+{
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != main_process)
+			_exit(1);
+		body(ctx);
+		fflush(NULL);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		stress_fail("%s: it failed", name);
+}
+
 static void check(const struct condition *of)
 {
 	char cpus[16];
-	int status;
-	pid_t child;
 
 	snprintf(cpus, sizeof(cpus), "%u", last_cpu());
 	if (of->set)
 		cgroups_set(&own, cpus);
 	cgroups_quota(&own, of->percent);
-	fflush(NULL);
-	child = fork();
-	if (child == 0)
-		run_child(of);
-	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-		stress_fail("%s: it failed", of->name);
+	run_in_child(of->name, run_child, of);
 }
 
-static void clean_up(void)
+static void check_changes(unsigned cpus)
 {
-	cgroups_remove(&own);
+	char all[CPU_SETSIZE * 5];
+
+	if (cpus < 2 || cpus > HOSTILE_MAX_WORKERS) {
+		printf("not at work: %u CPUs, needed are 2 to %u\n", cpus,
+		       HOSTILE_MAX_WORKERS);
+		return;
+	}
+	as_text(&allowed, all);
+	cgroups_set(&own, all);
+	cgroups_quota(&own, 0);
+	run_in_child("changes while it works", work_and_change, &cpus);
 }
 
 int main(void)
@@ -178,6 +329,8 @@ int main(void)
 	unsigned cpus, half;
 	bool groups;
 
+	main_process = getpid();
+	atexit(clean_up);
 	unsetenv("SKUA_WORKERS");
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	cpus = (unsigned)CPU_COUNT(&allowed);
@@ -206,7 +359,7 @@ int main(void)
 					   .set = true,
 					   .workers = 1,
 					   .pinned = true });
-	clean_up();
+	check_changes(cpus);
 	if (!groups) {
 		printf("no control group can be made here\n");
 		return 77;

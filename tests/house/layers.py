@@ -25,15 +25,16 @@ CORE = {
         "timer_wheel work_map"
     ),
     2: (
-        "arena fork futex group idle job_slots parker signals slab task victims"
+        "arena fork futex group idle job_slots log parker realtime signals slab "
+        "task victims"
     ),
     3: "crew forks pollers pool schedule sentinel timers work worker",
     4: (
-        "arenas call_api config config_env deque_api drive fork_api group_api "
-        "members parallel_collect parallel_find parallel_for parallel_loop "
-        "parallel_partition parallel_reduce parallel_scan parallel_sort "
-        "parallel_sort_items parallel_sort_key plan_api queue_api runtime stats "
-        "task_api timer_api"
+        "affinity arenas call_api config config_env config_place deque_api drive "
+        "fork_api group_api members parallel_collect parallel_find parallel_for "
+        "parallel_loop parallel_partition parallel_reduce parallel_scan "
+        "parallel_sort parallel_sort_items parallel_sort_key plan_api queue_api "
+        "runtime stats task_api timer_api"
     ),
 }
 
@@ -50,6 +51,7 @@ FOLDERS = {
         "topology/llc_groups.h",
         "topology/machine.h",
         "topology/node_memory.h",
+        "topology/placement.h",
         "topology/quota.h",
         "probes/counters.h",
         "probes/probes.h",

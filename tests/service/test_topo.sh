@@ -35,9 +35,11 @@ for verb in '' topo; do
 done
 refuses 2 'a verb is needed; allowed: topo'
 refuses 2 "no verb 'walk'; allowed: topo" walk
-refuses 2 "no option '--wrong'; allowed: --json --root --snapshot" topo --wrong
+refuses 2 "no option '--wrong'; allowed: --json --placement --root --snapshot" topo --wrong
 refuses 2 "unexpected argument 'more'" topo more
 refuses 2 '--root needs a value' topo --root
+refuses 2 "--placement: no 'listed'; allowed: default compact scatter cores caches" \
+	topo --placement listed
 refuses 1 '/nowhere: No such file or directory' topo --root /nowhere
 refuses 1 'no CPU is described' topo --root "$scratch"
 refuses 1 'nothing describes a machine' topo --snapshot - --root "$scratch"
@@ -72,6 +74,16 @@ expect 'distances' out_has '    3:   24   24   24   10   24'
 run topo --root "$machines/gaps_and_offline.snapshot"
 expect 'the steal order' out_has \
 	'w7    CPU 24   cache 8-9,21-23; node 10-13,24-26; distance 20 0-6,14-20'
+LC_ALL=C run topo --placement cores --root "$machines/hybrid_x86.snapshot"
+expect 'a worker a core' out_has '14 workers, each on its core'
+expect 'a worker a core' out_has '| w0    | w1 '
+LC_ALL=C run topo --placement scatter --root "$machines/nps4_16_llcs.snapshot"
+expect 'far from each other' out_has '  w1    CPU 16 '
+run topo --json --placement caches --root "$machines/nps4_16_llcs.snapshot"
+expect 'a worker a cache' out_has '"bound_to":"cache"'
+run topo --json --placement caches
+expect 'here' exited 0
+expect 'here' out_has '"pinned":false'
 run topo --root "$machines/bare.snapshot"
 expect 'remarks' err_has 'caches are not told of every CPU'
 for machine in "$machines"/*.snapshot; do

@@ -38,6 +38,19 @@ static void cpu_list_parse__any_order_or_twice__sorted_each_once(void **state)
 		      7);
 }
 
+static void cpu_list_parse_ordered__any__as_written_each_once(void **state)
+{
+	static const unsigned expected[] = { 8, 70, 3, 2, 4, 0, 1 };
+	struct cpu_list list;
+
+	(void)state;
+	assert_int_equal(cpu_list_parse_ordered(&list, "8,70,3,2-4,0-3,8"), 0);
+	assert_int_equal(list.count, COUNT_OF(expected));
+	assert_memory_equal(list.cpus, expected, sizeof(expected));
+	cpu_list_free(&list);
+	assert_int_equal(cpu_list_parse_ordered(&list, "3-"), -EINVAL);
+}
+
 static void cpu_list_parse__largest__accepted(void **state)
 {
 	struct cpu_list list;
@@ -180,6 +193,7 @@ static void cpu_list__no_memory__enomem_and_nothing_left(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(cpu_list_parse__numbers_and_ranges__ascending),
 	cmocka_unit_test(cpu_list_parse__any_order_or_twice__sorted_each_once),
+	cmocka_unit_test(cpu_list_parse_ordered__any__as_written_each_once),
 	cmocka_unit_test(cpu_list_parse__largest__accepted),
 	cmocka_unit_test(cpu_list_parse__malformed__einval),
 	cmocka_unit_test(cpu_list_allowed__here__is_the_affinity_mask),

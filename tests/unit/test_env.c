@@ -9,6 +9,7 @@ static const char *const names[] = {
 	"SKUA_WORKERS",    "SKUA_QUEUE_CAPACITY", "SKUA_STEAL_ATTEMPTS",
 	"SKUA_MAX_QUEUED", "SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
 	"SKUA_CPUS",       "SKUA_UNPINNED",       "SKUA_HUGE_PAGES",
+	"SKUA_PLACEMENT",
 };
 
 static int clear(void **state)
@@ -105,7 +106,8 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 				   .max_queued = 10,
 				   .spin_ns = SKUA_SPIN_NEVER,
 				   .lifo_steal_delay_ns = SKUA_LIFO_PRIVATE,
-				   .cpus = first_cpu() };
+				   .cpus = first_cpu(),
+				   .placement = SKUA_PLACE_COMPACT };
 	struct config config;
 
 	(void)state;
@@ -236,6 +238,36 @@ static void env__caller_driven__one_worker_or_refused(void **state)
 	}
 }
 
+static void env__placement__by_its_name(void **state)
+{
+	static const struct {
+		const char *name;
+		enum skua_binding binding;
+	} placements[] = {
+		{ "default", SKUA_BOUND_CPU },  { "compact", SKUA_BOUND_CPU },
+		{ "scatter", SKUA_BOUND_CPU },  { "cores", SKUA_BOUND_CORE },
+		{ "caches", SKUA_BOUND_CACHE }, { "listed", SKUA_BOUND_CPU }
+	};
+	struct skua_config cfg = { .size = sizeof(cfg) };
+	struct config config;
+
+	(void)state;
+	set("SKUA_CPUS", first_cpu());
+	for (size_t i = 0; i < COUNT_OF(placements); i++) {
+		set("SKUA_PLACEMENT", placements[i].name);
+		config = resolve(&cfg);
+		assert_int_equal(config.workers, 1);
+		if (!config.limited)
+			assert_int_equal(config.placement.binding,
+					 placements[i].binding);
+		config_free(&config);
+	}
+	cfg.placement = SKUA_PLACE_CACHES;
+	config = resolve(&cfg);
+	assert_int_equal(config.placement.binding, SKUA_BOUND_CACHE);
+	config_free(&config);
+}
+
 /* ---- bad values -------------------------------------------------------------- */
 
 /* Is refused, with a text that has all the parts in it; also without @err. */
@@ -331,6 +363,17 @@ static void env__huge_pages__refused_by_name(void **state)
 		expect_refused("SKUA_HUGE_PAGES", wrong[w], "0 and 1");
 }
 
+static void env__placement__refused_by_name(void **state)
+{
+	static const char *const wrong[] = { "1", "Compact", "cores ", "core" };
+
+	(void)state;
+	for (size_t w = 0; w < COUNT_OF(wrong); w++)
+		expect_refused("SKUA_PLACEMENT", wrong[w],
+			       "default, compact, "
+			       "scatter, cores, caches and listed");
+}
+
 static void env__value_with_a_newline__text_is_one_line(void **state)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
@@ -378,6 +421,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(env__words_of_the_range__are_named, clear),
 	cmocka_unit_test_setup(env__unpinned__refused_by_name, clear),
 	cmocka_unit_test_setup(env__huge_pages__refused_by_name, clear),
+	cmocka_unit_test_setup(env__placement__by_its_name, clear),
+	cmocka_unit_test_setup(env__placement__refused_by_name, clear),
 	cmocka_unit_test_setup(env__value_with_a_newline__text_is_one_line, clear),
 	cmocka_unit_test_setup(env__capacity_no_power_of_two__refused_by_name, clear),
 	cmocka_unit_test_setup(env__cpus__refused_by_name, clear),
