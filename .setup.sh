@@ -3,8 +3,8 @@
 #
 # .setup.sh - the packages skua is built with, and how to build it
 #
-# Sourced by tests/run and bench/run. Provides skua_setup and skua_build, and
-# for bench/run skua_peer_setup.
+# Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
+# bench/run skua_peer_setup, and for tests/run skua_guest_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -43,6 +43,14 @@ librust-rayon-dev crate   rayon
 golang-go         command go
 libtbb-dev        header  tbb/task_group.h
 '
+
+# What tests/guest/run boots a machine with, and its kernel, which is not
+# installed: newer ones do not start in Debian 12's qemu.
+SKUA_GUEST_NEEDS='
+qemu-system-x86 command qemu-system-x86_64
+cpio            command cpio
+'
+SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
 
 # shellcheck disable=SC2034 # some are for those who source this
 if [[ -t 2 ]]; then
@@ -135,13 +143,11 @@ skua_setup()
 	exit 1
 }
 
-# skua_peer_setup - install what the other schedulers need, if that can be
-#
-# bench/peers/build says what is then still missing.
-skua_peer_setup()
+# skua_install_some NEEDS - install what is missing, as far as that can be
+skua_install_some()
 {
 	local missing packages package
-	missing=$(skua_missing "$SKUA_PEER_NEEDS")
+	missing=$(skua_missing "$1")
 	if [[ ! $missing ]]; then
 		return 0
 	fi
@@ -151,6 +157,47 @@ skua_peer_setup()
 	for package in "${packages[@]}"; do
 		skua_install "$package" || true
 	done
+}
+
+# skua_peer_setup - install what the other schedulers need, if that can be
+#
+# bench/peers/build says what is then still missing.
+skua_peer_setup()
+{
+	skua_install_some "$SKUA_PEER_NEEDS"
+}
+
+# skua_guest_kernel FOLDER - where skua_guest_setup has put a kernel; or nothing
+skua_guest_kernel()
+{
+	{ compgen -G "$1/guest/vmlinuz-*" || true; } | sort -V | tail -n 1
+}
+
+# skua_guest_setup FOLDER - get what tests/guest/run needs, if that can be: the
+# packages, and a kernel in FOLDER/guest
+#
+# That says what is then still missing.
+skua_guest_setup()
+{
+	local package scratch
+	skua_install_some "$SKUA_GUEST_NEEDS"
+	if [[ $(skua_guest_kernel "$1") ]] || ! command -v apt-get >/dev/null; then
+		return 0
+	fi
+	package=$(apt-cache search --names-only "$SKUA_GUEST_IMAGE" |
+		cut -d ' ' -f 1 | sort -V | tail -n 1) || true
+	if [[ ! $package ]]; then
+		return 0
+	fi
+	skua_say "${SKUA_BOLD}downloading$SKUA_PLAIN $package"
+	scratch=$(mktemp -d)
+	if (cd "$scratch" && apt-get -q download "$package" >&2 &&
+		dpkg-deb --fsys-tarfile ./*.deb |
+		tar -x --wildcards './boot/vmlinuz-*'); then
+		mkdir -p "$1/guest"
+		mv "$scratch"/boot/vmlinuz-* "$1/guest/"
+	fi
+	rm -rf "$scratch"
 }
 
 # skua_progress - copy a build's lines to a log, and show how far it is

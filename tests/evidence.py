@@ -27,6 +27,8 @@ UNIT = re.compile(r"^\[       OK \] ", re.MULTILINE)
 OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired)")
 SOAKED = re.compile(r"^soak: (\d+) tasks in (\d+) s", re.MULTILINE)
 EXECUTIONS = re.compile(r"(\d+) executions")
+BOOTED = re.compile(r"^(\d+ CPUs in \d+ nodes), ", re.MULTILINE)
+CHECKED = re.compile(r"^ok (\w+)$", re.MULTILINE)
 COMPARED = re.compile(r"^(\d+) CPUs, .* 0 differences$", re.MULTILINE)
 
 
@@ -95,6 +97,12 @@ def replayed(outputs):
 def compared(outputs):
     cpus = [n for text in outputs for n in COMPARED.findall(text)]
     return f"{len(cpus)} machines", f"{count(sum(map(int, cpus)))} CPUs, no difference"
+
+
+def booted(outputs):
+    machines = [n for text in outputs for n in BOOTED.findall(text)]
+    checks = sorted({n for text in outputs for n in CHECKED.findall(text)})
+    return "; ".join(machines), f"{len(checks)} checks hold: {', '.join(checks)}"
 
 
 def asserted(outputs):
@@ -175,6 +183,12 @@ ROWS = [
         "beside hwloc",
         r"topology\.hwloc\..*",
         compared,
+    ),
+    (
+        "Workers keep to a machine of several nodes, and lose nothing while CPUs come and go",
+        "an emulated machine",
+        r"guest\..*",
+        booted,
     ),
     ("What fuzzing has found stays mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
     ("Each documented result and error, faults included", "unit", r"unit\..*", asserted),

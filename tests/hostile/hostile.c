@@ -229,7 +229,6 @@ void hostile_open(struct hostile *h, unsigned workers,
 	struct skua_config config = SKUA_CONFIG_INIT;
 	struct skua_error err;
 
-	h->workers = workers;
 	h->worker_begins = worker_begins;
 	h->hooks =
 		(struct skua_hooks){ .worker_start = worker_start, .ctx = h };
@@ -239,7 +238,8 @@ void hostile_open(struct hostile *h, unsigned workers,
 	config.hooks = &h->hooks;
 	if (skua_runtime_create(&h->rt, &config, &err) != 0)
 		stress_fail("create: %s", err.text);
-	while (atomic_load_acquire(&h->started) != workers)
+	h->workers = skua_runtime_workers(h->rt);
+	while (atomic_load_acquire(&h->started) != h->workers)
 		sched_yield();
 }
 

@@ -18,7 +18,7 @@
 #include "core/rng.h"
 #include "tests/stress/stress.h"
 
-#define HOSTILE_MAX_WORKERS 8u
+#define HOSTILE_MAX_WORKERS 16u
 
 /* What runs slower than the program says nothing about speed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -46,6 +46,7 @@ struct hostile {
 
 /**
  * hostile_open - create a runtime, and wait until its workers have begun
+ * @workers: how many; 0: as many as by default
  * @worker_begins: called by each on its own thread; may be NULL
  */
 void hostile_open(struct hostile *h, unsigned workers,
