@@ -31,6 +31,7 @@ spin            command spin
 libclang-rt-dev runtime fuzzer
 valgrind        command valgrind
 lcov            command lcov
+mandoc          command mandoc
 '
 
 # What the other schedulers are built with (bench/peers/build). They are large,

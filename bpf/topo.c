@@ -15,12 +15,18 @@
 #include "bpf/verbs.h"
 #include "skua/runtime.h"
 
-enum { OPTION_JSON = 0x100, OPTION_PLACEMENT, OPTION_ROOT, OPTION_SNAPSHOT };
+enum {
+	OPTION_JSON = 0x100,
+	OPTION_MEASURE,
+	OPTION_PLACEMENT,
+	OPTION_ROOT,
+	OPTION_SNAPSHOT
+};
 
 struct options {
 	const char *root, *snapshot;
 	enum skua_placement placement;
-	bool json;
+	bool json, measure;
 };
 
 /* In the order of enum skua_placement; a list would be that of SKUA_CPUS. */
@@ -41,6 +47,25 @@ static error_t parse_placement(struct options *options, const char *name)
 			   name);
 }
 
+static bool is_here(const struct options *options)
+{
+	return !options->root || strcmp(options->root, "/") == 0;
+}
+
+static error_t check(const struct options *options)
+{
+	if (options->measure && !is_here(options))
+		return args_refuse("--measure runs threads on this machine, "
+				   "but --root %s is another; allowed: one of "
+				   "them",
+				   options->root);
+	if (options->measure && options->snapshot)
+		return args_refuse("--measure is for what is shown, but a "
+				   "--snapshot has what the machine tells; "
+				   "allowed: one of them");
+	return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -48,6 +73,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_JSON:
 		options->json = true;
+		return 0;
+	case OPTION_MEASURE:
+		options->measure = true;
 		return 0;
 	case OPTION_PLACEMENT:
 		return parse_placement(options, arg);
@@ -57,6 +85,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SNAPSHOT:
 		options->snapshot = arg;
 		return 0;
+	case ARGP_KEY_END:
+		return check(options);
 	case ARGP_KEY_ARG:
 		return args_refuse("no argument '%s'; allowed: options", arg);
 	default:
@@ -66,6 +96,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option argp_options[] = {
 	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
+	{ .name = "measure",
+	  .key = OPTION_MEASURE,
+	  .doc = "Measure how long a cache line takes between cores, for up to "
+		 "50 ms on all allowed CPUs; show that, and correct which share "
+		 "a cache" },
 	{ .name = "placement",
 	  .key = OPTION_PLACEMENT,
 	  .arg = "NAME",
@@ -101,11 +136,6 @@ const struct skua_cpu *topo_cpu(const struct topo *topo, unsigned cpu)
 	while (i < topo->cpu_count && topo->cpus[i].cpu != cpu)
 		i++;
 	return &topo->cpus[i < topo->cpu_count ? i : 0];
-}
-
-static bool is_here(const struct options *options)
-{
-	return !options->root || strcmp(options->root, "/") == 0;
 }
 
 /* CPUs of the affinity mask that are online. */
@@ -165,6 +195,10 @@ static int load(struct topo *topo, const struct options *options,
 {
 	int code = skua_topology_load(&topo->topology, options->root, err);
 
+	if (!code && options->measure) {
+		code = skua_topology_measure(topo->topology, 0, err);
+		topo->measured = code == 0;
+	}
 	if (code)
 		return code;
 	topo->cpu_count = skua_topology_cpus(topo->topology, &topo->cpus);
@@ -203,12 +237,25 @@ static bool has_line_art(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+static bool has_colour(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
 static int print(const struct topo *topo, bool json)
 {
 	fputs(skua_topology_remarks(topo->topology), stderr);
-	if (!json)
-		topo_picture(stdout, topo, terminal_width(), has_line_art());
-	else if (!topo_json(stdout, topo)) {
+	if (!json) {
+		bool line_art = has_line_art();
+		unsigned width = terminal_width();
+
+		topo_picture(stdout, topo, width, line_art);
+		if (topo->measured)
+			topo_heat(stdout, topo, width, line_art, has_colour());
+	} else if (!topo_json(stdout, topo)) {
 		fprintf(stderr, ARGS_PROGRAM " topo: no memory\n");
 		return EXIT_FAILED;
 	}

@@ -20,6 +20,7 @@ struct topo {
 	unsigned *workers; /* the CPU of each */
 	unsigned worker_count;
 	enum skua_binding binding; /* to what each is bound */
+	bool measured;             /* there may be latencies */
 };
 
 /* topo_cpu - the CPU of that number; the first, if it is not online */
@@ -29,6 +30,17 @@ const struct skua_cpu *topo_cpu(const struct topo *topo, unsigned cpu);
  * without @line_art in ASCII */
 void topo_picture(FILE *file, const struct topo *topo, unsigned width,
 		  bool line_art);
+
+/**
+ * topo_heat - latencies between cores as a heat map, @width columns wide
+ * @line_art: with blocks; else in ASCII
+ * @colour: with background colours
+ *
+ * As numbers where there is room for them, else in shades. Of more cores than
+ * there is room for, or 32: between caches, or nodes, the median of their cores.
+ */
+void topo_heat(FILE *file, const struct topo *topo, unsigned width,
+	       bool line_art, bool colour);
 
 /* topo_json - as one object; false: there is no memory */
 bool topo_json(FILE *file, const struct topo *topo);

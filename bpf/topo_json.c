@@ -129,6 +129,24 @@ static json_t *workers_json(const struct topo *topo)
 	return NULL;
 }
 
+/* As cpus, in both directions; 0: not measured. */
+static json_t *latency_json(const struct topo *topo)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < topo->cpu_count; i++) {
+		json_t *row = json_array();
+
+		for (unsigned k = 0; k < topo->cpu_count; k++)
+			json_array_append_new(
+				row, integer(skua_topology_latency(
+					     topo->topology, topo->cpus[i].cpu,
+					     topo->cpus[k].cpu)));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
 /* In the order of enum skua_binding. */
 static const char *const bindings[] = { "nothing", "cpu", "core", "cache" };
 
@@ -142,7 +160,11 @@ bool topo_json(FILE *file, const struct topo *topo)
 		numbers(topo->allowed, topo->allowed_count), "pinned",
 		topo->binding == SKUA_BOUND_CPU, "bound_to",
 		bindings[topo->binding], "workers", workers_json(topo));
-	bool written = object && json_dumpf(object, file, JSON_COMPACT) == 0;
+	bool written;
+
+	if (object && topo->measured)
+		json_object_set_new(object, "latency_ns", latency_json(topo));
+	written = object && json_dumpf(object, file, JSON_COMPACT) == 0;
 
 	fputc('\n', file);
 	json_decref(object);

@@ -27,6 +27,10 @@
 #define CONFIG_MIN_SIZE \
 	(offsetof(struct skua_config, reserved) + sizeof(unsigned))
 #define CONFIG_MAX_SIZE ((size_t)4096)
+#define TOPOLOGY_FLAGS  (SKUA_MEASURE_TOPOLOGY | SKUA_TRUST_TOPOLOGY)
+#define ALL_FLAGS                                                             \
+	(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN | SKUA_HUGE_PAGES | \
+	 SKUA_REALTIME | SKUA_LOCK_MEMORY | TOPOLOGY_FLAGS)
 static_assert(SKUA_MAX_WORKERS == IDLE_MAX_WORKERS, "one limit, two layers");
 static_assert(SKUA_MIN_QUEUE_CAPACITY == LOCAL_QUEUE_MIN_CAPACITY &&
 		      SKUA_MAX_QUEUE_CAPACITY == LOCAL_QUEUE_MAX_CAPACITY,
@@ -157,17 +161,20 @@ static int check_ranges(const struct skua_config *cfg, struct skua_error *err)
 
 static int check_flags(const struct skua_config *cfg, struct skua_error *err)
 {
-	if (cfg->flags & ~(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN |
-			   SKUA_HUGE_PAGES | SKUA_REALTIME | SKUA_LOCK_MEMORY))
+	if (cfg->flags & ~ALL_FLAGS)
 		return error_set(err, -EINVAL,
-				 "flags: 0x%x, allowed are SKUA_UNPINNED "
-				 "(0x%x), SKUA_NO_ENV (0x%x), "
-				 "SKUA_CALLER_DRIVEN (0x%x), SKUA_HUGE_PAGES "
-				 "(0x%x), SKUA_REALTIME (0x%x) and "
-				 "SKUA_LOCK_MEMORY (0x%x)",
-				 cfg->flags, SKUA_UNPINNED, SKUA_NO_ENV,
-				 SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
-				 SKUA_REALTIME, SKUA_LOCK_MEMORY);
+				 "flags: 0x%x, allowed are SKUA_UNPINNED, "
+				 "_NO_ENV, _CALLER_DRIVEN, _HUGE_PAGES, "
+				 "_REALTIME, _LOCK_MEMORY, _MEASURE_TOPOLOGY, "
+				 "_TRUST_TOPOLOGY (0x1 to 0x%x)",
+				 cfg->flags, SKUA_TRUST_TOPOLOGY);
+	if ((cfg->flags & TOPOLOGY_FLAGS) == TOPOLOGY_FLAGS)
+		return error_set(err, -EINVAL,
+				 "flags: 0x%x, allowed is one of "
+				 "SKUA_MEASURE_TOPOLOGY (0x%x) and "
+				 "SKUA_TRUST_TOPOLOGY (0x%x)",
+				 cfg->flags, SKUA_MEASURE_TOPOLOGY,
+				 SKUA_TRUST_TOPOLOGY);
 	if (!(cfg->flags & SKUA_CALLER_DRIVEN))
 		return 0;
 	if (cfg->workers > 1)

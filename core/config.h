@@ -25,7 +25,8 @@ struct config {
 	bool realtime;
 	bool lock_memory;
 	bool huge_pages;
-	struct cpu_list cpus; /* at least one */
+	bool measure_topology, trust_topology; /* never both */
+	struct cpu_list cpus;                  /* at least one */
 	struct quota quota;
 	struct placement placement; /* of the workers, on these CPUs */
 	/* NULL: nothing is known. Only while the runtime is made. */

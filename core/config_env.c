@@ -169,20 +169,22 @@ static int read_placement(struct skua_config *cfg, struct skua_error *err)
 			 text);
 }
 
-/* Flags have no default but 0: the variable only adds. */
-static int read_flag(struct skua_config *cfg, const char *name, unsigned flag,
-		     struct skua_error *err)
+/* Flags have no default but 0: the variable only adds one of two, if neither is
+ * there. */
+static int read_flag(struct skua_config *cfg, const char *name, unsigned if_0,
+		     unsigned if_1, struct skua_error *err)
 {
 	const char *text = lookup(name);
 
-	if (!text || strcmp(text, "0") == 0)
+	if (!text)
 		return 0;
-	if (strcmp(text, "1") != 0)
+	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
 		return error_set(err, -EINVAL,
-				 "environment variable %s: \"%.40s\", "
-				 "allowed are 0 and 1",
+				 "environment variable %s: \"%.40s\", allowed "
+				 "are 0 and 1",
 				 name, text);
-	cfg->flags |= flag;
+	if (!(cfg->flags & (if_0 | if_1)))
+		cfg->flags |= *text == '1' ? if_1 : if_0;
 	return 0;
 }
 
@@ -206,8 +208,13 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 	}
 	if (!cfg->cpus)
 		cfg->cpus = lookup("SKUA_CPUS");
-	code = read_flag(cfg, "SKUA_UNPINNED", SKUA_UNPINNED, err);
+	code = read_flag(cfg, "SKUA_UNPINNED", 0, SKUA_UNPINNED, err);
 	if (!code)
-		code = read_flag(cfg, "SKUA_HUGE_PAGES", SKUA_HUGE_PAGES, err);
+		code = read_flag(cfg, "SKUA_HUGE_PAGES", 0, SKUA_HUGE_PAGES,
+				 err);
+	if (!code)
+		code = read_flag(cfg, "SKUA_MEASURE_TOPOLOGY",
+				 SKUA_TRUST_TOPOLOGY, SKUA_MEASURE_TOPOLOGY,
+				 err);
 	return code ? code : read_placement(cfg, err);
 }

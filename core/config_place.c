@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/config.h"
+#include "topology/machine_measure.h"
 
 /* All of @wanted are allowed. */
 static int check_allowed(const struct cpu_list *wanted, const char *key,
@@ -89,6 +90,17 @@ static int place(struct config *out, const struct skua_config *cfg,
 	return placement_make(&out->placement, &ask);
 }
 
+/* What is near what, where that is asked for, or doubtful. What cannot be measured
+ * is as the machine tells it. */
+static void measure(struct config *out)
+{
+	if (out->measure_topology)
+		(void)machine_measure(out->machine, &out->cpus,
+				      MACHINE_MEASURE_NS, NULL);
+	else if (!out->trust_topology)
+		machine_measure_doubtful(out->machine, &out->cpus);
+}
+
 /* What cannot be read, as without a descriptor, is not known, nor limits. */
 static int look_and_place(struct config *out, const struct skua_config *cfg)
 {
@@ -103,6 +115,8 @@ static int look_and_place(struct config *out, const struct skua_config *cfg)
 	out->limited = quota_below(&out->quota, out->cpus.count);
 	if (code != -ENOMEM && !out->caller_driven)
 		code = machine_load(&out->machine, "/", NULL);
+	if (out->machine)
+		measure(out);
 	if (code != -ENOMEM)
 		code = cfg->placement == SKUA_PLACE_LISTED
 			       ? cpu_list_parse_ordered(&listed, cfg->cpus)
@@ -122,6 +136,8 @@ int config_place(struct config *out, const struct skua_config *cfg,
 
 	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
 	out->realtime = cfg->flags & SKUA_REALTIME;
+	out->measure_topology = cfg->flags & SKUA_MEASURE_TOPOLOGY;
+	out->trust_topology = cfg->flags & SKUA_TRUST_TOPOLOGY;
 	code = choose_cpus(&out->cpus, key, cfg->cpus, err);
 	if (code)
 		return code;

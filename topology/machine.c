@@ -258,6 +258,7 @@ int machine_load(struct machine **out, const char *root, struct skua_error *err)
 	else
 		code = sysfs_open(&r->sysfs, root, err);
 	if (!code) {
+		r->machine->here = strcmp(root, "/") == 0;
 		code = read_machine(r);
 		if (code == -ENOENT)
 			error_set(
@@ -288,7 +289,34 @@ void machine_free(struct machine *machine)
 	free(machine->nodes);
 	free(machine->distances);
 	free(machine->remarks);
+	latency_free(machine->latency);
+	free(machine->rows);
 	free(machine);
+}
+
+int machine_vremark(struct machine *machine, const char *format, va_list args)
+{
+	char *old = machine->remarks, *longer, line[500];
+	size_t length = old ? strlen(old) : 0;
+
+	vsnprintf(line, sizeof(line), format, args);
+	longer = realloc(old, length + strlen(line) + 2);
+	if (!longer)
+		return -ENOMEM;
+	sprintf(longer + length, "%s\n", line);
+	machine->remarks = longer;
+	return 0;
+}
+
+int machine_remark(struct machine *machine, const char *format, ...)
+{
+	va_list args;
+	int code;
+
+	va_start(args, format);
+	code = machine_vremark(machine, format, args);
+	va_end(args);
+	return code;
 }
 
 static int by_cpu(const void *a, const void *b)

@@ -3,8 +3,11 @@
 #ifndef SKUA_TOPOLOGY_MACHINE_H
 #define SKUA_TOPOLOGY_MACHINE_H
 
+#include <stdarg.h>
+
 #include "skua/topology.h"
 #include "topology/cpu_list.h"
+#include "topology/latency.h"
 
 struct machine {
 	struct skua_cpu *cpus; /* ascending, one or more */
@@ -14,6 +17,10 @@ struct machine {
 	unsigned *
 		distances; /* from node i to j, by index: [i * node_count + j] */
 	char *remarks;     /* lines; empty if there was nothing to remark */
+	bool here;         /* it is this machine, and no description */
+	bool guessed;      /* some of its caches: they were not told */
+	struct latency *latency; /* NULL: not measured */
+	unsigned *rows; /* in which a CPU's core is, by index; or UINT32_MAX */
 };
 
 /**
@@ -28,6 +35,11 @@ int machine_load(struct machine **out, const char *root,
 		 struct skua_error *err);
 
 void machine_free(struct machine *machine);
+
+/* machine_remark - add a line to the remarks; 0 or -ENOMEM */
+int machine_remark(struct machine *machine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int machine_vremark(struct machine *machine, const char *format, va_list args);
 
 /* machine_cpu - the CPU of that number, or NULL */
 const struct skua_cpu *machine_cpu(const struct machine *machine, unsigned cpu);

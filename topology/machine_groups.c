@@ -128,6 +128,7 @@ static void guess_llc(struct machine_reader *r)
 			    machine->cpus[j].node == cpu->node)
 				machine->cpus[j].llc = cpu->cpu;
 	}
+	machine->guessed = guessed;
 	if (guessed)
 		machine_reader_remark(
 			r, "caches are not told of every CPU: those of a node "

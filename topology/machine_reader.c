@@ -12,8 +12,6 @@
 
 void machine_reader_remark(struct machine_reader *r, const char *format, ...)
 {
-	char *old = r->machine->remarks, *longer, line[500];
-	size_t length = old ? strlen(old) : 0;
 	va_list args;
 
 	if (r->remarks++ > MAX_REMARKS)
@@ -21,15 +19,9 @@ void machine_reader_remark(struct machine_reader *r, const char *format, ...)
 	if (r->remarks > MAX_REMARKS)
 		format = "There is more of that kind";
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	longer = realloc(old, length + strlen(line) + 2);
-	if (!longer) {
+	if (machine_vremark(r->machine, format, args))
 		r->no_memory = true;
-		return;
-	}
-	sprintf(longer + length, "%s\n", line);
-	r->machine->remarks = longer;
+	va_end(args);
 }
 
 bool machine_reader_text(struct machine_reader *r, const char *format, ...)

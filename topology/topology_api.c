@@ -3,6 +3,7 @@
 #include "skua/topology.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "skua/runtime.h"
 #include "topology/error.h"
 #include "topology/machine.h"
+#include "topology/machine_measure.h"
 #include "topology/placement.h"
 #include "topology/snapshot.h"
 #include "topology/steal_order.h"
@@ -63,6 +65,32 @@ unsigned skua_topology_distance(const struct skua_topology *topology,
 const char *skua_topology_remarks(const struct skua_topology *topology)
 {
 	return machine_of(topology)->remarks;
+}
+
+int skua_topology_measure(struct skua_topology *topology, uint64_t budget_ns,
+			  struct skua_error *err)
+{
+	int saved = errno;
+	int code;
+
+	if (!topology)
+		return error_set(err, -EINVAL, "topology is NULL");
+	if (budget_ns > SKUA_MAX_MEASURE_NS)
+		return error_set(err, -EINVAL,
+				 "budget_ns: %" PRIu64 ", allowed are 1 to "
+				 "%" PRIu64 ", or 0 for %" PRIu64,
+				 budget_ns, SKUA_MAX_MEASURE_NS,
+				 MACHINE_MEASURE_NS);
+	code = machine_measure((struct machine *)topology, NULL,
+			       budget_ns ? budget_ns : MACHINE_MEASURE_NS, err);
+	errno = saved;
+	return code;
+}
+
+unsigned skua_topology_latency(const struct skua_topology *topology,
+			       unsigned cpu, unsigned other)
+{
+	return machine_latency(machine_of(topology), cpu, other);
 }
 
 int skua_topology_steal_order(const struct skua_topology *topology,

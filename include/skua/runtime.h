@@ -27,6 +27,10 @@ struct skua_task;
 #define SKUA_HUGE_PAGES  (1u << 3)
 #define SKUA_REALTIME    (1u << 4) /* see skua_runtime_create() */
 #define SKUA_LOCK_MEMORY (1u << 5) /* likewise */
+/* At the start measure which CPUs are near each other, for up to 50 ms; or never:
+ * else only where what the machine tells of its caches is doubtful. */
+#define SKUA_MEASURE_TOPOLOGY (1u << 6)
+#define SKUA_TRUST_TOPOLOGY   (1u << 7)
 
 /* Value of a timeout: without end. */
 #define SKUA_FOREVER_NS UINT64_MAX
@@ -122,7 +126,8 @@ struct skua_hooks {
  *        runtime's life.
  * @hooks: NULL = none. Borrowed for the runtime's life.
  * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
- *        SKUA_REALTIME, SKUA_LOCK_MEMORY
+ *        SKUA_REALTIME, SKUA_LOCK_MEMORY, and one or none of
+ *        SKUA_MEASURE_TOPOLOGY and SKUA_TRUST_TOPOLOGY
  * @reserved: 0
  * @steal_max: tasks that one steal takes at most, of half of what a worker of the
  *        same NUMA node has; 1 to SKUA_MAX_STEAL; 0 = 32
@@ -150,9 +155,10 @@ struct skua_hooks {
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
  * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
  * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS,
- * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"), and SKUA_PLACEMENT ("default",
- * "compact", "scatter", "cores", "caches" or "listed"). An empty variable counts
- * as not set.
+ * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for
+ * that flag, "0" for SKUA_TRUST_TOPOLOGY, unless either is set), and SKUA_PLACEMENT
+ * ("default", "compact", "scatter", "cores", "caches" or "listed"). An empty
+ * variable counts as not set.
  */
 struct skua_config {
 	size_t size;

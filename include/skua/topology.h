@@ -145,6 +145,46 @@ SKUA_API unsigned skua_topology_distance(const struct skua_topology *topology,
 SKUA_API const char *
 skua_topology_remarks(const struct skua_topology *topology);
 
+/* The longest time to measure for. */
+#define SKUA_MAX_MEASURE_NS UINT64_C(10000000000)
+
+/**
+ * skua_topology_measure - measure how long a cache line takes between cores
+ * @topology: of this machine; its latencies, the llc fields of its CPUs and its
+ *            remarks change: what skua_topology_remarks() has returned is no more
+ * @budget_ns: for how long at most, up to SKUA_MAX_MEASURE_NS; 0 = 50,000,000
+ * @err: receives what was wrong; may be NULL
+ *
+ * Between a CPU of each core that the calling thread may use and of each other such
+ * core, by threads of its own that are pinned there: for that time they use these
+ * CPUs. All have ended on return; the calling thread stays where it is, and its
+ * affinity as it is.
+ *
+ * Where CPUs are told to share a last cache, as a hypervisor may say of all, but
+ * the latencies show clearly that they are groups, each group is taken to have a
+ * cache of its own. What was corrected, what could not be measured in time, and
+ * that there is nothing to measure, as with one core, or with less CPU time than
+ * cores, is in the remarks.
+ *
+ * Threads: one at a time, while nobody else uses @topology. Blocks: for that time.
+ * Allocates: yes.
+ * Return: 0; -EINVAL (@topology is NULL, or was not loaded from "/"; @budget_ns is
+ * out of range); -EAGAIN (no two threads could be created); -ENOMEM.
+ */
+SKUA_API int skua_topology_measure(struct skua_topology *topology,
+				   uint64_t budget_ns, struct skua_error *err);
+
+/**
+ * skua_topology_latency - what was measured between two CPUs, by their numbers
+ *
+ * Half of a round trip, in nanoseconds. Siblings of a core count as one CPU.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 1 or more; 0: not measured, or both are of the same core.
+ */
+SKUA_API unsigned skua_topology_latency(const struct skua_topology *topology,
+					unsigned cpu, unsigned other);
+
 /**
  * skua_topology_steal_order - whom a worker steals from first
  * @cpus: that of each worker; one that is not online counts as the first

@@ -92,6 +92,15 @@ if grep -rlF "$scratch/first" "$prefix"/*/pkgconfig "$prefix"/*/cmake \
 	failed=1
 fi
 
+# --- the command ----------------------------------------------------------------
+
+# It is there unless the benchmarks, which have the same needs, were left out.
+if [[ -x $build/bpf/skua ]]; then
+	must 'the installed command' "$prefix/bin/skua" topo
+	must 'its page' test -s "$prefix/share/man/man1/skua.1"
+	must 'its page' test -s "$prefix/share/man/man1/skua-topo.1"
+fi
+
 # --- pkg-config -----------------------------------------------------------------
 
 strict=(-O2 -Wall -Wextra -Wpedantic -Werror)

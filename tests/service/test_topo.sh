@@ -35,11 +35,14 @@ for verb in '' topo; do
 done
 refuses 2 'a verb is needed; allowed: topo'
 refuses 2 "no verb 'walk'; allowed: topo" walk
-refuses 2 "no option '--wrong'; allowed: --json --placement --root --snapshot" topo --wrong
+refuses 2 "no option '--wrong'; allowed: --json --measure --placement --root --snapshot" topo --wrong
 refuses 2 "unexpected argument 'more'" topo more
 refuses 2 '--root needs a value' topo --root
 refuses 2 "--placement: no 'listed'; allowed: default compact scatter cores caches" \
 	topo --placement listed
+refuses 2 '--measure runs threads on this machine, but --root /tmp is another' \
+	topo --measure --root /tmp
+refuses 2 '--measure is for what is shown' topo --measure --snapshot -
 refuses 1 '/nowhere: No such file or directory' topo --root /nowhere
 refuses 1 'no CPU is described' topo --root "$scratch"
 refuses 1 'nothing describes a machine' topo --snapshot - --root "$scratch"
@@ -63,6 +66,27 @@ cp "$scratch/out" "$scratch/there.json"
 run topo --json
 expect 'as JSON' exited 0
 cp "$scratch/out" "$scratch/here.json"
+
+# --- latencies -------------------------------------------------------------------
+
+# What is measured, or why it is not, as with one core, or too much other load.
+measured() { out_has 'ns for a cache line between' || err_has 'measured'; }
+no_colour() { ! grep -q $'\e' "$scratch/out"; }
+run topo --measure --root /
+expect 'measured' exited 0
+expect 'measured' measured
+expect 'no colour in a file' no_colour
+run topo --measure --json
+expect 'measured, as JSON' exited 0
+cp "$scratch/out" "$scratch/measured.json"
+cp "$scratch/err" "$scratch/measured.err"
+first=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+tested=(taskset -c "$first" "$skua")
+run topo --measure
+expect 'one CPU' exited 0
+expect 'one CPU' out_has 'no latency was measured'
+expect 'one CPU' err_has 'latency not measured: there are no two cores'
+tested=("$skua")
 
 # --- others ----------------------------------------------------------------------
 
@@ -142,6 +166,16 @@ assert here["allowed"] == sorted(os.sched_getaffinity(0)), here["allowed"]
 there = check(json.load(open(scratch / "there.json")))
 for key in ("cpus", "cores", "llc_groups", "nodes", "distances"):
     assert here[key] == there[key], key
+assert "latency_ns" not in here
+measured = check(json.load(open(scratch / "measured.json")))
+cpus, matrix = measured["cpus"], measured["latency_ns"]
+assert len(matrix) == len(cpus)
+known = 0
+for i, (a, row) in enumerate(zip(cpus, matrix, strict=True)):
+    for k, (b, ns) in enumerate(zip(cpus, row, strict=True)):
+        assert ns == matrix[k][i] and (ns == 0 or a["core"] != b["core"])
+        known += ns > 0
+assert known or "measured" in (scratch / "measured.err").read_text()
 count = 0
 for path in machines.glob("*.snapshot"):
     topo = check(json.load(open(scratch / f"{path.stem}.json")))

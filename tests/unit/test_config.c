@@ -276,14 +276,17 @@ static void config_flags__unknown__refused(void **state)
 	struct skua_config cfg = config_of_size();
 
 	(void)state;
-	for (unsigned bit = 6; bit < 32; bit++) {
+	for (unsigned bit = 8; bit < 32; bit++) {
 		char value[16];
 
 		cfg.flags = 1u << bit | (bit % 2 ? SKUA_UNPINNED : 0);
 		snprintf(value, sizeof(value), "0x%x", cfg.flags);
-		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED (0x1)",
-			       "SKUA_NO_ENV (0x2)", "SKUA_HUGE_PAGES (0x8)");
+		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED, _NO_ENV",
+			       "_TRUST_TOPOLOGY (0x1 to 0x80)");
 	}
+	cfg.flags = SKUA_MEASURE_TOPOLOGY | SKUA_TRUST_TOPOLOGY;
+	EXPECT_REFUSED(&cfg, "flags: ", "0xc0", "SKUA_MEASURE_TOPOLOGY (0x40)",
+		       "SKUA_TRUST_TOPOLOGY (0x80)");
 }
 
 static void config_flags__realtime_and_driven__refused(void **state)

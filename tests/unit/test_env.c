@@ -6,9 +6,11 @@
 #include "tests/unit/support.h"
 
 static const char *const names[] = {
-	"SKUA_WORKERS",    "SKUA_QUEUE_CAPACITY", "SKUA_STEAL_ATTEMPTS",
-	"SKUA_MAX_QUEUED", "SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
-	"SKUA_CPUS",       "SKUA_UNPINNED",       "SKUA_HUGE_PAGES",
+	"SKUA_WORKERS",        "SKUA_QUEUE_CAPACITY",
+	"SKUA_STEAL_ATTEMPTS", "SKUA_MAX_QUEUED",
+	"SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
+	"SKUA_CPUS",           "SKUA_UNPINNED",
+	"SKUA_HUGE_PAGES",     "SKUA_MEASURE_TOPOLOGY",
 	"SKUA_PLACEMENT",
 };
 
@@ -24,7 +26,8 @@ static int clear(void **state)
 static bool is_flag(const char *name)
 {
 	return strcmp(name, "SKUA_UNPINNED") == 0 ||
-	       strcmp(name, "SKUA_HUGE_PAGES") == 0;
+	       strcmp(name, "SKUA_HUGE_PAGES") == 0 ||
+	       strcmp(name, "SKUA_MEASURE_TOPOLOGY") == 0;
 }
 
 static void set(const char *name, const char *value)
@@ -56,6 +59,7 @@ static void set_all(void)
 	set("SKUA_CPUS", first_cpu());
 	set("SKUA_UNPINNED", "1");
 	set("SKUA_HUGE_PAGES", "1");
+	set("SKUA_MEASURE_TOPOLOGY", "1");
 }
 
 /* resolve - what becomes of @cfg, which is right */
@@ -84,6 +88,7 @@ static void expect_environment(const struct skua_config *cfg)
 	assert_int_equal(config.cpus.count, 1);
 	assert_false(config.pinned);
 	assert_true(config.huge_pages);
+	assert_true(config.measure_topology);
 	config_free(&config);
 }
 
@@ -204,6 +209,33 @@ static void env__unpinned_0__is_pinned_unless_the_caller_says(void **state)
 	config = resolve(&cfg);
 	assert_false(config.pinned);
 	config_free(&config);
+}
+
+static void expect_topology(const struct skua_config *cfg, bool measure,
+			    bool trust)
+{
+	struct config config = resolve(cfg);
+
+	assert_int_equal(config.measure_topology, measure);
+	assert_int_equal(config.trust_topology, trust);
+	config_free(&config);
+}
+
+static void env__measure_topology__unless_the_caller_says(void **state)
+{
+	struct skua_config cfg = { .size = sizeof(cfg) };
+
+	(void)state;
+	expect_topology(&cfg, false, false);
+	set("SKUA_MEASURE_TOPOLOGY", "1");
+	expect_topology(&cfg, true, false);
+	set("SKUA_MEASURE_TOPOLOGY", "0");
+	expect_topology(&cfg, false, true);
+	cfg.flags = SKUA_MEASURE_TOPOLOGY;
+	expect_topology(&cfg, true, false);
+	set("SKUA_MEASURE_TOPOLOGY", "1");
+	cfg.flags = SKUA_TRUST_TOPOLOGY;
+	expect_topology(&cfg, false, true);
 }
 
 static void env__runtime__has_that_many_workers(void **state)
@@ -352,6 +384,8 @@ static void env__unpinned__refused_by_name(void **state)
 	(void)state;
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_UNPINNED", wrong[w], "0 and 1");
+	for (size_t w = 0; w < COUNT_OF(wrong); w++)
+		expect_refused("SKUA_MEASURE_TOPOLOGY", wrong[w], "0 and 1");
 }
 
 static void env__huge_pages__refused_by_name(void **state)
@@ -414,6 +448,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(env__empty__counts_as_not_set, clear),
 	cmocka_unit_test_setup(env__words__are_the_sentinels, clear),
 	cmocka_unit_test_setup(env__unpinned_0__is_pinned_unless_the_caller_says, clear),
+	cmocka_unit_test_setup(env__measure_topology__unless_the_caller_says, clear),
 	cmocka_unit_test_setup(env__runtime__has_that_many_workers, clear),
 	cmocka_unit_test_setup(env__caller_driven__one_worker_or_refused, clear),
 	cmocka_unit_test_setup(env__number_out_of_range__refused_by_name, clear),

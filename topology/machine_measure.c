@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* machine_measure.c - see machine_measure.h */
+#include "topology/machine_measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "topology/error.h"
+#include "topology/latency_groups.h"
+#include "topology/quota.h"
+
+#define NO_ROW UINT32_MAX
+
+/* ---- which CPUs ------------------------------------------------------------ */
+
+static bool may_measure(const struct cpu_list *allowed,
+			const struct cpu_list *within, unsigned cpu)
+{
+	return cpu_list_contains(allowed, cpu) &&
+	       (!within || cpu_list_contains(within, cpu));
+}
+
+/* The first of each core that may be measured. Siblings are neighbours in no
+ * order, so those before are looked at. */
+static bool is_first(const struct machine *machine, unsigned i,
+		     const bool *chosen)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (chosen[k] && machine->cpus[k].core == machine->cpus[i].core)
+			return false;
+	return true;
+}
+
+/* Of @chosen as many as can be measured, evenly. */
+static int list_chosen(struct cpu_list *out, const struct machine *machine,
+		       const bool *chosen, unsigned count)
+{
+	unsigned most = count < LATENCY_MAX_CPUS ? count : LATENCY_MAX_CPUS;
+	unsigned at = 0;
+
+	*out = (struct cpu_list){ malloc((most + 1) * sizeof(*out->cpus)), 0 };
+	if (!out->cpus)
+		return -ENOMEM;
+	for (unsigned i = 0; i < machine->cpu_count; i++)
+		if (chosen[i] && at++ * (size_t)most / count >= out->count)
+			out->cpus[out->count++] = machine->cpus[i].cpu;
+	return 0;
+}
+
+/* How many cores there are is in @cores. */
+static int choose(struct cpu_list *out, unsigned *cores,
+		  const struct machine *machine, const struct cpu_list *within)
+{
+	bool *chosen = calloc(machine->cpu_count, sizeof(*chosen));
+	struct cpu_list allowed;
+	int code = chosen ? cpu_list_allowed(&allowed) : -ENOMEM;
+
+	if (code) {
+		free(chosen);
+		return code;
+	}
+	for (unsigned i = 0; i < machine->cpu_count; i++) {
+		chosen[i] =
+			may_measure(&allowed, within, machine->cpus[i].cpu) &&
+			is_first(machine, i, chosen);
+		*cores += chosen[i];
+	}
+	code = list_chosen(out, machine, chosen, *cores);
+	cpu_list_free(&allowed);
+	free(chosen);
+	return code;
+}
+
+/* ---- measuring ------------------------------------------------------------- */
+
+static int remark_unknown(struct machine *machine, uint64_t budget_ns)
+{
+	const struct latency *latency = machine->latency;
+	unsigned count = latency->cpus.count, pairs = count * (count - 1) / 2;
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < i; k++)
+			known += latency_between(latency, i, k) != 0;
+	if (known == pairs)
+		return 0;
+	return machine_remark(machine,
+			      "latency: of %u pairs of cores %u were not "
+			      "measured within %u us",
+			      pairs, pairs - known,
+			      (unsigned)(budget_ns / 1000));
+}
+
+/* Between CPUs of a group that lacks time all would be throttled in the middle. */
+static bool lacks_time(unsigned cpus)
+{
+	struct quota quota;
+
+	return quota_read(&quota, "/", NULL) == 0 && quota_below(&quota, cpus);
+}
+
+/* Each CPU has its core's row. */
+static int keep(struct machine *machine, struct latency *latency)
+{
+	unsigned *rows = malloc(machine->cpu_count * sizeof(*rows));
+
+	if (!rows) {
+		latency_free(latency);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < machine->cpu_count; i++)
+		rows[i] = NO_ROW;
+	for (unsigned row = 0; row < latency->cpus.count; row++) {
+		const struct skua_cpu *measured =
+			machine_cpu(machine, latency->cpus.cpus[row]);
+
+		for (unsigned i = 0; i < machine->cpu_count; i++)
+			if (machine->cpus[i].core == measured->core)
+				rows[i] = row;
+	}
+	latency_free(machine->latency);
+	free(machine->rows);
+	machine->latency = latency;
+	machine->rows = rows;
+	return 0;
+}
+
+static int measure(struct machine *machine, const struct cpu_list *cpus,
+		   unsigned cores, uint64_t budget_ns)
+{
+	struct latency *latency;
+	int code;
+
+	if (cpus->count < 2)
+		return machine_remark(machine,
+				      "latency not measured: there are no two "
+				      "cores to be used");
+	if (lacks_time(cpus->count))
+		return machine_remark(
+			machine,
+			"latency not measured: control groups leave less CPU "
+			"time than that of the %u cores",
+			cpus->count);
+	code = latency_measure(&latency, cpus, budget_ns);
+	if (!code)
+		code = keep(machine, latency);
+	if (!code)
+		code = remark_unknown(machine, budget_ns);
+	if (!code && cpus->count < cores)
+		return machine_remark(machine,
+				      "latency: measured between %u of %u "
+				      "cores: caches are taken as told",
+				      cpus->count, cores);
+	if (!code)
+		code = latency_groups_split(machine, latency);
+	return code < 0 ? code : 0;
+}
+
+int machine_measure(struct machine *machine, const struct cpu_list *within,
+		    uint64_t budget_ns, struct skua_error *err)
+{
+	struct cpu_list cpus;
+	unsigned cores = 0;
+	int code;
+
+	if (!machine->here)
+		return error_set(err, -EINVAL,
+				 "latency: only this machine can be measured, "
+				 "and it was not loaded from /");
+	code = choose(&cpus, &cores, machine, within);
+	if (!code) {
+		code = measure(machine, &cpus, cores, budget_ns);
+		cpu_list_free(&cpus);
+	}
+	if (code == -EAGAIN)
+		return error_set(err, code,
+				 "latency: no two threads could be created");
+	return code ? error_set(err, code, "latency: %s", strerror(-code)) : 0;
+}
+
+/* ---- whether --------------------------------------------------------------- */
+
+/* Where firmware describes an Arm machine by ACPI, it cannot be told. */
+static bool is_virtual(void)
+{
+#if defined(__x86_64__)
+	unsigned eax, ebx, ecx, edx;
+
+	/* Bit 31 is kept for hypervisors to set. */
+	if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 31)
+		return true;
+#endif
+	return access("/sys/hypervisor/type", F_OK) == 0 ||
+	       access("/sys/firmware/devicetree/base/hypervisor", F_OK) == 0;
+}
+
+void machine_measure_doubtful(struct machine *machine,
+			      const struct cpu_list *within)
+{
+	struct skua_error err;
+
+	if (machine->here && latency_groups_doubtful(machine, is_virtual()) &&
+	    machine_measure(machine, within, MACHINE_MEASURE_NS, &err))
+		/* Without memory for it, there is none. */
+		(void)machine_remark(machine, "%s", err.text);
+}
+
+/* ---- results --------------------------------------------------------------- */
+
+uint32_t machine_latency(const struct machine *machine, unsigned a, unsigned b)
+{
+	const struct skua_cpu *one = machine_cpu(machine, a);
+	const struct skua_cpu *two = machine_cpu(machine, b);
+	unsigned i, k;
+
+	if (!machine->latency || !one || !two)
+		return 0;
+	i = machine->rows[one - machine->cpus];
+	k = machine->rows[two - machine->cpus];
+	if (i == NO_ROW || k == NO_ROW)
+		return 0;
+	return latency_between(machine->latency, i, k);
+}
