@@ -19,8 +19,8 @@
 /* What did best in simulation (bench/simulator). */
 #define DEFAULT_STEAL_MAX     32u
 #define DEFAULT_STEAL_MAX_FAR 1u
-#define DEFAULT_FAR_SAMPLES   4u
-#define DEFAULT_FAR_DELAY_NS  UINT64_C(2000)
+#define DEFAULT_FAR_SAMPLES   2u
+#define DEFAULT_FAR_DELAY_NS  UINT64_C(5000)
 
 /* The first version of the struct ended with reserved. What says that it is
  * larger than a page is no size. */

@@ -467,6 +467,16 @@ void idle_wake_all(struct idle *idle)
 
 /* ---- who sleeps ------------------------------------------------------------- */
 
+bool idle_any_sleepy(const struct idle *idle)
+{
+	for (unsigned g = 0; g < idle->groups->count; g += IDLE_WORD_BITS) {
+		/* Relaxed: ordered by the caller's fence. */
+		if (atomic_load_relaxed(&idle->sleepy[g / IDLE_WORD_BITS]) != 0)
+			return true;
+	}
+	return false;
+}
+
 int idle_first_parked(const struct idle *idle)
 {
 	for (unsigned g = 0; g < idle->groups->count; g++) {

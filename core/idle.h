@@ -3,7 +3,7 @@
  * idle.h - who searches, who sleeps, and who has to be woken (L2)
  *
  * The protocol, its invariants and the proof that no wake-up is lost are in
- * core/IDLE.md; the code cites them as I1 to I8.
+ * core/IDLE.md; the code cites them as I1 to I9.
  */
 #ifndef SKUA_CORE_IDLE_H
 #define SKUA_CORE_IDLE_H
@@ -146,6 +146,10 @@ void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
 /* idle_waker - the thread that woke worker @i, as probe_unpark() has it; only
  * known while a tracer is attached to that */
 uint32_t idle_waker(const struct idle *idle, unsigned i);
+
+/* idle_any_sleepy - may any worker be parked? By the summary (I8), a line; after a
+ * fence. */
+bool idle_any_sleepy(const struct idle *idle);
 
 /* idle_first_parked - any parked worker, or -1; after a fence, or as a hint */
 int idle_first_parked(const struct idle *idle);

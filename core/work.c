@@ -51,14 +51,19 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 	return false;
 }
 
-/* To the back of the local queue. The caller notifies. Return: is it there, and
+/* To the back of the local queue. The caller tells of it. Return: is it there, and
  * not in the injection queue? */
 static inline bool push_owner(struct worker *w, struct skua_task *task)
 {
-	if (!local_queue_push_owner(w->queue, task))
-		return push_full_owner(w, task);
+	return local_queue_push_owner(w->queue, task) ||
+	       push_full_owner(w, task);
+}
+
+void work_tell_owner(struct worker *w)
+{
+	/* The fence of I1. */
 	work_flag_raise_owner(&w->flag, WORK_TASKS);
-	return true;
+	idle_wake(&w->pool->idle, w->group);
 }
 
 void work_schedule_owner(struct worker *w, struct skua_task *task)
@@ -67,7 +72,7 @@ void work_schedule_owner(struct worker *w, struct skua_task *task)
 
 	if (displaced) {
 		push_owner(w, displaced);
-		idle_notify(&w->pool->idle, w->group);
+		work_tell_owner(w);
 	} else {
 		sentinel_filled(w);
 	}
@@ -81,7 +86,7 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 	/* The one exception to I1. If something else runs next after all,
 	 * notify_rest() or end_tick() makes up for it. */
 	if (!push_owner(w, task) || !next)
-		idle_notify(&w->pool->idle, w->group);
+		work_tell_owner(w);
 }
 
 /* ---- finding tasks ------------------------------------------------------ */
@@ -144,7 +149,7 @@ static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 				     bool see_to)
 {
 	if (see_to || (task && local_queue_length(w->queue) > 0))
-		idle_notify(&w->pool->idle, w->group);
+		work_tell_owner(w);
 	return task;
 }
 
@@ -248,6 +253,21 @@ struct skua_task *work_next(struct worker *w)
 	return task ? task : fetch_favoured(w);
 }
 
+/* If worker @i, the victim, has nothing: have others pass it by (I9). False if it
+ * has after all. */
+static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
+{
+	const struct local_queue *queue = pool->workers[i]->queue;
+
+	if (local_queue_length(queue) > 0)
+		return true;
+	work_map_pass_by(&pool->map, victim.line, victim.bit);
+	if (local_queue_length(queue) == 0)
+		return true;
+	work_map_return(&pool->map, victim.line, victim.bit);
+	return false;
+}
+
 /* Half of what a near victim has, and one task of a far one: what is moved to
  * another node is slow to run there. */
 static struct skua_task *steal_from(struct worker *w, struct victim victim)
@@ -256,10 +276,14 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
 	struct local_queue_steal got;
 
-	counter_add_owner(&w->counters.steal_attempts, 1);
-	got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
-				     victim.far ? pool->steal_max_far
-						: pool->steal_max);
+	/* A further round means that the victim pushed meanwhile. */
+	do {
+		counter_add_owner(&w->counters.steal_attempts, 1);
+		got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
+					     victim.far ? pool->steal_max_far
+							: pool->steal_max);
+	} while (!pass_by(pool, victim, i) &&
+		 got.outcome != SKUA_STEAL_SUCCESS);
 	if (got.outcome != SKUA_STEAL_SUCCESS)
 		return NULL;
 	if (got.count > 1)
@@ -326,8 +350,9 @@ bool work_visible(const struct worker *w)
 	if (inject_queue_visible(&pool->urgent) ||
 	    inject_queue_visible(&pool->inject))
 		return true;
+	/* The nearest first: what is there is likely its group's. */
 	for (unsigned g = 0; g < pool->groups->count; g++) {
-		if (line_visible(pool, g))
+		if (line_visible(pool, (w->group + g) % pool->groups->count))
 			return true;
 	}
 	return false;

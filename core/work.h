@@ -50,6 +50,9 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach);
 /* work_visible - is there work that another worker could do? After a fence. */
 bool work_visible(const struct worker *w);
 
+/* work_tell_owner - what is in the worker's queue has others to be told of (I1) */
+void work_tell_owner(struct worker *w);
+
 /* work_lower_flags_owner - have thieves pass the worker by, of which nothing can be
  * had; while it computes nothing */
 void work_lower_flags_owner(struct worker *w);

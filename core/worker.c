@@ -142,10 +142,12 @@ static struct skua_task *search(struct worker *w)
 	}
 }
 
-/* Wake somebody if there is work that others could do; after a fence. */
+/* Wake somebody if there is work that others could do; after a fence. Who goes to
+ * sleep from now on sees it itself (I2). */
 static void wake_for_rest(struct worker *w)
 {
-	if (local_queue_length(w->queue) > 0 || work_visible(w))
+	if (idle_any_sleepy(&w->pool->idle) &&
+	    (local_queue_length(w->queue) > 0 || work_visible(w)))
 		idle_wake(&w->pool->idle, w->group);
 	if (crew_visible(&w->pool->crew))
 		crew_wake(&w->pool->crew, &w->pool->idle, w->group);
@@ -401,7 +403,7 @@ static void end_tick(struct worker *w)
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
-		idle_notify(&w->pool->idle, w->group);
+		work_tell_owner(w);
 	work_lower_flags_owner(w);
 }
 

@@ -134,9 +134,9 @@ struct skua_hooks {
  * @steal_max_far: the same of a worker on another node; 0 = 1
  * @far_delay_ns: how long a worker looks for work on its own node before it looks
  *        at others, 1 to SKUA_MAX_DELAY_NS, but no longer than half of its search;
- *        0 = 2,000. Before it sleeps, it looks everywhere once.
+ *        0 = 5,000. Before it sleeps, it looks everywhere once.
  * @far_samples: groups of workers that share a cache, of other nodes, that a worker
- *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 4
+ *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 2
  * @placement: which of the CPUs the workers are on (skua/topology.h);
  *        SKUA_PLACE_LISTED needs @cpus
  *
