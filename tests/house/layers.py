@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """layers.py - every include points downward
 
-Folders: FOLDERS says what the files of a folder may include of the tree.
+Folders: FOLDERS says what the files of a folder may include of the tree, and
+SIMULATED what those of the simulator may as well.
 Libraries: LIBRARIES says which folders may use which; include/ needs the
 headers in PUBLIC alone, and the layers 0 and 1 of core/ those in PURE, so that
 they have no system calls and no threads; EXEMPT names what else a file may.
@@ -65,6 +66,13 @@ FOLDERS = {
 # A micro-benchmark of one primitive may include the primitive.
 MICRO = re.compile(r"bench/micro_\w+\.c$")
 
+# The simulator runs the code that chooses victims and whom to wake.
+SIMULATOR = "bench/simulator/"
+SIMULATED = (
+    "core/atomic.h core/clock.h core/idle.h core/rng.h core/spin.h "
+    "core/victims.h core/work_map.h topology/llc_groups.h topology/machine.h"
+).split()
+
 # Headers of other projects (beginnings of their names) and who may use them.
 LIBRARIES = {
     "bpf/": ["bpf"],
@@ -116,6 +124,8 @@ def judge_tree(path, target, table):
     if MICRO.match(path) and other == "core":
         if (core_layer(target, table) or 0) > 1:
             return "a micro-benchmark may include layers 0 and 1 only"
+        return None
+    if path.startswith(SIMULATOR) and target in SIMULATED:
         return None
     allowed = FOLDERS.get(folder)
     if allowed is None:
@@ -230,6 +240,7 @@ CASES = [
             ("bpf/a.c", '#include "core/zero.h"\n', "bpf/ may include"),
             ("bench/main.c", '#include "core/zero.h"\n', "bench/ may include"),
             ("bench/micro_one.c", '#include "core/two.c"\n', "layers 0 and 1"),
+            ("bench/simulator/a.c", '#include "core/zero.h"\n', "bench/ may include"),
             ("bench/main.c", '#include "probes/other.h"\n', "no such file"),
             ("elsewhere/a.c", '#include "core/zero.h"\n', "no rule for the folder"),
         ]

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * events.h - who acts next, and when: an event at most for each of so many
+ *
+ * Of events at the same time the one that was set first comes first, so that a
+ * simulation is the same each time.
+ */
+#ifndef SKUA_BENCH_SIMULATOR_EVENTS_H
+#define SKUA_BENCH_SIMULATOR_EVENTS_H
+
+#include <stdint.h>
+
+#define EVENTS_NONE UINT32_MAX
+
+struct event {
+	uint64_t at_ns;
+	uint64_t order; /* in which they were set */
+	uint32_t who;
+};
+
+struct events {
+	struct event *heap;
+	uint32_t *places; /* in the heap, of each; EVENTS_NONE */
+	uint32_t count;
+	uint64_t set; /* so many were */
+};
+
+/* events_make - for 0 to @limit - 1. Return: 0; -ENOMEM. */
+int events_make(struct events *events, uint32_t limit);
+
+void events_free(struct events *events);
+
+/* events_set - @who acts at @at_ns, and not when it was to before */
+void events_set(struct events *events, uint32_t who, uint64_t at_ns);
+
+/* events_cancel - @who does not act by itself any more */
+void events_cancel(struct events *events, uint32_t who);
+
+/* events_next_ns - when somebody acts; UINT64_MAX: nobody does */
+static inline uint64_t events_next_ns(const struct events *events)
+{
+	return events->count > 0 ? events->heap[0].at_ns : UINT64_MAX;
+}
+
+/* events_first - who does */
+static inline uint32_t events_first(const struct events *events)
+{
+	return events->heap[0].who;
+}
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * policy_runtime.c - the library's own policy
+ *
+ * Victims are named by core/victims.c, from a map as the runtime has one, and who is
+ * woken is decided by core/idle.c. What stands here is in core/worker.c and
+ * core/work.c: when a worker goes how far, and when it sleeps; under the same names.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/simulator/policy.h"
+#include "core/clock.h"
+#include "core/idle.h"
+#include "core/rng.h"
+#include "core/spin.h"
+#include "core/victims.h"
+#include "core/work_map.h"
+
+/* Of a worker. */
+struct own {
+	struct rng rng;
+	struct work_flag flag;
+	uint64_t spin_ns;
+	uint64_t idle_since_ns;
+	bool parks; /* it looks everywhere once more */
+};
+
+struct runtime {
+	struct idle idle;
+	struct work_map map;
+	struct idle_group *by_group;
+	struct idle_sleeper *sleepers;
+	struct work_line *lines;
+	struct own *own;
+	uint64_t *parked; /* of each group, as it was last seen */
+};
+
+/* ---- waking ------------------------------------------------------------------------- */
+
+/* Whom did the call before wake? */
+static bool see_claims(struct simulation *sim)
+{
+	struct runtime *rt = sim->policy;
+	const struct llc_groups *groups = &sim->layout->groups;
+	bool any = false;
+
+	for (unsigned g = 0; g < groups->count; g++) {
+		uint64_t now = atomic_load_acquire(&rt->by_group[g].parked);
+		uint64_t gone = rt->parked[g] & ~now;
+
+		rt->parked[g] = now;
+		for (; gone != 0; gone &= gone - 1) {
+			simulation_claim(
+				sim, groups->groups[g]
+					     .workers[__builtin_ctzll(gone)]);
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* What a call for a wake-up has read. */
+static void count_wake(struct simulation *sim)
+{
+	unsigned lines = injected.count;
+
+	simulation_count(&sim->outcome->looked, lines, 0);
+	if (see_claims(sim))
+		simulation_count(&sim->outcome->woken, lines, 0);
+}
+
+static void runtime_arrived(struct simulation *sim, unsigned i)
+{
+	struct runtime *rt = sim->policy;
+
+	injected_forget();
+	work_flag_raise_owner(&rt->own[i].flag, WORK_TASKS);
+	if (sim->workers[i].state == SIM_PARKED)
+		idle_wake_worker(&rt->idle, i);
+	else
+		idle_wake(&rt->idle, idle_group_of(&rt->idle, i));
+	count_wake(sim);
+}
+
+/* pass_by() of core/work.c */
+static void runtime_emptied(struct simulation *sim, unsigned victim)
+{
+	struct runtime *rt = sim->policy;
+	const struct llc_place *place = &sim->layout->groups.places[victim];
+
+	work_map_pass_by(&rt->map, place->group, place->bit);
+}
+
+static void lower_flag(struct simulation *sim, unsigned i)
+{
+	struct runtime *rt = sim->policy;
+
+	if (task_ring_length(&sim->workers[i].tasks) == 0)
+		work_flag_lower_owner(&rt->own[i].flag, WORK_TASKS);
+}
+
+/* ---- finding ------------------------------------------------------------------------- */
+
+/* The lines that were read since the last look take their time. */
+static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
+{
+	const struct runtime *rt = sim->policy;
+
+	for (; *counted < injected.count; (*counted)++) {
+		uintptr_t at = injected.lines[*counted] - (uintptr_t)rt->lines;
+
+		simulation_look(sim, i, (unsigned)(at / sizeof(*rt->lines)));
+	}
+}
+
+/* steal() of core/work.c */
+static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
+{
+	struct runtime *rt = sim->policy;
+	const struct tuning *tuning = &sim->plan.tuning;
+	const struct llc_groups *groups = &sim->layout->groups;
+	const struct llc_place *place = &groups->places[i];
+	struct victims v = {
+		.groups = groups,
+		.map = &rt->map,
+		.rng = &rt->own[i].rng,
+		.kind = WORK_TASKS,
+		.reach = reach,
+		.samples = tuning->far_samples,
+		.own_line = place->group,
+		.own_bit = rt->own[i].flag.bit,
+		.siblings = place->siblings,
+	};
+	struct victim victim;
+	unsigned counted = 0;
+
+	injected_forget();
+	victims_begin(&v);
+	while (victims_next(&v, &victim)) {
+		spend_lines(sim, i, &counted);
+		if (simulation_steal(
+			    sim, i,
+			    groups->groups[victim.line].workers[victim.bit],
+			    victim.far ? tuning->steal_max_far
+				       : tuning->steal_max))
+			return true;
+	}
+	spend_lines(sim, i, &counted);
+	return false;
+}
+
+/* line_visible() of core/work.c */
+static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
+{
+	const struct runtime *rt = sim->policy;
+	uint64_t bits = work_map_read(&rt->map, line, WORK_TASKS);
+
+	simulation_look(sim, i, line);
+	for (; bits != 0; bits &= bits - 1) {
+		if (simulation_probe(sim, i,
+				     sim->layout->groups.groups[line]
+					     .workers[__builtin_ctzll(bits)]))
+			return true;
+	}
+	return false;
+}
+
+/* work_visible() of core/work.c */
+static bool work_visible(struct simulation *sim, unsigned i)
+{
+	unsigned groups = sim->layout->groups.count;
+	unsigned own = sim->layout->groups.places[i].group;
+	bool visible = false;
+
+	simulation_round(sim);
+	injected_forget();
+	for (unsigned g = 0; !visible && g < groups; g++)
+		visible = line_visible(sim, i, (own + g) % groups);
+	simulation_count(&sim->outcome->handed, sim->lines, sim->queues);
+	return visible;
+}
+
+static void cancel_park(struct runtime *rt, unsigned i)
+{
+	unsigned group = idle_group_of(&rt->idle, i);
+
+	idle_park_cancel(&rt->idle, i);
+	rt->parked[group] = atomic_load_acquire(&rt->by_group[group].parked);
+	rt->own[i].parks = false;
+}
+
+/* found() and wake_for_rest() of core/worker.c */
+static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
+{
+	struct runtime *rt = sim->policy;
+	bool more = task_ring_length(&sim->workers[i].tasks) > (stolen ? 0 : 1);
+
+	if (rt->own[i].parks)
+		cancel_park(rt, i);
+	if (stolen && more)
+		work_flag_raise_owner(&rt->own[i].flag, WORK_TASKS);
+	if (!idle_leave_search(&rt->idle, i) || !idle_any_sleepy(&rt->idle) ||
+	    !(more || work_visible(sim, i)))
+		return;
+	injected_forget();
+	idle_wake(&rt->idle, idle_group_of(&rt->idle, i));
+	count_wake(sim);
+}
+
+/* ---- searching and sleeping ------------------------------------------------------------ */
+
+static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
+{
+	const struct runtime *rt = sim->policy;
+	uint64_t cost_ns = atomic_load_relaxed(&rt->idle.wake_cost_ns);
+	uint64_t spin_ns = rt->own[i].spin_ns;
+
+	return spin_ns > cost_ns ? spin_ns : cost_ns;
+}
+
+/* The end of search_and_sleep() of core/worker.c */
+static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
+{
+	struct runtime *rt = sim->policy;
+	unsigned group = idle_group_of(&rt->idle, i);
+
+	lower_flag(sim, i);
+	idle_park_begin(&rt->idle, i, searching);
+	rt->parked[group] = atomic_load_acquire(&rt->by_group[group].parked);
+	rt->own[i].parks = true;
+	simulation_round(sim);
+	if (find(sim, i, VICTIMS_ALL))
+		return;
+	rt->own[i].parks = false;
+	simulation_count(&sim->outcome->sleeping, sim->lines, sim->queues);
+	simulation_enter(sim, i, SIM_PARKED);
+}
+
+/* search() of core/worker.c, a round of it */
+static void runtime_search(struct simulation *sim, unsigned i, bool first)
+{
+	struct runtime *rt = sim->policy;
+	struct sim_worker *w = &sim->workers[i];
+	uint64_t began_ns = clock_now_ns(), spin_ns = spin_limit_ns(sim, i);
+	uint64_t far_ns = spin_ns / 2, searched_ns;
+
+	if (far_ns > sim->plan.tuning.far_delay_ns)
+		far_ns = sim->plan.tuning.far_delay_ns;
+	if (w->state == SIM_RUNS) {
+		lower_flag(sim, i);
+		if (!idle_try_search(&rt->idle, i)) {
+			rt->own[i].idle_since_ns = began_ns;
+			go_to_sleep(sim, i, false);
+			return;
+		}
+	}
+	simulation_enter(sim, i, SIM_SEARCHES);
+	if (first)
+		w->rounds = 0;
+	searched_ns = first ? 0 : began_ns - w->search_ns;
+	if (w->rounds++ >= sim->plan.tuning.steal_attempts &&
+	    searched_ns >= spin_ns) {
+		go_to_sleep(sim, i, true);
+		return;
+	}
+	simulation_round(sim);
+	if (find(sim, i, searched_ns < far_ns ? VICTIMS_NODE : VICTIMS_SAMPLE))
+		return;
+	simulation_failed(sim, i, began_ns);
+	if (first) {
+		w->search_ns = clock_now_ns();
+		rt->own[i].idle_since_ns = w->search_ns;
+	}
+}
+
+/* woken() and learn_idle() of core/worker.c */
+static void runtime_woken(struct simulation *sim, unsigned i)
+{
+	struct runtime *rt = sim->policy;
+	struct own *own = &rt->own[i];
+	uint64_t now_ns = clock_now_ns();
+
+	idle_woken(&rt->idle, i, now_ns);
+	own->spin_ns = spin_after_idle(
+		own->spin_ns, atomic_load_relaxed(&rt->idle.wake_cost_ns),
+		now_ns - own->idle_since_ns);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static void runtime_free(struct simulation *sim)
+{
+	struct runtime *rt = sim->policy;
+
+	if (!rt)
+		return;
+	free(rt->by_group);
+	free(rt->sleepers);
+	free(rt->lines);
+	free(rt->own);
+	free(rt->parked);
+	free(rt);
+}
+
+static void *lines_of(size_t count, size_t size)
+{
+	return aligned_alloc(CACHE_PAIR, count * size);
+}
+
+static int runtime_make(struct simulation *sim)
+{
+	const struct llc_groups *groups = &sim->layout->groups;
+	struct runtime *rt = lines_of(1, (sizeof(*rt) + CACHE_PAIR - 1) /
+						 CACHE_PAIR * CACHE_PAIR);
+
+	if (!rt)
+		return -ENOMEM;
+	sim->policy = rt;
+	rt->by_group = lines_of(groups->count, sizeof(*rt->by_group));
+	rt->sleepers = lines_of(groups->worker_count, sizeof(*rt->sleepers));
+	rt->lines = lines_of(groups->count, sizeof(*rt->lines));
+	rt->own = calloc(groups->worker_count, sizeof(*rt->own));
+	rt->parked = calloc(groups->count, sizeof(*rt->parked));
+	if (!rt->by_group || !rt->sleepers || !rt->lines || !rt->own ||
+	    !rt->parked)
+		return -ENOMEM;
+	work_map_init(&rt->map, rt->lines, groups->count);
+	idle_init(&rt->idle, groups, rt->by_group, rt->sleepers);
+	for (unsigned i = 0; i < groups->worker_count; i++) {
+		rng_init(&rt->own[i].rng, sim->plan.seed << 32 | i);
+		work_flag_init(&rt->own[i].flag, &rt->map,
+			       groups->places[i].group, groups->places[i].bit);
+	}
+	return 0;
+}
+
+const struct policy policy_runtime = {
+	.name = "runtime",
+	.description = "the library's own code",
+	.make = runtime_make,
+	.free = runtime_free,
+	.arrived = runtime_arrived,
+	.search = runtime_search,
+	.woken = runtime_woken,
+	.found = runtime_found,
+	.emptied = runtime_emptied,
+};

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* simulation.c - see simulation.h */
+#include "bench/simulator/simulation.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/simulator/costs.h"
+#include "bench/simulator/policy.h"
+
+struct injected injected;
+
+/* ---- what workers do ------------------------------------------------------------- */
+
+void simulation_enter(struct simulation *sim, unsigned i, enum sim_state state)
+{
+	struct sim_worker *w = &sim->workers[i];
+
+	sim->in_state[w->state]--;
+	sim->in_state[state]++;
+	w->state = state;
+	if (state != SIM_PARKED)
+		return;
+	sim->outcome->parks++;
+	events_cancel(&sim->events, i);
+}
+
+void simulation_claim(struct simulation *sim, unsigned i)
+{
+	assert(sim->workers[i].state == SIM_PARKED);
+	sim->outcome->wakes++;
+	simulation_enter(sim, i, SIM_WAKES);
+	events_set(&sim->events, i, injected.now_ns + COSTS_WAKE_NS);
+}
+
+void simulation_spend(uint64_t ns)
+{
+	injected.now_ns += ns;
+}
+
+void simulation_look(struct simulation *sim, unsigned i, unsigned group)
+{
+	enum tier tier = layout_group_tier(sim->layout, i, group);
+
+	sim->lines++;
+	simulation_spend(costs_probe_ns[tier] / (tier == TIER_CACHE ? 1 : 2));
+}
+
+bool simulation_probe(struct simulation *sim, unsigned i, unsigned victim)
+{
+	sim->queues++;
+	simulation_spend(costs_probe_ns[layout_tier(sim->layout, i, victim)]);
+	return task_ring_length(&sim->workers[victim].tasks) > 0;
+}
+
+void simulation_count(struct reads *reads, unsigned lines, unsigned queues)
+{
+	reads->times++;
+	reads->lines += lines;
+	reads->queues += queues;
+	if (lines > reads->most_lines)
+		reads->most_lines = lines;
+	if (queues > reads->most_queues)
+		reads->most_queues = queues;
+}
+
+void simulation_round(struct simulation *sim)
+{
+	sim->lines = 0;
+	sim->queues = 0;
+}
+
+void simulation_failed(struct simulation *sim, unsigned i, uint64_t began_ns)
+{
+	uint64_t end_ns = began_ns + COSTS_ROUND_NS;
+
+	simulation_count(&sim->outcome->failed, sim->lines, sim->queues);
+	if (end_ns < injected.now_ns)
+		end_ns = injected.now_ns;
+	events_set(&sim->events, i, end_ns);
+}
+
+/* ---- tasks --------------------------------------------------------------------------- */
+
+static bool measured(const struct simulation *sim, const struct sim_task *task)
+{
+	return sim->plan.workload != WORKLOAD_TREE &&
+	       task->arrived_ns >= sim->plan.duration_ns / 5;
+}
+
+/* How many hops from home node @node is: none, on the socket, or more. */
+static unsigned hops(const struct simulation *sim, unsigned node, unsigned home)
+{
+	return layout_node_tier(sim->layout, home, node) - TIER_NODE;
+}
+
+/* Worker @i begins a task, which it stole from so far away; or did not. */
+static void begin_task(struct simulation *sim, unsigned i, struct sim_task task,
+		       enum tier stolen)
+{
+	struct outcome *o = sim->outcome;
+	unsigned away = hops(sim, layout_node_of(sim->layout, i), task.home);
+	uint64_t slower = costs_penalty_percent[away] * COSTS_MEMORY_PERCENT;
+	uint64_t work_ns = task.service_ns + task.service_ns * slower / 10000;
+
+	if (stolen != TIERS)
+		work_ns += costs_cold_ns[stolen] * COSTS_MEMORY_PERCENT / 100;
+	o->home_ns += task.service_ns;
+	o->work_ns += work_ns;
+	o->done_away += away > 0;
+	sim->workers[i].running = task;
+	simulation_enter(sim, i, SIM_RUNS);
+	events_set(&sim->events, i, injected.now_ns + work_ns);
+}
+
+static void add_task(struct simulation *sim, unsigned i, struct sim_task task)
+{
+	task.arrived_ns = injected.now_ns;
+	task.serial = ++sim->serial;
+	sim->outcome->arrived++;
+	sim->outcome->arrived_sum += task.serial;
+	task_ring_push(&sim->workers[i].tasks, task);
+}
+
+static void end_task(struct simulation *sim, unsigned i)
+{
+	struct outcome *o = sim->outcome;
+	struct sim_task task = sim->workers[i].running;
+
+	o->done++;
+	o->done_sum += task.serial;
+	o->end_ns = injected.now_ns;
+	if (measured(sim, &task))
+		histogram_record(&o->latencies,
+				 injected.now_ns - task.arrived_ns);
+	if (sim->plan.workload != WORKLOAD_TREE || task.depth == 0)
+		return;
+	task.home = (uint16_t)layout_node_of(sim->layout, i);
+	task.depth--;
+	add_task(sim, i, task);
+	add_task(sim, i, task);
+	sim->plan.policy->arrived(sim, i);
+}
+
+static void emptied(struct simulation *sim, unsigned victim)
+{
+	if (sim->plan.policy->emptied)
+		sim->plan.policy->emptied(sim, victim);
+}
+
+bool simulation_steal(struct simulation *sim, unsigned i, unsigned victim,
+		      unsigned most)
+{
+	struct task_ring *from = &sim->workers[victim].tasks;
+	enum tier tier = layout_tier(sim->layout, i, victim);
+	uint64_t *until_ns = &sim->workers[victim].contended_ns;
+	uint32_t count = (task_ring_length(from) + 1) / 2;
+	struct sim_task first;
+
+	if (!simulation_probe(sim, i, victim)) {
+		emptied(sim, victim);
+		return false;
+	}
+	if (*until_ns > injected.now_ns)
+		injected.now_ns = *until_ns;
+	*until_ns = injected.now_ns +
+		    costs_steal_ns[tier] * COSTS_STEAL_SERIAL_PERCENT / 100;
+	simulation_spend(costs_steal_ns[tier]);
+	if (count > most)
+		count = most;
+	sim->outcome->steals[tier]++;
+	sim->outcome->moved[tier] += count;
+	first = task_ring_oldest(from);
+	while (--count > 0)
+		task_ring_push(&sim->workers[i].tasks, task_ring_oldest(from));
+	if (task_ring_length(from) == 0)
+		emptied(sim, victim);
+	sim->plan.policy->found(sim, i, true);
+	begin_task(sim, i, first, tier);
+	return true;
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static void arrive(struct simulation *sim)
+{
+	struct arrivals *a = &sim->arrivals;
+	unsigned i = a->worker;
+
+	for (unsigned n = 0; n < a->count; n++)
+		add_task(sim, i,
+			 (struct sim_task){
+				 .service_ns = arrivals_service_ns(a),
+				 .home = (uint16_t)layout_node_of(sim->layout,
+								  i),
+				 .depth = (uint16_t)sim->plan.depth,
+			 });
+	sim->plan.policy->arrived(sim, i);
+	/* It sees them at once. */
+	if (sim->workers[i].state == SIM_SEARCHES)
+		events_set(&sim->events, i, injected.now_ns);
+	arrivals_next(a);
+}
+
+static void act(struct simulation *sim, unsigned i)
+{
+	const struct policy *policy = sim->plan.policy;
+	struct sim_worker *w = &sim->workers[i];
+	bool first = w->state != SIM_SEARCHES, searched = w->state != SIM_RUNS;
+
+	if (w->state == SIM_RUNS && w->running.serial != 0)
+		end_task(sim, i);
+	if (w->state == SIM_WAKES)
+		policy->woken(sim, i);
+	if (task_ring_length(&w->tasks) == 0) {
+		policy->search(sim, i, first);
+		return;
+	}
+	if (searched)
+		policy->found(sim, i, false);
+	begin_task(sim, i,
+		   sim->plan.workload == WORKLOAD_TREE
+			   ? task_ring_newest(&w->tasks)
+			   : task_ring_oldest(&w->tasks),
+		   TIERS);
+}
+
+static bool over(const struct simulation *sim, uint64_t next_ns)
+{
+	if (sim->plan.workload == WORKLOAD_TREE)
+		return sim->outcome->done ==
+		       (UINT64_C(2) << sim->plan.depth) - 1;
+	return next_ns > sim->plan.duration_ns;
+}
+
+static void run(struct simulation *sim)
+{
+	for (;;) {
+		uint64_t arrival_ns = sim->arrivals.next_ns;
+		uint64_t event_ns = events_next_ns(&sim->events);
+		bool arrives = arrival_ns < event_ns;
+
+		injected.now_ns = arrives ? arrival_ns : event_ns;
+		if (over(sim, injected.now_ns))
+			return;
+		assert(injected.now_ns != UINT64_MAX);
+		if (arrives)
+			arrive(sim);
+		else
+			act(sim, events_first(&sim->events));
+	}
+}
+
+/* ---- all ------------------------------------------------------------------------------- */
+
+/* What is not done: with that, all is accounted for. */
+static void count_left(struct simulation *sim)
+{
+	struct outcome *o = sim->outcome;
+
+	for (unsigned i = 0; i < sim->layout->groups.worker_count; i++) {
+		struct sim_worker *w = &sim->workers[i];
+
+		o->in_state[w->state]++;
+		if (w->state == SIM_RUNS && w->running.serial != 0) {
+			o->left++;
+			o->left_sum += w->running.serial;
+		}
+		while (task_ring_length(&w->tasks) > 0) {
+			o->left++;
+			o->left_sum += task_ring_oldest(&w->tasks).serial;
+		}
+	}
+}
+
+/* All workers are about to look for work, one after the other. */
+static int make(struct simulation *sim, const struct plan *plan)
+{
+	const struct policy *policy = plan->policy;
+	unsigned workers = plan->layout->groups.worker_count;
+	int code;
+
+	sim->workers = calloc(workers, sizeof(*sim->workers));
+	code = events_make(&sim->events, workers);
+	if (!sim->workers || code)
+		return -ENOMEM;
+	sim->in_state[SIM_RUNS] = workers;
+	sim->arrivals = (struct arrivals){ .kind = plan->workload,
+					   .percent = plan->percent,
+					   .service_ns = plan->service_ns };
+	arrivals_begin(&sim->arrivals, plan->layout, plan->seed);
+	injected.now_ns = 0;
+	for (unsigned i = 0; i < workers; i++)
+		events_set(&sim->events, i, 100 * i / workers);
+	return policy->make ? policy->make(sim) : 0;
+}
+
+static void free_all(struct simulation *sim)
+{
+	unsigned workers = sim->layout->groups.worker_count;
+
+	if (sim->plan.policy->free)
+		sim->plan.policy->free(sim);
+	for (unsigned i = 0; sim->workers && i < workers; i++)
+		free(sim->workers[i].tasks.tasks);
+	free(sim->workers);
+	events_free(&sim->events);
+}
+
+int simulation_run(const struct plan *plan, struct outcome *outcome)
+{
+	struct simulation sim = { .plan = *plan,
+				  .layout = plan->layout,
+				  .outcome = outcome };
+	int code;
+
+	*outcome = (struct outcome){ .arrived = 0 };
+	code = make(&sim, plan);
+	if (!code) {
+		run(&sim);
+		count_left(&sim);
+	}
+	free_all(&sim);
+	return code;
+}
