@@ -237,7 +237,7 @@ static int remark_cut(struct machine *machine, const struct cut *cut,
 	if (!code)
 		code = machine_remark(
 			machine,
-			"CPU %u is told to share its cache with others, but measured they are groups, up to %u ns apart within and %u ns or more between: %s; taken to have a cache each",
+			"CPU %u is told to share its cache with others, but measured they are groups, up to %u ns apart within and %u ns or more between; taken to have a cache each: %s",
 			cut->llc, cut->near_ns, cut->far_ns, text);
 	free(text);
 	return code;

@@ -215,7 +215,7 @@ struct skua_config {
  * runtime does not undo that.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
- * are created. Allocates: yes.
+ * are created, and while latencies are measured (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
  * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range,
  * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be
  * created); -EMFILE, -ENFILE (no descriptors for SKUA_CALLER_DRIVEN); another
@@ -234,9 +234,10 @@ SKUA_API int skua_runtime_create(struct skua_runtime **out,
  * @binding: receives to what each worker is bound; NULL: not wanted
  * @err: receives what is wrong on failure; may be NULL
  *
- * Nothing is started; later the machine may allow something else.
+ * No worker is started; later the machine may allow something else.
  *
- * Threads: any. Blocks: for files. Allocates: yes.
+ * Threads: any. Blocks: for files, and while latencies are measured, by threads of
+ * its own (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
  * Return: how many workers; a negative errno value, as skua_runtime_create().
  */
 SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,

@@ -153,7 +153,7 @@ split__groups_that_are_no_neighbours__named_by_their_first(void **state)
 			latency_set(latency, i, k, i % 2 == k % 2 ? 23 : 90);
 	check_split(machine, latency, 1, llcs,
 		    "up to 23 ns apart within and 90 ns or more between: "
-		    "0,2,4; 1,3,5; taken to have a cache each");
+		    "taken to have a cache each: 0,2,4; 1,3,5");
 	end(machine, latency);
 }
 

@@ -207,16 +207,16 @@ static void llc_groups__few_workers__no_empty_group(void **state)
 
 static void llc_groups__no_memory__nothing_left(void **state)
 {
-	struct machine *machine = load(MACHINES "nps4_16_llcs.snapshot");
 	unsigned cpus[] = { 0, 1, 2, 3 };
+	struct machine *machine;
 	int code = -ENOMEM;
 
 	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
-		machine_free(machine);
 		return;
 	}
+	machine = load(MACHINES "nps4_16_llcs.snapshot");
 	for (unsigned nth = 1; code; nth++) {
 		struct llc_groups groups;
 
