@@ -136,7 +136,7 @@ static void split__two_groups_told_as_one__two_caches(void **state)
 	check_split(machine, latency, 1, llcs,
 		    "CPU 0 is told to share its cache with others, but "
 		    "measured they are groups, up to 2");
-	assert_non_null(strstr(machine->remarks, ": 0-3; 4-7; taken"));
+	assert_non_null(strstr(machine->remarks, "each: 0-3; 4-7"));
 	end(machine, latency);
 }
 
@@ -152,7 +152,7 @@ split__groups_that_are_no_neighbours__named_by_their_first(void **state)
 		for (unsigned k = 0; k < i; k++)
 			latency_set(latency, i, k, i % 2 == k % 2 ? 23 : 90);
 	check_split(machine, latency, 1, llcs,
-		    "up to 23 ns apart within and 90 ns or more between: "
+		    "up to 23 ns apart within and 90 ns or more between; "
 		    "taken to have a cache each: 0,2,4; 1,3,5");
 	end(machine, latency);
 }
