@@ -94,11 +94,14 @@ static struct skua_task *find(struct worker *w, enum victims_reach reach)
 	struct crew *crew = &w->pool->crew;
 	struct skua_task *task = work_find(w, reach);
 
-	/* Once more after each seat that was given up (F3). */
+	/* Once more after each seat that was given up (F3). A searcher leaves
+	 * that to its next look: what it sees may be farther than it reaches. */
 	while (!task && crew_visible(crew) && crew_sign_on(crew)) {
 		if (forks_steal_owner(w->forks, reach, &w->job))
 			break;
 		crew_sign_off(crew);
+		if (reach != VICTIMS_ALL)
+			break;
 	}
 	return task;
 }

@@ -122,13 +122,13 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats)",
+        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats)",
         explored,
     ),
     (
         "The same, and W1, W5: each task is polled in the end, somebody makes progress",
         "spin",
-        r"model\.promela\.(idle.*|long)",
+        r"model\.promela\.(idle.*|groups.*|long)",
         modelled,
     ),
     (

@@ -105,18 +105,24 @@ static inline enum skua_poll poll_nothing(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static inline void reset(unsigned count, void (*fork)(struct skua_ctx),
-			 unsigned meet_count)
+static inline void reset_apart(unsigned count, unsigned nodes,
+			       void (*fork)(struct skua_ctx),
+			       unsigned meet_count)
 {
 	workers_reset(poll_root, poll_nothing, LIFO_DELAY_NS);
-	workers_place(count);
-	places_reset();
+	workers_place(count, nodes);
 	root = fork;
 	companions = meet_count;
 	started = 0;
 	memset(jobs, 0, sizeof(jobs));
 	for (unsigned i = 0; i < JOBS; i++)
 		jobs[i].job.run = run_leaf;
+}
+
+static inline void reset(unsigned count, void (*fork)(struct skua_ctx),
+			 unsigned meet_count)
+{
+	reset_apart(count, 1, fork, meet_count);
 }
 
 static inline void check(void)

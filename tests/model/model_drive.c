@@ -209,7 +209,7 @@ static void descriptor_reset(struct descriptor *it)
 static void setup(unsigned count, skua_task_fn first, unsigned worker_count)
 {
 	workers_reset(first, finish, SENTINEL_NEVER);
-	workers_place(worker_count);
+	workers_place(worker_count, 1);
 	memset(polls, 0, sizeof(polls));
 	memset(results, 0, sizeof(results));
 	memset(&timer, 0, sizeof(timer));

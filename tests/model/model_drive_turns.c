@@ -36,6 +36,7 @@ static void event_wait(const void *limit);
 
 static struct drive drive;
 static struct pool pool;
+static struct worker *workers[1]; /* none: what drives it is below */
 static unsigned ticks; /* plain: the worker's */
 static unsigned parks; /* plain: the same, written last */
 static unsigned polls; /* that the task needs still: the worker's */
@@ -86,6 +87,7 @@ static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 static void setup(void)
 {
 	memset(&pool, 0, sizeof(pool));
+	pool.workers = workers;
 	atomic_init(&pool.outside, POOL_OUTSIDE_SPAWN);
 	atomic_init(&pool.refused, 0);
 	atomic_init(&pool.drainers, 0);

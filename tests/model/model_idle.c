@@ -450,23 +450,28 @@ static void cancels_park(void)
 	found(0);
 }
 
-static void parks_until_work(void)
+static void park_until_work(unsigned i)
 {
 	bool searching = false;
 
 	for (;;) {
-		idle_park_begin(&idle, 1, searching);
+		idle_park_begin(&idle, i, searching);
 		if (take(&work)) {
-			idle_park_cancel(&idle, 1);
+			idle_park_cancel(&idle, i);
 			break;
 		}
-		while (idle_parked(&idle, 1))
-			parker_park(&sleepers[1].parker);
+		while (idle_parked(&idle, i))
+			parker_park(&sleepers[i].parker);
 		searching = true;
 		if (take(&work))
 			break;
 	}
-	found(1);
+	found(i);
+}
+
+static void parks_until_work(void)
+{
+	park_until_work(1);
 }
 
 static void wakes_anybody(void)
@@ -497,6 +502,32 @@ static void setup_stale(void)
 {
 	setup_apart(2, 2, 0, 0);
 	atomic_init(&idle.sleepy[0], 2);
+}
+
+/*
+ * The same of group 0, where worker 2 searches, and has found something else when
+ * the waker relies on it for the task of who saw no bit.
+ */
+static void setup_stale_searcher(void)
+{
+	setup_apart(2, 3, 0, 0);
+	atomic_init(&idle.sleepy[0], 1);
+	atomic_init(&by_group[0].searching, 1);
+}
+
+static void parks_0_until_work(void)
+{
+	park_until_work(0);
+}
+
+static void found_by_2(void)
+{
+	found(2);
+}
+
+static void wakes_anybody_there(void)
+{
+	idle_notify(&idle, 1);
 }
 
 /* Clears it, and does not look again. */
@@ -748,6 +779,10 @@ static const struct explore_case cases[] = {
 		       parks_until_work, wakes_anybody, wakes_anybody,
 		       produces_one),
 	  EXPLORE_WITHIN(4, 2), .random = 300000 },
+	{ EXPLORE_PASS("stale_summary__searcher", setup_stale_searcher,
+		       check_late, parks_0_until_work, found_by_2,
+		       wakes_anybody_there, produces_one_there),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("apart__stop", setup_nobody_apart, check, worker_0,
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },

@@ -156,6 +156,33 @@ static void waits_second(void)
 	fork_away(&places[3], 2);
 }
 
+/* On node 1, job 0, which somebody of node 0 takes. */
+static void waits_apart(void)
+{
+	fork_parent_away(forks_ctx_owner(&places[1]));
+}
+
+static void takes_apart(void)
+{
+	take_from(&places[2], &places[1], 0);
+}
+
+/* On node 0, job 3, which nobody runs but who waits for job 0. */
+static void needs_help_apart(void)
+{
+	struct skua_ctx ctx = forks_ctx_owner(&places[0]);
+	struct skua_ctx inner;
+
+	/* An update, which sees the newest value. */
+	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) == 0)
+		cpu_relax();
+	inner = fork_job(ctx, 3);
+	while (jobs[3].runs == 0)
+		cpu_relax();
+	help_wanted = true;
+	join_job(ctx, inner, 3);
+}
+
 /* ---- fixtures ------------------------------------------------------------ */
 
 /* The same, with certainty. */
@@ -189,6 +216,14 @@ static void setup_two_at_once(void)
 	jobs[5].job.run = run_meeting;
 }
 
+static void setup_apart(void)
+{
+	reset_apart(3, 2, fork_parent_away, 0);
+	help_wanted = false;
+	jobs[0].job.run = run_until_help_is_wanted;
+	crew_begin_forking(&pool.crew);
+}
+
 static void check_places(void)
 {
 	explore_assert(!crew_visible(&pool.crew));
@@ -219,6 +254,14 @@ static const struct explore_case cases[] = {
 		       takes_the_first, takes_the_second, waits_first,
 		       waits_second),
 	  MANY(20000) },
+	{ EXPLORE_PASS("woken_from_another_node__few", setup_apart,
+		       check_places, waits_apart, takes_apart,
+		       needs_help_apart),
+	  FEW(10000) },
+	{ EXPLORE_PASS("woken_from_another_node__many", setup_apart,
+		       check_places, waits_apart, takes_apart,
+		       needs_help_apart),
+	  MANY(10000) },
 	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__few",
 		       setup_parent_away, check, thief, guest_alone),
 	  FEW(40000) },

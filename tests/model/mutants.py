@@ -45,7 +45,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).with_name("mutants.toml")
-CFLAGS = "-std=gnu11 -O1 -w -UNDEBUG -include tests/model/explore.h".split()
+CFLAGS = "-std=gnu11 -D_GNU_SOURCE -O1 -w -UNDEBUG -include tests/model/explore.h".split()
 EXPLORER_CFLAGS = CFLAGS + ["-O3"]  # compiled once, and run for half an hour
 CASE_SECONDS = 1200  # a case that takes longer is an error, and kills nothing
 SURVEYED = 20000  # executions of a case that show what it reaches
@@ -325,11 +325,19 @@ class Build:
             for p in sorted((ROOT / "tests/model").glob("explore*.c"))
         ]
         core = [file for file in sources if file.endswith(".c")]
+        topology = [
+            p.relative_to(ROOT).as_posix()
+            for p in sorted((ROOT / "topology").glob("*.c"))
+        ]
         with ThreadPoolExecutor(jobs) as pool:
             everything = list(
                 pool.map(
                     self.make_object,
-                    self.models + explorer + core + ["probes/probes.c"],
+                    self.models
+                    + explorer
+                    + core
+                    + topology
+                    + ["probes/probes.c"],
                 )
             )
         visited = self.folder / "objects/visited.o"

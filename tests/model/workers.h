@@ -4,8 +4,8 @@
  *
  * A pool of WORKERS workers, two if that is not defined before, with queues of
  * four slots and numbered tasks, made anew by workers_reset(). With JOB_SLOTS
- * defined before, they and guests may fork so many jobs. Threads 1 and 2 of a case are workers_run_0() and
- * workers_run_1(); the others are outside.
+ * defined before, they and guests may fork so many jobs. Threads 1 and 2 of a case
+ * are workers_run_0() and workers_run_1(); the others are outside.
  */
 #ifndef SKUA_TESTS_MODEL_WORKERS_H
 #define SKUA_TESTS_MODEL_WORKERS_H
@@ -77,15 +77,20 @@ static inline void places_reset(void)
 }
 #endif
 
-/* So many of them, all in one group. */
-static inline void workers_place(unsigned count)
+/* workers_place - so many of them, worker i on node i % @nodes; anew */
+static inline void workers_place(unsigned count, unsigned nodes)
 {
-	pool.groups = near_groups(count, 1);
+	pool.groups = near_groups(count, nodes);
 	pool.worker_count = count;
-	pool.steal_max = 32;
-	pool.steal_max_far = 1;
 	work_map_init(&pool.map, lines, pool.groups->count + 1);
 	idle_init(&pool.idle, pool.groups, by_group, sleepers);
+#ifdef JOB_SLOTS
+	places_reset();
+#endif
+	for (unsigned i = 0; i < count; i++) {
+		worker_list[i] = &workers[i];
+		worker_reset(i);
+	}
 }
 
 /* workers_reset - @first is the poll of task 0, @other that of the others */
@@ -94,6 +99,8 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 {
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = worker_list;
+	pool.steal_max = 32;
+	pool.steal_max_far = 1;
 	pool.steal_attempts = 1;
 	pool.lifo_delay_ns = lifo_delay_ns;
 	pool.max_queued = UINT32_MAX;
@@ -101,15 +108,8 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	pool.generation = generation;
 	inject_queue_init(&pool.urgent);
 	inject_queue_init(&pool.inject);
-	workers_place(WORKERS);
+	workers_place(WORKERS, 1);
 	sentinel_init(&pool.sentinel, sights);
-#ifdef JOB_SLOTS
-	places_reset();
-#endif
-	for (unsigned i = 0; i < WORKERS; i++) {
-		worker_list[i] = &workers[i];
-		worker_reset(i);
-	}
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
 								   : other);
