@@ -85,10 +85,12 @@ static void *compute_outside(void *arg)
 {
 	struct computer *it = arg;
 
-	while (!stopped(it) && it->err == 0) {
+	/* Once at least: beside a busy machine the tasks may all be done before
+	 * this thread has run. */
+	do {
 		it->err = skua_run(it->rt, root, it);
 		count_call(it);
-	}
+	} while (!stopped(it) && it->err == 0);
 	return NULL;
 }
 
@@ -96,7 +98,7 @@ static enum skua_poll poll_computer(struct skua_task *self)
 {
 	struct computer *it = (struct computer *)self;
 
-	if (stopped(it))
+	if (stopped(it) && it->calls > 0) /* likewise */
 		return SKUA_DONE;
 	root(skua_task_ctx(self), it);
 	count_call(it);

@@ -37,9 +37,9 @@ static void event_wait(const void *limit);
 static struct drive drive;
 static struct pool pool;
 static struct worker *workers[1]; /* none: what drives it is below */
-static unsigned ticks; /* plain: the worker's */
-static unsigned parks; /* plain: the same, written last */
-static unsigned polls; /* that the task needs still: the worker's */
+static unsigned ticks;            /* plain: the worker's */
+static unsigned parks;            /* plain: the same, written last */
+static unsigned polls;            /* that the task needs still: the worker's */
 static unsigned driven;
 static atomic_u32 readable; /* the descriptor */
 static unsigned result;     /* written by the task, plain */

@@ -511,25 +511,30 @@ static void idle_parked__late_notification__parks_again(void **state)
 /* ---- misuse ------------------------------------------------------------- */
 
 #ifndef NDEBUG
-static void init_without_workers(void)
+/* What else the groups are is not looked at. */
+static void init_with(unsigned workers)
 {
 	static struct idle idle;
+	static struct idle_group group;
 	static struct idle_sleeper sleeper;
+	const struct llc_groups groups = { .worker_count = workers };
 
-	idle_init(&idle, 0, &sleeper);
+	idle_init(&idle, &groups, &group, &sleeper);
+}
+
+static void init_without_workers(void)
+{
+	init_with(0);
 }
 
 static void init_with_4097_workers(void)
 {
-	static struct idle idle;
-	static struct idle_sleeper sleepers[4097];
-
-	idle_init(&idle, 4097, sleepers);
+	init_with(4097);
 }
 
 static void leave_a_search_that_nobody_began(void)
 {
-	idle_leave_search(idle_new(2));
+	idle_leave_search(idle_new(2), 0);
 }
 
 static void park_worker_2_of_2(void)
