@@ -4,7 +4,8 @@
 # .setup.sh - the packages skua is built with, and how to build it
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
-# bench/run skua_peer_setup, and for tests/run skua_guest_setup.
+# bench/run skua_peer_setup, and for tests/run skua_guest_setup and
+# skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -25,6 +26,8 @@ python3         command python3
 libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
+libelf-dev      header  gelf.h
+libmicrohttpd-dev header microhttpd.h
 nettle-dev      header  nettle/sha1.h
 libhwloc-dev    header  hwloc.h
 spin            command spin
@@ -32,6 +35,7 @@ libclang-rt-dev runtime fuzzer
 valgrind        command valgrind
 lcov            command lcov
 mandoc          command mandoc
+protobuf-compiler command protoc
 '
 
 # What the other schedulers are built with (bench/peers/build). They are large,
@@ -52,6 +56,10 @@ qemu-system-x86 command qemu-system-x86_64
 cpio            command cpio
 '
 SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
+
+# What tests/service/test_metrics.sh has its output checked with, of the package
+# prometheus, which is not installed: it would start a server.
+SKUA_PROMTOOL=usr/bin/promtool
 
 # shellcheck disable=SC2034 # some are for those who source this
 if [[ -t 2 ]]; then
@@ -197,6 +205,27 @@ skua_guest_setup()
 		tar -x --wildcards './boot/vmlinuz-*'); then
 		mkdir -p "$1/guest"
 		mv "$scratch"/boot/vmlinuz-* "$1/guest/"
+	fi
+	rm -rf "$scratch"
+}
+
+# skua_promtool_setup FOLDER - get promtool, if it is not there and that can be, to
+# FOLDER/promtool
+#
+# The test says so if it is then still missing.
+skua_promtool_setup()
+{
+	local scratch
+	if command -v promtool >/dev/null || [[ -x $1/promtool/promtool ]] ||
+		! command -v apt-get >/dev/null; then
+		return 0
+	fi
+	skua_say "${SKUA_BOLD}downloading$SKUA_PLAIN prometheus"
+	scratch=$(mktemp -d)
+	if (cd "$scratch" && apt-get -q download prometheus >&2 &&
+		dpkg-deb --fsys-tarfile ./*.deb | tar -x "./$SKUA_PROMTOOL"); then
+		mkdir -p "$1/promtool"
+		mv "$scratch/$SKUA_PROMTOOL" "$1/promtool/"
 	fi
 	rm -rf "$scratch"
 }

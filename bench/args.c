@@ -69,7 +69,7 @@ static void list_options(const struct argp *argp, char *text, size_t size)
 		list_options(child->argp, text, size);
 }
 
-/* The option that @word, "--name" or "--name=value", means; or NULL. */
+/* The option that @word, "--name", "--name=value" or "-n", means; or NULL. */
 static const struct argp_option *find_option(const struct argp *argp,
 					     const char *word)
 {
@@ -77,13 +77,15 @@ static const struct argp_option *find_option(const struct argp *argp,
 	const struct argp_child *child = argp->children;
 	size_t length = strcspn(word, "=");
 
-	if (strncmp(word, "--", 2) != 0)
-		return NULL;
-	for (; option != NULL && !ends(option); option++)
-		if (option->name != NULL &&
+	for (; option != NULL && !ends(option); option++) {
+		if (word[0] == '-' && word[1] != '-' && word[1] != '\0' &&
+		    word[2] == '\0' && word[1] == option->key)
+			return option;
+		if (strncmp(word, "--", 2) == 0 && option->name != NULL &&
 		    strlen(option->name) == length - 2 &&
 		    memcmp(option->name, word + 2, length - 2) == 0)
 			return option;
+	}
 	for (; child != NULL && child->argp != NULL; child++) {
 		option = find_option(child->argp, word);
 		if (option != NULL)
@@ -140,6 +142,8 @@ static error_t parse_root(int key, char *arg, struct argp_state *state)
 			  state->argv[0]);
 		exit(fflush(stdout) == 0 ? 0 : 1);
 	case ARGP_KEY_ARG:
+		if (parsing->argp->args_doc) /* the verb takes some */
+			return ARGP_ERR_UNKNOWN;
 		return args_refuse("unexpected argument '%s'", arg);
 	case ARGP_KEY_ERROR:
 		if (!parsing->refused)

@@ -245,8 +245,8 @@ int measure(const struct workload *workload, const void *options,
 	if (out->params == NULL || b.times_ns == NULL) {
 		err = complain(&b, "cannot be set up", -ENOMEM);
 	} else {
-		perf_group_open(&b.group, event_names, MEASURE_EVENTS,
-				out->counters_reason,
+		perf_group_open(&b.group, PERF_GROUP_OWN, event_names,
+				MEASURE_EVENTS, out->counters_reason,
 				sizeof(out->counters_reason));
 		err = run_with_workers(&b, workers);
 		perf_group_close(b.group);

@@ -14,6 +14,17 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{ "doctor", verb_doctor,
+	  "Show what this machine and your privileges allow, and why not all" },
+	{ "export", verb_export,
+	  "Make a recording into what other programs show" },
+	{ "metrics", verb_metrics,
+	  "Show the counters of processes to Prometheus" },
+	{ "perf", verb_perf,
+	  "Count what the workers of a process spend, and a task's share" },
+	{ "record", verb_record, "Record what the workers of a process do" },
+	{ "stats", verb_stats, "Show what the workers of a process counted" },
+	{ "top", verb_top, "Show what the workers of a process do, now" },
 	{ "topo", verb_topo,
 	  "Show the machine, where workers run, and whom they steal from" },
 };

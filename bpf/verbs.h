@@ -9,6 +9,13 @@
  * A verb gets its own arguments, argv[0] being the verb, and returns an exit
  * code. Results go to stdout, all else to stderr.
  */
+int verb_doctor(int argc, char **argv);
+int verb_export(int argc, char **argv);
+int verb_metrics(int argc, char **argv);
+int verb_perf(int argc, char **argv);
+int verb_record(int argc, char **argv);
+int verb_stats(int argc, char **argv);
+int verb_top(int argc, char **argv);
 int verb_topo(int argc, char **argv);
 
 #endif

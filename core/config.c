@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,35 @@ static int check_delays(const struct skua_config *cfg, struct skua_error *err)
 				 ", SKUA_LIFO_PRIVATE, or 0 for the default",
 				 cfg->lifo_steal_delay_ns,
 				 SKUA_MIN_LIFO_DELAY_NS, SKUA_MAX_DELAY_NS);
+	return 0;
+}
+
+static int check_stalls(const struct skua_config *cfg, struct skua_error *err)
+{
+	if (cfg->stall_limit_ns != 0 &&
+	    (cfg->stall_limit_ns < SKUA_MIN_STALL_LIMIT_NS ||
+	     cfg->stall_limit_ns > SKUA_MAX_STALL_LIMIT_NS))
+		return error_set(err, -EINVAL,
+				 "stall_limit_ns: %" PRIu64 ", allowed are "
+				 "%" PRIu64 " to %" PRIu64 ", or 0 for none",
+				 cfg->stall_limit_ns, SKUA_MIN_STALL_LIMIT_NS,
+				 SKUA_MAX_STALL_LIMIT_NS);
+	if (cfg->stall_limit_ns != 0 && (cfg->flags & SKUA_CALLER_DRIVEN))
+		return error_set(err, -EINVAL,
+				 "stall_limit_ns: %" PRIu64 ", allowed is 0 "
+				 "with SKUA_CALLER_DRIVEN: it needs threads",
+				 cfg->stall_limit_ns);
+	if (cfg->stall_signal != 0 &&
+	    cfg->stall_signal != SKUA_STALL_NO_SIGNAL &&
+	    (cfg->stall_signal < SIGRTMIN || cfg->stall_signal > SIGRTMAX))
+		return error_set(err, -EINVAL,
+				 "stall_signal: %d, allowed are SIGRTMIN (%d) "
+				 "to SIGRTMAX (%d), SKUA_STALL_NO_SIGNAL, or 0 "
+				 "for one that is free",
+				 cfg->stall_signal, SIGRTMIN, SIGRTMAX);
+	if (cfg->reserved2 != 0)
+		return error_set(err, -EINVAL, "reserved2: %u, allowed is 0",
+				 cfg->reserved2);
 	return 0;
 }
 
@@ -243,6 +273,14 @@ static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 		cfg->far_delay_ns ? cfg->far_delay_ns : DEFAULT_FAR_DELAY_NS;
 }
 
+/* Who knows of stalls has a hook for them. */
+static size_t hooks_size(const struct skua_config *cfg)
+{
+	return cfg->size > offsetof(struct skua_config, stall_limit_ns)
+		       ? sizeof(struct skua_hooks)
+		       : offsetof(struct skua_hooks, stall);
+}
+
 /* All that was checked, with the defaults that depend on the CPUs, and on the CPU
  * time of the control groups. */
 static void fill_in(struct config *out, const struct skua_config *cfg)
@@ -265,8 +303,10 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
 	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
 	out->allocator = cfg->allocator;
+	out->stall_limit_ns = cfg->stall_limit_ns;
+	out->stall_signal = cfg->stall_signal;
 	if (cfg->hooks)
-		out->hooks = *cfg->hooks;
+		memcpy(&out->hooks, cfg->hooks, hooks_size(cfg));
 }
 
 static int check(const struct skua_config *cfg, struct skua_error *err)
@@ -281,6 +321,8 @@ static int check(const struct skua_config *cfg, struct skua_error *err)
 		code = check_delays(cfg, err);
 	if (!code)
 		code = check_stealing(cfg, err);
+	if (!code)
+		code = check_stalls(cfg, err);
 	return code ? code : check_callbacks(cfg, err);
 }
 

@@ -19,6 +19,8 @@ struct config {
 	uint64_t far_delay_ns;
 	uint64_t spin_ns;             /* as struct pool has it */
 	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
+	uint64_t stall_limit_ns;      /* 0: none */
+	int stall_signal;             /* 0: any; less: none */
 	bool pinned;                  /* each worker has CPUs of its own */
 	bool limited;                 /* the quota is less than the CPUs */
 	bool caller_driven;

@@ -23,6 +23,7 @@ struct variable {
 	uint64_t max;
 	struct word words[2];
 	bool power_of_two;
+	bool threads; /* not with SKUA_CALLER_DRIVEN */
 };
 
 #define FIELD(field)                                   \
@@ -74,6 +75,11 @@ static const struct variable variables[] = {
 	  FIELD(far_samples),
 	  .min = 1,
 	  .max = SKUA_MAX_FAR_SAMPLES },
+	{ .name = "SKUA_STALL_LIMIT_NS",
+	  FIELD(stall_limit_ns),
+	  .min = SKUA_MIN_STALL_LIMIT_NS,
+	  .max = SKUA_MAX_STALL_LIMIT_NS,
+	  .threads = true },
 };
 
 /* The variable's text; NULL if it is not set, or empty. */
@@ -200,7 +206,8 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 		const char *text = lookup(v->name);
 		uint64_t value;
 
-		if (!text || read_field(cfg, v) != 0)
+		if (!text || read_field(cfg, v) != 0 ||
+		    (v->threads && (cfg->flags & SKUA_CALLER_DRIVEN)))
 			continue;
 		if (parse(v, text, &value))
 			return refuse(v, text, err);

@@ -122,6 +122,22 @@ bool forks_region_here(const struct pool *pool)
 
 /* ---- taking jobs ---------------------------------------------------------- */
 
+static bool is_guest(const struct forks *forks)
+{
+	return forks->index >= forks->pool->crew.workers;
+}
+
+/* Where it counts what it takes. */
+static uint64_t *jobs_stolen(const struct forks *forks)
+{
+	struct pool *pool = forks->pool;
+
+	if (is_guest(forks))
+		return &pool->area.guest_jobs_stolen[forks->index -
+						     pool->crew.workers];
+	return &pool->workers[forks->index]->area.counters.jobs_stolen;
+}
+
 static bool steal_from(struct forks *forks, struct forks *victim,
 		       struct forks_stolen *stolen)
 {
@@ -134,13 +150,8 @@ static bool steal_from(struct forks *forks, struct forks *victim,
 	if (got.outcome != SKUA_STEAL_SUCCESS)
 		return false;
 	*stolen = (struct forks_stolen){ got.job, got.slot, victim, got.more };
-	counter_add_owner(&forks->counters.jobs_stolen, 1);
+	counter_add_owner(jobs_stolen(forks), 1);
 	return true;
-}
-
-static bool is_guest(const struct forks *forks)
-{
-	return forks->index >= forks->pool->crew.workers;
 }
 
 static void begin_search(struct forks *forks, enum victims_reach reach,

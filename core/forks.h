@@ -16,7 +16,6 @@
 #include "core/parker.h"
 #include "core/rng.h"
 #include "core/victims.h"
-#include "probes/counters.h"
 
 struct pool;
 
@@ -37,7 +36,6 @@ struct forks {
 	const void *thread; /* that has this place; NULL: none */
 	struct rng rng;
 	struct job_check *checks; /* NULL: nothing was forked with checks yet */
-	struct job_counters counters; /* readers: any */
 };
 
 /* A job that was taken, and not run yet. */

@@ -21,6 +21,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 	assert(groups->worker_count > 0 &&
 	       groups->worker_count <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->last_choice, 0);
+	atomic_init(&idle->tell_wakers, 0);
 	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->groups = groups;
 	idle->group_count = groups->count;
@@ -202,7 +203,8 @@ static bool wake_one(struct idle *idle, unsigned i)
 		return false;
 	/* Relaxed, also below: the notification publishes them. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
-	if (probe_unpark_enabled())
+	/* Relaxed: from some wake-up on. */
+	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->tell_wakers))
 		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
 				     (uint32_t)gettid());
 	parker_unpark(&idle->sleepers[i].parker);

@@ -9,6 +9,7 @@
 /* Its queue is behind it. */
 struct member {
 	struct forks forks; /* first: a place of a worker's is its member */
+	struct area_samples samples;
 	struct worker worker;
 };
 
@@ -92,6 +93,11 @@ int members_allocate(struct members *members, struct pool *pool,
 
 /* ---- the rest -------------------------------------------------------------- */
 
+static struct member *member_of(const struct pool *pool, unsigned i)
+{
+	return (struct member *)pool->crew.forks[i];
+}
+
 void members_init(struct members *members, struct pool *pool,
 		  const struct config *config)
 {
@@ -107,6 +113,7 @@ void members_init(struct members *members, struct pool *pool,
 
 		local_queue_init(queue, config->queue_capacity, 0);
 		worker_init(worker, pool, i, queue);
+		worker->area.samples = (uintptr_t)&member_of(pool, i)->samples;
 		worker->slab.slab = arenas_slab_of(&members->arenas, i);
 	}
 }

@@ -98,8 +98,8 @@ bool pool_drained(const struct pool *pool)
 	/* Ordered by the acquires. */
 	spawned = pool_spawned_outside(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++)
-		spawned +=
-			counter_read(&pool->workers[i]->counters.tasks_spawned);
+		spawned += counter_read(
+			&pool->workers[i]->area.counters.tasks_spawned);
 	/* Spawns from outside are counted modulo 2^48. */
 	return (spawned - finished) % POOL_SPAWNED_LIMIT == 0;
 }
@@ -163,7 +163,7 @@ void pool_cancel(struct pool *pool)
 {
 	/* Relaxed: a request; a poll that does not see it yet comes again, or
 	 * ends its task anyway. */
-	atomic_store_relaxed(&pool->cancelling, 1);
+	atomic_fetch_or_relaxed(&pool->notice, NOTICE_CANCEL);
 	timers_fire_all(pool);
 }
 

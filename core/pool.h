@@ -18,12 +18,15 @@
 #include "core/idle.h"
 #include "core/inject_queue.h"
 #include "core/sentinel.h"
+#include "core/stamps.h"
 #include "core/task.h"
 #include "core/work_map.h"
+#include "probes/area.h"
 #include "skua/runtime.h"
 
 struct affinity;
 struct skua_poller;
+struct watch_rest;
 struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
@@ -33,6 +36,11 @@ struct worker;
 
 #define POOL_SPIN_MEASURED (UINT64_MAX - 1)
 #define POOL_SPIN_FOREVER  UINT64_MAX
+
+/* Of struct pool, notice: why polls are not simply called. */
+#define NOTICE_CANCEL (1u << 0) /* shutdown: they are told to end */
+#define NOTICE_RECORD (1u << 1) /* some worker records */
+#define NOTICE_TRACE  (1u << 2) /* somebody traces each poll */
 
 struct pool {
 	/* Constant while the workers run. */
@@ -52,6 +60,7 @@ struct pool {
 	 * and what that needs. */
 	void (*look)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
+	struct watch_rest *rest; /* of who watches the workers; NULL: nobody */
 	/* Of the process whose threads the workers are, and where the calling
 	 * process's is (fork.h). */
 	uint32_t generation;
@@ -61,6 +70,10 @@ struct pool {
 	 * is less CPU time than CPUs. Writers: workers that look. Readers: who
 	 * is going to spin. */
 	atomic_u32 squeezed;
+
+	/* What other processes read. */
+	struct area_runtime area;
+	struct stamps *stamps; /* NULL: nothing is timed */
 
 	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
@@ -83,7 +96,9 @@ struct pool {
 	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
-	atomic_u32 cancelling; /* shutdown, 0 to 1: polls are told to end */
+	/* NOTICE_CANCEL and so on. Writers: a shutdown; workers that
+	 * look who wants to know. Readers: workers. */
+	atomic_u32 notice;
 	/* Threads that wait for a drain, or for their turn to drive (drive.c).
 	 * Writers: they. Readers: workers, and threads that drive. */
 	atomic_u32 drainers;
@@ -172,6 +187,30 @@ static inline bool pool_squeezed(const struct pool *pool)
 {
 	/* Relaxed: as above. */
 	return atomic_load_relaxed(&pool->squeezed) != 0;
+}
+
+/* pool_stamps - is it the turn of a task from outside, for that queue, to be
+ * timed? */
+static inline bool pool_stamps(const struct inject_queue *queue)
+{
+	/* Relaxed: a number that goes up. */
+	return atomic_load_relaxed(&queue->pushed) % STAMPS_SAMPLE == 0;
+}
+
+/* pool_cares - does anybody want to know of a task from outside? */
+static inline bool pool_cares(const struct pool *pool,
+			      const struct inject_queue *queue)
+{
+	/* Relaxed: a request, of which no order is asked. */
+	return (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD) ||
+	       pool_stamps(queue);
+}
+
+/* pool_cancelling - are polls told to end? */
+static inline bool pool_cancelling(const struct pool *pool)
+{
+	/* Relaxed: a request, of which no order is asked. */
+	return atomic_load_relaxed(&pool->notice) & NOTICE_CANCEL;
 }
 
 /* pool_drained - was there a moment during the call without any task? */

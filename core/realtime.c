@@ -14,9 +14,9 @@
 /* Below whatever the user's own threads of that class have. */
 #define PRIORITY 1
 
-int realtime_ask(pthread_attr_t *attr)
+static int ask(pthread_attr_t *attr, int priority)
 {
-	const struct sched_param param = { .sched_priority = PRIORITY };
+	const struct sched_param param = { .sched_priority = priority };
 	int code = pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
 
 	if (!code)
@@ -24,6 +24,16 @@ int realtime_ask(pthread_attr_t *attr)
 	if (!code)
 		code = pthread_attr_setschedparam(attr, &param);
 	return -code;
+}
+
+int realtime_ask(pthread_attr_t *attr)
+{
+	return ask(attr, PRIORITY);
+}
+
+int realtime_ask_above(pthread_attr_t *attr)
+{
+	return ask(attr, PRIORITY + 1);
 }
 
 /* A limit of this process, for a person. */

@@ -11,6 +11,9 @@
 /* realtime_ask - for a thread that is to be created; 0, or a negative errno value */
 int realtime_ask(pthread_attr_t *attr);
 
+/* realtime_ask_above - the same, for one that runs before these */
+int realtime_ask_above(pthread_attr_t *attr);
+
 /* realtime_refused - the thread was not created: say what may be missing; returns
  * -EPERM */
 int realtime_refused(struct skua_error *err);

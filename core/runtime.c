@@ -15,6 +15,7 @@
 #include "core/fork.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/publish.h"
 #include "core/realtime.h"
 #include "core/signals.h"
 #include "skua/task.h"
@@ -37,11 +38,14 @@ static void free_memory(struct skua_runtime *rt)
 	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
+	publish_end(rt);
 	members_free(&rt->members, pool, &rt->config);
+	recorder_unshare(&pool->area);
 	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
 		    idle_bytes(&rt->groups));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
+	watch_free(&rt->watch, &rt->config);
 	affinity_destroy(&rt->affinity);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
@@ -84,13 +88,14 @@ static void init_pool(struct skua_runtime *rt)
 	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
+	pool->stamps = &rt->stamps;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	atomic_init(&pool->squeezed, 0);
 	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
 	atomic_init(&pool->stopping, 0);
-	atomic_init(&pool->cancelling, 0);
+	atomic_init(&pool->notice, 0);
 	atomic_init(&pool->drainers, 0);
 	atomic_init(&pool->drain_epoch, 0);
 }
@@ -126,6 +131,8 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
 	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
 		return -ENOMEM;
+	if (watch_allocate(&rt->watch, &rt->config) != 0)
+		return -ENOMEM;
 	return members_allocate(&rt->members, pool, &rt->config, machine);
 }
 
@@ -139,6 +146,7 @@ static int init_memory(struct skua_runtime *rt)
 		return code;
 	init_pool(rt);
 	members_init(&rt->members, &rt->pool, &rt->config);
+	watch_init(&rt->watch, &rt->pool, &rt->config);
 	return rt->pool.generation ? 0 : -ENOMEM;
 }
 
@@ -166,6 +174,7 @@ static void *thread_main(void *arg)
 	pthread_setname_np(pthread_self(), name);
 	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
+	watch_enter(worker);
 	worker_run(worker);
 	return NULL;
 }
@@ -227,12 +236,22 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 		else
 			rt->thread_count++;
 	}
+	if (!code) {
+		code = watch_start(&rt->watch, &rt->config);
+		if (code)
+			error_set(err, code,
+				  "stall_limit_ns: the thread that watches the "
+				  "workers not created: %s",
+				  strerror(-code));
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code;
 }
 
 static void stop_threads(struct skua_runtime *rt)
 {
+	/* First: it asks the workers' threads. */
+	watch_stop(&rt->watch);
 	pool_stop(&rt->pool);
 	for (unsigned i = 0; i < rt->thread_count; i++)
 		pthread_join(rt->threads[i], NULL);
@@ -343,6 +362,7 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 		"%u workers on %u CPUs, local queues of %u", rt->config.workers,
 		rt->config.cpus.count, rt->config.queue_capacity);
 	tell_memory(rt);
+	publish(rt);
 	*out = rt;
 	return 0;
 }
@@ -364,7 +384,7 @@ static int may_wait(const struct skua_runtime *rt)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	return worker_here() ? -EDEADLK : 0;
+	return worker_here() || watch_here(&rt->watch) ? -EDEADLK : 0;
 }
 
 /* Also until all is done, its own region included? */

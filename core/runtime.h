@@ -10,6 +10,7 @@
 #include "core/drive.h"
 #include "core/members.h"
 #include "core/pool.h"
+#include "core/watch.h"
 #include "core/worker.h"
 #include "skua/runtime.h"
 
@@ -18,8 +19,10 @@ struct skua_runtime {
 	struct llc_groups groups; /* of its workers */
 	struct config config;
 	struct members members;
+	struct stamps stamps;
 	struct affinity affinity; /* but of a caller-driven runtime */
-	pthread_t *threads;       /* of the workers that were started */
+	struct watch watch;
+	pthread_t *threads; /* of the workers that were started */
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */
 	struct drive drive; /* of a caller-driven runtime */

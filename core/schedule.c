@@ -6,18 +6,54 @@
 #include "core/work.h"
 #include "core/worker.h"
 
+/* Of a task that somebody wants to know of. Apart, so that the others save no
+ * registers for it. */
+static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
+						       struct skua_task *task)
+{
+	tell_ready(worker, task);
+	work_schedule_owner(worker, task);
+}
+
+static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
+							 struct skua_task *task)
+{
+	tell_ready_outside(pool, &pool->inject, task);
+	pool_inject(pool, task);
+}
+
+/* To where a task goes that is urgent or bound. */
+static void schedule_apart(struct worker *worker, struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+	const struct inject_queue *queue =
+		task->home ? &pool->workers[task->home - 1]->inbox
+			   : &pool->urgent;
+
+	if (worker && --worker->tell.until_ready == 0)
+		tell_ready(worker, task);
+	else if (!worker && pool_cares(pool, queue))
+		tell_ready_outside(pool, queue, task);
+	if (task->home != 0)
+		pool_inject_home(pool, task);
+	else
+		pool_inject_urgent(pool, task);
+}
+
 void schedule_by(struct worker *worker, struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 
-	if (task->home != 0)
-		pool_inject_home(pool, task);
-	else if (task->flags & TASK_URGENT)
-		pool_inject_urgent(pool, task);
-	else if (worker)
-		work_schedule_owner(worker, task);
-	else
+	if (task->home != 0 || (task->flags & TASK_URGENT))
+		schedule_apart(worker, task);
+	else if (!worker && pool_cares(pool, &pool->inject))
+		told_outside(pool, task);
+	else if (!worker)
 		pool_inject(pool, task);
+	else if (--worker->tell.until_ready == 0)
+		told_owner(worker, task);
+	else
+		work_schedule_owner(worker, task);
 }
 
 void schedule(struct skua_task *task)

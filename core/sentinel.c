@@ -198,7 +198,7 @@ struct skua_task *sentinel_look(struct worker *w)
 		struct sentinel_sight before = *sight;
 
 		sight->item = lifo_slot_seen(&other->lifo);
-		sight->polls = counter_read(&other->counters.tasks_polled);
+		sight->polls = counter_read(&other->area.counters.tasks_polled);
 		if (!sight->item || i == w->index)
 			continue;
 		occupied = true;

@@ -9,7 +9,7 @@
 static void read_worker(const struct worker *worker,
 			struct skua_worker_stats *out)
 {
-	const struct worker_counters *c = &worker->counters;
+	const struct area_counters *c = &worker->area.counters;
 
 	*out = (struct skua_worker_stats){
 		.tasks_spawned = counter_read(&c->tasks_spawned),
@@ -22,9 +22,11 @@ static void read_worker(const struct worker *worker,
 		.overflows = counter_read(&c->overflows),
 		.overflows_single = counter_read(&c->overflows_single),
 		.queue_depth = local_queue_length(worker->queue),
-		.jobs_stolen =
-			counter_read(&worker->forks->counters.jobs_stolen),
+		.jobs_stolen = counter_read(&c->jobs_stolen),
 		.tasks_stolen_far = counter_read(&c->tasks_stolen_far),
+		.steals = counter_read(&c->steals),
+		.searches_failed = counter_read(&c->searches_failed),
+		.stalls = counter_read(&c->stalls),
 	};
 }
 
@@ -43,6 +45,9 @@ static void add(struct skua_worker_stats *sum,
 	sum->queue_depth += one->queue_depth;
 	sum->jobs_stolen += one->jobs_stolen;
 	sum->tasks_stolen_far += one->tasks_stolen_far;
+	sum->steals += one->steals;
+	sum->searches_failed += one->searches_failed;
+	sum->stalls += one->stalls;
 }
 
 int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
@@ -78,8 +83,7 @@ int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
 			     pool_spawned_outside(&rt->pool) - refused;
 	for (unsigned i = 0; i < CREW_GUESTS; i++)
 		out->jobs_stolen_outside +=
-			counter_read(&rt->pool.crew.forks[out->workers + i]
-					      ->counters.jobs_stolen);
+			counter_read(&rt->pool.area.guest_jobs_stolen[i]);
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;
 }

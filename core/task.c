@@ -4,6 +4,8 @@
 
 #include "core/futex.h"
 
+atomic_u64 task_shortest_limit_ns = UINT64_MAX;
+
 void task_joiner_wait(struct task_joiner *joiner)
 {
 	/* Acquire: pairs with the release in task_joiner_wake(). A round more

@@ -19,6 +19,14 @@ _Static_assert(sizeof(struct inject_node) == sizeof(struct skua_task *) &&
 		       offsetof(struct skua_task, next) == 0,
 	       "the link of a task is a node of the injection queue");
 _Static_assert(sizeof(struct skua_task) == 64, "a task is one cache line");
+_Static_assert(sizeof(struct skua_task_type) == 64 &&
+		       offsetof(struct skua_task_type, stall_limit_ns) == 40,
+	       "other processes read types");
+
+/* The shortest limit of all types that tasks were given; UINT64_MAX: none has one.
+ * Not of one runtime: a type may be used in several. Writers: who gives a task its
+ * type, to less. Readers: who watches workers. */
+extern atomic_u64 task_shortest_limit_ns __attribute__((visibility("hidden")));
 
 /* Of struct skua_task, flags: [ generation:31 | urgent:1 ] */
 #define TASK_URGENT          (1u << 0)

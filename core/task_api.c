@@ -43,8 +43,8 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 		worker = NULL;
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
-	if (worker && (worker->polling || worker->finishing)) {
-		counter_add_owner(&worker->counters.tasks_spawned, 1);
+	if (worker && (worker_polls_any(worker) || worker->finishing)) {
+		counter_add_owner(&worker->area.counters.tasks_spawned, 1);
 		schedule_by(worker, task);
 		return 0;
 	}
@@ -85,6 +85,43 @@ int skua_task_set_urgent(struct skua_task *task, bool urgent)
 	if (task_state_spawned(state_of(task)))
 		return -EALREADY;
 	task->flags = urgent ? TASK_URGENT : 0;
+	return 0;
+}
+
+static bool type_valid(const struct skua_task_type *type)
+{
+	uint64_t limit_ns = type->stall_limit_ns;
+
+	return !type->name[SKUA_TASK_TYPE_NAME - 1] &&
+	       (limit_ns == 0 || (limit_ns >= SKUA_MIN_STALL_LIMIT_NS &&
+				  limit_ns <= SKUA_MAX_STALL_LIMIT_NS)) &&
+	       !type->reserved[0] && !type->reserved[1];
+}
+
+static void note_limit(uint64_t limit_ns)
+{
+	/* Relaxed, all: a number. A round more means that somebody else has
+	 * changed it. */
+	uint64_t shortest_ns = atomic_load_relaxed(&task_shortest_limit_ns);
+
+	while (limit_ns && limit_ns < shortest_ns &&
+	       !atomic_cas_relaxed(&task_shortest_limit_ns, &shortest_ns,
+				   limit_ns))
+		;
+}
+
+int skua_task_set_type(struct skua_task *task,
+		       const struct skua_task_type *type)
+{
+	if (!task || (type && !type_valid(type)))
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	if (task_state_spawned(state_of(task)))
+		return -EALREADY;
+	if (type)
+		note_limit(type->stall_limit_ns);
+	task->type = type;
 	return 0;
 }
 

@@ -81,7 +81,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	/* Relaxed: the timer is the caller's. */
 	atomic_store_relaxed(&timer->worker, w);
 	/* Relaxed: set before timers_fire_all() takes the lock. */
-	if (atomic_load_relaxed(&w->pool->cancelling))
+	if (pool_cancelling(w->pool))
 		when_ns = 0;
 	/* Relaxed: written under the lock. */
 	earliest = when_ns < atomic_load_relaxed(&timers->next_ns);
@@ -188,8 +188,7 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 static uint64_t now_locked(const struct pool *pool)
 {
 	/* Relaxed: under the lock that timers_fire_all() takes after it. */
-	return atomic_load_relaxed(&pool->cancelling) ? UINT64_MAX
-						      : clock_now_ns();
+	return pool_cancelling(pool) ? UINT64_MAX : clock_now_ns();
 }
 
 void timers_fire_due(struct pool *pool, uint64_t now_ns)

@@ -3,7 +3,6 @@
 #include "core/work.h"
 
 #include "core/worker.h"
-#include "probes/probes.h"
 
 #define LIFO_STREAK_MAX 3u
 /* A guess: urgent work gets eight polls of nine. */
@@ -26,8 +25,8 @@ static void spill_owner(struct worker *w)
 
 		inject_list_append(&list, task_node(task));
 	}
-	counter_add_owner(&w->counters.overflows, 1);
-	probe_overflow(w->index, run.count);
+	counter_add_owner(&w->area.counters.overflows, 1);
+	tell_overflow(w, run.count);
 	inject_queue_push(&w->pool->inject, &list);
 }
 
@@ -44,8 +43,8 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 	spill_owner(w);
 	if (local_queue_push_owner(w->queue, task))
 		return true;
-	counter_add_owner(&w->counters.overflows_single, 1);
-	probe_overflow(w->index, 1);
+	counter_add_owner(&w->area.counters.overflows_single, 1);
+	tell_overflow(w, 1);
 	inject_list_append(&list, task_node(task));
 	inject_queue_push(&w->pool->inject, &list);
 	return false;
@@ -129,7 +128,8 @@ static struct skua_task *take_injected(struct worker *w, bool behind,
 	first = inject_list_pop(&take.list);
 	if (!first)
 		return NULL;
-	counter_add_owner(&w->counters.global_batch_fetches, 1);
+	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
+	tell_inject(w, 1 + take.list.count);
 	*see_to = take.turned_away || take.list.count > 0 || behind;
 	if (behind)
 		local_queue_push_owner(w->queue, task_of_node(first));
@@ -221,7 +221,7 @@ static struct skua_task *next_normal(struct worker *w)
 	task = lifo_slot_take(&w->lifo);
 	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
 		w->lifo_streak++;
-		counter_add_owner(&w->counters.lifo_hits, 1);
+		counter_add_owner(&w->area.counters.lifo_hits, 1);
 		return task;
 	}
 	w->lifo_streak = 0;
@@ -278,7 +278,7 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 
 	/* A further round means that the victim pushed meanwhile. */
 	do {
-		counter_add_owner(&w->counters.steal_attempts, 1);
+		counter_add_owner(&w->area.counters.steal_attempts, 1);
 		got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
 					     victim.far ? pool->steal_max_far
 							: pool->steal_max);
@@ -288,10 +288,11 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 		return NULL;
 	if (got.count > 1)
 		work_flag_raise_owner(&w->flag, WORK_TASKS);
-	counter_add_owner(&w->counters.tasks_stolen, got.count);
+	counter_add_owner(&w->area.counters.tasks_stolen, got.count);
 	if (victim.far)
-		counter_add_owner(&w->counters.tasks_stolen_far, got.count);
-	probe_steal(w->index, i, got.count);
+		counter_add_owner(&w->area.counters.tasks_stolen_far,
+				  got.count);
+	tell_loot(&w->tell, got.item, got.count, i);
 	return got.item;
 }
 

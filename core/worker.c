@@ -12,8 +12,8 @@
 #include "core/clock.h"
 #include "core/schedule.h"
 #include "core/spin.h"
+#include "core/watch_rest.h"
 #include "core/work.h"
-#include "probes/probes.h"
 
 _Thread_local struct worker *worker_current;
 
@@ -23,6 +23,9 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->pool = pool;
 	worker->queue = queue;
 	worker->index = index;
+	worker->area.index = index;
+	worker->area.queue_head = (uintptr_t)&queue->head;
+	worker->area.queue_tail = (uintptr_t)&queue->tail;
 	worker->group = idle_group_of(&pool->idle, index);
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
@@ -36,12 +39,14 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo);
+	tell_init(worker);
 	atomic_init(&worker->finished, 0);
 }
 
 void worker_destroy(struct worker *worker)
 {
 	timers_destroy(&worker->timers);
+	tell_destroy(worker);
 }
 
 /* ---- searching and sleeping ---------------------------------------------- */
@@ -183,6 +188,7 @@ static void woken(struct worker *w, bool slept)
 	if (slept)
 		idle_woken(&w->pool->idle, w->index, now_ns);
 	learn_idle(w, now_ns, true);
+	tell_woken(&w->tell, now_ns);
 }
 
 /*
@@ -219,6 +225,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
 			learn_idle(w, now_ns, false);
+			tell_woken(&w->tell, now_ns);
 			return false;
 		}
 	}
@@ -229,36 +236,16 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 	return true;
 }
 
-/* Count it, and tell the user and a tracer. */
-static void tell_park(struct worker *w, enum probe_park_reason reason)
-{
-	const struct skua_hooks *hooks = &w->pool->hooks;
-
-	w->parked_since_ns = probe_unpark_enabled() ? clock_now_ns() : 0;
-	counter_add_owner(&w->counters.times_parked, 1);
-	if (hooks->worker_park)
-		hooks->worker_park(hooks->ctx, w->index);
-	probe_park(w->index, reason);
-}
-
-static void tell_unpark(const struct worker *w)
-{
-	const struct skua_hooks *hooks = &w->pool->hooks;
-	uint64_t since_ns = w->parked_since_ns;
-
-	if (probe_unpark_enabled())
-		probe_unpark(w->index, since_ns ? clock_now_ns() - since_ns : 0,
-			     idle_waker(&w->pool->idle, w->index));
-	if (hooks->worker_unpark)
-		hooks->worker_unpark(hooks->ctx, w->index);
-}
-
 static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
 	bool claimed;
 
 	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	if (w->pool->rest)
+		watch_rest_parks(w->pool->rest, w->index);
 	claimed = sleep_parked(w, task);
+	if (w->pool->rest)
+		watch_rest_unparks(w->pool->rest, w->index);
 	tell_unpark(w);
 	return claimed;
 }
@@ -318,14 +305,14 @@ bool worker_polls(const struct skua_task *task)
 {
 	const struct worker *worker = worker_here();
 
-	return worker && worker->polling == task;
+	return worker && worker->area.task == (uintptr_t)task;
 }
 
 bool worker_lend(const struct skua_task *task)
 {
 	struct worker *worker = worker_here();
 
-	if (!worker || worker->polling != task || !worker->spare)
+	if (!worker || worker->area.task != (uintptr_t)task || !worker->spare)
 		return false;
 	worker->spare = false;
 	return true;
@@ -356,9 +343,9 @@ static void done(struct worker *w, struct skua_task *task)
 /* Tell the task that it is cancelled, if all are; was it told? */
 static bool pass_on_cancel(struct worker *w, struct skua_task *task)
 {
-	/* Relaxed, both: a request, of which no order is asked. */
-	if (!atomic_load_relaxed(&w->pool->cancelling))
+	if (!pool_cancelling(w->pool))
 		return false;
+	/* Relaxed: as in pool_cancelling(). */
 	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
 	return true;
 }
@@ -372,18 +359,30 @@ static void pending(struct worker *w, struct skua_task *task, bool told)
 		schedule(task); /* woken meanwhile */
 }
 
+/* The poll, while there is something that polls are to know, or somebody that is
+ * to know of polls. */
+static __attribute__((noinline)) enum skua_poll
+poll_noticed(struct worker *w, struct skua_task *task, bool *told)
+{
+	*told = pass_on_cancel(w, task);
+	return tell_poll(w, task);
+}
+
 static void poll_task(struct worker *w, struct skua_task *task)
 {
 	enum skua_poll result;
-	bool told;
+	bool told = false;
 
 	task_state_transition_to_running(task_state(task));
-	told = pass_on_cancel(w, task);
-	counter_add_owner(&w->counters.tasks_polled, 1);
-	w->polling = task;
+	counter_add_owner(&w->area.counters.tasks_polled, 1);
+	counter_set_owner(&w->area.task, (uintptr_t)task);
 	w->spare = true;
-	result = task->poll(task);
-	w->polling = NULL;
+	/* Relaxed: a request, of which no order is asked. */
+	if (atomic_load_relaxed(&w->pool->notice) == 0)
+		result = task->poll(task);
+	else
+		result = poll_noticed(w, task, &told);
+	counter_set_owner(&w->area.task, 0);
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||
 	       result == SKUA_YIELD);
 	if (result == SKUA_YIELD)
@@ -399,6 +398,7 @@ static void end_tick(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 
 	tick_end(&w->tick, now_ns);
+	tell_look(w, now_ns);
 	if (now_ns >= w->look_due_ns)
 		w->pool->look(w, now_ns);
 	timers_fire_due(w->pool, now_ns);
@@ -430,7 +430,9 @@ static struct skua_task *run_job(struct worker *w)
 
 	w->job.job = NULL;
 	sentinel_leave(w);
+	tell_job(w, (const void *)(uintptr_t)job.job->run, job.victim->index);
 	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
+	tell_job_end(w);
 	crew_sign_off(crew);
 	task = next_task(w);
 	if (task) /* F4 */
@@ -442,7 +444,10 @@ static struct skua_task *run_job(struct worker *w)
 static struct skua_task *wait_for_task(struct worker *w)
 {
 	struct skua_task *task = NULL;
+	uint64_t now_ns;
 
+	/* The tick ended when there was nothing more to do. */
+	tell_state(w, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
 		look_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
@@ -454,38 +459,82 @@ static struct skua_task *wait_for_task(struct worker *w)
 			cpu_relax(); /* as while another fires the timers */
 	}
 	sentinel_leave(w);
-	tick_begin(&w->tick, clock_now_ns());
+	now_ns = clock_now_ns();
+	tell_working(w, now_ns);
+	tick_begin(&w->tick, now_ns);
 	return task;
+}
+
+/* Time one poll, now and then. */
+static void sample(struct worker *w, struct skua_task *task)
+{
+	const void *type = task->type;
+	skua_task_fn poll = stamps_poll(w->pool, task);
+	uint64_t start_ns = clock_now_ns();
+
+	poll_task(w, task);
+	tell_sample(w, type, poll, clock_now_ns() - start_ns);
+}
+
+/* At hand after a poll that was a tick's last. */
+static void between_ticks(struct worker *w)
+{
+	struct skua_task *task;
+
+	end_tick(w);
+	if (!tell_sample_due(w))
+		return;
+	task = next_task(w);
+	if (!task)
+		return;
+	sample(w, task);
+	w->tick.polls++;
+}
+
+/* After a search: who has little to do never comes to the end of a tick. Or of a
+ * tick of a driven worker. */
+static void poll_first(struct worker *w, struct skua_task *task)
+{
+	if (tell_sample_due(w))
+		sample(w, task);
+	else
+		poll_task(w, task);
+}
+
+/* The first tick. */
+static void begin(struct worker *w, uint64_t now_ns)
+{
+	tell_look(w, now_ns);
+	tell_state(w, AREA_RUNNING, now_ns);
+	tick_begin(&w->tick, now_ns);
 }
 
 void worker_run(struct worker *w)
 {
-	const struct skua_hooks *hooks = &w->pool->hooks;
 	struct skua_task *task;
 
 	worker_current = w;
-	if (hooks->worker_start)
-		hooks->worker_start(hooks->ctx, w->index);
-	tick_begin(&w->tick, clock_now_ns());
+	tell_start(w);
+	begin(w, clock_now_ns());
 	for (;;) {
 		task = next_task(w);
-		if (!task)
-			task = wait_for_task(w);
-		if (!task)
+		if (task)
+			poll_task(w, task);
+		else if ((task = wait_for_task(w)) != NULL)
+			poll_first(w, task);
+		else
 			break;
-		poll_task(w, task);
 		if (++w->tick.polls >= w->tick.budget)
-			end_tick(w);
+			between_ticks(w);
 	}
-	if (hooks->worker_stop)
-		hooks->worker_stop(hooks->ctx, w->index);
+	tell_stop(w);
 	worker_current = NULL;
 }
 
 /* ---- driven by the caller ------------------------------------------------ */
 
 /* End the park that the last worker_drive() left. */
-static void drive_resume(struct worker *w)
+static void drive_resume(struct worker *w, uint64_t now_ns)
 {
 	struct idle *idle = &w->pool->idle;
 
@@ -497,6 +546,7 @@ static void drive_resume(struct worker *w)
 		idle_park_cancel(idle, w->index);
 	/* It looks at everything itself. */
 	idle_leave_search(idle, w->index);
+	tell_woken(&w->tell, now_ns);
 	tell_unpark(w);
 }
 
@@ -527,10 +577,11 @@ bool worker_drive(struct worker *w, uint64_t deadline_ns)
 {
 	struct worker *outer = worker_current;
 	uint64_t start_ns = clock_now_ns();
+	bool first = true; /* poll of a tick */
 
 	worker_current = w;
-	drive_resume(w);
-	tick_begin(&w->tick, start_ns);
+	drive_resume(w, start_ns);
+	begin(w, start_ns);
 	for (;;) {
 		struct skua_task *task = next_task(w);
 
@@ -538,17 +589,25 @@ bool worker_drive(struct worker *w, uint64_t deadline_ns)
 			task = drive_park(w);
 		if (w->driven_idle)
 			break;
-		if (task)
-			poll_task(w, task);
-		else
+		if (!task)
 			look_drained(w);
-		if (task && ++w->tick.polls >= w->tick.budget)
+		else if (first)
+			poll_first(w, task);
+		else
+			poll_task(w, task);
+		first = false;
+		if (task && ++w->tick.polls >= w->tick.budget) {
 			end_tick(w);
+			first = true;
+		}
 		/* A tick has ended, here or for want of a task. */
 		if (w->tick.start_ns != start_ns &&
 		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
+	/* What the caller does until it drives again is not the worker's time. */
+	if (!w->driven_idle)
+		tell_state(w, AREA_STARTING, w->tick.start_ns);
 	worker_current = outer;
 	return !w->driven_idle;
 }

@@ -10,10 +10,11 @@
 #include "core/pool.h"
 #include "core/rng.h"
 #include "core/slab.h"
+#include "core/tell.h"
 #include "core/tick.h"
 #include "core/timers.h"
 #include "core/victims.h"
-#include "probes/counters.h"
+#include "probes/area.h"
 
 struct worker {
 	/* Constant while the workers run; read by thieves. */
@@ -35,13 +36,12 @@ struct worker {
 	struct pollers pollers;
 	struct slab_cache slab;
 	struct forks_stolen job; /* that it found, and is going to run */
-	const struct skua_task *polling;
-	bool spare;               /* its spare reference is still there */
-	bool finishing;           /* a task that is not counted finished yet */
-	bool driven_idle;         /* worker_drive() left it parked */
-	uint64_t spin_ns;         /* spin.h; 0: not yet */
-	uint64_t idle_since_ns;   /* when it had nothing to do any more */
-	uint64_t parked_since_ns; /* 0: no tracer was there */
+	bool spare;              /* its spare reference is still there */
+	bool finishing;          /* a task that is not counted finished yet */
+	bool driven_idle;        /* worker_drive() left it parked */
+	uint64_t spin_ns;        /* spin.h; 0: not yet */
+	uint64_t idle_since_ns;  /* when it had nothing to do any more */
+	struct tell tell;
 
 	struct timers timers;
 
@@ -50,8 +50,8 @@ struct worker {
 
 	alignas(CACHE_PAIR) struct lifo_slot lifo; /* of struct skua_task */
 
-	/* Writer: the worker. Readers: any. */
-	alignas(CACHE_PAIR) struct worker_counters counters;
+	/* Writer: the worker. Readers: any, and other processes. */
+	struct area_worker area;
 	/* Writer: the worker. Readers: drains. Wraps at 2^64. */
 	atomic_u64 finished;
 };
@@ -77,6 +77,12 @@ bool worker_drive(struct worker *worker, uint64_t deadline_ns);
 
 /* worker_polls - is @task being polled by the calling thread? */
 bool worker_polls(const struct skua_task *task);
+
+/* worker_polls_any - is it polling a task? By itself. */
+static inline bool worker_polls_any(const struct worker *worker)
+{
+	return worker->area.task != 0;
+}
 
 /* worker_lend - take the spare reference of @task (task_state.h); false if it
  * is not polled by the calling thread, or has lent it already */

@@ -2,137 +2,137 @@
 /*
  * perf_group.c - libpfm turns names into events, perf_event_open counts them
  *
- * The events form a kernel group, so that they have counters at the same
- * times and ratios between them (instructions a cycle) hold. An event that
- * does not fit into the group counts alone. Inherited events cannot be read as
- * a group before Linux 6.13: each is read by itself.
+ * The events form kernel groups, so that those of a group have counters at the
+ * same times and ratios between them (instructions a cycle) hold. An event that
+ * does not fit into a group begins the next one. A group is read at once; but
+ * inherited events cannot be before Linux 6.13: each is read by itself.
  */
 #include "probes/perf_group.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
+#include "probes/perf_event.h"
+#include "probes/perf_proc.h"
 
-struct counter {
-	const char *name;
-	int fd;     /* -1: missing */
-	bool leads; /* started and stopped itself, not by its group's leader */
-};
+#define NONE (-1)
 
-struct perf_group {
-	unsigned count;
-	struct counter counter[PERF_GROUP_MAX_EVENTS];
-};
-
-/* What read(2) of a counter gives, by PERF_FORMAT. */
 struct reading {
 	uint64_t value;
 	uint64_t enabled_ns;
 	uint64_t running_ns;
 };
 
-#define PERF_FORMAT \
-	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+struct counter {
+	const char *name;
+	char why[128];
+	int fd;          /* or NONE */
+	unsigned leader; /* the first event of its kernel group */
 
-/* Fill @attr for user mode; 0 or a libpfm error, which are negative too. */
-static int encode(const char *name, struct perf_event_attr *attr)
+	/* Read in /proc instead: what it was at the start, and the sum of the
+	 * spans before. */
+	bool from_proc;
+	uint64_t config;
+	struct reading base, sum;
+};
+
+struct perf_group {
+	pid_t tid;
+	bool started;
+	unsigned count;
+	struct counter counter[PERF_GROUP_MAX_EVENTS];
+};
+
+/* ---- open ------------------------------------------------------------------ */
+
+/* The kernel group that is being filled. */
+struct filling {
+	int leader; /* index of its first event, or NONE */
+	unsigned members;
+};
+
+static void set_format(struct perf_event_attr *attr, pid_t tid)
 {
-	pfm_perf_encode_arg_t arg = { .attr = attr, .size = sizeof(arg) };
-	int err = pfm_initialize();
+	attr->read_format =
+		PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (tid == PERF_GROUP_OWN)
+		attr->inherit = 1;
+	else
+		attr->read_format |= PERF_FORMAT_GROUP;
+}
 
-	if (err != PFM_SUCCESS)
-		return err;
-	err = pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT,
-					&arg);
-	if (err != PFM_SUCCESS)
-		return err;
-	attr->size = sizeof(*attr);
-	attr->read_format = PERF_FORMAT;
-	attr->inherit = 1;
+/* In the group that is being filled, or else in one of its own. A leader starts
+ * stopped. Return: 0 or -errno. */
+static int open_member(struct perf_group *group, unsigned index,
+		       struct perf_event_attr *attr, struct filling *filling)
+{
+	struct counter *counter = &group->counter[index];
+	int fd = -EINVAL;
+
+	if (filling->leader != NONE && filling->members < PERF_GROUP_AT_ONCE)
+		fd = perf_event_open_on(attr, group->tid,
+					group->counter[filling->leader].fd);
+	if (fd == -EINVAL) {
+		attr->disabled = 1;
+		fd = perf_event_open_on(attr, group->tid, -1);
+		if (fd >= 0)
+			*filling = (struct filling){ .leader = (int)index };
+	}
+	if (fd < 0)
+		return fd;
+	filling->members++;
+	counter->fd = fd;
+	counter->leader = (unsigned)filling->leader;
 	return 0;
 }
 
-/* A counter of the calling thread; a leader starts stopped. fd or -errno. */
-static int open_event(struct perf_event_attr *attr, int leader_fd)
+static bool is_in_proc(const struct perf_group *group,
+		       const struct perf_event_attr *attr)
 {
-	long fd;
+	uint64_t value;
 
-	attr->disabled = leader_fd < 0;
-	fd = syscall(SYS_perf_event_open, attr, 0, -1, leader_fd,
-		     PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : (int)fd;
+	return group->tid != PERF_GROUP_OWN && perf_proc_has(attr) &&
+	       perf_proc_read(group->tid, attr->config, &value) == 0;
 }
 
-/* The level at which the kernel refuses, for a message; -1: unknown. */
-static int paranoid_level(void)
+/* Open one event; -errno, and why, if it is missing here. */
+static int open_counter(struct perf_group *group, unsigned index,
+			struct filling *filling)
 {
-	FILE *file = fopen(PARANOID_PATH, "re");
-	int level = -1;
+	struct counter *counter = &group->counter[index];
+	struct perf_event_attr attr;
+	int err = perf_event_encode(counter->name, &attr, counter->why,
+				    sizeof(counter->why));
 
-	if (file == NULL)
-		return -1;
-	if (fscanf(file, "%d", &level) != 1)
-		level = -1;
-	fclose(file);
-	return level;
-}
-
-static void explain(char *text, size_t size, const char *name, int err)
-{
-	const char *why = err == -ENOENT ? "this machine does not count it"
-					 : strerrordesc_np(-err);
-	int used;
-
-	used = snprintf(text, size, "%s: %s", name, why ? why : "error");
-	if (used < 0 || (size_t)used >= size)
-		return;
-	if (err == -EACCES || err == -EPERM)
-		snprintf(text + used, size - (size_t)used,
-			 " (kernel.perf_event_paranoid is %d)",
-			 paranoid_level());
-}
-
-/* Open one event; -errno, and why in @text, if it is missing here. */
-static int open_counter(struct counter *counter, int leader_fd, char *text,
-			size_t size)
-{
-	struct perf_event_attr attr = { 0 };
-	int err = encode(counter->name, &attr);
-
-	if (err != 0) {
-		snprintf(text, size, "%s: %s", counter->name,
-			 pfm_strerror(err));
-		return -ENOENT;
-	}
-	counter->fd = open_event(&attr, leader_fd);
-	counter->leads = leader_fd < 0;
-	if (counter->fd == -EINVAL && leader_fd >= 0) {
-		counter->fd = open_event(&attr, -1);
-		counter->leads = true;
-	}
-	if (counter->fd >= 0)
+	if (err != 0)
+		return err;
+	set_format(&attr, group->tid);
+	err = open_member(group, index, &attr, filling);
+	if (err == 0)
 		return 0;
-	err = counter->fd;
-	counter->fd = -1;
-	explain(text, size, counter->name, err);
+	if (is_in_proc(group, &attr)) {
+		counter->from_proc = true;
+		counter->config = attr.config;
+		counter->leader = index;
+		return 0;
+	}
+	perf_event_explain(&attr, err, counter->why, sizeof(counter->why));
 	return err;
 }
 
-/* Append ", text" to the list of what is missing. */
-static void add_missing(char *reason, size_t size, const char *text)
+/* Append ", name: why" to the list of what is missing. */
+static void add_missing(char *reason, size_t size,
+			const struct counter *counter)
 {
 	size_t used = strlen(reason);
 
-	snprintf(reason + used, size - used, "%s%s",
-		 used == 0 ? "missing: " : ", ", text);
+	snprintf(reason + used, size - used, "%s%s: %s",
+		 used == 0 ? "missing: " : ", ", counter->name, counter->why);
 }
 
 /*
@@ -141,34 +141,34 @@ static void add_missing(char *reason, size_t size, const char *text)
  */
 static int open_all(struct perf_group *group, char *reason, size_t size)
 {
-	char first[160] = "";
+	const struct counter *first = NULL;
+	struct filling filling = { .leader = NONE };
+	unsigned opened = 0;
 	int first_err = 0;
-	int leader_fd = -1;
 
 	for (unsigned i = 0; i < group->count; i++) {
-		struct counter *counter = &group->counter[i];
-		char text[160];
-		int err = open_counter(counter, leader_fd, text, sizeof(text));
+		int err = open_counter(group, i, &filling);
 
 		if (err == 0) {
-			if (leader_fd < 0)
-				leader_fd = counter->fd;
+			opened++;
 			continue;
 		}
-		add_missing(reason, size, text);
-		if (first_err == 0) {
+		add_missing(reason, size, &group->counter[i]);
+		if (first == NULL) {
+			first = &group->counter[i];
 			first_err = err;
-			memcpy(first, text, sizeof(first));
 		}
 	}
-	if (leader_fd >= 0)
+	if (opened > 0)
 		return 0;
-	snprintf(reason, size, "no hardware counters: %s", first);
+	snprintf(reason, size, "no hardware counters: %s: %s", first->name,
+		 first->why);
 	return first_err;
 }
 
-int perf_group_open(struct perf_group **out, const char *const *names,
-		    unsigned count, char *reason, size_t size)
+int perf_group_open(struct perf_group **out, pid_t tid,
+		    const char *const *names, unsigned count, char *reason,
+		    size_t size)
 {
 	struct perf_group *group;
 	int err;
@@ -187,10 +187,11 @@ int perf_group_open(struct perf_group **out, const char *const *names,
 		snprintf(reason, size, "no hardware counters: no memory");
 		return -ENOMEM;
 	}
+	group->tid = tid;
 	group->count = count;
 	for (unsigned i = 0; i < count; i++)
 		group->counter[i] =
-			(struct counter){ .name = names[i], .fd = -1 };
+			(struct counter){ .name = names[i], .fd = NONE };
 	err = open_all(group, reason, size);
 	if (err != 0) {
 		perf_group_close(group);
@@ -200,66 +201,228 @@ int perf_group_open(struct perf_group **out, const char *const *names,
 	return 0;
 }
 
+/* ---- /proc ----------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
+	       (uint64_t)now.tv_nsec;
+}
+
+/* Since the thread began; the times from any beginning. */
+static int read_proc(const struct perf_group *group,
+		     const struct counter *counter, struct reading *out)
+{
+	out->enabled_ns = out->running_ns = now_ns();
+	return perf_proc_read(group->tid, counter->config, &out->value);
+}
+
+static void add_span(struct reading *sum, const struct reading *from,
+		     const struct reading *to)
+{
+	sum->value += to->value - from->value;
+	sum->enabled_ns += to->enabled_ns - from->enabled_ns;
+	sum->running_ns += to->running_ns - from->running_ns;
+}
+
+static int start_proc(struct perf_group *group, struct counter *counter)
+{
+	return group->started ? 0 : read_proc(group, counter, &counter->base);
+}
+
+static int stop_proc(struct perf_group *group, struct counter *counter)
+{
+	struct reading now;
+	int err = group->started ? read_proc(group, counter, &now) : 0;
+
+	if (group->started && err == 0)
+		add_span(&counter->sum, &counter->base, &now);
+	return err;
+}
+
+static int read_span(const struct perf_group *group,
+		     const struct counter *counter, struct reading *out)
+{
+	struct reading now;
+	int err = group->started ? read_proc(group, counter, &now) : 0;
+
+	*out = counter->sum;
+	if (group->started && err == 0)
+		add_span(out, &counter->base, &now);
+	return err;
+}
+
+/* ---- start and stop -------------------------------------------------------- */
+
 /* The call reaches the inherited counters of the other threads as well. */
-static int for_each_leader(struct perf_group *group, unsigned long request)
+static int for_each(struct perf_group *group, unsigned long request,
+		    int (*proc)(struct perf_group *, struct counter *))
 {
 	for (unsigned i = 0; i < group->count; i++) {
-		const struct counter *counter = &group->counter[i];
+		struct counter *counter = &group->counter[i];
+		int err = 0;
 
-		if (counter->fd >= 0 && counter->leads &&
-		    ioctl(counter->fd, request, 0) != 0)
-			return -errno;
+		if (counter->from_proc)
+			err = proc(group, counter);
+		else if (counter->fd != NONE && counter->leader == i &&
+			 ioctl(counter->fd, request, 0) != 0)
+			err = -errno;
+		if (err != 0)
+			return err;
 	}
 	return 0;
 }
 
 int perf_group_start(struct perf_group *group)
 {
-	return for_each_leader(group, PERF_EVENT_IOC_ENABLE);
+	int err = for_each(group, PERF_EVENT_IOC_ENABLE, start_proc);
+
+	group->started |= err == 0;
+	return err;
 }
 
 int perf_group_stop(struct perf_group *group)
 {
-	return for_each_leader(group, PERF_EVENT_IOC_DISABLE);
+	int err = for_each(group, PERF_EVENT_IOC_DISABLE, stop_proc);
+
+	group->started &= err != 0;
+	return err;
+}
+
+/* ---- read ------------------------------------------------------------------ */
+
+static int read_exactly(int fd, void *to, size_t bytes)
+{
+	ssize_t got = read(fd, to, bytes);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == bytes ? 0 : -EIO;
+}
+
+/* The events of the kernel group that @leader leads: the kernel gives them in
+ * the order in which they were opened. */
+static int read_together(const struct perf_group *group, unsigned leader,
+			 struct reading *out)
+{
+	uint64_t words[3 + PERF_GROUP_AT_ONCE];
+	unsigned members = 0;
+	int err;
+
+	for (unsigned i = leader; i < group->count; i++)
+		members += group->counter[i].fd != NONE &&
+			   group->counter[i].leader == leader;
+	err = read_exactly(group->counter[leader].fd, words,
+			   (3 + members) * sizeof(words[0]));
+	if (err != 0 || words[0] != members)
+		return err != 0 ? err : -EIO;
+	for (unsigned i = group->count; i-- > leader;)
+		if (group->counter[i].fd != NONE &&
+		    group->counter[i].leader == leader)
+			out[i] =
+				(struct reading){ .value = words[2 + members--],
+						  .enabled_ns = words[1],
+						  .running_ns = words[2] };
+	return 0;
+}
+
+static int read_all(const struct perf_group *group, struct reading *out)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < group->count && err == 0; i++) {
+		const struct counter *counter = &group->counter[i];
+
+		if (counter->from_proc)
+			err = read_span(group, counter, &out[i]);
+		else if (counter->fd == NONE)
+			continue;
+		else if (group->tid == PERF_GROUP_OWN)
+			err = read_exactly(counter->fd, &out[i],
+					   sizeof(out[i]));
+		else if (counter->leader == i)
+			err = read_together(group, i, out);
+	}
+	return err;
 }
 
 /* Scale a count that covers running_ns to enabled_ns. */
-static uint64_t extrapolate(const struct reading *r)
+static void extrapolate(struct perf_group_event *event)
 {
-	if (r->running_ns >= r->enabled_ns)
-		return r->value;
-	return (uint64_t)((double)r->value * (double)r->enabled_ns /
-			  (double)r->running_ns);
+	event->counted = event->running_ns > 0;
+	event->value = event->raw;
+	event->run_ratio = event->counted ? 1.0 : 0.0;
+	if (!event->counted || event->running_ns >= event->enabled_ns)
+		return;
+	event->run_ratio =
+		(double)event->running_ns / (double)event->enabled_ns;
+	event->value = (uint64_t)((double)event->raw / event->run_ratio);
+}
+
+static void extrapolate_all(struct perf_group_values *values)
+{
+	values->run_ratio = 1.0;
+	for (unsigned i = 0; i < values->count; i++) {
+		struct perf_group_event *event = &values->event[i];
+
+		extrapolate(event);
+		if (event->counted && event->run_ratio < values->run_ratio)
+			values->run_ratio = event->run_ratio;
+	}
 }
 
 int perf_group_read(const struct perf_group *group,
 		    struct perf_group_values *out)
 {
-	struct reading r;
+	struct reading readings[PERF_GROUP_MAX_EVENTS] = { 0 };
+	int err = read_all(group, readings);
 
-	*out = (struct perf_group_values){ .count = group->count,
-					   .run_ratio = 1.0 };
+	*out = (struct perf_group_values){ .count = group->count };
+	if (err != 0)
+		return err;
 	for (unsigned i = 0; i < group->count; i++) {
 		const struct counter *counter = &group->counter[i];
-		struct perf_group_event *event = &out->event[i];
-		double ratio;
-		ssize_t got;
 
-		event->name = counter->name;
-		if (counter->fd < 0)
-			continue;
-		got = read(counter->fd, &r, sizeof(r));
-		if (got != (ssize_t)sizeof(r))
-			return got < 0 ? -errno : -EIO;
-		if (r.running_ns == 0)
-			continue;
-		event->counted = true;
-		event->value = extrapolate(&r);
-		ratio = (double)r.running_ns / (double)r.enabled_ns;
-		if (ratio < out->run_ratio)
-			out->run_ratio = ratio;
+		out->event[i] = (struct perf_group_event){
+			.name = counter->name,
+			.why = counter->why,
+			.from_proc = counter->from_proc,
+			.together = counter->leader,
+			.raw = readings[i].value,
+			.enabled_ns = readings[i].enabled_ns,
+			.running_ns = readings[i].running_ns,
+		};
 	}
+	extrapolate_all(out);
 	return 0;
+}
+
+void perf_group_between(const struct perf_group_values *before,
+			const struct perf_group_values *after,
+			struct perf_group_values *out)
+{
+	if (out != after)
+		*out = *after;
+	for (unsigned i = 0; i < out->count; i++) {
+		struct perf_group_event *event = &out->event[i];
+
+		event->raw -= before->event[i].raw;
+		event->enabled_ns -= before->event[i].enabled_ns;
+		event->running_ns -= before->event[i].running_ns;
+	}
+	extrapolate_all(out);
+	for (unsigned i = 0; i < out->count; i++) {
+		struct perf_group_event *event = &out->event[i];
+
+		/* A thread that slept all the time had no time to count. */
+		if (event->why[0] == '\0' && event->enabled_ns == 0) {
+			event->counted = true;
+			event->run_ratio = 1.0;
+		}
+	}
 }
 
 void perf_group_close(struct perf_group *group)
@@ -268,7 +431,7 @@ void perf_group_close(struct perf_group *group)
 		return;
 	/* A group's leader last: without it the others would count on alone. */
 	for (unsigned i = group->count; i-- > 0;)
-		if (group->counter[i].fd >= 0)
+		if (group->counter[i].fd != NONE)
 			close(group->counter[i].fd);
 	free(group);
 }

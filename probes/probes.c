@@ -17,11 +17,13 @@
 #define ARG1 "rdi"
 #define ARG2 "rsi"
 #define ARG3 "rdx"
+#define ARG4 "rcx"
 #define AT   "@%%"
 #else
 #define ARG1 "x0"
 #define ARG2 "x1"
 #define ARG3 "x2"
+#define ARG4 "x3"
 #define AT   "@"
 #endif
 
@@ -59,89 +61,43 @@ __asm__(
 	"	.popsection\n");
 /* clang-format on */
 
-#define SEMAPHORE(name)                  \
-	uint16_t skua_##name##_semaphore \
-		__attribute__((used, section(".probes")))
-
-/* Not to be inlined, so that each probe has one place. */
-#define OUT_OF_LINE __attribute__((noinline, cold))
+#define PLACES_1 "8" AT ARG1
+#define PLACES_2 PLACES_1 " 8" AT ARG2
+#define PLACES_3 PLACES_2 " 8" AT ARG3
+#define PLACES_4 PLACES_3 " 8" AT ARG4
 
 /* The registers hold what they are set to where an asm takes them. */
-#define IN_REGISTER(type, name, where, value) \
-	register type name __asm__(where) = (value)
+#define IN_REGISTER(name, where, value) \
+	register uint64_t name __asm__(where) = (value)
 
-SEMAPHORE(steal);
-SEMAPHORE(park);
-SEMAPHORE(unpark);
-SEMAPHORE(overflow);
-
-OUT_OF_LINE void probe_steal_hit(uint64_t thief, uint64_t victim, uint64_t n)
-{
-	IN_REGISTER(uint64_t, a, ARG1, thief);
-	IN_REGISTER(uint64_t, b, ARG2, victim);
-	IN_REGISTER(uint64_t, c, ARG3, n);
-
-	__asm__ volatile(
-		NOTE("steal", "8" AT ARG1 " 8" AT ARG2 " 8" AT ARG3)::"r"(a),
-		"r"(b), "r"(c));
-}
-
-OUT_OF_LINE void probe_park_hit(uint64_t worker, uint64_t reason)
-{
-	IN_REGISTER(uint64_t, a, ARG1, worker);
-	IN_REGISTER(uint64_t, b, ARG2, reason);
-
-	__asm__ volatile(NOTE("park", "8" AT ARG1 " 8" AT ARG2)::"r"(a),
-			 "r"(b));
-}
-
-OUT_OF_LINE void probe_unpark_hit(uint64_t worker, uint64_t parked_ns,
-				  uint64_t waker)
-{
-	IN_REGISTER(uint64_t, a, ARG1, worker);
-	IN_REGISTER(uint64_t, b, ARG2, parked_ns);
-	IN_REGISTER(uint64_t, c, ARG3, waker);
-
-	__asm__ volatile(
-		NOTE("unpark", "8" AT ARG1 " 8" AT ARG2 " 8" AT ARG3)::"r"(a),
-		"r"(b), "r"(c));
-}
-
-OUT_OF_LINE void probe_overflow_hit(uint64_t worker, uint64_t n)
-{
-	IN_REGISTER(uint64_t, a, ARG1, worker);
-	IN_REGISTER(uint64_t, b, ARG2, n);
-
-	__asm__ volatile(NOTE("overflow", "8" AT ARG1 " 8" AT ARG2)::"r"(a),
-			 "r"(b));
-}
+/* Not to be inlined, so that each probe has one place. */
+#define STUB(name, count)                                                     \
+	uint16_t skua_##name##_semaphore                                      \
+		__attribute__((used, section(".probes")));                    \
+	__attribute__((noinline, cold)) void probe_##name##_hit(              \
+		uint64_t first, uint64_t second, uint64_t third,              \
+		uint64_t fourth)                                              \
+	{                                                                     \
+		IN_REGISTER(a, ARG1, first);                                  \
+		IN_REGISTER(b, ARG2, second);                                 \
+		IN_REGISTER(c, ARG3, third);                                  \
+		IN_REGISTER(d, ARG4, fourth);                                 \
+		__asm__ volatile(NOTE(#name, PLACES_##count)::"r"(a), "r"(b), \
+				 "r"(c), "r"(d));                             \
+	}
 
 #else
 
-void probe_steal_hit(uint64_t thief, uint64_t victim, uint64_t n)
-{
-	(void)thief;
-	(void)victim;
-	(void)n;
-}
-
-void probe_park_hit(uint64_t worker, uint64_t reason)
-{
-	(void)worker;
-	(void)reason;
-}
-
-void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, uint64_t waker)
-{
-	(void)worker;
-	(void)parked_ns;
-	(void)waker;
-}
-
-void probe_overflow_hit(uint64_t worker, uint64_t n)
-{
-	(void)worker;
-	(void)n;
-}
+#define STUB(name, count)                                        \
+	void probe_##name##_hit(uint64_t first, uint64_t second, \
+				uint64_t third, uint64_t fourth) \
+	{                                                        \
+		(void)first;                                     \
+		(void)second;                                    \
+		(void)third;                                     \
+		(void)fourth;                                    \
+	}
 
 #endif
+
+PROBES(STUB)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * probes.h - probes for a tracer to attach to, on rare events (USDT)
+ * probes.h - probes for a tracer to attach to (USDT)
  *
  * Each probe is one nop, out of line, that ELF notes tell the tracer of, and a
  * semaphore: a counter that the tracer raises while it is attached. PROBES.md
  * is what tracers rely on. To the program a probe that nobody is attached to
  * costs a load and a branch that is never taken; one that somebody is, about a
- * microsecond. So only what is rare has one, and all else is counted.
+ * microsecond. So what is frequent is counted instead, but for the polls: workers
+ * look now and then whether somebody has attached to those.
  *
  * Threads: any. Order: none is given.
  */
@@ -30,10 +31,25 @@ enum probe_park_reason {
 	PROBE_PARK_DRIVEN,   /* its caller-driven runtime is idle */
 };
 
+/* Each probe, and how many arguments it has. */
+#define PROBES(PROBE)          \
+	PROBE(steal, 4)        \
+	PROBE(steal_fail, 2)   \
+	PROBE(park, 2)         \
+	PROBE(unpark, 3)       \
+	PROBE(lifo_flush, 3)   \
+	PROBE(overflow, 2)     \
+	PROBE(inject, 2)       \
+	PROBE(stall, 3)        \
+	PROBE(task_begin, 4)   \
+	PROBE(task_end, 3)     \
+	PROBE(worker_start, 2) \
+	PROBE(worker_stop, 1)
+
 #if PROBES_EXIST
 
 /* The semaphore. Writers: tracers, through the kernel. */
-#define PROBE_DECLARE(name)                                                        \
+#define PROBE_DECLARE(name, count)                                                 \
 	extern uint16_t skua_##name##_semaphore                                    \
 		__attribute__((visibility("hidden")));                             \
 	static inline bool probe_##name##_enabled(void)                            \
@@ -47,7 +63,7 @@ enum probe_park_reason {
 
 #else
 
-#define PROBE_DECLARE(name)                             \
+#define PROBE_DECLARE(name, count)                      \
 	static inline bool probe_##name##_enabled(void) \
 	{                                               \
 		return false;                           \
@@ -55,50 +71,93 @@ enum probe_park_reason {
 
 #endif
 
-PROBE_DECLARE(steal)
-PROBE_DECLARE(park)
-PROBE_DECLARE(unpark)
-PROBE_DECLARE(overflow)
+PROBES(PROBE_DECLARE)
 
 #undef PROBE_DECLARE
 
-/* What the tracer stops at; called while somebody is attached. */
-void probe_steal_hit(uint64_t thief, uint64_t victim, uint64_t n);
-void probe_park_hit(uint64_t worker, uint64_t reason);
-void probe_unpark_hit(uint64_t worker, uint64_t parked_ns, uint64_t waker);
-void probe_overflow_hit(uint64_t worker, uint64_t n);
+/* What the tracer stops at; called while somebody is attached. Arguments that a
+ * probe does not have are not looked at. */
+#define PROBE_HIT(name, count)                                   \
+	void probe_##name##_hit(uint64_t first, uint64_t second, \
+				uint64_t third, uint64_t fourth);
+PROBES(PROBE_HIT)
+#undef PROBE_HIT
 
-/* probe_steal - worker @thief took @n tasks from the queue of @victim */
-static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n)
+/* probe_steal - worker @thief took @n tasks from the queue of @victim, @latency_ns
+ * after it had begun to look */
+static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n,
+			       uint64_t latency_ns)
 {
 	if (probe_steal_enabled())
-		probe_steal_hit(thief, victim, n);
+		probe_steal_hit(thief, victim, n, latency_ns);
+}
+
+/* probe_steal_fail - a worker found nothing, after so many looks into queues */
+static inline void probe_steal_fail(unsigned thief, uint64_t attempts)
+{
+	if (probe_steal_fail_enabled())
+		probe_steal_fail_hit(thief, attempts, 0, 0);
 }
 
 /* probe_park - a worker is about to sleep */
 static inline void probe_park(unsigned worker, enum probe_park_reason reason)
 {
 	if (probe_park_enabled())
-		probe_park_hit(worker, (uint64_t)reason);
+		probe_park_hit(worker, (uint64_t)reason, 0, 0);
 }
 
 /**
  * probe_unpark - a worker has slept
- * @parked_ns: how long; 0 = not known
  * @waker: the thread that woke it, as of gettid(); 0 = it woke by itself
  */
 static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
 				uint64_t waker)
 {
 	if (probe_unpark_enabled())
-		probe_unpark_hit(worker, parked_ns, waker);
+		probe_unpark_hit(worker, parked_ns, waker, 0);
+}
+
+/* probe_lifo_flush - since the last time: hits in the LIFO slot, of all polls */
+static inline void probe_lifo_flush(unsigned worker, uint64_t hits,
+				    uint64_t polls)
+{
+	if (probe_lifo_flush_enabled())
+		probe_lifo_flush_hit(worker, hits, polls, 0);
 }
 
 /* probe_overflow - @n tasks went from a full queue to the injection queue */
 static inline void probe_overflow(unsigned worker, uint64_t n)
 {
 	if (probe_overflow_enabled())
-		probe_overflow_hit(worker, n);
+		probe_overflow_hit(worker, n, 0, 0);
+}
+
+/* probe_inject - a worker took @n tasks from the injection queue */
+static inline void probe_inject(unsigned worker, uint64_t n)
+{
+	if (probe_inject_enabled())
+		probe_inject_hit(worker, n, 0, 0);
+}
+
+/* probe_stall - a poll of a task of that type has taken @ns so far, too long */
+static inline void probe_stall(unsigned worker, const void *type, uint64_t ns)
+{
+	if (probe_stall_enabled())
+		probe_stall_hit(worker, (uintptr_t)type, ns, 0);
+}
+
+/* probe_worker_start - a worker begins, as gettid() */
+static inline void probe_worker_start(unsigned worker, uint64_t thread)
+{
+	if (probe_worker_start_enabled())
+		probe_worker_start_hit(worker, thread, 0, 0);
+}
+
+/* probe_worker_stop - it ends */
+static inline void probe_worker_stop(unsigned worker)
+{
+	if (probe_worker_stop_enabled())
+		probe_worker_stop_hit(worker, 0, 0, 0);
 }
 
 #endif

@@ -16,6 +16,7 @@
 SKUA_BEGIN_DECLS
 
 struct skua_runtime;
+struct skua_stall;
 struct skua_task;
 
 /* Flags of struct skua_config. */
@@ -50,6 +51,11 @@ struct skua_task;
 /* The longest spin_ns and lifo_steal_delay_ns, the shortest of the latter. */
 #define SKUA_MAX_DELAY_NS      UINT64_C(1000000000)
 #define SKUA_MIN_LIFO_DELAY_NS UINT64_C(1000)
+/* The shortest and the longest time after which a poll is reported as stalled. */
+#define SKUA_MIN_STALL_LIMIT_NS UINT64_C(100000)
+#define SKUA_MAX_STALL_LIMIT_NS UINT64_C(1000000000000)
+/* Value of stall_signal: none, so that reports have no stack. */
+#define SKUA_STALL_NO_SIGNAL (-1)
 
 /**
  * struct skua_allocator - where a runtime's memory comes from
@@ -78,6 +84,10 @@ enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  * @log: something happened that nobody has asked about; one line, no newline;
  *       on the thread that it happened on. The library itself never prints.
  * @ctx: handed to each
+ * @stall: a poll takes longer than its limit (stall_limit_ns of struct
+ *       skua_config); what of it (skua/stall.h) is borrowed for the call. On a
+ *       thread of its own, and not on two at once; while it runs, no other worker
+ *       is looked at. Without it the log is told.
  *
  * Hooks must not call the runtime, but for skua_worker_index(). A runtime with
  * SKUA_CALLER_DRIVEN has no threads to start and stop; its worker sleeps from
@@ -91,6 +101,7 @@ struct skua_hooks {
 	void (*worker_unpark)(void *ctx, unsigned worker);
 	void (*log)(void *ctx, enum skua_log_level level, const char *text);
 	void *ctx;
+	void (*stall)(void *ctx, const struct skua_stall *stall);
 };
 
 /**
@@ -139,6 +150,13 @@ struct skua_hooks {
  *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 2
  * @placement: which of the CPUs the workers are on (skua/topology.h);
  *        SKUA_PLACE_LISTED needs @cpus
+ * @stall_limit_ns: how long a poll may take before it is reported as stalled, see
+ *        below; SKUA_MIN_STALL_LIMIT_NS to SKUA_MAX_STALL_LIMIT_NS; 0 = nobody
+ *        looks. Not with SKUA_CALLER_DRIVEN.
+ * @stall_signal: a real-time signal by which a stalled worker is asked for its
+ *        stack, and that the program neither handles nor waits for, or
+ *        SKUA_STALL_NO_SIGNAL; 0 = the highest one that has no handler
+ * @reserved2: 0
  *
  * Without an allocator, and with more than one NUMA node that the calling thread
  * may have memory on, what is a pinned worker's own (its state, queue and jobs,
@@ -150,11 +168,26 @@ struct skua_hooks {
  * (transparent ones: none have to be set aside); an allocator's is as it is.
  * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says, and
  * @workers is 0 or 1.
+ *
+ * With @stall_limit_ns a thread, "skua-watch", looks at what the workers poll each
+ * quarter of the limit (or of the shortest one of a task's type, but not more often
+ * than every 100 us, nor less than every second), and not at all while all of them
+ * sleep. A poll that takes longer than its limit is reported once, to @stall of the
+ * hooks or else to the log, before it has taken about twice as much; one that ends
+ * before that may not be. What its thread waited for a CPU does not count, nor does
+ * the time that the process was stopped; but a poll that sleeps or blocks is
+ * reported as one that computes is. (Where /proc does not say, the CPU time alone
+ * counts.) A worker is reported once a second at most. To note the stack, the
+ * worker's thread is interrupted by @stall_signal once a report, with SA_RESTART:
+ * some system calls then return EINTR all the same, as signal(7) lists. A type with
+ * a limit has it, shorter or longer, in each runtime that has one.
+ *
  * A field that is left at its default is taken from the environment, if it is
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
  * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
  * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
- * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_CPUS,
+ * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES,
+ * SKUA_STALL_LIMIT_NS (without SKUA_CALLER_DRIVEN), SKUA_CPUS,
  * SKUA_UNPINNED and SKUA_HUGE_PAGES ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for
  * that flag, "0" for SKUA_TRUST_TOPOLOGY, unless either is set), and SKUA_PLACEMENT
  * ("default", "compact", "scatter", "cores", "caches" or "listed"). An empty
@@ -178,10 +211,13 @@ struct skua_config {
 	uint64_t far_delay_ns;
 	uint32_t far_samples;
 	enum skua_placement placement;
+	uint64_t stall_limit_ns;
+	int stall_signal;
+	unsigned reserved2;
 };
 
 /* clang-format off */
-#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, SKUA_PLACE_DEFAULT }
+#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, SKUA_PLACE_DEFAULT, 0, 0, 0 }
 /* clang-format on */
 
 /**
@@ -191,7 +227,8 @@ struct skua_config {
  * @err: receives what was wrong on failure; may be NULL
  *
  * Worker i is named "skua-i", blocks all signals but those that a fault or a
- * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF),
+ * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF), and
+ * @stall_signal if there is a limit, whose handler stays for good,
  * and is bound to the CPU, core or last cache that @placement chose for it.
  * Workers for which there is none may run on any of the chosen CPUs. If the
  * control groups have less CPU time than these, each may run on those of a last

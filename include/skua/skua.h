@@ -9,8 +9,10 @@
 #include <skua/parallel.h>
 #include <skua/poller.h>
 #include <skua/queue.h>
+#include <skua/record.h>
 #include <skua/runtime.h>
 #include <skua/sort.h>
+#include <skua/stall.h>
 #include <skua/stats.h>
 #include <skua/task.h>
 #include <skua/timer.h>

@@ -24,6 +24,10 @@ struct skua_runtime;
  * @queue_depth: tasks in its local queue now
  * @jobs_stolen: jobs that it took from other threads
  * @tasks_stolen_far: of @tasks_stolen, those from workers on other NUMA nodes
+ * @steals: times that it took tasks from another worker's queue
+ * @searches_failed: times it went to sleep because it had found nothing
+ * @stalls: polls of its tasks that were over their limit (stall_limit_ns of struct
+ *      skua_config), reported or not
  * @reserved: 0; room for more counters
  */
 struct skua_worker_stats {
@@ -39,7 +43,10 @@ struct skua_worker_stats {
 	uint64_t queue_depth;
 	uint64_t jobs_stolen;
 	uint64_t tasks_stolen_far;
-	uint64_t reserved[4];
+	uint64_t steals;
+	uint64_t searches_failed;
+	uint64_t stalls;
+	uint64_t reserved[1];
 };
 
 /**

@@ -52,6 +52,33 @@ union skua_task_end {
 	struct skua_group *group;
 };
 
+#define SKUA_TASK_TYPE_NAME 40 /* bytes, the 0 at the end included */
+
+/**
+ * struct skua_task_type - what the tasks of one kind have in common
+ * @name: for people: what the tools call the tasks; ends with 0
+ * @stall_limit_ns: how long a poll of such a task may take before it is reported
+ *        as stalled, in a runtime with a limit, SKUA_MIN_STALL_LIMIT_NS to
+ *        SKUA_MAX_STALL_LIMIT_NS (skua/runtime.h); 0 = as the runtime has it
+ * @reserved: 0
+ *
+ * Constant, and there for as long as the process: make it static. Other processes
+ * read it too.
+ */
+struct skua_task_type {
+	char name[SKUA_TASK_TYPE_NAME];
+	uint64_t stall_limit_ns;
+	uint64_t reserved[2];
+};
+
+/* Initialiser for a type with a literal for its name; one that is too long is an
+ * array of negative size. */
+/* clang-format off */
+#define SKUA_TASK_TYPE(name) \
+	{ name, 0 * sizeof(char[sizeof(name) <= SKUA_TASK_TYPE_NAME ? 1 : -1]), \
+	  { 0, 0 } }
+/* clang-format on */
+
 /**
  * struct skua_task - embed it in a struct of your own
  *
@@ -73,7 +100,7 @@ struct skua_task {
 	skua_task_fn poll;
 	union skua_task_end end;
 	void *pool;
-	const void *type;
+	const struct skua_task_type *type;
 	struct skua_task *group_next;
 	uint32_t home;
 	uint32_t flags;
@@ -94,6 +121,20 @@ struct skua_task {
  * Return: 0; -EINVAL (an argument is NULL).
  */
 SKUA_API int skua_task_init(struct skua_task *task, skua_task_fn fn);
+
+/**
+ * skua_task_set_type - say of which kind a task is
+ * @task: initialised and not spawned
+ * @type: borrowed, also after the task's end; NULL: of none
+ *
+ * The task keeps it until it is initialised again, or given another.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (@task is NULL; the name of @type does not end, its limit is
+ * out of range, or @reserved is not 0); -EALREADY (spawned already).
+ */
+SKUA_API int skua_task_set_type(struct skua_task *task,
+				const struct skua_task_type *type);
 
 /**
  * skua_task_spawn - queue a task to run on any worker

@@ -433,6 +433,7 @@ static void check_misuse(const struct model_runtime *r)
 		  skua_task_spawn(r->rt, NULL) == -EINVAL &&
 		  skua_task_spawn_on(r->rt, 0, &task) == -EINVAL &&
 		  skua_task_set_urgent(NULL, true) == -EINVAL &&
+		  skua_task_set_type(NULL, NULL) == -EINVAL &&
 		  skua_task_cancel(NULL) == -EINVAL &&
 		  skua_task_join(NULL) == -EINVAL &&
 		  skua_task_join_poll(NULL, &task) == -EINVAL &&

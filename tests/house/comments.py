@@ -14,7 +14,7 @@ import tree
 FOLDERS = ("core", "include", "probes", "topology")
 
 OUTSIDE = set(
-    "aligned_alloc fork free gettid longjmp pthread_exit".split()
+    "aligned_alloc backtrace_symbols fork free gettid longjmp process_vm_readv pthread_exit".split()
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -27,15 +27,15 @@ CORE = {
     ),
     2: (
         "arena fork futex group idle job_slots log parker realtime signals slab "
-        "task victims"
+        "task usage victims watch_rest watch_stack"
     ),
-    3: "crew forks pollers pool schedule sentinel timers work worker",
+    3: "crew forks pollers pool schedule sentinel stamps tell timers work worker",
     4: (
         "affinity arenas call_api config config_env config_place deque_api drive "
         "fork_api group_api members parallel_collect parallel_find parallel_for "
         "parallel_loop parallel_partition parallel_reduce parallel_scan "
-        "parallel_sort parallel_sort_items parallel_sort_key plan_api queue_api "
-        "runtime stats task_api timer_api"
+        "parallel_sort parallel_sort_items parallel_sort_key plan_api publish queue_api record_api "
+        "runtime stats task_api timer_api watch watch_report"
     ),
 }
 
@@ -55,10 +55,26 @@ FOLDERS = {
         "topology/node_memory.h",
         "topology/placement.h",
         "topology/quota.h",
+        "probes/area.h",
         "probes/counters.h",
+        "probes/events.h",
+        "probes/histogram.h",
         "probes/probes.h",
+        "probes/recorder.h",
+        "probes/root.h",
     ],
-    "bpf": ["bpf", "include", "bench/args.h", "probes/abi.h"],
+    "bpf": [
+        "bpf",
+        "include",
+        "bench/args.h",
+        "probes/area.h",
+        "probes/counters.h",
+        "probes/events.h",
+        "probes/histogram.h",
+        "probes/perf_group.h",
+        "probes/perf_list.h",
+        "probes/trace_file.h",
+    ],
     "bench": ["bench", "include", "probes/perf_group.h"],
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
 }
@@ -77,8 +93,11 @@ SIMULATED = (
 LIBRARIES = {
     "bpf/": ["bpf"],
     "cmocka": ["tests"],
+    "gelf": ["bpf"],
     "hwloc": ["tests"],
     "jansson": ["bench", "bpf", "tests"],
+    "libelf": ["bpf"],
+    "microhttpd": ["bpf"],
     "nettle/": ["bench", "tests"],
     "numa": ["topology"],
     "perfmon/": ["probes"],

@@ -27,8 +27,8 @@ SECTION = re.compile(
 )
 
 REGISTERS = {
-    "x86_64": (["%rdi", "%rsi", "%rdx"], b"\x90"),
-    "aarch64": (["x0", "x1", "x2"], b"\x1f\x20\x03\xd5"),
+    "x86_64": (["%rdi", "%rsi", "%rdx", "%rcx"], b"\x90"),
+    "aarch64": (["x0", "x1", "x2", "x3"], b"\x1f\x20\x03\xd5"),
 }
 
 

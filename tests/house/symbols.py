@@ -5,7 +5,8 @@
 Compares lists of names: those that the headers mark SKUA_API, those that
 core/skua.map exports, and those that the libraries in SKUA_BUILD_DIR export.
 Those of the shared one must carry a symbol version; the static one may also
-define the semaphores of the probes.
+define the semaphores of the probes. Both define what other processes begin to
+read at, which no header declares.
 """
 
 import os
@@ -15,6 +16,7 @@ import sys
 
 import tree
 
+ROOT = ["skua_debug_root"]
 API = re.compile(r"\bSKUA_API\b[^;({]*?\b(\w+)\s*(?:\(|\[|;|=)")
 MAPPED = re.compile(r"^\s*(\w+);", re.MULTILINE)
 
@@ -60,7 +62,7 @@ def main():
     folder = os.environ.get("SKUA_BUILD_DIR", "build")
     archive = defined(os.path.join(folder, "libskua.a"))
     library = os.path.join(os.environ.get("SKUA_BUILD_DIR", "build"), "libskua.so")
-    headers = declared()
+    headers = declared() + ROOT
     mapped = MAPPED.findall(tree.strip((tree.ROOT / "core/skua.map").read_text()))
     found = exported(library)
 

@@ -14,7 +14,7 @@
 
 #include "tests/model/explore_threads.h"
 
-#define LOCATIONS 128
+#define LOCATIONS 192
 
 #define LOCATIONS_BLOCK 16
 

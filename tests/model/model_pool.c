@@ -80,7 +80,7 @@ static void finishes(void)
 /* Has spawned a task, as a worker does, and finishes the first one. */
 static void spawns_and_finishes(void)
 {
-	counter_add_owner(&workers[0].counters.tasks_spawned, 1);
+	counter_add_owner(&workers[0].area.counters.tasks_spawned, 1);
 	finish(&workers[0], 1);
 }
 

@@ -337,7 +337,7 @@ class Build:
                     + explorer
                     + core
                     + topology
-                    + ["probes/probes.c"],
+                    + ["probes/probes.c", "probes/recorder.c", "probes/root.c"],
                 )
             )
         visited = self.folder / "objects/visited.o"

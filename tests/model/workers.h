@@ -53,7 +53,7 @@ static inline void worker_reset(unsigned i)
 {
 	/* All but the wheel, whose slots are many and stay empty. */
 	memset(&workers[i], 0, offsetof(struct worker, timers));
-	memset(&workers[i].counters, 0, sizeof(workers[i].counters));
+	memset(&workers[i].area, 0, sizeof(workers[i].area));
 	memset(&rings[i], 0, sizeof(rings[i]));
 	local_queue_init(&rings[i].q, CAPACITY, 0);
 	worker_init(&workers[i], &pool, i, &rings[i].q);
@@ -127,7 +127,7 @@ static inline int workers_spawn(unsigned i)
 		task_state_transition_to_spawned(task_state(&tasks[i])) == 0);
 	tasks[i].pool = &pool;
 	if (worker) {
-		counter_add_owner(&worker->counters.tasks_spawned, 1);
+		counter_add_owner(&worker->area.counters.tasks_spawned, 1);
 		schedule(&tasks[i]);
 		return 0;
 	}

@@ -45,12 +45,64 @@ expect()
 	failed=1
 }
 
+# refuses CODE TEXT ARG... - an error of skua: one line, which has the text
+refuses()
+{
+	local code_expected=$1 text=$2
+	shift 2
+	run "$@"
+	expect "skua $*" exited "$code_expected"
+	expect "skua $*" err_lines 1
+	expect "skua $*" err_has "$text"
+	expect "skua $*" out_empty
+}
+
 exited() { ((code == $1)); }
 out_has() { grep -qF -- "$1" "$scratch/out"; }
 out_lacks() { ! grep -qF -- "$1" "$scratch/out"; }
 out_empty() { [[ ! -s $scratch/out ]]; }
 err_has() { grep -qF -- "$1" "$scratch/err"; }
 err_lines() { (($(wc -l <"$scratch/err") == $1)); }
+
+# start NAME COMMAND... - in the background, until stop NAME; returns when it has
+# printed a line, to $scratch/NAME.out. ${pids[NAME]} is its number
+declare -A pids inputs
+start()
+{
+	local name=$1 input
+	shift
+	mkfifo "$scratch/$name.in"
+	: >"$scratch/$name.out"
+	exec {input}<>"$scratch/$name.in"
+	inputs[$name]=$input
+	"$@" <"$scratch/$name.in" >"$scratch/$name.out" {input}>&- &
+	pids[$name]=$!
+	until [[ -s $scratch/$name.out ]]; do
+		if ! kill -0 "${pids[$name]}" 2>/dev/null; then
+			echo "FAILED: $* does not start"
+			exit 1
+		fi
+		sleep 0.01
+	done
+}
+
+# stop NAME - give it a line, and wait for it; $code is how it ended
+stop()
+{
+	echo >&"${inputs[$1]}"
+	code=0
+	wait "${pids[$1]}" || code=$?
+	exec {inputs[$1]}>&-
+	rm "$scratch/$1.in"
+}
+
+# forget NAME - the same for what was ended by other means
+forget()
+{
+	wait "${pids[$1]}" 2>/dev/null
+	exec {inputs[$1]}>&-
+	rm "$scratch/$1.in"
+}
 
 # finish WHAT - what was shown, unless a check failed
 finish()

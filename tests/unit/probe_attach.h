@@ -130,9 +130,9 @@ static inline int probe_event_type(void)
 #if defined(__x86_64__)
 #define PROBE_REGISTERS                                      \
 	(1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86_SI | \
-	 1ull << PERF_REG_X86_DX)
+	 1ull << PERF_REG_X86_DX | 1ull << PERF_REG_X86_CX)
 #else
-#define PROBE_REGISTERS 7ull
+#define PROBE_REGISTERS 15ull
 #endif
 
 /**

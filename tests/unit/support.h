@@ -42,6 +42,17 @@
 #ifndef SANITIZED
 #define SANITIZED 0
 #endif
+/* Which starts no threads in the child of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZED 1
+#endif
+#endif
+#ifndef THREAD_SANITIZED
+#define THREAD_SANITIZED 0
+#endif
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,17 +5,6 @@
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZED 1
-#endif
-#endif
-#ifndef THREAD_SANITIZED
-#define THREAD_SANITIZED 0
-#endif
-
 #define NO_FORK "ThreadSanitizer allows no threads after a fork with threads"
 
 static enum skua_poll put_off_look(struct skua_task *self)
@@ -156,6 +145,7 @@ static int call_task_functions(void)
 	EXPECT_DEAD(5, skua_task_spawn(parent.rt, waiting));
 	EXPECT_DEAD(6, skua_task_spawn_on(parent.rt, 1, waiting));
 	EXPECT_DEAD(7, skua_task_set_urgent(waiting, true));
+	EXPECT_DEAD(8, skua_task_set_type(waiting, NULL));
 	return 0;
 }
 

@@ -65,8 +65,8 @@ static struct perf_group *open_or_skip(const char *const *names, unsigned count)
 	struct perf_group *group;
 	char reason[200];
 
-	if (perf_group_open(&group, names, count, reason, sizeof(reason)) !=
-	    0) {
+	if (perf_group_open(&group, PERF_GROUP_OWN, names, count, reason,
+			    sizeof(reason)) != 0) {
 		snprintf(skipped, sizeof(skipped), "%s", reason);
 		skip_aloud(reason);
 	}
@@ -83,20 +83,19 @@ static struct perf_group_values read_values(struct perf_group *group)
 
 static void perf_group_open__bad_count__einval(void **state)
 {
-	const char *const names[7] = { FAULTS, FAULTS, FAULTS, FAULTS,
-				       FAULTS, FAULTS, FAULTS };
+	const char *const names[25] = { FAULTS };
 	struct perf_group *group = (struct perf_group *)&group;
 	char reason[200];
 
 	(void)state;
-	assert_int_equal(
-		perf_group_open(&group, names, 0, reason, sizeof(reason)),
-		-EINVAL);
+	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 0,
+					 reason, sizeof(reason)),
+			 -EINVAL);
 	assert_null(group);
-	assert_int_equal(
-		perf_group_open(&group, names, 7, reason, sizeof(reason)),
-		-EINVAL);
-	assert_non_null(strstr(reason, "no hardware counters: 7 events"));
+	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 25,
+					 reason, sizeof(reason)),
+			 -EINVAL);
+	assert_non_null(strstr(reason, "no hardware counters: 25 events"));
 }
 
 static void perf_group_open__unknown_event__is_named(void **state)
@@ -106,9 +105,9 @@ static void perf_group_open__unknown_event__is_named(void **state)
 	char reason[200];
 
 	(void)state;
-	assert_int_equal(
-		perf_group_open(&group, names, 1, reason, sizeof(reason)),
-		-ENOENT);
+	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 1,
+					 reason, sizeof(reason)),
+			 -ENOENT);
 	assert_null(group);
 	assert_non_null(
 		strstr(reason, "no hardware counters: no-such-event: "));
@@ -122,7 +121,8 @@ static void perf_group_open__small_buffer__reason_is_cut(void **state)
 
 	(void)state;
 	memset(reason, 'x', sizeof(reason));
-	assert_true(perf_group_open(&group, names, 2, reason, 10) < 0);
+	assert_true(perf_group_open(&group, PERF_GROUP_OWN, names, 2, reason,
+				    10) < 0);
 	assert_string_equal(reason, "no hardwa");
 	assert_int_equal(reason[10], 'x');
 }
@@ -155,8 +155,9 @@ static void perf_group_open__one_missing__reason_names_it(void **state)
 
 	(void)state;
 	perf_group_close(group);
-	assert_int_equal(
-		perf_group_open(&group, names, 2, reason, sizeof(reason)), 0);
+	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 2,
+					 reason, sizeof(reason)),
+			 0);
 	assert_non_null(strstr(reason, "missing: no-such-event: "));
 	perf_group_close(group);
 }

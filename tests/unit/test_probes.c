@@ -15,7 +15,7 @@ static char skipped[200]; /* why, if anything was */
 
 /* What the tracer sees of the arguments, in order. */
 struct arguments {
-	uint64_t values[3];
+	uint64_t values[4];
 };
 
 static void skip_test(const char *reason)
@@ -52,7 +52,12 @@ struct probe {
 
 static void fire_steal(void)
 {
-	probe_steal(3, 4095, 32);
+	probe_steal(3, 4095, 32, UINT64_C(1) << 40);
+}
+
+static void fire_steal_fail(void)
+{
+	probe_steal_fail(5, 1000000);
 }
 
 static void fire_park(void)
@@ -65,25 +70,74 @@ static void fire_unpark(void)
 	probe_unpark(9, UINT64_C(1) << 40, 77);
 }
 
+static void fire_lifo_flush(void)
+{
+	probe_lifo_flush(1, 20, 30);
+}
+
 static void fire_overflow(void)
 {
 	probe_overflow(0, 128);
 }
 
-enum { PROBE_STEAL, PROBE_PARK, PROBE_UNPARK, PROBE_OVERFLOW };
+static void fire_inject(void)
+{
+	probe_inject(2, 64);
+}
+
+static void fire_stall(void)
+{
+	probe_stall(4, (void *)8, 16);
+}
+
+static void fire_worker_start(void)
+{
+	probe_worker_start(6, 1234);
+}
+
+static void fire_worker_stop(void)
+{
+	probe_worker_stop(8);
+}
+
+/* The two that their caller asks for before. */
+static void fire_task_begin(void)
+{
+	if (probe_task_begin_enabled())
+		probe_task_begin_hit(1, 2, 3, 4);
+}
+
+static void fire_task_end(void)
+{
+	if (probe_task_end_enabled())
+		probe_task_end_hit(1, 2, 3, 0);
+}
+
+/* clang-format off */
+#define NUMBER(name, count) PROBE_##name,
+enum { PROBES(NUMBER) };
+
+#define ARGUMENTS(name, count) count,
+static const unsigned argument_counts[] = { PROBES(ARGUMENTS) };
+
+#define ROW(name, ...) \
+	[PROBE_##name] = { #name, probe_##name##_enabled, fire_##name, { __VA_ARGS__ } }
 
 static const struct probe probes[] = {
-	{ "steal", probe_steal_enabled, fire_steal, { { 3, 4095, 32 } } },
-	{ "park", probe_park_enabled, fire_park, { { 7, 1, 0 } } },
-	{ "unpark",
-	  probe_unpark_enabled,
-	  fire_unpark,
-	  { { 9, UINT64_C(1) << 40, 77 } } },
-	{ "overflow",
-	  probe_overflow_enabled,
-	  fire_overflow,
-	  { { 0, 128, 0 } } },
+	ROW(steal, {3, 4095, 32, UINT64_C(1) << 40}),
+	ROW(steal_fail, {5, 1000000}),
+	ROW(park, {7, 1}),
+	ROW(unpark, {9, UINT64_C(1) << 40, 77}),
+	ROW(lifo_flush, {1, 20, 30}),
+	ROW(overflow, {0, 128}),
+	ROW(inject, {2, 64}),
+	ROW(stall, {4, 8, 16}),
+	ROW(task_begin, {1,2,3,4}),
+	ROW(task_end, {1,2,3}),
+	ROW(worker_start, {6, 1234}),
+	ROW(worker_stop, {8}),
 };
+/* clang-format on */
 
 static unsigned enabled_count(void)
 {
@@ -150,16 +204,17 @@ static struct arguments first_hit(const struct perf_event_mmap_page *ring)
 	assert_int_equal(event->type, PERF_RECORD_SAMPLE);
 	assert_int_equal(sample[0], PERF_SAMPLE_REGS_ABI_64);
 #if defined(__x86_64__)
-	return (struct arguments){ { sample[3], sample[2], sample[1] } };
+	return (struct arguments){ { sample[4], sample[3], sample[2],
+				     sample[1] } };
 #else
-	return (struct arguments){ { sample[1], sample[2], sample[3] } };
+	return (struct arguments){ { sample[1], sample[2], sample[3],
+				     sample[4] } };
 #endif
 }
 
 static void probe__attached__arguments_are_where_the_note_says(void **state)
 {
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
-	static const unsigned counts[] = { 3, 2, 3, 2 };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(probes); i++) {
@@ -173,7 +228,7 @@ static void probe__attached__arguments_are_where_the_note_says(void **state)
 		assert_int_equal(probe_hits(fd), 1);
 		hit = first_hit(ring);
 		assert_memory_equal(hit.values, probes[i].seen.values,
-				    counts[i] * sizeof(uint64_t));
+				    argument_counts[i] * sizeof(uint64_t));
 		munmap(ring, size);
 		close(fd);
 	}
@@ -274,8 +329,6 @@ static void runtime__attached__hits_agree_with_counters(void **state)
 	struct skua_stats stats;
 	uint64_t parked = 0;
 	uint64_t unparked = 0;
-	uint64_t steals;
-	uint64_t overflows;
 
 	(void)state;
 	close(attach_or_skip("steal"));
@@ -284,16 +337,20 @@ static void runtime__attached__hits_agree_with_counters(void **state)
 		parked += observed[i].parked;
 		unparked += observed[i].unparked;
 	}
-	/* A steal takes a task at least, and several at most. */
-	steals = sum_hits(PROBE_STEAL);
-	assert_true(steals <= stats.total.tasks_stolen);
-	assert_true((steals > 0) == (stats.total.tasks_stolen > 0));
-	assert_int_equal(sum_hits(PROBE_PARK), parked);
-	assert_int_equal(sum_hits(PROBE_UNPARK), unparked);
-	overflows = sum_hits(PROBE_OVERFLOW);
-	assert_true(overflows > 0);
-	assert_int_equal(overflows,
+	assert_int_equal(sum_hits(PROBE_steal), stats.total.steals);
+	assert_int_equal(sum_hits(PROBE_steal_fail),
+			 stats.total.searches_failed);
+	assert_int_equal(sum_hits(PROBE_park), parked);
+	assert_int_equal(sum_hits(PROBE_unpark), unparked);
+	assert_int_equal(sum_hits(PROBE_inject),
+			 stats.total.global_batch_fetches);
+	assert_true(stats.total.overflows > 0);
+	assert_int_equal(sum_hits(PROBE_overflow),
 			 stats.total.overflows + stats.total.overflows_single);
+	/* Those that begin with the hook, or before. */
+	assert_int_equal(sum_hits(PROBE_worker_stop), WORKERS);
+	assert_int_equal(sum_hits(PROBE_task_begin), stats.total.tasks_polled);
+	assert_int_equal(sum_hits(PROBE_task_end), stats.total.tasks_polled);
 }
 
 int main(void)

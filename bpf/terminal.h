@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * terminal.h - a table that is drawn again and again in its place
+ *
+ * On a screen of its own, which is gone when it ends, by a signal too. Of one
+ * thread; there is but one terminal.
+ */
+#ifndef SKUA_BPF_TERMINAL_H
+#define SKUA_BPF_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* terminal_is_utf8 - may characters beyond ASCII be printed? */
+bool terminal_is_utf8(void);
+
+/* terminal_begin - Return: whether standard output is a terminal that can */
+bool terminal_begin(void);
+
+/* terminal_end - as it was before */
+void terminal_end(void);
+
+/* terminal_draw - as much of the text as there is room for */
+void terminal_draw(const char *text);
+
+/* terminal_rows - how many lines there is room for; terminal_columns */
+unsigned terminal_rows(void);
+unsigned terminal_columns(void);
+
+/* What ends a wait. */
+enum terminal_event {
+	TERMINAL_NOTHING, /* but the time */
+	TERMINAL_RESIZED,
+	TERMINAL_QUIT, /* q, or a signal that ends programs */
+};
+
+/* terminal_wait - sleep, until something happens */
+enum terminal_event terminal_wait(uint64_t ns);
+
+/* terminal_signal - the signal that it was ended by, to be raised again; or 0 */
+int terminal_signal(void);
+
+#endif

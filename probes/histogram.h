@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * histogram.h - how long many things took; written by one thread, read by any
+ *
+ * A count for each time below 16 ns, and eight counts an octave above: times are
+ * rounded down by less than 12.5 %. What takes longer than a minute counts as
+ * the longest. Part of what other processes read (area.h).
+ */
+#ifndef SKUA_PROBES_HISTOGRAM_H
+#define SKUA_PROBES_HISTOGRAM_H
+
+#include <stdint.h>
+
+#include "probes/counters.h"
+
+#define PROBES_STEPS_LOG 3u
+#define PROBES_STEPS     (1u << PROBES_STEPS_LOG)
+/* Octaves above the first times, up to 2^36 ns. */
+#define PROBES_OCTAVES 32u
+#define PROBES_BUCKETS (2 * PROBES_STEPS + PROBES_OCTAVES * PROBES_STEPS)
+
+struct probes_histogram {
+	uint64_t sum_ns;
+	uint64_t longest_ns;
+	uint64_t count[PROBES_BUCKETS];
+};
+
+/* probes_bucket - which count is for that time */
+static inline unsigned probes_bucket(uint64_t ns)
+{
+	unsigned octave;
+
+	if (ns < 2 * PROBES_STEPS)
+		return (unsigned)ns;
+	octave = 63u - (unsigned)__builtin_clzll(ns) - PROBES_STEPS_LOG;
+	if (octave > PROBES_OCTAVES)
+		return PROBES_BUCKETS - 1;
+	return octave * PROBES_STEPS + (unsigned)(ns >> octave);
+}
+
+/* probes_bucket_ns - the shortest time that @bucket counts */
+static inline uint64_t probes_bucket_ns(unsigned bucket)
+{
+	unsigned octave;
+
+	if (bucket < 2 * PROBES_STEPS)
+		return bucket;
+	octave = bucket / PROBES_STEPS - 1;
+	return (uint64_t)(bucket % PROBES_STEPS + PROBES_STEPS) << octave;
+}
+
+/* probes_count_owner - @n times as long; by the one thread that writes it */
+static inline void probes_count_owner(struct probes_histogram *h, uint64_t ns,
+				      uint64_t n)
+{
+	counter_add_owner(&h->count[probes_bucket(ns)], n);
+	counter_add_owner(&h->sum_ns, n * ns);
+	if (ns > counter_read(&h->longest_ns))
+		counter_set_owner(&h->longest_ns, ns);
+}
+
+#endif

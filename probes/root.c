@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* root.c - see root.h */
+#include "probes/root.h"
+
+#include <sched.h>
+#include <stdbool.h>
+
+#include "skua/base.h"
+#include "skua/task.h"
+
+#define TEXT(x)  #x
+#define VALUE(x) TEXT(x)
+#define VERSION                   \
+	VALUE(SKUA_VERSION_MAJOR) \
+	"." VALUE(SKUA_VERSION_MINOR) "." VALUE(SKUA_VERSION_PATCH)
+
+/* Initialised, so that a reader sees a runtime or none, but nothing half. */
+struct area_root area_root = {
+	.magic = AREA_ROOT_MAGIC,
+	.abi = AREA_ABI,
+	.bytes = sizeof(struct area_root),
+	.version = VERSION,
+	.task_poll = offsetof(struct skua_task, poll),
+	.task_type = offsetof(struct skua_task, type),
+};
+
+/* The name under which it is exported. */
+extern struct area_root skua_debug_root
+	__attribute__((alias("area_root"), visibility("default")));
+
+/*
+ * The note, which stays when the symbols are stripped, and is loaded: so that a
+ * reader needs no file. Its content is how far from itself the root is.
+ */
+/* clang-format off */
+__asm__(
+	"	.pushsection .note.skua, \"a\", %note\n"
+	"	.balign 4\n"
+	"	.4byte 992f - 991f, 994f - 993f, 1\n"
+	"991:	.asciz \"" AREA_NOTE_NAME "\"\n"
+	"992:	.balign 4\n"
+	"993:	.8byte area_root - 993b\n"
+	"994:	.balign 4\n"
+	"	.popsection\n");
+/* clang-format on */
+
+/* Release: what @runtime was before, and that there is a change. Readers are
+ * outside, and order their own reads by their system calls. */
+static void set_link(uint64_t *link, uint64_t runtime)
+{
+	__atomic_store_n(link, runtime, __ATOMIC_RELEASE);
+}
+
+/* Which process has the root for itself; 0: none. */
+static uint32_t holder;
+
+/* What a thread of the parent was at when it forked is not to be finished: the
+ * list is whole, but its count may be that of before. */
+static void recount(void)
+{
+	uint64_t count = 0;
+
+	for (uint64_t at = area_root.runtimes; at;
+	     at = ((struct area_runtime *)(uintptr_t)at)->next)
+		count++;
+	counter_set_owner(&area_root.count, count);
+}
+
+static void hold(uint32_t process)
+{
+	uint32_t found = 0;
+	bool taken_over = false;
+
+	/* Acquire: what the holder before wrote. Pairs with the release in
+	 * let_go(). Who held it in a parent of this process is not here. A
+	 * further round means that another thread of this one has it. */
+	while (!__atomic_compare_exchange_n(&holder, &found, process, 0,
+					    __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		if (found != process) {
+			taken_over = true;
+			continue;
+		}
+		found = 0;
+		sched_yield();
+	}
+	counter_set_owner(&area_root.changes, area_root.changes | 1);
+	if (taken_over)
+		recount();
+}
+
+static void let_go(void)
+{
+	/* Release, both: the change. Pairs with the acquire in hold(). */
+	__atomic_store_n(&area_root.changes, area_root.changes + 1,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+}
+
+void root_add(struct area_runtime *runtime, uint32_t process)
+{
+	hold(process);
+	runtime->next = area_root.runtimes;
+	set_link(&area_root.runtimes, (uintptr_t)runtime);
+	counter_add_owner(&area_root.count, 1);
+	let_go();
+}
+
+void root_remove(struct area_runtime *runtime, uint32_t process)
+{
+	uint64_t *link = &area_root.runtimes;
+
+	hold(process);
+	while (*link && *link != (uintptr_t)runtime)
+		link = &((struct area_runtime *)(uintptr_t)*link)->next;
+	if (*link) {
+		set_link(link, runtime->next);
+		counter_set_owner(&area_root.count, area_root.count - 1);
+	}
+	let_go();
+}

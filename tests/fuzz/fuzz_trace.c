@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * fuzz_trace.c - any file of events, read and exported
+ *
+ * The first byte says whether the rest is such a file as it is; or else a program
+ * that writes one, with events that may be in any order, and chunks that are not
+ * as they should be. Of what is read holds, whatever it is: events come in the
+ * order of their times, as many as were announced; slices of a track are one
+ * inside the other; what is written is text without control characters.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/trace_play.h"
+#include "bpf/trace_sinks.h"
+#include "tests/fuzz/fuzz.h"
+
+#define SOURCES 4u
+#define DEPTH   256u
+
+/* ---- the program ----------------------------------------------------------- */
+
+static void put(int file, const void *data, size_t bytes)
+{
+	if (write(file, data, bytes) != (ssize_t)bytes)
+		abort();
+}
+
+static struct event make_event(struct fuzz_input *in, uint64_t *time)
+{
+	struct event event = { .a = 0x7000 + fuzz_below(in, 4) };
+	unsigned kind = fuzz_below(in, EVENT_KINDS + 1);
+
+	*time += fuzz_byte(in);
+	if (kind == EVENT_CLOCK)
+		event.a = *time / 2 + fuzz_below(in, 3);
+	event.b = 0x5000 + fuzz_below(in, 4);
+	event.what = event_what((enum event_kind)kind, fuzz_below(in, 4),
+				fuzz_below(in, SOURCES));
+	event.time = *time;
+	return event;
+}
+
+static void put_events(struct trace_writer *w, struct fuzz_input *in,
+		       uint64_t *time, uint64_t *numbers)
+{
+	unsigned source = fuzz_below(in, SOURCES);
+	unsigned count = fuzz_below(in, 16) + 1;
+	struct event events[16];
+
+	for (unsigned i = 0; i < count; i++)
+		events[i] = make_event(in, time);
+	numbers[source] += fuzz_below(in, 4) == 0;
+	trace_write_events(w, source, numbers[source], events, count);
+	numbers[source] += count;
+}
+
+static void write_trace(int file, struct fuzz_input *in)
+{
+	struct trace_meta meta = { .pid = 1, .start = { 10, 5 } };
+	uint64_t time = 100, numbers[SOURCES] = { 0 };
+	struct trace_writer w;
+
+	meta.program[0] = (char)fuzz_byte(in);
+	trace_write_start(&w, file, &meta);
+	for (unsigned i = 0; i < SOURCES; i++) {
+		const struct trace_stream stream = {
+			.id = i,
+			.index = i == 3 ? TRACE_OUTSIDE : i,
+			.tid = fuzz_below(in, 3),
+			.runtime = fuzz_below(in, 2),
+		};
+
+		trace_write_stream(&w, &stream);
+	}
+	while (fuzz_more(in)) {
+		uint64_t word = fuzz_number(in, 1);
+
+		if (word < 0xf0)
+			put_events(&w, in, &time, numbers);
+		else if (word < 0xf8)
+			trace_write_name(&w, (enum trace_name_of)(word & 1),
+					 0x5000 + (word & 3), "a\"\\\n");
+		else if (word < 0xfc)
+			time -= 1000;
+		else if (word < 0xfe) /* not a chunk */
+			put(file, &word, 1);
+		else
+			trace_write_end(&w, TRACE_FINISHED);
+	}
+}
+
+/* ---- what holds ------------------------------------------------------------ */
+
+static void check_events(const char *path)
+{
+	struct trace_event event = { .ns = 0 };
+	uint64_t count = 0, ns = 0;
+	struct skua_error err;
+	struct trace *trace;
+
+	if (trace_open(&trace, path, &err))
+		return;
+	for (; trace_next(trace, &event); count++) {
+		fuzz_check(ns <= event.ns, "%" PRIu64 " ns behind %" PRIu64,
+			   event.ns, ns);
+		fuzz_check(event.event.kind != EVENT_NONE, "no event");
+		fuzz_check(event.source < trace_sources(trace), "of nobody");
+		ns = event.ns;
+	}
+	fuzz_check(count == trace_about(trace)->events,
+		   "%" PRIu64 " events of %" PRIu64, count,
+		   trace_about(trace)->events);
+	trace_close(trace);
+}
+
+/* Checks slices. */
+struct checker {
+	struct trace_sink sink;
+	struct trace_mark stack[SOURCES][DEPTH];
+	unsigned depth[SOURCES];
+	uint64_t drawn_ns[SOURCES]; /* before that nothing may begin */
+	uint64_t flows;
+};
+
+static void check_mark(const struct trace_mark *mark)
+{
+	for (const char *c = mark->name; *c; c++)
+		fuzz_check(*c >= ' ' && *c <= '~', "a name with a %d", *c);
+	fuzz_check(mark->name[0], "no name");
+}
+
+static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct checker *c = (struct checker *)sink;
+	unsigned track = mark->track;
+
+	check_mark(mark);
+	if (track >= SOURCES)
+		return;
+	fuzz_check(c->depth[track] < DEPTH, "too deep");
+	fuzz_check(mark->kind != TRACE_SEARCH || mark->ns >= c->drawn_ns[track],
+		   "a search during something else");
+	c->stack[track][c->depth[track]++] = *mark;
+}
+
+static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct checker *c = (struct checker *)sink;
+	unsigned track = mark->track;
+	const struct trace_mark *open;
+
+	fuzz_check(mark->ns <= mark->end_ns, "it ends before it begins");
+	if (track >= SOURCES)
+		return;
+	fuzz_check(c->depth[track] > 0, "an end without a beginning");
+	open = &c->stack[track][--c->depth[track]];
+	fuzz_check(open->ns == mark->ns && !strcmp(open->name, mark->name),
+		   "the end of another");
+	fuzz_check(c->depth[track] == 0 || open[-1].ns <= mark->ns,
+		   "it begins before what it is in");
+	fuzz_check(mark->end_ns >= c->drawn_ns[track], "time goes back");
+	c->drawn_ns[track] = mark->end_ns;
+}
+
+static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct checker *c = (struct checker *)sink;
+
+	check_mark(mark);
+	fuzz_check(!mark->flow_out || mark->flow_out > c->flows,
+		   "an arrow twice");
+	if (mark->flow_out)
+		c->flows = mark->flow_out;
+}
+
+static void check_slices(const char *path)
+{
+	static struct checker c;
+	struct skua_error err;
+	struct trace *trace;
+
+	memset(&c, 0, sizeof(c));
+	c.sink = (struct trace_sink){ on_begin, on_end, on_instant, NULL };
+	if (trace_open(&trace, path, &err)) {
+		fuzz_check(err.text[0] && err.code, "refused without a reason");
+		return;
+	}
+	fuzz_check(trace_play(trace, &c.sink) == 0, "it cannot be played");
+	for (unsigned i = 0; i < SOURCES; i++)
+		fuzz_check(c.depth[i] == 0, "not at an end");
+	trace_close(trace);
+}
+
+static void check_export(const char *path,
+			 int (*export)(struct trace *, FILE *), bool text)
+{
+	struct skua_error err;
+	struct trace *trace;
+	size_t size, quotes = 0;
+	char *out;
+	FILE *file;
+
+	if (trace_open(&trace, path, &err))
+		return;
+	file = open_memstream(&out, &size);
+	fuzz_check(file && export(trace, file) == 0, "not exported");
+	fclose(file);
+	for (size_t i = 0; text && i < size; i++) {
+		fuzz_check(out[i] == '\n' || (out[i] >= ' ' && out[i] <= '~'),
+			   "a %d in the text", out[i]);
+		if (out[i] == '\\')
+			i++;
+		else
+			quotes += out[i] == '"';
+	}
+	fuzz_check(quotes % 2 == 0, "a text without an end");
+	free(out);
+	trace_close(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, data + size };
+	int file = memfd_create("trace", MFD_CLOEXEC);
+	bool raw = fuzz_byte(&in) == '#';
+	char path[64];
+
+	if (file < 0)
+		abort();
+	if (raw)
+		put(file, in.next, (size_t)(in.end - in.next));
+	else
+		write_trace(file, &in);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	check_events(path);
+	check_slices(path);
+	check_export(path, trace_to_perfetto, false);
+	check_export(path, trace_to_chrome, true);
+	close(file);
+	return 0;
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_top.sh [SKUA] - `skua top` finds who hogs the workers of a prepared program,
+# behaves on a terminal, and says what it cannot see
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+build=${SKUA_BUILD_DIR:-build}
+skua=${1:-$build/bpf/skua}
+hog=$build/tests/programs/hog
+watched=$build/tests/programs/watched
+needs "$skua"
+needs "$hog"
+needs "$watched"
+tested=("$skua")
+
+# refuses CODE TEXT ARG... - an error: one line, which has the text
+refuses()
+{
+	local code_expected=$1 text=$2
+	shift 2
+	run "$@"
+	expect "skua $*" exited "$code_expected"
+	expect "skua $*" err_lines 1
+	expect "skua $*" err_has "$text"
+	expect "skua $*" out_empty
+}
+
+# --- help and errors -------------------------------------------------------------
+
+run top --help
+expect 'top --help' exited 0
+expect 'top --help' out_has 'Usage: skua top'
+refuses 2 "--pid is 'x'; allowed: 1 to 4194304" top -p x
+refuses 2 "--interval is '0'; allowed: 0.01 to 3600" top --interval 0
+refuses 2 "--interval is 'nan'; allowed" top --interval=nan
+refuses 2 "unexpected argument 'more'" top more
+refuses 1 "process $$ is not a skua process" top --once -p $$
+
+# --- who hogs --------------------------------------------------------------------
+
+# shows_hog HOW NAME - the object in $scratch/out, and the table in $scratch/text
+shows_hog()
+{
+	python3 - "$1" "$2" "$scratch/out" "$scratch/text" <<'END'
+import json
+import sys
+
+how, name, path, text = sys.argv[1:]
+top = json.load(open(path))
+first = top["types"][0]
+assert first["name"] == name, top["types"]
+shown = open(text).read().split("\ntasks ")[1].splitlines()
+assert shown[1].startswith(name + " "), shown
+if how == "endless":
+    assert first["one_poll_ns"] > 1e8 * top["interval_s"], first
+    assert top["workers"][first["worker"]]["doing"]["name"] == name
+    assert f"is in one poll of {name} for " in open(text).read()
+    assert "one poll for " in shown[1], shown
+else:
+    assert first["share"] > 0.5, first
+END
+}
+
+types=(http_read db_query log_flush)
+for type in 0 1 2; do
+	for how in often endless; do
+		start hog "$hog" "$type" "$how"
+		run top --once -p "${pids[hog]}"
+		cp "$scratch/out" "$scratch/text"
+		run top --once --json --interval 0.5 -p "${pids[hog]}"
+		expect "${types[type]} hogs, $how" exited 0
+		expect "${types[type]} hogs, $how" \
+			shows_hog "$how" "${types[type]}"
+		stop hog
+	done
+done
+
+# A poll goes on from one interval to the next.
+start hog "$hog" 2 endless
+"$skua" top --json --interval 0.2 -p "${pids[hog]}" 2>/dev/null |
+	head -n 4 >"$scratch/out"
+stop hog
+code=0
+python3 -c '
+import json, sys
+tops = [json.loads(line) for line in open(sys.argv[1])]
+ns = [top["types"][0]["one_poll_ns"] for top in tops]
+assert len(ns) == 4 and all(a < b for a, b in zip(ns, ns[1:])), ns
+assert ns[3] > 2.5e9 * tops[3]["interval_s"], ns
+' "$scratch/out" 2>"$scratch/err" || code=$?
+expect 'a poll over several intervals' exited 0
+
+# Types have their names in memory. Functions that have none any more are shown as
+# places, and it is said why.
+cp "$hog" "$watched" "$scratch"
+strip "$scratch/hog" "$scratch/watched"
+start stripped "$scratch/hog" 0 endless
+run top --once --interval 0.2 -p "${pids[stripped]}"
+expect 'types of a stripped program' out_has 'http_read'
+stop stripped
+start stripped "$scratch/watched" load
+run top --once --interval 0.2 -p "${pids[stripped]}"
+expect 'functions of a stripped program' out_has 'watched+0x'
+expect 'functions of a stripped program' out_has '/watched has no symbol there'
+stop stripped
+cp "$watched" "$scratch/gone"
+start gone "$scratch/gone" load
+rm "$scratch/gone"
+run top --once --interval 0.2 -p "${pids[gone]}"
+expect 'a program whose file is gone' exited 0
+# Who may follow the links of the kernel finds even those.
+expect 'a program whose file is gone' \
+	grep -qE 'poll_loaded|(deleted) cannot be read' "$scratch/out"
+cp "$hog" "$scratch/gone"
+run top --once --interval 0.2 -p "${pids[gone]}"
+expect 'a program whose file is another' exited 0
+stop gone
+
+# Who has no privilege reads the file by its path, while it has one.
+other_user=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+if ((EUID == 0)) && [[ ! -r /proc/sys/kernel/yama/ptrace_scope ]] &&
+	"${other_user[@]}" true 2>/dev/null; then
+	chmod 711 "$scratch" # for the other
+	cp "$watched" "$scratch/theirs"
+	cp "$skua" "$scratch/skua"
+	start theirs "${other_user[@]}" "$scratch/theirs" load
+	tested=("${other_user[@]}" "$scratch/skua")
+	run top --once --interval 0.2 -p "${pids[theirs]}"
+	expect 'names without privilege' out_has 'poll_loaded'
+	rm "$scratch/theirs"
+	run top --once --interval 0.2 -p "${pids[theirs]}"
+	expect 'a file that is gone' out_has 'theirs+0x'
+	expect 'a file that is gone' out_has '(deleted) cannot be read'
+	cp "$hog" "$scratch/theirs (deleted)" # as the path is printed
+	run top --once --interval 0.2 -p "${pids[theirs]}"
+	expect 'another file' out_has 'is another file by now'
+	tested=("$skua")
+	stop theirs
+else
+	echo 'left out: another user needs root, and no restriction of tracing'
+fi
+
+# --- form ------------------------------------------------------------------------
+
+# ASCII alone; and otherwise lines
+start load "$watched" load
+LC_ALL=C run top --once --interval 0.1 -p "${pids[load]}"
+expect 'without line art' exited 0
+code=0
+LC_ALL=C grep -q '[^ -~]' "$scratch/out" && code=1
+expect 'without line art' exited 0
+if LC_ALL=C.UTF-8 locale charmap 2>/dev/null | grep -q UTF-8; then
+	LC_ALL=C.UTF-8 run top --once --interval 0.1 -p "${pids[load]}"
+	expect 'with line art' grep -qE '[▏▎▍▌▋▊▉█]' "$scratch/out"
+fi
+
+start other "$watched" load
+run top
+expect 'a list of several' exited 0
+expect 'a list of several' out_has "${pids[load]}"
+expect 'a list of several' out_has "${pids[other]}"
+expect 'a list of several' err_has 'choose one: skua top -p PID'
+run top --json
+expect 'a list of several' out_has "{\"pid\":${pids[other]},"
+stop other
+
+# Runtimes that come and go are shown when they are there for an interval.
+start renew "$watched" renew
+"$skua" top --json --interval 0.02 -p "${pids[renew]}" \
+	>"$scratch/renew.json" 2>"$scratch/renew.err" &
+watcher=$!
+sleep 1
+expect 'runtimes that come and go' kill -0 "$watcher"
+stop renew
+code=0
+wait "$watcher" || code=$?
+cp "$scratch/renew.err" "$scratch/err"
+expect 'runtimes that come and go' exited 1
+expect 'runtimes that come and go' err_has 'has ended meanwhile'
+
+# --- on a terminal ---------------------------------------------------------------
+
+code=0
+timeout 60 python3 - "$skua" "${pids[load]}" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import sys
+import termios
+
+skua, process = sys.argv[1:]
+
+
+class Terminal:
+    def __init__(self, rows, columns):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm"
+            # The size first: it is asked for at once.
+            os.read(0, 1)
+            os.execv(skua, [skua, "top", "--interval", "0.1", "-p", process])
+        self.size(rows, columns)
+        os.write(self.fd, b"\n")
+        self.text = b""
+
+    def size(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def until(self, pattern):
+        while not re.search(pattern, self.text, re.DOTALL):
+            self.text += os.read(self.fd, 4096)
+
+    def frames(self):
+        return self.text.split(b"\x1b[H")[1:-1]
+
+    def end(self):
+        try:
+            while more := os.read(self.fd, 4096):
+                self.text += more
+        except OSError:
+            pass
+        assert self.text.count(b"\x1b[?1049h") == self.text.count(b"\x1b[?1049l") == 1
+        assert self.text.count(b"\x1b[?25l") == self.text.count(b"\x1b[?25h") == 1
+        return os.waitpid(self.pid, 0)[1]
+
+
+def fits(frame, rows, columns):
+    lines = re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", frame).decode().split("\r\n")
+    return len(lines) <= rows and all(len(line.rstrip("\r")) <= columns for line in lines)
+
+
+terminal = Terminal(30, 100)
+terminal.until(rb"worker.*\x1b\[H.*worker.*\x1b\[H")
+assert all(fits(frame, 30, 100) for frame in terminal.frames())
+terminal.text = b"\x1b[?1049h\x1b[?25l"
+terminal.size(10, 40)
+terminal.until(rb"\x1b\[J.*\x1b\[H.*\x1b\[J.*\x1b\[H.*\x1b\[J.*\x1b\[H")
+assert fits(terminal.frames()[-1], 10, 40), terminal.frames()[-1]
+os.write(terminal.fd, b"q")
+assert terminal.end() == 0
+for number in signal.SIGTERM, signal.SIGINT:
+    terminal = Terminal(24, 80)
+    terminal.until(rb"worker")
+    os.kill(terminal.pid, number)
+    assert terminal.end() == number
+END
+expect 'on a terminal' exited 0
+
+# --- a process that ends ---------------------------------------------------------
+
+"$skua" top --json --interval 0.1 -p "${pids[load]}" \
+	>"$scratch/stream" 2>"$scratch/stream.err" &
+watcher=$!
+until (($(wc -l <"$scratch/stream") >= 2)); do
+	sleep 0.01
+done
+stop load
+code=0
+wait "$watcher" || code=$?
+cp "$scratch/stream.err" "$scratch/err"
+expect 'the process ends' exited 1
+expect 'the process ends' err_has 'has ended meanwhile'
+code=0
+python3 -c '
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert all(line["workers"] and "p99_ns" in line["histograms"]["park"] for line in lines)
+' "$scratch/stream" 2>"$scratch/err" || code=$?
+expect 'an object a line' exited 0
+finish 'skua top: finds who hogs the workers'

@@ -1,0 +1,236 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""traces.py - files of events that nobody has recorded, by probes/PROBES.md
+
+    traces.py NAME >FILE
+
+NAME: plain (two workers, spawns, steals, jobs, sleeps), cut (the same without its
+end), lost (some events are missing), middle (recorded in the middle of things),
+backwards (clocks go back), empty (a header and what is recorded), quoted (names
+that have to be escaped), large (a million events).
+"""
+
+import struct
+import sys
+
+META, STREAM, NAME, EVENTS, END = range(1, 6)
+(
+    NONE, CLOCK, START, STOP, BEGIN_POLL, END_POLL, READY, STEAL, STEAL_FAIL,
+    PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL,
+) = range(16)  # fmt: skip
+DONE, PENDING, YIELD = range(3)
+FUNCTION, TYPE = range(2)
+OUTSIDE = 0xFFFFFFFF
+
+# The counter runs at 2.5 GHz, and was 10^12 at the second 5000.
+START_NS, START_COUNTER = 5_000_000_000_000, 1_000_000_000_000
+HTTP, PARSE, FUNC, JOB = 0x5000, 0x5040, 0x401000, 0x402000
+
+
+def counter(ns):
+    """What the counter is so many ns after the start."""
+    return START_COUNTER + ns * 5 // 2
+
+
+def chunk(kind, data):
+    data += bytes(-len(data) % 8)
+    return struct.pack("<II", kind, len(data)) + data
+
+
+def header(version=1):
+    return struct.pack("<QII", 0x6361727461756B73, version, 16)
+
+
+def meta(program=b"traces"):
+    return chunk(
+        META,
+        struct.pack(
+            "<IIQQQII64s16s64s", 4711, 1, START_COUNTER, START_NS,
+            1_700_000_000_000_000_000, 1, 0, program, b"0.1.0", b"6.0",
+        ),
+    )  # fmt: skip
+
+
+def stream(number, index, tid, runtime=0):
+    return chunk(STREAM, struct.pack("<IIIIii", number, runtime, index, tid, -1, 0))
+
+
+def name(of, address, text):
+    return chunk(NAME, struct.pack("<QII64s", address, of, 0, text))
+
+
+def end(ns, reason=0):
+    return chunk(END, struct.pack("<QQII", counter(ns), START_NS + ns, reason, 0))
+
+
+class Worker:
+    """Events of a stream; times are ns after the start."""
+
+    def __init__(self, number):
+        self.number, self.events, self.first, self.data = number, [], 0, b""
+
+    def add(self, ns, kind, a=0, b=0, detail=0, other=0, time=None):
+        time = counter(ns) if time is None else time
+        self.events.append(struct.pack("<QQQIHH", time, a, b, detail, other, kind))
+
+    def clock(self, ns):
+        self.add(ns, CLOCK, START_NS + ns)
+
+    def poll(self, ns, took, task, result=DONE, of=HTTP):
+        self.add(ns, BEGIN_POLL, task, of, FUNCTION if of == FUNC else TYPE)
+        self.add(ns + took, END_POLL, task, detail=result)
+
+    def chunk(self):
+        """What was added since the last; it is lost if nobody writes it down."""
+        first, count = self.first, len(self.events)
+        data = struct.pack("<QII", first, self.number, count)
+        data += b"".join(self.events)
+        self.first, self.events = first + count, []
+        return chunk(EVENTS, data)
+
+
+def begin(*streams):
+    data = header() + meta()
+    for number, index, tid in streams:
+        data += stream(number, index, tid)
+    return (
+        data
+        + name(TYPE, HTTP, b"http_read")
+        + name(TYPE, PARSE, b"parse")
+        + name(FUNCTION, FUNC, b"poll_timer")
+        + name(FUNCTION, JOB, b"sort_half")
+    )
+
+
+def plain():
+    data = begin((0, 0, 4712), (1, 1, 4713), (2, OUTSIDE, 0))
+    zero, one, outside = Worker(0), Worker(1), Worker(2)
+    outside.add(900, READY, 0x7000)
+    zero.add(500, START, 4712)
+    zero.clock(500)
+    one.add(600, START, 4713)
+    one.clock(600)
+    one.add(700, STEAL_FAIL, detail=8)
+    one.add(800, PARK, detail=0)
+    zero.add(1000, INJECT, detail=1)
+    zero.add(1100, BEGIN_POLL, 0x7000, HTTP, TYPE)
+    zero.add(1500, READY, 0x7100)
+    zero.add(1600, READY, 0x7200)
+    zero.add(2000, END_POLL, 0x7000, detail=YIELD)
+    one.add(3000, UNPARK, 2200, 0, 4712)
+    one.add(3400, STEAL, 0x7100, 350, 1, 0)
+    one.poll(3500, 600, 0x7100, of=PARSE)
+    zero.poll(3200, 5000, 0x7200, PENDING, FUNC)
+    zero.add(9000, STALL, 0x7200, FUNC, 5000)
+    data += outside.chunk() + zero.chunk()
+    one.add(5000, JOB_BEGIN, JOB, other=0)
+    one.add(6000, JOB_BEGIN, JOB, other=0)
+    one.add(7000, JOB_END)
+    one.add(8000, JOB_END)
+    one.add(8100, OVERFLOW, detail=128)
+    zero.poll(10_000, 1000, 0x7000)
+    zero.clock(1_000_000)
+    zero.poll(1_100_000, 1000, 0x7000)
+    zero.add(1_200_000, STOP)
+    one.clock(1_000_500)
+    one.add(1_300_000, STOP)
+    data += one.chunk() + zero.chunk()
+    return data + end(1_400_000)
+
+
+def middle():
+    """Ends without beginnings, and beginnings without ends."""
+    data = begin((0, 0, 4712), (1, 1, 4713))
+    zero, one = Worker(0), Worker(1)
+    zero.first = 1000
+    zero.add(1000, START, 4712)
+    zero.clock(1000)
+    zero.add(1500, JOB_END)
+    zero.add(2000, END_POLL, 0x7000, detail=DONE)
+    zero.poll(3000, 500, 0x7100)
+    zero.add(4000, BEGIN_POLL, 0x7200, HTTP, TYPE)
+    zero.add(4500, JOB_BEGIN, JOB)
+    one.first = 77
+    one.add(5000, UNPARK, 100_000, 0, 0)
+    one.clock(5010)
+    one.add(6000, PARK)
+    return data + zero.chunk() + one.chunk() + end(9000)
+
+
+def backwards():
+    """The counter goes back, and then the time; a worker has no time at all."""
+    data = begin((0, 0, 4712), (1, 1, 4713))
+    zero, one = Worker(0), Worker(1)
+    zero.clock(1000)
+    zero.poll(2000, 500, 0x7000)
+    for ns, time in ((1_000_000, 500), (2_000_000, 2_500_500)):
+        zero.add(ns, CLOCK, START_NS + ns, time=time)
+        zero.add(0, BEGIN_POLL, 0x7100, FUNC, FUNCTION, time=time + 100)
+        zero.add(0, END_POLL, 0x7100, time=time + 200)
+    zero.add(0, CLOCK, START_NS, time=2_600_000)
+    zero.poll(0, 0, 0x7200)
+    one.poll(3000, 100, 0x7300)
+    return data + zero.chunk() + one.chunk() + end(3_000_000)
+
+
+def lost():
+    data = begin((0, 0, 4712))
+    zero = Worker(0)
+    zero.clock(0)
+    zero.poll(100, 100, 0x7000)
+    zero.add(300, READY, 0x7100)
+    zero.add(400, BEGIN_POLL, 0x7200, HTTP, TYPE)
+    data += zero.chunk()
+    for i in range(10):
+        zero.clock(1000 + i)
+    zero.chunk()
+    zero.add(2000, END_POLL, 0x7300, detail=DONE)
+    zero.poll(3000, 100, 0x7100)
+    zero.clock(4000)
+    return data + zero.chunk() + end(5000)
+
+
+def empty():
+    return header() + meta()
+
+
+def quoted():
+    data = header() + meta(b'a "program" \\ of\nours\xff')
+    data += stream(0, 0, 0) + name(TYPE, HTTP, b'say "hello"\\\x01\xc3\xbc')
+    zero = Worker(0)
+    zero.clock(0)
+    zero.poll(100, 100, 0x7000)
+    zero.poll(300, 100, 0x7000, of=FUNC)
+    zero.clock(1000)
+    return data + zero.chunk() + end(2000)
+
+
+def large():
+    data = [begin((0, 0, 4712), (1, 1, 4713))]
+    workers = Worker(0), Worker(1)
+    for i in range(250_000):
+        worker, ns = workers[i % 2], i * 400
+        if i % 2000 < 2:
+            worker.clock(ns - 10)
+        worker.add(ns, READY, 0x7000 + 64 * (i % 100))
+        worker.poll(ns + 200, 300, 0x7000 + 64 * (i % 100), PENDING)
+        if i % 2000 >= 1998:
+            data.append(worker.chunk())
+    return b"".join(data) + end(250_000 * 400)
+
+
+MADE = {
+    "plain": plain,
+    "cut": lambda: plain()[:-60],
+    "lost": lost,
+    "middle": middle,
+    "backwards": backwards,
+    "empty": empty,
+    "quoted": quoted,
+    "large": large,
+}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in MADE:
+        sys.exit(__doc__)
+    sys.stdout.buffer.write(MADE[sys.argv[1]]())

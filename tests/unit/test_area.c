@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* test_area.c - what other processes read of a runtime is so */
+#include "core/runtime.h"
+#include "core/stamps.h"
+#include "probes/root.h"
+#include "tests/unit/support.h"
+
+extern struct area_root area_root;
+
+/* ---- helpers ---------------------------------------------------------------- */
+
+static const struct area_runtime *area_of(const struct skua_runtime *rt)
+{
+	return &rt->pool.area;
+}
+
+static const struct area_worker *worker_area(const struct skua_runtime *rt,
+					     unsigned i)
+{
+	const uint64_t *workers = (const uint64_t *)area_of(rt)->workers;
+
+	return (const struct area_worker *)(workers[i] +
+					    area_of(rt)->worker_offset);
+}
+
+static const struct area_samples *samples_of(const struct skua_runtime *rt,
+					     unsigned i)
+{
+	return (const struct area_samples *)worker_area(rt, i)->samples;
+}
+
+/* As a reader finds it: from the root. */
+static bool listed(const struct skua_runtime *rt)
+{
+	uint64_t address = area_root.runtimes;
+
+	while (address && address != (uintptr_t)area_of(rt))
+		address = ((const struct area_runtime *)address)->next;
+	return address != 0;
+}
+
+static struct skua_runtime *make(unsigned workers)
+{
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = workers,
+				      .flags = SKUA_NO_ENV };
+	struct skua_runtime *rt;
+
+	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
+	return rt;
+}
+
+static void destroy(struct skua_runtime *rt)
+{
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- the list ---------------------------------------------------------------- */
+
+static void root__of_this_library__says_what_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(area_root.magic, AREA_ROOT_MAGIC);
+	assert_int_equal(area_root.abi, AREA_ABI);
+	assert_int_equal(area_root.bytes, sizeof(area_root));
+	assert_int_equal(area_root.task_poll, offsetof(struct skua_task, poll));
+	assert_int_equal(area_root.task_type, offsetof(struct skua_task, type));
+	assert_true(strlen(area_root.version) < sizeof(area_root.version));
+}
+
+static void runtimes__created_and_destroyed__listed_meanwhile(void **state)
+{
+	struct skua_runtime *rt[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		rt[i] = make(1);
+	assert_int_equal(area_root.count, 3);
+	/* From the middle, the end and the front of the list. */
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned next = (i + 1) % 3;
+		uint64_t changes = area_root.changes;
+
+		assert_true(listed(rt[next]));
+		destroy(rt[next]);
+		assert_int_equal(area_root.changes, changes + 2);
+		assert_int_equal(area_root.count, 2 - i);
+		for (unsigned j = i + 1; j < 3; j++)
+			assert_true(listed(rt[(j + 1) % 3]));
+	}
+	assert_int_equal(area_root.runtimes, 0);
+}
+
+static void child__has_its_parents_list__adds_its_own(void)
+{
+	struct skua_runtime *rt = make(1);
+	bool good = listed(rt) && area_of(rt)->pid == (uint32_t)getpid() &&
+		    area_root.count == 2 && area_root.changes % 2 == 0;
+
+	destroy(rt);
+	_exit(good && area_root.count == 1 ? 0 : 1);
+}
+
+static void runtime__in_a_child__is_told_from_its_parents(void **state)
+{
+	struct skua_runtime *rt;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (THREAD_SANITIZED)
+		skip_aloud("no threads in a child under ThreadSanitizer");
+	rt = make(1);
+	assert_int_equal(area_of(rt)->pid, getpid());
+	pid = fork();
+	if (pid == 0)
+		child__has_its_parents_list__adds_its_own();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	destroy(rt);
+}
+
+/* ---- a worker ---------------------------------------------------------------- */
+
+struct seen {
+	struct skua_task task;
+	const struct area_worker *area;
+	uint64_t number;
+	bool as_it_is;
+};
+
+static enum skua_poll look_at_itself(struct skua_task *self)
+{
+	struct seen *it = (struct seen *)self;
+
+	it->number = it->area->counters.tasks_polled;
+	it->as_it_is = it->area->task == (uintptr_t)self &&
+		       it->area->times.state == AREA_RUNNING &&
+		       it->area->tid == (uint64_t)gettid() &&
+		       self->poll == look_at_itself;
+	return SKUA_DONE;
+}
+
+static void worker__that_polls__names_the_task(void **state)
+{
+	struct skua_runtime *rt = make(1);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 200; i++) {
+		struct seen it = { .task = SKUA_TASK_INIT(look_at_itself),
+				   .area = worker_area(rt, 0) };
+
+		assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+		assert_true(it.as_it_is);
+		assert_int_equal(it.number, i);
+	}
+	assert_int_equal(worker_area(rt, 0)->task, 0);
+	destroy(rt);
+}
+
+static void wait_parked(const struct skua_runtime *rt, unsigned i)
+{
+	while (counter_read(&worker_area(rt, i)->times.state) != AREA_PARKED)
+		sched_yield();
+}
+
+static struct area_times times_of(const struct area_worker *area)
+{
+	const struct area_times *times = &area->times;
+
+	return (struct area_times){ .state = counter_read(&times->state),
+				    .since_ns = counter_read(&times->since_ns),
+				    .run_ns = counter_read(&times->run_ns),
+				    .search_ns =
+					    counter_read(&times->search_ns),
+				    .park_ns = counter_read(&times->park_ns) };
+}
+
+static uint64_t sum_of(const struct area_times *times)
+{
+	return times->run_ns + times->search_ns + times->park_ns;
+}
+
+static enum skua_poll do_nothing(struct skua_task *self)
+{
+	(void)self;
+	return SKUA_DONE;
+}
+
+/* Whatever it did: each moment is in one of the sums. */
+static void times__of_a_worker__add_up(void **state)
+{
+	struct skua_runtime *rt = make(1);
+	struct area_times first, last;
+
+	(void)state;
+	wait_parked(rt, 0);
+	first = times_of(worker_area(rt, 0));
+	for (unsigned i = 0; i < 1000; i++) {
+		struct skua_task task = SKUA_TASK_INIT(do_nothing);
+
+		assert_int_equal(skua_runtime_block_on(rt, &task), 0);
+	}
+	wait_parked(rt, 0);
+	last = times_of(worker_area(rt, 0));
+	assert_true(last.run_ns > first.run_ns);
+	assert_true(last.search_ns > first.search_ns);
+	assert_true(last.park_ns > first.park_ns);
+	assert_true(first.since_ns >= area_of(rt)->started_ns ||
+		    first.park_ns == 0);
+	assert_int_equal(sum_of(&last) - sum_of(&first),
+			 last.since_ns - first.since_ns);
+	destroy(rt);
+}
+
+/* ---- samples ----------------------------------------------------------------- */
+
+static uint64_t total(const struct probes_histogram *h)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < PROBES_BUCKETS; i++)
+		sum += h->count[i];
+	return sum;
+}
+
+/* Over the rows of a worker. */
+static struct area_type sum_rows(const struct area_samples *samples)
+{
+	struct area_type sum = { 0 };
+
+	for (unsigned i = 0; i < AREA_TYPES; i++) {
+		sum.polls += samples->types[i].polls;
+		sum.run_ns += samples->types[i].run_ns;
+		sum.waits += samples->types[i].waits;
+		sum.wait_ns += samples->types[i].wait_ns;
+	}
+	return sum;
+}
+
+struct parent {
+	struct skua_task task;
+	struct skua_runtime *rt;
+	struct skua_task *children;
+	unsigned count;
+	bool spawned;
+};
+
+static enum skua_poll spawn_children(struct skua_task *self)
+{
+	struct parent *it = (struct parent *)self;
+
+	for (unsigned i = 0; i < it->count; i++)
+		skua_task_spawn(it->rt, &it->children[i]);
+	return SKUA_DONE;
+}
+
+#define CHILDREN 5000u
+#define ROUNDS   20u
+
+/* Many tasks in one worker; afterwards they have their poll function again. */
+static void run_children(struct skua_runtime *rt, skua_task_fn fn)
+{
+	static struct skua_task children[CHILDREN];
+	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
+				 .rt = rt,
+				 .children = children,
+				 .count = CHILDREN };
+
+	for (unsigned i = 0; i < CHILDREN; i++)
+		skua_task_init(&children[i], fn);
+	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		assert_true(children[i].poll == fn);
+}
+
+static void polls__of_many_tasks__are_estimated(void **state)
+{
+	struct skua_runtime *rt = make(1);
+	const struct area_samples *samples = samples_of(rt, 0);
+	uint64_t polls, most;
+	struct area_type sum;
+
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		run_children(rt, do_nothing);
+	polls = worker_area(rt, 0)->counters.tasks_polled;
+	assert_int_equal(polls, ROUNDS * (CHILDREN + 1));
+	sum = sum_rows(samples);
+	/* All but those since the last sample, and a tick. */
+	most = area_of(rt)->sample + TICK_BUDGET;
+	assert_in_range(sum.polls, polls - most, polls);
+	assert_int_equal(total(&samples->poll), sum.polls);
+	assert_int_equal(samples->poll.sum_ns, sum.run_ns);
+	assert_true(sum.waits > 0 && sum.wait_ns > 0);
+	assert_int_equal(total(&samples->wait), sum.waits);
+	assert_int_equal(samples->wait.sum_ns, sum.wait_ns);
+	assert_true(total(&samples->park) <=
+		    worker_area(rt, 0)->counters.times_parked);
+	destroy(rt);
+}
+
+/* Longer than a tick: each of these is timed. */
+static enum skua_poll take_time(struct skua_task *self)
+{
+	uint64_t start_ns = skua_now_ns();
+
+	(void)self;
+	while (skua_now_ns() - start_ns < UINT64_C(100000))
+		;
+	return SKUA_DONE;
+}
+
+static const struct area_type *row_of_poll(const struct area_samples *samples,
+					   skua_task_fn poll)
+{
+	for (unsigned i = 0; i < AREA_TYPES; i++)
+		if (samples->types[i].poll == (uintptr_t)poll)
+			return &samples->types[i];
+	return NULL;
+}
+
+static void polls__that_are_long__are_all_timed(void **state)
+{
+	static struct skua_task tasks[200];
+	struct skua_runtime *rt = make(1);
+	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
+				 .rt = rt,
+				 .children = tasks,
+				 .count = COUNT_OF(tasks) };
+	const struct area_type *row;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(tasks); i++)
+		skua_task_init(&tasks[i], take_time);
+	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	row = row_of_poll(samples_of(rt, 0), take_time);
+	assert_non_null(row);
+	/* But for some at the start, when it is not known that they are. */
+	assert_in_range(row->polls, COUNT_OF(tasks) / 2, COUNT_OF(tasks) + 1);
+	assert_true(row->run_ns / row->polls >= 100000);
+	assert_true(row->longest_ns >= 100000);
+	/* They waited for each other. */
+	assert_true(row->waits > 0 && row->longest_wait_ns >= 100000);
+	destroy(rt);
+}
+
+/* Each after a sleep of the worker: no tick is ever full. */
+static void polls__that_come_one_by_one__are_timed(void **state)
+{
+	struct skua_runtime *rt = make(1);
+	const struct area_type *row;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++) {
+		struct skua_task task = SKUA_TASK_INIT(take_time);
+
+		wait_parked(rt, 0);
+		assert_int_equal(skua_runtime_block_on(rt, &task), 0);
+	}
+	row = row_of_poll(samples_of(rt, 0), take_time);
+	assert_non_null(row);
+	assert_in_range(row->polls, 100, 200);
+	assert_true(row->run_ns / row->polls >= 100000);
+	destroy(rt);
+}
+
+#define OUTSIDE 5000u
+
+/* From outside, urgent or bound: they have queues of their own. */
+static void waits__of_tasks_apart__count_about_once(void **state)
+{
+	static struct skua_task tasks[OUTSIDE];
+
+	(void)state;
+	for (unsigned urgent = 0; urgent < 2; urgent++) {
+		struct skua_runtime *rt = make(1);
+		struct area_type sum;
+
+		for (unsigned i = 0; i < OUTSIDE; i++) {
+			skua_task_init(&tasks[i], do_nothing);
+			skua_task_set_urgent(&tasks[i], urgent);
+			assert_int_equal(
+				urgent ? skua_task_spawn(rt, &tasks[i])
+				       : skua_task_spawn_on(rt, 0, &tasks[i]),
+				0);
+		}
+		assert_int_equal(skua_runtime_drain(rt), 0);
+		sum = sum_rows(samples_of(rt, 0));
+		assert_in_range(sum.waits, 1, OUTSIDE + STAMPS_SAMPLE);
+		destroy(rt);
+	}
+}
+
+/* What the driver does between two calls is not the worker's. */
+static void times__of_a_driven_worker__leave_out_its_driver(void **state)
+{
+	struct skua_config config = { .size = sizeof(config),
+				      .flags = SKUA_NO_ENV |
+					       SKUA_CALLER_DRIVEN };
+	struct skua_task tasks[2] = { SKUA_TASK_INIT(take_time),
+				      SKUA_TASK_INIT(take_time) };
+	struct skua_runtime *rt;
+	const struct area_times *times;
+	uint64_t run_ns;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
+	times = &worker_area(rt, 0)->times;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(skua_task_spawn(rt, &tasks[i]), 0);
+	assert_int_equal(skua_runtime_poll(rt, 0), 1);
+	assert_int_equal(times->state, AREA_STARTING);
+	run_ns = times->run_ns;
+	take_time(NULL);
+	assert_int_equal(skua_runtime_poll(rt, UINT64_MAX), 0);
+	assert_int_equal(times->state, AREA_PARKED);
+	assert_true(times->run_ns > run_ns);
+	assert_true(times->since_ns - area_of(rt)->started_ns - times->run_ns >=
+		    100000);
+	destroy(rt);
+}
+
+static void types__more_than_rows__share_the_last(void **state)
+{
+	static struct skua_task_type types[2 * AREA_TYPES];
+	struct area_samples *samples = calloc(1, sizeof(*samples));
+	static struct worker worker;
+	uint64_t sum = 0;
+
+	(void)state;
+	assert_non_null(samples);
+	worker.area.samples = (uintptr_t)samples;
+	for (unsigned i = 0; i < COUNT_OF(types); i++) {
+		worker.area.counters.tasks_polled += 10;
+		tell_sample(&worker, &types[i], do_nothing, 7);
+	}
+	assert_true(samples->types[AREA_TYPES - 1].polls > 0);
+	assert_int_equal(samples->types[AREA_TYPES - 1].poll, 1);
+	for (unsigned i = 0; i < AREA_TYPES; i++) {
+		const struct area_type *row = &samples->types[i];
+
+		sum += row->polls;
+		assert_int_equal(row->run_ns, 7 * row->polls);
+		if (i < AREA_TYPES - 1)
+			assert_true(row->polls == 0 || row->polls == 10);
+	}
+	assert_int_equal(sum, 10 * COUNT_OF(types));
+	free(samples);
+}
+
+/* Two tasks of the same place in the table: one is timed, both run. */
+static void stamps__of_tasks_that_collide__one_is_timed(void **state)
+{
+	static struct stamps stamps;
+	static struct pool pool = { .stamps = &stamps };
+	struct skua_task task = SKUA_TASK_INIT(do_nothing);
+
+	(void)state;
+	stamps_put(&pool, &task, 3);
+	assert_true(task.poll != do_nothing);
+	assert_true(stamps_poll(&pool, &task) == do_nothing);
+	task.poll = take_time;
+	stamps_put(&pool, &task, 4);
+	assert_true(task.poll == take_time);
+	assert_true(stamps_poll(&pool, &task) == take_time);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(root__of_this_library__says_what_it_is),
+		cmocka_unit_test(
+			runtimes__created_and_destroyed__listed_meanwhile),
+		cmocka_unit_test(runtime__in_a_child__is_told_from_its_parents),
+		cmocka_unit_test(worker__that_polls__names_the_task),
+		cmocka_unit_test(times__of_a_worker__add_up),
+		cmocka_unit_test(polls__of_many_tasks__are_estimated),
+		cmocka_unit_test(polls__that_are_long__are_all_timed),
+		cmocka_unit_test(polls__that_come_one_by_one__are_timed),
+		cmocka_unit_test(waits__of_tasks_apart__count_about_once),
+		cmocka_unit_test(
+			times__of_a_driven_worker__leave_out_its_driver),
+		cmocka_unit_test(types__more_than_rows__share_the_last),
+		cmocka_unit_test(stamps__of_tasks_that_collide__one_is_timed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

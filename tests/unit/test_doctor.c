@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_doctor.c - what is said of machines that lack something
+ *
+ * A machine is a folder with a few files, or this one, where the calls that try
+ * something are refused: the program is linked with --wrap for them.
+ */
+#include <ftw.h>
+#include <linux/bpf.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "bpf/doctor.h"
+#include "tests/unit/support.h"
+
+/* ---- what is tried ---------------------------------------------------------- */
+
+static struct {
+	int perf, load, link, memory; /* errors; 0: as it is */
+} refusal;
+
+long __real_syscall(long number, long a, long b, long c, long d, long e,
+		    long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e,
+		    long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	int err = 0;
+
+	if (number == SYS_perf_event_open)
+		err = refusal.perf;
+	else if (number == SYS_bpf)
+		err = a == BPF_PROG_LOAD ? refusal.load : refusal.link;
+	if (err == 0)
+		return __real_syscall(number, a, b, c, d, e, f);
+	errno = err;
+	return -1;
+}
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n, const struct iovec *from,
+				unsigned long m, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n, const struct iovec *from,
+				unsigned long m, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
+				unsigned long n, const struct iovec *from,
+				unsigned long m, unsigned long flags)
+{
+	if (refusal.memory == 0)
+		return __real_process_vm_readv(pid, to, n, from, m, flags);
+	errno = refusal.memory;
+	return -1;
+}
+
+/* ---- made machines ---------------------------------------------------------- */
+
+static char root[64];
+
+/* A file of the machine, and the folders that it is in. */
+static void put(const char *path, const char *text)
+{
+	char place[256];
+	FILE *file;
+
+	snprintf(place, sizeof(place), "%s%s", root, path);
+	for (char *slash = strchr(place + strlen(root) + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(place, 0700);
+		*slash = '/';
+	}
+	file = fopen(place, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int remove_one(const char *path, const struct stat *info, int type,
+		      struct FTW *walk)
+{
+	(void)info;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static int make_root(void **state)
+{
+	(void)state;
+	memset(&refusal, 0, sizeof(refusal));
+	strcpy(root, "/tmp/test_doctor.XXXXXX");
+	return mkdtemp(root) != NULL ? 0 : 1;
+}
+
+static int remove_root(void **state)
+{
+	(void)state;
+	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct doctor_report reports[DOCTOR_CHECKS];
+
+static const struct doctor_report *report_of(const char *name)
+{
+	for (unsigned i = 0; i < DOCTOR_CHECKS; i++)
+		if (strcmp(reports[i].name, name) == 0)
+			return &reports[i];
+	fail_msg("no check '%s'", name);
+	return NULL;
+}
+
+/* That one of the last examination said so. */
+static void expect(const char *name, enum doctor_state state, const char *found,
+		   const char *why)
+{
+	const struct doctor_report *r = report_of(name);
+
+	if (r->state != state || strstr(r->found, found) == NULL ||
+	    strstr(r->why, why) == NULL)
+		fail_msg("%s: %u, '%s', '%s'", name, r->state, r->found,
+			 r->why);
+	assert_int_equal(r->why[0] == '\0', state == DOCTOR_OK);
+	assert_int_equal(r->advice[0] == '\0', state == DOCTOR_OK);
+}
+
+static void examine(void)
+{
+	const struct doctor doctor = { .root = root };
+
+	doctor_examine(&doctor, reports);
+}
+
+static void examine_here(pid_t pid)
+{
+	const struct doctor doctor = { .pid = pid };
+
+	doctor_examine(&doctor, reports);
+}
+
+#define NO_CAPABILITIES  "Name:\tx\nCapEff:\t0000000000000000\nSeccomp:\t0\n"
+#define ALL_CAPABILITIES "Name:\tx\nCapEff:\t000001ffffffffff\n"
+
+/* A machine that has it all. */
+static void put_rich(void)
+{
+	put("/proc/sys/kernel/osrelease", "6.8.0-41-generic\n");
+	put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
+	put("/proc/sys/kernel/unprivileged_bpf_disabled", "2\n");
+	put("/proc/sys/kernel/yama/ptrace_scope", "0\n");
+	put("/proc/self/status", ALL_CAPABILITIES);
+	put("/proc/self/schedstat", "1 2 3\n");
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/proc/self/limits",
+	    "Limit                     Soft Limit           Hard Limit\n"
+	    "Max locked memory         unlimited            unlimited    bytes\n"
+	    "Max realtime priority     99                   99\n");
+	put("/proc/self/mounts", "sysfs /sys sysfs rw 0 0\n"
+				 "tracefs /sys/kernel/tracing tracefs rw 0 0\n"
+				 "bpf /sys/fs/bpf bpf rw 0 0\n");
+	put("/proc/cpuinfo",
+	    "processor\t: 0\nflags\t\t: fpu constant_tsc nonstop_tsc avx\n");
+	put("/proc/stat", "cpu  100 0 100 500 0 0 0 0 0 0\ncpu0 1 2 3\n");
+	put("/sys/bus/event_source/devices/cpu/type", "4\n");
+	put("/sys/bus/event_source/devices/uprobe/type", "9\n");
+	put("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset",
+	    "config:32-63\n");
+	put("/sys/kernel/btf/vmlinux", "\x9f\xeb\x01");
+	put("/sys/devices/system/node/online", "0-3\n");
+	put("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	    "tsc\n");
+	put("/sys/kernel/mm/transparent_hugepage/enabled",
+	    "always [madvise] never\n");
+	put("/sys/devices/system/cpu/isolated", "4-7\n");
+	put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+	    "performance\n");
+	put("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+	put("/sys/devices/system/cpu/smt/active", "1\n");
+	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+}
+
+/* ---- the tests -------------------------------------------------------------- */
+
+static void examine__rich_machine__all_ok(void **state)
+{
+	(void)state;
+	put_rich();
+	examine();
+	for (unsigned i = 0; i < DOCTOR_CHECKS; i++)
+		if (reports[i].state != DOCTOR_OK)
+			fail_msg("%s: %s", reports[i].name, reports[i].why);
+	expect("kernel", DOCTOR_OK, "6.8.0-41-generic", "");
+	expect("numa", DOCTOR_OK, "nodes 0-3", "");
+	expect("isolated_cpus", DOCTOR_OK, "CPUs 4-7", "");
+	expect("smt", DOCTOR_OK, "on", "");
+	expect("cpu_turbo", DOCTOR_OK, "off", "");
+	expect("transparent_hugepages", DOCTOR_OK, "madvise", "");
+	expect("tracefs", DOCTOR_OK, "/sys/kernel/tracing", "");
+	expect("uprobes", DOCTOR_OK, "semaphores", "");
+}
+
+static void examine__empty_machine__each_says_why(void **state)
+{
+	(void)state;
+	examine();
+	expect("kernel", DOCTOR_PARTLY, "unknown", "5.15");
+	expect("perf_event_paranoid", DOCTOR_MISSING, "not there", "counts");
+	expect("hardware_counters", DOCTOR_MISSING, "none", "no driver");
+	expect("bpf", DOCTOR_MISSING, "", "tells of no bpf()");
+	expect("btf", DOCTOR_MISSING, "none", "is not there");
+	expect("uprobes", DOCTOR_MISSING, "none", "is not there");
+	expect("uprobe_multi", DOCTOR_MISSING, "none", "older than 6.6");
+	expect("tracefs", DOCTOR_MISSING, "not mounted", "tracepoints");
+	expect("bpffs", DOCTOR_MISSING, "not mounted", "pinned");
+	expect("schedstat", DOCTOR_MISSING, "none", "wait");
+	expect("cgroup_quota", DOCTOR_OK, "no control groups", "");
+	expect("realtime", DOCTOR_MISSING, "none", "is 0");
+	expect("locked_memory", DOCTOR_PARTLY, "0 KiB", "beyond");
+	expect("numa", DOCTOR_MISSING, "none", "no nodes");
+	expect("transparent_hugepages", DOCTOR_MISSING, "none", "has no");
+	expect("cpu_governor", DOCTOR_PARTLY, "not told", "virtual");
+	expect("steal_time", DOCTOR_OK, "0.0 %", "");
+}
+
+static void examine__paranoid_levels__as_the_kernel_does(void **state)
+{
+	(void)state;
+	put_rich();
+	put("/proc/self/status", NO_CAPABILITIES);
+	put("/proc/sys/kernel/perf_event_paranoid", "4\n");
+	examine();
+	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "nobody");
+	expect("software_counters", DOCTOR_MISSING, "not tried", "nobody");
+	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
+	examine();
+	expect("perf_event_paranoid", DOCTOR_PARTLY, "2", "user mode");
+	put("/proc/sys/kernel/perf_event_paranoid", "1\n");
+	examine();
+	expect("perf_event_paranoid", DOCTOR_OK, "1", "");
+	put("/proc/sys/kernel/perf_event_paranoid", "4\n");
+	put("/proc/self/status", "CapEff:\t0000004000000000\n"); /* PERFMON */
+	examine();
+	expect("perf_event_paranoid", DOCTOR_OK, "CAP_PERFMON", "");
+	expect("bpf", DOCTOR_MISSING, "", "CAP_BPF");
+}
+
+static void examine__no_privileges__are_named(void **state)
+{
+	(void)state;
+	put_rich();
+	put("/proc/self/status", NO_CAPABILITIES);
+	put("/proc/self/limits",
+	    "Max locked memory         8388608              8388608      bytes\n"
+	    "Max realtime priority     0                    0\n");
+	for (unsigned scope = 1; scope <= 3; scope++) {
+		char text[8];
+
+		snprintf(text, sizeof(text), "%u\n", scope);
+		put("/proc/sys/kernel/yama/ptrace_scope", text);
+		examine();
+		expect("process_memory",
+		       scope < 3 ? DOCTOR_PARTLY : DOCTOR_MISSING,
+		       "ptrace_scope is",
+		       scope == 1   ? "own children"
+		       : scope == 2 ? "CAP_SYS_PTRACE"
+				    : "nobody");
+	}
+	expect("bpf", DOCTOR_MISSING, "", "unprivileged_bpf_disabled is 2");
+	expect("locked_memory", DOCTOR_PARTLY, "8192 KiB", "locked");
+	expect("realtime", DOCTOR_MISSING, "none", "is 0");
+}
+
+static void examine__quotas__the_least_counts(void **state)
+{
+	(void)state;
+	put_rich();
+	put("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+	put("/sys/fs/cgroup/cpu.max", "800000 100000\n");
+	examine();
+	expect("cgroup_quota", DOCTOR_PARTLY, "1.50 CPUs", "next period");
+	put("/sys/fs/cgroup/a/cpu.max", "150000 0\n");
+	examine();
+	expect("cgroup_quota", DOCTOR_PARTLY, "8.00 CPUs", "next period");
+	put("/proc/self/cgroup", "5:memory:/m\n3:cpu,cpuacct:/x\n0::/y\n");
+	put("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n");
+	put("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+	examine();
+	expect("cgroup_quota", DOCTOR_PARTLY, "0.50 CPUs", "next period");
+	put("/sys/fs/cgroup/cpu.max", "max 100000\n");
+	put("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n");
+	examine();
+	expect("cgroup_quota", DOCTOR_OK, "none", "");
+}
+
+static void examine__virtual_machine__says_what_the_host_does(void **state)
+{
+	(void)state;
+	put_rich();
+	remove_root(NULL);
+	mkdir(root, 0700);
+	put("/proc/cpuinfo", "flags\t\t: fpu hypervisor avx\n");
+	put("/proc/stat", "cpu  400 0 500 9000 0 0 0 100 0 0\n");
+	put("/sys/devices/system/cpu/cpufreq/boost", "1\n");
+	put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+	    "powersave\n");
+	put("/sys/kernel/mm/transparent_hugepage/enabled",
+	    "always madvise [never]\n");
+	put("/sys/bus/event_source/devices/uprobe/type", "9\n");
+	examine();
+	expect("hardware_counters", DOCTOR_MISSING, "none", "virtual machine");
+	expect("steal_time", DOCTOR_PARTLY, "10.0 %", "host");
+	expect("cpu_turbo", DOCTOR_PARTLY, "on", "frequency");
+	expect("cpu_governor", DOCTOR_PARTLY, "powersave", "load");
+	expect("transparent_hugepages", DOCTOR_PARTLY, "never", "off");
+	expect("invariant_tsc", DOCTOR_PARTLY, "not told", "constant");
+	expect("uprobes", DOCTOR_PARTLY, "uprobes", "semaphores");
+}
+
+static void examine__hostile_files__are_bounded(void **state)
+{
+	char *long_text = malloc(100000);
+
+	(void)state;
+	memset(long_text, '9', 99999);
+	long_text[99999] = '\0';
+	for (unsigned i = 0; i < 300; i++)
+		long_text[i * 300] = " \n/:\x01"[i % 5];
+	put("/proc/sys/kernel/osrelease", long_text);
+	put("/proc/sys/kernel/perf_event_paranoid", long_text);
+	put("/proc/self/status", long_text);
+	put("/proc/self/limits", long_text);
+	put("/proc/self/mounts", long_text);
+	put("/proc/self/cgroup", "0::////\n");
+	put("/proc/cpuinfo", long_text);
+	put("/proc/stat", "cpu ");
+	put("/sys/fs/cgroup/cpu.max", long_text);
+	put("/sys/devices/system/node/online", long_text);
+	put("/sys/kernel/mm/transparent_hugepage/enabled", "]always[");
+	put("/sys/devices/system/cpu/isolated", "\n");
+	mkdir(strcat(strcpy(long_text, root), "/proc/self/schedstat"), 0700);
+	examine();
+	expect("transparent_hugepages", DOCTOR_OK, "unknown", "");
+	expect("isolated_cpus", DOCTOR_OK, "none", "");
+	expect("schedstat", DOCTOR_MISSING, "none", "");
+	free(long_text);
+}
+
+static void examine_here__refused__says_why(void **state)
+{
+	(void)state;
+	refusal.perf = EACCES;
+	refusal.load = EPERM;
+	refusal.memory = ENOSYS;
+	examine_here(0);
+	expect("hardware_counters", DOCTOR_MISSING, "none",
+	       "cycles: not allowed");
+	expect("software_counters", DOCTOR_MISSING, "none", "not allowed");
+	expect("bpf", DOCTOR_MISSING, "no program", "Operation not permitted");
+	expect("uprobe_multi", DOCTOR_MISSING, "none", "");
+	expect("process_memory", DOCTOR_MISSING, "cannot be read",
+	       "process_vm_readv()");
+	refusal.memory = EPERM;
+	examine_here(getpid());
+	expect("process_memory", DOCTOR_MISSING, "cannot be read", "");
+}
+
+static void examine_here__no_counter__is_told_apart_from_refusal(void **state)
+{
+	(void)state;
+	refusal.perf = ENOENT;
+	examine_here(0);
+	expect("hardware_counters", DOCTOR_MISSING, "none", "");
+	assert_null(strstr(report_of("hardware_counters")->why, "allowed"));
+}
+
+static void examine_here__own_process__can_be_read(void **state)
+{
+	char text[64];
+
+	(void)state;
+	examine_here(getpid());
+	snprintf(text, sizeof(text), "process %d can be read", getpid());
+	expect("process_memory", DOCTOR_OK, text, "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(examine__rich_machine__all_ok),
+		TEST(examine__empty_machine__each_says_why),
+		TEST(examine__paranoid_levels__as_the_kernel_does),
+		TEST(examine__no_privileges__are_named),
+		TEST(examine__quotas__the_least_counts),
+		TEST(examine__virtual_machine__says_what_the_host_does),
+		TEST(examine__hostile_files__are_bounded),
+		TEST(examine_here__refused__says_why),
+		TEST(examine_here__no_counter__is_told_apart_from_refusal),
+		TEST(examine_here__own_process__can_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* test_figures.c - what the commands make of counts, and how they write it */
+#include "tests/unit/support.h"
+
+#include "bpf/figures.h"
+#include "bpf/table.h"
+
+static void difference__began_again__is_what_there_is(void **state)
+{
+	(void)state;
+	assert_int_equal(figure_difference(7, 5), 2);
+	assert_int_equal(figure_difference(3, 5), 3);
+}
+
+static void quantile__of_counts__is_where_the_part_is(void **state)
+{
+	struct probes_histogram h = { .sum_ns = 0 };
+
+	(void)state;
+	assert_int_equal(figure_quantile(&h, 0.5), 0);
+	for (uint64_t ns = 0; ns < 10; ns++)
+		h.count[probes_bucket(ns)] = 10;
+	h.count[probes_bucket(1000)] = 1;
+	assert_int_equal(figure_total(&h), 101);
+	assert_int_equal(figure_quantile(&h, 0.5), 5);
+	assert_int_equal(figure_quantile(&h, 0.9), 9);
+	assert_in_range(figure_quantile(&h, 1), 875, 1000);
+}
+
+static void since__later_histogram__has_what_came(void **state)
+{
+	struct probes_histogram now = { .sum_ns = 50 },
+				before = { .sum_ns = 20 };
+
+	(void)state;
+	now.count[3] = 7;
+	before.count[3] = 5;
+	figure_since(&now, &before);
+	assert_int_equal(now.count[3], 2);
+	assert_int_equal(now.sum_ns, 30);
+}
+
+static void times__in_a_state__count_until_now(void **state)
+{
+	struct area_times times = { .state = AREA_RUNNING,
+				    .since_ns = 100,
+				    .run_ns = 5,
+				    .park_ns = 6 };
+
+	(void)state;
+	assert_int_equal(figure_times(&times, 130).run_ns, 35);
+	assert_int_equal(figure_times(&times, 130).park_ns, 6);
+	/* It changed after the clock was read. */
+	assert_int_equal(figure_times(&times, 90).run_ns, 5);
+	times.state = AREA_PARKED;
+	assert_int_equal(figure_times(&times, 130).park_ns, 36);
+	times.state = 77;
+	assert_int_equal(figure_times(&times, 130).run_ns, 5);
+	assert_string_equal(figure_state(77), "?");
+}
+
+static void rows__of_the_area__are_told_apart(void **state)
+{
+	const struct area_type none = { .polls = 3 }, rest = { .poll = 1 };
+	const struct area_type typed = { .type = 16, .poll = 1 };
+
+	(void)state;
+	assert_false(figure_is_row(&none));
+	assert_true(figure_is_row(&rest) && figure_is_rest(&rest));
+	assert_true(figure_is_row(&typed) && !figure_is_rest(&typed));
+}
+
+static void counters__each__have_a_name_and_a_place(void **state)
+{
+	struct area_counters counters = { .tasks_spawned = 1, .stalls = 14 };
+
+	(void)state;
+	assert_int_equal(figure_counter_count, 14);
+	assert_int_equal(figure_value(&counters, &figure_counters[0]), 1);
+	assert_string_equal(figure_counters[13].name, "stalls");
+	assert_int_equal(figure_value(&counters, &figure_counters[13]), 14);
+}
+
+static void text__of_numbers__reads_well(void **state)
+{
+	char text[32];
+
+	(void)state;
+	assert_string_equal(text_count(text, 0), "0");
+	assert_string_equal(text_count(text, 999), "999");
+	assert_string_equal(text_count(text, 1000), "1,000");
+	assert_string_equal(text_count(text, UINT64_MAX),
+			    "18,446,744,073,709,551,615");
+	assert_string_equal(text_time(text, 0), "0 ns");
+	assert_string_equal(text_time(text, 999), "999 ns");
+	assert_string_equal(text_time(text, 1500), "1.5 us");
+	assert_string_equal(text_time(text, 12.4e6), "12 ms");
+	assert_string_equal(text_time(text, 3.2e9), "3.2 s");
+	assert_string_equal(text_time(text, 119e9), "119 s");
+	assert_string_equal(text_time(text, 121e9), "2.0 min");
+	assert_string_equal(text_time(text, 1.9e19), "219907 d");
+}
+
+static void table__of_cells__is_aligned(void **state)
+{
+	static const char *const titles[] = { "n", "name", "x", NULL };
+	struct table table;
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)state;
+	table_begin(&table, titles, "01");
+	table_count(&table, 1000);
+	table_add(&table, "▏▏");
+	table_add(&table, "1");
+	table_count(&table, 1);
+	table_add(&table, "longer");
+	table_print(file, &table);
+	fclose(file);
+	assert_string_equal(text, "    n  name    x\n"
+				  "1,000  ▏▏      1\n"
+				  "    1  longer   \n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(difference__began_again__is_what_there_is),
+		cmocka_unit_test(quantile__of_counts__is_where_the_part_is),
+		cmocka_unit_test(since__later_histogram__has_what_came),
+		cmocka_unit_test(times__in_a_state__count_until_now),
+		cmocka_unit_test(rows__of_the_area__are_told_apart),
+		cmocka_unit_test(counters__each__have_a_name_and_a_place),
+		cmocka_unit_test(text__of_numbers__reads_well),
+		cmocka_unit_test(table__of_cells__is_aligned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* test_recorder.c - what workers do is noted, while somebody wants it */
+#include "core/runtime.h"
+#include "tests/unit/support.h"
+
+#include <sys/mman.h>
+
+/* ---- helpers ---------------------------------------------------------------- */
+
+static bool refuse_memory; /* of the next rings */
+
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd,
+		  off_t offset);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
+		  off_t offset);
+
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
+		  off_t offset)
+{
+	if (refuse_memory && (flags & MAP_NORESERVE)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(at, size, protection, flags, fd, offset);
+}
+
+static struct skua_runtime *make(void)
+{
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = 1,
+				      .flags = SKUA_NO_ENV };
+	struct skua_runtime *rt;
+
+	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
+	return rt;
+}
+
+static void destroy(struct skua_runtime *rt)
+{
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static const struct area_worker *worker_area(const struct skua_runtime *rt)
+{
+	return &rt->pool.workers[0]->area;
+}
+
+static uint64_t head_of(const struct skua_runtime *rt)
+{
+	return __atomic_load_n(&worker_area(rt)->ring_head, __ATOMIC_ACQUIRE);
+}
+
+static const struct event *event_of(const struct skua_runtime *rt, uint64_t n)
+{
+	const struct area_worker *area = worker_area(rt);
+
+	return (const struct event *)area->ring + n % area->ring_events;
+}
+
+/* How many of a kind there are in [first, end). */
+static uint64_t count(const struct skua_runtime *rt, enum event_kind kind,
+		      uint64_t first, uint64_t end)
+{
+	uint64_t found = 0;
+
+	for (uint64_t n = first; n < end; n++)
+		found += event_of(rt, n)->kind == kind;
+	return found;
+}
+
+static enum skua_poll do_nothing(struct skua_task *self)
+{
+	(void)self;
+	return SKUA_DONE;
+}
+
+struct parent {
+	struct skua_task task;
+	struct skua_runtime *rt;
+	struct skua_task *children;
+	unsigned count;
+};
+
+static enum skua_poll spawn_children(struct skua_task *self)
+{
+	struct parent *it = (struct parent *)self;
+
+	for (unsigned i = 0; i < it->count; i++)
+		skua_task_spawn(it->rt, &it->children[i]);
+	return SKUA_DONE;
+}
+
+/* The worker sleeps, and has noted it: it is the last thing it notes. */
+static bool sleeps(const struct skua_runtime *rt)
+{
+	uint64_t head = head_of(rt);
+	unsigned kind;
+
+	if (counter_read(&worker_area(rt)->times.state) != AREA_PARKED)
+		return false;
+	if (head == 0)
+		return true;
+	kind = event_of(rt, head - 1)->kind;
+	return kind == EVENT_PARK || kind == EVENT_STOP;
+}
+
+/* A task, and its children, are done; the worker sleeps. */
+static void run(struct skua_runtime *rt, struct skua_task *children, unsigned n)
+{
+	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
+				 .rt = rt,
+				 .children = children,
+				 .count = n };
+
+	for (unsigned i = 0; i < n; i++)
+		skua_task_init(&children[i], do_nothing);
+	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	while (!sleeps(rt))
+		sched_yield();
+}
+
+/* ---- tests ------------------------------------------------------------------- */
+
+static void recorder__off__notes_nothing(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[10];
+
+	(void)state;
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(head_of(rt), 0);
+	assert_int_equal(worker_area(rt)->ring, 0);
+	destroy(rt);
+}
+
+static const struct skua_task_type leaf = SKUA_TASK_TYPE("leaf");
+
+static void recorder__on__notes_each_poll(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[100];
+	uint64_t begins = 0, last = 0;
+	const struct event *begin = NULL;
+
+	(void)state;
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(event_of(rt, 0)->kind, EVENT_CLOCK);
+	assert_int_equal(event_of(rt, 1)->kind, EVENT_START);
+	assert_int_equal(event_of(rt, 1)->a, worker_area(rt)->tid);
+	for (uint64_t n = 0; n < head_of(rt); n++) {
+		const struct event *event = event_of(rt, n);
+
+		assert_true(event->time >= last);
+		last = event->time;
+		assert_in_range(event->kind, EVENT_CLOCK, EVENT_KINDS - 1);
+		if (event->kind == EVENT_BEGIN) {
+			assert_null(begin);
+			begin = event;
+			begins++;
+			assert_int_equal(event->detail, EVENT_NAME_POLL);
+			assert_true(event->b == (uintptr_t)do_nothing ||
+				    event->b == (uintptr_t)spawn_children);
+		} else if (event->kind == EVENT_END) {
+			assert_non_null(begin);
+			assert_int_equal(event->a, begin->a);
+			assert_int_equal(event->detail, SKUA_DONE);
+			begin = NULL;
+		}
+	}
+	assert_int_equal(begins, COUNT_OF(children) + 1);
+	assert_int_equal(count(rt, EVENT_READY, 0, head_of(rt)),
+			 COUNT_OF(children));
+	assert_int_equal(event_of(rt, head_of(rt) - 1)->kind, EVENT_PARK);
+	destroy(rt);
+}
+
+static void recorder__task_with_a_type__names_it(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task task = SKUA_TASK_INIT(do_nothing);
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(skua_task_set_type(&task, &leaf), 0);
+	assert_int_equal(skua_record_start(rt), 0);
+	assert_int_equal(skua_runtime_block_on(rt, &task), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	while (event_of(rt, n)->kind != EVENT_BEGIN)
+		n++;
+	assert_int_equal(event_of(rt, n)->a, (uintptr_t)&task);
+	assert_int_equal(event_of(rt, n)->b, (uintptr_t)&leaf);
+	assert_int_equal(event_of(rt, n)->detail, EVENT_NAME_TYPE);
+	destroy(rt);
+}
+
+static void recorder__stopped__notes_no_more_until_started(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[10];
+	uint64_t head;
+
+	(void)state;
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(skua_record_stop(rt), 0);
+	/* Notices when it wakes up. */
+	run(rt, children, COUNT_OF(children));
+	head = head_of(rt);
+	assert_int_equal(event_of(rt, head - 1)->kind, EVENT_STOP);
+	assert_int_equal(count(rt, EVENT_BEGIN, 0, head),
+			 COUNT_OF(children) + 1);
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(head_of(rt), head);
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(count(rt, EVENT_BEGIN, head, head_of(rt)),
+			 COUNT_OF(children) + 1);
+	destroy(rt);
+}
+
+/* As when who recorded was killed. */
+static void recorder__time_is_over__notes_no_more(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[10];
+
+	(void)state;
+	counter_set_owner(&rt->pool.area.record_until_ns, skua_now_ns());
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(head_of(rt), 0);
+	destroy(rt);
+}
+
+static void recorder__more_than_fits__has_the_latest(void **state)
+{
+	static struct skua_task children[1000];
+	struct skua_runtime *rt = make();
+	uint64_t head, ends;
+
+	(void)state;
+	assert_int_equal(skua_record_start(rt), 0);
+	do {
+		run(rt, children, COUNT_OF(children));
+		head = head_of(rt);
+	} while (head < 2 * RECORDER_EVENTS);
+	assert_int_equal(worker_area(rt)->ring_events, RECORDER_EVENTS);
+	/* They may begin with the end of one. */
+	ends = count(rt, EVENT_END, head - 3000, head);
+	assert_in_range(count(rt, EVENT_BEGIN, head - 3000, head), ends - 1,
+			ends);
+	for (uint64_t n = head - RECORDER_EVENTS + 1; n < head; n++)
+		assert_true(event_of(rt, n)->time >= event_of(rt, n - 1)->time);
+	destroy(rt);
+}
+
+static void recorder__tasks_from_outside__in_the_shared_ring(void **state)
+{
+	static struct skua_task tasks[100];
+	struct skua_runtime *rt = make();
+	struct skua_task children[1];
+	const struct area_runtime *area = &rt->pool.area;
+	const struct event *events;
+
+	(void)state;
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, 1); /* it has noticed */
+	assert_true(area->ring != 0);
+	events = (const struct event *)area->ring;
+	for (uint64_t i = 0; i < COUNT_OF(tasks); i++) {
+		uint64_t n = area->ring_head;
+
+		skua_task_init(&tasks[i], do_nothing);
+		assert_int_equal(skua_task_spawn(rt, &tasks[i]), 0);
+		assert_int_equal(area->ring_head, n + 1);
+		assert_int_equal(events[n].kind, EVENT_READY);
+		assert_int_equal(events[n].a, (uintptr_t)&tasks[i]);
+		assert_int_equal(events[n].other, 0);
+	}
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
+static void recorder__no_memory__says_so_and_goes_on(void **state)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[10];
+
+	(void)state;
+	refuse_memory = true;
+	errno = 0;
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, COUNT_OF(children));
+	refuse_memory = false;
+	assert_int_equal(worker_area(rt)->ring, 0);
+	assert_int_equal(worker_area(rt)->ring_error, -ENOMEM);
+	assert_int_equal(rt->pool.area.ring, 0);
+	assert_int_equal(rt->pool.notice, 0);
+	/* Once there is some, some time later. */
+	do {
+		run(rt, children, COUNT_OF(children));
+	} while (head_of(rt) == 0);
+	assert_int_equal(worker_area(rt)->ring_error, 0);
+	destroy(rt);
+}
+
+static void record__bad_arguments__refused(void **state)
+{
+	(void)state;
+	assert_int_equal(skua_record_start(NULL), -EINVAL);
+	assert_int_equal(skua_record_stop(NULL), -EINVAL);
+}
+
+/* ---- what it costs ----------------------------------------------------------- */
+
+#define EVENTS 100000u
+
+static uint64_t time_of_looks(void)
+{
+	uint64_t start_ns = skua_now_ns();
+
+	for (unsigned i = 0; i < EVENTS; i++) {
+		uint64_t time = recorder_time();
+
+		__asm__ volatile("" ::"r"(time));
+	}
+	return skua_now_ns() - start_ns;
+}
+
+static uint64_t time_of_events(struct recorder *recorder)
+{
+	uint64_t start_ns = skua_now_ns();
+
+	for (unsigned i = 0; i < EVENTS; i++)
+		recorder_note_owner(recorder, EVENT_BEGIN, i, 2, 3, 4);
+	return skua_now_ns() - start_ns;
+}
+
+/* By turns, the fastest of each: what else the machine does counts for neither. */
+static void event__beside_a_look_at_the_counter__costs_little_more(void **state)
+{
+	static struct area_worker area;
+	struct recorder recorder = { .area = &area };
+	uint64_t looks = UINT64_MAX, events = UINT64_MAX;
+
+	(void)state;
+	if (SANITIZED)
+		skip_aloud("sanitizers cost more than what is measured");
+	recorder_switch_owner(&recorder, true, 0);
+	for (unsigned i = 0; i < 50; i++) {
+		uint64_t ns = time_of_looks();
+
+		looks = ns < looks ? ns : looks;
+		ns = time_of_events(&recorder);
+		events = ns < events ? ns : events;
+	}
+	print_message("a look %.1f ns, an event %.1f ns\n",
+		      (double)looks / EVENTS, (double)events / EVENTS);
+	assert_true(events < 3 * looks);
+	recorder_destroy(&recorder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recorder__off__notes_nothing),
+		cmocka_unit_test(recorder__on__notes_each_poll),
+		cmocka_unit_test(recorder__task_with_a_type__names_it),
+		cmocka_unit_test(
+			recorder__stopped__notes_no_more_until_started),
+		cmocka_unit_test(recorder__time_is_over__notes_no_more),
+		cmocka_unit_test(recorder__more_than_fits__has_the_latest),
+		cmocka_unit_test(
+			recorder__tasks_from_outside__in_the_shared_ring),
+		cmocka_unit_test(recorder__no_memory__says_so_and_goes_on),
+		cmocka_unit_test(record__bad_arguments__refused),
+		cmocka_unit_test(
+			event__beside_a_look_at_the_counter__costs_little_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

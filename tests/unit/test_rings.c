@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rings.c - events are copied from rings to a file. The process is this one,
+ * and what reads it is here, too */
+#include "tests/unit/support.h"
+
+#include <sys/mman.h>
+
+#include "bpf/rings.h"
+#include "bpf/trace_file.h"
+#include "probes/area.h"
+
+#define EVENTS 16u
+
+/* A root, a runtime with a worker, and a ring each for it and for others. */
+struct process {
+	struct area_root root;
+	struct area_runtime area;
+	struct area_worker worker;
+	struct event ring[EVENTS], shared[EVENTS];
+	uint64_t workers[1];
+	struct target_runtime runtime;
+	unsigned runtimes;
+	int code;                /* of reads */
+	void (*meanwhile)(void); /* before the ring's head is read again */
+	uint64_t reads;
+	uint64_t until_ns, keep_ns;
+
+	int fd;
+	struct trace_writer writer;
+	struct rings *rings;
+};
+
+static struct process process;
+
+/* ---- in the place of target.c ---------------------------------------------- */
+
+int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
+{
+	(void)target;
+	if (process.code)
+		return process.code;
+	if (address < 4096)
+		return -EFAULT;
+	memcpy(to, (const void *)(uintptr_t)address, bytes);
+	if (address >= (uintptr_t)process.ring &&
+	    address < (uintptr_t)(process.shared + EVENTS) && process.meanwhile)
+		process.meanwhile();
+	return 0;
+}
+
+int target_refresh(struct target *target)
+{
+	(void)target;
+	process.runtime.changes = process.root.changes;
+	process.runtime.area = process.area;
+	return process.code;
+}
+
+unsigned target_runtimes(const struct target *target)
+{
+	(void)target;
+	return process.runtimes;
+}
+
+const struct target_runtime *target_runtime(const struct target *target,
+					    unsigned index)
+{
+	(void)target;
+	(void)index;
+	return &process.runtime;
+}
+
+const struct target_runtime *target_find_runtime(const struct target *target,
+						 uint64_t address,
+						 uint64_t started_ns)
+{
+	(void)target;
+	return process.runtimes && address == process.runtime.address &&
+			       started_ns == process.area.started_ns
+		       ? &process.runtime
+		       : NULL;
+}
+
+int target_record_until(struct target *target, uint64_t ns)
+{
+	(void)target;
+	process.until_ns = ns;
+	return process.code;
+}
+
+bool target_name(struct target *target, uint64_t type, uint64_t poll,
+		 char *text)
+{
+	(void)target;
+	(void)poll;
+	snprintf(text, TARGET_NAME, "type %u", (unsigned)type);
+	return true;
+}
+
+bool target_symbol(struct target *target, uint64_t address, char *text)
+{
+	(void)target;
+	snprintf(text, TARGET_NAME, "function %u", (unsigned)address);
+	return true;
+}
+
+pid_t target_thread(const struct target *target, uint32_t tid)
+{
+	(void)target;
+	return (pid_t)tid + 1000;
+}
+
+/* ---- the process ----------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	const struct trace_meta meta = { .pid = 1 };
+	struct process *p = &process;
+
+	(void)state;
+	memset(p, 0, sizeof(*p));
+	p->area.bytes = sizeof(p->area);
+	p->area.worker_count = 1;
+	p->area.worker_bytes = sizeof(p->worker);
+	p->area.started_ns = 77;
+	p->worker.tid = 5;
+	p->workers[0] = (uintptr_t)&p->worker;
+	p->runtime = (struct target_runtime){ .address = (uintptr_t)&p->area,
+					      .root = (uintptr_t)&p->root,
+					      .workers = p->workers };
+	p->runtimes = 1;
+	p->worker.ring = (uintptr_t)p->ring;
+	p->worker.ring_events = EVENTS;
+	p->fd = memfd_create("trace", MFD_CLOEXEC);
+	assert_int_equal(trace_write_start(&p->writer, p->fd, &meta), 0);
+	target_refresh(NULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rings_close(process.rings);
+	close(process.fd);
+	return 0;
+}
+
+static void open_rings(void)
+{
+	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
+				    process.keep_ns),
+			 0);
+}
+
+/* The worker notes so many; each says its number. */
+static void work(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t n = process.worker.ring_head;
+		struct event event = { .time = n, .a = n, .b = 9 };
+
+		event.what = event_what(EVENT_BEGIN, EVENT_NAME_TYPE, 0);
+		process.ring[n % EVENTS] = event;
+		process.worker.ring_head++;
+	}
+}
+
+static void share(uint64_t n, bool complete)
+{
+	struct event event = { .time = n, .a = n };
+
+	if (complete)
+		event.what = event_what(EVENT_READY, 0, (uint16_t)(n / EVENTS));
+	process.shared[n % EVENTS] = event;
+	if (process.area.ring_head <= n)
+		process.area.ring_head = n + 1;
+	process.area.ring = (uintptr_t)process.shared;
+	process.area.ring_events = EVENTS;
+}
+
+static double copy(bool last)
+{
+	double fullest;
+
+	assert_int_equal(rings_copy(process.rings, last, &fullest), 0);
+	return fullest;
+}
+
+/* The file has the events of a source: each of @what says its number. */
+static void has(unsigned source, const char *what)
+{
+	char path[32], text[256] = "";
+	struct skua_error err;
+	struct trace_event event;
+	struct trace *trace;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
+	assert_int_equal(trace_open(&trace, path, &err), 0);
+	while (trace_next(trace, &event))
+		if (event.source == source)
+			snprintf(text + strlen(text),
+				 sizeof(text) - strlen(text), "%s%u ",
+				 event.lost ? "lost " : "",
+				 (unsigned)event.event.a);
+	trace_close(trace);
+	assert_string_equal(text, what);
+}
+
+/* ---- a worker's ------------------------------------------------------------ */
+
+static void copy__in_pieces__all_and_what_they_are_called(void **state)
+{
+	struct skua_error err;
+	struct trace *trace;
+	char path[32];
+
+	(void)state;
+	work(3); /* before: old */
+	open_rings();
+	work(10);
+	assert_true(copy(false) == 10.0 / EVENTS);
+	work(10); /* in two parts */
+	assert_true(copy(false) == 10.0 / EVENTS);
+	assert_true(copy(true) == 0);
+	has(0, "3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 ");
+	assert_int_equal(rings_stream(process.rings, 0)->written, 20);
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 0);
+	assert_int_equal(rings_stream(process.rings, 0)->stream.tid, 1005);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
+	assert_int_equal(trace_open(&trace, path, &err), 0);
+	assert_string_equal(trace_name(trace, TRACE_NAME_TYPE, 9), "type 9");
+	trace_close(trace);
+}
+
+/* The oldest may be being overwritten: it is not taken. */
+static void copy__ring_went_round__what_is_left(void **state)
+{
+	(void)state;
+	open_rings();
+	work(1);
+	copy(false);
+	work(EVENTS + 4);
+	assert_true(copy(false) > 1);
+	has(0, "0 lost 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 ");
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 5);
+}
+
+static void work_once(void)
+{
+	process.meanwhile = NULL;
+	work(6);
+}
+
+static void copy__overwritten_meanwhile__left_out(void **state)
+{
+	(void)state;
+	open_rings();
+	work(12);
+	process.meanwhile = work_once;
+	copy(false);
+	copy(false);
+	has(0, "3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 ");
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 3);
+}
+
+static void copy__ring_comes_later__from_its_first(void **state)
+{
+	(void)state;
+	process.worker.ring = 0;
+	process.worker.ring_error = -ENOMEM;
+	open_rings();
+	copy(false);
+	assert_false(rings_stream(process.rings, 0)->here);
+	assert_int_equal(rings_stream(process.rings, 0)->error, -ENOMEM);
+	process.worker.ring = (uintptr_t)process.ring;
+	process.worker.ring_error = 0;
+	work(2);
+	copy(false);
+	has(0, "0 1 ");
+	assert_true(rings_stream(process.rings, 0)->here);
+	assert_int_equal(rings_stream(process.rings, 0)->error, 0);
+}
+
+static void copy__impossible_words__nothing(void **state)
+{
+	static const uint64_t sizes[] = { 0, 1, 24, UINT64_C(1) << 40 };
+
+	(void)state;
+	open_rings();
+	work(2);
+	for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
+		process.worker.ring_events = sizes[i];
+		copy(false);
+		assert_int_equal(rings_stream(process.rings, 0)->error,
+				 -EILSEQ);
+	}
+	process.worker.ring_events = EVENTS;
+	process.worker.ring = UINT64_MAX - 8;
+	copy(false);
+	process.worker.ring = 8; /* nothing is there */
+	copy(false);
+	has(0, "");
+	process.worker.ring = (uintptr_t)process.ring;
+	process.worker.ring_head = 0; /* it went back */
+	copy(false);
+	work(1);
+	copy(false);
+	has(0, "0 ");
+}
+
+/* Another runtime came or went: what was read may be of it. */
+static void change(void)
+{
+	process.meanwhile = NULL;
+	process.root.changes += 2;
+}
+
+static void copy__runtimes_change__once_more(void **state)
+{
+	(void)state;
+	open_rings();
+	work(2);
+	process.meanwhile = change;
+	copy(false);
+	has(0, "");
+	copy(false);
+	has(0, "0 1 ");
+	process.runtimes = 0;
+	process.root.changes += 2;
+	work(2);
+	copy(false);
+	copy(false);
+	has(0, "0 1 ");
+}
+
+static void copy__process_has_ended__says_so(void **state)
+{
+	double fullest;
+
+	(void)state;
+	open_rings();
+	process.code = -ESRCH;
+	assert_int_equal(rings_copy(process.rings, true, &fullest), -ESRCH);
+	assert_int_equal(rings_extend(process.rings, 5), -ESRCH);
+}
+
+/* ---- that of other threads ------------------------------------------------- */
+
+static void copy__shared_and_incomplete__comes_later(void **state)
+{
+	(void)state;
+	open_rings();
+	share(0, true);
+	share(1, false);
+	share(2, true);
+	copy(false);
+	has(1, "0 ");
+	share(1, true);
+	copy(false);
+	has(1, "0 1 2 ");
+	share(3, false);
+	share(4, true);
+	copy(true);
+	has(1, "0 1 2 lost 4 ");
+}
+
+/* It was noted a round of the ring ago. */
+static void copy__shared_and_old__is_not_taken(void **state)
+{
+	(void)state;
+	open_rings();
+	for (unsigned i = 0; i < EVENTS; i++)
+		share(i, true);
+	copy(false);
+	process.area.ring_head++;
+	copy(false);
+	assert_int_equal(rings_stream(process.rings, 1)->written,
+			 EVENTS - 1); /* the first may be being overwritten */
+	for (unsigned i = 1; i <= EVENTS / 2; i++)
+		share(EVENTS + i, true);
+	copy(false);
+	has(1, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
+	       "lost 17 18 19 20 21 22 23 24 ");
+}
+
+/* ---- when it records ------------------------------------------------------- */
+
+static void open__recorded_by_itself__keeps_what_was(void **state)
+{
+	(void)state;
+	process.area.record_until_ns = 1000;
+	process.keep_ns = 999;
+	work(2);
+	open_rings();
+	work(1);
+	copy(true);
+	has(0, "0 1 2 ");
+	rings_close(process.rings);
+	process.keep_ns = 1000;
+	open_rings();
+	copy(true);
+	assert_int_equal(rings_stream(process.rings, 0)->written, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	CASE(copy__in_pieces__all_and_what_they_are_called),
+	CASE(copy__ring_went_round__what_is_left),
+	CASE(copy__overwritten_meanwhile__left_out),
+	CASE(copy__ring_comes_later__from_its_first),
+	CASE(copy__impossible_words__nothing),
+	CASE(copy__runtimes_change__once_more),
+	CASE(copy__process_has_ended__says_so),
+	CASE(copy__shared_and_incomplete__comes_later),
+	CASE(copy__shared_and_old__is_not_taken),
+	CASE(open__recorded_by_itself__keeps_what_was),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("rings", tests, NULL, NULL);
+}

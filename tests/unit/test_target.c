@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* test_target.c - debug areas that are as they should be, and that are not */
+#include "tests/unit/support.h"
+
+#include "bpf/target_proc.h"
+#include "tests/fuzz/target_memory.h"
+
+struct state {
+	struct fake fake;
+	struct target_memory memory;
+	struct target_list list;
+	struct target_complaint said;
+	struct target_snapshot snapshot;
+};
+
+static int set_up(void **state)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	fake_make(&s->fake);
+	s->memory = fake_memory(&s->fake);
+	*state = s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct state *s = *state;
+
+	target_free_snapshot(&s->snapshot);
+	target_list_free(&s->list);
+	fake_free(&s->fake);
+	free(s);
+	return 0;
+}
+
+static struct area_root *root_of(struct state *s)
+{
+	return (void *)s->fake.regions[FAKE_ROOT].bytes;
+}
+
+static struct area_runtime *runtime_of(struct state *s)
+{
+	return (void *)s->fake.regions[FAKE_RUNTIME].bytes;
+}
+
+static struct area_worker *worker_of(struct state *s)
+{
+	return (void *)s->fake.regions[FAKE_WORKER].bytes;
+}
+
+static struct fake_elf *elf_of(struct state *s)
+{
+	return (void *)s->fake.regions[FAKE_ELF].bytes;
+}
+
+static unsigned roots_of(struct state *s)
+{
+	uint64_t roots[TARGET_MAX_ROOTS] = { 0 };
+	unsigned count;
+
+	assert_int_equal(fake_roots(&s->memory, roots, &count), 0);
+	if (count)
+		assert_int_equal(roots[0], fake_address(FAKE_ROOT));
+	return count;
+}
+
+static int list(struct state *s)
+{
+	return target_list_add(&s->list, &s->memory, fake_address(FAKE_ROOT),
+			       &s->said);
+}
+
+static void refuses(struct state *s, int code, const char *text)
+{
+	assert_int_equal(list(s), code);
+	assert_int_equal(s->list.count, 0);
+	if (!strstr(s->said.text, text))
+		fail_msg("'%s' does not say '%s'", s->said.text, text);
+}
+
+static int take(struct state *s)
+{
+	return target_area_snapshot(&s->memory, &s->list.runtimes[0],
+				    fake_now_ns, &s->snapshot, &s->said);
+}
+
+static void change(struct state *s, unsigned at_read, enum fake_region region,
+		   size_t offset, uint64_t value)
+{
+	s->fake.changes[s->fake.change_count++] =
+		(struct fake_change){ s->fake.reads + at_read, region, offset,
+				      value };
+}
+
+/* ---- finding --------------------------------------------------------------- */
+
+static void find__note__leads_to_root(void **state)
+{
+	assert_int_equal(roots_of(*state), 1);
+}
+
+static void find__note_behind_others__leads_to_root(void **state)
+{
+	struct state *s = *state;
+	struct fake_elf *elf = elf_of(s);
+
+	/* What is before it is as the header of a note without content. */
+	elf->note.p_vaddr -= sizeof(Elf64_Nhdr);
+	elf->note.p_filesz += sizeof(Elf64_Nhdr);
+	memset((char *)elf + offsetof(struct fake_elf, content) -
+		       sizeof(Elf64_Nhdr),
+	       0, sizeof(Elf64_Nhdr));
+	elf->note.p_memsz = 0;
+	elf->note.p_align = 0;
+	assert_int_equal(roots_of(s), 1);
+}
+
+static void find__no_elf_file__finds_nothing(void **state)
+{
+	struct state *s = *state;
+
+	elf_of(s)->header.e_ident[1] = 'X';
+	assert_int_equal(roots_of(s), 0);
+}
+
+static void find__many_headers__finds_nothing(void **state)
+{
+	struct state *s = *state;
+
+	/* There they are, one more than is read. */
+	s->fake.regions[FAKE_ELF].bytes =
+		realloc(s->fake.regions[FAKE_ELF].bytes, 16384);
+	s->fake.regions[FAKE_ELF].size = 16384;
+	elf_of(s)->header.e_phnum = 129;
+	assert_int_equal(roots_of(s), 0);
+	elf_of(s)->header.e_phnum = 2;
+	assert_int_equal(roots_of(s), 1);
+}
+
+static void find__headers_elsewhere__finds_nothing(void **state)
+{
+	struct state *s = *state;
+
+	elf_of(s)->header.e_phoff = UINT64_MAX - 8;
+	assert_int_equal(roots_of(s), 0);
+}
+
+static void find__note_larger_than_segment__finds_nothing(void **state)
+{
+	struct state *s = *state;
+
+	elf_of(s)->content.header.n_descsz = UINT32_MAX;
+	assert_int_equal(roots_of(s), 0);
+	elf_of(s)->content.header.n_descsz = 8;
+	elf_of(s)->content.header.n_namesz = UINT32_MAX;
+	assert_int_equal(roots_of(s), 0);
+}
+
+static void find__other_name_or_type__finds_nothing(void **state)
+{
+	struct state *s = *state;
+
+	elf_of(s)->content.header.n_type = 2;
+	assert_int_equal(roots_of(s), 0);
+	elf_of(s)->content.header.n_type = 1;
+	elf_of(s)->content.name[4] = 'x';
+	assert_int_equal(roots_of(s), 0);
+}
+
+static void find__process_gone__says_so(void **state)
+{
+	struct state *s = *state;
+	uint64_t roots[TARGET_MAX_ROOTS];
+	unsigned count;
+
+	s->fake.gone = true;
+	assert_int_equal(fake_roots(&s->memory, roots, &count), -ESRCH);
+}
+
+/* ---- the list -------------------------------------------------------------- */
+
+static void list__sound__has_the_runtime(void **state)
+{
+	struct state *s = *state;
+
+	assert_int_equal(list(s), 0);
+	assert_int_equal(s->list.count, 1);
+	assert_string_equal(s->list.runtimes[0].version, "1.2.3");
+	assert_int_equal(s->list.runtimes[0].workers[1],
+			 fake_address(FAKE_WORKER_2));
+}
+
+static void list__longer_structs_of_later_versions__are_read(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->bytes += 64;
+	runtime_of(s)->bytes += 64;
+	runtime_of(s)->worker_bytes += 64;
+	assert_int_equal(list(s), 0);
+}
+
+static void list__wrong_magic__is_no_root(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->magic++;
+	refuses(s, -ENOENT, "");
+}
+
+static void list__other_abi__names_both(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->abi = 7;
+	refuses(s, -EPROTO, "of ABI version 7; this command reads version 1");
+}
+
+static void list__no_size__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->bytes = 0;
+	refuses(s, -EILSEQ, "0 bytes");
+}
+
+static void list__circle__ends(void **state)
+{
+	struct state *s = *state;
+
+	runtime_of(s)->next = fake_address(FAKE_RUNTIME);
+	refuses(s, -EILSEQ, "longer than its count, 1");
+	root_of(s)->count = UINT64_MAX;
+	refuses(s, -EILSEQ, "runtimes; allowed: 0 to 256");
+}
+
+static void list__shorter_than_count__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->count = 2;
+	refuses(s, -EILSEQ, "no memory");
+}
+
+static void list__no_runtime_there__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	runtime_of(s)->magic = 0;
+	refuses(s, -EILSEQ, "leads to what is none");
+	root_of(s)->runtimes = 8;
+	refuses(s, -EILSEQ, "no memory");
+}
+
+static void list__four_billion_workers__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	runtime_of(s)->worker_count = UINT32_MAX;
+	refuses(s, -EILSEQ, "4294967295 workers; allowed: 1 to 4096");
+	runtime_of(s)->worker_count = 0;
+	refuses(s, -EILSEQ, "0 workers");
+}
+
+static void list__workers_without_size__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	runtime_of(s)->worker_bytes = 0;
+	refuses(s, -EILSEQ, "a worker has 0 bytes; allowed: ");
+}
+
+static void list__no_workers_there__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	runtime_of(s)->workers = UINT64_MAX - 3;
+	refuses(s, -EILSEQ, "no memory");
+}
+
+static void list__changed_meanwhile__is_read_again(void **state)
+{
+	struct state *s = *state;
+
+	change(s, 3, FAKE_ROOT, offsetof(struct area_root, changes), 4);
+	assert_int_equal(list(s), 0);
+	assert_int_equal(s->list.count, 1);
+	assert_int_equal(s->list.runtimes[0].changes, 4);
+}
+
+static void list__odd_for_ever__is_given_up(void **state)
+{
+	struct state *s = *state;
+
+	root_of(s)->changes = 3;
+	refuses(s, -EBUSY, "being changed all the time");
+	assert_in_range(s->fake.pauses, 1, 1000);
+}
+
+static void list__version_without_end__is_ended(void **state)
+{
+	struct state *s = *state;
+
+	memset(root_of(s)->version, 'v', sizeof(root_of(s)->version));
+	root_of(s)->version[2] = '\033';
+	assert_int_equal(list(s), 0);
+	assert_string_equal(s->list.runtimes[0].version, "vv?vvvvvvvvvvvv");
+}
+
+/* ---- snapshots ------------------------------------------------------------- */
+
+static void snapshot__sound__adds_up(void **state)
+{
+	struct state *s = *state;
+
+	assert_int_equal(list(s), 0);
+	assert_int_equal(take(s), 0);
+	assert_int_equal(s->snapshot.total.tasks_spawned, 21);
+	assert_int_equal(s->snapshot.total.tasks_polled, 41);
+	assert_int_equal(s->snapshot.tasks_spawned, 21 + 100 - 4);
+	assert_int_equal(s->snapshot.queue_depth, 10);
+	assert_int_equal(s->snapshot.injection_depth, 2);
+	assert_int_equal(s->snapshot.jobs_stolen_outside, 9);
+	assert_int_equal(s->snapshot.workers[1].samples.poll.count[9], 6);
+}
+
+static void snapshot__list_changed__says_so(void **state)
+{
+	struct state *s = *state;
+
+	assert_int_equal(list(s), 0);
+	change(s, 5, FAKE_ROOT, offsetof(struct area_root, changes), 4);
+	assert_int_equal(take(s), -EAGAIN);
+}
+
+static void snapshot__worker_elsewhere__is_refused(void **state)
+{
+	struct state *s = *state;
+
+	assert_int_equal(list(s), 0);
+	s->list.runtimes[0].workers[0] = UINT64_MAX - 5;
+	assert_int_equal(take(s), -EFAULT);
+}
+
+static void snapshot__times_change_meanwhile__belong_together(void **state)
+{
+	struct state *s = *state;
+
+	assert_int_equal(list(s), 0);
+	/* Read first: refused, the worker, its times, and again. */
+	change(s, 2, FAKE_WORKER, offsetof(struct area_worker, times.run_ns),
+	       70);
+	change(s, 2, FAKE_WORKER, offsetof(struct area_worker, times.park_ns),
+	       80);
+	assert_int_equal(take(s), 0);
+	assert_int_equal(s->snapshot.workers[0].area.times.run_ns, 70);
+	assert_int_equal(s->snapshot.workers[0].area.times.park_ns, 80);
+}
+
+static void snapshot__queue_goes_backwards__has_a_bound(void **state)
+{
+	struct state *s = *state;
+	uint64_t *words = (void *)s->fake.regions[FAKE_QUEUE].bytes;
+
+	words[FAKE_TAIL] = 3;
+	words[FAKE_PUSHED] = 5;
+	assert_int_equal(list(s), 0);
+	assert_int_equal(take(s), 0);
+	assert_int_equal(s->snapshot.workers[0].queue_depth, 32768);
+	assert_int_equal(s->snapshot.injection_depth, 0);
+}
+
+/* ---- looks ----------------------------------------------------------------- */
+
+static void look__in_a_poll__tells_which(void **state)
+{
+	struct state *s = *state;
+	struct target_now now;
+
+	assert_int_equal(list(s), 0);
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 1, &now), 0);
+	assert_int_equal(now.task, fake_address(FAKE_TASK));
+	assert_int_equal(now.tasks_polled, 21);
+	assert_int_equal(now.poll, 0xabcd);
+	assert_int_equal(now.type, 0x1234);
+}
+
+static void look__poll_ends_meanwhile__does_not_guess(void **state)
+{
+	struct state *s = *state;
+	struct target_now now;
+
+	assert_int_equal(list(s), 0);
+	change(s, 2, FAKE_WORKER,
+	       offsetof(struct area_worker, counters.tasks_polled), 99);
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 0, &now), 0);
+	assert_int_equal(now.task, fake_address(FAKE_TASK));
+	assert_int_equal(now.poll, 0);
+	assert_int_equal(now.type, 0);
+}
+
+static void look__task_elsewhere__has_no_name(void **state)
+{
+	struct state *s = *state;
+	struct target_now now;
+
+	assert_int_equal(list(s), 0);
+	worker_of(s)->task = UINT64_MAX - 20;
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 0, &now), 0);
+	assert_int_equal(now.poll, 0);
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 2, &now),
+		-EFAULT);
+}
+
+/* ---- /proc ----------------------------------------------------------------- */
+
+static void maps__lines__are_read(void **state)
+{
+	char text[] = "55d0c8a00000-55d0c8a01000 r--p 00000000 fe:01 1234"
+		      "                       /usr/bin/a b (deleted)\n"
+		      "7ffd0000-7ffe0000 rw-p 00001000 00:00 0 \n"
+		      "what is this\n"
+		      "9-8 r--p 0 00:00 0\n";
+	struct target_mapping *maps;
+
+	(void)state;
+	assert_int_equal(target_parse_maps(text, &maps), 2);
+	assert_int_equal(maps[0].start, 0x55d0c8a00000);
+	assert_int_equal(maps[0].inode, 1234);
+	assert_true(maps[0].readable);
+	assert_string_equal(maps[0].path, "/usr/bin/a b (deleted)");
+	assert_int_equal(maps[1].offset, 4096);
+	assert_string_equal(maps[1].path, "");
+	free(maps);
+}
+
+static void status__in_a_container__has_its_own_number(void **state)
+{
+	struct target_status status;
+
+	(void)state;
+	assert_int_equal(target_parse_status("Name:\tx\nState:\tS (sleeping)\n"
+					     "Tgid:\t77\nUid:\t0\t5\t0\t0\n"
+					     "NSpid:\t77\t12\t3\n"
+					     "VmSize:\t 1 kB\n",
+					     &status),
+			 0);
+	assert_int_equal(status.own, 3);
+	assert_int_equal(status.process, 77);
+	assert_int_equal(status.owner, 5);
+	assert_int_equal(status.state, 'S');
+	assert_true(status.has_memory);
+	assert_int_equal(target_parse_status("State:\t\n", &status), -EILSEQ);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(find__note__leads_to_root),
+		CASE(find__note_behind_others__leads_to_root),
+		CASE(find__no_elf_file__finds_nothing),
+		CASE(find__many_headers__finds_nothing),
+		CASE(find__headers_elsewhere__finds_nothing),
+		CASE(find__note_larger_than_segment__finds_nothing),
+		CASE(find__other_name_or_type__finds_nothing),
+		CASE(find__process_gone__says_so),
+		CASE(list__sound__has_the_runtime),
+		CASE(list__longer_structs_of_later_versions__are_read),
+		CASE(list__wrong_magic__is_no_root),
+		CASE(list__other_abi__names_both),
+		CASE(list__no_size__is_refused),
+		CASE(list__circle__ends),
+		CASE(list__shorter_than_count__is_refused),
+		CASE(list__no_runtime_there__is_refused),
+		CASE(list__four_billion_workers__is_refused),
+		CASE(list__workers_without_size__is_refused),
+		CASE(list__no_workers_there__is_refused),
+		CASE(list__changed_meanwhile__is_read_again),
+		CASE(list__odd_for_ever__is_given_up),
+		CASE(list__version_without_end__is_ended),
+		CASE(snapshot__sound__adds_up),
+		CASE(snapshot__list_changed__says_so),
+		CASE(snapshot__worker_elsewhere__is_refused),
+		CASE(snapshot__times_change_meanwhile__belong_together),
+		CASE(snapshot__queue_goes_backwards__has_a_bound),
+		CASE(look__in_a_poll__tells_which),
+		CASE(look__poll_ends_meanwhile__does_not_guess),
+		CASE(look__task_elsewhere__has_no_name),
+		CASE(maps__lines__are_read),
+		CASE(status__in_a_container__has_its_own_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
