@@ -27,6 +27,8 @@ libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 libelf-dev      header  gelf.h
+libbpf-dev      header  bpf/libbpf.h
+bpftool         command bpftool
 libmicrohttpd-dev header microhttpd.h
 nettle-dev      header  nettle/sha1.h
 libhwloc-dev    header  hwloc.h
@@ -80,7 +82,7 @@ skua_has()
 {
 	case $1 in
 	command)
-		command -v "$2" >/dev/null
+		PATH=$PATH:/usr/sbin:/sbin command -v "$2" >/dev/null
 		;;
 	header)
 		command -v gcc >/dev/null &&
