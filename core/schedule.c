@@ -22,8 +22,9 @@ static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
 	pool_inject(pool, task);
 }
 
-/* To where a task goes that is urgent or bound. */
-static void schedule_apart(struct worker *worker, struct skua_task *task)
+/* To where a task goes that is urgent or bound. Apart, likewise. */
+static __attribute__((noinline)) void schedule_apart(struct worker *worker,
+						     struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 	const struct inject_queue *queue =
