@@ -47,6 +47,22 @@ error_t args_number(const char *option, const char *text, uint64_t min,
 	return 0;
 }
 
+error_t args_seconds(const char *option, const char *text, double min,
+		     double max, double *out)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	/* strtod takes blanks, signs, "inf", "nan" and hexadecimal numbers. */
+	if (strspn(text, "0123456789.") != strlen(text) || end == text ||
+	    *end != '\0' || !(value >= min && value <= max))
+		return args_refuse("%s is '%s'; allowed: seconds, %.10g to "
+				   "%.10g",
+				   option, text, min, max);
+	*out = value;
+	return 0;
+}
+
 static bool ends(const struct argp_option *option)
 {
 	return option->name == NULL && option->key == 0 && option->doc == NULL;

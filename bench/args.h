@@ -53,6 +53,15 @@ error_t args_refuse(const char *format, ...)
 error_t args_number(const char *option, const char *text, uint64_t min,
 		    uint64_t max, uint64_t *out);
 
+/**
+ * args_seconds - in a parser: a number of seconds within limits, with decimals
+ * @option: its name, for the message
+ *
+ * Return: 0, or EINVAL after args_refuse().
+ */
+error_t args_seconds(const char *option, const char *text, double min,
+		     double max, double *out);
+
 /* args_is_help - does the word in the place of a verb ask for help? */
 bool args_is_help(const char *word);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bpf/doctor.h"
+#include "bpf/target.h"
 
 /* ---- memory of others ------------------------------------------------------ */
 
@@ -101,6 +102,20 @@ static void judge_scope(const struct doctor *doctor,
 				  : "of nobody, until the next boot");
 }
 
+/* In a process whose memory can be read. */
+static void look_for_skua(const struct doctor *doctor,
+			  struct doctor_report *report)
+{
+	struct target *target;
+
+	if (doctor->root == NULL && target_open(&target, doctor->pid) != 0)
+		doctor_lacks(report, DOCTOR_PARTLY,
+			     "skua top without --pid finds those that are",
+			     "%s", target_reason(target));
+	if (doctor->root == NULL)
+		target_close(target);
+}
+
 void doctor_memory(const struct doctor *doctor, struct doctor_report *report)
 {
 	char text[16];
@@ -120,6 +135,7 @@ void doctor_memory(const struct doctor *doctor, struct doctor_report *report)
 	if (doctor->pid != 0) {
 		doctor_found(report, "that of process %d can be read",
 			     doctor->pid);
+		look_for_skua(doctor, report);
 		return;
 	}
 	doctor_found(report, "ptrace_scope is %ld", scope);

@@ -6,6 +6,7 @@
 
 #include "bench/args.h"
 #include "bpf/verbs.h"
+#include "skua/base.h"
 
 struct verb {
 	const char *name;
@@ -39,7 +40,7 @@ static void print_help(FILE *file)
 	for (unsigned i = 0; i < VERBS; i++)
 		fprintf(file, "  %-10s%s\n", verbs[i].name,
 			verbs[i].description);
-	fprintf(file, "\nEach verb has a --help.\n"
+	fprintf(file, "\nEach verb has a --help; --version prints that.\n"
 		      "Exit codes: 0 all right, 1 failure, 2 usage.\n");
 }
 
@@ -54,6 +55,11 @@ int main(int argc, char **argv)
 {
 	if (argc >= 2 && args_is_help(argv[1])) {
 		print_help(stdout);
+		return args_flush(EXIT_OK);
+	}
+	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+		printf(ARGS_PROGRAM " %d.%d.%d\n", SKUA_VERSION_MAJOR,
+		       SKUA_VERSION_MINOR, SKUA_VERSION_PATCH);
 		return args_flush(EXIT_OK);
 	}
 	for (unsigned i = 0; argc >= 2 && i < VERBS; i++)

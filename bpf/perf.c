@@ -16,6 +16,7 @@
 enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON, OPTION_LIST };
 
 #define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
+#define LEAST_SECONDS  0.001
 #define MOST_SECONDS   1e6
 
 struct options {
@@ -36,19 +37,6 @@ static const char *const usual[] = {
 	"task-clock",   "context-switches", "cpu-migrations",
 	"page-faults",
 };
-
-static error_t parse_seconds(const char *option, const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
-	    !(*out >= 0.001 && *out <= MOST_SECONDS))
-		return args_refuse("%s is '%s'; allowed: seconds, 0.001 to "
-				   "1000000",
-				   option, text);
-	return 0;
-}
 
 static error_t parse_events(struct options *options, char *text)
 {
@@ -93,9 +81,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e':
 		return parse_events(options, arg);
 	case OPTION_FOR:
-		return parse_seconds("--for", arg, &options->seconds);
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
 	case OPTION_INTERVAL:
-		return parse_seconds("--interval", arg, &options->interval);
+		return args_seconds("--interval", arg, LEAST_SECONDS,
+				    MOST_SECONDS, &options->interval);
 	case OPTION_JSON:
 		options->json = true;
 		return 0;

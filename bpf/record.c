@@ -22,7 +22,8 @@
 enum { OPTION_FOR = 0x100, OPTION_LAST };
 
 #define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define MOST_SECONDS   UINT64_C(31536000)
+#define LEAST_SECONDS  0.001
+#define MOST_SECONDS   31536000.0
 #define NS_PER_S       UINT64_C(1000000000)
 
 /* Recording ends by itself so long after the last renewal: after a crash. */
@@ -37,7 +38,7 @@ enum { OPTION_FOR = 0x100, OPTION_LAST };
 
 struct options {
 	uint64_t pid;
-	uint64_t seconds; /* 0: until a signal */
+	double seconds; /* 0: until a signal */
 	const char *out;
 	bool last;
 };
@@ -72,11 +73,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return args_number("--pid", arg, 1, MOST_PROCESSES,
 				   &options->pid);
 	case 'o':
+		if (!*arg)
+			return args_refuse(
+				"--output is empty; allowed: a file");
 		options->out = arg;
 		return 0;
 	case OPTION_FOR:
-		return args_number("--for", arg, 1, MOST_SECONDS,
-				   &options->seconds);
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
 	case OPTION_LAST:
 		options->last = true;
 		return 0;
@@ -207,9 +211,10 @@ static uint64_t adapt(uint64_t period_ns, double fullest)
 
 static void record(struct recording *r, const sigset_t *signals)
 {
-	uint64_t end_ns = r->options->seconds
-				  ? r->start_ns + r->options->seconds * NS_PER_S
-				  : UINT64_MAX;
+	uint64_t end_ns =
+		r->options->seconds > 0
+			? r->start_ns + (uint64_t)(r->options->seconds * 1e9)
+			: UINT64_MAX;
 	uint64_t renew_ns = 0, period_ns = LEAST_NS, now;
 	double fullest;
 

@@ -27,7 +27,8 @@ enum { OPTION_JSON = 0x100, OPTION_ONCE, OPTION_INTERVAL };
 #define OTHER_ROWS 15u
 
 struct options {
-	uint64_t pid, interval_ms;
+	uint64_t pid;
+	double interval; /* seconds */
 	bool json, once;
 };
 
@@ -43,19 +44,6 @@ struct watch {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t parse_interval(const char *text, uint64_t *ms)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
-	    !(seconds >= 0.01 && seconds <= 3600))
-		return args_refuse("--interval is '%s'; allowed: 0.01 to 3600",
-				   text);
-	*ms = (uint64_t)(seconds * 1000);
-	return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -65,7 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return args_number("--pid", arg, 1, MOST_PROCESSES,
 				   &options->pid);
 	case OPTION_INTERVAL:
-		return parse_interval(arg, &options->interval_ms);
+		return args_seconds("--interval", arg, 0.01, 3600,
+				    &options->interval);
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
@@ -253,7 +242,7 @@ static int end_one(struct target *target, const struct target_runtime *at,
  * there is nothing to show); -errno */
 static int watch_interval(struct watch *watch)
 {
-	uint64_t until = now_ns() + watch->options->interval_ms * MS;
+	uint64_t until = now_ns() + (uint64_t)(watch->options->interval * 1e9);
 	int code;
 
 	for (unsigned i = 0; i < watch->count; i++)
@@ -400,7 +389,7 @@ static int watch_process(struct options *options, struct target *target)
 
 int verb_top(int argc, char **argv)
 {
-	struct options options = { .interval_ms = 1000 };
+	struct options options = { .interval = 1 };
 	struct target *target = NULL;
 	int code;
 

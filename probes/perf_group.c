@@ -161,7 +161,7 @@ static int open_all(struct perf_group *group, char *reason, size_t size)
 	}
 	if (opened > 0)
 		return 0;
-	snprintf(reason, size, "no hardware counters: %s: %s", first->name,
+	snprintf(reason, size, "nothing can be counted: %s: %s", first->name,
 		 first->why);
 	return first_err;
 }
@@ -178,13 +178,13 @@ int perf_group_open(struct perf_group **out, pid_t tid,
 	if (count == 0 || count > PERF_GROUP_MAX_EVENTS) {
 		snprintf(
 			reason, size,
-			"no hardware counters: %u events asked for, not 1 to %d",
+			"nothing can be counted: %u events asked for, not 1 to %d",
 			count, PERF_GROUP_MAX_EVENTS);
 		return -EINVAL;
 	}
 	group = calloc(1, sizeof(*group));
 	if (group == NULL) {
-		snprintf(reason, size, "no hardware counters: no memory");
+		snprintf(reason, size, "nothing can be counted: no memory");
 		return -ENOMEM;
 	}
 	group->tid = tid;

@@ -34,7 +34,7 @@ run top --help
 expect 'top --help' exited 0
 expect 'top --help' out_has 'Usage: skua top'
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" top -p x
-refuses 2 "--interval is '0'; allowed: 0.01 to 3600" top --interval 0
+refuses 2 "--interval is '0'; allowed: seconds, 0.01 to 3600" top --interval 0
 refuses 2 "--interval is 'nan'; allowed" top --interval=nan
 refuses 2 "unexpected argument 'more'" top more
 refuses 1 "process $$ is not a skua process" top --once -p $$

@@ -500,7 +500,7 @@ static void perf_group_open__own_refused__fails(void **state)
 			 -EPERM);
 	assert_null(group);
 	assert_string_equal(
-		reason, "no hardware counters: page-faults: not allowed "
+		reason, "nothing can be counted: page-faults: not allowed "
 			"(kernel.perf_event_paranoid is 2): a container may "
 			"forbid perf_event_open()");
 }
