@@ -2,8 +2,12 @@
 /* root.c - see root.h */
 #include "probes/root.h"
 
-#include <sched.h>
+#include <errno.h>
+#include <linux/futex.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "skua/base.h"
 #include "skua/task.h"
@@ -66,6 +70,16 @@ static void recount(void)
 	counter_set_owner(&area_root.count, count);
 }
 
+/* Sleeps, and does not spin: the other may have a lower priority, and no CPU
+ * meanwhile. */
+static void wait_for(uint32_t found)
+{
+	int saved = errno; /* the library never sets it */
+
+	syscall(SYS_futex, &holder, FUTEX_WAIT_PRIVATE, found, NULL);
+	errno = saved;
+}
+
 static void hold(uint32_t process)
 {
 	uint32_t found = 0;
@@ -81,8 +95,8 @@ static void hold(uint32_t process)
 			taken_over = true;
 			continue;
 		}
+		wait_for(found);
 		found = 0;
-		sched_yield();
 	}
 	counter_set_owner(&area_root.changes, area_root.changes | 1);
 	if (taken_over)
@@ -95,6 +109,8 @@ static void let_go(void)
 	__atomic_store_n(&area_root.changes, area_root.changes + 1,
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+	/* Who waited and is not the next to hold it is woken by the next. */
+	syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1);
 }
 
 void root_add(struct area_runtime *runtime, uint32_t process)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_area.c - what other processes read of a runtime is so */
+#include <pthread.h>
+
 #include "core/runtime.h"
 #include "core/stamps.h"
 #include "probes/root.h"
@@ -89,6 +91,42 @@ static void runtimes__created_and_destroyed__listed_meanwhile(void **state)
 			assert_true(listed(rt[(j + 1) % 3]));
 	}
 	assert_int_equal(area_root.runtimes, 0);
+}
+
+#define CHANGERS 4
+#define CHANGES  2000
+
+/* Areas without a runtime: what is around takes too long for two to meet. */
+static void *change_list(void *arg)
+{
+	struct area_runtime *areas = arg;
+
+	for (unsigned i = 0; i < CHANGES; i++) {
+		for (unsigned k = 0; k < 2; k++)
+			root_add(&areas[k], (uint32_t)getpid());
+		for (unsigned k = 0; k < 2; k++)
+			root_remove(&areas[k], (uint32_t)getpid());
+	}
+	return NULL;
+}
+
+static void runtimes__of_several_threads__are_all_listed(void **state)
+{
+	static struct area_runtime areas[CHANGERS][2];
+	pthread_t threads[CHANGERS];
+	uint64_t changes = area_root.changes;
+
+	(void)state;
+	for (unsigned i = 0; i < CHANGERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, change_list,
+						areas[i]),
+				 0);
+	for (unsigned i = 0; i < CHANGERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(area_root.runtimes, 0);
+	assert_int_equal(area_root.count, 0);
+	assert_int_equal(area_root.changes,
+			 changes + UINT64_C(2) * 4 * CHANGERS * CHANGES);
 }
 
 static void child__has_its_parents_list__adds_its_own(void)
@@ -474,6 +512,7 @@ int main(void)
 		cmocka_unit_test(root__of_this_library__says_what_it_is),
 		cmocka_unit_test(
 			runtimes__created_and_destroyed__listed_meanwhile),
+		cmocka_unit_test(runtimes__of_several_threads__are_all_listed),
 		cmocka_unit_test(runtime__in_a_child__is_told_from_its_parents),
 		cmocka_unit_test(worker__that_polls__names_the_task),
 		cmocka_unit_test(times__of_a_worker__add_up),
