@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bpf/choose.h"
 #include "bpf/ends.h"
 #include "bpf/perf.h"
 #include "bpf/verbs.h"
@@ -15,9 +16,8 @@
 
 enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON, OPTION_LIST };
 
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define LEAST_SECONDS  0.001
-#define MOST_SECONDS   1e6
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  1e6
 
 struct options {
 	uint64_t pid;
@@ -61,8 +61,6 @@ static error_t check(struct options *options)
 	if (options->list && options->pid != 0)
 		return args_refuse("--list is of this machine; allowed: it, or "
 				   "--pid");
-	if (!options->list && options->pid == 0)
-		return args_refuse("no process; allowed: --pid PID, or --list");
 	if (options->count > 0)
 		return 0;
 	options->count = sizeof(usual) / sizeof(usual[0]);
@@ -76,8 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
 	case 'e':
 		return parse_events(options, arg);
 	case OPTION_FOR:
@@ -125,7 +122,7 @@ static const struct argp_option argp_options[] = {
 	  .key = OPTION_LIST,
 	  .doc = "List the events that this machine has, and with PATTERN only "
 		 "those in whose names it is" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
 	{ 0 },
 };
 
@@ -242,10 +239,8 @@ int verb_perf(int argc, char **argv)
 		return EXIT_USAGE;
 	if (options.list)
 		return list(&options);
-	code = target_open(&target, (pid_t)options.pid);
-	if (code != 0)
-		code = complain(target_reason(target));
-	else
+	code = choose_process(&target, "perf", options.pid);
+	if (code == EXIT_OK)
 		code = count(target, &options);
 	target_close(target);
 	return code;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bpf/choose.h"
 #include "bpf/rings.h"
 #include "bpf/table.h"
 #include "bpf/target.h"
@@ -21,10 +22,9 @@
 
 enum { OPTION_FOR = 0x100, OPTION_LAST };
 
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define LEAST_SECONDS  0.001
-#define MOST_SECONDS   31536000.0
-#define NS_PER_S       UINT64_C(1000000000)
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  31536000.0
+#define NS_PER_S      UINT64_C(1000000000)
 
 /* Recording ends by itself so long after the last renewal: after a crash. */
 #define RENEW_NS (NS_PER_S)
@@ -56,8 +56,6 @@ struct recording {
 
 static error_t check(const struct options *options)
 {
-	if (!options->pid)
-		return args_refuse("no process; allowed: --pid PID");
 	if (!options->out)
 		return args_refuse("no file to write to; allowed: --output "
 				   "FILE");
@@ -70,8 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
 	case 'o':
 		if (!*arg)
 			return args_refuse(
@@ -106,7 +103,7 @@ static const struct argp_option argp_options[] = {
 	  .key = 'o',
 	  .arg = "FILE",
 	  .doc = "Where to; an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
 	{ 0 },
 };
 
@@ -129,7 +126,7 @@ static uint64_t now_ns(clockid_t clock)
 
 static struct trace_meta describe(const struct recording *r)
 {
-	struct trace_meta meta = { .pid = (uint32_t)r->options->pid,
+	struct trace_meta meta = { .pid = (uint32_t)target_pid(r->target),
 				   .counter = trace_counter_here(),
 				   .start = trace_now(),
 				   .realtime_ns = now_ns(CLOCK_REALTIME),
@@ -157,9 +154,7 @@ static int complain(const char *what, const char *why)
 
 static int open_target(struct recording *r)
 {
-	if (target_open(&r->target, (pid_t)r->options->pid))
-		return complain("", target_reason(r->target));
-	return EXIT_OK;
+	return choose_process(&r->target, "record", r->options->pid);
 }
 
 static int open_file(struct recording *r)

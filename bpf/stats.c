@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 #include "bench/args.h"
+#include "bpf/choose.h"
 #include "bpf/stats.h"
 #include "bpf/target.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_JSON = 0x100 };
 
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define MOST_ATTEMPTS  20u
+#define MOST_ATTEMPTS 20u
 
 struct options {
 	uint64_t pid;
@@ -25,15 +25,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
-	case ARGP_KEY_END:
-		return options->pid ? 0
-				    : args_refuse("no process; allowed: "
-						  "--pid PID");
 	case ARGP_KEY_ARG:
 		return args_refuse("no argument '%s'; allowed: options", arg);
 	default:
@@ -45,7 +40,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "json",
 	  .key = OPTION_JSON,
 	  .doc = "Print an object for each runtime" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
 	{ 0 },
 };
 
@@ -134,11 +129,9 @@ int verb_stats(int argc, char **argv)
 
 	if (args_parse(&argp, "stats", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = target_open(&target, (pid_t)options.pid);
-	if (code)
-		fprintf(stderr, ARGS_PROGRAM " stats: %s\n",
-			target_reason(target));
-	code = code ? EXIT_FAILED : show(target, options.json);
+	code = choose_process(&target, "stats", options.pid);
+	if (code == EXIT_OK)
+		code = show(target, options.json);
 	target_close(target);
 	return code;
 }

@@ -8,15 +8,14 @@
 #include <time.h>
 
 #include "bench/args.h"
+#include "bpf/choose.h"
 #include "bpf/terminal.h"
 #include "bpf/top.h"
-#include "bpf/top_find.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_JSON = 0x100, OPTION_ONCE, OPTION_INTERVAL };
 
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define MS             UINT64_C(1000000)
+#define MS UINT64_C(1000000)
 
 /* Between two looks at all workers: 400 in a second, and fewer where a look
  * takes long, so that looking takes a twentieth of a CPU. */
@@ -50,8 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
 	case OPTION_INTERVAL:
 		return args_seconds("--interval", arg, 0.01, 3600,
 				    &options->interval);
@@ -395,17 +393,9 @@ int verb_top(int argc, char **argv)
 
 	if (args_parse(&argp, "top", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	if (!options.pid)
-		code = top_find(&target, options.json);
-	else
-		code = target_open(&target, (pid_t)options.pid);
-	if (code) {
-		if (options.pid)
-			fprintf(stderr, ARGS_PROGRAM " top: %s\n",
-				target_reason(target));
-		target_close(target);
-		return code > 0 ? EXIT_OK : EXIT_FAILED;
-	}
+	code = choose_or_list(&target, "top", options.pid, options.json);
+	if (!target)
+		return code;
 	code = watch_process(&options, target);
 	/* As if it had not been caught. */
 	if (terminal_signal())

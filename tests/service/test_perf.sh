@@ -73,7 +73,6 @@ start_load()
 run perf --help
 expect 'perf --help' exited 0
 expect 'perf --help' out_has 'Usage: skua perf'
-refuses 2 'no process; allowed: --pid PID, or --list' perf
 refuses 2 "--pid is '0'; allowed: 1 to 4194304" perf -p 0
 refuses 2 "--for is '-1'; allowed: seconds" perf -p 1 --for -1
 refuses 2 "--for is 'nan'; allowed: seconds" perf -p 1 --for nan

@@ -77,7 +77,6 @@ exports()
 run record --help
 expect '--help' exited 0
 expect '--help' out_has 'Usage: skua record'
-refuses 2 'no process; allowed: --pid PID' -o "$file"
 refuses 2 'no file to write to; allowed: --output FILE' -p 1
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 -o "$file" --for 0
 refuses 2 "unexpected argument 'more'" -p 1 -o "$file" more

@@ -44,7 +44,6 @@ works()
 run stats --help
 expect 'stats --help' exited 0
 expect 'stats --help' out_has 'Usage: skua stats'
-refuses 2 'no process; allowed: --pid PID' stats
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" stats -p x
 refuses 2 "--pid is '0'; allowed" stats --pid 0
 refuses 2 "no option '--wrong'; allowed: --json --pid" stats --wrong

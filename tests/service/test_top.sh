@@ -162,9 +162,14 @@ run top
 expect 'a list of several' exited 0
 expect 'a list of several' out_has "${pids[load]}"
 expect 'a list of several' out_has "${pids[other]}"
-expect 'a list of several' err_has 'choose one: skua top -p PID'
+expect 'a list of several' err_has 'choose one: skua top --pid PID'
 run top --json
 expect 'a list of several' out_has "{\"pid\":${pids[other]},"
+# Other verbs print nothing else than what they are asked for.
+for verb in stats perf "record -o $scratch/none.skua"; do
+	# shellcheck disable=SC2086 # words
+	refuses 2 'several processes have skua in them: ' $verb
+done
 stop other
 
 # Runtimes that come and go are shown when they are there for an interval.

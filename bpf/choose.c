@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_find.c - see top_find.h */
-#include "bpf/top_find.h"
+/* choose.c - see choose.h */
+#include "bpf/choose.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,9 @@
 
 #include "bench/args.h"
 #include "bpf/table.h"
+
+/* In a line. */
+#define MOST_NAMED 5u
 
 struct found {
 	struct target **targets;
@@ -100,40 +103,104 @@ static void print_list(const struct found *found)
 		table_add(&table, "%u", workers_of(target));
 	}
 	table_print(stdout, &table);
-	fprintf(stderr, "choose one: " ARGS_PROGRAM " top -p PID\n");
 }
 
-static void say_none(const struct found *found)
+static void list(const struct found *found, const char *verb, bool json)
+{
+	if (json)
+		print_json(found);
+	else
+		print_list(found);
+	fprintf(stderr, "choose one: " ARGS_PROGRAM " %s --pid PID\n", verb);
+}
+
+static int say_none(const struct found *found, const char *verb)
 {
 	fprintf(stderr,
-		ARGS_PROGRAM " top: no process that can be read has a skua "
-			     "runtime");
+		ARGS_PROGRAM " %s: no process that can be read has a skua "
+			     "runtime",
+		verb);
 	if (found->denied)
 		fprintf(stderr,
-			"; %u may not be read: see " ARGS_PROGRAM " top -p PID",
-			found->denied);
+			"; %u may not be read: see " ARGS_PROGRAM
+			" %s --pid PID",
+			found->denied, verb);
 	fputc('\n', stderr);
+	return EXIT_FAILED;
 }
 
-int top_find(struct target **out, bool json)
+static int say_several(const struct found *found, const char *verb)
+{
+	fprintf(stderr, ARGS_PROGRAM " %s: several processes have skua in them",
+		verb);
+	for (unsigned i = 0; i < found->count && i < MOST_NAMED; i++) {
+		char comm[TARGET_NAME];
+
+		target_comm(found->targets[i], comm);
+		fprintf(stderr, "%s %d (%s)", i ? "," : ":",
+			target_pid(found->targets[i]), comm);
+	}
+	fprintf(stderr, "%s; allowed: --pid PID\n",
+		found->count > MOST_NAMED ? " ..." : "");
+	return EXIT_USAGE;
+}
+
+/* ---- choosing -------------------------------------------------------------- */
+
+static int open_process(struct target **out, const char *verb, pid_t pid)
+{
+	if (target_open(out, pid) == 0)
+		return EXIT_OK;
+	fprintf(stderr, ARGS_PROGRAM " %s: %s\n", verb, target_reason(*out));
+	target_close(*out);
+	*out = NULL;
+	return EXIT_FAILED;
+}
+
+/* Close all but the one that is kept, if any. */
+static void release(struct found *found, const struct target *kept)
+{
+	for (unsigned i = 0; i < found->count; i++)
+		if (found->targets[i] != kept)
+			target_close(found->targets[i]);
+	free(found->targets);
+}
+
+int choose_process(struct target **out, const char *verb, uint64_t pid)
 {
 	struct found found = { .count = 0 };
-	unsigned kept = 0;
+	int code = EXIT_OK;
 
-	search(&found);
+	if (pid)
+		return open_process(out, verb, (pid_t)pid);
 	*out = NULL;
+	search(&found);
 	if (found.count == 0)
-		say_none(&found);
-	else if (found.count > 1 && json)
-		print_json(&found);
+		code = say_none(&found, verb);
 	else if (found.count > 1)
-		print_list(&found);
+		code = say_several(&found, verb);
 	else
-		*out = found.targets[kept++];
-	for (unsigned i = kept; i < found.count; i++)
-		target_close(found.targets[i]);
-	free(found.targets);
-	if (*out)
-		return 0;
-	return found.count ? 1 : -ENOENT;
+		*out = found.targets[0];
+	release(&found, *out);
+	return code;
+}
+
+int choose_or_list(struct target **out, const char *verb, uint64_t pid,
+		   bool json)
+{
+	struct found found = { .count = 0 };
+	int code = EXIT_OK;
+
+	if (pid)
+		return open_process(out, verb, (pid_t)pid);
+	*out = NULL;
+	search(&found);
+	if (found.count == 0)
+		code = say_none(&found, verb);
+	else if (found.count > 1)
+		list(&found, verb, json);
+	else
+		*out = found.targets[0];
+	release(&found, *out);
+	return code;
 }
