@@ -54,12 +54,38 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 	return 0;
 }
 
+/* Where a distribution is drawn: closer the nearer to its end, and up to where
+ * what is left is one time. */
+static json_t *quantiles_json(const struct histogram *h)
+{
+	json_t *points = json_array();
+	double step = 5, end = 90, percent = 0;
+
+	while ((100 - percent) / 100 * (double)h->total > 1) {
+		json_array_append_new(
+			points, json_pack("[f, I]", percent,
+					  (json_int_t)histogram_percentile(
+						  h, percent)));
+		percent += step;
+		if (percent > end - step / 2) {
+			percent = end;
+			step = step > 1 ? 1 : step / 10;
+			end = 100 - step;
+		}
+	}
+	json_array_append_new(
+		points, json_pack("[f, I]", 100.0,
+				  (json_int_t)histogram_percentile(h, 100)));
+	return points;
+}
+
 json_t *histogram_json(const struct histogram *h)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "p50",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "p50",
 			 (json_int_t)histogram_percentile(h, 50), "p90",
 			 (json_int_t)histogram_percentile(h, 90), "p99",
 			 (json_int_t)histogram_percentile(h, 99), "p999",
 			 (json_int_t)histogram_percentile(h, 99.9), "p9999",
-			 (json_int_t)histogram_percentile(h, 99.99));
+			 (json_int_t)histogram_percentile(h, 99.99), "count",
+			 (json_int_t)h->total, "quantiles", quantiles_json(h));
 }

@@ -32,8 +32,13 @@ void histogram_add(struct histogram *h, const struct histogram *other);
  */
 uint64_t histogram_percentile(const struct histogram *h, double percent);
 
-/* histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...,"p9999":...}, or
- * NULL */
+/**
+ * histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...,"p9999":...,
+ * "count":..., "quantiles":[[percent, time], ...]}
+ *
+ * The quantiles rise to 100 percent, the longest time, and are denser the nearer
+ * they are to it. Return: NULL if there is no memory.
+ */
 json_t *histogram_json(const struct histogram *h);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench/args.h"
 #include "bench/clock.h"
@@ -21,14 +22,15 @@ struct bench {
 	const struct workload *workload;
 	struct workload_run run;
 	struct perf_group *group; /* NULL: no counters */
+	struct measure_watch *watch;
 	struct measurement *out;
-	double *times_ns; /* of an operation, by round */
 };
 
 static const char *const event_names[MEASURE_EVENTS] = {
 	[MEASURE_CYCLES] = "cycles",
 	[MEASURE_INSTRUCTIONS] = "instructions",
 	[MEASURE_CACHE_MISSES] = "cache-misses",
+	[MEASURE_BRANCH_MISSES] = "branch-misses",
 };
 
 static int complain(const struct bench *b, const char *what, int err)
@@ -71,6 +73,35 @@ static void add_stats(struct skua_stats *sum, const struct skua_stats *before,
 	s->overflows += a->overflows - b->overflows;
 }
 
+static uint64_t time_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * UINT64_C(1000000000) +
+	       (uint64_t)time->tv_usec * 1000;
+}
+
+static struct measure_usage usage_now(void)
+{
+	struct rusage now = { 0 };
+
+	getrusage(RUSAGE_SELF, &now);
+	return (struct measure_usage){
+		.cpu_ns = time_ns(&now.ru_utime) + time_ns(&now.ru_stime),
+		.voluntary = (uint64_t)now.ru_nvcsw,
+		.involuntary = (uint64_t)now.ru_nivcsw,
+		.page_faults = (uint64_t)now.ru_minflt,
+	};
+}
+
+static void add_usage(struct measure_usage *sum,
+		      const struct measure_usage *before,
+		      const struct measure_usage *after)
+{
+	sum->cpu_ns += after->cpu_ns - before->cpu_ns;
+	sum->voluntary += after->voluntary - before->voluntary;
+	sum->involuntary += after->involuntary - before->involuntary;
+	sum->page_faults += after->page_faults - before->page_faults;
+}
+
 /* Run and check once; @ns receives the time of the round. */
 static int run_round(struct bench *b, uint64_t *ns)
 {
@@ -98,29 +129,45 @@ static int warm_up(struct bench *b)
 	return err;
 }
 
+/* Run once, and add what was counted meanwhile. */
+static int counted_round(struct bench *b, uint64_t *ns)
+{
+	struct measure_usage usage_before, usage_after;
+	struct skua_stats before = stats_now(&b->run), after;
+	int err;
+
+	usage_before = usage_now();
+	if (b->group != NULL)
+		perf_group_start(b->group);
+	err = run_round(b, ns);
+	if (b->group != NULL)
+		perf_group_stop(b->group);
+	usage_after = usage_now();
+	after = stats_now(&b->run);
+	add_usage(&b->out->usage, &usage_before, &usage_after);
+	add_stats(&b->out->stats, &before, &after);
+	return err;
+}
+
 static int timed_round(struct bench *b, unsigned round)
 {
-	struct skua_stats before, after;
 	uint64_t ns;
 	int err;
 
 	if (b->workload->prepare != NULL)
 		b->workload->prepare(&b->run);
-	before = stats_now(&b->run);
-	if (b->group != NULL)
-		perf_group_start(b->group);
-	err = run_round(b, &ns);
-	if (b->group != NULL)
-		perf_group_stop(b->group);
+	if (b->watch != NULL)
+		b->watch->begin(b->watch, b->run.rt);
+	err = counted_round(b, &ns);
+	if (b->watch != NULL)
+		b->watch->end(b->watch);
 	if (err != 0)
 		return err;
-	after = stats_now(&b->run);
-	add_stats(&b->out->stats, &before, &after);
 	if (!b->workload->check(&b->run))
 		b->out->ok = false;
-	b->times_ns[round] = b->workload->sample != NULL
-				     ? b->workload->sample(&b->run, ns)
-				     : (double)ns / (double)b->run.ops;
+	b->out->rounds_ns[round] = b->workload->sample != NULL
+					   ? b->workload->sample(&b->run, ns)
+					   : (double)ns / (double)b->run.ops;
 	return 0;
 }
 
@@ -133,16 +180,21 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void sum_up_times(struct bench *b)
+static int sum_up_times(struct bench *b)
 {
 	struct measurement *out = b->out;
-	double *t = b->times_ns;
 	unsigned n = out->rounds;
+	double *sorted = calloc(n, sizeof(*sorted));
 
-	qsort(t, n, sizeof(*t), compare_doubles);
-	out->min_ns = t[0];
-	out->max_ns = t[n - 1];
-	out->median_ns = (t[(n - 1) / 2] + t[n / 2]) / 2;
+	if (sorted == NULL)
+		return complain(b, "no result", -ENOMEM);
+	memcpy(sorted, out->rounds_ns, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	out->min_ns = sorted[0];
+	out->max_ns = sorted[n - 1];
+	out->median_ns = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+	free(sorted);
+	return 0;
 }
 
 static void sum_up_counters(struct bench *b)
@@ -196,9 +248,10 @@ static int run_all(struct bench *b)
 
 	for (unsigned i = 0; err == 0 && i < b->out->rounds; i++)
 		err = timed_round(b, i);
+	if (err == 0)
+		err = sum_up_times(b);
 	if (err != 0)
 		return err;
-	sum_up_times(b);
 	sum_up_counters(b);
 	if (b->workload->figures != NULL) {
 		b->out->figures = b->workload->figures(&b->run);
@@ -232,17 +285,19 @@ static int run_with_workers(struct bench *b, unsigned workers)
 }
 
 int measure(const struct workload *workload, const void *options,
-	    unsigned workers, unsigned rounds, struct measurement *out)
+	    unsigned workers, unsigned rounds, struct measure_watch *watch,
+	    struct measurement *out)
 {
 	struct bench b = { .workload = workload,
 			   .run.options = options,
+			   .watch = watch,
 			   .out = out };
 	int err;
 
 	*out = (struct measurement){ .workload = workload, .rounds = rounds };
 	out->params = workload->params(options);
-	b.times_ns = calloc(rounds, sizeof(*b.times_ns));
-	if (out->params == NULL || b.times_ns == NULL) {
+	out->rounds_ns = calloc(rounds, sizeof(*out->rounds_ns));
+	if (out->params == NULL || out->rounds_ns == NULL) {
 		err = complain(&b, "cannot be set up", -ENOMEM);
 	} else {
 		perf_group_open(&b.group, PERF_GROUP_OWN, event_names,
@@ -251,7 +306,6 @@ int measure(const struct workload *workload, const void *options,
 		err = run_with_workers(&b, workers);
 		perf_group_close(b.group);
 	}
-	free(b.times_ns);
 	if (err != 0)
 		measurement_free(out);
 	return err;
@@ -261,6 +315,8 @@ void measurement_free(struct measurement *m)
 {
 	json_decref(m->params);
 	json_decref(m->figures);
+	free(m->rounds_ns);
 	m->params = NULL;
 	m->figures = NULL;
+	m->rounds_ns = NULL;
 }

@@ -13,7 +13,31 @@ enum {
 	MEASURE_CYCLES,
 	MEASURE_INSTRUCTIONS,
 	MEASURE_CACHE_MISSES,
+	MEASURE_BRANCH_MISSES,
 	MEASURE_EVENTS
+};
+
+/**
+ * struct measure_usage - what the kernel has counted of the process
+ * @cpu_ns: of all threads, in user mode and in the kernel
+ * @voluntary, @involuntary: switches away from a thread that waited, or that
+ *                           could have gone on
+ * @page_faults: without reading from a disk
+ */
+struct measure_usage {
+	uint64_t cpu_ns;
+	uint64_t voluntary;
+	uint64_t involuntary;
+	uint64_t page_faults;
+};
+
+/**
+ * struct measure_watch - who looks on while a round runs, which takes time
+ * @begin, @end: before and after each timed round; @rt is NULL without workers
+ */
+struct measure_watch {
+	void (*begin)(struct measure_watch *watch, struct skua_runtime *rt);
+	void (*end)(struct measure_watch *watch);
 };
 
 /**
@@ -24,7 +48,10 @@ enum {
  * @rounds: timed ones
  * @ops: operations in a round
  * @median_ns, @min_ns, @max_ns: time of an operation, over the rounds
+ * @rounds_ns: of an operation, by round, owned
+ * @usage: in the timed rounds
  * @ok: was every result right, also the warm-up's?
+ * @noisy: for who knows: was the machine busy with something else?
  * @figures: what else the workload measured, as a JSON object, owned; or NULL
  * @stats: what the workers did in the timed rounds
  * @counted: did any counter count?
@@ -40,7 +67,10 @@ struct measurement {
 	double median_ns;
 	double min_ns;
 	double max_ns;
+	double *rounds_ns;
+	struct measure_usage usage;
 	bool ok;
+	bool noisy;
 	json_t *figures;
 	struct skua_stats stats;
 	bool counted;
@@ -54,13 +84,15 @@ struct measurement {
  * @options: its options struct
  * @workers: 0 = as many as the library chooses
  * @rounds: 1 to MEASURE_MAX_ROUNDS, after one of warm-up
+ * @watch: or NULL
  * @out: receives the result; measurement_free() it if the call succeeds
  *
  * Return: 0, also with a wrong result (see @ok); -errno if it could not run,
  * and why is printed.
  */
 int measure(const struct workload *workload, const void *options,
-	    unsigned workers, unsigned rounds, struct measurement *out);
+	    unsigned workers, unsigned rounds, struct measure_watch *watch,
+	    struct measurement *out);
 
 void measurement_free(struct measurement *m);
 

@@ -52,30 +52,69 @@ static json_t *event_json(const struct measurement *m, unsigned event)
 	return e->counted ? integer(e->value) : json_null();
 }
 
+/* Each event that was asked for, and for how long it had a counter. */
+static json_t *events_json(const struct measurement *m)
+{
+	json_t *events = json_array();
+
+	for (unsigned i = 0; i < m->counters.count; i++) {
+		const struct perf_group_event *e = &m->counters.event[i];
+
+		json_array_append_new(
+			events, json_pack("{s:s, s:o, s:o, s:o, s:f}", "name",
+					  e->name, "value", event_json(m, i),
+					  "enabled_ns", integer(e->enabled_ns),
+					  "running_ns", integer(e->running_ns),
+					  "run_ratio", e->run_ratio));
+	}
+	return events;
+}
+
 static json_t *counters_json(const struct measurement *m)
 {
 	if (!m->counted)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "cycles",
+	return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o}", "cycles",
 			 event_json(m, MEASURE_CYCLES), "instructions",
 			 event_json(m, MEASURE_INSTRUCTIONS), "cache_misses",
-			 event_json(m, MEASURE_CACHE_MISSES), "run_ratio",
-			 json_real(m->counters.run_ratio));
+			 event_json(m, MEASURE_CACHE_MISSES), "branch_misses",
+			 event_json(m, MEASURE_BRANCH_MISSES), "run_ratio",
+			 m->counters.run_ratio, "events", events_json(m));
+}
+
+static json_t *usage_json(const struct measure_usage *usage)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "cpu_ns",
+			 integer(usage->cpu_ns), "voluntary_switches",
+			 integer(usage->voluntary), "involuntary_switches",
+			 integer(usage->involuntary), "page_faults",
+			 integer(usage->page_faults));
+}
+
+static json_t *rounds_json(const struct measurement *m)
+{
+	json_t *rounds = json_array();
+
+	for (unsigned i = 0; i < m->rounds; i++)
+		json_array_append_new(rounds, rounded(m->rounds_ns[i]));
+	return rounds;
 }
 
 static json_t *measurement_json(const struct measurement *m)
 {
 	const char *reason = m->counters_reason;
 
-	return json_pack("{s:s, s:O, s:i, s:i, s:o, s:o, s:o, s:o, s:b, "
-			 "s:o, s:o, s:s?}",
+	return json_pack("{s:s, s:O, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
+			 "s:b, s:o, s:o, s:o, s:s?}",
 			 "workload", m->workload->name, "params", m->params,
 			 "workers", (int)m->workers, "rounds", (int)m->rounds,
 			 "ops", integer(m->ops), "ns_per_op",
 			 rounded(m->median_ns), "min", rounded(m->min_ns),
-			 "max", rounded(m->max_ns), "ok", (int)m->ok, "stats",
-			 stats_json(&m->stats), "counters", counters_json(m),
-			 "counters_reason", reason[0] != '\0' ? reason : NULL);
+			 "max", rounded(m->max_ns), "rounds_ns", rounds_json(m),
+			 "ok", (int)m->ok, "stats", stats_json(&m->stats),
+			 "usage", usage_json(&m->usage), "counters",
+			 counters_json(m), "counters_reason",
+			 reason[0] != '\0' ? reason : NULL);
 }
 
 /* clang-format on */
@@ -145,6 +184,8 @@ static void print_figures(FILE *file, json_t *figures)
 			fprintf(file, "%.2f", json_real_value(value));
 		json_object_foreach(value, inner, number)
 		{
+			if (!json_is_number(number))
+				continue;
 			fprintf(file, "%s%s %.0f", separator, inner,
 				json_number_value(number));
 			separator = ", ";

@@ -63,7 +63,7 @@ static void measure_one(struct report *report, const struct workload *workload,
 	struct measurement *m = &report->results[report->count];
 	char label[200];
 
-	if (measure(workload, options, workers, report->rounds, m) != 0) {
+	if (measure(workload, options, workers, report->rounds, NULL, m) != 0) {
 		report->failed++;
 		report->planned--;
 		return;

@@ -106,7 +106,7 @@ static int run_workload(struct run_options *options, int argc, char **argv)
 	if (args_parse(&argp, who, argc, argv, options) != 0)
 		return EXIT_USAGE;
 	if (measure(workload, options->workload_options,
-		    (unsigned)options->workers, (unsigned)options->rounds,
+		    (unsigned)options->workers, (unsigned)options->rounds, NULL,
 		    &m) != 0)
 		return EXIT_FAILED;
 	code = print_result(options, &m);

@@ -94,6 +94,49 @@ static void histogram_json__hundred_times__four_percentiles(void **state)
 	assert_int_equal(p999, 100);
 }
 
+static void histogram_json__two_thousand_times__quantiles_rise(void **state)
+{
+	json_t *object, *points, *point;
+	double percent = -1, before = 0;
+	size_t i;
+
+	(void)state;
+	for (uint64_t ns = 1; ns <= 2000; ns++)
+		histogram_record(&h, ns);
+	object = histogram_json(&h);
+	assert_int_equal(json_integer_value(json_object_get(object, "count")),
+			 2000);
+	points = json_object_get(object, "quantiles");
+	assert_in_range(json_array_size(points), 40, 60);
+	json_array_foreach(points, i, point)
+	{
+		double ns = json_number_value(json_array_get(point, 1));
+
+		assert_true(json_number_value(json_array_get(point, 0)) >
+			    percent);
+		percent = json_number_value(json_array_get(point, 0));
+		assert_true(ns >= before);
+		assert_true(ns <= 20 * percent + 1);
+		assert_true(ns >= (20 * percent - 1) * 127 / 128);
+		before = ns;
+	}
+	assert_true(percent == 100);
+	json_decref(object);
+}
+
+static void histogram_json__nothing_counted__one_quantile_of_0(void **state)
+{
+	json_t *object = histogram_json(&h), *points;
+
+	(void)state;
+	points = json_object_get(object, "quantiles");
+	assert_int_equal(json_array_size(points), 1);
+	assert_int_equal(json_integer_value(
+				 json_array_get(json_array_get(points, 0), 1)),
+			 0);
+	json_decref(object);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +151,12 @@ int main(void)
 				       empty),
 		cmocka_unit_test_setup(
 			histogram_json__hundred_times__four_percentiles, empty),
+		cmocka_unit_test_setup(
+			histogram_json__two_thousand_times__quantiles_rise,
+			empty),
+		cmocka_unit_test_setup(
+			histogram_json__nothing_counted__one_quantile_of_0,
+			empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
