@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "bench/args.h"
-#include "bench/compare_output.h"
-#include "bench/machine.h"
 #include "bench/output.h"
+#include "bench/report.h"
+#include "bench/steals.h"
 #include "bench/verbs.h"
 
 #define ROUNDS       9
@@ -23,18 +23,6 @@ struct report_options {
 	const char *peers;           /* folder, or NULL: the usual one */
 	bool no_peers;
 	bool quick;
-};
-
-struct report {
-	unsigned rounds;
-	const struct workload *only;
-	const void *case_options;
-	struct measurement *results;
-	size_t count;
-	size_t planned;
-	unsigned failed;               /* not run, or wrong */
-	struct comparison *comparison; /* NULL: without peers */
-	int err;
 };
 
 /* ---- measuring ----------------------------------------------------------- */
@@ -61,6 +49,7 @@ static void measure_one(struct report *report, const struct workload *workload,
 			const void *options, unsigned workers)
 {
 	struct measurement *m = &report->results[report->count];
+	bool quiet = calibrate_quiet(&report->calibration);
 	char label[200];
 
 	if (measure(workload, options, workers, report->rounds, NULL, m) != 0) {
@@ -68,6 +57,7 @@ static void measure_one(struct report *report, const struct workload *workload,
 		report->planned--;
 		return;
 	}
+	m->noisy = !calibrate_quiet(&report->calibration) || !quiet;
 	report->count++;
 	report->failed += !m->ok;
 	fprintf(stderr, "[%zu/%zu] %s, %u worker%s: %.1f ns/op%s\n",
@@ -80,23 +70,33 @@ static void measure_one(struct report *report, const struct workload *workload,
 typedef void visit_fn(struct report *report, const struct workload *workload,
 		      const void *options, unsigned workers);
 
-/* A workload with these options, on one worker and on all. */
-static void for_case(struct report *report, unsigned all, visit_fn *visit,
-		     const struct workload *workload, const void *options)
-{
-	unsigned most = all - workload->busy_caller;
+/* What a visit is for. */
+enum counts { ONE_AND_ALL, DOUBLING, ALL };
 
-	visit(report, workload, options, 1);
-	if (most > 1 &&
-	    !(workload->serial != NULL && workload->serial(options)))
+/* A workload with these options, on one worker and on all, or on 2, 4 ... as well;
+ * or on all alone. */
+static void for_case(struct report *report, unsigned all, enum counts counts,
+		     visit_fn *visit, const struct workload *workload,
+		     const void *options)
+{
+	bool serial = workload->serial != NULL && workload->serial(options);
+	unsigned most = serial ? 1 : all - workload->busy_caller;
+
+	if (counts != ALL)
+		visit(report, workload, options, 1);
+	if (counts == DOUBLING)
+		for (unsigned workers = 2; workers < most; workers *= 2)
+			visit(report, workload, options, workers);
+	if (most > 1)
 		visit(report, workload, options, most);
 }
 
 /* Call @visit for each measurement that belongs in the report. */
-static void for_each(struct report *report, unsigned all, visit_fn *visit)
+static void for_each(struct report *report, unsigned all, enum counts counts,
+		     visit_fn *visit)
 {
 	if (report->case_options != NULL) {
-		for_case(report, all, visit, report->only,
+		for_case(report, all, counts, visit, report->only,
 			 report->case_options);
 		return;
 	}
@@ -108,7 +108,7 @@ static void for_each(struct report *report, unsigned all, visit_fn *visit)
 			continue;
 		for (unsigned n = 0; n < workload->report_count;
 		     n++, options += workload->options_size)
-			for_case(report, all, visit, workload, options);
+			for_case(report, all, counts, visit, workload, options);
 	}
 }
 
@@ -129,13 +129,42 @@ static void compare_one(struct report *report, const struct workload *workload,
 					   options, workers);
 }
 
+/* A report of all workloads has the steals of these, with their first options. */
+static bool has_steals(const struct report *report,
+		       const struct workload *workload, const void *options)
+{
+	static const char *const names[] = { "parallel_map",
+					     "spawn_many_worker", "imbalance",
+					     "uts", "cilksort" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], workload->name) == 0 &&
+		    options == workload->report)
+			return true;
+	return report->only != NULL;
+}
+
+static void record_one(struct report *report, const struct workload *workload,
+		       const void *options, unsigned workers)
+{
+	if (!has_steals(report, workload, options))
+		return;
+	fprintf(stderr, "%s, %u workers: who steals from whom\n",
+		workload->name, workers);
+	json_array_append_new(report->steals,
+			      steals_record(workload, options, workers));
+}
+
 static int measure_all(struct report *report, unsigned all)
 {
-	for_each(report, all, plan_one);
+	for_each(report, all, DOUBLING, plan_one);
 	report->results = calloc(report->planned, sizeof(*report->results));
-	if (report->results == NULL)
+	report->steals = json_array();
+	if (report->results == NULL || report->steals == NULL)
 		return -ENOMEM;
-	for_each(report, all, measure_one);
+	calibrate_start(&report->calibration);
+	for_each(report, all, DOUBLING, measure_one);
+	for_each(report, all, ALL, record_one);
 	return 0;
 }
 
@@ -147,132 +176,10 @@ static int compare_all(struct report *report, unsigned all,
 
 	if (err != 0)
 		return err;
-	for_each(report, all, compare_one);
+	for_each(report, all, ONE_AND_ALL, compare_one);
 	if (report->err != 0)
 		fputs(ARGS_PROGRAM " report: no memory\n", stderr);
 	return report->err;
-}
-
-/* ---- writing ------------------------------------------------------------- */
-
-static json_t *report_json(const struct report *report)
-{
-	json_t *results = json_array(), *object;
-
-	for (size_t i = 0; i < report->count; i++)
-		json_array_append_new(results,
-				      output_json(&report->results[i]));
-	object = json_pack("{s:o, s:o}", "machine", machine_json(), "results",
-			   results);
-	if (object == NULL || report->comparison == NULL ||
-	    compare_add_json(object, report->comparison) == 0)
-		return object;
-	json_decref(object);
-	return NULL;
-}
-
-static void write_json(FILE *file, const struct report *report)
-{
-	json_t *object = report_json(report);
-
-	if (object == NULL) {
-		fputs(ARGS_PROGRAM " report: no memory for JSON\n", stderr);
-		return;
-	}
-	json_dumpf(object, file, JSON_INDENT(1) | OUTPUT_JSON_FLAGS);
-	fputc('\n', file);
-	json_decref(object);
-}
-
-/* Why the column of instructions is empty; the same for all. */
-static void print_counters_reason(FILE *file, const struct report *report)
-{
-	if (report->count > 0 && report->results[0].counters_reason[0] != '\0')
-		fprintf(file, "\n%s\n", report->results[0].counters_reason);
-}
-
-static void print_legend(FILE *file, const struct report *report)
-{
-	fprintf(file,
-		"ns/op is the median of %u rounds, min and max the shortest "
-		"and the longest; /kop is per 1,000 operations. 0 workers: in "
-		"the calling thread, without tasks. ok: the result was the "
-		"published or separately computed one.\n\n",
-		report->rounds);
-}
-
-static void print_table(FILE *file, const struct report *report)
-{
-	print_legend(file, report);
-	output_table(file, report->results, report->count);
-	output_forkjoin_table(file, report->results, report->count);
-	print_counters_reason(file, report);
-}
-
-static void print_tables(FILE *file, const struct report *report)
-{
-	if (report->comparison != NULL) {
-		fputs("## Beside other schedulers\n\n", file);
-		compare_print(file, report->comparison);
-		fputs("## All workloads\n\n", file);
-	}
-	print_table(file, report);
-}
-
-static void write_markdown(FILE *file, const struct report *report)
-{
-	json_t *machine = machine_json();
-	const char *key;
-	json_t *value;
-
-	fputs("# skua benchmark report\n\n", file);
-	json_object_foreach(machine, key, value)
-	{
-		if (json_is_string(value))
-			fprintf(file, "- %s: %s\n", key,
-				json_string_value(value));
-		else
-			fprintf(file, "- %s: %" JSON_INTEGER_FORMAT "\n", key,
-				json_integer_value(value));
-	}
-	json_decref(machine);
-	fputc('\n', file);
-	print_tables(file, report);
-}
-
-static int write_file(const char *folder, const char *name,
-		      const struct report *report,
-		      void (*write)(FILE *, const struct report *))
-{
-	char path[4096];
-	FILE *file;
-	bool failed;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "we");
-	if (file == NULL) {
-		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
-			path, strerror(errno));
-		return -EIO;
-	}
-	write(file, report);
-	failed = ferror(file) != 0;
-	failed |= fclose(file) != 0;
-	if (failed) {
-		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s\n",
-			path);
-		return -EIO;
-	}
-	fprintf(stderr, "written: %s\n", path);
-	return 0;
-}
-
-static int write_files(const char *folder, const struct report *report)
-{
-	int err = write_file(folder, "report.md", report, write_markdown);
-
-	return err != 0 ? err
-			: write_file(folder, "report.json", report, write_json);
 }
 
 /* ---- the verb ------------------------------------------------------------ */
@@ -325,7 +232,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "out",
 	  .key = OPTION_OUT,
 	  .arg = "DIR",
-	  .doc = "Write report.md and report.json there as well" },
+	  .doc = "Write report.html, report.md and report.json there as "
+		 "well" },
 	{ .name = "quick",
 	  .key = OPTION_QUICK,
 	  .doc = "3 rounds each instead of 9, and less time for peers" },
@@ -362,6 +270,7 @@ static void free_report(struct report *report)
 	for (size_t i = 0; i < report->count; i++)
 		measurement_free(&report->results[i]);
 	free(report->results);
+	json_decref(report->steals);
 	if (report->comparison != NULL)
 		compare_close(report->comparison);
 }
@@ -376,8 +285,12 @@ static int measure_and_write(struct report *report,
 		err = compare_all(report, all, options);
 	if (err != 0)
 		return err;
-	print_tables(stdout, report);
-	return options->out != NULL ? write_files(options->out, report) : 0;
+	report_print(stdout, report);
+	if (options->out != NULL)
+		err = report_write(options->out, report);
+	if (err == 0 && options->out != NULL)
+		err = report_write_page(options->out);
+	return err;
 }
 
 /* Say what failed. Return: did anything? */

@@ -75,7 +75,15 @@ FOLDERS = {
         "probes/perf_list.h",
         "probes/trace_file.h",
     ],
-    "bench": ["bench", "include", "probes/perf_group.h"],
+    # The last ones look at this process as at any other: who stole from whom.
+    "bench": [
+        "bench",
+        "include",
+        "probes/perf_group.h",
+        "bpf/rings.h",
+        "bpf/target.h",
+        "bpf/trace_file.h",
+    ],
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
 }
 
