@@ -218,22 +218,6 @@ static void run_side(struct comparison *cmp, struct compare_case *c,
 
 /* ---- a case --------------------------------------------------------------- */
 
-/* The defaults are not passed on: not every peer has every option. */
-static json_t *changed_params(const struct workload *workload, json_t *params)
-{
-	json_t *defaults = workload->params(workload->defaults);
-	json_t *changed = json_object(), *value;
-	const char *key;
-
-	json_object_foreach(params, key, value)
-	{
-		if (!json_equal(json_object_get(defaults, key), value))
-			json_object_set(changed, key, value);
-	}
-	json_decref(defaults);
-	return changed;
-}
-
 /* A peer that skips a workload skips it on any number of workers. */
 static bool skipped_before(const struct comparison *cmp,
 			   const struct compare_case *c, unsigned side)
@@ -296,7 +280,8 @@ static void say_progress(const struct comparison *cmp,
 	char label[200];
 
 	fprintf(stderr, "%s, %u worker%s, %u time%s: skua",
-		output_label(c->workload, c->changed, label, sizeof(label)),
+		output_label(c->workload->name, c->changed, label,
+			     sizeof(label)),
 		c->workers, c->workers == 1 ? "" : "s", c->alternations,
 		c->alternations == 1 ? "" : "s");
 	for (unsigned side = 1; side <= cmp->peers.count; side++)
@@ -323,7 +308,8 @@ static bool make_case(struct compare_case *c, const void *options)
 	bool complete;
 
 	c->params = c->workload->params(options);
-	c->changed = changed_params(c->workload, c->params);
+	/* The defaults are not passed on: not every peer has every option. */
+	c->changed = output_changed(c->workload, c->params);
 	complete = c->params != NULL && c->changed != NULL;
 	for (unsigned side = 0; side < COMPARE_SIDES; side++) {
 		c->side[side].runs = json_array();

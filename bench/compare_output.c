@@ -252,7 +252,8 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	double unit = kind_of(pair) == KIND_LATENCY ? 1000 : 1;
 	char label[200];
 
-	output_label(pair->c->workload, pair->c->changed, label, sizeof(label));
+	output_label(pair->c->workload->name, pair->c->changed, label,
+		     sizeof(label));
 	snprintf(row->cell[0], TABLE_CELL_BYTES, "%.50s%s%s", label,
 		 time ? "" : " ", time ? "" : metric);
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", pair->c->workers);
@@ -330,7 +331,7 @@ static void print_side(FILE *file, const struct comparison *cmp,
 	const char *name = compare_name(cmp, side);
 	char label[200];
 
-	output_label(c->workload, c->changed, label, sizeof(label));
+	output_label(c->workload->name, c->changed, label, sizeof(label));
 	if (s->state == COMPARE_FAILED)
 		fprintf(file, "- FAILED: %s: %s, %u worker%s: %s\n", name,
 			label, c->workers, c->workers == 1 ? "" : "s",

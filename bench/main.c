@@ -20,6 +20,8 @@ static const struct verb verbs[] = {
 	{ "run", verb_run, "run WORKLOAD [OPTION...]", "Measure a workload" },
 	{ "report", verb_report, "report [OPTION...]",
 	  "Measure all workloads, and compare with other schedulers" },
+	{ "compare", verb_compare, "compare [OPTION...] A B",
+	  "Say what changed between two reports" },
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
@@ -55,8 +57,9 @@ int verb_list(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fprintf(stderr, ARGS_PROGRAM ": a verb is needed; "
-					     "allowed: list, run, report\n");
+		fprintf(stderr,
+			ARGS_PROGRAM ": a verb is needed; "
+				     "allowed: list, run, report, compare\n");
 		return EXIT_USAGE;
 	}
 	if (args_is_help(argv[1])) {
@@ -68,7 +71,7 @@ int main(int argc, char **argv)
 			return args_flush(verbs[i].run(argc - 1, argv + 1));
 	fprintf(stderr,
 		ARGS_PROGRAM ": no verb '%s'; "
-			     "allowed: list, run, report\n",
+			     "allowed: list, run, report, compare\n",
 		argv[1]);
 	return EXIT_USAGE;
 }

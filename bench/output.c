@@ -150,20 +150,35 @@ static size_t add_param(char *text, size_t size, const char *key,
 	return used < 0 ? 0 : (size_t)used < size ? (size_t)used : size - 1;
 }
 
-const char *output_label(const struct workload *workload, json_t *params,
-			 char *text, size_t size)
+const char *output_label(const char *name, json_t *params, char *text,
+			 size_t size)
 {
 	const char *key;
 	json_t *value;
 	size_t used;
 
-	snprintf(text, size, "%s", workload->name);
+	snprintf(text, size, "%s", name);
 	used = strlen(text);
 	json_object_foreach(params, key, value)
 	{
 		used += add_param(text + used, size - used, key, value);
 	}
 	return text;
+}
+
+json_t *output_changed(const struct workload *workload, json_t *params)
+{
+	json_t *defaults = workload->params(workload->defaults);
+	json_t *changed = json_object(), *value;
+	const char *key;
+
+	json_object_foreach(params, key, value)
+	{
+		if (!json_equal(json_object_get(defaults, key), value))
+			json_object_set(changed, key, value);
+	}
+	json_decref(defaults);
+	return changed;
 }
 
 /* "  latency_ns: p50 5310, p90 ..." a line. */
@@ -223,7 +238,8 @@ void output_text(FILE *file, const struct measurement *m)
 	fprintf(file,
 		"%s, %u worker%s: %.1f ns/op (%.1f to %.1f in %u round%s of "
 		"%" PRIu64 " ops), %s\n",
-		output_label(m->workload, m->params, label, sizeof(label)),
+		output_label(m->workload->name, m->params, label,
+			     sizeof(label)),
 		m->workers, m->workers == 1 ? "" : "s", m->median_ns, m->min_ns,
 		m->max_ns, m->rounds, m->rounds == 1 ? "" : "s", m->ops,
 		m->ok ? "ok" : "WRONG RESULT");
@@ -263,7 +279,8 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	const struct perf_group_event *e =
 		&m->counters.event[MEASURE_INSTRUCTIONS];
 
-	output_label(m->workload, m->params, row->cell[0], TABLE_CELL_BYTES);
+	output_label(m->workload->name, m->params, row->cell[0],
+		     TABLE_CELL_BYTES);
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	put_number(row->cell[2], m->median_ns);
 	put_number(row->cell[3], m->min_ns);
@@ -322,7 +339,8 @@ static void fill_forkjoin(struct table_row *row, const void *of, size_t i)
 	const struct measurement *m =
 		((const struct measurement *const *)of)[i];
 
-	output_label(m->workload, m->params, row->cell[0], TABLE_CELL_BYTES);
+	output_label(m->workload->name, m->params, row->cell[0],
+		     TABLE_CELL_BYTES);
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%.2f", figure(m, "overhead"));
 	snprintf(row->cell[3], TABLE_CELL_BYTES, "%.2f", figure(m, "speedup"));

@@ -29,7 +29,11 @@ void output_forkjoin_table(FILE *file, const struct measurement *m,
  *
  * Return: @text.
  */
-const char *output_label(const struct workload *workload, json_t *params,
-			 char *text, size_t size);
+const char *output_label(const char *name, json_t *params, char *text,
+			 size_t size);
+
+/* output_changed - those of a workload's options that are not the defaults, as a
+ * new object; NULL: no memory */
+json_t *output_changed(const struct workload *workload, json_t *params);
 
 #endif

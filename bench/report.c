@@ -62,7 +62,8 @@ static void measure_one(struct report *report, const struct workload *workload,
 	report->failed += !m->ok;
 	fprintf(stderr, "[%zu/%zu] %s, %u worker%s: %.1f ns/op%s\n",
 		report->count, report->planned,
-		output_label(m->workload, m->params, label, sizeof(label)),
+		output_label(m->workload->name, m->params, label,
+			     sizeof(label)),
 		m->workers, m->workers == 1 ? "" : "s", m->median_ns,
 		m->ok ? "" : ", WRONG RESULT");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/args.h"
+#include "bench/changes.h"
 #include "bench/compare_output.h"
 #include "bench/machine.h"
 #include "bench/output.h"
@@ -25,9 +26,10 @@ static json_t *report_json(const struct report *report)
 		json_array_append_new(results, result);
 		noisy += m->noisy;
 	}
-	object = json_pack("{s:o, s:o, s:O, s:{s:I, s:i, s:i, s:i}}", "machine",
-			   machine_json(), "results", results, "steals",
-			   report->steals, "calibration", "best_ns",
+	object = json_pack("{s:i, s:o, s:o, s:O, s:{s:I, s:i, s:i, s:i}}",
+			   "format", CHANGES_FORMAT, "machine", machine_json(),
+			   "results", results, "steals", report->steals,
+			   "calibration", "best_ns",
 			   (json_int_t)report->calibration.best_ns[0], "runs",
 			   (int)report->count, "repeated", 0, "noisy", noisy);
 	if (object == NULL || report->comparison == NULL ||

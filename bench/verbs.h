@@ -12,5 +12,6 @@
 int verb_list(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_report(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 
 #endif

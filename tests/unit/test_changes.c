@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* test_changes.c - what changed between two reports, and what is noise */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/changes.h"
+
+/* ---- files ----------------------------------------------------------------- */
+
+/* Lines of run --json, one a run. */
+static FILE *file;
+static char *text;
+static size_t length;
+static uint64_t seed;
+
+static void begin(void)
+{
+	file = open_memstream(&text, &length);
+	assert_non_null(file);
+}
+
+/* A number from -1 to 1, as likely in the middle as three dice are. */
+static double random_part(void)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		seed = seed * UINT64_C(6364136223846793005) +
+		       1442695040888963407;
+		sum += (double)(seed >> 33) / (double)(UINT64_C(1) << 31);
+	}
+	return sum / 1.5 - 1;
+}
+
+/* A run of @rounds that are @ns, give or take @noise of it. */
+static void add_run(unsigned row, unsigned rounds, double ns, double noise,
+		    const char *more)
+{
+	fprintf(file,
+		"{\"workload\":\"w%u\",\"params\":{\"n\":1},\"workers\":2,"
+		"\"ns_per_op\":%f,\"rounds_ns\":[",
+		row, ns);
+	for (unsigned i = 0; i < rounds; i++)
+		fprintf(file, "%s%f", i ? "," : "",
+			ns * (1 + noise * random_part()));
+	fprintf(file, "]%s}\n", more);
+}
+
+static json_t *end(void)
+{
+	json_t *read;
+	char why[200];
+
+	fclose(file);
+	if (changes_read(text, length, &read, why, sizeof(why)) != 0)
+		fail_msg("%s", why);
+	free(text);
+	return read;
+}
+
+static json_t *one_run(unsigned rounds, double ns, const char *more)
+{
+	begin();
+	add_run(0, rounds, ns, 0.03, more);
+	return end();
+}
+
+static json_t *five_runs(double ns)
+{
+	begin();
+	for (unsigned i = 0; i < 5; i++)
+		add_run(0, 5, ns, 0.01, "");
+	return end();
+}
+
+/* The only row of two files, which it lets go. */
+static struct change find_one(json_t *a, json_t *b)
+{
+	json_t *const files[] = { a, b };
+	struct changes changes;
+	struct change change;
+
+	assert_int_equal(changes_find(&changes, files, 0.05), 0);
+	assert_int_equal(changes.count, 1);
+	change = changes.change[0];
+	assert_int_equal(changes.counts[change.verdict], 1);
+	changes_free(&changes);
+	json_decref(a);
+	json_decref(b);
+	return change;
+}
+
+static enum change_verdict verdict(json_t *a, json_t *b)
+{
+	return find_one(a, b).verdict;
+}
+
+/* ---- changes --------------------------------------------------------------- */
+
+static void changes_find__against_itself__same(void **state)
+{
+	json_t *a = one_run(9, 100, "");
+	struct change change = find_one(json_incref(a), a);
+
+	(void)state;
+	assert_int_equal(change.verdict, CHANGE_SAME);
+	assert_true(change.by == 0);
+	assert_true(change.p == 1);
+}
+
+static void changes_find__a_fifth_more__slower(void **state)
+{
+	struct change change =
+		find_one(one_run(9, 100, ""), one_run(9, 120, ""));
+
+	(void)state;
+	assert_int_equal(change.verdict, CHANGE_SLOWER);
+	assert_true(change.single);
+	assert_true(fabs(change.by - 0.2) < 0.05);
+	assert_int_equal(change.values[0], 9);
+	assert_int_equal(verdict(one_run(9, 120, ""), one_run(9, 100, "")),
+			 CHANGE_FASTER);
+}
+
+/* Of one run it is not known how much runs differ. */
+static void
+changes_find__a_little_more__slower_only_of_several_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(one_run(9, 100, ""), one_run(9, 108, "")),
+			 CHANGE_SAME);
+	assert_int_equal(verdict(five_runs(100), five_runs(108)),
+			 CHANGE_SLOWER);
+	assert_int_equal(verdict(five_runs(100), five_runs(103)), CHANGE_SAME);
+}
+
+/* All rounds are apart, and yet runs of the same file are as far from another. */
+static void changes_find__runs_overlap__same(void **state)
+{
+	json_t *a, *b;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 5; i++)
+		add_run(0, 9, i == 0 ? 130 : 100, 0.01, "");
+	a = end();
+	begin();
+	for (unsigned i = 0; i < 5; i++)
+		add_run(0, 9, 120, 0.01, "");
+	b = end();
+	assert_int_equal(verdict(a, b), CHANGE_SAME);
+}
+
+static void changes_find__three_rounds__too_few(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(one_run(3, 100, ""), one_run(3, 900, "")),
+			 CHANGE_FEW);
+}
+
+static void changes_find__busy_machine__noisy(void **state)
+{
+	json_t *b;
+
+	(void)state;
+	assert_int_equal(verdict(one_run(9, 100, ""),
+				 one_run(9, 150, ",\"noisy\":true")),
+			 CHANGE_NOISY);
+	/* What is quiet counts, where there is something. */
+	begin();
+	add_run(0, 9, 300, 0.01, ",\"noisy\":true");
+	add_run(0, 9, 150, 0.01, "");
+	b = end();
+	assert_int_equal(verdict(one_run(9, 100, ""), b), CHANGE_SLOWER);
+}
+
+static void changes_find__wrong_result__wrong(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		verdict(one_run(9, 100, ""), one_run(9, 100, ",\"ok\":false")),
+		CHANGE_WRONG);
+	assert_int_equal(
+		verdict(one_run(9, 100, ",\"ok\":false"), one_run(9, 200, "")),
+		CHANGE_FEW);
+}
+
+static void changes_find__peers_and_others__rows_apart(void **state)
+{
+	struct changes changes;
+	json_t *files[2];
+
+	(void)state;
+	begin();
+	add_run(0, 9, 100, 0.01, "");
+	add_run(0, 9, 100, 0.01, ",\"peer\":\"go\"");
+	add_run(1, 9, 100, 0.01, "");
+	files[0] = end();
+	begin();
+	add_run(0, 9, 100, 0.01, "");
+	add_run(0, 9, 200, 0.01, ",\"peer\":\"go\"");
+	add_run(2, 9, 100, 0.01, "");
+	add_run(3, 9, 100, 0.01, "");
+	files[1] = end();
+	assert_int_equal(changes_find(&changes, files, 0.05), 0);
+	assert_int_equal(changes.count, 2);
+	assert_int_equal(changes.only[0], 1);
+	assert_int_equal(changes.only[1], 2);
+	assert_int_equal(changes.counts[CHANGE_SLOWER], 1);
+	assert_string_equal(json_string_value(json_object_get(
+				    changes.change[0].row, "peer")),
+			    "go");
+	changes_free(&changes);
+	json_decref(files[0]);
+	json_decref(files[1]);
+}
+
+/* Two files of the same hundred workloads, each with noise of a fifth. */
+static json_t *noise(void)
+{
+	begin();
+	for (unsigned row = 0; row < 100; row++)
+		add_run(row, 9, 100 + row, 0.2, "");
+	return end();
+}
+
+/* A thousand rows of the same thing: Holm's correction leaves none by chance, or
+ * else one file in twenty would have some. With a single seed that would be luck. */
+static void changes_find__noise_alone__same(void **state)
+{
+	size_t wrong = 0;
+
+	(void)state;
+	for (seed = 1; seed <= 10; seed++) {
+		uint64_t kept = seed;
+		json_t *files[] = { noise(), noise() };
+		struct changes changes;
+
+		assert_int_equal(changes_find(&changes, files, 0), 0);
+		assert_int_equal(changes.count, 100);
+		wrong += changes.count - changes.counts[CHANGE_SAME];
+		changes_free(&changes);
+		json_decref(files[0]);
+		json_decref(files[1]);
+		seed = kept;
+	}
+	assert_in_range(wrong, 0, 1);
+}
+
+/* ---- files that are not what they should be --------------------------------- */
+
+static void refuses(const char *what, const char *expected)
+{
+	json_t *read = (json_t *)&read;
+	char why[200] = "";
+
+	if (changes_read(what, strlen(what), &read, why, sizeof(why)) !=
+	    -EINVAL)
+		fail_msg("it is read: %s", what);
+	assert_null(read);
+	if (strstr(why, expected) == NULL)
+		fail_msg("%s: '%s' has no '%s'", what, why, expected);
+}
+
+#define RESULT "\"workload\":\"w\",\"workers\":1,\"ns_per_op\":5"
+
+static void changes_read__no_results__refused(void **state)
+{
+	(void)state;
+	refuses("", "no results");
+	refuses(" \n\t", "no results");
+	refuses("{\"results\":[]}", "no results");
+	refuses("{}", "neither");
+	refuses("[]", "neither");
+	refuses("\"text\"", "no JSON");
+	refuses("# Report\n", "line 1: no JSON");
+	refuses("{" RESULT "}\n{\"workload\"", "line 2: no JSON");
+	refuses("{\"results\":[{" RESULT "},", "no JSON");
+	refuses("{\"format\":2,\"results\":[{" RESULT "}]}", "another version");
+	refuses("{\"format\":\"x\",\"results\":[{" RESULT "}]}",
+		"another version");
+}
+
+static void changes_read__wrong_members__refused(void **state)
+{
+	(void)state;
+	refuses("{\"results\":7}", "\"results\" is no list");
+	refuses("{\"results\":[{" RESULT "},7]}",
+		"result 2 of \"results\": it is no object");
+	refuses("{\"results\":[],\"peers\":[{}]}",
+		"result 1 of \"peers\": \"workload\"");
+	refuses("{\"workload\":7}", "\"workload\" is no text");
+	refuses("{\"workload\":\"w\",\"workers\":-1}", "\"workers\"");
+	refuses("{\"workload\":\"w\",\"workers\":4097}", "\"workers\"");
+	refuses("{\"workload\":\"w\",\"workers\":1.5}", "\"workers\"");
+	refuses("{\"workload\":\"w\",\"workers\":1}", "\"ns_per_op\"");
+	refuses("{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":\"5\"}",
+		"\"ns_per_op\"");
+	refuses("{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":-5}",
+		"\"ns_per_op\"");
+	refuses("{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":1e300}",
+		"\"ns_per_op\"");
+	refuses("{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":1e999}",
+		"no JSON: real number overflow");
+	refuses("{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":NaN}",
+		"no JSON");
+	refuses("{" RESULT ",\"params\":[]}", "\"params\"");
+	refuses("{" RESULT ",\"peer\":7}", "\"peer\"");
+	refuses("{" RESULT ",\"rounds_ns\":[]}", "\"rounds_ns\"");
+	refuses("{" RESULT ",\"rounds_ns\":7}", "\"rounds_ns\"");
+	refuses("{" RESULT ",\"rounds_ns\":[1,0]}", "\"rounds_ns\"");
+	refuses("{" RESULT ",\"rounds_ns\":[1,null]}", "\"rounds_ns\"");
+}
+
+/* Reports of before rounds were said have one value a run. */
+static void changes_read__without_rounds__medians(void **state)
+{
+	struct change change;
+	json_t *a;
+
+	begin();
+	fputs("{\"results\":[", file);
+	for (unsigned i = 0; i < 9; i++)
+		fputs(i ? ",{" RESULT "}" : "{" RESULT "}", file);
+	fputs("]}", file);
+	(void)state;
+	a = end();
+	change = find_one(json_incref(a), a);
+	assert_int_equal(change.verdict, CHANGE_SAME);
+	assert_int_equal(change.values[0], 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changes_find__against_itself__same),
+		cmocka_unit_test(changes_find__a_fifth_more__slower),
+		cmocka_unit_test(
+			changes_find__a_little_more__slower_only_of_several_runs),
+		cmocka_unit_test(changes_find__runs_overlap__same),
+		cmocka_unit_test(changes_find__three_rounds__too_few),
+		cmocka_unit_test(changes_find__busy_machine__noisy),
+		cmocka_unit_test(changes_find__wrong_result__wrong),
+		cmocka_unit_test(changes_find__peers_and_others__rows_apart),
+		cmocka_unit_test(changes_find__noise_alone__same),
+		cmocka_unit_test(changes_read__no_results__refused),
+		cmocka_unit_test(changes_read__wrong_members__refused),
+		cmocka_unit_test(changes_read__without_rounds__medians),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
