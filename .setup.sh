@@ -4,8 +4,8 @@
 # .setup.sh - the packages skua is built with, and how to build it
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
-# bench/run skua_peer_setup, and for tests/run skua_guest_setup and
-# skua_promtool_setup.
+# bench/run skua_peer_setup, and for tests/run skua_guest_setup,
+# skua_browser_setup and skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -37,6 +37,7 @@ libclang-rt-dev runtime fuzzer
 valgrind        command valgrind
 lcov            command lcov
 mandoc          command mandoc
+gnuplot-nox     command gnuplot
 protobuf-compiler command protoc
 '
 
@@ -58,6 +59,11 @@ qemu-system-x86 command qemu-system-x86_64
 cpio            command cpio
 '
 SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
+
+# What tests/service/test_report_page.sh looks at report.html with, which is large.
+SKUA_BROWSER_NEEDS='
+chromium        command chromium
+'
 
 # What tests/service/test_metrics.sh has its output checked with, of the package
 # prometheus, which is not installed: it would start a server.
@@ -209,6 +215,14 @@ skua_guest_setup()
 		mv "$scratch"/boot/vmlinuz-* "$1/guest/"
 	fi
 	rm -rf "$scratch"
+}
+
+# skua_browser_setup - install what report.html is looked at with, if that can be
+#
+# The test says so if it is then still missing.
+skua_browser_setup()
+{
+	skua_install_some "$SKUA_BROWSER_NEEDS"
 }
 
 # skua_promtool_setup FOLDER - get promtool, if it is not there and that can be, to

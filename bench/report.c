@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bench/others.h"
 #include "bench/output.h"
 #include "bench/report.h"
 #include "bench/steals.h"
@@ -50,14 +51,18 @@ static void measure_one(struct report *report, const struct workload *workload,
 {
 	struct measurement *m = &report->results[report->count];
 	bool quiet = calibrate_quiet(&report->calibration);
+	struct others before, after;
 	char label[200];
 
+	others_look(&before);
 	if (measure(workload, options, workers, report->rounds, NULL, m) != 0) {
 		report->failed++;
 		report->planned--;
 		return;
 	}
-	m->noisy = !calibrate_quiet(&report->calibration) || !quiet;
+	others_look(&after);
+	m->noisy = !calibrate_quiet(&report->calibration) || !quiet ||
+		   others_percent(&before, &after) > OTHERS_PERCENT;
 	report->count++;
 	report->failed += !m->ok;
 	fprintf(stderr, "[%zu/%zu] %s, %u worker%s: %.1f ns/op%s\n",
@@ -130,25 +135,35 @@ static void compare_one(struct report *report, const struct workload *workload,
 					   options, workers);
 }
 
-/* A report of all workloads has the steals of these, with their first options. */
+/* A report of all workloads has the steals of these, with the first options that
+ * are for workers. */
 static bool has_steals(const struct report *report,
-		       const struct workload *workload, const void *options)
+		       const struct workload *workload)
 {
 	static const char *const names[] = { "parallel_map",
 					     "spawn_many_worker", "imbalance",
 					     "uts", "cilksort" };
 
+	size_t last = json_array_size(report->steals);
+	json_t *before =
+		last > 0 ? json_array_get(report->steals, last - 1) : NULL;
+	const char *name =
+		json_string_value(json_object_get(before, "workload"));
+
+	if (report->only != NULL)
+		return true;
+	if (name != NULL && strcmp(name, workload->name) == 0)
+		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], workload->name) == 0 &&
-		    options == workload->report)
+		if (strcmp(names[i], workload->name) == 0)
 			return true;
-	return report->only != NULL;
+	return false;
 }
 
 static void record_one(struct report *report, const struct workload *workload,
 		       const void *options, unsigned workers)
 {
-	if (!has_steals(report, workload, options))
+	if (!has_steals(report, workload))
 		return;
 	fprintf(stderr, "%s, %u workers: who steals from whom\n",
 		workload->name, workers);

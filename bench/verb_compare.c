@@ -62,12 +62,13 @@ static char *read_all(FILE *file, size_t *length)
 
 static int read_file(const char *path, json_t **out)
 {
-	FILE *file = fopen(path, "re");
 	char *text = NULL, why[200];
 	size_t length;
+	FILE *file;
 	int err = 0;
 
 	errno = 0;
+	file = fopen(path, "re");
 	if (file != NULL)
 		text = read_all(file, &length);
 	if (text == NULL)

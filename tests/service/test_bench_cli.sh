@@ -29,7 +29,8 @@ check_json()
 		    assert len(lines) == 1, lines
 		    r = json.loads(lines[0])
 		    for name in ("workload params workers rounds ops ns_per_op min"
-		                 " max ok stats counters counters_reason").split():
+		                 " max rounds_ns ok stats usage counters"
+		                 " counters_reason").split():
 		        assert name in r, name
 		    for name in ("spawned polled stolen parked lifo_hits"
 		                 " global_batch_fetches").split():
@@ -37,9 +38,14 @@ check_json()
 		    if r["counters"] is None:
 		        assert r["counters_reason"], "no counters, and no reason"
 		    else:
-		        for name in "cycles instructions cache_misses run_ratio".split():
+		        for name in ("cycles instructions cache_misses branch_misses"
+		                     " run_ratio events").split():
 		            assert name in r["counters"], name
+		        assert all(0 <= e["running_ns"] <= e["enabled_ns"]
+		                   for e in r["counters"]["events"]), r["counters"]
 		    assert 0 < r["min"] <= r["ns_per_op"] <= r["max"], r
+		    assert len(r["rounds_ns"]) == r["rounds"], r
+		    assert [min(r["rounds_ns"]), max(r["rounds_ns"])] == [r["min"], r["max"]]
 		    assert eval(condition, {"r": r}), condition
 
 		fields = open(sys.argv[1]).read().split("\0")[:-1]
@@ -77,7 +83,7 @@ workloads='parallel_map uts spawn_many_local spawn_many_worker
 	scan find_early sort_unstable sort_stable sort_by_key'
 
 # shellcheck disable=SC2086 # words
-for verb in '' list run report $(printf 'run:%s ' $workloads); do
+for verb in '' list run report compare $(printf 'run:%s ' $workloads); do
 	verb=${verb/:/ }
 	# shellcheck disable=SC2086 # words
 	run $verb --help
@@ -94,8 +100,8 @@ done
 
 # --- usage errors: what was wrong, what is allowed -------------------------------
 
-refuses 'allowed: list, run, report'
-refuses "no verb 'walk'; allowed: list, run, report" walk
+refuses 'allowed: list, run, report, compare'
+refuses "no verb 'walk'; allowed: list, run, report, compare" walk
 refuses 'allowed: parallel_map, uts_tasks' run
 refuses 'allowed: parallel_map, uts_tasks' run --json
 refuses "no workload 'nix'; allowed: parallel_map, uts_tasks" run nix

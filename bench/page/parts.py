@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""parts.py - what sections are made of: figures, tables, and numbers for people"""
+
+from dataclasses import dataclass, field
+from html import escape
+
+import figures
+
+MOST_PICTURES = 16
+
+
+@dataclass
+class Section:
+    name: str
+    title: str
+    lead: str = ""  # what it is about, and how to read it
+    here: str = ""  # what it shows in this report
+    figures: list = field(default_factory=list)
+    tables: list = field(default_factory=list)
+    missing: str = ""  # why there is nothing
+
+
+# --- parts --------------------------------------------------------------------
+
+
+def time(ns):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{digits(ns / size)} {unit}"
+    return f"{digits(ns)} ns"
+
+
+def tic(ns):
+    """Without the zeros of round numbers."""
+    number, unit = time(ns).split()
+    return f"{float(number.replace(',', '')):g} {unit}"
+
+
+def digits(value):
+    """Three of them, or all that are in front of the point."""
+    if value == 0:
+        return "0"
+    places = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.3g}" if value < 0.1 else f"{value:,.{places}f}"
+
+
+def times(ratio):
+    return f"{digits(ratio)}×"
+
+
+def plural(n, what):
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def legend(entries):
+    """entries: (colour index, text, dashed)"""
+    items = "".join(
+        f'<li><i class="{"dash" if dashed else "dot"}" '
+        f'style="--ink:var(--{figures.colour(index)})"></i>{escape(text)}</li>'
+        for index, text, dashed in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def figure(title, picture, entries=()):
+    keys = legend(entries) if entries else ""
+    return f"<figure><figcaption>{escape(title)}</figcaption>{keys}{picture}</figure>"
+
+
+def table(title, head, rows, text=(0,)):
+    """The columns in text are to the left."""
+
+    def row(cells, tag):
+        return "".join(
+            f"<{tag}{' class=text' if i in text else ''}>{escape(str(c))}</{tag}>"
+            for i, c in enumerate(cells)
+        )
+
+    body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in rows)
+    return (
+        f"<details><summary>{escape(title)}</summary><div class=scroll><table>"
+        f"<thead><tr>{row(head, 'th')}</tr></thead><tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def colours(names):
+    return {name: index for index, name in enumerate(sorted(names))}

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""sections.py - what the page shows, and says of it
+
+Each function takes a report and returns a Section, whose parts are HTML: what a
+person should know first, how to read the picture, what it shows here, and the
+figures as a table. Without data it says why there are none.
+"""
+
+from html import escape
+
+import figures
+from costs import costs
+from latencies import latencies
+from parts import MOST_PICTURES, Section, colours, digits, figure, plural, table, time, times
+
+# --- beside others ------------------------------------------------------------
+
+KINDS = [
+    ("ns_per_op", "Time of an operation", time),
+    ("p", "Latencies", time),
+    ("slowdown", "Slowdowns: a call's time by its service time", times),
+]
+
+
+def rivals(report):
+    return [c for c in report.comparisons if c.is_rival()]
+
+
+def row_name(c):
+    metric = "" if c.metric == "ns_per_op" else " " + c.metric
+    return f"{c.name}{metric}, {c.on_workers()}"
+
+
+def worst_first(comparisons):
+    """Rows of the same case and metric, that with the greatest ratio first."""
+    rows = {}
+    for c in comparisons:
+        rows.setdefault(row_name(c), []).append(c)
+    return sorted(rows.items(), key=lambda row: -max(c.ratio[0] for c in row[1]))
+
+
+def peers(report):
+    section = Section(
+        "peers",
+        "Beside other schedulers",
+        "Each dot is skua's time divided by the other scheduler's for the same work: "
+        "<b>right of the line skua is slower</b>, left of it faster. The whisker spans "
+        "the least and the greatest ratio of runs that alternated; a row where it crosses "
+        "the line is undecided.",
+    )
+    compared = rivals(report)
+    if not compared:
+        section.missing = (
+            "No other scheduler was measured: none was built, or <code>--no-peers</code> was given."
+        )
+        return section
+    inks = colours({c.peer for c in report.comparisons})
+    lost = [c for c in compared if c.slower]
+    section.here = f"skua is slower in {len(lost)} of {plural(len(compared), 'comparison')}. "
+    if lost:
+        worst = max(lost, key=lambda c: c.ratio[0])
+        section.here += (
+            f"Furthest behind: {escape(row_name(worst))}, "
+            f"{times(worst.ratio[0])} the time of {escape(worst.peer)}."
+        )
+    for kind, title, show in KINDS:
+        rows = [c for c in report.comparisons if c.metric.startswith(kind)]
+        if rows:
+            _peers_of(section, title, rows, inks, show)
+    return section
+
+
+def _peers_of(section, title, comparisons, inks, show):
+    rows = worst_first(comparisons)
+    picture = figures.dots(
+        f"{title}: ratios of skua and other schedulers",
+        [(name, {inks[c.peer]: c.ratio for c in row}) for name, row in rows],
+        "time of skua / time of the other",
+        reference=1,
+    )
+    keys = [(inks[p], p, False) for p in sorted({c.peer for c in comparisons})]
+    section.figures.append(figure(title, picture, keys))
+    section.tables.append(
+        table(
+            f"{title}: {plural(len(comparisons), 'row')}",
+            ["workload", "peer", "skua", "peer's", "ratio", "least", "greatest", "", "noisy"],
+            [_comparison_row(name, c, show) for name, row in rows for c in row],
+            text=(0, 1, 7, 8),
+        )
+    )
+
+
+def _comparison_row(name, c, show):
+    return (
+        name,
+        c.peer,
+        show(c.skua[0]),
+        show(c.other[0]),
+        *(digits(r) for r in c.ratio),
+        "slower" if c.slower else "",
+        f"{c.noisy} of {c.times}" if c.noisy else "",
+    )
+
+
+# --- scaling ------------------------------------------------------------------
+
+
+def scaling(report):
+    section = Section(
+        "scaling",
+        "Scaling",
+        "How many times as fast a workload is on more workers as on one: <b>further right is "
+        "better</b>, the number of workers would be perfect, and left of the line more workers "
+        "make it slower. What only wakes or hands over one task at a time cannot gain.",
+    )
+    rows = _by_workers(report)
+    if not rows:
+        section.missing = (
+            "Nothing was measured on one worker and on more of them: this machine has one CPU "
+            "for them, or the workload takes none."
+        )
+        return section
+    counts = sorted({r.workers for row in rows for r, _ in row})
+    inks = {workers: i for i, workers in enumerate(counts)}
+    picture = figures.dots(
+        "Speed on more workers by that on one",
+        [(row[0][0].name, {inks[r.workers]: _gain(r, one) for r, one in row}) for row in rows],
+        "times as fast as on one worker",
+        reference=1,
+    )
+    section.figures.append(
+        figure("Speed-up", picture, [(inks[w], plural(w, "worker"), False) for w in counts])
+    )
+    (best, _), (worst, _) = rows[0][-1], rows[-1][-1]
+    gains = [_gain(*row[-1])[0] for row in (rows[0], rows[-1])]
+    section.here = (
+        f"On {best.workers} workers {escape(best.name)} is {times(gains[0])} as fast as on one, "
+        f"{escape(worst.name)} {times(gains[1])}. Whiskers span what the rounds allow."
+    )
+    section.tables.append(
+        table(
+            "Times by number of workers",
+            ["workload", "workers", "time of an operation", "times as fast as on one"],
+            [
+                (r.name, r.workers, time(r.ns), digits(one.ns / r.ns))
+                for row in rows
+                for r, one in [(row[0][1], row[0][1]), *row]
+            ],
+        )
+    )
+    return section
+
+
+def _by_workers(report):
+    """Rows of pairs: a result on more workers, and that on one; the best row first."""
+    ones = {r.key(): r for r in report.results if r.workers == 1 and r.min > 0}
+    rows = {}
+    for r in sorted(report.results, key=lambda r: r.workers):
+        one = ones.get(r.key())
+        if one and r.workers > 1 and r.min > 0 and not r.distributions:
+            rows.setdefault(r.key(), []).append((r, one))
+    return sorted(rows.values(), key=lambda row: -_gain(*row[-1])[0])
+
+
+def _gain(r, one):
+    """With the least and the greatest that two rounds allow."""
+    return one.ns / r.ns, one.min / r.max, one.max / r.min
+
+
+# --- steals -------------------------------------------------------------------
+
+MOST_CELLS = 64
+
+
+def steals(report):
+    section = Section(
+        "steals",
+        "Who steals from whom",
+        "Tasks and forked jobs that a worker (a row) took from another (a column) in one recorded "
+        "round, which is not among those that were measured. <b>The stronger the colour, the "
+        "more.</b> Even colour means that work spreads evenly; a strong column is where it comes from.",
+    )
+    known = [s for s in report.steals if s.matrix]
+    reasons = [f"{s.name}: {s.reason}" for s in report.steals if s.reason]
+    if not known:
+        why = "; ".join(reasons) or "the report is of one worker, or of an older version"
+        section.missing = f"No round was recorded: {escape(why)}."
+        return section
+    for s in known[:MOST_PICTURES]:
+        section.figures.append(_heat(s))
+    lost = [s for s in known if s.lost or s.cut]
+    totals = ((sum(map(sum, s.matrix)), s) for s in known)
+    most = max(totals, key=lambda t: t[0])
+    section.here = f"Most was taken in {escape(most[1].name)}: {most[0]:,}. "
+    section.here += (
+        "There were more than are shown, as events were overwritten before they were read: "
+        f"{escape(', '.join(map(_loss, lost)))}."
+        if lost
+        else "No event was lost."
+    )
+    return section
+
+
+def _loss(s):
+    return f"{s.name} ({s.lost:,} of {s.events + s.lost:,} events{', and its end' * s.cut})"
+
+
+def _heat(s):
+    outside = any(row[-1] for row in s.matrix)
+    matrix = [row if outside else row[:-1] for row in s.matrix]
+    names = [str(w) for w in range(s.workers)]
+    columns = names + ["outside"] * outside
+    total = sum(map(sum, matrix))
+    title = f"{s.name}, {s.on_workers()}: {total:,} taken"
+    if s.workers > MOST_CELLS:
+        matrix, names, columns = _coarser(matrix, s.workers, outside)
+    return figure(title, figures.heat(f"Steals: {escape(title)}", matrix, names, columns))
+
+
+def _coarser(matrix, workers, outside):
+    """Neighbours together, so that a cell can be seen."""
+    size = -(-workers // MOST_CELLS)
+    parts = -(-workers // size)
+    merged = [[0] * (parts + outside) for _ in range(parts)]
+    for thief, row in enumerate(matrix):
+        for victim, value in enumerate(row):
+            merged[thief // size][parts if victim == workers else victim // size] += value
+    names = [f"{i * size}-" for i in range(parts)]
+    return merged, names, names + ["outside"] * outside
+
+
+# --- all ----------------------------------------------------------------------
+
+
+def everything(report):
+    section = Section(
+        "all",
+        "All measurements",
+        "The median of the rounds, with the shortest and the longest; stolen, parked and LIFO "
+        "hits are per 1,000 operations.",
+    )
+    wrong = [r for r in report.results if not r.ok]
+    noisy = [r for r in report.results if r.noisy]
+    section.here = (
+        f"{len(wrong)} came out wrong."
+        if wrong
+        else "Every result was the published or separately computed one."
+    )
+    if noisy:
+        section.here += (
+            f" Beside {plural(len(noisy), 'measurement')} of {len(report.results)} the machine was "
+            "busy with something else: take those with care."
+        )
+    section.tables.append(
+        table(
+            f"{plural(len(report.results), 'measurement')}",
+            ["workload", "workers", "median", "min", "max", "stolen", "parked", "LIFO", "ok", ""],
+            [_row(r) for r in report.results],
+            text=(0, 8, 9),
+        )
+    )
+    if report.missing:
+        section.tables.append(
+            table(
+                f"What could not be compared: {len(report.missing)}",
+                ["workload", "workers", "peer", "why"],
+                [(c.name, c.workers, c.peer, c.missing) for c in report.missing],
+                text=(0, 2, 3),
+            )
+        )
+    return section
+
+
+def _row(r):
+    def rate(*names):
+        return digits(1000 * sum(r.per_op(r.stats, n) or 0 for n in names)) if r.workers else ""
+
+    return (
+        r.name,
+        r.workers,
+        time(r.ns),
+        time(r.min),
+        time(r.max),
+        rate("stolen", "jobs_stolen"),
+        rate("parked"),
+        rate("lifo_hits"),
+        "yes" if r.ok else "NO",
+        "noisy" if r.noisy else "",
+    )
+
+
+ALL = [peers, latencies, scaling, costs, steals, everything]
