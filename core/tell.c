@@ -77,11 +77,12 @@ static void flush(struct worker *w, uint64_t now_ns)
 	const struct area_counters *c = &w->area.counters;
 	struct tell *tell = &w->tell;
 
-	if (c->lifo_hits != tell->hits)
+	if (c->lifo_hits != tell->hits) {
 		probe_lifo_flush(w->index, c->lifo_hits - tell->hits,
 				 c->tasks_polled - tell->polls);
-	tell->hits = c->lifo_hits;
-	tell->polls = c->tasks_polled;
+		tell->hits = c->lifo_hits;
+		tell->polls = c->tasks_polled;
+	}
 	tell->flush_due_ns = now_ns + FLUSH_PERIOD_NS;
 }
 
