@@ -29,6 +29,7 @@ libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 libelf-dev      header  gelf.h
 libbpf-dev      header  bpf/libbpf.h
 bpftool         command bpftool
+bpftrace        command bpftrace
 libmicrohttpd-dev header microhttpd.h
 nettle-dev      header  nettle/sha1.h
 libhwloc-dev    header  hwloc.h

@@ -99,6 +99,7 @@ if [[ -x $build/bpf/skua ]]; then
 	must 'the installed command' "$prefix/bin/skua" topo
 	must 'its page' test -s "$prefix/share/man/man1/skua.1"
 	must 'its page' test -s "$prefix/share/man/man1/skua-topo.1"
+	must 'every script' diff -r bpf/scripts "$prefix/share/skua/scripts"
 fi
 
 # --- pkg-config -----------------------------------------------------------------

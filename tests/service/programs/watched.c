@@ -5,6 +5,7 @@
  *
  *	count	steals, parks and LIFO hits, more than COUNTS of each; is then
  *		quiet, and prints what it counted
+ *	later	is count, after a line
  *	load	tasks that run all the time; prints in the end how many were
  *		spawned and how many ran
  *	fork	prints the number of a child, which waits as it does
@@ -327,6 +328,10 @@ static void leave_threads(struct skua_runtime *rt)
 static int run(struct skua_runtime *rt, const char *mode)
 {
 	if (strcmp(mode, "count") == 0) {
+		count(rt);
+	} else if (strcmp(mode, "later") == 0) {
+		printf("ready\n");
+		wait_for_line();
 		count(rt);
 	} else if (strcmp(mode, "load") == 0) {
 		load(rt);
