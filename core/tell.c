@@ -71,13 +71,14 @@ void tell_start(struct worker *w)
 		hooks->worker_start(hooks->ctx, w->index);
 }
 
-/* Hits in the LIFO slot since the last time. */
+/* Hits in the LIFO slot since the last time. While nobody listens they are told to
+ * nobody, so that who comes later hears of what came after. */
 static void flush(struct worker *w, uint64_t now_ns)
 {
 	const struct area_counters *c = &w->area.counters;
 	struct tell *tell = &w->tell;
 
-	if (c->lifo_hits != tell->hits) {
+	if (c->lifo_hits != tell->hits || !probe_lifo_flush_enabled()) {
 		probe_lifo_flush(w->index, c->lifo_hits - tell->hits,
 				 c->tasks_polled - tell->polls);
 		tell->hits = c->lifo_hits;
@@ -146,7 +147,7 @@ void tell_look(struct worker *w, uint64_t now_ns)
 	look_recorder(w, now_ns);
 	set_notice(w->pool, NOTICE_TRACE,
 		   probe_task_begin_enabled() || probe_task_end_enabled());
-	if (probe_lifo_flush_enabled() && now_ns >= w->tell.flush_due_ns)
+	if (now_ns >= w->tell.flush_due_ns)
 		flush(w, now_ns);
 }
 
@@ -173,8 +174,7 @@ void tell_park(struct worker *w, enum probe_park_reason reason)
 	counter_add_owner(&w->area.counters.times_parked, 1);
 	if (hooks->worker_park)
 		hooks->worker_park(hooks->ctx, w->index);
-	if (probe_lifo_flush_enabled())
-		flush(w, now_ns);
+	flush(w, now_ns);
 	probe_park(w->index, reason);
 	note(w, EVENT_PARK, 0, 0, reason, 0);
 }

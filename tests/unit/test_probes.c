@@ -353,6 +353,60 @@ static void runtime__attached__hits_agree_with_counters(void **state)
 	assert_int_equal(sum_hits(PROBE_task_end), stats.total.tasks_polled);
 }
 
+#define LATER 10
+
+static enum skua_poll poll_later(struct skua_task *self)
+{
+	(void)self;
+	for (size_t i = 0; i < LATER; i++) {
+		skua_task_init(&tasks[i], poll_leaf);
+		assert_int_equal(skua_task_spawn(runtime, &tasks[i]), 0);
+	}
+	return SKUA_DONE;
+}
+
+/* Until the worker sleeps. */
+static uint64_t drive(enum skua_poll (*poll)(struct skua_task *))
+{
+	struct skua_task root = SKUA_TASK_INIT(poll);
+	struct skua_stats stats;
+
+	assert_int_equal(skua_task_spawn(runtime, &root), 0);
+	while (skua_runtime_poll(runtime, 1000) != 0)
+		;
+	assert_int_equal(skua_stats(runtime, &stats), 0);
+	return stats.total.lifo_hits;
+}
+
+static void lifo_flush__attached_later__tells_of_what_came_after(void **state)
+{
+	struct skua_config config = { .size = sizeof(config),
+				      .flags = SKUA_NO_ENV |
+					       SKUA_CALLER_DRIVEN };
+	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t before;
+	struct arguments hit;
+	void *ring;
+	int fd;
+
+	(void)state;
+	close(attach_or_skip("lifo_flush"));
+	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
+	before = drive(poll_root);
+	assert_true(before > 0);
+	fd = attach_or_skip("lifo_flush");
+	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(ring, MAP_FAILED);
+	before = drive(poll_later) - before;
+	assert_in_range(probe_hits(fd), 1, LATER);
+	hit = first_hit(ring);
+	assert_in_range(hit.values[1], 1, before);
+	assert_in_range(hit.values[2], hit.values[1], LATER + 1);
+	munmap(ring, size);
+	close(fd);
+	assert_int_equal(skua_runtime_destroy(runtime), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +415,9 @@ int main(void)
 		cmocka_unit_test(probe__detached__semaphore_lowered),
 		cmocka_unit_test(
 			probe__attached__arguments_are_where_the_note_says),
+		cmocka_unit_test(
+			lifo_flush__attached_later__tells_of_what_came_after),
+		/* Leaves some attached. */
 		cmocka_unit_test(runtime__attached__hits_agree_with_counters),
 		cmocka_unit_test(probe__attached_twice__both_count),
 	};
