@@ -19,6 +19,8 @@ static const struct verb verbs[] = {
 	  "Show what this machine and your privileges allow, and why not all" },
 	{ "export", verb_export,
 	  "Make a recording into what other programs show" },
+	{ "flame", verb_flame,
+	  "Draw where the CPU time of a process goes, by type of task" },
 	{ "metrics", verb_metrics,
 	  "Show the counters of processes to Prometheus" },
 	{ "perf", verb_perf,

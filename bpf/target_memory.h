@@ -28,6 +28,7 @@ struct target_mapping {
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0: of no file */
 	bool readable;
+	bool executable;
 	char *path; /* "" if there is none; " (deleted)" at the end says so */
 };
 

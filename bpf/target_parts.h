@@ -38,6 +38,16 @@ struct target {
 /* target_read_maps - once more. As target_open() */
 int target_read_maps(struct target *target);
 
+/* target_mapping_at - what is mapped there, as of the last time; or NULL. Valid until
+ * the next */
+const struct target_mapping *target_mapping_at(const struct target *target,
+					       uint64_t address);
+
+/* target_open_mapped - the file of a mapping, if that is still the same. Return: a
+ * descriptor; -1: target_symbols_missing() says why */
+int target_open_mapped(struct target *target,
+		       const struct target_mapping *mapping);
+
 void target_free_symbols(struct target *target);
 
 #endif

@@ -116,15 +116,16 @@ int target_proc_status(int folder, struct target_status *out)
 static bool parse_mapping(char *line, struct target_mapping *out)
 {
 	int path = 0;
-	char read;
+	char read, execute;
 
 	if (sscanf(line,
-		   "%" SCNx64 "-%" SCNx64 " %c%*3s %" SCNx64 " %*x:%*x %" SCNu64
-		   " %n",
-		   &out->start, &out->end, &read, &out->offset, &out->inode,
-		   &path) != 5)
+		   "%" SCNx64 "-%" SCNx64 " %c%*c%c%*c %" SCNx64
+		   " %*x:%*x %" SCNu64 " %n",
+		   &out->start, &out->end, &read, &execute, &out->offset,
+		   &out->inode, &path) != 6)
 		return false;
 	out->readable = read == 'r';
+	out->executable = execute == 'x';
 	out->path = line + path;
 	return path > 0 && out->start < out->end;
 }

@@ -79,7 +79,7 @@ static void say_missing(struct target *target, const char *path,
 			 sizeof(target->symbols_missing.text));
 }
 
-static int open_mapped(struct target *target,
+int target_open_mapped(struct target *target,
 		       const struct target_mapping *mapping)
 {
 	int fd = open_file(target, mapping);
@@ -175,14 +175,23 @@ static bool search_file(int fd, uint64_t offset, char *text)
 
 /* ---- names ----------------------------------------------------------------- */
 
-static const struct target_mapping *find_mapping(const struct target *target,
-						 uint64_t address)
+/* They are in the order of their addresses. */
+const struct target_mapping *target_mapping_at(const struct target *target,
+					       uint64_t address)
 {
-	for (size_t i = 0; i < target->map_count; i++)
-		if (address >= target->maps[i].start &&
-		    address < target->maps[i].end)
-			return &target->maps[i];
-	return NULL;
+	size_t low = 0, high = target->map_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (target->maps[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < target->map_count && address >= target->maps[low].start
+		       ? &target->maps[low]
+		       : NULL;
 }
 
 static void name_place(const struct target_mapping *mapping, uint64_t address,
@@ -205,14 +214,17 @@ static void name_place(const struct target_mapping *mapping, uint64_t address,
 
 static bool look_up(struct target *target, uint64_t address, char *text)
 {
-	const struct target_mapping *mapping = find_mapping(target, address);
+	const struct target_mapping *mapping =
+		target_mapping_at(target, address);
 	bool found;
 	int fd;
 
 	if (!mapping && target_read_maps(target) == 0)
-		mapping = find_mapping(target, address);
+		mapping = target_mapping_at(target, address);
 	name_place(mapping, address, text);
-	fd = mapping && mapping->inode != 0 ? open_mapped(target, mapping) : -1;
+	fd = mapping && mapping->inode != 0
+		     ? target_open_mapped(target, mapping)
+		     : -1;
 	found = fd >= 0 &&
 		search_file(fd, address - mapping->start + mapping->offset,
 			    text);

@@ -11,6 +11,7 @@
  */
 int verb_doctor(int argc, char **argv);
 int verb_export(int argc, char **argv);
+int verb_flame(int argc, char **argv);
 int verb_metrics(int argc, char **argv);
 int verb_perf(int argc, char **argv);
 int verb_record(int argc, char **argv);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - two tasks that take turns on one worker, and functions that they call,
+ * which keep the frame pointer; until a line or the end of its standard input
+ *
+ * Three quarters of the work are of the type `parser`: parse, parse_line, hash_word; a
+ * quarter is of a task without a type: count_words, hash_word.
+ */
+#include <skua/skua.h>
+
+#include <stdio.h>
+
+#define PIECE 20000u /* steps: some microseconds */
+
+static bool stopping;
+static unsigned long sums[2];
+
+__attribute__((noinline)) static unsigned long hash_word(unsigned long word,
+							 unsigned steps)
+{
+	/* So that it keeps the frame pointer, though it calls nothing. */
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+	for (unsigned i = 0; i < steps; i++) {
+		word = word * 6364136223846793005ul + 1442695040888963407ul;
+		__asm__ volatile("" : "+r"(word));
+	}
+	return word;
+}
+
+__attribute__((noinline)) static unsigned long parse_line(unsigned long word)
+{
+	/* No tail call: it has to be seen as the caller. */
+	return hash_word(word, 3 * PIECE) + 1;
+}
+
+static enum skua_poll go_on(void)
+{
+	/* Relaxed: nothing comes with it. */
+	return __atomic_load_n(&stopping, __ATOMIC_RELAXED) ? SKUA_DONE
+							    : SKUA_YIELD;
+}
+
+static enum skua_poll parse(struct skua_task *self)
+{
+	(void)self;
+	sums[0] += parse_line(sums[0]) + 1;
+	return go_on();
+}
+
+static enum skua_poll count_words(struct skua_task *self)
+{
+	(void)self;
+	sums[1] += hash_word(sums[1], PIECE) + 1;
+	return go_on();
+}
+
+int main(void)
+{
+	static const struct skua_task_type parser = SKUA_TASK_TYPE("parser");
+	static struct skua_task tasks[2];
+	struct skua_config config = { .size = sizeof(config), .workers = 1 };
+	struct skua_runtime *rt;
+
+	if (skua_runtime_create(&rt, &config, NULL) != 0)
+		return 1;
+	skua_task_init(&tasks[0], parse);
+	skua_task_set_type(&tasks[0], &parser);
+	skua_task_init(&tasks[1], count_words);
+	for (unsigned i = 0; i < 2; i++)
+		if (skua_task_spawn(rt, &tasks[i]) != 0)
+			return 1;
+	printf("ready\n");
+	fflush(stdout);
+	getchar();
+	__atomic_store_n(&stopping, true, __ATOMIC_RELAXED);
+	return skua_runtime_drain(rt) != 0 || skua_runtime_destroy(rt) != 0;
+}
