@@ -116,7 +116,7 @@ refuses 1 'no-such: ' perf -p "$pid" -e no-such
 # Until a signal.
 "$skua" perf -p "$pid" --json >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done # both are waited for
+until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done # both are waited for
 kill -INT "$ours"
 code=0
 wait "$ours" || code=$?
@@ -147,7 +147,7 @@ fi
 # The process ends meanwhile: what was counted is printed all the same.
 "$skua" perf -p "$pid" >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done
+until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 sleep 0.1 # or later: it may end at any moment
 stop load
 code=0
