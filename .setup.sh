@@ -27,6 +27,7 @@ libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 libelf-dev      header  gelf.h
+libdw-dev       header  elfutils/libdw.h
 libbpf-dev      header  bpf/libbpf.h
 bpftool         command bpftool
 bpftrace        command bpftrace

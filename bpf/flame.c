@@ -126,9 +126,9 @@ static const struct argp argp = {
 	.doc = "Draw where the CPU time of a process goes: a flame graph by type "
 	       "of task, as SVG. Or draw a FILE of folded stacks ('-': standard "
 	       "input)\vIt needs CAP_BPF and CAP_PERFMON. Stacks are found by "
-	       "frame pointers: of code that is compiled without "
-	       "-fno-omit-frame-pointer callers are missing. The process is not "
-	       "stopped, but for some microseconds a sample",
+	       "the tables that compilers write for exceptions, and where "
+	       "there are none by frame pointers. The process is not stopped, "
+	       "but for some microseconds a sample",
 };
 
 static int complain(const char *what, const char *why)
@@ -237,14 +237,6 @@ static void describe(const struct flame_run *run, char *text, size_t size)
 		run->options->rate ? (unsigned)run->options->rate : USUAL_RATE);
 }
 
-static void warn_of(uint64_t count, const char *what)
-{
-	char text[32];
-
-	if (count > 0)
-		fprintf(stderr, "%s %s\n", text_count(text, count), what);
-}
-
 static void report(const struct flame_run *run)
 {
 	const struct flame_counts *counts = flame_sample_counts(run->sampler);
@@ -257,12 +249,11 @@ static void report(const struct flame_run *run)
 		text_count(lost, counts->lost));
 	if (counts->samples > 0)
 		report_types(run);
-	warn_of(counts->unrooted,
-		"stacks do not reach the poll function of their task: in code "
-		"without frame pointers (-fno-omit-frame-pointer) callers are "
-		"missing");
-	warn_of(counts->cut, "stacks are deeper than the 127 functions that "
-			     "the kernel notes");
+	if (counts->unrooted > 0)
+		fprintf(stderr,
+			"%s stacks do not reach the poll function of their "
+			"task: some callers are missing there\n",
+			text_count(lost, counts->unrooted));
 	if (*missing)
 		fprintf(stderr, "%s\n", missing);
 }

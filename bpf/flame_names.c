@@ -1,370 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * flame_names.c - see flame_names.h
- *
- * A file's functions are those of its symbol tables. Where there is no symbol, as in a
- * stripped file, the table of what is to be unwound still tells where functions begin.
- */
+/* flame_names.c - see flame_names.h */
 #include "bpf/flame_names.h"
 
-#include <gelf.h>
-#include <libelf.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "bpf/target_parts.h"
-
-#define MOST_IMAGES  4096u
-#define MOST_TYPES   4096u
-#define MOST_BYTES   (UINT64_C(1) << 29) /* of a symbol table, or its names */
-#define MOST_OF_VDSO (UINT64_C(1) << 20)
-
-/* As the file has addresses. @name: the file's, or else, if it was asked for, ours. */
-struct symbol {
-	uint64_t from, to;
-	const char *name;
-};
-
-struct symbols {
-	struct symbol *list;
-	size_t count;
-};
-
-/* A file that is mapped, or the part of the kernel that is (the vDSO). */
-struct image {
-	uint64_t inode;
-	char *path;
-	char *name; /* "[libc.so.6]": of functions without one */
-	int fd;
-	void *memory; /* of the vDSO */
-	Elf *elf;
-	struct symbols symbols;
-	struct symbols starts; /* of functions, which may have no symbol */
-};
+#define MOST_IMAGES 4096u
+#define MOST_TYPES  4096u
+#define RULES       8192u /* that are remembered, by address */
 
 struct type {
 	uint64_t type, poll;
 	char name[TARGET_NAME];
 };
 
+/* What was found out of an address; two in the same place take turns. */
+struct known_rule {
+	uint64_t address;
+	bool known;
+	struct flame_rule rule;
+};
+
 struct flame_names {
 	struct target *target;
-	struct image *images;
+	struct image *images[MOST_IMAGES];
 	size_t image_count;
 	struct type *types;
 	size_t type_count;
 	bool looked; /* what is mapped was read again */
+	struct known_rule rules[RULES];
 };
 
-/* ---- symbols --------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------- */
 
-static unsigned underscores(const char *name)
-{
-	return (unsigned)strspn(name, "_");
-}
-
-/* Of those in one place, the one with the plainest name comes first. */
-static int compare(const void *a, const void *b)
-{
-	const struct symbol *left = a, *right = b;
-
-	if (left->from != right->from)
-		return left->from < right->from ? -1 : 1;
-	if (!left->name || !right->name)
-		return 0;
-	if (underscores(left->name) != underscores(right->name))
-		return underscores(left->name) < underscores(right->name) ? -1
-									  : 1;
-	return strcmp(left->name, right->name);
-}
-
-static bool is_function(const GElf_Sym *symbol)
-{
-	unsigned type = GELF_ST_TYPE(symbol->st_info);
-
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
-	       symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
-}
-
-/* What has no length goes on up to the next symbol, or the end of its section. */
-static bool find_end(const struct image *image, const GElf_Sym *symbol,
-		     uint64_t *out)
-{
-	Elf_Scn *section =
-		symbol->st_size == 0 && symbol->st_shndx < SHN_LORESERVE
-			? elf_getscn(image->elf, symbol->st_shndx)
-			: NULL;
-	GElf_Shdr header;
-
-	if (section && gelf_getshdr(section, &header))
-		return target_add(header.sh_addr, header.sh_size, out);
-	return target_add(symbol->st_value, symbol->st_size, out);
-}
-
-static void add_symbols(struct image *image, Elf_Scn *section,
-			const GElf_Shdr *header)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data ? data->d_size / header->sh_entsize : 0;
-	struct symbols *symbols = &image->symbols;
-	struct symbol *more = reallocarray(
-		symbols->list, symbols->count + count + 1, sizeof(*more));
-
-	if (!more)
-		return;
-	symbols->list = more;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Sym symbol;
-		const char *name;
-		uint64_t end;
-
-		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    !is_function(&symbol) || !find_end(image, &symbol, &end))
-			continue;
-		name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
-		if (name && *name)
-			symbols->list[symbols->count++] =
-				(struct symbol){ symbol.st_value, end, name };
-	}
-}
-
-/* One a place, up to the next at most. */
-static void order_symbols(struct symbols *symbols)
-{
-	struct symbol *list = symbols->list;
-	size_t kept = 0;
-
-	if (symbols->count == 0)
-		return;
-	qsort(list, symbols->count, sizeof(*list), compare);
-	for (size_t i = 1; i < symbols->count; i++) {
-		if (list[i].from == list[kept].from)
-			continue;
-		if (list[kept].to > list[i].from)
-			list[kept].to = list[i].from;
-		list[++kept] = list[i];
-	}
-	symbols->count = kept + 1;
-}
-
-static void read_symbols(struct image *image)
-{
-	Elf_Scn *section = NULL;
-
-	if (elf_kind(image->elf) != ELF_K_ELF)
-		return;
-	while ((section = elf_nextscn(image->elf, section)) != NULL) {
-		GElf_Shdr header, names;
-		Elf_Scn *linked;
-
-		if (!gelf_getshdr(section, &header) ||
-		    (header.sh_type != SHT_SYMTAB &&
-		     header.sh_type != SHT_DYNSYM) ||
-		    header.sh_entsize == 0 || header.sh_size > MOST_BYTES)
-			continue;
-		linked = elf_getscn(image->elf, header.sh_link);
-		if (linked && gelf_getshdr(linked, &names) &&
-		    names.sh_size <= MOST_BYTES)
-			add_symbols(image, section, &header);
-	}
-	order_symbols(&image->symbols);
-}
-
-static struct symbol *find_symbol(const struct symbols *symbols,
-				  uint64_t address)
-{
-	size_t low = 0, high = symbols->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->list[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && address < symbols->list[low - 1].to
-		       ? &symbols->list[low - 1]
-		       : NULL;
-}
-
-/* ---- functions without a symbol -------------------------------------------- */
-
-/* The beginning of .eh_frame_hdr, in the form that linkers give it; pairs follow, of
- * where a function begins and what tells how to unwind it, from that section on. */
-struct unwind_header {
-	uint8_t version, frame, count, table; /* how each is encoded */
-	int32_t frame_offset;
-	uint32_t functions;
-};
-
-#define UNWIND_COUNT 0x03 /* 32 bits */
-#define UNWIND_TABLE 0x3b /* from the section on, 32 bits with a sign */
-
-static void add_starts(struct image *image, const GElf_Phdr *part,
-		       const char *bytes, size_t size)
-{
-	struct unwind_header header;
-	size_t most = (size - sizeof(header)) / 8;
-	struct symbols *starts = &image->starts;
-
-	memcpy(&header, bytes, sizeof(header));
-	if (header.version != 1 || header.count != UNWIND_COUNT ||
-	    header.table != UNWIND_TABLE)
-		return;
-	most = header.functions < most ? header.functions : most;
-	starts->list = calloc(most + 1, sizeof(*starts->list));
-	for (size_t i = 0; starts->list && i < most; i++) {
-		int32_t from;
-
-		memcpy(&from, bytes + sizeof(header) + 8 * i, sizeof(from));
-		starts->list[starts->count++] =
-			(struct symbol){ .from = part->p_vaddr +
-						 (uint64_t)(int64_t)from,
-					 .to = UINT64_MAX };
-	}
-	order_symbols(starts);
-}
-
-static void read_starts(struct image *image)
-{
-	size_t count = 0;
-
-	if (elf_getphdrnum(image->elf, &count) != 0)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr part;
-		Elf_Data *data;
-
-		if (!gelf_getphdr(image->elf, (int)i, &part) ||
-		    part.p_type != PT_GNU_EH_FRAME ||
-		    part.p_filesz < sizeof(struct unwind_header) ||
-		    part.p_filesz > MOST_BYTES)
-			continue;
-		data = elf_getdata_rawchunk(image->elf, (int64_t)part.p_offset,
-					    part.p_filesz, ELF_T_BYTE);
-		if (data)
-			add_starts(image, &part, data->d_buf, data->d_size);
-		return;
-	}
-}
-
-/* "[file+0x1230]" */
-static void name_start(const struct image *image, struct symbol *start)
-{
-	char *name;
-
-	if (!start->name &&
-	    asprintf(&name, "%.*s+0x%jx]", (int)strlen(image->name) - 1,
-		     image->name, (uintmax_t)start->from) >= 0)
-		start->name = name;
-}
-
-/* ---- images ---------------------------------------------------------------- */
-
-/* Where the file wants to have what is mapped at @address. */
-static bool file_address(const struct image *image,
-			 const struct target_mapping *mapping, uint64_t address,
-			 uint64_t *out)
-{
-	uint64_t offset = address - mapping->start + mapping->offset;
-	size_t count = 0;
-
-	if (!image->elf || elf_getphdrnum(image->elf, &count) != 0)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(image->elf, (int)i, &header) ||
-		    header.p_type != PT_LOAD || offset < header.p_offset ||
-		    offset - header.p_offset >= header.p_filesz)
-			continue;
-		*out = header.p_vaddr + (offset - header.p_offset);
-		return true;
-	}
-	return false;
-}
-
-/* "[file]", of "/folder/file (deleted)" and of "[vdso]". */
-static char *make_name(const char *path)
-{
-	const char *file = strrchr(path, '/');
-	const char *gone = strstr(path, " (deleted)");
-	char *name;
-
-	file = file ? file + 1 : path;
-	if (!*file)
-		return strdup("[no file]");
-	if (*file == '[')
-		return strdup(file);
-	if (asprintf(&name, "[%.*s]",
-		     gone && gone > file ? (int)(gone - file) : 200, file) < 0)
-		return NULL;
-	return name;
-}
-
-static void open_vdso(struct flame_names *names, struct image *image,
-		      const struct target_mapping *mapping)
-{
-	uint64_t bytes = mapping->end - mapping->start;
-
-	image->memory = bytes <= MOST_OF_VDSO ? malloc(bytes) : NULL;
-	if (image->memory && target_read(names->target, mapping->start,
-					 image->memory, bytes) == 0)
-		image->elf = elf_memory(image->memory, bytes);
-}
-
-static void open_image(struct flame_names *names, struct image *image,
-		       const struct target_mapping *mapping)
-{
-	elf_version(EV_CURRENT);
-	if (strcmp(mapping->path, "[vdso]") == 0) {
-		open_vdso(names, image, mapping);
-	} else if (mapping->inode != 0) {
-		image->fd = target_open_mapped(names->target, mapping);
-		if (image->fd >= 0)
-			image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
-	}
-	if (!image->elf)
-		return;
-	read_symbols(image);
-	read_starts(image);
-}
-
-/* Of a mapping; NULL: no memory, or too many. */
+/* NULL: no memory, or too many. */
 static struct image *find_image(struct flame_names *names,
 				const struct target_mapping *mapping)
 {
-	struct image *image, *more;
+	struct image *image;
 
 	for (size_t i = 0; i < names->image_count; i++)
-		if (names->images[i].inode == mapping->inode &&
-		    strcmp(names->images[i].path, mapping->path) == 0)
-			return &names->images[i];
-	if (names->image_count == MOST_IMAGES)
-		return NULL;
-	more = reallocarray(names->images, names->image_count + 1,
-			    sizeof(*more));
-	if (!more)
-		return NULL;
-	names->images = more;
-	image = &more[names->image_count];
-	*image = (struct image){ .inode = mapping->inode,
-				 .path = strdup(mapping->path),
-				 .name = make_name(mapping->path),
-				 .fd = -1 };
-	if (!image->path || !image->name) {
-		free(image->path);
-		free(image->name);
-		return NULL;
-	}
-	names->image_count++;
-	open_image(names, image, mapping);
+		if (image_is_of(names->images[i], mapping))
+			return names->images[i];
+	image = names->image_count < MOST_IMAGES
+			? image_open(names->target, mapping)
+			: NULL;
+	if (image)
+		names->images[names->image_count++] = image;
 	return image;
 }
-
-/* ---- what is asked --------------------------------------------------------- */
 
 static const struct target_mapping *find_mapping(struct flame_names *names,
 						 uint64_t address)
@@ -380,39 +63,120 @@ static const struct target_mapping *find_mapping(struct flame_names *names,
 		       : NULL;
 }
 
-/* By its symbol; or else by where it begins. */
-static struct symbol *find_function(const struct image *image, uint64_t address)
+/* Of code; NULL: nothing that can be executed is there. */
+static const struct target_mapping *find_code(struct flame_names *names,
+					      uint64_t address)
 {
-	struct symbol *symbol = find_symbol(&image->symbols, address);
+	const struct target_mapping *mapping = find_mapping(names, address);
 
-	if (symbol)
-		return symbol;
-	symbol = find_symbol(&image->starts, address);
-	if (symbol)
-		name_start(image, symbol);
-	return symbol;
+	return mapping && mapping->executable ? mapping : NULL;
 }
 
 bool flame_names_find(struct flame_names *names, uint64_t address,
 		      struct flame_function *out)
 {
-	const struct target_mapping *mapping = find_mapping(names, address);
-	struct symbol *symbol = NULL;
-	struct image *image;
-	uint64_t wanted = 0;
+	const struct target_mapping *mapping = find_code(names, address);
+	struct image *image = mapping ? find_image(names, mapping) : NULL;
 
-	if (!mapping || !mapping->executable)
+	*out = (struct flame_function){ .name = "[no memory]" };
+	if (image)
+		image_find(image, mapping, address, out);
+	return mapping != NULL;
+}
+
+/* ---- callers --------------------------------------------------------------- */
+
+/* NULL: there is no table. */
+static const struct flame_rule *find_rule(struct flame_names *names,
+					  uint64_t address)
+{
+	struct known_rule *known = &names->rules[address % RULES];
+	const struct target_mapping *mapping;
+	struct image *image;
+
+	if (known->address != address) {
+		mapping = find_code(names, address);
+		image = mapping ? find_image(names, mapping) : NULL;
+		known->address = address;
+		known->known = image && image_rule(image, mapping, address,
+						   &known->rule);
+	}
+	return known->known ? &known->rule : NULL;
+}
+
+/* A word of the stack; false: it is not in what was copied. */
+static bool read_stack(const struct flame_thread *thread, uint64_t from,
+		       uint64_t address, uint64_t *out)
+{
+	uint64_t at = address - from;
+
+	if (thread->bytes < sizeof(*out) || at > thread->bytes - sizeof(*out))
 		return false;
-	image = find_image(names, mapping);
-	if (image && file_address(image, mapping, address, &wanted))
-		symbol = find_function(image, wanted);
-	if (symbol && symbol->name)
-		out->name = symbol->name;
-	else
-		out->name = image ? image->name : "[no memory]";
-	out->start = symbol ? address - (wanted - symbol->from) : 0;
+	memcpy(out, thread->stack + at, sizeof(*out));
 	return true;
 }
+
+/* What compilers do where they keep a frame pointer. */
+static const struct flame_rule by_frame_pointer = { .base_is_fp = true,
+						    .base_offset = 16,
+						    .back = FLAME_SAVED,
+						    .back_offset = -8,
+						    .fp = FLAME_SAVED,
+						    .fp_offset = -16 };
+
+/* To the caller; @from: where the copied stack begins. The stack pointer only goes
+ * up, so that this has an end. */
+static bool go_out(struct flame_thread *thread, uint64_t from,
+		   const struct flame_rule *rule)
+{
+	uint64_t base = (rule->base_is_fp ? thread->fp : thread->sp) +
+			(uint64_t)rule->base_offset;
+	uint64_t back = thread->back, fp = thread->fp;
+
+	if (base < thread->sp || rule->back == FLAME_NOWHERE ||
+	    (rule->back == FLAME_SAVED &&
+	     !read_stack(thread, from, base + (uint64_t)rule->back_offset,
+			 &back)) ||
+	    (rule->fp == FLAME_SAVED &&
+	     !read_stack(thread, from, base + (uint64_t)rule->fp_offset, &fp)))
+		return false;
+	/* Only a function that has called none has it still in the register. */
+	if (back == 0 || (base == thread->sp && back == thread->ip))
+		return false;
+	thread->ip = back;
+	thread->sp = base;
+	thread->fp = fp;
+	thread->back = 0;
+	return true;
+}
+
+unsigned flame_names_unwind(struct flame_names *names,
+			    const struct flame_thread *thread, uint64_t poll,
+			    struct flame_function *out, unsigned most,
+			    bool *whole)
+{
+	struct flame_thread at = *thread;
+	unsigned count = 0;
+
+	*whole = false;
+	while (count < most) {
+		/* Where a function was left, the address is behind the call. */
+		uint64_t address = at.ip - (count > 0);
+		const struct flame_rule *rule;
+
+		if (!flame_names_find(names, address, &out[count]))
+			break;
+		*whole = poll != 0 && out[count].start == poll;
+		count++;
+		rule = find_rule(names, address);
+		if (*whole ||
+		    !go_out(&at, thread->sp, rule ? rule : &by_frame_pointer))
+			break;
+	}
+	return count;
+}
+
+/* ---- types ----------------------------------------------------------------- */
 
 const char *flame_names_type(struct flame_names *names, uint64_t type,
 			     uint64_t poll)
@@ -436,6 +200,8 @@ const char *flame_names_type(struct flame_names *names, uint64_t type,
 	return more->name;
 }
 
+/* ---- all ------------------------------------------------------------------- */
+
 void flame_names_look_again(struct flame_names *names)
 {
 	names->looked = false;
@@ -454,21 +220,8 @@ void flame_names_free(struct flame_names *names)
 {
 	if (!names)
 		return;
-	for (size_t i = 0; i < names->image_count; i++) {
-		struct image *image = &names->images[i];
-
-		for (size_t k = 0; k < image->starts.count; k++)
-			free((void *)(uintptr_t)image->starts.list[k].name);
-		free(image->starts.list);
-		free(image->symbols.list);
-		elf_end(image->elf);
-		if (image->fd >= 0)
-			close(image->fd);
-		free(image->memory);
-		free(image->name);
-		free(image->path);
-	}
-	free(names->images);
+	for (size_t i = 0; i < names->image_count; i++)
+		image_close(names->images[i]);
 	free(names->types);
 	free(names);
 }

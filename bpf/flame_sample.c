@@ -19,6 +19,12 @@
 
 #include "sample.skel.h"
 
+#define MOST_FRAMES 512u
+
+/* What comes in 0.2 s, twice as long as between looks, has room, within these. */
+#define LEAST_BUFFER (UINT32_C(4) << 20)
+#define MOST_BUFFER  (UINT32_C(128) << 20)
+
 struct flame_sampler {
 	struct target *target;
 	struct flame *flame;
@@ -67,68 +73,56 @@ static const char *first_row(struct flame_sampler *s,
 	}
 }
 
-/* Where a function was left, the address is behind the call. */
-static bool find(struct flame_sampler *s, const struct sample *sample,
-		 unsigned frame, struct flame_function *out)
+/* How many there are inside the library's own, which call a poll function: it is not
+ * there itself if it ends in a call of another function. 0: these are not there. */
+static unsigned inside_worker(const struct flame_function *functions,
+			      unsigned count)
 {
-	return flame_names_find(s->names, sample->frames[frame] - (frame > 0),
-				out);
+	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
+		count--;
+	if (count > 1 && strcmp(functions[count - 2].name, "tell_poll") == 0)
+		count--;
+	return count > 0 ? count - 1 : 0;
 }
 
-/* How many functions the stack has: what no code is at is an error of those that do
- * not keep the frame pointer. For a task, up to its poll function, if that is there. */
-static unsigned measure(struct flame_sampler *s, const struct sample *sample)
+/* The functions, the outermost first; of a task, from its poll function on. */
+static void enter_stack(struct flame_sampler *s, const struct sample *sample)
 {
-	struct flame_function function;
-	unsigned count = 0, outermost = 0;
+	struct flame_function functions[MOST_FRAMES], poll;
+	const struct flame_thread thread = { .ip = sample->ip,
+					     .sp = sample->sp,
+					     .fp = sample->fp,
+					     .back = sample->back,
+					     .stack = sample->stack,
+					     .bytes = sample->bytes };
+	bool whole;
+	unsigned count = flame_names_unwind(s->names, &thread, sample->poll,
+					    functions, MOST_FRAMES, &whole);
 
-	while (count < sample->count && find(s, sample, count, &function)) {
-		count++;
-		if (sample->of == SAMPLE_TASK && sample->poll != 0 &&
-		    function.start == sample->poll)
-			outermost = count;
+	if (sample->of == SAMPLE_TASK && !whole) {
+		unsigned inside = inside_worker(functions, count);
+
+		s->counts.unrooted += inside == 0;
+		count = inside > 0 ? inside : count;
+		if (flame_names_find(s->names, sample->poll, &poll))
+			enter(s, poll.name);
 	}
-	return outermost ? outermost : count;
-}
-
-/* A poll function that the stack does not reach was called all the same. */
-static void enter_poll(struct flame_sampler *s, const struct sample *sample,
-		       unsigned count)
-{
-	struct flame_function function;
-
-	if (sample->of != SAMPLE_TASK ||
-	    (count > 0 && find(s, sample, count - 1, &function) &&
-	     function.start == sample->poll))
-		return;
-	s->counts.unrooted++;
-	if (flame_names_find(s->names, sample->poll, &function))
-		enter(s, function.name);
+	while (count-- > 0)
+		enter(s, functions[count].name);
+	if (sample->kernel)
+		enter(s, "[kernel]");
 }
 
 static int on_sample(void *context, void *data, size_t size)
 {
 	struct flame_sampler *s = context;
 	const struct sample *sample = data;
-	unsigned count;
 
-	if (size < offsetof(struct sample, frames) ||
-	    sample->count > SAMPLE_FRAMES ||
-	    size - offsetof(struct sample, frames) <
-		    sample->count * sizeof(sample->frames[0]))
+	if (size < offsetof(struct sample, stack) ||
+	    size - offsetof(struct sample, stack) < sample->bytes)
 		return 0;
 	enter(s, first_row(s, sample));
-	count = measure(s, sample);
-	enter_poll(s, sample, count);
-	while (count-- > 0) {
-		struct flame_function function;
-
-		if (find(s, sample, count, &function))
-			enter(s, function.name);
-	}
-	if (sample->kernel)
-		enter(s, "[kernel]");
-	s->counts.cut += sample->count == SAMPLE_FRAMES;
+	enter_stack(s, sample);
 	s->counts.samples++;
 	flame_count(s->flame, 1);
 	return 0;
@@ -189,7 +183,19 @@ static unsigned namespace_of(pid_t pid)
 	return stat(path, &status) == 0 ? (unsigned)status.st_ino : 0;
 }
 
-static int load(struct flame_sampler *s, char *why)
+/* A power of two. */
+static uint32_t buffer_size(unsigned rate)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t wanted = (uint64_t)cpus * rate * sizeof(struct sample) / 5;
+	uint32_t size = LEAST_BUFFER;
+
+	while (size < wanted && size < MOST_BUFFER)
+		size *= 2;
+	return size;
+}
+
+static int load(struct flame_sampler *s, unsigned rate, char *why)
 {
 	pid_t pid = target_pid(s->target);
 	uint32_t tgid;
@@ -202,6 +208,7 @@ static int load(struct flame_sampler *s, char *why)
 	s->program = sample_bpf__open();
 	if (!s->program)
 		return fail(why, -errno, "", programs_reason(-errno));
+	bpf_map__set_max_entries(s->program->maps.samples, buffer_size(rate));
 	s->program->rodata->tgid = tgid;
 	s->program->rodata->namespace = namespace_of(pid);
 	err = sample_bpf__load(s->program);
@@ -299,7 +306,7 @@ int flame_sample_start(struct flame_sampler **out, struct target *target,
 		return fail(why, -ENOMEM, "", strerror(ENOMEM));
 	s->target = target;
 	s->flame = flame;
-	err = load(s, why);
+	err = load(s, rate, why);
 	if (err != 0)
 		return err;
 	tell_workers(s);

@@ -17,14 +17,12 @@ struct flame_sampler;
  * struct flame_counts - how good the picture is
  * @samples: in it
  * @lost: for which there was no room
- * @cut: with more functions than the kernel notes
  * @unrooted: of a task, whose stack does not reach its poll function
  * @cpu_s: CPU time that the process had meanwhile
  */
 struct flame_counts {
 	uint64_t samples;
 	uint64_t lost;
-	uint64_t cut;
 	uint64_t unrooted;
 	double cpu_s;
 };

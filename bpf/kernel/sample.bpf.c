@@ -23,7 +23,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SAMPLE_BUFFER_BYTES);
+	__uint(max_entries, 4096); /* the tool says how much, by CPUs */
 } samples SEC(".maps");
 
 /* Too large for the stack of a program. */
@@ -65,12 +65,49 @@ static enum sample_of look(struct sample *sample, __u32 tid)
 	return SAMPLE_TASK;
 }
 
+/* Of the thread in user mode, also while the kernel works for it. */
+static void read_registers(struct bpf_perf_event_data *ctx,
+			   struct sample *sample)
+{
+	struct pt_regs *regs;
+
+	sample->back = 0;
+	/* Its addresses are the upper ones. */
+	sample->kernel = (__s64)PT_REGS_IP(&ctx->regs) < 0;
+	if (!sample->kernel) {
+		sample->ip = PT_REGS_IP(&ctx->regs);
+		sample->sp = PT_REGS_SP(&ctx->regs);
+		sample->fp = PT_REGS_FP(&ctx->regs);
+#ifdef __TARGET_ARCH_arm64
+		sample->back = PT_REGS_RET(&ctx->regs);
+#endif
+		return;
+	}
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	bpf_probe_read_kernel(&sample->ip, 8, &PT_REGS_IP(regs));
+	bpf_probe_read_kernel(&sample->sp, 8, &PT_REGS_SP(regs));
+	bpf_probe_read_kernel(&sample->fp, 8, &PT_REGS_FP(regs));
+#ifdef __TARGET_ARCH_arm64
+	bpf_probe_read_kernel(&sample->back, 8, &PT_REGS_RET(regs));
+#endif
+}
+
+static void read_stack(struct sample *sample)
+{
+	__u32 bytes = 0;
+
+	for (; bytes < SAMPLE_STACK; bytes += SAMPLE_PIECE)
+		if (bpf_probe_read_user(sample->stack + bytes, SAMPLE_PIECE,
+					(void *)(sample->sp + bytes)) != 0)
+			break;
+	sample->bytes = bytes;
+}
+
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
 	struct sample *sample;
-	__u32 zero = 0;
-	__u64 bytes;
+	__u32 zero = 0, bytes;
 
 	if (bpf_get_current_pid_tgid() >> 32 != tgid)
 		return 0;
@@ -83,15 +120,13 @@ int sample(struct bpf_perf_event_data *ctx)
 		sample,
 		kernel_thread_id((struct task_struct *)bpf_get_current_task(),
 				 namespace));
-	/* Its addresses are the upper ones. */
-	sample->kernel = (__s64)PT_REGS_IP(&ctx->regs) < 0;
-	bytes = (__u64)bpf_get_stack(ctx, sample->frames,
-				     sizeof(sample->frames), BPF_F_USER_STACK);
-	if (bytes > sizeof(sample->frames)) /* or an error */
-		bytes = 0;
-	sample->count = (__u32)(bytes / sizeof(sample->frames[0]));
+	read_registers(ctx, sample);
+	read_stack(sample);
+	bytes = sample->bytes;
+	if (bytes > SAMPLE_STACK) /* never, but the verifier cannot know */
+		return 0;
 	if (bpf_ringbuf_output(&samples, sample,
-			       offsetof(struct sample, frames) + bytes,
+			       offsetof(struct sample, stack) + bytes,
 			       BPF_RB_NO_WAKEUP) != 0)
 		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
 	return 0;

@@ -9,9 +9,10 @@
 
 #include <linux/types.h>
 
-#define SAMPLE_FRAMES       127 /* PERF_MAX_STACK_DEPTH: more the kernel refuses */
-#define SAMPLE_WORKERS      16384
-#define SAMPLE_BUFFER_BYTES (8 << 20)
+#define SAMPLE_WORKERS 16384
+#define SAMPLE_STACK   16384 /* bytes of it */
+#define SAMPLE_PIECE \
+	1024 /* that are copied at a time, as far as there is more */
 
 /* Where words of a worker are in the memory of the process; poll and type, in its
  * task. */
@@ -31,15 +32,17 @@ enum sample_of {
 	SAMPLE_UNKNOWN /* a worker whose words cannot be read */
 };
 
-/* The beginning of a sample; frames follow, the innermost first. */
+/* The end may be missing, of the stack. */
 struct sample {
 	__u32 of;     /* enum sample_of */
 	__u32 state;  /* enum area_state */
 	__u64 type;   /* of the task; 0: none */
 	__u64 poll;   /* its poll function */
 	__u32 kernel; /* not 0: the kernel worked for the thread */
-	__u32 count;  /* of frames */
-	__u64 frames[SAMPLE_FRAMES];
+	__u32 bytes;  /* of the stack, from sp on */
+	__u64 ip, sp, fp;
+	__u64 back; /* where to, if that is in a register (aarch64) */
+	__u8 stack[SAMPLE_STACK];
 };
 
 #endif

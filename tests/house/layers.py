@@ -101,6 +101,8 @@ SIMULATED = (
 LIBRARIES = {
     "bpf/": ["bpf"],
     "cmocka": ["tests"],
+    "dwarf": ["bpf"],
+    "elfutils/": ["bpf"],
     "gelf": ["bpf"],
     "hwloc": ["tests"],
     "jansson": ["bench", "bpf", "tests"],

@@ -192,7 +192,8 @@ adds_up()
 			END { print sum }') == sum))
 }
 
-reason=$(why_not)
+reason='this is no root'
+((EUID != 0)) || reason=$(why_not)
 if [[ $reason ]]; then
 	((failed == 0)) || exit 1
 	echo "stacks are read and drawn$left_out; no process is sampled: $reason"
@@ -260,8 +261,9 @@ inside=$(pgrep -P "${pids[stripped]}")
 rm "$scratch/stripped"
 samples "$inside"
 expect 'stripped, in a container' exited 0
-expect 'stripped, in a container' \
-	test "$(of '^parser;.*(\[stripped\+0x[0-9a-f]+\];){2}\[')" -gt 100
+expect 'stripped, in a container' test \
+	$(($(of '^parser;(\[stripped\+0x[0-9a-f]+\];?){3} ') * 10)) -gt \
+	$(($(of '^parser;') * 7))
 stop stripped
 
 # With few privileges, and with none.

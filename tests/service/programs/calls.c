@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calls.c - two tasks that take turns on one worker, and functions that they call,
- * which keep the frame pointer; until a line or the end of its standard input
+ * until a line or the end of its standard input
  *
  * Three quarters of the work are of the type `parser`: parse, parse_line, hash_word; a
  * quarter is of a task without a type: count_words, hash_word.
@@ -18,8 +18,6 @@ static unsigned long sums[2];
 __attribute__((noinline)) static unsigned long hash_word(unsigned long word,
 							 unsigned steps)
 {
-	/* So that it keeps the frame pointer, though it calls nothing. */
-	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	for (unsigned i = 0; i < steps; i++) {
 		word = word * 6364136223846793005ul + 1442695040888963407ul;
 		__asm__ volatile("" : "+r"(word));
