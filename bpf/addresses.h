@@ -11,6 +11,7 @@ struct address {
 	uint64_t address; /* not 0 */
 	uint64_t ns;
 	uint64_t number;
+	unsigned track;
 };
 
 /* Zero it before the first use. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bpf/choose.h"
 #include "bpf/ends.h"
 #include "bpf/flame.h"
 #include "bpf/flame_sample.h"
@@ -16,10 +17,10 @@
 
 enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
 
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-#define MOST_SECONDS   UINT64_C(31536000)
-#define MOST_RATE      10000u
-#define USUAL_RATE     99u /* not in step with what happens each 10 ms */
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  31536000.0
+#define MOST_RATE     10000u
+#define USUAL_RATE    99u /* not in step with what happens each 10 ms */
 
 /* Between looks at what has come: a short one first, for what does not live long. */
 #define FIRST_S 0.01
@@ -27,7 +28,7 @@ enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
 
 struct options {
 	uint64_t pid;
-	uint64_t seconds; /* 0: until a signal */
+	double seconds; /* 0: until a signal */
 	uint64_t rate;
 	const char *out, *in;
 	bool folded;
@@ -48,12 +49,10 @@ struct flame_run {
 
 static error_t check(const struct options *options)
 {
-	if (!options->pid == !options->in)
-		return args_refuse("%s; allowed: --pid PID, or a FILE of "
-				   "folded stacks",
-				   options->in ? "a process, and a FILE"
-					       : "no process");
-	if (options->in && (options->rate || options->seconds))
+	if (options->pid && options->in)
+		return args_refuse("a process, and a FILE; allowed: --pid PID, "
+				   "or a FILE of folded stacks");
+	if (options->in && (options->rate || options->seconds > 0))
 		return args_refuse("--for and --rate are for --pid");
 	if (!options->out && !options->folded && isatty(STDOUT_FILENO))
 		return args_refuse("no file for the picture; allowed: --output "
@@ -75,14 +74,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
 	case 'o':
 		options->out = arg;
 		return 0;
 	case OPTION_FOR:
-		return args_number("--for", arg, 1, MOST_SECONDS,
-				   &options->seconds);
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
 	case OPTION_RATE:
 		return args_number("--rate", arg, 1, MOST_RATE, &options->rate);
 	case OPTION_FOLDED:
@@ -111,7 +109,7 @@ static const struct argp_option argp_options[] = {
 	  .arg = "FILE",
 	  .doc = "Where to (default: standard output); an old FILE is "
 		 "overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
 	{ .name = "rate",
 	  .key = OPTION_RATE,
 	  .arg = "HZ",
@@ -143,9 +141,8 @@ static int complain(const char *what, const char *why)
 static int take_samples(struct flame_run *run, struct ends *ends)
 {
 	double start = ends_now(), now = start, period = FIRST_S;
-	double end =
-		start + (double)(run->options->seconds ? run->options->seconds
-						       : MOST_SECONDS);
+	double end = start + (run->options->seconds > 0 ? run->options->seconds
+							: MOST_SECONDS);
 	bool over = false;
 	int err = 0;
 
@@ -164,7 +161,7 @@ static int sample(struct flame_run *run)
 	const struct options *options = run->options;
 	char why[FLAME_TEXT];
 	struct ends ends;
-	int code = EXIT_OK, err = ends_open(&ends, (pid_t)options->pid);
+	int code = EXIT_OK, err = ends_open(&ends, target_pid(run->target));
 
 	if (err != 0) {
 		code = complain("", strerror(-err));
@@ -278,10 +275,11 @@ static int open_out(struct flame_run *run)
 
 static int open_process(struct flame_run *run)
 {
-	if (target_open(&run->target, (pid_t)run->options->pid) != 0)
-		return complain("", target_reason(run->target));
-	target_comm(run->target, run->comm);
-	return EXIT_OK;
+	int code = choose_process(&run->target, "flame", run->options->pid);
+
+	if (code == EXIT_OK)
+		target_comm(run->target, run->comm);
+	return code;
 }
 
 static int read_file(struct flame_run *run)

@@ -30,6 +30,8 @@ static const struct verb verbs[] = {
 	{ "top", verb_top, "Show what the workers of a process do, now" },
 	{ "topo", verb_topo,
 	  "Show the machine, where workers run, and whom they steal from" },
+	{ "why", verb_why,
+	  "Show where the time of the slowest tasks of a process went" },
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

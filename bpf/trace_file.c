@@ -164,6 +164,31 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 	return add_segment(t, &t->sources[t->by_id[head.stream]], &segment);
 }
 
+/* Switches are few, beside the events. */
+static int take_switches(struct trace *t, uint64_t at, uint32_t bytes)
+{
+	struct trace_switches head = { 0 };
+	struct trace_switch what;
+	int code;
+
+	if (bytes < sizeof(head))
+		return 0;
+	code = look_at_chunk(t, at, bytes, &head, sizeof(head));
+	if (code == 0)
+		code = trace_offs_span(&t->offs, &head);
+	bytes -= (uint32_t)sizeof(head);
+	at += sizeof(head);
+	for (; code == 0 && head.count > 0 && bytes >= sizeof(what);
+	     head.count--) {
+		code = trace_window_look(t->window, at, &what, sizeof(what));
+		if (code == 0)
+			code = trace_offs_add(&t->offs, &what);
+		bytes -= (uint32_t)sizeof(what);
+		at += sizeof(what);
+	}
+	return code == -EINVAL ? 0 : code;
+}
+
 static int take_end(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	t->about.cut = false;
@@ -184,6 +209,8 @@ static int take_chunk(struct trace *t, const struct trace_chunk *chunk,
 		return take_events(t, at, chunk->bytes);
 	case TRACE_END:
 		return take_end(t, at, chunk->bytes);
+	case TRACE_SWITCHES:
+		return take_switches(t, at, chunk->bytes);
 	default:
 		return 0;
 	}
@@ -314,6 +341,8 @@ static int load(struct trace *t, struct skua_error *err)
 		code = settle_clocks(t);
 	if (code == 0)
 		code = find_threads(t);
+	if (code == 0)
+		code = trace_offs_settle(&t->offs);
 	if (code)
 		return refuse(err, code, "%s", strerror(-code));
 	if (t->name_count > 0)
@@ -388,6 +417,7 @@ void trace_close(struct trace *t)
 	free(t->by_id);
 	free(t->names);
 	free(t->heap);
+	trace_offs_free(&t->offs);
 	free(t);
 }
 
@@ -418,6 +448,11 @@ void trace_label(const struct trace *t, unsigned index, char *text)
 	else
 		snprintf(text, TRACE_LABEL, "%sworker %u", where,
 			 stream->index);
+}
+
+const struct trace_offs *trace_offs(const struct trace *t)
+{
+	return &t->offs;
 }
 
 const char *trace_name(const struct trace *t, enum trace_name_of of,

@@ -17,6 +17,7 @@
 #include "skua/base.h"
 
 struct trace;
+struct trace_offs;
 
 /**
  * struct trace_about - what is said of the whole
@@ -82,6 +83,9 @@ void trace_label(const struct trace *trace, unsigned index, char *text);
 /* trace_name - what is at an address, printable ASCII; or NULL */
 const char *trace_name(const struct trace *trace, enum trace_name_of of,
 		       uint64_t address);
+
+/* trace_offs - when its threads had no CPU (bpf/trace_offs.h) */
+const struct trace_offs *trace_offs(const struct trace *trace);
 
 /* trace_next - the next event of all streams, in the order of their times; false:
  * there is none, or it cannot be read: trace_failed() */

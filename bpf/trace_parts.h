@@ -5,6 +5,7 @@
 
 #include "bpf/trace_clock.h"
 #include "bpf/trace_file.h"
+#include "bpf/trace_offs.h"
 #include "bpf/trace_window.h"
 
 /* Events with numbers that follow each other. */
@@ -38,6 +39,8 @@ struct trace {
 	bool several;    /* runtimes */
 	struct trace_name *names;
 	size_t name_count, name_room;
+
+	struct trace_offs offs;
 
 	struct trace_window *window;
 

@@ -263,19 +263,21 @@ static void on_begin(struct player *p, const struct trace_event *e)
 	if (p->gaps == 0 && addresses_take(&p->waits, e->event.a, &wait)) {
 		mark.waited = true;
 		mark.waited_ns = e->ns - wait.ns;
+		mark.waited_on = wait.track;
 		mark.flow_in = wait.number;
 		say_number(&mark, "waited_ns", mark.waited_ns);
 	}
 	push(p, &mark, e->event.a);
 }
 
-/* Since then, @task is runnable and waits. */
-static void start_wait(struct player *p, uint64_t task, uint64_t ns,
+/* Since then, its task is runnable and waits. */
+static void start_wait(struct player *p, const struct trace_event *e,
 		       uint64_t flow)
 {
-	const struct address wait = { .address = task,
-				      .ns = ns,
-				      .number = flow };
+	const struct address wait = { .address = e->event.a,
+				      .ns = e->ns,
+				      .number = flow,
+				      .track = e->source };
 
 	if (p->gaps == 0 && addresses_put(&p->waits, &wait))
 		p->failed = -ENOMEM;
@@ -293,7 +295,7 @@ static void on_end(struct player *p, const struct trace_event *e)
 	say_address(&mark, "task", e->event.a);
 	end(p, &mark, e->event.a, &result);
 	if (e->event.detail == SKUA_YIELD)
-		start_wait(p, e->event.a, e->ns, 0);
+		start_wait(p, e, 0);
 }
 
 static void on_job_begin(struct player *p, const struct trace_event *e)
@@ -358,7 +360,7 @@ static void on_ready(struct player *p, const struct trace_event *e)
 	mark.flow_out = ++p->flows;
 	say_address(&mark, "task", e->event.a);
 	send_instant(p, &mark);
-	start_wait(p, e->event.a, e->ns, mark.flow_out);
+	start_wait(p, e, mark.flow_out);
 }
 
 static int compare_places(const void *left, const void *right)

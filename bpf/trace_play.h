@@ -46,6 +46,7 @@ struct trace_arg {
  * @ns, @end_ns: the latter is known at its end
  * @flow_in, @flow_out: number of an arrow that ends or begins here; 0: none
  * @waited_ns: of a poll, if @waited: since it was made runnable
+ * @waited_on: likewise: the track of who made it so
  * @number: of a steal: tasks
  * @partial: its beginning or end is not known
  * @name: printable ASCII, as all texts
@@ -59,6 +60,7 @@ struct trace_mark {
 	uint64_t flow_out;
 	uint64_t waited_ns;
 	uint64_t number;
+	unsigned waited_on;
 	bool waited;
 	bool partial;
 	char name[TRACE_TEXT];

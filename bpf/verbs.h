@@ -18,5 +18,6 @@ int verb_record(int argc, char **argv);
 int verb_stats(int argc, char **argv);
 int verb_top(int argc, char **argv);
 int verb_topo(int argc, char **argv);
+int verb_why(int argc, char **argv);
 
 #endif

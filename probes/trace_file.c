@@ -172,3 +172,17 @@ int trace_write_end(struct trace_writer *w, enum trace_reason reason)
 
 	return put_chunk(w, TRACE_END, &end, sizeof(end), NULL, 0);
 }
+
+int trace_write_switches(struct trace_writer *w, uint64_t from_ns,
+			 uint64_t until_ns, const struct trace_switch *switches,
+			 uint32_t count)
+{
+	struct trace_switches head = { .from_ns = from_ns,
+				       .until_ns = until_ns,
+				       .count = count };
+
+	if (head.count > TRACE_SWITCHES_MOST)
+		head.count = TRACE_SWITCHES_MOST;
+	return put_chunk(w, TRACE_SWITCHES, &head, sizeof(head), switches,
+			 head.count * sizeof(*switches));
+}

@@ -27,6 +27,7 @@ enum trace_kind {
 	TRACE_NAME,     /* struct trace_name */
 	TRACE_EVENTS,   /* struct trace_events, and then the events */
 	TRACE_END,      /* struct trace_end, once, last */
+	TRACE_SWITCHES, /* struct trace_switches, and then the switches */
 };
 
 struct trace_header {
@@ -97,6 +98,35 @@ struct trace_events {
 	uint32_t count; /* that follow */
 };
 
+enum trace_switch_kind {
+	TRACE_SWITCH_IN = 1,    /* it runs; other: who had the CPU before */
+	TRACE_SWITCH_PREEMPTED, /* it would go on; other: who comes instead */
+	TRACE_SWITCH_ASLEEP,    /* it waits for something; likewise */
+	TRACE_SWITCH_WOKEN,     /* it would go on; other: who woke it */
+	TRACE_SWITCH_INSTEAD,   /* it still would; other: who has the CPU now */
+};
+
+/* What the kernel did with a thread of the process. */
+struct trace_switch {
+	uint64_t ns; /* CLOCK_MONOTONIC */
+	uint32_t tid;
+	uint32_t other; /* a thread; 0: it is not known by number here */
+	uint32_t kind;  /* enum trace_switch_kind */
+	uint32_t lost;  /* that are missing just before this one */
+	/* Of the other's process, or of the thread if that is this process; empty:
+	 * the CPU was idle, or will be. */
+	char comm[16];
+};
+
+/* All that there were from the one time to the other, but for those lost. A thread
+ * without any ran all the time, or slept. */
+struct trace_switches {
+	uint64_t from_ns;
+	uint64_t until_ns;
+	uint32_t count; /* that follow */
+	uint32_t reserved;
+};
+
 enum trace_reason {
 	TRACE_FINISHED,
 	TRACE_ENDED, /* the process did, or runs another program */
@@ -146,5 +176,11 @@ int trace_write_name(struct trace_writer *w, enum trace_name_of of,
 int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count);
 int trace_write_end(struct trace_writer *w, enum trace_reason reason);
+
+/* trace_write_switches - at most TRACE_SWITCHES_MOST; more are cut off */
+#define TRACE_SWITCHES_MOST (UINT32_C(1) << 20)
+int trace_write_switches(struct trace_writer *w, uint64_t from_ns,
+			 uint64_t until_ns, const struct trace_switch *switches,
+			 uint32_t count);
 
 #endif

@@ -44,6 +44,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	char comm[16];
+	struct task_struct *group_leader;
 	struct pid *thread_pid;
 } KERNEL_STRUCT;
 

@@ -6,13 +6,15 @@
  * that writes one, with events that may be in any order, and chunks that are not
  * as they should be. Of what is read holds, whatever it is: events come in the
  * order of their times, as many as were announced; slices of a track are one
- * inside the other; what is written is text without control characters.
+ * inside the other; the parts of an item's time add up to it; what is written is
+ * text without control characters.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bpf/ledger.h"
 #include "bpf/trace_play.h"
 #include "bpf/trace_sinks.h"
 #include "tests/fuzz/fuzz.h"
@@ -57,6 +59,25 @@ static void put_events(struct trace_writer *w, struct fuzz_input *in,
 	numbers[source] += count;
 }
 
+/* Of threads 0 to 3, as streams have them; spans and times may be any. */
+static void put_switches(struct trace_writer *w, struct fuzz_input *in,
+			 uint64_t time)
+{
+	unsigned count = fuzz_below(in, 8);
+	uint64_t from_ns = time / 2 - fuzz_byte(in);
+	uint64_t until_ns = from_ns + 4 * fuzz_byte(in);
+	struct trace_switch some[8] = { { .ns = 0 } };
+
+	for (unsigned i = 0; i < count; i++) {
+		some[i].ns = from_ns + 2 * fuzz_byte(in);
+		some[i].tid = fuzz_below(in, 4);
+		some[i].kind = fuzz_below(in, 7);
+		some[i].lost = fuzz_below(in, 4) == 3;
+		memset(some[i].comm, fuzz_byte(in), fuzz_below(in, 17));
+	}
+	trace_write_switches(w, from_ns, until_ns, some, count);
+}
+
 static void write_trace(int file, struct fuzz_input *in)
 {
 	struct trace_meta meta = { .pid = 1, .start = { 10, 5 } };
@@ -85,8 +106,10 @@ static void write_trace(int file, struct fuzz_input *in)
 					 0x5000 + (word & 3), "a\"\\\n");
 		else if (word < 0xfc)
 			time -= 1000;
-		else if (word < 0xfe) /* not a chunk */
+		else if (word < 0xfd) /* not a chunk */
 			put(file, &word, 1);
+		else if (word < 0xfe)
+			put_switches(&w, in, time);
 		else
 			trace_write_end(&w, TRACE_FINISHED);
 	}
@@ -194,6 +217,62 @@ static void check_slices(const char *path)
 	trace_close(trace);
 }
 
+static void check_text(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		fuzz_check(*c >= ' ' && *c <= '~', "a text with a %d", *c);
+}
+
+static void check_slow(const struct ledger *ledger,
+		       const struct ledger_slow *slow)
+{
+	uint64_t sum = 0;
+	char text[300];
+
+	fuzz_check(slow->item.ready_ns <= slow->item.begin_ns &&
+			   slow->item.begin_ns <= slow->item.end_ns,
+		   "time goes back in it");
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		sum += slow->split.parts[i];
+	fuzz_check(sum == ledger_took(&slow->item),
+		   "parts of %" PRIu64 " ns, of %" PRIu64, sum,
+		   ledger_took(&slow->item));
+	for (unsigned i = 0; i < slow->split.cause_count; i++)
+		fuzz_check(
+			slow->split.causes[i].ns <=
+				slow->split.parts[slow->split.causes[i].part],
+			"a cause of more than its part");
+	ledger_say(ledger, &slow->reason, text, sizeof(text));
+	check_text(text);
+	check_text(slow->reason.culprit);
+}
+
+static void check_ledger(const char *path)
+{
+	struct ledger_verdict verdict;
+	struct ledger ledger;
+	struct skua_error err;
+	struct trace *trace;
+	uint64_t count = 0;
+	char text[300];
+
+	if (trace_open(&trace, path, &err))
+		return;
+	fuzz_check(ledger_open(&ledger, trace) == 0, "no ledger");
+	fuzz_check(ledger_judge(&ledger, 1000, &verdict) == 0, "no verdict");
+	for (size_t i = 0; i < verdict.slow_count; i++)
+		check_slow(&ledger, &verdict.slow[i]);
+	for (size_t i = 1; i < verdict.type_count; i++)
+		count += verdict.types[i].count;
+	fuzz_check(count == ledger.count && count == verdict.types[0].count,
+		   "items of no type");
+	ledger_say_verdict(&verdict, text, sizeof(text));
+	check_text(text);
+	ledger_free(&verdict);
+	ledger_close(&ledger);
+	trace_close(trace);
+}
+
 static void check_export(const char *path,
 			 int (*export)(struct trace *, FILE *), bool text)
 {
@@ -237,6 +316,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	check_events(path);
 	check_slices(path);
+	check_ledger(path);
 	check_export(path, trace_to_perfetto, false);
 	check_export(path, trace_to_chrome, true);
 	close(file);

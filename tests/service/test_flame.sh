@@ -51,11 +51,10 @@ run flame --help
 expect 'flame --help' exited 0
 expect 'flame --help' out_has 'Usage: skua flame'
 expect 'flame --help' out_has 'frame pointers'
-refuses 2 'no process; allowed: --pid PID, or a FILE' flame
 refuses 2 'a process, and a FILE; allowed' flame -p 1 some.folded
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" flame -p x
 refuses 2 "--rate is '0'; allowed: 1 to 10000" flame -p 1 --rate 0
-refuses 2 "--for is '1.5'; allowed: 1 to" flame -p 1 --for 1.5
+refuses 2 "--for is '0'; allowed: seconds, 0.001 to" flame -p 1 --for 0
 refuses 2 '--for and --rate are for --pid' flame --rate 10 some.folded
 refuses 2 "unexpected argument 'more'" flame some.folded more
 refuses 1 'is not a skua process' flame -p $$ --folded

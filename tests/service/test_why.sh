@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_why.sh - whom `skua why` blames in programs that were made for it, that parts
+# add up, and what it says when something is missing
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+build=${SKUA_BUILD_DIR:-build}
+skua=$build/bpf/skua
+programs=$build/tests/programs
+bench=$build/bench/skua-bench
+for program in "$skua" "$bench" "$programs"/{hog,burst,neighbour}; do
+	needs "$program"
+done
+tested=("$skua")
+tries=5
+left_out=''
+
+# refuses CODE TEXT ARG... - an error: one line, which has the text
+refuses()
+{
+	local code_expected=$1 text=$2
+	shift 2
+	run why "$@"
+	expect "why $*" exited "$code_expected"
+	expect "why $*" err_lines 1
+	expect "why $*" err_has "$text"
+	expect "why $*" out_empty
+}
+
+# shows EXPRESSION - Python, of what was printed, as d: true
+shows()
+{
+	python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+v = d["verdict"]
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
+}
+
+# disturbed - nothing was polled, or others had the CPUs for a fifth of the time of
+# the slowest, as far as that is known
+disturbed()
+{
+	shows 'd["all"]["count"] == 0 or v["kind"] == "preempted" or
+		5 * d["all"]["slow_parts"]["preempted"] >=
+			sum(d["all"]["slow_parts"].values()) or
+		5e-9 * sum(w["delay_ns"] for w in d["schedstat"] or []) >= d["seconds"]'
+}
+
+# blames NAME EXPRESSION - the verdict on the process, soon. Where others keep the
+# CPUs busy they are to blame, and it is not shown
+blames()
+{
+	local others=0
+	for ((i = 0; i < tries; i++)); do
+		run why -p "${pids[$1]}" --for 1 --json -o "$scratch/$1.skua"
+		expect "$1" exited 0
+		shows "$2" && return
+		disturbed && ((others++))
+	done
+	if ((others == tries)); then
+		left_out+="; $1 was not judged: others had the CPUs"
+		return
+	fi
+	expect "$1" shows "$2"
+}
+
+# adds_up NAME - of all that was recorded of it; $scratch/out has the slowest
+adds_up()
+{
+	until out_lacks '"count":0,"incomplete"'; do # likewise
+		run why -p "${pids[$1]}" --for 1 --json -o "$scratch/$1.skua"
+	done
+	run why "$scratch/$1.skua" --slowest 1000 --json
+	expect "a recording of $1" exited 0
+	code=0
+	python3 -B tests/service/check_why.py "$scratch/$1.skua" \
+		"$scratch/out" >"$scratch/sums" 2>&1 || code=$?
+	expect "the parts of $1: $(tail -n 1 "$scratch/sums")" exited 0
+	sed "s/^/$1: /" "$scratch/sums"
+}
+
+# --- help and errors -------------------------------------------------------------
+
+run why --help
+expect '--help' exited 0
+expect '--help' out_has 'Usage: skua why'
+refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 --for 0
+refuses 2 "--slowest is '1001'; allowed: 0 to 1000" -p 1 --slowest 1001
+refuses 2 'a FILE was recorded before' -p 1 some.skua
+refuses 2 "unexpected argument 'more'" some.skua more
+refuses 2 "no option '--wrong'" --wrong
+refuses 1 "process $$ is not a skua process" -p $$
+true &
+wait $!
+refuses 1 "no process $!" -p $!
+refuses 1 'No such file' "$scratch/none.skua"
+echo 'no recording' >"$scratch/text"
+refuses 1 "$scratch/text: not a file of skua record" "$scratch/text"
+
+# --- files -----------------------------------------------------------------------
+
+for name in plain cut lost middle backwards empty quoted large; do
+	python3 -B tests/service/traces.py "$name" >"$scratch/$name.skua"
+	run why "$scratch/$name.skua"
+	expect "a file: $name" exited 0
+	expect "a file: $name" out_has 'it was not recorded with --switches'
+	run why --json "$scratch/$name.skua"
+	expect "a file: $name" exited 0
+	expect "a file: $name" shows 'd["source"] == "none" and all(
+		sum(s["parts"].values()) == s["took_ns"] for s in d["slowest"])'
+done
+run why "$scratch/empty.skua"
+expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'
+run why "$scratch/cut.skua"
+expect 'its end is missing' out_has 'the end is missing'
+
+# --- whom it blames --------------------------------------------------------------
+
+start hog "$programs/hog"
+while
+	run why -p "${pids[hog]}" --for 1 --slowest 1
+	out_lacks '[q queued, p parked' # others may keep it from running
+do :; done
+expect 'as text' exited 0
+expect 'as text' grep -qE '^ 1  \[[qpsrxd? ]{20}\] .* on worker [01], at ' "$scratch/out"
+expect 'as text' grep -q '^verdict: ' "$scratch/out"
+known=yes
+if out_has 'who had the CPUs is known'; then
+	run record -p "${pids[hog]}" --for 1 --switches -o "$scratch/record.skua"
+	expect 'record --switches' exited 0
+	expect 'record --switches' err_has ' switches, 0 lost'
+	run why --json "$scratch/record.skua"
+	expect 'record --switches' shows 'd["source"] == "bpf"'
+else
+	known=no
+	left_out+='; who has the CPUs was not tried: '$(sed -n 3p "$scratch/out")
+fi
+blames hog 'v["kind"] == "queued" and v["culprit"] == "db_query"'
+adds_up hog
+stop hog
+
+start burst "$programs/burst"
+blames burst 'v["culprit"] == "burst" and 100 <= v["burst"] <= 3000'
+adds_up burst
+stop burst
+
+# One at a time: neither a queue nor a call that blocks is to blame.
+start quiet "$programs/burst" 1
+blames quiet 'v["judged"] == 10 and v["culprit"] is None'
+stop quiet
+
+if [[ $known == yes ]]; then
+	start neighbour "$programs/neighbour"
+	blames neighbour 'v["kind"] == "preempted" and v["culprit"] == "neighbour"'
+	adds_up neighbour
+	expect 'the neighbour is seen' out_has '"culprit":"neighbour"'
+	stop neighbour
+fi
+
+# --- calls, at 80 % of what can be served ----------------------------------------
+
+"$bench" run rpc --load 80 --rounds 1000 >"$scratch/rpc" 2>&1 &
+rpc=$!
+pids[rpc]=$rpc
+until "$skua" stats -p $rpc --json 2>/dev/null | grep -q '"tasks_polled":[1-9]'; do
+	kill -0 $rpc || break
+done
+run why -p $rpc --for 1 --json -o "$scratch/rpc.skua"
+expect rpc exited 0
+adds_up rpc
+
+# --- ends ------------------------------------------------------------------------
+
+"$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
+ours=$!
+until grep -q '^SigBlk:.*4003$' "/proc/$ours/status"; do :; done
+kill -INT $ours
+code=0
+wait $ours || code=$?
+expect 'until Ctrl-C' exited 0
+expect 'until Ctrl-C' shows 'd["verdict"] is not None'
+
+"$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
+ours=$!
+until grep -q '^SigBlk:.*4003$' "/proc/$ours/status"; do :; done
+kill -KILL $rpc
+wait $rpc 2>/dev/null
+code=0
+wait $ours || code=$?
+expect 'the end of the process' exited 0
+expect 'the end of the process' err_has "process $rpc has ended"
+expect 'the end of the process' err_lines 1
+
+# --- without privileges ----------------------------------------------------------
+
+if ((EUID == 0)); then
+	nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all)
+	start other "${nobody[@]}" "$programs/hog"
+	tested=("${nobody[@]}" "$skua")
+	run why -p "${pids[other]}" --for 1
+	expect 'without privileges' exited 0
+	expect 'without privileges' out_has 'no permission to load BPF programs'
+	expect 'without privileges' grep -qE \
+		'^worker 0 ran for .*, and waited .* for its CPU' "$scratch/out"
+	run why -p "${pids[other]}" --for 1 --json
+	expect 'without privileges' shows 'd["source"] == "schedstat" and
+		len(d["schedstat"]) == 2 and d["missing"] and
+		all(s["parts"]["preempted"] == 0 for s in d["slowest"])'
+	run record -p "${pids[other]}" --for 1 --switches -o /dev/null
+	expect 'without privileges' exited 1
+	expect 'without privileges' err_has '--switches: no permission to load BPF'
+	stop other
+else
+	left_out+='; without privileges was not tried, as this is no root'
+fi
+finish "skua why: culprits, sums, files, ends, privileges$left_out"

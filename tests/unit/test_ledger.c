@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ledger.c - where time went, of recordings that are made here */
+#include "tests/unit/support.h"
+
+#include <sys/mman.h>
+
+#include "bpf/ledger.h"
+
+#define TASK  0x7000u
+#define TYPE  0x5000u
+#define OTHER 0x5001u
+
+/* A file in memory; counter and time are the same. Streams 0 and 1 are workers, with
+ * threads 10 and 11; 2 is outside. */
+struct file {
+	int fd;
+	char path[32];
+	struct trace_writer writer;
+	uint64_t first[3];
+
+	struct trace *trace;
+	struct ledger ledger;
+	struct ledger_verdict verdict;
+};
+
+static int set_up(void **state)
+{
+	const struct trace_meta meta = { .pid = 7,
+					 .start = { 1, 1 },
+					 .program = "some" };
+	struct file *f = calloc(1, sizeof(*f));
+
+	f->fd = memfd_create("trace", MFD_CLOEXEC);
+	snprintf(f->path, sizeof(f->path), "/proc/self/fd/%d", f->fd);
+	assert_int_equal(trace_write_start(&f->writer, f->fd, &meta), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct trace_stream stream = {
+			.id = i,
+			.index = i < 2 ? i : TRACE_OUTSIDE,
+			.tid = i < 2 ? 10 + i : 0
+		};
+
+		trace_write_stream(&f->writer, &stream);
+	}
+	trace_write_name(&f->writer, TRACE_NAME_TYPE, TYPE, "some");
+	trace_write_name(&f->writer, TRACE_NAME_TYPE, OTHER, "other");
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct file *f = *state;
+
+	ledger_free(&f->verdict);
+	if (f->trace)
+		ledger_close(&f->ledger);
+	trace_close(f->trace);
+	close(f->fd);
+	free(f);
+	return 0;
+}
+
+static void note(struct file *f, uint32_t stream, uint64_t ns,
+		 enum event_kind kind, uint64_t a, uint64_t b, uint32_t detail,
+		 uint16_t other)
+{
+	struct event event = { .time = ns, .a = a, .b = b };
+
+	event.what = event_what(kind, detail, other);
+	assert_int_equal(trace_write_events(&f->writer, stream,
+					    f->first[stream]++, &event, 1),
+			 0);
+}
+
+/* From there to there the counter is the time. */
+static void clock_at(struct file *f, uint64_t ns)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		note(f, i, ns, EVENT_CLOCK, ns, 0, 0, 0);
+}
+
+static void ready(struct file *f, uint32_t stream, uint64_t ns, uint64_t task)
+{
+	note(f, stream, ns, EVENT_READY, task, 0, 0, 0);
+}
+
+static void poll(struct file *f, uint32_t stream, uint64_t from_ns,
+		 uint64_t until_ns, uint64_t task, uint64_t type)
+{
+	note(f, stream, from_ns, EVENT_BEGIN, task, type, EVENT_NAME_TYPE, 0);
+	note(f, stream, until_ns, EVENT_END, task, 0, SKUA_DONE, 0);
+}
+
+static void switched(struct file *f, uint64_t ns, uint32_t tid,
+		     enum trace_switch_kind kind, const char *comm)
+{
+	struct trace_switch what = {
+		.ns = ns, .tid = tid, .other = comm[0] ? 77 : 0, .kind = kind
+	};
+
+	snprintf(what.comm, sizeof(what.comm), "%s", comm);
+	assert_int_equal(trace_write_switches(&f->writer, ns, ns + 1, &what, 1),
+			 0);
+}
+
+/* All is known of CPUs up to then. */
+static void watched(struct file *f, uint64_t from_ns, uint64_t until_ns)
+{
+	assert_int_equal(
+		trace_write_switches(&f->writer, from_ns, until_ns, NULL, 0),
+		0);
+}
+
+static void judge(struct file *f)
+{
+	struct skua_error err;
+
+	/* Without an end: its time would be that of now. */
+	assert_int_equal(trace_open(&f->trace, f->path, &err), 0);
+	assert_int_equal(ledger_open(&f->ledger, f->trace), 0);
+	assert_int_equal(ledger_judge(&f->ledger, 100, &f->verdict), 0);
+}
+
+/* The parts of a task's item, and the reason, in a line. */
+static void is(struct file *f, uint64_t task, const char *text)
+{
+	for (size_t i = 0; i < f->verdict.slow_count; i++) {
+		const struct ledger_slow *slow = &f->verdict.slow[i];
+		char all[512] = "", words[300];
+		size_t length = 0;
+		uint64_t sum = 0;
+
+		if (slow->item.task != task)
+			continue;
+		for (unsigned k = 0; k < LEDGER_PARTS; k++) {
+			sum += slow->split.parts[k];
+			if (slow->split.parts[k] > 0)
+				length += (size_t)snprintf(
+					all + length, sizeof(all) - length,
+					"%s %u, ", ledger_word(k),
+					(unsigned)slow->split.parts[k]);
+		}
+		assert_int_equal(sum, ledger_took(&slow->item));
+		ledger_say(&f->ledger, &slow->reason, words, sizeof(words));
+		snprintf(all + length, sizeof(all) - length, "%s", words);
+		assert_string_equal(all, text);
+		return;
+	}
+	fail_msg("no item of that task");
+}
+
+static void split__behind_another__is_queued(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 150, TASK);
+	ready(f, 2, 160, TASK + 1);
+	poll(f, 0, 200, 900, TASK, OTHER);
+	poll(f, 0, 910, 950, TASK + 1, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	is(f, TASK + 1,
+	   "queued 710, running 40, unknown 40, waited 700 ns behind other on worker 0");
+	is(f, TASK, "running 700, unknown 50, ran for 700 ns itself");
+}
+
+static void split__worker_slept__is_parked(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	note(f, 0, 110, EVENT_PARK, 0, 0, 0, 0);
+	ready(f, 2, 200, TASK);
+	note(f, 0, 500, EVENT_UNPARK, 390, 0, 12, 0);
+	note(f, 0, 510, EVENT_INJECT, 0, 0, 1, 0);
+	poll(f, 0, 520, 620, TASK, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	is(f, TASK,
+	   "parked 320, running 100, waited 320 ns for worker 0 to wake up");
+}
+
+static void split__stolen__is_the_victims_until_the_thief_looks(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	note(f, 0, 110, EVENT_BEGIN, TASK, OTHER, EVENT_NAME_TYPE, 0);
+	ready(f, 0, 200, TASK + 1);
+	ready(f, 0, 210, TASK + 2);
+	note(f, 0, 900, EVENT_END, TASK, 0, SKUA_DONE, 0);
+	note(f, 1, 120, EVENT_PARK, 0, 0, 0, 0);
+	note(f, 1, 300, EVENT_UNPARK, 180, 0, 10, 0);
+	note(f, 1, 450, EVENT_STEAL, TASK + 1, 50, 2, 0);
+	poll(f, 1, 460, 560, TASK + 1, TYPE);
+	poll(f, 1, 570, 580, TASK + 2, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	is(f, TASK + 1,
+	   "queued 200, stolen 60, running 100, waited 200 ns behind other on "
+	   "worker 0");
+	is(f, TASK + 2,
+	   "queued 300, stolen 60, running 10, waited 190 ns behind other on "
+	   "worker 0");
+}
+
+/* The worker has taken it from where all do, since it has stolen another. */
+static void split__injected_after_a_steal__is_not_stolen(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 200, TASK);
+	note(f, 1, 300, EVENT_STEAL, TASK + 1, 50, 1, 0);
+	poll(f, 1, 310, 400, TASK + 1, OTHER);
+	note(f, 1, 410, EVENT_INJECT, 0, 0, 1, 0);
+	poll(f, 1, 420, 430, TASK, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	is(f, TASK,
+	   "queued 170, running 10, unknown 50, waited 90 ns behind other on "
+	   "worker 1");
+}
+
+static void split__cpu_was_taken__is_preempted(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	watched(f, 90, 150);
+	ready(f, 2, 200, TASK);
+	poll(f, 0, 100, 210, TASK + 1, OTHER);
+	poll(f, 0, 220, 900, TASK, TYPE);
+	clock_at(f, 1000);
+	watched(f, 150, 300);
+	switched(f, 300, 10, TRACE_SWITCH_PREEMPTED, "kworker");
+	watched(f, 301, 310);
+	switched(f, 310, 10, TRACE_SWITCH_INSTEAD, "stress");
+	watched(f, 311, 700);
+	switched(f, 700, 10, TRACE_SWITCH_IN, "stress");
+	watched(f, 701, 1000);
+	judge(f);
+	is(f, TASK,
+	   "queued 20, running 280, preempted 400, worker 0 was preempted for "
+	   "390 ns by stress (thread 77)");
+	assert_int_equal(f->verdict.reason.kind, LEDGER_PREEMPTED);
+	assert_string_equal(f->verdict.reason.culprit, "stress");
+}
+
+static void split__call_blocks__is_descheduled(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	watched(f, 90, 300);
+	ready(f, 2, 110, TASK);
+	ready(f, 2, 120, TASK + 1);
+	poll(f, 0, 200, 900, TASK, OTHER);
+	poll(f, 0, 910, 920, TASK + 1, TYPE);
+	clock_at(f, 1000);
+	switched(f, 300, 10, TRACE_SWITCH_ASLEEP, "");
+	watched(f, 301, 800);
+	switched(f, 800, 10, TRACE_SWITCH_WOKEN, "disk");
+	watched(f, 801, 810);
+	switched(f, 810, 10, TRACE_SWITCH_IN, "");
+	watched(f, 811, 1000);
+	judge(f);
+	is(f, TASK + 1,
+	   "queued 200, running 10, descheduled 510, unknown 80, worker 0 "
+	   "slept for 510 ns in the kernel, in a poll of other");
+}
+
+static void split__events_lost__is_no_item(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 110, TASK);
+	note(f, 0, 120, EVENT_BEGIN, TASK + 1, OTHER, EVENT_NAME_TYPE, 0);
+	f->first[0] += 3;
+	note(f, 0, 500, EVENT_PARK, 0, 0, 0, 0);
+	note(f, 0, 600, EVENT_UNPARK, 100, 0, 12, 0);
+	poll(f, 0, 610, 620, TASK, TYPE);
+	ready(f, 2, 630, TASK + 2);
+	poll(f, 0, 640, 650, TASK + 2, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	assert_int_equal(f->ledger.count, 1);
+	assert_int_equal(f->ledger.incomplete, 2);
+	is(f, TASK + 2,
+	   "queued 10, running 10, waited 10 ns while worker 0 was between "
+	   "polls");
+}
+
+static void judge__many_at_once__is_a_burst(void **state)
+{
+	struct file *f = *state;
+	char text[300];
+
+	clock_at(f, 100);
+	for (uint64_t i = 0; i < 200; i++)
+		ready(f, 2, 110 + i, TASK + i);
+	for (uint64_t i = 0; i < 200; i++)
+		poll(f, 0, 1000 + i * 100, 1090 + i * 100, TASK + i, TYPE);
+	clock_at(f, 30000);
+	judge(f);
+	assert_int_equal(f->verdict.reason.kind, LEDGER_BURST);
+	assert_string_equal(f->verdict.reason.culprit, "burst");
+	assert_in_range(f->verdict.reason.burst, 190, 200);
+	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	assert_non_null(strstr(text, "when up to 200 tasks came at once"));
+}
+
+/* As many wait, but they have come one by one. */
+static void judge__more_than_can_be_served__is_no_burst(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	poll(f, 0, 100, 101, TASK - 1, TYPE);
+	for (uint64_t i = 0; i < 400; i++)
+		ready(f, 2, 110 + i * 50, TASK + i);
+	for (uint64_t i = 0; i < 400; i++)
+		poll(f, 0, 120 + i * 100, 210 + i * 100, TASK + i, TYPE);
+	clock_at(f, 50000);
+	judge(f);
+	assert_int_equal(f->verdict.reason.kind, LEDGER_QUEUED);
+	assert_string_equal(f->verdict.reason.culprit, "some");
+}
+
+static void judge__quiet__names_nobody(void **state)
+{
+	struct file *f = *state;
+	char text[300];
+
+	clock_at(f, 100);
+	for (uint64_t i = 0; i < 2000; i++) {
+		ready(f, 2, 1000 + i * 100, TASK + i);
+		poll(f, 0, 1001 + i * 100, 1010 + i * 100 + i % 2, TASK + i,
+		     i % 2 ? OTHER : TYPE);
+	}
+	clock_at(f, 300000);
+	judge(f);
+	assert_int_equal(f->verdict.judged, 20);
+	assert_int_equal(f->verdict.reason.kind, LEDGER_RUNNING);
+	assert_string_equal(f->verdict.reason.culprit, "");
+	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	assert_string_equal(text, "nobody is to blame: 91 % of the time of the "
+				  "slowest 20 went to their own polls");
+	assert_int_equal(f->verdict.type_count, 3);
+	assert_int_equal(f->verdict.types[0].count, 2000);
+	assert_int_equal(f->verdict.types[0].p50_ns, 10);
+	assert_int_equal(f->verdict.types[0].p99_ns, 11);
+	assert_int_equal(f->verdict.types[0].slow, 20);
+	assert_int_equal(f->verdict.types[1].count, 1000);
+	assert_string_equal(f->ledger.names[f->verdict.types[1].name], "other");
+}
+
+static void judge__nothing__says_so(void **state)
+{
+	struct file *f = *state;
+	char text[300];
+
+	judge(f);
+	assert_int_equal(f->verdict.judged, 0);
+	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	assert_string_equal(text, "no task was seen to wait and be polled");
+}
+
+static const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	CASE(split__behind_another__is_queued),
+	CASE(split__worker_slept__is_parked),
+	CASE(split__stolen__is_the_victims_until_the_thief_looks),
+	CASE(split__injected_after_a_steal__is_not_stolen),
+	CASE(split__cpu_was_taken__is_preempted),
+	CASE(split__call_blocks__is_descheduled),
+	CASE(split__events_lost__is_no_item),
+	CASE(judge__many_at_once__is_a_burst),
+	CASE(judge__more_than_can_be_served__is_no_burst),
+	CASE(judge__quiet__names_nobody),
+	CASE(judge__nothing__says_so),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* test_trace_offs.c - when threads had no CPU, of switches */
+#include "tests/unit/support.h"
+
+#include "bpf/trace_offs.h"
+
+#define THREAD 10u
+
+static int set_up(void **state)
+{
+	*state = calloc(1, sizeof(struct trace_offs));
+	return *state ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	trace_offs_free(*state);
+	free(*state);
+	return 0;
+}
+
+static void span(struct trace_offs *o, uint64_t from_ns, uint64_t until_ns)
+{
+	const struct trace_switches head = { .from_ns = from_ns,
+					     .until_ns = until_ns };
+
+	assert_int_equal(trace_offs_span(o, &head), 0);
+}
+
+static void add(struct trace_offs *o, uint64_t ns, uint32_t tid,
+		enum trace_switch_kind kind, const char *comm, uint32_t lost)
+{
+	struct trace_switch what = { .ns = ns,
+				     .tid = tid,
+				     .other = comm[0] ? 77 : 0,
+				     .kind = kind,
+				     .lost = lost };
+
+	snprintf(what.comm, sizeof(what.comm), "%s", comm);
+	assert_int_equal(trace_offs_add(o, &what), 0);
+}
+
+/* What the thread was, from time to time, in a line. */
+static void are(struct trace_offs *o, uint32_t tid, const char *text)
+{
+	static const char *const words[] = { "on", "asleep", "waking", "waits",
+					     "?" };
+	struct trace_off_look look = trace_offs_look(o, tid, 0);
+	char all[512] = "";
+	size_t length = 0;
+	uint64_t until;
+
+	for (uint64_t ns = 0; ns < UINT64_MAX; ns = until) {
+		const struct trace_off *off = NULL;
+		enum trace_off_kind kind =
+			trace_off_at(&look, ns, &until, &off);
+
+		assert_true(until > ns);
+		length += (size_t)snprintf(
+			all + length, sizeof(all) - length, "%s%u %s%s%s",
+			ns ? ", " : "", (unsigned)ns, words[kind],
+			off && off->comm[0] ? " " : "",
+			off && off->comm[0] ? off->comm : "");
+	}
+	assert_string_equal(all, text);
+}
+
+static void settle(struct trace_offs *o)
+{
+	assert_int_equal(trace_offs_settle(o), 0);
+}
+
+static void at__nobody_was_watched__all_run(void **state)
+{
+	settle(*state);
+	assert_false(trace_offs_any(*state));
+	are(*state, THREAD, "0 on");
+}
+
+static void at__each_kind__is_told(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
+	add(o, 230, THREAD, TRACE_SWITCH_INSTEAD, "two", 0);
+	add(o, 250, THREAD, TRACE_SWITCH_IN, "two", 0);
+	add(o, 300, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	add(o, 350, THREAD, TRACE_SWITCH_WOKEN, "waker", 0);
+	add(o, 360, THREAD, TRACE_SWITCH_IN, "", 0);
+	add(o, 400, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	add(o, 450, THREAD, TRACE_SWITCH_WOKEN, "waker", 0);
+	add(o, 460, THREAD, TRACE_SWITCH_IN, "three", 0);
+	add(o, 470, THREAD, TRACE_SWITCH_WOKEN, "waker", 0); /* it is awake */
+	settle(o);
+	assert_true(trace_offs_any(o));
+	are(o, THREAD,
+	    "0 ?, 100 on, 200 waits one, 230 waits two, 250 on, 300 asleep, "
+	    "350 waking, 360 on, 400 asleep, 450 waits three, 460 on, 1000 ?");
+	are(o, THREAD + 1, "0 ?, 100 on, 1000 ?");
+}
+
+static void at__first_of_a_thread__tells_what_was_before(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 200, 1, TRACE_SWITCH_IN, "one", 0);
+	add(o, 200, 2, TRACE_SWITCH_WOKEN, "one", 0);
+	add(o, 300, 2, TRACE_SWITCH_IN, "", 0);
+	add(o, 200, 3, TRACE_SWITCH_ASLEEP, "one", 0);
+	settle(o);
+	are(o, 1, "0 ?, 100 ?, 200 on, 1000 ?");
+	are(o, 2, "0 ?, 100 asleep, 200 waking, 300 on, 1000 ?");
+	are(o, 3, "0 ?, 100 on, 200 asleep, 1000 ?");
+}
+
+static void at__switches_lost__is_not_known_meanwhile(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 500);
+	add(o, 200, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	add(o, 300, THREAD + 1, TRACE_SWITCH_ASLEEP, "", 0);
+	add(o, 400, THREAD, TRACE_SWITCH_PREEMPTED, "one", 5);
+	span(o, 500, 1000);
+	add(o, 600, THREAD, TRACE_SWITCH_IN, "one", 0);
+	settle(o);
+	assert_int_equal(o->lost, 5);
+	are(o, THREAD,
+	    "0 ?, 100 on, 200 asleep, 300 ?, 400 waits one, 600 on, 1000 ?");
+}
+
+static void at__spans_with_a_gap__is_not_known_between(void **state)
+{
+	struct trace_offs *o = *state;
+	const struct trace_switches before = { .from_ns = 50, .until_ns = 60 };
+	const struct trace_switches negative = { .from_ns = 99,
+						 .until_ns = 98 };
+
+	span(o, 100, 200);
+	add(o, 150, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	span(o, 300, 400);
+	add(o, 350, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	assert_int_equal(trace_offs_span(o, &before), -EINVAL);
+	assert_int_equal(trace_offs_span(o, &negative), -EINVAL);
+	settle(o);
+	are(o, THREAD,
+	    "0 ?, 100 on, 150 asleep, 200 ?, 300 on, 350 asleep, 400 ?");
+}
+
+static void add__disorder_and_any_text__is_put_right(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 300, THREAD, TRACE_SWITCH_IN, "a\nb", 0);
+	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "a\nb", 0);
+	add(o, 1, THREAD, TRACE_SWITCH_PREEMPTED, "early", 0);
+	add(o, 5000, THREAD, TRACE_SWITCH_PREEMPTED, "late", 0);
+	add(o, 500, THREAD, (enum trace_switch_kind)99, "strange", 0);
+	settle(o);
+	are(o, THREAD, "0 ?, 100 on, 200 waits a?b, 300 on, 1000 ?");
+}
+
+static const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	CASE(at__nobody_was_watched__all_run),
+	CASE(at__each_kind__is_told),
+	CASE(at__first_of_a_thread__tells_what_was_before),
+	CASE(at__switches_lost__is_not_known_meanwhile),
+	CASE(at__spans_with_a_gap__is_not_known_between),
+	CASE(add__disorder_and_any_text__is_put_right),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("trace_offs", tests, NULL, NULL);
+}
