@@ -11,18 +11,9 @@
 #include <unistd.h>
 
 #include "bpf/doctor.h"
+#include "bpf/uprobe_multi.h"
 
 /* ---- BPF ------------------------------------------------------------------- */
-
-/* Not in the headers of older kernels. */
-#define ATTACH_UPROBE_MULTI 48
-
-/* What bpf(2) takes to attach to several uprobes. */
-struct uprobe_multi {
-	uint32_t prog_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t count, multi_flags, pid, padding;
-};
 
 /* A program for probes that returns 0. A descriptor or -errno. */
 static int load_program(uint32_t attach_type)

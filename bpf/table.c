@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 2u
+#define GAP    2u
+#define LEVELS 8u
+
+static const char *const sparks[2][LEVELS + 1] = {
+	{ " ", ".", ":", "-", "=", "+", "*", "%", "#" },
+	{ " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" },
+};
 
 size_t text_width(const char *text)
 {
@@ -52,6 +58,29 @@ const char *text_time(char *text, double ns)
 	value = ns / units[i].ns;
 	snprintf(text, 32, value < 9.95 && i > 0 ? "%.1f %s" : "%.0f %s", value,
 		 units[i].name);
+	return text;
+}
+
+const char *text_sparks(char *text, const uint64_t *numbers, unsigned count,
+			bool line_art)
+{
+	unsigned first = count, last = 0;
+	uint64_t most = 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (numbers[i] == 0)
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = numbers[i] > most ? numbers[i] : most;
+	}
+	text[0] = 0;
+	for (unsigned i = first; i <= last && i < first + TEXT_SPARKS; i++) {
+		double part = (double)numbers[i] / (double)most;
+		unsigned level = (unsigned)(part * (LEVELS - 1));
+
+		strcat(text, sparks[line_art][numbers[i] ? level + 1 : 0]);
+	}
 	return text;
 }
 

@@ -45,6 +45,13 @@ void table_print(FILE *file, struct table *table);
 const char *text_count(char *text, uint64_t number);
 const char *text_time(char *text, double ns);
 
+/* text_sparks - a character for each number, the greatest the highest, from the first
+ * that is not 0 to the last, TEXT_SPARKS of them at most; to @text, of TABLE_CELL
+ * bytes. Return: @text */
+#define TEXT_SPARKS 31u
+const char *text_sparks(char *text, const uint64_t *numbers, unsigned count,
+			bool line_art);
+
 /* text_width - how many characters */
 size_t text_width(const char *text);
 

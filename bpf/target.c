@@ -448,6 +448,11 @@ pid_t target_thread(const struct target *target, uint32_t tid)
 	return found;
 }
 
+bool target_has_leader(const struct target *target)
+{
+	return target->status.has_memory;
+}
+
 void target_comm(const struct target *target, char *text)
 {
 	char *comm = target_proc_read(target->folder, "comm");

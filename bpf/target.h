@@ -182,6 +182,16 @@ bool target_symbol(struct target *target, uint64_t address, char *text);
 const char *target_symbols_missing(const struct target *target);
 
 /**
+ * target_open_file - the file of a program or library that skua is in
+ * @index: which, from 0: a file may come several times
+ *
+ * It is the one that is mapped there, also if that was removed, or is in a container.
+ * Return: a descriptor, for reading; -ENOENT (there are not so many); -EACCES
+ * (target_reason() says why it cannot be had).
+ */
+int target_open_file(struct target *target, unsigned index);
+
+/**
  * target_record_until - have all runtimes record until that time of CLOCK_MONOTONIC
  *
  * Return: also -EACCES (it may be read, but not written).
@@ -202,6 +212,9 @@ pid_t target_thread(const struct target *target, uint32_t tid);
 
 /* target_alive - is the process there, and its program the same? */
 bool target_alive(struct target *target);
+
+/* target_has_leader - has the first thread of the process not ended before others? */
+bool target_has_leader(const struct target *target);
 
 /* target_comm - what the kernel calls the process, printable; TARGET_NAME bytes */
 void target_comm(const struct target *target, char *text);

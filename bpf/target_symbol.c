@@ -66,7 +66,8 @@ static int open_file(struct target *target,
 	    snprintf(path, sizeof(path), "root%s", mapping->path) >=
 		    (int)sizeof(path))
 		return -1;
-	return openat(target->folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return openat(target->memory_folder, path,
+		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 static void say_missing(struct target *target, const char *path,
@@ -265,6 +266,30 @@ bool target_name(struct target *target, uint64_t type, uint64_t poll,
 			return true;
 	}
 	return target_symbol(target, poll ? poll : type, text);
+}
+
+int target_open_file(struct target *target, unsigned index)
+{
+	const struct target_mapping *mapping;
+	int fd;
+
+	if (index >= target->root_count)
+		return -ENOENT;
+	mapping = target_mapping_at(target, target->roots[index]);
+	if (!mapping || mapping->inode == 0)
+		return target_fail(&target->complaint, -EACCES,
+				   "skua is in memory of process %d that is of "
+				   "no file",
+				   target->pid);
+	fd = target_open_mapped(target, mapping);
+	if (fd >= 0)
+		return fd;
+	target_fail(&target->complaint, 0,
+		    "%.200s cannot be read, or is another file by now",
+		    mapping->path);
+	target_printable(target->complaint.text,
+			 sizeof(target->complaint.text));
+	return -EACCES;
 }
 
 const char *target_symbols_missing(const struct target *target)

@@ -5,18 +5,12 @@
 #include "bpf/table.h"
 #include "bpf/top.h"
 
-#define BAR         10u
-#define LEVELS      8u
-#define OCTAVES     (PROBES_BUCKETS / PROBES_STEPS)
-#define MOST_SPARKS 40u
+#define BAR     10u
+#define LEVELS  8u
+#define OCTAVES (PROBES_BUCKETS / PROBES_STEPS)
 
 static const char *const eighths[LEVELS + 1] = { " ", "▏", "▎", "▍", "▌",
 						 "▋", "▊", "▉", "█" };
-static const char *const sparks[2][LEVELS + 1] = {
-	{ " ", ".", ":", "-", "=", "+", "*", "%", "#" },
-	{ " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" },
-};
-
 /* ---- cells ----------------------------------------------------------------- */
 
 /* A part of 1 as a bar of ten characters. */
@@ -276,28 +270,12 @@ static void print_kinds(FILE *file, struct target *target,
 static void add_sparks(struct table *table,
 		       const struct probes_histogram *histogram, bool line_art)
 {
-	uint64_t octaves[OCTAVES] = { 0 }, most = 1;
-	unsigned first = OCTAVES, last = 0;
-	char text[TABLE_CELL] = "";
+	uint64_t octaves[OCTAVES] = { 0 };
+	char text[TABLE_CELL];
 
 	for (unsigned i = 0; i < PROBES_BUCKETS; i++)
 		octaves[i / PROBES_STEPS] += histogram->count[i];
-	for (unsigned i = 0; i < OCTAVES; i++) {
-		if (octaves[i] == 0)
-			continue;
-		first = i < first ? i : first;
-		last = i;
-		most = octaves[i] > most ? octaves[i] : most;
-	}
-	for (unsigned i = first; i <= last && i < first + MOST_SPARKS; i++) {
-		double part = (double)octaves[i] / (double)most;
-		unsigned level = (unsigned)(part * (LEVELS - 1));
-
-		if (strlen(text) + 4 < sizeof(text))
-			strcat(text,
-			       sparks[line_art][octaves[i] ? level + 1 : 0]);
-	}
-	table_add(table, "%s", text);
+	table_add(table, "%s", text_sparks(text, octaves, OCTAVES, line_art));
 }
 
 static void print_histograms(FILE *file, const struct top_runtime *runtime,

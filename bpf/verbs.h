@@ -14,10 +14,13 @@ int verb_export(int argc, char **argv);
 int verb_flame(int argc, char **argv);
 int verb_metrics(int argc, char **argv);
 int verb_perf(int argc, char **argv);
+int verb_pin(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_stats(int argc, char **argv);
 int verb_top(int argc, char **argv);
 int verb_topo(int argc, char **argv);
+int verb_trace(int argc, char **argv);
+int verb_unpin(int argc, char **argv);
 int verb_why(int argc, char **argv);
 
 #endif

@@ -29,7 +29,7 @@
 
 #include "probes/area.h"
 
-#define COUNTS   10000u
+#define COUNTS   10100u
 #define CHILDREN 32u
 #define LOADED   64u
 #define SPIN     500u
@@ -330,6 +330,7 @@ static int run(struct skua_runtime *rt, const char *mode)
 	if (strcmp(mode, "count") == 0) {
 		count(rt);
 	} else if (strcmp(mode, "later") == 0) {
+		wait_until_quiet(rt);
 		printf("ready\n");
 		wait_for_line();
 		count(rt);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * notes.h - where the probes of a program or library are, by its ELF notes
+ *
+ * PROBES.md says what the notes are. The file is hostile: what is impossible is
+ * refused, and nothing of it is believed but places that are within it.
+ */
+#ifndef SKUA_BPF_NOTES_H
+#define SKUA_BPF_NOTES_H
+
+#include <stdint.h>
+
+/* A file with more of them has the rest ignored. */
+#define NOTES_MOST 64u
+#define NOTES_NAME 32u /* bytes of a name, with the 0 */
+
+/**
+ * struct notes_probe - one place of a probe
+ * @name: printable
+ * @arguments: how many, all where the calling convention has them
+ * @offset: in the file, of what a tracer stops at
+ * @semaphore: likewise, of the counter that it raises
+ */
+struct notes_probe {
+	char name[NOTES_NAME];
+	unsigned arguments;
+	uint64_t offset;
+	uint64_t semaphore;
+};
+
+struct notes {
+	struct notes_probe probes[NOTES_MOST];
+	unsigned count;
+};
+
+/**
+ * notes_read - the probes of provider skua in an ELF file
+ * @fd: any file that can be read
+ * @out: receives those that have a semaphore, and their arguments in registers
+ *
+ * Return: 0, and there may be none; -ENOEXEC (no ELF file of this machine's kind);
+ * -EILSEQ (its tables are impossible); -ENOMEM; -errno of pread().
+ */
+int notes_read(int fd, struct notes *out);
+
+#endif

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_pin.sh - what `skua pin` leaves behind counts on, can be read by bpftool, and
+# is gone after `skua unpin`
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/service/tracing.sh
+source "$(dirname "$0")/tracing.sh"
+PATH=$PATH:/usr/sbin:/sbin
+pins=/sys/fs/bpf/skua
+
+# --- help and errors -------------------------------------------------------------
+
+run pin --help
+expect 'pin --help' exited 0
+run unpin --help
+expect 'unpin --help' out_has 'Usage: skua unpin'
+refuses 2 'no process; allowed: --pid PID, or --all' unpin
+refuses 2 '--all and --pid; allowed: one' unpin --all -p 1
+refuses 2 "unexpected argument 'more'" pin more
+refuses 1 "process $$ is not a skua process" pin -p $$
+refuses 1 'no process of that number is pinned' unpin -p $$
+run unpin --all
+expect 'nothing is all right' exited 0
+
+start bounded "$watched" later
+bounded=${pids[bounded]}
+while umount /sys/fs/bpf 2>/dev/null; do
+	:
+done
+tested=("$skua")
+refuses 1 'do that by: mount -t bpf bpf /sys/fs/bpf' pin -p "$bounded"
+refuses 1 'no BPF file system is mounted there' unpin --all
+mount -t bpf none /sys/fs/bpf
+
+# --- counts of a bounded run -----------------------------------------------------
+
+asleep bounded
+run stats --json -p "$bounded"
+cp "$scratch/out" "$scratch/before.json"
+run pin -p "$bounded"
+expect 'pin' exited 0
+expect 'pin' out_has "$pins/$bounded"
+semaphores bounded up
+refuses 1 'it is pinned already' pin -p "$bounded"
+echo >&"${inputs[bounded]}"
+until (($(wc -l <"$scratch/bounded.out") == 3)); do
+	sleep 0.01
+done
+asleep bounded
+run stats --json -p "$bounded"
+cp "$scratch/out" "$scratch/after.json"
+for map in workers matrix switches lost; do
+	tested=(bpftool -j map dump pinned "$pins/$bounded/$map")
+	run
+	expect "bpftool of $map" exited 0
+	cp "$scratch/out" "$scratch/$map.json"
+done
+tested=(bpftool link show pinned "$pins/$bounded/links/sched_switch")
+run
+expect 'bpftool link' out_has "tp 'sched_switch'"
+tested=("$skua")
+code=0
+python3 - "$scratch" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
+import json
+import sys
+from pathlib import Path
+
+read = lambda name: json.loads((Path(sys.argv[1]) / f"{name}.json").read_text())
+before, after = read("before"), read("after")
+rows = lambda map: [row["formatted"] for row in read(map)]
+workers = {row["value"]["worker"]: row["value"] for row in rows("workers")}
+# The snapshot that the program took of itself, and its debug area.
+own, area = map(
+    json.loads,
+    (Path(sys.argv[1]) / "bounded.out").read_text().splitlines()[1:],
+)
+for theirs, ours in {
+    "steals": "steals",
+    "tasks_stolen": "tasks_stolen",
+    "times_parked": "parks",
+    "lifo_hits": "lifo_hits",
+}.items():
+    total = 0
+    for old, new, self, words in zip(
+        before["workers"], after["workers"], own["workers"], area, strict=True
+    ):
+        counted = workers[new["index"]][ours]
+        assert new[theirs] == self[theirs] == words[theirs], theirs
+        assert new[theirs] - old[theirs] == counted, (theirs, new, counted)
+        total += counted
+    assert total > 10000, theirs
+    print(ours, total)
+assert sum(row["value"]["steals"] for row in rows("matrix")) == sum(
+    worker["steals"] for worker in workers.values()
+)
+assert len(rows("switches")) >= len(workers)
+assert next(iter(rows("lost")[0]["value"][".bss"][0].values())) == 0
+END
+expect 'the program, its debug area, skua stats, and bpftool' exited 0
+cat "$scratch/out"
+
+# --- unpin -----------------------------------------------------------------------
+
+run unpin -p "$bounded"
+expect 'unpin' exited 0
+expect 'unpin' test ! -e "$pins"
+semaphores bounded down
+refuses 1 'no process of that number is pinned' unpin -p "$bounded"
+run pin -p "$bounded"
+expect 'once more' exited 0
+stop bounded
+run unpin -p "$bounded"
+expect 'of a process that has ended' exited 0
+
+start one "$watched" load
+start two "$watched" load
+run pin -p "${pids[one]}"
+run pin -p "${pids[two]}"
+expect 'two processes' exited 0
+run unpin --all
+expect 'two processes' exited 0
+expect 'two processes' test ! -e "$pins"
+stop one
+expect 'the program that was pinned' exited 0
+stop two
+
+finish 'skua pin: counts without the tool, and skua unpin leaves nothing'
