@@ -155,7 +155,7 @@ class Comparison(Case):
     @staticmethod
     def _spread(data, name):
         spread = inner(data, name)
-        return tuple(number(spread, n, 1e-9) for n in ("median", "min", "max"))
+        return tuple(number(spread, n, 1e-30) for n in ("median", "min", "max"))
 
     def is_rival(self):
         return self.peer not in ("queue", "bare")
