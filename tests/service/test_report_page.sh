@@ -63,9 +63,12 @@ expect 'one file' exited 2
 run "$scratch/made.json" "$scratch/made.html"
 expect 'a made report' exited 0
 # Beside a peer that takes half an hour for a call.
-sed -E '0,/"ratio": \{[^}]*\}/s//"ratio": {"median": 6e-8, "min": 5e-10, "max": 7e-8}/' \
-	"$scratch/made.json" >"$scratch/tiny.json"
-expect 'a ratio' grep -q 5e-10 "$scratch/tiny.json"
+python3 - "$scratch/made.json" >"$scratch/tiny.json" <<'END_OF_CHANGE'
+import json, sys
+report = json.load(open(sys.argv[1]))
+report["comparisons"][0]["ratio"] = {"median": 6e-8, "min": 5e-10, "max": 7e-8}
+json.dump(report, sys.stdout)
+END_OF_CHANGE
 run "$scratch/tiny.json" "$scratch/tiny.html"
 expect 'a tiny ratio' exited 0
 
