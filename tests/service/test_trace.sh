@@ -197,6 +197,26 @@ cp "$scratch/ends_trace.json" "$scratch/out"
 expect 'until the process ends' exited 0
 expect 'until the process ends' out_has '"whole":true'
 
+# --- results ---------------------------------------------------------------------
+
+# What leaf functions keep below their stack is theirs, where a probe is met too.
+bench=$(realpath "$build/bench/skua-bench")
+if [[ -x $bench ]]; then
+	begin_trace results "$bench"
+	for workload in uts fib nqueens spawn_many_worker; do
+		tested=("$bench")
+		SKUA_SPIN_NS=never run run "$workload" --workers 2 --rounds 2 --json
+		expect "$workload beside a tracer" exited 0
+		expect "$workload beside a tracer" out_has '"ok":true'
+	done
+	tested=("$skua")
+	end_trace results
+	expect 'what the benchmarks did' exited 0
+	expect 'what the benchmarks did' grep -qE '"parks":[1-9]' "$scratch/out"
+else
+	left_out+=('results of benchmarks: there are none in this build')
+fi
+
 # --- kinds of programs -----------------------------------------------------------
 
 # counts WHAT NAME - of the program that was started so, some
