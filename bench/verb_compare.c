@@ -212,6 +212,15 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	clean(row);
 }
 
+/* Whether anything could be told. */
+static const char *say_nothing(const struct changes *changes)
+{
+	return changes->counts[CHANGE_SAME] > 0
+		       ? "Nothing changed beyond noise."
+		       : "Nothing can be told: too few values, or all beside "
+			 "noise. Reports have more rounds without --quick.";
+}
+
 static void print_table(const struct changes *changes, size_t count)
 {
 	static const char *const head[] = {
@@ -228,7 +237,7 @@ static void print_table(const struct changes *changes, size_t count)
 	if (count > 0)
 		table_print(stdout, &table);
 	else
-		puts("Nothing changed beyond noise.");
+		puts(say_nothing(changes));
 }
 
 static void print_text(const struct changes *changes, json_t *lines,

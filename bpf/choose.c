@@ -185,6 +185,15 @@ int choose_process(struct target **out, const char *verb, uint64_t pid)
 	return code;
 }
 
+void choose_remark(const struct target *target, const char *verb)
+{
+	if (target_runtimes(target) == 0)
+		fprintf(stderr,
+			ARGS_PROGRAM " %s: process %d has skua in it, but no "
+				     "runtime now\n",
+			verb, target_pid(target));
+}
+
 int choose_or_list(struct target **out, const char *verb, uint64_t pid,
 		   bool json)
 {

@@ -28,6 +28,10 @@
  */
 int choose_process(struct target **out, const char *verb, uint64_t pid);
 
+/* choose_remark - that it has no runtime now, if so: of a verb that goes on, as some
+ * may come */
+void choose_remark(const struct target *target, const char *verb);
+
 /**
  * choose_or_list - likewise; if there are several, list them on stdout
  * @json: an object a line

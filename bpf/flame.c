@@ -107,8 +107,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "output",
 	  .key = 'o',
 	  .arg = "FILE",
-	  .doc = "Where to (default: standard output); an old FILE is "
-		 "overwritten" },
+	  .doc = "Where to (default: standard output, unless that is a "
+		 "terminal); an old FILE is overwritten" },
 	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
 	{ .name = "rate",
 	  .key = OPTION_RATE,
@@ -277,9 +277,11 @@ static int open_process(struct flame_run *run)
 {
 	int code = choose_process(&run->target, "flame", run->options->pid);
 
-	if (code == EXIT_OK)
-		target_comm(run->target, run->comm);
-	return code;
+	if (code != EXIT_OK)
+		return code;
+	choose_remark(run->target, "flame");
+	target_comm(run->target, run->comm);
+	return EXIT_OK;
 }
 
 static int read_file(struct flame_run *run)

@@ -169,8 +169,10 @@ struct ledger_slow {
  * @slow, @slow_count: the slowest, the very slowest first
  * @types: all, and then each, that with the slowest first
  * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000
- * @reason: what most of their time went to; without @judged: nothing
- * @share: which part of it
+ * @reason: of the part that most of their time went to, what most of that went to;
+ *          without @judged: nothing
+ * @share: what went to the reason, of all
+ * @part_share: what went to the part
  */
 struct ledger_verdict {
 	struct ledger_slow *slow;
@@ -180,6 +182,7 @@ struct ledger_verdict {
 	uint64_t judged;
 	struct ledger_reason reason;
 	double share;
+	double part_share;
 };
 
 /* ledger_judge - with at most @most of the slowest; sorts the items. Return: 0,

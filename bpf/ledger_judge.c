@@ -156,25 +156,42 @@ static void add_reason(struct ledger_reason *reasons, unsigned *count,
 	}
 }
 
-static void settle(const struct ledger_reason *reasons, unsigned count,
-		   uint64_t total_ns, struct ledger_verdict *v)
+static unsigned part_of(const struct ledger_reason *reason)
 {
-	unsigned most = 0;
+	return reason->kind == LEDGER_BURST ? LEDGER_QUEUED : reason->kind;
+}
 
-	for (unsigned i = 1; i < count; i++)
-		if (reasons[i].ns > reasons[most].ns)
-			most = i;
-	if (count == 0)
+/* @parts: what each had of all their time. */
+static void settle(const struct ledger_reason *reasons, unsigned count,
+		   const uint64_t *parts, struct ledger_verdict *v)
+{
+	const struct ledger_reason *most = NULL;
+	uint64_t total_ns = 0;
+	unsigned part = 0;
+
+	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		total_ns += parts[i];
+		if (parts[i] > parts[part])
+			part = i;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (part_of(&reasons[i]) == part &&
+		    (!most || reasons[i].ns > most->ns))
+			most = &reasons[i];
+	v->reason = (struct ledger_reason){ .kind = part, .ns = parts[part] };
+	if (most)
+		v->reason = *most;
+	if (total_ns == 0)
 		return;
-	v->reason = reasons[most];
-	v->share = total_ns > 0 ? (double)v->reason.ns / (double)total_ns : 0;
+	v->share = (double)v->reason.ns / (double)total_ns;
+	v->part_share = (double)parts[part] / (double)total_ns;
 }
 
 int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
 {
 	struct ledger_reason reasons[REASONS];
+	uint64_t parts[LEDGER_PARTS] = { 0 };
 	unsigned count = 0;
-	uint64_t total_ns = 0;
 
 	*v = (struct ledger_verdict){ .judged = slow_of(l->count) };
 	if (v->judged < SLOW_LEAST)
@@ -201,9 +218,9 @@ int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
 		if (i >= v->judged)
 			continue;
 		add_reason(reasons, &count, &slow.reason);
-		total_ns += ledger_took(&slow.item);
+		sum_up(parts, &slow.split);
 	}
-	settle(reasons, count, total_ns, v);
+	settle(reasons, count, parts, v);
 	return 0;
 }
 

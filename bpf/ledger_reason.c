@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ledger_reason.c - what an item's time went to above all, also in words */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@
 #define BURST_AHEAD 16u
 #define BURST_PART  3u
 #define BURST_SPAN  8u
+
+/* Of a part, what makes who had so much of it the only one to name. */
+#define ALONE 0.8
 
 static const char *const words[LEDGER_REASONS] = { "queued",    "parked",
 						   "stolen",    "running",
@@ -198,49 +202,59 @@ void ledger_say(const struct ledger *l, const struct ledger_reason *r,
 	}
 }
 
+/* What a part of the time went to; of a part that somebody has a share of, as much
+ * of a sentence as his name ends. */
+static const char *say_part(unsigned kind, bool several)
+{
+	switch (kind) {
+	case LEDGER_QUEUED:
+		return several ? "waiting behind others" : "waiting behind ";
+	case LEDGER_PREEMPTED:
+		return several ? "waiting for a CPU that others had"
+			       : "waiting for a CPU that another had: ";
+	case LEDGER_DESCHEDULED:
+		return several ? "sleeps in the kernel in polls"
+			       : "sleeps in the kernel in polls of ";
+	case LEDGER_RUNNING:
+		return "their own polls";
+	case LEDGER_PARKED:
+		return "waking a worker up";
+	case LEDGER_STOLEN:
+		return "being stolen";
+	default:
+		return "what is not known";
+	}
+}
+
 void ledger_say_verdict(const struct ledger_verdict *v, char *text,
 			size_t bytes)
 {
 	const struct ledger_reason *r = &v->reason;
-	const char *where = "";
-	char of[96], count[32];
+	bool several = r->culprit[0] && v->share < ALONE * v->part_share;
+	char count[32];
+	int used;
 
 	if (v->judged == 0) {
 		snprintf(text, bytes, "no task was seen to wait and be polled");
 		return;
 	}
-	snprintf(of, sizeof(of), "%.0f %% of the time of the slowest %s",
-		 100 * v->share, text_count(count, v->judged));
-	switch (r->kind) {
-	case LEDGER_QUEUED:
-		where = "waiting behind ";
-		break;
-	case LEDGER_BURST:
+	text_count(count, v->judged);
+	if (r->kind == LEDGER_BURST) {
+		char came[32];
+
 		snprintf(text, bytes,
-			 "burst: %s went to waiting in queues, "
-			 "when up to %s tasks came at once",
-			 of, text_count(count, r->burst));
+			 "burst: %.0f %% of the time of the slowest %s went to "
+			 "waiting in queues, when up to %s tasks came at once",
+			 100 * v->share, count, text_count(came, r->burst));
 		return;
-	case LEDGER_PREEMPTED:
-		where = "waiting for a CPU that another had: ";
-		break;
-	case LEDGER_DESCHEDULED:
-		where = "sleeps in the kernel in polls of ";
-		break;
-	case LEDGER_RUNNING:
-		where = "their own polls";
-		break;
-	case LEDGER_PARKED:
-		where = "waking a worker up";
-		break;
-	case LEDGER_STOLEN:
-		where = "being stolen";
-		break;
-	default:
-		where = "what is not known";
-		break;
 	}
-	snprintf(text, bytes, "%s%s went to %s%s",
-		 r->culprit[0] ? "" : "nobody is to blame: ", of, where,
-		 r->culprit);
+	used = snprintf(text, bytes,
+			"%s%.0f %% of the time of the slowest %s went to %s%s",
+			r->culprit[0] ? "" : "nobody is to blame: ",
+			100 * (several ? v->part_share : v->share), count,
+			say_part(r->kind, several), several ? "" : r->culprit);
+	if (several && used > 0 && (size_t)used < bytes)
+		snprintf(text + used, bytes - (size_t)used,
+			 "; the most of it, %.0f %%, to %s", 100 * v->share,
+			 r->culprit);
 }

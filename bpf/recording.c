@@ -68,8 +68,13 @@ int recording_complain(const struct recording *r, const char *what,
 
 int recording_open(struct recording *r, uint64_t pid)
 {
+	int code;
+
 	r->writer.fd = -1;
-	return choose_process(&r->target, r->verb, pid);
+	code = choose_process(&r->target, r->verb, pid);
+	if (code == EXIT_OK)
+		choose_remark(r->target, r->verb);
+	return code;
 }
 
 int recording_start(struct recording *r, int fd)

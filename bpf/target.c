@@ -305,6 +305,8 @@ int target_open(struct target **out, pid_t pid)
 	};
 	code = open_folder(target);
 	if (!code)
+		target_comm(target, target->comm);
+	if (!code)
 		code = open_memory(target);
 	if (!code)
 		code = find_roots(target);
@@ -457,8 +459,12 @@ void target_comm(const struct target *target, char *text)
 {
 	char *comm = target_proc_read(target->folder, "comm");
 
-	snprintf(text, TARGET_NAME, "%.*s", comm ? (int)strcspn(comm, "\n") : 0,
-		 comm ? comm : "");
+	/* It may have ended. */
+	if (comm)
+		snprintf(text, TARGET_NAME, "%.*s", (int)strcspn(comm, "\n"),
+			 comm);
+	else if (text != target->comm)
+		strcpy(text, target->comm);
 	target_printable(text, TARGET_NAME);
 	free(comm);
 }

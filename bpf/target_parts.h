@@ -21,6 +21,7 @@ struct target {
 	int memory_folder; /* the same, or of a thread */
 	int memory_fd;
 	bool writable;
+	char comm[TARGET_NAME]; /* as it was at the open */
 	struct target_status status;
 	struct target_memory memory;
 	uint64_t anywhere; /* an address where something was */

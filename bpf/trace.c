@@ -310,6 +310,7 @@ int verb_trace(int argc, char **argv)
 	}
 	code = choose_process(&target, "trace", options.pid);
 	if (code == EXIT_OK) {
+		choose_remark(target, "trace");
 		trace.view.target = target;
 		attach_process(&trace.attached, target);
 		code = run(&trace);

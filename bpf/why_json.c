@@ -133,6 +133,7 @@ static void set_verdict(json_t *object, const struct why *why)
 	else
 		set_text(verdict, "kind", NULL);
 	json_object_set_new(verdict, "share", json_real(v->share));
+	json_object_set_new(verdict, "part_share", json_real(v->part_share));
 	set_text(verdict, "text", text);
 	json_object_set_new(object, "verdict", verdict);
 }

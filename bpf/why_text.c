@@ -9,6 +9,9 @@
 
 #define BAR 20u /* characters */
 
+/* Of a worker's time, what others may have without a word of it. */
+#define NOTEWORTHY 0.1
+
 static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
 
 /* ---- what it is of --------------------------------------------------------- */
@@ -81,6 +84,27 @@ static void print_about(FILE *file, const struct why *why)
 		fprintf(file, ", %s tasks waiting at the end",
 			text_count(text, why->ledger.waiting));
 	fputs("\n\n", file);
+}
+
+/* How much of the time of a worker, at most, went to waiting for its CPU. */
+static double missing_share(const struct why *why)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < trace_sources(why->trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(why->trace, i)->stream;
+		const struct why_thread *thread =
+			why_sched_find(&why->sched, stream->tid);
+		double sum, share;
+
+		if (!thread || stream->index == TRACE_OUTSIDE)
+			continue;
+		sum = (double)thread->run_ns + (double)thread->delay_ns;
+		share = sum > 0 ? (double)thread->delay_ns / sum : 0;
+		most = share > most ? share : most;
+	}
+	return most;
 }
 
 /* ---- the slowest ----------------------------------------------------------- */
@@ -175,7 +199,10 @@ static void print_types(FILE *file, const struct why *why)
 		add_time(&table, type->p99_ns);
 		add_time(&table, type->p999_ns);
 		for (unsigned k = 0; k < LEDGER_PARTS; k++)
-			add_time(&table, type->means[k]);
+			if (k == LEDGER_PREEMPTED && why->source != WHY_BPF)
+				table_add(&table, "?");
+			else
+				add_time(&table, type->means[k]);
 	}
 	fputs("From ready to the end of the poll; parts are means of each "
 	      "type's slowest 1 %\n",
@@ -197,4 +224,10 @@ void why_print(FILE *file, const struct why *why)
 		print_types(file, why);
 	ledger_say_verdict(&why->verdict, text, sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
+	if (why->source == WHY_SCHEDSTAT && missing_share(why) > NOTEWORTHY)
+		fprintf(file,
+			"but a worker lacked its CPU for up to %.0f %% of the "
+			"time in which it had work: others may be to blame, "
+			"which BPF would tell\n",
+			100 * missing_share(why));
 }

@@ -249,6 +249,41 @@ static void split__cpu_was_taken__is_preempted(void **state)
 	assert_string_equal(f->verdict.reason.culprit, "stress");
 }
 
+/* Behind whom it waited is more than what any one of those had that took its CPU,
+ * and less than what all of them had. */
+static void judge__several_had_the_cpu__adds_them_up(void **state)
+{
+	static const char *const others[] = { "one", "two", "three" };
+	struct file *f = *state;
+	char text[300];
+
+	clock_at(f, 100);
+	watched(f, 90, 150);
+	for (uint64_t i = 0; i < 3; i++)
+		ready(f, 2, 1000 * i + 200, TASK + i);
+	for (uint64_t i = 0; i < 3; i++) {
+		poll(f, 0, 1000 * i + 210, 1000 * i + 400, TASK + 10 + i,
+		     OTHER);
+		poll(f, 0, 1000 * i + 410, 1000 * i + 900, TASK + i, TYPE);
+	}
+	clock_at(f, 4000);
+	for (uint64_t i = 0; i < 3; i++) {
+		watched(f, 1000 * i + 151, 1000 * i + 500);
+		switched(f, 1000 * i + 500, 10, TRACE_SWITCH_PREEMPTED,
+			 others[i]);
+		watched(f, 1000 * i + 501, 1000 * i + 800 + i);
+		switched(f, 1000 * i + 800 + i, 10, TRACE_SWITCH_IN, others[i]);
+		watched(f, 1000 * i + 801 + i, 1000 * i + 1150);
+	}
+	judge(f);
+	assert_int_equal(f->verdict.reason.kind, LEDGER_PREEMPTED);
+	assert_string_equal(f->verdict.reason.culprit, "three");
+	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	assert_string_equal(text, "43 % of the time of the slowest 3 went to "
+				  "waiting for a CPU that others had; the most "
+				  "of it, 14 %, to three");
+}
+
 static void split__call_blocks__is_descheduled(void **state)
 {
 	struct file *f = *state;
@@ -376,6 +411,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(split__stolen__is_the_victims_until_the_thief_looks),
 	CASE(split__injected_after_a_steal__is_not_stolen),
 	CASE(split__cpu_was_taken__is_preempted),
+	CASE(judge__several_had_the_cpu__adds_them_up),
 	CASE(split__call_blocks__is_descheduled),
 	CASE(split__events_lost__is_no_item),
 	CASE(judge__many_at_once__is_a_burst),
