@@ -5,9 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -93,15 +97,26 @@ static int fail(const struct options *options, const char *what,
 	return EXIT_FAILED;
 }
 
-static int need_mount(const struct options *options)
+static const char *reason(int err)
 {
+	if (err == EACCES || err == EPERM)
+		return "Permission denied; run the tool as root";
+	return strerror(err);
+}
+
+/* Pins are made and removed by one at a time, until its process ends. */
+static int hold_mount(const struct options *options)
+{
+	int fd = open(MOUNT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct statfs info;
 
-	if (statfs(MOUNT, &info) == 0 && info.f_type == BPF_FS_MAGIC)
-		return 0;
-	return fail(options, MOUNT,
-		    "no BPF file system is mounted there; do that by: mount "
-		    "-t bpf bpf " MOUNT);
+	if (statfs(MOUNT, &info) != 0 || info.f_type != BPF_FS_MAGIC)
+		return fail(options, MOUNT,
+			    "no BPF file system is mounted there; do that by: "
+			    "mount -t bpf bpf " MOUNT);
+	if (fd < 0 || flock(fd, LOCK_EX) != 0)
+		return fail(options, MOUNT, reason(errno));
+	return 0;
 }
 
 /* Links first: with them the counting ends. Return: 0; -errno */
@@ -147,26 +162,60 @@ static int remove_process(const char *name)
 
 /* ---- pin ------------------------------------------------------------------- */
 
-static int make_folders(const struct options *options, const char *folder)
+/* What was killed while it pinned has left no link. */
+static bool is_pinned(const char *links)
 {
-	char path[sizeof(FOLDER) + 40];
+	DIR *list = opendir(links);
+	struct dirent *entry;
+	bool found = false;
 
+	while (list && (entry = readdir(list)) != NULL)
+		found |= entry->d_name[0] != '.';
+	if (list)
+		closedir(list);
+	return found;
+}
+
+static int make_folders(const struct options *options, const char *name)
+{
+	char folder[sizeof(FOLDER) + 24], links[sizeof(folder) + 8];
+	int made;
+
+	snprintf(folder, sizeof(folder), FOLDER "/%s", name);
+	snprintf(links, sizeof(links), "%s/" LINKS, folder);
 	if (mkdir(FOLDER, 0700) != 0 && errno != EEXIST)
-		return fail(options, FOLDER, strerror(errno));
-	if (mkdir(folder, 0700) != 0)
-		return fail(
-			options, folder,
-			errno == EEXIST
-				? "it is pinned already, or a process of "
-				  "that number was; end that by: " ARGS_PROGRAM
-				  " unpin -p PID"
-				: strerror(errno));
-	snprintf(path, sizeof(path), "%s/" LINKS, folder);
-	if (mkdir(path, 0700) == 0)
+		return fail(options, FOLDER, reason(errno));
+	made = mkdir(folder, 0700);
+	if (made != 0 && errno == EEXIST && !is_pinned(links) &&
+	    remove_process(name) == 0)
+		made = mkdir(folder, 0700);
+	if (made != 0 && errno == EEXIST) {
+		fprintf(stderr,
+			ARGS_PROGRAM " pin: %s: it is pinned already, or a "
+				     "process of that number was; end that "
+				     "by: " ARGS_PROGRAM " unpin -p %s\n",
+			folder, name);
+		return EXIT_FAILED;
+	}
+	if (made != 0)
+		return fail(options, folder, reason(errno));
+	if (mkdir(links, 0700) == 0)
 		return 0;
-	fail(options, path, strerror(errno));
+	fail(options, links, reason(errno));
 	rmdir(folder);
 	return EXIT_FAILED;
+}
+
+/* So that what is begun is finished, or removed. */
+static void hold_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&set, ends[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int pin_all(const struct attachment *attached, const char *folder)
@@ -191,12 +240,13 @@ static int pin_all(const struct attachment *attached, const char *folder)
 
 /* A process without probes has nothing that is worth it. */
 static int pin(const struct options *options, struct target *target,
-	       const char *folder)
+	       const char *name)
 {
+	char folder[sizeof(FOLDER) + 24];
 	struct attachment attached;
-	char name[24];
 	int code = EXIT_OK, err;
 
+	snprintf(folder, sizeof(folder), FOLDER "/%s", name);
 	attach_process(&attached, target);
 	if (attached.how == ATTACH_NOT) {
 		code = fail(options, "no probes", attached.probes_missing);
@@ -209,7 +259,6 @@ static int pin(const struct options *options, struct target *target,
 		printf("%s\n", folder);
 	}
 	attach_close(&attached);
-	snprintf(name, sizeof(name), "%ju", (uintmax_t)options->pid);
 	if (code)
 		remove_process(name);
 	return code;
@@ -218,22 +267,21 @@ static int pin(const struct options *options, struct target *target,
 int verb_pin(int argc, char **argv)
 {
 	struct options options = { .verb = "pin" };
-	char folder[sizeof(FOLDER) + 24];
 	struct target *target = NULL;
+	char name[24];
 	int code;
 
 	if (args_parse(&pin_argp, "pin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = choose_process(&target, "pin", options.pid);
 	if (code == EXIT_OK)
-		code = need_mount(&options);
+		code = hold_mount(&options);
 	if (code == EXIT_OK) {
-		options.pid = (uint64_t)target_pid(target);
-		snprintf(folder, sizeof(folder), FOLDER "/%ju",
-			 (uintmax_t)options.pid);
-		code = make_folders(&options, folder);
+		snprintf(name, sizeof(name), "%d", target_pid(target));
+		hold_signals();
+		code = make_folders(&options, name);
 		if (code == EXIT_OK)
-			code = pin(&options, target, folder);
+			code = pin(&options, target, name);
 	}
 	target_close(target);
 	return code;
@@ -248,7 +296,7 @@ static int unpin(const struct options *options, const char *name)
 	if (err == -ENOENT)
 		return fail(options, name,
 			    "no process of that number is pinned");
-	return err ? fail(options, name, strerror(-err)) : EXIT_OK;
+	return err ? fail(options, name, reason(-err)) : EXIT_OK;
 }
 
 /* Of all there are; none is all right. */
@@ -260,7 +308,7 @@ static int unpin_all(const struct options *options)
 
 	if (!list)
 		return errno == ENOENT ? EXIT_OK
-				       : fail(options, FOLDER, strerror(errno));
+				       : fail(options, FOLDER, reason(errno));
 	while ((entry = readdir(list)) != NULL)
 		if (entry->d_name[0] != '.')
 			code |= unpin(options, entry->d_name);
@@ -276,7 +324,7 @@ int verb_unpin(int argc, char **argv)
 
 	if (args_parse(&unpin_argp, "unpin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = need_mount(&options);
+	code = hold_mount(&options);
 	if (code)
 		return code;
 	snprintf(name, sizeof(name), "%ju", (uintmax_t)options.pid);

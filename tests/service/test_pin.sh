@@ -123,6 +123,37 @@ expect 'two processes' exited 0
 run unpin --all
 expect 'two processes' exited 0
 expect 'two processes' test ! -e "$pins"
+
+# One that was interrupted leaves all, or nothing; what was killed is no obstacle.
+one=${pids[one]}
+for delay in 0 0.02 0.04 0.06 0.08; do
+	"$skua" pin -p "$one" >/dev/null 2>&1 &
+	sleep "$delay"
+	kill "$!" 2>/dev/null
+	wait "$!"
+	"$skua" unpin -p "$one" >/dev/null 2>&1
+	expect "interrupted after $delay s" test ! -e "$pins"
+done
+mkdir -p "$pins/$one/links"
+run pin -p "$one"
+expect 'a folder without links' exited 0
+run unpin -p "$one"
+
+# Of several at a time one pins, and its pins stay.
+pinners=()
+for ((i = 0; i < 4; i++)); do
+	"$skua" pin -p "$one" >/dev/null 2>&1 &
+	pinners+=("$!")
+done
+pinned=0
+for pid in "${pinners[@]}"; do
+	wait "$pid" && ((pinned++))
+done
+expect 'four at a time' test "$pinned" -eq 1
+expect 'four at a time' test -e "$pins/$one/links/sched_switch"
+semaphores one up
+run unpin --all
+semaphores one down
 stop one
 expect 'the program that was pinned' exited 0
 stop two
