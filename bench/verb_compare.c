@@ -88,17 +88,21 @@ static void add_line(json_t *lines, const char *format, ...)
 
 static void add_line(json_t *lines, const char *format, ...)
 {
-	char line[300];
+	char *line;
 	va_list list;
+	int length;
 
 	va_start(list, format);
-	vsnprintf(line, sizeof(line), format, list);
+	length = vasprintf(&line, format, list);
 	va_end(list);
+	if (length < 0)
+		return;
 	/* A file may have any text in it. */
 	for (char *c = line; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	json_array_append_new(lines, json_string(line));
+	free(line);
 }
 
 static void compare_machines(json_t *lines, json_t *const files[2])

@@ -265,6 +265,15 @@ static int conclude(const struct trace *trace, int err)
 	return EXIT_FAILED;
 }
 
+/* If the process has ended, or executed another program, it was counted until then. */
+static void remark(const struct trace *trace)
+{
+	struct target *target = trace->view.target;
+
+	if (target && target_refresh(target) == -ESRCH)
+		fprintf(stderr, "%s\n", target_reason(target));
+}
+
 /* Once it is attached, or not. */
 static int run(struct trace *trace)
 {
@@ -279,6 +288,8 @@ static int run(struct trace *trace)
 	if (!err)
 		err = show_whole(trace);
 	code = conclude(trace, err);
+	if (!err)
+		remark(trace);
 	ends_close(&trace->ends);
 	counts_free(&trace->first);
 	counts_free(&trace->last);
