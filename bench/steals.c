@@ -18,9 +18,9 @@
 
 #include "bench/args.h"
 #include "bench/measure.h"
-#include "bpf/rings.h"
-#include "bpf/target.h"
-#include "bpf/trace_file.h"
+#include "bpf/recording/rings.h"
+#include "bpf/target/target.h"
+#include "bpf/recording/trace_file.h"
 
 /* Between looks at rings that hold some milliseconds of the densest events. */
 #define LOOK_US 500

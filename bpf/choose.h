@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/target.h"
+#include "bpf/target/target.h"
 
 /* The kernel's limit of process numbers. */
 #define CHOOSE_MOST UINT64_C(4194304)

@@ -7,7 +7,7 @@
  * events come in, and is good up to where it ends.
  *
  * The writer allocates nothing, keeps nothing back, and knows no runtime: any
- * program that has events can use it. bpf/trace_file.h reads.
+ * program that has events can use it. bpf/recording/trace_file.h reads.
  */
 #ifndef SKUA_PROBES_TRACE_FILE_H
 #define SKUA_PROBES_TRACE_FILE_H

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/flame.h"
+#include "bpf/flame/flame.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DEPTH 16u

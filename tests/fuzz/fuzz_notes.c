@@ -7,7 +7,7 @@
  * those are; and then bytes that are changed anywhere. Of what is found holds,
  * whatever it is: it is in the file, and its name does nothing to a terminal.
  */
-#include "bpf/notes.h"
+#include "bpf/trace/notes.h"
 
 #include <elf.h>
 #include <string.h>

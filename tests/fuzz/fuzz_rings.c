@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bpf/rings.h"
-#include "bpf/trace_file.h"
+#include "bpf/recording/rings.h"
+#include "bpf/recording/trace_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #define WORKERS 2u

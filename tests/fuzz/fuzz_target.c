@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include "bpf/target_proc.h"
-#include "bpf/top.h"
+#include "bpf/target/target_proc.h"
+#include "bpf/stats/top.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/target_memory.h"
 

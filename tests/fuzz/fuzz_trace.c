@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bpf/ledger.h"
-#include "bpf/trace_play.h"
-#include "bpf/trace_sinks.h"
+#include "bpf/why/ledger.h"
+#include "bpf/recording/trace_play.h"
+#include "bpf/recording/trace_sinks.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SOURCES 4u

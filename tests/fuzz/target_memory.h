@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/target_area.h"
-#include "bpf/target_find.h"
+#include "bpf/target/target_area.h"
+#include "bpf/target/target_find.h"
 
 #define FAKE_WORKERS 2u
 #define FAKE_PID     4242u

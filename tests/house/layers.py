@@ -7,6 +7,7 @@ SIMULATED what those of the simulator may as well.
 Libraries: LIBRARIES says which folders may use which; include/ needs the
 headers in PUBLIC alone, and the layers 0 and 1 of core/ those in PURE, so that
 they have no system calls and no threads; EXEMPT names what else a file may.
+Inside bpf/: ROOMS says which rooms a room may include; what is in none is for all.
 Inside core/: CORE says which file is in which layer; a file may include its
 own layer and lower ones. Every file of core/ must be in the table, and every
 name in the table must have a file.
@@ -80,11 +81,26 @@ FOLDERS = {
         "bench",
         "include",
         "probes/perf_group.h",
-        "bpf/rings.h",
-        "bpf/target.h",
-        "bpf/trace_file.h",
+        "bpf/recording/rings.h",
+        "bpf/target/target.h",
+        "bpf/recording/trace_file.h",
     ],
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
+}
+
+# Of bpf/: what a room may include beside itself. Skeletons are kernel/'s.
+ROOMS = {
+    "kernel": "",
+    "target": "",
+    "stats": "target",
+    "topo": "",
+    "perf": "target stats",
+    "metrics": "target stats",
+    "doctor": "kernel target",
+    "trace": "kernel target stats",
+    "recording": "kernel target stats",
+    "why": "kernel target recording",
+    "flame": "kernel target",
 }
 
 # A micro-benchmark of one primitive may include the primitive.
@@ -142,6 +158,12 @@ def resolve(root, path, name):
     return None
 
 
+def room(path):
+    """Of a file of bpf/, or None."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "bpf" and len(parts) > 2 else None
+
+
 def judge_tree(path, target, table):
     """What is wrong with one file of the tree including another, or None."""
     folder, other = path.split("/")[0], target.split("/")[0]
@@ -150,6 +172,9 @@ def judge_tree(path, target, table):
         if None not in (mine, theirs) and theirs > mine:
             return f"layer {mine} includes layer {theirs}"
         return None
+    mine, theirs = room(path), room(target)
+    if mine and theirs and theirs not in (mine, *ROOMS.get(mine, "").split()):
+        return f"bpf/{mine}/ may not include bpf/{theirs}/"
     if MICRO.match(path) and other == "core":
         if (core_layer(target, table) or 0) > 1:
             return "a micro-benchmark may include layers 0 and 1 only"
@@ -205,7 +230,7 @@ def is_skeleton(root, path, name):
     """Of a BPF program, made of it by the build."""
     program = name.removesuffix(".skel.h")
     return (
-        path.startswith("bpf/")
+        "kernel" in (room(path), *ROOMS.get(room(path), "").split())
         and program != name
         and (root / f"bpf/kernel/{program}.bpf.c").exists()
     )
@@ -237,6 +262,8 @@ def check(root, table=None):
     for name in " ".join(table.values()).split():
         if not any(f"core/{name}{end}" in graph for end in (".c", ".h")):
             complaints.append(f"core/{name}: in the table, but there is no such file")
+    for name in {room(path) for path in graph} - {None, *ROOMS}:
+        complaints.append(f"bpf/{name}/: not in the rooms of tests/house/layers.py")
     cycle = find_cycle(graph)
     if cycle:
         complaints.append("circle: " + " -> ".join(cycle))
@@ -255,6 +282,11 @@ GOOD = {
     "include/skua/a.h": "#include <stddef.h>\n#include <skua/b.h>\n",
     "include/skua/b.h": "",
     "probes/perf_group.h": "#include <perfmon/pfmlib.h>\n",
+    "bpf/a.h": '#include "bpf/stats/a.h"\n',
+    "bpf/kernel/find.bpf.c": "",
+    "bpf/stats/a.h": "",
+    "bpf/stats/a.c": '#include "a.h"\n',
+    "bpf/trace/a.h": '#include "bpf/stats/a.h"\n#include "find.skel.h"\n',
     "bench/main.c": '#include "skua/a.h"\n#include "probes/perf_group.h"\n',
     "bench/micro_one.c": '#include "core/one.h"\n',
     "tests/unit/test_one.c": '#include "core/one.h"\n#include <cmocka.h>\n',
@@ -279,7 +311,10 @@ CASES = [
             ("topology/a.c", '#include "core/zero.h"\n', "topology/ may include"),
             ("probes/a.c", '#include "../core/zero.h"\n', "probes/ may include"),
             ("bpf/a.c", '#include "core/zero.h"\n', "bpf/ may include"),
-            ("bpf/a.c", '#include "none.skel.h"\n', "no such file"),
+            ("bpf/trace/a.c", '#include "none.skel.h"\n', "no such file"),
+            ("bpf/topo/a.c", '#include "find.skel.h"\n', "no such file"),
+            ("bpf/target/a.c", '#include "bpf/stats/a.h"\n', "may not include bpf/stats"),
+            ("bpf/other/a.c", "", "bpf/other/: not in the rooms"),
             ("bench/main.c", '#include "core/zero.h"\n', "bench/ may include"),
             ("bench/micro_one.c", '#include "core/two.c"\n', "layers 0 and 1"),
             ("bench/simulator/a.c", '#include "core/zero.h"\n', "bench/ may include"),

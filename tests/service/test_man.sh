@@ -20,7 +20,7 @@ lists()
 	local page=$1 word
 	shift
 	tested=(mandoc -Tascii)
-	run "bpf/$page.1"
+	run "bpf/man/$page.1"
 	sed -i 's/.\x08//g' "$scratch/out" # bold and underlined
 	for word in "$@"; do
 		expect "$page" grep -qE -- "^ {5}$word( |$)" "$scratch/out"
@@ -34,7 +34,7 @@ options()
 }
 
 tested=(mandoc -Tlint -Wwarning)
-for page in bpf/*.1; do
+for page in bpf/man/*.1; do
 	run "$page"
 	expect "$page" exited 0
 	expect "$page" out_empty

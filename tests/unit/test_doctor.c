@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "bpf/doctor.h"
+#include "bpf/doctor/doctor.h"
 #include "tests/unit/support.h"
 
 /* ---- what is tried ---------------------------------------------------------- */

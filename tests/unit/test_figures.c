@@ -2,7 +2,7 @@
 /* test_figures.c - what the commands make of counts, and how they write it */
 #include "tests/unit/support.h"
 
-#include "bpf/figures.h"
+#include "bpf/stats/figures.h"
 #include "bpf/table.h"
 
 static void difference__began_again__is_what_there_is(void **state)

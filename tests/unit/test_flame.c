@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/flame.h"
+#include "bpf/flame/flame.h"
 #include "tests/unit/support.h"
 
 /* What is read of @text; @err receives the error, @why what is said of it. */

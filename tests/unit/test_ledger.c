@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "bpf/ledger.h"
+#include "bpf/why/ledger.h"
 
 #define TASK  0x7000u
 #define TYPE  0x5000u

@@ -2,7 +2,7 @@
 /* test_metrics_text.c - a made snapshot as text, in both formats */
 #include <stdlib.h>
 
-#include "bpf/metrics.h"
+#include "bpf/metrics/metrics.h"
 #include "tests/unit/support.h"
 
 static struct target_worker workers[2];

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bpf/notes.h"
+#include "bpf/trace/notes.h"
 #include "probes/probes.h"
 #include "tests/unit/probe_attach.h"
 #include "tests/unit/support.h"

@@ -5,8 +5,8 @@
 
 #include <sys/mman.h>
 
-#include "bpf/rings.h"
-#include "bpf/trace_file.h"
+#include "bpf/recording/rings.h"
+#include "bpf/recording/trace_file.h"
 #include "probes/area.h"
 
 #define EVENTS 16u

@@ -2,7 +2,7 @@
 /* test_target.c - debug areas that are as they should be, and that are not */
 #include "tests/unit/support.h"
 
-#include "bpf/target_proc.h"
+#include "bpf/target/target_proc.h"
 #include "tests/fuzz/target_memory.h"
 
 struct state {

@@ -3,7 +3,7 @@
  * this one */
 #include "tests/unit/support.h"
 
-#include "bpf/topo.h"
+#include "bpf/topo/topo.h"
 #include "topology/machine.h"
 
 #define WIDTH 80u

@@ -2,7 +2,7 @@
 /* test_trace_clock.c - what the processor's counter is made into */
 #include "tests/unit/support.h"
 
-#include "bpf/trace_clock.h"
+#include "bpf/recording/trace_clock.h"
 
 static void add(struct trace_clock *clock, uint64_t number, uint64_t counter,
 		uint64_t ns)

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "bpf/trace_play.h"
+#include "bpf/recording/trace_play.h"
 
 #define TASK 0x7000u
 #define TYPE 0x5000u

@@ -2,7 +2,7 @@
 /* test_trace_offs.c - when threads had no CPU, of switches */
 #include "tests/unit/support.h"
 
-#include "bpf/trace_offs.h"
+#include "bpf/recording/trace_offs.h"
 
 #define THREAD 10u
 

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* flame.c - skua flame: where the CPU time of a process goes, by type of task */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/ends.h"
+#include "bpf/flame/flame.h"
+#include "bpf/flame/flame_sample.h"
+#include "bpf/table.h"
+#include "bpf/verbs.h"
+
+enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
+
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  31536000.0
+#define MOST_RATE     10000u
+#define USUAL_RATE    99u /* not in step with what happens each 10 ms */
+
+/* Between looks at what has come: a short one first, for what does not live long. */
+#define FIRST_S 0.01
+#define EACH_S  0.1
+
+struct options {
+	uint64_t pid;
+	double seconds; /* 0: until a signal */
+	uint64_t rate;
+	const char *out, *in;
+	bool folded;
+};
+
+/* What is shown, and what is said of it. */
+struct flame_run {
+	const struct options *options;
+	struct target *target;
+	struct flame *flame;
+	struct flame_sampler *sampler;
+	FILE *out;
+	char comm[TARGET_NAME];
+	double seconds; /* that it took */
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static error_t check(const struct options *options)
+{
+	if (options->pid && options->in)
+		return args_refuse("a process, and a FILE; allowed: --pid PID, "
+				   "or a FILE of folded stacks");
+	if (options->in && (options->rate || options->seconds > 0))
+		return args_refuse("--for and --rate are for --pid");
+	if (!options->out && !options->folded && isatty(STDOUT_FILENO))
+		return args_refuse("no file for the picture; allowed: --output "
+				   "FILE, or --folded");
+	return 0;
+}
+
+static error_t parse_file(struct options *options, const char *name)
+{
+	if (options->in)
+		return args_refuse("unexpected argument '%s'", name);
+	options->in = name;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'o':
+		options->out = arg;
+		return 0;
+	case OPTION_FOR:
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
+	case OPTION_RATE:
+		return args_number("--rate", arg, 1, MOST_RATE, &options->rate);
+	case OPTION_FOLDED:
+		options->folded = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_file(options, arg);
+	case ARGP_KEY_END:
+		return check(options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "folded",
+	  .key = OPTION_FOLDED,
+	  .doc = "Write folded stacks, \"type;function;function samples\", for "
+		 "other tools" },
+	{ .name = "for",
+	  .key = OPTION_FOR,
+	  .arg = "SECONDS",
+	  .doc = "So long (default: until Ctrl-C, or the end of the process)" },
+	{ .name = "output",
+	  .key = 'o',
+	  .arg = "FILE",
+	  .doc = "Where to (default: standard output, unless that is a "
+		 "terminal); an old FILE is overwritten" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "rate",
+	  .key = OPTION_RATE,
+	  .arg = "HZ",
+	  .doc = "Samples a second of each busy CPU, 1 to 10000 (default: 99)" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[FILE]",
+	.doc = "Draw where the CPU time of a process goes: a flame graph by type "
+	       "of task, as SVG. Or draw a FILE of folded stacks ('-': standard "
+	       "input)\vIt needs CAP_BPF and CAP_PERFMON. Stacks are found by "
+	       "the tables that compilers write for exceptions, and where "
+	       "there are none by frame pointers. The process is not stopped, "
+	       "but for some microseconds a sample",
+};
+
+static int complain(const char *what, const char *why)
+{
+	fprintf(stderr, ARGS_PROGRAM " flame: %s%s%s\n", what,
+		*what ? ": " : "", why);
+	return EXIT_FAILED;
+}
+
+/* ---- sampling -------------------------------------------------------------- */
+
+static int take_samples(struct flame_run *run, struct ends *ends)
+{
+	double start = ends_now(), now = start, period = FIRST_S;
+	double end = start + (run->options->seconds > 0 ? run->options->seconds
+							: MOST_SECONDS);
+	bool over = false;
+	int err = 0;
+
+	while (err == 0 && !over && now < end) {
+		now = now + period < end ? now + period : end;
+		period = 2 * period < EACH_S ? 2 * period : EACH_S;
+		over = ends_wait(ends, now);
+		err = flame_sample_take(run->sampler, ends->gone);
+	}
+	run->seconds = ends_now() - start;
+	return err;
+}
+
+static int sample(struct flame_run *run)
+{
+	const struct options *options = run->options;
+	char why[FLAME_TEXT];
+	struct ends ends;
+	int code = EXIT_OK, err = ends_open(&ends, target_pid(run->target));
+
+	if (err != 0) {
+		code = complain("", strerror(-err));
+	} else if (flame_sample_start(&run->sampler, run->target, run->flame,
+				      options->rate ? (unsigned)options->rate
+						    : USUAL_RATE,
+				      why) != 0) {
+		code = complain("", why);
+	} else {
+		err = take_samples(run, &ends);
+		if (err == -ENOMEM)
+			code = complain("", strerror(ENOMEM));
+		else if (err != 0 || ends.gone)
+			fprintf(stderr,
+				"process %d has %s; all that was seen before "
+				"is there\n",
+				target_pid(run->target),
+				ends.gone ? "ended"
+					  : "executed another program");
+	}
+	ends_close(&ends);
+	return code;
+}
+
+/* ---- what is said of it ---------------------------------------------------- */
+
+/* What the first row of the picture has. */
+static void report_types(const struct flame_run *run)
+{
+	static const char *const titles[] = { "type", "samples", "of all",
+					      "CPU time", NULL };
+	const struct flame_node *nodes = flame_nodes(run->flame);
+	double total = (double)nodes[0].total;
+	struct table table;
+
+	table_begin(&table, titles, "1000");
+	for (uint32_t i = nodes[0].child; i != 0; i = nodes[i].sibling) {
+		double part = (double)nodes[i].total / total;
+		char text[32];
+
+		table_add(&table, "%.60s", nodes[i].name);
+		table_count(&table, nodes[i].total);
+		table_add(&table, "%.1f %%", 100 * part);
+		table_add(&table, "%s",
+			  text_time(text,
+				    part * 1e9 *
+					    flame_sample_counts(run->sampler)
+						    ->cpu_s));
+	}
+	table_print(stderr, &table);
+}
+
+static void describe(const struct flame_run *run, char *text, size_t size)
+{
+	char samples[32], cpu[32], span[32];
+	const struct flame_counts *counts;
+
+	text_count(samples, flame_nodes(run->flame)[0].total);
+	if (!run->sampler) {
+		snprintf(text, size, "%s samples", samples);
+		return;
+	}
+	counts = flame_sample_counts(run->sampler);
+	snprintf(
+		text, size,
+		"%s samples of %s of CPU time in %s: %.1f a second of %u",
+		samples, text_time(cpu, counts->cpu_s * 1e9),
+		text_time(span, run->seconds * 1e9),
+		counts->cpu_s > 0 ? (double)counts->samples / counts->cpu_s : 0,
+		run->options->rate ? (unsigned)run->options->rate : USUAL_RATE);
+}
+
+static void report(const struct flame_run *run)
+{
+	const struct flame_counts *counts = flame_sample_counts(run->sampler);
+	const char *missing = target_symbols_missing(run->target);
+	char text[FLAME_TEXT], lost[32];
+
+	describe(run, text, sizeof(text));
+	fprintf(stderr, "process %d (%s): %s; %s lost\n",
+		target_pid(run->target), run->comm, text,
+		text_count(lost, counts->lost));
+	if (counts->samples > 0)
+		report_types(run);
+	if (counts->unrooted > 0)
+		fprintf(stderr,
+			"%s stacks do not reach the poll function of their "
+			"task: some callers are missing there\n",
+			text_count(lost, counts->unrooted));
+	if (*missing)
+		fprintf(stderr, "%s\n", missing);
+}
+
+/* ---- the verb -------------------------------------------------------------- */
+
+/* Before anything else, so that no time is lost for a file that cannot be. An old one
+ * stays until there is another. */
+static int open_out(struct flame_run *run)
+{
+	const char *name = run->options->out;
+	int fd;
+
+	if (!name) {
+		run->out = stdout;
+		return EXIT_OK;
+	}
+	fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	run->out = fd < 0 ? NULL : fdopen(fd, "w");
+	return run->out ? EXIT_OK : complain(name, strerror(errno));
+}
+
+static int open_process(struct flame_run *run)
+{
+	int code = choose_process(&run->target, "flame", run->options->pid);
+
+	if (code != EXIT_OK)
+		return code;
+	choose_remark(run->target, "flame");
+	target_comm(run->target, run->comm);
+	return EXIT_OK;
+}
+
+static int read_file(struct flame_run *run)
+{
+	const char *name = run->options->in;
+	bool standard = strcmp(name, "-") == 0;
+	FILE *file = standard ? stdin : fopen(name, "re");
+	char why[FLAME_TEXT];
+	int err;
+
+	if (!file)
+		return complain(name, strerror(errno));
+	err = flame_read(run->flame, file, why);
+	if (!standard)
+		fclose(file);
+	return err ? complain(name, why) : EXIT_OK;
+}
+
+static int write_out(struct flame_run *run)
+{
+	const struct options *options = run->options;
+	char title[FLAME_TEXT], subtitle[FLAME_TEXT];
+
+	if (flame_sort(run->flame) != 0)
+		return complain("", strerror(ENOMEM));
+	if (options->in)
+		snprintf(title, sizeof(title), "%s", options->in);
+	else
+		snprintf(title, sizeof(title), "%s, process %d", run->comm,
+			 target_pid(run->target));
+	describe(run, subtitle, sizeof(subtitle));
+	if (options->out && ftruncate(fileno(run->out), 0) != 0 &&
+	    errno != EINVAL) /* a pipe or device */
+		return complain(options->out, strerror(errno));
+	if (options->folded)
+		flame_write_folded(run->flame, run->out);
+	else
+		flame_write_svg(run->flame, run->out, title, subtitle);
+	if (fflush(run->out) != 0 || ferror(run->out))
+		return complain(options->out ? options->out : "standard output",
+				strerror(errno));
+	return EXIT_OK;
+}
+
+int verb_flame(int argc, char **argv)
+{
+	struct options options = { .folded = false };
+	struct flame_run run = { .options = &options };
+	int code;
+
+	if (args_parse(&argp, "flame", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	run.flame = flame_new();
+	code = run.flame ? EXIT_OK : complain("", strerror(ENOMEM));
+	if (code == EXIT_OK)
+		code = options.in ? EXIT_OK : open_process(&run);
+	if (code == EXIT_OK)
+		code = open_out(&run);
+	if (code == EXIT_OK)
+		code = options.in ? read_file(&run) : sample(&run);
+	if (code == EXIT_OK)
+		code = write_out(&run);
+	if (code == EXIT_OK && run.sampler)
+		report(&run);
+	if (run.out && run.out != stdout)
+		fclose(run.out);
+	flame_sample_stop(run.sampler);
+	flame_free(run.flame);
+	target_close(run.target);
+	return code;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * flame_image.h - a file that a process has mapped, or the part of the kernel that it
+ * has (the vDSO): its functions, and how to find who called them
+ *
+ * All that is read is hostile.
+ */
+#ifndef SKUA_BPF_FLAME_IMAGE_H
+#define SKUA_BPF_FLAME_IMAGE_H
+
+#include "bpf/target/target_parts.h"
+
+/* A function: its name, or where it is, as "[libc.so.6+0x27230]" or "[libc.so.6]"; and
+ * where it begins in memory, or 0 if that is not known. */
+struct flame_function {
+	const char *name;
+	uint64_t start;
+};
+
+/* Where the caller has what a register was. */
+enum flame_where {
+	FLAME_NOWHERE,
+	FLAME_SAME,  /* in the register */
+	FLAME_SAVED, /* in memory */
+};
+
+/* Of an instruction: the caller's stack pointer is that of this function, or its frame
+ * pointer, and an offset; from there other offsets lead to what was saved. */
+struct flame_rule {
+	bool base_is_fp;
+	enum flame_where back; /* the address to go back to */
+	enum flame_where fp;   /* the caller's frame pointer */
+	int64_t base_offset;
+	int64_t back_offset;
+	int64_t fp_offset;
+};
+
+struct image;
+
+/* image_open - NULL: no memory. A file that cannot be read has no names */
+struct image *image_open(struct target *target,
+			 const struct target_mapping *mapping);
+void image_close(struct image *image);
+
+/* image_is_of - is the mapping one of this file? Those below are */
+bool image_is_of(const struct image *image,
+		 const struct target_mapping *mapping);
+
+void image_find(struct image *image, const struct target_mapping *mapping,
+		uint64_t address, struct flame_function *out);
+
+/* image_rule - Return: false: the file does not tell */
+bool image_rule(struct image *image, const struct target_mapping *mapping,
+		uint64_t address, struct flame_rule *out);
+
+#endif

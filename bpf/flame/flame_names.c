@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_names.c - see flame_names.h */
+#include "bpf/flame/flame_names.h"
+
+#include <stdlib.h>
+
+#define MOST_IMAGES 4096u
+#define MOST_TYPES  4096u
+#define RULES       8192u /* that are remembered, by address */
+
+struct type {
+	uint64_t type, poll;
+	char name[TARGET_NAME];
+};
+
+/* What was found out of an address; two in the same place take turns. */
+struct known_rule {
+	uint64_t address;
+	bool known;
+	struct flame_rule rule;
+};
+
+struct flame_names {
+	struct target *target;
+	struct image *images[MOST_IMAGES];
+	size_t image_count;
+	struct type *types;
+	size_t type_count;
+	bool looked; /* what is mapped was read again */
+	struct known_rule rules[RULES];
+};
+
+/* ---- functions ------------------------------------------------------------- */
+
+/* NULL: no memory, or too many. */
+static struct image *find_image(struct flame_names *names,
+				const struct target_mapping *mapping)
+{
+	struct image *image;
+
+	for (size_t i = 0; i < names->image_count; i++)
+		if (image_is_of(names->images[i], mapping))
+			return names->images[i];
+	image = names->image_count < MOST_IMAGES
+			? image_open(names->target, mapping)
+			: NULL;
+	if (image)
+		names->images[names->image_count++] = image;
+	return image;
+}
+
+static const struct target_mapping *find_mapping(struct flame_names *names,
+						 uint64_t address)
+{
+	const struct target_mapping *mapping =
+		target_mapping_at(names->target, address);
+
+	if (mapping || names->looked)
+		return mapping;
+	names->looked = true;
+	return target_read_maps(names->target) == 0
+		       ? target_mapping_at(names->target, address)
+		       : NULL;
+}
+
+/* Of code; NULL: nothing that can be executed is there. */
+static const struct target_mapping *find_code(struct flame_names *names,
+					      uint64_t address)
+{
+	const struct target_mapping *mapping = find_mapping(names, address);
+
+	return mapping && mapping->executable ? mapping : NULL;
+}
+
+bool flame_names_find(struct flame_names *names, uint64_t address,
+		      struct flame_function *out)
+{
+	const struct target_mapping *mapping = find_code(names, address);
+	struct image *image = mapping ? find_image(names, mapping) : NULL;
+
+	*out = (struct flame_function){ .name = "[no memory]" };
+	if (image)
+		image_find(image, mapping, address, out);
+	return mapping != NULL;
+}
+
+/* ---- callers --------------------------------------------------------------- */
+
+/* NULL: there is no table. */
+static const struct flame_rule *find_rule(struct flame_names *names,
+					  uint64_t address)
+{
+	struct known_rule *known = &names->rules[address % RULES];
+	const struct target_mapping *mapping;
+	struct image *image;
+
+	if (known->address != address) {
+		mapping = find_code(names, address);
+		image = mapping ? find_image(names, mapping) : NULL;
+		known->address = address;
+		known->known = image && image_rule(image, mapping, address,
+						   &known->rule);
+	}
+	return known->known ? &known->rule : NULL;
+}
+
+/* A word of the stack; false: it is not in what was copied. */
+static bool read_stack(const struct flame_thread *thread, uint64_t from,
+		       uint64_t address, uint64_t *out)
+{
+	uint64_t at = address - from;
+
+	if (thread->bytes < sizeof(*out) || at > thread->bytes - sizeof(*out))
+		return false;
+	memcpy(out, thread->stack + at, sizeof(*out));
+	return true;
+}
+
+/* What compilers do where they keep a frame pointer. */
+static const struct flame_rule by_frame_pointer = { .base_is_fp = true,
+						    .base_offset = 16,
+						    .back = FLAME_SAVED,
+						    .back_offset = -8,
+						    .fp = FLAME_SAVED,
+						    .fp_offset = -16 };
+
+/* To the caller; @from: where the copied stack begins. The stack pointer only goes
+ * up, so that this has an end. */
+static bool go_out(struct flame_thread *thread, uint64_t from,
+		   const struct flame_rule *rule)
+{
+	uint64_t base = (rule->base_is_fp ? thread->fp : thread->sp) +
+			(uint64_t)rule->base_offset;
+	uint64_t back = thread->back, fp = thread->fp;
+
+	if (base < thread->sp || rule->back == FLAME_NOWHERE ||
+	    (rule->back == FLAME_SAVED &&
+	     !read_stack(thread, from, base + (uint64_t)rule->back_offset,
+			 &back)) ||
+	    (rule->fp == FLAME_SAVED &&
+	     !read_stack(thread, from, base + (uint64_t)rule->fp_offset, &fp)))
+		return false;
+	/* Only a function that has called none has it still in the register. */
+	if (back == 0 || (base == thread->sp && back == thread->ip))
+		return false;
+	thread->ip = back;
+	thread->sp = base;
+	thread->fp = fp;
+	thread->back = 0;
+	return true;
+}
+
+unsigned flame_names_unwind(struct flame_names *names,
+			    const struct flame_thread *thread, uint64_t poll,
+			    struct flame_function *out, unsigned most,
+			    bool *whole)
+{
+	struct flame_thread at = *thread;
+	unsigned count = 0;
+
+	*whole = false;
+	while (count < most) {
+		/* Where a function was left, the address is behind the call. */
+		uint64_t address = at.ip - (count > 0);
+		const struct flame_rule *rule;
+
+		if (!flame_names_find(names, address, &out[count]))
+			break;
+		*whole = poll != 0 && out[count].start == poll;
+		count++;
+		rule = find_rule(names, address);
+		if (*whole ||
+		    !go_out(&at, thread->sp, rule ? rule : &by_frame_pointer))
+			break;
+	}
+	return count;
+}
+
+/* ---- types ----------------------------------------------------------------- */
+
+const char *flame_names_type(struct flame_names *names, uint64_t type,
+			     uint64_t poll)
+{
+	struct type *more;
+
+	for (size_t i = 0; i < names->type_count; i++)
+		if (names->types[i].type == type &&
+		    names->types[i].poll == poll)
+			return names->types[i].name;
+	if (names->type_count == MOST_TYPES)
+		return "(other types)";
+	more = reallocarray(names->types, names->type_count + 1, sizeof(*more));
+	if (!more)
+		return "(other types)";
+	names->types = more;
+	more += names->type_count++;
+	more->type = type;
+	more->poll = poll;
+	target_name(names->target, type, poll, more->name);
+	return more->name;
+}
+
+/* ---- all ------------------------------------------------------------------- */
+
+void flame_names_look_again(struct flame_names *names)
+{
+	names->looked = false;
+}
+
+struct flame_names *flame_names_new(struct target *target)
+{
+	struct flame_names *names = calloc(1, sizeof(*names));
+
+	if (names)
+		names->target = target;
+	return names;
+}
+
+void flame_names_free(struct flame_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->image_count; i++)
+		image_close(names->images[i]);
+	free(names->types);
+	free(names);
+}

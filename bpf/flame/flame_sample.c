@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_sample.c - see flame_sample.h */
+#include "bpf/flame/flame_sample.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/flame/flame_names.h"
+#include "bpf/kernel/sample.h"
+#include "bpf/kernel/programs.h"
+
+#include "sample.skel.h"
+
+#define MOST_FRAMES 512u
+
+/* What comes in 0.2 s, twice as long as between looks, has room, within these. */
+#define LEAST_BUFFER (UINT32_C(4) << 20)
+#define MOST_BUFFER  (UINT32_C(128) << 20)
+
+struct flame_sampler {
+	struct target *target;
+	struct flame *flame;
+	struct flame_names *names;
+	struct sample_bpf *program;
+	struct bpf_link **links; /* one a CPU */
+	unsigned link_count;
+	struct ring_buffer *ring;
+	struct flame_counts counts;
+	double cpu_before_s;
+	int error;
+};
+
+/* ---- stacks ---------------------------------------------------------------- */
+
+static void enter(struct flame_sampler *s, const char *name)
+{
+	int err = flame_enter(s->flame, name, strlen(name));
+
+	if (err == -ENOMEM)
+		s->error = err;
+}
+
+static const char *first_row(struct flame_sampler *s,
+			     const struct sample *sample)
+{
+	static const char *const states[] = {
+		[AREA_STARTING] = "(starting)",
+		[AREA_RUNNING] = "(between tasks)",
+		[AREA_SEARCHING] = "(searching)",
+		[AREA_PARKED] = "(parking)", /* on its way, or back */
+		[AREA_JOB] = "(job)",
+	};
+
+	switch (sample->of) {
+	case SAMPLE_TASK:
+		return flame_names_type(s->names, sample->type, sample->poll);
+	case SAMPLE_STATE:
+		if (sample->state < sizeof(states) / sizeof(states[0]))
+			return states[sample->state];
+		return "(unknown)";
+	case SAMPLE_OTHER:
+		return "(other threads)";
+	default:
+		return "(unknown)";
+	}
+}
+
+/* How many there are inside the library's own, which call a poll function: it is not
+ * there itself if it ends in a call of another function. 0: these are not there. */
+static unsigned inside_worker(const struct flame_function *functions,
+			      unsigned count)
+{
+	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
+		count--;
+	if (count > 1 && strcmp(functions[count - 2].name, "tell_poll") == 0)
+		count--;
+	return count > 0 ? count - 1 : 0;
+}
+
+/* The functions, the outermost first; of a task, from its poll function on. */
+static void enter_stack(struct flame_sampler *s, const struct sample *sample)
+{
+	struct flame_function functions[MOST_FRAMES], poll;
+	const struct flame_thread thread = { .ip = sample->ip,
+					     .sp = sample->sp,
+					     .fp = sample->fp,
+					     .back = sample->back,
+					     .stack = sample->stack,
+					     .bytes = sample->bytes };
+	bool whole;
+	unsigned count = flame_names_unwind(s->names, &thread, sample->poll,
+					    functions, MOST_FRAMES, &whole);
+
+	if (sample->of == SAMPLE_TASK && !whole) {
+		unsigned inside = inside_worker(functions, count);
+
+		s->counts.unrooted += inside == 0;
+		count = inside > 0 ? inside : count;
+		if (flame_names_find(s->names, sample->poll, &poll))
+			enter(s, poll.name);
+	}
+	while (count-- > 0)
+		enter(s, functions[count].name);
+	if (sample->kernel)
+		enter(s, "[kernel]");
+}
+
+static int on_sample(void *context, void *data, size_t size)
+{
+	struct flame_sampler *s = context;
+	const struct sample *sample = data;
+
+	if (size < offsetof(struct sample, stack) ||
+	    size - offsetof(struct sample, stack) < sample->bytes)
+		return 0;
+	enter(s, first_row(s, sample));
+	enter_stack(s, sample);
+	s->counts.samples++;
+	flame_count(s->flame, 1);
+	return 0;
+}
+
+/* ---- workers --------------------------------------------------------------- */
+
+static void tell_worker(struct flame_sampler *s,
+			const struct target_runtime *runtime, unsigned index)
+{
+	uint64_t worker = runtime->workers[index], tid;
+	const struct sample_worker where = {
+		.tid = worker + offsetof(struct area_worker, tid),
+		.state = worker + offsetof(struct area_worker, times.state),
+		.task = worker + offsetof(struct area_worker, task),
+		.poll = runtime->task_poll,
+		.type = runtime->task_type,
+	};
+	uint32_t key;
+
+	if (target_read(s->target, where.tid, &tid, sizeof(tid)) != 0)
+		return;
+	key = (uint32_t)tid;
+	if (key != 0)
+		bpf_map_update_elem(bpf_map__fd(s->program->maps.workers), &key,
+				    &where, BPF_ANY);
+}
+
+/* Those that have ended stay: the program looks whether they are what they were. */
+static void tell_workers(struct flame_sampler *s)
+{
+	if (target_refresh(s->target) != 0)
+		return;
+	for (unsigned i = 0; i < target_runtimes(s->target); i++) {
+		const struct target_runtime *runtime =
+			target_runtime(s->target, i);
+
+		for (unsigned k = 0; k < runtime->area.worker_count; k++)
+			tell_worker(s, runtime, k);
+	}
+}
+
+/* ---- beginning ------------------------------------------------------------- */
+
+static int fail(char *why, int err, const char *what, const char *reason)
+{
+	snprintf(why, FLAME_TEXT, "%s%s", what, reason);
+	return err;
+}
+
+/* The namespace that the process is in, and its threads have their numbers of. */
+static unsigned namespace_of(pid_t pid)
+{
+	struct stat status;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return stat(path, &status) == 0 ? (unsigned)status.st_ino : 0;
+}
+
+/* A power of two. */
+static uint32_t buffer_size(unsigned rate)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t wanted = (uint64_t)cpus * rate * sizeof(struct sample) / 5;
+	uint32_t size = LEAST_BUFFER;
+
+	while (size < wanted && size < MOST_BUFFER)
+		size *= 2;
+	return size;
+}
+
+static int load(struct flame_sampler *s, unsigned rate, char *why)
+{
+	pid_t pid = target_pid(s->target);
+	uint32_t tgid;
+	int err;
+
+	programs_begin();
+	err = programs_find(pid, &tgid);
+	if (err != 0)
+		return fail(why, err, "", programs_reason(err));
+	s->program = sample_bpf__open();
+	if (!s->program)
+		return fail(why, -errno, "", programs_reason(-errno));
+	bpf_map__set_max_entries(s->program->maps.samples, buffer_size(rate));
+	s->program->rodata->tgid = tgid;
+	s->program->rodata->namespace = namespace_of(pid);
+	err = sample_bpf__load(s->program);
+	if (err != 0)
+		return fail(why, err, "", programs_reason(err));
+	s->ring = ring_buffer__new(bpf_map__fd(s->program->maps.samples),
+				   on_sample, s, NULL);
+	return s->ring ? 0 : fail(why, -errno, "", programs_reason(-errno));
+}
+
+static int open_clock(int cpu, unsigned rate)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_freq = rate,
+					.freq = 1,
+					.exclude_idle = 1 };
+	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int explain_clock(int err, unsigned rate, char *why)
+{
+	if (err == -EACCES || err == -EPERM)
+		return fail(why, err, "no permission to sample CPUs: ",
+			    "run the tool as root, or with CAP_PERFMON");
+	if (err == -EMFILE)
+		return fail(why, err, "", "too many open files: ulimit -n");
+	if (err == -EINVAL)
+		snprintf(why, FLAME_TEXT,
+			 "the kernel does not sample at a rate of %u: "
+			 "kernel.perf_event_max_sample_rate says what it does",
+			 rate);
+	else
+		snprintf(why, FLAME_TEXT, "CPUs cannot be sampled: %s",
+			 strerror(-err));
+	return err;
+}
+
+/* A clock on each CPU that is there: the process may be anywhere. */
+static int attach(struct flame_sampler *s, unsigned rate, char *why)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	s->links =
+		calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(struct bpf_link *));
+	if (!s->links)
+		return fail(why, -ENOMEM, "", strerror(ENOMEM));
+	for (long cpu = 0; cpu < cpus; cpu++) {
+		int fd = open_clock((int)cpu, rate);
+		struct bpf_link *link;
+
+		if (fd == -ENODEV)
+			continue;
+		if (fd < 0)
+			return explain_clock(fd, rate, why);
+		link = bpf_program__attach_perf_event(s->program->progs.sample,
+						      fd);
+		if (!link) {
+			int err = -errno;
+
+			close(fd);
+			return fail(why, err, "", programs_reason(err));
+		}
+		s->links[s->link_count++] = link;
+	}
+	return 0;
+}
+
+/* CPU time of the process; what it was before if it is no more. */
+static double cpu_time(const struct flame_sampler *s, double before)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(target_pid(s->target), &clock) != 0 ||
+	    clock_gettime(clock, &time) != 0)
+		return before;
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+int flame_sample_start(struct flame_sampler **out, struct target *target,
+		       struct flame *flame, unsigned rate, char *why)
+{
+	struct flame_sampler *s = calloc(1, sizeof(*s));
+	int err;
+
+	*out = s;
+	if (s)
+		s->names = flame_names_new(target);
+	if (!s || !s->names)
+		return fail(why, -ENOMEM, "", strerror(ENOMEM));
+	s->target = target;
+	s->flame = flame;
+	err = load(s, rate, why);
+	if (err != 0)
+		return err;
+	tell_workers(s);
+	s->cpu_before_s = cpu_time(s, 0);
+	return attach(s, rate, why);
+}
+
+/* ---- going on -------------------------------------------------------------- */
+
+int flame_sample_take(struct flame_sampler *s, bool ended)
+{
+	double cpu_s;
+
+	/* Else they may be of another program. */
+	if (!ended && !target_alive(s->target))
+		return -ESRCH;
+	ring_buffer__consume(s->ring);
+	s->counts.lost = s->program->bss->lost;
+	cpu_s = cpu_time(s, s->cpu_before_s + s->counts.cpu_s);
+	s->counts.cpu_s = cpu_s - s->cpu_before_s;
+	flame_names_look_again(s->names);
+	if (!ended)
+		tell_workers(s);
+	return s->error;
+}
+
+const struct flame_counts *flame_sample_counts(const struct flame_sampler *s)
+{
+	return &s->counts;
+}
+
+void flame_sample_stop(struct flame_sampler *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->link_count; i++)
+		bpf_link__destroy(s->links[i]);
+	free(s->links);
+	ring_buffer__free(s->ring);
+	if (s->program)
+		sample_bpf__destroy(s->program);
+	flame_names_free(s->names);
+	free(s);
+}

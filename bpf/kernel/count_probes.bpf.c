@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * count_probes.bpf.c - what workers do, by their probes
+ *
+ * One program for all probes, which its cookie tells apart. A worker's probes are
+ * met on its own thread, so that each value has one writer, and counts are exact.
+ */
+#include <linux/ptrace.h>
+
+#include "kernel.h"
+#include "octave.h"
+
+char LICENSE[] SEC("license") = KERNEL_LICENSE;
+
+const volatile unsigned target;    /* process; 0: all that meet the probes */
+const volatile unsigned namespace; /* inode of /proc/self/ns/pid */
+
+__u64 lost; /* events for which a map had no room */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_THREADS);
+	__type(key, __u32);
+	__type(value, struct count_worker);
+} workers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_THREADS);
+	__type(key, __u32);
+	__type(value, struct count_times);
+} times SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_PAIRS);
+	__type(key, struct count_pair);
+	__type(value, struct count_steals);
+} matrix SEC(".maps");
+
+static const struct count_times no_times;
+static const struct count_steals no_steals;
+
+static inline void count_lost(void)
+{
+	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+}
+
+/* The value of a key, which is new at its first event; NULL: there is no room. */
+static inline void *find(void *map, const void *key, const void *fresh)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+
+	if (value)
+		return value;
+	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+static inline struct count_worker *find_worker(__u32 process, __u32 thread,
+					       __u32 worker)
+{
+	struct count_worker *found = bpf_map_lookup_elem(&workers, &thread);
+	struct count_worker fresh = { .process = process, .worker = worker };
+
+	if (found) {
+		found->worker = worker;
+		return found;
+	}
+	fresh.thread =
+		kernel_thread_id((void *)bpf_get_current_task(), namespace);
+	return find(&workers, &thread, &fresh);
+}
+
+static inline void steal(struct count_worker *of, __u32 thread, __u64 victim,
+			 __u64 n, __u64 latency_ns)
+{
+	struct count_pair pair = { thread, of->worker, (__u32)victim };
+	struct count_times *histograms = find(&times, &thread, &no_times);
+	struct count_steals *steals = find(&matrix, &pair, &no_steals);
+
+	of->steals++;
+	of->tasks_stolen += n;
+	of->steal_ns += latency_ns;
+	if (histograms)
+		count_octave(histograms->steal, latency_ns);
+	if (steals) {
+		steals->steals++;
+		steals->tasks += n;
+	}
+	if (!histograms || !steals)
+		count_lost();
+}
+
+static inline void unpark(struct count_worker *of, __u32 thread,
+			  __u64 parked_ns)
+{
+	struct count_times *histograms = find(&times, &thread, &no_times);
+
+	of->unparks++;
+	of->parked_ns += parked_ns;
+	if (histograms)
+		count_octave(histograms->parked, parked_ns);
+	else
+		count_lost();
+}
+
+SEC("uprobe")
+int probe(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 process = id >> 32, thread = (__u32)id;
+	__u64 second = PT_REGS_PARM2(ctx), third = PT_REGS_PARM3(ctx);
+	struct count_worker *of;
+
+	if (target && process != target)
+		return 0;
+	of = find_worker(process, thread, (__u32)PT_REGS_PARM1(ctx));
+	if (!of) {
+		count_lost();
+		return 0;
+	}
+	switch (bpf_get_attach_cookie(ctx)) {
+	case COUNT_STEAL:
+		steal(of, thread, second, third, PT_REGS_PARM4(ctx));
+		break;
+	case COUNT_STEAL_FAIL:
+		of->searches_failed++;
+		of->looks += second;
+		break;
+	case COUNT_PARK:
+		of->parks++;
+		break;
+	case COUNT_UNPARK:
+		unpark(of, thread, second);
+		break;
+	case COUNT_LIFO_FLUSH:
+		of->lifo_hits += second;
+		of->lifo_polls += third;
+		break;
+	case COUNT_OVERFLOW:
+		of->overflows++;
+		of->tasks_overflowed += second;
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * count_switches.bpf.c - when the threads of a process are off the CPU, and whose choice
+ * that was
+ *
+ * A thread that leaves while it could run on was preempted; another sleeps, and
+ * waits for a CPU from when it is woken. What the kernel says of one thread comes
+ * one after the other. All other switches of the machine cost a look at two
+ * numbers.
+ */
+#include "kernel.h"
+#include "octave.h"
+
+char LICENSE[] SEC("license") = KERNEL_LICENSE;
+
+const volatile unsigned target;    /* process */
+const volatile unsigned namespace; /* inode of /proc/self/ns/pid */
+
+__u64 lost_switches; /* for which a map had no room */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_THREADS);
+	__type(key, __u32);
+	__type(value, struct count_switches);
+} switches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_THREADS);
+	__type(key, __u32);
+	__type(value, struct count_delays);
+} delays SEC(".maps");
+
+static const struct count_delays no_delays;
+
+static inline struct count_switches *find_thread(struct task_struct *task)
+{
+	__u32 thread = (__u32)task->pid;
+	struct count_switches *found = bpf_map_lookup_elem(&switches, &thread);
+	struct count_switches fresh = { .process = target };
+
+	if (found)
+		return found;
+	fresh.thread = kernel_thread_id(task, namespace);
+	bpf_map_update_elem(&switches, &thread, &fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&delays, &thread, &no_delays, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&switches, &thread);
+}
+
+static inline void leave(struct task_struct *task, bool preempt)
+{
+	struct count_switches *of = find_thread(task);
+
+	if (!of) {
+		__atomic_fetch_add(&lost_switches, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	/* The state is also set by who is about to sleep, and goes on before. */
+	of->preempted = preempt || task->__state == 0;
+	if (of->preempted)
+		of->involuntary++;
+	else
+		of->voluntary++;
+	of->woken_ns = 0;
+	of->left_ns = bpf_ktime_get_ns();
+}
+
+static inline void enter(struct task_struct *task)
+{
+	__u32 thread = (__u32)task->pid;
+	struct count_switches *of = bpf_map_lookup_elem(&switches, &thread);
+	struct count_delays *histograms = bpf_map_lookup_elem(&delays, &thread);
+	__u64 now = bpf_ktime_get_ns();
+
+	/* It left before anybody looked. */
+	if (!of || !histograms || !of->left_ns)
+		return;
+	if (of->preempted) {
+		of->preempted_ns += now - of->left_ns;
+		count_octave(histograms->preempted, now - of->left_ns);
+	} else if (of->woken_ns) {
+		of->slept_ns += of->woken_ns - of->left_ns;
+		of->wakes++;
+		of->wake_ns += now - of->woken_ns;
+		count_octave(histograms->wake, now - of->woken_ns);
+	}
+	of->left_ns = 0;
+}
+
+/* Its arguments: whether it is preempted, who leaves, and who comes. */
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+
+	if ((unsigned)prev->tgid == target)
+		leave(prev, ctx[0] & 1);
+	if ((unsigned)next->tgid == target)
+		enter(next);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	__u32 thread = (__u32)task->pid;
+	struct count_switches *of;
+
+	if ((unsigned)task->tgid != target)
+		return 0;
+	of = bpf_map_lookup_elem(&switches, &thread);
+	if (of)
+		of->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}

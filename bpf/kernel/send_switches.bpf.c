@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* send_switches.bpf.c - when threads of a process get a CPU and lose it, and to whom */
+#include "kernel.h"
+
+#include "probes/trace_file.h"
+
+char LICENSE[] SEC("license") = KERNEL_LICENSE;
+
+const volatile unsigned target;    /* its tgid */
+const volatile unsigned namespace; /* of what threads are called */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} switches SEC(".maps");
+
+unsigned lost; /* since the last one that there was room for */
+
+static inline bool is_ours(struct task_struct *task)
+{
+	return (unsigned)BPF_CORE_READ(task, tgid) == target;
+}
+
+/* The thread of ours that would go on on this CPU, and waits for it; 0: none. One
+ * that is taken to another CPU stays noted until this one is idle. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, unsigned);
+	__type(value, unsigned);
+} waiting SEC(".maps");
+
+/* Nobody is woken for it: who reads comes often enough. */
+static inline void note(unsigned tid, struct task_struct *other,
+			enum trace_switch_kind kind)
+{
+	uint64_t now = bpf_ktime_get_ns();
+	struct trace_switch *to =
+		bpf_ringbuf_reserve(&switches, sizeof(*to), 0);
+
+	if (!to) {
+		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	to->ns = now;
+	to->tid = tid;
+	to->other = 0;
+	to->kind = kind;
+	to->lost = lost ? __atomic_exchange_n(&lost, 0, __ATOMIC_RELAXED) : 0;
+	__builtin_memset(to->comm, 0, sizeof(to->comm));
+	if (BPF_CORE_READ(other, pid) != 0) {
+		to->other = kernel_thread_id(other, namespace);
+		if (is_ours(other))
+			BPF_CORE_READ_STR_INTO(&to->comm, other, comm);
+		else
+			BPF_CORE_READ_STR_INTO(&to->comm, other, group_leader,
+					       comm);
+	}
+	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
+}
+
+/* preempt, previous, next. What was woken meanwhile is still in no running state:
+ * that comes when it has left the CPU. */
+SEC("raw_tp/sched_switch")
+int on_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *previous = (struct task_struct *)ctx->args[1];
+	struct task_struct *next = (struct task_struct *)ctx->args[2];
+	unsigned zero = 0, tid;
+	unsigned *waits = bpf_map_lookup_elem(&waiting, &zero);
+
+	if (!waits)
+		return 0;
+	if (is_ours(previous)) {
+		tid = kernel_thread_id(previous, namespace);
+		if (ctx->args[0] || BPF_CORE_READ(previous, __state) == 0) {
+			note(tid, next, TRACE_SWITCH_PREEMPTED);
+			*waits = tid;
+		} else {
+			note(tid, next, TRACE_SWITCH_ASLEEP);
+		}
+	} else if (*waits) {
+		note(*waits, next, TRACE_SWITCH_INSTEAD);
+	}
+	if (is_ours(next)) {
+		tid = kernel_thread_id(next, namespace);
+		note(tid, previous, TRACE_SWITCH_IN);
+		if (*waits == tid)
+			*waits = 0;
+	} else if (BPF_CORE_READ(next, pid) == 0) {
+		*waits = 0;
+	}
+	return 0;
+}
+
+SEC("raw_tp/sched_waking")
+int on_waking(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+
+	if (is_ours(task))
+		note(kernel_thread_id(task, namespace),
+		     (struct task_struct *)bpf_get_current_task(),
+		     TRACE_SWITCH_WOKEN);
+	return 0;
+}

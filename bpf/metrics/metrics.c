@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics.c - skua metrics: counters of processes for Prometheus */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/metrics/metrics.h"
+#include "bpf/verbs.h"
+
+enum {
+	OPTION_ALL = 0x100,
+	OPTION_EXPOSE,
+	OPTION_FORMAT,
+	OPTION_INTERVAL,
+	OPTION_LISTEN,
+	OPTION_ONCE,
+	OPTION_TEXTFILE
+};
+
+#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
+
+struct options {
+	uint64_t pid;
+	const char *listen, *textfile, *format;
+	uint64_t interval;
+	bool all, expose, once;
+};
+
+static error_t check(const struct options *options)
+{
+	if (options->all == (options->pid != 0))
+		return args_refuse("allowed: one of --pid PID and --all");
+	if (options->listen && (options->textfile || options->once))
+		return args_refuse(
+			"--listen answers when it is asked; allowed: "
+			"it, or --once, or --textfile");
+	if (options->interval && (!options->textfile || options->once))
+		return args_refuse("--interval is for --textfile without "
+				   "--once");
+	if (options->format && !options->textfile && !options->once)
+		return args_refuse("--format is for --once and --textfile: who "
+				   "asks by HTTP says what it wants");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, MOST_PROCESSES,
+				   &options->pid);
+	case OPTION_ALL:
+		options->all = true;
+		return 0;
+	case OPTION_EXPOSE:
+		options->expose = true;
+		return 0;
+	case OPTION_FORMAT:
+		options->format = arg;
+		if (strcmp(arg, "openmetrics") != 0 &&
+		    strcmp(arg, "prometheus") != 0)
+			return args_refuse("--format: no '%s'; allowed: "
+					   "openmetrics prometheus",
+					   arg);
+		return 0;
+	case OPTION_INTERVAL:
+		return args_number("--interval", arg, 1, 86400,
+				   &options->interval);
+	case OPTION_LISTEN:
+		options->listen = arg;
+		return 0;
+	case OPTION_ONCE:
+		options->once = true;
+		return 0;
+	case OPTION_TEXTFILE:
+		options->textfile = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "all",
+	  .key = OPTION_ALL,
+	  .doc = "Of each process with skua that can be read at the time" },
+	{ .name = "expose",
+	  .key = OPTION_EXPOSE,
+	  .doc = "Let --listen be an address that other machines reach" },
+	{ .name = "format",
+	  .key = OPTION_FORMAT,
+	  .arg = "NAME",
+	  .doc = "openmetrics, which --once has, or prometheus, the text format "
+		 "0.0.4, which --textfile has, as the node exporter reads "
+		 "that" },
+	{ .name = "interval",
+	  .key = OPTION_INTERVAL,
+	  .arg = "SECONDS",
+	  .doc = "Write the file so often (15)" },
+	{ .name = "listen",
+	  .key = OPTION_LISTEN,
+	  .arg = "ADDRESS:PORT",
+	  .doc = "Answer GET /metrics there (127.0.0.1:9464); port 0: any that "
+		 "is free" },
+	{ .name = "once",
+	  .key = OPTION_ONCE,
+	  .doc = "Write once, to standard output or the --textfile, and end" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+	{ .name = "textfile",
+	  .key = OPTION_TEXTFILE,
+	  .arg = "FILE",
+	  .doc = "Write a file, for the node exporter; it is replaced at once, "
+		 "and removed at the end" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "Show the counters of processes to Prometheus, as OpenMetrics: "
+	       "over HTTP on this machine alone, or in a file. The processes "
+	       "are not stopped",
+};
+
+/* ---- files ----------------------------------------------------------------- */
+
+static int complain(const char *what, int err)
+{
+	fprintf(stderr, ARGS_PROGRAM " metrics: %s: %s\n", what,
+		strerror(-err));
+	return err;
+}
+
+/* To a file beside it, which then takes its place. */
+static int replace(const char *path, const char *text, size_t size)
+{
+	char beside[4096];
+	FILE *file;
+	int err = 0;
+
+	if ((size_t)snprintf(beside, sizeof(beside), "%s.%d.tmp", path,
+			     getpid()) >= sizeof(beside))
+		return complain(path, -ENAMETOOLONG);
+	file = fopen(beside, "wxe");
+	if (file == NULL)
+		return complain(beside, -errno);
+	if (fwrite(text, 1, size, file) != size)
+		err = -errno;
+	if (fclose(file) != 0 && err == 0)
+		err = -errno;
+	if (err == 0 && rename(beside, path) != 0)
+		err = -errno;
+	if (err == 0)
+		return 0;
+	unlink(beside);
+	return complain(path, err);
+}
+
+static int write_once(const struct metrics_source *source,
+		      const struct options *options)
+{
+	bool open = options->format ? options->format[0] == 'o'
+				    : !options->textfile;
+	size_t size;
+	char *text;
+	int err = metrics_collect(
+		source, open ? METRICS_OPENMETRICS : METRICS_PROMETHEUS, &text,
+		&size);
+
+	if (err != 0 && source->target)
+		fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
+			target_reason(source->target));
+	else if (err != 0)
+		complain("the processes", err);
+	else if (options->textfile)
+		err = replace(options->textfile, text, size);
+	else
+		fwrite(text, 1, size, stdout);
+	free(text);
+	return err;
+}
+
+/* What is no longer true is not left behind. */
+static int write_often(const struct metrics_source *source,
+		       const struct options *options)
+{
+	double interval = options->interval ? (double)options->interval : 15;
+	double next = ends_now();
+	int err;
+
+	do {
+		err = write_once(source, options);
+		next += interval;
+	} while (err == 0 && !ends_wait(source->ends, next));
+	unlink(options->textfile);
+	return err;
+}
+
+/* ---- the verb -------------------------------------------------------------- */
+
+static int run(const struct metrics_source *source,
+	       const struct options *options)
+{
+	int err;
+
+	if (options->once)
+		return write_once(source, options);
+	if (options->textfile)
+		err = write_often(source, options);
+	else
+		err = metrics_serve(source,
+				    options->listen ? options->listen
+						    : "127.0.0.1:9464",
+				    options->expose);
+	if (err != 0 || !source->ends->gone)
+		return err;
+	fprintf(stderr, ARGS_PROGRAM " metrics: process %ju has ended\n",
+		(uintmax_t)options->pid);
+	return -ESRCH;
+}
+
+int verb_metrics(int argc, char **argv)
+{
+	struct options options = { .pid = 0 };
+	struct ends ends;
+	struct metrics_source source = { .ends = &ends };
+	int err;
+
+	if (args_parse(&argp, "metrics", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	err = ends_open(&ends, (pid_t)options.pid);
+	if (err != 0)
+		complain("signals", err);
+	if (err == 0 && options.pid) {
+		err = target_open(&source.target, (pid_t)options.pid);
+		if (err != 0)
+			fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
+				target_reason(source.target));
+	}
+	if (err == 0)
+		err = run(&source, &options);
+	target_close(source.target);
+	ends_close(&ends);
+	return err == -EINVAL || err == -EPERM ? EXIT_USAGE
+	       : err != 0                      ? EXIT_FAILED
+					       : EXIT_OK;
+}

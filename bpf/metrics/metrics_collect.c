@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics_collect.c - what is written: see metrics.h */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/stats/figures.h"
+#include "bpf/metrics/metrics.h"
+
+#define MOST_ATTEMPTS 20u
+
+/* ---- types ----------------------------------------------------------------- */
+
+static void name_type(struct target *target, const struct area_type *row,
+		      char *name)
+{
+	if (figure_is_rest(row))
+		strcpy(name, "(other tasks)");
+	else
+		target_name(target, row->type, row->poll, name);
+}
+
+/* Types of the same name are one: a series has its name only once. */
+static void add_type(struct metrics_runtime *r, struct target *target,
+		     const struct area_type *row)
+{
+	char name[TARGET_NAME];
+	struct area_type *seen;
+	unsigned i = 0;
+
+	name_type(target, row, name);
+	while (i < r->type_count && strcmp(r->types[i].name, name) != 0)
+		i++;
+	if (i == r->type_count)
+		strcpy(r->types[r->type_count++].name, name);
+	seen = &r->types[i].seen;
+	seen->polls += row->polls;
+	seen->run_ns += row->run_ns;
+	seen->waits += row->waits;
+	seen->wait_ns += row->wait_ns;
+	if (row->longest_ns > seen->longest_ns)
+		seen->longest_ns = row->longest_ns;
+}
+
+static int collect_types(struct metrics_runtime *r, struct target *target)
+{
+	size_t most = (size_t)r->snapshot.worker_count * AREA_TYPES;
+
+	r->types = calloc(most + 1, sizeof(*r->types));
+	if (r->types == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < r->snapshot.worker_count; i++)
+		for (unsigned k = 0; k < AREA_TYPES; k++) {
+			const struct area_type *row =
+				&r->snapshot.workers[i].samples.types[k];
+
+			if (figure_is_row(row))
+				add_type(r, target, row);
+		}
+	return 0;
+}
+
+/* ---- runtimes -------------------------------------------------------------- */
+
+static void free_from(struct metrics_list *list, unsigned first)
+{
+	while (list->count > first) {
+		struct metrics_runtime *r = &list->runtimes[--list->count];
+
+		target_free_snapshot(&r->snapshot);
+		free(r->types);
+	}
+}
+
+void metrics_free(struct metrics_list *list)
+{
+	free_from(list, 0);
+	free(list->runtimes);
+	*list = (struct metrics_list){ .count = 0 };
+}
+
+static int add_runtime(struct metrics_list *list, struct target *target,
+		       unsigned index)
+{
+	const struct target_runtime *runtime = target_runtime(target, index);
+	struct metrics_runtime *r;
+	int err;
+
+	r = reallocarray(list->runtimes, list->count + 1, sizeof(*r));
+	if (r == NULL)
+		return -ENOMEM;
+	list->runtimes = r;
+	r = &list->runtimes[list->count++];
+	*r = (struct metrics_runtime){ .pid = target_pid(target),
+				       .index = index,
+				       .area = runtime->area };
+	memcpy(r->version, runtime->version, sizeof(r->version));
+	target_comm(target, r->comm);
+	err = target_take_snapshot(target, runtime, &r->snapshot);
+	return err != 0 ? err : collect_types(r, target);
+}
+
+int metrics_add(struct metrics_list *list, struct target *target)
+{
+	unsigned before = list->count;
+	int err = -EAGAIN;
+
+	/* Again, if a runtime comes or goes meanwhile. */
+	for (unsigned i = 0; err == -EAGAIN && i < MOST_ATTEMPTS; i++) {
+		free_from(list, before);
+		err = target_refresh(target);
+		for (unsigned k = 0; err == 0 && k < target_runtimes(target);
+		     k++)
+			err = add_runtime(list, target, k);
+	}
+	if (err != 0)
+		free_from(list, before);
+	return err;
+}
+
+/* One that cannot be read, or has ended meanwhile, is left out. */
+static int add_process(struct metrics_list *list, pid_t pid)
+{
+	struct target *target;
+	int err = target_open(&target, pid);
+
+	if (err == 0)
+		err = metrics_add(list, target);
+	target_close(target);
+	return err == -ENOMEM ? err : 0;
+}
+
+int metrics_add_all(struct metrics_list *list)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	int err = folder != NULL ? 0 : -errno;
+
+	while (err == 0 && (entry = readdir(folder)) != NULL) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)entry->d_name[0]) && pid != getpid())
+			err = add_process(list, pid);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	return err;
+}
+
+/* ---- text ------------------------------------------------------------------ */
+
+int metrics_collect(const struct metrics_source *source,
+		    enum metrics_format format, char **text, size_t *size)
+{
+	struct metrics_list list = { .count = 0 };
+	FILE *file;
+	int err = source->target != NULL ? metrics_add(&list, source->target)
+					 : metrics_add_all(&list);
+
+	*text = NULL;
+	if (err == -ESRCH && source->target != NULL)
+		ends_say_gone(source->ends);
+	file = err == 0 ? open_memstream(text, size) : NULL;
+	if (err == 0 && file == NULL)
+		err = -ENOMEM;
+	if (err == 0) {
+		metrics_write(file, &list, format);
+		if (fclose(file) != 0)
+			err = -ENOMEM;
+	}
+	metrics_free(&list);
+	return err;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metrics_http.c - GET /metrics, by libmicrohttpd
+ *
+ * One thread of the library's answers everybody in turn: a target belongs to one
+ * thread at a time.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <float.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/metrics/metrics.h"
+
+/* ---- answers --------------------------------------------------------------- */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code,
+			      char *text, size_t size,
+			      enum MHD_ResponseMemoryMode memory,
+			      const char *type)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(size, text, memory);
+	enum MHD_Result result;
+
+	if (response == NULL) {
+		if (memory == MHD_RESPMEM_MUST_FREE)
+			free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+					"GET, HEAD");
+	result = MHD_queue_response(connection, code, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code,
+			      const char *text)
+{
+	return answer(connection, code, (char *)text, strlen(text),
+		      MHD_RESPMEM_PERSISTENT, "text/plain; charset=utf-8");
+}
+
+/* OpenMetrics, but for one who asks for text and does not know that. */
+static enum metrics_format wanted_format(struct MHD_Connection *connection)
+{
+	const char *accept = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+
+	if (accept == NULL || strcasestr(accept, "openmetrics-text") != NULL ||
+	    strcasestr(accept, "text/plain") == NULL)
+		return METRICS_OPENMETRICS;
+	return METRICS_PROMETHEUS;
+}
+
+static enum MHD_Result answer_metrics(const struct metrics_source *source,
+				      struct MHD_Connection *connection)
+{
+	enum metrics_format format = wanted_format(connection);
+	size_t size;
+	char *text;
+
+	if (metrics_collect(source, format, &text, &size) != 0) {
+		free(text);
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "the process cannot be read\n");
+	}
+	return answer(connection, MHD_HTTP_OK, text, size,
+		      MHD_RESPMEM_MUST_FREE,
+		      format == METRICS_OPENMETRICS
+			      ? "application/openmetrics-text; version=1.0.0; "
+				"charset=utf-8"
+			      : "text/plain; version=0.0.4; charset=utf-8");
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
+			      const char *url, const char *method,
+			      const char *version, const char *data,
+			      size_t *size, void **state)
+{
+	static int seen;
+
+	(void)version;
+	(void)data;
+	if (*state == NULL) { /* the header alone: let it be read to its end */
+		*state = &seen;
+		return MHD_YES;
+	}
+	if (*size != 0) { /* what is sent along is not looked at */
+		*size = 0;
+		return MHD_YES;
+	}
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      "only GET and HEAD\n");
+	if (strcmp(url, "/metrics") != 0)
+		return refuse(connection, MHD_HTTP_NOT_FOUND,
+			      "only /metrics is here\n");
+	return answer_metrics(arg, connection);
+}
+
+/* ---- the address ----------------------------------------------------------- */
+
+static int complain(const char *address, const char *what)
+{
+	fprintf(stderr, ARGS_PROGRAM " metrics: --listen %s: %s\n", address,
+		what);
+	return -EINVAL;
+}
+
+static bool is_loopback(const struct sockaddr *at)
+{
+	if (at->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)at)
+				     ->sin_addr.s_addr) >>
+			       24 ==
+		       127;
+	return at->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(
+		       &((const struct sockaddr_in6 *)at)->sin6_addr);
+}
+
+/* HOST:PORT or [HOST]:PORT, into two texts. */
+static bool cut(const char *address, char *host, size_t size, const char **port)
+{
+	const char *colon = strrchr(address, ':');
+	size_t length = colon != NULL ? (size_t)(colon - address) : 0;
+
+	if (length > 1 && address[0] == '[' && address[length - 1] == ']') {
+		address++;
+		length -= 2;
+	}
+	if (length == 0 || length >= size)
+		return false;
+	memcpy(host, address, length);
+	host[length] = '\0';
+	if (strcmp(host, "localhost") == 0)
+		strcpy(host, "127.0.0.1");
+	*port = colon + 1;
+	/* The resolver takes larger ones, modulo 2^16. */
+	return strspn(*port, "0123456789") == strlen(*port) &&
+	       strlen(*port) <= 5 && atoi(*port) <= UINT16_MAX &&
+	       **port != '\0';
+}
+
+static int find_address(const char *address, bool exposed,
+			struct sockaddr_storage *at)
+{
+	const struct addrinfo hints = { .ai_flags =
+						AI_NUMERICHOST | AI_NUMERICSERV,
+					.ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	const char *port;
+	char host[64];
+
+	if (!cut(address, host, sizeof(host), &port) ||
+	    getaddrinfo(host, port, &hints, &found) != 0)
+		return complain(address, "no address; allowed: such as "
+					 "127.0.0.1:9464 or [::1]:9464");
+	memset(at, 0, sizeof(*at));
+	memcpy(at, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	if (is_loopback((struct sockaddr *)at) || exposed)
+		return 0;
+	complain(address, "others may reach that address; allowed: of this "
+			  "machine alone, or --expose as well");
+	return -EPERM;
+}
+
+/* ---- serving --------------------------------------------------------------- */
+
+static struct MHD_Daemon *start(const struct metrics_source *source,
+				const struct sockaddr_storage *at)
+{
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO;
+
+	if (at->ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, handle, (void *)source,
+		MHD_OPTION_SOCK_ADDR, at, MHD_OPTION_CONNECTION_LIMIT, 64u,
+		MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
+}
+
+int metrics_serve(const struct metrics_source *source, const char *address,
+		  bool exposed)
+{
+	const union MHD_DaemonInfo *info;
+	struct sockaddr_storage at;
+	struct MHD_Daemon *daemon;
+	int err = find_address(address, exposed, &at);
+
+	if (err != 0)
+		return err;
+	errno = 0;
+	daemon = start(source, &at);
+	if (daemon == NULL) {
+		err = errno != 0 ? -errno : -EADDRNOTAVAIL;
+		complain(address, strerror(-err));
+		return err;
+	}
+	info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+	fprintf(stderr, ARGS_PROGRAM " metrics: listening on port %u\n",
+		info != NULL ? info->port : 0);
+	while (!ends_wait(source->ends, ends_now() + 1e6))
+		;
+	MHD_stop_daemon(daemon);
+	return 0;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* perf.c - skua perf: counters of a process's workers, and a task's share */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/ends.h"
+#include "bpf/perf/perf.h"
+#include "bpf/verbs.h"
+#include "probes/perf_list.h"
+
+enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON, OPTION_LIST };
+
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  1e6
+
+struct options {
+	uint64_t pid;
+	char *events; /* a list, which is cut up */
+	const char *names[PERF_GROUP_MAX_EVENTS];
+	unsigned count;
+	double seconds;  /* 0: until a signal */
+	double interval; /* 0: one span */
+	const char *pattern;
+	bool json, list;
+};
+
+/* The first group of hardware, and a group of software. */
+static const char *const usual[] = {
+	"cycles",       "instructions",     "cache-references",
+	"cache-misses", "branches",         "branch-misses",
+	"task-clock",   "context-switches", "cpu-migrations",
+	"page-faults",
+};
+
+static error_t parse_events(struct options *options, char *text)
+{
+	char *rest = text, *name;
+
+	options->count = 0;
+	while ((name = strsep(&rest, ",")) != NULL) {
+		if (name[0] == '\0')
+			return args_refuse("--event has an empty name; "
+					   "allowed: as skua perf --list "
+					   "shows them, with commas between");
+		if (options->count == PERF_GROUP_MAX_EVENTS)
+			return args_refuse("--event has more than %d names",
+					   PERF_GROUP_MAX_EVENTS);
+		options->names[options->count++] = name;
+	}
+	return 0;
+}
+
+static error_t check(struct options *options)
+{
+	if (options->list && options->pid != 0)
+		return args_refuse("--list is of this machine; allowed: it, or "
+				   "--pid");
+	if (options->count > 0)
+		return 0;
+	options->count = sizeof(usual) / sizeof(usual[0]);
+	memcpy(options->names, usual, sizeof(usual));
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'e':
+		return parse_events(options, arg);
+	case OPTION_FOR:
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
+	case OPTION_INTERVAL:
+		return args_seconds("--interval", arg, LEAST_SECONDS,
+				    MOST_SECONDS, &options->interval);
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_LIST:
+		options->list = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!options->list || options->pattern != NULL)
+			return args_refuse("unexpected argument '%s'", arg);
+		options->pattern = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "event",
+	  .key = 'e',
+	  .arg = "EVENT,...",
+	  .doc = "Count these, up to 24, by libpfm's names; each six have "
+		 "counters at the same times" },
+	{ .name = "for",
+	  .key = OPTION_FOR,
+	  .arg = "SECONDS",
+	  .doc = "So long; else until Ctrl-C, or the end of the process" },
+	{ .name = "interval",
+	  .key = OPTION_INTERVAL,
+	  .arg = "SECONDS",
+	  .doc = "Print each so often what was counted since the last time" },
+	{ .name = "json",
+	  .key = OPTION_JSON,
+	  .doc = "Print an object each time" },
+	{ .name = "list",
+	  .key = OPTION_LIST,
+	  .doc = "List the events that this machine has, and with PATTERN only "
+		 "those in whose names it is" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[PATTERN]",
+	.doc = "Count events of the processor and of the kernel in the worker "
+	       "threads of a process, and what a task has of them. The process "
+	       "is not stopped, and nothing is read at its tasks",
+};
+
+/* ---- counting -------------------------------------------------------------- */
+
+static unsigned terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		return size.ws_col;
+	return isatty(STDOUT_FILENO) ? 80 : 200;
+}
+
+static int print_span(struct perf_session *session,
+		      const struct options *options)
+{
+	int err = perf_next(session);
+
+	if (err != 0)
+		return err;
+	if (!options->json)
+		perf_print(stdout, session, terminal_width());
+	else
+		perf_print_json(stdout, session);
+	fflush(stdout);
+	return 0;
+}
+
+static int count_spans(struct perf_session *session,
+		       const struct options *options, struct ends *ends)
+{
+	double start = ends_now();
+	double end = start + (options->seconds > 0 ? options->seconds
+						   : 1000 * MOST_SECONDS);
+	double next = start;
+	bool ended = false;
+	int err = 0;
+
+	while (err == 0 && !ended && next < end) {
+		next = options->interval > 0 ? next + options->interval : end;
+		ended = ends_wait(ends, next < end ? next : end);
+		err = print_span(session, options);
+	}
+	return err;
+}
+
+static int complain(const char *text)
+{
+	fprintf(stderr, ARGS_PROGRAM " perf: %s\n", text);
+	return EXIT_FAILED;
+}
+
+static int count(struct target *target, const struct options *options)
+{
+	struct perf_session session = { .target = target };
+	struct ends ends;
+	int err = ends_open(&ends, target_pid(target));
+
+	if (err != 0)
+		snprintf(session.reason, sizeof(session.reason), "%s",
+			 strerror(-err));
+	else
+		err = perf_open(&session, target, options->names,
+				options->count);
+	if (err == 0) {
+		err = count_spans(&session, options, &ends);
+		if (err != 0 || ends.gone)
+			fprintf(stderr,
+				ARGS_PROGRAM " perf: process %d has ended\n",
+				target_pid(target));
+	} else {
+		complain(session.reason);
+	}
+	perf_close(&session);
+	ends_close(&ends);
+	return err == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- the verb -------------------------------------------------------------- */
+
+static void show(const char *name, const char *text, void *arg)
+{
+	(void)arg;
+	printf("%-40s %s\n", name, text);
+}
+
+static int list(const struct options *options)
+{
+	int listed = perf_list(options->pattern, show, NULL);
+
+	if (listed > 0)
+		return EXIT_OK;
+	return complain(listed < 0 ? "libpfm knows no events here"
+				   : "no event of this machine has that name");
+}
+
+int verb_perf(int argc, char **argv)
+{
+	struct options options = { .json = false };
+	struct target *target;
+	int code;
+
+	if (args_parse(&argp, "perf", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	if (options.list)
+		return list(&options);
+	code = choose_process(&target, "perf", options.pid);
+	if (code == EXIT_OK)
+		code = count(target, &options);
+	target_close(target);
+	return code;
+}

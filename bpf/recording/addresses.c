@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* addresses.c - see addresses.h; open addressing, at most half full */
+#include "bpf/recording/addresses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST 256u
+
+/* Addresses differ in few bits: spread them. */
+static size_t home_of(const struct addresses *t, uint64_t address)
+{
+	address ^= address >> 33;
+	address *= UINT64_C(0xff51afd7ed558ccd);
+	address ^= address >> 33;
+	return (size_t)address & (t->size - 1);
+}
+
+/* Where it is, or would be. */
+static size_t find(const struct addresses *t, uint64_t address)
+{
+	size_t at = home_of(t, address);
+
+	while (t->slots[at].address != 0 && t->slots[at].address != address)
+		at = (at + 1) & (t->size - 1);
+	return at;
+}
+
+static int grow(struct addresses *t)
+{
+	struct addresses larger = { .size = t->size ? 2 * t->size : SMALLEST,
+				    .count = t->count };
+
+	larger.slots = calloc(larger.size, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->size; i++)
+		if (t->slots[i].address != 0)
+			larger.slots[find(&larger, t->slots[i].address)] =
+				t->slots[i];
+	free(t->slots);
+	*t = larger;
+	return 0;
+}
+
+int addresses_put(struct addresses *t, const struct address *entry)
+{
+	size_t at;
+
+	if (entry->address == 0)
+		return 0;
+	if (2 * (t->count + 1) > t->size && grow(t))
+		return -ENOMEM;
+	at = find(t, entry->address);
+	t->count += t->slots[at].address == 0;
+	t->slots[at] = *entry;
+	return 0;
+}
+
+/* Behind an empty slot nothing would be found: move up what may be there. */
+static void close_hole(struct addresses *t, size_t hole)
+{
+	size_t mask = t->size - 1;
+
+	for (size_t at = (hole + 1) & mask; t->slots[at].address != 0;
+	     at = (at + 1) & mask) {
+		size_t home = home_of(t, t->slots[at].address);
+
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		t->slots[hole] = t->slots[at];
+		hole = at;
+	}
+	t->slots[hole].address = 0;
+}
+
+bool addresses_has(const struct addresses *t, uint64_t address)
+{
+	return address != 0 && t->count > 0 &&
+	       t->slots[find(t, address)].address != 0;
+}
+
+bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
+{
+	size_t at;
+
+	if (address == 0 || t->count == 0)
+		return false;
+	at = find(t, address);
+	if (t->slots[at].address == 0)
+		return false;
+	*out = t->slots[at];
+	t->count--;
+	close_hole(t, at);
+	return true;
+}
+
+void addresses_clear(struct addresses *t)
+{
+	if (t->count > 0)
+		memset(t->slots, 0, t->size * sizeof(*t->slots));
+	t->count = 0;
+}
+
+void addresses_free(struct addresses *t)
+{
+	free(t->slots);
+	memset(t, 0, sizeof(*t));
+}

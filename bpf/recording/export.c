@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* export.c - skua export: a recording in a form that others show */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/recording/trace_sinks.h"
+#include "bpf/verbs.h"
+
+struct format {
+	const char *name;
+	int (*write)(struct trace *trace, FILE *file);
+};
+
+static const struct format formats[] = {
+	{ "perfetto", trace_to_perfetto },
+	{ "chrome", trace_to_chrome },
+	{ "summary", trace_to_summary },
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+struct options {
+	const struct format *format;
+	const char *out;
+	const char *file;
+};
+
+static error_t parse_format(struct options *options, const char *name)
+{
+	for (unsigned i = 0; i < FORMATS; i++) {
+		if (strcmp(name, formats[i].name) == 0) {
+			options->format = &formats[i];
+			return 0;
+		}
+	}
+	return args_refuse("--format: no '%s'; allowed: perfetto chrome "
+			   "summary",
+			   name);
+}
+
+static error_t check(const struct options *options)
+{
+	if (!options->format)
+		return args_refuse("--format is needed; allowed: perfetto "
+				   "chrome summary");
+	if (!options->file)
+		return args_refuse("a FILE is needed: what skua record has "
+				   "written");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'f':
+		return parse_format(options, arg);
+	case 'o':
+		options->out = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->file)
+			return args_refuse("unexpected argument '%s'; allowed: "
+					   "one FILE",
+					   arg);
+		options->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "format",
+	  .key = 'f',
+	  .arg = "FORMAT",
+	  .doc = "perfetto (protocol buffers, for ui.perfetto.dev), chrome "
+		 "(JSON, for chrome://tracing and others) or summary (a table "
+		 "of types of tasks)" },
+	{ .name = "output",
+	  .key = 'o',
+	  .arg = "OUT",
+	  .doc = "Where to (default: standard output)" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "FILE",
+	.doc = "Make what skua record has written into a form that other "
+	       "programs show",
+};
+
+/* What somebody who looks at the result should know. */
+static void remark(const struct options *options, const struct trace *trace)
+{
+	const struct trace_about *about = trace_about(trace);
+
+	if (about->cut)
+		fprintf(stderr,
+			"skua export: %s: the end is missing; what is there is "
+			"used\n",
+			options->file);
+	if (about->timeless && about->events > 0)
+		fprintf(stderr,
+			"skua export: %s: too few times are in it: they are "
+			"shown as the processor counted\n",
+			options->file);
+	if (about->lost > 0)
+		fprintf(stderr,
+			"skua export: %s: %" PRIu64 " of %" PRIu64
+			" events were lost\n",
+			options->file, about->lost,
+			about->lost + about->events);
+}
+
+/* To a file that is closed, or to standard output. */
+static int write_out(const struct options *options, struct trace *trace)
+{
+	FILE *file = options->out ? fopen(options->out, "we") : stdout;
+	int code;
+
+	if (!file) {
+		fprintf(stderr, "skua export: %s: %s\n", options->out,
+			strerror(errno));
+		return EXIT_FAILED;
+	}
+	code = options->format->write(trace, file);
+	if (code)
+		fprintf(stderr, "skua export: %s: %s\n", options->file,
+			strerror(-code));
+	if (options->out) {
+		bool bad = ferror(file);
+
+		if (fclose(file) != 0 || bad) {
+			fprintf(stderr, "skua export: %s: %s\n", options->out,
+				strerror(errno));
+			return EXIT_FAILED;
+		}
+	}
+	return code ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_export(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct skua_error err;
+	struct trace *trace;
+	int code;
+
+	if (args_parse(&argp, "export", argc, argv, &options))
+		return EXIT_USAGE;
+	if (trace_open(&trace, options.file, &err)) {
+		fprintf(stderr, "skua export: %s: %s\n", options.file,
+			err.text);
+		return EXIT_FAILED;
+	}
+	code = write_out(&options, trace);
+	if (code == EXIT_OK)
+		remark(&options, trace);
+	trace_close(trace);
+	return code;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c - skua record: what the workers of a process do, as a file */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/kernel/programs.h"
+#include "bpf/recording/recording.h"
+#include "bpf/verbs.h"
+
+enum { OPTION_FOR = 0x100, OPTION_LAST, OPTION_SWITCHES };
+
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  31536000.0
+
+struct options {
+	uint64_t pid;
+	double seconds; /* 0: until a signal */
+	const char *out;
+	bool last;
+	bool switches;
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static error_t check(const struct options *options)
+{
+	if (!options->out)
+		return args_refuse("no file to write to; allowed: --output "
+				   "FILE");
+	if (options->last && options->switches)
+		return args_refuse("--switches are no last events; allowed: "
+				   "it, or --last");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'o':
+		if (!*arg)
+			return args_refuse(
+				"--output is empty; allowed: a file");
+		options->out = arg;
+		return 0;
+	case OPTION_FOR:
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
+	case OPTION_LAST:
+		options->last = true;
+		return 0;
+	case OPTION_SWITCHES:
+		options->switches = true;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	case ARGP_KEY_ARG:
+		return args_refuse("no argument '%s'; allowed: options", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "for",
+	  .key = OPTION_FOR,
+	  .arg = "SECONDS",
+	  .doc = "End after so long (default: when interrupted)" },
+	{ .name = "last",
+	  .key = OPTION_LAST,
+	  .doc = "Write only the last events of each worker, when it ends: "
+		 "what its ring holds" },
+	{ .name = "output",
+	  .key = 'o',
+	  .arg = "FILE",
+	  .doc = "Where to; an old FILE is overwritten" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "switches",
+	  .key = OPTION_SWITCHES,
+	  .doc = "Also when the kernel takes CPUs from its threads, and for "
+		 "whom; needs CAP_BPF and CAP_PERFMON" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "Record what the workers of a process do: polls, steals, sleeps "
+	       "and more, for skua export. The process is not stopped",
+};
+
+/* ---- recording ------------------------------------------------------------- */
+
+static int open_file(const struct options *options, struct recording *r)
+{
+	int fd = open(options->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		      0600);
+
+	if (fd < 0)
+		return recording_complain(r, options->out, strerror(errno));
+	return recording_start(r, fd);
+}
+
+static int add_switches(struct recording *r)
+{
+	int code = recording_switches(r);
+
+	return code ? recording_complain(r, "--switches", programs_reason(code))
+		    : EXIT_OK;
+}
+
+/* How it came out. */
+static int tell(const struct recording *r)
+{
+	recording_report(r);
+	if (r->reason != TRACE_ENDED)
+		return EXIT_OK;
+	fprintf(stderr, "%s%s\n", target_reason(r->target),
+		r->last ? "; its last events are gone with it"
+			: "; all that was read before is there");
+	return r->last ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_record(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct recording r = { .verb = "record" };
+	int code;
+
+	if (args_parse(&argp, "record", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	r.name = options.out;
+	r.seconds = options.seconds;
+	r.last = options.last;
+	code = recording_open(&r, options.pid);
+	if (code == EXIT_OK)
+		code = open_file(&options, &r);
+	if (code == EXIT_OK && options.switches)
+		code = add_switches(&r);
+	if (code == EXIT_OK)
+		code = recording_run(&r);
+	if (code == EXIT_OK)
+		code = tell(&r);
+	recording_close(&r);
+	return code;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* recording.c - see recording.h */
+#include "bpf/recording/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/table.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Recording ends by itself so long after the last renewal: after a crash. */
+#define RENEW_NS (NS_PER_S)
+#define AHEAD_NS (3 * NS_PER_S)
+
+/* Between looks at the rings. One that gets fuller than an eighth is looked at
+ * more often, so that three more of the same do not make it overflow. */
+#define LEAST_NS UINT64_C(200000)
+#define MOST_NS  UINT64_C(100000000)
+#define FULL     0.125
+
+/* ---- beginning ------------------------------------------------------------- */
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static struct trace_meta describe(const struct recording *r)
+{
+	struct trace_meta meta = { .pid = (uint32_t)target_pid(r->target),
+				   .counter = trace_counter_here(),
+				   .start = trace_now(),
+				   .realtime_ns = now_ns(CLOCK_REALTIME),
+				   .area_abi = AREA_ABI };
+	char name[TARGET_NAME];
+	struct utsname system;
+
+	target_comm(r->target, name);
+	snprintf(meta.program, sizeof(meta.program), "%s", name);
+	if (target_runtimes(r->target) > 0) /* else some may come */
+		memcpy(meta.library, target_runtime(r->target, 0)->version,
+		       sizeof(meta.library));
+	if (uname(&system) == 0)
+		snprintf(meta.kernel, sizeof(meta.kernel), "%.63s",
+			 system.release);
+	return meta;
+}
+
+int recording_complain(const struct recording *r, const char *what,
+		       const char *why)
+{
+	fprintf(stderr, ARGS_PROGRAM " %s: %s%s%s\n", r->verb, what,
+		*what && *why ? ": " : "", why);
+	return EXIT_FAILED;
+}
+
+int recording_open(struct recording *r, uint64_t pid)
+{
+	int code;
+
+	r->writer.fd = -1;
+	code = choose_process(&r->target, r->verb, pid);
+	if (code == EXIT_OK)
+		choose_remark(r->target, r->verb);
+	return code;
+}
+
+int recording_start(struct recording *r, int fd)
+{
+	struct trace_meta meta = describe(r);
+
+	r->start_ns = meta.start.monotonic_ns;
+	if (trace_write_start(&r->writer, fd, &meta))
+		return recording_complain(r, r->name,
+					  strerror(-r->writer.error));
+	return EXIT_OK;
+}
+
+int recording_switches(struct recording *r)
+{
+	return switches_open(&r->switches, target_pid(r->target), &r->writer);
+}
+
+/* ---- recording ------------------------------------------------------------- */
+
+/* Whether something ends the recording, that @code says; and what. */
+static bool is_over(struct recording *r, int code)
+{
+	if (code == 0)
+		return false;
+	r->reason = code == -ESRCH ? TRACE_ENDED : TRACE_FAILED;
+	return true;
+}
+
+/* Until a time, or a signal: true. */
+static bool wait_until(const sigset_t *signals, uint64_t until_ns)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t ns = until_ns > now ? until_ns - now : 0;
+	const struct timespec wait = { (time_t)(ns / NS_PER_S),
+				       (long)(ns % NS_PER_S) };
+
+	return sigtimedwait(signals, NULL, &wait) > 0;
+}
+
+static uint64_t adapt(uint64_t period_ns, double fullest)
+{
+	if (fullest > FULL)
+		period_ns /= fullest > 4 * FULL ? 4 : 2;
+	else if (fullest < FULL / 4)
+		period_ns *= 2;
+	return period_ns < LEAST_NS  ? LEAST_NS
+	       : period_ns > MOST_NS ? MOST_NS
+				     : period_ns;
+}
+
+/* What has come to the rings, and of switches. */
+static int copy(struct recording *r, bool last, double *fullest)
+{
+	int code = rings_copy(r->rings, last, fullest);
+
+	if (code == 0 && r->switches)
+		code = switches_copy(r->switches, fullest);
+	return code;
+}
+
+static void record(struct recording *r, const sigset_t *signals)
+{
+	uint64_t end_ns = r->seconds > 0
+				  ? r->start_ns + (uint64_t)(r->seconds * 1e9)
+				  : UINT64_MAX;
+	uint64_t renew_ns = 0, period_ns = LEAST_NS, now;
+	double fullest;
+
+	while ((now = now_ns(CLOCK_MONOTONIC)) < end_ns) {
+		uint64_t next_ns = r->last ? end_ns : now + period_ns;
+		int code = 0;
+
+		if (now >= renew_ns) {
+			code = rings_extend(r->rings, now + AHEAD_NS);
+			renew_ns = now + RENEW_NS;
+		}
+		if (code == 0 && !r->last) {
+			code = copy(r, false, &fullest);
+			period_ns = adapt(period_ns, fullest);
+		}
+		if (is_over(r, code))
+			return;
+		if (next_ns > renew_ns)
+			next_ns = renew_ns;
+		if (wait_until(signals, next_ns < end_ns ? next_ns : end_ns))
+			return;
+	}
+}
+
+/* First no more is recorded, so that what is left stays as it is. */
+static void finish(struct recording *r)
+{
+	double fullest = 0;
+	int code;
+
+	if (r->reason != TRACE_ENDED) {
+		code = rings_extend(r->rings, 0);
+		if (code == 0 && r->reason == TRACE_FINISHED)
+			code = copy(r, true, &fullest);
+		is_over(r, code);
+	} else if (r->switches) { /* they outlive it */
+		switches_copy(r->switches, &fullest);
+	}
+	trace_write_end(&r->writer, r->reason);
+}
+
+/* ---- what came of it ------------------------------------------------------- */
+
+/* A worker notices that it is recorded between two polls, or when it wakes up. */
+static void report_silent(const struct recording *r,
+			  const struct trace_stream *stream, const char *who)
+{
+	char name[TARGET_NAME];
+	struct target_now now = { 0 };
+
+	if (stream->runtime < target_runtimes(r->target))
+		target_look(r->target,
+			    target_runtime(r->target, stream->runtime),
+			    stream->index, &now);
+	if (now.task && now.poll) {
+		target_name(r->target, now.type, now.poll, name);
+		fprintf(stderr,
+			"%s: in one poll of %s since before: no events\n", who,
+			name);
+	} else if (now.state == AREA_PARKED) {
+		fprintf(stderr, "%s: slept all the time: no events\n", who);
+	} else {
+		fprintf(stderr, "%s: slept, or was in one poll: no events\n",
+			who);
+	}
+}
+
+static void report_stream(const struct recording *r,
+			  const struct rings_stream *stream)
+{
+	char written[32], lost[32], who[32] = "other threads";
+
+	if (stream->stream.index != TRACE_OUTSIDE)
+		snprintf(who, sizeof(who), "worker %" PRIu32,
+			 stream->stream.index);
+	text_count(written, stream->written);
+	text_count(lost, stream->lost);
+	if (stream->error)
+		fprintf(stderr, "%s: no ring for its events: %s\n", who,
+			strerror(-stream->error));
+	else if (stream->stream.index != TRACE_OUTSIDE && !stream->here)
+		report_silent(r, &stream->stream, who);
+	else if (stream->lost > 0)
+		fprintf(stderr, "%s: %s events; %s %s\n", who, written, lost,
+			r->last ? "older ones were overwritten, as was wanted"
+				: "were lost: overwritten before they were "
+				  "read");
+}
+
+void recording_report(const struct recording *r)
+{
+	uint64_t written = 0, lost = 0;
+	char text[32], other[32];
+
+	for (unsigned i = 0; i < rings_count(r->rings); i++) {
+		const struct rings_stream *stream = rings_stream(r->rings, i);
+
+		report_stream(r, stream);
+		written += stream->written;
+		lost += stream->lost;
+	}
+	fprintf(stderr, "%s: %s events", r->name, text_count(text, written));
+	if (!r->last)
+		fprintf(stderr, ", %s lost", text_count(text, lost));
+	if (r->switches)
+		fprintf(stderr, ", %s switches, %s lost",
+			text_count(text, switches_count(r->switches)),
+			text_count(other, switches_lost(r->switches)));
+	fprintf(stderr, ", %s bytes", text_count(text, r->writer.bytes));
+	fprintf(stderr, ", of %s\n",
+		text_time(text,
+			  (double)(now_ns(CLOCK_MONOTONIC) - r->start_ns)));
+}
+
+/* Signals that end it are waited for, so that none is missed. */
+static void block(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+/* What has failed, if anything. */
+static int judge(const struct recording *r)
+{
+	if (r->writer.error)
+		return recording_complain(r, r->name,
+					  strerror(-r->writer.error));
+	if (r->reason == TRACE_FAILED)
+		return recording_complain(r, "", target_reason(r->target));
+	return EXIT_OK;
+}
+
+int recording_run(struct recording *r)
+{
+	sigset_t signals;
+	int code;
+
+	block(&signals);
+	/* The last events of a program that records by itself are there. */
+	code = rings_open(&r->rings, r->target, &r->writer,
+			  r->last ? r->start_ns : UINT64_MAX);
+	if (code == -ENOMEM)
+		return recording_complain(r, "", strerror(ENOMEM));
+	if (!is_over(r, code))
+		record(r, &signals);
+	finish(r);
+	return judge(r);
+}
+
+void recording_close(struct recording *r)
+{
+	switches_close(r->switches);
+	rings_close(r->rings);
+	if (r->writer.fd >= 0)
+		close(r->writer.fd);
+	target_close(r->target);
+}

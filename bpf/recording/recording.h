@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * recording.h - has a process record, and copies what comes to a file
+ *
+ * What is said to people about it goes to stderr, for which @verb says who speaks.
+ */
+#ifndef SKUA_BPF_RECORDING_H
+#define SKUA_BPF_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/recording/rings.h"
+#include "bpf/recording/switches.h"
+#include "bpf/target/target.h"
+#include "probes/trace_file.h"
+
+/**
+ * struct recording - zero it, and set these
+ * @verb: "record"
+ * @name: of the file, for messages
+ * @seconds: 0: until a signal
+ * @last: what is in the rings at the end, and nothing before
+ */
+struct recording {
+	const char *verb;
+	const char *name;
+	double seconds;
+	bool last;
+
+	struct target *target;
+	struct trace_writer writer;
+	struct rings *rings;
+	struct switches *switches; /* NULL: without */
+	enum trace_reason reason;
+	uint64_t start_ns;
+};
+
+/* recording_complain - a line: WHAT: WHY; either may be empty. Return: EXIT_FAILED */
+int recording_complain(const struct recording *r, const char *what,
+		       const char *why);
+
+/* recording_open - choose a process, as choose_process(). Return: an exit code, as all
+ * below, and the reason was printed */
+int recording_open(struct recording *r, uint64_t pid);
+
+/* recording_start - begin a file; @fd: closed by recording_close() */
+int recording_start(struct recording *r, int fd);
+
+/* recording_switches - with them, from now on. Return: 0, or -errno for
+ * programs_reason() */
+int recording_switches(struct recording *r);
+
+/* recording_run - until it is over; the file is complete then. The signals that end
+ * it are blocked from then on */
+int recording_run(struct recording *r);
+
+/* recording_report - what was written, and what is missing */
+void recording_report(const struct recording *r);
+void recording_close(struct recording *r);
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/* rings.c - see rings.h */
+#include "bpf/recording/rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/recording/addresses.h"
+#include "probes/area.h"
+#include "probes/events.h"
+
+#define MOST_EVENTS (UINT64_C(1) << 26) /* of a ring */
+#define AT_ONCE     32768u              /* events that are copied */
+#define MOST_NAMES  65536u
+#define MOST_RINGS  16384u
+
+/* A ring in the process; the addresses of its words. */
+struct ring {
+	struct rings_stream what;
+	uint64_t runtime, started_ns; /* whose */
+	uint64_t others_ns;           /* until when others want it to record */
+	uint64_t words;               /* where it is, and how large */
+	uint64_t head;
+	uint64_t error; /* 0: there is no such word */
+	uint64_t next;  /* number of the first event that was not read */
+	bool begun;     /* next says something */
+	bool ended;     /* its runtime is gone */
+};
+
+struct rings {
+	struct target *target;
+	struct trace_writer *writer;
+	struct ring *rings;
+	unsigned count, room;
+	unsigned runtimes;      /* that were ever seen */
+	struct addresses names; /* that were looked up */
+	struct event *events, *again;
+};
+
+/* What the words of a ring say, and are to be believed. */
+struct state {
+	uint64_t address, events, head;
+};
+
+/* ---- which there are ------------------------------------------------------- */
+
+static struct ring *add_ring(struct rings *r,
+			     const struct target_runtime *runtime)
+{
+	unsigned room = r->room ? 2 * r->room : 16;
+	struct ring *ring;
+	void *grown;
+
+	if (r->count == r->room) {
+		grown = reallocarray(r->rings, room, sizeof(*r->rings));
+		if (!grown)
+			return NULL;
+		r->rings = grown;
+		r->room = room;
+	}
+	ring = &r->rings[r->count];
+	*ring = (struct ring){ .runtime = runtime->address,
+			       .started_ns = runtime->area.started_ns,
+			       .others_ns = runtime->area.record_until_ns };
+	ring->what.stream = (struct trace_stream){ .id = r->count++,
+						   .runtime = r->runtimes,
+						   .index = TRACE_OUTSIDE,
+						   .cpu = -1,
+						   .node = -1 };
+	return ring;
+}
+
+static int add_outside(struct rings *r, const struct target_runtime *runtime)
+{
+	struct ring *ring;
+
+	if (runtime->area.bytes < sizeof(struct area_runtime))
+		return 0;
+	ring = add_ring(r, runtime);
+	if (!ring)
+		return -ENOMEM;
+	ring->words = runtime->address + offsetof(struct area_runtime, ring);
+	ring->head =
+		runtime->address + offsetof(struct area_runtime, ring_head);
+	return 0;
+}
+
+static int add_worker(struct rings *r, const struct target_runtime *runtime,
+		      unsigned index)
+{
+	uint64_t address = runtime->workers[index];
+	struct area_worker area;
+	struct ring *ring;
+	size_t known = offsetof(struct area_worker, ring_error) +
+		       sizeof(area.ring_error);
+	int code;
+
+	if (runtime->area.worker_bytes < known)
+		return 0;
+	code = target_read(r->target, address, &area, known);
+	if (code)
+		return code == -ESRCH ? code : 0;
+	ring = add_ring(r, runtime);
+	if (!ring)
+		return -ENOMEM;
+	ring->what.stream.index = index;
+	ring->what.stream.tid =
+		(uint32_t)target_thread(r->target, (uint32_t)area.tid);
+	ring->what.stream.cpu = area.cpu;
+	ring->what.stream.node = area.node;
+	ring->words = address + offsetof(struct area_worker, ring);
+	ring->head = address + offsetof(struct area_worker, ring_head);
+	ring->error = address + offsetof(struct area_worker, ring_error);
+	return 0;
+}
+
+/* A ring of that runtime; NULL: it is new. */
+static const struct ring *find_ring(const struct rings *r,
+				    const struct target_runtime *runtime)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (r->rings[i].runtime == runtime->address &&
+		    r->rings[i].started_ns == runtime->area.started_ns)
+			return &r->rings[i];
+	return NULL;
+}
+
+static int add_runtime(struct rings *r, const struct target_runtime *runtime)
+{
+	unsigned first = r->count;
+	int code = 0;
+
+	if (find_ring(r, runtime) ||
+	    r->count + runtime->area.worker_count >= MOST_RINGS)
+		return 0;
+	for (unsigned i = 0; code == 0 && i < runtime->area.worker_count; i++)
+		code = add_worker(r, runtime, i);
+	if (code == 0)
+		code = add_outside(r, runtime);
+	r->runtimes++;
+	for (unsigned i = first; code == 0 && i < r->count; i++)
+		code = trace_write_stream(r->writer, &r->rings[i].what.stream);
+	return code;
+}
+
+int rings_refresh(struct rings *r)
+{
+	int code = target_refresh(r->target);
+
+	if (code)
+		return code;
+	for (unsigned i = 0; i < r->count; i++)
+		r->rings[i].ended |= !target_find_runtime(
+			r->target, r->rings[i].runtime, r->rings[i].started_ns);
+	for (unsigned i = 0; code == 0 && i < target_runtimes(r->target); i++)
+		code = add_runtime(r, target_runtime(r->target, i));
+	return code;
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+static int name(struct rings *r, enum trace_name_of of, uint64_t address)
+{
+	/* An address is of one kind, whatever is said of it. */
+	const struct address entry = { .address = address };
+	char text[TARGET_NAME];
+
+	if (address == 0 || addresses_has(&r->names, address) ||
+	    r->names.count >= MOST_NAMES)
+		return 0;
+	if (of == TRACE_NAME_TYPE)
+		target_name(r->target, address, 0, text);
+	else
+		target_symbol(r->target, address, text);
+	if (addresses_put(&r->names, &entry))
+		return -ENOMEM;
+	return trace_write_name(r->writer, of, address, text);
+}
+
+static int write_names(struct rings *r, const struct event *events,
+		       uint64_t count)
+{
+	int code = 0;
+
+	for (uint64_t i = 0; code == 0 && i < count; i++) {
+		const struct event *e = &events[i];
+
+		if (e->kind == EVENT_BEGIN)
+			code = name(r,
+				    e->detail == EVENT_NAME_TYPE
+					    ? TRACE_NAME_TYPE
+					    : TRACE_NAME_FUNCTION,
+				    e->b);
+		else if (e->kind == EVENT_JOB_BEGIN)
+			code = name(r, TRACE_NAME_FUNCTION, e->a);
+	}
+	return code;
+}
+
+/* ---- events ---------------------------------------------------------------- */
+
+/* -ENODATA: nothing can be read there now. */
+static int read_state(struct rings *r, struct ring *ring, struct state *out)
+{
+	uint64_t words[2];
+	int64_t error = 0;
+	int code = target_read(r->target, ring->words, words, sizeof(words));
+
+	if (code == 0)
+		code = target_read(r->target, ring->head, &out->head,
+				   sizeof(out->head));
+	if (code == 0 && ring->error)
+		code = target_read(r->target, ring->error, &error,
+				   sizeof(error));
+	if (code)
+		return code == -ESRCH ? code : -ENODATA;
+	ring->what.error =
+		error < 0 && error >= -4095 ? (int)error : ring->what.error;
+	out->address = words[0];
+	out->events = words[1];
+	if (out->address == 0)
+		return -ENODATA;
+	if (out->events < 2 || out->events > MOST_EVENTS ||
+	    (out->events & (out->events - 1)) != 0 ||
+	    out->address > UINT64_MAX - out->events * sizeof(struct event)) {
+		ring->what.error = -EILSEQ;
+		return -ENODATA;
+	}
+	ring->what.here = true;
+	ring->what.error = 0;
+	return 0;
+}
+
+/* Events from a number on, which may be in two parts. */
+static int read_events(struct rings *r, const struct state *state,
+		       uint64_t number, uint64_t count, struct event *to)
+{
+	uint64_t at = number & (state->events - 1);
+	uint64_t part = state->events - at < count ? state->events - at : count;
+	int code = target_read(r->target, state->address + at * sizeof(*to), to,
+			       part * sizeof(*to));
+
+	if (code == 0 && part < count)
+		code = target_read(r->target, state->address, to + part,
+				   (count - part) * sizeof(*to));
+	return code;
+}
+
+/* The first event that is whole while @head is where the next one goes. */
+static uint64_t first_whole(const struct state *state, uint64_t head)
+{
+	return head >= state->events ? head - state->events + 1 : 0;
+}
+
+/* Is the event there that has that number, of a ring that threads share? */
+static bool is_complete(const struct state *state, uint64_t number,
+			const struct event *event)
+{
+	return event->other == (uint16_t)(number / state->events) &&
+	       event->kind != EVENT_NONE;
+}
+
+/*
+ * Of a ring that threads share, events may not be complete, and come later: how
+ * many of @count to take now. Those that will not come any more are of no kind.
+ */
+static uint64_t take_complete(struct rings *r, const struct state *state,
+			      uint64_t number, uint64_t count, bool last)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		bool late = state->head - (number + i) > state->events / 2;
+
+		if (is_complete(state, number + i, &r->events[i]) &&
+		    is_complete(state, number + i, &r->again[i]))
+			r->events[i] = r->again[i];
+		else if (last || late)
+			r->events[i].kind = EVENT_NONE;
+		else
+			return i;
+	}
+	return count;
+}
+
+/* Those that are still there after they were copied; runtimes as they were? */
+static int settle(struct rings *r, const struct ring *ring,
+		  const struct state *state, uint64_t *first)
+{
+	const struct target_runtime *runtime =
+		target_find_runtime(r->target, ring->runtime, ring->started_ns);
+	uint64_t head, changes;
+	int code = target_read(r->target, ring->head, &head, sizeof(head));
+
+	if (code == 0 && runtime)
+		code = target_read(r->target,
+				   runtime->root +
+					   offsetof(struct area_root, changes),
+				   &changes, sizeof(changes));
+	if (code)
+		return code == -ESRCH ? code : -ENODATA;
+	if (!runtime || changes != runtime->changes || head < state->head)
+		return -EAGAIN;
+	*first = first_whole(state, head);
+	return 0;
+}
+
+/* Some events from ring->next on; receives how many of them were dealt with. */
+static int copy_some(struct rings *r, struct ring *ring,
+		     const struct state *state, bool last, uint64_t *done)
+{
+	bool shared = ring->what.stream.index == TRACE_OUTSIDE;
+	uint64_t count = state->head - ring->next, first, skip = 0;
+	int code;
+
+	if (count > AT_ONCE)
+		count = AT_ONCE;
+	code = read_events(r, state, ring->next, count, r->events);
+	/* What was complete before is so when it is copied again. */
+	if (code == 0 && shared)
+		code = read_events(r, state, ring->next, count, r->again);
+	if (code)
+		return code == -ESRCH ? code : -ENODATA;
+	code = settle(r, ring, state, &first);
+	if (code)
+		return code;
+	if (first > ring->next)
+		skip = first - ring->next < count ? first - ring->next : count;
+	if (shared)
+		count = take_complete(r, state, ring->next, count, last);
+	if (skip > count)
+		skip = count;
+	code = write_names(r, r->events + skip, count - skip);
+	if (code == 0)
+		code = trace_write_events(r->writer, ring->what.stream.id,
+					  ring->next + skip, r->events + skip,
+					  (uint32_t)(count - skip));
+	ring->what.lost += skip;
+	ring->what.written += count - skip;
+	ring->next += count;
+	*done = count;
+	return code;
+}
+
+static int copy_ring(struct rings *r, struct ring *ring, bool last,
+		     double *fullest)
+{
+	struct state state;
+	uint64_t first, done = 1;
+	int code = read_state(r, ring, &state);
+	double full;
+
+	if (code)
+		return code;
+	/* A ring that was not there before has nothing old in it. */
+	if (!ring->begun || state.head < ring->next) {
+		ring->next = ring->begun ? state.head : 0;
+		ring->begun = true;
+	}
+	full = (double)(state.head - ring->next) / (double)state.events;
+	if (full > *fullest)
+		*fullest = full;
+	first = first_whole(&state, state.head);
+	if (first > ring->next) {
+		ring->what.lost += first - ring->next;
+		ring->next = first;
+	}
+	while (code == 0 && done > 0 && ring->next < state.head)
+		code = copy_some(r, ring, &state, last, &done);
+	return code;
+}
+
+int rings_copy(struct rings *r, bool last, double *fullest)
+{
+	*fullest = 0;
+	for (unsigned i = 0; i < r->count; i++) {
+		int code = 0;
+
+		if (!r->rings[i].ended)
+			code = copy_ring(r, &r->rings[i], last, fullest);
+		if (code == -EAGAIN) /* its runtime is going, or another came */
+			code = rings_refresh(r);
+		if (code && code != -ENODATA)
+			return code;
+	}
+	return 0;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+int rings_extend(struct rings *r, uint64_t ns)
+{
+	int code = rings_refresh(r);
+
+	return code ? code : target_record_until(r->target, ns);
+}
+
+/* Where to begin: behind what was recorded before. */
+static int skip_old(struct rings *r, uint64_t keep_ns)
+{
+	for (unsigned i = 0; i < r->count; i++) {
+		struct state state;
+		int code = read_state(r, &r->rings[i], &state);
+
+		if (code == -ENODATA)
+			continue;
+		if (code)
+			return code;
+		if (r->rings[i].others_ns <= keep_ns)
+			r->rings[i].next = state.head;
+		r->rings[i].begun = true;
+	}
+	return 0;
+}
+
+int rings_open(struct rings **out, struct target *target,
+	       struct trace_writer *writer, uint64_t keep_ns)
+{
+	struct rings *r = calloc(1, sizeof(*r));
+	int code = -ENOMEM;
+
+	*out = r;
+	if (!r)
+		return code;
+	r->target = target;
+	r->writer = writer;
+	r->events = calloc(AT_ONCE, sizeof(*r->events));
+	r->again = calloc(AT_ONCE, sizeof(*r->again));
+	if (r->events && r->again)
+		code = rings_refresh(r);
+	if (code == 0)
+		code = skip_old(r, keep_ns);
+	return code;
+}
+
+void rings_close(struct rings *r)
+{
+	if (!r)
+		return;
+	addresses_free(&r->names);
+	free(r->rings);
+	free(r->events);
+	free(r->again);
+	free(r);
+}
+
+unsigned rings_count(const struct rings *r)
+{
+	return r->count;
+}
+
+const struct rings_stream *rings_stream(const struct rings *r, unsigned index)
+{
+	return &r->rings[index].what;
+}

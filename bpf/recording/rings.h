@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * rings.h - copies what a process records (probes/events.h) to a file
+ *
+ * All that is read is hostile, as target.h says: whatever comes, the file is one
+ * that can be read.
+ */
+#ifndef SKUA_BPF_RINGS_H
+#define SKUA_BPF_RINGS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bpf/target/target.h"
+#include "probes/trace_file.h"
+
+struct rings;
+
+/**
+ * struct rings_stream - what came of a stream
+ * @stream: as in the file
+ * @written: events
+ * @lost: overwritten before they were read
+ * @error: why there is no ring: -errno; 0: none was needed, or there is one
+ * @here: there is one
+ */
+struct rings_stream {
+	struct trace_stream stream;
+	uint64_t written;
+	uint64_t lost;
+	int error;
+	bool here;
+};
+
+/**
+ * rings_open - what the runtimes of a process have
+ * @target, @writer: borrowed; the writer's file was begun
+ * @keep_ns: what was recorded before is left out, unless others want the runtime to
+ *           record until later than this
+ *
+ * Return: 0, -ENOMEM.
+ */
+int rings_open(struct rings **out, struct target *target,
+	       struct trace_writer *writer, uint64_t keep_ns);
+void rings_close(struct rings *rings);
+
+/* rings_refresh - runtimes may have come and gone; 0, or -errno as of target.h */
+int rings_refresh(struct rings *rings);
+
+/**
+ * rings_extend - have all record until then
+ * @ns: CLOCK_MONOTONIC; 0: no longer
+ *
+ * Return: 0, or -errno as of target.h
+ */
+int rings_extend(struct rings *rings, uint64_t ns);
+
+/**
+ * rings_copy - write what has come
+ * @last: also what is not complete yet
+ * @fullest: receives how full a ring was at most: 1 and more, if some was lost
+ *
+ * Return: 0; -ESRCH; -ENOMEM; the writer's error.
+ */
+int rings_copy(struct rings *rings, bool last, double *fullest);
+
+unsigned rings_count(const struct rings *rings);
+const struct rings_stream *rings_stream(const struct rings *rings,
+					unsigned index);
+
+#endif

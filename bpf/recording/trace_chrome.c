@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_chrome.c - a trace in the Trace Event Format: JSON, an event a line */
+#include <inttypes.h>
+
+#include "bpf/recording/trace_play.h"
+#include "bpf/recording/trace_sinks.h"
+
+/* No thread has a number as high (PID_MAX_LIMIT): tracks that are none. */
+#define FIRST_TRACK ((UINT32_C(1) << 22) + 1)
+
+struct chrome {
+	struct trace_sink sink;
+	FILE *file;
+	const struct trace *trace;
+	bool some;
+};
+
+/* A text of printable ASCII. */
+static void put_text(FILE *file, const char *text)
+{
+	fputc('"', file);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', file);
+		fputc(*text, file);
+	}
+	fputc('"', file);
+}
+
+static uint32_t thread_of(const struct chrome *c, unsigned track)
+{
+	uint32_t thread = trace_source(c->trace, track)->thread;
+
+	return thread ? thread : FIRST_TRACK + track;
+}
+
+/* An event begins: what all have but the time. */
+static void open_event(struct chrome *c, const char *phase, const char *name)
+{
+	fprintf(c->file, "%s{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"name\":",
+		c->some ? ",\n" : "", phase, trace_about(c->trace)->meta.pid);
+	put_text(c->file, name);
+	c->some = true;
+}
+
+/* Microseconds. */
+static void put_time(struct chrome *c, const char *key, uint64_t ns)
+{
+	fprintf(c->file, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000,
+		(unsigned)(ns % 1000));
+}
+
+static void put_place(struct chrome *c, const struct trace_mark *mark,
+		      const char *category)
+{
+	fprintf(c->file, ",\"cat\":\"%s\",\"tid\":%" PRIu32, category,
+		thread_of(c, mark->track));
+	put_time(c, "ts", mark->ns);
+}
+
+static void put_arg(FILE *file, const struct trace_arg *arg)
+{
+	put_text(file, arg->key);
+	fputc(':', file);
+	if (arg->text)
+		put_text(file, arg->text);
+	else if (arg->address)
+		fprintf(file, "\"0x%" PRIx64 "\"", arg->number);
+	else
+		fprintf(file, "%" PRIu64, arg->number);
+}
+
+static void close_with_args(struct chrome *c, const struct trace_mark *mark)
+{
+	fputs(",\"args\":{", c->file);
+	for (unsigned i = 0; i < TRACE_ARGS && mark->args[i].key; i++) {
+		if (i > 0)
+			fputc(',', c->file);
+		put_arg(c->file, &mark->args[i]);
+	}
+	fputs("}}", c->file);
+}
+
+/* An end of an arrow: it binds to the slice that is there. */
+static void send_flow(struct chrome *c, const struct trace_mark *mark,
+		      const char *phase, uint64_t flow)
+{
+	if (flow == 0)
+		return;
+	/* Both ends have the same name, and category. */
+	open_event(c, phase, "flow");
+	put_place(c, mark, "flow");
+	fprintf(c->file, ",\"id\":%" PRIu64 ",\"bp\":\"e\"}", flow);
+}
+
+/* ---- what was -------------------------------------------------------------- */
+
+static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct chrome *c = (struct chrome *)sink;
+
+	open_event(c, "X", mark->name);
+	put_place(c, mark, trace_category(mark->kind));
+	put_time(c, "dur", mark->end_ns - mark->ns);
+	close_with_args(c, mark);
+	send_flow(c, mark, "f", mark->flow_in);
+}
+
+static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct chrome *c = (struct chrome *)sink;
+
+	open_event(c, "i", mark->name);
+	put_place(c, mark, trace_category(mark->kind));
+	fputs(",\"s\":\"t\"", c->file);
+	close_with_args(c, mark);
+	send_flow(c, mark, "s", mark->flow_out);
+	send_flow(c, mark, "f", mark->flow_in);
+}
+
+static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
+{
+	struct chrome *c = (struct chrome *)sink;
+
+	open_event(c, "C", "tasks that wait");
+	put_time(c, "ts", ns);
+	fprintf(c->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", waiting);
+}
+
+/* ---- what there is --------------------------------------------------------- */
+
+static void send_name(struct chrome *c, const char *of, uint32_t thread,
+		      const char *name)
+{
+	open_event(c, "M", of);
+	fprintf(c->file, ",\"tid\":%" PRIu32 ",\"args\":{\"name\":", thread);
+	put_text(c->file, name);
+	fputs("}}", c->file);
+}
+
+int trace_to_chrome(struct trace *trace, FILE *file)
+{
+	struct chrome c = {
+		.sink = { .end = on_end,
+			  .instant = on_instant,
+			  .count = on_count },
+		.file = file,
+		.trace = trace,
+	};
+	const struct trace_meta *meta = &trace_about(trace)->meta;
+	char label[TRACE_LABEL];
+	int code;
+
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file);
+	send_name(&c, "process_name", meta->pid, meta->program);
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
+		trace_label(trace, i, label);
+		send_name(&c, "thread_name", thread_of(&c, i), label);
+	}
+	code = trace_play(trace, &c.sink);
+	fputs("\n]}\n", file);
+	return code;
+}

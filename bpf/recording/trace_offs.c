@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_offs.c - see trace_offs.h */
+#include "bpf/recording/trace_offs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trace_off_thread {
+	uint32_t tid;
+	size_t first, count; /* of the offs */
+};
+
+/* Epochs come one behind the other, and do not overlap. */
+struct trace_off_epoch {
+	uint64_t from_ns, until_ns;
+};
+
+/* What is known of a thread while its switches are gone through. */
+struct walk {
+	struct trace_offs *offs;
+	size_t epoch; /* epoch_count: none yet */
+	enum trace_off_kind kind;
+	struct trace_off off; /* since when, and who has the CPU */
+};
+
+static bool grow(void *array, size_t item, size_t count, size_t *room)
+{
+	size_t more = *room ? 2 * *room : 64;
+	void *old, *grown;
+
+	if (count < *room)
+		return true;
+	memcpy(&old, array, sizeof(old));
+	grown = reallocarray(old, more, item);
+	if (!grown)
+		return false;
+	memcpy(array, &grown, sizeof(grown));
+	*room = more;
+	return true;
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int add_epoch(struct trace_offs *o, uint64_t from_ns, uint64_t until_ns)
+{
+	if (!grow(&o->epochs, sizeof(*o->epochs), o->epoch_count,
+		  &o->epoch_room))
+		return -ENOMEM;
+	o->epochs[o->epoch_count++] =
+		(struct trace_off_epoch){ from_ns, until_ns };
+	return 0;
+}
+
+int trace_offs_span(struct trace_offs *o, const struct trace_switches *head)
+{
+	struct trace_off_epoch *last =
+		o->epoch_count > 0 ? &o->epochs[o->epoch_count - 1] : NULL;
+
+	if (head->until_ns < head->from_ns ||
+	    (last && head->from_ns < last->until_ns))
+		return -EINVAL;
+	if (!last || head->from_ns > last->until_ns)
+		return add_epoch(o, head->from_ns, head->until_ns);
+	last->until_ns = head->until_ns;
+	return 0;
+}
+
+/* Those lost are missing since the one that came before. */
+static int cut_epoch(struct trace_offs *o, uint64_t ns)
+{
+	struct trace_off_epoch *last = &o->epochs[o->epoch_count - 1];
+	uint64_t end = last->until_ns, cut = last->from_ns;
+
+	if (o->count > 0 && o->switches[o->count - 1].ns > cut)
+		cut = o->switches[o->count - 1].ns;
+	if (ns <= cut || ns >= end)
+		return 0;
+	last->until_ns = cut;
+	return add_epoch(o, ns, end);
+}
+
+int trace_offs_add(struct trace_offs *o, const struct trace_switch *what)
+{
+	struct trace_switch *to;
+
+	if (what->lost > 0 && cut_epoch(o, what->ns))
+		return -ENOMEM;
+	if (!grow(&o->switches, sizeof(*o->switches), o->count, &o->room))
+		return -ENOMEM;
+	o->lost += what->lost;
+	to = &o->switches[o->count];
+	*to = *what;
+	to->lost = (uint32_t)o->count++; /* which came first */
+	to->comm[sizeof(to->comm) - 1] = '\0';
+	for (char *c = to->comm; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return 0;
+}
+
+/* ---- what they mean -------------------------------------------------------- */
+
+static int compare_switches(const void *left, const void *right)
+{
+	const struct trace_switch *a = left, *b = right;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return a->lost < b->lost ? -1 : a->lost > b->lost;
+}
+
+static void set_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
+{
+	w->kind = kind;
+	w->off = (struct trace_off){ .from_ns = ns };
+}
+
+static void set_other(struct walk *w, const struct trace_switch *from)
+{
+	w->off.other = from->other;
+	memcpy(w->off.comm, from->comm, sizeof(w->off.comm));
+}
+
+/* What it was until then, if that was off a CPU. */
+static int end_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
+{
+	struct trace_offs *o = w->offs;
+
+	if (kind == TRACE_OFF_NOT || ns <= w->off.from_ns)
+		return 0;
+	if (!grow(&o->offs, sizeof(*o->offs), o->off_count, &o->off_room))
+		return -ENOMEM;
+	w->off.kind = kind;
+	w->off.until_ns = ns;
+	o->offs[o->off_count++] = w->off;
+	o->threads[o->thread_count - 1].count++;
+	return 0;
+}
+
+/* The first of an epoch says what was before it. */
+static enum trace_off_kind before(const struct trace_switch *s)
+{
+	switch (s->kind) {
+	case TRACE_SWITCH_IN:
+		return TRACE_OFF_UNKNOWN;
+	case TRACE_SWITCH_WOKEN:
+		return TRACE_OFF_ASLEEP;
+	case TRACE_SWITCH_INSTEAD:
+		return TRACE_OFF_WAITS;
+	default:
+		return TRACE_OFF_NOT;
+	}
+}
+
+static int come_in(struct walk *w, const struct trace_switch *s)
+{
+	enum trace_off_kind kind = w->kind;
+	int code;
+
+	if (kind == TRACE_OFF_WAKING && s->comm[0]) {
+		kind = TRACE_OFF_WAITS;
+		set_other(w, s);
+	}
+	code = end_state(w, kind, s->ns);
+	set_state(w, TRACE_OFF_NOT, s->ns);
+	return code;
+}
+
+static int take(struct walk *w, const struct trace_switch *s)
+{
+	int code = 0;
+
+	switch (s->kind) {
+	case TRACE_SWITCH_IN:
+		return come_in(w, s);
+	case TRACE_SWITCH_PREEMPTED:
+	case TRACE_SWITCH_ASLEEP:
+		code = end_state(w, w->kind, s->ns);
+		set_state(w,
+			  s->kind == TRACE_SWITCH_PREEMPTED ? TRACE_OFF_WAITS
+							    : TRACE_OFF_ASLEEP,
+			  s->ns);
+		if (s->kind == TRACE_SWITCH_PREEMPTED)
+			set_other(w, s);
+		break;
+	case TRACE_SWITCH_INSTEAD:
+		if (w->kind != TRACE_OFF_WAITS || !s->comm[0])
+			break;
+		code = end_state(w, w->kind, s->ns);
+		set_state(w, TRACE_OFF_WAITS, s->ns);
+		set_other(w, s);
+		break;
+	case TRACE_SWITCH_WOKEN:
+		if (w->kind != TRACE_OFF_ASLEEP)
+			break;
+		code = end_state(w, w->kind, s->ns);
+		set_state(w, TRACE_OFF_WAKING, s->ns);
+		break;
+	default:
+		break;
+	}
+	return code;
+}
+
+/* Goes on to the epoch that the time is in; false: it is in none. */
+static int enter_epoch(struct walk *w, const struct trace_switch *s, bool *in)
+{
+	const struct trace_offs *o = w->offs;
+	size_t now = w->epoch < o->epoch_count ? w->epoch : 0;
+	int code = 0;
+
+	while (now < o->epoch_count && o->epochs[now].until_ns < s->ns)
+		now++;
+	*in = now < o->epoch_count && o->epochs[now].from_ns <= s->ns;
+	if (!*in || now == w->epoch)
+		return 0;
+	if (w->epoch < o->epoch_count)
+		code = end_state(w, w->kind, o->epochs[w->epoch].until_ns);
+	w->epoch = now;
+	set_state(w, before(s), o->epochs[now].from_ns);
+	return code;
+}
+
+static int take_thread(struct trace_offs *o, size_t first, size_t behind)
+{
+	struct walk w = { .offs = o, .epoch = o->epoch_count };
+	bool in;
+	int code = 0;
+
+	if (!grow(&o->threads, sizeof(*o->threads), o->thread_count,
+		  &o->thread_room))
+		return -ENOMEM;
+	o->threads[o->thread_count++] =
+		(struct trace_off_thread){ .tid = o->switches[first].tid,
+					   .first = o->off_count };
+	for (size_t i = first; code == 0 && i < behind; i++) {
+		code = enter_epoch(&w, &o->switches[i], &in);
+		if (code == 0 && in)
+			code = take(&w, &o->switches[i]);
+	}
+	if (code == 0 && w.epoch < o->epoch_count)
+		code = end_state(&w, w.kind, o->epochs[w.epoch].until_ns);
+	return code;
+}
+
+int trace_offs_settle(struct trace_offs *o)
+{
+	size_t behind;
+	int code = 0;
+
+	if (o->count > 0)
+		qsort(o->switches, o->count, sizeof(*o->switches),
+		      compare_switches);
+	for (size_t i = 0; code == 0 && i < o->count; i = behind) {
+		behind = i + 1;
+		while (behind < o->count &&
+		       o->switches[behind].tid == o->switches[i].tid)
+			behind++;
+		code = take_thread(o, i, behind);
+	}
+	/* They are in the offs now. */
+	free(o->switches);
+	o->switches = NULL;
+	o->count = o->room = 0;
+	return code;
+}
+
+void trace_offs_free(struct trace_offs *o)
+{
+	free(o->switches);
+	free(o->epochs);
+	free(o->offs);
+	free(o->threads);
+	memset(o, 0, sizeof(*o));
+}
+
+/* ---- looking --------------------------------------------------------------- */
+
+static const struct trace_off_thread *find_thread(const struct trace_offs *o,
+						  uint32_t tid)
+{
+	size_t low = 0, high = o->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (o->threads[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < o->thread_count && o->threads[low].tid == tid
+		       ? &o->threads[low]
+		       : NULL;
+}
+
+/* The first that ends behind that time. */
+static const struct trace_off *find_off(const struct trace_off *offs,
+					size_t count, uint64_t ns)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (offs[middle].until_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &offs[low];
+}
+
+struct trace_off_look trace_offs_look(const struct trace_offs *o, uint32_t tid,
+				      uint64_t from_ns)
+{
+	const struct trace_off_thread *thread = find_thread(o, tid);
+	struct trace_off_look look = { .offs = o };
+
+	if (thread && thread->count > 0) {
+		look.end = &o->offs[thread->first] + thread->count;
+		look.next = find_off(&o->offs[thread->first], thread->count,
+				     from_ns);
+	}
+	while (look.epoch < o->epoch_count &&
+	       o->epochs[look.epoch].until_ns <= from_ns)
+		look.epoch++;
+	return look;
+}
+
+enum trace_off_kind trace_off_at(struct trace_off_look *look, uint64_t ns,
+				 uint64_t *until_ns,
+				 const struct trace_off **off)
+{
+	const struct trace_offs *o = look->offs;
+
+	*until_ns = UINT64_MAX;
+	if (o->epoch_count == 0)
+		return TRACE_OFF_NOT;
+	while (look->epoch < o->epoch_count &&
+	       o->epochs[look->epoch].until_ns <= ns)
+		look->epoch++;
+	if (look->epoch == o->epoch_count)
+		return TRACE_OFF_UNKNOWN;
+	if (ns < o->epochs[look->epoch].from_ns) {
+		*until_ns = o->epochs[look->epoch].from_ns;
+		return TRACE_OFF_UNKNOWN;
+	}
+	*until_ns = o->epochs[look->epoch].until_ns;
+	while (look->next != look->end && look->next->until_ns <= ns)
+		look->next++;
+	if (look->next == look->end)
+		return TRACE_OFF_NOT;
+	if (look->next->from_ns > ns) {
+		if (look->next->from_ns < *until_ns)
+			*until_ns = look->next->from_ns;
+		return TRACE_OFF_NOT;
+	}
+	if (look->next->until_ns < *until_ns)
+		*until_ns = look->next->until_ns;
+	*off = look->next;
+	return (enum trace_off_kind)look->next->kind;
+}

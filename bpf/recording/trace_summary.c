@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_summary.c - a trace as a table: what tasks took, and waited */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/stats/figures.h"
+#include "bpf/table.h"
+#include "bpf/recording/trace_play.h"
+#include "bpf/recording/trace_sinks.h"
+#include "probes/histogram.h"
+
+/* Tasks of one name. */
+struct row {
+	char name[TRACE_TEXT];
+	struct probes_histogram run, wait;
+	uint64_t polls, waits, stalls;
+	uint64_t partial; /* of these it is not known how long they took */
+};
+
+struct worker {
+	uint64_t polls, run_ns, jobs, parks, park_ns, steals, stolen;
+};
+
+struct summary {
+	struct trace_sink sink;
+	void *tree; /* of rows, by name */
+	struct row **rows;
+	size_t count, room;
+	struct worker *workers;
+	int failed;
+};
+
+/* ---- counting -------------------------------------------------------------- */
+
+static int compare_rows(const void *left, const void *right)
+{
+	return strcmp(((const struct row *)left)->name,
+		      ((const struct row *)right)->name);
+}
+
+static struct row *add_row(struct summary *s, const char *name)
+{
+	size_t room = s->room ? 2 * s->room : 16;
+	struct row *row = calloc(1, sizeof(*row));
+	void *rows = s->rows;
+
+	if (row && s->count == s->room) {
+		rows = reallocarray(rows, room, sizeof(struct row *));
+		if (rows) {
+			s->rows = rows;
+			s->room = room;
+		}
+	}
+	if (row)
+		snprintf(row->name, sizeof(row->name), "%s", name);
+	if (!row || !rows || !tsearch(row, &s->tree, compare_rows)) {
+		free(row);
+		s->failed = -ENOMEM;
+		return NULL;
+	}
+	return s->rows[s->count++] = row;
+}
+
+static struct row *row_of(struct summary *s, const char *name)
+{
+	struct row key;
+	void *found;
+
+	snprintf(key.name, sizeof(key.name), "%s", name);
+	found = tfind(&key, &s->tree, compare_rows);
+	return found ? *(struct row **)found : add_row(s, name);
+}
+
+static void count_poll(struct summary *s, const struct trace_mark *mark)
+{
+	struct row *row = row_of(s, mark->name);
+
+	if (!row)
+		return;
+	row->polls++;
+	if (mark->partial)
+		row->partial++;
+	else
+		probes_count_owner(&row->run, mark->end_ns - mark->ns, 1);
+	if (!mark->waited)
+		return;
+	row->waits++;
+	probes_count_owner(&row->wait, mark->waited_ns, 1);
+}
+
+static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct summary *s = (struct summary *)sink;
+	struct worker *worker = &s->workers[mark->track];
+
+	switch (mark->kind) {
+	case TRACE_POLL:
+		worker->polls++;
+		worker->run_ns += mark->end_ns - mark->ns;
+		count_poll(s, mark);
+		break;
+	case TRACE_JOB:
+		worker->jobs++;
+		break;
+	case TRACE_PARK:
+		worker->parks++;
+		worker->park_ns += mark->end_ns - mark->ns;
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct summary *s = (struct summary *)sink;
+	struct row *row;
+
+	if (mark->kind == TRACE_STEAL) {
+		s->workers[mark->track].steals++;
+		s->workers[mark->track].stolen += mark->number;
+	} else if (mark->kind == TRACE_STALL) {
+		row = row_of(s, mark->name + strlen("stall "));
+		if (row)
+			row->stalls++;
+	}
+}
+
+/* ---- printing -------------------------------------------------------------- */
+
+static void add_time(struct table *table, uint64_t ns, bool known)
+{
+	char text[32];
+
+	table_add(table, "%s", known ? text_time(text, (double)ns) : "-");
+}
+
+/* Median, 99th percentile and the longest. */
+static void add_times(struct table *table, const struct probes_histogram *h,
+		      bool known)
+{
+	add_time(table, figure_quantile(h, 0.5), known);
+	add_time(table, figure_quantile(h, 0.99), known);
+	add_time(table, h->longest_ns, known);
+}
+
+static void add_to_table(struct table *table, const struct row *row)
+{
+	bool timed = row->polls > row->partial;
+
+	table_add(table, "%s", row->name);
+	table_count(table, row->polls);
+	add_time(table, row->run.sum_ns, timed);
+	add_times(table, &row->run, timed);
+	add_times(table, &row->wait, row->waits > 0);
+	table_count(table, row->stalls);
+}
+
+static int compare_run(const void *left, const void *right)
+{
+	const struct row *a = *(struct row *const *)left;
+	const struct row *b = *(struct row *const *)right;
+
+	if (a->run.sum_ns != b->run.sum_ns)
+		return a->run.sum_ns > b->run.sum_ns ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static void print_rows(const struct summary *s, FILE *file)
+{
+	static const char *const titles[] = { "task",     "polls", "run",
+					      "p50",      "p99",   "longest",
+					      "wait p50", "p99",   "longest",
+					      "stalls",   NULL };
+	struct table table;
+
+	if (s->count > 0)
+		qsort(s->rows, s->count, sizeof(struct row *), compare_run);
+	table_begin(&table, titles, "1");
+	for (size_t i = 0; i < s->count; i++)
+		add_to_table(&table, s->rows[i]);
+	table_print(file, &table);
+}
+
+static void print_workers(const struct summary *s, const struct trace *trace,
+			  FILE *file)
+{
+	static const char *const titles[] = { "thread", "polls",  "run",
+					      "jobs",   "steals", "tasks",
+					      "parks",  "parked", "lost",
+					      NULL };
+	struct table table;
+
+	table_begin(&table, titles, "1");
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
+		const struct worker *worker = &s->workers[i];
+		char label[TRACE_LABEL];
+
+		trace_label(trace, i, label);
+		table_add(&table, "%s", label);
+		table_count(&table, worker->polls);
+		add_time(&table, worker->run_ns, true);
+		table_count(&table, worker->jobs);
+		table_count(&table, worker->steals);
+		table_count(&table, worker->stolen);
+		table_count(&table, worker->parks);
+		add_time(&table, worker->park_ns, true);
+		table_count(&table, trace_source(trace, i)->lost);
+	}
+	table_print(file, &table);
+}
+
+static void print_about(const struct trace *trace, FILE *file)
+{
+	const struct trace_about *about = trace_about(trace);
+	uint64_t start = about->meta.start.monotonic_ns;
+	uint64_t stop = about->end.stop.monotonic_ns;
+	char text[32];
+
+	fprintf(file, "%s, process %" PRIu32, about->meta.program,
+		about->meta.pid);
+	if (stop > start && start > 0)
+		fprintf(file, ", %s", text_time(text, (double)(stop - start)));
+	fprintf(file, ", %s events", text_count(text, about->events));
+	fprintf(file, ", %s lost%s\n\n", text_count(text, about->lost),
+		about->cut ? ", the end is missing" : "");
+}
+
+int trace_to_summary(struct trace *trace, FILE *file)
+{
+	struct summary s = { .sink = { .end = on_end, .instant = on_instant } };
+	int code = -ENOMEM;
+
+	s.workers = calloc(trace_sources(trace) + 1, sizeof(*s.workers));
+	if (s.workers)
+		code = trace_play(trace, &s.sink);
+	if (code == 0)
+		code = s.failed;
+	if (code == 0) {
+		print_about(trace, file);
+		print_rows(&s, file);
+		fputc('\n', file);
+		print_workers(&s, trace, file);
+	}
+	tdestroy(s.tree, free);
+	free(s.rows);
+	free(s.workers);
+	return code;
+}

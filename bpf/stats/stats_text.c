@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_text.c - a runtime as tables */
+#include <stdlib.h>
+
+#include "bpf/stats/figures.h"
+#include "bpf/stats/stats.h"
+#include "bpf/table.h"
+
+/* A column of counts: a word, and what it is. */
+struct column {
+	const char *title;
+	size_t offset;
+};
+
+#define COLUMN(title, name)                                 \
+	{                                                   \
+		title, offsetof(struct area_counters, name) \
+	}
+
+static const struct column of_tasks[] = {
+	COLUMN("polled", tasks_polled),  COLUMN("spawned", tasks_spawned),
+	COLUMN("LIFO hits", lifo_hits),  COLUMN("stolen", tasks_stolen),
+	COLUMN("far", tasks_stolen_far), COLUMN("jobs", jobs_stolen),
+	COLUMN("stalls", stalls),        { NULL, 0 },
+};
+
+static const struct column of_looking[] = {
+	COLUMN("parks", times_parked),
+	COLUMN("steals", steals),
+	COLUMN("looks", steal_attempts),
+	COLUMN("failed", searches_failed),
+	COLUMN("fetches", global_batch_fetches),
+	COLUMN("spills", overflows),
+	COLUMN("singles", overflows_single),
+	{ NULL, 0 },
+};
+
+static void add_counts(struct table *table,
+		       const struct area_counters *counters,
+		       const struct column *columns)
+{
+	for (; columns->title; columns++) {
+		const struct figure_counter counter = { columns->title,
+							columns->offset };
+
+		table_count(table, figure_value(counters, &counter));
+	}
+}
+
+static void begin(struct table *table, const char *first, const char *second,
+		  const struct column *columns, const char *last,
+		  const char *left)
+{
+	const char *titles[TABLE_COLUMNS] = { first, second };
+	unsigned count = 2;
+
+	for (; columns->title; columns++)
+		titles[count++] = columns->title;
+	titles[count] = last;
+	table_begin(table, titles, left);
+}
+
+static void print_tasks(FILE *file, const struct target_snapshot *snapshot)
+{
+	struct table table;
+
+	begin(&table, "worker", "state", of_tasks, "queue", "01");
+	for (unsigned i = 0; i < snapshot->worker_count; i++) {
+		const struct target_worker *worker = &snapshot->workers[i];
+
+		table_add(&table, "%u", i);
+		table_add(&table, "%s", figure_state(worker->area.times.state));
+		add_counts(&table, &worker->area.counters, of_tasks);
+		table_count(&table, worker->queue_depth);
+	}
+	table_add(&table, "all");
+	table_add(&table, "%s", "");
+	add_counts(&table, &snapshot->total, of_tasks);
+	table_count(&table, snapshot->queue_depth);
+	table_print(file, &table);
+}
+
+static void print_looking(FILE *file, const struct target_snapshot *snapshot)
+{
+	struct table table;
+
+	begin(&table, "worker", "CPU", of_looking, NULL, NULL);
+	for (unsigned i = 0; i < snapshot->worker_count; i++) {
+		const struct area_worker *area = &snapshot->workers[i].area;
+
+		table_add(&table, "%u", i);
+		if (area->cpu >= 0)
+			table_add(&table, "%d", area->cpu);
+		else
+			table_add(&table, "any");
+		add_counts(&table, &area->counters, of_looking);
+	}
+	table_add(&table, "all");
+	table_add(&table, "%s", "");
+	add_counts(&table, &snapshot->total, of_looking);
+	table_print(file, &table);
+}
+
+static void print_times(FILE *file, const struct target_snapshot *snapshot)
+{
+	static const char *const titles[] = { "worker", "run", "search",
+					      "parked", NULL };
+	struct table table;
+	char text[32];
+
+	table_begin(&table, titles, NULL);
+	for (unsigned i = 0; i < snapshot->worker_count; i++) {
+		struct area_times times = figure_times(
+			&snapshot->workers[i].area.times, snapshot->at_ns);
+
+		table_add(&table, "%u", i);
+		table_add(&table, "%s", text_time(text, (double)times.run_ns));
+		table_add(&table, "%s",
+			  text_time(text, (double)times.search_ns));
+		table_add(&table, "%s", text_time(text, (double)times.park_ns));
+	}
+	table_print(file, &table);
+}
+
+static void add_mean(struct table *table, uint64_t sum, uint64_t count)
+{
+	char text[32];
+
+	if (count == 0)
+		table_add(table, "-");
+	else
+		table_add(table, "%s",
+			  text_time(text, (double)sum / (double)count));
+}
+
+static void print_histograms(FILE *file, const struct target_snapshot *snapshot)
+{
+	static const char *const titles[] = { "",    "count", "p50",     "p90",
+					      "p99", "p99.9", "longest", NULL };
+	static const char *const names[] = { "polls", "waits in queues",
+					     "searches that stole", "sleeps" };
+	static const double parts[] = { 0.5, 0.9, 0.99, 0.999 };
+	struct probes_histogram sum;
+	struct table table;
+	char text[32];
+
+	table_begin(&table, titles, "1");
+	for (unsigned i = 0; i < FIGURE_HISTOGRAMS; i++) {
+		figure_sum(snapshot, i, &sum);
+		table_add(&table, "%s", names[i]);
+		table_count(&table, figure_total(&sum));
+		for (unsigned k = 0; k < 4; k++)
+			table_add(&table, "%s",
+				  text_time(text, (double)figure_quantile(
+							  &sum, parts[k])));
+		table_add(&table, "%s",
+			  text_time(text, (double)sum.longest_ns));
+	}
+	table_print(file, &table);
+}
+
+static void print_types(FILE *file, struct target *target,
+			const struct target_snapshot *snapshot)
+{
+	static const char *const titles[] = { "tasks",     "polls",
+					      "mean",      "longest",
+					      "mean wait", "longest wait",
+					      NULL };
+	struct stats_rows rows = stats_collect(snapshot);
+	struct table table;
+	char name[TARGET_NAME], text[32];
+
+	table_begin(&table, titles, "1");
+	for (unsigned i = 0; i < rows.count; i++) {
+		const struct area_type *row = &rows.rows[i];
+
+		stats_name(target, row, name);
+		table_add(&table, "%s", name);
+		table_count(&table, row->polls);
+		add_mean(&table, row->run_ns, row->polls);
+		table_add(&table, "%s",
+			  text_time(text, (double)row->longest_ns));
+		add_mean(&table, row->wait_ns, row->waits);
+		table_add(&table, "%s",
+			  text_time(text, (double)row->longest_wait_ns));
+	}
+	if (rows.count) {
+		fputc('\n', file);
+		table_print(file, &table);
+	}
+	free(rows.rows);
+}
+
+void stats_text(FILE *file, struct target *target,
+		const struct target_runtime *runtime,
+		const struct target_snapshot *snapshot)
+{
+	char comm[TARGET_NAME], up[32], spawned[32], queued[32];
+	uint64_t began = runtime->area.started_ns;
+
+	target_comm(target, comm);
+	fprintf(file,
+		"process %d (%s), skua %s, up %s: %s tasks spawned, %s "
+		"in the injection queue\n\n",
+		target_pid(target), comm, runtime->version,
+		text_time(up, snapshot->at_ns > began
+				      ? (double)(snapshot->at_ns - began)
+				      : 0),
+		text_count(spawned, snapshot->tasks_spawned),
+		text_count(queued, snapshot->injection_depth));
+	print_tasks(file, snapshot);
+	fputc('\n', file);
+	print_looking(file, snapshot);
+	fputc('\n', file);
+	print_times(file, snapshot);
+	fputc('\n', file);
+	print_histograms(file, snapshot);
+	print_types(file, target, snapshot);
+	if (*target_symbols_missing(target))
+		fprintf(file, "\n%s\n", target_symbols_missing(target));
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* top.c - skua top: what the workers of a process do now */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/terminal.h"
+#include "bpf/stats/top.h"
+#include "bpf/verbs.h"
+
+enum { OPTION_JSON = 0x100, OPTION_ONCE, OPTION_INTERVAL };
+
+#define MS UINT64_C(1000000)
+
+/* Between two looks at all workers: 400 in a second, and fewer where a look
+ * takes long, so that looking takes a twentieth of a CPU. */
+#define LOOK_NS     (5 * MS / 2)
+#define LOOK_FACTOR 20u
+
+/* Lines that are neither workers nor task types: a head and histograms. */
+#define OTHER_ROWS 15u
+
+struct options {
+	uint64_t pid;
+	double interval; /* seconds */
+	bool json, once;
+};
+
+/* What is being watched, and how it is shown. */
+struct watch {
+	const struct options *options;
+	struct target *target;
+	struct top_runtime *runtimes;
+	unsigned count;
+	struct top_style style;
+	bool live; /* on a terminal */
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case OPTION_INTERVAL:
+		return args_seconds("--interval", arg, 0.01, 3600,
+				    &options->interval);
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_ONCE:
+		options->once = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return args_refuse("no argument '%s'; allowed: options", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "interval",
+	  .key = OPTION_INTERVAL,
+	  .arg = "SECONDS",
+	  .doc = "How long is looked before it is shown (default: 1)" },
+	{ .name = "json",
+	  .key = OPTION_JSON,
+	  .doc = "Print an object a runtime and interval" },
+	{ .name = "once",
+	  .key = OPTION_ONCE,
+	  .doc = "Print one interval, and end; as it is without a terminal" },
+	{ .name = "pid",
+	  .key = 'p',
+	  .arg = "PID",
+	  .doc = "Of that process (default: the one that has skua in it, or a "
+		 "list of all)" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "Show what the workers of a process do: how busy they are, with "
+	       "which tasks, and how long those wait. The process is not "
+	       "stopped. q ends it",
+};
+
+/* ---- intervals ------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+static struct top_runtime *find(struct watch *watch,
+				const struct target_runtime *at)
+{
+	for (unsigned i = 0; i < watch->count; i++)
+		if (watch->runtimes[i].address == at->address &&
+		    watch->runtimes[i].started_ns == at->area.started_ns)
+			return &watch->runtimes[i];
+	return NULL;
+}
+
+static int add(struct watch *watch, const struct target_runtime *at)
+{
+	struct top_runtime *more =
+		realloc(watch->runtimes, (watch->count + 1) * sizeof(*more));
+	unsigned workers = at->area.worker_count;
+
+	if (!more)
+		return -ENOMEM;
+	watch->runtimes = more;
+	more += watch->count;
+	*more = (struct top_runtime){
+		.address = at->address,
+		.started_ns = at->area.started_ns,
+		.worker_count = workers,
+		.polls = calloc(workers, sizeof(*more->polls)),
+	};
+	if (!more->polls)
+		return -ENOMEM;
+	watch->count++;
+	return target_take_snapshot(watch->target, at, &more->after);
+}
+
+/* Those that are there now, and no others. */
+static int match(struct watch *watch)
+{
+	unsigned kept = 0;
+	int code = target_refresh(watch->target);
+
+	for (unsigned i = 0; i < watch->count; i++) {
+		struct top_runtime *runtime = &watch->runtimes[i];
+
+		if (!code &&
+		    target_find_runtime(watch->target, runtime->address,
+					runtime->started_ns))
+			watch->runtimes[kept++] = *runtime;
+		else
+			top_free(runtime);
+	}
+	watch->count = kept;
+	for (unsigned i = 0; !code && i < target_runtimes(watch->target); i++) {
+		const struct target_runtime *at =
+			target_runtime(watch->target, i);
+
+		if (!find(watch, at))
+			code = add(watch, at);
+	}
+	return code;
+}
+
+/* Until a list that does not change meanwhile; a runtime that is new has no
+ * interval before it, which begins now. */
+static int match_again(struct watch *watch)
+{
+	int code;
+
+	do
+		code = match(watch);
+	while (code == -EAGAIN && target_alive(watch->target));
+	return code;
+}
+
+static int for_each(struct watch *watch,
+		    int (*what)(struct target *, const struct target_runtime *,
+				struct top_runtime *))
+{
+	for (unsigned i = 0; i < watch->count; i++) {
+		struct top_runtime *runtime = &watch->runtimes[i];
+		const struct target_runtime *at = target_find_runtime(
+			watch->target, runtime->address, runtime->started_ns);
+		int code = at ? what(watch->target, at, runtime) : 0;
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int look(struct watch *watch)
+{
+	int code = for_each(watch, top_look);
+
+	return code == -EAGAIN ? match_again(watch) : code;
+}
+
+/* Look until the interval is over. Return: TERMINAL_QUIT; -errno */
+static int look_on(struct watch *watch, uint64_t until_ns)
+{
+	uint64_t begun = now_ns(), after = begun;
+
+	while (after < until_ns) {
+		enum terminal_event event;
+		uint64_t pause;
+		int code = look(watch);
+
+		if (code)
+			return code;
+		after = now_ns();
+		pause = LOOK_FACTOR * (after - begun);
+		pause = pause > LOOK_NS ? pause : LOOK_NS;
+		if (after + pause > until_ns)
+			pause = until_ns > after ? until_ns - after : 0;
+		event = terminal_wait(pause);
+		if (event == TERMINAL_QUIT)
+			return TERMINAL_QUIT;
+		begun = after = now_ns();
+	}
+	return 0;
+}
+
+static int end_one(struct target *target, const struct target_runtime *at,
+		   struct top_runtime *runtime)
+{
+	int code = 0;
+
+	/* One that came in this interval has its beginning there already. */
+	if (runtime->before.worker_count == 0)
+		return 0;
+	code = target_take_snapshot(target, at, &runtime->after);
+	if (!code)
+		top_end(runtime);
+	return code;
+}
+
+/* One interval. Return: TERMINAL_QUIT; -EAGAIN (runtimes came or went at the end:
+ * there is nothing to show); -errno */
+static int watch_interval(struct watch *watch)
+{
+	uint64_t until = now_ns() + (uint64_t)(watch->options->interval * 1e9);
+	int code;
+
+	for (unsigned i = 0; i < watch->count; i++)
+		top_begin(&watch->runtimes[i]);
+	code = look_on(watch, until);
+	return code ? code : for_each(watch, end_one);
+}
+
+/* ---- showing --------------------------------------------------------------- */
+
+/* Runtimes that came in this interval are shown in the next. */
+static bool is_whole(const struct top_runtime *runtime)
+{
+	return runtime->before.worker_count != 0 &&
+	       runtime->before.at_ns < runtime->after.at_ns;
+}
+
+static bool print(const struct watch *watch, FILE *file)
+{
+	bool printed = true, first = true;
+
+	if (watch->count == 0 && !watch->options->json)
+		fprintf(file, "process %d has no runtime now\n",
+			target_pid(watch->target));
+	for (unsigned i = 0; i < watch->count; i++) {
+		const struct top_runtime *runtime = &watch->runtimes[i];
+		const struct target_runtime *at = target_find_runtime(
+			watch->target, runtime->address, runtime->started_ns);
+
+		if (!at || !is_whole(runtime))
+			continue;
+		if (watch->options->json) {
+			printed &= top_json(file, watch->target, at, runtime);
+			continue;
+		}
+		if (!first)
+			fputc('\n', file);
+		first = false;
+		top_text(file, watch->target, at, runtime, &watch->style);
+	}
+	return printed;
+}
+
+/* Half of the lines that are left for workers, half for types. */
+static unsigned rows_for_each(void)
+{
+	unsigned rows = terminal_rows();
+
+	return rows > OTHER_ROWS + 4 ? (rows - OTHER_ROWS) / 2 : 2;
+}
+
+static bool draw(struct watch *watch)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool drawn = false;
+
+	watch->style.rows = rows_for_each();
+	watch->style.width = terminal_columns();
+	if (file) {
+		drawn = print(watch, file);
+		if (fclose(file) == 0)
+			terminal_draw(text);
+	}
+	free(text);
+	return drawn;
+}
+
+static bool show(struct watch *watch)
+{
+	bool shown = watch->live ? draw(watch) : print(watch, stdout);
+
+	fflush(stdout);
+	return shown && !ferror(stdout);
+}
+
+/* ---- a process ------------------------------------------------------------- */
+
+static int watch_on(struct watch *watch)
+{
+	int code = match_again(watch);
+
+	while (code == 0) {
+		code = watch_interval(watch);
+		if (code == 0 && !show(watch))
+			return -ENOMEM;
+		if (code == 0 && watch->options->once)
+			return 0;
+		if (code == 0 || code == -EAGAIN)
+			code = match_again(watch);
+	}
+	return code;
+}
+
+static void watch_end(struct watch *watch)
+{
+	for (unsigned i = 0; i < watch->count; i++)
+		top_free(&watch->runtimes[i]);
+	free(watch->runtimes);
+	target_close(watch->target);
+}
+
+/* An exit code, with the reason said. */
+static int conclude(const struct watch *watch, int code)
+{
+	if (code < 0) {
+		fprintf(stderr, ARGS_PROGRAM " top: %s\n",
+			code == -ENOMEM ? "no memory"
+					: target_reason(watch->target));
+		return EXIT_FAILED;
+	}
+	if (code == 0 && watch->options->once && watch->count == 0) {
+		fprintf(stderr,
+			ARGS_PROGRAM " top: process %d has skua in it, but no "
+				     "runtime now\n",
+			target_pid(watch->target));
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+/* @target is closed. */
+static int watch_process(struct options *options, struct target *target)
+{
+	struct watch watch = {
+		.options = options,
+		.target = target,
+		.style = { .line_art = terminal_is_utf8(), .rows = 1000 },
+	};
+	int code;
+
+	if (!options->json && !options->once)
+		watch.live = terminal_begin();
+	watch.style.bold = watch.live;
+	if (!watch.live && !options->json)
+		options->once = true;
+	code = watch_on(&watch);
+	terminal_end();
+	code = conclude(&watch, code);
+	watch_end(&watch);
+	return code;
+}
+
+int verb_top(int argc, char **argv)
+{
+	struct options options = { .interval = 1 };
+	struct target *target = NULL;
+	int code;
+
+	if (args_parse(&argp, "top", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	code = choose_or_list(&target, "top", options.pid, options.json);
+	if (!target)
+		return code;
+	code = watch_process(&options, target);
+	/* As if it had not been caught. */
+	if (terminal_signal())
+		raise(terminal_signal());
+	return code;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.c - a process, its memory, and the debug areas in it: see target.h
+ *
+ * Memory is read through /proc/PID/mem, which belongs to the address space that
+ * the process had when it was opened: unlike with process_vm_readv(), nothing is
+ * ever read of, or written to, another process that got its number, or another
+ * program that it executed.
+ */
+#include "bpf/target/target.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/target/target_area.h"
+#include "bpf/target/target_find.h"
+#include "bpf/target/target_parts.h"
+#include "bpf/target/target_proc.h"
+
+#define MOST_READ (UINT64_C(64) << 20)
+
+/* ---- memory ---------------------------------------------------------------- */
+
+static int read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+	struct target *target = context;
+
+	while (bytes > 0) {
+		ssize_t got;
+
+		if (address > INT64_MAX - bytes)
+			return -EFAULT;
+		got = pread(target->memory_fd, to, bytes, (off_t)address);
+		if (got == 0) /* the address space is gone */
+			return -ESRCH;
+		if (got < 0 && errno != EINTR)
+			return -EFAULT;
+		if (got < 0)
+			continue;
+		to = (char *)to + got;
+		address += (uint64_t)got;
+		bytes -= (size_t)got;
+	}
+	return 0;
+}
+
+static void pause_reading(void *context)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	(void)context;
+	nanosleep(&pause, NULL);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int fail_ended(struct target *target)
+{
+	struct target_status status;
+
+	if (target_proc_status(target->folder, &status) == 0 &&
+	    status.has_memory)
+		return target_fail(&target->complaint, -ESRCH,
+				   "process %d has executed another program "
+				   "meanwhile",
+				   target->pid);
+	return target_fail(&target->complaint, -ESRCH,
+			   "process %d has ended meanwhile", target->pid);
+}
+
+/* Say what has not been said where it happened. */
+static int judge(struct target *target, int code)
+{
+	if (code == -ESRCH)
+		return fail_ended(target);
+	if (code == -ENOMEM)
+		return target_fail(&target->complaint, code, "no memory");
+	if (code == -EFAULT)
+		return target_fail(&target->complaint, code,
+				   "process %d has no memory there",
+				   target->pid);
+	return code;
+}
+
+int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
+{
+	if (bytes > MOST_READ)
+		return judge(target, -EFAULT);
+	return judge(target, target_copy(&target->memory, address, to, bytes));
+}
+
+bool target_alive(struct target *target)
+{
+	char byte;
+
+	return target_copy(&target->memory, target->anywhere, &byte, 1) !=
+	       -ESRCH;
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static int fail_nothing(struct target *target)
+{
+	return target_fail(&target->complaint, -ESRCH, "no process %d",
+			   target->pid);
+}
+
+/* A process of which only the first thread has ended is seen by another. */
+static bool use_other_thread(struct target *target)
+{
+	int threads = openat(target->folder, "task", O_RDONLY | O_DIRECTORY);
+	DIR *list = threads < 0 ? NULL : fdopendir(threads);
+	bool found = false;
+
+	for (struct dirent *entry; list && !found && (entry = readdir(list));) {
+		struct target_status status;
+		int folder = openat(threads, entry->d_name,
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (entry->d_name[0] == '.' || folder < 0 ||
+		    target_proc_status(folder, &status) != 0 ||
+		    !status.has_memory) {
+			if (folder >= 0)
+				close(folder);
+			continue;
+		}
+		target->memory_folder = folder;
+		found = true;
+	}
+	if (list)
+		closedir(list);
+	else if (threads >= 0)
+		close(threads);
+	return found;
+}
+
+static int open_folder(struct target *target)
+{
+	char path[32];
+	int code;
+
+	snprintf(path, sizeof(path), "/proc/%d", target->pid);
+	target->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (target->folder < 0)
+		return fail_nothing(target);
+	target->memory_folder = target->folder;
+	code = target_proc_status(target->folder, &target->status);
+	if (code == -EILSEQ)
+		return target_fail(&target->complaint, -ESRCH,
+				   "%s/status is not as it should be", path);
+	if (code)
+		return fail_nothing(target);
+	if (target->status.has_memory || use_other_thread(target))
+		return 0;
+	return target_fail(&target->complaint, -ESRCH,
+			   target->status.state == 'Z'
+				   ? "process %d has ended (a zombie)"
+				   : "process %d is a thread of the kernel",
+			   target->pid);
+}
+
+static int open_memory(struct target *target)
+{
+	int folder = target->memory_folder;
+
+	target->memory_fd = openat(folder, "mem", O_RDWR | O_CLOEXEC);
+	target->writable = target->memory_fd >= 0;
+	if (!target->writable)
+		target->memory_fd = openat(folder, "mem", O_RDONLY | O_CLOEXEC);
+	if (target->memory_fd >= 0)
+		return 0;
+	if (errno != EACCES && errno != EPERM)
+		return fail_nothing(target);
+	target_proc_denied(target->folder, target->pid, &target->complaint);
+	return -EACCES;
+}
+
+/* What is mapped; it stays until the next time, for names. */
+int target_read_maps(struct target *target)
+{
+	char *text = target_proc_read(target->memory_folder, "maps");
+	struct target_mapping *list;
+	ssize_t count;
+
+	if (!text && (errno == EACCES || errno == EPERM)) {
+		target_proc_denied(target->folder, target->pid,
+				   &target->complaint);
+		return -EACCES;
+	}
+	if (!text)
+		return judge(target, errno == ENOMEM ? -ENOMEM : -ESRCH);
+	count = target_parse_maps(text, &list);
+	if (count < 0) {
+		free(text);
+		return judge(target, -ENOMEM);
+	}
+	free(target->maps_text);
+	free(target->maps);
+	target->maps_text = text;
+	target->maps = list;
+	target->map_count = (size_t)count;
+	if (count == 0)
+		return judge(target, -ESRCH);
+	target->anywhere = list[0].start;
+	return 0;
+}
+
+static int find_roots(struct target *target)
+{
+	int code = target_read_maps(target);
+
+	if (code)
+		return code;
+	return judge(target,
+		     target_find_roots(&target->memory, target->maps,
+				       target->map_count, target->roots,
+				       TARGET_MAX_ROOTS, &target->root_count));
+}
+
+/* ---- runtimes -------------------------------------------------------------- */
+
+/* A child has a copy of what its parent had, of which nothing moves. */
+static int leave_out_copies(struct target *target)
+{
+	struct target_list *list = &target->list;
+	uint32_t parent = 0;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		struct target_runtime *runtime = &list->runtimes[i];
+
+		if (runtime->area.pid == target->status.own) {
+			list->runtimes[kept++] = *runtime;
+			continue;
+		}
+		parent = runtime->area.pid;
+		free(runtime->workers);
+	}
+	list->count = kept;
+	if (kept > 0 || parent == 0)
+		return 0;
+	return target_fail(&target->complaint, -ECHILD,
+			   "process %d has no workers: it is a child that "
+			   "process %u forked, which has them",
+			   target->pid, parent);
+}
+
+/* One failure is one too many, but where there is nothing there was never a root:
+ * a file may be mapped to be looked at. */
+static int read_roots(struct target *target)
+{
+	for (unsigned i = 0; i < target->root_count; i++) {
+		struct target_complaint said = { "" };
+		int code = target_list_add(&target->list, &target->memory,
+					   target->roots[i], &said);
+
+		if (code == 0 || code == -ENOENT)
+			continue;
+		if (said.text[0])
+			return target_fail(&target->complaint, code,
+					   "process %d: %.250s", target->pid,
+					   said.text);
+		return judge(target, code);
+	}
+	if (target->list.areas > 0)
+		return leave_out_copies(target);
+	return target_fail(&target->complaint, -ENOENT,
+			   "process %d is not a skua process: nothing that is "
+			   "mapped there has a debug area",
+			   target->pid);
+}
+
+int target_refresh(struct target *target)
+{
+	target_list_free(&target->list);
+	return read_roots(target);
+}
+
+int target_open(struct target **out, pid_t pid)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	int code;
+
+	*out = target;
+	if (!target)
+		return -ENOMEM;
+	*target = (struct target){
+		.pid = pid,
+		.folder = -1,
+		.memory_folder = -1,
+		.memory_fd = -1,
+		.memory = { .read = read_memory,
+			    .pause = pause_reading,
+			    .context = target },
+	};
+	code = open_folder(target);
+	if (!code)
+		target_comm(target, target->comm);
+	if (!code)
+		code = open_memory(target);
+	if (!code)
+		code = find_roots(target);
+	return code ? code : read_roots(target);
+}
+
+void target_close(struct target *target)
+{
+	if (!target)
+		return;
+	target_list_free(&target->list);
+	target_free_symbols(target);
+	free(target->maps);
+	free(target->maps_text);
+	if (target->memory_fd >= 0)
+		close(target->memory_fd);
+	if (target->memory_folder != target->folder)
+		close(target->memory_folder);
+	if (target->folder >= 0)
+		close(target->folder);
+	free(target);
+}
+
+/* ---- what is asked --------------------------------------------------------- */
+
+const char *target_reason(const struct target *target)
+{
+	return target ? target->complaint.text : "no memory";
+}
+
+pid_t target_pid(const struct target *target)
+{
+	return target->pid;
+}
+
+unsigned target_runtimes(const struct target *target)
+{
+	return target->list.count;
+}
+
+const struct target_runtime *target_runtime(const struct target *target,
+					    unsigned index)
+{
+	return &target->list.runtimes[index];
+}
+
+const struct target_runtime *target_find_runtime(const struct target *target,
+						 uint64_t address,
+						 uint64_t started_ns)
+{
+	for (unsigned i = 0; i < target->list.count; i++) {
+		const struct target_runtime *runtime =
+			&target->list.runtimes[i];
+
+		if (runtime->address == address &&
+		    runtime->area.started_ns == started_ns)
+			return runtime;
+	}
+	return NULL;
+}
+
+int target_take_snapshot(struct target *target,
+			 const struct target_runtime *runtime,
+			 struct target_snapshot *out)
+{
+	int code = target_area_snapshot(&target->memory, runtime, now_ns, out,
+					&target->complaint);
+
+	return code == -ESRCH ? fail_ended(target) : code;
+}
+
+int target_look(struct target *target, const struct target_runtime *runtime,
+		unsigned worker, struct target_now *out)
+{
+	out->at_ns = now_ns();
+	return judge(target,
+		     target_area_look(&target->memory, runtime, worker, out));
+}
+
+/* The root stays where it is as long as its library does: if that was unloaded,
+ * something else may be there, which is left alone. */
+static int put_until(struct target *target, uint64_t root, uint64_t ns)
+{
+	uint64_t address = root + offsetof(struct area_root, record_until_ns);
+	uint64_t magic;
+	ssize_t put;
+	int code;
+
+	if (address > INT64_MAX - sizeof(ns))
+		return judge(target, -EFAULT);
+	code = target_read(target, root, &magic, sizeof(magic));
+	if (code || magic != AREA_ROOT_MAGIC)
+		return code ? code : -EFAULT;
+	put = pwrite(target->memory_fd, &ns, sizeof(ns), (off_t)address);
+	if (put == (ssize_t)sizeof(ns))
+		return 0;
+	return judge(target, put == 0 ? -ESRCH : -EFAULT);
+}
+
+int target_record_until(struct target *target, uint64_t ns)
+{
+	int code = 0;
+
+	if (!target->writable)
+		return target_fail(&target->complaint, -EACCES,
+				   "process %d may be read, but not written, "
+				   "and recording is begun by writing a time",
+				   target->pid);
+	for (unsigned i = 0; code == 0 && i < target->root_count; i++) {
+		code = put_until(target, target->roots[i], ns);
+		if (code == -EFAULT) /* its library was unloaded */
+			code = 0;
+	}
+	return code;
+}
+
+pid_t target_thread(const struct target *target, uint32_t tid)
+{
+	int threads = openat(target->folder, "task", O_RDONLY | O_DIRECTORY);
+	DIR *list = threads < 0 ? NULL : fdopendir(threads);
+	pid_t found = 0;
+
+	for (struct dirent *entry; list && !found && (entry = readdir(list));) {
+		char path[300];
+		struct target_status status;
+		char *text;
+
+		snprintf(path, sizeof(path), "%s/status", entry->d_name);
+		text = entry->d_name[0] == '.'
+			       ? NULL
+			       : target_proc_read(threads, path);
+		if (text && target_parse_status(text, &status) == 0 &&
+		    status.own == tid)
+			found = (pid_t)atoi(entry->d_name);
+		free(text);
+	}
+	if (list)
+		closedir(list);
+	else if (threads >= 0)
+		close(threads);
+	return found;
+}
+
+bool target_has_leader(const struct target *target)
+{
+	return target->status.has_memory;
+}
+
+void target_comm(const struct target *target, char *text)
+{
+	char *comm = target_proc_read(target->folder, "comm");
+
+	/* It may have ended. */
+	if (comm)
+		snprintf(text, TARGET_NAME, "%.*s", (int)strcspn(comm, "\n"),
+			 comm);
+	else if (text != target->comm)
+		strcpy(text, target->comm);
+	target_printable(text, TARGET_NAME);
+	free(comm);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* target_area.c - finds the runtimes of a debug area: see target_area.h */
+#include "bpf/target/target_area.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What each struct had when its ABI began; and what none has. */
+#define END_OF(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+#define ROOT_LEAST         END_OF(struct area_root, task_type)
+#define RUNTIME_LEAST      END_OF(struct area_runtime, guest_jobs_stolen)
+#define WORKER_LEAST       END_OF(struct area_worker, times)
+#define MOST_BYTES         (UINT32_C(1) << 20)
+
+/* A change takes microseconds; a process may be stopped in one. */
+#define MOST_ATTEMPTS 50
+
+int target_fail(struct target_complaint *complaint, int code,
+		const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(complaint->text, sizeof(complaint->text), format, list);
+	va_end(list);
+	return code;
+}
+
+void target_printable(char *text, size_t size)
+{
+	size_t i = 0;
+
+	for (; i + 1 < size && text[i]; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			text[i] = '?';
+	text[i] = 0;
+}
+
+/* ---- a root ---------------------------------------------------------------- */
+
+static int read_root(const struct target_memory *memory, uint64_t address,
+		     struct area_root *out, struct target_complaint *complaint)
+{
+	int code;
+
+	memset(out, 0, sizeof(*out));
+	code = target_copy(memory, address, out,
+			   offsetof(struct area_root, changes));
+	if (code)
+		return code == -ESRCH ? code : -ENOENT;
+	if (out->magic != AREA_ROOT_MAGIC)
+		return -ENOENT;
+	if (out->abi != AREA_ABI)
+		return target_fail(complaint, -EPROTO,
+				   "its skua has a debug area of ABI version "
+				   "%u; this command reads version %u",
+				   out->abi, AREA_ABI);
+	if (out->bytes < ROOT_LEAST || out->bytes > MOST_BYTES)
+		return target_fail(complaint, -EILSEQ,
+				   "its debug area says of itself that it has "
+				   "%u bytes",
+				   out->bytes);
+	code = target_copy(memory, address, out, sizeof(*out));
+	target_printable(out->version, sizeof(out->version));
+	return code == -EFAULT ? -ENOENT : code;
+}
+
+/* Odd during a change; @out is not changed on failure. */
+static int read_changes(const struct target_memory *memory, uint64_t root,
+			uint64_t *out)
+{
+	return target_copy(memory, root + offsetof(struct area_root, changes),
+			   out, sizeof(*out));
+}
+
+/* Nothing that was read since then may be of a runtime that is gone. */
+static int check_changes(const struct target_memory *memory,
+			 const struct target_runtime *runtime)
+{
+	uint64_t changes = 0;
+	int code = read_changes(memory, runtime->root, &changes);
+
+	if (code)
+		return code;
+	return changes == runtime->changes ? 0 : -EAGAIN;
+}
+
+/* ---- runtimes -------------------------------------------------------------- */
+
+static int judge_runtime(const struct area_runtime *area,
+			 struct target_complaint *complaint)
+{
+	if (area->magic != AREA_RUNTIME_MAGIC || area->abi != AREA_ABI ||
+	    area->bytes < RUNTIME_LEAST || area->bytes > MOST_BYTES)
+		return target_fail(
+			complaint, -EILSEQ,
+			"its list of runtimes leads to what is none");
+	if (area->worker_count == 0 || area->worker_count > TARGET_MAX_WORKERS)
+		return target_fail(complaint, -EILSEQ,
+				   "a runtime says that it has %u workers; "
+				   "allowed: 1 to %u",
+				   area->worker_count, TARGET_MAX_WORKERS);
+	if (area->worker_bytes < WORKER_LEAST ||
+	    area->worker_bytes > MOST_BYTES)
+		return target_fail(complaint, -EILSEQ,
+				   "a runtime says that a worker has %u bytes; "
+				   "allowed: %zu to %u",
+				   area->worker_bytes, WORKER_LEAST,
+				   MOST_BYTES);
+	return 0;
+}
+
+static int read_runtime(const struct target_memory *memory, uint64_t address,
+			struct target_runtime *out,
+			struct target_complaint *complaint)
+{
+	struct area_runtime *area = &out->area;
+	int code = target_copy(memory, address, area, sizeof(*area));
+
+	if (!code)
+		code = judge_runtime(area, complaint);
+	if (code)
+		return code;
+	out->address = address;
+	out->workers = calloc(area->worker_count, sizeof(*out->workers));
+	if (!out->workers)
+		return -ENOMEM;
+	code = target_copy(memory, area->workers, out->workers,
+			   area->worker_count * sizeof(*out->workers));
+	for (uint32_t i = 0; i < area->worker_count; i++)
+		out->workers[i] += area->worker_offset;
+	return code;
+}
+
+static void drop_after(struct target_list *list, unsigned count)
+{
+	while (list->count > count)
+		free(list->runtimes[--list->count].workers);
+}
+
+void target_list_free(struct target_list *list)
+{
+	drop_after(list, 0);
+	free(list->runtimes);
+	*list = (struct target_list){ .runtimes = NULL };
+}
+
+static struct target_runtime *append(struct target_list *list)
+{
+	struct target_runtime *more =
+		realloc(list->runtimes, (list->count + 1) * sizeof(*more));
+
+	if (!more)
+		return NULL;
+	list->runtimes = more;
+	more += list->count++;
+	memset(more, 0, sizeof(*more));
+	return more;
+}
+
+/* The list as it is now; a change meanwhile may make anything of it. */
+static int walk(struct target_list *list, const struct target_memory *memory,
+		uint64_t address, const struct area_root *root,
+		struct target_complaint *complaint)
+{
+	uint64_t next = root->runtimes;
+
+	if (root->count > TARGET_MAX_RUNTIMES)
+		return target_fail(complaint, -EILSEQ,
+				   "its debug area says that there are %ju "
+				   "runtimes; allowed: 0 to %u",
+				   (uintmax_t)root->count, TARGET_MAX_RUNTIMES);
+	/* As many as are said to be: a circle is not gone round for ever. */
+	for (uint64_t i = 0; i < root->count; i++) {
+		struct target_runtime *runtime = append(list);
+		int code;
+
+		if (!runtime)
+			return -ENOMEM;
+		code = read_runtime(memory, next, runtime, complaint);
+		if (code)
+			return code;
+		runtime->root = address;
+		runtime->changes = root->changes;
+		runtime->task_poll = root->task_poll;
+		runtime->task_type = root->task_type;
+		memcpy(runtime->version, root->version, sizeof(root->version));
+		next = runtime->area.next;
+	}
+	return next ? target_fail(complaint, -EILSEQ,
+				  "its list of runtimes is longer than its "
+				  "count, %ju",
+				  (uintmax_t)root->count)
+		    : 0;
+}
+
+/* One attempt. Return: also -EAGAIN: the list was changed meanwhile. */
+static int try_add(struct target_list *list, const struct target_memory *memory,
+		   uint64_t address, struct target_complaint *complaint)
+{
+	struct area_root root;
+	uint64_t after = 0;
+	int code = read_root(memory, address, &root, complaint);
+
+	if (code)
+		return code;
+	if (root.changes % 2)
+		return -EAGAIN;
+	code = walk(list, memory, address, &root, complaint);
+	if (code == -ESRCH || code == -ENOMEM)
+		return code;
+	if (read_changes(memory, address, &after) == 0 && after != root.changes)
+		return -EAGAIN;
+	if (code == -EFAULT)
+		return target_fail(complaint, -EILSEQ,
+				   "its list of runtimes leads to where there "
+				   "is no memory");
+	return code;
+}
+
+int target_list_add(struct target_list *list,
+		    const struct target_memory *memory, uint64_t root,
+		    struct target_complaint *complaint)
+{
+	unsigned before = list->count;
+
+	for (unsigned i = 0; i < MOST_ATTEMPTS; i++) {
+		int code = try_add(list, memory, root, complaint);
+
+		if (!code)
+			list->areas++;
+		else
+			drop_after(list, before);
+		if (code != -EAGAIN)
+			return code;
+		if (i > 1)
+			memory->pause(memory->context);
+	}
+	return target_fail(complaint, -EBUSY,
+			   "its list of runtimes is being changed all the "
+			   "time, or by a thread that is stopped");
+}
+
+/* ---- now ------------------------------------------------------------------- */
+
+/* The words of a worker that belong to this, one after the other in it. */
+struct head {
+	uint64_t task;
+	struct area_counters counters;
+	alignas(128) struct area_times times;
+};
+
+#define HEAD_FROM offsetof(struct area_worker, task)
+
+_Static_assert(offsetof(struct area_worker, counters) - HEAD_FROM ==
+			       offsetof(struct head, counters) &&
+		       offsetof(struct area_worker, times) - HEAD_FROM ==
+			       offsetof(struct head, times),
+	       "a head is a part of a worker");
+
+/* Where in the task each is, is said by the area; 0 of both if not to be read. */
+static void read_task(const struct target_memory *memory,
+		      const struct target_runtime *runtime,
+		      struct target_now *out)
+{
+	uint64_t poll_at, type_at;
+
+	if (!target_add(out->task, runtime->task_poll, &poll_at) ||
+	    !target_add(out->task, runtime->task_type, &type_at) ||
+	    target_copy(memory, poll_at, &out->poll, sizeof(out->poll)) != 0 ||
+	    target_copy(memory, type_at, &out->type, sizeof(out->type)) != 0)
+		out->poll = out->type = 0;
+}
+
+/* What is true only if what was read before and after is the same. */
+static int look(const struct target_memory *memory,
+		const struct target_runtime *runtime, uint64_t address,
+		struct target_now *out)
+{
+	struct head head, after;
+	size_t bytes = END_OF(struct head, times);
+	int code = target_copy(memory, address, &head, bytes);
+
+	if (code)
+		return code;
+	out->state = head.times.state;
+	out->since_ns = head.times.since_ns;
+	out->tasks_polled = head.counters.tasks_polled;
+	out->task = head.task;
+	if (!head.task)
+		return 0;
+	read_task(memory, runtime, out);
+	code = target_copy(memory, address, &after, bytes);
+	if (code || after.task != head.task ||
+	    after.counters.tasks_polled != head.counters.tasks_polled)
+		out->poll = out->type = 0;
+	return code;
+}
+
+int target_area_look(const struct target_memory *memory,
+		     const struct target_runtime *runtime, unsigned worker,
+		     struct target_now *out)
+{
+	uint64_t address;
+	int code, changed;
+
+	if (worker >= runtime->area.worker_count ||
+	    !target_add(runtime->workers[worker], HEAD_FROM, &address))
+		return -EFAULT;
+	out->poll = out->type = 0;
+	code = look(memory, runtime, address, out);
+	if (code == -ESRCH)
+		return code;
+	changed = check_changes(memory, runtime);
+	return changed ? changed : code;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* target_snapshot.c - all that a runtime says: see target_area.h */
+#include <stdlib.h>
+
+#include "bpf/target/target_area.h"
+
+/* Of a queue; a longer one has moved between two looks at it. */
+#define MOST_QUEUED   UINT64_C(32768)
+#define POSITIONS     (UINT64_C(1) << 48)
+#define SPAWNED_SHIFT 16
+#define MOST_ATTEMPTS 8
+
+struct reader {
+	const struct target_memory *memory;
+	const struct target_runtime *runtime;
+	int code; /* the first failure; then nothing more is read */
+};
+
+static void copy(struct reader *reader, uint64_t address, void *to,
+		 size_t bytes)
+{
+	if (reader->code == 0)
+		reader->code = target_copy(reader->memory, address, to, bytes);
+}
+
+/* 0 where there is no such word. */
+static uint64_t word(struct reader *reader, uint64_t address)
+{
+	uint64_t value = 0;
+
+	if (address)
+		copy(reader, address, &value, sizeof(value));
+	return value;
+}
+
+static bool same_times(const struct area_times *a, const struct area_times *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Two that agree; the last, if the worker is too fast for that. */
+static void read_times(struct reader *reader, uint64_t address,
+		       struct area_times *times)
+{
+	struct area_times again;
+
+	address += offsetof(struct area_worker, times);
+	for (unsigned i = 0; i < MOST_ATTEMPTS && reader->code == 0; i++) {
+		copy(reader, address, &again, sizeof(again));
+		if (reader->code || same_times(times, &again))
+			return;
+		*times = again;
+	}
+}
+
+static void read_worker(struct reader *reader, uint64_t address,
+			struct target_worker *out)
+{
+	uint64_t head, tail, queued;
+
+	copy(reader, address, &out->area, sizeof(out->area));
+	read_times(reader, address, &out->area.times);
+	memset(&out->samples, 0, sizeof(out->samples));
+	if (out->area.samples)
+		copy(reader, out->area.samples, &out->samples,
+		     sizeof(out->samples));
+	/* In this order the difference is too large at worst. */
+	head = word(reader, out->area.queue_head);
+	tail = word(reader, out->area.queue_tail);
+	queued = (tail - head / (UINT64_C(1) << 16)) % POSITIONS;
+	out->queue_depth = queued < MOST_QUEUED ? queued : MOST_QUEUED;
+}
+
+/* All counters, by name or not: a struct of words. */
+static void add(struct area_counters *sum, const struct area_counters *one)
+{
+	uint64_t values[sizeof(*sum) / sizeof(uint64_t)];
+	uint64_t more[sizeof(*sum) / sizeof(uint64_t)];
+
+	memcpy(values, sum, sizeof(values));
+	memcpy(more, one, sizeof(more));
+	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++)
+		values[i] += more[i];
+	memcpy(sum, values, sizeof(values));
+}
+
+static uint64_t depth(struct reader *reader, uint64_t pushed_at,
+		      uint64_t taken_at)
+{
+	uint64_t taken = word(reader, taken_at);
+	uint64_t pushed = word(reader, pushed_at);
+
+	return pushed - taken <= INT64_MAX ? pushed - taken : 0;
+}
+
+static void read_workers(struct reader *reader, struct target_snapshot *out)
+{
+	for (unsigned i = 0; i < out->worker_count; i++) {
+		struct target_worker *worker = &out->workers[i];
+
+		read_worker(reader, reader->runtime->workers[i], worker);
+		add(&out->total, &worker->area.counters);
+		out->queue_depth += worker->queue_depth;
+	}
+}
+
+/* Who was refused is read first: each was spawned before. */
+static void read_all(struct reader *reader, struct target_snapshot *out)
+{
+	const struct area_runtime *area = &reader->runtime->area;
+	uint64_t guests[AREA_GUESTS] = { 0 };
+	uint64_t refused = word(reader, area->refused);
+
+	read_workers(reader, out);
+	out->tasks_spawned = out->total.tasks_spawned +
+			     (word(reader, area->outside) >> SPAWNED_SHIFT) -
+			     refused;
+	copy(reader,
+	     reader->runtime->address +
+		     offsetof(struct area_runtime, guest_jobs_stolen),
+	     guests, sizeof(guests));
+	for (unsigned i = 0; i < AREA_GUESTS; i++)
+		out->jobs_stolen_outside += guests[i];
+	out->injection_depth =
+		depth(reader, area->inject_pushed, area->inject_taken);
+	out->urgent_depth =
+		depth(reader, area->urgent_pushed, area->urgent_taken);
+}
+
+static bool make_room(struct target_snapshot *out, uint32_t count)
+{
+	struct target_worker *more;
+
+	if (out->worker_count == count)
+		return true;
+	more = realloc(out->workers, count * sizeof(*more));
+	if (!more)
+		return false;
+	out->workers = more;
+	out->worker_count = count;
+	return true;
+}
+
+int target_area_snapshot(const struct target_memory *memory,
+			 const struct target_runtime *runtime,
+			 uint64_t (*now_ns)(void), struct target_snapshot *out,
+			 struct target_complaint *complaint)
+{
+	struct reader reader = { .memory = memory, .runtime = runtime };
+	uint64_t changes = 0;
+	int code;
+
+	if (!make_room(out, runtime->area.worker_count))
+		return target_fail(complaint, -ENOMEM, "no memory");
+	*out = (struct target_snapshot){ .at_ns = now_ns(),
+					 .workers = out->workers,
+					 .worker_count = out->worker_count };
+	read_all(&reader, out);
+	if (reader.code == -ESRCH)
+		return reader.code;
+	code = target_copy(memory,
+			   runtime->root + offsetof(struct area_root, changes),
+			   &changes, sizeof(changes));
+	if (code)
+		return code;
+	if (changes != runtime->changes)
+		return target_fail(complaint, -EAGAIN,
+				   "runtimes came or went meanwhile");
+	if (reader.code)
+		return target_fail(complaint, reader.code,
+				   "a runtime leads to where there is no "
+				   "memory");
+	return 0;
+}
+
+void target_free_snapshot(struct target_snapshot *snapshot)
+{
+	free(snapshot->workers);
+	*snapshot = (struct target_snapshot){ .workers = NULL };
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target_symbol.c - names of types and functions of a process
+ *
+ * A type's name is in memory. A function's is in the file that is mapped where it
+ * is, if that can be opened, and is not another file of the same path by now.
+ */
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/target/target.h"
+#include "bpf/target/target_parts.h"
+
+/* Of struct skua_task_type: its name comes first. */
+#define TYPE_NAME     40u
+#define COMPARE_BYTES 4096u
+
+/* ---- the file -------------------------------------------------------------- */
+
+/* Is that what is mapped? By its number, which some file systems give twice, and
+ * its beginning, in which the linker has noted which build it is. */
+static bool is_mapped(struct target *target, int fd,
+		      const struct target_mapping *mapping)
+{
+	unsigned char theirs[COMPARE_BYTES], ours[COMPARE_BYTES];
+	struct stat status;
+	ssize_t got;
+
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    (uint64_t)status.st_ino != mapping->inode)
+		return false;
+	for (size_t i = 0; i < target->map_count; i++) {
+		const struct target_mapping *first = &target->maps[i];
+
+		if (first->inode != mapping->inode || first->offset != 0 ||
+		    strcmp(first->path, mapping->path) != 0)
+			continue;
+		got = pread(fd, ours, sizeof(ours), 0);
+		return got > 0 &&
+		       target_copy(&target->memory, first->start, theirs,
+				   (size_t)got) == 0 &&
+		       memcmp(ours, theirs, (size_t)got) == 0;
+	}
+	return true;
+}
+
+/* By the kernel's own link to it, which leads even to files that were removed, or
+ * else by its path, as the process sees that. */
+static int open_file(struct target *target,
+		     const struct target_mapping *mapping)
+{
+	char path[4200];
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%jx-%jx",
+		 (uintmax_t)mapping->start, (uintmax_t)mapping->end);
+	fd = openat(target->folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	if (mapping->path[0] != '/' ||
+	    snprintf(path, sizeof(path), "root%s", mapping->path) >=
+		    (int)sizeof(path))
+		return -1;
+	return openat(target->memory_folder, path,
+		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void say_missing(struct target *target, const char *path,
+			const char *why)
+{
+	target_fail(&target->symbols_missing, 0,
+		    "%.200s %s: some names of functions are not known", path,
+		    why);
+	target_printable(target->symbols_missing.text,
+			 sizeof(target->symbols_missing.text));
+}
+
+int target_open_mapped(struct target *target,
+		       const struct target_mapping *mapping)
+{
+	int fd = open_file(target, mapping);
+
+	if (fd >= 0 && is_mapped(target, fd, mapping))
+		return fd;
+	say_missing(target, mapping->path,
+		    fd >= 0 ? "is another file by now" : "cannot be read");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* ---- its symbols ----------------------------------------------------------- */
+
+/* Where the file wants to have what is at that offset; false: nowhere. */
+static bool file_address(Elf *elf, uint64_t offset, uint64_t *out)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count) != 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header) ||
+		    header.p_type != PT_LOAD || offset < header.p_offset ||
+		    offset - header.p_offset >= header.p_filesz)
+			continue;
+		*out = header.p_vaddr + (offset - header.p_offset);
+		return true;
+	}
+	return false;
+}
+
+/* The function that has @address in it. */
+static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+			uint64_t address, char *text)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && header->sh_entsize
+			       ? data->d_size / header->sh_entsize
+			       : 0;
+
+	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &symbol) ||
+		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
+		    address < symbol.st_value ||
+		    address - symbol.st_value >=
+			    (symbol.st_size ? symbol.st_size : 1))
+			continue;
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		if (!name || !*name)
+			continue;
+		snprintf(text, TARGET_NAME, "%s", name);
+		return true;
+	}
+	return false;
+}
+
+static bool search_table(Elf *elf, uint32_t type, uint64_t address, char *text)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) && header.sh_type == type &&
+		    find_symbol(elf, section, &header, address, text))
+			return true;
+	}
+	return false;
+}
+
+static bool search_file(int fd, uint64_t offset, char *text)
+{
+	uint64_t address;
+	bool found = false;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF &&
+	    file_address(elf, offset, &address))
+		found = search_table(elf, SHT_SYMTAB, address, text) ||
+			search_table(elf, SHT_DYNSYM, address, text);
+	elf_end(elf);
+	return found;
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+/* They are in the order of their addresses. */
+const struct target_mapping *target_mapping_at(const struct target *target,
+					       uint64_t address)
+{
+	size_t low = 0, high = target->map_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (target->maps[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < target->map_count && address >= target->maps[low].start
+		       ? &target->maps[low]
+		       : NULL;
+}
+
+static void name_place(const struct target_mapping *mapping, uint64_t address,
+		       char *text)
+{
+	const char *file = mapping ? strrchr(mapping->path, '/') : NULL;
+
+	/* Without the " (deleted)" behind it. */
+	if (file)
+		snprintf(text, TARGET_NAME, "%.*s+0x%jx",
+			 (int)strcspn(file + 1, " ") < 40
+				 ? (int)strcspn(file + 1, " ")
+				 : 40,
+			 file + 1,
+			 (uintmax_t)(address - mapping->start +
+				     mapping->offset));
+	else
+		snprintf(text, TARGET_NAME, "0x%jx", (uintmax_t)address);
+}
+
+static bool look_up(struct target *target, uint64_t address, char *text)
+{
+	const struct target_mapping *mapping =
+		target_mapping_at(target, address);
+	bool found;
+	int fd;
+
+	if (!mapping && target_read_maps(target) == 0)
+		mapping = target_mapping_at(target, address);
+	name_place(mapping, address, text);
+	fd = mapping && mapping->inode != 0
+		     ? target_open_mapped(target, mapping)
+		     : -1;
+	found = fd >= 0 &&
+		search_file(fd, address - mapping->start + mapping->offset,
+			    text);
+	if (fd >= 0 && !found)
+		say_missing(target, mapping->path, "has no symbol there");
+	if (fd >= 0)
+		close(fd);
+	target_printable(text, TARGET_NAME);
+	return found;
+}
+
+/* Looked for once; two that would be in the same place take turns. */
+bool target_symbol(struct target *target, uint64_t address, char *text)
+{
+	struct target_symbol *symbol;
+
+	if (!target->symbols)
+		target->symbols =
+			calloc(TARGET_SYMBOLS, sizeof(*target->symbols));
+	if (!target->symbols)
+		return look_up(target, address, text);
+	symbol = &target->symbols[address / 16 % TARGET_SYMBOLS];
+	if (symbol->address != address) {
+		symbol->address = address;
+		symbol->is_name = look_up(target, address, symbol->text);
+	}
+	memcpy(text, symbol->text, TARGET_NAME);
+	return symbol->is_name;
+}
+
+bool target_name(struct target *target, uint64_t type, uint64_t poll,
+		 char *text)
+{
+	if (type && target_copy(&target->memory, type, text, TYPE_NAME) == 0) {
+		text[TYPE_NAME] = 0;
+		target_printable(text, TYPE_NAME + 1);
+		if (text[0])
+			return true;
+	}
+	return target_symbol(target, poll ? poll : type, text);
+}
+
+int target_open_file(struct target *target, unsigned index)
+{
+	const struct target_mapping *mapping;
+	int fd;
+
+	if (index >= target->root_count)
+		return -ENOENT;
+	mapping = target_mapping_at(target, target->roots[index]);
+	if (!mapping || mapping->inode == 0)
+		return target_fail(&target->complaint, -EACCES,
+				   "skua is in memory of process %d that is of "
+				   "no file",
+				   target->pid);
+	fd = target_open_mapped(target, mapping);
+	if (fd >= 0)
+		return fd;
+	target_fail(&target->complaint, 0,
+		    "%.200s cannot be read, or is another file by now",
+		    mapping->path);
+	target_printable(target->complaint.text,
+			 sizeof(target->complaint.text));
+	return -EACCES;
+}
+
+const char *target_symbols_missing(const struct target *target)
+{
+	return target->symbols_missing.text;
+}
+
+void target_free_symbols(struct target *target)
+{
+	free(target->symbols);
+	target->symbols = NULL;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* topo.c - skua topo: the machine as the scheduler sees it */
+#include <argp.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/topo/topo.h"
+#include "bpf/verbs.h"
+#include "skua/runtime.h"
+
+enum {
+	OPTION_JSON = 0x100,
+	OPTION_MEASURE,
+	OPTION_PLACEMENT,
+	OPTION_ROOT,
+	OPTION_SNAPSHOT
+};
+
+struct options {
+	const char *root, *snapshot;
+	enum skua_placement placement;
+	bool json, measure;
+};
+
+/* In the order of enum skua_placement; a list would be that of SKUA_CPUS. */
+static const char *const placements[] = { "default", "compact", "scatter",
+					  "cores", "caches" };
+#define PLACEMENTS (sizeof(placements) / sizeof(*placements))
+
+static error_t parse_placement(struct options *options, const char *name)
+{
+	for (unsigned i = 0; i < PLACEMENTS; i++) {
+		if (strcmp(name, placements[i]) == 0) {
+			options->placement = (enum skua_placement)i;
+			return 0;
+		}
+	}
+	return args_refuse("--placement: no '%s'; allowed: default compact "
+			   "scatter cores caches",
+			   name);
+}
+
+static bool is_here(const struct options *options)
+{
+	return !options->root || strcmp(options->root, "/") == 0;
+}
+
+static error_t check(const struct options *options)
+{
+	if (options->measure && !is_here(options))
+		return args_refuse("--measure runs threads on this machine, "
+				   "but --root %s is another; allowed: one of "
+				   "them",
+				   options->root);
+	if (options->measure && options->snapshot)
+		return args_refuse("--measure is for what is shown, but a "
+				   "--snapshot has what the machine tells; "
+				   "allowed: one of them");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_MEASURE:
+		options->measure = true;
+		return 0;
+	case OPTION_PLACEMENT:
+		return parse_placement(options, arg);
+	case OPTION_ROOT:
+		options->root = arg;
+		return 0;
+	case OPTION_SNAPSHOT:
+		options->snapshot = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	case ARGP_KEY_ARG:
+		return args_refuse("no argument '%s'; allowed: options", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
+	{ .name = "measure",
+	  .key = OPTION_MEASURE,
+	  .doc = "Measure how long a cache line takes between cores, for up to "
+		 "50 ms on all allowed CPUs; show that, and correct which share "
+		 "a cache" },
+	{ .name = "placement",
+	  .key = OPTION_PLACEMENT,
+	  .arg = "NAME",
+	  .doc = "Of the workers: default, compact, scatter, cores (one each) "
+		 "or caches" },
+	{ .name = "root",
+	  .key = OPTION_ROOT,
+	  .arg = "PATH",
+	  .doc = "Another machine: a folder with a tree as at /, or a file "
+		 "that --snapshot has made" },
+	{ .name = "snapshot",
+	  .key = OPTION_SNAPSHOT,
+	  .arg = "FILE",
+	  .doc = "Write down what describes the machine, as one text file "
+		 "(-: to standard output), and print nothing else" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "Show the CPUs, cores, caches and nodes of the machine, where "
+	       "the workers of a runtime would run, and in which order each "
+	       "steals from the others",
+};
+
+/* ---- what there is --------------------------------------------------------- */
+
+const struct skua_cpu *topo_cpu(const struct topo *topo, unsigned cpu)
+{
+	unsigned i = 0;
+
+	while (i < topo->cpu_count && topo->cpus[i].cpu != cpu)
+		i++;
+	return &topo->cpus[i < topo->cpu_count ? i : 0];
+}
+
+/* CPUs of the affinity mask that are online. */
+static bool read_allowed(struct topo *topo)
+{
+	size_t size = CPU_ALLOC_SIZE(SKUA_MAX_WORKERS * 16);
+	cpu_set_t *set = CPU_ALLOC(SKUA_MAX_WORKERS * 16);
+	bool read = set && sched_getaffinity(0, size, set) == 0;
+
+	for (unsigned i = 0; read && i < topo->cpu_count; i++)
+		if (CPU_ISSET_S(topo->cpus[i].cpu, size, set))
+			topo->allowed[topo->allowed_count++] =
+				topo->cpus[i].cpu;
+	CPU_FREE(set);
+	return read;
+}
+
+/* What a runtime that leaves the rest at its default would have. */
+static int plan_here(struct topo *topo, enum skua_placement placement,
+		     struct skua_error *err)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .placement = placement };
+	int workers = skua_runtime_plan(&cfg, topo->workers, SKUA_MAX_WORKERS,
+					&topo->binding, err);
+
+	if (workers < 0)
+		return workers;
+	topo->worker_count = (unsigned)workers;
+	if (read_allowed(topo))
+		return 0;
+	snprintf(err->text, sizeof(err->text),
+		 "the affinity mask cannot be read");
+	return -EIO;
+}
+
+/* On another machine nothing limits them. */
+static int plan_elsewhere(struct topo *topo, enum skua_placement placement,
+			  struct skua_error *err)
+{
+	int workers =
+		skua_topology_plan(topo->topology, placement, topo->workers,
+				   SKUA_MAX_WORKERS, &topo->binding);
+
+	if (workers < 0) {
+		snprintf(err->text, sizeof(err->text), "no memory");
+		return workers;
+	}
+	topo->worker_count = (unsigned)workers;
+	for (unsigned i = 0; i < topo->cpu_count; i++)
+		topo->allowed[topo->allowed_count++] = topo->cpus[i].cpu;
+	return 0;
+}
+
+static int load(struct topo *topo, const struct options *options,
+		struct skua_error *err)
+{
+	int code = skua_topology_load(&topo->topology, options->root, err);
+
+	if (!code && options->measure) {
+		code = skua_topology_measure(topo->topology, 0, err);
+		topo->measured = code == 0;
+	}
+	if (code)
+		return code;
+	topo->cpu_count = skua_topology_cpus(topo->topology, &topo->cpus);
+	topo->node_count = skua_topology_nodes(topo->topology, &topo->nodes);
+	topo->allowed = calloc(topo->cpu_count, sizeof(*topo->allowed));
+	topo->workers = calloc(SKUA_MAX_WORKERS, sizeof(*topo->workers));
+	if (!topo->allowed || !topo->workers) {
+		snprintf(err->text, sizeof(err->text), "no memory");
+		return -ENOMEM;
+	}
+	return is_here(options) ? plan_here(topo, options->placement, err)
+				: plan_elsewhere(topo, options->placement, err);
+}
+
+static void unload(struct topo *topo)
+{
+	skua_topology_free(topo->topology);
+	free(topo->allowed);
+	free(topo->workers);
+}
+
+/* ---- printing -------------------------------------------------------------- */
+
+static unsigned terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		return size.ws_col;
+	return 80;
+}
+
+static bool has_line_art(void)
+{
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static bool has_colour(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+static int print(const struct topo *topo, bool json)
+{
+	fputs(skua_topology_remarks(topo->topology), stderr);
+	if (!json) {
+		bool line_art = has_line_art();
+		unsigned width = terminal_width();
+
+		topo_picture(stdout, topo, width, line_art);
+		if (topo->measured)
+			topo_heat(stdout, topo, width, line_art, has_colour());
+	} else if (!topo_json(stdout, topo)) {
+		fprintf(stderr, ARGS_PROGRAM " topo: no memory\n");
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+int verb_topo(int argc, char **argv)
+{
+	struct options options = { .root = NULL };
+	struct skua_error err = { 0, "" };
+	struct topo topo = { .topology = NULL };
+	int code;
+
+	if (args_parse(&argp, "topo", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	if (options.snapshot) {
+		code = skua_topology_save(options.snapshot, options.root, &err);
+		if (!code)
+			return EXIT_OK;
+	} else {
+		code = load(&topo, &options, &err);
+	}
+	if (!code)
+		code = print(&topo, options.json);
+	else
+		fprintf(stderr, ARGS_PROGRAM " topo: %s\n", err.text);
+	unload(&topo);
+	return code < 0 ? EXIT_FAILED : code;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* counts.c - see counts.h */
+#include "bpf/trace/counts.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf/stats/figures.h"
+
+#define KEY_MOST   sizeof(struct count_pair)
+#define VALUE_MOST sizeof(struct count_times)
+
+#define TABLE(key, value, before)                                       \
+	{                                                               \
+		.key_bytes = sizeof(key), .value_bytes = sizeof(value), \
+		.plain = (before)                                       \
+	}
+
+static const struct counts_table empty[COUNTS_TABLES] = {
+	[COUNTS_WORKERS] = TABLE(uint32_t, struct count_worker,
+				 offsetof(struct count_worker, steals)),
+	[COUNTS_MATRIX] = TABLE(struct count_pair, struct count_steals, 0),
+	[COUNTS_TIMES] = TABLE(uint32_t, struct count_times, 0),
+	[COUNTS_SWITCHES] = TABLE(uint32_t, struct count_switches,
+				  offsetof(struct count_switches, voluntary)),
+	[COUNTS_DELAYS] = TABLE(uint32_t, struct count_delays, 0),
+};
+
+static const enum attach_map map_of[COUNTS_TABLES] = {
+	[COUNTS_WORKERS] = ATTACH_WORKERS, [COUNTS_MATRIX] = ATTACH_MATRIX,
+	[COUNTS_TIMES] = ATTACH_TIMES,     [COUNTS_SWITCHES] = ATTACH_SWITCHES,
+	[COUNTS_DELAYS] = ATTACH_DELAYS,
+};
+
+/* ---- tables ---------------------------------------------------------------- */
+
+/* Behind the key, where words may be. */
+static size_t value_at(const struct counts_table *table)
+{
+	return (table->key_bytes + 7) / 8 * 8;
+}
+
+static size_t row_bytes(const struct counts_table *table)
+{
+	return value_at(table) + table->value_bytes;
+}
+
+static char *row_at(const struct counts_table *table, unsigned index)
+{
+	return table->rows + index * row_bytes(table);
+}
+
+const void *counts_key(const struct counts *counts, enum counts_kind kind,
+		       unsigned index)
+{
+	return row_at(&counts->tables[kind], index);
+}
+
+const void *counts_row(const struct counts *counts, enum counts_kind kind,
+		       unsigned index)
+{
+	const struct counts_table *table = &counts->tables[kind];
+
+	return index < table->count ? row_at(table, index) + value_at(table)
+				    : NULL;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(uint32_t));
+}
+
+static int by_pair(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct count_pair));
+}
+
+static int (*order(const struct counts_table *table))(const void *,
+						      const void *)
+{
+	return table->key_bytes == sizeof(uint32_t) ? by_thread : by_pair;
+}
+
+const void *counts_find(const struct counts *counts, enum counts_kind kind,
+			const void *key)
+{
+	const struct counts_table *table = &counts->tables[kind];
+	const char *row = table->count == 0
+				  ? NULL
+				  : bsearch(key, table->rows, table->count,
+					    row_bytes(table), order(table));
+
+	return row ? row + value_at(table) : NULL;
+}
+
+int counts_add(struct counts *counts, enum counts_kind kind, const void *key,
+	       const void *value)
+{
+	struct counts_table *table = &counts->tables[kind];
+	char *row;
+
+	/* Room for as many again, whenever it is used up. */
+	if ((table->count & (table->count - 1)) == 0) {
+		size_t room = table->count ? 2 * (size_t)table->count : 1;
+		char *more = reallocarray(table->rows, room, row_bytes(table));
+
+		if (!more)
+			return -ENOMEM;
+		table->rows = more;
+	}
+	row = row_at(table, table->count++);
+	memcpy(row, key, table->key_bytes);
+	memcpy(row + value_at(table), value, table->value_bytes);
+	return 0;
+}
+
+void counts_sort(struct counts *counts, enum counts_kind kind)
+{
+	struct counts_table *table = &counts->tables[kind];
+
+	if (table->count > 0)
+		qsort(table->rows, table->count, row_bytes(table),
+		      order(table));
+}
+
+void counts_free(struct counts *counts)
+{
+	for (unsigned i = 0; i < COUNTS_TABLES; i++)
+		free(counts->tables[i].rows);
+	*counts = (struct counts){ .at_ns = 0 };
+}
+
+int counts_copy(struct counts *to, const struct counts *from)
+{
+	struct counts copy = *from;
+
+	for (unsigned i = 0; i < COUNTS_TABLES; i++)
+		copy.tables[i].rows = NULL;
+	for (unsigned i = 0; i < COUNTS_TABLES; i++) {
+		const struct counts_table *table = &from->tables[i];
+
+		copy.tables[i].count = 0;
+		for (unsigned k = 0; k < table->count; k++) {
+			if (counts_add(&copy, i, counts_key(from, i, k),
+				       counts_row(from, i, k)) == 0)
+				continue;
+			counts_free(&copy);
+			return -ENOMEM;
+		}
+	}
+	*to = copy;
+	return 0;
+}
+
+/* A row that is new has all of it since. */
+static void since(struct counts *now, const struct counts *before,
+		  enum counts_kind kind)
+{
+	const struct counts_table *table = &now->tables[kind];
+
+	for (unsigned i = 0; i < table->count; i++) {
+		char *row = row_at(table, i) + value_at(table);
+		const char *old =
+			counts_find(before, kind, counts_key(now, kind, i));
+
+		for (size_t at = table->plain; old && at < table->value_bytes;
+		     at += sizeof(uint64_t)) {
+			uint64_t value, past;
+
+			memcpy(&value, row + at, sizeof(value));
+			memcpy(&past, old + at, sizeof(past));
+			value = figure_difference(value, past);
+			memcpy(row + at, &value, sizeof(value));
+		}
+	}
+}
+
+void counts_since(struct counts *now, const struct counts *before)
+{
+	for (unsigned i = 0; i < COUNTS_TABLES; i++)
+		since(now, before, i);
+	now->at_ns -= before->at_ns;
+	now->lost = figure_difference(now->lost, before->lost);
+}
+
+/* ---- maps ------------------------------------------------------------------ */
+
+/* Keys that come meanwhile may be seen or not; none ever goes. */
+static int read_map(int map, struct counts *out, enum counts_kind kind)
+{
+	char key[KEY_MOST], value[VALUE_MOST];
+	int err = bpf_map_get_next_key(map, NULL, key);
+
+	while (!err) {
+		if (bpf_map_lookup_elem(map, key, value) == 0)
+			err = counts_add(out, kind, key, value);
+		if (!err)
+			err = bpf_map_get_next_key(map, key, key);
+	}
+	counts_sort(out, kind);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* The one word of a program's own. */
+static uint64_t read_lost(int map)
+{
+	uint32_t zero = 0;
+	uint64_t lost = 0;
+
+	if (map < 0 || bpf_map_lookup_elem(map, &zero, &lost) != 0)
+		return 0;
+	return lost;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int counts_read(const int *maps, struct target *target, struct counts *out)
+{
+	int err = 0;
+
+	*out = (struct counts){ .at_ns = now_ns() };
+	memcpy(out->tables, empty, sizeof(empty));
+	for (unsigned i = 0; !err && i < COUNTS_TABLES; i++)
+		if (maps[map_of[i]] >= 0)
+			err = read_map(maps[map_of[i]], out, i);
+	out->lost = read_lost(maps[ATTACH_LOST]) +
+		    read_lost(maps[ATTACH_LOST_SWITCHES]);
+	if (!err && target && maps[ATTACH_WORKERS] < 0)
+		err = counts_area(target, out);
+	if (!err && target && maps[ATTACH_SWITCHES] < 0)
+		err = counts_proc(target, out);
+	if (err)
+		counts_free(out);
+	return err;
+}
+
+void counts_forget(struct counts *counts, const int *maps)
+{
+	for (unsigned i = 0; i < COUNTS_TABLES; i++) {
+		if (maps[map_of[i]] < 0)
+			continue;
+		free(counts->tables[i].rows);
+		counts->tables[i].rows = NULL;
+		counts->tables[i].count = 0;
+	}
+	counts->lost = 0;
+}

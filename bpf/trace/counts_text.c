@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* counts_text.c - what was counted, as tables */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/trace/counts_view.h"
+#include "bpf/table.h"
+
+#define MOST_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
+#define MOST_SHADES  128u /* workers that have a row and a column */
+
+/* ---- workers --------------------------------------------------------------- */
+
+static void add_count(struct table *table, bool known, uint64_t count)
+{
+	if (known)
+		table_count(table, count);
+	else
+		table_add(table, "-");
+}
+
+static void add_time(struct table *table, bool known, uint64_t ns)
+{
+	char text[32];
+
+	if (known && ns > 0)
+		table_add(table, "%s", text_time(text, (double)ns));
+	else
+		table_add(table, "-");
+}
+
+static void add_lifo(struct table *table, const struct count_worker *worker)
+{
+	if (worker && worker->lifo_polls > 0)
+		table_add(table, "%.0f %%",
+			  100 * (double)worker->lifo_hits /
+				  (double)worker->lifo_polls);
+	else
+		table_add(table, "-");
+}
+
+static void add_cells(struct table *table, const struct count_worker *worker,
+		      const struct count_switches *switches, bool by_kernel)
+{
+	add_count(table, worker, worker ? worker->steals : 0);
+	add_count(table, worker, worker ? worker->tasks_stolen : 0);
+	add_count(table, worker, worker ? worker->searches_failed : 0);
+	add_count(table, worker, worker ? worker->parks : 0);
+	add_time(table, worker, worker ? worker->parked_ns : 0);
+	add_lifo(table, worker);
+	add_count(table, worker, worker ? worker->overflows : 0);
+	add_count(table, switches, switches ? switches->involuntary : 0);
+	add_time(table, switches, switches ? switches->preempted_ns : 0);
+	if (by_kernel && switches)
+		add_time(table, switches->wakes,
+			 switches->wakes ? switches->wake_ns / switches->wakes
+					 : 0);
+	else
+		add_time(table, switches, switches ? switches->wake_ns : 0);
+}
+
+static void print_workers(FILE *file, const struct counts_view *view,
+			  const struct counts_style *style)
+{
+	bool by_kernel = view->attached->switches;
+	const char *const titles[] = {
+		"worker",    "thread", "steals",
+		"tasks",     "failed", "parks",
+		"slept",     "LIFO",   "spills",
+		"preempted", "for",    by_kernel ? "wake-up" : "waited",
+		NULL
+	};
+	struct count_worker worker;
+	struct count_switches switches;
+	unsigned shown = view->line_count;
+	struct table table;
+
+	if (style->rows && shown > style->rows)
+		shown = style->rows;
+	table_begin(&table, titles, "1");
+	for (unsigned i = 0; i < shown; i++) {
+		const struct counts_line *line = &view->lines[i];
+
+		table_add(&table, "%u", line->index);
+		table_add(&table, "%u", line->thread);
+		add_cells(&table, line->worker, line->switches, by_kernel);
+	}
+	counts_sum(view, &worker, &switches);
+	table_add(&table, "all");
+	table_add(&table, "%s", "");
+	add_cells(&table, &worker, view->path ? NULL : &switches, by_kernel);
+	if (view->rest_count > 0) {
+		table_add(&table, "others");
+		table_add(&table, "%u", view->rest_count);
+		add_cells(&table, NULL, &view->rest, by_kernel);
+	}
+	table.width = style->width;
+	table_print(file, &table);
+	if (shown < view->line_count)
+		fprintf(file, "and %u more\n", view->line_count - shown);
+}
+
+/* ---- who steals from whom -------------------------------------------------- */
+
+/* Sums of the steals of one process, by indices; to be freed. */
+struct square {
+	uint64_t *cells;
+	uint64_t most;
+	unsigned side;
+};
+
+static uint64_t *cell(const struct square *square, uint32_t thief,
+		      uint32_t victim)
+{
+	return &square->cells[thief * square->side + victim];
+}
+
+static struct square make_square(const struct counts_view *view)
+{
+	struct square square = { .side = 0 };
+	const struct count_steals *steals;
+	uint32_t side = 0;
+
+	for (unsigned i = 0; counts_row(view->counts, COUNTS_MATRIX, i); i++) {
+		const struct count_pair *pair =
+			counts_key(view->counts, COUNTS_MATRIX, i);
+
+		side = pair->thief >= side ? pair->thief + 1 : side;
+		side = pair->victim >= side ? pair->victim + 1 : side;
+	}
+	if (side == 0 || side > MOST_SHADES)
+		return square;
+	square.cells = calloc((size_t)side * side, sizeof(*square.cells));
+	square.side = square.cells ? side : 0;
+	for (unsigned i = 0;
+	     square.cells &&
+	     (steals = counts_row(view->counts, COUNTS_MATRIX, i));
+	     i++) {
+		const struct count_pair *pair =
+			counts_key(view->counts, COUNTS_MATRIX, i);
+		uint64_t *sum = cell(&square, pair->thief, pair->victim);
+
+		*sum += steals->steals;
+		square.most = *sum > square.most ? *sum : square.most;
+	}
+	return square;
+}
+
+static void print_numbers(FILE *file, const struct square *square)
+{
+	static const char *const columns[MOST_NUMBERS] = {
+		"from 0", "1", "2", "3", "4", "5", "6", "7", "8", "9"
+	};
+	const char *titles[MOST_NUMBERS + 2] = { "thief" };
+	struct table table;
+
+	memcpy(titles + 1, columns, square->side * sizeof(*titles));
+	table_begin(&table, titles, "1");
+	for (unsigned i = 0; i < square->side; i++) {
+		table_add(&table, "%u", i);
+		for (unsigned k = 0; k < square->side; k++)
+			add_count(&table, i != k, *cell(square, i, k));
+	}
+	table_print(file, &table);
+}
+
+static void print_shades(FILE *file, const struct square *square, bool line_art)
+{
+	static const char *const shades[2][5] = { { ".", "-", "+", "*", "#" },
+						  { "·", "░", "▒", "▓", "█" } };
+	char text[32];
+
+	for (unsigned i = 0; i < square->side; i++) {
+		fprintf(file, "%5u ", i);
+		for (unsigned k = 0; k < square->side; k++) {
+			uint64_t n = *cell(square, i, k);
+			unsigned shade =
+				n ? 1 + (unsigned)(3.999 * (double)n /
+						   (double)(square->most + 1))
+				  : 0;
+
+			fputs(shades[line_art][shade], file);
+		}
+		fputc('\n', file);
+	}
+	fprintf(file, "(a column a victim, from 0 on; the darkest: %s)\n",
+		text_count(text, square->most));
+}
+
+static void print_matrix(FILE *file, const struct counts_view *view,
+			 bool line_art)
+{
+	struct square square = make_square(view);
+
+	if (square.side > 0) {
+		fprintf(file, "\nwho steals from whom, times\n");
+		if (square.side <= MOST_NUMBERS)
+			print_numbers(file, &square);
+		else
+			print_shades(file, &square, line_art);
+	}
+	free(square.cells);
+}
+
+/* ---- histograms ------------------------------------------------------------ */
+
+/* The time that this part of them is below. */
+static uint64_t below(const uint64_t *octaves, uint64_t total, double part)
+{
+	double seen = 0;
+	unsigned i = 0;
+
+	for (; i + 1 < COUNT_OCTAVES; i++) {
+		seen += (double)octaves[i];
+		if (seen >= part * (double)total)
+			break;
+	}
+	return UINT64_C(2) << i;
+}
+
+static void print_histograms(FILE *file, const struct counts_view *view,
+			     const struct counts_style *style)
+{
+	static const char *const titles[] = {
+		"times",   "count",     "p50 <",       "p90 <", "p99 <",
+		"p99.9 <", "longest <", "each octave", NULL
+	};
+	static const char *const names[COUNTS_HISTOGRAMS] = {
+		"searches that stole", "sleeps", "preempted",
+		"from wake-up to running"
+	};
+	static const double parts[] = { 0.5, 0.9, 0.99, 0.999, 1 };
+	uint64_t octaves[COUNT_OCTAVES];
+	char text[TABLE_CELL];
+	struct table table;
+
+	table_begin(&table, titles, "10000001");
+	for (unsigned i = 0; i < COUNTS_HISTOGRAMS; i++) {
+		uint64_t total = counts_octaves(view, i, octaves);
+
+		table_add(&table, "%s", names[i]);
+		table_count(&table, total);
+		for (unsigned k = 0; k < 5; k++)
+			add_time(&table, total > 0,
+				 below(octaves, total, parts[k]));
+		table_add(&table, "%s",
+			  text_sparks(text, octaves, COUNT_OCTAVES,
+				      style->line_art));
+	}
+	fputc('\n', file);
+	table.width = style->width;
+	table_print(file, &table);
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+static void print_head(FILE *file, const struct counts_view *view)
+{
+	char comm[TARGET_NAME], time[32];
+
+	text_time(time, (double)view->counts->at_ns);
+	if (view->target) {
+		target_comm(view->target, comm);
+		fprintf(file, "process %d (%s), ", target_pid(view->target),
+			comm);
+	} else {
+		fprintf(file, "%s, ", view->path);
+	}
+	fprintf(file, "%s %s\n\n", view->whole ? "all of" : "the last", time);
+}
+
+static void print_foot(FILE *file, const struct counts_view *view)
+{
+	const struct attachment *attached = view->attached;
+	char text[32];
+
+	fputc('\n', file);
+	if (attached->how == ATTACH_NOT)
+		fprintf(file,
+			"missing: who steals from whom; the rest is of the "
+			"debug area, as there are no probes: %s\n",
+			attached->probes_missing);
+	else
+		fprintf(file, "attached: to %u probes, %s\n", attached->places,
+			attached->how == ATTACH_MULTI ? "by uprobe_multi"
+						      : "each by a perf event");
+	if (attached->switches)
+		fprintf(file, "attached: to context switches\n");
+	else if (view->target)
+		fprintf(file,
+			"missing: for how long threads were preempted; the "
+			"rest is of /proc, as there are no context switches: "
+			"%s\n",
+			attached->switches_missing);
+	else
+		fprintf(file, "missing: context switches: %s\n",
+			attached->switches_missing);
+	if (view->counts->lost > 0)
+		fprintf(file, "lost: %s events, as there was no more room\n",
+			text_count(text, view->counts->lost));
+}
+
+void counts_text(FILE *file, const struct counts_view *view,
+		 const struct counts_style *style)
+{
+	print_head(file, view);
+	print_workers(file, view, style);
+	print_matrix(file, view, style->line_art);
+	print_histograms(file, view, style);
+	print_foot(file, view);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* trace.c - skua trace: what the probes of a process, and the kernel, tell of it */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/trace/counts_view.h"
+#include "bpf/ends.h"
+#include "bpf/terminal.h"
+#include "bpf/verbs.h"
+
+enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON };
+
+#define LEAST_SECONDS 0.01
+#define MOST_SECONDS  1e6
+
+/* Lines on a terminal that are of neither workers nor a matrix. */
+#define OTHER_ROWS 14u
+
+struct options {
+	uint64_t pid;
+	const char *path;
+	double seconds;  /* 0: until a signal */
+	double interval; /* 0: only in the end */
+	bool json;
+};
+
+/* A trace that is under way: what was counted at its beginning, and when it was shown
+ * for the last time. */
+struct trace {
+	const struct options *options;
+	struct attachment attached;
+	struct counts_view view;
+	struct counts first, last;
+	struct counts_style style;
+	struct ends ends;
+	bool live; /* on a terminal */
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case OPTION_FOR:
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
+	case OPTION_INTERVAL:
+		return args_seconds("--interval", arg, LEAST_SECONDS,
+				    MOST_SECONDS, &options->interval);
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->path)
+			return args_refuse("unexpected argument '%s'", arg);
+		options->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return options->pid && options->path
+			       ? args_refuse("a process and a path; allowed: "
+					     "one of them")
+			       : 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "for",
+	  .key = OPTION_FOR,
+	  .arg = "SECONDS",
+	  .doc = "So long; else until Ctrl-C, q, or the end of the process" },
+	{ .name = "interval",
+	  .key = OPTION_INTERVAL,
+	  .arg = "SECONDS",
+	  .doc = "Print each so often what was counted since the last time "
+		 "(default: 1 on a terminal, else only in the end)" },
+	{ .name = "json",
+	  .key = OPTION_JSON,
+	  .doc = "Print an object each time" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[PATH]",
+	.doc = "Count what workers do by their probes: who steals from whom, "
+	       "for how long they sleep, and when the kernel takes them off "
+	       "the CPU. With a PATH, in all processes that have the file. "
+	       "What may not be attached, the process's own counters stand in "
+	       "for",
+};
+
+/* ---- showing --------------------------------------------------------------- */
+
+static bool print(const struct trace *trace, FILE *file)
+{
+	if (trace->options->json)
+		return counts_json(file, &trace->view);
+	counts_text(file, &trace->view, &trace->style);
+	return true;
+}
+
+static bool draw(struct trace *trace)
+{
+	unsigned rows = terminal_rows();
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool drawn = false;
+
+	/* Workers are in a table, and likely in a matrix. */
+	trace->style.rows = rows > OTHER_ROWS + 8 ? (rows - OTHER_ROWS) / 2 : 4;
+	trace->style.width = terminal_columns();
+	if (file) {
+		drawn = print(trace, file);
+		if (fclose(file) == 0)
+			terminal_draw(text);
+	}
+	free(text);
+	return drawn;
+}
+
+/* What came since @before. @now becomes that. */
+static int show(struct trace *trace, struct counts *now,
+		const struct counts *before)
+{
+	int err;
+
+	counts_since(now, before);
+	err = counts_arrange(&trace->view, now);
+	if (err)
+		return err;
+	if (!(trace->live ? draw(trace) : print(trace, stdout)))
+		return -ENOMEM;
+	if (!trace->live && !trace->view.whole && !trace->options->json)
+		putchar('\n');
+	fflush(stdout);
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int show_interval(struct trace *trace)
+{
+	struct counts now, copy;
+	int err = counts_read(trace->attached.maps, trace->view.target, &now);
+
+	if (err)
+		return err;
+	err = counts_copy(&copy, &now);
+	if (!err) {
+		err = show(trace, &copy, &trace->last);
+		counts_free(&trace->last);
+		trace->last = now;
+		counts_free(&copy);
+	} else {
+		counts_free(&now);
+	}
+	return err;
+}
+
+/* All of it, if the process can still be asked; or else up to the last time. */
+static int show_whole(struct trace *trace)
+{
+	struct counts now;
+	int err;
+
+	trace->live = false;
+	trace->style.rows = trace->style.width = 0;
+	trace->view.whole = true;
+	err = counts_read(trace->attached.maps, trace->view.target, &now);
+	if (err == -ESRCH)
+		err = counts_copy(&now, &trace->last);
+	if (err)
+		return err;
+	err = show(trace, &now, &trace->first);
+	counts_free(&now);
+	return err;
+}
+
+/* ---- the time between ------------------------------------------------------ */
+
+/* Return: has something ended it? */
+static bool wait_until(struct trace *trace, double until)
+{
+	if (!trace->live)
+		return ends_wait(&trace->ends, until);
+	while (ends_now() < until) {
+		double left = until - ends_now();
+
+		/* Another size is that of the next time. */
+		if (left > 0 &&
+		    terminal_wait((uint64_t)(left * 1e9)) == TERMINAL_QUIT)
+			return true;
+	}
+	return ends_wait(&trace->ends, 0);
+}
+
+static int watch(struct trace *trace)
+{
+	const struct options *options = trace->options;
+	double every = options->interval, now = ends_now();
+	double end = options->seconds > 0 ? now + options->seconds : 1e300;
+	int err = 0;
+
+	if (every <= 0)
+		every = trace->live ? 1 : 1e300;
+	for (double next = now + every; !err && now < end; next += every) {
+		double until = next < end ? next : end;
+
+		if (until > now + MOST_SECONDS)
+			until = now + MOST_SECONDS;
+		if (wait_until(trace, until))
+			break;
+		now = ends_now();
+		if (now >= next)
+			err = show_interval(trace);
+	}
+	terminal_end();
+	return err == -ESRCH ? 0 : err;
+}
+
+/* What programs count begins with them. */
+static int begin(struct trace *trace)
+{
+	const struct options *options = trace->options;
+	int err = counts_read(trace->attached.maps, trace->view.target,
+			      &trace->first);
+
+	if (!err && trace->view.target)
+		err = counts_know(&trace->view);
+	if (!err)
+		err = ends_open(&trace->ends,
+				trace->view.target
+					? target_pid(trace->view.target)
+					: 0);
+	if (err)
+		return err;
+	counts_forget(&trace->first, trace->attached.maps);
+	trace->style.line_art = terminal_is_utf8();
+	err = counts_copy(&trace->last, &trace->first);
+	if (!err && !options->json && options->interval <= 0)
+		trace->live = terminal_begin();
+	return err;
+}
+
+static int conclude(const struct trace *trace, int err)
+{
+	const char *why = strerror(-err);
+
+	if (!err)
+		return EXIT_OK;
+	if (trace->view.target && *target_reason(trace->view.target))
+		why = target_reason(trace->view.target);
+	fprintf(stderr, ARGS_PROGRAM " trace: %s\n", why);
+	return EXIT_FAILED;
+}
+
+/* If the process has ended, or executed another program, it was counted until then. */
+static void remark(const struct trace *trace)
+{
+	struct target *target = trace->view.target;
+
+	if (target && target_refresh(target) == -ESRCH)
+		fprintf(stderr, "%s\n", target_reason(target));
+}
+
+/* Once it is attached, or not. */
+static int run(struct trace *trace)
+{
+	int code, err = begin(trace);
+
+	/* Whoever waits for that may begin now. */
+	if (!err && !trace->live)
+		fprintf(stderr, "tracing%s\n",
+			trace->options->seconds > 0 ? "" : ", until Ctrl-C");
+	if (!err)
+		err = watch(trace);
+	if (!err)
+		err = show_whole(trace);
+	code = conclude(trace, err);
+	if (!err)
+		remark(trace);
+	ends_close(&trace->ends);
+	counts_free(&trace->first);
+	counts_free(&trace->last);
+	counts_view_free(&trace->view);
+	attach_close(&trace->attached);
+	return code;
+}
+
+int verb_trace(int argc, char **argv)
+{
+	struct options options = { .pid = 0 };
+	struct trace trace = { .options = &options };
+	struct target *target = NULL;
+	int code;
+
+	if (args_parse(&argp, "trace", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	trace.view.attached = &trace.attached;
+	if (options.path) {
+		trace.view.path = options.path;
+		code = attach_file(&trace.attached, options.path);
+		if (code) {
+			fprintf(stderr, ARGS_PROGRAM " trace: %s: %s\n",
+				options.path, trace.attached.probes_missing);
+			attach_close(&trace.attached);
+			return EXIT_FAILED;
+		}
+		return run(&trace);
+	}
+	code = choose_process(&target, "trace", options.pid);
+	if (code == EXIT_OK) {
+		choose_remark(target, "trace");
+		trace.view.target = target;
+		attach_process(&trace.attached, target);
+		code = run(&trace);
+	}
+	target_close(target);
+	return code;
+}

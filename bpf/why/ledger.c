@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger.c - what tasks and workers did, as ledger.h and ledger_parts.h say */
+#include "bpf/why/ledger.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/why/ledger_parts.h"
+
+bool ledger_grow(void *array, size_t item, size_t count, size_t *room)
+{
+	size_t more = *room ? 2 * *room : 64;
+	void *old, *grown;
+
+	if (count < *room)
+		return true;
+	memcpy(&old, array, sizeof(old));
+	grown = reallocarray(old, more, item);
+	if (!grown)
+		return false;
+	memcpy(array, &grown, sizeof(grown));
+	*room = more;
+	return true;
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+struct named {
+	uint32_t index;
+	char text[TRACE_TEXT];
+};
+
+static int compare_named(const void *left, const void *right)
+{
+	return strcmp(((const struct named *)left)->text,
+		      ((const struct named *)right)->text);
+}
+
+static uint32_t add_name(struct ledger *l, const struct named *key)
+{
+	struct named *named = malloc(sizeof(*named));
+
+	if (named) {
+		*named = *key;
+		named->index = (uint32_t)l->name_count;
+	}
+	if (!named ||
+	    !ledger_grow(&l->names, sizeof(*l->names), l->name_count,
+			 &l->name_room) ||
+	    !tsearch(named, &l->by_name, compare_named)) {
+		free(named);
+		l->failed = -ENOMEM;
+		return LEDGER_NOBODY;
+	}
+	memcpy(l->names[l->name_count++], named->text, sizeof(named->text));
+	return named->index;
+}
+
+static uint32_t name_of(struct ledger *l, const char *text)
+{
+	struct named key;
+	void *found;
+
+	snprintf(key.text, sizeof(key.text), "%s", text);
+	found = tfind(&key, &l->by_name, compare_named);
+	return found ? (*(struct named **)found)->index : add_name(l, &key);
+}
+
+/* ---- steps ----------------------------------------------------------------- */
+
+/* Time does not go back: what was drawn later begins where the last one did. */
+static void add_step(struct ledger *l, struct ledger_steps *s,
+		     struct ledger_step step)
+{
+	if (s->count > 0 && step.from_ns < s->steps[s->count - 1].from_ns)
+		step.from_ns = s->steps[s->count - 1].from_ns;
+	if (!ledger_grow(&s->steps, sizeof(*s->steps), s->count, &s->room)) {
+		l->failed = -ENOMEM;
+		return;
+	}
+	s->steps[s->count++] = step;
+}
+
+static enum ledger_doing doing_of(enum trace_mark_kind kind)
+{
+	switch (kind) {
+	case TRACE_POLL:
+		return LEDGER_POLL;
+	case TRACE_JOB:
+		return LEDGER_JOB;
+	case TRACE_PARK:
+		return LEDGER_PARK;
+	case TRACE_SEARCH:
+		return LEDGER_SEARCH;
+	default:
+		return LEDGER_BETWEEN;
+	}
+}
+
+static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct ledger *l = (struct ledger *)sink;
+	struct ledger_steps *s = &l->tracks[mark->track];
+	struct ledger_step step = { .from_ns = mark->ns,
+				    .doing = (uint8_t)doing_of(mark->kind),
+				    .name = LEDGER_NOBODY };
+
+	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
+		step.name = name_of(l, mark->name);
+	if (!ledger_grow(&s->open, sizeof(*s->open), s->depth, &s->open_room)) {
+		l->failed = -ENOMEM;
+		return;
+	}
+	s->open[s->depth++] = step;
+	if (mark->kind == TRACE_SEARCH)
+		s->search = s->count;
+	add_step(l, s, step);
+}
+
+/* What goes on when a slice is over. */
+static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
+		   enum trace_mark_kind over)
+{
+	struct ledger_step step = { .doing = over == TRACE_PARK
+						     ? LEDGER_ON_WAY
+						     : LEDGER_BETWEEN,
+				    .name = LEDGER_NOBODY };
+
+	if (s->depth > 0)
+		step = s->open[s->depth - 1];
+	step.from_ns = ns;
+	add_step(l, s, step);
+}
+
+static void add_item(struct ledger *l, const struct trace_mark *mark,
+		     uint32_t name)
+{
+	struct ledger_item item = { .ready_ns = mark->ns - mark->waited_ns,
+				    .begin_ns = mark->ns,
+				    .end_ns = mark->end_ns,
+				    .task = mark->args[0].number,
+				    .track = mark->track,
+				    .home = mark->waited_on,
+				    .name = name };
+
+	if (mark->partial || !mark->waited) {
+		l->incomplete++;
+		return;
+	}
+	if (!ledger_grow(&l->items, sizeof(*l->items), l->count, &l->room)) {
+		l->failed = -ENOMEM;
+		return;
+	}
+	l->items[l->count++] = item;
+}
+
+static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct ledger *l = (struct ledger *)sink;
+	struct ledger_steps *s = &l->tracks[mark->track];
+
+	if (s->depth == 0) /* there was no memory for it */
+		return;
+	s->depth--;
+	if (mark->kind == TRACE_POLL)
+		add_item(l, mark, s->open[s->depth].name);
+	resume(l, s, mark->end_ns, mark->kind);
+}
+
+/* ---- instants -------------------------------------------------------------- */
+
+static void on_ready(struct ledger *l, uint64_t ns)
+{
+	if (!ledger_grow(&l->ready, sizeof(*l->ready), l->ready_count,
+			 &l->ready_room)) {
+		l->failed = -ENOMEM;
+		return;
+	}
+	l->ready[l->ready_count++] = ns;
+}
+
+/* The search that ended just before has found it, there. */
+static void on_steal(struct ledger *l, const struct trace_mark *mark)
+{
+	struct ledger_steps *s = &l->tracks[mark->track];
+
+	if (mark->flow_in == 0 || mark->flow_in != l->taken ||
+	    s->search >= s->count)
+		return;
+	s->steps[s->search].name = l->victim;
+}
+
+static void on_inject(struct ledger *l, const struct trace_mark *mark)
+{
+	struct ledger_steps *s = &l->tracks[mark->track];
+	struct ledger_step step = { .doing = LEDGER_BETWEEN,
+				    .name = LEDGER_NOBODY };
+
+	if (s->count > 0)
+		step = s->steps[s->count - 1];
+	step.from_ns = mark->ns;
+	step.injected = true;
+	add_step(l, s, step);
+}
+
+static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct ledger *l = (struct ledger *)sink;
+
+	switch (mark->kind) {
+	case TRACE_READY:
+		on_ready(l, mark->ns);
+		break;
+	case TRACE_STOLEN:
+		l->taken = mark->flow_out;
+		l->victim = mark->track;
+		break;
+	case TRACE_STEAL:
+		on_steal(l, mark);
+		break;
+	case TRACE_QUEUE:
+		if (strcmp(mark->name, "inject") == 0)
+			on_inject(l, mark);
+		break;
+	case TRACE_GAP:
+		add_step(l, &l->tracks[mark->track],
+			 (struct ledger_step){ .from_ns = mark->ns,
+					       .doing = LEDGER_LOST });
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
+{
+	(void)ns;
+	((struct ledger *)sink)->waiting = waiting;
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+int ledger_open(struct ledger *l, struct trace *trace)
+{
+	int code;
+
+	*l = (struct ledger){ .sink = { on_begin, on_end, on_instant,
+					on_count },
+			      .trace = trace };
+	l->tracks = calloc(trace_sources(trace) + 1, sizeof(*l->tracks));
+	if (!l->tracks)
+		return -ENOMEM;
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(trace, i)->stream;
+
+		l->tracks[i].search = SIZE_MAX;
+		l->workers += stream->index != TRACE_OUTSIDE;
+		if (stream->index != TRACE_OUTSIDE)
+			l->tracks[i].tid = stream->tid;
+	}
+	code = trace_play(trace, &l->sink);
+	return code ? code : l->failed;
+}
+
+void ledger_close(struct ledger *l)
+{
+	for (unsigned i = 0; l->tracks && i < trace_sources(l->trace); i++) {
+		free(l->tracks[i].steps);
+		free(l->tracks[i].open);
+	}
+	tdestroy(l->by_name, free);
+	free(l->tracks);
+	free(l->items);
+	free(l->names);
+	free(l->ready);
+	memset(l, 0, sizeof(*l));
+}

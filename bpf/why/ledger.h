@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * ledger.h - where the time of tasks went, between ready and polled
+ *
+ * An item is a wait of a task and the poll that ends it: from the moment at which
+ * the task became runnable to the end of that poll. Each nanosecond of it is in
+ * one part, by what the worker did then that had the task, or took it in the end:
+ *
+ *	whose worker	from			to
+ *	the victim's	ready			the thief begins to look
+ *	the thief's	it begins to look	it has found something: stolen
+ *	who polls	then, or ready		the end of the poll
+ *
+ * The victim is that of the last steal before the poll, if the task became runnable
+ * elsewhere and the worker has taken nothing from the injection queue since. So the
+ * parts are disjoint, and their sum is the item's time, to the nanosecond.
+ */
+#ifndef SKUA_BPF_LEDGER_H
+#define SKUA_BPF_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/recording/trace_play.h"
+
+enum ledger_part {
+	LEDGER_QUEUED,      /* the worker polled others, or was between polls */
+	LEDGER_PARKED,      /* it slept, or was on its way from there */
+	LEDGER_STOLEN,      /* a thief was about to take it */
+	LEDGER_RUNNING,     /* in its poll, on a CPU */
+	LEDGER_PREEMPTED,   /* the worker would have gone on, without a CPU */
+	LEDGER_DESCHEDULED, /* it slept in the kernel, in a poll */
+	LEDGER_UNKNOWN,     /* events, or switches, are missing */
+	LEDGER_PARTS,
+	LEDGER_BURST = LEDGER_PARTS, /* a reason, but no part */
+	LEDGER_REASONS
+};
+
+/* ledger_word - "queued", and so on; also of LEDGER_BURST */
+const char *ledger_word(unsigned part);
+
+struct ledger_item {
+	uint64_t ready_ns, begin_ns, end_ns;
+	uint64_t task;
+	uint32_t track; /* of who polled it */
+	uint32_t home;  /* of who made it runnable */
+	uint32_t name;
+};
+
+static inline uint64_t ledger_took(const struct ledger_item *item)
+{
+	return item->end_ns - item->ready_ns;
+}
+
+struct ledger_steps;
+
+/**
+ * struct ledger - of a trace
+ * @items: of each poll whose beginning, end and wait are known
+ * @names: of their types, by item.name
+ * @ready: when tasks became runnable, in order
+ * @incomplete: polls that are no items
+ * @waiting: tasks that waited at the end
+ */
+struct ledger {
+	struct trace_sink sink;
+	struct trace *trace;
+	struct ledger_item *items;
+	size_t count, room;
+	char (*names)[TRACE_TEXT];
+	size_t name_count, name_room;
+	void *by_name; /* a tree of indices */
+	uint64_t *ready;
+	size_t ready_count, ready_room;
+	struct ledger_steps *tracks; /* what each did */
+	unsigned workers;
+	uint64_t incomplete;
+	uint64_t waiting;
+	uint64_t taken; /* of the arrow from the last victim */
+	unsigned victim;
+	int failed;
+};
+
+/* ledger_open - of all events of a trace that was just opened. Return: 0; -ENOMEM;
+ * trace_failed(). To be closed in any case */
+int ledger_open(struct ledger *ledger, struct trace *trace);
+void ledger_close(struct ledger *ledger);
+
+enum { LEDGER_CAUSES = 16 };
+
+/* Who had the worker meanwhile: tasks of that name (LEDGER_NOBODY: itself), or
+ * threads of that one, of which @thread had it longest. */
+#define LEDGER_NOBODY UINT32_MAX
+struct ledger_cause {
+	enum ledger_part part;
+	uint32_t track; /* which worker */
+	uint32_t name;
+	uint32_t thread;
+	char comm[16];
+	uint64_t ns;
+	uint64_t times;
+	uint64_t longest_ns;
+};
+
+/* @ahead: polls and jobs that it waited for. Causes beyond the first few are in the
+ * parts alone. */
+struct ledger_split {
+	uint64_t parts[LEDGER_PARTS];
+	uint64_t ahead;
+	uint64_t longest_ns; /* of those */
+	unsigned cause_count;
+	struct ledger_cause causes[LEDGER_CAUSES];
+};
+
+/* ledger_split - an item in its parts */
+void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
+		  struct ledger_split *split);
+
+/**
+ * struct ledger_reason - what an item's time went to above all
+ * @kind: enum ledger_part of its largest part, or LEDGER_BURST
+ * @culprit: a type of tasks or a thread's name; empty: there is none
+ * @track: which worker; @thread: as in struct ledger_cause
+ * @ns: how much of it; @times: in how many pieces; @longest_ns: of those
+ * @burst: so many tasks became runnable, within @burst_ns before it
+ */
+struct ledger_reason {
+	unsigned kind;
+	char culprit[TRACE_TEXT];
+	uint32_t track;
+	uint32_t thread;
+	uint64_t ns, times, longest_ns;
+	uint64_t burst, burst_ns;
+};
+
+struct ledger_reason ledger_reason(const struct ledger *ledger,
+				   const struct ledger_item *item,
+				   const struct ledger_split *split);
+
+/* ledger_say - a reason in words, to @text of @bytes */
+void ledger_say(const struct ledger *ledger, const struct ledger_reason *reason,
+		char *text, size_t bytes);
+
+/**
+ * struct ledger_type - the items of a name, or all
+ * @p999: the item of that rank, in its parts
+ * @slow: how many of the slowest were split
+ * @means: of their parts
+ */
+struct ledger_type {
+	uint32_t name; /* LEDGER_NOBODY: all */
+	uint64_t count;
+	uint64_t p50_ns, p99_ns, p999_ns, longest_ns;
+	uint64_t p999[LEDGER_PARTS];
+	uint64_t slow;
+	uint64_t means[LEDGER_PARTS];
+};
+
+/* One of the slowest. */
+struct ledger_slow {
+	struct ledger_item item;
+	struct ledger_split split;
+	struct ledger_reason reason;
+};
+
+/**
+ * struct ledger_verdict - what is to be said of all
+ * @slow, @slow_count: the slowest, the very slowest first
+ * @types: all, and then each, that with the slowest first
+ * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000
+ * @reason: of the part that most of their time went to, what most of that went to;
+ *          without @judged: nothing
+ * @share: what went to the reason, of all
+ * @part_share: what went to the part
+ */
+struct ledger_verdict {
+	struct ledger_slow *slow;
+	size_t slow_count;
+	struct ledger_type *types;
+	size_t type_count;
+	uint64_t judged;
+	struct ledger_reason reason;
+	double share;
+	double part_share;
+};
+
+/* ledger_judge - with at most @most of the slowest; sorts the items. Return: 0,
+ * -ENOMEM. To be freed in any case */
+int ledger_judge(struct ledger *ledger, size_t most,
+		 struct ledger_verdict *out);
+void ledger_free(struct ledger_verdict *verdict);
+
+/* ledger_say_verdict - a line without its end, to @text of @bytes */
+void ledger_say_verdict(const struct ledger_verdict *verdict, char *text,
+			size_t bytes);
+
+#endif

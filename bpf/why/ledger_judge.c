@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger_judge.c - the slowest items, and what their time went to */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/why/ledger.h"
+
+#define SLOW_LEAST 10u
+#define SLOW_MOST  1000u
+#define REASONS    64u /* that are told apart */
+
+/* ---- ranks ----------------------------------------------------------------- */
+
+/* The slowest first. */
+static int compare_items(const void *left, const void *right)
+{
+	const struct ledger_item *a = left, *b = right;
+
+	if (ledger_took(a) != ledger_took(b))
+		return ledger_took(a) > ledger_took(b) ? -1 : 1;
+	if (a->ready_ns != b->ready_ns)
+		return a->ready_ns < b->ready_ns ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static int compare_types(const void *left, const void *right)
+{
+	const struct ledger_type *a = left, *b = right;
+
+	if (a->longest_ns != b->longest_ns)
+		return a->longest_ns > b->longest_ns ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static uint64_t slow_of(uint64_t count)
+{
+	uint64_t slow = count / 100 > 0 ? count / 100 : 1;
+
+	return slow < SLOW_MOST ? slow : SLOW_MOST;
+}
+
+static void sum_up(uint64_t *sums, const struct ledger_split *split)
+{
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		sums[i] += split->parts[i];
+}
+
+/* An item of a type, of which @type->slow, so far, were slower; @count: how many
+ * there are. */
+static void rank_item(struct ledger_type *type, uint64_t count,
+		      const struct ledger_item *item,
+		      const struct ledger_split *split)
+{
+	uint64_t rank = type->count++, took = ledger_took(item);
+
+	if (rank == 0)
+		type->longest_ns = took;
+	if (rank == count / 1000) {
+		type->p999_ns = took;
+		memcpy(type->p999, split->parts, sizeof(type->p999));
+	}
+	if (rank == count / 100)
+		type->p99_ns = took;
+	if (rank == count / 2)
+		type->p50_ns = took;
+	if (rank < slow_of(count)) {
+		sum_up(type->means, split);
+		type->slow++;
+	}
+}
+
+static bool is_split(const struct ledger_type *type, uint64_t count)
+{
+	return type->count < slow_of(count) || type->count == count / 1000;
+}
+
+/* Items are sorted: each is the next slowest of all, and of its type. */
+static int rank(struct ledger *l, struct ledger_verdict *v)
+{
+	uint64_t *counts = calloc(l->name_count + 1, sizeof(*counts));
+	struct ledger_split split = { .ahead = 0 };
+
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->count; i++)
+		counts[l->items[i].name]++;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct ledger_item *item = &l->items[i];
+		struct ledger_type *all = &v->types[0];
+		struct ledger_type *type = &v->types[1 + item->name];
+
+		if (is_split(all, l->count) ||
+		    is_split(type, counts[item->name]))
+			ledger_split(l, item, &split);
+		rank_item(all, l->count, item, &split);
+		rank_item(type, counts[item->name], item, &split);
+	}
+	free(counts);
+	return 0;
+}
+
+static int make_types(struct ledger *l, struct ledger_verdict *v)
+{
+	size_t used = 1;
+
+	v->types = calloc(l->name_count + 1, sizeof(*v->types));
+	if (!v->types)
+		return -ENOMEM;
+	v->types[0].name = LEDGER_NOBODY;
+	for (size_t i = 0; i < l->name_count; i++)
+		v->types[1 + i].name = (uint32_t)i;
+	if (rank(l, v))
+		return -ENOMEM;
+	for (size_t i = 0; i <= l->name_count; i++) {
+		for (unsigned k = 0; k < LEDGER_PARTS; k++)
+			if (v->types[i].slow > 0)
+				v->types[i].means[k] /= v->types[i].slow;
+		if (i > 0 && v->types[i].count > 0) /* jobs have a name, too */
+			v->types[used++] = v->types[i];
+	}
+	v->type_count = used;
+	qsort(&v->types[1], used - 1, sizeof(*v->types), compare_types);
+	return 0;
+}
+
+/* ---- the verdict ----------------------------------------------------------- */
+
+static bool is_alike(const struct ledger_reason *a,
+		     const struct ledger_reason *b)
+{
+	return a->kind == b->kind && strcmp(a->culprit, b->culprit) == 0;
+}
+
+/* One more that went to the same. */
+static void add_reason(struct ledger_reason *reasons, unsigned *count,
+		       const struct ledger_reason *what)
+{
+	unsigned i = 0;
+
+	while (i < *count && !is_alike(&reasons[i], what))
+		i++;
+	if (i == REASONS)
+		return;
+	if (i == *count) {
+		reasons[(*count)++] = *what;
+		return;
+	}
+	reasons[i].ns += what->ns;
+	reasons[i].times += what->times;
+	if (reasons[i].longest_ns < what->longest_ns)
+		reasons[i].longest_ns = what->longest_ns;
+	if (reasons[i].burst < what->burst) {
+		reasons[i].burst = what->burst;
+		reasons[i].burst_ns = what->burst_ns;
+	}
+}
+
+static unsigned part_of(const struct ledger_reason *reason)
+{
+	return reason->kind == LEDGER_BURST ? LEDGER_QUEUED : reason->kind;
+}
+
+/* @parts: what each had of all their time. */
+static void settle(const struct ledger_reason *reasons, unsigned count,
+		   const uint64_t *parts, struct ledger_verdict *v)
+{
+	const struct ledger_reason *most = NULL;
+	uint64_t total_ns = 0;
+	unsigned part = 0;
+
+	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		total_ns += parts[i];
+		if (parts[i] > parts[part])
+			part = i;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (part_of(&reasons[i]) == part &&
+		    (!most || reasons[i].ns > most->ns))
+			most = &reasons[i];
+	v->reason = (struct ledger_reason){ .kind = part, .ns = parts[part] };
+	if (most)
+		v->reason = *most;
+	if (total_ns == 0)
+		return;
+	v->share = (double)v->reason.ns / (double)total_ns;
+	v->part_share = (double)parts[part] / (double)total_ns;
+}
+
+int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
+{
+	struct ledger_reason reasons[REASONS];
+	uint64_t parts[LEDGER_PARTS] = { 0 };
+	unsigned count = 0;
+
+	*v = (struct ledger_verdict){ .judged = slow_of(l->count) };
+	if (v->judged < SLOW_LEAST)
+		v->judged = SLOW_LEAST;
+	if (v->judged > l->count)
+		v->judged = l->count;
+	if (l->count > 0)
+		qsort(l->items, l->count, sizeof(*l->items), compare_items);
+	if (make_types(l, v))
+		return -ENOMEM;
+	v->slow_count = most < l->count ? most : l->count;
+	v->slow = calloc(v->slow_count + 1, sizeof(*v->slow));
+	if (!v->slow)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->count; i++) {
+		struct ledger_slow slow = { .item = l->items[i] };
+
+		if (i >= v->judged && i >= v->slow_count)
+			break;
+		ledger_split(l, &slow.item, &slow.split);
+		slow.reason = ledger_reason(l, &slow.item, &slow.split);
+		if (i < v->slow_count)
+			v->slow[i] = slow;
+		if (i >= v->judged)
+			continue;
+		add_reason(reasons, &count, &slow.reason);
+		sum_up(parts, &slow.split);
+	}
+	settle(reasons, count, parts, v);
+	return 0;
+}
+
+void ledger_free(struct ledger_verdict *v)
+{
+	free(v->slow);
+	free(v->types);
+	memset(v, 0, sizeof(*v));
+}

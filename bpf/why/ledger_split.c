@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger_split.c - an item in its parts */
+#include <string.h>
+
+#include "bpf/why/ledger.h"
+#include "bpf/why/ledger_parts.h"
+#include "bpf/recording/trace_offs.h"
+
+enum phase {
+	WAIT,
+	MOVE, /* a thief looks for it, and has it */
+	OWN,  /* its own poll */
+};
+
+/* A span of an item, on one track. */
+struct span {
+	const struct ledger *ledger;
+	struct ledger_split *split;
+	uint32_t track;
+	enum phase phase;
+};
+
+/* ---- who was it ------------------------------------------------------------ */
+
+static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
+{
+	return a->part == b->part && a->track == b->track &&
+	       a->name == b->name &&
+	       memcmp(a->comm, b->comm, sizeof(a->comm)) == 0;
+}
+
+static void add_cause(struct ledger_split *split,
+		      const struct ledger_cause *what, uint64_t ns)
+{
+	struct ledger_cause *cause = split->causes;
+	unsigned i = 0;
+
+	while (i < split->cause_count && !is_same(&cause[i], what))
+		i++;
+	if (i == LEDGER_CAUSES)
+		return;
+	if (i == split->cause_count) {
+		cause[i] = *what;
+		split->cause_count++;
+	}
+	cause[i].ns += ns;
+	cause[i].times++;
+	if (cause[i].longest_ns < ns) {
+		cause[i].longest_ns = ns;
+		cause[i].thread = what->thread;
+	}
+}
+
+static struct ledger_cause cause_of(const struct span *span,
+				    enum ledger_part part)
+{
+	return (struct ledger_cause){ .part = part,
+				      .track = span->track,
+				      .name = LEDGER_NOBODY };
+}
+
+/* ---- which part ------------------------------------------------------------ */
+
+static bool is_work(const struct ledger_step *step)
+{
+	return step->doing == LEDGER_POLL || step->doing == LEDGER_JOB;
+}
+
+/* Of a worker that has a CPU, as far as is known. */
+static enum ledger_part part_running(const struct span *span,
+				     const struct ledger_step *step)
+{
+	if (step->doing == LEDGER_LOST)
+		return LEDGER_UNKNOWN;
+	if (span->phase == MOVE)
+		return LEDGER_STOLEN;
+	if (span->phase == OWN)
+		return step->doing == LEDGER_PARK ? LEDGER_DESCHEDULED
+						  : LEDGER_RUNNING;
+	return step->doing == LEDGER_PARK || step->doing == LEDGER_ON_WAY
+		       ? LEDGER_PARKED
+		       : LEDGER_QUEUED;
+}
+
+/* Outside of polls a worker sleeps only where it parks. */
+static enum ledger_part part_asleep(const struct span *span,
+				    const struct ledger_step *step)
+{
+	return span->phase == OWN || is_work(step) ? LEDGER_DESCHEDULED
+						   : LEDGER_PARKED;
+}
+
+static enum ledger_part part_of(const struct span *span,
+				const struct ledger_step *step,
+				enum trace_off_kind off)
+{
+	switch (off) {
+	case TRACE_OFF_WAITS:
+		return LEDGER_PREEMPTED;
+	case TRACE_OFF_ASLEEP:
+	case TRACE_OFF_WAKING:
+		return part_asleep(span, step);
+	case TRACE_OFF_UNKNOWN:
+		return step->doing == LEDGER_PARK && span->phase == WAIT
+			       ? LEDGER_PARKED
+			       : LEDGER_UNKNOWN;
+	default:
+		return part_running(span, step);
+	}
+}
+
+/* ---- times ----------------------------------------------------------------- */
+
+/* How long others worked, while it waited: each poll is in one piece, even if it
+ * was interrupted. */
+static void add_work(const struct span *span, const struct ledger_step *step,
+		     uint64_t ns)
+{
+	struct ledger_cause cause = cause_of(span, LEDGER_QUEUED);
+
+	if (ns == 0)
+		return;
+	if (is_work(step)) {
+		cause.name = step->name;
+		span->split->ahead++;
+		if (span->split->longest_ns < ns)
+			span->split->longest_ns = ns;
+	}
+	add_cause(span->split, &cause, ns);
+}
+
+static void add_off(const struct span *span, const struct ledger_step *step,
+		    enum ledger_part part, const struct trace_off *off,
+		    uint64_t ns)
+{
+	struct ledger_cause cause = cause_of(span, part);
+
+	if (part == LEDGER_PREEMPTED) {
+		cause.thread = off->other;
+		memcpy(cause.comm, off->comm, sizeof(cause.comm));
+	} else if (is_work(step)) {
+		cause.name = step->name;
+	}
+	add_cause(span->split, &cause, ns);
+}
+
+/* One step of the worker, from a time to a later one. */
+static void split_step(const struct span *span, struct trace_off_look *look,
+		       const struct ledger_step *step, uint64_t from_ns,
+		       uint64_t until_ns)
+{
+	uint64_t queued = 0, end;
+
+	for (uint64_t ns = from_ns; ns < until_ns; ns = end) {
+		const struct trace_off *off = NULL;
+		enum trace_off_kind kind = trace_off_at(look, ns, &end, &off);
+		enum ledger_part part = part_of(span, step, kind);
+
+		if (end > until_ns)
+			end = until_ns;
+		span->split->parts[part] += end - ns;
+		if (part == LEDGER_QUEUED)
+			queued += end - ns;
+		else if (part == LEDGER_PREEMPTED || part == LEDGER_DESCHEDULED)
+			add_off(span, step, part, off, end - ns);
+	}
+	add_work(span, step, queued);
+}
+
+/* The last step that began by then; count: none has. */
+static size_t find_step(const struct ledger_steps *s, uint64_t ns)
+{
+	size_t low = 0, high = s->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->steps[middle].from_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? low - 1 : s->count;
+}
+
+static void split_span(const struct span *span, uint64_t from_ns,
+		       uint64_t until_ns)
+{
+	static const struct ledger_step unseen = { .doing = LEDGER_LOST };
+	const struct ledger_steps *s = &span->ledger->tracks[span->track];
+	struct trace_off_look look = trace_offs_look(
+		trace_offs(span->ledger->trace), s->tid, from_ns);
+	size_t i = find_step(s, from_ns), next = i < s->count ? i + 1 : 0;
+
+	while (from_ns < until_ns) {
+		uint64_t end = until_ns;
+
+		if (next < s->count && s->steps[next].from_ns < end)
+			end = s->steps[next].from_ns;
+		if (from_ns < end)
+			split_step(span, &look,
+				   next > 0 ? &s->steps[next - 1] : &unseen,
+				   from_ns, end);
+		from_ns = end;
+		next++;
+	}
+}
+
+/* ---- an item --------------------------------------------------------------- */
+
+/* The step of the search by which the worker has come to the task, if there is
+ * one: that of the last steal before its poll. */
+static bool find_search(const struct ledger *l, const struct ledger_item *item,
+			size_t *at)
+{
+	const struct ledger_steps *s = &l->tracks[item->track];
+	size_t i = find_step(s, item->begin_ns);
+
+	if (item->home == item->track || i == s->count)
+		return false;
+	/* A search ends where the next step begins. */
+	for (; i > 0 && s->steps[i].from_ns > item->ready_ns; i--) {
+		if (s->steps[i].injected)
+			return false;
+		*at = i - 1;
+		if (s->steps[*at].doing == LEDGER_SEARCH)
+			return s->steps[*at].name != LEDGER_NOBODY;
+	}
+	return false;
+}
+
+/* When the thief had something else to do, or else polled it. */
+static uint64_t moved_ns(const struct ledger *l, const struct ledger_item *item,
+			 size_t search)
+{
+	const struct ledger_steps *s = &l->tracks[item->track];
+
+	while (search + 1 < s->count && !is_work(&s->steps[search]))
+		search++;
+	return s->steps[search].from_ns < item->begin_ns
+		       ? s->steps[search].from_ns
+		       : item->begin_ns;
+}
+
+/* Until the thief looks for it, the victim has it. */
+static uint64_t split_stolen(const struct span *here,
+			     const struct ledger_item *item, size_t search)
+{
+	const struct ledger *l = here->ledger;
+	const struct ledger_step *step = &l->tracks[item->track].steps[search];
+	struct span there = { l, here->split, step->name, WAIT };
+	struct span move = { l, here->split, item->track, MOVE };
+	uint64_t from = item->ready_ns, until = moved_ns(l, item, search);
+
+	if (step->from_ns > from) {
+		split_span(&there, from, step->from_ns);
+		from = step->from_ns;
+	}
+	if (until < from)
+		return from;
+	split_span(&move, from, until);
+	return until;
+}
+
+void ledger_split(const struct ledger *l, const struct ledger_item *item,
+		  struct ledger_split *split)
+{
+	struct span here = { l, split, item->track, WAIT };
+	uint64_t from = item->ready_ns;
+	size_t search;
+
+	memset(split, 0, sizeof(*split));
+	if (find_search(l, item, &search))
+		from = split_stolen(&here, item, search);
+	split_span(&here, from, item->begin_ns);
+	here.phase = OWN;
+	split_span(&here, item->begin_ns, item->end_ns);
+}

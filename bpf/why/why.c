@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* why.c - skua why: where the time of the slowest tasks of a process went */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/kernel/programs.h"
+#include "bpf/recording/recording.h"
+#include "bpf/recording/trace_offs.h"
+#include "bpf/verbs.h"
+#include "bpf/why/why.h"
+
+enum { OPTION_FOR = 0x100, OPTION_JSON, OPTION_SLOWEST };
+
+#define LEAST_SECONDS 0.001
+#define MOST_SECONDS  86400.0
+#define MOST_SLOWEST  UINT64_C(1000)
+
+struct options {
+	uint64_t pid;
+	double seconds;
+	uint64_t slowest;
+	const char *out;
+	const char *file;
+	bool json;
+	bool timed; /* --for was there */
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static error_t check(const struct options *options)
+{
+	if (options->file && (options->pid || options->out || options->timed))
+		return args_refuse("a FILE was recorded before; allowed: it, "
+				   "or --pid, --for and --output");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'o':
+		options->out = arg;
+		return 0;
+	case OPTION_FOR:
+		options->timed = true;
+		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
+				    &options->seconds);
+	case OPTION_SLOWEST:
+		return args_number("--slowest", arg, 0, MOST_SLOWEST,
+				   &options->slowest);
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->file)
+			return args_refuse("unexpected argument '%s'; allowed: "
+					   "one FILE",
+					   arg);
+		options->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "for",
+	  .key = OPTION_FOR,
+	  .arg = "SECONDS",
+	  .doc = "Record for so long, or until Ctrl-C (default: 5)" },
+	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
+	{ .name = "output",
+	  .key = 'o',
+	  .arg = "FILE",
+	  .doc = "Keep the recording; an old FILE is overwritten" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "slowest",
+	  .key = OPTION_SLOWEST,
+	  .arg = "N",
+	  .doc = "Show so many tasks (default: 10)" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[FILE]",
+	.doc = "Show where the time of the slowest tasks of a process went, "
+	       "from when they became runnable: behind others, for their "
+	       "worker to wake up or to get a CPU, in their own poll, and who "
+	       "was it. Records for a while, or takes what skua record has "
+	       "written",
+};
+
+/* ---- recording ------------------------------------------------------------- */
+
+/* A file that is gone when it is closed; in memory if there is no other place. */
+static int open_nameless(void)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder && folder[0] ? folder : P_tmpdir,
+		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd < 0 ? memfd_create("skua-why", MFD_CLOEXEC) : fd;
+}
+
+static int open_file(const struct options *options, struct recording *r)
+{
+	int fd = options->out
+			 ? open(options->out,
+				O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+			 : open_nameless();
+
+	if (fd < 0)
+		return recording_complain(r, r->name, strerror(errno));
+	return recording_start(r, fd);
+}
+
+/* The kernel's part, as far as it is to be had. */
+static void ask_kernel(struct recording *r, struct why *why)
+{
+	pid_t pid = target_pid(r->target);
+	int code = recording_switches(r);
+
+	if (code == 0)
+		return;
+	snprintf(why->missing, sizeof(why->missing), "%s",
+		 programs_reason(code));
+	code = why_sched_begin(&why->sched, pid);
+	why->source = code == 0 ? WHY_SCHEDSTAT : WHY_NOTHING;
+}
+
+static int record(const struct options *options, struct recording *r,
+		  struct why *why)
+{
+	int code;
+
+	r->name = options->out ? options->out : "the recording";
+	r->seconds = options->seconds;
+	code = recording_open(r, options->pid);
+	if (code == EXIT_OK)
+		code = open_file(options, r);
+	if (code != EXIT_OK)
+		return code;
+	ask_kernel(r, why);
+	code = recording_run(r);
+	why_sched_end(&why->sched);
+	if (code == EXIT_OK && r->reason == TRACE_ENDED)
+		fprintf(stderr, "%s; what was recorded before is used\n",
+			target_reason(r->target));
+	return code;
+}
+
+/* ---- what came of it ------------------------------------------------------- */
+
+static int show(const struct options *options, struct why *why)
+{
+	int code = ledger_open(&why->ledger, why->trace);
+
+	if (code == 0)
+		code = ledger_judge(&why->ledger, options->slowest,
+				    &why->verdict);
+	if (code == 0 && options->json)
+		code = why_print_json(stdout, why) ? 0 : -ENOMEM;
+	else if (code == 0)
+		why_print(stdout, why);
+	if (code)
+		fprintf(stderr, ARGS_PROGRAM " why: %s\n", strerror(-code));
+	ledger_free(&why->verdict);
+	ledger_close(&why->ledger);
+	return code ? EXIT_FAILED : EXIT_OK;
+}
+
+static int look(const struct options *options, const char *path,
+		struct why *why)
+{
+	struct skua_error err;
+	int code;
+
+	if (trace_open(&why->trace, path, &err)) {
+		fprintf(stderr, ARGS_PROGRAM " why: %s: %s\n",
+			options->file ? options->file : "the recording",
+			err.text);
+		return EXIT_FAILED;
+	}
+	if (options->file && !trace_offs_any(trace_offs(why->trace))) {
+		why->source = WHY_NOTHING;
+		snprintf(why->missing, sizeof(why->missing),
+			 "it was not recorded with --switches");
+	}
+	code = show(options, why);
+	trace_close(why->trace);
+	return code;
+}
+
+int verb_why(int argc, char **argv)
+{
+	struct options options = { .seconds = 5, .slowest = 10 };
+	struct recording r = { .verb = "why", .writer = { .fd = -1 } };
+	struct why why = { .source = WHY_BPF };
+	char path[64];
+	int code = EXIT_OK;
+
+	if (args_parse(&argp, "why", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	if (!options.file)
+		code = record(&options, &r, &why);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r.writer.fd);
+	if (code == EXIT_OK)
+		code = look(&options, options.file ? options.file : path, &why);
+	recording_close(&r);
+	why_sched_free(&why.sched);
+	return code;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* why.h - the parts of skua why: where the time of the slowest tasks went */
+#ifndef SKUA_BPF_WHY_H
+#define SKUA_BPF_WHY_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "bpf/why/ledger.h"
+
+/* What is known of CPUs that the kernel took away. */
+enum why_source {
+	WHY_BPF,       /* each time, and for whom */
+	WHY_SCHEDSTAT, /* how long in all */
+	WHY_NOTHING,
+};
+
+/* A thread of the process; of times since why_sched_begin() */
+struct why_thread {
+	pid_t tid;
+	uint64_t run_ns;
+	uint64_t delay_ns; /* it waited for a CPU */
+};
+
+struct why_sched {
+	pid_t pid;
+	struct why_thread *threads;
+	size_t count, room;
+};
+
+/* why_sched_begin - what /proc says of the threads of a process. Return: 0; -errno:
+ * nothing is known then */
+int why_sched_begin(struct why_sched *sched, pid_t pid);
+
+/* why_sched_end - and what since then; threads that have ended are left out */
+void why_sched_end(struct why_sched *sched);
+void why_sched_free(struct why_sched *sched);
+
+/* why_sched_find - of a thread; NULL: nothing is known of it */
+const struct why_thread *why_sched_find(const struct why_sched *sched,
+					uint32_t tid);
+
+/**
+ * struct why - what is to be printed
+ * @missing: why it is not WHY_BPF
+ * @sched: with WHY_SCHEDSTAT
+ */
+struct why {
+	struct trace *trace;
+	struct ledger ledger;
+	struct ledger_verdict verdict;
+	enum why_source source;
+	char missing[400];
+	struct why_sched sched;
+};
+
+void why_print(FILE *file, const struct why *why);
+
+/* why_print_json - a line. Return: false: no memory */
+bool why_print_json(FILE *file, const struct why *why);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* why_json.c - where time went, as JSON */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "bpf/recording/trace_offs.h"
+#include "bpf/why/why.h"
+
+static const char *const sources[] = { "bpf", "schedstat", "none" };
+
+/* JSON's integers are signed here, and a count may be anything. */
+static void set(json_t *object, const char *name, uint64_t value)
+{
+	json_object_set_new(object, name,
+			    json_integer(value > INT64_MAX
+						 ? INT64_MAX
+						 : (json_int_t)value));
+}
+
+static void set_text(json_t *object, const char *name, const char *text)
+{
+	json_object_set_new(object, name,
+			    text && text[0] ? json_string(text) : json_null());
+}
+
+static void set_parts(json_t *object, const char *name, const uint64_t *parts)
+{
+	json_t *all = json_object();
+
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		set(all, ledger_word(i), parts[i]);
+	json_object_set_new(object, name, all);
+}
+
+static void set_place(json_t *object, const struct why *why, uint32_t track)
+{
+	const struct trace_stream *stream =
+		&trace_source(why->trace, track)->stream;
+
+	set(object, "runtime", stream->runtime);
+	if (stream->index == TRACE_OUTSIDE)
+		json_object_set_new(object, "worker", json_null());
+	else
+		set(object, "worker", stream->index);
+}
+
+static void set_reason(json_t *object, const struct ledger_reason *reason)
+{
+	set_text(object, "kind", ledger_word(reason->kind));
+	set_text(object, "culprit", reason->culprit);
+	set(object, "ns", reason->ns);
+	set(object, "times", reason->times);
+	set(object, "longest_ns", reason->longest_ns);
+	set(object, "thread", reason->thread);
+	set(object, "burst", reason->burst);
+	set(object, "burst_ns", reason->burst_ns);
+}
+
+static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
+{
+	const struct ledger_item *item = &slow->item;
+	json_t *object = json_object(), *reason = json_object();
+	char text[300];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, item->task);
+	set_text(object, "task", text);
+	set_text(object, "type", why->ledger.names[item->name]);
+	set_place(object, why, item->track);
+	set(object, "ready_ns", item->ready_ns);
+	set(object, "begin_ns", item->begin_ns);
+	set(object, "end_ns", item->end_ns);
+	set(object, "took_ns", ledger_took(item));
+	set_parts(object, "parts", slow->split.parts);
+	set_reason(reason, &slow->reason);
+	set_place(reason, why, slow->reason.track);
+	ledger_say(&why->ledger, &slow->reason, text, sizeof(text));
+	set_text(reason, "text", text);
+	json_object_set_new(object, "reason", reason);
+	return object;
+}
+
+static json_t *type_json(const struct why *why, const struct ledger_type *type)
+{
+	json_t *object = json_object();
+
+	if (type->name != LEDGER_NOBODY)
+		set_text(object, "type", why->ledger.names[type->name]);
+	set(object, "count", type->count);
+	set(object, "p50_ns", type->p50_ns);
+	set(object, "p99_ns", type->p99_ns);
+	set(object, "p999_ns", type->p999_ns);
+	set(object, "longest_ns", type->longest_ns);
+	set_parts(object, "p999_parts", type->p999);
+	set(object, "slow", type->slow);
+	set_parts(object, "slow_parts", type->means);
+	return object;
+}
+
+static json_t *sched_json(const struct why *why)
+{
+	json_t *workers = json_array();
+
+	for (unsigned i = 0; i < trace_sources(why->trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(why->trace, i)->stream;
+		const struct why_thread *thread =
+			why_sched_find(&why->sched, stream->tid);
+		json_t *object;
+
+		if (!thread || stream->index == TRACE_OUTSIDE)
+			continue;
+		object = json_object();
+		set_place(object, why, i);
+		set(object, "tid", stream->tid);
+		set(object, "run_ns", thread->run_ns);
+		set(object, "delay_ns", thread->delay_ns);
+		json_array_append_new(workers, object);
+	}
+	return workers;
+}
+
+static void set_verdict(json_t *object, const struct why *why)
+{
+	const struct ledger_verdict *v = &why->verdict;
+	json_t *verdict = json_object();
+	char text[300];
+
+	ledger_say_verdict(v, text, sizeof(text));
+	set(verdict, "judged", v->judged);
+	if (v->judged > 0)
+		set_reason(verdict, &v->reason);
+	else
+		set_text(verdict, "kind", NULL);
+	json_object_set_new(verdict, "share", json_real(v->share));
+	json_object_set_new(verdict, "part_share", json_real(v->part_share));
+	set_text(verdict, "text", text);
+	json_object_set_new(object, "verdict", verdict);
+}
+
+static void set_about(json_t *object, const struct why *why)
+{
+	const struct trace_about *about = trace_about(why->trace);
+	uint64_t start = about->meta.start.monotonic_ns;
+	uint64_t stop = about->end.stop.monotonic_ns;
+
+	set(object, "pid", about->meta.pid);
+	json_object_set_new(object, "comm", json_string(about->meta.program));
+	json_object_set_new(
+		object, "seconds",
+		json_real(stop > start ? (double)(stop - start) / 1e9 : 0));
+	set(object, "events", about->events);
+	set(object, "lost", about->lost);
+	set(object, "switches_lost", trace_offs(why->trace)->lost);
+	set_text(object, "source", sources[why->source]);
+	set_text(object, "missing", why->missing);
+	set(object, "count", why->ledger.count);
+	set(object, "incomplete", why->ledger.incomplete);
+	set(object, "waiting", why->ledger.waiting);
+}
+
+bool why_print_json(FILE *file, const struct why *why)
+{
+	const struct ledger_verdict *v = &why->verdict;
+	json_t *object = json_object(), *slow = json_array(),
+	       *types = json_array();
+	char *text;
+
+	set_about(object, why);
+	json_object_set_new(object, "schedstat",
+			    why->source == WHY_SCHEDSTAT ? sched_json(why)
+							 : json_null());
+	for (size_t i = 0; i < v->slow_count; i++)
+		json_array_append_new(slow, slow_json(why, &v->slow[i]));
+	json_object_set_new(object, "slowest", slow);
+	json_object_set_new(object, "all", type_json(why, &v->types[0]));
+	for (size_t i = 1; i < v->type_count; i++)
+		json_array_append_new(types, type_json(why, &v->types[i]));
+	json_object_set_new(object, "types", types);
+	set_verdict(object, why);
+	text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_decref(object);
+	if (text)
+		fprintf(file, "%s\n", text);
+	free(text);
+	return text != NULL;
+}

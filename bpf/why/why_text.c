@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* why_text.c - where time went, for people */
+#include <inttypes.h>
+#include <string.h>
+
+#include "bpf/table.h"
+#include "bpf/recording/trace_offs.h"
+#include "bpf/why/why.h"
+
+#define BAR 20u /* characters */
+
+/* Of a worker's time, what others may have without a word of it. */
+#define NOTEWORTHY 0.1
+
+static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
+
+/* ---- what it is of --------------------------------------------------------- */
+
+static void print_sched(FILE *file, const struct why *why)
+{
+	for (unsigned i = 0; i < trace_sources(why->trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(why->trace, i)->stream;
+		const struct why_thread *thread =
+			why_sched_find(&why->sched, stream->tid);
+		char who[TRACE_LABEL], run[32], delay[32];
+
+		if (!thread || stream->index == TRACE_OUTSIDE)
+			continue;
+		trace_label(why->trace, i, who);
+		fprintf(file,
+			"%s ran for %s, and waited %s for its CPU, which is in "
+			"the parts below\n",
+			who, text_time(run, (double)thread->run_ns),
+			text_time(delay, (double)thread->delay_ns));
+	}
+}
+
+static void print_source(FILE *file, const struct why *why)
+{
+	char text[32];
+
+	switch (why->source) {
+	case WHY_BPF:
+		fprintf(file,
+			"who had the CPUs is known, by BPF; %s switches lost\n",
+			text_count(text, trace_offs(why->trace)->lost));
+		break;
+	case WHY_SCHEDSTAT:
+		fprintf(file,
+			"who had the CPUs is not known, only how long they "
+			"were missing, by schedstat:\n%s\n",
+			why->missing);
+		print_sched(file, why);
+		break;
+	default:
+		fprintf(file, "who had the CPUs is not known: %s\n",
+			why->missing);
+		break;
+	}
+}
+
+static void print_about(FILE *file, const struct why *why)
+{
+	const struct trace_about *about = trace_about(why->trace);
+	uint64_t start = about->meta.start.monotonic_ns;
+	uint64_t stop = about->end.stop.monotonic_ns;
+	char text[32];
+
+	fprintf(file, "process %" PRIu32 " (%s)", about->meta.pid,
+		about->meta.program);
+	if (stop > start && start > 0)
+		fprintf(file, ", %s", text_time(text, (double)(stop - start)));
+	fprintf(file, ", %s events", text_count(text, about->events));
+	fprintf(file, ", %s lost%s\n", text_count(text, about->lost),
+		about->cut ? ", the end is missing" : "");
+	print_source(file, why);
+	fprintf(file, "%s waits and their polls",
+		text_count(text, why->ledger.count));
+	if (why->ledger.incomplete > 0)
+		fprintf(file, ", %s polls of which a part was not seen",
+			text_count(text, why->ledger.incomplete));
+	if (why->ledger.waiting > 0)
+		fprintf(file, ", %s tasks waiting at the end",
+			text_count(text, why->ledger.waiting));
+	fputs("\n\n", file);
+}
+
+/* How much of the time of a worker, at most, went to waiting for its CPU. */
+static double missing_share(const struct why *why)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < trace_sources(why->trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(why->trace, i)->stream;
+		const struct why_thread *thread =
+			why_sched_find(&why->sched, stream->tid);
+		double sum, share;
+
+		if (!thread || stream->index == TRACE_OUTSIDE)
+			continue;
+		sum = (double)thread->run_ns + (double)thread->delay_ns;
+		share = sum > 0 ? (double)thread->delay_ns / sum : 0;
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
+/* ---- the slowest ----------------------------------------------------------- */
+
+/* Each part has as many letters as it has of the whole, rounded so that all of
+ * them are BAR. */
+static void draw_bar(char *bar, const struct ledger_split *split,
+		     uint64_t took_ns)
+{
+	double sum = 0;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		sum += (double)split->parts[i];
+		while (at < BAR &&
+		       (double)at + 0.5 < BAR * sum / (double)took_ns)
+			bar[at++] = letters[i];
+	}
+	bar[at] = '\0';
+}
+
+static void print_parts(FILE *file, const struct ledger_split *split)
+{
+	const char *before = "   ";
+
+	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		if (split->parts[i] == 0)
+			continue;
+		fprintf(file, "%s %s %.3f us", before, ledger_word(i),
+			(double)split->parts[i] / 1e3);
+		before = ",";
+	}
+	fputc('\n', file);
+}
+
+static void print_slow(FILE *file, const struct why *why, size_t index)
+{
+	const struct ledger_slow *slow = &why->verdict.slow[index];
+	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
+	uint64_t took = ledger_took(&slow->item);
+	char bar[BAR + 1], who[TRACE_LABEL], text[300], time[32];
+
+	draw_bar(bar, &slow->split, took > 0 ? took : 1);
+	trace_label(why->trace, slow->item.track, who);
+	fprintf(file, "%2zu  [%-*s] %s: %s on %s, at %.6f s\n", index + 1,
+		(int)BAR, bar, text_time(time, (double)took),
+		why->ledger.names[slow->item.name], who,
+		((double)slow->item.ready_ns - (double)start) / 1e9);
+	print_parts(file, &slow->split);
+	ledger_say(&why->ledger, &slow->reason, text, sizeof(text));
+	fprintf(file, "    %s\n", text);
+}
+
+static void print_legend(FILE *file)
+{
+	fputs("    [", file);
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		fprintf(file, "%s%c %s", i ? ", " : "", letters[i],
+			ledger_word(i));
+	fputs("]\n\n", file);
+}
+
+/* ---- by type --------------------------------------------------------------- */
+
+static void add_time(struct table *table, uint64_t ns)
+{
+	char text[32];
+
+	table_add(table, "%s", ns ? text_time(text, (double)ns) : "-");
+}
+
+static void print_types(FILE *file, const struct why *why)
+{
+	static const char *const titles[] = { "task",      "count",   "p50",
+					      "p99",       "p99.9",   "queued",
+					      "parked",    "stolen",  "running",
+					      "preempted", "desched", "?",
+					      NULL };
+	const struct ledger_verdict *v = &why->verdict;
+	struct table table;
+
+	table_begin(&table, titles, "1");
+	for (size_t i = 0; i < v->type_count; i++) {
+		const struct ledger_type *type = &v->types[i];
+
+		table_add(&table, "%s",
+			  type->name == LEDGER_NOBODY
+				  ? "all"
+				  : why->ledger.names[type->name]);
+		table_count(&table, type->count);
+		add_time(&table, type->p50_ns);
+		add_time(&table, type->p99_ns);
+		add_time(&table, type->p999_ns);
+		for (unsigned k = 0; k < LEDGER_PARTS; k++)
+			if (k == LEDGER_PREEMPTED && why->source != WHY_BPF)
+				table_add(&table, "?");
+			else
+				add_time(&table, type->means[k]);
+	}
+	fputs("From ready to the end of the poll; parts are means of each "
+	      "type's slowest 1 %\n",
+	      file);
+	table_print(file, &table);
+	fputc('\n', file);
+}
+
+void why_print(FILE *file, const struct why *why)
+{
+	char text[300];
+
+	print_about(file, why);
+	for (size_t i = 0; i < why->verdict.slow_count; i++)
+		print_slow(file, why, i);
+	if (why->verdict.slow_count > 0)
+		print_legend(file);
+	if (why->ledger.count > 0)
+		print_types(file, why);
+	ledger_say_verdict(&why->verdict, text, sizeof(text));
+	fprintf(file, "verdict: %s\n", text);
+	if (why->source == WHY_SCHEDSTAT && missing_share(why) > NOTEWORTHY)
+		fprintf(file,
+			"but a worker lacked its CPU for up to %.0f %% of the "
+			"time in which it had work: others may be to blame, "
+			"which BPF would tell\n",
+			100 * missing_share(why));
+}
