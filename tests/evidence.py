@@ -122,7 +122,7 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats)",
+        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|stamps|timers)",
         explored,
     ),
     (

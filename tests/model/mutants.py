@@ -60,7 +60,9 @@ OPERATION = re.compile(
     r"\batomic_(load|store|exchange|cas|fetch_\w+?|fence(?:_updated)?)"
     r"_(acquire|release|acq_rel|seq_cst)(?=\()"
 )
-FUNCTION = re.compile(r"^(?!\s).*?(\w+)\((?:[^;{}]|\n)*?\)\n\{", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^(?!\s).*?\b(?!__attribute__\b)(\w+)\((?:[^;{}]|\n)*?\)\n\{", re.MULTILINE
+)
 PASSING = re.compile(r'EXPLORE_PASS\(\s*"(\w+)"')
 
 ORDERS = {
