@@ -30,7 +30,7 @@ static struct work_flag flag;
 static struct parker parker;
 static atomic_u64 tasks;     /* in the queue */
 static atomic_u32 parked;    /* 1: the third sleeps, or is about to */
-static atomic_u32 searching; /* the thief */
+static atomic_u32 searching; /* the thief, unless it is one that stays awake */
 
 static void setup(void)
 {
@@ -103,20 +103,34 @@ static bool visible(void)
 	       atomic_load_relaxed(&tasks) > 0;
 }
 
-/* As steal_from(): takes one task, unless the other two were faster; then I3. */
-static void thief(void)
+/* As steal_from(): takes one task, unless the other two were faster. */
+static void steals(void)
 {
 	bool got;
 
 	do {
 		got = take();
 	} while (!pass_by() && !got);
+}
+
+/* Then I3. */
+static void thief(void)
+{
+	steals();
 	atomic_fetch_sub_acq_rel(&searching, 1);
 	if (defect == RETURNED_AND_LEFT)
 		return;
 	/* As idle_leave_search(). */
 	if (defect != RETURNED_UNFENCED)
 		atomic_fence_seq_cst();
+	if (visible())
+		wake();
+}
+
+/* As stay_awake(): nobody relies on it. */
+static void awake_thief(void)
+{
+	steals();
 	if (visible())
 		wake();
 }
@@ -133,6 +147,30 @@ static void parks(void)
 	while (atomic_load_acquire(&parked) != 0)
 		parker_park(&parker);
 	explore_assert(take());
+}
+
+static void setup_awake(void)
+{
+	setup();
+	atomic_init(&searching, 0);
+}
+
+static void setup_awake_unfenced(void)
+{
+	setup_awake();
+	defect = RETURNED_UNFENCED;
+}
+
+/* The bit of jobs is its owner's alone: it is there when they are. */
+static void forks_twice(void)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		work_flag_raise_owner(&flag, WORK_JOBS);
+		explore_assert(work_map_read(&map, 0, WORK_JOBS) == 1);
+		work_flag_lower_owner(&flag, WORK_JOBS);
+		explore_assert(work_map_read(&map, 0, WORK_JOBS) == 0);
+	}
+	explore_assert(work_map_read(&map, 0, WORK_TASKS) == 1);
 }
 
 static void setup_defect(enum defect it)
@@ -170,6 +208,12 @@ static void setup_returned_unfenced(void)
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("push__pass_by__park", setup, NULL, pushes_and_tells,
 		       thief, parks) },
+	{ EXPLORE_PASS("push__awake_pass_by__park", setup_awake, NULL,
+		       pushes_and_tells, awake_thief, parks) },
+	{ EXPLORE_PASS("jobs__twice", setup, NULL, forks_twice) },
+	{ EXPLORE_BUG("idle_I9__awake_returned_unfenced", "lost wake-up",
+		      setup_awake_unfenced, NULL, pushes_and_tells, awake_thief,
+		      parks) },
 	{ EXPLORE_BUG("idle_I9__raised_unfenced", "lost wake-up",
 		      setup_raised_unfenced, NULL, pushes_and_tells, thief,
 		      parks) },
