@@ -18,7 +18,7 @@
 #include "bench/args.h"
 #include "bench/clock.h"
 #include "bench/fib.h"
-#include "bench/histogram.h"
+#include "bench/latencies.h"
 #include "bench/workload.h"
 
 #define ROOTS "outside, task, none"
@@ -56,7 +56,7 @@ struct beside {
 	uint64_t computed_ns; /* for how long, in the timed rounds */
 	uint64_t calls;
 	struct histogram round; /* of this round */
-	struct histogram all;   /* of all timed rounds */
+	struct latencies all;   /* of all timed rounds */
 	uint64_t round_ns;
 };
 
@@ -233,7 +233,7 @@ static double beside_sample(struct workload_run *run, uint64_t round_ns)
 	struct beside *it = run->state;
 
 	(void)round_ns;
-	histogram_add(&it->all, &it->round);
+	latencies_add(&it->all, &it->round, 1);
 	it->calls += it->computer.calls;
 	it->computed_ns += it->round_ns;
 	return (double)histogram_percentile(&it->round, 50);
@@ -243,7 +243,7 @@ static json_t *beside_figures(struct workload_run *run)
 {
 	const struct beside *it = run->state;
 	json_t *figures =
-		json_pack("{s:o}", "latency_ns", histogram_json(&it->all));
+		json_pack("{s:o}", "latency_ns", latencies_json(&it->all));
 
 	if (figures != NULL && it->calls > 0)
 		json_object_set_new(
@@ -254,7 +254,10 @@ static json_t *beside_figures(struct workload_run *run)
 
 static void beside_teardown(struct workload_run *run)
 {
-	free(run->state);
+	struct beside *it = run->state;
+
+	latencies_free(&it->all);
+	free(it);
 }
 
 /* ---- options -------------------------------------------------------------- */

@@ -43,6 +43,29 @@ static void read_cpu_model(char *text, size_t size)
 		fclose(file);
 }
 
+#ifdef __OPTIMIZE__
+#define OPTIMISED "optimised"
+#else
+#define OPTIMISED "not optimised"
+#endif
+
+#ifdef NDEBUG
+#define ASSERTIONS ""
+#else
+#define ASSERTIONS ", with assertions"
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZER ", with a sanitizer"
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZER ", with a sanitizer"
+#endif
+#ifndef SANITIZER
+#define SANITIZER ""
+#endif
+
 json_t *machine_json(void)
 {
 	time_t now = time(NULL);
@@ -54,9 +77,9 @@ json_t *machine_json(void)
 	uname(&name);
 	gmtime_r(&now, &utc);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	return json_pack("{s:s, s:s, s:I, s:s++, s:s, s:s}", "skua",
+	return json_pack("{s:s, s:s, s:I, s:s++, s:s, s:s, s:s}", "skua",
 			 VERSION_TEXT, "cpu", model, "cpus",
 			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
 			 name.sysname, " ", name.release, "compiler", COMPILER,
-			 "time", when);
+			 "build", OPTIMISED ASSERTIONS SANITIZER, "time", when);
 }

@@ -22,6 +22,7 @@ struct bench {
 	const struct workload *workload;
 	struct workload_run run;
 	struct perf_group *group; /* NULL: no counters */
+	struct perf_group_values last;
 	struct measure_watch *watch;
 	struct measurement *out;
 };
@@ -129,8 +130,24 @@ static int warm_up(struct bench *b)
 	return err;
 }
 
+/* Of the round that has ended; those of all are read at the end. */
+static void note_instructions(struct bench *b, unsigned round)
+{
+	const struct perf_group_event *event;
+	struct perf_group_values now, of_round;
+
+	if (b->group == NULL || perf_group_read(b->group, &now) != 0)
+		return;
+	perf_group_between(&b->last, &now, &of_round);
+	b->last = now;
+	event = &of_round.event[MEASURE_INSTRUCTIONS];
+	if (event->counted)
+		b->out->rounds_instructions[round] =
+			(double)event->value / (double)b->run.ops;
+}
+
 /* Run once, and add what was counted meanwhile. */
-static int counted_round(struct bench *b, uint64_t *ns)
+static int counted_round(struct bench *b, unsigned round, uint64_t *ns)
 {
 	struct measure_usage usage_before, usage_after;
 	struct skua_stats before = stats_now(&b->run), after;
@@ -143,6 +160,7 @@ static int counted_round(struct bench *b, uint64_t *ns)
 	if (b->group != NULL)
 		perf_group_stop(b->group);
 	usage_after = usage_now();
+	note_instructions(b, round);
 	after = stats_now(&b->run);
 	add_usage(&b->out->usage, &usage_before, &usage_after);
 	add_stats(&b->out->stats, &before, &after);
@@ -158,7 +176,7 @@ static int timed_round(struct bench *b, unsigned round)
 		b->workload->prepare(&b->run);
 	if (b->watch != NULL)
 		b->watch->begin(b->watch, b->run.rt);
-	err = counted_round(b, &ns);
+	err = counted_round(b, round, &ns);
 	if (b->watch != NULL)
 		b->watch->end(b->watch);
 	if (err != 0)
@@ -297,7 +315,10 @@ int measure(const struct workload *workload, const void *options,
 	*out = (struct measurement){ .workload = workload, .rounds = rounds };
 	out->params = workload->params(options);
 	out->rounds_ns = calloc(rounds, sizeof(*out->rounds_ns));
-	if (out->params == NULL || out->rounds_ns == NULL) {
+	out->rounds_instructions =
+		calloc(rounds, sizeof(*out->rounds_instructions));
+	if (out->params == NULL || out->rounds_ns == NULL ||
+	    out->rounds_instructions == NULL) {
 		err = complain(&b, "cannot be set up", -ENOMEM);
 	} else {
 		perf_group_open(&b.group, PERF_GROUP_OWN, event_names,
@@ -316,7 +337,9 @@ void measurement_free(struct measurement *m)
 	json_decref(m->params);
 	json_decref(m->figures);
 	free(m->rounds_ns);
+	free(m->rounds_instructions);
 	m->params = NULL;
 	m->figures = NULL;
 	m->rounds_ns = NULL;
+	m->rounds_instructions = NULL;
 }

@@ -56,6 +56,7 @@ struct measure_watch {
  * @stats: what the workers did in the timed rounds
  * @counted: did any counter count?
  * @counters: over the timed rounds
+ * @rounds_instructions: of an operation, by round, owned; 0: not counted
  * @counters_reason: why there are none, or which are missing, or ""
  */
 struct measurement {
@@ -75,6 +76,7 @@ struct measurement {
 	struct skua_stats stats;
 	bool counted;
 	struct perf_group_values counters;
+	double *rounds_instructions;
 	char counters_reason[200];
 };
 

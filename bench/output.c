@@ -91,13 +91,22 @@ static json_t *usage_json(const struct measure_usage *usage)
 			 integer(usage->page_faults));
 }
 
-static json_t *rounds_json(const struct measurement *m)
+static json_t *rounds_json(const struct measurement *m, const double *values)
 {
 	json_t *rounds = json_array();
 
 	for (unsigned i = 0; i < m->rounds; i++)
-		json_array_append_new(rounds, rounded(m->rounds_ns[i]));
+		json_array_append_new(rounds, rounded(values[i]));
 	return rounds;
+}
+
+/* null, unless those of every round were counted. */
+static json_t *instructions_json(const struct measurement *m)
+{
+	for (unsigned i = 0; i < m->rounds; i++)
+		if (m->rounds_instructions[i] == 0)
+			return json_null();
+	return rounds_json(m, m->rounds_instructions);
 }
 
 static json_t *measurement_json(const struct measurement *m)
@@ -105,16 +114,17 @@ static json_t *measurement_json(const struct measurement *m)
 	const char *reason = m->counters_reason;
 
 	return json_pack("{s:s, s:O, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
-			 "s:b, s:o, s:o, s:o, s:s?}",
+			 "s:b, s:o, s:o, s:o, s:o, s:s?}",
 			 "workload", m->workload->name, "params", m->params,
 			 "workers", (int)m->workers, "rounds", (int)m->rounds,
 			 "ops", integer(m->ops), "ns_per_op",
 			 rounded(m->median_ns), "min", rounded(m->min_ns),
-			 "max", rounded(m->max_ns), "rounds_ns", rounds_json(m),
-			 "ok", (int)m->ok, "stats", stats_json(&m->stats),
-			 "usage", usage_json(&m->usage), "counters",
-			 counters_json(m), "counters_reason",
-			 reason[0] != '\0' ? reason : NULL);
+			 "max", rounded(m->max_ns), "rounds_ns",
+			 rounds_json(m, m->rounds_ns), "ok", (int)m->ok,
+			 "stats", stats_json(&m->stats), "usage",
+			 usage_json(&m->usage), "counters", counters_json(m),
+			 "rounds_instructions", instructions_json(m),
+			 "counters_reason", reason[0] != '\0' ? reason : NULL);
 }
 
 /* clang-format on */

@@ -16,7 +16,7 @@
 #include "bench/args.h"
 #include "bench/clock.h"
 #include "bench/fib.h"
-#include "bench/histogram.h"
+#include "bench/latencies.h"
 #include "bench/kernels.h"
 #include "bench/workload.h"
 
@@ -26,10 +26,17 @@ struct region_options {
 	uint64_t gap_us;
 };
 
-struct region_figures {
+struct region_round {
 	struct histogram warm;
 	struct histogram cold;
 	struct histogram serial;
+};
+
+/* Of all timed rounds. */
+struct region_figures {
+	struct latencies warm;
+	struct latencies cold;
+	struct latencies serial;
 };
 
 struct region {
@@ -37,8 +44,8 @@ struct region {
 	uint64_t answer;
 	uint64_t expected;
 	uint64_t wrong; /* answers of this round */
-	struct region_figures round;
-	struct region_figures all; /* of all timed rounds */
+	struct region_round round;
+	struct region_figures all;
 };
 
 /* ---- calls ---------------------------------------------------------------- */
@@ -125,9 +132,9 @@ static double region_sample(struct workload_run *run, uint64_t round_ns)
 	struct region *region = run->state;
 
 	(void)round_ns;
-	histogram_add(&region->all.warm, &region->round.warm);
-	histogram_add(&region->all.cold, &region->round.cold);
-	histogram_add(&region->all.serial, &region->round.serial);
+	latencies_add(&region->all.warm, &region->round.warm, 1);
+	latencies_add(&region->all.cold, &region->round.cold, 1);
+	latencies_add(&region->all.serial, &region->round.serial, 1);
 	return (double)histogram_percentile(&region->round.warm, 50);
 }
 
@@ -137,14 +144,19 @@ static json_t *region_figures(struct workload_run *run)
 		&((const struct region *)run->state)->all;
 
 	return json_pack("{s:o, s:o, s:o}", "latency_ns",
-			 histogram_json(&all->warm), "cold_latency_ns",
-			 histogram_json(&all->cold), "serial_latency_ns",
-			 histogram_json(&all->serial));
+			 latencies_json(&all->warm), "cold_latency_ns",
+			 latencies_json(&all->cold), "serial_latency_ns",
+			 latencies_json(&all->serial));
 }
 
 static void region_teardown(struct workload_run *run)
 {
-	free(run->state);
+	struct region *region = run->state;
+
+	latencies_free(&region->all.warm);
+	latencies_free(&region->all.cold);
+	latencies_free(&region->all.serial);
+	free(region);
 }
 
 /* ---- options -------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 
 #include "bench/args.h"
 #include "bench/clock.h"
+#include "bench/latencies.h"
 #include "bench/pin.h"
 #include "bench/rpc_bare.h"
 #include "bench/rpc_plan.h"
@@ -59,7 +60,8 @@ struct rpc {
 	uint64_t start_ns; /* of this round's plan */
 
 	/* Of all timed rounds. */
-	struct rpc_times times;
+	struct latencies sojourn_ns;
+	struct latencies slowdown;
 	struct rpc_times simulated;
 	struct rpc_times bare; /* if there are CPUs for it */
 	bool with_bare;
@@ -163,8 +165,8 @@ static double rpc_sample(struct workload_run *run, uint64_t round_ns)
 	}
 	for (uint64_t i = 0; i < calls; i++)
 		rpc_times_record(round, &rpc->calls[i], sojourn_ns(rpc, i));
-	histogram_add(&rpc->times.sojourn_ns, &round->sojourn_ns);
-	histogram_add(&rpc->times.slowdown, &round->slowdown);
+	latencies_add(&rpc->sojourn_ns, &round->sojourn_ns, 1);
+	latencies_add(&rpc->slowdown, &round->slowdown, RPC_SLOWDOWN_ONE);
 	median = (double)histogram_percentile(&round->sojourn_ns, 50);
 	free(round);
 	if (rpc->err == 0)
@@ -174,19 +176,27 @@ static double rpc_sample(struct workload_run *run, uint64_t round_ns)
 	return median;
 }
 
-static double slowdown_at(const struct rpc_times *times, double percent)
+static double slowdown_at(const struct histogram *slowdown, double percent)
 {
-	return (double)histogram_percentile(&times->slowdown, percent) /
+	return (double)histogram_percentile(slowdown, percent) /
 	       RPC_SLOWDOWN_ONE;
 }
 
-static json_t *slowdown_json(const struct rpc_times *times)
+static json_t *slowdown_json(const struct histogram *slowdown)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "p50",
-			 slowdown_at(times, 50), "p90", slowdown_at(times, 90),
-			 "p99", slowdown_at(times, 99), "p999",
-			 slowdown_at(times, 99.9), "p9999",
-			 slowdown_at(times, 99.99));
+	return json_pack(
+		"{s:f, s:f, s:f, s:f, s:f}", "p50", slowdown_at(slowdown, 50),
+		"p90", slowdown_at(slowdown, 90), "p99",
+		slowdown_at(slowdown, 99), "p999", slowdown_at(slowdown, 99.9),
+		"p9999", slowdown_at(slowdown, 99.99));
+}
+
+static json_t *own_slowdown_json(const struct latencies *slowdown)
+{
+	json_t *object = slowdown_json(&slowdown->all);
+
+	json_object_set_new(object, "rounds", latencies_rounds(slowdown));
+	return object;
 }
 
 static json_t *rpc_figures(struct workload_run *run)
@@ -198,18 +208,19 @@ static json_t *rpc_figures(struct workload_run *run)
 		return NULL;
 	figures = json_pack(
 		"{s:o, s:o, s:o, s:o, s:f}", "latency_ns",
-		histogram_json(&rpc->times.sojourn_ns), "queue_latency_ns",
+		latencies_json(&rpc->sojourn_ns), "queue_latency_ns",
 		histogram_json(&rpc->simulated.sojourn_ns), "slowdown",
-		slowdown_json(&rpc->times), "queue_slowdown",
-		slowdown_json(&rpc->simulated), "p999_of_queue",
-		slowdown_at(&rpc->times, 99.9) /
-			slowdown_at(&rpc->simulated, 99.9));
+		own_slowdown_json(&rpc->slowdown), "queue_slowdown",
+		slowdown_json(&rpc->simulated.slowdown), "p999_of_queue",
+		slowdown_at(&rpc->slowdown.all, 99.9) /
+			slowdown_at(&rpc->simulated.slowdown, 99.9));
 	if (rpc->with_bare) {
 		json_object_set_new(figures, "bare_slowdown",
-				    slowdown_json(&rpc->bare));
-		json_object_set_new(figures, "p999_of_bare",
-				    json_real(slowdown_at(&rpc->times, 99.9) /
-					      slowdown_at(&rpc->bare, 99.9)));
+				    slowdown_json(&rpc->bare.slowdown));
+		json_object_set_new(
+			figures, "p999_of_bare",
+			json_real(slowdown_at(&rpc->slowdown.all, 99.9) /
+				  slowdown_at(&rpc->bare.slowdown, 99.9)));
 	}
 	return figures;
 }
@@ -221,6 +232,8 @@ static void rpc_teardown(struct workload_run *run)
 	struct rpc *rpc = run->state;
 
 	pin_end(&rpc->pin);
+	latencies_free(&rpc->sojourn_ns);
+	latencies_free(&rpc->slowdown);
 	free(rpc->calls);
 	free(rpc->requests);
 	free(rpc);

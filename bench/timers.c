@@ -16,7 +16,7 @@
 #include "bench/args.h"
 #include "bench/clock.h"
 #include "bench/compute.h"
-#include "bench/histogram.h"
+#include "bench/latencies.h"
 #include "bench/load.h"
 #include "bench/workload.h"
 
@@ -71,11 +71,13 @@ struct timers {
 	uint32_t stop;  /* of the busy tasks; writer: the round */
 	uint64_t awake; /* sleepers that have run; writers: they */
 
+	struct histogram round; /* how late those of this one were */
+
 	/* Of all timed rounds. */
 	uint64_t rounds;
 	uint64_t sum_add_ns;
 	uint64_t sum_cancel_ns;
-	struct histogram late;
+	struct latencies late;
 };
 
 /* ---- the far timers ------------------------------------------------------- */
@@ -258,6 +260,7 @@ static void timers_teardown(struct workload_run *run)
 {
 	struct timers *t = run->state;
 
+	latencies_free(&t->late);
 	free(t->far);
 	free(t->sleepers);
 	free(t->busy);
@@ -344,11 +347,13 @@ static double timers_sample(struct workload_run *run, uint64_t round_ns)
 	t->rounds++;
 	t->sum_add_ns += t->add_ns;
 	t->sum_cancel_ns += t->cancel_ns;
+	memset(&t->round, 0, sizeof(t->round));
 	for (uint64_t i = 0; i < t->options.sleepers; i++)
 		if (t->sleepers[i].ran_ns >= t->sleepers[i].due_ns)
-			histogram_record(&t->late,
+			histogram_record(&t->round,
 					 t->sleepers[i].ran_ns -
 						 t->sleepers[i].due_ns);
+	latencies_add(&t->late, &t->round, 1);
 	return (double)(t->add_ns + t->cancel_ns) / (double)run->ops;
 }
 
@@ -360,7 +365,7 @@ static json_t *timers_figures(struct workload_run *run)
 	return json_pack("{s:f, s:f, s:o}", "add_ns",
 			 (double)t->sum_add_ns / timers, "cancel_ns",
 			 (double)t->sum_cancel_ns / timers, "latency_ns",
-			 histogram_json(&t->late));
+			 latencies_json(&t->late));
 }
 
 /* ---- options -------------------------------------------------------------- */

@@ -29,7 +29,7 @@
 
 #include "bench/args.h"
 #include "bench/clock.h"
-#include "bench/histogram.h"
+#include "bench/latencies.h"
 #include "bench/pin.h"
 #include "bench/workload.h"
 
@@ -55,12 +55,21 @@ struct landing {
 	uint32_t count; /* writer: the sleeper; reader: the waker */
 };
 
-struct wake_figures {
+struct wake_round {
 	struct histogram task;
 	struct histogram thread;
 	struct histogram awake; /* of the task, with short gaps */
 	uint64_t wall_ns;       /* of the wakes with long ones */
 	uint64_t cpu_ns;        /* of the workers meanwhile */
+};
+
+/* Of all timed rounds. */
+struct wake_figures {
+	struct latencies task;
+	struct latencies thread;
+	struct latencies awake;
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
 };
 
 struct wake {
@@ -78,8 +87,8 @@ struct wake {
 
 	struct pin pin; /* of the waker */
 
-	struct wake_figures round; /* of this round */
-	struct wake_figures all;   /* of all timed rounds */
+	struct wake_round round;
+	struct wake_figures all;
 };
 
 /* ---- those who sleep ----------------------------------------------------- */
@@ -304,6 +313,9 @@ static void wake_teardown(struct workload_run *run)
 	skua_waker_wake(w->waker);
 	skua_task_join(&w->task);
 	end_thread(w);
+	latencies_free(&w->all.task);
+	latencies_free(&w->all.thread);
+	latencies_free(&w->all.awake);
 	free(w);
 }
 
@@ -336,9 +348,9 @@ static double wake_sample(struct workload_run *run, uint64_t round_ns)
 	struct wake *w = run->state;
 
 	(void)round_ns;
-	histogram_add(&w->all.task, &w->round.task);
-	histogram_add(&w->all.thread, &w->round.thread);
-	histogram_add(&w->all.awake, &w->round.awake);
+	latencies_add(&w->all.task, &w->round.task, 1);
+	latencies_add(&w->all.thread, &w->round.thread, 1);
+	latencies_add(&w->all.awake, &w->round.awake, 1);
 	w->all.wall_ns += w->round.wall_ns;
 	w->all.cpu_ns += w->round.cpu_ns;
 	return (double)histogram_percentile(&w->round.task, 50);
@@ -350,15 +362,15 @@ static json_t *wake_figures(struct workload_run *run)
 	const struct wake_figures *all = &w->all;
 	json_t *figures =
 		json_pack("{s:o, s:o, s:f}", "latency_ns",
-			  histogram_json(&all->task), "awake_latency_ns",
-			  histogram_json(&all->awake), "idle_cpu_percent",
+			  latencies_json(&all->task), "awake_latency_ns",
+			  latencies_json(&all->awake), "idle_cpu_percent",
 			  all->wall_ns ? 100.0 * (double)all->cpu_ns /
 						 (double)all->wall_ns
 				       : 0);
 
 	if (figures != NULL && !w->options.alone)
 		json_object_set_new(figures, "futex_latency_ns",
-				    histogram_json(&all->thread));
+				    latencies_json(&all->thread));
 	return figures;
 }
 

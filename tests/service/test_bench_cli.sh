@@ -216,6 +216,20 @@ runs "r['ops'] == 5000 and r['stats']['spawned'] == 2 * (5000 + 1)" \
 	join_one --repeat 5
 runs "r['ops'] == 50 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
 	for h in (r['latency_ns'], r['futex_latency_ns']))" wake --wakes 50
+# What each round has is told, and the median is that of the operation's time.
+runs "len(r['latency_ns']['rounds']) == r['rounds']
+	and [h['p50'] for h in r['latency_ns']['rounds']] == r['rounds_ns']
+	and all(h['count'] == 50 and h['p50'] <= h['p99'] <= h['p999']
+		for name in ('latency_ns', 'awake_latency_ns', 'futex_latency_ns')
+		for h in r[name]['rounds'])" wake --wakes 50
+runs "[len(r[name]['rounds']) for name in ('latency_ns', 'slowdown')] == 2 * [r['rounds']]
+	and sum(h['count'] for h in r['slowdown']['rounds']) == r['latency_ns']['count']
+	and all(0.5 <= h['p50'] <= h['p999'] for h in r['slowdown']['rounds'])" \
+	rpc --calls 200
+runs "sum(h['count'] for h in r['latency_ns']['rounds']) == r['latency_ns']['count']" \
+	timers --timers 1000 --sleepers 50
+runs "sum(h['count'] for h in r['latency_ns']['rounds']) == r['latency_ns']['count']" \
+	beside --tasks 20
 runs "r['params']['alone'] is True and r['latency_ns']['p50'] > 0
 	and 'futex_latency_ns' not in r" wake --wakes 50 --gap 0 --alone
 runs "r['ops'] == 2500 and r['add_ns'] > 0 and r['cancel_ns'] > 0
