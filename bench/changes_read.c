@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* changes_read.c - see changes.h */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,13 @@
 
 #include "bench/changes.h"
 
-/* What is less or more is no time, and no number of workers. */
-#define LEAST_NS     1e-6
-#define MOST_NS      1e18
+/* What is less or more is no time or count, and no number of workers. */
+#define LEAST        1e-6
+#define MOST         1e18
 #define MOST_WORKERS 4096
+
+/* More are not told apart. */
+#define MOST_MACHINES 8
 
 struct reader {
 	const char *text;
@@ -39,14 +43,29 @@ static int no_memory(struct reader *r)
 	return -ENOMEM;
 }
 
-/* ---- runs ------------------------------------------------------------------ */
-
-static bool is_time(const json_t *value)
+static bool is_figure(const json_t *value)
 {
-	double ns = json_number_value(value);
+	double number = json_number_value(value);
 
-	return ns >= LEAST_NS && ns <= MOST_NS;
+	return number >= LEAST && number <= MOST;
 }
+
+/* ---- figures --------------------------------------------------------------- */
+
+/* Percentiles of a round, and of how many times they are not just the longest. */
+static const struct percentile {
+	const char *name;
+	json_int_t of;
+} percentiles[] = { { "p50", 1 }, { "p99", 100 }, { "p999", 1000 } };
+
+#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
+
+/* Of the runtime. Those of a bare futex, of a queue without overhead and so on
+ * are beside them for who reads a report. */
+static const char *const distributions[] = { "latency_ns", "awake_latency_ns",
+					     "cold_latency_ns", "slowdown" };
+
+#define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
 /* The rounds; of who does not say them, the median. NULL: they are no times. */
 static json_t *values_of(json_t *result)
@@ -60,11 +79,108 @@ static json_t *values_of(json_t *result)
 		return NULL;
 	json_array_foreach(rounds, i, value)
 	{
-		if (!is_time(value))
+		if (!is_figure(value))
 			return NULL;
 	}
 	return json_incref(rounds);
 }
+
+/* What a percentile was in each round that had enough times. */
+static json_t *percentile_of(json_t *rounds,
+			     const struct percentile *percentile)
+{
+	json_t *values = json_array(), *round;
+	size_t i;
+
+	json_array_foreach(rounds, i, round)
+	{
+		json_t *count = json_object_get(round, "count");
+		json_t *value = json_object_get(round, percentile->name);
+
+		if (json_integer_value(count) >= percentile->of &&
+		    is_figure(value))
+			json_array_append(values, value);
+	}
+	return values;
+}
+
+/* The time of an operation may be the median of its latencies. */
+static bool is_same(json_t *values, json_t *others)
+{
+	size_t count = json_array_size(values);
+
+	if (count != json_array_size(others))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (json_number_value(json_array_get(values, i)) !=
+		    json_number_value(json_array_get(others, i)))
+			return false;
+	return true;
+}
+
+static void add_figure(json_t *figures, const char *name, json_t *values)
+{
+	if (json_array_size(values) > 0 &&
+	    !is_same(values, json_object_get(figures, CHANGES_TIME)))
+		json_object_set(figures, name, values);
+	json_decref(values);
+}
+
+static void add_distribution(json_t *figures, json_t *result, const char *of)
+{
+	json_t *rounds = json_object_get(json_object_get(result, of), "rounds");
+	char name[40];
+
+	for (size_t i = 0; i < PERCENTILES; i++) {
+		snprintf(name, sizeof(name), "%s.%s", of, percentiles[i].name);
+		add_figure(figures, name,
+			   percentile_of(rounds, &percentiles[i]));
+	}
+}
+
+/* The instructions of an operation in each round; of who does not say them, those
+ * of the run. */
+static json_t *instructions_of(json_t *result)
+{
+	json_t *rounds = json_object_get(result, "rounds_instructions"), *value;
+	json_t *counters = json_object_get(result, "counters");
+	double ops = json_number_value(json_object_get(result, "ops")) *
+		     json_number_value(json_object_get(result, "rounds"));
+	json_t *values = json_array();
+	size_t i;
+
+	json_array_foreach(rounds, i, value)
+	{
+		if (is_figure(value))
+			json_array_append(values, value);
+	}
+	value = json_real(
+		json_number_value(json_object_get(counters, "instructions")) /
+		fmax(ops, 1));
+	if (!json_is_array(rounds) && is_figure(value))
+		json_array_append(values, value);
+	json_decref(value);
+	return values;
+}
+
+/* By name, the values of the rounds; NULL: those of the time are no times. */
+static json_t *figures_of(json_t *result)
+{
+	json_t *times = values_of(result), *figures;
+
+	if (times == NULL)
+		return NULL;
+	figures = json_pack("{s:o}", CHANGES_TIME, times);
+	for (size_t i = 0; i < DISTRIBUTIONS; i++)
+		add_distribution(figures, result, distributions[i]);
+	/* How many one with latencies takes depends on how long it waits. */
+	if (json_object_get(result, "latency_ns") == NULL)
+		add_figure(figures, CHANGES_INSTRUCTIONS,
+			   instructions_of(result));
+	return figures;
+}
+
+/* ---- rows ------------------------------------------------------------------ */
 
 /* What tells rows apart, in a form in which it can be compared. */
 static char *key_of(json_t *row)
@@ -92,6 +208,7 @@ static json_t *find_row(json_t *rows, json_t *row, const char *key)
 	if (found != NULL)
 		return found;
 	if (json_object_set_new(row, "runs", json_array()) != 0 ||
+	    json_object_set_new(row, "figures", json_object()) != 0 ||
 	    json_object_set(rows, key, row) != 0)
 		return NULL;
 	return row;
@@ -106,7 +223,9 @@ static int add_run(struct reader *r, json_t *row, json_t *run)
 	if (key != NULL)
 		found = find_row(json_object_get(r->file, "rows"), row, key);
 	if (found == NULL ||
-	    json_array_append(json_object_get(found, "runs"), run) != 0)
+	    json_array_append(json_object_get(found, "runs"), run) != 0 ||
+	    json_object_update(json_object_get(found, "figures"),
+			       json_object_get(run, "figures")) != 0)
 		err = no_memory(r);
 	free(key);
 	return err;
@@ -130,7 +249,7 @@ static const char *fault(json_t *result)
 		return "\"params\" is no object";
 	if (peer != NULL && !json_is_string(peer))
 		return "\"peer\" is no text";
-	if (!is_time(json_object_get(result, "ns_per_op")))
+	if (!is_figure(json_object_get(result, "ns_per_op")))
 		return "\"ns_per_op\" is no time";
 	return NULL;
 }
@@ -139,20 +258,19 @@ static int add_result(struct reader *r, json_t *result, const char *where,
 		      size_t i)
 {
 	const char *wrong = fault(result);
-	json_t *values, *row, *run;
+	json_t *figures, *row, *run;
 	int err;
 
 	if (wrong != NULL)
 		return refuse(r, "result %zu%s: %s", i + 1, where, wrong);
-	values = values_of(result);
-	if (values == NULL)
+	figures = figures_of(result);
+	if (figures == NULL)
 		return refuse(r, "result %zu%s: \"rounds_ns\" are no times",
 			      i + 1, where);
 	row = row_of(result);
-	run = json_pack("{s:O, s:o, s:b, s:b}", "median",
-			json_object_get(result, "ns_per_op"), "values", values,
-			"noisy", json_is_true(json_object_get(result, "noisy")),
-			"ok", !json_is_false(json_object_get(result, "ok")));
+	run = json_pack("{s:o, s:b, s:b}", "figures", figures, "noisy",
+			json_is_true(json_object_get(result, "noisy")), "ok",
+			!json_is_false(json_object_get(result, "ok")));
 	err = row != NULL && run != NULL ? add_run(r, row, run) : no_memory(r);
 	json_decref(row);
 	json_decref(run);
@@ -180,6 +298,41 @@ static int add_results(struct reader *r, json_t *report, const char *member)
 
 /* ---- files ----------------------------------------------------------------- */
 
+/* Of several reports, all that a member is. */
+static void add_machine(struct reader *r, json_t *machine)
+{
+	json_t *all = json_object_get(r->file, "machine"), *value, *seen;
+	const char *member;
+
+	json_object_foreach(machine, member, value)
+	{
+		json_t *values = json_object_get(all, member);
+		size_t i;
+
+		if (values == NULL) {
+			values = json_array();
+			json_object_set_new(all, member, values);
+		}
+		json_array_foreach(values, i, seen)
+		{
+			if (json_equal(seen, value))
+				break;
+		}
+		if (i == json_array_size(values) && i < MOST_MACHINES)
+			json_array_append(values, value);
+	}
+}
+
+/* Of several, the shortest. */
+static void add_loop(struct reader *r, json_t *loop)
+{
+	double before = json_number_value(json_object_get(r->file, "loop_ns"));
+
+	if (is_figure(loop) &&
+	    (before == 0 || json_number_value(loop) < before))
+		json_object_set(r->file, "loop_ns", loop);
+}
+
 static int add_report(struct reader *r, json_t *report)
 {
 	static const char *const members[] = { "results", "skua_runs",
@@ -198,10 +351,8 @@ static int add_report(struct reader *r, json_t *report)
 			      CHANGES_FORMAT);
 	for (size_t i = 0; err == 0 && i < 3; i++)
 		err = add_results(r, report, members[i]);
-	if (json_is_object(machine))
-		json_object_set(r->file, "machine", machine);
-	if (is_time(loop))
-		json_object_set(r->file, "loop_ns", loop);
+	add_machine(r, machine);
+	add_loop(r, loop);
 	return err;
 }
 
@@ -254,7 +405,8 @@ int changes_read(const char *text, size_t length, json_t **out, char *why,
 	int err = 0;
 
 	*out = NULL;
-	r.file = json_pack("{s:n, s:i, s:{}}", "machine", "loop_ns", 0, "rows");
+	r.file =
+		json_pack("{s:{}, s:i, s:{}}", "machine", "loop_ns", 0, "rows");
 	if (r.file == NULL)
 		return no_memory(&r);
 	for (skip_blanks(&r); err == 0 && r.at < length; skip_blanks(&r))

@@ -164,6 +164,20 @@ void ranks_correct(double *p, size_t count)
 	}
 }
 
+double ranks_limit(double *least, size_t count, double significance)
+{
+	size_t kept = count, tests = 0;
+
+	qsort(least, count, sizeof(*least), compare_doubles);
+	do {
+		tests++;
+		while (kept > 0 &&
+		       least[kept - 1] > significance / (double)tests)
+			kept--;
+	} while (kept > tests);
+	return significance / (double)tests;
+}
+
 double ranks_median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_doubles);

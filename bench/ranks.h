@@ -36,6 +36,16 @@ double ranks_least(size_t n, size_t m);
  */
 void ranks_correct(double *p, size_t count);
 
+/**
+ * ranks_limit - which of many tests can tell anything: the way of Tarone
+ * @least: what each of @count can return at least; is sorted
+ *
+ * Those whose least is above what this returns would not come out below
+ * @significance beside the others, whatever the values are; left out, they cost
+ * the others nothing. The rest are to be corrected for their own number alone.
+ */
+double ranks_limit(double *least, size_t count, double significance);
+
 /* ranks_median - of a sample that is not empty, which it sorts */
 double ranks_median(double *values, size_t n);
 

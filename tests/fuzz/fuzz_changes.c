@@ -34,14 +34,18 @@ static void check_change(const struct change *change)
 	fuzz_check(change->p >= 0 && change->p <= 1, "p is %g", change->p);
 	fuzz_check(change->corrected >= 0 && change->corrected <= 1,
 		   "corrected to %g", change->corrected);
+	fuzz_check(change->runs_p >= 0 && change->runs_p <= 1, "of runs %g",
+		   change->runs_p);
 	fuzz_check(isfinite(change->by) && change->by >= -1, "changed by %g",
 		   change->by);
 	fuzz_check(json_is_string(json_object_get(change->row, "workload")),
 		   "no workload");
 	if (change->verdict == CHANGE_SLOWER)
-		fuzz_check(change->ns[1] > change->ns[0], "slower, in less");
+		fuzz_check(change->median[1] > change->median[0],
+			   "slower, in less");
 	if (change->verdict == CHANGE_FASTER)
-		fuzz_check(change->ns[1] < change->ns[0], "faster, in more");
+		fuzz_check(change->median[1] < change->median[0],
+			   "faster, in more");
 }
 
 static void compare(json_t *a, json_t *b)
@@ -62,7 +66,8 @@ static void compare(json_t *a, json_t *b)
 		fuzz_check(changes.counts[CHANGE_SLOWER] +
 					   changes.counts[CHANGE_FASTER] +
 					   changes.counts[CHANGE_NOISY] +
-					   changes.only[0] + changes.only[1] ==
+					   json_array_size(changes.only[0]) +
+					   json_array_size(changes.only[1]) ==
 				   0,
 			   "it is not as itself");
 	changes_free(&changes);

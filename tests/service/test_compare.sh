@@ -15,12 +15,12 @@ tested=("$bench" compare)
 
 # --- made up ------------------------------------------------------------------
 
-# report FILE FACTOR [MEMBERS] - with times of wake that are multiplied
+# report FILE FACTOR [MEMBERS [RESULTS]] - with times of wake that are multiplied
 report()
 {
-	python3 - "$scratch/$1" "$2" "${3-{\}}" <<-'END'
+	python3 - "$scratch/$1" "$2" "${3-{\}}" "${4-{\}}" <<-'END'
 		import json, sys
-		path, factor, more = sys.argv[1:]
+		path, factor, more, of_results = sys.argv[1:]
 		def result(workload, ns, **params):
 		    rounds = [ns * (1 + 0.01 * i) for i in range(9)]
 		    return {"workload": workload, "params": params, "workers": 1,
@@ -28,6 +28,8 @@ report()
 		            "rounds_ns": rounds, "ok": True}
 		results = [result("wake", 100 * float(factor), wakes=1000, gap=60),
 		           result("join_one", 500, tasks=1000, repeat=200)]
+		for r in results:
+		    r |= json.loads(of_results).get(r["workload"], {})
 		report = {"format": 1, "machine": {"cpu": "one"}, "results": results,
 		          "calibration": {"best_ns": 1000000}}
 		json.dump(report | json.loads(more), open(path, "w"))
@@ -39,6 +41,27 @@ report same.json 1
 report slow.json 1.5
 report fast.json 0.5 '{"machine": {"cpu": "another"}, "calibration": {"best_ns": 800000}}'
 report none.json 1 '{"results": [{"workload": "uts", "workers": 1, "ns_per_op": 3}]}'
+few='{"rounds_ns": [1, 2, 3]}'
+report few.json 1 '{}' "{\"wake\": $few, \"join_one\": $few}"
+report fewer.json 1 '{}' "{\"wake\": $few}"
+report wrong.json 1 '{}' '{"wake": {"ok": false}}'
+report other.json 1 '{}' '{"wake": {"params": {"wakes": 9}}}'
+report odd.json 1 '{}' '{"wake": {"params": {"wakes": 9}, "ok": false}}'
+# latencies LONGEST - latencies of nine rounds
+latencies()
+{
+	python3 -c 'import json, sys; print(json.dumps({"wake": {"latency_ns": {"rounds":
+		[{"count": 1000, "p50": 104, "p99": 300 + i, "p999": int(sys.argv[1]) + i}
+		for i in range(9)]}}}))' "$1"
+}
+report tail.json 1 '{}' "$(latencies 900)"
+report longtail.json 1 '{"machine": {"cpu": "one", "build": "not optimised"}}' "$(latencies 9000)"
+count()
+{
+	echo "{\"join_one\": {\"rounds_instructions\": [$1, $1.1, $1.2, $1.3, $1.4]}}"
+}
+report counted.json 1 '{}' "$(count 700)"
+report costly.json 1 '{}' "$(count 760)"
 report later.json 1 '{"format": 2}'
 a=$scratch/a.json
 
@@ -63,11 +86,78 @@ expect --fail-on-slower out_has '1 slower'
 run --least 40 "$a" "$scratch/slow.json"
 expect --least out_has '0 slower, 0 faster, 2 same'
 
+# --- tails and instructions ---------------------------------------------------
+
+run "$scratch/tail.json" "$scratch/longtail.json"
+expect 'a tail' grep -qE '^\| wake .* latency_ns.p999 .*\| 10.0 times slower .*\| slower +\|' "$scratch/out"
+expect 'a tail' out_has '1 slower, 0 faster, 4 same'
+expect 'a tail' out_lacks 'latency_ns.p99 '
+run --fail-on-slower "$scratch/tail.json" "$scratch/longtail.json"
+expect 'a tail' exited 1
+run "$a" "$scratch/tail.json"
+expect 'no tail' out_has 'Note: latency_ns.p999 is not compared where only B has it'
+
+run "$scratch/counted.json" "$scratch/costly.json"
+expect instructions grep -qE '^\| join_one .* instructions .*\| 8.6 % more .*\| slower +\|' "$scratch/out"
+run "$scratch/costly.json" "$scratch/counted.json"
+expect instructions out_has ' % fewer '
+
+# --- what cannot be judged ----------------------------------------------------
+
+run --fail-on-slower "$scratch/few.json" "$scratch/few.json"
+expect 'nothing to judge' exited 1
+expect 'nothing to judge' err_lines 1
+expect 'nothing to judge' err_has \
+	'failed: 2 of 2 figures cannot be judged: 2 have too few values, 0 are beside noise'
+expect 'nothing to judge' out_has 'Nothing can be told'
+run "$scratch/few.json" "$scratch/few.json"
+expect 'nothing to judge, without the option' exited 0
+expect 'nothing to judge, without the option' err_lines 0
+run --fail-on-slower "$scratch/fewer.json" "$scratch/fewer.json"
+expect 'something to judge' exited 0
+expect 'something to judge' err_has '1 of 2 figures cannot be judged'
+expect 'something to judge' out_has 'in the 1 of 2 figures that can be told'
+
+run --fail-on-slower "$a" "$scratch/other.json"
+expect 'other options' exited 0
+expect 'other options' err_has '1 of A cannot be judged: not in B'
+expect 'other options' out_has 'Note: only in A: wake, workers 1, of skua'
+expect 'other options' out_has 'Note: only in B: wake wakes=9, workers 1, of skua'
+run --json "$a" "$scratch/other.json"
+expect 'other options, --json' python3 - "$scratch/out" <<'END'
+import json, sys
+said = json.load(open(sys.argv[1]))
+assert (said["only_a"], said["only_b"]) == (1, 1)
+assert [r["params"]["wakes"] for rows in said["only"] for r in rows] == [1000, 9]
+END
+
+for file in wrong odd; do
+	run "$a" "$scratch/$file.json"
+	expect $file exited 0
+	expect $file grep -qE '^\| wake .*\| wrong +\|' "$scratch/out"
+	run --fail-on-slower "$a" "$scratch/$file.json"
+	expect $file exited 1
+done
+
+# --- machines -----------------------------------------------------------------
+
+cat "$a" "$scratch/longtail.json" >"$scratch/several.json"
+run "$a" "$scratch/several.json"
+expect 'several machines' out_lacks 'cpu differs'
+cat "$a" "$scratch/fast.json" >"$scratch/several.json"
+run "$a" "$scratch/several.json"
+expect 'several machines' out_has 'Note: cpu differs: A "one", B "one", "another"'
+report built.json 1 '{"machine": {"cpu": "one", "build": "optimised"}}'
+run "$scratch/built.json" "$scratch/longtail.json"
+expect 'another build' out_has 'Note: build differs: A "optimised", B "not optimised"'
+run "$scratch/built.json" "$a"
+expect 'a build unknown' out_lacks 'build differs'
+
 # Also from a pipe.
 run --fail-on-slower /dev/stdin "$scratch/fast.json" < <(cat "$a")
 expect faster exited 0
 expect faster grep -qE '^\| wake .*\| 100.0 % faster .*\| faster +\|' "$scratch/out"
-expect faster out_has 'Note: cpu differs: "one", "another"'
+expect faster out_has 'Note: cpu differs: A "one", B "another"'
 expect faster out_has 'took 20.0 % less in the second'
 
 run --json "$a" "$scratch/slow.json"
@@ -81,6 +171,7 @@ assert said["counts"] == {"slower": 1, "faster": 0, "same": 1, "too few": 0,
                           "noisy": 0, "wrong": 0}
 wake, join = said["rows"]
 assert (wake["workload"], wake["workers"], wake["peer"]) == ("wake", 1, None)
+assert wake["figure"] == "ns_per_op" and wake["ns"] == wake["median"]
 assert wake["params"] == {"wakes": 1000, "gap": 60} and wake["verdict"] == "slower"
 assert abs(wake["change_percent"] - 50) < 1e-6 and wake["values"] == [9, 9]
 assert 0 < wake["p"] < wake["p_corrected"] < 0.001 and wake["single_run"] is True

@@ -82,6 +82,18 @@ static json_t *five_runs(double ns)
 	return end();
 }
 
+static void find(struct changes *changes, json_t *const files[2])
+{
+	assert_int_equal(changes_find(changes, files, 0.05), 0);
+}
+
+static void let_go(struct changes *changes, json_t *const files[2])
+{
+	changes_free(changes);
+	json_decref(files[0]);
+	json_decref(files[1]);
+}
+
 /* The only row of two files, which it lets go. */
 static struct change find_one(json_t *a, json_t *b)
 {
@@ -160,6 +172,28 @@ static void changes_find__runs_overlap__same(void **state)
 	assert_int_equal(verdict(a, b), CHANGE_SAME);
 }
 
+/* Of ten runs, one that was slow as well. */
+static json_t *ten_runs(double ns, double one_ns)
+{
+	begin();
+	for (unsigned i = 0; i < 10; i++)
+		add_run(0, 5, i == 3 ? one_ns : ns, 0.01, "");
+	return end();
+}
+
+static void changes_find__one_run_of_ten_overlaps__slower(void **state)
+{
+	struct change change;
+
+	(void)state;
+	change = find_one(ten_runs(100, 130), ten_runs(120, 120));
+	assert_int_equal(change.verdict, CHANGE_SLOWER);
+	assert_int_equal(change.runs[0], 10);
+	assert_true(change.runs_p < 0.01);
+	assert_int_equal(verdict(ten_runs(100, 100), ten_runs(100, 200)),
+			 CHANGE_SAME);
+}
+
 static void changes_find__three_rounds__too_few(void **state)
 {
 	(void)state;
@@ -213,8 +247,8 @@ static void changes_find__peers_and_others__rows_apart(void **state)
 	files[1] = end();
 	assert_int_equal(changes_find(&changes, files, 0.05), 0);
 	assert_int_equal(changes.count, 2);
-	assert_int_equal(changes.only[0], 1);
-	assert_int_equal(changes.only[1], 2);
+	assert_int_equal(json_array_size(changes.only[0]), 1);
+	assert_int_equal(json_array_size(changes.only[1]), 2);
 	assert_int_equal(changes.counts[CHANGE_SLOWER], 1);
 	assert_string_equal(json_string_value(json_object_get(
 				    changes.change[0].row, "peer")),
@@ -222,6 +256,219 @@ static void changes_find__peers_and_others__rows_apart(void **state)
 	changes_free(&changes);
 	json_decref(files[0]);
 	json_decref(files[1]);
+}
+
+/* A result that only the second has is wrong without one to compare it with. */
+static void changes_find__wrong_and_new__wrong(void **state)
+{
+	struct changes changes;
+	json_t *files[2];
+
+	(void)state;
+	begin();
+	add_run(0, 9, 100, 0.01, "");
+	files[0] = end();
+	begin();
+	add_run(0, 9, 100, 0.01, "");
+	add_run(1, 9, 100, 0.01, ",\"ok\":false");
+	files[1] = end();
+	find(&changes, files);
+	assert_int_equal(changes.counts[CHANGE_WRONG], 1);
+	assert_int_equal(json_array_size(changes.only[1]), 1);
+	assert_int_equal(changes.rows, 1);
+	let_go(&changes, files);
+}
+
+/* ---- figures --------------------------------------------------------------- */
+
+/* Latencies of nine rounds of so many, the longest of which are multiplied. */
+static json_t *tails(unsigned count, double p99_by, double p999_by)
+{
+	char more[2000];
+	int used =
+		snprintf(more, sizeof(more), ",\"latency_ns\":{\"rounds\":[");
+
+	for (unsigned i = 0; i < 9; i++)
+		used += snprintf(
+			more + used, sizeof(more) - (size_t)used,
+			"%s{\"count\":%u,\"p50\":%f,\"p99\":%f,\"p999\":%f}",
+			i ? "," : "", count, 300.0 + i,
+			(400.0 + 10 * i) * p99_by, (900.0 + 30 * i) * p999_by);
+	snprintf(more + used, sizeof(more) - (size_t)used, "]}");
+	return one_run(9, 100, more);
+}
+
+static const struct change *figure(const struct changes *changes,
+				   const char *name)
+{
+	for (size_t i = 0; i < changes->count; i++)
+		if (strcmp(changes->change[i].figure, name) == 0)
+			return &changes->change[i];
+	return NULL;
+}
+
+static void changes_find__tail_alone__told_of_it_alone(void **state)
+{
+	json_t *files[] = { tails(1000, 1, 1), tails(1000, 1, 2) };
+	struct changes changes;
+
+	(void)state;
+	find(&changes, files);
+	assert_int_equal(changes.count, 4);
+	assert_int_equal(changes.counts[CHANGE_SLOWER], 1);
+	assert_int_equal(changes.counts[CHANGE_SAME], 3);
+	assert_string_equal(changes.change[0].figure, "latency_ns.p999");
+	assert_true(changes.change[0].by > 0.9);
+	assert_int_equal(figure(&changes, "latency_ns.p50")->verdict,
+			 CHANGE_SAME);
+	let_go(&changes, files);
+}
+
+/* The longest of so few is no percentile. */
+static void changes_find__few_latencies__no_tails(void **state)
+{
+	json_t *files[] = { tails(999, 1, 1), tails(999, 2, 9) };
+	struct changes changes;
+
+	(void)state;
+	find(&changes, files);
+	assert_null(figure(&changes, "latency_ns.p999"));
+	assert_int_equal(figure(&changes, "latency_ns.p99")->verdict,
+			 CHANGE_SLOWER);
+	let_go(&changes, files);
+	files[0] = tails(99, 1, 1);
+	files[1] = tails(99, 9, 9);
+	find(&changes, files);
+	assert_int_equal(changes.count, 2);
+	assert_int_equal(changes.counts[CHANGE_SAME], 2);
+	let_go(&changes, files);
+}
+
+/* What is the time of an operation already. */
+static void changes_find__median_is_the_time__once(void **state)
+{
+	static const char line[] =
+		"{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":5,"
+		"\"rounds_ns\":[5,6],\"latency_ns\":{\"rounds\":["
+		"{\"count\":9,\"p50\":5},{\"count\":9,\"p50\":6}]}}";
+	struct changes changes;
+	json_t *files[2];
+
+	(void)state;
+	begin();
+	fputs(line, file);
+	files[0] = files[1] = end();
+	json_incref(files[0]);
+	find(&changes, files);
+	assert_int_equal(changes.count, 1);
+	assert_string_equal(changes.change[0].figure, "ns_per_op");
+	let_go(&changes, files);
+}
+
+static json_t *instructions(double of, const char *more)
+{
+	char text_of[300];
+
+	snprintf(text_of, sizeof(text_of),
+		 ",\"rounds_instructions\":[%f,%f,%f,%f,%f]%s", of, of + 1,
+		 of + 2, of + 3, of + 4, more);
+	return one_run(9, 100, text_of);
+}
+
+/* Runs differ by less in them than in time. */
+static void changes_find__more_instructions__told_of_one_run(void **state)
+{
+	json_t *files[] = { instructions(1000, ""), instructions(1070, "") };
+	struct changes changes;
+
+	(void)state;
+	find(&changes, files);
+	assert_int_equal(changes.count, 2);
+	assert_string_equal(changes.change[0].figure, "instructions");
+	assert_int_equal(changes.change[0].verdict, CHANGE_SLOWER);
+	assert_int_equal(changes.counts[CHANGE_SAME], 1);
+	let_go(&changes, files);
+}
+
+/* They depend on how long it waits. */
+static void changes_find__instructions_beside_latencies__left_out(void **state)
+{
+	static const char latencies[] = ",\"latency_ns\":{}";
+	json_t *files[] = { instructions(1000, latencies),
+			    instructions(2000, latencies) };
+	struct changes changes;
+
+	(void)state;
+	find(&changes, files);
+	assert_int_equal(changes.count, 1);
+	let_go(&changes, files);
+}
+
+static void changes_find__instructions_by_run__compared(void **state)
+{
+	static const char *const more[] = {
+		",\"ops\":10,\"rounds\":9,\"counters\":{\"instructions\":9000}",
+		",\"ops\":10,\"rounds\":9,\"counters\":{\"instructions\":9900}"
+	};
+	struct changes changes;
+	json_t *files[2];
+
+	(void)state;
+	for (unsigned f = 0; f < 2; f++) {
+		begin();
+		for (unsigned i = 0; i < 5; i++)
+			add_run(0, 9, 100, 0.01, more[f]);
+		files[f] = end();
+	}
+	find(&changes, files);
+	assert_string_equal(changes.change[0].figure, "instructions");
+	assert_int_equal(changes.change[0].verdict, CHANGE_SLOWER);
+	assert_true(changes.change[0].median[0] == 100);
+	let_go(&changes, files);
+}
+
+static void changes_find__one_has_a_figure__noted(void **state)
+{
+	json_t *files[] = { one_run(9, 100, ""), instructions(1000, "") };
+	struct changes changes;
+
+	(void)state;
+	find(&changes, files);
+	assert_int_equal(changes.count, 1);
+	assert_int_equal(json_object_size(changes.figures[0]), 0);
+	assert_non_null(json_object_get(changes.figures[1], "instructions"));
+	let_go(&changes, files);
+}
+
+/* ---- many rows ------------------------------------------------------------- */
+
+/* Rows of five rounds, each far from those of the other file. */
+static size_t told_of(unsigned rows)
+{
+	struct changes changes;
+	json_t *files[2];
+	size_t slower;
+
+	for (unsigned f = 0; f < 2; f++) {
+		begin();
+		for (unsigned row = 0; row < rows; row++)
+			add_run(row, 5, f == 0 ? 100 : 900, 0.01, "");
+		files[f] = end();
+	}
+	find(&changes, files);
+	slower = changes.counts[CHANGE_SLOWER];
+	assert_int_equal(slower + changes.counts[CHANGE_FEW], rows);
+	let_go(&changes, files);
+	return slower;
+}
+
+/* What no change could show is not called the same: five rounds come out apart by
+ * chance once in 126 times. */
+static void changes_find__five_rounds_of_many_rows__too_few(void **state)
+{
+	(void)state;
+	assert_int_equal(told_of(6), 6);
+	assert_int_equal(told_of(7), 0);
 }
 
 /* Two files of the same hundred workloads, each with noise of a fifth. */
@@ -347,10 +594,23 @@ int main(void)
 		cmocka_unit_test(
 			changes_find__a_little_more__slower_only_of_several_runs),
 		cmocka_unit_test(changes_find__runs_overlap__same),
+		cmocka_unit_test(changes_find__one_run_of_ten_overlaps__slower),
 		cmocka_unit_test(changes_find__three_rounds__too_few),
 		cmocka_unit_test(changes_find__busy_machine__noisy),
 		cmocka_unit_test(changes_find__wrong_result__wrong),
 		cmocka_unit_test(changes_find__peers_and_others__rows_apart),
+		cmocka_unit_test(changes_find__wrong_and_new__wrong),
+		cmocka_unit_test(changes_find__tail_alone__told_of_it_alone),
+		cmocka_unit_test(changes_find__few_latencies__no_tails),
+		cmocka_unit_test(changes_find__median_is_the_time__once),
+		cmocka_unit_test(
+			changes_find__more_instructions__told_of_one_run),
+		cmocka_unit_test(
+			changes_find__instructions_beside_latencies__left_out),
+		cmocka_unit_test(changes_find__instructions_by_run__compared),
+		cmocka_unit_test(changes_find__one_has_a_figure__noted),
+		cmocka_unit_test(
+			changes_find__five_rounds_of_many_rows__too_few),
 		cmocka_unit_test(changes_find__noise_alone__same),
 		cmocka_unit_test(changes_read__no_results__refused),
 		cmocka_unit_test(changes_read__wrong_members__refused),

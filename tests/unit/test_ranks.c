@@ -89,6 +89,22 @@ static void ranks_correct__known_p__holms(void **state)
 	ranks_correct(p, 0);
 }
 
+/* One test of five can tell at 0.05 alone; two at 0.025 each. */
+static void ranks_limit__few_can_tell__they_alone_count(void **state)
+{
+	double none[] = { 0.1, 0.06 }, one[] = { 0.1, 0.04, 0.1, 0.1, 0.1 };
+	double four[] = { 0.02, 0.02, 0.02, 0.02 };
+	double mixed[] = { 0.02, 1e-5, 0.02, 1e-5, 0.02 };
+
+	(void)state;
+	assert_near(ranks_limit(none, 2, 0.05), 0.05, 1e-12);
+	assert_near(ranks_limit(one, 5, 0.05), 0.05, 1e-12);
+	/* With 0.05 / 2 all four could tell, and are more than 2. */
+	assert_near(ranks_limit(four, 4, 0.05), 0.05 / 3, 1e-12);
+	assert_near(ranks_limit(mixed, 5, 0.05), 0.05 / 3, 1e-12);
+	assert_near(ranks_limit(four, 0, 0.05), 0.05, 1e-12);
+}
+
 static void ranks_median__odd_and_even__middle(void **state)
 {
 	double odd[] = { 9, 1, 5 }, even[] = { 4, 1, 2, 100 };
@@ -109,6 +125,7 @@ int main(void)
 		cmocka_unit_test(
 			ranks_test__many_values__p_of_the_normal_distribution),
 		cmocka_unit_test(ranks_correct__known_p__holms),
+		cmocka_unit_test(ranks_limit__few_can_tell__they_alone_count),
 		cmocka_unit_test(ranks_median__odd_and_even__middle),
 	};
 
