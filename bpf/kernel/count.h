@@ -6,7 +6,8 @@
  * by the kernel in keys, and as gettid() has it for who attached the programs in
  * values. Each value is written by one thread at a time: in `workers`, `matrix` and
  * `times` the one of its key; in `switches` and `delays` whoever holds the lock of
- * the run queue that the thread is in.
+ * the run queue that the thread is in. Those of key 0 are sums, to which anyone adds
+ * atomically: there are the threads that have ended, but for the last of them.
  */
 #ifndef SKUA_BPF_KERNEL_COUNT_H
 #define SKUA_BPF_KERNEL_COUNT_H
@@ -16,6 +17,9 @@
 /* What has more is counted as lost. */
 #define COUNT_THREADS 4096
 #define COUNT_PAIRS   16384
+
+/* Threads that have ended and still have values of their own. */
+#define COUNT_ENDED 1024
 
 /* Times: [i] counts those of 2^i ns up to 2^(i + 1), the last all beyond. */
 #define COUNT_OCTAVES 40
@@ -36,7 +40,7 @@ struct count_worker {
 	__u32 process;
 	__u32 thread;
 	__u32 worker;
-	__u32 reserved;
+	__u32 ended; /* it has; of key 0: how many are in it */
 	__u64 steals;
 	__u64 tasks_stolen;
 	__u64 steal_ns; /* looking, before */
@@ -73,8 +77,11 @@ struct count_steals {
 struct count_switches {
 	__u32 process;
 	__u32 thread;
+	__u32 ended; /* likewise */
+	__u32 reserved;
 	__u64 voluntary;   /* switches, to sleep */
 	__u64 involuntary; /* though it could have run on: it was preempted */
+	__u64 unseen; /* of those: nobody saw it come back, nor for how long */
 	__u64 preempted_ns;
 	__u64 slept_ns;
 	__u64 wakes;

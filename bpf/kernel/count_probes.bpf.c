@@ -8,6 +8,7 @@
 #include <linux/ptrace.h>
 
 #include "kernel.h"
+#include "maps.h"
 #include "octave.h"
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
@@ -38,6 +39,7 @@ struct {
 	__type(value, struct count_steals);
 } matrix SEC(".maps");
 
+static const struct count_worker no_worker;
 static const struct count_times no_times;
 static const struct count_steals no_steals;
 
@@ -46,27 +48,60 @@ static inline void count_lost(void)
 	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
 }
 
-/* The value of a key, which is new at its first event; NULL: there is no room. */
-static inline void *find(void *map, const void *key, const void *fresh)
+static long fold_pair(void *map, const struct count_pair *pair,
+		      const struct count_steals *steals, const __u32 *thread)
 {
-	void *value = bpf_map_lookup_elem(map, key);
+	struct count_pair one = *pair,
+			  all = { .thief = one.thief, .victim = one.victim };
+	struct count_steals *sum;
 
-	if (value)
-		return value;
-	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(map, key);
+	(void)map;
+	if (one.thread != *thread)
+		return 0;
+	sum = find(&matrix, &all, &no_steals);
+	if (!sum)
+		return 0;
+	add(&sum->steals, &steals->steals, sizeof(*sum) / sizeof(__u64));
+	bpf_map_delete_elem(&matrix, &one);
+	return 0;
 }
 
+static inline void fold(__u32 thread)
+{
+	struct count_worker *of = bpf_map_lookup_elem(&workers, &thread);
+	struct count_times *histograms = bpf_map_lookup_elem(&times, &thread);
+	struct count_worker *sum = find(&workers, &all_ended, &no_worker);
+	struct count_times *sums = find(&times, &all_ended, &no_times);
+
+	if (!of || !sum || !sums || !claim(&of->ended))
+		return;
+	add(&sum->steals, &of->steals,
+	    (sizeof(*of) - offsetof(struct count_worker, steals)) /
+		    sizeof(__u64));
+	if (histograms) {
+		add(sums->steal, histograms->steal, COUNT_OCTAVES);
+		add(sums->parked, histograms->parked, COUNT_OCTAVES);
+	}
+	__sync_fetch_and_add(&sum->ended, 1);
+	if (of->steals)
+		bpf_for_each_map_elem(&matrix, fold_pair, &thread, 0);
+	bpf_map_delete_elem(&workers, &thread);
+	bpf_map_delete_elem(&times, &thread);
+}
+
+/* Of one that had the same number nothing is left here. */
 static inline struct count_worker *find_worker(__u32 process, __u32 thread,
 					       __u32 worker)
 {
 	struct count_worker *found = bpf_map_lookup_elem(&workers, &thread);
 	struct count_worker fresh = { .process = process, .worker = worker };
 
-	if (found) {
+	if (found && !found->ended) {
 		found->worker = worker;
 		return found;
 	}
+	if (found)
+		fold(thread);
 	fresh.thread =
 		kernel_thread_id((void *)bpf_get_current_task(), namespace);
 	return find(&workers, &thread, &fresh);
@@ -142,6 +177,21 @@ int probe(struct pt_regs *ctx)
 		of->overflows++;
 		of->tasks_overflowed += second;
 		break;
+	}
+	return 0;
+}
+
+/* A thread ends, and meets no probe any more. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[0];
+	__u32 thread = (__u32)task->pid;
+	struct count_worker *of = bpf_map_lookup_elem(&workers, &thread);
+
+	if (of && !of->ended) {
+		of->ended = 1;
+		end(thread);
 	}
 	return 0;
 }

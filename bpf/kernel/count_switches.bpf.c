@@ -5,10 +5,12 @@
  *
  * A thread that leaves while it could run on was preempted; another sleeps, and
  * waits for a CPU from when it is woken. What the kernel says of one thread comes
- * one after the other. All other switches of the machine cost a look at two
- * numbers.
+ * one after the other. Some kernels do not run programs at each switch: not on behalf
+ * of some threads that leave, so that nobody sees who comes, who then leaves twice.
+ * All other switches of the machine cost a look at two numbers.
  */
 #include "kernel.h"
+#include "maps.h"
 #include "octave.h"
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
@@ -32,20 +34,45 @@ struct {
 	__type(value, struct count_delays);
 } delays SEC(".maps");
 
-static const struct count_delays no_delays;
+#define STATE_DEAD 0x80 /* of a thread that leaves for the last time */
 
+static const struct count_delays no_delays;
+static const struct count_switches no_switches;
+
+static inline void fold(__u32 thread)
+{
+	struct count_switches *of = bpf_map_lookup_elem(&switches, &thread);
+	struct count_delays *histograms = bpf_map_lookup_elem(&delays, &thread);
+	struct count_switches *sum = find(&switches, &all_ended, &no_switches);
+	struct count_delays *sums = find(&delays, &all_ended, &no_delays);
+
+	if (!of || !histograms || !sum || !sums || !claim(&of->ended))
+		return;
+	add(&sum->voluntary, &of->voluntary,
+	    (offsetof(struct count_switches, left_ns) -
+	     offsetof(struct count_switches, voluntary)) /
+		    sizeof(__u64));
+	add(sums->preempted, histograms->preempted, COUNT_OCTAVES);
+	add(sums->wake, histograms->wake, COUNT_OCTAVES);
+	__sync_fetch_and_add(&sum->ended, 1);
+	bpf_map_delete_elem(&switches, &thread);
+	bpf_map_delete_elem(&delays, &thread);
+}
+
+/* Of one that had the same number nothing is left here. */
 static inline struct count_switches *find_thread(struct task_struct *task)
 {
 	__u32 thread = (__u32)task->pid;
 	struct count_switches *found = bpf_map_lookup_elem(&switches, &thread);
 	struct count_switches fresh = { .process = target };
 
-	if (found)
+	if (found && !found->ended)
 		return found;
+	if (found)
+		fold(thread);
 	fresh.thread = kernel_thread_id(task, namespace);
-	bpf_map_update_elem(&switches, &thread, &fresh, BPF_NOEXIST);
 	bpf_map_update_elem(&delays, &thread, &no_delays, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&switches, &thread);
+	return find(&switches, &thread, &fresh);
 }
 
 static inline void leave(struct task_struct *task, bool preempt)
@@ -56,6 +83,8 @@ static inline void leave(struct task_struct *task, bool preempt)
 		__atomic_fetch_add(&lost_switches, 1, __ATOMIC_RELAXED);
 		return;
 	}
+	if (of->left_ns && of->preempted)
+		of->unseen++;
 	/* The state is also set by who is about to sleep, and goes on before. */
 	of->preempted = preempt || task->__state == 0;
 	if (of->preempted)
@@ -64,6 +93,10 @@ static inline void leave(struct task_struct *task, bool preempt)
 		of->voluntary++;
 	of->woken_ns = 0;
 	of->left_ns = bpf_ktime_get_ns();
+	if (task->__state == STATE_DEAD) {
+		of->ended = 1;
+		end((__u32)task->pid);
+	}
 }
 
 static inline void enter(struct task_struct *task)
@@ -74,7 +107,7 @@ static inline void enter(struct task_struct *task)
 	__u64 now = bpf_ktime_get_ns();
 
 	/* It left before anybody looked. */
-	if (!of || !histograms || !of->left_ns)
+	if (!of || !histograms || of->ended || !of->left_ns)
 		return;
 	if (of->preempted) {
 		of->preempted_ns += now - of->left_ns;

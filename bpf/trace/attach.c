@@ -250,6 +250,10 @@ static int attach_probes(struct attachment *a, const struct goal *goal,
 {
 	int err = load_counter(a, goal, how);
 
+	/* First, so that no end is missed. */
+	if (!err)
+		err = keep_link(a, "sched_process_exit",
+				bpf_program__attach(a->counter->progs.on_exit));
 	for (unsigned i = 0; !err && i < goal->count; i++) {
 		if (goal->files[i].count == 0)
 			continue;

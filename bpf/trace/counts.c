@@ -10,23 +10,24 @@
 
 #include "bpf/stats/figures.h"
 
-#define KEY_MOST   sizeof(struct count_pair)
-#define VALUE_MOST sizeof(struct count_times)
-
-#define TABLE(key, value, before)                                       \
+#define TABLE(key, value, before, most)                                 \
 	{                                                               \
 		.key_bytes = sizeof(key), .value_bytes = sizeof(value), \
-		.plain = (before)                                       \
+		.plain = (before), .room = (most)                       \
 	}
 
 static const struct counts_table empty[COUNTS_TABLES] = {
-	[COUNTS_WORKERS] = TABLE(uint32_t, struct count_worker,
-				 offsetof(struct count_worker, steals)),
-	[COUNTS_MATRIX] = TABLE(struct count_pair, struct count_steals, 0),
-	[COUNTS_TIMES] = TABLE(uint32_t, struct count_times, 0),
+	[COUNTS_WORKERS] =
+		TABLE(uint32_t, struct count_worker,
+		      offsetof(struct count_worker, steals), COUNT_THREADS),
+	[COUNTS_MATRIX] =
+		TABLE(struct count_pair, struct count_steals, 0, COUNT_PAIRS),
+	[COUNTS_TIMES] = TABLE(uint32_t, struct count_times, 0, COUNT_THREADS),
 	[COUNTS_SWITCHES] = TABLE(uint32_t, struct count_switches,
-				  offsetof(struct count_switches, voluntary)),
-	[COUNTS_DELAYS] = TABLE(uint32_t, struct count_delays, 0),
+				  offsetof(struct count_switches, voluntary),
+				  COUNT_THREADS),
+	[COUNTS_DELAYS] =
+		TABLE(uint32_t, struct count_delays, 0, COUNT_THREADS),
 };
 
 static const enum attach_map map_of[COUNTS_TABLES] = {
@@ -155,26 +156,46 @@ int counts_copy(struct counts *to, const struct counts *from)
 	return 0;
 }
 
-/* A row that is new has all of it since. */
+/* Of the counters in @row, take away those in @past. */
+static void subtract(const struct counts_table *table, char *row,
+		     const char *past)
+{
+	for (size_t at = table->plain; at < table->value_bytes;
+	     at += sizeof(uint64_t)) {
+		uint64_t value, less;
+
+		memcpy(&value, row + at, sizeof(value));
+		memcpy(&less, past + at, sizeof(less));
+		value = figure_difference(value, less);
+		memcpy(row + at, &value, sizeof(value));
+	}
+}
+
+/* A row that is new has all of it since; one that is no more is in the sum of those
+ * that have ended by now. */
 static void since(struct counts *now, const struct counts *before,
 		  enum counts_kind kind)
 {
-	const struct counts_table *table = &now->tables[kind];
+	struct counts_table *table = &now->tables[kind];
+	const char *past;
 
 	for (unsigned i = 0; i < table->count; i++) {
-		char *row = row_at(table, i) + value_at(table);
-		const char *old =
-			counts_find(before, kind, counts_key(now, kind, i));
+		past = counts_find(before, kind, counts_key(now, kind, i));
+		if (past)
+			subtract(table, row_at(table, i) + value_at(table),
+				 past);
+	}
+	for (unsigned i = 0; (past = counts_row(before, kind, i)); i++) {
+		struct count_pair key = { 0 };
+		const void *sum;
 
-		for (size_t at = table->plain; old && at < table->value_bytes;
-		     at += sizeof(uint64_t)) {
-			uint64_t value, past;
-
-			memcpy(&value, row + at, sizeof(value));
-			memcpy(&past, old + at, sizeof(past));
-			value = figure_difference(value, past);
-			memcpy(row + at, &value, sizeof(value));
-		}
+		memcpy(&key, counts_key(before, kind, i), table->key_bytes);
+		if (counts_find(now, kind, &key))
+			continue;
+		key.thread = 0; /* the first word of all keys */
+		sum = counts_find(now, kind, &key);
+		if (sum)
+			subtract(table, (char *)(uintptr_t)sum, past);
 	}
 }
 
@@ -188,20 +209,28 @@ void counts_since(struct counts *now, const struct counts *before)
 
 /* ---- maps ------------------------------------------------------------------ */
 
-/* Keys that come meanwhile may be seen or not; none ever goes. */
+/* By as few calls as can be: keys come and go meanwhile. */
 static int read_map(int map, struct counts *out, enum counts_kind kind)
 {
-	char key[KEY_MOST], value[VALUE_MOST];
-	int err = bpf_map_get_next_key(map, NULL, key);
+	const struct counts_table *table = &out->tables[kind];
+	size_t key_bytes = table->key_bytes, value_bytes = table->value_bytes;
+	char *keys = calloc(table->room, key_bytes);
+	char *values = calloc(table->room, value_bytes);
+	uint32_t next, count = table->room;
+	int err = -ENOMEM;
 
-	while (!err) {
-		if (bpf_map_lookup_elem(map, key, value) == 0)
-			err = counts_add(out, kind, key, value);
-		if (!err)
-			err = bpf_map_get_next_key(map, key, key);
-	}
+	if (keys && values)
+		err = bpf_map_lookup_batch(map, NULL, &next, keys, values,
+					   &count, NULL);
+	if (err == -ENOENT) /* that was all */
+		err = 0;
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = counts_add(out, kind, keys + i * key_bytes,
+				 values + i * value_bytes);
+	free(keys);
+	free(values);
 	counts_sort(out, kind);
-	return err == -ENOENT ? 0 : err;
+	return err;
 }
 
 /* The one word of a program's own. */

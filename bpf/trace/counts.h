@@ -17,11 +17,13 @@
 /**
  * struct counts_table - keys and values of a map, by key
  * @plain: bytes of a value that are no counters, at its beginning
+ * @room: rows of the map
  */
 struct counts_table {
 	char *rows;
 	unsigned count;
 	size_t key_bytes, value_bytes, plain;
+	unsigned room;
 };
 
 enum counts_kind {

@@ -42,6 +42,7 @@ static void set_switches(json_t *object, const struct count_switches *switches,
 		set(object, "waited_ns", switches->wake_ns);
 		return;
 	}
+	SET(object, switches, unseen);
 	SET(object, switches, preempted_ns);
 	SET(object, switches, slept_ns);
 	SET(object, switches, wakes);
@@ -59,6 +60,7 @@ static json_t *worker_json(const struct counts_view *view,
 		set(object, "pid", line->process);
 	set(object, "index", line->index);
 	set(object, "thread", line->thread);
+	json_object_set_new(object, "ended", json_boolean(line->ended));
 	set_worker(object, line->worker ? line->worker : &nothing,
 		   view->attached->how != ATTACH_NOT);
 	if (!view->path)
@@ -144,7 +146,7 @@ static json_t *totals_json(const struct counts_view *view)
 	struct count_switches switches;
 	struct count_worker worker;
 
-	counts_sum(view, &worker, &switches);
+	counts_sum(view, false, &worker, &switches);
 	set_worker(object, &worker, view->attached->how != ATTACH_NOT);
 	if (!view->path)
 		set_switches(object, &switches, view->attached->switches);
@@ -154,7 +156,8 @@ static json_t *totals_json(const struct counts_view *view)
 static json_t *view_json(const struct counts_view *view)
 {
 	json_t *object = json_object(), *workers = json_array();
-	json_t *histograms = json_object(), *rest = json_object();
+	json_t *histograms = json_object(), *ended = json_object();
+	json_t *rest = json_object();
 
 	if (view->target)
 		set(object, "pid", (uint64_t)target_pid(view->target));
@@ -170,6 +173,9 @@ static json_t *view_json(const struct counts_view *view)
 		json_array_append_new(workers,
 				      worker_json(view, &view->lines[i]));
 	json_object_set_new(object, "workers", workers);
+	set(ended, "threads", view->ended.ended);
+	set_worker(ended, &view->ended, view->attached->how != ATTACH_NOT);
+	json_object_set_new(object, "ended", ended);
 	json_object_set_new(object, "totals", totals_json(view));
 	if (view->target) {
 		set(rest, "threads", view->rest_count);

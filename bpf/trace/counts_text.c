@@ -8,6 +8,7 @@
 
 #define MOST_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
 #define MOST_SHADES  128u /* workers that have a row and a column */
+#define MOST_ENDED   64u  /* workers that have a row though none lives */
 
 /* ---- workers --------------------------------------------------------------- */
 
@@ -59,6 +60,54 @@ static void add_cells(struct table *table, const struct count_worker *worker,
 		add_time(table, switches, switches ? switches->wake_ns : 0);
 }
 
+/* Those that have ended are one row, but of a process that has, too. */
+static bool is_one_row(const struct counts_view *view)
+{
+	for (unsigned i = 0; i < view->line_count; i++)
+		if (!view->lines[i].ended)
+			return true;
+	return view->line_count > MOST_ENDED;
+}
+
+static void add_sum(struct table *table, const struct counts_view *view,
+		    bool ended)
+{
+	struct count_switches switches;
+	struct count_worker worker;
+	unsigned count = counts_sum(view, ended, &worker, &switches);
+
+	if (ended && count == 0)
+		return;
+	table_add(table, ended ? "ended" : "all");
+	table_add(table, "%u", count);
+	add_cells(table, &worker, view->path ? NULL : &switches,
+		  view->attached->switches);
+}
+
+/* Return: how many it has left out. */
+static unsigned add_lines(struct table *table, const struct counts_view *view,
+			  bool ended, unsigned most)
+{
+	unsigned shown = 0, cut = 0;
+
+	for (unsigned i = 0; i < view->line_count; i++) {
+		const struct counts_line *line = &view->lines[i];
+
+		if (line->ended && !ended)
+			continue;
+		if (most && shown == most) {
+			cut++;
+			continue;
+		}
+		table_add(table, "%u", line->index);
+		table_add(table, "%u", line->thread);
+		add_cells(table, line->worker, line->switches,
+			  view->attached->switches);
+		shown++;
+	}
+	return cut;
+}
+
 static void print_workers(FILE *file, const struct counts_view *view,
 			  const struct counts_style *style)
 {
@@ -70,25 +119,15 @@ static void print_workers(FILE *file, const struct counts_view *view,
 		"preempted", "for",    by_kernel ? "wake-up" : "waited",
 		NULL
 	};
-	struct count_worker worker;
-	struct count_switches switches;
-	unsigned shown = view->line_count;
+	bool one_row = is_one_row(view);
 	struct table table;
+	unsigned cut;
 
-	if (style->rows && shown > style->rows)
-		shown = style->rows;
 	table_begin(&table, titles, "1");
-	for (unsigned i = 0; i < shown; i++) {
-		const struct counts_line *line = &view->lines[i];
-
-		table_add(&table, "%u", line->index);
-		table_add(&table, "%u", line->thread);
-		add_cells(&table, line->worker, line->switches, by_kernel);
-	}
-	counts_sum(view, &worker, &switches);
-	table_add(&table, "all");
-	table_add(&table, "%s", "");
-	add_cells(&table, &worker, view->path ? NULL : &switches, by_kernel);
+	cut = add_lines(&table, view, !one_row, style->rows);
+	if (one_row)
+		add_sum(&table, view, true);
+	add_sum(&table, view, false);
 	if (view->rest_count > 0) {
 		table_add(&table, "others");
 		table_add(&table, "%u", view->rest_count);
@@ -96,8 +135,11 @@ static void print_workers(FILE *file, const struct counts_view *view,
 	}
 	table.width = style->width;
 	table_print(file, &table);
-	if (shown < view->line_count)
-		fprintf(file, "and %u more\n", view->line_count - shown);
+	if (cut > 0)
+		fprintf(file, "and %u more\n", cut);
+	if (view->rest_count > 0)
+		fprintf(file, "(others: threads of the process that are no "
+			      "workers)\n");
 }
 
 /* ---- who steals from whom -------------------------------------------------- */
@@ -250,6 +292,8 @@ static void print_histograms(FILE *file, const struct counts_view *view,
 	fputc('\n', file);
 	table.width = style->width;
 	table_print(file, &table);
+	fprintf(file, "(p50 <: half of them were shorter; a bar is an octave: "
+		      "times up to twice\nthose of the bar before)\n");
 }
 
 /* ---- all of it ------------------------------------------------------------- */
@@ -272,6 +316,8 @@ static void print_head(FILE *file, const struct counts_view *view)
 static void print_foot(FILE *file, const struct counts_view *view)
 {
 	const struct attachment *attached = view->attached;
+	struct count_switches switches;
+	struct count_worker worker;
 	char text[32];
 
 	fputc('\n', file);
@@ -295,6 +341,13 @@ static void print_foot(FILE *file, const struct counts_view *view)
 	else
 		fprintf(file, "missing: context switches: %s\n",
 			attached->switches_missing);
+	counts_sum(view, false, &worker, &switches);
+	switches.unseen += view->rest.unseen;
+	if (switches.unseen > 0)
+		fprintf(file,
+			"unseen: how long %s of the preemptions took, as this "
+			"kernel does not tell of all switches\n",
+			text_count(text, switches.unseen));
 	if (view->counts->lost > 0)
 		fprintf(file, "lost: %s events, as there was no more room\n",
 			text_count(text, view->counts->lost));

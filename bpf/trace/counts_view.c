@@ -10,6 +10,33 @@ const char *const counts_histogram_names[COUNTS_HISTOGRAMS] = {
 	"steal", "parked", "preempted", "wake"
 };
 
+/* ---- sums ------------------------------------------------------------------ */
+
+/* Words from that byte on. */
+static void add_words(void *to, const void *from, size_t first, size_t bytes)
+{
+	for (size_t at = first; from && at < bytes; at += sizeof(uint64_t)) {
+		uint64_t sum, more;
+
+		memcpy(&sum, (char *)to + at, sizeof(sum));
+		memcpy(&more, (const char *)from + at, sizeof(more));
+		sum += more;
+		memcpy((char *)to + at, &sum, sizeof(sum));
+	}
+}
+
+static void add_worker(struct count_worker *to, const struct count_worker *from)
+{
+	add_words(to, from, offsetof(struct count_worker, steals), sizeof(*to));
+}
+
+static void add_switches(struct count_switches *to,
+			 const struct count_switches *from)
+{
+	add_words(to, from, offsetof(struct count_switches, voluntary),
+		  offsetof(struct count_switches, left_ns));
+}
+
 /* ---- who there is ---------------------------------------------------------- */
 
 static int know_runtime(struct counts_view *view,
@@ -58,6 +85,8 @@ static void add_line(struct counts_view *view, struct counts_line line)
 	line.times = counts_find(view->counts, COUNTS_TIMES, &line.key);
 	line.switches = counts_find(view->counts, COUNTS_SWITCHES, &line.key);
 	line.delays = counts_find(view->counts, COUNTS_DELAYS, &line.key);
+	line.ended = (line.worker && line.worker->ended) ||
+		     (line.switches && line.switches->ended);
 	view->lines[view->line_count++] = line;
 }
 
@@ -87,6 +116,10 @@ static void add_counted(struct counts_view *view)
 		const uint32_t *key =
 			counts_key(view->counts, COUNTS_WORKERS, i);
 
+		if (*key == 0) {
+			view->ended = *worker;
+			continue;
+		}
 		add_line(view, (struct counts_line){ .process = worker->process,
 						     .thread = worker->thread,
 						     .index = worker->worker,
@@ -107,9 +140,9 @@ static void add_silent(struct counts_view *view)
 		const struct counts_known *known =
 			find_known(view, switches->thread);
 
-		if (has_line(view, switches->thread))
+		if (*key != 0 && has_line(view, switches->thread))
 			continue;
-		if (known) {
+		if (*key != 0 && known) {
 			add_line(view, (struct counts_line){
 					       .process = switches->process,
 					       .thread = known->thread,
@@ -117,13 +150,8 @@ static void add_silent(struct counts_view *view)
 					       .key = *key });
 			continue;
 		}
-		view->rest_count++;
-		view->rest.voluntary += switches->voluntary;
-		view->rest.involuntary += switches->involuntary;
-		view->rest.preempted_ns += switches->preempted_ns;
-		view->rest.slept_ns += switches->slept_ns;
-		view->rest.wakes += switches->wakes;
-		view->rest.wake_ns += switches->wake_ns;
+		view->rest_count += *key == 0 ? switches->ended : 1;
+		add_switches(&view->rest, switches);
 	}
 	for (unsigned i = 0; i < view->known_count; i++)
 		if (!has_line(view, view->known[i].thread))
@@ -151,6 +179,7 @@ int counts_arrange(struct counts_view *view, const struct counts *counts)
 	free(view->lines);
 	view->counts = counts;
 	view->line_count = view->rest_count = 0;
+	view->ended = (struct count_worker){ .process = 0 };
 	view->rest = (struct count_switches){ .process = 0 };
 	view->lines = calloc(most + 1, sizeof(*view->lines));
 	if (!view->lines)
@@ -167,34 +196,25 @@ void counts_view_free(struct counts_view *view)
 	free(view->lines);
 }
 
-/* ---- sums ------------------------------------------------------------------ */
+/* ---- of all lines ---------------------------------------------------------- */
 
-/* Words from that byte on. */
-static void add_words(void *to, const void *from, size_t first, size_t bytes)
+unsigned counts_sum(const struct counts_view *view, bool ended,
+		    struct count_worker *worker,
+		    struct count_switches *switches)
 {
-	for (size_t at = first; from && at < bytes; at += sizeof(uint64_t)) {
-		uint64_t sum, more;
+	unsigned count = view->ended.ended;
 
-		memcpy(&sum, (char *)to + at, sizeof(sum));
-		memcpy(&more, (const char *)from + at, sizeof(more));
-		sum += more;
-		memcpy((char *)to + at, &sum, sizeof(sum));
-	}
-}
-
-void counts_sum(const struct counts_view *view, struct count_worker *worker,
-		struct count_switches *switches)
-{
 	*worker = (struct count_worker){ .process = 0 };
 	*switches = (struct count_switches){ .process = 0 };
+	add_worker(worker, &view->ended);
 	for (unsigned i = 0; i < view->line_count; i++) {
-		add_words(worker, view->lines[i].worker,
-			  offsetof(struct count_worker, steals),
-			  sizeof(*worker));
-		add_words(switches, view->lines[i].switches,
-			  offsetof(struct count_switches, voluntary),
-			  offsetof(struct count_switches, left_ns));
+		if (ended && !view->lines[i].ended)
+			continue;
+		add_worker(worker, view->lines[i].worker);
+		add_switches(switches, view->lines[i].switches);
+		count++;
 	}
+	return count;
 }
 
 static const __u64 *octaves_of(const struct counts_line *line,
@@ -215,9 +235,15 @@ static const __u64 *octaves_of(const struct counts_line *line,
 uint64_t counts_octaves(const struct counts_view *view,
 			enum counts_histogram which, uint64_t *octaves)
 {
+	const uint32_t all_ended = 0;
+	struct counts_line ended = {
+		.times = counts_find(view->counts, COUNTS_TIMES, &all_ended)
+	};
 	uint64_t total = 0;
 
 	memset(octaves, 0, COUNT_OCTAVES * sizeof(*octaves));
+	add_words(octaves, octaves_of(&ended, which), 0,
+		  COUNT_OCTAVES * sizeof(*octaves));
 	for (unsigned i = 0; i < view->line_count; i++)
 		add_words(octaves, octaves_of(&view->lines[i], which), 0,
 			  COUNT_OCTAVES * sizeof(*octaves));

@@ -3,6 +3,7 @@
 #ifndef SKUA_BPF_COUNTS_VIEW_H
 #define SKUA_BPF_COUNTS_VIEW_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "bpf/trace/counts.h"
@@ -10,11 +11,13 @@
 /**
  * struct counts_line - a worker, that is a thread
  * @key: of its thread in the tables
+ * @ended: it has
  * @worker: NULL, as the others: nothing was counted of it
  */
 struct counts_line {
 	uint32_t process, thread, index;
 	uint32_t key;
+	bool ended;
 	const struct count_worker *worker;
 	const struct count_times *times;
 	const struct count_switches *switches;
@@ -32,8 +35,10 @@ struct counts_known {
  * @target: NULL: all processes that have the file @path
  * @whole: since the beginning
  * @known: workers that there were then, also if nothing was counted of them
- * @lines: of all workers, by index
- * @rest: the sum of all other threads of the process, which are @rest_count
+ * @lines: of workers, by index
+ * @ended: the sum of those that ended before, and are in no line
+ * @rest: the sum of all other threads of the process, which are @rest_count; and of
+ *        all that ended before
  */
 struct counts_view {
 	const struct attachment *attached;
@@ -45,6 +50,7 @@ struct counts_view {
 	unsigned known_count;
 	struct counts_line *lines;
 	unsigned line_count;
+	struct count_worker ended;
 	struct count_switches rest;
 	unsigned rest_count;
 };
@@ -58,9 +64,10 @@ int counts_arrange(struct counts_view *view, const struct counts *counts);
 
 void counts_view_free(struct counts_view *view);
 
-/* counts_sum - of all lines */
-void counts_sum(const struct counts_view *view, struct count_worker *worker,
-		struct count_switches *switches);
+/* counts_sum - of all workers, or of those that have ended. Return: how many */
+unsigned counts_sum(const struct counts_view *view, bool ended,
+		    struct count_worker *worker,
+		    struct count_switches *switches);
 
 /* The histograms. */
 enum counts_histogram {

@@ -18,7 +18,7 @@ enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON };
 #define MOST_SECONDS  1e6
 
 /* Lines on a terminal that are of neither workers nor a matrix. */
-#define OTHER_ROWS 14u
+#define OTHER_ROWS 20u
 
 struct options {
 	uint64_t pid;

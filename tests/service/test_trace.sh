@@ -113,14 +113,64 @@ for at, name in enumerate(("voluntary", "involuntary")):
     counted = seen["totals"][name] + seen["others"][name]
     assert kernel == counted, (name, kernel, counted)
     print(name, counted)
-assert seen["totals"]["involuntary"] > 0
-assert seen["totals"]["preempted_ns"] > 0
+totals = seen["totals"]
+assert totals["involuntary"] > 0
+assert totals["preempted_ns"] > 0
+# Of each preemption it is told how long it took, or that this was not seen.
+timed = sum(row["count"] for row in seen["histograms"]["preempted"])
+assert timed + totals["unseen"] == totals["involuntary"], (timed, totals)
+print("unseen", totals["unseen"])
 END
 	code=$?
 expect 'counts of skua stats, the kernel, and skua trace' exited 0
 cat "$scratch/out"
 stop bounded
 
+# --- threads that come and go ----------------------------------------------------
+
+# Runtimes are made and ended all the time: more threads than maps have room for.
+start renew "$watched" renew
+begin_trace renewed -p "${pids[renew]}" --interval 0.1
+until tail -n 2 "$scratch/renewed.json" |
+	grep -qE '"others":\{"threads":([5-9]|[1-9][0-9])[0-9]{3},'; do
+	sleep 0.1
+done
+run trace -p "${pids[renew]}" --for 1
+expect 'of many threads, as text' exited 0
+expect 'of many threads, as text' test "$(wc -l <"$scratch/out")" -lt 100
+# What follows is exact of what is quiet.
+stop renew
+code=0
+wait "${pids[renewed]}" || code=$?
+expect 'of many threads' exited 0
+code=0
+python3 - "$scratch/renewed.json" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
+import json
+import sys
+
+*parts, whole = map(json.loads, open(sys.argv[1]))
+assert whole["whole"] and whole["lost"] == 0, whole["lost"]
+totals, ended = whole["totals"], whole["ended"]
+# But for those that slept when they were attached to.
+assert 2 < ended["threads"] <= ended["parks"] + 2, ended
+assert sum(worker["ended"] for worker in whole["workers"]) == 1024
+workers = ended["threads"] + len(whole["workers"])
+print(whole["others"]["threads"], "other threads,", workers, "workers")
+for name in ("parks", "unparks", "parked_ns"):
+    assert totals[name] == ended[name] + sum(
+        worker[name] for worker in whole["workers"]
+    ), name
+# A thread that ends while somebody reads may be seen twice, and then once less.
+for name in ("parks", "unparks"):
+    assert sum(part["totals"][name] for part in parts) < 1.01 * totals[name], name
+for name in ("voluntary", "wakes"):
+    sums = [part["totals"][name] + part["others"][name] for part in parts]
+    assert sum(sums) < 1.01 * (totals[name] + whole["others"][name]), name
+timed = sum(row["count"] for row in whole["histograms"]["parked"])
+assert timed == totals["unparks"], (timed, totals)
+END
+expect 'of many threads, sums' exited 0
+cat "$scratch/out"
 # --- forms -----------------------------------------------------------------------
 
 start load "$watched" load 3

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * maps.h - values of threads in maps, also of those that have ended
+ *
+ * The last COUNT_ENDED of those keep their values; before, they are added to that of
+ * key 0, so that there is room as long as not too many live, and sums stay exact. Only
+ * programs in this folder include this, each with a fold() of its own.
+ */
+#ifndef SKUA_BPF_KERNEL_MAPS_H
+#define SKUA_BPF_KERNEL_MAPS_H
+
+#include "count.h"
+#include "kernel.h"
+
+static const __u32 all_ended = 0; /* the key */
+
+/* In the order of their ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, COUNT_ENDED);
+	__type(value, __u32);
+} ended SEC(".maps");
+
+/* The value of a key, which is new at its first event; NULL: there is no room. */
+static inline void *find(void *map, const void *key, const void *fresh)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+
+	if (value)
+		return value;
+	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Its maps are those of a program. Of a thread that has not ended, nothing. */
+static inline void fold(__u32 thread);
+
+/* A thread, whose values nobody writes any more. */
+static inline void end(__u32 thread)
+{
+	__u32 first;
+
+	if (bpf_map_push_elem(&ended, &thread, 0) == 0)
+		return;
+	if (bpf_map_pop_elem(&ended, &first) == 0)
+		fold(first);
+	if (bpf_map_push_elem(&ended, &thread, 0) != 0)
+		fold(thread);
+}
+
+/* Of one who folds it, and no other. */
+static inline bool claim(__u32 *its_end)
+{
+	return __sync_val_compare_and_swap(its_end, 1, 0) == 1;
+}
+
+static inline void add(__u64 *to, const __u64 *from, unsigned words)
+{
+	for (unsigned i = 0; i < words; i++)
+		__sync_fetch_and_add(&to[i], from[i]);
+}
+
+#endif
