@@ -320,9 +320,8 @@ static int write_out(struct flame_run *run)
 		flame_write_folded(run->flame, run->out);
 	else
 		flame_write_svg(run->flame, run->out, title, subtitle);
-	if (fflush(run->out) != 0 || ferror(run->out))
-		return complain(options->out ? options->out : "standard output",
-				strerror(errno));
+	if (options->out && (fflush(run->out) != 0 || ferror(run->out)))
+		return complain(options->out, strerror(errno));
 	return EXIT_OK;
 }
 

@@ -156,6 +156,15 @@ static int add_link(struct attachment *a, const char *name, int fd,
 	return 0;
 }
 
+int attach_take_link(struct attachment *a, int fd)
+{
+	int err = fd < 0 ? -errno : add_link(a, "", fd, NULL);
+
+	if (fd >= 0 && err)
+		close(fd);
+	return err;
+}
+
 static void drop_links(struct attachment *a)
 {
 	for (unsigned i = 0; i < a->link_count; i++) {
@@ -321,7 +330,7 @@ static void begin_switches(struct attachment *a, const struct goal *goal)
 	a->maps[ATTACH_LOST_SWITCHES] = bpf_map__fd(a->switcher->maps.bss);
 }
 
-static void begin(struct attachment *a)
+void attach_nothing(struct attachment *a)
 {
 	*a = (struct attachment){ .how = ATTACH_NOT };
 	for (unsigned i = 0; i < ATTACH_MAPS; i++)
@@ -349,7 +358,7 @@ void attach_process(struct attachment *a, struct target *target)
 	struct goal goal = { .count = 0 };
 	int err;
 
-	begin(a);
+	attach_nothing(a);
 	find_files(a, &goal, target);
 	err = programs_find(target_pid(target), &goal.tgid);
 	if (err) {
@@ -370,7 +379,7 @@ int attach_file(struct attachment *a, const char *path)
 	struct goal goal = { .count = 0 };
 	int fd, err;
 
-	begin(a);
+	attach_nothing(a);
 	say(a->switches_missing, "%s",
 	    "they are counted of one process, by -p");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -396,6 +405,9 @@ int attach_file(struct attachment *a, const char *path)
 void attach_close(struct attachment *a)
 {
 	drop_links(a);
+	for (unsigned i = 0; a->how == ATTACH_PINNED && i < ATTACH_MAPS; i++)
+		if (a->maps[i] >= 0)
+			close(a->maps[i]);
 	count_probes_bpf__destroy(a->counter);
 	count_switches_bpf__destroy(a->switcher);
 	a->counter = NULL;

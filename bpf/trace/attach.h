@@ -28,8 +28,9 @@ extern const char *const attach_map_names[ATTACH_MAPS];
 
 enum attach_how {
 	ATTACH_NOT,
-	ATTACH_MULTI, /* by one call a file: a uprobe_multi link */
-	ATTACH_EACH,  /* a perf event for each probe */
+	ATTACH_MULTI,  /* by one call a file: a uprobe_multi link */
+	ATTACH_EACH,   /* a perf event for each probe */
+	ATTACH_PINNED, /* by skua pin */
 };
 
 /* Whatever keeps a program where it is. */
@@ -42,7 +43,7 @@ struct attach_link {
 /**
  * struct attachment - what is attached
  * @how: to probes; ATTACH_NOT: @probes_missing says why
- * @places: of probes
+ * @places: of probes; 0: they were counted when they were pinned
  * @switches: are context switches counted? If not, @switches_missing says why
  * @maps: descriptors, -1: none
  */
@@ -66,6 +67,13 @@ void attach_process(struct attachment *a, struct target *target);
  * context switches. Return: 0; -errno, also for a file that has no probes: a line of
  * a->probes_missing says why. To be closed in any case */
 int attach_file(struct attachment *a, const char *path);
+
+/* attach_nothing - begin one that others fill */
+void attach_nothing(struct attachment *a);
+
+/* attach_take_link - keep @fd until the close; it may be negative, which is an error.
+ * Return: 0; -errno */
+int attach_take_link(struct attachment *a, int fd);
 
 void attach_close(struct attachment *a);
 

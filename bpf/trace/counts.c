@@ -209,6 +209,35 @@ void counts_since(struct counts *now, const struct counts *before)
 
 /* ---- maps ------------------------------------------------------------------ */
 
+static bool is_map(int map, enum bpf_map_type type, size_t key_bytes,
+		   size_t value_bytes, unsigned room)
+{
+	struct bpf_map_info info = { .type = 0 };
+	uint32_t bytes = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(map, &info, &bytes) == 0 &&
+	       info.type == type && info.key_size == key_bytes &&
+	       info.value_size == value_bytes && info.max_entries == room;
+}
+
+bool counts_can_read(const int *maps)
+{
+	bool all = is_map(maps[ATTACH_LOST], BPF_MAP_TYPE_ARRAY, 4, 8, 1);
+
+	if (maps[ATTACH_SWITCHES] >= 0)
+		all &= is_map(maps[ATTACH_LOST_SWITCHES], BPF_MAP_TYPE_ARRAY, 4,
+			      8, 1);
+	for (unsigned i = 0; i < COUNTS_TABLES; i++) {
+		const struct counts_table *table = &empty[i];
+
+		if (i < COUNTS_SWITCHES || maps[ATTACH_SWITCHES] >= 0)
+			all &= is_map(maps[map_of[i]], BPF_MAP_TYPE_HASH,
+				      table->key_bytes, table->value_bytes,
+				      table->room);
+	}
+	return all;
+}
+
 /* By as few calls as can be: keys come and go meanwhile. */
 static int read_map(int map, struct counts *out, enum counts_kind kind)
 {

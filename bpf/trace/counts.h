@@ -10,6 +10,8 @@
 #ifndef SKUA_BPF_COUNTS_H
 #define SKUA_BPF_COUNTS_H
 
+#include <stdbool.h>
+
 #include "bpf/trace/attach.h"
 #include "bpf/kernel/count.h"
 #include "bpf/target/target.h"
@@ -49,6 +51,10 @@ struct counts {
 /* counts_read - from maps. @target: whose debug area, and threads in /proc, tell what
  * no map does; NULL: there is none, and such tables are empty */
 int counts_read(const int *maps, struct target *target, struct counts *out);
+
+/* counts_can_read - are all of these maps, but for those of context switches if there
+ * are none, what counts_read() can read? */
+bool counts_can_read(const int *maps);
 
 /* counts_since - what came to @now since @before */
 void counts_since(struct counts *now, const struct counts *before);

@@ -117,11 +117,13 @@ static json_t *attached_json(const struct attachment *attached)
 {
 	static const char *const how[] = { [ATTACH_NOT] = "none",
 					   [ATTACH_MULTI] = "uprobe_multi",
-					   [ATTACH_EACH] = "perf_event" };
+					   [ATTACH_EACH] = "perf_event",
+					   [ATTACH_PINNED] = "pinned" };
 	json_t *object = json_object();
 
 	json_object_set_new(object, "probes", json_string(how[attached->how]));
-	set(object, "places", attached->places);
+	if (attached->how != ATTACH_PINNED)
+		set(object, "places", attached->places);
 	json_object_set_new(object, "switches",
 			    json_boolean(attached->switches));
 	return object;

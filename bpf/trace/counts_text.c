@@ -326,6 +326,8 @@ static void print_foot(FILE *file, const struct counts_view *view)
 			"missing: who steals from whom; the rest is of the "
 			"debug area, as there are no probes: %s\n",
 			attached->probes_missing);
+	else if (attached->how == ATTACH_PINNED)
+		fprintf(file, "attached: to probes, by skua pin\n");
 	else
 		fprintf(file, "attached: to %u probes, %s\n", attached->places,
 			attached->how == ATTACH_MULTI ? "by uprobe_multi"

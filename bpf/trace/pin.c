@@ -17,15 +17,11 @@
 #include <unistd.h>
 
 #include "bench/args.h"
-#include "bpf/trace/attach.h"
+#include "bpf/trace/pins.h"
 #include "bpf/choose.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_ALL = 0x100 };
-
-#define MOUNT  "/sys/fs/bpf"
-#define FOLDER MOUNT "/skua"
-#define LINKS  "links"
 
 struct options {
 	const char *verb;
@@ -78,7 +74,8 @@ static const struct argp pin_argp = {
 	.options = pin_options,
 	.parser = parse,
 	.doc = "Count what the workers of a process do as skua trace does, "
-	       "until skua unpin: the maps are in " FOLDER "/PID, for bpftool "
+	       "until skua unpin: the maps are in " PINS_FOLDER
+	       "/PID, for bpftool "
 	       "and others",
 };
 
@@ -107,15 +104,15 @@ static const char *reason(int err)
 /* Pins are made and removed by one at a time, until its process ends. */
 static int hold_mount(const struct options *options)
 {
-	int fd = open(MOUNT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(PINS_MOUNT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct statfs info;
 
-	if (statfs(MOUNT, &info) != 0 || info.f_type != BPF_FS_MAGIC)
-		return fail(options, MOUNT,
+	if (statfs(PINS_MOUNT, &info) != 0 || info.f_type != BPF_FS_MAGIC)
+		return fail(options, PINS_MOUNT,
 			    "no BPF file system is mounted there; do that by: "
-			    "mount -t bpf bpf " MOUNT);
+			    "mount -t bpf bpf " PINS_MOUNT);
 	if (fd < 0 || flock(fd, LOCK_EX) != 0)
-		return fail(options, MOUNT, reason(errno));
+		return fail(options, PINS_MOUNT, reason(errno));
 	return 0;
 }
 
@@ -142,14 +139,15 @@ static int remove_files(int folder)
 
 static int remove_process(const char *name)
 {
-	const char *const folders[] = { "/" LINKS, "" };
+	const char *const folders[] = { "/" PINS_LINKS, "" };
 	char path[PATH_MAX];
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < 2; i++) {
 		int folder;
 
-		snprintf(path, sizeof(path), FOLDER "/%s%s", name, folders[i]);
+		snprintf(path, sizeof(path), PINS_FOLDER "/%s%s", name,
+			 folders[i]);
 		folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (folder < 0 && errno == ENOENT && i == 0)
 			continue;
@@ -162,47 +160,47 @@ static int remove_process(const char *name)
 
 /* ---- pin ------------------------------------------------------------------- */
 
-/* What was killed while it pinned has left no link. */
-static bool is_pinned(const char *links)
+/* Return: whether what is there is no obstacle. */
+static int remove_remains(const struct options *options, const char *folder,
+			  pid_t pid)
 {
-	DIR *list = opendir(links);
-	struct dirent *entry;
-	bool found = false;
+	enum pins_state state = pins_look(pid);
+	const char *name = strrchr(folder, '/') + 1;
 
-	while (list && (entry = readdir(list)) != NULL)
-		found |= entry->d_name[0] != '.';
-	if (list)
-		closedir(list);
-	return found;
+	if (state == PINS_NOT) {
+		int err = remove_process(name);
+
+		return err ? fail(options, folder, reason(-err)) : EXIT_OK;
+	}
+	fprintf(stderr,
+		ARGS_PROGRAM " %s: %s: %s; end that by: " ARGS_PROGRAM
+			     " unpin -p %s\n",
+		options->verb, folder,
+		state == PINS_LIVE
+			? "it is pinned already"
+			: "another process of that number was pinned",
+		name);
+	return EXIT_FAILED;
 }
 
-static int make_folders(const struct options *options, const char *name)
+static int make_folders(const struct options *options, const char *folder,
+			pid_t pid)
 {
-	char folder[sizeof(FOLDER) + 24], links[sizeof(folder) + 8];
-	int made;
+	char links[PINS_PATH];
+	int err;
 
-	snprintf(folder, sizeof(folder), FOLDER "/%s", name);
-	snprintf(links, sizeof(links), "%s/" LINKS, folder);
-	if (mkdir(FOLDER, 0700) != 0 && errno != EEXIST)
-		return fail(options, FOLDER, reason(errno));
-	made = mkdir(folder, 0700);
-	if (made != 0 && errno == EEXIST && !is_pinned(links) &&
-	    remove_process(name) == 0)
-		made = mkdir(folder, 0700);
-	if (made != 0 && errno == EEXIST) {
-		fprintf(stderr,
-			ARGS_PROGRAM " pin: %s: it is pinned already, or a "
-				     "process of that number was; end that "
-				     "by: " ARGS_PROGRAM " unpin -p %s\n",
-			folder, name);
+	snprintf(links, sizeof(links), "%s/" PINS_LINKS, folder);
+	if (mkdir(PINS_FOLDER, 0700) != 0 && errno != EEXIST)
+		return fail(options, PINS_FOLDER, reason(errno));
+	if (access(folder, F_OK) == 0 && remove_remains(options, folder, pid))
 		return EXIT_FAILED;
-	}
-	if (made != 0)
+	if (mkdir(folder, 0700) != 0)
 		return fail(options, folder, reason(errno));
-	if (mkdir(links, 0700) == 0)
-		return 0;
-	fail(options, links, reason(errno));
-	rmdir(folder);
+	err = mkdir(links, 0700) == 0 ? pins_sign(pid) : -errno;
+	if (!err)
+		return EXIT_OK;
+	fail(options, folder, reason(-err));
+	remove_process(strrchr(folder, '/') + 1);
 	return EXIT_FAILED;
 }
 
@@ -218,39 +216,17 @@ static void hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static int pin_all(const struct attachment *attached, const char *folder)
-{
-	char path[sizeof(FOLDER) + 100];
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < ATTACH_MAPS; i++) {
-		if (attached->maps[i] < 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder,
-			 attach_map_names[i]);
-		err = bpf_obj_pin(attached->maps[i], path);
-	}
-	for (unsigned i = 0; !err && i < attached->link_count; i++) {
-		snprintf(path, sizeof(path), "%s/" LINKS "/%s", folder,
-			 attached->links[i].name);
-		err = bpf_obj_pin(attached->links[i].fd, path);
-	}
-	return err;
-}
-
 /* A process without probes has nothing that is worth it. */
 static int pin(const struct options *options, struct target *target,
-	       const char *name)
+	       const char *folder)
 {
-	char folder[sizeof(FOLDER) + 24];
 	struct attachment attached;
 	int code = EXIT_OK, err;
 
-	snprintf(folder, sizeof(folder), FOLDER "/%s", name);
 	attach_process(&attached, target);
 	if (attached.how == ATTACH_NOT) {
 		code = fail(options, "no probes", attached.probes_missing);
-	} else if ((err = pin_all(&attached, folder)) != 0) {
+	} else if ((err = pins_make(&attached, target_pid(target))) != 0) {
 		code = fail(options, folder, strerror(-err));
 	} else {
 		if (!attached.switches)
@@ -260,7 +236,7 @@ static int pin(const struct options *options, struct target *target,
 	}
 	attach_close(&attached);
 	if (code)
-		remove_process(name);
+		remove_process(strrchr(folder, '/') + 1);
 	return code;
 }
 
@@ -268,7 +244,7 @@ int verb_pin(int argc, char **argv)
 {
 	struct options options = { .verb = "pin" };
 	struct target *target = NULL;
-	char name[24];
+	char folder[sizeof(PINS_FOLDER) + 24];
 	int code;
 
 	if (args_parse(&pin_argp, "pin", argc, argv, &options) != 0)
@@ -277,11 +253,12 @@ int verb_pin(int argc, char **argv)
 	if (code == EXIT_OK)
 		code = hold_mount(&options);
 	if (code == EXIT_OK) {
-		snprintf(name, sizeof(name), "%d", target_pid(target));
+		snprintf(folder, sizeof(folder), PINS_FOLDER "/%d",
+			 target_pid(target));
 		hold_signals();
-		code = make_folders(&options, name);
+		code = make_folders(&options, folder, target_pid(target));
 		if (code == EXIT_OK)
-			code = pin(&options, target, name);
+			code = pin(&options, target, folder);
 	}
 	target_close(target);
 	return code;
@@ -302,13 +279,14 @@ static int unpin(const struct options *options, const char *name)
 /* Of all there are; none is all right. */
 static int unpin_all(const struct options *options)
 {
-	DIR *list = opendir(FOLDER);
+	DIR *list = opendir(PINS_FOLDER);
 	struct dirent *entry;
 	int code = EXIT_OK;
 
 	if (!list)
-		return errno == ENOENT ? EXIT_OK
-				       : fail(options, FOLDER, reason(errno));
+		return errno == ENOENT
+			       ? EXIT_OK
+			       : fail(options, PINS_FOLDER, reason(errno));
 	while ((entry = readdir(list)) != NULL)
 		if (entry->d_name[0] != '.')
 			code |= unpin(options, entry->d_name);
@@ -329,6 +307,6 @@ int verb_unpin(int argc, char **argv)
 		return code;
 	snprintf(name, sizeof(name), "%ju", (uintmax_t)options.pid);
 	code = options.all ? unpin_all(&options) : unpin(&options, name);
-	rmdir(FOLDER); /* if it is empty */
+	rmdir(PINS_FOLDER); /* if it is empty */
 	return code;
 }

@@ -8,6 +8,7 @@
 #include "bench/args.h"
 #include "bpf/choose.h"
 #include "bpf/trace/counts_view.h"
+#include "bpf/trace/pins.h"
 #include "bpf/ends.h"
 #include "bpf/terminal.h"
 #include "bpf/verbs.h"
@@ -229,7 +230,7 @@ static int watch(struct trace *trace)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* What programs count begins with them. */
+/* What programs count begins with them, unless they were there before. */
 static int begin(struct trace *trace)
 {
 	const struct options *options = trace->options;
@@ -245,7 +246,8 @@ static int begin(struct trace *trace)
 					: 0);
 	if (err)
 		return err;
-	counts_forget(&trace->first, trace->attached.maps);
+	if (trace->attached.how != ATTACH_PINNED)
+		counts_forget(&trace->first, trace->attached.maps);
 	trace->style.line_art = terminal_is_utf8();
 	err = counts_copy(&trace->last, &trace->first);
 	if (!err && !options->json && options->interval <= 0)
@@ -257,7 +259,7 @@ static int conclude(const struct trace *trace, int err)
 {
 	const char *why = strerror(-err);
 
-	if (!err)
+	if (!err || ferror(stdout)) /* which the command says */
 		return EXIT_OK;
 	if (trace->view.target && *target_reason(trace->view.target))
 		why = target_reason(trace->view.target);
@@ -323,7 +325,8 @@ int verb_trace(int argc, char **argv)
 	if (code == EXIT_OK) {
 		choose_remark(target, "trace");
 		trace.view.target = target;
-		attach_process(&trace.attached, target);
+		if (!pins_attach(&trace.attached, target_pid(target)))
+			attach_process(&trace.attached, target);
 		code = run(&trace);
 	}
 	target_close(target);

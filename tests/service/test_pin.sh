@@ -35,6 +35,16 @@ refuses 1 'do that by: mount -t bpf bpf /sys/fs/bpf' pin -p "$bounded"
 refuses 1 'no BPF file system is mounted there' unpin --all
 mount -t bpf none /sys/fs/bpf
 
+# One elsewhere does not help, nor one that may not be written to.
+mkdir "$scratch/elsewhere"
+mount --move /sys/fs/bpf "$scratch/elsewhere"
+refuses 1 'do that by: mount -t bpf bpf /sys/fs/bpf' pin -p "$bounded"
+mount --move "$scratch/elsewhere" /sys/fs/bpf
+mount -o remount,ro /sys/fs/bpf
+refuses 1 "$pins: Read-only file system" pin -p "$bounded"
+mount -o remount,rw /sys/fs/bpf
+semaphores bounded down
+
 # --- counts of a bounded run -----------------------------------------------------
 
 asleep bounded
@@ -123,6 +133,52 @@ expect 'two processes' exited 0
 run unpin --all
 expect 'two processes' exited 0
 expect 'two processes' test ! -e "$pins"
+
+# --- beside skua trace -----------------------------------------------------------
+
+# It reads what is pinned, and the probes are attached to once.
+run pin -p "${pids[one]}"
+begin_trace beside -p "${pids[one]}"
+run unpin -p "${pids[one]}"
+expect 'unpin beside a tracer' exited 0
+semaphores one up
+end_trace beside
+semaphores one down
+run trace -p "${pids[one]}" --for 0.1 --json
+expect 'no longer pinned' out_has '"probes":"uprobe_multi"'
+code=0
+python3 - "$scratch/beside.json" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
+import json
+import sys
+
+seen = json.load(open(sys.argv[1]))
+assert seen["attached"] == {"probes": "pinned", "switches": True}, seen["attached"]
+assert seen["missing"] == {} and seen["totals"]["steals"] > 0, seen
+assert [worker["index"] for worker in seen["workers"]] == [0, 1], seen["workers"]
+END
+expect 'trace of what is pinned' exited 0
+
+# Maps that are none of this version's are not read.
+run pin -p "${pids[one]}"
+rm "$pins/${pids[one]}/workers"
+bpftool map create "$pins/${pids[one]}/workers" type hash key 4 value 8192 \
+	entries 16 name workers
+run trace -p "${pids[one]}" --for 0.1 --json
+expect 'other maps' out_has '"probes":"uprobe_multi"'
+run unpin -p "${pids[one]}"
+expect 'other maps' exited 0
+
+# What is pinned of a process that had the number is not this one's.
+run pin -p "${pids[one]}"
+mv "$pins/${pids[one]}" "$pins/${pids[two]}"
+refuses 1 'another process of that number was pinned; end that by: skua unpin -p' \
+	pin -p "${pids[two]}"
+run trace -p "${pids[two]}" --for 0.1 --json
+expect 'pins of another' out_has '"probes":"uprobe_multi"'
+run unpin -p "${pids[two]}"
+expect 'pins of another' exited 0
+
+# --- interrupted, and at a time --------------------------------------------------
 
 # One that was interrupted leaves all, or nothing; what was killed is no obstacle.
 one=${pids[one]}

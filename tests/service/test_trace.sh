@@ -35,6 +35,25 @@ refuses 1 '/bin/true: it has no probes of skua' trace /bin/true
 head -c 5000 "$watched" >"$scratch/cut"
 refuses 1 'its ELF headers are impossible, or cut' trace "$scratch/cut"
 
+# full ARG... - to a full device: one line says that, beside what comes in any case
+full()
+{
+	code=0
+	: >"$scratch/out"
+	"$skua" "$@" >/dev/full 2>"$scratch/err" || code=$?
+	expect "$* to /dev/full" exited 1
+	expect "$* to /dev/full" err_has \
+		'skua: cannot write the results: No space left on device'
+	expect "$* to /dev/full" test "$(grep -c '^skua' "$scratch/err")" -eq 1
+}
+
+start full "$watched" load
+full trace -p "${pids[full]}" --for 0.1
+full trace -p "${pids[full]}" --for 0.1 --json
+full flame -p "${pids[full]}" --for 0.1
+full flame -p "${pids[full]}" --for 0.1 --folded
+stop full
+
 # --- exactly what was counted ----------------------------------------------------
 
 # A neighbour on each CPU takes it from the workers now and then.

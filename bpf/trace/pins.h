@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * pins.h - what skua pin has left in the BPF file system for a process
+ *
+ * A folder PINS_FOLDER/PID has the maps by their names, PINS_LINKS with all that
+ * keeps programs attached, and a symbolic link PINS_BEGUN, which leads nowhere: it
+ * says since when the process runs, as numbers of processes are used again.
+ */
+#ifndef SKUA_BPF_PINS_H
+#define SKUA_BPF_PINS_H
+
+#include "bpf/trace/attach.h"
+
+#define PINS_MOUNT  "/sys/fs/bpf"
+#define PINS_FOLDER PINS_MOUNT "/skua"
+#define PINS_LINKS  "links"
+#define PINS_BEGUN  "begun"
+#define PINS_PATH   120u /* bytes of a path in there, with the 0 */
+
+/* @PINS_NOT: there is no link; @PINS_OTHERS: of a process that had the number */
+enum pins_state { PINS_NOT, PINS_OTHERS, PINS_LIVE };
+
+enum pins_state pins_look(pid_t pid);
+
+/* pins_sign - say whose the folder of the process is. Return: 0; -errno */
+int pins_sign(pid_t pid);
+
+/* pins_make - of what is attached, in that folder. Return: 0; -errno */
+int pins_make(const struct attachment *a, pid_t pid);
+
+/**
+ * pins_attach - take what is pinned in place of an attachment
+ *
+ * It stays attached as long as @a, whoever unpins it meanwhile.
+ *
+ * Return: true: it is to be closed; false: nothing that this version can read is
+ * pinned for the process.
+ */
+bool pins_attach(struct attachment *a, pid_t pid);
+
+#endif
