@@ -278,7 +278,8 @@ if [[ $(readlink /proc/self/ns/pid) == 'pid:[4026531836]' ]]; then
 	most=$(preemptions "$hog")
 	expect "preemptions, $((after - before)) to $((most - least))" \
 		between $((after - before)) "$(sum preempt times)" $((most - least))
-	expect 'who ran next' said preempt '^@next\[.+\]: '
+	expect 'who ran next' said preempt '^@next\[.+, [0-9]+, .+\]: [0-9]'
+	expect 'who ran next' between 1 "$(sum preempt next)" "$(sum preempt times)"
 	expect 'preempt.bt has a histogram' said preempt "$bar"
 else
 	left_out+=('preempt.bt wants PIDs as the kernel has them')
