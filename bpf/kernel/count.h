@@ -7,7 +7,8 @@
  * values. Each value is written by one thread at a time: in `workers`, `matrix` and
  * `times` the one of its key; in `switches` and `delays` whoever holds the lock of
  * the run queue that the thread is in. Those of key 0 are sums, to which anyone adds
- * atomically: there are the threads that have ended, but for the last of them.
+ * atomically: of the workers that have ended, but for the last; those of key
+ * COUNT_OTHERS are of other threads, likewise.
  */
 #ifndef SKUA_BPF_KERNEL_COUNT_H
 #define SKUA_BPF_KERNEL_COUNT_H
@@ -20,6 +21,9 @@
 
 /* Threads that have ended and still have values of their own. */
 #define COUNT_ENDED 1024
+
+/* The key of others, in `switches` and `delays`. */
+#define COUNT_OTHERS 0xffffffffu
 
 /* Times: [i] counts those of 2^i ns up to 2^(i + 1), the last all beyond. */
 #define COUNT_OCTAVES 40
@@ -77,8 +81,8 @@ struct count_steals {
 struct count_switches {
 	__u32 process;
 	__u32 thread;
-	__u32 ended; /* likewise */
-	__u32 reserved;
+	__u32 ended;       /* likewise */
+	__u32 worker;      /* it was one, as far as it has ended */
 	__u64 voluntary;   /* switches, to sleep */
 	__u64 involuntary; /* though it could have run on: it was preempted */
 	__u64 unseen; /* of those: nobody saw it come back, nor for how long */

@@ -39,6 +39,7 @@ struct {
 	__type(value, struct count_steals);
 } matrix SEC(".maps");
 
+static const __u32 all_ended = 0; /* the key */
 static const struct count_worker no_worker;
 static const struct count_times no_times;
 static const struct count_steals no_steals;
@@ -73,16 +74,16 @@ static inline void fold(__u32 thread)
 	struct count_worker *sum = find(&workers, &all_ended, &no_worker);
 	struct count_times *sums = find(&times, &all_ended, &no_times);
 
-	if (!of || !sum || !sums || !claim(&of->ended))
+	if (!of || !sum || !claim(&of->ended))
 		return;
 	add(&sum->steals, &of->steals,
 	    (sizeof(*of) - offsetof(struct count_worker, steals)) /
 		    sizeof(__u64));
-	if (histograms) {
+	if (histograms && sums) {
 		add(sums->steal, histograms->steal, COUNT_OCTAVES);
 		add(sums->parked, histograms->parked, COUNT_OCTAVES);
 	}
-	__sync_fetch_and_add(&sum->ended, 1);
+	__atomic_fetch_add(&sum->ended, 1, __ATOMIC_RELAXED);
 	if (of->steals)
 		bpf_for_each_map_elem(&matrix, fold_pair, &thread, 0);
 	bpf_map_delete_elem(&workers, &thread);

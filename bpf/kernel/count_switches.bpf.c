@@ -34,6 +34,14 @@ struct {
 	__type(value, struct count_delays);
 } delays SEC(".maps");
 
+/* That of the other programs, if they are attached. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_THREADS);
+	__type(key, __u32);
+	__type(value, struct count_worker);
+} workers SEC(".maps");
+
 #define STATE_DEAD 0x80 /* of a thread that leaves for the last time */
 
 static const struct count_delays no_delays;
@@ -43,18 +51,21 @@ static inline void fold(__u32 thread)
 {
 	struct count_switches *of = bpf_map_lookup_elem(&switches, &thread);
 	struct count_delays *histograms = bpf_map_lookup_elem(&delays, &thread);
-	struct count_switches *sum = find(&switches, &all_ended, &no_switches);
-	struct count_delays *sums = find(&delays, &all_ended, &no_delays);
+	__u32 key = of && of->worker ? 0 : COUNT_OTHERS;
+	struct count_switches *sum = find(&switches, &key, &no_switches);
+	struct count_delays *sums = find(&delays, &key, &no_delays);
 
-	if (!of || !histograms || !sum || !sums || !claim(&of->ended))
+	if (!of || !sum || !claim(&of->ended))
 		return;
 	add(&sum->voluntary, &of->voluntary,
 	    (offsetof(struct count_switches, left_ns) -
 	     offsetof(struct count_switches, voluntary)) /
 		    sizeof(__u64));
-	add(sums->preempted, histograms->preempted, COUNT_OCTAVES);
-	add(sums->wake, histograms->wake, COUNT_OCTAVES);
-	__sync_fetch_and_add(&sum->ended, 1);
+	if (histograms && sums) {
+		add(sums->preempted, histograms->preempted, COUNT_OCTAVES);
+		add(sums->wake, histograms->wake, COUNT_OCTAVES);
+	}
+	__atomic_fetch_add(&sum->ended, 1, __ATOMIC_RELAXED);
 	bpf_map_delete_elem(&switches, &thread);
 	bpf_map_delete_elem(&delays, &thread);
 }
@@ -78,6 +89,7 @@ static inline struct count_switches *find_thread(struct task_struct *task)
 static inline void leave(struct task_struct *task, bool preempt)
 {
 	struct count_switches *of = find_thread(task);
+	__u32 thread = (__u32)task->pid;
 
 	if (!of) {
 		__atomic_fetch_add(&lost_switches, 1, __ATOMIC_RELAXED);
@@ -94,8 +106,9 @@ static inline void leave(struct task_struct *task, bool preempt)
 	of->woken_ns = 0;
 	of->left_ns = bpf_ktime_get_ns();
 	if (task->__state == STATE_DEAD) {
+		of->worker = bpf_map_lookup_elem(&workers, &thread) != NULL;
 		of->ended = 1;
-		end((__u32)task->pid);
+		end(thread);
 	}
 }
 

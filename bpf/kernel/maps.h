@@ -2,8 +2,8 @@
 /*
  * maps.h - values of threads in maps, also of those that have ended
  *
- * The last COUNT_ENDED of those keep their values; before, they are added to that of
- * key 0, so that there is room as long as not too many live, and sums stay exact. Only
+ * The last COUNT_ENDED of those keep their values; before, they are added to a
+ * sum, so that there is room as long as not too many live, and sums stay exact. Only
  * programs in this folder include this, each with a fold() of its own.
  */
 #ifndef SKUA_BPF_KERNEL_MAPS_H
@@ -11,8 +11,6 @@
 
 #include "count.h"
 #include "kernel.h"
-
-static const __u32 all_ended = 0; /* the key */
 
 /* In the order of their ends. */
 struct {
@@ -48,16 +46,19 @@ static inline void end(__u32 thread)
 		fold(thread);
 }
 
-/* Of one who folds it, and no other. */
+/* Of one who folds it, and no other. Relaxed: the queue orders what was written. */
 static inline bool claim(__u32 *its_end)
 {
-	return __sync_val_compare_and_swap(its_end, 1, 0) == 1;
+	__u32 expected = 1;
+
+	return __atomic_compare_exchange_n(its_end, &expected, 0, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static inline void add(__u64 *to, const __u64 *from, unsigned words)
 {
 	for (unsigned i = 0; i < words; i++)
-		__sync_fetch_and_add(&to[i], from[i]);
+		__atomic_fetch_add(&to[i], from[i], __ATOMIC_RELAXED);
 }
 
 #endif

@@ -304,7 +304,11 @@ static int load_switcher(struct attachment *a, const struct goal *goal)
 		return -errno;
 	a->switcher->rodata->target = goal->tgid;
 	a->switcher->rodata->namespace = programs_namespace();
-	err = count_switches_bpf__load(a->switcher);
+	err = a->counter ? bpf_map__reuse_fd(a->switcher->maps.workers,
+					     a->maps[ATTACH_WORKERS])
+			 : 0;
+	if (!err)
+		err = count_switches_bpf__load(a->switcher);
 	if (!err)
 		err = keep_link(
 			a, "sched_wakeup",

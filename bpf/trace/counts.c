@@ -171,6 +171,13 @@ static void subtract(const struct counts_table *table, char *row,
 	}
 }
 
+static bool of_others(const struct counts *counts, enum counts_kind kind,
+		      const uint32_t *thread)
+{
+	return (kind == COUNTS_SWITCHES || kind == COUNTS_DELAYS) &&
+	       !counts_find(counts, COUNTS_WORKERS, thread);
+}
+
 /* A row that is new has all of it since; one that is no more is in the sum of those
  * that have ended by now. */
 static void since(struct counts *now, const struct counts *before,
@@ -192,7 +199,9 @@ static void since(struct counts *now, const struct counts *before,
 		memcpy(&key, counts_key(before, kind, i), table->key_bytes);
 		if (counts_find(now, kind, &key))
 			continue;
-		key.thread = 0; /* the first word of all keys */
+		/* The first word of all keys. */
+		key.thread =
+			of_others(before, kind, &key.thread) ? COUNT_OTHERS : 0;
 		sum = counts_find(now, kind, &key);
 		if (sum)
 			subtract(table, (char *)(uintptr_t)sum, past);

@@ -177,6 +177,9 @@ static json_t *view_json(const struct counts_view *view)
 	json_object_set_new(object, "workers", workers);
 	set(ended, "threads", view->ended.ended);
 	set_worker(ended, &view->ended, view->attached->how != ATTACH_NOT);
+	if (view->target)
+		set_switches(ended, &view->ended_switches,
+			     view->attached->switches);
 	json_object_set_new(object, "ended", ended);
 	json_object_set_new(object, "totals", totals_json(view));
 	if (view->target) {

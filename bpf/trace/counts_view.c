@@ -140,9 +140,11 @@ static void add_silent(struct counts_view *view)
 		const struct counts_known *known =
 			find_known(view, switches->thread);
 
-		if (*key != 0 && has_line(view, switches->thread))
+		if (*key == 0)
+			view->ended_switches = *switches;
+		if (*key == 0 || has_line(view, switches->thread))
 			continue;
-		if (*key != 0 && known) {
+		if (known) {
 			add_line(view, (struct counts_line){
 					       .process = switches->process,
 					       .thread = known->thread,
@@ -150,7 +152,7 @@ static void add_silent(struct counts_view *view)
 					       .key = *key });
 			continue;
 		}
-		view->rest_count += *key == 0 ? switches->ended : 1;
+		view->rest_count += *key == COUNT_OTHERS ? switches->ended : 1;
 		add_switches(&view->rest, switches);
 	}
 	for (unsigned i = 0; i < view->known_count; i++)
@@ -180,6 +182,7 @@ int counts_arrange(struct counts_view *view, const struct counts *counts)
 	view->counts = counts;
 	view->line_count = view->rest_count = 0;
 	view->ended = (struct count_worker){ .process = 0 };
+	view->ended_switches = (struct count_switches){ .process = 0 };
 	view->rest = (struct count_switches){ .process = 0 };
 	view->lines = calloc(most + 1, sizeof(*view->lines));
 	if (!view->lines)
@@ -207,6 +210,7 @@ unsigned counts_sum(const struct counts_view *view, bool ended,
 	*worker = (struct count_worker){ .process = 0 };
 	*switches = (struct count_switches){ .process = 0 };
 	add_worker(worker, &view->ended);
+	add_switches(switches, &view->ended_switches);
 	for (unsigned i = 0; i < view->line_count; i++) {
 		if (ended && !view->lines[i].ended)
 			continue;
@@ -237,7 +241,8 @@ uint64_t counts_octaves(const struct counts_view *view,
 {
 	const uint32_t all_ended = 0;
 	struct counts_line ended = {
-		.times = counts_find(view->counts, COUNTS_TIMES, &all_ended)
+		.times = counts_find(view->counts, COUNTS_TIMES, &all_ended),
+		.delays = counts_find(view->counts, COUNTS_DELAYS, &all_ended)
 	};
 	uint64_t total = 0;
 

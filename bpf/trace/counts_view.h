@@ -36,9 +36,8 @@ struct counts_known {
  * @whole: since the beginning
  * @known: workers that there were then, also if nothing was counted of them
  * @lines: of workers, by index
- * @ended: the sum of those that ended before, and are in no line
- * @rest: the sum of all other threads of the process, which are @rest_count; and of
- *        all that ended before
+ * @ended, @ended_switches: the sums of those that ended before, and are in no line
+ * @rest: the sum of all other threads of the process, which are @rest_count
  */
 struct counts_view {
 	const struct attachment *attached;
@@ -51,6 +50,7 @@ struct counts_view {
 	struct counts_line *lines;
 	unsigned line_count;
 	struct count_worker ended;
+	struct count_switches ended_switches;
 	struct count_switches rest;
 	unsigned rest_count;
 };

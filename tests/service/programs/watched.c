@@ -11,7 +11,7 @@
  *	fork	prints the number of a child, which waits as it does
  *	headless is load, and its first thread has ended
  *	exec	then executes `sleep`, which waits for ever
- *	renew	ends its runtime, and makes another, all the time
+ *	renew	runs some tasks, ends its runtime, and makes another, all the time
  *	secret	is load, and may not be dumped
  *	none	has no runtime
  */
@@ -80,6 +80,14 @@ static enum skua_poll poll_parent(struct skua_task *self)
 	}
 	spin(SPIN * CHILDREN / 4);
 	return SKUA_DONE;
+}
+
+static void spawn_family(struct skua_runtime *rt, struct family *family)
+{
+	skua_group_init(&family->group, rt);
+	skua_task_init(&family->parent, poll_parent);
+	skua_group_spawn(&family->group, &family->parent);
+	skua_group_wait(&family->group);
 }
 
 static bool counted(const struct skua_worker_stats *total)
@@ -176,10 +184,7 @@ static void count(struct skua_runtime *rt)
 	if (!family)
 		exit(1);
 	do {
-		skua_group_init(&family->group, rt);
-		skua_task_init(&family->parent, poll_parent);
-		skua_group_spawn(&family->group, &family->parent);
-		skua_group_wait(&family->group);
+		spawn_family(rt, family);
 		skua_stats(rt, &stats);
 	} while (!counted(&stats.total));
 	wait_until_quiet(rt);
@@ -293,19 +298,22 @@ static void *end_at_line(void *argument)
 
 static void renew(const struct skua_config *config)
 {
+	struct family *family = calloc(1, sizeof(*family));
 	pthread_t thread;
 
 	printf("ready\n");
 	fflush(stdout);
-	if (pthread_create(&thread, NULL, end_at_line, NULL) != 0)
+	if (!family || pthread_create(&thread, NULL, end_at_line, NULL) != 0)
 		exit(1);
 	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
 		struct skua_runtime *rt;
 
 		if (skua_runtime_create(&rt, config, NULL) != 0)
 			exit(1);
+		spawn_family(rt, family);
 		skua_runtime_destroy(rt);
 	}
+	free(family);
 	pthread_join(thread, NULL);
 }
 
