@@ -22,6 +22,8 @@ enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
 #define MOST_RATE     10000u
 #define USUAL_RATE    99u /* not in step with what happens each 10 ms */
 
+#define KALLSYMS "/proc/kallsyms"
+
 /* Between looks at what has come: a short one first, for what does not live long. */
 #define FIRST_S 0.01
 #define EACH_S  0.1
@@ -31,7 +33,7 @@ struct options {
 	double seconds; /* 0: until a signal */
 	uint64_t rate;
 	const char *out, *in;
-	bool folded;
+	bool folded, kernel;
 };
 
 /* What is shown, and what is said of it. */
@@ -39,6 +41,7 @@ struct flame_run {
 	const struct options *options;
 	struct target *target;
 	struct flame *flame;
+	struct flame_kernel *kernel;
 	struct flame_sampler *sampler;
 	FILE *out;
 	char comm[TARGET_NAME];
@@ -52,8 +55,9 @@ static error_t check(const struct options *options)
 	if (options->pid && options->in)
 		return args_refuse("a process, and a FILE; allowed: --pid PID, "
 				   "or a FILE of folded stacks");
-	if (options->in && (options->rate || options->seconds > 0))
-		return args_refuse("--for and --rate are for --pid");
+	if (options->in &&
+	    (options->rate || options->seconds > 0 || options->kernel))
+		return args_refuse("--for, --kernel and --rate are for --pid");
 	if (!options->out && !options->folded && isatty(STDOUT_FILENO))
 		return args_refuse("no file for the picture; allowed: --output "
 				   "FILE, or --folded");
@@ -75,6 +79,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p':
 		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'k':
+		options->kernel = true;
+		return 0;
 	case 'o':
 		options->out = arg;
 		return 0;
@@ -104,6 +111,10 @@ static const struct argp_option argp_options[] = {
 	  .key = OPTION_FOR,
 	  .arg = "SECONDS",
 	  .doc = "So long (default: until Ctrl-C, or the end of the process)" },
+	{ .name = "kernel",
+	  .key = 'k',
+	  .doc = "Also the functions of the kernel, as \"function_[k]\", "
+		 "instead of one \"[kernel]\"" },
 	{ .name = "output",
 	  .key = 'o',
 	  .arg = "FILE",
@@ -156,6 +167,24 @@ static int take_samples(struct flame_run *run, struct ends *ends)
 	return err;
 }
 
+/* Without names, they are one: that is seen. */
+static void read_kernel(struct flame_run *run)
+{
+	FILE *file = fopen(KALLSYMS, "re");
+	int err = file ? flame_kernel_read(&run->kernel, file) : -errno;
+
+	if (file)
+		fclose(file);
+	if (err == -EACCES)
+		fprintf(stderr, KALLSYMS " has no addresses for who lacks "
+					 "CAP_SYSLOG, or by "
+					 "kernel.kptr_restrict: "
+					 "the kernel is one, [kernel]\n");
+	else if (err != 0)
+		fprintf(stderr, KALLSYMS ": %s: the kernel is one, [kernel]\n",
+			strerror(-err));
+}
+
 static int sample(struct flame_run *run)
 {
 	const struct options *options = run->options;
@@ -163,12 +192,14 @@ static int sample(struct flame_run *run)
 	struct ends ends;
 	int code = EXIT_OK, err = ends_open(&ends, target_pid(run->target));
 
+	if (options->kernel)
+		read_kernel(run);
 	if (err != 0) {
 		code = complain("", strerror(-err));
 	} else if (flame_sample_start(&run->sampler, run->target, run->flame,
 				      options->rate ? (unsigned)options->rate
 						    : USUAL_RATE,
-				      why) != 0) {
+				      run->kernel, why) != 0) {
 		code = complain("", why);
 	} else {
 		err = take_samples(run, &ends);
@@ -348,6 +379,7 @@ int verb_flame(int argc, char **argv)
 	if (run.out && run.out != stdout)
 		fclose(run.out);
 	flame_sample_stop(run.sampler);
+	flame_kernel_free(run.kernel);
 	flame_free(run.flame);
 	target_close(run.target);
 	return code;

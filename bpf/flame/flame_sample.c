@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/flame/flame_kernel.h"
 #include "bpf/flame/flame_names.h"
 #include "bpf/kernel/sample.h"
 #include "bpf/kernel/programs.h"
@@ -20,6 +21,7 @@
 #include "sample.skel.h"
 
 #define MOST_FRAMES 512u
+#define MOST_ROW    32u /* bytes of what a thread is called */
 
 /* What comes in 0.2 s, twice as long as between looks, has room, within these. */
 #define LEAST_BUFFER (UINT32_C(4) << 20)
@@ -29,6 +31,7 @@ struct flame_sampler {
 	struct target *target;
 	struct flame *flame;
 	struct flame_names *names;
+	struct flame_kernel *kernel; /* NULL: without its functions */
 	struct sample_bpf *program;
 	struct bpf_link **links; /* one a CPU */
 	unsigned link_count;
@@ -48,8 +51,15 @@ static void enter(struct flame_sampler *s, const char *name)
 		s->error = err;
 }
 
+static const char *name_thread(const struct sample *sample, char *text)
+{
+	snprintf(text, MOST_ROW, "(thread %.*s)", SAMPLE_COMM, sample->comm);
+	return text;
+}
+
+/* @text: MOST_ROW bytes */
 static const char *first_row(struct flame_sampler *s,
-			     const struct sample *sample)
+			     const struct sample *sample, char *text)
 {
 	static const char *const states[] = {
 		[AREA_STARTING] = "(starting)",
@@ -67,7 +77,7 @@ static const char *first_row(struct flame_sampler *s,
 			return states[sample->state];
 		return "(unknown)";
 	case SAMPLE_OTHER:
-		return "(other threads)";
+		return name_thread(sample, text);
 	default:
 		return "(unknown)";
 	}
@@ -83,6 +93,21 @@ static unsigned inside_worker(const struct flame_function *functions,
 	if (count > 1 && strcmp(functions[count - 2].name, "tell_poll") == 0)
 		count--;
 	return count > 0 ? count - 1 : 0;
+}
+
+/* What cannot be told apart is one. */
+static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
+{
+	uint32_t count = sample->kernel_count;
+
+	if (!s->kernel || count == 0 || count > SAMPLE_KERNEL)
+		enter(s, "[kernel]");
+	else
+		while (count-- > 0)
+			/* Where one was left, it is behind the call. */
+			enter(s, flame_kernel_find(s->kernel,
+						   sample->kernel_stack[count] -
+							   (count > 0)));
 }
 
 /* The functions, the outermost first; of a task, from its poll function on. */
@@ -110,18 +135,19 @@ static void enter_stack(struct flame_sampler *s, const struct sample *sample)
 	while (count-- > 0)
 		enter(s, functions[count].name);
 	if (sample->kernel)
-		enter(s, "[kernel]");
+		enter_kernel(s, sample);
 }
 
 static int on_sample(void *context, void *data, size_t size)
 {
 	struct flame_sampler *s = context;
 	const struct sample *sample = data;
+	char row[MOST_ROW];
 
 	if (size < offsetof(struct sample, stack) ||
 	    size - offsetof(struct sample, stack) < sample->bytes)
 		return 0;
-	enter(s, first_row(s, sample));
+	enter(s, first_row(s, sample, row));
 	enter_stack(s, sample);
 	s->counts.samples++;
 	flame_count(s->flame, 1);
@@ -211,6 +237,7 @@ static int load(struct flame_sampler *s, unsigned rate, char *why)
 	bpf_map__set_max_entries(s->program->maps.samples, buffer_size(rate));
 	s->program->rodata->tgid = tgid;
 	s->program->rodata->namespace = namespace_of(pid);
+	s->program->rodata->kernel_stacks = s->kernel != NULL;
 	err = sample_bpf__load(s->program);
 	if (err != 0)
 		return fail(why, err, "", programs_reason(err));
@@ -294,7 +321,8 @@ static double cpu_time(const struct flame_sampler *s, double before)
 }
 
 int flame_sample_start(struct flame_sampler **out, struct target *target,
-		       struct flame *flame, unsigned rate, char *why)
+		       struct flame *flame, unsigned rate,
+		       struct flame_kernel *kernel, char *why)
 {
 	struct flame_sampler *s = calloc(1, sizeof(*s));
 	int err;
@@ -306,6 +334,7 @@ int flame_sample_start(struct flame_sampler **out, struct target *target,
 		return fail(why, -ENOMEM, "", strerror(ENOMEM));
 	s->target = target;
 	s->flame = flame;
+	s->kernel = kernel;
 	err = load(s, rate, why);
 	if (err != 0)
 		return err;

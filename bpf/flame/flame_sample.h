@@ -9,6 +9,7 @@
 #define SKUA_BPF_FLAME_SAMPLE_H
 
 #include "bpf/flame/flame.h"
+#include "bpf/flame/flame_kernel.h"
 #include "bpf/target/target.h"
 
 struct flame_sampler;
@@ -31,12 +32,14 @@ struct flame_counts {
  * flame_sample_start - begin
  * @target, @flame: borrowed
  * @rate: samples a second, of each CPU
+ * @kernel: what its functions are called, borrowed; NULL: it is one, "[kernel]"
  * @why: FLAME_TEXT bytes; receives a line on failure
  *
  * Return: 0, or -errno.
  */
 int flame_sample_start(struct flame_sampler **out, struct target *target,
-		       struct flame *flame, unsigned rate, char *why);
+		       struct flame *flame, unsigned rate,
+		       struct flame_kernel *kernel, char *why);
 
 /**
  * flame_sample_take - what has come since the last time; to be called each 0.1 s

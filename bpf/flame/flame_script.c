@@ -4,7 +4,8 @@
 
 /* clang-format off */
 
-/* The frames' colours are light enough for dark text on any page. */
+/* The frames' colours are light enough for dark text on any page, but for the
+ * kernel's, which are dark. */
 const char flame_style[] =
 	"svg { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace;\n"
 	"  color-scheme: light dark; background: #fdfdfc }\n"
@@ -14,6 +15,7 @@ const char flame_style[] =
 	".s { font: 13px system-ui, sans-serif; fill: #5c5f66 }\n"
 	".l { fill: #3c3f46 }\n"
 	".t text { font-weight: bold }\n"
+	".k text { fill: #fff }\n"
 	".f { cursor: pointer }\n"
 	".f:hover rect { stroke: #222; stroke-width: 1 }\n"
 	".above { opacity: .45 }\n"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bpf/flame/flame.h"
+#include "bpf/flame/flame_kernel.h"
 
 #define WIDTH   1200.0
 #define MARGIN  12.0
@@ -108,8 +109,19 @@ static double channel(double hue, double saturation, double light, double shift)
 	return light - range * from_edge;
 }
 
-/* Workers without a task, and other threads, are grey. What is called below has
- * shades, by its name. */
+/* Also in stacks of other tools. */
+static bool is_of_kernel(const struct flame_node *node)
+{
+	size_t length = strlen(node->name);
+
+	return strcmp(node->name, "[kernel]") == 0 ||
+	       (length > strlen(FLAME_OF_KERNEL) &&
+		strcmp(node->name + length - strlen(FLAME_OF_KERNEL),
+		       FLAME_OF_KERNEL) == 0);
+}
+
+/* Workers without a task, and other threads, are grey, the kernel is dark. What is
+ * called below has shades, by its name. */
 static void put_colour(const struct picture *p, const struct place *place)
 {
 	const struct flame_node *node = &p->nodes[place->at], *type = node;
@@ -122,6 +134,10 @@ static void put_colour(const struct picture *p, const struct place *place)
 		shade = shade * 31 + (unsigned char)*c;
 	saturation = type->name[0] == '(' ? 0.06 : 0.66;
 	light = node->depth == 1 ? 0.63 : 0.73 + 0.035 * (shade % 5);
+	if (is_of_kernel(node)) {
+		saturation = 0.10;
+		light = 0.34 + 0.02 * (shade % 5);
+	}
 	fprintf(p->file, "#%02x%02x%02x",
 		(unsigned)(255 * channel(hue, saturation, light, 0)),
 		(unsigned)(255 * channel(hue, saturation, light, 8)),
@@ -146,7 +162,10 @@ static void put_frame(const struct picture *p, const struct place *place,
 	fprintf(p->file,
 		"<g class=\"f%s\" data-x=\"%" PRIu64 "\" data-n=\"%" PRIu64
 		"\"><title>",
-		node->depth == 1 ? " t" : "", from, node->total);
+		is_of_kernel(node) ? " k"
+		: node->depth == 1 ? " t"
+				   : "",
+		from, node->total);
 	put_text(p->file, node->name, FLAME_NAME);
 	fputc('\n', p->file);
 	put_count(p->file, node->total);

@@ -12,6 +12,7 @@ char LICENSE[] SEC("license") = KERNEL_LICENSE;
 
 const volatile unsigned tgid;
 const volatile unsigned namespace; /* of the process: what its gettid() is of */
+const volatile bool kernel_stacks; /* whether they are wanted */
 
 /* By what gettid() is. */
 struct {
@@ -92,6 +93,17 @@ static void read_registers(struct bpf_perf_event_data *ctx,
 #endif
 }
 
+static void read_kernel_stack(struct bpf_perf_event_data *ctx,
+			      struct sample *sample)
+{
+	long bytes = 0;
+
+	if (kernel_stacks && sample->kernel)
+		bytes = bpf_get_stack(ctx, sample->kernel_stack,
+				      sizeof(sample->kernel_stack), 0);
+	sample->kernel_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+}
+
 static void read_stack(struct sample *sample)
 {
 	__u32 bytes = 0;
@@ -120,7 +132,9 @@ int sample(struct bpf_perf_event_data *ctx)
 		sample,
 		kernel_thread_id((struct task_struct *)bpf_get_current_task(),
 				 namespace));
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	read_registers(ctx, sample);
+	read_kernel_stack(ctx, sample);
 	read_stack(sample);
 	bytes = sample->bytes;
 	if (bytes > SAMPLE_STACK) /* never, but the verifier cannot know */

@@ -10,6 +10,8 @@
 #include <linux/types.h>
 
 #define SAMPLE_WORKERS 16384
+#define SAMPLE_COMM    16    /* bytes of a thread's name, with the 0 */
+#define SAMPLE_KERNEL  127   /* functions of the kernel's that are told */
 #define SAMPLE_STACK   16384 /* bytes of it */
 #define SAMPLE_PIECE \
 	1024 /* that are copied at a time, as far as there is more */
@@ -42,6 +44,10 @@ struct sample {
 	__u32 bytes;  /* of the stack, from sp on */
 	__u64 ip, sp, fp;
 	__u64 back; /* where to, if that is in a register (aarch64) */
+	char comm[SAMPLE_COMM];
+	__u32 kernel_count; /* of the addresses there are; the innermost first */
+	__u32 reserved;
+	__u64 kernel_stack[SAMPLE_KERNEL];
 	__u8 stack[SAMPLE_STACK];
 };
 

@@ -55,7 +55,8 @@ refuses 2 'a process, and a FILE; allowed' flame -p 1 some.folded
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" flame -p x
 refuses 2 "--rate is '0'; allowed: 1 to 10000" flame -p 1 --rate 0
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" flame -p 1 --for 0
-refuses 2 '--for and --rate are for --pid' flame --rate 10 some.folded
+refuses 2 '--for, --kernel and --rate are for --pid' flame --rate 10 some.folded
+refuses 2 '--for, --kernel and --rate are for --pid' flame -k some.folded
 refuses 2 "unexpected argument 'more'" flame some.folded more
 refuses 1 'is not a skua process' flame -p $$ --folded
 true &
@@ -159,13 +160,13 @@ why_not()
 	sed -nE 's/^skua flame: (no permission|.*btf|.*BPF).*/&/p' "$scratch/err"
 }
 
-# samples PROGRAM ARG... - folded stacks of it, at least 200, in $scratch/out
+# samples PID OPTION... - folded stacks of it, at least 200, in $scratch/out
 samples()
 {
 	local sum=0
 	: >"$scratch/all"
 	while ((sum < 200)); do
-		run flame -p "$1" --for 1 --rate 999 --folded
+		run flame -p "$1" --for 0.5 --rate 999 --folded "${@:2}"
 		((code == 0)) || return
 		cat "$scratch/out" >>"$scratch/all"
 		sum=$(awk '{ sum += $NF } END { print sum + 0 }' "$scratch/all")
@@ -229,6 +230,31 @@ tested=(unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$skua")
 refuses 1 'CONFIG_DEBUG_INFO_BTF' flame -p "${pids[calls]}" --for 1 --folded
 tested=("$skua")
 
+# Threads that are no workers, by name; what the kernel does for them.
+start threads "$calls" and-threads
+samples "${pids[threads]}"
+expect 'threads' exited 0
+hasher=$(of '^\(thread hasher\);') reader=$(of '^\(thread reader\);')
+expect 'each has its row' test "$hasher" -gt 0 -a "$reader" -gt 0
+expect 'one computes' test $(($(of '^\(thread hasher\);.*;hash_word ') * 10)) \
+	-gt $((hasher * 7))
+expect 'one is in the kernel' test \
+	$(($(of '^\(thread reader\);.*;\[kernel\] ') * 10)) -gt $((reader * 7))
+expect 'it is one' test "$(of '_\[k\]|\[kernel\].*\[kernel\]')" = 0
+samples "${pids[threads]}" --kernel
+expect '--kernel' exited 0
+reader=$(of '^\(thread reader\);')
+if [[ $(head -n 1 /proc/kallsyms 2>/dev/null) == *[1-9a-f]*' '* ]]; then
+	expect 'its functions' test \
+		$(($(of '^\(thread reader\);.*_\[k\];[^;]*read[^;]*_\[k\]') * 10)) \
+		-gt $((reader * 7))
+	expect 'its functions' test "$(of '\[kernel\]')" = 0
+else
+	left_out+='; the kernel does not name its functions to root'
+fi
+expect '--kernel' adds_up
+stop threads
+
 # It ends meanwhile.
 "$skua" flame -p "${pids[calls]}" --folded >"$scratch/out" 2>"$scratch/err" &
 ours=$!
@@ -278,6 +304,13 @@ samples "${pids[other]}"
 expect 'with CAP_BPF and CAP_PERFMON' exited 0
 expect 'with CAP_BPF and CAP_PERFMON' out_has 'parser;parse;parse_line;hash_word'
 tested=("${few[@]}" --inh-caps=-all "$skua")
+if ! "${few[@]}" "${bpf[@]}" grep -qE '^0*[1-9a-f]' /proc/kallsyms; then
+	tested=("${few[@]}" "${bpf[@]}" "$skua")
+	run flame -p "${pids[other]}" --for 1 --folded -k
+	expect 'no names of the kernel' exited 0
+	expect 'no names of the kernel' err_has 'the kernel is one, [kernel]'
+	tested=("${few[@]}" --inh-caps=-all "$skua")
+fi
 refuses 1 'no permission to load BPF programs: ' flame -p "${pids[other]}" --for 1 --folded
 stop other
 

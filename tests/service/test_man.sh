@@ -23,7 +23,7 @@ lists()
 	run "bpf/man/$page.1"
 	sed -i 's/.\x08//g' "$scratch/out" # bold and underlined
 	for word in "$@"; do
-		expect "$page" grep -qE -- "^ {5}$word( |$)" "$scratch/out"
+		expect "$page" grep -qE -- "^ {5}$word( |,|$)" "$scratch/out"
 	done
 }
 

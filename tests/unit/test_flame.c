@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/flame/flame.h"
+#include "bpf/flame/flame_kernel.h"
 #include "tests/unit/support.h"
 
 /* What is read of @text; @err receives the error, @why what is said of it. */
@@ -276,6 +277,71 @@ static void svg__nothing__is_a_picture_too(void **state)
 	free(out);
 }
 
+static void svg__functions_of_the_kernel__are_dark(void **state)
+{
+	char *out = drawn("a;read_[k];b 1\na;[kernel] 1\n", "");
+
+	(void)state;
+	assert_int_equal(occurrences(out, "<g class=\"f k\""), 2);
+	assert_non_null(strstr(out, "<title>read_[k]\n"));
+	free(out);
+}
+
+/* ---- the kernel ------------------------------------------------------------ */
+
+static int read_kernel(const char *text, struct flame_kernel **out)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	int err;
+
+	assert_non_null(file);
+	err = flame_kernel_read(out, file);
+	fclose(file);
+	return err;
+}
+
+static void kernel__address_in_a_function__is_its(void **state)
+{
+	struct flame_kernel *kernel;
+
+	(void)state;
+	assert_int_equal(read_kernel("0000000000000020 A not_code\n"
+				     "ffffffff81000000 T first\n"
+				     "ffffffff81000000 t alias\n"
+				     "ffffffff81000100 D data\n"
+				     "ffffffff81000200 W last\n"
+				     "ffffffff80000000 t added\t[module]\n",
+				     &kernel),
+			 0);
+	assert_string_equal(flame_kernel_find(kernel, 0xffffffff81000000),
+			    "first_[k]");
+	assert_string_equal(flame_kernel_find(kernel, 0xffffffff810001ff),
+			    "first_[k]");
+	assert_string_equal(flame_kernel_find(kernel, UINT64_MAX), "last_[k]");
+	assert_string_equal(flame_kernel_find(kernel, 0xffffffff80000001),
+			    "added_[k]");
+	assert_string_equal(flame_kernel_find(kernel, 0x20), "[kernel]_[k]");
+	flame_kernel_free(kernel);
+}
+
+static void kernel__hidden_or_odd__says_so(void **state)
+{
+	static const char *const none[] = {
+		"\n",
+		"0000000000000000 T first\n0000000000000000 t second\n",
+		"ffffffff81000000\n",
+		"ffffffff81000000 T\n",
+		"T first\n",
+	};
+	struct flame_kernel *kernel;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(none); i++) {
+		assert_int_equal(read_kernel(none[i], &kernel), -EACCES);
+		assert_null(kernel);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +361,9 @@ int main(void)
 		cmocka_unit_test(svg__too_narrow__is_left_out),
 		cmocka_unit_test(svg__long_name__is_cut_to_its_width),
 		cmocka_unit_test(svg__nothing__is_a_picture_too),
+		cmocka_unit_test(svg__functions_of_the_kernel__are_dark),
+		cmocka_unit_test(kernel__address_in_a_function__is_its),
+		cmocka_unit_test(kernel__hidden_or_odd__says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,10 +5,17 @@
  *
  * Three quarters of the work are of the type `parser`: parse, parse_line, hash_word; a
  * quarter is of a task without a type: count_words, hash_word.
+ *
+ * With an argument there are two threads more: `reader`, which has the kernel work for
+ * it, and `hasher`, in hash_word.
  */
 #include <skua/skua.h>
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PIECE 20000u /* steps: some microseconds */
 
@@ -52,13 +59,42 @@ static enum skua_poll count_words(struct skua_task *self)
 	return go_on();
 }
 
-int main(void)
+static void *read_on(void *zeros)
+{
+	static char page[65536];
+
+	/* Not by read(), in which sanitizers work themselves. */
+	while (go_on() == SKUA_YIELD)
+		if (syscall(SYS_read, *(int *)zeros, page, sizeof(page)) < 0)
+			break;
+	return NULL;
+}
+
+static void *hash_on(void *sum)
+{
+	while (go_on() == SKUA_YIELD)
+		*(unsigned long *)sum += hash_word(1, PIECE);
+	return NULL;
+}
+
+static int start(pthread_t *thread, const char *name, void *(*run)(void *),
+		 void *arg)
+{
+	return pthread_create(thread, NULL, run, arg) != 0 ||
+	       pthread_setname_np(*thread, name) != 0;
+}
+
+int main(int argc, char **argv)
 {
 	static const struct skua_task_type parser = SKUA_TASK_TYPE("parser");
 	static struct skua_task tasks[2];
 	struct skua_config config = { .size = sizeof(config), .workers = 1 };
 	struct skua_runtime *rt;
+	pthread_t reader, hasher;
+	unsigned long sum = 0;
+	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
+	(void)argv;
 	if (skua_runtime_create(&rt, &config, NULL) != 0)
 		return 1;
 	skua_task_init(&tasks[0], parse);
@@ -67,9 +103,17 @@ int main(void)
 	for (unsigned i = 0; i < 2; i++)
 		if (skua_task_spawn(rt, &tasks[i]) != 0)
 			return 1;
+	if (argc > 1 &&
+	    (zeros < 0 || start(&reader, "reader", read_on, &zeros) ||
+	     start(&hasher, "hasher", hash_on, &sum)))
+		return 1;
 	printf("ready\n");
 	fflush(stdout);
 	getchar();
 	__atomic_store_n(&stopping, true, __ATOMIC_RELAXED);
+	if (argc > 1) {
+		pthread_join(reader, NULL);
+		pthread_join(hasher, NULL);
+	}
 	return skua_runtime_drain(rt) != 0 || skua_runtime_destroy(rt) != 0;
 }
