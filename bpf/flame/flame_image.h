@@ -8,6 +8,7 @@
 #ifndef SKUA_BPF_FLAME_IMAGE_H
 #define SKUA_BPF_FLAME_IMAGE_H
 
+#include "bpf/flame/flame_rules.h"
 #include "bpf/target/target_parts.h"
 
 /* A function: its name, or where it is, as "[libc.so.6+0x27230]" or "[libc.so.6]"; and
@@ -15,24 +16,6 @@
 struct flame_function {
 	const char *name;
 	uint64_t start;
-};
-
-/* Where the caller has what a register was. */
-enum flame_where {
-	FLAME_NOWHERE,
-	FLAME_SAME,  /* in the register */
-	FLAME_SAVED, /* in memory */
-};
-
-/* Of an instruction: the caller's stack pointer is that of this function, or its frame
- * pointer, and an offset; from there other offsets lead to what was saved. */
-struct flame_rule {
-	bool base_is_fp;
-	enum flame_where back; /* the address to go back to */
-	enum flame_where fp;   /* the caller's frame pointer */
-	int64_t base_offset;
-	int64_t back_offset;
-	int64_t fp_offset;
 };
 
 struct image;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame_functions.c - see flame_functions.h
+ *
+ * They are those of the symbol tables. Where there is no symbol, as in a stripped file,
+ * the table of what is to be unwound still tells where functions begin.
+ */
+#include "bpf/flame/flame_functions.h"
+
+#include <gelf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/target/target_memory.h"
+
+#define MOST_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
+
+/* As the file has addresses. @name: the file's, or else, if it was asked for, ours. */
+struct symbol {
+	uint64_t from, to;
+	const char *name;
+};
+
+struct symbols {
+	struct symbol *list;
+	size_t count;
+};
+
+struct functions {
+	Elf *elf;
+	struct symbols symbols;
+	struct symbols starts; /* of functions, which may have no symbol */
+};
+
+/* ---- symbols --------------------------------------------------------------- */
+
+static unsigned underscores(const char *name)
+{
+	return (unsigned)strspn(name, "_");
+}
+
+/* Of those in one place, the one with the plainest name comes first. */
+static int compare(const void *a, const void *b)
+{
+	const struct symbol *left = a, *right = b;
+
+	if (left->from != right->from)
+		return left->from < right->from ? -1 : 1;
+	if (!left->name || !right->name)
+		return 0;
+	if (underscores(left->name) != underscores(right->name))
+		return underscores(left->name) < underscores(right->name) ? -1
+									  : 1;
+	return strcmp(left->name, right->name);
+}
+
+static bool is_function(const GElf_Sym *symbol)
+{
+	unsigned type = GELF_ST_TYPE(symbol->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+	       symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
+}
+
+/* What has no length goes on up to the next symbol, or the end of its section. */
+static bool find_end(const struct functions *functions, const GElf_Sym *symbol,
+		     uint64_t *out)
+{
+	Elf_Scn *section =
+		symbol->st_size == 0 && symbol->st_shndx < SHN_LORESERVE
+			? elf_getscn(functions->elf, symbol->st_shndx)
+			: NULL;
+	GElf_Shdr header;
+
+	if (section && gelf_getshdr(section, &header))
+		return target_add(header.sh_addr, header.sh_size, out);
+	return target_add(symbol->st_value, symbol->st_size, out);
+}
+
+static void add_symbols(struct functions *functions, Elf_Scn *section,
+			const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data ? data->d_size / header->sh_entsize : 0;
+	struct symbols *symbols = &functions->symbols;
+	struct symbol *more = reallocarray(
+		symbols->list, symbols->count + count + 1, sizeof(*more));
+
+	if (!more)
+		return;
+	symbols->list = more;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Sym symbol;
+		const char *name;
+		uint64_t end;
+
+		if (!gelf_getsym(data, (int)i, &symbol) ||
+		    !is_function(&symbol) ||
+		    !find_end(functions, &symbol, &end))
+			continue;
+		name = elf_strptr(functions->elf, header->sh_link,
+				  symbol.st_name);
+		if (name && *name)
+			symbols->list[symbols->count++] =
+				(struct symbol){ symbol.st_value, end, name };
+	}
+}
+
+/* One a place, up to the next at most. */
+static void order_symbols(struct symbols *symbols)
+{
+	struct symbol *list = symbols->list;
+	size_t kept = 0;
+
+	if (symbols->count == 0)
+		return;
+	qsort(list, symbols->count, sizeof(*list), compare);
+	for (size_t i = 1; i < symbols->count; i++) {
+		if (list[i].from == list[kept].from)
+			continue;
+		if (list[kept].to > list[i].from)
+			list[kept].to = list[i].from;
+		list[++kept] = list[i];
+	}
+	symbols->count = kept + 1;
+}
+
+static void read_symbols(struct functions *functions)
+{
+	Elf_Scn *section = NULL;
+
+	if (elf_kind(functions->elf) != ELF_K_ELF)
+		return;
+	while ((section = elf_nextscn(functions->elf, section)) != NULL) {
+		GElf_Shdr header, names;
+		Elf_Scn *linked;
+
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB &&
+		     header.sh_type != SHT_DYNSYM) ||
+		    header.sh_entsize == 0 || header.sh_size > MOST_BYTES)
+			continue;
+		linked = elf_getscn(functions->elf, header.sh_link);
+		if (linked && gelf_getshdr(linked, &names) &&
+		    names.sh_size <= MOST_BYTES)
+			add_symbols(functions, section, &header);
+	}
+	order_symbols(&functions->symbols);
+}
+
+static struct symbol *find_symbol(const struct symbols *symbols,
+				  uint64_t address)
+{
+	size_t low = 0, high = symbols->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->list[middle].from <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && address < symbols->list[low - 1].to
+		       ? &symbols->list[low - 1]
+		       : NULL;
+}
+
+/* ---- functions without a symbol -------------------------------------------- */
+
+/* The beginning of .eh_frame_hdr, in the form that linkers give it; pairs follow, of
+ * where a function begins and what tells how to unwind it, from that section on. */
+struct unwind_header {
+	uint8_t version, frame, count, table; /* how each is encoded */
+	int32_t frame_offset;
+	uint32_t functions;
+};
+
+#define UNWIND_COUNT 0x03 /* 32 bits */
+#define UNWIND_TABLE 0x3b /* from the section on, 32 bits with a sign */
+
+static void add_starts(struct functions *functions, const GElf_Phdr *part,
+		       const char *bytes, size_t size)
+{
+	struct unwind_header header;
+	size_t most = (size - sizeof(header)) / 8;
+	struct symbols *starts = &functions->starts;
+
+	memcpy(&header, bytes, sizeof(header));
+	if (header.version != 1 || header.count != UNWIND_COUNT ||
+	    header.table != UNWIND_TABLE)
+		return;
+	most = header.functions < most ? header.functions : most;
+	starts->list = calloc(most + 1, sizeof(*starts->list));
+	for (size_t i = 0; starts->list && i < most; i++) {
+		int32_t from;
+
+		memcpy(&from, bytes + sizeof(header) + 8 * i, sizeof(from));
+		starts->list[starts->count++] =
+			(struct symbol){ .from = part->p_vaddr +
+						 (uint64_t)(int64_t)from,
+					 .to = UINT64_MAX };
+	}
+	order_symbols(starts);
+}
+
+static void read_starts(struct functions *functions)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(functions->elf, &count) != 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr part;
+		Elf_Data *data;
+
+		if (!gelf_getphdr(functions->elf, (int)i, &part) ||
+		    part.p_type != PT_GNU_EH_FRAME ||
+		    part.p_filesz < sizeof(struct unwind_header) ||
+		    part.p_filesz > MOST_BYTES)
+			continue;
+		data = elf_getdata_rawchunk(functions->elf,
+					    (int64_t)part.p_offset,
+					    part.p_filesz, ELF_T_BYTE);
+		if (data)
+			add_starts(functions, &part, data->d_buf, data->d_size);
+		return;
+	}
+}
+
+/* "[file+0x1230]" */
+static void name_start(struct symbol *start, const char *file)
+{
+	char *name;
+
+	if (!start->name &&
+	    asprintf(&name, "%.*s+0x%jx]", (int)strlen(file) - 1, file,
+		     (uintmax_t)start->from) >= 0)
+		start->name = name;
+}
+
+/* ---- all -------------------------------------------------------------------- */
+
+struct functions *functions_read(Elf *elf)
+{
+	struct functions *functions = calloc(1, sizeof(*functions));
+
+	if (!functions)
+		return NULL;
+	functions->elf = elf;
+	read_symbols(functions);
+	read_starts(functions);
+	return functions;
+}
+
+void functions_free(struct functions *functions)
+{
+	if (!functions)
+		return;
+	for (size_t i = 0; i < functions->starts.count; i++)
+		free((void *)(uintptr_t)functions->starts.list[i].name);
+	free(functions->starts.list);
+	free(functions->symbols.list);
+	free(functions);
+}
+
+bool functions_find(struct functions *functions, uint64_t address,
+		    const char *file, const char **name, uint64_t *from)
+{
+	struct symbol *symbol = find_symbol(&functions->symbols, address);
+
+	if (!symbol) {
+		symbol = find_symbol(&functions->starts, address);
+		if (symbol)
+			name_start(symbol, file);
+	}
+	if (!symbol)
+		return false;
+	*name = symbol->name ? symbol->name : file;
+	*from = symbol->from;
+	return true;
+}
