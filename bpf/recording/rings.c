@@ -10,10 +10,11 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
-#define MOST_EVENTS (UINT64_C(1) << 26) /* of a ring */
-#define AT_ONCE     32768u              /* events that are copied */
-#define MOST_NAMES  65536u
-#define MOST_RINGS  16384u
+#define MOST_EVENTS   (UINT64_C(1) << 26) /* of a ring */
+#define AT_ONCE       32768u              /* events that are copied */
+#define MOST_NAMES    65536u
+#define MOST_RINGS    16384u
+#define MOST_ATTEMPTS 8u
 
 /* A ring in the process; the addresses of its words. */
 struct ring {
@@ -38,9 +39,10 @@ struct rings {
 	struct event *events, *again;
 };
 
-/* What the words of a ring say, and are to be believed. */
+/* What the words of a ring say. */
 struct state {
 	uint64_t address, events, head;
+	int64_t error;
 };
 
 /* ---- which there are ------------------------------------------------------- */
@@ -200,25 +202,56 @@ static int write_names(struct rings *r, const struct event *events,
 
 /* ---- events ---------------------------------------------------------------- */
 
+/* Whether what was just read is of that runtime: -EAGAIN: others came or went. */
+static int check_runtime(struct rings *r, const struct ring *ring)
+{
+	const struct target_runtime *runtime =
+		target_find_runtime(r->target, ring->runtime, ring->started_ns);
+	uint64_t changes;
+	int code;
+
+	if (!runtime)
+		return -EAGAIN;
+	code = target_read(r->target,
+			   runtime->root + offsetof(struct area_root, changes),
+			   &changes, sizeof(changes));
+	if (code)
+		return code == -ESRCH ? code : -EAGAIN;
+	return changes == runtime->changes ? 0 : -EAGAIN;
+}
+
 /* -ENODATA: nothing can be read there now. */
-static int read_state(struct rings *r, struct ring *ring, struct state *out)
+static int read_words(struct rings *r, const struct ring *ring,
+		      struct state *out)
 {
 	uint64_t words[2];
-	int64_t error = 0;
 	int code = target_read(r->target, ring->words, words, sizeof(words));
 
 	if (code == 0)
 		code = target_read(r->target, ring->head, &out->head,
 				   sizeof(out->head));
+	out->error = 0;
 	if (code == 0 && ring->error)
-		code = target_read(r->target, ring->error, &error,
-				   sizeof(error));
+		code = target_read(r->target, ring->error, &out->error,
+				   sizeof(out->error));
 	if (code)
 		return code == -ESRCH ? code : -ENODATA;
-	ring->what.error =
-		error < 0 && error >= -4095 ? (int)error : ring->what.error;
 	out->address = words[0];
 	out->events = words[1];
+	return 0;
+}
+
+/* Also -EAGAIN: they may be of something else, and nothing is believed. */
+static int read_state(struct rings *r, struct ring *ring, struct state *out)
+{
+	int code = read_words(r, ring, out);
+
+	if (code == 0)
+		code = check_runtime(r, ring);
+	if (code)
+		return code;
+	if (out->error < 0 && out->error >= -4095)
+		ring->what.error = (int)out->error;
 	if (out->address == 0)
 		return -ENODATA;
 	if (out->events < 2 || out->events > MOST_EVENTS ||
@@ -286,22 +319,16 @@ static uint64_t take_complete(struct rings *r, const struct state *state,
 static int settle(struct rings *r, const struct ring *ring,
 		  const struct state *state, uint64_t *first)
 {
-	const struct target_runtime *runtime =
-		target_find_runtime(r->target, ring->runtime, ring->started_ns);
-	uint64_t head, changes;
+	uint64_t head;
 	int code = target_read(r->target, ring->head, &head, sizeof(head));
 
-	if (code == 0 && runtime)
-		code = target_read(r->target,
-				   runtime->root +
-					   offsetof(struct area_root, changes),
-				   &changes, sizeof(changes));
 	if (code)
 		return code == -ESRCH ? code : -ENODATA;
-	if (!runtime || changes != runtime->changes || head < state->head)
-		return -EAGAIN;
+	code = check_runtime(r, ring);
+	if (code == 0 && head < state->head)
+		code = -EAGAIN;
 	*first = first_whole(state, head);
-	return 0;
+	return code;
 }
 
 /* Some events from ring->next on; receives how many of them were dealt with. */
@@ -394,22 +421,37 @@ int rings_extend(struct rings *r, uint64_t ns)
 	return code ? code : target_record_until(r->target, ns);
 }
 
+/* While runtimes come and go, it is looked again, and not for ever. */
+static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
+{
+	int code = -EAGAIN, refreshed;
+
+	for (unsigned i = 0; code == -EAGAIN && i < MOST_ATTEMPTS; i++) {
+		struct ring *ring = &r->rings[index];
+		struct state state;
+
+		if (ring->ended)
+			break;
+		code = read_state(r, ring, &state);
+		if (code == -EAGAIN && (refreshed = rings_refresh(r)) != 0)
+			return refreshed;
+		if (code == 0) {
+			ring->next =
+				ring->others_ns <= keep_ns ? state.head : 0;
+			ring->begun = true;
+		}
+	}
+	return code == -EAGAIN || code == -ENODATA ? 0 : code;
+}
+
 /* Where to begin: behind what was recorded before. */
 static int skip_old(struct rings *r, uint64_t keep_ns)
 {
-	for (unsigned i = 0; i < r->count; i++) {
-		struct state state;
-		int code = read_state(r, &r->rings[i], &state);
+	int code = 0;
 
-		if (code == -ENODATA)
-			continue;
-		if (code)
-			return code;
-		if (r->rings[i].others_ns <= keep_ns)
-			r->rings[i].next = state.head;
-		r->rings[i].begun = true;
-	}
-	return 0;
+	for (unsigned i = 0; code == 0 && i < r->count; i++)
+		code = skip_old_of(r, i, keep_ns);
+	return code;
 }
 
 int rings_open(struct rings **out, struct target *target,

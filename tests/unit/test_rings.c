@@ -22,7 +22,7 @@ struct process {
 	unsigned runtimes;
 	int code;                /* of reads */
 	void (*meanwhile)(void); /* before the ring's head is read again */
-	uint64_t reads;
+	unsigned keep_changes;   /* so many looks for runtimes are outdated */
 	uint64_t until_ns, keep_ns;
 
 	int fd;
@@ -51,7 +51,10 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 int target_refresh(struct target *target)
 {
 	(void)target;
-	process.runtime.changes = process.root.changes;
+	if (process.keep_changes > 0)
+		process.keep_changes--;
+	else
+		process.runtime.changes = process.root.changes;
 	process.runtime.area = process.area;
 	return process.code;
 }
@@ -333,6 +336,49 @@ static void copy__runtimes_change__once_more(void **state)
 	has(0, "0 1 ");
 }
 
+/* What is in the place of a runtime that has gone says nothing of its ring. */
+static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
+{
+	static const struct {
+		uint64_t ring, events;
+		int64_t error;
+	} left[] = { { 0, 0, -EIO }, { 8, 3, 0 }, { 4096, 16, 0 } };
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(left); i++) {
+		process.worker.ring = 0;
+		process.runtimes = 1;
+		target_refresh(NULL);
+		rings_close(process.rings);
+		open_rings();
+		process.runtimes = 0;
+		process.root.changes += 2;
+		process.worker.ring = left[i].ring;
+		process.worker.ring_events = left[i].events;
+		process.worker.ring_error = left[i].error;
+		copy(false);
+		copy(true);
+		assert_int_equal(rings_stream(process.rings, 0)->error, 0);
+		assert_false(rings_stream(process.rings, 0)->here);
+		process.worker.ring_error = 0;
+	}
+}
+
+/* Likewise while what was recorded before is passed over. */
+static void open__another_runtime_came__passes_over_all_the_same(void **state)
+{
+	(void)state;
+	work(3);
+	process.root.changes += 2; /* since the process was opened */
+	process.runtime.changes -= 2;
+	process.keep_changes = 1;
+	open_rings();
+	work(1);
+	copy(false);
+	copy(true);
+	has(0, "3 ");
+}
+
 static void copy__process_has_ended__says_so(void **state)
 {
 	double fullest;
@@ -410,6 +456,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(copy__ring_comes_later__from_its_first),
 	CASE(copy__impossible_words__nothing),
 	CASE(copy__runtimes_change__once_more),
+	CASE(copy__runtime_has_gone__its_memory_is_not_believed),
+	CASE(open__another_runtime_came__passes_over_all_the_same),
 	CASE(copy__process_has_ended__says_so),
 	CASE(copy__shared_and_incomplete__comes_later),
 	CASE(copy__shared_and_old__is_not_taken),
