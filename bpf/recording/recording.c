@@ -184,17 +184,21 @@ static void finish(struct recording *r)
 
 /* ---- what came of it ------------------------------------------------------- */
 
+/* A worker that never had a ring. */
+static bool is_silent(const struct rings_stream *stream)
+{
+	return stream->stream.index != TRACE_OUTSIDE && !stream->here;
+}
+
 /* A worker notices that it is recorded between two polls, or when it wakes up. */
 static void report_silent(const struct recording *r,
-			  const struct trace_stream *stream, const char *who)
+			  const struct target_runtime *runtime, unsigned index,
+			  const char *who)
 {
 	char name[TARGET_NAME];
 	struct target_now now = { 0 };
 
-	if (stream->runtime < target_runtimes(r->target))
-		target_look(r->target,
-			    target_runtime(r->target, stream->runtime),
-			    stream->index, &now);
+	target_look(r->target, runtime, index, &now);
 	if (now.task && now.poll) {
 		target_name(r->target, now.type, now.poll, name);
 		fprintf(stderr,
@@ -209,7 +213,8 @@ static void report_silent(const struct recording *r,
 }
 
 static void report_stream(const struct recording *r,
-			  const struct rings_stream *stream)
+			  const struct rings_stream *stream,
+			  const struct target_runtime *runtime)
 {
 	char written[32], lost[32], who[32] = "other threads";
 
@@ -221,8 +226,8 @@ static void report_stream(const struct recording *r,
 	if (stream->error)
 		fprintf(stderr, "%s: no ring for its events: %s\n", who,
 			strerror(-stream->error));
-	else if (stream->stream.index != TRACE_OUTSIDE && !stream->here)
-		report_silent(r, &stream->stream, who);
+	else if (is_silent(stream) && runtime)
+		report_silent(r, runtime, stream->stream.index, who);
 	else if (stream->lost > 0)
 		fprintf(stderr, "%s: %s events; %s %s\n", who, written, lost,
 			r->last ? "older ones were overwritten, as was wanted"
@@ -230,15 +235,36 @@ static void report_stream(const struct recording *r,
 				  "read");
 }
 
+/* Those that have gone are one line: there may be any number. */
+static void report_streams(const struct recording *r)
+{
+	unsigned gone = 0;
+
+	for (unsigned i = 0; i < rings_count(r->rings); i++) {
+		const struct rings_stream *stream = rings_stream(r->rings, i);
+		const struct target_runtime *runtime =
+			rings_runtime(r->rings, i);
+
+		report_stream(r, stream, runtime);
+		gone += is_silent(stream) && !stream->error && !runtime;
+	}
+	if (gone > 0)
+		fprintf(stderr,
+			"%u of the workers ended before they noticed "
+			"that they were recorded: no events\n",
+			gone);
+}
+
 void recording_report(const struct recording *r)
 {
 	uint64_t written = 0, lost = 0;
 	char text[32], other[32];
 
+	report_streams(r);
+
 	for (unsigned i = 0; i < rings_count(r->rings); i++) {
 		const struct rings_stream *stream = rings_stream(r->rings, i);
 
-		report_stream(r, stream);
 		written += stream->written;
 		lost += stream->lost;
 	}

@@ -117,6 +117,13 @@ static int add_worker(struct rings *r, const struct target_runtime *runtime,
 	return 0;
 }
 
+/* NULL: it has gone. */
+static const struct target_runtime *runtime_of(const struct rings *r,
+					       const struct ring *ring)
+{
+	return target_find_runtime(r->target, ring->runtime, ring->started_ns);
+}
+
 /* A ring of that runtime; NULL: it is new. */
 static const struct ring *find_ring(const struct rings *r,
 				    const struct target_runtime *runtime)
@@ -153,8 +160,7 @@ int rings_refresh(struct rings *r)
 	if (code)
 		return code;
 	for (unsigned i = 0; i < r->count; i++)
-		r->rings[i].ended |= !target_find_runtime(
-			r->target, r->rings[i].runtime, r->rings[i].started_ns);
+		r->rings[i].ended |= !runtime_of(r, &r->rings[i]);
 	for (unsigned i = 0; code == 0 && i < target_runtimes(r->target); i++)
 		code = add_runtime(r, target_runtime(r->target, i));
 	return code;
@@ -205,8 +211,7 @@ static int write_names(struct rings *r, const struct event *events,
 /* Whether what was just read is of that runtime: -EAGAIN: others came or went. */
 static int check_runtime(struct rings *r, const struct ring *ring)
 {
-	const struct target_runtime *runtime =
-		target_find_runtime(r->target, ring->runtime, ring->started_ns);
+	const struct target_runtime *runtime = runtime_of(r, ring);
 	uint64_t changes;
 	int code;
 
@@ -493,4 +498,10 @@ unsigned rings_count(const struct rings *r)
 const struct rings_stream *rings_stream(const struct rings *r, unsigned index)
 {
 	return &r->rings[index].what;
+}
+
+const struct target_runtime *rings_runtime(const struct rings *r,
+					   unsigned index)
+{
+	return runtime_of(r, &r->rings[index]);
 }

@@ -68,4 +68,8 @@ unsigned rings_count(const struct rings *rings);
 const struct rings_stream *rings_stream(const struct rings *rings,
 					unsigned index);
 
+/* rings_runtime - of that stream; NULL: it has gone, as far as rings_refresh() saw */
+const struct target_runtime *rings_runtime(const struct rings *rings,
+					   unsigned index);
+
 #endif

@@ -229,6 +229,7 @@ static void copy__in_pieces__all_and_what_they_are_called(void **state)
 	assert_int_equal(rings_stream(process.rings, 0)->written, 20);
 	assert_int_equal(rings_stream(process.rings, 0)->lost, 0);
 	assert_int_equal(rings_stream(process.rings, 0)->stream.tid, 1005);
+	assert_ptr_equal(rings_runtime(process.rings, 0), &process.runtime);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
 	assert_int_equal(trace_open(&trace, path, &err), 0);
 	assert_string_equal(trace_name(trace, TRACE_NAME_TYPE, 9), "type 9");
@@ -360,6 +361,7 @@ static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
 		copy(true);
 		assert_int_equal(rings_stream(process.rings, 0)->error, 0);
 		assert_false(rings_stream(process.rings, 0)->here);
+		assert_null(rings_runtime(process.rings, 0));
 		process.worker.ring_error = 0;
 	}
 }
