@@ -166,6 +166,12 @@ int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 	return w->error;
 }
 
+int trace_write_before(struct trace_writer *w,
+		       const struct trace_before *before)
+{
+	return put_chunk(w, TRACE_BEFORE, before, sizeof(*before), NULL, 0);
+}
+
 int trace_write_end(struct trace_writer *w, enum trace_reason reason)
 {
 	struct trace_end end = { .stop = trace_now(), .reason = reason };

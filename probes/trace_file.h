@@ -28,6 +28,7 @@ enum trace_kind {
 	TRACE_EVENTS,   /* struct trace_events, and then the events */
 	TRACE_END,      /* struct trace_end, once, last */
 	TRACE_SWITCHES, /* struct trace_switches, and then the switches */
+	TRACE_BEFORE, /* struct trace_before; a later one of a stream counts */
 };
 
 struct trace_header {
@@ -127,6 +128,17 @@ struct trace_switches {
 	uint32_t reserved;
 };
 
+/* A poll that had begun before the recording, of which there may be no event: it was
+ * seen to go on from the one time of CLOCK_MONOTONIC to the other. */
+struct trace_before {
+	uint64_t from_ns;
+	uint64_t until_ns;
+	uint64_t task;
+	uint64_t name;   /* its type, or poll function: */
+	uint32_t detail; /* enum event_name */
+	uint32_t stream;
+};
+
 enum trace_reason {
 	TRACE_FINISHED,
 	TRACE_ENDED, /* the process did, or runs another program */
@@ -175,6 +187,8 @@ int trace_write_name(struct trace_writer *w, enum trace_name_of of,
 /* trace_write_events - @count events of a stream, whose first has that number */
 int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count);
+int trace_write_before(struct trace_writer *w,
+		       const struct trace_before *before);
 int trace_write_end(struct trace_writer *w, enum trace_reason reason);
 
 /* trace_write_switches - at most TRACE_SWITCHES_MOST; more are cut off */

@@ -179,6 +179,8 @@ static void finish(struct recording *r)
 	} else if (r->switches) { /* they outlive it */
 		switches_copy(r->switches, &fullest);
 	}
+	if (r->rings)
+		rings_finish(r->rings);
 	trace_write_end(&r->writer, r->reason);
 }
 

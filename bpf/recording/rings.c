@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/recording/addresses.h"
+#include "bpf/recording/before.h"
 #include "probes/area.h"
 #include "probes/events.h"
 
@@ -24,9 +25,10 @@ struct ring {
 	uint64_t words;               /* where it is, and how large */
 	uint64_t head;
 	uint64_t error; /* 0: there is no such word */
-	uint64_t next;  /* number of the first event that was not read */
-	bool begun;     /* next says something */
-	bool ended;     /* its runtime is gone */
+	struct before before;
+	uint64_t next; /* number of the first event that was not read */
+	bool begun;    /* next says something */
+	bool ended;    /* its runtime is gone */
 };
 
 struct rings {
@@ -186,6 +188,12 @@ static int name(struct rings *r, enum trace_name_of of, uint64_t address)
 	return trace_write_name(r->writer, of, address, text);
 }
 
+static enum trace_name_of name_kind(uint32_t detail)
+{
+	return detail == EVENT_NAME_TYPE ? TRACE_NAME_TYPE
+					 : TRACE_NAME_FUNCTION;
+}
+
 static int write_names(struct rings *r, const struct event *events,
 		       uint64_t count)
 {
@@ -195,11 +203,7 @@ static int write_names(struct rings *r, const struct event *events,
 		const struct event *e = &events[i];
 
 		if (e->kind == EVENT_BEGIN)
-			code = name(r,
-				    e->detail == EVENT_NAME_TYPE
-					    ? TRACE_NAME_TYPE
-					    : TRACE_NAME_FUNCTION,
-				    e->b);
+			code = name(r, name_kind(e->detail), e->b);
 		else if (e->kind == EVENT_JOB_BEGIN)
 			code = name(r, TRACE_NAME_FUNCTION, e->a);
 	}
@@ -401,12 +405,53 @@ static int copy_ring(struct rings *r, struct ring *ring, bool last,
 	return code;
 }
 
+/* ---- polls that had begun before -------------------------------------------- */
+
+static void begin_before(struct rings *r)
+{
+	for (unsigned i = 0; i < r->count; i++) {
+		struct ring *ring = &r->rings[i];
+		const struct target_runtime *runtime = runtime_of(r, ring);
+
+		if (runtime && ring->what.stream.index != TRACE_OUTSIDE)
+			before_begin(&ring->before, r->target, runtime,
+				     ring->what.stream.index,
+				     ring->what.stream.id);
+	}
+}
+
+static void look_before(struct rings *r, struct ring *ring)
+{
+	if (ring->before.open)
+		before_look(&ring->before, r->target, runtime_of(r, ring),
+			    ring->what.stream.index);
+}
+
+int rings_finish(struct rings *r)
+{
+	int code = 0;
+
+	for (unsigned i = 0; code == 0 && i < r->count; i++) {
+		const struct trace_before *seen = &r->rings[i].before.seen;
+
+		if (seen->until_ns == 0)
+			continue;
+		code = name(r, name_kind(seen->detail), seen->name);
+		if (code == 0)
+			code = trace_write_before(r->writer, seen);
+	}
+	return code;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
 int rings_copy(struct rings *r, bool last, double *fullest)
 {
 	*fullest = 0;
 	for (unsigned i = 0; i < r->count; i++) {
 		int code = 0;
 
+		look_before(r, &r->rings[i]);
 		if (!r->rings[i].ended)
 			code = copy_ring(r, &r->rings[i], last, fullest);
 		if (code == -EAGAIN) /* its runtime is going, or another came */
@@ -416,8 +461,6 @@ int rings_copy(struct rings *r, bool last, double *fullest)
 	}
 	return 0;
 }
-
-/* ---- all of them ----------------------------------------------------------- */
 
 int rings_extend(struct rings *r, uint64_t ns)
 {
@@ -474,8 +517,10 @@ int rings_open(struct rings **out, struct target *target,
 	r->again = calloc(AT_ONCE, sizeof(*r->again));
 	if (r->events && r->again)
 		code = rings_refresh(r);
-	if (code == 0)
+	if (code == 0) {
+		begin_before(r);
 		code = skip_old(r, keep_ns);
+	}
 	return code;
 }
 

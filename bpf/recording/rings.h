@@ -64,6 +64,10 @@ int rings_extend(struct rings *rings, uint64_t ns);
  */
 int rings_copy(struct rings *rings, bool last, double *fullest);
 
+/* rings_finish - write what is known of polls that had begun before all this. Return: 0;
+ * -ENOMEM; the writer's error */
+int rings_finish(struct rings *rings);
+
 unsigned rings_count(const struct rings *rings);
 const struct rings_stream *rings_stream(const struct rings *rings,
 					unsigned index);

@@ -83,6 +83,19 @@ static int take_stream(struct trace *t, uint64_t at, uint32_t bytes)
 	return 0;
 }
 
+static int take_before(struct trace *t, uint64_t at, uint32_t bytes)
+{
+	struct trace_before before = { 0 };
+	int code = look_at_chunk(t, at, bytes, &before, sizeof(before));
+
+	if (code == 0 && bytes >= sizeof(before) &&
+	    before.stream < TRACE_STREAMS &&
+	    t->by_id[before.stream] != NO_SOURCE &&
+	    before.from_ns < before.until_ns)
+		t->sources[t->by_id[before.stream]].what.before = before;
+	return code;
+}
+
 static int take_name(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	struct trace_name *name;
@@ -211,6 +224,8 @@ static int take_chunk(struct trace *t, const struct trace_chunk *chunk,
 		return take_end(t, at, chunk->bytes);
 	case TRACE_SWITCHES:
 		return take_switches(t, at, chunk->bytes);
+	case TRACE_BEFORE:
+		return take_before(t, at, chunk->bytes);
 	default:
 		return 0;
 	}

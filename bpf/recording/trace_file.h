@@ -37,9 +37,10 @@ struct trace_about {
 };
 
 /* A stream; @lost: between those @events that there are; @thread: its tid, if no
- * other has the same, or 0. */
+ * other has the same, or 0. @before: of its times the latter is 0 if there is none. */
 struct trace_source {
 	struct trace_stream stream;
+	struct trace_before before;
 	uint32_t thread;
 	uint64_t events;
 	uint64_t lost;

@@ -16,7 +16,8 @@
 
 struct track {
 	struct trace_slices slices;
-	bool gap; /* events are missing behind its last */
+	bool gap;     /* events are missing behind its last */
+	bool started; /* there was one that is no EVENT_CLOCK */
 };
 
 /* A worker's track; sorted. */
@@ -52,10 +53,10 @@ static void set_name(const struct player *p, struct trace_mark *mark,
 			 address);
 }
 
-static enum trace_name_of name_kind(const struct event *event)
+static enum trace_name_of name_kind(uint32_t detail)
 {
-	return event->detail == EVENT_NAME_TYPE ? TRACE_NAME_TYPE
-						: TRACE_NAME_FUNCTION;
+	return detail == EVENT_NAME_TYPE ? TRACE_NAME_TYPE
+					 : TRACE_NAME_FUNCTION;
 }
 
 /* ---- to the track of a mark ------------------------------------------------ */
@@ -97,7 +98,7 @@ static void on_begin(struct player *p, const struct trace_event *e)
 	struct trace_mark mark = mark_of(TRACE_POLL, "", e);
 	struct address wait;
 
-	set_name(p, &mark, "", name_kind(&e->event), e->event.b);
+	set_name(p, &mark, "", name_kind(e->event.detail), e->event.b);
 	mark_say_address(&mark, "task", e->event.a);
 	if (p->gaps == 0 && addresses_take(&p->waits, e->event.a, &wait)) {
 		mark.waited = true;
@@ -318,6 +319,48 @@ static void on_event(struct player *p, const struct trace_event *e)
 	}
 }
 
+/* ---- polls that had begun before -------------------------------------------- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a track begins with, at its first event or at the end if there is none: a poll
+ * that had begun before. The event of its end may come. */
+static void begin_track(struct player *p, unsigned source, uint64_t ns)
+{
+	const struct trace_before *before =
+		&trace_source(p->trace, source)->before;
+	struct trace_slices *track = &p->tracks[source].slices;
+	struct trace_mark mark = { .kind = TRACE_POLL,
+				   .track = source,
+				   .ns = earlier(before->from_ns, ns),
+				   .partial = true };
+
+	track->begun = true;
+	track->since_ns = ns;
+	if (before->until_ns == 0 || trace_about(p->trace)->timeless)
+		return;
+	set_name(p, &mark, "", name_kind(before->detail), before->name);
+	mark_say_address(&mark, "task", before->task);
+	begin(p, &mark, before->task);
+	track->last_ns = mark.ns;
+}
+
+/* A worker that noticed only now that it is recorded: what it was in before has ended,
+ * not before this. */
+static void end_before(struct player *p, unsigned source, uint64_t ns)
+{
+	uint64_t until = trace_source(p->trace, source)->before.until_ns;
+	struct trace_slices *track = &p->tracks[source].slices;
+
+	if (track->depth == 0)
+		return;
+	slices_end_all(track, earlier(until, ns));
+	track->floor_ns = track->drawn_ns;
+}
+
 /* ---- what is missing ------------------------------------------------------- */
 
 static void on_lost(struct player *p, const struct trace_event *e)
@@ -360,12 +403,15 @@ static void take(struct player *p, const struct trace_event *e)
 	struct track *track = &p->tracks[e->source];
 
 	if (!track->slices.begun)
-		track->slices.since_ns = e->ns;
-	track->slices.begun = true;
+		begin_track(p, e->source, e->ns);
 	if (e->lost > 0)
 		on_lost(p, e);
-	if (e->event.kind == EVENT_START)
+	if (e->event.kind == EVENT_START) {
+		if (!track->started)
+			end_before(p, e->source, e->ns);
 		slices_begin_anew(&track->slices, e->ns);
+	}
+	track->started |= e->event.kind != EVENT_CLOCK;
 	on_event(p, e);
 	p->ns = track->slices.last_ns = e->ns;
 	if (e->event.kind == EVENT_STOP)
@@ -403,8 +449,13 @@ static void finish(struct player *p)
 	count_waiting(p, true);
 	if (p->ns < stop)
 		p->ns = stop;
-	for (unsigned i = 0; i < trace_sources(p->trace); i++)
+	for (unsigned i = 0; i < trace_sources(p->trace); i++) {
+		if (!p->tracks[i].slices.begun)
+			begin_track(p, i, UINT64_MAX);
+		if (!p->tracks[i].started)
+			end_before(p, i, UINT64_MAX);
 		slices_end_all(&p->tracks[i].slices, p->ns);
+	}
 }
 
 static void free_player(struct player *p)

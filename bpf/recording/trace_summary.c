@@ -17,7 +17,8 @@ struct row {
 	char name[TRACE_TEXT];
 	struct probes_histogram run, wait;
 	uint64_t polls, waits, stalls;
-	uint64_t partial; /* of these it is not known how long they took */
+	uint64_t partial;    /* that took at least so long */
+	uint64_t longest_ns; /* of those */
 };
 
 struct worker {
@@ -77,14 +78,17 @@ static struct row *row_of(struct summary *s, const char *name)
 static void count_poll(struct summary *s, const struct trace_mark *mark)
 {
 	struct row *row = row_of(s, mark->name);
+	uint64_t ns = mark->end_ns - mark->ns;
 
 	if (!row)
 		return;
 	row->polls++;
-	if (mark->partial)
+	probes_count_owner(&row->run, ns, 1);
+	if (mark->partial) {
 		row->partial++;
-	else
-		probes_count_owner(&row->run, mark->end_ns - mark->ns, 1);
+		if (row->longest_ns < ns)
+			row->longest_ns = ns;
+	}
 	if (!mark->waited)
 		return;
 	row->waits++;
@@ -138,25 +142,43 @@ static void add_time(struct table *table, uint64_t ns, bool known)
 	table_add(table, "%s", known ? text_time(text, (double)ns) : "-");
 }
 
-/* Median, 99th percentile and the longest. */
-static void add_times(struct table *table, const struct probes_histogram *h,
-		      bool known)
+/* Median and 99th percentile. */
+static void add_quantiles(struct table *table, const struct probes_histogram *h,
+			  bool known)
 {
 	add_time(table, figure_quantile(h, 0.5), known);
 	add_time(table, figure_quantile(h, 0.99), known);
-	add_time(table, h->longest_ns, known);
 }
 
 static void add_to_table(struct table *table, const struct row *row)
 {
-	bool timed = row->polls > row->partial;
+	bool more = row->partial > 0 && row->longest_ns == row->run.longest_ns;
+	char text[32];
 
 	table_add(table, "%s", row->name);
 	table_count(table, row->polls);
-	add_time(table, row->run.sum_ns, timed);
-	add_times(table, &row->run, timed);
-	add_times(table, &row->wait, row->waits > 0);
+	add_time(table, row->run.sum_ns, row->polls > 0);
+	add_quantiles(table, &row->run, row->polls > 0);
+	if (more)
+		table_add(table, "> %s",
+			  text_time(text, (double)row->longest_ns));
+	else
+		add_time(table, row->run.longest_ns, row->polls > 0);
+	add_quantiles(table, &row->wait, row->waits > 0);
+	add_time(table, row->wait.longest_ns, row->waits > 0);
 	table_count(table, row->stalls);
+}
+
+static void print_partial(const struct row *row, FILE *file)
+{
+	char text[32];
+
+	if (row->partial > 0)
+		fprintf(file,
+			"%s: of %s poll%s the beginning or the end was not "
+			"seen: as long as was seen\n",
+			row->name, text_count(text, row->partial),
+			row->partial == 1 ? "" : "s");
 }
 
 static int compare_run(const void *left, const void *right)
@@ -183,6 +205,8 @@ static void print_rows(const struct summary *s, FILE *file)
 	for (size_t i = 0; i < s->count; i++)
 		add_to_table(&table, s->rows[i]);
 	table_print(file, &table);
+	for (size_t i = 0; i < s->count; i++)
+		print_partial(s->rows[i], file);
 }
 
 static void print_workers(const struct summary *s, const struct trace *trace,

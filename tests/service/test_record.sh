@@ -13,6 +13,7 @@ programs=$build/tests/programs
 needs "$skua"
 needs "$programs/recorded"
 needs "$programs/watched"
+needs "$programs/hog"
 tested=("$skua")
 file=$scratch/some.skua
 
@@ -143,6 +144,19 @@ kill -KILL "$recorder"
 recorded
 run export --format summary "$file"
 expect 'a recorder that was killed leaves a file' exited 0
+
+# --- a poll that does not end ------------------------------------------------------
+
+start hog "$programs/hog" 1 endless
+run record -p "${pids[hog]}" -o "$file" --for 0.5
+expect 'a hog' exited 0
+expect 'a hog' err_has 'in one poll of db_query since before'
+run export --format summary "$file"
+expect 'a hog in the summary' exited 0
+expect 'a hog in the summary' grep -qE '^db_query .* > [0-9.]+ m?s ' "$scratch/out"
+expect 'a hog in the summary' out_has 'db_query: of 1 poll the beginning or the end'
+exports db_query http_read
+stop hog
 
 # --- a program that ends ---------------------------------------------------------
 

@@ -21,6 +21,7 @@ struct process {
 	struct target_runtime runtime;
 	unsigned runtimes;
 	int code;                /* of reads */
+	struct target_now now;   /* what the worker does */
 	void (*meanwhile)(void); /* before the ring's head is read again */
 	unsigned keep_changes;   /* so many looks for runtimes are outdated */
 	uint64_t until_ns, keep_ns;
@@ -88,6 +89,18 @@ int target_record_until(struct target *target, uint64_t ns)
 {
 	(void)target;
 	process.until_ns = ns;
+	return process.code;
+}
+
+/* What process.now says, a nanosecond later each time. */
+int target_look(struct target *target, const struct target_runtime *runtime,
+		unsigned worker, struct target_now *out)
+{
+	(void)target;
+	assert_ptr_equal(runtime, &process.runtime);
+	assert_int_equal(worker, 0);
+	process.now.at_ns++;
+	*out = process.now;
 	return process.code;
 }
 
@@ -381,6 +394,65 @@ static void open__another_runtime_came__passes_over_all_the_same(void **state)
 	has(0, "3 ");
 }
 
+/* What the file says of a poll that had begun before. */
+static struct trace_before before(void)
+{
+	struct skua_error err;
+	struct trace_before before;
+	struct trace *trace;
+	char path[32];
+
+	assert_int_equal(rings_finish(process.rings), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
+	assert_int_equal(trace_open(&trace, path, &err), 0);
+	before = trace_source(trace, 0)->before;
+	if (before.until_ns)
+		assert_string_equal(trace_name(trace, TRACE_NAME_TYPE, 9),
+				    "type 9");
+	trace_close(trace);
+	return before;
+}
+
+static void finish__in_one_poll_all_the_time__says_so(void **state)
+{
+	(void)state;
+	process.now = (struct target_now){
+		.at_ns = 100, .task = 5, .type = 9, .tasks_polled = 3
+	};
+	open_rings(); /* at 101 */
+	copy(false);
+	copy(true);
+	assert_int_equal(before().from_ns, 101);
+	assert_int_equal(before().until_ns, 103);
+	assert_int_equal(before().task, 5);
+	assert_int_equal(before().name, 9);
+}
+
+static void finish__poll_has_ended__until_it_was_seen(void **state)
+{
+	(void)state;
+	process.now = (struct target_now){
+		.at_ns = 100, .task = 5, .type = 9, .tasks_polled = 3
+	};
+	open_rings();
+	copy(false);
+	process.now.tasks_polled++; /* the same task */
+	copy(false);
+	process.now.tasks_polled--;
+	copy(true);
+	assert_int_equal(before().until_ns, 102);
+}
+
+static void finish__seen_once__is_nothing(void **state)
+{
+	(void)state;
+	process.now = (struct target_now){ .task = 5, .type = 9 };
+	open_rings();
+	process.now.task = 0;
+	copy(true);
+	assert_int_equal(before().until_ns, 0);
+}
+
 static void copy__process_has_ended__says_so(void **state)
 {
 	double fullest;
@@ -460,6 +532,9 @@ static const struct CMUnitTest tests[] = {
 	CASE(copy__runtimes_change__once_more),
 	CASE(copy__runtime_has_gone__its_memory_is_not_believed),
 	CASE(open__another_runtime_came__passes_over_all_the_same),
+	CASE(finish__in_one_poll_all_the_time__says_so),
+	CASE(finish__poll_has_ended__until_it_was_seen),
+	CASE(finish__seen_once__is_nothing),
 	CASE(copy__process_has_ended__says_so),
 	CASE(copy__shared_and_incomplete__comes_later),
 	CASE(copy__shared_and_old__is_not_taken),

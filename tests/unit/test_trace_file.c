@@ -319,6 +319,74 @@ static void play__begun_before_or_not_ended__as_long_as_is_known(void **state)
 		 "0 - some 1000?\n");
 }
 
+static void before(struct file *f, uint32_t id, uint64_t from, uint64_t until)
+{
+	const struct trace_before before = { .from_ns = from,
+					     .until_ns = until,
+					     .task = TASK,
+					     .name = TYPE,
+					     .detail = EVENT_NAME_TYPE,
+					     .stream = id };
+
+	assert_int_equal(trace_write_before(&f->writer, &before), 0);
+}
+
+/* The first worker notices later; the second never does. */
+static void play__begun_before_and_seen__is_drawn(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	note(f, 101, EVENT_START, 10, 0, 0);
+	note(f, 110, EVENT_BEGIN, TASK + 1, EVENT_NAME_TYPE, 0);
+	note(f, 120, EVENT_END, TASK + 1, SKUA_DONE, 0);
+	clock_at(f, 1000);
+	put(f, 0);
+	before(f, 0, 50, 60);
+	before(f, 0, 50, 90); /* that counts */
+	before(f, 1, 55, 900);
+	before(f, 1, 60, 60);
+	before(f, TRACE_STREAMS, 1, 2);
+	draws(f, "0 + some 50?\n"
+		 "0 - some 90?\n"
+		 "0 + some 110\n"
+		 "0 - some 120\n"
+		 "1 + some 55?\n"
+		 "1 - some 900?\n");
+}
+
+/* It was recorded before: its end is an event, the only one of it. */
+static void play__begun_before_and_its_end__is_one(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	note(f, 110, EVENT_END, TASK, SKUA_DONE, 0);
+	note(f, 120, EVENT_BEGIN, TASK + 1, EVENT_NAME_TYPE, 0);
+	note(f, 130, EVENT_END, TASK + 1, SKUA_DONE, 0);
+	clock_at(f, 1000);
+	put(f, 0);
+	before(f, 0, 50, 90);
+	draws(f, "0 + some 50?\n"
+		 "0 - some 110?\n"
+		 "0 + some 120\n"
+		 "0 - some 130\n");
+}
+
+/* Whatever a file says. */
+static void play__begun_before_but_later__does_not_go_back(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	note(f, 101, EVENT_START, 10, 0, 0);
+	clock_at(f, 1000);
+	put(f, 0);
+	before(f, 0, 500, 900);
+	draws(f, "0 + some 100?\n"
+		 "0 - some 101?\n");
+}
+
 static void play__unpark_alone__has_slept_as_it_says(void **state)
 {
 	struct file *f = *state;
@@ -427,6 +495,9 @@ static const struct CMUnitTest tests[] = {
 	CASE(source__thread_of_two_workers__is_no_thread),
 	CASE(play__task_is_stolen__is_seen_to_wait),
 	CASE(play__begun_before_or_not_ended__as_long_as_is_known),
+	CASE(play__begun_before_and_seen__is_drawn),
+	CASE(play__begun_before_and_its_end__is_one),
+	CASE(play__begun_before_but_later__does_not_go_back),
 	CASE(play__unpark_alone__has_slept_as_it_says),
 	CASE(play__events_lost__nothing_is_made_up),
 	CASE(play__stopped_and_started__slices_do_not_cross_it),

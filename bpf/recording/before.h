@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * before.h - polls that had begun before the recording
+ *
+ * Who is in one notices only when it ends that it is to record: of a poll that does
+ * not end there is no event. It is seen to go on, from outside.
+ */
+#ifndef SKUA_BPF_BEFORE_H
+#define SKUA_BPF_BEFORE_H
+
+#include <stdbool.h>
+
+#include "bpf/target/target.h"
+#include "probes/trace_file.h"
+
+/**
+ * struct before - of a worker
+ * @seen: of its times the latter is 0 until it was seen twice
+ * @polls: the number of the poll
+ * @open: as far as is known it goes on
+ */
+struct before {
+	struct trace_before seen;
+	uint64_t polls;
+	bool open;
+};
+
+/* before_begin - @worker of @runtime may be in a poll; it is that stream */
+void before_begin(struct before *before, struct target *target,
+		  const struct target_runtime *runtime, unsigned worker,
+		  uint32_t stream);
+
+/* before_look - is it still? To be called as long as it is open. @runtime may be NULL:
+ * it has gone */
+void before_look(struct before *before, struct target *target,
+		 const struct target_runtime *runtime, unsigned worker);
+
+#endif
