@@ -124,6 +124,18 @@ static const struct flame_rule by_frame_pointer = { .base_is_fp = true,
 						    .fp = FLAME_SAVED,
 						    .fp_offset = -16 };
 
+/* What is so in a function that uses no stack. */
+static const struct flame_rule of_leaf = {
+#ifdef __x86_64__
+	.base_offset = 8,
+	.back = FLAME_SAVED,
+	.back_offset = -8,
+#else
+	.back = FLAME_SAME, /* in a register */
+#endif
+	.fp = FLAME_SAME,
+};
+
 /* To the caller; @from: where the copied stack begins. The stack pointer only goes
  * up, so that this has an end. */
 static bool go_out(struct flame_thread *thread, uint64_t from,
@@ -150,6 +162,25 @@ static bool go_out(struct flame_thread *thread, uint64_t from,
 	return true;
 }
 
+/* Without a table. The innermost function may be one of an assembler, which has no
+ * frame pointer of its own. */
+static bool guess_out(struct flame_names *names, struct flame_thread *at,
+		      uint64_t from, bool innermost)
+{
+	struct flame_thread caller = *at;
+	bool found = go_out(&caller, from, &by_frame_pointer) &&
+		     find_code(names, caller.ip - 1);
+
+	if (!found && innermost) {
+		caller = *at;
+		found = go_out(&caller, from, &of_leaf) &&
+			find_code(names, caller.ip - 1);
+	}
+	if (found)
+		*at = caller;
+	return found;
+}
+
 unsigned flame_names_unwind(struct flame_names *names,
 			    const struct flame_thread *thread, uint64_t poll,
 			    struct flame_function *out, unsigned most,
@@ -170,7 +201,8 @@ unsigned flame_names_unwind(struct flame_names *names,
 		count++;
 		rule = find_rule(names, address);
 		if (*whole ||
-		    !go_out(&at, thread->sp, rule ? rule : &by_frame_pointer))
+		    !(rule ? go_out(&at, thread->sp, rule)
+			   : guess_out(names, &at, thread->sp, count == 1)))
 			break;
 	}
 	return count;

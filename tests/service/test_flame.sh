@@ -236,7 +236,7 @@ samples "${pids[threads]}"
 expect 'threads' exited 0
 hasher=$(of '^\(thread hasher\);') reader=$(of '^\(thread reader\);')
 expect 'each has its row' test "$hasher" -gt 0 -a "$reader" -gt 0
-expect 'one computes' test $(($(of '^\(thread hasher\);.*;hash_word ') * 10)) \
+expect 'one computes, and callers are seen' test $(($(of '^\(thread hasher\);[^;]+(;[^;]+)*;hash_leaf ') * 10)) \
 	-gt $((hasher * 7))
 expect 'one is in the kernel' test \
 	$(($(of '^\(thread reader\);.*;\[kernel\] ') * 10)) -gt $((reader * 7))

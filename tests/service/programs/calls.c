@@ -7,7 +7,7 @@
  * quarter is of a task without a type: count_words, hash_word.
  *
  * With an argument there are two threads more: `reader`, which has the kernel work for
- * it, and `hasher`, in hash_word.
+ * it, and `hasher`, in hash_leaf.
  */
 #include <skua/skua.h>
 
@@ -70,10 +70,26 @@ static void *read_on(void *zeros)
 	return NULL;
 }
 
+/* As people write it by hand: no table tells who called it. */
+unsigned long hash_leaf(unsigned long steps);
+__asm__(".text\n"
+	".type hash_leaf, %function\n"
+	"hash_leaf:\n"
+#ifdef __aarch64__
+	"1: subs x0, x0, #1\n"
+	"b.ne 1b\n"
+#else
+	"mov %rdi, %rax\n"
+	"1: dec %rax\n"
+	"jnz 1b\n"
+#endif
+	"ret\n"
+	".size hash_leaf, . - hash_leaf\n");
+
 static void *hash_on(void *sum)
 {
 	while (go_on() == SKUA_YIELD)
-		*(unsigned long *)sum += hash_word(1, PIECE);
+		*(unsigned long *)sum += hash_leaf(PIECE);
 	return NULL;
 }
 
