@@ -339,7 +339,9 @@ static int write_out(struct flame_run *run)
 	if (flame_sort(run->flame) != 0)
 		return complain("", strerror(ENOMEM));
 	if (options->in)
-		snprintf(title, sizeof(title), "%s", options->in);
+		snprintf(title, sizeof(title), "%s",
+			 strcmp(options->in, "-") == 0 ? "standard input"
+						       : options->in);
 	else
 		snprintf(title, sizeof(title), "%s, process %d", run->comm,
 			 target_pid(run->target));

@@ -135,8 +135,9 @@ static void put_colour(const struct picture *p, const struct place *place)
 	saturation = type->name[0] == '(' ? 0.06 : 0.66;
 	light = node->depth == 1 ? 0.63 : 0.73 + 0.035 * (shade % 5);
 	if (is_of_kernel(node)) {
-		saturation = 0.10;
-		light = 0.34 + 0.02 * (shade % 5);
+		hue = 215;
+		saturation = 0.16;
+		light = 0.32 + 0.02 * (shade % 5);
 	}
 	fprintf(p->file, "#%02x%02x%02x",
 		(unsigned)(255 * channel(hue, saturation, light, 0)),

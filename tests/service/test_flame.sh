@@ -67,7 +67,9 @@ refuses 1 "no process $!" flame -p $! --folded
 
 printf '%s\n' 'db;query;<T&>::find("x") 60' 'db;query 10' '(searching) 5' \
 	'http;read n'$'\xc3\xa4''her 25' >"$scratch/some.folded"
-run flame "$scratch/some.folded" -o "$scratch/some.svg"
+name=$scratch/some.folded
+while ((${#name} < 200)); do name=${name%/*}/./${name##*/}; done # a long title
+run flame "$name" -o "$scratch/some.svg"
 expect 'a file' exited 0
 expect 'a file' out_empty
 expect 'a file' is_svg "$scratch/some.svg"
@@ -104,7 +106,7 @@ refuses 1 'line 1: longer than 1 MiB' flame "$scratch/long" --folded
 # in_browser FILE - what it makes of a picture, to $scratch/dom
 in_browser()
 {
-	timeout 100 chromium --headless --no-sandbox --disable-gpu \
+	timeout 100 chromium --headless --window-size=500,400 --no-sandbox --disable-gpu \
 		--no-first-run --user-data-dir="$scratch/browser" \
 		--enable-logging=stderr --virtual-time-budget=2000 --dump-dom \
 		"file://$1" >"$scratch/dom" 2>"$scratch/browser.log"
@@ -124,6 +126,9 @@ dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
 root.dataset.back = shown();
 document.querySelector('input').value = 'QUERY';
 document.querySelector('input').dispatchEvent(new Event('input'));
+const [title, box] = ['.h', 'foreignObject'].map(at =>
+  document.querySelector(at).getBoundingClientRect());
+root.dataset.beside = title.right < box.left;
 root.dataset.found = document.querySelectorAll('.hit').length;
 ]]></script>
 END
@@ -141,7 +146,8 @@ if command -v chromium >/dev/null; then
 		expect 'a click' out_has 'data-clicked="2"'
 		expect 'Escape' out_has 'data-back="6"'
 		expect 'a search' out_has 'data-found="1"'
-		expect 'a search' out_has 'found in 70.0 %'
+		expect 'the title' out_has 'data-beside="true"'
+		expect 'a search' out_has 'in 70.0 % of all'
 	else
 		left_out+='; chromium does not start'
 	fi
