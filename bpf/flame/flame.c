@@ -185,6 +185,15 @@ static void read_kernel(struct flame_run *run)
 			strerror(-err));
 }
 
+/* Its memory may be gone before it has ended: that is no other program. */
+static void tell_end(const struct flame_run *run)
+{
+	bool known = target_refresh(run->target) == -ESRCH;
+
+	fprintf(stderr, "%s; all that was seen before is there\n",
+		known ? target_reason(run->target) : "the process has ended");
+}
+
 static int sample(struct flame_run *run)
 {
 	const struct options *options = run->options;
@@ -206,12 +215,7 @@ static int sample(struct flame_run *run)
 		if (err == -ENOMEM)
 			code = complain("", strerror(ENOMEM));
 		else if (err != 0 || ends.gone)
-			fprintf(stderr,
-				"process %d has %s; all that was seen before "
-				"is there\n",
-				target_pid(run->target),
-				ends.gone ? "ended"
-					  : "executed another program");
+			tell_end(run);
 	}
 	ends_close(&ends);
 	return code;

@@ -270,7 +270,7 @@ stop calls
 code=0
 wait "$ours" || code=$?
 expect 'the end of the process' exited 0
-expect 'the end of the process' err_has 'has ended; all that was seen'
+expect 'the end of the process' err_has 'has ended meanwhile; all that was seen'
 
 # Until a signal.
 start hog "$hog"
