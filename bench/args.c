@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One args_parse(). argp's own hook is not shared between its parsers. */
 static struct parsing {
@@ -146,6 +147,14 @@ static const struct argp_option root_options[] = {
 	{ 0 },
 };
 
+/* Is it the number of a process, of a verb that is about one, and no file? */
+static bool is_process(const char *word)
+{
+	return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' &&
+	       find_option(parsing->argp, "--pid") != NULL &&
+	       access(word, F_OK) != 0;
+}
+
 /* Above the verb's parser: sees the beginning, --help, and errors. */
 static error_t parse_root(int key, char *arg, struct argp_state *state)
 {
@@ -158,6 +167,10 @@ static error_t parse_root(int key, char *arg, struct argp_state *state)
 			  state->argv[0]);
 		exit(fflush(stdout) == 0 ? 0 : 1);
 	case ARGP_KEY_ARG:
+		if (is_process(arg))
+			return args_refuse("unexpected argument '%s'; allowed: "
+					   "--pid %s",
+					   arg, arg);
 		if (parsing->argp->args_doc) /* the verb takes some */
 			return ARGP_ERR_UNKNOWN;
 		return args_refuse("unexpected argument '%s'", arg);

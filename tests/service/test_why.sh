@@ -91,6 +91,7 @@ refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 --for 0
 refuses 2 "--slowest is '1001'; allowed: 0 to 1000" -p 1 --slowest 1001
 refuses 2 'a FILE was recorded before' -p 1 some.skua
 refuses 2 "unexpected argument 'more'" some.skua more
+refuses 2 "unexpected argument '$$'; allowed: --pid $$" $$
 refuses 2 "no option '--wrong'" --wrong
 refuses 1 "process $$ is not a skua process" -p $$
 true &
