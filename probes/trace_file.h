@@ -105,6 +105,7 @@ enum trace_switch_kind {
 	TRACE_SWITCH_ASLEEP,    /* it waits for something; likewise */
 	TRACE_SWITCH_WOKEN,     /* it would go on; other: who woke it */
 	TRACE_SWITCH_INSTEAD,   /* it still would; other: who has the CPU now */
+	TRACE_SWITCH_STOPPED,   /* a signal, or a debugger, has stopped it */
 };
 
 /* What the kernel did with a thread of the process. */

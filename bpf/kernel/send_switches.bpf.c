@@ -14,6 +14,9 @@ struct {
 	__uint(max_entries, 1 << 22);
 } switches SEC(".maps");
 
+/* Of a thread's state, as they are since Linux 4.20: __TASK_STOPPED, __TASK_TRACED */
+#define STOPPED (0x4u | 0x8u)
+
 unsigned lost; /* since the last one that there was room for */
 
 static inline bool is_ours(struct task_struct *task)
@@ -72,12 +75,16 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	if (!waits)
 		return 0;
 	if (is_ours(previous)) {
+		unsigned state = BPF_CORE_READ(previous, __state);
+
 		tid = kernel_thread_id(previous, namespace);
-		if (ctx->args[0] || BPF_CORE_READ(previous, __state) == 0) {
+		if (ctx->args[0] || state == 0) {
 			note(tid, next, TRACE_SWITCH_PREEMPTED);
 			*waits = tid;
 		} else {
-			note(tid, next, TRACE_SWITCH_ASLEEP);
+			note(tid, next,
+			     state & STOPPED ? TRACE_SWITCH_STOPPED
+					     : TRACE_SWITCH_ASLEEP);
 		}
 	} else if (*waits) {
 		note(*waits, next, TRACE_SWITCH_INSTEAD);

@@ -22,6 +22,7 @@ struct walk {
 	size_t epoch; /* epoch_count: none yet */
 	enum trace_off_kind kind;
 	struct trace_off off; /* since when, and who has the CPU */
+	size_t first;         /* of the offs since it left */
 };
 
 static bool grow(void *array, size_t item, size_t count, size_t *room)
@@ -115,7 +116,8 @@ static int compare_switches(const void *left, const void *right)
 static void set_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
 {
 	w->kind = kind;
-	w->off = (struct trace_off){ .from_ns = ns };
+	w->off = (struct trace_off){ .from_ns = ns, .left_ns = ns };
+	w->first = w->offs->off_count;
 }
 
 static void set_other(struct walk *w, const struct trace_switch *from)
@@ -169,6 +171,34 @@ static int come_in(struct walk *w, const struct trace_switch *s)
 	return code;
 }
 
+static enum trace_off_kind kind_of(enum trace_switch_kind left)
+{
+	switch (left) {
+	case TRACE_SWITCH_PREEMPTED:
+		return TRACE_OFF_WAITS;
+	case TRACE_SWITCH_STOPPED:
+		return TRACE_OFF_STOPPED;
+	default:
+		return TRACE_OFF_ASLEEP;
+	}
+}
+
+/* Who leaves was there just before. Not every kernel runs a program at each switch:
+ * of one that leaves twice, the return is missing. */
+static int leave(struct walk *w, const struct trace_switch *s)
+{
+	int code = end_state(w, w->kind, s->ns);
+
+	if (w->kind != TRACE_OFF_NOT)
+		w->offs->unseen++;
+	for (size_t i = w->first; i < w->offs->off_count; i++)
+		w->offs->offs[i].again_ns = s->ns;
+	set_state(w, kind_of((enum trace_switch_kind)s->kind), s->ns);
+	if (s->kind == TRACE_SWITCH_PREEMPTED)
+		set_other(w, s);
+	return code;
+}
+
 static int take(struct walk *w, const struct trace_switch *s)
 {
 	int code = 0;
@@ -178,23 +208,17 @@ static int take(struct walk *w, const struct trace_switch *s)
 		return come_in(w, s);
 	case TRACE_SWITCH_PREEMPTED:
 	case TRACE_SWITCH_ASLEEP:
-		code = end_state(w, w->kind, s->ns);
-		set_state(w,
-			  s->kind == TRACE_SWITCH_PREEMPTED ? TRACE_OFF_WAITS
-							    : TRACE_OFF_ASLEEP,
-			  s->ns);
-		if (s->kind == TRACE_SWITCH_PREEMPTED)
-			set_other(w, s);
-		break;
+	case TRACE_SWITCH_STOPPED:
+		return leave(w, s);
 	case TRACE_SWITCH_INSTEAD:
 		if (w->kind != TRACE_OFF_WAITS || !s->comm[0])
 			break;
 		code = end_state(w, w->kind, s->ns);
-		set_state(w, TRACE_OFF_WAITS, s->ns);
+		w->off.from_ns = s->ns;
 		set_other(w, s);
 		break;
 	case TRACE_SWITCH_WOKEN:
-		if (w->kind != TRACE_OFF_ASLEEP)
+		if (w->kind != TRACE_OFF_ASLEEP && w->kind != TRACE_OFF_STOPPED)
 			break;
 		code = end_state(w, w->kind, s->ns);
 		set_state(w, TRACE_OFF_WAKING, s->ns);

@@ -18,6 +18,7 @@ enum trace_off_kind {
 	TRACE_OFF_ASLEEP,  /* waits for something */
 	TRACE_OFF_WAKING,  /* something came, and its CPU was idle */
 	TRACE_OFF_WAITS,   /* it would go on, but another has its CPU */
+	TRACE_OFF_STOPPED, /* by a signal, or a debugger */
 	TRACE_OFF_UNKNOWN, /* it was not watched, or switches were lost */
 };
 
@@ -27,10 +28,16 @@ enum trace_off_kind {
  * @kind: enum trace_off_kind
  * @other: if it waits: a thread that has its CPU, or 0
  * @comm: likewise: printable ASCII
+ * @left_ns: when it left its CPU, or was woken; @from_ns, unless another got the CPU
+ *           since
+ * @again_ns: when it left again, and the return between them was not seen: it ran
+ *            for a while, nobody knows how long; 0: it was seen
  */
 struct trace_off {
 	uint64_t from_ns;
 	uint64_t until_ns;
+	uint64_t left_ns;
+	uint64_t again_ns;
 	uint32_t kind;
 	uint32_t other;
 	char comm[16];
@@ -50,6 +57,7 @@ struct trace_offs {
 	struct trace_off_thread *threads; /* sorted */
 	size_t thread_count, thread_room;
 	uint64_t lost;
+	uint64_t unseen; /* that must have been, between two others */
 };
 
 /* trace_offs_span - a chunk begins; what is impossible is left out, and its

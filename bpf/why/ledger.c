@@ -26,7 +26,7 @@ bool ledger_grow(void *array, size_t item, size_t count, size_t *room)
 	return true;
 }
 
-/* ---- names ----------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 struct named {
 	uint32_t index;
@@ -69,7 +69,7 @@ static uint32_t name_of(struct ledger *l, const char *text)
 	return found ? (*(struct named **)found)->index : add_name(l, &key);
 }
 
-/* ---- steps ----------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 /* Time does not go back: what was drawn later begins where the last one did. */
 static void add_step(struct ledger *l, struct ledger_steps *s,
@@ -170,7 +170,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 	resume(l, s, mark->end_ns, mark->kind);
 }
 
-/* ---- instants -------------------------------------------------------------- */
+/* ---- instants ------------------------------------------------------------ */
 
 static void on_ready(struct ledger *l, uint64_t ns)
 {
@@ -241,7 +241,7 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 	((struct ledger *)sink)->waiting = waiting;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 int ledger_open(struct ledger *l, struct trace *trace)
 {

@@ -33,11 +33,12 @@ enum ledger_part {
 	LEDGER_DESCHEDULED, /* it slept in the kernel, in a poll */
 	LEDGER_UNKNOWN,     /* events, or switches, are missing */
 	LEDGER_PARTS,
-	LEDGER_BURST = LEDGER_PARTS, /* a reason, but no part */
+	LEDGER_BURST = LEDGER_PARTS, /* reasons, but no parts */
+	LEDGER_BACKLOG,
 	LEDGER_REASONS
 };
 
-/* ledger_word - "queued", and so on; also of LEDGER_BURST */
+/* ledger_word - "queued", and so on; also of reasons that are no parts */
 const char *ledger_word(unsigned part);
 
 struct ledger_item {
@@ -87,7 +88,14 @@ struct ledger {
 int ledger_open(struct ledger *ledger, struct trace *trace);
 void ledger_close(struct ledger *ledger);
 
-enum { LEDGER_CAUSES = 16 };
+enum { LEDGER_CAUSES = 16, LEDGER_NAMED = 3 };
+
+/* What a worker that slept in the kernel did there. */
+enum ledger_how {
+	LEDGER_OTHERS, /* a call of another's poll */
+	LEDGER_ITSELF, /* one of the task's own poll */
+	LEDGER_STOP,   /* a signal, or a debugger, had stopped it */
+};
 
 /* Who had the worker meanwhile: tasks of that name (LEDGER_NOBODY: itself), or
  * threads of that one, of which @thread had it longest. */
@@ -97,6 +105,7 @@ struct ledger_cause {
 	uint32_t track; /* which worker */
 	uint32_t name;
 	uint32_t thread;
+	enum ledger_how how;
 	char comm[16];
 	uint64_t ns;
 	uint64_t times;
@@ -104,9 +113,11 @@ struct ledger_cause {
 };
 
 /* @ahead: polls and jobs that it waited for. Causes beyond the first few are in the
- * parts alone. */
+ * parts alone. @victim: from whose worker's track it was, if @stolen */
 struct ledger_split {
 	uint64_t parts[LEDGER_PARTS];
+	bool stolen;
+	uint32_t victim;
 	uint64_t ahead;
 	uint64_t longest_ns; /* of those */
 	unsigned cause_count;
@@ -118,8 +129,9 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
 		  struct ledger_split *split);
 
 /**
- * struct ledger_reason - what an item's time went to above all
- * @kind: enum ledger_part of its largest part, or LEDGER_BURST
+ * struct ledger_reason - what some of an item's time went to
+ * @kind: enum ledger_part, or LEDGER_BURST, or LEDGER_BACKLOG: of many short polls,
+ *        most of them of its own type
  * @culprit: a type of tasks or a thread's name; empty: there is none
  * @track: which worker; @thread: as in struct ledger_cause
  * @ns: how much of it; @times: in how many pieces; @longest_ns: of those
@@ -127,6 +139,7 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
  */
 struct ledger_reason {
 	unsigned kind;
+	enum ledger_how how;
 	char culprit[TRACE_TEXT];
 	uint32_t track;
 	uint32_t thread;
@@ -134,13 +147,26 @@ struct ledger_reason {
 	uint64_t burst, burst_ns;
 };
 
-struct ledger_reason ledger_reason(const struct ledger *ledger,
-				   const struct ledger_item *item,
-				   const struct ledger_split *split);
+/* ledger_part_of - the part that a reason's time is in */
+unsigned ledger_part_of(const struct ledger_reason *reason);
 
-/* ledger_say - a reason in words, to @text of @bytes */
-void ledger_say(const struct ledger *ledger, const struct ledger_reason *reason,
-		char *text, size_t bytes);
+/**
+ * ledger_reasons - what had most of an item's time
+ * @out: LEDGER_NAMED; first what had most of its largest part, then what had a
+ *       tenth of all, or more, the most first
+ *
+ * Return: how many: at least one.
+ */
+unsigned ledger_reasons(const struct ledger *ledger,
+			const struct ledger_item *item,
+			const struct ledger_split *split,
+			struct ledger_reason *out);
+
+/* ledger_say - reasons in words, to @text of @bytes */
+#define LEDGER_TEXT 768u
+void ledger_say(const struct ledger *ledger,
+		const struct ledger_reason *reasons, unsigned count, char *text,
+		size_t bytes);
 
 /**
  * struct ledger_type - the items of a name, or all
@@ -161,7 +187,15 @@ struct ledger_type {
 struct ledger_slow {
 	struct ledger_item item;
 	struct ledger_split split;
+	struct ledger_reason reasons[LEDGER_NAMED];
+	unsigned reason_count;
+};
+
+/* What most of a part of all went to: @share of all; and the part, @part_share. */
+struct ledger_share {
 	struct ledger_reason reason;
+	double share;
+	double part_share;
 };
 
 /**
@@ -169,10 +203,8 @@ struct ledger_slow {
  * @slow, @slow_count: the slowest, the very slowest first
  * @types: all, and then each, that with the slowest first
  * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000
- * @reason: of the part that most of their time went to, what most of that went to;
- *          without @judged: nothing
- * @share: what went to the reason, of all
- * @part_share: what went to the part
+ * @shares: of the part that most of their time went to, and then of others that had
+ *          a tenth or more
  */
 struct ledger_verdict {
 	struct ledger_slow *slow;
@@ -180,9 +212,8 @@ struct ledger_verdict {
 	struct ledger_type *types;
 	size_t type_count;
 	uint64_t judged;
-	struct ledger_reason reason;
-	double share;
-	double part_share;
+	struct ledger_share shares[LEDGER_NAMED];
+	unsigned share_count;
 };
 
 /* ledger_judge - with at most @most of the slowest; sorts the items. Return: 0,

@@ -10,7 +10,7 @@
 #define SLOW_MOST  1000u
 #define REASONS    64u /* that are told apart */
 
-/* ---- ranks ----------------------------------------------------------------- */
+/* ---- ranks --------------------------------------------------------------- */
 
 /* The slowest first. */
 static int compare_items(const void *left, const void *right)
@@ -124,12 +124,13 @@ static int make_types(struct ledger *l, struct ledger_verdict *v)
 	return 0;
 }
 
-/* ---- the verdict ----------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------- */
 
 static bool is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b)
 {
-	return a->kind == b->kind && strcmp(a->culprit, b->culprit) == 0;
+	return a->kind == b->kind && a->how == b->how &&
+	       strcmp(a->culprit, b->culprit) == 0;
 }
 
 /* One more that went to the same. */
@@ -156,35 +157,48 @@ static void add_reason(struct ledger_reason *reasons, unsigned *count,
 	}
 }
 
-static unsigned part_of(const struct ledger_reason *reason)
+/* Of a part, what had most of it. */
+static struct ledger_share share_of(const struct ledger_reason *reasons,
+				    unsigned count, unsigned part,
+				    uint64_t part_ns, uint64_t total_ns)
 {
-	return reason->kind == LEDGER_BURST ? LEDGER_QUEUED : reason->kind;
+	struct ledger_share share = { .reason = { .kind = part,
+						  .ns = part_ns } };
+	const struct ledger_reason *most = NULL;
+
+	for (unsigned i = 0; i < count; i++)
+		if (ledger_part_of(&reasons[i]) == part &&
+		    (!most || reasons[i].ns > most->ns))
+			most = &reasons[i];
+	if (most)
+		share.reason = *most;
+	if (total_ns > 0) {
+		share.share = (double)share.reason.ns / (double)total_ns;
+		share.part_share = (double)part_ns / (double)total_ns;
+	}
+	return share;
 }
 
 /* @parts: what each had of all their time. */
 static void settle(const struct ledger_reason *reasons, unsigned count,
-		   const uint64_t *parts, struct ledger_verdict *v)
+		   uint64_t *parts, struct ledger_verdict *v)
 {
-	const struct ledger_reason *most = NULL;
 	uint64_t total_ns = 0;
-	unsigned part = 0;
 
-	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
 		total_ns += parts[i];
-		if (parts[i] > parts[part])
-			part = i;
+	while (v->share_count < LEDGER_NAMED) {
+		unsigned part = 0;
+
+		for (unsigned i = 1; i < LEDGER_PARTS; i++)
+			if (parts[i] > parts[part])
+				part = i;
+		if (v->share_count > 0 && parts[part] <= total_ns / 10)
+			break;
+		v->shares[v->share_count++] =
+			share_of(reasons, count, part, parts[part], total_ns);
+		parts[part] = 0;
 	}
-	for (unsigned i = 0; i < count; i++)
-		if (part_of(&reasons[i]) == part &&
-		    (!most || reasons[i].ns > most->ns))
-			most = &reasons[i];
-	v->reason = (struct ledger_reason){ .kind = part, .ns = parts[part] };
-	if (most)
-		v->reason = *most;
-	if (total_ns == 0)
-		return;
-	v->share = (double)v->reason.ns / (double)total_ns;
-	v->part_share = (double)parts[part] / (double)total_ns;
 }
 
 int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
@@ -212,12 +226,14 @@ int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
 		if (i >= v->judged && i >= v->slow_count)
 			break;
 		ledger_split(l, &slow.item, &slow.split);
-		slow.reason = ledger_reason(l, &slow.item, &slow.split);
+		slow.reason_count = ledger_reasons(l, &slow.item, &slow.split,
+						   slow.reasons);
 		if (i < v->slow_count)
 			v->slow[i] = slow;
 		if (i >= v->judged)
 			continue;
-		add_reason(reasons, &count, &slow.reason);
+		for (unsigned k = 0; k < slow.reason_count; k++)
+			add_reason(reasons, &count, &slow.reasons[k]);
 		sum_up(parts, &slow.split);
 	}
 	settle(reasons, count, parts, v);

@@ -20,12 +20,12 @@ struct span {
 	enum phase phase;
 };
 
-/* ---- who was it ------------------------------------------------------------ */
+/* ---- who was it ---------------------------------------------------------- */
 
 static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
 {
 	return a->part == b->part && a->track == b->track &&
-	       a->name == b->name &&
+	       a->name == b->name && a->how == b->how &&
 	       memcmp(a->comm, b->comm, sizeof(a->comm)) == 0;
 }
 
@@ -59,7 +59,7 @@ static struct ledger_cause cause_of(const struct span *span,
 				      .name = LEDGER_NOBODY };
 }
 
-/* ---- which part ------------------------------------------------------------ */
+/* ---- which part ---------------------------------------------------------- */
 
 static bool is_work(const struct ledger_step *step)
 {
@@ -97,6 +97,8 @@ static enum ledger_part part_of(const struct span *span,
 	switch (off) {
 	case TRACE_OFF_WAITS:
 		return LEDGER_PREEMPTED;
+	case TRACE_OFF_STOPPED:
+		return LEDGER_DESCHEDULED;
 	case TRACE_OFF_ASLEEP:
 	case TRACE_OFF_WAKING:
 		return part_asleep(span, step);
@@ -109,7 +111,21 @@ static enum ledger_part part_of(const struct span *span,
 	}
 }
 
-/* ---- times ----------------------------------------------------------------- */
+/* One that came back unseen ran from the next thing on that it is known to have done.
+ * If that was to leave again, nobody knows since when. */
+static enum trace_off_kind ensure(const struct trace_off *off,
+				  enum trace_off_kind kind,
+				  const struct ledger_step *step,
+				  uint64_t behind_ns)
+{
+	if (!off || off->again_ns == 0)
+		return kind;
+	if (step->from_ns > off->left_ns)
+		return TRACE_OFF_NOT;
+	return behind_ns < off->again_ns ? kind : TRACE_OFF_UNKNOWN;
+}
+
+/* ---- times --------------------------------------------------------------- */
 
 /* How long others worked, while it waited: each poll is in one piece, even if it
  * was interrupted. */
@@ -138,30 +154,39 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 	if (part == LEDGER_PREEMPTED) {
 		cause.thread = off->other;
 		memcpy(cause.comm, off->comm, sizeof(cause.comm));
-	} else if (is_work(step)) {
-		cause.name = step->name;
+	} else if (part == LEDGER_DESCHEDULED) {
+		if (is_work(step))
+			cause.name = step->name;
+		if (off && off->kind == TRACE_OFF_STOPPED)
+			cause.how = LEDGER_STOP;
+		else if (span->phase == OWN)
+			cause.how = LEDGER_ITSELF;
 	}
 	add_cause(span->split, &cause, ns);
 }
 
-/* One step of the worker, from a time to a later one. */
+/* One step of the worker, from a time to a later one; @behind_ns: when the next one
+ * begins. */
 static void split_step(const struct span *span, struct trace_off_look *look,
-		       const struct ledger_step *step, uint64_t from_ns,
-		       uint64_t until_ns)
+		       const struct ledger_step *step, uint64_t behind_ns,
+		       uint64_t from_ns, uint64_t until_ns)
 {
 	uint64_t queued = 0, end;
 
 	for (uint64_t ns = from_ns; ns < until_ns; ns = end) {
 		const struct trace_off *off = NULL;
 		enum trace_off_kind kind = trace_off_at(look, ns, &end, &off);
-		enum ledger_part part = part_of(span, step, kind);
+		enum ledger_part part;
 
+		kind = ensure(off, kind, step, behind_ns);
+		part = part_of(span, step, kind);
 		if (end > until_ns)
 			end = until_ns;
 		span->split->parts[part] += end - ns;
 		if (part == LEDGER_QUEUED)
 			queued += end - ns;
-		else if (part == LEDGER_PREEMPTED || part == LEDGER_DESCHEDULED)
+		else if (part == LEDGER_PARKED || part == LEDGER_PREEMPTED ||
+			 part == LEDGER_DESCHEDULED)
 			add_off(span, step, part, off, end - ns);
 	}
 	add_work(span, step, queued);
@@ -193,20 +218,20 @@ static void split_span(const struct span *span, uint64_t from_ns,
 	size_t i = find_step(s, from_ns), next = i < s->count ? i + 1 : 0;
 
 	while (from_ns < until_ns) {
-		uint64_t end = until_ns;
+		uint64_t behind =
+			next < s->count ? s->steps[next].from_ns : UINT64_MAX;
+		uint64_t end = behind < until_ns ? behind : until_ns;
 
-		if (next < s->count && s->steps[next].from_ns < end)
-			end = s->steps[next].from_ns;
 		if (from_ns < end)
 			split_step(span, &look,
 				   next > 0 ? &s->steps[next - 1] : &unseen,
-				   from_ns, end);
+				   behind, from_ns, end);
 		from_ns = end;
 		next++;
 	}
 }
 
-/* ---- an item --------------------------------------------------------------- */
+/* ---- an item ------------------------------------------------------------- */
 
 /* The step of the search by which the worker has come to the task, if there is
  * one: that of the last steal before its poll. */
@@ -252,6 +277,8 @@ static uint64_t split_stolen(const struct span *here,
 	struct span move = { l, here->split, item->track, MOVE };
 	uint64_t from = item->ready_ns, until = moved_ns(l, item, search);
 
+	here->split->stolen = true;
+	here->split->victim = step->name;
 	if (step->from_ns > from) {
 		split_span(&there, from, step->from_ns);
 		from = step->from_ns;

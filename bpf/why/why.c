@@ -32,7 +32,7 @@ struct options {
 	bool timed; /* --for was there */
 };
 
-/* ---- options --------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static error_t check(const struct options *options)
 {
@@ -105,7 +105,7 @@ static const struct argp argp = {
 	       "written",
 };
 
-/* ---- recording ------------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------- */
 
 /* A file that is gone when it is closed; in memory if there is no other place. */
 static int open_nameless(void)
@@ -164,7 +164,7 @@ static int record(const struct options *options, struct recording *r,
 	return code;
 }
 
-/* ---- what came of it ------------------------------------------------------- */
+/* ---- what came of it ----------------------------------------------------- */
 
 static int show(const struct options *options, struct why *why)
 {

@@ -45,9 +45,20 @@ static void set_place(json_t *object, const struct why *why, uint32_t track)
 		set(object, "worker", stream->index);
 }
 
+static json_t *place_json(const struct why *why, uint32_t track)
+{
+	json_t *place = json_object();
+
+	set_place(place, why, track);
+	return place;
+}
+
 static void set_reason(json_t *object, const struct ledger_reason *reason)
 {
+	static const char *const hows[] = { NULL, "itself", "stopped" };
+
 	set_text(object, "kind", ledger_word(reason->kind));
+	set_text(object, "how", hows[reason->how]);
 	set_text(object, "culprit", reason->culprit);
 	set(object, "ns", reason->ns);
 	set(object, "times", reason->times);
@@ -60,8 +71,8 @@ static void set_reason(json_t *object, const struct ledger_reason *reason)
 static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 {
 	const struct ledger_item *item = &slow->item;
-	json_t *object = json_object(), *reason = json_object();
-	char text[300];
+	json_t *object = json_object(), *first = NULL, *also = json_array();
+	char text[LEDGER_TEXT];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, item->task);
 	set_text(object, "task", text);
@@ -71,12 +82,26 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	set(object, "begin_ns", item->begin_ns);
 	set(object, "end_ns", item->end_ns);
 	set(object, "took_ns", ledger_took(item));
+	json_object_set_new(object, "stolen_from",
+			    slow->split.stolen
+				    ? place_json(why, slow->split.victim)
+				    : json_null());
 	set_parts(object, "parts", slow->split.parts);
-	set_reason(reason, &slow->reason);
-	set_place(reason, why, slow->reason.track);
-	ledger_say(&why->ledger, &slow->reason, text, sizeof(text));
-	set_text(reason, "text", text);
-	json_object_set_new(object, "reason", reason);
+	for (unsigned i = 0; i < slow->reason_count; i++) {
+		json_t *reason = json_object();
+
+		set_reason(reason, &slow->reasons[i]);
+		set_place(reason, why, slow->reasons[i].track);
+		ledger_say(&why->ledger, &slow->reasons[i], 1, text,
+			   sizeof(text));
+		set_text(reason, "text", text);
+		if (i == 0)
+			first = reason;
+		else
+			json_array_append_new(also, reason);
+	}
+	json_object_set_new(object, "reason", first);
+	json_object_set_new(object, "also", also);
 	return object;
 }
 
@@ -123,17 +148,25 @@ static json_t *sched_json(const struct why *why)
 static void set_verdict(json_t *object, const struct why *why)
 {
 	const struct ledger_verdict *v = &why->verdict;
-	json_t *verdict = json_object();
-	char text[300];
+	json_t *verdict = json_object(), *also = json_array();
+	char text[LEDGER_TEXT];
 
 	ledger_say_verdict(v, text, sizeof(text));
 	set(verdict, "judged", v->judged);
-	if (v->judged > 0)
-		set_reason(verdict, &v->reason);
-	else
+	if (v->judged == 0)
 		set_text(verdict, "kind", NULL);
-	json_object_set_new(verdict, "share", json_real(v->share));
-	json_object_set_new(verdict, "part_share", json_real(v->part_share));
+	for (unsigned i = 0; v->judged > 0 && i < v->share_count; i++) {
+		json_t *share = i > 0 ? json_object() : verdict;
+
+		set_reason(share, &v->shares[i].reason);
+		json_object_set_new(share, "share",
+				    json_real(v->shares[i].share));
+		json_object_set_new(share, "part_share",
+				    json_real(v->shares[i].part_share));
+		if (i > 0)
+			json_array_append_new(also, share);
+	}
+	json_object_set_new(verdict, "also", also);
 	set_text(verdict, "text", text);
 	json_object_set_new(object, "verdict", verdict);
 }
@@ -152,6 +185,7 @@ static void set_about(json_t *object, const struct why *why)
 	set(object, "events", about->events);
 	set(object, "lost", about->lost);
 	set(object, "switches_lost", trace_offs(why->trace)->lost);
+	set(object, "switches_unseen", trace_offs(why->trace)->unseen);
 	set_text(object, "source", sources[why->source]);
 	set_text(object, "missing", why->missing);
 	set(object, "count", why->ledger.count);

@@ -14,7 +14,7 @@
 
 static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
 
-/* ---- what it is of --------------------------------------------------------- */
+/* ---- what it is of ------------------------------------------------------- */
 
 static void print_sched(FILE *file, const struct why *why)
 {
@@ -43,8 +43,13 @@ static void print_source(FILE *file, const struct why *why)
 	switch (why->source) {
 	case WHY_BPF:
 		fprintf(file,
-			"who had the CPUs is known, by BPF; %s switches lost\n",
+			"who had the CPUs is known, by BPF; %s switches lost",
 			text_count(text, trace_offs(why->trace)->lost));
+		if (trace_offs(why->trace)->unseen > 0)
+			fprintf(file, ", %s not shown by the kernel",
+				text_count(text,
+					   trace_offs(why->trace)->unseen));
+		fputc('\n', file);
 		break;
 	case WHY_SCHEDSTAT:
 		fprintf(file,
@@ -107,7 +112,7 @@ static double missing_share(const struct why *why)
 	return most;
 }
 
-/* ---- the slowest ----------------------------------------------------------- */
+/* ---- the slowest --------------------------------------------------------- */
 
 /* Each part has as many letters as it has of the whole, rounded so that all of
  * them are BAR. */
@@ -145,16 +150,22 @@ static void print_slow(FILE *file, const struct why *why, size_t index)
 	const struct ledger_slow *slow = &why->verdict.slow[index];
 	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
 	uint64_t took = ledger_took(&slow->item);
-	char bar[BAR + 1], who[TRACE_LABEL], text[300], time[32];
+	char bar[BAR + 1], who[TRACE_LABEL], text[LEDGER_TEXT], time[32];
 
 	draw_bar(bar, &slow->split, took > 0 ? took : 1);
 	trace_label(why->trace, slow->item.track, who);
-	fprintf(file, "%2zu  [%-*s] %s: %s on %s, at %.6f s\n", index + 1,
-		(int)BAR, bar, text_time(time, (double)took),
-		why->ledger.names[slow->item.name], who,
+	fprintf(file, "%2zu  [%-*s] %s: %s on %s", index + 1, (int)BAR, bar,
+		text_time(time, (double)took),
+		why->ledger.names[slow->item.name], who);
+	if (slow->split.stolen) {
+		trace_label(why->trace, slow->split.victim, who);
+		fprintf(file, ", stolen from %s", who);
+	}
+	fprintf(file, ", at %.6f s\n",
 		((double)slow->item.ready_ns - (double)start) / 1e9);
 	print_parts(file, &slow->split);
-	ledger_say(&why->ledger, &slow->reason, text, sizeof(text));
+	ledger_say(&why->ledger, slow->reasons, slow->reason_count, text,
+		   sizeof(text));
 	fprintf(file, "    %s\n", text);
 }
 
@@ -167,7 +178,7 @@ static void print_legend(FILE *file)
 	fputs("]\n\n", file);
 }
 
-/* ---- by type --------------------------------------------------------------- */
+/* ---- by type ------------------------------------------------------------- */
 
 static void add_time(struct table *table, uint64_t ns)
 {
@@ -213,7 +224,7 @@ static void print_types(FILE *file, const struct why *why)
 
 void why_print(FILE *file, const struct why *why)
 {
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	print_about(file, why);
 	for (size_t i = 0; i < why->verdict.slow_count; i++)

@@ -71,7 +71,7 @@ static void put_switches(struct trace_writer *w, struct fuzz_input *in,
 	for (unsigned i = 0; i < count; i++) {
 		some[i].ns = from_ns + 2 * fuzz_byte(in);
 		some[i].tid = fuzz_below(in, 4);
-		some[i].kind = fuzz_below(in, 7);
+		some[i].kind = fuzz_below(in, 8);
 		some[i].lost = fuzz_below(in, 4) == 3;
 		memset(some[i].comm, fuzz_byte(in), fuzz_below(in, 17));
 	}
@@ -227,7 +227,7 @@ static void check_slow(const struct ledger *ledger,
 		       const struct ledger_slow *slow)
 {
 	uint64_t sum = 0;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	fuzz_check(slow->item.ready_ns <= slow->item.begin_ns &&
 			   slow->item.begin_ns <= slow->item.end_ns,
@@ -242,9 +242,12 @@ static void check_slow(const struct ledger *ledger,
 			slow->split.causes[i].ns <=
 				slow->split.parts[slow->split.causes[i].part],
 			"a cause of more than its part");
-	ledger_say(ledger, &slow->reason, text, sizeof(text));
+	fuzz_check(slow->reason_count > 0, "no reason");
+	ledger_say(ledger, slow->reasons, slow->reason_count, text,
+		   sizeof(text));
 	check_text(text);
-	check_text(slow->reason.culprit);
+	for (unsigned i = 0; i < slow->reason_count; i++)
+		check_text(slow->reasons[i].culprit);
 }
 
 static void check_ledger(const char *path)
@@ -254,7 +257,7 @@ static void check_ledger(const char *path)
 	struct skua_error err;
 	struct trace *trace;
 	uint64_t count = 0;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	if (trace_open(&trace, path, &err))
 		return;

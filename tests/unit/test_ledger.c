@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include "bpf/recording/trace_offs.h"
 #include "bpf/why/ledger.h"
 
 #define TASK  0x7000u
@@ -127,7 +128,7 @@ static void is(struct file *f, uint64_t task, const char *text)
 {
 	for (size_t i = 0; i < f->verdict.slow_count; i++) {
 		const struct ledger_slow *slow = &f->verdict.slow[i];
-		char all[512] = "", words[300];
+		char all[1024] = "", words[LEDGER_TEXT];
 		size_t length = 0;
 		uint64_t sum = 0;
 
@@ -142,7 +143,8 @@ static void is(struct file *f, uint64_t task, const char *text)
 					(unsigned)slow->split.parts[k]);
 		}
 		assert_int_equal(sum, ledger_took(&slow->item));
-		ledger_say(&f->ledger, &slow->reason, words, sizeof(words));
+		ledger_say(&f->ledger, slow->reasons, slow->reason_count, words,
+			   sizeof(words));
 		snprintf(all + length, sizeof(all) - length, "%s", words);
 		assert_string_equal(all, text);
 		return;
@@ -162,7 +164,8 @@ static void split__behind_another__is_queued(void **state)
 	clock_at(f, 1000);
 	judge(f);
 	is(f, TASK + 1,
-	   "queued 710, running 40, unknown 40, waited 700 ns behind other on worker 0");
+	   "queued 710, running 40, unknown 40, waited 700 ns behind other "
+	   "on worker 0");
 	is(f, TASK, "running 700, unknown 50, ran for 700 ns itself");
 }
 
@@ -179,7 +182,8 @@ static void split__worker_slept__is_parked(void **state)
 	clock_at(f, 1000);
 	judge(f);
 	is(f, TASK,
-	   "parked 320, running 100, waited 320 ns for worker 0 to wake up");
+	   "parked 320, running 100, waited 320 ns for worker 0 to wake up; "
+	   "ran for 100 ns itself");
 }
 
 static void split__stolen__is_the_victims_until_the_thief_looks(void **state)
@@ -200,10 +204,12 @@ static void split__stolen__is_the_victims_until_the_thief_looks(void **state)
 	judge(f);
 	is(f, TASK + 1,
 	   "queued 200, stolen 60, running 100, waited 200 ns behind other on "
-	   "worker 0");
+	   "worker 0; ran for 100 ns itself; took 60 ns to be stolen by worker "
+	   "1");
 	is(f, TASK + 2,
-	   "queued 300, stolen 60, running 10, waited 190 ns behind other on "
-	   "worker 0");
+	   "queued 300, stolen 60, running 10, waited 190 ns behind other "
+	   "on worker 0; waited 100 ns behind some on worker 1; took 60 ns "
+	   "to be stolen by worker 1");
 }
 
 /* The worker has taken it from where all do, since it has stolen another. */
@@ -220,8 +226,9 @@ static void split__injected_after_a_steal__is_not_stolen(void **state)
 	clock_at(f, 1000);
 	judge(f);
 	is(f, TASK,
-	   "queued 170, running 10, unknown 50, waited 90 ns behind other on "
-	   "worker 1");
+	   "queued 170, running 10, unknown 50, waited 90 ns behind other "
+	   "on worker 1; waited 80 ns while worker 1 was between polls; it "
+	   "is not known where 50 ns went");
 }
 
 static void split__cpu_was_taken__is_preempted(void **state)
@@ -244,9 +251,9 @@ static void split__cpu_was_taken__is_preempted(void **state)
 	judge(f);
 	is(f, TASK,
 	   "queued 20, running 280, preempted 400, worker 0 was preempted for "
-	   "390 ns by stress (thread 77)");
-	assert_int_equal(f->verdict.reason.kind, LEDGER_PREEMPTED);
-	assert_string_equal(f->verdict.reason.culprit, "stress");
+	   "390 ns by stress (thread 77); ran for 280 ns itself");
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_PREEMPTED);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "stress");
 }
 
 /* Behind whom it waited is more than what any one of those had that took its CPU,
@@ -255,7 +262,7 @@ static void judge__several_had_the_cpu__adds_them_up(void **state)
 {
 	static const char *const others[] = { "one", "two", "three" };
 	struct file *f = *state;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	clock_at(f, 100);
 	watched(f, 90, 150);
@@ -276,12 +283,14 @@ static void judge__several_had_the_cpu__adds_them_up(void **state)
 		watched(f, 1000 * i + 801 + i, 1000 * i + 1150);
 	}
 	judge(f);
-	assert_int_equal(f->verdict.reason.kind, LEDGER_PREEMPTED);
-	assert_string_equal(f->verdict.reason.culprit, "three");
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_PREEMPTED);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "three");
 	ledger_say_verdict(&f->verdict, text, sizeof(text));
-	assert_string_equal(text, "43 % of the time of the slowest 3 went to "
-				  "waiting for a CPU that others had; the most "
-				  "of it, 14 %, to three");
+	assert_string_equal(
+		text,
+		"43 % of the time of the slowest 3 went to waiting for a "
+		"CPU that others had; the most of it, 14 %, to three; 27 % "
+		"to waiting behind other; 27 % to their own polls");
 }
 
 static void split__call_blocks__is_descheduled(void **state)
@@ -303,8 +312,71 @@ static void split__call_blocks__is_descheduled(void **state)
 	watched(f, 811, 1000);
 	judge(f);
 	is(f, TASK + 1,
-	   "queued 200, running 10, descheduled 510, unknown 80, worker 0 "
-	   "slept for 510 ns in the kernel, in a poll of other");
+	   "queued 200, running 10, descheduled 510, unknown 80, a poll of "
+	   "other blocked worker 0 for 510 ns, in the kernel; waited 190 ns "
+	   "behind other on worker 0");
+}
+
+/* The task's own, and that of its worker as a whole. */
+static void split__blocks_itself_or_is_stopped__is_told(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	watched(f, 90, 300);
+	ready(f, 2, 110, TASK);
+	poll(f, 0, 120, 900, TASK, TYPE);
+	clock_at(f, 1000);
+	switched(f, 300, 10, TRACE_SWITCH_ASLEEP, "");
+	watched(f, 301, 500);
+	switched(f, 500, 10, TRACE_SWITCH_IN, "");
+	watched(f, 501, 550);
+	switched(f, 550, 10, TRACE_SWITCH_STOPPED, "");
+	watched(f, 551, 850);
+	switched(f, 850, 10, TRACE_SWITCH_IN, "");
+	watched(f, 851, 1000);
+	judge(f);
+	is(f, TASK,
+	   "running 280, descheduled 500, unknown 10, worker 0 was stopped "
+	   "for 300 ns, by a signal or a debugger; ran for 280 ns itself; "
+	   "its own poll blocked worker 0 for 200 ns, in the kernel");
+}
+
+/* It was back when it did the next thing, at 500; and at 1500, somewhen before 1600:
+ * nobody knows since when. */
+static void split__return_was_not_seen__ends_by_what_was_done(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	watched(f, 90, 300);
+	ready(f, 2, 110, TASK);
+	ready(f, 2, 1000, TASK + 1);
+	poll(f, 0, 120, 500, TASK, TYPE);
+	poll(f, 0, 1020, 1900, TASK + 1, TYPE);
+	clock_at(f, 2000);
+	switched(f, 300, 10, TRACE_SWITCH_PREEMPTED, "one");
+	watched(f, 301, 800);
+	switched(f, 800, 10, TRACE_SWITCH_PREEMPTED, "two");
+	watched(f, 801, 810);
+	switched(f, 810, 10, TRACE_SWITCH_IN, "two");
+	watched(f, 811, 1100);
+	switched(f, 1100, 10, TRACE_SWITCH_PREEMPTED, "one");
+	watched(f, 1101, 1600);
+	switched(f, 1600, 10, TRACE_SWITCH_PREEMPTED, "two");
+	watched(f, 1601, 1700);
+	switched(f, 1700, 10, TRACE_SWITCH_IN, "two");
+	watched(f, 1701, 2000);
+	judge(f);
+	assert_int_equal(trace_offs(f->trace)->unseen, 2);
+	is(f, TASK,
+	   "running 180, preempted 200, unknown 10, worker 0 was preempted "
+	   "for 200 ns by one (thread 77); ran for 180 ns itself");
+	is(f, TASK + 1,
+	   "queued 20, running 280, preempted 100, unknown 500, it is not "
+	   "known "
+	   "where 500 ns went; ran for 280 ns itself; worker 0 was preempted "
+	   "for 100 ns by two (thread 77)");
 }
 
 static void split__events_lost__is_no_item(void **state)
@@ -326,13 +398,13 @@ static void split__events_lost__is_no_item(void **state)
 	assert_int_equal(f->ledger.incomplete, 2);
 	is(f, TASK + 2,
 	   "queued 10, running 10, waited 10 ns while worker 0 was between "
-	   "polls");
+	   "polls; ran for 10 ns itself");
 }
 
 static void judge__many_at_once__is_a_burst(void **state)
 {
 	struct file *f = *state;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	clock_at(f, 100);
 	for (uint64_t i = 0; i < 200; i++)
@@ -341,17 +413,18 @@ static void judge__many_at_once__is_a_burst(void **state)
 		poll(f, 0, 1000 + i * 100, 1090 + i * 100, TASK + i, TYPE);
 	clock_at(f, 30000);
 	judge(f);
-	assert_int_equal(f->verdict.reason.kind, LEDGER_BURST);
-	assert_string_equal(f->verdict.reason.culprit, "burst");
-	assert_in_range(f->verdict.reason.burst, 190, 200);
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_BURST);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "burst");
+	assert_in_range(f->verdict.shares[0].reason.burst, 190, 200);
 	ledger_say_verdict(&f->verdict, text, sizeof(text));
 	assert_non_null(strstr(text, "when up to 200 tasks came at once"));
 }
 
 /* As many wait, but they have come one by one. */
-static void judge__more_than_can_be_served__is_no_burst(void **state)
+static void judge__more_than_can_be_served__is_overload(void **state)
 {
 	struct file *f = *state;
+	char text[LEDGER_TEXT];
 
 	clock_at(f, 100);
 	poll(f, 0, 100, 101, TASK - 1, TYPE);
@@ -361,14 +434,24 @@ static void judge__more_than_can_be_served__is_no_burst(void **state)
 		poll(f, 0, 120 + i * 100, 210 + i * 100, TASK + i, TYPE);
 	clock_at(f, 50000);
 	judge(f);
-	assert_int_equal(f->verdict.reason.kind, LEDGER_QUEUED);
-	assert_string_equal(f->verdict.reason.culprit, "some");
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_BACKLOG);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "some");
+	is(f, TASK + 399,
+	   "queued 19960, running 90, overload: 400 tasks became runnable "
+	   "within 20 us before it, and it waited 20 us behind 200 polls, "
+	   "up to 90 ns, most of some");
+	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	assert_string_equal(
+		text,
+		"overload: 100 % of the time of the slowest 10 went to "
+		"waiting in queues of more short polls than could be made, "
+		"most of some");
 }
 
 static void judge__quiet__names_nobody(void **state)
 {
 	struct file *f = *state;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	clock_at(f, 100);
 	for (uint64_t i = 0; i < 2000; i++) {
@@ -379,8 +462,8 @@ static void judge__quiet__names_nobody(void **state)
 	clock_at(f, 300000);
 	judge(f);
 	assert_int_equal(f->verdict.judged, 20);
-	assert_int_equal(f->verdict.reason.kind, LEDGER_RUNNING);
-	assert_string_equal(f->verdict.reason.culprit, "");
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_RUNNING);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "");
 	ledger_say_verdict(&f->verdict, text, sizeof(text));
 	assert_string_equal(text, "nobody is to blame: 91 % of the time of the "
 				  "slowest 20 went to their own polls");
@@ -396,7 +479,7 @@ static void judge__quiet__names_nobody(void **state)
 static void judge__nothing__says_so(void **state)
 {
 	struct file *f = *state;
-	char text[300];
+	char text[LEDGER_TEXT];
 
 	judge(f);
 	assert_int_equal(f->verdict.judged, 0);
@@ -413,9 +496,11 @@ static const struct CMUnitTest tests[] = {
 	CASE(split__cpu_was_taken__is_preempted),
 	CASE(judge__several_had_the_cpu__adds_them_up),
 	CASE(split__call_blocks__is_descheduled),
+	CASE(split__blocks_itself_or_is_stopped__is_told),
+	CASE(split__return_was_not_seen__ends_by_what_was_done),
 	CASE(split__events_lost__is_no_item),
 	CASE(judge__many_at_once__is_a_burst),
-	CASE(judge__more_than_can_be_served__is_no_burst),
+	CASE(judge__more_than_can_be_served__is_overload),
 	CASE(judge__quiet__names_nobody),
 	CASE(judge__nothing__says_so),
 };

@@ -43,8 +43,8 @@ static void add(struct trace_offs *o, uint64_t ns, uint32_t tid,
 /* What the thread was, from time to time, in a line. */
 static void are(struct trace_offs *o, uint32_t tid, const char *text)
 {
-	static const char *const words[] = { "on", "asleep", "waking", "waits",
-					     "?" };
+	static const char *const words[] = { "on",    "asleep",  "waking",
+					     "waits", "stopped", "?" };
 	struct trace_off_look look = trace_offs_look(o, tid, 0);
 	char all[512] = "";
 	size_t length = 0;
@@ -57,8 +57,9 @@ static void are(struct trace_offs *o, uint32_t tid, const char *text)
 
 		assert_true(until > ns);
 		length += (size_t)snprintf(
-			all + length, sizeof(all) - length, "%s%u %s%s%s",
+			all + length, sizeof(all) - length, "%s%u %s%s%s%s",
 			ns ? ", " : "", (unsigned)ns, words[kind],
+			off && off->again_ns ? "?" : "",
 			off && off->comm[0] ? " " : "",
 			off && off->comm[0] ? off->comm : "");
 	}
@@ -115,6 +116,39 @@ static void at__first_of_a_thread__tells_what_was_before(void **state)
 	are(o, 3, "0 ?, 100 on, 200 asleep, 1000 ?");
 }
 
+/* Who leaves twice was back meanwhile; when is not known. */
+static void at__left_twice__is_not_sure_between(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
+	add(o, 250, THREAD, TRACE_SWITCH_INSTEAD, "two", 0);
+	add(o, 300, THREAD, TRACE_SWITCH_PREEMPTED, "three", 0);
+	add(o, 350, THREAD, TRACE_SWITCH_IN, "three", 0);
+	add(o, 400, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	add(o, 450, THREAD, TRACE_SWITCH_WOKEN, "waker", 0);
+	add(o, 500, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
+	settle(o);
+	assert_int_equal(o->unseen, 2);
+	are(o, THREAD,
+	    "0 ?, 100 on, 200 waits? one, 250 waits? two, 300 waits three, "
+	    "350 on, 400 asleep, 450 waking?, 500 asleep, 1000 ?");
+}
+
+static void at__stopped__is_no_sleep(void **state)
+{
+	struct trace_offs *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 200, THREAD, TRACE_SWITCH_STOPPED, "", 0);
+	add(o, 800, THREAD, TRACE_SWITCH_WOKEN, "bash", 0);
+	add(o, 810, THREAD, TRACE_SWITCH_IN, "", 0);
+	settle(o);
+	assert_int_equal(o->unseen, 0);
+	are(o, THREAD, "0 ?, 100 on, 200 stopped, 800 waking, 810 on, 1000 ?");
+}
+
 static void at__switches_lost__is_not_known_meanwhile(void **state)
 {
 	struct trace_offs *o = *state;
@@ -168,6 +202,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(at__nobody_was_watched__all_run),
 	CASE(at__each_kind__is_told),
 	CASE(at__first_of_a_thread__tells_what_was_before),
+	CASE(at__left_twice__is_not_sure_between),
+	CASE(at__stopped__is_no_sleep),
 	CASE(at__switches_lost__is_not_known_meanwhile),
 	CASE(at__spans_with_a_gap__is_not_known_between),
 	CASE(add__disorder_and_any_text__is_put_right),

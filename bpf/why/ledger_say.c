@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger_say.c - reasons in words */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/why/ledger.h"
+#include "bpf/table.h"
+
+/* Of a part, what makes who had so much of it the only one to name. */
+#define ALONE 0.8
+
+static const char *const words[LEDGER_REASONS] = {
+	"queued",      "parked",  "stolen", "running", "preempted",
+	"descheduled", "unknown", "burst",  "backlog"
+};
+
+const char *ledger_word(unsigned part)
+{
+	return words[part];
+}
+
+/* ---- of one -------------------------------------------------------------- */
+
+static void say_queued(const struct ledger_reason *r, const char *who,
+		       char *text, size_t bytes)
+{
+	char took[32], longest[32], times[32];
+
+	text_time(took, (double)r->ns);
+	if (!r->culprit[0])
+		snprintf(text, bytes, "waited %s while %s was between polls",
+			 took, who);
+	else if (r->times == 1)
+		snprintf(text, bytes, "waited %s behind %s on %s", took,
+			 r->culprit, who);
+	else
+		snprintf(text, bytes,
+			 "waited %s behind %s on %s: %s polls, up to %s", took,
+			 r->culprit, who, text_count(times, r->times),
+			 text_time(longest, (double)r->longest_ns));
+}
+
+static void say_burst(const struct ledger_reason *r, char *text, size_t bytes)
+{
+	char came[32], within[32], ahead[32];
+
+	snprintf(text, bytes,
+		 "burst: %s tasks became runnable within %s before it, and it "
+		 "waited behind %s polls",
+		 text_count(came, r->burst),
+		 text_time(within, (double)r->burst_ns),
+		 text_count(ahead, r->times));
+}
+
+static void say_backlog(const struct ledger_reason *r, char *text, size_t bytes)
+{
+	char came[32], within[32], ahead[32], took[32], longest[32];
+	char before[100] = "";
+
+	if (r->burst > 0)
+		snprintf(before, sizeof(before),
+			 "%s tasks became runnable within %s before it, and ",
+			 text_count(came, r->burst),
+			 text_time(within, (double)r->burst_ns));
+	snprintf(text, bytes,
+		 "overload: %sit waited %s behind %s polls, up to %s, %s%s",
+		 before, text_time(took, (double)r->ns),
+		 text_count(ahead, r->times),
+		 text_time(longest, (double)r->longest_ns),
+		 r->culprit[0] ? "most of " : "of several types", r->culprit);
+}
+
+static void say_descheduled(const struct ledger_reason *r, const char *who,
+			    char *text, size_t bytes)
+{
+	char took[32];
+
+	text_time(took, (double)r->ns);
+	if (r->how == LEDGER_STOP)
+		snprintf(text, bytes,
+			 "%s was stopped for %s, by a signal or a debugger",
+			 who, took);
+	else if (r->how == LEDGER_ITSELF)
+		snprintf(text, bytes,
+			 "its own poll blocked %s for %s, in the kernel", who,
+			 took);
+	else
+		snprintf(text, bytes,
+			 "a poll of %s blocked %s for %s, in the kernel",
+			 r->culprit[0] ? r->culprit : "?", who, took);
+}
+
+static void say_preempted(const struct ledger_reason *r, const char *who,
+			  char *text, size_t bytes)
+{
+	char took[32], thread[32] = "";
+
+	if (r->thread)
+		snprintf(thread, sizeof(thread), " (thread %" PRIu32 ")",
+			 r->thread);
+	snprintf(text, bytes, "%s was preempted for %s by %s%s", who,
+		 text_time(took, (double)r->ns), r->culprit, thread);
+}
+
+static void say(const struct ledger *l, const struct ledger_reason *r,
+		char *text, size_t bytes)
+{
+	char who[TRACE_LABEL], took[32];
+
+	trace_label(l->trace, r->track, who);
+	text_time(took, (double)r->ns);
+	switch (r->kind) {
+	case LEDGER_QUEUED:
+		say_queued(r, who, text, bytes);
+		break;
+	case LEDGER_BURST:
+		say_burst(r, text, bytes);
+		break;
+	case LEDGER_BACKLOG:
+		say_backlog(r, text, bytes);
+		break;
+	case LEDGER_PREEMPTED:
+		say_preempted(r, who, text, bytes);
+		break;
+	case LEDGER_DESCHEDULED:
+		say_descheduled(r, who, text, bytes);
+		break;
+	case LEDGER_RUNNING:
+		snprintf(text, bytes, "ran for %s itself", took);
+		break;
+	case LEDGER_PARKED:
+		snprintf(text, bytes, "waited %s for %s to wake up", took, who);
+		break;
+	case LEDGER_STOLEN:
+		snprintf(text, bytes, "took %s to be stolen by %s", took, who);
+		break;
+	default:
+		snprintf(text, bytes, "it is not known where %s went", took);
+		break;
+	}
+}
+
+void ledger_say(const struct ledger *l, const struct ledger_reason *reasons,
+		unsigned count, char *text, size_t bytes)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < count && used < bytes; i++) {
+		if (i > 0)
+			snprintf(text + used, bytes - used, "; ");
+		used += strlen(text + used);
+		say(l, &reasons[i], text + used, bytes - used);
+		used += strlen(text + used);
+	}
+}
+
+/* ---- the verdict --------------------------------------------------------- */
+
+static void say_descheduled_all(const struct ledger_reason *r, bool several,
+				char *text, size_t bytes)
+{
+	if (r->how == LEDGER_STOP)
+		snprintf(text, bytes,
+			 "being stopped, by a signal or a debugger");
+	else if (several || !r->culprit[0])
+		snprintf(text, bytes, "polls that blocked in the kernel");
+	else
+		snprintf(text, bytes, "polls of %s that blocked in the kernel",
+			 r->culprit);
+}
+
+/* What a part went to; @several: not to that one alone. */
+static void say_part(const struct ledger_reason *r, bool several, char *text,
+		     size_t bytes)
+{
+	char number[32];
+
+	switch (r->kind) {
+	case LEDGER_QUEUED:
+		snprintf(text, bytes, "waiting behind %s",
+			 several         ? "others"
+			 : r->culprit[0] ? r->culprit
+					 : "what workers do between polls");
+		break;
+	case LEDGER_BURST:
+		snprintf(text, bytes,
+			 "waiting in queues, when up to %s tasks came at once",
+			 text_count(number, r->burst));
+		break;
+	case LEDGER_BACKLOG:
+		snprintf(text, bytes,
+			 "waiting in queues of more short polls than could be "
+			 "made, %s%s",
+			 r->culprit[0] ? "most of " : "of several types",
+			 r->culprit);
+		break;
+	case LEDGER_PREEMPTED:
+		snprintf(text, bytes, "waiting for a CPU that %s",
+			 several ? "others had" : "another had: ");
+		if (!several)
+			strncat(text, r->culprit, bytes - strlen(text) - 1);
+		break;
+	case LEDGER_DESCHEDULED:
+		say_descheduled_all(r, several, text, bytes);
+		break;
+	case LEDGER_RUNNING:
+		snprintf(text, bytes, "their own polls");
+		break;
+	case LEDGER_PARKED:
+		snprintf(text, bytes, "waking a worker up");
+		break;
+	case LEDGER_STOLEN:
+		snprintf(text, bytes, "being stolen");
+		break;
+	default:
+		snprintf(text, bytes, "what is not known");
+		break;
+	}
+}
+
+static const char *say_before(const struct ledger_verdict *v)
+{
+	unsigned kind = v->shares[0].reason.kind;
+
+	if (kind == LEDGER_BURST)
+		return "burst: ";
+	if (kind == LEDGER_BACKLOG)
+		return "overload: ";
+	for (unsigned i = 0; i < v->share_count; i++)
+		if (v->shares[i].reason.culprit[0] ||
+		    v->shares[i].reason.how == LEDGER_STOP)
+			return "";
+	return "nobody is to blame: ";
+}
+
+void ledger_say_verdict(const struct ledger_verdict *v, char *text,
+			size_t bytes)
+{
+	char slowest[64], count[32], part[200];
+	size_t used;
+
+	if (v->judged == 0) {
+		snprintf(text, bytes, "no task was seen to wait and be polled");
+		return;
+	}
+	snprintf(slowest, sizeof(slowest),
+		 " of the time of the slowest %s went",
+		 text_count(count, v->judged));
+	snprintf(text, bytes, "%s", say_before(v));
+	for (unsigned i = 0; i < v->share_count; i++) {
+		const struct ledger_share *s = &v->shares[i];
+		const struct ledger_reason *r = &s->reason;
+		bool several = r->kind < LEDGER_PARTS && r->culprit[0] &&
+			       s->share < ALONE * s->part_share;
+
+		say_part(r, several, part, sizeof(part));
+		used = strlen(text);
+		snprintf(text + used, bytes - used, "%s%.0f %%%s to %s",
+			 i > 0 ? "; " : "",
+			 100 * (several ? s->part_share : s->share),
+			 i > 0 ? "" : slowest, part);
+		used = strlen(text);
+		if (several)
+			snprintf(text + used, bytes - used,
+				 "; the most of it, %.0f %%, to %s",
+				 100 * s->share, r->culprit);
+	}
+}
