@@ -324,7 +324,10 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 int trace_to_perfetto(struct trace *trace, FILE *file)
 {
 	struct perfetto p = {
-		.sink = { on_begin, on_end, on_instant, on_count },
+		.sink = { .begin = on_begin,
+			  .end = on_end,
+			  .instant = on_instant,
+			  .count = on_count },
 		.file = file,
 	};
 	const struct trace_meta *meta = &trace_about(trace)->meta;

@@ -441,6 +441,16 @@ static int make_places(struct player *p)
 	return 0;
 }
 
+static void send_left(struct player *p)
+{
+	if (p->sink->stop)
+		p->sink->stop(p->sink, p->ns);
+	for (size_t i = 0; p->sink->left && i < p->waits.size; i++)
+		if (p->waits.slots[i].address != 0)
+			p->sink->left(p->sink, p->waits.slots[i].ns,
+				      p->waits.slots[i].track);
+}
+
 /* What is still open lasts until the end of the recording. */
 static void finish(struct player *p)
 {
@@ -449,9 +459,11 @@ static void finish(struct player *p)
 	count_waiting(p, true);
 	if (p->ns < stop)
 		p->ns = stop;
-	for (unsigned i = 0; i < trace_sources(p->trace); i++) {
+	for (unsigned i = 0; i < trace_sources(p->trace); i++)
 		if (!p->tracks[i].slices.begun)
 			begin_track(p, i, UINT64_MAX);
+	send_left(p);
+	for (unsigned i = 0; i < trace_sources(p->trace); i++) {
 		if (!p->tracks[i].started)
 			end_before(p, i, UINT64_MAX);
 		slices_end_all(&p->tracks[i].slices, p->ns);

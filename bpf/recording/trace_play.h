@@ -75,12 +75,18 @@ struct trace_mark {
  *         of a slice whose beginning was not recorded comes when it ends
  * @end: of the slice of the track that began last
  * @count: so many tasks were seen to become runnable, and wait
+ * @stop: no more events come; slices that are still open end after that
+ * @left: behind @stop, of each task that waits then, since when, and the track of who
+ *        made it runnable
  */
 struct trace_sink {
 	void (*begin)(struct trace_sink *sink, const struct trace_mark *mark);
 	void (*end)(struct trace_sink *sink, const struct trace_mark *mark);
 	void (*instant)(struct trace_sink *sink, const struct trace_mark *mark);
 	void (*count)(struct trace_sink *sink, uint64_t ns, uint64_t waiting);
+	void (*stop)(struct trace_sink *sink, uint64_t ns);
+	void (*left)(struct trace_sink *sink, uint64_t since_ns,
+		     unsigned track);
 };
 
 /* trace_category - of marks of that kind: a word */

@@ -106,6 +106,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	struct ledger_steps *s = &l->tracks[mark->track];
 	struct ledger_step step = { .from_ns = mark->ns,
 				    .doing = (uint8_t)doing_of(mark->kind),
+				    .unseen = mark->partial,
 				    .name = LEDGER_NOBODY };
 
 	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
@@ -241,17 +242,61 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 	((struct ledger *)sink)->waiting = waiting;
 }
 
+/* ---- the end --------------------------------------------------------------- */
+
+/* The outermost poll of each worker. */
+static void on_stop(struct trace_sink *sink, uint64_t ns)
+{
+	struct ledger *l = (struct ledger *)sink;
+	l->stop_ns = ns;
+	for (unsigned i = 0; i < trace_sources(l->trace); i++) {
+		const struct ledger_steps *s = &l->tracks[i];
+		size_t k = 0;
+
+		while (k < s->depth && s->open[k].doing != LEDGER_POLL)
+			k++;
+		if (k < s->depth)
+			l->unfinished[l->unfinished_count++] =
+				(struct ledger_unfinished){
+					.track = i,
+					.name = s->open[k].name,
+					.ns = ns - s->open[k].from_ns,
+					.unseen = s->open[k].unseen
+				};
+	}
+}
+
+static void on_left(struct trace_sink *sink, uint64_t since_ns, unsigned track)
+{
+	struct ledger *l = (struct ledger *)sink;
+	uint64_t ns = l->stop_ns - since_ns;
+
+	if (l->oldest_ns < ns)
+		l->oldest_ns = ns;
+	for (unsigned i = 0; i < l->unfinished_count; i++) {
+		struct ledger_unfinished *poll = &l->unfinished[i];
+
+		if (poll->track != track)
+			continue;
+		poll->behind++;
+		if (poll->oldest_ns < ns)
+			poll->oldest_ns = ns;
+	}
+}
+
 /* ---- all of it ----------------------------------------------------------- */
 
 int ledger_open(struct ledger *l, struct trace *trace)
 {
 	int code;
 
-	*l = (struct ledger){ .sink = { on_begin, on_end, on_instant,
-					on_count },
+	*l = (struct ledger){ .sink = { on_begin, on_end, on_instant, on_count,
+					on_stop, on_left },
 			      .trace = trace };
 	l->tracks = calloc(trace_sources(trace) + 1, sizeof(*l->tracks));
-	if (!l->tracks)
+	l->unfinished =
+		calloc(trace_sources(trace) + 1, sizeof(*l->unfinished));
+	if (!l->tracks || !l->unfinished)
 		return -ENOMEM;
 	for (unsigned i = 0; i < trace_sources(trace); i++) {
 		const struct trace_stream *stream =
@@ -274,6 +319,7 @@ void ledger_close(struct ledger *l)
 	}
 	tdestroy(l->by_name, free);
 	free(l->tracks);
+	free(l->unfinished);
 	free(l->items);
 	free(l->names);
 	free(l->ready);

@@ -35,6 +35,7 @@ enum ledger_part {
 	LEDGER_PARTS,
 	LEDGER_BURST = LEDGER_PARTS, /* reasons, but no parts */
 	LEDGER_BACKLOG,
+	LEDGER_UNFINISHED,
 	LEDGER_REASONS
 };
 
@@ -54,6 +55,16 @@ static inline uint64_t ledger_took(const struct ledger_item *item)
 	return item->end_ns - item->ready_ns;
 }
 
+/* A poll that had not ended when the recording did. */
+struct ledger_unfinished {
+	uint32_t track;
+	uint32_t name;
+	uint64_t ns;     /* so far, as was seen */
+	bool unseen;     /* its beginning was before the recording */
+	uint64_t behind; /* so many tasks wait that its worker made runnable, */
+	uint64_t oldest_ns; /* and so long */
+};
+
 struct ledger_steps;
 
 /**
@@ -63,6 +74,8 @@ struct ledger_steps;
  * @ready: when tasks became runnable, in order
  * @incomplete: polls that are no items
  * @waiting: tasks that waited at the end
+ * @oldest_ns: so long, the one that did longest
+ * @unfinished: polls at the end
  */
 struct ledger {
 	struct trace_sink sink;
@@ -77,7 +90,10 @@ struct ledger {
 	struct ledger_steps *tracks; /* what each did */
 	unsigned workers;
 	uint64_t incomplete;
-	uint64_t waiting;
+	uint64_t waiting, oldest_ns;
+	struct ledger_unfinished *unfinished;
+	unsigned unfinished_count;
+	uint64_t stop_ns;
 	uint64_t taken; /* of the arrow from the last victim */
 	unsigned victim;
 	int failed;
@@ -130,12 +146,15 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
 
 /**
  * struct ledger_reason - what some of an item's time went to
- * @kind: enum ledger_part, or LEDGER_BURST, or LEDGER_BACKLOG: of many short polls,
- *        most of them of its own type
+ * @kind: enum ledger_part, or LEDGER_BURST, or LEDGER_BACKLOG: of many polls, none
+ *        long, most of them of its own type; of a verdict also LEDGER_UNFINISHED: of a poll
+ *        that took longer than all of them, and has not ended
  * @culprit: a type of tasks or a thread's name; empty: there is none
  * @track: which worker; @thread: as in struct ledger_cause
  * @ns: how much of it; @times: in how many pieces; @longest_ns: of those
- * @burst: so many tasks became runnable, within @burst_ns before it
+ * @burst: so many tasks became runnable, within @burst_ns before it; behind a poll
+ *         that has not ended: so many wait, the oldest for @burst_ns
+ * @unseen: as of struct ledger_unfinished
  */
 struct ledger_reason {
 	unsigned kind;
@@ -145,6 +164,7 @@ struct ledger_reason {
 	uint32_t thread;
 	uint64_t ns, times, longest_ns;
 	uint64_t burst, burst_ns;
+	bool unseen;
 };
 
 /* ledger_part_of - the part that a reason's time is in */
@@ -203,8 +223,8 @@ struct ledger_share {
  * @slow, @slow_count: the slowest, the very slowest first
  * @types: all, and then each, that with the slowest first
  * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000
- * @shares: of the part that most of their time went to, and then of others that had
- *          a tenth or more
+ * @shares: perhaps that of an unfinished poll; of the part that most of their time went
+ *          to; and of others that had a tenth or more
  */
 struct ledger_verdict {
 	struct ledger_slow *slow;
@@ -212,7 +232,7 @@ struct ledger_verdict {
 	struct ledger_type *types;
 	size_t type_count;
 	uint64_t judged;
-	struct ledger_share shares[LEDGER_NAMED];
+	struct ledger_share shares[1 + LEDGER_NAMED];
 	unsigned share_count;
 };
 
@@ -223,7 +243,8 @@ int ledger_judge(struct ledger *ledger, size_t most,
 void ledger_free(struct ledger_verdict *verdict);
 
 /* ledger_say_verdict - a line without its end, to @text of @bytes */
-void ledger_say_verdict(const struct ledger_verdict *verdict, char *text,
+void ledger_say_verdict(const struct ledger *ledger,
+			const struct ledger_verdict *verdict, char *text,
 			size_t bytes);
 
 #endif

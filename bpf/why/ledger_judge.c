@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ledger_judge.c - the slowest items, and what their time went to */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,8 @@ static int make_types(struct ledger *l, struct ledger_verdict *v)
 static bool is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b)
 {
-	return a->kind == b->kind && a->how == b->how &&
+	return a->kind == b->kind &&
+	       (a->how == LEDGER_STOP) == (b->how == LEDGER_STOP) &&
 	       strcmp(a->culprit, b->culprit) == 0;
 }
 
@@ -201,6 +203,37 @@ static void settle(const struct ledger_reason *reasons, unsigned count,
 	}
 }
 
+/* A poll of an eighth of the recording, that is longer than what any task took, if it
+ * is not over: others may wait for it that are in no item. */
+static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
+{
+	uint64_t start = trace_about(l->trace)->meta.start.monotonic_ns;
+	const struct ledger_unfinished *most = NULL;
+	struct ledger_reason *r = &v->shares[0].reason;
+
+	for (unsigned i = 0; i < l->unfinished_count; i++)
+		if (!most || l->unfinished[i].ns > most->ns)
+			most = &l->unfinished[i];
+	if (!most || most->ns < (l->stop_ns - start) / 8 ||
+	    (l->count > 0 && most->ns <= ledger_took(&l->items[0])))
+		return;
+	memmove(&v->shares[1], v->shares,
+		v->share_count++ * sizeof(*v->shares));
+	v->shares[0] = (struct ledger_share){ .share = 0 };
+	*r = (struct ledger_reason){ .kind = LEDGER_UNFINISHED,
+				     .track = most->track,
+				     .ns = most->ns,
+				     .times = 1,
+				     .longest_ns = most->ns,
+				     .burst = most->behind,
+				     .burst_ns =
+					     most->behind ? l->oldest_ns : 0,
+				     .unseen = most->unseen };
+	if (most->name < l->name_count)
+		snprintf(r->culprit, sizeof(r->culprit), "%s",
+			 l->names[most->name]);
+}
+
 int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
 {
 	struct ledger_reason reasons[REASONS];
@@ -236,7 +269,9 @@ int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
 			add_reason(reasons, &count, &slow.reasons[k]);
 		sum_up(parts, &slow.split);
 	}
-	settle(reasons, count, parts, v);
+	if (v->judged > 0)
+		settle(reasons, count, parts, v);
+	settle_unfinished(l, v);
 	return 0;
 }
 

@@ -20,6 +20,7 @@ struct ledger_step {
 	uint64_t from_ns;
 	uint8_t doing; /* enum ledger_doing */
 	bool injected; /* it has just taken from the injection queue */
+	bool unseen;   /* it began before it was looked at */
 	uint32_t name; /* of a poll or job; of a search: the victim's track */
 };
 

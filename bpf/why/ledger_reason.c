@@ -17,7 +17,7 @@
 #define BURST_SPAN  8u
 
 /* Of a queue, what one poll may have had if it was nobody's fault. Likewise. */
-#define BACKLOG_PART 8u
+#define LONGEST_PART 8u
 
 /* Of an item's time, what has to be named. */
 #define NAMED_PART 10u
@@ -58,57 +58,56 @@ static bool is_burst(const struct ledger *l, const struct ledger_item *item,
 							   : item->ready_ns;
 
 	count_came(l, item, find_ready(l, item->ready_ns - span), reason);
-	if (split->longest_ns > split->parts[LEDGER_QUEUED] / 2 ||
-	    reason->burst < split->ahead * l->workers / BURST_PART)
+	if (reason->burst < split->ahead * l->workers / BURST_PART)
 		return false;
 	reason->kind = LEDGER_BURST;
 	snprintf(reason->culprit, sizeof(reason->culprit), "burst");
 	return true;
 }
 
-/* Else it may have come when the workers had more to do than they could, with no one
- * type that is to blame but its own. How long those took to come that it waited for
- * tells how much more. */
-static bool is_backlog(const struct ledger *l, const struct ledger_item *item,
-		       const struct ledger_split *split,
-		       struct ledger_reason *reason)
+/* Else it came when the workers had more to do than they could. How long those took
+ * to come that it waited for tells how much more. @own: most of it was of its type. */
+static void set_backlog(const struct ledger *l, const struct ledger_item *item,
+			const struct ledger_split *split, bool own,
+			struct ledger_reason *reason)
+{
+	size_t behind = find_ready(l, item->ready_ns + 1);
+	uint64_t came = split->ahead * l->workers;
+
+	reason->kind = LEDGER_BACKLOG;
+	count_came(l, item, came < behind ? behind - (size_t)came : 0, reason);
+	if (reason->burst < split->ahead) /* they yield */
+		reason->burst = reason->burst_ns = 0;
+	if (own)
+		snprintf(reason->culprit, sizeof(reason->culprit), "%s",
+			 l->names[item->name]);
+}
+
+/* The queue as a whole, if no poll, and no type but its own, stands out. */
+static bool is_queue(const struct ledger *l, const struct ledger_item *item,
+		     const struct ledger_split *split,
+		     struct ledger_reason *reason)
 {
 	uint64_t queued = split->parts[LEDGER_QUEUED], most = 0;
-	uint64_t came = split->ahead * l->workers;
-	uint32_t name = LEDGER_NOBODY;
-	size_t behind = find_ready(l, item->ready_ns + 1);
+	bool own = false;
 
 	for (unsigned i = 0; i < split->cause_count; i++)
 		if (split->causes[i].part == LEDGER_QUEUED &&
 		    split->causes[i].ns > most) {
 			most = split->causes[i].ns;
-			name = split->causes[i].name;
+			own = split->causes[i].name == item->name;
 		}
-	if (split->longest_ns > queued / BACKLOG_PART ||
-	    (name != item->name && most > queued / 2))
+	if (split->ahead < BURST_AHEAD ||
+	    split->longest_ns > queued / LONGEST_PART ||
+	    (!own && most > queued / 2))
 		return false;
-	reason->kind = LEDGER_BACKLOG;
-	count_came(l, item, came < behind ? behind - (size_t)came : 0, reason);
-	if (reason->burst < split->ahead) /* they yield */
-		reason->burst = reason->burst_ns = 0;
-	if (name == item->name)
-		snprintf(reason->culprit, sizeof(reason->culprit), "%s",
-			 l->names[name]);
-	return true;
-}
-
-/* The queue as a whole, if no cause of its own stands out. */
-static bool is_queue(const struct ledger *l, const struct ledger_item *item,
-		     const struct ledger_split *split,
-		     struct ledger_reason *reason)
-{
 	*reason = (struct ledger_reason){ .track = item->track,
-					  .ns = split->parts[LEDGER_QUEUED],
+					  .ns = queued,
 					  .times = split->ahead,
 					  .longest_ns = split->longest_ns };
-	return split->ahead >= BURST_AHEAD &&
-	       (is_burst(l, item, split, reason) ||
-		is_backlog(l, item, split, reason));
+	if (!is_burst(l, item, split, reason))
+		set_backlog(l, item, split, own, reason);
+	return true;
 }
 
 /* ---- all reasons --------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 static const char *const words[LEDGER_REASONS] = {
 	"queued",      "parked",  "stolen", "running", "preempted",
-	"descheduled", "unknown", "burst",  "backlog"
+	"descheduled", "unknown", "burst",  "backlog", "unfinished"
 };
 
 const char *ledger_word(unsigned part)
@@ -192,7 +192,7 @@ static void say_part(const struct ledger_reason *r, bool several, char *text,
 		break;
 	case LEDGER_BACKLOG:
 		snprintf(text, bytes,
-			 "waiting in queues of more short polls than could be "
+			 "waiting in queues of more polls than could be "
 			 "made, %s%s",
 			 r->culprit[0] ? "most of " : "of several types",
 			 r->culprit);
@@ -221,6 +221,25 @@ static void say_part(const struct ledger_reason *r, bool several, char *text,
 	}
 }
 
+static void say_unfinished(const struct ledger *l,
+			   const struct ledger_reason *r, char *text,
+			   size_t bytes)
+{
+	char who[TRACE_LABEL], took[32], waiting[32], oldest[32];
+
+	trace_label(l->trace, r->track, who);
+	snprintf(text, bytes,
+		 "%s is in one poll of %s, that has taken %s%s, and has not "
+		 "ended",
+		 who, r->culprit, text_time(took, (double)r->ns),
+		 r->unseen ? " and more, since before the recording" : "");
+	if (r->burst > 0)
+		snprintf(text + strlen(text), bytes - strlen(text),
+			 ": %s tasks wait behind it, the oldest for %s",
+			 text_count(waiting, r->burst),
+			 text_time(oldest, (double)r->burst_ns));
+}
+
 static const char *say_before(const struct ledger_verdict *v)
 {
 	unsigned kind = v->shares[0].reason.kind;
@@ -236,36 +255,45 @@ static const char *say_before(const struct ledger_verdict *v)
 	return "nobody is to blame: ";
 }
 
-void ledger_say_verdict(const struct ledger_verdict *v, char *text,
-			size_t bytes)
+static void say_share(const struct ledger_share *s, const char *of, char *text,
+		      size_t bytes)
 {
-	char slowest[64], count[32], part[200];
+	const struct ledger_reason *r = &s->reason;
+	bool several = r->kind < LEDGER_PARTS && r->culprit[0] &&
+		       s->share < ALONE * s->part_share;
+	char part[200];
+
+	say_part(r, several, part, sizeof(part));
+	snprintf(text, bytes, "%.0f %%%s to %s",
+		 100 * (several ? s->part_share : s->share), of, part);
+	if (several)
+		snprintf(text + strlen(text), bytes - strlen(text),
+			 "; the most of it, %.0f %%, to %s", 100 * s->share,
+			 r->culprit);
+}
+
+void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
+			char *text, size_t bytes)
+{
+	char of[80], count[32];
 	size_t used;
 
-	if (v->judged == 0) {
+	text[0] = '\0';
+	if (v->share_count == 0)
 		snprintf(text, bytes, "no task was seen to wait and be polled");
-		return;
-	}
-	snprintf(slowest, sizeof(slowest),
-		 " of the time of the slowest %s went",
+	else
+		snprintf(text, bytes, "%s", say_before(v));
+	snprintf(of, sizeof(of), " of the time of the slowest %s went",
 		 text_count(count, v->judged));
-	snprintf(text, bytes, "%s", say_before(v));
 	for (unsigned i = 0; i < v->share_count; i++) {
-		const struct ledger_share *s = &v->shares[i];
-		const struct ledger_reason *r = &s->reason;
-		bool several = r->kind < LEDGER_PARTS && r->culprit[0] &&
-			       s->share < ALONE * s->part_share;
-
-		say_part(r, several, part, sizeof(part));
 		used = strlen(text);
-		snprintf(text + used, bytes - used, "%s%.0f %%%s to %s",
-			 i > 0 ? "; " : "",
-			 100 * (several ? s->part_share : s->share),
-			 i > 0 ? "" : slowest, part);
+		snprintf(text + used, bytes - used, "%s", i > 0 ? "; " : "");
 		used = strlen(text);
-		if (several)
-			snprintf(text + used, bytes - used,
-				 "; the most of it, %.0f %%, to %s",
-				 100 * s->share, r->culprit);
+		if (v->shares[i].reason.kind == LEDGER_UNFINISHED) {
+			say_unfinished(l, &v->shares[i].reason, text, bytes);
+			continue;
+		}
+		say_share(&v->shares[i], of, text + used, bytes - used);
+		of[0] = '\0';
 	}
 }

@@ -66,6 +66,7 @@ static void set_reason(json_t *object, const struct ledger_reason *reason)
 	set(object, "thread", reason->thread);
 	set(object, "burst", reason->burst);
 	set(object, "burst_ns", reason->burst_ns);
+	json_object_set_new(object, "unseen", json_boolean(reason->unseen));
 }
 
 static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
@@ -151,11 +152,11 @@ static void set_verdict(json_t *object, const struct why *why)
 	json_t *verdict = json_object(), *also = json_array();
 	char text[LEDGER_TEXT];
 
-	ledger_say_verdict(v, text, sizeof(text));
+	ledger_say_verdict(&why->ledger, v, text, sizeof(text));
 	set(verdict, "judged", v->judged);
-	if (v->judged == 0)
+	if (v->share_count == 0)
 		set_text(verdict, "kind", NULL);
-	for (unsigned i = 0; v->judged > 0 && i < v->share_count; i++) {
+	for (unsigned i = 0; i < v->share_count; i++) {
 		json_t *share = i > 0 ? json_object() : verdict;
 
 		set_reason(share, &v->shares[i].reason);
@@ -191,6 +192,7 @@ static void set_about(json_t *object, const struct why *why)
 	set(object, "count", why->ledger.count);
 	set(object, "incomplete", why->ledger.incomplete);
 	set(object, "waiting", why->ledger.waiting);
+	set(object, "waiting_oldest_ns", why->ledger.oldest_ns);
 }
 
 bool why_print_json(FILE *file, const struct why *why)

@@ -70,7 +70,7 @@ static void print_about(FILE *file, const struct why *why)
 	const struct trace_about *about = trace_about(why->trace);
 	uint64_t start = about->meta.start.monotonic_ns;
 	uint64_t stop = about->end.stop.monotonic_ns;
-	char text[32];
+	char text[32], oldest[32];
 
 	fprintf(file, "process %" PRIu32 " (%s)", about->meta.pid,
 		about->meta.program);
@@ -86,8 +86,9 @@ static void print_about(FILE *file, const struct why *why)
 		fprintf(file, ", %s polls of which a part was not seen",
 			text_count(text, why->ledger.incomplete));
 	if (why->ledger.waiting > 0)
-		fprintf(file, ", %s tasks waiting at the end",
-			text_count(text, why->ledger.waiting));
+		fprintf(file, ", %s tasks waiting at the end, up to %s",
+			text_count(text, why->ledger.waiting),
+			text_time(oldest, (double)why->ledger.oldest_ns));
 	fputs("\n\n", file);
 }
 
@@ -233,7 +234,7 @@ void why_print(FILE *file, const struct why *why)
 		print_legend(file);
 	if (why->ledger.count > 0)
 		print_types(file, why);
-	ledger_say_verdict(&why->verdict, text, sizeof(text));
+	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
 	if (why->source == WHY_SCHEDSTAT && missing_share(why) > NOTEWORTHY)
 		fprintf(file,

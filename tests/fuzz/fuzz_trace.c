@@ -206,7 +206,9 @@ static void check_slices(const char *path)
 	struct trace *trace;
 
 	memset(&c, 0, sizeof(c));
-	c.sink = (struct trace_sink){ on_begin, on_end, on_instant, NULL };
+	c.sink = (struct trace_sink){ .begin = on_begin,
+				      .end = on_end,
+				      .instant = on_instant };
 	if (trace_open(&trace, path, &err)) {
 		fuzz_check(err.text[0] && err.code, "refused without a reason");
 		return;
@@ -269,7 +271,7 @@ static void check_ledger(const char *path)
 		count += verdict.types[i].count;
 	fuzz_check(count == ledger.count && count == verdict.types[0].count,
 		   "items of no type");
-	ledger_say_verdict(&verdict, text, sizeof(text));
+	ledger_say_verdict(&ledger, &verdict, text, sizeof(text));
 	check_text(text);
 	ledger_free(&verdict);
 	ledger_close(&ledger);

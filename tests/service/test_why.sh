@@ -126,7 +126,7 @@ while
 	out_lacks '[q queued, p parked' # others may keep it from running
 do :; done
 expect 'as text' exited 0
-expect 'as text' grep -qE '^ 1  \[[qpsrxd? ]{20}\] .* on worker [01], at ' "$scratch/out"
+expect 'as text' grep -qE '^ 1  \[[qpsrxd? ]{20}\] .* on worker [01](, stolen from worker [01])?, at ' "$scratch/out"
 expect 'as text' grep -q '^verdict: ' "$scratch/out"
 known=yes
 if out_has 'who had the CPUs is known'; then
@@ -159,6 +159,46 @@ if [[ $known == yes ]]; then
 	adds_up neighbour
 	expect 'the neighbour is seen' out_has '"culprit":"neighbour"'
 	stop neighbour
+fi
+
+# It never returns; that it is longer than what any task waited does not need CPUs.
+start endless "$programs/hog" 1 endless
+blames endless 'v["kind"] == "unfinished" and v["culprit"] == "db_query" and
+	v["unseen"]'
+stop endless
+
+# grows BYTES - the recording of the background is larger than that
+grows()
+{
+	until (($(stat -c %s "$scratch/stopped.skua" 2>/dev/null || echo 0) > $1)); do
+		kill -0 $ours 2>/dev/null || return
+		sleep 0.02
+	done
+}
+
+# stops - while it is recorded it is stopped, and goes on; its slowest tell of it
+stops()
+{
+	rm -f "$scratch/stopped.skua"
+	"$skua" why -p "${pids[stopped]}" --for 600 -o "$scratch/stopped.skua" \
+		>/dev/null 2>&1 &
+	ours=$!
+	grows 8000
+	kill -STOP "${pids[stopped]}"
+	sleep 0.3
+	kill -CONT "${pids[stopped]}"
+	grows $(($(stat -c %s "$scratch/stopped.skua") + 8000))
+	kill -INT $ours
+	wait $ours
+	run why --json --slowest 1000 "$scratch/stopped.skua"
+	shows 'any(r["how"] == "stopped" and "was stopped for" in r["text"]
+		for s in d["slowest"] for r in [s["reason"]] + s["also"])'
+}
+
+if [[ $known == yes ]]; then
+	start stopped "$programs/hog"
+	stops || stops || expect 'stopped by a signal' stops
+	stop stopped
 fi
 
 # --- calls, at 80 % of what can be served ----------------------------------------

@@ -285,7 +285,7 @@ static void judge__several_had_the_cpu__adds_them_up(void **state)
 	judge(f);
 	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_PREEMPTED);
 	assert_string_equal(f->verdict.shares[0].reason.culprit, "three");
-	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_string_equal(
 		text,
 		"43 % of the time of the slowest 3 went to waiting for a "
@@ -416,7 +416,7 @@ static void judge__many_at_once__is_a_burst(void **state)
 	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_BURST);
 	assert_string_equal(f->verdict.shares[0].reason.culprit, "burst");
 	assert_in_range(f->verdict.shares[0].reason.burst, 190, 200);
-	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_non_null(strstr(text, "when up to 200 tasks came at once"));
 }
 
@@ -440,12 +440,11 @@ static void judge__more_than_can_be_served__is_overload(void **state)
 	   "queued 19960, running 90, overload: 400 tasks became runnable "
 	   "within 20 us before it, and it waited 20 us behind 200 polls, "
 	   "up to 90 ns, most of some");
-	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_string_equal(
-		text,
-		"overload: 100 % of the time of the slowest 10 went to "
-		"waiting in queues of more short polls than could be made, "
-		"most of some");
+		text, "overload: 100 % of the time of the slowest 10 went to "
+		      "waiting in queues of more polls than could be made, "
+		      "most of some");
 }
 
 static void judge__quiet__names_nobody(void **state)
@@ -464,7 +463,7 @@ static void judge__quiet__names_nobody(void **state)
 	assert_int_equal(f->verdict.judged, 20);
 	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_RUNNING);
 	assert_string_equal(f->verdict.shares[0].reason.culprit, "");
-	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_string_equal(text, "nobody is to blame: 91 % of the time of the "
 				  "slowest 20 went to their own polls");
 	assert_int_equal(f->verdict.type_count, 3);
@@ -476,6 +475,52 @@ static void judge__quiet__names_nobody(void **state)
 	assert_string_equal(f->ledger.names[f->verdict.types[1].name], "other");
 }
 
+/* It was there before the recording was, and longer than what others took. */
+static void judge__poll_does_not_end__is_named(void **state)
+{
+	struct file *f = *state;
+	char text[LEDGER_TEXT];
+	const struct trace_before before = { .from_ns = 110,
+					     .until_ns = 1000,
+					     .task = TASK,
+					     .name = OTHER,
+					     .detail = EVENT_NAME_TYPE };
+
+	clock_at(f, 110);
+	trace_write_before(&f->writer, &before);
+	ready(f, 0, 200, TASK + 1);
+	ready(f, 0, 300, TASK + 2);
+	ready(f, 2, 400, TASK + 3);
+	poll(f, 1, 410, 500, TASK + 3, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	assert_int_equal(f->ledger.waiting, 2);
+	assert_int_equal(f->ledger.oldest_ns, 800);
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_UNFINISHED);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "other");
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
+	assert_string_equal(
+		text,
+		"worker 0 is in one poll of other, that has taken 890 ns and "
+		"more, since before the recording, and has not ended: 2 tasks wait behind it, the oldest for 800 ns; "
+		"90 % of the time of the slowest 1 went to their own polls");
+}
+
+/* It is longer than others, but less than an eighth of all. */
+static void judge__poll_has_begun__names_nobody(void **state)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 200, TASK);
+	poll(f, 0, 210, 220, TASK, TYPE);
+	note(f, 0, 900, EVENT_BEGIN, TASK + 1, OTHER, EVENT_NAME_TYPE, 0);
+	clock_at(f, 1000);
+	judge(f);
+	assert_int_equal(f->ledger.unfinished_count, 1);
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_RUNNING);
+}
+
 static void judge__nothing__says_so(void **state)
 {
 	struct file *f = *state;
@@ -483,7 +528,7 @@ static void judge__nothing__says_so(void **state)
 
 	judge(f);
 	assert_int_equal(f->verdict.judged, 0);
-	ledger_say_verdict(&f->verdict, text, sizeof(text));
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_string_equal(text, "no task was seen to wait and be polled");
 }
 
@@ -502,6 +547,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(judge__many_at_once__is_a_burst),
 	CASE(judge__more_than_can_be_served__is_overload),
 	CASE(judge__quiet__names_nobody),
+	CASE(judge__poll_does_not_end__is_named),
+	CASE(judge__poll_has_begun__names_nobody),
 	CASE(judge__nothing__says_so),
 };
 

@@ -248,7 +248,9 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 
 static void draws(struct file *f, const char *text)
 {
-	struct lines lines = { .sink = { on_begin, on_end, on_instant, NULL } };
+	struct lines lines = { .sink = { .begin = on_begin,
+					 .end = on_end,
+					 .instant = on_instant } };
 	struct trace *trace;
 
 	trace_write_name(&f->writer, TRACE_NAME_TYPE, TYPE, "some");
@@ -466,7 +468,7 @@ static void play__deeper_than_is_drawn__rest_is_whole(void **state)
 {
 	struct file *f = *state;
 	struct trace *trace;
-	struct lines lines = { .sink = { NULL, on_end, NULL, NULL } };
+	struct lines lines = { .sink = { .end = on_end } };
 
 	clock_at(f, 1);
 	for (unsigned i = 0; i < 3 * 60; i++) {
