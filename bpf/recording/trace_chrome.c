@@ -2,6 +2,7 @@
 /* trace_chrome.c - a trace in the Trace Event Format: JSON, an event a line */
 #include <inttypes.h>
 
+#include "bpf/recording/trace_away.h"
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
 
@@ -29,7 +30,9 @@ static void put_text(FILE *file, const char *text)
 
 static uint32_t thread_of(const struct chrome *c, unsigned track)
 {
-	uint32_t thread = trace_source(c->trace, track)->thread;
+	uint32_t thread = track < trace_sources(c->trace)
+				  ? trace_source(c->trace, track)->thread
+				  : 0;
 
 	return thread ? thread : FIRST_TRACK + track;
 }
@@ -138,6 +141,19 @@ static void send_name(struct chrome *c, const char *of, uint32_t thread,
 	fputs("}}", c->file);
 }
 
+static void send_names(struct chrome *c, unsigned source)
+{
+	char label[TRACE_AWAY_LABEL];
+
+	trace_label(c->trace, source, label);
+	send_name(c, "thread_name", thread_of(c, source), label);
+	if (!trace_away_any(c->trace, source))
+		return;
+	trace_away_label(c->trace, source, label);
+	send_name(c, "thread_name",
+		  thread_of(c, trace_away_track(c->trace, source)), label);
+}
+
 int trace_to_chrome(struct trace *trace, FILE *file)
 {
 	struct chrome c = {
@@ -148,16 +164,14 @@ int trace_to_chrome(struct trace *trace, FILE *file)
 		.trace = trace,
 	};
 	const struct trace_meta *meta = &trace_about(trace)->meta;
-	char label[TRACE_LABEL];
 	int code;
 
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file);
 	send_name(&c, "process_name", meta->pid, meta->program);
-	for (unsigned i = 0; i < trace_sources(trace); i++) {
-		trace_label(trace, i, label);
-		send_name(&c, "thread_name", thread_of(&c, i), label);
-	}
+	for (unsigned i = 0; i < trace_sources(trace); i++)
+		send_names(&c, i);
 	code = trace_play(trace, &c.sink);
+	trace_away_play(trace, &c.sink);
 	fputs("\n]}\n", file);
 	return code;
 }

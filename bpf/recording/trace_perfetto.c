@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bpf/recording/trace_away.h"
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
 
@@ -234,6 +235,23 @@ static void send_source(struct perfetto *p, const struct trace *trace,
 	send_track(p, &track);
 }
 
+/* Below that of the thread. */
+static void send_away(struct perfetto *p, const struct trace *trace,
+		      unsigned index)
+{
+	struct message track = { .bytes = 0 };
+	char label[TRACE_AWAY_LABEL];
+
+	if (!trace_away_any(trace, index))
+		return;
+	trace_away_label(trace, index, label);
+	put_number(&track, TRACK_UUID,
+		   UUID_SOURCES + trace_away_track(trace, index));
+	put_number(&track, TRACK_PARENT, UUID_SOURCES + index);
+	put_text(&track, TRACK_NAME, label);
+	send_track(p, &track);
+}
+
 /* ---- what was -------------------------------------------------------------- */
 
 static void put_arg(struct message *event, const struct trace_arg *arg)
@@ -331,11 +349,16 @@ int trace_to_perfetto(struct trace *trace, FILE *file)
 		.file = file,
 	};
 	const struct trace_meta *meta = &trace_about(trace)->meta;
+	int code;
 
 	send_clocks(&p, meta);
 	send_process(&p, meta);
 	send_waiting(&p);
-	for (unsigned i = 0; i < trace_sources(trace); i++)
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
 		send_source(&p, trace, i);
-	return trace_play(trace, &p.sink);
+		send_away(&p, trace, i);
+	}
+	code = trace_play(trace, &p.sink);
+	trace_away_play(trace, &p.sink);
+	return code;
 }

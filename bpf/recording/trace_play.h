@@ -20,6 +20,7 @@ enum trace_mark_kind {
 	TRACE_JOB,
 	TRACE_PARK,
 	TRACE_SEARCH, /* that found something */
+	TRACE_AWAY,   /* without a CPU (trace_away.h) */
 	/* These are instants. */
 	TRACE_GAP, /* events are missing */
 	TRACE_READY,

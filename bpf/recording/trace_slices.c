@@ -12,8 +12,8 @@
 
 /* In the order of enum trace_mark_kind. */
 static const char *const categories[] = { "task",  "job",   "park",  "steal",
-					  "lost",  "ready", "steal", "steal",
-					  "steal", "queue", "stall" };
+					  "cpu",   "lost",  "ready", "steal",
+					  "steal", "steal", "queue", "stall" };
 
 const char *trace_category(enum trace_mark_kind kind)
 {

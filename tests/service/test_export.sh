@@ -92,6 +92,9 @@ checked=
 exports plain http_read parse poll_timer 'job sort_half' parked search steal \
 	stolen ready inject overflow 'nothing to steal' 'stall poll_timer'
 expect 'plain: arrows' out_has '4 arrows'
+exports switched http_read 'preempted by cc1' 'preempted by a "b"' asleep \
+	'woken, and not there yet' stopped
+expect 'switched: a track' grep -q 'worker 1, without a CPU' "$scratch/chrome"
 exports cut http_read
 exports lost 'events lost' 'a poll' http_read
 run --format summary "$scratch/lost.skua"

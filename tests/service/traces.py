@@ -6,14 +6,15 @@
 
 NAME: plain (two workers, spawns, steals, jobs, sleeps), cut (the same without its
 end), lost (some events are missing), middle (recorded in the middle of things),
-backwards (clocks go back), empty (a header and what is recorded), quoted (names
-that have to be escaped), large (a million events).
+backwards (clocks go back), switched (plain, and who had the CPUs), empty (a header
+and what is recorded), quoted (names that have to be escaped), large (a million
+events).
 """
 
 import struct
 import sys
 
-META, STREAM, NAME, EVENTS, END = range(1, 6)
+META, STREAM, NAME, EVENTS, END, SWITCHES = range(1, 7)
 (
     NONE, CLOCK, START, STOP, BEGIN_POLL, END_POLL, READY, STEAL, STEAL_FAIL,
     PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL,
@@ -21,6 +22,7 @@ META, STREAM, NAME, EVENTS, END = range(1, 6)
 DONE, PENDING, YIELD = range(3)
 FUNCTION, TYPE = range(2)
 OUTSIDE = 0xFFFFFFFF
+IN, PREEMPTED, ASLEEP, WOKEN, INSTEAD, STOPPED = range(1, 7)
 
 # The counter runs at 2.5 GHz, and was 10^12 at the second 5000.
 START_NS, START_COUNTER = 5_000_000_000_000, 1_000_000_000_000
@@ -138,6 +140,26 @@ def plain():
     return data + end(1_400_000)
 
 
+def switched():
+    """Worker 0 loses its CPU to two others; worker 1 sleeps, and is stopped."""
+    switches = [
+        (2000, 4712, 77, PREEMPTED, b"cc1"),
+        (2400, 4712, 78, INSTEAD, b'a "b"'),
+        (3000, 4712, 78, IN, b'a "b"'),
+        (900, 4713, 0, ASLEEP, b""),
+        (2500, 4713, 0, WOKEN, b""),
+        (2700, 4713, 0, IN, b""),
+        (8200, 4713, 0, STOPPED, b""),
+        (9000, 4713, 0, WOKEN, b""),
+        (9500, 4713, 0, PREEMPTED, b"cc1"),
+        (10_000, 4713, 0, PREEMPTED, b"cc1"),
+    ]
+    data = struct.pack("<QQII", START_NS, START_NS + 1_400_000, len(switches), 0)
+    for ns, tid, other, kind, comm in switches:
+        data += struct.pack("<QIIII16s", START_NS + ns, tid, other, kind, 0, comm)
+    return plain()[: -len(end(0))] + chunk(SWITCHES, data) + end(1_400_000)
+
+
 def middle():
     """Ends without beginnings, and beginnings without ends."""
     data = begin((0, 0, 4712), (1, 1, 4713))
@@ -225,6 +247,7 @@ MADE = {
     "lost": lost,
     "middle": middle,
     "backwards": backwards,
+    "switched": switched,
     "empty": empty,
     "quoted": quoted,
     "large": large,
