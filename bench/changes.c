@@ -110,10 +110,10 @@ static enum change_verdict judge(const struct change *change,
 {
 	if (a->count == 0 || b->count == 0)
 		return CHANGE_FEW;
-	if (fmax(change->by, 1 / (1 + change->by) - 1) < least)
-		return CHANGE_SAME;
 	if (a->noisy || b->noisy)
 		return CHANGE_NOISY;
+	if (fmax(change->by, 1 / (1 + change->by) - 1) < least)
+		return CHANGE_SAME;
 	return change->by > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
 }
 
@@ -313,7 +313,10 @@ static int correct(struct changes *changes)
 		struct change *change = &changes->change[i];
 
 		change->corrected = p[i];
-		if (p[i] > CHANGES_SIGNIFICANCE || !runs_differ(change, tested))
+		/* Beside noise that it is the same is not known either. */
+		if (change->verdict != CHANGE_NOISY &&
+		    (p[i] > CHANGES_SIGNIFICANCE ||
+		     !runs_differ(change, tested)))
 			change->verdict = CHANGE_SAME;
 	}
 	free(p);

@@ -209,6 +209,9 @@ static void changes_find__busy_machine__noisy(void **state)
 	assert_int_equal(verdict(one_run(9, 100, ""),
 				 one_run(9, 150, ",\"noisy\":true")),
 			 CHANGE_NOISY);
+	assert_int_equal(verdict(one_run(9, 100, ""),
+				 one_run(9, 100, ",\"noisy\":true")),
+			 CHANGE_NOISY);
 	/* What is quiet counts, where there is something. */
 	begin();
 	add_run(0, 9, 300, 0.01, ",\"noisy\":true");
