@@ -465,11 +465,13 @@ int compare_add_json(json_t *report, const struct comparison *cmp)
 	err |= json_object_set_new(report, "peers", peers);
 	err |= json_object_set_new(report, "skua_runs", skua);
 	err |= json_object_set_new(report, "comparisons", comparisons);
-	err |= json_object_set_new(
-		report, "calibration",
-		json_pack("{s:I, s:i, s:i, s:i}", "best_ns",
-			  (json_int_t)cmp->calibration.best_ns[0], "runs",
-			  (int)cmp->runs, "repeated", (int)cmp->repeated,
-			  "noisy", (int)cmp->noisy));
+	if (cmp->runs > 0) /* else that of skua alone stays */
+		err |= json_object_set_new(
+			report, "calibration",
+			json_pack("{s:I, s:i, s:i, s:i}", "best_ns",
+				  (json_int_t)cmp->calibration.best_ns[0],
+				  "runs", (int)cmp->runs, "repeated",
+				  (int)cmp->repeated, "noisy",
+				  (int)cmp->noisy));
 	return err == 0 ? 0 : -ENOMEM;
 }

@@ -224,6 +224,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->quick = true;
 		return 0;
 	case OPTION_WORKLOAD:
+		if (options->only != NULL)
+			return args_refuse("--workload: one only; it was '%s' "
+					   "before",
+					   options->only->name);
 		options->only = workload_find(arg);
 		if (options->only == NULL)
 			return args_refuse("--workload: no workload '%s'; "

@@ -69,12 +69,26 @@ static void print_legend(FILE *file, const struct report *report)
 		report->rounds);
 }
 
+static void print_noise(FILE *file, const struct report *report)
+{
+	size_t noisy = 0;
+
+	for (size_t i = 0; i < report->count; i++)
+		noisy += report->results[i].noisy;
+	if (noisy > 0)
+		fprintf(file,
+			"\n%zu of %zu measured while the machine was busy with "
+			"something else: take those with care\n",
+			noisy, report->count);
+}
+
 static void print_table(FILE *file, const struct report *report)
 {
 	print_legend(file, report);
 	output_table(file, report->results, report->count);
 	output_forkjoin_table(file, report->results, report->count);
 	print_counters_reason(file, report);
+	print_noise(file, report);
 }
 
 void report_print(FILE *file, const struct report *report)
