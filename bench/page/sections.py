@@ -116,8 +116,8 @@ def scaling(report):
     rows = _by_workers(report)
     if not rows:
         section.missing = (
-            "Nothing was measured on one worker and on more of them: this machine has one CPU "
-            "for them, or the workload takes none."
+            "Nothing that more workers can make faster was measured on one worker and on more: "
+            "this machine has one CPU for them, or the workload takes none, or measures latencies."
         )
         return section
     counts = sorted({r.workers for row in rows for r, _ in row})
@@ -133,9 +133,10 @@ def scaling(report):
     )
     (best, _), (worst, _) = rows[0][-1], rows[-1][-1]
     gains = [_gain(*row[-1])[0] for row in (rows[0], rows[-1])]
+    least = f", {escape(worst.name)} {times(gains[1])}" if len(rows) > 1 else ""
     section.here = (
-        f"On {best.workers} workers {escape(best.name)} is {times(gains[0])} as fast as on one, "
-        f"{escape(worst.name)} {times(gains[1])}. Whiskers span what the rounds allow."
+        f"On {best.workers} workers {escape(best.name)} is {times(gains[0])} as fast as on one"
+        f"{least}. Whiskers span what the rounds allow."
     )
     section.tables.append(
         table(
