@@ -211,11 +211,13 @@ struct ledger_slow {
 	unsigned reason_count;
 };
 
-/* What most of a part of all went to: @share of all; and the part, @part_share. */
+/* What most of a part of all went to: @share of all; and the part, @part_share;
+ * @several: that one had so little of the part that it goes to others as well. */
 struct ledger_share {
 	struct ledger_reason reason;
 	double share;
 	double part_share;
+	bool several;
 };
 
 /**
@@ -241,6 +243,9 @@ struct ledger_verdict {
 int ledger_judge(struct ledger *ledger, size_t most,
 		 struct ledger_verdict *out);
 void ledger_free(struct ledger_verdict *verdict);
+
+/* ledger_said - how much of all is told of it */
+double ledger_said(const struct ledger_share *share);
 
 /* ledger_say_verdict - a line without its end, to @text of @bytes */
 void ledger_say_verdict(const struct ledger *ledger,

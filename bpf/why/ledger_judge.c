@@ -7,6 +7,9 @@
 
 #include "bpf/why/ledger.h"
 
+/* Of a part, what makes who had so much of it the only one to name. */
+#define ALONE 0.8
+
 #define SLOW_LEAST 10u
 #define SLOW_MOST  1000u
 #define REASONS    64u /* that are told apart */
@@ -178,7 +181,22 @@ static struct ledger_share share_of(const struct ledger_reason *reasons,
 		share.share = (double)share.reason.ns / (double)total_ns;
 		share.part_share = (double)part_ns / (double)total_ns;
 	}
+	share.several = share.reason.kind < LEDGER_PARTS &&
+			share.reason.culprit[0] &&
+			share.share < ALONE * share.part_share;
 	return share;
+}
+
+double ledger_said(const struct ledger_share *share)
+{
+	return share->several ? share->part_share : share->share;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	double x = ledger_said(a), y = ledger_said(b);
+
+	return (x < y) - (x > y);
 }
 
 /* @parts: what each had of all their time. */
@@ -201,6 +219,7 @@ static void settle(const struct ledger_reason *reasons, unsigned count,
 			share_of(reasons, count, part, parts[part], total_ns);
 		parts[part] = 0;
 	}
+	qsort(v->shares, v->share_count, sizeof(*v->shares), compare_shares);
 }
 
 /* A poll of an eighth of the recording, that is longer than what any task took, if it

@@ -8,9 +8,6 @@
 #include "bpf/why/ledger.h"
 #include "bpf/table.h"
 
-/* Of a part, what makes who had so much of it the only one to name. */
-#define ALONE 0.8
-
 static const char *const words[LEDGER_REASONS] = {
 	"queued",      "parked",  "stolen", "running", "preempted",
 	"descheduled", "unknown", "burst",  "backlog", "unfinished"
@@ -259,14 +256,12 @@ static void say_share(const struct ledger_share *s, const char *of, char *text,
 		      size_t bytes)
 {
 	const struct ledger_reason *r = &s->reason;
-	bool several = r->kind < LEDGER_PARTS && r->culprit[0] &&
-		       s->share < ALONE * s->part_share;
 	char part[200];
 
-	say_part(r, several, part, sizeof(part));
-	snprintf(text, bytes, "%.0f %%%s to %s",
-		 100 * (several ? s->part_share : s->share), of, part);
-	if (several)
+	say_part(r, s->several, part, sizeof(part));
+	snprintf(text, bytes, "%.0f %%%s to %s", 100 * ledger_said(s), of,
+		 part);
+	if (s->several)
 		snprintf(text + strlen(text), bytes - strlen(text),
 			 "; the most of it, %.0f %%, to %s", 100 * s->share,
 			 r->culprit);

@@ -223,6 +223,16 @@ static void print_types(FILE *file, const struct why *why)
 	fputc('\n', file);
 }
 
+/* It has events to copy, and those of busy workers are many. */
+static bool blames_recorder(const struct ledger_verdict *v)
+{
+	for (unsigned i = 0; i < v->share_count; i++)
+		if (v->shares[i].reason.kind == LEDGER_PREEMPTED &&
+		    strcmp(v->shares[i].reason.culprit, "skua") == 0)
+			return true;
+	return false;
+}
+
 void why_print(FILE *file, const struct why *why)
 {
 	char text[LEDGER_TEXT];
@@ -236,6 +246,10 @@ void why_print(FILE *file, const struct why *why)
 		print_types(file, why);
 	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
+	if (blames_recorder(&why->verdict))
+		fputs("(skua is the command that recorded: with fewer events "
+		      "it needs less of a CPU)\n",
+		      file);
 	if (why->source == WHY_SCHEDSTAT && missing_share(why) > NOTEWORTHY)
 		fprintf(file,
 			"but a worker lacked its CPU for up to %.0f %% of the "
