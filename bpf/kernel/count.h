@@ -82,7 +82,7 @@ struct count_switches {
 	__u32 process;
 	__u32 thread;
 	__u32 ended;       /* likewise */
-	__u32 worker;      /* it was one, as far as it has ended */
+	__u32 was_worker;  /* and has ended */
 	__u64 voluntary;   /* switches, to sleep */
 	__u64 involuntary; /* though it could have run on: it was preempted */
 	__u64 unseen; /* of those: nobody saw it come back, nor for how long */

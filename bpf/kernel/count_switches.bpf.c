@@ -51,7 +51,7 @@ static inline void fold(__u32 thread)
 {
 	struct count_switches *of = bpf_map_lookup_elem(&switches, &thread);
 	struct count_delays *histograms = bpf_map_lookup_elem(&delays, &thread);
-	__u32 key = of && of->worker ? 0 : COUNT_OTHERS;
+	__u32 key = of && of->was_worker ? 0 : COUNT_OTHERS;
 	struct count_switches *sum = find(&switches, &key, &no_switches);
 	struct count_delays *sums = find(&delays, &key, &no_delays);
 
@@ -106,7 +106,7 @@ static inline void leave(struct task_struct *task, bool preempt)
 	of->woken_ns = 0;
 	of->left_ns = bpf_ktime_get_ns();
 	if (task->__state == STATE_DEAD) {
-		of->worker = bpf_map_lookup_elem(&workers, &thread) != NULL;
+		of->was_worker = bpf_map_lookup_elem(&workers, &thread) != NULL;
 		of->ended = 1;
 		end(thread);
 	}
