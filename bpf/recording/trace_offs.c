@@ -211,7 +211,9 @@ static int take(struct walk *w, const struct trace_switch *s)
 	case TRACE_SWITCH_STOPPED:
 		return leave(w, s);
 	case TRACE_SWITCH_INSTEAD:
-		if (w->kind != TRACE_OFF_WAITS || !s->comm[0])
+		/* What comes next may be the thread itself. */
+		if (w->kind != TRACE_OFF_WAITS || !s->comm[0] ||
+		    s->other == s->tid)
 			break;
 		code = end_state(w, w->kind, s->ns);
 		w->off.from_ns = s->ns;
