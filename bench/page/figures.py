@@ -115,6 +115,10 @@ def _log_range(values, *more):
     return least / 1.25, most * 1.25
 
 
+# Each is at most 1.25 times the one before: two are in what _log_range() returns.
+FINE_TICS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
+
+
 def _log_tics(least, most, room, show):
     """1, 2 and 5 of each decade, or fewer, so that there is room for them."""
     for parts in ((1, 2, 5), (1, 3), (1,)):
@@ -122,6 +126,9 @@ def _log_tics(least, most, room, show):
         tics = [t for t in tics if least <= t <= most]
         if 2 <= len(tics) <= room:
             break
+    if len(tics) < 2:  # no decade has so little room that none of these is in it
+        tics = [float(f"{p}e{d}") for d in range(-12, 31) for p in FINE_TICS]
+        tics = [t for t in tics if least <= t <= most]
     tics = tics[:: len(tics) // room + 1] if len(tics) > room else tics
     return ", ".join(f'"{show(t)}" {t:.9g}' for t in tics)
 
