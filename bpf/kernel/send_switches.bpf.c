@@ -69,11 +69,12 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *previous = (struct task_struct *)ctx->args[1];
 	struct task_struct *next = (struct task_struct *)ctx->args[2];
-	unsigned zero = 0, tid;
+	unsigned zero = 0, tid, comes;
 	unsigned *waits = bpf_map_lookup_elem(&waiting, &zero);
 
 	if (!waits)
 		return 0;
+	comes = is_ours(next) ? kernel_thread_id(next, namespace) : 0;
 	if (is_ours(previous)) {
 		unsigned state = BPF_CORE_READ(previous, __state);
 
@@ -86,13 +87,12 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 			     state & STOPPED ? TRACE_SWITCH_STOPPED
 					     : TRACE_SWITCH_ASLEEP);
 		}
-	} else if (*waits) {
+	} else if (*waits && *waits != comes) {
 		note(*waits, next, TRACE_SWITCH_INSTEAD);
 	}
-	if (is_ours(next)) {
-		tid = kernel_thread_id(next, namespace);
-		note(tid, previous, TRACE_SWITCH_IN);
-		if (*waits == tid)
+	if (comes) {
+		note(comes, previous, TRACE_SWITCH_IN);
+		if (*waits == comes)
 			*waits = 0;
 	} else if (BPF_CORE_READ(next, pid) == 0) {
 		*waits = 0;

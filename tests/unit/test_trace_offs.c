@@ -71,6 +71,24 @@ static void settle(struct trace_offs *o)
 	assert_int_equal(trace_offs_settle(o), 0);
 }
 
+/* As some recordings have it: who comes instead of it is the thread itself. */
+static void at__it_comes_itself__nobody_instead(void **state)
+{
+	struct trace_offs *o = *state;
+	const struct trace_switch itself = { .ns = 290,
+					     .tid = THREAD,
+					     .other = THREAD,
+					     .kind = TRACE_SWITCH_INSTEAD,
+					     .comm = "itself" };
+
+	span(o, 100, 400);
+	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
+	assert_int_equal(trace_offs_add(o, &itself), 0);
+	add(o, 300, THREAD, TRACE_SWITCH_IN, "one", 0);
+	settle(o);
+	are(o, THREAD, "0 ?, 100 on, 200 waits one, 300 on, 400 ?");
+}
+
 static void at__nobody_was_watched__all_run(void **state)
 {
 	settle(*state);
@@ -200,6 +218,7 @@ static void add__disorder_and_any_text__is_put_right(void **state)
 static const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	CASE(at__nobody_was_watched__all_run),
+	CASE(at__it_comes_itself__nobody_instead),
 	CASE(at__each_kind__is_told),
 	CASE(at__first_of_a_thread__tells_what_was_before),
 	CASE(at__left_twice__is_not_sure_between),
