@@ -39,6 +39,9 @@ struct {
 	__type(value, struct count_steals);
 } matrix SEC(".maps");
 
+/* Threads that have ended, of which one makes room for its own. */
+#define AT_ONCE 32u
+
 static const __u32 all_ended = 0; /* the key */
 static const struct count_worker no_worker;
 static const struct count_times no_times;
@@ -54,15 +57,21 @@ static long fold_pair(void *map, const struct count_pair *pair,
 {
 	struct count_pair one = *pair,
 			  all = { .thief = one.thief, .victim = one.victim };
-	struct count_steals *sum;
+	struct count_steals had = *steals, *sum;
 
 	(void)map;
 	if (one.thread != *thread)
 		return 0;
 	sum = find(&matrix, &all, &no_steals);
-	if (!sum)
+	if (!sum) { /* there is room where it was */
+		bpf_map_delete_elem(&matrix, &one);
+		sum = find(&matrix, &all, &no_steals);
+	}
+	if (!sum) {
+		count_lost();
 		return 0;
-	add(&sum->steals, &steals->steals, sizeof(*sum) / sizeof(__u64));
+	}
+	add(&sum->steals, &had.steals, sizeof(*sum) / sizeof(__u64));
 	bpf_map_delete_elem(&matrix, &one);
 	return 0;
 }
@@ -90,6 +99,21 @@ static inline void fold(__u32 thread)
 	bpf_map_delete_elem(&times, &thread);
 }
 
+/* The pairs of those that have ended may have all the room there is. */
+static inline struct count_steals *find_pair(const struct count_pair *pair)
+{
+	struct count_steals *found = find(&matrix, pair, &no_steals);
+	__u32 first;
+
+	for (unsigned i = 0; !found && i < AT_ONCE; i++) {
+		if (bpf_map_pop_elem(&ended, &first) != 0)
+			break;
+		fold(first);
+		found = find(&matrix, pair, &no_steals);
+	}
+	return found;
+}
+
 /* Of one that had the same number nothing is left here. */
 static inline struct count_worker *find_worker(__u32 process, __u32 thread,
 					       __u32 worker)
@@ -113,7 +137,7 @@ static inline void steal(struct count_worker *of, __u32 thread, __u64 victim,
 {
 	struct count_pair pair = { thread, of->worker, (__u32)victim };
 	struct count_times *histograms = find(&times, &thread, &no_times);
-	struct count_steals *steals = find(&matrix, &pair, &no_steals);
+	struct count_steals *steals = find_pair(&pair);
 
 	of->steals++;
 	of->tasks_stolen += n;
@@ -182,17 +206,35 @@ int probe(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A thread ends, and meets no probe any more. */
-SEC("tp_btf/sched_process_exit")
-int on_exit(__u64 *ctx)
+static inline void end_worker(__u32 thread)
 {
-	const struct task_struct *task = (void *)ctx[0];
-	__u32 thread = (__u32)task->pid;
 	struct count_worker *of = bpf_map_lookup_elem(&workers, &thread);
 
 	if (of && !of->ended) {
 		of->ended = 1;
 		end(thread);
 	}
+}
+
+/* A thread ends, and meets no probe any more. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[0];
+
+	end_worker((__u32)task->pid);
+	return 0;
+}
+
+/* The thread that executes a program has the number of the first one from then on:
+ * nobody ends by its own. */
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[0];
+	__u32 before = (__u32)ctx[1];
+
+	if ((__u32)task->pid != before)
+		end_worker(before);
 	return 0;
 }

@@ -254,15 +254,35 @@ static int load_counter(struct attachment *a, const struct goal *goal,
 	return count_probes_bpf__load(a->counter);
 }
 
+/* The sums of those that have ended are there from the beginning: who fills a map would
+ * leave no room for them, and nobody any. */
+static int make_sum(const struct bpf_map *map, uint32_t key)
+{
+	void *fresh = calloc(1, bpf_map__value_size(map));
+	int err = fresh ? bpf_map_update_elem(bpf_map__fd(map), &key, fresh,
+					      BPF_NOEXIST)
+			: -ENOMEM;
+
+	free(fresh);
+	return err;
+}
+
 static int attach_probes(struct attachment *a, const struct goal *goal,
 			 enum attach_how how)
 {
 	int err = load_counter(a, goal, how);
 
+	if (!err)
+		err = make_sum(a->counter->maps.workers, 0);
+	if (!err)
+		err = make_sum(a->counter->maps.times, 0);
 	/* First, so that no end is missed. */
 	if (!err)
 		err = keep_link(a, "sched_process_exit",
 				bpf_program__attach(a->counter->progs.on_exit));
+	if (!err)
+		err = keep_link(a, "sched_process_exec",
+				bpf_program__attach(a->counter->progs.on_exec));
 	for (unsigned i = 0; !err && i < goal->count; i++) {
 		if (goal->files[i].count == 0)
 			continue;
@@ -309,6 +329,13 @@ static int load_switcher(struct attachment *a, const struct goal *goal)
 			 : 0;
 	if (!err)
 		err = count_switches_bpf__load(a->switcher);
+	for (unsigned i = 0; !err && i < 2; i++) {
+		uint32_t key = i ? COUNT_OTHERS : 0;
+
+		err = make_sum(a->switcher->maps.switches, key);
+		if (!err)
+			err = make_sum(a->switcher->maps.delays, key);
+	}
 	if (!err)
 		err = keep_link(
 			a, "sched_wakeup",
