@@ -143,6 +143,8 @@ static int remove_process(const char *name)
 	char path[PATH_MAX];
 	int err = 0;
 
+	snprintf(path, sizeof(path), PINS_FOLDER "/%s/" PINS_BEGUN, name);
+	unlink(path); /* what is left of the others is not whole */
 	for (unsigned i = 0; !err && i < 2; i++) {
 		int folder;
 
@@ -187,7 +189,6 @@ static int make_folders(const struct options *options, const char *folder,
 			pid_t pid)
 {
 	char links[PINS_PATH];
-	int err;
 
 	snprintf(links, sizeof(links), "%s/" PINS_LINKS, folder);
 	if (mkdir(PINS_FOLDER, 0700) != 0 && errno != EEXIST)
@@ -196,10 +197,9 @@ static int make_folders(const struct options *options, const char *folder,
 		return EXIT_FAILED;
 	if (mkdir(folder, 0700) != 0)
 		return fail(options, folder, reason(errno));
-	err = mkdir(links, 0700) == 0 ? pins_sign(pid) : -errno;
-	if (!err)
+	if (mkdir(links, 0700) == 0)
 		return EXIT_OK;
-	fail(options, folder, reason(-err));
+	fail(options, folder, reason(errno));
 	remove_process(strrchr(folder, '/') + 1);
 	return EXIT_FAILED;
 }
@@ -221,12 +221,14 @@ static int pin(const struct options *options, struct target *target,
 	       const char *folder)
 {
 	struct attachment attached;
+	pid_t pid = target_pid(target);
 	int code = EXIT_OK, err;
 
 	attach_process(&attached, target);
 	if (attached.how == ATTACH_NOT) {
 		code = fail(options, "no probes", attached.probes_missing);
-	} else if ((err = pins_make(&attached, target_pid(target))) != 0) {
+	} else if ((err = pins_make(&attached, pid)) != 0 ||
+		   (err = pins_sign(pid)) != 0) {
 		code = fail(options, folder, strerror(-err));
 	} else {
 		if (!attached.switches)

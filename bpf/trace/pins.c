@@ -6,15 +6,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/target/target_proc.h"
 #include "bpf/trace/counts.h"
 
-#define TICKS 32u /* bytes of a number */
+#define TICKS 32u  /* bytes of a number */
+#define SIGN  100u /* of three, and spaces */
 
 static void path_of(char *path, pid_t pid, const char *name)
 {
@@ -25,7 +28,7 @@ static void path_of(char *path, pid_t pid, const char *name)
 
 /* The 22nd word of its stat, in ticks since the machine began; the second may have
  * spaces, and brackets. */
-static int begun(pid_t pid, char *ticks)
+static int begun_at(pid_t pid, char *ticks)
 {
 	char path[32], *text, *word, *next;
 
@@ -41,26 +44,47 @@ static int begun(pid_t pid, char *ticks)
 	return word ? 0 : -ESRCH;
 }
 
+/* When it began, and its program: probes are those of a file, and it may execute
+ * another. */
+static int begun(pid_t pid, char *sign)
+{
+	char path[32], ticks[TICKS];
+	struct stat program;
+	int err = begun_at(pid, ticks);
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (!err && stat(path, &program) != 0)
+		err = -errno;
+	if (!err)
+		snprintf(sign, SIGN, "%s %jx %ju", ticks,
+			 (uintmax_t)program.st_dev, (uintmax_t)program.st_ino);
+	return err;
+}
+
 int pins_sign(pid_t pid)
 {
-	char path[PINS_PATH], ticks[TICKS];
-	int err = begun(pid, ticks);
+	char path[PINS_PATH], sign[SIGN];
+	int err = begun(pid, sign);
 
 	path_of(path, pid, PINS_BEGUN);
-	if (!err && symlink(ticks, path) != 0)
+	if (!err && symlink(sign, path) != 0)
 		err = -errno;
 	return err;
 }
 
-static bool is_signed(pid_t pid)
+/* What was killed while it pinned has not come to that. */
+static enum pins_state look_at_sign(pid_t pid)
 {
-	char path[PINS_PATH], now[TICKS], then[TICKS];
+	char path[PINS_PATH], now[SIGN], then[SIGN];
 	ssize_t length;
 
 	path_of(path, pid, PINS_BEGUN);
 	length = readlink(path, then, sizeof(then) - 1);
-	then[length > 0 ? length : 0] = '\0';
-	return begun(pid, now) == 0 && strcmp(now, then) == 0;
+	if (length < 0)
+		return PINS_NOT;
+	then[length] = '\0';
+	return begun(pid, now) == 0 && strcmp(now, then) == 0 ? PINS_LIVE
+							      : PINS_OTHERS;
 }
 
 enum pins_state pins_look(pid_t pid)
@@ -72,12 +96,11 @@ enum pins_state pins_look(pid_t pid)
 
 	path_of(path, pid, PINS_LINKS);
 	list = opendir(path);
-	/* What was killed while it pinned has left no link. */
 	while (list && (entry = readdir(list)) != NULL)
 		found |= entry->d_name[0] != '.';
 	if (list)
 		closedir(list);
-	return !found ? PINS_NOT : is_signed(pid) ? PINS_LIVE : PINS_OTHERS;
+	return found ? look_at_sign(pid) : PINS_NOT;
 }
 
 /* ---- making and taking them ------------------------------------------------ */

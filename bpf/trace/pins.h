@@ -3,8 +3,9 @@
  * pins.h - what skua pin has left in the BPF file system for a process
  *
  * A folder PINS_FOLDER/PID has the maps by their names, PINS_LINKS with all that
- * keeps programs attached, and a symbolic link PINS_BEGUN, which leads nowhere: it
- * says since when the process runs, as numbers of processes are used again.
+ * keeps programs attached, and at last a symbolic link PINS_BEGUN, which leads nowhere:
+ * it says since when the process runs, as numbers of processes are used again, and
+ * which program. Without it the rest is not whole.
  */
 #ifndef SKUA_BPF_PINS_H
 #define SKUA_BPF_PINS_H
@@ -17,7 +18,8 @@
 #define PINS_BEGUN  "begun"
 #define PINS_PATH   120u /* bytes of a path in there, with the 0 */
 
-/* @PINS_NOT: there is no link; @PINS_OTHERS: of a process that had the number */
+/* @PINS_NOT: nothing that is whole; @PINS_OTHERS: of a process that had the number, or
+ * the program that it was */
 enum pins_state { PINS_NOT, PINS_OTHERS, PINS_LIVE };
 
 enum pins_state pins_look(pid_t pid);

@@ -194,6 +194,13 @@ mkdir -p "$pins/$one/links"
 run pin -p "$one"
 expect 'a folder without links' exited 0
 run unpin -p "$one"
+run pin -p "$one"
+rm "$pins/$one/begun"
+run trace -p "$one" --for 0.1 --json
+expect 'pins that are not whole' out_has '"probes":"uprobe_multi"'
+run pin -p "$one"
+expect 'pins that are not whole' exited 0
+run unpin -p "$one"
 
 # Of several at a time one pins, and its pins stay.
 pinners=()
