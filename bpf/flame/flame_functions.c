@@ -16,6 +16,7 @@
 #include "bpf/target/target_memory.h"
 
 #define MOST_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
+#define MOST_ALL   (UINT64_C(1) << 28) /* of all tables, which may be one */
 
 /* As the file has addresses. @name: the file's, or else, if it was asked for, ours. */
 struct symbol {
@@ -32,6 +33,7 @@ struct functions {
 	Elf *elf;
 	struct symbols symbols;
 	struct symbols starts; /* of functions, which may have no symbol */
+	uint64_t bytes;        /* of the tables that were read */
 };
 
 /* ---- symbols --------------------------------------------------------------- */
@@ -82,12 +84,19 @@ static bool find_end(const struct functions *functions, const GElf_Sym *symbol,
 static void add_symbols(struct functions *functions, Elf_Scn *section,
 			const GElf_Shdr *header)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data ? data->d_size / header->sh_entsize : 0;
+	size_t each = gelf_fsize(functions->elf, ELF_T_SYM, 1, EV_CURRENT);
 	struct symbols *symbols = &functions->symbols;
-	struct symbol *more = reallocarray(
-		symbols->list, symbols->count + count + 1, sizeof(*more));
+	struct symbol *more;
+	Elf_Data *data;
+	size_t count;
 
+	if (header->sh_size > MOST_ALL - functions->bytes)
+		return;
+	functions->bytes += header->sh_size;
+	data = elf_getdata(section, NULL);
+	count = data && each > 0 ? data->d_size / each : 0;
+	more = reallocarray(symbols->list, symbols->count + count + 1,
+			    sizeof(*more));
 	if (!more)
 		return;
 	symbols->list = more;
@@ -140,7 +149,7 @@ static void read_symbols(struct functions *functions)
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_SYMTAB &&
 		     header.sh_type != SHT_DYNSYM) ||
-		    header.sh_entsize == 0 || header.sh_size > MOST_BYTES)
+		    header.sh_entsize == 0)
 			continue;
 		linked = elf_getscn(functions->elf, header.sh_link);
 		if (linked && gelf_getshdr(linked, &names) &&
