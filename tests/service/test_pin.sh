@@ -81,7 +81,10 @@ from pathlib import Path
 read = lambda name: json.loads((Path(sys.argv[1]) / f"{name}.json").read_text())
 before, after = read("before"), read("after")
 rows = lambda map: [row["formatted"] for row in read(map)]
-workers = {row["value"]["worker"]: row["value"] for row in rows("workers")}
+# The key 0 is of those that have ended.
+workers = {
+    row["value"]["worker"]: row["value"] for row in rows("workers") if row["key"]
+}
 # The snapshot that the program took of itself, and its debug area.
 own, area = map(
     json.loads,
