@@ -11,29 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/recording/grow.h"
 #include "bpf/recording/trace_parts.h"
 
 #define NAMES     (1u << 20)
 #define NO_SOURCE UINT32_MAX
 
 /* ---- chunks ---------------------------------------------------------------- */
-
-/* Room for one more; false: no memory. */
-static bool grow(void *array, size_t item, size_t count, size_t *room)
-{
-	size_t more = *room ? 2 * *room : 8;
-	void *old, *grown;
-
-	if (count < *room)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, more, item);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*room = more;
-	return true;
-}
 
 /* What is there of a struct that may have got longer, or be an older one. */
 static int look_at_chunk(struct trace *t, uint64_t at, uint32_t there, void *to,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/recording/grow.h"
+
 struct trace_off_thread {
 	uint32_t tid;
 	size_t first, count; /* of the offs */
@@ -24,22 +26,6 @@ struct walk {
 	struct trace_off off; /* since when, and who has the CPU */
 	size_t first;         /* of the offs since it left */
 };
-
-static bool grow(void *array, size_t item, size_t count, size_t *room)
-{
-	size_t more = *room ? 2 * *room : 64;
-	void *old, *grown;
-
-	if (count < *room)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, more, item);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*room = more;
-	return true;
-}
 
 /* ---- reading --------------------------------------------------------------- */
 

@@ -8,23 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/recording/grow.h"
 #include "bpf/why/ledger_parts.h"
-
-bool ledger_grow(void *array, size_t item, size_t count, size_t *room)
-{
-	size_t more = *room ? 2 * *room : 64;
-	void *old, *grown;
-
-	if (count < *room)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, more, item);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*room = more;
-	return true;
-}
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -48,8 +33,7 @@ static uint32_t add_name(struct ledger *l, const struct named *key)
 		named->index = (uint32_t)l->name_count;
 	}
 	if (!named ||
-	    !ledger_grow(&l->names, sizeof(*l->names), l->name_count,
-			 &l->name_room) ||
+	    !grow(&l->names, sizeof(*l->names), l->name_count, &l->name_room) ||
 	    !tsearch(named, &l->by_name, compare_named)) {
 		free(named);
 		l->failed = -ENOMEM;
@@ -77,7 +61,7 @@ static void add_step(struct ledger *l, struct ledger_steps *s,
 {
 	if (s->count > 0 && step.from_ns < s->steps[s->count - 1].from_ns)
 		step.from_ns = s->steps[s->count - 1].from_ns;
-	if (!ledger_grow(&s->steps, sizeof(*s->steps), s->count, &s->room)) {
+	if (!grow(&s->steps, sizeof(*s->steps), s->count, &s->room)) {
 		l->failed = -ENOMEM;
 		return;
 	}
@@ -111,7 +95,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 
 	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
 		step.name = name_of(l, mark->name);
-	if (!ledger_grow(&s->open, sizeof(*s->open), s->depth, &s->open_room)) {
+	if (!grow(&s->open, sizeof(*s->open), s->depth, &s->open_room)) {
 		l->failed = -ENOMEM;
 		return;
 	}
@@ -151,7 +135,7 @@ static void add_item(struct ledger *l, const struct trace_mark *mark,
 		l->incomplete++;
 		return;
 	}
-	if (!ledger_grow(&l->items, sizeof(*l->items), l->count, &l->room)) {
+	if (!grow(&l->items, sizeof(*l->items), l->count, &l->room)) {
 		l->failed = -ENOMEM;
 		return;
 	}
@@ -175,8 +159,8 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 
 static void on_ready(struct ledger *l, uint64_t ns)
 {
-	if (!ledger_grow(&l->ready, sizeof(*l->ready), l->ready_count,
-			 &l->ready_room)) {
+	if (!grow(&l->ready, sizeof(*l->ready), l->ready_count,
+		  &l->ready_room)) {
 		l->failed = -ENOMEM;
 		return;
 	}

@@ -34,7 +34,4 @@ struct ledger_steps {
 	uint32_t tid;
 };
 
-/* ledger_grow - room for one more in an array; false: no memory */
-bool ledger_grow(void *array, size_t item, size_t count, size_t *room);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/recording/grow.h"
 #include "bpf/why/ledger_parts.h"
 #include "bpf/why/why.h"
 
@@ -44,8 +45,7 @@ int why_sched_begin(struct why_sched *s, pid_t pid)
 
 		if (tid <= 0)
 			continue;
-		if (!ledger_grow(&s->threads, sizeof(*s->threads), s->count,
-				 &s->room))
+		if (!grow(&s->threads, sizeof(*s->threads), s->count, &s->room))
 			code = -ENOMEM;
 		else
 			code = read_thread(pid, tid, &s->threads[s->count]);
