@@ -496,7 +496,9 @@ void explore_spin(const struct explore_site *site)
 {
 	struct knowledge *me = mine();
 	unsigned l = me->last_read;
-	bool informed = oldest(&me->now, l) == newest_time(l);
+	/* Where nothing was accessed yet there is nothing to learn. */
+	bool informed =
+		memory.count == 0 || oldest(&me->now, l) == newest_time(l);
 
 	trace(site, "spin", NULL, 0, "");
 	if (informed && thread_spin())

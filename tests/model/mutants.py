@@ -48,7 +48,8 @@ DATA = Path(__file__).with_name("mutants.toml")
 CFLAGS = "-std=gnu11 -D_GNU_SOURCE -O1 -w -UNDEBUG -include tests/model/explore.h".split()
 EXPLORER_CFLAGS = CFLAGS + ["-O3"]  # compiled once, and run for half an hour
 CASE_SECONDS = 1200  # a case that takes longer is an error, and kills nothing
-SURVEYED = 20000  # executions of a case that show what it reaches
+# Executions of a case that show what it reaches: the first, and some of all.
+SURVEYS = ({"EXPLORE_MAX": "20000"}, {"EXPLORE_RANDOM": "7,5000"})
 # Executions of a case, in one round over all cases after another: most mutants
 # are killed in the first. The last has the bounds of CI.
 ROUNDS = [1000, 20000, None]
@@ -378,11 +379,12 @@ class Build:
     def survey(self, case):
         """Runs a case unchanged: what does it reach?"""
         path = self.folder / f"{case.program}.{case.name}.visited"
-        environment = {"MUTANTS_VISITED": path, "EXPLORE_MAX": str(SURVEYED)}
-        result = run(self.folder / case.program, case.name, environment)
-        if result.returncode != 0 and ": BOUNDED: " not in result.stdout:
-            sys.exit(f"unchanged, {case.program} {case.name}:\n{result.stdout}")
-        case.reaches = {n for n, seen in enumerate(path.read_bytes()) if seen}
+        for survey in SURVEYS:
+            environment = {"MUTANTS_VISITED": path, **survey}
+            result = run(self.folder / case.program, case.name, environment)
+            if result.returncode != 0 and ": BOUNDED: " not in result.stdout:
+                sys.exit(f"unchanged, {case.program} {case.name}:\n{result.stdout}")
+            case.reaches |= {n for n, seen in enumerate(path.read_bytes()) if seen}
         return case
 
 
