@@ -48,7 +48,7 @@ static struct skua_stats stats_now(const struct workload_run *run)
 	struct skua_stats stats = { 0 };
 
 	if (run->rt != NULL)
-		skua_stats(run->rt, &stats);
+		skua_runtime_stats(run->rt, &stats);
 	return stats;
 }
 

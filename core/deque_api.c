@@ -98,7 +98,7 @@ size_t skua_deque_length(const struct skua_deque *deque)
 	return deque ? deque_length(&deque->deque) : 0;
 }
 
-struct skua_deque_stealer *skua_deque_stealer(struct skua_deque *deque)
+struct skua_deque_stealer *skua_deque_stealer_create(struct skua_deque *deque)
 {
 	return deque ? new_stealer(deque) : NULL;
 }

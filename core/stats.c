@@ -50,8 +50,8 @@ static void add(struct skua_worker_stats *sum,
 	sum->stalls += one->stalls;
 }
 
-int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
-		      struct skua_worker_stats *out)
+int skua_runtime_worker_stats(const struct skua_runtime *rt, unsigned worker,
+			      struct skua_worker_stats *out)
 {
 	if (!rt || !out || worker >= rt->pool.worker_count)
 		return -EINVAL;
@@ -61,7 +61,7 @@ int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
 	return 0;
 }
 
-int skua_stats(const struct skua_runtime *rt, struct skua_stats *out)
+int skua_runtime_stats(const struct skua_runtime *rt, struct skua_stats *out)
 {
 	struct skua_worker_stats one;
 	uint64_t refused;

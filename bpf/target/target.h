@@ -69,7 +69,7 @@ struct target_worker {
 /**
  * struct target_snapshot - a runtime at some moment; zero it before the first use
  * @at_ns: CLOCK_MONOTONIC
- * @total: the sums of the workers' counters, and so on, as skua_stats() has them
+ * @total: the sums of the workers' counters, and so on, as skua_runtime_stats() has them
  */
 struct target_snapshot {
 	uint64_t at_ns;

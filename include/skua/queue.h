@@ -217,14 +217,14 @@ SKUA_API void *skua_deque_pop(struct skua_deque *deque);
 SKUA_API size_t skua_deque_length(const struct skua_deque *deque);
 
 /**
- * skua_deque_stealer - a new handle to steal from a deque
+ * skua_deque_stealer_create - a new handle to steal from a deque
  * @deque: the owner's handle
  *
  * Threads: the owner. Blocks: never. Allocates: nothing.
  * Return: the handle, to be given to skua_deque_stealer_drop(); NULL for NULL.
  */
 SKUA_API struct skua_deque_stealer *
-skua_deque_stealer(struct skua_deque *deque);
+skua_deque_stealer_create(struct skua_deque *deque);
 
 /* skua_deque_stealer_clone - another handle to the same deque; NULL for NULL.
  * Threads: any. Blocks: never. Allocates: nothing. */

@@ -69,7 +69,7 @@ struct skua_stats {
 };
 
 /**
- * skua_stats - snapshot of the runtime's counters
+ * skua_runtime_stats - snapshot of the runtime's counters
  * @rt: live runtime, borrowed
  * @out: receives the counters
  *
@@ -79,10 +79,11 @@ struct skua_stats {
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EINVAL (an argument is NULL).
  */
-SKUA_API int skua_stats(const struct skua_runtime *rt, struct skua_stats *out);
+SKUA_API int skua_runtime_stats(const struct skua_runtime *rt,
+				struct skua_stats *out);
 
 /**
- * skua_worker_stats - snapshot of one worker's counters
+ * skua_runtime_worker_stats - snapshot of one worker's counters
  * @rt: live runtime, borrowed
  * @worker: index, below skua_runtime_workers()
  * @out: receives the counters
@@ -90,8 +91,9 @@ SKUA_API int skua_stats(const struct skua_runtime *rt, struct skua_stats *out);
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EINVAL (a pointer is NULL, or there is no such worker).
  */
-SKUA_API int skua_worker_stats(const struct skua_runtime *rt, unsigned worker,
-			       struct skua_worker_stats *out);
+SKUA_API int skua_runtime_worker_stats(const struct skua_runtime *rt,
+				       unsigned worker,
+				       struct skua_worker_stats *out);
 
 SKUA_END_DECLS
 

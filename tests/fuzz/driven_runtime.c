@@ -367,9 +367,10 @@ static void check_stats(const struct model_runtime *r)
 
 	if (!r->rt)
 		return;
-	fuzz_check(skua_stats(r->rt, &stats) == 0, "stats");
-	fuzz_check(skua_worker_stats(r->rt, 0, &worker) == 0, "worker stats");
-	fuzz_check(skua_worker_stats(r->rt, 1, &worker) == -EINVAL,
+	fuzz_check(skua_runtime_stats(r->rt, &stats) == 0, "stats");
+	fuzz_check(skua_runtime_worker_stats(r->rt, 0, &worker) == 0,
+		   "worker stats");
+	fuzz_check(skua_runtime_worker_stats(r->rt, 1, &worker) == -EINVAL,
 		   "stats of no worker");
 	fuzz_check(stats.workers == 1 && stats.tasks_spawned == r->spawned,
 		   "%" PRIu64 " spawned, not %" PRIu64, stats.tasks_spawned,
@@ -447,8 +448,8 @@ static void check_misuse(const struct model_runtime *r)
 		  skua_group_wait_poll(&task, NULL) == -EINVAL &&
 		  skua_timer_add(NULL, &timer, 0) == -EINVAL &&
 		  skua_timer_add(&task, NULL, 0) == -EINVAL &&
-		  skua_stats(NULL, &stats) == -EINVAL &&
-		  skua_stats(r->rt, NULL) == -EINVAL &&
+		  skua_runtime_stats(NULL, &stats) == -EINVAL &&
+		  skua_runtime_stats(r->rt, NULL) == -EINVAL &&
 		  skua_runtime_create(NULL, NULL, NULL) == -EINVAL &&
 		  skua_runtime_add_poller(r->rt, 0, NULL) == -EINVAL &&
 		  skua_runtime_poll(NULL, 0) == -EINVAL &&

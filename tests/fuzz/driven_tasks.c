@@ -110,7 +110,7 @@ static struct errors spawn_errors(const struct model_runtime *r, bool bounded)
 	struct errors errors = { .count = 0 };
 	struct skua_stats stats = { 0 };
 
-	skua_stats(r->rt, &stats);
+	skua_runtime_stats(r->rt, &stats);
 	/* Of what runs there, only tasks may go on. */
 	error_if(&errors, r->closing && (at.driven != r || at.in_poller),
 		 -ESHUTDOWN);

@@ -135,7 +135,7 @@ static void stealer_make(struct fuzz_input *in, struct handled *d)
 			skua_deque_stealer_clone(stealers[from].handle);
 		d = stealers[from].deque;
 	} else {
-		stealers[to].handle = skua_deque_stealer(d->owner);
+		stealers[to].handle = skua_deque_stealer_create(d->owner);
 	}
 	fuzz_check((stealers[to].handle != NULL) ==
 			   (from < STEALERS ? stealers[from].handle != NULL
@@ -178,7 +178,8 @@ static void refuse_null(void)
 		skua_deque_push(NULL, &item) == -EINVAL &&
 		skua_deque_push(deque, NULL) == -EINVAL &&
 		!skua_deque_pop(NULL) && skua_deque_length(NULL) == 0 &&
-		!skua_deque_stealer(NULL) && !skua_deque_stealer_clone(NULL) &&
+		!skua_deque_stealer_create(NULL) &&
+		!skua_deque_stealer_clone(NULL) &&
 		skua_deque_stealer_steal(stealers[0].handle, NULL) == -EINVAL &&
 		skua_deque_stealer_steal(NULL, &item) == -EINVAL && !item;
 

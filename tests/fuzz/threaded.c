@@ -346,7 +346,7 @@ static void outside_stats(void)
 {
 	struct skua_stats stats;
 
-	fuzz_check(skua_stats(all.rt, &stats) == 0, "stats");
+	fuzz_check(skua_runtime_stats(all.rt, &stats) == 0, "stats");
 	fuzz_check(stats.workers == all.workers, "workers");
 	fuzz_check(skua_worker_index(all.rt) == -ENOENT, "no worker");
 	fuzz_check(skua_runtime_poll(all.rt, 0) == -EPERM, "poll");
@@ -439,7 +439,7 @@ static void check_end(void)
 {
 	struct skua_stats stats;
 
-	fuzz_check(skua_stats(all.rt, &stats) == 0, "stats");
+	fuzz_check(skua_runtime_stats(all.rt, &stats) == 0, "stats");
 	fuzz_check(atomic_load_relaxed(&all.calls_made) ==
 			   atomic_load_relaxed(&all.calls_run),
 		   "calls lost");

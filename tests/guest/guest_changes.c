@@ -28,7 +28,7 @@ static uint64_t polls(const struct hostile *h)
 {
 	struct skua_stats stats;
 
-	hostile_check(skua_stats(h->rt, &stats), "stats");
+	hostile_check(skua_runtime_stats(h->rt, &stats), "stats");
 	return stats.total.tasks_polled;
 }
 

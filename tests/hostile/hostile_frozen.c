@@ -394,7 +394,8 @@ static struct period others_now(void)
 
 		if (i == FROZEN)
 			continue;
-		hostile_check(skua_worker_stats(h.rt, i, &stats), "stats");
+		hostile_check(skua_runtime_worker_stats(h.rt, i, &stats),
+			      "stats");
 		if (pthread_getcpuclockid(h.threads[i], &clock) != 0 ||
 		    clock_gettime(clock, &cpu) != 0)
 			stress_fail("a worker has no clock");

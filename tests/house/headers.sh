@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-flags=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude)
+flags=(-Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -Iinclude)
 failed=0
 
 # check COMPILER LANGUAGE STANDARD - every header

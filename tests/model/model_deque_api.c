@@ -48,7 +48,7 @@ static void setup(void)
 	parts = 0;
 	memset(frees, 0, sizeof(frees));
 	explore_assert(skua_deque_create(&deque, SKUA_DEQUE_LIFO, 2) == 0);
-	stealers[0] = skua_deque_stealer(deque);
+	stealers[0] = skua_deque_stealer_create(deque);
 	stealers[1] = skua_deque_stealer_clone(stealers[0]);
 	explore_assert(skua_deque_push(deque, &items[0]) == 0);
 	explore_assert(skua_deque_push(deque, &items[1]) == 0);

@@ -38,7 +38,7 @@ static void is_refused(void)
 
 static void looks(void)
 {
-	explore_assert(skua_stats(&rt, &stats) == 0);
+	explore_assert(skua_runtime_stats(&rt, &stats) == 0);
 	explore_assert(stats.tasks_spawned <= 2);
 }
 

@@ -141,7 +141,7 @@ for name in own["workers"][0].keys() - {"tasks_spawned"}:
     assert seen["totals"][name] == total(name), name
 assert own["totals"].items() <= seen["totals"].items(), seen["totals"]
 END
-expect 'counts of skua_stats(), the debug area, and skua stats' exited 0
+expect 'counts of skua_runtime_stats(), the debug area, and skua stats' exited 0
 
 # --- under load ------------------------------------------------------------------
 

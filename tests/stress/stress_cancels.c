@@ -537,7 +537,7 @@ static void check_round(void)
 	uint64_t called = atomic_load_relaxed(&callees);
 	struct skua_stats stats;
 
-	check(skua_stats(rt, &stats), "stats");
+	check(skua_runtime_stats(rt, &stats), "stats");
 	for (unsigned i = 0; i < BOXES; i++)
 		if (atomic_load_relaxed(&boxes[i]))
 			stress_fail("a waker outlived its task");

@@ -268,7 +268,7 @@ static void ask(struct skua_runtime *theirs)
 
 	MUST(skua_task_spawn(theirs, &task), -EOWNERDEAD);
 	MUST(skua_call(theirs, called, NULL), -EOWNERDEAD);
-	MUST(skua_stats(theirs, &stats), -EOWNERDEAD);
+	MUST(skua_runtime_stats(theirs, &stats), -EOWNERDEAD);
 	MUST(skua_runtime_drain(theirs), -EOWNERDEAD);
 	MUST(skua_runtime_destroy(theirs), -EOWNERDEAD);
 	MUST(skua_worker_index(theirs), -EOWNERDEAD);
@@ -460,7 +460,7 @@ static void check_counts(void)
 	uint64_t polled = atomic_load_relaxed(&polls);
 	struct skua_stats stats;
 
-	check(skua_stats(rt, &stats), "stats");
+	check(skua_runtime_stats(rt, &stats), "stats");
 	if (stats.tasks_spawned != spawned)
 		stress_fail("%" PRIu64 " spawns, the runtime counted %" PRIu64,
 			    spawned, stats.tasks_spawned);

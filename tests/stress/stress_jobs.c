@@ -230,7 +230,8 @@ static uint64_t run_round(unsigned workers, unsigned outside, unsigned inside)
 	stress_threads(outside, call_outside, callers, sizeof(callers[0]));
 	if (skua_runtime_drain(rt) != 0)
 		stress_fail("drain");
-	if (skua_stats(rt, &stats) != 0 || skua_runtime_destroy(rt) != 0)
+	if (skua_runtime_stats(rt, &stats) != 0 ||
+	    skua_runtime_destroy(rt) != 0)
 		stress_fail("destroy");
 	return stats.total.jobs_stolen;
 }

@@ -133,7 +133,7 @@ int main(void)
 			stress_fail("create: %s", err.text);
 		for (unsigned i = 0; i < repeats; i++)
 			round_of_tasks(rt);
-		check(skua_stats(rt, &stats), "stats");
+		check(skua_runtime_stats(rt, &stats), "stats");
 		if (stats.tasks_spawned != repeats * UINT64_C(1) * STRESS_ROUND)
 			stress_fail("%" PRIu64 " spawned", stats.tasks_spawned);
 		done += stats.total.tasks_polled;

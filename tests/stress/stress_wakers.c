@@ -429,7 +429,7 @@ static uint64_t check_round(void)
 	uint64_t polls = polls_made();
 
 	check(skua_runtime_drain(rt), "drain");
-	check(skua_stats(rt, &stats), "stats");
+	check(skua_runtime_stats(rt, &stats), "stats");
 	for (unsigned i = 0; i < BOXES; i++)
 		if (atomic_load_relaxed(&boxes[i]))
 			stress_fail("a waker outlived its task");

@@ -186,7 +186,7 @@ static void spin_forever__four_workers__none_sleeps(void **state)
 				skua_task_spawn_on(rt, i, &counter.task), 0);
 			join(&counter.task);
 		}
-		assert_int_equal(skua_worker_stats(rt, i, &stats), 0);
+		assert_int_equal(skua_runtime_worker_stats(rt, i, &stats), 0);
 		assert_int_equal(stats.tasks_polled, 100);
 		assert_int_equal(stats.times_parked, 0);
 	}
@@ -220,7 +220,7 @@ static void long_spin__timer__fires_before_the_worker_sleeps(void **state)
 	(void)state;
 	spawn(rt, &it.task);
 	join(&it.task);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.times_parked, 0);
 	destroy(rt);
 }

@@ -144,7 +144,7 @@ static void deque__null__einval_null_or_0(void **state)
 	assert_int_equal(skua_deque_push(NULL, NULL), -EINVAL);
 	assert_null(skua_deque_pop(NULL));
 	assert_int_equal(skua_deque_length(NULL), 0);
-	assert_null(skua_deque_stealer(NULL));
+	assert_null(skua_deque_stealer_create(NULL));
 	assert_null(skua_deque_stealer_clone(NULL));
 	assert_int_equal(skua_deque_length(deque), 0);
 	skua_deque_destroy(deque);
@@ -189,7 +189,8 @@ static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
 	}
 	for (size_t o = 0; o < COUNT_OF(orders); o++) {
 		struct skua_deque *deque = deque_new(orders[o], 4);
-		struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+		struct skua_deque_stealer *stealer =
+			skua_deque_stealer_create(deque);
 		int code;
 
 		push_items(deque, 0, 4);
@@ -214,7 +215,7 @@ static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
 static void stealer_steal__null__einval(void **state)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 4);
-	struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+	struct skua_deque_stealer *stealer = skua_deque_stealer_create(deque);
 	void *got = &got;
 
 	(void)state;
@@ -233,7 +234,8 @@ static void stealer_steal__either_order__oldest_first(void **state)
 	(void)state;
 	for (size_t o = 0; o < COUNT_OF(orders); o++) {
 		struct skua_deque *deque = deque_new(orders[o], 2);
-		struct skua_deque_stealer *stealer = skua_deque_stealer(deque);
+		struct skua_deque_stealer *stealer =
+			skua_deque_stealer_create(deque);
 
 		push_items(deque, 0, 5);
 		expect_stolen(stealer, 0);
@@ -250,7 +252,7 @@ static void stealer_steal__either_order__oldest_first(void **state)
 static void stealer__deque_destroyed__goes_on_taking(void **state)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 2);
-	struct skua_deque_stealer *first = skua_deque_stealer(deque);
+	struct skua_deque_stealer *first = skua_deque_stealer_create(deque);
 	struct skua_deque_stealer *second = skua_deque_stealer_clone(first);
 
 	(void)state;
@@ -279,7 +281,7 @@ static void deque__handles_of_both_kinds__freed_with_the_last(void **state)
 	}
 	allocations_begin(0);
 	deque = deque_new(SKUA_DEQUE_LIFO, 2);
-	stealer = skua_deque_stealer(deque);
+	stealer = skua_deque_stealer_create(deque);
 	clone = skua_deque_stealer_clone(stealer);
 	push_items(deque, 0, 5);
 	skua_deque_stealer_drop(stealer);
@@ -332,7 +334,7 @@ static void race_in(enum skua_deque_order order)
 
 	assert_non_null(race);
 	assert_non_null(popped);
-	race->stealer = skua_deque_stealer(deque);
+	race->stealer = skua_deque_stealer_create(deque);
 	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
 	gate_wait(&race->begun);
 	for (uint64_t n = 0; n < RACE_ITEMS; n++) {

@@ -73,7 +73,7 @@ static void runtime_poll__each_call__is_between_two_parks(void **state)
 		assert_int_equal(parks.unparked, n);
 		assert_int_equal(skua_runtime_poll(rt, 0), 0);
 	}
-	assert_int_equal(skua_worker_stats(rt, 0, &stats), 0);
+	assert_int_equal(skua_runtime_worker_stats(rt, 0, &stats), 0);
 	assert_int_equal(stats.times_parked, 11);
 	destroy(rt);
 }

@@ -152,14 +152,14 @@ static void stats__beside_refused_spawns__count_none_or_those_there(void **s)
 			 -ETIMEDOUT);
 	assert_int_equal(pthread_create(&id, NULL, spawn_in_vain, &it), 0);
 	for (unsigned n = 0; n < 100000; n++) {
-		assert_int_equal(skua_stats(it.rt, &stats), 0);
+		assert_int_equal(skua_runtime_stats(it.rt, &stats), 0);
 		/* Each that is under way is counted before it is refused; but
 		 * more are never taken back than were counted. */
 		assert_in_range(stats.tasks_spawned, 1, UINT32_MAX);
 	}
 	gate_open(&it.stop);
 	pthread_join(id, NULL);
-	assert_int_equal(skua_stats(it.rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(it.rt, &stats), 0);
 	assert_int_equal(stats.tasks_spawned, 1);
 	assert_int_equal(skua_task_cancel(&waiter.task), 0);
 	join(&waiter.task);

@@ -123,8 +123,8 @@ static int call_runtime_functions(void)
 					     SKUA_SHUTDOWN_CANCEL));
 	EXPECT_DEAD(5, skua_runtime_destroy(rt));
 	EXPECT_DEAD(6, skua_worker_index(rt));
-	EXPECT_DEAD(7, skua_stats(rt, &stats));
-	EXPECT_DEAD(8, skua_worker_stats(rt, 0, &worker_stats));
+	EXPECT_DEAD(7, skua_runtime_stats(rt, &stats));
+	EXPECT_DEAD(8, skua_runtime_worker_stats(rt, 0, &worker_stats));
 	EXPECT_DEAD(9, skua_task_spawn(rt, &parent.never.task));
 	EXPECT_DEAD(10, skua_task_spawn_on(rt, 0, &parent.never.task));
 	EXPECT_DEAD(11, skua_call(rt, ignore, NULL));

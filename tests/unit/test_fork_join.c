@@ -163,7 +163,7 @@ static void fork__an_idle_worker__takes_the_job(void **state)
 		assert_int_equal(skua_run(rt, fork_and_meet, &meeting), 0);
 		assert_false(pthread_equal(meeting.thread, pthread_self()));
 		assert_in_range(meeting.worker, 0, 1);
-		assert_int_equal(skua_stats(rt, &stats), 0);
+		assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 		assert_int_equal(stats.total.jobs_stolen, i);
 		assert_int_equal(stats.jobs_stolen_outside, 0);
 	}
@@ -208,7 +208,7 @@ static void join__a_stolen_job__takes_parts_of_it_meanwhile(void **state)
 		assert_int_equal(skua_run(rt, fork_pair, &pair), 0);
 		assert_true(pthread_equal(pair.part.thread, pthread_self()));
 		assert_int_equal(pair.part.worker, -ENOENT);
-		assert_int_equal(skua_stats(rt, &stats), 0);
+		assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 		assert_int_equal(stats.jobs_stolen_outside, i);
 	}
 	destroy(rt);
@@ -441,7 +441,7 @@ static void stats__after_calls__count_no_task(void **state)
 
 	(void)state;
 	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.tasks_spawned, 0);
 	assert_int_equal(stats.total.tasks_polled, 0);
 	destroy(rt);

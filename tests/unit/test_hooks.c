@@ -113,7 +113,7 @@ static void hooks__a_life__in_turn_and_counts_match(void **state)
 		/* Said just after the bit is set. */
 		while (told(&all[i].parks) != told(&all[i].unparks) + 1)
 			sched_yield();
-		assert_int_equal(skua_worker_stats(rt, i, &stats), 0);
+		assert_int_equal(skua_runtime_worker_stats(rt, i, &stats), 0);
 		assert_int_equal(told(&all[i].starts), 1);
 		assert_int_equal(told(&all[i].stops), 0);
 		assert_int_equal(told(&all[i].parks), stats.times_parked);

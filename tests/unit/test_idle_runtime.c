@@ -78,7 +78,7 @@ static void design_4_19__one_worker__all_kinds_of_work(void **state)
 	assert_int_equal(skua_task_cancel(&waiter.task), 0);
 	join(&waiter.task);
 	assert_int_equal(skua_runtime_drain(rt), 0);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.steal_attempts, 0);
 	destroy(rt);
 	tree_free(nodes);

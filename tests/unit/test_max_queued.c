@@ -34,7 +34,7 @@ static void max_queued__reached__eagain_until_there_is_room(void **state)
 		assert_int_equal(skua_task_spawn(rt, last), -EAGAIN);
 		assert_int_equal(skua_runtime_block_on(rt, last), -EAGAIN);
 	}
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.injection_depth, MAX);
 	assert_int_equal(stats.tasks_spawned, MAX + 1);
 	/* It is the caller's as before. */
@@ -121,7 +121,7 @@ static void max_queued__producer_retries__all_run_and_bound_holds(void **state)
 			assert_int_equal(code, -EAGAIN);
 			sched_yield();
 		}
-		assert_int_equal(skua_stats(rt, &stats), 0);
+		assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 		if (stats.injection_depth > deepest)
 			deepest = (unsigned)stats.injection_depth;
 	}

@@ -319,7 +319,7 @@ static struct skua_stats run_tasks(void)
 	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
 	assert_int_equal(skua_task_spawn(runtime, &root), 0);
 	assert_int_equal(skua_runtime_drain(runtime), 0);
-	assert_int_equal(skua_stats(runtime, &stats), 0);
+	assert_int_equal(skua_runtime_stats(runtime, &stats), 0);
 	assert_int_equal(skua_runtime_destroy(runtime), 0);
 	return stats;
 }
@@ -374,7 +374,7 @@ static uint64_t drive(enum skua_poll (*poll)(struct skua_task *))
 	assert_int_equal(skua_task_spawn(runtime, &root), 0);
 	while (skua_runtime_poll(runtime, 1000) != 0)
 		;
-	assert_int_equal(skua_stats(runtime, &stats), 0);
+	assert_int_equal(skua_runtime_stats(runtime, &stats), 0);
 	return stats.total.lifo_hits;
 }
 

@@ -306,7 +306,7 @@ static void shutdown__done__0_again_and_the_rest_still_answers(void **state)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	assert_int_equal(skua_runtime_workers(rt), 3);
 	assert_int_equal(skua_worker_index(rt), -ENOENT);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.tasks_polled, 1);
 	join(&counter.task);
 	destroy(rt);

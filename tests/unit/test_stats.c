@@ -19,7 +19,7 @@ static struct skua_stats stats_of(struct skua_runtime *rt)
 	struct skua_stats stats;
 
 	memset(&stats, 0xff, sizeof(stats));
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	return stats;
 }
 
@@ -80,7 +80,7 @@ static enum skua_poll parent_poll(struct skua_task *self)
 
 	for (unsigned n = 0; n < it->count; n++)
 		skua_task_spawn(runtime_of_task(self), &it->children[n].task);
-	skua_stats(runtime_of_task(self), &it->stats);
+	skua_runtime_stats(runtime_of_task(self), &it->stats);
 	return SKUA_DONE;
 }
 
@@ -108,9 +108,9 @@ static void stats__null__einval(void **state)
 	struct skua_stats stats;
 
 	(void)state;
-	assert_int_equal(skua_stats(NULL, &stats), -EINVAL);
-	assert_int_equal(skua_stats(rt, NULL), -EINVAL);
-	assert_int_equal(skua_stats(NULL, NULL), -EINVAL);
+	assert_int_equal(skua_runtime_stats(NULL, &stats), -EINVAL);
+	assert_int_equal(skua_runtime_stats(rt, NULL), -EINVAL);
+	assert_int_equal(skua_runtime_stats(NULL, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
@@ -120,12 +120,14 @@ static void worker_stats__null_or_no_such_worker__einval(void **state)
 	struct skua_worker_stats stats;
 
 	(void)state;
-	assert_int_equal(skua_worker_stats(NULL, 0, &stats), -EINVAL);
-	assert_int_equal(skua_worker_stats(rt, 0, NULL), -EINVAL);
+	assert_int_equal(skua_runtime_worker_stats(NULL, 0, &stats), -EINVAL);
+	assert_int_equal(skua_runtime_worker_stats(rt, 0, NULL), -EINVAL);
 	for (unsigned worker = 0; worker < 3; worker++)
-		assert_int_equal(skua_worker_stats(rt, worker, &stats), 0);
-	assert_int_equal(skua_worker_stats(rt, 3, &stats), -EINVAL);
-	assert_int_equal(skua_worker_stats(rt, UINT32_MAX, &stats), -EINVAL);
+		assert_int_equal(skua_runtime_worker_stats(rt, worker, &stats),
+				 0);
+	assert_int_equal(skua_runtime_worker_stats(rt, 3, &stats), -EINVAL);
+	assert_int_equal(skua_runtime_worker_stats(rt, UINT32_MAX, &stats),
+			 -EINVAL);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
@@ -262,8 +264,9 @@ static void stats_times_parked__idle_workers__each_parks(void **state)
 	for (unsigned worker = 0; worker < 3; worker++) {
 		do {
 			sched_yield();
-			assert_int_equal(skua_worker_stats(rt, worker, &stats),
-					 0);
+			assert_int_equal(
+				skua_runtime_worker_stats(rt, worker, &stats),
+				0);
 		} while (stats.times_parked == 0);
 	}
 	assert_int_equal(skua_runtime_destroy(rt), 0);
@@ -303,7 +306,8 @@ static void stats__many_tasks_on_some_workers__sums_agree(void **state)
 	for (unsigned worker = 0; worker < 4; worker++) {
 		struct skua_worker_stats one;
 
-		assert_int_equal(skua_worker_stats(rt, worker, &one), 0);
+		assert_int_equal(skua_runtime_worker_stats(rt, worker, &one),
+				 0);
 		assert_true(one.lifo_hits <= one.tasks_polled);
 		add(&sum, &one);
 	}
@@ -505,12 +509,12 @@ static enum skua_poll robbed_poll(struct skua_task *self)
 
 	for (unsigned n = 0; n < capacity + 1; n++)
 		skua_task_spawn(runtime_of_task(self), &next++->task);
-	skua_stats(runtime_of_task(self), &it->full);
+	skua_runtime_stats(runtime_of_task(self), &it->full);
 	/* real and pending, each raised by one */
 	atomic_store_relaxed(&queue->head, head + (1 << 16) + 1);
 	for (unsigned n = 0; n < 3; n++)
 		skua_task_spawn(runtime_of_task(self), &next++->task);
-	skua_stats(runtime_of_task(self), &it->pending);
+	skua_runtime_stats(runtime_of_task(self), &it->pending);
 	/* The release, and the task goes back. */
 	atomic_store_release(&queue->head, head + (1 << 16));
 	local_queue_push_owner(queue, stolen);

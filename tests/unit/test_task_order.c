@@ -177,7 +177,7 @@ static enum skua_poll chain_poll(struct skua_task *self)
 {
 	struct skua_worker_stats stats;
 
-	skua_worker_stats(runtime_of_task(self), 0, &stats);
+	skua_runtime_worker_stats(runtime_of_task(self), 0, &stats);
 	lifo.streak = stats.lifo_hits == lifo.hits ? 0 : lifo.streak + 1;
 	lifo.hits = stats.lifo_hits;
 	if (lifo.streak > lifo.longest)
@@ -216,7 +216,7 @@ static void task_spawn__chains_in_the_lifo_slot__three_in_a_row(void **state)
 	}
 	holder_end(&holder);
 	assert_int_equal(skua_runtime_drain(rt), 0);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.tasks_polled, 1 + CHAINS * 100);
 	assert_int_equal(lifo.longest, 3);
 	assert_true(lifo.waited > CHAINS);

@@ -177,7 +177,7 @@ static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
 	assert_false(lifo_slot_peek(&worker->lifo));
 	assert_int_equal(local_queue_length(worker->queue), 0);
 	assert_int_equal(atomic_load_relaxed(&worker->queue->tail), 0);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.injection_depth, injected);
 	assert_int_equal(stats.total.tasks_spawned, 0);
 	assert_int_equal(stats.tasks_spawned, 1 + injected); /* the holder */
@@ -201,7 +201,7 @@ static void design_4_18__spawn_by_a_foreign_thread__is_injected(void **state)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	for (unsigned n = 0; n < 5; n++)
 		assert_int_equal(counters[n].polls, 1);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.lifo_hits, 0);
 	assert_int_equal(stats.total.tasks_spawned, 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
@@ -247,7 +247,7 @@ static void design_4_7__spawn_by_another_runtimes_worker__is_injected(void **s)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	for (unsigned n = 0; n < 5; n++)
 		assert_int_equal(envoy.counters[n].polls, 1);
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.total.lifo_hits, 0);
 	assert_int_equal(skua_runtime_destroy(home), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);

@@ -408,7 +408,7 @@ static void waker_wake__foreign_thread__through_the_injection_queue(void **s)
 	waiter_start(rt, &it);
 	holder_hold(rt, &holder);
 	skua_waker_wake(skua_task_waker(&it.task));
-	assert_int_equal(skua_stats(rt, &stats), 0);
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.injection_depth, 1);
 	assert_int_equal(stats.total.queue_depth, 0);
 	holder_end(&holder);
@@ -432,11 +432,11 @@ static void waker_wake__own_worker__runs_next(void **state)
 
 	(void)state;
 	waiter_start(rt, &it);
-	assert_int_equal(skua_stats(rt, &before), 0);
+	assert_int_equal(skua_runtime_stats(rt, &before), 0);
 	assert_int_equal(call_in_poll(rt, wake_arg, &it.task), 0);
 	while (waiter_polls(&it) < 2)
 		sched_yield();
-	assert_int_equal(skua_stats(rt, &after), 0);
+	assert_int_equal(skua_runtime_stats(rt, &after), 0);
 	assert_int_equal(after.total.lifo_hits, before.total.lifo_hits + 1);
 	waiter_end(&it);
 	destroy(rt);

@@ -101,11 +101,11 @@ static void wait_until_quiet(struct skua_runtime *rt)
 {
 	struct skua_stats before, after;
 
-	skua_stats(rt, &after);
+	skua_runtime_stats(rt, &after);
 	do {
 		before = after;
 		usleep(50000);
-		skua_stats(rt, &after);
+		skua_runtime_stats(rt, &after);
 	} while (memcmp(&before, &after, sizeof(before)) != 0);
 }
 
@@ -116,13 +116,13 @@ static void print_own(const struct skua_runtime *rt)
 	struct skua_worker_stats one;
 	struct skua_stats all;
 
-	skua_stats(rt, &all);
+	skua_runtime_stats(rt, &all);
 	printf("{\"totals\":{\"tasks_spawned\":%" PRIu64
 	       ",\"injection_depth\":%" PRIu64
 	       ",\"jobs_stolen_outside\":%" PRIu64 "},\"workers\":[",
 	       all.tasks_spawned, all.injection_depth, all.jobs_stolen_outside);
 	for (unsigned i = 0; i < all.workers; i++) {
-		skua_worker_stats(rt, i, &one);
+		skua_runtime_worker_stats(rt, i, &one);
 		printf("%s{", i ? "," : "");
 		PRINT(&one, tasks_spawned);
 		PRINT(&one, tasks_polled);
@@ -185,7 +185,7 @@ static void count(struct skua_runtime *rt)
 		exit(1);
 	do {
 		spawn_family(rt, family);
-		skua_stats(rt, &stats);
+		skua_runtime_stats(rt, &stats);
 	} while (!counted(&stats.total));
 	wait_until_quiet(rt);
 	print_own(rt);
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "none") == 0) {
 		printf("ready\n");
 		wait_for_line();
-		return skua_stats(NULL, NULL) == 0;
+		return skua_runtime_stats(NULL, NULL) == 0;
 	}
 	if (strcmp(argv[1], "renew") == 0) {
 		renew(&config);
