@@ -25,9 +25,15 @@
  * there and returns with nothing, and when it meets the cut of an unfinished
  * push it returns with what it has. What this asks of callers, so that nothing
  * is left behind (core/IDLE.md):
- *   I1  whoever pushes looks for sleepers *after* the push has returned;
- *   I5  whoever took, and turned others away meanwhile, sees to what is left:
- *       they may have gone to sleep.
+ *   I1  a thread that pushed fences after the push has returned, before it looks
+ *       for sleepers and before it takes again. Without the fence its own take
+ *       may miss its own nodes: their link may be behind a store of another
+ *       thread that this one does not see yet, while the other thread does not
+ *       see the link;
+ *   I5  a thread that took nodes, and turned others away meanwhile, sees to what
+ *       is left: they may have gone to sleep.
+ * skua_injector_take() asks nothing of programs: it fences itself before it
+ * returns with nothing.
  *
  * Rejected: a list that is pushed to by compare-exchange and reversed by the
  * taker has no cut, but the reversal touches all nodes before the first can

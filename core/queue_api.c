@@ -201,9 +201,20 @@ size_t skua_injector_take(struct skua_injector *injector,
 	struct inject_node *node;
 	size_t count = 0;
 
-	if (!injector || !nodes)
+	if (!injector || !nodes || max == 0)
 		return 0;
 	take = inject_queue_take(&injector->queue, max);
+	if (take.list.count == 0) {
+		/*
+		 * Orders the pushes of this thread, the stores of head and next
+		 * in inject_queue_push(), before the second look. Pairs with
+		 * this fence in other threads: of the threads that push and
+		 * then take until they get nothing, the one whose last fence
+		 * comes last sees what all of them have pushed.
+		 */
+		atomic_fence_seq_cst();
+		take = inject_queue_take(&injector->queue, max);
+	}
 	while ((node = inject_list_pop(&take.list)) != NULL)
 		nodes[count++] = (struct skua_node *)node;
 	return count;

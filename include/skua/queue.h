@@ -309,13 +309,17 @@ SKUA_API int skua_injector_push_batch(struct skua_injector *injector,
  * @nodes: receives the nodes, oldest first
  * @max: room in @nodes, in nodes
  *
- * Takes nothing while another thread takes, and not the last node while the
- * push after it is unfinished: so none does not mean empty, but whoever pushes
- * or takes meanwhile will find the rest if it looks once more afterwards. A
- * node that was taken is the caller's: it may be freed, or pushed again.
+ * A call that gets nothing does not mean that the injector is empty: another
+ * thread may be taking, or may be in the middle of a push, which hides its own
+ * node and all nodes after it until the push returns. Nothing is left behind if
+ * each thread that pushed or took takes again until it gets nothing. No fence is
+ * needed for that. A thread that sleeps when it gets nothing is woken by pushers
+ * after their push has returned.
+ *
+ * A node that was taken is the caller's: it may be freed, or pushed again.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: how many nodes were taken; 0 also if an argument is NULL.
+ * Return: how many nodes were taken; 0 also if an argument is NULL or @max is 0.
  */
 SKUA_API size_t skua_injector_take(struct skua_injector *injector,
 				   struct skua_node **nodes, size_t max);

@@ -282,6 +282,65 @@ static void check_mark(void)
 	explore_assert(second_taken || owed || !met);
 }
 
+/* ---- threads that push and take (I1) --------------------------------------- */
+
+static struct consumer each[3];
+
+static struct item single[3]; /* one of each thread */
+
+static void setup_single(void)
+{
+	setup();
+	memset(single, 0, sizeof(single));
+	memset(each, 0, sizeof(each));
+	for (unsigned i = 0; i < 3; i++)
+		single[i] = (struct item){ .producer = i % PRODUCERS,
+					   .number = 1 + i / PRODUCERS };
+}
+
+static void push_then_take_all(unsigned i, bool fenced)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
+	explore_write(single[i].payload, 7);
+	inject_list_append(&list, &single[i].node);
+	inject_queue_push(&queue, &list);
+	if (fenced)
+		atomic_fence_seq_cst();
+	while (take(&each[i], 8) > 0)
+		;
+}
+
+static void single_0(void)
+{
+	push_then_take_all(0, true);
+}
+
+static void single_1(void)
+{
+	push_then_take_all(1, true);
+}
+
+static void single_0_unfenced(void)
+{
+	push_then_take_all(0, false);
+}
+
+static void single_1_unfenced(void)
+{
+	push_then_take_all(1, false);
+}
+
+static void single_2_unfenced(void)
+{
+	push_then_take_all(2, false);
+}
+
+static void check_none_left(void)
+{
+	explore_assert(!inject_queue_visible(&queue));
+}
+
 /* ---- variants that are wrong -------------------------------------------- */
 
 static void first_takes_unlocked(void)
@@ -387,6 +446,14 @@ static const struct explore_case cases[] = {
 		       p0_pushes_one_and_two, first_takes_ones,
 		       second_measures) },
 
+	{ EXPLORE_PASS("push__fence__take", setup_single, check_none_left,
+		       single_0, single_1) },
+
+	{ EXPLORE_BUG("push__take__two_threads", "visible", setup_single,
+		      check_none_left, single_0_unfenced, single_1_unfenced) },
+	{ EXPLORE_BUG("push__take__three_threads", "visible", setup_single,
+		      check_none_left, single_0_unfenced, single_1_unfenced,
+		      single_2_unfenced) },
 	{ EXPLORE_BUG("taken_unlocked", "", setup_four, check_runs,
 		      first_takes_unlocked, second_takes_unlocked) },
 	{ EXPLORE_BUG("unlocked_relaxed", "item->runs == 0", setup_four,

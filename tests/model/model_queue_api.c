@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_queue_api.c - core/queue_api.c: the last handle frees the queue
+ * model_queue_api.c - core/queue_api.c: handles, and injectors without a fence
  *
  * What each holder did with the queue happens before it is freed, and it is
- * freed once.
+ * freed once. Threads that push to an injector and then take until they get
+ * nothing leave nothing behind, although none of them fences.
  */
+#include <string.h>
+
 #include "core/memory.h"
 
 static void free_storage(void *object);
@@ -77,11 +80,118 @@ static void check(void)
 	explore_assert(frees == 1);
 }
 
+/* ---- injectors ------------------------------------------------------------- */
+
+#define PUSHERS 3
+
+static struct skua_injector injector;
+static struct skua_node nodes[PUSHERS];
+static unsigned taken;
+
+static void setup_injector(void)
+{
+	inject_queue_init(&injector.queue);
+	memset(nodes, 0, sizeof(nodes));
+	taken = 0;
+}
+
+typedef size_t take_fn(struct skua_injector *from, struct skua_node **into,
+		       size_t max);
+
+static void push_and_take_by(unsigned i, take_fn *take, size_t max)
+{
+	struct skua_node *got[PUSHERS];
+	size_t count;
+
+	explore_assert(skua_injector_push(&injector, &nodes[i]) == 0);
+	while ((count = take(&injector, got, max)) > 0)
+		taken += (unsigned)count;
+}
+
+/* As skua_injector_take() would be without its fence. */
+static size_t take_unfenced(struct skua_injector *from, struct skua_node **into,
+			    size_t max)
+{
+	struct inject_take take = inject_queue_take(&from->queue, max);
+	struct inject_node *node;
+	size_t count = 0;
+
+	while ((node = inject_list_pop(&take.list)) != NULL)
+		into[count++] = (struct skua_node *)node;
+	return count;
+}
+
+static void pusher_0(void)
+{
+	push_and_take_by(0, skua_injector_take, PUSHERS);
+}
+
+static void pusher_1(void)
+{
+	push_and_take_by(1, skua_injector_take, PUSHERS);
+}
+
+static void pusher_2(void)
+{
+	push_and_take_by(2, skua_injector_take, PUSHERS);
+}
+
+static void pusher_0_takes_ones(void)
+{
+	push_and_take_by(0, skua_injector_take, 1);
+}
+
+static void pusher_1_takes_ones(void)
+{
+	push_and_take_by(1, skua_injector_take, 1);
+}
+
+static void pusher_0_unfenced(void)
+{
+	push_and_take_by(0, take_unfenced, PUSHERS);
+}
+
+static void pusher_1_unfenced(void)
+{
+	push_and_take_by(1, take_unfenced, PUSHERS);
+}
+
+static void pusher_2_unfenced(void)
+{
+	push_and_take_by(2, take_unfenced, PUSHERS);
+}
+
+static void check_two_taken(void)
+{
+	explore_assert(taken == 2);
+	explore_assert(skua_injector_length(&injector) == 0);
+}
+
+static void check_three_taken(void)
+{
+	explore_assert(taken == 3);
+	explore_assert(skua_injector_length(&injector) == 0);
+}
+
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("three_handles", setup, check, owner, stealer_0,
 		       stealer_1) },
 	{ EXPLORE_BUG("dropped_relaxed", "data race", setup, check, owner,
 		      stealer_0, stealer_1_relaxed) },
+
+	{ EXPLORE_PASS("injector__two_threads", setup_injector, check_two_taken,
+		       pusher_0, pusher_1) },
+	{ EXPLORE_PASS("injector__two_threads__by_ones", setup_injector,
+		       check_two_taken, pusher_0_takes_ones,
+		       pusher_1_takes_ones) },
+	{ EXPLORE_PASS("injector__three_threads", setup_injector,
+		       check_three_taken, pusher_0, pusher_1, pusher_2) },
+	{ EXPLORE_BUG("injector__two_threads__unfenced", "taken == 2",
+		      setup_injector, check_two_taken, pusher_0_unfenced,
+		      pusher_1_unfenced) },
+	{ EXPLORE_BUG("injector__three_threads__unfenced", "taken == 3",
+		      setup_injector, check_three_taken, pusher_0_unfenced,
+		      pusher_1_unfenced, pusher_2_unfenced) },
 };
 
 EXPLORE_MAIN(cases)

@@ -53,6 +53,9 @@ static void injector__null__einval_or_0(void **state)
 	assert_int_equal(skua_injector_push_batch(NULL, NULL, 0), -EINVAL);
 	assert_int_equal(skua_injector_take(NULL, nodes, 3), 0);
 	assert_int_equal(skua_injector_take(injector, NULL, 3), 0);
+	assert_int_equal(skua_injector_push(injector, &node), 0);
+	assert_int_equal(skua_injector_take(injector, nodes, 0), 0);
+	assert_int_equal(skua_injector_take(injector, nodes, 3), 1);
 	assert_int_equal(skua_injector_length(NULL), 0);
 	assert_int_equal(skua_injector_length(injector), 0);
 	skua_injector_destroy(injector);
