@@ -19,12 +19,22 @@ static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
 /* Timers fired in one hold of the lock; it moves TIMER_WHEEL_MOVES at most. */
 #define BATCH 64u
 
+static void lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	/* A kernel without such locks refuses. */
+	if (pthread_mutex_init(lock, &attr) != 0)
+		pthread_mutex_init(lock, NULL);
+	pthread_mutexattr_destroy(&attr);
+}
+
 void timers_init(struct timers *timers)
 {
 	atomic_init(&timers->next_ns, UINT64_MAX);
-	atomic_init(&timers->waiting, 0);
-	atomic_init(&timers->owed, 0);
-	pthread_mutex_init(&timers->lock, NULL);
+	lock_init(&timers->lock);
 	timer_wheel_init(&timers->wheel, clock_now_ns());
 }
 
@@ -33,38 +43,24 @@ void timers_destroy(struct timers *timers)
 	pthread_mutex_destroy(&timers->lock);
 }
 
-static void lock(struct timers *timers)
-{
-	if (pthread_mutex_trylock(&timers->lock) == 0)
-		return;
-	/* Relaxed, all: an order of turns, which guards nothing. */
-	atomic_fetch_add_relaxed(&timers->waiting, 1);
-	pthread_mutex_lock(&timers->lock);
-	atomic_fetch_sub_relaxed(&timers->waiting, 1);
-	atomic_store_relaxed(&timers->owed, 0);
-}
-
-/* As if the lock were held while it is somebody else's turn. */
-static bool lock_to_fire(struct timers *timers)
-{
-	/* Relaxed: as above; who is owed the lock is bound to take it. */
-	return atomic_load_relaxed(&timers->owed) == 0 &&
-	       pthread_mutex_trylock(&timers->lock) == 0;
-}
-
-static void unlock_after_fire(struct timers *timers)
-{
-	/* Relaxed: as above. Who is counted here has the lock still to come. */
-	atomic_store_relaxed(&timers->owed,
-			     atomic_load_relaxed(&timers->waiting) != 0);
-	pthread_mutex_unlock(&timers->lock);
-}
-
 static void publish_next_locked(struct timers *timers)
 {
 	/* Relaxed: a look that must not miss it is behind a fence (I6). */
 	atomic_store_relaxed(&timers->next_ns,
 			     timer_wheel_next(&timers->wheel));
+}
+
+/* I6, after a deadline was published. */
+static void tell_sentinel(struct pool *pool, const struct timers *timers)
+{
+	/* Orders the deadline before the look at the sentinel. Pairs with the
+	 * fences in sentinel_enter() and give_role(). */
+	atomic_fence_seq_cst();
+	/* Relaxed, both: ordered by the fence. A later deadline, or none, has
+	 * its publisher, or its taker, to see to it. */
+	if (atomic_load_relaxed(&timers->next_ns) <
+	    atomic_load_relaxed(&pool->sentinel.until_ns))
+		sentinel_summon(pool);
 }
 
 bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
@@ -76,7 +72,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (timers_queued(timer))
 		return false;
 	schedule_add_reference(task);
-	lock(timers);
+	pthread_mutex_lock(&timers->lock);
 	timer->task = task;
 	/* Relaxed: the timer is the caller's. */
 	atomic_store_relaxed(&timer->worker, w);
@@ -89,13 +85,8 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (earliest)
 		publish_next_locked(timers);
 	pthread_mutex_unlock(&timers->lock);
-	if (!earliest)
-		return true;
-	/* I6. Orders the deadline before the look at the sentinel. Pairs with
-	 * the fence in sentinel_enter(). */
-	atomic_fence_seq_cst();
-	if (when_ns < atomic_load_relaxed(&w->pool->sentinel.until_ns))
-		sentinel_summon(w->pool);
+	if (earliest)
+		tell_sentinel(w->pool, timers);
 	return true;
 }
 
@@ -127,7 +118,7 @@ bool timers_cancel(struct timer *timer)
 
 	if (!w)
 		return false;
-	lock(&w->timers);
+	pthread_mutex_lock(&w->timers.lock);
 	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
 		task = take_task_locked(timer);
 	pthread_mutex_unlock(&w->timers.lock);
@@ -143,7 +134,7 @@ bool timers_queued(const struct timer *timer)
 
 	if (!w)
 		return false;
-	lock(&w->timers);
+	pthread_mutex_lock(&w->timers.lock);
 	queued = timer_entry_queued(&timer->entry);
 	pthread_mutex_unlock(&w->timers.lock);
 	return queued;
@@ -177,7 +168,7 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 	for (unsigned i = 0; i < count; i++)
 		tasks[i] = take_task_locked((struct timer *)due[i]);
 	publish_next_locked(timers);
-	unlock_after_fire(timers);
+	pthread_mutex_unlock(&timers->lock);
 
 	for (unsigned i = 0; i < count; i++)
 		schedule_wake_by_value(tasks[i]);
@@ -191,20 +182,48 @@ static uint64_t now_locked(const struct pool *pool)
 	return pool_cancelling(pool) ? UINT64_MAX : clock_now_ns();
 }
 
-void timers_fire_due(struct pool *pool, uint64_t now_ns)
+/* Take a deadline that has come, and the duty to publish the next one. */
+static bool take_deadline(struct timers *timers, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct timers *timers = &pool->workers[i]->timers;
+	/* Relaxed, both: the lock orders what is in the wheel. A failure means
+	 * that somebody else took the deadline, or published another one, which
+	 * is looked at in the next tick, or by the sentinel. */
+	uint64_t next_ns = atomic_load_relaxed(&timers->next_ns);
 
-		/* Relaxed: a hint; the wheel decides. If the lock is held, the
-		 * look is repeated at the next tick, or by the sentinel. What
-		 * is added meanwhile, though its time has passed, counts as the
-		 * time of the latest batch, and does not keep this going. */
-		while (atomic_load_relaxed(&timers->next_ns) <= now_ns &&
-		       lock_to_fire(timers)) {
-			if (!fire_batch(timers, now_locked(pool)))
-				break;
-		}
+	return next_ns <= now_ns &&
+	       atomic_cas_relaxed(&timers->next_ns, &next_ns, UINT64_MAX);
+}
+
+/* Its holder may have no CPU: the worker sleeps until then, lends the holder its
+ * priority, and leaves all other deadlines to another worker. */
+static void lock_to_fire(struct worker *w, struct timers *timers)
+{
+	if (pthread_mutex_trylock(&timers->lock) == 0)
+		return;
+	sentinel_leave(w);
+	pthread_mutex_lock(&timers->lock);
+}
+
+static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
+{
+	bool more;
+
+	/* What is added meanwhile, though its time has passed, counts as the
+	 * time of the latest batch, and does not keep this going. */
+	do {
+		lock_to_fire(w, timers);
+		more = fire_batch(timers, now_locked(w->pool));
+	} while (more && take_deadline(timers, now_ns));
+	tell_sentinel(w->pool, timers);
+}
+
+void timers_fire_due(struct worker *w, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < w->pool->worker_count; i++) {
+		struct timers *timers = &w->pool->workers[i]->timers;
+
+		if (take_deadline(timers, now_ns))
+			fire(w, timers, now_ns);
 	}
 }
 
@@ -214,7 +233,7 @@ void timers_fire_all(struct pool *pool)
 		struct timers *timers = &pool->workers[i]->timers;
 
 		do {
-			lock(timers);
+			pthread_mutex_lock(&timers->lock);
 		} while (fire_batch(timers, UINT64_MAX));
 	}
 }

@@ -22,19 +22,19 @@ struct worker;
 
 struct timers {
 	/*
-	 * When the earliest is due, at the latest; UINT64_MAX if there is
-	 * none. Writers: whoever holds the lock. Readers: any.
+	 * When the earliest is due, at the latest; UINT64_MAX if there is none,
+	 * and while a worker that has taken a deadline that has come is on its
+	 * way to the wheel (I6). Writers: whoever holds the lock; that worker,
+	 * to UINT64_MAX. Readers: any.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 next_ns;
 
 	/*
-	 * A mutex is not fair: whoever fires batch by batch could keep others
-	 * off for as long as there is more to do. So it lets one of those that
-	 * wait go first, before each further batch. Writers of waiting: they;
-	 * of owed: whoever holds the lock. Reader: whoever fires.
+	 * The holder inherits the priority of whoever waits, so that a worker
+	 * of a real-time class does not wait for one that it keeps off the CPU.
+	 * Who unlocks hands it to a waiter, if there is one: firing batch by
+	 * batch keeps nobody off.
 	 */
-	atomic_u32 waiting;
-	atomic_u32 owed; /* to one of them: the next hold of the lock */
 	pthread_mutex_t lock;
 	struct timer_wheel wheel; /* of struct timer, under the lock */
 };
@@ -65,8 +65,9 @@ bool timers_queued(const struct timer *timer);
 /* timers_earliest - a time before which no timer of the pool is due */
 uint64_t timers_earliest(const struct pool *pool);
 
-/* timers_fire_due - wake the tasks of all timers that are due; any thread */
-void timers_fire_due(struct pool *pool, uint64_t now_ns);
+/* timers_fire_due - wake the tasks of all timers that are due, on worker @w; those
+ * of a wheel that another worker sees to are left to it */
+void timers_fire_due(struct worker *w, uint64_t now_ns);
 
 /* timers_fire_all - wake the tasks of all timers there are, and to come */
 void timers_fire_all(struct pool *pool);

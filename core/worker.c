@@ -401,7 +401,7 @@ static void end_tick(struct worker *w)
 	tell_look(w, now_ns);
 	if (now_ns >= w->look_due_ns)
 		w->pool->look(w, now_ns);
-	timers_fire_due(w->pool, now_ns);
+	timers_fire_due(w, now_ns);
 	pollers_run_owner(&w->pollers);
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */
@@ -456,7 +456,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 		else if (!task)
 			task = next_task(w);
 		if (!task)
-			cpu_relax(); /* as while another fires the timers */
+			cpu_relax(); /* as between two looks at pollers */
 	}
 	sentinel_leave(w);
 	now_ns = clock_now_ns();

@@ -53,8 +53,9 @@ SKUA_API uint64_t skua_now_ns(void);
  * Once the timer has fired it may be added again, or freed: the poll that
  * follows finds skua_timer_pending() false.
  *
- * Threads: worker, in the poll of @self. Blocks: never, but for a lock that is
- * held for tens of microseconds at most, however many timers there are.
+ * Threads: worker, in the poll of @self. Blocks: never, except for a lock that is
+ * held for tens of microseconds of CPU time at most, however many timers there are.
+ * A holder that is preempted inherits the priority of the thread that waits.
  * Allocates: nothing.
  * Return: 0; -EINVAL (NULL); -EALREADY (it is pending); -EPERM (@self is not
  * being polled).

@@ -226,6 +226,7 @@ uint64_t explore_now_ns(void);
 void explore_thread_local(void **pointer);
 
 /* Mutexes: the first word is 0 (free) or 1. */
+int explore_mutex_init(pthread_mutex_t *mutex);
 void explore_mutex_lock(pthread_mutex_t *mutex,
 			const struct explore_site *site);
 int explore_mutex_trylock(pthread_mutex_t *mutex,
@@ -233,9 +234,8 @@ int explore_mutex_trylock(pthread_mutex_t *mutex,
 void explore_mutex_unlock(pthread_mutex_t *mutex,
 			  const struct explore_site *site);
 
-#define pthread_mutex_init(mutex, attributes) \
-	explore_init((mutex), sizeof(uint32_t), 0)
-#define pthread_mutex_destroy(mutex) ((void)(mutex))
+#define pthread_mutex_init(mutex, attributes) explore_mutex_init(mutex)
+#define pthread_mutex_destroy(mutex)          ((void)(mutex))
 #define pthread_mutex_lock(mutex) \
 	explore_mutex_lock((mutex), EXPLORE_SITE(#mutex))
 #define pthread_mutex_trylock(mutex) \

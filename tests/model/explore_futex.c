@@ -51,6 +51,12 @@ void explore_wake(const volatile void *word, int count,
 	trace(site, "wake", word, (uint64_t)woken, "");
 }
 
+int explore_mutex_init(pthread_mutex_t *mutex)
+{
+	explore_init(mutex, sizeof(uint32_t), 0);
+	return 0;
+}
+
 /* A strong compare-exchange of the mutex, which may fail for an older value. */
 int explore_mutex_trylock(pthread_mutex_t *mutex,
 			  const struct explore_site *site)

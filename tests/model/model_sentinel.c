@@ -176,6 +176,22 @@ static enum skua_poll fire_in_turn(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Two tasks with a timer each, of one wheel unless task 1 is stolen. The first of
+ * them to fire is a long poll, which ends when the other has fired. */
+static enum skua_poll wait_for_both(struct skua_task *task)
+{
+	unsigned i = task_number(task);
+
+	if (polled[i]++ == 0) {
+		if (i == 0)
+			spawn(1);
+		add_timer(i, task, explore_now_ns() + (i + 1) * TIMER_NS);
+		return SKUA_PENDING;
+	}
+	wait_until_polled(1 - i, 2);
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void sleep_until(uint64_t time_ns)
@@ -194,6 +210,18 @@ static void spawns_late(void)
 {
 	futex_wait_until(&never, 0, LATE_NS);
 	spawns();
+}
+
+/* Another timer of the first wheel, which is far, is looked at and taken back
+ * while workers fire: its lock is held. */
+static void spawns_and_cancels(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	while (polled[0] == 0)
+		cpu_relax();
+	explore_assert(timers_queued(&timer));
+	explore_assert(timers_cancel(&timer));
+	workers_shut_down();
 }
 
 /* With a timer pending, the sentinel does not retire. */
@@ -265,6 +293,21 @@ static void setup_in_turn_beside_far(void)
 	far_timer = true;
 }
 
+static void setup_both(void)
+{
+	setup(wait_for_both, wait_for_both, SENTINEL_NEVER);
+}
+
+/* Of task 2, which nobody spawns. */
+static void setup_both_beside_cancel(void)
+{
+	setup_both();
+	tasks[2].poll = finish;
+	schedule_add_reference(&tasks[2]);
+	explore_assert(
+		timers_add(&workers[0], &timer, &tasks[2], EXPLORE_FAR_NS));
+}
+
 static void setup_timer_and_lifo(void)
 {
 	setup(wait_beside, wait_for_first, LIFO_DELAY_NS);
@@ -312,6 +355,11 @@ static void check(void)
 	explore_assert(polled[0] >= 1 && polled[1] == 1);
 }
 
+static void check_both(void)
+{
+	explore_assert(polled[0] == 2 && polled[1] == 2);
+}
+
 /* ---- cases -------------------------------------------------------------- */
 
 #define FEW(EXECUTIONS)      EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
@@ -345,6 +393,20 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("timers_in_turn__beside_far__few",
 		       setup_in_turn_beside_far, NULL, WORKERS_AND(spawns)),
 	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__few", setup_both, check_both,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__many", setup_both, check_both,
+		       WORKERS_AND(spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("timers_of_two__beside_cancel__few",
+		       setup_both_beside_cancel, check_both,
+		       WORKERS_AND(spawns_and_cancels)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__beside_cancel__many",
+		       setup_both_beside_cancel, check_both,
+		       WORKERS_AND(spawns_and_cancels)),
+	  MANY(15000) },
 	{ EXPLORE_PASS("timer_and_lifo__few", setup_timer_and_lifo, check,
 		       WORKERS_AND(spawns_late)),
 	  FEW(15000) },

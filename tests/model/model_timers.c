@@ -15,10 +15,10 @@
 
 static struct timer timer;
 
-/* It may be turned away by the lock, and leave the timer to another. */
+/* It leaves the timer to another that has taken its deadline. */
 static void fires_due(void)
 {
-	timers_fire_due(&pool, EXPLORE_FAR_NS);
+	timers_fire_due(&workers[0], EXPLORE_FAR_NS);
 }
 
 static void fires_all(void)

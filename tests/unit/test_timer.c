@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer.c - timers wake tasks: not early, and whoever is busy */
+#include <linux/futex.h>
+
 #include "core/runtime.h"
 #include "tests/unit/tasks.h"
 
@@ -336,47 +338,40 @@ static void timer__added_from_late_to_early__all_fire(void **state)
 
 /* ---- turns at the lock ---------------------------------------------------- */
 
-static unsigned pending_of(const struct skua_timer *timers, unsigned count)
-{
-	unsigned pending = 0;
+struct turn {
+	pthread_mutex_t *lock;
+	atomic_u32 had;
+};
 
-	for (unsigned i = 0; i < count; i++)
-		pending += skua_timer_pending(&timers[i]);
-	return pending;
+static void *take_turn(void *arg)
+{
+	struct turn *turn = arg;
+
+	pthread_mutex_lock(turn->lock);
+	atomic_store_relaxed(&turn->had, 1);
+	pthread_mutex_unlock(turn->lock);
+	return NULL;
 }
 
-/* As if a thread slept at the lock that does not get the processor. */
-static int fire_while_one_waits(struct skua_task *self, void *arg)
-{
-	static struct skua_timer crowd[200];
-	struct pool *pool = arg;
-	struct timers *timers = &pool->workers[0]->timers;
-	unsigned first, second;
-
-	for (unsigned i = 0; i < 200; i++)
-		if (skua_timer_add(self, &crowd[i], 0) != 0)
-			return 1;
-	atomic_store_relaxed(&timers->waiting, 1);
-	timers_fire_due(pool, skua_now_ns());
-	first = pending_of(crowd, 200);
-	timers_fire_due(pool, skua_now_ns());
-	second = pending_of(crowd, 200);
-	/* It has had its turn. */
-	atomic_store_relaxed(&timers->waiting, 0);
-	atomic_store_relaxed(&timers->owed, 0);
-	timers_fire_due(pool, skua_now_ns());
-	return first > 0 && first < 200 && second == first &&
-			       pending_of(crowd, 200) == 0
-		       ? 0
-		       : 1;
-}
-
+/* As between two batches of timers that fire. */
 static void timer__somebody_waits_for_the_lock__goes_first(void **state)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
+	struct turn turn = { .lock = &rt->pool.workers[0]->timers.lock };
+	const volatile int *word = &turn.lock->__data.__lock;
+	pthread_t thread;
 
 	(void)state;
-	assert_int_equal(call_in_poll(rt, fire_while_one_waits, &rt->pool), 0);
+	pthread_mutex_lock(turn.lock);
+	assert_int_equal(pthread_create(&thread, NULL, take_turn, &turn), 0);
+	/* The kernel marks the lock of a thread that others wait for. */
+	while (!((unsigned)*word & FUTEX_WAITERS))
+		sched_yield();
+	pthread_mutex_unlock(turn.lock);
+	pthread_mutex_lock(turn.lock);
+	assert_int_equal(atomic_load_relaxed(&turn.had), 1);
+	pthread_mutex_unlock(turn.lock);
+	pthread_join(thread, NULL);
 	destroy(rt);
 }
 

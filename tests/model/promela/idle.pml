@@ -1119,7 +1119,7 @@ inline timers_add()
 	LOOKED
 }
 
-/* timers_fire_due(): queues the timer's task. */
+/* timers_fire_due(): takes the deadline, and queues the timer's task. */
 inline timers_fire_due()
 {
 	if
