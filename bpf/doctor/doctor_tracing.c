@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/doctor/doctor.h"
@@ -241,8 +242,27 @@ void doctor_tracefs(const struct doctor *doctor, struct doctor_report *report)
 		       "there");
 }
 
+/* Other users may plant folders and links for root there: skua pin refuses those. */
+static void warn_of_writers(const struct doctor *doctor,
+			    struct doctor_report *report, const char *place)
+{
+	char path[4096];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s%s",
+		 doctor->root != NULL ? doctor->root : "", place);
+	if (stat(path, &status) == 0 && status.st_mode & (S_IWGRP | S_IWOTH))
+		doctor_lacks(report, DOCTOR_PARTLY, "chmod 0700 /sys/fs/bpf",
+			     "its mode is 0%o: other users may take the folder "
+			     "of skua pin before root does",
+			     status.st_mode & 07777);
+}
+
 void doctor_bpffs(const struct doctor *doctor, struct doctor_report *report)
 {
-	look_for_mount(doctor, report, "bpf", "mount -t bpf bpf /sys/fs/bpf",
+	look_for_mount(doctor, report, "bpf",
+		       "mount -t bpf -o mode=0700 bpf /sys/fs/bpf",
 		       "what is to outlive a tool is pinned there");
+	if (report->state == DOCTOR_OK)
+		warn_of_writers(doctor, report, report->found);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* pin.c - skua pin, skua unpin: counting that goes on without the tool */
 #include <argp.h>
-#include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "bench/args.h"
@@ -90,42 +85,28 @@ static const struct argp unpin_argp = {
 static int fail(const struct options *options, const char *what,
 		const char *why)
 {
-	fprintf(stderr, ARGS_PROGRAM " %s: %s: %s\n", options->verb, what, why);
+	fprintf(stderr, ARGS_PROGRAM " %s: %s%s%s\n", options->verb, what,
+		*why ? ": " : "", why);
 	return EXIT_FAILED;
 }
 
-static const char *reason(int err)
+/* As pins_folder_say() has it. */
+static int fail_said(const struct options *options,
+		     const struct pins_folder *folder)
 {
-	if (err == EACCES || err == EPERM)
-		return "Permission denied; run the tool as root";
-	return strerror(err);
+	return fail(options, folder->said, "");
 }
 
-/* Pins are made and removed by one at a time, until its process ends. */
-static int hold_mount(const struct options *options)
+/* Links first: with them the counting ends. @fd: is closed. Return: 0; -errno */
+static int remove_files(int fd)
 {
-	int fd = open(PINS_MOUNT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct statfs info;
-
-	if (statfs(PINS_MOUNT, &info) != 0 || info.f_type != BPF_FS_MAGIC)
-		return fail(options, PINS_MOUNT,
-			    "no BPF file system is mounted there; do that by: "
-			    "mount -t bpf bpf " PINS_MOUNT);
-	if (fd < 0 || flock(fd, LOCK_EX) != 0)
-		return fail(options, PINS_MOUNT, reason(errno));
-	return 0;
-}
-
-/* Links first: with them the counting ends. Return: 0; -errno */
-static int remove_files(int folder)
-{
-	DIR *list = fdopendir(folder);
+	DIR *list = fdopendir(fd);
 	struct dirent *entry;
 	int err = 0;
 
 	if (!list) {
 		err = -errno;
-		close(folder);
+		close(fd);
 		return err;
 	}
 	while ((entry = readdir(list)) != NULL)
@@ -137,47 +118,60 @@ static int remove_files(int folder)
 	return err;
 }
 
-static int remove_process(const char *name)
+/* @above, @name: of the folder, which is open as @fd, and is closed. */
+static int remove_folder(struct pins_folder *folder, int above,
+			 const char *name, int fd)
 {
-	const char *const folders[] = { "/" PINS_LINKS, "" };
-	char path[PATH_MAX];
-	int err = 0;
+	int err = remove_files(fd);
 
-	snprintf(path, sizeof(path), PINS_FOLDER "/%s/" PINS_BEGUN, name);
-	unlink(path); /* what is left of the others is not whole */
-	for (unsigned i = 0; !err && i < 2; i++) {
-		int folder;
+	if (!err && unlinkat(above, name, AT_REMOVEDIR) != 0)
+		err = -errno;
+	return err ? pins_folder_say(folder, err, PINS_FOLDER "/%.64s: %s",
+				     name, strerror(-err))
+		   : 0;
+}
 
-		snprintf(path, sizeof(path), PINS_FOLDER "/%s%s", name,
-			 folders[i]);
-		folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (folder < 0 && errno == ENOENT && i == 0)
-			continue;
-		err = folder < 0 ? -errno : remove_files(folder);
-		if (!err && rmdir(path) != 0)
-			err = -errno;
-	}
+/* Return: 0; -ENOENT: there is none; -errno: and @folder->said says why. */
+static int remove_process(struct pins_folder *folder, const char *name)
+{
+	int fd = pins_folder_enter(folder, name), links, err;
+
+	if (fd < 0)
+		return fd;
+	unlinkat(fd, PINS_BEGUN, 0); /* what is left is not whole */
+	links = pins_folder_below(folder, fd, PINS_LINKS);
+	err = links < 0 ? links : remove_folder(folder, fd, PINS_LINKS, links);
+	if (err == 0 || err == -ENOENT)
+		return remove_folder(folder, folder->fd, name, fd);
+	close(fd);
 	return err;
 }
 
 /* ---- pin ------------------------------------------------------------------- */
 
-/* Return: whether what is there is no obstacle. */
-static int remove_remains(const struct options *options, const char *folder,
+/* What a pin that was killed has left is removed, and all else refused. */
+static int remove_remains(const struct options *options,
+			  struct pins_folder *folder, const char *name,
 			  pid_t pid)
 {
-	enum pins_state state = pins_look(pid);
-	const char *name = strrchr(folder, '/') + 1;
+	int fd = pins_folder_enter(folder, name), err;
+	enum pins_state state;
 
+	if (fd == -ENOENT)
+		return EXIT_OK;
+	if (fd < 0)
+		return fail_said(options, folder);
+	state = pins_look(fd, pid);
+	close(fd);
 	if (state == PINS_NOT) {
-		int err = remove_process(name);
-
-		return err ? fail(options, folder, reason(-err)) : EXIT_OK;
+		err = remove_process(folder, name);
+		return err ? fail_said(options, folder) : EXIT_OK;
 	}
 	fprintf(stderr,
-		ARGS_PROGRAM " %s: %s: %s; end that by: " ARGS_PROGRAM
+		ARGS_PROGRAM " %s: " PINS_FOLDER
+			     "/%s: %s; end that by: " ARGS_PROGRAM
 			     " unpin -p %s\n",
-		options->verb, folder,
+		options->verb, name,
 		state == PINS_LIVE
 			? "it is pinned already"
 			: "another process of that number was pinned",
@@ -185,23 +179,29 @@ static int remove_remains(const struct options *options, const char *folder,
 	return EXIT_FAILED;
 }
 
-static int make_folders(const struct options *options, const char *folder,
-			pid_t pid)
+/* Return: the descriptor of an empty folder of the process, with one for links; -1, and
+ * the reason was printed. */
+static int make_folders(const struct options *options,
+			struct pins_folder *folder, const char *name, pid_t pid)
 {
-	char links[PINS_PATH];
+	int fd;
 
-	snprintf(links, sizeof(links), "%s/" PINS_LINKS, folder);
-	if (mkdir(PINS_FOLDER, 0700) != 0 && errno != EEXIST)
-		return fail(options, PINS_FOLDER, reason(errno));
-	if (access(folder, F_OK) == 0 && remove_remains(options, folder, pid))
-		return EXIT_FAILED;
-	if (mkdir(folder, 0700) != 0)
-		return fail(options, folder, reason(errno));
-	if (mkdir(links, 0700) == 0)
-		return EXIT_OK;
-	fail(options, folder, reason(errno));
-	remove_process(strrchr(folder, '/') + 1);
-	return EXIT_FAILED;
+	if (remove_remains(options, folder, name, pid) != EXIT_OK)
+		return -1;
+	if (mkdirat(folder->fd, name, 0700) != 0) {
+		fail(options, PINS_FOLDER, strerror(errno));
+		return -1;
+	}
+	fd = pins_folder_enter(folder, name);
+	if (fd < 0) {
+		fail_said(options, folder);
+	} else if (mkdirat(fd, PINS_LINKS, 0700) != 0) {
+		fail(options, PINS_LINKS, strerror(errno));
+		close(fd);
+		fd = -1;
+		remove_process(folder, name);
+	}
+	return fd;
 }
 
 /* So that what is begun is finished, or removed. */
@@ -217,8 +217,8 @@ static void hold_signals(void)
 }
 
 /* A process without probes has nothing that is worth it. */
-static int pin(const struct options *options, struct target *target,
-	       const char *folder)
+static int pin_probes(const struct options *options, struct target *target,
+		      int fd)
 {
 	struct attachment attached;
 	pid_t pid = target_pid(target);
@@ -227,18 +227,38 @@ static int pin(const struct options *options, struct target *target,
 	attach_process(&attached, target);
 	if (attached.how == ATTACH_NOT) {
 		code = fail(options, "no probes", attached.probes_missing);
-	} else if ((err = pins_make(&attached, pid)) != 0 ||
-		   (err = pins_sign(pid)) != 0) {
-		code = fail(options, folder, strerror(-err));
-	} else {
-		if (!attached.switches)
-			fail(options, "no context switches",
-			     attached.switches_missing);
-		printf("%s\n", folder);
+	} else if ((err = pins_make(&attached, fd)) != 0 ||
+		   (err = pins_sign(fd, pid)) != 0) {
+		code = fail(options, PINS_FOLDER, strerror(-err));
+	} else if (!attached.switches) {
+		fail(options, "no context switches", attached.switches_missing);
 	}
 	attach_close(&attached);
-	if (code)
-		remove_process(strrchr(folder, '/') + 1);
+	return code;
+}
+
+static int pin(const struct options *options, struct target *target)
+{
+	struct pins_folder folder;
+	char name[24];
+	int code = EXIT_FAILED, fd;
+
+	snprintf(name, sizeof(name), "%d", target_pid(target));
+	if (pins_folder_hold(&folder, true) != 0) {
+		fail_said(options, &folder);
+	} else {
+		hold_signals();
+		fd = make_folders(options, &folder, name, target_pid(target));
+		if (fd >= 0) {
+			code = pin_probes(options, target, fd);
+			close(fd);
+			if (code == EXIT_OK)
+				printf(PINS_FOLDER "/%s\n", name);
+			else
+				remove_process(&folder, name);
+		}
+	}
+	pins_folder_close(&folder);
 	return code;
 }
 
@@ -246,52 +266,47 @@ int verb_pin(int argc, char **argv)
 {
 	struct options options = { .verb = "pin" };
 	struct target *target = NULL;
-	char folder[sizeof(PINS_FOLDER) + 24];
 	int code;
 
 	if (args_parse(&pin_argp, "pin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = choose_process(&target, "pin", options.pid);
 	if (code == EXIT_OK)
-		code = hold_mount(&options);
-	if (code == EXIT_OK) {
-		snprintf(folder, sizeof(folder), PINS_FOLDER "/%d",
-			 target_pid(target));
-		hold_signals();
-		code = make_folders(&options, folder, target_pid(target));
-		if (code == EXIT_OK)
-			code = pin(&options, target, folder);
-	}
+		code = pin(&options, target);
 	target_close(target);
 	return code;
 }
 
 /* ---- unpin ----------------------------------------------------------------- */
 
-static int unpin(const struct options *options, const char *name)
+static int unpin(const struct options *options, struct pins_folder *folder,
+		 const char *name)
 {
-	int err = remove_process(name);
+	int err = remove_process(folder, name);
 
 	if (err == -ENOENT)
 		return fail(options, name,
 			    "no process of that number is pinned");
-	return err ? fail(options, name, reason(-err)) : EXIT_OK;
+	return err ? fail_said(options, folder) : EXIT_OK;
 }
 
 /* Of all there are; none is all right. */
-static int unpin_all(const struct options *options)
+static int unpin_all(const struct options *options, struct pins_folder *folder)
 {
-	DIR *list = opendir(PINS_FOLDER);
+	int copy = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
+	DIR *list = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 	int code = EXIT_OK;
 
-	if (!list)
-		return errno == ENOENT
-			       ? EXIT_OK
-			       : fail(options, PINS_FOLDER, reason(errno));
+	if (!list) {
+		code = fail(options, PINS_FOLDER, strerror(errno));
+		if (copy >= 0)
+			close(copy);
+		return code;
+	}
 	while ((entry = readdir(list)) != NULL)
 		if (entry->d_name[0] != '.')
-			code |= unpin(options, entry->d_name);
+			code |= unpin(options, folder, entry->d_name);
 	closedir(list);
 	return code;
 }
@@ -299,16 +314,23 @@ static int unpin_all(const struct options *options)
 int verb_unpin(int argc, char **argv)
 {
 	struct options options = { .verb = "unpin" };
+	struct pins_folder folder;
 	char name[24];
-	int code;
+	int code = EXIT_OK;
 
 	if (args_parse(&unpin_argp, "unpin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = hold_mount(&options);
-	if (code)
-		return code;
 	snprintf(name, sizeof(name), "%ju", (uintmax_t)options.pid);
-	code = options.all ? unpin_all(&options) : unpin(&options, name);
-	rmdir(PINS_FOLDER); /* if it is empty */
+	if (pins_folder_hold(&folder, false) != 0) {
+		code = fail_said(&options, &folder);
+	} else {
+		if (!options.all)
+			code = unpin(&options, &folder, name);
+		else if (folder.fd >= 0)
+			code = unpin_all(&options, &folder);
+		if (folder.fd >= 0) /* if it is empty */
+			unlinkat(folder.mount, PINS_NAME, AT_REMOVEDIR);
+	}
+	pins_folder_close(&folder);
 	return code;
 }

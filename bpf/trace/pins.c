@@ -19,9 +19,45 @@
 #define TICKS 32u  /* bytes of a number */
 #define SIGN  100u /* of three, and spaces */
 
-static void path_of(char *path, pid_t pid, const char *name)
+#define PATH 96u /* bytes of a path below /proc/self/fd */
+
+/* bpf() takes paths alone: this one begins at a descriptor. */
+static void path_of(char *path, int fd, const char *name)
 {
-	snprintf(path, PINS_PATH, PINS_FOLDER "/%d/%s", pid, name);
+	snprintf(path, PATH, "/proc/self/fd/%d/%s", fd, name);
+}
+
+/* Open an object of that name itself, and never what a link leads to. */
+static int get_object(int fd, const char *name)
+{
+	int file = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int object, error;
+	struct stat status;
+	char path[PATH];
+
+	if (file < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	errno = EINVAL;
+	object = fstat(file, &status) == 0 && S_ISREG(status.st_mode)
+			 ? bpf_obj_get(path)
+			 : -1;
+	error = errno;
+	close(file);
+	errno = error;
+	return object;
+}
+
+/* The entries of a folder in another; NULL: errno says why. */
+static DIR *list_folder(int fd, const char *name)
+{
+	int below = openat(fd, name,
+			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = below < 0 ? NULL : fdopendir(below);
+
+	if (below >= 0 && !list)
+		close(below);
+	return list;
 }
 
 /* ---- whose they are -------------------------------------------------------- */
@@ -61,25 +97,22 @@ static int begun(pid_t pid, char *sign)
 	return err;
 }
 
-int pins_sign(pid_t pid)
+int pins_sign(int fd, pid_t pid)
 {
-	char path[PINS_PATH], sign[SIGN];
+	char sign[SIGN];
 	int err = begun(pid, sign);
 
-	path_of(path, pid, PINS_BEGUN);
-	if (!err && symlink(sign, path) != 0)
+	if (!err && symlinkat(sign, fd, PINS_BEGUN) != 0)
 		err = -errno;
 	return err;
 }
 
 /* What was killed while it pinned has not come to that. */
-static enum pins_state look_at_sign(pid_t pid)
+static enum pins_state look_at_sign(int fd, pid_t pid)
 {
-	char path[PINS_PATH], now[SIGN], then[SIGN];
-	ssize_t length;
+	char now[SIGN], then[SIGN];
+	ssize_t length = readlinkat(fd, PINS_BEGUN, then, sizeof(then) - 1);
 
-	path_of(path, pid, PINS_BEGUN);
-	length = readlink(path, then, sizeof(then) - 1);
 	if (length < 0)
 		return PINS_NOT;
 	then[length] = '\0';
@@ -87,85 +120,87 @@ static enum pins_state look_at_sign(pid_t pid)
 							      : PINS_OTHERS;
 }
 
-enum pins_state pins_look(pid_t pid)
+enum pins_state pins_look(int fd, pid_t pid)
 {
-	char path[PINS_PATH];
+	DIR *list = list_folder(fd, PINS_LINKS);
 	struct dirent *entry;
 	bool found = false;
-	DIR *list;
 
-	path_of(path, pid, PINS_LINKS);
-	list = opendir(path);
 	while (list && (entry = readdir(list)) != NULL)
 		found |= entry->d_name[0] != '.';
 	if (list)
 		closedir(list);
-	return found ? look_at_sign(pid) : PINS_NOT;
+	return found ? look_at_sign(fd, pid) : PINS_NOT;
 }
 
 /* ---- making and taking them ------------------------------------------------ */
 
-int pins_make(const struct attachment *a, pid_t pid)
+int pins_make(const struct attachment *a, int fd)
 {
-	char path[PINS_PATH], name[NOTES_NAME + 32];
+	char path[PATH], name[NOTES_NAME + 32];
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < ATTACH_MAPS; i++) {
 		if (a->maps[i] < 0)
 			continue;
-		path_of(path, pid, attach_map_names[i]);
+		path_of(path, fd, attach_map_names[i]);
 		err = bpf_obj_pin(a->maps[i], path);
 	}
 	for (unsigned i = 0; !err && i < a->link_count; i++) {
 		snprintf(name, sizeof(name), PINS_LINKS "/%s",
 			 a->links[i].name);
-		path_of(path, pid, name);
+		path_of(path, fd, name);
 		err = bpf_obj_pin(a->links[i].fd, path);
 	}
 	return err;
 }
 
-static int take_links(struct attachment *a, pid_t pid)
+static int take_links(struct attachment *a, int fd)
 {
-	char path[PINS_PATH], name[NOTES_NAME + 32];
+	DIR *list = list_folder(fd, PINS_LINKS);
 	struct dirent *entry;
 	int err = 0;
-	DIR *list;
 
-	path_of(path, pid, PINS_LINKS);
-	list = opendir(path);
 	if (!list)
 		return -errno;
-	while (!err && (entry = readdir(list)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(name, sizeof(name), PINS_LINKS "/%.48s",
-			 entry->d_name);
-		path_of(path, pid, name);
-		err = attach_take_link(a, bpf_obj_get(path));
-	}
+	while (!err && (entry = readdir(list)) != NULL)
+		if (entry->d_name[0] != '.')
+			err = attach_take_link(
+				a, get_object(dirfd(list), entry->d_name));
 	closedir(list);
 	return err;
 }
 
-bool pins_attach(struct attachment *a, pid_t pid)
+static bool take(struct attachment *a, int fd)
 {
-	char path[PINS_PATH];
-
-	attach_nothing(a);
-	if (pins_look(pid) != PINS_LIVE)
-		return false;
 	a->how = ATTACH_PINNED;
-	for (unsigned i = 0; i < ATTACH_MAPS; i++) {
-		path_of(path, pid, attach_map_names[i]);
-		a->maps[i] = bpf_obj_get(path);
-	}
+	for (unsigned i = 0; i < ATTACH_MAPS; i++)
+		a->maps[i] = get_object(fd, attach_map_names[i]);
 	a->switches = a->maps[ATTACH_SWITCHES] >= 0;
 	if (!a->switches)
 		snprintf(a->switches_missing, sizeof(a->switches_missing),
 			 "skua pin could not attach to them");
-	if (take_links(a, pid) == 0 && counts_can_read(a->maps))
+	if (take_links(a, fd) == 0 && counts_can_read(a->maps))
 		return true;
 	attach_close(a);
 	return false;
+}
+
+bool pins_attach(struct attachment *a, pid_t pid)
+{
+	struct pins_folder folder;
+	char name[24];
+	bool taken = false;
+	int fd = -1;
+
+	attach_nothing(a);
+	snprintf(name, sizeof(name), "%d", pid);
+	if (pins_folder_open(&folder) == 0)
+		fd = pins_folder_enter(&folder, name);
+	if (fd >= 0) {
+		taken = pins_look(fd, pid) == PINS_LIVE && take(a, fd);
+		close(fd);
+	}
+	pins_folder_close(&folder);
+	return taken;
 }

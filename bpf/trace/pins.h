@@ -11,29 +11,30 @@
 #define SKUA_BPF_PINS_H
 
 #include "bpf/trace/attach.h"
+#include "bpf/trace/pins_folder.h"
 
-#define PINS_MOUNT  "/sys/fs/bpf"
-#define PINS_FOLDER PINS_MOUNT "/skua"
-#define PINS_LINKS  "links"
-#define PINS_BEGUN  "begun"
-#define PINS_PATH   120u /* bytes of a path in there, with the 0 */
+#define PINS_LINKS "links"
+#define PINS_BEGUN "begun"
 
 /* @PINS_NOT: nothing that is whole; @PINS_OTHERS: of a process that had the number, or
  * the program that it was */
 enum pins_state { PINS_NOT, PINS_OTHERS, PINS_LIVE };
 
-enum pins_state pins_look(pid_t pid);
+/* pins_look - whose are the pins in the folder of a process? @fd: of that folder, as
+ * below */
+enum pins_state pins_look(int fd, pid_t pid);
 
 /* pins_sign - say whose the folder of the process is. Return: 0; -errno */
-int pins_sign(pid_t pid);
+int pins_sign(int fd, pid_t pid);
 
-/* pins_make - of what is attached, in that folder. Return: 0; -errno */
-int pins_make(const struct attachment *a, pid_t pid);
+/* pins_make - pin what is attached, in that folder. Return: 0; -errno */
+int pins_make(const struct attachment *a, int fd);
 
 /**
  * pins_attach - take what is pinned in place of an attachment
  *
- * It stays attached as long as @a, whoever unpins it meanwhile.
+ * It stays attached as long as @a, even if it is unpinned meanwhile. Folders that other
+ * users can change are not read.
  *
  * Return: true: it is to be closed; false: nothing that this version can read is
  * pinned for the process.

@@ -72,7 +72,7 @@ if ((EUID == 0)); then
 	expect 'unprivileged' says process_memory missing
 	expect 'unprivileged' out_has "is another user's"
 	tested=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/bpf &&
-		mount -t bpf bpf /sys/fs/bpf && exec "$0" "$@"' "$skua")
+		mount -t bpf -o mode=0700 bpf /sys/fs/bpf && exec "$0" "$@"' "$skua")
 	run doctor --json
 	expect 'with a BPF file system' says bpffs ok
 	tested=(sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --inh-caps=-all "$0" "$@"' "$skua")

@@ -31,14 +31,14 @@ while umount /sys/fs/bpf 2>/dev/null; do
 	:
 done
 tested=("$skua")
-refuses 1 'do that by: mount -t bpf bpf /sys/fs/bpf' pin -p "$bounded"
+refuses 1 'do that by: mount -t bpf -o mode=0700 bpf /sys/fs/bpf' pin -p "$bounded"
 refuses 1 'no BPF file system is mounted there' unpin --all
-mount -t bpf none /sys/fs/bpf
+mount -t bpf -o mode=0700 none /sys/fs/bpf
 
 # One elsewhere does not help, nor one that may not be written to.
 mkdir "$scratch/elsewhere"
 mount --move /sys/fs/bpf "$scratch/elsewhere"
-refuses 1 'do that by: mount -t bpf bpf /sys/fs/bpf' pin -p "$bounded"
+refuses 1 'do that by: mount -t bpf -o mode=0700 bpf /sys/fs/bpf' pin -p "$bounded"
 mount --move "$scratch/elsewhere" /sys/fs/bpf
 mount -o remount,ro /sys/fs/bpf
 refuses 1 "$pins: Read-only file system" pin -p "$bounded"

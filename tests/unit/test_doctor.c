@@ -200,6 +200,22 @@ static void examine__rich_machine__all_ok(void **state)
 	expect("uprobes", DOCTOR_OK, "semaphores", "");
 }
 
+static void examine__bpffs_that_all_may_write__says_chmod(void **state)
+{
+	char path[128];
+
+	(void)state;
+	put_rich();
+	put("/sys/fs/bpf/x", "");
+	snprintf(path, sizeof(path), "%s/sys/fs/bpf", root);
+	assert_int_equal(chmod(path, 01777), 0);
+	examine();
+	expect("bpffs", DOCTOR_PARTLY, "/sys/fs/bpf", "its mode is 01777");
+	assert_int_equal(chmod(path, 0700), 0);
+	examine();
+	expect("bpffs", DOCTOR_OK, "/sys/fs/bpf", "");
+}
+
 static void examine__empty_machine__each_says_why(void **state)
 {
 	(void)state;
@@ -390,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(examine__rich_machine__all_ok),
+		TEST(examine__bpffs_that_all_may_write__says_chmod),
 		TEST(examine__empty_machine__each_says_why),
 		TEST(examine__paranoid_levels__as_the_kernel_does),
 		TEST(examine__no_privileges__are_named),
