@@ -20,13 +20,23 @@ static enum skua_poll poll_stamped(struct skua_task *task)
 {
 	struct worker *worker = worker_current;
 	struct stamp *stamp = stamp_of(worker->pool, task);
-	uint64_t wait_ns = clock_now_ns() - stamp->since_ns;
+	uint64_t start_ns = clock_now_ns();
+	const void *type = task->type;
+	skua_task_fn poll = stamp->poll;
+	enum skua_poll result;
+	bool counts;
 
-	task->poll = stamp->poll;
-	tell_wait(worker, task, wait_ns, stamp->weight);
+	task->poll = poll;
+	counts = tell_wait(worker, task, start_ns - stamp->since_ns,
+			   stamp->weight);
 	/* Release: the stamp was read. Pairs with the acquire in stamps_put(). */
 	atomic_store_release(&stamp->taken, 0);
-	return task->poll(task);
+	if (!counts)
+		return poll(task);
+	result = poll(task);
+	/* The task may be gone. */
+	tell_waited_poll(worker, type, poll, clock_now_ns() - start_ns);
+	return result;
 }
 
 void stamps_put(struct pool *pool, struct skua_task *task, uint32_t weight)

@@ -305,6 +305,15 @@ bool tell_sample_due(const struct worker *w)
 	       sample_stride(w);
 }
 
+/* So many polls of a type, of which one took @ns. */
+static void count_time(struct area_samples *all, struct area_type *row,
+		       uint64_t ns, uint64_t weight)
+{
+	counter_add_owner(&row->run_ns, weight * ns);
+	set_longest(&row->longest_ns, ns);
+	probes_count_owner(&all->poll, ns, weight);
+}
+
 void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
 		 uint64_t ns)
 {
@@ -318,24 +327,42 @@ void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
 		return;
 	row = row_of(all, type, poll);
 	counter_add_owner(&row->polls, weight);
-	counter_add_owner(&row->run_ns, weight * ns);
-	set_longest(&row->longest_ns, ns);
-	probes_count_owner(&all->poll, ns, weight);
+	count_time(all, row, ns, weight);
 }
 
-void tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
+bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
 	       uint32_t weight)
 {
 	struct area_samples *all = samples(w);
 	struct area_type *row;
+	uint64_t most;
+	bool counts;
 
 	if (!all)
-		return;
+		return false;
 	row = row_of(all, task->type, task->poll);
+	/* The poll that begins is one of those since the last sample. */
+	counts = row->polls <= row->waits;
+	if (counts) {
+		w->tell.sampled++;
+		counter_add_owner(&row->polls, 1);
+	}
+	most = row->polls - row->waits;
+	if (weight > most)
+		weight = (uint32_t)most;
 	counter_add_owner(&row->waits, weight);
 	counter_add_owner(&row->wait_ns, weight * ns);
 	set_longest(&row->longest_wait_ns, ns);
 	probes_count_owner(&all->wait, ns, weight);
+	return counts;
+}
+
+void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
+		      uint64_t ns)
+{
+	struct area_samples *all = samples(w);
+
+	count_time(all, row_of(all, type, poll), ns, 1);
 }
 
 void tell_ready(struct worker *w, struct skua_task *task)

@@ -107,8 +107,22 @@ bool tell_sample_due(const struct worker *w);
 void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
 		 uint64_t ns);
 
-/* tell_wait - @task, which is going to be polled, has waited for that */
-void tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
+/**
+ * tell_wait - @task, which is going to be polled, has waited for that
+ * @weight: the number of waits that this one stands for
+ *
+ * Both the polls and the waits of a type are estimates from samples. A type
+ * never shows more waits than polls: @weight is cut to that, and the poll of a
+ * type that has too few counts by itself.
+ *
+ * Return: true if the poll counts by itself, and tell_waited_poll() is to follow
+ * it.
+ */
+bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
 	       uint32_t weight);
+
+/* tell_waited_poll - the poll after a wait that counted it took @ns */
+void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
+		      uint64_t ns);
 
 #endif

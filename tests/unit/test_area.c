@@ -432,6 +432,65 @@ static void waits__of_tasks_apart__count_about_once(void **state)
 	}
 }
 
+static void expect_more_polls_than_waits(const struct area_samples *samples)
+{
+	for (unsigned i = 0; i < AREA_TYPES; i++) {
+		const struct area_type *row = &samples->types[i];
+
+		assert_true(row->waits <= row->polls);
+		assert_true(row->poll == 0 || row->polls > 0);
+		assert_true(row->run_ns / (row->polls ? row->polls : 1) <=
+			    row->longest_ns);
+	}
+}
+
+/* The first of many from outside stands for 256 in the estimate of all waits. */
+static void waits__of_a_rare_type__are_not_more_than_its_polls(void **state)
+{
+	struct skua_runtime *rt = make(1);
+	const struct area_samples *samples = samples_of(rt, 0);
+	struct skua_task rare = SKUA_TASK_INIT(take_time);
+	const struct area_type *row;
+
+	(void)state;
+	assert_int_equal(skua_runtime_block_on(rt, &rare), 0);
+	row = row_of_poll(samples, take_time);
+	assert_non_null(row);
+	assert_int_equal(row->polls, 1);
+	assert_int_equal(row->waits, 1);
+	assert_in_range(row->run_ns, 100000, row->longest_ns);
+	assert_int_equal(total(&samples->poll), 1);
+	assert_int_equal(total(&samples->wait), 1);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		run_children(rt, do_nothing);
+	expect_more_polls_than_waits(samples);
+	destroy(rt);
+}
+
+/* Several types, each now and then, from outside. */
+static void polls__of_many_rare_types__are_more_than_none(void **state)
+{
+	static struct skua_task tasks[OUTSIDE];
+	static const struct skua_task_type types[7] = { SKUA_TASK_TYPE("a") };
+	struct skua_runtime *rt = make(2);
+	uint64_t polled = 0, seen = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < OUTSIDE; i++) {
+		skua_task_init(&tasks[i], do_nothing);
+		skua_task_set_type(&tasks[i], &types[i % COUNT_OF(types)]);
+		assert_int_equal(skua_task_spawn(rt, &tasks[i]), 0);
+	}
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		expect_more_polls_than_waits(samples_of(rt, i));
+		seen += sum_rows(samples_of(rt, i)).polls;
+		polled += worker_area(rt, i)->counters.tasks_polled;
+	}
+	assert_true(seen <= polled);
+	destroy(rt);
+}
+
 /* What the driver does between two calls is not the worker's. */
 static void times__of_a_driven_worker__leave_out_its_driver(void **state)
 {
@@ -520,6 +579,9 @@ int main(void)
 		cmocka_unit_test(polls__that_are_long__are_all_timed),
 		cmocka_unit_test(polls__that_come_one_by_one__are_timed),
 		cmocka_unit_test(waits__of_tasks_apart__count_about_once),
+		cmocka_unit_test(
+			waits__of_a_rare_type__are_not_more_than_its_polls),
+		cmocka_unit_test(polls__of_many_rare_types__are_more_than_none),
 		cmocka_unit_test(
 			times__of_a_driven_worker__leave_out_its_driver),
 		cmocka_unit_test(types__more_than_rows__share_the_last),
