@@ -38,6 +38,7 @@ void publish(struct skua_runtime *rt)
 	area->worker_offset = offsetof(struct worker, area);
 	area->workers = ADDRESS(pool->workers);
 	area->started_ns = clock_now_ns();
+	area->stall_limit_ns = rt->config.stall_limit_ns;
 	tell_queues(pool, area);
 	root_add(area, pool->generation);
 }

@@ -89,6 +89,10 @@ struct area_runtime {
 
 	/* Jobs that threads in skua_run() took. Writers: they, one word each. */
 	alignas(64) uint64_t guest_jobs_stolen[AREA_GUESTS];
+
+	/* How long a poll may take before it is a stall; 0: no limit. A type may
+	 * have a limit of its own. */
+	uint64_t stall_limit_ns;
 };
 
 /* What a worker does. */

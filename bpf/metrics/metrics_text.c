@@ -99,7 +99,15 @@ static void put_worker(const struct writer *w, unsigned worker)
 
 /* ---- runtimes -------------------------------------------------------------- */
 
-enum runtime_value { WORKERS, QUEUED, SPAWNED, JOBS_OUTSIDE };
+enum runtime_value {
+	WORKERS,
+	QUEUED,
+	SPAWNED,
+	JOBS_OUTSIDE,
+	POLLS_OVER,
+	STALL_LIMIT,
+	RUNTIME_VALUES
+};
 
 static const struct family runtime_families[] = {
 	[WORKERS] = { "workers", GAUGE, "", "Workers of the runtime." },
@@ -109,6 +117,12 @@ static const struct family runtime_families[] = {
 		      "Tasks spawned, by workers and by other threads." },
 	[JOBS_OUTSIDE] = { "jobs_stolen_outside", COUNTER, "",
 			   "Jobs taken by threads that are no workers." },
+	[POLLS_OVER] = { "polls_over_limit", COUNTER, "",
+			 "Polls that took longer than the limit of the "
+			 "runtime, about; skua_stalls has those that were "
+			 "reported." },
+	[STALL_LIMIT] = { "stall_limit_seconds", GAUGE, "seconds",
+			  "That limit; 0: none." },
 };
 
 static uint64_t runtime_value(const struct metrics_runtime *r,
@@ -121,14 +135,18 @@ static uint64_t runtime_value(const struct metrics_runtime *r,
 		return r->snapshot.injection_depth;
 	case SPAWNED:
 		return r->snapshot.tasks_spawned;
-	default:
+	case JOBS_OUTSIDE:
 		return r->snapshot.jobs_stolen_outside;
+	case POLLS_OVER:
+		return figure_over_limit(&r->snapshot, &r->area);
+	default:
+		return r->area.stall_limit_ns;
 	}
 }
 
 static void write_runtimes(struct writer *w)
 {
-	for (unsigned which = 0; which <= JOBS_OUTSIDE; which++) {
+	for (unsigned which = 0; which < RUNTIME_VALUES; which++) {
 		const struct family *family = &runtime_families[which];
 
 		begin(w, family);
@@ -136,7 +154,10 @@ static void write_runtimes(struct writer *w)
 			const struct metrics_runtime *r = &w->list->runtimes[i];
 
 			put_name(w, r, suffixes[family->kind]);
-			put_value(w, runtime_value(r, which));
+			if (family->unit[0] != '\0')
+				put_seconds(w, runtime_value(r, which));
+			else
+				put_value(w, runtime_value(r, which));
 		}
 	}
 }

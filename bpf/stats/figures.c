@@ -90,6 +90,28 @@ uint64_t figure_quantile(const struct probes_histogram *histogram, double part)
 	return probes_bucket_ns(last);
 }
 
+uint64_t figure_over(const struct probes_histogram *histogram,
+		     uint64_t limit_ns)
+{
+	uint64_t over = 0;
+
+	for (unsigned k = 0; k < PROBES_BUCKETS; k++)
+		if (probes_bucket_ns(k) > limit_ns)
+			over += histogram->count[k];
+	return over;
+}
+
+uint64_t figure_over_limit(const struct target_snapshot *snapshot,
+			   const struct area_runtime *area)
+{
+	struct probes_histogram sum;
+
+	if (area->stall_limit_ns == 0)
+		return 0;
+	figure_sum(snapshot, FIGURE_POLL, &sum);
+	return figure_over(&sum, area->stall_limit_ns);
+}
+
 struct area_times figure_times(const struct area_times *times, uint64_t at_ns)
 {
 	struct area_times sum = *times;

@@ -62,6 +62,16 @@ uint64_t figure_total(const struct probes_histogram *histogram);
  * for the width of a bucket; 0 if there are none */
 uint64_t figure_quantile(const struct probes_histogram *histogram, double part);
 
+/* figure_over - how many of them took longer than @limit_ns, at least: a bucket
+ * that the limit divides does not count */
+uint64_t figure_over(const struct probes_histogram *histogram,
+		     uint64_t limit_ns);
+
+/* figure_over_limit - how many polls of a runtime took longer than its limit, about;
+ * 0 without a limit */
+uint64_t figure_over_limit(const struct target_snapshot *snapshot,
+			   const struct area_runtime *area);
+
 /* figure_difference - between two looks at a counter; one that is less than before
  * has begun again */
 static inline uint64_t figure_difference(uint64_t now, uint64_t before)

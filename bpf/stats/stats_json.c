@@ -118,6 +118,9 @@ static json_t *runtime_json(struct target *target,
 	set(object, "started_ns", runtime->area.started_ns);
 	set(object, "at_ns", snapshot->at_ns);
 	set(object, "sample", runtime->area.sample);
+	set(object, "stall_limit_ns", runtime->area.stall_limit_ns);
+	set(object, "polls_over_limit",
+	    figure_over_limit(snapshot, &runtime->area));
 	for (unsigned i = 0; i < snapshot->worker_count; i++)
 		json_array_append_new(
 			workers,

@@ -159,6 +159,23 @@ static void print_histograms(FILE *file, const struct target_snapshot *snapshot)
 	table_print(file, &table);
 }
 
+/* Also those that ended before they were reported. */
+static void print_over(FILE *file, const struct target_runtime *runtime,
+		       const struct target_snapshot *snapshot)
+{
+	uint64_t over = figure_over_limit(snapshot, &runtime->area);
+	char limit[32], polls[32], stalls[32];
+
+	if (runtime->area.stall_limit_ns == 0)
+		return;
+	fprintf(file,
+		"\nabout %s poll%s took longer than the limit of %s; %s "
+		"reported as stalls\n",
+		text_count(polls, over), over == 1 ? "" : "s",
+		text_time(limit, (double)runtime->area.stall_limit_ns),
+		text_count(stalls, snapshot->total.stalls));
+}
+
 static void print_types(FILE *file, struct target *target,
 			const struct target_snapshot *snapshot)
 {
@@ -215,6 +232,7 @@ void stats_text(FILE *file, struct target *target,
 	print_times(file, snapshot);
 	fputc('\n', file);
 	print_histograms(file, snapshot);
+	print_over(file, runtime, snapshot);
 	print_types(file, target, snapshot);
 	if (*target_symbols_missing(target))
 		fprintf(file, "\n%s\n", target_symbols_missing(target));

@@ -13,7 +13,7 @@
 #include "bpf/stats/top.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_JSON = 0x100, OPTION_ONCE, OPTION_INTERVAL };
+enum { OPTION_JSON = 0x100, OPTION_CSV, OPTION_ONCE, OPTION_INTERVAL };
 
 #define MS UINT64_C(1000000)
 
@@ -28,7 +28,7 @@ enum { OPTION_JSON = 0x100, OPTION_ONCE, OPTION_INTERVAL };
 struct options {
 	uint64_t pid;
 	double interval; /* seconds */
-	bool json, once;
+	bool json, csv, once;
 };
 
 /* What is being watched, and how it is shown. */
@@ -43,6 +43,13 @@ struct watch {
 
 /* ---- options --------------------------------------------------------------- */
 
+static error_t one_form(const struct options *options)
+{
+	return options->csv && options->json
+		       ? args_refuse("--csv with --json; allowed: one of them")
+		       : 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -53,9 +60,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_INTERVAL:
 		return args_seconds("--interval", arg, 0.01, 3600,
 				    &options->interval);
+	case OPTION_CSV:
+		options->csv = true;
+		return one_form(options);
 	case OPTION_JSON:
 		options->json = true;
-		return 0;
+		return one_form(options);
 	case OPTION_ONCE:
 		options->once = true;
 		return 0;
@@ -67,6 +77,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option argp_options[] = {
+	{ .name = "csv",
+	  .key = OPTION_CSV,
+	  .doc = "Print a line a runtime and interval, with the time of day, "
+		 "after one with the names of its columns" },
 	{ .name = "interval",
 	  .key = OPTION_INTERVAL,
 	  .arg = "SECONDS",
@@ -113,6 +127,16 @@ static struct top_runtime *find(struct watch *watch,
 	return NULL;
 }
 
+static int take(struct target *target, const struct target_runtime *at,
+		struct top_runtime *runtime)
+{
+	int code = target_take_snapshot(target, at, &runtime->after);
+
+	if (code == 0)
+		threads_read(target, at, runtime->threads);
+	return code;
+}
+
 static int add(struct watch *watch, const struct target_runtime *at)
 {
 	struct top_runtime *more =
@@ -128,11 +152,12 @@ static int add(struct watch *watch, const struct target_runtime *at)
 		.started_ns = at->area.started_ns,
 		.worker_count = workers,
 		.polls = calloc(workers, sizeof(*more->polls)),
+		.threads = calloc(workers, sizeof(*more->threads)),
 	};
-	if (!more->polls)
-		return -ENOMEM;
 	watch->count++;
-	return target_take_snapshot(watch->target, at, &more->after);
+	if (!more->polls || !more->threads)
+		return -ENOMEM;
+	return take(watch->target, at, more);
 }
 
 /* Those that are there now, and no others. */
@@ -230,7 +255,7 @@ static int end_one(struct target *target, const struct target_runtime *at,
 	/* One that came in this interval has its beginning there already. */
 	if (runtime->before.worker_count == 0)
 		return 0;
-	code = target_take_snapshot(target, at, &runtime->after);
+	code = take(target, at, runtime);
 	if (!code)
 		top_end(runtime);
 	return code;
@@ -262,7 +287,7 @@ static bool print(const struct watch *watch, FILE *file)
 {
 	bool printed = true, first = true;
 
-	if (watch->count == 0 && !watch->options->json)
+	if (watch->count == 0 && !watch->options->json && !watch->options->csv)
 		fprintf(file, "process %d has no runtime now\n",
 			target_pid(watch->target));
 	for (unsigned i = 0; i < watch->count; i++) {
@@ -274,6 +299,10 @@ static bool print(const struct watch *watch, FILE *file)
 			continue;
 		if (watch->options->json) {
 			printed &= top_json(file, watch->target, at, runtime);
+			continue;
+		}
+		if (watch->options->csv) {
+			top_csv(file, watch->target, at, runtime);
 			continue;
 		}
 		if (!first)
@@ -373,11 +402,13 @@ static int watch_process(struct options *options, struct target *target)
 	};
 	int code;
 
-	if (!options->json && !options->once)
+	if (!options->json && !options->csv && !options->once)
 		watch.live = terminal_begin();
 	watch.style.bold = watch.live;
-	if (!watch.live && !options->json)
+	if (!watch.live && !options->json && !options->csv)
 		options->once = true;
+	if (options->csv)
+		top_csv_titles(stdout);
 	code = watch_on(&watch);
 	terminal_end();
 	code = conclude(&watch, code);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "bpf/stats/figures.h"
+#include "bpf/stats/threads.h"
 #include "bpf/target/target.h"
 
 #define TOP_KINDS 128u
@@ -68,6 +69,7 @@ struct top_runtime {
 	bool seen; /* it was there at the last refresh */
 	struct target_snapshot before, after;
 	struct top_poll *polls;
+	struct thread_usage *threads;
 	unsigned worker_count;
 	uint64_t looks, busy_looks;
 	struct top_kind kinds[TOP_KINDS];
@@ -77,7 +79,8 @@ struct top_runtime {
 /* What a worker did in an interval; rates are by second. */
 struct top_rates {
 	double seconds;
-	double busy; /* part of the time, 0 to 1 */
+	double busy;   /* part of the time, 0 to 1 */
+	double on_cpu; /* likewise: it had a CPU; below 0: not known */
 	double polls, spawns, steals, parks;
 	double lifo; /* part of the polls; below 0: there were none */
 };
@@ -109,6 +112,11 @@ double top_share(const struct top_runtime *runtime,
 unsigned top_busiest(const struct top_runtime *runtime,
 		     const struct top_kind *kind, double *part);
 
+/* top_over - about how many polls of the interval took longer than the limit of
+ * the runtime; 0 without a limit */
+uint64_t top_over(const struct target_runtime *at,
+		  const struct top_runtime *runtime);
+
 /* top_kind_polls - by second; below 0: it is not told */
 double top_kind_polls(const struct top_runtime *runtime,
 		      const struct top_kind *kind);
@@ -126,6 +134,11 @@ struct top_style {
 void top_text(FILE *file, struct target *target,
 	      const struct target_runtime *at,
 	      const struct top_runtime *runtime, const struct top_style *style);
+
+/* top_csv_titles - the first line; top_csv - the line of an interval */
+void top_csv_titles(FILE *file);
+void top_csv(FILE *file, struct target *target, const struct target_runtime *at,
+	     const struct top_runtime *runtime);
 
 /* top_json - a line. Return: false: no memory, and nothing is printed */
 bool top_json(FILE *file, struct target *target,

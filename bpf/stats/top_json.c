@@ -18,7 +18,8 @@ static json_t *real_or_null(double value)
 
 static json_t *rates_json(const struct top_rates *rates)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "busy", rates->busy,
+	return json_pack("{s:f, s:o, s:f, s:f, s:f, s:f, s:o}", "busy",
+			 rates->busy, "on_cpu", real_or_null(rates->on_cpu),
 			 "polls_per_s", rates->polls, "spawns_per_s",
 			 rates->spawns, "steals_per_s", rates->steals,
 			 "parks_per_s", rates->parks, "lifo_hit",
@@ -46,12 +47,13 @@ static json_t *workers_json(struct target *target,
 	for (unsigned i = 0; i < runtime->worker_count; i++) {
 		const struct target_worker *worker = &runtime->after.workers[i];
 		struct top_rates rates = top_rates(runtime, i);
+		const char *state = figure_state(worker->area.times.state);
 		json_t *object = json_pack(
-			"{s:i, s:i, s:i, s:s, s:o, s:o, s:o}", "index", (int)i,
-			"cpu", (int)worker->area.cpu, "node",
-			(int)worker->area.node, "state",
-			figure_state(worker->area.times.state), "queue_depth",
-			integer(worker->queue_depth), "stalls",
+			"{s:i, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "index",
+			(int)i, "cpu", (int)worker->area.cpu, "node",
+			(int)worker->area.node, "state", state, "shown_state",
+			thread_state(&runtime->threads[i], state),
+			"queue_depth", integer(worker->queue_depth), "stalls",
 			integer(worker->area.counters.stalls), "doing",
 			doing_json(target, &runtime->polls[i]));
 
@@ -61,7 +63,8 @@ static json_t *workers_json(struct target *target,
 	return array;
 }
 
-static json_t *totals_json(const struct top_runtime *runtime)
+static json_t *totals_json(const struct target_runtime *at,
+			   const struct top_runtime *runtime)
 {
 	struct top_rates rates = top_rates_all(runtime);
 	json_t *object = rates_json(&rates);
@@ -74,6 +77,10 @@ static json_t *totals_json(const struct top_runtime *runtime)
 			    integer(runtime->after.urgent_depth));
 	json_object_set_new(object, "stalls",
 			    integer(runtime->after.total.stalls));
+	json_object_set_new(object, "stall_limit_ns",
+			    integer(at->area.stall_limit_ns));
+	json_object_set_new(object, "over_limit",
+			    integer(top_over(at, runtime)));
 	return object;
 }
 
@@ -145,17 +152,18 @@ static json_t *runtime_json(struct target *target,
 		json_object_set_new(histograms, figure_histogram_names[i],
 				    histogram_json(runtime, i));
 	target_comm(target, comm);
-	return json_pack(
-		"{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
-		"s:o, s:o}",
-		"pid", integer((uint64_t)target_pid(target)), "comm", comm,
-		"abi", integer(at->area.abi), "version", at->version,
-		"started_ns", integer(at->area.started_ns), "at_ns",
-		integer(runtime->after.at_ns), "interval_s",
-		top_rates_all(runtime).seconds, "looks",
-		integer(runtime->looks), "workers",
-		workers_json(target, runtime), "totals", totals_json(runtime),
-		"types", kinds_json(target, runtime), "histograms", histograms);
+	return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
+			 "s:o, s:o}",
+			 "pid", integer((uint64_t)target_pid(target)), "comm",
+			 comm, "abi", integer(at->area.abi), "version",
+			 at->version, "started_ns",
+			 integer(at->area.started_ns), "at_ns",
+			 integer(runtime->after.at_ns), "interval_s",
+			 top_rates_all(runtime).seconds, "looks",
+			 integer(runtime->looks), "workers",
+			 workers_json(target, runtime), "totals",
+			 totals_json(at, runtime), "types",
+			 kinds_json(target, runtime), "histograms", histograms);
 }
 
 bool top_json(FILE *file, struct target *target,

@@ -86,7 +86,10 @@ static void print_head(FILE *file, struct target *target,
 		target_pid(target), comm, at->version,
 		text_time(up, now > began ? (double)(now - began) : 0),
 		runtime->worker_count, runtime->worker_count == 1 ? "" : "s");
-	fprintf(file, "busy %.0f %%, %s polls/s, LIFO hits ", 100 * all.busy,
+	fprintf(file, "busy %.0f %%", 100 * all.busy);
+	if (all.on_cpu >= 0)
+		fprintf(file, ", on a CPU %.0f %%", 100 * all.on_cpu);
+	fprintf(file, ", %s polls/s, LIFO hits ",
 		text_count(text, whole(all.polls)));
 	fprintf(file, all.lifo < 0 ? "-" : "%.0f %%", 100 * all.lifo);
 	fprintf(file, ", %s tasks/s spawned",
@@ -98,6 +101,25 @@ static void print_head(FILE *file, struct target *target,
 	fprintf(file, ", in the injection queue %s\n",
 		text_count(text, runtime->after.injection_depth +
 					 runtime->after.urgent_depth));
+}
+
+/* Polls over the limit, also those that ended before they were reported. */
+static void print_over(FILE *file, const struct target_runtime *at,
+		       const struct top_runtime *runtime)
+{
+	uint64_t over = top_over(at, runtime);
+	uint64_t reported = figure_difference(runtime->after.total.stalls,
+					      runtime->before.total.stalls);
+	char limit[32], polls[32], stalls[32];
+
+	if (over == 0)
+		return;
+	fprintf(file,
+		"about %s poll%s took longer than the limit of %s; %s "
+		"reported as stalls\n",
+		text_count(polls, over), over == 1 ? "" : "s",
+		text_time(limit, (double)at->area.stall_limit_ns),
+		text_count(stalls, reported));
 }
 
 /* The first thing to know, if there is such: who does not let others run. */
@@ -153,30 +175,34 @@ static void add_worker(struct table *table, struct target *target,
 		table_add(table, "%d", worker->area.cpu);
 	else
 		table_add(table, "any");
-	table_add(table, "%s", figure_state(worker->area.times.state));
+	table_add(table, "%s",
+		  thread_state(&runtime->threads[index],
+			       figure_state(worker->area.times.state)));
 	add_bar(table, rates.busy, line_art);
+	add_part(table, rates.on_cpu);
+	table_count(table, worker->area.counters.stalls);
 	add_doing(table, target, runtime, index);
 	add_rate(table, rates.polls);
 	table_count(table, worker->queue_depth);
 	add_rate(table, rates.steals);
 	add_rate(table, rates.parks);
 	add_part(table, rates.lifo);
-	table_count(table, worker->area.counters.stalls);
 }
 
 static void print_workers(FILE *file, struct target *target,
 			  const struct top_runtime *runtime,
 			  const struct top_style *style)
 {
-	static const char *const titles[] = { "worker", "CPU",      "state",
-					      "busy",   "doing",    "polls/s",
-					      "queue",  "steals/s", "parks/s",
-					      "LIFO",   "stalls",   NULL };
+	static const char *const titles[] = { "worker",   "CPU",     "state",
+					      "busy",     "on CPU",  "stalls",
+					      "doing",    "polls/s", "queue",
+					      "steals/s", "parks/s", "LIFO",
+					      NULL };
 	unsigned count = runtime->worker_count;
 	struct table table;
 
 	count = count < style->rows ? count : style->rows;
-	table_begin(&table, titles, "0011100");
+	table_begin(&table, titles, "0011001");
 	for (unsigned i = 0; i < count; i++)
 		add_worker(&table, target, runtime, i, style->line_art);
 	table.width = style->width;
@@ -219,11 +245,11 @@ static void add_kind(struct table *table, struct target *target,
 	top_kind_name(target, kind, name);
 	table_add(table, "%s", name);
 	add_bar(table, top_share(runtime, kind), line_art);
-	add_rate(table, top_kind_polls(runtime, kind));
-	add_mean(table, kind->rows.run_ns, kind->rows.polls);
 	add_time(table,
 		 (double)(longest > kind->longest_ns ? longest
 						     : kind->longest_ns));
+	add_rate(table, top_kind_polls(runtime, kind));
+	add_mean(table, kind->rows.run_ns, kind->rows.polls);
 	add_mean(table, kind->rows.wait_ns, kind->rows.waits);
 	add_time(table, (double)kind->rows.longest_wait_ns);
 	add_where(table, runtime, kind);
@@ -233,15 +259,11 @@ static void print_kinds(FILE *file, struct target *target,
 			const struct top_runtime *runtime,
 			const struct top_style *style)
 {
-	static const char *const titles[] = { "tasks",
-					      "of busy time",
-					      "polls/s",
-					      "mean",
-					      "longest",
-					      "wait",
-					      "longest wait",
-					      "most in the interval",
-					      NULL };
+	static const char *const titles[] = {
+		"tasks", "of busy time", "longest",      "polls/s",
+		"mean",  "wait",         "longest wait", "most in the interval",
+		NULL
+	};
 	unsigned shown = 0;
 	struct table table;
 
@@ -317,6 +339,7 @@ void top_text(FILE *file, struct target *target,
 	      const struct top_runtime *runtime, const struct top_style *style)
 {
 	print_head(file, target, at, runtime);
+	print_over(file, at, runtime);
 	print_hogs(file, target, runtime, style->bold);
 	fputc('\n', file);
 	print_workers(file, target, runtime, style);

@@ -51,6 +51,7 @@ void top_free(struct top_runtime *runtime)
 {
 	free_kinds(runtime);
 	free(runtime->polls);
+	free(runtime->threads);
 	target_free_snapshot(&runtime->before);
 	target_free_snapshot(&runtime->after);
 }
@@ -311,6 +312,13 @@ static double busy(const struct top_runtime *runtime, unsigned index)
 	return part < 1 ? part : 1;
 }
 
+static double on_cpu(const struct top_runtime *runtime, unsigned index)
+{
+	return thread_on_cpu(
+		&runtime->threads[index],
+		figure_difference(runtime->after.at_ns, runtime->before.at_ns));
+}
+
 struct top_rates top_rates(const struct top_runtime *runtime, unsigned index)
 {
 	struct top_rates result =
@@ -319,6 +327,7 @@ struct top_rates top_rates(const struct top_runtime *runtime, unsigned index)
 		      seconds_of(runtime));
 
 	result.busy = busy(runtime, index);
+	result.on_cpu = on_cpu(runtime, index);
 	return result;
 }
 
@@ -328,8 +337,15 @@ struct top_rates top_rates_all(const struct top_runtime *runtime)
 		rates(&runtime->after.total, &runtime->before.total,
 		      seconds_of(runtime));
 
-	for (unsigned i = 0; i < runtime->worker_count; i++)
+	for (unsigned i = 0; i < runtime->worker_count; i++) {
+		double part = on_cpu(runtime, i);
+
 		result.busy += busy(runtime, i) / runtime->worker_count;
+		result.on_cpu =
+			part < 0 || result.on_cpu < 0
+				? -1
+				: result.on_cpu + part / runtime->worker_count;
+	}
 	result.spawns =
 		by_second(runtime->after.tasks_spawned,
 			  runtime->before.tasks_spawned, result.seconds);
@@ -354,6 +370,14 @@ unsigned top_busiest(const struct top_runtime *runtime,
 			? (double)kind->workers[most] / (double)runtime->looks
 			: 0;
 	return most;
+}
+
+uint64_t top_over(const struct target_runtime *at,
+		  const struct top_runtime *runtime)
+{
+	return figure_difference(
+		figure_over_limit(&runtime->after, &at->area),
+		figure_over_limit(&runtime->before, &at->area));
 }
 
 double top_kind_polls(const struct top_runtime *runtime,

@@ -122,6 +122,10 @@ static int read_runtime(const struct target_memory *memory, uint64_t address,
 		code = judge_runtime(area, complaint);
 	if (code)
 		return code;
+	/* A library that is older than these fields has something else there. */
+	if (area->bytes < sizeof(*area))
+		memset((char *)area + area->bytes, 0,
+		       sizeof(*area) - area->bytes);
 	out->address = address;
 	out->workers = calloc(area->worker_count, sizeof(*out->workers));
 	if (!out->workers)

@@ -172,9 +172,16 @@ struct skua_hooks {
  * With @stall_limit_ns a thread, "skua-watch", looks at what the workers poll each
  * quarter of the limit (or of the shortest one of a task's type, but not more often
  * than every 100 us, nor less than every second), and not at all while all of them
- * sleep. A poll that takes longer than its limit is reported once, to @stall of the
- * hooks or else to the log, before it has taken about twice as much; one that ends
- * before that may not be. What its thread waited for a CPU does not count, nor does
+ * sleep. It sees a poll that it finds under way at several looks:
+ *   - a poll that takes more than twice its limit is reported once, to @stall of
+ *     the hooks or else to the log;
+ *   - a poll that takes longer than its limit, but not twice as long, may end
+ *     before it is reported, and mostly does. Choose half of the time that must
+ *     not be missed;
+ *   - a poll within its limit is never reported.
+ * The time that polls take is counted anyway, by samples: `skua top`, `skua stats`
+ * and `skua metrics` tell about how many were longer than the limit of the runtime.
+ * What its thread waited for a CPU does not count for a report, nor does
  * the time that the process was stopped; but a poll that sleeps or blocks is
  * reported as one that computes is. (Where /proc does not say, the CPU time alone
  * counts.) A worker is reported once a second at most. To note the stack, the

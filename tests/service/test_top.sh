@@ -93,6 +93,66 @@ assert ns[3] > 2.5e9 * tops[3]["interval_s"], ns
 ' "$scratch/out" 2>"$scratch/err" || code=$?
 expect 'a poll over several intervals' exited 0
 
+# A poll that blocks has no CPU.
+start hog "$hog" 1 blocked
+run top --once -p "${pids[hog]}"
+expect 'a poll that blocks' out_has ' blocked '
+expect 'a poll that blocks' out_has 'is in one poll of db_query for '
+run top --once --json --interval 0.5 -p "${pids[hog]}"
+stop hog
+code=0
+python3 -c '
+import json, sys
+top = json.load(open(sys.argv[1]))
+worker = [w for w in top["workers"] if w["shown_state"] == "blocked"]
+assert len(worker) == 1, top["workers"]
+assert worker[0]["state"] == "running" and worker[0]["busy"] > 0.9, worker
+assert worker[0]["on_cpu"] is None or worker[0]["on_cpu"] < 0.5, worker
+' "$scratch/out" 2>"$scratch/err" || code=$?
+expect 'a poll that blocks' exited 0
+
+# Polls of 4 ms mostly end before they are reported, with a limit of 3 ms. They are
+# counted all the same.
+SKUA_STALL_LIMIT_NS=3000000 start hog "$hog" 1 often
+run top --once --json -p "${pids[hog]}"
+cp "$scratch/out" "$scratch/over"
+run top --once -p "${pids[hog]}"
+expect 'polls over the limit' out_has 'took longer than the limit of 3.0 ms; '
+run stats -p "${pids[hog]}"
+expect 'polls over the limit' out_has 'took longer than the limit of 3.0 ms; '
+stop hog
+code=0
+python3 -c '
+import json, sys
+top = json.load(open(sys.argv[1]))
+hog = next(t for t in top["types"] if t["name"] == "db_query")
+totals = top["totals"]
+assert totals["stall_limit_ns"] == 3000000, totals
+polls = hog["polls"]
+assert polls > 10 and 0.8 * polls <= totals["over_limit"] <= 1.5 * polls, top
+' "$scratch/over" 2>"$scratch/err" || code=$?
+expect 'polls over the limit' exited 0
+
+# History for a file.
+refuses 2 '--csv with --json; allowed: one of them' top --csv --json
+start hog "$hog" 1 often
+"$skua" top --csv --interval 0.1 -p "${pids[hog]}" 2>/dev/null |
+	head -n 4 >"$scratch/out"
+stop hog
+code=0
+python3 -c '
+import csv, datetime, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert len(rows) == 3, rows
+times = [datetime.datetime.fromisoformat(row["time"].rstrip("Z")) for row in rows]
+now = datetime.datetime.utcnow()
+assert times == sorted(times) and abs((now - times[2]).total_seconds()) < 60, rows
+for row in rows:
+    assert None not in row and all(v is not None for v in row.values()), row
+    assert row["busiest_type"] == "db_query" and row["workers"] == "2", row
+' "$scratch/out" 2>"$scratch/err" || code=$?
+expect 'comma-separated values' exited 0
+
 # Types have their names in memory. Functions that have none any more are shown as
 # places, and it is said why.
 cp "$hog" "$watched" "$scratch"
@@ -251,7 +311,7 @@ os.write(terminal.fd, b"q")
 assert terminal.end() == 0
 for number in signal.SIGTERM, signal.SIGINT:
     terminal = Terminal(24, 80)
-    terminal.until(rb"worker")
+    terminal.until(rb"worker.*on CPU +stalls.*\ntasks +of busy time +longest ")
     os.kill(terminal.pid, number)
     assert terminal.end() == number
 END

@@ -4,10 +4,12 @@
  * line or the end of its standard input
  *
  * TYPE 0 to 2 (default: 1) says which. HOW: `often` (the default), it takes its turns
- * as the others, but long ones; `endless`: one task of it never returns.
+ * as the others, but long ones; `endless`: one task of it never returns; `blocked`:
+ * one task of it waits for a mutex that nobody gives back.
  */
 #include <skua/skua.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,9 +28,11 @@ struct job {
 	uint64_t wake_ns; /* when its pause is over */
 	bool hogs;
 	bool endless;
+	bool blocked;
 };
 
 static bool hogging, stopping;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static bool stopped(void)
 {
@@ -46,6 +50,10 @@ static enum skua_poll work(struct skua_task *self)
 		return SKUA_DONE;
 	if (job->hogs)
 		__atomic_store_n(&hogging, true, __ATOMIC_RELAXED);
+	if (job->blocked) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+	}
 	while (skua_now_ns() < until || (job->endless && !stopped()))
 		;
 	job->wake_ns = until + PAUSE_NS;
@@ -74,25 +82,30 @@ static const struct skua_task_type types[] = { SKUA_TASK_TYPE("http_read"),
 					       SKUA_TASK_TYPE("db_query"),
 					       SKUA_TASK_TYPE("log_flush") };
 
-static void prepare(struct job *job, unsigned type, bool hogs, bool endless)
+static void prepare(struct job *job, unsigned type, bool hogs, const char *how)
 {
+	bool often = strcmp(how, "often") == 0;
+
 	skua_task_init(&job->task, functions[type]);
 	skua_task_set_type(&job->task, &types[type]);
-	job->turn_ns = hogs && !endless ? HOG_NS : TURN_NS;
+	job->turn_ns = hogs && often ? HOG_NS : TURN_NS;
 	job->hogs = hogs;
-	job->endless = hogs && endless;
+	job->endless = hogs && strcmp(how, "endless") == 0;
+	job->blocked = hogs && strcmp(how, "blocked") == 0;
 }
 
-static int run(struct skua_runtime *rt, unsigned hog, bool endless)
+static int run(struct skua_runtime *rt, unsigned hog, const char *how)
 {
+	bool often = strcmp(how, "often") == 0;
 	static struct job jobs[3][TASKS];
 	struct skua_group group;
 
+	pthread_mutex_lock(&mutex);
 	skua_group_init(&group, rt);
 	for (unsigned type = 0; type < 3; type++)
 		for (unsigned i = 0; i < TASKS; i++) {
 			prepare(&jobs[type][i], type,
-				type == hog && (!endless || i == 0), endless);
+				type == hog && (often || i == 0), how);
 			if (skua_group_spawn(&group, &jobs[type][i].task) != 0)
 				return 1;
 		}
@@ -102,6 +115,7 @@ static int run(struct skua_runtime *rt, unsigned hog, bool endless)
 	fflush(stdout);
 	getchar();
 	__atomic_store_n(&stopping, true, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&mutex);
 	return skua_group_wait(&group) != 0;
 }
 
@@ -117,6 +131,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}
-	code = run(rt, hog, argc > 2 && strcmp(argv[2], "endless") == 0);
+	code = run(rt, hog, argc > 2 ? argv[2] : "often");
 	return skua_runtime_destroy(rt) != 0 ? 1 : code;
 }
