@@ -14,6 +14,11 @@
 #define WAKE_COST_FIRST_NS UINT64_C(5000)
 /* A sleeper whose CPU was busy says nothing of what a wake-up takes. */
 #define WAKE_COST_MAX_NS UINT64_C(50000)
+/* So many wake-ups long a count of searchers is trusted that none of them renews. A
+ * guess: a woken worker rarely needs as long to its first step while it has a CPU. */
+#define LEASE_WAKES 4u
+/* Of producers, which have no clock reading: no lease has run out. */
+#define UNTIMED UINT64_C(0)
 
 void idle_init(struct idle *idle, const struct llc_groups *groups,
 	       struct idle_group *by_group, struct idle_sleeper *sleepers)
@@ -33,6 +38,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&by_group[g].parked, 0);
 		atomic_init(&by_group[g].searching, 0);
 		atomic_init(&by_group[g].first_choice, 0);
+		atomic_init(&by_group[g].lease_ns, 0);
 	}
 	for (unsigned i = 0; i < groups->worker_count; i++) {
 		parker_init(&sleepers[i].parker);
@@ -196,13 +202,17 @@ uint32_t idle_waker(const struct idle *idle, unsigned i)
 static bool wake_one(struct idle *idle, unsigned i)
 {
 	uint64_t bit = parked_bit(idle, i);
+	uint64_t now_ns;
 
 	/* Release: the count comes first. Pairs with the acquires of
 	 * idle_park_cancel() and idle_parked(). */
 	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
 		return false;
+	now_ns = clock_now_ns();
+	/* Relaxed: a matter of cost. */
+	atomic_store_relaxed(&group_of(idle, i)->lease_ns, now_ns);
 	/* Relaxed, also below: the notification publishes them. */
-	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, clock_now_ns());
+	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, now_ns);
 	/* Relaxed: from some wake-up on. */
 	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->tell_wakers))
 		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
@@ -317,8 +327,35 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 	return true;
 }
 
-/* The first group of that range where somebody is parked, or -1. */
-static int sleepy_from(struct idle *idle, unsigned from, unsigned to)
+/* A look for a group where somebody is to be woken. */
+struct look {
+	uint64_t now_ns; /* or UNTIMED */
+	bool searched;   /* it has passed over one where somebody searches */
+};
+
+/* Has nobody of the group shown for a lease that it searches? */
+static bool lapsed(const struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* Relaxed, both: a matter of cost. */
+	return now_ns != UNTIMED &&
+	       (int64_t)(now_ns -
+			 atomic_load_relaxed(&idle->by_group[group].lease_ns)) >
+		       (int64_t)(LEASE_WAKES *
+				 atomic_load_relaxed(&idle->wake_cost_ns));
+}
+
+/* Does somebody of the group search, who is relied on? */
+static bool searched(const struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	return atomic_load_relaxed(&idle->by_group[group].searching) != 0 &&
+	       !lapsed(idle, group, now_ns);
+}
+
+/* The first group of that range where somebody is parked and nobody searches, or
+ * -1. */
+static int sleepy_from(struct idle *idle, struct look *look, unsigned from,
+		       unsigned to)
 {
 	while (from < to) {
 		unsigned w = from / IDLE_WORD_BITS;
@@ -332,58 +369,59 @@ static int sleepy_from(struct idle *idle, unsigned from, unsigned to)
 		}
 		from = w * IDLE_WORD_BITS + (unsigned)__builtin_ctzll(word);
 		if (from < to &&
-		    (parked_of(idle, from) != 0 || still_sleepy(idle, from)))
-			return (int)from;
+		    (parked_of(idle, from) != 0 || still_sleepy(idle, from))) {
+			if (!searched(idle, from, look->now_ns))
+				return (int)from;
+			look->searched = true;
+		}
 		from++;
 	}
 	return -1;
 }
 
 /* The same of a node, from some group of it on. */
-static int sleepy_of_node(struct idle *idle, const struct llc_node *node,
-			  unsigned start)
+static int sleepy_of_node(struct idle *idle, struct look *look,
+			  const struct llc_node *node, unsigned start)
 {
 	unsigned from = node->first + start % node->count;
-	int group = sleepy_from(idle, from, node->first + node->count);
+	int group = sleepy_from(idle, look, from, node->first + node->count);
 
-	return group >= 0 ? group : sleepy_from(idle, node->first, from);
+	return group >= 0 ? group : sleepy_from(idle, look, node->first, from);
 }
 
-/* The nearest other group where somebody is parked, or -1. */
-static int sleepy_elsewhere(struct idle *idle, unsigned own)
+/* The nearest other group where somebody is parked and nobody searches, or -1. */
+static int sleepy_elsewhere(struct idle *idle, struct look *look, unsigned own)
 {
 	const struct llc_groups *groups = idle->groups;
 	const struct llc_node *node = &groups->nodes[groups->groups[own].node];
 	int group = -1;
 
 	if (node->count > 1)
-		group = sleepy_of_node(idle, node, own + 1 - node->first);
+		group = sleepy_of_node(idle, look, node, own + 1 - node->first);
 	for (unsigned n = 0; group < 0 && n + 1 < groups->node_count; n++)
-		group = sleepy_of_node(idle, &groups->nodes[node->others[n]],
-				       own);
+		group = sleepy_of_node(idle, look,
+				       &groups->nodes[node->others[n]], own);
 	return group;
 }
 
 /* Where to wake somebody; -1: nowhere, or somebody is awake who looks (I1). Who
  * would wake up on the caller's CPU is left for last. */
-static int group_to_wake(struct idle *idle, unsigned own)
+static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
 {
+	struct look look = { now_ns, false };
 	uint64_t parked;
 	int other;
 
-	/* Relaxed, also below: ordered by the caller's fence. */
-	if (atomic_load_relaxed(&idle->by_group[own].searching) != 0)
+	if (searched(idle, own, now_ns))
 		return -1;
 	parked = parked_of(idle, own);
 	if (parked != 0 &&
 	    (idle->group_count == 1 || sleeps_off(idle, own, cpu_here())))
 		return (int)own;
-	other = idle->group_count > 1 ? sleepy_elsewhere(idle, own) : -1;
-	if (other < 0)
-		return parked != 0 ? (int)own : -1;
-	return atomic_load_relaxed(&idle->by_group[other].searching) != 0
-		       ? -1
-		       : other;
+	other = idle->group_count > 1 ? sleepy_elsewhere(idle, &look, own) : -1;
+	if (other >= 0)
+		return other;
+	return parked != 0 && !look.searched ? (int)own : -1;
 }
 
 /* Does the caller's group, or else the summary, say at once that nobody is to be
@@ -400,25 +438,40 @@ static bool nobody_to_wake(const struct idle *idle, unsigned own)
 	       (atomic_load_relaxed(&idle->sleepy[0]) & ~sleepy_bit(own)) == 0;
 }
 
-static __attribute__((noinline)) void wake(struct idle *idle, unsigned group)
+/*
+ * Count a searcher on behalf of the worker that is going to wake, so that whoever
+ * comes next wakes no second one, and the worker can give the count back at any
+ * time. False if somebody else has been faster.
+ */
+static bool count_claim(struct idle_group *group, const struct idle *idle,
+			uint64_t now_ns)
+{
+	uint64_t none = 0;
+	uint64_t lease_ns;
+
+	/* Only from 0: one wake-up of a group is under way at a time (I3).
+	 * Relaxed: ordered by the caller's fence. */
+	if (atomic_cas_relaxed(&group->searching, &none, 1))
+		return true;
+	/* Or one in a lease beside those who may have no CPU. Relaxed, all: as
+	 * above; of those who see the lease run out, one renews it. */
+	lease_ns = atomic_load_relaxed(&group->lease_ns);
+	if (!lapsed(idle, (unsigned)(group - idle->by_group), now_ns) ||
+	    !atomic_cas_relaxed(&group->lease_ns, &lease_ns, now_ns))
+		return false;
+	atomic_fetch_add_relaxed(&group->searching, 1);
+	return true;
+}
+
+static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
+					   uint64_t now_ns)
 {
 	/* A further round means that a bit that was seen was gone. */
 	for (;;) {
-		int g = group_to_wake(idle, group);
-		uint64_t none = 0;
+		int g = group_to_wake(idle, group, now_ns);
 
-		if (g < 0)
-			return;
-		/*
-		 * The count first, on behalf of the worker that wakes, so that
-		 * whoever comes next wakes no second one, and the worker can
-		 * give the count back at any time. Only from 0: one wake-up of
-		 * a group is under way at a time (I3). Relaxed: ordered by the
-		 * caller's fence.
-		 */
-		if (!atomic_cas_relaxed(&idle->by_group[g].searching, &none, 1))
-			return;
-		if (wake_claim(idle, (unsigned)g))
+		if (g < 0 || !count_claim(&idle->by_group[g], idle, now_ns) ||
+		    wake_claim(idle, (unsigned)g))
 			return;
 		/*
 		 * Nobody to wake. Others may have relied on the count
@@ -434,7 +487,33 @@ static __attribute__((noinline)) void wake(struct idle *idle, unsigned group)
 void idle_wake(struct idle *idle, unsigned group)
 {
 	if (!nobody_to_wake(idle, group))
-		wake(idle, group);
+		wake(idle, group, UNTIMED);
+}
+
+void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	atomic_u64 *lease = &idle->by_group[group].lease_ns;
+	/* Relaxed, all: a matter of cost. */
+	uint64_t least_ns = atomic_load_relaxed(&idle->wake_cost_ns);
+
+	/* Now and then, so that the line stays shared. */
+	if ((int64_t)(now_ns - atomic_load_relaxed(lease)) > (int64_t)least_ns)
+		atomic_store_relaxed(lease, now_ns);
+}
+
+bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* The usual case first. Relaxed: a hint. */
+	if (idle->group_count == 1 &&
+	    atomic_load_relaxed(&idle->by_group[0].searching) == 0)
+		return false;
+	return group_to_wake(idle, group, UNTIMED) < 0 &&
+	       group_to_wake(idle, group, now_ns) >= 0;
+}
+
+void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	wake(idle, group, now_ns);
 }
 
 void idle_wake_worker(struct idle *idle, unsigned i)

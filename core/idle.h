@@ -50,6 +50,13 @@ struct idle_group {
 	 * Readers: wakers.
 	 */
 	atomic_u32 first_choice;
+	/*
+	 * When a searcher of the group was last known to have a CPU, or was
+	 * claimed: the count is trusted for a lease from then on. A line of its
+	 * own: searchers write it, and producers read the other one. Writers:
+	 * searchers, wakers. Readers: workers at the end of a tick.
+	 */
+	alignas(CACHE_PAIR) atomic_u64 lease_ns;
 };
 
 struct idle {
@@ -164,11 +171,27 @@ bool idle_all_parked(const struct idle *idle);
  * idle_wake - wake a sleeper, unless somebody searches; after a fence
  * @group: of the caller: its sleepers first, and then the nearest
  *
- * Unless somebody of the group searches, or of the one whose turn it is. A look
- * takes the line of the caller's group, if that has nobody to wake that of
+ * Unless somebody of the group searches, or of each group where somebody sleeps. A
+ * look takes the line of the caller's group, if that has nobody to wake that of
  * idle->sleepy, and one line more for each group that it passes over.
  */
 void idle_wake(struct idle *idle, unsigned group);
+
+/* idle_renew - a searcher of @group has a CPU at @now_ns */
+void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns);
+
+/**
+ * idle_lapsed - do producers of @group wake nobody because of a searcher whose
+ * lease has run out by @now_ns? A hint
+ */
+bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns);
+
+/**
+ * idle_wake_beside - as idle_wake(), also beside searchers whose lease has run out
+ *
+ * They may have no CPU: one more worker is claimed, and the lease begins anew (I3).
+ */
+void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns);
 
 /* idle_sleeps_elsewhere - is any worker parked that would wake up on another CPU
  * than the caller's? After a fence, or as a hint. */

@@ -130,6 +130,7 @@ static struct skua_task *search(struct worker *w)
 		return task;
 	work_lower_flags_owner(w);
 	start_ns = clock_now_ns();
+	idle_renew(&w->pool->idle, w->group, start_ns);
 	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
 	far_ns = spin_ns / 2 < pool->far_delay_ns ? spin_ns / 2
@@ -137,6 +138,7 @@ static struct skua_task *search(struct worker *w)
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
 
+		idle_renew(&w->pool->idle, w->group, now_ns);
 		if (now_ns - start_ns > pool->lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
 		if (task || stopping(w) || timers_due(w, now_ns) ||
@@ -187,6 +189,7 @@ static void woken(struct worker *w, bool slept)
 
 	if (slept)
 		idle_woken(&w->pool->idle, w->index, now_ns);
+	idle_renew(&w->pool->idle, w->group, now_ns);
 	learn_idle(w, now_ns, true);
 	tell_woken(&w->tell, now_ns);
 }
@@ -257,7 +260,10 @@ static struct skua_task *search_and_sleep(struct worker *w)
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle, w->index);
 
-	if (!searching)
+	/* The tick ended when there was nothing more to do. */
+	if (searching)
+		idle_renew(idle, w->group, w->tick.start_ns);
+	else
 		w->idle_since_ns = clock_now_ns();
 	for (;;) {
 		struct skua_task *task = searching ? search(w) : NULL;
@@ -476,12 +482,24 @@ static void sample(struct worker *w, struct skua_task *task)
 	tell_sample(w, type, poll, clock_now_ns() - start_ns);
 }
 
+/* The searcher on which producers rely may have no CPU (I3). */
+static void look_for_searchers(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	uint64_t now_ns = w->tick.start_ns;
+
+	if (idle_lapsed(idle, w->group, now_ns) &&
+	    (work_visible(w) || crew_visible(&w->pool->crew)))
+		idle_wake_beside(idle, w->group, now_ns);
+}
+
 /* At hand after a poll that was a tick's last. */
 static void between_ticks(struct worker *w)
 {
 	struct skua_task *task;
 
 	end_tick(w);
+	look_for_searchers(w);
 	if (!tell_sample_due(w))
 		return;
 	task = next_task(w);

@@ -327,6 +327,47 @@ static void wake_sleepers(void)
 	}
 }
 
+/* Two spawn, in short polls, until a third runs one of the children. */
+static const unsigned spawners[] = { 0, 2 };
+static atomic_u32 helped;
+
+static void child(void *arg)
+{
+	(void)arg;
+	/* Relaxed: asks for no order. */
+	if (own_index != spawners[0] && own_index != spawners[1])
+		atomic_store_relaxed(&helped, 1);
+}
+
+static enum skua_poll spawner_poll(struct skua_task *task)
+{
+	(void)task;
+	/* The second child displaces the first into the queue. */
+	for (unsigned i = 0; i < 2; i++)
+		hostile_check(skua_call(h.rt, child, NULL), "call");
+	return atomic_load_relaxed(&helped) ? SKUA_DONE : SKUA_YIELD;
+}
+
+/*
+ * The others sleep, and the one that is frozen may count as a searcher: at the
+ * end of a tick another one is woken beside it (core/IDLE.md, I3). From one of
+ * the two queues nobody can steal meanwhile.
+ */
+static void wake_beside(void)
+{
+	struct skua_task tasks[2] = { SKUA_TASK_INIT(spawner_poll),
+				      SKUA_TASK_INIT(spawner_poll) };
+
+	if (h.workers < 4)
+		return;
+	atomic_store_relaxed(&helped, 0);
+	for (unsigned i = 0; i < 2; i++)
+		hostile_check(skua_task_spawn_on(h.rt, spawners[i], &tasks[i]),
+			      "spawn");
+	for (unsigned i = 0; i < 2; i++)
+		hostile_check(skua_task_join(&tasks[i]), "join");
+}
+
 /* None of the others stands still: each does what is bound to it. */
 static void call_each(void)
 {
@@ -358,6 +399,7 @@ static void nothing_waits(enum where where)
 		hostile_check(skua_task_join(&next), "join");
 		wake_sleepers();
 	}
+	wake_beside();
 	call_each();
 	if (live_tasks() != held)
 		stress_fail("in %s: %" PRIu32 " tasks left, %" PRIu32 " held",

@@ -55,6 +55,10 @@ static unsigned companions; /* each task waits until so many have started */
 static unsigned started;
 static unsigned finished;
 
+static bool ticks; /* whoever waits in a task comes to the end of a tick */
+static uint64_t tick_ns;
+static unsigned frozen; /* counted as searchers, and without a CPU for ever */
+
 /* ---- what producers and workers do -------------------------------------- */
 
 /* As core/pool.c. */
@@ -70,7 +74,7 @@ static void wake_and_leave(void)
 {
 	uint64_t none = 0;
 
-	if (group_to_wake(&idle, 0) < 0)
+	if (group_to_wake(&idle, 0, UNTIMED) < 0)
 		return;
 	if (atomic_cas_relaxed(&by_group[0].searching, &none, 1) &&
 	    !wake_claim(&idle, 0))
@@ -143,8 +147,14 @@ static void run_task(unsigned i)
 	if (started++ == 0)
 		for (unsigned n = 0; n < children; n++)
 			produce_in(idle_group_of(&idle, i), 1);
-	while (started < companions)
+	while (started < companions) {
 		cpu_relax();
+		if (!ticks)
+			continue;
+		/* Any lease has run out by then. */
+		tick_ns += EXPLORE_FAR_NS;
+		idle_wake_beside(&idle, idle_group_of(&idle, i), tick_ns);
+	}
 	if (++finished == total)
 		stop();
 }
@@ -247,6 +257,9 @@ static void setup_apart(unsigned nodes, unsigned workers, unsigned tasks,
 	children = 0;
 	started = 0;
 	finished = 0;
+	ticks = false;
+	tick_ns = 0;
+	frozen = 0;
 }
 
 static void setup(unsigned workers, unsigned tasks, unsigned waiting)
@@ -288,6 +301,37 @@ static void setup_two_children(void)
 	atomic_init(&work, 1);
 }
 
+static void setup_ticks(void)
+{
+	setup_two_children();
+	ticks = true;
+}
+
+/* Somebody has been counted in the first group, and goes no further. */
+static void freeze_one(void)
+{
+	frozen = 1;
+	atomic_init(&by_group[0].searching, 1);
+}
+
+static void setup_frozen_unnoticed(void)
+{
+	setup_child();
+	freeze_one();
+}
+
+static void setup_frozen(void)
+{
+	setup_frozen_unnoticed();
+	ticks = true;
+}
+
+static void setup_frozen_of_four(void)
+{
+	setup_ticks();
+	freeze_one();
+}
+
 static void setup_kept(void)
 {
 	setup(3, 3, 3);
@@ -317,6 +361,13 @@ static void setup_children_apart(void)
 	setup_apart(2, 3, 3, 3);
 	children = 2;
 	atomic_init(&work, 1);
+}
+
+static void setup_frozen_apart(void)
+{
+	setup_children_apart();
+	ticks = true;
+	freeze_one();
 }
 
 static void setup_kept_apart(void)
@@ -391,7 +442,7 @@ static void check(void)
 	explore_assert(finished == total);
 	/* A worker ends as a searcher. A count that leaked would disable every
 	 * later wake-up, one that is missing would wake too many. */
-	explore_assert(searchers() == idle.groups->worker_count);
+	explore_assert(searchers() == idle.groups->worker_count + frozen);
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -742,6 +793,19 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("three_workers__batch_kept__random", setup_kept, check,
 		       worker_0, worker_1, worker_2, produces_three),
 	  MANY },
+	{ EXPLORE_PASS("three_workers__ticks_end__random", setup_ticks, check,
+		       worker_0, worker_1, worker_2),
+	  MANY },
+	{ EXPLORE_PASS("frozen_searcher__task_spawns_companion", setup_frozen,
+		       check, worker_0, worker_1),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("frozen_searcher__task_spawns_two__random",
+		       setup_frozen_of_four, check, worker_0, worker_1,
+		       worker_2),
+	  MANY },
+	{ EXPLORE_PASS("frozen_searcher_apart__task_spawns_two__random",
+		       setup_frozen_apart, check, worker_0, worker_1, worker_2),
+	  MANY },
 	{ EXPLORE_PASS("woken_too_late__producer", setup_late, check_late,
 		       cancels_park, parks_until_work, wakes_anybody,
 		       produces_one),
@@ -815,6 +879,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I3__last_searcher_silent", "livelock",
 		      setup_last_searcher_silent, check, worker_0, worker_1,
 		      produces_two) },
+	{ EXPLORE_BUG("idle_I3__lease_never_ends", "livelock",
+		      setup_frozen_unnoticed, check, worker_0, worker_1) },
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
 	  EXPLORE_WITHIN(12, 6), .random = 4000000 },

@@ -17,7 +17,9 @@
  *
  * A configuration (see run): WORKERS, worker i being of group i % GROUPS;
  * PRODUCERS outside, near group 0, or, SPREAD, the first near group 0, the next near
- * group 1, ..., which push BATCH tasks each; CHILDREN, tasks that another one spawns, which is there at first; STALE,
+ * group 1, ..., which push BATCH tasks each; LEASE, leases may have run out at any
+ * time, and who waits in a task comes to the end of a tick; FROZEN, somebody is
+ * counted in group 0, and never looks; CHILDREN, tasks that another one spawns, which is there at first; STALE,
  * the summary says of all groups that somebody sleeps there, when it begins; MEET.
  */
 
@@ -48,6 +50,18 @@
 #define BIT(i)      (1 << (i))
 #define GROUP_OF(i) ((i) % GROUPS)
 #define NOBODY      GROUPS
+#if GROUPS > 2
+#define SLEEPERS (parked[0] + parked[1] + parked[2] != 0)
+#elif GROUPS > 1
+#define SLEEPERS (parked[0] + parked[1] != 0)
+#else
+#define SLEEPERS (parked[0] != 0)
+#endif
+#ifdef FROZEN
+#define FROZEN_IN(g) ((g) == 0 -> 1 : 0)
+#else
+#define FROZEN_IN(g) 0
+#endif
 
 byte work;              /* tasks that everybody finds */
 byte searching[GROUPS]; /* struct idle_group */
@@ -101,12 +115,15 @@ inline wake_claim()
 	chosen = 0
 }
 
+/* searched(), of a look that has a clock reading if @beside */
+#define SEARCHED(group) (searching[group] != 0 && !beside)
+
 /* group_to_wake() of a thread near group @own: @target, or NOBODY. */
 inline group_to_wake(own)
 {
 	target = NOBODY;
 	if
-	:: searching[own] != 0
+	:: SEARCHED(own)
 	:: else ->
 		if
 		:: parked[own] != 0 -> target = own
@@ -135,14 +152,15 @@ inline sleepy_elsewhere(own)
 			if
 			:: parked[other] != 0 -> target = other
 			:: else -> still_sleepy()
+			fi;
+			if
+			:: target != NOBODY && SEARCHED(target) ->
+				target = NOBODY
+			:: else
 			fi
 		:: else
 		fi
 	od;
-	if
-	:: target != NOBODY && searching[target] != 0 -> target = NOBODY
-	:: else
-	fi;
 	seen = 0;
 	other = 0
 }
@@ -163,8 +181,8 @@ inline still_sleepy()
 #endif
 }
 
-/* idle_wake(), I4 */
-inline idle_wake(own)
+/* wake(), count_claim(), I4 */
+inline wake(own)
 {
 	do
 	:: true ->
@@ -174,9 +192,9 @@ inline idle_wake(own)
 		:: else
 		fi;
 		atomic {
-			taken = searching[target] == 0;
+			taken = searching[target] == 0 || beside;
 			if
-			:: taken -> searching[target] = 1
+			:: taken -> searching[target]++
 			:: else
 			fi
 		};
@@ -196,6 +214,16 @@ inline idle_wake(own)
 	target = 0;
 	taken = false;
 	woke = false
+}
+
+/* idle_wake(), idle_wake_beside() */
+#define idle_wake(own) wake(own)
+
+inline idle_wake_beside(own)
+{
+	beside = true;
+	wake(own);
+	beside = false
 }
 
 /* idle_park_begin(), I2 */
@@ -303,7 +331,15 @@ inline run_task()
 	od;
 	i = 0;
 	first = false;
+#if defined(LEASE) && !defined(NO_LEASE)
+	/* between_ticks(), while somebody sleeps */
+	do
+	:: started >= MEET -> break
+	:: started < MEET && SLEEPERS -> idle_wake_beside(GROUP_OF(me))
+	od;
+#else
 	started >= MEET;
+#endif
 	atomic { finished++; last = finished == TOTAL };
 	if
 	:: last -> last = false; stop()
@@ -314,7 +350,7 @@ inline run_task()
 proctype worker(byte me)
 {
 	byte target, chosen, bits, seen, other, i;
-	bool woke, taken, searches, got, last, first;
+	bool woke, taken, searches, got, last, first, beside;
 
 again:	do
 	:: true ->
@@ -369,7 +405,7 @@ end:	atomic { searching[GROUP_OF(me)]--; ended++ }
 proctype producer(byte own)
 {
 	byte target, chosen, bits, seen, other, i;
-	bool woke, taken;
+	bool woke, taken, beside;
 
 	do
 	:: i < BATCH - 1 -> work++; i++
@@ -386,7 +422,9 @@ proctype ender()
 
 	ended == WORKERS && calls == 0;
 	do
-	:: i < GROUPS -> assert(searching[i] == 0 && parked[i] == 0); i++
+	:: i < GROUPS ->
+		assert(searching[i] == FROZEN_IN(i) && parked[i] == 0);
+		i++
 	:: else -> break
 	od
 }
@@ -401,6 +439,9 @@ init
 #endif
 #if CHILDREN
 		work = 1;
+#endif
+#ifdef FROZEN
+		searching[0] = 1;
 #endif
 		calls = PRODUCERS;
 		do

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* test_lease.c - searchers that have no CPU, and others who are woken beside them */
+#include "core/clock.h"
+#include "core/runtime.h"
+#include "tests/near.h"
+#include "tests/unit/tasks.h"
+
+#define WORKERS 6u
+
+static struct idle idle;
+static struct idle_group by_group[WORKERS];
+static struct idle_sleeper sleepers[WORKERS];
+
+/* Worker i is of group i % @groups, all asleep. */
+static void begin(unsigned groups)
+{
+	idle_init(&idle, near_groups(WORKERS, groups), by_group, sleepers);
+	for (unsigned i = 0; i < WORKERS; i++)
+		idle_park_begin(&idle, i, false);
+}
+
+static unsigned parked_in(unsigned group)
+{
+	return (unsigned)__builtin_popcountll(
+		atomic_load_relaxed(&by_group[group].parked));
+}
+
+static uint64_t searching_in(unsigned group)
+{
+	return atomic_load_relaxed(&by_group[group].searching);
+}
+
+/* As if nobody had renewed it for long. */
+static void age(unsigned group)
+{
+	atomic_store_relaxed(&by_group[group].lease_ns, 1);
+}
+
+/* ---- one group ------------------------------------------------------------ */
+
+static void idle_wake_beside__lease_runs__wakes_nobody(void **state)
+{
+	uint64_t claimed_ns;
+
+	(void)state;
+	begin(1);
+	idle_notify(&idle, 0);
+	claimed_ns = atomic_load_relaxed(&by_group[0].lease_ns);
+	assert_int_not_equal(claimed_ns, 0);
+	assert_false(idle_lapsed(&idle, 0, claimed_ns + 1));
+	idle_wake_beside(&idle, 0, claimed_ns + 1);
+	assert_int_equal(parked_in(0), WORKERS - 1);
+	assert_int_equal(searching_in(0), 1);
+}
+
+static void idle_wake_beside__lease_over__wakes_one_a_lease(void **state)
+{
+	(void)state;
+	begin(1);
+	idle_notify(&idle, 0);
+	for (unsigned woken = 2; woken <= WORKERS; woken++) {
+		uint64_t now_ns;
+
+		age(0);
+		now_ns = clock_now_ns();
+		assert_true(idle_lapsed(&idle, 0, now_ns));
+		/* A producer reads no clock. */
+		idle_notify(&idle, 0);
+		assert_int_equal(searching_in(0), woken - 1);
+		idle_wake_beside(&idle, 0, now_ns);
+		assert_false(idle_lapsed(&idle, 0, now_ns));
+		idle_wake_beside(&idle, 0, now_ns);
+		assert_int_equal(parked_in(0), WORKERS - woken);
+		assert_int_equal(searching_in(0), woken);
+	}
+	/* Nobody is left: the count stays exact. */
+	age(0);
+	assert_false(idle_lapsed(&idle, 0, clock_now_ns()));
+	idle_wake_beside(&idle, 0, clock_now_ns());
+	assert_int_equal(searching_in(0), WORKERS);
+}
+
+static void idle_wake_beside__renewed__wakes_nobody(void **state)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	(void)state;
+	begin(1);
+	idle_notify(&idle, 0);
+	age(0);
+	idle_renew(&idle, 0, now_ns);
+	assert_false(idle_lapsed(&idle, 0, now_ns));
+	idle_wake_beside(&idle, 0, now_ns);
+	assert_int_equal(parked_in(0), WORKERS - 1);
+	/* A reading from before changes nothing. */
+	idle_renew(&idle, 0, now_ns - NS_PER_S);
+	assert_int_equal(atomic_load_relaxed(&by_group[0].lease_ns), now_ns);
+}
+
+static void idle_lapsed__nobody_searches__false(void **state)
+{
+	(void)state;
+	begin(1);
+	age(0);
+	assert_false(idle_lapsed(&idle, 0, clock_now_ns()));
+}
+
+/* ---- several groups ------------------------------------------------------- */
+
+static void idle_wake__group_with_a_searcher__wakes_in_the_next(void **state)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	(void)state;
+	begin(3);
+	/* Nobody sleeps in group 0, and one searches in each other. */
+	idle_wake_worker(&idle, 0);
+	idle_wake_worker(&idle, 3);
+	assert_false(idle_leave_search(&idle, 0));
+	assert_true(idle_leave_search(&idle, 3));
+	idle_notify(&idle, 0);
+	idle_notify(&idle, 0);
+	assert_int_equal(searching_in(1), 1);
+	assert_int_equal(searching_in(2), 1);
+	/* From now on these two look. */
+	idle_notify(&idle, 0);
+	assert_int_equal(parked_in(1), 1);
+	assert_int_equal(parked_in(2), 1);
+	assert_false(idle_lapsed(&idle, 0, now_ns));
+	/* Until one of them has no CPU. */
+	age(2);
+	assert_true(idle_lapsed(&idle, 0, now_ns));
+	idle_wake_beside(&idle, 0, now_ns);
+	assert_int_equal(parked_in(1), 1);
+	assert_int_equal(parked_in(2), 0);
+	assert_int_equal(searching_in(2), 2);
+}
+
+static void idle_wake_beside__own_lease_over__wakes_elsewhere(void **state)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	(void)state;
+	begin(2);
+	for (unsigned i = 0; i < WORKERS; i += 2)
+		idle_wake_worker(&idle, i);
+	assert_int_equal(parked_in(0), 0);
+	age(0);
+	assert_true(idle_lapsed(&idle, 0, now_ns));
+	idle_wake_beside(&idle, 0, now_ns);
+	assert_int_equal(searching_in(1), 1);
+	/* That one looks, and has a CPU as far as is known. */
+	assert_false(idle_lapsed(&idle, 0, now_ns));
+}
+
+/* ---- a runtime ------------------------------------------------------------ */
+
+/* Spawns until somebody else runs what it spawned; in polls as short as any. */
+struct spawner {
+	struct skua_task task; /* first: a task is its spawner */
+	struct skua_runtime *rt;
+	const struct worker *worker;
+	atomic_u32 helped;
+	int code;
+};
+
+static void child(void *arg)
+{
+	struct spawner *it = arg;
+
+	if (worker_here() != it->worker)
+		atomic_store_relaxed(&it->helped, 1);
+}
+
+static enum skua_poll spawner_poll(struct skua_task *self)
+{
+	struct spawner *it = (struct spawner *)self;
+
+	it->worker = worker_here();
+	/* Two: the first is what the second displaces into the queue. */
+	for (unsigned i = 0; i < 2; i++)
+		it->code |= skua_call(it->rt, child, it);
+	return it->code != 0 || atomic_load_relaxed(&it->helped) ? SKUA_DONE
+								 : SKUA_YIELD;
+}
+
+/*
+ * A thread is preempted for good when it has counted the worker that it is going
+ * to wake, in each group; as is a worker that is woken, or searches, and has no
+ * CPU. The tasks of another one are not left to it.
+ */
+static void runtime__searcher_has_no_cpu__another_is_woken(void **state)
+{
+	/* No sentinel, which would take a task that waits to run next. */
+	const struct skua_config config = { .size = sizeof(config),
+					    .workers = 3,
+					    .lifo_steal_delay_ns =
+						    SKUA_LIFO_PRIVATE };
+	struct spawner it = { .task = SKUA_TASK_INIT(spawner_poll) };
+	struct skua_runtime *rt;
+	struct idle *all;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
+	it.rt = rt;
+	all = &rt->pool.idle;
+	while (!idle_all_parked(all))
+		sched_yield();
+	for (unsigned g = 0; g < all->group_count; g++)
+		atomic_fetch_add_relaxed(&all->by_group[g].searching, 1);
+	assert_int_equal(skua_task_spawn_on(rt, 0, &it.task), 0);
+	join(&it.task);
+	assert_int_equal(it.code, 0);
+	for (unsigned g = 0; g < all->group_count; g++) {
+		/* As the one that was preempted (I4). */
+		atomic_fetch_sub_acq_rel(&all->by_group[g].searching, 1);
+		atomic_fence_seq_cst();
+		idle_wake(all, g);
+	}
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(idle_wake_beside__lease_runs__wakes_nobody),
+		cmocka_unit_test(
+			idle_wake_beside__lease_over__wakes_one_a_lease),
+		cmocka_unit_test(idle_wake_beside__renewed__wakes_nobody),
+		cmocka_unit_test(idle_lapsed__nobody_searches__false),
+		cmocka_unit_test(
+			idle_wake__group_with_a_searcher__wakes_in_the_next),
+		cmocka_unit_test(
+			idle_wake_beside__own_lease_over__wakes_elsewhere),
+		cmocka_unit_test(
+			runtime__searcher_has_no_cpu__another_is_woken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
