@@ -176,7 +176,6 @@ static enum skua_poll spawner_poll(struct skua_task *self)
 {
 	struct spawner *it = (struct spawner *)self;
 
-	it->worker = worker_here();
 	/* Two: the first is what the second displaces into the queue. */
 	for (unsigned i = 0; i < 2; i++)
 		it->code |= skua_call(it->rt, child, it);
@@ -203,6 +202,7 @@ static void runtime__searcher_has_no_cpu__another_is_woken(void **state)
 	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	it.rt = rt;
+	it.worker = rt->pool.workers[0];
 	all = &rt->pool.idle;
 	while (!idle_all_parked(all))
 		sched_yield();
