@@ -39,6 +39,20 @@ bool target_name(struct target *target, uint64_t type, uint64_t poll,
 	return false;
 }
 
+int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
+{
+	(void)target;
+	return memory.read(memory.context, address, to, bytes);
+}
+
+/* None of its threads is there any more. */
+pid_t target_thread(const struct target *target, uint32_t tid)
+{
+	(void)target;
+	(void)tid;
+	return 0;
+}
+
 pid_t target_pid(const struct target *target)
 {
 	(void)target;
@@ -249,6 +263,7 @@ static void watch(const struct fake *fake, const struct target_runtime *runtime)
 
 	top->worker_count = runtime->area.worker_count;
 	top->polls = calloc(top->worker_count, sizeof(*top->polls));
+	top->threads = calloc(top->worker_count, sizeof(*top->threads));
 	code = snapshot_of(fake, runtime, &top->after);
 	top_begin(top);
 	for (unsigned i = 0; code == 0 && i < 3; i++) {
@@ -260,6 +275,7 @@ static void watch(const struct fake *fake, const struct target_runtime *runtime)
 			check_look(fake, runtime, 0, &now);
 			code = top_look(NULL, runtime, top);
 		}
+		threads_read(NULL, runtime, top->threads);
 	}
 	if (code == 0)
 		code = snapshot_of(fake, runtime, &top->after);
