@@ -17,8 +17,9 @@
 #define STAMPS_LOG 8u
 #define STAMPS     (1u << STAMPS_LOG)
 
-/* Of so many tasks from outside one is timed. */
-#define STAMPS_SAMPLE 256u
+/* Of so many tasks from outside one is timed: a prime, so that tasks that come in
+ * turns are all timed. */
+#define STAMPS_SAMPLE 251u
 
 struct pool;
 

@@ -301,7 +301,8 @@ static uint32_t sample_stride(const struct worker *w)
 
 bool tell_sample_due(const struct worker *w)
 {
-	return w->area.counters.tasks_polled - w->tell.sampled >=
+	/* With the next one. */
+	return w->area.counters.tasks_polled + 1 - w->tell.sampled >=
 	       sample_stride(w);
 }
 

@@ -100,7 +100,7 @@ void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
 /* tell_poll - poll a task that somebody wants to know of */
 enum skua_poll tell_poll(struct worker *w, struct skua_task *task);
 
-/* tell_sample_due - is a poll to be timed, and the next wait? */
+/* tell_sample_due - is the next poll to be timed? */
 bool tell_sample_due(const struct worker *w);
 
 /* tell_sample - a poll took @ns; @type and @poll are what the task had before */

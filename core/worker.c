@@ -493,20 +493,26 @@ static void look_for_searchers(struct worker *w)
 		idle_wake_beside(idle, w->group, now_ns);
 }
 
-/* At hand after a poll that was a tick's last. */
+/* At hand after a poll that was a tick's last: time the next poll, if it is due,
+ * and all polls that are longer than a tick. The budget varies by one, so that
+ * tasks of several types that take turns are all timed. */
 static void between_ticks(struct worker *w)
 {
-	struct skua_task *task;
+	do {
+		struct skua_task *task;
 
-	end_tick(w);
-	look_for_searchers(w);
-	if (!tell_sample_due(w))
-		return;
-	task = next_task(w);
-	if (!task)
-		return;
-	sample(w, task);
-	w->tick.polls++;
+		end_tick(w);
+		look_for_searchers(w);
+		if (!tell_sample_due(w))
+			return;
+		task = next_task(w);
+		if (!task)
+			return;
+		sample(w, task);
+		w->tick.polls++;
+		if (w->tick.budget > 1 && rng_below(&w->rng, 2) == 0)
+			w->tick.budget--;
+	} while (w->tick.polls >= w->tick.budget);
 }
 
 /* After a search: who has little to do never comes to the end of a tick. Or of a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - what the workers have done so far */
+/* stats.h - what the workers have done so far, and how long it took */
 #ifndef SKUA_STATS_H
 #define SKUA_STATS_H
 
-#include <skua/base.h>
+#include <skua/task.h>
 
 SKUA_BEGIN_DECLS
 
@@ -94,6 +94,122 @@ SKUA_API int skua_runtime_stats(const struct skua_runtime *rt,
 SKUA_API int skua_runtime_worker_stats(const struct skua_runtime *rt,
 				       unsigned worker,
 				       struct skua_worker_stats *out);
+
+/**
+ * enum skua_times_of - of what skua_runtime_times() tells the times
+ * @SKUA_TIMES_POLL: polls of tasks. Estimated: some polls are timed, and each
+ *      counts for those since the last that was
+ * @SKUA_TIMES_WAIT: from the spawn or wake of a task to its poll. Estimated,
+ *      likewise
+ * @SKUA_TIMES_STEAL: each successful steal: how long the worker had searched
+ * @SKUA_TIMES_PARK: each sleep of a worker
+ */
+enum skua_times_of {
+	SKUA_TIMES_POLL,
+	SKUA_TIMES_WAIT,
+	SKUA_TIMES_STEAL,
+	SKUA_TIMES_PARK
+};
+
+#define SKUA_TIMES_BUCKETS 272
+
+/**
+ * struct skua_times - a histogram, in nanoseconds
+ * @count: how many there are in all buckets
+ * @sum_ns: all times added up
+ * @longest_ns: the longest
+ * @reserved: 0
+ * @bucket: how many times were as long as the bucket's shortest time or longer, and
+ *      shorter than the next bucket's: eight buckets an octave, so that a time is
+ *      rounded down by less than 12.5 %. Times of a minute and longer are in the
+ *      last one
+ */
+struct skua_times {
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t longest_ns;
+	uint64_t reserved[5];
+	uint64_t bucket[SKUA_TIMES_BUCKETS];
+};
+
+/**
+ * skua_runtime_times - how long something took, over all workers
+ * @rt: live runtime, borrowed
+ * @of: what
+ * @out: receives the histogram since the start of the runtime
+ *
+ * For an interval, subtract an earlier one bucket by bucket. Nobody is stopped:
+ * each word is exact for some moment during the call, not all for the same one.
+ *
+ * Threads: any. Blocks: never; reads 2 KB a worker. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, or @of is none of the above).
+ */
+SKUA_API int skua_runtime_times(const struct skua_runtime *rt,
+				enum skua_times_of of, struct skua_times *out);
+
+/**
+ * skua_times_bucket_ns - the shortest time that a bucket counts
+ * @bucket: index, below SKUA_TIMES_BUCKETS
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: nanoseconds; UINT64_MAX if there is no such bucket.
+ */
+SKUA_API uint64_t skua_times_bucket_ns(unsigned bucket);
+
+/**
+ * skua_times_quantile - a time that this part of all times does not exceed
+ * @times: a histogram, or the difference of two
+ * @part: 0 to 1, as 0.99
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: nanoseconds, rounded down to the bucket; 0 if there are no times, @times
+ * is NULL, or @part is not within 0 to 1.
+ */
+SKUA_API uint64_t skua_times_quantile(const struct skua_times *times,
+				      double part);
+
+/**
+ * struct skua_type_stats - what was seen of the tasks of one type
+ * @type: NULL: tasks without a type, by their poll function
+ * @poll: the poll function; of tasks with a type, that of some of them. NULL with
+ *      @type NULL: all tasks for which there was no room
+ * @polls: calls of poll functions. Estimated, as all that follows
+ * @run_ns: how long those took, added up
+ * @longest_ns: the longest of them that was timed
+ * @waits: from a spawn or wake to the poll; never more than @polls
+ * @wait_ns: how long those took, added up
+ * @longest_wait_ns: the longest of them that was timed
+ * @reserved: 0
+ */
+struct skua_type_stats {
+	const struct skua_task_type *type;
+	skua_task_fn poll;
+	uint64_t polls;
+	uint64_t run_ns;
+	uint64_t longest_ns;
+	uint64_t waits;
+	uint64_t wait_ns;
+	uint64_t longest_wait_ns;
+	uint64_t reserved[4];
+};
+
+/**
+ * skua_runtime_type_stats - what was seen of each type of tasks, over all workers
+ * @rt: live runtime, borrowed
+ * @out: receives a row for each type, in no order
+ * @room: rows that @out has, at least 1. The last row is of all other types if
+ *      there are more
+ *
+ * A worker tells 31 types apart, and counts further ones as others. Nobody is
+ * stopped: as skua_runtime_times().
+ *
+ * Threads: any. Blocks: never; reads 2 KB a worker. Allocates: nothing.
+ * Return: how many rows were written, 0 or more; -EINVAL (a pointer is NULL, or
+ * @room is 0).
+ */
+SKUA_API int skua_runtime_type_stats(const struct skua_runtime *rt,
+				     struct skua_type_stats *out,
+				     unsigned room);
 
 SKUA_END_DECLS
 

@@ -444,7 +444,7 @@ static void expect_more_polls_than_waits(const struct area_samples *samples)
 	}
 }
 
-/* The first of many from outside stands for 256 in the estimate of all waits. */
+/* The first of many from outside stands for 251 in the estimate of all waits. */
 static void waits__of_a_rare_type__are_not_more_than_its_polls(void **state)
 {
 	struct skua_runtime *rt = make(1);
