@@ -10,7 +10,7 @@
 #define DELAY_MAX_NS UINT64_C(10000000)
 /* So many looks in a row at which nobody is awake end the role: about 25 ms
  * with the default delay, so that a service that is called often keeps it. */
-#define QUIET_MAX 8u
+#define QUIET_MAX 9u
 /* A sentinel with more than so many delays between two looks is slow. To be
  * told costs the filler a wake-up, about 2 us, at most once in 15 delays. */
 #define SLOW_DELAYS 8u
@@ -21,6 +21,7 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
 	atomic_init(&sentinel->until_ns, SENTINEL_NEVER);
 	atomic_init(&sentinel->slow, 0);
 	atomic_init(&sentinel->summoned, 0);
+	sentinel->ripe_ns = SENTINEL_NEVER;
 	sentinel->sights = sights;
 }
 
@@ -83,14 +84,21 @@ static bool something_to_watch(struct pool *pool)
 	       timers_earliest(pool) != SENTINEL_NEVER;
 }
 
-/* When to look at the LIFO slots next. */
+/* Half of what a task is to wait: it is seen by then, and ripe a delay later. */
+static uint64_t shortest_delay(const struct pool *pool)
+{
+	return pool->lifo_delay_ns / 2;
+}
+
+/* When to look at the LIFO slots next: also when a task that was seen is ripe. */
 static void set_delay(struct pool *pool, uint64_t delay_ns)
 {
 	struct sentinel *s = &pool->sentinel;
 
 	s->delay_ns = delay_ns;
-	s->look_ns =
-		watches_lifo(pool) ? clock_now_ns() + delay_ns : SENTINEL_NEVER;
+	s->look_ns = watches_lifo(pool)
+			     ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
+			     : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
 	atomic_store_relaxed(
 		&s->slow, watches_lifo(pool) &&
@@ -100,6 +108,8 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 static bool take_role(struct worker *w)
 {
 	struct sentinel *s = &w->pool->sentinel;
+	/* Relaxed: a hint, whether somebody filled a slot just now. */
+	bool summoned = atomic_load_relaxed(&s->summoned) == w->index + 1;
 	uint32_t nobody = 0;
 
 	/* Acquire: the fields of the sentinel before. Pairs with the release
@@ -111,10 +121,10 @@ static bool take_role(struct worker *w)
 	/* Relaxed: whoever summons meanwhile sees to it that there is a
 	 * sentinel, and there is. */
 	atomic_store_relaxed(&s->summoned, 0);
-	set_delay(w->pool, w->pool->lifo_delay_ns);
+	set_delay(w->pool, shortest_delay(w->pool));
+	if (summoned && watches_lifo(w->pool))
+		s->look_ns = clock_now_ns(); /* the delay runs from that look */
 	s->quiet = 0;
-	for (unsigned i = 0; i < w->pool->worker_count; i++)
-		s->sights[i].item = NULL;
 	return true;
 }
 
@@ -165,7 +175,7 @@ uint64_t sentinel_enter(struct worker *w)
 		if (quiet && watches_lifo(pool) &&
 		    !idle_all_parked(&pool->idle)) {
 			s->quiet = 0;
-			set_delay(pool, pool->lifo_delay_ns);
+			set_delay(pool, shortest_delay(pool));
 			continue;
 		}
 		if (until != SENTINEL_NEVER)
@@ -182,35 +192,69 @@ static uint64_t longest_delay(const struct pool *pool)
 						  : DELAY_MAX_NS;
 }
 
+/* Is there a task in the slot of @other? Note since when. */
+static bool occupied(const struct worker *other, struct sentinel_sight *sight,
+		     uint64_t now_ns)
+{
+	void *item = lifo_slot_seen(&other->lifo);
+	uint64_t polls = counter_read(&other->area.counters.tasks_polled);
+
+	if (item != sight->item || polls != sight->polls)
+		*sight = (struct sentinel_sight){ item, polls, now_ns };
+	return item != NULL;
+}
+
+/* Take a ripe task, if it is still there: the @first, or else to the local queue,
+ * as a steal does. False if there is no room. */
+static bool take_ripe(struct worker *w, struct worker *other,
+		      struct sentinel_sight *sight, struct skua_task **first)
+{
+	struct skua_task *task = sight->item;
+
+	if (*first && local_queue_room_owner(w->queue) == 0)
+		return false;
+	sight->item = NULL;
+	if (!lifo_slot_take_seen(&other->lifo, task))
+		return true;
+	if (*first)
+		local_queue_push_owner(w->queue, task);
+	else
+		*first = task;
+	return true;
+}
+
 struct skua_task *sentinel_look(struct worker *w)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	bool occupied = false;
+	uint64_t now_ns = clock_now_ns();
+	struct skua_task *task = NULL;
 
 	/* Before its time only if it is slow and was told of a filled slot. */
-	if (clock_now_ns() < s->look_ns && !atomic_load_relaxed(&s->slow))
+	if (now_ns < s->look_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
 	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
+	s->ripe_ns = SENTINEL_NEVER;
 	for (unsigned i = 0; i < pool->worker_count; i++) {
 		struct worker *other = pool->workers[i];
 		struct sentinel_sight *sight = &s->sights[i];
-		struct sentinel_sight before = *sight;
+		uint64_t ripe_ns;
 
-		sight->item = lifo_slot_seen(&other->lifo);
-		sight->polls = counter_read(&other->area.counters.tasks_polled);
-		if (!sight->item || i == w->index)
+		if (i == w->index || !occupied(other, sight, now_ns))
 			continue;
-		occupied = true;
-		if (sight->item == before.item &&
-		    sight->polls == before.polls &&
-		    lifo_slot_take_seen(&other->lifo, sight->item))
-			return sight->item;
+		ripe_ns = sight->since_ns + pool->lifo_delay_ns;
+		/* Without room, a task stays ripe for the next sentinel. */
+		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
+			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);
 	}
+	/* I9. The caller tells of them, by I3. */
+	if (task && local_queue_length(w->queue) > 0)
+		work_flag_raise_owner(&w->flag, WORK_TASKS);
 	set_delay(pool,
-		  occupied ? pool->lifo_delay_ns
-			   : earlier(2 * s->delay_ns, longest_delay(pool)));
-	return NULL;
+		  task || s->ripe_ns != SENTINEL_NEVER
+			  ? shortest_delay(pool)
+			  : earlier(2 * s->delay_ns, longest_delay(pool)));
+	return task;
 }
 
 struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
@@ -227,7 +271,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 		return NULL;
 	task = sentinel_look(w);
 	/* Awake, it need not save looks. */
-	set_delay(pool, pool->lifo_delay_ns);
+	set_delay(pool, shortest_delay(pool));
 	return task;
 }
 

@@ -16,8 +16,10 @@
  * often, and says so when it has become slow.
  *
  * The deadline of the LIFO slots is the one timeout in the system that is not
- * asked for by the user. A task is taken from a slot when it was seen there,
- * with the same count of polls, across the whole delay.
+ * asked for by the user. A task is ripe when it was seen in a slot, with the same
+ * count of polls, across the whole delay. A look takes all ripe tasks, as a steal
+ * from several victims would: the sentinel runs one, and its local queue holds the
+ * others. What a sentinel saw stays, with the time, for the next sentinel.
  */
 #ifndef SKUA_CORE_SENTINEL_H
 #define SKUA_CORE_SENTINEL_H
@@ -32,10 +34,11 @@ struct pool;
 struct skua_task;
 struct worker;
 
-/* What the sentinel saw of a worker when it looked last. */
+/* What a sentinel saw of a worker when it looked last. */
 struct sentinel_sight {
-	void *item;     /* in the LIFO slot */
-	uint64_t polls; /* counted by then */
+	void *item;        /* in the LIFO slot */
+	uint64_t polls;    /* counted by then */
+	uint64_t since_ns; /* first look that saw both */
 };
 
 struct sentinel {
@@ -59,6 +62,7 @@ struct sentinel {
 
 	/* The sentinel's own; handed on by holder. */
 	uint64_t look_ns;  /* when to look at the LIFO slots */
+	uint64_t ripe_ns;  /* when the first task seen in one is ripe */
 	uint64_t delay_ns; /* between two such looks */
 	uint32_t quiet;    /* looks in a row at which nobody was awake */
 	struct sentinel_sight *sights; /* one a worker, the runtime's memory */
@@ -80,11 +84,17 @@ void sentinel_filled(struct worker *w);
  */
 uint64_t sentinel_enter(struct worker *w);
 
-/* sentinel_look - the deadline came: take a task out of a LIFO slot, or NULL */
+/**
+ * sentinel_look - the deadline came: take the ripe tasks out of the LIFO slots
+ *
+ * As far as there is room in the local queue of @w. By the sentinel, which then
+ * leaves its sleep or search by I3: that tells others of the queue.
+ * Return: one of them, which is not in the queue; or NULL.
+ */
 struct skua_task *sentinel_look(struct worker *w);
 
 /* sentinel_watch - by a worker that is awake and has nothing to do: mind the
- * LIFO slots, if nobody else does; a task out of one, or NULL */
+ * LIFO slots, if nobody else does; as sentinel_look() */
 struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns);
 
 /* sentinel_leave - the worker has something to do: pass the role on to a parked

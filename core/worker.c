@@ -223,7 +223,8 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		 * in the worker's own queues: no search finds them there. */
 		if (!polled && !idle_parked(idle, w->index))
 			break;
-		*task = polled ? NULL : sentinel_look(w);
+		/* By the sentinel alone: nobody else has a deadline. */
+		*task = until == SENTINEL_NEVER ? NULL : sentinel_look(w);
 		now_ns = clock_now_ns();
 		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
@@ -296,13 +297,14 @@ static struct skua_task *stay_awake(struct worker *w)
 {
 	struct skua_task *task = find(w, VICTIMS_ALL);
 
+	if (!has_work(w, task))
+		task = sentinel_watch(w, clock_now_ns());
 	if (has_work(w, task)) {
 		/* As in idle_leave_search(). */
 		atomic_fence_seq_cst();
 		wake_for_rest(w);
-		return task;
 	}
-	return sentinel_watch(w, clock_now_ns());
+	return task;
 }
 
 /* ---- running them ------------------------------------------------------- */

@@ -4,10 +4,10 @@
  *
  * Two real workers. A task in the LIFO slot behind a long poll is taken by the
  * other worker (I6), also when there was no sentinel any more (I7); a timer
- * fires beside a long poll. Long polls end when the other task was polled, so
- * that a task that is stranded is reported as a livelock.
- * The thread outside comes late, when the sentinel has retired, unless it is
- * scheduled earlier.
+ * fires beside a long poll. Both hold for workers that sleep in pollers. Long
+ * polls end when the other task was polled, so that a task that is stranded is
+ * reported as a livelock. The thread outside comes late, when the sentinel has
+ * retired, unless it is scheduled earlier.
  *
  * The last cases leave out parts of the rules; the explorer must find them.
  */
@@ -65,8 +65,8 @@ static void fence_of(const char *function)
 #define LATE_NS       (EXPLORE_START_NS + 10 * NS_PER_S)
 #define LONG_DELAY_NS (20 * LIFO_DELAY_NS)
 /* The last look of a sentinel with that delay, if it took the role at the start
- * and sees nobody awake: after 1, 2 and 4 of them, and five of DELAY_MAX_NS. */
-#define QUIET_NS (EXPLORE_START_NS + 7 * LONG_DELAY_NS + 5 * DELAY_MAX_NS)
+ * and sees nobody awake: after 1, 2, 4 and 8 halves of it, and five of DELAY_MAX_NS. */
+#define QUIET_NS (EXPLORE_START_NS + 15 * LONG_DELAY_NS / 2 + 5 * DELAY_MAX_NS)
 
 #define TIMERS 3
 
@@ -251,6 +251,41 @@ static void spawns_at_last_look_beside_timer(void)
 	spawns_beside_timer(QUIET_NS);
 }
 
+/* ---- pollers ------------------------------------------------------------ */
+
+/* One a worker, in which it sleeps until the deadline. */
+struct source {
+	struct skua_poller poller; /* first: a poller is its source */
+	atomic_u32 unparked;
+};
+
+static struct source sources[WORKERS];
+
+static int source_poll(struct skua_poller *self)
+{
+	(void)self;
+	return 0;
+}
+
+static void source_park(struct skua_poller *self, uint64_t deadline_ns)
+{
+	struct source *it = (struct source *)self;
+
+	if (deadline_ns == SENTINEL_NEVER)
+		futex_wait(&it->unparked, 0);
+	else
+		futex_wait_until(&it->unparked, 0, deadline_ns);
+	atomic_exchange_acquire(&it->unparked, 0);
+}
+
+static void source_unpark(struct skua_poller *self)
+{
+	struct source *it = (struct source *)self;
+
+	atomic_store_release(&it->unparked, 1);
+	futex_wake(&it->unparked, 1);
+}
+
 /* ---- fixture ------------------------------------------------------------ */
 
 static void setup(skua_task_fn first, skua_task_fn other,
@@ -270,6 +305,19 @@ static void setup(skua_task_fn first, skua_task_fn other,
 static void setup_lifo(void)
 {
 	setup(spawn_and_meet, finish, LIFO_DELAY_NS);
+}
+
+static void setup_pollers(void)
+{
+	setup_lifo();
+	for (unsigned i = 0; i < WORKERS; i++) {
+		sources[i] =
+			(struct source){ .poller = { .poll = source_poll,
+						     .park = source_park,
+						     .unpark =
+							     source_unpark } };
+		workers[i].pollers.list = &sources[i].poller;
+	}
 }
 
 static void setup_timer(void)
@@ -380,6 +428,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("lifo__retired__long_delay", setup_lifo_long_delay,
 		       check, WORKERS_AND(spawns_late)),
 	  EXPLORE_WITHIN(1, 20), .random = 15000 },
+	{ EXPLORE_PASS("pollers__few", setup_pollers, check,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("pollers__retired__few", setup_pollers, check,
+		       WORKERS_AND(spawns_late)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("timer__few", setup_timer, check, WORKERS_AND(spawns)),
 	  FEW(15000) },
 	{ EXPLORE_PASS("timer__many", setup_timer, check, WORKERS_AND(spawns)),

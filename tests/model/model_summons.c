@@ -7,7 +7,8 @@
  * parked worker; the second one displaces it, which claims a parked worker, the
  * same at times; that one then stays in the poll of the displaced task. So the
  * third worker has to take what is in the slot. Stranded, it is reported as a
- * livelock.
+ * livelock. Another case has two workers in long polls with a child each behind
+ * them: the third worker takes both, runs one for long, and tells of the other.
  *
  * The last case leaves that out; the explorer must find it.
  */
@@ -99,6 +100,23 @@ static enum skua_poll finish(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Task 3: its child is 2. It leaves a worker to those who search for that. */
+static enum skua_poll spawn_other(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	explore_assert(workers_spawn(2) == 0);
+	wait_until_polled(1);
+	return SKUA_DONE;
+}
+
+/* Task 1: a long poll, until somebody has polled 2. */
+static enum skua_poll wait_for_other(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(2);
+	return SKUA_DONE;
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void spawns_late(void)
@@ -115,6 +133,13 @@ static void spawns_late_and_claims(void)
 	explore_assert(workers_spawn(0) == 0);
 	while (atomic_load_acquire(&begun) == 0)
 		futex_wait(&begun, 0);
+	explore_assert(workers_spawn(3) == 0);
+	workers_shut_down();
+}
+
+static void spawns_both(void)
+{
+	explore_assert(workers_spawn(0) == 0);
 	explore_assert(workers_spawn(3) == 0);
 	workers_shut_down();
 }
@@ -148,6 +173,15 @@ static void setup_dropped(void)
 	setup(SUMMONS_DROPPED);
 }
 
+static void setup_both(void)
+{
+	setup(NO_DEFECT);
+	tasks[0].poll = spawn_one;
+	tasks[1].poll = wait_for_other;
+	tasks[2].poll = finish;
+	tasks[3].poll = spawn_other;
+}
+
 #define FEW(EXECUTIONS)  EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
 #define MANY(EXECUTIONS) EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
 
@@ -161,6 +195,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("claimed_from_outside__few", setup_claimed_outside, NULL,
 		       workers_run_0, workers_run_1, workers_run_2,
 		       spawns_late_and_claims),
+	  FEW(30000) },
+	{ EXPLORE_PASS("two_ripe__few", setup_both, NULL, workers_run_0,
+		       workers_run_1, workers_run_2, spawns_both),
 	  FEW(30000) },
 	{ EXPLORE_BUG("claimed__summons_dropped", "livelock", setup_dropped,
 		      NULL, workers_run_0, workers_run_1, workers_run_2,
