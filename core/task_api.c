@@ -49,10 +49,12 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 		return 0;
 	}
 	code = pool_enter_spawn(&rt->pool);
-	if (code)
+	if (code) {
+		task->pool = NULL;
 		task_state_transition_to_unspawned(task_state(task));
-	else
+	} else {
 		schedule_by(worker, task);
+	}
 	pool_leave(&rt->pool);
 	return code;
 }
@@ -224,6 +226,20 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 	    release)
 		release(task);
 	return 0;
+}
+
+struct skua_task *skua_task_self(void)
+{
+	const struct worker *worker = worker_here();
+
+	return worker ? (struct skua_task *)(uintptr_t)worker->area.task : NULL;
+}
+
+struct skua_runtime *skua_task_runtime(const struct skua_task *task)
+{
+	static_assert(offsetof(struct skua_runtime, pool) == 0,
+		      "a pool is its runtime");
+	return task ? task->pool : NULL;
 }
 
 /* ---- wakers -------------------------------------------------------------- */

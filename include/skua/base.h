@@ -30,6 +30,34 @@
 /* Exported by the shared library; all else in it is hidden. */
 #define SKUA_API __attribute__((visibility("default")))
 
+/**
+ * SKUA_CONTAINER_OF - the struct that a task, timer or the like is a member of
+ * @ptr: to the member; not const. It may be any expression, and is evaluated once
+ * @type: of the struct
+ * @member: its name there; a @ptr to another type is an error, in C a warning
+ *
+ *	struct conn {
+ *		int fd;
+ *		struct skua_task task;
+ *	};
+ *
+ *	struct conn *conn = SKUA_CONTAINER_OF(self, struct conn, task);
+ *
+ * In C++ it is for types of standard layout, as offsetof() is. A class with a base
+ * that has fields, or with private fields beside public ones, derives from
+ * skua_task instead, and uses static_cast.
+ */
+#ifdef __cplusplus
+#define SKUA_CONTAINER_OF(ptr, type, member)                             \
+	reinterpret_cast<type *>(                                        \
+		reinterpret_cast<char *>(ptr) - offsetof(type, member) - \
+		0 * sizeof((ptr) == &static_cast<type *>(nullptr)->member))
+#else
+#define SKUA_CONTAINER_OF(ptr, type, member)                     \
+	((type *)(void *)((char *)(ptr)-offsetof(type, member) - \
+			  0 * sizeof((ptr) == &((type *)0)->member)))
+#endif
+
 #define SKUA_VERSION_MAJOR 0
 #define SKUA_VERSION_MINOR 1
 #define SKUA_VERSION_PATCH 0

@@ -17,6 +17,7 @@
 #include <skua/task.h>
 #include <skua/timer.h>
 #include <skua/topology.h>
+#include <skua/version.h>
 #include <skua/waker.h>
 
 #endif

@@ -264,6 +264,31 @@ SKUA_API int skua_task_join_poll(struct skua_task *self,
 SKUA_API int skua_task_detach(struct skua_task *task, skua_release_fn release);
 
 /**
+ * skua_task_self - the task that the calling thread polls
+ *
+ * For code that a poll function calls, and that was not handed its task. Within a
+ * job it is the task whose poll waits for that job or another one, below it on the
+ * stack of the thread: rarely the one that forked the job.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: the task, borrowed until its poll returns; NULL on a thread that polls
+ * none, as in release functions, pollers and hooks.
+ */
+SKUA_API struct skua_task *skua_task_self(void);
+
+/**
+ * skua_task_runtime - where a task was spawned
+ * @task: the task that is being polled, or one whose memory stays in place and
+ *        that is not being spawned meanwhile
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
+ * Return: the runtime of its last spawn, which may be destroyed if the task has
+ * ended; NULL if it was not spawned since it was initialised, if its last spawn
+ * was refused, or if @task is NULL.
+ */
+SKUA_API struct skua_runtime *skua_task_runtime(const struct skua_task *task);
+
+/**
  * skua_call - run a function on a worker
  * @rt: live runtime, borrowed
  * @fn: called once with @arg, as a task's only poll: see skua_task_fn

@@ -36,7 +36,7 @@ CORE = {
         "fork_api group_api members parallel_collect parallel_find parallel_for "
         "parallel_loop parallel_partition parallel_reduce parallel_scan "
         "parallel_sort parallel_sort_items parallel_sort_key plan_api publish queue_api record_api "
-        "runtime stats times task_api timer_api watch watch_report"
+        "runtime stats times task_api timer_api version_api watch watch_report"
     ),
 }
 

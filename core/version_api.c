@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* version_api.c - which library this is, for programs that ask it at run time */
+#include <string.h>
+
+#include "skua/skua.h"
+
+#define TEXT(number)  TEXT_(number)
+#define TEXT_(number) #number
+
+int skua_version(void)
+{
+	return SKUA_VERSION;
+}
+
+const char *skua_version_string(void)
+{
+	return TEXT(SKUA_VERSION_MAJOR) "." TEXT(SKUA_VERSION_MINOR) "." TEXT(
+		SKUA_VERSION_PATCH);
+}
+
+struct size {
+	const char *type;
+	size_t bytes;
+};
+
+#define SIZE(type)                         \
+	{                                  \
+#type, sizeof(struct type) \
+	}
+
+static const struct size sizes[] = {
+	SIZE(skua_allocator), SIZE(skua_config),       SIZE(skua_cpu),
+	SIZE(skua_ctx),       SIZE(skua_error),        SIZE(skua_group),
+	SIZE(skua_hooks),     SIZE(skua_job),          SIZE(skua_node),
+	SIZE(skua_numa_node), SIZE(skua_poller),       SIZE(skua_reduction),
+	SIZE(skua_scope),     SIZE(skua_stall),        SIZE(skua_stats),
+	SIZE(skua_task),      SIZE(skua_task_type),    SIZE(skua_timer),
+	SIZE(skua_waker),     SIZE(skua_worker_stats),
+};
+
+size_t skua_sizeof(const char *type)
+{
+	for (size_t i = 0; type && i < sizeof(sizes) / sizeof(*sizes); i++) {
+		if (strcmp(type, sizes[i].type) == 0)
+			return sizes[i].bytes;
+	}
+	return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* test_task_self.c - what a thread asks of the task that it polls */
+#include "tests/unit/tasks.h"
+
+/* Not first, so that a cast is not enough. */
+struct asker {
+	unsigned number;
+	struct skua_task task;
+	struct skua_task *self, *released_in;
+	struct skua_runtime *rt;
+	struct gate released;
+};
+
+static enum skua_poll asker_poll(struct skua_task *self)
+{
+	struct asker *it = SKUA_CONTAINER_OF(self, struct asker, task);
+
+	it->self = skua_task_self();
+	it->rt = skua_task_runtime(self);
+	return SKUA_DONE;
+}
+
+static void asker_release(struct skua_task *task)
+{
+	struct asker *it = SKUA_CONTAINER_OF(task, struct asker, task);
+
+	it->released_in = skua_task_self();
+	gate_open(&it->released);
+}
+
+static void task_self__in_a_poll__that_task(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct asker it = { .number = 7, .task = SKUA_TASK_INIT(asker_poll) };
+
+	(void)state;
+	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+	assert_ptr_equal(it.self, &it.task);
+	assert_ptr_equal(it.rt, rt);
+	assert_int_equal(it.number, 7);
+	destroy(rt);
+}
+
+static void task_self__in_a_release__none(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
+
+	(void)state;
+	it.released_in = &it.task;
+	assert_int_equal(skua_task_detach(&it.task, asker_release), 0);
+	spawn(rt, &it.task);
+	gate_wait(&it.released);
+	assert_null(it.released_in);
+	destroy(rt);
+}
+
+static void task_self__outside__none(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	(void)state;
+	assert_null(skua_task_self());
+	destroy(rt);
+}
+
+static void task_self__caller_driven__only_in_the_poll(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .flags = SKUA_CALLER_DRIVEN };
+	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
+	struct skua_runtime *rt;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	spawn(rt, &it.task);
+	assert_int_equal(skua_runtime_poll(rt, UINT64_MAX), 0);
+	assert_ptr_equal(it.self, &it.task);
+	assert_null(skua_task_self());
+	destroy(rt);
+}
+
+static void task_runtime__not_spawned__none(void **state)
+{
+	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
+
+	(void)state;
+	assert_null(skua_task_runtime(&it.task));
+	assert_null(skua_task_runtime(NULL));
+}
+
+static void task_runtime__spawn_refused__none(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
+
+	(void)state;
+	assert_int_equal(
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
+		0);
+	assert_int_equal(skua_task_spawn(rt, &it.task), -ESHUTDOWN);
+	assert_null(skua_task_runtime(&it.task));
+	destroy(rt);
+}
+
+static void container_of__expression__evaluated_once(void **state)
+{
+	struct asker items[2];
+	struct skua_task *tasks[] = { &items[0].task, &items[1].task };
+	struct skua_task **next = tasks;
+
+	(void)state;
+	assert_ptr_equal(SKUA_CONTAINER_OF(*next++, struct asker, task),
+			 &items[0]);
+	assert_ptr_equal(next, &tasks[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(task_self__in_a_poll__that_task),
+		cmocka_unit_test(task_self__in_a_release__none),
+		cmocka_unit_test(task_self__outside__none),
+		cmocka_unit_test(task_self__caller_driven__only_in_the_poll),
+		cmocka_unit_test(task_runtime__not_spawned__none),
+		cmocka_unit_test(task_runtime__spawn_refused__none),
+		cmocka_unit_test(container_of__expression__evaluated_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
