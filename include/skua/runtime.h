@@ -302,13 +302,16 @@ SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
 				   struct skua_task *task);
 
 /**
- * skua_runtime_drain - wait until no task is left
+ * skua_runtime_drain - wait until all tasks are done; a task that somebody has a
+ * waker of is not released by then
  * @rt: live runtime, borrowed
  *
  * Returns after a moment at which every task spawned so far, and every task
- * those spawned, was done, and their release functions had returned; but a
- * task of which a waker is left ends, and is released, when that is dropped.
- * Tasks spawned from outside meanwhile prolong the wait.
+ * those spawned, was done. The tasks without a waker have ended: their release
+ * functions have returned, and the memory of the others is the caller's. A task
+ * of which a waker is left, a pending timer included, ends and is released when
+ * that waker is dropped: its memory stays in place until then. Tasks spawned
+ * from outside meanwhile prolong the wait.
  *
  * Threads: outside; several may wait. Blocks: yes. Allocates: nothing.
  * Order: all that the tasks wrote is visible after the call.
