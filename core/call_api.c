@@ -2,6 +2,7 @@
 /* call_api.c - skua_call(): a task of the library's own */
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/runtime.h"
 
 struct call {
@@ -18,6 +19,7 @@ static enum skua_poll call_poll(struct skua_task *self)
 	struct call *call = (struct call *)self;
 
 	call->fn(call->arg);
+	BOUNDARY(call);
 	return SKUA_DONE;
 }
 

@@ -2,6 +2,7 @@
 /* fork_api.c - the public functions of fork-join */
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/forks.h"
 #include "core/job_slots.h"
 #include "core/runtime.h"
@@ -105,6 +106,7 @@ static void run(struct forks *forks, void (*root)(struct skua_ctx, void *),
 
 	forks_region_begin(&region, forks->pool);
 	root(ctx, arg);
+	BOUNDARY(root);
 	forks_region_end(&region);
 	forks_check_end_owner(forks, ctx.head);
 	forks->thread = NULL;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/boundary.h"
 #include "core/clock.h"
 #include "core/pool.h"
 #include "core/worker.h"
@@ -211,6 +212,7 @@ void forks_run_owner(struct forks *forks, void **head,
 	forks->thread = &worker_current;
 	ctx.forks->top = head;
 	stolen->job->run(ctx, stolen->job);
+	BOUNDARY(job);
 	forks_check_end_owner(forks, head);
 	ctx.forks->top = top;
 	if (jobs_done(stolen->slot))

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/boundary.h"
+
 void log_say(const struct skua_hooks *hooks, enum skua_log_level level,
 	     const char *format, ...)
 {
@@ -17,4 +19,5 @@ void log_say(const struct skua_hooks *hooks, enum skua_log_level level,
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	hooks->log(hooks->ctx, level, text);
+	BOUNDARY(hook);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/boundary.h"
 #include "skua/runtime.h"
 
 /* errno_restore - errno is @saved again, after an allocation: the library never
@@ -33,6 +34,7 @@ static inline void *memory_alloc(const struct skua_allocator *allocator,
 			       ? allocator->alloc(allocator->ctx, align, bytes)
 			       : aligned_alloc(align, bytes);
 
+	BOUNDARY(allocator);
 	errno_restore(saved);
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
@@ -50,6 +52,7 @@ static inline void memory_free(const struct skua_allocator *allocator,
 		allocator->free(allocator->ctx, memory, bytes);
 	else
 		free(memory);
+	BOUNDARY(allocator);
 }
 
 #endif

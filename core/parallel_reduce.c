@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/parallel_loop.h"
 
 struct reduce_loop {
@@ -48,6 +49,7 @@ static void reduce_drop(struct parallel_loop *loop, void *value)
 
 	if (it->how->drop)
 		it->how->drop(value, it->arg);
+	BOUNDARY(loop);
 }
 
 /* ---- with a grain ---------------------------------------------------------- */
@@ -78,6 +80,7 @@ static int reduce_leaf(struct reduce_loop *it, struct skua_ctx ctx,
 
 	if (!parallel_loop_stopped(&it->loop, begin))
 		code = it->how->fold(ctx, begin, end, value, it->arg);
+	BOUNDARY(loop);
 	if (code)
 		parallel_loop_stop(&it->loop, begin);
 	return code;
@@ -101,6 +104,7 @@ static int reduce_halves(struct reduce_loop *it, struct skua_ctx ctx,
 		upper.code = reduce_tree(it, ctx, middle, end, right);
 	if (code == 0 && upper.code == 0) {
 		code = it->how->join(value, right, it->arg);
+		BOUNDARY(loop);
 		if (code)
 			parallel_loop_stop(&it->loop, middle);
 		return code;

@@ -19,6 +19,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
+#include "core/boundary.h"
 #include "core/memory.h"
 #include "core/parallel_loop.h"
 #include "core/parallel_reduce.h"
@@ -168,6 +169,7 @@ static int make_prefix(struct scan *it, size_t block, void *carry)
 
 	memcpy(prefix, carry, it->how->size);
 	code = it->how->join(carry, block_value(it, block), it->arg);
+	BOUNDARY(loop);
 	memcpy(block_value(it, block), prefix, it->how->size);
 	return code;
 }
@@ -232,15 +234,20 @@ static int lead_blocks(struct scan *it, struct skua_ctx ctx, size_t begin,
 	PARALLEL_VALUE(prefix, it->how->size);
 	int code;
 
-	if (!it->fixed)
-		return it->scan(ctx, first, last, carry, it->arg);
-	reduction_init(it->how, value);
-	code = it->how->fold(ctx, first, last, value, it->arg);
-	if (code)
-		return code;
-	memcpy(prefix, carry, it->how->size);
-	code = it->scan(ctx, first, last, prefix, it->arg);
-	return code ? code : it->how->join(carry, value, it->arg);
+	if (it->fixed) {
+		reduction_init(it->how, value);
+		code = it->how->fold(ctx, first, last, value, it->arg);
+		if (code)
+			return code;
+		memcpy(prefix, carry, it->how->size);
+		code = it->scan(ctx, first, last, prefix, it->arg);
+		if (code == 0)
+			code = it->how->join(carry, value, it->arg);
+	} else {
+		code = it->scan(ctx, first, last, carry, it->arg);
+	}
+	BOUNDARY(loop);
+	return code;
 }
 
 static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,

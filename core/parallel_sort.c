@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/boundary.h"
 #include "core/parallel_sort.h"
 #include "skua/sort.h"
 
@@ -21,8 +22,10 @@ struct order {
 static inline int order_compare(const void *order, const void *a, const void *b)
 {
 	const struct order *it = order;
+	int result = it->compare(a, b, it->arg);
 
-	return it->compare(a, b, it->arg);
+	BOUNDARY(loop);
+	return result;
 }
 
 /* ---- instances ------------------------------------------------------------- */

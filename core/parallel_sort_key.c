@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/boundary.h"
 #include "core/parallel_sort.h"
 #include "skua/parallel.h"
 #include "skua/sort.h"
@@ -71,6 +72,7 @@ static int fill_keys(struct skua_ctx ctx, size_t begin, size_t end, void *value,
 	for (size_t i = begin; i < end; i++) {
 		uint64_t key = it->key(it->base + i * it->size, it->arg);
 
+		BOUNDARY(loop);
 		it->of.keys[i] = key;
 		here.least = key < here.least ? key : here.least;
 		here.most = key > here.most ? key : here.most;

@@ -2,6 +2,8 @@
 /* pollers.c - see pollers.h */
 #include "core/pollers.h"
 
+#include "core/boundary.h"
+
 void pollers_init(struct pollers *pollers)
 {
 	atomic_init(&pollers->added, NULL);
@@ -59,6 +61,7 @@ void pollers_run_owner(struct pollers *pollers)
 			*link = next;
 		else
 			link = &poller->next;
+		BOUNDARY(poller);
 	}
 }
 
@@ -76,6 +79,7 @@ static void wake(void *ctx)
 	struct skua_poller *poller = ctx;
 
 	poller->unpark(poller);
+	BOUNDARY(poller);
 }
 
 bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
@@ -90,6 +94,7 @@ bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
 	parker->ctx = poller;
 	if (parker_begin(parker)) {
 		poller->park(poller, deadline_ns);
+		BOUNDARY(poller);
 		parker_end(parker);
 	}
 	return true;

@@ -2,6 +2,7 @@
 /* schedule.c - see schedule.h */
 #include "core/schedule.h"
 
+#include "core/boundary.h"
 #include "core/group.h"
 #include "core/work.h"
 #include "core/worker.h"
@@ -130,6 +131,7 @@ void schedule_end(struct task_end end, struct skua_task *task)
 		task_joiner_wake(end.what.joiner);
 	else if (end.bit == TASK_END_DETACH && end.what.release)
 		end.what.release(task);
+	BOUNDARY(release);
 }
 
 void schedule_drop(struct skua_task *task)

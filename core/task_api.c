@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/runtime.h"
 #include "core/schedule.h"
 #include "skua/waker.h"
@@ -225,6 +226,7 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 					       TASK_END_DETACH) &&
 	    release)
 		release(task);
+	BOUNDARY(release);
 	return 0;
 }
 

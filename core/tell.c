@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "core/boundary.h"
 #include "core/clock.h"
 #include "core/stamps.h"
 #include "core/worker.h"
@@ -69,6 +70,7 @@ void tell_start(struct worker *w)
 	probe_worker_start(w->index, thread);
 	if (hooks->worker_start)
 		hooks->worker_start(hooks->ctx, w->index);
+	BOUNDARY(hook);
 }
 
 /* Hits in the LIFO slot since the last time. While nobody listens they are told to
@@ -94,6 +96,7 @@ void tell_stop(struct worker *w)
 
 	if (hooks->worker_stop)
 		hooks->worker_stop(hooks->ctx, w->index);
+	BOUNDARY(hook);
 	if (w->tell.recorder.on)
 		recorder_switch_owner(&w->tell.recorder, false, now_ns);
 	flush(w, now_ns);
@@ -174,6 +177,7 @@ void tell_park(struct worker *w, enum probe_park_reason reason)
 	counter_add_owner(&w->area.counters.times_parked, 1);
 	if (hooks->worker_park)
 		hooks->worker_park(hooks->ctx, w->index);
+	BOUNDARY(hook);
 	flush(w, now_ns);
 	probe_park(w->index, reason);
 	note(w, EVENT_PARK, 0, 0, reason, 0);
@@ -193,6 +197,7 @@ void tell_unpark(struct worker *w)
 	note(w, EVENT_UNPARK, parked_ns, 0, waker, 0);
 	if (hooks->worker_unpark)
 		hooks->worker_unpark(hooks->ctx, w->index);
+	BOUNDARY(hook);
 }
 
 /* A steal, at the end of the search that it was found in. */
@@ -404,6 +409,7 @@ enum skua_poll tell_poll(struct worker *w, struct skua_task *task)
 	note(w, EVENT_BEGIN, (uintptr_t)task, name,
 	     type ? EVENT_NAME_TYPE : EVENT_NAME_POLL, 0);
 	result = task->poll(task);
+	BOUNDARY(poll);
 	note(w, EVENT_END, (uintptr_t)task, 0, (uint32_t)result, 0);
 	if (probe_task_end_enabled())
 		probe_task_end_hit(w->index, (uintptr_t)task, (uint64_t)result,

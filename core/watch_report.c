@@ -2,12 +2,13 @@
 /* watch_report.c - see watch_report.h */
 #include "core/watch_report.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/address.h"
+#include "core/boundary.h"
 #include "core/log.h"
 
 /* ---- a line for the log ----------------------------------------------------- */
@@ -32,19 +33,12 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line,
 			(size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* An address as addr2line takes it: file+offset. */
 static void add_address(struct line *line, const void *address)
 {
-	Dl_info info;
-	const char *name;
+	char text[ADDRESS_TEXT];
 
-	if (!address || !dladdr(address, &info) || !info.dli_fname) {
-		add(line, " %p", address);
-		return;
-	}
-	name = strrchr(info.dli_fname, '/');
-	add(line, " %s+0x%tx", name ? name + 1 : info.dli_fname,
-	    (const char *)address - (const char *)info.dli_fbase);
+	address_print(text, address);
+	add(line, " %s", text);
 }
 
 static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
@@ -72,6 +66,7 @@ static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
 	for (unsigned i = 0; i < stall->frames; i++)
 		add_address(&line, stall->frame[i]);
 	hooks->log(hooks->ctx, SKUA_LOG_WARNING, line.text);
+	BOUNDARY(hook);
 }
 
 /* ---- reports ---------------------------------------------------------------- */
@@ -102,6 +97,7 @@ void watch_report(const struct watch *watch, const struct watch_worker *w)
 		hooks->stall(hooks->ctx, &stall);
 	else if (hooks->log)
 		say(hooks, &stall);
+	BOUNDARY(hook);
 }
 
 void watch_report_lost_signal(struct watch *watch)

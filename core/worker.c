@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#include "core/boundary.h"
+#include "core/boundary_report.h"
 #include "core/clock.h"
 #include "core/schedule.h"
 #include "core/spin.h"
@@ -390,6 +392,7 @@ static void poll_task(struct worker *w, struct skua_task *task)
 		result = task->poll(task);
 	else
 		result = poll_noticed(w, task, &told);
+	BOUNDARY(poll);
 	counter_set_owner(&w->area.task, 0);
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||
 	       result == SKUA_YIELD);
@@ -540,6 +543,7 @@ void worker_run(struct worker *w)
 	struct skua_task *task;
 
 	worker_current = w;
+	boundary_task = &w->area.task;
 	tell_start(w);
 	begin(w, clock_now_ns());
 	for (;;) {
@@ -554,6 +558,7 @@ void worker_run(struct worker *w)
 			between_ticks(w);
 	}
 	tell_stop(w);
+	boundary_task = NULL;
 	worker_current = NULL;
 }
 
@@ -602,10 +607,12 @@ static struct skua_task *drive_park(struct worker *w)
 bool worker_drive(struct worker *w, uint64_t deadline_ns)
 {
 	struct worker *outer = worker_current;
+	const uint64_t *outer_task = boundary_task;
 	uint64_t start_ns = clock_now_ns();
 	bool first = true; /* poll of a tick */
 
 	worker_current = w;
+	boundary_task = &w->area.task;
 	drive_resume(w, start_ns);
 	begin(w, start_ns);
 	for (;;) {
@@ -634,6 +641,7 @@ bool worker_drive(struct worker *w, uint64_t deadline_ns)
 	/* What the caller does until it drives again is not the worker's time. */
 	if (!w->driven_idle)
 		tell_state(w, AREA_STARTING, w->tick.start_ns);
+	boundary_task = outer_task;
 	worker_current = outer;
 	return !w->driven_idle;
 }

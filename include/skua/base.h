@@ -4,8 +4,9 @@
  *
  * Conventions of the whole interface: functions return 0 or a negative value of
  * <errno.h>, which the caller includes, and never set errno; times are
- * nanoseconds of CLOCK_MONOTONIC; the library never prints, but for the line
- * with which checks of forks end a program. Under "Threads", "any" is any
+ * nanoseconds of CLOCK_MONOTONIC; the library never prints, except the line
+ * with which it ends a program whose functions do not return (SKUA_NOEXCEPT) or
+ * whose forks are wrong (skua/fork.h). Under "Threads", "any" is any
  * thread, "worker" a call from inside a poll, a release function or a poller, on
  * the thread of a worker of any runtime, and "outside" a thread that is no
  * worker. What is async-signal-safe may be called from a signal handler that
@@ -25,6 +26,35 @@
 #else
 #define SKUA_BEGIN_DECLS
 #define SKUA_END_DECLS
+#endif
+
+/*
+ * SKUA_NOEXCEPT - what the types of a program's functions end with
+ *
+ * A function that a program gives to the library returns: no exception leaves it,
+ * nor pthread_exit() or a cancellation of its thread. Otherwise the program ends by
+ * std::terminate or abort(), where the exception is thrown, with a line on stderr
+ * that says which function it was, and the type of the task that was polled.
+ *
+ * A C++17 program that defines this as noexcept before it includes a header, and in
+ * all of its files, has that checked by the compiler as well: then the library takes
+ * functions and lambdas that are noexcept, and no others. Functions of C headers
+ * need the macro in their declaration for that.
+ */
+#ifndef SKUA_NOEXCEPT
+#define SKUA_NOEXCEPT
+#endif
+
+/* The library's: what its inline functions that call the program's end with, and
+ * casts of which C++ compilers do not warn. */
+#ifdef __cplusplus
+#define SKUA_NOTHROW                       noexcept
+#define SKUA_STATIC_CAST(type, value)      (static_cast<type>(value))
+#define SKUA_REINTERPRET_CAST(type, value) (reinterpret_cast<type>(value))
+#else
+#define SKUA_NOTHROW
+#define SKUA_STATIC_CAST(type, value)      ((type)(value))
+#define SKUA_REINTERPRET_CAST(type, value) ((type)(value))
 #endif
 
 /* Exported by the shared library; all else in it is hidden. */

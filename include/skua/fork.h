@@ -55,8 +55,9 @@
  * It is passed down by value: skua_fork() returns the one for what comes behind
  * it, and skua_reclaim() is given that one back; then the one before it holds
  * again. Jobs are joined in reverse order, all of them, before the function that
- * forked them returns. A context is used by the thread that it was given to,
- * and by no other: a job gets its own.
+ * forked them returns, and also where an exception is going to leave it: what it
+ * calls between a fork and its join throws nothing, or is caught there. A context
+ * is used by the thread that it was given to, and by no other: a job gets its own.
  *
  * Tasks beside jobs. A worker looks at its tasks between two jobs that it took,
  * not within one, which may be half of the whole computation. For each thread
@@ -140,7 +141,7 @@ struct skua_ctx {
  * The memory stays in place from the fork to the end of the join.
  */
 struct skua_job {
-	void (*run)(struct skua_ctx ctx, struct skua_job *job);
+	void (*run)(struct skua_ctx ctx, struct skua_job *job) SKUA_NOEXCEPT;
 };
 
 /**
@@ -167,7 +168,9 @@ struct skua_job {
  * a forked child).
  */
 SKUA_API int skua_run(struct skua_runtime *rt,
-		      void (*root)(struct skua_ctx ctx, void *arg), void *arg);
+		      void (*root)(struct skua_ctx ctx, void *arg)
+			      SKUA_NOEXCEPT,
+		      void *arg);
 
 /**
  * skua_task_ctx - fork from within a task
@@ -213,7 +216,8 @@ static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
 		skua_fork_check(ctx, job, false);
 	/* Relaxed, both: others see the slot, and what is in it, behind the
 	 * release of skua_fork_wanted(); who asks later is heard later. */
-	__atomic_store_n(ctx.head, (void *)job, __ATOMIC_RELAXED);
+	__atomic_store_n(ctx.head, SKUA_STATIC_CAST(void *, job),
+			 __ATOMIC_RELAXED);
 	if (__builtin_expect(
 		    __atomic_load_n(&ctx.forks->wanted, __ATOMIC_RELAXED) != 0,
 		    0))
@@ -304,7 +308,7 @@ static inline struct skua_scope skua_scope_begin(struct skua_ctx ctx)
  * Order: as skua_fork().
  */
 static inline void skua_scope_fork(struct skua_scope *scope,
-				   struct skua_job *job)
+				   struct skua_job *job) SKUA_NOTHROW
 {
 	if (scope->ctx.head >= scope->ctx.forks->room)
 		job->run(scope->ctx, job);
@@ -319,13 +323,14 @@ static inline void skua_scope_fork(struct skua_scope *scope,
  * Threads: that of the scope. Blocks: as skua_reclaim(). Allocates: nothing.
  * Order: what the jobs wrote is visible.
  */
-static inline void skua_scope_join(struct skua_scope *scope)
+static inline void skua_scope_join(struct skua_scope *scope) SKUA_NOTHROW
 {
 	while (scope->ctx.head != scope->begin) {
 		struct skua_ctx inner = scope->ctx;
 		/* Relaxed: the thread's own, unless somebody takes it. */
-		struct skua_job *job = (struct skua_job *)__atomic_load_n(
-			inner.head - 1, __ATOMIC_RELAXED);
+		struct skua_job *job = SKUA_STATIC_CAST(
+			struct skua_job *,
+			__atomic_load_n(inner.head - 1, __ATOMIC_RELAXED));
 
 		scope->ctx.head--;
 		/* What it is once it was taken, is the library's. */

@@ -24,8 +24,8 @@
  *		return 0;
  *	}
  *
- *	const struct skua_reduction sum = { .size = sizeof(long),
- *					    .fold = add, .join = join };
+ *	const struct skua_reduction sum =
+ *		SKUA_REDUCTION_INIT(sizeof(long), add, join);
  *
  *	err = skua_reduce(ctx, 0, count, 0, &sum, &total, items);
  *
@@ -51,7 +51,8 @@
  *
  * Callbacks run on any worker, several at once, each with a context to fork with
  * (ctx of skua/fork.h, which it may ignore). They return: they must not be left
- * by exceptions, longjmp() or pthread_exit(). Jobs that they fork they join.
+ * by exceptions, longjmp() or pthread_exit() (see SKUA_NOEXCEPT). Jobs that they
+ * fork they join.
  *
  * Parameters that are not described with a function are those of skua_for(). All
  * functions here are called with the context of the calling function, and have
@@ -83,10 +84,11 @@ SKUA_BEGIN_DECLS
  * Return: 0; what @body returned; -EINVAL (a pointer but @arg is NULL, a context
  * of NULLs, or @begin is beyond @end).
  */
-SKUA_API int
-skua_for(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
-	 int (*body)(struct skua_ctx ctx, size_t begin, size_t end, void *arg),
-	 void *arg);
+SKUA_API int skua_for(struct skua_ctx ctx, size_t begin, size_t end,
+		      size_t grain,
+		      int (*body)(struct skua_ctx ctx, size_t begin, size_t end,
+				  void *arg) SKUA_NOEXCEPT,
+		      void *arg);
 
 /**
  * skua_map - make an array of another
@@ -105,7 +107,7 @@ skua_for(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
 SKUA_API int skua_map(struct skua_ctx ctx, const void *in, size_t in_size,
 		      void *out, size_t out_size, size_t count, size_t grain,
 		      int (*map)(struct skua_ctx ctx, const void *in, void *out,
-				 size_t count, void *arg),
+				 size_t count, void *arg) SKUA_NOEXCEPT,
 		      void *arg);
 
 /**
@@ -129,7 +131,7 @@ SKUA_API int skua_collect(struct skua_ctx ctx, size_t begin, size_t end,
 			  size_t grain, void *out, size_t size, size_t *count,
 			  int (*collect)(struct skua_ctx ctx, size_t begin,
 					 size_t end, void *out, size_t *count,
-					 void *arg),
+					 void *arg) SKUA_NOEXCEPT,
 			  void *arg);
 
 /**
@@ -158,10 +160,16 @@ struct skua_reduction {
 	size_t size;
 	const void *identity;
 	int (*fold)(struct skua_ctx ctx, size_t begin, size_t end, void *value,
-		    void *arg);
-	int (*join)(void *left, void *right, void *arg);
-	void (*drop)(void *value, void *arg);
+		    void *arg) SKUA_NOEXCEPT;
+	int (*join)(void *left, void *right, void *arg) SKUA_NOEXCEPT;
+	void (*drop)(void *value, void *arg) SKUA_NOEXCEPT;
 };
+
+/* Initialiser for a reduction of values of @size bytes that begin as zeros. */
+/* clang-format off */
+#define SKUA_REDUCTION_INIT(size, fold, join) \
+	{ (size), NULL, (fold), (join), NULL }
+/* clang-format on */
 
 /**
  * skua_reduce - one value of a range
@@ -219,7 +227,8 @@ SKUA_API int skua_reduce(struct skua_ctx ctx, size_t begin, size_t end,
 SKUA_API int skua_scan(struct skua_ctx ctx, size_t begin, size_t end,
 		       size_t grain, const struct skua_reduction *how,
 		       int (*scan)(struct skua_ctx ctx, size_t begin,
-				   size_t end, void *carry, void *arg),
+				   size_t end, void *carry, void *arg)
+			       SKUA_NOEXCEPT,
 		       void *value, void *arg);
 
 /**
@@ -237,7 +246,8 @@ SKUA_API int skua_scan(struct skua_ctx ctx, size_t begin, size_t end,
 SKUA_API int skua_find_first(struct skua_ctx ctx, size_t begin, size_t end,
 			     size_t grain,
 			     int (*find)(struct skua_ctx ctx, size_t begin,
-					 size_t end, size_t *found, void *arg),
+					 size_t end, size_t *found, void *arg)
+				     SKUA_NOEXCEPT,
 			     size_t *found, void *arg);
 
 /**
@@ -249,7 +259,8 @@ SKUA_API int skua_find_first(struct skua_ctx ctx, size_t begin, size_t end,
 SKUA_API int skua_find_any(struct skua_ctx ctx, size_t begin, size_t end,
 			   size_t grain,
 			   int (*find)(struct skua_ctx ctx, size_t begin,
-				       size_t end, size_t *found, void *arg),
+				       size_t end, size_t *found, void *arg)
+				   SKUA_NOEXCEPT,
 			   size_t *found, void *arg);
 
 /**
@@ -262,10 +273,11 @@ SKUA_API int skua_find_any(struct skua_ctx ctx, size_t begin, size_t end,
  * Allocates: nothing.
  * Return: 1, 0, or negative, as skua_find_any().
  */
-SKUA_API int
-skua_any(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
-	 int (*test)(struct skua_ctx ctx, size_t begin, size_t end, void *arg),
-	 void *arg);
+SKUA_API int skua_any(struct skua_ctx ctx, size_t begin, size_t end,
+		      size_t grain,
+		      int (*test)(struct skua_ctx ctx, size_t begin, size_t end,
+				  void *arg) SKUA_NOEXCEPT,
+		      void *arg);
 
 /**
  * skua_all - is it so for all of a range?
@@ -273,10 +285,11 @@ skua_any(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
  *
  * As skua_any(). Return: 1 for an empty range.
  */
-SKUA_API int
-skua_all(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
-	 int (*test)(struct skua_ctx ctx, size_t begin, size_t end, void *arg),
-	 void *arg);
+SKUA_API int skua_all(struct skua_ctx ctx, size_t begin, size_t end,
+		      size_t grain,
+		      int (*test)(struct skua_ctx ctx, size_t begin, size_t end,
+				  void *arg) SKUA_NOEXCEPT,
+		      void *arg);
 
 /**
  * skua_partition - move some items before all others, in place
@@ -296,7 +309,7 @@ SKUA_API int skua_partition(struct skua_ctx ctx, void *base, size_t count,
 			    size_t size, size_t grain,
 			    int (*test)(struct skua_ctx ctx, const void *items,
 					size_t count, unsigned char *yes,
-					void *arg),
+					void *arg) SKUA_NOEXCEPT,
 			    size_t *split, void *arg);
 
 SKUA_END_DECLS

@@ -36,9 +36,10 @@ struct skua_runtime;
  * what the poller looks at by itself, and then calls skua_runtime_poll().
  */
 struct skua_poller {
-	int (*poll)(struct skua_poller *self);
-	void (*park)(struct skua_poller *self, uint64_t deadline_ns);
-	void (*unpark)(struct skua_poller *self);
+	int (*poll)(struct skua_poller *self) SKUA_NOEXCEPT;
+	void (*park)(struct skua_poller *self,
+		     uint64_t deadline_ns) SKUA_NOEXCEPT;
+	void (*unpark)(struct skua_poller *self) SKUA_NOEXCEPT;
 	struct skua_poller *next;
 };
 

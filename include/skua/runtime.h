@@ -67,8 +67,10 @@ struct skua_task;
  * of memory, skua_call(). From any thread.
  */
 struct skua_allocator {
-	void *(*alloc)(void *ctx, size_t align, size_t size);
-	void (*free)(void *ctx, void *memory, size_t size);
+	/* clang-format off */
+	void *(*alloc)(void *ctx, size_t align, size_t size) SKUA_NOEXCEPT;
+	/* clang-format on */
+	void (*free)(void *ctx, void *memory, size_t size) SKUA_NOEXCEPT;
 	void *ctx;
 };
 
@@ -95,13 +97,14 @@ enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  * skua_runtime_create().
  */
 struct skua_hooks {
-	void (*worker_start)(void *ctx, unsigned worker);
-	void (*worker_stop)(void *ctx, unsigned worker);
-	void (*worker_park)(void *ctx, unsigned worker);
-	void (*worker_unpark)(void *ctx, unsigned worker);
-	void (*log)(void *ctx, enum skua_log_level level, const char *text);
+	void (*worker_start)(void *ctx, unsigned worker) SKUA_NOEXCEPT;
+	void (*worker_stop)(void *ctx, unsigned worker) SKUA_NOEXCEPT;
+	void (*worker_park)(void *ctx, unsigned worker) SKUA_NOEXCEPT;
+	void (*worker_unpark)(void *ctx, unsigned worker) SKUA_NOEXCEPT;
+	void (*log)(void *ctx, enum skua_log_level level,
+		    const char *text) SKUA_NOEXCEPT;
 	void *ctx;
-	void (*stall)(void *ctx, const struct skua_stall *stall);
+	void (*stall)(void *ctx, const struct skua_stall *stall) SKUA_NOEXCEPT;
 };
 
 /**

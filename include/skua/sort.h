@@ -38,7 +38,8 @@ SKUA_BEGIN_DECLS
  */
 SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
 		       size_t size,
-		       int (*compare)(const void *a, const void *b, void *arg),
+		       int (*compare)(const void *a, const void *b, void *arg)
+			       SKUA_NOEXCEPT,
 		       void *arg);
 
 /**
@@ -49,10 +50,11 @@ SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
  * they lie a pointer each, from libc.
  * Return: as skua_sort().
  */
-SKUA_API int
-skua_sort_stable(struct skua_ctx ctx, void *base, size_t count, size_t size,
-		 int (*compare)(const void *a, const void *b, void *arg),
-		 void *arg);
+SKUA_API int skua_sort_stable(struct skua_ctx ctx, void *base, size_t count,
+			      size_t size,
+			      int (*compare)(const void *a, const void *b,
+					     void *arg) SKUA_NOEXCEPT,
+			      void *arg);
 
 /**
  * skua_sort_by_key - sort an array by a number that each item has, the least
@@ -67,7 +69,8 @@ skua_sort_stable(struct skua_ctx ctx, void *base, size_t count, size_t size,
  */
 SKUA_API int skua_sort_by_key(struct skua_ctx ctx, void *base, size_t count,
 			      size_t size,
-			      uint64_t (*key)(const void *item, void *arg),
+			      uint64_t (*key)(const void *item, void *arg)
+				      SKUA_NOEXCEPT,
 			      void *arg);
 
 SKUA_END_DECLS

@@ -26,11 +26,11 @@ enum skua_poll { SKUA_DONE = 0, SKUA_PENDING = 1, SKUA_YIELD = 2 };
  * Runs on a worker, never on two at once, on a stack of the usual size of a
  * thread. Should return within microseconds, and must not block: use
  * SKUA_YIELD to let others run. It returns: it must not be left by an
- * exception, longjmp() or pthread_exit(). Any value but those of enum
- * skua_poll is a mistake, which aborts a debug build and else counts as
- * SKUA_DONE.
+ * exception, longjmp() or pthread_exit() (see SKUA_NOEXCEPT). Any value but
+ * those of enum skua_poll is a mistake, which aborts a debug build and else
+ * counts as SKUA_DONE.
  */
-typedef enum skua_poll (*skua_task_fn)(struct skua_task *self);
+typedef enum skua_poll (*skua_task_fn)(struct skua_task *self) SKUA_NOEXCEPT;
 
 /**
  * skua_release_fn - gives the memory of a detached task back
@@ -40,7 +40,7 @@ typedef enum skua_poll (*skua_task_fn)(struct skua_task *self);
  * is called at the end of the task's last poll. A drain waits for it to return,
  * if the task's last waker was gone when its poll was done.
  */
-typedef void (*skua_release_fn)(struct skua_task *task);
+typedef void (*skua_release_fn)(struct skua_task *task) SKUA_NOEXCEPT;
 
 struct skua_group;
 
@@ -304,8 +304,8 @@ SKUA_API struct skua_runtime *skua_task_runtime(const struct skua_task *task);
  * Return: 0; -EINVAL (@rt or @fn is NULL); -ENOMEM; -ESHUTDOWN; -EAGAIN
  * (max_queued tasks are queued).
  */
-SKUA_API int skua_call(struct skua_runtime *rt, void (*fn)(void *arg),
-		       void *arg);
+SKUA_API int skua_call(struct skua_runtime *rt,
+		       void (*fn)(void *arg) SKUA_NOEXCEPT, void *arg);
 
 SKUA_END_DECLS
 

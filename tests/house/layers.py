@@ -21,13 +21,13 @@ import tree
 
 # Layer of each file of core/, without its suffix.
 CORE = {
-    0: "atomic clock memory rng",
+    0: "atomic boundary clock memory rng",
     1: (
         "deque inject_queue jobs lifo_slot local_queue spin task_state tick "
         "timer_wheel work_map"
     ),
     2: (
-        "arena fork futex group idle job_slots log parker realtime signals slab "
+        "address arena boundary_report fork futex group idle job_slots log parker realtime signals slab "
         "task usage victims watch_rest watch_stack"
     ),
     3: "crew forks pollers pool schedule sentinel stamps tell timers work worker",
