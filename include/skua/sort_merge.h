@@ -35,8 +35,10 @@ skua_sorter_ends_of(const struct skua_sorter_merge *merge)
  * half of the smaller array. */
 SKUA_SORTER size_t skua_sorter_steps(const struct skua_sorter_ends *ends)
 {
-	const size_t lefts = (size_t)(ends->left_end - ends->left);
-	const size_t rights = (size_t)(ends->right_end - ends->right);
+	const size_t lefts =
+		SKUA_STATIC_CAST(size_t, ends->left_end - ends->left);
+	const size_t rights =
+		SKUA_STATIC_CAST(size_t, ends->right_end - ends->right);
 
 	return (lefts < rights ? lefts : rights) / 2;
 }
@@ -141,7 +143,7 @@ struct skua_sorter_merge_job {
 };
 
 SKUA_SORTER void skua_sorter_merge_call(struct skua_ctx ctx,
-					struct skua_job *job);
+					struct skua_job *job) SKUA_NOTHROW;
 
 SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
 				       struct skua_sorter_merge merge)
@@ -171,10 +173,12 @@ SKUA_SORTER void skua_sorter_merge_all(struct skua_ctx ctx,
 }
 
 SKUA_SORTER void skua_sorter_merge_call(struct skua_ctx ctx,
-					struct skua_job *job)
+					struct skua_job *job) SKUA_NOTHROW
 {
-	skua_sorter_merge_all(ctx,
-			      ((struct skua_sorter_merge_job *)job)->merge);
+	struct skua_sorter_merge_job *it =
+		SKUA_CONTAINER_OF(job, struct skua_sorter_merge_job, job);
+
+	skua_sorter_merge_all(ctx, it->merge);
 }
 
 #endif

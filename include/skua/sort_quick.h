@@ -141,7 +141,7 @@ struct skua_sorter_partition_job {
 };
 
 SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
-					    struct skua_job *job);
+					    struct skua_job *job) SKUA_NOTHROW;
 
 /* The same, shared with others if they ask. */
 SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
@@ -179,10 +179,10 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 }
 
 SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
-					    struct skua_job *job)
+					    struct skua_job *job) SKUA_NOTHROW
 {
 	struct skua_sorter_partition_job *it =
-		(struct skua_sorter_partition_job *)job;
+		SKUA_CONTAINER_OF(job, struct skua_sorter_partition_job, job);
 
 	it->front = skua_sorter_partition(ctx, it->base, it->count, it->pivot,
 					  it->equal, it->arg);
@@ -200,7 +200,7 @@ struct skua_sorter_quick_job {
 };
 
 SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
-					struct skua_job *job);
+					struct skua_job *job) SKUA_NOTHROW;
 
 /*
  * @before: the item before @base, which is before none of them; or NULL
@@ -263,9 +263,10 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 }
 
 SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
-					struct skua_job *job)
+					struct skua_job *job) SKUA_NOTHROW
 {
-	struct skua_sorter_quick_job *it = (struct skua_sorter_quick_job *)job;
+	struct skua_sorter_quick_job *it =
+		SKUA_CONTAINER_OF(job, struct skua_sorter_quick_job, job);
 
 	skua_sorter_quick(ctx, it->base, it->count, it->before, it->bad,
 			  it->arg);

@@ -26,9 +26,11 @@ SKUA_SORTER bool skua_sorter_run_breaks(const struct skua_sorter_run *run,
 
 /* The first of @begin to @end that does not go on as the run does. */
 SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
-				     size_t end, size_t *found, void *arg)
+				     size_t end, size_t *found,
+				     void *arg) SKUA_NOTHROW
 {
-	const struct skua_sorter_run run = *(const struct skua_sorter_run *)arg;
+	const struct skua_sorter_run run =
+		*SKUA_STATIC_CAST(const struct skua_sorter_run *, arg);
 	size_t i = begin;
 
 	(void)ctx;
@@ -37,7 +39,8 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 		unsigned broken = 0;
 
 		for (size_t k = 0; k < SKUA_SORT_AT_ONCE; k++)
-			broken |= (unsigned)skua_sorter_run_breaks(&run, i + k);
+			broken |= SKUA_STATIC_CAST(
+				unsigned, skua_sorter_run_breaks(&run, i + k));
 		if (broken)
 			break;
 	}
@@ -51,9 +54,10 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 
 /* Change places, of @begin to @end, with their opposites. */
 SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
-					size_t end, void *arg)
+					size_t end, void *arg) SKUA_NOTHROW
 {
-	const struct skua_sorter_run *run = (const struct skua_sorter_run *)arg;
+	const struct skua_sorter_run *run =
+		SKUA_STATIC_CAST(const struct skua_sorter_run *, arg);
 
 	(void)ctx;
 	for (size_t i = begin; i < end; i++)
@@ -158,7 +162,7 @@ struct skua_sorter_in_place_job {
 };
 
 SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
-					   struct skua_job *job);
+					   struct skua_job *job) SKUA_NOTHROW;
 
 /*
  * Merge two runs that follow each other, in place. The longer one is halved: so
@@ -207,10 +211,10 @@ SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 }
 
 SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
-					   struct skua_job *job)
+					   struct skua_job *job) SKUA_NOTHROW
 {
 	struct skua_sorter_in_place_job *it =
-		(struct skua_sorter_in_place_job *)job;
+		SKUA_CONTAINER_OF(job, struct skua_sorter_in_place_job, job);
 
 	skua_sorter_merge_in_place(ctx, it->base, it->lefts, it->rights,
 				   it->arg);

@@ -18,7 +18,7 @@ struct skua_sorter_stable_job {
 };
 
 SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
-					 struct skua_job *job);
+					 struct skua_job *job) SKUA_NOTHROW;
 
 /* Sort what is at @base, to there or, with @away, to @buffer. */
 SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
@@ -67,10 +67,10 @@ SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 }
 
 SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
-					 struct skua_job *job)
+					 struct skua_job *job) SKUA_NOTHROW
 {
 	struct skua_sorter_stable_job *it =
-		(struct skua_sorter_stable_job *)job;
+		SKUA_CONTAINER_OF(job, struct skua_sorter_stable_job, job);
 
 	skua_sorter_merge_sort(ctx, it->base, it->buffer, it->count, it->away,
 			       it->arg);

@@ -145,7 +145,8 @@
 typedef SKUA_SORT_TYPE skua_sorter_item;
 
 SKUA_SORTER bool skua_sorter_less(const skua_sorter_item *a,
-				  const skua_sorter_item *b, void *arg)
+				  const skua_sorter_item *b,
+				  void *arg) SKUA_NOTHROW
 {
 	(void)arg;
 	return SKUA_SORT_LESS(a, b, arg);
@@ -156,11 +157,12 @@ SKUA_SORTER const skua_sorter_item *skua_sorter_pick(bool second,
 						     const skua_sorter_item *a,
 						     const skua_sorter_item *b)
 {
-	const uintptr_t mask = 0 - (uintptr_t)second;
+	const uintptr_t first = SKUA_REINTERPRET_CAST(uintptr_t, a);
+	const uintptr_t other = SKUA_REINTERPRET_CAST(uintptr_t, b);
+	const uintptr_t mask = 0 - SKUA_STATIC_CAST(uintptr_t, second);
 
-	return (const skua_sorter_item *)((uintptr_t)a ^
-					  (((uintptr_t)a ^ (uintptr_t)b) &
-					   mask));
+	return SKUA_REINTERPRET_CAST(const skua_sorter_item *,
+				     first ^ ((first ^ other) & mask));
 }
 
 SKUA_SORTER void skua_sorter_swap(skua_sorter_item *a, skua_sorter_item *b)

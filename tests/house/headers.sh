@@ -3,7 +3,8 @@
 #
 # headers.sh - each public header compiles on its own, as C11 and as C++17
 #
-# Included twice, by each compiler that is there.
+# Included twice, by each compiler that is there. What becomes part of C++ programs
+# (expansions.cpp) compiles with more warnings.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,8 +27,45 @@ check()
 	echo "$1, $3: done"
 }
 
+# expand COMPILER STANDARD [OPTION...] - expansions.cpp
+expand()
+{
+	local compiler=$1 standard=$2
+	shift 2
+	local -a strict=(-Wconversion -Wsign-conversion -Wold-style-cast
+		-Wcast-qual -Wcast-align -Wundef)
+	if [[ $compiler == g++ ]]; then
+		strict+=(-Wuseless-cast)
+	fi
+	"$compiler" "${flags[@]}" "${strict[@]}" -std="$standard" "$@" \
+		tests/house/expansions.cpp
+}
+
+# expansions COMPILER - as each standard, with checks, and with SKUA_NOEXCEPT
+expansions()
+{
+	local standard checks noexcept=-DSKUA_NOEXCEPT=noexcept
+	if ! command -v "$1" >/dev/null; then
+		return
+	fi
+	for standard in c++17 c++20; do
+		for checks in 0 1; do
+			expand "$1" $standard -DSKUA_FORK_CHECKS=$checks -DTHROWS &&
+				expand "$1" $standard -DSKUA_FORK_CHECKS=$checks \
+					$noexcept || failed=1
+		done
+		if expand "$1" $standard $noexcept -DTHROWS 2>/dev/null; then
+			echo "$1, $standard: a poll function that throws is accepted"
+			failed=1
+		fi
+		echo "$1, $standard: expansions done"
+	done
+}
+
 check gcc c c11
 check clang c c11
 check g++ c++ c++17
 check clang++ c++ c++17
+expansions g++
+expansions clang++
 exit $failed

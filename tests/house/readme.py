@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """readme.py - the README's programs do what the README says
 
-Compiles each of its C blocks against the shared and the static library in
-SKUA_BUILD_DIR with the compiler in CC, and compares what each program prints
-with the text block that follows.
+Compiles each of its C blocks, as C11 and as C++17, against the shared and the
+static library in SKUA_BUILD_DIR with the compiler in CC, and compares what each
+program prints with the text block that follows.
 """
 
 import os
@@ -17,14 +17,16 @@ from pathlib import Path
 import tree
 
 BLOCKS = re.compile(r"^```c\n(.*?)^```$.*?^```text\n(.*?)^```$", re.DOTALL | re.M)
-FLAGS = "-std=gnu11 -O2 -Wall -Wextra -Werror".split()
+FLAGS = "-O2 -Wall -Wextra -Wpedantic -Wshadow -Werror".split()
+LANGUAGES = {"C11": ["-x", "c", "-std=c11"], "C++17": ["-x", "c++", "-std=c++17"]}
 
 
-def run(folder, kind, link, expected):
-    """What is wrong with the program linked this way, or None."""
+def run(folder, kind, language, link, expected):
+    """What is wrong with the program compiled and linked this way, or None."""
     program = folder / kind
     command = [os.environ.get("CC", "cc"), *FLAGS, f"-I{tree.ROOT}/include"]
-    command += [str(folder / "program.c"), "-o", str(program), *link, "-pthread"]
+    command += [*LANGUAGES[language], str(folder / "program.c"), "-x", "none"]
+    command += ["-o", str(program), *link, "-pthread"]
     built = subprocess.run(command, capture_output=True, text=True)
     if built.returncode:
         return f"does not compile: {' '.join(command)}\n{built.stderr}"
@@ -51,10 +53,12 @@ def main():
         folder = Path(name)
         for number, (program, expected) in enumerate(blocks, 1):
             (folder / "program.c").write_text(program)
-            for kind, link in links.items():
-                fault = run(folder, kind, link, expected)
-                print(f"program {number}, {kind} library: {fault or 'as stated'}")
-                failed |= fault is not None
+            for language in LANGUAGES:
+                for kind, link in links.items():
+                    fault = run(folder, kind, language, link, expected)
+                    where = f"program {number} as {language}, {kind} library"
+                    print(f"{where}: {fault or 'as stated'}")
+                    failed |= fault is not None
     sys.exit(1 if failed else 0)
 
 
