@@ -4,7 +4,7 @@
 
 The comment before each SKUA_API declaration, and each inline function, has "Threads:", "Blocks:" and
 "Allocates:", or none of them, and "As name()", at the begin of a line or a
-sentence, of a function that has all.
+sentence, of a function that has all. skua_sizeof() knows each struct of the headers.
 """
 
 import re
@@ -21,7 +21,32 @@ _FUNCTION = re.compile(
 _LIKE = re.compile(r"^ ?/?\*+ (?:[^\n]*\. )?As (\w+)\(\)", re.MULTILINE)
 
 
+# Structs that no program allocates: inline functions or callbacks alone see them.
+_UNSIZED = ("skua_forks",)
+_STRUCT = re.compile(r"^struct (skua_\w+) \{", re.MULTILINE)
+
+
+def check_sizes(root):
+    """Structs of the headers that skua_sizeof() does not know."""
+    source = root / "core/version_api.c"
+    if not source.exists():
+        return []
+    known = source.read_text()
+    return [
+        f"include/{path}: skua_sizeof() does not know struct {name}"
+        for path in tree.sources(root / "include", (".h",))
+        for name in _STRUCT.findall((root / "include" / path).read_text())
+        if f"SIZE({name})" not in known
+        and name not in _UNSIZED
+        and not name.startswith("skua_sorter_")
+    ]
+
+
 def check(root):
+    return check_functions(root) + check_sizes(root)
+
+
+def check_functions(root):
     missing, like, line = {}, {}, {}
     for path in tree.sources(root / "include", (".h",)):
         text = (root / "include" / path).read_text()
@@ -66,6 +91,13 @@ CASES = [
         "a.h:3: f() does not say Blocks:",
     ),
     (_header("#define SKUA_API\nint f(void);\n"), None),
+    (
+        {
+            "core/version_api.c": "SIZE(skua_a),\n",
+            **_header("struct skua_a {\n", "struct skua_b {\n"),
+        },
+        "skua_sizeof() does not know struct skua_b",
+    ),
     (_header("static inline int f(void)\n{\n}\n"), "f() does not say Threads:"),
     (
         _header(
