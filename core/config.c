@@ -31,7 +31,7 @@
 #define TOPOLOGY_FLAGS  (SKUA_MEASURE_TOPOLOGY | SKUA_TRUST_TOPOLOGY)
 #define ALL_FLAGS                                                             \
 	(SKUA_UNPINNED | SKUA_NO_ENV | SKUA_CALLER_DRIVEN | SKUA_HUGE_PAGES | \
-	 SKUA_REALTIME | SKUA_LOCK_MEMORY | TOPOLOGY_FLAGS)
+	 SKUA_REALTIME | SKUA_LOCK_MEMORY | SKUA_TRACK_TASKS | TOPOLOGY_FLAGS)
 static_assert(SKUA_MAX_WORKERS == IDLE_MAX_WORKERS, "one limit, two layers");
 static_assert(SKUA_MIN_QUEUE_CAPACITY == LOCAL_QUEUE_MIN_CAPACITY &&
 		      SKUA_MAX_QUEUE_CAPACITY == LOCAL_QUEUE_MAX_CAPACITY,
@@ -196,8 +196,8 @@ static int check_flags(const struct skua_config *cfg, struct skua_error *err)
 				 "flags: 0x%x, allowed are SKUA_UNPINNED, "
 				 "_NO_ENV, _CALLER_DRIVEN, _HUGE_PAGES, "
 				 "_REALTIME, _LOCK_MEMORY, _MEASURE_TOPOLOGY, "
-				 "_TRUST_TOPOLOGY (0x1 to 0x%x)",
-				 cfg->flags, SKUA_TRUST_TOPOLOGY);
+				 "_TRUST_TOPOLOGY, _TRACK_TASKS (0x1 to 0x%x)",
+				 cfg->flags, SKUA_TRACK_TASKS);
 	if ((cfg->flags & TOPOLOGY_FLAGS) == TOPOLOGY_FLAGS)
 		return error_set(err, -EINVAL,
 				 "flags: 0x%x, allowed is one of "
@@ -303,6 +303,7 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
 	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
 	out->allocator = cfg->allocator;
+	out->track_tasks = cfg->flags & SKUA_TRACK_TASKS;
 	out->stall_limit_ns = cfg->stall_limit_ns;
 	out->stall_signal = cfg->stall_signal;
 	if (cfg->hooks)

@@ -27,6 +27,7 @@ struct config {
 	bool realtime;
 	bool lock_memory;
 	bool huge_pages;
+	bool track_tasks;
 	bool measure_topology, trust_topology; /* never both */
 	struct cpu_list cpus;                  /* at least one */
 	struct quota quota;

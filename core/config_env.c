@@ -220,6 +220,9 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 		code = read_flag(cfg, "SKUA_HUGE_PAGES", 0, SKUA_HUGE_PAGES,
 				 err);
 	if (!code)
+		code = read_flag(cfg, "SKUA_TRACK_TASKS", 0, SKUA_TRACK_TASKS,
+				 err);
+	if (!code)
 		code = read_flag(cfg, "SKUA_MEASURE_TOPOLOGY",
 				 SKUA_TRUST_TOPOLOGY, SKUA_MEASURE_TOPOLOGY,
 				 err);

@@ -5,6 +5,7 @@
 #include "core/group.h"
 #include "core/runtime.h"
 #include "core/schedule.h"
+#include "core/track.h"
 #include "skua/task.h"
 
 /* The group is its owner's alone. */
@@ -121,6 +122,13 @@ int skua_group_wait(struct skua_group *group)
 	return 0;
 }
 
+static void note_wait(const struct skua_task *self,
+		      const struct skua_group *group)
+{
+	if (pool_tracks(self->pool))
+		track_wait(self->pool, self, AREA_WAIT_GROUP, (uintptr_t)group);
+}
+
 int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 {
 	uint64_t state;
@@ -134,8 +142,10 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	/* Acquire: all that the members did. Pairs with group_leave(). */
 	state = atomic_load_acquire(group_state(group));
 	if ((state & GROUP_WAIT_TASK) && group->waiter.task == self) {
-		if (!group_ended(state))
+		if (!group_ended(state)) {
+			note_wait(self, group);
 			return -EAGAIN;
+		}
 		reset(group, group->runtime);
 		return 0;
 	}
@@ -143,6 +153,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 		return -EALREADY;
 	group->waiter.task = self;
 	schedule_add_reference(self);
+	note_wait(self, group);
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self);

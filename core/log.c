@@ -10,7 +10,7 @@
 void log_say(const struct skua_hooks *hooks, enum skua_log_level level,
 	     const char *format, ...)
 {
-	char text[200];
+	char text[280];
 	va_list args;
 
 	if (!hooks->log)

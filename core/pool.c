@@ -83,7 +83,7 @@ void pool_add_poller(struct pool *pool, unsigned worker,
 }
 
 /* The two sums of pool.h. */
-bool pool_drained(const struct pool *pool)
+uint64_t pool_live(const struct pool *pool)
 {
 	/*
 	 * Acquire: the spawn of each task that is seen finished is seen below.
@@ -101,7 +101,12 @@ bool pool_drained(const struct pool *pool)
 		spawned += counter_read(
 			&pool->workers[i]->area.counters.tasks_spawned);
 	/* Spawns from outside are counted modulo 2^48. */
-	return (spawned - finished) % POOL_SPAWNED_LIMIT == 0;
+	return (spawned - finished) % POOL_SPAWNED_LIMIT;
+}
+
+bool pool_drained(const struct pool *pool)
+{
+	return pool_live(pool) == 0;
 }
 
 void pool_check_drained(struct pool *pool)

@@ -26,6 +26,7 @@
 
 struct affinity;
 struct skua_poller;
+struct track;
 struct watch_rest;
 struct worker;
 
@@ -41,6 +42,7 @@ struct worker;
 #define NOTICE_CANCEL (1u << 0) /* shutdown: they are told to end */
 #define NOTICE_RECORD (1u << 1) /* some worker records */
 #define NOTICE_TRACE  (1u << 2) /* somebody traces each poll */
+#define NOTICE_TRACK  (1u << 3) /* there is a table of tasks (track.h) */
 
 struct pool {
 	/* Constant while the workers run. */
@@ -74,6 +76,7 @@ struct pool {
 	/* What other processes read. */
 	struct area_runtime area;
 	struct stamps *stamps; /* NULL: nothing is timed */
+	struct track *track;   /* NULL: tasks are not tracked */
 
 	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
@@ -202,7 +205,8 @@ static inline bool pool_cares(const struct pool *pool,
 			      const struct inject_queue *queue)
 {
 	/* Relaxed: a request, of which no order is asked. */
-	return (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD) ||
+	return (atomic_load_relaxed(&pool->notice) &
+		(NOTICE_RECORD | NOTICE_TRACK)) ||
 	       pool_stamps(queue);
 }
 
@@ -212,6 +216,17 @@ static inline bool pool_cancelling(const struct pool *pool)
 	/* Relaxed: a request, of which no order is asked. */
 	return atomic_load_relaxed(&pool->notice) & NOTICE_CANCEL;
 }
+
+/* pool_tracks - are its tasks in a table? */
+static inline bool pool_tracks(const struct pool *pool)
+{
+	/* Relaxed: constant while the workers run. */
+	return atomic_load_relaxed(&pool->notice) & NOTICE_TRACK;
+}
+
+/* pool_live - tasks that are spawned and not done; 0 only if there was a moment
+ * during the call without any */
+uint64_t pool_live(const struct pool *pool);
 
 /* pool_drained - was there a moment during the call without any task? */
 bool pool_drained(const struct pool *pool);

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/runtime.h"
+#include "core/track.h"
 #include "probes/root.h"
 
 _Static_assert(AREA_GUESTS == CREW_GUESTS, "each guest has a word");
@@ -39,6 +40,8 @@ void publish(struct skua_runtime *rt)
 	area->workers = ADDRESS(pool->workers);
 	area->started_ns = clock_now_ns();
 	area->stall_limit_ns = rt->config.stall_limit_ns;
+	area->tasks = ADDRESS(pool->track);
+	area->task_slots = pool->track ? TRACK_SLOTS : 0;
 	tell_queues(pool, area);
 	root_add(area, pool->generation);
 }

@@ -13,11 +13,13 @@
 
 #include "core/clock.h"
 #include "core/fork.h"
+#include "core/left.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/publish.h"
 #include "core/realtime.h"
 #include "core/signals.h"
+#include "core/track.h"
 #include "skua/task.h"
 #include "topology/llc_groups.h"
 #include "topology/machine.h"
@@ -46,6 +48,7 @@ static void free_memory(struct skua_runtime *rt)
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
 	watch_free(&rt->watch, &rt->config);
+	memory_free(a, pool->track, CACHE_PAIR, 1, sizeof(*pool->track));
 	affinity_destroy(&rt->affinity);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
@@ -95,7 +98,7 @@ static void init_pool(struct skua_runtime *rt)
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
 	atomic_init(&pool->stopping, 0);
-	atomic_init(&pool->notice, 0);
+	atomic_init(&pool->notice, pool->track ? NOTICE_TRACK : 0);
 	atomic_init(&pool->drainers, 0);
 	atomic_init(&pool->drain_epoch, 0);
 }
@@ -131,6 +134,12 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
 	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
 		return -ENOMEM;
+	if (rt->config.track_tasks) {
+		pool->track =
+			memory_alloc(a, CACHE_PAIR, 1, sizeof(*pool->track));
+		if (!pool->track)
+			return -ENOMEM;
+	}
 	if (watch_allocate(&rt->watch, &rt->config) != 0)
 		return -ENOMEM;
 	return members_allocate(&rt->members, pool, &rt->config, machine);
@@ -277,11 +286,25 @@ static int start(struct skua_runtime *rt, struct skua_error *err)
 }
 
 /* Wait until no task is left, or drive until then. */
-static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
+static bool wait_until(struct skua_runtime *rt, uint64_t deadline_ns)
 {
 	if (rt->config.caller_driven)
 		return drive_until_drained(&rt->drive, &rt->pool, deadline_ns);
 	return pool_wait_drained(&rt->pool, deadline_ns);
+}
+
+/* The same. A wait in which nothing happens is told to the log, once. */
+static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	struct left_watch watch;
+
+	left_watch_begin(&watch, rt);
+	while (!wait_until(rt, left_watch_next_ns(&watch, deadline_ns))) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		left_watch_look(&watch, rt);
+	}
+	return true;
 }
 
 /* What could not be had of what was wanted of its memory. */
@@ -442,8 +465,11 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 	if (how == SKUA_SHUTDOWN_CANCEL)
 		pool_cancel(&rt->pool);
 	if (!wait_drained(rt, deadline_ns)) {
+		struct skua_error what;
+
+		skua_runtime_left(rt, &what);
 		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
-			"shutdown: tasks were left when the time was over");
+			"shutdown: the time was over; %s", what.text);
 		return -ETIMEDOUT;
 	}
 	stop_threads(rt);

@@ -6,6 +6,7 @@
 #include "core/boundary.h"
 #include "core/runtime.h"
 #include "core/schedule.h"
+#include "core/track.h"
 #include "skua/waker.h"
 
 /* Relaxed: tells what the caller may rely on by itself, or a hint. */
@@ -22,8 +23,17 @@ int skua_task_init(struct skua_task *task, skua_task_fn fn)
 	return 0;
 }
 
+static void refuse(struct pool *pool, struct skua_task *task)
+{
+	if (pool_tracks(pool))
+		track_forget(pool, task);
+	task->pool = NULL;
+	task_state_transition_to_unspawned(task_state(task));
+}
+
 /* Spawn a task; @home is 0, or the index + 1 of the only worker to poll it. */
-static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
+static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
+		 const void *caller)
 {
 	int code = task_state_transition_to_spawned(task_state(task));
 	bool urgent = task->flags & TASK_URGENT;
@@ -42,6 +52,8 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 	worker = worker_current;
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
+	if (pool_tracks(&rt->pool))
+		track_spawn(&rt->pool, task, caller);
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
 	if (worker && (worker_polls_any(worker) || worker->finishing)) {
@@ -50,12 +62,10 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home)
 		return 0;
 	}
 	code = pool_enter_spawn(&rt->pool);
-	if (code) {
-		task->pool = NULL;
-		task_state_transition_to_unspawned(task_state(task));
-	} else {
+	if (code)
+		refuse(&rt->pool, task);
+	else
 		schedule_by(worker, task);
-	}
 	pool_leave(&rt->pool);
 	return code;
 }
@@ -66,7 +76,7 @@ int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	return spawn(rt, task, 0);
+	return spawn(rt, task, 0, __builtin_return_address(0));
 }
 
 int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
@@ -76,7 +86,7 @@ int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	return spawn(rt, task, worker + 1);
+	return spawn(rt, task, worker + 1, __builtin_return_address(0));
 }
 
 int skua_task_set_urgent(struct skua_task *task, bool urgent)
@@ -190,8 +200,12 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));
 	if ((state & TASK_END_TASK) && task->end.task == self) {
-		if (!task_state_ended(state))
+		if (!task_state_ended(state)) {
+			if (pool_tracks(self->pool))
+				track_wait(self->pool, self, AREA_WAIT_JOIN,
+					   (uintptr_t)task);
 			return -EAGAIN;
+		}
 		task_state_transition_to_idle(task_state(task));
 		return 0;
 	}
@@ -203,6 +217,8 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	task->end.task = self;
 	/* For whoever ends the task and wakes @self. */
 	schedule_add_reference(self);
+	if (pool_tracks(self->pool))
+		track_wait(self->pool, self, AREA_WAIT_JOIN, (uintptr_t)task);
 	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
 		return -EAGAIN;
 	schedule_drop(self);

@@ -7,6 +7,7 @@
 #include "core/boundary.h"
 #include "core/clock.h"
 #include "core/stamps.h"
+#include "core/track.h"
 #include "core/worker.h"
 #include "probes/root.h"
 
@@ -377,12 +378,16 @@ void tell_ready(struct worker *w, struct skua_task *task)
 
 	/* Each is asked for while the recorder is on. What was passed by since
 	 * it is off, or before it was on, is not: a stride may be too long. */
-	if (!tell->recorder.on || --tell->until_stamp == 0) {
+	if (pool_tracks(w->pool))
+		track_queued(w->pool, task);
+	if ((!tell->recorder.on && !pool_tracks(w->pool)) ||
+	    --tell->until_stamp == 0) {
 		stamps_put(w->pool, task, tell->stride);
 		tell->stride = sample_stride(w);
 		tell->until_stamp = tell->stride;
 	}
-	tell->until_ready = tell->recorder.on ? 1 : tell->stride;
+	tell->until_ready =
+		tell->recorder.on || pool_tracks(w->pool) ? 1 : tell->stride;
 	note(w, EVENT_READY, (uintptr_t)task, 0, 0, 0);
 }
 
@@ -392,6 +397,8 @@ void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
 	if (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD)
 		recorder_note_shared(&pool->area, EVENT_READY, (uintptr_t)task,
 				     0, 0);
+	if (pool_tracks(pool))
+		track_queued(pool, task);
 	if (pool_stamps(queue))
 		stamps_put(pool, task, STAMPS_SAMPLE);
 }

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/task.h"
 #include "core/timers.h"
+#include "core/track.h"
 #include "core/worker.h"
 #include "skua/timer.h"
 
@@ -22,9 +23,11 @@ int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 		return -EOWNERDEAD;
 	if (!worker_polls(self))
 		return -EPERM;
-	return timers_add(worker_current, (struct timer *)timer, self, when_ns)
-		       ? 0
-		       : -EALREADY;
+	if (!timers_add(worker_current, (struct timer *)timer, self, when_ns))
+		return -EALREADY;
+	if (pool_tracks(self->pool))
+		track_wait(self->pool, self, AREA_WAIT_TIMER, when_ns);
+	return 0;
 }
 
 bool skua_timer_cancel(struct skua_timer *timer)

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/schedule.h"
 #include "core/spin.h"
+#include "core/track.h"
 #include "core/watch_rest.h"
 #include "core/work.h"
 
@@ -28,6 +29,9 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->area.index = index;
 	worker->area.queue_head = (uintptr_t)&queue->head;
 	worker->area.queue_tail = (uintptr_t)&queue->tail;
+	worker->area.finished = (uintptr_t)&worker->finished;
+	worker->area.inbox_pushed = (uintptr_t)&worker->inbox.pushed;
+	worker->area.inbox_taken = (uintptr_t)&worker->inbox.taken;
 	worker->group = idle_group_of(&pool->idle, index);
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
@@ -375,7 +379,8 @@ static __attribute__((noinline)) enum skua_poll
 poll_noticed(struct worker *w, struct skua_task *task, bool *told)
 {
 	*told = pass_on_cancel(w, task);
-	return tell_poll(w, task);
+	return pool_tracks(w->pool) ? track_poll(w, task, tell_poll)
+				    : tell_poll(w, task);
 }
 
 static void poll_task(struct worker *w, struct skua_task *task)

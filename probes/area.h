@@ -93,6 +93,50 @@ struct area_runtime {
 	/* How long a poll may take before it is a stall; 0: no limit. A type may
 	 * have a limit of its own. */
 	uint64_t stall_limit_ns;
+
+	/* The tasks that live, of a runtime with SKUA_TRACK_TASKS: the address of
+	 * so many struct area_task; 0: none are tracked. And how many spawned tasks
+	 * found no room there; writers: threads that spawn. */
+	uint64_t tasks;
+	uint64_t task_slots;
+	uint64_t tasks_left_out;
+};
+
+/* What a tracked task does. */
+enum area_task_state {
+	AREA_TASK_NONE,
+	AREA_TASK_QUEUED,
+	AREA_TASK_POLLED,
+	AREA_TASK_WAITING,
+	AREA_TASK_DONE, /* with a waker left when its last poll ended */
+};
+
+/* What a waiting task waits for: the latest of these that its last poll began. */
+enum area_wait {
+	AREA_WAIT_NONE,
+	AREA_WAIT_NOBODY, /* it can be cancelled, but nothing else wakes it */
+	AREA_WAIT_WAKER,  /* nothing that the library knows */
+	AREA_WAIT_JOIN,   /* what: the address of a task */
+	AREA_WAIT_GROUP,  /* what: that of a group */
+	AREA_WAIT_TIMER,  /* what: the time of CLOCK_MONOTONIC */
+};
+
+/* A tracked task. Writers: the thread that spawns, queues or polls it. Read twice,
+ * until both reads agree. */
+struct area_task {
+	uint64_t task; /* its address; 0: the slot is free */
+	uint64_t type; /* as in struct area_type */
+	uint64_t poll;
+	uint64_t spawned_ns; /* of CLOCK_MONOTONIC */
+	uint64_t caller;     /* the code after the call that spawned it */
+	uint64_t state;      /* enum area_task_state, */
+	uint64_t since_ns;   /* and when that began */
+	uint64_t wait;       /* enum area_wait */
+	uint64_t what;
+	uint64_t
+		wakers; /* timers and joins included, at the end of its last poll */
+	uint64_t home; /* the index + 1 of the only worker to poll it; 0: any */
+	uint64_t reserved[5];
 };
 
 /* What a worker does. */
@@ -188,6 +232,12 @@ struct area_worker {
 	struct area_counters counters;
 
 	alignas(128) struct area_times times;
+
+	/* Addresses of words: how many tasks it polled to their end; and of tasks
+	 * pushed to and taken from the queue of those bound to it. */
+	uint64_t finished;
+	uint64_t inbox_pushed;
+	uint64_t inbox_taken;
 };
 
 #endif

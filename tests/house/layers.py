@@ -30,10 +30,13 @@ CORE = {
         "address arena boundary_report fork futex group idle job_slots log parker realtime signals slab "
         "task usage victims watch_rest watch_stack"
     ),
-    3: "crew forks pollers pool schedule sentinel stamps tell timers work worker",
+    3: (
+        "crew forks pollers pool schedule sentinel stamps tell timers track "
+        "work worker"
+    ),
     4: (
         "affinity arenas call_api config config_env config_place deque_api drive "
-        "fork_api group_api members parallel_collect parallel_find parallel_for "
+        "fork_api group_api left members parallel_collect parallel_find parallel_for "
         "parallel_loop parallel_partition parallel_reduce parallel_scan "
         "parallel_sort parallel_sort_items parallel_sort_key plan_api publish queue_api record_api "
         "runtime stats times task_api timer_api version_api watch watch_report"

@@ -276,13 +276,13 @@ static void config_flags__unknown__refused(void **state)
 	struct skua_config cfg = config_of_size();
 
 	(void)state;
-	for (unsigned bit = 8; bit < 32; bit++) {
+	for (unsigned bit = 9; bit < 32; bit++) {
 		char value[16];
 
 		cfg.flags = 1u << bit | (bit % 2 ? SKUA_UNPINNED : 0);
 		snprintf(value, sizeof(value), "0x%x", cfg.flags);
 		EXPECT_REFUSED(&cfg, "flags: ", value, "SKUA_UNPINNED, _NO_ENV",
-			       "_TRUST_TOPOLOGY (0x1 to 0x80)");
+			       "_TRACK_TASKS (0x1 to 0x100)");
 	}
 	cfg.flags = SKUA_MEASURE_TOPOLOGY | SKUA_TRUST_TOPOLOGY;
 	EXPECT_REFUSED(&cfg, "flags: ", "0xc0", "SKUA_MEASURE_TOPOLOGY (0x40)",

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* test_left.c - hangs: what is left is said, and what it waits for */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/runtime.h"
+#include "skua/group.h"
+#include "skua/timer.h"
+#include "skua/waker.h"
+#include "tests/unit/tasks.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* ---- a log -------------------------------------------------------------------- */
+
+static struct {
+	atomic_u32 count;
+	char text[16][280];
+} said;
+
+static void keep(void *ctx, enum skua_log_level level, const char *text)
+{
+	uint32_t i = atomic_fetch_add_relaxed(&said.count, 1);
+
+	(void)ctx;
+	(void)level;
+	if (i < 16)
+		snprintf(said.text[i], sizeof(said.text[i]), "%s", text);
+}
+
+/* How many lines have @part in them. */
+static unsigned lines(const char *part)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < atomic_load_acquire(&said.count) && i < 16;
+	     i++)
+		count += strstr(said.text[i], part) != NULL;
+	return count;
+}
+
+static struct skua_runtime *make(unsigned workers, unsigned flags)
+{
+	static const struct skua_hooks hooks = { .log = keep };
+	struct skua_config cfg = SKUA_CONFIG_INIT;
+	struct skua_runtime *rt;
+
+	memset(&said, 0, sizeof(said));
+	cfg.workers = workers;
+	cfg.hooks = &hooks;
+	cfg.flags = SKUA_UNPINNED | SKUA_NO_ENV | flags;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	return rt;
+}
+
+/* Wait until skua_runtime_left() says that. */
+static void wait_for_left(struct skua_runtime *rt, const char *part)
+{
+	struct skua_error what;
+	uint64_t end_ns = skua_now_ns() + 20 * SECOND_NS;
+
+	do {
+		assert_true(skua_runtime_left(rt, &what) >= 0);
+		if (strstr(what.text, part))
+			return;
+		sched_yield();
+	} while (skua_now_ns() < end_ns);
+	fail_msg("no '%s' in '%s'", part, what.text);
+}
+
+/* ---- tasks that hang ------------------------------------------------------------ */
+
+static const struct skua_task_type type = SKUA_TASK_TYPE("stuck");
+
+/* What it does in its first poll; pending until it is cancelled. */
+struct stuck {
+	struct skua_task task; /* first: a task is its stuck */
+	void (*act)(struct stuck *it);
+	struct skua_waker waker;
+	struct stuck *other;
+	struct skua_group *group;
+	struct skua_timer timer;
+	bool begun, done_at_once;
+};
+
+static enum skua_poll stuck_poll(struct skua_task *self)
+{
+	struct stuck *it = (struct stuck *)self;
+
+	if (!it->begun && it->act)
+		it->act(it);
+	it->begun = true;
+	if (it->done_at_once || skua_task_cancelled(self))
+		return SKUA_DONE;
+	return SKUA_PENDING;
+}
+
+static void stuck_start(struct skua_runtime *rt, struct stuck *it)
+{
+	it->task.poll = stuck_poll;
+	skua_task_set_type(&it->task, &type);
+	spawn(rt, &it->task);
+}
+
+static void end(struct skua_runtime *rt, struct stuck *it)
+{
+	skua_task_cancel(&it->task);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+}
+
+static void left__pending_without_a_waker__no_waker_and_a_hint(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck one = { .act = NULL }, two = { .act = NULL };
+
+	(void)state;
+	stuck_start(rt, &one);
+	stuck_start(rt, &two);
+	wait_for_left(rt, "2 tasks are left: 2 stuck (nothing wakes it)");
+	assert_int_equal(lines("nothing refers to it"), 1);
+	skua_task_cancel(&one.task);
+	end(rt, &two);
+	wait_for_left(rt, "0 tasks are left");
+	destroy(rt);
+}
+
+static void keep_waker(struct stuck *it)
+{
+	it->waker = skua_task_waker(&it->task);
+}
+
+static void left__leaked_waker__for_a_waker(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck it = { .act = keep_waker };
+
+	(void)state;
+	stuck_start(rt, &it);
+	wait_for_left(rt, "1 task is left: 1 stuck (for a waker)");
+	assert_int_equal(lines("nothing refers to it"), 0);
+	skua_waker_drop(it.waker);
+	end(rt, &it);
+	destroy(rt);
+}
+
+static struct gate blocked;
+
+static void gate_shut(void)
+{
+	memset(&blocked, 0, sizeof(blocked));
+}
+
+static void block(struct stuck *it)
+{
+	(void)it;
+	while (!gate_is_open(&blocked))
+		sched_yield();
+}
+
+static void join_other(struct stuck *it)
+{
+	assert_int_equal(skua_task_join_poll(&it->task, &it->other->task),
+			 -EAGAIN);
+}
+
+static void left__cycle_of_joins__join(void **state)
+{
+	struct skua_runtime *rt = make(1, SKUA_TRACK_TASKS);
+	struct stuck a = { .act = join_other }, b = { .act = join_other };
+	struct stuck gate = { .act = block, .done_at_once = true };
+
+	(void)state;
+	a.other = &b;
+	b.other = &a;
+	gate_shut();
+	/* Both are spawned before either is polled. */
+	stuck_start(rt, &gate);
+	wait_for_left(rt, "(in a poll)");
+	stuck_start(rt, &a);
+	stuck_start(rt, &b);
+	gate_open(&blocked);
+	wait_for_left(rt, "2 tasks are left: 2 stuck (join)");
+	skua_task_cancel(&a.task);
+	skua_task_cancel(&b.task);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
+static void add_timer(struct stuck *it)
+{
+	assert_int_equal(skua_timer_add(&it->task, &it->timer,
+					skua_now_ns() + 1000 * SECOND_NS),
+			 0);
+}
+
+static void left__timer_left_at_done__waker_left(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck it = { .act = add_timer, .done_at_once = true };
+
+	(void)state;
+	stuck_start(rt, &it);
+	wait_for_left(rt, "1 stuck (done, timer left)");
+	assert_true(skua_timer_cancel(&it.timer));
+	join(&it.task);
+	destroy(rt);
+}
+
+static void wait_group(struct stuck *it)
+{
+	assert_int_equal(skua_group_wait_poll(&it->task, it->group), -EAGAIN);
+}
+
+static void left__group_waits_for_itself__group(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct skua_group group;
+	struct stuck it = { .act = wait_group, .group = &group };
+
+	(void)state;
+	assert_int_equal(skua_group_init(&group, rt), 0);
+	it.task.poll = stuck_poll;
+	skua_task_set_type(&it.task, &type);
+	assert_int_equal(skua_group_spawn(&group, &it.task), 0);
+	wait_for_left(rt, "1 task is left: 1 stuck (group)");
+	assert_int_equal(skua_group_cancel(&group), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
+static void left__bound_to_a_blocked_worker__queued_and_in_a_poll(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck it = { .act = block, .done_at_once = true };
+	struct counter behind = COUNTER_INIT;
+
+	(void)state;
+	gate_shut();
+	it.task.poll = stuck_poll;
+	skua_task_set_type(&it.task, &type);
+	assert_int_equal(skua_task_spawn_on(rt, 1, &it.task), 0);
+	wait_for_left(rt, "1 stuck (in a poll)");
+	skua_task_set_type(&behind.task, &type);
+	assert_int_equal(skua_task_spawn_on(rt, 1, &behind.task), 0);
+	wait_for_left(rt, "1 stuck (queued)");
+	gate_open(&blocked);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
+/* ---- a wait that says so --------------------------------------------------------- */
+
+static void shutdown_in_vain(unsigned flags, const char *part)
+{
+	struct skua_runtime *rt = make(2, flags);
+	struct stuck it = { .act = keep_waker };
+
+	stuck_start(rt, &it);
+	wait_until_waiting(&it.task);
+	assert_int_equal(
+		skua_runtime_shutdown(rt, 4 * SECOND_NS, SKUA_SHUTDOWN_RUN),
+		-ETIMEDOUT);
+	assert_int_equal(lines("nothing happens"), 1);
+	assert_int_equal(lines("the time was over"), 1);
+	assert_int_equal(lines(part), 2);
+	assert_int_equal(lines("skua tasks -p"), 2);
+	skua_waker_drop(it.waker);
+	end(rt, &it);
+	destroy(rt);
+}
+
+static void shutdown__nothing_happens_for_a_second__logs_once(void **state)
+{
+	(void)state;
+	shutdown_in_vain(0, "1 task is left");
+	shutdown_in_vain(SKUA_TRACK_TASKS, "1 stuck (for a waker)");
+}
+
+static void shutdown__timer_is_pending__logs_nothing(void **state)
+{
+	struct skua_runtime *rt = make(2, 0);
+	struct stuck it = { .act = add_timer };
+
+	(void)state;
+	stuck_start(rt, &it);
+	assert_int_equal(
+		skua_runtime_shutdown(rt, 2 * SECOND_NS, SKUA_SHUTDOWN_RUN),
+		-ETIMEDOUT);
+	assert_int_equal(lines("nothing happens"), 0);
+	skua_timer_cancel(&it.timer);
+	end(rt, &it);
+	destroy(rt);
+}
+
+static void left__more_tasks_than_room__counts_all(void **state)
+{
+	enum { TASKS = 10000 };
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck *all = calloc(TASKS, sizeof(*all));
+
+	(void)state;
+	assert_non_null(all);
+	for (unsigned i = 0; i < TASKS; i++)
+		stuck_start(rt, &all[i]);
+	wait_for_left(rt, "10000 tasks are left: ");
+	for (unsigned i = 0; i < TASKS; i++)
+		wait_until_waiting(&all[i].task);
+	for (unsigned i = 0; i < TASKS; i++)
+		skua_task_cancel(&all[i].task);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	wait_for_left(rt, "0 tasks are left");
+	assert_true(rt->pool.area.tasks_left_out > 0);
+	destroy(rt);
+	free(all);
+}
+
+static void left__null__einval(void **state)
+{
+	struct skua_error what;
+
+	(void)state;
+	assert_int_equal(skua_runtime_left(NULL, &what), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(left__null__einval),
+		cmocka_unit_test(
+			left__pending_without_a_waker__no_waker_and_a_hint),
+		cmocka_unit_test(left__leaked_waker__for_a_waker),
+		cmocka_unit_test(left__cycle_of_joins__join),
+		cmocka_unit_test(left__timer_left_at_done__waker_left),
+		cmocka_unit_test(left__group_waits_for_itself__group),
+		cmocka_unit_test(
+			left__bound_to_a_blocked_worker__queued_and_in_a_poll),
+		cmocka_unit_test(left__more_tasks_than_room__counts_all),
+		cmocka_unit_test(
+			shutdown__nothing_happens_for_a_second__logs_once),
+		cmocka_unit_test(shutdown__timer_is_pending__logs_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
