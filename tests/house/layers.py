@@ -96,6 +96,7 @@ ROOMS = {
     "kernel": "",
     "target": "",
     "stats": "target",
+    "tasks": "target",
     "topo": "",
     "perf": "target stats",
     "metrics": "target stats",

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks.c - skua tasks: what is stuck, and what it waits for */
+#include "bpf/tasks/tasks.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/verbs.h"
+
+enum { OPTION_JSON = 0x100 };
+
+#define MOST_ATTEMPTS 20u
+#define SPAWNED_SHIFT 16
+#define SPAWNED_LIMIT (UINT64_C(1) << 48)
+
+struct options {
+	uint64_t pid;
+	bool json, each;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+	case 'e':
+		options->each = true;
+		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return args_refuse("no argument '%s'; allowed: options", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "each",
+	  .key = 'e',
+	  .doc = "List each task, with where it was spawned" },
+	{ .name = "json",
+	  .key = OPTION_JSON,
+	  .doc = "Print an object for each runtime" },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "Show the tasks of a process that are not done, by type and by "
+	       "what they wait for. Types and waits need SKUA_TRACK_TASKS=1 in "
+	       "the environment of the process. The process is not stopped",
+};
+
+/* ---- reading --------------------------------------------------------------- */
+
+struct reader {
+	struct target *target;
+	int code; /* the first failure; then nothing more is read */
+};
+
+/* 0 where there is no such word. */
+static uint64_t word(struct reader *reader, uint64_t address)
+{
+	uint64_t value = 0;
+
+	if (address && !reader->code)
+		reader->code = target_read(reader->target, address, &value,
+					   sizeof(value));
+	return value;
+}
+
+/* Those that are finished first: each was spawned before. */
+static void read_counts(struct reader *reader,
+			const struct target_runtime *runtime, struct tasks *out)
+{
+	const struct area_runtime *area = &runtime->area;
+	const bool known =
+		area->worker_bytes >= sizeof(struct area_worker) || area->tasks;
+	uint64_t finished = word(reader, area->refused), spawned;
+
+	for (uint32_t i = 0; known && i < area->worker_count; i++) {
+		uint64_t at = runtime->workers[i];
+		uint64_t pushed, taken;
+
+		finished += word(reader,
+				 word(reader, at + offsetof(struct area_worker,
+							    finished)));
+		taken = word(reader,
+			     word(reader, at + offsetof(struct area_worker,
+							inbox_taken)));
+		pushed = word(reader,
+			      word(reader, at + offsetof(struct area_worker,
+							 inbox_pushed)));
+		if (pushed - taken <= INT32_MAX)
+			out->queued += pushed - taken;
+	}
+	spawned = word(reader, area->outside) >> SPAWNED_SHIFT;
+	for (uint32_t i = 0; i < area->worker_count; i++)
+		spawned +=
+			word(reader, runtime->workers[i] +
+					     offsetof(struct area_worker,
+						      counters.tasks_spawned));
+	out->live = known ? (spawned - finished) % SPAWNED_LIMIT : 0;
+}
+
+static bool plausible(const struct area_task *task)
+{
+	return task->task && task->state > AREA_TASK_NONE &&
+	       task->state <= AREA_TASK_DONE && task->wait <= AREA_WAIT_TIMER;
+}
+
+/* Is the task done, and gone meanwhile? Its slot cannot be told. */
+static bool ended(struct reader *reader, const struct area_task *task,
+		  const struct target_runtime *runtime)
+{
+	uint64_t poll = 0;
+
+	return task->state == AREA_TASK_DONE &&
+	       (target_read(reader->target, task->task + runtime->task_poll,
+			    &poll, sizeof(poll)) != 0 ||
+		poll != task->poll);
+}
+
+static void read_table(struct reader *reader,
+		       const struct target_runtime *runtime, struct tasks *out)
+{
+	uint64_t slots = runtime->area.task_slots;
+	size_t bytes;
+
+	out->tracked = runtime->area.tasks != 0;
+	if (reader->code || !out->tracked)
+		return;
+	if (slots > TASKS_MOST)
+		slots = TASKS_MOST;
+	bytes = (slots + 1) * sizeof(*out->list);
+	out->list = malloc(bytes);
+	if (!out->list) {
+		reader->code = -ENOMEM;
+		return;
+	}
+	reader->code = target_read(reader->target, runtime->area.tasks,
+				   out->list, slots * sizeof(*out->list));
+	for (uint64_t i = 0; !reader->code && i < slots; i++)
+		if (plausible(&out->list[i]) &&
+		    !ended(reader, &out->list[i], runtime))
+			out->list[out->count++] = out->list[i];
+	out->left_out =
+		word(reader, runtime->address + offsetof(struct area_runtime,
+							 tasks_left_out));
+}
+
+static int read_tasks(struct target *target,
+		      const struct target_runtime *runtime, struct tasks *out)
+{
+	struct target_snapshot snapshot = { .workers = NULL };
+	struct reader reader = { .target = target };
+
+	*out = (struct tasks){ .list = NULL };
+	/* It also says whether the runtime is there. */
+	reader.code = target_take_snapshot(target, runtime, &snapshot);
+	out->at_ns = snapshot.at_ns;
+	out->queued = snapshot.queue_depth + snapshot.injection_depth +
+		      snapshot.urgent_depth;
+	if (!reader.code)
+		read_counts(&reader, runtime, out);
+	read_table(&reader, runtime, out);
+	target_free_snapshot(&snapshot);
+	if (reader.code) {
+		free(out->list);
+		out->list = NULL;
+	}
+	return reader.code;
+}
+
+/* ---- the verb ------------------------------------------------------------------ */
+
+static int show_runtime(struct target *target, unsigned i,
+			const struct options *options)
+{
+	struct tasks tasks;
+	int code = read_tasks(target, target_runtime(target, i), &tasks);
+
+	if (code)
+		return code;
+	if (!options->json)
+		tasks_text(target, &tasks, options->each);
+	else if (!tasks_json(target, &tasks))
+		code = -ENOMEM;
+	free(tasks.list);
+	return code;
+}
+
+static int show(struct target *target, const struct options *options)
+{
+	int code = 0;
+
+	if (target_runtimes(target) == 0) {
+		fprintf(stderr,
+			ARGS_PROGRAM " tasks: process %d has skua in it, but "
+				     "no runtime now\n",
+			target_pid(target));
+		return EXIT_FAILED;
+	}
+	for (unsigned i = 0; !code && i < target_runtimes(target); i++) {
+		code = show_runtime(target, i, options);
+		for (unsigned k = 0; code == -EAGAIN && k < MOST_ATTEMPTS;
+		     k++) {
+			code = target_refresh(target);
+			if (!code && i < target_runtimes(target))
+				code = show_runtime(target, i, options);
+		}
+	}
+	if (code)
+		fprintf(stderr, ARGS_PROGRAM " tasks: %s\n",
+			target_reason(target));
+	return code ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_tasks(int argc, char **argv)
+{
+	struct options options = { .json = false };
+	struct target *target;
+	int code;
+
+	if (args_parse(&argp, "tasks", argc, argv, &options) != 0)
+		return EXIT_USAGE;
+	code = choose_process(&target, "tasks", options.pid);
+	if (code == EXIT_OK)
+		code = show(target, &options);
+	target_close(target);
+	return code;
+}

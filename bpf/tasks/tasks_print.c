@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks_print.c - tasks as text and as JSON */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/tasks/tasks.h"
+
+#define EACH_MOST 1000u
+
+const char *tasks_doing(const struct area_task *task)
+{
+	/* In the order of enum area_wait. */
+	static const char *const waits[] = { "waits",
+					     "nothing wakes it",
+					     "waits for a waker",
+					     "waits for a join",
+					     "waits for a group",
+					     "waits for a timer" };
+
+	switch (task->state) {
+	case AREA_TASK_QUEUED:
+		return task->home ? "queued for its worker" : "queued";
+	case AREA_TASK_POLLED:
+		return "in a poll";
+	case AREA_TASK_DONE:
+		return task->wait == AREA_WAIT_TIMER ? "done, timer left"
+						     : "done, waker left";
+	default:
+		return waits[task->wait];
+	}
+}
+
+/* Those of a kind are side by side, the oldest first. */
+static int compare(const void *a, const void *b)
+{
+	const struct area_task *x = a, *y = b;
+	int order = strcmp(tasks_doing(x), tasks_doing(y));
+
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	if (x->poll != y->poll)
+		return x->poll < y->poll ? -1 : 1;
+	if (order)
+		return order;
+	return (x->since_ns > y->since_ns) - (x->since_ns < y->since_ns);
+}
+
+static bool same_kind(const struct area_task *x, const struct area_task *y)
+{
+	return x->type == y->type && x->poll == y->poll &&
+	       strcmp(tasks_doing(x), tasks_doing(y)) == 0;
+}
+
+static double seconds(const struct tasks *tasks, uint64_t since_ns)
+{
+	return tasks->at_ns > since_ns ? (double)(tasks->at_ns - since_ns) / 1e9
+				       : 0;
+}
+
+static void print_kinds(struct target *target, const struct tasks *tasks)
+{
+	printf("%8s  %-28s %-24s %12s\n", "tasks", "type", "state",
+	       "for up to s");
+	for (unsigned i = 0, end; i < tasks->count; i = end) {
+		const struct area_task *first = &tasks->list[i];
+		char name[TARGET_NAME];
+
+		for (end = i + 1;
+		     end < tasks->count && same_kind(first, &tasks->list[end]);)
+			end++;
+		target_name(target, first->type, first->poll, name);
+		printf("%8u  %-28s %-24s %12.1f\n", end - i, name,
+		       tasks_doing(first), seconds(tasks, first->since_ns));
+	}
+}
+
+static void print_each(struct target *target, const struct tasks *tasks)
+{
+	printf("\n%-18s %-20s %-22s %8s  %-18s %s\n", "task", "type", "state",
+	       "age s", "waits for", "spawned in");
+	for (unsigned i = 0; i < tasks->count && i < EACH_MOST; i++) {
+		const struct area_task *task = &tasks->list[i];
+		char name[TARGET_NAME], place[TARGET_NAME], what[32] = "-";
+
+		target_name(target, task->type, task->poll, name);
+		/* The address is that after the call. */
+		target_symbol(target, task->caller - 1, place);
+		if (task->wait == AREA_WAIT_TIMER)
+			snprintf(what, sizeof(what), "%+.1f s",
+				 ((double)task->what - (double)tasks->at_ns) /
+					 1e9);
+		else if (task->what)
+			snprintf(what, sizeof(what), "0x%" PRIx64, task->what);
+		printf("0x%-16" PRIx64 " %-20s %-22s %8.1f  %-18s %s\n",
+		       task->task, name, tasks_doing(task),
+		       seconds(tasks, task->spawned_ns), what, place);
+	}
+	if (tasks->count > EACH_MOST)
+		printf("and %u more\n", tasks->count - EACH_MOST);
+}
+
+void tasks_text(struct target *target, const struct tasks *tasks, bool each)
+{
+	printf("%" PRIu64 " task%s spawned and not done, %" PRIu64
+	       " in queues\n",
+	       tasks->live, tasks->live == 1 ? " is" : "s are", tasks->queued);
+	if (!tasks->tracked) {
+		printf("Their types and waits are not known: start the process "
+		       "with SKUA_TRACK_TASKS=1\n");
+		return;
+	}
+	if (tasks->left_out)
+		printf("%" PRIu64 " tasks found no room in the table and are "
+		       "not listed\n",
+		       tasks->left_out);
+	if (tasks->count == 0)
+		return;
+	qsort(tasks->list, tasks->count, sizeof(*tasks->list), compare);
+	print_kinds(target, tasks);
+	if (each)
+		print_each(target, tasks);
+}
+
+/* JSON's integers are signed here, and a word may be anything. */
+static json_t *integer(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *task_json(struct target *target, const struct tasks *tasks,
+			 const struct area_task *task)
+{
+	char name[TARGET_NAME], place[TARGET_NAME];
+	uint64_t age_ns = tasks->at_ns > task->spawned_ns
+				  ? tasks->at_ns - task->spawned_ns
+				  : 0;
+	uint64_t state_ns = tasks->at_ns > task->since_ns
+				    ? tasks->at_ns - task->since_ns
+				    : 0;
+
+	target_name(target, task->type, task->poll, name);
+	target_symbol(target, task->caller - 1, place);
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "task",
+			 integer(task->task), "type", name, "state",
+			 tasks_doing(task), "age_ns", integer(age_ns),
+			 "state_ns", integer(state_ns), "waits_for",
+			 integer(task->what), "wakers", integer(task->wakers),
+			 "spawned_in", place);
+}
+
+bool tasks_json(struct target *target, const struct tasks *tasks)
+{
+	json_t *array = json_array(), *object;
+	char *text;
+	bool printed;
+
+	for (unsigned i = 0; i < tasks->count; i++)
+		json_array_append_new(
+			array, task_json(target, tasks, &tasks->list[i]));
+	object = json_pack(
+		"{s:i, s:o, s:o, s:b, s:o, s:o}", "pid",
+		(int)target_pid(target), "live", integer(tasks->live), "queued",
+		integer(tasks->queued), "tracked", tasks->tracked, "left_out",
+		integer(tasks->left_out), "tasks", array);
+	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	printed = text != NULL;
+	if (printed)
+		printf("%s\n", text);
+	free(text);
+	json_decref(object);
+	return printed;
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_tasks.sh [SKUA] - `skua tasks` names what programs that hang wait for
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+build=${SKUA_BUILD_DIR:-build}
+skua=${1:-$build/bpf/skua}
+hangs=$build/tests/programs/hangs
+needs "$skua"
+needs "$hangs"
+tested=("$skua")
+
+run tasks --help
+expect 'tasks --help' exited 0
+expect 'tasks --help' out_has 'Usage: skua tasks'
+run tasks -p x
+expect 'tasks -p x' exited 2
+expect 'tasks -p x' err_has "--pid is 'x'; allowed: 1 to 4194304"
+run tasks more
+expect 'tasks more' exited 2
+
+# until_shown PID TEXT ARG... - the table comes to say so
+until_shown()
+{
+	local pid=$1 text=$2 i
+	shift 2
+	for ((i = 0; i < 200; i++)); do
+		run tasks "$@" -p "$pid"
+		grep -qF -- "$text" "$scratch/out" && break
+		sleep 0.05
+	done
+	expect "tasks $*" exited 0
+	expect "tasks $*" out_has "$text"
+}
+
+# names KIND TEXT - the program of that kind, by the table
+names()
+{
+	local kind=$1 text=$2 pid
+	SKUA_TRACK_TASKS=1 "$hangs" "$kind" 2>"$scratch/log" &
+	pid=$!
+	until_shown "$pid" "$text"
+	expect "$kind" out_has connection
+	until_shown "$pid" '"type":"connection"' --json
+	until_shown "$pid" connection --each
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+}
+
+names nobody 'nothing wakes it'
+expect 'the log has a hint' grep -qF 'nothing refers to it' "$scratch/log"
+names leak 'waits for a waker'
+names cycle 'waits for a join'
+names group 'waits for a group'
+names timer 'done, timer left'
+
+# Without the table: the number, and what to do; and so does the log.
+"$hangs" leak 2>"$scratch/log" &
+pid=$!
+until_shown "$pid" '1 task is spawned and not done'
+expect 'not tracked' out_has 'start the process with SKUA_TRACK_TASKS=1'
+for ((i = 0; i < 200; i++)); do
+	[[ -s $scratch/log ]] && break
+	sleep 0.05
+done
+expect 'the log' grep -qF 'nothing happens: 1 task is left' "$scratch/log"
+kill "$pid"
+wait "$pid" 2>/dev/null
+finish 'programs that hang are named'
