@@ -61,7 +61,8 @@ static void open_elf(struct target *target, struct image *image,
 		open_vdso(target, image, mapping);
 	} else if (mapping->inode != 0) {
 		image->fd = target_open_mapped(target, mapping);
-		if (image->fd >= 0)
+		if (image->fd >= 0 &&
+		    target_hold_tables(target, image->fd, mapping->path))
 			image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
 	}
 	if (!image->elf)

@@ -39,9 +39,14 @@ struct metrics_runtime {
 	unsigned type_count;
 };
 
+/* @all: it is of all processes, and says so
+ * @left_out: processes that cannot be shown, as they are not as they should be, or
+ * cost more than they may: target_budget.h */
 struct metrics_list {
 	struct metrics_runtime *runtimes;
 	unsigned count;
+	unsigned left_out;
+	bool all;
 };
 
 /* metrics_write - all of them, as text */
@@ -52,7 +57,8 @@ void metrics_write(FILE *file, const struct metrics_list *list,
  * target.h: then the list is as before */
 int metrics_add(struct metrics_list *list, struct target *target);
 
-/* metrics_add_all - of each process that can be read; -ENOMEM or 0 */
+/* metrics_add_all - of each process that can be read; no process makes it fail. Says
+ * on stderr which are left out. Return: 0 or -errno, of /proc */
 int metrics_add_all(struct metrics_list *list);
 
 void metrics_free(struct metrics_list *list);

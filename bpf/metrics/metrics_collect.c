@@ -11,6 +11,9 @@
 #include "bpf/metrics/metrics.h"
 
 #define MOST_ATTEMPTS 20u
+#define MOST_TYPES    256u  /* of a runtime; the rest is one more */
+#define MOST_WORKERS  3072u /* of all processes: 35 MB of snapshots */
+#define REST          "(other tasks)"
 
 /* ---- types ----------------------------------------------------------------- */
 
@@ -18,9 +21,19 @@ static void name_type(struct target *target, const struct area_type *row,
 		      char *name)
 {
 	if (figure_is_rest(row))
-		strcpy(name, "(other tasks)");
+		strcpy(name, REST);
 	else
 		target_name(target, row->type, row->poll, name);
+}
+
+/* Where the type of that name is, or would be: at the end. */
+static unsigned find_type(const struct metrics_runtime *r, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < r->type_count && strcmp(r->types[i].name, name) != 0)
+		i++;
+	return i;
 }
 
 /* Types of the same name are one: a series has its name only once. */
@@ -29,11 +42,14 @@ static void add_type(struct metrics_runtime *r, struct target *target,
 {
 	char name[TARGET_NAME];
 	struct area_type *seen;
-	unsigned i = 0;
+	unsigned i;
 
 	name_type(target, row, name);
-	while (i < r->type_count && strcmp(r->types[i].name, name) != 0)
-		i++;
+	i = find_type(r, name);
+	if (i == r->type_count && i >= MOST_TYPES) {
+		strcpy(name, REST);
+		i = find_type(r, name);
+	}
 	if (i == r->type_count)
 		strcpy(r->types[r->type_count++].name, name);
 	seen = &r->types[i].seen;
@@ -47,9 +63,7 @@ static void add_type(struct metrics_runtime *r, struct target *target,
 
 static int collect_types(struct metrics_runtime *r, struct target *target)
 {
-	size_t most = (size_t)r->snapshot.worker_count * AREA_TYPES;
-
-	r->types = calloc(most + 1, sizeof(*r->types));
+	r->types = calloc(MOST_TYPES + 1, sizeof(*r->types));
 	if (r->types == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < r->snapshot.worker_count; i++)
@@ -121,16 +135,58 @@ int metrics_add(struct metrics_list *list, struct target *target)
 	return err;
 }
 
-/* One that cannot be read, or has ended meanwhile, is left out. */
-static int add_process(struct metrics_list *list, pid_t pid)
+/* Not of those that have no runtime, may not be read, or have ended meanwhile. */
+static bool is_worth_a_word(int err)
+{
+	return err == -EFBIG || err == -EILSEQ || err == -EBUSY ||
+	       err == -ENOMEM || err == -EAGAIN;
+}
+
+static unsigned count_workers(const struct metrics_list *list)
+{
+	unsigned workers = 0;
+
+	for (unsigned i = 0; i < list->count; i++)
+		workers += list->runtimes[i].snapshot.worker_count;
+	return workers;
+}
+
+/* What all processes have in common: the one that is too much is left out. */
+static int add_within(struct metrics_list *list, struct target *target)
+{
+	unsigned before = list->count;
+	int err = 0;
+
+	for (unsigned i = 0, workers = count_workers(list);
+	     err == 0 && i < target_runtimes(target); i++) {
+		workers += target_runtime(target, i)->area.worker_count;
+		if (workers > MOST_WORKERS)
+			err = -EFBIG;
+	}
+	if (err == 0)
+		err = metrics_add(list, target);
+	if (err == 0 && count_workers(list) > MOST_WORKERS)
+		err = -EFBIG; /* it has grown meanwhile */
+	if (err != 0)
+		free_from(list, before);
+	return err;
+}
+
+static void add_process(struct metrics_list *list, pid_t pid)
 {
 	struct target *target;
 	int err = target_open(&target, pid);
 
 	if (err == 0)
-		err = metrics_add(list, target);
+		err = add_within(list, target);
+	if (is_worth_a_word(err)) {
+		fprintf(stderr, "skua metrics: process %d is left out: %s\n",
+			pid,
+			target && *target_reason(target) ? target_reason(target)
+							 : strerror(-err));
+		list->left_out++;
+	}
 	target_close(target);
-	return err == -ENOMEM ? err : 0;
 }
 
 int metrics_add_all(struct metrics_list *list)
@@ -139,11 +195,13 @@ int metrics_add_all(struct metrics_list *list)
 	struct dirent *entry;
 	int err = folder != NULL ? 0 : -errno;
 
-	while (err == 0 && (entry = readdir(folder)) != NULL) {
+	list->all = true;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (isdigit((unsigned char)entry->d_name[0]) && pid != getpid())
-			err = add_process(list, pid);
+			add_process(list, pid);
 	}
 	if (folder != NULL)
 		closedir(folder);

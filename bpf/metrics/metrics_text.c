@@ -181,6 +181,21 @@ static void write_info(struct writer *w)
 	}
 }
 
+/* Without labels: it is of no process. */
+static void write_left_out(struct writer *w)
+{
+	static const struct family family = {
+		"processes_left_out", GAUGE, "",
+		"Processes that cost more to read than one may, or are not as "
+		"they should be."
+	};
+
+	if (!w->list->all)
+		return;
+	begin(w, &family);
+	fprintf(w->file, "skua_%s %u\n", family.name, w->list->left_out);
+}
+
 /* ---- workers --------------------------------------------------------------- */
 
 static const struct {
@@ -420,6 +435,7 @@ void metrics_write(FILE *file, const struct metrics_list *list,
 	struct writer w = { .file = file, .list = list, .format = format };
 
 	write_info(&w);
+	write_left_out(&w);
 	write_runtimes(&w);
 	write_workers(&w);
 	write_histograms(&w);

@@ -22,13 +22,16 @@
 #include "bpf/target/target_proc.h"
 
 #define MOST_READ (UINT64_C(64) << 20)
+#define MAPS_COST 64u
+
+/* What it takes to read of a thread, in work of target_budget.h. */
+#define STATUS_COST (UINT64_C(64) << 10)
 
 /* ---- memory ---------------------------------------------------------------- */
 
-static int read_memory(void *context, uint64_t address, void *to, size_t bytes)
+static int read_unpaid(struct target *target, uint64_t address, void *to,
+		       size_t bytes)
 {
-	struct target *target = context;
-
 	while (bytes > 0) {
 		ssize_t got;
 
@@ -46,6 +49,15 @@ static int read_memory(void *context, uint64_t address, void *to, size_t bytes)
 		bytes -= (size_t)got;
 	}
 	return 0;
+}
+
+static int read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+	struct target *target = context;
+
+	if (!target_budget_spend(&target->budget, TARGET_READ_COST + bytes))
+		return -EFBIG;
+	return read_unpaid(target, address, to, bytes);
 }
 
 static void pause_reading(void *context)
@@ -85,6 +97,13 @@ static int judge(struct target *target, int code)
 		return fail_ended(target);
 	if (code == -ENOMEM)
 		return target_fail(&target->complaint, code, "no memory");
+	if (code == -EFBIG)
+		return target_fail(
+			&target->complaint, code,
+			"process %d has more than may be read of a "
+			"process: %ju MiB at once, %ju more in a second",
+			target->pid, (uintmax_t)(TARGET_WORK >> 20),
+			(uintmax_t)(TARGET_WORK_SECOND >> 20));
 	if (code == -EFAULT)
 		return target_fail(&target->complaint, code,
 				   "process %d has no memory there",
@@ -94,17 +113,19 @@ static int judge(struct target *target, int code)
 
 int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 {
-	if (bytes > MOST_READ)
+	uint64_t end;
+
+	/* What a caller asks for by itself is its own to bound. */
+	if (bytes > MOST_READ || !target_add(address, bytes, &end))
 		return judge(target, -EFAULT);
-	return judge(target, target_copy(&target->memory, address, to, bytes));
+	return judge(target, read_unpaid(target, address, to, bytes));
 }
 
 bool target_alive(struct target *target)
 {
 	char byte;
 
-	return target_copy(&target->memory, target->anywhere, &byte, 1) !=
-	       -ESRCH;
+	return read_unpaid(target, target->anywhere, &byte, 1) != -ESRCH;
 }
 
 /* ---- opening --------------------------------------------------------------- */
@@ -188,10 +209,15 @@ static int open_memory(struct target *target)
 /* What is mapped; it stays until the next time, for names. */
 int target_read_maps(struct target *target)
 {
-	char *text = target_proc_read(target->memory_folder, "maps");
 	struct target_mapping *list;
 	ssize_t count;
+	char *text;
 
+	/* The kernel takes longer for its lines than for memory. */
+	if (!target_budget_spend(&target->budget,
+				 MAPS_COST * target->maps_bytes))
+		return judge(target, -EFBIG);
+	text = target_proc_read(target->memory_folder, "maps");
 	if (!text && (errno == EACCES || errno == EPERM)) {
 		target_proc_denied(target->folder, target->pid,
 				   &target->complaint);
@@ -199,6 +225,11 @@ int target_read_maps(struct target *target)
 	}
 	if (!text)
 		return judge(target, errno == ENOMEM ? -ENOMEM : -ESRCH);
+	target->maps_bytes = strlen(text);
+	if (target->maps_bytes >= TARGET_PROC_BYTES - 1) {
+		free(text);
+		return judge(target, -EFBIG);
+	}
 	count = target_parse_maps(text, &list);
 	if (count < 0) {
 		free(text);
@@ -303,6 +334,7 @@ int target_open(struct target **out, pid_t pid)
 			    .pause = pause_reading,
 			    .context = target },
 	};
+	target_budget_begin(&target->budget);
 	code = open_folder(target);
 	if (!code)
 		target_comm(target, target->comm);
@@ -375,7 +407,7 @@ int target_take_snapshot(struct target *target,
 	int code = target_area_snapshot(&target->memory, runtime, now_ns, out,
 					&target->complaint);
 
-	return code == -ESRCH ? fail_ended(target) : code;
+	return target_is_over(code) ? judge(target, code) : code;
 }
 
 int target_look(struct target *target, const struct target_runtime *runtime,
@@ -423,30 +455,52 @@ int target_record_until(struct target *target, uint64_t ns)
 	return code;
 }
 
-pid_t target_thread(const struct target *target, uint32_t tid)
+static bool is_thread(int threads, const char *name, uint32_t own)
 {
-	int threads = openat(target->folder, "task", O_RDONLY | O_DIRECTORY);
-	DIR *list = threads < 0 ? NULL : fdopendir(threads);
+	struct target_status status;
+	char path[300];
+	char *text;
+	bool is;
+
+	snprintf(path, sizeof(path), "%s/status", name);
+	text = target_proc_read(threads, path);
+	is = text && target_parse_status(text, &status) == 0 &&
+	     status.own == own;
+	free(text);
+	return is;
+}
+
+/* Among all of them, as in a container. */
+static pid_t search_threads(struct target *target, int threads, uint32_t own)
+{
+	DIR *list = fdopendir(dup(threads));
 	pid_t found = 0;
 
-	for (struct dirent *entry; list && !found && (entry = readdir(list));) {
-		char path[300];
-		struct target_status status;
-		char *text;
-
-		snprintf(path, sizeof(path), "%s/status", entry->d_name);
-		text = entry->d_name[0] == '.'
-			       ? NULL
-			       : target_proc_read(threads, path);
-		if (text && target_parse_status(text, &status) == 0 &&
-		    status.own == tid)
+	for (struct dirent *entry; list && !found && (entry = readdir(list));)
+		if (!target_budget_spend(&target->budget, STATUS_COST))
+			break;
+		else if (entry->d_name[0] != '.' &&
+			 is_thread(threads, entry->d_name, own))
 			found = (pid_t)atoi(entry->d_name);
-		free(text);
-	}
 	if (list)
 		closedir(list);
-	else if (threads >= 0)
-		close(threads);
+	return found;
+}
+
+pid_t target_thread(struct target *target, uint32_t tid)
+{
+	int threads = openat(target->folder, "task",
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char name[16];
+	pid_t found;
+
+	if (threads < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%u", tid);
+	found = is_thread(threads, name, tid)
+			? (pid_t)tid
+			: search_threads(target, threads, tid);
+	close(threads);
 	return found;
 }
 

@@ -12,7 +12,8 @@
  *
  * Threads: a target belongs to one thread at a time.
  * Return, where nothing else is said: 0, or -errno: -ESRCH as above; -EFAULT
- * (nothing is at that address); -ENOMEM. target_reason() says it in words.
+ * (nothing is at that address); -EFBIG (the process costs more than it may:
+ * target_budget.h); -ENOMEM. target_reason() says it in words.
  */
 #ifndef SKUA_BPF_TARGET_H
 #define SKUA_BPF_TARGET_H
@@ -27,7 +28,7 @@
 /* What a process has more of is refused, or left out. */
 #define TARGET_MAX_ROOTS    16u
 #define TARGET_MAX_RUNTIMES 256u
-#define TARGET_MAX_WORKERS  4096u
+#define TARGET_MAX_WORKERS  2048u /* of all runtimes together */
 
 #define TARGET_NAME 64u /* bytes of a name, with the 0 at the end */
 
@@ -208,7 +209,7 @@ int target_read(struct target *target, uint64_t address, void *to,
 
 /* target_thread - the thread with that gettid(), as this process sees it; 0: it is
  * not there (any more). As for a process in a container. */
-pid_t target_thread(const struct target *target, uint32_t tid);
+pid_t target_thread(struct target *target, uint32_t tid);
 
 /* target_alive - is the process there, and its program the same? */
 bool target_alive(struct target *target);

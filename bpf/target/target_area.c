@@ -48,7 +48,7 @@ static int read_root(const struct target_memory *memory, uint64_t address,
 	code = target_copy(memory, address, out,
 			   offsetof(struct area_root, changes));
 	if (code)
-		return code == -ESRCH ? code : -ENOENT;
+		return target_is_over(code) ? code : -ENOENT;
 	if (out->magic != AREA_ROOT_MAGIC)
 		return -ENOENT;
 	if (out->abi != AREA_ABI)
@@ -163,12 +163,32 @@ static struct target_runtime *append(struct target_list *list)
 	return more;
 }
 
+/* Runtimes may share what they say of workers: a small process then claims many,
+ * of each of which a snapshot keeps a copy. */
+static uint64_t count_workers(const struct target_list *list)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < list->count; i++)
+		count += list->runtimes[i].area.worker_count;
+	return count;
+}
+
+static int fail_workers(struct target_complaint *complaint)
+{
+	return target_fail(complaint, -EFBIG,
+			   "its runtimes have more than %u workers in all, "
+			   "which is as many as this command looks at",
+			   TARGET_MAX_WORKERS);
+}
+
 /* The list as it is now; a change meanwhile may make anything of it. */
 static int walk(struct target_list *list, const struct target_memory *memory,
 		uint64_t address, const struct area_root *root,
 		struct target_complaint *complaint)
 {
 	uint64_t next = root->runtimes;
+	uint64_t workers = count_workers(list);
 
 	if (root->count > TARGET_MAX_RUNTIMES)
 		return target_fail(complaint, -EILSEQ,
@@ -183,6 +203,9 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 		if (!runtime)
 			return -ENOMEM;
 		code = read_runtime(memory, next, runtime, complaint);
+		workers += runtime->area.worker_count;
+		if (code == 0 && workers > TARGET_MAX_WORKERS)
+			code = fail_workers(complaint);
 		if (code)
 			return code;
 		runtime->root = address;
@@ -212,7 +235,7 @@ static int try_add(struct target_list *list, const struct target_memory *memory,
 	if (root.changes % 2)
 		return -EAGAIN;
 	code = walk(list, memory, address, &root, complaint);
-	if (code == -ESRCH || code == -ENOMEM)
+	if (target_is_over(code) || code == -ENOMEM)
 		return code;
 	if (read_changes(memory, address, &after) == 0 && after != root.changes)
 		return -EAGAIN;
@@ -314,7 +337,7 @@ int target_area_look(const struct target_memory *memory,
 		return -EFAULT;
 	out->poll = out->type = 0;
 	code = look(memory, runtime, address, out);
-	if (code == -ESRCH)
+	if (target_is_over(code))
 		return code;
 	changed = check_changes(memory, runtime);
 	return changed ? changed : code;

@@ -63,14 +63,14 @@ static bool find_bias(struct image *image, uint64_t start)
 	return false;
 }
 
-/* Return: 0; -ENOENT: there is no ELF file that can be ours; -ESRCH. */
+/* Return: 0; -ENOENT: there is no ELF file that can be ours; -ESRCH; -EFBIG. */
 static int read_image(struct image *image, uint64_t start)
 {
 	Elf64_Ehdr header;
 	uint64_t at;
 	int code = target_copy(image->memory, start, &header, sizeof(header));
 
-	if (code == -ESRCH)
+	if (target_is_over(code))
 		return code;
 	if (code || !is_ours(&header) ||
 	    !target_add(start, header.e_phoff, &at))
@@ -78,7 +78,7 @@ static int read_image(struct image *image, uint64_t start)
 	image->count = header.e_phnum;
 	code = target_copy(image->memory, at, image->headers,
 			   image->count * sizeof(*image->headers));
-	if (code == -ESRCH)
+	if (target_is_over(code))
 		return code;
 	return code || !find_bias(image, start) ? -ENOENT : 0;
 }
@@ -131,7 +131,7 @@ static int read_segment(const struct image *image, const Elf64_Phdr *header,
 	if (!code)
 		read_notes(notes, bytes, header->p_align == 8 ? 8 : 4, address,
 			   roots);
-	return code == -ESRCH ? code : 0;
+	return target_is_over(code) ? code : 0;
 }
 
 int target_find_roots(const struct target_memory *memory,

@@ -12,7 +12,7 @@
  *         is there
  * @found: receives how many
  *
- * Return: 0; -ESRCH.
+ * Return: 0; -ESRCH; -EFBIG.
  */
 int target_find_roots(const struct target_memory *memory,
 		      const struct target_mapping *mappings, size_t count,

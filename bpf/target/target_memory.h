@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Reading: all or nothing; returns 0, -EFAULT or -ESRCH. A pause is for the
+/* Reading: all or nothing; returns 0, -EFAULT, -ESRCH or -EFBIG (the budget is
+ * spent: target_budget.h). A pause is for the
  * process to go on meanwhile. */
 struct target_memory {
 	int (*read)(void *context, uint64_t address, void *to, size_t bytes);
@@ -43,6 +44,12 @@ int target_fail(struct target_complaint *complaint, int code,
 /* target_printable - make it ASCII that does nothing to a terminal, and end it
  * within @size bytes */
 void target_printable(char *text, size_t size);
+
+/* target_is_over - after that code nothing more can be read */
+static inline bool target_is_over(int code)
+{
+	return code == -ESRCH || code == -EFBIG;
+}
 
 /* target_add - an address so far behind another. Return: false: there is none */
 static inline bool target_add(uint64_t address, uint64_t bytes, uint64_t *out)

@@ -4,6 +4,7 @@
 #define SKUA_BPF_TARGET_PARTS_H
 
 #include "bpf/target/target_area.h"
+#include "bpf/target/target_budget.h"
 #include "bpf/target/target_proc.h"
 
 #define TARGET_SYMBOLS 512u
@@ -24,11 +25,13 @@ struct target {
 	char comm[TARGET_NAME]; /* as it was at the open */
 	struct target_status status;
 	struct target_memory memory;
+	struct target_budget budget;
 	uint64_t anywhere; /* an address where something was */
 	uint64_t roots[TARGET_MAX_ROOTS];
 	unsigned root_count;
 	struct target_list list;
 	char *maps_text;
+	size_t maps_bytes; /* of the last time */
 	struct target_mapping *maps;
 	size_t map_count;
 	struct target_complaint complaint;
@@ -48,6 +51,10 @@ const struct target_mapping *target_mapping_at(const struct target *target,
  * descriptor; -1: target_symbols_missing() says why */
 int target_open_mapped(struct target *target,
 		       const struct target_mapping *mapping);
+
+/* target_hold_tables - may the tables of that file be kept? If not, then
+ * target_symbols_missing() says so */
+bool target_hold_tables(struct target *target, int fd, const char *path);
 
 void target_free_symbols(struct target *target);
 

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_BYTES (UINT64_C(64) << 20)
-
 /* Files of /proc do not know their sizes. */
 static char *read_all(int fd)
 {
@@ -18,7 +16,7 @@ static char *read_all(int fd)
 	char *text = malloc(room);
 	ssize_t got = 1;
 
-	while (text && got > 0 && used < MOST_BYTES) {
+	while (text && got > 0 && used < TARGET_PROC_BYTES) {
 		if (room - used < 2) {
 			char *more = realloc(text, room *= 2);
 

@@ -7,6 +7,8 @@
 
 #include "bpf/target/target_memory.h"
 
+#define TARGET_PROC_BYTES (UINT64_C(16) << 20)
+
 /**
  * struct target_status - of a process, or of a thread of it
  * @state: the kernel's letter; 'Z': it has ended
@@ -23,7 +25,7 @@ struct target_status {
 	bool has_memory;
 };
 
-/* target_proc_read - a file, as far as 64 MiB, with a 0 at its end; to be freed.
+/* target_proc_read - a file, as far as TARGET_PROC_BYTES, with a 0 at its end; to be freed.
  * Return: NULL: errno tells why */
 char *target_proc_read(int folder, const char *name);
 

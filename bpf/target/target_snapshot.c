@@ -156,7 +156,7 @@ int target_area_snapshot(const struct target_memory *memory,
 					 .workers = out->workers,
 					 .worker_count = out->worker_count };
 	read_all(&reader, out);
-	if (reader.code == -ESRCH)
+	if (target_is_over(reader.code))
 		return reader.code;
 	code = target_copy(memory,
 			   runtime->root + offsetof(struct area_root, changes),

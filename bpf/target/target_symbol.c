@@ -6,19 +6,21 @@
  * is, if that can be opened, and is not another file of the same path by now.
  */
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/target/target.h"
+#include "bpf/target/target_elf.h"
 #include "bpf/target/target_parts.h"
 
 /* Of struct skua_task_type: its name comes first. */
 #define TYPE_NAME     40u
 #define COMPARE_BYTES 4096u
+
+/* What it takes to open a file, in work of target_budget.h. */
+#define FILE_COST (UINT64_C(128) << 10)
 
 /* ---- the file -------------------------------------------------------------- */
 
@@ -37,6 +39,8 @@ static bool is_mapped(struct target *target, int fd,
 	for (size_t i = 0; i < target->map_count; i++) {
 		const struct target_mapping *first = &target->maps[i];
 
+		if (!target_budget_spend(&target->budget, sizeof(*first)))
+			return false;
 		if (first->inode != mapping->inode || first->offset != 0 ||
 		    strcmp(first->path, mapping->path) != 0)
 			continue;
@@ -94,86 +98,6 @@ int target_open_mapped(struct target *target,
 	return -1;
 }
 
-/* ---- its symbols ----------------------------------------------------------- */
-
-/* Where the file wants to have what is at that offset; false: nowhere. */
-static bool file_address(Elf *elf, uint64_t offset, uint64_t *out)
-{
-	size_t count = 0;
-
-	if (elf_getphdrnum(elf, &count) != 0)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(elf, (int)i, &header) ||
-		    header.p_type != PT_LOAD || offset < header.p_offset ||
-		    offset - header.p_offset >= header.p_filesz)
-			continue;
-		*out = header.p_vaddr + (offset - header.p_offset);
-		return true;
-	}
-	return false;
-}
-
-/* The function that has @address in it. */
-static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-			uint64_t address, char *text)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data && header->sh_entsize
-			       ? data->d_size / header->sh_entsize
-			       : 0;
-
-	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
-		GElf_Sym symbol;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-		    address < symbol.st_value ||
-		    address - symbol.st_value >=
-			    (symbol.st_size ? symbol.st_size : 1))
-			continue;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || !*name)
-			continue;
-		snprintf(text, TARGET_NAME, "%s", name);
-		return true;
-	}
-	return false;
-}
-
-static bool search_table(Elf *elf, uint32_t type, uint64_t address, char *text)
-{
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(elf, section)) != NULL) {
-		GElf_Shdr header;
-
-		if (gelf_getshdr(section, &header) && header.sh_type == type &&
-		    find_symbol(elf, section, &header, address, text))
-			return true;
-	}
-	return false;
-}
-
-static bool search_file(int fd, uint64_t offset, char *text)
-{
-	uint64_t address;
-	bool found = false;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF &&
-	    file_address(elf, offset, &address))
-		found = search_table(elf, SHT_SYMTAB, address, text) ||
-			search_table(elf, SHT_DYNSYM, address, text);
-	elf_end(elf);
-	return found;
-}
-
 /* ---- names ----------------------------------------------------------------- */
 
 /* They are in the order of their addresses. */
@@ -213,26 +137,43 @@ static void name_place(const struct target_mapping *mapping, uint64_t address,
 		snprintf(text, TARGET_NAME, "0x%jx", (uintmax_t)address);
 }
 
+/* Return: has the file a name for it? */
+static bool search_file(struct target *target,
+			const struct target_mapping *mapping, uint64_t address,
+			char *text)
+{
+	char name[TARGET_NAME];
+	int fd = target_open_mapped(target, mapping);
+	int code;
+
+	if (fd < 0)
+		return false;
+	code = target_elf_symbol(fd, &target->budget,
+				 address - mapping->start + mapping->offset,
+				 name, sizeof(name));
+	close(fd);
+	if (code == 0)
+		strcpy(text, name);
+	else
+		say_missing(target, mapping->path,
+			    code == -EFBIG ? "has more symbols than may be "
+					     "read of a process"
+					   : "has no symbol there");
+	return code == 0;
+}
+
 static bool look_up(struct target *target, uint64_t address, char *text)
 {
 	const struct target_mapping *mapping =
 		target_mapping_at(target, address);
 	bool found;
-	int fd;
 
 	if (!mapping && target_read_maps(target) == 0)
 		mapping = target_mapping_at(target, address);
 	name_place(mapping, address, text);
-	fd = mapping && mapping->inode != 0
-		     ? target_open_mapped(target, mapping)
-		     : -1;
-	found = fd >= 0 &&
-		search_file(fd, address - mapping->start + mapping->offset,
-			    text);
-	if (fd >= 0 && !found)
-		say_missing(target, mapping->path, "has no symbol there");
-	if (fd >= 0)
-		close(fd);
+	found = mapping && mapping->inode != 0 &&
+		target_budget_spend(&target->budget, FILE_COST) &&
+		search_file(target, mapping, address, text);
 	target_printable(text, TARGET_NAME);
 	return found;
 }
@@ -301,4 +242,15 @@ void target_free_symbols(struct target *target)
 {
 	free(target->symbols);
 	target->symbols = NULL;
+}
+
+bool target_hold_tables(struct target *target, int fd, const char *path)
+{
+	uint64_t bytes = target_elf_tables(fd, &target->budget);
+
+	if (target_budget_hold(&target->budget, bytes))
+		return true;
+	say_missing(target, path,
+		    "has more symbols than are kept of a process");
+	return false;
 }

@@ -120,7 +120,7 @@ bool target_symbol(struct target *target, uint64_t address, char *text)
 	return target_name(target, address, 0, text);
 }
 
-pid_t target_thread(const struct target *target, uint32_t tid)
+pid_t target_thread(struct target *target, uint32_t tid)
 {
 	(void)target;
 	return (pid_t)tid;

@@ -46,7 +46,7 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 }
 
 /* None of its threads is there any more. */
-pid_t target_thread(const struct target *target, uint32_t tid)
+pid_t target_thread(struct target *target, uint32_t tid)
 {
 	(void)target;
 	(void)tid;

@@ -258,7 +258,7 @@ static void list__four_billion_workers__is_refused(void **state)
 	struct state *s = *state;
 
 	runtime_of(s)->worker_count = UINT32_MAX;
-	refuses(s, -EILSEQ, "4294967295 workers; allowed: 1 to 4096");
+	refuses(s, -EILSEQ, "4294967295 workers; allowed: 1 to 2048");
 	runtime_of(s)->worker_count = 0;
 	refuses(s, -EILSEQ, "0 workers");
 }

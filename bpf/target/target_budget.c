@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* target_budget.c - see target_budget.h */
+#include "bpf/target/target_budget.h"
+
+#include <signal.h>
+#include <time.h>
+
+#define CHECK_EACH (UINT64_C(1) << 20)
+#define SECOND_NS  UINT64_C(1000000000)
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* A verb that blocks them ends when it sees them; others have ended by now. */
+static bool is_signalled(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) ||
+					     sigismember(&pending, SIGTERM));
+}
+
+static void refill(struct target_budget *budget)
+{
+	uint64_t now = now_ns(), passed = now - budget->at_ns;
+	uint64_t seconds = passed / SECOND_NS, rest = passed % SECOND_NS;
+
+	if (seconds > TARGET_WORK / TARGET_WORK_SECOND)
+		seconds = TARGET_WORK / TARGET_WORK_SECOND;
+	budget->left += seconds * TARGET_WORK_SECOND +
+			rest * (TARGET_WORK_SECOND >> 20) / (SECOND_NS >> 20);
+	if (budget->left > TARGET_WORK)
+		budget->left = TARGET_WORK;
+	budget->at_ns = now;
+}
+
+static void check(struct target_budget *budget)
+{
+	if (!budget->ending)
+		refill(budget);
+	if (!budget->ending && is_signalled()) {
+		budget->ending = true;
+		if (budget->left > TARGET_WORK_LAST)
+			budget->left = TARGET_WORK_LAST;
+	}
+	budget->checked = budget->left;
+}
+
+void target_budget_begin(struct target_budget *budget)
+{
+	*budget = (struct target_budget){ .left = TARGET_WORK,
+					  .checked = TARGET_WORK,
+					  .at_ns = now_ns() };
+}
+
+bool target_budget_spend(struct target_budget *budget, uint64_t work)
+{
+	if (budget->checked - budget->left >= CHECK_EACH || work > budget->left)
+		check(budget);
+	if (work > budget->left)
+		return false;
+	budget->left -= work;
+	return true;
+}
+
+bool target_budget_hold(struct target_budget *budget, uint64_t bytes)
+{
+	if (bytes > TARGET_HELD - budget->held)
+		return false;
+	budget->held += bytes;
+	return true;
+}

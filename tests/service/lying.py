@@ -1,0 +1,134 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""lying.py BUILD SCRATCH [KIND...] - each verb of skua over each kind of programs/lying.c
+
+Prints a table: how much more memory (MB) and CPU time (s) each takes than over the
+honest one, and after how many ms it ends when it is interrupted. CPU time is that of
+the verb alone, so other programs on the machine do not count. Exits 1 if a figure is
+over its bound.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+MOST_MB, MOST_S, MOST_MS = 64, 2.0, 200
+ATTEMPTS = 5  # of what other programs on the machine can delay
+HANG_S = 30
+ADDRESS_SPACE = 4 << 30
+
+KINDS = ("honest", "runtimes", "workers", "types", "unmapped", "symbols",
+         "notes", "changing", "circle", "ring")
+# With @ where a file goes; what ends by itself, and what runs until a signal.
+VERBS = {
+    "top": ("top --once --interval 0.2", "top --interval 0.2"),
+    "stats": ("stats", None),
+    "doctor": ("doctor", None),
+    "metrics": ("metrics --once", "metrics --listen 127.0.0.1:0"),
+    "textfile": (None, "metrics --textfile @ --interval 1"),
+    "all": ("metrics --once --all", None),
+    "record": ("record --for 0.2 -o @", "record -o @"),
+    "why": ("why --for 0.2", "why --for 60"),
+    "flame": ("flame --folded --for 0.2 -o @", "flame --folded -o @"),
+    "perf": ("perf --for 0.2", "perf"),
+    "trace": ("trace --for 0.2", "trace"),
+}
+
+
+def limit():
+    """For a verb that is broken: it ends, and not the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+class Matrix:
+    def __init__(self, build, scratch):
+        self.skua, self.lying = build + "/bpf/skua", build + "/tests/programs/lying"
+        self.scratch, self.failed = scratch, []
+
+    def begin(self, words, pid):
+        words = words.replace("@", self.scratch + "/out").split()
+        if pid and "--all" not in words:
+            words += ["-p", str(pid)]
+        with open(self.scratch + "/said", "w", encoding="utf-8") as said:
+            return subprocess.Popen([self.skua] + words, stdin=subprocess.DEVNULL,
+                                    stdout=said, stderr=said, preexec_fn=limit)
+
+    def end(self, child, seconds):
+        """What it took: MB and CPU seconds, and how it ended; None: it hangs."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            pid, status, used = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                child.returncode = os.waitstatus_to_exitcode(status)
+                return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+            time.sleep(0.002)
+        child.kill()
+        child.wait()
+        return None
+
+    def cost(self, words, pid):
+        return self.end(self.begin(words, pid), HANG_S)
+
+    def ending(self, words, pid):
+        """The best of some attempts: ms from a signal to the end."""
+        best = None
+        for _ in range(ATTEMPTS):
+            child = self.begin(words, pid)
+            time.sleep(0.5)
+            began = time.monotonic()
+            os.kill(child.pid, signal.SIGINT)  # not reaped yet
+            if self.end(child, HANG_S) is None:
+                return float("inf")
+            took = 1000 * (time.monotonic() - began)
+            best = took if best is None else min(best, took)
+            if best <= MOST_MS:
+                break
+        return best
+
+    def check(self, what, figure, most):
+        if figure > most:
+            self.failed.append(f"{what}: {figure:.1f}, allowed {most}")
+            return f"{figure:.1f}!"
+        return f"{figure:.1f}"
+
+    def cell(self, kind, verb, pid, honest):
+        once, forever = VERBS[verb]
+        texts = []
+        if once:
+            took = self.cost(once, pid) or (float("inf"), float("inf"))
+            base = honest.setdefault(verb, took)
+            texts += [self.check(f"{verb} of {kind}, MB", took[0] - base[0], MOST_MB),
+                      self.check(f"{verb} of {kind}, s", took[1] - base[1], MOST_S)]
+        if forever:
+            texts += [self.check(f"{verb} of {kind}, ms after SIGINT",
+                                 self.ending(forever, pid), MOST_MS)]
+        return " ".join(texts)
+
+    def row(self, kind, honest):
+        with subprocess.Popen([self.lying, kind, self.scratch + "/sparse"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+            target.stdout.readline()
+            for verb in VERBS:
+                text = self.cell(kind, verb, target.pid, honest)
+                print(f"{kind:10}{verb:10}{text}", flush=True)
+            target.stdin.close()
+
+
+def main():
+    matrix, honest = Matrix(*sys.argv[1:3]), {}
+    kinds = ["honest"] + [kind for kind in sys.argv[3:] or KINDS if kind != "honest"]
+    print("process   verb      MB more, CPU s more; ms after SIGINT")
+    for kind in kinds:
+        matrix.row(kind, honest)
+    for line in matrix.failed:
+        print("FAILED:", line)
+    return 1 if matrix.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lying.c KIND [FILE] - a process that says of itself what costs others most
+ *
+ * It has a root of its own, with a runtime and workers that are all made by hand;
+ * no thread of it works. It prints "ready", and ends with its standard input.
+ *
+ *	honest    one runtime, one worker, one type
+ *	runtimes  256 runtimes of 4,096 workers each, which are all the same one
+ *	workers   a runtime of 2,048 workers, which are all the same one
+ *	types     992 workers, each with 31 types that no other has
+ *	unmapped  the same, and the types are nowhere, among 2,000 mappings
+ *	symbols   types that are functions of FILE, which it makes: a sparse ELF file
+ *		  with a table of symbols of 4 GiB
+ *	notes     2,000 mappings that begin as an ELF file full of notes
+ *	changing  a list of runtimes that changes all the time
+ *	circle    a list of runtimes that leads back to its beginning
+ *	ring      a worker whose ring always has more events than it holds
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes/area.h"
+#include "probes/events.h"
+
+#define RUNTIMES  256u
+#define WORKERS   4096u
+#define LOOKED_AT 2048u
+#define TYPED     992u
+#define MAPPINGS  2000u
+#define EVENTS    4096u
+#define NOTES     (64u << 10)
+#define SEGMENTS  128u
+#define TABLE     (UINT64_C(4) << 30)
+#define FUNCTIONS 8u
+
+static struct area_root root;
+static struct area_runtime runtimes[RUNTIMES];
+static struct area_worker worker;
+static struct area_samples samples;
+static uint64_t same[WORKERS];
+static struct event events[EVENTS];
+static struct area_worker *many_workers;
+static struct area_samples *many_samples;
+
+static uint64_t address(const volatile void *of)
+{
+	return (uint64_t)(uintptr_t)of;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "lying: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* ---- as an honest one -------------------------------------------------------- */
+
+/* The note is found as the linker has it: in a section of this program. */
+#define TEXT(x)  #x
+#define VALUE(x) TEXT(x)
+__asm__(".pushsection .note.skua, \"a\", %note\n"
+	".balign 4\n"
+	".long 2f - 1f, 4f - 3f, 1\n"
+	"1: .asciz \"skua\"\n"
+	"2: .balign 4\n"
+	"3: .quad lying_root - 3b\n"
+	"4: .balign 4\n"
+	".popsection\n");
+extern struct area_root lying_root __attribute__((alias("root")));
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct area_type row(uint64_t type)
+{
+	return (struct area_type){ .type = type,
+				   .poll = type,
+				   .polls = 100,
+				   .run_ns = 1000,
+				   .longest_ns = 100,
+				   .waits = 10,
+				   .wait_ns = 100,
+				   .longest_wait_ns = 10 };
+}
+
+static void make_runtime(struct area_runtime *out, uint32_t workers)
+{
+	*out = (struct area_runtime){ .magic = AREA_RUNTIME_MAGIC,
+				      .abi = AREA_ABI,
+				      .bytes = sizeof(*out),
+				      .pid = (uint32_t)getpid(),
+				      .worker_count = workers,
+				      .worker_bytes = sizeof(worker),
+				      .workers = address(same),
+				      .started_ns = now_ns(),
+				      .sample = 1 };
+}
+
+static void be_honest(void)
+{
+	static const char name[40] = "honest";
+
+	samples.types[0] = row(address(name));
+	worker = (struct area_worker){ .cpu = -1,
+				       .node = -1,
+				       .tid = (uint64_t)getpid(),
+				       .samples = address(&samples) };
+	for (unsigned i = 0; i < WORKERS; i++)
+		same[i] = address(&worker);
+	make_runtime(&runtimes[0], 1);
+	root = (struct area_root){ .magic = AREA_ROOT_MAGIC,
+				   .abi = AREA_ABI,
+				   .bytes = sizeof(root),
+				   .runtimes = address(&runtimes[0]),
+				   .count = 1,
+				   .version = "0.1.0" };
+}
+
+/* ---- lies -------------------------------------------------------------------- */
+
+static void lie_runtimes(void)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		make_runtime(&runtimes[i], WORKERS);
+		if (i > 0)
+			runtimes[i - 1].next = address(&runtimes[i]);
+	}
+	root.count = RUNTIMES;
+}
+
+static void lie_workers(void)
+{
+	make_runtime(&runtimes[0], LOOKED_AT);
+}
+
+static void lie_types_at(uint64_t first, uint64_t apart)
+{
+	many_workers = calloc(TYPED, sizeof(*many_workers));
+	many_samples = calloc(TYPED, sizeof(*many_samples));
+	if (!many_workers || !many_samples)
+		die("types");
+	for (unsigned i = 0; i < TYPED; i++) {
+		many_workers[i] = worker;
+		many_workers[i].samples = address(&many_samples[i]);
+		same[i] = address(&many_workers[i]);
+		for (unsigned k = 0; k + 1 < AREA_TYPES; k++, first += apart)
+			many_samples[i].types[k] = row(first);
+	}
+	make_runtime(&runtimes[0], TYPED);
+}
+
+static void lie_types(void)
+{
+	size_t count = TYPED * (AREA_TYPES - 1);
+	char(*names)[40] = calloc(count, sizeof(*names));
+
+	if (!names)
+		die("names");
+	for (size_t i = 0; i < count; i++)
+		snprintf(names[i], sizeof(names[i]), "type-%zu-of-too-many", i);
+	lie_types_at(address(names), sizeof(*names));
+}
+
+static void *map(int fd, size_t bytes, int protection)
+{
+	void *at = mmap(NULL, bytes, protection, MAP_PRIVATE, fd, 0);
+
+	return at == MAP_FAILED ? (die("mmap"), NULL) : at;
+}
+
+static int make_file(const void *start, size_t bytes, uint64_t size)
+{
+	int fd = memfd_create("lying", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 ||
+	    pwrite(fd, start, bytes, 0) != (ssize_t)bytes)
+		die("memfd");
+	return fd;
+}
+
+static void lie_unmapped(void)
+{
+	int fd = make_file("x", 1, 4096);
+
+	for (unsigned i = 0; i < MAPPINGS; i++)
+		map(fd, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE);
+	lie_types_at(4096, 16);
+}
+
+static Elf64_Ehdr elf_header(unsigned segments)
+{
+	Elf64_Ehdr header = { .e_type = ET_DYN,
+#ifdef __x86_64__
+			      .e_machine = EM_X86_64,
+#else
+			      .e_machine = EM_AARCH64,
+#endif
+			      .e_version = EV_CURRENT,
+			      .e_ehsize = sizeof(header),
+			      .e_phoff = sizeof(header),
+			      .e_phentsize = sizeof(Elf64_Phdr),
+			      .e_phnum = (uint16_t)segments };
+
+	memcpy(header.e_ident, ELFMAG, SELFMAG);
+	header.e_ident[EI_CLASS] = ELFCLASS64;
+	header.e_ident[EI_DATA] = ELFDATA2LSB;
+	header.e_ident[EI_VERSION] = EV_CURRENT;
+	return header;
+}
+
+/* Its code is mapped; no symbol has what is there, but for the last. */
+static void lie_symbols(const char *path)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr load;
+		Elf64_Shdr sections[3];
+		char names[64];
+	} file = { .header = elf_header(1),
+		   .load = { .p_type = PT_LOAD,
+			     .p_flags = PF_R | PF_X,
+			     .p_filesz = 65536,
+			     .p_memsz = 65536 } };
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char *code;
+
+	file.header.e_shoff = offsetof(__typeof__(file), sections);
+	file.header.e_shentsize = sizeof(Elf64_Shdr);
+	file.header.e_shnum = 3;
+	file.header.e_shstrndx = 2;
+	file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+					 .sh_offset = 65536,
+					 .sh_size = TABLE,
+					 .sh_link = 2,
+					 .sh_entsize = sizeof(Elf64_Sym) };
+	file.sections[2] =
+		(Elf64_Shdr){ .sh_type = SHT_STRTAB,
+			      .sh_offset = offsetof(__typeof__(file), names),
+			      .sh_size = TABLE };
+	if (fd < 0 || ftruncate(fd, (off_t)(TABLE + 65536)) != 0 ||
+	    pwrite(fd, &file, sizeof(file), 0) != sizeof(file))
+		die(path);
+	code = map(fd, 65536, PROT_READ | PROT_EXEC);
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		samples.types[i] = row(address(code) + 4096 * (i + 1));
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		samples.types[i].type = 0;
+}
+
+static void lie_notes(void)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[SEGMENTS];
+	} file = { .header = elf_header(SEGMENTS) };
+	int fd;
+
+	file.segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = NOTES };
+	for (unsigned i = 1; i < SEGMENTS; i++)
+		file.segments[i] = (Elf64_Phdr){ .p_type = PT_NOTE,
+						 .p_vaddr = 16384,
+						 .p_filesz = NOTES };
+	fd = make_file(&file, sizeof(file), 2 * NOTES);
+	for (unsigned i = 0; i < MAPPINGS; i++)
+		map(fd, 2 * NOTES, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+static void *change(void *unused)
+{
+	(void)unused;
+	while (true)
+		__atomic_fetch_add(&root.changes, 2, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void begin(void *(*run)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, NULL) != 0)
+		die("a thread");
+}
+
+static void lie_changing(void)
+{
+	make_runtime(&runtimes[0], LOOKED_AT);
+	begin(change);
+}
+
+static void lie_circle(void)
+{
+	runtimes[0].next = address(&runtimes[0]);
+	root.count = RUNTIMES;
+}
+
+static void *record(void *unused)
+{
+	(void)unused;
+	while (true)
+		__atomic_fetch_add(&worker.ring_head, EVENTS, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void lie_ring(void)
+{
+	for (unsigned i = 0; i < EVENTS; i++)
+		events[i] = (struct event){ .kind = EVENT_BEGIN,
+					    .detail = EVENT_NAME_TYPE,
+					    .b = 4096 + 16 * i };
+	worker.ring = address(events);
+	worker.ring_events = EVENTS;
+	begin(record);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*lie)(void);
+	} kinds[] = {
+		{ "runtimes", lie_runtimes }, { "workers", lie_workers },
+		{ "types", lie_types },       { "unmapped", lie_unmapped },
+		{ "notes", lie_notes },       { "changing", lie_changing },
+		{ "circle", lie_circle },     { "ring", lie_ring },
+	};
+	const char *kind = argc > 1 ? argv[1] : "";
+	bool known = strcmp(kind, "honest") == 0;
+
+	be_honest();
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kind, kinds[i].name) == 0) {
+			kinds[i].lie();
+			known = true;
+		}
+	if (strcmp(kind, "symbols") == 0 && argc > 2) {
+		lie_symbols(argv[2]);
+		known = true;
+	}
+	if (!known) {
+		fprintf(stderr, "lying: no kind '%s'\n", kind);
+		return 2;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
