@@ -83,7 +83,8 @@ static int open_rings(struct recording *r)
 	if (err == 0)
 		err = target_open(&r->target, getpid());
 	if (err == 0)
-		err = rings_open(&r->rings, r->target, &r->writer, UINT64_MAX);
+		err = rings_open(&r->rings, r->target, &r->writer, UINT64_MAX,
+				 NULL);
 	return err;
 }
 

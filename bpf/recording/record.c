@@ -11,14 +11,17 @@
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_FOR = 0x100, OPTION_LAST, OPTION_SWITCHES };
+enum { OPTION_FOR = 0x100, OPTION_LAST, OPTION_MAX_BYTES, OPTION_SWITCHES };
 
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  31536000.0
+#define LEAST_BYTES   UINT64_C(1000000)
+#define MOST_BYTES    (UINT64_C(1) << 62)
 
 struct options {
 	uint64_t pid;
-	double seconds; /* 0: until a signal */
+	double seconds;     /* 0: until a signal */
+	uint64_t max_bytes; /* 0: no limit */
 	const char *out;
 	bool last;
 	bool switches;
@@ -56,6 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LAST:
 		options->last = true;
 		return 0;
+	case OPTION_MAX_BYTES:
+		return args_number("--max-bytes", arg, LEAST_BYTES, MOST_BYTES,
+				   &options->max_bytes);
 	case OPTION_SWITCHES:
 		options->switches = true;
 		return 0;
@@ -77,6 +83,11 @@ static const struct argp_option argp_options[] = {
 	  .key = OPTION_LAST,
 	  .doc = "Write only the last events of each worker, when it ends: "
 		 "what its ring holds" },
+	{ .name = "max-bytes",
+	  .key = OPTION_MAX_BYTES,
+	  .arg = "BYTES",
+	  .doc = "End when the file has so many, or a few megabytes more "
+		 "(default: no limit)" },
 	{ .name = "output",
 	  .key = 'o',
 	  .arg = "FILE",
@@ -139,6 +150,7 @@ int verb_record(int argc, char **argv)
 	r.name = options.out;
 	r.seconds = options.seconds;
 	r.last = options.last;
+	r.max_bytes = options.max_bytes;
 	code = recording_open(&r, options.pid);
 	if (code == EXIT_OK)
 		code = open_file(&options, &r);

@@ -27,6 +27,13 @@
 #define MOST_NS  UINT64_C(100000000)
 #define FULL     0.125
 
+/* CPU time of the last round, in which a process that lies could otherwise keep the
+ * command for ever. Rings are rarely an eighth full then; with --last they are full. */
+#define FINISH_NS      (NS_PER_S / 20)
+#define FINISH_LAST_NS (2 * NS_PER_S)
+
+#define MOST_TOLD 32u /* workers that the report has a line for */
+
 /* ---- beginning ------------------------------------------------------------- */
 
 static uint64_t now_ns(clockid_t clock)
@@ -100,19 +107,39 @@ static bool is_over(struct recording *r, int code)
 {
 	if (code == 0)
 		return false;
-	r->reason = code == -ESRCH ? TRACE_ENDED : TRACE_FAILED;
+	if (code != -EINTR)
+		r->reason = code == -ESRCH ? TRACE_ENDED : TRACE_FAILED;
 	return true;
 }
 
 /* Until a time, or a signal: true. */
-static bool wait_until(const sigset_t *signals, uint64_t until_ns)
+static bool wait_until(struct recording *r, uint64_t until_ns)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	uint64_t ns = until_ns > now ? until_ns - now : 0;
 	const struct timespec wait = { (time_t)(ns / NS_PER_S),
 				       (long)(ns % NS_PER_S) };
+	bool came = sigtimedwait(&r->signals, NULL, &wait) > 0;
 
-	return sigtimedwait(signals, NULL, &wait) > 0;
+	r->signalled += came;
+	return came;
+}
+
+static bool is_full(const struct recording *r)
+{
+	return r->max_bytes && r->writer.bytes >= r->max_bytes;
+}
+
+/* As struct rings_stop has it. A signal ends a round, also the last one. */
+static bool stop_now(void *context)
+{
+	struct recording *r = context;
+
+	if (wait_until(r, 0) || is_full(r))
+		return true;
+	if (r->cpu_ns)
+		return now_ns(CLOCK_THREAD_CPUTIME_ID) >= r->cpu_ns;
+	return now_ns(CLOCK_MONOTONIC) >= r->end_ns;
 }
 
 static uint64_t adapt(uint64_t period_ns, double fullest)
@@ -136,16 +163,13 @@ static int copy(struct recording *r, bool last, double *fullest)
 	return code;
 }
 
-static void record(struct recording *r, const sigset_t *signals)
+static void record(struct recording *r)
 {
-	uint64_t end_ns = r->seconds > 0
-				  ? r->start_ns + (uint64_t)(r->seconds * 1e9)
-				  : UINT64_MAX;
 	uint64_t renew_ns = 0, period_ns = LEAST_NS, now;
 	double fullest;
 
-	while ((now = now_ns(CLOCK_MONOTONIC)) < end_ns) {
-		uint64_t next_ns = r->last ? end_ns : now + period_ns;
+	while ((now = now_ns(CLOCK_MONOTONIC)) < r->end_ns && !is_full(r)) {
+		uint64_t next_ns = r->last ? r->end_ns : now + period_ns;
 		int code = 0;
 
 		if (now >= renew_ns) {
@@ -160,7 +184,7 @@ static void record(struct recording *r, const sigset_t *signals)
 			return;
 		if (next_ns > renew_ns)
 			next_ns = renew_ns;
-		if (wait_until(signals, next_ns < end_ns ? next_ns : end_ns))
+		if (wait_until(r, next_ns < r->end_ns ? next_ns : r->end_ns))
 			return;
 	}
 }
@@ -171,10 +195,13 @@ static void finish(struct recording *r)
 	double fullest = 0;
 	int code;
 
+	r->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) +
+		    (r->last ? FINISH_LAST_NS : FINISH_NS);
 	if (r->reason != TRACE_ENDED) {
 		code = rings_extend(r->rings, 0);
 		if (code == 0 && r->reason == TRACE_FINISHED)
 			code = copy(r, true, &fullest);
+		r->cut = code == -EINTR;
 		is_over(r, code);
 	} else if (r->switches) { /* they outlive it */
 		switches_copy(r->switches, &fullest);
@@ -225,7 +252,14 @@ static void report_stream(const struct recording *r,
 			 stream->stream.index);
 	text_count(written, stream->written);
 	text_count(lost, stream->lost);
-	if (stream->error)
+	if (stream->error == -EILSEQ)
+		fprintf(stderr,
+			"%s: its ring cannot be right, and was not read: "
+			"%" PRIu64 " events at 0x%" PRIx64
+			"; allowed: a power of two, up to %" PRIu64 "\n",
+			who, stream->bad_events, stream->bad_address,
+			RINGS_MOST_EVENTS);
+	else if (stream->error)
 		fprintf(stderr, "%s: no ring for its events: %s\n", who,
 			strerror(-stream->error));
 	else if (is_silent(stream) && runtime)
@@ -237,24 +271,49 @@ static void report_stream(const struct recording *r,
 				  "read");
 }
 
-/* Those that have gone are one line: there may be any number. */
+static bool is_told(const struct rings_stream *stream,
+		    const struct target_runtime *runtime)
+{
+	return stream->error || stream->lost > 0 ||
+	       (is_silent(stream) && runtime);
+}
+
+/* There may be any number of workers: those that have gone are one line, and so are
+ * all beyond the first ones. */
 static void report_streams(const struct recording *r)
 {
-	unsigned gone = 0;
+	unsigned gone = 0, told = 0;
 
 	for (unsigned i = 0; i < rings_count(r->rings); i++) {
 		const struct rings_stream *stream = rings_stream(r->rings, i);
 		const struct target_runtime *runtime =
 			rings_runtime(r->rings, i);
 
-		report_stream(r, stream, runtime);
+		if (is_told(stream, runtime) && told++ < MOST_TOLD)
+			report_stream(r, stream, runtime);
 		gone += is_silent(stream) && !stream->error && !runtime;
 	}
+	if (told > MOST_TOLD)
+		fprintf(stderr, "%u more workers lost events, or have none\n",
+			told - MOST_TOLD);
 	if (gone > 0)
 		fprintf(stderr,
 			"%u of the workers ended before they noticed "
 			"that they were recorded: no events\n",
 			gone);
+}
+
+void recording_report_limit(const struct recording *r)
+{
+	if (is_full(r))
+		fprintf(stderr,
+			"the recording ended at its limit of %" PRIu64
+			" bytes\n",
+			r->max_bytes);
+	else if (r->cut)
+		fprintf(stderr, "events that were left in rings at the end are "
+				"missing: to copy them took too long, or was "
+				"interrupted\n");
 }
 
 void recording_report(const struct recording *r)
@@ -263,7 +322,7 @@ void recording_report(const struct recording *r)
 	char text[32], other[32];
 
 	report_streams(r);
-
+	recording_report_limit(r);
 	for (unsigned i = 0; i < rings_count(r->rings); i++) {
 		const struct rings_stream *stream = rings_stream(r->rings, i);
 
@@ -306,17 +365,19 @@ static int judge(const struct recording *r)
 
 int recording_run(struct recording *r)
 {
-	sigset_t signals;
+	const struct rings_stop stop = { stop_now, r };
 	int code;
 
-	block(&signals);
+	r->end_ns = r->seconds > 0 ? r->start_ns + (uint64_t)(r->seconds * 1e9)
+				   : UINT64_MAX;
+	block(&r->signals);
 	/* The last events of a program that records by itself are there. */
 	code = rings_open(&r->rings, r->target, &r->writer,
-			  r->last ? r->start_ns : UINT64_MAX);
+			  r->last ? r->start_ns : UINT64_MAX, &stop);
 	if (code == -ENOMEM)
 		return recording_complain(r, "", strerror(ENOMEM));
 	if (!is_over(r, code))
-		record(r, &signals);
+		record(r);
 	finish(r);
 	return judge(r);
 }

@@ -7,6 +7,7 @@
 #ifndef SKUA_BPF_RECORDING_H
 #define SKUA_BPF_RECORDING_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,13 +22,27 @@
  * @name: of the file, for messages
  * @seconds: 0: until a signal
  * @last: what is in the rings at the end, and nothing before
+ * @max_bytes: end when the file has so many, or a few megabytes more; 0: no limit
+ *
+ * @signals: that end it; blocked
+ * @signalled: how many of them came
+ * @end_ns: when it ends by itself, CLOCK_MONOTONIC
+ * @cpu_ns: once it has ended: this thread's CPU time at which the last round ends;
+ *          0: it goes on
+ * @cut: the last round did not copy all that was there
  */
 struct recording {
 	const char *verb;
 	const char *name;
 	double seconds;
 	bool last;
+	uint64_t max_bytes;
 
+	sigset_t signals;
+	unsigned signalled;
+	uint64_t end_ns;
+	uint64_t cpu_ns;
+	bool cut;
 	struct target *target;
 	struct trace_writer writer;
 	struct rings *rings;
@@ -57,6 +72,9 @@ int recording_run(struct recording *r);
 
 /* recording_report - what was written, and what is missing */
 void recording_report(const struct recording *r);
+/* recording_report_limit - of that, whether it ended before it should, if it did */
+void recording_report_limit(const struct recording *r);
+
 void recording_close(struct recording *r);
 
 #endif

@@ -11,8 +11,7 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
-#define MOST_EVENTS   (UINT64_C(1) << 26) /* of a ring */
-#define AT_ONCE       32768u              /* events that are copied */
+#define AT_ONCE       32768u /* events that are copied */
 #define MOST_NAMES    65536u
 #define MOST_RINGS    16384u
 #define MOST_ATTEMPTS 8u
@@ -34,6 +33,7 @@ struct ring {
 struct rings {
 	struct target *target;
 	struct trace_writer *writer;
+	struct rings_stop stop;
 	struct ring *rings;
 	unsigned count, room;
 	unsigned runtimes;      /* that were ever seen */
@@ -46,6 +46,12 @@ struct state {
 	uint64_t address, events, head;
 	int64_t error;
 };
+
+/* What a process says may keep its reader busy for ever. */
+static int check_stop(const struct rings *r)
+{
+	return r->stop.now && r->stop.now(r->stop.context) ? -EINTR : 0;
+}
 
 /* ---- which there are ------------------------------------------------------- */
 
@@ -140,13 +146,16 @@ static const struct ring *find_ring(const struct rings *r,
 static int add_runtime(struct rings *r, const struct target_runtime *runtime)
 {
 	unsigned first = r->count;
-	int code = 0;
+	int code = check_stop(r);
 
-	if (find_ring(r, runtime) ||
+	if (code || find_ring(r, runtime) ||
 	    r->count + runtime->area.worker_count >= MOST_RINGS)
-		return 0;
-	for (unsigned i = 0; code == 0 && i < runtime->area.worker_count; i++)
+		return code;
+	for (unsigned i = 0; code == 0 && i < runtime->area.worker_count; i++) {
 		code = add_worker(r, runtime, i);
+		if (code == 0)
+			code = check_stop(r);
+	}
 	if (code == 0)
 		code = add_outside(r, runtime);
 	r->runtimes++;
@@ -179,6 +188,8 @@ static int name(struct rings *r, enum trace_name_of of, uint64_t address)
 	if (address == 0 || addresses_has(&r->names, address) ||
 	    r->names.count >= MOST_NAMES)
 		return 0;
+	if (check_stop(r))
+		return -EINTR;
 	if (of == TRACE_NAME_TYPE)
 		target_name(r->target, address, 0, text);
 	else
@@ -263,10 +274,12 @@ static int read_state(struct rings *r, struct ring *ring, struct state *out)
 		ring->what.error = (int)out->error;
 	if (out->address == 0)
 		return -ENODATA;
-	if (out->events < 2 || out->events > MOST_EVENTS ||
+	if (out->events < 2 || out->events > RINGS_MOST_EVENTS ||
 	    (out->events & (out->events - 1)) != 0 ||
 	    out->address > UINT64_MAX - out->events * sizeof(struct event)) {
 		ring->what.error = -EILSEQ;
+		ring->what.bad_events = out->events;
+		ring->what.bad_address = out->address;
 		return -ENODATA;
 	}
 	ring->what.here = true;
@@ -400,8 +413,11 @@ static int copy_ring(struct rings *r, struct ring *ring, bool last,
 		ring->what.lost += first - ring->next;
 		ring->next = first;
 	}
-	while (code == 0 && done > 0 && ring->next < state.head)
-		code = copy_some(r, ring, &state, last, &done);
+	while (code == 0 && done > 0 && ring->next < state.head) {
+		code = check_stop(r);
+		if (code == 0)
+			code = copy_some(r, ring, &state, last, &done);
+	}
 	return code;
 }
 
@@ -449,8 +465,10 @@ int rings_copy(struct rings *r, bool last, double *fullest)
 {
 	*fullest = 0;
 	for (unsigned i = 0; i < r->count; i++) {
-		int code = 0;
+		int code = check_stop(r);
 
+		if (code)
+			return code;
 		look_before(r, &r->rings[i]);
 		if (!r->rings[i].ended)
 			code = copy_ring(r, &r->rings[i], last, fullest);
@@ -464,9 +482,12 @@ int rings_copy(struct rings *r, bool last, double *fullest)
 
 int rings_extend(struct rings *r, uint64_t ns)
 {
-	int code = rings_refresh(r);
+	int code = rings_refresh(r), put;
 
-	return code ? code : target_record_until(r->target, ns);
+	if (code && code != -EINTR)
+		return code;
+	put = target_record_until(r->target, ns);
+	return put ? put : code;
 }
 
 /* While runtimes come and go, it is looked again, and not for ever. */
@@ -497,13 +518,17 @@ static int skip_old(struct rings *r, uint64_t keep_ns)
 {
 	int code = 0;
 
-	for (unsigned i = 0; code == 0 && i < r->count; i++)
+	for (unsigned i = 0; code == 0 && i < r->count; i++) {
 		code = skip_old_of(r, i, keep_ns);
+		if (code == 0)
+			code = check_stop(r);
+	}
 	return code;
 }
 
 int rings_open(struct rings **out, struct target *target,
-	       struct trace_writer *writer, uint64_t keep_ns)
+	       struct trace_writer *writer, uint64_t keep_ns,
+	       const struct rings_stop *stop)
 {
 	struct rings *r = calloc(1, sizeof(*r));
 	int code = -ENOMEM;
@@ -513,6 +538,8 @@ int rings_open(struct rings **out, struct target *target,
 		return code;
 	r->target = target;
 	r->writer = writer;
+	if (stop)
+		r->stop = *stop;
 	r->events = calloc(AT_ONCE, sizeof(*r->events));
 	r->again = calloc(AT_ONCE, sizeof(*r->again));
 	if (r->events && r->again)

@@ -21,6 +21,7 @@ enum { OPTION_FOR = 0x100, OPTION_JSON, OPTION_SLOWEST };
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  86400.0
 #define MOST_SLOWEST  UINT64_C(1000)
+#define MOST_BYTES    (UINT64_C(1) << 30) /* of a recording */
 
 struct options {
 	uint64_t pid;
@@ -150,6 +151,7 @@ static int record(const struct options *options, struct recording *r,
 
 	r->name = options->out ? options->out : "the recording";
 	r->seconds = options->seconds;
+	r->max_bytes = MOST_BYTES;
 	code = recording_open(r, options->pid);
 	if (code == EXIT_OK)
 		code = open_file(options, r);
@@ -158,6 +160,7 @@ static int record(const struct options *options, struct recording *r,
 	ask_kernel(r, why);
 	code = recording_run(r);
 	why_sched_end(&why->sched);
+	recording_report_limit(r);
 	if (code == EXIT_OK && r->reason == TRACE_ENDED)
 		fprintf(stderr, "%s; what was recorded before is used\n",
 			target_reason(r->target));

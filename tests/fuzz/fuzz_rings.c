@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = (struct fuzz_input){ data, data + size };
 	reset();
 	fuzz_check(trace_write_start(&writer, file, &meta) == 0, "no file");
-	if (rings_open(&rings, NULL, &writer, odd_number()) == 0) {
+	if (rings_open(&rings, NULL, &writer, odd_number(), NULL) == 0) {
 		for (unsigned i = 0; i < STEPS && fuzz_more(&input); i++)
 			step(rings);
 		if (writer.error == 0)

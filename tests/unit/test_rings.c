@@ -164,7 +164,7 @@ static int tear_down(void **state)
 static void open_rings(void)
 {
 	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
-				    process.keep_ns),
+				    process.keep_ns, NULL),
 			 0);
 }
 
@@ -260,6 +260,35 @@ static void copy__ring_went_round__what_is_left(void **state)
 	assert_true(copy(false) > 1);
 	has(0, "0 lost 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 ");
 	assert_int_equal(rings_stream(process.rings, 0)->lost, 5);
+}
+
+/* Says so from the @left-th time on. */
+static bool is_time(void *left)
+{
+	return (*(unsigned *)left)-- == 0;
+}
+
+static void copy__stopped__pieces_before_are_whole(void **state)
+{
+	unsigned left = 100;
+	const struct rings_stop stop = { is_time, &left };
+	double fullest;
+
+	(void)state;
+	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
+				    process.keep_ns, &stop),
+			 0);
+	work(3);
+	left = 1; /* before the ring, and not before its events */
+	assert_int_equal(rings_copy(process.rings, false, &fullest), -EINTR);
+	assert_int_equal(rings_stream(process.rings, 0)->written, 0);
+	left = 100;
+	assert_int_equal(rings_copy(process.rings, false, &fullest), 0);
+	has(0, "0 1 2 ");
+	left = 0; /* what is begun is ended nevertheless */
+	process.until_ns = 7;
+	assert_int_equal(rings_extend(process.rings, 0), -EINTR);
+	assert_int_equal(process.until_ns, 0);
 }
 
 static void work_once(void)
@@ -526,6 +555,7 @@ static const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	CASE(copy__in_pieces__all_and_what_they_are_called),
 	CASE(copy__ring_went_round__what_is_left),
+	CASE(copy__stopped__pieces_before_are_whole),
 	CASE(copy__overwritten_meanwhile__left_out),
 	CASE(copy__ring_comes_later__from_its_first),
 	CASE(copy__impossible_words__nothing),
