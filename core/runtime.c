@@ -476,16 +476,50 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 	return 0;
 }
 
-int skua_runtime_destroy(struct skua_runtime *rt)
+/* Why skua_runtime_shutdown() has returned @code, and what to do. */
+static const char *refusal(int code)
 {
-	int code =
-		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN);
+	switch (code) {
+	case -EDEADLK:
+		return "called from a worker or within skua_run(); call it "
+		       "from a thread outside";
+	case -EOWNERDEAD:
+		return "the runtime belongs to the process that forked this "
+		       "one; create another here";
+	default:
+		return "the runtime is NULL, or how is neither "
+		       "SKUA_SHUTDOWN_RUN nor SKUA_SHUTDOWN_CANCEL";
+	}
+}
 
-	if (code)
+int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
+			       enum skua_shutdown how, struct skua_error *err)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	int code = skua_runtime_shutdown(
+		rt, deadline_ns == SKUA_FOREVER_NS ? SKUA_FOREVER_NS : left_ns,
+		how);
+
+	if (code == -ETIMEDOUT) {
+		skua_runtime_left(rt, err);
+		/* Also if the last task has ended since. */
+		if (err)
+			err->code = code;
 		return code;
+	}
+	if (code)
+		return error_set(err, code, "destroy: %s (how: %d)",
+				 refusal(code), (int)how);
 	pool_wait_calls(&rt->pool);
 	free_memory(rt);
 	return 0;
+}
+
+int skua_runtime_destroy(struct skua_runtime *rt)
+{
+	return skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
+					  SKUA_SHUTDOWN_RUN, NULL);
 }
 
 int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns)

@@ -375,6 +375,39 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
 
 /**
+ * skua_runtime_destroy_until - destroy the runtime, or give up at a deadline
+ * @rt: live runtime, owned by the call if it succeeds
+ * @deadline_ns: a time of skua_now_ns() at which to give up; a time in the past
+ *      asks whether no task is left; SKUA_FOREVER_NS = never
+ * @how: what becomes of the tasks that are not done
+ * @err: receives what is wrong on failure, after a timeout as from
+ *      skua_runtime_left(); may be NULL
+ *
+ * As skua_runtime_shutdown() followed by skua_runtime_destroy(). At the
+ * deadline the runtime lives on, as after a timeout of skua_runtime_shutdown():
+ * its workers run tasks, and spawns from outside are refused. The caller may
+ * wake or cancel tasks and call this again, also with another @how.
+ *
+ * Or the caller abandons the runtime: it makes no further call on it. The
+ * program then leaks the runtime, its threads and its descriptors. The workers
+ * may poll the tasks that are left until the process ends. Until then these must
+ * stay in place: the tasks with all that their polls touch, the configuration's
+ * hooks, the allocator and what it gave, and each shared library whose code a
+ * task runs, this one included. A runtime with SKUA_CALLER_DRIVEN has no threads
+ * of its own: nothing polls its tasks unless a thread calls skua_runtime_poll().
+ *
+ * Threads: outside. Blocks: until the last task is done, or the deadline; then
+ * until the workers have ended. Allocates: nothing.
+ * Return: 0; -ETIMEDOUT (tasks are left: @rt lives on); -EINVAL (@rt is NULL, or
+ * no such @how); -EDEADLK (called from a worker, of any runtime, or within
+ * skua_run() of @rt: @rt lives on).
+ */
+SKUA_API int skua_runtime_destroy_until(struct skua_runtime *rt,
+					uint64_t deadline_ns,
+					enum skua_shutdown how,
+					struct skua_error *err);
+
+/**
  * skua_runtime_left - say what tasks are left, and what they wait for
  * @rt: live runtime, borrowed
  * @what: receives a line for a person: how many tasks, of which types if the

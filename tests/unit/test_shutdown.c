@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_shutdown.c - run or cancel what is left, in time */
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/runtime.h"
 #include "tests/unit/tasks.h"
@@ -236,6 +241,134 @@ static void shutdown_cancel__running__polled_again_with_the_mark(void **state)
 	destroy(rt);
 }
 
+/* ---- destroy until --------------------------------------------------------- */
+
+static void destroy_until__null_or_no_such_way__einval_and_says_so(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		skua_runtime_destroy_until(NULL, 0, SKUA_SHUTDOWN_RUN, &err),
+		-EINVAL);
+	assert_int_equal(err.code, -EINVAL);
+	assert_int_equal(skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
+						    (enum skua_shutdown)2,
+						    NULL),
+			 -EINVAL);
+	destroy(rt);
+}
+
+static void destroy_until__nothing_left__0_also_at_a_past_deadline(void **state)
+{
+	const uint64_t deadlines_ns[] = { 0, SKUA_FOREVER_NS };
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++)
+		assert_int_equal(skua_runtime_destroy_until(
+					 runtime_new(2, 0), deadlines_ns[n],
+					 SKUA_SHUTDOWN_RUN, NULL),
+				 0);
+}
+
+static void
+destroy_until__deadline__etimedout_and_runtime_lives_on(void **state)
+{
+	const unsigned flags[] = { 0, SKUA_CALLER_DRIVEN };
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		struct skua_runtime *rt = runtime_new(1, flags[n]);
+		uint64_t deadline_ns = skua_now_ns() + SOON_NS;
+		struct waiter it = WAITER_INIT;
+		struct skua_error err = { 0 };
+
+		spawn(rt, &it.task);
+		assert_int_equal(skua_runtime_destroy_until(rt, deadline_ns,
+							    SKUA_SHUTDOWN_RUN,
+							    &err),
+				 -ETIMEDOUT);
+		assert_true(skua_now_ns() >= deadline_ns);
+		assert_int_equal(err.code, -ETIMEDOUT);
+		assert_non_null(strstr(err.text, "1 task is left"));
+		assert_int_equal(skua_runtime_destroy_until(
+					 rt, 0, SKUA_SHUTDOWN_RUN, NULL),
+				 -ETIMEDOUT);
+		/* What is left can be cancelled and awaited. */
+		assert_int_equal(skua_task_cancel(&it.task), 0);
+		assert_int_equal(skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
+							    SKUA_SHUTDOWN_RUN,
+							    NULL),
+				 0);
+		assert_int_equal(atomic_load_relaxed(&it.cancelled), 1);
+		join(&it.task);
+	}
+}
+
+static void destroy_until__cancel_after_a_timeout__cancels(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter it = { .task = SKUA_TASK_INIT(yield_until_cancelled) };
+
+	(void)state;
+	spawn(rt, &it.task);
+	assert_int_equal(skua_runtime_destroy_until(rt, skua_now_ns() + SOON_NS,
+						    SKUA_SHUTDOWN_RUN, NULL),
+			 -ETIMEDOUT);
+	assert_int_equal(skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
+						    SKUA_SHUTDOWN_CANCEL, NULL),
+			 0);
+	join(&it.task);
+}
+
+static void destroy_until__gave_up__workers_still_run_tasks(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct waiter it = WAITER_INIT;
+
+	(void)state;
+	waiter_start(rt, &it);
+	assert_int_equal(
+		skua_runtime_destroy_until(rt, 0, SKUA_SHUTDOWN_RUN, NULL),
+		-ETIMEDOUT);
+	waiter_end(&it);
+	join(&it.task);
+	destroy(rt);
+}
+
+/* In a process of its own, which then ends beside the workers. */
+static void abandon(void)
+{
+	static struct waiter waits = WAITER_INIT;
+	static struct counter runs = { .task = SKUA_TASK_INIT(
+					       yield_until_cancelled) };
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	waiter_start(rt, &waits);
+	spawn(rt, &runs.task);
+	exit(skua_runtime_destroy_until(rt, skua_now_ns() + SOON_NS,
+					SKUA_SHUTDOWN_RUN, NULL) == -ETIMEDOUT
+		     ? 0
+		     : 1);
+}
+
+static void destroy_until__abandoned__process_ends(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		abandon();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* ---- spawns ---------------------------------------------------------------- */
 
 /* Holds the runtime open, and then spawns one. */
@@ -435,6 +568,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(block_on__refused__each_reason),
 	cmocka_unit_test(block_on__detached__ealready_and_not_spawned),
 	cmocka_unit_test(shutdown_cancel__running__polled_again_with_the_mark),
+	cmocka_unit_test(destroy_until__null_or_no_such_way__einval_and_says_so),
+	cmocka_unit_test(destroy_until__nothing_left__0_also_at_a_past_deadline),
+	cmocka_unit_test(destroy_until__deadline__etimedout_and_runtime_lives_on),
+	cmocka_unit_test(destroy_until__cancel_after_a_timeout__cancels),
+	cmocka_unit_test(destroy_until__gave_up__workers_still_run_tasks),
+	cmocka_unit_test(destroy_until__abandoned__process_ends),
 };
 /* clang-format on */
 
