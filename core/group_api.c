@@ -44,7 +44,7 @@ int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 	code = task_state_transition_to_claimed(task_state(task), false);
 	if (code)
 		return code;
-	task->end.group = group;
+	task_end_write(task, (union skua_task_end){ .group = group });
 	task_state_transition_to_ended_by(task_state(task), TASK_END_GROUP);
 
 	/* One for the member, and one to keep the group while it is added. */

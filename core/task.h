@@ -74,6 +74,31 @@ struct task_end {
 	union skua_task_end what;
 };
 
+/*
+ * The end field, of which a stale value may be read while another is written: see
+ * TASK_WITHDRAWN. Relaxed, both: the bit that says that it is set orders them.
+ */
+static inline _Atomic(void *) *task_end_word(struct skua_task *task)
+{
+	return (_Atomic(void *) *)&task->end;
+}
+
+static inline union skua_task_end task_end_read(struct skua_task *task)
+{
+	return (union skua_task_end){ atomic_load_relaxed(
+		task_end_word(task)) };
+}
+
+static inline void task_end_write(struct skua_task *task,
+				  union skua_task_end end)
+{
+	atomic_store_relaxed(task_end_word(task), end.joiner);
+}
+
+/* task_drop_withdrawn - as task_drop(), of a task that is WITHDRAWN */
+struct task_end task_drop_withdrawn(struct skua_task *task,
+				    struct task_state_drop drop);
+
 /**
  * task_drop - give references back
  *
@@ -90,10 +115,12 @@ static inline struct task_end task_drop(struct skua_task *task,
 
 	/* A further round means that somebody else changed the state. */
 	do {
-		end.bit = state & TASK_END_MASK;
+		end.bit = state & (TASK_END_MASK | TASK_WITHDRAWN);
 		end.what.joiner = NULL;
+		if (end.bit & TASK_WITHDRAWN)
+			return task_drop_withdrawn(task, drop);
 		if (end.bit)
-			end.what = task->end;
+			end.what = task_end_read(task);
 	} while (!task_state_transition_to_dropped(task_state(task), &state,
 						   drop));
 
@@ -104,6 +131,10 @@ static inline struct task_end task_drop(struct skua_task *task,
 
 /* task_joiner_wait - sleep until the joined task has ended */
 void task_joiner_wait(struct task_joiner *joiner);
+
+/* task_joiner_wait_until - the same, but not beyond a time of CLOCK_MONOTONIC;
+ * UINT64_MAX: for ever. Return: has it ended? */
+bool task_joiner_wait_until(struct task_joiner *joiner, uint64_t deadline_ns);
 
 /* task_joiner_wake - end the sleep; the joiner may be gone afterwards */
 void task_joiner_wake(struct task_joiner *joiner);

@@ -158,9 +158,27 @@ bool skua_task_cancelled(const struct skua_task *self)
 	return self && (state_of(self) & TASK_CANCELLED);
 }
 
-int skua_task_join(struct skua_task *task)
+/* The caller has the claim. Return: has the task ended? */
+static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
 {
 	struct task_joiner joiner;
+
+	atomic_init(&joiner.done, 0);
+	task_end_write(task, (union skua_task_end){ .joiner = &joiner });
+	if (!task_state_transition_to_ended_by(task_state(task),
+					       TASK_END_THREAD) ||
+	    task_joiner_wait_until(&joiner, deadline_ns))
+		return true;
+	if (task_state_transition_to_withdrawn(task_state(task),
+					       TASK_END_THREAD))
+		return false;
+	/* Too late: whoever ends it has read where the joiner is. */
+	task_joiner_wait(&joiner);
+	return true;
+}
+
+int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
+{
 	int code;
 
 	if (!task)
@@ -174,32 +192,47 @@ int skua_task_join(struct skua_task *task)
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;
-	atomic_init(&joiner.done, 0);
-	task->end.joiner = &joiner;
-	if (task_state_transition_to_ended_by(task_state(task),
-					      TASK_END_THREAD))
-		task_joiner_wait(&joiner);
+	if (!join_by_thread(task, deadline_ns))
+		return -ETIMEDOUT;
 	task_state_transition_to_idle(task_state(task));
 	return 0;
 }
 
-int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
+int skua_task_join(struct skua_task *task)
 {
-	uint64_t state;
-	int code;
+	return skua_task_join_until(task, UINT64_MAX);
+}
 
+/* Does the end of @task belong to @self, in this state? */
+static bool joined_by(struct skua_task *task, uint64_t state,
+		      const struct skua_task *self)
+{
+	return (state & TASK_END_TASK) && task_end_read(task).task == self;
+}
+
+/* Of the arguments of a join by a task. */
+static int may_join(const struct skua_task *self, const struct skua_task *task)
+{
 	if (!self || !task || self == task)
 		return -EINVAL;
 	/* Who polls itself is alive. */
 	if (!worker_polls(self))
 		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
 							  : -EPERM;
-	if (task_dead(task))
-		return -EOWNERDEAD;
+	return task_dead(task) ? -EOWNERDEAD : 0;
+}
+
+int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
+{
+	int code = may_join(self, task);
+	uint64_t state;
+
+	if (code)
+		return code;
 	/* Acquire: all that the task did, if it has ended. Pairs with
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));
-	if ((state & TASK_END_TASK) && task->end.task == self) {
+	if (joined_by(task, state, self)) {
 		if (!task_state_ended(state)) {
 			if (pool_tracks(self->pool))
 				track_wait(self->pool, self, AREA_WAIT_JOIN,
@@ -214,7 +247,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;
-	task->end.task = self;
+	task_end_write(task, (union skua_task_end){ .task = self });
 	/* For whoever ends the task and wakes @self. */
 	schedule_add_reference(self);
 	if (pool_tracks(self->pool))
@@ -223,6 +256,22 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 		return -EAGAIN;
 	schedule_drop(self);
 	task_state_transition_to_idle(task_state(task));
+	return 0;
+}
+
+int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
+{
+	int code = may_join(self, task);
+
+	if (code)
+		return code;
+	/* Relaxed: what @self wrote itself, or somebody else's. */
+	if (!joined_by(task, atomic_load_relaxed(task_state(task)), self))
+		return -EINVAL;
+	if (!task_state_transition_to_withdrawn(task_state(task),
+						TASK_END_TASK))
+		return -EALREADY;
+	schedule_drop(self); /* the reference of whoever would have woken it */
 	return 0;
 }
 
@@ -237,7 +286,7 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 	code = task_state_transition_to_claimed(task_state(task), false);
 	if (code)
 		return code;
-	task->end.release = release;
+	task_end_write(task, (union skua_task_end){ .release = release });
 	if (!task_state_transition_to_ended_by(task_state(task),
 					       TASK_END_DETACH) &&
 	    release)

@@ -35,6 +35,13 @@
  * The claim comes first, then the field is written, then its bit says so. If
  * the bit comes after the end, whoever sets it finds the task ended, and acts
  * itself.
+ *
+ * A join can be withdrawn: its bit and its claim go, and WITHDRAWN stays until the
+ * task is IDLE. Then the end field may change while the last reference is dropped,
+ * and the same bits may be there again with another field. So whoever drops the
+ * last reference of such a task does it in two steps: with the first the task is
+ * COMPLETE and ENDING, and keeps a reference: from then on no join is withdrawn,
+ * and the field stays as it is; the second drops that reference.
  */
 #ifndef SKUA_CORE_TASK_STATE_H
 #define SKUA_CORE_TASK_STATE_H
@@ -54,6 +61,8 @@
 #define TASK_END_DETACH (UINT64_C(1) << 6) /* call the release function */
 #define TASK_END_GROUP  (UINT64_C(1) << 7) /* tell the group */
 #define TASK_CANCELLED  (UINT64_C(1) << 8)
+#define TASK_WITHDRAWN  (UINT64_C(1) << 9)  /* a join of it was given up */
+#define TASK_ENDING     (UINT64_C(1) << 10) /* its end is being told */
 #define TASK_REFERENCE  (UINT64_C(1) << 16)
 
 #define TASK_END_MASK \
@@ -267,6 +276,64 @@ static inline bool task_state_transition_to_dropped(atomic_u64 *state,
 }
 
 /**
+ * task_state_transition_to_ending - the same for a task with a join that was
+ * withdrawn: keep the last reference if it is COMPLETE without it
+ * @old: as above; after a success the state that the task has now
+ *
+ * If that has TASK_ENDING, the caller reads the end field, and then calls
+ * task_state_transition_to_told().
+ */
+static inline bool task_state_transition_to_ending(atomic_u64 *state,
+						   uint64_t *old,
+						   struct task_state_drop drop)
+{
+	uint64_t next = task_state_less(*old, drop);
+
+	if (task_state_ended(next) && (next & TASK_END_MASK))
+		next = (next | TASK_ENDING) + TASK_REFERENCE;
+	/* Release: as in task_state_transition_to_dropped(). Acquire: the end
+	 * field, also if the state is the same and the field is not. Pairs with
+	 * task_state_transition_to_ended_by(). */
+	if (!atomic_cas_acq_rel(state, old, next))
+		return false;
+	*old = next;
+	return true;
+}
+
+/* task_state_transition_to_told - ENDING to ended; the task may be gone */
+static inline void task_state_transition_to_told(atomic_u64 *state)
+{
+	/* Release: the look at the end field, and all that the holders did.
+	 * Pairs with the acquires of those that join. */
+	atomic_fetch_sub_release(state, TASK_ENDING + TASK_REFERENCE);
+}
+
+/**
+ * task_state_transition_to_withdrawn - give a join up
+ * @bit: of the join, which the caller has set
+ *
+ * Return: false if the task has ended, or is ENDING: the joiner is told, or was.
+ */
+static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
+						      uint64_t bit)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	/* Relaxed: the caller's bit released what it wrote to the end field,
+	 * and read-modify-writes go on with that release: the next one with a
+	 * claim acquires it in task_state_transition_to_claimed(). A further
+	 * round means that the task moved on. */
+	do {
+		assert(old & bit);
+		if (task_state_ended(old) || (old & TASK_ENDING))
+			return false;
+	} while (!atomic_cas_relaxed(
+		state, &old, (old & ~(bit | TASK_CLAIMED)) | TASK_WITHDRAWN));
+	return true;
+}
+
+/**
  * task_state_transition_to_joined - ended to IDLE, if nobody has a claim
  *
  * A claim, the end and the way back to IDLE in one step, for a join that comes
@@ -293,9 +360,11 @@ static inline bool task_state_transition_to_joined(atomic_u64 *state)
 static inline int task_state_transition_to_claimed(atomic_u64 *state,
 						   bool spawned)
 {
-	/* Relaxed, both: decide nothing but who may go on; the end of the task
-	 * is acquired by task_state_transition_to_ended_by(). A further round
-	 * means that the task moved on, or that somebody else was faster. */
+	/* Relaxed: the compare-exchange decides. Acquire, of that: what a join
+	 * that was withdrawn wrote to the end field. Pairs with its
+	 * task_state_transition_to_ended_by(). The end of the task is acquired
+	 * by task_state_transition_to_ended_by(). A further round means that
+	 * the task moved on, or that somebody else was faster. */
 	uint64_t old = atomic_load_relaxed(state);
 
 	do {
@@ -303,7 +372,7 @@ static inline int task_state_transition_to_claimed(atomic_u64 *state,
 			return -EINVAL;
 		if (old & TASK_CLAIMED)
 			return -EALREADY;
-	} while (!atomic_cas_relaxed(state, &old, old | TASK_CLAIMED));
+	} while (!atomic_cas_acquire(state, &old, old | TASK_CLAIMED));
 	return 0;
 }
 

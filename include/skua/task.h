@@ -229,13 +229,27 @@ SKUA_API bool skua_task_cancelled(const struct skua_task *self);
 SKUA_API int skua_task_join(struct skua_task *task);
 
 /**
+ * skua_task_join_until - the same, but give the join up at some time
+ * @task: spawned and not detached
+ * @deadline_ns: of skua_now_ns(); a time that has passed: look, and do not wait;
+ *               UINT64_MAX: no deadline
+ *
+ * After -ETIMEDOUT nothing has changed: the task goes on, its memory stays its
+ * own, and anybody may join or detach it, also this thread once more.
+ *
+ * As skua_task_join(). Return: the same; -ETIMEDOUT (the task has not ended).
+ */
+SKUA_API int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns);
+
+/**
  * skua_task_join_poll - join a task from the poll of another one
  * @self: the task that is being polled
  * @task: spawned and not detached; not @self
  *
  * The first call takes the right to join; once the task has ended, @self is
- * woken and calls again. A @self that ends without that leaves the task to
- * itself: the end of the task is then taken note of by nobody.
+ * woken and calls again. Until then the right is its own, and the task keeps a
+ * reference to @self: a @self that returns SKUA_DONE before has not ended until
+ * the task has. skua_task_join_cancel() gives the right back.
  *
  * Threads: worker, in the poll of @self. Blocks: never. Allocates: nothing.
  * Order: all that the task wrote is visible after a return of 0.
@@ -245,6 +259,23 @@ SKUA_API int skua_task_join(struct skua_task *task);
  */
 SKUA_API int skua_task_join_poll(struct skua_task *self,
 				 struct skua_task *task);
+
+/**
+ * skua_task_join_cancel - give a join up that skua_task_join_poll() has begun
+ * @self: the task that is being polled
+ * @task: of which @self has the right to join
+ *
+ * After a return of 0 the task does not know @self any more, and does not wake it;
+ * it goes on, and anybody may join or detach it, also @self once more.
+ *
+ * Threads: worker, in the poll of @self. Blocks: never. Allocates: nothing.
+ * Return: 0; -EALREADY (the task has ended: skua_task_join_poll() is still to be
+ * called, and returns 0, now or after a wake-up that is on its way); -EINVAL
+ * (NULL, @task is @self, or @self has no right to join it); -EPERM (@self is not
+ * being polled).
+ */
+SKUA_API int skua_task_join_cancel(struct skua_task *self,
+				   struct skua_task *task);
 
 /**
  * skua_task_detach - let a task end by itself

@@ -49,6 +49,8 @@ enum defect {
 	DROP_CHECKS_LATER,     /* drops first, then looks whether it was last */
 	CLAIM_LOADS_FIRST,     /* two take the right to the end */
 	ENDED_BY_CHECKS_FIRST, /* looks for the end before it sets the bit */
+	WITHDRAWS_UNMARKED,    /* a join that is given up leaves no trace */
+	WITHDRAWS_LATE,        /* also when the end is being told */
 };
 
 static struct pool pool;
@@ -62,6 +64,7 @@ static unsigned wanted[TASKS];   /* posts that a task waits for */
 static unsigned yields;          /* so often before it waits */
 static bool kept;                /* the memory stays after the end */
 static bool unwoken;             /* but for who cancels task 0 */
+static bool twice;               /* is a join given up */
 static struct skua_waker wakers[2];
 static struct skua_waker joiner_waker; /* of task 1 */
 
@@ -150,6 +153,42 @@ static enum skua_poll join_other(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Task 1 gives its first join up, and joins again. */
+static enum skua_poll join_other_twice(struct skua_task *task)
+{
+	int code;
+
+	if (progress[1] == 0 &&
+	    skua_task_join_poll(task, &tasks[0]) == -EAGAIN) {
+		code = skua_task_join_cancel(task, &tasks[0]);
+		explore_assert(code == 0 || code == -EALREADY);
+	} else if (progress[1] == 0) {
+		explore_write(progress[1], 1);
+		task_ended(0);
+		return SKUA_DONE;
+	}
+	return join_other(task);
+}
+
+/* Task 1 gives its join up for good, if it can. */
+static enum skua_poll give_join_up(struct skua_task *task)
+{
+	int code = skua_task_join_poll(task, &tasks[0]);
+
+	explore_write(progress[1], progress[1] + 1);
+	if (code == -EAGAIN) {
+		code = skua_task_join_cancel(task, &tasks[0]);
+		if (code == -EALREADY)
+			return SKUA_PENDING;
+		explore_assert(code == 0);
+		return SKUA_DONE;
+	}
+	explore_assert(code == 0 || code == -EALREADY || code == -EINVAL);
+	if (code == 0)
+		task_ended(0);
+	return SKUA_DONE;
+}
+
 static bool to_waiting(struct skua_task *task, bool spare)
 {
 	uint64_t old;
@@ -174,7 +213,7 @@ static struct task_end drop_by_variant(struct skua_task *task,
 	do {
 		next = task_state_less(state, drop);
 		end.bit = next & TASK_END_MASK;
-		end.what = task->end;
+		end.what = task_end_read(task);
 	} while (defect == DROP_RELAXED
 			 ? !atomic_cas_relaxed(task_state(task), &state, next)
 			 : !atomic_cas_acq_rel(task_state(task), &state, next));
@@ -183,7 +222,7 @@ static struct task_end drop_by_variant(struct skua_task *task,
 		state = atomic_load_acquire(task_state(task));
 		end.bit = state & TASK_END_MASK;
 		explore_assert(!freed[number(task)]);
-		end.what = task->end;
+		end.what = task_end_read(task);
 	}
 	if (defect == DROP_CHECKS_LATER)
 		next = state;
@@ -371,7 +410,8 @@ static void joins(void)
 	} else {
 		code = claim();
 		atomic_init(&joiner.done, 0);
-		tasks[0].end.joiner = &joiner;
+		task_end_write(&tasks[0],
+			       (union skua_task_end){ .joiner = &joiner });
 		if (code == 0 && ended_by(TASK_END_THREAD))
 			task_joiner_wait(&joiner);
 	}
@@ -379,6 +419,79 @@ static void joins(void)
 		task_ended(0);
 	else
 		explore_assert(code == -EALREADY);
+}
+
+/* As task_state_transition_to_withdrawn(), with a part left out. */
+static bool withdraw(void)
+{
+	uint64_t mark = defect == WITHDRAWS_UNMARKED ? 0 : TASK_WITHDRAWN;
+	uint64_t late = defect == WITHDRAWS_LATE ? TASK_ENDING : 0;
+	uint64_t old = atomic_load_relaxed(task_state(&tasks[0]));
+
+	do {
+		if (task_state_ended(old) || (old & TASK_ENDING & ~late))
+			return false;
+	} while (!atomic_cas_acq_rel(task_state(&tasks[0]), &old,
+				     (old & ~(TASK_END_THREAD | TASK_CLAIMED)) |
+					     mark));
+	return true;
+}
+
+/* By a thread that waits until a time. */
+static int join_until_by_variant(void)
+{
+	/* On its stack a word that is woken too late could not be told. */
+	static struct task_joiner joiner;
+	int code;
+
+	if (defect == NO_DEFECT)
+		return skua_task_join_until(&tasks[0], 1);
+	code = claim();
+	if (code)
+		return code;
+	atomic_init(&joiner.done, 0);
+	task_end_write(&tasks[0], (union skua_task_end){ &joiner });
+	if (!ended_by(TASK_END_THREAD) || task_joiner_wait_until(&joiner, 1))
+		return 0;
+	if (withdraw())
+		return -ETIMEDOUT;
+	task_joiner_wait(&joiner);
+	return 0;
+}
+
+static void joins_until(void)
+{
+	int code = join_until_by_variant();
+
+	/* Beside the second one the task ends in two steps. */
+	if (code == -ETIMEDOUT && (defect == WITHDRAWS_LATE || twice))
+		code = join_until_by_variant();
+	explore_assert(code == 0 || code == -ETIMEDOUT || code == -EALREADY ||
+		       code == -EINVAL);
+	if (code == 0) {
+		task_state_transition_to_idle(task_state(&tasks[0]));
+		task_ended(0);
+	}
+}
+
+static void joins_until_twice(void)
+{
+	if (join_until_by_variant() == 0)
+		task_ended(0);
+	else
+		joins();
+}
+
+/* Until the task has been joined, by this thread or another one. */
+static void joins_at_last(void)
+{
+	int code;
+
+	while ((code = skua_task_join(&tasks[0])) == -EALREADY)
+		cpu_relax();
+	explore_assert(code == 0 || code == -EINVAL);
+	if (code == 0)
+		task_ended(0);
 }
 
 static void detaches(void)
@@ -389,7 +502,8 @@ static void detaches(void)
 		code = skua_task_detach(&tasks[0], release);
 	} else {
 		code = claim();
-		tasks[0].end.release = release;
+		task_end_write(&tasks[0],
+			       (union skua_task_end){ .release = release });
 		if (code == 0 && !ended_by(TASK_END_DETACH))
 			release(&tasks[0]);
 	}
@@ -414,6 +528,7 @@ static void setup_unwatched(unsigned posts, unsigned count)
 	yields = 0;
 	kept = false;
 	unwoken = false;
+	twice = false;
 	for (unsigned i = 0; i < TASKS; i++) {
 		atomic_init(&queued[i], 0);
 		atomic_init(&posted[i], 0);
@@ -517,6 +632,30 @@ static void setup_joining_task_woken(void)
 	joiner_waker = skua_task_waker(&tasks[1]);
 }
 
+static void setup_kept_twice(void)
+{
+	setup_unwatched(0, 0);
+	kept = true;
+	twice = true;
+}
+
+/* Task 1 gives its first join up. */
+static void setup_join_given_up(void)
+{
+	setup_joining_task_no_post();
+	tasks[1].poll = join_other_twice;
+}
+
+/* Task 1 gives its join up, and a thread joins. */
+static void setup_join_given_up_kept(void)
+{
+	setup_unwatched(0, 1);
+	kept = true;
+	spawn_task(1);
+	tasks[1].poll = give_join_up;
+	explore_assert(skua_task_detach(&tasks[1], release) == 0);
+}
+
 #define VARIANT(NAME, SETUP, DEFECT)   \
 	static void setup_##NAME(void) \
 	{                              \
@@ -532,6 +671,8 @@ VARIANT(drop_reads_end, no_post, DROP_READS_END)
 VARIANT(drop_checks_later, no_post, DROP_CHECKS_LATER)
 VARIANT(claim_loads_first, kept, CLAIM_LOADS_FIRST)
 VARIANT(ended_by_checks_first, no_post, ENDED_BY_CHECKS_FIRST)
+VARIANT(withdraws_unmarked, kept, WITHDRAWS_UNMARKED)
+VARIANT(withdraws_late, kept, WITHDRAWS_LATE)
 
 static void check_end(unsigned i)
 {
@@ -614,6 +755,34 @@ static const struct explore_case cases[] = {
 		       check_both, polls_0, polls_1, wakes_1),
 	  MANY },
 
+	{ EXPLORE_PASS("timeout__join", setup_no_post, check, polls_0, drops_1,
+		       joins_until_twice) },
+	{ EXPLORE_PASS("timeout__other_joins", setup_kept, check_kept, polls_0,
+		       drops_1, joins_until, joins_at_last),
+	  EXPLORE_WITHIN(3, 1), .bounded = true },
+	{ EXPLORE_PASS("timeout__other_joins__random", setup_kept, check_kept,
+		       polls_0, drops_1, joins_until, joins_at_last),
+	  MANY },
+	{ EXPLORE_PASS("two_timeouts__other_joins", setup_kept_twice,
+		       check_kept, polls_0, joins_until, joins_at_last),
+	  EXPLORE_WITHIN(4, 1) },
+	{ EXPLORE_PASS("join_given_up__join", setup_join_given_up, check_both,
+		       polls_0, polls_1, drops_1),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("join_given_up__thread_joins", setup_join_given_up_kept,
+		       check_kept, polls_0, polls_1, drops_1, joins_at_last),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("join_given_up__thread_joins__random",
+		       setup_join_given_up_kept, check_kept, polls_0, polls_1,
+		       drops_1, joins_at_last),
+	  MANY },
+
+	{ EXPLORE_BUG("withdraws_unmarked", "", setup_withdraws_unmarked,
+		      check_kept, polls_0, drops_1, joins_until, joins_at_last),
+	  EXPLORE_WITHIN(4, 1) },
+	{ EXPLORE_BUG("withdraws_late", "", setup_withdraws_late, check_kept,
+		      polls_0, drops_1, joins_until, joins_at_last),
+	  EXPLORE_WITHIN(4, 1) },
 	{ EXPLORE_BUG("design_4_28__wake_loads_first", "livelock",
 		      setup_wake_loads_first, check, polls_0, wakes_0, wakes_1,
 		      joins),

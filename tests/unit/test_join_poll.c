@@ -403,6 +403,86 @@ static void join_poll__chain_of_100000_waiting__all_are_told(void **state)
 	destroy(rt);
 }
 
+/* ---- join_cancel ------------------------------------------------------------- */
+
+/* Begins a join, gives it up at the next poll, and ends. */
+struct quitter {
+	struct skua_task task; /* first: a task is its quitter */
+	struct skua_task *child;
+	unsigned polls;
+	int codes[4];
+};
+
+static enum skua_poll quitter_poll(struct skua_task *self)
+{
+	struct quitter *it = (struct quitter *)self;
+
+	if (it->polls++ == 0) {
+		it->codes[0] = skua_task_join_cancel(self, it->child);
+		it->codes[1] = skua_task_join_poll(self, it->child);
+		return SKUA_PENDING;
+	}
+	it->codes[2] = skua_task_join_cancel(self, it->child);
+	it->codes[3] = skua_task_join_cancel(self, it->child);
+	return SKUA_DONE;
+}
+
+static void join_cancel__bad_arguments__einval_or_eperm(void **state)
+{
+	struct counter one = COUNTER_INIT, two = COUNTER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_task_join_cancel(NULL, &one.task), -EINVAL);
+	assert_int_equal(skua_task_join_cancel(&one.task, NULL), -EINVAL);
+	assert_int_equal(skua_task_join_cancel(&one.task, &one.task), -EINVAL);
+	assert_int_equal(skua_task_join_cancel(&one.task, &two.task), -EPERM);
+}
+
+/* Afterwards neither knows the other: each is joined by a thread. */
+static void join_cancel__child_runs__others_may_join(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct waiter child = WAITER_INIT;
+	struct quitter quitter = { .task = SKUA_TASK_INIT(quitter_poll),
+				   .child = &child.task };
+
+	(void)state;
+	spawn(rt, &child.task);
+	wait_until_waiting(&child.task);
+	spawn(rt, &quitter.task);
+	wait_until_waiting(&quitter.task);
+	assert_int_equal(skua_task_join_until(&child.task, 0), -EALREADY);
+	skua_waker_wake(skua_task_waker(&quitter.task));
+	assert_int_equal(skua_task_join(&quitter.task), 0);
+	assert_int_equal(quitter.codes[0], -EINVAL);
+	assert_int_equal(quitter.codes[1], -EAGAIN);
+	assert_int_equal(quitter.codes[2], 0);
+	assert_int_equal(quitter.codes[3], -EINVAL);
+	assert_int_equal(skua_task_join_until(&child.task, 0), -ETIMEDOUT);
+	waiter_end(&child);
+	join(&child.task);
+	destroy(rt);
+}
+
+static void join_cancel__child_has_ended__ealready(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct waiter child = WAITER_INIT;
+	struct quitter quitter = { .task = SKUA_TASK_INIT(quitter_poll),
+				   .child = &child.task };
+
+	(void)state;
+	spawn(rt, &child.task);
+	wait_until_waiting(&child.task);
+	spawn(rt, &quitter.task);
+	wait_until_waiting(&quitter.task);
+	waiter_end(&child); /* which wakes the quitter */
+	assert_int_equal(skua_task_join(&quitter.task), 0);
+	assert_int_equal(quitter.codes[2], -EALREADY);
+	assert_int_equal(quitter.codes[3], -EALREADY);
+	destroy(rt);
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(join_poll__null_itself_never_spawned__einval),
@@ -417,6 +497,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(join_poll__beside_the_end__each_is_told),
 	cmocka_unit_test(join_poll__chain_of_100000_done__one_drop_ends_all),
 	cmocka_unit_test(join_poll__chain_of_100000_waiting__all_are_told),
+	cmocka_unit_test(join_cancel__bad_arguments__einval_or_eperm),
+	cmocka_unit_test(join_cancel__child_runs__others_may_join),
+	cmocka_unit_test(join_cancel__child_has_ended__ealready),
 };
 /* clang-format on */
 

@@ -199,6 +199,111 @@ static void task_join__many_beside_their_end__each_returns(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+static struct skua_task *released;
+
+static void note_release(struct skua_task *task)
+{
+	released = task;
+}
+
+/* ---- join_until ------------------------------------------------------------- */
+
+static void task_join_until__bad_arguments__as_join(void **state)
+{
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_task_join_until(NULL, UINT64_MAX), -EINVAL);
+	assert_int_equal(skua_task_join_until(&counter.task, 0), -EINVAL);
+}
+
+static void task_join_until__ended__0_whatever_the_deadline(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+
+	(void)state;
+	for (uint64_t deadline = 0; deadline < 2; deadline++) {
+		spawn(rt, &counter.task);
+		wait_until_done(&counter.task);
+		assert_int_equal(skua_task_join_until(&counter.task, deadline),
+				 0);
+	}
+	spawn(rt, &counter.task);
+	assert_int_equal(skua_task_join_until(&counter.task, UINT64_MAX), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join_until__time_is_over__may_be_joined_again(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+	struct holder holder = HOLDER_INIT;
+	uint64_t before_ns;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	spawn(rt, &counter.task);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(skua_task_join_until(&counter.task, 0),
+				 -ETIMEDOUT);
+	before_ns = skua_now_ns();
+	assert_int_equal(
+		skua_task_join_until(&counter.task, before_ns + 1000000),
+		-ETIMEDOUT);
+	assert_true(skua_now_ns() >= before_ns + 1000000);
+	holder_end(&holder);
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	assert_int_equal(counter.polls, 1);
+	/* Nothing is left of it: the task is as new. */
+	spawn(rt, &counter.task);
+	assert_int_equal(skua_task_join(&counter.task), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+static void task_join_until__time_is_over__may_be_detached(void **state)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+	struct holder holder = HOLDER_INIT;
+
+	(void)state;
+	holder_hold(rt, &holder);
+	spawn(rt, &counter.task);
+	assert_int_equal(skua_task_join_until(&counter.task, 0), -ETIMEDOUT);
+	released = NULL;
+	assert_int_equal(skua_task_detach(&counter.task, note_release), 0);
+	assert_int_equal(skua_task_join_until(&counter.task, 0), -EALREADY);
+	holder_end(&holder);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_ptr_equal(released, &counter.task);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* Each end meets a joiner that gives up, or is about to. */
+static void task_join_until__beside_the_end__joined_once(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	unsigned timeouts = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		struct counter counter = COUNTER_INIT;
+		int code;
+
+		spawn(rt, &counter.task);
+		while ((code = skua_task_join_until(
+				&counter.task, skua_now_ns() + i % 4096)) !=
+		       0) {
+			assert_int_equal(code, -ETIMEDOUT);
+			timeouts++;
+		}
+		assert_int_equal(counter.polls, 1);
+	}
+	assert_true(timeouts > 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_join__null_or_never_spawned__einval),
@@ -211,6 +316,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(task_join__detached__ealready),
 	cmocka_unit_test(task_join__inside_a_poll__edeadlk),
 	cmocka_unit_test(task_join__many_beside_their_end__each_returns),
+	cmocka_unit_test(task_join_until__bad_arguments__as_join),
+	cmocka_unit_test(task_join_until__ended__0_whatever_the_deadline),
+	cmocka_unit_test(task_join_until__time_is_over__may_be_joined_again),
+	cmocka_unit_test(task_join_until__time_is_over__may_be_detached),
+	cmocka_unit_test(task_join_until__beside_the_end__joined_once),
 };
 /* clang-format on */
 
