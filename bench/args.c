@@ -64,6 +64,29 @@ error_t args_seconds(const char *option, const char *text, double min,
 	return 0;
 }
 
+error_t args_time(const char *option, const char *text, uint64_t max_ns,
+		  uint64_t *out_ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	size_t digits = strspn(text, "0123456789."), i = 0;
+	char *end;
+	double value = strtod(text, &end);
+
+	while (i < 4 && strcmp(text + digits, units[i].name) != 0)
+		i++;
+	/* strtod takes hexadecimal numbers: their end is elsewhere. */
+	if (i == 4 || digits == 0 || end != text + digits ||
+	    !(value * units[i].ns <= (double)max_ns))
+		return args_refuse("%s is '%s'; allowed: a number and ns, us, "
+				   "ms or s, as 2ms; up to %.10gs",
+				   option, text, (double)max_ns / 1e9);
+	*out_ns = (uint64_t)(value * units[i].ns);
+	return 0;
+}
+
 static bool ends(const struct argp_option *option)
 {
 	return option->name == NULL && option->key == 0 && option->doc == NULL;

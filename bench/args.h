@@ -62,6 +62,17 @@ error_t args_number(const char *option, const char *text, uint64_t min,
 error_t args_seconds(const char *option, const char *text, double min,
 		     double max, double *out);
 
+/**
+ * args_time - in a parser: a length of time with its unit, as 2ms or 1.5us
+ * @option: its name, for the message
+ * @max_ns: the longest that is allowed
+ *
+ * Units are ns, us, ms and s.
+ * Return: 0, or EINVAL after args_refuse().
+ */
+error_t args_time(const char *option, const char *text, uint64_t max_ns,
+		  uint64_t *out_ns);
+
 /* args_is_help - does the word in the place of a verb ask for help? */
 bool args_is_help(const char *word);
 

@@ -295,6 +295,57 @@ int ledger_open(struct ledger *l, struct trace *trace)
 	return code ? code : l->failed;
 }
 
+/* ---- types --------------------------------------------------------------- */
+
+/* Does a task have that type? Jobs, too, have names. */
+static bool is_type(const struct ledger *l, uint32_t name)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].name == name)
+			return true;
+	for (unsigned i = 0; i < l->unfinished_count; i++)
+		if (l->unfinished[i].name == name)
+			return true;
+	return false;
+}
+
+int ledger_keep_type(struct ledger *l, const char *text)
+{
+	uint32_t name = 0;
+	size_t kept = 0;
+
+	while (name < l->name_count && strcmp(l->names[name], text) != 0)
+		name++;
+	if (!is_type(l, name))
+		return -ENOENT;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].name == name)
+			l->items[kept++] = l->items[i];
+	l->count = kept;
+	return 0;
+}
+
+void ledger_list_types(const struct ledger *l, char *text, size_t bytes)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < l->name_count; i++) {
+		size_t needed = strlen(l->names[i]) + sizeof(", , ...");
+
+		if (!is_type(l, i))
+			continue;
+		if (used + needed > bytes) {
+			snprintf(text + used, bytes - used, ", ...");
+			return;
+		}
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+					 used > 0 ? ", " : "", l->names[i]);
+	}
+}
+
+/* ---- the end of it ------------------------------------------------------- */
+
 void ledger_close(struct ledger *l)
 {
 	for (unsigned i = 0; l->tracks && i < trace_sources(l->trace); i++) {

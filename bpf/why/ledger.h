@@ -224,7 +224,10 @@ struct ledger_share {
  * struct ledger_verdict - what is to be said of all
  * @slow, @slow_count: the slowest, the very slowest first
  * @types: all, and then each, that with the slowest first
- * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000
+ * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000; or up to 1,000 of
+ *          the @slower ones
+ * @slower_than_ns: the limit that ledger_judge() was given, or 0
+ * @slower: how many items took longer than that
  * @shares: perhaps that of an unfinished poll; of the part that most of their time went
  *          to; and of others that had a tenth or more
  */
@@ -234,13 +237,27 @@ struct ledger_verdict {
 	struct ledger_type *types;
 	size_t type_count;
 	uint64_t judged;
+	uint64_t slower_than_ns, slower;
 	struct ledger_share shares[1 + LEDGER_NAMED];
 	unsigned share_count;
 };
 
-/* ledger_judge - with at most @most of the slowest; sorts the items. Return: 0,
- * -ENOMEM. To be freed in any case */
-int ledger_judge(struct ledger *ledger, size_t most,
+/* ledger_keep_type - drop the items of all other types; what their workers did meanwhile
+ * stays known. Return: 0; -ENOENT: no task has a type of that name, nothing is dropped */
+int ledger_keep_type(struct ledger *ledger, const char *name);
+
+/* ledger_list_types - the names of the types of tasks that were polled, in the order in
+ * which they were seen, to @text of @bytes: as many as there is room for */
+void ledger_list_types(const struct ledger *ledger, char *text, size_t bytes);
+
+/**
+ * ledger_judge - find the slowest items and what their time went to; sorts the items
+ * @most: how many of the slowest @out holds at most
+ * @slower_than_ns: look only at items that took longer; types still count all
+ *
+ * Return: 0, -ENOMEM. To be freed in any case.
+ */
+int ledger_judge(struct ledger *ledger, size_t most, uint64_t slower_than_ns,
 		 struct ledger_verdict *out);
 void ledger_free(struct ledger_verdict *verdict);
 

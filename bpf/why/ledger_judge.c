@@ -253,22 +253,45 @@ static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
 			 l->names[most->name]);
 }
 
-int ledger_judge(struct ledger *l, size_t most, struct ledger_verdict *v)
+/* Of sorted items, those that took longer. */
+static size_t count_slower(const struct ledger *l, uint64_t slower_than_ns)
+{
+	size_t count = 0;
+
+	while (count < l->count &&
+	       ledger_took(&l->items[count]) > slower_than_ns)
+		count++;
+	return count;
+}
+
+/* How many of the slowest the verdict is about. */
+static uint64_t judged_of(const struct ledger_verdict *v)
+{
+	uint64_t judged = slow_of(v->slower);
+
+	if (v->slower_than_ns > 0)
+		judged = SLOW_MOST;
+	else if (judged < SLOW_LEAST)
+		judged = SLOW_LEAST;
+	return judged < v->slower ? judged : v->slower;
+}
+
+int ledger_judge(struct ledger *l, size_t most, uint64_t slower_than_ns,
+		 struct ledger_verdict *v)
 {
 	struct ledger_reason reasons[REASONS];
 	uint64_t parts[LEDGER_PARTS] = { 0 };
 	unsigned count = 0;
 
-	*v = (struct ledger_verdict){ .judged = slow_of(l->count) };
-	if (v->judged < SLOW_LEAST)
-		v->judged = SLOW_LEAST;
-	if (v->judged > l->count)
-		v->judged = l->count;
+	*v = (struct ledger_verdict){ .slower_than_ns = slower_than_ns };
 	if (l->count > 0)
 		qsort(l->items, l->count, sizeof(*l->items), compare_items);
+	v->slower =
+		slower_than_ns > 0 ? count_slower(l, slower_than_ns) : l->count;
+	v->judged = judged_of(v);
 	if (make_types(l, v))
 		return -ENOMEM;
-	v->slow_count = most < l->count ? most : l->count;
+	v->slow_count = most < v->slower ? most : v->slower;
 	v->slow = calloc(v->slow_count + 1, sizeof(*v->slow));
 	if (!v->slow)
 		return -ENOMEM;

@@ -274,7 +274,10 @@ void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
 	size_t used;
 
 	text[0] = '\0';
-	if (v->share_count == 0)
+	if (v->share_count == 0 && l->count > 0)
+		snprintf(text, bytes, "no task took longer than %s",
+			 text_time(count, (double)v->slower_than_ns));
+	else if (v->share_count == 0)
 		snprintf(text, bytes, "no task was seen to wait and be polled");
 	else
 		snprintf(text, bytes, "%s", say_before(v));

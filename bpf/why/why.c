@@ -16,17 +16,26 @@
 #include "bpf/verbs.h"
 #include "bpf/why/why.h"
 
-enum { OPTION_FOR = 0x100, OPTION_JSON, OPTION_SLOWEST };
+enum {
+	OPTION_FOR = 0x100,
+	OPTION_JSON,
+	OPTION_SLOWEST,
+	OPTION_TYPE,
+	OPTION_SLOWER
+};
 
-#define LEAST_SECONDS 0.001
-#define MOST_SECONDS  86400.0
-#define MOST_SLOWEST  UINT64_C(1000)
-#define MOST_BYTES    (UINT64_C(1) << 30) /* of a recording */
+#define LEAST_SECONDS  0.001
+#define MOST_SECONDS   86400.0
+#define MOST_SLOWER_NS (UINT64_C(86400) * 1000000000)
+#define MOST_SLOWEST   UINT64_C(1000)
+#define MOST_BYTES     (UINT64_C(1) << 30) /* of a recording */
 
 struct options {
 	uint64_t pid;
 	double seconds;
 	uint64_t slowest;
+	uint64_t slower_than_ns;
+	const char *type;
 	const char *out;
 	const char *file;
 	bool json;
@@ -60,6 +69,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SLOWEST:
 		return args_number("--slowest", arg, 0, MOST_SLOWEST,
 				   &options->slowest);
+	case OPTION_SLOWER:
+		return args_time("--slower-than", arg, MOST_SLOWER_NS,
+				 &options->slower_than_ns);
+	case OPTION_TYPE:
+		options->type = arg;
+		return 0;
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
@@ -88,10 +103,19 @@ static const struct argp_option argp_options[] = {
 	  .arg = "FILE",
 	  .doc = "Keep the recording; an old FILE is overwritten" },
 	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "slower-than",
+	  .key = OPTION_SLOWER,
+	  .arg = "TIME",
+	  .doc = "Show and judge only tasks that took longer, as 2ms or 500us" },
 	{ .name = "slowest",
 	  .key = OPTION_SLOWEST,
 	  .arg = "N",
 	  .doc = "Show so many tasks (default: 10)" },
+	{ .name = "type",
+	  .key = OPTION_TYPE,
+	  .arg = "NAME",
+	  .doc = "Show only tasks of the type, or poll function, of that "
+		 "name" },
 	{ 0 },
 };
 
@@ -169,13 +193,33 @@ static int record(const struct options *options, struct recording *r,
 
 /* ---- what came of it ----------------------------------------------------- */
 
+/* Drop other types. Return: EXIT_OK or EXIT_FAILED, and the error is printed. */
+static int keep_type(struct ledger *ledger, const char *type)
+{
+	char types[1024];
+
+	if (!type || ledger_keep_type(ledger, type) == 0)
+		return EXIT_OK;
+	ledger_list_types(ledger, types, sizeof(types));
+	fprintf(stderr,
+		ARGS_PROGRAM " why: --type is '%s', of which no task was "
+			     "polled; %s%s\n",
+		type, types[0] ? "these were: " : "no other was either", types);
+	return EXIT_FAILED;
+}
+
 static int show(const struct options *options, struct why *why)
 {
 	int code = ledger_open(&why->ledger, why->trace);
 
+	if (code == 0 && keep_type(&why->ledger, options->type) != EXIT_OK) {
+		ledger_close(&why->ledger);
+		return EXIT_FAILED;
+	}
+	why->type = options->type;
 	if (code == 0)
 		code = ledger_judge(&why->ledger, options->slowest,
-				    &why->verdict);
+				    options->slower_than_ns, &why->verdict);
 	if (code == 0 && options->json)
 		code = why_print_json(stdout, why) ? 0 : -ENOMEM;
 	else if (code == 0)

@@ -51,6 +51,7 @@ struct why {
 	struct ledger_verdict verdict;
 	enum why_source source;
 	char missing[400];
+	const char *type; /* the only one that is shown, or NULL */
 	struct why_sched sched;
 };
 

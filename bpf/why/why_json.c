@@ -191,6 +191,9 @@ static void set_about(json_t *object, const struct why *why)
 	set_text(object, "missing", why->missing);
 	set(object, "count", why->ledger.count);
 	set(object, "incomplete", why->ledger.incomplete);
+	set_text(object, "type", why->type);
+	set(object, "slower_than_ns", why->verdict.slower_than_ns);
+	set(object, "slower", why->verdict.slower);
 	set(object, "waiting", why->ledger.waiting);
 	set(object, "waiting_oldest_ns", why->ledger.oldest_ns);
 }

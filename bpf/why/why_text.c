@@ -89,6 +89,12 @@ static void print_about(FILE *file, const struct why *why)
 		fprintf(file, ", %s tasks waiting at the end, up to %s",
 			text_count(text, why->ledger.waiting),
 			text_time(oldest, (double)why->ledger.oldest_ns));
+	if (why->type)
+		fprintf(file, "\nonly tasks of %s are shown", why->type);
+	if (why->verdict.slower_than_ns > 0)
+		fprintf(file, "\n%s tasks took longer than %s",
+			text_count(text, why->verdict.slower),
+			text_time(oldest, (double)why->verdict.slower_than_ns));
 	fputs("\n\n", file);
 }
 

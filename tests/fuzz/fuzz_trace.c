@@ -264,7 +264,7 @@ static void check_ledger(const char *path)
 	if (trace_open(&trace, path, &err))
 		return;
 	fuzz_check(ledger_open(&ledger, trace) == 0, "no ledger");
-	fuzz_check(ledger_judge(&ledger, 1000, &verdict) == 0, "no verdict");
+	fuzz_check(ledger_judge(&ledger, 1000, 0, &verdict) == 0, "no verdict");
 	for (size_t i = 0; i < verdict.slow_count; i++)
 		check_slow(&ledger, &verdict.slow[i]);
 	for (size_t i = 1; i < verdict.type_count; i++)

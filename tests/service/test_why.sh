@@ -89,6 +89,10 @@ expect '--help' exited 0
 expect '--help' out_has 'Usage: skua why'
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 --for 0
 refuses 2 "--slowest is '1001'; allowed: 0 to 1000" -p 1 --slowest 1001
+for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
+	refuses 2 "--slower-than is '$time'; allowed: a number and ns, us, ms or s" \
+		-p 1 --slower-than "$time"
+done
 refuses 2 'a FILE was recorded before' -p 1 some.skua
 refuses 2 "unexpected argument 'more'" some.skua more
 refuses 2 "unexpected argument '$$'; allowed: --pid $$" $$
@@ -117,6 +121,24 @@ run why "$scratch/empty.skua"
 expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'
 run why "$scratch/cut.skua"
 expect 'its end is missing' out_has 'the end is missing'
+
+# --- a choice of tasks ------------------------------------------------------------
+
+run why "$scratch/plain.skua" --json
+cp "$scratch/out" "$scratch/all"
+run why "$scratch/plain.skua" --type http_read --slower-than 2us --json
+expect 'a choice' exited 0
+expect 'a choice' shows 'd["type"] == "http_read" and d["slower_than_ns"] == 2000 and
+	[t["type"] for t in d["types"]] == ["http_read"] and
+	d["slowest"] == [s for s in json.load(open("'"$scratch/all"'"))["slowest"]
+		if s["type"] == "http_read" and s["took_ns"] > 2000] and
+	0 < len(d["slowest"]) == d["slower"] < d["count"]'
+run why "$scratch/plain.skua" --type http_read --slower-than 1.5s
+expect 'nothing is that slow' exited 0
+expect 'nothing is that slow' out_has 'verdict: no task took longer than 1.5 s'
+expect 'nothing is that slow' out_has 'only tasks of http_read are shown'
+refuses 1 "--type is 'http', of which no task was polled; these were: " \
+	"$scratch/plain.skua" --type http
 
 # --- whom it blames --------------------------------------------------------------
 

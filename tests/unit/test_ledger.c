@@ -113,14 +113,19 @@ static void watched(struct file *f, uint64_t from_ns, uint64_t until_ns)
 		0);
 }
 
-static void judge(struct file *f)
+static void open_ledger(struct file *f)
 {
 	struct skua_error err;
 
 	/* Without an end: its time would be that of now. */
 	assert_int_equal(trace_open(&f->trace, f->path, &err), 0);
 	assert_int_equal(ledger_open(&f->ledger, f->trace), 0);
-	assert_int_equal(ledger_judge(&f->ledger, 100, &f->verdict), 0);
+}
+
+static void judge(struct file *f)
+{
+	open_ledger(f);
+	assert_int_equal(ledger_judge(&f->ledger, 100, 0, &f->verdict), 0);
 }
 
 /* The parts of a task's item, and the reason, in a line. */
@@ -532,6 +537,72 @@ static void judge__nothing__says_so(void **state)
 	assert_string_equal(text, "no task was seen to wait and be polled");
 }
 
+/* ---- a choice of tasks --------------------------------------------------- */
+
+/* Items of 100, 200 and 300 ns, the last of them of another type. */
+static void three(struct file *f)
+{
+	clock_at(f, 1000);
+	for (uint64_t i = 1; i <= 3; i++) {
+		ready(f, 2, 1000 * i + 10, TASK + i);
+		poll(f, 0, 1000 * i + 20, 1100 * i + 10, TASK + i,
+		     i < 3 ? TYPE : OTHER);
+	}
+	clock_at(f, 9000);
+	open_ledger(f);
+}
+
+static void judge__slower_than__leaves_out_the_faster(void **state)
+{
+	struct file *f = *state;
+
+	three(f);
+	assert_int_equal(ledger_judge(&f->ledger, 100, 200, &f->verdict), 0);
+	assert_int_equal(f->verdict.slower, 1);
+	assert_int_equal(f->verdict.judged, 1);
+	assert_int_equal(f->verdict.slow_count, 1);
+	assert_int_equal(f->verdict.slow[0].item.task, TASK + 3);
+	assert_int_equal(f->verdict.types[0].count, 3);
+}
+
+static void judge__none_is_slower__says_so(void **state)
+{
+	struct file *f = *state;
+	char text[LEDGER_TEXT];
+
+	three(f);
+	assert_int_equal(ledger_judge(&f->ledger, 100, 300, &f->verdict), 0);
+	assert_int_equal(f->verdict.slow_count, 0);
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
+	assert_string_equal(text, "no task took longer than 300 ns");
+}
+
+static void keep_type__known__drops_the_others(void **state)
+{
+	struct file *f = *state;
+
+	three(f);
+	assert_int_equal(ledger_keep_type(&f->ledger, "some"), 0);
+	assert_int_equal(ledger_judge(&f->ledger, 100, 0, &f->verdict), 0);
+	assert_int_equal(f->verdict.slow_count, 2);
+	assert_int_equal(f->verdict.slow[0].item.task, TASK + 2);
+	assert_int_equal(f->verdict.type_count, 2);
+}
+
+static void keep_type__unknown__keeps_all_and_lists_them(void **state)
+{
+	struct file *f = *state;
+	char text[64];
+
+	three(f);
+	assert_int_equal(ledger_keep_type(&f->ledger, "som"), -ENOENT);
+	assert_int_equal(f->ledger.count, 3);
+	ledger_list_types(&f->ledger, text, sizeof(text));
+	assert_string_equal(text, "some, other");
+	ledger_list_types(&f->ledger, text, 14);
+	assert_string_equal(text, "some, ...");
+}
+
 static const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	CASE(split__behind_another__is_queued),
@@ -550,6 +621,10 @@ static const struct CMUnitTest tests[] = {
 	CASE(judge__poll_does_not_end__is_named),
 	CASE(judge__poll_has_begun__names_nobody),
 	CASE(judge__nothing__says_so),
+	CASE(judge__slower_than__leaves_out_the_faster),
+	CASE(judge__none_is_slower__says_so),
+	CASE(keep_type__known__drops_the_others),
+	CASE(keep_type__unknown__keeps_all_and_lists_them),
 };
 
 int main(void)
