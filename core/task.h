@@ -103,7 +103,8 @@ struct task_end task_drop_withdrawn(struct skua_task *task,
  * task_drop - give references back
  *
  * Return: what the caller has to do if the last one went. The task may be gone,
- * unless the end is TASK_END_DETACH.
+ * unless the end is TASK_END_DETACH. TASK_WITHDRAWN: nothing was done, and
+ * task_drop_withdrawn() is to be called instead.
  */
 static inline struct task_end task_drop(struct skua_task *task,
 					struct task_state_drop drop)
@@ -117,10 +118,11 @@ static inline struct task_end task_drop(struct skua_task *task,
 	do {
 		end.bit = state & (TASK_END_MASK | TASK_WITHDRAWN);
 		end.what.joiner = NULL;
+		if (!end.bit)
+			continue;
 		if (end.bit & TASK_WITHDRAWN)
-			return task_drop_withdrawn(task, drop);
-		if (end.bit)
-			end.what = task_end_read(task);
+			return (struct task_end){ TASK_WITHDRAWN, { NULL } };
+		end.what = task_end_read(task);
 	} while (!task_state_transition_to_dropped(task_state(task), &state,
 						   drop));
 

@@ -211,7 +211,8 @@ static bool joined_by(struct skua_task *task, uint64_t state,
 }
 
 /* Of the arguments of a join by a task. */
-static int may_join(const struct skua_task *self, const struct skua_task *task)
+static inline __attribute__((always_inline)) int
+may_join(const struct skua_task *self, const struct skua_task *task)
 {
 	if (!self || !task || self == task)
 		return -EINVAL;
