@@ -11,7 +11,13 @@
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_FOR = 0x100, OPTION_LAST, OPTION_MAX_BYTES, OPTION_SWITCHES };
+enum {
+	OPTION_FOR = 0x100,
+	OPTION_LAST,
+	OPTION_MAX_BYTES,
+	OPTION_ON,
+	OPTION_SWITCHES
+};
 
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  31536000.0
@@ -24,6 +30,8 @@ struct options {
 	uint64_t max_bytes; /* 0: no limit */
 	const char *out;
 	bool last;
+	bool on;
+	struct trigger trigger;
 	bool switches;
 };
 
@@ -37,6 +45,8 @@ static error_t check(const struct options *options)
 	if (options->last && options->switches)
 		return args_refuse("--switches are no last events; allowed: "
 				   "it, or --last");
+	if (options->on && !options->last)
+		return args_refuse("--on without --last; allowed: both");
 	return 0;
 }
 
@@ -62,6 +72,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_MAX_BYTES:
 		return args_number("--max-bytes", arg, LEAST_BYTES, MOST_BYTES,
 				   &options->max_bytes);
+	case OPTION_ON:
+		options->on = true;
+		return trigger_parse(&options->trigger, arg);
 	case OPTION_SWITCHES:
 		options->switches = true;
 		return 0;
@@ -88,6 +101,12 @@ static const struct argp_option argp_options[] = {
 	  .arg = "BYTES",
 	  .doc = "End when the file has so many, or a few megabytes more "
 		 "(default: no limit)" },
+	{ .name = "on",
+	  .key = OPTION_ON,
+	  .arg = "CONDITION",
+	  .doc = "With --last: end when it comes, so that what was before it is "
+		 "kept: stall, or as p99>2ms, polls:p99.9>500us, waits:p50>1ms, "
+		 "of a second" },
 	{ .name = "output",
 	  .key = 'o',
 	  .arg = "FILE",
@@ -150,8 +169,15 @@ int verb_record(int argc, char **argv)
 	r.name = options.out;
 	r.seconds = options.seconds;
 	r.last = options.last;
+	r.on = options.on;
+	r.trigger = options.trigger;
 	r.max_bytes = options.max_bytes;
 	code = recording_open(&r, options.pid);
+	if (code == EXIT_OK && !trigger_can_come(&r.trigger, r.target))
+		code = recording_complain(
+			&r, "--on stall",
+			"the process has no limit for polls; set "
+			"SKUA_STALL_LIMIT_NS when it starts");
 	if (code == EXIT_OK)
 		code = open_file(&options, &r);
 	if (code == EXIT_OK && options.switches)

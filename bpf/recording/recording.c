@@ -163,9 +163,21 @@ static int copy(struct recording *r, bool last, double *fullest)
 	return code;
 }
 
+/* Has what ends the recording come? */
+static int look_for_trigger(struct recording *r, uint64_t now, uint64_t *due_ns)
+{
+	int code;
+
+	if (!r->on || now < *due_ns)
+		return 0;
+	*due_ns = now + TRIGGER_NS;
+	code = trigger_look(&r->trigger, r->target);
+	return code == 1 ? -EINTR : code;
+}
+
 static void record(struct recording *r)
 {
-	uint64_t renew_ns = 0, period_ns = LEAST_NS, now;
+	uint64_t renew_ns = 0, period_ns = LEAST_NS, look_ns = 0, now;
 	double fullest;
 
 	while ((now = now_ns(CLOCK_MONOTONIC)) < r->end_ns && !is_full(r)) {
@@ -176,6 +188,8 @@ static void record(struct recording *r)
 			code = rings_extend(r->rings, now + AHEAD_NS);
 			renew_ns = now + RENEW_NS;
 		}
+		if (code == 0)
+			code = look_for_trigger(r, now, &look_ns);
 		if (code == 0 && !r->last) {
 			code = copy(r, false, &fullest);
 			period_ns = adapt(period_ns, fullest);
@@ -184,6 +198,8 @@ static void record(struct recording *r)
 			return;
 		if (next_ns > renew_ns)
 			next_ns = renew_ns;
+		if (r->on && next_ns > look_ns)
+			next_ns = look_ns;
 		if (wait_until(r, next_ns < r->end_ns ? next_ns : r->end_ns))
 			return;
 	}
@@ -316,11 +332,30 @@ void recording_report_limit(const struct recording *r)
 				"interrupted\n");
 }
 
+static void report_trigger(const struct recording *r)
+{
+	struct timespec now;
+	struct tm tm;
+	char text[32];
+
+	if (!r->on)
+		return;
+	if (!*r->trigger.why) {
+		fprintf(stderr, "what --on waits for has not come\n");
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	fprintf(stderr, "%s: %s\n", text, r->trigger.why);
+}
+
 void recording_report(const struct recording *r)
 {
 	uint64_t written = 0, lost = 0;
 	char text[32], other[32];
 
+	report_trigger(r);
 	report_streams(r);
 	recording_report_limit(r);
 	for (unsigned i = 0; i < rings_count(r->rings); i++) {
@@ -388,5 +423,6 @@ void recording_close(struct recording *r)
 	rings_close(r->rings);
 	if (r->writer.fd >= 0)
 		close(r->writer.fd);
+	trigger_free(&r->trigger);
 	target_close(r->target);
 }

@@ -13,6 +13,7 @@
 
 #include "bpf/recording/rings.h"
 #include "bpf/recording/switches.h"
+#include "bpf/recording/trigger.h"
 #include "bpf/target/target.h"
 #include "probes/trace_file.h"
 
@@ -22,6 +23,7 @@
  * @name: of the file, for messages
  * @seconds: 0: until a signal
  * @last: what is in the rings at the end, and nothing before
+ * @trigger: what ends it, if on is set; with @last
  * @max_bytes: end when the file has so many, or a few megabytes more; 0: no limit
  *
  * @signals: that end it; blocked
@@ -36,6 +38,8 @@ struct recording {
 	const char *name;
 	double seconds;
 	bool last;
+	bool on;
+	struct trigger trigger;
 	uint64_t max_bytes;
 
 	sigset_t signals;

@@ -123,6 +123,34 @@ expect 'the program goes on' exited 0
 
 # --- while it works --------------------------------------------------------------
 
+# --- until something happens -------------------------------------------------------
+
+refuses 2 '--on without --last; allowed: both' --on stall -o "$file"
+for condition in p99 'p0>1ms' 'p101>1ms' 'x:p9>1ms' ''; do
+	refuses 2 "--on is '$condition'; allowed: stall, or as p99>2ms" \
+		--last --on "$condition" -o "$file"
+done
+refuses 2 "allowed: a number and ns, us, ms or s" \
+	--last --on 'p99>1' -o "$file"
+SKUA_STALL_LIMIT_NS=1000000 start hog "$programs/hog" 1 often
+run record --last --on stall -p "${pids[hog]}" -o "$file" --for 60
+expect 'until a stall' exited 0
+expect 'until a stall' grep -qE 'Z: [1-9][0-9]* stalls? in the last second' \
+	"$scratch/err"
+run export --format summary "$file"
+expect 'what was before a stall' out_has db_query
+run record --last --on 'p99>1ms' -p "${pids[hog]}" -o "$file" --for 60
+expect 'until a quantile' exited 0
+expect 'until a quantile' err_has 'p99 of polls in the last second was '
+run record --last --on 'waits:p99>60s' -p "${pids[hog]}" -o "$file" --for 1.2
+expect 'until nothing' exited 0
+expect 'until nothing' err_has 'what --on waits for has not come'
+stop hog
+start hog "$programs/hog" 1 often
+refuses 1 'the process has no limit for polls; set SKUA_STALL_LIMIT_NS' \
+	--last --on stall -p "${pids[hog]}" -o "$file"
+stop hog
+
 start load "$programs/watched" load
 recording -p "${pids[load]}"
 until_so larger_than 1000000
