@@ -119,9 +119,19 @@ static int run(struct skua_runtime *rt, unsigned hog, const char *how)
 	return skua_group_wait(&group) != 0;
 }
 
+static void say(void *ctx, enum skua_log_level level, const char *text)
+{
+	(void)ctx;
+	if (level != SKUA_LOG_INFO)
+		fprintf(stderr, "%s\n", text);
+}
+
 int main(int argc, char **argv)
 {
-	struct skua_config config = { .size = sizeof(config), .workers = 2 };
+	const struct skua_hooks hooks = { .log = say };
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = 2,
+				      .hooks = &hooks };
 	unsigned hog = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	struct skua_runtime *rt;
 	struct skua_error error;
