@@ -85,8 +85,10 @@ static void read_counts(struct reader *reader,
 			const struct target_runtime *runtime, struct tasks *out)
 {
 	const struct area_runtime *area = &runtime->area;
-	const bool known =
-		area->worker_bytes >= sizeof(struct area_worker) || area->tasks;
+	/* The words of a worker came with those of its runtime. The size of a
+	 * worker does not tell: they are in what was padding. */
+	const bool known = area->bytes >= offsetof(struct area_runtime, tasks) +
+						  sizeof(area->tasks);
 	uint64_t finished = word(reader, area->refused), spawned;
 
 	for (uint32_t i = 0; known && i < area->worker_count; i++) {
