@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_left.c - hangs: what is left is said, and what it waits for */
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,22 @@
 
 /* ---- a log -------------------------------------------------------------------- */
 
+/* Written by any thread, under the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	atomic_u32 count;
+	unsigned count;
 	char text[16][280];
 } said;
 
 static void keep(void *ctx, enum skua_log_level level, const char *text)
 {
-	uint32_t i = atomic_fetch_add_relaxed(&said.count, 1);
-
 	(void)ctx;
 	(void)level;
-	if (i < 16)
-		snprintf(said.text[i], sizeof(said.text[i]), "%s", text);
+	pthread_mutex_lock(&lock);
+	if (said.count < 16)
+		snprintf(said.text[said.count++], sizeof(said.text[0]), "%s",
+			 text);
+	pthread_mutex_unlock(&lock);
 }
 
 /* How many lines have @part in them. */
@@ -35,9 +39,10 @@ static unsigned lines(const char *part)
 {
 	unsigned count = 0;
 
-	for (uint32_t i = 0; i < atomic_load_acquire(&said.count) && i < 16;
-	     i++)
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < said.count; i++)
 		count += strstr(said.text[i], part) != NULL;
+	pthread_mutex_unlock(&lock);
 	return count;
 }
 
