@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/runtime.h"
 #include "tests/unit/tasks.h"
@@ -337,38 +335,6 @@ static void destroy_until__gave_up__workers_still_run_tasks(void **state)
 	destroy(rt);
 }
 
-/* In a process of its own, which then ends beside the workers. */
-static void abandon(void)
-{
-	static struct waiter waits = WAITER_INIT;
-	static struct counter runs = { .task = SKUA_TASK_INIT(
-					       yield_until_cancelled) };
-	struct skua_runtime *rt = runtime_new(2, 0);
-
-	waiter_start(rt, &waits);
-	spawn(rt, &runs.task);
-	exit(skua_runtime_destroy_until(rt, skua_now_ns() + SOON_NS,
-					SKUA_SHUTDOWN_RUN, NULL) == -ETIMEDOUT
-		     ? 0
-		     : 1);
-}
-
-static void destroy_until__abandoned__process_ends(void **state)
-{
-	int status;
-	pid_t child;
-
-	(void)state;
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		abandon();
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* ---- spawns ---------------------------------------------------------------- */
 
 /* Holds the runtime open, and then spawns one. */
@@ -573,7 +539,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(destroy_until__deadline__etimedout_and_runtime_lives_on),
 	cmocka_unit_test(destroy_until__cancel_after_a_timeout__cancels),
 	cmocka_unit_test(destroy_until__gave_up__workers_still_run_tasks),
-	cmocka_unit_test(destroy_until__abandoned__process_ends),
 };
 /* clang-format on */
 

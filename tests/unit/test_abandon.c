@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_abandon.c - a process that ends beside the workers of a runtime that it gave up
+ *
+ * Apart from the other tests of shutdowns: what the process leaves behind is what a
+ * checker of leaks reports.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/runtime.h"
+#include "tests/unit/tasks.h"
+
+#define SOON_NS UINT64_C(1000000)
+
+static enum skua_poll yield_until_cancelled(struct skua_task *self)
+{
+	((struct counter *)self)->polls++;
+	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
+}
+
+/* In a process of its own, which then ends beside the workers. */
+static void abandon(void)
+{
+	static struct waiter waits = WAITER_INIT;
+	static struct counter runs = { .task = SKUA_TASK_INIT(
+					       yield_until_cancelled) };
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	waiter_start(rt, &waits);
+	spawn(rt, &runs.task);
+	exit(skua_runtime_destroy_until(rt, skua_now_ns() + SOON_NS,
+					SKUA_SHUTDOWN_RUN, NULL) == -ETIMEDOUT
+		     ? 0
+		     : 1);
+}
+
+static void destroy_until__abandoned__process_ends(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		abandon();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(destroy_until__abandoned__process_ends),
+	};
+
+	return cmocka_run_group_tests_name("abandon", tests, NULL, NULL);
+}
