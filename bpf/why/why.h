@@ -55,6 +55,18 @@ struct why {
 	struct why_sched sched;
 };
 
+/**
+ * why_time - a time as the wall clock had it, in UTC: 2026-01-31T23:59:59.123456Z
+ * @ns: a time of the recording
+ * @text: of WHY_TIME bytes
+ *
+ * The clocks are compared once, as the recording starts: a step of the wall clock
+ * after that is not seen.
+ * Return: @text; it is empty if the recording does not know the time.
+ */
+#define WHY_TIME 48u
+const char *why_time(const struct trace *trace, uint64_t ns, char *text);
+
 void why_print(FILE *file, const struct why *why);
 
 /* why_print_json - a line. Return: false: no memory */

@@ -69,6 +69,14 @@ static void set_reason(json_t *object, const struct ledger_reason *reason)
 	json_object_set_new(object, "unseen", json_boolean(reason->unseen));
 }
 
+static void set_time(json_t *object, const char *name, const struct why *why,
+		     uint64_t ns)
+{
+	char text[WHY_TIME];
+
+	set_text(object, name, why_time(why->trace, ns, text));
+}
+
 static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 {
 	const struct ledger_item *item = &slow->item;
@@ -83,6 +91,9 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	set(object, "begin_ns", item->begin_ns);
 	set(object, "end_ns", item->end_ns);
 	set(object, "took_ns", ledger_took(item));
+	set_time(object, "ready_time", why, item->ready_ns);
+	set_time(object, "begin_time", why, item->begin_ns);
+	set_time(object, "end_time", why, item->end_ns);
 	json_object_set_new(object, "stolen_from",
 			    slow->split.stolen
 				    ? place_json(why, slow->split.victim)
@@ -183,6 +194,8 @@ static void set_about(json_t *object, const struct why *why)
 	json_object_set_new(
 		object, "seconds",
 		json_real(stop > start ? (double)(stop - start) / 1e9 : 0));
+	set_time(object, "start_time", why, start);
+	set_time(object, "stop_time", why, why->ledger.stop_ns);
 	set(object, "events", about->events);
 	set(object, "lost", about->lost);
 	set(object, "switches_lost", trace_offs(why->trace)->lost);

@@ -70,12 +70,14 @@ static void print_about(FILE *file, const struct why *why)
 	const struct trace_about *about = trace_about(why->trace);
 	uint64_t start = about->meta.start.monotonic_ns;
 	uint64_t stop = about->end.stop.monotonic_ns;
-	char text[32], oldest[32];
+	char text[32], oldest[32], since[WHY_TIME];
 
 	fprintf(file, "process %" PRIu32 " (%s)", about->meta.pid,
 		about->meta.program);
 	if (stop > start && start > 0)
 		fprintf(file, ", %s", text_time(text, (double)(stop - start)));
+	if (why_time(why->trace, start, since)[0])
+		fprintf(file, " from %s (UTC)", since);
 	fprintf(file, ", %s events", text_count(text, about->events));
 	fprintf(file, ", %s lost%s\n", text_count(text, about->lost),
 		about->cut ? ", the end is missing" : "");
@@ -158,6 +160,7 @@ static void print_slow(FILE *file, const struct why *why, size_t index)
 	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
 	uint64_t took = ledger_took(&slow->item);
 	char bar[BAR + 1], who[TRACE_LABEL], text[LEDGER_TEXT], time[32];
+	char at[WHY_TIME];
 
 	draw_bar(bar, &slow->split, took > 0 ? took : 1);
 	trace_label(why->trace, slow->item.track, who);
@@ -168,8 +171,11 @@ static void print_slow(FILE *file, const struct why *why, size_t index)
 		trace_label(why->trace, slow->split.victim, who);
 		fprintf(file, ", stolen from %s", who);
 	}
-	fprintf(file, ", at %.6f s\n",
-		((double)slow->item.ready_ns - (double)start) / 1e9);
+	if (why_time(why->trace, slow->item.ready_ns, at)[0])
+		fprintf(file, ", at %s\n", at);
+	else
+		fprintf(file, ", at %.6f s\n",
+			((double)slow->item.ready_ns - (double)start) / 1e9);
 	print_parts(file, &slow->split);
 	ledger_say(&why->ledger, slow->reasons, slow->reason_count, text,
 		   sizeof(text));

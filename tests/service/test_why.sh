@@ -122,6 +122,22 @@ expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'
 run why "$scratch/cut.skua"
 expect 'its end is missing' out_has 'the end is missing'
 
+# --- times to set beside logs ----------------------------------------------------
+
+# The recording starts at the second 1.7e9 of the wall clock, and 5000 of the other.
+export TZ=America/New_York
+run why "$scratch/plain.skua"
+expect 'wall-clock times' out_has ' from 2023-11-14T22:13:20.000000Z (UTC)'
+expect 'wall-clock times' grep -qE '^ 1 .*, at 2023-11-14T22:13:20\.00000[0-9]Z$' \
+	"$scratch/out"
+run why "$scratch/plain.skua" --json
+expect 'wall-clock times' shows 'd["start_time"] == "2023-11-14T22:13:20.000000Z" and
+	"2023-11-14T22:13:20.001" < d["stop_time"] < "2023-11-14T22:13:20.002" and
+	all(s[k + "_time"] == "2023-11-14T22:13:20.%06dZ" %
+			((s[k + "_ns"] - 5000 * 10**9) // 1000)
+		for s in d["slowest"] for k in ("ready", "begin", "end"))'
+unset TZ
+
 # --- a choice of tasks ------------------------------------------------------------
 
 run why "$scratch/plain.skua" --json
