@@ -2,37 +2,61 @@
 /* group.c - see group.h */
 #include "core/group.h"
 
-void group_enter(struct skua_group *group, uint64_t members)
+#include "core/boundary.h"
+
+uint64_t group_enter(struct skua_group *group, uint64_t members)
 {
 	/* Relaxed: the group is alive, and nobody waits for this member before
 	 * the caller has returned. */
-	atomic_fetch_add_relaxed(group_state(group), members * GROUP_MEMBER);
+	uint64_t old = atomic_fetch_add_relaxed(group_state(group),
+						members * GROUP_MEMBER);
+
+	return old / GROUP_MEMBER + members;
 }
 
 struct task_end group_leave(struct skua_group *group)
 {
-	/* Acquire: the waiter field, whose bit may be set already. Pairs with
-	 * the release in group_api.c. */
-	uint64_t state = atomic_load_acquire(group_state(group));
-	struct task_end end;
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t state = atomic_load_relaxed(group_state(group));
+	struct task_end end = { 0, { NULL } };
+	uint64_t next;
 
-	/* A further round means that another member ended, or a waiter came. */
+	/* Release: all that the member did. Pairs with itself and with the
+	 * waiter's in group_api.c. Acquire: the same of other members, and the
+	 * waiter field. Pairs with itself and wait_by(). A further round means
+	 * that another member ended, or a waiter came or went. */
 	do {
-		end = (struct task_end){ 0, { NULL } };
-		if (state & GROUP_WAIT_THREAD) {
-			end.bit = TASK_END_THREAD;
-			end.what.joiner = group->waiter.joiner;
-		} else if (state & GROUP_WAIT_TASK) {
-			end.bit = TASK_END_TASK;
-			end.what.task = group->waiter.task;
-		}
-		/* Release: all that the member did. Acquire: as above. Pairs
-		 * with itself and with the waiter's in group_api.c. */
-	} while (!atomic_cas_acq_rel(group_state(group), &state,
-				     state - GROUP_MEMBER));
-	if (!group_ended(state - GROUP_MEMBER))
-		end.bit = 0;
+		next = state - GROUP_MEMBER;
+		if (group_ended(next) && (state & GROUP_WAIT_MASK))
+			next = state | GROUP_ENDING;
+	} while (!atomic_cas_acq_rel(group_state(group), &state, next));
+	if (!(next & GROUP_ENDING))
+		return end;
+	end.bit = next & GROUP_WAIT_THREAD ? TASK_END_THREAD : TASK_END_TASK;
+	end.what.joiner = atomic_load_relaxed(group_waiter(group));
+	/* Release: the look at the waiter field, and all that the members did.
+	 * Pairs with the waiter's in group_api.c. */
+	atomic_fetch_sub_release(group_state(group),
+				 GROUP_ENDING + GROUP_MEMBER);
 	return end;
+}
+
+void group_let_go(const struct skua_group *group, struct skua_task *task)
+{
+	group_slot_clear(group_slot(task));
+	group->release(task);
+	BOUNDARY(release);
+}
+
+struct task_end group_leave_ended(struct skua_group *group,
+				  struct skua_task *task)
+{
+	if (group->release) {
+		if (!group_slot_end(group_slot(task)))
+			return (struct task_end){ 0, { NULL } };
+		group_let_go(group, task);
+	}
+	return group_leave(group);
 }
 
 void group_add(struct skua_group *group, struct skua_task *task)
@@ -43,6 +67,6 @@ void group_add(struct skua_group *group, struct skua_task *task)
 	/* A further round means that another task was added. Release: the
 	 * link. Pairs with the acquire in skua_group_cancel(). */
 	do {
-		task->group_next = first;
+		task->member.next = first;
 	} while (!atomic_cas_release(group_members(group), &first, task));
 }

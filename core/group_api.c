@@ -8,10 +8,26 @@
 #include "core/track.h"
 #include "skua/task.h"
 
+static const struct skua_allocator *allocator_of(const struct skua_group *group)
+{
+	return group->runtime->config.allocator;
+}
+
 /* The group is its owner's alone. */
 static void reset(struct skua_group *group, struct skua_runtime *rt)
 {
 	*group = (struct skua_group){ .runtime = rt };
+}
+
+/* All members have ended, and are seen to have; the group is the waiter's alone. */
+static void end_wait(struct skua_group *group)
+{
+	skua_release_fn release = group->release;
+
+	if (release)
+		group_slots_free(group->members, allocator_of(group));
+	reset(group, group->runtime);
+	group->release = release;
 }
 
 int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
@@ -24,10 +40,106 @@ int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
 	return 0;
 }
 
+int skua_group_set_release(struct skua_group *group, skua_release_fn release)
+{
+	if (!group)
+		return -EINVAL;
+	/* Relaxed: nobody else uses the group. */
+	if (atomic_load_relaxed(group_state(group)) || group->members)
+		return -EALREADY;
+	group->release = release;
+	return 0;
+}
+
+uint64_t skua_group_live(const struct skua_group *group)
+{
+	/* Relaxed: a number. */
+	return group ? atomic_load_relaxed(
+			       group_state((struct skua_group *)group)) /
+			       GROUP_MEMBER
+		     : 0;
+}
+
 /* End a spawn that is under way, or refused. */
 static void leave(struct skua_group *group)
 {
 	schedule_end(group_leave(group), NULL);
+}
+
+/* Is the group cancelled? Asked by a spawn right after the compare-exchange by which
+ * a cancel finds its task: the fence orders that before the look at the mark, and
+ * pairs with the one in skua_group_cancel(). One of the two sees the other's. */
+static bool cancelled(struct skua_group *group)
+{
+	atomic_fence_updated_seq_cst();
+	/* Acquire: what the thread that cancels wrote before, for the poll to come.
+	 * Pairs with the release in skua_group_cancel(). */
+	return atomic_load_acquire(group_state(group)) & GROUP_CANCELLED;
+}
+
+/* Spawn a member that stays in the list until a wait. */
+static int spawn_kept(struct skua_group *group, struct skua_task *task)
+{
+	int code;
+
+	/* One for the member, and one to keep the group while it is added. */
+	group_enter(group, 2);
+	code = skua_task_spawn(group->runtime, task);
+	if (code) {
+		leave(group);
+		leave(group);
+		return code;
+	}
+	group_add(group, task);
+	if (cancelled(group))
+		skua_task_cancel(task);
+	leave(group);
+	return 0;
+}
+
+/* Hold a member no more; it may be gone afterwards. */
+static void leave_slot(struct skua_group *group, struct skua_task *task)
+{
+	bool asked, ended;
+
+	/* A further round means that another thread asked for the cancel. */
+	do {
+		ended = group_slot_leave(group_slot(task), &asked);
+		if (asked)
+			skua_task_cancel(task);
+	} while (asked);
+	if (ended) {
+		group_let_go(group, task);
+		leave(group);
+	}
+}
+
+/* Spawn a member that is let go when it has ended. It cannot leave the group while
+ * it is held. */
+static int spawn_released(struct skua_group *group, struct skua_task *task)
+{
+	atomic_u64 *slot =
+		group_slots_take(group_slots(group), allocator_of(group), task,
+				 group_enter(group, 1));
+	bool cancel;
+	int code;
+
+	if (!slot) {
+		leave(group);
+		return -ENOMEM;
+	}
+	cancel = cancelled(group);
+	task->member.slot = (uint64_t *)slot;
+	code = skua_task_spawn(group->runtime, task);
+	if (code) {
+		group_slot_clear(slot);
+		leave(group);
+		return code;
+	}
+	if (cancel)
+		skua_task_cancel(task);
+	leave_slot(group, task);
+	return 0;
 }
 
 int skua_group_spawn(struct skua_group *group, struct skua_task *task)
@@ -47,50 +159,70 @@ int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 	task_end_write(task, (union skua_task_end){ .group = group });
 	task_state_transition_to_ended_by(task_state(task), TASK_END_GROUP);
 
-	/* One for the member, and one to keep the group while it is added. */
-	group_enter(group, 2);
-	code = skua_task_spawn(group->runtime, task);
-	if (code) {
+	code = group->release ? spawn_released(group, task)
+			      : spawn_kept(group, task);
+	if (code)
 		task_state_transition_to_idle(task_state(task));
-		leave(group);
-		leave(group);
-		return code;
-	}
-	group_add(group, task);
-	/* Orders the list before the look at the mark. Pairs with the fence in
-	 * skua_group_cancel(): one of the two sees the other's. */
-	atomic_fence_seq_cst();
-	if (atomic_load_relaxed(group_state(group)) & GROUP_CANCELLED)
+	return code;
+}
+
+static void cancel_kept(struct skua_group *group)
+{
+	struct skua_task *task;
+
+	/* Acquire: the links. Pairs with the release in group_add(). */
+	for (task = atomic_load_acquire(group_members(group)); task;
+	     task = task->member.next)
 		skua_task_cancel(task);
-	leave(group);
-	return 0;
+}
+
+static void cancel_released(struct skua_group *group)
+{
+	/* Acquire: that they are there. Pairs with group_slots_take(). */
+	struct group_slots *slots = atomic_load_acquire(group_slots(group));
+	uint64_t count;
+
+	for (unsigned level = 0; slots; level++) {
+		atomic_u64 *slot = group_slots_level(slots, level, &count);
+
+		if (!slot)
+			return;
+		for (; count > 0; count--, slot++) {
+			struct skua_task *task = group_slot_hold(slot);
+
+			if (!task)
+				continue;
+			skua_task_cancel(task);
+			leave_slot(group, task);
+		}
+	}
 }
 
 int skua_group_cancel(struct skua_group *group)
 {
-	struct skua_task *task;
-
 	if (!group)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	/* Relaxed: ordered by the fence. */
-	atomic_fetch_or_relaxed(group_state(group), GROUP_CANCELLED);
-	/* Orders the mark before the look at the list. Pairs with the fence in
-	 * skua_group_spawn(). */
-	atomic_fence_seq_cst();
-	/* Acquire: the links. Pairs with the release in group_add(). */
-	for (task = atomic_load_acquire(group_members(group)); task;
-	     task = task->group_next)
-		skua_task_cancel(task);
+	/* Release: what the caller wrote before. Pairs with cancelled(). Acquire:
+	 * not needed. */
+	atomic_fetch_or_release(group_state(group), GROUP_CANCELLED);
+	/* Orders the mark before the look at the members. Pairs with the fence in
+	 * cancelled(). */
+	atomic_fence_updated_seq_cst();
+	if (group->release)
+		cancel_released(group);
+	else
+		cancel_kept(group);
 	return 0;
 }
 
 /* Take the right to wait; false if somebody else has it. */
 static bool claim(struct skua_group *group)
 {
-	/* Relaxed: decides only who may go on. */
-	return !(atomic_fetch_or_relaxed(group_state(group), GROUP_CLAIMED) &
+	/* Acquire: the waiter field, as a wait that was given up left it. Pairs
+	 * with its wait_by(), through withdraw(). */
+	return !(atomic_fetch_or_acquire(group_state(group), GROUP_CLAIMED) &
 		 GROUP_CLAIMED);
 }
 
@@ -102,7 +234,24 @@ static bool wait_by(struct skua_group *group, uint64_t bit)
 	return !group_ended(atomic_fetch_or_acq_rel(group_state(group), bit));
 }
 
-int skua_group_wait(struct skua_group *group)
+/* Give a wait up; false if all members have ended: the waiter is told, or was. */
+static bool withdraw(struct skua_group *group, uint64_t bit)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t state = atomic_load_relaxed(group_state(group));
+
+	/* Relaxed: wait_by() released the waiter field, and read-modify-writes go
+	 * on with that release: the next one with a claim acquires it. A further
+	 * round means that a member came or went. */
+	do {
+		if (group_ended(state) || (state & GROUP_ENDING))
+			return false;
+	} while (!atomic_cas_relaxed(group_state(group), &state,
+				     state & ~(bit | GROUP_CLAIMED)));
+	return true;
+}
+
+int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 {
 	struct task_joiner joiner;
 
@@ -115,11 +264,21 @@ int skua_group_wait(struct skua_group *group)
 	if (!claim(group))
 		return -EALREADY;
 	atomic_init(&joiner.done, 0);
-	group->waiter.joiner = &joiner;
-	if (wait_by(group, GROUP_WAIT_THREAD))
+	atomic_store_relaxed(group_waiter(group), &joiner);
+	if (wait_by(group, GROUP_WAIT_THREAD) &&
+	    !task_joiner_wait_until(&joiner, deadline_ns)) {
+		if (withdraw(group, GROUP_WAIT_THREAD))
+			return -ETIMEDOUT;
+		/* Too late: the last member has read where the joiner is. */
 		task_joiner_wait(&joiner);
-	reset(group, group->runtime);
+	}
+	end_wait(group);
 	return 0;
+}
+
+int skua_group_wait(struct skua_group *group)
+{
+	return skua_group_wait_until(group, UINT64_MAX);
 }
 
 static void note_wait(const struct skua_task *self,
@@ -129,34 +288,64 @@ static void note_wait(const struct skua_task *self,
 		track_wait(self->pool, self, AREA_WAIT_GROUP, (uintptr_t)group);
 }
 
-int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
+static int may_wait(const struct skua_task *self,
+		    const struct skua_group *group)
 {
-	uint64_t state;
-
 	if (!self || !group)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	if (!worker_polls(self))
-		return -EPERM;
+	return worker_polls(self) ? 0 : -EPERM;
+}
+
+/* Is it @self that waits for the group, in this state? */
+static bool waited_by(struct skua_group *group, uint64_t state,
+		      const struct skua_task *self)
+{
+	return (state & GROUP_WAIT_TASK) &&
+	       atomic_load_relaxed(group_waiter(group)) == self;
+}
+
+int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
+{
+	int code = may_wait(self, group);
+	uint64_t state;
+
+	if (code)
+		return code;
 	/* Acquire: all that the members did. Pairs with group_leave(). */
 	state = atomic_load_acquire(group_state(group));
-	if ((state & GROUP_WAIT_TASK) && group->waiter.task == self) {
+	if (waited_by(group, state, self)) {
 		if (!group_ended(state)) {
 			note_wait(self, group);
 			return -EAGAIN;
 		}
-		reset(group, group->runtime);
+		end_wait(group);
 		return 0;
 	}
 	if (!claim(group))
 		return -EALREADY;
-	group->waiter.task = self;
+	atomic_store_relaxed(group_waiter(group), self);
 	schedule_add_reference(self);
 	note_wait(self, group);
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self);
-	reset(group, group->runtime);
+	end_wait(group);
+	return 0;
+}
+
+int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
+{
+	int code = may_wait(self, group);
+
+	if (code)
+		return code;
+	/* Relaxed: what @self wrote itself, or somebody else's. */
+	if (!waited_by(group, atomic_load_relaxed(group_state(group)), self))
+		return -EINVAL;
+	if (!withdraw(group, GROUP_WAIT_TASK))
+		return -EALREADY;
+	schedule_drop(self); /* the reference of whoever would have woken it */
 	return 0;
 }

@@ -117,8 +117,9 @@ static struct task_end give_back(struct skua_task *task,
 	if (__builtin_expect(!(end.bit & (TASK_END_GROUP | TASK_WITHDRAWN)),
 			     true))
 		return end;
-	return end.bit == TASK_END_GROUP ? group_leave(end.what.group)
-					 : task_drop_withdrawn(task, drop);
+	return end.bit == TASK_END_GROUP
+		       ? group_leave_ended(end.what.group, task)
+		       : task_drop_withdrawn(task, drop);
 }
 
 void schedule_end(struct task_end end, struct skua_task *task)

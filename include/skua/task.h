@@ -86,9 +86,9 @@ struct skua_task_type {
  * library's. A task has ended when its poll returned SKUA_DONE and each of its
  * wakers was dropped. Its memory must stay in place from spawn until it ends
  * for its owner: until a join of it, or a wait for its group, returned 0; its
- * release function was called; or, for a task that is neither joined nor
- * detached and has no waker left, a drain, shutdown or destruction of its
- * runtime that covers it returned 0.
+ * release function, or that of its group, was called; or, for a task that is
+ * neither joined nor detached nor in a group and has no waker left, a drain,
+ * shutdown or destruction of its runtime that covers it returned 0.
  *
  * Until it is spawned, a task belongs to one thread: no two calls on it at
  * once. After a join it may be spawned again as it is; after any other end it
@@ -101,7 +101,10 @@ struct skua_task {
 	union skua_task_end end;
 	void *pool;
 	const struct skua_task_type *type;
-	struct skua_task *group_next;
+	union {
+		struct skua_task *next;
+		uint64_t *slot;
+	} member;
 	uint32_t home;
 	uint32_t flags;
 };
@@ -109,7 +112,7 @@ struct skua_task {
 /* Initialiser for a task with poll function @fn that is going to be joined. */
 /* clang-format off */
 #define SKUA_TASK_INIT(fn) \
-	{ NULL, 0, (fn), { NULL }, NULL, NULL, NULL, 0, 0 }
+	{ NULL, 0, (fn), { NULL }, NULL, NULL, { NULL }, 0, 0 }
 /* clang-format on */
 
 /**

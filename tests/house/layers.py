@@ -27,7 +27,7 @@ CORE = {
         "timer_wheel work_map"
     ),
     2: (
-        "address arena boundary_report fork futex group idle job_slots log parker realtime signals slab "
+        "address arena boundary_report fork futex group group_slots idle job_slots log parker realtime signals slab "
         "task usage victims watch_rest watch_stack"
     ),
     3: (

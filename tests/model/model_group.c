@@ -29,17 +29,18 @@ static void fence_of(const char *function);
 #define worker_polls(task)             ((void)(task), true)
 
 #include "core/group.c"
+#include "core/group_slots.c"
 #include "core/schedule.c"
 #include "core/task.c"
 #include "core/task_api.c"
 
 /* A spawn without the pool's counts; a fence that variants leave out. */
-#define skua_task_spawn(rt, task) ((void)(rt), spawn_anywhere(task))
-#define atomic_fence_seq_cst()    fence_of(__func__)
+#define skua_task_spawn(rt, task)      ((void)(rt), spawn_anywhere(task))
+#define atomic_fence_updated_seq_cst() fence_of(__func__)
 
 #include "core/group_api.c"
 
-#undef atomic_fence_seq_cst
+#undef atomic_fence_updated_seq_cst
 
 #define TASKS  3
 #define WAITER 2 /* a task that waits for the group */
@@ -48,10 +49,12 @@ static void fence_of(const char *function);
 /* What a variant does wrong. */
 enum defect {
 	NO_DEFECT,
-	SPAWN_UNFENCED,   /* its look at the mark comes before the list */
-	CANCEL_UNFENCED,  /* its look at the list comes before the mark */
-	LEAVE_RELAXED,    /* what the member did is not released */
-	WAIT_LOOKS_FIRST, /* for members, before it says that it waits */
+	SPAWN_UNFENCED,    /* its look at the mark comes before the list */
+	CANCEL_UNFENCED,   /* its look at the list comes before the mark */
+	LEAVE_RELAXED,     /* what the member did is not released */
+	WAIT_LOOKS_FIRST,  /* for members, before it says that it waits */
+	LEAVE_LOOKS_FIRST, /* at the waiter field, and leaves in one step */
+	WITHDRAWS_LATE,    /* also when the end is being told */
 };
 
 static struct skua_runtime runtime;
@@ -64,17 +67,20 @@ static bool over[TASKS];
 static unsigned results[TASKS]; /* plain: from members to who waits */
 static unsigned expected;       /* members */
 static struct skua_waker waker; /* of the task that waits */
+static unsigned letter;         /* plain: to a member that is cancelled */
+static bool due;                /* was it before its poll began? */
+static bool waited;             /* has the task that waits given it up? */
+static atomic_u32 given_up;     /* has a thread? */
 static unsigned waits;          /* that returned 0 */
 
 static void fence_of(const char *function)
 {
-	if (defect == SPAWN_UNFENCED &&
-	    strcmp(function, "skua_group_spawn") == 0)
+	if (defect == SPAWN_UNFENCED && strcmp(function, "cancelled") == 0)
 		return;
 	if (defect == CANCEL_UNFENCED &&
 	    strcmp(function, "skua_group_cancel") == 0)
 		return;
-	atomic_fence_seq_cst();
+	atomic_fence_updated_seq_cst();
 }
 
 /* ---- pollers ------------------------------------------------------------ */
@@ -109,6 +115,7 @@ static void group_is_over(void)
 		explore_write(results[i], 0);
 		atomic_store_relaxed(task_state(&tasks[i]), POISON);
 	}
+	atomic_store_relaxed(group_waiter(&group), NULL);
 	atomic_store_relaxed(group_state(&group), POISON);
 }
 
@@ -120,7 +127,13 @@ static enum skua_poll finish(struct skua_task *task)
 
 static enum skua_poll finish_if_cancelled(struct skua_task *task)
 {
-	return skua_task_cancelled(task) ? finish(task) : SKUA_PENDING;
+	if (!skua_task_cancelled(task))
+		return SKUA_PENDING;
+	/* The poll that a cancel is due sees what came before it; one that was
+	 * under way need not. */
+	if (due)
+		explore_assert(explore_read(letter) == 1);
+	return finish(task);
 }
 
 static enum skua_poll spawn_and_finish(struct skua_task *task)
@@ -140,11 +153,49 @@ static enum skua_poll wait_for_group(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* Gives its first wait up, if it can, and waits again. */
+static enum skua_poll wait_for_group_twice(struct skua_task *task)
+{
+	int code = skua_group_wait_poll(task, &group);
+
+	if (code == -EAGAIN && !waited) {
+		waited = true;
+		code = skua_group_wait_cancel(task, &group);
+		explore_assert(code == 0 || code == -EALREADY);
+		return wait_for_group(task);
+	}
+	if (code == -EAGAIN)
+		return SKUA_PENDING;
+	explore_assert(code == 0);
+	group_is_over();
+	return SKUA_DONE;
+}
+
+/* As group_leave(), with a part left out. */
+static struct task_end leave_by_variant(void)
+{
+	uint64_t state = atomic_load_acquire(group_state(&group));
+	struct task_end end;
+
+	do {
+		end.what.joiner = atomic_load_relaxed(group_waiter(&group));
+		end.bit = state & GROUP_WAIT_THREAD ? TASK_END_THREAD : 0;
+	} while (defect == LEAVE_RELAXED
+			 ? !atomic_cas_relaxed(group_state(&group), &state,
+					       state - GROUP_MEMBER)
+			 : !atomic_cas_acq_rel(group_state(&group), &state,
+					       state - GROUP_MEMBER));
+	if (!group_ended(state - GROUP_MEMBER))
+		end.bit = 0;
+	return end;
+}
+
 static void complete(struct skua_task *task, bool spare)
 {
 	struct task_end end;
 
-	if (defect != LEAVE_RELAXED || number(task) == WAITER) {
+	if ((defect != LEAVE_RELAXED && defect != LEAVE_LOOKS_FIRST) ||
+	    number(task) == WAITER) {
 		schedule_complete(task, spare);
 		return;
 	}
@@ -152,11 +203,9 @@ static void complete(struct skua_task *task, bool spare)
 				      .references = TASK_SPAWN_REFERENCES,
 				      .complete = true });
 	explore_assert(end.bit == TASK_END_GROUP);
-	if (group_ended(atomic_fetch_sub_relaxed(group_state(&group),
-						 GROUP_MEMBER) -
-			GROUP_MEMBER) &&
-	    (atomic_load_relaxed(group_state(&group)) & GROUP_WAIT_THREAD))
-		task_joiner_wake(group.waiter.joiner);
+	end = leave_by_variant();
+	if (end.bit)
+		task_joiner_wake(end.what.joiner);
 }
 
 /* As poll_task() in core/worker.c. */
@@ -165,6 +214,7 @@ static void poll_task(struct skua_task *task)
 	struct lender here = { .task = task, .spare = true };
 	enum skua_poll result;
 
+	due = atomic_load_relaxed(task_state(task)) & TASK_CANCELLED;
 	task_state_transition_to_running(task_state(task));
 	lender = &here;
 	result = task->poll(task);
@@ -224,7 +274,7 @@ static void wait_for_all(void)
 
 		explore_assert(claim(&group));
 		atomic_init(&joiner.done, 0);
-		group.waiter.joiner = &joiner;
+		atomic_store_relaxed(group_waiter(&group), &joiner);
 		if (!group_ended(atomic_load_acquire(group_state(&group)))) {
 			atomic_fetch_or_acq_rel(group_state(&group),
 						GROUP_WAIT_THREAD);
@@ -239,6 +289,62 @@ static void wait_for_all(void)
 static void waits_for_spawned(void)
 {
 	wait_for_all();
+}
+
+/* As withdraw(), with a part left out. */
+static bool withdraw_by_variant(void)
+{
+	uint64_t state = atomic_load_relaxed(group_state(&group));
+
+	if (defect != WITHDRAWS_LATE)
+		return withdraw(&group, GROUP_WAIT_THREAD);
+	do {
+		if (group_ended(state))
+			return false;
+	} while (!atomic_cas_relaxed(
+		group_state(&group), &state,
+		state & ~(GROUP_WAIT_THREAD | GROUP_CLAIMED)));
+	return true;
+}
+
+/* As skua_group_wait_until(). */
+static int wait_until_by_variant(void)
+{
+	struct task_joiner joiner;
+
+	if (defect != WITHDRAWS_LATE)
+		return skua_group_wait_until(&group, 1);
+	explore_assert(claim(&group));
+	atomic_init(&joiner.done, 0);
+	atomic_store_relaxed(group_waiter(&group), &joiner);
+	if (wait_by(&group, GROUP_WAIT_THREAD) &&
+	    !task_joiner_wait_until(&joiner, 1)) {
+		if (withdraw_by_variant())
+			return -ETIMEDOUT;
+		task_joiner_wait(&joiner);
+	}
+	end_wait(&group);
+	return 0;
+}
+
+/* Waits until a deadline, and leaves the rest to another thread. */
+static void waits_until(void)
+{
+	int code = wait_until_by_variant();
+
+	explore_assert(code == 0 || code == -ETIMEDOUT);
+	if (code == 0)
+		group_is_over();
+	/* Relaxed: the library orders what it does itself. */
+	atomic_store_relaxed(&given_up, code == 0 ? 2 : 1);
+}
+
+static void waits_after_it(void)
+{
+	while (atomic_load_relaxed(&given_up) == 0)
+		cpu_relax();
+	if (atomic_load_relaxed(&given_up) == 1)
+		wait_for_all();
 }
 
 static void spawns_and_waits(void)
@@ -261,6 +367,7 @@ static void spawns_one(void)
 
 static void cancels(void)
 {
+	explore_write(letter, 1);
 	explore_assert(skua_group_cancel(&group) == 0);
 }
 
@@ -286,6 +393,9 @@ static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 	tasks[WAITER] = (struct skua_task)SKUA_TASK_INIT(wait_for_group);
 	expected = count;
 	waits = 0;
+	waited = false;
+	letter = 0;
+	atomic_init(&given_up, 0);
 	explore_assert(skua_group_init(&group, &runtime) == 0);
 	explore_thread_local((void **)&lender);
 	explore_watch(&group, sizeof(group));
@@ -315,9 +425,23 @@ static void setup_spawning(void)
 	spawn_member(0);
 }
 
+static void setup_one_spawned(void)
+{
+	setup_one();
+	spawn_member(0);
+}
+
 static void setup_waiting_task(void)
 {
 	setup_two_spawned();
+	spawn_anywhere(&tasks[WAITER]);
+	explore_assert(skua_task_detach(&tasks[WAITER], NULL) == 0);
+}
+
+static void setup_waiting_twice(void)
+{
+	setup_one_spawned();
+	tasks[WAITER].poll = wait_for_group_twice;
 	spawn_anywhere(&tasks[WAITER]);
 	explore_assert(skua_task_detach(&tasks[WAITER], NULL) == 0);
 }
@@ -349,6 +473,8 @@ VARIANT(spawn_unfenced, cancelled, SPAWN_UNFENCED)
 VARIANT(cancel_unfenced, cancelled, CANCEL_UNFENCED)
 VARIANT(leave_relaxed, two_spawned, LEAVE_RELAXED)
 VARIANT(wait_looks_first, two_spawned, WAIT_LOOKS_FIRST)
+VARIANT(leave_looks_first, one_spawned, LEAVE_LOOKS_FIRST)
+VARIANT(withdraws_late, one_spawned, WITHDRAWS_LATE)
 
 static void check(void)
 {
@@ -384,6 +510,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("one_ends__task_is_woken_early", setup_woken_task, check,
 		       polls_0, polls_waiter, wakes_waiter),
 	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("one_ends__wait_until__other_waits", setup_one_spawned,
+		       check, polls_0, waits_until, waits_after_it) },
+	{ EXPLORE_PASS("one_ends__task_waits_twice", setup_waiting_twice, check,
+		       polls_0, polls_waiter) },
 	{ EXPLORE_PASS("spawn__cancel", setup_cancelled, check_cancelled,
 		       polls_0, spawns_one, cancels) },
 
@@ -396,6 +526,11 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("wait_looks_first", "lost wake-up",
 		      setup_wait_looks_first, check, polls_0_and_1,
 		      waits_for_spawned) },
+	{ EXPLORE_BUG("leave_looks_first", "lost wake-up",
+		      setup_leave_looks_first, check, polls_0, waits_until,
+		      waits_after_it) },
+	{ EXPLORE_BUG("withdraws_late", "", setup_withdraws_late, check,
+		      polls_0, waits_until, waits_after_it) },
 };
 
 EXPLORE_MAIN(cases)

@@ -3,11 +3,13 @@
  * stress_groups.c - members that end, waits and cancels, all at once
  *
  * Owners have a group each, again and again: foreign threads that wait with
- * skua_group_wait(), and tasks that wait with skua_group_wait_poll(). Members
+ * skua_group_wait() or, again and again, skua_group_wait_until(), and tasks that
+ * wait with skua_group_wait_poll(), or give that up and do it again. Members
  * spawn further members, yield, or wait until they are cancelled; one of them,
- * or the owner, cancels. Each member ends once, and before the wait does; what it
- * wrote is seen after the wait; and memory is poisoned then and looked at
- * before its next use. There is no timeout: a group whose end is lost hangs the
+ * or the owner, cancels. Half of the groups let their members go. Each member
+ * ends once, and before the wait does; what it wrote is seen after the wait; and
+ * memory is poisoned then, or when the member is let go, and looked at before its
+ * next use. There is no timeout: a group whose end is lost hangs the
  * program.
  */
 #include <errno.h>
@@ -37,7 +39,8 @@ struct owner {
 	struct skua_task task; /* of an owner that is one */
 	struct rng rng;
 	uint64_t rounds;
-	bool waiting; /* the task's: a round is under way */
+	bool releases; /* its group lets members go */
+	bool waiting;  /* the task's: a round is under way */
 	/* Members so far, of this round. Writers: who spawns one. */
 	alignas(CACHE_PAIR) atomic_u32 used;
 	struct skua_group group;
@@ -130,8 +133,10 @@ static void end_round(struct owner *owner)
 			stress_fail("member %u of %u: ended %u times", i, used,
 				    owner->ended[i]);
 		owner->ended[i] = 0;
+		if (!owner->releases)
+			memset(&owner->members[i], POISON,
+			       sizeof(owner->members[i]));
 	}
-	memset(owner->members, POISON, sizeof(owner->members));
 	owner->rounds++;
 	if (atomic_load_relaxed(&ended) >= wanted)
 		atomic_store_relaxed(&stopping, 1);
@@ -162,6 +167,31 @@ static void spawn_canceller(struct owner *owner)
 	check(skua_group_spawn(&owner->group, &canceller->task), "group_spawn");
 }
 
+static void member_release(struct skua_task *task)
+{
+	struct member *member = (struct member *)task;
+	struct owner *owner = member->owner;
+
+	if (task->poll == cancel_poll)
+		return;
+	if (owner->ended[member - owner->members] != 1)
+		stress_fail("a member was released before its end, or again");
+	memset(member, POISON, sizeof(*member));
+}
+
+/* Wait in steps of up to 50 us. */
+static void wait_until(struct owner *owner)
+{
+	int code;
+
+	do {
+		uint64_t ns = rng_below(&owner->rng, 50000);
+
+		code = skua_group_wait_until(&owner->group, skua_now_ns() + ns);
+	} while (code == -ETIMEDOUT);
+	check(code, "group_wait_until");
+}
+
 static void *owner_thread(void *arg)
 {
 	struct owner *owner = *(struct owner **)arg;
@@ -174,10 +204,27 @@ static void *owner_thread(void *arg)
 			check(skua_group_cancel(&owner->group), "cancel");
 		else
 			spawn_canceller(owner);
-		check(skua_group_wait(&owner->group), "group_wait");
+		if (rng_below(&owner->rng, 2))
+			check(skua_group_wait(&owner->group), "group_wait");
+		else
+			wait_until(owner);
 		end_round(owner);
 	} while (!stops());
 	return NULL;
+}
+
+/* Give the wait up, half of the time, to begin again. */
+static enum skua_poll wait_or_not(struct owner *owner)
+{
+	int code;
+
+	if (rng_below(&owner->rng, 2))
+		return SKUA_PENDING;
+	code = skua_group_wait_cancel(&owner->task, &owner->group);
+	if (code == -EALREADY)
+		return SKUA_PENDING;
+	check(code, "group_wait_cancel");
+	return SKUA_YIELD;
 }
 
 static enum skua_poll owner_poll(struct skua_task *task)
@@ -193,7 +240,7 @@ static enum skua_poll owner_poll(struct skua_task *task)
 	}
 	code = skua_group_wait_poll(task, &owner->group);
 	if (code == -EAGAIN)
-		return SKUA_PENDING;
+		return wait_or_not(owner);
 	check(code, "group_wait_poll");
 	end_round(owner);
 	owner->waiting = false;
@@ -222,6 +269,11 @@ static uint64_t run_runtime(unsigned workers)
 		memset(owner->members, POISON, sizeof(owner->members));
 		rng_init(&owner->rng, i);
 		check(skua_group_init(&owner->group, rt), "group_init");
+		owner->releases = i % 2;
+		if (owner->releases)
+			check(skua_group_set_release(&owner->group,
+						     member_release),
+			      "group_set_release");
 		check(skua_task_init(&owner->task, owner_poll), "init");
 		if (i < THREADS)
 			threads[i] = owner;
