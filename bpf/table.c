@@ -41,7 +41,7 @@ const char *text_count(char *text, uint64_t number)
 	return text;
 }
 
-const char *text_time(char *text, double ns)
+const char *text_unit(double whole_ns, double *unit_ns)
 {
 	static const struct {
 		double ns;
@@ -50,14 +50,42 @@ const char *text_time(char *text, double ns)
 		      { 1e9, "s" },    { 60e9, "min" }, { 3600e9, "h" },
 		      { 86400e9, "d" } };
 	unsigned i = 0;
-	double value;
 
 	while (i + 1 < sizeof(units) / sizeof(*units) &&
-	       ns >= (i < 3 ? 999.5 * units[i].ns : 2 * units[i + 1].ns))
+	       whole_ns >= (i < 3 ? 999.5 * units[i].ns : 2 * units[i + 1].ns))
 		i++;
-	value = ns / units[i].ns;
-	snprintf(text, 32, value < 9.95 && i > 0 ? "%.1f %s" : "%.0f %s", value,
-		 units[i].name);
+	*unit_ns = units[i].ns;
+	return units[i].name;
+}
+
+const char *text_time(char *text, double ns)
+{
+	double unit_ns, value;
+	const char *unit = text_unit(ns, &unit_ns);
+
+	value = ns / unit_ns;
+	snprintf(text, 32, value < 9.95 && unit_ns > 1 ? "%.1f %s" : "%.0f %s",
+		 value, unit);
+	return text;
+}
+
+const char *text_time_in(char *text, double ns, double whole_ns)
+{
+	double unit_ns, value;
+	const char *unit = text_unit(whole_ns, &unit_ns);
+	int digits;
+
+	value = ns / unit_ns;
+	if (unit_ns <= 1 || value >= 9.95 || value <= 0)
+		digits = 0;
+	else if (value >= 0.995)
+		digits = 1;
+	else
+		digits = value >= 0.0995 ? 2 : 3;
+	if (digits == 3 && value < 0.001)
+		snprintf(text, 32, "<0.001 %s", unit);
+	else
+		snprintf(text, 32, "%.*f %s", digits, value, unit);
 	return text;
 }
 

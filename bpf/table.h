@@ -45,6 +45,11 @@ void table_print(FILE *file, struct table *table);
 const char *text_count(char *text, uint64_t number);
 const char *text_time(char *text, double ns);
 
+/* text_time_in - @ns in the unit that text_time() takes for @whole_ns, for lines of one
+ * unit; text_unit - that unit, and how many nanoseconds it is to @unit_ns */
+const char *text_time_in(char *text, double ns, double whole_ns);
+const char *text_unit(double whole_ns, double *unit_ns);
+
 /* text_sparks - a character for each number, the greatest the highest, from the first
  * that is not 0 to the last, TEXT_SPARKS of them at most; to @text, of TABLE_CELL
  * bytes. Return: @text */

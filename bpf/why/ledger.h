@@ -211,6 +211,28 @@ struct ledger_slow {
 	unsigned reason_count;
 };
 
+/* How many items of a type an incident has. */
+struct ledger_hit {
+	uint32_t name;
+	uint64_t count;
+};
+
+/**
+ * struct ledger_incident - slow items that overlap in time and went to the same culprit
+ * @from_ns, @to_ns: from the first that became ready to the last that ended
+ * @worst: the slowest of them, in verdict.slow
+ * @tasks: how many they are
+ * @hits: of which types, the most first; types beyond LEDGER_HITS are in @tasks alone
+ */
+enum { LEDGER_HITS = 16 };
+struct ledger_incident {
+	uint64_t from_ns, to_ns;
+	size_t worst;
+	uint64_t tasks;
+	unsigned hit_count;
+	struct ledger_hit hits[LEDGER_HITS];
+};
+
 /* What most of a part of all went to: @share of all; and the part, @part_share;
  * @several: that one had so little of the part that it goes to others as well. */
 struct ledger_share {
@@ -223,6 +245,8 @@ struct ledger_share {
 /**
  * struct ledger_verdict - what is to be said of all
  * @slow, @slow_count: the slowest, the very slowest first
+ * @looked: so many of the slowest were told apart in incidents
+ * @incidents: of those, that with the slowest first
  * @types: all, and then each, that with the slowest first
  * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000; or up to 1,000 of
  *          the @slower ones
@@ -233,7 +257,9 @@ struct ledger_share {
  */
 struct ledger_verdict {
 	struct ledger_slow *slow;
-	size_t slow_count;
+	size_t slow_count, looked;
+	struct ledger_incident *incidents;
+	size_t incident_count;
 	struct ledger_type *types;
 	size_t type_count;
 	uint64_t judged;
@@ -260,6 +286,9 @@ void ledger_list_types(const struct ledger *ledger, char *text, size_t bytes);
 int ledger_judge(struct ledger *ledger, size_t most, uint64_t slower_than_ns,
 		 struct ledger_verdict *out);
 void ledger_free(struct ledger_verdict *verdict);
+
+/* ledger_find_incidents - of the first @count of verdict.slow. Return: 0, -ENOMEM */
+int ledger_find_incidents(struct ledger_verdict *verdict, size_t count);
 
 /* ledger_said - how much of all is told of it */
 double ledger_said(const struct ledger_share *share);

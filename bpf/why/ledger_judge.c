@@ -292,25 +292,25 @@ int ledger_judge(struct ledger *l, size_t most, uint64_t slower_than_ns,
 	if (make_types(l, v))
 		return -ENOMEM;
 	v->slow_count = most < v->slower ? most : v->slower;
-	v->slow = calloc(v->slow_count + 1, sizeof(*v->slow));
+	v->looked = v->slow_count > v->judged ? v->slow_count : v->judged;
+	v->slow = calloc(v->looked + 1, sizeof(*v->slow));
 	if (!v->slow)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->count; i++) {
-		struct ledger_slow slow = { .item = l->items[i] };
+	for (size_t i = 0; i < v->looked; i++) {
+		struct ledger_slow *slow = &v->slow[i];
 
-		if (i >= v->judged && i >= v->slow_count)
-			break;
-		ledger_split(l, &slow.item, &slow.split);
-		slow.reason_count = ledger_reasons(l, &slow.item, &slow.split,
-						   slow.reasons);
-		if (i < v->slow_count)
-			v->slow[i] = slow;
+		slow->item = l->items[i];
+		ledger_split(l, &slow->item, &slow->split);
+		slow->reason_count = ledger_reasons(
+			l, &slow->item, &slow->split, slow->reasons);
 		if (i >= v->judged)
 			continue;
-		for (unsigned k = 0; k < slow.reason_count; k++)
-			add_reason(reasons, &count, &slow.reasons[k]);
-		sum_up(parts, &slow.split);
+		for (unsigned k = 0; k < slow->reason_count; k++)
+			add_reason(reasons, &count, &slow->reasons[k]);
+		sum_up(parts, &slow->split);
 	}
+	if (ledger_find_incidents(v, v->looked))
+		return -ENOMEM;
 	if (v->judged > 0)
 		settle(reasons, count, parts, v);
 	settle_unfinished(l, v);
@@ -320,6 +320,7 @@ int ledger_judge(struct ledger *l, size_t most, uint64_t slower_than_ns,
 void ledger_free(struct ledger_verdict *v)
 {
 	free(v->slow);
+	free(v->incidents);
 	free(v->types);
 	memset(v, 0, sizeof(*v));
 }

@@ -36,7 +36,8 @@ static void say_queued(const struct ledger_reason *r, const char *who,
 		snprintf(text, bytes,
 			 "waited %s behind %s on %s: %s polls, up to %s", took,
 			 r->culprit, who, text_count(times, r->times),
-			 text_time(longest, (double)r->longest_ns));
+			 text_time_in(longest, (double)r->longest_ns,
+				      (double)r->ns));
 }
 
 static void say_burst(const struct ledger_reason *r, char *text, size_t bytes)
@@ -55,17 +56,18 @@ static void say_backlog(const struct ledger_reason *r, char *text, size_t bytes)
 {
 	char came[32], within[32], ahead[32], took[32], longest[32];
 	char before[100] = "";
+	double whole = (double)(r->ns > r->burst_ns ? r->ns : r->burst_ns);
 
 	if (r->burst > 0)
 		snprintf(before, sizeof(before),
 			 "%s tasks became runnable within %s before it, and ",
 			 text_count(came, r->burst),
-			 text_time(within, (double)r->burst_ns));
+			 text_time_in(within, (double)r->burst_ns, whole));
 	snprintf(text, bytes,
 		 "overload: %sit waited %s behind %s polls, up to %s, %s%s",
-		 before, text_time(took, (double)r->ns),
+		 before, text_time_in(took, (double)r->ns, whole),
 		 text_count(ahead, r->times),
-		 text_time(longest, (double)r->longest_ns),
+		 text_time_in(longest, (double)r->longest_ns, whole),
 		 r->culprit[0] ? "most of " : "of several types", r->culprit);
 }
 
@@ -223,18 +225,19 @@ static void say_unfinished(const struct ledger *l,
 			   size_t bytes)
 {
 	char who[TRACE_LABEL], took[32], waiting[32], oldest[32];
+	double whole = (double)(r->ns > r->burst_ns ? r->ns : r->burst_ns);
 
 	trace_label(l->trace, r->track, who);
 	snprintf(text, bytes,
 		 "%s is in one poll of %s, that has taken %s%s, and has not "
 		 "ended",
-		 who, r->culprit, text_time(took, (double)r->ns),
+		 who, r->culprit, text_time_in(took, (double)r->ns, whole),
 		 r->unseen ? " and more, since before the recording" : "");
 	if (r->burst > 0)
 		snprintf(text + strlen(text), bytes - strlen(text),
 			 ": %s tasks wait behind it, the oldest for %s",
 			 text_count(waiting, r->burst),
-			 text_time(oldest, (double)r->burst_ns));
+			 text_time_in(oldest, (double)r->burst_ns, whole));
 }
 
 static const char *say_before(const struct ledger_verdict *v)

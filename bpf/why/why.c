@@ -110,7 +110,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "slowest",
 	  .key = OPTION_SLOWEST,
 	  .arg = "N",
-	  .doc = "Show so many tasks (default: 10)" },
+	  .doc = "Show so many incidents, and with --json so many tasks "
+		 "(default: 10)" },
 	{ .name = "type",
 	  .key = OPTION_TYPE,
 	  .arg = "NAME",
@@ -223,7 +224,7 @@ static int show(const struct options *options, struct why *why)
 	if (code == 0 && options->json)
 		code = why_print_json(stdout, why) ? 0 : -ENOMEM;
 	else if (code == 0)
-		why_print(stdout, why);
+		why_print(stdout, why, options->slowest);
 	if (code)
 		fprintf(stderr, ARGS_PROGRAM " why: %s\n", strerror(-code));
 	ledger_free(&why->verdict);

@@ -67,7 +67,12 @@ struct why {
 #define WHY_TIME 48u
 const char *why_time(const struct trace *trace, uint64_t ns, char *text);
 
-void why_print(FILE *file, const struct why *why);
+/* why_print - lines of at most WHY_WIDTH columns, with @most incidents */
+#define WHY_WIDTH 100u
+void why_print(FILE *file, const struct why *why, size_t most);
+
+/* why_print_types - a row for each; a name that does not fit stands above its row */
+void why_print_types(FILE *file, const struct why *why);
 
 /* why_print_json - a line. Return: false: no memory */
 bool why_print_json(FILE *file, const struct why *why);

@@ -117,6 +117,34 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	return object;
 }
 
+static json_t *incident_json(const struct why *why,
+			     const struct ledger_incident *in)
+{
+	const struct ledger_slow *worst = &why->verdict.slow[in->worst];
+	json_t *object = json_object(), *types = json_array();
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, worst->item.task);
+	set_text(object, "kind", ledger_word(worst->reasons[0].kind));
+	set_text(object, "culprit", worst->reasons[0].culprit);
+	set(object, "from_ns", in->from_ns);
+	set(object, "to_ns", in->to_ns);
+	set_time(object, "from_time", why, in->from_ns);
+	set_time(object, "to_time", why, in->to_ns);
+	set_text(object, "worst", text);
+	set(object, "worst_ns", ledger_took(&worst->item));
+	set(object, "tasks", in->tasks);
+	for (unsigned i = 0; i < in->hit_count; i++) {
+		json_t *type = json_object();
+
+		set_text(type, "type", why->ledger.names[in->hits[i].name]);
+		set(type, "tasks", in->hits[i].count);
+		json_array_append_new(types, type);
+	}
+	json_object_set_new(object, "types", types);
+	return object;
+}
+
 static json_t *type_json(const struct why *why, const struct ledger_type *type)
 {
 	json_t *object = json_object();
@@ -215,7 +243,7 @@ bool why_print_json(FILE *file, const struct why *why)
 {
 	const struct ledger_verdict *v = &why->verdict;
 	json_t *object = json_object(), *slow = json_array(),
-	       *types = json_array();
+	       *incidents = json_array(), *types = json_array();
 	char *text;
 
 	set_about(object, why);
@@ -225,6 +253,10 @@ bool why_print_json(FILE *file, const struct why *why)
 	for (size_t i = 0; i < v->slow_count; i++)
 		json_array_append_new(slow, slow_json(why, &v->slow[i]));
 	json_object_set_new(object, "slowest", slow);
+	for (size_t i = 0; i < v->incident_count; i++)
+		json_array_append_new(incidents,
+				      incident_json(why, &v->incidents[i]));
+	json_object_set_new(object, "incidents", incidents);
 	json_object_set_new(object, "all", type_json(why, &v->types[0]));
 	for (size_t i = 1; i < v->type_count; i++)
 		json_array_append_new(types, type_json(why, &v->types[i]));

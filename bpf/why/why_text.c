@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* why_text.c - where time went, for people */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "bpf/table.h"
 #include "bpf/recording/trace_offs.h"
+#include "bpf/table.h"
 #include "bpf/why/why.h"
 
 #define BAR 20u /* characters */
@@ -24,15 +25,19 @@ static void print_sched(FILE *file, const struct why *why)
 		const struct why_thread *thread =
 			why_sched_find(&why->sched, stream->tid);
 		char who[TRACE_LABEL], run[32], delay[32];
+		double whole;
 
 		if (!thread || stream->index == TRACE_OUTSIDE)
 			continue;
+		whole = (double)(thread->run_ns > thread->delay_ns
+					 ? thread->run_ns
+					 : thread->delay_ns);
 		trace_label(why->trace, i, who);
 		fprintf(file,
 			"%s ran for %s, and waited %s for its CPU, which is in "
 			"the parts below\n",
-			who, text_time(run, (double)thread->run_ns),
-			text_time(delay, (double)thread->delay_ns));
+			who, text_time_in(run, (double)thread->run_ns, whole),
+			text_time_in(delay, (double)thread->delay_ns, whole));
 	}
 }
 
@@ -140,24 +145,69 @@ static void draw_bar(char *bar, const struct ledger_split *split,
 	bar[at] = '\0';
 }
 
-static void print_parts(FILE *file, const struct ledger_split *split)
+/* To a thousandth of the unit of the whole, so that their sum is the whole. */
+static void print_parts(FILE *file, const struct ledger_split *split,
+			uint64_t took_ns)
 {
-	const char *before = "   ";
+	const char *before = "";
+	double unit_ns;
+	const char *unit = text_unit((double)took_ns, &unit_ns);
 
 	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		double value = (double)split->parts[i] / unit_ns;
+
 		if (split->parts[i] == 0)
 			continue;
-		fprintf(file, "%s %s %.3f us", before, ledger_word(i),
-			(double)split->parts[i] / 1e3);
-		before = ",";
+		fprintf(file, "%s%s ", before, ledger_word(i));
+		if (value < 0.001)
+			fprintf(file, "<0.001 %s", unit);
+		else
+			fprintf(file, "%.*f %s", unit_ns > 1 ? 3 : 0, value,
+				unit);
+		before = ", ";
 	}
 	fputc('\n', file);
 }
 
-static void print_slow(FILE *file, const struct why *why, size_t index)
+/* A time of day, or else of the recording. */
+static const char *say_when(const struct why *why, uint64_t ns, char *text)
 {
-	const struct ledger_slow *slow = &why->verdict.slow[index];
 	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
+
+	if (!why_time(why->trace, ns, text)[0])
+		snprintf(text, WHY_TIME, "%.6f s",
+			 ((double)ns - (double)start) / 1e9);
+	return text;
+}
+
+static void print_hits(FILE *file, const struct why *why,
+		       const struct ledger_incident *in)
+{
+	char tasks[32], looked[32], from[WHY_TIME], to[WHY_TIME];
+	uint64_t others = in->tasks;
+
+	if (in->tasks == 1)
+		return;
+	fprintf(file, "    one incident with %s of the slowest %s tasks, ",
+		text_count(tasks, in->tasks),
+		text_count(looked, why->verdict.looked));
+	fprintf(file, "from %s to %s:", say_when(why, in->from_ns, from),
+		say_when(why, in->to_ns, to));
+	for (unsigned i = 0; i < in->hit_count; i++) {
+		fprintf(file, "%s %s %s", i > 0 ? "," : "",
+			text_count(tasks, in->hits[i].count),
+			why->ledger.names[in->hits[i].name]);
+		others -= in->hits[i].count;
+	}
+	if (others > 0)
+		fprintf(file, ", %s of other types", text_count(tasks, others));
+	fputc('\n', file);
+}
+
+static void print_incident(FILE *file, const struct why *why, size_t index)
+{
+	const struct ledger_incident *in = &why->verdict.incidents[index];
+	const struct ledger_slow *slow = &why->verdict.slow[in->worst];
 	uint64_t took = ledger_took(&slow->item);
 	char bar[BAR + 1], who[TRACE_LABEL], text[LEDGER_TEXT], time[32];
 	char at[WHY_TIME];
@@ -171,15 +221,14 @@ static void print_slow(FILE *file, const struct why *why, size_t index)
 		trace_label(why->trace, slow->split.victim, who);
 		fprintf(file, ", stolen from %s", who);
 	}
-	if (why_time(why->trace, slow->item.ready_ns, at)[0])
-		fprintf(file, ", at %s\n", at);
-	else
-		fprintf(file, ", at %.6f s\n",
-			((double)slow->item.ready_ns - (double)start) / 1e9);
-	print_parts(file, &slow->split);
-	ledger_say(&why->ledger, slow->reasons, slow->reason_count, text,
-		   sizeof(text));
-	fprintf(file, "    %s\n", text);
+	fprintf(file, "\n    at %s: ", say_when(why, slow->item.ready_ns, at));
+	print_parts(file, &slow->split, took);
+	for (unsigned i = 0; i < slow->reason_count; i++) {
+		ledger_say(&why->ledger, &slow->reasons[i], 1, text,
+			   sizeof(text));
+		fprintf(file, "    %s\n", text);
+	}
+	print_hits(file, why, in);
 }
 
 static void print_legend(FILE *file)
@@ -191,49 +240,7 @@ static void print_legend(FILE *file)
 	fputs("]\n\n", file);
 }
 
-/* ---- by type ------------------------------------------------------------- */
-
-static void add_time(struct table *table, uint64_t ns)
-{
-	char text[32];
-
-	table_add(table, "%s", ns ? text_time(text, (double)ns) : "-");
-}
-
-static void print_types(FILE *file, const struct why *why)
-{
-	static const char *const titles[] = { "task",      "count",   "p50",
-					      "p99",       "p99.9",   "queued",
-					      "parked",    "stolen",  "running",
-					      "preempted", "desched", "?",
-					      NULL };
-	const struct ledger_verdict *v = &why->verdict;
-	struct table table;
-
-	table_begin(&table, titles, "1");
-	for (size_t i = 0; i < v->type_count; i++) {
-		const struct ledger_type *type = &v->types[i];
-
-		table_add(&table, "%s",
-			  type->name == LEDGER_NOBODY
-				  ? "all"
-				  : why->ledger.names[type->name]);
-		table_count(&table, type->count);
-		add_time(&table, type->p50_ns);
-		add_time(&table, type->p99_ns);
-		add_time(&table, type->p999_ns);
-		for (unsigned k = 0; k < LEDGER_PARTS; k++)
-			if (k == LEDGER_PREEMPTED && why->source != WHY_BPF)
-				table_add(&table, "?");
-			else
-				add_time(&table, type->means[k]);
-	}
-	fputs("From ready to the end of the poll; parts are means of each "
-	      "type's slowest 1 %\n",
-	      file);
-	table_print(file, &table);
-	fputc('\n', file);
-}
+/* ---- all of it ----------------------------------------------------------- */
 
 /* It has events to copy, and those of busy workers are many. */
 static bool blames_recorder(const struct ledger_verdict *v)
@@ -245,17 +252,18 @@ static bool blames_recorder(const struct ledger_verdict *v)
 	return false;
 }
 
-void why_print(FILE *file, const struct why *why)
+static void print_all(FILE *file, const struct why *why, size_t most)
 {
+	const struct ledger_verdict *v = &why->verdict;
 	char text[LEDGER_TEXT];
 
 	print_about(file, why);
-	for (size_t i = 0; i < why->verdict.slow_count; i++)
-		print_slow(file, why, i);
-	if (why->verdict.slow_count > 0)
+	for (size_t i = 0; i < v->incident_count && i < most; i++)
+		print_incident(file, why, i);
+	if (v->incident_count > 0 && most > 0)
 		print_legend(file);
 	if (why->ledger.count > 0)
-		print_types(file, why);
+		why_print_types(file, why);
 	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
 	if (blames_recorder(&why->verdict))
@@ -268,4 +276,45 @@ void why_print(FILE *file, const struct why *why)
 			"time in which it had work: others may be to blame, "
 			"which BPF would tell\n",
 			100 * missing_share(why));
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+/* A line, in as many as it needs; what continues it stands 4 columns in. */
+static void wrap(FILE *file, char *line)
+{
+	size_t column = 0;
+
+	for (char *next = line, *word; (word = strsep(&next, " "));) {
+		size_t width = text_width(word);
+
+		if (column > 4 && column + 1 + width > WHY_WIDTH) {
+			fputs("\n    ", file);
+			column = 4;
+		} else if (word > line) {
+			fputc(' ', file);
+			column++;
+		}
+		fputs(word, file);
+		column += width;
+	}
+	fputc('\n', file);
+}
+
+void why_print(FILE *file, const struct why *why, size_t most)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *lines = open_memstream(&text, &bytes);
+
+	if (!lines) {
+		print_all(file, why, most);
+		return;
+	}
+	print_all(lines, why, most);
+	fclose(lines);
+	for (char *next = text, *line; (line = strsep(&next, "\n"));)
+		if (next) /* the last is empty */
+			wrap(file, line);
+	free(text);
 }

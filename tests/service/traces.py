@@ -8,7 +8,7 @@ NAME: plain (two workers, spawns, steals, jobs, sleeps), cut (the same without i
 end), lost (some events are missing), middle (recorded in the middle of things),
 backwards (clocks go back), switched (plain, and who had the CPUs), empty (a header
 and what is recorded), quoted (names that have to be escaped), large (a million
-events).
+events), incidents (two polls with tasks behind them, and long names).
 """
 
 import struct
@@ -227,6 +227,27 @@ def quoted():
     return data + zero.chunk() + end(2000)
 
 
+def incidents():
+    """Polls of 20 ms and 9 ms, 50 ms apart, each with tasks behind it; long names."""
+    long = b"std::vector<acme::storage::RequestOfAVeryLongName>::poll_%d_x"
+    data = header() + meta(b"a_long_program_") + stream(0, 0, 4712, 7)
+    data += stream(1, OUTSIDE, 0, 7) + name(TYPE, HTTP, long % 1)
+    data += name(TYPE, PARSE, long % 2) + name(FUNCTION, FUNC, long % 3)
+    zero, outside = Worker(0), Worker(1)
+    zero.add(500, START, 4712)
+    zero.clock(500)
+    for ns, took, count in (1_000_000, 20_000_000, 12), (51_000_000, 9_000_000, 7):
+        outside.add(ns - 100_000, READY, 0x6000)
+        zero.poll(ns, took, 0x6000, of=FUNC)
+        for i in range(count):
+            outside.add(ns + 1000 * i, READY, 0x7000 + 64 * i)
+            zero.poll(ns + took + 50_000 * (i + 1), 20_000, 0x7000 + 64 * i,
+                      of=PARSE if i % 3 == 0 else HTTP)  # fmt: skip
+    zero.clock(70_000_000)
+    zero.add(70_100_000, STOP)
+    return data + outside.chunk() + zero.chunk() + end(70_200_000)
+
+
 def large():
     data = [begin((0, 0, 4712), (1, 1, 4713))]
     workers = Worker(0), Worker(1)
@@ -251,6 +272,7 @@ MADE = {
     "empty": empty,
     "quoted": quoted,
     "large": large,
+    "incidents": incidents,
 }
 
 if __name__ == "__main__":
