@@ -289,5 +289,33 @@ tested=(bpftrace)
 run bpf/scripts/preempt.bt
 expect 'preempt.bt without PID' out_has 'Usage: bpftrace preempt.bt PID'
 
+# --- what is missing --------------------------------------------------------------
+
+# says CODE TEXT ARG... - in a line
+says()
+{
+	local code_expected=$1 text=$2
+	shift 2
+	run "$@"
+	expect "run $*" exited "$code_expected"
+	expect "run $*" err_lines 1
+	expect "run $*" err_has "$text"
+}
+
+tested=(bpf/scripts/run)
+says 2 'no SCRIPT was given; allowed: lifo overflow'
+says 2 "SCRIPT is 'nope'; allowed: lifo overflow" nope
+says 2 "SCRIPT is '../scripts/lifo'; allowed: lifo" ../scripts/lifo
+run preempt
+expect 'run preempt' out_has 'Usage: bpftrace preempt.bt PID'
+# shellcheck disable=SC2016 # for the shell in there
+tested=(unshare --mount sh -c 'for at in /sys/kernel/tracing /sys/kernel/debug; do
+	[ ! -d "$at" ] || mount -t tmpfs none "$at" || exit 3; done
+	exec bpf/scripts/run "$@"' run)
+says 1 "preempt.bt needs the kernel's tracepoint sched/sched_switch" preempt 1
+says 1 'mount -t tracefs tracefs /sys/kernel/tracing' wakelat -p 1
+tested=(setpriv --reuid 65534 --clear-groups bpf/scripts/run)
+says 1 'bpftrace needs root, and this is user 65534' steals -p 1
+
 ((${#left_out[@]} == 0)) || printf 'left out: %s\n' "${left_out[@]}"
 finish 'bpftrace scripts: exact, on lines that fit, and gone afterwards'
