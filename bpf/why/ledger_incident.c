@@ -9,13 +9,13 @@
 /* ---- what belongs together ----------------------------------------------- */
 
 /* The same culprit; where there is none, the same worker. A process is stopped as a
- * whole; what a task took itself hits no other. */
+ * whole. What a task took itself hits no other, and of what is not known nobody knows. */
 static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 {
 	bool stopped = a->how == LEDGER_STOP;
 
-	if (a->kind == LEDGER_RUNNING || a->kind != b->kind ||
-	    stopped != (b->how == LEDGER_STOP))
+	if (a->kind == LEDGER_RUNNING || a->kind == LEDGER_UNKNOWN ||
+	    a->kind != b->kind || stopped != (b->how == LEDGER_STOP))
 		return false;
 	if (stopped || a->culprit[0])
 		return strcmp(a->culprit, b->culprit) == 0;

@@ -120,7 +120,7 @@ for line in open(sys.argv[1], errors="replace"):
 END
 }
 
-for name in plain cut lost middle backwards empty quoted large incidents; do
+for name in plain cut lost middle backwards empty quoted large incidents unseen; do
 	python3 -B tests/service/traces.py "$name" >"$scratch/$name.skua"
 	run why "$scratch/$name.skua"
 	expect "a file: $name" exited 0
@@ -129,7 +129,8 @@ for name in plain cut lost middle backwards empty quoted large incidents; do
 	run why --json "$scratch/$name.skua"
 	expect "a file: $name" exited 0
 	expect "a file: $name" shows 'd["source"] == "none" and all(
-		sum(s["parts"].values()) == s["took_ns"] for s in d["slowest"])'
+		sum(s["parts"].values()) == s["took_ns"] for s in d["slowest"]) and all(
+		i["tasks"] == 1 for i in d["incidents"] if i["kind"] in ("running", "unknown"))'
 done
 run why "$scratch/empty.skua"
 expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'

@@ -8,7 +8,8 @@ NAME: plain (two workers, spawns, steals, jobs, sleeps), cut (the same without i
 end), lost (some events are missing), middle (recorded in the middle of things),
 backwards (clocks go back), switched (plain, and who had the CPUs), empty (a header
 and what is recorded), quoted (names that have to be escaped), large (a million
-events), incidents (two polls with tasks behind them, and long names).
+events), incidents (two polls with tasks behind them, and long names), unseen
+(tasks ready before anything is known of their worker).
 """
 
 import struct
@@ -248,6 +249,20 @@ def incidents():
     return data + outside.chunk() + zero.chunk() + end(70_200_000)
 
 
+def unseen():
+    """Tasks that became ready before anything is known of their worker."""
+    data = begin((0, 0, 4712), (1, OUTSIDE, 0))
+    zero, outside = Worker(0), Worker(1)
+    zero.add(50_000, START, 4712)
+    zero.clock(50_000)
+    for i in range(5):
+        outside.add(1000 + 10 * i, READY, 0x7000 + 64 * i)
+        zero.poll(51_000 + 3000 * i, 1000, 0x7000 + 64 * i)
+    zero.clock(100_000)
+    zero.add(110_000, STOP)
+    return data + outside.chunk() + zero.chunk() + end(120_000)
+
+
 def large():
     data = [begin((0, 0, 4712), (1, 1, 4713))]
     workers = Worker(0), Worker(1)
@@ -273,6 +288,7 @@ MADE = {
     "quoted": quoted,
     "large": large,
     "incidents": incidents,
+    "unseen": unseen,
 }
 
 if __name__ == "__main__":
