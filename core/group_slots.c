@@ -146,13 +146,14 @@ struct skua_task *group_slot_hold(atomic_u64 *slot)
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t old = atomic_load_relaxed(slot);
 
-	/* Acquire: the task, as it was spawned. Release: what the caller wrote
-	 * before it cancels, if another thread is asked to. Both pair with
-	 * group_slot_leave(). A further round means that the slot moved on. */
+	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave(). What
+	 * the caller wrote before it cancels is released by the fence in
+	 * skua_group_cancel(), if another thread is asked to. A further round means
+	 * that the slot moved on. */
 	do {
 		if (!old || (old & SLOT_ENDED))
 			return NULL;
-	} while (!atomic_cas_acq_rel(
+	} while (!atomic_cas_acquire(
 		slot, &old, old | (old & SLOT_HELD ? SLOT_ASKED : SLOT_HELD)));
 	return old & SLOT_HELD ? NULL : (struct skua_task *)(uintptr_t)old;
 }
