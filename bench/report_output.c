@@ -8,6 +8,7 @@
 #include "bench/changes.h"
 #include "bench/compare_output.h"
 #include "bench/machine.h"
+#include "bench/outfile.h"
 #include "bench/output.h"
 #include "bench/report.h"
 
@@ -127,14 +128,15 @@ static int write_file(const char *folder, const char *name,
 		      void (*write)(FILE *, const struct report *))
 {
 	char path[4096];
+	const char *why;
 	FILE *file;
 	bool failed;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "we");
+	file = outfile_fopen(path, &why);
 	if (file == NULL) {
 		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
-			path, strerror(errno));
+			path, why);
 		return -EIO;
 	}
 	write(file, report);

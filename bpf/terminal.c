@@ -74,7 +74,7 @@ static void take_keys(void)
 
 bool terminal_begin(void)
 {
-	const char *term = getenv("TERM");
+	const char *term = secure_getenv("TERM");
 
 	if (!isatty(STDOUT_FILENO) || !term || strcmp(term, "dumb") == 0)
 		return false;

@@ -82,10 +82,11 @@ static const struct variable variables[] = {
 	  .threads = true },
 };
 
-/* The variable's text; NULL if it is not set, or empty. */
+/* The variable's text; NULL if it is not set, or empty; or if the program has rights
+ * that its caller, who sets it, has not. */
 static const char *lookup(const char *name)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 
 	return text && *text ? text : NULL;
 }

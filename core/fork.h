@@ -21,8 +21,9 @@
 /* The number, 0 in a child that has no runtimes. Writer: fork_adopt(). */
 extern _Atomic(atomic_u32 *) fork_page __attribute__((visibility("hidden")));
 
-/* fork_adopt - have a generation, for a new runtime; 0 if there is no memory */
-uint32_t fork_adopt(void);
+/* fork_adopt - have a generation, for a new runtime. Return: 0; -ENOMEM; what the
+ * kernel says that does not wipe a page in children */
+int fork_adopt(uint32_t *generation);
 
 /* fork_generation - of the calling process; 0 if it has none */
 static inline uint32_t fork_generation(void)

@@ -57,13 +57,13 @@ static void free_memory(struct skua_runtime *rt)
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
 }
 
-static void init_pool(struct skua_runtime *rt)
+static int init_pool(struct skua_runtime *rt)
 {
 	struct pool *pool = &rt->pool;
 	const struct config *config = &rt->config;
 	struct idle_group *by_group;
+	int code = fork_adopt(&pool->generation);
 
-	pool->generation = fork_adopt();
 	pool->generation_here = fork_generation_here();
 	pool->worker_count = config->workers;
 	pool->groups = &rt->groups;
@@ -101,6 +101,7 @@ static void init_pool(struct skua_runtime *rt)
 	atomic_init(&pool->notice, pool->track ? NOTICE_TRACK : 0);
 	atomic_init(&pool->drainers, 0);
 	atomic_init(&pool->drain_epoch, 0);
+	return code;
 }
 
 /* Which workers are near each other. */
@@ -153,10 +154,10 @@ static int init_memory(struct skua_runtime *rt)
 	config_forget_machine(&rt->config);
 	if (code)
 		return code;
-	init_pool(rt);
+	code = init_pool(rt);
 	members_init(&rt->members, &rt->pool, &rt->config);
 	watch_init(&rt->watch, &rt->pool, &rt->config);
-	return rt->pool.generation ? 0 : -ENOMEM;
+	return code;
 }
 
 /* Where the workers may run, if they are threads of the runtime's own. */
@@ -227,6 +228,21 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	return code;
 }
 
+/* What may be done if the kernel gives no thread. */
+static const char *thread_advice(int code)
+{
+	if (code == -EPERM)
+		return "; a filter of system calls may deny "
+		       "sched_setaffinity(), which workers need: allow it";
+	if (code == -EINVAL)
+		return "; its CPU may be gone, or the limit of stacks "
+		       "(ulimit -s) too small for a thread";
+	if (code == -EAGAIN)
+		return "; a limit of threads (ulimit -u, pids.max of the "
+		       "control group) or of memory is reached";
+	return "";
+}
+
 static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 {
 	sigset_t before;
@@ -239,9 +255,9 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 			realtime_refused(err);
 		else if (code)
 			error_set(err, code,
-				  "workers: thread %u of %u not created: %s",
+				  "workers: thread %u of %u not created: %s%s",
 				  rt->thread_count + 1, rt->config.workers,
-				  strerror(-code));
+				  strerror(-code), thread_advice(code));
 		else
 			rt->thread_count++;
 	}
@@ -365,8 +381,16 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 		return code;
 	code = init_memory(rt);
 	if (code) {
-		error_set(err, code, "no memory for %u workers",
-			  rt->config.workers);
+		if (code == -ENOMEM)
+			error_set(err, code, "no memory for %u workers",
+				  rt->config.workers);
+		else
+			error_set(
+				err, code,
+				"madvise(MADV_WIPEONFORK), by which a forked "
+				"child knows that it has no workers: %s; a "
+				"filter of system calls may deny it: allow it",
+				strerror(-code));
 		free_memory(rt);
 		return code;
 	}

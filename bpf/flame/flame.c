@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bpf/choose.h"
 #include "bpf/ends.h"
 #include "bpf/flame/flame.h"
@@ -297,14 +298,17 @@ static void report(const struct flame_run *run)
 static int open_out(struct flame_run *run)
 {
 	const char *name = run->options->out;
+	const char *why;
 	int fd;
 
 	if (!name) {
 		run->out = stdout;
 		return EXIT_OK;
 	}
-	fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	run->out = fd < 0 ? NULL : fdopen(fd, "w");
+	fd = outfile_open(name, O_WRONLY, 0666, &why);
+	if (fd < 0)
+		return complain(name, why);
+	run->out = fdopen(fd, "w");
 	return run->out ? EXIT_OK : complain(name, strerror(errno));
 }
 

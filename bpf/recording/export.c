@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bpf/recording/trace_sinks.h"
 #include "bpf/verbs.h"
 
@@ -125,12 +126,12 @@ static void remark(const struct options *options, const struct trace *trace)
 /* To a file that is closed, or to standard output. */
 static int write_out(const struct options *options, struct trace *trace)
 {
-	FILE *file = options->out ? fopen(options->out, "we") : stdout;
+	const char *why;
+	FILE *file = options->out ? outfile_fopen(options->out, &why) : stdout;
 	int code;
 
 	if (!file) {
-		fprintf(stderr, "skua export: %s: %s\n", options->out,
-			strerror(errno));
+		fprintf(stderr, "skua export: %s: %s\n", options->out, why);
 		return EXIT_FAILED;
 	}
 	code = options->format->write(trace, file);

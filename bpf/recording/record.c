@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bpf/choose.h"
 #include "bpf/kernel/programs.h"
 #include "bpf/recording/recording.h"
@@ -130,11 +131,11 @@ static const struct argp argp = {
 
 static int open_file(const struct options *options, struct recording *r)
 {
-	int fd = open(options->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		      0600);
+	const char *why;
+	int fd = outfile_open(options->out, O_WRONLY | O_TRUNC, 0600, &why);
 
 	if (fd < 0)
-		return recording_complain(r, options->out, strerror(errno));
+		return recording_complain(r, options->out, why);
 	return recording_start(r, fd);
 }
 

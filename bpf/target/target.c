@@ -192,12 +192,8 @@ static int open_folder(struct target *target)
 
 static int open_memory(struct target *target)
 {
-	int folder = target->memory_folder;
-
-	target->memory_fd = openat(folder, "mem", O_RDWR | O_CLOEXEC);
-	target->writable = target->memory_fd >= 0;
-	if (!target->writable)
-		target->memory_fd = openat(folder, "mem", O_RDONLY | O_CLOEXEC);
+	target->memory_fd =
+		openat(target->memory_folder, "mem", O_RDONLY | O_CLOEXEC);
 	if (target->memory_fd >= 0)
 		return 0;
 	if (errno != EACCES && errno != EPERM)
@@ -330,6 +326,7 @@ int target_open(struct target **out, pid_t pid)
 		.folder = -1,
 		.memory_folder = -1,
 		.memory_fd = -1,
+		.written_fd = -1,
 		.memory = { .read = read_memory,
 			    .pause = pause_reading,
 			    .context = target },
@@ -355,6 +352,8 @@ void target_close(struct target *target)
 	free(target->maps_text);
 	if (target->memory_fd >= 0)
 		close(target->memory_fd);
+	if (target->written_fd >= 0)
+		close(target->written_fd);
 	if (target->memory_folder != target->folder)
 		close(target->memory_folder);
 	if (target->folder >= 0)
@@ -432,7 +431,7 @@ static int put_until(struct target *target, uint64_t root, uint64_t ns)
 	code = target_read(target, root, &magic, sizeof(magic));
 	if (code || magic != AREA_ROOT_MAGIC)
 		return code ? code : -EFAULT;
-	put = pwrite(target->memory_fd, &ns, sizeof(ns), (off_t)address);
+	put = pwrite(target->written_fd, &ns, sizeof(ns), (off_t)address);
 	if (put == (ssize_t)sizeof(ns))
 		return 0;
 	return judge(target, put == 0 ? -ESRCH : -EFAULT);
@@ -442,7 +441,13 @@ int target_record_until(struct target *target, uint64_t ns)
 {
 	int code = 0;
 
-	if (!target->writable)
+	/* Not before: what only reads cannot write by mistake. */
+	if (target->written_fd < 0)
+		target->written_fd = openat(target->memory_folder, "mem",
+					    O_WRONLY | O_CLOEXEC);
+	if (target->written_fd < 0 && errno != EACCES && errno != EPERM)
+		return judge(target, -ESRCH);
+	if (target->written_fd < 0)
 		return target_fail(&target->complaint, -EACCES,
 				   "process %d may be read, but not written, "
 				   "and recording is begun by writing a time",

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 /* Reading: all or nothing; returns 0, -EFAULT, -ESRCH or -EFBIG (the budget is
  * spent: target_budget.h). A pause is for the
@@ -28,6 +29,7 @@ struct target_mapping {
 	uint64_t end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0: of no file */
+	dev_t device;    /* of the file system, as the kernel has it */
 	bool readable;
 	bool executable;
 	char *path; /* "" if there is none; " (deleted)" at the end says so */

@@ -21,7 +21,7 @@ struct target {
 	int folder;        /* /proc/PID */
 	int memory_folder; /* the same, or of a thread */
 	int memory_fd;
-	bool writable;
+	int written_fd; /* the same, to write; -1: nothing was written yet */
 	char comm[TARGET_NAME]; /* as it was at the open */
 	struct target_status status;
 	struct target_memory memory;

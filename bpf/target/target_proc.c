@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Files of /proc do not know their sizes. */
@@ -115,13 +116,15 @@ static bool parse_mapping(char *line, struct target_mapping *out)
 {
 	int path = 0;
 	char read, execute;
+	unsigned major, minor;
 
 	if (sscanf(line,
 		   "%" SCNx64 "-%" SCNx64 " %c%*c%c%*c %" SCNx64
-		   " %*x:%*x %" SCNu64 " %n",
+		   " %x:%x %" SCNu64 " %n",
 		   &out->start, &out->end, &read, &execute, &out->offset,
-		   &out->inode, &path) != 6)
+		   &major, &minor, &out->inode, &path) != 8)
 		return false;
+	out->device = makedev(major, minor);
 	out->readable = read == 'r';
 	out->executable = execute == 'x';
 	out->path = line + path;

@@ -6,9 +6,11 @@
  * is, if that can be opened, and is not another file of the same path by now.
  */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "bpf/target/target.h"
@@ -24,8 +26,21 @@
 
 /* ---- the file -------------------------------------------------------------- */
 
-/* Is that what is mapped? By its number, which some file systems give twice, and
- * its beginning, in which the linker has noted which build it is. */
+/* Is it on the device of the mapping? Some file systems tell stat() of other devices
+ * than they tell of mappings. */
+static bool is_of_device(int fd, const struct stat *status,
+			 const struct target_mapping *mapping)
+{
+	struct statfs system;
+
+	return status->st_dev == mapping->device ||
+	       (fstatfs(fd, &system) == 0 &&
+		(system.f_type == OVERLAYFS_SUPER_MAGIC ||
+		 system.f_type == BTRFS_SUPER_MAGIC));
+}
+
+/* Is that what is mapped? By its device and number, which some file systems give
+ * twice, and its beginning, in which the linker has noted which build it is. */
 static bool is_mapped(struct target *target, int fd,
 		      const struct target_mapping *mapping)
 {
@@ -34,7 +49,8 @@ static bool is_mapped(struct target *target, int fd,
 	ssize_t got;
 
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-	    (uint64_t)status.st_ino != mapping->inode)
+	    (uint64_t)status.st_ino != mapping->inode ||
+	    !is_of_device(fd, &status, mapping))
 		return false;
 	for (size_t i = 0; i < target->map_count; i++) {
 		const struct target_mapping *first = &target->maps[i];

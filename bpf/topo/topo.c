@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bpf/topo/topo.h"
 #include "bpf/verbs.h"
 #include "skua/runtime.h"
@@ -239,7 +240,8 @@ static bool has_line_art(void)
 
 static bool has_colour(void)
 {
-	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+	const char *term = secure_getenv("TERM"),
+		   *no = secure_getenv("NO_COLOR");
 
 	return isatty(STDOUT_FILENO) && (!no || !*no) && term &&
 	       strcmp(term, "dumb") != 0;
@@ -262,6 +264,30 @@ static int print(const struct topo *topo, bool json)
 	return EXIT_OK;
 }
 
+/* Write a snapshot, to a file by way of standard output. */
+static int save(const struct options *options)
+{
+	const char *path = options->snapshot;
+	bool standard = strcmp(path, "-") == 0;
+	struct skua_error err = { 0, "" };
+	const char *why = NULL;
+	FILE *file = standard ? NULL : outfile_fopen(path, &why);
+
+	if (!standard && (!file || dup2(fileno(file), STDOUT_FILENO) < 0)) {
+		fprintf(stderr, ARGS_PROGRAM " topo: %s: %s\n", path,
+			why ? why : strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (file)
+		fclose(file);
+	if (skua_topology_save("-", options->root, &err) == 0)
+		return args_flush(EXIT_OK);
+	fprintf(stderr, ARGS_PROGRAM " topo: %s\n", err.text);
+	if (!standard)
+		unlink(path);
+	return EXIT_FAILED;
+}
+
 int verb_topo(int argc, char **argv)
 {
 	struct options options = { .root = NULL };
@@ -271,13 +297,9 @@ int verb_topo(int argc, char **argv)
 
 	if (args_parse(&argp, "topo", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	if (options.snapshot) {
-		code = skua_topology_save(options.snapshot, options.root, &err);
-		if (!code)
-			return EXIT_OK;
-	} else {
-		code = load(&topo, &options, &err);
-	}
+	if (options.snapshot)
+		return save(&options);
+	code = load(&topo, &options, &err);
 	if (!code)
 		code = print(&topo, options.json);
 	else

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bpf/choose.h"
 #include "bpf/kernel/programs.h"
 #include "bpf/recording/recording.h"
@@ -136,7 +137,7 @@ static const struct argp argp = {
 /* A file that is gone when it is closed; in memory if there is no other place. */
 static int open_nameless(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = secure_getenv("TMPDIR");
 	int fd = open(folder && folder[0] ? folder : P_tmpdir,
 		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -145,13 +146,14 @@ static int open_nameless(void)
 
 static int open_file(const struct options *options, struct recording *r)
 {
-	int fd = options->out
-			 ? open(options->out,
-				O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
-			 : open_nameless();
+	const char *why = NULL;
+	int fd = options->out ? outfile_open(options->out, O_RDWR | O_TRUNC,
+					     0600, &why)
+			      : open_nameless();
 
 	if (fd < 0)
-		return recording_complain(r, r->name, strerror(errno));
+		return recording_complain(r, r->name,
+					  why ? why : strerror(errno));
 	return recording_start(r, fd);
 }
 

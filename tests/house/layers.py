@@ -71,6 +71,7 @@ FOLDERS = {
         "bpf",
         "include",
         "bench/args.h",
+        "bench/outfile.h",
         "probes/area.h",
         "probes/counters.h",
         "probes/events.h",

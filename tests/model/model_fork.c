@@ -77,7 +77,7 @@ static void setup_used_up(void)
 
 static void adopt(unsigned i)
 {
-	generations[i] = fork_adopt();
+	explore_assert(fork_adopt(&generations[i]) == 0);
 	/* As the owner of a runtime asks from then on. */
 	explore_assert(fork_generation() == generations[i]);
 }
@@ -118,12 +118,14 @@ static void check_last(void)
 
 static void asks_0(void)
 {
-	generations[0] = fork_adopt();
+	if (fork_adopt(&generations[0]) != 0)
+		generations[0] = 0;
 }
 
 static void asks_1(void)
 {
-	generations[1] = fork_adopt();
+	if (fork_adopt(&generations[1]) != 0)
+		generations[1] = 0;
 }
 
 static void check_used_up(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_target.c - debug areas that are as they should be, and that are not */
+#include <sys/sysmacros.h>
+
 #include "tests/unit/support.h"
 
 #include "bpf/target/target_proc.h"
@@ -432,6 +434,7 @@ static void maps__lines__are_read(void **state)
 	assert_int_equal(target_parse_maps(text, &maps), 2);
 	assert_int_equal(maps[0].start, 0x55d0c8a00000);
 	assert_int_equal(maps[0].inode, 1234);
+	assert_int_equal(maps[0].device, makedev(0xfe, 1));
 	assert_true(maps[0].readable);
 	assert_string_equal(maps[0].path, "/usr/bin/a b (deleted)");
 	assert_int_equal(maps[1].offset, 4096);

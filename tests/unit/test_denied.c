@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* test_denied.c - where a filter or a limit denies what a runtime needs, it says so */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "tests/unit/support.h"
+
+/* What a child sends: the code of skua_runtime_create(), and its text. */
+struct answer {
+	int code;
+	struct skua_error err;
+};
+
+/* Deny a system call with EPERM, as filters of containers do. */
+static bool deny(unsigned call)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = 4, .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static bool deny_affinity(void)
+{
+	return deny(SYS_sched_setaffinity);
+}
+
+static bool deny_madvise(void)
+{
+	return deny(SYS_madvise);
+}
+
+/* Less than a thread's own data take. */
+static bool limit_stacks(void)
+{
+	const struct rlimit little = { 4096, 4096 };
+
+	return setrlimit(RLIMIT_STACK, &little) == 0;
+}
+
+static bool limit_memory(void)
+{
+	const struct rlimit little = { 0, 0 };
+
+	return setrlimit(RLIMIT_AS, &little) == 0;
+}
+
+/* Create a runtime in a child that has made it hard for itself. */
+static bool create_after(bool (*make_hard)(void), struct answer *answer)
+{
+	int ends[2];
+	ssize_t got;
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct skua_config config = { .size = sizeof(config),
+					      .workers = 2 };
+		struct skua_runtime *rt;
+
+		if (!make_hard())
+			_exit(1);
+		answer->code = skua_runtime_create(&rt, &config, &answer->err);
+		if (answer->code == 0)
+			skua_runtime_destroy(rt);
+		if (write(ends[1], answer, sizeof(*answer)) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	close(ends[1]);
+	got = read(ends[0], answer, sizeof(*answer));
+	close(ends[0]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return got == (ssize_t)sizeof(*answer);
+}
+
+static void create__setaffinity_is_denied__says_so(void **state)
+{
+	struct answer it = { 0 };
+
+	(void)state;
+	if (!create_after(deny_affinity, &it))
+		skip_aloud("no filters of system calls");
+	assert_int_equal(it.code, -EPERM);
+	assert_non_null(strstr(it.err.text, "thread 1 of 2 not created"));
+	assert_non_null(strstr(it.err.text, "deny sched_setaffinity()"));
+}
+
+static void create__madvise_is_denied__says_so(void **state)
+{
+	struct answer it = { 0 };
+
+	(void)state;
+	if (!create_after(deny_madvise, &it))
+		skip_aloud("no filters of system calls");
+	assert_int_equal(it.code, -EPERM);
+	assert_non_null(strstr(it.err.text, "madvise(MADV_WIPEONFORK)"));
+}
+
+/* glibc takes the limit at the start of the program as the size of stacks, and no
+ * less than a thread needs: what it makes of that is not ours. */
+static void create__tiny_stack_limit__works_or_says_so(void **state)
+{
+	struct answer it = { 0 };
+
+	(void)state;
+	if (!create_after(limit_stacks, &it))
+		skip_aloud("the limit of stacks cannot be set");
+	if (it.code)
+		assert_non_null(strstr(it.err.text, "limit of stacks"));
+}
+
+static void create__no_address_space__says_so(void **state)
+{
+	struct answer it = { 0 };
+
+	(void)state;
+	if (!create_after(limit_memory, &it))
+		skip_aloud("no memory is left to tell");
+	assert_true(it.code == -ENOMEM || it.code == -EAGAIN);
+	assert_true(strstr(it.err.text, "memory") != NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create__setaffinity_is_denied__says_so),
+		cmocka_unit_test(create__madvise_is_denied__says_so),
+		cmocka_unit_test(create__tiny_stack_limit__works_or_says_so),
+		cmocka_unit_test(create__no_address_space__says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
