@@ -9,6 +9,7 @@
 
 #include "bench/args.h"
 #include "bpf/metrics/metrics.h"
+#include "bpf/metrics/metrics_rights.h"
 #include "bpf/verbs.h"
 
 enum {
@@ -232,10 +233,13 @@ int verb_metrics(int argc, char **argv)
 	struct options options = { .pid = 0 };
 	struct ends ends;
 	struct metrics_source source = { .ends = &ends };
+	bool serves;
 	int err;
 
 	if (args_parse(&argp, "metrics", argc, argv, &options) != 0)
 		return EXIT_USAGE;
+	serves = !options.once && !options.textfile;
+	source.stamped = options.textfile != NULL;
 	err = ends_open(&ends, (pid_t)options.pid);
 	if (err != 0)
 		complain("signals", err);
@@ -244,6 +248,12 @@ int verb_metrics(int argc, char **argv)
 		if (err != 0)
 			fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
 				target_reason(source.target));
+	}
+	/* A server drops them once it listens. */
+	if (err == 0 && !serves) {
+		err = metrics_drop_rights(options.textfile != NULL);
+		if (err != 0)
+			complain("rights", err);
 	}
 	if (err == 0)
 		err = run(&source, &options);

@@ -40,13 +40,14 @@ struct metrics_runtime {
 };
 
 /* @all: it is of all processes, and says so
+ * @stamped: it says when it was made, for a reader that gets it later
  * @left_out: processes that cannot be shown, as they are not as they should be, or
  * cost more than they may: target_budget.h */
 struct metrics_list {
 	struct metrics_runtime *runtimes;
 	unsigned count;
 	unsigned left_out;
-	bool all;
+	bool all, stamped;
 };
 
 /* metrics_write - all of them, as text */
@@ -71,6 +72,7 @@ void metrics_free(struct metrics_list *list);
 struct metrics_source {
 	struct target *target;
 	struct ends *ends;
+	bool stamped; /* as that of struct metrics_list */
 };
 
 /* metrics_collect - a text to be freed. Return: 0 or -errno */

@@ -213,7 +213,7 @@ int metrics_add_all(struct metrics_list *list)
 int metrics_collect(const struct metrics_source *source,
 		    enum metrics_format format, char **text, size_t *size)
 {
-	struct metrics_list list = { .count = 0 };
+	struct metrics_list list = { .stamped = source->stamped };
 	FILE *file;
 	int err = source->target != NULL ? metrics_add(&list, source->target)
 					 : metrics_add_all(&list);

@@ -3,7 +3,8 @@
  * metrics_http.c - GET /metrics, by libmicrohttpd
  *
  * One thread of the library's answers everybody in turn: a target belongs to one
- * thread at a time.
+ * thread at a time. Another thread sees to it that no client keeps it:
+ * metrics_peers.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,9 +13,17 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/args.h"
 #include "bpf/metrics/metrics.h"
+#include "bpf/metrics/metrics_peers.h"
+#include "bpf/metrics/metrics_rights.h"
+
+struct server {
+	const struct metrics_source *source;
+	struct peers peers;
+};
 
 /* ---- answers --------------------------------------------------------------- */
 
@@ -80,12 +89,56 @@ static enum MHD_Result answer_metrics(const struct metrics_source *source,
 			      : "text/plain; version=0.0.4; charset=utf-8");
 }
 
+/* The connection, as connected() has noted it; NULL: it had no place. */
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info != NULL ? info->socket_context : NULL;
+}
+
+/* A connection came, or is about to be closed. */
+static void connected(void *arg, struct MHD_Connection *connection,
+		      void **context, enum MHD_ConnectionNotificationCode what)
+{
+	struct server *server = arg;
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *address = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED && fd != NULL) {
+		*context = peers_open(&server->peers, fd->connect_fd,
+				      address ? address->client_addr : NULL,
+				      ends_now());
+		if (*context == NULL)
+			shutdown(fd->connect_fd, SHUT_RDWR);
+	} else if (what == MHD_CONNECTION_NOTIFY_CLOSED && *context != NULL) {
+		peers_close(&server->peers, *context);
+	}
+}
+
+static void completed(void *arg, struct MHD_Connection *connection,
+		      void **state, enum MHD_RequestTerminationCode code)
+{
+	struct server *server = arg;
+	struct peer *peer = peer_of(connection);
+
+	(void)state;
+	(void)code;
+	if (peer != NULL)
+		peers_answer(&server->peers, peer, ends_now());
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      const char *url, const char *method,
 			      const char *version, const char *data,
 			      size_t *size, void **state)
 {
 	static int seen;
+	struct server *server = arg;
+	struct peer *peer = peer_of(connection);
 
 	(void)version;
 	(void)data;
@@ -97,6 +150,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 		*size = 0;
 		return MHD_YES;
 	}
+	if (peer != NULL)
+		peers_ask(&server->peers, peer);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
@@ -104,7 +159,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 	if (strcmp(url, "/metrics") != 0)
 		return refuse(connection, MHD_HTTP_NOT_FOUND,
 			      "only /metrics is here\n");
-	return answer_metrics(arg, connection);
+	return answer_metrics(server->source, connection);
 }
 
 /* ---- the address ----------------------------------------------------------- */
@@ -177,41 +232,81 @@ static int find_address(const char *address, bool exposed,
 
 /* ---- serving --------------------------------------------------------------- */
 
-static struct MHD_Daemon *start(const struct metrics_source *source,
-				const struct sockaddr_storage *at)
+/* Listen there, while there are the rights that a port below 1024 takes. */
+static int listen_at(const struct sockaddr_storage *at)
+{
+	int on = 1, err;
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = at->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						   : sizeof(struct sockaddr_in);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (at->ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(fd, (const struct sockaddr *)at, size) == 0 &&
+	    listen(fd, SOMAXCONN) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static struct MHD_Daemon *start(struct server *server, int fd, bool six)
 {
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO;
 
-	if (at->ss_family == AF_INET6)
+	if (six)
 		flags |= MHD_USE_IPv6;
 	return MHD_start_daemon(
-		flags, 0, NULL, NULL, handle, (void *)source,
-		MHD_OPTION_SOCK_ADDR, at, MHD_OPTION_CONNECTION_LIMIT, 64u,
+		flags, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
+		fd, MHD_OPTION_NOTIFY_CONNECTION, connected, server,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, server,
+		MHD_OPTION_CONNECTION_LIMIT, PEERS_PLACES,
 		MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
+}
+
+/* Which port it is: the kernel has chosen one if it was 0. */
+static unsigned port_of(int fd)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	socklen_t size = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &size) != 0)
+		return 0;
+	return ntohs(at.ss_family == AF_INET6
+			     ? ((struct sockaddr_in6 *)&at)->sin6_port
+			     : ((struct sockaddr_in *)&at)->sin_port);
 }
 
 int metrics_serve(const struct metrics_source *source, const char *address,
 		  bool exposed)
 {
-	const union MHD_DaemonInfo *info;
+	struct server server = { .source = source };
 	struct sockaddr_storage at;
 	struct MHD_Daemon *daemon;
-	int err = find_address(address, exposed, &at);
+	int fd, err = find_address(address, exposed, &at);
 
 	if (err != 0)
 		return err;
+	fd = listen_at(&at);
+	err = fd < 0 ? fd : metrics_drop_rights(false);
+	peers_init(&server.peers);
 	errno = 0;
-	daemon = start(source, &at);
+	daemon = err == 0 ? start(&server, fd, at.ss_family == AF_INET6) : NULL;
 	if (daemon == NULL) {
-		err = errno != 0 ? -errno : -EADDRNOTAVAIL;
+		if (err == 0)
+			err = errno != 0 ? -errno : -EIO;
 		complain(address, strerror(-err));
+		if (fd >= 0)
+			close(fd);
 		return err;
 	}
-	info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
 	fprintf(stderr, ARGS_PROGRAM " metrics: listening on port %u\n",
-		info != NULL ? info->port : 0);
-	while (!ends_wait(source->ends, ends_now() + 1e6))
-		;
-	MHD_stop_daemon(daemon);
+		port_of(fd));
+	while (!ends_wait(source->ends, ends_now() + 1))
+		peers_look(&server.peers, ends_now());
+	MHD_stop_daemon(daemon); /* closes the socket, too */
 	return 0;
 }

@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "bpf/stats/figures.h"
 #include "bpf/metrics/metrics.h"
@@ -194,6 +195,23 @@ static void write_left_out(struct writer *w)
 		return;
 	begin(w, &family);
 	fprintf(w->file, "skua_%s %u\n", family.name, w->list->left_out);
+}
+
+/* When the figures were taken: a file may be read long after its writer has died. */
+static void write_stamp(struct writer *w)
+{
+	static const struct family family = {
+		"collected_timestamp_seconds", GAUGE, "seconds",
+		"When these figures were taken, in seconds of Unix time."
+	};
+	struct timespec now;
+
+	if (!w->list->stamped)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	begin(w, &family);
+	fprintf(w->file, "skua_%s %jd.%03ld\n", family.name,
+		(intmax_t)now.tv_sec, now.tv_nsec / 1000000);
 }
 
 /* ---- workers --------------------------------------------------------------- */
@@ -436,6 +454,7 @@ void metrics_write(FILE *file, const struct metrics_list *list,
 
 	write_info(&w);
 	write_left_out(&w);
+	write_stamp(&w);
 	write_runtimes(&w);
 	write_workers(&w);
 	write_histograms(&w);

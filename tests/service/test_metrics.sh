@@ -201,6 +201,62 @@ cp "$scratch/log" "$scratch/err"
 expect 'by HTTP' exited 0
 expect 'by HTTP' test ! -s "$scratch/served"
 refuses 1 'Address already in use' metrics --all --listen "127.0.0.1:$port"
+# --- clients that take their time --------------------------------------------------
+
+# What root keeps: no user with files, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.
+if ((EUID == 0)); then
+	has() { grep -qE "$1" "/proc/$server/status"; }
+	expect 'it is root no more' has '^Uid:.65534.65534'
+	expect 'it can read, and no more' has '^Cap(Prm|Eff):.0000000000080004$'
+	expect 'it gets no more' has '^NoNewPrivs:.1$'
+fi
+
+# Clients that send a byte now and then, and never all; and those that do not read: a
+# scrape beside them is answered at once. Their own end comes by the deadline.
+code=0
+python3 - "$port" "$other" >"$scratch/out" 2>&1 <<'END' || code=$?
+import select
+import socket
+import sys
+import time
+import urllib.request
+
+port = int(sys.argv[1])
+began = time.monotonic()
+slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+for one in slow:
+    one.sendall(b"GET /metrics HT")
+
+
+def scrape():
+    start = time.monotonic()
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=9).read()
+    assert b"skua_workers" in text
+    return time.monotonic() - start
+
+
+longest = 0
+while any(slow) and time.monotonic() - began < 25:
+    longest = max(longest, scrape())
+    for i, one in enumerate(slow):
+        try:
+            if one:
+                one.sendall(b"T")
+                if select.select([one], [], [], 0)[0] and not one.recv(1):
+                    raise OSError
+        except OSError:
+            one.close()
+            slow[i] = None
+    time.sleep(0.2)
+took = time.monotonic() - began
+assert not any(slow), "some are served for ever"
+assert longest < 5, longest
+print(f"ended after {took:.1f} s, longest scrape {longest:.3f} s")
+END
+cp "$scratch/out" "$scratch/err"
+expect 'slow clients' exited 0
+cat "$scratch/out"
+cp "$scratch/log" "$scratch/err"
 kill -TERM "$server"
 code=0
 wait "$server" || code=$?
@@ -240,6 +296,9 @@ expect 'a file' exited 0
 expect 'a file' out_empty
 expect 'a file' promtool_accepts "$file"
 expect 'a file' grep -q "pid=\"$pid\"" "$file"
+stamp=$(sed -n 's/^skua_collected_timestamp_seconds \([0-9]*\)\.[0-9]\{3\}$/\1/p' "$file")
+recent() { ((stamp > 0 && $(date +%s) - stamp < 60)); }
+expect 'a file says when it was written' recent
 run metrics -p "$pid" --once --textfile "$file" --format openmetrics
 expect 'a file' well_formed "$file" "$pid"
 rm "$file"

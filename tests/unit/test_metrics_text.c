@@ -32,7 +32,7 @@ static void make_runtime(void)
 
 static const char *write_all(enum metrics_format format, unsigned count)
 {
-	const struct metrics_list list = { &runtime, count, 0, false };
+	const struct metrics_list list = { &runtime, count, 0, false, false };
 	size_t size;
 	FILE *file;
 
