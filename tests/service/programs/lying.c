@@ -15,6 +15,7 @@
  *	notes     2,000 mappings that begin as an ELF file full of notes
  *	changing  a list of runtimes that changes all the time
  *	circle    a list of runtimes that leads back to its beginning
+ *	tasks     a table of tasks that is all of them done, each with a type of its own
  *	ring      a worker whose ring always has more events than it holds
  */
 #include <elf.h>
@@ -309,6 +310,26 @@ static void lie_circle(void)
 	root.count = RUNTIMES;
 }
 
+static void lie_tasks(void)
+{
+	const uint64_t count = UINT64_C(1) << 17;
+	struct area_task *table = calloc(count, sizeof(*table));
+	char(*names)[40] = calloc(count, sizeof(*names));
+	uint64_t *polls = calloc(count, sizeof(*polls));
+
+	if (!table || !names || !polls)
+		die("tasks");
+	for (uint64_t i = 0; i < count; i++) {
+		snprintf(names[i], sizeof(names[i]), "type-%ju", (uintmax_t)i);
+		table[i].task = address(&polls[i]);
+		table[i].type = address(names[i]);
+		table[i].poll = 0;
+		table[i].state = AREA_TASK_DONE;
+	}
+	runtimes[0].tasks = address(table);
+	runtimes[0].task_slots = UINT64_MAX;
+}
+
 static void *record(void *unused)
 {
 	(void)unused;
@@ -338,6 +359,7 @@ int main(int argc, char **argv)
 		{ "types", lie_types },       { "unmapped", lie_unmapped },
 		{ "notes", lie_notes },       { "changing", lie_changing },
 		{ "circle", lie_circle },     { "ring", lie_ring },
+		{ "tasks", lie_tasks },
 	};
 	const char *kind = argc > 1 ? argv[1] : "";
 	bool known = strcmp(kind, "honest") == 0;
