@@ -6,8 +6,9 @@
 #include "core/log.h"
 #include "core/worker.h"
 
-/* Relaxed, all of this file: the order between two threads that write a slot is
- * that of the task's queues; and readers want words, not an order. */
+/* Relaxed, all of this file except where a slot changes hands: the order between two
+ * threads that write the slot of a task is that of the task's queues; and readers want
+ * words, not an order. */
 
 static struct area_task *slot_of(struct pool *pool, uint64_t task, unsigned i)
 {
@@ -24,34 +25,48 @@ static struct area_task *find(struct pool *pool, const struct skua_task *task)
 	for (unsigned i = 0; pool->track && i < TRACK_WINDOW; i++) {
 		struct area_task *slot = slot_of(pool, address, i);
 
-		if (counter_read(&slot->task) == address)
+		if (counter_read(&slot->holder) == address)
 			return slot;
 	}
 	return NULL;
 }
 
-static bool claim(struct area_task *slot, uint64_t from, uint64_t to)
+/* Take a slot for @task, one that shows @shown. False: another task has it. */
+static bool claim(struct area_task *slot, uint64_t shown, uint64_t task)
 {
-	/* Relaxed: decides only who may write the slot. */
-	return atomic_cas_relaxed((atomic_u64 *)&slot->task, &from, to);
+	uint64_t nobody = 0;
+
+	/* Acquire: what the last holder wrote there comes before what this one
+	 * will. Pairs with give_back(). */
+	return counter_read(&slot->task) == shown &&
+	       counter_read(&slot->holder) == 0 &&
+	       atomic_cas_acquire((atomic_u64 *)&slot->holder, &nobody, task);
 }
 
-/* A slot for a task that is in none. */
+static void give_back(struct area_task *slot)
+{
+	/* Release: pairs with claim(). */
+	atomic_store_release((atomic_u64 *)&slot->holder, 0);
+}
+
+/* A slot for a task that has none: the one that shows its last life, or a free one,
+ * or that of another task that is done. */
 static struct area_task *claim_any(struct pool *pool, uint64_t task)
 {
-	for (unsigned i = 0; i < TRACK_WINDOW; i++) {
-		struct area_task *slot = slot_of(pool, task, i);
+	const uint64_t first[] = { task, 0 };
 
-		if (claim(slot, 0, task))
-			return slot;
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned i = 0; i < TRACK_WINDOW; i++) {
+			struct area_task *slot = slot_of(pool, task, i);
+
+			if (claim(slot, first[k], task))
+				return slot;
+		}
 	}
-	/* Those of tasks that may have ended since. */
 	for (unsigned i = 0; i < TRACK_WINDOW; i++) {
 		struct area_task *slot = slot_of(pool, task, i);
-		uint64_t other = counter_read(&slot->task);
 
-		if (other && counter_read(&slot->state) == AREA_TASK_DONE &&
-		    claim(slot, other, task))
+		if (claim(slot, counter_read(&slot->task), task))
 			return slot;
 	}
 	return NULL;
@@ -66,15 +81,14 @@ static void set_state(struct area_task *slot, enum area_task_state state)
 void track_spawn(struct pool *pool, const struct skua_task *task,
 		 const void *caller)
 {
-	struct area_task *slot = find(pool, task);
+	struct area_task *slot = claim_any(pool, (uintptr_t)task);
 
-	if (!slot)
-		slot = claim_any(pool, (uintptr_t)task);
 	if (!slot) {
 		atomic_fetch_add_relaxed(
 			(atomic_u64 *)&pool->area.tasks_left_out, 1);
 		return;
 	}
+	counter_set_owner(&slot->task, (uintptr_t)task);
 	set_state(slot, AREA_TASK_QUEUED);
 	counter_set_owner(&slot->spawned_ns, counter_read(&slot->since_ns));
 	counter_set_owner(&slot->type, (uintptr_t)task->type);
@@ -90,8 +104,10 @@ void track_forget(struct pool *pool, const struct skua_task *task)
 {
 	struct area_task *slot = find(pool, task);
 
-	if (slot)
+	if (slot) {
 		counter_set_owner(&slot->task, 0);
+		give_back(slot);
+	}
 }
 
 void track_queued(struct pool *pool, const struct skua_task *task)
@@ -171,6 +187,7 @@ static void done(struct worker *w, struct skua_task *task,
 		set_state(slot, AREA_TASK_DONE);
 	else
 		counter_set_owner(&slot->task, 0);
+	give_back(slot);
 }
 
 enum skua_poll track_poll(struct worker *w, struct skua_task *task,

@@ -7,14 +7,14 @@
  * (struct area_task): skua_runtime_left(), the log and other processes read it.
  *
  * A task is in one of TRACK_WINDOW slots that its address chooses. A spawn claims
- * a free slot before a queue publishes the task; from then on, the thread that
- * queues, polls or ends the task writes the slot, as the task's state lets only
- * one of them do that at a time. A full window leaves the task out, which is
- * counted.
+ * a slot that no task holds before a queue publishes the task; from then on, the
+ * thread that queues, polls or ends the task writes the slot, as the task's state
+ * lets only one of them do that at a time. The end of the last poll gives the slot
+ * back. A full window leaves the task out, which is counted.
  *
- * A task that is done with a waker left stays in its slot, as the thread that
- * drops the waker may not touch the runtime. A later task takes such a slot when
- * no other one is free, or when it has the same address.
+ * The slot of a task that is done with a waker left goes on to show it, as the thread
+ * that drops the waker may not touch the runtime. The next life of the task takes
+ * this slot, or another task does when no slot is free.
  */
 #ifndef SKUA_CORE_TRACK_H
 #define SKUA_CORE_TRACK_H

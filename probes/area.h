@@ -136,7 +136,10 @@ struct area_task {
 	uint64_t
 		wakers; /* timers and joins included, at the end of its last poll */
 	uint64_t home; /* the index + 1 of the only worker to poll it; 0: any */
-	uint64_t reserved[5];
+	/* The task that has the slot, from its spawn to the end of its last poll;
+	 * 0: a spawn may take the slot, whatever it shows. */
+	uint64_t holder;
+	uint64_t reserved[4];
 };
 
 /* What a worker does. */
