@@ -53,7 +53,7 @@ int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
 			       .fn = fn,
 			       .arg = arg };
 	skua_task_detach(&call->task, call_release);
-	code = skua_task_spawn(rt, &call->task);
+	code = runtime_spawn(rt, &call->task, 0, __builtin_return_address(0));
 	if (code)
 		slab_give(slab, cache, call);
 	return code;

@@ -41,4 +41,10 @@ static inline struct worker *runtime_worker(const struct skua_runtime *rt)
 	return worker && worker->pool == &rt->pool ? worker : NULL;
 }
 
+/* runtime_spawn - as skua_task_spawn(); @home: 0, or the index + 1 of the only worker
+ * to poll @task; @caller: the code of the program that spawns it, for the table of
+ * tasks */
+int runtime_spawn(struct skua_runtime *rt, struct skua_task *task,
+		  uint32_t home, const void *caller);
+
 #endif

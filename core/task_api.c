@@ -31,9 +31,11 @@ static void refuse(struct pool *pool, struct skua_task *task)
 	task_state_transition_to_unspawned(task_state(task));
 }
 
-/* Spawn a task; @home is 0, or the index + 1 of the only worker to poll it. */
-static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
-		 const void *caller)
+/* Spawn a task. @home: 0, or the index + 1 of the only worker to poll it. @tracked:
+ * is there a table of tasks? A constant: spawns without one pay nothing for it. */
+static inline __attribute__((always_inline)) int
+spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
+	 bool tracked, const void *caller)
 {
 	int code = task_state_transition_to_spawned(task_state(task));
 	bool urgent = task->flags & TASK_URGENT;
@@ -52,7 +54,7 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	worker = worker_current;
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
-	if (pool_tracks(&rt->pool))
+	if (tracked)
 		track_spawn(&rt->pool, task, caller);
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
@@ -70,6 +72,33 @@ static int spawn(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	return code;
 }
 
+static __attribute__((noinline, cold)) int
+spawn_tracked(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
+	      const void *caller)
+{
+	return spawn_as(rt, task, home, true, caller);
+}
+
+static inline __attribute__((always_inline)) int spawn(struct skua_runtime *rt,
+						       struct skua_task *task,
+						       uint32_t home,
+						       const void *caller)
+{
+	return __builtin_expect(pool_tracks(&rt->pool), 0)
+		       ? spawn_tracked(rt, task, home, caller)
+		       : spawn_as(rt, task, home, false, NULL);
+}
+
+int runtime_spawn(struct skua_runtime *rt, struct skua_task *task,
+		  uint32_t home, const void *caller)
+{
+	if (!rt || !task || !task->poll)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return spawn(rt, task, home, caller);
+}
+
 int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
 {
 	if (!rt || !task || !task->poll)
@@ -82,11 +111,9 @@ int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
 int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
 		       struct skua_task *task)
 {
-	if (!rt || !task || !task->poll || worker >= rt->pool.worker_count)
+	if (!rt || worker >= rt->pool.worker_count)
 		return -EINVAL;
-	if (!runtime_alive(rt))
-		return -EOWNERDEAD;
-	return spawn(rt, task, worker + 1, __builtin_return_address(0));
+	return runtime_spawn(rt, task, worker + 1, __builtin_return_address(0));
 }
 
 int skua_task_set_urgent(struct skua_task *task, bool urgent)
