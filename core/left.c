@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/peek.h"
 #include "core/runtime.h"
 #include "core/track.h"
 
@@ -103,6 +104,25 @@ static const char *doing(const struct kind *kind)
 	return waits[kind->wait <= AREA_WAIT_TIMER ? kind->wait : 0];
 }
 
+/* Has a task ended that was done with a waker left? Nobody tells its slot, and its
+ * memory may be gone or another task's: then yes. */
+static bool ended(const struct area_task *slot)
+{
+	struct skua_task task;
+
+	return !peek(getpid(),
+		     (const void *)(uintptr_t)counter_read(&slot->task), &task,
+		     sizeof(task)) ||
+	       (uintptr_t)task.poll != counter_read(&slot->poll) ||
+	       !(task.state & TASK_COMPLETE) || task_state_ended(task.state);
+}
+
+static bool shown(const struct area_task *slot)
+{
+	return counter_read(&slot->task) &&
+	       (counter_read(&slot->state) != AREA_TASK_DONE || !ended(slot));
+}
+
 static void add_kinds(struct skua_error *line, const struct track *track)
 {
 	/* Room for the advice that follows. */
@@ -110,7 +130,7 @@ static void add_kinds(struct skua_error *line, const struct track *track)
 	struct kinds all = { .count = 0 };
 
 	for (unsigned i = 0; i < TRACK_SLOTS; i++)
-		if (counter_read(&track->tasks[i].task))
+		if (shown(&track->tasks[i]))
 			count_kind(&all, &track->tasks[i]);
 	sort(&all);
 	for (unsigned i = 0; i < all.count; i++) {

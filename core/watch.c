@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/peek.h"
 #include "core/realtime.h"
 #include "core/task.h"
 #include "core/watch_report.h"
@@ -26,17 +25,6 @@
 #define REPORT_NS UINT64_C(1000000000)
 
 /* ---- what a worker does ---------------------------------------------------- */
-
-/* Read memory that may be gone; false if it is, or the kernel refuses. */
-static bool peek(pid_t pid, const void *address, void *into, size_t size)
-{
-	const struct iovec local = { into, size };
-	const struct iovec remote = { (void *)(uintptr_t)address, size };
-
-	/* As a bare call: a sanitizer has nothing to say of it. */
-	return syscall(SYS_process_vm_readv, pid, &local, 1UL, &remote, 1UL,
-		       0UL) == (long)size;
-}
 
 /* The task that it polls, or 0; and how many polls it has begun. */
 static uint64_t polled_task(const struct watch_worker *w)

@@ -27,7 +27,8 @@ CORE = {
         "timer_wheel work_map"
     ),
     2: (
-        "address arena boundary_report fork futex group group_slots idle job_slots log parker realtime signals slab "
+        "address arena boundary_report fork futex group group_slots idle job_slots log parker "
+        "peek realtime signals slab "
         "task usage victims watch_rest watch_stack"
     ),
     3: (

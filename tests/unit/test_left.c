@@ -213,6 +213,22 @@ static void left__timer_left_at_done__waker_left(void **state)
 	destroy(rt);
 }
 
+static void left__waker_of_a_done_task_dropped__nothing_left(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck it = { .act = keep_waker, .done_at_once = true };
+	struct skua_error what;
+
+	(void)state;
+	stuck_start(rt, &it);
+	wait_for_left(rt, "1 stuck (done, waker left)");
+	skua_waker_drop(it.waker);
+	join(&it.task);
+	assert_int_equal(skua_runtime_left(rt, &what), 0);
+	assert_string_equal(what.text, "0 tasks are left");
+	destroy(rt);
+}
+
 static void wait_group(struct stuck *it)
 {
 	assert_int_equal(skua_group_wait_poll(&it->task, it->group), -EAGAIN);
@@ -338,6 +354,8 @@ int main(void)
 		cmocka_unit_test(left__leaked_waker__for_a_waker),
 		cmocka_unit_test(left__cycle_of_joins__join),
 		cmocka_unit_test(left__timer_left_at_done__waker_left),
+		cmocka_unit_test(
+			left__waker_of_a_done_task_dropped__nothing_left),
 		cmocka_unit_test(left__group_waits_for_itself__group),
 		cmocka_unit_test(
 			left__bound_to_a_blocked_worker__queued_and_in_a_poll),
