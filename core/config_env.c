@@ -176,13 +176,19 @@ static int read_placement(struct skua_config *cfg, struct skua_error *err)
 			 text);
 }
 
-/* Flags have no default but 0: the variable only adds one of two, if neither is
- * there. */
-static int read_flag(struct skua_config *cfg, const char *name, unsigned if_0,
-		     unsigned if_1, struct skua_error *err)
-{
-	const char *text = lookup(name);
+/* Without NDEBUG, tasks are tracked unless the variable says otherwise. */
+#ifdef NDEBUG
+#define TRACK_BY_DEFAULT NULL
+#else
+#define TRACK_BY_DEFAULT "1"
+#endif
 
+/* The variable only adds one of two flags, if neither is there. @text: NULL if it is
+ * not set. */
+static int read_flag_text(struct skua_config *cfg, const char *name,
+			  const char *text, unsigned if_0, unsigned if_1,
+			  struct skua_error *err)
+{
 	if (!text)
 		return 0;
 	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
@@ -193,6 +199,21 @@ static int read_flag(struct skua_config *cfg, const char *name, unsigned if_0,
 	if (!(cfg->flags & (if_0 | if_1)))
 		cfg->flags |= *text == '1' ? if_1 : if_0;
 	return 0;
+}
+
+static int read_flag(struct skua_config *cfg, const char *name, unsigned if_0,
+		     unsigned if_1, struct skua_error *err)
+{
+	return read_flag_text(cfg, name, lookup(name), if_0, if_1, err);
+}
+
+static int read_tracking(struct skua_config *cfg, struct skua_error *err)
+{
+	static const char name[] = "SKUA_TRACK_TASKS";
+	const char *text = lookup(name);
+
+	return read_flag_text(cfg, name, text ? text : TRACK_BY_DEFAULT, 0,
+			      SKUA_TRACK_TASKS, err);
 }
 
 int config_from_environment(struct skua_config *cfg, struct skua_error *err)
@@ -221,8 +242,7 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 		code = read_flag(cfg, "SKUA_HUGE_PAGES", 0, SKUA_HUGE_PAGES,
 				 err);
 	if (!code)
-		code = read_flag(cfg, "SKUA_TRACK_TASKS", 0, SKUA_TRACK_TASKS,
-				 err);
+		code = read_tracking(cfg, err);
 	if (!code)
 		code = read_flag(cfg, "SKUA_MEASURE_TOPOLOGY",
 				 SKUA_TRUST_TOPOLOGY, SKUA_MEASURE_TOPOLOGY,

@@ -204,7 +204,9 @@ struct skua_hooks {
  * SKUA_UNPINNED, SKUA_HUGE_PAGES and SKUA_TRACK_TASKS ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for
  * that flag, "0" for SKUA_TRUST_TOPOLOGY, unless either is set), and SKUA_PLACEMENT
  * ("default", "compact", "scatter", "cores", "caches" or "listed"). An empty
- * variable counts as not set.
+ * variable counts as not set. In a Debug build of the library (one without NDEBUG),
+ * SKUA_TRACK_TASKS that is not set counts as "1"; with SKUA_NO_ENV the flag alone
+ * decides.
  */
 struct skua_config {
 	size_t size;

@@ -11,7 +11,7 @@ static const char *const names[] = {
 	"SKUA_SPIN_NS",        "SKUA_LIFO_STEAL_DELAY_NS",
 	"SKUA_CPUS",           "SKUA_UNPINNED",
 	"SKUA_HUGE_PAGES",     "SKUA_MEASURE_TOPOLOGY",
-	"SKUA_PLACEMENT",
+	"SKUA_PLACEMENT",      "SKUA_TRACK_TASKS",
 };
 
 static int clear(void **state)
@@ -27,6 +27,7 @@ static bool is_flag(const char *name)
 {
 	return strcmp(name, "SKUA_UNPINNED") == 0 ||
 	       strcmp(name, "SKUA_HUGE_PAGES") == 0 ||
+	       strcmp(name, "SKUA_TRACK_TASKS") == 0 ||
 	       strcmp(name, "SKUA_MEASURE_TOPOLOGY") == 0;
 }
 
@@ -60,6 +61,7 @@ static void set_all(void)
 	set("SKUA_UNPINNED", "1");
 	set("SKUA_HUGE_PAGES", "1");
 	set("SKUA_MEASURE_TOPOLOGY", "1");
+	set("SKUA_TRACK_TASKS", "1");
 }
 
 /* resolve - what becomes of @cfg, which is right */
@@ -89,6 +91,7 @@ static void expect_environment(const struct skua_config *cfg)
 	assert_false(config.pinned);
 	assert_true(config.huge_pages);
 	assert_true(config.measure_topology);
+	assert_true(config.track_tasks);
 	config_free(&config);
 }
 
@@ -236,6 +239,33 @@ static void env__measure_topology__unless_the_caller_says(void **state)
 	set("SKUA_MEASURE_TOPOLOGY", "1");
 	cfg.flags = SKUA_TRUST_TOPOLOGY;
 	expect_topology(&cfg, false, true);
+}
+
+static bool tracks(const char *value, unsigned flags)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg), .flags = flags };
+	struct config config;
+
+	set("SKUA_TRACK_TASKS", value);
+	config = resolve(&cfg);
+	config_free(&config);
+	return config.track_tasks;
+}
+
+static void env__track_tasks__not_set_means_in_a_debug_build(void **state)
+{
+#ifdef NDEBUG
+	const bool debug = false;
+#else
+	const bool debug = true;
+#endif
+
+	(void)state;
+	assert_int_equal(tracks("", 0), debug);
+	assert_false(tracks("0", 0));
+	assert_true(tracks("1", 0));
+	assert_true(tracks("0", SKUA_TRACK_TASKS));
+	assert_false(tracks("1", SKUA_NO_ENV));
 }
 
 static void env__runtime__has_that_many_workers(void **state)
@@ -449,6 +479,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(env__words__are_the_sentinels, clear),
 	cmocka_unit_test_setup(env__unpinned_0__is_pinned_unless_the_caller_says, clear),
 	cmocka_unit_test_setup(env__measure_topology__unless_the_caller_says, clear),
+	cmocka_unit_test_setup(env__track_tasks__not_set_means_in_a_debug_build, clear),
 	cmocka_unit_test_setup(env__runtime__has_that_many_workers, clear),
 	cmocka_unit_test_setup(env__caller_driven__one_worker_or_refused, clear),
 	cmocka_unit_test_setup(env__number_out_of_range__refused_by_name, clear),
