@@ -337,6 +337,9 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		code = config_from_environment(&copy, err);
 	if (!code)
 		code = check(&copy, err);
+	/* Last: a debug build adds a flag, which no error is to show. */
+	if (!code && !(copy.flags & SKUA_NO_ENV))
+		code = config_track_from_environment(&copy, err);
 	if (!code)
 		code = config_place(out, &copy,
 				    cfg && cfg->cpus

@@ -67,4 +67,9 @@ void config_free(struct config *config);
  */
 int config_from_environment(struct skua_config *cfg, struct skua_error *err);
 
+/* config_track_from_environment - the same for SKUA_TRACK_TASKS, which without NDEBUG
+ * is there unless the environment says otherwise */
+int config_track_from_environment(struct skua_config *cfg,
+				  struct skua_error *err);
+
 #endif

@@ -207,7 +207,8 @@ static int read_flag(struct skua_config *cfg, const char *name, unsigned if_0,
 	return read_flag_text(cfg, name, lookup(name), if_0, if_1, err);
 }
 
-static int read_tracking(struct skua_config *cfg, struct skua_error *err)
+int config_track_from_environment(struct skua_config *cfg,
+				  struct skua_error *err)
 {
 	static const char name[] = "SKUA_TRACK_TASKS";
 	const char *text = lookup(name);
@@ -241,8 +242,6 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 	if (!code)
 		code = read_flag(cfg, "SKUA_HUGE_PAGES", 0, SKUA_HUGE_PAGES,
 				 err);
-	if (!code)
-		code = read_tracking(cfg, err);
 	if (!code)
 		code = read_flag(cfg, "SKUA_MEASURE_TOPOLOGY",
 				 SKUA_TRUST_TOPOLOGY, SKUA_MEASURE_TOPOLOGY,

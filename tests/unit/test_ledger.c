@@ -444,7 +444,7 @@ static void judge__more_than_can_be_served__is_overload(void **state)
 	is(f, TASK + 399,
 	   "queued 19960, running 90, overload: 400 tasks became runnable "
 	   "within 20 us before it, and it waited 20 us behind 200 polls, "
-	   "up to 90 ns, most of some");
+	   "up to 0.090 us, most of some");
 	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
 	assert_string_equal(
 		text, "overload: 100 % of the time of the slowest 10 went to "
