@@ -4,7 +4,8 @@
  *
  *	[ members:48 | bits:16 ]
  *
- * Each member that has not ended counts one, and so does each spawn under way.
+ * Each member that has not ended counts one, and so does each spawn or cancel under
+ * way.
  * A waiter claims that right, sets the waiter field, and then says so with a
  * bit; the last member that ends looks at the bit in the same operation. If
  * the bit comes after that, the waiter sees that there is no member.

@@ -13,21 +13,18 @@ static const struct skua_allocator *allocator_of(const struct skua_group *group)
 	return group->runtime->config.allocator;
 }
 
-/* The group is its owner's alone. */
-static void reset(struct skua_group *group, struct skua_runtime *rt)
+/* All members have ended, and are seen to have: the group is as it was at first. A
+ * cancel that comes meanwhile looks at nothing but the state. */
+static void reset(struct skua_group *group)
 {
-	*group = (struct skua_group){ .runtime = rt };
-}
-
-/* All members have ended, and are seen to have; the group is the waiter's alone. */
-static void end_wait(struct skua_group *group)
-{
-	skua_release_fn release = group->release;
-
-	if (release)
-		group_slots_free(group->members, allocator_of(group));
-	reset(group, group->runtime);
-	group->release = release;
+	if (group->release)
+		group_slots_free(atomic_load_relaxed(group_slots(group)),
+				 allocator_of(group));
+	/* Relaxed: ordered by the state. */
+	atomic_store_relaxed(group_members(group), NULL);
+	/* Release: a cancel that finds the group as it was at first finds no member.
+	 * Pairs with enter_cancelled(). */
+	atomic_store_release(group_state(group), 0);
 }
 
 int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
@@ -36,7 +33,7 @@ int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	reset(group, rt);
+	*group = (struct skua_group){ .runtime = rt };
 	return 0;
 }
 
@@ -198,15 +195,33 @@ static void cancel_released(struct skua_group *group)
 	}
 }
 
+/* Mark the group, and keep it: no wait returns before the caller leaves it. False: it
+ * has no member, and a wait for it is about to return. */
+static bool enter_cancelled(struct skua_group *group)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t state = atomic_load_relaxed(group_state(group));
+
+	/* Release: what the caller wrote before. Pairs with cancelled(). Acquire: that
+	 * the members of an earlier use are gone. Pairs with reset(). A further
+	 * round means that a member or a waiter came or went. */
+	do {
+		if ((state & GROUP_ENDING) ||
+		    (group_ended(state) && (state & GROUP_CLAIMED)))
+			return false;
+	} while (!atomic_cas_acq_rel(group_state(group), &state,
+				     (state | GROUP_CANCELLED) + GROUP_MEMBER));
+	return true;
+}
+
 int skua_group_cancel(struct skua_group *group)
 {
 	if (!group)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	/* Release: what the caller wrote before. Pairs with cancelled(). Acquire:
-	 * not needed. */
-	atomic_fetch_or_release(group_state(group), GROUP_CANCELLED);
+	if (!enter_cancelled(group))
+		return 0;
 	/* Orders the mark before the look at the members. Pairs with the fence in
 	 * cancelled(). */
 	atomic_fence_updated_seq_cst();
@@ -214,6 +229,7 @@ int skua_group_cancel(struct skua_group *group)
 		cancel_released(group);
 	else
 		cancel_kept(group);
+	leave(group);
 	return 0;
 }
 
@@ -272,7 +288,7 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 		/* Too late: the last member has read where the joiner is. */
 		task_joiner_wait(&joiner);
 	}
-	end_wait(group);
+	reset(group);
 	return 0;
 }
 
@@ -320,7 +336,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 			note_wait(self, group);
 			return -EAGAIN;
 		}
-		end_wait(group);
+		reset(group);
 		return 0;
 	}
 	if (!claim(group))
@@ -331,7 +347,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self);
-	end_wait(group);
+	reset(group);
 	return 0;
 }
 

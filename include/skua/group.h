@@ -97,8 +97,8 @@ SKUA_API uint64_t skua_group_live(const struct skua_group *group);
  * Takes time for each member since the last wait; in a group with a release
  * function, for each slot of the most that lived at once.
  *
- * Threads: any that keeps the wait from returning meanwhile, as a member, or
- * the thread that waits afterwards. Blocks: never. May call the release function.
+ * Threads: any, also beside a wait, which does not return before this call does; the
+ * group stays in place until then. Blocks: never. May call the release function.
  * Allocates: nothing. Return: 0; -EINVAL (NULL).
  */
 SKUA_API int skua_group_cancel(struct skua_group *group);

@@ -291,6 +291,18 @@ static void waits_for_spawned(void)
 	wait_for_all();
 }
 
+/* The group stays in place for others. The member is poisoned: nobody is to look at
+ * it any more. */
+static void waits_beside_others(void)
+{
+	explore_assert(skua_group_wait(&group) == 0);
+	explore_assert(explore_read(results[0]) == 1);
+	waits++;
+	tasks[0].pool = NULL;
+	tasks[0].flags = 0;
+	atomic_store_relaxed(task_state(&tasks[0]), POISON);
+}
+
 /* As withdraw(), with a part left out. */
 static bool withdraw_by_variant(void)
 {
@@ -323,7 +335,7 @@ static int wait_until_by_variant(void)
 			return -ETIMEDOUT;
 		task_joiner_wait(&joiner);
 	}
-	end_wait(&group);
+	reset(&group);
 	return 0;
 }
 
@@ -514,6 +526,8 @@ static const struct explore_case cases[] = {
 		       check, polls_0, waits_until, waits_after_it) },
 	{ EXPLORE_PASS("one_ends__task_waits_twice", setup_waiting_twice, check,
 		       polls_0, polls_waiter) },
+	{ EXPLORE_PASS("one_ends__cancel__wait", setup_one_spawned, NULL,
+		       polls_0, cancels, waits_beside_others) },
 	{ EXPLORE_PASS("spawn__cancel", setup_cancelled, check_cancelled,
 		       polls_0, spawns_one, cancels) },
 

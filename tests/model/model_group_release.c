@@ -198,6 +198,8 @@ static struct skua_task *hold_by_variant(atomic_u64 *slot)
 {
 	uint64_t old;
 
+	/* No wait has returned, and given the slots back. */
+	explore_assert(pieces > 0);
 	if (defect != CANCEL_UNHELD && defect != CANCEL_ASKS_NOT)
 		return group_slot_hold(slot);
 	old = atomic_load_acquire(slot);
@@ -278,6 +280,13 @@ static void wait_for_all(void)
 static void waits(void)
 {
 	wait_for_all();
+}
+
+/* The group stays in place for others. */
+static void waits_beside_others(void)
+{
+	explore_assert(skua_group_wait(&group) == 0);
+	explore_assert(pieces == 0 && releases[0] == 1);
 }
 
 static void spawns_two_and_waits(void)
@@ -404,6 +413,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("one_ends__spawn__cancel", setup_one_spawned, check,
 		       polls_0, polls_1, spawns_1, cancels),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("one_ends__cancel__wait", setup_one_spawned, check,
+		       polls_0, cancels, waits_beside_others) },
 	{ EXPLORE_PASS("one_ends__two_cancel", setup_one_spawned, check,
 		       polls_0, cancels, cancels) },
 	{ EXPLORE_PASS("one_waits__two_cancel", setup_cancelled_spawned, check,
