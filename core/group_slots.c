@@ -34,11 +34,13 @@ static struct group_slots *slots_of(_Atomic(struct group_slots *) *slots,
 
 	if (old)
 		return old;
-	new = memory_alloc(allocator, alignof(*new), 1, sizeof(*new));
+	new = memory_alloc(allocator, alignof(struct group_slots), 1,
+			   sizeof(*new));
 	/* Release: it is empty. Acquire: as above. Both pair with each other. */
 	if (!new || atomic_cas_acq_rel(slots, &old, new))
 		return new;
-	memory_free(allocator, new, alignof(*new), 1, sizeof(*new));
+	memory_free(allocator, new, alignof(struct group_slots), 1,
+		    sizeof(*new));
 	return old;
 }
 
@@ -131,7 +133,8 @@ void group_slots_free(struct group_slots *slots,
 	for (unsigned level = 0; level < SLOTS_LEVELS; level++)
 		memory_free(allocator, level_of(slots, level), CACHE_PAIR,
 			    level_size(level), sizeof(atomic_u64));
-	memory_free(allocator, slots, alignof(*slots), 1, sizeof(*slots));
+	memory_free(allocator, slots, alignof(struct group_slots), 1,
+		    sizeof(*slots));
 }
 
 atomic_u64 *group_slots_level(struct group_slots *slots, unsigned level,
