@@ -4,14 +4,11 @@
 
 #include "core/boundary.h"
 
-uint64_t group_enter(struct skua_group *group, uint64_t members)
+void group_enter(struct skua_group *group, uint64_t members)
 {
 	/* Relaxed: the group is alive, and nobody waits for this member before
 	 * the caller has returned. */
-	uint64_t old = atomic_fetch_add_relaxed(group_state(group),
-						members * GROUP_MEMBER);
-
-	return old / GROUP_MEMBER + members;
+	atomic_fetch_add_relaxed(group_state(group), members * GROUP_MEMBER);
 }
 
 struct task_end group_leave(struct skua_group *group)

@@ -70,9 +70,8 @@ static inline bool group_ended(uint64_t state)
 	return state < GROUP_MEMBER;
 }
 
-/* group_enter - count @members more; by somebody who keeps the group alive.
- * Return: how many there are */
-uint64_t group_enter(struct skua_group *group, uint64_t members);
+/* group_enter - count @members more; by somebody who keeps the group alive */
+void group_enter(struct skua_group *group, uint64_t members);
 
 /**
  * group_leave - count one member less

@@ -75,13 +75,14 @@ static bool cancelled(struct skua_group *group)
 }
 
 /* Spawn a member that stays in the list until a wait. */
-static int spawn_kept(struct skua_group *group, struct skua_task *task)
+static int spawn_kept(struct skua_group *group, struct skua_task *task,
+		      const void *caller)
 {
 	int code;
 
 	/* One for the member, and one to keep the group while it is added. */
 	group_enter(group, 2);
-	code = skua_task_spawn(group->runtime, task);
+	code = runtime_spawn(group->runtime, task, 0, caller);
 	if (code) {
 		leave(group);
 		leave(group);
@@ -113,13 +114,15 @@ static void leave_slot(struct skua_group *group, struct skua_task *task)
 
 /* Spawn a member that is let go when it has ended. It cannot leave the group while
  * it is held. */
-static int spawn_released(struct skua_group *group, struct skua_task *task)
+static int spawn_released(struct skua_group *group, struct skua_task *task,
+			  const void *caller)
 {
-	atomic_u64 *slot =
-		group_slots_take(group_slots(group), allocator_of(group), task,
-				 group_enter(group, 1));
+	atomic_u64 *slot;
 	bool cancel;
 	int code;
+
+	group_enter(group, 1);
+	slot = group_slots_take(group, allocator_of(group), task);
 
 	if (!slot) {
 		leave(group);
@@ -127,7 +130,7 @@ static int spawn_released(struct skua_group *group, struct skua_task *task)
 	}
 	cancel = cancelled(group);
 	task->member.slot = (uint64_t *)slot;
-	code = skua_task_spawn(group->runtime, task);
+	code = runtime_spawn(group->runtime, task, 0, caller);
 	if (code) {
 		group_slot_clear(slot);
 		leave(group);
@@ -141,6 +144,7 @@ static int spawn_released(struct skua_group *group, struct skua_task *task)
 
 int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 {
+	const void *caller = __builtin_return_address(0);
 	int code;
 
 	if (!group || !task)
@@ -156,8 +160,8 @@ int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 	task_end_write(task, (union skua_task_end){ .group = group });
 	task_state_transition_to_ended_by(task_state(task), TASK_END_GROUP);
 
-	code = group->release ? spawn_released(group, task)
-			      : spawn_kept(group, task);
+	code = group->release ? spawn_released(group, task, caller)
+			      : spawn_kept(group, task, caller);
 	if (code)
 		task_state_transition_to_idle(task_state(task));
 	return code;

@@ -2,6 +2,7 @@
 /* group_slots.c - see group_slots.h */
 #include "core/group_slots.h"
 
+#include "core/group.h"
 #include "core/memory.h"
 
 static uint64_t level_size(unsigned level)
@@ -95,26 +96,23 @@ static atomic_u64 *slot_at(struct group_slots *slots, uint64_t index)
 	return &level_of(slots, level)[index - first];
 }
 
-/* Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4. */
-static uint64_t hash(const struct skua_task *task)
+/* Where to look for a free slot, the @probe-th time: anywhere, so that those that are
+ * taken do not add up to long rows. Mixed as by MurmurHash3 (A. Appleby, 2011). */
+static uint64_t index_of(const struct skua_task *task, uint64_t probe)
 {
-	return (uintptr_t)task * SLOTS_SCATTER >> 24;
+	uint64_t x = ((uintptr_t)task + probe) * SLOTS_SCATTER;
+
+	x = (x ^ x >> 32) * SLOTS_SCATTER;
+	return x ^ x >> 32;
 }
 
-atomic_u64 *group_slots_take(_Atomic(struct group_slots *) *slots,
-			     const struct skua_allocator *allocator,
-			     struct skua_task *task, uint64_t members)
+/* Take one of the first @count slots. Return: NULL: none was found that is free */
+static atomic_u64 *take_of(struct group_slots *slots, struct skua_task *task,
+			   uint64_t count)
 {
-	uint64_t count = slots_for(members);
-	uint64_t index = hash(task);
-	struct group_slots *all = slots_of(slots, allocator);
-
-	if (!all || !make_levels(all, allocator, levels_of(count)))
-		return NULL;
-	/* It ends: at least half of them are free, but for a moment, in which
-	 * somebody else has taken one. */
-	for (;; index++) {
-		atomic_u64 *slot = slot_at(all, index & (count - 1));
+	for (uint64_t probe = 0; probe < SLOTS_PROBES; probe++) {
+		atomic_u64 *slot =
+			slot_at(slots, index_of(task, probe) & (count - 1));
 		uint64_t old = 0;
 
 		/* Relaxed: nobody looks at the task before the caller leaves
@@ -123,6 +121,29 @@ atomic_u64 *group_slots_take(_Atomic(struct group_slots *) *slots,
 		    atomic_cas_relaxed(slot, &old, (uintptr_t)task | SLOT_HELD))
 			return slot;
 	}
+	return NULL;
+}
+
+atomic_u64 *group_slots_take(struct skua_group *group,
+			     const struct skua_allocator *allocator,
+			     struct skua_task *task)
+{
+	struct group_slots *slots = slots_of(group_slots(group), allocator);
+	atomic_u64 *slot = NULL;
+
+	/* A further round means that the group has grown beyond these slots
+	 * meanwhile: of enough slots, half are free, and all probes meet others
+	 * once in 2^64 times. */
+	while (slots && !slot) {
+		/* Relaxed: a number, with the caller's member. */
+		uint64_t count = slots_for(
+			atomic_load_relaxed(group_state(group)) / GROUP_MEMBER);
+
+		if (!make_levels(slots, allocator, levels_of(count)))
+			return NULL;
+		slot = take_of(slots, task, count);
+	}
+	return slot;
 }
 
 void group_slots_free(struct group_slots *slots,

@@ -11,15 +11,16 @@
  * cancels. If it ends meanwhile, it is marked ENDED, and who holds it lets it go
  * instead. A further thread that wants it cancelled asks the one that holds it.
  *
- * Slots are taken at an index that the address of the task gives, or the next free
- * one, among at least twice as many as there are members. They come in levels, each
- * as large as all before it, so that none ever moves.
+ * A slot is looked for at random, by the address of the task, among at least twice as
+ * many as there are members. They come in levels, each as large as all before it, so
+ * that none ever moves.
  */
 #ifndef SKUA_CORE_GROUP_SLOTS_H
 #define SKUA_CORE_GROUP_SLOTS_H
 
 #include "core/atomic.h"
 #include "core/task.h"
+#include "skua/group.h"
 #include "skua/runtime.h"
 
 #define SLOT_HELD  UINT64_C(1)
@@ -31,6 +32,7 @@
 #define SLOTS_FIRST 64u /* in the first level; a power of two */
 #endif
 #define SLOTS_LEVELS 40u
+#define SLOTS_PROBES 64u
 #ifndef SLOTS_SCATTER
 #define SLOTS_SCATTER \
 	UINT64_C(0x9e3779b97f4a7c15) /* 2^64 by the golden ratio */
@@ -43,14 +45,13 @@ struct group_slots {
 
 /**
  * group_slots_take - a slot for @task, HELD by the caller
- * @slots: allocated here if it is NULL
- * @members: of the group, with this one
+ * @group: of which it is counted as a member
  *
  * Return: NULL: no memory.
  */
-atomic_u64 *group_slots_take(_Atomic(struct group_slots *) *slots,
+atomic_u64 *group_slots_take(struct skua_group *group,
 			     const struct skua_allocator *allocator,
-			     struct skua_task *task, uint64_t members);
+			     struct skua_task *task);
 
 /* group_slots_free - all memory; nobody uses any more */
 void group_slots_free(struct group_slots *slots,

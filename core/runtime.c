@@ -457,7 +457,7 @@ int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 		return -EALREADY;
 	if (rt->config.caller_driven)
 		return drive_block_on(rt, task);
-	code = skua_task_spawn(rt, task);
+	code = runtime_spawn(rt, task, 0, __builtin_return_address(0));
 	return code ? code : skua_task_join(task);
 }
 

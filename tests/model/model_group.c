@@ -35,7 +35,8 @@ static void fence_of(const char *function);
 #include "core/task_api.c"
 
 /* A spawn without the pool's counts; a fence that variants leave out. */
-#define skua_task_spawn(rt, task)      ((void)(rt), spawn_anywhere(task))
+#define runtime_spawn(rt, task, home, caller) \
+	((void)(rt), (void)(caller), spawn_anywhere(task))
 #define atomic_fence_updated_seq_cst() fence_of(__func__)
 
 #include "core/group_api.c"

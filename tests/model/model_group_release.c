@@ -37,7 +37,7 @@ static void give_storage_back(void *memory);
 
 /* Few, so that members meet, and levels are added; all begin at the first one. */
 #define SLOTS_FIRST   2u
-#define SLOTS_SCATTER UINT64_C(0)
+#define SLOTS_SCATTER UINT64_C(1)
 
 #include "core/group.c"
 #include "core/group_slots.c"
@@ -46,7 +46,8 @@ static void give_storage_back(void *memory);
 #include "core/task_api.c"
 
 /* A spawn without the pool's counts; a fence that variants leave out. */
-#define skua_task_spawn(rt, task)      ((void)(rt), spawn_anywhere(task))
+#define runtime_spawn(rt, task, home, caller) \
+	((void)(rt), (void)(caller), spawn_anywhere(task))
 #define atomic_fence_updated_seq_cst() fence_of(__func__)
 
 static bool end_by_variant(atomic_u64 *slot);

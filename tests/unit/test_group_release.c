@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_group_release.c - groups that let members go as they end */
 #include <pthread.h>
+#include <time.h>
 
 #include "core/group_slots.h"
 #include "skua/waker.h"
@@ -338,6 +339,130 @@ static void spawn__no_memory__enomem_and_no_member(void **state)
 	destroy(rt);
 }
 
+/* ---- large groups --------------------------------------------------------- */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void member_keep(struct skua_task *task)
+{
+	(void)task;
+}
+
+/* The CPU time of so many spawns into a group of as many, that all stay. */
+static uint64_t cost_of_growing(struct member *members, uint32_t count,
+				skua_release_fn release)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_group group;
+	struct tally tally = { .group = &group };
+	uint64_t began = 0, took;
+
+	assert_int_equal(skua_group_init(&group, rt), 0);
+	assert_int_equal(skua_group_set_release(&group, release), 0);
+	for (uint32_t n = 0; n < 2 * count; n++) {
+		if (n == count)
+			began = cpu_ns();
+		members[n] =
+			(struct member){ .task = SKUA_TASK_INIT(member_poll),
+					 .tally = &tally,
+					 .waits = true };
+		assert_int_equal(skua_group_spawn(&group, &members[n].task), 0);
+	}
+	took = cpu_ns() - began;
+	assert_int_equal(skua_group_cancel(&group), 0);
+	assert_int_equal(skua_group_wait(&group), 0);
+	destroy(rt);
+	return took;
+}
+
+/* Beside a list, to which a spawn adds in one step whatever its length. */
+static void spawn__large_group__costs_as_in_a_list(void **state)
+{
+	const uint32_t count = 100000;
+	struct member *members = calloc(2 * count, sizeof(*members));
+	uint64_t list = UINT64_MAX, slots = UINT64_MAX;
+
+	(void)state;
+	assert_non_null(members);
+	for (unsigned round = 0; round < 3; round++) {
+		uint64_t took = cost_of_growing(members, count, NULL);
+
+		list = took < list ? took : list;
+		took = cost_of_growing(members, count, member_keep);
+		slots = took < slots ? took : slots;
+	}
+	free(members);
+	printf("with slots %.2f times a list\n", (double)slots / (double)list);
+	assert_true(slots < 4 * list);
+}
+
+/* A thread that comes late with what it knew of a small group. */
+struct late {
+	struct heap heap;
+	struct tally tally;
+	struct gate waits, go;
+};
+
+static _Thread_local bool comes_late;
+
+static void *late_alloc(void *ctx, size_t align, size_t size)
+{
+	struct late *late = ctx;
+
+	if (comes_late && !gate_is_open(&late->waits)) {
+		gate_open(&late->waits);
+		gate_wait(&late->go);
+	}
+	return heap_alloc(&late->heap, align, size);
+}
+
+static void late_free(void *ctx, void *memory, size_t size)
+{
+	heap_free(&((struct late *)ctx)->heap, memory, size);
+}
+
+static void *spawn_late(void *arg)
+{
+	struct late *late = arg;
+
+	comes_late = true;
+	member_spawn(&late->tally, true);
+	return NULL;
+}
+
+static void spawn__group_grows_meanwhile__finds_a_slot(void **state)
+{
+	static struct late late;
+	struct skua_allocator allocator = { late_alloc, late_free, &late };
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = 1,
+				      .allocator = &allocator };
+	struct skua_runtime *rt;
+	struct skua_group group;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
+	setup(&late.tally, &group, rt);
+	assert_int_equal(pthread_create(&thread, NULL, spawn_late, &late), 0);
+	gate_wait(&late.waits);
+	for (unsigned n = 0; n < 2000; n++)
+		member_spawn(&late.tally, true);
+	gate_open(&late.go);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(skua_group_live(&group), 2001);
+	assert_int_equal(skua_group_cancel(&group), 0);
+	assert_int_equal(skua_group_wait(&group), 0);
+	assert_int_equal(releases(&late.tally), 2001);
+	destroy(rt);
+}
+
 /* ---- all at once --------------------------------------------------------- */
 
 static void *spawn_many(void *arg)
@@ -534,6 +659,8 @@ int main(void)
 		cmocka_unit_test(many_come_and_go__memory_stays),
 		cmocka_unit_test(many_live_at_once__memory_is_given_back),
 		cmocka_unit_test(spawn__no_memory__enomem_and_no_member),
+		cmocka_unit_test(spawn__large_group__costs_as_in_a_list),
+		cmocka_unit_test(spawn__group_grows_meanwhile__finds_a_slot),
 		cmocka_unit_test(
 			cancels_beside_spawns_and_ends__each_is_released_once),
 		cmocka_unit_test(wait_until__members_left__etimedout_and_again),

@@ -143,6 +143,15 @@ static __attribute__((noinline)) void by_spawn_on(struct skua_runtime *rt,
 	assert_int_equal(skua_task_spawn_on(rt, 0, task), 0);
 }
 
+static __attribute__((noinline)) void by_group(struct skua_runtime *rt,
+					       struct skua_task *task)
+{
+	static struct skua_group group;
+
+	assert_int_equal(skua_group_init(&group, rt), 0);
+	assert_int_equal(skua_group_spawn(&group, task), 0);
+}
+
 /* Does the table of one task say that @by spawned it? */
 static bool shows(const struct skua_runtime *rt,
 		  void (*by)(struct skua_runtime *, struct skua_task *))
@@ -183,6 +192,7 @@ static void track__spawned_by_any_function__shows_the_program(void **state)
 	check(by_spawn);
 	check(by_spawn_on);
 	check(by_call);
+	check(by_group);
 }
 
 int main(void)
