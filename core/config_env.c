@@ -83,7 +83,7 @@ static const struct variable variables[] = {
 };
 
 /* The variable's text; NULL if it is not set, or empty; or if the program has rights
- * that its caller, who sets it, has not. */
+ * that its caller lacks. */
 static const char *lookup(const char *name)
 {
 	const char *text = secure_getenv(name);

@@ -123,7 +123,6 @@ static int spawn_released(struct skua_group *group, struct skua_task *task,
 
 	group_enter(group, 1);
 	slot = group_slots_take(group, allocator_of(group), task);
-
 	if (!slot) {
 		leave(group);
 		return -ENOMEM;

@@ -97,7 +97,8 @@ static atomic_u64 *slot_at(struct group_slots *slots, uint64_t index)
 }
 
 /* Where to look for a free slot, the @probe-th time: anywhere, so that those that are
- * taken do not add up to long rows. Mixed as by MurmurHash3 (A. Appleby, 2011). */
+ * taken do not add up to long rows. Multiplied and folded twice, as the last step of
+ * MurmurHash3 does (A. Appleby, 2011). */
 static uint64_t index_of(const struct skua_task *task, uint64_t probe)
 {
 	uint64_t x = ((uintptr_t)task + probe) * SLOTS_SCATTER;

@@ -8,7 +8,7 @@
  *
  * A task that has ended may be freed by its owner. So nobody looks at a member but
  * by its slot, and while it is HELD: by the thread that spawns it, or one that
- * cancels. If it ends meanwhile, it is marked ENDED, and who holds it lets it go
+ * cancels. If it ends meanwhile, it is marked ENDED, and the holder lets it go
  * instead. A further thread that wants it cancelled asks the one that holds it.
  *
  * A slot is looked for at random, by the address of the task, among at least twice as
@@ -39,7 +39,7 @@
 #endif
 
 struct group_slots {
-	/* Writers: who needs a level, from NULL once. */
+	/* Writers: spawns that need a level, from NULL once. */
 	_Atomic(atomic_u64 *) levels[SLOTS_LEVELS];
 };
 
@@ -80,7 +80,7 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked);
 /**
  * group_slot_end - note that the member has ended
  *
- * Return: false if somebody holds it, who lets it go.
+ * Return: false: the thread that holds it lets it go.
  */
 bool group_slot_end(atomic_u64 *slot);
 

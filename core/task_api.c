@@ -199,7 +199,7 @@ static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
 	if (task_state_transition_to_withdrawn(task_state(task),
 					       TASK_END_THREAD))
 		return false;
-	/* Too late: whoever ends it has read where the joiner is. */
+	/* Too late: the thread that ends it has read where the joiner is. */
 	task_joiner_wait(&joiner);
 	return true;
 }

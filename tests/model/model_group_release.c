@@ -172,7 +172,7 @@ static enum skua_poll finish_if_cancelled(struct skua_task *task)
 	return finish(task);
 }
 
-/* As group_slot_end(), whoever holds it. */
+/* As group_slot_end(), although a thread holds it. */
 static bool end_by_variant(atomic_u64 *slot)
 {
 	atomic_fetch_or_acq_rel(slot, SLOT_ENDED);

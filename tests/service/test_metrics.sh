@@ -209,6 +209,20 @@ if ((EUID == 0)); then
 	expect 'it is root no more' has '^Uid:.65534.65534'
 	expect 'it can read, and no more' has '^Cap(Prm|Eff):.0000000000080004$'
 	expect 'it gets no more' has '^NoNewPrivs:.1$'
+
+	# The root of a container that may be no other user.
+	first=$server first_port=$port
+	tool=$skua
+	skua=$scratch/contained
+	printf '#!/bin/sh\nexec setpriv --bounding-set -setuid,-setgid %s "$@"\n' \
+		"$(realpath "$tool")" >"$skua"
+	chmod 755 "$skua"
+	serve -p "$other"
+	expect 'a root of a container answers' test "$port"
+	expect 'it can read, and no more' has '^Cap(Prm|Eff):.0000000000080004$'
+	kill -TERM "$server"
+	wait "$server"
+	skua=$tool server=$first port=$first_port
 fi
 
 # Clients that send a byte now and then, and never all; and those that do not read: a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_track.c - the table of tasks: who has a slot, and what it shows */
+/* test_track.c - the table of tasks: which task has a slot, and what the slot shows */
 #include <pthread.h>
 #include <stdlib.h>
 
