@@ -28,6 +28,7 @@ libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h
 libelf-dev      header  gelf.h
 libdw-dev       header  elfutils/libdw.h
+libiberty-dev   header  libiberty/demangle.h
 libbpf-dev      header  bpf/libbpf.h
 bpftool         command bpftool
 bpftrace        command bpftrace

@@ -13,15 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/target/target_demangle.h"
 #include "bpf/target/target_memory.h"
 
 #define MOST_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
 #define MOST_ALL   (UINT64_C(1) << 28) /* of all tables, which may be one */
 
-/* As the file has addresses. @name: the file's, or else, if it was asked for, ours. */
+/* Of a name that is shown. */
+#define SHOWN 256u
+
+/* As the file has addresses. @name: the file's; NULL: it has none. @shown: ours, once it
+ * was asked for, or NULL: as the file has it. */
 struct symbol {
 	uint64_t from, to;
 	const char *name;
+	char *shown;
+	bool asked;
 };
 
 struct symbols {
@@ -31,6 +38,7 @@ struct symbols {
 
 struct functions {
 	Elf *elf;
+	struct target_budget *budget;
 	struct symbols symbols;
 	struct symbols starts; /* of functions, which may have no symbol */
 	uint64_t bytes;        /* of the tables that were read */
@@ -112,8 +120,9 @@ static void add_symbols(struct functions *functions, Elf_Scn *section,
 		name = elf_strptr(functions->elf, header->sh_link,
 				  symbol.st_name);
 		if (name && *name)
-			symbols->list[symbols->count++] =
-				(struct symbol){ symbol.st_value, end, name };
+			symbols->list[symbols->count++] = (struct symbol){
+				.from = symbol.st_value, .to = end, .name = name
+			};
 	}
 }
 
@@ -239,39 +248,67 @@ static void read_starts(struct functions *functions)
 	}
 }
 
+/* ---- names ------------------------------------------------------------------- */
+
 /* "[file+0x1230]" */
 static void name_start(struct symbol *start, const char *file)
 {
-	char *name;
+	if (asprintf(&start->shown, "%.*s+0x%jx]", (int)strlen(file) - 1, file,
+		     (uintmax_t)start->from) < 0)
+		start->shown = NULL;
+}
 
-	if (!start->name &&
-	    asprintf(&name, "%.*s+0x%jx]", (int)strlen(file) - 1, file,
-		     (uintmax_t)start->from) >= 0)
-		start->name = name;
+static void name_symbol(struct functions *functions, struct symbol *symbol)
+{
+	char text[SHOWN];
+
+	if (target_demangle(functions->budget, symbol->name, text,
+			    sizeof(text)) &&
+	    target_budget_hold(functions->budget, strlen(text) + 1))
+		symbol->shown = strdup(text);
+}
+
+static const char *name_of(struct functions *functions, struct symbol *symbol,
+			   const char *file)
+{
+	if (!symbol->asked && symbol->name)
+		name_symbol(functions, symbol);
+	else if (!symbol->asked)
+		name_start(symbol, file);
+	symbol->asked = true;
+	if (symbol->shown)
+		return symbol->shown;
+	return symbol->name ? symbol->name : file;
 }
 
 /* ---- all -------------------------------------------------------------------- */
 
-struct functions *functions_read(Elf *elf)
+struct functions *functions_read(Elf *elf, struct target_budget *budget)
 {
 	struct functions *functions = calloc(1, sizeof(*functions));
 
 	if (!functions)
 		return NULL;
 	functions->elf = elf;
+	functions->budget = budget;
 	read_symbols(functions);
 	read_starts(functions);
 	return functions;
+}
+
+static void free_symbols(struct symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->count; i++)
+		free(symbols->list[i].shown);
+	free(symbols->list);
 }
 
 void functions_free(struct functions *functions)
 {
 	if (!functions)
 		return;
-	for (size_t i = 0; i < functions->starts.count; i++)
-		free((void *)(uintptr_t)functions->starts.list[i].name);
-	free(functions->starts.list);
-	free(functions->symbols.list);
+	free_symbols(&functions->starts);
+	free_symbols(&functions->symbols);
 	free(functions);
 }
 
@@ -280,14 +317,11 @@ bool functions_find(struct functions *functions, uint64_t address,
 {
 	struct symbol *symbol = find_symbol(&functions->symbols, address);
 
-	if (!symbol) {
+	if (!symbol)
 		symbol = find_symbol(&functions->starts, address);
-		if (symbol)
-			name_start(symbol, file);
-	}
 	if (!symbol)
 		return false;
-	*name = symbol->name ? symbol->name : file;
+	*name = name_of(functions, symbol, file);
 	*from = symbol->from;
 	return true;
 }

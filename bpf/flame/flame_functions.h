@@ -12,15 +12,17 @@
 #include <stdint.h>
 
 struct functions;
+struct target_budget;
 
-/* functions_read - of a file, which is borrowed. Return: NULL: no memory */
-struct functions *functions_read(Elf *elf);
+/* functions_read - of a file, which is borrowed, as is @budget. Return: NULL: no
+ * memory */
+struct functions *functions_read(Elf *elf, struct target_budget *budget);
 
 /* functions_free - @functions may be NULL */
 void functions_free(struct functions *functions);
 
 /**
- * functions_find - the function that has that address in it
+ * functions_find - the function that has that address in it, named as its source does
  * @file: "[file]": where it has no name, it is called "[file+0x1230]"
  * @name: receives it, good until functions_free()
  * @from: receives where it begins

@@ -67,7 +67,7 @@ static void open_elf(struct target *target, struct image *image,
 	}
 	if (!image->elf)
 		return;
-	image->functions = functions_read(image->elf);
+	image->functions = functions_read(image->elf, &target->budget);
 	image->rules = dwarf_getcfi_elf(image->elf);
 }
 

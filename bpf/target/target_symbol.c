@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/target/target.h"
+#include "bpf/target/target_demangle.h"
 #include "bpf/target/target_elf.h"
 #include "bpf/target/target_parts.h"
 
@@ -158,7 +159,7 @@ static bool search_file(struct target *target,
 			const struct target_mapping *mapping, uint64_t address,
 			char *text)
 {
-	char name[TARGET_NAME];
+	char name[TARGET_MANGLED];
 	int fd = target_open_mapped(target, mapping);
 	int code;
 
@@ -169,7 +170,7 @@ static bool search_file(struct target *target,
 				 name, sizeof(name));
 	close(fd);
 	if (code == 0)
-		strcpy(text, name);
+		target_demangle(&target->budget, name, text, TARGET_NAME);
 	else
 		say_missing(target, mapping->path,
 			    code == -EFBIG ? "has more symbols than may be "

@@ -11,9 +11,11 @@ build=${SKUA_BUILD_DIR:-build}
 skua=$build/bpf/skua
 calls=$build/tests/programs/calls
 hog=$build/tests/programs/hog
+shop=$build/tests/programs/shop
 needs "$skua"
 needs "$calls"
 needs "$hog"
+needs "$shop"
 tested=("$skua")
 left_out=''
 
@@ -287,6 +289,15 @@ samples "${pids[hog]}"
 expect 'a hog' exited 0
 expect 'a hog' test $(($(of '^db_query;db_query') * 10)) -gt $(($(of '') * 6))
 stop hog
+
+# Functions of C++ are called what their source calls them.
+start shop "$shop"
+samples "${pids[shop]}"
+expect 'C++' exited 0
+expect 'C++' test $(($(of '^shop::Cart::check_out;shop::Cart::check_out;shop::Cart::add<long> ') * 10)) \
+	-gt $(($(of '') * 7))
+expect 'C++' test "$(of '_Z')" = 0
+stop shop
 
 # Stripped, and removed; in a container.
 cp "$calls" "$scratch/stripped"

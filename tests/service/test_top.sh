@@ -10,9 +10,11 @@ source "$(dirname "$0")/checks.sh"
 build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
 hog=$build/tests/programs/hog
+shop=$build/tests/programs/shop
 watched=$build/tests/programs/watched
 needs "$skua"
 needs "$hog"
+needs "$shop"
 needs "$watched"
 tested=("$skua")
 
@@ -77,6 +79,12 @@ for type in 0 1 2; do
 		stop hog
 	done
 done
+
+# A poll function of C++ is called what its source calls it.
+start shop "$shop"
+run top --once -p "${pids[shop]}"
+stop shop
+expect 'C++' out_has 'shop::Cart::check_out'
 
 # A poll goes on from one interval to the next.
 start hog "$hog" 2 endless

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target_demangle.c - see target_demangle.h
+ *
+ * Parts of a mangled name may refer to what came before, so each reference may double
+ * what is written. libiberty hands it out piece by piece, and is left when the buffer
+ * is full. What writes nothing is not bounded by that: it looks through a pattern for
+ * what is to be expanded. Names with such patterns have to pay for the longest search
+ * beforehand.
+ *
+ * Rejected: __cxa_demangle(), which has no bound for what it allocates.
+ */
+#include "bpf/target/target_demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a piece of output takes, in work of target_budget.h: some steps. */
+#define STEP_COST UINT64_C(64)
+
+/* What is written at most, before templates lose their arguments. */
+#define LONGEST 512u
+
+struct output {
+	char text[LONGEST];
+	size_t used;
+	jmp_buf full;
+};
+
+static void put(const char *piece, size_t bytes, void *context)
+{
+	struct output *out = context;
+	size_t room = LONGEST - 1 - out->used;
+
+	memcpy(out->text + out->used, piece, bytes < room ? bytes : room);
+	out->used += bytes < room ? bytes : room;
+	if (bytes > room)
+		longjmp(out->full, 1);
+}
+
+/* Of parameter packs and folds. */
+static bool has_pattern(const char *name)
+{
+	return strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ") ||
+	       strstr(name, "sP") || strstr(name, "fl") || strstr(name, "fr") ||
+	       strstr(name, "fL") || strstr(name, "fR");
+}
+
+/* At most so many steps: each S_ or T_ may stand for all that is before it. */
+static uint64_t count_steps(const char *name, size_t length)
+{
+	unsigned doublings = 0;
+
+	if (!has_pattern(name))
+		return length + LONGEST;
+	for (const char *at = name; *at; at++)
+		doublings += *at == 'S' || *at == 'T';
+	return doublings < 32 ? (uint64_t)length << doublings : UINT64_MAX;
+}
+
+static bool is_affordable(struct target_budget *budget, const char *name)
+{
+	size_t length = strnlen(name, TARGET_MANGLED);
+	uint64_t steps;
+
+	if (strncmp(name, "_Z", 2) != 0 || length == TARGET_MANGLED)
+		return false;
+	steps = count_steps(name, length);
+	return steps < UINT64_MAX / STEP_COST &&
+	       target_budget_spend(budget, STEP_COST * steps);
+}
+
+/* libiberty has everything on its stack: it may be left at any time. */
+static bool write_name(const char *name, struct output *out)
+{
+	volatile bool known = true;
+
+	if (setjmp(out->full) == 0)
+		known = cplus_demangle_v3_callback(name, DMGL_NO_OPTS, put,
+						   out) != 0;
+	out->text[out->used] = '\0';
+	return known;
+}
+
+/* ---- room -------------------------------------------------------------------- */
+
+/* The end of "operator<<" and the like, if it stands there; else @at. */
+static const char *skip_operator(const char *text, const char *at)
+{
+	static const char word[] = "operator";
+
+	if (strncmp(at, word, strlen(word)) != 0 ||
+	    (at > text && at[-1] != ':'))
+		return at;
+	at += strlen(word);
+	return at + strspn(at, "<=>-");
+}
+
+/* @text without what is between the brackets of templates: foo<>::poll. */
+static void drop_arguments(char *text)
+{
+	unsigned depth = 0;
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		const char *behind = skip_operator(text, at);
+
+		if (behind == at)
+			behind++;
+		depth -= behind - at == 1 && *at == '>' && depth > 0;
+		if (depth == 0) {
+			memmove(to, at, (size_t)(behind - at));
+			to += behind - at;
+		}
+		depth += behind - at == 1 && *at == '<';
+		at = behind;
+	}
+	if (depth > 0) /* it was cut */
+		*to++ = '>';
+	*to = '\0';
+}
+
+bool target_demangle(struct target_budget *budget, const char *name, char *text,
+		     size_t size)
+{
+	struct output out = { .used = 0 };
+	bool known = is_affordable(budget, name) && write_name(name, &out);
+
+	if (known && out.used >= size)
+		drop_arguments(out.text);
+	snprintf(text, size, "%s", known ? out.text : name);
+	return known;
+}
