@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "bench/args.h"
+#include "bench/outfile.h"
 #include "bench/simulator/case.h"
 #include "bench/simulator/study.h"
 
@@ -410,17 +411,24 @@ static bool write_file(const char *folder, const char *name,
 		       void (*write)(FILE *, const struct study *))
 {
 	char path[4096];
+	const char *why;
 	FILE *file;
-	bool failed = true;
+	bool failed;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "we");
-	if (file != NULL) {
-		write(file, study);
-		failed = ferror(file) != 0;
-		failed |= fclose(file) != 0;
+	file = outfile_fopen(path, &why);
+	if (file == NULL) {
+		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
+			path, why);
+		return false;
 	}
-	fprintf(stderr, failed ? "cannot write %s\n" : "written: %s\n", path);
+	write(file, study);
+	failed = ferror(file) != 0;
+	failed |= fclose(file) != 0;
+	fprintf(stderr,
+		failed ? ARGS_PROGRAM " report: cannot write %s\n"
+		       : "written: %s\n",
+		path);
 	return !failed;
 }
 

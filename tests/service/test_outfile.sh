@@ -12,6 +12,8 @@ skua=$build/bpf/skua
 watched=$build/tests/programs/watched
 needs "$skua"
 needs "$watched"
+simulator=$build/bench/skua-simulator
+needs "$simulator"
 tested=(timeout --signal=KILL 60 "$skua")
 if ((EUID != 0)) || ! setpriv --reuid 65534 --regid 65534 --clear-groups true; then
 	echo 'setpriv cannot act for another user'
@@ -82,6 +84,19 @@ for verb in "${!verbs[@]}"; do
 	expect "$verb: no folder" err_has 'No such file or directory'
 	rm "$shared"/*
 done
+
+# --- a folder -------------------------------------------------------------------------
+
+# skua-simulator writes several files, whose names are its own.
+echo root >"$secret"
+mkdir -m 1777 "$shared/report"
+other ln -s "$secret" "$shared/report/simulation.md"
+tested=(timeout --signal=KILL 300 "$simulator")
+run report --quick --out "$shared/report"
+expect 'skua-simulator: a link' exited 1
+expect 'skua-simulator: a link' err_has 'a link of another user'
+expect 'skua-simulator: the file of root is as before' untouched
+tested=(timeout --signal=KILL 60 "$skua")
 
 # --- memory ---------------------------------------------------------------------------
 
