@@ -196,9 +196,19 @@ void tell_unpark(struct worker *w)
 		probes_count_owner(&samples(w)->park, parked_ns, 1);
 	probe_unpark(w->index, parked_ns, waker);
 	note(w, EVENT_UNPARK, parked_ns, 0, waker, 0);
+	w->tell.looked_ns = now_ns;
 	if (hooks->worker_unpark)
 		hooks->worker_unpark(hooks->ctx, w->index);
 	BOUNDARY(hook);
+}
+
+void tell_pollers(struct worker *w, uint64_t now_ns)
+{
+	uint64_t since_ns = w->tell.looked_ns;
+
+	w->tell.looked_ns = now_ns;
+	if (since_ns > 0 && now_ns - since_ns > EVENT_LATE_NS)
+		note(w, EVENT_LATE, now_ns - since_ns, 0, 0, 0);
 }
 
 /* A steal, at the end of the search that it was found in. */

@@ -35,6 +35,8 @@ struct tell {
 	uint64_t hits, polls;  /* that probe_lifo_flush() was told of, */
 	uint64_t flush_due_ns; /* and when it is to be told again */
 	uint64_t woken_ns;     /* when the last park ended */
+	uint64_t
+		looked_ns; /* when pollers were last called, or slept in; 0: never */
 	/* A steal that is not told of yet; stolen 0: none. */
 	struct skua_task *loot;
 	uint32_t stolen;
@@ -64,6 +66,9 @@ static inline void tell_woken(struct tell *tell, uint64_t now_ns)
 	tell->woken_ns = now_ns;
 }
 void tell_unpark(struct worker *w);
+
+/* tell_pollers - the worker is going to call its pollers */
+void tell_pollers(struct worker *w, uint64_t now_ns);
 
 /* tell_loot - a steal has succeeded; tell_working() is to follow */
 static inline void tell_loot(struct tell *tell, struct skua_task *task,

@@ -418,6 +418,8 @@ static void end_tick(struct worker *w)
 	if (now_ns >= w->look_due_ns)
 		w->pool->look(w, now_ns);
 	timers_fire_due(w, now_ns);
+	if (w->pollers.list)
+		tell_pollers(w, now_ns);
 	pollers_run_owner(&w->pollers);
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */

@@ -40,8 +40,14 @@ enum event_kind {
 	/* By the thread that watches. a: task; b: as of EVENT_BEGIN, which tells
 	 * the one from the other; detail: microseconds so far */
 	EVENT_STALL,
+	/* It calls its pollers again. a: ns since it last did, or slept in one of
+	 * them; where that is more than EVENT_LATE_NS */
+	EVENT_LATE,
 	EVENT_KINDS,
 };
+
+/* Some ticks: pollers are called at the end of each. */
+#define EVENT_LATE_NS UINT64_C(200000)
 
 /* Detail of EVENT_BEGIN: what b is. */
 enum event_name { EVENT_NAME_POLL, EVENT_NAME_TYPE };

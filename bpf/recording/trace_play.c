@@ -275,6 +275,15 @@ static void on_stall(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
+static void on_late(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark = mark_of(TRACE_LATE, "pollers late", e);
+
+	mark.number = e->event.a < e->ns ? e->event.a : e->ns;
+	mark_say_number(&mark, "ns", mark.number);
+	instant(p, &mark);
+}
+
 static void on_event(struct player *p, const struct trace_event *e)
 {
 	switch (e->event.kind) {
@@ -313,6 +322,9 @@ static void on_event(struct player *p, const struct trace_event *e)
 		break;
 	case EVENT_STALL:
 		on_stall(p, e);
+		break;
+	case EVENT_LATE:
+		on_late(p, e);
 		break;
 	default:
 		break;

@@ -29,6 +29,7 @@ enum trace_mark_kind {
 	TRACE_NOTHING,
 	TRACE_QUEUE,
 	TRACE_STALL,
+	TRACE_LATE, /* it calls its pollers, after so many ns */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
@@ -48,7 +49,7 @@ struct trace_arg {
  * @flow_in, @flow_out: number of an arrow that ends or begins here; 0: none
  * @waited_ns: of a poll, if @waited: since it was made runnable
  * @waited_on: likewise: the track of who made it so
- * @number: of a steal: tasks
+ * @number: of a steal: tasks; of TRACE_LATE: ns
  * @partial: its beginning or end is not known
  * @name: printable ASCII, as all texts
  */

@@ -13,7 +13,8 @@
 /* In the order of enum trace_mark_kind. */
 static const char *const categories[] = { "task",  "job",   "park",  "steal",
 					  "cpu",   "lost",  "ready", "steal",
-					  "steal", "steal", "queue", "stall" };
+					  "steal", "steal", "queue", "stall",
+					  "late" };
 
 const char *trace_category(enum trace_mark_kind kind)
 {

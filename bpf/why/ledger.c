@@ -102,6 +102,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	s->open[s->depth++] = step;
 	if (mark->kind == TRACE_SEARCH)
 		s->search = s->count;
+	s->late = 0;
 	add_step(l, s, step);
 }
 
@@ -157,6 +158,30 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 
 /* ---- instants ------------------------------------------------------------ */
 
+/* What the pollers of its worker wake as they are called. */
+static void on_woken(struct ledger *l, unsigned track, uint64_t ns)
+{
+	size_t late = l->tracks[track].late;
+
+	if (late == 0)
+		return;
+	l->lates[late - 1].woken++;
+	l->lates[late - 1].last_ns = ns;
+}
+
+static void on_late(struct ledger *l, const struct trace_mark *mark)
+{
+	if (!grow(&l->lates, sizeof(*l->lates), l->late_count, &l->late_room)) {
+		l->failed = -ENOMEM;
+		return;
+	}
+	l->lates[l->late_count++] =
+		(struct ledger_late){ .track = mark->track,
+				      .from_ns = mark->ns - mark->number,
+				      .until_ns = mark->ns };
+	l->tracks[mark->track].late = l->late_count;
+}
+
 static void on_ready(struct ledger *l, uint64_t ns)
 {
 	if (!grow(&l->ready, sizeof(*l->ready), l->ready_count,
@@ -198,6 +223,10 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 	switch (mark->kind) {
 	case TRACE_READY:
 		on_ready(l, mark->ns);
+		on_woken(l, mark->track, mark->ns);
+		break;
+	case TRACE_LATE:
+		on_late(l, mark);
 		break;
 	case TRACE_STOLEN:
 		l->taken = mark->flow_out;
@@ -356,6 +385,7 @@ void ledger_close(struct ledger *l)
 	free(l->tracks);
 	free(l->unfinished);
 	free(l->items);
+	free(l->lates);
 	free(l->names);
 	free(l->ready);
 	memset(l, 0, sizeof(*l));

@@ -65,6 +65,23 @@ struct ledger_unfinished {
 	uint64_t oldest_ns; /* and so long */
 };
 
+/**
+ * struct ledger_late - a worker that called its pollers late: what they look at waited
+ * for that, before any task was ready
+ * @from_ns, @until_ns: it did not call them between these
+ * @woken: so many tasks became runnable as it did, the last at @last_ns
+ */
+struct ledger_late {
+	uint32_t track;
+	uint64_t from_ns, until_ns;
+	uint64_t woken, last_ns;
+};
+
+static inline uint64_t ledger_late_by(const struct ledger_late *late)
+{
+	return late->until_ns - late->from_ns;
+}
+
 struct ledger_steps;
 
 /**
@@ -72,6 +89,7 @@ struct ledger_steps;
  * @items: of each poll whose beginning, end and wait are known
  * @names: of their types, by item.name
  * @ready: when tasks became runnable, in order
+ * @lates: of pollers that were called late, in order
  * @incomplete: polls that are no items
  * @waiting: tasks that waited at the end
  * @oldest_ns: so long, the one that did longest
@@ -87,6 +105,8 @@ struct ledger {
 	void *by_name; /* a tree of indices */
 	uint64_t *ready;
 	size_t ready_count, ready_room;
+	struct ledger_late *lates;
+	size_t late_count, late_room;
 	struct ledger_steps *tracks; /* what each did */
 	unsigned workers;
 	uint64_t incomplete;
@@ -233,6 +253,13 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
+/* One of the latest, and who had the worker meanwhile. */
+struct ledger_delay {
+	struct ledger_late late;
+	struct ledger_reason reasons[LEDGER_NAMED];
+	unsigned reason_count;
+};
+
 /* What most of a part of all went to: @share of all; and the part, @part_share;
  * @several: that one had so little of the part that it goes to others as well. */
 struct ledger_share {
@@ -252,6 +279,8 @@ struct ledger_share {
  *          the @slower ones
  * @slower_than_ns: the limit that ledger_judge() was given, or 0
  * @slower: how many items took longer than that
+ * @delays: of the pollers that were called late and woke tasks, those that were called
+ *          latest; @late_times of them were late by more than @late_ns
  * @shares: perhaps that of an unfinished poll; of the part that most of their time went
  *          to; and of others that had a tenth or more
  */
@@ -264,6 +293,9 @@ struct ledger_verdict {
 	size_t type_count;
 	uint64_t judged;
 	uint64_t slower_than_ns, slower;
+	struct ledger_delay delays[LEDGER_NAMED];
+	unsigned delay_count;
+	uint64_t late_times, late_ns;
 	struct ledger_share shares[1 + LEDGER_NAMED];
 	unsigned share_count;
 };
@@ -289,6 +321,14 @@ void ledger_free(struct ledger_verdict *verdict);
 
 /* ledger_find_incidents - of the first @count of verdict.slow. Return: 0, -ENOMEM */
 int ledger_find_incidents(struct ledger_verdict *verdict, size_t count);
+
+/* ledger_find_delays - of what woke tasks, for ledger_judge() */
+void ledger_find_delays(const struct ledger *ledger,
+			struct ledger_verdict *verdict);
+
+/* ledger_late_of - the late call of pollers that made an item's task runnable, or NULL */
+const struct ledger_late *ledger_late_of(const struct ledger *ledger,
+					 const struct ledger_item *item);
 
 /* ledger_said - how much of all is told of it */
 double ledger_said(const struct ledger_share *share);

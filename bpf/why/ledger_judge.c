@@ -314,6 +314,7 @@ int ledger_judge(struct ledger *l, size_t most, uint64_t slower_than_ns,
 	if (v->judged > 0)
 		settle(reasons, count, parts, v);
 	settle_unfinished(l, v);
+	ledger_find_delays(l, v);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct ledger_steps {
 	struct ledger_step *open;
 	size_t depth, open_room;
 	size_t search; /* the step of the last one */
+	size_t late;   /* behind that of ledger.lates which it is in; 0: none */
 	uint32_t tid;
 };
 

@@ -270,6 +270,17 @@ static void say_share(const struct ledger_share *s, const char *of, char *text,
 			 r->culprit);
 }
 
+static void say_delays(const struct ledger_verdict *v, char *text, size_t bytes)
+{
+	const char *culprit = v->delays[0].reasons[0].culprit;
+
+	if (v->delay_count > 0)
+		snprintf(text, bytes,
+			 "; before tasks were ready, pollers were called "
+			 "late%s%s",
+			 culprit[0] ? ", behind " : "", culprit);
+}
+
 void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
 			char *text, size_t bytes)
 {
@@ -297,4 +308,6 @@ void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
 		say_share(&v->shares[i], of, text + used, bytes - used);
 		of[0] = '\0';
 	}
+	used = strlen(text);
+	say_delays(v, text + used, bytes - used);
 }

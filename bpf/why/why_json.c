@@ -77,11 +77,31 @@ static void set_time(json_t *object, const char *name, const struct why *why,
 	set_text(object, name, why_time(why->trace, ns, text));
 }
 
+static json_t *reasons_json(const struct why *why,
+			    const struct ledger_reason *reasons, unsigned count)
+{
+	json_t *all = json_array();
+	char text[LEDGER_TEXT];
+
+	for (unsigned i = 0; i < count; i++) {
+		json_t *reason = json_object();
+
+		set_reason(reason, &reasons[i]);
+		set_place(reason, why, reasons[i].track);
+		ledger_say(&why->ledger, &reasons[i], 1, text, sizeof(text));
+		set_text(reason, "text", text);
+		json_array_append_new(all, reason);
+	}
+	return all;
+}
+
 static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 {
 	const struct ledger_item *item = &slow->item;
-	json_t *object = json_object(), *first = NULL, *also = json_array();
-	char text[LEDGER_TEXT];
+	const struct ledger_late *late = ledger_late_of(&why->ledger, item);
+	json_t *object = json_object();
+	json_t *reasons = reasons_json(why, slow->reasons, slow->reason_count);
+	char text[32];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, item->task);
 	set_text(object, "task", text);
@@ -99,21 +119,41 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 				    ? place_json(why, slow->split.victim)
 				    : json_null());
 	set_parts(object, "parts", slow->split.parts);
-	for (unsigned i = 0; i < slow->reason_count; i++) {
-		json_t *reason = json_object();
+	set(object, "late_ns", late ? ledger_late_by(late) : 0);
+	json_object_set(object, "reason", json_array_get(reasons, 0));
+	json_array_remove(reasons, 0);
+	json_object_set_new(object, "also", reasons);
+	return object;
+}
 
-		set_reason(reason, &slow->reasons[i]);
-		set_place(reason, why, slow->reasons[i].track);
-		ledger_say(&why->ledger, &slow->reasons[i], 1, text,
-			   sizeof(text));
-		set_text(reason, "text", text);
-		if (i == 0)
-			first = reason;
-		else
-			json_array_append_new(also, reason);
-	}
-	json_object_set_new(object, "reason", first);
-	json_object_set_new(object, "also", also);
+static json_t *delay_json(const struct why *why,
+			  const struct ledger_delay *delay)
+{
+	json_t *object = json_object();
+
+	set_place(object, why, delay->late.track);
+	set(object, "from_ns", delay->late.from_ns);
+	set(object, "until_ns", delay->late.until_ns);
+	set_time(object, "from_time", why, delay->late.from_ns);
+	set_time(object, "until_time", why, delay->late.until_ns);
+	set(object, "late_ns", ledger_late_by(&delay->late));
+	set(object, "woken", delay->late.woken);
+	json_object_set_new(
+		object, "reasons",
+		reasons_json(why, delay->reasons, delay->reason_count));
+	return object;
+}
+
+static json_t *pollers_json(const struct why *why)
+{
+	const struct ledger_verdict *v = &why->verdict;
+	json_t *object = json_object(), *latest = json_array();
+
+	set(object, "limit_ns", v->late_ns);
+	set(object, "times", v->late_times);
+	for (unsigned i = 0; i < v->delay_count; i++)
+		json_array_append_new(latest, delay_json(why, &v->delays[i]));
+	json_object_set_new(object, "latest", latest);
 	return object;
 }
 
@@ -257,6 +297,7 @@ bool why_print_json(FILE *file, const struct why *why)
 		json_array_append_new(incidents,
 				      incident_json(why, &v->incidents[i]));
 	json_object_set_new(object, "incidents", incidents);
+	json_object_set_new(object, "late_pollers", pollers_json(why));
 	json_object_set_new(object, "all", type_json(why, &v->types[0]));
 	for (size_t i = 1; i < v->type_count; i++)
 		json_array_append_new(types, type_json(why, &v->types[i]));

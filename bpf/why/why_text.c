@@ -15,6 +15,11 @@
 
 static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
 
+static const char *ending(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* ---- what it is of ------------------------------------------------------- */
 
 static void print_sched(FILE *file, const struct why *why)
@@ -90,17 +95,20 @@ static void print_about(FILE *file, const struct why *why)
 	fprintf(file, "%s waits and their polls",
 		text_count(text, why->ledger.count));
 	if (why->ledger.incomplete > 0)
-		fprintf(file, ", %s polls of which a part was not seen",
-			text_count(text, why->ledger.incomplete));
+		fprintf(file, ", %s poll%s of which a part was not seen",
+			text_count(text, why->ledger.incomplete),
+			ending(why->ledger.incomplete));
 	if (why->ledger.waiting > 0)
-		fprintf(file, ", %s tasks waiting at the end, up to %s",
+		fprintf(file, ", %s task%s waiting at the end, up to %s",
 			text_count(text, why->ledger.waiting),
+			ending(why->ledger.waiting),
 			text_time(oldest, (double)why->ledger.oldest_ns));
 	if (why->type)
 		fprintf(file, "\nonly tasks of %s are shown", why->type);
 	if (why->verdict.slower_than_ns > 0)
-		fprintf(file, "\n%s tasks took longer than %s",
+		fprintf(file, "\n%s task%s took longer than %s",
 			text_count(text, why->verdict.slower),
+			ending(why->verdict.slower),
 			text_time(oldest, (double)why->verdict.slower_than_ns));
 	fputs("\n\n", file);
 }
@@ -204,6 +212,21 @@ static void print_hits(FILE *file, const struct why *why,
 	fputc('\n', file);
 }
 
+static void print_late(FILE *file, const struct why *why,
+		       const struct ledger_item *item)
+{
+	const struct ledger_late *late = ledger_late_of(&why->ledger, item);
+	char who[TRACE_LABEL], by[32];
+
+	if (!late)
+		return;
+	trace_label(why->trace, late->track, who);
+	fprintf(file,
+		"    before it was ready, %s had not called its pollers for "
+		"%s\n",
+		who, text_time(by, (double)ledger_late_by(late)));
+}
+
 static void print_incident(FILE *file, const struct why *why, size_t index)
 {
 	const struct ledger_incident *in = &why->verdict.incidents[index];
@@ -228,6 +251,7 @@ static void print_incident(FILE *file, const struct why *why, size_t index)
 			   sizeof(text));
 		fprintf(file, "    %s\n", text);
 	}
+	print_late(file, why, &slow->item);
 	print_hits(file, why, in);
 }
 
@@ -238,6 +262,45 @@ static void print_legend(FILE *file)
 		fprintf(file, "%s%c %s", i ? ", " : "", letters[i],
 			ledger_word(i));
 	fputs("]\n\n", file);
+}
+
+/* ---- before they were ready ---------------------------------------------- */
+
+static void print_delay(FILE *file, const struct why *why,
+			const struct ledger_delay *delay)
+{
+	char who[TRACE_LABEL], by[32], tasks[32], when[WHY_TIME];
+	char text[LEDGER_TEXT];
+
+	trace_label(why->trace, delay->late.track, who);
+	fprintf(file, "    %s late on %s at %s, and woke %s task%s:\n",
+		text_time(by, (double)ledger_late_by(&delay->late)), who,
+		say_when(why, delay->late.until_ns, when),
+		text_count(tasks, delay->late.woken),
+		ending(delay->late.woken));
+	for (unsigned i = 0; i < delay->reason_count; i++) {
+		ledger_say(&why->ledger, &delay->reasons[i], 1, text,
+			   sizeof(text));
+		fprintf(file, "        %s\n", text);
+	}
+}
+
+/* What is in no task's time. */
+static void print_delays(FILE *file, const struct why *why)
+{
+	const struct ledger_verdict *v = &why->verdict;
+	char times[32], limit[32];
+
+	if (v->delay_count == 0)
+		return;
+	fprintf(file,
+		"before tasks were ready: pollers were called more than %s late "
+		"%s time%s\n",
+		text_time(limit, (double)v->late_ns),
+		text_count(times, v->late_times), ending(v->late_times));
+	for (unsigned i = 0; i < v->delay_count; i++)
+		print_delay(file, why, &v->delays[i]);
+	fputc('\n', file);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -262,6 +325,7 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 		print_incident(file, why, i);
 	if (v->incident_count > 0 && most > 0)
 		print_legend(file);
+	print_delays(file, why);
 	if (why->ledger.count > 0)
 		why_print_types(file, why);
 	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));

@@ -11,7 +11,7 @@ build=${SKUA_BUILD_DIR:-build}
 skua=$build/bpf/skua
 programs=$build/tests/programs
 bench=$build/bench/skua-bench
-for program in "$skua" "$bench" "$programs"/{hog,burst,neighbour}; do
+for program in "$skua" "$bench" "$programs"/{burst,hog,late,neighbour}; do
 	needs "$program"
 done
 tested=("$skua")
@@ -230,6 +230,21 @@ if [[ $known == yes ]]; then
 	expect 'the neighbour is seen' out_has '"culprit":"neighbour"'
 	stop neighbour
 fi
+
+# Before its tasks are ready. How long others had the CPU meanwhile changes nothing.
+start late "$programs/late"
+blames late '0 < len(d["late_pollers"]["latest"]) <= d["late_pollers"]["times"] and
+	any(r["culprit"] == "db_query"
+		for p in d["late_pollers"]["latest"] for r in p["reasons"]) and
+	"pollers were called late, behind db_query" in v["text"]'
+run why "$scratch/late.skua" --type answer
+stop late
+expect 'late pollers' exited 0
+expect 'late pollers' narrow
+expect 'late pollers' out_has 'before tasks were ready: pollers were called more than 1.0 ms late'
+expect 'late pollers' grep -qE '^ +waited [0-9.]+ ms behind db_query on worker 0$' "$scratch/out"
+expect 'late pollers' grep -qE '^    before it was ready, worker 0 had not called its pollers for' \
+	"$scratch/out"
 
 # It never returns; that it is longer than what any task waited does not need CPUs.
 start endless "$programs/hog" 1 endless

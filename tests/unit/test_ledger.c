@@ -406,6 +406,70 @@ static void split__events_lost__is_no_item(void **state)
 	   "polls; ran for 10 ns itself");
 }
 
+/* A connection waited for the poller; of what it woke, no time tells. */
+static void judge__poller_called_late__tells_behind_whom(void **state)
+{
+	struct file *f = *state;
+	const struct ledger_delay *delay;
+	char text[LEDGER_TEXT];
+
+	clock_at(f, 100);
+	ready(f, 2, 150, TASK);
+	poll(f, 0, 200, 3000200, TASK, OTHER);
+	note(f, 0, 3000300, EVENT_LATE, 3000150, 0, 0, 0);
+	ready(f, 0, 3000400, TASK + 1);
+	ready(f, 0, 3000410, TASK + 2);
+	poll(f, 0, 3000500, 3000600, TASK + 1, TYPE);
+	ready(f, 0, 3000610, TASK + 3); /* by that poll, or later */
+	poll(f, 0, 3000620, 3000630, TASK + 2, TYPE);
+	poll(f, 0, 3000640, 3000650, TASK + 3, TYPE);
+	clock_at(f, 4000000);
+	judge(f);
+	assert_int_equal(f->verdict.late_times, 1);
+	assert_int_equal(f->verdict.delay_count, 1);
+	delay = &f->verdict.delays[0];
+	assert_int_equal(delay->late.from_ns, 150);
+	assert_int_equal(delay->late.until_ns, 3000300);
+	assert_int_equal(delay->late.woken, 2);
+	assert_int_equal(delay->reason_count, 1);
+	assert_string_equal(delay->reasons[0].culprit, "other");
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
+	assert_non_null(strstr(text, "; before tasks were ready, pollers were "
+				     "called late, behind other"));
+	for (size_t i = 0; i < f->verdict.slow_count; i++) {
+		const struct ledger_item *item = &f->verdict.slow[i].item;
+		bool late = item->task == TASK + 1 || item->task == TASK + 2;
+
+		assert_int_equal(ledger_late_of(&f->ledger, item) != NULL,
+				 late);
+	}
+}
+
+/* The latest of them are told; what woke nobody, or was on time, is not. */
+static void judge__pollers_often_late__tells_of_the_latest(void **state)
+{
+	struct file *f = *state;
+	uint64_t ns = 1000;
+
+	clock_at(f, 100);
+	for (uint64_t i = 0; i < 8; i++) {
+		uint64_t by = 500000 + 300000 * (i * 5 % 8);
+
+		ns += by + 1000;
+		note(f, 0, ns, EVENT_LATE, by, 0, 0, 0);
+		if (i != 3) /* by the most */
+			ready(f, 0, ns + 10, TASK + i);
+		poll(f, 0, ns + 20, ns + 30, TASK + i, TYPE);
+	}
+	clock_at(f, ns + 1000);
+	judge(f);
+	assert_int_equal(f->verdict.late_times, 5);
+	assert_int_equal(f->verdict.delay_count, LEDGER_NAMED);
+	for (uint64_t i = 0; i < LEDGER_NAMED; i++)
+		assert_int_equal(ledger_late_by(&f->verdict.delays[i].late),
+				 500000 + 300000 * (6 - i));
+}
+
 static void judge__many_at_once__is_a_burst(void **state)
 {
 	struct file *f = *state;
@@ -615,6 +679,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(split__blocks_itself_or_is_stopped__is_told),
 	CASE(split__return_was_not_seen__ends_by_what_was_done),
 	CASE(split__events_lost__is_no_item),
+	CASE(judge__poller_called_late__tells_behind_whom),
+	CASE(judge__pollers_often_late__tells_of_the_latest),
 	CASE(judge__many_at_once__is_a_burst),
 	CASE(judge__more_than_can_be_served__is_overload),
 	CASE(judge__quiet__names_nobody),

@@ -136,6 +136,50 @@ static void recorder__off__notes_nothing(void **state)
 
 static const struct skua_task_type leaf = SKUA_TASK_TYPE("leaf");
 
+static int look_once(struct skua_poller *self)
+{
+	(void)self;
+	return 0;
+}
+
+static enum skua_poll take_long(struct skua_task *self)
+{
+	uint64_t until = skua_now_ns() + 2 * EVENT_LATE_NS;
+
+	(void)self;
+	while (skua_now_ns() < until)
+		;
+	return SKUA_DONE;
+}
+
+/* Where it has none it cannot be late. */
+static void recorder__pollers_called_late__noted(void **state)
+{
+	static struct skua_poller poller = { .poll = look_once };
+	struct skua_runtime *rt = make();
+	struct skua_task children[10], task = SKUA_TASK_INIT(take_long);
+	const struct event *late = NULL;
+
+	(void)state;
+	assert_int_equal(skua_record_start(rt), 0);
+	assert_int_equal(skua_runtime_block_on(rt, &task), 0);
+	run(rt, children, COUNT_OF(children));
+	assert_int_equal(count(rt, EVENT_LATE, 0, head_of(rt)), 0);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &poller), 0);
+	/* It sleeps no more. */
+	for (int i = 0; i < 3; i++) {
+		skua_task_init(&task, take_long);
+		assert_int_equal(skua_runtime_block_on(rt, &task), 0);
+	}
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	for (uint64_t n = 0; n < head_of(rt); n++)
+		if (event_of(rt, n)->kind == EVENT_LATE)
+			late = event_of(rt, n);
+	assert_non_null(late);
+	assert_true(late->a > EVENT_LATE_NS);
+	destroy(rt);
+}
+
 static void recorder__on__notes_each_poll(void **state)
 {
 	struct skua_runtime *rt = make();
@@ -365,6 +409,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorder__off__notes_nothing),
+		cmocka_unit_test(recorder__pollers_called_late__noted),
 		cmocka_unit_test(recorder__on__notes_each_poll),
 		cmocka_unit_test(recorder__task_with_a_type__names_it),
 		cmocka_unit_test(
