@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/flame/flame_functions.h"
@@ -53,6 +54,37 @@ static void open_vdso(struct target *target, struct image *image,
 		image->elf = elf_memory(image->memory, bytes);
 }
 
+/* As dwarf_getcfi_elf() looks for it. */
+static bool has_rules(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+
+	if (elf_getshdrstrndx(elf, &names) != 0 || names == 0)
+		return false;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+		const char *name =
+			gelf_getshdr(section, &header)
+				? elf_strptr(elf, names, header.sh_name)
+				: NULL;
+
+		if (name && strcmp(name, ".eh_frame") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without that section, dwarf_getcfi_elf() has libelf read the whole file. */
+static bool may_read_rules(struct target *target, const struct image *image)
+{
+	struct stat status;
+
+	return image->memory || has_rules(image->elf) ||
+	       (fstat(image->fd, &status) == 0 &&
+		target_budget_hold(&target->budget, (uint64_t)status.st_size));
+}
+
 static void open_elf(struct target *target, struct image *image,
 		     const struct target_mapping *mapping)
 {
@@ -68,7 +100,8 @@ static void open_elf(struct target *target, struct image *image,
 	if (!image->elf)
 		return;
 	image->functions = functions_read(image->elf, &target->budget);
-	image->rules = dwarf_getcfi_elf(image->elf);
+	if (may_read_rules(target, image))
+		image->rules = dwarf_getcfi_elf(image->elf);
 }
 
 struct image *image_open(struct target *target,

@@ -2,16 +2,18 @@
 /* target_elf.c - see target_elf.h */
 #include "bpf/target/target_elf.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SEGMENTS 128u
-#define HEADERS       64u   /* of sections, at once */
-#define SYMBOLS       2048u /* at once */
-#define UNWIND_NAME   ".eh_frame"
+#define HEADERS 64u   /* of sections, at once */
+#define SYMBOLS 2048u /* at once */
+
+/* Readers keep a table and what they make of it: 24 bytes of a symbol, which has as
+ * many, and of each 8 bytes of PT_GNU_EH_FRAME. */
+#define SECTION_HELD  512u
+#define SYMBOL_TIMES  2u
+#define SEGMENT_TIMES 4u
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_ORDER ELFDATA2LSB
@@ -19,21 +21,19 @@
 #define OUR_ORDER ELFDATA2MSB
 #endif
 
-struct elf {
-	int fd;
-	struct target_budget *budget;
-	Elf64_Ehdr header;
-};
+/* ---- the file -------------------------------------------------------------- */
 
 /* As much as there is, up to @bytes; -errno. */
-static ssize_t read_some(const struct elf *elf, uint64_t offset, void *to,
-			 size_t bytes)
+static ssize_t read_some(const struct target_elf *elf, uint64_t from,
+			 uint64_t ahead, void *to, size_t bytes)
 {
+	uint64_t offset, end;
 	ssize_t got;
 
 	if (!target_budget_spend(elf->budget, TARGET_READ_COST + bytes))
 		return -EFBIG;
-	if (offset > INT64_MAX)
+	if (__builtin_add_overflow(from, ahead, &offset) ||
+	    __builtin_add_overflow(offset, bytes, &end) || end > INT64_MAX)
 		return -EILSEQ;
 	do
 		got = pread(elf->fd, to, bytes, (off_t)offset);
@@ -41,51 +41,130 @@ static ssize_t read_some(const struct elf *elf, uint64_t offset, void *to,
 	return got < 0 ? -errno : got;
 }
 
-static int read_whole(const struct elf *elf, uint64_t offset, void *to,
-		      size_t bytes)
+int target_elf_read(const struct target_elf *elf, uint64_t from, uint64_t ahead,
+		    void *to, size_t bytes)
 {
-	ssize_t got = read_some(elf, offset, to, bytes);
+	ssize_t got = read_some(elf, from, ahead, to, bytes);
 
 	if (got < 0)
 		return (int)got;
 	return (size_t)got == bytes ? 0 : -EILSEQ;
 }
 
-static int begin(struct elf *elf, int fd, struct target_budget *budget)
+int target_elf_begin(struct target_elf *elf, int fd,
+		     struct target_budget *budget)
 {
 	const Elf64_Ehdr *header = &elf->header;
 	int code;
 
-	*elf = (struct elf){ .fd = fd, .budget = budget };
-	code = read_whole(elf, 0, &elf->header, sizeof(elf->header));
+	*elf = (struct target_elf){ .fd = fd, .budget = budget };
+	code = target_elf_read(elf, 0, 0, &elf->header, sizeof(elf->header));
+	if (code == -EILSEQ ||
+	    (code == 0 && (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+			   header->e_ident[EI_CLASS] != ELFCLASS64 ||
+			   header->e_ident[EI_DATA] != OUR_ORDER)))
+		return -ENOEXEC;
 	if (code)
 		return code;
-	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-			       header->e_ident[EI_CLASS] == ELFCLASS64 &&
-			       header->e_ident[EI_DATA] == OUR_ORDER &&
-			       header->e_phentsize == sizeof(Elf64_Phdr) &&
-			       header->e_phnum <= MOST_SEGMENTS &&
+	return header->e_phentsize == sizeof(Elf64_Phdr) &&
+			       header->e_phnum <= TARGET_ELF_SEGMENTS &&
 			       (header->e_shnum == 0 ||
 				header->e_shentsize == sizeof(Elf64_Shdr))
 		       ? 0
 		       : -EILSEQ;
 }
 
-static int section_at(const struct elf *elf, uint32_t index, Elf64_Shdr *out)
+int target_elf_segments(const struct target_elf *elf,
+			Elf64_Phdr out[TARGET_ELF_SEGMENTS])
+{
+	return target_elf_read(elf, elf->header.e_phoff, 0, out,
+			       elf->header.e_phnum * sizeof(*out));
+}
+
+static int section_at(const struct target_elf *elf, uint32_t index,
+		      Elf64_Shdr *out)
 {
 	if (index >= elf->header.e_shnum)
 		return -EILSEQ;
-	return read_whole(
-		elf, elf->header.e_shoff + (uint64_t)index * sizeof(Elf64_Shdr),
-		out, sizeof(*out));
+	return target_elf_read(elf, elf->header.e_shoff,
+			       (uint64_t)index * sizeof(*out), out,
+			       sizeof(*out));
 }
 
-/* Where the file wants to have what is at that offset. */
-static int find_address(const struct elf *elf, uint64_t offset, uint64_t *out)
+int target_elf_text(const struct target_elf *elf, const Elf64_Shdr *strings,
+		    uint32_t at, char *text, size_t size)
 {
-	Elf64_Phdr segments[MOST_SEGMENTS];
-	int code = read_whole(elf, elf->header.e_phoff, segments,
-			      elf->header.e_phnum * sizeof(*segments));
+	ssize_t got;
+
+	if (at >= strings->sh_size)
+		return -ENOENT;
+	if (strings->sh_size - at < size)
+		size = (size_t)(strings->sh_size - at) + 1;
+	got = read_some(elf, strings->sh_offset, at, text, size - 1);
+	if (got < 0)
+		return (int)got;
+	text[got] = 0;
+	return *text ? 0 : -ENOENT;
+}
+
+static int call_with(const struct target_elf *elf, const Elf64_Shdr *section,
+		     const Elf64_Shdr *strings, target_elf_with *with,
+		     void *context)
+{
+	char name[TARGET_ELF_NAME] = "";
+	int code = strings ? target_elf_text(elf, strings, section->sh_name,
+					     name, sizeof(name))
+			   : 0;
+
+	if (code && code != -ENOENT)
+		return code;
+	return with(elf, section, code ? "" : name, context);
+}
+
+int target_elf_each_section(const struct target_elf *elf, bool names,
+			    target_elf_with *with, void *context)
+{
+	Elf64_Shdr sections[HEADERS], strings;
+	unsigned count = elf->header.e_shnum;
+	int code = -ENOENT;
+
+	if (names && count > 0) {
+		code = section_at(elf, elf->header.e_shstrndx, &strings);
+		if (code)
+			return code;
+		code = -ENOENT;
+	}
+	for (unsigned at = 0; code == -ENOENT && at < count; at += HEADERS) {
+		unsigned some = count - at < HEADERS ? count - at : HEADERS;
+		int got = target_elf_read(elf, elf->header.e_shoff,
+					  at * sizeof(*sections), sections,
+					  some * sizeof(*sections));
+
+		if (got)
+			return got;
+		for (unsigned i = 0; code == -ENOENT && i < some; i++)
+			code = call_with(elf, &sections[i],
+					 names ? &strings : NULL, with,
+					 context);
+	}
+	return code;
+}
+
+/* ---- a symbol -------------------------------------------------------------- */
+
+struct search {
+	uint32_t type; /* of sections */
+	uint64_t address;
+	char *text;
+	size_t size;
+};
+
+/* Where the file wants to have what is at that offset. */
+static int find_address(const struct target_elf *elf, uint64_t offset,
+			uint64_t *out)
+{
+	Elf64_Phdr segments[TARGET_ELF_SEGMENTS];
+	int code = target_elf_segments(elf, segments);
 
 	for (unsigned i = 0; code == 0 && i < elf->header.e_phnum; i++) {
 		const Elf64_Phdr *segment = &segments[i];
@@ -99,8 +178,6 @@ static int find_address(const struct elf *elf, uint64_t offset, uint64_t *out)
 	return code ? code : -ENOENT;
 }
 
-/* ---- a symbol -------------------------------------------------------------- */
-
 static bool is_at(const Elf64_Sym *symbol, uint64_t address)
 {
 	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
@@ -109,24 +186,8 @@ static bool is_at(const Elf64_Sym *symbol, uint64_t address)
 		       (symbol->st_size ? symbol->st_size : 1);
 }
 
-static int read_name(const struct elf *elf, const Elf64_Shdr *names,
-		     uint32_t at, char *text, size_t size)
-{
-	ssize_t got;
-
-	if (at >= names->sh_size)
-		return -ENOENT;
-	if (names->sh_size - at < size)
-		size = (size_t)(names->sh_size - at) + 1;
-	got = read_some(elf, names->sh_offset + at, text, size - 1);
-	if (got < 0)
-		return (int)got;
-	text[got] = 0;
-	return *text ? 0 : -ENOENT;
-}
-
-static int search_table(const struct elf *elf, const Elf64_Shdr *table,
-			uint64_t address, char *text, size_t size)
+static int search_table(const struct target_elf *elf, const Elf64_Shdr *table,
+			const struct search *search)
 {
 	Elf64_Sym symbols[SYMBOLS];
 	uint64_t count = table->sh_size / sizeof(*symbols);
@@ -138,14 +199,14 @@ static int search_table(const struct elf *elf, const Elf64_Shdr *table,
 	for (uint64_t first = 0; code == 0 && first < count; first += SYMBOLS) {
 		size_t some = count - first < SYMBOLS ? count - first : SYMBOLS;
 
-		code = read_whole(elf,
-				  table->sh_offset + first * sizeof(*symbols),
-				  symbols, some * sizeof(*symbols));
+		code = target_elf_read(elf, table->sh_offset,
+				       first * sizeof(*symbols), symbols,
+				       some * sizeof(*symbols));
 		for (size_t i = 0; code == 0 && i < some; i++) {
-			if (!is_at(&symbols[i], address))
+			if (!is_at(&symbols[i], search->address))
 				continue;
-			code = read_name(elf, &names, symbols[i].st_name, text,
-					 size);
+			code = target_elf_text(elf, &names, symbols[i].st_name,
+					       search->text, search->size);
 			if (code == 0)
 				return 0;
 			code = code == -ENOENT ? 0 : code;
@@ -154,49 +215,17 @@ static int search_table(const struct elf *elf, const Elf64_Shdr *table,
 	return code ? code : -ENOENT;
 }
 
-/* ---- sections -------------------------------------------------------------- */
-
-/* With each in turn, until one gives what is not -ENOENT. */
-static int each_section(const struct elf *elf,
-			int (*with)(const struct elf *elf,
-				    const Elf64_Shdr *section, void *context),
-			void *context)
-{
-	Elf64_Shdr sections[HEADERS];
-	unsigned count = elf->header.e_shnum;
-	int code = -ENOENT;
-
-	for (unsigned at = 0; code == -ENOENT && at < count; at += HEADERS) {
-		unsigned some = count - at < HEADERS ? count - at : HEADERS;
-		int got = read_whole(
-			elf, elf->header.e_shoff + at * sizeof(*sections),
-			sections, some * sizeof(*sections));
-
-		if (got)
-			return got;
-		for (unsigned i = 0; code == -ENOENT && i < some; i++)
-			code = with(elf, &sections[i], context);
-	}
-	return code;
-}
-
-struct search {
-	uint32_t type;
-	uint64_t address;
-	char *text;
-	size_t size;
-};
-
-static int search_section(const struct elf *elf, const Elf64_Shdr *section,
+static int search_section(const struct target_elf *elf,
+			  const Elf64_Shdr *section, const char *name,
 			  void *context)
 {
 	const struct search *search = context;
 	int code;
 
+	(void)name;
 	if (section->sh_type != search->type)
 		return -ENOENT;
-	code = search_table(elf, section, search->address, search->text,
-			    search->size);
+	code = search_table(elf, section, search);
 	return code == -EILSEQ ? -ENOENT : code; /* the next may be sound */
 }
 
@@ -206,66 +235,75 @@ int target_elf_symbol(int fd, struct target_budget *budget, uint64_t offset,
 	struct search search = { .type = SHT_SYMTAB,
 				 .text = text,
 				 .size = size };
-	struct elf elf;
-	int code = begin(&elf, fd, budget);
+	struct target_elf elf;
+	int code = target_elf_begin(&elf, fd, budget);
 
 	if (code == 0)
 		code = find_address(&elf, offset, &search.address);
 	if (code)
 		return code;
-	code = each_section(&elf, search_section, &search);
+	code = target_elf_each_section(&elf, false, search_section, &search);
 	if (code != -ENOENT)
 		return code;
 	search.type = SHT_DYNSYM;
-	return each_section(&elf, search_section, &search);
+	return target_elf_each_section(&elf, false, search_section, &search);
 }
 
 /* ---- how large ------------------------------------------------------------- */
 
-struct sum {
-	Elf64_Shdr names;
-	uint64_t bytes;
-};
-
-static bool is_unwind(const struct elf *elf, const struct sum *sum,
-		      const Elf64_Shdr *section)
+/* Return: false: that is more than can be counted. */
+static bool add(uint64_t *sum, uint64_t bytes, unsigned times)
 {
-	char name[sizeof(UNWIND_NAME)] = "";
-
-	return (section->sh_flags & SHF_ALLOC) != 0 &&
-	       read_name(elf, &sum->names, section->sh_name, name,
-			 sizeof(name)) == 0 &&
-	       strcmp(name, UNWIND_NAME) == 0;
+	return !__builtin_mul_overflow(bytes, times, &bytes) &&
+	       !__builtin_add_overflow(*sum, bytes, sum);
 }
 
-static int add_section(const struct elf *elf, const Elf64_Shdr *section,
-		       void *context)
+static int add_section(const struct target_elf *elf, const Elf64_Shdr *section,
+		       const char *name, void *context)
 {
-	struct sum *sum = context;
-	bool table = section->sh_type == SHT_SYMTAB ||
-		     section->sh_type == SHT_DYNSYM ||
-		     section->sh_type == SHT_STRTAB;
+	bool symbols = section->sh_type == SHT_SYMTAB ||
+		       section->sh_type == SHT_DYNSYM;
+	bool counts = symbols || section->sh_type == SHT_STRTAB ||
+		      strcmp(name, ".eh_frame") == 0 ||
+		      strcmp(name, ".eh_frame_hdr") == 0;
 
-	if (!table && !is_unwind(elf, sum, section))
+	(void)elf;
+	if (!counts)
 		return -ENOENT;
-	if (__builtin_add_overflow(sum->bytes, section->sh_size, &sum->bytes))
+	/* libelf makes as much room as a compressed table says that it needs. */
+	if (section->sh_flags & SHF_COMPRESSED)
 		return -EFBIG;
-	return -ENOENT;
+	return add(context, section->sh_size, symbols ? SYMBOL_TIMES : 1)
+		       ? -ENOENT
+		       : -EFBIG;
+}
+
+static int add_segments(const struct target_elf *elf, uint64_t *sum)
+{
+	Elf64_Phdr segments[TARGET_ELF_SEGMENTS];
+	int code = target_elf_segments(elf, segments);
+
+	for (unsigned i = 0; code == 0 && i < elf->header.e_phnum; i++)
+		if (segments[i].p_type == PT_GNU_EH_FRAME &&
+		    !add(sum, segments[i].p_filesz, SEGMENT_TIMES))
+			code = -EFBIG;
+	return code;
 }
 
 uint64_t target_elf_tables(int fd, struct target_budget *budget)
 {
-	struct sum sum = { .bytes = 0 };
-	struct elf elf;
-	int code = begin(&elf, fd, budget);
+	struct target_elf elf;
+	uint64_t sum;
+	int code = target_elf_begin(&elf, fd, budget);
 
 	if (code)
 		return UINT64_MAX;
 	/* More sections than 16 bits can count: so many, libelf would keep. */
-	if (elf.header.e_shnum == 0)
-		return elf.header.e_shoff ? UINT64_MAX : 0;
-	if (section_at(&elf, elf.header.e_shstrndx, &sum.names) != 0)
+	if (elf.header.e_shnum == 0 && elf.header.e_shoff)
 		return UINT64_MAX;
-	code = each_section(&elf, add_section, &sum);
-	return code == -ENOENT ? sum.bytes : UINT64_MAX;
+	sum = elf.header.e_shnum * (uint64_t)SECTION_HELD;
+	code = add_segments(&elf, &sum);
+	if (code == 0)
+		code = target_elf_each_section(&elf, true, add_section, &sum);
+	return code == -ENOENT ? sum : UINT64_MAX;
 }

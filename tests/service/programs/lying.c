@@ -12,6 +12,9 @@
  *	unmapped  the same, and the types are nowhere, among 2,000 mappings
  *	symbols   types that are functions of FILE, which it makes: a sparse ELF file
  *		  with a table of symbols of 4 GiB
+ *	unwind    a thread in code of FILE, which it makes: a sparse ELF file without
+ *		  sections, with a table of what is to be unwound of 256 MiB
+ *	whole     the same, and the table is small, but the file has 1 GiB
  *	notes     2,000 mappings that begin as an ELF file full of notes
  *	changing  a list of runtimes that changes all the time
  *	circle    a list of runtimes that leads back to its beginning
@@ -34,6 +37,8 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
 #define RUNTIMES  256u
 #define WORKERS   4096u
 #define LOOKED_AT 2048u
@@ -44,6 +49,7 @@
 #define SEGMENTS  128u
 #define TABLE     (UINT64_C(4) << 30)
 #define FUNCTIONS 8u
+#define UNWIND    (UINT64_C(256) << 20)
 
 static struct area_root root;
 static struct area_runtime runtimes[RUNTIMES];
@@ -225,6 +231,17 @@ static Elf64_Ehdr elf_header(unsigned segments)
 	return header;
 }
 
+static int make_sparse(const char *path, const void *start, size_t bytes,
+		       uint64_t size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 ||
+	    pwrite(fd, start, bytes, 0) != (ssize_t)bytes)
+		die(path);
+	return fd;
+}
+
 /* Its code is mapped; no symbol has what is there, but for the last. */
 static void lie_symbols(const char *path)
 {
@@ -238,8 +255,8 @@ static void lie_symbols(const char *path)
 			     .p_flags = PF_R | PF_X,
 			     .p_filesz = 65536,
 			     .p_memsz = 65536 } };
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	char *code;
+	int fd;
 
 	file.header.e_shoff = offsetof(__typeof__(file), sections);
 	file.header.e_shentsize = sizeof(Elf64_Shdr);
@@ -254,9 +271,7 @@ static void lie_symbols(const char *path)
 		(Elf64_Shdr){ .sh_type = SHT_STRTAB,
 			      .sh_offset = offsetof(__typeof__(file), names),
 			      .sh_size = TABLE };
-	if (fd < 0 || ftruncate(fd, (off_t)(TABLE + 65536)) != 0 ||
-	    pwrite(fd, &file, sizeof(file), 0) != sizeof(file))
-		die(path);
+	fd = make_sparse(path, &file, sizeof(file), TABLE + 65536);
 	code = map(fd, 65536, PROT_READ | PROT_EXEC);
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		samples.types[i] = row(address(code) + 4096 * (i + 1));
@@ -302,6 +317,56 @@ static void lie_changing(void)
 {
 	make_runtime(&runtimes[0], LOOKED_AT);
 	begin(change);
+}
+
+/* Who looks for the callers of its code wants the table, and what it is of. */
+static void make_unwind(const char *path, uint32_t bytes)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr load, unwind;
+		struct {
+			uint8_t version, frame, count, table;
+			int32_t ahead;
+			uint32_t functions;
+		} table;
+		uint32_t code;
+	} file = { .header = elf_header(2),
+		   .load = { .p_type = PT_LOAD,
+			     .p_flags = PF_R | PF_X,
+			     .p_filesz = 65536,
+			     .p_memsz = 65536 },
+		   .unwind = { .p_type = PT_GNU_EH_FRAME,
+			       .p_offset = offsetof(__typeof__(file), table),
+			       .p_vaddr = offsetof(__typeof__(file), table),
+			       .p_filesz = bytes },
+		   .table = { .version = 1,
+			      .frame = 0x1b,
+			      .count = 0x03,
+			      .table = 0x3b,
+			      .ahead = 8192,
+			      .functions = bytes / 8 - 2 },
+#ifdef __x86_64__
+		   .code = 0xfeeb
+#else
+		   .code = 0x14000000
+#endif
+	};
+	int fd = make_sparse(path, &file, sizeof(file), 4 * UNWIND);
+	char *code = map(fd, 65536, PROT_READ | PROT_EXEC);
+
+	begin((void *(*)(void *))(uintptr_t)(code +
+					     offsetof(__typeof__(file), code)));
+}
+
+static void lie_unwind(const char *path)
+{
+	make_unwind(path, UNWIND);
+}
+
+static void lie_whole(const char *path)
+{
+	make_unwind(path, 4096);
 }
 
 static void lie_circle(void)
@@ -361,19 +426,26 @@ int main(int argc, char **argv)
 		{ "circle", lie_circle },     { "ring", lie_ring },
 		{ "tasks", lie_tasks },
 	};
+	static const struct {
+		const char *name;
+		void (*lie)(const char *path);
+	} with_file[] = { { "symbols", lie_symbols },
+			  { "unwind", lie_unwind },
+			  { "whole", lie_whole } };
 	const char *kind = argc > 1 ? argv[1] : "";
 	bool known = strcmp(kind, "honest") == 0;
 
 	be_honest();
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
 		if (strcmp(kind, kinds[i].name) == 0) {
 			kinds[i].lie();
 			known = true;
 		}
-	if (strcmp(kind, "symbols") == 0 && argc > 2) {
-		lie_symbols(argv[2]);
-		known = true;
-	}
+	for (unsigned i = 0; argc > 2 && i < COUNT_OF(with_file); i++)
+		if (strcmp(kind, with_file[i].name) == 0) {
+			with_file[i].lie(argv[2]);
+			known = true;
+		}
 	if (!known) {
 		fprintf(stderr, "lying: no kind '%s'\n", kind);
 		return 2;
