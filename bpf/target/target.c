@@ -373,6 +373,11 @@ pid_t target_pid(const struct target *target)
 	return target->pid;
 }
 
+struct target_budget *target_budget_of(struct target *target)
+{
+	return &target->budget;
+}
+
 unsigned target_runtimes(const struct target *target)
 {
 	return target->list.count;

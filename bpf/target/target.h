@@ -33,6 +33,7 @@
 #define TARGET_NAME 64u /* bytes of a name, with the 0 at the end */
 
 struct target;
+struct target_budget;
 
 /**
  * struct target_runtime - what is constant of a runtime
@@ -132,6 +133,10 @@ pid_t target_pid(const struct target *target);
  * What target_runtime() returned before is no longer valid.
  */
 int target_refresh(struct target *target);
+
+/* target_budget_of - the budget of the process (target_budget.h), for what reads its
+ * files; it lives as long as @target */
+struct target_budget *target_budget_of(struct target *target);
 
 /* target_runtimes - how many there are; target_runtime - the one of that index */
 unsigned target_runtimes(const struct target *target);

@@ -73,7 +73,7 @@ static void add_place(struct file *file, const struct notes_probe *probe)
 }
 
 /* @fd is closed with the goal. A file that has come before is not counted twice. */
-static int add_file(struct goal *goal, int fd)
+static int add_file(struct goal *goal, int fd, struct target_budget *budget)
 {
 	struct file *file = &goal->files[goal->count];
 	struct notes notes;
@@ -93,7 +93,7 @@ static int add_file(struct goal *goal, int fd)
 		    goal->files[i].inode == file->inode)
 			return 0;
 	snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", fd);
-	err = notes_read(fd, &notes);
+	err = notes_read(fd, budget, &notes);
 	for (unsigned i = 0; !err && i < notes.count; i++)
 		add_place(file, &notes.probes[i]);
 	return err;
@@ -119,6 +119,9 @@ static void say(char *missing, const char *format, const char *what)
 	snprintf(missing, 400, format, what);
 }
 
+#define TOO_LARGE \
+	"a file has more sections or notes than may be read of a process"
+
 /* Of the program and of each library, if they can be had. */
 static void find_files(struct attachment *a, struct goal *goal,
 		       struct target *target)
@@ -130,8 +133,8 @@ static void find_files(struct attachment *a, struct goal *goal,
 			break;
 		if (fd < 0)
 			say(a->probes_missing, "%s", target_reason(target));
-		else
-			add_file(goal, fd);
+		else if (add_file(goal, fd, target_budget_of(target)) == -EFBIG)
+			say(a->probes_missing, "%s", TOO_LARGE);
 	}
 	if (count_places(goal) == 0 && !a->probes_missing[0])
 		say(a->probes_missing, "%s",
@@ -408,6 +411,7 @@ void attach_process(struct attachment *a, struct target *target)
 int attach_file(struct attachment *a, const char *path)
 {
 	struct goal goal = { .count = 0 };
+	struct target_budget budget;
 	int fd, err;
 
 	attach_nothing(a);
@@ -419,12 +423,14 @@ int attach_file(struct attachment *a, const char *path)
 		say(a->probes_missing, "%s", strerror(errno));
 		return err;
 	}
-	err = add_file(&goal, fd);
+	target_budget_begin(&budget);
+	err = add_file(&goal, fd, &budget);
 	if (!err && count_places(&goal) > 0) {
 		err = begin_probes(a, &goal);
 	} else {
 		say(a->probes_missing, "%s",
-		    err == -EILSEQ ? "its ELF headers are impossible, or cut"
+		    err == -EILSEQ  ? "its ELF headers are impossible, or cut"
+		    : err == -EFBIG ? TOO_LARGE
 		    : err && err != -ENOEXEC ? strerror(-err)
 					     : "it has no probes of skua");
 		err = err ? err : -ENOENT;

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "bpf/target/target_budget.h"
+
 /* A file with more of them has the rest ignored. */
 #define NOTES_MOST 64u
 #define NOTES_NAME 32u /* bytes of a name, with the 0 */
@@ -36,11 +38,13 @@ struct notes {
 /**
  * notes_read - the probes of provider skua in an ELF file
  * @fd: any file that can be read
+ * @budget: pays for what is read; nothing is kept
  * @out: receives those that have a semaphore, and their arguments in registers
  *
  * Return: 0, and there may be none; -ENOEXEC (no ELF file of this machine's kind);
- * -EILSEQ (its tables are impossible); -ENOMEM; -errno of pread().
+ * -EILSEQ (its tables are impossible); -EFBIG (the budget is spent); -errno of
+ * fstat() or pread().
  */
-int notes_read(int fd, struct notes *out);
+int notes_read(int fd, struct target_budget *budget, struct notes *out);
 
 #endif

@@ -240,12 +240,14 @@ static void check_same(const struct notes *notes, const struct notes *expected)
 static int read_bytes(const void *bytes, size_t size, struct notes *notes)
 {
 	int fd = memfd_create("notes", MFD_CLOEXEC);
+	struct target_budget budget;
 	int err;
 
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		abort();
 	memset(notes, 0, sizeof(*notes));
-	err = notes_read(fd, notes);
+	target_budget_begin(&budget);
+	err = notes_read(fd, &budget, notes);
 	close(fd);
 	fuzz_check(err <= 0, "%d", err);
 	check(notes, size);

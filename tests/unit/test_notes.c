@@ -28,6 +28,14 @@ static int make_file(const void *bytes, size_t size)
 	return fd;
 }
 
+static int read_notes(int fd, struct notes *out)
+{
+	struct target_budget budget;
+
+	target_budget_begin(&budget);
+	return notes_read(fd, &budget, out);
+}
+
 static const struct notes_probe *find(const struct notes *notes,
 				      const char *name)
 {
@@ -47,7 +55,7 @@ static void read__own_program__has_all_probes(void **state)
 		skip_aloud("no probes on this architecture");
 	/* They are linked with what is called. */
 	probe_worker_stop(0);
-	assert_int_equal(notes_read(fd, &notes), 0);
+	assert_int_equal(read_notes(fd, &notes), 0);
 	assert_int_equal(notes.count, COUNT_OF(expected));
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
 		const struct notes_probe *probe =
@@ -72,7 +80,7 @@ static void read__cut_anywhere__finds_all_or_nothing(void **state)
 	for (size_t size = 0; size < elf.size; size += 1 + elf.size / 97) {
 		int fd = make_file(elf.bytes, size);
 		struct notes notes;
-		int err = notes_read(fd, &notes);
+		int err = read_notes(fd, &notes);
 
 		assert_true(err == -ENOEXEC || err == -EILSEQ);
 		assert_int_equal(notes.count, 0);
@@ -91,7 +99,7 @@ static void read__no_elf_file__is_refused(void **state)
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
 		int fd = make_file(others[i], strlen(others[i]));
 
-		assert_int_equal(notes_read(fd, &notes), -ENOEXEC);
+		assert_int_equal(read_notes(fd, &notes), -ENOEXEC);
 		close(fd);
 	}
 }
@@ -101,7 +109,123 @@ static void read__no_file__tells_why(void **state)
 	struct notes notes;
 
 	(void)state;
-	assert_int_equal(notes_read(-1, &notes), -EBADF);
+	assert_int_equal(read_notes(-1, &notes), -EBADF);
+}
+
+/* ---- what it costs ----------------------------------------------------------- */
+
+/* This program, once more, to be changed. */
+struct copy {
+	int fd;
+	size_t size;
+	char *bytes;
+};
+
+static void copy_open(struct copy *copy)
+{
+	struct probe_elf elf = { .size = 0 };
+
+	assert_true(probe_elf_open(&elf));
+	copy->size = elf.size;
+	copy->fd = make_file(elf.bytes, elf.size);
+	munmap((void *)elf.bytes, elf.size);
+	copy->bytes = mmap(NULL, copy->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   copy->fd, 0);
+	assert_true(copy->bytes != MAP_FAILED);
+}
+
+static void copy_close(struct copy *copy)
+{
+	munmap(copy->bytes, copy->size);
+	close(copy->fd);
+}
+
+static Elf64_Shdr *copy_notes(struct copy *copy)
+{
+	const struct probe_elf elf = { .bytes = copy->bytes,
+				       .size = copy->size };
+
+	return (Elf64_Shdr *)(uintptr_t)probe_elf_notes(&elf);
+}
+
+static void read__any_smaller_budget__says_so(void **state)
+{
+	struct target_budget budget;
+	struct notes notes;
+	struct copy copy;
+	uint64_t all;
+
+	(void)state;
+	if (!PROBES_EXIST)
+		skip_aloud("no probes on this architecture");
+	copy_open(&copy);
+	target_budget_begin(&budget);
+	budget.ending = true; /* no more of it comes with time */
+	assert_int_equal(notes_read(copy.fd, &budget, &notes), 0);
+	assert_int_equal(notes.count, COUNT_OF(expected));
+	all = TARGET_WORK - budget.left;
+	assert_int_equal(budget.held, 0);
+	for (uint64_t left = 0; left < all; left += 997) {
+		budget.left = left;
+		assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+		assert_int_equal(notes.count, 0);
+	}
+	budget.left = all - 1;
+	assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+	budget.left = all;
+	assert_int_equal(notes_read(copy.fd, &budget, &notes), 0);
+	copy_close(&copy);
+}
+
+/* A hole is full of notes that are empty. */
+static void read__sparse_notes__are_paid_for(void **state)
+{
+	static const uint64_t sizes[] = { UINT64_C(16) << 20, UINT64_C(1)
+								      << 40 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct target_budget budget;
+		Elf64_Shdr *section;
+		struct notes notes;
+		struct copy copy;
+
+		copy_open(&copy);
+		section = copy_notes(&copy);
+		assert_non_null(section);
+		section->sh_offset = copy.size;
+		section->sh_size = sizes[i];
+		assert_int_equal(
+			ftruncate(copy.fd, (off_t)(copy.size + sizes[i])), 0);
+		target_budget_begin(&budget);
+		budget.ending = true;
+		assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+		assert_int_equal(notes.count, 0);
+		copy_close(&copy);
+	}
+}
+
+static void read__names_of_any_size__are_not_kept(void **state)
+{
+	static const uint64_t sizes[] = { UINT64_C(17) << 20, UINT64_C(1) << 62,
+					  UINT64_MAX };
+	struct notes notes;
+	struct copy copy;
+	Elf64_Ehdr header;
+	Elf64_Shdr *sections;
+
+	(void)state;
+	if (!PROBES_EXIST)
+		skip_aloud("no probes on this architecture");
+	copy_open(&copy);
+	memcpy(&header, copy.bytes, sizeof(header));
+	sections = (void *)(copy.bytes + header.e_shoff);
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		sections[header.e_shstrndx].sh_size = sizes[i];
+		assert_int_equal(read_notes(copy.fd, &notes), 0);
+		assert_int_equal(notes.count, COUNT_OF(expected));
+	}
+	copy_close(&copy);
 }
 
 int main(void)
@@ -111,6 +235,9 @@ int main(void)
 		cmocka_unit_test(read__cut_anywhere__finds_all_or_nothing),
 		cmocka_unit_test(read__no_elf_file__is_refused),
 		cmocka_unit_test(read__no_file__tells_why),
+		cmocka_unit_test(read__any_smaller_budget__says_so),
+		cmocka_unit_test(read__sparse_notes__are_paid_for),
+		cmocka_unit_test(read__names_of_any_size__are_not_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
