@@ -224,7 +224,12 @@ int target_read_maps(struct target *target)
 	target->maps_bytes = strlen(text);
 	if (target->maps_bytes >= TARGET_PROC_BYTES - 1) {
 		free(text);
-		return judge(target, -EFBIG);
+		return target_fail(
+			&target->complaint, -EFBIG,
+			"process %d has more mappings than may be "
+			"read of a process: %ju MiB of /proc/%d/maps",
+			target->pid, (uintmax_t)(TARGET_PROC_BYTES >> 20),
+			target->pid);
 	}
 	count = target_parse_maps(text, &list);
 	if (count < 0) {
