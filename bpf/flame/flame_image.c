@@ -174,7 +174,8 @@ void image_find(struct image *image, const struct target_mapping *mapping,
 {
 	uint64_t wanted, from;
 
-	*out = (struct flame_function){ .name = image->name };
+	*out = (struct flame_function){ .name = image->name,
+					.address = address };
 	if (image->functions &&
 	    file_address(image, mapping, address, &wanted) &&
 	    functions_find(image->functions, wanted, image->name, &out->name,

@@ -11,11 +11,12 @@
 #include "bpf/flame/flame_rules.h"
 #include "bpf/target/target_parts.h"
 
-/* A function: its name, or where it is, as "[libc.so.6+0x27230]" or "[libc.so.6]"; and
- * where it begins in memory, or 0 if that is not known. */
+/* A function that an address is in: its name, or where it is, as "[libc.so.6+0x27230]" or
+ * "[libc.so.6]"; where it begins in memory, or 0 if that is not known; the address. */
 struct flame_function {
 	const char *name;
 	uint64_t start;
+	uint64_t address;
 };
 
 struct image;

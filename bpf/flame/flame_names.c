@@ -78,7 +78,8 @@ bool flame_names_find(struct flame_names *names, uint64_t address,
 	const struct target_mapping *mapping = find_code(names, address);
 	struct image *image = mapping ? find_image(names, mapping) : NULL;
 
-	*out = (struct flame_function){ .name = "[no memory]" };
+	*out = (struct flame_function){ .name = "[no memory]",
+					.address = address };
 	if (image)
 		image_find(image, mapping, address, out);
 	return mapping != NULL;

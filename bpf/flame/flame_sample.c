@@ -8,20 +8,19 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bpf/flame/flame_kernel.h"
 #include "bpf/flame/flame_names.h"
+#include "bpf/flame/flame_stack.h"
 #include "bpf/kernel/sample.h"
 #include "bpf/kernel/programs.h"
 
 #include "sample.skel.h"
 
-#define MOST_FRAMES 512u
-#define MOST_ROW    32u /* bytes of what a thread is called */
+#define MOST_ROW 32u /* bytes of what a thread is called */
 
 /* What comes in 0.2 s, twice as long as between looks, has room, within these. */
 #define LEAST_BUFFER (UINT32_C(4) << 20)
@@ -83,18 +82,6 @@ static const char *first_row(struct flame_sampler *s,
 	}
 }
 
-/* How many there are inside the library's own, which call a poll function: it is not
- * there itself if it ends in a call of another function. 0: these are not there. */
-static unsigned inside_worker(const struct flame_function *functions,
-			      unsigned count)
-{
-	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
-		count--;
-	if (count > 1 && strcmp(functions[count - 2].name, "tell_poll") == 0)
-		count--;
-	return count > 0 ? count - 1 : 0;
-}
-
 /* What cannot be told apart is one. */
 static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 {
@@ -113,25 +100,11 @@ static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 /* The functions, the outermost first; of a task, from its poll function on. */
 static void enter_stack(struct flame_sampler *s, const struct sample *sample)
 {
-	struct flame_function functions[MOST_FRAMES], poll;
-	const struct flame_thread thread = { .ip = sample->ip,
-					     .sp = sample->sp,
-					     .fp = sample->fp,
-					     .back = sample->back,
-					     .stack = sample->stack,
-					     .bytes = sample->bytes };
+	struct flame_function functions[FLAME_FRAMES];
 	bool whole;
-	unsigned count = flame_names_unwind(s->names, &thread, sample->poll,
-					    functions, MOST_FRAMES, &whole);
+	unsigned count = flame_stack_read(s->names, sample, functions, &whole);
 
-	if (sample->of == SAMPLE_TASK && !whole) {
-		unsigned inside = inside_worker(functions, count);
-
-		s->counts.unrooted += inside == 0;
-		count = inside > 0 ? inside : count;
-		if (flame_names_find(s->names, sample->poll, &poll))
-			enter(s, poll.name);
-	}
+	s->counts.unrooted += !whole;
 	while (count-- > 0)
 		enter(s, functions[count].name);
 	if (sample->kernel)
@@ -154,59 +127,12 @@ static int on_sample(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* ---- workers --------------------------------------------------------------- */
-
-static void tell_worker(struct flame_sampler *s,
-			const struct target_runtime *runtime, unsigned index)
-{
-	uint64_t worker = runtime->workers[index], tid;
-	const struct sample_worker where = {
-		.tid = worker + offsetof(struct area_worker, tid),
-		.state = worker + offsetof(struct area_worker, times.state),
-		.task = worker + offsetof(struct area_worker, task),
-		.poll = runtime->task_poll,
-		.type = runtime->task_type,
-	};
-	uint32_t key;
-
-	if (target_read(s->target, where.tid, &tid, sizeof(tid)) != 0)
-		return;
-	key = (uint32_t)tid;
-	if (key != 0)
-		bpf_map_update_elem(bpf_map__fd(s->program->maps.workers), &key,
-				    &where, BPF_ANY);
-}
-
-/* Those that have ended stay: the program looks whether they are what they were. */
-static void tell_workers(struct flame_sampler *s)
-{
-	if (target_refresh(s->target) != 0)
-		return;
-	for (unsigned i = 0; i < target_runtimes(s->target); i++) {
-		const struct target_runtime *runtime =
-			target_runtime(s->target, i);
-
-		for (unsigned k = 0; k < runtime->area.worker_count; k++)
-			tell_worker(s, runtime, k);
-	}
-}
-
 /* ---- beginning ------------------------------------------------------------- */
 
 static int fail(char *why, int err, const char *what, const char *reason)
 {
 	snprintf(why, FLAME_TEXT, "%s%s", what, reason);
 	return err;
-}
-
-/* The namespace that the process is in, and its threads have their numbers of. */
-static unsigned namespace_of(pid_t pid)
-{
-	struct stat status;
-	char path[40];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return stat(path, &status) == 0 ? (unsigned)status.st_ino : 0;
 }
 
 /* A power of two. */
@@ -236,7 +162,7 @@ static int load(struct flame_sampler *s, unsigned rate, char *why)
 		return fail(why, -errno, "", programs_reason(-errno));
 	bpf_map__set_max_entries(s->program->maps.samples, buffer_size(rate));
 	s->program->rodata->tgid = tgid;
-	s->program->rodata->namespace = namespace_of(pid);
+	s->program->rodata->namespace = flame_namespace_of(pid);
 	s->program->rodata->kernel_stacks = s->kernel != NULL;
 	err = sample_bpf__load(s->program);
 	if (err != 0)
@@ -338,7 +264,7 @@ int flame_sample_start(struct flame_sampler **out, struct target *target,
 	err = load(s, rate, why);
 	if (err != 0)
 		return err;
-	tell_workers(s);
+	flame_tell_workers(s->target, bpf_map__fd(s->program->maps.workers));
 	s->cpu_before_s = cpu_time(s, 0);
 	return attach(s, rate, why);
 }
@@ -358,7 +284,8 @@ int flame_sample_take(struct flame_sampler *s, bool ended)
 	s->counts.cpu_s = cpu_s - s->cpu_before_s;
 	flame_names_look_again(s->names);
 	if (!ended)
-		tell_workers(s);
+		flame_tell_workers(s->target,
+				   bpf_map__fd(s->program->maps.workers));
 	return s->error;
 }
 

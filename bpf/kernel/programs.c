@@ -56,11 +56,9 @@ unsigned programs_namespace(void)
 	return stat("/proc/self/ns/pid", &ns) == 0 ? (unsigned)ns.st_ino : 0;
 }
 
-/* Run the program over all tasks. */
-static int iterate(struct find_bpf *find)
+int programs_iterate(struct bpf_program *program)
 {
-	struct bpf_link *link =
-		bpf_program__attach_iter(find->progs.find, NULL);
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	char nothing[16];
 	int fd, err;
 
@@ -93,7 +91,7 @@ int programs_find(pid_t pid, uint32_t *tgid)
 	find->rodata->number = (uint32_t)pid;
 	err = find_bpf__load(find);
 	if (err == 0)
-		err = iterate(find);
+		err = programs_iterate(find->progs.find);
 	if (err == 0 && find->bss->found == 0)
 		err = -ESRCH;
 	if (err == 0)

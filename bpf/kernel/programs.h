@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bpf_program;
+
 /* programs_begin - before libbpf is used: keep what it says for
  * programs_reason(), instead of stderr */
 void programs_begin(void);
@@ -27,6 +29,10 @@ const char *programs_reason(int err);
 /* programs_namespace - that this process has its process numbers of: the inode of
  * /proc/self/ns/pid; 0 if that is not there */
 unsigned programs_namespace(void);
+
+/* programs_iterate - run a program of the kind iter/task, once for each task. Return: 0;
+ * -errno of libbpf */
+int programs_iterate(struct bpf_program *program);
 
 /**
  * programs_find - what programs see as the tgid of a process

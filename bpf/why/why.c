@@ -20,6 +20,7 @@
 enum {
 	OPTION_FOR = 0x100,
 	OPTION_JSON,
+	OPTION_OFF_CPU,
 	OPTION_SLOWEST,
 	OPTION_TYPE,
 	OPTION_SLOWER
@@ -40,6 +41,7 @@ struct options {
 	const char *out;
 	const char *file;
 	bool json;
+	bool off_cpu;
 	bool timed; /* --for was there */
 };
 
@@ -50,6 +52,9 @@ static error_t check(const struct options *options)
 	if (options->file && (options->pid || options->out || options->timed))
 		return args_refuse("a FILE was recorded before; allowed: it, "
 				   "or --pid, --for and --output");
+	if (options->off_cpu && (options->file || options->out))
+		return args_refuse("--off-cpu looks at a process, and records "
+				   "nothing; allowed: --pid");
 	return 0;
 }
 
@@ -67,6 +72,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->timed = true;
 		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
 				    &options->seconds);
+	case OPTION_OFF_CPU:
+		options->off_cpu = true;
+		return 0;
 	case OPTION_SLOWEST:
 		return args_number("--slowest", arg, 0, MOST_SLOWEST,
 				   &options->slowest);
@@ -99,6 +107,9 @@ static const struct argp_option argp_options[] = {
 	  .arg = "SECONDS",
 	  .doc = "Record for so long, or until Ctrl-C (default: 5)" },
 	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
+	{ .name = "off-cpu",
+	  .key = OPTION_OFF_CPU,
+	  .doc = "Show instead in which functions polls block" },
 	{ .name = "output",
 	  .key = 'o',
 	  .arg = "FILE",
@@ -111,8 +122,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "slowest",
 	  .key = OPTION_SLOWEST,
 	  .arg = "N",
-	  .doc = "Show so many incidents, and with --json so many tasks "
-		 "(default: 10)" },
+	  .doc = "Show so many incidents, with --json so many tasks, or with "
+		 "--off-cpu so many places (default: 10)" },
 	{ .name = "type",
 	  .key = OPTION_TYPE,
 	  .arg = "NAME",
@@ -256,6 +267,19 @@ static int look(const struct options *options, const char *path,
 	return code;
 }
 
+static int look_off_cpu(const struct options *options)
+{
+	const struct why_off_cpu wanted = { .pid = options->pid,
+					    .seconds = options->seconds,
+					    .slower_than_ns =
+						    options->slower_than_ns,
+					    .most = options->slowest,
+					    .type = options->type,
+					    .json = options->json };
+
+	return why_off_cpu(&wanted);
+}
+
 int verb_why(int argc, char **argv)
 {
 	struct options options = { .seconds = 5, .slowest = 10 };
@@ -266,6 +290,8 @@ int verb_why(int argc, char **argv)
 
 	if (args_parse(&argp, "why", argc, argv, &options) != 0)
 		return EXIT_USAGE;
+	if (options.off_cpu)
+		return look_off_cpu(&options);
 	if (!options.file)
 		code = record(&options, &r, &why);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r.writer.fd);

@@ -74,6 +74,25 @@ void why_print(FILE *file, const struct why *why, size_t most);
 /* why_print_types - a row for each; a name that does not fit stands above its row */
 void why_print_types(FILE *file, const struct why *why);
 
+/**
+ * struct why_off_cpu - of what --off-cpu is wanted
+ * @pid: 0: of the only process
+ * @slower_than_ns: show what blocked for so long or longer; 0: as usual
+ * @most: so many places
+ * @type: the only one that is shown, or NULL
+ */
+struct why_off_cpu {
+	uint64_t pid;
+	double seconds;
+	uint64_t slower_than_ns;
+	size_t most;
+	const char *type;
+	bool json;
+};
+
+/* why_off_cpu - look, and print in which functions polls blocked. Return: an exit code */
+int why_off_cpu(const struct why_off_cpu *options);
+
 /* why_print_json - a line. Return: false: no memory */
 bool why_print_json(FILE *file, const struct why *why);
 

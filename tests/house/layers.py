@@ -105,7 +105,7 @@ ROOMS = {
     "doctor": "kernel target",
     "trace": "kernel target stats",
     "recording": "kernel target stats",
-    "why": "kernel target recording",
+    "why": "kernel target recording flame",
     "flame": "kernel target",
 }
 

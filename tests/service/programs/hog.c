@@ -5,7 +5,8 @@
  *
  * TYPE 0 to 2 (default: 1) says which. HOW: `often` (the default), it takes its turns
  * as the others, but long ones; `endless`: one task of it never returns; `blocked`:
- * one task of it waits for a mutex that nobody gives back.
+ * one task of it waits for a mutex that nobody gives back; `sleeps`: it sleeps in its
+ * turns.
  */
 #include <skua/skua.h>
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TASKS    4u /* of a type */
 #define TURN_NS  20000u
@@ -29,6 +31,7 @@ struct job {
 	bool hogs;
 	bool endless;
 	bool blocked;
+	bool sleeps;
 };
 
 static bool hogging, stopping;
@@ -54,6 +57,8 @@ static enum skua_poll work(struct skua_task *self)
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);
 	}
+	if (job->sleeps)
+		nanosleep(&(struct timespec){ .tv_nsec = HOG_NS }, NULL);
 	while (skua_now_ns() < until || (job->endless && !stopped()))
 		;
 	job->wake_ns = until + PAUSE_NS;
@@ -92,11 +97,12 @@ static void prepare(struct job *job, unsigned type, bool hogs, const char *how)
 	job->hogs = hogs;
 	job->endless = hogs && strcmp(how, "endless") == 0;
 	job->blocked = hogs && strcmp(how, "blocked") == 0;
+	job->sleeps = hogs && strcmp(how, "sleeps") == 0;
 }
 
 static int run(struct skua_runtime *rt, unsigned hog, const char *how)
 {
-	bool often = strcmp(how, "often") == 0;
+	bool all = strcmp(how, "often") == 0 || strcmp(how, "sleeps") == 0;
 	static struct job jobs[3][TASKS];
 	struct skua_group group;
 
@@ -105,7 +111,7 @@ static int run(struct skua_runtime *rt, unsigned hog, const char *how)
 	for (unsigned type = 0; type < 3; type++)
 		for (unsigned i = 0; i < TASKS; i++) {
 			prepare(&jobs[type][i], type,
-				type == hog && (often || i == 0), how);
+				type == hog && (all || i == 0), how);
 			if (skua_group_spawn(&group, &jobs[type][i].task) != 0)
 				return 1;
 		}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* block.bpf.c - how long workers of a process sleep in polls, and where */
+#include "look.h"
+
+#include <stddef.h>
+
+#include "block.h"
+
+char LICENSE[] SEC("license") = KERNEL_LICENSE;
+
+struct bpf_iter__task {
+	struct task_struct *task;
+} KERNEL_STRUCT;
+
+const volatile unsigned long long least_ns; /* shorter ones are only counted */
+
+/* Of each worker, that the tool has put there; only its own thread writes it, as it
+ * loses or gets a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the tool says how many */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct block);
+} asleep SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} blocks SEC(".maps");
+
+unsigned long long times, sum_ns; /* of all */
+unsigned long long lost;          /* for which there was no room */
+
+/* Of a thread's state, as they are since Linux 4.20: __TASK_STOPPED, __TASK_TRACED */
+#define STOPPED (0x4u | 0x8u)
+
+static inline bool is_ours(struct task_struct *task)
+{
+	return (unsigned)BPF_CORE_READ(task, tgid) == tgid;
+}
+
+/* The current thread is going to sleep, or has to wait. */
+static void leave(struct task_struct *task, bool sleeps)
+{
+	__u32 tid = kernel_thread_id(task, namespace);
+	struct block *block = bpf_map_lookup_elem(&asleep, &tid);
+
+	if (!block)
+		return;
+	block->from_ns = 0;
+	if (!sleeps)
+		return;
+	block->sample.of = look(&block->sample, tid);
+	if (block->sample.of != SAMPLE_TASK)
+		return;
+	read_registers(bpf_get_current_task_btf(), &block->sample);
+	read_stack(&block->sample);
+	block->tid = tid;
+	block->before = 0;
+	block->from_ns = bpf_ktime_get_ns();
+}
+
+static void back(struct task_struct *task)
+{
+	__u32 tid = kernel_thread_id(task, namespace), bytes;
+	struct block *block = bpf_map_lookup_elem(&asleep, &tid);
+
+	if (!block || block->from_ns == 0)
+		return;
+	block->until_ns = bpf_ktime_get_ns();
+	__atomic_fetch_add(&times, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum_ns, block->until_ns - block->from_ns,
+			   __ATOMIC_RELAXED);
+	bytes = block->sample.bytes;
+	if (block->until_ns - block->from_ns >= least_ns &&
+	    bytes <= SAMPLE_STACK &&
+	    bpf_ringbuf_output(&blocks, block,
+			       offsetof(struct block, sample.stack) + bytes,
+			       BPF_RB_NO_WAKEUP) != 0)
+		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+	block->from_ns = 0;
+}
+
+/* preempt, previous, next */
+SEC("raw_tp/sched_switch")
+int on_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *previous = (struct task_struct *)ctx->args[1];
+	struct task_struct *next = (struct task_struct *)ctx->args[2];
+
+	if (is_ours(previous)) {
+		unsigned state = BPF_CORE_READ(previous, __state);
+
+		leave(previous,
+		      !ctx->args[0] && state != 0 && !(state & STOPPED));
+	}
+	if (is_ours(next))
+		back(next);
+	return 0;
+}
+
+/* Those that sleep as the tool comes. One that wakes up meanwhile comes to leave()
+ * before it can come to back(), and nothing of this is left. */
+SEC("iter/task")
+int find_asleep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct block *block;
+	__u32 tid;
+
+	if (!task || !is_ours(task) || BPF_CORE_READ(task, __state) == 0)
+		return 0;
+	tid = kernel_thread_id(task, namespace);
+	block = bpf_map_lookup_elem(&asleep, &tid);
+	if (!block || block->from_ns != 0)
+		return 0;
+	read_registers(task, &block->sample);
+	block->tid = tid;
+	block->before = 1;
+	block->sample.of = SAMPLE_UNKNOWN;
+	block->sample.bytes = 0;
+	block->from_ns = bpf_ktime_get_ns();
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* why_off_cpu.c - skua why --off-cpu: in which functions polls block */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/ends.h"
+#include "bpf/table.h"
+#include "bpf/verbs.h"
+#include "bpf/why/off_cpu.h"
+#include "bpf/why/why.h"
+
+/* Shorter ones are only counted. */
+#define LEAST_NS UINT64_C(10000)
+
+#define EACH_S 0.1
+
+/* What is shown, and of what. */
+struct run {
+	const struct why_off_cpu *options;
+	struct target *target;
+	struct off_cpu *off;
+	uint64_t least_ns;
+	char comm[TARGET_NAME];
+	double seconds; /* that it took */
+};
+
+static int complain(const char *why)
+{
+	fprintf(stderr, ARGS_PROGRAM " why: --off-cpu: %s\n", why);
+	return EXIT_FAILED;
+}
+
+/* ---- looking --------------------------------------------------------------- */
+
+static int look(struct run *run, struct ends *ends)
+{
+	double start = ends_now(), now = start;
+	double end = start + run->options->seconds;
+	bool over = false;
+	int err = 0;
+
+	while (err == 0 && !over && now < end) {
+		now = now + EACH_S < end ? now + EACH_S : end;
+		over = ends_wait(ends, now);
+		err = off_cpu_take(run->off, ends->gone);
+	}
+	run->seconds = ends_now() - start;
+	return err ? err : off_cpu_finish(run->off);
+}
+
+static int watch(struct run *run)
+{
+	char why[OFF_CPU_TEXT];
+	struct ends ends;
+	int err = ends_open(&ends, target_pid(run->target));
+	int code = EXIT_OK;
+
+	if (err)
+		code = complain(strerror(-err));
+	else if (off_cpu_start(&run->off, run->target, run->least_ns, why) != 0)
+		code = complain(why);
+	else
+		err = look(run, &ends);
+	if (err == -ENOMEM)
+		code = complain(strerror(ENOMEM));
+	else if (code == EXIT_OK && (err || ends.gone))
+		fprintf(stderr, "the process has ended; what was seen before "
+				"is there\n");
+	ends_close(&ends);
+	return code;
+}
+
+/* Of one type alone, if so wanted; that it may have had none is said. */
+static int choose_type(struct run *run)
+{
+	const char *type = run->options->type;
+	size_t count;
+
+	off_cpu_places(run->off, &count);
+	if (type && count > 0 && off_cpu_keep_type(run->off, type) == 0) {
+		fprintf(stderr,
+			ARGS_PROGRAM " why: --type is '%s', of which no poll "
+				     "blocked; those of others did\n",
+			type);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+/* ---- as text --------------------------------------------------------------- */
+
+static void print_place(const struct off_cpu_place *place, size_t index)
+{
+	char times[32], sum[32], longest[32];
+
+	printf("%2zu  %s blocked ", index + 1, place->type);
+	if (place->times == 1)
+		printf("once, for %s", text_time(sum, (double)place->ns));
+	else
+		printf("%s times for %s in all, up to %s",
+		       text_count(times, place->times),
+		       text_time(sum, (double)place->ns),
+		       text_time_in(longest, (double)place->longest_ns,
+				    (double)place->ns));
+	if (place->still > 0 && place->times == 1)
+		printf(", and has not gone on");
+	else if (place->still > 0)
+		printf("; %s have not gone on",
+		       text_count(times, place->still));
+	if (place->before)
+		printf("; since before this began");
+	putchar('\n');
+	for (unsigned i = 0; i < place->function_count; i++)
+		printf("        %s\n", place->functions[i].name);
+	if (!place->whole)
+		printf("        (some callers are missing)\n");
+}
+
+static void print_text(const struct run *run)
+{
+	struct off_cpu_counts counts = off_cpu_counts(run->off);
+	const char *missing = target_symbols_missing(run->target);
+	char times[32], sum[32], lost[32], least[32], seconds[32];
+	size_t count;
+	const struct off_cpu_place *places = off_cpu_places(run->off, &count);
+
+	printf("process %d (%s), %s\n", target_pid(run->target), run->comm,
+	       text_time(seconds, run->seconds * 1e9));
+	printf("polls blocked and went on %s time%s, for %s in all; %s lost\n",
+	       text_count(times, counts.times), counts.times == 1 ? "" : "s",
+	       text_time(sum, (double)counts.ns),
+	       text_count(lost, counts.lost));
+	printf("%s place%s in which they blocked for %s or more%s\n\n",
+	       text_count(times, count), count == 1 ? "" : "s",
+	       text_time(least, (double)run->least_ns),
+	       count > 1 ? ", the longest in all first" : "");
+	for (size_t i = 0; i < count && i < run->options->most; i++)
+		print_place(&places[i], i);
+	if (*missing)
+		fprintf(stderr, "%s\n", missing);
+}
+
+/* ---- as JSON --------------------------------------------------------------- */
+
+static void set(json_t *object, const char *name, uint64_t value)
+{
+	json_object_set_new(object, name,
+			    json_integer(value > INT64_MAX
+						 ? INT64_MAX
+						 : (json_int_t)value));
+}
+
+static json_t *place_json(const struct off_cpu_place *place)
+{
+	json_t *object = json_object(), *functions = json_array();
+
+	json_object_set_new(object, "type", json_string(place->type));
+	set(object, "ns", place->ns);
+	set(object, "times", place->times);
+	set(object, "longest_ns", place->longest_ns);
+	set(object, "still", place->still);
+	json_object_set_new(object, "before", json_boolean(place->before));
+	json_object_set_new(object, "whole", json_boolean(place->whole));
+	for (unsigned i = 0; i < place->function_count; i++)
+		json_array_append_new(functions,
+				      json_string(place->functions[i].name));
+	json_object_set_new(object, "functions", functions);
+	return object;
+}
+
+static int print_json(const struct run *run)
+{
+	struct off_cpu_counts counts = off_cpu_counts(run->off);
+	json_t *object = json_object(), *all = json_array();
+	size_t count;
+	const struct off_cpu_place *places = off_cpu_places(run->off, &count);
+	char *text;
+
+	set(object, "pid", (uint64_t)target_pid(run->target));
+	json_object_set_new(object, "comm", json_string(run->comm));
+	json_object_set_new(object, "seconds", json_real(run->seconds));
+	set(object, "least_ns", run->least_ns);
+	set(object, "times", counts.times);
+	set(object, "ns", counts.ns);
+	set(object, "lost", counts.lost);
+	for (size_t i = 0; i < count && i < run->options->most; i++)
+		json_array_append_new(all, place_json(&places[i]));
+	json_object_set_new(object, "places", all);
+	text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_decref(object);
+	if (!text)
+		return complain(strerror(ENOMEM));
+	puts(text);
+	free(text);
+	return EXIT_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+int why_off_cpu(const struct why_off_cpu *options)
+{
+	struct run run = { .options = options,
+			   .least_ns = options->slower_than_ns
+					       ? options->slower_than_ns
+					       : LEAST_NS };
+	int code = choose_process(&run.target, "why", options->pid);
+
+	if (code == EXIT_OK) {
+		choose_remark(run.target, "why");
+		target_comm(run.target, run.comm);
+		code = watch(&run);
+	}
+	if (code == EXIT_OK)
+		code = choose_type(&run);
+	if (code == EXIT_OK && options->json)
+		code = print_json(&run);
+	else if (code == EXIT_OK)
+		print_text(&run);
+	off_cpu_stop(run.off);
+	target_close(run.target);
+	return code;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_off_cpu.sh - `skua why --off-cpu` finds in which functions polls of prepared
+# programs block, also those that had begun before or have no end
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+build=${SKUA_BUILD_DIR:-build}
+skua=$build/bpf/skua
+programs=$build/tests/programs
+for program in "$skua" "$programs"/{burst,hog}; do
+	needs "$program"
+done
+tested=("$skua")
+left_out=''
+
+# refuses CODE TEXT ARG... - an error: one line, which has the text
+refuses()
+{
+	local code_expected=$1 text=$2
+	shift 2
+	run why --off-cpu "$@"
+	expect "why --off-cpu $*" exited "$code_expected"
+	expect "why --off-cpu $*" err_lines 1
+	expect "why --off-cpu $*" err_has "$text"
+	expect "why --off-cpu $*" out_empty
+}
+
+# shows EXPRESSION - Python, of what was printed, as d; p are its places: true
+shows()
+{
+	python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+p = d["places"]
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
+}
+
+# --- errors ----------------------------------------------------------------------
+
+refuses 2 '--off-cpu looks at a process, and records nothing' -p 1 -o some.skua
+refuses 2 '--off-cpu looks at a process, and records nothing' some.skua
+refuses 1 "process $$ is not a skua process" -p $$
+
+start hog "$programs/hog" 1 blocked
+run why --off-cpu -p "${pids[hog]}" --for 0.1
+if ((code != 0)); then
+	reason=$(cat "$scratch/err")
+	stop hog
+	echo "where polls block is not seen: $reason"
+	exit 77
+fi
+
+# --- one that never ends ----------------------------------------------------------
+
+# Its worker slept before anybody looked: the program did not see it leave.
+run why --off-cpu -p "${pids[hog]}" --for 0.5
+expect 'blocked' exited 0
+expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, and has not gone on; since before this began$' "$scratch/out"
+expect 'blocked' grep -qxE '        (___)?pthread_mutex_lock' "$scratch/out"
+expect 'blocked' test "$(grep -A 20 '^ 1 ' "$scratch/out" | grep -m 1 -A 1 -x '        work')" = \
+	"$(printf '        %s\n' work db_query)"
+run why --off-cpu -p "${pids[hog]}" --for 0.5 --json
+expect 'blocked' shows 'p[0]["type"] == "db_query" and p[0]["still"] == 1 and p[0]["before"] and
+	p[0]["whole"] and p[0]["functions"][-2:] == ["work", "db_query"] and
+	4e8 < p[0]["ns"] < 2e9 * d["seconds"] and p[0]["times"] == 1'
+
+# It goes on, and ends: that is counted to the place in which it slept before.
+"$skua" why --off-cpu -p "${pids[hog]}" --for 600 --json >"$scratch/out" 2>"$scratch/err" &
+ours=$!
+until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done
+sleep 0.5
+stop hog
+code=0
+wait $ours || code=$?
+expect 'the end of the process' exited 0
+expect 'the end of the process' err_has 'the process has ended; what was seen before is there'
+expect 'the end of the process' shows 'any(q["type"] == "db_query" and q["before"] and
+	q["still"] == 0 and "work" in q["functions"] for q in p)'
+
+# --- many ---------------------------------------------------------------------------
+
+start hog "$programs/hog" 1 sleeps
+run why --off-cpu -p "${pids[hog]}" --for 1 --json
+expect 'sleeps' exited 0
+expect 'sleeps' shows 'p[0]["type"] == "db_query" and p[0]["times"] > 10 and
+	p[0]["ns"] > 3e6 * p[0]["times"] and p[0]["longest_ns"] > 3e6 and
+	any("nanosleep" in f for f in p[0]["functions"]) and
+	p[0]["functions"][-2:] == ["work", "db_query"] and
+	d["lost"] == 0 and d["times"] >= p[0]["times"] - p[0]["still"] and
+	sum(q["ns"] for q in p if q["type"] != "db_query") < p[0]["ns"] / 2'
+run why --off-cpu -p "${pids[hog]}" --for 1 --json --slower-than 1s
+expect 'only long ones' shows 'p == [] and d["times"] > 10 and d["least_ns"] == 10**9'
+run why --off-cpu -p "${pids[hog]}" --for 0.5 --type db_query --json
+expect 'of one type' shows '{q["type"] for q in p} == {"db_query"}'
+refuses 1 "--type is 'none', of which no poll blocked" -p "${pids[hog]}" --for 0.5 --type none
+
+"$skua" why --off-cpu -p "${pids[hog]}" --for 600 >"$scratch/out" 2>"$scratch/err" &
+ours=$!
+until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done
+kill -INT $ours
+code=0
+wait $ours || code=$?
+expect 'until Ctrl-C' exited 0
+stop hog
+
+# Workers that sleep as they have nothing to do block in no poll.
+start quiet "$programs/burst" 1
+run why --off-cpu -p "${pids[quiet]}" --for 0.5 --json --slower-than 100ms
+expect 'nothing blocks' shows 'p == []'
+stop quiet
+
+# --- elsewhere ------------------------------------------------------------------------
+
+start inside unshare -p -f "$programs/hog" 1 sleeps
+run why --off-cpu -p "$(pgrep -P "${pids[inside]}")" --for 0.5 --json
+expect 'in a container' shows 'p[0]["functions"][-2:] == ["work", "db_query"]'
+stop inside
+
+if ((EUID == 0)); then
+	nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all)
+	start other "${nobody[@]}" "$programs/hog" 1 sleeps
+	tested=("${nobody[@]}" "$skua")
+	refuses 1 'no permission to load BPF programs' -p "${pids[other]}"
+	stop other
+else
+	left_out+='; without privileges was not tried, as this is no root'
+fi
+
+finish "skua why --off-cpu: sleeps of polls, and their functions$left_out"
