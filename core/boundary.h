@@ -23,7 +23,8 @@
  * @kind: which function of the program it calls: one of those that
  *        boundary_report.c lists
  *
- * It stands after the call: then that is no tail call, and the frame is there.
+ * It stands after the call: then that is no tail call, and the frame is there. A
+ * test finds the calls, and refuses those without it: tests/house/boundary.py.
  * 0x1b: the address of the personality routine is relative, in four bytes. The
  * compiler merges the marks of functions that it inlines: a file marks one kind, or
  * has functions that are not inlined into each other.

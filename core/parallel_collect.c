@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/boundary.h"
 #include "core/parallel_loop.h"
 #include "skua/parallel.h"
 
@@ -44,6 +45,7 @@ static int collect_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	int code = it->collect(ctx, begin, end, it->out + next * it->size,
 			       &count, it->arg);
 
+	BOUNDARY(loop);
 	if (code == 0 && count > end - begin)
 		return -EINVAL;
 	filled->count += code == 0 ? count : 0;

@@ -2,6 +2,7 @@
 /* parallel_find.c - loops that end when something has been found */
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/parallel_loop.h"
 #include "skua/parallel.h"
 
@@ -28,6 +29,7 @@ static int find_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	uint64_t seen;
 	int code = it->find(ctx, begin, end, &found, it->arg);
 
+	BOUNDARY(loop);
 	(void)value;
 	if (code != 1)
 		return code > 1 ? -EINVAL : code;
@@ -90,6 +92,7 @@ static int any_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	struct find_loop *it = (struct find_loop *)loop;
 	int code = it->test(ctx, begin, end, it->arg);
 
+	BOUNDARY(loop);
 	(void)value;
 	return code > 1 ? -EINVAL : code;
 }

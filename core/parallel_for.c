@@ -2,6 +2,7 @@
 /* parallel_for.c - loops without a value: over a range, over two arrays */
 #include <errno.h>
 
+#include "core/boundary.h"
 #include "core/parallel_loop.h"
 #include "skua/parallel.h"
 
@@ -17,9 +18,11 @@ static int for_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		    size_t begin, size_t end, void *value)
 {
 	struct for_loop *it = (struct for_loop *)loop;
+	int code = it->body(ctx, begin, end, it->arg);
 
+	BOUNDARY(loop);
 	(void)value;
-	return it->body(ctx, begin, end, it->arg);
+	return code;
 }
 
 static const struct parallel_ops for_ops = { .step = for_step };
@@ -52,10 +55,13 @@ static int map_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		    size_t begin, size_t end, void *value)
 {
 	struct map_loop *it = (struct map_loop *)loop;
+	int code =
+		it->map(ctx, it->in + begin * it->in_size,
+			it->out + begin * it->out_size, end - begin, it->arg);
 
+	BOUNDARY(loop);
 	(void)value;
-	return it->map(ctx, it->in + begin * it->in_size,
-		       it->out + begin * it->out_size, end - begin, it->arg);
+	return code;
 }
 
 static const struct parallel_ops map_ops = { .step = map_step };

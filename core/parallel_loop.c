@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "core/boundary.h"
 #include "core/clock.h"
 #include "core/forks.h"
 
@@ -94,7 +93,6 @@ static int join_parts(struct parallel_loop *loop, int code, void *left,
 	}
 	if (ops->drop)
 		ops->drop(loop, right->value);
-	BOUNDARY(loop);
 	return code ? code : right->code;
 }
 
@@ -160,7 +158,6 @@ static int run_part(struct parallel_loop *loop, struct skua_ctx ctx,
 		if (rest > pace.items)
 			rest = pace.items;
 		code = loop->ops->step(loop, ctx, begin, begin + rest, value);
-		BOUNDARY(loop);
 		if (code) {
 			parallel_loop_stop(loop, begin);
 			return code;

@@ -28,6 +28,8 @@ struct parallel_loop;
  * @join: adds a value to that of the part before it; 0 to go on. NULL: there is
  *        nothing to add. @right is not used any more
  * @drop: a value is not used any more; NULL: nothing to do
+ *
+ * An operation that calls the program marks its own frame (boundary.h).
  */
 struct parallel_ops {
 	size_t size;

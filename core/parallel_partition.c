@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/boundary.h"
 #include "core/parallel_loop.h"
 #include "skua/parallel.h"
 
@@ -99,6 +100,7 @@ static int partition_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		int code = it->test(ctx, it->base + begin * it->size, count,
 				    yes, it->arg);
 
+		BOUNDARY(loop);
 		if (code)
 			return code;
 		next = partition_batch(it, begin, begin + count, yes);

@@ -32,15 +32,19 @@ static int reduce_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		       size_t begin, size_t end, void *value)
 {
 	struct reduce_loop *it = (struct reduce_loop *)loop;
+	int code = it->how->fold(ctx, begin, end, value, it->arg);
 
-	return it->how->fold(ctx, begin, end, value, it->arg);
+	BOUNDARY(loop);
+	return code;
 }
 
 static int reduce_join(struct parallel_loop *loop, void *left, void *right)
 {
 	struct reduce_loop *it = (struct reduce_loop *)loop;
+	int code = it->how->join(left, right, it->arg);
 
-	return it->how->join(left, right, it->arg);
+	BOUNDARY(loop);
+	return code;
 }
 
 static void reduce_drop(struct parallel_loop *loop, void *value)

@@ -99,6 +99,7 @@ static int ahead_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		code = it->how->fold(ctx, block_begin(it, i),
 				     block_begin(it, i + 1), block_value(it, i),
 				     it->arg);
+		BOUNDARY(loop);
 		/* The leader will come here, and see for itself. To go on would
 		 * leave it a frame of its stack for each such block. */
 		if (code)
@@ -136,6 +137,7 @@ static int behind_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	for (size_t i = begin; i < end && code == 0; i++)
 		code = it->scan(ctx, block_begin(it, i), block_begin(it, i + 1),
 				block_value(it, i), it->arg);
+	BOUNDARY(loop);
 	return code;
 }
 
@@ -237,6 +239,7 @@ static int lead_blocks(struct scan *it, struct skua_ctx ctx, size_t begin,
 	if (it->fixed) {
 		reduction_init(it->how, value);
 		code = it->how->fold(ctx, first, last, value, it->arg);
+		BOUNDARY(loop);
 		if (code)
 			return code;
 		memcpy(prefix, carry, it->how->size);

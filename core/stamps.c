@@ -2,6 +2,7 @@
 /* stamps.c - see stamps.h */
 #include "core/stamps.h"
 
+#include "core/boundary.h"
 #include "core/clock.h"
 #include "core/tell.h"
 #include "core/worker.h"
@@ -31,11 +32,11 @@ static enum skua_poll poll_stamped(struct skua_task *task)
 			   stamp->weight);
 	/* Release: the stamp was read. Pairs with the acquire in stamps_put(). */
 	atomic_store_release(&stamp->taken, 0);
-	if (!counts)
-		return poll(task);
 	result = poll(task);
+	BOUNDARY(poll);
 	/* The task may be gone. */
-	tell_waited_poll(worker, type, poll, clock_now_ns() - start_ns);
+	if (counts)
+		tell_waited_poll(worker, type, poll, clock_now_ns() - start_ns);
 	return result;
 }
 

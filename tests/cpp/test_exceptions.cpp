@@ -343,6 +343,17 @@ void loop_join()
 	loop_reduce(fold_nothing, join_throws, nullptr, 100);
 }
 
+// What one thread folded is joined to what another did.
+void loop_join_taken()
+{
+	loop_reduce(
+		[](skua_ctx, size_t, size_t, void *, void *) {
+			usleep(1000);
+			return 0;
+		},
+		join_throws, nullptr, 0);
+}
+
 void loop_drop()
 {
 	loop_reduce(fold_fails, join_throws, drop_throws, 0);
@@ -548,6 +559,7 @@ const Case cases[] = {
 	{ "reduce__fold__says_so", loop_fold, loop },
 	{ "reduce__fold_with_grain__says_so", loop_fold_grain, loop },
 	{ "reduce__join__says_so", loop_join, loop },
+	{ "reduce__join_of_taken_part__says_so", loop_join_taken, loop },
 	{ "reduce__drop__says_so", loop_drop, loop },
 	{ "scan__scan__says_so", loop_scan, loop },
 	{ "scan__join__says_so", loop_scan_join, loop },
