@@ -43,8 +43,7 @@ class Server:
             preexec_fn=limit,
         )
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
-        # The listener's first poll and the workers' start open none.
-        self.descriptors = self.count_descriptors()
+        self.sockets_at_first = self.count_sockets()
 
     def __enter__(self):
         return self
@@ -54,11 +53,18 @@ class Server:
             self.process.kill()
             self.process.wait()
 
-    def count_descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+    def count_sockets(self):
+        """Nothing else: workers open a file now and then."""
+        folder, count = f"/proc/{self.process.pid}/fd", 0
+        for descriptor in os.listdir(folder):
+            try:
+                count += os.readlink(f"{folder}/{descriptor}").startswith("socket:")
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return count
 
     def wait_for_connections(self, count):
-        while self.count_descriptors() - self.descriptors != count:
+        while self.count_sockets() - self.sockets_at_first != count:
             time.sleep(0.001)
 
     def asleep(self):
