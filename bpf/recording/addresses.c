@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define SMALLEST 256u
 
 /* Addresses differ in few bits: spread them. */
 static size_t home_of(const struct addresses *t, uint64_t address)
 {
+	address ^= t->key;
+	address ^= address >> 33;
+	address *= t->key | 1;
 	address ^= address >> 33;
 	address *= UINT64_C(0xff51afd7ed558ccd);
 	address ^= address >> 33;
@@ -30,8 +34,13 @@ static size_t find(const struct addresses *t, uint64_t address)
 static int grow(struct addresses *t)
 {
 	struct addresses larger = { .size = t->size ? 2 * t->size : SMALLEST,
-				    .count = t->count };
+				    .count = t->count,
+				    .key = t->key };
 
+	/* Without it, as at boot, they are spread all the same. */
+	if (t->size == 0 &&
+	    getrandom(&larger.key, sizeof(larger.key), GRND_NONBLOCK) < 0)
+		larger.key = UINT64_C(0x9e3779b97f4a7c15);
 	larger.slots = calloc(larger.size, sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
@@ -98,7 +107,10 @@ bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
 
 void addresses_clear(struct addresses *t)
 {
-	if (t->count > 0)
+	/* A large one is made anew, as it may be cleared often. */
+	if (t->size > SMALLEST)
+		addresses_free(t);
+	else if (t->count > 0)
 		memset(t->slots, 0, t->size * sizeof(*t->slots));
 	t->count = 0;
 }

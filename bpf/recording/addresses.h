@@ -14,11 +14,13 @@ struct address {
 	unsigned track;
 };
 
-/* Zero it before the first use. */
+/* Zero it before the first use. @key: chosen at random, so that nobody can choose
+ * addresses that get in each other's way. */
 struct addresses {
 	struct address *slots;
 	size_t size; /* a power of two, or 0 */
 	size_t count;
+	uint64_t key;
 };
 
 /* addresses_put - in the place of what is there of that address; 0 or -ENOMEM */

@@ -115,6 +115,11 @@ static void remark(const struct options *options, const struct trace *trace)
 			"skua export: %s: too few times are in it: they are "
 			"shown as the processor counted\n",
 			options->file);
+	if (about->left_out > 0)
+		fprintf(stderr,
+			"skua export: %s: %u streams more than %u are left "
+			"out\n",
+			options->file, about->left_out, TRACE_SOURCES);
 	if (about->lost > 0)
 		fprintf(stderr,
 			"skua export: %s: %" PRIu64 " of %" PRIu64

@@ -14,8 +14,18 @@
 #include "bpf/recording/grow.h"
 #include "bpf/recording/trace_parts.h"
 
-#define NAMES     (1u << 20)
+/* As many names as skua record writes. */
+#define NAMES     65536u
 #define NO_SOURCE UINT32_MAX
+#define LEFT_OUT  (UINT32_MAX - 1)
+
+/* NULL: there is none, or it is left out. */
+static struct trace_track *find_source(struct trace *t, uint32_t id)
+{
+	return id < TRACE_STREAMS && t->by_id[id] < t->source_count
+		       ? &t->sources[t->by_id[id]]
+		       : NULL;
+}
 
 /* ---- chunks ---------------------------------------------------------------- */
 
@@ -55,6 +65,12 @@ static int take_stream(struct trace *t, uint64_t at, uint32_t bytes)
 
 	if (code || bytes < sizeof(stream) || stream.id >= TRACE_STREAMS)
 		return code;
+	if (*index == NO_SOURCE && t->source_count == TRACE_SOURCES) {
+		*index = LEFT_OUT;
+		t->about.left_out++;
+	}
+	if (*index == LEFT_OUT)
+		return 0;
 	if (*index == NO_SOURCE) {
 		if (!grow(&t->sources, sizeof(*t->sources), t->source_count,
 			  &room))
@@ -71,12 +87,12 @@ static int take_before(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	struct trace_before before = { 0 };
 	int code = look_at_chunk(t, at, bytes, &before, sizeof(before));
+	struct trace_track *source = code == 0 && bytes >= sizeof(before)
+					     ? find_source(t, before.stream)
+					     : NULL;
 
-	if (code == 0 && bytes >= sizeof(before) &&
-	    before.stream < TRACE_STREAMS &&
-	    t->by_id[before.stream] != NO_SOURCE &&
-	    before.from_ns < before.until_ns)
-		t->sources[t->by_id[before.stream]].what.before = before;
+	if (source && before.from_ns < before.until_ns)
+		source->what.before = before;
 	return code;
 }
 
@@ -144,6 +160,7 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	struct trace_events head = { 0 };
 	struct trace_segment segment;
+	struct trace_track *source;
 	int code = look_at_chunk(t, at, bytes, &head, sizeof(head));
 	uint64_t room = bytes < sizeof(head)
 				? 0
@@ -152,13 +169,13 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 	/* A chunk that was cut has fewer. */
 	if (head.count > room)
 		head.count = (uint32_t)room;
-	if (code || head.stream >= TRACE_STREAMS ||
-	    t->by_id[head.stream] == NO_SOURCE || head.count == 0 ||
+	source = find_source(t, head.stream);
+	if (code || !source || head.count == 0 ||
 	    head.first > UINT64_MAX - head.count)
 		return code;
 	segment = (struct trace_segment){ at + sizeof(head), head.first,
 					  head.count };
-	return add_segment(t, &t->sources[t->by_id[head.stream]], &segment);
+	return add_segment(t, source, &segment);
 }
 
 /* Switches are few, beside the events. */
@@ -361,13 +378,16 @@ static int load(struct trace *t, struct skua_error *err)
 static int open_file(struct trace *t, const char *path, struct skua_error *err)
 {
 	struct stat stat;
+	off_t hole;
 
 	t->window->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (t->window->file < 0 || fstat(t->window->file, &stat) < 0)
 		return refuse(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(stat.st_mode))
 		return refuse(err, -EINVAL, "not a regular file");
-	t->window->size = (uint64_t)stat.st_size;
+	/* What was recorded has no holes: behind one, nothing was. */
+	hole = lseek(t->window->file, 0, SEEK_HOLE);
+	t->window->size = (uint64_t)(hole >= 0 ? hole : stat.st_size);
 	return 0;
 }
 

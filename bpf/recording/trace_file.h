@@ -26,6 +26,7 @@ struct trace_offs;
  * @cut: the file ends before it should
  * @timeless: no rate of the counter is known: times are its ticks
  * @events, @lost: of all streams
+ * @left_out: streams more than TRACE_SOURCES
  */
 struct trace_about {
 	struct trace_meta meta;
@@ -34,7 +35,11 @@ struct trace_about {
 	bool timeless;
 	uint64_t events;
 	uint64_t lost;
+	unsigned left_out;
 };
+
+/* A runtime has a stream for each worker and one for the threads that are none. */
+#define TRACE_SOURCES 4096u
 
 /* A stream; @lost: between those @events that there are; @thread: its tid, if no
  * other has the same, or 0. @before: of its times the latter is 0 if there is none. */

@@ -217,15 +217,29 @@ static int take(struct walk *w, const struct trace_switch *s)
 	return code;
 }
 
+/* The first that ends at that time or behind it; they are in order. */
+static size_t find_epoch(const struct trace_offs *o, uint64_t ns)
+{
+	size_t low = 0, high = o->epoch_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (o->epochs[middle].until_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Goes on to the epoch that the time is in; false: it is in none. */
 static int enter_epoch(struct walk *w, const struct trace_switch *s, bool *in)
 {
 	const struct trace_offs *o = w->offs;
-	size_t now = w->epoch < o->epoch_count ? w->epoch : 0;
+	size_t now = find_epoch(o, s->ns);
 	int code = 0;
 
-	while (now < o->epoch_count && o->epochs[now].until_ns < s->ns)
-		now++;
 	*in = now < o->epoch_count && o->epochs[now].from_ns <= s->ns;
 	if (!*in || now == w->epoch)
 		return 0;
@@ -337,9 +351,8 @@ struct trace_off_look trace_offs_look(const struct trace_offs *o, uint32_t tid,
 		look.next = find_off(&o->offs[thread->first], thread->count,
 				     from_ns);
 	}
-	while (look.epoch < o->epoch_count &&
-	       o->epochs[look.epoch].until_ns <= from_ns)
-		look.epoch++;
+	look.epoch = from_ns < UINT64_MAX ? find_epoch(o, from_ns + 1)
+					  : o->epoch_count;
 	return look;
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEEPEST 64u /* slices in slices; what is deeper is left out */
+#define DEEPEST 32u /* slices in slices; what is deeper is left out */
 
 /* ---- marks ----------------------------------------------------------------- */
 

@@ -12,7 +12,10 @@
 #include "bpf/recording/trace_sinks.h"
 #include "probes/histogram.h"
 
-/* Tasks of one name. */
+#define MOST_ROWS 4096u
+#define OTHERS    "(others)"
+
+/* Tasks of one name, or of all those that come when there are MOST_ROWS. */
 struct row {
 	char name[TRACE_TEXT];
 	struct probes_histogram run, wait;
@@ -28,6 +31,7 @@ struct worker {
 struct summary {
 	struct trace_sink sink;
 	void *tree; /* of rows, by name */
+	struct row *others;
 	struct row **rows;
 	size_t count, room;
 	struct worker *workers;
@@ -72,7 +76,13 @@ static struct row *row_of(struct summary *s, const char *name)
 
 	snprintf(key.name, sizeof(key.name), "%s", name);
 	found = tfind(&key, &s->tree, compare_rows);
-	return found ? *(struct row **)found : add_row(s, name);
+	if (found)
+		return *(struct row **)found;
+	if (s->count < MOST_ROWS)
+		return add_row(s, name);
+	if (!s->others)
+		s->others = add_row(s, OTHERS);
+	return s->others;
 }
 
 static void count_poll(struct summary *s, const struct trace_mark *mark)

@@ -13,6 +13,10 @@
 
 /* ---- names --------------------------------------------------------------- */
 
+/* More names have one together. */
+#define MOST_NAMES 4096u
+#define OTHERS     "(others)"
+
 struct named {
 	uint32_t index;
 	char text[TRACE_TEXT];
@@ -50,6 +54,10 @@ static uint32_t name_of(struct ledger *l, const char *text)
 
 	snprintf(key.text, sizeof(key.text), "%s", text);
 	found = tfind(&key, &l->by_name, compare_named);
+	if (!found && l->name_count >= MOST_NAMES) {
+		strcpy(key.text, OTHERS);
+		found = tfind(&key, &l->by_name, compare_named);
+	}
 	return found ? (*(struct named **)found)->index : add_name(l, &key);
 }
 
