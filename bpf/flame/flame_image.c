@@ -21,6 +21,8 @@ struct image {
 	Elf *elf;
 	Dwarf_CFI *rules;
 	struct functions *functions;
+	struct lines *lines; /* once they were asked for, if there are any */
+	bool asked;
 };
 
 /* ---- opening --------------------------------------------------------------- */
@@ -126,6 +128,7 @@ struct image *image_open(struct target *target,
 void image_close(struct image *image)
 {
 	functions_free(image->functions);
+	lines_close(image->lines);
 	if (image->rules)
 		dwarf_cfi_end(image->rules);
 	elf_end(image->elf);
@@ -190,4 +193,16 @@ bool image_rule(struct image *image, const struct target_mapping *mapping,
 
 	return image->rules && file_address(image, mapping, address, &wanted) &&
 	       flame_rule_read(image->rules, wanted, out);
+}
+
+void image_line(struct image *image, const struct target_mapping *mapping,
+		uint64_t address, uint64_t *patience_ns, struct line *out)
+{
+	uint64_t wanted;
+
+	if (!image->asked && image->elf && image->fd >= 0)
+		image->lines = lines_open(image->fd);
+	image->asked = true;
+	if (image->lines && file_address(image, mapping, address, &wanted))
+		lines_find(image->lines, wanted, patience_ns, out);
 }

@@ -8,6 +8,7 @@
 #ifndef SKUA_BPF_FLAME_IMAGE_H
 #define SKUA_BPF_FLAME_IMAGE_H
 
+#include "bpf/flame/flame_lines.h"
 #include "bpf/flame/flame_rules.h"
 #include "bpf/target/target_parts.h"
 
@@ -32,6 +33,11 @@ bool image_is_of(const struct image *image,
 
 void image_find(struct image *image, const struct target_mapping *mapping,
 		uint64_t address, struct flame_function *out);
+
+/* image_line - where the code comes from, as of lines_find(); @out stays as it is if
+ * there is nobody to ask */
+void image_line(struct image *image, const struct target_mapping *mapping,
+		uint64_t address, uint64_t *patience_ns, struct line *out);
 
 /* image_rule - Return: false: the file does not tell */
 bool image_rule(struct image *image, const struct target_mapping *mapping,

@@ -3,9 +3,11 @@
 #include "bpf/flame/flame_names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_IMAGES 4096u
 #define MOST_TYPES  4096u
+#define HURRY_NS    UINT64_C(50000000)
 #define RULES       8192u /* that are remembered, by address */
 
 struct type {
@@ -27,6 +29,7 @@ struct flame_names {
 	struct type *types;
 	size_t type_count;
 	bool looked; /* what is mapped was read again */
+	uint64_t patience_ns;
 	struct known_rule rules[RULES];
 };
 
@@ -83,6 +86,23 @@ bool flame_names_find(struct flame_names *names, uint64_t address,
 	if (image)
 		image_find(image, mapping, address, out);
 	return mapping != NULL;
+}
+
+void flame_names_line(struct flame_names *names, uint64_t address,
+		      struct line *out)
+{
+	const struct target_mapping *mapping = find_code(names, address);
+	struct image *image = mapping ? find_image(names, mapping) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (image && names->patience_ns > 0)
+		image_line(image, mapping, address, &names->patience_ns, out);
+}
+
+void flame_names_hurry(struct flame_names *names)
+{
+	if (names->patience_ns > HURRY_NS)
+		names->patience_ns = HURRY_NS;
 }
 
 /* ---- callers --------------------------------------------------------------- */
@@ -244,8 +264,10 @@ struct flame_names *flame_names_new(struct target *target)
 {
 	struct flame_names *names = calloc(1, sizeof(*names));
 
-	if (names)
-		names->target = target;
+	if (!names)
+		return NULL;
+	names->target = target;
+	names->patience_ns = FLAME_PATIENCE_NS;
 	return names;
 }
 

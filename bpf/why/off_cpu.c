@@ -13,7 +13,7 @@
 #include "bpf/flame/flame_stack.h"
 #include "bpf/kernel/block.h"
 #include "bpf/kernel/programs.h"
-#include "bpf/recording/grow.h"
+#include "bpf/grow.h"
 
 #include "block.skel.h"
 
@@ -413,6 +413,17 @@ struct off_cpu_counts off_cpu_counts(const struct off_cpu *off)
 					.ns = off->program->bss->sum_ns,
 					.lost = off->program->bss->lost +
 						off->left_out };
+}
+
+void off_cpu_line(const struct off_cpu *off,
+		  const struct flame_function *function, struct line *out)
+{
+	flame_names_line(off->names, function->address, out);
+}
+
+void off_cpu_hurry(struct off_cpu *off)
+{
+	flame_names_hurry(off->names);
 }
 
 void off_cpu_stop(struct off_cpu *off)

@@ -74,6 +74,13 @@ const struct off_cpu_place *off_cpu_places(const struct off_cpu *off,
 					   size_t *count);
 struct off_cpu_counts off_cpu_counts(const struct off_cpu *off);
 
+/* off_cpu_line - where a function of a place was left, as of flame_names_line() */
+void off_cpu_line(const struct off_cpu *off,
+		  const struct flame_function *function, struct line *out);
+
+/* off_cpu_hurry - somebody waits for the end: as flame_names_hurry() */
+void off_cpu_hurry(struct off_cpu *off);
+
 /* off_cpu_stop - @off may be NULL */
 void off_cpu_stop(struct off_cpu *off);
 

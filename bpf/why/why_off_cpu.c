@@ -49,6 +49,8 @@ static int look(struct run *run, struct ends *ends)
 		err = off_cpu_take(run->off, ends->gone);
 	}
 	run->seconds = ends_now() - start;
+	if (ends->signalled)
+		off_cpu_hurry(run->off);
 	return err ? err : off_cpu_finish(run->off);
 }
 
@@ -93,7 +95,34 @@ static int choose_type(struct run *run)
 
 /* ---- as text --------------------------------------------------------------- */
 
-static void print_place(const struct off_cpu_place *place, size_t index)
+/* What a file may say of itself: for people, and in JSON, without what controls a
+ * terminal. @text: SHOWN bytes. */
+#define SHOWN 256u
+static const char *show(const char *name, char *text)
+{
+	snprintf(text, SHOWN, "%s", name);
+	target_printable(text, SHOWN);
+	return text;
+}
+
+/* A function, and where it called the one above it: "work, hog.c:55". */
+static void print_function(const struct run *run,
+			   const struct flame_function *function)
+{
+	char text[SHOWN];
+	struct line line;
+	const char *last;
+
+	off_cpu_line(run->off, function, &line);
+	printf("        %s", show(function->name, text));
+	last = strrchr(line.source, '/');
+	if (line.number > 0)
+		printf(", %s:%d", last ? last + 1 : line.source, line.number);
+	putchar('\n');
+}
+
+static void print_place(const struct run *run,
+			const struct off_cpu_place *place, size_t index)
 {
 	char times[32], sum[32], longest[32];
 
@@ -115,7 +144,7 @@ static void print_place(const struct off_cpu_place *place, size_t index)
 		printf("; since before this began");
 	putchar('\n');
 	for (unsigned i = 0; i < place->function_count; i++)
-		printf("        %s\n", place->functions[i].name);
+		print_function(run, &place->functions[i]);
 	if (!place->whole)
 		printf("        (some callers are missing)\n");
 }
@@ -139,7 +168,7 @@ static void print_text(const struct run *run)
 	       text_time(least, (double)run->least_ns),
 	       count > 1 ? ", the longest in all first" : "");
 	for (size_t i = 0; i < count && i < run->options->most; i++)
-		print_place(&places[i], i);
+		print_place(run, &places[i], i);
 	if (*missing)
 		fprintf(stderr, "%s\n", missing);
 }
@@ -154,9 +183,23 @@ static void set(json_t *object, const char *name, uint64_t value)
 						 : (json_int_t)value));
 }
 
-static json_t *place_json(const struct off_cpu_place *place)
+/* "/path/hog.c:55", or null */
+static json_t *line_json(const struct run *run,
+			 const struct flame_function *function)
+{
+	struct line line;
+
+	off_cpu_line(run->off, function, &line);
+	return line.number > 0 ? json_sprintf("%s:%d", line.source, line.number)
+			       : json_null();
+}
+
+static json_t *place_json(const struct run *run,
+			  const struct off_cpu_place *place)
 {
 	json_t *object = json_object(), *functions = json_array();
+	json_t *lines = json_array();
+	char text[SHOWN];
 
 	json_object_set_new(object, "type", json_string(place->type));
 	set(object, "ns", place->ns);
@@ -165,10 +208,15 @@ static json_t *place_json(const struct off_cpu_place *place)
 	set(object, "still", place->still);
 	json_object_set_new(object, "before", json_boolean(place->before));
 	json_object_set_new(object, "whole", json_boolean(place->whole));
-	for (unsigned i = 0; i < place->function_count; i++)
-		json_array_append_new(functions,
-				      json_string(place->functions[i].name));
+	for (unsigned i = 0; i < place->function_count; i++) {
+		json_array_append_new(
+			functions,
+			json_string(show(place->functions[i].name, text)));
+		json_array_append_new(lines,
+				      line_json(run, &place->functions[i]));
+	}
 	json_object_set_new(object, "functions", functions);
+	json_object_set_new(object, "lines", lines);
 	return object;
 }
 
@@ -188,7 +236,7 @@ static int print_json(const struct run *run)
 	set(object, "ns", counts.ns);
 	set(object, "lost", counts.lost);
 	for (size_t i = 0; i < count && i < run->options->most; i++)
-		json_array_append_new(all, place_json(&places[i]));
+		json_array_append_new(all, place_json(run, &places[i]));
 	json_object_set_new(object, "places", all);
 	text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(object);

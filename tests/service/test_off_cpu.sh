@@ -59,12 +59,20 @@ run why --off-cpu -p "${pids[hog]}" --for 0.5
 expect 'blocked' exited 0
 expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, and has not gone on; since before this began$' "$scratch/out"
 expect 'blocked' grep -qxE '        (___)?pthread_mutex_lock' "$scratch/out"
+sed -i 's/, [^ ]*:[0-9]*$//' "$scratch/out" # lines, which are tried below
 expect 'blocked' test "$(grep -A 20 '^ 1 ' "$scratch/out" | grep -m 1 -A 1 -x '        work')" = \
 	"$(printf '        %s\n' work db_query)"
 run why --off-cpu -p "${pids[hog]}" --for 0.5 --json
 expect 'blocked' shows 'p[0]["type"] == "db_query" and p[0]["still"] == 1 and p[0]["before"] and
 	p[0]["whole"] and p[0]["functions"][-2:] == ["work", "db_query"] and
 	4e8 < p[0]["ns"] < 2e9 * d["seconds"] and p[0]["times"] == 1'
+
+if readelf -S "$programs/hog" | grep -q '\.debug_line'; then
+	expect 'sources and lines' shows \
+		'[l.split("/")[-1].split(":")[0] for l in p[0]["lines"][-2:]] == ["hog.c"] * 2'
+else
+	left_out+='; lines were not tried, as there is no debug information'
+fi
 
 # It goes on, and ends: that is counted to the place in which it slept before.
 "$skua" why --off-cpu -p "${pids[hog]}" --for 600 --json >"$scratch/out" 2>"$scratch/err" &

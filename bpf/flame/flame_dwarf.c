@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame_dwarf.c - see flame_dwarf.h
+ *
+ * The addresses that each unit has are read once; not every compiler writes the table
+ * that would tell of them (.debug_aranges). Nothing is freed: the process is to end.
+ */
+#include "bpf/flame/flame_dwarf.h"
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "bpf/grow.h"
+
+/* Code of a unit. */
+struct range {
+	uint64_t from, to;
+	Dwarf_Off unit;
+};
+
+struct dwarf {
+	Dwarf *file;
+	struct range *ranges;
+	size_t count, room;
+};
+
+static bool add_unit(struct dwarf *dwarf, Dwarf_Die *unit)
+{
+	Dwarf_Addr base, from, to;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(unit, at, &base, &from, &to)) > 0) {
+		if (!grow(&dwarf->ranges, sizeof(*dwarf->ranges), dwarf->count,
+			  &dwarf->room))
+			return false;
+		dwarf->ranges[dwarf->count++] =
+			(struct range){ from, to, dwarf_dieoffset(unit) };
+	}
+	return true;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static void read_units(struct dwarf *dwarf)
+{
+	Dwarf_Off at = 0, next;
+	size_t header;
+
+	while (dwarf_nextcu(dwarf->file, at, &next, &header, NULL, NULL,
+			    NULL) == 0) {
+		Dwarf_Die unit;
+
+		if (dwarf_offdie(dwarf->file, at + header, &unit) &&
+		    !add_unit(dwarf, &unit))
+			break;
+		at = next;
+	}
+	if (dwarf->count > 0)
+		qsort(dwarf->ranges, dwarf->count, sizeof(struct range),
+		      compare);
+}
+
+struct dwarf *dwarf_open(int fd)
+{
+	struct dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	Elf *elf;
+
+	if (!dwarf)
+		return NULL;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	dwarf->file = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	if (!dwarf->file)
+		return NULL;
+	read_units(dwarf);
+	return dwarf;
+}
+
+/* The range that begins last by then; NULL: it has ended. */
+static const struct range *find_range(const struct dwarf *dwarf,
+				      uint64_t address)
+{
+	size_t low = 0, high = dwarf->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dwarf->ranges[middle].from <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && address < dwarf->ranges[low - 1].to
+		       ? &dwarf->ranges[low - 1]
+		       : NULL;
+}
+
+int dwarf_find(struct dwarf *dwarf, uint64_t address, const char **source)
+{
+	const struct range *range = find_range(dwarf, address);
+	Dwarf_Line *line = NULL;
+	Dwarf_Die unit;
+	int number = 0;
+
+	if (range && dwarf_offdie(dwarf->file, range->unit, &unit))
+		line = dwarf_getsrc_die(&unit, address);
+	*source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	return *source && dwarf_lineno(line, &number) == 0 ? number : 0;
+}
