@@ -35,6 +35,7 @@ bpftrace        command bpftrace
 libmicrohttpd-dev header microhttpd.h
 nettle-dev      header  nettle/sha1.h
 libhwloc-dev    header  hwloc.h
+libuv1-dev      header  uv.h
 spin            command spin
 libclang-rt-dev runtime fuzzer
 valgrind        command valgrind

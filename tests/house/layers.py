@@ -133,6 +133,7 @@ LIBRARIES = {
     "nettle/": ["bench", "tests"],
     "numa": ["topology"],
     "perfmon/": ["probes"],
+    "uv.h": ["bench"],
 }
 
 PUBLIC = "stdbool.h stddef.h stdint.h".split()
