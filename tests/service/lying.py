@@ -21,7 +21,7 @@ HANG_S = 30
 ADDRESS_SPACE = 4 << 30
 
 KINDS = ("honest", "runtimes", "workers", "types", "unmapped", "symbols",
-         "unwind", "whole", "notes", "changing", "circle", "tasks", "ring")
+         "unwind", "whole", "functions", "notes", "changing", "circle", "tasks", "ring")
 # With @ where a file goes; what ends by itself, and what runs until a signal.
 VERBS = {
     "top": ("top --once --interval 0.2", "top --interval 0.2"),

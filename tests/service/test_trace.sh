@@ -34,6 +34,24 @@ refuses 1 "$scratch/none: No such file" trace "$scratch/none"
 refuses 1 '/bin/true: it has no probes of skua' trace /bin/true
 head -c 5000 "$watched" >"$scratch/cut"
 refuses 1 'its ELF headers are impossible, or cut' trace "$scratch/cut"
+# Its notes are a hole of 1 TiB, which is full of empty ones.
+python3 - "$watched" "$scratch/sparse" <<'END'
+import struct, sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+(sections,) = struct.unpack_from("<Q", data, 40)
+count, strings = struct.unpack_from("<HH", data, 60)
+(names,) = struct.unpack_from("<Q", data, sections + 64 * strings + 24)
+for at in range(sections, sections + 64 * count, 64):
+    name = names + struct.unpack_from("<I", data, at)[0]
+    if data[name : data.index(0, name)] == b".note.stapsdt":
+        struct.pack_into("<QQ", data, at + 24, len(data), 1 << 40)
+with open(sys.argv[2], "wb") as file:
+    file.write(data)
+    file.truncate(len(data) + (1 << 40))
+END
+refuses 1 'a file has more sections or notes than may be read of a process' \
+	trace "$scratch/sparse"
 
 # full ARG... - to a full device: one line says that, beside what comes in any case
 full()

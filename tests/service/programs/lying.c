@@ -15,6 +15,7 @@
  *	unwind    a thread in code of FILE, which it makes: a sparse ELF file without
  *		  sections, with a table of what is to be unwound of 256 MiB
  *	whole     the same, and the table is small, but the file has 1 GiB
+ *	functions the same, and the file has 480,000 symbols, which are not in order
  *	notes     2,000 mappings that begin as an ELF file full of notes
  *	changing  a list of runtimes that changes all the time
  *	circle    a list of runtimes that leads back to its beginning
@@ -50,6 +51,14 @@
 #define TABLE     (UINT64_C(4) << 30)
 #define FUNCTIONS 8u
 #define UNWIND    (UINT64_C(256) << 20)
+#define SYMBOLS   480000u
+
+/* An instruction that jumps to itself. */
+#ifdef __x86_64__
+#define LOOP 0xfeebu
+#else
+#define LOOP 0x14000000u
+#endif
 
 static struct area_root root;
 static struct area_runtime runtimes[RUNTIMES];
@@ -346,12 +355,7 @@ static void make_unwind(const char *path, uint32_t bytes)
 			      .table = 0x3b,
 			      .ahead = 8192,
 			      .functions = bytes / 8 - 2 },
-#ifdef __x86_64__
-		   .code = 0xfeeb
-#else
-		   .code = 0x14000000
-#endif
-	};
+		   .code = LOOP };
 	int fd = make_sparse(path, &file, sizeof(file), 4 * UNWIND);
 	char *code = map(fd, 65536, PROT_READ | PROT_EXEC);
 
@@ -367,6 +371,54 @@ static void lie_unwind(const char *path)
 static void lie_whole(const char *path)
 {
 	make_unwind(path, 4096);
+}
+
+static void lie_functions(const char *path)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr load;
+		Elf64_Shdr sections[3];
+		char names[8];
+		uint32_t code;
+	} file = { .header = elf_header(1),
+		   .load = { .p_type = PT_LOAD,
+			     .p_flags = PF_R | PF_X,
+			     .p_filesz = 65536,
+			     .p_memsz = 65536 },
+		   .names = "\0name",
+		   .code = LOOP };
+	const uint64_t bytes = SYMBOLS * sizeof(Elf64_Sym);
+	Elf64_Sym *symbols = calloc(SYMBOLS, sizeof(*symbols));
+	char *code;
+	int fd;
+
+	file.header.e_shoff = offsetof(__typeof__(file), sections);
+	file.header.e_shentsize = sizeof(Elf64_Shdr);
+	file.header.e_shnum = 3;
+	file.header.e_shstrndx = 2;
+	file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+					 .sh_offset = 65536,
+					 .sh_size = bytes,
+					 .sh_link = 2,
+					 .sh_entsize = sizeof(Elf64_Sym) };
+	file.sections[2] =
+		(Elf64_Shdr){ .sh_type = SHT_STRTAB,
+			      .sh_offset = offsetof(__typeof__(file), names),
+			      .sh_size = sizeof(file.names) };
+	for (uint64_t i = 0; symbols && i < SYMBOLS; i++)
+		symbols[i] = (Elf64_Sym){ .st_name = 1,
+					  .st_info = STT_FUNC,
+					  .st_shndx = 1,
+					  .st_value = 1 + i * 7919 % 1000003,
+					  .st_size = 1 };
+	fd = make_sparse(path, &file, sizeof(file), 65536 + bytes);
+	if (!symbols || pwrite(fd, symbols, bytes, 65536) != (ssize_t)bytes)
+		die(path);
+	free(symbols);
+	code = map(fd, 65536, PROT_READ | PROT_EXEC);
+	begin((void *(*)(void *))(uintptr_t)(code +
+					     offsetof(__typeof__(file), code)));
 }
 
 static void lie_circle(void)
@@ -431,7 +483,8 @@ int main(int argc, char **argv)
 		void (*lie)(const char *path);
 	} with_file[] = { { "symbols", lie_symbols },
 			  { "unwind", lie_unwind },
-			  { "whole", lie_whole } };
+			  { "whole", lie_whole },
+			  { "functions", lie_functions } };
 	const char *kind = argc > 1 ? argv[1] : "";
 	bool known = strcmp(kind, "honest") == 0;
 
