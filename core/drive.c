@@ -224,6 +224,7 @@ struct companion {
 	struct skua_task task; /* first: a task is its companion */
 	struct skua_runtime *rt;
 	struct skua_task *joined;
+	const void *caller; /* of skua_runtime_block_on() */
 	int code;
 	bool spawned;
 	/* Writer: the task, 0 to 1. Readers: drivers. */
@@ -235,7 +236,7 @@ static enum skua_poll companion_poll(struct skua_task *self)
 	struct companion *it = (struct companion *)self;
 
 	if (!it->spawned)
-		it->code = skua_task_spawn(it->rt, it->joined);
+		it->code = runtime_spawn(it->rt, it->joined, 0, it->caller);
 	if (!it->code) {
 		it->spawned = true;
 		if (skua_task_join_poll(self, it->joined) == -EAGAIN)
@@ -255,18 +256,20 @@ static bool companion_done(const void *ctx)
 	return atomic_load_relaxed(&it->done) != 0;
 }
 
-int drive_block_on(struct skua_runtime *rt, struct skua_task *task)
+int drive_block_on(struct skua_runtime *rt, struct skua_task *task,
+		   const void *caller)
 {
 	struct companion it = { .task = SKUA_TASK_INIT(companion_poll),
 				.rt = rt,
-				.joined = task };
+				.joined = task,
+				.caller = caller };
 	const struct goal goal = { companion_done, &it };
 	int code;
 
 	/* As urgent as the task. */
 	it.task.flags = task->flags & TASK_URGENT;
 	atomic_init(&it.done, 0);
-	code = skua_task_spawn(rt, &it.task);
+	code = runtime_spawn(rt, &it.task, 0, caller);
 	if (code)
 		return code;
 	drive_until(&rt->drive, &rt->pool, UINT64_MAX, &goal);

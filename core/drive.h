@@ -42,8 +42,9 @@ int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns);
 bool drive_until_drained(struct drive *drive, struct pool *pool,
 			 uint64_t deadline_ns);
 
-/* drive_block_on - spawn a task, and drive until it has ended; the code of the
- * spawn */
-int drive_block_on(struct skua_runtime *rt, struct skua_task *task);
+/* drive_block_on - spawn a task, and drive until it has ended; @caller: as for
+ * runtime_spawn(). Return: the code of the spawn */
+int drive_block_on(struct skua_runtime *rt, struct skua_task *task,
+		   const void *caller);
 
 #endif

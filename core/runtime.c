@@ -444,6 +444,7 @@ static int may_drain(const struct skua_runtime *rt)
 
 int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 {
+	const void *caller = __builtin_return_address(0);
 	int code = may_wait(rt);
 	uint64_t state;
 
@@ -456,8 +457,8 @@ int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 	if ((state & TASK_CLAIMED) || task_state_spawned(state))
 		return -EALREADY;
 	if (rt->config.caller_driven)
-		return drive_block_on(rt, task);
-	code = runtime_spawn(rt, task, 0, __builtin_return_address(0));
+		return drive_block_on(rt, task, caller);
+	code = runtime_spawn(rt, task, 0, caller);
 	return code ? code : skua_task_join(task);
 }
 

@@ -152,21 +152,25 @@ static __attribute__((noinline)) void by_group(struct skua_runtime *rt,
 	assert_int_equal(skua_group_spawn(&group, task), 0);
 }
 
-/* Does the table of one task say that @by spawned it? */
+/* Does the table say of each of its tasks that @by spawned it? */
 static bool shows(const struct skua_runtime *rt,
 		  void (*by)(struct skua_runtime *, struct skua_task *))
 {
 	/* More than such a function has, less than there is between two files. */
 	const uint64_t most_bytes = 300;
+	bool any = false;
 
 	for (unsigned i = 0; i < TRACK_SLOTS; i++) {
 		const struct area_task *slot = &rt->pool.track->tasks[i];
 		uint64_t caller = counter_read(&slot->caller);
 
-		if (counter_read(&slot->task))
-			return caller - (uintptr_t)by < most_bytes;
+		if (!counter_read(&slot->task))
+			continue;
+		if (caller - (uintptr_t)by >= most_bytes)
+			return false;
+		any = true;
 	}
-	return false;
+	return any;
 }
 
 static void check(void (*by)(struct skua_runtime *, struct skua_task *))
@@ -195,6 +199,53 @@ static void track__spawned_by_any_function__shows_the_program(void **state)
 	check(by_group);
 }
 
+/* A task that looks at the table while a thread blocks on it. */
+struct looker {
+	struct skua_task task; /* first: a task is its looker */
+	struct skua_runtime *rt;
+	bool shown;
+};
+
+static __attribute__((noinline)) void by_block_on(struct skua_runtime *rt,
+						  struct skua_task *task)
+{
+	assert_int_equal(skua_runtime_block_on(rt, task), 0);
+}
+
+static enum skua_poll look_poll(struct skua_task *self)
+{
+	struct looker *looker = (struct looker *)self;
+
+	looker->shown = shows(looker->rt, by_block_on);
+	return SKUA_DONE;
+}
+
+static void check_block_on(unsigned flags)
+{
+	struct skua_config cfg = SKUA_CONFIG_INIT;
+	struct looker looker = { .task = SKUA_TASK_INIT(look_poll) };
+
+	cfg.workers = 1;
+	cfg.flags = SKUA_UNPINNED | SKUA_NO_ENV | SKUA_TRACK_TASKS | flags;
+	assert_int_equal(skua_runtime_create(&looker.rt, &cfg, NULL), 0);
+	by_block_on(looker.rt, &looker.task);
+	assert_true(looker.shown);
+	destroy(looker.rt);
+}
+
+static void track__blocked_on__shows_the_program(void **state)
+{
+	(void)state;
+	check_block_on(0);
+}
+
+/* The library spawns a task of its own, which spawns that of the program. */
+static void track__blocked_on_by_the_driver__shows_the_program(void **state)
+{
+	(void)state;
+	check_block_on(SKUA_CALLER_DRIVEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest all[] = {
@@ -202,6 +253,9 @@ int main(void)
 			track__done_task_is_spawned_again__no_other_takes_its_slot),
 		cmocka_unit_test(
 			track__spawned_by_any_function__shows_the_program),
+		cmocka_unit_test(track__blocked_on__shows_the_program),
+		cmocka_unit_test(
+			track__blocked_on_by_the_driver__shows_the_program),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);
