@@ -29,6 +29,8 @@ static const struct verb verbs[] = {
 	  "Count what workers do, also when the tool has gone" },
 	{ "record", verb_record, "Record what the workers of a process do" },
 	{ "stats", verb_stats, "Show what the workers of a process counted" },
+	{ "symbolize", verb_symbolize,
+	  "Show the functions and lines of the stacks in a log" },
 	{ "tasks", verb_tasks,
 	  "Show the tasks that are not done, and what they wait for" },
 	{ "top", verb_top, "Show what the workers of a process do, now" },

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/flame/flame_functions.h"
+#include "bpf/target/target_elf.h"
 
 #define MOST_OF_VDSO (UINT64_C(1) << 20)
 
@@ -106,22 +107,49 @@ static void open_elf(struct target *target, struct image *image,
 		image->rules = dwarf_getcfi_elf(image->elf);
 }
 
-struct image *image_open(struct target *target,
-			 const struct target_mapping *mapping)
+/* @fd: the image's from here on. */
+static struct image *make(int fd, const char *path, uint64_t inode)
 {
 	struct image *image = calloc(1, sizeof(*image));
 
-	if (!image)
+	if (!image) {
+		if (fd >= 0)
+			close(fd);
 		return NULL;
-	image->inode = mapping->inode;
-	image->path = strdup(mapping->path);
-	image->name = make_name(mapping->path);
-	image->fd = -1;
+	}
+	image->inode = inode;
+	image->path = strdup(path);
+	image->name = make_name(path);
+	image->fd = fd;
 	if (!image->path || !image->name) {
 		image_close(image);
 		return NULL;
 	}
-	open_elf(target, image, mapping);
+	return image;
+}
+
+struct image *image_open(struct target *target,
+			 const struct target_mapping *mapping)
+{
+	struct image *image = make(-1, mapping->path, mapping->inode);
+
+	if (image)
+		open_elf(target, image, mapping);
+	return image;
+}
+
+struct image *image_open_file(int fd, const char *path,
+			      struct target_budget *budget)
+{
+	struct image *image = make(fd, path, 0);
+
+	if (!image ||
+	    !target_budget_hold(budget, target_elf_tables(fd, budget)))
+		return image;
+	elf_version(EV_CURRENT);
+	image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (image->elf)
+		image->functions = functions_read(image->elf, budget);
 	return image;
 }
 
@@ -195,14 +223,56 @@ bool image_rule(struct image *image, const struct target_mapping *mapping,
 	       flame_rule_read(image->rules, wanted, out);
 }
 
+static void ask_line(struct image *image, uint64_t address,
+		     uint64_t *patience_ns, struct line *out)
+{
+	if (!image->asked && image->elf && image->fd >= 0)
+		image->lines = lines_open(image->fd);
+	image->asked = true;
+	if (image->lines)
+		lines_find(image->lines, address, patience_ns, out);
+}
+
 void image_line(struct image *image, const struct target_mapping *mapping,
 		uint64_t address, uint64_t *patience_ns, struct line *out)
 {
 	uint64_t wanted;
 
-	if (!image->asked && image->elf && image->fd >= 0)
-		image->lines = lines_open(image->fd);
-	image->asked = true;
-	if (image->lines && file_address(image, mapping, address, &wanted))
-		lines_find(image->lines, wanted, patience_ns, out);
+	if (file_address(image, mapping, address, &wanted))
+		ask_line(image, wanted, patience_ns, out);
+}
+
+/* Where the file wants to have its first byte. */
+static bool find_base(const struct image *image, uint64_t *out)
+{
+	size_t count = 0;
+
+	if (!image->elf || elf_getphdrnum(image->elf, &count) != 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (gelf_getphdr(image->elf, (int)i, &header) &&
+		    header.p_type == PT_LOAD) {
+			*out = header.p_vaddr - header.p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool image_look(struct image *image, uint64_t ahead, uint64_t *patience_ns,
+		struct flame_function *function, struct line *line)
+{
+	uint64_t base, from;
+
+	memset(line, 0, sizeof(*line));
+	*function = (struct flame_function){ .name = image->name };
+	if (!find_base(image, &base) || !image->functions ||
+	    !functions_find(image->functions, base + ahead, image->name,
+			    &function->name, &from) ||
+	    function->name[0] == '[') /* that is where it is, again */
+		return false;
+	ask_line(image, base + ahead, patience_ns, line);
+	return true;
 }

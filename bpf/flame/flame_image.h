@@ -27,6 +27,16 @@ struct image *image_open(struct target *target,
 			 const struct target_mapping *mapping);
 void image_close(struct image *image);
 
+/* image_open_file - of a file that is mapped by nobody; @fd is the image's from here on.
+ * What is asked by where it is in memory is not known of it. Return: NULL: no memory */
+struct image *image_open_file(int fd, const char *path,
+			      struct target_budget *budget);
+
+/* image_look - the function and the line of the code that is so far behind where the
+ * first byte of the file is mapped. Return: is there a function? */
+bool image_look(struct image *image, uint64_t ahead, uint64_t *patience_ns,
+		struct flame_function *function, struct line *line);
+
 /* image_is_of - is the mapping one of this file? Those below are */
 bool image_is_of(const struct image *image,
 		 const struct target_mapping *mapping);

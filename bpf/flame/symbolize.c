@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbolize.c - skua symbolize: functions and lines of the places in a text
+ *
+ * A place is a file and how far behind its beginning in memory, "hog+0x4dd7", as the log
+ * of a stall has them. The text is handed on as it is, with each that is known followed
+ * by its function and line in brackets.
+ */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/args.h"
+#include "bpf/choose.h"
+#include "bpf/flame/flame_image.h"
+#include "bpf/verbs.h"
+
+#define MOST_MODULES 64u
+#define MOST_NAME    256u
+
+/* For all lines together, of a whole log. */
+#define PATIENCE_NS UINT64_C(60000000000)
+
+struct module {
+	char name[MOST_NAME];
+	struct image *image; /* NULL: there is no such file */
+};
+
+struct symbolizer {
+	uint64_t pid;
+	struct target *target;       /* NULL: there are files alone */
+	struct target_budget budget; /* of those */
+	struct module modules[MOST_MODULES];
+	unsigned count;
+	uint64_t patience_ns;
+	uint64_t unknown;    /* places */
+	const char *missing; /* the first module without a file */
+};
+
+/* ---- options --------------------------------------------------------------- */
+
+static const char *last_of(const char *path)
+{
+	const char *last = strrchr(path, '/');
+
+	return last ? last + 1 : path;
+}
+
+static error_t add_file(struct symbolizer *s, const char *path)
+{
+	struct module *module = &s->modules[s->count];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return args_refuse("%s: %s", path, strerror(errno));
+	if (s->count == MOST_MODULES || strlen(last_of(path)) >= MOST_NAME) {
+		close(fd);
+		return args_refuse("%s: allowed: up to %u files, of names of "
+				   "up to %u bytes",
+				   path, MOST_MODULES, MOST_NAME - 1);
+	}
+	snprintf(module->name, MOST_NAME, "%s", last_of(path));
+	module->image = image_open_file(fd, path, &s->budget);
+	s->count++;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct symbolizer *s = state->input;
+
+	switch (key) {
+	case 'p':
+		return args_number("--pid", arg, 1, CHOOSE_MOST, &s->pid);
+	case ARGP_KEY_ARG:
+		return add_file(s, arg);
+	case ARGP_KEY_END:
+		if (s->pid == 0 && s->count == 0)
+			return args_refuse("no files; allowed: --pid PID, or "
+					   "FILE...");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "pid",
+	  .key = 'p',
+	  .arg = "PID",
+	  .doc = "Take the files that this process has mapped" },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[FILE...]",
+	.doc = "Copy standard input to standard output, and show behind each "
+	       "place as program+0x4dd7, of which the log of a stall has a "
+	       "stack, the function and the line of its source. FILEs are "
+	       "the program and its libraries, as they were then",
+};
+
+/* ---- files ----------------------------------------------------------------- */
+
+static const struct target_mapping *find_mapping(const struct target *target,
+						 const char *name)
+{
+	for (size_t i = 0; i < target->map_count; i++) {
+		const struct target_mapping *mapping = &target->maps[i];
+
+		if (mapping->inode != 0 &&
+		    strcmp(last_of(mapping->path), name) == 0)
+			return mapping;
+	}
+	return NULL;
+}
+
+static struct image *open_mapped(struct symbolizer *s, const char *name)
+{
+	const struct target_mapping *mapping =
+		s->target ? find_mapping(s->target, name) : NULL;
+
+	return mapping ? image_open(s->target, mapping) : NULL;
+}
+
+/* NULL: there is none. */
+static struct image *find_image(struct symbolizer *s, const char *name)
+{
+	struct module *module;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (strcmp(s->modules[i].name, name) == 0)
+			return s->modules[i].image;
+	if (s->count == MOST_MODULES)
+		return NULL;
+	module = &s->modules[s->count++];
+	snprintf(module->name, MOST_NAME, "%s", name);
+	module->image = open_mapped(s, name);
+	if (!module->image && !s->missing)
+		s->missing = module->name;
+	return module->image;
+}
+
+/* ---- the text -------------------------------------------------------------- */
+
+/* Part of a file's name, as it is in a stack? */
+static bool is_name(char letter)
+{
+	return !isspace((unsigned char)letter) &&
+	       !strchr("()[]<>\"',;=", letter);
+}
+
+/* @plus: "+0x", behind the name that begins at the earliest at @text. Return: false:
+ * there is no name. */
+static bool read_name(const char *text, const char *plus, char *name)
+{
+	const char *from = plus;
+
+	while (from > text && is_name(from[-1]) && plus - from < MOST_NAME)
+		from--;
+	if (from == plus || plus - from >= MOST_NAME)
+		return false;
+	snprintf(name, MOST_NAME, "%.*s", (int)(plus - from), from);
+	return true;
+}
+
+static void print_place(struct symbolizer *s, const char *name, uint64_t ahead)
+{
+	struct image *image = find_image(s, name);
+	struct flame_function function;
+	struct line line;
+	char text[MOST_NAME];
+
+	if (!image ||
+	    !image_look(image, ahead, &s->patience_ns, &function, &line)) {
+		s->unknown++;
+		return;
+	}
+	snprintf(text, sizeof(text), "%s", function.name);
+	target_printable(text, sizeof(text));
+	if (line.number > 0)
+		printf(" (%s at %s:%d)", text, line.source, line.number);
+	else
+		printf(" (%s)", text);
+}
+
+static void copy_line(struct symbolizer *s, const char *text)
+{
+	const char *from = text, *plus;
+
+	while ((plus = strstr(from, "+0x")) != NULL) {
+		const char *digits = plus + 3;
+		size_t length = strspn(digits, "0123456789abcdef");
+		char name[MOST_NAME];
+
+		fwrite(from, 1, (size_t)(digits + length - from), stdout);
+		if (length > 0 && length <= 16 && read_name(from, plus, name))
+			print_place(s, name, strtoull(digits, NULL, 16));
+		from = digits + length;
+	}
+	fputs(from, stdout);
+}
+
+static int copy(struct symbolizer *s)
+{
+	char *text = NULL;
+	size_t room = 0;
+
+	/* A byte 0 ends its line. */
+	while (getline(&text, &room, stdin) >= 0) {
+		copy_line(s, text);
+		fflush(stdout); /* somebody may wait for it */
+	}
+	free(text);
+	if (s->missing)
+		fprintf(stderr,
+			ARGS_PROGRAM " symbolize: %s, and perhaps others, is "
+				     "none of the files\n",
+			s->missing);
+	return args_flush(EXIT_OK);
+}
+
+int verb_symbolize(int argc, char **argv)
+{
+	static struct symbolizer s = { .patience_ns = PATIENCE_NS };
+	int code = EXIT_OK;
+
+	target_budget_begin(&s.budget);
+	if (args_parse(&argp, "symbolize", argc, argv, &s) != 0)
+		return EXIT_USAGE;
+	if (s.pid)
+		code = choose_process(&s.target, "symbolize", s.pid);
+	if (code == EXIT_OK)
+		code = copy(&s);
+	for (unsigned i = 0; i < s.count; i++)
+		if (s.modules[i].image)
+			image_close(s.modules[i].image);
+	target_close(s.target);
+	return code;
+}
