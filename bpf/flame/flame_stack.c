@@ -14,10 +14,15 @@
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {
+	static const char *const between[] = { "track_poll", "tell_poll",
+					       "poll_stamped" };
+
 	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
 		count--;
-	if (count > 1 && strcmp(functions[count - 2].name, "tell_poll") == 0)
-		count--;
+	for (unsigned i = 0; i < sizeof(between) / sizeof(between[0]); i++)
+		if (count > 1 &&
+		    strcmp(functions[count - 2].name, between[i]) == 0)
+			count--;
 	return count > 0 ? count - 1 : 0;
 }
 
