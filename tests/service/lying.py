@@ -34,6 +34,7 @@ VERBS = {
     "record": ("record --for 0.2 -o @", "record -o @"),
     "why": ("why --for 0.2", "why --for 60"),
     "off-cpu": ("why --off-cpu --for 0.2", "why --off-cpu --for 60"),
+    "off-cpu": ("why --off-cpu --for 0.2", "why --off-cpu --for 60"),
     "flame": ("flame --folded --for 0.2 -o @", "flame --folded -o @"),
     "perf": ("perf --for 0.2", "perf"),
     "trace": ("trace --for 0.2", "trace"),
