@@ -189,8 +189,13 @@ int skua_injector_push_batch(struct skua_injector *injector,
 			return -EINVAL;
 		inject_list_append(&list, node_of(nodes[i]));
 	}
-	if (count > 0)
-		inject_queue_push(&injector->queue, &list);
+	if (count == 0)
+		return 0;
+	inject_queue_push(&injector->queue, &list);
+	/* Orders the push before a look whether somebody sleeps, which may be all
+	 * that a wake-up does. Pairs with the fence in skua_injector_take(), of a
+	 * sleeper that has left its mark and gets nothing. */
+	atomic_fence_seq_cst();
 	return 0;
 }
 
@@ -205,13 +210,11 @@ size_t skua_injector_take(struct skua_injector *injector,
 		return 0;
 	take = inject_queue_take(&injector->queue, max);
 	if (take.list.count == 0) {
-		/*
-		 * Orders the pushes of this thread, the stores of head and next
-		 * in inject_queue_push(), before the second look. Pairs with
-		 * this fence in other threads: of the threads that push and
-		 * then take until they get nothing, the one whose last fence
-		 * comes last sees what all of them have pushed.
-		 */
+		/* Orders the mark of a thread that is going to sleep, and the
+		 * pushes of this one, before the second look. Pairs with the
+		 * fence in skua_injector_push_batch(): of those that push, mark
+		 * or take, the one whose last fence comes last sees what all
+		 * others did. */
 		atomic_fence_seq_cst();
 		take = inject_queue_take(&injector->queue, max);
 	}

@@ -312,9 +312,12 @@ SKUA_API int skua_injector_push_batch(struct skua_injector *injector,
  * A call that gets nothing does not mean that the injector is empty: another
  * thread may be taking, or may be in the middle of a push, which hides its own
  * node and all nodes after it until the push returns. Nothing is left behind if
- * each thread that pushed or took takes again until it gets nothing. No fence is
- * needed for that. A thread that sleeps when it gets nothing is woken by pushers
- * after their push has returned.
+ * each thread that pushed or took takes again until it gets nothing.
+ *
+ * A thread that wants to sleep leaves a mark, takes until it gets nothing, and then
+ * sleeps; pushers look for the mark after the push, and wake it. No fence is needed for
+ * either: a push that the sleeper did not see sees the mark, also if both are atomic
+ * with relaxed order, or inside a call such as uv_async_send().
  *
  * A node that was taken is the caller's: it may be freed, or pushed again.
  *

@@ -4,7 +4,9 @@
  *
  * What each holder did with the queue happens before it is freed, and it is
  * freed once. Threads that push to an injector and then take until they get
- * nothing leave nothing behind, although none of them fences.
+ * nothing leave nothing behind, although none of them fences; nor does a thread that
+ * marks itself as asleep, takes until it gets nothing, and is woken by those that push
+ * and see the mark.
  */
 #include <string.h>
 
@@ -95,17 +97,29 @@ static void setup_injector(void)
 	taken = 0;
 }
 
+typedef int push_fn(struct skua_injector *to, struct skua_node *node);
 typedef size_t take_fn(struct skua_injector *from, struct skua_node **into,
 		       size_t max);
 
-static void push_and_take_by(unsigned i, take_fn *take, size_t max)
+static void push_and_take_by(unsigned i, push_fn *push, take_fn *take,
+			     size_t max)
 {
 	struct skua_node *got[PUSHERS];
 	size_t count;
 
-	explore_assert(skua_injector_push(&injector, &nodes[i]) == 0);
+	explore_assert(push(&injector, &nodes[i]) == 0);
 	while ((count = take(&injector, got, max)) > 0)
 		taken += (unsigned)count;
+}
+
+/* As skua_injector_push() would be without its fence. */
+static int push_unfenced(struct skua_injector *to, struct skua_node *node)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
+	inject_list_append(&list, node_of(node));
+	inject_queue_push(&to->queue, &list);
+	return 0;
 }
 
 /* As skua_injector_take() would be without its fence. */
@@ -123,42 +137,42 @@ static size_t take_unfenced(struct skua_injector *from, struct skua_node **into,
 
 static void pusher_0(void)
 {
-	push_and_take_by(0, skua_injector_take, PUSHERS);
+	push_and_take_by(0, skua_injector_push, skua_injector_take, PUSHERS);
 }
 
 static void pusher_1(void)
 {
-	push_and_take_by(1, skua_injector_take, PUSHERS);
+	push_and_take_by(1, skua_injector_push, skua_injector_take, PUSHERS);
 }
 
 static void pusher_2(void)
 {
-	push_and_take_by(2, skua_injector_take, PUSHERS);
+	push_and_take_by(2, skua_injector_push, skua_injector_take, PUSHERS);
 }
 
 static void pusher_0_takes_ones(void)
 {
-	push_and_take_by(0, skua_injector_take, 1);
+	push_and_take_by(0, skua_injector_push, skua_injector_take, 1);
 }
 
 static void pusher_1_takes_ones(void)
 {
-	push_and_take_by(1, skua_injector_take, 1);
+	push_and_take_by(1, skua_injector_push, skua_injector_take, 1);
 }
 
 static void pusher_0_unfenced(void)
 {
-	push_and_take_by(0, take_unfenced, PUSHERS);
+	push_and_take_by(0, push_unfenced, take_unfenced, PUSHERS);
 }
 
 static void pusher_1_unfenced(void)
 {
-	push_and_take_by(1, take_unfenced, PUSHERS);
+	push_and_take_by(1, push_unfenced, take_unfenced, PUSHERS);
 }
 
 static void pusher_2_unfenced(void)
 {
-	push_and_take_by(2, take_unfenced, PUSHERS);
+	push_and_take_by(2, push_unfenced, take_unfenced, PUSHERS);
 }
 
 static void check_two_taken(void)
@@ -171,6 +185,72 @@ static void check_three_taken(void)
 {
 	explore_assert(taken == 3);
 	explore_assert(skua_injector_length(&injector) == 0);
+}
+
+/* ---- a sleeper ------------------------------------------------------------- */
+
+static atomic_bool asleep;
+static bool woken[2];
+
+static void setup_sleeper(void)
+{
+	setup_injector();
+	atomic_init(&asleep, false);
+	woken[0] = woken[1] = false;
+}
+
+static void sleeper(void)
+{
+	struct skua_node *got[2];
+	size_t count;
+
+	atomic_store_relaxed(&asleep, true);
+	while ((count = skua_injector_take(&injector, got, 2)) > 0)
+		taken += (unsigned)count;
+}
+
+static void wake_by(unsigned i)
+{
+	/* As wake-ups do that are to cost nothing while nobody sleeps. */
+	woken[i] = atomic_load_relaxed(&asleep);
+}
+
+static void waker_0(void)
+{
+	explore_assert(skua_injector_push(&injector, &nodes[0]) == 0);
+	wake_by(0);
+}
+
+static void waker_1(void)
+{
+	explore_assert(skua_injector_push(&injector, &nodes[1]) == 0);
+	wake_by(1);
+}
+
+static void waker_0_unfenced(void)
+{
+	push_unfenced(&injector, &nodes[0]);
+	wake_by(0);
+}
+
+static void sleeper_unfenced(void)
+{
+	struct skua_node *got[2];
+	size_t count;
+
+	atomic_store_relaxed(&asleep, true);
+	while ((count = take_unfenced(&injector, got, 2)) > 0)
+		taken += (unsigned)count;
+}
+
+static void check_one_woken(void)
+{
+	explore_assert(taken == 1 || woken[0]);
+}
+
+static void check_two_woken(void)
+{
+	explore_assert(taken == 2 || woken[0] || woken[1]);
 }
 
 static const struct explore_case cases[] = {
@@ -192,6 +272,15 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("injector__three_threads__unfenced", "taken == 3",
 		      setup_injector, check_three_taken, pusher_0_unfenced,
 		      pusher_1_unfenced, pusher_2_unfenced) },
+
+	{ EXPLORE_PASS("sleeper__one_push", setup_sleeper, check_one_woken,
+		       sleeper, waker_0) },
+	{ EXPLORE_PASS("sleeper__two_pushes", setup_sleeper, check_two_woken,
+		       sleeper, waker_0, waker_1) },
+	{ EXPLORE_BUG("sleeper__push_unfenced", "taken == 1", setup_sleeper,
+		      check_one_woken, sleeper, waker_0_unfenced) },
+	{ EXPLORE_BUG("sleeper__take_unfenced", "taken == 1", setup_sleeper,
+		      check_one_woken, sleeper_unfenced, waker_0) },
 };
 
 EXPLORE_MAIN(cases)
