@@ -104,6 +104,10 @@ static const char *doing(const struct kind *kind)
 	return waits[kind->wait <= AREA_WAIT_TIMER ? kind->wait : 0];
 }
 
+static_assert(AREA_STATE_DONE == TASK_COMPLETE &&
+		      AREA_STATE_REFERENCE == TASK_REFERENCE,
+	      "what others read of tasks");
+
 /* Has a task ended that was done with a waker left? Nobody tells its slot, and its
  * memory may be gone or another task's: then yes. */
 static bool ended(const struct area_task *slot)

@@ -47,7 +47,12 @@ struct area_root {
 	/* Until when the workers of all runtimes record events: a time of
 	 * CLOCK_MONOTONIC. Writers: tools, from outside (PROBES.md). */
 	uint64_t record_until_ns;
+	uint64_t task_state; /* where in a task its state is */
 };
+
+/* Of a task's state: a task that is done, and to which nothing refers, has ended. */
+#define AREA_STATE_DONE      (UINT64_C(1) << 2)
+#define AREA_STATE_REFERENCE (UINT64_C(1) << 16)
 
 /* Flags of a runtime. */
 #define AREA_CALLER_DRIVEN (UINT32_C(1) << 0)

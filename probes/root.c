@@ -26,6 +26,7 @@ struct area_root area_root = {
 	.version = VERSION,
 	.task_poll = offsetof(struct skua_task, poll),
 	.task_type = offsetof(struct skua_task, type),
+	.task_state = offsetof(struct skua_task, state),
 };
 
 /* The name under which it is exported. */

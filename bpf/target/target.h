@@ -41,7 +41,8 @@ struct target_budget;
  * @root: of the area that it was found in
  * @changes: of that area, when it was found
  * @version: of the library: printable
- * @task_poll, @task_type: where in a task those are
+ * @task_poll, @task_type, @task_state: where in a task those are; the last is 0 if the
+ *     library does not tell
  * @area: a copy: of words that are not constant as of the last target_refresh()
  * @workers: area.worker_count addresses of struct area_worker
  */
@@ -52,6 +53,7 @@ struct target_runtime {
 	char version[16];
 	uint64_t task_poll;
 	uint64_t task_type;
+	uint64_t task_state;
 	struct area_runtime area;
 	uint64_t *workers;
 };

@@ -212,6 +212,8 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 		runtime->changes = root->changes;
 		runtime->task_poll = root->task_poll;
 		runtime->task_type = root->task_type;
+		if (root->bytes >= END_OF(struct area_root, task_state))
+			runtime->task_state = root->task_state;
 		memcpy(runtime->version, root->version, sizeof(root->version));
 		next = runtime->area.next;
 	}

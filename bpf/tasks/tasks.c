@@ -122,6 +122,18 @@ static bool plausible(const struct area_task *task)
 	       task->state <= AREA_TASK_DONE && task->wait <= AREA_WAIT_TIMER;
 }
 
+/* As nothing refers to it any more: then its memory is still a task's. */
+static bool is_over(struct reader *reader, const struct area_task *task,
+		    const struct target_runtime *runtime)
+{
+	uint64_t state = 0;
+
+	return runtime->task_state != 0 &&
+	       target_read(reader->target, task->task + runtime->task_state,
+			   &state, sizeof(state)) == 0 &&
+	       (!(state & AREA_STATE_DONE) || state < AREA_STATE_REFERENCE);
+}
+
 /* Is the task done, and gone meanwhile? Its slot cannot be told. */
 static bool ended(struct reader *reader, const struct area_task *task,
 		  const struct target_runtime *runtime)
@@ -131,7 +143,7 @@ static bool ended(struct reader *reader, const struct area_task *task,
 	return task->state == AREA_TASK_DONE &&
 	       (target_read(reader->target, task->task + runtime->task_poll,
 			    &poll, sizeof(poll)) != 0 ||
-		poll != task->poll);
+		poll != task->poll || is_over(reader, task, runtime));
 }
 
 static void read_table(struct reader *reader,

@@ -180,6 +180,7 @@ static inline void fake_make_root(struct fake *fake)
 		.version = "1.2.3",
 		.task_poll = 16,
 		.task_type = 40,
+		.task_state = 24,
 	};
 }
 

@@ -57,6 +57,21 @@ names cycle 'waits for a join'
 names group 'waits for a group'
 names timer 'done, timer left'
 
+# A task that was done with a waker has ended once that is dropped.
+SKUA_TRACK_TASKS=1 "$hangs" dropped 2>"$scratch/log" &
+pid=$!
+until_shown "$pid" 'done, waker left'
+until_shown "$pid" '1 task is spawned and not done'
+for ((i = 0; i < 200; i++)); do
+	run tasks --each -p "$pid"
+	out_lacks 'done, waker left' && break
+	sleep 0.05
+done
+expect 'dropped' out_lacks 'done, waker left'
+expect 'dropped' out_has 'waits for a waker'
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 # Without the table: the number, and what to do; and so does the log.
 "$hangs" leak 2>"$scratch/log" &
 pid=$!

@@ -67,6 +67,8 @@ static void root__of_this_library__says_what_it_is(void **state)
 	assert_int_equal(area_root.bytes, sizeof(area_root));
 	assert_int_equal(area_root.task_poll, offsetof(struct skua_task, poll));
 	assert_int_equal(area_root.task_type, offsetof(struct skua_task, type));
+	assert_int_equal(area_root.task_state,
+			 offsetof(struct skua_task, state));
 	assert_true(strlen(area_root.version) < sizeof(area_root.version));
 }
 

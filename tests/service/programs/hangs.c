@@ -3,10 +3,13 @@
  * hangs.c - hangs NAME: a program whose destroy waits for ever
  *
  * nobody: pending without a waker; leak: a leaked waker; cycle: tasks that join
- * each other; timer: a timer left at SKUA_DONE; group: a group wait of a member.
+ * each other; timer: a timer left at SKUA_DONE; group: a group wait of a member;
+ * dropped: a leaked waker, and a task that was done with a waker that is dropped by now.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "skua/group.h"
 #include "skua/runtime.h"
@@ -19,12 +22,22 @@ static const char *kind;
 static struct skua_task first, second;
 static struct skua_group group;
 static struct skua_timer timer;
-static struct skua_waker leaked;
+static struct skua_waker leaked, late;
+static bool has_late;
 
 static enum skua_poll hang(struct skua_task *self)
 {
 	if (strcmp(kind, "leak") == 0)
 		leaked = skua_task_waker(self);
+	if (strcmp(kind, "dropped") == 0) {
+		if (self == &first) {
+			leaked = skua_task_waker(self);
+			return SKUA_PENDING;
+		}
+		late = skua_task_waker(self);
+		__atomic_store_n(&has_late, true, __ATOMIC_RELEASE);
+		return SKUA_DONE;
+	}
 	if (strcmp(kind, "cycle") == 0)
 		skua_task_join_poll(self, self == &first ? &second : &first);
 	if (strcmp(kind, "group") == 0)
@@ -79,5 +92,12 @@ int main(int argc, char **argv)
 		skua_task_spawn(rt, &first);
 	if (strcmp(kind, "timer") == 0)
 		skua_task_join(&first);
+	if (strcmp(kind, "dropped") == 0) {
+		skua_task_spawn(rt, &second);
+		while (!__atomic_load_n(&has_late, __ATOMIC_ACQUIRE))
+			usleep(1000);
+		usleep(200000); /* until the poll has ended */
+		skua_waker_drop(late);
+	}
 	return skua_runtime_destroy(rt) != 0;
 }
