@@ -179,6 +179,16 @@ static bool search_file(struct target *target,
 	return code == 0;
 }
 
+static bool may_open(struct target *target,
+		     const struct target_mapping *mapping)
+{
+	if (target_budget_spend(&target->budget, FILE_COST))
+		return true;
+	say_missing(target, mapping->path,
+		    "is not read, as the process has cost too much");
+	return false;
+}
+
 static bool look_up(struct target *target, uint64_t address, char *text)
 {
 	const struct target_mapping *mapping =
@@ -188,8 +198,7 @@ static bool look_up(struct target *target, uint64_t address, char *text)
 	if (!mapping && target_read_maps(target) == 0)
 		mapping = target_mapping_at(target, address);
 	name_place(mapping, address, text);
-	found = mapping && mapping->inode != 0 &&
-		target_budget_spend(&target->budget, FILE_COST) &&
+	found = mapping && mapping->inode != 0 && may_open(target, mapping) &&
 		search_file(target, mapping, address, text);
 	target_printable(text, TARGET_NAME);
 	return found;

@@ -167,6 +167,22 @@ static void symbol__work_is_spent__names_the_file(void **state)
 	end(&fake);
 }
 
+static void symbol__nothing_may_be_opened__names_the_file(void **state)
+{
+	char text[TARGET_NAME];
+	struct fake fake;
+
+	(void)state;
+	make(&fake);
+	fake.target.budget.left = (128 << 10) - 1;
+	assert_false(target_symbol(&fake.target, START + 16, text));
+	assert_string_equal(text, "large+0x10");
+	assert_string_equal(target_symbols_missing(&fake.target),
+			    "/lib/large is not read, as the process has cost "
+			    "too much: some names of functions are not known");
+	end(&fake);
+}
+
 static void symbol__no_elf_file__is_told_from_that(void **state)
 {
 	char text[TARGET_NAME];
@@ -206,6 +222,7 @@ int main(void)
 		cmocka_unit_test(maps__beyond_their_limit__are_named_with_it),
 		cmocka_unit_test(maps__work_is_spent__names_how_much_there_is),
 		cmocka_unit_test(symbol__work_is_spent__names_the_file),
+		cmocka_unit_test(symbol__nothing_may_be_opened__names_the_file),
 		cmocka_unit_test(symbol__no_elf_file__is_told_from_that),
 		cmocka_unit_test(tables__more_than_may_be_held__name_the_file),
 	};
