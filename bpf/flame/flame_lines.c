@@ -72,18 +72,15 @@ static uint64_t mapped(void)
 	return read ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static bool limit_one(int what, uint64_t most)
-{
-	const struct rlimit limit = { most, most };
-
-	return setrlimit(what, &limit) == 0;
-}
-
 static bool limit(void)
 {
-	return limit_one(RLIMIT_CORE, 0) &&
-	       limit_one(RLIMIT_CPU, CPU_SECONDS) &&
-	       (SANITIZED || limit_one(RLIMIT_AS, mapped() + MEMORY));
+	const uint64_t bytes = mapped() + MEMORY;
+	const struct rlimit none = { 0, 0 }, memory = { bytes, bytes };
+	const struct rlimit seconds = { CPU_SECONDS, CPU_SECONDS };
+
+	return setrlimit(RLIMIT_CORE, &none) == 0 &&
+	       setrlimit(RLIMIT_CPU, &seconds) == 0 &&
+	       (SANITIZED || setrlimit(RLIMIT_AS, &memory) == 0);
 }
 
 /* What malloc(), pread() and the socket need. Others fail. */
