@@ -25,6 +25,7 @@
 #define SKUA_CORE_SENTINEL_H
 
 #include <stdalign.h>
+#include <stdbool.h>
 
 #include "core/atomic.h"
 
@@ -61,10 +62,12 @@ struct sentinel {
 	atomic_u32 slow;
 
 	/* The sentinel's own; handed on by holder. */
-	uint64_t look_ns;  /* when to look at the LIFO slots */
-	uint64_t ripe_ns;  /* when the first task seen in one is ripe */
-	uint64_t delay_ns; /* between two such looks */
-	uint32_t quiet;    /* looks in a row at which nobody was awake */
+	uint64_t look_ns;   /* when to look at the LIFO slots */
+	uint64_t ripe_ns;   /* when the first task seen in one is ripe */
+	uint64_t delay_ns;  /* between two such looks */
+	uint64_t looked_ns; /* the last look */
+	uint32_t quiet;     /* looks in a row at which nobody was awake */
+	bool short_polls;   /* of some worker, before the last look */
 	struct sentinel_sight *sights; /* one a worker, the runtime's memory */
 };
 
