@@ -2,24 +2,33 @@
 /* pollers.c - see pollers.h */
 #include "core/pollers.h"
 
+#include <errno.h>
+
 #include "core/boundary.h"
 
 void pollers_init(struct pollers *pollers)
 {
 	atomic_init(&pollers->added, NULL);
+	atomic_init(&pollers->parks, 0);
 	pollers->list = NULL;
 }
 
-void pollers_add(struct pollers *pollers, struct skua_poller *poller)
+int pollers_add(struct pollers *pollers, struct skua_poller *poller)
 {
+	struct skua_poller *first;
+
+	/* Relaxed: says no more than that there is one. */
+	if (poller->park && atomic_fetch_or_relaxed(&pollers->parks, 1))
+		return -EEXIST;
 	/* Relaxed: only the compare-exchange counts. */
-	struct skua_poller *first = atomic_load_relaxed(&pollers->added);
+	first = atomic_load_relaxed(&pollers->added);
 
 	/* A further round means that another one was added, or all were taken.
 	 * Release: the poller. Pairs with the exchange in take_added(). */
 	do {
 		poller->next = first;
 	} while (!atomic_cas_release(&pollers->added, &first, poller));
+	return 0;
 }
 
 /* Move what was added to the worker's own list. */
@@ -56,11 +65,16 @@ void pollers_run_owner(struct pollers *pollers)
 		struct skua_poller *poller = *link;
 		/* Read first: a poller that is done may be gone. */
 		struct skua_poller *next = poller->next;
+		bool parks = poller->park != NULL;
 
-		if (poller->poll(poller) == SKUA_POLLER_DONE)
-			*link = next;
-		else
+		if (poller->poll(poller) != SKUA_POLLER_DONE) {
 			link = &poller->next;
+		} else {
+			*link = next;
+			/* Relaxed: as in pollers_add(). */
+			if (parks)
+				atomic_store_relaxed(&pollers->parks, 0);
+		}
 		BOUNDARY(poller);
 	}
 }
@@ -85,7 +99,7 @@ static void wake(void *ctx)
 bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
 			uint64_t deadline_ns)
 {
-	/* All have a park, or the worker would stay awake: any will do. */
+	/* All have a park, or the worker would stay awake: it is the one. */
 	struct skua_poller *poller = pollers->list;
 
 	if (!poller)

@@ -10,14 +10,18 @@
 struct pollers {
 	/* Newly registered. Writers: any, to push; the worker takes all. */
 	_Atomic(struct skua_poller *) added;
+	/* 1: one of them can be waited in. Writers: any, as it is registered; the
+	 * worker, as it goes. */
+	atomic_u32 parks;
 	/* The worker's own. */
 	struct skua_poller *list;
 };
 
 void pollers_init(struct pollers *pollers);
 
-/* pollers_add - register one; any thread, which then wakes the worker */
-void pollers_add(struct pollers *pollers, struct skua_poller *poller);
+/* pollers_add - register one; any thread, which then wakes the worker. Return: 0;
+ * -EEXIST: it can be waited in, and there is such a one already */
+int pollers_add(struct pollers *pollers, struct skua_poller *poller);
 
 /* pollers_added - is there one that was not called yet? After a fence. */
 bool pollers_added(const struct pollers *pollers);

@@ -73,13 +73,17 @@ void pool_inject_home(struct pool *pool, struct skua_task *task)
 	idle_wake_worker(&pool->idle, home);
 }
 
-void pool_add_poller(struct pool *pool, unsigned worker,
-		     struct skua_poller *poller)
+int pool_add_poller(struct pool *pool, unsigned worker,
+		    struct skua_poller *poller)
 {
-	pollers_add(&pool->workers[worker]->pollers, poller);
+	int code = pollers_add(&pool->workers[worker]->pollers, poller);
+
+	if (code)
+		return code;
 	/* As in idle_notify(): the worker looks at it before it sleeps. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, worker);
+	return 0;
 }
 
 /* The two sums of pool.h. */

@@ -174,9 +174,10 @@ void pool_inject_urgent(struct pool *pool, struct skua_task *task);
 /* pool_inject_home - the same, through its home worker's inbox */
 void pool_inject_home(struct pool *pool, struct skua_task *task);
 
-/* pool_add_poller - register a poller with a worker; any thread */
-void pool_add_poller(struct pool *pool, unsigned worker,
-		     struct skua_poller *poller);
+/* pool_add_poller - register a poller with a worker; any thread. Return: as
+ * pollers_add() */
+int pool_add_poller(struct pool *pool, unsigned worker,
+		    struct skua_poller *poller);
 
 /* pool_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
 static inline uint64_t pool_wake_cost_ns(const struct pool *pool)

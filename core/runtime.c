@@ -582,8 +582,7 @@ int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
 	/* Relaxed: who registers beside a shutdown may be late. */
 	if (atomic_load_relaxed(&pool->closing))
 		return -ESHUTDOWN;
-	pool_add_poller(pool, worker, poller);
-	return 0;
+	return pool_add_poller(pool, worker, poller);
 }
 
 unsigned skua_runtime_workers(const struct skua_runtime *rt)

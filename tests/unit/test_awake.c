@@ -108,6 +108,51 @@ static void count_poll_and_open(void *arg)
 }
 
 /* Nobody may rely on a worker that is in a user's function. */
+static void look_for_nothing(struct skua_poller *self, uint64_t deadline_ns)
+{
+	(void)self;
+	(void)deadline_ns;
+}
+
+static void unpark_nothing(struct skua_poller *self)
+{
+	(void)self;
+}
+
+static int be_done(struct skua_poller *self)
+{
+	struct looker *it = (struct looker *)self;
+
+	atomic_fetch_add_release(&it->looks, 1);
+	return SKUA_POLLER_DONE;
+}
+
+/* A worker sleeps in one; what another looks at would never be seen. */
+static void pollers__two_with_a_park__second_refused(void **state)
+{
+	const struct skua_poller with_park = { .poll = look,
+					       .park = look_for_nothing,
+					       .unpark = unpark_nothing };
+	struct looker first = { .poller = with_park };
+	struct looker second = { .poller = with_park };
+	struct looker plain = { .poller = { .poll = be_done } };
+	struct looker gone = { .poller = with_park };
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	gone.poller.poll = be_done;
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &first.poller), 0);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &second.poller),
+			 -EEXIST);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &plain.poller), 0);
+	/* Once one has gone, there may be another. */
+	assert_int_equal(skua_runtime_add_poller(rt, 1, &gone.poller), 0);
+	while (skua_runtime_add_poller(rt, 1, &second.poller) == -EEXIST)
+		sched_yield();
+	assert_int_equal(atomic_load_acquire(&gone.looks), 1);
+	destroy(rt);
+}
+
 static void poller__waits_for_a_task__another_worker_is_woken(void **state)
 {
 	(void)state;
@@ -303,6 +348,7 @@ static void sleep__two_children_behind_their_parent__both_taken(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(poller__wakes_a_task_and_is_done__task_runs),
 	cmocka_unit_test(pollers__on_three_of_four__all_are_called_on),
+	cmocka_unit_test(pollers__two_with_a_park__second_refused),
 	cmocka_unit_test(poller__waits_for_a_task__another_worker_is_woken),
 	cmocka_unit_test(poller__spawns_beside_the_shutdown__none_is_lost),
 	cmocka_unit_test(spin_forever__four_workers__none_sleeps),
