@@ -10,8 +10,9 @@
  * thread, "worker" a call from inside a poll, a release function or a poller, on
  * the thread of a worker of any runtime, and "outside" a thread that is no
  * worker. What is async-signal-safe may be called from a signal handler that
- * interrupts an outside thread. Workers block signals; a handler that interrupts
- * a worker all the same must not call the library.
+ * interrupts an outside thread. Workers block all signals, SIGPIPE too: a write to a
+ * closed socket from a poll fails with EPIPE. A handler that interrupts a worker all
+ * the same must not call the library.
  */
 #ifndef SKUA_BASE_H
 #define SKUA_BASE_H
@@ -19,6 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Value of a deadline or timeout: none. */
+#define SKUA_FOREVER_NS UINT64_MAX
 
 #ifdef __cplusplus
 #define SKUA_BEGIN_DECLS extern "C" {

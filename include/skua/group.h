@@ -66,7 +66,8 @@ SKUA_API int skua_group_set_release(struct skua_group *group,
  * @group: initialised
  * @task: initialised, not joined or detached
  *
- * A member is neither joined nor detached. Members may spawn further ones.
+ * A member is neither joined nor detached. Members may spawn further ones. With a
+ * release function a member may be released before this returns 0.
  * In a group that is cancelled the task is polled with that mark at once.
  *
  * As skua_task_spawn(); but while somebody waits for the group, only its
@@ -93,14 +94,14 @@ SKUA_API uint64_t skua_group_live(const struct skua_group *group);
  * @group: initialised
  *
  * As skua_task_cancel() for each member, and for those that are spawned before
- * a wait returns 0.
+ * a wait returns 0. Each further call has each member polled once more.
  *
  * Takes time for each member since the last wait; in a group with a release
  * function, for each slot of the most that lived at once.
  *
  * Threads: any, also beside a wait, which does not return before this call does; the
  * group stays in place until then. Blocks: never. May call the release function.
- * Allocates: nothing. Return: 0; -EINVAL (NULL).
+ * Allocates: nothing. Order: as skua_task_cancel(). Return: 0; -EINVAL (NULL).
  */
 SKUA_API int skua_group_cancel(struct skua_group *group);
 
@@ -119,9 +120,10 @@ SKUA_API int skua_group_wait(struct skua_group *group);
  * skua_group_wait_until - the same, but not beyond a time
  * @group: initialised
  * @deadline_ns: of skua_now_ns(); a time that has passed: look, and do not wait;
- *               UINT64_MAX: no deadline
+ *               SKUA_FOREVER_NS: no deadline
  *
- * After -ETIMEDOUT the group is as before the call, and anybody may wait for it.
+ * After -ETIMEDOUT the group is as before the call: anybody may wait for it, or
+ * spawn members.
  *
  * As skua_group_wait(). Return: the same; -ETIMEDOUT (there are members).
  */

@@ -36,9 +36,6 @@ struct skua_task;
  * tasks`. It costs some 200 ns a spawn or poll, and 0.5 MB. */
 #define SKUA_TRACK_TASKS (1u << 8)
 
-/* Value of a timeout: without end. */
-#define SKUA_FOREVER_NS UINT64_MAX
-
 #define SKUA_MAX_WORKERS        4096
 #define SKUA_MIN_QUEUE_CAPACITY 4
 #define SKUA_MAX_QUEUE_CAPACITY 32768
@@ -138,7 +135,8 @@ struct skua_hooks {
  *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE;
  *        0 = 100,000
  * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
- *        allowed; NULL = all of them. Only read during the call.
+ *        allowed; NULL = all of them: then an event loop of the program's own
+ *        shares one with a worker. Only read during the call.
  * @allocator: NULL = aligned_alloc() and free(), but see below. Borrowed for the
  *        runtime's life.
  * @hooks: NULL = none. Borrowed for the runtime's life.
@@ -253,11 +251,11 @@ struct skua_config {
  * A worker that is busy looks about once a second, and one that has slept for
  * longer when it has work again, where it may run and how much CPU time there
  * is, as both may change: by a control group, taskset or a CPU that goes offline.
- * Who has lost its CPUs takes one of those left that is nobody's, or runs on
- * whichever, and goes back when it may; nobody uses a CPU that it is not allowed,
- * nor one that was not allowed, or chosen, at the start, unless it was left no
- * other. While workers share CPUs, they do not spin, unless @spin_ns says so.
- * Their number stays. The log hook is told.
+ * A worker that has lost its CPU moves to an allowed one that no other worker has;
+ * if there is none, it runs on any allowed CPU. It goes back when its own is allowed
+ * again. A worker uses a CPU that was not allowed, or not chosen, at the start only
+ * if no other is left to it. While workers share CPUs, they do not spin, unless
+ * @spin_ns says so. The number of workers stays. The log hook is told.
  *
  * With SKUA_REALTIME the workers are of the class SCHED_FIFO, priority 1: no usual
  * thread takes their CPUs while they work or spin, but for what the kernel keeps
@@ -347,14 +345,16 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  *
  * From the start of the call, spawning from outside is refused with
  * -ESHUTDOWN; tasks that are not done may still spawn others. On success the
- * workers have ended, every task is done and each join ends; but a task of
- * which a waker is left ends, and is released, when that is dropped. What
+ * workers have ended, every task is done, each join ends and the release
+ * functions have returned; but a task of which a waker is left ends, and is
+ * released, when that is dropped, also after the runtime is destroyed. What
  * remains is skua_runtime_destroy(). After a timeout the workers go on, and the
  * call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
  *
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
  * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
- * nobody wakes: keep such tasks in a group, and cancel that first);
+ * nobody wakes: keep such tasks in a group, and cancel that first;
+ * skua_runtime_left() names them);
  * -EINVAL; -EDEADLK (called from a worker, or within skua_run() of @rt).
  */
 SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
@@ -433,7 +433,9 @@ SKUA_API int64_t skua_runtime_left(const struct skua_runtime *rt,
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  * @deadline_ns: a time of skua_now_ns() at which to return even if there is
  *               more to do, after 50 us of polls or so; 0 = after one such
- *               turn, UINT64_MAX = when idle
+ *               turn, SKUA_FOREVER_NS = when idle, which tasks that always have
+ *               more to do never let it be: a loop that has other things to look
+ *               at gives a time, such as 1 ms ahead
  *
  * For a program with an event loop of its own: it waits for the descriptor of
  * skua_runtime_eventfd() to become readable, and then calls this. During the
@@ -445,9 +447,10 @@ SKUA_API int64_t skua_runtime_left(const struct skua_runtime *rt,
  *
  * Threads: outside, one at a time. Blocks: never, but for the polls.
  * Allocates: nothing.
- * Return: 0 (idle: wait for the descriptor); 1 (the deadline came: call
- * again); -EINVAL (NULL); -EPERM (the runtime has threads); -EBUSY (another
- * thread is in this call); -EDEADLK (called from a worker).
+ * Return: 0 (idle: wait for the descriptor); 1 (the deadline came: call again, at
+ * once or when the descriptor is readable, which it still is); -EINVAL (NULL);
+ * -EPERM (the runtime has threads); -EBUSY (another thread is in this call);
+ * -EDEADLK (called from a worker).
  */
 SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
 
@@ -455,9 +458,9 @@ SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
  * skua_runtime_eventfd - what tells when to call skua_runtime_poll()
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  *
- * A descriptor for poll(2), epoll and the like: readable when a task is
- * runnable or a timer due, until the next call; at times without cause. Not to
- * be read or closed.
+ * A descriptor for poll(2), epoll (level-triggered) and the like: readable while a
+ * task is runnable or a timer due; at times without cause. Not to be read or
+ * closed: skua_runtime_destroy() closes it, and a loop stops watching it first.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: the descriptor; -EINVAL (NULL); -EPERM (the runtime has threads).

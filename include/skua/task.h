@@ -29,6 +29,9 @@ enum skua_poll { SKUA_DONE = 0, SKUA_PENDING = 1, SKUA_YIELD = 2 };
  * exception, longjmp() or pthread_exit() (see SKUA_NOEXCEPT). Any value but
  * those of enum skua_poll is a mistake, which aborts a debug build and else
  * counts as SKUA_DONE.
+ *
+ * A task whose poll has stored its result has not ended yet. What tells others
+ * that its memory is free, or its result final, is a join or a release function.
  */
 typedef enum skua_poll (*skua_task_fn)(struct skua_task *self) SKUA_NOEXCEPT;
 
@@ -36,9 +39,12 @@ typedef enum skua_poll (*skua_task_fn)(struct skua_task *self) SKUA_NOEXCEPT;
  * skua_release_fn - gives the memory of a detached task back
  * @task: ended; the library never touches it again
  *
- * May spawn tasks; during a shutdown that is refused with -ESHUTDOWN unless it
- * is called at the end of the task's last poll. A drain waits for it to return,
- * if the task's last waker was gone when its poll was done.
+ * The function sees all that the task wrote. It runs on the thread that
+ * skua_task_detach() or skua_group_set_release() names, often a worker, and holds
+ * that up as a poll does: it should return within microseconds. It may spawn tasks; during a shutdown that is
+ * refused with -ESHUTDOWN unless it is called at the end of the task's last poll. A
+ * drain waits for it to return, if the task's last waker was gone when its poll was
+ * done.
  */
 typedef void (*skua_release_fn)(struct skua_task *task) SKUA_NOEXCEPT;
 
@@ -121,7 +127,7 @@ struct skua_task {
  * @fn: its poll function
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: 0; -EINVAL (an argument is NULL).
+ * Return: 0; -EINVAL (an argument is NULL); nothing else can fail.
  */
 SKUA_API int skua_task_init(struct skua_task *task, skua_task_fn fn);
 
@@ -199,7 +205,9 @@ SKUA_API int skua_task_set_urgent(struct skua_task *task, bool urgent);
  *
  * The task is polled once more, now or when its poll under way returns, and
  * sees skua_task_cancelled(). It ends when it says so: nothing is taken from
- * under it. A task that was never polled is polled once for this.
+ * under it. A task that was never polled is polled once for this. Each further
+ * call has it polled once more. The mark is all that the task sees: a program that
+ * first asks to finish and then to stop at once has a flag of its own for that.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
  * Order: writes before the call are visible to that poll.
@@ -212,6 +220,8 @@ SKUA_API int skua_task_cancel(struct skua_task *task);
  * @self: the task that is being polled, or one whose memory stays in place
  *
  * Threads: any. Blocks: never. Allocates: nothing.
+ * Order: none in a poll during which the task is cancelled; the poll that follows
+ * sees the writes before that call.
  * Return: false also for NULL.
  */
 SKUA_API bool skua_task_cancelled(const struct skua_task *self);
@@ -235,7 +245,7 @@ SKUA_API int skua_task_join(struct skua_task *task);
  * skua_task_join_until - the same, but give the join up at some time
  * @task: spawned and not detached
  * @deadline_ns: of skua_now_ns(); a time that has passed: look, and do not wait;
- *               UINT64_MAX: no deadline
+ *               SKUA_FOREVER_NS: no deadline
  *
  * After -ETIMEDOUT nothing has changed: the task goes on, its memory stays its
  * own, and anybody may join or detach it, also this thread once more.
@@ -288,7 +298,9 @@ SKUA_API int skua_task_join_cancel(struct skua_task *self,
  *           drops its last waker, or this call; may be NULL for memory that
  *           needs no release
  *
- * A task that is already spawned must be detached by whoever may join it.
+ * A task that is already spawned must be detached by whoever may join it. One that
+ * is detached first, and whose spawn is refused, is not released: it is detached
+ * and may be spawned again.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe if
  * @release is.

@@ -7,6 +7,11 @@
  * wakes with it or drops it; one that is lost keeps its task from ending.
  * Waking a task that is runnable already does nothing more, but the poll to
  * come still sees all that was written before the call.
+ *
+ * A task that waits for a source of events gives it a waker in its first poll: there
+ * is none before the spawn. The source keeps that waker until it says that no more
+ * events of the task come. With epoll that is not EPOLL_CTL_DEL alone: a thread may
+ * be about to return from epoll_wait() with an event of that descriptor.
  */
 #ifndef SKUA_WAKER_H
 #define SKUA_WAKER_H
