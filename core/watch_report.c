@@ -64,7 +64,7 @@ static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
 	if (stall->frames)
 		add(&line, "; stack:");
 	for (unsigned i = 0; i < stall->frames; i++)
-		/* A caller by its call, which is before where it goes on. */
+		/* Callers are shown at the call: a byte before the return address. */
 		add_address(&line, (const char *)stall->frame[i] - (i > 0));
 	hooks->log(hooks->ctx, SKUA_LOG_WARNING, line.text);
 	BOUNDARY(hook);

@@ -46,7 +46,7 @@ enum event_kind {
 	EVENT_KINDS,
 };
 
-/* Some ticks: pollers are called at the end of each. */
+/* A guess: a few ticks. Pollers are called at the end of each. */
 #define EVENT_LATE_NS UINT64_C(200000)
 
 /* Detail of EVENT_BEGIN: what b is. */

@@ -99,9 +99,10 @@ static void on_due(uv_poll_t *due, int status, int events)
 	skua_runtime_poll(host->rt, skua_now_ns() + TURN_NS);
 }
 
-/* Return: 0; a negative errno value, which codes of libuv are as well: close the
- * host then, too. */
-static int host_open(struct host *host, uv_loop_t *loop, bool driven)
+/* Return: 0, or a negative errno value, as codes of libuv are; close the host then,
+ * too. @err says what is wrong if there is no runtime. */
+static int host_open(struct host *host, uv_loop_t *loop, bool driven,
+		     struct skua_error *err)
 {
 	struct skua_config cfg = SKUA_CONFIG_INIT;
 	int code;
@@ -109,7 +110,7 @@ static int host_open(struct host *host, uv_loop_t *loop, bool driven)
 	memset(host, 0, sizeof(*host));
 	host->arrived.data = host->due.data = host;
 	cfg.flags = driven ? SKUA_CALLER_DRIVEN : 0;
-	code = skua_runtime_create(&host->rt, &cfg, NULL);
+	code = skua_runtime_create(&host->rt, &cfg, err);
 	if (!code)
 		code = uv_async_init(loop, &host->arrived, on_arrived);
 	if (code)
@@ -124,8 +125,8 @@ static int host_open(struct host *host, uv_loop_t *loop, bool driven)
 	return uv_poll_start(&host->due, UV_READABLE, on_due);
 }
 
-/* Have @poll polled as a task, then @done called by the loop, to which @work then
- * belongs. Return: 0; a negative errno value (@done is not called). */
+/* Spawn @work as a task that runs @poll. The loop calls @done when it has ended, which
+ * owns @work then. Return: 0, or a negative errno value: @done is not called. */
 static int host_submit(struct host *host, struct work *work, skua_task_fn poll,
 		       void (*done)(struct work *self))
 {
@@ -149,8 +150,8 @@ static void close_handle(void *handle)
 }
 
 /*
- * Wait until the work that is out has ended, and call done() of it. Then run the
- * loop once more, which closes the handles.
+ * Wait until the work that is out has ended, and call its done(). The caller then runs
+ * the loop once more, which closes the handles.
  *
  * The loop gives the descriptor up before the runtime closes it. The runtime ends
  * before its signal does: a task whose result has arrived may still be sending.
@@ -258,14 +259,24 @@ static bool idle(void)
 int main(int argc, char **argv)
 {
 	bool driven = argc > 1 && strcmp(argv[1], "driven") == 0;
+	struct skua_error error;
 	unsigned lost = 0;
 	bool asleep;
 	int code;
 
 	loop_thread = uv_thread_self();
-	if (uv_loop_init(&loop) || uv_timer_init(&loop, &timer) ||
-	    host_open(&host, &loop, driven))
+	if (uv_loop_init(&loop) || uv_timer_init(&loop, &timer))
 		return 1;
+	code = host_open(&host, &loop, driven, &error);
+	if (code) {
+		fprintf(stderr, "no host: %s\n",
+			host.rt ? uv_strerror(code) : error.text);
+		host_close(&host);
+		close_handle(&timer);
+		uv_run(&loop, UV_RUN_DEFAULT);
+		uv_loop_close(&loop);
+		return 1;
+	}
 	submit_until(ITEMS / 2);
 	run();
 	asleep = idle();

@@ -12,8 +12,9 @@
  * EPOLLHUP: a task does not end before, and no event points to memory that was freed.
  * A task that is done shuts its socket down, for which the kernel reports EPOLLHUP.
  *
- * At SIGTERM the server closes the port. A connection that owes no answer ends at
- * once; the others end when they have answered, or at the latest after GRACE_MS.
+ * At SIGTERM the server closes the port. A connection of which nothing has come yet
+ * that is not answered ends at once; the others end when they have answered, or at the
+ * latest after GRACE_MS.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4(), memrchr(), ppoll() */
@@ -159,8 +160,9 @@ static void source_release(struct skua_task *task)
 
 /* ---- connections ------------------------------------------------------------ */
 
-/* Why a connection ended: its client closed it, or sent too long a line; at SIGTERM,
- * as it owed no answer; when the time for answers was over. */
+/* Why a connection ended: CLOSED: its client closed it, it failed, or a line was too
+ * long; FINISHED: at SIGTERM it owed no answer; CANCELLED: the time for answers was
+ * over. */
 enum end { CLOSED, FINISHED, CANCELLED, ENDS };
 
 struct connection {

@@ -82,7 +82,7 @@ struct dwarf *dwarf_open(int fd)
 	return dwarf;
 }
 
-/* The range that begins last by then; NULL: it has ended. */
+/* Return: the last range that begins at @address or before, if it contains @address. */
 static const struct range *find_range(const struct dwarf *dwarf,
 				      uint64_t address)
 {

@@ -13,7 +13,8 @@
 
 struct dwarf;
 
-/* dwarf_open - of a file, which is borrowed. Return: NULL: it has none */
+/* dwarf_open - of a file, which is borrowed. Return: NULL if it has no
+ * debug information, or there is no memory */
 struct dwarf *dwarf_open(int fd);
 
 /* dwarf_find - the line, from 1, of the code at an address of the file; 0: it is not

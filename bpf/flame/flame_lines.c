@@ -60,7 +60,7 @@ static bool keep_descriptors(int socket, int fd)
 	       syscall(SYS_close_range, OTHERS, ~0u, 0) == 0;
 }
 
-/* That the process has mapped now. */
+/* Bytes that this process has mapped. */
 static uint64_t mapped(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -215,8 +215,11 @@ static bool wait_for_answer(const struct lines *lines, uint64_t *patience_ns)
 {
 	struct pollfd fd = { .fd = lines->socket, .events = POLLIN };
 	uint64_t begin = now_ns(), took;
-	int ready = poll(&fd, 1, (int)(*patience_ns / 1000000));
+	int ready;
 
+	do
+		ready = poll(&fd, 1, (int)(*patience_ns / 1000000));
+	while (ready < 0 && errno == EINTR);
 	took = now_ns() - begin;
 	*patience_ns -= took < *patience_ns ? took : *patience_ns;
 	return ready > 0;

@@ -10,7 +10,8 @@
 /* ---- functions ------------------------------------------------------------- */
 
 /* How many there are inside the library's own, which call a poll function: it is not
- * there itself if it ends in a call of another function. 0: these are not there. */
+ * there itself if it ends in a call of another function. 0: these are not there. Their
+ * names are those of core/worker.c, track.c, tell.c and stamps.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {

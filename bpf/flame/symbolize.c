@@ -38,7 +38,6 @@ struct symbolizer {
 	struct module modules[MOST_MODULES];
 	unsigned count;
 	uint64_t patience_ns;
-	uint64_t unknown;    /* places */
 	const char *missing; /* the first module without a file */
 };
 
@@ -60,8 +59,8 @@ static error_t add_file(struct symbolizer *s, const char *path)
 		return args_refuse("%s: %s", path, strerror(errno));
 	if (s->count == MOST_MODULES || strlen(last_of(path)) >= MOST_NAME) {
 		close(fd);
-		return args_refuse("%s: allowed: up to %u files, of names of "
-				   "up to %u bytes",
+		return args_refuse("%s: allowed: at most %u files, with names "
+				   "of at most %u bytes",
 				   path, MOST_MODULES, MOST_NAME - 1);
 	}
 	snprintf(module->name, MOST_NAME, "%s", last_of(path));
@@ -101,10 +100,10 @@ static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
 	.args_doc = "[FILE...]",
-	.doc = "Copy standard input to standard output, and show behind each "
-	       "place as program+0x4dd7, of which the log of a stall has a "
-	       "stack, the function and the line of its source. FILEs are "
-	       "the program and its libraries, as they were then",
+	.doc = "Copy standard input to standard output. After each place such "
+	       "as program+0x4dd7, add its function and source line. Stall "
+	       "reports in a log contain such places. FILEs: the program and "
+	       "its libraries, as the process had them",
 };
 
 /* ---- files ----------------------------------------------------------------- */
@@ -151,7 +150,7 @@ static struct image *find_image(struct symbolizer *s, const char *name)
 /* ---- the text -------------------------------------------------------------- */
 
 /* Part of a file's name, as it is in a stack? */
-static bool is_name(char letter)
+static bool is_name_char(char letter)
 {
 	return !isspace((unsigned char)letter) &&
 	       !strchr("()[]<>\"',;=", letter);
@@ -163,7 +162,7 @@ static bool read_name(const char *text, const char *plus, char *name)
 {
 	const char *from = plus;
 
-	while (from > text && is_name(from[-1]) && plus - from < MOST_NAME)
+	while (from > text && is_name_char(from[-1]) && plus - from < MOST_NAME)
 		from--;
 	if (from == plus || plus - from >= MOST_NAME)
 		return false;
@@ -179,10 +178,8 @@ static void print_place(struct symbolizer *s, const char *name, uint64_t ahead)
 	char text[MOST_NAME];
 
 	if (!image ||
-	    !image_look(image, ahead, &s->patience_ns, &function, &line)) {
-		s->unknown++;
+	    !image_look(image, ahead, &s->patience_ns, &function, &line))
 		return;
-	}
 	snprintf(text, sizeof(text), "%s", function.name);
 	target_printable(text, sizeof(text));
 	if (line.number > 0)
@@ -221,8 +218,8 @@ static int copy(struct symbolizer *s)
 	free(text);
 	if (s->missing)
 		fprintf(stderr,
-			ARGS_PROGRAM " symbolize: %s, and perhaps others, is "
-				     "none of the files\n",
+			ARGS_PROGRAM " symbolize: no file for %s, and perhaps "
+				     "for others; name it as FILE\n",
 			s->missing);
 	return args_flush(EXIT_OK);
 }

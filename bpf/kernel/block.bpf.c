@@ -14,8 +14,8 @@ struct bpf_iter__task {
 
 const volatile unsigned long long least_ns; /* shorter ones are only counted */
 
-/* Of each worker, that the tool has put there; only its own thread writes it, as it
- * loses or gets a CPU. */
+/* The tool adds an entry for each worker. on_switch() updates it when the worker loses
+ * or gets a CPU; find_asleep() fills it once, at the start. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* the tool says how many */
@@ -100,16 +100,20 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Those that sleep as the tool comes. One that wakes up meanwhile comes to leave()
- * before it can come to back(), and nothing of this is left. */
+/* Record the workers that already sleep. If one wakes up during the scan, its next
+ * leave() discards the record before back() can tell of it. */
 SEC("iter/task")
 int find_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct block *block;
+	unsigned state;
 	__u32 tid;
 
-	if (!task || !is_ours(task) || BPF_CORE_READ(task, __state) == 0)
+	if (!task || !is_ours(task))
+		return 0;
+	state = BPF_CORE_READ(task, __state);
+	if (state == 0 || state & STOPPED)
 		return 0;
 	tid = kernel_thread_id(task, namespace);
 	block = bpf_map_lookup_elem(&asleep, &tid);

@@ -6,13 +6,13 @@
 
 #include "sample.h"
 
-/* From when on it slept, by CLOCK_MONOTONIC (0: it does not), and until it had a CPU
- * again, if it has one. */
+/* @from_ns: when the sleep began, by CLOCK_MONOTONIC; 0: awake. @until_ns: when the
+ * thread got a CPU again. */
 struct block {
 	__u64 from_ns;
 	__u64 until_ns;
-	__u32 tid; /* as gettid() is */
-	__u32 before; /* not 0: since before anybody looked: the sample has but registers */
+	__u32 tid;    /* as gettid() is */
+	__u32 before; /* not 0: it slept before; the sample has registers only */
 	struct sample sample;
 };
 

@@ -28,8 +28,8 @@ static inline bool read_word(__u64 address, __u64 *out)
 	return bpf_probe_read_user(out, sizeof(*out), (void *)address) == 0;
 }
 
-/* look - for what the current thread works; @tid: what its gettid() is. It is interrupted:
- * its words belong together. */
+/* look - find the task that the current thread works for; @tid: its gettid(). The thread
+ * runs no code of its own meanwhile, so that the words belong together. */
 static inline enum sample_of look(struct sample *sample, __u32 tid)
 {
 	struct sample_worker *worker = bpf_map_lookup_elem(&workers, &tid);

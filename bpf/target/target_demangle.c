@@ -2,11 +2,10 @@
 /*
  * target_demangle.c - see target_demangle.h
  *
- * Parts of a mangled name may refer to what came before, so each reference may double
- * what is written. libiberty hands it out piece by piece, and is left when the buffer
- * is full. What writes nothing is not bounded by that: it looks through a pattern for
- * what is to be expanded. Names with such patterns have to pay for the longest search
- * beforehand.
+ * A reference in a mangled name repeats earlier parts, so that each may double the
+ * output. libiberty emits the output in pieces; put() stops it when the buffer is full.
+ * A search through a parameter pack emits nothing, so that the buffer does not bound it:
+ * names that have one pay for the longest search first.
  *
  * Rejected: __cxa_demangle(), which has no bound for what it allocates.
  */
@@ -107,17 +106,17 @@ static void drop_arguments(char *text)
 	char *to = text;
 
 	for (const char *at = text; *at;) {
-		const char *behind = skip_operator(text, at);
+		const char *next = skip_operator(text, at);
 
-		if (behind == at)
-			behind++;
-		depth -= behind - at == 1 && *at == '>' && depth > 0;
+		if (next == at)
+			next++;
+		depth -= next - at == 1 && *at == '>' && depth > 0;
 		if (depth == 0) {
-			memmove(to, at, (size_t)(behind - at));
-			to += behind - at;
+			memmove(to, at, (size_t)(next - at));
+			to += next - at;
 		}
-		depth += behind - at == 1 && *at == '<';
-		at = behind;
+		depth += next - at == 1 && *at == '<';
+		at = next;
 	}
 	if (depth > 0) /* it was cut */
 		*to++ = '>';

@@ -9,7 +9,7 @@
 
 #include "bpf/why/ledger.h"
 
-/* What is told of: twenty ticks, at the end of each of which pollers are called. */
+/* What is told of. A guess: twenty ticks, at the end of which pollers are called. */
 #define LATE_NS UINT64_C(1000000)
 
 /* An item of no task, that waited for its worker meanwhile. */

@@ -47,8 +47,9 @@ static uint64_t now_ns(void)
 
 /* ---- places ---------------------------------------------------------------- */
 
-static bool is_there(const struct off_cpu_place *place, const char *type,
-		     const struct flame_function *functions, unsigned count)
+static bool place_matches(const struct off_cpu_place *place, const char *type,
+			  const struct flame_function *functions,
+			  unsigned count)
 {
 	if (place->function_count != count || strcmp(place->type, type) != 0)
 		return false;
@@ -95,7 +96,7 @@ find_place(struct off_cpu *off, const struct sample *sample, bool *whole)
 		flame_names_type(off->names, sample->type, sample->poll);
 
 	for (size_t i = 0; i < off->count; i++)
-		if (is_there(&off->places[i], type, functions, count))
+		if (place_matches(&off->places[i], type, functions, count))
 			return &off->places[i];
 	return add_place(off, type, functions, count);
 }
@@ -125,8 +126,9 @@ static bool read_word(struct off_cpu *off, uint64_t address, __u64 *out)
 	return target_read(off->target, address, out, sizeof(*out)) == 0;
 }
 
-/* The program runs on another thread: only the tool can read its memory. A poll that has
- * ended meanwhile is told of by nobody. */
+/* The BPF program does not run on the worker here, and cannot read its memory: the tool
+ * does, as look() and read_stack() of look.h would. A poll that ended meanwhile is not
+ * reported. */
 static bool read_sample(struct off_cpu *off, const struct sample_worker *where,
 			struct sample *sample)
 {
@@ -305,7 +307,8 @@ static int load(struct off_cpu *off, uint64_t least_ns)
 	return off->ring ? 0 : -errno;
 }
 
-/* First the switches: whoever sleeps then is found, or has been seen to leave. */
+/* First the switches: each sleeping worker is then found by the scan, or seen when it
+ * leaves. */
 static int attach(struct off_cpu *off)
 {
 	struct block_bpf *program = off->program;

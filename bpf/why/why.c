@@ -53,8 +53,9 @@ static error_t check(const struct options *options)
 		return args_refuse("a FILE was recorded before; allowed: it, "
 				   "or --pid, --for and --output");
 	if (options->off_cpu && (options->file || options->out))
-		return args_refuse("--off-cpu looks at a process, and records "
-				   "nothing; allowed: --pid");
+		return args_refuse(
+			"--off-cpu needs a live process, and records "
+			"nothing; allowed: --pid");
 	return 0;
 }
 

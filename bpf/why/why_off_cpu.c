@@ -36,7 +36,7 @@ static int complain(const char *why)
 
 /* ---- looking --------------------------------------------------------------- */
 
-static int look(struct run *run, struct ends *ends)
+static int take_until_end(struct run *run, struct ends *ends)
 {
 	double start = ends_now(), now = start;
 	double end = start + run->options->seconds;
@@ -54,7 +54,7 @@ static int look(struct run *run, struct ends *ends)
 	return err ? err : off_cpu_finish(run->off);
 }
 
-static int watch(struct run *run)
+static int record(struct run *run)
 {
 	char why[OFF_CPU_TEXT];
 	struct ends ends;
@@ -66,18 +66,18 @@ static int watch(struct run *run)
 	else if (off_cpu_start(&run->off, run->target, run->least_ns, why) != 0)
 		code = complain(why);
 	else
-		err = look(run, &ends);
+		err = take_until_end(run, &ends);
 	if (err == -ENOMEM)
 		code = complain(strerror(ENOMEM));
 	else if (code == EXIT_OK && (err || ends.gone))
-		fprintf(stderr, "the process has ended; what was seen before "
-				"is there\n");
+		fprintf(stderr, "the process has ended; the results cover the "
+				"time before\n");
 	ends_close(&ends);
 	return code;
 }
 
 /* Of one type alone, if so wanted; that it may have had none is said. */
-static int choose_type(struct run *run)
+static int keep_chosen_type(struct run *run)
 {
 	const char *type = run->options->type;
 	size_t count;
@@ -85,8 +85,8 @@ static int choose_type(struct run *run)
 	off_cpu_places(run->off, &count);
 	if (type && count > 0 && off_cpu_keep_type(run->off, type) == 0) {
 		fprintf(stderr,
-			ARGS_PROGRAM " why: --type is '%s', of which no poll "
-				     "blocked; those of others did\n",
+			ARGS_PROGRAM " why: --type is '%s': no poll of this "
+				     "type blocked; polls of other types did\n",
 			type);
 		return EXIT_FAILED;
 	}
@@ -136,12 +136,11 @@ static void print_place(const struct run *run,
 		       text_time_in(longest, (double)place->longest_ns,
 				    (double)place->ns));
 	if (place->still > 0 && place->times == 1)
-		printf(", and has not gone on");
+		printf(", still blocked");
 	else if (place->still > 0)
-		printf("; %s have not gone on",
-		       text_count(times, place->still));
+		printf("; %s still blocked", text_count(times, place->still));
 	if (place->before)
-		printf("; since before this began");
+		printf("; began before this");
 	putchar('\n');
 	for (unsigned i = 0; i < place->function_count; i++)
 		print_function(run, &place->functions[i]);
@@ -260,10 +259,10 @@ int why_off_cpu(const struct why_off_cpu *options)
 	if (code == EXIT_OK) {
 		choose_remark(run.target, "why");
 		target_comm(run.target, run.comm);
-		code = watch(&run);
+		code = record(&run);
 	}
 	if (code == EXIT_OK)
-		code = choose_type(&run);
+		code = keep_chosen_type(&run);
 	if (code == EXIT_OK && options->json)
 		code = print_json(&run);
 	else if (code == EXIT_OK)

@@ -99,8 +99,8 @@ SKUA_API uint64_t skua_group_live(const struct skua_group *group);
  * Takes time for each member since the last wait; in a group with a release
  * function, for each slot of the most that lived at once.
  *
- * Threads: any, also beside a wait, which does not return before this call does; the
- * group stays in place until then. Blocks: never. May call the release function.
+ * Threads: any, also beside a wait: if members are left, that returns after this
+ * call. The caller keeps the group in place until this call returns. Blocks: never. May call the release function.
  * Allocates: nothing. Order: as skua_task_cancel(). Return: 0; -EINVAL (NULL).
  */
 SKUA_API int skua_group_cancel(struct skua_group *group);

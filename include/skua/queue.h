@@ -316,8 +316,9 @@ SKUA_API int skua_injector_push_batch(struct skua_injector *injector,
  *
  * A thread that wants to sleep leaves a mark, takes until it gets nothing, and then
  * sleeps; pushers look for the mark after the push, and wake it. No fence is needed for
- * either: a push that the sleeper did not see sees the mark, also if both are atomic
- * with relaxed order, or inside a call such as uv_async_send().
+ * either: if a take misses a push, the thread that pushed finds the mark after its push
+ * has returned. So it is with relaxed atomics too, and with a mark inside a call such as
+ * uv_async_send().
  *
  * A node that was taken is the caller's: it may be freed, or pushed again.
  *

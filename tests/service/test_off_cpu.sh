@@ -39,8 +39,8 @@ sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
 
 # --- errors ----------------------------------------------------------------------
 
-refuses 2 '--off-cpu looks at a process, and records nothing' -p 1 -o some.skua
-refuses 2 '--off-cpu looks at a process, and records nothing' some.skua
+refuses 2 '--off-cpu needs a live process, and records nothing' -p 1 -o some.skua
+refuses 2 '--off-cpu needs a live process, and records nothing' some.skua
 refuses 1 "process $$ is not a skua process" -p $$
 
 start hog "$programs/hog" 1 blocked
@@ -57,7 +57,7 @@ fi
 # Its worker slept before anybody looked: the program did not see it leave.
 run why --off-cpu -p "${pids[hog]}" --for 0.5
 expect 'blocked' exited 0
-expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, and has not gone on; since before this began$' "$scratch/out"
+expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, still blocked; began before this$' "$scratch/out"
 expect 'blocked' grep -qxE '        (___)?pthread_mutex_lock' "$scratch/out"
 sed -i 's/, [^ ]*:[0-9]*$//' "$scratch/out" # lines, which are tried below
 expect 'blocked' test "$(grep -A 20 '^ 1 ' "$scratch/out" | grep -m 1 -A 1 -x '        work')" = \
@@ -83,7 +83,7 @@ stop hog
 code=0
 wait $ours || code=$?
 expect 'the end of the process' exited 0
-expect 'the end of the process' err_has 'the process has ended; what was seen before is there'
+expect 'the end of the process' err_has 'the process has ended; the results cover the time before'
 expect 'the end of the process' shows 'any(q["type"] == "db_query" and q["before"] and
 	q["still"] == 0 and "work" in q["functions"] for q in p)'
 
@@ -102,7 +102,7 @@ run why --off-cpu -p "${pids[hog]}" --for 1 --json --slower-than 1s
 expect 'only long ones' shows 'p == [] and d["times"] > 10 and d["least_ns"] == 10**9'
 run why --off-cpu -p "${pids[hog]}" --for 0.5 --type db_query --json
 expect 'of one type' shows '{q["type"] for q in p} == {"db_query"}'
-refuses 1 "--type is 'none', of which no poll blocked" -p "${pids[hog]}" --for 0.5 --type none
+refuses 1 "--type is 'none': no poll of this type blocked" -p "${pids[hog]}" --for 0.5 --type none
 
 "$skua" why --off-cpu -p "${pids[hog]}" --for 600 >"$scratch/out" 2>"$scratch/err" &
 ours=$!
@@ -112,6 +112,15 @@ code=0
 wait $ours || code=$?
 expect 'until Ctrl-C' exited 0
 stop hog
+
+# Who is stopped does not block, also if that was before the command.
+start stopped "$programs/hog" 1 endless
+kill -STOP "${pids[stopped]}"
+run why --off-cpu -p "${pids[stopped]}" --for 0.5 --json
+kill -CONT "${pids[stopped]}"
+expect 'stopped' exited 0
+expect 'stopped' shows 'p == []'
+stop stopped
 
 # Workers that sleep as they have nothing to do block in no poll.
 start quiet "$programs/burst" 1

@@ -109,7 +109,7 @@ printf 'no places here\n\n  +0x12 +0x hog+0x hog+ 0x12 hog+0xg\nhog+0xffffffffff
 same 'no places, and no end of the line'
 { head -c 100000 /dev/zero | tr '\0' x && echo ' other+0x12'; } >"$scratch/in"
 same 'a long line'
-expect 'of no file' err_has 'other, and perhaps others, is none of the files'
+expect 'of no file' err_has 'no file for other, and perhaps for others; name it as FILE'
 printf '%s+0x12\n' {a..z}{a..z} >"$scratch/in"
 same 'many files'
 head -c 100000 "$hog" | tr -d '\000' >"$scratch/in"
