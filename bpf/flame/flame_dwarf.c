@@ -20,9 +20,12 @@ struct range {
 };
 
 struct dwarf {
+	Elf *elf;
+	Dwarf_CFI *rules;
 	Dwarf *file;
 	struct range *ranges;
 	size_t count, room;
+	bool rules_opened, lines_opened;
 };
 
 static bool add_unit(struct dwarf *dwarf, Dwarf_Die *unit)
@@ -69,17 +72,21 @@ static void read_units(struct dwarf *dwarf)
 struct dwarf *dwarf_open(int fd)
 {
 	struct dwarf *dwarf = calloc(1, sizeof(*dwarf));
-	Elf *elf;
 
-	if (!dwarf)
-		return NULL;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	dwarf->file = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-	if (!dwarf->file)
-		return NULL;
-	read_units(dwarf);
-	return dwarf;
+	if (dwarf)
+		dwarf->elf = elf_begin(fd, ELF_C_READ, NULL);
+	return dwarf && dwarf->elf ? dwarf : NULL;
+}
+
+/* ---- lines ----------------------------------------------------------------- */
+
+static void open_lines(struct dwarf *dwarf)
+{
+	dwarf->lines_opened = true;
+	dwarf->file = dwarf_begin_elf(dwarf->elf, DWARF_C_READ, NULL);
+	if (dwarf->file)
+		read_units(dwarf);
 }
 
 /* Return: the last range that begins at @address or before, if it contains @address. */
@@ -101,15 +108,28 @@ static const struct range *find_range(const struct dwarf *dwarf,
 		       : NULL;
 }
 
-int dwarf_find(struct dwarf *dwarf, uint64_t address, const char **source)
+int dwarf_line(struct dwarf *dwarf, uint64_t address, const char **source)
 {
-	const struct range *range = find_range(dwarf, address);
+	const struct range *range;
 	Dwarf_Line *line = NULL;
 	Dwarf_Die unit;
 	int number = 0;
 
+	if (!dwarf->lines_opened)
+		open_lines(dwarf);
+	range = find_range(dwarf, address);
 	if (range && dwarf_offdie(dwarf->file, range->unit, &unit))
 		line = dwarf_getsrc_die(&unit, address);
 	*source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
 	return *source && dwarf_lineno(line, &number) == 0 ? number : 0;
+}
+
+/* ---- rules ----------------------------------------------------------------- */
+
+bool dwarf_rule(struct dwarf *dwarf, uint64_t address, struct flame_rule *out)
+{
+	if (!dwarf->rules_opened)
+		dwarf->rules = dwarf_getcfi_elf(dwarf->elf);
+	dwarf->rules_opened = true;
+	return dwarf->rules && flame_rule_read(dwarf->rules, address, out);
 }

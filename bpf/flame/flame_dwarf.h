@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_dwarf.h - in which lines of which sources the code of an ELF file is, by DWARF
+ * flame_dwarf.h - lines of sources and rules of callers in an ELF file, by libdw
  *
- * libdw believes what a file says: a hostile one makes it read and write where it should
- * not, or take any memory. So this is for processes alone that have nothing to lose
- * (flame_lines.h).
+ * Only for a process that has nothing to lose (flame_reader.h). Nothing is freed before
+ * that process ends.
  */
 #ifndef SKUA_BPF_FLAME_DWARF_H
 #define SKUA_BPF_FLAME_DWARF_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "bpf/flame/flame_rules.h"
 
 struct dwarf;
 
-/* dwarf_open - of a file, which is borrowed. Return: NULL if it has no
- * debug information, or there is no memory */
+/* dwarf_open - of a file, which is borrowed. Return: NULL if it is no ELF file, or there
+ * is no memory */
 struct dwarf *dwarf_open(int fd);
 
-/* dwarf_find - the line, from 1, of the code at an address of the file; 0: it is not
- * known. @source: receives the path of its source, good as long as the process */
-int dwarf_find(struct dwarf *dwarf, uint64_t address, const char **source);
+/* dwarf_line - the line, from 1, of the code at an address of the file; 0: it is not
+ * known. @source: receives the path of its source, valid as long as the process */
+int dwarf_line(struct dwarf *dwarf, uint64_t address, const char **source);
+
+/* dwarf_rule - Return: false: the file does not tell */
+bool dwarf_rule(struct dwarf *dwarf, uint64_t address, struct flame_rule *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bpf/flame/flame_functions.h"
@@ -18,12 +18,10 @@ struct image {
 	char *path;
 	char *name; /* "[libc.so.6]": of functions without one */
 	int fd;
-	void *memory; /* of the vDSO */
 	Elf *elf;
-	Dwarf_CFI *rules;
 	struct functions *functions;
-	struct lines *lines; /* once they were asked for, if there are any */
-	bool asked;
+	struct reader *reader;
+	int file; /* of the reader */
 };
 
 /* ---- opening --------------------------------------------------------------- */
@@ -46,69 +44,49 @@ static char *make_name(const char *path)
 	return name;
 }
 
-static void open_vdso(struct target *target, struct image *image,
-		      const struct target_mapping *mapping)
+/* The vDSO, as a file. Return: -1: there is none. */
+static int copy_vdso(struct target *target,
+		     const struct target_mapping *mapping)
 {
 	uint64_t bytes = mapping->end - mapping->start;
+	void *memory = bytes <= MOST_OF_VDSO ? malloc(bytes) : NULL;
+	int fd = memory ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
-	image->memory = bytes <= MOST_OF_VDSO ? malloc(bytes) : NULL;
-	if (image->memory &&
-	    target_read(target, mapping->start, image->memory, bytes) == 0)
-		image->elf = elf_memory(image->memory, bytes);
-}
-
-/* As dwarf_getcfi_elf() looks for it. */
-static bool has_rules(Elf *elf)
-{
-	Elf_Scn *section = NULL;
-	size_t names = 0;
-
-	if (elf_getshdrstrndx(elf, &names) != 0 || names == 0)
-		return false;
-	while ((section = elf_nextscn(elf, section)) != NULL) {
-		GElf_Shdr header;
-		const char *name =
-			gelf_getshdr(section, &header)
-				? elf_strptr(elf, names, header.sh_name)
-				: NULL;
-
-		if (name && strcmp(name, ".eh_frame") == 0)
-			return true;
+	if (fd >= 0 &&
+	    (target_read(target, mapping->start, memory, bytes) != 0 ||
+	     write(fd, memory, bytes) != (ssize_t)bytes)) {
+		close(fd);
+		fd = -1;
 	}
-	return false;
+	free(memory);
+	return fd;
 }
 
-/* Without that section, dwarf_getcfi_elf() has libelf read the whole file. */
-static bool may_read_rules(struct target *target, const struct image *image)
+static void read_elf(struct image *image, struct target_budget *budget)
 {
-	struct stat status;
-
-	return image->memory || has_rules(image->elf) ||
-	       (fstat(image->fd, &status) == 0 &&
-		target_budget_hold(&target->budget, (uint64_t)status.st_size));
+	elf_version(EV_CURRENT);
+	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
+	if (image->elf)
+		image->functions = functions_read(image->elf, budget);
 }
 
 static void open_elf(struct target *target, struct image *image,
 		     const struct target_mapping *mapping)
 {
-	elf_version(EV_CURRENT);
-	if (strcmp(mapping->path, "[vdso]") == 0) {
-		open_vdso(target, image, mapping);
-	} else if (mapping->inode != 0) {
+	bool vdso = strcmp(mapping->path, "[vdso]") == 0;
+
+	if (vdso)
+		image->fd = copy_vdso(target, mapping);
+	else if (mapping->inode != 0)
 		image->fd = target_open_mapped(target, mapping);
-		if (image->fd >= 0 &&
-		    target_hold_tables(target, image->fd, mapping->path))
-			image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
-	}
-	if (!image->elf)
-		return;
-	image->functions = functions_read(image->elf, &target->budget);
-	if (may_read_rules(target, image))
-		image->rules = dwarf_getcfi_elf(image->elf);
+	if (image->fd >= 0 &&
+	    (vdso || target_hold_tables(target, image->fd, mapping->path)))
+		read_elf(image, &target->budget);
 }
 
 /* @fd: the image's from here on. */
-static struct image *make(int fd, const char *path, uint64_t inode)
+static struct image *make(int fd, const char *path, uint64_t inode,
+			  struct reader *reader)
 {
 	struct image *image = calloc(1, sizeof(*image));
 
@@ -121,6 +99,7 @@ static struct image *make(int fd, const char *path, uint64_t inode)
 	image->path = strdup(path);
 	image->name = make_name(path);
 	image->fd = fd;
+	image->reader = reader;
 	if (!image->path || !image->name) {
 		image_close(image);
 		return NULL;
@@ -128,41 +107,37 @@ static struct image *make(int fd, const char *path, uint64_t inode)
 	return image;
 }
 
-struct image *image_open(struct target *target,
+struct image *image_open(struct target *target, struct reader *reader,
 			 const struct target_mapping *mapping)
 {
-	struct image *image = make(-1, mapping->path, mapping->inode);
+	struct image *image = make(-1, mapping->path, mapping->inode, reader);
 
-	if (image)
-		open_elf(target, image, mapping);
+	if (!image)
+		return NULL;
+	open_elf(target, image, mapping);
+	image->file = image->elf ? reader_add(reader, image->fd) : -1;
 	return image;
 }
 
-struct image *image_open_file(int fd, const char *path,
+struct image *image_open_file(int fd, const char *path, struct reader *reader,
 			      struct target_budget *budget)
 {
-	struct image *image = make(fd, path, 0);
+	struct image *image = make(fd, path, 0, reader);
 
-	if (!image ||
-	    !target_budget_hold(budget, target_elf_tables(fd, budget)))
-		return image;
-	elf_version(EV_CURRENT);
-	image->elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (image->elf)
-		image->functions = functions_read(image->elf, budget);
+	if (!image)
+		return NULL;
+	if (target_budget_hold(budget, target_elf_tables(fd, budget)))
+		read_elf(image, budget);
+	image->file = image->elf ? reader_add(reader, image->fd) : -1;
 	return image;
 }
 
 void image_close(struct image *image)
 {
 	functions_free(image->functions);
-	lines_close(image->lines);
-	if (image->rules)
-		dwarf_cfi_end(image->rules);
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
-	free(image->memory);
 	free(image->name);
 	free(image->path);
 	free(image);
@@ -219,27 +194,18 @@ bool image_rule(struct image *image, const struct target_mapping *mapping,
 {
 	uint64_t wanted;
 
-	return image->rules && file_address(image, mapping, address, &wanted) &&
-	       flame_rule_read(image->rules, wanted, out);
-}
-
-static void ask_line(struct image *image, uint64_t address,
-		     uint64_t *patience_ns, struct line *out)
-{
-	if (!image->asked && image->elf && image->fd >= 0)
-		image->lines = lines_open(image->fd);
-	image->asked = true;
-	if (image->lines)
-		lines_find(image->lines, address, patience_ns, out);
+	return file_address(image, mapping, address, &wanted) &&
+	       reader_rule(image->reader, image->file, wanted, out);
 }
 
 void image_line(struct image *image, const struct target_mapping *mapping,
-		uint64_t address, uint64_t *patience_ns, struct line *out)
+		uint64_t address, struct line *out)
 {
 	uint64_t wanted;
 
+	memset(out, 0, sizeof(*out));
 	if (file_address(image, mapping, address, &wanted))
-		ask_line(image, wanted, patience_ns, out);
+		reader_line(image->reader, image->file, wanted, out);
 }
 
 /* Where the file wants to have its first byte. */
@@ -261,7 +227,7 @@ static bool find_base(const struct image *image, uint64_t *out)
 	return false;
 }
 
-bool image_look(struct image *image, uint64_t ahead, uint64_t *patience_ns,
+bool image_look(struct image *image, uint64_t ahead,
 		struct flame_function *function, struct line *line)
 {
 	uint64_t base, from;
@@ -273,6 +239,6 @@ bool image_look(struct image *image, uint64_t ahead, uint64_t *patience_ns,
 			    &function->name, &from) ||
 	    function->name[0] == '[') /* that is where it is, again */
 		return false;
-	ask_line(image, base + ahead, patience_ns, line);
+	reader_line(image->reader, image->file, base + ahead, line);
 	return true;
 }

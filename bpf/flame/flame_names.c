@@ -7,7 +7,6 @@
 
 #define MOST_IMAGES 4096u
 #define MOST_TYPES  4096u
-#define HURRY_NS    UINT64_C(50000000)
 #define RULES       8192u /* that are remembered, by address */
 
 struct type {
@@ -29,7 +28,7 @@ struct flame_names {
 	struct type *types;
 	size_t type_count;
 	bool looked; /* what is mapped was read again */
-	uint64_t patience_ns;
+	struct reader *reader;
 	struct known_rule rules[RULES];
 };
 
@@ -45,7 +44,7 @@ static struct image *find_image(struct flame_names *names,
 		if (image_is_of(names->images[i], mapping))
 			return names->images[i];
 	image = names->image_count < MOST_IMAGES
-			? image_open(names->target, mapping)
+			? image_open(names->target, names->reader, mapping)
 			: NULL;
 	if (image)
 		names->images[names->image_count++] = image;
@@ -95,14 +94,13 @@ void flame_names_line(struct flame_names *names, uint64_t address,
 	struct image *image = mapping ? find_image(names, mapping) : NULL;
 
 	memset(out, 0, sizeof(*out));
-	if (image && names->patience_ns > 0)
-		image_line(image, mapping, address, &names->patience_ns, out);
+	if (image)
+		image_line(image, mapping, address, out);
 }
 
 void flame_names_hurry(struct flame_names *names)
 {
-	if (names->patience_ns > HURRY_NS)
-		names->patience_ns = HURRY_NS;
+	reader_hurry(names->reader);
 }
 
 /* ---- callers --------------------------------------------------------------- */
@@ -138,7 +136,7 @@ static bool read_stack(const struct flame_thread *thread, uint64_t from,
 }
 
 /* What compilers do where they keep a frame pointer. */
-static const struct flame_rule by_frame_pointer = { .base_is_fp = true,
+static const struct flame_rule by_frame_pointer = { .base = FLAME_FP,
 						    .base_offset = 16,
 						    .back = FLAME_SAVED,
 						    .back_offset = -8,
@@ -162,7 +160,7 @@ static const struct flame_rule of_leaf = {
 static bool go_out(struct flame_thread *thread, uint64_t from,
 		   const struct flame_rule *rule)
 {
-	uint64_t base = (rule->base_is_fp ? thread->fp : thread->sp) +
+	uint64_t base = (rule->base == FLAME_FP ? thread->fp : thread->sp) +
 			(uint64_t)rule->base_offset;
 	uint64_t back = thread->back, fp = thread->fp;
 
@@ -267,7 +265,11 @@ struct flame_names *flame_names_new(struct target *target)
 	if (!names)
 		return NULL;
 	names->target = target;
-	names->patience_ns = FLAME_PATIENCE_NS;
+	names->reader = reader_new(READER_LIMITS);
+	if (!names->reader) {
+		free(names);
+		return NULL;
+	}
 	return names;
 }
 
@@ -277,6 +279,7 @@ void flame_names_free(struct flame_names *names)
 		return;
 	for (size_t i = 0; i < names->image_count; i++)
 		image_close(names->images[i]);
+	reader_free(names->reader);
 	free(names->types);
 	free(names);
 }

@@ -34,13 +34,11 @@ void flame_names_look_again(struct flame_names *names);
 bool flame_names_find(struct flame_names *names, uint64_t address,
 		      struct flame_function *out);
 
-/* flame_names_line - where the code at an address comes from; for all of them together
- * at most FLAME_PATIENCE_NS are waited, or what flame_names_hurry() leaves of it */
-#define FLAME_PATIENCE_NS UINT64_C(2000000000)
+/* flame_names_line - where the code at an address comes from */
 void flame_names_line(struct flame_names *names, uint64_t address,
 		      struct line *out);
 
-/* flame_names_hurry - somebody waits for the end */
+/* flame_names_hurry - somebody waits for the end: as reader_hurry() */
 void flame_names_hurry(struct flame_names *names);
 
 /**

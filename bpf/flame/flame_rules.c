@@ -3,6 +3,7 @@
 #include "bpf/flame/flame_rules.h"
 
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -93,7 +94,7 @@ static bool read_base(Dwarf_Frame *frame, uint64_t address,
 	    !evaluate(ops, count, address, &base) ||
 	    (base.reg != NUMBER_SP && base.reg != NUMBER_FP))
 		return false;
-	out->base_is_fp = base.reg == NUMBER_FP;
+	out->base = base.reg == NUMBER_FP ? FLAME_FP : FLAME_SP;
 	out->base_offset = (int64_t)base.number;
 	return true;
 }

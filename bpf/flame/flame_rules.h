@@ -8,7 +8,6 @@
 #ifndef SKUA_BPF_FLAME_RULES_H
 #define SKUA_BPF_FLAME_RULES_H
 
-#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,10 +18,13 @@ enum flame_where {
 	FLAME_SAVED, /* in memory */
 };
 
+/* The register that a sum begins with. */
+enum flame_base { FLAME_SP, FLAME_FP };
+
 /* Of an instruction: the caller's stack pointer is that of this function, or its frame
  * pointer, and an offset; from there other offsets lead to what was saved. */
 struct flame_rule {
-	bool base_is_fp;
+	enum flame_base base;
 	enum flame_where back; /* the address to go back to */
 	enum flame_where fp;   /* the caller's frame pointer */
 	int64_t base_offset;
@@ -30,8 +32,10 @@ struct flame_rule {
 	int64_t fp_offset;
 };
 
+struct Dwarf_CFI_s; /* libdw's Dwarf_CFI */
+
 /* flame_rule_read - of an address in the file. Return: false: the table does not tell */
-bool flame_rule_read(Dwarf_CFI *table, uint64_t address,
+bool flame_rule_read(struct Dwarf_CFI_s *table, uint64_t address,
 		     struct flame_rule *out);
 
 #endif

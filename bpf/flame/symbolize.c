@@ -23,11 +23,13 @@
 #define MOST_MODULES 64u
 #define MOST_NAME    256u
 
-/* For all lines together, of a whole log. */
-#define PATIENCE_NS UINT64_C(60000000000)
+/* For all lines of a log, from files that the user has named. */
+#define OWN_LIMITS ((struct reader_limits){ UINT64_C(512) << 20, 60 })
 
 struct module {
 	char name[MOST_NAME];
+	const char *path;    /* of a file that the user has named */
+	int fd;              /* of that file, until it has an image */
 	struct image *image; /* NULL: there is no such file */
 };
 
@@ -37,7 +39,7 @@ struct symbolizer {
 	struct target_budget budget; /* of those */
 	struct module modules[MOST_MODULES];
 	unsigned count;
-	uint64_t patience_ns;
+	struct reader *reader;
 	const char *missing; /* the first module without a file */
 };
 
@@ -64,7 +66,8 @@ static error_t add_file(struct symbolizer *s, const char *path)
 				   path, MOST_MODULES, MOST_NAME - 1);
 	}
 	snprintf(module->name, MOST_NAME, "%s", last_of(path));
-	module->image = image_open_file(fd, path, &s->budget);
+	module->path = path;
+	module->fd = fd;
 	s->count++;
 	return 0;
 }
@@ -108,6 +111,21 @@ static const struct argp argp = {
 
 /* ---- files ----------------------------------------------------------------- */
 
+static int open_files(struct symbolizer *s)
+{
+	s->reader = reader_new(s->pid ? READER_LIMITS : OWN_LIMITS);
+	for (unsigned i = 0; s->reader && i < s->count; i++) {
+		struct module *module = &s->modules[i];
+
+		module->image = image_open_file(module->fd, module->path,
+						s->reader, &s->budget);
+	}
+	if (s->reader)
+		return EXIT_OK;
+	fprintf(stderr, ARGS_PROGRAM " symbolize: %s\n", strerror(ENOMEM));
+	return EXIT_FAILED;
+}
+
 static const struct target_mapping *find_mapping(const struct target *target,
 						 const char *name)
 {
@@ -126,7 +144,7 @@ static struct image *open_mapped(struct symbolizer *s, const char *name)
 	const struct target_mapping *mapping =
 		s->target ? find_mapping(s->target, name) : NULL;
 
-	return mapping ? image_open(s->target, mapping) : NULL;
+	return mapping ? image_open(s->target, s->reader, mapping) : NULL;
 }
 
 /* NULL: there is none. */
@@ -177,8 +195,7 @@ static void print_place(struct symbolizer *s, const char *name, uint64_t ahead)
 	struct line line;
 	char text[MOST_NAME];
 
-	if (!image ||
-	    !image_look(image, ahead, &s->patience_ns, &function, &line))
+	if (!image || !image_look(image, ahead, &function, &line))
 		return;
 	snprintf(text, sizeof(text), "%s", function.name);
 	target_printable(text, sizeof(text));
@@ -226,7 +243,7 @@ static int copy(struct symbolizer *s)
 
 int verb_symbolize(int argc, char **argv)
 {
-	static struct symbolizer s = { .patience_ns = PATIENCE_NS };
+	static struct symbolizer s;
 	int code = EXIT_OK;
 
 	target_budget_begin(&s.budget);
@@ -235,10 +252,13 @@ int verb_symbolize(int argc, char **argv)
 	if (s.pid)
 		code = choose_process(&s.target, "symbolize", s.pid);
 	if (code == EXIT_OK)
+		code = open_files(&s);
+	if (code == EXIT_OK)
 		code = copy(&s);
 	for (unsigned i = 0; i < s.count; i++)
 		if (s.modules[i].image)
 			image_close(s.modules[i].image);
+	reader_free(s.reader);
 	target_close(s.target);
 	return code;
 }

@@ -17,7 +17,7 @@ static uint64_t now_ns(void)
 }
 
 /* A verb that blocks them ends when it sees them; others have ended by now. */
-static bool is_signalled(void)
+bool target_is_signalled(void)
 {
 	sigset_t pending;
 
@@ -43,7 +43,7 @@ static void check(struct target_budget *budget)
 {
 	if (!budget->ending)
 		refill(budget);
-	if (!budget->ending && is_signalled()) {
+	if (!budget->ending && target_is_signalled()) {
 		budget->ending = true;
 		if (budget->left > TARGET_WORK_LAST)
 			budget->left = TARGET_WORK_LAST;

@@ -37,6 +37,9 @@ struct target_budget {
 	bool ending;
 };
 
+/* target_is_signalled - has SIGINT or SIGTERM come, which a verb has blocked? */
+bool target_is_signalled(void);
+
 void target_budget_begin(struct target_budget *budget);
 
 /* target_budget_spend - Return: false: so much is not left; then it is not spent */

@@ -263,11 +263,10 @@ static int add_section(const struct target_elf *elf, const Elf64_Shdr *section,
 {
 	bool symbols = section->sh_type == SHT_SYMTAB ||
 		       section->sh_type == SHT_DYNSYM;
-	bool counts = symbols || section->sh_type == SHT_STRTAB ||
-		      strcmp(name, ".eh_frame") == 0 ||
-		      strcmp(name, ".eh_frame_hdr") == 0;
+	bool counts = symbols || section->sh_type == SHT_STRTAB;
 
 	(void)elf;
+	(void)name;
 	if (!counts)
 		return -ENOENT;
 	/* libelf makes as much room as a compressed table says that it needs. */
@@ -304,6 +303,6 @@ uint64_t target_elf_tables(int fd, struct target_budget *budget)
 	sum = elf.header.e_shnum * (uint64_t)SECTION_HELD;
 	code = add_segments(&elf, &sum);
 	if (code == 0)
-		code = target_elf_each_section(&elf, true, add_section, &sum);
+		code = target_elf_each_section(&elf, false, add_section, &sum);
 	return code == -ENOENT ? sum : UINT64_MAX;
 }

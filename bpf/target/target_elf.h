@@ -67,8 +67,8 @@ int target_elf_symbol(int fd, struct target_budget *budget, uint64_t offset,
 		      char *text, size_t size);
 
 /**
- * target_elf_tables - how many bytes who reads the whole symbols and unwind tables
- * of a file keeps
+ * target_elf_tables - how many bytes a reader of all symbols of a file keeps, and of the
+ * list of functions in its unwind tables
  *
  * Return: UINT64_MAX: more than can be told, or that no reader should try.
  */

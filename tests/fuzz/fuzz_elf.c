@@ -312,18 +312,12 @@ static int model_symbol(const struct made *file, char *text)
 }
 
 /* Return: false: too many to tell. */
-static bool model_add(const struct model *m, const Elf64_Shdr *section,
-		      const Elf64_Shdr *names_of, wide *sum)
+static bool model_add(const Elf64_Shdr *section, wide *sum)
 {
 	bool symbols = section->sh_type == SHT_SYMTAB ||
 		       section->sh_type == SHT_DYNSYM;
-	char name[TARGET_ELF_NAME];
 
-	if (!model_text(m, names_of, section->sh_name, name, sizeof(name)))
-		return false;
-	if (!symbols && section->sh_type != SHT_STRTAB &&
-	    strcmp(name, ".eh_frame") != 0 &&
-	    strcmp(name, ".eh_frame_hdr") != 0)
+	if (!symbols && section->sh_type != SHT_STRTAB)
 		return true;
 	*sum += (wide)section->sh_size * (symbols ? 2 : 1);
 	return (section->sh_flags & SHF_COMPRESSED) == 0;
@@ -332,14 +326,12 @@ static bool model_add(const struct model *m, const Elf64_Shdr *section,
 static uint64_t model_tables(const struct made *file)
 {
 	Elf64_Phdr segments[TARGET_ELF_SEGMENTS];
-	Elf64_Shdr section, names_of;
+	Elf64_Shdr section;
 	struct model m;
 	wide sum;
 
 	if (model_begin(&m, file) != 0 || model_segments(&m, segments) != 0 ||
-	    (m.header.e_shnum == 0 && m.header.e_shoff != 0) ||
-	    (m.header.e_shnum > 0 &&
-	     !model_section(&m, m.header.e_shstrndx, &names_of)))
+	    (m.header.e_shnum == 0 && m.header.e_shoff != 0))
 		return UINT64_MAX;
 	sum = (wide)m.header.e_shnum * 512;
 	for (unsigned i = 0; i < m.header.e_phnum; i++)
@@ -348,7 +340,7 @@ static uint64_t model_tables(const struct made *file)
 	for (unsigned i = 0; i < m.header.e_shnum; i++)
 		if (!model_has_group(&m, i) ||
 		    !model_section(&m, i, &section) ||
-		    !model_add(&m, &section, &names_of, &sum))
+		    !model_add(&section, &sum))
 			return UINT64_MAX;
 	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
