@@ -23,32 +23,67 @@ void drive_reset(struct drive *drive)
 	drive->epoll_fd = -1;
 	drive->event_fd = -1;
 	drive->timer_fd = -1;
+	drive->goal_fd = -1;
 	atomic_init(&drive->busy, 0);
+	atomic_init(&drive->led, 0);
+	atomic_init(&drive->news, 0);
+	atomic_init(&drive->sleepers, 0);
 }
 
-static void signal_event(void *ctx)
+/* Make an eventfd readable. */
+static void set_readable(int fd)
 {
-	const struct drive *drive = ctx;
 	uint64_t one = 1;
 	int saved = errno; /* the library never sets it */
 	ssize_t written;
 
 	/* Fails only if the counter is at its end: then it is readable. */
-	written = write(drive->event_fd, &one, sizeof(one));
+	written = write(fd, &one, sizeof(one));
 	(void)written;
 	errno = saved;
 }
 
-static void clear_event(const struct drive *drive)
+static void clear_readable(int fd)
 {
 	uint64_t count;
 	int saved = errno;
 	ssize_t got;
 
-	/* Fails only if there is none. */
-	got = read(drive->event_fd, &count, sizeof(count));
+	/* Fails only if it is not readable. */
+	got = read(fd, &count, sizeof(count));
 	(void)got;
 	errno = saved;
+}
+
+static void signal_event(void *ctx)
+{
+	const struct drive *drive = ctx;
+
+	set_readable(drive->event_fd);
+}
+
+/* Wake the threads that wait for a goal, except a leader that sleeps in the
+ * descriptors. Return: does any thread sleep? */
+static bool publish_news(struct drive *drive)
+{
+	/* Release: what the caller wrote before. Pairs with drive_until(). */
+	atomic_fetch_add_release(&drive->news, 1);
+	/* Orders the news before the look for sleepers. Pairs with the fence in
+	 * sleep_until_news(): either that thread sees the news, or it is woken. */
+	atomic_fence_seq_cst();
+	if (atomic_load_relaxed(&drive->sleepers) == 0)
+		return false;
+	futex_wake(&drive->news, INT_MAX);
+	return true;
+}
+
+/* A goal was reached: its thread may be the leader, asleep. */
+static void reach_goal(void *ctx)
+{
+	struct drive *drive = ctx;
+
+	if (publish_news(drive))
+		set_readable(drive->goal_fd);
 }
 
 static int watch(const struct drive *drive, int fd)
@@ -66,7 +101,9 @@ static int open_all(struct drive *drive)
 	drive->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	drive->timer_fd =
 		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (drive->epoll_fd < 0 || drive->event_fd < 0 || drive->timer_fd < 0)
+	drive->goal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (drive->epoll_fd < 0 || drive->event_fd < 0 || drive->timer_fd < 0 ||
+	    drive->goal_fd < 0)
 		return -errno;
 	return 0;
 }
@@ -84,7 +121,7 @@ int drive_init(struct drive *drive, struct pool *pool)
 		return code;
 	pool->idle.sleepers[0].parker.wake = signal_event;
 	pool->idle.sleepers[0].parker.ctx = drive;
-	pool->on_drained = signal_event;
+	pool->on_drained = reach_goal;
 	pool->on_drained_ctx = drive;
 	/* Nothing is due yet: this parks the worker. */
 	worker_drive(worker, 0);
@@ -99,6 +136,8 @@ void drive_close(struct drive *drive)
 		close(drive->event_fd);
 	if (drive->timer_fd >= 0)
 		close(drive->timer_fd);
+	if (drive->goal_fd >= 0)
+		close(drive->goal_fd);
 }
 
 /* Have the descriptor become readable when the earliest timer is due. */
@@ -134,7 +173,7 @@ static int drive_for(struct drive *drive, struct pool *pool,
 	if (atomic_exchange_acquire(&drive->busy, 1))
 		return -EBUSY;
 	signals_block(&before);
-	clear_event(drive);
+	clear_readable(drive->event_fd);
 	do {
 		more = worker_drive(worker, goal ? 0 : deadline_ns);
 	} while (goal && more && !goal->reached(goal->ctx) &&
@@ -144,63 +183,99 @@ static int drive_for(struct drive *drive, struct pool *pool,
 		signal_event(drive);
 	/* Release: as above. */
 	atomic_store_release(&drive->busy, 0);
-	/* Orders that before the look for those who wait their turn. Pairs with
-	 * the fence in drive_until(). */
-	atomic_fence_seq_cst();
-	if (atomic_load_relaxed(&pool->drainers) != 0)
-		futex_wake(&drive->busy, INT_MAX);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return more;
 }
 
 int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns)
 {
-	return drive_for(drive, pool, deadline_ns, NULL);
+	int more = drive_for(drive, pool, deadline_ns, NULL);
+
+	/* The leader may wait for its turn. */
+	if (more != -EBUSY)
+		publish_news(drive);
+	return more;
 }
 
-/* Sleep until there is something to do, or the deadline. */
+/* Sleep until the descriptor of the program's loop is readable, a goal was reached,
+ * or the deadline. By the leader. */
 static void wait_for_event(const struct drive *drive, uint64_t deadline_ns)
 {
-	struct pollfd fd = { .fd = drive->epoll_fd, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = drive->epoll_fd, .events = POLLIN },
+				{ .fd = drive->goal_fd, .events = POLLIN } };
 	uint64_t now_ns = clock_now_ns();
 	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 	struct timespec left = { .tv_sec = (time_t)(left_ns / NS_PER_S),
 				 .tv_nsec = (long)(left_ns % NS_PER_S) };
 	int saved = errno;
 
-	ppoll(&fd, 1, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
+	ppoll(fds, 2, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
 	errno = saved;
+	if (fds[1].revents)
+		clear_readable(drive->goal_fd);
 }
 
-/*
- * Drive until @goal is reached; false at the deadline. Whoever reaches it makes
- * the descriptor readable, which whoever drives next clears: several threads
- * may be here, and in skua_runtime_poll(), at once.
- */
+/* Sleep until the news is not @news any more; with @events, also until there is
+ * something to do; or until the deadline. */
+static void sleep_until_news(struct drive *drive, uint32_t news, bool events,
+			     uint64_t deadline_ns)
+{
+	/* Relaxed, both: ordered by the fence. */
+	atomic_fetch_add_relaxed(&drive->sleepers, 1);
+	/* Orders that before the look at the news. Pairs with the fence in
+	 * publish_news(). */
+	atomic_fence_seq_cst();
+	if (!events)
+		futex_wait_until(&drive->news, news, deadline_ns);
+	else if (atomic_load_relaxed(&drive->news) == news)
+		wait_for_event(drive, deadline_ns);
+	/* Relaxed: a thread that does not see it wakes in vain. */
+	atomic_fetch_sub_relaxed(&drive->sleepers, 1);
+}
+
+/* Become the leader, unless there is one. */
+static bool lead(struct drive *drive)
+{
+	/* Acquire: that the last leader has cleared goal_fd. Pairs with
+	 * drive_until(). */
+	return atomic_exchange_acquire(&drive->led, 1) == 0;
+}
+
+/* Drive until @goal is reached, or wait while other threads do; false at the
+ * deadline. */
 static bool drive_until(struct drive *drive, struct pool *pool,
 			uint64_t deadline_ns, const struct goal *goal)
 {
+	bool leads = false;
 	bool reached;
 
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
-	/* Orders the count before the look at who drives, and at the goal.
-	 * Pairs with the fences in drive_for() and look_drained(). */
+	/* Orders the count before the look at the goal. Pairs with the fence in
+	 * look_drained(). */
 	atomic_fence_seq_cst();
 	for (;;) {
-		int more = drive_for(drive, pool, deadline_ns, goal);
+		/* Acquire: that the goal is reached. Pairs with publish_news(). */
+		uint32_t news = atomic_load_acquire(&drive->news);
+		int more = -EBUSY;
 
+		leads = leads || lead(drive);
+		if (leads)
+			more = drive_for(drive, pool, deadline_ns, goal);
 		reached = goal->reached(goal->ctx);
 		if (reached || (deadline_ns != UINT64_MAX &&
 				clock_now_ns() >= deadline_ns))
 			break;
-		if (more == -EBUSY)
-			futex_wait_until(&drive->busy, 1, deadline_ns);
-		else if (more == 0)
-			wait_for_event(drive, deadline_ns);
+		if (more != 1)
+			sleep_until_news(drive, news, more == 0, deadline_ns);
 	}
 	/* Relaxed: whoever does not see it wakes nobody. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
+	if (leads) {
+		/* Release: pairs with lead(). */
+		atomic_store_release(&drive->led, 0);
+		publish_news(drive);
+	}
 	return reached;
 }
 
@@ -244,7 +319,7 @@ static enum skua_poll companion_poll(struct skua_task *self)
 	}
 	/* Relaxed: the join in drive_block_on() acquires the code. */
 	atomic_store_relaxed(&it->done, 1);
-	signal_event(&it->rt->drive);
+	reach_goal(&it->rt->drive);
 	return SKUA_DONE;
 }
 

@@ -5,6 +5,13 @@
  * The worker is parked between calls, by the same protocol as any other; its
  * parker writes to an eventfd. A timerfd stands for the timers. Both are in
  * one epoll descriptor, which the program's own loop waits for.
+ *
+ * Threads that wait for a goal, such as the end of a task, drive as well: one of
+ * them, the leader, until its own goal is reached; the others sleep meanwhile. The
+ * program's loop may drive beside the leader, by turns, and clears the eventfd then.
+ * So the leader cannot rely on that one to learn of its goal: a thread that reaches a
+ * goal changes the news, and writes to a second eventfd, which the leader alone
+ * clears.
  */
 #ifndef SKUA_CORE_DRIVE_H
 #define SKUA_CORE_DRIVE_H
@@ -17,9 +24,18 @@ struct drive {
 	int epoll_fd; /* each -1: not open */
 	int event_fd;
 	int timer_fd;
-	/* 1: a thread is driving. Writers: they. Those who wait for their turn
-	 * sleep on it. */
+	int goal_fd; /* readable: a goal was reached; not in epoll_fd */
+	/* 1: a thread is driving. Writers: they. */
 	atomic_u32 busy;
+	/* 1: there is a leader. Writers: threads that wait for a goal. */
+	atomic_u32 led;
+	/* What threads that wait for a goal sleep on: changes when a goal was
+	 * reached, a leader has left, or the program's loop has driven. Writers:
+	 * threads that do so. Wraps. */
+	atomic_u32 news;
+	/* Threads that are about to sleep until there is news, or do. Writers: they.
+	 * Readers: threads that have news. */
+	atomic_u32 sleepers;
 };
 
 /* drive_reset - nothing is open */

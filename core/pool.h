@@ -102,8 +102,8 @@ struct pool {
 	/* NOTICE_CANCEL and so on. Writers: a shutdown; workers that
 	 * look who wants to know. Readers: workers. */
 	atomic_u32 notice;
-	/* Threads that wait for a drain, or for their turn to drive (drive.c).
-	 * Writers: they. Readers: workers, and threads that drive. */
+	/* Threads that wait for a drain, or drive until a goal (drive.c). Writers:
+	 * they. Readers: workers. */
 	atomic_u32 drainers;
 	/* What they sleep on: changes when the pool was found drained. */
 	atomic_u32 drain_epoch;

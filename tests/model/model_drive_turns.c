@@ -4,9 +4,10 @@
  *
  * One at a time: another is told so, or waits for its turn. What one did to the
  * worker happens before what the next does. Who drains or blocks returns when
- * that is reached, whoever drove, and no wake-up is lost. The worker is a stub
- * whose only task ends when it has been driven often enough; the descriptors are
- * words.
+ * that is reached, whoever drove, and no wake-up is lost: a descriptor that another
+ * thread clears before the sleeper has run lets it sleep on, as ppoll() does. The
+ * worker is a stub whose only task ends when it has been driven often enough; the
+ * descriptors are words.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -17,16 +18,14 @@
 struct worker;
 
 static bool drive_worker(struct worker *worker, uint64_t deadline_ns);
-static void event_clear(void);
-static void event_set(void);
-static void event_wait(const void *limit);
+static void event_clear(int fd);
+static void event_set(int fd);
+static void event_wait(struct pollfd *fds, nfds_t count);
 
-#define read(fd, to, size) \
-	((void)(fd), (void)(to), event_clear(), (ssize_t)(size))
-#define write(fd, from, size) \
-	((void)(fd), (void)(from), event_set(), (ssize_t)(size))
+#define read(fd, to, size)                   ((void)(to), event_clear(fd), (ssize_t)(size))
+#define write(fd, from, size)                ((void)(from), event_set(fd), (ssize_t)(size))
 #define timerfd_settime(fd, flags, new, old) ((void)(fd), (void)(new))
-#define ppoll(fds, count, wait, mask)        ((void)(fds), event_wait(wait))
+#define ppoll(fds, count, wait, mask)        ((void)(wait), event_wait(fds, count))
 
 #include "core/worker.h"
 
@@ -41,28 +40,46 @@ static unsigned ticks;            /* plain: the worker's */
 static unsigned parks;            /* plain: the same, written last */
 static unsigned polls;            /* that the task needs still: the worker's */
 static unsigned driven;
-static atomic_u32 readable; /* the descriptor */
-static unsigned result;     /* written by the task, plain */
+static atomic_u32 readable[2]; /* the descriptors */
+static atomic_u32 written;     /* changes with each write to one of them */
+static unsigned result;        /* written by the task, plain */
+static atomic_u32 woken;       /* by an event, as which the task waits for */
+static atomic_u32 ended;       /* the task, as companion_poll() tells */
+static bool others;            /* is there a task that never ends? */
 
 /* ---- the world ------------------------------------------------------------ */
 
-static void event_clear(void)
+static void event_clear(int fd)
 {
-	atomic_exchange_acquire(&readable, 0);
+	atomic_exchange_acquire(&readable[fd], 0);
 }
 
-static void event_set(void)
+static void event_set(int fd)
 {
-	atomic_exchange_release(&readable, 1);
-	explore_futex_wake(&readable, EXPLORE_THREADS);
+	atomic_exchange_release(&readable[fd], 1);
+	atomic_fetch_add_release(&written, 1);
+	explore_futex_wake(&written, EXPLORE_THREADS);
 }
 
-/* A look at the descriptor, and a sleep until it is readable. */
-static void event_wait(const void *limit)
+/* A sleep until one of the descriptors is readable when the thread looks. */
+static void event_wait(struct pollfd *fds, nfds_t count)
 {
-	(void)limit;
-	if (atomic_load_acquire(&readable) == 0)
-		explore_futex_wait(&readable, 0);
+	for (;;) {
+		uint32_t before = atomic_load_acquire(&written);
+		bool any = false;
+
+		for (nfds_t i = 0; i < count; i++) {
+			/* A descriptor is looked at under a lock: no stale load. */
+			fds[i].revents =
+				atomic_fetch_or_acq_rel(&readable[fds[i].fd], 0)
+					? POLLIN
+					: 0;
+			any = any || fds[i].revents;
+		}
+		if (any)
+			return;
+		explore_futex_wait(&written, before);
+	}
 }
 
 /* Polls the task, and is idle once it has ended. */
@@ -71,8 +88,14 @@ static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 	(void)worker;
 	(void)deadline_ns;
 	explore_write(ticks, ticks + 1);
+	if (atomic_load_acquire(&woken) == 0)
+		return false;
 	if (polls > 0 && --polls == 0) {
 		explore_write(result, 7);
+		if (others) {
+			atomic_store_release(&ended, 1);
+			reach_goal(&drive);
+		}
 		/* As done() in worker.c. */
 		atomic_fetch_add_release(&pool.refused, 1);
 	}
@@ -92,21 +115,45 @@ static void setup(void)
 	atomic_init(&pool.refused, 0);
 	atomic_init(&pool.drainers, 0);
 	atomic_init(&pool.drain_epoch, 0);
-	pool.on_drained = signal_event;
+	pool.on_drained = reach_goal;
 	pool.on_drained_ctx = &drive;
 	drive_reset(&drive);
-	atomic_init(&readable, 0);
+	drive.epoll_fd = 0;
+	drive.event_fd = 0; /* all that is in the epoll descriptor */
+	drive.goal_fd = 1;
+	atomic_init(&readable[0], 0);
+	atomic_init(&readable[1], 0);
+	atomic_init(&written, 0);
 	ticks = 0;
 	driven = 0;
 	parks = 0;
 	polls = 1;
 	result = 0;
+	atomic_init(&woken, 1);
+	atomic_init(&ended, 0);
+	others = false;
 }
 
 /* One turn of the host is not enough. */
 static void setup_two_polls(void)
 {
 	setup();
+	polls = 2;
+}
+
+/* The task waits for an event, and another one for ever. */
+static void setup_event(void)
+{
+	setup();
+	atomic_init(&pool.outside, 2 * POOL_OUTSIDE_SPAWN);
+	atomic_init(&woken, 0);
+	others = true;
+}
+
+/* The same, and the task needs two turns. */
+static void setup_event_two_polls(void)
+{
+	setup_event();
 	polls = 2;
 }
 
@@ -133,6 +180,36 @@ static void drains(void)
 	explore_assert(explore_read(result) == 7);
 }
 
+static bool has_ended(const void *ctx)
+{
+	(void)ctx;
+	return atomic_load_relaxed(&ended) != 0;
+}
+
+/* As drive_block_on(). */
+static void blocks(void)
+{
+	const struct goal goal = { has_ended, NULL };
+
+	explore_assert(drive_until(&drive, &pool, UINT64_MAX, &goal));
+	explore_assert(atomic_load_acquire(&ended) == 1);
+	explore_assert(explore_read(result) == 7);
+}
+
+static void wakes(void)
+{
+	atomic_store_release(&woken, 1);
+	event_set(drive.event_fd);
+}
+
+/* As a loop, for which the descriptor is readable twice. */
+static void wakes_and_hosts(void)
+{
+	wakes();
+	drives();
+	drives();
+}
+
 static void check(void)
 {
 	explore_assert(driven >= 1 && ticks == driven);
@@ -151,6 +228,16 @@ static const struct explore_case cases[] = {
 		       NULL, drains, drives) },
 	{ EXPLORE_PASS("two_drain_beside_a_host", setup, NULL, drains, drains,
 		       drives),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("one_blocks", setup_event, NULL, blocks, wakes) },
+	{ EXPLORE_PASS("two_block", setup_event, NULL, blocks, blocks, wakes),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("one_blocks_beside_a_host", setup_event, NULL, blocks,
+		       wakes_and_hosts) },
+	{ EXPLORE_PASS("one_blocks_beside_a_host__two_polls",
+		       setup_event_two_polls, NULL, blocks, wakes_and_hosts) },
+	{ EXPLORE_PASS("two_block_beside_a_host", setup_event, NULL, blocks,
+		       blocks, wakes_and_hosts),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_BUG("driven_unlocked", "data race", setup, check, drives,
 		      drives_unlocked) },

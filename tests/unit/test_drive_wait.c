@@ -262,6 +262,89 @@ static void drain__a_foreign_thread_ends_the_task__returns(void **state)
 	}
 }
 
+/* As a program's loop that has no other reason to look. */
+static void *patient_host(void *arg)
+{
+	struct drivers *it = arg;
+	struct pollfd fd = { .fd = skua_runtime_eventfd(it->rt),
+			     .events = POLLIN };
+
+	while (!gate_is_open(&it->stop)) {
+		if (skua_runtime_poll(it->rt, 0) != 1)
+			poll(&fd, 1, -1);
+	}
+	return NULL;
+}
+
+struct blocked {
+	struct skua_runtime *rt;
+	struct waiter waiter;
+};
+
+static void *block_on_waiter(void *arg)
+{
+	struct blocked *it = arg;
+
+	return (void *)(intptr_t)skua_runtime_block_on(it->rt,
+						       &it->waiter.task);
+}
+
+/* Both sleep when the task is cancelled. The host may run it, and clear what has woken
+ * the other thread, before that one has run. */
+static void block_on__beside_a_host_and_a_task_that_waits__returns(void **state)
+{
+	struct drivers it = { .rt = driven() };
+	struct waiter other = WAITER_INIT;
+	pthread_t hosts, blocks;
+
+	(void)state;
+	spawn(it.rt, &other.task);
+	assert_int_equal(pthread_create(&hosts, NULL, patient_host, &it), 0);
+	for (unsigned n = 0; n < 200; n++) {
+		struct blocked blocked = { it.rt, WAITER_INIT };
+		void *code;
+
+		assert_int_equal(pthread_create(&blocks, NULL, block_on_waiter,
+						&blocked),
+				 0);
+		while (waiter_polls(&blocked.waiter) == 0)
+			sched_yield();
+		usleep(200);
+		assert_int_equal(skua_task_cancel(&blocked.waiter.task), 0);
+		pthread_join(blocks, &code);
+		assert_int_equal((intptr_t)code, 0);
+	}
+	gate_open(&it.stop);
+	assert_int_equal(skua_task_cancel(&other.task), 0);
+	pthread_join(hosts, NULL);
+	assert_int_equal(skua_runtime_drain(it.rt), 0);
+	join(&other.task);
+	destroy(it.rt);
+}
+
+/* Another thread drives on: for it, there is always more to do. */
+static void block_on__beside_a_drain_that_goes_on__returns(void **state)
+{
+	struct drivers it = { .rt = driven() };
+	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
+	struct counter counter = COUNTER_INIT;
+	pthread_t drains;
+
+	(void)state;
+	spawn(it.rt, &busy);
+	assert_int_equal(pthread_create(&drains, NULL, drain, &it), 0);
+	for (unsigned n = 1; n <= 100; n++) {
+		assert_int_equal(skua_runtime_block_on(it.rt, &counter.task),
+				 0);
+		assert_int_equal(counter.polls, n);
+		usleep(10);
+	}
+	assert_int_equal(skua_task_cancel(&busy), 0);
+	pthread_join(drains, NULL);
+	join(&busy);
+	destroy(it.rt);
+}
+
 /* ---- pollers --------------------------------------------------------------- */
 
 struct looker {
@@ -337,7 +420,7 @@ static void create__no_descriptors__emfile_and_nothing_left(void **state)
 	close(lowest);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = before;
-	for (rlim_t n = 0; n < 3; n++) {
+	for (rlim_t n = 0; n < 4; n++) {
 		few.rlim_cur = (rlim_t)lowest + n;
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 		assert_int_equal(driven_runtime(&rt), -EMFILE);
@@ -387,6 +470,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(waits__beside_each_other_and_a_host__all_return),
 	cmocka_unit_test(drain__by_two_threads_without_a_host__both_return),
 	cmocka_unit_test(drain__a_foreign_thread_ends_the_task__returns),
+	cmocka_unit_test(block_on__beside_a_host_and_a_task_that_waits__returns),
+	cmocka_unit_test(block_on__beside_a_drain_that_goes_on__returns),
 	cmocka_unit_test(poller_without_park__driven__never_idle),
 	cmocka_unit_test(create__workers_in_the_environment__ignored),
 	cmocka_unit_test(create__descriptor_0_is_free__closed_with_the_others),
