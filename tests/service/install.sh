@@ -58,7 +58,7 @@ prints()
 uses()
 {
 	local is=no
-	if readelf -d "$1" | grep -q 'NEEDED.*\[libskua\.so'; then
+	if readelf -d "$1" | grep 'NEEDED.*\[libskua\.so' >/dev/null; then
 		is=yes
 	fi
 	if [[ $is != "$2" ]]; then

@@ -41,7 +41,7 @@ at()
 }
 
 query=$(at db_query) main=$(at main)
-if readelf -S "$hog" | grep -q '\.debug_line'; then
+if readelf -S "$hog" | grep '\.debug_line' >/dev/null; then
 	line=' at [^ ]*tests/service/programs/hog\.c:[0-9]+'
 else
 	line=''

@@ -220,7 +220,7 @@ expect 'without line art' exited 0
 code=0
 LC_ALL=C grep -q '[^ -~]' "$scratch/out" && code=1
 expect 'without line art' exited 0
-if LC_ALL=C.UTF-8 locale charmap 2>/dev/null | grep -q UTF-8; then
+if LC_ALL=C.UTF-8 locale charmap 2>/dev/null | grep UTF-8 >/dev/null; then
 	LC_ALL=C.UTF-8 run top --once --interval 0.1 -p "${pids[load]}"
 	expect 'with line art' grep -qE '[▏▎▍▌▋▊▉█]' "$scratch/out"
 fi

@@ -291,7 +291,7 @@ fi
 "$bench" run rpc --load 80 --rounds 1000 >"$scratch/rpc" 2>&1 &
 rpc=$!
 pids[rpc]=$rpc
-until "$skua" stats -p $rpc --json 2>/dev/null | grep -q '"tasks_polled":[1-9]'; do
+until "$skua" stats -p $rpc --json 2>/dev/null | grep '"tasks_polled":[1-9]' >/dev/null; do
 	kill -0 $rpc || break
 done
 run why -p $rpc --for 1 --json -o "$scratch/rpc.skua"
