@@ -19,9 +19,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bpf/clock.h"
 #include "bpf/flame/flame_dwarf.h"
 #include "bpf/grow.h"
 #include "bpf/target/target_budget.h"
@@ -268,15 +268,6 @@ static _Noreturn void serve(int socket, uint64_t bytes, rlim_t seconds)
 }
 
 /* ---- the parent -------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
-	       (uint64_t)now.tv_nsec;
-}
 
 static void end_child(struct reader *reader)
 {

@@ -7,16 +7,8 @@
 #include <time.h>
 
 #include "bpf/stats/figures.h"
+#include "bpf/clock.h"
 #include "bpf/perf/perf.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
-	       (uint64_t)now.tv_nsec;
-}
 
 /* ---- tasks ----------------------------------------------------------------- */
 

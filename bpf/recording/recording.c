@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "bench/args.h"
+#include "bpf/clock.h"
 #include "bpf/choose.h"
+#include "bpf/recording/trace_file.h"
 #include "bpf/table.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -36,20 +38,12 @@
 
 /* ---- beginning ------------------------------------------------------------- */
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static struct trace_meta describe(const struct recording *r)
 {
 	struct trace_meta meta = { .pid = (uint32_t)target_pid(r->target),
 				   .counter = trace_counter_here(),
 				   .start = trace_now(),
-				   .realtime_ns = now_ns(CLOCK_REALTIME),
+				   .realtime_ns = clock_read_ns(CLOCK_REALTIME),
 				   .area_abi = AREA_ABI };
 	char name[TARGET_NAME];
 	struct utsname system;
@@ -115,7 +109,7 @@ static bool is_over(struct recording *r, int code)
 /* Until a time, or a signal: true. */
 static bool wait_until(struct recording *r, uint64_t until_ns)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = now_ns();
 	uint64_t ns = until_ns > now ? until_ns - now : 0;
 	const struct timespec wait = { (time_t)(ns / NS_PER_S),
 				       (long)(ns % NS_PER_S) };
@@ -138,8 +132,8 @@ static bool stop_now(void *context)
 	if (wait_until(r, 0) || is_full(r))
 		return true;
 	if (r->cpu_ns)
-		return now_ns(CLOCK_THREAD_CPUTIME_ID) >= r->cpu_ns;
-	return now_ns(CLOCK_MONOTONIC) >= r->end_ns;
+		return clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= r->cpu_ns;
+	return now_ns() >= r->end_ns;
 }
 
 static uint64_t adapt(uint64_t period_ns, double fullest)
@@ -180,7 +174,7 @@ static void record(struct recording *r)
 	uint64_t renew_ns = 0, period_ns = LEAST_NS, look_ns = 0, now;
 	double fullest;
 
-	while ((now = now_ns(CLOCK_MONOTONIC)) < r->end_ns && !is_full(r)) {
+	while ((now = now_ns()) < r->end_ns && !is_full(r)) {
 		uint64_t next_ns = r->last ? r->end_ns : now + period_ns;
 		int code = 0;
 
@@ -211,7 +205,7 @@ static void finish(struct recording *r)
 	double fullest = 0;
 	int code;
 
-	r->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) +
+	r->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) +
 		    (r->last ? FINISH_LAST_NS : FINISH_NS);
 	if (r->reason != TRACE_ENDED) {
 		code = rings_extend(r->rings, 0);
@@ -317,6 +311,11 @@ static void report_streams(const struct recording *r)
 			"%u of the workers ended before they noticed "
 			"that they were recorded: no events\n",
 			gone);
+	if (rings_are_full(r->rings))
+		fprintf(stderr,
+			"a recording has streams for at most %u workers, those "
+			"that ended among them: later runtimes are missing\n",
+			TRACE_SOURCES);
 }
 
 void recording_report_limit(const struct recording *r)
@@ -373,8 +372,7 @@ void recording_report(const struct recording *r)
 			text_count(other, switches_lost(r->switches)));
 	fprintf(stderr, ", %s bytes", text_count(text, r->writer.bytes));
 	fprintf(stderr, ", of %s\n",
-		text_time(text,
-			  (double)(now_ns(CLOCK_MONOTONIC) - r->start_ns)));
+		text_time(text, (double)(now_ns() - r->start_ns)));
 }
 
 /* Signals that end it are waited for, so that none is missed. */

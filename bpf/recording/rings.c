@@ -8,12 +8,12 @@
 
 #include "bpf/recording/addresses.h"
 #include "bpf/recording/before.h"
+#include "bpf/recording/trace_file.h"
 #include "probes/area.h"
 #include "probes/events.h"
 
 #define AT_ONCE       32768u /* events that are copied */
 #define MOST_NAMES    65536u
-#define MOST_RINGS    16384u
 #define MOST_ATTEMPTS 8u
 
 /* A ring in the process; the addresses of its words. */
@@ -37,6 +37,7 @@ struct rings {
 	struct ring *rings;
 	unsigned count, room;
 	unsigned runtimes;      /* that were ever seen */
+	bool full;              /* one was left out */
 	struct addresses names; /* that were looked up */
 	struct event *events, *again;
 };
@@ -148,9 +149,12 @@ static int add_runtime(struct rings *r, const struct target_runtime *runtime)
 	unsigned first = r->count;
 	int code = check_stop(r);
 
-	if (code || find_ring(r, runtime) ||
-	    r->count + runtime->area.worker_count >= MOST_RINGS)
+	if (code || find_ring(r, runtime))
 		return code;
+	if (r->count + runtime->area.worker_count >= TRACE_SOURCES) {
+		r->full = true;
+		return 0;
+	}
 	for (unsigned i = 0; code == 0 && i < runtime->area.worker_count; i++) {
 		code = add_worker(r, runtime, i);
 		if (code == 0)
@@ -162,6 +166,11 @@ static int add_runtime(struct rings *r, const struct target_runtime *runtime)
 	for (unsigned i = first; code == 0 && i < r->count; i++)
 		code = trace_write_stream(r->writer, &r->rings[i].what.stream);
 	return code;
+}
+
+bool rings_are_full(const struct rings *r)
+{
+	return r->full;
 }
 
 int rings_refresh(struct rings *r)

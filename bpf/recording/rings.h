@@ -67,6 +67,10 @@ void rings_close(struct rings *rings);
  * target.h */
 int rings_refresh(struct rings *rings);
 
+/* rings_are_full - was a runtime left out, as a recording has at most TRACE_SOURCES
+ * streams (bpf/recording/trace_file.h)? Those of runtimes that have ended count as well */
+bool rings_are_full(const struct rings *rings);
+
 /**
  * rings_extend - have all record until then
  * @ns: CLOCK_MONOTONIC; 0: no longer

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <bpf/libbpf.h>
 
+#include "bpf/clock.h"
 #include "bpf/kernel/programs.h"
 #include "send_switches.skel.h"
 
@@ -24,14 +24,6 @@ struct switches {
 	uint64_t written, lost;
 	uint64_t bytes; /* since the copy began */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* What there is so far, as all up to that time. */
 static int put(struct switches *s, uint64_t until_ns)

@@ -9,6 +9,7 @@
 
 #include "bench/args.h"
 #include "bpf/choose.h"
+#include "bpf/clock.h"
 #include "bpf/terminal.h"
 #include "bpf/stats/top.h"
 #include "bpf/verbs.h"
@@ -108,14 +109,6 @@ static const struct argp argp = {
 };
 
 /* ---- intervals ------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
-}
 
 static struct top_runtime *find(struct watch *watch,
 				const struct target_runtime *at)

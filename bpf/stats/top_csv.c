@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "bpf/clock.h"
 #include "bpf/stats/top.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -19,17 +20,12 @@ void top_csv_titles(FILE *file)
 /* As 2026-11-23T08:30:00.123Z, of a time of CLOCK_MONOTONIC. */
 static void print_time(FILE *file, uint64_t at_ns)
 {
-	struct timespec now, steady;
 	struct tm tm;
 	char text[32];
 	uint64_t ns;
 	time_t seconds;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	clock_gettime(CLOCK_MONOTONIC, &steady);
-	ns = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec -
-	     ((uint64_t)steady.tv_sec * SECOND + (uint64_t)steady.tv_nsec -
-	      at_ns);
+	ns = clock_read_ns(CLOCK_REALTIME) - (now_ns() - at_ns);
 	seconds = (time_t)(ns / SECOND);
 	gmtime_r(&seconds, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/clock.h"
 #include "bpf/target/target_area.h"
 #include "bpf/target/target_find.h"
 #include "bpf/target/target_parts.h"
@@ -66,14 +67,6 @@ static void pause_reading(void *context)
 
 	(void)context;
 	nanosleep(&pause, NULL);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int fail_ended(struct target *target)

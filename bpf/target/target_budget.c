@@ -2,19 +2,12 @@
 /* target_budget.c - see target_budget.h */
 #include "bpf/target/target_budget.h"
 
+#include "bpf/clock.h"
+
 #include <signal.h>
-#include <time.h>
 
 #define CHECK_EACH (UINT64_C(1) << 20)
 #define SECOND_NS  UINT64_C(1000000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /* A verb that blocks them ends when it sees them; others have ended by now. */
 bool target_is_signalled(void)

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bpf/clock.h"
 #include "bpf/stats/figures.h"
 
 #define TABLE(key, value, before, most)                                 \
@@ -280,14 +280,6 @@ static uint64_t read_lost(int map)
 	if (map < 0 || bpf_map_lookup_elem(map, &zero, &lost) != 0)
 		return 0;
 	return lost;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 int counts_read(const int *maps, struct target *target, struct counts *out)

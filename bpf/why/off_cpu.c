@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/clock.h"
 #include "bpf/flame/flame_stack.h"
 #include "bpf/kernel/block.h"
 #include "bpf/kernel/programs.h"
@@ -35,15 +36,6 @@ struct off_cpu {
 	uint64_t left_out; /* blocks in more places than are kept */
 	int error;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
-	       (uint64_t)now.tv_nsec;
-}
 
 /* ---- places ---------------------------------------------------------------- */
 

@@ -379,6 +379,25 @@ static void copy__runtimes_change__once_more(void **state)
 	has(0, "0 1 ");
 }
 
+/* In a recording of a process that makes and ends runtimes without end. */
+static void refresh__more_runtimes_than_a_file_has__left_out(void **state)
+{
+	(void)state;
+	open_rings();
+	assert_false(rings_are_full(process.rings));
+	for (unsigned n = 2 /* streams a runtime */; n < TRACE_SOURCES;
+	     n += 2) {
+		process.area.started_ns++;
+		assert_int_equal(rings_refresh(process.rings), 0);
+	}
+	assert_int_equal(rings_count(process.rings), TRACE_SOURCES);
+	assert_false(rings_are_full(process.rings));
+	process.area.started_ns++;
+	assert_int_equal(rings_refresh(process.rings), 0);
+	assert_int_equal(rings_count(process.rings), TRACE_SOURCES);
+	assert_true(rings_are_full(process.rings));
+}
+
 /* What is in the place of a runtime that has gone says nothing of its ring. */
 static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
 {
@@ -560,6 +579,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(copy__ring_comes_later__from_its_first),
 	CASE(copy__impossible_words__nothing),
 	CASE(copy__runtimes_change__once_more),
+	CASE(refresh__more_runtimes_than_a_file_has__left_out),
 	CASE(copy__runtime_has_gone__its_memory_is_not_believed),
 	CASE(open__another_runtime_came__passes_over_all_the_same),
 	CASE(finish__in_one_poll_all_the_time__says_so),
