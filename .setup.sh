@@ -294,7 +294,8 @@ skua_build()
 	fi
 	# Said each time: the cache may be of somebody who chose otherwise.
 	configure+=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSKUA_SANITIZE=
-		-DSKUA_BUILD_TESTS=ON -DSKUA_BUILD_BENCH=ON)
+		-DSKUA_BUILD_TESTS=ON -DSKUA_BUILD_TOOLS=ON
+		-DSKUA_BUILD_BENCH=ON)
 
 	if ! { "${configure[@]}" "$@" &&
 		cmake --build "$folder" --target "${SKUA_TARGET:-all}" \

@@ -2,7 +2,7 @@
 /* batch.c - see batch.h */
 #include "bench/batch.h"
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 
 /* Keys unlike those of the workloads that have this parser below them. */
 enum { OPTION_TASKS = 0x800, OPTION_REPEAT };

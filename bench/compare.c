@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/child.h"
 #include "bench/clock.h"
 #include "bench/output.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/clock.h"
 #include "bench/measure.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/clock.h"
 
 /* What a measurement works with. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/compute.h"
 #include "bench/workload.h"
 

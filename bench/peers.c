@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/child.h"
 
 #define PREFIX "skua-peer-"

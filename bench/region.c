@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/clock.h"
 #include "bench/fib.h"
 #include "bench/latencies.h"

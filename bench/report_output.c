@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/changes.h"
 #include "bench/compare_output.h"
 #include "bench/machine.h"
-#include "bench/outfile.h"
+#include "bpf/cli/outfile.h"
 #include "bench/output.h"
 #include "bench/report.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/arrays.h"
 #include "bench/forkjoin.h"
 #include "skua/sort.h"

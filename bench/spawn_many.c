@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/batch.h"
 #include "bench/empty_tasks.h"
 #include "bench/load.h"

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/measure.h"
 #include "bpf/recording/rings.h"
 #include "bpf/target/target.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/clock.h"
 #include "bench/compute.h"
 #include "bench/latencies.h"

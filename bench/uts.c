@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/forkjoin.h"
 #include "bench/uts_walk.h"
 

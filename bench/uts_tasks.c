@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/depot.h"
 #include "bench/uts_walk.h"
 #include "bench/workload.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/changes_output.h"
 #include "bench/output.h"
 #include "bench/verbs.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/output.h"
 #include "bench/verbs.h"
 

@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/clock.h"
 #include "bench/latencies.h"
 #include "bench/pin.h"

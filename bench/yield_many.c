@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bench/batch.h"
 #include "bench/workload.h"
 

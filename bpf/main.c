@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/verbs.h"
 #include "skua/base.h"
 

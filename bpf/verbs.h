@@ -3,7 +3,7 @@
 #ifndef SKUA_BPF_VERBS_H
 #define SKUA_BPF_VERBS_H
 
-#include "bench/args.h" /* exit codes */
+#include "bpf/cli/args.h" /* exit codes */
 
 /*
  * A verb gets its own arguments, argv[0] being the verb, and returns an exit

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
 #include "bench/simulator/case.h"
 #include "bench/simulator/study.h"
 

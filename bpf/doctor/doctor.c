@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/doctor/doctor.h"
 #include "bpf/verbs.h"
 

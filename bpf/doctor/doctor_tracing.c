@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "bpf/doctor/doctor.h"
-#include "bpf/kernel/uprobe_multi.h"
+#include "bpf/programs/uprobe_multi.h"
 
 /* ---- BPF ------------------------------------------------------------------- */
 

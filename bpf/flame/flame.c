@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
-#include "bpf/choose.h"
-#include "bpf/ends.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/cli/exits.h"
 #include "bpf/flame/flame.h"
 #include "bpf/flame/flame_sample.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
@@ -79,7 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case 'k':
 		options->kernel = true;
 		return 0;
@@ -121,7 +122,7 @@ static const struct argp_option argp_options[] = {
 	  .arg = "FILE",
 	  .doc = "Where to (default: standard output, unless that is a "
 		 "terminal); an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ .name = "rate",
 	  .key = OPTION_RATE,
 	  .arg = "HZ",
@@ -150,9 +151,9 @@ static int complain(const char *what, const char *why)
 
 /* ---- sampling -------------------------------------------------------------- */
 
-static int take_samples(struct flame_run *run, struct ends *ends)
+static int take_samples(struct flame_run *run, struct exits *exits)
 {
-	double start = ends_now(), now = start, period = FIRST_S;
+	double start = exits_now(), now = start, period = FIRST_S;
 	double end = start + (run->options->seconds > 0 ? run->options->seconds
 							: MOST_SECONDS);
 	bool over = false;
@@ -161,10 +162,10 @@ static int take_samples(struct flame_run *run, struct ends *ends)
 	while (err == 0 && !over && now < end) {
 		now = now + period < end ? now + period : end;
 		period = 2 * period < EACH_S ? 2 * period : EACH_S;
-		over = ends_wait(ends, now);
-		err = flame_sample_take(run->sampler, ends->gone);
+		over = exits_wait(exits, now);
+		err = flame_sample_take(run->sampler, exits->gone);
 	}
-	run->seconds = ends_now() - start;
+	run->seconds = exits_now() - start;
 	return err;
 }
 
@@ -199,8 +200,8 @@ static int sample(struct flame_run *run)
 {
 	const struct options *options = run->options;
 	char why[FLAME_TEXT];
-	struct ends ends;
-	int code = EXIT_OK, err = ends_open(&ends, target_pid(run->target));
+	struct exits exits;
+	int code = EXIT_OK, err = exits_open(&exits, target_pid(run->target));
 
 	if (options->kernel)
 		read_kernel(run);
@@ -212,13 +213,13 @@ static int sample(struct flame_run *run)
 				      run->kernel, why) != 0) {
 		code = complain("", why);
 	} else {
-		err = take_samples(run, &ends);
+		err = take_samples(run, &exits);
 		if (err == -ENOMEM)
 			code = complain("", strerror(ENOMEM));
-		else if (err != 0 || ends.gone)
+		else if (err != 0 || exits.gone)
 			tell_end(run);
 	}
-	ends_close(&ends);
+	exits_close(&exits);
 	return code;
 }
 
@@ -314,11 +315,11 @@ static int open_out(struct flame_run *run)
 
 static int open_process(struct flame_run *run)
 {
-	int code = choose_process(&run->target, "flame", run->options->pid);
+	int code = pick_process(&run->target, "flame", run->options->pid);
 
 	if (code != EXIT_OK)
 		return code;
-	choose_remark(run->target, "flame");
+	pick_process_remark(run->target, "flame");
 	target_comm(run->target, run->comm);
 	return EXIT_OK;
 }

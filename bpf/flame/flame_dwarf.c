@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "bpf/grow.h"
+#include "bpf/cli/grow.h"
 
 /* Code of a unit. */
 struct range {

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/flame/flame_dwarf.h"
-#include "bpf/grow.h"
+#include "bpf/cli/grow.h"
 #include "bpf/target/target_budget.h"
 #include "bpf/target/target_memory.h"
 

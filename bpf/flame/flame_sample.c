@@ -15,8 +15,8 @@
 #include "bpf/flame/flame_kernel.h"
 #include "bpf/flame/flame_names.h"
 #include "bpf/flame/flame_stack.h"
-#include "bpf/kernel/sample.h"
-#include "bpf/kernel/programs.h"
+#include "bpf/programs/sample.h"
+#include "bpf/programs/programs.h"
 
 #include "sample.skel.h"
 

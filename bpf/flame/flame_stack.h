@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * flame_stack.h - the functions that a thread was in as a BPF program saw it
- * (bpf/kernel/sample.h), and what such programs have to be told of workers
+ * (bpf/programs/sample.h), and what such programs have to be told of workers
  */
 #ifndef SKUA_BPF_FLAME_STACK_H
 #define SKUA_BPF_FLAME_STACK_H
 
 #include "bpf/flame/flame_names.h"
-#include "bpf/kernel/sample.h"
+#include "bpf/programs/sample.h"
 
 #define FLAME_FRAMES 512u
 

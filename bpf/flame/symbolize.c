@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/flame/flame_image.h"
 #include "bpf/verbs.h"
 
@@ -78,7 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &s->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &s->pid);
 	case ARGP_KEY_ARG:
 		return add_file(s, arg);
 	case ARGP_KEY_END:
@@ -250,7 +251,7 @@ int verb_symbolize(int argc, char **argv)
 	if (args_parse(&argp, "symbolize", argc, argv, &s) != 0)
 		return EXIT_USAGE;
 	if (s.pid)
-		code = choose_process(&s.target, "symbolize", s.pid);
+		code = pick_process(&s.target, "symbolize", s.pid);
 	if (code == EXIT_OK)
 		code = open_files(&s);
 	if (code == EXIT_OK)

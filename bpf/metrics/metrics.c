@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/metrics/metrics.h"
 #include "bpf/metrics/metrics_rights.h"
 #include "bpf/verbs.h"
@@ -194,13 +194,13 @@ static int write_often(const struct metrics_source *source,
 		       const struct options *options)
 {
 	double interval = options->interval ? (double)options->interval : 15;
-	double next = ends_now();
+	double next = exits_now();
 	int err;
 
 	do {
 		err = write_once(source, options);
 		next += interval;
-	} while (err == 0 && !ends_wait(source->ends, next));
+	} while (err == 0 && !exits_wait(source->exits, next));
 	unlink(options->textfile);
 	return err;
 }
@@ -221,7 +221,7 @@ static int run(const struct metrics_source *source,
 				    options->listen ? options->listen
 						    : "127.0.0.1:9464",
 				    options->expose);
-	if (err != 0 || !source->ends->gone)
+	if (err != 0 || !source->exits->gone)
 		return err;
 	fprintf(stderr, ARGS_PROGRAM " metrics: process %ju has ended\n",
 		(uintmax_t)options->pid);
@@ -231,8 +231,8 @@ static int run(const struct metrics_source *source,
 int verb_metrics(int argc, char **argv)
 {
 	struct options options = { .pid = 0 };
-	struct ends ends;
-	struct metrics_source source = { .ends = &ends };
+	struct exits exits;
+	struct metrics_source source = { .exits = &exits };
 	bool serves;
 	int err;
 
@@ -240,7 +240,7 @@ int verb_metrics(int argc, char **argv)
 		return EXIT_USAGE;
 	serves = !options.once && !options.textfile;
 	source.stamped = options.textfile != NULL;
-	err = ends_open(&ends, (pid_t)options.pid);
+	err = exits_open(&exits, (pid_t)options.pid);
 	if (err != 0)
 		complain("signals", err);
 	if (err == 0 && options.pid) {
@@ -258,7 +258,7 @@ int verb_metrics(int argc, char **argv)
 	if (err == 0)
 		err = run(&source, &options);
 	target_close(source.target);
-	ends_close(&ends);
+	exits_close(&exits);
 	return err == -EINVAL || err == -EPERM ? EXIT_USAGE
 	       : err != 0                      ? EXIT_FAILED
 					       : EXIT_OK;

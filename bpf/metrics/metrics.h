@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "bpf/ends.h"
+#include "bpf/cli/exits.h"
 #include "bpf/target/target.h"
 
 /* How OpenMetrics and the older text format differ: in the names of families,
@@ -67,11 +67,11 @@ void metrics_free(struct metrics_list *list);
 /**
  * struct metrics_source - where the figures come from
  * @target: NULL: from all processes
- * @ends: told when the target is no more
+ * @exits: told when the target is no more
  */
 struct metrics_source {
 	struct target *target;
-	struct ends *ends;
+	struct exits *exits;
 	bool stamped; /* as that of struct metrics_list */
 };
 
@@ -80,7 +80,7 @@ int metrics_collect(const struct metrics_source *source,
 		    enum metrics_format format, char **text, size_t *size);
 
 /**
- * metrics_serve - answer GET /metrics until @source->ends
+ * metrics_serve - answer GET /metrics until @source->exits
  * @address: "127.0.0.1:9464", "[::1]:0", or "localhost:PORT"
  * @exposed: may it be an address that others reach?
  *

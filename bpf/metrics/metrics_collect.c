@@ -220,7 +220,7 @@ int metrics_collect(const struct metrics_source *source,
 
 	*text = NULL;
 	if (err == -ESRCH && source->target != NULL)
-		ends_say_gone(source->ends);
+		exits_say_gone(source->exits);
 	file = err == 0 ? open_memstream(text, size) : NULL;
 	if (err == 0 && file == NULL)
 		err = -ENOMEM;

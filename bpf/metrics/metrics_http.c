@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/metrics/metrics.h"
 #include "bpf/metrics/metrics_peers.h"
 #include "bpf/metrics/metrics_rights.h"
@@ -111,7 +111,7 @@ static void connected(void *arg, struct MHD_Connection *connection,
 	if (what == MHD_CONNECTION_NOTIFY_STARTED && fd != NULL) {
 		*context = peers_open(&server->peers, fd->connect_fd,
 				      address ? address->client_addr : NULL,
-				      ends_now());
+				      exits_now());
 		if (*context == NULL)
 			shutdown(fd->connect_fd, SHUT_RDWR);
 	} else if (what == MHD_CONNECTION_NOTIFY_CLOSED && *context != NULL) {
@@ -128,7 +128,7 @@ static void completed(void *arg, struct MHD_Connection *connection,
 	(void)state;
 	(void)code;
 	if (peer != NULL)
-		peers_answer(&server->peers, peer, ends_now());
+		peers_answer(&server->peers, peer, exits_now());
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
@@ -305,8 +305,8 @@ int metrics_serve(const struct metrics_source *source, const char *address,
 	}
 	fprintf(stderr, ARGS_PROGRAM " metrics: listening on port %u\n",
 		port_of(fd));
-	while (!ends_wait(source->ends, ends_now() + 1))
-		peers_look(&server.peers, ends_now());
+	while (!exits_wait(source->exits, exits_now() + 1))
+		peers_look(&server.peers, exits_now());
 	MHD_stop_daemon(daemon); /* closes the socket, too */
 	return 0;
 }

@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
-#include "bpf/ends.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/cli/exits.h"
 #include "bpf/perf/perf.h"
 #include "bpf/verbs.h"
 #include "probes/perf_list.h"
@@ -74,7 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case 'e':
 		return parse_events(options, arg);
 	case OPTION_FOR:
@@ -122,7 +123,7 @@ static const struct argp_option argp_options[] = {
 	  .key = OPTION_LIST,
 	  .doc = "List the events that this machine has, and with PATTERN only "
 		 "those in whose names it is" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ 0 },
 };
 
@@ -162,9 +163,9 @@ static int print_span(struct perf_session *session,
 }
 
 static int count_spans(struct perf_session *session,
-		       const struct options *options, struct ends *ends)
+		       const struct options *options, struct exits *exits)
 {
-	double start = ends_now();
+	double start = exits_now();
 	double end = start + (options->seconds > 0 ? options->seconds
 						   : 1000 * MOST_SECONDS);
 	double next = start;
@@ -173,7 +174,7 @@ static int count_spans(struct perf_session *session,
 
 	while (err == 0 && !ended && next < end) {
 		next = options->interval > 0 ? next + options->interval : end;
-		ended = ends_wait(ends, next < end ? next : end);
+		ended = exits_wait(exits, next < end ? next : end);
 		err = print_span(session, options);
 	}
 	return err;
@@ -188,8 +189,8 @@ static int complain(const char *text)
 static int count(struct target *target, const struct options *options)
 {
 	struct perf_session session = { .target = target };
-	struct ends ends;
-	int err = ends_open(&ends, target_pid(target));
+	struct exits exits;
+	int err = exits_open(&exits, target_pid(target));
 
 	if (err != 0)
 		snprintf(session.reason, sizeof(session.reason), "%s",
@@ -198,8 +199,8 @@ static int count(struct target *target, const struct options *options)
 		err = perf_open(&session, target, options->names,
 				options->count);
 	if (err == 0) {
-		err = count_spans(&session, options, &ends);
-		if (err != 0 || ends.gone)
+		err = count_spans(&session, options, &exits);
+		if (err != 0 || exits.gone)
 			fprintf(stderr,
 				ARGS_PROGRAM " perf: process %d has ended\n",
 				target_pid(target));
@@ -207,7 +208,7 @@ static int count(struct target *target, const struct options *options)
 		complain(session.reason);
 	}
 	perf_close(&session);
-	ends_close(&ends);
+	exits_close(&exits);
 	return err == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -239,7 +240,7 @@ int verb_perf(int argc, char **argv)
 		return EXIT_USAGE;
 	if (options.list)
 		return list(&options);
-	code = choose_process(&target, "perf", options.pid);
+	code = pick_process(&target, "perf", options.pid);
 	if (code == EXIT_OK)
 		code = count(target, &options);
 	target_close(target);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bpf/perf/perf.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 /* ---- text ------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "bpf/stats/figures.h"
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/perf/perf.h"
 
 /* ---- tasks ----------------------------------------------------------------- */

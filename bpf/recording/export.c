@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
 #include "bpf/recording/trace_sinks.h"
 #include "bpf/verbs.h"
 

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
-#include "bpf/choose.h"
-#include "bpf/kernel/programs.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/programs/programs.h"
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
 
@@ -57,7 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case 'o':
 		if (!*arg)
 			return args_refuse(
@@ -112,7 +113,7 @@ static const struct argp_option argp_options[] = {
 	  .key = 'o',
 	  .arg = "FILE",
 	  .doc = "Where to; an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ .name = "switches",
 	  .key = OPTION_SWITCHES,
 	  .doc = "Also when the kernel takes CPUs from its threads, and for "

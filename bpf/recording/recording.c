@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bpf/clock.h"
-#include "bpf/choose.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/clock.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/recording/trace_file.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -72,9 +72,9 @@ int recording_open(struct recording *r, uint64_t pid)
 	int code;
 
 	r->writer.fd = -1;
-	code = choose_process(&r->target, r->verb, pid);
+	code = pick_process(&r->target, r->verb, pid);
 	if (code == EXIT_OK)
-		choose_remark(r->target, r->verb);
+		pick_process_remark(r->target, r->verb);
 	return code;
 }
 

@@ -59,7 +59,7 @@ struct recording {
 int recording_complain(const struct recording *r, const char *what,
 		       const char *why);
 
-/* recording_open - choose a process, as choose_process(). Return: an exit code, as all
+/* recording_open - choose a process, as pick_process(). Return: an exit code, as all
  * below, and the reason was printed */
 int recording_open(struct recording *r, uint64_t pid);
 

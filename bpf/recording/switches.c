@@ -7,8 +7,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "bpf/clock.h"
-#include "bpf/kernel/programs.h"
+#include "bpf/cli/clock.h"
+#include "bpf/programs/programs.h"
 #include "send_switches.skel.h"
 
 #define AT_ONCE 1024u /* that are written */

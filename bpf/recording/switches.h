@@ -2,7 +2,7 @@
 /**
  * switches.h - copies to a file when the kernel takes CPUs from a process's threads
  *
- * By kernel/send_switches.bpf.c; needs CAP_BPF and CAP_PERFMON. Threads: one.
+ * By programs/send_switches.bpf.c; needs CAP_BPF and CAP_PERFMON. Threads: one.
  */
 #ifndef SKUA_BPF_SWITCHES_H
 #define SKUA_BPF_SWITCHES_H

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf/grow.h"
+#include "bpf/cli/grow.h"
 #include "bpf/recording/trace_parts.h"
 
 /* As many names as skua record writes. */

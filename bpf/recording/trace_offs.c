@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/grow.h"
+#include "bpf/cli/grow.h"
 
 struct trace_off_thread {
 	uint32_t tid;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bpf/stats/figures.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
 #include "probes/histogram.h"

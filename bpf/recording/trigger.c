@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/stats/figures.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 #define MOST_LIMIT_NS UINT64_C(60000000000)
 

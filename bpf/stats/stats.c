@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/stats/stats.h"
 #include "bpf/target/target.h"
 #include "bpf/verbs.h"
@@ -25,7 +25,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case OPTION_JSON:
 		options->json = true;
 		return 0;
@@ -40,7 +41,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "json",
 	  .key = OPTION_JSON,
 	  .doc = "Print an object for each runtime" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ 0 },
 };
 
@@ -129,7 +130,7 @@ int verb_stats(int argc, char **argv)
 
 	if (args_parse(&argp, "stats", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = choose_process(&target, "stats", options.pid);
+	code = pick_process(&target, "stats", options.pid);
 	if (code == EXIT_OK)
 		code = show(target, options.json);
 	target_close(target);

@@ -4,7 +4,7 @@
 
 #include "bpf/stats/figures.h"
 #include "bpf/stats/stats.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 /* A column of counts: a word, and what it is. */
 struct column {

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
-#include "bpf/clock.h"
-#include "bpf/terminal.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/cli/clock.h"
+#include "bpf/cli/terminal.h"
 #include "bpf/stats/top.h"
 #include "bpf/verbs.h"
 
@@ -57,7 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case OPTION_INTERVAL:
 		return args_seconds("--interval", arg, 0.01, 3600,
 				    &options->interval);
@@ -417,7 +418,7 @@ int verb_top(int argc, char **argv)
 
 	if (args_parse(&argp, "top", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = choose_or_list(&target, "top", options.pid, options.json);
+	code = pick_process_or_list(&target, "top", options.pid, options.json);
 	if (!target)
 		return code;
 	code = watch_process(&options, target);

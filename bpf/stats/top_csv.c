@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/stats/top.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -2,7 +2,7 @@
 /* top_text.c - an interval as tables */
 #include <string.h>
 
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 #include "bpf/stats/top.h"
 
 #define BAR     10u

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/target/target_area.h"
 #include "bpf/target/target_find.h"
 #include "bpf/target/target_parts.h"

@@ -2,7 +2,7 @@
 /* target_budget.c - see target_budget.h */
 #include "bpf/target/target_budget.h"
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 
 #include <signal.h>
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_JSON = 0x100 };
@@ -29,7 +29,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case 'e':
 		options->each = true;
 		return 0;
@@ -50,7 +51,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "json",
 	  .key = OPTION_JSON,
 	  .doc = "Print an object for each runtime" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ 0 },
 };
 
@@ -249,7 +250,7 @@ int verb_tasks(int argc, char **argv)
 
 	if (args_parse(&argp, "tasks", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = choose_process(&target, "tasks", options.pid);
+	code = pick_process(&target, "tasks", options.pid);
 	if (code == EXIT_OK)
 		code = show(target, &options);
 	target_close(target);

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
 #include "bpf/topo/topo.h"
 #include "bpf/verbs.h"
 #include "skua/runtime.h"

@@ -14,9 +14,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "bpf/kernel/count.h"
-#include "bpf/kernel/programs.h"
-#include "bpf/kernel/uprobe_multi.h"
+#include "bpf/programs/count.h"
+#include "bpf/programs/programs.h"
+#include "bpf/programs/uprobe_multi.h"
 #include "count_probes.skel.h"
 #include "count_switches.skel.h"
 

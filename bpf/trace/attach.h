@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * attach.h - programs that count (bpf/kernel), at the probes of a process
+ * attach.h - programs that count (bpf/programs), at the probes of a process
  *
  * All programs and their maps are gone when the attachment is closed or this process
  * ends, unless somebody pins them; the semaphores of the probes then go down again.

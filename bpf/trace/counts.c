@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/stats/figures.h"
 
 #define TABLE(key, value, before, most)                                 \

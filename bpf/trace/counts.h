@@ -2,7 +2,7 @@
 /**
  * counts.h - what was counted of the threads of processes
  *
- * The values are those of the maps of bpf/kernel (count.h); where programs could not
+ * The values are those of the maps of bpf/programs (count.h); where programs could not
  * be attached, the debug area and /proc stand in with what they know.
  *
  * Return, where nothing else is said: 0; -ENOMEM; -errno of bpf().
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "bpf/trace/attach.h"
-#include "bpf/kernel/count.h"
+#include "bpf/programs/count.h"
 #include "bpf/target/target.h"
 
 /**

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bpf/trace/counts_view.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 #define MOST_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
 #define MOST_SHADES  128u /* workers that have a row and a column */

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 #include "bpf/trace/pins.h"
-#include "bpf/choose.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_ALL = 0x100 };
@@ -32,7 +32,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case OPTION_ALL:
 		options->all = true;
 		return 0;
@@ -52,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option pin_options[] = {
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ 0 },
 };
 
@@ -270,7 +271,7 @@ int verb_pin(int argc, char **argv)
 
 	if (args_parse(&pin_argp, "pin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
-	code = choose_process(&target, "pin", options.pid);
+	code = pick_process(&target, "pin", options.pid);
 	if (code == EXIT_OK)
 		code = pin(&options, target);
 	target_close(target);

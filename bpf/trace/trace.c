@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
 #include "bpf/trace/counts_view.h"
 #include "bpf/trace/pins.h"
-#include "bpf/ends.h"
-#include "bpf/terminal.h"
+#include "bpf/cli/exits.h"
+#include "bpf/cli/terminal.h"
 #include "bpf/verbs.h"
 
 enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON };
@@ -37,7 +37,7 @@ struct trace {
 	struct counts_view view;
 	struct counts first, last;
 	struct counts_style style;
-	struct ends ends;
+	struct exits exits;
 	bool live; /* on a terminal */
 };
 
@@ -49,7 +49,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case OPTION_FOR:
 		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
 				    &options->seconds);
@@ -87,7 +88,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "json",
 	  .key = OPTION_JSON,
 	  .doc = "Print an object each time" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ 0 },
 };
 
@@ -194,22 +195,22 @@ static int show_whole(struct trace *trace)
 static bool wait_until(struct trace *trace, double until)
 {
 	if (!trace->live)
-		return ends_wait(&trace->ends, until);
-	while (ends_now() < until) {
-		double left = until - ends_now();
+		return exits_wait(&trace->exits, until);
+	while (exits_now() < until) {
+		double left = until - exits_now();
 
 		/* Another size is that of the next time. */
 		if (left > 0 &&
 		    terminal_wait((uint64_t)(left * 1e9)) == TERMINAL_QUIT)
 			return true;
 	}
-	return ends_wait(&trace->ends, 0);
+	return exits_wait(&trace->exits, 0);
 }
 
 static int watch(struct trace *trace)
 {
 	const struct options *options = trace->options;
-	double every = options->interval, now = ends_now();
+	double every = options->interval, now = exits_now();
 	double end = options->seconds > 0 ? now + options->seconds : 1e300;
 	int err = 0;
 
@@ -222,7 +223,7 @@ static int watch(struct trace *trace)
 			until = now + MOST_SECONDS;
 		if (wait_until(trace, until))
 			break;
-		now = ends_now();
+		now = exits_now();
 		if (now >= next)
 			err = show_interval(trace);
 	}
@@ -240,10 +241,10 @@ static int begin(struct trace *trace)
 	if (!err && trace->view.target)
 		err = counts_know(&trace->view);
 	if (!err)
-		err = ends_open(&trace->ends,
-				trace->view.target
-					? target_pid(trace->view.target)
-					: 0);
+		err = exits_open(&trace->exits,
+				 trace->view.target
+					 ? target_pid(trace->view.target)
+					 : 0);
 	if (err)
 		return err;
 	if (trace->attached.how != ATTACH_PINNED)
@@ -292,7 +293,7 @@ static int run(struct trace *trace)
 	code = conclude(trace, err);
 	if (!err)
 		remark(trace);
-	ends_close(&trace->ends);
+	exits_close(&trace->exits);
 	counts_free(&trace->first);
 	counts_free(&trace->last);
 	counts_view_free(&trace->view);
@@ -321,9 +322,9 @@ int verb_trace(int argc, char **argv)
 		}
 		return run(&trace);
 	}
-	code = choose_process(&target, "trace", options.pid);
+	code = pick_process(&target, "trace", options.pid);
 	if (code == EXIT_OK) {
-		choose_remark(target, "trace");
+		pick_process_remark(target, "trace");
 		trace.view.target = target;
 		if (!pins_attach(&trace.attached, target_pid(target)))
 			attach_process(&trace.attached, target);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/grow.h"
+#include "bpf/cli/grow.h"
 #include "bpf/why/ledger_parts.h"
 
 /* ---- names --------------------------------------------------------------- */

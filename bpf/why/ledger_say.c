@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bpf/why/ledger.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 static const char *const words[LEDGER_REASONS] = {
 	"queued",      "parked",  "stolen", "running", "preempted",

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bpf/clock.h"
+#include "bpf/cli/clock.h"
 #include "bpf/flame/flame_stack.h"
-#include "bpf/kernel/block.h"
-#include "bpf/kernel/programs.h"
-#include "bpf/grow.h"
+#include "bpf/programs/block.h"
+#include "bpf/programs/programs.h"
+#include "bpf/cli/grow.h"
 
 #include "block.skel.h"
 

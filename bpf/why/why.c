@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bench/outfile.h"
-#include "bpf/choose.h"
-#include "bpf/kernel/programs.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/outfile.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/programs/programs.h"
 #include "bpf/recording/recording.h"
 #include "bpf/recording/trace_offs.h"
 #include "bpf/verbs.h"
@@ -65,7 +65,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		return args_number("--pid", arg, 1, CHOOSE_MOST, &options->pid);
+		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
+				   &options->pid);
 	case 'o':
 		options->out = arg;
 		return 0;
@@ -115,7 +116,7 @@ static const struct argp_option argp_options[] = {
 	  .key = 'o',
 	  .arg = "FILE",
 	  .doc = "Keep the recording; an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = CHOOSE_HELP },
+	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
 	{ .name = "slower-than",
 	  .key = OPTION_SLOWER,
 	  .arg = "TIME",

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/args.h"
-#include "bpf/choose.h"
-#include "bpf/ends.h"
-#include "bpf/table.h"
+#include "bpf/cli/args.h"
+#include "bpf/target/pick_process.h"
+#include "bpf/cli/exits.h"
+#include "bpf/cli/table.h"
 #include "bpf/verbs.h"
 #include "bpf/why/off_cpu.h"
 #include "bpf/why/why.h"
@@ -36,20 +36,20 @@ static int complain(const char *why)
 
 /* ---- looking --------------------------------------------------------------- */
 
-static int take_until_end(struct run *run, struct ends *ends)
+static int take_until_end(struct run *run, struct exits *exits)
 {
-	double start = ends_now(), now = start;
+	double start = exits_now(), now = start;
 	double end = start + run->options->seconds;
 	bool over = false;
 	int err = 0;
 
 	while (err == 0 && !over && now < end) {
 		now = now + EACH_S < end ? now + EACH_S : end;
-		over = ends_wait(ends, now);
-		err = off_cpu_take(run->off, ends->gone);
+		over = exits_wait(exits, now);
+		err = off_cpu_take(run->off, exits->gone);
 	}
-	run->seconds = ends_now() - start;
-	if (ends->signalled)
+	run->seconds = exits_now() - start;
+	if (exits->signalled)
 		off_cpu_hurry(run->off);
 	return err ? err : off_cpu_finish(run->off);
 }
@@ -57,8 +57,8 @@ static int take_until_end(struct run *run, struct ends *ends)
 static int record(struct run *run)
 {
 	char why[OFF_CPU_TEXT];
-	struct ends ends;
-	int err = ends_open(&ends, target_pid(run->target));
+	struct exits exits;
+	int err = exits_open(&exits, target_pid(run->target));
 	int code = EXIT_OK;
 
 	if (err)
@@ -66,13 +66,13 @@ static int record(struct run *run)
 	else if (off_cpu_start(&run->off, run->target, run->least_ns, why) != 0)
 		code = complain(why);
 	else
-		err = take_until_end(run, &ends);
+		err = take_until_end(run, &exits);
 	if (err == -ENOMEM)
 		code = complain(strerror(ENOMEM));
-	else if (code == EXIT_OK && (err || ends.gone))
+	else if (code == EXIT_OK && (err || exits.gone))
 		fprintf(stderr, "the process has ended; the results cover the "
 				"time before\n");
-	ends_close(&ends);
+	exits_close(&exits);
 	return code;
 }
 
@@ -254,10 +254,10 @@ int why_off_cpu(const struct why_off_cpu *options)
 			   .least_ns = options->slower_than_ns
 					       ? options->slower_than_ns
 					       : LEAST_NS };
-	int code = choose_process(&run.target, "why", options->pid);
+	int code = pick_process(&run.target, "why", options->pid);
 
 	if (code == EXIT_OK) {
-		choose_remark(run.target, "why");
+		pick_process_remark(run.target, "why");
 		target_comm(run.target, run.comm);
 		code = record(&run);
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bpf/recording/trace_offs.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
 #define BAR 20u /* characters */

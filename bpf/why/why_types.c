@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
 /* A number of the row's unit, which has a column of its own. */

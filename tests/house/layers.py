@@ -71,8 +71,6 @@ FOLDERS = {
     "bpf": [
         "bpf",
         "include",
-        "bench/args.h",
-        "bench/outfile.h",
         "probes/area.h",
         "probes/counters.h",
         "probes/events.h",
@@ -86,6 +84,8 @@ FOLDERS = {
         "bench",
         "include",
         "probes/perf_group.h",
+        "bpf/cli/args.h",
+        "bpf/cli/outfile.h",
         "bpf/recording/rings.h",
         "bpf/target/target.h",
         "bpf/recording/trace_file.h",
@@ -93,20 +93,21 @@ FOLDERS = {
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
 }
 
-# Of bpf/: what a room may include beside itself. Skeletons are kernel/'s.
+# Of bpf/: what a room may include beside itself. Skeletons are programs/'s.
 ROOMS = {
-    "kernel": "",
-    "target": "",
-    "stats": "target",
-    "tasks": "target",
-    "topo": "",
-    "perf": "target stats",
-    "metrics": "target stats",
-    "doctor": "kernel target",
-    "trace": "kernel target stats",
-    "recording": "kernel target stats",
-    "why": "kernel target recording flame",
-    "flame": "kernel target",
+    "cli": "",
+    "programs": "",
+    "target": "cli",
+    "stats": "cli target",
+    "tasks": "cli target",
+    "topo": "cli",
+    "perf": "cli target stats",
+    "metrics": "cli target stats",
+    "doctor": "cli programs target",
+    "trace": "cli programs target stats",
+    "recording": "cli programs target stats",
+    "why": "cli programs target recording flame",
+    "flame": "cli programs target",
 }
 
 # A micro-benchmark of one primitive may include the primitive.
@@ -237,9 +238,9 @@ def is_skeleton(root, path, name):
     """Of a BPF program, made of it by the build."""
     program = name.removesuffix(".skel.h")
     return (
-        "kernel" in (room(path), *ROOMS.get(room(path), "").split())
+        "programs" in (room(path), *ROOMS.get(room(path), "").split())
         and program != name
-        and (root / f"bpf/kernel/{program}.bpf.c").exists()
+        and (root / f"bpf/programs/{program}.bpf.c").exists()
     )
 
 
@@ -290,7 +291,7 @@ GOOD = {
     "include/skua/b.h": "",
     "probes/perf_group.h": "#include <perfmon/pfmlib.h>\n",
     "bpf/a.h": '#include "bpf/stats/a.h"\n',
-    "bpf/kernel/find.bpf.c": "",
+    "bpf/programs/find.bpf.c": "",
     "bpf/stats/a.h": "",
     "bpf/stats/a.c": '#include "a.h"\n',
     "bpf/trace/a.h": '#include "bpf/stats/a.h"\n#include "find.skel.h"\n',

@@ -3,7 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "bpf/stats/figures.h"
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 static void difference__began_again__is_what_there_is(void **state)
 {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/kernel/programs.h"
+#include "bpf/programs/programs.h"
 #include "tests/unit/support.h"
 
 /* Of the first namespace, for ever: PROC_PID_INIT_INO. */

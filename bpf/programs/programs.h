@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * programs.h - BPF programs (bpf/kernel), and why they cannot be loaded
+ * programs.h - BPF programs (bpf/programs), and why they cannot be loaded
  *
- * A program NAME is kernel/NAME.bpf.c; its NAME.skel.h opens, loads and attaches
+ * A program NAME is programs/NAME.bpf.c; its NAME.skel.h opens, loads and attaches
  * it. Threads: all of this belongs to one thread.
  */
 #ifndef SKUA_BPF_PROGRAMS_H

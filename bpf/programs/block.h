@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* block.h - what the program block and its tool tell each other: that a thread slept in
  * a poll */
-#ifndef SKUA_BPF_KERNEL_BLOCK_H
-#define SKUA_BPF_KERNEL_BLOCK_H
+#ifndef SKUA_BPF_PROGRAMS_BLOCK_H
+#define SKUA_BPF_PROGRAMS_BLOCK_H
 
 #include "sample.h"
 

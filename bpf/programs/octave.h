@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* octave.h - which count of a histogram is for a time, and maps of them. Only
  * programs in this folder include this. */
-#ifndef SKUA_BPF_KERNEL_OCTAVE_H
-#define SKUA_BPF_KERNEL_OCTAVE_H
+#ifndef SKUA_BPF_PROGRAMS_OCTAVE_H
+#define SKUA_BPF_PROGRAMS_OCTAVE_H
 
 #include "count.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal.c - see terminal.h */
-#include "bpf/terminal.h"
+#include "bpf/cli/terminal.h"
 
 #include <langinfo.h>
 #include <locale.h>

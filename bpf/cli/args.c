@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* args.c - see args.h */
-#include "bench/args.h"
+#include "bpf/cli/args.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - see table.h */
-#include "bpf/table.h"
+#include "bpf/cli/table.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* choose.c - see choose.h */
-#include "bpf/choose.h"
+/* pick_process.c - see pick_process.h */
+#include "bpf/target/pick_process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/args.h"
-#include "bpf/table.h"
+#include "bpf/cli/args.h"
+#include "bpf/cli/table.h"
 
 /* In a line. */
 #define MOST_NAMED 5u
@@ -166,7 +166,7 @@ static void release(struct found *found, const struct target *kept)
 	free(found->targets);
 }
 
-int choose_process(struct target **out, const char *verb, uint64_t pid)
+int pick_process(struct target **out, const char *verb, uint64_t pid)
 {
 	struct found found = { .count = 0 };
 	int code = EXIT_OK;
@@ -185,7 +185,7 @@ int choose_process(struct target **out, const char *verb, uint64_t pid)
 	return code;
 }
 
-void choose_remark(const struct target *target, const char *verb)
+void pick_process_remark(const struct target *target, const char *verb)
 {
 	if (target_runtimes(target) == 0)
 		fprintf(stderr,
@@ -194,8 +194,8 @@ void choose_remark(const struct target *target, const char *verb)
 			verb, target_pid(target));
 }
 
-int choose_or_list(struct target **out, const char *verb, uint64_t pid,
-		   bool json)
+int pick_process_or_list(struct target **out, const char *verb, uint64_t pid,
+			 bool json)
 {
 	struct found found = { .count = 0 };
 	int code = EXIT_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.h - the kernel's clocks, in nanoseconds */
-#ifndef SKUA_BPF_CLOCK_H
-#define SKUA_BPF_CLOCK_H
+#ifndef SKUA_BPF_CLI_CLOCK_H
+#define SKUA_BPF_CLI_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

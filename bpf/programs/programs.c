@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* programs.c - see programs.h */
-#include "bpf/kernel/programs.h"
+#include "bpf/programs/programs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

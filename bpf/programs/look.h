@@ -3,8 +3,8 @@
  * look.h - what BPF programs see of a thread of a process: for which task it works, and
  * its stack
  */
-#ifndef SKUA_BPF_KERNEL_LOOK_H
-#define SKUA_BPF_KERNEL_LOOK_H
+#ifndef SKUA_BPF_PROGRAMS_LOOK_H
+#define SKUA_BPF_PROGRAMS_LOOK_H
 
 #include "kernel.h"
 

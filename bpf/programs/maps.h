@@ -6,8 +6,8 @@
  * sum, so that there is room as long as not too many live, and sums stay exact. Only
  * programs in this folder include this, each with a fold() of its own.
  */
-#ifndef SKUA_BPF_KERNEL_MAPS_H
-#define SKUA_BPF_KERNEL_MAPS_H
+#ifndef SKUA_BPF_PROGRAMS_MAPS_H
+#define SKUA_BPF_PROGRAMS_MAPS_H
 
 #include "count.h"
 #include "kernel.h"

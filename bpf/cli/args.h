@@ -5,8 +5,8 @@
  * argp's own errors do not say what is allowed, and add a line of advice. Here
  * each error is one line on stderr: who, what was wrong, what is allowed.
  */
-#ifndef SKUA_BENCH_ARGS_H
-#define SKUA_BENCH_ARGS_H
+#ifndef SKUA_BPF_CLI_ARGS_H
+#define SKUA_BPF_CLI_ARGS_H
 
 #include <argp.h>
 #include <stdbool.h>

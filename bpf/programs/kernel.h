@@ -6,8 +6,8 @@
  * put right when a program is loaded (CO-RE), by what the kernel that runs says of
  * itself. Only programs in this folder include this.
  */
-#ifndef SKUA_BPF_KERNEL_KERNEL_H
-#define SKUA_BPF_KERNEL_KERNEL_H
+#ifndef SKUA_BPF_PROGRAMS_KERNEL_H
+#define SKUA_BPF_PROGRAMS_KERNEL_H
 
 #include <linux/bpf.h>
 #include <stdbool.h>

@@ -10,8 +10,8 @@
  * atomically: of the workers that have ended, but for the last; those of key
  * COUNT_OTHERS are of other threads, likewise.
  */
-#ifndef SKUA_BPF_KERNEL_COUNT_H
-#define SKUA_BPF_KERNEL_COUNT_H
+#ifndef SKUA_BPF_PROGRAMS_COUNT_H
+#define SKUA_BPF_PROGRAMS_COUNT_H
 
 #include <linux/types.h>
 

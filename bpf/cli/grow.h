@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* grow.h - room for one more in an array */
-#ifndef SKUA_BPF_GROW_H
-#define SKUA_BPF_GROW_H
+#ifndef SKUA_BPF_CLI_GROW_H
+#define SKUA_BPF_CLI_GROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

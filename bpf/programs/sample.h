@@ -4,8 +4,8 @@
  *
  * A sample is what a thread of the process did when a clock of its CPU ticked.
  */
-#ifndef SKUA_BPF_KERNEL_SAMPLE_H
-#define SKUA_BPF_KERNEL_SAMPLE_H
+#ifndef SKUA_BPF_PROGRAMS_SAMPLE_H
+#define SKUA_BPF_PROGRAMS_SAMPLE_H
 
 #include <linux/types.h>
 

@@ -7,8 +7,8 @@
  *
  * A width is a number of characters; a cell may have some of more than one byte.
  */
-#ifndef SKUA_BPF_TABLE_H
-#define SKUA_BPF_TABLE_H
+#ifndef SKUA_BPF_CLI_TABLE_H
+#define SKUA_BPF_CLI_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

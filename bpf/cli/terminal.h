@@ -5,8 +5,8 @@
  * On a screen of its own, which is gone when it ends, by a signal too. Of one
  * thread; there is but one terminal.
  */
-#ifndef SKUA_BPF_TERMINAL_H
-#define SKUA_BPF_TERMINAL_H
+#ifndef SKUA_BPF_CLI_TERMINAL_H
+#define SKUA_BPF_CLI_TERMINAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

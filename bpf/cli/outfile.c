@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* outfile.c - see outfile.h */
-#include "bench/outfile.h"
+#include "bpf/cli/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

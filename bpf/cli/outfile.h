@@ -9,8 +9,8 @@
  * or root's. The kernel's fs.protected_symlinks and fs.protected_regular say the same,
  * where they are on. Elsewhere the name means what it always does.
  */
-#ifndef SKUA_BENCH_OUTFILE_H
-#define SKUA_BENCH_OUTFILE_H
+#ifndef SKUA_BPF_CLI_OUTFILE_H
+#define SKUA_BPF_CLI_OUTFILE_H
 
 #include <stdio.h>
 #include <sys/types.h>
