@@ -44,7 +44,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	if (code)
 		return code;
 	if (!home && !urgent && pool_full(&rt->pool)) {
-		task_state_transition_to_unspawned(task_state(task));
+		refuse(&rt->pool, task);
 		return -EAGAIN;
 	}
 	task->pool = &rt->pool;

@@ -103,6 +103,31 @@ static void task_runtime__spawn_refused__none(void **state)
 	destroy(rt);
 }
 
+/* Also one that was spawned before, and has no runtime any more for its next life. */
+static void task_runtime__respawn_refused__none(void **state)
+{
+	const struct skua_config cfg = { .size = sizeof(cfg),
+					 .workers = 1,
+					 .max_queued = 1 };
+	struct skua_runtime *rt = NULL;
+	struct holder holder = HOLDER_INIT;
+	struct counter queued = COUNTER_INIT;
+	struct counter it = COUNTER_INIT;
+
+	(void)state;
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_ptr_equal(skua_task_runtime(&it.task), rt);
+	holder_hold(rt, &holder);
+	spawn(rt, &queued.task);
+	assert_int_equal(skua_task_spawn(rt, &it.task), -EAGAIN);
+	assert_null(skua_task_runtime(&it.task));
+	holder_end(&holder);
+	join(&queued.task);
+	destroy(rt);
+}
+
 static void container_of__expression__evaluated_once(void **state)
 {
 	struct asker items[2];
@@ -124,6 +149,7 @@ int main(void)
 		cmocka_unit_test(task_self__caller_driven__only_in_the_poll),
 		cmocka_unit_test(task_runtime__not_spawned__none),
 		cmocka_unit_test(task_runtime__spawn_refused__none),
+		cmocka_unit_test(task_runtime__respawn_refused__none),
 		cmocka_unit_test(container_of__expression__evaluated_once),
 	};
 
