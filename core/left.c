@@ -127,11 +127,13 @@ static bool shown(const struct area_task *slot)
 	       (counter_read(&slot->state) != AREA_TASK_DONE || !ended(slot));
 }
 
-static void add_kinds(struct skua_error *line, const struct track *track)
+static void add_kinds(struct skua_error *line, const struct track *track,
+		      uint64_t live)
 {
 	/* Room for the advice that follows. */
 	const size_t most = sizeof(line->text) - 100;
 	struct kinds all = { .count = 0 };
+	uint64_t named = 0; /* of those that live */
 
 	for (unsigned i = 0; i < TRACK_SLOTS; i++)
 		if (shown(&track->tasks[i]))
@@ -153,7 +155,12 @@ static void add_kinds(struct skua_error *line, const struct track *track)
 		else
 			add(line, "0x%" PRIx64, kind->poll);
 		add(line, " (%s)", doing(kind));
+		if (kind->state != AREA_TASK_DONE)
+			named += kind->count;
 	}
+	/* Those for which the table or the kinds had no room. */
+	if (named > 0 && named < live)
+		add(line, ", and %" PRIu64 " more", live - named);
 }
 
 int64_t skua_runtime_left(const struct skua_runtime *rt,
@@ -172,7 +179,7 @@ int64_t skua_runtime_left(const struct skua_runtime *rt,
 	what->text[0] = '\0';
 	add(what, "%" PRIu64 " task%s left", live, live == 1 ? " is" : "s are");
 	if (rt->pool.track)
-		add_kinds(what, rt->pool.track);
+		add_kinds(what, rt->pool.track, live);
 	if (live)
 		add(what, "; to see them: %sskua tasks -p %d",
 		    rt->pool.track ? "" : "SKUA_TRACK_TASKS=1, and ", getpid());

@@ -315,11 +315,26 @@ static void shutdown__timer_is_pending__logs_nothing(void **state)
 	destroy(rt);
 }
 
+/* Do the numbers add up? */
+static void check_sum(const char *text, unsigned total)
+{
+	unsigned all, of_type, more;
+
+	assert_int_equal(sscanf(text,
+				"%u tasks are left: %u stuck (nothing wakes "
+				"it), and %u more;",
+				&all, &of_type, &more),
+			 3);
+	assert_int_equal(all, total);
+	assert_int_equal(of_type + more, total);
+}
+
 static void left__more_tasks_than_room__counts_all(void **state)
 {
 	enum { TASKS = 10000 };
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck *all = calloc(TASKS, sizeof(*all));
+	struct skua_error what;
 
 	(void)state;
 	assert_non_null(all);
@@ -328,6 +343,8 @@ static void left__more_tasks_than_room__counts_all(void **state)
 	wait_for_left(rt, "10000 tasks are left: ");
 	for (unsigned i = 0; i < TASKS; i++)
 		wait_until_waiting(&all[i].task);
+	assert_int_equal(skua_runtime_left(rt, &what), TASKS);
+	check_sum(what.text, TASKS);
 	for (unsigned i = 0; i < TASKS; i++)
 		skua_task_cancel(&all[i].task);
 	assert_int_equal(skua_runtime_drain(rt), 0);
