@@ -50,9 +50,10 @@ SKUA_API int skua_group_init(struct skua_group *group, struct skua_runtime *rt);
  *
  * The worker that has polled the task calls it, or the thread that drops its last
  * waker, or one that cancels the group or spawns the task at that time; before a
- * wait returns. It may spawn tasks; skua_release_fn says when. The group takes 16 to
- * 32 bytes for each member, of the most that lived at once, from the runtime's
- * allocator, and gives them back before a wait returns 0.
+ * wait returns. A drain waits for none of these threads but the worker. The function
+ * may spawn tasks; skua_release_fn says when. The group takes 16 to 32 bytes for each
+ * member, of the most that lived at once, from the runtime's allocator, and gives them
+ * back before a wait returns 0.
  *
  * Threads: one that nobody else uses the group beside. Blocks: never.
  * Allocates: nothing. Return: 0; -EINVAL (@group is NULL); -EALREADY (it has or had

@@ -316,7 +316,9 @@ SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
  * those spawned, was done. The tasks without a waker have ended: their release
  * functions have returned, and the memory of the others is the caller's. A task
  * of which a waker is left, a pending timer included, ends and is released when
- * that waker is dropped: its memory stays in place until then. Tasks spawned
+ * that waker is dropped: its memory stays in place until then. A member of a group
+ * with a release function may be released by a thread outside that cancels the group
+ * or spawns the member meanwhile: a wait for the group covers that. Tasks spawned
  * from outside meanwhile prolong the wait.
  *
  * Threads: outside; several may wait. Blocks: yes. Allocates: nothing.
@@ -346,7 +348,8 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  * From the start of the call, spawning from outside is refused with
  * -ESHUTDOWN; tasks that are not done may still spawn others. On success the
  * workers have ended, every task is done, each join ends and the release
- * functions have returned; but a task of which a waker is left ends, and is
+ * functions have returned, except those of members of groups that
+ * skua_runtime_drain() excepts; but a task of which a waker is left ends, and is
  * released, when that is dropped, also after the runtime is destroyed. What
  * remains is skua_runtime_destroy(). After a timeout the workers go on, and the
  * call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.

@@ -44,7 +44,7 @@ typedef enum skua_poll (*skua_task_fn)(struct skua_task *self) SKUA_NOEXCEPT;
  * that up as a poll does: it should return within microseconds. It may spawn tasks; during a shutdown that is
  * refused with -ESHUTDOWN unless it is called at the end of the task's last poll. A
  * drain waits for it to return, if the task's last waker was gone when its poll was
- * done.
+ * done, and no thread outside was spawning it into its group or cancelling that.
  */
 typedef void (*skua_release_fn)(struct skua_task *task) SKUA_NOEXCEPT;
 
