@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/address.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/peek.h"
@@ -87,6 +88,15 @@ __attribute__((format(printf, 2, 3))) static void add(struct skua_error *line,
 	va_end(args);
 }
 
+/* As in a stall's report: for skua symbolize, also when the process is gone. */
+static void add_function(struct skua_error *line, uint64_t poll)
+{
+	char text[ADDRESS_TEXT];
+
+	address_print(text, (const void *)(uintptr_t)poll);
+	add(line, "of no type, polled by %s", text);
+}
+
 static const char *doing(const struct kind *kind)
 {
 	/* In the order of enum area_wait. */
@@ -153,7 +163,7 @@ static void add_kinds(struct skua_error *line, const struct track *track,
 				     kind->type)
 				    ->name);
 		else
-			add(line, "0x%" PRIx64, kind->poll);
+			add_function(line, kind->poll);
 		add(line, " (%s)", doing(kind));
 		if (kind->state != AREA_TASK_DONE)
 			named += kind->count;

@@ -33,6 +33,17 @@ const char *tasks_doing(const struct area_task *task)
 	}
 }
 
+/* Its address, or a time; 0: it waits for nothing that has one. What it waited for
+ * before it was woken stays in the table. */
+static uint64_t waited_for(const struct area_task *task)
+{
+	bool waits = task->state == AREA_TASK_WAITING ||
+		     (task->state == AREA_TASK_DONE &&
+		      task->wait == AREA_WAIT_TIMER);
+
+	return waits ? task->what : 0;
+}
+
 /* Those of a kind are side by side, the oldest first. */
 static int compare(const void *a, const void *b)
 {
@@ -88,11 +99,11 @@ static void print_each(struct target *target, const struct tasks *tasks)
 		target_name(target, task->type, task->poll, name);
 		/* The address is that after the call. */
 		target_symbol(target, task->caller - 1, place);
-		if (task->wait == AREA_WAIT_TIMER)
+		if (waited_for(task) && task->wait == AREA_WAIT_TIMER)
 			snprintf(what, sizeof(what), "%+.1f s",
 				 ((double)task->what - (double)tasks->at_ns) /
 					 1e9);
-		else if (task->what)
+		else if (waited_for(task))
 			snprintf(what, sizeof(what), "0x%" PRIx64, task->what);
 		printf("0x%-16" PRIx64 " %-20s %-22s %8.1f  %-18s %s\n",
 		       task->task, name, tasks_doing(task),
@@ -147,8 +158,8 @@ static json_t *task_json(struct target *target, const struct tasks *tasks,
 			 integer(task->task), "type", name, "state",
 			 tasks_doing(task), "age_ns", integer(age_ns),
 			 "state_ns", integer(state_ns), "waits_for",
-			 integer(task->what), "wakers", integer(task->wakers),
-			 "spawned_in", place);
+			 integer(waited_for(task)), "wakers",
+			 integer(task->wakers), "spawned_in", place);
 }
 
 bool tasks_json(struct target *target, const struct tasks *tasks)

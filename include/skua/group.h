@@ -74,8 +74,8 @@ SKUA_API int skua_group_set_release(struct skua_group *group,
  * As skua_task_spawn(); but while somebody waits for the group, only its
  * members, and release functions of its members, may call this. With a release
  * function it allocates when more members live at once than before, and is then
- * not async-signal-safe. Return: the same; -EALREADY also if somebody has the
- * right to join the task; -ENOMEM (the task is the caller's as before).
+ * not async-signal-safe. Return: the same; -EALREADY also if the task is detached, or
+ * somebody has the right to join it; -ENOMEM (the task is the caller's as before).
  */
 SKUA_API int skua_group_spawn(struct skua_group *group, struct skua_task *task);
 

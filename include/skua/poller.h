@@ -35,9 +35,13 @@ struct skua_runtime;
  * @next: the library's
  *
  * Without @park, the worker does not sleep at all as long as it has the poller:
- * it has to be polled. In a caller-driven runtime skua_runtime_poll() then never
- * finds it idle; and @park is not called: the program waits for what the poller
- * looks at by itself, and then calls skua_runtime_poll().
+ * it has to be polled. In a caller-driven runtime @park is not called, and
+ * skua_runtime_poll() never finds the runtime idle, so that its descriptor is always
+ * readable: a loop with such a poller waits for the program's own descriptors and for
+ * the next timer, and then calls skua_runtime_poll(). skua_runtime_block_on(),
+ * skua_runtime_drain() and skua_runtime_shutdown() do not wait for what the poller
+ * looks at either: if only the poller can wake a task that they wait for, another
+ * thread has to call skua_runtime_poll().
  *
  * A poller keeps no drain and no destroy waiting. The callbacks may do what
  * base.h lets a worker do.
@@ -60,7 +64,8 @@ struct skua_poller {
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EINVAL (an argument is NULL, no poll, park without unpark, or no
  * such worker); -EEXIST (it has a park, as another poller of the worker has: a
- * worker can sleep in one only); -ESHUTDOWN.
+ * worker can sleep in one only. The other one's place is free shortly after its poll
+ * has returned SKUA_POLLER_DONE); -ESHUTDOWN.
  */
 SKUA_API int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
 				     struct skua_poller *poller);

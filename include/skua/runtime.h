@@ -63,8 +63,10 @@ struct skua_task;
  * @free: takes them back
  * @ctx: handed to both
  *
- * Called in skua_runtime_create(), skua_runtime_destroy() and, for its blocks
- * of memory, skua_call(). From any thread.
+ * Called in skua_runtime_create() and skua_runtime_destroy(), in skua_call() for its
+ * blocks of memory, and, in a group with a release function (skua/group.h), in
+ * skua_group_spawn() and before a wait for the group returns 0. From any thread, and
+ * from several at once.
  */
 struct skua_allocator {
 	/* clang-format off */

@@ -279,7 +279,15 @@ SKUA_API int skua_task_join_poll(struct skua_task *self,
  * @task: of which @self has the right to join
  *
  * After a return of 0 the task does not know @self any more, and does not wake it;
- * it goes on, and anybody may join or detach it, also @self once more.
+ * it goes on, and anybody may join or detach it, also @self once more. A poll that
+ * joins with a deadline, with a timer that it has added before:
+ *
+ *     code = skua_task_join_poll(self, task);
+ *     if (code == -EAGAIN && !skua_timer_pending(&it->timer))
+ *             code = skua_task_join_cancel(self, task) ? -EAGAIN : -ETIMEDOUT;
+ *     if (code == -EAGAIN)
+ *             return SKUA_PENDING; // the end of the task or the timer wakes it
+ *     skua_timer_cancel(&it->timer);
  *
  * Threads: worker, in the poll of @self. Blocks: never. Allocates: nothing.
  * Return: 0; -EALREADY (the task has ended: skua_task_join_poll() is still to be

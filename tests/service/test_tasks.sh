@@ -57,6 +57,19 @@ names cycle 'waits for a join'
 names group 'waits for a group'
 names timer 'done, timer left'
 
+# In a poll, a task waits for nothing any more.
+SKUA_TRACK_TASKS=1 "$hangs" wheel &
+pid=$!
+until_shown "$pid" 'in a poll'
+until_shown "$pid" 'in a poll' --each
+row=$(grep '0x.*in a poll' "$scratch/out")
+expect "--each: $row" test "$(awk '{ print $7 }' <<<"$row")" = -
+until_shown "$pid" '"state":"in a poll"' --json
+expect '--json' out_has '"waits_for":0'
+until_shown "$pid" 'waits for a timer' --each
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 # A task that was done with a waker has ended once that is dropped.
 SKUA_TRACK_TASKS=1 "$hangs" dropped 2>"$scratch/log" &
 pid=$!

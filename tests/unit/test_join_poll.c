@@ -2,6 +2,7 @@
 /* test_join_poll.c - join a task from the poll of another one */
 #include <pthread.h>
 
+#include "skua/timer.h"
 #include "tests/unit/tasks.h"
 
 /* Joins its child at each poll, until that has ended. */
@@ -48,6 +49,76 @@ static void waiter_end(struct waiter *it)
 {
 	gate_open(&it->end);
 	skua_waker_wake(skua_task_waker(&it->task));
+}
+
+/* ---- with a deadline ------------------------------------------------------ */
+
+/* The lines that skua/task.h has with skua_task_join_cancel(). */
+struct patient {
+	struct skua_task task; /* first: a task is its patient */
+	struct skua_task *child;
+	struct skua_timer timer;
+	uint64_t deadline_ns;
+	bool begun;
+	int code;
+};
+
+static enum skua_poll patient_poll(struct skua_task *self)
+{
+	struct patient *it = (struct patient *)self;
+	int code;
+
+	if (!it->begun)
+		skua_timer_add(self, &it->timer, it->deadline_ns);
+	it->begun = true;
+	code = skua_task_join_poll(self, it->child);
+	if (code == -EAGAIN && !skua_timer_pending(&it->timer))
+		code = skua_task_join_cancel(self, it->child) ? -EAGAIN
+							      : -ETIMEDOUT;
+	if (code == -EAGAIN)
+		return SKUA_PENDING;
+	skua_timer_cancel(&it->timer);
+	it->code = code;
+	return SKUA_DONE;
+}
+
+static int patient_join(struct skua_runtime *rt, struct skua_task *child,
+			uint64_t patience_ns)
+{
+	struct patient it = { .task = SKUA_TASK_INIT(patient_poll),
+			      .child = child,
+			      .deadline_ns = skua_now_ns() + patience_ns };
+
+	spawn(rt, &it.task);
+	join(&it.task);
+	return it.code;
+}
+
+static void join_poll__deadline__timed_out_or_joined(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct waiter child = WAITER_INIT;
+
+	(void)state;
+	waiter_start(rt, &child);
+	for (unsigned round = 0; round < 200; round++)
+		assert_int_equal(patient_join(rt, &child.task, round * 1000),
+				 -ETIMEDOUT);
+	waiter_end(&child);
+	assert_int_equal(patient_join(rt, &child.task, SKUA_FOREVER_NS / 2), 0);
+	/* Beside the end. */
+	for (unsigned round = 0; round < 2000; round++) {
+		struct counter counter = COUNTER_INIT;
+		int code;
+
+		spawn(rt, &counter.task);
+		code = patient_join(rt, &counter.task, round % 50 * 1000);
+		if (code)
+			assert_int_equal(code, -ETIMEDOUT);
+		if (code)
+			join(&counter.task);
+	}
+	destroy(rt);
 }
 
 /* ---- refused ------------------------------------------------------------- */
@@ -485,6 +556,7 @@ static void join_cancel__child_has_ended__ealready(void **state)
 
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(join_poll__deadline__timed_out_or_joined),
 	cmocka_unit_test(join_poll__null_itself_never_spawned__einval),
 	cmocka_unit_test(join_poll__self_is_not_polled__eperm),
 	cmocka_unit_test(join_poll__detached_or_joined_by_others__ealready),

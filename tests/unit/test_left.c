@@ -136,6 +136,20 @@ static void keep_waker(struct stuck *it)
 	it->waker = skua_task_waker(&it->task);
 }
 
+/* By its function, as skua symbolize takes it. */
+static void left__no_type__its_function(void **state)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck it = { .task.poll = stuck_poll };
+
+	(void)state;
+	spawn(rt, &it.task);
+	wait_for_left(rt,
+		      "1 task is left: 1 of no type, polled by test_left+0x");
+	end(rt, &it);
+	destroy(rt);
+}
+
 static void left__leaked_waker__for_a_waker(void **state)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
@@ -368,6 +382,7 @@ int main(void)
 		cmocka_unit_test(left__null__einval),
 		cmocka_unit_test(
 			left__pending_without_a_waker__no_waker_and_a_hint),
+		cmocka_unit_test(left__no_type__its_function),
 		cmocka_unit_test(left__leaked_waker__for_a_waker),
 		cmocka_unit_test(left__cycle_of_joins__join),
 		cmocka_unit_test(left__timer_left_at_done__waker_left),

@@ -4,7 +4,8 @@
  *
  * nobody: pending without a waker; leak: a leaked waker; cycle: tasks that join
  * each other; timer: a timer left at SKUA_DONE; group: a group wait of a member;
- * dropped: a leaked waker, and a task that was done with a waker that is dropped by now.
+ * wheel: a timer that comes again, after which the task polls for long; dropped: a
+ * leaked waker, and a task that was done with a waker that is dropped by now.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,6 +43,10 @@ static enum skua_poll hang(struct skua_task *self)
 		skua_task_join_poll(self, self == &first ? &second : &first);
 	if (strcmp(kind, "group") == 0)
 		skua_group_wait_poll(self, &group);
+	if (strcmp(kind, "wheel") == 0) {
+		usleep(20000); /* polled, most of the time */
+		skua_timer_add(self, &timer, skua_now_ns() + 1000000);
+	}
 	if (strcmp(kind, "timer") == 0) {
 		skua_timer_add(self, &timer, UINT64_MAX);
 		return SKUA_DONE;
