@@ -370,6 +370,8 @@ static void watch_end(struct watch *watch)
 /* An exit code, with the reason said. */
 static int conclude(const struct watch *watch, int code)
 {
+	if (ferror(stdout)) /* args_flush() says so */
+		return EXIT_FAILED;
 	if (code < 0) {
 		fprintf(stderr, ARGS_PROGRAM " top: %s\n",
 			code == -ENOMEM ? "no memory"
