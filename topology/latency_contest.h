@@ -24,7 +24,7 @@
 #define CONTEST_THROWS 16u /* round trips between two looks at the clock */
 
 #define CONTEST_PAGE  4096
-#define CONTEST_PAIR  128 /* of cache lines, as in core/atomic.h */
+#define CONTEST_PAIR  128 /* of cache lines, as in core/base/atomic.h */
 #define CONTEST_WORDS (LATENCY_MAX_CPUS / 64)
 
 /* A page, so that it is in the memory of the player who throws, and writes to it

@@ -11,10 +11,10 @@
 #ifndef SKUA_BENCH_SIMULATOR_INJECTED_H
 #define SKUA_BENCH_SIMULATOR_INJECTED_H
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
-/* In place of core/clock.h. */
-#define SKUA_CORE_CLOCK_H
+/* In place of core/base/clock.h. */
+#define SKUA_CORE_BASE_CLOCK_H
 #define NS_PER_S UINT64_C(1000000000)
 
 enum { INJECTED_LINES = 4096 };

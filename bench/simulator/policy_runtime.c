@@ -2,21 +2,21 @@
 /**
  * policy_runtime.c - the library's own policy
  *
- * Victims are named by core/victims.c, from a map as the runtime has one, and who is
- * woken is decided by core/idle.c. What stands here is in core/worker.c and
- * core/work.c: when a worker goes how far, and when it sleeps; under the same names.
+ * Victims are named by core/idle/victims.c, from a map as the runtime has one, and who is
+ * woken is decided by core/idle/idle.c. What stands here is in core/loop/worker.c and
+ * core/loop/work.c: when a worker goes how far, and when it sleeps; under the same names.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bench/simulator/policy.h"
-#include "core/clock.h"
-#include "core/idle.h"
-#include "core/rng.h"
-#include "core/spin.h"
-#include "core/victims.h"
-#include "core/work_map.h"
+#include "core/base/clock.h"
+#include "core/idle/idle.h"
+#include "core/base/rng.h"
+#include "core/base/spin.h"
+#include "core/idle/victims.h"
+#include "core/queue/work_map.h"
 
 /* Of a worker. */
 struct own {
@@ -84,7 +84,7 @@ static void runtime_arrived(struct simulation *sim, unsigned i)
 	count_wake(sim);
 }
 
-/* pass_by() of core/work.c */
+/* pass_by() of core/loop/work.c */
 static void runtime_emptied(struct simulation *sim, unsigned victim)
 {
 	struct runtime *rt = sim->policy;
@@ -115,7 +115,7 @@ static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 	}
 }
 
-/* steal() of core/work.c */
+/* steal() of core/loop/work.c */
 static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 {
 	struct runtime *rt = sim->policy;
@@ -151,7 +151,7 @@ static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 	return false;
 }
 
-/* line_visible() of core/work.c */
+/* line_visible() of core/loop/work.c */
 static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 {
 	const struct runtime *rt = sim->policy;
@@ -167,7 +167,7 @@ static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 	return false;
 }
 
-/* work_visible() of core/work.c */
+/* work_visible() of core/loop/work.c */
 static bool work_visible(struct simulation *sim, unsigned i)
 {
 	unsigned groups = sim->layout->groups.count;
@@ -191,7 +191,7 @@ static void cancel_park(struct runtime *rt, unsigned i)
 	rt->own[i].parks = false;
 }
 
-/* found() and wake_for_rest() of core/worker.c */
+/* found() and wake_for_rest() of core/loop/worker.c */
 static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 {
 	struct runtime *rt = sim->policy;
@@ -220,7 +220,7 @@ static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 	return spin_ns > cost_ns ? spin_ns : cost_ns;
 }
 
-/* The end of search_and_sleep() of core/worker.c */
+/* The end of search_and_sleep() of core/loop/worker.c */
 static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 {
 	struct runtime *rt = sim->policy;
@@ -238,7 +238,7 @@ static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 	simulation_enter(sim, i, SIM_PARKED);
 }
 
-/* search() of core/worker.c, a round of it */
+/* search() of core/loop/worker.c, a round of it */
 static void runtime_search(struct simulation *sim, unsigned i, bool first)
 {
 	struct runtime *rt = sim->policy;
@@ -275,7 +275,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	}
 }
 
-/* woken() and learn_idle() of core/worker.c */
+/* woken() and learn_idle() of core/loop/worker.c */
 static void runtime_woken(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/simulator/policy.h"
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 #define ROUNDS_MIN  16u   /* before a worker sleeps, */
 #define SEARCH_NS   5000u /* and for so long */

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 1024u

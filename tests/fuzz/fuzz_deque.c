@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/deque.h"
+#include "core/queue/deque.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 2048u

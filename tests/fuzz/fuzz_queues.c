@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/local_queue.h"
+#include "core/queue/local_queue.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 2048u

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "core/timer_wheel.h"
+#include "core/queue/timer_wheel.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 512u

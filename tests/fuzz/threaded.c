@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 #define OUTSIDE   2u
 #define OWN       6u /* jobs of each outside thread */

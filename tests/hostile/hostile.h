@@ -14,8 +14,8 @@
 
 #include <skua/skua.h>
 
-#include "core/atomic.h"
-#include "core/rng.h"
+#include "core/base/atomic.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define HOSTILE_MAX_WORKERS 16u

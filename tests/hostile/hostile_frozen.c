@@ -314,7 +314,7 @@ static enum skua_poll call_poll(struct skua_task *task)
 /*
  * The others have nothing to do, and are going to sleep or asleep: work from
  * outside gets them up. Not while one is frozen that searches, as in a steal:
- * producers leave it to a searcher (core/IDLE.md, I1), and wait for it.
+ * producers leave it to a searcher (core/idle/IDLE.md, I1), and wait for it.
  */
 static void wake_sleepers(void)
 {
@@ -350,7 +350,7 @@ static enum skua_poll spawner_poll(struct skua_task *task)
 
 /*
  * The others sleep, and the one that is frozen may count as a searcher: at the
- * end of a tick another one is woken beside it (core/IDLE.md, I3). From one of
+ * end of a tick another one is woken beside it (core/idle/IDLE.md, I3). From one of
  * the two queues nobody can steal meanwhile.
  */
 static void wake_beside(void)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """atomics.py - the memory order of every atomic operation is in its name
 
-core/atomic.h alone includes <stdatomic.h>, and the explorer of the model tests,
+core/base/atomic.h alone includes <stdatomic.h>, and the explorer of the model tests,
 which replaces what it defines. Elsewhere no C11 operation is called by its own
 name, with or without an implicit order; except in model tests, which plant
 wrong orders, and in stress/chaos.h, which puts a pause before each. Compiler builtins are for those who may not include core/: the
@@ -14,8 +14,8 @@ import re
 import tree
 
 # Who may include <stdatomic.h>, name an order, and use __atomic builtins.
-INCLUDERS = re.compile(r"core/atomic\.h$|tests/model/explore\w*\.[ch]$")
-NAMERS = re.compile(r"core/atomic\.h$|tests/model/|tests/stress/chaos\.h$")
+INCLUDERS = re.compile(r"core/base/atomic\.h$|tests/model/explore\w*\.[ch]$")
+NAMERS = re.compile(r"core/base/atomic\.h$|tests/model/|tests/stress/chaos\.h$")
 OUTSIDE = re.compile(r"(?!core/)")
 
 OPERATION = (
@@ -26,12 +26,12 @@ OPERATION = (
 
 # What, why not, and for whom it does not hold.
 RULES = [
-    (r"<stdatomic\.h>", "only core/atomic.h includes <stdatomic.h>", INCLUDERS),
-    (OPERATION, "use the operations of core/atomic.h", NAMERS),
+    (r"<stdatomic\.h>", "only core/base/atomic.h includes <stdatomic.h>", INCLUDERS),
+    (OPERATION, "use the operations of core/base/atomic.h", NAMERS),
     (r"\batomic_(?:thread|signal)_fence\b", "use atomic_fence_seq_cst()", NAMERS),
     (r"\bmemory_order_\w+", "the order belongs in the operation's name", NAMERS),
     (r"\b__sync_\w+", "__sync builtins have an implicit order", None),
-    (r"\b__atomic_\w+", "use the operations of core/atomic.h", OUTSIDE),
+    (r"\b__atomic_\w+", "use the operations of core/base/atomic.h", OUTSIDE),
 ]
 
 
@@ -52,7 +52,7 @@ def check(root):
 CASES = [
     (
         {
-            "core/atomic.h": "#include <stdatomic.h>\n",
+            "core/base/atomic.h": "#include <stdatomic.h>\n",
             "core/a.c": "/* atomic_load(p) */ atomic_load_acquire(p);\n",
             "bench/a.c": "__atomic_load_n(p, __ATOMIC_RELAXED);\n",
             "tests/model/explore.h": "#define atomic_load_explicit(p) x\n",

@@ -4,7 +4,7 @@
 
 A call through a pointer reaches the program's code, unless EXCEPTIONS says which
 other code it reaches. After the call, before any return or goto, in the block of
-the call or in one around it, BOUNDARY() has to mark the frame (core/boundary.h).
+the call or in one around it, BOUNDARY() has to mark the frame (core/base/boundary.h).
 A function that is marked has such a call.
 
 Calls through pointers: of a member, of an element, of (*pointer), of another
@@ -19,15 +19,15 @@ import tree
 # "file: name of the pointer", and which code of the library it calls instead.
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
-    "core/drive.c: reached": "a function of drive.c",
-    "core/parallel_loop.c: drop": _OPERATION,
-    "core/parallel_loop.c: init": _OPERATION,
-    "core/parallel_loop.c: join": _OPERATION,
-    "core/parallel_loop.c: step": _OPERATION,
-    "core/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
-    "core/pool.c: on_drained": "signal_event() of drive.c",
-    "core/track.c: poll": "tell_poll(), which is marked",
-    "core/worker.c: look": "look_around() of affinity.c",
+    "core/runtime/drive.c: reached": "a function of drive.c",
+    "core/parallel/parallel_loop.c: drop": _OPERATION,
+    "core/parallel/parallel_loop.c: init": _OPERATION,
+    "core/parallel/parallel_loop.c: join": _OPERATION,
+    "core/parallel/parallel_loop.c: step": _OPERATION,
+    "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
+    "core/loop/pool.c: on_drained": "signal_event() of drive.c",
+    "core/loop/track.c: poll": "tell_poll(), which is marked",
+    "core/loop/worker.c: look": "look_around() of affinity.c",
 }
 
 _MEMBER = re.compile(r"(?:->|\.)\s*(?P<name>\w+)\s*\(")

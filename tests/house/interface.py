@@ -28,7 +28,7 @@ _STRUCT = re.compile(r"^struct (skua_\w+) \{", re.MULTILINE)
 
 def check_sizes(root):
     """Structs of the headers that skua_sizeof() does not know."""
-    source = root / "core/version_api.c"
+    source = root / "core/api/version_api.c"
     if not source.exists():
         return []
     known = source.read_text()
@@ -93,7 +93,7 @@ CASES = [
     (_header("#define SKUA_API\nint f(void);\n"), None),
     (
         {
-            "core/version_api.c": "SIZE(skua_a),\n",
+            "core/api/version_api.c": "SIZE(skua_a),\n",
             **_header("struct skua_a {\n", "struct skua_b {\n"),
         },
         "skua_sizeof() does not know struct skua_b",

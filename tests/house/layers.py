@@ -5,12 +5,12 @@
 Folders: FOLDERS says what the files of a folder may include of the tree, and
 SIMULATED what those of the simulator may as well.
 Libraries: LIBRARIES says which folders may use which; include/ needs the
-headers in PUBLIC alone, and the layers 0 and 1 of core/ those in PURE, so that
-they have no system calls and no threads; EXEMPT names what else a file may.
+headers in PUBLIC alone, and the rooms of data structures in core/ those in PURE, so
+that they have no system calls and no threads; EXEMPT names what else a file may.
 Inside bpf/: ROOMS says which rooms a room may include; what is in none is for all.
-Inside core/: CORE says which file is in which layer; a file may include its
-own layer and lower ones. Every file of core/ must be in the table, and every
-name in the table must have a file.
+Inside core/: CORE has the rooms in order; a file may include its own room and those
+before it.
+No two folders may include each other, directly or through others.
 """
 
 import os.path
@@ -19,30 +19,14 @@ from pathlib import PurePosixPath
 
 import tree
 
-# Layer of each file of core/, without its suffix.
-CORE = {
-    0: "atomic boundary clock memory rng",
-    1: (
-        "deque inject_queue jobs lifo_slot local_queue spin task_state tick "
-        "timer_wheel work_map"
-    ),
-    2: (
-        "address arena boundary_report fork futex group group_slots idle job_slots log parker "
-        "peek realtime signals slab "
-        "task usage victims watch_rest watch_stack"
-    ),
-    3: (
-        "crew forks pollers pool schedule sentinel stamps tell timers track "
-        "work worker"
-    ),
-    4: (
-        "affinity arenas call_api config config_env config_place deque_api drive "
-        "fork_api group_api left members parallel_collect parallel_find parallel_for "
-        "parallel_loop parallel_partition parallel_reduce parallel_scan "
-        "parallel_sort parallel_sort_items parallel_sort_key plan_api publish queue_api record_api "
-        "runtime stats times task_api timer_api version_api watch watch_report"
-    ),
-}
+# The rooms of core/, each of which may include itself and those before it. What is in
+# PURE_ROOMS has no system calls and no threads.
+CORE = "base queue os task idle loop parallel config stall runtime api".split()
+PURE_ROOMS = ("base", "queue")
+PURE_FILES = ("core/task/task_state.h",)
+# Files of a room. loop/ is to be parted.
+ROOM_FILES = 20
+CROWDED = ("core/loop",)
 
 # Folders, or single headers, that a folder's files may include.
 FOLDERS = {
@@ -116,8 +100,8 @@ MICRO = re.compile(r"bench/micro_\w+\.c$")
 # The simulator runs the code that chooses victims and whom to wake.
 SIMULATOR = "bench/simulator/"
 SIMULATED = (
-    "core/atomic.h core/clock.h core/idle.h core/rng.h core/spin.h "
-    "core/victims.h core/work_map.h topology/llc_groups.h topology/machine.h"
+    "core/base/atomic.h core/base/clock.h core/idle/idle.h core/base/rng.h core/base/spin.h "
+    "core/idle/victims.h core/queue/work_map.h topology/llc_groups.h topology/machine.h"
 ).split()
 
 # Headers of other projects (beginnings of their names) and who may use them.
@@ -143,18 +127,23 @@ PURE = (
     "stdint.h string.h"
 ).split()
 
-# Of the layers 0 and 1: the clock is one call to the vDSO, memory is libc's.
-EXEMPT = {"core/clock.h": "time.h", "core/memory.h": "stdlib.h"}
+# Of pure files: the clock is one call to the vDSO, memory is libc's.
+EXEMPT = {"core/base/clock.h": "time.h", "core/base/memory.h": "stdlib.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
-def core_layer(path, table):
-    stem = PurePosixPath(path).stem
-    for layer, names in table.items():
-        if stem in names.split():
-            return layer
-    return None
+def core_room(path, rooms):
+    """The number of its room in core/, or None."""
+    parts = path.split("/")
+    if parts[0] != "core" or len(parts) != 3 or parts[1] not in rooms:
+        return None
+    return rooms.index(parts[1])
+
+
+def is_pure(path):
+    parts = path.split("/")
+    return path in PURE_FILES or (parts[0] == "core" and parts[1] in PURE_ROOMS)
 
 
 def resolve(root, path, name):
@@ -172,20 +161,20 @@ def room(path):
     return parts[1] if parts[0] == "bpf" and len(parts) > 2 else None
 
 
-def judge_tree(path, target, table):
+def judge_tree(path, target, rooms):
     """What is wrong with one file of the tree including another, or None."""
     folder, other = path.split("/")[0], target.split("/")[0]
     if folder == "core" and other == "core":
-        mine, theirs = core_layer(path, table), core_layer(target, table)
+        mine, theirs = core_room(path, rooms), core_room(target, rooms)
         if None not in (mine, theirs) and theirs > mine:
-            return f"layer {mine} includes layer {theirs}"
+            return f"core/{rooms[mine]}/ comes before core/{rooms[theirs]}/"
         return None
     mine, theirs = room(path), room(target)
     if mine and theirs and theirs not in (mine, *ROOMS.get(mine, "").split()):
         return f"bpf/{mine}/ may not include bpf/{theirs}/"
     if MICRO.match(path) and other == "core":
-        if (core_layer(target, table) or 0) > 1:
-            return "a micro-benchmark may include layers 0 and 1 only"
+        if not is_pure(target):
+            return "a micro-benchmark may include pure files only"
         return None
     if path.startswith(SIMULATOR) and target in SIMULATED:
         return None
@@ -197,14 +186,13 @@ def judge_tree(path, target, table):
     return None
 
 
-def judge_system(path, name, table):
+def judge_system(path, name):
     """What is wrong with a file including a header of the system, or None."""
     folder = path.split("/")[0]
     if folder == "include" and name not in PUBLIC:
         return f"public headers need only: {', '.join(PUBLIC)}"
-    pure = folder == "core" and core_layer(path, table) in (0, 1)
-    if pure and name not in PURE and EXEMPT.get(path) != name:
-        return "layers 0 and 1 have no system calls and no threads"
+    if is_pure(path) and name not in PURE and EXEMPT.get(path) != name:
+        return "this room has no system calls and no threads"
     for prefix, folders in LIBRARIES.items():
         if name.startswith(prefix) and folder not in folders:
             return f"used in {', '.join(folders)} only"
@@ -244,49 +232,78 @@ def is_skeleton(root, path, name):
     )
 
 
-def check(root, table=None):
-    table = table or CORE
+def folders_of(graph):
+    """Which folders include which; tests/ apart, as it may include all."""
+    folders = {}
+    for path, targets in graph.items():
+        mine = os.path.dirname(path)
+        if mine.split("/")[0] == "tests":
+            continue
+        others = {os.path.dirname(target) for target in targets} - {mine}
+        folders.setdefault(mine, set()).update(others)
+        for other in others:
+            folders.setdefault(other, set())
+    return folders
+
+
+def check_includes(root, path, rooms, graph):
+    """Complaints about the includes of a file; they go to the graph."""
+    text = tree.strip((root / path).read_text(), strings=False)
+    graph[path] = []
+    for match in INCLUDE.finditer(text):
+        quote, name = match.groups()
+        target = resolve(root, path, name)
+        if target:
+            graph[path].append(target)
+            fault = judge_tree(path, target, rooms)
+        elif is_skeleton(root, path, name):
+            fault = None
+        elif quote == '"':
+            fault = "no such file in the tree"
+        else:
+            fault = judge_system(path, name)
+        if fault:
+            line = text.count("\n", 0, match.start(2)) + 1
+            yield f"{path}:{line}: includes {name}: {fault}"
+
+
+def check_rooms(graph, rooms):
+    """Complaints about files in no room, and rooms of too many."""
+    for path in graph:
+        if path.startswith("core/") and core_room(path, rooms) is None:
+            yield f"{path}: in no room of tests/house/layers.py"
+    for name in {room(path) for path in graph} - {None, *ROOMS}:
+        yield f"bpf/{name}/: not in the rooms of tests/house/layers.py"
+    for name in rooms:
+        files = [path for path in graph if path.startswith(f"core/{name}/")]
+        if not files:
+            yield f"core/{name}: a room without files"
+        if len(files) > ROOM_FILES and f"core/{name}" not in CROWDED:
+            yield f"core/{name}/: {len(files)} files; at most {ROOM_FILES}"
+
+
+def check(root, rooms=None):
+    rooms = rooms or CORE
     complaints, graph = [], {}
     for path in tree.sources(root):
-        text = tree.strip((root / path).read_text(), strings=False)
-        graph[path] = []
-        if path.startswith("core/") and core_layer(path, table) is None:
-            complaints.append(f"{path}: not in the table of tests/house/layers.py")
-        for match in INCLUDE.finditer(text):
-            quote, name = match.groups()
-            target = resolve(root, path, name)
-            if target:
-                graph[path].append(target)
-                fault = judge_tree(path, target, table)
-            elif is_skeleton(root, path, name):
-                fault = None
-            elif quote == '"':
-                fault = "no such file in the tree"
-            else:
-                fault = judge_system(path, name, table)
-            if fault:
-                line = text.count("\n", 0, match.start(2)) + 1
-                complaints.append(f"{path}:{line}: includes {name}: {fault}")
-    for name in " ".join(table.values()).split():
-        if not any(f"core/{name}{end}" in graph for end in (".c", ".h")):
-            complaints.append(f"core/{name}: in the table, but there is no such file")
-    for name in {room(path) for path in graph} - {None, *ROOMS}:
-        complaints.append(f"bpf/{name}/: not in the rooms of tests/house/layers.py")
-    cycle = find_cycle(graph)
-    if cycle:
-        complaints.append("circle: " + " -> ".join(cycle))
+        complaints += check_includes(root, path, rooms, graph)
+    complaints += check_rooms(graph, rooms)
+    for what, edges in (("circle", graph), ("circle of folders", folders_of(graph))):
+        cycle = find_cycle(edges)
+        if cycle and not complaints:
+            complaints.append(f"{what}: " + " -> ".join(cycle))
     return complaints
 
 
 def check_planted(root):
-    return check(root, {0: "zero", 1: "one", 2: "two"})
+    return check(root, ["base", "queue", "os"])
 
 
 GOOD = {
-    "core/zero.h": "#include <stdint.h>\n",
-    "core/one.c": '#include "core/one.h"\n/* #include "core/two.h" */\n',
-    "core/one.h": '#include "core/zero.h"\n#include <skua/a.h>\n',
-    "core/two.c": '#include <pthread.h>\n#include "one.h"\n',
+    "core/base/zero.h": "#include <stdint.h>\n",
+    "core/queue/one.c": '#include "core/queue/one.h"\n/* #include "core/os/two.h" */\n',
+    "core/queue/one.h": '#include "core/base/zero.h"\n#include <skua/a.h>\n',
+    "core/os/two.c": '#include <pthread.h>\n#include "core/queue/one.h"\n',
     "include/skua/a.h": "#include <stddef.h>\n#include <skua/b.h>\n",
     "include/skua/b.h": "",
     "probes/perf_group.h": "#include <perfmon/pfmlib.h>\n",
@@ -296,8 +313,10 @@ GOOD = {
     "bpf/stats/a.c": '#include "a.h"\n',
     "bpf/trace/a.h": '#include "bpf/stats/a.h"\n#include "find.skel.h"\n',
     "bench/main.c": '#include "skua/a.h"\n#include "probes/perf_group.h"\n',
-    "bench/micro_one.c": '#include "core/one.h"\n',
-    "tests/unit/test_one.c": '#include "core/one.h"\n#include <cmocka.h>\n',
+    "bench/b.h": "",
+    "bench/simulator/a.h": '#include "bench/b.h"\n',
+    "bench/micro_one.c": '#include "core/queue/one.h"\n',
+    "tests/unit/test_one.c": '#include "core/queue/one.h"\n#include <cmocka.h>\n',
     "build-x/generated.c": '#include "nowhere.h"\n',
 }
 
@@ -306,31 +325,32 @@ CASES = [
     *(
         ({**GOOD, path: text}, complaint)
         for path, text, complaint in [
-            ("core/one.c", '#include "core/two.c"\n', "layer 1 includes layer 2"),
-            ("core/zero.c", ' # include "one.c"\n', "layer 0 includes layer 1"),
-            ("core/one.c", "#include <pthread.h>\n", "core/one.c:1: includes pthread"),
-            ("core/three.c", "", "not in the table"),
-            ("core/two.c", "\n#include <numa.h>\n", "core/two.c:2: includes numa.h"),
-            ("core/two.c", '#include "bench/main.c"\n', "core/ may include only"),
-            ("core/two.c", '#include "typo.h"\n', "no such file"),
+            ("core/queue/one.c", '#include "core/os/two.c"\n', "core/queue/ comes before core/os/"),
+            ("core/base/zero.c", ' # include "../queue/one.c"\n', "core/base/ comes before core/queue/"),
+            ("core/queue/one.c", "#include <pthread.h>\n", "core/queue/one.c:1: includes pthread"),
+            ("core/three.c", "", "in no room"),
+            ("core/os/two.c", "\n#include <numa.h>\n", "core/os/two.c:2: includes numa.h"),
+            ("core/os/two.c", '#include "bench/main.c"\n', "core/ may include only"),
+            ("core/os/two.c", '#include "typo.h"\n', "no such file"),
             ("include/skua/b.h", "#include <pthread.h>\n", "public headers need"),
-            ("include/skua/b.h", '#include "core/zero.h"\n', "include/ may include"),
+            ("include/skua/b.h", '#include "core/base/zero.h"\n', "include/ may include"),
             ("include/skua/b.h", '#include "a.h"\n', "circle: include/skua/a.h"),
-            ("topology/a.c", '#include "core/zero.h"\n', "topology/ may include"),
-            ("probes/a.c", '#include "../core/zero.h"\n', "probes/ may include"),
-            ("bpf/a.c", '#include "core/zero.h"\n', "bpf/ may include"),
+            ("topology/a.c", '#include "core/base/zero.h"\n', "topology/ may include"),
+            ("probes/a.c", '#include "../core/base/zero.h"\n', "probes/ may include"),
+            ("bpf/a.c", '#include "core/base/zero.h"\n', "bpf/ may include"),
             ("bpf/trace/a.c", '#include "none.skel.h"\n', "no such file"),
             ("bpf/topo/a.c", '#include "find.skel.h"\n', "no such file"),
             ("bpf/target/a.c", '#include "bpf/stats/a.h"\n', "may not include bpf/stats"),
             ("bpf/other/a.c", "", "bpf/other/: not in the rooms"),
-            ("bench/main.c", '#include "core/zero.h"\n', "bench/ may include"),
-            ("bench/micro_one.c", '#include "core/two.c"\n', "layers 0 and 1"),
-            ("bench/simulator/a.c", '#include "core/zero.h"\n', "bench/ may include"),
+            ("bench/main.c", '#include "core/base/zero.h"\n', "bench/ may include"),
+            ("bench/main.c", '#include "bench/simulator/a.h"\n', "circle of folders:"),
+            ("bench/micro_one.c", '#include "core/os/two.c"\n', "pure files only"),
+            ("bench/simulator/a.c", '#include "core/base/zero.h"\n', "bench/ may include"),
             ("bench/main.c", '#include "probes/other.h"\n', "no such file"),
-            ("elsewhere/a.c", '#include "core/zero.h"\n', "no rule for the folder"),
+            ("elsewhere/a.c", '#include "core/base/zero.h"\n', "no rule for the folder"),
         ]
     ),
-    ({k: v for k, v in GOOD.items() if k != "core/two.c"}, "there is no such file"),
+    ({k: v for k, v in GOOD.items() if k != "core/os/two.c"}, "a room without files"),
 ]
 
 tree.main(check, check_planted, CASES)

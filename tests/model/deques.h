@@ -20,7 +20,7 @@
 #ifndef SKUA_TESTS_MODEL_DEQUES_H
 #define SKUA_TESTS_MODEL_DEQUES_H
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 static inline void slot_loaded(const volatile void *slot, const char *function);
 static inline void slot_stored(const volatile void *slot, const char *function);
@@ -39,7 +39,7 @@ static inline bool slot_claimed(bool success);
 #define atomic_compare_exchange_strong_explicit(p, e, d, success, failure) \
 	slot_claimed(EXPLORE_CAS(p, e, d, false, success, failure))
 
-#include "core/deque.c"
+#include "core/queue/deque.c"
 
 #include "tests/model/history.h"
 

@@ -3,7 +3,7 @@
  * explore.h - drive a few threads through every interleaving
  *
  * Core code is compiled unchanged with `-include tests/model/explore.h`. The
- * header replaces the *_explicit operations that core/atomic.h is made of, the
+ * header replaces the *_explicit operations that core/base/atomic.h is made of, the
  * futex, the mutexes, the clock and cpu_relax() by calls into an explorer, which
  * runs the threads of a case one step at a time, on one kernel thread, and
  * repeats the case until every order of steps within its bounds has been seen.

@@ -8,7 +8,7 @@
 #ifndef SKUA_TESTS_MODEL_LENDER_H
 #define SKUA_TESTS_MODEL_LENDER_H
 
-#include "core/task.h"
+#include "core/task/task.h"
 
 /* A poll, on the stack of its thread. */
 struct lender {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_deque.c - core/deque.h in every interleaving
+ * model_deque.c - core/queue/deque.h in every interleaving
  *
  * An owner that pushes and pops, beside up to two thieves; deques.h says what is
  * checked. The ring has four slots, or two that become four and eight. Positions

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_deque_api.c - core/deque_api.c: the last handle frees the deque
+ * model_deque_api.c - core/api/deque_api.c: the last handle frees the deque
  *
  * What each holder did with the deque happens before it is freed, and each part
  * of it is freed once, what it has outgrown too.
  */
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 static void free_storage(void *object);
 static void *storage_of(size_t size);
@@ -15,8 +15,8 @@ static void *storage_of(size_t size);
 #define memory_free(allocator, memory, align, count, size) \
 	((void)(allocator), free_storage(memory))
 
-#include "core/deque.c"
-#include "core/deque_api.c"
+#include "core/queue/deque.c"
+#include "core/api/deque_api.c"
 
 #define HOLDERS 3
 #define PARTS   3 /* the handles' object, a buffer, and one that it outgrew */

@@ -3,7 +3,7 @@
  * model_deque_mistakes.c - what is wrong with a deque is found
  *
  * Mistakes, those that the design names (sections 4.x) among them, each as a
- * small variant of an operation of core/deque.c, beside others that are right.
+ * small variant of an operation of core/queue/deque.c, beside others that are right.
  * The explorer must find them. model_deque.c has the cases without.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \

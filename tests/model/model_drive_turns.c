@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_drive_turns.c - core/drive.c: several threads drive one worker
+ * model_drive_turns.c - core/runtime/drive.c: several threads drive one worker
  *
  * One at a time: another is told so, or waits for its turn. What one did to the
  * worker happens before what the next does. Who drains or blocks returns when
@@ -27,11 +27,11 @@ static void event_wait(struct pollfd *fds, nfds_t count);
 #define timerfd_settime(fd, flags, new, old) ((void)(fd), (void)(new))
 #define ppoll(fds, count, wait, mask)        ((void)(wait), event_wait(fds, count))
 
-#include "core/worker.h"
+#include "core/loop/worker.h"
 
 #define worker_drive(worker, deadline_ns) drive_worker(worker, deadline_ns)
 
-#include "core/drive.c"
+#include "core/runtime/drive.c"
 
 static struct drive drive;
 static struct pool pool;

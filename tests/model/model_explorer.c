@@ -8,8 +8,8 @@
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      tests/model/model_explorer.c tests/model/explore*.c -o model_explorer
  */
-#include "core/atomic.h"
-#include "core/futex.h"
+#include "core/base/atomic.h"
+#include "core/os/futex.h"
 
 static atomic_u32 x, y, flag;
 static uint32_t seen[4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_fork.c - core/fork.c: threads that make the first runtimes of a process
+ * model_fork.c - core/os/fork.c: threads that make the first runtimes of a process
  *
  * All get the same generation, which is none of an ancestor's, and there is one
  * page. A child is a page that reads as 0 again.
@@ -16,7 +16,7 @@ static void *new_page(void);
 static void unmapped(const void *page);
 static int wiped(const void *page);
 
-#include "core/fork.c"
+#include "core/os/fork.c"
 
 #define ADOPTERS 3
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_forks.c - core/forks.c and core/crew.c, in the whole loop of the workers
+ * model_forks.c - core/loop/forks.c and core/loop/crew.c, in the whole loop of the workers
  *
  * Real workers, and a guest or a task that forks. An execution takes some hundred
  * steps, too many for all interleavings, so that cases are run at random, with few

@@ -2,17 +2,17 @@
 /**
  * model_group.c - members that enter and leave a group, waits and cancels
  *
- * The public functions on groups, and core/group.c, beside pollers that do as
- * core/worker.c does. A word for each task says that it is queued. Whoever
+ * The public functions on groups, and core/task/group.c, beside pollers that do as
+ * core/loop/worker.c does. A word for each task says that it is queued. Whoever
  * waited poisons the group and its members: what members did must happen
  * before, and nothing may come after. A member that waits for its cancellation
  * and is not reached leaves its poller spinning for ever.
  *
  * The last cases are operations with a part left out.
  */
-#include "core/runtime.h"
-#include "core/schedule.h"
-#include "core/worker.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/schedule.h"
+#include "core/loop/worker.h"
 #include "skua/waker.h"
 #include "tests/model/lender.h"
 
@@ -28,18 +28,18 @@ static void fence_of(const char *function);
 #define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
 #define worker_polls(task)             ((void)(task), true)
 
-#include "core/group.c"
-#include "core/group_slots.c"
-#include "core/schedule.c"
-#include "core/task.c"
-#include "core/task_api.c"
+#include "core/task/group.c"
+#include "core/task/group_slots.c"
+#include "core/loop/schedule.c"
+#include "core/task/task.c"
+#include "core/api/task_api.c"
 
 /* A spawn without the pool's counts; a fence that variants leave out. */
 #define runtime_spawn(rt, task, home, caller) \
 	((void)(rt), (void)(caller), spawn_anywhere(task))
 #define atomic_fence_updated_seq_cst() fence_of(__func__)
 
-#include "core/group_api.c"
+#include "core/api/group_api.c"
 
 #undef atomic_fence_updated_seq_cst
 
@@ -209,7 +209,7 @@ static void complete(struct skua_task *task, bool spare)
 		task_joiner_wake(end.what.joiner);
 }
 
-/* As poll_task() in core/worker.c. */
+/* As poll_task() in core/loop/worker.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -2,8 +2,8 @@
 /**
  * model_group_release.c - members that are let go, beside cancels and spawns
  *
- * The public functions on groups with a release function, core/group.c and
- * core/group_slots.c, beside pollers that do as core/worker.c does. A word for each
+ * The public functions on groups with a release function, core/task/group.c and
+ * core/task/group_slots.c, beside pollers that do as core/loop/worker.c does. A word for each
  * task says that it is queued. The release function poisons the member: what was
  * done to it before must happen before, and nothing may come after. A member
  * that waits for its cancellation and is not reached leaves its poller spinning for
@@ -11,10 +11,10 @@
  *
  * The last cases are operations with a part left out.
  */
-#include "core/memory.h"
-#include "core/runtime.h"
-#include "core/schedule.h"
-#include "core/worker.h"
+#include "core/base/memory.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/schedule.h"
+#include "core/loop/worker.h"
 #include "tests/model/lender.h"
 
 #include <string.h>
@@ -39,11 +39,11 @@ static void give_storage_back(void *memory);
 #define SLOTS_FIRST   2u
 #define SLOTS_SCATTER UINT64_C(1)
 
-#include "core/group.c"
-#include "core/group_slots.c"
-#include "core/schedule.c"
-#include "core/task.c"
-#include "core/task_api.c"
+#include "core/task/group.c"
+#include "core/task/group_slots.c"
+#include "core/loop/schedule.c"
+#include "core/task/task.c"
+#include "core/api/task_api.c"
 
 /* A spawn without the pool's counts; a fence that variants leave out. */
 #define runtime_spawn(rt, task, home, caller) \
@@ -54,7 +54,7 @@ static bool end_by_variant(atomic_u64 *slot);
 static struct skua_task *hold_by_variant(atomic_u64 *slot);
 #define group_slot_hold(slot) hold_by_variant(slot)
 
-#include "core/group_api.c"
+#include "core/api/group_api.c"
 
 #undef group_slot_hold
 #undef atomic_fence_updated_seq_cst
@@ -212,7 +212,7 @@ static struct skua_task *hold_by_variant(atomic_u64 *slot)
 	return NULL;
 }
 
-/* As poll_task() in core/worker.c. */
+/* As poll_task() in core/loop/worker.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_idle.c - core/idle.h and core/parker.h: no wake-up is lost
+ * model_idle.c - core/idle/idle.h and core/idle/parker.h: no wake-up is lost
  *
  * Workers take tasks from one counter, which stands for all the queues, and
- * wait as core/worker.c does; producers make tasks visible and notify. Whoever
+ * wait as core/loop/worker.c does; producers make tasks visible and notify. Whoever
  * runs the last task ends the workers. Nothing here has a timeout, so that a
  * lost wake-up leaves everybody asleep, which the explorer reports; or, where
  * the tasks wait for each other, leaves a task waiting for ever for one that a
  * sleeping worker should have taken.
  *
  * The last cases are the defects that the design names (4.8, 4.10, 4.21), and
- * rules of core/IDLE.md left out; the explorer must find them.
+ * rules of core/idle/IDLE.md left out; the explorer must find them.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      tests/model/model_idle.c tests/model/explore*.c probes/probes.c \
@@ -18,7 +18,7 @@
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */
-#include "core/idle.c"
+#include "core/idle/idle.c"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ static struct idle idle;
 static struct idle_group by_group[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
 static atomic_u64 work;     /* visible tasks */
-static atomic_u32 stopping; /* as in core/pool.h */
+static atomic_u32 stopping; /* as in core/loop/pool.h */
 static enum defect defect;
 
 /* Visible tasks that a worker moved from there to a queue of its own. */
@@ -61,7 +61,7 @@ static unsigned frozen; /* counted as searchers, and without a CPU for ever */
 
 /* ---- what producers and workers do -------------------------------------- */
 
-/* As core/pool.c. */
+/* As core/loop/pool.c. */
 static void stop(void)
 {
 	atomic_store_relaxed(&stopping, 1);
@@ -159,7 +159,7 @@ static void run_task(unsigned i)
 		stop();
 }
 
-/* As found() in core/worker.c. */
+/* As found() in core/loop/worker.c. */
 static void found(unsigned i)
 {
 	if (idle_leave_search(&idle, i) && defect != LAST_SEARCHER_SILENT &&
@@ -209,7 +209,7 @@ static void park_cancel(unsigned i)
 	atomic_fetch_and_acq_rel(&group->parked, ~bit);
 }
 
-/* As wait_for_task() in core/worker.c; false ends the worker. */
+/* As wait_for_task() in core/loop/worker.c; false ends the worker. */
 static bool wait_for_task(unsigned i)
 {
 	bool searching = idle_try_search(&idle, i);

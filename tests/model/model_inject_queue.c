@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_inject_queue.c - core/inject_queue.h in every interleaving
+ * model_inject_queue.c - core/queue/inject_queue.h in every interleaving
  *
  * Producers push single nodes and batches, consumers take. Checked in each
  * case: every item is taken once, at the latest when all threads are done;
@@ -16,7 +16,7 @@
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */
-#include "core/inject_queue.c"
+#include "core/queue/inject_queue.c"
 
 #include <string.h>
 
@@ -107,7 +107,7 @@ static uint64_t take(struct consumer *consumer, uint64_t most)
 	struct inject_take got = inject_queue_take(&queue, most);
 
 	explore_assert(got.list.count <= most);
-	/* I5 of core/IDLE.md: whoever turned others away has something. */
+	/* I5 of core/idle/IDLE.md: whoever turned others away has something. */
 	explore_assert(got.list.count > 0 || !got.turned_away);
 	return run_all(consumer, got.list);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_jobs.c - core/jobs.h, and the inlined half of it, in every interleaving
+ * model_jobs.c - core/queue/jobs.h, and the inlined half of it, in every interleaving
  *
  * An owner that forks and joins, as nested calls do, beside thieves. Checked in
  * each case: each job is run once, by the owner or by a thief, and whoever runs
@@ -11,11 +11,11 @@
  * The core file is included, not linked: the variants reach its inner parts.
  */
 #define SKUA_FORK_CHECKS 0
-#include "core/jobs.c"
+#include "core/queue/jobs.c"
 
 #include <string.h>
 
-#include "core/parker.h"
+#include "core/idle/parker.h"
 
 #define DEPTH 4
 #define JOBS  8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_joins.c - joins that wait, in core/forks.c and core/crew.c
+ * model_joins.c - joins that wait, in core/loop/forks.c and core/loop/crew.c
  *
  * Threads that fork and threads that take one job and are gone, without the loop
  * of a worker: few enough steps for all interleavings of the smallest cases, and

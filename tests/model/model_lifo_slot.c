@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_lifo_slot.c - core/lifo_slot.h in every interleaving
+ * model_lifo_slot.c - core/queue/lifo_slot.h in every interleaving
  *
  * An owner that fills and takes, beside thieves that take. Every item leaves
  * the slot once, displaced or taken, and whoever gets it sees its payload.
@@ -9,7 +9,7 @@
  *      tests/model/model_lifo_slot.c tests/model/explore*.c \
  *      -o model_lifo_slot
  */
-#include "core/lifo_slot.h"
+#include "core/queue/lifo_slot.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_local_queue.c - core/local_queue.h in every interleaving
+ * model_local_queue.c - core/queue/local_queue.h in every interleaving
  *
  * Three workers with a queue of four slots each. An item carries a plain
  * payload, written by its spawner and read by whoever runs it, so that each
@@ -23,7 +23,7 @@
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 static void slot_loaded(const volatile void *slot, const char *function);
 static void slot_stored(const volatile void *slot, const char *function);
@@ -42,7 +42,7 @@ static bool slot_claimed(bool success);
 #define atomic_compare_exchange_strong_explicit(p, e, d, success, failure) \
 	slot_claimed(EXPLORE_CAS(p, e, d, false, success, failure))
 
-#include "core/local_queue.c"
+#include "core/queue/local_queue.c"
 
 #include <string.h>
 

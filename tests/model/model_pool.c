@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_pool.c - core/pool.c: drains beside spawns from outside, and the end
+ * model_pool.c - core/loop/pool.c: drains beside spawns from outside, and the end
  *
  * No worker runs here, so that all interleavings of the pool's own words can be
  * seen: a worker is a thread that says what it has finished, as done() and
- * look_drained() in core/worker.c do.
+ * look_drained() in core/loop/worker.c do.
  */
 #include "tests/model/workers.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_queue_api.c - core/queue_api.c: handles, and injectors without a fence
+ * model_queue_api.c - core/api/queue_api.c: handles, and injectors without a fence
  *
  * What each holder did with the queue happens before it is freed, and it is
  * freed once. Threads that push to an injector and then take until they get
@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 static void free_storage(void *object);
 static void *storage_of(size_t size);
@@ -20,7 +20,7 @@ static void *storage_of(size_t size);
 #define memory_free(allocator, memory, align, count, size) \
 	((void)(allocator), free_storage(memory))
 
-#include "core/queue_api.c"
+#include "core/api/queue_api.c"
 
 #define HOLDERS 3
 

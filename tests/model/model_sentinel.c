@@ -13,7 +13,7 @@
  */
 #include <stdalign.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 /* What a variant does wrong. */
 enum defect {
@@ -30,7 +30,7 @@ static void fence_of(const char *function);
 /* A fence that a variant leaves out, by the function that it is in. */
 #define atomic_fence_seq_cst() fence_of(__func__)
 
-#include "core/sentinel.c"
+#include "core/loop/sentinel.c"
 
 static void filled(struct worker *w)
 {
@@ -47,8 +47,8 @@ static void leave(struct worker *w)
 #define sentinel_filled(w) filled(w)
 #define sentinel_leave(w)  leave(w)
 
-#include "core/work.c"
-#include "core/worker.c"
+#include "core/loop/work.c"
+#include "core/loop/worker.c"
 
 #undef atomic_fence_seq_cst
 

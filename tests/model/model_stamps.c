@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_stamps.c - core/stamps.c: tasks that share a stamp
+ * model_stamps.c - core/loop/stamps.c: tasks that share a stamp
  *
  * One is timed while it waits, the other is not; each is polled once, by its own
  * function. What is put into the stamp for one is not read for another.
  */
-#include "core/stamps.c"
+#include "core/loop/stamps.c"
 #include "tests/model/workers.h"
 
 /* Of a table of 256 some share a place, wherever the tasks are. */

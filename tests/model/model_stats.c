@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_stats.c - core/stats.c: a snapshot beside a spawn that is refused
+ * model_stats.c - core/api/stats.c: a snapshot beside a spawn that is refused
  *
  * Such a spawn is counted first, and then taken back in another word: a
  * snapshot may see it come, but never only see it go.
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "skua/stats.h"
 #include "tests/model/explore.h"
 

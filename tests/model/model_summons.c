@@ -14,7 +14,7 @@
  */
 #include <stdalign.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 #define WORKERS 3
 
@@ -26,7 +26,7 @@ enum defect {
 
 static enum defect defect;
 
-#include "core/sentinel.c"
+#include "core/loop/sentinel.c"
 
 static void leave(struct worker *w)
 {
@@ -37,8 +37,8 @@ static void leave(struct worker *w)
 
 #define sentinel_leave leave
 
-#include "core/work.c"
-#include "core/worker.c"
+#include "core/loop/work.c"
+#include "core/loop/worker.c"
 
 #undef sentinel_leave
 

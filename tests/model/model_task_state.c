@@ -2,8 +2,8 @@
 /**
  * model_task_state.c - wakes, cancels, joins and the end of a task
  *
- * The public functions on tasks and wakers, and core/schedule.c, run beside
- * pollers that do as core/worker.c does. In place of the queues each task has a
+ * The public functions on tasks and wakers, and core/loop/schedule.c, run beside
+ * pollers that do as core/loop/worker.c does. In place of the queues each task has a
  * word that says that it is queued, so that the steps are those of the state
  * word. A task ends its wait when it has seen all that was posted before a
  * wake-up; one that is lost, or whose post the next poll does not see, leaves
@@ -13,9 +13,9 @@
  * The last cases are the defects that the design names (4.14, 4.28), and
  * transitions with a part left out; the explorer must find them.
  */
-#include "core/runtime.h"
-#include "core/schedule.h"
-#include "core/worker.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/schedule.h"
+#include "core/loop/worker.h"
 #include "skua/waker.h"
 #include "tests/model/lender.h"
 
@@ -29,9 +29,9 @@ static void enqueue(struct skua_task *task);
 #define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
 #define worker_polls(task)             ((void)(task), true)
 
-#include "core/schedule.c"
-#include "core/task.c"
-#include "core/task_api.c"
+#include "core/loop/schedule.c"
+#include "core/task/task.c"
+#include "core/api/task_api.c"
 
 #define TASKS 2
 
@@ -266,7 +266,7 @@ static void complete(struct skua_task *task, bool spare)
 		schedule_complete(task, spare);
 }
 
-/* As poll_task() in core/worker.c. */
+/* As poll_task() in core/loop/worker.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -10,8 +10,8 @@
 
 #include "tests/model/workers.h"
 
-#include "core/timer_wheel.c"
-#include "core/timers.c"
+#include "core/queue/timer_wheel.c"
+#include "core/loop/timers.c"
 
 static struct timer timer;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_watch.c - core/watch_rest.h and watch_stack.h in every interleaving
+ * model_watch.c - core/idle/watch_rest.h and watch_stack.h in every interleaving
  *
  * Nobody rests while a worker runs: who sleeps for good beside a worker that does
  * not end before it was seen is a lost wake-up. And a stack that was answered is
  * read by nobody before it is there, nor written while it is read.
  */
-#include "core/watch_rest.h"
-#include "core/watch_stack.h"
+#include "core/idle/watch_rest.h"
+#include "core/stall/watch_stack.h"
 
 #include <string.h>
 

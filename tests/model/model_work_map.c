@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_work_map.c - core/work_map.h: no bit is missing for good (I9)
+ * model_work_map.c - core/queue/work_map.h: no bit is missing for good (I9)
  *
  * An owner pushes a task and tells of it; a thief takes the last one before and has
  * others pass by; a third is about to sleep, and goes to queues alone that the map
@@ -10,8 +10,8 @@
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      tests/model/model_work_map.c tests/model/explore*.c -o model_work_map
  */
-#include "core/parker.h"
-#include "core/work_map.h"
+#include "core/idle/parker.h"
+#include "core/queue/work_map.h"
 
 /* What a variant does wrong. */
 enum defect {
@@ -79,7 +79,7 @@ static void pushes_and_tells(void)
 	wake();
 }
 
-/* As pass_by() in core/work.c. */
+/* As pass_by() in core/loop/work.c. */
 static bool pass_by(void)
 {
 	if (atomic_load_relaxed(&tasks) > 0)

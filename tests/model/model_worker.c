@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_worker.c - the whole loop of core/worker.c and core/pool.c
+ * model_worker.c - the whole loop of core/loop/worker.c and core/loop/pool.c
  *
  * Two real workers with queues of four slots, and a thread outside that spawns
  * tasks, waits for them and ends the workers. No wake-up may be lost, no task

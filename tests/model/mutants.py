@@ -227,7 +227,7 @@ def change_mutants(sources, operations, changes):
 
 
 def read_tree():
-    paths = sorted((ROOT / "core").glob("*.[ch]"))
+    paths = sorted((ROOT / "core").glob("*/*.[ch]"))
     files = [p.relative_to(ROOT).as_posix() for p in paths if p.name != "atomic.h"]
     return {file: (ROOT / file).read_text() for file in files}
 
@@ -273,13 +273,14 @@ class Build:
         self.folder = folder
         self.cc = os.environ.get("CC", "cc")
         self.count = len(operations)
-        (folder / "noted/core").mkdir(parents=True)
         (folder / "objects").mkdir()
         (folder / "visited.h").write_text(VISITED_H)
         (folder / "visited.c").write_text(VISITED_C % (self.count + 1))
         for file, source in sources.items():
             noted = self.note(file, source, operations)
-            (folder / "noted" / file).write_text(noted)
+            path = folder / "noted" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(noted)
         self.models = [
             p.relative_to(ROOT).as_posix()
             for p in sorted((ROOT / "tests/model").glob("model_*.c"))
@@ -317,7 +318,7 @@ class Build:
         )
         self.compile(source, made.path)
         for path in made.path.with_suffix(".d").read_text().split():
-            match = re.search(r"\bcore/\w+\.[ch]$", path)
+            match = re.search(r"\bcore/\w+/\w+\.[ch]$", path)
             if match:
                 made.includes.add(match.group())
         return made

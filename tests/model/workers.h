@@ -13,8 +13,8 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "core/schedule.h"
-#include "core/worker.h"
+#include "core/loop/schedule.h"
+#include "core/loop/worker.h"
 #include "tests/model/explore.h"
 #include "tests/near.h"
 

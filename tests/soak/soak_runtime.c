@@ -19,7 +19,7 @@
 #include <skua/skua.h>
 #include <unistd.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define DEFAULT_SECONDS 600u

@@ -12,7 +12,7 @@
 #ifndef SKUA_TESTS_STRESS_CHAOS_H
 #define SKUA_TESTS_STRESS_CHAOS_H
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 /* chaos_point - perhaps pause; errno stays */
 void chaos_point(void);

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 
 #if defined(SKUA_TESTS_STRESS_CHAOS_H)
 #define STRESS_OPS         "SKUA_CHAOS_OPS"

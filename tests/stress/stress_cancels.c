@@ -23,7 +23,7 @@
 #include <sched.h>
 #include <skua/skua.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/graves.h"
 #include "tests/stress/stress.h"
 

@@ -12,8 +12,8 @@
  */
 #include <sched.h>
 
-#include "core/deque.h"
-#include "core/rng.h"
+#include "core/queue/deque.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define THIEVES 3

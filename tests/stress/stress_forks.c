@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #if defined(__SANITIZE_THREAD__)

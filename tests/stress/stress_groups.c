@@ -18,7 +18,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define OWNERS  16u /* half of them threads, half tasks */

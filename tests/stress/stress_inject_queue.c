@@ -8,8 +8,8 @@
  */
 #include <sched.h>
 
-#include "core/inject_queue.h"
-#include "core/rng.h"
+#include "core/queue/inject_queue.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define PRODUCERS 3u

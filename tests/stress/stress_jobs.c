@@ -10,7 +10,7 @@
  */
 #include <sched.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "skua/skua.h"
 #include "tests/stress/stress.h"
 

@@ -7,8 +7,8 @@
  */
 #include <sched.h>
 
-#include "core/lifo_slot.h"
-#include "core/rng.h"
+#include "core/queue/lifo_slot.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define MEMBERS 3

@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <stdalign.h>
 
-#include "core/local_queue.h"
-#include "core/rng.h"
+#include "core/queue/local_queue.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define THIEVES 3

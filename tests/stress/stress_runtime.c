@@ -10,7 +10,7 @@
  */
 #include <skua/skua.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define SPAWNERS 3u

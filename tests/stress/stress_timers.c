@@ -14,7 +14,7 @@
 #include <skua/skua.h>
 #include <stdalign.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define TASKS   64u

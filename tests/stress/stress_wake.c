@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <skua/skua.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define SPAWNERS 2u

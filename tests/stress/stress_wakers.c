@@ -22,7 +22,7 @@
 #include <skua/skua.h>
 #include <string.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/stress/stress.h"
 
 #define SLOTS    96u

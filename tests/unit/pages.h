@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 
 /* pages_node - of the page at that address; -ENOENT: it is none yet; another
  * negative errno value, as -ENOSYS on a kernel without NUMA */

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_SORTS_H
 #define TESTS_UNIT_SORTS_H
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/unit/loops.h"
 
 /* A key, and where the item was. */

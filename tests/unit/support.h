@@ -29,7 +29,7 @@
 
 #include <cmocka.h>
 
-#include "core/atomic.h"
+#include "core/base/atomic.h"
 #include "skua/skua.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

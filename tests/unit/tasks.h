@@ -3,7 +3,7 @@
 #ifndef SKUA_TESTS_UNIT_TASKS_H
 #define SKUA_TESTS_UNIT_TASKS_H
 
-#include "core/task.h"
+#include "core/task/task.h"
 #include "tests/unit/support.h"
 
 /* Counts its polls, in plain memory: what the library does must order it. */

@@ -9,7 +9,7 @@
  */
 #include <pthread.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define CPUS    8u

@@ -2,8 +2,8 @@
 /* test_area.c - what other processes read of a runtime is so */
 #include <pthread.h>
 
-#include "core/runtime.h"
-#include "core/stamps.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/stamps.h"
 #include "probes/root.h"
 #include "tests/unit/support.h"
 

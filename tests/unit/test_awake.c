@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_awake.c - workers that never sleep, and what nobody else would find */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 static struct skua_runtime *runtime_spinning(unsigned workers, uint64_t spin_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bound.c - tasks that one worker runs, and no other */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 /* Asks where it is at each poll. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - each field checked, and what is said of a wrong one */
-#include "core/config.h"
-#include "core/pool.h"
+#include "core/config/config.h"
+#include "core/loop/pool.h"
 
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "tests/unit/support.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_deque.c - the deque, alone and with a thief */
-#include "core/deque.h"
+#include "core/queue/deque.h"
 
 #include <pthread.h>
 

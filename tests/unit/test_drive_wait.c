@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 static int driven_runtime(struct skua_runtime **rt)

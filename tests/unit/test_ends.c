@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define HOUR_NS UINT64_C(3600000000000)

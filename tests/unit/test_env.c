@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_env.c - the SKUA_* variables fill in what the caller left out */
-#include "core/config.h"
-#include "core/pool.h"
+#include "core/config/config.h"
+#include "core/loop/pool.h"
 
 #include "tests/unit/support.h"
 

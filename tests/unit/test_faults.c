@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
-#include "core/fork.h"
+#include "core/os/fork.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork.c - a child of fork() has no workers, and is told so */
 
-#include "core/worker.h"
+#include "core/loop/worker.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 

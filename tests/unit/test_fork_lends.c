@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork_lends.c - a poll that forks, and makes references in the child */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 /* Forks in its poll, after @before wakers of itself. */

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "core/group_slots.h"
+#include "core/task/group_slots.h"
 #include "tests/unit/members.h"
 
 /* ---- memory -------------------------------------------------------------- */

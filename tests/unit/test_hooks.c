@@ -2,7 +2,7 @@
 /* test_hooks.c - what a runtime tells its user, and where its memory is from */
 #include <pthread.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define WORKERS 3u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hot_path.c - busy workers: no allocation, and no system call, but once a
- * second (core/affinity.h), which is put off here */
+ * second (core/runtime/affinity.h), which is put off here */
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "core/worker.h"
+#include "core/loop/worker.h"
 #include "tests/unit/tasks.h"
 
 #include <linux/audit.h>

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <time.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/fib.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/tree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_inject_queue.c - the list that anyone pushes to */
-#include "core/inject_queue.h"
+#include "core/queue/inject_queue.h"
 
 #include <pthread.h>
 

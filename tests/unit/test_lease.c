@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lease.c - searchers that have no CPU, and others who are woken beside them */
-#include "core/clock.h"
-#include "core/runtime.h"
+#include "core/base/clock.h"
+#include "core/runtime/runtime.h"
 #include "tests/near.h"
 #include "tests/unit/tasks.h"
 

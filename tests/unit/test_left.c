@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "skua/group.h"
 #include "skua/timer.h"
 #include "skua/waker.h"

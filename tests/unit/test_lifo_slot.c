@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lifo_slot.c - the slot, filled by its owner, taken by anyone */
-#include "core/lifo_slot.h"
+#include "core/queue/lifo_slot.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lifo_steal.c - what a worker is to run next, behind its long poll */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 static struct skua_runtime *runtime_with_delay(unsigned workers,

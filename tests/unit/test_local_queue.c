@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_local_queue.c - the ring, alone and with a thief or two */
-#include "core/local_queue.h"
+#include "core/queue/local_queue.h"
 
 #include <pthread.h>
 

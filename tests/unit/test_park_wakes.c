@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_park_wakes.c - a poller that wakes tasks while the worker sleeps in it */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 /* Sleeps as a program's own event source does, and wakes what it has seen. */

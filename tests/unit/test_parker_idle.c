@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_parker_idle.c - one sleeper; who searches, sleeps and is woken */
-#include "core/idle.h"
-#include "core/parker.h"
+#include "core/idle/idle.h"
+#include "core/idle/parker.h"
 
 #include <pthread.h>
 

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "core/local_queue.h"
+#include "core/queue/local_queue.h"
 
 static void *item(uint64_t n)
 {

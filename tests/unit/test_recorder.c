@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recorder.c - what workers do is noted, while somebody wants it */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/support.h"
 
 #include <sys/mman.h>

@@ -2,9 +2,9 @@
 /* test_rescue.c - tasks behind long polls start in time, beside pollers as well */
 #include <time.h>
 
-#include "core/clock.h"
-#include "core/futex.h"
-#include "core/runtime.h"
+#include "core/base/clock.h"
+#include "core/os/futex.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define MS         UINT64_C(1000000)

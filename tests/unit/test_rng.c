@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rng.c - random enough to pick victims */
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 #include "tests/unit/support.h"
 

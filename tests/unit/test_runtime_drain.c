@@ -2,7 +2,7 @@
 /* test_runtime_drain.c - wait for all tasks, and end */
 #include <pthread.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/caller.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tree.h"

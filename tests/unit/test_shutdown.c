@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define SOON_NS UINT64_C(1000000)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bench/simulator/case.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 #define SHORT_NS UINT64_C(600000)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slab.c - blocks, and where they go back to; arenas */
-#include "core/arena.h"
-#include "core/slab.h"
+#include "core/os/arena.h"
+#include "core/task/slab.h"
 #include "tests/unit/support.h"
 
 /* Two nodes, as far as the library is concerned: the kernel need not have them. */

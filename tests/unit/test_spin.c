@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_spin.c - how long a worker looks for work, by how it slept before */
-#include "core/spin.h"
+#include "core/base/spin.h"
 
 #include "tests/unit/support.h"
 

@@ -3,9 +3,9 @@
  * for as long as it ever does */
 #include <time.h>
 
-#include "core/clock.h"
-#include "core/runtime.h"
-#include "core/spin.h"
+#include "core/base/clock.h"
+#include "core/runtime/runtime.h"
+#include "core/base/spin.h"
 #include "tests/unit/tasks.h"
 
 #define TICKS     200u

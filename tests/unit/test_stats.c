@@ -8,8 +8,8 @@
  */
 #include <pthread.h>
 
-#include "core/runtime.h"
-#include "core/task.h"
+#include "core/runtime/runtime.h"
+#include "core/task/task.h"
 #include "tests/unit/support.h"
 
 /* ---- helpers ------------------------------------------------------------ */

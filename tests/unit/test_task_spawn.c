@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task_spawn.c - initialise and spawn; who may */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 /* ---- initialisation ----------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task_state.c - each transition of the state word, from each state */
-#include "core/task_state.h"
+#include "core/task/task_state.h"
 
 #include <pthread.h>
 

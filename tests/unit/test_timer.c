@@ -2,7 +2,7 @@
 /* test_timer.c - timers wake tasks: not early, and whoever is busy */
 #include <linux/futex.h>
 
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
 #define HOUR_NS UINT64_C(3600000000000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer_wheel.c - timers at each distance, to the grain; cancels */
-#include "core/timer_wheel.h"
+#include "core/queue/timer_wheel.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer_wheel_expire.c - in which order; how much in one call */
-#include "core/timer_wheel.h"
+#include "core/queue/timer_wheel.h"
 
 #include <signal.h>
 #include <stdio.h>

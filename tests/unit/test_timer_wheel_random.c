@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer_wheel_random.c - never early, never lost, in order: at random */
-#include "core/timer_wheel.h"
+#include "core/queue/timer_wheel.h"
 
 #include <string.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/unit/support.h"
 #include "tests/unit/timer_wheel_check.h"
 

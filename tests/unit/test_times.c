@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_times.c - histograms and types of tasks, as the program itself reads them */
-#include "core/runtime.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/support.h"
 
 #define TASKS 300u

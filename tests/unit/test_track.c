@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/runtime.h"
-#include "core/track.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/track.h"
 #include "skua/group.h"
 #include "tests/unit/tasks.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_victims.c - whom a thief tries, in which order */
-#include "core/victims.h"
+#include "core/idle/victims.h"
 
 #include <glob.h>
 

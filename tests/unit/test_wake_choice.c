@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "core/idle.h"
+#include "core/idle/idle.h"
 #include "tests/near.h"
 #include "tests/unit/support.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/timer_wheel.h"
+#include "core/queue/timer_wheel.h"
 
 #define US    UINT64_C(1000)
 #define MS    (1000 * US)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups.pml - the idle protocol of core/IDLE.md with workers in groups
+ * groups.pml - the idle protocol of core/idle/IDLE.md with workers in groups
  *
  * Modelled: a searchers' count and parked bits for each group, the summary of the
  * groups where somebody sleeps (I8), whom a producer wakes and on whom it relies
@@ -73,7 +73,7 @@ bool stopping;
 byte started, finished, ended;
 byte calls; /* producers at work */
 
-/* ---- core/idle.c ---------------------------------------------------------- */
+/* ---- core/idle/idle.c ---------------------------------------------------------- */
 
 /* wake_claim(): any bit of the word; false if there is none. */
 inline wake_claim()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle.pml - the idle protocol of core/IDLE.md, rules I1 to I7
+ * idle.pml - the idle protocol of core/idle/IDLE.md, rules I1 to I7
  *
  * Modelled: the searchers' count, the parked bits, the parkers, the sentinel;
  * workers with a LIFO slot, a local queue and an inbox, and workers that never
@@ -354,7 +354,7 @@ end:
 }
 #endif
 
-/* ---- core/parker.h -------------------------------------------------------- */
+/* ---- core/idle/parker.h -------------------------------------------------------- */
 
 /* parker_unpark() */
 inline parker_unpark(i)
@@ -386,7 +386,7 @@ inline parker_park()
 	fi
 }
 
-/* ---- core/idle.c ---------------------------------------------------------- */
+/* ---- core/idle/idle.c ---------------------------------------------------------- */
 
 /* wake_one(), wake_claim(): the bits of a word, the last choice at the end. The
  * other hints of whom to try first are left out. */
@@ -601,7 +601,7 @@ inline idle_park_cancel()
 #endif
 }
 
-/* ---- core/inject_queue.c -------------------------------------------------- */
+/* ---- core/queue/inject_queue.c -------------------------------------------------- */
 
 /* inject_queue_push(), and the fence of idle_notify(). */
 inline inject_push(count)
@@ -684,7 +684,7 @@ inline inject_take()
 #endif
 }
 
-/* ---- core/sentinel.c ------------------------------------------------------ */
+/* ---- core/loop/sentinel.c ------------------------------------------------------ */
 
 #ifdef SENTINEL
 /* sentinel_summon(), I6: ends a parked worker's park without claiming it. */
@@ -912,7 +912,7 @@ inline sentinel_leave()
 }
 #endif
 
-/* ---- core/work.c ---------------------------------------------------------- */
+/* ---- core/loop/work.c ---------------------------------------------------------- */
 
 /* idle_notify() behind a push that store() has made, I1. */
 inline push_ring()
@@ -1102,7 +1102,7 @@ inline work_visible()
 	other = 0
 }
 
-/* ---- core/timers.c -------------------------------------------------------- */
+/* ---- core/loop/timers.c -------------------------------------------------------- */
 
 #ifdef TIMER
 /* timers_add(), I6 */
@@ -1145,7 +1145,7 @@ end:
 #define DEADLINE false
 #endif
 
-/* ---- core/pollers.c ------------------------------------------------------- */
+/* ---- core/loop/pollers.c ------------------------------------------------------- */
 
 #if POLLER
 /* pollers_run_owner() */
@@ -1211,7 +1211,7 @@ proctype device()
 }
 #endif
 
-/* ---- core/worker.c -------------------------------------------------------- */
+/* ---- core/loop/worker.c -------------------------------------------------------- */
 
 /* end_tick(): nobody relies on who is in it, as a callback may take its time. */
 inline end_tick()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobs.pml - help for jobs, core/IDLE.md, section "Jobs", rules F1 to F4
+ * jobs.pml - help for jobs, core/idle/IDLE.md, section "Jobs", rules F1 to F4
  *
  * Modelled: the jobs of each thread, private and public, with wanted (J4);
  * guests and a task that fork and join; thieves, and how they end a sleep in a
@@ -306,7 +306,7 @@ end:
 #define LOOKED
 #endif
 
-/* ---- core/idle.c: see idle.pml ------------------------------------------- */
+/* ---- core/idle/idle.c: see idle.pml ------------------------------------------- */
 
 /* wake_claim() */
 inline wake_claim()
@@ -439,7 +439,7 @@ inline idle_park_cancel()
 	fi
 }
 
-/* ---- core/jobs.c --------------------------------------------------------- */
+/* ---- core/queue/jobs.c --------------------------------------------------------- */
 
 /* Nothing is left but what was stolen. */
 inline set_all_stolen()
@@ -505,7 +505,7 @@ inline steal_from(p)
 #endif
 }
 
-/* ---- core/crew.c --------------------------------------------------------- */
+/* ---- core/loop/crew.c --------------------------------------------------------- */
 
 /* may_help() */
 #define MAY_HELP (guests == 0 || guests + helpers < CREW)
@@ -611,7 +611,7 @@ inline crew_wake()
 	LOOKED
 }
 
-/* ---- core/forks.c -------------------------------------------------------- */
+/* ---- core/loop/forks.c -------------------------------------------------------- */
 
 /* forks_steal_owner(): of anybody, from a random one on. */
 inline forks_steal()
@@ -671,7 +671,7 @@ inline jobs_await()
 	}
 }
 
-/* ---- core/worker.c ------------------------------------------------------- */
+/* ---- core/loop/worker.c ------------------------------------------------------- */
 
 /* work_find() */
 inline work_find()

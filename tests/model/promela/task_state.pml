@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_state.pml - the state word of a task (core/task_state.h)
+ * task_state.pml - the state word of a task (core/task/task_state.h)
  *
  * Modelled: the word of task 0, bit for bit, with its references; pollers that
- * do as core/worker.c does; wakers, who hold a reference each, post something,
+ * do as core/loop/worker.c does; wakers, who hold a reference each, post something,
  * wake and drop; a cancel, a join by a thread, a join by a task (task 1, which
  * is detached), a detach, and a shutdown. The task is done when it has seen all
  * posts, or, with CANCEL and SHUTDOWN, that it is cancelled. Whoever owns its
@@ -138,7 +138,7 @@ end:
 }
 #endif
 
-/* ---- core/schedule.c, core/task.c ------------------------------------------ */
+/* ---- core/loop/schedule.c, core/task/task.c ------------------------------------------ */
 
 /* schedule(): only who made the task ACTIVE or SCHEDULED does, so that it is in
  * one queue at most. */
@@ -306,7 +306,7 @@ inline schedule_wake_by_value(t)
 	fi
 }
 
-/* ---- core/worker.c --------------------------------------------------------- */
+/* ---- core/loop/worker.c --------------------------------------------------------- */
 
 /* The poll functions: task 1 joins task 0. */
 #define POLL_DONE    0
@@ -522,7 +522,7 @@ end:
 	od
 }
 
-/* ---- core/task_api.c -------------------------------------------------------- */
+/* ---- core/api/task_api.c -------------------------------------------------------- */
 
 /* skua_waker_wake(), or skua_waker_wake_by_ref(): once, or for ever */
 proctype waker(byte me)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* call_api.c - skua_call(): a task of the library's own */
+#include <errno.h>
+
+#include "core/base/boundary.h"
+#include "core/runtime/runtime.h"
+
+struct call {
+	struct skua_task task; /* first: a task is cast to its call */
+	struct slab *slab;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+_Static_assert(sizeof(struct call) <= SLAB_BLOCK_BYTES, "fits a block");
+
+static enum skua_poll call_poll(struct skua_task *self)
+{
+	struct call *call = (struct call *)self;
+
+	call->fn(call->arg);
+	BOUNDARY(call);
+	return SKUA_DONE;
+}
+
+/* Nobody has a waker of it, so that it ends on its worker. */
+static void call_release(struct skua_task *task)
+{
+	slab_give(((struct call *)task)->slab, &worker_current->slab, task);
+}
+
+int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
+{
+	struct slab_cache *cache;
+	struct worker *worker;
+	struct slab *slab;
+	struct call *call;
+	int code;
+
+	if (!rt || !fn)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	worker = runtime_worker(rt);
+	cache = worker ? &worker->slab : NULL;
+	slab = worker ? worker->slab.slab
+		      : arenas_slab_here(&rt->members.arenas);
+	call = slab_take(slab, cache);
+	if (!call)
+		return -ENOMEM;
+	*call = (struct call){ .task = SKUA_TASK_INIT(call_poll),
+			       .slab = slab,
+			       .fn = fn,
+			       .arg = arg };
+	skua_task_detach(&call->task, call_release);
+	code = runtime_spawn(rt, &call->task, 0, __builtin_return_address(0));
+	if (code)
+		slab_give(slab, cache, call);
+	return code;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* fork_api.c - the public functions of fork-join */
+#include <errno.h>
+
+#include "core/base/boundary.h"
+#include "core/loop/forks.h"
+#include "core/os/job_slots.h"
+#include "core/runtime/runtime.h"
+
+void skua_fork_wanted(struct skua_ctx inner)
+{
+	forks_publish_owner(forks_of(inner), inner.head);
+}
+
+bool skua_reclaim_shared(struct skua_ctx inner)
+{
+	struct forks *forks = forks_of(inner);
+	atomic_ptr *slot = (atomic_ptr *)inner.head - 1;
+
+	if (jobs_reclaim_owner(&forks->jobs, slot))
+		return true;
+	forks_join_owner(forks, slot);
+	return false;
+}
+
+/* ---- mistakes ------------------------------------------------------------- */
+
+/* What is noted of the job in that slot. */
+static struct job_check *check_of(struct skua_ctx ctx, void **slot)
+{
+	return forks_of(ctx)->checks +
+	       (slot - (void **)forks_of(ctx)->jobs.slots);
+}
+
+/* What is wrong with a fork; NULL: nothing. Code that is not checked may have
+ * forked below. */
+static const char *find_fork_mistake(struct skua_ctx ctx,
+				     const struct skua_job *job)
+{
+	if (!job || !job->run)
+		return "no job, or one without a function, is forked";
+	if (ctx.head < ctx.forks->top)
+		return "a function has forked a job, and not joined it";
+	if (ctx.head >= ctx.forks->end)
+		return "more than SKUA_MAX_FORKS jobs are forked";
+	return NULL;
+}
+
+static const char *find_join_mistake(struct skua_ctx inner,
+				     const struct skua_job *job)
+{
+	if (inner.head == (void **)jobs_head_owner(&forks_of(inner)->jobs))
+		return "a job is joined, and none has been forked";
+	if (inner.head != inner.forks->top ||
+	    (job && check_of(inner, inner.head - 1)->job != job))
+		return "a job is joined that is not the newest";
+	return NULL;
+}
+
+void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
+		     bool joins)
+{
+	const char *mistake;
+
+	if (!ctx.forks)
+		forks_abort("no context: a fork outside of skua_run() and of "
+			    "tasks");
+	forks_check_thread_owner(ctx);
+	if (!forks_have_checks_owner(forks_of(ctx)))
+		forks_abort("there is no memory for checks");
+	mistake = joins ? find_join_mistake(ctx, job)
+			: find_fork_mistake(ctx, job);
+	if (mistake)
+		forks_abort(mistake);
+	if (joins) {
+		ctx.forks->top = check_of(ctx, ctx.head - 1)->top;
+	} else {
+		*check_of(ctx, ctx.head) =
+			(struct job_check){ job, ctx.forks->top };
+		ctx.forks->top = ctx.head + 1;
+	}
+}
+
+/* ---- where forks begin ---------------------------------------------------- */
+
+struct skua_ctx skua_task_ctx(const struct skua_task *self)
+{
+	struct skua_ctx ctx = { NULL, NULL };
+	struct worker *worker;
+
+	if (!self || !worker_polls(self))
+		return ctx;
+	worker = worker_here();
+	crew_begin_forking(&worker->pool->crew);
+	ctx = forks_ctx_owner(worker->forks);
+	/* Of a poll before. */
+	forks_check_end_owner(worker->forks, ctx.head);
+	return ctx;
+}
+
+static void run(struct forks *forks, void (*root)(struct skua_ctx, void *),
+		void *arg)
+{
+	struct skua_ctx ctx = forks_ctx_owner(forks);
+	struct forks_region region;
+
+	forks_region_begin(&region, forks->pool);
+	root(ctx, arg);
+	BOUNDARY(root);
+	forks_region_end(&region);
+	forks_check_end_owner(forks, ctx.head);
+	forks->thread = NULL;
+}
+
+/* Without a place: nobody takes its jobs. */
+static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
+		     void *arg)
+{
+	struct forks forks = { 0 };
+	struct job_slots slots;
+	int code = job_slots_map(&slots, 1);
+
+	if (code)
+		return code;
+	forks_init(&forks, pool, 0, job_slots_of(&slots, 0), slots.count,
+		   false);
+	run(&forks, root, arg);
+	forks_destroy(&forks);
+	job_slots_unmap(&slots);
+	return 0;
+}
+
+static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
+		     void *arg)
+{
+	unsigned group = idle_group_here(&pool->idle);
+	struct forks *guest = crew_enter(&pool->crew, group);
+
+	if (!guest)
+		return run_alone(pool, root, arg);
+	crew_begin_forking(&pool->crew);
+	run(guest, root, arg);
+	crew_leave(&pool->crew, guest);
+	crew_pass_on(&pool->crew, &pool->idle, group); /* F3 */
+	return 0;
+}
+
+int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
+	     void *arg)
+{
+	int code;
+
+	if (!rt || !root)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	/* Counted as a task, for drains. */
+	code = pool_enter_spawn(&rt->pool);
+	if (!code) {
+		code = run_guest(&rt->pool, root, arg);
+		pool_end_spawn(&rt->pool);
+	}
+	pool_leave(&rt->pool);
+	return code;
+}

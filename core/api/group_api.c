@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* group_api.c - the public functions on groups */
+#include <errno.h>
+
+#include "core/task/group.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/schedule.h"
+#include "core/loop/track.h"
+#include "skua/task.h"
+
+static const struct skua_allocator *allocator_of(const struct skua_group *group)
+{
+	return group->runtime->config.allocator;
+}
+
+/* All members have ended, and are seen to have: the group is as it was at first. A
+ * cancel that comes meanwhile looks at nothing but the state. */
+static void reset(struct skua_group *group)
+{
+	if (group->release)
+		group_slots_free(atomic_load_relaxed(group_slots(group)),
+				 allocator_of(group));
+	/* Relaxed: ordered by the state. */
+	atomic_store_relaxed(group_members(group), NULL);
+	/* Release: a cancel that finds the group as it was at first finds no member.
+	 * Pairs with enter_cancelled(). */
+	atomic_store_release(group_state(group), 0);
+}
+
+int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
+{
+	if (!group || !rt)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	*group = (struct skua_group){ .runtime = rt };
+	return 0;
+}
+
+int skua_group_set_release(struct skua_group *group, skua_release_fn release)
+{
+	if (!group)
+		return -EINVAL;
+	/* Relaxed: nobody else uses the group. */
+	if (atomic_load_relaxed(group_state(group)) || group->members)
+		return -EALREADY;
+	group->release = release;
+	return 0;
+}
+
+uint64_t skua_group_live(const struct skua_group *group)
+{
+	/* Relaxed: a number. */
+	return group ? atomic_load_relaxed(
+			       group_state((struct skua_group *)group)) /
+			       GROUP_MEMBER
+		     : 0;
+}
+
+/* End a spawn that is under way, or refused. */
+static void leave(struct skua_group *group)
+{
+	schedule_end(group_leave(group), NULL);
+}
+
+/* Is the group cancelled? Asked by a spawn right after the compare-exchange by which
+ * a cancel finds its task: the fence orders that before the look at the mark, and
+ * pairs with the one in skua_group_cancel(). One of the two sees the other's. */
+static bool cancelled(struct skua_group *group)
+{
+	atomic_fence_updated_seq_cst();
+	/* Acquire: what the thread that cancels wrote before, for the poll to come.
+	 * Pairs with the release in skua_group_cancel(). */
+	return atomic_load_acquire(group_state(group)) & GROUP_CANCELLED;
+}
+
+/* Spawn a member that stays in the list until a wait. */
+static int spawn_kept(struct skua_group *group, struct skua_task *task,
+		      const void *caller)
+{
+	int code;
+
+	/* One for the member, and one to keep the group while it is added. */
+	group_enter(group, 2);
+	code = runtime_spawn(group->runtime, task, 0, caller);
+	if (code) {
+		leave(group);
+		leave(group);
+		return code;
+	}
+	group_add(group, task);
+	if (cancelled(group))
+		skua_task_cancel(task);
+	leave(group);
+	return 0;
+}
+
+/* Hold a member no more; it may be gone afterwards. */
+static void leave_slot(struct skua_group *group, struct skua_task *task)
+{
+	bool asked, ended;
+
+	/* A further round means that another thread asked for the cancel. */
+	do {
+		ended = group_slot_leave(group_slot(task), &asked);
+		if (asked)
+			skua_task_cancel(task);
+	} while (asked);
+	if (ended) {
+		group_let_go(group, task);
+		leave(group);
+	}
+}
+
+/* Spawn a member that is let go when it has ended. It cannot leave the group while
+ * it is held. */
+static int spawn_released(struct skua_group *group, struct skua_task *task,
+			  const void *caller)
+{
+	atomic_u64 *slot;
+	bool cancel;
+	int code;
+
+	group_enter(group, 1);
+	slot = group_slots_take(group, allocator_of(group), task);
+	if (!slot) {
+		leave(group);
+		return -ENOMEM;
+	}
+	cancel = cancelled(group);
+	task->member.slot = (uint64_t *)slot;
+	code = runtime_spawn(group->runtime, task, 0, caller);
+	if (code) {
+		group_slot_clear(slot);
+		leave(group);
+		return code;
+	}
+	if (cancel)
+		skua_task_cancel(task);
+	leave_slot(group, task);
+	return 0;
+}
+
+int skua_group_spawn(struct skua_group *group, struct skua_task *task)
+{
+	const void *caller = __builtin_return_address(0);
+	int code;
+
+	if (!group || !task)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	/* Relaxed: before it is spawned, the task is the caller's. */
+	if (task_state_spawned(atomic_load_relaxed(task_state(task))))
+		return -EALREADY;
+	code = task_state_transition_to_claimed(task_state(task), false);
+	if (code)
+		return code;
+	task_end_write(task, (union skua_task_end){ .group = group });
+	task_state_transition_to_ended_by(task_state(task), TASK_END_GROUP);
+
+	code = group->release ? spawn_released(group, task, caller)
+			      : spawn_kept(group, task, caller);
+	if (code)
+		task_state_transition_to_idle(task_state(task));
+	return code;
+}
+
+static void cancel_kept(struct skua_group *group)
+{
+	struct skua_task *task;
+
+	/* Acquire: the links. Pairs with the release in group_add(). */
+	for (task = atomic_load_acquire(group_members(group)); task;
+	     task = task->member.next)
+		skua_task_cancel(task);
+}
+
+static void cancel_released(struct skua_group *group)
+{
+	/* Acquire: that they are there. Pairs with group_slots_take(). */
+	struct group_slots *slots = atomic_load_acquire(group_slots(group));
+	uint64_t count;
+
+	for (unsigned level = 0; slots; level++) {
+		atomic_u64 *slot = group_slots_level(slots, level, &count);
+
+		if (!slot)
+			return;
+		for (; count > 0; count--, slot++) {
+			struct skua_task *task = group_slot_hold(slot);
+
+			if (!task)
+				continue;
+			skua_task_cancel(task);
+			leave_slot(group, task);
+		}
+	}
+}
+
+/* Mark the group, and keep it: no wait returns before the caller leaves it. False: it
+ * has no member, and a wait for it is about to return. */
+static bool enter_cancelled(struct skua_group *group)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t state = atomic_load_relaxed(group_state(group));
+
+	/* Release: what the caller wrote before. Pairs with cancelled(). Acquire: that
+	 * the members of an earlier use are gone. Pairs with reset(). A further
+	 * round means that a member or a waiter came or went. */
+	do {
+		if ((state & GROUP_ENDING) ||
+		    (group_ended(state) && (state & GROUP_CLAIMED)))
+			return false;
+	} while (!atomic_cas_acq_rel(group_state(group), &state,
+				     (state | GROUP_CANCELLED) + GROUP_MEMBER));
+	return true;
+}
+
+int skua_group_cancel(struct skua_group *group)
+{
+	if (!group)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	if (!enter_cancelled(group))
+		return 0;
+	/* Orders the mark before the look at the members. Pairs with the fence in
+	 * cancelled(). */
+	atomic_fence_updated_seq_cst();
+	if (group->release)
+		cancel_released(group);
+	else
+		cancel_kept(group);
+	leave(group);
+	return 0;
+}
+
+/* Take the right to wait; false if somebody else has it. */
+static bool claim(struct skua_group *group)
+{
+	/* Acquire: the waiter field, as a wait that was given up left it. Pairs
+	 * with its wait_by(), through withdraw(). */
+	return !(atomic_fetch_or_acquire(group_state(group), GROUP_CLAIMED) &
+		 GROUP_CLAIMED);
+}
+
+/* Say that the waiter field is set; false if all members have ended. */
+static bool wait_by(struct skua_group *group, uint64_t bit)
+{
+	/* Release: the field. Acquire: all that the members did. Both pair
+	 * with group_leave(). */
+	return !group_ended(atomic_fetch_or_acq_rel(group_state(group), bit));
+}
+
+/* Give a wait up; false if all members have ended: the waiter is told, or was. */
+static bool withdraw(struct skua_group *group, uint64_t bit)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t state = atomic_load_relaxed(group_state(group));
+
+	/* Relaxed: wait_by() released the waiter field, and read-modify-writes go
+	 * on with that release: the next one with a claim acquires it. A further
+	 * round means that a member came or went. */
+	do {
+		if (group_ended(state) || (state & GROUP_ENDING))
+			return false;
+	} while (!atomic_cas_relaxed(group_state(group), &state,
+				     state & ~(bit | GROUP_CLAIMED)));
+	return true;
+}
+
+int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
+{
+	struct task_joiner joiner;
+
+	if (!group)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	if (worker_here())
+		return -EDEADLK;
+	if (!claim(group))
+		return -EALREADY;
+	atomic_init(&joiner.done, 0);
+	atomic_store_relaxed(group_waiter(group), &joiner);
+	if (wait_by(group, GROUP_WAIT_THREAD) &&
+	    !task_joiner_wait_until(&joiner, deadline_ns)) {
+		if (withdraw(group, GROUP_WAIT_THREAD))
+			return -ETIMEDOUT;
+		/* Too late: the last member has read where the joiner is. */
+		task_joiner_wait(&joiner);
+	}
+	reset(group);
+	return 0;
+}
+
+int skua_group_wait(struct skua_group *group)
+{
+	return skua_group_wait_until(group, UINT64_MAX);
+}
+
+static void note_wait(const struct skua_task *self,
+		      const struct skua_group *group)
+{
+	if (pool_tracks(self->pool))
+		track_wait(self->pool, self, AREA_WAIT_GROUP, (uintptr_t)group);
+}
+
+static int may_wait(const struct skua_task *self,
+		    const struct skua_group *group)
+{
+	if (!self || !group)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	return worker_polls(self) ? 0 : -EPERM;
+}
+
+/* Is it @self that waits for the group, in this state? */
+static bool waited_by(struct skua_group *group, uint64_t state,
+		      const struct skua_task *self)
+{
+	return (state & GROUP_WAIT_TASK) &&
+	       atomic_load_relaxed(group_waiter(group)) == self;
+}
+
+int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
+{
+	int code = may_wait(self, group);
+	uint64_t state;
+
+	if (code)
+		return code;
+	/* Acquire: all that the members did. Pairs with group_leave(). */
+	state = atomic_load_acquire(group_state(group));
+	if (waited_by(group, state, self)) {
+		if (!group_ended(state)) {
+			note_wait(self, group);
+			return -EAGAIN;
+		}
+		reset(group);
+		return 0;
+	}
+	if (!claim(group))
+		return -EALREADY;
+	atomic_store_relaxed(group_waiter(group), self);
+	schedule_add_reference(self);
+	note_wait(self, group);
+	if (wait_by(group, GROUP_WAIT_TASK))
+		return -EAGAIN;
+	schedule_drop(self);
+	reset(group);
+	return 0;
+}
+
+int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
+{
+	int code = may_wait(self, group);
+
+	if (code)
+		return code;
+	/* Relaxed: what @self wrote itself, or somebody else's. */
+	if (!waited_by(group, atomic_load_relaxed(group_state(group)), self))
+		return -EINVAL;
+	if (!withdraw(group, GROUP_WAIT_TASK))
+		return -EALREADY;
+	schedule_drop(self); /* the reference of whoever would have woken it */
+	return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* task_api.c - the public functions on tasks */
+#include <assert.h>
+#include <errno.h>
+
+#include "core/base/boundary.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/schedule.h"
+#include "core/loop/track.h"
+#include "skua/waker.h"
+
+/* Relaxed: tells what the caller may rely on by itself, or a hint. */
+static uint64_t state_of(const struct skua_task *task)
+{
+	return atomic_load_relaxed(task_state((struct skua_task *)task));
+}
+
+int skua_task_init(struct skua_task *task, skua_task_fn fn)
+{
+	if (!task || !fn)
+		return -EINVAL;
+	*task = (struct skua_task)SKUA_TASK_INIT(fn);
+	return 0;
+}
+
+static void refuse(struct pool *pool, struct skua_task *task)
+{
+	if (pool_tracks(pool))
+		track_forget(pool, task);
+	task->pool = NULL;
+	task_state_transition_to_unspawned(task_state(task));
+}
+
+/* Spawn a task. @home: 0, or the index + 1 of the only worker to poll it. @tracked:
+ * is there a table of tasks? A constant: spawns without one pay nothing for it. */
+static inline __attribute__((always_inline)) int
+spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
+	 bool tracked, const void *caller)
+{
+	int code = task_state_transition_to_spawned(task_state(task));
+	bool urgent = task->flags & TASK_URGENT;
+	struct worker *worker;
+
+	if (code)
+		return code;
+	if (!home && !urgent && pool_full(&rt->pool)) {
+		refuse(&rt->pool, task);
+		return -EAGAIN;
+	}
+	task->pool = &rt->pool;
+	task->home = home;
+	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
+	/* The runtime is alive, as the caller has asked: so is its worker. */
+	worker = worker_current;
+	if (worker && worker->pool != &rt->pool)
+		worker = NULL;
+	if (tracked)
+		track_spawn(&rt->pool, task, caller);
+	/* Counted before the task can end: see pool.h. Only a task that is not
+	 * done keeps the pool from being drained: a poller does not. */
+	if (worker && (worker_polls_any(worker) || worker->finishing)) {
+		counter_add_owner(&worker->area.counters.tasks_spawned, 1);
+		schedule_by(worker, task);
+		return 0;
+	}
+	code = pool_enter_spawn(&rt->pool);
+	if (code)
+		refuse(&rt->pool, task);
+	else
+		schedule_by(worker, task);
+	pool_leave(&rt->pool);
+	return code;
+}
+
+static __attribute__((noinline, cold)) int
+spawn_tracked(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
+	      const void *caller)
+{
+	return spawn_as(rt, task, home, true, caller);
+}
+
+static inline __attribute__((always_inline)) int spawn(struct skua_runtime *rt,
+						       struct skua_task *task,
+						       uint32_t home,
+						       const void *caller)
+{
+	return __builtin_expect(pool_tracks(&rt->pool), 0)
+		       ? spawn_tracked(rt, task, home, caller)
+		       : spawn_as(rt, task, home, false, NULL);
+}
+
+int runtime_spawn(struct skua_runtime *rt, struct skua_task *task,
+		  uint32_t home, const void *caller)
+{
+	if (!rt || !task || !task->poll)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return spawn(rt, task, home, caller);
+}
+
+int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task)
+{
+	if (!rt || !task || !task->poll)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return spawn(rt, task, 0, __builtin_return_address(0));
+}
+
+int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
+		       struct skua_task *task)
+{
+	if (!rt || worker >= rt->pool.worker_count)
+		return -EINVAL;
+	return runtime_spawn(rt, task, worker + 1, __builtin_return_address(0));
+}
+
+int skua_task_set_urgent(struct skua_task *task, bool urgent)
+{
+	if (!task)
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	if (task_state_spawned(state_of(task)))
+		return -EALREADY;
+	task->flags = urgent ? TASK_URGENT : 0;
+	return 0;
+}
+
+static bool type_valid(const struct skua_task_type *type)
+{
+	uint64_t limit_ns = type->stall_limit_ns;
+
+	return !type->name[SKUA_TASK_TYPE_NAME - 1] &&
+	       (limit_ns == 0 || (limit_ns >= SKUA_MIN_STALL_LIMIT_NS &&
+				  limit_ns <= SKUA_MAX_STALL_LIMIT_NS)) &&
+	       !type->reserved[0] && !type->reserved[1];
+}
+
+static void note_limit(uint64_t limit_ns)
+{
+	/* Relaxed, all: a number. A round more means that somebody else has
+	 * changed it. */
+	uint64_t shortest_ns = atomic_load_relaxed(&task_shortest_limit_ns);
+
+	while (limit_ns && limit_ns < shortest_ns &&
+	       !atomic_cas_relaxed(&task_shortest_limit_ns, &shortest_ns,
+				   limit_ns))
+		;
+}
+
+int skua_task_set_type(struct skua_task *task,
+		       const struct skua_task_type *type)
+{
+	if (!task || (type && !type_valid(type)))
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	if (task_state_spawned(state_of(task)))
+		return -EALREADY;
+	if (type)
+		note_limit(type->stall_limit_ns);
+	task->type = type;
+	return 0;
+}
+
+int skua_task_cancel(struct skua_task *task)
+{
+	bool wake;
+	int code;
+
+	if (!task)
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	code = task_state_transition_to_cancelled(task_state(task), &wake);
+	if (!code && wake)
+		schedule(task);
+	return code;
+}
+
+bool skua_task_cancelled(const struct skua_task *self)
+{
+	return self && (state_of(self) & TASK_CANCELLED);
+}
+
+/* The caller has the claim. Return: has the task ended? */
+static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
+{
+	struct task_joiner joiner;
+
+	atomic_init(&joiner.done, 0);
+	task_end_write(task, (union skua_task_end){ .joiner = &joiner });
+	if (!task_state_transition_to_ended_by(task_state(task),
+					       TASK_END_THREAD) ||
+	    task_joiner_wait_until(&joiner, deadline_ns))
+		return true;
+	if (task_state_transition_to_withdrawn(task_state(task),
+					       TASK_END_THREAD))
+		return false;
+	/* Too late: the thread that ends it has read where the joiner is. */
+	task_joiner_wait(&joiner);
+	return true;
+}
+
+int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
+{
+	int code;
+
+	if (!task)
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	if (worker_here())
+		return -EDEADLK;
+	if (task_state_transition_to_joined(task_state(task)))
+		return 0;
+	code = task_state_transition_to_claimed(task_state(task), true);
+	if (code)
+		return code;
+	if (!join_by_thread(task, deadline_ns))
+		return -ETIMEDOUT;
+	task_state_transition_to_idle(task_state(task));
+	return 0;
+}
+
+int skua_task_join(struct skua_task *task)
+{
+	return skua_task_join_until(task, UINT64_MAX);
+}
+
+/* Does the end of @task belong to @self, in this state? */
+static bool joined_by(struct skua_task *task, uint64_t state,
+		      const struct skua_task *self)
+{
+	return (state & TASK_END_TASK) && task_end_read(task).task == self;
+}
+
+/* Of the arguments of a join by a task. */
+static inline __attribute__((always_inline)) int
+may_join(const struct skua_task *self, const struct skua_task *task)
+{
+	if (!self || !task || self == task)
+		return -EINVAL;
+	/* Who polls itself is alive. */
+	if (!worker_polls(self))
+		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
+							  : -EPERM;
+	return task_dead(task) ? -EOWNERDEAD : 0;
+}
+
+int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
+{
+	int code = may_join(self, task);
+	uint64_t state;
+
+	if (code)
+		return code;
+	/* Acquire: all that the task did, if it has ended. Pairs with
+	 * task_state_transition_to_dropped(). */
+	state = atomic_load_acquire(task_state(task));
+	if (joined_by(task, state, self)) {
+		if (!task_state_ended(state)) {
+			if (pool_tracks(self->pool))
+				track_wait(self->pool, self, AREA_WAIT_JOIN,
+					   (uintptr_t)task);
+			return -EAGAIN;
+		}
+		task_state_transition_to_idle(task_state(task));
+		return 0;
+	}
+	if (task_state_transition_to_joined(task_state(task)))
+		return 0;
+	code = task_state_transition_to_claimed(task_state(task), true);
+	if (code)
+		return code;
+	task_end_write(task, (union skua_task_end){ .task = self });
+	/* For whoever ends the task and wakes @self. */
+	schedule_add_reference(self);
+	if (pool_tracks(self->pool))
+		track_wait(self->pool, self, AREA_WAIT_JOIN, (uintptr_t)task);
+	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
+		return -EAGAIN;
+	schedule_drop(self);
+	task_state_transition_to_idle(task_state(task));
+	return 0;
+}
+
+int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
+{
+	int code = may_join(self, task);
+
+	if (code)
+		return code;
+	/* Relaxed: what @self wrote itself, or somebody else's. */
+	if (!joined_by(task, atomic_load_relaxed(task_state(task)), self))
+		return -EINVAL;
+	if (!task_state_transition_to_withdrawn(task_state(task),
+						TASK_END_TASK))
+		return -EALREADY;
+	schedule_drop(self); /* the reference of whoever would have woken it */
+	return 0;
+}
+
+int skua_task_detach(struct skua_task *task, skua_release_fn release)
+{
+	int code;
+
+	if (!task)
+		return -EINVAL;
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	code = task_state_transition_to_claimed(task_state(task), false);
+	if (code)
+		return code;
+	task_end_write(task, (union skua_task_end){ .release = release });
+	if (!task_state_transition_to_ended_by(task_state(task),
+					       TASK_END_DETACH) &&
+	    release)
+		release(task);
+	BOUNDARY(release);
+	return 0;
+}
+
+struct skua_task *skua_task_self(void)
+{
+	const struct worker *worker = worker_here();
+
+	return worker ? (struct skua_task *)(uintptr_t)worker->area.task : NULL;
+}
+
+struct skua_runtime *skua_task_runtime(const struct skua_task *task)
+{
+	static_assert(offsetof(struct skua_runtime, pool) == 0,
+		      "a pool is its runtime");
+	return task ? task->pool : NULL;
+}
+
+/* ---- wakers -------------------------------------------------------------- */
+
+static struct skua_task *task_of_waker(struct skua_waker waker)
+{
+	return (struct skua_task *)waker.opaque;
+}
+
+struct skua_waker skua_task_waker(struct skua_task *self)
+{
+	if (self) {
+		assert(task_state_spawned(state_of(self)));
+		schedule_add_reference(self);
+	}
+	return (struct skua_waker){ (uintptr_t)self };
+}
+
+struct skua_waker skua_waker_clone(struct skua_waker waker)
+{
+	return skua_task_waker(task_of_waker(waker));
+}
+
+void skua_waker_wake_by_ref(struct skua_waker waker)
+{
+	if (waker.opaque)
+		schedule_wake(task_of_waker(waker));
+}
+
+void skua_waker_wake(struct skua_waker waker)
+{
+	if (waker.opaque)
+		schedule_wake_by_value(task_of_waker(waker));
+}
+
+void skua_waker_drop(struct skua_waker waker)
+{
+	if (waker.opaque)
+		schedule_drop(task_of_waker(waker));
+}

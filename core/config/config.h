@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* config.h - a struct skua_config, checked and with its defaults filled in */
+#ifndef SKUA_CORE_CONFIG_CONFIG_H
+#define SKUA_CORE_CONFIG_CONFIG_H
+
+#include "skua/runtime.h"
+#include "topology/cpu_list.h"
+#include "topology/error.h"
+#include "topology/placement.h"
+#include "topology/quota.h"
+
+struct config {
+	unsigned workers;
+	uint32_t queue_capacity;
+	uint32_t steal_attempts;
+	uint32_t steal_max, steal_max_far;
+	uint32_t far_samples;
+	uint32_t max_queued; /* UINT32_MAX: no bound */
+	uint64_t far_delay_ns;
+	uint64_t spin_ns;             /* as struct pool has it */
+	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
+	uint64_t stall_limit_ns;      /* 0: none */
+	int stall_signal;             /* 0: any; less: none */
+	bool pinned;                  /* each worker has CPUs of its own */
+	bool limited;                 /* the quota is less than the CPUs */
+	bool caller_driven;
+	bool realtime;
+	bool lock_memory;
+	bool huge_pages;
+	bool track_tasks;
+	bool measure_topology, trust_topology; /* never both */
+	struct cpu_list cpus;                  /* at least one */
+	struct quota quota;
+	struct placement placement; /* of the workers, on these CPUs */
+	/* NULL: nothing is known. Only while the runtime is made. */
+	struct machine *machine;
+	const struct skua_allocator *allocator;
+	struct skua_hooks hooks;
+};
+
+/**
+ * config_resolve - check @cfg, fill in environment and defaults
+ * @out: to be given to config_free()
+ * @cfg: NULL = all defaults
+ * @err: receives what was wrong; may be NULL
+ */
+int config_resolve(struct config *out, const struct skua_config *cfg,
+		   struct skua_error *err);
+
+/**
+ * config_place - choose the CPUs, and place the workers on them
+ * @cfg: checked
+ * @key: where the list of CPUs is from
+ */
+int config_place(struct config *out, const struct skua_config *cfg,
+		 const char *key, struct skua_error *err);
+
+/* config_forget_machine - it is not needed any more */
+void config_forget_machine(struct config *config);
+
+void config_free(struct config *config);
+
+/**
+ * config_from_environment - fill the fields that are at their default
+ *
+ * The strings stay the environment's.
+ */
+int config_from_environment(struct skua_config *cfg, struct skua_error *err);
+
+/* config_track_from_environment - the same for SKUA_TRACK_TASKS, which without NDEBUG
+ * is there unless the environment says otherwise */
+int config_track_from_environment(struct skua_config *cfg,
+				  struct skua_error *err);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* config_place.c - which CPUs there are for a runtime, and its workers on them */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "topology/machine_measure.h"
+
+/* All of @wanted are allowed. */
+static int check_allowed(const struct cpu_list *wanted, const char *key,
+			 const char *text, struct skua_error *err)
+{
+	struct cpu_list allowed;
+	int code = cpu_list_allowed(&allowed);
+
+	if (code)
+		return error_set(err, code, "cannot read the affinity mask: %s",
+				 strerror(-code));
+	for (unsigned i = 0; !code && i < wanted->count; i++) {
+		if (!cpu_list_contains(&allowed, wanted->cpus[i]))
+			code = error_set(err, -EINVAL,
+					 "%s: \"%.60s\", but CPU %u is not "
+					 "among those that this thread may use",
+					 key, text, wanted->cpus[i]);
+	}
+	cpu_list_free(&allowed);
+	return code;
+}
+
+/* The CPUs that the user named, if each is allowed, or all allowed. */
+static int choose_cpus(struct cpu_list *out, const char *key, const char *text,
+		       struct skua_error *err)
+{
+	int code;
+
+	if (!text) {
+		code = cpu_list_allowed(out);
+		return code ? error_set(err, code,
+					"cannot read the affinity mask: %s",
+					strerror(-code))
+			    : 0;
+	}
+	code = cpu_list_parse(out, text);
+	if (code == -EINVAL)
+		return error_set(err, code,
+				 "%s: \"%.60s\", allowed are numbers below %u "
+				 "and ranges, as in \"0-3,8\"",
+				 key, text, CPU_LIST_LIMIT);
+	if (code)
+		return error_set(err, code, "%s: %s", key, strerror(-code));
+	code = check_allowed(out, key, text, err);
+	if (code)
+		cpu_list_free(out);
+	return code;
+}
+
+static unsigned cpu_here(void)
+{
+	int saved = errno; /* the library never sets it */
+	int cpu = sched_getcpu();
+
+	errno = saved;
+	return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+static int place(struct config *out, const struct skua_config *cfg,
+		 const struct cpu_list *cpus)
+{
+	const struct placement_ask ask = {
+		.machine = out->machine,
+		.cpus = cpus,
+		.policy = cfg->placement,
+		.workers = out->caller_driven ? 1 : cfg->workers,
+		.most = out->limited && quota_cpus(&out->quota) <
+						SKUA_MAX_WORKERS
+				? quota_cpus(&out->quota)
+				: SKUA_MAX_WORKERS,
+		.unpinned = (cfg->flags & SKUA_UNPINNED) || out->caller_driven,
+		/* With less time than CPUs, which of them are free changes; but
+		 * who is moved among those of a cache finds what it knows.
+		 * Processes that are limited alike begin where each is, as the
+		 * kernel has spread them, and not all with the first. */
+		.limited = out->limited,
+		.start = cpu_here(),
+	};
+
+	out->pinned = !ask.unpinned;
+	return placement_make(&out->placement, &ask);
+}
+
+/* What is near what, where that is asked for, or doubtful. What cannot be measured
+ * is as the machine tells it. */
+static void measure(struct config *out)
+{
+	if (out->measure_topology)
+		(void)machine_measure(out->machine, &out->cpus,
+				      MACHINE_MEASURE_NS, NULL);
+	else if (!out->trust_topology)
+		machine_measure_doubtful(out->machine, &out->cpus);
+}
+
+/* What cannot be read, as without a descriptor, is not known, nor limits. */
+static int look_and_place(struct config *out, const struct skua_config *cfg)
+{
+	struct cpu_list listed = { .cpus = NULL };
+	int code = 0;
+
+	out->machine = NULL;
+	/* Threads of a real-time class have no such limit. */
+	out->quota = (struct quota){ 0, 0 };
+	if (!out->realtime)
+		code = quota_read(&out->quota, "/", NULL);
+	out->limited = quota_below(&out->quota, out->cpus.count);
+	if (code != -ENOMEM && !out->caller_driven)
+		code = machine_load(&out->machine, "/", NULL);
+	if (out->machine)
+		measure(out);
+	if (code != -ENOMEM)
+		code = cfg->placement == SKUA_PLACE_LISTED
+			       ? cpu_list_parse_ordered(&listed, cfg->cpus)
+			       : 0;
+	if (!code)
+		code = place(out, cfg, listed.cpus ? &listed : &out->cpus);
+	cpu_list_free(&listed);
+	if (code)
+		config_forget_machine(out);
+	return code;
+}
+
+int config_place(struct config *out, const struct skua_config *cfg,
+		 const char *key, struct skua_error *err)
+{
+	int code;
+
+	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
+	out->realtime = cfg->flags & SKUA_REALTIME;
+	out->measure_topology = cfg->flags & SKUA_MEASURE_TOPOLOGY;
+	out->trust_topology = cfg->flags & SKUA_TRUST_TOPOLOGY;
+	code = choose_cpus(&out->cpus, key, cfg->cpus, err);
+	if (code)
+		return code;
+	code = look_and_place(out, cfg);
+	if (code) {
+		cpu_list_free(&out->cpus);
+		error_set(err, code, "no memory to place the workers");
+	}
+	return code;
+}

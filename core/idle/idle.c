@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/* idle.c - see core/idle/IDLE.md for the protocol and its proof */
+#include "core/idle/idle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "probes/probes.h"
+
+/* Before the first measurement: a guess, between bare metal and a guest. */
+#define WAKE_COST_FIRST_NS UINT64_C(5000)
+/* A sleeper whose CPU was busy says nothing of what a wake-up takes. */
+#define WAKE_COST_MAX_NS UINT64_C(50000)
+/* So many wake-ups long a count of searchers is trusted that none of them renews. A
+ * guess: a woken worker rarely needs as long to its first step while it has a CPU. */
+#define LEASE_WAKES 4u
+/* Of producers, which have no clock reading: no lease has run out. */
+#define UNTIMED UINT64_C(0)
+
+void idle_init(struct idle *idle, const struct llc_groups *groups,
+	       struct idle_group *by_group, struct idle_sleeper *sleepers)
+{
+	assert(groups->worker_count > 0 &&
+	       groups->worker_count <= IDLE_MAX_WORKERS);
+	atomic_init(&idle->last_choice, 0);
+	atomic_init(&idle->tell_wakers, 0);
+	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
+	idle->groups = groups;
+	idle->group_count = groups->count;
+	idle->by_group = by_group;
+	idle->sleepers = sleepers;
+	for (unsigned w = 0; w < IDLE_MAX_WORKERS / IDLE_WORD_BITS; w++)
+		atomic_init(&idle->sleepy[w], 0);
+	for (unsigned g = 0; g < groups->count; g++) {
+		atomic_init(&by_group[g].parked, 0);
+		atomic_init(&by_group[g].searching, 0);
+		atomic_init(&by_group[g].first_choice, 0);
+		atomic_init(&by_group[g].lease_ns, 0);
+	}
+	for (unsigned i = 0; i < groups->worker_count; i++) {
+		parker_init(&sleepers[i].parker);
+		atomic_init(&sleepers[i].claimed_ns, 0);
+		atomic_init(&sleepers[i].claimed_by, 0);
+		atomic_init(&sleepers[i].cpu, 0);
+	}
+}
+
+static inline struct idle_group *group_of(struct idle *idle, unsigned i)
+{
+	assert(i < idle->groups->worker_count);
+	return &idle->by_group[idle_group_of(idle, i)];
+}
+
+static inline uint64_t parked_bit(const struct idle *idle, unsigned i)
+{
+	return UINT64_C(1) << idle->groups->places[i].bit;
+}
+
+/* The CPU that the caller is on, + 1; 0 if that cannot be known. */
+static uint32_t cpu_here(void)
+{
+#if defined(SKUA_EXPLORE) || defined(SKUA_SIMULATE)
+	return 0;
+#else
+	int saved = errno; /* the library never sets it */
+	int cpu = sched_getcpu();
+
+	errno = saved;
+	return (uint32_t)(cpu + 1);
+#endif
+}
+
+unsigned idle_group_of_caller(const struct idle *idle)
+{
+	uint32_t here = cpu_here();
+
+	return here ? llc_groups_of_cpu(idle->groups, here - 1) : 0;
+}
+
+/* ---- searching and parking -------------------------------------------------- */
+
+bool idle_try_search(struct idle *idle, unsigned i)
+{
+	struct idle_group *group = group_of(idle, i);
+
+	/* Relaxed: the limit is a matter of cost. Two that pass it together
+	 * exceed it by one. */
+	if (2 * atomic_load_relaxed(&group->searching) >=
+	    idle->groups->groups[idle_group_of(idle, i)].count)
+		return false;
+	/* Relaxed: a producer that does not see it yet wakes one too many. */
+	atomic_fetch_add_relaxed(&group->searching, 1);
+	return true;
+}
+
+bool idle_leave_search(struct idle *idle, unsigned i)
+{
+	/* Release: what the caller moved into its own queue, to the searchers
+	 * that it leaves it to. Acquire: the same of those that left before.
+	 * Pairs with itself and with the one in idle_park_begin(). */
+	uint64_t before =
+		atomic_fetch_sub_acq_rel(&group_of(idle, i)->searching, 1);
+
+	assert(before > 0);
+	if (before != 1)
+		return false;
+	/* Orders the count before the caller's look at the queues. Pairs with
+	 * the fence in idle_notify(): either the caller sees the push, or the
+	 * producer sees that nobody searches any more. */
+	atomic_fence_seq_cst();
+	return true;
+}
+
+static inline atomic_u64 *sleepy_word(struct idle *idle, unsigned group)
+{
+	return &idle->sleepy[group / IDLE_WORD_BITS];
+}
+
+static inline uint64_t sleepy_bit(unsigned group)
+{
+	return UINT64_C(1) << group % IDLE_WORD_BITS;
+}
+
+/* Say that somebody of @group is parked, by a read-modify-write right before. */
+static void tell_sleepy(struct idle *idle, unsigned group)
+{
+	atomic_u64 *word = sleepy_word(idle, group);
+
+	/* I8. Orders the parked bit before the look at the summary. Pairs with
+	 * the fence in still_sleepy(): either who clears the summary sees the
+	 * parked bit, or this sees it cleared. */
+	atomic_fence_updated_seq_cst();
+	/* Relaxed, both: ordered by the fences, here and of I2. */
+	if (!(atomic_load_relaxed(word) & sleepy_bit(group)))
+		atomic_fetch_or_relaxed(word, sleepy_bit(group));
+}
+
+void idle_park_begin(struct idle *idle, unsigned i, bool searching)
+{
+	struct idle_group *group = group_of(idle, i);
+
+	/* Relaxed, all: before the bit; for a tracer alone, and hints. */
+	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
+	atomic_store_relaxed(&idle->sleepers[i].cpu, cpu_here());
+	atomic_store_relaxed(&group->first_choice, i + 1);
+	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
+	 * sees no searcher finds somebody to wake. */
+	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
+	tell_sleepy(idle, idle_group_of(idle, i));
+	/* Acquire: what searchers that left before moved into their queues.
+	 * Pairs with the release in idle_leave_search(). */
+	if (searching)
+		atomic_fetch_sub_acq_rel(&group->searching, 1);
+	/* Orders them before the caller's look at the queues. Pairs with the
+	 * fences in idle_notify() and idle_leave_search(). */
+	atomic_fence_seq_cst();
+}
+
+void idle_park_cancel(struct idle *idle, unsigned i)
+{
+	struct idle_group *group = group_of(idle, i);
+	uint64_t bit = parked_bit(idle, i);
+
+	/* Acquire: if a waker was faster, it has counted this worker as a
+	 * searcher before; pairs with the release in wake_one(). */
+	if (atomic_fetch_and_acq_rel(&group->parked, ~bit) & bit)
+		atomic_fetch_add_relaxed(&group->searching, 1);
+	/* Otherwise the waker's notification is still to come, and ends one of
+	 * the next parks without cause. */
+
+	/* I7. Orders the cleared bit before all that the worker does from now
+	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
+	atomic_fence_seq_cst();
+}
+
+void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
+{
+	/* Relaxed, all: a statistic, and one of two that write it at once may
+	 * be lost. */
+	uint64_t claimed_ns =
+		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
+	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
+	uint64_t cost_ns = now_ns - claimed_ns;
+
+	if (cost_ns <= WAKE_COST_MAX_NS)
+		atomic_store_relaxed(&idle->wake_cost_ns,
+				     (cost_ns + 7 * mean_ns) / 8);
+}
+
+uint32_t idle_waker(const struct idle *idle, unsigned i)
+{
+	/* Relaxed: as in idle_woken(). */
+	return atomic_load_relaxed(&idle->sleepers[i].claimed_by);
+}
+
+/* ---- claiming a sleeper of a group ------------------------------------------ */
+
+/* Clear the parked bit of worker @i and wake it; false if it was clear. */
+static bool wake_one(struct idle *idle, unsigned i)
+{
+	uint64_t bit = parked_bit(idle, i);
+	uint64_t now_ns;
+
+	/* Release: the count comes first. Pairs with the acquires of
+	 * idle_park_cancel() and idle_parked(). */
+	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
+		return false;
+	now_ns = clock_now_ns();
+	/* Relaxed: a matter of cost. */
+	atomic_store_relaxed(&group_of(idle, i)->lease_ns, now_ns);
+	/* Relaxed, also below: the notification publishes them. */
+	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, now_ns);
+	/* Relaxed: from some wake-up on. */
+	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->tell_wakers))
+		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
+				     (uint32_t)gettid());
+	parker_unpark(&idle->sleepers[i].parker);
+	return true;
+}
+
+/* Would worker @i wake up on CPU @cpu? */
+static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
+{
+	/* Relaxed: a hint. */
+	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
+}
+
+/*
+ * How little worker @i, one of the @parked of its group, is to be woken by a thread
+ * on CPU @here: the sentinel last; before, who would wake up on that CPU, which is
+ * busy with the caller for the time being; whose core is busy; who did not park
+ * last.
+ */
+static unsigned reluctance(const struct idle *idle, unsigned i, uint64_t parked,
+			   uint32_t here)
+{
+	const struct llc_place *place = &idle->groups->places[i];
+	const struct idle_group *group = &idle->by_group[place->group];
+
+	/* Relaxed, all: a matter of cost. */
+	return 8u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
+	       4u * sleeps_on(idle, i, here) +
+	       2u * ((place->siblings & ~parked) != 0) +
+	       (atomic_load_relaxed(&group->first_choice) != i + 1);
+}
+
+static unsigned choose_parked(const struct idle *idle, unsigned group,
+			      uint64_t parked)
+{
+	const struct llc_group *members = &idle->groups->groups[group];
+	unsigned best = members->workers[__builtin_ctzll(parked)];
+	uint32_t here = cpu_here();
+	unsigned least = reluctance(idle, best, parked, here);
+
+	for (uint64_t left = parked & (parked - 1); left != 0 && least != 0;
+	     left &= left - 1) {
+		unsigned i = members->workers[__builtin_ctzll(left)];
+		unsigned value = reluctance(idle, i, parked, here);
+
+		if (value < least) {
+			least = value;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Clear one parked bit of the group and wake its worker; false if none was
+ * found. */
+static bool wake_claim(struct idle *idle, unsigned group)
+{
+	/* A further round means that somebody else cleared the bit. Relaxed,
+	 * both: a hint; the read-modify-write decides. */
+	uint64_t parked = atomic_load_relaxed(&idle->by_group[group].parked);
+
+	while (parked != 0) {
+		if (wake_one(idle, choose_parked(idle, group, parked)))
+			return true;
+		parked = atomic_load_relaxed(&idle->by_group[group].parked);
+	}
+	return false;
+}
+
+/* ---- choosing a group ------------------------------------------------------- */
+
+static uint64_t parked_of(const struct idle *idle, unsigned group)
+{
+	/* Relaxed: ordered by the caller's fence, or a hint. */
+	return atomic_load_relaxed(&idle->by_group[group].parked);
+}
+
+/* Would anybody of @group wake up on another CPU than the caller's, @here? */
+static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
+{
+	uint64_t parked = parked_of(idle, group);
+
+	for (; parked != 0; parked &= parked - 1) {
+		if (!sleeps_on(idle,
+			       idle->groups->groups[group]
+				       .workers[__builtin_ctzll(parked)],
+			       here))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Nobody seems to be parked in a group that the summary names: clear its bit
+ * there; true if somebody is after all.
+ */
+static bool still_sleepy(struct idle *idle, unsigned group)
+{
+	/* Relaxed, both: ordered by the fences. */
+	atomic_fetch_and_relaxed(sleepy_word(idle, group), ~sleepy_bit(group));
+	/* I8. Orders the summary before the look at the bits. Pairs with the
+	 * fence in tell_sleepy(). */
+	atomic_fence_updated_seq_cst();
+	if (parked_of(idle, group) == 0)
+		return false;
+	atomic_fetch_or_relaxed(sleepy_word(idle, group), sleepy_bit(group));
+	/* I8. Who saw no bit meanwhile has left its work to the caller. Orders
+	 * that before all that the caller looks at from now on. */
+	atomic_fence_updated_seq_cst();
+	return true;
+}
+
+/* A look for a group where somebody is to be woken. */
+struct look {
+	uint64_t now_ns; /* or UNTIMED */
+	bool searched;   /* it has passed over one where somebody searches */
+};
+
+/* Has nobody of the group shown for a lease that it searches? */
+static bool lapsed(const struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* Relaxed, both: a matter of cost. */
+	return now_ns != UNTIMED &&
+	       (int64_t)(now_ns -
+			 atomic_load_relaxed(&idle->by_group[group].lease_ns)) >
+		       (int64_t)(LEASE_WAKES *
+				 atomic_load_relaxed(&idle->wake_cost_ns));
+}
+
+/* Does somebody of the group search, who is relied on? */
+static bool searched(const struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	return atomic_load_relaxed(&idle->by_group[group].searching) != 0 &&
+	       !lapsed(idle, group, now_ns);
+}
+
+/* The first group of that range where somebody is parked and nobody searches, or
+ * -1. */
+static int sleepy_from(struct idle *idle, struct look *look, unsigned from,
+		       unsigned to)
+{
+	while (from < to) {
+		unsigned w = from / IDLE_WORD_BITS;
+		/* Relaxed: ordered by the caller's fence. */
+		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]) &
+				UINT64_MAX << from % IDLE_WORD_BITS;
+
+		if (word == 0) {
+			from = (w + 1) * IDLE_WORD_BITS;
+			continue;
+		}
+		from = w * IDLE_WORD_BITS + (unsigned)__builtin_ctzll(word);
+		if (from < to &&
+		    (parked_of(idle, from) != 0 || still_sleepy(idle, from))) {
+			if (!searched(idle, from, look->now_ns))
+				return (int)from;
+			look->searched = true;
+		}
+		from++;
+	}
+	return -1;
+}
+
+/* The same of a node, from some group of it on. */
+static int sleepy_of_node(struct idle *idle, struct look *look,
+			  const struct llc_node *node, unsigned start)
+{
+	unsigned from = node->first + start % node->count;
+	int group = sleepy_from(idle, look, from, node->first + node->count);
+
+	return group >= 0 ? group : sleepy_from(idle, look, node->first, from);
+}
+
+/* The nearest other group where somebody is parked and nobody searches, or -1. */
+static int sleepy_elsewhere(struct idle *idle, struct look *look, unsigned own)
+{
+	const struct llc_groups *groups = idle->groups;
+	const struct llc_node *node = &groups->nodes[groups->groups[own].node];
+	int group = -1;
+
+	if (node->count > 1)
+		group = sleepy_of_node(idle, look, node, own + 1 - node->first);
+	for (unsigned n = 0; group < 0 && n + 1 < groups->node_count; n++)
+		group = sleepy_of_node(idle, look,
+				       &groups->nodes[node->others[n]], own);
+	return group;
+}
+
+/* Where to wake somebody; -1: nowhere, or somebody is awake who looks (I1). Who
+ * would wake up on the caller's CPU is left for last. */
+static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
+{
+	struct look look = { now_ns, false };
+	uint64_t parked;
+	int other;
+
+	if (searched(idle, own, now_ns))
+		return -1;
+	parked = parked_of(idle, own);
+	if (parked != 0 &&
+	    (idle->group_count == 1 || sleeps_off(idle, own, cpu_here())))
+		return (int)own;
+	other = idle->group_count > 1 ? sleepy_elsewhere(idle, &look, own) : -1;
+	if (other >= 0)
+		return other;
+	return parked != 0 && !look.searched ? (int)own : -1;
+}
+
+/* Does the caller's group, or else the summary, say at once that nobody is to be
+ * woken? */
+static bool nobody_to_wake(const struct idle *idle, unsigned own)
+{
+	const struct idle_group *group = &idle->by_group[own];
+
+	/* Relaxed, all: ordered by the caller's fence. */
+	if (atomic_load_relaxed(&group->searching) != 0)
+		return true;
+	return atomic_load_relaxed(&group->parked) == 0 &&
+	       idle->group_count <= IDLE_WORD_BITS &&
+	       (atomic_load_relaxed(&idle->sleepy[0]) & ~sleepy_bit(own)) == 0;
+}
+
+/*
+ * Count a searcher on behalf of the worker that is going to wake, so that whoever
+ * comes next wakes no second one, and the worker can give the count back at any
+ * time. False if somebody else has been faster.
+ */
+static bool count_claim(struct idle_group *group, const struct idle *idle,
+			uint64_t now_ns)
+{
+	uint64_t none = 0;
+	uint64_t lease_ns;
+
+	/* Only from 0: one wake-up of a group is under way at a time (I3).
+	 * Relaxed: ordered by the caller's fence. */
+	if (atomic_cas_relaxed(&group->searching, &none, 1))
+		return true;
+	/* Or one in a lease beside those who may have no CPU. Relaxed, all: as
+	 * above; of those who see the lease run out, one renews it. */
+	lease_ns = atomic_load_relaxed(&group->lease_ns);
+	if (!lapsed(idle, (unsigned)(group - idle->by_group), now_ns) ||
+	    !atomic_cas_relaxed(&group->lease_ns, &lease_ns, now_ns))
+		return false;
+	atomic_fetch_add_relaxed(&group->searching, 1);
+	return true;
+}
+
+static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
+					   uint64_t now_ns)
+{
+	/* A further round means that a bit that was seen was gone. */
+	for (;;) {
+		int g = group_to_wake(idle, group, now_ns);
+
+		if (g < 0 || !count_claim(&idle->by_group[g], idle, now_ns) ||
+		    wake_claim(idle, (unsigned)g))
+			return;
+		/*
+		 * Nobody to wake. Others may have relied on the count
+		 * meanwhile: take it back, and look again on their behalf (I4).
+		 * Release and acquire: as in idle_leave_search(), so that the
+		 * chain of decrements has no gap.
+		 */
+		atomic_fetch_sub_acq_rel(&idle->by_group[g].searching, 1);
+		atomic_fence_seq_cst();
+	}
+}
+
+void idle_wake(struct idle *idle, unsigned group)
+{
+	if (!nobody_to_wake(idle, group))
+		wake(idle, group, UNTIMED);
+}
+
+void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	atomic_u64 *lease = &idle->by_group[group].lease_ns;
+	/* Relaxed, all: a matter of cost. */
+	uint64_t least_ns = atomic_load_relaxed(&idle->wake_cost_ns);
+
+	/* Now and then, so that the line stays shared. */
+	if ((int64_t)(now_ns - atomic_load_relaxed(lease)) > (int64_t)least_ns)
+		atomic_store_relaxed(lease, now_ns);
+}
+
+bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	/* The usual case first. Relaxed: a hint. */
+	if (idle->group_count == 1 &&
+	    atomic_load_relaxed(&idle->by_group[0].searching) == 0)
+		return false;
+	return group_to_wake(idle, group, UNTIMED) < 0 &&
+	       group_to_wake(idle, group, now_ns) >= 0;
+}
+
+void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns)
+{
+	wake(idle, group, now_ns);
+}
+
+void idle_wake_worker(struct idle *idle, unsigned i)
+{
+	struct idle_group *group = group_of(idle, i);
+
+	/* Ordered by the caller's fence. A worker that is awake looks at its
+	 * inbox before it sleeps (I2). */
+	if (!(parked_of(idle, idle_group_of(idle, i)) & parked_bit(idle, i)))
+		return;
+	/* Relaxed, and as in idle_wake(): the count comes first. */
+	atomic_fetch_add_relaxed(&group->searching, 1);
+	if (wake_one(idle, i))
+		return;
+	/* I4, as in idle_wake(). */
+	atomic_fetch_sub_acq_rel(&group->searching, 1);
+	atomic_fence_seq_cst();
+	idle_wake(idle, idle_group_of(idle, i));
+}
+
+void idle_wake_all(struct idle *idle)
+{
+	/* Relaxed: a producer that does not see it wakes one too many. */
+	for (unsigned g = 0; g < idle->groups->count; g++) {
+		do {
+			atomic_fetch_add_relaxed(&idle->by_group[g].searching,
+						 1);
+		} while (wake_claim(idle, g));
+		atomic_fetch_sub_relaxed(&idle->by_group[g].searching, 1);
+	}
+}
+
+/* ---- who sleeps ------------------------------------------------------------- */
+
+bool idle_any_sleepy(const struct idle *idle)
+{
+	for (unsigned g = 0; g < idle->groups->count; g += IDLE_WORD_BITS) {
+		/* Relaxed: ordered by the caller's fence. */
+		if (atomic_load_relaxed(&idle->sleepy[g / IDLE_WORD_BITS]) != 0)
+			return true;
+	}
+	return false;
+}
+
+int idle_first_parked(const struct idle *idle)
+{
+	for (unsigned g = 0; g < idle->groups->count; g++) {
+		uint64_t parked = parked_of(idle, g);
+
+		if (parked != 0)
+			return idle->groups->groups[g]
+				.workers[__builtin_ctzll(parked)];
+	}
+	return -1;
+}
+
+bool idle_sleeps_elsewhere(const struct idle *idle)
+{
+	unsigned words =
+		(idle->groups->count + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
+
+	for (unsigned w = 0; w < words; w++) {
+		/* Relaxed: ordered by the caller's fence. */
+		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]);
+
+		for (; word != 0; word &= word - 1) {
+			if (sleeps_off(idle,
+				       w * IDLE_WORD_BITS +
+					       (unsigned)__builtin_ctzll(word),
+				       cpu_here()))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool idle_all_parked(const struct idle *idle)
+{
+	unsigned parked = 0;
+
+	for (unsigned g = 0; g < idle->groups->count; g++)
+		parked += (unsigned)__builtin_popcountll(parked_of(idle, g));
+	return parked == idle->groups->worker_count;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* pool.c - see pool.h */
+#include "core/loop/pool.h"
+
+#include <limits.h>
+#include <sched.h>
+
+#include "core/base/clock.h"
+#include "core/os/futex.h"
+#include "core/loop/worker.h"
+
+int pool_enter_spawn(struct pool *pool)
+{
+	/* Relaxed: the push publishes it with the task; for a refused one, the
+	 * release of refused below does. */
+	atomic_fetch_add_relaxed(&pool->outside,
+				 POOL_OUTSIDE_SPAWN + POOL_OUTSIDE_CALL);
+	/* Orders the count before the look at closing. Pairs with the fence in
+	 * pool_close(): either the drain waits for this task, or the task is
+	 * refused. */
+	atomic_fence_updated_seq_cst();
+	if (!atomic_load_relaxed(&pool->closing))
+		return 0;
+	pool_end_spawn(pool);
+	return -ESHUTDOWN;
+}
+
+void pool_end_spawn(struct pool *pool)
+{
+	/* Release: the count of its spawn, and what it has done. Pairs with the
+	 * acquire in pool_drained(). */
+	atomic_fetch_add_release(&pool->refused, 1);
+	/* As by a worker that runs out of work: see pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(pool);
+}
+
+void pool_wait_calls(const struct pool *pool)
+{
+	/* Acquire: what the calls did. Pairs with the release in pool_leave().
+	 * They are a few instructions from their end. */
+	while (atomic_load_acquire(&pool->outside) % POOL_OUTSIDE_SPAWN != 0)
+		sched_yield();
+}
+
+static void push(struct inject_queue *queue, struct skua_task *task)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
+	inject_list_append(&list, task_node(task));
+	inject_queue_push(queue, &list);
+}
+
+void pool_inject(struct pool *pool, struct skua_task *task)
+{
+	push(&pool->inject, task);
+	idle_notify(&pool->idle, idle_group_here(&pool->idle));
+}
+
+void pool_inject_urgent(struct pool *pool, struct skua_task *task)
+{
+	push(&pool->urgent, task);
+	idle_notify(&pool->idle, idle_group_here(&pool->idle));
+}
+
+void pool_inject_home(struct pool *pool, struct skua_task *task)
+{
+	unsigned home = task->home - 1;
+
+	push(&pool->workers[home]->inbox, task);
+	/* As in idle_notify(). */
+	atomic_fence_seq_cst();
+	idle_wake_worker(&pool->idle, home);
+}
+
+int pool_add_poller(struct pool *pool, unsigned worker,
+		    struct skua_poller *poller)
+{
+	int code = pollers_add(&pool->workers[worker]->pollers, poller);
+
+	if (code)
+		return code;
+	/* As in idle_notify(): the worker looks at it before it sleeps. */
+	atomic_fence_seq_cst();
+	idle_wake_worker(&pool->idle, worker);
+	return 0;
+}
+
+/* The two sums of pool.h. */
+uint64_t pool_live(const struct pool *pool)
+{
+	/*
+	 * Acquire: the spawn of each task that is seen finished is seen below.
+	 * Pairs with the releases of refused above and of finished in
+	 * worker.c.
+	 */
+	uint64_t finished = atomic_load_acquire(&pool->refused);
+	uint64_t spawned;
+
+	for (unsigned i = 0; i < pool->worker_count; i++)
+		finished += atomic_load_acquire(&pool->workers[i]->finished);
+	/* Ordered by the acquires. */
+	spawned = pool_spawned_outside(pool);
+	for (unsigned i = 0; i < pool->worker_count; i++)
+		spawned += counter_read(
+			&pool->workers[i]->area.counters.tasks_spawned);
+	/* Spawns from outside are counted modulo 2^48. */
+	return (spawned - finished) % POOL_SPAWNED_LIMIT;
+}
+
+bool pool_drained(const struct pool *pool)
+{
+	return pool_live(pool) == 0;
+}
+
+void pool_check_drained(struct pool *pool)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	if (atomic_load_relaxed(&pool->drainers) == 0 || !pool_drained(pool))
+		return;
+	/* Release: what the tasks wrote, which pool_drained() acquired. Pairs with
+	 * the acquire in pool_wait_drained(). */
+	atomic_fetch_add_release(&pool->drain_epoch, 1);
+	futex_wake(&pool->drain_epoch, INT_MAX);
+	if (pool->on_drained)
+		pool->on_drained(pool->on_drained_ctx);
+}
+
+bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
+{
+	bool done;
+
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_add_relaxed(&pool->drainers, 1);
+	/*
+	 * Orders the count before the sums. Pairs with the fence of a worker
+	 * that runs out of work (wait_for_task()): either the sums here
+	 * include what it finished, or it sees the count and sums itself.
+	 */
+	atomic_fence_seq_cst();
+	/* A further round means that tasks came and went, or a wake-up without
+	 * cause. */
+	for (;;) {
+		/* Acquire: pairs with the release in pool_check_drained(). */
+		uint32_t epoch = atomic_load_acquire(&pool->drain_epoch);
+
+		done = pool_drained(pool);
+		if (done || (deadline_ns != UINT64_MAX &&
+			     clock_now_ns() >= deadline_ns))
+			break;
+		if (deadline_ns == UINT64_MAX)
+			futex_wait(&pool->drain_epoch, epoch);
+		else
+			futex_wait_until(&pool->drain_epoch, epoch,
+					 deadline_ns);
+	}
+	/* Relaxed: a worker that does not see it sums in vain. */
+	atomic_fetch_sub_relaxed(&pool->drainers, 1);
+	return done;
+}
+
+void pool_close(struct pool *pool)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(&pool->closing, 1);
+	/* Orders closing before the sums of the drain that follows. Pairs with
+	 * the fence in pool_enter_spawn(). */
+	atomic_fence_seq_cst();
+}
+
+void pool_cancel(struct pool *pool)
+{
+	/* Relaxed: a request; a poll that does not see it yet comes again, or
+	 * ends its task anyway. */
+	atomic_fetch_or_relaxed(&pool->notice, NOTICE_CANCEL);
+	timers_fire_all(pool);
+}
+
+void pool_stop(struct pool *pool)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(&pool->stopping, 1);
+	/* Orders stopping before the look at the parked bits. Pairs with the
+	 * fence in idle_park_begin(): either the worker sees it before it
+	 * sleeps, or it is woken. */
+	atomic_fence_seq_cst();
+	idle_wake_all(&pool->idle);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * pool.h - what the workers of a runtime share, and when they are done
+ *
+ * A drain has to know when no task is left. One counter of live tasks would be
+ * written by every spawn of every worker. Instead each worker counts what it
+ * spawned and what it finished, in words of its own, and the counts are summed
+ * when somebody waits: first all the finished, then all the spawned. Both only
+ * grow, and each task that was seen finished is seen spawned, because its
+ * spawn happens before its end. So if the sums are equal, then at the moment
+ * between the two sums no task was alive (after Mattern, "Algorithms for
+ * distributed termination detection", 1987).
+ */
+#ifndef SKUA_CORE_LOOP_POOL_H
+#define SKUA_CORE_LOOP_POOL_H
+
+#include "core/loop/crew.h"
+#include "core/idle/idle.h"
+#include "core/queue/inject_queue.h"
+#include "core/loop/sentinel.h"
+#include "core/loop/stamps.h"
+#include "core/task/task.h"
+#include "core/queue/work_map.h"
+#include "probes/area.h"
+#include "skua/runtime.h"
+
+struct affinity;
+struct skua_poller;
+struct track;
+struct watch_rest;
+struct worker;
+
+#define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
+#define POOL_OUTSIDE_CALL  UINT64_C(1)
+/* Where the count of spawns begins anew. */
+#define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
+
+#define POOL_SPIN_MEASURED (UINT64_MAX - 1)
+#define POOL_SPIN_FOREVER  UINT64_MAX
+
+/* Of struct pool, notice: why polls are not simply called. */
+#define NOTICE_CANCEL (1u << 0) /* shutdown: they are told to end */
+#define NOTICE_RECORD (1u << 1) /* some worker records */
+#define NOTICE_TRACE  (1u << 2) /* somebody traces each poll */
+#define NOTICE_TRACK  (1u << 3) /* there is a table of tasks (track.h) */
+
+struct pool {
+	/* Constant while the workers run. */
+	struct worker **workers;
+	unsigned worker_count;
+	const struct llc_groups *groups;
+	uint32_t steal_attempts;
+	uint32_t steal_max;     /* tasks of a worker of the own node, */
+	uint32_t steal_max_far; /* and of one elsewhere */
+	uint32_t far_samples;   /* groups elsewhere that a search tries */
+	uint64_t far_delay_ns;  /* after so long */
+	uint64_t spin_ns;       /* or POOL_SPIN_MEASURED, POOL_SPIN_FOREVER */
+	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
+	uint32_t max_queued;
+	struct skua_hooks hooks;
+	/* Called by a worker at the end of a tick, when its look_due_ns has come;
+	 * and what that needs. */
+	void (*look)(struct worker *worker, uint64_t now_ns);
+	struct affinity *affinity;
+	struct watch_rest *rest; /* of who watches the workers; NULL: nobody */
+	/* Of the process whose threads the workers are, and where the calling
+	 * process's is (fork.h). */
+	uint32_t generation;
+	const uint32_t *generation_here;
+
+	/* Workers that share CPUs which each had for itself, and 1 while there
+	 * is less CPU time than CPUs. Writers: workers that look. Readers: who
+	 * is going to spin. */
+	atomic_u32 squeezed;
+
+	/* What other processes read. */
+	struct area_runtime area;
+	struct stamps *stamps; /* NULL: nothing is timed */
+	struct track *track;   /* NULL: tasks are not tracked */
+
+	struct work_map map;
+	struct inject_queue urgent; /* of tasks that run before others */
+	struct inject_queue inject;
+	struct idle idle;
+	struct sentinel sentinel;
+	struct crew crew;
+
+	/*
+	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no
+	 * worker of this pool, and calls of such threads that are under way,
+	 * after whose last one the pool may be freed. Writers: they. Readers:
+	 * drains; who destroys.
+	 */
+	alignas(CACHE_PAIR) atomic_u64 outside;
+	/* Of the tasks spawned, those that no worker ends: refused after all, or
+	 * calls of skua_run(). Wraps at 2^64. */
+	atomic_u64 refused;
+
+	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
+	alignas(CACHE_PAIR) atomic_u32 closing;
+	atomic_u32 stopping;
+	/* NOTICE_CANCEL and so on. Writers: a shutdown; workers that
+	 * look who wants to know. Readers: workers. */
+	atomic_u32 notice;
+	/* Threads that wait for a drain, or drive until a goal (drive.c). Writers:
+	 * they. Readers: workers. */
+	atomic_u32 drainers;
+	/* What they sleep on: changes when the pool was found drained. */
+	atomic_u32 drain_epoch;
+	/* Called then, too, for those who sleep elsewhere; or NULL. Constant. */
+	void (*on_drained)(void *ctx);
+	void *on_drained_ctx;
+};
+
+/**
+ * pool_enter - begin a call by a thread that is no worker of the pool
+ *
+ * While it knows of a task of the pool that cannot end meanwhile.
+ */
+static inline void pool_enter(struct pool *pool)
+{
+	/* Relaxed: the pool stays while that task does. */
+	atomic_fetch_add_relaxed(&pool->outside, POOL_OUTSIDE_CALL);
+}
+
+/* pool_leave - end the call; the pool may be gone afterwards */
+static inline void pool_leave(struct pool *pool)
+{
+	/* Release: all that the call did. Pairs with the acquire in
+	 * pool_wait_calls(). */
+	atomic_fetch_sub_release(&pool->outside, POOL_OUTSIDE_CALL);
+}
+
+/* pool_spawned_outside - how many tasks */
+static inline uint64_t pool_spawned_outside(const struct pool *pool)
+{
+	/* Relaxed: ordered by the caller, or a statistic. */
+	return atomic_load_relaxed(&pool->outside) / POOL_OUTSIDE_SPAWN;
+}
+
+/**
+ * pool_enter_spawn - pool_enter(), and count a task spawned
+ *
+ * Return: 0, or -ESHUTDOWN: the task is not spawned. To be left either way.
+ */
+int pool_enter_spawn(struct pool *pool);
+
+/* pool_end_spawn - what was counted is no task after all, or was done by the
+ * caller */
+void pool_end_spawn(struct pool *pool);
+
+/* pool_wait_calls - wait until no call is under way; nobody begins one */
+void pool_wait_calls(const struct pool *pool);
+
+/* pool_alive - is this the process whose threads the workers are? */
+static inline bool pool_alive(const struct pool *pool)
+{
+	return *pool->generation_here == pool->generation;
+}
+
+/* pool_full - are as many tasks queued as are allowed? */
+static inline bool pool_full(const struct pool *pool)
+{
+	return pool->max_queued != UINT32_MAX &&
+	       inject_queue_length(&pool->inject) >= pool->max_queued;
+}
+
+/* pool_inject - queue a task through the injection queue; any thread */
+void pool_inject(struct pool *pool, struct skua_task *task);
+
+/* pool_inject_urgent - the same, through the urgent lane */
+void pool_inject_urgent(struct pool *pool, struct skua_task *task);
+
+/* pool_inject_home - the same, through its home worker's inbox */
+void pool_inject_home(struct pool *pool, struct skua_task *task);
+
+/* pool_add_poller - register a poller with a worker; any thread. Return: as
+ * pollers_add() */
+int pool_add_poller(struct pool *pool, unsigned worker,
+		    struct skua_poller *poller);
+
+/* pool_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
+static inline uint64_t pool_wake_cost_ns(const struct pool *pool)
+{
+	/* Relaxed: any recent value will do. */
+	return atomic_load_relaxed(&pool->idle.wake_cost_ns);
+}
+
+/* pool_squeezed - are there fewer CPUs, or less time of them, than workers now? */
+static inline bool pool_squeezed(const struct pool *pool)
+{
+	/* Relaxed: as above. */
+	return atomic_load_relaxed(&pool->squeezed) != 0;
+}
+
+/* pool_stamps - is it the turn of a task from outside, for that queue, to be
+ * timed? */
+static inline bool pool_stamps(const struct inject_queue *queue)
+{
+	/* Relaxed: a number that goes up. */
+	return atomic_load_relaxed(&queue->pushed) % STAMPS_SAMPLE == 0;
+}
+
+/* pool_cares - does anybody want to know of a task from outside? */
+static inline bool pool_cares(const struct pool *pool,
+			      const struct inject_queue *queue)
+{
+	/* Relaxed: a request, of which no order is asked. */
+	return (atomic_load_relaxed(&pool->notice) &
+		(NOTICE_RECORD | NOTICE_TRACK)) ||
+	       pool_stamps(queue);
+}
+
+/* pool_cancelling - are polls told to end? */
+static inline bool pool_cancelling(const struct pool *pool)
+{
+	/* Relaxed: a request, of which no order is asked. */
+	return atomic_load_relaxed(&pool->notice) & NOTICE_CANCEL;
+}
+
+/* pool_tracks - are its tasks in a table? */
+static inline bool pool_tracks(const struct pool *pool)
+{
+	/* Relaxed: constant while the workers run. */
+	return atomic_load_relaxed(&pool->notice) & NOTICE_TRACK;
+}
+
+/* pool_live - tasks that are spawned and not done; 0 only if there was a moment
+ * during the call without any */
+uint64_t pool_live(const struct pool *pool);
+
+/* pool_drained - was there a moment during the call without any task? */
+bool pool_drained(const struct pool *pool);
+
+/**
+ * pool_check_drained - wake those that wait for a drain, if it is reached
+ *
+ * By a worker that found nothing to do, or a spawn that was refused; after a
+ * fence.
+ */
+void pool_check_drained(struct pool *pool);
+
+/**
+ * pool_wait_drained - sleep until no task is left; not on a worker
+ * @deadline_ns: of the clock; UINT64_MAX = never
+ *
+ * Return: false if the deadline came first.
+ */
+bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns);
+
+/* pool_close - refuse spawns from outside from now on */
+void pool_close(struct pool *pool);
+
+/* pool_cancel - tell each poll from now on that its task is cancelled */
+void pool_cancel(struct pool *pool);
+
+/* pool_stop - make the workers of a drained pool return */
+void pool_stop(struct pool *pool);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* schedule.c - see schedule.h */
+#include "core/loop/schedule.h"
+
+#include "core/base/boundary.h"
+#include "core/task/group.h"
+#include "core/loop/work.h"
+#include "core/loop/worker.h"
+
+/* Of a task that somebody wants to know of. Apart, so that the others save no
+ * registers for it. */
+static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
+						       struct skua_task *task)
+{
+	tell_ready(worker, task);
+	work_schedule_owner(worker, task);
+}
+
+static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
+							 struct skua_task *task)
+{
+	tell_ready_outside(pool, &pool->inject, task);
+	pool_inject(pool, task);
+}
+
+/* To where a task goes that is urgent or bound. Apart, likewise. */
+static __attribute__((noinline)) void schedule_apart(struct worker *worker,
+						     struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+	const struct inject_queue *queue =
+		task->home ? &pool->workers[task->home - 1]->inbox
+			   : &pool->urgent;
+
+	if (worker && --worker->tell.until_ready == 0)
+		tell_ready(worker, task);
+	else if (!worker && pool_cares(pool, queue))
+		tell_ready_outside(pool, queue, task);
+	if (task->home != 0)
+		pool_inject_home(pool, task);
+	else
+		pool_inject_urgent(pool, task);
+}
+
+void schedule_by(struct worker *worker, struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+
+	if (task->home != 0 || (task->flags & TASK_URGENT))
+		schedule_apart(worker, task);
+	else if (!worker && pool_cares(pool, &pool->inject))
+		told_outside(pool, task);
+	else if (!worker)
+		pool_inject(pool, task);
+	else if (--worker->tell.until_ready == 0)
+		told_owner(worker, task);
+	else
+		work_schedule_owner(worker, task);
+}
+
+void schedule(struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+	struct worker *worker = worker_current;
+
+	/* A child of fork() has no workers to run it. */
+	if (!pool_alive(pool))
+		return;
+	if (worker && worker->pool == pool) {
+		schedule_by(worker, task);
+		return;
+	}
+	pool_enter(pool);
+	schedule_by(NULL, task);
+	pool_leave(pool);
+}
+
+void schedule_wake(struct skua_task *task)
+{
+	if (task_state_transition_to_woken(task_state(task), 0))
+		schedule(task);
+}
+
+/* Wake a task and give a reference back; false, and nothing is done, if it is
+ * COMPLETE. Otherwise it may be gone, unless it is queued here. */
+static bool wake_by_value(struct skua_task *task)
+{
+	bool queue;
+
+	if (!task_state_transition_to_woken_by_value(task_state(task), &queue))
+		return false;
+	if (queue)
+		schedule(task);
+	return true;
+}
+
+void schedule_wake_by_value(struct skua_task *task)
+{
+	if (!wake_by_value(task))
+		schedule_drop(task);
+}
+
+void schedule_add_reference(struct skua_task *task)
+{
+	if (!worker_lend(task))
+		task_state_add_reference(task_state(task));
+}
+
+static const struct task_state_drop one = { .references = 1 };
+
+/* Give references back; the end of a member may be that of its group. */
+static struct task_end give_back(struct skua_task *task,
+				 struct task_state_drop drop)
+{
+	struct task_end end = task_drop(task, drop);
+
+	if (__builtin_expect(!(end.bit & (TASK_END_GROUP | TASK_WITHDRAWN)),
+			     true))
+		return end;
+	return end.bit == TASK_END_GROUP
+		       ? group_leave_ended(end.what.group, task)
+		       : task_drop_withdrawn(task, drop);
+}
+
+void schedule_end(struct task_end end, struct skua_task *task)
+{
+	/* A loop, not a recursion: the joining task that is woken here may be
+	 * done already, and this its last reference. */
+	while (end.bit == TASK_END_TASK) {
+		task = end.what.task;
+		if (wake_by_value(task))
+			return;
+		end = give_back(task, one);
+	}
+	if (end.bit == TASK_END_THREAD)
+		task_joiner_wake(end.what.joiner);
+	else if (end.bit == TASK_END_DETACH && end.what.release)
+		end.what.release(task);
+	BOUNDARY(release);
+}
+
+void schedule_drop(struct skua_task *task)
+{
+	schedule_end(give_back(task, one), task);
+}
+
+void schedule_complete(struct skua_task *task, bool spare)
+{
+	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
+				       .complete = true };
+	struct task_end end = give_back(task, all);
+
+	if (end.bit)
+		schedule_end(end, task);
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* tell.c - see tell.h */
+#include "core/loop/tell.h"
+
+#include <unistd.h>
+
+#include "core/base/boundary.h"
+#include "core/base/clock.h"
+#include "core/loop/stamps.h"
+#include "core/loop/track.h"
+#include "core/loop/worker.h"
+#include "probes/root.h"
+
+/* How often probe_lifo_flush() is told, but for parks, before which it always is. */
+#define FLUSH_PERIOD_NS UINT64_C(1000000)
+/* A poll that is timed, and what goes with it, takes some 100 ns: a small part of
+ * the polls since the last one, if those took so long in all. */
+#define SAMPLE_TIME_NS UINT64_C(20000)
+#define ROWS_TRIED     4u
+/* The poll function of the row of all others. */
+#define OTHERS 1u
+
+static struct area_samples *samples(const struct worker *w)
+{
+	return (struct area_samples *)(uintptr_t)w->area.samples;
+}
+
+/* A shorthand; does nothing while the recorder is off. */
+static void note(struct worker *w, enum event_kind kind, uint64_t a, uint64_t b,
+		 uint32_t detail, unsigned other)
+{
+	recorder_note_owner(&w->tell.recorder, kind, a, b, detail, other);
+}
+
+void tell_init(struct worker *w)
+{
+	struct tell *tell = &w->tell;
+
+	tell->recorder.area = &w->area;
+	tell->until_ready = tell->until_stamp = tell->stride = 1;
+}
+
+void tell_destroy(struct worker *w)
+{
+	recorder_destroy(&w->tell.recorder);
+}
+
+/* ---- states and times ------------------------------------------------------ */
+
+void tell_state(struct worker *w, enum area_state state, uint64_t now_ns)
+{
+	struct area_times *times = &w->area.times;
+	uint64_t ns = now_ns - times->since_ns;
+
+	if (times->state == AREA_RUNNING || times->state == AREA_JOB)
+		counter_add_owner(&times->run_ns, ns);
+	else if (times->state == AREA_SEARCHING)
+		counter_add_owner(&times->search_ns, ns);
+	else if (times->state == AREA_PARKED)
+		counter_add_owner(&times->park_ns, ns);
+	counter_set_owner(&times->state, state);
+	counter_set_owner(&times->since_ns, now_ns);
+}
+
+void tell_start(struct worker *w)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint32_t thread = (uint32_t)gettid();
+
+	counter_set_owner(&w->area.tid, thread);
+	probe_worker_start(w->index, thread);
+	if (hooks->worker_start)
+		hooks->worker_start(hooks->ctx, w->index);
+	BOUNDARY(hook);
+}
+
+/* Hits in the LIFO slot since the last time. While nobody listens they are told to
+ * nobody, so that who comes later hears of what came after. */
+static void flush(struct worker *w, uint64_t now_ns)
+{
+	const struct area_counters *c = &w->area.counters;
+	struct tell *tell = &w->tell;
+
+	if (c->lifo_hits != tell->hits || !probe_lifo_flush_enabled()) {
+		probe_lifo_flush(w->index, c->lifo_hits - tell->hits,
+				 c->tasks_polled - tell->polls);
+		tell->hits = c->lifo_hits;
+		tell->polls = c->tasks_polled;
+	}
+	tell->flush_due_ns = now_ns + FLUSH_PERIOD_NS;
+}
+
+void tell_stop(struct worker *w)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint64_t now_ns = clock_now_ns();
+
+	if (hooks->worker_stop)
+		hooks->worker_stop(hooks->ctx, w->index);
+	BOUNDARY(hook);
+	if (w->tell.recorder.on)
+		recorder_switch_owner(&w->tell.recorder, false, now_ns);
+	flush(w, now_ns);
+	probe_worker_stop(w->index);
+	tell_state(w, AREA_STARTING, now_ns);
+	counter_set_owner(&w->area.tid, 0);
+}
+
+/* ---- who wants to know ----------------------------------------------------- */
+
+/* A bit of what polls look at. */
+static void set_notice(struct pool *pool, uint32_t bit, bool on)
+{
+	/* Relaxed, all: a request. While it is not as it should be, each worker
+	 * that looks sets it right: two that see an old and a new one differ no
+	 * longer than until the next look. */
+	if (!(atomic_load_relaxed(&pool->notice) & bit) == !on)
+		return;
+	if (on)
+		atomic_fetch_or_relaxed(&pool->notice, bit);
+	else
+		atomic_fetch_and_relaxed(&pool->notice, ~bit);
+}
+
+static void look_recorder(struct worker *w, uint64_t now_ns)
+{
+	struct recorder *recorder = &w->tell.recorder;
+	struct pool *pool = w->pool;
+	bool wanted = now_ns < root_record_until_ns() ||
+		      now_ns < counter_read(&pool->area.record_until_ns);
+
+	if (!wanted && !recorder->on)
+		return;
+	if (wanted != recorder->on) {
+		recorder_switch_owner(recorder, wanted, now_ns);
+		w->tell.until_ready = 1;
+		if (recorder->on)
+			recorder_share(&pool->area);
+	}
+	recorder_clock_owner(recorder, now_ns);
+	/* Who has no ring leaves it to the others: it would not clear it. */
+	if (wanted && !recorder->on)
+		return;
+	set_notice(pool, NOTICE_RECORD, wanted);
+	/* Relaxed: from some wake-up on. */
+	atomic_store_relaxed(&pool->idle.tell_wakers, wanted);
+}
+
+void tell_look(struct worker *w, uint64_t now_ns)
+{
+	look_recorder(w, now_ns);
+	set_notice(w->pool, NOTICE_TRACE,
+		   probe_task_begin_enabled() || probe_task_end_enabled());
+	if (now_ns >= w->tell.flush_due_ns)
+		flush(w, now_ns);
+}
+
+/* ---- parks and steals ------------------------------------------------------ */
+
+static void tell_failure(struct worker *w)
+{
+	uint64_t attempts = w->area.counters.steal_attempts - w->tell.attempts;
+
+	w->tell.attempts += attempts;
+	counter_add_owner(&w->area.counters.searches_failed, 1);
+	probe_steal_fail(w->index, attempts);
+	note(w, EVENT_STEAL_FAIL, 0, 0, (uint32_t)attempts, 0);
+}
+
+void tell_park(struct worker *w, enum probe_park_reason reason)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint64_t now_ns = clock_now_ns();
+
+	if (reason == PROBE_PARK_SEARCHED)
+		tell_failure(w);
+	tell_state(w, AREA_PARKED, now_ns);
+	counter_add_owner(&w->area.counters.times_parked, 1);
+	if (hooks->worker_park)
+		hooks->worker_park(hooks->ctx, w->index);
+	BOUNDARY(hook);
+	flush(w, now_ns);
+	probe_park(w->index, reason);
+	note(w, EVENT_PARK, 0, 0, reason, 0);
+}
+
+void tell_unpark(struct worker *w)
+{
+	const struct skua_hooks *hooks = &w->pool->hooks;
+	uint64_t now_ns = w->tell.woken_ns;
+	uint64_t parked_ns = now_ns - w->area.times.since_ns;
+	uint32_t waker = idle_waker(&w->pool->idle, w->index);
+
+	tell_state(w, AREA_SEARCHING, now_ns);
+	if (samples(w))
+		probes_count_owner(&samples(w)->park, parked_ns, 1);
+	probe_unpark(w->index, parked_ns, waker);
+	note(w, EVENT_UNPARK, parked_ns, 0, waker, 0);
+	w->tell.looked_ns = now_ns;
+	if (hooks->worker_unpark)
+		hooks->worker_unpark(hooks->ctx, w->index);
+	BOUNDARY(hook);
+}
+
+void tell_pollers(struct worker *w, uint64_t now_ns)
+{
+	uint64_t since_ns = w->tell.looked_ns;
+
+	w->tell.looked_ns = now_ns;
+	if (since_ns > 0 && now_ns - since_ns > EVENT_LATE_NS)
+		note(w, EVENT_LATE, now_ns - since_ns, 0, 0, 0);
+}
+
+/* A steal, at the end of the search that it was found in. */
+static void tell_steal(struct worker *w, uint64_t now_ns)
+{
+	struct tell *tell = &w->tell;
+	uint64_t latency_ns = now_ns - w->area.times.since_ns;
+
+	tell->attempts = w->area.counters.steal_attempts;
+	counter_add_owner(&w->area.counters.steals, 1);
+	if (samples(w))
+		probes_count_owner(&samples(w)->steal, latency_ns, 1);
+	probe_steal(w->index, tell->victim, tell->stolen, latency_ns);
+	note(w, EVENT_STEAL, (uintptr_t)tell->loot, latency_ns, tell->stolen,
+	     tell->victim);
+	tell->stolen = 0;
+}
+
+void tell_working(struct worker *w, uint64_t now_ns)
+{
+	tell_look(w, now_ns);
+	if (w->tell.stolen)
+		tell_steal(w, now_ns);
+	tell_state(w, AREA_RUNNING, now_ns);
+}
+
+void tell_job(struct worker *w, const void *job, unsigned victim)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	tell_look(w, now_ns);
+	tell_state(w, AREA_JOB, now_ns);
+	note(w, EVENT_JOB_BEGIN, (uintptr_t)job, 0, 0, victim);
+}
+
+void tell_job_end(struct worker *w)
+{
+	note(w, EVENT_JOB_END, 0, 0, 0, 0);
+	tell_state(w, AREA_SEARCHING, clock_now_ns());
+}
+
+void tell_overflow(struct worker *w, uint64_t n)
+{
+	probe_overflow(w->index, n);
+	note(w, EVENT_OVERFLOW, 0, 0, (uint32_t)n, 0);
+}
+
+void tell_inject(struct worker *w, uint64_t n)
+{
+	probe_inject(w->index, n);
+	note(w, EVENT_INJECT, 0, 0, (uint32_t)n, 0);
+}
+
+void tell_stall(const struct worker *worker, uint64_t task, const void *type,
+		skua_task_fn poll, uint64_t ns)
+{
+	struct pool *pool = worker->pool;
+	uint64_t us = ns / 1000;
+
+	probe_stall(worker->index, type, ns);
+	/* Relaxed: a request, of which no order is asked. */
+	if (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD)
+		recorder_note_shared(&pool->area, EVENT_STALL, task,
+				     type ? (uintptr_t)type : (uintptr_t)poll,
+				     us < UINT32_MAX ? (uint32_t)us
+						     : UINT32_MAX);
+}
+
+/* ---- polls and waits -------------------------------------------------------- */
+
+/* The row of a type; that of all others if there is none for it. */
+static struct area_type *row_of(struct area_samples *samples, const void *type,
+				skua_task_fn poll)
+{
+	uint64_t key = (uintptr_t)type ^ (uintptr_t)poll;
+	uint64_t first = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+	struct area_type *row;
+
+	for (unsigned i = 0; i < ROWS_TRIED; i++) {
+		row = &samples->types[(first + i) % (AREA_TYPES - 1)];
+		if (row->poll == (uintptr_t)poll &&
+		    row->type == (uintptr_t)type)
+			return row;
+		if (row->poll)
+			continue;
+		counter_set_owner(&row->type, (uintptr_t)type);
+		counter_set_owner(&row->poll, (uintptr_t)poll);
+		return row;
+	}
+	row = &samples->types[AREA_TYPES - 1];
+	counter_set_owner(&row->poll, OTHERS);
+	return row;
+}
+
+static void set_longest(uint64_t *longest_ns, uint64_t ns)
+{
+	if (ns > counter_read(longest_ns))
+		counter_set_owner(longest_ns, ns);
+}
+
+/* Of how many polls, or waits, one is to be timed. */
+static uint32_t sample_stride(const struct worker *w)
+{
+	return tick_fit(SAMPLE_TIME_NS, w->tick.mean_ns, 1, TELL_SAMPLE_MAX);
+}
+
+bool tell_sample_due(const struct worker *w)
+{
+	/* With the next one. */
+	return w->area.counters.tasks_polled + 1 - w->tell.sampled >=
+	       sample_stride(w);
+}
+
+/* So many polls of a type, of which one took @ns. */
+static void count_time(struct area_samples *all, struct area_type *row,
+		       uint64_t ns, uint64_t weight)
+{
+	counter_add_owner(&row->run_ns, weight * ns);
+	set_longest(&row->longest_ns, ns);
+	probes_count_owner(&all->poll, ns, weight);
+}
+
+void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
+		 uint64_t ns)
+{
+	struct area_samples *all = samples(w);
+	uint64_t polls = w->area.counters.tasks_polled;
+	uint64_t weight = polls - w->tell.sampled;
+	struct area_type *row;
+
+	w->tell.sampled = polls;
+	if (!all)
+		return;
+	row = row_of(all, type, poll);
+	counter_add_owner(&row->polls, weight);
+	count_time(all, row, ns, weight);
+}
+
+bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
+	       uint32_t weight)
+{
+	struct area_samples *all = samples(w);
+	struct area_type *row;
+	uint64_t most;
+	bool counts;
+
+	if (!all)
+		return false;
+	row = row_of(all, task->type, task->poll);
+	/* The poll that begins is one of those since the last sample. */
+	counts = row->polls <= row->waits;
+	if (counts) {
+		w->tell.sampled++;
+		counter_add_owner(&row->polls, 1);
+	}
+	most = row->polls - row->waits;
+	if (weight > most)
+		weight = (uint32_t)most;
+	counter_add_owner(&row->waits, weight);
+	counter_add_owner(&row->wait_ns, weight * ns);
+	set_longest(&row->longest_wait_ns, ns);
+	probes_count_owner(&all->wait, ns, weight);
+	return counts;
+}
+
+void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
+		      uint64_t ns)
+{
+	struct area_samples *all = samples(w);
+
+	count_time(all, row_of(all, type, poll), ns, 1);
+}
+
+void tell_ready(struct worker *w, struct skua_task *task)
+{
+	struct tell *tell = &w->tell;
+
+	/* Each is asked for while the recorder is on. What was passed by since
+	 * it is off, or before it was on, is not: a stride may be too long. */
+	if (pool_tracks(w->pool))
+		track_queued(w->pool, task);
+	if ((!tell->recorder.on && !pool_tracks(w->pool)) ||
+	    --tell->until_stamp == 0) {
+		stamps_put(w->pool, task, tell->stride);
+		tell->stride = sample_stride(w);
+		tell->until_stamp = tell->stride;
+	}
+	tell->until_ready =
+		tell->recorder.on || pool_tracks(w->pool) ? 1 : tell->stride;
+	note(w, EVENT_READY, (uintptr_t)task, 0, 0, 0);
+}
+
+void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
+			struct skua_task *task)
+{
+	if (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD)
+		recorder_note_shared(&pool->area, EVENT_READY, (uintptr_t)task,
+				     0, 0);
+	if (pool_tracks(pool))
+		track_queued(pool, task);
+	if (pool_stamps(queue))
+		stamps_put(pool, task, STAMPS_SAMPLE);
+}
+
+enum skua_poll tell_poll(struct worker *w, struct skua_task *task)
+{
+	const void *type = task->type;
+	skua_task_fn poll = stamps_poll(w->pool, task);
+	uint64_t name = type ? (uintptr_t)type : (uintptr_t)poll;
+	enum skua_poll result;
+
+	if (probe_task_begin_enabled())
+		probe_task_begin_hit(w->index, (uintptr_t)task, (uintptr_t)type,
+				     (uintptr_t)poll);
+	note(w, EVENT_BEGIN, (uintptr_t)task, name,
+	     type ? EVENT_NAME_TYPE : EVENT_NAME_POLL, 0);
+	result = task->poll(task);
+	BOUNDARY(poll);
+	note(w, EVENT_END, (uintptr_t)task, 0, (uint32_t)result, 0);
+	if (probe_task_end_enabled())
+		probe_task_end_hit(w->index, (uintptr_t)task, (uint64_t)result,
+				   0);
+	return result;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * tell.h - what a worker tells of what it does
+ *
+ * To other processes: its state and times, how long parks, steals, polls and
+ * waits take (probes/area.h). To tracers: the probes. To the recorder: events. To
+ * the program: the hooks. All by the worker itself, and none of it in the way of
+ * a task while nobody wants to know: times are taken where the worker leaves its
+ * tasks, and of the polls now and then one is timed.
+ */
+#ifndef SKUA_CORE_LOOP_TELL_H
+#define SKUA_CORE_LOOP_TELL_H
+
+#include "core/base/atomic.h"
+#include "probes/probes.h"
+#include "probes/recorder.h"
+#include "skua/task.h"
+
+struct inject_queue;
+struct pool;
+struct worker;
+
+/* Of so many polls one is timed, or more of them. */
+#define TELL_SAMPLE_MAX 1024u
+
+/* The worker's own. */
+struct tell {
+	/* Tasks that it makes runnable until tell_ready() wants to know; those
+	 * until one is to be timed, and of how many that will be one. */
+	uint32_t until_ready;
+	uint32_t until_stamp, stride;
+	struct recorder recorder;
+	uint64_t sampled;      /* polls, when one was timed last */
+	uint64_t attempts;     /* looks into queues that were told of */
+	uint64_t hits, polls;  /* that probe_lifo_flush() was told of, */
+	uint64_t flush_due_ns; /* and when it is to be told again */
+	uint64_t woken_ns;     /* when the last park ended */
+	uint64_t
+		looked_ns; /* when pollers were last called, or slept in; 0: never */
+	/* A steal that is not told of yet; stolen 0: none. */
+	struct skua_task *loot;
+	uint32_t stolen;
+	unsigned victim;
+};
+
+/* tell_init - nothing is told yet */
+void tell_init(struct worker *w);
+
+/* tell_destroy - give back what the recorder has */
+void tell_destroy(struct worker *w);
+
+/* tell_start, tell_stop - the worker's thread begins, and ends */
+void tell_start(struct worker *w);
+void tell_stop(struct worker *w);
+
+/* tell_state - the worker does something else from @now_ns on */
+void tell_state(struct worker *w, enum area_state state, uint64_t now_ns);
+
+/* tell_look - at the end of a tick: does anybody want to know? */
+void tell_look(struct worker *w, uint64_t now_ns);
+
+void tell_park(struct worker *w, enum probe_park_reason reason);
+/* tell_woken - the park has ended; tell_unpark() is to follow */
+static inline void tell_woken(struct tell *tell, uint64_t now_ns)
+{
+	tell->woken_ns = now_ns;
+}
+void tell_unpark(struct worker *w);
+
+/* tell_pollers - the worker is going to call its pollers */
+void tell_pollers(struct worker *w, uint64_t now_ns);
+
+/* tell_loot - a steal has succeeded; tell_working() is to follow */
+static inline void tell_loot(struct tell *tell, struct skua_task *task,
+			     uint32_t count, unsigned victim)
+{
+	tell->loot = task;
+	tell->stolen = count;
+	tell->victim = victim;
+}
+
+/* tell_working - the worker has found something to do */
+void tell_working(struct worker *w, uint64_t now_ns);
+
+/* tell_job, tell_job_end - it works on a job that was forked by @victim */
+void tell_job(struct worker *w, const void *job, unsigned victim);
+void tell_job_end(struct worker *w);
+
+void tell_overflow(struct worker *w, uint64_t n);
+void tell_inject(struct worker *w, uint64_t n);
+
+/* tell_stall - by the thread that watches: a poll of @worker's, of such a task, has
+ * taken @ns so far */
+void tell_stall(const struct worker *worker, uint64_t task, const void *type,
+		skua_task_fn poll, uint64_t ns);
+
+/* tell_ready - the worker makes a task runnable, and until_ready is 0 */
+void tell_ready(struct worker *w, struct skua_task *task);
+
+/* tell_ready_outside - a thread that is no worker makes a task runnable, of which
+ * somebody wants to know: pool_cares() */
+void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
+			struct skua_task *task);
+
+/* tell_poll - poll a task that somebody wants to know of */
+enum skua_poll tell_poll(struct worker *w, struct skua_task *task);
+
+/* tell_sample_due - is the next poll to be timed? */
+bool tell_sample_due(const struct worker *w);
+
+/* tell_sample - a poll took @ns; @type and @poll are what the task had before */
+void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
+		 uint64_t ns);
+
+/**
+ * tell_wait - @task, which is going to be polled, has waited for that
+ * @weight: the number of waits that this one stands for
+ *
+ * Both the polls and the waits of a type are estimates from samples. A type
+ * never shows more waits than polls: @weight is cut to that, and the poll of a
+ * type that has too few counts by itself.
+ *
+ * Return: true if the poll counts by itself, and tell_waited_poll() is to follow
+ * it.
+ */
+bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
+	       uint32_t weight);
+
+/* tell_waited_poll - the poll after a wait that counted it took @ns */
+void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
+		      uint64_t ns);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* track.c - see track.h */
+#include "core/loop/track.h"
+
+#include "core/base/clock.h"
+#include "core/os/log.h"
+#include "core/loop/worker.h"
+
+/* Relaxed, all of this file except where a slot changes hands: the order between two
+ * threads that write the slot of a task is that of the task's queues; and readers want
+ * words, not an order. */
+
+static struct area_task *slot_of(struct pool *pool, uint64_t task, unsigned i)
+{
+	uint64_t first = (task * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+
+	return &pool->track->tasks[(first + i) % TRACK_SLOTS];
+}
+
+/* The slot of a task; NULL if it was left out, or if nothing is tracked. */
+static struct area_task *find(struct pool *pool, const struct skua_task *task)
+{
+	uint64_t address = (uintptr_t)task;
+
+	for (unsigned i = 0; pool->track && i < TRACK_WINDOW; i++) {
+		struct area_task *slot = slot_of(pool, address, i);
+
+		if (counter_read(&slot->holder) == address)
+			return slot;
+	}
+	return NULL;
+}
+
+/* Take a slot for @task, one that shows @shown. False: another task has it. */
+static bool claim(struct area_task *slot, uint64_t shown, uint64_t task)
+{
+	uint64_t nobody = 0;
+
+	/* Acquire: what the last holder wrote there comes before what this one
+	 * will. Pairs with give_back(). */
+	return counter_read(&slot->task) == shown &&
+	       counter_read(&slot->holder) == 0 &&
+	       atomic_cas_acquire((atomic_u64 *)&slot->holder, &nobody, task);
+}
+
+static void give_back(struct area_task *slot)
+{
+	/* Release: pairs with claim(). */
+	atomic_store_release((atomic_u64 *)&slot->holder, 0);
+}
+
+/* A slot for a task that has none: the one that shows its last life, or a free one,
+ * or that of another task that is done. */
+static struct area_task *claim_any(struct pool *pool, uint64_t task)
+{
+	const uint64_t first[] = { task, 0 };
+
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned i = 0; i < TRACK_WINDOW; i++) {
+			struct area_task *slot = slot_of(pool, task, i);
+
+			if (claim(slot, first[k], task))
+				return slot;
+		}
+	}
+	for (unsigned i = 0; i < TRACK_WINDOW; i++) {
+		struct area_task *slot = slot_of(pool, task, i);
+
+		if (claim(slot, counter_read(&slot->task), task))
+			return slot;
+	}
+	return NULL;
+}
+
+static void set_state(struct area_task *slot, enum area_task_state state)
+{
+	counter_set_owner(&slot->state, state);
+	counter_set_owner(&slot->since_ns, clock_now_ns());
+}
+
+void track_spawn(struct pool *pool, const struct skua_task *task,
+		 const void *caller)
+{
+	struct area_task *slot = claim_any(pool, (uintptr_t)task);
+
+	if (!slot) {
+		atomic_fetch_add_relaxed(
+			(atomic_u64 *)&pool->area.tasks_left_out, 1);
+		return;
+	}
+	counter_set_owner(&slot->task, (uintptr_t)task);
+	set_state(slot, AREA_TASK_QUEUED);
+	counter_set_owner(&slot->spawned_ns, counter_read(&slot->since_ns));
+	counter_set_owner(&slot->type, (uintptr_t)task->type);
+	counter_set_owner(&slot->poll, (uintptr_t)task->poll);
+	counter_set_owner(&slot->caller, (uintptr_t)caller);
+	counter_set_owner(&slot->wait, AREA_WAIT_NONE);
+	counter_set_owner(&slot->what, 0);
+	counter_set_owner(&slot->wakers, 0);
+	counter_set_owner(&slot->home, task->home);
+}
+
+void track_forget(struct pool *pool, const struct skua_task *task)
+{
+	struct area_task *slot = find(pool, task);
+
+	if (slot) {
+		counter_set_owner(&slot->task, 0);
+		give_back(slot);
+	}
+}
+
+void track_queued(struct pool *pool, const struct skua_task *task)
+{
+	struct area_task *slot = find(pool, task);
+
+	if (slot)
+		set_state(slot, AREA_TASK_QUEUED);
+}
+
+void track_wait(struct pool *pool, const struct skua_task *task,
+		enum area_wait wait, uint64_t what)
+{
+	struct area_task *slot = find(pool, task);
+
+	if (!slot)
+		return;
+	counter_set_owner(&slot->what, what);
+	counter_set_owner(&slot->wait, wait);
+}
+
+/* Is this the first time for the type, as far as there is room to know? */
+static bool first_hint(struct pool *pool, uint64_t type)
+{
+	for (unsigned i = 0; i < TRACK_HINTS; i++) {
+		uint64_t old = 0;
+
+		if (atomic_cas_relaxed(&pool->track->hinted[i], &old, type))
+			return true;
+		if (old == type)
+			return false;
+	}
+	return false;
+}
+
+static void hint(struct pool *pool, const struct skua_task *task,
+		 const struct area_task *slot)
+{
+	if (!first_hint(pool, slot->type ? slot->type : slot->poll))
+		return;
+	log_say(&pool->hooks, SKUA_LOG_WARNING,
+		"task %p of type %s is pending, and nothing refers to it: no "
+		"waker, join, group wait or timer; unless it is cancelled, it "
+		"is never polled again (said once for each type)",
+		(const void *)task, task->type ? task->type->name : "(none)");
+}
+
+/* Before others may poll it: the reference that is the scheduler's own is still
+ * there, and the spare one, or what that was lent as. */
+static void pending(struct worker *w, struct skua_task *task,
+		    struct area_task *slot)
+{
+	uint64_t state = atomic_load_relaxed(task_state(task));
+	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)w->spare;
+
+	counter_set_owner(&slot->wakers, wakers);
+	if (wakers == 0)
+		counter_set_owner(&slot->wait, AREA_WAIT_NOBODY);
+	else if (counter_read(&slot->wait) == AREA_WAIT_NONE)
+		counter_set_owner(&slot->wait, AREA_WAIT_WAKER);
+	set_state(slot, AREA_TASK_WAITING);
+	if (wakers == 0 && !(state & TASK_SCHEDULED) &&
+	    !pool_cancelling(w->pool))
+		hint(w->pool, task, slot);
+}
+
+/* A task that nobody else refers to ends now; another one when its last waker is
+ * dropped, which nobody tells. */
+static void done(struct worker *w, struct skua_task *task,
+		 struct area_task *slot)
+{
+	uint64_t state = atomic_load_relaxed(task_state(task));
+	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)w->spare;
+
+	counter_set_owner(&slot->wakers, wakers);
+	if (wakers)
+		set_state(slot, AREA_TASK_DONE);
+	else
+		counter_set_owner(&slot->task, 0);
+	give_back(slot);
+}
+
+enum skua_poll track_poll(struct worker *w, struct skua_task *task,
+			  enum skua_poll (*poll)(struct worker *worker,
+						 struct skua_task *task))
+{
+	struct area_task *slot = find(w->pool, task);
+	enum skua_poll result;
+
+	if (!slot)
+		return poll(w, task);
+	counter_set_owner(&slot->wait, AREA_WAIT_NONE);
+	set_state(slot, AREA_TASK_POLLED);
+	result = poll(w, task);
+	if (result == SKUA_PENDING)
+		pending(w, task, slot);
+	else if (result == SKUA_YIELD)
+		set_state(slot, AREA_TASK_QUEUED);
+	else
+		done(w, task, slot);
+	return result;
+}

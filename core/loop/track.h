@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * track.h - a table of the tasks that live, for people
+ *
+ * Only of a runtime with SKUA_TRACK_TASKS: one without has no table, and NOTICE_TRACK
+ * in struct pool, notice, is never set. The table is in the debug area
+ * (struct area_task): skua_runtime_left(), the log and other processes read it.
+ *
+ * A task is in one of TRACK_WINDOW slots that its address chooses. A spawn claims
+ * a slot that no task holds before a queue publishes the task; from then on, the
+ * thread that queues, polls or ends the task writes the slot, as the task's state
+ * lets only one of them do that at a time. The end of the last poll gives the slot
+ * back. A full window leaves the task out, which is counted.
+ *
+ * The slot of a task that is done with a waker left goes on to show it, as the thread
+ * that drops the waker may not touch the runtime. The next life of the task takes
+ * this slot, or another task does when no slot is free.
+ */
+#ifndef SKUA_CORE_LOOP_TRACK_H
+#define SKUA_CORE_LOOP_TRACK_H
+
+#include "core/loop/pool.h"
+
+#define TRACK_SLOTS  4096u
+#define TRACK_WINDOW 16u
+/* Types of which it was said that nothing refers to a pending task. */
+#define TRACK_HINTS 64u
+
+/* In zeroed memory. */
+struct track {
+	struct area_task tasks[TRACK_SLOTS];
+	/* Types, or poll functions. Writers: workers, from 0. */
+	atomic_u64 hinted[TRACK_HINTS];
+};
+
+/* track_spawn - a task that the caller is about to queue; @caller: the code that
+ * spawns it */
+void track_spawn(struct pool *pool, const struct skua_task *task,
+		 const void *caller);
+
+/* track_forget - its spawn was refused after all */
+void track_forget(struct pool *pool, const struct skua_task *task);
+
+/* track_queued - it was woken, and the caller is about to queue it */
+void track_queued(struct pool *pool, const struct skua_task *task);
+
+/* track_wait - what the task, which is being polled, has begun to wait for
+ * @what: the address of a task or group, or the time of a timer */
+void track_wait(struct pool *pool, const struct skua_task *task,
+		enum area_wait wait, uint64_t what);
+
+/* track_poll - poll it, and note how that ends */
+enum skua_poll track_poll(struct worker *worker, struct skua_task *task,
+			  enum skua_poll (*poll)(struct worker *worker,
+						 struct skua_task *task));
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* work.c - see work.h */
+#include "core/loop/work.h"
+
+#include "core/loop/worker.h"
+
+#define LIFO_STREAK_MAX 3u
+/* A guess: urgent work gets eight polls of nine. */
+#define FAVOURED_STREAK_MAX 8u
+/* Bounds of the fair share of the injection queue: at most half of a ring. */
+#define INJECT_BATCH_MIN 4u
+#define INJECT_BATCH_MAX 128u
+/* ---- making tasks visible ---------------------------------------------- */
+
+/* Move half of a full local queue to the injection queue, as one batch. */
+static void spill_owner(struct worker *w)
+{
+	struct local_queue_run run = local_queue_spill_owner(w->queue);
+	struct inject_list list = { NULL, NULL, 0 };
+
+	if (run.count == 0)
+		return;
+	for (uint32_t i = 0; i < run.count; i++) {
+		struct skua_task *task = local_queue_run_item(w->queue, run, i);
+
+		inject_list_append(&list, task_node(task));
+	}
+	counter_add_owner(&w->area.counters.overflows, 1);
+	tell_overflow(w, run.count);
+	inject_queue_push(&w->pool->inject, &list);
+}
+
+/*
+ * As push_owner(), to a queue that is full. Half of it makes room; if that
+ * cannot be because a thief holds slots, the task goes to the injection queue
+ * alone.
+ */
+static __attribute__((noinline)) bool push_full_owner(struct worker *w,
+						      struct skua_task *task)
+{
+	struct inject_list list = { NULL, NULL, 0 };
+
+	spill_owner(w);
+	if (local_queue_push_owner(w->queue, task))
+		return true;
+	counter_add_owner(&w->area.counters.overflows_single, 1);
+	tell_overflow(w, 1);
+	inject_list_append(&list, task_node(task));
+	inject_queue_push(&w->pool->inject, &list);
+	return false;
+}
+
+/* To the back of the local queue. The caller tells of it. Return: is it there, and
+ * not in the injection queue? */
+static inline bool push_owner(struct worker *w, struct skua_task *task)
+{
+	return local_queue_push_owner(w->queue, task) ||
+	       push_full_owner(w, task);
+}
+
+void work_tell_owner(struct worker *w)
+{
+	/* The fence of I1. */
+	work_flag_raise_owner(&w->flag, WORK_TASKS);
+	idle_wake(&w->pool->idle, w->group);
+}
+
+void work_schedule_owner(struct worker *w, struct skua_task *task)
+{
+	struct skua_task *displaced = lifo_slot_put_owner(&w->lifo, task);
+
+	if (displaced) {
+		push_owner(w, displaced);
+		work_tell_owner(w);
+	} else {
+		sentinel_filled(w);
+	}
+}
+
+void work_push_back_owner(struct worker *w, struct skua_task *task)
+{
+	bool next =
+		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
+
+	/* The one exception to I1. If something else runs next after all,
+	 * notify_rest() or end_tick() makes up for it. */
+	if (!push_owner(w, task) || !next)
+		work_tell_owner(w);
+}
+
+/* ---- finding tasks ------------------------------------------------------ */
+
+/* A fair share of the injection queue, as far as the local queue has room; @now
+ * one more, which runs at once. */
+static uint64_t fair_share(const struct worker *w, bool now)
+{
+	const struct pool *pool = w->pool;
+	uint64_t share =
+		inject_queue_length(&pool->inject) / pool->worker_count;
+	uint64_t room = local_queue_room_owner(w->queue) + (uint64_t)now;
+
+	if (share < INJECT_BATCH_MIN)
+		share = INJECT_BATCH_MIN;
+	if (share > INJECT_BATCH_MAX)
+		share = INJECT_BATCH_MAX;
+	return share < room ? share : room;
+}
+
+/*
+ * Take from the injection queue: the first task to run, the others into the
+ * local queue.
+ * @behind: the first one as well, behind what is there, if there is room for
+ *          one; returns NULL
+ * @see_to: receives whether that leaves anything to see to: work made visible
+ *          (I1), or takers that were turned away (I5)
+ */
+static struct skua_task *take_injected(struct worker *w, bool behind,
+				       bool *see_to)
+{
+	struct inject_take take;
+	struct inject_node *first;
+	struct inject_node *node;
+
+	*see_to = false;
+	if (!inject_queue_visible(&w->pool->inject))
+		return NULL;
+	take = inject_queue_take(&w->pool->inject, fair_share(w, !behind));
+	first = inject_list_pop(&take.list);
+	if (!first)
+		return NULL;
+	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
+	tell_inject(w, 1 + take.list.count);
+	*see_to = take.turned_away || take.list.count > 0 || behind;
+	if (behind)
+		local_queue_push_owner(w->queue, task_of_node(first));
+	while ((node = inject_list_pop(&take.list)) != NULL)
+		local_queue_push_owner(w->queue, task_of_node(node));
+	if (local_queue_length(w->queue) > 0)
+		work_flag_raise_owner(&w->flag, WORK_TASKS);
+	return behind ? NULL : task_of_node(first);
+}
+
+/*
+ * Of a task that a worker, which does not search, took from elsewhere: nobody
+ * else sees to what that leaves, or to what is in the worker's own queue while
+ * it runs this task.
+ */
+static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
+				     bool see_to)
+{
+	if (see_to || (task && local_queue_length(w->queue) > 0))
+		work_tell_owner(w);
+	return task;
+}
+
+static struct skua_task *fetch_injected(struct worker *w, bool behind)
+{
+	bool see_to;
+	struct skua_task *task = take_injected(w, behind, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
+/* Take one; @see_to as in take_injected(). */
+static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
+{
+	struct inject_take take;
+
+	*see_to = false;
+	/* Spares a call: the usual case. */
+	if (!inject_queue_visible(queue))
+		return NULL;
+	take = inject_queue_take(queue, 1);
+	*see_to = take.turned_away;
+	return take.list.count ? task_of_node(take.list.first) : NULL;
+}
+
+/* The urgent lane, then the inbox, which nobody else takes from. */
+static struct skua_task *take_favoured(struct worker *w, bool *see_to)
+{
+	struct skua_task *task = take_one(&w->pool->urgent, see_to);
+	bool nothing;
+
+	return task ? task : take_one(&w->inbox, &nothing);
+}
+
+static struct skua_task *fetch_favoured(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task = take_favoured(w, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
+/* When to look at the injection queue again: after the interval; earlier, when
+ * the batch just taken is done, if more is waiting. */
+static void plan_inject(struct worker *w)
+{
+	uint32_t batch = local_queue_length(w->queue) + 1;
+
+	w->polls_until_inject = w->tick.interval;
+	if (inject_queue_visible(&w->pool->inject) &&
+	    batch < w->polls_until_inject)
+		w->polls_until_inject = batch;
+}
+
+/* What is neither urgent nor bound, and found without a search. */
+static struct skua_task *next_normal(struct worker *w)
+{
+	struct skua_task *task;
+
+	if (--w->polls_until_inject == 0) {
+		/* Not before what came earlier; but one, if there is no room. */
+		task = fetch_injected(
+			w, local_queue_length(w->queue) > 0 &&
+				   local_queue_room_owner(w->queue) > 0);
+		plan_inject(w);
+		if (task)
+			return task;
+	}
+	task = lifo_slot_take(&w->lifo);
+	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
+		w->lifo_streak++;
+		counter_add_owner(&w->area.counters.lifo_hits, 1);
+		return task;
+	}
+	w->lifo_streak = 0;
+	if (task)
+		work_push_back_owner(w, task);
+	task = local_queue_pop_owner(w->queue);
+	return task ? task : fetch_injected(w, false);
+}
+
+struct skua_task *work_next(struct worker *w)
+{
+	struct skua_task *task = NULL;
+	bool nothing;
+
+	if (w->favoured_streak < FAVOURED_STREAK_MAX)
+		task = fetch_favoured(w);
+	if (task) {
+		w->favoured_streak++;
+		return task;
+	}
+	/* The turn of the others: by turns of the inbox, which an urgent lane
+	 * that is never empty would starve, and of all that is normal. */
+	w->inbox_turn = w->favoured_streak != 0 && !w->inbox_turn;
+	w->favoured_streak = 0;
+	if (w->inbox_turn)
+		task = notify_rest(w, take_one(&w->inbox, &nothing), false);
+	if (!task)
+		task = next_normal(w);
+	return task ? task : fetch_favoured(w);
+}
+
+/* If worker @i, the victim, has nothing: have others pass it by (I9). False if it
+ * has after all. */
+static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
+{
+	const struct local_queue *queue = pool->workers[i]->queue;
+
+	if (local_queue_length(queue) > 0)
+		return true;
+	work_map_pass_by(&pool->map, victim.line, victim.bit);
+	if (local_queue_length(queue) == 0)
+		return true;
+	work_map_return(&pool->map, victim.line, victim.bit);
+	return false;
+}
+
+/* Half of what a near victim has, and one task of a far one: what is moved to
+ * another node is slow to run there. */
+static struct skua_task *steal_from(struct worker *w, struct victim victim)
+{
+	struct pool *pool = w->pool;
+	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
+	struct local_queue_steal got;
+
+	/* A further round means that the victim pushed meanwhile. */
+	do {
+		counter_add_owner(&w->area.counters.steal_attempts, 1);
+		got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
+					     victim.far ? pool->steal_max_far
+							: pool->steal_max);
+	} while (!pass_by(pool, victim, i) &&
+		 got.outcome != SKUA_STEAL_SUCCESS);
+	if (got.outcome != SKUA_STEAL_SUCCESS)
+		return NULL;
+	if (got.count > 1)
+		work_flag_raise_owner(&w->flag, WORK_TASKS);
+	counter_add_owner(&w->area.counters.tasks_stolen, got.count);
+	if (victim.far)
+		counter_add_owner(&w->area.counters.tasks_stolen_far,
+				  got.count);
+	tell_loot(&w->tell, got.item, got.count, i);
+	return got.item;
+}
+
+static struct skua_task *steal(struct worker *w, enum victims_reach reach)
+{
+	const struct llc_place *place = &w->pool->groups->places[w->index];
+	struct victims v = {
+		.groups = w->pool->groups,
+		.map = &w->pool->map,
+		.rng = &w->rng,
+		.kind = WORK_TASKS,
+		.reach = reach,
+		.samples = w->pool->far_samples,
+		.own_line = place->group,
+		.own_bit = w->flag.bit,
+		.siblings = place->siblings,
+	};
+	struct skua_task *task = NULL;
+	struct victim victim;
+
+	victims_begin(&v);
+	while (!task && victims_next(&v, &victim))
+		task = steal_from(w, victim);
+	return task;
+}
+
+struct skua_task *work_find(struct worker *w, enum victims_reach reach)
+{
+	bool see_to;
+	struct skua_task *task = take_favoured(w, &see_to);
+
+	if (!task)
+		task = take_injected(w, false, &see_to);
+	return task ? task : steal(w, reach);
+}
+
+/* Has anybody whose bit is in that line tasks to give? */
+static bool line_visible(const struct pool *pool, unsigned line)
+{
+	uint64_t bits = work_map_read(&pool->map, line, WORK_TASKS);
+
+	for (; bits != 0; bits &= bits - 1) {
+		unsigned i = pool->groups->groups[line]
+				     .workers[__builtin_ctzll(bits)];
+
+		if (local_queue_length(pool->workers[i]->queue) > 0)
+			return true;
+	}
+	return false;
+}
+
+bool work_visible(const struct worker *w)
+{
+	const struct pool *pool = w->pool;
+
+	if (inject_queue_visible(&pool->urgent) ||
+	    inject_queue_visible(&pool->inject))
+		return true;
+	/* The nearest first: what is there is likely its group's. */
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		if (line_visible(pool, (w->group + g) % pool->groups->count))
+			return true;
+	}
+	return false;
+}
+
+void work_lower_flags_owner(struct worker *w)
+{
+	if (local_queue_length(w->queue) == 0)
+		work_flag_lower_owner(&w->flag, WORK_TASKS);
+	if (w->forks)
+		forks_lower_flag_owner(w->forks);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* worker.h - the scheduler loop and what belongs to one worker */
+#ifndef SKUA_CORE_LOOP_WORKER_H
+#define SKUA_CORE_LOOP_WORKER_H
+
+#include "core/loop/forks.h"
+#include "core/queue/lifo_slot.h"
+#include "core/queue/local_queue.h"
+#include "core/loop/pollers.h"
+#include "core/loop/pool.h"
+#include "core/base/rng.h"
+#include "core/task/slab.h"
+#include "core/loop/tell.h"
+#include "core/base/tick.h"
+#include "core/loop/timers.h"
+#include "core/idle/victims.h"
+#include "probes/area.h"
+
+struct worker {
+	/* Constant while the workers run; read by thieves. */
+	alignas(CACHE_PAIR) struct pool *pool;
+	struct local_queue *queue; /* of struct skua_task */
+	struct forks *forks;       /* its jobs */
+	unsigned index;
+	unsigned group; /* its LLC group */
+
+	/* The worker's own. */
+	alignas(CACHE_PAIR) struct rng rng;
+	struct work_flag flag; /* its bit of the pool's map */
+	struct tick tick;
+	uint64_t look_due_ns; /* pool.look; UINT64_MAX: never */
+	uint32_t polls_until_inject;
+	uint32_t lifo_streak;     /* polls from the LIFO slot in a row */
+	uint32_t favoured_streak; /* of urgent or bound tasks in a row */
+	bool inbox_turn;          /* see work_next() */
+	struct pollers pollers;
+	struct slab_cache slab;
+	struct forks_stolen job; /* that it found, and is going to run */
+	bool spare;              /* its spare reference is still there */
+	bool finishing;          /* a task that is not counted finished yet */
+	bool driven_idle;        /* worker_drive() left it parked */
+	uint64_t spin_ns;        /* spin.h; 0: not yet */
+	uint64_t idle_since_ns;  /* when it had nothing to do any more */
+	struct tell tell;
+
+	struct timers timers;
+
+	/* Of struct skua_task. Writers: any, to push; the worker takes. */
+	struct inject_queue inbox;
+
+	alignas(CACHE_PAIR) struct lifo_slot lifo; /* of struct skua_task */
+
+	/* Writer: the worker. Readers: any, and other processes. */
+	struct area_worker area;
+	/* Writer: the worker. Readers: drains. Wraps at 2^64. */
+	atomic_u64 finished;
+};
+
+/* worker_init - prepare a worker in zeroed memory; @queue is its empty local
+ * queue, and the crew has a place for it, or none for anybody */
+void worker_init(struct worker *worker, struct pool *pool, unsigned index,
+		 struct local_queue *queue);
+
+void worker_destroy(struct worker *worker);
+
+/* worker_run - the loop, on the calling thread, until pool_stop() */
+void worker_run(struct worker *worker);
+
+/**
+ * worker_drive - run what is due on the calling thread, which is no worker
+ * @deadline_ns: of the clock
+ *
+ * For a worker without a thread of its own. Return: whether there is more to
+ * do; if not, the worker is parked, and its parker says when to come back.
+ */
+bool worker_drive(struct worker *worker, uint64_t deadline_ns);
+
+/* worker_polls - is @task being polled by the calling thread? */
+bool worker_polls(const struct skua_task *task);
+
+/* worker_polls_any - is it polling a task? By itself. */
+static inline bool worker_polls_any(const struct worker *worker)
+{
+	return worker->area.task != 0;
+}
+
+/* worker_lend - take the spare reference of @task (task_state.h); false if it
+ * is not polled by the calling thread, or has lent it already */
+bool worker_lend(const struct skua_task *task);
+
+/*
+ * The worker that runs on this thread, or NULL. Initial-exec: one load, also
+ * in the shared library, for 8 bytes of the static TLS block.
+ */
+extern _Thread_local struct worker *worker_current
+	__attribute__((tls_model("initial-exec")));
+
+/* worker_here - the worker that calls; NULL on any other thread, and in the
+ * child of a worker that forked */
+static inline struct worker *worker_here(void)
+{
+	struct worker *worker = worker_current;
+
+	return worker && pool_alive(worker->pool) ? worker : NULL;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* boundary_report.c - see boundary_report.h */
+#include "core/os/boundary_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unwind.h>
+
+#include "core/os/address.h"
+#include "skua/task.h"
+
+_Thread_local const uint64_t *boundary_task;
+
+/* The task that the thread polls, if there is one. */
+static void print_task(char *text, size_t room)
+{
+	char poll[ADDRESS_TEXT];
+	const struct skua_task *task = NULL;
+
+	text[0] = '\0';
+	if (boundary_task)
+		task = (const struct skua_task *)(uintptr_t)*boundary_task;
+	if (!task)
+		return;
+	address_print(poll, (const void *)(uintptr_t)task->poll);
+	snprintf(text, room, ", in the poll of a task of type %.*s, by %s",
+		 SKUA_TASK_TYPE_NAME, task->type ? task->type->name : "(none)",
+		 poll);
+}
+
+/* One frame has been found that the unwinder may not pass. */
+static _Unwind_Reason_Code refuse(_Unwind_Action actions, const char *what)
+{
+	bool forced = actions & _UA_FORCE_UNWIND;
+	char task[ADDRESS_TEXT + SKUA_TASK_TYPE_NAME + 50];
+
+	print_task(task, sizeof(task));
+	fprintf(stderr, "skua: %s leaves %s%s: it has to return\n",
+		forced ? "pthread_exit() or a cancellation" : "an exception",
+		what, task);
+	/* Nobody asks for the result of forced unwinding. Of the search for a
+	 * handler, the C++ runtime does, and says which exception it is. */
+	if (forced)
+		abort();
+	return _URC_FATAL_PHASE1_ERROR;
+}
+
+/* Frames name these in assembly alone. */
+#define KIND(kind, what)                                                      \
+	__attribute__((used)) _Unwind_Reason_Code boundary_##kind(            \
+		int version, _Unwind_Action actions,                          \
+		_Unwind_Exception_Class thrown_by,                            \
+		struct _Unwind_Exception *exception,                          \
+		struct _Unwind_Context *frame);                               \
+	_Unwind_Reason_Code boundary_##kind(                                  \
+		int version, _Unwind_Action actions,                          \
+		_Unwind_Exception_Class thrown_by,                            \
+		struct _Unwind_Exception *exception,                          \
+		struct _Unwind_Context *frame)                                \
+	{                                                                     \
+		(void)version, (void)thrown_by, (void)exception, (void)frame; \
+		return refuse(actions, what);                                 \
+	}
+
+KIND(allocator, "a function of struct skua_allocator")
+KIND(call, "a function that skua_call() was given")
+KIND(hook, "a function of struct skua_hooks")
+KIND(job, "the function of a job")
+KIND(loop, "a function that a parallel loop or sort was given")
+KIND(poll, "a poll function")
+KIND(poller, "a function of struct skua_poller")
+KIND(release, "a release function")
+KIND(root, "a function that skua_run() was given")

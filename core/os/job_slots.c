@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* job_slots.c - see job_slots.h */
+#include "core/os/job_slots.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* What a job takes of its thread's stack at least: itself, and the call. */
+#define STACK_OF_JOB 64u
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* As many slots as there are jobs on a stack, in whole pages. */
+static size_t count_slots(void)
+{
+	size_t page = page_bytes() / sizeof(atomic_ptr);
+	size_t count = SKUA_MAX_FORKS;
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&
+	    stack.rlim_cur / STACK_OF_JOB < count)
+		count = stack.rlim_cur / STACK_OF_JOB;
+	return count < page ? page : count / page * page;
+}
+
+size_t job_slots_place_bytes(const struct job_slots *slots)
+{
+	return slots->count * sizeof(atomic_ptr) + page_bytes();
+}
+
+static int guard(const struct job_slots *slots)
+{
+	for (unsigned i = 0; i < slots->places; i++) {
+		if (mprotect(job_slots_of(slots, i) + slots->count,
+			     page_bytes(), PROT_NONE) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int job_slots_map(struct job_slots *slots, unsigned places)
+{
+	int saved = errno; /* the library never sets it */
+	int code = -ENOMEM;
+	void *memory;
+
+	slots->memory = NULL;
+	slots->places = places;
+	slots->count = count_slots();
+	memory = mmap(NULL, places * job_slots_place_bytes(slots),
+		      PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory != MAP_FAILED) {
+		slots->memory = memory;
+		code = guard(slots);
+		if (code)
+			job_slots_unmap(slots);
+	}
+	errno = saved;
+	return code;
+}
+
+void job_slots_unmap(struct job_slots *slots)
+{
+	if (slots->memory)
+		munmap(slots->memory,
+		       slots->places * job_slots_place_bytes(slots));
+	slots->memory = NULL;
+}
+
+atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i)
+{
+	return (atomic_ptr *)(slots->memory + i * job_slots_place_bytes(slots));
+}
+
+struct job_check *job_slots_map_checks(size_t count)
+{
+	int saved = errno;
+	void *memory = mmap(NULL, count * sizeof(struct job_check),
+			    PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void job_slots_unmap_checks(struct job_check *checks, size_t count)
+{
+	if (checks)
+		munmap(checks, count * sizeof(*checks));
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * parallel_scan.c - all prefixes of a reduction
+ *
+ * The caller is the leader: it goes through the range from its begin, and knows
+ * the prefix of where it is. When others ask for work, they get the far part of
+ * the range to go ahead in: they fold its blocks, one by one, until the leader
+ * comes to where they began. From the values of these blocks it makes their
+ * prefixes, lets others scan them, and goes on behind them. With two threads and
+ * a fold that costs as much as a scan, each does a third of the range alone, and
+ * one folds what the other scans afterwards, or it itself does: two thirds of the
+ * time. That is the on-line prefix computation of Roch, Traore and Bernard
+ * (Euro-Par 2006), on lazy binary splitting.
+ *
+ * Rejected: to fold everything, and then to scan everything, in parallel. On two
+ * threads that takes as long as on one.
+ */
+#include <errno.h>
+#include <stdalign.h>
+#include <stdlib.h>
+
+#include "core/base/boundary.h"
+#include "core/base/memory.h"
+#include "core/parallel/parallel_loop.h"
+#include "core/parallel/parallel_reduce.h"
+
+/* Of an adaptive scan: blocks into which the range is divided, at most. */
+#define BLOCKS 1024u
+
+struct scan {
+	/* Of what is behind the leader: who ends it ends the leader, too. First:
+	 * step() casts back. */
+	struct parallel_loop behind;
+	const struct skua_reduction *how;
+	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
+		    void *arg);
+	void *arg;
+	size_t begin, end;
+	size_t block;  /* items of a block, but for the last */
+	size_t blocks; /* how many there are */
+	size_t stride; /* from value to value, so that they are aligned */
+	bool fixed;    /* each block is folded, and scanned, on its own */
+	/*
+	 * The leader's, until it forks. A block is written by whoever folds it,
+	 * and then by the leader, which makes its prefix of its value; the joins
+	 * and forks between hand it over.
+	 */
+	char *values;         /* NULL: nobody has helped yet */
+	unsigned char *known; /* has the block a value? */
+	bool alone;           /* there was no memory for them */
+};
+
+static size_t block_begin(const struct scan *it, size_t block)
+{
+	return block == it->blocks ? it->end : it->begin + block * it->block;
+}
+
+static void *block_value(const struct scan *it, size_t block)
+{
+	return it->values + block * it->stride;
+}
+
+static bool may_split(struct scan *it)
+{
+	if (it->values || it->alone)
+		return !it->alone;
+	if (it->blocks <= PTRDIFF_MAX / (it->stride + 1)) {
+		int saved = errno;
+
+		it->values = malloc(it->blocks * it->stride);
+		it->known = calloc(it->blocks, 1);
+		errno_restore(saved);
+	}
+	it->alone = !it->values || !it->known;
+	return !it->alone;
+}
+
+/* ---- going ahead ----------------------------------------------------------- */
+
+struct ahead {
+	struct parallel_loop loop; /* first: step() casts back */
+	struct scan *it;
+};
+
+static int ahead_step(struct parallel_loop *loop, struct skua_ctx ctx,
+		      size_t begin, size_t end, void *value)
+{
+	struct scan *it = ((struct ahead *)loop)->it;
+
+	(void)value;
+	for (size_t i = begin; i < end; i++) {
+		int code;
+
+		if (parallel_loop_stopped(loop, i))
+			return 0;
+		if (it->known[i])
+			continue;
+		reduction_init(it->how, block_value(it, i));
+		code = it->how->fold(ctx, block_begin(it, i),
+				     block_begin(it, i + 1), block_value(it, i),
+				     it->arg);
+		BOUNDARY(loop);
+		/* The leader will come here, and see for itself. To go on would
+		 * leave it a frame of its stack for each such block. */
+		if (code)
+			return code;
+		it->known[i] = 1;
+	}
+	return 0;
+}
+
+static const struct parallel_ops ahead_ops = { .step = ahead_step };
+
+struct ahead_job {
+	struct skua_job job; /* first: run() casts back */
+	struct ahead ahead;
+	size_t begin, end;
+};
+
+static void ahead_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct ahead_job *ahead = (struct ahead_job *)job;
+
+	parallel_loop_run(&ahead->ahead.loop, ctx, ahead->begin, ahead->end,
+			  NULL);
+}
+
+/* ---- the blocks whose prefixes are known ----------------------------------- */
+
+static int behind_step(struct parallel_loop *loop, struct skua_ctx ctx,
+		       size_t begin, size_t end, void *value)
+{
+	struct scan *it = (struct scan *)loop;
+	int code = 0;
+
+	(void)value;
+	for (size_t i = begin; i < end && code == 0; i++)
+		code = it->scan(ctx, block_begin(it, i), block_begin(it, i + 1),
+				block_value(it, i), it->arg);
+	BOUNDARY(loop);
+	return code;
+}
+
+static const struct parallel_ops behind_ops = { .step = behind_step };
+
+struct behind_job {
+	struct skua_job job; /* first: run() casts back */
+	struct scan *it;
+	size_t begin, end;
+	int code;
+};
+
+static void behind_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct behind_job *behind = (struct behind_job *)job;
+
+	behind->code = parallel_loop_run(&behind->it->behind, ctx,
+					 behind->begin, behind->end, NULL);
+}
+
+/* ---- the leader ------------------------------------------------------------ */
+
+static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
+		void *carry);
+
+/* The value of a block becomes its prefix, and @carry that of the next. */
+static int make_prefix(struct scan *it, size_t block, void *carry)
+{
+	PARALLEL_VALUE(prefix, it->how->size);
+	int code;
+
+	memcpy(prefix, carry, it->how->size);
+	code = it->how->join(carry, block_value(it, block), it->arg);
+	BOUNDARY(loop);
+	memcpy(block_value(it, block), prefix, it->how->size);
+	return code;
+}
+
+/*
+ * From @begin on the values of blocks are known: let others scan these, and lead
+ * from behind them to the end.
+ *
+ * A frame of the leader's stack for each run of such blocks. Between two of them
+ * there is what a thread has not come to, or the leader has split the range,
+ * which makes a third of it less: their number is a small multiple of that of
+ * threads.
+ */
+static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
+		       size_t end, void *carry)
+{
+	struct behind_job job = {
+		.job = { behind_run }, .it = it, .begin = begin, .end = begin
+	};
+	struct skua_ctx inner;
+	int code = 0;
+
+	while (code == 0 && job.end < end && it->known[job.end])
+		code = make_prefix(it, job.end++, carry);
+	inner = skua_fork(ctx, &job.job);
+	if (code == 0)
+		code = lead(it, inner, job.end, end, carry);
+	if (skua_reclaim(inner, &job.job))
+		behind_run(ctx, &job.job);
+	return job.code ? job.code : code;
+}
+
+/* Let others go ahead, and lead to where they begin. */
+static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
+		      size_t end, void *carry)
+{
+	/* A third: then the others have folded as much when the leader comes,
+	 * or all of it, and the scan of that is shared. */
+	size_t middle = *begin + (end - *begin + 2) / 3;
+	struct ahead_job job = { .job = { ahead_run },
+				 .ahead = { PARALLEL_LOOP(&ahead_ops, 0), it },
+				 .begin = middle,
+				 .end = end };
+	struct skua_ctx inner = skua_fork(ctx, &job.job);
+	int code = lead(it, inner, *begin, middle, carry);
+	bool untaken;
+
+	*begin = middle;
+	parallel_loop_stop(&job.ahead.loop, 0);
+	/* Whether it was taken, does not matter. */
+	untaken = skua_reclaim(inner, &job.job);
+	(void)untaken;
+	return code;
+}
+
+/* Scan blocks that nobody has folded, as one. */
+static int lead_blocks(struct scan *it, struct skua_ctx ctx, size_t begin,
+		       size_t end, void *carry)
+{
+	size_t first = block_begin(it, begin), last = block_begin(it, end);
+	PARALLEL_VALUE(value, it->how->size);
+	PARALLEL_VALUE(prefix, it->how->size);
+	int code;
+
+	if (it->fixed) {
+		reduction_init(it->how, value);
+		code = it->how->fold(ctx, first, last, value, it->arg);
+		BOUNDARY(loop);
+		if (code)
+			return code;
+		memcpy(prefix, carry, it->how->size);
+		code = it->scan(ctx, first, last, prefix, it->arg);
+		if (code == 0)
+			code = it->how->join(carry, value, it->arg);
+	} else {
+		code = it->scan(ctx, first, last, carry, it->arg);
+	}
+	BOUNDARY(loop);
+	return code;
+}
+
+static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
+		void *carry)
+{
+	struct parallel_pace pace = parallel_pace_begin(it->fixed, 0);
+	int code = 0;
+
+	while (begin < end && code == 0 &&
+	       !parallel_loop_stopped(&it->behind, begin)) {
+		size_t next = begin;
+
+		if (it->known && it->known[begin])
+			return lead_behind(it, ctx, begin, end, carry);
+		if (end - begin > pace.items && skua_wanted(ctx) &&
+		    may_split(it)) {
+			code = lead_ahead(it, ctx, &begin, end, carry);
+			pace = parallel_pace_begin(it->fixed, pace.items);
+			continue;
+		}
+		while (next < end && next - begin < pace.items &&
+		       !(it->known && it->known[next]))
+			next++;
+		code = lead_blocks(it, ctx, begin, next, carry);
+		begin = next;
+		parallel_pace_next(&pace);
+	}
+	return code;
+}
+
+/* ---------------------------------------------------------------------------- */
+
+static void divide(struct scan *it, size_t grain)
+{
+	size_t count = it->end - it->begin;
+
+	it->fixed = grain != 0;
+	it->block = grain ? grain : (count - 1) / BLOCKS + 1;
+	it->blocks = (count - 1) / it->block + 1;
+	it->stride = (it->how->size + alignof(max_align_t) - 1) /
+		     alignof(max_align_t) * alignof(max_align_t);
+}
+
+int skua_scan(struct skua_ctx ctx, size_t begin, size_t end, size_t grain,
+	      const struct skua_reduction *how,
+	      int (*scan)(struct skua_ctx ctx, size_t begin, size_t end,
+			  void *carry, void *arg),
+	      void *value, void *arg)
+{
+	struct scan it = { .behind = PARALLEL_LOOP(&behind_ops, 0),
+			   .how = how,
+			   .scan = scan,
+			   .arg = arg,
+			   .begin = begin,
+			   .end = end };
+	int code = 0;
+
+	if (!reduction_valid(how) || how->drop || !scan ||
+	    parallel_valid(ctx, begin, end))
+		return -EINVAL;
+
+	PARALLEL_VALUE(carry, how->size);
+	reduction_init(how, carry);
+	if (begin < end) {
+		divide(&it, grain);
+		code = lead(&it, ctx, 0, it.blocks, carry);
+		free(it.values);
+		free(it.known);
+	}
+	if (value && code == 0)
+		memcpy(value, carry, how->size);
+	return code;
+}

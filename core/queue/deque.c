@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* deque.c - see deque.h for the protocol and its invariants */
+#include "core/queue/deque.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "core/base/memory.h"
+
+struct deque_buffer {
+	struct deque_buffer *older; /* outgrown (D4) */
+	uint64_t capacity;
+	/* Writer: owner, outside [top, bottom) only (D3). Readers: both. */
+	alignas(CACHE_PAIR) atomic_ptr slots[];
+};
+
+static_assert(sizeof(size_t) == 8, "the size of no buffer overflows");
+
+static size_t buffer_size(uint64_t capacity)
+{
+	return offsetof(struct deque_buffer, slots) +
+	       capacity * sizeof(atomic_ptr);
+}
+
+static struct deque_buffer *buffer_new(const struct skua_allocator *allocator,
+				       uint64_t capacity)
+{
+	struct deque_buffer *buffer =
+		memory_alloc(allocator, CACHE_PAIR, 1, buffer_size(capacity));
+
+	if (buffer)
+		buffer->capacity = capacity;
+	return buffer;
+}
+
+static void buffer_free(const struct skua_allocator *allocator,
+			struct deque_buffer *buffer)
+{
+	memory_free(allocator, buffer, CACHE_PAIR, 1,
+		    buffer_size(buffer->capacity));
+}
+
+static atomic_ptr *slot_of(struct deque_buffer *buffer, uint64_t position)
+{
+	return &buffer->slots[position & (buffer->capacity - 1)];
+}
+
+/* Relaxed: bottom and buffer publish the slots, top hands them back (D3). */
+static void *slot_load(struct deque_buffer *buffer, uint64_t position)
+{
+	return atomic_load_relaxed(slot_of(buffer, position));
+}
+
+static void slot_store(struct deque_buffer *buffer, uint64_t position,
+		       void *item)
+{
+	atomic_store_relaxed(slot_of(buffer, position), item);
+}
+
+/* From one position to another; negative if it lies behind it. */
+static int64_t distance(uint64_t from, uint64_t to)
+{
+	return (int64_t)(to - from);
+}
+
+int deque_init(struct deque *d, uint64_t capacity, uint64_t start,
+	       const struct skua_allocator *allocator)
+{
+	struct deque_buffer *buffer;
+
+	assert(deque_capacity_valid(capacity));
+	buffer = buffer_new(allocator, capacity);
+	if (!buffer)
+		return -ENOMEM;
+	atomic_init(&d->top, start);
+	atomic_init(&d->bottom, start);
+	atomic_init(&d->buffer, buffer);
+	d->allocator = allocator;
+	return 0;
+}
+
+void deque_destroy(struct deque *d)
+{
+	/* Relaxed: nobody else is there any more. */
+	struct deque_buffer *buffer = atomic_load_relaxed(&d->buffer);
+
+	while (buffer) {
+		struct deque_buffer *older = buffer->older;
+
+		buffer_free(d->allocator, buffer);
+		buffer = older;
+	}
+}
+
+/* Relaxed: the owner's own writes. */
+static uint64_t bottom_owner(const struct deque *d)
+{
+	return atomic_load_relaxed(&d->bottom);
+}
+
+static struct deque_buffer *buffer_owner(const struct deque *d)
+{
+	return atomic_load_relaxed(&d->buffer);
+}
+
+/* A buffer of twice the size with what is in [top, bottom); NULL: no memory. */
+static struct deque_buffer *grow_owner(struct deque *d, uint64_t top,
+				       uint64_t bottom)
+{
+	struct deque_buffer *old = buffer_owner(d);
+	struct deque_buffer *buffer =
+		buffer_new(d->allocator, 2 * old->capacity);
+
+	if (!buffer)
+		return NULL;
+	for (uint64_t p = top; p != bottom; p++)
+		slot_store(buffer, p, slot_load(old, p));
+	buffer->older = old; /* D4 */
+	/* Release: its slots and capacity. Pairs with the acquire of buffer in
+	 * deque_steal(). */
+	atomic_store_release(&d->buffer, buffer);
+	return buffer;
+}
+
+int deque_push_owner(struct deque *d, void *item)
+{
+	uint64_t bottom = bottom_owner(d);
+	/* Acquire: whoever raised top has read its slot, which may be written
+	 * again now (D3). Pairs with the release in deque_steal(). */
+	uint64_t top = atomic_load_acquire(&d->top);
+	struct deque_buffer *buffer = buffer_owner(d);
+
+	if (distance(top, bottom) >= (int64_t)buffer->capacity) {
+		buffer = grow_owner(d, top, bottom);
+		if (!buffer)
+			return -ENOMEM;
+	}
+	slot_store(buffer, bottom, item);
+	/* Release: the slot, what the item points to, and the buffer. Pairs
+	 * with the acquire of bottom in deque_steal(). */
+	atomic_store_release(&d->bottom, bottom + 1);
+	return 0;
+}
+
+/* The oldest item before @bottom, where @top may be an old value; NULL: none. */
+static void *take_oldest_owner(struct deque *d, uint64_t top, uint64_t bottom)
+{
+	while (distance(top, bottom) > 0) {
+		void *item = slot_load(buffer_owner(d), top);
+
+		/* Release: a thief that reads this top knows this bottom. With
+		 * one from long before it would find nothing where there was
+		 * always something. Pairs with the acquire of top in
+		 * deque_steal().
+		 * A failure: a thief has taken that item; relaxed, as no slot
+		 * is written here. */
+		if (atomic_cas_release(&d->top, &top, top + 1))
+			return item;
+	}
+	return NULL;
+}
+
+void *deque_pop_owner(struct deque *d)
+{
+	uint64_t bottom = bottom_owner(d);
+	uint64_t top;
+	void *item;
+
+	/* Relaxed: top only rises, so that an old one that leaves nothing is
+	 * enough. Then bottom stays as it is, and there is no fence. */
+	if (distance(atomic_load_relaxed(&d->top), bottom) <= 0)
+		return NULL;
+	/* Release: the slots before it, as in deque_push_owner(): a thief may
+	 * see this bottom and none of those. */
+	atomic_store_release(&d->bottom, bottom - 1);
+	/* Orders this store of bottom before the load of top. Pairs with the
+	 * fence in deque_steal(): if a thief that takes this position has not
+	 * seen this bottom, then what it has read of top is seen here (D2). */
+	atomic_fence_seq_cst();
+	/* Relaxed: ordered by the fence. */
+	top = atomic_load_relaxed(&d->top);
+	if (distance(top, bottom) > 1)
+		return slot_load(buffer_owner(d), bottom - 1);
+	item = take_oldest_owner(d, top, bottom);
+	/* Relaxed: whoever won, top has arrived here, so that there is no slot
+	 * before it that a thief could still take. */
+	atomic_store_relaxed(&d->bottom, bottom);
+	return item;
+}
+
+void *deque_pop_oldest_owner(struct deque *d)
+{
+	/* Relaxed: an old top only makes the compare-exchange fail. */
+	return take_oldest_owner(d, atomic_load_relaxed(&d->top),
+				 bottom_owner(d));
+}
+
+struct deque_steal deque_steal(struct deque *d)
+{
+	struct deque_steal steal = { .outcome = SKUA_STEAL_EMPTY };
+	/* Acquire: bottom, as whoever raised top to this knew it. Pairs with
+	 * the releases of top below and in take_oldest_owner(). The fence would
+	 * do. */
+	uint64_t top = atomic_load_acquire(&d->top);
+	struct deque_buffer *buffer;
+	uint64_t bottom;
+
+	/* Orders the load of top before that of bottom. Pairs with the fence in
+	 * deque_pop_owner(): a position that was popped before top came to it
+	 * lies behind the bottom that is read here (D2). */
+	atomic_fence_seq_cst();
+	/* Acquire: the slots before it, what the items point to, and the
+	 * buffer. Pairs with the releases in deque_push_owner() and
+	 * deque_pop_owner(). */
+	bottom = atomic_load_acquire(&d->bottom);
+	if (distance(top, bottom) <= 0)
+		return steal;
+	/* Acquire: the slots of a buffer that is newer than bottom. Pairs with
+	 * the release in grow_owner(). */
+	buffer = atomic_load_acquire(&d->buffer);
+	/* Before the claim, and used only if that succeeds: then top was the
+	 * same all the time, and the slot not written (D3). */
+	steal.item = slot_load(buffer, top);
+	/* Release: the slot was read. Pairs with the acquire of top in
+	 * deque_push_owner(). */
+	steal.outcome = atomic_cas_release(&d->top, &top, top + 1)
+				? SKUA_STEAL_SUCCESS
+				: SKUA_STEAL_RETRY;
+	return steal;
+}
+
+uint64_t deque_length(const struct deque *d)
+{
+	/* Relaxed, both: an estimate. */
+	uint64_t top = atomic_load_relaxed(&d->top);
+	int64_t length = distance(top, atomic_load_relaxed(&d->bottom));
+
+	return length > 0 ? (uint64_t)length : 0;
+}

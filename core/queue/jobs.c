@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs.c - see jobs.h for the protocol and its invariants */
+#include "core/queue/jobs.h"
+
+#include <stdint.h>
+
+#define SPLIT_SHIFT 32
+
+/* In a slot, below what is aligned: a pointer to a job has neither bit. */
+#define AWAITED   UINT64_C(1)
+#define TAKEN     UINT64_C(2)
+#define TAG_SHIFT 2
+
+/* ---- the shared word ------------------------------------------------------ */
+
+static uint64_t pack(uint32_t split, uint32_t tail)
+{
+	return (uint64_t)split << SPLIT_SHIFT | tail;
+}
+
+static uint32_t split_of(uint64_t shared)
+{
+	return (uint32_t)(shared >> SPLIT_SHIFT);
+}
+
+static uint32_t tail_of(uint64_t shared)
+{
+	return (uint32_t)shared;
+}
+
+/* ---- the owner ------------------------------------------------------------ */
+
+static uint32_t position(const struct jobs *jobs, const void *slot)
+{
+	return (uint32_t)((const atomic_ptr *)slot - jobs->slots);
+}
+
+static void set_split(struct jobs *jobs, uint32_t split)
+{
+	jobs->inlined.split = (void **)(jobs->slots + split);
+}
+
+/* As the inlined functions see it, for C++, it is no atomic. */
+static atomic_u32 *wanted(struct jobs *jobs)
+{
+	return (atomic_u32 *)&jobs->inlined.wanted;
+}
+
+/* Nothing is left but what was stolen. */
+static void set_all_stolen(struct jobs *jobs)
+{
+	jobs->all_stolen = true;
+	jobs->inlined.split = (void **)UINTPTR_MAX;
+	/* Relaxed: for the owner itself. */
+	atomic_store_relaxed(wanted(jobs), 1);
+}
+
+void jobs_init(struct jobs *jobs, atomic_ptr *slots, size_t count, bool thieves)
+{
+	atomic_init(wanted(jobs), 0);
+	atomic_init(&jobs->shared, 0);
+	jobs->slots = slots;
+	jobs->all_stolen = false;
+	jobs->inlined.split = NULL;
+	jobs->inlined.end = (void **)(slots + count);
+	jobs->inlined.room = (void **)(slots + count / 2);
+	jobs->inlined.top = (void **)slots;
+	if (thieves)
+		set_all_stolen(jobs);
+}
+
+void jobs_publish_owner(struct jobs *jobs, void **head)
+{
+	uint32_t end = position(jobs, head);
+	uint32_t split, more;
+
+	/* Relaxed: before the publication, so that who takes the last of what
+	 * is public asks again (J4). */
+	atomic_store_relaxed(wanted(jobs), 0);
+	if (jobs->all_stolen) {
+		/* Release: the slot, and the job. Pairs with the acquire in
+		 * jobs_steal(). A store, as nobody claims anything while split
+		 * is not past tail. */
+		atomic_store_release(&jobs->shared, pack(end, end - 1));
+		set_split(jobs, end);
+		jobs->all_stolen = false;
+		return;
+	}
+	/* Half of what is private, one at least. */
+	split = position(jobs, jobs->inlined.split);
+	more = (end - split + 1) / 2;
+	/* Release: as above. */
+	atomic_fetch_add_release(&jobs->shared, (uint64_t)more << SPLIT_SHIFT);
+	set_split(jobs, split + more);
+}
+
+/* Take back the younger half of what is public, and with it the job at @last,
+ * which is the newest of all; false if that was stolen. */
+static bool take_back(struct jobs *jobs, uint32_t last)
+{
+	/* Relaxed: the read-modify-write decides. */
+	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint32_t tail, left;
+
+	/* In one step: jobs that were private in between would be public again
+	 * without F1, and who took the last one would not have asked for more
+	 * (J4). A further round means that a thief has got one. */
+	do {
+		tail = tail_of(shared);
+		if (tail > last)
+			return false;
+		left = tail + (last - tail + 1) / 2;
+		/* Relaxed: the jobs are the owner's own. What was published
+		 * before stays so, as this is a read-modify-write. */
+	} while (!atomic_cas_relaxed(&jobs->shared, &shared, pack(left, tail)));
+	set_split(jobs, left);
+	/* The last one of all: nothing else is left. */
+	if (left == last && tail == last)
+		set_all_stolen(jobs);
+	return true;
+}
+
+bool jobs_reclaim_owner(struct jobs *jobs, atomic_ptr *slot)
+{
+	if (jobs->all_stolen)
+		return false;
+	if (take_back(jobs, position(jobs, slot)))
+		return true;
+	set_all_stolen(jobs);
+	return false;
+}
+
+/* ---- thieves -------------------------------------------------------------- */
+
+/* Write down who has the job. */
+static void take(atomic_ptr *slot, void *job, unsigned thief)
+{
+	uintptr_t taken = (uintptr_t)thief << TAG_SHIFT | TAKEN;
+	void *seen = job;
+
+	/* Relaxed, both: who has it is a hint, and AWAITED is read by the same
+	 * thread again. If this fails, the owner has added that (J2). */
+	if (!atomic_cas_relaxed(slot, &seen, (void *)taken))
+		atomic_store_relaxed(slot, (void *)(taken | AWAITED));
+}
+
+struct jobs_steal jobs_steal(struct jobs *jobs, unsigned thief)
+{
+	struct jobs_steal steal = { .outcome = SKUA_STEAL_EMPTY };
+	/* Relaxed: the compare-exchange acquires. */
+	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint32_t tail = tail_of(shared);
+
+	if (tail >= split_of(shared))
+		return steal;
+	/* Acquire: the slots before split. Pairs with the releases in
+	 * jobs_publish_owner(); the word may be a newer one that is alike. */
+	if (!atomic_cas_acquire(&jobs->shared, &shared, shared + 1)) {
+		steal.outcome = SKUA_STEAL_RETRY;
+		return steal;
+	}
+	steal.outcome = SKUA_STEAL_SUCCESS;
+	steal.slot = &jobs->slots[tail];
+	/* Relaxed: behind the claim (J2). */
+	steal.job =
+		(struct skua_job *)((uintptr_t)atomic_load_relaxed(steal.slot) &
+				    ~(uintptr_t)AWAITED);
+	steal.more = tail + 1 < split_of(shared);
+	take(steal.slot, steal.job, thief);
+	/* Relaxed: what is public is found without (J4). */
+	if (!steal.more)
+		atomic_store_relaxed(wanted(jobs), 1);
+	return steal;
+}
+
+bool jobs_done(atomic_ptr *slot)
+{
+	/* Release: all that the job wrote. Pairs with jobs_is_done_owner(). */
+	uintptr_t before = (uintptr_t)atomic_exchange_release(slot, NULL);
+
+	return before & AWAITED;
+}
+
+/* ---- waiting -------------------------------------------------------------- */
+
+int jobs_thief_owner(const atomic_ptr *slot)
+{
+	/* Relaxed: a hint. */
+	uintptr_t value = (uintptr_t)atomic_load_relaxed(slot);
+
+	return value & TAKEN ? (int)(value >> TAG_SHIFT) : -1;
+}
+
+bool jobs_await_owner(atomic_ptr *slot)
+{
+	/* Relaxed, all: to be done is looked at again, with an acquire. A
+	 * further round means that the thief has written down its name, or is
+	 * done. */
+	void *value = atomic_load_relaxed(slot);
+
+	while (value != NULL && !((uintptr_t)value & AWAITED)) {
+		if (atomic_cas_relaxed(slot, &value,
+				       (void *)((uintptr_t)value | AWAITED)))
+			break;
+	}
+	return value != NULL;
+}
+
+bool jobs_visible(const struct jobs *jobs)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+
+	return tail_of(shared) < split_of(shared);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* local_queue.c - see local_queue.h for the protocol and its invariants */
+#include "core/queue/local_queue.h"
+
+#include <assert.h>
+
+#define PENDING_BITS  16
+#define PENDING_MASK  ((UINT64_C(1) << PENDING_BITS) - 1)
+#define POSITION_MASK ((UINT64_C(1) << 48) - 1)
+
+static_assert(LOCAL_QUEUE_MAX_CAPACITY <= PENDING_MASK,
+	      "pending reaches the capacity");
+static_assert(offsetof(struct local_queue, tail) == CACHE_PAIR &&
+		      offsetof(struct local_queue, slots) == 2 * CACHE_PAIR,
+	      "head, tail and slots have different writers");
+
+static inline uint64_t head_pack(uint64_t real, uint64_t pending)
+{
+	return real << PENDING_BITS | pending;
+}
+
+static inline uint64_t head_real(uint64_t head)
+{
+	return head >> PENDING_BITS;
+}
+
+static inline uint64_t head_pending(uint64_t head)
+{
+	return head & PENDING_MASK;
+}
+
+static inline uint64_t head_steal(uint64_t head)
+{
+	return head_real(head) - head_pending(head);
+}
+
+/* The distance from an earlier position to a later one. */
+static inline uint64_t distance(uint64_t from, uint64_t to)
+{
+	return (to - from) & POSITION_MASK;
+}
+
+static inline uint64_t capacity(const struct local_queue *q)
+{
+	return q->mask + 1;
+}
+
+/* Relaxed: tail publishes the slot, head guards it (Q2). */
+static inline void *slot_load(const struct local_queue *q, uint64_t position)
+{
+	return atomic_load_relaxed(&q->slots[position & q->mask]);
+}
+
+static inline void slot_store(struct local_queue *q, uint64_t position,
+			      void *item)
+{
+	atomic_store_relaxed(&q->slots[position & q->mask], item);
+}
+
+/* Relaxed: the caller is the owner, tail's only writer. */
+static inline uint64_t tail_owner(const struct local_queue *q)
+{
+	return atomic_load_relaxed(&q->tail);
+}
+
+/* Release: publishes the slots before @tail. Pairs with the acquire of tail
+ * in claim(). */
+static inline void tail_publish_owner(struct local_queue *q, uint64_t tail)
+{
+	atomic_store_release(&q->tail, tail);
+}
+
+size_t local_queue_size(uint32_t slots)
+{
+	size_t bytes = sizeof(struct local_queue) + slots * sizeof(atomic_ptr);
+
+	return (bytes + CACHE_PAIR - 1) / CACHE_PAIR * CACHE_PAIR;
+}
+
+void local_queue_init(struct local_queue *q, uint32_t slots, uint64_t start)
+{
+	assert(local_queue_capacity_valid(slots));
+	atomic_init(&q->head, head_pack(start & POSITION_MASK, 0));
+	atomic_init(&q->tail, start);
+	q->mask = slots - 1;
+	for (uint32_t i = 0; i < slots; i++)
+		atomic_init(&q->slots[i], NULL);
+}
+
+bool local_queue_push_owner(struct local_queue *q, void *item)
+{
+	/*
+	 * Acquire: a thief has read its slots before they are written again.
+	 * Pairs with the release of head in local_queue_steal_into() and
+	 * local_queue_steal_one().
+	 */
+	uint64_t head = atomic_load_acquire(&q->head);
+	uint64_t tail = tail_owner(q);
+
+	if (distance(head_steal(head), tail) >= capacity(q))
+		return false;
+	slot_store(q, tail, item);
+	tail_publish_owner(q, tail + 1);
+	return true;
+}
+
+void *local_queue_pop_owner(struct local_queue *q)
+{
+	/* Relaxed: the owner wrote the slots itself, and a stale head makes
+	 * the compare-exchange fail. */
+	uint64_t head = atomic_load_relaxed(&q->head);
+	uint64_t tail = tail_owner(q);
+
+	/* A failure means that a thief claimed or released. */
+	for (;;) {
+		uint64_t real = head_real(head);
+		uint64_t pending = head_pending(head);
+
+		if (distance(real, tail) == 0)
+			return NULL;
+		/*
+		 * Release: a thief that sees this head sees a tail behind it,
+		 * not one from before this item was pushed. Pairs with the
+		 * acquire of head in claim().
+		 */
+		if (atomic_cas_release(
+			    &q->head, &head,
+			    head_pack(real + 1, pending ? pending + 1 : 0)))
+			return slot_load(q, real);
+	}
+}
+
+struct local_queue_run local_queue_spill_owner(struct local_queue *q)
+{
+	struct local_queue_run none = { 0, 0 };
+	/* Relaxed: as in local_queue_pop_owner(). */
+	uint64_t head = atomic_load_relaxed(&q->head);
+	uint64_t real = head_real(head);
+	uint32_t half = (uint32_t)(capacity(q) / 2);
+
+	/* The push that failed may have seen a thief's claim: what it holds is
+	 * missing here, and if it is released by now, there is room. */
+	if (distance(real, tail_owner(q)) < capacity(q))
+		return none;
+	/* Release: as in local_queue_pop_owner(). */
+	if (!atomic_cas_release(&q->head, &head, head_pack(real + half, 0)))
+		return none;
+	return (struct local_queue_run){ .first = real, .count = half };
+}
+
+void *local_queue_run_item(const struct local_queue *q,
+			   struct local_queue_run run, uint32_t i)
+{
+	assert(i < run.count);
+	return slot_load(q, run.first + i);
+}
+
+/*
+ * Take up to @most of the older half of @src: one item at once, more by a
+ * claim that the caller has to release. A thief that finds another one at work
+ * does not wait for it.
+ */
+static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
+				      uint64_t *first)
+{
+	struct local_queue_steal steal = { .outcome = SKUA_STEAL_EMPTY };
+	/*
+	 * Acquire: whoever wrote this head had seen the tail behind it, so that
+	 * the tail read below is not an older one. Pairs with the releases of
+	 * head in this file.
+	 */
+	uint64_t head = atomic_load_acquire(&src->head);
+
+	/* A further round means that somebody else took an item. */
+	for (;;) {
+		/* Acquire: the slots before tail are filled. Pairs with the
+		 * release in tail_publish_owner(). */
+		uint64_t tail = atomic_load_acquire(&src->tail);
+		uint64_t real = head_real(head);
+		uint64_t queued = distance(real, tail);
+		uint64_t n = queued - queued / 2;
+
+		if (n == 0)
+			return steal;
+		if (head_pending(head) != 0) {
+			steal.outcome = SKUA_STEAL_RETRY;
+			return steal;
+		}
+		if (n > most)
+			n = most;
+		/*
+		 * The oldest item is read before it is claimed, and used only
+		 * if head did not change: then nobody wrote the slot (Q2), and
+		 * head was not older than tail.
+		 */
+		steal.item = slot_load(src, real);
+		/*
+		 * Release: for the next thief, as in local_queue_pop_owner(),
+		 * and, for a single item, the owner writes its slot only after
+		 * the read above; pairs with the acquire of head in
+		 * local_queue_push_owner(). Acquire on failure: as above.
+		 */
+		if (!atomic_cas_acq_rel(&src->head, &head,
+					head_pack(real + n, n > 1 ? n : 0)))
+			continue;
+		steal.outcome = SKUA_STEAL_SUCCESS;
+		steal.count = (uint32_t)n;
+		*first = real;
+		return steal;
+	}
+}
+
+struct local_queue_steal local_queue_steal_one(struct local_queue *src)
+{
+	uint64_t first;
+
+	return claim(src, 1, &first);
+}
+
+uint32_t local_queue_room_owner(const struct local_queue *q)
+{
+	/* Acquire: as in local_queue_push_owner(), slots will be written. */
+	uint64_t head = atomic_load_acquire(&q->head);
+
+	return (uint32_t)(capacity(q) -
+			  distance(head_steal(head), tail_owner(q)));
+}
+
+struct local_queue_steal local_queue_steal_into(struct local_queue *src,
+						struct local_queue *dst,
+						uint32_t limit)
+{
+	uint64_t tail = tail_owner(dst);
+	uint64_t most = local_queue_room_owner(dst) + UINT64_C(1);
+	uint64_t first;
+	struct local_queue_steal steal;
+
+	assert(src != dst && limit > 0);
+	steal = claim(src, limit < most ? limit : most, &first);
+	if (steal.outcome != SKUA_STEAL_SUCCESS || steal.count == 1)
+		return steal;
+
+	for (uint32_t i = 1; i < steal.count; i++)
+		slot_store(dst, tail + i - 1, slot_load(src, first + i));
+	/*
+	 * Release: the copy is done before the owner reuses the slots; pairs
+	 * with the acquire of head in local_queue_push_owner(). One operation
+	 * that cannot fail, whatever the owner popped meanwhile: pending
+	 * becomes 0, real stays.
+	 */
+	atomic_fetch_and_release(&src->head, ~PENDING_MASK);
+	tail_publish_owner(dst, tail + steal.count - 1);
+	return steal;
+}
+
+uint32_t local_queue_length(const struct local_queue *q)
+{
+	/*
+	 * Acquire: tail is not behind head, see claim(); a later tail than
+	 * head makes the difference too large, never negative.
+	 */
+	uint64_t head = atomic_load_acquire(&q->head);
+	uint64_t tail = atomic_load_relaxed(&q->tail);
+	uint64_t queued = distance(head_real(head), tail);
+
+	return (uint32_t)(queued > capacity(q) ? capacity(q) : queued);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* affinity.c - see affinity.h */
+#include "core/runtime/affinity.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/os/log.h"
+#include "core/base/memory.h"
+#include "core/loop/worker.h"
+
+#define NO_CPU UINT32_MAX
+
+enum whereabouts {
+	AT_HOME, /* as planned */
+	MOVED,   /* elsewhere, by somebody who may */
+	EXPELLED /* elsewhere, as the kernel refuses it its home */
+};
+
+/* What a worker has seen; for others while they are busy. */
+struct affinity_worker {
+	enum whereabouts where;
+	bool limited;   /* which home it was in when it looked last */
+	bool crowded;   /* there are fewer CPUs at home than workers */
+	bool shares;    /* it may be on a CPU with another */
+	uint32_t taken; /* by one that is away; or NO_CPU */
+	cpu_set_t *seen;
+	cpu_set_t *now, *wanted; /* for use during a look */
+};
+
+/* ---- sets ------------------------------------------------------------------ */
+
+static bool read_set(const struct affinity *a, cpu_set_t *set)
+{
+	return sched_getaffinity(0, a->size, set) == 0;
+}
+
+static bool write_set(const struct affinity *a, const cpu_set_t *set)
+{
+	return sched_setaffinity(0, a->size, set) == 0;
+}
+
+static bool equal(const struct affinity *a, const cpu_set_t *one,
+		  const cpu_set_t *other)
+{
+	return CPU_EQUAL_S(a->size, one, other);
+}
+
+static unsigned count(const struct affinity *a, const cpu_set_t *set)
+{
+	return (unsigned)CPU_COUNT_S(a->size, set);
+}
+
+static bool meet(const struct affinity *a, cpu_set_t *out, const cpu_set_t *one,
+		 const cpu_set_t *other)
+{
+	CPU_AND_S(a->size, out, one, other);
+	return count(a, out) > 0;
+}
+
+static void home_of(const struct affinity *a, unsigned i, bool limited,
+		    cpu_set_t *set)
+{
+	const struct placement *placement = &a->config->placement;
+	struct placement_range range = placement_range(placement, i, limited);
+
+	CPU_ZERO_S(a->size, set);
+	for (unsigned n = 0; n < range.count; n++)
+		CPU_SET_S(placement->cpus[range.first + n], a->size, set);
+}
+
+/* How many workers have the same home? */
+static unsigned housemates(const struct affinity *a, unsigned i, bool limited)
+{
+	const struct placement *placement = &a->config->placement;
+	struct placement_range own = placement_range(placement, i, limited);
+	unsigned mates = 0;
+
+	for (unsigned k = 0; k < placement->worker_count; k++) {
+		struct placement_range other =
+			placement_range(placement, k, limited);
+
+		mates += other.first == own.first && other.count == own.count;
+	}
+	return mates;
+}
+
+/* ---- away from home -------------------------------------------------------- */
+
+/* Is a CPU the only one of worker @k, as far as is known? While busy. */
+static bool sits_on(const struct affinity *a, unsigned k, uint32_t cpu)
+{
+	const struct affinity_worker *other = &a->workers[k];
+	const struct placement *placement = &a->config->placement;
+
+	if (other->where != AT_HOME)
+		return other->taken == cpu;
+	return placement->workers[k].cpu == cpu &&
+	       placement_range(placement, k, other->limited).count == 1;
+}
+
+/* Has worker @i that CPU for itself? While busy. */
+static bool is_alone(const struct affinity *a, unsigned i, uint32_t cpu)
+{
+	for (unsigned k = 0; k < a->config->workers; k++) {
+		if (k != i && sits_on(a, k, cpu))
+			return false;
+	}
+	return true;
+}
+
+/* Leave one of the CPUs, which the worker takes; or all. If there is only one,
+ * that is it, also if it is somebody's. While busy. */
+static void take_one(struct affinity *a, unsigned i, cpu_set_t *set)
+{
+	struct affinity_worker *it = &a->workers[i];
+	bool only = count(a, set) == 1;
+
+	it->taken = NO_CPU;
+	if (!only && a->config->placement.binding != SKUA_BOUND_CPU)
+		return;
+	for (uint32_t cpu = 0; cpu < a->size * 8; cpu++) {
+		if (!CPU_ISSET_S(cpu, a->size, set) ||
+		    (!only && (CPU_ISSET_S(cpu, a->size, a->homes) ||
+			       !is_alone(a, i, cpu))))
+			continue;
+		CPU_ZERO_S(a->size, set);
+		CPU_SET_S(cpu, a->size, set);
+		it->taken = cpu;
+		return;
+	}
+}
+
+/* It may run where @it->now says, and that is not at home. While busy. */
+static void go_away(struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+	bool may_go_home;
+
+	home_of(a, i, it->limited, it->wanted);
+	may_go_home = write_set(a, it->wanted);
+	it->where = !may_go_home && errno == EINVAL ? EXPELLED : MOVED;
+	if (!meet(a, it->wanted, it->now, a->start))
+		memcpy(it->wanted, it->now, a->size);
+	take_one(a, i, it->wanted);
+	/* Else it is there. Left alone, kernels from 6.2 on put it back. */
+	if (may_go_home || !equal(a, it->wanted, it->now))
+		write_set(a, it->wanted);
+}
+
+/* ---- at home --------------------------------------------------------------- */
+
+/* The worker may use a part of its home, @it->wanted. Because the rest is not
+ * there? Else somebody wants it so. */
+static bool is_rest_refused(const struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+
+	home_of(a, i, it->limited, it->now);
+	write_set(a, it->now);
+	if (!read_set(a, it->now) || equal(a, it->now, it->wanted))
+		return true;
+	write_set(a, it->wanted);
+	return false;
+}
+
+static void stay_home(const struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+
+	if (!equal(a, it->wanted, it->now))
+		write_set(a, it->wanted);
+	it->where = AT_HOME;
+	it->crowded = housemates(a, i, it->limited) > count(a, it->wanted) &&
+		      is_rest_refused(a, i);
+}
+
+/* ---- a look ---------------------------------------------------------------- */
+
+/* The home is another now, or may be allowed again: go there. If somebody has
+ * moved it, it stays. */
+static void try_home(const struct affinity *a, unsigned i, bool limited)
+{
+	struct affinity_worker *it = &a->workers[i];
+
+	home_of(a, i, it->limited, it->wanted);
+	if (it->where == EXPELLED ||
+	    (it->where == AT_HOME && equal(a, it->seen, it->wanted))) {
+		home_of(a, i, limited, it->wanted);
+		write_set(a, it->wanted);
+	}
+}
+
+static void tell(const struct affinity *a, unsigned i)
+{
+	const struct affinity_worker *it = &a->workers[i];
+	const struct skua_hooks *hooks = &a->config->hooks;
+	const char *why = it->where == MOVED ? "was moved"
+					     : "may not use its CPUs any more";
+
+	if (it->where == AT_HOME)
+		log_say(hooks, SKUA_LOG_INFO, "worker %u is on its CPUs again",
+			i);
+	else if (it->taken != NO_CPU)
+		log_say(hooks, SKUA_LOG_WARNING,
+			"worker %u %s, and is on CPU %u", i, why, it->taken);
+	else
+		log_say(hooks, SKUA_LOG_WARNING,
+			"worker %u %s, and shares %u others", i, why,
+			count(a, it->wanted));
+}
+
+/* Go by what is allowed now. */
+static void settle(struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+	bool was_home = it->where == AT_HOME;
+
+	home_of(a, i, it->limited, it->wanted);
+	if (meet(a, it->wanted, it->now, it->wanted))
+		stay_home(a, i);
+	else
+		go_away(a, i);
+	/* What it was set to, as far as that is allowed. */
+	read_set(a, it->seen);
+	if (it->where != AT_HOME || !was_home)
+		tell(a, i);
+}
+
+/* Others come and go, so that it is asked at each look. */
+static void count_shares(const struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+	bool shared = it->shares;
+
+	it->shares = it->where == AT_HOME ? it->crowded
+					  : it->taken == NO_CPU ||
+						    !is_alone(a, i, it->taken);
+	/* Relaxed: any recent count will do. */
+	if (it->shares && !shared)
+		atomic_fetch_add_relaxed(&a->pool->squeezed, 1);
+	else if (!it->shares && shared)
+		atomic_fetch_sub_relaxed(&a->pool->squeezed, 1);
+}
+
+static void look(struct affinity *a, unsigned i)
+{
+	struct affinity_worker *it = &a->workers[i];
+	/* Relaxed: whoever sees it late follows when it looks next. */
+	bool limited = atomic_load_relaxed(&a->limited) != 0;
+	bool changed = it->limited != limited;
+
+	if (changed || it->where == EXPELLED)
+		try_home(a, i, limited);
+	it->limited = limited;
+	if (read_set(a, it->now) && (changed || !equal(a, it->now, it->seen)))
+		settle(a, i);
+	count_shares(a, i);
+}
+
+/* ---- the quota ------------------------------------------------------------- */
+
+static void apply_quota(struct affinity *a, const struct quota *quota)
+{
+	uint32_t limited = quota_below(quota, a->config->cpus.count);
+
+	/* Relaxed, all: as in look(), and count_shares(). One worker is here. */
+	if (limited == atomic_load_relaxed(&a->limited))
+		return;
+	atomic_store_relaxed(&a->limited, limited);
+	if (limited)
+		atomic_fetch_add_relaxed(&a->pool->squeezed, 1);
+	else
+		atomic_fetch_sub_relaxed(&a->pool->squeezed, 1);
+	log_say(&a->config->hooks, SKUA_LOG_INFO,
+		limited ? "the control groups have less CPU time than CPUs: "
+			  "workers are not pinned to one"
+			: "the control groups have CPU time for all CPUs");
+}
+
+static void look_at_quota(struct affinity *a, uint64_t now_ns)
+{
+	struct quota quota;
+
+	if (a->config->realtime || /* no quota holds for them */
+	    now_ns < atomic_load_relaxed(&a->quota_due_ns))
+		return;
+	/* What cannot be read now is as before. */
+	if (quota_read(&quota, "/", NULL) == 0)
+		apply_quota(a, &quota);
+	/* Relaxed: guarded by busy. */
+	atomic_store_relaxed(&a->quota_due_ns, now_ns + AFFINITY_PERIOD_NS);
+}
+
+/* For pool.look. */
+static void look_around(struct worker *w, uint64_t now_ns)
+{
+	struct affinity *a = w->pool->affinity;
+	int saved = errno; /* the library never sets it */
+
+	/* Acquire: what the others have taken. Pairs with the release below. If
+	 * another looks, this one does so at its next tick. */
+	if (atomic_exchange_acquire(&a->busy, 1))
+		return;
+	look_at_quota(a, now_ns);
+	look(a, w->index);
+	/* Release: as above. */
+	atomic_store_release(&a->busy, 0);
+	w->look_due_ns = now_ns + AFFINITY_PERIOD_NS;
+	errno = saved;
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static cpu_set_t *next_set(struct affinity *a, char **memory)
+{
+	cpu_set_t *set = (cpu_set_t *)*memory;
+
+	*memory += a->size;
+	return set;
+}
+
+static size_t set_count(const struct config *config)
+{
+	return 3 * (size_t)config->workers + 2;
+}
+
+static int allocate(struct affinity *a)
+{
+	const struct skua_allocator *allocator = a->config->allocator;
+	unsigned workers = a->config->workers;
+	char *memory;
+
+	a->workers = memory_alloc(allocator, CACHE_PAIR, workers,
+				  sizeof(*a->workers));
+	a->sets = memory_alloc(allocator, CACHE_PAIR, set_count(a->config),
+			       a->size);
+	if (!a->workers || !a->sets)
+		return -ENOMEM;
+	memory = a->sets;
+	a->start = next_set(a, &memory);
+	a->homes = next_set(a, &memory);
+	for (unsigned i = 0; i < workers; i++) {
+		a->workers[i].seen = next_set(a, &memory);
+		a->workers[i].now = next_set(a, &memory);
+		a->workers[i].wanted = next_set(a, &memory);
+	}
+	return 0;
+}
+
+static void fill(struct affinity *a)
+{
+	const struct config *config = a->config;
+	uint64_t due_ns = clock_now_ns() + AFFINITY_PERIOD_NS;
+
+	for (unsigned n = 0; n < config->cpus.count; n++)
+		CPU_SET_S(config->cpus.cpus[n], a->size, a->start);
+	for (unsigned i = 0; i < config->workers; i++) {
+		CPU_SET_S(config->placement.workers[i].cpu, a->size, a->homes);
+		a->workers[i].taken = NO_CPU;
+		a->workers[i].limited = config->limited;
+		home_of(a, i, config->limited, a->workers[i].seen);
+		a->pool->workers[i]->look_due_ns = due_ns;
+	}
+	atomic_init(&a->limited, config->limited);
+	atomic_init(&a->quota_due_ns, due_ns);
+	atomic_init(&a->pool->squeezed, config->limited);
+	a->pool->affinity = a;
+	a->pool->look = look_around;
+}
+
+int affinity_init(struct affinity *a, struct pool *pool,
+		  const struct config *config)
+{
+	cpu_set_t *allowed;
+	int code = cpu_list_allowed_set(&allowed, &a->size);
+
+	a->pool = pool;
+	a->config = config;
+	if (code)
+		return code;
+	CPU_FREE(allowed);
+	code = allocate(a);
+	if (!code)
+		fill(a);
+	return code;
+}
+
+void affinity_destroy(struct affinity *a)
+{
+	if (!a->config)
+		return;
+	memory_free(a->config->allocator, a->workers, CACHE_PAIR,
+		    a->config->workers, sizeof(*a->workers));
+	memory_free(a->config->allocator, a->sets, CACHE_PAIR,
+		    set_count(a->config), a->size);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* publish.c - see publish.h */
+#include "core/runtime/publish.h"
+
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/runtime/runtime.h"
+#include "core/loop/track.h"
+#include "probes/root.h"
+
+_Static_assert(AREA_GUESTS == CREW_GUESTS, "each guest has a word");
+
+#define ADDRESS(x) ((uint64_t)(uintptr_t)(x))
+
+static void tell_queues(const struct pool *pool, struct area_runtime *area)
+{
+	area->outside = ADDRESS(&pool->outside);
+	area->refused = ADDRESS(&pool->refused);
+	area->inject_pushed = ADDRESS(&pool->inject.pushed);
+	area->inject_taken = ADDRESS(&pool->inject.taken);
+	area->urgent_pushed = ADDRESS(&pool->urgent.pushed);
+	area->urgent_taken = ADDRESS(&pool->urgent.taken);
+}
+
+void publish(struct skua_runtime *rt)
+{
+	struct pool *pool = &rt->pool;
+	struct area_runtime *area = &pool->area;
+
+	area->magic = AREA_RUNTIME_MAGIC;
+	area->abi = AREA_ABI;
+	area->bytes = sizeof(*area);
+	area->pid = (uint32_t)getpid();
+	area->flags = rt->config.caller_driven ? AREA_CALLER_DRIVEN : 0;
+	area->worker_count = pool->worker_count;
+	area->worker_bytes = sizeof(struct area_worker);
+	area->sample = TELL_SAMPLE_MAX;
+	area->worker_offset = offsetof(struct worker, area);
+	area->workers = ADDRESS(pool->workers);
+	area->started_ns = clock_now_ns();
+	area->stall_limit_ns = rt->config.stall_limit_ns;
+	area->tasks = ADDRESS(pool->track);
+	area->task_slots = pool->track ? TRACK_SLOTS : 0;
+	tell_queues(pool, area);
+	root_add(area, pool->generation);
+}
+
+void publish_end(struct skua_runtime *rt)
+{
+	if (rt->pool.area.magic)
+		root_remove(&rt->pool.area, rt->pool.generation);
+}

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime.c - the life of a runtime */
+#include "core/runtime/runtime.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/os/fork.h"
+#include "core/runtime/left.h"
+#include "core/os/log.h"
+#include "core/base/memory.h"
+#include "core/runtime/publish.h"
+#include "core/os/realtime.h"
+#include "core/os/signals.h"
+#include "core/loop/track.h"
+#include "skua/task.h"
+#include "topology/llc_groups.h"
+#include "topology/machine.h"
+
+/* ---- memory --------------------------------------------------------------- */
+
+/* Who sleeps, then the lines of the groups, and one more of the map. */
+static size_t idle_bytes(const struct llc_groups *groups)
+{
+	return groups->worker_count * sizeof(struct idle_sleeper) +
+	       groups->count * sizeof(struct idle_group) +
+	       (groups->count + 1) * sizeof(struct work_line);
+}
+
+static void free_memory(struct skua_runtime *rt)
+{
+	const struct skua_allocator *a = rt->config.allocator;
+	unsigned count = rt->config.workers;
+	struct pool *pool = &rt->pool;
+
+	publish_end(rt);
+	members_free(&rt->members, pool, &rt->config);
+	recorder_unshare(&pool->area);
+	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
+		    idle_bytes(&rt->groups));
+	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
+		    sizeof(*pool->sentinel.sights));
+	watch_free(&rt->watch, &rt->config);
+	memory_free(a, pool->track, CACHE_PAIR, 1, sizeof(*pool->track));
+	affinity_destroy(&rt->affinity);
+	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
+	drive_close(&rt->drive);
+	llc_groups_free(&rt->groups);
+	config_free(&rt->config);
+	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
+}
+
+static int init_pool(struct skua_runtime *rt)
+{
+	struct pool *pool = &rt->pool;
+	const struct config *config = &rt->config;
+	struct idle_group *by_group;
+	int code = fork_adopt(&pool->generation);
+
+	pool->generation_here = fork_generation_here();
+	pool->worker_count = config->workers;
+	pool->groups = &rt->groups;
+	pool->steal_attempts = config->steal_attempts;
+	pool->steal_max = config->steal_max;
+	pool->steal_max_far = config->steal_max_far;
+	pool->far_samples = config->far_samples;
+	pool->far_delay_ns = config->far_delay_ns;
+	pool->spin_ns = config->spin_ns;
+	/* Nobody else could take what is in the slot of the only worker. */
+	pool->lifo_delay_ns = config->workers == 1
+				      ? SENTINEL_NEVER
+				      : config->lifo_steal_delay_ns;
+	pool->max_queued = config->max_queued;
+	pool->hooks = config->hooks;
+	inject_queue_init(&pool->urgent);
+	inject_queue_init(&pool->inject);
+	by_group = (struct idle_group *)(pool->idle.sleepers +
+					 rt->groups.worker_count);
+	idle_init(&pool->idle, &rt->groups, by_group, pool->idle.sleepers);
+	/* The guests have a line of their own. */
+	work_map_init(&pool->map,
+		      (struct work_line *)(by_group + rt->groups.count),
+		      rt->groups.count + 1);
+	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
+		  config->placement.binding == SKUA_BOUND_CPU ||
+			  config->placement.binding == SKUA_BOUND_CORE);
+	pool->stamps = &rt->stamps;
+	sentinel_init(&pool->sentinel, pool->sentinel.sights);
+	atomic_init(&pool->squeezed, 0);
+	atomic_init(&pool->outside, 0);
+	atomic_init(&pool->refused, 0);
+	atomic_init(&pool->closing, 0);
+	atomic_init(&pool->stopping, 0);
+	atomic_init(&pool->notice, pool->track ? NOTICE_TRACK : 0);
+	atomic_init(&pool->drainers, 0);
+	atomic_init(&pool->drain_epoch, 0);
+	return code;
+}
+
+/* Which workers are near each other. */
+static int init_groups(struct skua_runtime *rt, const struct machine *machine)
+{
+	const struct config *config = &rt->config;
+	unsigned *cpus = calloc(config->workers, sizeof(*cpus));
+	int code = cpus ? 0 : -ENOMEM;
+
+	if (!code) {
+		placement_tell(&config->placement, cpus, config->workers);
+		code = llc_groups_make(&rt->groups, machine, cpus,
+				       config->workers);
+	}
+	free(cpus);
+	return code;
+}
+
+static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
+{
+	const struct skua_allocator *a = rt->config.allocator;
+	unsigned count = rt->config.workers;
+	struct pool *pool = &rt->pool;
+
+	if (init_groups(rt, machine) != 0)
+		return -ENOMEM;
+	pool->idle.sleepers =
+		memory_alloc(a, CACHE_PAIR, 1, idle_bytes(&rt->groups));
+	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, count,
+					     sizeof(*pool->sentinel.sights));
+	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
+	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
+		return -ENOMEM;
+	if (rt->config.track_tasks) {
+		pool->track =
+			memory_alloc(a, CACHE_PAIR, 1, sizeof(*pool->track));
+		if (!pool->track)
+			return -ENOMEM;
+	}
+	if (watch_allocate(&rt->watch, &rt->config) != 0)
+		return -ENOMEM;
+	return members_allocate(&rt->members, pool, &rt->config, machine);
+}
+
+/* All the memory that the runtime ever uses. */
+static int init_memory(struct skua_runtime *rt)
+{
+	int code = allocate_all(rt, rt->config.machine);
+
+	config_forget_machine(&rt->config);
+	if (code)
+		return code;
+	code = init_pool(rt);
+	members_init(&rt->members, &rt->pool, &rt->config);
+	watch_init(&rt->watch, &rt->pool, &rt->config);
+	return code;
+}
+
+/* Where the workers may run, if they are threads of the runtime's own. */
+static int init_affinity(struct skua_runtime *rt, struct skua_error *err)
+{
+	int code;
+
+	if (rt->config.caller_driven)
+		return 0;
+	code = affinity_init(&rt->affinity, &rt->pool, &rt->config);
+	return code ? error_set(err, code, "the affinity of %u workers: %s",
+				rt->config.workers, strerror(-code))
+		    : 0;
+}
+
+/* ---- threads -------------------------------------------------------------- */
+
+static void *thread_main(void *arg)
+{
+	struct worker *worker = arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "skua-%u", worker->index);
+	pthread_setname_np(pthread_self(), name);
+	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	watch_enter(worker);
+	worker_run(worker);
+	return NULL;
+}
+
+/* The CPUs of worker @i. */
+static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
+{
+	const struct placement *placement = &config->placement;
+	struct placement_range range =
+		placement_range(placement, i, config->limited);
+	const struct cpu_list *cpus = &config->cpus;
+	unsigned limit = cpus->cpus[cpus->count - 1] + 1;
+	size_t size = CPU_ALLOC_SIZE(limit);
+	cpu_set_t *set = CPU_ALLOC(limit);
+	int code;
+
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(size, set);
+	for (unsigned n = 0; n < range.count; n++)
+		CPU_SET_S(placement->cpus[range.first + n], size, set);
+	code = -pthread_attr_setaffinity_np(attr, size, set);
+	CPU_FREE(set);
+	return code;
+}
+
+static int start_thread(struct skua_runtime *rt, unsigned i)
+{
+	pthread_attr_t attr;
+	int code = -pthread_attr_init(&attr);
+
+	if (code)
+		return code;
+	code = place(&rt->config, i, &attr);
+	if (!code && rt->config.realtime)
+		code = realtime_ask(&attr);
+	if (!code)
+		code = -pthread_create(&rt->threads[i], &attr, thread_main,
+				       rt->pool.workers[i]);
+	pthread_attr_destroy(&attr);
+	return code;
+}
+
+/* What may be done if the kernel gives no thread. */
+static const char *thread_advice(int code)
+{
+	if (code == -EPERM)
+		return "; a filter of system calls may deny "
+		       "sched_setaffinity(), which workers need: allow it";
+	if (code == -EINVAL)
+		return "; its CPU may be gone, or the limit of stacks "
+		       "(ulimit -s) too small for a thread";
+	if (code == -EAGAIN)
+		return "; a limit of threads (ulimit -u, pids.max of the "
+		       "control group) or of memory is reached";
+	return "";
+}
+
+static int start_threads(struct skua_runtime *rt, struct skua_error *err)
+{
+	sigset_t before;
+	int code = 0;
+
+	signals_block(&before); /* the threads inherit it */
+	while (!code && rt->thread_count < rt->config.workers) {
+		code = start_thread(rt, rt->thread_count);
+		if (code == -EPERM && rt->config.realtime)
+			realtime_refused(err);
+		else if (code)
+			error_set(err, code,
+				  "workers: thread %u of %u not created: %s%s",
+				  rt->thread_count + 1, rt->config.workers,
+				  strerror(-code), thread_advice(code));
+		else
+			rt->thread_count++;
+	}
+	if (!code) {
+		code = watch_start(&rt->watch, &rt->config);
+		if (code)
+			error_set(err, code,
+				  "stall_limit_ns: the thread that watches the "
+				  "workers not created: %s",
+				  strerror(-code));
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
+
+static void stop_threads(struct skua_runtime *rt)
+{
+	/* First: it asks the workers' threads. */
+	watch_stop(&rt->watch);
+	pool_stop(&rt->pool);
+	for (unsigned i = 0; i < rt->thread_count; i++)
+		pthread_join(rt->threads[i], NULL);
+	rt->stopped = true;
+	/* Those of tasks that are done, which end with them. */
+	timers_fire_all(&rt->pool);
+}
+
+/* The workers' threads, or the descriptors of one without. */
+static int start(struct skua_runtime *rt, struct skua_error *err)
+{
+	int code;
+
+	if (!rt->config.caller_driven)
+		return start_threads(rt, err);
+	code = drive_init(&rt->drive, &rt->pool);
+	if (code)
+		error_set(err, code,
+			  "no descriptors for a caller-driven "
+			  "runtime: %s",
+			  strerror(-code));
+	return code;
+}
+
+/* Wait until no task is left, or drive until then. */
+static bool wait_until(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	if (rt->config.caller_driven)
+		return drive_until_drained(&rt->drive, &rt->pool, deadline_ns);
+	return pool_wait_drained(&rt->pool, deadline_ns);
+}
+
+/* The same. A wait in which nothing happens is told to the log, once. */
+static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	struct left_watch watch;
+
+	left_watch_begin(&watch, rt);
+	while (!wait_until(rt, left_watch_next_ns(&watch, deadline_ns))) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		left_watch_look(&watch, rt);
+	}
+	return true;
+}
+
+/* What could not be had of what was wanted of its memory. */
+static void tell_memory(const struct skua_runtime *rt)
+{
+	const struct arenas *arenas = &rt->members.arenas;
+
+	for (unsigned i = 0; i < arenas->count; i++) {
+		const struct node_memory *wanted =
+			&arenas->nodes[i].arena.wanted;
+
+		if (wanted->node_code)
+			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+				"memory for the workers of node %d may be on "
+				"others: %s",
+				wanted->node, strerror(-wanted->node_code));
+		if (wanted->huge_code)
+			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+				"no large pages: %s",
+				strerror(-wanted->huge_code));
+	}
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+/* A runtime that has nothing but its configuration. */
+static int allocate(struct skua_runtime **out, const struct skua_config *cfg,
+		    struct skua_error *err)
+{
+	struct config config = { 0 };
+	int code = config_resolve(&config, cfg, err);
+
+	if (code)
+		return code;
+	*out = memory_alloc(config.allocator, CACHE_PAIR, 1, sizeof(**out));
+	if (!*out) {
+		config_free(&config);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	(*out)->config = config;
+	drive_reset(&(*out)->drive);
+	return 0;
+}
+
+static int create(struct skua_runtime **out, const struct skua_config *cfg,
+		  struct skua_error *err)
+{
+	struct skua_runtime *rt;
+	int code;
+
+	if (!out)
+		return error_set(err, -EINVAL,
+				 "out: NULL, needed is a place for the "
+				 "runtime");
+	*out = NULL;
+	code = allocate(&rt, cfg, err);
+	if (code)
+		return code;
+	code = init_memory(rt);
+	if (code) {
+		if (code == -ENOMEM)
+			error_set(err, code, "no memory for %u workers",
+				  rt->config.workers);
+		else
+			error_set(
+				err, code,
+				"madvise(MADV_WIPEONFORK), by which a forked "
+				"child knows that it has no workers: %s; a "
+				"filter of system calls may deny it: allow it",
+				strerror(-code));
+		free_memory(rt);
+		return code;
+	}
+	code = init_affinity(rt, err);
+	if (!code)
+		code = start(rt, err);
+	/* Last: it is not undone. */
+	if (!code && rt->config.lock_memory)
+		code = realtime_lock_memory(err);
+	if (code) {
+		stop_threads(rt);
+		free_memory(rt);
+		return code;
+	}
+	log_say(&rt->config.hooks, SKUA_LOG_INFO,
+		"%u workers on %u CPUs, local queues of %u", rt->config.workers,
+		rt->config.cpus.count, rt->config.queue_capacity);
+	tell_memory(rt);
+	publish(rt);
+	*out = rt;
+	return 0;
+}
+
+int skua_runtime_create(struct skua_runtime **out,
+			const struct skua_config *cfg, struct skua_error *err)
+{
+	int saved = errno; /* the library never sets it */
+	int code = create(out, cfg, err);
+
+	errno = saved;
+	return code;
+}
+
+/* May the calling thread wait for @rt? */
+static int may_wait(const struct skua_runtime *rt)
+{
+	if (!rt)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return worker_here() || watch_here(&rt->watch) ? -EDEADLK : 0;
+}
+
+/* Also until all is done, its own region included? */
+static int may_drain(const struct skua_runtime *rt)
+{
+	int code = may_wait(rt);
+
+	return !code && forks_region_here(&rt->pool) ? -EDEADLK : code;
+}
+
+int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
+{
+	const void *caller = __builtin_return_address(0);
+	int code = may_wait(rt);
+	uint64_t state;
+
+	if (code)
+		return code;
+	if (!task || !task->poll)
+		return -EINVAL;
+	/* Relaxed: before it is spawned, the task is the caller's. */
+	state = atomic_load_relaxed(task_state(task));
+	if ((state & TASK_CLAIMED) || task_state_spawned(state))
+		return -EALREADY;
+	if (rt->config.caller_driven)
+		return drive_block_on(rt, task, caller);
+	code = runtime_spawn(rt, task, 0, caller);
+	return code ? code : skua_task_join(task);
+}
+
+int skua_runtime_drain(struct skua_runtime *rt)
+{
+	int code = may_drain(rt);
+
+	if (!code)
+		wait_drained(rt, UINT64_MAX);
+	return code;
+}
+
+int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
+			  enum skua_shutdown how)
+{
+	int code = may_drain(rt);
+	uint64_t now_ns = clock_now_ns();
+	uint64_t deadline_ns = now_ns + timeout_ns;
+
+	if (code)
+		return code;
+	if (how != SKUA_SHUTDOWN_RUN && how != SKUA_SHUTDOWN_CANCEL)
+		return -EINVAL;
+	if (rt->stopped)
+		return 0;
+	if (deadline_ns < now_ns)
+		deadline_ns = UINT64_MAX;
+	pool_close(&rt->pool);
+	if (how == SKUA_SHUTDOWN_CANCEL)
+		pool_cancel(&rt->pool);
+	if (!wait_drained(rt, deadline_ns)) {
+		struct skua_error what;
+
+		skua_runtime_left(rt, &what);
+		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+			"shutdown: the time was over; %s", what.text);
+		return -ETIMEDOUT;
+	}
+	stop_threads(rt);
+	return 0;
+}
+
+/* Why skua_runtime_shutdown() has returned @code, and what to do. */
+static const char *refusal(int code)
+{
+	switch (code) {
+	case -EDEADLK:
+		return "called from a worker or within skua_run(); call it "
+		       "from a thread outside";
+	case -EOWNERDEAD:
+		return "the runtime belongs to the process that forked this "
+		       "one; create another here";
+	default:
+		return "the runtime is NULL, or how is neither "
+		       "SKUA_SHUTDOWN_RUN nor SKUA_SHUTDOWN_CANCEL";
+	}
+}
+
+int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
+			       enum skua_shutdown how, struct skua_error *err)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	int code = skua_runtime_shutdown(
+		rt, deadline_ns == SKUA_FOREVER_NS ? SKUA_FOREVER_NS : left_ns,
+		how);
+
+	if (code == -ETIMEDOUT) {
+		skua_runtime_left(rt, err);
+		/* Also if the last task has ended since. */
+		if (err)
+			err->code = code;
+		return code;
+	}
+	if (code)
+		return error_set(err, code, "destroy: %s (how: %d)",
+				 refusal(code), (int)how);
+	pool_wait_calls(&rt->pool);
+	free_memory(rt);
+	return 0;
+}
+
+int skua_runtime_destroy(struct skua_runtime *rt)
+{
+	return skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
+					  SKUA_SHUTDOWN_RUN, NULL);
+}
+
+int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns)
+{
+	int code = may_wait(rt);
+
+	if (code)
+		return code;
+	if (!rt->config.caller_driven)
+		return -EPERM;
+	return drive_poll(&rt->drive, &rt->pool, deadline_ns);
+}
+
+int skua_runtime_eventfd(struct skua_runtime *rt)
+{
+	if (!rt)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	return rt->config.caller_driven ? rt->drive.epoll_fd : -EPERM;
+}
+
+int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
+			    struct skua_poller *poller)
+{
+	struct pool *pool;
+
+	if (!rt || !poller || !poller->poll ||
+	    (poller->park && !poller->unpark) ||
+	    worker >= rt->pool.worker_count)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	pool = &rt->pool;
+	/* Relaxed: who registers beside a shutdown may be late. */
+	if (atomic_load_relaxed(&pool->closing))
+		return -ESHUTDOWN;
+	return pool_add_poller(pool, worker, poller);
+}
+
+unsigned skua_runtime_workers(const struct skua_runtime *rt)
+{
+	return rt ? rt->pool.worker_count : 0;
+}
+
+int skua_worker_index(const struct skua_runtime *rt)
+{
+	const struct worker *worker;
+
+	if (!rt)
+		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
+	worker = runtime_worker(rt);
+	return worker ? (int)worker->index : -ENOENT;
+}

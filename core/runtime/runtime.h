@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime.h - a pool, its threads and its memory */
+#ifndef SKUA_CORE_RUNTIME_RUNTIME_H
+#define SKUA_CORE_RUNTIME_RUNTIME_H
+
+#include <pthread.h>
+
+#include "core/runtime/affinity.h"
+#include "core/config/config.h"
+#include "core/runtime/drive.h"
+#include "core/runtime/members.h"
+#include "core/loop/pool.h"
+#include "core/stall/watch.h"
+#include "core/loop/worker.h"
+#include "skua/runtime.h"
+
+struct skua_runtime {
+	struct pool pool;
+	struct llc_groups groups; /* of its workers */
+	struct config config;
+	struct members members;
+	struct stamps stamps;
+	struct affinity affinity; /* but of a caller-driven runtime */
+	struct watch watch;
+	pthread_t *threads; /* of the workers that were started */
+	unsigned thread_count;
+	bool stopped;       /* the threads were joined; whoever shuts down */
+	struct drive drive; /* of a caller-driven runtime */
+};
+
+static inline bool runtime_alive(const struct skua_runtime *rt)
+{
+	return pool_alive(&rt->pool);
+}
+
+/* runtime_worker - the calling thread's worker, if it is one of @rt's */
+static inline struct worker *runtime_worker(const struct skua_runtime *rt)
+{
+	struct worker *worker = worker_here();
+
+	return worker && worker->pool == &rt->pool ? worker : NULL;
+}
+
+/* runtime_spawn - as skua_task_spawn(); @home: 0, or the index + 1 of the only worker
+ * to poll @task; @caller: the code of the program that spawns it, for the table of
+ * tasks */
+int runtime_spawn(struct skua_runtime *rt, struct skua_task *task,
+		  uint32_t home, const void *caller);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.c - see watch.h */
+#include "core/stall/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/os/log.h"
+#include "core/base/memory.h"
+#include "core/os/peek.h"
+#include "core/os/realtime.h"
+#include "core/task/task.h"
+#include "core/stall/watch_report.h"
+#include "probes/probes.h"
+
+/* From one look to the next: a quarter of the shortest limit, within these. */
+#define MIN_PERIOD_NS UINT64_C(100000)
+#define MAX_PERIOD_NS UINT64_C(1000000000)
+/* How long to wait for a stack. Who does not answer in time has none. */
+#define PATIENCE_NS UINT64_C(100000000)
+/* From one report of a worker to the next, at least. */
+#define REPORT_NS UINT64_C(1000000000)
+
+/* ---- what a worker does ---------------------------------------------------- */
+
+/* The task that it polls, or 0; and how many polls it has begun. */
+static uint64_t polled_task(const struct watch_worker *w)
+{
+	return counter_read(&w->worker->area.task);
+}
+
+static uint64_t polls_begun(const struct watch_worker *w)
+{
+	return counter_read(&w->worker->area.counters.tasks_polled);
+}
+
+/* Is the poll that was seen last still under way? */
+static bool goes_on(const struct watch_worker *w)
+{
+	return polled_task(w) == w->task && polls_begun(w) == w->number;
+}
+
+/* What kind of task is it? */
+static void look_at_task(const struct watch *watch, struct watch_worker *w)
+{
+	struct skua_task task;
+	struct skua_task_type type;
+
+	w->limit_ns = watch->limit_ns;
+	w->type = NULL;
+	w->poll = NULL;
+	if (!watch->looks_deep ||
+	    !peek(watch->pid, (const void *)(uintptr_t)w->task, &task,
+		  sizeof(task)) ||
+	    !goes_on(w))
+		return;
+	w->poll = task.poll;
+	w->type = task.type;
+	if (w->type && peek(watch->pid, w->type, &type, sizeof(type)) &&
+	    type.stall_limit_ns)
+		w->limit_ns = type.stall_limit_ns;
+}
+
+/* ---- how long that takes --------------------------------------------------- */
+
+static pid_t tid_of(const struct watch_worker *w)
+{
+	return (pid_t)counter_read(&w->worker->area.tid);
+}
+
+static void begin_measure(struct watch_worker *w)
+{
+	usage_read(tid_of(w), &w->first);
+	w->last = w->first;
+	w->seen_ns = 0;
+	w->spent_ns = 0;
+	w->measured = true;
+	w->suspected = false;
+}
+
+/*
+ * Count what is new, of which @wall_ns is known to have passed. What the poll has
+ * spent is at most what was seen without the waits; and as much if the thread does
+ * not wait @now.
+ */
+static void count_usage(struct watch_worker *w, struct usage now,
+			uint64_t wall_ns, bool waits_over)
+{
+	uint64_t cpu_ns = now.cpu_ns - w->first.cpu_ns;
+	uint64_t waited_ns, most_ns;
+
+	if (!now.complete) {
+		now.wait_ns = w->last.wait_ns;
+		waits_over = false;
+	}
+	if (now.cpu_ns < w->last.cpu_ns)
+		now.cpu_ns = w->last.cpu_ns; /* it was not to be had */
+	waited_ns = now.wait_ns - w->first.wait_ns;
+	w->seen_ns += wall_ns;
+	most_ns = w->seen_ns > waited_ns ? w->seen_ns - waited_ns : 0;
+	w->spent_ns += now.cpu_ns - w->last.cpu_ns;
+	if (waits_over || w->spent_ns > most_ns)
+		w->spent_ns = most_ns;
+	if (w->spent_ns < cpu_ns)
+		w->spent_ns = cpu_ns;
+	w->last = now;
+}
+
+static void measure(const struct watch *watch, struct watch_worker *w)
+{
+	struct usage now;
+	uint64_t wall_ns;
+
+	usage_read(tid_of(w), &now);
+	wall_ns = now.now_ns - w->last.now_ns;
+	/* This thread has not run when it was to: neither may have the other. */
+	if (wall_ns > 2 * watch->period_ns)
+		wall_ns = watch->period_ns;
+	if (now.state == USAGE_STOPPED)
+		wall_ns = 0;
+	count_usage(w, now, wall_ns,
+		    now.state == USAGE_SLEEPS || now.state == USAGE_BLOCKED);
+}
+
+/* ---- what is said of it ---------------------------------------------------- */
+
+/* Was the last report of this worker just now? */
+static bool told_lately(const struct watch_worker *w)
+{
+	return w->told_ns && clock_now_ns() - w->told_ns < REPORT_NS;
+}
+
+/*
+ * A poll seems to be over its limit: ask for the stack, as who answers runs. Return:
+ * whether it is over if it is seen once more.
+ *
+ * A thread that does not run may look as if it did: one that was interrupted on its
+ * way to sleep seems to sleep, and one whose virtual CPU the hypervisor has stopped,
+ * to compute. Both answer first when they have a CPU, and go on then.
+ */
+static bool suspect(struct watch *watch, struct watch_worker *w)
+{
+	struct watch_stack *stack = &w->stack;
+	struct usage now;
+
+	w->answered = false;
+	w->only_counted = told_lately(w);
+	if (!watch->signal || w->only_counted)
+		return true;
+	if (!watch_stack_ask(stack, tid_of(w), watch->signal, PATIENCE_NS)) {
+		watch_report_lost_signal(watch);
+		return watch->lost_signal || w->last.state == USAGE_BLOCKED ||
+		       !watch_stack_pending(stack) ||
+		       usage_blocks(tid_of(w), watch->signal);
+	}
+	if (stack->answer.words[0] != w->task ||
+	    stack->answer.words[1] != w->number)
+		return false;
+	usage_read(tid_of(w), &now);
+	now.now_ns = stack->answer.at_ns;
+	count_usage(w, now, now.now_ns - w->last.now_ns, true);
+	w->answered = w->spent_ns > w->limit_ns;
+	return w->answered;
+}
+
+/* It was seen once more. */
+static void tell(struct watch *watch, struct watch_worker *w)
+{
+	w->told = true;
+	counter_add_owner(&w->worker->area.counters.stalls, 1);
+	tell_stall(w->worker, w->task, w->type, w->poll,
+		   w->last.now_ns - w->since_ns);
+	if (w->only_counted) {
+		w->suppressed++;
+		return;
+	}
+	watch_report(watch, w);
+	w->told_ns = clock_now_ns();
+	w->suppressed = 0;
+}
+
+/*
+ * A poll seems to be over its limit. The signal may end the sleep that it is in,
+ * and so the poll: who slept and has answered is believed at once.
+ */
+static void suspected(struct watch *watch, struct watch_worker *w)
+{
+	bool slept = w->last.state == USAGE_SLEEPS;
+
+	w->suspected = suspect(watch, w);
+	if (w->answered && slept)
+		tell(watch, w);
+}
+
+/* ---- the thread ------------------------------------------------------------ */
+
+static void look_at(struct watch *watch, struct watch_worker *w)
+{
+	uint64_t task = polled_task(w);
+	uint64_t number = polls_begun(w);
+
+	if (!task || !tid_of(w)) {
+		w->task = 0;
+	} else if (task != w->task || number != w->number) {
+		w->task = task;
+		w->number = number;
+		w->since_ns = clock_now_ns();
+		w->measured = false;
+		w->told = false;
+	} else if (!w->measured) {
+		look_at_task(watch, w);
+		begin_measure(w);
+	} else if (!w->told) {
+		measure(watch, w);
+		if (w->spent_ns <= w->limit_ns || !goes_on(w))
+			w->suspected = false;
+		else if (w->suspected)
+			tell(watch, w);
+		else
+			suspected(watch, w);
+	}
+}
+
+static uint64_t period_ns(const struct watch *watch)
+{
+	/* Relaxed: any recent value will do. */
+	uint64_t limit_ns = atomic_load_relaxed(&task_shortest_limit_ns);
+
+	if (watch->limit_ns < limit_ns)
+		limit_ns = watch->limit_ns;
+	if (limit_ns / 4 < MIN_PERIOD_NS)
+		return MIN_PERIOD_NS;
+	return limit_ns / 4 > MAX_PERIOD_NS ? MAX_PERIOD_NS : limit_ns / 4;
+}
+
+/* Sleep until it is time to look again. */
+static void wait_period(struct watch *watch)
+{
+	struct watch_rest *rest = &watch->rest;
+	uint64_t deadline_ns;
+
+	watch_rest(rest);
+	counter_set_owner(&watch->period_ns, period_ns(watch));
+	deadline_ns = clock_now_ns() + watch->period_ns;
+	while (!watch_rest_ending(rest) && clock_now_ns() < deadline_ns)
+		futex_wait_until(&rest->state, WATCH_LOOKING, deadline_ns);
+}
+
+static void *watch_main(void *arg)
+{
+	struct watch *watch = arg;
+
+	pthread_setname_np(pthread_self(), "skua-watch");
+	for (;;) {
+		wait_period(watch);
+		if (watch_rest_ending(&watch->rest))
+			return NULL;
+		for (unsigned i = 0; i < watch->rest.count; i++)
+			look_at(watch, &watch->workers[i]);
+		counter_add_owner(&watch->looks, 1);
+	}
+}
+
+/* ---- its life -------------------------------------------------------------- */
+
+int watch_allocate(struct watch *watch, const struct config *config)
+{
+	const struct skua_allocator *a = config->allocator;
+	struct watch_awake *awake;
+
+	if (!config->stall_limit_ns)
+		return 0;
+	awake = memory_alloc(a, CACHE_PAIR, config->workers, sizeof(*awake));
+	watch_rest_init(&watch->rest, awake, awake ? config->workers : 0);
+	watch->workers = memory_alloc(a, CACHE_PAIR, config->workers,
+				      sizeof(*watch->workers));
+	return awake && watch->workers ? 0 : -ENOMEM;
+}
+
+void watch_free(struct watch *watch, const struct config *config)
+{
+	const struct skua_allocator *a = config->allocator;
+
+	memory_free(a, watch->rest.workers, CACHE_PAIR, config->workers,
+		    sizeof(*watch->rest.workers));
+	memory_free(a, watch->workers, CACHE_PAIR, config->workers,
+		    sizeof(*watch->workers));
+}
+
+/* Can the workers' memory be read, and what they use? */
+static void try_means(struct watch *watch)
+{
+	struct usage usage;
+	uint64_t word;
+
+	watch->looks_deep = peek(watch->pid, watch, &word, sizeof(word));
+	if (!watch->looks_deep)
+		log_say(watch->hooks, SKUA_LOG_WARNING,
+			"stall detection knows no types of tasks: "
+			"process_vm_readv() is refused");
+	usage_read(gettid(), &usage);
+	if (!usage.complete)
+		log_say(watch->hooks, SKUA_LOG_WARNING,
+			"stall detection counts CPU time only: nothing in "
+			"/proc/self/task/*/schedstat");
+}
+
+void watch_init(struct watch *watch, struct pool *pool,
+		const struct config *config)
+{
+	if (!config->stall_limit_ns)
+		return;
+	pool->rest = &watch->rest;
+	watch->hooks = &config->hooks;
+	watch->limit_ns = config->stall_limit_ns;
+	watch->pid = getpid();
+	for (unsigned i = 0; i < config->workers; i++) {
+		struct watch_worker *w = &watch->workers[i];
+
+		w->worker = pool->workers[i];
+		w->stack.words[0] = &w->worker->area.task;
+		w->stack.words[1] = &w->worker->area.counters.tasks_polled;
+		atomic_init(&w->stack.asked, 0);
+		atomic_init(&w->stack.answered, 0);
+	}
+	try_means(watch);
+	if (config->stall_signal < 0)
+		return;
+	watch->signal = watch_stack_prepare(config->stall_signal);
+	if (!watch->signal)
+		log_say(watch->hooks, SKUA_LOG_WARNING,
+			"stalls are reported without stacks: %s has a handler",
+			config->stall_signal ? "the signal"
+					     : "each real-time signal");
+}
+
+void watch_enter(struct worker *worker)
+{
+	struct watch *watch = (struct watch *)worker->pool->rest;
+
+	if (watch)
+		watch_stack_enter(&watch->workers[worker->index].stack,
+				  watch->signal);
+}
+
+/* A thread of the class @attr says, or else of the usual one. */
+int watch_start(struct watch *watch, const struct config *config)
+{
+	pthread_attr_t attr;
+	int code;
+
+	if (!watch->limit_ns)
+		return 0;
+	code = -pthread_attr_init(&attr);
+	if (code)
+		return code;
+	if (config->realtime)
+		realtime_ask_above(&attr);
+	code = -pthread_create(&watch->thread, &attr, watch_main, watch);
+	pthread_attr_destroy(&attr);
+	if (code == -EPERM && config->realtime) {
+		log_say(watch->hooks, SKUA_LOG_WARNING,
+			"stall detection has to wait while the workers have "
+			"all CPUs: a higher priority than theirs was refused");
+		code = -pthread_create(&watch->thread, NULL, watch_main, watch);
+	}
+	watch->started = code == 0;
+	return code;
+}
+
+void watch_stop(struct watch *watch)
+{
+	if (!watch->started)
+		return;
+	watch_rest_end(&watch->rest);
+	pthread_join(watch->thread, NULL);
+	watch->started = false;
+}

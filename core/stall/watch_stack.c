@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* watch_stack.c - see watch_stack.h */
+#include "core/stall/watch_stack.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/os/futex.h"
+#include "probes/counters.h"
+
+/* The handler's own frames, which are left out. */
+#define OWN_FRAMES 4u
+
+/* What the calling thread answers to. Initial-exec: a handler may read it. */
+static _Thread_local struct watch_stack *mine
+	__attribute__((tls_model("initial-exec")));
+
+/* Where the thread was interrupted. */
+static const void *interrupted_at(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return (const void *)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	return (const void *)context->uc_mcontext.pc;
+#else
+	(void)context;
+	return NULL;
+#endif
+}
+
+static void note(struct watch_stack *stack, const ucontext_t *context)
+{
+	struct watch_answer *answer = &stack->answer;
+	void *frames[WATCH_STACK_FRAMES + OWN_FRAMES];
+	unsigned count = (unsigned)backtrace(
+		frames, (int)(WATCH_STACK_FRAMES + OWN_FRAMES));
+	const void *here = interrupted_at(context);
+	unsigned first = 0;
+
+	while (first < count && frames[first] != here)
+		first++;
+	if (first == count)
+		first = 0; /* unknown: better too many */
+	answer->count = count - first < WATCH_STACK_FRAMES ? count - first
+							   : WATCH_STACK_FRAMES;
+	memcpy(answer->frames, frames + first, answer->count * sizeof(*frames));
+	for (unsigned i = 0; i < 2; i++)
+		answer->words[i] = counter_read(stack->words[i]);
+	answer->at_ns = clock_now_ns();
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	struct watch_stack *stack = mine;
+	int saved = errno;
+	uint32_t number;
+
+	(void)signal;
+	(void)info;
+	/* Also when it was sent by somebody else: then nothing was asked. */
+	if (stack && watch_stack_asked(stack, &number)) {
+		note(stack, context);
+		watch_stack_answered(stack, number);
+		futex_wake(&stack->answered, 1);
+	}
+	errno = saved;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) &&
+	       action->sa_sigaction == on_signal;
+}
+
+bool watch_stack_usable(int signal)
+{
+	struct sigaction action;
+
+	return sigaction(signal, NULL, &action) == 0 && is_ours(&action);
+}
+
+/* Handle the signal, unless somebody else does. Two threads may do so at once. */
+static bool take(int signal)
+{
+	struct sigaction action = { .sa_flags = 0 };
+
+	if (sigaction(signal, NULL, &action) != 0)
+		return false;
+	if (is_ours(&action))
+		return true;
+	if ((action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL)
+		return false;
+	action = (struct sigaction){
+		.sa_sigaction = on_signal,
+		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+	};
+	/* It is not interrupted: what runs in between looks like a stack of its
+	 * own. */
+	sigfillset(&action.sa_mask);
+	return sigaction(signal, &action, NULL) == 0;
+}
+
+int watch_stack_prepare(int wanted)
+{
+	void *frame;
+
+	/* The first call may load a library, which no handler could. */
+	backtrace(&frame, 1);
+	if (wanted)
+		return take(wanted) ? wanted : 0;
+	for (int signal = SIGRTMAX; signal >= SIGRTMIN; signal--) {
+		if (take(signal))
+			return signal;
+	}
+	return 0;
+}
+
+void watch_stack_enter(struct watch_stack *stack, int signal)
+{
+	sigset_t set;
+
+	mine = stack;
+	if (!signal)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Sleep until the answer is there, or the time over. */
+static bool wait_for_answer(struct watch_stack *stack, uint32_t number,
+			    uint64_t deadline_ns)
+{
+	while (watch_stack_pending(stack)) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		/* While it is that of the one before. */
+		futex_wait_until(&stack->answered, number - 1, deadline_ns);
+	}
+	return true;
+}
+
+bool watch_stack_ask(struct watch_stack *stack, pid_t tid, int signal,
+		     uint64_t patience_ns)
+{
+	uint64_t deadline_ns = clock_now_ns() + patience_ns;
+	uint32_t number;
+
+	/* Nobody gets a signal of ours who has not asked for it. */
+	if (watch_stack_pending(stack) || !watch_stack_usable(signal))
+		return false;
+	number = watch_stack_asks(stack);
+	if (tgkill(getpid(), tid, signal) != 0) {
+		/* Nobody is going to answer. */
+		atomic_store_relaxed(&stack->answered, number);
+		return false;
+	}
+	return wait_for_answer(stack, number, deadline_ns);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* task.c - see task.h */
+#include "core/task/task.h"
+
+#include "core/base/clock.h"
+#include "core/os/futex.h"
+
+atomic_u64 task_shortest_limit_ns = UINT64_MAX;
+
+void task_joiner_wait(struct task_joiner *joiner)
+{
+	/* Acquire: pairs with the release in task_joiner_wake(). A round more
+	 * means a wake-up without cause. */
+	while (atomic_load_acquire(&joiner->done) == 0)
+		futex_wait(&joiner->done, 0);
+}
+
+bool task_joiner_wait_until(struct task_joiner *joiner, uint64_t deadline_ns)
+{
+	if (deadline_ns == UINT64_MAX) {
+		task_joiner_wait(joiner);
+		return true;
+	}
+	/* Acquire: as in task_joiner_wait(). */
+	while (atomic_load_acquire(&joiner->done) == 0) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		futex_wait_until(&joiner->done, 0, deadline_ns);
+	}
+	return true;
+}
+
+struct task_end task_drop_withdrawn(struct skua_task *task,
+				    struct task_state_drop drop)
+{
+	/* Relaxed: task_state_transition_to_ending() acquires. */
+	uint64_t state = atomic_load_relaxed(task_state(task));
+	struct task_end end = { 0, { NULL } };
+
+	/* A further round means that somebody else changed the state. */
+	while (!task_state_transition_to_ending(task_state(task), &state, drop))
+		;
+	if (!(state & TASK_ENDING))
+		return end;
+	end.bit = state & TASK_END_MASK;
+	end.what = task_end_read(task);
+	task_state_transition_to_told(task_state(task));
+	return end;
+}
+
+void task_joiner_wake(struct task_joiner *joiner)
+{
+	/* Release: all that the task did. Pairs with the acquire above. The
+	 * joiner may be gone after this; futex_wake() uses its address only. */
+	atomic_store_release(&joiner->done, 1);
+	futex_wake(&joiner->done, 1);
+}
