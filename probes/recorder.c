@@ -4,15 +4,26 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RING_BYTES      (RECORDER_EVENTS * sizeof(struct event))
 #define CLOCK_PERIOD_NS UINT64_C(1000000)
+#define CLOCK_TRIES     3u
 /* Until it is tried again to have a ring. */
 #define RETRY_NS UINT64_C(10000000)
 
 _Static_assert((RECORDER_EVENTS & (RECORDER_EVENTS - 1)) == 0,
 	       "a number of events keeps its place when it wraps");
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
+	       (uint64_t)now.tv_nsec;
+}
 
 /* Memory that is there when it is written to; -errno in @code. */
 static struct event *map_ring(int *code)
@@ -26,9 +37,33 @@ static struct event *map_ring(int *code)
 	return *code ? NULL : ring;
 }
 
-static void note_clock(struct recorder *r, uint64_t now_ns)
+/*
+ * A time, and the counter at that time: of a few tries the one with the least between
+ * the two looks at the counter. An interrupt, or a page fault, between the clock and
+ * the counter would have all events of this thread too late beside those of others.
+ */
+static uint64_t read_clock(uint64_t *counter)
 {
-	recorder_note_owner(r, EVENT_CLOCK, now_ns, 0, 0, 0);
+	uint64_t least = UINT64_MAX, time_ns = 0;
+
+	for (unsigned i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t begin = recorder_time(), now_ns = monotonic_ns();
+		uint64_t took = recorder_time() - begin;
+
+		if (took >= least)
+			continue;
+		least = took;
+		time_ns = now_ns;
+		*counter = begin + took / 2;
+	}
+	return time_ns;
+}
+
+static void note_clock(struct recorder *r)
+{
+	uint64_t counter = 0, now_ns = read_clock(&counter);
+
+	recorder_write_owner(r, counter, EVENT_CLOCK, now_ns, 0, 0, 0);
 	r->clock_due_ns = now_ns + CLOCK_PERIOD_NS;
 }
 
@@ -53,12 +88,12 @@ static bool have_ring(struct recorder *r, uint64_t now_ns)
 void recorder_switch_owner(struct recorder *r, bool on, uint64_t now_ns)
 {
 	if (!on) {
-		note_clock(r, now_ns);
+		note_clock(r);
 		recorder_note_owner(r, EVENT_STOP, 0, 0, 0, 0);
 		r->on = false;
 	} else if (have_ring(r, now_ns)) {
 		r->on = true;
-		note_clock(r, now_ns);
+		note_clock(r);
 		recorder_note_owner(r, EVENT_START, (uint64_t)gettid(), 0, 0,
 				    0);
 	}
@@ -67,7 +102,7 @@ void recorder_switch_owner(struct recorder *r, bool on, uint64_t now_ns)
 void recorder_clock_owner(struct recorder *r, uint64_t now_ns)
 {
 	if (now_ns >= r->clock_due_ns)
-		note_clock(r, now_ns);
+		note_clock(r);
 }
 
 void recorder_destroy(struct recorder *r)

@@ -48,21 +48,19 @@ static inline uint64_t recorder_time(void)
 #endif
 }
 
-/* recorder_note_owner - an event, if the recorder is on */
-static inline void recorder_note_owner(struct recorder *r, enum event_kind kind,
-				       uint64_t a, uint64_t b, uint32_t detail,
-				       unsigned other)
+/* recorder_write_owner - an event at a time of recorder_time(), not before that of
+ * the last one; the recorder is on */
+static inline void recorder_write_owner(struct recorder *r, uint64_t time,
+					enum event_kind kind, uint64_t a,
+					uint64_t b, uint32_t detail,
+					unsigned other)
 {
-	uint64_t head;
-	struct event *event;
+	uint64_t head = counter_read(&r->area->ring_head);
+	struct event *event = &r->ring[head % RECORDER_EVENTS];
 
-	if (!r->on)
-		return;
-	head = counter_read(&r->area->ring_head);
-	event = &r->ring[head % RECORDER_EVENTS];
 	/* Relaxed, all: whoever reads finds out whether they were overwritten
 	 * meanwhile. */
-	__atomic_store_n(&event->time, recorder_time(), __ATOMIC_RELAXED);
+	__atomic_store_n(&event->time, time, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->a, a, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->b, b, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->what, event_what(kind, detail, other),
@@ -71,11 +69,21 @@ static inline void recorder_note_owner(struct recorder *r, enum event_kind kind,
 	__atomic_store_n(&r->area->ring_head, head + 1, __ATOMIC_RELEASE);
 }
 
+/* recorder_note_owner - an event, if the recorder is on */
+static inline void recorder_note_owner(struct recorder *r, enum event_kind kind,
+				       uint64_t a, uint64_t b, uint32_t detail,
+				       unsigned other)
+{
+	if (r->on)
+		recorder_write_owner(r, recorder_time(), kind, a, b, detail,
+				     other);
+}
+
 /* recorder_switch_owner - on, if there is memory, or off */
 void recorder_switch_owner(struct recorder *r, bool on, uint64_t now_ns);
 
-/* recorder_clock_owner - at @now_ns, while it is on: note the time, if that is due;
- * the caller has just looked at the clock */
+/* recorder_clock_owner - at @now_ns, while it is on: note the time and the counter at
+ * that time, if that is due */
 void recorder_clock_owner(struct recorder *r, uint64_t now_ns);
 
 /* recorder_destroy - give the ring back */

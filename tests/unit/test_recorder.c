@@ -381,6 +381,29 @@ static uint64_t time_of_events(struct recorder *recorder)
 	return skua_now_ns() - start_ns;
 }
 
+/* Between the caller's look at the clock and the event may be page faults, or the
+ * worker may have had no CPU: the pair is of one moment all the same. */
+static void clock__caller_looked_long_ago__time_of_the_counter(void **state)
+{
+	struct area_worker area = { .index = 0 };
+	struct recorder recorder = { .area = &area };
+	uint64_t before_ns = skua_now_ns(), before = recorder_time();
+	const struct event *event;
+
+	(void)state;
+	recorder_switch_owner(&recorder, true, 1);
+	assert_true(recorder.on);
+	event = recorder.ring;
+	assert_int_equal(event->kind, EVENT_CLOCK);
+	assert_in_range(event->a, before_ns, skua_now_ns());
+	assert_in_range(event->time, before, recorder_time());
+	recorder_switch_owner(&recorder, false, 1);
+	event = &recorder.ring[2]; /* after EVENT_START */
+	assert_int_equal(event->kind, EVENT_CLOCK);
+	assert_in_range(event->a, recorder.ring[0].a, skua_now_ns());
+	recorder_destroy(&recorder);
+}
+
 /* By turns, the fastest of each: what else the machine does counts for neither. */
 static void event__beside_a_look_at_the_counter__costs_little_more(void **state)
 {
@@ -420,6 +443,8 @@ int main(void)
 			recorder__tasks_from_outside__in_the_shared_ring),
 		cmocka_unit_test(recorder__no_memory__says_so_and_goes_on),
 		cmocka_unit_test(record__bad_arguments__refused),
+		cmocka_unit_test(
+			clock__caller_looked_long_ago__time_of_the_counter),
 		cmocka_unit_test(
 			event__beside_a_look_at_the_counter__costs_little_more),
 	};
