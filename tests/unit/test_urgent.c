@@ -201,8 +201,9 @@ static void urgent__spawned_by_a_task__before_its_newest(void **state)
 	assert_string_equal(order.what, "UUUnnn");
 }
 
-/* Yields until it is told, or has had enough. */
-#define PATIENCE 100000u
+/* Polls, after which a task that yields gives the third task's turn up: seconds, so
+ * that a spawner without a CPU is waited for. */
+#define PATIENCE 50000000u
 
 struct yielder {
 	struct skua_task task; /* first: a task is its yielder */
