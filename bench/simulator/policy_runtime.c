@@ -3,7 +3,7 @@
  * policy_runtime.c - the library's own policy
  *
  * Victims are named by core/idle/victims.c, from a map as the runtime has one, and who is
- * woken is decided by core/idle/idle.c. What stands here is in core/loop/worker.c and
+ * woken is decided by core/idle/idle.c. What stands here is in core/loop/loop.c and
  * core/loop/work.c: when a worker goes how far, and when it sleeps; under the same names.
  */
 #include <assert.h>
@@ -191,7 +191,7 @@ static void cancel_park(struct runtime *rt, unsigned i)
 	rt->own[i].parks = false;
 }
 
-/* found() and wake_for_rest() of core/loop/worker.c */
+/* found() and wake_for_rest() of core/loop/loop.c */
 static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 {
 	struct runtime *rt = sim->policy;
@@ -220,7 +220,7 @@ static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 	return spin_ns > cost_ns ? spin_ns : cost_ns;
 }
 
-/* The end of search_and_sleep() of core/loop/worker.c */
+/* The end of search_and_sleep() of core/loop/loop.c */
 static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 {
 	struct runtime *rt = sim->policy;
@@ -238,7 +238,7 @@ static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 	simulation_enter(sim, i, SIM_PARKED);
 }
 
-/* search() of core/loop/worker.c, a round of it */
+/* search() of core/loop/loop.c, a round of it */
 static void runtime_search(struct simulation *sim, unsigned i, bool first)
 {
 	struct runtime *rt = sim->policy;
@@ -275,7 +275,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	}
 }
 
-/* woken() and learn_idle() of core/loop/worker.c */
+/* woken() and learn_idle() of core/loop/loop.c */
 static void runtime_woken(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;

@@ -11,7 +11,7 @@
 
 /* How many there are inside the library's own, which call a poll function: it is not
  * there itself if it ends in a call of another function. 0: these are not there. Their
- * names are those of core/loop/worker.c, track.c, tell.c and stamps.c. */
+ * names are those of core/loop/loop.c, track.c, tell.c and stamps.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {

@@ -2,6 +2,7 @@
 /* call_api.c - skua_call(): a task of the library's own */
 #include <errno.h>
 
+#include "core/loop/current.h"
 #include "core/base/boundary.h"
 #include "core/runtime/runtime.h"
 
@@ -26,7 +27,7 @@ static enum skua_poll call_poll(struct skua_task *self)
 /* Nobody has a waker of it, so that it ends on its worker. */
 static void call_release(struct skua_task *task)
 {
-	slab_give(((struct call *)task)->slab, &worker_current->slab, task);
+	slab_give(((struct call *)task)->slab, &current_worker->slab, task);
 }
 
 int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)

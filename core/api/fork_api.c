@@ -2,6 +2,7 @@
 /* fork_api.c - the public functions of fork-join */
 #include <errno.h>
 
+#include "core/loop/current.h"
 #include "core/base/boundary.h"
 #include "core/loop/forks.h"
 #include "core/os/job_slots.h"
@@ -88,9 +89,9 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	struct skua_ctx ctx = { NULL, NULL };
 	struct worker *worker;
 
-	if (!self || !worker_polls(self))
+	if (!self || !current_polls(self))
 		return ctx;
-	worker = worker_here();
+	worker = current_here();
 	crew_begin_forking(&worker->pool->crew);
 	ctx = forks_ctx_owner(worker->forks);
 	/* Of a poll before. */

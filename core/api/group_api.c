@@ -2,6 +2,7 @@
 /* group_api.c - the public functions on groups */
 #include <errno.h>
 
+#include "core/loop/current.h"
 #include "core/task/group.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
@@ -278,7 +279,7 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	if (worker_here())
+	if (current_here())
 		return -EDEADLK;
 	if (!claim(group))
 		return -EALREADY;
@@ -314,7 +315,7 @@ static int may_wait(const struct skua_task *self,
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	return worker_polls(self) ? 0 : -EPERM;
+	return current_polls(self) ? 0 : -EPERM;
 }
 
 /* Is it @self that waits for the group, in this state? */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "core/loop/current.h"
 #include "core/base/boundary.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
@@ -51,7 +52,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	task->home = home;
 	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
 	/* The runtime is alive, as the caller has asked: so is its worker. */
-	worker = worker_current;
+	worker = current_worker;
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
 	if (tracked)
@@ -212,7 +213,7 @@ int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
 		return -EINVAL;
 	if (task_dead(task))
 		return -EOWNERDEAD;
-	if (worker_here())
+	if (current_here())
 		return -EDEADLK;
 	if (task_state_transition_to_joined(task_state(task)))
 		return 0;
@@ -244,7 +245,7 @@ may_join(const struct skua_task *self, const struct skua_task *task)
 	if (!self || !task || self == task)
 		return -EINVAL;
 	/* Who polls itself is alive. */
-	if (!worker_polls(self))
+	if (!current_polls(self))
 		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
 							  : -EPERM;
 	return task_dead(task) ? -EOWNERDEAD : 0;
@@ -325,7 +326,7 @@ int skua_task_detach(struct skua_task *task, skua_release_fn release)
 
 struct skua_task *skua_task_self(void)
 {
-	const struct worker *worker = worker_here();
+	const struct worker *worker = current_here();
 
 	return worker ? (struct skua_task *)(uintptr_t)worker->area.task : NULL;
 }

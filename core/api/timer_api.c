@@ -6,6 +6,7 @@
 #include "core/task/task.h"
 #include "core/loop/timers.h"
 #include "core/loop/track.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/timer.h"
 
@@ -21,9 +22,9 @@ int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 		return -EINVAL;
 	if (task_dead(self))
 		return -EOWNERDEAD;
-	if (!worker_polls(self))
+	if (!current_polls(self))
 		return -EPERM;
-	if (!timers_add(worker_current, (struct timer *)timer, self, when_ns))
+	if (!timers_add(current_worker, (struct timer *)timer, self, when_ns))
 		return -EALREADY;
 	if (pool_tracks(self->pool))
 		track_wait(self->pool, self, AREA_WAIT_TIMER, when_ns);

@@ -352,12 +352,6 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 	return 0;
 }
 
-void config_forget_machine(struct config *config)
-{
-	machine_free(config->machine);
-	config->machine = NULL;
-}
-
 void config_free(struct config *config)
 {
 	config_forget_machine(config);

@@ -8,6 +8,12 @@
 #include "core/config/config.h"
 #include "topology/machine_measure.h"
 
+void config_forget_machine(struct config *config)
+{
+	machine_free(config->machine);
+	config->machine = NULL;
+}
+
 /* All of @wanted are allowed. */
 static int check_allowed(const struct cpu_list *wanted, const char *key,
 			 const char *text, struct skua_error *err)

@@ -8,6 +8,7 @@
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
 #include "core/loop/pool.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 
 /* Jobs of strangers that a thread runs on top of each other, while it waits: each
@@ -65,7 +66,7 @@ struct skua_ctx forks_ctx_owner(struct forks *forks)
 				jobs_head_owner(&forks->jobs) };
 
 	/* An address that each thread has for itself. */
-	forks->thread = &worker_current;
+	forks->thread = &current_worker;
 	return ctx;
 }
 
@@ -84,7 +85,7 @@ void forks_check_end_owner(const struct forks *forks, void *const *head)
 
 void forks_check_thread_owner(struct skua_ctx ctx)
 {
-	if (forks_of(ctx)->thread != &worker_current)
+	if (forks_of(ctx)->thread != &current_worker)
 		forks_abort("a context is used by another thread than its own, "
 			    "or after skua_run() has returned");
 }
@@ -209,7 +210,7 @@ void forks_run_owner(struct forks *forks, void **head,
 	struct skua_ctx ctx = { &forks->jobs.inlined, head };
 	void **top = ctx.forks->top;
 
-	forks->thread = &worker_current;
+	forks->thread = &current_worker;
 	ctx.forks->top = head;
 	stolen->job->run(ctx, stolen->job);
 	BOUNDARY(job);

@@ -81,7 +81,7 @@ struct forks_region {
 };
 
 /* The innermost of the calling thread; NULL: none. Initial-exec, as
- * worker_current: nothing is allocated for it when a thread first computes. */
+ * current_worker: nothing is allocated for it when a thread first computes. */
 extern _Thread_local const struct forks_region *forks_region_current
 	__attribute__((tls_model("initial-exec")));
 

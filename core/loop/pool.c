@@ -92,7 +92,7 @@ uint64_t pool_live(const struct pool *pool)
 	/*
 	 * Acquire: the spawn of each task that is seen finished is seen below.
 	 * Pairs with the releases of refused above and of finished in
-	 * worker.c.
+	 * loop.c.
 	 */
 	uint64_t finished = atomic_load_acquire(&pool->refused);
 	uint64_t spawned;
@@ -159,6 +159,21 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	return done;
 }
 
+uint64_t pool_next_timer_ns(const struct pool *pool)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		/* Relaxed: behind the caller's fence, or a hint. */
+		uint64_t next_ns =
+			atomic_load_relaxed(&pool->workers[i]->timers.next_ns);
+
+		if (next_ns < earliest)
+			earliest = next_ns;
+	}
+	return earliest;
+}
+
 void pool_close(struct pool *pool)
 {
 	/* Relaxed: ordered by the fence. */
@@ -173,7 +188,6 @@ void pool_cancel(struct pool *pool)
 	/* Relaxed: a request; a poll that does not see it yet comes again, or
 	 * ends its task anyway. */
 	atomic_fetch_or_relaxed(&pool->notice, NOTICE_CANCEL);
-	timers_fire_all(pool);
 }
 
 void pool_stop(struct pool *pool)

@@ -18,7 +18,7 @@
 #include "core/idle/idle.h"
 #include "core/queue/inject_queue.h"
 #include "core/loop/sentinel.h"
-#include "core/loop/stamps.h"
+#include "core/loop/wait_sample.h"
 #include "core/task/task.h"
 #include "core/queue/work_map.h"
 #include "probes/area.h"
@@ -75,8 +75,8 @@ struct pool {
 
 	/* What other processes read. */
 	struct area_runtime area;
-	struct stamps *stamps; /* NULL: nothing is timed */
-	struct track *track;   /* NULL: tasks are not tracked */
+	struct wait_samples *wait_samples; /* NULL: nothing is timed */
+	struct track *track;               /* NULL: tasks are not tracked */
 
 	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
@@ -193,12 +193,12 @@ static inline bool pool_squeezed(const struct pool *pool)
 	return atomic_load_relaxed(&pool->squeezed) != 0;
 }
 
-/* pool_stamps - is it the turn of a task from outside, for that queue, to be
+/* pool_samples_wait - is it the turn of a task from outside, for that queue, to be
  * timed? */
-static inline bool pool_stamps(const struct inject_queue *queue)
+static inline bool pool_samples_wait(const struct inject_queue *queue)
 {
 	/* Relaxed: a number that goes up. */
-	return atomic_load_relaxed(&queue->pushed) % STAMPS_SAMPLE == 0;
+	return atomic_load_relaxed(&queue->pushed) % WAIT_SAMPLE_EACH == 0;
 }
 
 /* pool_cares - does anybody want to know of a task from outside? */
@@ -208,7 +208,7 @@ static inline bool pool_cares(const struct pool *pool,
 	/* Relaxed: a request, of which no order is asked. */
 	return (atomic_load_relaxed(&pool->notice) &
 		(NOTICE_RECORD | NOTICE_TRACK)) ||
-	       pool_stamps(queue);
+	       pool_samples_wait(queue);
 }
 
 /* pool_cancelling - are polls told to end? */
@@ -251,7 +251,11 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns);
 /* pool_close - refuse spawns from outside from now on */
 void pool_close(struct pool *pool);
 
-/* pool_cancel - tell each poll from now on that its task is cancelled */
+/* pool_next_timer_ns - a time before which no timer of the pool is due */
+uint64_t pool_next_timer_ns(const struct pool *pool);
+
+/* pool_cancel - tell each poll from now on that its task is cancelled; the caller then
+ * fires all timers */
 void pool_cancel(struct pool *pool);
 
 /* pool_stop - make the workers of a drained pool return */

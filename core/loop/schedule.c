@@ -5,6 +5,7 @@
 #include "core/base/boundary.h"
 #include "core/task/group.h"
 #include "core/loop/work.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 
 /* Of a task that somebody wants to know of. Apart, so that the others save no
@@ -61,7 +62,7 @@ void schedule_by(struct worker *worker, struct skua_task *task)
 void schedule(struct skua_task *task)
 {
 	struct pool *pool = task->pool;
-	struct worker *worker = worker_current;
+	struct worker *worker = current_worker;
 
 	/* A child of fork() has no workers to run it. */
 	if (!pool_alive(pool))
@@ -102,7 +103,7 @@ void schedule_wake_by_value(struct skua_task *task)
 
 void schedule_add_reference(struct skua_task *task)
 {
-	if (!worker_lend(task))
+	if (!current_lend(task))
 		task_state_add_reference(task_state(task));
 }
 

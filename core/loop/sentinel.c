@@ -85,7 +85,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static bool something_to_watch(struct pool *pool)
 {
 	return (watches_lifo(pool) && !idle_all_parked(&pool->idle)) ||
-	       timers_earliest(pool) != SENTINEL_NEVER;
+	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
 /* Half of what a task is to wait: it is seen by then, and ripe a delay later. */
@@ -164,7 +164,7 @@ uint64_t sentinel_enter(struct worker *w)
 		/* After QUIET_MAX looks it waits for timers alone, and is slow
 		 * even if its delay is not yet. */
 		bool quiet = s->quiet >= QUIET_MAX;
-		uint64_t until = earlier(timers_earliest(pool),
+		uint64_t until = earlier(pool_next_timer_ns(pool),
 					 quiet ? SENTINEL_NEVER : s->look_ns);
 
 		quiet = quiet && until != SENTINEL_NEVER;
@@ -176,7 +176,7 @@ uint64_t sentinel_enter(struct worker *w)
 		 * who is awake. Pairs with the fence in tell_sentinel(), and with
 		 * that of a worker that wakes. */
 		atomic_fence_seq_cst();
-		if (timers_earliest(pool) < until)
+		if (pool_next_timer_ns(pool) < until)
 			continue;
 		if (quiet && watches_lifo(pool) &&
 		    !idle_all_parked(&pool->idle)) {

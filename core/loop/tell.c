@@ -6,9 +6,9 @@
 
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
-#include "core/loop/stamps.h"
+#include "core/loop/wait_sample.h"
 #include "core/loop/track.h"
-#include "core/loop/worker.h"
+#include "core/loop/current.h"
 #include "probes/root.h"
 
 /* How often probe_lifo_flush() is told, but for parks, before which it always is. */
@@ -37,7 +37,7 @@ void tell_init(struct worker *w)
 	struct tell *tell = &w->tell;
 
 	tell->recorder.area = &w->area;
-	tell->until_ready = tell->until_stamp = tell->stride = 1;
+	tell->until_ready = tell->until_sample = tell->stride = 1;
 }
 
 void tell_destroy(struct worker *w)
@@ -347,8 +347,15 @@ void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
 	count_time(all, row, ns, weight);
 }
 
-bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
-	       uint32_t weight)
+/*
+ * @task, which is going to be polled, has waited for @ns; @weight: the number of
+ * waits that this one stands for. Both the polls and the waits of a type are
+ * estimates from samples. A type never shows more waits than polls: @weight is cut
+ * to that, and the poll of a type that has too few counts by itself.
+ * Return: true if the poll counts by itself, and count_waited_poll() is to follow it.
+ */
+static bool count_wait(struct worker *w, const struct skua_task *task,
+		       uint64_t ns, uint32_t weight)
 {
 	struct area_samples *all = samples(w);
 	struct area_type *row;
@@ -374,12 +381,43 @@ bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
 	return counts;
 }
 
-void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
-		      uint64_t ns)
+/* The poll after a wait that counted it took @ns. */
+static void count_waited_poll(struct worker *w, const void *type,
+			      skua_task_fn poll, uint64_t ns)
 {
 	struct area_samples *all = samples(w);
 
 	count_time(all, row_of(all, type, poll), ns, 1);
+}
+
+/* The poll of a task whose wait is timed. */
+static enum skua_poll poll_waited(struct skua_task *task)
+{
+	struct worker *w = current_worker;
+	const void *type = task->type;
+	uint64_t start_ns = clock_now_ns(), since_ns;
+	enum skua_poll result;
+	skua_task_fn poll;
+	uint32_t weight;
+	bool counts;
+
+	poll = wait_sample_take(w->pool->wait_samples, task, &since_ns,
+				&weight);
+	counts = count_wait(w, task, start_ns - since_ns, weight);
+	result = poll(task);
+	BOUNDARY(poll);
+	/* The task may be gone. */
+	if (counts)
+		count_waited_poll(w, type, poll, clock_now_ns() - start_ns);
+	return result;
+}
+
+skua_task_fn tell_poll_function(const struct pool *pool,
+				const struct skua_task *task)
+{
+	return task->poll == poll_waited
+		       ? wait_sample_poll(pool->wait_samples, task)
+		       : task->poll;
 }
 
 void tell_ready(struct worker *w, struct skua_task *task)
@@ -391,10 +429,11 @@ void tell_ready(struct worker *w, struct skua_task *task)
 	if (pool_tracks(w->pool))
 		track_queued(w->pool, task);
 	if ((!tell->recorder.on && !pool_tracks(w->pool)) ||
-	    --tell->until_stamp == 0) {
-		stamps_put(w->pool, task, tell->stride);
+	    --tell->until_sample == 0) {
+		wait_sample_put(w->pool->wait_samples, task, tell->stride,
+				poll_waited);
 		tell->stride = sample_stride(w);
-		tell->until_stamp = tell->stride;
+		tell->until_sample = tell->stride;
 	}
 	tell->until_ready =
 		tell->recorder.on || pool_tracks(w->pool) ? 1 : tell->stride;
@@ -409,14 +448,15 @@ void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
 				     0, 0);
 	if (pool_tracks(pool))
 		track_queued(pool, task);
-	if (pool_stamps(queue))
-		stamps_put(pool, task, STAMPS_SAMPLE);
+	if (pool_samples_wait(queue))
+		wait_sample_put(pool->wait_samples, task, WAIT_SAMPLE_EACH,
+				poll_waited);
 }
 
 enum skua_poll tell_poll(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
-	skua_task_fn poll = stamps_poll(w->pool, task);
+	skua_task_fn poll = tell_poll_function(w->pool, task);
 	uint64_t name = type ? (uintptr_t)type : (uintptr_t)poll;
 	enum skua_poll result;
 

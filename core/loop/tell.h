@@ -28,7 +28,7 @@ struct tell {
 	/* Tasks that it makes runnable until tell_ready() wants to know; those
 	 * until one is to be timed, and of how many that will be one. */
 	uint32_t until_ready;
-	uint32_t until_stamp, stride;
+	uint32_t until_sample, stride;
 	struct recorder recorder;
 	uint64_t sampled;      /* polls, when one was timed last */
 	uint64_t attempts;     /* looks into queues that were told of */
@@ -112,22 +112,9 @@ bool tell_sample_due(const struct worker *w);
 void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
 		 uint64_t ns);
 
-/**
- * tell_wait - @task, which is going to be polled, has waited for that
- * @weight: the number of waits that this one stands for
- *
- * Both the polls and the waits of a type are estimates from samples. A type
- * never shows more waits than polls: @weight is cut to that, and the poll of a
- * type that has too few counts by itself.
- *
- * Return: true if the poll counts by itself, and tell_waited_poll() is to follow
- * it.
- */
-bool tell_wait(struct worker *w, const struct skua_task *task, uint64_t ns,
-	       uint32_t weight);
-
-/* tell_waited_poll - the poll after a wait that counted it took @ns */
-void tell_waited_poll(struct worker *w, const void *type, skua_task_fn poll,
-		      uint64_t ns);
+/* tell_poll_function - the poll function of a task that is going to be polled, whether
+ * its wait is timed or not */
+skua_task_fn tell_poll_function(const struct pool *pool,
+				const struct skua_task *task);
 
 #endif

@@ -140,21 +140,6 @@ bool timers_queued(const struct timer *timer)
 	return queued;
 }
 
-uint64_t timers_earliest(const struct pool *pool)
-{
-	uint64_t earliest = UINT64_MAX;
-
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		/* Relaxed: behind the caller's fence, or a hint. */
-		uint64_t next_ns =
-			atomic_load_relaxed(&pool->workers[i]->timers.next_ns);
-
-		if (next_ns < earliest)
-			earliest = next_ns;
-	}
-	return earliest;
-}
-
 /* Wake the tasks of up to BATCH timers that are due, and unlock. Returns whether
  * there is more to do. */
 static bool fire_batch(struct timers *timers, uint64_t now_ns)

@@ -62,9 +62,6 @@ bool timers_cancel(struct timer *timer);
 /* timers_queued - any thread */
 bool timers_queued(const struct timer *timer);
 
-/* timers_earliest - a time before which no timer of the pool is due */
-uint64_t timers_earliest(const struct pool *pool);
-
 /* timers_fire_due - wake the tasks of all timers that are due, on worker @w; those
  * of a wheel that another worker sees to are left to it */
 void timers_fire_due(struct worker *w, uint64_t now_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker.h - the scheduler loop and what belongs to one worker */
+/* worker.h - the data of a worker */
 #ifndef SKUA_CORE_LOOP_WORKER_H
 #define SKUA_CORE_LOOP_WORKER_H
 
@@ -38,7 +38,7 @@ struct worker {
 	struct forks_stolen job; /* that it found, and is going to run */
 	bool spare;              /* its spare reference is still there */
 	bool finishing;          /* a task that is not counted finished yet */
-	bool driven_idle;        /* worker_drive() left it parked */
+	bool driven_idle;        /* loop_drive() left it parked */
 	uint64_t spin_ns;        /* spin.h; 0: not yet */
 	uint64_t idle_since_ns;  /* when it had nothing to do any more */
 	struct tell tell;
@@ -63,45 +63,10 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 
 void worker_destroy(struct worker *worker);
 
-/* worker_run - the loop, on the calling thread, until pool_stop() */
-void worker_run(struct worker *worker);
-
-/**
- * worker_drive - run what is due on the calling thread, which is no worker
- * @deadline_ns: of the clock
- *
- * For a worker without a thread of its own. Return: whether there is more to
- * do; if not, the worker is parked, and its parker says when to come back.
- */
-bool worker_drive(struct worker *worker, uint64_t deadline_ns);
-
-/* worker_polls - is @task being polled by the calling thread? */
-bool worker_polls(const struct skua_task *task);
-
 /* worker_polls_any - is it polling a task? By itself. */
 static inline bool worker_polls_any(const struct worker *worker)
 {
 	return worker->area.task != 0;
-}
-
-/* worker_lend - take the spare reference of @task (task_state.h); false if it
- * is not polled by the calling thread, or has lent it already */
-bool worker_lend(const struct skua_task *task);
-
-/*
- * The worker that runs on this thread, or NULL. Initial-exec: one load, also
- * in the shared library, for 8 bytes of the static TLS block.
- */
-extern _Thread_local struct worker *worker_current
-	__attribute__((tls_model("initial-exec")));
-
-/* worker_here - the worker that calls; NULL on any other thread, and in the
- * child of a worker that forked */
-static inline struct worker *worker_here(void)
-{
-	struct worker *worker = worker_current;
-
-	return worker && pool_alive(worker->pool) ? worker : NULL;
 }
 
 #endif

@@ -8,8 +8,8 @@
 
 /*
  * Where the task is noted that the calling thread polls, or 0 there; NULL on a thread
- * that is no worker. Writers: worker_run() and worker_drive(). Initial-exec: as
- * worker_current.
+ * that is no worker. Writers: loop_run() and loop_drive(). Initial-exec: as
+ * current_worker.
  */
 extern _Thread_local const uint64_t *boundary_task
 	__attribute__((tls_model("initial-exec")));

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 
+#include "core/loop/loop.h"
 #include "core/base/clock.h"
 #include "core/os/futex.h"
 #include "core/runtime/runtime.h"
@@ -124,7 +125,7 @@ int drive_init(struct drive *drive, struct pool *pool)
 	pool->on_drained = reach_goal;
 	pool->on_drained_ctx = drive;
 	/* Nothing is due yet: this parks the worker. */
-	worker_drive(worker, 0);
+	loop_drive(worker, 0);
 	return 0;
 }
 
@@ -143,7 +144,7 @@ void drive_close(struct drive *drive)
 /* Have the descriptor become readable when the earliest timer is due. */
 static void arm_timer(const struct drive *drive, const struct pool *pool)
 {
-	uint64_t next_ns = timers_earliest(pool);
+	uint64_t next_ns = pool_next_timer_ns(pool);
 	struct itimerspec when = { .it_value = { 0 } };
 
 	if (next_ns != UINT64_MAX) {
@@ -175,7 +176,7 @@ static int drive_for(struct drive *drive, struct pool *pool,
 	signals_block(&before);
 	clear_readable(drive->event_fd);
 	do {
-		more = worker_drive(worker, goal ? 0 : deadline_ns);
+		more = loop_drive(worker, goal ? 0 : deadline_ns);
 	} while (goal && more && !goal->reached(goal->ctx) &&
 		 clock_now_ns() < deadline_ns);
 	arm_timer(drive, pool);

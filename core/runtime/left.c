@@ -239,7 +239,7 @@ void left_watch_look(struct left_watch *watch, const struct skua_runtime *rt)
 {
 	uint64_t polls = polls_begun(rt);
 	bool still = polls == watch->polls && all_sleep(rt) &&
-		     timers_earliest(&rt->pool) == UINT64_MAX;
+		     pool_next_timer_ns(&rt->pool) == UINT64_MAX;
 	struct skua_error what;
 
 	watch->polls = polls;

@@ -11,6 +11,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "core/loop/loop.h"
+#include "core/loop/current.h"
 #include "core/base/clock.h"
 #include "core/os/fork.h"
 #include "core/runtime/left.h"
@@ -91,7 +93,7 @@ static int init_pool(struct skua_runtime *rt)
 	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
-	pool->stamps = &rt->stamps;
+	pool->wait_samples = &rt->wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	atomic_init(&pool->squeezed, 0);
 	atomic_init(&pool->outside, 0);
@@ -185,7 +187,7 @@ static void *thread_main(void *arg)
 	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	watch_enter(worker);
-	worker_run(worker);
+	loop_run(worker);
 	return NULL;
 }
 
@@ -431,7 +433,7 @@ static int may_wait(const struct skua_runtime *rt)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	return worker_here() || watch_here(&rt->watch) ? -EDEADLK : 0;
+	return current_here() || watch_here(&rt->watch) ? -EDEADLK : 0;
 }
 
 /* Also until all is done, its own region included? */
@@ -487,8 +489,10 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 	if (deadline_ns < now_ns)
 		deadline_ns = UINT64_MAX;
 	pool_close(&rt->pool);
-	if (how == SKUA_SHUTDOWN_CANCEL)
+	if (how == SKUA_SHUTDOWN_CANCEL) {
 		pool_cancel(&rt->pool);
+		timers_fire_all(&rt->pool);
+	}
 	if (!wait_drained(rt, deadline_ns)) {
 		struct skua_error what;
 

@@ -11,6 +11,7 @@
 #include "core/runtime/members.h"
 #include "core/loop/pool.h"
 #include "core/stall/watch.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/runtime.h"
 
@@ -19,7 +20,7 @@ struct skua_runtime {
 	struct llc_groups groups; /* of its workers */
 	struct config config;
 	struct members members;
-	struct stamps stamps;
+	struct wait_samples wait_samples;
 	struct affinity affinity; /* but of a caller-driven runtime */
 	struct watch watch;
 	pthread_t *threads; /* of the workers that were started */
@@ -36,7 +37,7 @@ static inline bool runtime_alive(const struct skua_runtime *rt)
 /* runtime_worker - the calling thread's worker, if it is one of @rt's */
 static inline struct worker *runtime_worker(const struct skua_runtime *rt)
 {
-	struct worker *worker = worker_here();
+	struct worker *worker = current_here();
 
 	return worker && worker->pool == &rt->pool ? worker : NULL;
 }

@@ -27,7 +27,7 @@ EXCEPTIONS = {
     "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
     "core/loop/track.c: poll": "tell_poll(), which is marked",
-    "core/loop/worker.c: look": "look_around() of affinity.c",
+    "core/loop/loop.c: look": "look_around() of affinity.c",
 }
 
 _MEMBER = re.compile(r"(?:->|\.)\s*(?P<name>\w+)\s*\(")

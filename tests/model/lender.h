@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * lender.h - worker_lend() for a model that polls tasks without a worker
+ * lender.h - current_lend() for a model that polls tasks without a worker
  *
  * To be included before the files of core/; lender is one for each thread of
  * the model: see explore_thread_local().
@@ -27,6 +27,6 @@ static inline bool lend(const struct skua_task *task)
 	return lent;
 }
 
-#define worker_lend(task) lend(task)
+#define current_lend(task) lend(task)
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * model_drive.c - workers that sleep elsewhere: driven ones, and in pollers
  *
- * The real loops of core/loop/worker.c with core/loop/pollers.c. A descriptor is a word
+ * The real loops of core/loop/loop.c with core/loop/pollers.c. A descriptor is a word
  * that a thread sleeps on until it is set; the drivers here are what drive.c
  * makes of eventfd, timerfd and epoll. No wake-up may be lost, and when a
  * worker goes on, nobody is inside its callback any more.
@@ -80,7 +80,7 @@ static enum skua_poll spawn_one(struct skua_task *task)
 static enum skua_poll wait_once(struct skua_task *task)
 {
 	if (polls[task_number(task)]++ == 0) {
-		explore_assert(timers_add(worker_current, &timer, task,
+		explore_assert(timers_add(current_worker, &timer, task,
 					  EXPLORE_START_NS + 5));
 		return SKUA_PENDING;
 	}
@@ -101,8 +101,8 @@ static void drives(void)
 {
 	while (ended < expected) {
 		descriptor_read(&driven);
-		if (!worker_drive(&workers[0], 0) && ended < expected)
-			descriptor_wait(&driven, timers_earliest(&pool));
+		if (!loop_drive(&workers[0], 0) && ended < expected)
+			descriptor_wait(&driven, pool_next_timer_ns(&pool));
 	}
 }
 
@@ -231,7 +231,7 @@ static void setup_driven(unsigned count, skua_task_fn first)
 	setup(count, first, 1);
 	sleepers[0].parker.wake = wake_driver;
 	sleepers[0].parker.ctx = &driven;
-	worker_drive(&workers[0], 0);
+	loop_drive(&workers[0], 0);
 }
 
 static void setup_drive_one(void)

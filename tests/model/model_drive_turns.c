@@ -29,7 +29,7 @@ static void event_wait(struct pollfd *fds, nfds_t count);
 
 #include "core/loop/worker.h"
 
-#define worker_drive(worker, deadline_ns) drive_worker(worker, deadline_ns)
+#define loop_drive(worker, deadline_ns) drive_worker(worker, deadline_ns)
 
 #include "core/runtime/drive.c"
 
@@ -96,7 +96,7 @@ static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 			atomic_store_release(&ended, 1);
 			reach_goal(&drive);
 		}
-		/* As done() in worker.c. */
+		/* As done() in loop.c. */
 		atomic_fetch_add_release(&pool.refused, 1);
 	}
 	/* As look_drained(). */
@@ -170,7 +170,7 @@ static void drives(void)
 
 static void drives_unlocked(void)
 {
-	worker_drive(NULL, 0);
+	loop_drive(NULL, 0);
 	driven++;
 }
 

@@ -3,7 +3,7 @@
  * model_group.c - members that enter and leave a group, waits and cancels
  *
  * The public functions on groups, and core/task/group.c, beside pollers that do as
- * core/loop/worker.c does. A word for each task says that it is queued. Whoever
+ * core/loop/loop.c does. A word for each task says that it is queued. Whoever
  * waited poisons the group and its members: what members did must happen
  * before, and nothing may come after. A member that waits for its cancellation
  * and is not reached leaves its poller spinning for ever.
@@ -12,6 +12,7 @@
  */
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/waker.h"
 #include "tests/model/lender.h"
@@ -26,7 +27,7 @@ static void fence_of(const char *function);
 #define pool_inject(pool, task)        ((void)(pool), enqueue(task))
 #define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
 #define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define worker_polls(task)             ((void)(task), true)
+#define current_polls(task)            ((void)(task), true)
 
 #include "core/task/group.c"
 #include "core/task/group_slots.c"
@@ -209,7 +210,7 @@ static void complete(struct skua_task *task, bool spare)
 		task_joiner_wake(end.what.joiner);
 }
 
-/* As poll_task() in core/loop/worker.c. */
+/* As poll_task() in core/loop/loop.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -3,7 +3,7 @@
  * model_group_release.c - members that are let go, beside cancels and spawns
  *
  * The public functions on groups with a release function, core/task/group.c and
- * core/task/group_slots.c, beside pollers that do as core/loop/worker.c does. A word for each
+ * core/task/group_slots.c, beside pollers that do as core/loop/loop.c does. A word for each
  * task says that it is queued. The release function poisons the member: what was
  * done to it before must happen before, and nothing may come after. A member
  * that waits for its cancellation and is not reached leaves its poller spinning for
@@ -14,6 +14,7 @@
 #include "core/base/memory.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "tests/model/lender.h"
 
@@ -29,7 +30,7 @@ static void give_storage_back(void *memory);
 #define pool_inject(pool, task)        ((void)(pool), enqueue(task))
 #define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
 #define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define worker_polls(task)             ((void)(task), true)
+#define current_polls(task)            ((void)(task), true)
 #define memory_alloc(allocator, align, count, size) \
 	((void)(allocator), storage((count) * (size)))
 #define memory_free(allocator, memory, align, count, size) \
@@ -212,7 +213,7 @@ static struct skua_task *hold_by_variant(atomic_u64 *slot)
 	return NULL;
 }
 
-/* As poll_task() in core/loop/worker.c. */
+/* As poll_task() in core/loop/loop.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -3,7 +3,7 @@
  * model_idle.c - core/idle/idle.h and core/idle/parker.h: no wake-up is lost
  *
  * Workers take tasks from one counter, which stands for all the queues, and
- * wait as core/loop/worker.c does; producers make tasks visible and notify. Whoever
+ * wait as core/loop/loop.c does; producers make tasks visible and notify. Whoever
  * runs the last task ends the workers. Nothing here has a timeout, so that a
  * lost wake-up leaves everybody asleep, which the explorer reports; or, where
  * the tasks wait for each other, leaves a task waiting for ever for one that a
@@ -159,7 +159,7 @@ static void run_task(unsigned i)
 		stop();
 }
 
-/* As found() in core/loop/worker.c. */
+/* As found() in core/loop/loop.c. */
 static void found(unsigned i)
 {
 	if (idle_leave_search(&idle, i) && defect != LAST_SEARCHER_SILENT &&
@@ -209,7 +209,7 @@ static void park_cancel(unsigned i)
 	atomic_fetch_and_acq_rel(&group->parked, ~bit);
 }
 
-/* As wait_for_task() in core/loop/worker.c; false ends the worker. */
+/* As wait_for_task() in core/loop/loop.c; false ends the worker. */
 static bool wait_for_task(unsigned i)
 {
 	bool searching = idle_try_search(&idle, i);

@@ -48,7 +48,7 @@ static void leave(struct worker *w)
 #define sentinel_leave(w)  leave(w)
 
 #include "core/loop/work.c"
-#include "core/loop/worker.c"
+#include "core/loop/loop.c"
 
 #undef atomic_fence_seq_cst
 
@@ -119,7 +119,7 @@ static enum skua_poll wait_beside(struct skua_task *task)
 		spawn(1);
 		due_ns = explore_now_ns() + TIMER_NS;
 		explore_assert(
-			timers_add(worker_current, &timer, task, due_ns));
+			timers_add(current_worker, &timer, task, due_ns));
 		return SKUA_PENDING;
 	}
 	explore_assert(explore_now_ns() >= due_ns);
@@ -131,7 +131,7 @@ static enum skua_poll wait_long(struct skua_task *task)
 {
 	explore_assert(polled[2]++ == 0);
 	explore_assert(
-		timers_add(worker_current, &timer, task, EXPLORE_FAR_NS));
+		timers_add(current_worker, &timer, task, EXPLORE_FAR_NS));
 	return SKUA_PENDING;
 }
 
@@ -143,7 +143,7 @@ static enum skua_poll spawn_and_keep(struct skua_task *task)
 	spawn(1);
 	for (unsigned i = 0; i < TIMERS; i++) {
 		explore_assert(
-			timers_add(worker_current, &timers[i], task,
+			timers_add(current_worker, &timers[i], task,
 				   explore_now_ns() + (TIMERS - i) * LATE_NS));
 		cpu_relax();
 	}
@@ -155,7 +155,7 @@ static enum skua_poll spawn_and_keep(struct skua_task *task)
 
 static void add_timer(unsigned i, struct skua_task *task, uint64_t when_ns)
 {
-	explore_assert(timers_add(worker_current, &timers[i], task, when_ns));
+	explore_assert(timers_add(current_worker, &timers[i], task, when_ns));
 }
 
 /* Its timers are fired by the other worker, which finds nothing to run by that

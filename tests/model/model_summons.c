@@ -38,7 +38,7 @@ static void leave(struct worker *w)
 #define sentinel_leave leave
 
 #include "core/loop/work.c"
-#include "core/loop/worker.c"
+#include "core/loop/loop.c"
 
 #undef sentinel_leave
 

@@ -3,7 +3,7 @@
  * model_task_state.c - wakes, cancels, joins and the end of a task
  *
  * The public functions on tasks and wakers, and core/loop/schedule.c, run beside
- * pollers that do as core/loop/worker.c does. In place of the queues each task has a
+ * pollers that do as core/loop/loop.c does. In place of the queues each task has a
  * word that says that it is queued, so that the steps are those of the state
  * word. A task ends its wait when it has seen all that was posted before a
  * wake-up; one that is lost, or whose post the next poll does not see, leaves
@@ -15,6 +15,7 @@
  */
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/waker.h"
 #include "tests/model/lender.h"
@@ -27,7 +28,7 @@ static void enqueue(struct skua_task *task);
 #define pool_inject(pool, task)        ((void)(pool), enqueue(task))
 #define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
 #define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define worker_polls(task)             ((void)(task), true)
+#define current_polls(task)            ((void)(task), true)
 
 #include "core/loop/schedule.c"
 #include "core/task/task.c"
@@ -266,7 +267,7 @@ static void complete(struct skua_task *task, bool spare)
 		schedule_complete(task, spare);
 }
 
-/* As poll_task() in core/loop/worker.c. */
+/* As poll_task() in core/loop/loop.c. */
 static void poll_task(struct skua_task *task)
 {
 	struct lender here = { .task = task, .spare = true };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_worker.c - the whole loop of core/loop/worker.c and core/loop/pool.c
+ * model_worker.c - the whole loop of core/loop/loop.c and core/loop/pool.c
  *
  * Two real workers with queues of four slots, and a thread outside that spawns
  * tasks, waits for them and ends the workers. No wake-up may be lost, no task
@@ -89,7 +89,7 @@ static enum skua_poll wait_once(struct skua_task *task)
 	unsigned i = task_number(task);
 
 	if (polls[i]++ == 0) {
-		explore_assert(timers_add(worker_current, &timer, task,
+		explore_assert(timers_add(current_worker, &timer, task,
 					  EXPLORE_START_NS + 5));
 		return SKUA_PENDING;
 	}
@@ -129,7 +129,7 @@ static enum skua_poll spawn_and_wait(struct skua_task *task)
 {
 	if (polls[0]++ == 0) {
 		spawn(1);
-		explore_assert(timers_add(worker_current, &timer, task, 0));
+		explore_assert(timers_add(current_worker, &timer, task, 0));
 		return SKUA_PENDING;
 	}
 	explore_write(results[0], 1);

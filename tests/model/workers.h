@@ -13,7 +13,9 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "core/loop/loop.h"
 #include "core/loop/schedule.h"
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "tests/model/explore.h"
 #include "tests/near.h"
@@ -113,14 +115,14 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
 								   : other);
-	explore_thread_local((void **)&worker_current);
+	explore_thread_local((void **)&current_worker);
 	explore_thread_local((void **)&forks_region_current);
 }
 
 /* As skua_task_spawn(). */
 static inline int workers_spawn(unsigned i)
 {
-	struct worker *worker = worker_current;
+	struct worker *worker = current_worker;
 	int code;
 
 	explore_assert(
@@ -163,18 +165,18 @@ static inline void workers_shut_down(void)
 
 static inline void workers_run_0(void)
 {
-	worker_run(&workers[0]);
+	loop_run(&workers[0]);
 }
 
 static inline void workers_run_1(void)
 {
-	worker_run(&workers[1]);
+	loop_run(&workers[1]);
 }
 
 #if WORKERS > 2
 static inline void workers_run_2(void)
 {
-	worker_run(&workers[2]);
+	loop_run(&workers[2]);
 }
 #endif
 

@@ -9,6 +9,7 @@
  */
 #include <pthread.h>
 
+#include "core/loop/current.h"
 #include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
@@ -66,7 +67,7 @@ static void kernel_change_group(uint64_t cpus)
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
-	const struct worker *worker = worker_here();
+	const struct worker *worker = current_here();
 	uint64_t cpus = worker ? kernel_get(worker->index) : kernel.group;
 
 	(void)pid;
@@ -86,7 +87,7 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	(void)pid;
 	for (unsigned cpu = 0; cpu < CPUS; cpu++)
 		cpus |= (uint64_t)(CPU_ISSET_S(cpu, size, set) != 0) << cpu;
-	return kernel_set(worker_here()->index, cpus);
+	return kernel_set(current_here()->index, cpus);
 }
 
 int __wrap_pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size,
@@ -161,7 +162,7 @@ struct looker {
 static enum skua_poll look_poll(struct skua_task *task)
 {
 	struct looker *looker = (struct looker *)task;
-	struct worker *worker = worker_here();
+	struct worker *worker = current_here();
 
 	if (looker->ask)
 		worker->look_due_ns = 0;

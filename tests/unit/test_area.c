@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "core/runtime/runtime.h"
-#include "core/loop/stamps.h"
+#include "core/loop/wait_sample.h"
 #include "probes/root.h"
 #include "tests/unit/support.h"
 
@@ -429,7 +429,7 @@ static void waits__of_tasks_apart__count_about_once(void **state)
 		}
 		assert_int_equal(skua_runtime_drain(rt), 0);
 		sum = sum_rows(samples_of(rt, 0));
-		assert_in_range(sum.waits, 1, OUTSIDE + STAMPS_SAMPLE);
+		assert_in_range(sum.waits, 1, OUTSIDE + WAIT_SAMPLE_EACH);
 		destroy(rt);
 	}
 }
@@ -553,21 +553,31 @@ static void types__more_than_rows__share_the_last(void **state)
 	free(samples);
 }
 
-/* Two tasks of the same place in the table: one is timed, both run. */
-static void stamps__of_tasks_that_collide__one_is_timed(void **state)
+static enum skua_poll instead(struct skua_task *task)
 {
-	static struct stamps stamps;
-	static struct pool pool = { .stamps = &stamps };
+	(void)task;
+	return SKUA_DONE;
+}
+
+/* Two tasks of the same place in the table: one is timed, both run. */
+static void wait_sample__tasks_collide__one_is_timed(void **state)
+{
+	static struct wait_samples samples;
 	struct skua_task task = SKUA_TASK_INIT(do_nothing);
+	uint64_t since_ns;
+	uint32_t weight;
 
 	(void)state;
-	stamps_put(&pool, &task, 3);
-	assert_true(task.poll != do_nothing);
-	assert_true(stamps_poll(&pool, &task) == do_nothing);
+	wait_sample_put(&samples, &task, 3, instead);
+	assert_true(task.poll == instead);
+	assert_true(wait_sample_poll(&samples, &task) == do_nothing);
 	task.poll = take_time;
-	stamps_put(&pool, &task, 4);
+	wait_sample_put(&samples, &task, 4, instead);
 	assert_true(task.poll == take_time);
-	assert_true(stamps_poll(&pool, &task) == take_time);
+	assert_true(wait_sample_take(&samples, &task, &since_ns, &weight) ==
+		    do_nothing);
+	assert_int_equal(weight, 3);
+	assert_true(task.poll == do_nothing);
 }
 
 int main(void)
@@ -590,7 +600,7 @@ int main(void)
 		cmocka_unit_test(
 			times__of_a_driven_worker__leave_out_its_driver),
 		cmocka_unit_test(types__more_than_rows__share_the_last),
-		cmocka_unit_test(stamps__of_tasks_that_collide__one_is_timed),
+		cmocka_unit_test(wait_sample__tasks_collide__one_is_timed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

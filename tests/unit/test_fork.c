@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork.c - a child of fork() has no workers, and is told so */
 
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
@@ -10,7 +11,7 @@
 static enum skua_poll put_off_look(struct skua_task *self)
 {
 	(void)self;
-	worker_here()->look_due_ns = UINT64_MAX;
+	current_here()->look_due_ns = UINT64_MAX;
 	return SKUA_DONE;
 }
 

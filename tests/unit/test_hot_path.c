@@ -2,6 +2,7 @@
 /* test_hot_path.c - busy workers: no allocation, and no system call, but once a
  * second (core/runtime/affinity.h), which is put off here */
 #define SUPPORT_FAIL_ALLOCATIONS
+#include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "tests/unit/tasks.h"
 
@@ -159,7 +160,7 @@ static void driver_init(struct driver *it, struct driver *all, unsigned count,
 /* The calling worker does not look where it may run. */
 static void put_off_look(void)
 {
-	worker_here()->look_due_ns = UINT64_MAX;
+	current_here()->look_due_ns = UINT64_MAX;
 }
 
 /* ---- allocations ---------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lease.c - searchers that have no CPU, and others who are woken beside them */
+#include "core/loop/current.h"
 #include "core/base/clock.h"
 #include "core/runtime/runtime.h"
 #include "tests/near.h"
@@ -168,7 +169,7 @@ static void child(void *arg)
 {
 	struct spawner *it = arg;
 
-	if (worker_here() != it->worker)
+	if (current_here() != it->worker)
 		atomic_store_relaxed(&it->helped, 1);
 }
 

@@ -3,6 +3,7 @@
  * for as long as it ever does */
 #include <time.h>
 
+#include "core/loop/current.h"
 #include "core/base/clock.h"
 #include "core/runtime/runtime.h"
 #include "core/base/spin.h"
@@ -33,11 +34,11 @@ static enum skua_poll sleeper_poll(struct skua_task *self)
 	struct sleeper *it = (struct sleeper *)self;
 
 	if (it->ticks == 0) {
-		worker_current->spin_ns = SPIN_MAX_NS; /* as after a burst */
+		current_worker->spin_ns = SPIN_MAX_NS; /* as after a burst */
 		it->cpu_ns = cpu_ns();
 	}
 	if (it->ticks++ == TICKS) {
-		it->spin_ns = worker_current->spin_ns;
+		it->spin_ns = current_worker->spin_ns;
 		it->cpu_ns = cpu_ns() - it->cpu_ns;
 		return SKUA_DONE;
 	}
@@ -70,9 +71,9 @@ static enum skua_poll teacher_poll(struct skua_task *self)
 {
 	struct teacher *it = (struct teacher *)self;
 
-	it->spin_ns = worker_current->spin_ns;
+	it->spin_ns = current_worker->spin_ns;
 	if (it->teaches)
-		worker_current->spin_ns = SPIN_MAX_NS;
+		current_worker->spin_ns = SPIN_MAX_NS;
 	return SKUA_DONE;
 }
 

@@ -8,6 +8,7 @@
  */
 #include <pthread.h>
 
+#include "core/loop/current.h"
 #include "core/runtime/runtime.h"
 #include "core/task/task.h"
 #include "tests/unit/support.h"
@@ -501,7 +502,7 @@ struct robbed {
 static enum skua_poll robbed_poll(struct skua_task *self)
 {
 	struct robbed *it = (struct robbed *)self;
-	struct local_queue *queue = worker_current->queue;
+	struct local_queue *queue = current_worker->queue;
 	uint32_t capacity = local_queue_room_owner(queue);
 	uint64_t head = atomic_load_relaxed(&queue->head);
 	struct child *next = it->parent.children;

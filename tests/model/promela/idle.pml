@@ -34,7 +34,7 @@
  *
  * Left out: identities of tasks (they are counted); rings that are full; the
  * urgent lane (as the injection queue); the streaks that order what is at hand;
- * draining (pool.h); worker_drive(); the futex (a parker's state is slept on);
+ * draining (pool.h); loop_drive(); the futex (a parker's state is slept on);
  * more than 64 workers; the value of delays: a deadline is one of few times in
  * order, and a look at the LIFO slots is due at any moment.
  *
@@ -199,7 +199,7 @@ byte calls; /* from outside, under way */
 #define NEVER 4
 #ifdef SENTINEL
 byte now;
-byte next = NEVER; /* timers_earliest() */
+byte next = NEVER; /* pool_next_timer_ns() */
 byte holder;       /* struct sentinel: index + 1 */
 byte summoned;     /* likewise: who was asked last to be it */
 byte until = NEVER;
@@ -1211,7 +1211,7 @@ proctype device()
 }
 #endif
 
-/* ---- core/loop/worker.c -------------------------------------------------------- */
+/* ---- core/loop/loop.c -------------------------------------------------------- */
 
 /* end_tick(): nobody relies on who is in it, as a callback may take its time. */
 inline end_tick()
@@ -1409,7 +1409,7 @@ proctype worker(byte me)
 	:: else
 	fi;
 #endif
-	/* worker_run(), and the rounds of wait_for_task() */
+	/* loop_run(), and the rounds of wait_for_task() */
 tick:
 	next_task();
 	if

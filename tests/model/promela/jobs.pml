@@ -671,7 +671,7 @@ inline jobs_await()
 	}
 }
 
-/* ---- core/loop/worker.c ------------------------------------------------------- */
+/* ---- core/loop/loop.c ------------------------------------------------------- */
 
 /* work_find() */
 inline work_find()
@@ -773,7 +773,7 @@ proctype thread(byte me)
 	:: else
 	fi;
 
-	/* worker_run(), and the rounds of wait_for_task() */
+	/* loop_run(), and the rounds of wait_for_task() */
 tick:
 	next_task();
 	if

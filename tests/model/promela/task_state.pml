@@ -3,7 +3,7 @@
  * task_state.pml - the state word of a task (core/task/task_state.h)
  *
  * Modelled: the word of task 0, bit for bit, with its references; pollers that
- * do as core/loop/worker.c does; wakers, who hold a reference each, post something,
+ * do as core/loop/loop.c does; wakers, who hold a reference each, post something,
  * wake and drop; a cancel, a join by a thread, a join by a task (task 1, which
  * is detached), a detach, and a shutdown. The task is done when it has seen all
  * posts, or, with CANCEL and SHUTDOWN, that it is cancelled. Whoever owns its
@@ -306,7 +306,7 @@ inline schedule_wake_by_value(t)
 	fi
 }
 
-/* ---- core/loop/worker.c --------------------------------------------------------- */
+/* ---- core/loop/loop.c --------------------------------------------------------- */
 
 /* The poll functions: task 1 joins task 0. */
 #define POLL_DONE    0
@@ -342,7 +342,7 @@ inline join_poll()
 		};
 		end_field[0] = END_TASK;
 #ifndef JOIN_UNREFERENCED
-		/* worker_lend() */
+		/* current_lend() */
 		assert(spare);
 		spare = false;
 #endif

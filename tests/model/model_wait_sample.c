@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_stamps.c - core/loop/stamps.c: tasks that share a stamp
+ * model_wait_sample.c - core/loop/wait_sample.c: tasks that share a place
  *
  * One is timed while it waits, the other is not; each is polled once, by its own
- * function. What is put into the stamp for one is not read for another.
+ * function. What is put there for one is not read for another.
  */
-#include "core/loop/stamps.c"
+#include "core/loop/wait_sample.c"
 #include "tests/model/workers.h"
 
 /* Of a table of 256 some share a place, wherever the tasks are. */
@@ -17,7 +17,7 @@ struct handed {
 	unsigned polls;
 };
 
-static struct stamps stamps;
+static struct wait_samples samples;
 static struct skua_task many[MANY];
 static struct handed handed[2];
 
@@ -32,14 +32,26 @@ static enum skua_poll polled(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* As in tell.c. */
+static enum skua_poll poll_waited(struct skua_task *task)
+{
+	uint64_t since_ns;
+	uint32_t weight;
+
+	return wait_sample_take(&samples, task, &since_ns, &weight)(task);
+}
+
+static struct wait_sample *place(void)
+{
+	return &samples.samples[place_of(&many[0])];
+}
+
 static void setup(void)
 {
 	unsigned other = 1;
 
-	workers_reset(NULL, NULL, SENTINEL_NEVER);
-	memset(&stamps, 0, sizeof(stamps));
-	pool.stamps = &stamps;
-	while (stamp_of(&pool, &many[other]) != stamp_of(&pool, &many[0]))
+	memset(&samples, 0, sizeof(samples));
+	while (place_of(&many[other]) != place_of(&many[0]))
 		explore_assert(++other < MANY);
 	for (unsigned i = 0; i < 2; i++) {
 		struct skua_task *task = &many[i * other];
@@ -49,24 +61,24 @@ static void setup(void)
 		atomic_init(&handed[i].there, 0);
 		explore_watch(&task->poll, sizeof(task->poll));
 	}
-	explore_watch(stamp_of(&pool, &many[0]), sizeof(struct stamp));
+	explore_watch(place(), sizeof(struct wait_sample));
 }
 
 /* What a queue does: hand it on, with what was written before. */
 static void ready(unsigned i)
 {
-	stamps_put(&pool, handed[i].task, 1);
+	wait_sample_put(&samples, handed[i].task, 1, poll_waited);
 	atomic_store_release(&handed[i].there, 1);
 }
 
-static void poll_if_there(unsigned worker, unsigned i)
+static void poll_if_there(unsigned i)
 {
 	struct skua_task *task = handed[i].task;
 
-	worker_current = &workers[worker];
 	if (!atomic_load_acquire(&handed[i].there) || handed[i].polls)
 		return;
-	explore_assert(stamps_poll(&pool, task) == polled);
+	explore_assert(task->poll == polled ||
+		       wait_sample_poll(&samples, task) == polled);
 	task->poll(task);
 }
 
@@ -82,24 +94,24 @@ static void ready_1(void)
 
 static void polls_0(void)
 {
-	poll_if_there(0, 0);
+	poll_if_there(0);
 }
 
 static void polls_1(void)
 {
-	poll_if_there(1, 1);
+	poll_if_there(1);
 }
 
 static void both(void)
 {
 	ready(0);
-	poll_if_there(0, 0);
+	poll_if_there(0);
 }
 
 static void other(void)
 {
 	ready(1);
-	poll_if_there(1, 1);
+	poll_if_there(1);
 }
 
 static void check(void)
@@ -110,8 +122,7 @@ static void check(void)
 		explore_assert(handed[i].task->poll == polled);
 		explore_assert(handed[i].polls == 1);
 	}
-	explore_assert(atomic_load_relaxed(
-			       &stamp_of(&pool, handed[0].task)->taken) == 0);
+	explore_assert(atomic_load_relaxed(&place()->taken) == 0);
 }
 
 static const struct explore_case cases[] = {

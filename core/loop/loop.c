@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * loop.c - the scheduler loop
+ *
+ * A worker runs what it has at hand (work.h). When that is nothing, it
+ * searches for a while, and then sleeps, by the rules of core/idle/IDLE.md.
+ */
+#include "core/loop/loop.h"
+
+#include <assert.h>
+
+#include "core/loop/current.h"
+#include "core/base/boundary.h"
+#include "core/os/boundary_report.h"
+#include "core/base/clock.h"
+#include "core/loop/schedule.h"
+#include "core/base/spin.h"
+#include "core/loop/track.h"
+#include "core/idle/watch_rest.h"
+#include "core/loop/work.h"
+
+/* ---- searching and sleeping ---------------------------------------------- */
+
+static bool stopping(const struct worker *w)
+{
+	/* Relaxed: ordered by the fence in idle_park_begin(), or by the
+	 * acquire of the parked bit. */
+	return atomic_load_relaxed(&w->pool->stopping) != 0;
+}
+
+/* Out of work: wake those that wait for a drain, if this is it. */
+static void look_drained(struct worker *w)
+{
+	/* Orders what the worker finished before the look for those that wait.
+	 * Pairs with the fence in pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	pool_check_drained(w->pool);
+}
+
+/* Does the worker never sleep? */
+static bool stays_awake(const struct worker *w)
+{
+	return w->pool->spin_ns == POOL_SPIN_FOREVER ||
+	       pollers_awake_owner(&w->pollers);
+}
+
+static bool timers_due(const struct worker *w, uint64_t now_ns)
+{
+	return pool_next_timer_ns(w->pool) <= now_ns;
+}
+
+static uint64_t spin_limit_ns(const struct worker *w)
+{
+	uint64_t cost_ns;
+
+	if (w->pollers.list)
+		return 0;
+	if (w->pool->spin_ns != POOL_SPIN_MEASURED)
+		return w->pool->spin_ns;
+	if (pool_squeezed(w->pool))
+		return 0;
+	cost_ns = pool_wake_cost_ns(w->pool);
+	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
+}
+
+/* A task of somebody's, or else, in w->job, a job. */
+static struct skua_task *find(struct worker *w, enum victims_reach reach)
+{
+	struct crew *crew = &w->pool->crew;
+	struct skua_task *task = work_find(w, reach);
+
+	/* Once more after each seat that was given up (F3). A searcher leaves
+	 * that to its next look: what it sees may be farther than it reaches. */
+	while (!task && crew_visible(crew) && crew_sign_on(crew)) {
+		if (forks_steal_owner(w->forks, reach, &w->job))
+			break;
+		crew_sign_off(crew);
+		if (reach != VICTIMS_ALL)
+			break;
+	}
+	return task;
+}
+
+/* Has it found anything? */
+static bool has_work(const struct worker *w, const struct skua_task *task)
+{
+	return task || w->job.job;
+}
+
+/* Look for a while, or until a timer is due. Who looks for longer minds the
+ * LIFO slots, as a sleeper would. */
+static struct skua_task *search(struct worker *w)
+{
+	const struct pool *pool = w->pool;
+	/* Before a look at the clock: who was woken finds it at once. */
+	struct skua_task *task = find(w, VICTIMS_NODE);
+	uint64_t start_ns, spin_ns, far_ns;
+
+	if (has_work(w, task))
+		return task;
+	work_lower_flags_owner(w);
+	start_ns = clock_now_ns();
+	idle_renew(&w->pool->idle, w->group, start_ns);
+	w->idle_since_ns = start_ns;
+	spin_ns = spin_limit_ns(w);
+	far_ns = spin_ns / 2 < pool->far_delay_ns ? spin_ns / 2
+						  : pool->far_delay_ns;
+	for (uint32_t i = 1;; i++) {
+		uint64_t now_ns = clock_now_ns();
+
+		idle_renew(&w->pool->idle, w->group, now_ns);
+		if (now_ns - start_ns > pool->lifo_delay_ns)
+			task = sentinel_watch(w, now_ns);
+		if (task || stopping(w) || timers_due(w, now_ns) ||
+		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
+			return task;
+		cpu_relax();
+		task = find(w, now_ns - start_ns < far_ns ? VICTIMS_NODE
+							  : VICTIMS_SAMPLE);
+		if (has_work(w, task))
+			return task;
+	}
+}
+
+/* Wake somebody if there is work that others could do; after a fence. Who goes to
+ * sleep from now on sees it itself (I2). */
+static void wake_for_rest(struct worker *w)
+{
+	if (idle_any_sleepy(&w->pool->idle) &&
+	    (local_queue_length(w->queue) > 0 || work_visible(w)))
+		idle_wake(&w->pool->idle, w->group);
+	if (crew_visible(&w->pool->crew))
+		crew_wake(&w->pool->crew, &w->pool->idle, w->group);
+}
+
+/* A searcher has found a task or a job, or has something else to do: hand the
+ * search over if there is more (I3). */
+static struct skua_task *found(struct worker *w, struct skua_task *task)
+{
+	if (idle_leave_search(&w->pool->idle, w->index))
+		wake_for_rest(w);
+	return task;
+}
+
+/* Learn how long to search next time. What comes due at a time needs no longer
+ * search: the end of that one is known. */
+static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
+{
+	uint64_t idle_ns = now_ns - w->idle_since_ns;
+
+	if (claimed || idle_ns >= SPIN_MAX_NS)
+		w->spin_ns = spin_after_idle(
+			w->spin_ns, pool_wake_cost_ns(w->pool), idle_ns);
+}
+
+static void woken(struct worker *w, bool slept)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (slept)
+		idle_woken(&w->pool->idle, w->index, now_ns);
+	idle_renew(&w->pool->idle, w->group, now_ns);
+	learn_idle(w, now_ns, true);
+	tell_woken(&w->tell, now_ns);
+}
+
+/*
+ * Sleep until a waker has chosen this worker, or something came due: a timer,
+ * what the poller that it slept in has seen, or a task that waits behind a long
+ * poll, in @task. False in the latter case; a searcher in both.
+ */
+static bool sleep_parked(struct worker *w, struct skua_task **task)
+{
+	struct idle *idle = &w->pool->idle;
+	struct parker *parker = &idle->sleepers[w->index].parker;
+	bool slept = false;
+
+	/* A round more means that the park ended without a claim: by the
+	 * notification of an earlier one, a summons (I6), or the deadline. */
+	while (idle_parked(idle, w->index)) {
+		uint64_t until = sentinel_enter(w);
+		bool polled = pollers_park_owner(&w->pollers, parker, until);
+		uint64_t now_ns;
+
+		slept = false;
+		if (!polled && until == SENTINEL_NEVER) {
+			slept = parker_park(parker);
+			continue;
+		}
+		if (!polled)
+			parker_park_until(parker, until);
+		/* In a poller's park the program may have woken tasks, which are
+		 * in the worker's own queues: no search finds them there. */
+		if (!polled && !idle_parked(idle, w->index))
+			break;
+		/* By the sentinel alone: nobody else has a deadline. */
+		*task = until == SENTINEL_NEVER ? NULL : sentinel_look(w);
+		now_ns = clock_now_ns();
+		if (*task || polled || timers_due(w, now_ns)) {
+			idle_park_cancel(idle, w->index);
+			learn_idle(w, now_ns, false);
+			tell_woken(&w->tell, now_ns);
+			return false;
+		}
+	}
+	/* I7. Orders the cleared bit before all that the worker does from now
+	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
+	atomic_fence_seq_cst();
+	woken(w, slept);
+	return true;
+}
+
+static bool park(struct worker *w, bool searched, struct skua_task **task)
+{
+	bool claimed;
+
+	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	if (w->pool->rest)
+		watch_rest_parks(w->pool->rest, w->index);
+	claimed = sleep_parked(w, task);
+	if (w->pool->rest)
+		watch_rest_unparks(w->pool->rest, w->index);
+	tell_unpark(w);
+	return claimed;
+}
+
+/* Search, then sleep, until there is a task; or NULL when there is a job, or the
+ * worker has to look after its timers or pollers, or to end. */
+static struct skua_task *search_and_sleep(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	bool searching = idle_try_search(idle, w->index);
+
+	/* The tick ended when there was nothing more to do. */
+	if (searching)
+		idle_renew(idle, w->group, w->tick.start_ns);
+	else
+		w->idle_since_ns = clock_now_ns();
+	for (;;) {
+		struct skua_task *task = searching ? search(w) : NULL;
+
+		if (has_work(w, task) ||
+		    (searching && timers_due(w, clock_now_ns())))
+			return found(w, task);
+		work_lower_flags_owner(w);
+		idle_park_begin(idle, w->index, searching);
+		task = find(w, VICTIMS_ALL); /* I2, F2 */
+		if (has_work(w, task) || stopping(w) ||
+		    pollers_added(&w->pollers)) {
+			idle_park_cancel(idle, w->index);
+			return found(w, task);
+		}
+		if (!park(w, searching, &task))
+			return found(w, task);
+		if (stopping(w))
+			return NULL;
+		searching = true; /* whoever woke it has counted it */
+	}
+}
+
+/*
+ * What a worker does that stays awake. It is no searcher: its pollers are the
+ * user's and may take their time, so that nobody is to rely on it. To what it
+ * leaves it sees as a searcher would that found a task (I3).
+ */
+static struct skua_task *stay_awake(struct worker *w)
+{
+	struct skua_task *task = find(w, VICTIMS_ALL);
+
+	if (!has_work(w, task))
+		task = sentinel_watch(w, clock_now_ns());
+	if (has_work(w, task)) {
+		/* As in idle_leave_search(). */
+		atomic_fence_seq_cst();
+		wake_for_rest(w);
+	}
+	return task;
+}
+
+/* ---- running them ------------------------------------------------------- */
+
+static void yielded(struct worker *w, struct skua_task *task)
+{
+	if (!w->spare)
+		task_state_add_reference(task_state(task));
+	if (task->home != 0 || (task->flags & TASK_URGENT))
+		schedule(task);
+	else
+		work_push_back_owner(w, task);
+}
+
+static void done(struct worker *w, struct skua_task *task)
+{
+	/* A release function may spawn: see spawn() in task_api.c. */
+	w->finishing = true;
+	schedule_complete(task, w->spare);
+	w->finishing = false;
+	/* Release: what the task wrote, and its spawn. Pairs with the acquire
+	 * in pool.c. Relaxed: the worker's own counter. */
+	atomic_store_release(&w->finished,
+			     atomic_load_relaxed(&w->finished) + 1);
+}
+
+/* Tell the task that it is cancelled, if all are; was it told? */
+static bool pass_on_cancel(struct worker *w, struct skua_task *task)
+{
+	if (!pool_cancelling(w->pool))
+		return false;
+	/* Relaxed: as in pool_cancelling(). */
+	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
+	return true;
+}
+
+static void pending(struct worker *w, struct skua_task *task, bool told)
+{
+	/* A shutdown began during the poll: once more, with the mark. */
+	if (!told && pass_on_cancel(w, task))
+		task_state_transition_to_woken(task_state(task), 0);
+	if (!task_state_transition_to_waiting(task_state(task), w->spare))
+		schedule(task); /* woken meanwhile */
+}
+
+/* The poll, while there is something that polls are to know, or somebody that is
+ * to know of polls. */
+static __attribute__((noinline)) enum skua_poll
+poll_noticed(struct worker *w, struct skua_task *task, bool *told)
+{
+	*told = pass_on_cancel(w, task);
+	return pool_tracks(w->pool) ? track_poll(w, task, tell_poll)
+				    : tell_poll(w, task);
+}
+
+static void poll_task(struct worker *w, struct skua_task *task)
+{
+	enum skua_poll result;
+	bool told = false;
+
+	task_state_transition_to_running(task_state(task));
+	counter_add_owner(&w->area.counters.tasks_polled, 1);
+	counter_set_owner(&w->area.task, (uintptr_t)task);
+	w->spare = true;
+	/* Relaxed: a request, of which no order is asked. */
+	if (atomic_load_relaxed(&w->pool->notice) == 0)
+		result = task->poll(task);
+	else
+		result = poll_noticed(w, task, &told);
+	BOUNDARY(poll);
+	counter_set_owner(&w->area.task, 0);
+	assert(result == SKUA_DONE || result == SKUA_PENDING ||
+	       result == SKUA_YIELD);
+	if (result == SKUA_YIELD)
+		yielded(w, task);
+	else if (result == SKUA_PENDING)
+		pending(w, task, told);
+	else
+		done(w, task);
+}
+
+static void end_tick(struct worker *w)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	tick_end(&w->tick, now_ns);
+	tell_look(w, now_ns);
+	if (now_ns >= w->look_due_ns)
+		w->pool->look(w, now_ns);
+	timers_fire_due(w, now_ns);
+	if (w->pollers.list)
+		tell_pollers(w, now_ns);
+	pollers_run_owner(&w->pollers);
+	/* A task that was woken here runs next, before one that yielded alone
+	 * and that nobody was told of: see work_push_back_owner(). */
+	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
+		work_tell_owner(w);
+	work_lower_flags_owner(w);
+}
+
+/* What is at hand, the tasks of timers that are due included. */
+static struct skua_task *next_task(struct worker *w)
+{
+	struct skua_task *task = work_next(w);
+
+	if (task)
+		return task;
+	end_tick(w);
+	return work_next(w);
+}
+
+/* Run the job that was found. Between two jobs the worker sees to its tasks. */
+static struct skua_task *run_job(struct worker *w)
+{
+	struct crew *crew = &w->pool->crew;
+	struct forks_stolen job = w->job;
+	struct skua_task *task;
+
+	w->job.job = NULL;
+	sentinel_leave(w);
+	tell_job(w, (const void *)(uintptr_t)job.job->run, job.victim->index);
+	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
+	tell_job_end(w);
+	crew_sign_off(crew);
+	task = next_task(w);
+	if (task) /* F4 */
+		crew_pass_on(crew, &w->pool->idle, w->group);
+	return task;
+}
+
+/* Until there is a task; NULL to end the worker. */
+static struct skua_task *wait_for_task(struct worker *w)
+{
+	struct skua_task *task = NULL;
+	uint64_t now_ns;
+
+	/* The tick ended when there was nothing more to do. */
+	tell_state(w, AREA_SEARCHING, w->tick.start_ns);
+	while (!task && !stopping(w)) {
+		look_drained(w);
+		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
+		if (w->job.job)
+			task = run_job(w);
+		else if (!task)
+			task = next_task(w);
+		if (!task)
+			cpu_relax(); /* as between two looks at pollers */
+	}
+	sentinel_leave(w);
+	now_ns = clock_now_ns();
+	tell_working(w, now_ns);
+	tick_begin(&w->tick, now_ns);
+	return task;
+}
+
+/* Time one poll, now and then. */
+static void sample(struct worker *w, struct skua_task *task)
+{
+	const void *type = task->type;
+	skua_task_fn poll = tell_poll_function(w->pool, task);
+	uint64_t start_ns = clock_now_ns();
+
+	poll_task(w, task);
+	tell_sample(w, type, poll, clock_now_ns() - start_ns);
+}
+
+/* The searcher on which producers rely may have no CPU (I3). */
+static void look_for_searchers(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	uint64_t now_ns = w->tick.start_ns;
+
+	if (idle_lapsed(idle, w->group, now_ns) &&
+	    (work_visible(w) || crew_visible(&w->pool->crew)))
+		idle_wake_beside(idle, w->group, now_ns);
+}
+
+/* At hand after a poll that was a tick's last: time the next poll, if it is due,
+ * and all polls that are longer than a tick. The budget varies by one, so that
+ * tasks of several types that take turns are all timed. */
+static void between_ticks(struct worker *w)
+{
+	do {
+		struct skua_task *task;
+
+		end_tick(w);
+		look_for_searchers(w);
+		if (!tell_sample_due(w))
+			return;
+		task = next_task(w);
+		if (!task)
+			return;
+		sample(w, task);
+		w->tick.polls++;
+		if (w->tick.budget > 1 && rng_below(&w->rng, 2) == 0)
+			w->tick.budget--;
+	} while (w->tick.polls >= w->tick.budget);
+}
+
+/* After a search: who has little to do never comes to the end of a tick. Or of a
+ * tick of a driven worker. */
+static void poll_first(struct worker *w, struct skua_task *task)
+{
+	if (tell_sample_due(w))
+		sample(w, task);
+	else
+		poll_task(w, task);
+}
+
+/* The first tick. */
+static void begin(struct worker *w, uint64_t now_ns)
+{
+	tell_look(w, now_ns);
+	tell_state(w, AREA_RUNNING, now_ns);
+	tick_begin(&w->tick, now_ns);
+}
+
+void loop_run(struct worker *w)
+{
+	struct skua_task *task;
+
+	current_worker = w;
+	boundary_task = &w->area.task;
+	tell_start(w);
+	begin(w, clock_now_ns());
+	for (;;) {
+		task = next_task(w);
+		if (task)
+			poll_task(w, task);
+		else if ((task = wait_for_task(w)) != NULL)
+			poll_first(w, task);
+		else
+			break;
+		if (++w->tick.polls >= w->tick.budget)
+			between_ticks(w);
+	}
+	tell_stop(w);
+	boundary_task = NULL;
+	current_worker = NULL;
+}
+
+/* ---- driven by the caller ------------------------------------------------ */
+
+/* End the park that the last loop_drive() left. */
+static void drive_resume(struct worker *w, uint64_t now_ns)
+{
+	struct idle *idle = &w->pool->idle;
+
+	if (!w->driven_idle)
+		return;
+	w->driven_idle = false;
+	parker_end(&idle->sleepers[w->index].parker);
+	if (idle_parked(idle, w->index))
+		idle_park_cancel(idle, w->index);
+	/* It looks at everything itself. */
+	idle_leave_search(idle, w->index);
+	tell_woken(&w->tell, now_ns);
+	tell_unpark(w);
+}
+
+/* I2, for a worker that sleeps by returning to its caller. */
+static struct skua_task *drive_park(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+	struct skua_task *task;
+
+	idle_park_begin(idle, w->index, false);
+	task = work_find(w, VICTIMS_ALL);
+	if (!task && !pollers_added(&w->pollers)) {
+		look_drained(w);
+		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
+		if (w->driven_idle) {
+			tell_park(w, PROBE_PARK_DRIVEN);
+			return NULL;
+		}
+	}
+	/* Work, a new poller, or a notification. */
+	if (idle_parked(idle, w->index))
+		idle_park_cancel(idle, w->index);
+	idle_leave_search(idle, w->index);
+	return task;
+}
+
+bool loop_drive(struct worker *w, uint64_t deadline_ns)
+{
+	struct worker *outer = current_worker;
+	const uint64_t *outer_task = boundary_task;
+	uint64_t start_ns = clock_now_ns();
+	bool first = true; /* poll of a tick */
+
+	current_worker = w;
+	boundary_task = &w->area.task;
+	drive_resume(w, start_ns);
+	begin(w, start_ns);
+	for (;;) {
+		struct skua_task *task = next_task(w);
+
+		if (!task && !pollers_awake_owner(&w->pollers))
+			task = drive_park(w);
+		if (w->driven_idle)
+			break;
+		if (!task)
+			look_drained(w);
+		else if (first)
+			poll_first(w, task);
+		else
+			poll_task(w, task);
+		first = false;
+		if (task && ++w->tick.polls >= w->tick.budget) {
+			end_tick(w);
+			first = true;
+		}
+		/* A tick has ended, here or for want of a task. */
+		if (w->tick.start_ns != start_ns &&
+		    w->tick.start_ns >= deadline_ns)
+			break;
+	}
+	/* What the caller does until it drives again is not the worker's time. */
+	if (!w->driven_idle)
+		tell_state(w, AREA_STARTING, w->tick.start_ns);
+	boundary_task = outer_task;
+	current_worker = outer;
+	return !w->driven_idle;
+}
