@@ -12,6 +12,7 @@
 
 #include "topology/error.h"
 #include "topology/latency_groups.h"
+#include "topology/latency_measure.h"
 #include "topology/quota.h"
 
 #define NO_ROW UINT32_MAX

@@ -6,6 +6,7 @@
 
 #include "topology/latency_contest.h"
 #include "topology/latency_groups.h"
+#include "topology/latency_measure.h"
 #include "topology/machine_measure.h"
 
 /* Long enough for anything: who ends by the clock fails. */
