@@ -11,12 +11,12 @@
 
 /* How many there are inside the library's own, which call a poll function: it is not
  * there itself if it ends in a call of another function. 0: these are not there. Their
- * names are those of core/loop/loop.c, track.c, tell.c and stamps.c. */
+ * names are those of core/loop/loop.c, track.c and tell.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {
 	static const char *const between[] = { "track_poll", "tell_poll",
-					       "poll_stamped" };
+					       "poll_waited" };
 
 	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
 		count--;
