@@ -77,7 +77,7 @@ fi
 # It goes on, and ends: that is counted to the place in which it slept before.
 "$skua" why --off-cpu -p "${pids[hog]}" --for 600 --json >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done
+until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 sleep 0.5
 stop hog
 code=0
@@ -106,7 +106,7 @@ refuses 1 "--type is 'none': no poll of this type blocked" -p "${pids[hog]}" --f
 
 "$skua" why --off-cpu -p "${pids[hog]}" --for 600 >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4002$' "/proc/$ours/status"; do :; done
+until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 kill -INT $ours
 code=0
 wait $ours || code=$?

@@ -302,7 +302,7 @@ adds_up rpc
 
 "$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4003$' "/proc/$ours/status"; do :; done
+until grep -q '^SigBlk:\s0*4003$' "/proc/$ours/status"; do :; done
 kill -INT $ours
 code=0
 wait $ours || code=$?
@@ -311,7 +311,7 @@ expect 'until Ctrl-C' shows 'd["verdict"] is not None'
 
 "$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
 ours=$!
-until grep -q '^SigBlk:.*4003$' "/proc/$ours/status"; do :; done
+until grep -q '^SigBlk:\s0*4003$' "/proc/$ours/status"; do :; done
 kill -KILL $rpc
 wait $rpc 2>/dev/null
 code=0
