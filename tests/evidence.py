@@ -122,7 +122,7 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|stamps|timers)",
+        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|wait_sample|timers)",
         explored,
     ),
     (

@@ -92,7 +92,7 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	if (!self || !current_polls(self))
 		return ctx;
 	worker = current_here();
-	crew_begin_forking(&worker->pool->crew);
+	team_begin_forking(&worker->pool->team);
 	ctx = forks_ctx_owner(worker->forks);
 	/* Of a poll before. */
 	forks_check_end_owner(worker->forks, ctx.head);
@@ -135,14 +135,14 @@ static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
 		     void *arg)
 {
 	unsigned group = idle_group_here(&pool->idle);
-	struct forks *guest = crew_enter(&pool->crew, group);
+	struct forks *guest = team_enter(&pool->team, group);
 
 	if (!guest)
 		return run_alone(pool, root, arg);
-	crew_begin_forking(&pool->crew);
+	team_begin_forking(&pool->team);
 	run(guest, root, arg);
-	crew_leave(&pool->crew, guest);
-	crew_pass_on(&pool->crew, &pool->idle, group); /* F3 */
+	team_leave(&pool->team, guest);
+	team_pass_on(&pool->team, &pool->idle, group); /* F3 */
 	return 0;
 }
 

@@ -94,7 +94,7 @@ uint64_t skua_times_quantile(const struct skua_times *times, double part)
 
 /* ---- types ----------------------------------------------------------------- */
 
-/* Poll function of the row of all others: see tell.c. */
+/* Poll function of the row of all others: see telemetry.c. */
 #define OTHERS 1u
 
 struct types {

@@ -26,7 +26,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 	assert(groups->worker_count > 0 &&
 	       groups->worker_count <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->last_choice, 0);
-	atomic_init(&idle->tell_wakers, 0);
+	atomic_init(&idle->note_wakers, 0);
 	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->groups = groups;
 	idle->group_count = groups->count;
@@ -125,7 +125,7 @@ static inline uint64_t sleepy_bit(unsigned group)
 }
 
 /* Say that somebody of @group is parked, by a read-modify-write right before. */
-static void tell_sleepy(struct idle *idle, unsigned group)
+static void publish_sleepy(struct idle *idle, unsigned group)
 {
 	atomic_u64 *word = sleepy_word(idle, group);
 
@@ -149,7 +149,7 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
 	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
-	tell_sleepy(idle, idle_group_of(idle, i));
+	publish_sleepy(idle, idle_group_of(idle, i));
 	/* Acquire: what searchers that left before moved into their queues.
 	 * Pairs with the release in idle_leave_search(). */
 	if (searching)
@@ -214,7 +214,7 @@ static bool wake_one(struct idle *idle, unsigned i)
 	/* Relaxed, also below: the notification publishes them. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, now_ns);
 	/* Relaxed: from some wake-up on. */
-	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->tell_wakers))
+	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->note_wakers))
 		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
 				     (uint32_t)gettid());
 	parker_unpark(&idle->sleepers[i].parker);
@@ -316,7 +316,7 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 	/* Relaxed, both: ordered by the fences. */
 	atomic_fetch_and_relaxed(sleepy_word(idle, group), ~sleepy_bit(group));
 	/* I8. Orders the summary before the look at the bits. Pairs with the
-	 * fence in tell_sleepy(). */
+	 * fence in publish_sleepy(). */
 	atomic_fence_updated_seq_cst();
 	if (parked_of(idle, group) == 0)
 		return false;

@@ -74,7 +74,7 @@ struct idle {
 	atomic_u32 last_choice;
 	/* 1: wakers are to say who they are (claimed_by). Writers: workers that
 	 * record, or do no more. Readers: wakers. */
-	atomic_u32 tell_wakers;
+	atomic_u32 note_wakers;
 
 	/*
 	 * From a claim to the sleeper's first step, moving mean. Writers:

@@ -126,7 +126,7 @@ bool forks_region_here(const struct pool *pool)
 
 static bool is_guest(const struct forks *forks)
 {
-	return forks->index >= forks->pool->crew.workers;
+	return forks->index >= forks->pool->team.workers;
 }
 
 /* Where it counts what it takes. */
@@ -136,7 +136,7 @@ static uint64_t *jobs_stolen(const struct forks *forks)
 
 	if (is_guest(forks))
 		return &pool->area.guest_jobs_stolen[forks->index -
-						     pool->crew.workers];
+						     pool->team.workers];
 	return &pool->workers[forks->index]->area.counters.jobs_stolen;
 }
 
@@ -180,18 +180,18 @@ static void begin_search(struct forks *forks, enum victims_reach reach,
 bool forks_steal_owner(struct forks *forks, enum victims_reach reach,
 		       struct forks_stolen *stolen)
 {
-	struct crew *crew = &forks->pool->crew;
+	struct team *team = &forks->pool->team;
 	struct victims v;
 	struct victim victim;
 
-	if (!crew_forking(crew))
+	if (!team_forking(team))
 		return false;
 	begin_search(forks, reach, &v);
 	while (victims_next(&v, &victim)) {
-		unsigned i = crew_place_of(crew, victim.line, victim.bit);
+		unsigned i = team_place_of(team, victim.line, victim.bit);
 
 		if (i != forks->index &&
-		    steal_from(forks, crew->forks[i], stolen))
+		    steal_from(forks, team->forks[i], stolen))
 			return true;
 	}
 	return false;
@@ -201,7 +201,7 @@ void forks_publish_owner(struct forks *forks, void **head)
 {
 	jobs_publish_owner(&forks->jobs, head);
 	work_flag_raise_owner(&forks->flag, WORK_JOBS);
-	crew_notify(&forks->pool->crew, &forks->pool->idle, forks->group);
+	team_notify(&forks->pool->team, &forks->pool->idle, forks->group);
 }
 
 void forks_run_owner(struct forks *forks, void **head,
@@ -245,14 +245,14 @@ static bool help(struct forks *forks, atomic_ptr *slot,
 	struct forks_stolen stolen;
 	bool strange = false;
 
-	if (thief < 0 || !steal_from(forks, pool->crew.forks[thief], &stolen)) {
+	if (thief < 0 || !steal_from(forks, pool->team.forks[thief], &stolen)) {
 		strange = true;
 		if (!helps_strangers(forks) ||
 		    !forks_steal_owner(forks, reach, &stolen))
 			return false;
 	}
 	if (stolen.more) /* F3 */
-		crew_notify(&pool->crew, &pool->idle, forks->group);
+		team_notify(&pool->team, &pool->idle, forks->group);
 	forks->nested += strange;
 	forks_run_owner(forks, (void **)(slot + 1), &stolen);
 	forks->nested -= strange;
@@ -308,21 +308,21 @@ static bool spin(struct forks *forks, atomic_ptr *slot, bool *woken)
 static bool sleep_in_join(struct forks *forks, atomic_ptr *slot)
 {
 	struct pool *pool = forks->pool;
-	struct crew *crew = &pool->crew;
+	struct team *team = &pool->team;
 
 	if (!helps_strangers(forks)) {
 		if (jobs_await_owner(slot))
 			parker_park(&forks->parker);
 		return false;
 	}
-	crew_sleep_begin(crew, forks->index);
-	if (!crew_visible(crew)) {
+	team_sleep_begin(team, forks->index);
+	if (!team_visible(team)) {
 		/* A round more means an old notification. */
 		while (jobs_await_owner(slot) &&
-		       crew_asleep(crew, forks->index))
+		       team_asleep(team, forks->index))
 			parker_park(&forks->parker);
 	}
-	return crew_sleep_end(crew, forks->index);
+	return team_sleep_end(team, forks->index);
 }
 
 void forks_join_owner(struct forks *forks, atomic_ptr *slot)
@@ -334,7 +334,7 @@ void forks_join_owner(struct forks *forks, atomic_ptr *slot)
 	for (;;) {
 		done = spin(forks, slot, &woken);
 		if (woken) /* F4 */
-			crew_pass_on(&pool->crew, &pool->idle, forks->group);
+			team_pass_on(&pool->team, &pool->idle, forks->group);
 		if (done)
 			return;
 		woken = sleep_in_join(forks, slot);

@@ -2,7 +2,7 @@
 /**
  * forks.h - a thread's jobs, how it takes those of others, and waits
  *
- * One for each worker, and one for each guest (crew.h). A join of a job that was
+ * One for each worker, and one for each guest (team.h). A join of a job that was
  * stolen takes jobs meanwhile: those of its thief first, which are parts of what
  * it waits for (Wagner and Calder, "Leapfrogging", PPoPP 1993); then those of
  * anybody, unless tasks wait, which the thread can see to only when it is back.
@@ -10,7 +10,7 @@
 #ifndef SKUA_CORE_LOOP_FORKS_H
 #define SKUA_CORE_LOOP_FORKS_H
 
-#include "core/loop/crew.h"
+#include "core/loop/team.h"
 #include "core/os/job_slots.h"
 #include "core/queue/jobs.h"
 #include "core/idle/parker.h"
@@ -29,9 +29,9 @@ struct forks {
 
 	/* The owner's. */
 	alignas(CACHE_PAIR) struct pool *pool;
-	unsigned index;        /* in the crew */
+	unsigned index;        /* in the team */
 	unsigned group;        /* its LLC group; the nearest, of a guest */
-	struct work_flag flag; /* its bit of the crew's map */
+	struct work_flag flag; /* its bit of the team's map */
 	unsigned nested; /* joins, below the current one, that run other jobs */
 	const void *thread; /* that has this place; NULL: none */
 	struct rng rng;

@@ -16,7 +16,7 @@
 #include "core/loop/schedule.h"
 #include "core/base/spin.h"
 #include "core/loop/track.h"
-#include "core/idle/watch_rest.h"
+#include "core/idle/stall_rest.h"
 #include "core/loop/work.h"
 
 /* ---- searching and sleeping ---------------------------------------------- */
@@ -66,15 +66,15 @@ static uint64_t spin_limit_ns(const struct worker *w)
 /* A task of somebody's, or else, in w->job, a job. */
 static struct skua_task *find(struct worker *w, enum victims_reach reach)
 {
-	struct crew *crew = &w->pool->crew;
+	struct team *team = &w->pool->team;
 	struct skua_task *task = work_find(w, reach);
 
 	/* Once more after each seat that was given up (F3). A searcher leaves
 	 * that to its next look: what it sees may be farther than it reaches. */
-	while (!task && crew_visible(crew) && crew_sign_on(crew)) {
+	while (!task && team_visible(team) && team_sign_on(team)) {
 		if (forks_steal_owner(w->forks, reach, &w->job))
 			break;
-		crew_sign_off(crew);
+		team_sign_off(team);
 		if (reach != VICTIMS_ALL)
 			break;
 	}
@@ -129,8 +129,8 @@ static void wake_for_rest(struct worker *w)
 	if (idle_any_sleepy(&w->pool->idle) &&
 	    (local_queue_length(w->queue) > 0 || work_visible(w)))
 		idle_wake(&w->pool->idle, w->group);
-	if (crew_visible(&w->pool->crew))
-		crew_wake(&w->pool->crew, &w->pool->idle, w->group);
+	if (team_visible(&w->pool->team))
+		team_wake(&w->pool->team, &w->pool->idle, w->group);
 }
 
 /* A searcher has found a task or a job, or has something else to do: hand the
@@ -161,7 +161,7 @@ static void woken(struct worker *w, bool slept)
 		idle_woken(&w->pool->idle, w->index, now_ns);
 	idle_renew(&w->pool->idle, w->group, now_ns);
 	learn_idle(w, now_ns, true);
-	tell_woken(&w->tell, now_ns);
+	telemetry_woken(&w->telemetry, now_ns);
 }
 
 /*
@@ -199,7 +199,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
 			learn_idle(w, now_ns, false);
-			tell_woken(&w->tell, now_ns);
+			telemetry_woken(&w->telemetry, now_ns);
 			return false;
 		}
 	}
@@ -214,13 +214,13 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
 	bool claimed;
 
-	tell_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	telemetry_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
 	if (w->pool->rest)
-		watch_rest_parks(w->pool->rest, w->index);
+		stall_rest_parks(w->pool->rest, w->index);
 	claimed = sleep_parked(w, task);
 	if (w->pool->rest)
-		watch_rest_unparks(w->pool->rest, w->index);
-	tell_unpark(w);
+		stall_rest_unparks(w->pool->rest, w->index);
+	telemetry_unpark(w);
 	return claimed;
 }
 
@@ -326,8 +326,8 @@ static __attribute__((noinline)) enum skua_poll
 poll_noticed(struct worker *w, struct skua_task *task, bool *told)
 {
 	*told = pass_on_cancel(w, task);
-	return pool_tracks(w->pool) ? track_poll(w, task, tell_poll)
-				    : tell_poll(w, task);
+	return pool_tracks(w->pool) ? track_poll(w, task, telemetry_poll)
+				    : telemetry_poll(w, task);
 }
 
 static void poll_task(struct worker *w, struct skua_task *task)
@@ -361,12 +361,12 @@ static void end_tick(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 
 	tick_end(&w->tick, now_ns);
-	tell_look(w, now_ns);
+	telemetry_check(w, now_ns);
 	if (now_ns >= w->look_due_ns)
 		w->pool->look(w, now_ns);
 	timers_fire_due(w, now_ns);
 	if (w->pollers.list)
-		tell_pollers(w, now_ns);
+		telemetry_pollers(w, now_ns);
 	pollers_run_owner(&w->pollers);
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */
@@ -389,19 +389,20 @@ static struct skua_task *next_task(struct worker *w)
 /* Run the job that was found. Between two jobs the worker sees to its tasks. */
 static struct skua_task *run_job(struct worker *w)
 {
-	struct crew *crew = &w->pool->crew;
+	struct team *team = &w->pool->team;
 	struct forks_stolen job = w->job;
 	struct skua_task *task;
 
 	w->job.job = NULL;
 	sentinel_leave(w);
-	tell_job(w, (const void *)(uintptr_t)job.job->run, job.victim->index);
+	telemetry_job(w, (const void *)(uintptr_t)job.job->run,
+		      job.victim->index);
 	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
-	tell_job_end(w);
-	crew_sign_off(crew);
+	telemetry_job_end(w);
+	team_sign_off(team);
 	task = next_task(w);
 	if (task) /* F4 */
-		crew_pass_on(crew, &w->pool->idle, w->group);
+		team_pass_on(team, &w->pool->idle, w->group);
 	return task;
 }
 
@@ -412,7 +413,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	uint64_t now_ns;
 
 	/* The tick ended when there was nothing more to do. */
-	tell_state(w, AREA_SEARCHING, w->tick.start_ns);
+	telemetry_state(w, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
 		look_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
@@ -425,7 +426,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	}
 	sentinel_leave(w);
 	now_ns = clock_now_ns();
-	tell_working(w, now_ns);
+	telemetry_working(w, now_ns);
 	tick_begin(&w->tick, now_ns);
 	return task;
 }
@@ -434,11 +435,11 @@ static struct skua_task *wait_for_task(struct worker *w)
 static void sample(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
-	skua_task_fn poll = tell_poll_function(w->pool, task);
+	skua_task_fn poll = telemetry_poll_function(w->pool, task);
 	uint64_t start_ns = clock_now_ns();
 
 	poll_task(w, task);
-	tell_sample(w, type, poll, clock_now_ns() - start_ns);
+	telemetry_sample(w, type, poll, clock_now_ns() - start_ns);
 }
 
 /* The searcher on which producers rely may have no CPU (I3). */
@@ -448,7 +449,7 @@ static void look_for_searchers(struct worker *w)
 	uint64_t now_ns = w->tick.start_ns;
 
 	if (idle_lapsed(idle, w->group, now_ns) &&
-	    (work_visible(w) || crew_visible(&w->pool->crew)))
+	    (work_visible(w) || team_visible(&w->pool->team)))
 		idle_wake_beside(idle, w->group, now_ns);
 }
 
@@ -462,7 +463,7 @@ static void between_ticks(struct worker *w)
 
 		end_tick(w);
 		look_for_searchers(w);
-		if (!tell_sample_due(w))
+		if (!telemetry_sample_due(w))
 			return;
 		task = next_task(w);
 		if (!task)
@@ -478,7 +479,7 @@ static void between_ticks(struct worker *w)
  * tick of a driven worker. */
 static void poll_first(struct worker *w, struct skua_task *task)
 {
-	if (tell_sample_due(w))
+	if (telemetry_sample_due(w))
 		sample(w, task);
 	else
 		poll_task(w, task);
@@ -487,8 +488,8 @@ static void poll_first(struct worker *w, struct skua_task *task)
 /* The first tick. */
 static void begin(struct worker *w, uint64_t now_ns)
 {
-	tell_look(w, now_ns);
-	tell_state(w, AREA_RUNNING, now_ns);
+	telemetry_check(w, now_ns);
+	telemetry_state(w, AREA_RUNNING, now_ns);
 	tick_begin(&w->tick, now_ns);
 }
 
@@ -498,7 +499,7 @@ void loop_run(struct worker *w)
 
 	current_worker = w;
 	boundary_task = &w->area.task;
-	tell_start(w);
+	telemetry_start(w);
 	begin(w, clock_now_ns());
 	for (;;) {
 		task = next_task(w);
@@ -511,7 +512,7 @@ void loop_run(struct worker *w)
 		if (++w->tick.polls >= w->tick.budget)
 			between_ticks(w);
 	}
-	tell_stop(w);
+	telemetry_stop(w);
 	boundary_task = NULL;
 	current_worker = NULL;
 }
@@ -531,8 +532,8 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 		idle_park_cancel(idle, w->index);
 	/* It looks at everything itself. */
 	idle_leave_search(idle, w->index);
-	tell_woken(&w->tell, now_ns);
-	tell_unpark(w);
+	telemetry_woken(&w->telemetry, now_ns);
+	telemetry_unpark(w);
 }
 
 /* I2, for a worker that sleeps by returning to its caller. */
@@ -547,7 +548,7 @@ static struct skua_task *drive_park(struct worker *w)
 		look_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
 		if (w->driven_idle) {
-			tell_park(w, PROBE_PARK_DRIVEN);
+			telemetry_park(w, PROBE_PARK_DRIVEN);
 			return NULL;
 		}
 	}
@@ -594,7 +595,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 	}
 	/* What the caller does until it drives again is not the worker's time. */
 	if (!w->driven_idle)
-		tell_state(w, AREA_STARTING, w->tick.start_ns);
+		telemetry_state(w, AREA_STARTING, w->tick.start_ns);
 	boundary_task = outer_task;
 	current_worker = outer;
 	return !w->driven_idle;

@@ -14,7 +14,7 @@
 #ifndef SKUA_CORE_LOOP_POOL_H
 #define SKUA_CORE_LOOP_POOL_H
 
-#include "core/loop/crew.h"
+#include "core/loop/team.h"
 #include "core/idle/idle.h"
 #include "core/queue/inject_queue.h"
 #include "core/loop/sentinel.h"
@@ -27,7 +27,7 @@
 struct affinity;
 struct skua_poller;
 struct track;
-struct watch_rest;
+struct stall_rest;
 struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
@@ -62,7 +62,7 @@ struct pool {
 	 * and what that needs. */
 	void (*look)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
-	struct watch_rest *rest; /* of who watches the workers; NULL: nobody */
+	struct stall_rest *rest; /* of who watches the workers; NULL: nobody */
 	/* Of the process whose threads the workers are, and where the calling
 	 * process's is (fork.h). */
 	uint32_t generation;
@@ -83,7 +83,7 @@ struct pool {
 	struct inject_queue inject;
 	struct idle idle;
 	struct sentinel sentinel;
-	struct crew crew;
+	struct team team;
 
 	/*
 	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no

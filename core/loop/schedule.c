@@ -13,14 +13,14 @@
 static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
 						       struct skua_task *task)
 {
-	tell_ready(worker, task);
+	telemetry_ready(worker, task);
 	work_schedule_owner(worker, task);
 }
 
 static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
 							 struct skua_task *task)
 {
-	tell_ready_outside(pool, &pool->inject, task);
+	telemetry_ready_outside(pool, &pool->inject, task);
 	pool_inject(pool, task);
 }
 
@@ -33,10 +33,10 @@ static __attribute__((noinline)) void schedule_apart(struct worker *worker,
 		task->home ? &pool->workers[task->home - 1]->inbox
 			   : &pool->urgent;
 
-	if (worker && --worker->tell.until_ready == 0)
-		tell_ready(worker, task);
+	if (worker && --worker->telemetry.until_ready == 0)
+		telemetry_ready(worker, task);
 	else if (!worker && pool_cares(pool, queue))
-		tell_ready_outside(pool, queue, task);
+		telemetry_ready_outside(pool, queue, task);
 	if (task->home != 0)
 		pool_inject_home(pool, task);
 	else
@@ -53,7 +53,7 @@ void schedule_by(struct worker *worker, struct skua_task *task)
 		told_outside(pool, task);
 	else if (!worker)
 		pool_inject(pool, task);
-	else if (--worker->tell.until_ready == 0)
+	else if (--worker->telemetry.until_ready == 0)
 		told_owner(worker, task);
 	else
 		work_schedule_owner(worker, task);

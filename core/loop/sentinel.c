@@ -173,7 +173,7 @@ uint64_t sentinel_enter(struct worker *w)
 			atomic_store_relaxed(&s->slow, 1);
 		atomic_store_relaxed(&s->until_ns, until);
 		/* I6, I7. Orders the two before the look at the timers, and at
-		 * who is awake. Pairs with the fence in tell_sentinel(), and with
+		 * who is awake. Pairs with the fence in alert_sentinel(), and with
 		 * that of a worker that wakes. */
 		atomic_fence_seq_cst();
 		if (pool_next_timer_ns(pool) < until)

@@ -51,7 +51,7 @@ static void publish_next_locked(struct timers *timers)
 }
 
 /* I6, after a deadline was published. */
-static void tell_sentinel(struct pool *pool, const struct timers *timers)
+static void alert_sentinel(struct pool *pool, const struct timers *timers)
 {
 	/* Orders the deadline before the look at the sentinel. Pairs with the
 	 * fences in sentinel_enter() and give_role(). */
@@ -86,7 +86,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 		publish_next_locked(timers);
 	pthread_mutex_unlock(&timers->lock);
 	if (earliest)
-		tell_sentinel(w->pool, timers);
+		alert_sentinel(w->pool, timers);
 	return true;
 }
 
@@ -199,7 +199,7 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 		lock_to_fire(w, timers);
 		more = fire_batch(timers, now_locked(w->pool));
 	} while (more && take_deadline(timers, now_ns));
-	tell_sentinel(w->pool, timers);
+	alert_sentinel(w->pool, timers);
 }
 
 void timers_fire_due(struct worker *w, uint64_t now_ns)

@@ -17,8 +17,8 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->group = idle_group_of(&pool->idle, index);
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
-	if (pool->crew.forks)
-		worker->forks = pool->crew.forks[index];
+	if (pool->team.forks)
+		worker->forks = pool->team.forks[index];
 	tick_init(&worker->tick);
 	worker->look_due_ns = UINT64_MAX;
 	worker->polls_until_inject = worker->tick.interval;
@@ -27,12 +27,12 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo);
-	tell_init(worker);
+	telemetry_init(worker);
 	atomic_init(&worker->finished, 0);
 }
 
 void worker_destroy(struct worker *worker)
 {
 	timers_destroy(&worker->timers);
-	tell_destroy(worker);
+	telemetry_destroy(worker);
 }

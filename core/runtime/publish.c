@@ -9,11 +9,11 @@
 #include "core/loop/track.h"
 #include "probes/root.h"
 
-_Static_assert(AREA_GUESTS == CREW_GUESTS, "each guest has a word");
+_Static_assert(AREA_GUESTS == TEAM_GUESTS, "each guest has a word");
 
 #define ADDRESS(x) ((uint64_t)(uintptr_t)(x))
 
-static void tell_queues(const struct pool *pool, struct area_runtime *area)
+static void publish_queues(const struct pool *pool, struct area_runtime *area)
 {
 	area->outside = ADDRESS(&pool->outside);
 	area->refused = ADDRESS(&pool->refused);
@@ -35,14 +35,14 @@ void publish(struct skua_runtime *rt)
 	area->flags = rt->config.caller_driven ? AREA_CALLER_DRIVEN : 0;
 	area->worker_count = pool->worker_count;
 	area->worker_bytes = sizeof(struct area_worker);
-	area->sample = TELL_SAMPLE_MAX;
+	area->sample = TELEMETRY_MAX_SAMPLE;
 	area->worker_offset = offsetof(struct worker, area);
 	area->workers = ADDRESS(pool->workers);
 	area->started_ns = clock_now_ns();
 	area->stall_limit_ns = rt->config.stall_limit_ns;
 	area->tasks = ADDRESS(pool->track);
 	area->task_slots = pool->track ? TRACK_SLOTS : 0;
-	tell_queues(pool, area);
+	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }
 

@@ -14,7 +14,7 @@
 #include "core/loop/loop.h"
 #include "core/loop/current.h"
 #include "core/base/clock.h"
-#include "core/os/fork.h"
+#include "core/os/process_generation.h"
 #include "core/runtime/left.h"
 #include "core/os/log.h"
 #include "core/base/memory.h"
@@ -43,13 +43,13 @@ static void free_memory(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 
 	publish_end(rt);
-	members_free(&rt->members, pool, &rt->config);
+	worker_memory_free(&rt->members, pool, &rt->config);
 	recorder_unshare(&pool->area);
 	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
 		    idle_bytes(&rt->groups));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
-	watch_free(&rt->watch, &rt->config);
+	stall_free(&rt->watch, &rt->config);
 	memory_free(a, pool->track, CACHE_PAIR, 1, sizeof(*pool->track));
 	affinity_destroy(&rt->affinity);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
@@ -64,9 +64,9 @@ static int init_pool(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 	const struct config *config = &rt->config;
 	struct idle_group *by_group;
-	int code = fork_adopt(&pool->generation);
+	int code = process_generation_adopt(&pool->generation);
 
-	pool->generation_here = fork_generation_here();
+	pool->generation_here = process_generation_address();
 	pool->worker_count = config->workers;
 	pool->groups = &rt->groups;
 	pool->steal_attempts = config->steal_attempts;
@@ -90,7 +90,7 @@ static int init_pool(struct skua_runtime *rt)
 	work_map_init(&pool->map,
 		      (struct work_line *)(by_group + rt->groups.count),
 		      rt->groups.count + 1);
-	crew_init(&pool->crew, pool->crew.forks, &rt->groups, &pool->map,
+	team_init(&pool->team, pool->team.forks, &rt->groups, &pool->map,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
 	pool->wait_samples = &rt->wait_samples;
@@ -143,9 +143,9 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 		if (!pool->track)
 			return -ENOMEM;
 	}
-	if (watch_allocate(&rt->watch, &rt->config) != 0)
+	if (stall_allocate(&rt->watch, &rt->config) != 0)
 		return -ENOMEM;
-	return members_allocate(&rt->members, pool, &rt->config, machine);
+	return worker_memory_allocate(&rt->members, pool, &rt->config, machine);
 }
 
 /* All the memory that the runtime ever uses. */
@@ -157,8 +157,8 @@ static int init_memory(struct skua_runtime *rt)
 	if (code)
 		return code;
 	code = init_pool(rt);
-	members_init(&rt->members, &rt->pool, &rt->config);
-	watch_init(&rt->watch, &rt->pool, &rt->config);
+	worker_memory_init(&rt->members, &rt->pool, &rt->config);
+	stall_init(&rt->watch, &rt->pool, &rt->config);
 	return code;
 }
 
@@ -186,7 +186,7 @@ static void *thread_main(void *arg)
 	pthread_setname_np(pthread_self(), name);
 	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
-	watch_enter(worker);
+	stall_enter(worker);
 	loop_run(worker);
 	return NULL;
 }
@@ -264,7 +264,7 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 			rt->thread_count++;
 	}
 	if (!code) {
-		code = watch_start(&rt->watch, &rt->config);
+		code = stall_start(&rt->watch, &rt->config);
 		if (code)
 			error_set(err, code,
 				  "stall_limit_ns: the thread that watches the "
@@ -278,7 +278,7 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 static void stop_threads(struct skua_runtime *rt)
 {
 	/* First: it asks the workers' threads. */
-	watch_stop(&rt->watch);
+	stall_stop(&rt->watch);
 	pool_stop(&rt->pool);
 	for (unsigned i = 0; i < rt->thread_count; i++)
 		pthread_join(rt->threads[i], NULL);
@@ -326,7 +326,7 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 }
 
 /* What could not be had of what was wanted of its memory. */
-static void tell_memory(const struct skua_runtime *rt)
+static void report_memory(const struct skua_runtime *rt)
 {
 	const struct arenas *arenas = &rt->members.arenas;
 
@@ -410,7 +410,7 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 	log_say(&rt->config.hooks, SKUA_LOG_INFO,
 		"%u workers on %u CPUs, local queues of %u", rt->config.workers,
 		rt->config.cpus.count, rt->config.queue_capacity);
-	tell_memory(rt);
+	report_memory(rt);
 	publish(rt);
 	*out = rt;
 	return 0;
@@ -433,7 +433,7 @@ static int may_wait(const struct skua_runtime *rt)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	return current_here() || watch_here(&rt->watch) ? -EDEADLK : 0;
+	return current_here() || stall_here(&rt->watch) ? -EDEADLK : 0;
 }
 
 /* Also until all is done, its own region included? */

@@ -8,9 +8,9 @@
 #include "core/runtime/affinity.h"
 #include "core/config/config.h"
 #include "core/runtime/drive.h"
-#include "core/runtime/members.h"
+#include "core/runtime/worker_memory.h"
 #include "core/loop/pool.h"
-#include "core/stall/watch.h"
+#include "core/stall/stall.h"
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/runtime.h"
@@ -22,7 +22,7 @@ struct skua_runtime {
 	struct members members;
 	struct wait_samples wait_samples;
 	struct affinity affinity; /* but of a caller-driven runtime */
-	struct watch watch;
+	struct stall_watch watch;
 	pthread_t *threads; /* of the workers that were started */
 	unsigned thread_count;
 	bool stopped;       /* the threads were joined; whoever shuts down */

@@ -3,7 +3,7 @@
 #ifndef SKUA_CORE_TASK_TASK_H
 #define SKUA_CORE_TASK_TASK_H
 
-#include "core/os/fork.h"
+#include "core/os/process_generation.h"
 #include "core/queue/inject_queue.h"
 #include "core/task/task_state.h"
 #include "skua/task.h"
@@ -59,7 +59,7 @@ static inline bool task_dead(const struct skua_task *task)
 		atomic_load_relaxed(task_state((struct skua_task *)task));
 
 	return task_state_spawned(state) && !task_state_ended(state) &&
-	       task->flags / TASK_GENERATION_UNIT != fork_generation();
+	       task->flags / TASK_GENERATION_UNIT != process_generation();
 }
 
 /* Where a joining thread sleeps; on its own stack. */

@@ -83,12 +83,12 @@ static inline void run_guest(void)
 	struct forks *guest;
 
 	explore_assert(pool_enter_spawn(&pool) == 0);
-	guest = crew_enter(&pool.crew, 0);
+	guest = team_enter(&pool.team, 0);
 	explore_assert(guest != NULL);
-	crew_begin_forking(&pool.crew);
+	team_begin_forking(&pool.team);
 	root(forks_ctx_owner(guest));
-	crew_leave(&pool.crew, guest);
-	crew_pass_on(&pool.crew, &pool.idle, 0);
+	team_leave(&pool.team, guest);
+	team_pass_on(&pool.team, &pool.idle, 0);
 	pool_end_spawn(&pool);
 	pool_leave(&pool);
 }
@@ -129,11 +129,11 @@ static inline void check(void)
 {
 	for (unsigned i = 0; i < JOBS; i++)
 		explore_assert(jobs[i].runs <= 1);
-	explore_assert(!crew_visible(&pool.crew));
+	explore_assert(!team_visible(&pool.team));
 	/* Relaxed, all: alone. */
-	explore_assert(atomic_load_relaxed(&pool.crew.guests) == 0);
-	explore_assert(atomic_load_relaxed(&pool.crew.helpers) == 0);
-	explore_assert(atomic_load_relaxed(&pool.crew.sleeping) == 0);
+	explore_assert(atomic_load_relaxed(&pool.team.guests) == 0);
+	explore_assert(atomic_load_relaxed(&pool.team.helpers) == 0);
+	explore_assert(atomic_load_relaxed(&pool.team.sleeping) == 0);
 }
 
 #define FEW(N)  EXPLORE_WITHIN(3, 2), .random = (N)

@@ -102,7 +102,7 @@ static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 	/* As look_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(&pool);
-	/* As tell_park(). */
+	/* As telemetry_park(). */
 	explore_write(parks, parks + 1);
 	return polls > 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_fork.c - core/os/fork.c: threads that make the first runtimes of a process
+ * model_fork.c - core/os/process_generation.c: threads that make the first runtimes of a process
  *
  * All get the same generation, which is none of an ancestor's, and there is one
  * page. A child is a page that reads as 0 again.
@@ -16,7 +16,7 @@ static void *new_page(void);
 static void unmapped(const void *page);
 static int wiped(const void *page);
 
-#include "core/os/fork.c"
+#include "core/os/process_generation.c"
 
 #define ADOPTERS 3
 
@@ -46,7 +46,7 @@ static int wiped(const void *page)
 
 static void setup(void)
 {
-	atomic_init(&fork_page, NULL);
+	atomic_init(&process_generation_page, NULL);
 	atomic_init(&latest, 0);
 	mapped = 0;
 	ancestors = 0;
@@ -57,7 +57,7 @@ static void setup(void)
 static void setup_child(void)
 {
 	setup();
-	atomic_init(&fork_page, new_page());
+	atomic_init(&process_generation_page, new_page());
 	atomic_init(&latest, 4);
 	ancestors = 4;
 }
@@ -66,20 +66,20 @@ static void setup_child(void)
 static void setup_last(void)
 {
 	setup();
-	atomic_init(&latest, FORK_GENERATION_MAX - 1);
+	atomic_init(&latest, PROCESS_GENERATION_MAX - 1);
 }
 
 static void setup_used_up(void)
 {
 	setup();
-	atomic_init(&latest, FORK_GENERATION_MAX);
+	atomic_init(&latest, PROCESS_GENERATION_MAX);
 }
 
 static void adopt(unsigned i)
 {
-	explore_assert(fork_adopt(&generations[i]) == 0);
+	explore_assert(process_generation_adopt(&generations[i]) == 0);
 	/* As the owner of a runtime asks from then on. */
-	explore_assert(fork_generation() == generations[i]);
+	explore_assert(process_generation() == generations[i]);
 }
 
 static void adopts_0(void)
@@ -103,35 +103,36 @@ static void check(void)
 	for (unsigned i = 0; i < ADOPTERS; i++)
 		explore_assert(generations[i] == UINT32_MAX ||
 			       generations[i] == generations[0]);
-	explore_assert(!gone[atomic_load_relaxed(&fork_page) - pages]);
+	explore_assert(
+		!gone[atomic_load_relaxed(&process_generation_page) - pages]);
 }
 
 static void check_last(void)
 {
 	/* Whoever comes too late for it finds it in the page, or has none. */
-	explore_assert(generations[0] == FORK_GENERATION_MAX ||
+	explore_assert(generations[0] == PROCESS_GENERATION_MAX ||
 		       generations[0] == 0);
-	explore_assert(generations[1] == FORK_GENERATION_MAX ||
+	explore_assert(generations[1] == PROCESS_GENERATION_MAX ||
 		       generations[1] == 0);
 	explore_assert(generations[0] || generations[1]);
 }
 
 static void asks_0(void)
 {
-	if (fork_adopt(&generations[0]) != 0)
+	if (process_generation_adopt(&generations[0]) != 0)
 		generations[0] = 0;
 }
 
 static void asks_1(void)
 {
-	if (fork_adopt(&generations[1]) != 0)
+	if (process_generation_adopt(&generations[1]) != 0)
 		generations[1] = 0;
 }
 
 static void check_used_up(void)
 {
 	explore_assert(generations[0] == 0 && generations[1] == 0);
-	explore_assert(fork_generation() == 0);
+	explore_assert(process_generation() == 0);
 }
 
 static const struct explore_case cases[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_forks.c - core/loop/forks.c and core/loop/crew.c, in the whole loop of the workers
+ * model_forks.c - core/loop/forks.c and core/loop/team.c, in the whole loop of the workers
  *
  * Real workers, and a guest or a task that forks. An execution takes some hundred
  * steps, too many for all interleavings, so that cases are run at random, with few
@@ -119,13 +119,13 @@ static void fork_twice(struct skua_ctx ctx)
 static void other_guest(void)
 {
 	if (pool_enter_spawn(&pool) == 0) {
-		struct forks *place = crew_enter(&pool.crew, 0);
+		struct forks *place = team_enter(&pool.team, 0);
 		struct skua_ctx ctx = forks_ctx_owner(place);
 
-		crew_begin_forking(&pool.crew);
+		team_begin_forking(&pool.team);
 		join_job(ctx, fork_job(ctx, 2), 2);
-		crew_leave(&pool.crew, place);
-		crew_pass_on(&pool.crew, &pool.idle, 0);
+		team_leave(&pool.team, place);
+		team_pass_on(&pool.team, &pool.idle, 0);
 		pool_end_spawn(&pool);
 	}
 	pool_leave(&pool);

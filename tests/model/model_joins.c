@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_joins.c - joins that wait, in core/loop/forks.c and core/loop/crew.c
+ * model_joins.c - joins that wait, in core/loop/forks.c and core/loop/team.c
  *
  * Threads that fork and threads that take one job and are gone, without the loop
  * of a worker: few enough steps for all interleavings of the smallest cases, and
@@ -21,7 +21,7 @@ static void run_needy(struct skua_ctx ctx, struct skua_job *job)
 	(void)job;
 	begin_job(2);
 	/* An update, which sees the newest value. */
-	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) < 2)
+	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) < 2)
 		cpu_relax();
 	inner = fork_job(ctx, 3);
 	help_wanted = true;
@@ -40,7 +40,7 @@ static void run_two_at_once(struct skua_ctx ctx, struct skua_job *job)
 	inner[0] = fork_job(ctx, 3);
 	while (jobs[3].runs == 0)
 		cpu_relax();
-	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) < 2)
+	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) < 2)
 		cpu_relax();
 	__atomic_store_n(&ctx.forks->wanted, 0, __ATOMIC_RELAXED);
 	inner[1] = fork_job(inner[0], 4);
@@ -94,7 +94,7 @@ static void take_one_job(struct forks *place)
 	while (!forks_steal_owner(place, VICTIMS_ALL, &stolen))
 		cpu_relax();
 	if (stolen.more)
-		crew_notify(&pool.crew, &pool.idle, 0);
+		team_notify(&pool.team, &pool.idle, 0);
 	forks_run_owner(place, jobs_head_owner(&place->jobs), &stolen);
 }
 
@@ -174,7 +174,7 @@ static void needs_help_apart(void)
 	struct skua_ctx inner;
 
 	/* An update, which sees the newest value. */
-	while (atomic_fetch_add_relaxed(&pool.crew.sleeping, 0) == 0)
+	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) == 0)
 		cpu_relax();
 	inner = fork_job(ctx, 3);
 	while (jobs[3].runs == 0)
@@ -204,8 +204,8 @@ static void setup_needy(void)
 	help_wanted = false;
 	jobs[0].job.run = run_until_help_is_wanted;
 	jobs[2].job.run = run_needy;
-	crew_begin_forking(&pool.crew);
-	atomic_init(&pool.crew.guests, 2);
+	team_begin_forking(&pool.team);
+	atomic_init(&pool.team.guests, 2);
 }
 
 static void setup_two_at_once(void)
@@ -221,14 +221,14 @@ static void setup_apart(void)
 	reset_apart(3, 2, fork_parent_away, 0);
 	help_wanted = false;
 	jobs[0].job.run = run_until_help_is_wanted;
-	crew_begin_forking(&pool.crew);
+	team_begin_forking(&pool.team);
 }
 
 static void check_places(void)
 {
-	explore_assert(!crew_visible(&pool.crew));
+	explore_assert(!team_visible(&pool.team));
 	/* Relaxed: alone. */
-	explore_assert(atomic_load_relaxed(&pool.crew.sleeping) == 0);
+	explore_assert(atomic_load_relaxed(&pool.team.sleeping) == 0);
 }
 
 static const struct explore_case cases[] = {

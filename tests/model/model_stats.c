@@ -16,17 +16,17 @@ static struct skua_runtime rt;
 static const uint32_t generation = 1;
 static struct skua_stats stats;
 static const struct llc_groups none;
-static struct forks guests[CREW_GUESTS];
-static struct forks *guest_list[CREW_GUESTS];
+static struct forks guests[TEAM_GUESTS];
+static struct forks *guest_list[TEAM_GUESTS];
 
 static void setup(void)
 {
 	memset(&rt, 0, sizeof(rt));
 	rt.pool.generation_here = &generation;
 	rt.pool.generation = generation;
-	for (unsigned i = 0; i < CREW_GUESTS; i++)
+	for (unsigned i = 0; i < TEAM_GUESTS; i++)
 		guest_list[i] = &guests[i];
-	crew_init(&rt.pool.crew, guest_list, &none, NULL, true);
+	team_init(&rt.pool.team, guest_list, &none, NULL, true);
 	atomic_init(&rt.pool.closing, 1);
 }
 

@@ -63,16 +63,16 @@ static inline void worker_reset(unsigned i)
 
 #ifdef JOB_SLOTS
 /* Places for jobs, of so many slots each. */
-static struct forks places[WORKERS + CREW_GUESTS];
-static struct forks *place_list[WORKERS + CREW_GUESTS];
-static atomic_ptr job_slots[WORKERS + CREW_GUESTS][JOB_SLOTS];
+static struct forks places[WORKERS + TEAM_GUESTS];
+static struct forks *place_list[WORKERS + TEAM_GUESTS];
+static atomic_ptr job_slots[WORKERS + TEAM_GUESTS][JOB_SLOTS];
 
 static inline void places_reset(void)
 {
 	memset(places, 0, sizeof(places));
 	memset(job_slots, 0, sizeof(job_slots));
-	crew_init(&pool.crew, place_list, pool.groups, &pool.map, true);
-	for (unsigned i = 0; i < WORKERS + CREW_GUESTS; i++) {
+	team_init(&pool.team, place_list, pool.groups, &pool.map, true);
+	for (unsigned i = 0; i < WORKERS + TEAM_GUESTS; i++) {
 		place_list[i] = &places[i];
 		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
 	}

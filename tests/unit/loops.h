@@ -2,7 +2,7 @@
 /**
  * loops.h - what the tests of skua/parallel.h have in common
  *
- * Each case runs on runtimes of one, two and four workers, by each_crew().
+ * Each case runs on runtimes of one, two and four workers, by each_team().
  * Callbacks call ask(), as a thief does that finds nothing to take, so that loops
  * are split however fast they are; what nobody takes then is taken back.
  */
@@ -47,8 +47,8 @@ static inline int in_region(struct skua_runtime *rt,
 	return region.result;
 }
 
-/* each_crew - call @act on runtimes of several sizes; it returns 0 */
-static inline void each_crew(int (*act)(struct skua_ctx ctx, void *arg),
+/* each_team - call @act on runtimes of several sizes; it returns 0 */
+static inline void each_team(int (*act)(struct skua_ctx ctx, void *arg),
 			     void *arg)
 {
 	static const unsigned workers[] = { 1, 2, 4 };
@@ -61,7 +61,7 @@ static inline void each_crew(int (*act)(struct skua_ctx ctx, void *arg),
 	}
 }
 
-/* each_loop - call @act for each of the sizes and grains, on each crew */
+/* each_loop - call @act for each of the sizes and grains, on each team */
 struct loop_case {
 	void (*act)(struct skua_ctx ctx, size_t count, size_t grain);
 };
@@ -81,7 +81,7 @@ static inline void each_loop(void (*act)(struct skua_ctx ctx, size_t count,
 {
 	struct loop_case it = { act };
 
-	each_crew(loop_cases, &it);
+	each_team(loop_cases, &it);
 }
 
 #endif

@@ -537,7 +537,7 @@ static void types__more_than_rows__share_the_last(void **state)
 	worker.area.samples = (uintptr_t)samples;
 	for (unsigned i = 0; i < COUNT_OF(types); i++) {
 		worker.area.counters.tasks_polled += 10;
-		tell_sample(&worker, &types[i], do_nothing, 7);
+		telemetry_sample(&worker, &types[i], do_nothing, 7);
 	}
 	assert_true(samples->types[AREA_TYPES - 1].polls > 0);
 	assert_int_equal(samples->types[AREA_TYPES - 1].poll, 1);

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
-#include "core/os/fork.h"
+#include "core/os/process_generation.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
@@ -94,7 +94,7 @@ static int fail_each_in_turn(unsigned flags)
 		struct skua_error err = { 0, "" };
 		int code;
 
-		atomic_store_relaxed(&fork_page, NULL);
+		atomic_store_relaxed(&process_generation_page, NULL);
 		calls = 0;
 		failed = NULL;
 		fail_at = n;

@@ -133,7 +133,7 @@ static int bad_collects(struct skua_ctx ctx, void *arg)
 static void collect__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_collects, NULL);
+	each_team(bad_collects, NULL);
 }
 
 /* ---- partition ------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static int bad_partitions(struct skua_ctx ctx, void *arg)
 static void partition__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_partitions, NULL);
+	each_team(bad_partitions, NULL);
 }
 
 /* clang-format off */

@@ -65,7 +65,7 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 static void find__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_arguments, NULL);
+	each_team(bad_arguments, NULL);
 }
 
 static int more_than_1(struct skua_ctx ctx, void *arg)
@@ -86,7 +86,7 @@ static void find__callback_returns_more_than_1__einval(void **state)
 	struct field *field = calloc(1, sizeof(*field));
 
 	(void)state;
-	each_crew(more_than_1, field);
+	each_team(more_than_1, field);
 	free(field);
 }
 
@@ -169,7 +169,7 @@ static void find__found_is_null__only_whether(void **state)
 	struct field *field = calloc(1, sizeof(*field));
 
 	(void)state;
-	each_crew(found_null, field);
+	each_team(found_null, field);
 	free(field);
 }
 

@@ -58,7 +58,7 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 static void for__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_arguments, NULL);
+	each_team(bad_arguments, NULL);
 }
 
 static int empty_range(struct skua_ctx ctx, void *arg)
@@ -76,7 +76,7 @@ static int empty_range(struct skua_ctx ctx, void *arg)
 static void for__empty_range__no_call(void **state)
 {
 	(void)state;
-	each_crew(empty_range, NULL);
+	each_team(empty_range, NULL);
 }
 
 /* ---- each once ------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static int greatest_ranges(struct skua_ctx ctx, void *arg)
 static void for__greatest_ranges_and_grains__nothing_overflows(void **state)
 {
 	(void)state;
-	each_crew(greatest_ranges, NULL);
+	each_team(greatest_ranges, NULL);
 }
 
 /* ---- ends ------------------------------------------------------------------ */
@@ -360,7 +360,7 @@ static int nested(struct skua_ctx ctx, void *arg)
 static void for__in_a_for__each_item_once(void **state)
 {
 	(void)state;
-	each_crew(nested, NULL);
+	each_team(nested, NULL);
 }
 
 /* ---- map ------------------------------------------------------------------- */
@@ -430,7 +430,7 @@ static int map_ends(struct skua_ctx ctx, void *arg)
 static void map__callbacks_return_values__the_first_in_the_array(void **state)
 {
 	(void)state;
-	each_crew(map_ends, NULL);
+	each_team(map_ends, NULL);
 }
 
 /* clang-format off */

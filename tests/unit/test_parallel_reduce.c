@@ -104,7 +104,7 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 static void reduce__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_arguments, NULL);
+	each_team(bad_arguments, NULL);
 }
 
 /* ---- the largest values ---------------------------------------------------- */
@@ -153,7 +153,7 @@ static int largest_values(struct skua_ctx ctx, void *arg)
 static void reduce__largest_values__each_has_its_own(void **state)
 {
 	(void)state;
-	each_crew(largest_values, NULL);
+	each_team(largest_values, NULL);
 }
 
 /* ---- floating point -------------------------------------------------------- */
@@ -209,7 +209,7 @@ static void reduce__a_grain__floating_point_to_the_last_digit(void **state)
 	struct sums sums = { 0, false };
 
 	(void)state;
-	each_crew(add_up, &sums);
+	each_team(add_up, &sums);
 	assert_true(sums.known);
 }
 
@@ -322,7 +322,7 @@ static int join_ends(struct skua_ctx ctx, void *arg)
 static void reduce__join_returns_a_value__is_returned(void **state)
 {
 	(void)state;
-	each_crew(join_ends, NULL);
+	each_team(join_ends, NULL);
 }
 
 /* clang-format off */

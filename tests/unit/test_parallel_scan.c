@@ -169,7 +169,7 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 static void scan__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_arguments, NULL);
+	each_team(bad_arguments, NULL);
 }
 
 /* ---- ends ------------------------------------------------------------------ */
@@ -262,7 +262,7 @@ static void scan__a_grain__floating_point_to_the_last_digit(void **state)
 	double *first = calloc(TERMS, sizeof(*first));
 
 	(void)state;
-	each_crew(add_up, first);
+	each_team(add_up, first);
 	free(first);
 }
 
@@ -298,7 +298,7 @@ static void scan__no_memory__one_thread_does_it(void **state)
 	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS)
 		skip_aloud(NO_FAILURES);
-	each_crew(without_memory, NULL);
+	each_team(without_memory, NULL);
 }
 
 static int more_than_memory(struct skua_ctx ctx, void *arg)
@@ -319,7 +319,7 @@ static int more_than_memory(struct skua_ctx ctx, void *arg)
 static void scan__more_blocks_than_memory__one_thread_does_it(void **state)
 {
 	(void)state;
-	each_crew(more_than_memory, NULL);
+	each_team(more_than_memory, NULL);
 }
 
 /* ---- two workers ----------------------------------------------------------- */

@@ -73,7 +73,7 @@ static void sort__each_size_and_order__sorted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
-		each_crew(sort_all, &sorts[i]);
+		each_team(sort_all, &sorts[i]);
 }
 
 static void sort_stable__each_size_and_order__sorted_stably(void **state)
@@ -84,7 +84,7 @@ static void sort_stable__each_size_and_order__sorted_stably(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
-		each_crew(sort_all, &sorts[i]);
+		each_team(sort_all, &sorts[i]);
 }
 
 static void sort_by_key__each_size_and_order__sorted_stably(void **state)
@@ -95,7 +95,7 @@ static void sort_by_key__each_size_and_order__sorted_stably(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
-		each_crew(sort_all, &sorts[i]);
+		each_team(sort_all, &sorts[i]);
 }
 
 static int compare_words(const void *a, const void *b, void *arg)
@@ -137,7 +137,7 @@ static int sort_words(struct skua_ctx ctx, void *arg)
 static void sort__items_of_4_bytes__sorted(void **state)
 {
 	(void)state;
-	each_crew(sort_words, NULL);
+	each_team(sort_words, NULL);
 }
 
 /* An array that is aligned as its items are, but not to their size. */
@@ -177,7 +177,7 @@ static int sort_shifted(struct skua_ctx ctx, void *arg)
 static void sort__items_not_aligned_to_their_size__no_copies(void **state)
 {
 	(void)state;
-	each_crew(sort_shifted, NULL);
+	each_team(sort_shifted, NULL);
 }
 
 /* ---- the template ---------------------------------------------------------- */
@@ -223,7 +223,7 @@ static void template__each_size_and_order__sorted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
-		each_crew(sort_all, &sorts[i]);
+		each_team(sort_all, &sorts[i]);
 }
 
 static int sort_nothing(struct skua_ctx ctx, void *arg)
@@ -242,7 +242,7 @@ static int sort_nothing(struct skua_ctx ctx, void *arg)
 static void sort__null_array_of_0__nothing(void **state)
 {
 	(void)state;
-	each_crew(sort_nothing, NULL);
+	each_team(sort_nothing, NULL);
 }
 
 /* ---- arguments and memory -------------------------------------------------- */
@@ -273,7 +273,7 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 static void sort__bad_arguments__einval(void **state)
 {
 	(void)state;
-	each_crew(bad_arguments, NULL);
+	each_team(bad_arguments, NULL);
 }
 
 static int without_memory(struct skua_ctx ctx, void *arg)
@@ -310,7 +310,7 @@ static void sort__no_memory__enomem_and_nothing_moved(void **state)
 	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS)
 		skip_aloud(NO_FAILURES);
-	each_crew(without_memory, NULL);
+	each_team(without_memory, NULL);
 }
 
 /* clang-format off */

@@ -97,7 +97,7 @@ static void sort__comparison_is_no_order__each_item_once(void **state)
 	for (int kind = 0; kind < DISORDERS; kind++)
 		for (size_t i = 0; i < COUNT_OF(sorts); i++) {
 			disorder = (enum disorder)kind;
-			each_crew(sort_anyhow_all, &sorts[i]);
+			each_team(sort_anyhow_all, &sorts[i]);
 		}
 }
 

@@ -5,7 +5,7 @@
  * Modelled: the jobs of each thread, private and public, with wanted (J4);
  * guests and a task that fork and join; thieves, and how they end a sleep in a
  * join; joins that take jobs meanwhile, of their thief first, and sleep in
- * crew.asleep; the helpers' seats; workers that search, take a seat, steal,
+ * team.asleep; the helpers' seats; workers that search, take a seat, steal,
  * run, give it up, turn to a task, park; the searchers' count, the parked bits
  * and the wake path, as in idle.pml; and the end. There is no timeout. Each
  * piece names the functions that it stands for, and the rules that it follows.
@@ -32,8 +32,8 @@
  * itself.
  *
  * Left out: the steps of a steal, of a fork and of jobs_await_owner() beside
- * each other (model_jobs); crew.sleeping, which is the number of bits, and
- * crew.forking; pinned workers, and who sleeps on which CPU; guests beyond the
+ * each other (model_jobs); team.sleeping, which is the number of bits, and
+ * team.forking; pinned workers, and who sleeps on which CPU; guests beyond the
  * places; NESTED_MAX; queues of workers, the sentinel, timers and pollers, and
  * workers that never sleep, all of which idle.pml has; a task is in the
  * injection queue, or in the LIFO slot of its worker.
@@ -90,19 +90,19 @@
 #define ALWAYS false
 #endif
 
-#define CREW   (WORKERS + BUSY) /* crew->workers */
+#define TEAM   (WORKERS + BUSY) /* team->workers */
 #define PLACES (WORKERS + GUESTS)
 /* Workers, guests, producers, who ends all. */
 #define PROCESSES (PLACES + PRODUCERS + 1)
 #define ENDER     (PROCESSES - 1)
 
 /* Fences that a variant leaves out; the rest are 1. */
-#ifdef NO_PUBLISHER_FENCE /* crew_notify() */
+#ifdef NO_PUBLISHER_FENCE /* team_notify() */
 #define PUBLISHER_FENCE 0
 #else
 #define PUBLISHER_FENCE 1
 #endif
-#ifdef NO_SLEEPER_FENCE /* crew_sleep_begin() */
+#ifdef NO_SLEEPER_FENCE /* team_sleep_begin() */
 #define SLEEPER_FENCE 0
 #else
 #define SLEEPER_FENCE 1
@@ -117,12 +117,12 @@
 #else
 #define LEAVE_FENCE 1
 #endif
-#ifdef NO_SEAT_FENCE /* crew_sign_off() */
+#ifdef NO_SEAT_FENCE /* team_sign_off() */
 #define SEAT_FENCE 0
 #else
 #define SEAT_FENCE 1
 #endif
-#ifdef NO_GUEST_FENCE /* crew_leave() */
+#ifdef NO_GUEST_FENCE /* team_leave() */
 #define GUEST_FENCE 0
 #else
 #define GUEST_FENCE 1
@@ -183,7 +183,7 @@ byte searching;
 byte parked;
 bool notified[WORKERS];
 
-/* struct crew */
+/* struct team */
 byte guests;
 byte helpers;
 byte asleep; /* a bit for each place */
@@ -379,7 +379,7 @@ inline idle_wake_all()
 inline idle_try_search()
 {
 	if
-	:: 2 * searching >= CREW
+	:: 2 * searching >= TEAM
 	:: else -> d_step { !decreasing -> searching++; searches = true }
 	fi
 }
@@ -505,13 +505,13 @@ inline steal_from(p)
 #endif
 }
 
-/* ---- core/loop/crew.c --------------------------------------------------------- */
+/* ---- core/loop/team.c --------------------------------------------------------- */
 
 /* may_help() */
-#define MAY_HELP (guests == 0 || guests + helpers < CREW)
+#define MAY_HELP (guests == 0 || guests + helpers < TEAM)
 
-/* crew_sign_on() */
-inline crew_sign_on()
+/* team_sign_on() */
+inline team_sign_on()
 {
 #ifdef SEAT_IN_STEPS
 	if
@@ -533,8 +533,8 @@ inline crew_sign_on()
 #endif
 }
 
-/* crew_sign_off(), F3 */
-inline crew_sign_off()
+/* team_sign_off(), F3 */
+inline team_sign_off()
 {
 	d_step {
 		seat = false;
@@ -543,8 +543,8 @@ inline crew_sign_off()
 	}
 }
 
-/* crew_visible() */
-inline crew_visible()
+/* team_visible() */
+inline team_visible()
 {
 	visible = false;
 	place = 0;
@@ -596,8 +596,8 @@ inline wake_asleep()
 	fi
 }
 
-/* crew_wake() */
-inline crew_wake()
+/* team_wake() */
+inline team_wake()
 {
 	wake_asleep();
 	if
@@ -695,9 +695,9 @@ inline find()
 	do
 	:: hand || victim != 0 -> break
 	:: else ->
-		crew_visible();
+		team_visible();
 		if
-		:: visible -> visible = false; crew_sign_on()
+		:: visible -> visible = false; team_sign_on()
 		:: else
 		fi;
 		if
@@ -705,7 +705,7 @@ inline find()
 			forks_steal();
 			if
 			:: victim == 0 ->
-				crew_sign_off();
+				team_sign_off();
 #ifdef NO_SEAT_LOOK
 				break
 #endif
@@ -858,7 +858,7 @@ poll:
 
 	/* What is left of run_job(): between two jobs it sees to its tasks. */
 job_done:
-	crew_sign_off();
+	team_sign_off();
 #if PRODUCERS || SPAWNS
 	next_task();
 	if
@@ -873,7 +873,7 @@ job_done:
 #endif
 	goto tick;
 
-	/* skua_run(), crew_enter() */
+	/* skua_run(), team_enter() */
 enter:
 	atomic {
 		guests++;
@@ -1066,10 +1066,10 @@ sleep:
 		goto joining
 	:: else
 	fi;
-	/* crew_sleep_begin(), F2 */
+	/* team_sleep_begin(), F2 */
 	d_step { store(SLEEP, 0); fence(SLEEPER_FENCE) };
 #ifndef NO_SLEEPER_LOOK
-	crew_visible();
+	team_visible();
 #endif
 	LOOKED
 	do
@@ -1082,7 +1082,7 @@ sleep:
 		:: else -> break
 		fi
 	od;
-	/* crew_sleep_end() */
+	/* team_sleep_end() */
 	atomic {
 		woken = !(asleep & BIT(me));
 		asleep = asleep & ~BIT(me);
@@ -1134,28 +1134,28 @@ root_done:
 	:: me < WORKERS -> atomic { left--; goto tick }
 	:: else
 	fi;
-	/* crew_leave(), F3 */
+	/* team_leave(), F3 */
 	d_step { store(LEAVE, 0); fence(GUEST_FENCE) };
 #ifndef GUEST_SILENT
 	atomic { after = TO_LEFT; goto passes_on };
 #endif
 	LOOKED
-left_crew:
+left_team:
 #ifdef REPEAT
 	goto enter;
 #endif
 	atomic { left--; goto ends };
 
-	/* crew_pass_on(); and crew_wake(), which crew_notify() calls */
+	/* team_pass_on(); and team_wake(), which team_notify() calls */
 passes_on:
-	crew_visible();
+	team_visible();
 	LOOKED
 	if
 	:: visible -> visible = false
 	:: else -> goto back
 	fi;
 wakes:
-	crew_wake();
+	team_wake();
 back:
 	atomic {
 		first = after;
@@ -1167,7 +1167,7 @@ back:
 		:: first == TO_JOINED -> first = 0; goto joined
 		:: first == TO_SLEEP -> first = 0; goto sleep
 		:: first == TO_TAKEN -> first = 0; goto taken
-		:: first == TO_LEFT -> first = 0; goto left_crew
+		:: first == TO_LEFT -> first = 0; goto left_team
 		fi
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * test_members.c - on which node the memory of which worker is
+ * test_worker_memory.c - on which node the memory of which worker is
  *
  * As this machine has it; and, with calls that are wrapped, as one has it whose
  * every CPU is a node: what the library asks of the kernel is written down, and

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_watch.c - core/idle/watch_rest.h and watch_stack.h in every interleaving
+ * model_stall.c - core/idle/stall_rest.h and stall_stack.h in every interleaving
  *
  * Nobody rests while a worker runs: who sleeps for good beside a worker that does
  * not end before it was seen is a lost wake-up. And a stack that was answered is
  * read by nobody before it is there, nor written while it is read.
  */
-#include "core/idle/watch_rest.h"
-#include "core/stall/watch_stack.h"
+#include "core/idle/stall_rest.h"
+#include "core/stall/stall_stack.h"
 
 #include <string.h>
 
-static struct watch_rest rest;
-static struct watch_awake awake[2];
+static struct stall_rest rest;
+static struct stall_awake awake[2];
 /* A worker has been seen awake since it unparked. */
 static atomic_u32 seen[2];
 
@@ -20,7 +20,7 @@ static atomic_u32 seen[2];
 
 static void setup_workers(unsigned count)
 {
-	watch_rest_init(&rest, awake, count);
+	stall_rest_init(&rest, awake, count);
 	for (unsigned i = 0; i < 2; i++)
 		atomic_init(&seen[i], 0);
 }
@@ -46,14 +46,14 @@ static void look(void)
 	}
 }
 
-/* As watch_main(): rests and looks, until it has seen all. */
+/* As stall_main(): rests and looks, until it has seen all. */
 static void watches(void)
 {
 	for (;;) {
 		bool all = true;
 
-		watch_rest(&rest);
-		if (watch_rest_ending(&rest))
+		stall_rest(&rest);
+		if (stall_rest_ending(&rest))
 			return;
 		look();
 		for (unsigned i = 0; i < rest.count; i++)
@@ -73,58 +73,58 @@ static void poll(unsigned i)
 
 static void unparks_0(void)
 {
-	watch_rest_unparks(&rest, 0);
+	stall_rest_unparks(&rest, 0);
 	poll(0);
 }
 
 static void unparks_1(void)
 {
-	watch_rest_unparks(&rest, 1);
+	stall_rest_unparks(&rest, 1);
 	poll(1);
 }
 
 /* Sleeps once more, before the long poll. */
 static void unparks_twice(void)
 {
-	watch_rest_unparks(&rest, 0);
-	watch_rest_parks(&rest, 0);
+	stall_rest_unparks(&rest, 0);
+	stall_rest_parks(&rest, 0);
 	unparks_0();
 }
 
 static void unparks_without_fence(void)
 {
-	uint32_t resting = WATCH_RESTING;
+	uint32_t resting = STALL_RESTING;
 
 	atomic_store_relaxed(&awake[0].awake, 1);
-	if (atomic_load_relaxed(&rest.state) == WATCH_RESTING &&
-	    atomic_cas_relaxed(&rest.state, &resting, WATCH_LOOKING))
+	if (atomic_load_relaxed(&rest.state) == STALL_RESTING &&
+	    atomic_cas_relaxed(&rest.state, &resting, STALL_LOOKING))
 		futex_wake(&rest.state, 1);
 	poll(0);
 }
 
 static void ends(void)
 {
-	watch_rest_end(&rest);
+	stall_rest_end(&rest);
 }
 
 /* Until it is told to end. */
 static void watches_for_good(void)
 {
-	while (!watch_rest_ending(&rest)) {
-		watch_rest(&rest);
+	while (!stall_rest_ending(&rest)) {
+		stall_rest(&rest);
 		cpu_relax();
 	}
 }
 
 static void unparks_and_parks(void)
 {
-	watch_rest_unparks(&rest, 0);
-	watch_rest_parks(&rest, 0);
+	stall_rest_unparks(&rest, 0);
+	stall_rest_parks(&rest, 0);
 }
 
 /* ---- stacks ------------------------------------------------------------------- */
 
-static struct watch_stack stack;
+static struct stall_stack stack;
 static unsigned note; /* plain: the answer */
 static uint32_t signals;
 
@@ -141,15 +141,15 @@ static void setup_stack(void)
 static void asks(void)
 {
 	for (unsigned n = 1; n <= 2; n++) {
-		watch_stack_asks(&stack);
+		stall_stack_asks(&stack);
 		signals++;
-		while (watch_stack_pending(&stack))
+		while (stall_stack_pending(&stack))
 			cpu_relax();
 		explore_assert(explore_read(note) == n);
 	}
 }
 
-static void answer(void (*answered)(struct watch_stack *, uint32_t))
+static void answer(void (*answered)(struct stall_stack *, uint32_t))
 {
 	uint32_t number;
 
@@ -158,7 +158,7 @@ static void answer(void (*answered)(struct watch_stack *, uint32_t))
 			cpu_relax();
 		/* The kernel brings the signal behind what was written before:
 		 * an answer is not lost here, but may be late. */
-		if (watch_stack_asked(&stack, &number)) {
+		if (stall_stack_asked(&stack, &number)) {
 			explore_write(note, note + 1);
 			answered(&stack, number);
 			n++;
@@ -170,10 +170,10 @@ static void answer(void (*answered)(struct watch_stack *, uint32_t))
 
 static void answers(void)
 {
-	answer(watch_stack_answered);
+	answer(stall_stack_answered);
 }
 
-static void answered_relaxed(struct watch_stack *it, uint32_t number)
+static void answered_relaxed(struct stall_stack *it, uint32_t number)
 {
 	atomic_store_relaxed(&it->answered, number);
 }

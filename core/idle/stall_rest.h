@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * watch_rest.h - how who watches the workers sleeps while all are parked
+ * stall_rest.h - how who watches the workers sleeps while all are parked
  *
  *	LOOKING --all are parked--> RESTING --one unparks--> LOOKING
  *	either  --the end---------> ENDING
@@ -11,110 +11,110 @@
  * Who is going to rest says so; *fence*; and looks whether a worker runs. Of the
  * two, one at least sees the other.
  */
-#ifndef SKUA_CORE_IDLE_WATCH_REST_H
-#define SKUA_CORE_IDLE_WATCH_REST_H
+#ifndef SKUA_CORE_IDLE_STALL_REST_H
+#define SKUA_CORE_IDLE_STALL_REST_H
 
 #include <stdalign.h>
 #include <stdbool.h>
 
 #include "core/os/futex.h"
 
-#define WATCH_LOOKING 0u
-#define WATCH_RESTING 1u
-#define WATCH_ENDING  2u
+#define STALL_LOOKING 0u
+#define STALL_RESTING 1u
+#define STALL_ENDING  2u
 
 /* In a line of its own, which the watcher reads at each look. */
-struct watch_awake {
+struct stall_awake {
 	/* 0: the worker is parked. Writer: the worker. Reader: the watcher. */
 	alignas(CACHE_PAIR) atomic_u32 awake;
 };
 
-struct watch_rest {
+struct stall_rest {
 	/* Constant. */
-	struct watch_awake *workers;
+	struct stall_awake *workers;
 	unsigned count;
 	/* Writers: the watcher, from LOOKING, and back; a worker, from RESTING;
 	 * who ends the watcher. */
 	atomic_u32 state;
 };
 
-/* watch_rest_init - the workers, in zeroed memory, begin awake */
-static inline void watch_rest_init(struct watch_rest *rest,
-				   struct watch_awake *workers, unsigned count)
+/* stall_rest_init - the workers, in zeroed memory, begin awake */
+static inline void stall_rest_init(struct stall_rest *rest,
+				   struct stall_awake *workers, unsigned count)
 {
 	rest->workers = workers;
 	rest->count = count;
-	atomic_init(&rest->state, WATCH_LOOKING);
+	atomic_init(&rest->state, STALL_LOOKING);
 	for (unsigned i = 0; i < count; i++)
 		atomic_init(&workers[i].awake, 1);
 }
 
-/* watch_rest_parks - by worker @i, before it sleeps */
-static inline void watch_rest_parks(struct watch_rest *rest, unsigned i)
+/* stall_rest_parks - by worker @i, before it sleeps */
+static inline void stall_rest_parks(struct stall_rest *rest, unsigned i)
 {
 	/* Relaxed: who sees it late looks once more. */
 	atomic_store_relaxed(&rest->workers[i].awake, 0);
 }
 
-/* watch_rest_unparks - by worker @i, before it polls anything */
-static inline void watch_rest_unparks(struct watch_rest *rest, unsigned i)
+/* stall_rest_unparks - by worker @i, before it polls anything */
+static inline void stall_rest_unparks(struct stall_rest *rest, unsigned i)
 {
-	uint32_t resting = WATCH_RESTING;
+	uint32_t resting = STALL_RESTING;
 
 	/* Relaxed, all: ordered by the fence. */
 	atomic_store_relaxed(&rest->workers[i].awake, 1);
 	/* Orders that before the look at who rests. Pairs with the fence in
-	 * watch_rest(). */
+	 * stall_rest(). */
 	atomic_fence_seq_cst();
-	if (atomic_load_relaxed(&rest->state) == WATCH_RESTING &&
-	    atomic_cas_relaxed(&rest->state, &resting, WATCH_LOOKING))
+	if (atomic_load_relaxed(&rest->state) == STALL_RESTING &&
+	    atomic_cas_relaxed(&rest->state, &resting, STALL_LOOKING))
 		futex_wake(&rest->state, 1);
 }
 
-static inline bool watch_rest_all_parked(const struct watch_rest *rest)
+static inline bool stall_rest_all_parked(const struct stall_rest *rest)
 {
 	for (unsigned i = 0; i < rest->count; i++) {
-		/* Relaxed: a hint, or ordered by the fence in watch_rest(). */
+		/* Relaxed: a hint, or ordered by the fence in stall_rest(). */
 		if (atomic_load_relaxed(&rest->workers[i].awake))
 			return false;
 	}
 	return true;
 }
 
-/* watch_rest - by the watcher: sleep while all workers are parked */
-static inline void watch_rest(struct watch_rest *rest)
+/* stall_rest - by the watcher: sleep while all workers are parked */
+static inline void stall_rest(struct stall_rest *rest)
 {
-	uint32_t state = WATCH_LOOKING;
+	uint32_t state = STALL_LOOKING;
 
 	/* Relaxed, all: ordered by the fence. Who ends it is seen, or waits for
 	 * the thread. */
-	if (!watch_rest_all_parked(rest) ||
-	    !atomic_cas_relaxed(&rest->state, &state, WATCH_RESTING))
+	if (!stall_rest_all_parked(rest) ||
+	    !atomic_cas_relaxed(&rest->state, &state, STALL_RESTING))
 		return;
 	/* Orders that before the look at the workers. Pairs with the fence in
-	 * watch_rest_unparks(). */
+	 * stall_rest_unparks(). */
 	atomic_fence_updated_seq_cst();
-	state = WATCH_RESTING;
-	if (!watch_rest_all_parked(rest))
+	state = STALL_RESTING;
+	if (!stall_rest_all_parked(rest))
 		/* Or else whoever was faster has changed it. */
-		atomic_cas_relaxed(&rest->state, &state, WATCH_LOOKING);
+		atomic_cas_relaxed(&rest->state, &state, STALL_LOOKING);
 	/* A round more means that nobody has: the sleep ended without cause. */
-	while (atomic_load_relaxed(&rest->state) == WATCH_RESTING)
-		futex_wait(&rest->state, WATCH_RESTING);
+	while (atomic_load_relaxed(&rest->state) == STALL_RESTING)
+		futex_wait(&rest->state, STALL_RESTING);
 }
 
-/* watch_rest_ending - is the watcher to end? */
-static inline bool watch_rest_ending(const struct watch_rest *rest)
+/* stall_rest_ending - is the watcher to end? */
+static inline bool stall_rest_ending(const struct stall_rest *rest)
 {
 	/* Relaxed: a request. */
-	return atomic_load_relaxed(&rest->state) == WATCH_ENDING;
+	return atomic_load_relaxed(&rest->state) == STALL_ENDING;
 }
 
-/* watch_rest_end - tell the watcher to end, wherever it sleeps */
-static inline void watch_rest_end(struct watch_rest *rest)
+/* stall_rest_end - tell the watcher to end, wherever it sleeps */
+static inline void stall_rest_end(struct stall_rest *rest)
 {
 	/* Relaxed: as above. Nobody changes it from there. */
-	atomic_store_relaxed(&rest->state, WATCH_ENDING);
+	atomic_store_relaxed(&rest->state, STALL_ENDING);
 	futex_wake(&rest->state, 1);
 }
 

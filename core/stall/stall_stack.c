@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_stack.c - see watch_stack.h */
-#include "core/stall/watch_stack.h"
+/* stall_stack.c - see stall_stack.h */
+#include "core/stall/stall_stack.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -18,7 +18,7 @@
 #define OWN_FRAMES 4u
 
 /* What the calling thread answers to. Initial-exec: a handler may read it. */
-static _Thread_local struct watch_stack *mine
+static _Thread_local struct stall_stack *mine
 	__attribute__((tls_model("initial-exec")));
 
 /* Where the thread was interrupted. */
@@ -34,12 +34,12 @@ static const void *interrupted_at(const ucontext_t *context)
 #endif
 }
 
-static void note(struct watch_stack *stack, const ucontext_t *context)
+static void note(struct stall_stack *stack, const ucontext_t *context)
 {
-	struct watch_answer *answer = &stack->answer;
-	void *frames[WATCH_STACK_FRAMES + OWN_FRAMES];
+	struct stall_answer *answer = &stack->answer;
+	void *frames[STALL_STACK_FRAMES + OWN_FRAMES];
 	unsigned count = (unsigned)backtrace(
-		frames, (int)(WATCH_STACK_FRAMES + OWN_FRAMES));
+		frames, (int)(STALL_STACK_FRAMES + OWN_FRAMES));
 	const void *here = interrupted_at(context);
 	unsigned first = 0;
 
@@ -47,8 +47,8 @@ static void note(struct watch_stack *stack, const ucontext_t *context)
 		first++;
 	if (first == count)
 		first = 0; /* unknown: better too many */
-	answer->count = count - first < WATCH_STACK_FRAMES ? count - first
-							   : WATCH_STACK_FRAMES;
+	answer->count = count - first < STALL_STACK_FRAMES ? count - first
+							   : STALL_STACK_FRAMES;
 	memcpy(answer->frames, frames + first, answer->count * sizeof(*frames));
 	for (unsigned i = 0; i < 2; i++)
 		answer->words[i] = counter_read(stack->words[i]);
@@ -57,16 +57,16 @@ static void note(struct watch_stack *stack, const ucontext_t *context)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-	struct watch_stack *stack = mine;
+	struct stall_stack *stack = mine;
 	int saved = errno;
 	uint32_t number;
 
 	(void)signal;
 	(void)info;
 	/* Also when it was sent by somebody else: then nothing was asked. */
-	if (stack && watch_stack_asked(stack, &number)) {
+	if (stack && stall_stack_asked(stack, &number)) {
 		note(stack, context);
-		watch_stack_answered(stack, number);
+		stall_stack_answered(stack, number);
 		futex_wake(&stack->answered, 1);
 	}
 	errno = saved;
@@ -78,7 +78,7 @@ static bool is_ours(const struct sigaction *action)
 	       action->sa_sigaction == on_signal;
 }
 
-bool watch_stack_usable(int signal)
+bool stall_stack_usable(int signal)
 {
 	struct sigaction action;
 
@@ -106,7 +106,7 @@ static bool take(int signal)
 	return sigaction(signal, &action, NULL) == 0;
 }
 
-int watch_stack_prepare(int wanted)
+int stall_stack_prepare(int wanted)
 {
 	void *frame;
 
@@ -121,7 +121,7 @@ int watch_stack_prepare(int wanted)
 	return 0;
 }
 
-void watch_stack_enter(struct watch_stack *stack, int signal)
+void stall_stack_enter(struct stall_stack *stack, int signal)
 {
 	sigset_t set;
 
@@ -134,10 +134,10 @@ void watch_stack_enter(struct watch_stack *stack, int signal)
 }
 
 /* Sleep until the answer is there, or the time over. */
-static bool wait_for_answer(struct watch_stack *stack, uint32_t number,
+static bool wait_for_answer(struct stall_stack *stack, uint32_t number,
 			    uint64_t deadline_ns)
 {
-	while (watch_stack_pending(stack)) {
+	while (stall_stack_pending(stack)) {
 		if (clock_now_ns() >= deadline_ns)
 			return false;
 		/* While it is that of the one before. */
@@ -146,16 +146,16 @@ static bool wait_for_answer(struct watch_stack *stack, uint32_t number,
 	return true;
 }
 
-bool watch_stack_ask(struct watch_stack *stack, pid_t tid, int signal,
+bool stall_stack_ask(struct stall_stack *stack, pid_t tid, int signal,
 		     uint64_t patience_ns)
 {
 	uint64_t deadline_ns = clock_now_ns() + patience_ns;
 	uint32_t number;
 
 	/* Nobody gets a signal of ours who has not asked for it. */
-	if (watch_stack_pending(stack) || !watch_stack_usable(signal))
+	if (stall_stack_pending(stack) || !stall_stack_usable(signal))
 		return false;
-	number = watch_stack_asks(stack);
+	number = stall_stack_asks(stack);
 	if (tgkill(getpid(), tid, signal) != 0) {
 		/* Nobody is going to answer. */
 		atomic_store_relaxed(&stack->answered, number);

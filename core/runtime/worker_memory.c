@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* members.c - see members.h */
-#include "core/runtime/members.h"
+/* worker_memory.c - see worker_memory.h */
+#include "core/runtime/worker_memory.h"
 
 #include <errno.h>
 
@@ -20,8 +20,8 @@ static size_t member_bytes(const struct config *config)
 
 static size_t guests_bytes(const struct config *config)
 {
-	return CREW_GUESTS * sizeof(struct forks) +
-	       (CREW_GUESTS + config->workers) * sizeof(struct forks *) +
+	return TEAM_GUESTS * sizeof(struct forks) +
+	       (TEAM_GUESTS + config->workers) * sizeof(struct forks *) +
 	       config->workers * sizeof(struct worker *);
 }
 
@@ -37,12 +37,12 @@ static int allocate_guests(struct members *members, struct pool *pool,
 	if (!guests)
 		return -ENOMEM;
 	members->guests = guests;
-	forks = (struct forks **)(guests + CREW_GUESTS);
-	for (unsigned i = 0; i < CREW_GUESTS; i++)
+	forks = (struct forks **)(guests + TEAM_GUESTS);
+	for (unsigned i = 0; i < TEAM_GUESTS; i++)
 		forks[config->workers + i] = &guests[i];
-	pool->crew.forks = forks;
+	pool->team.forks = forks;
 	pool->workers =
-		(struct worker **)(forks + config->workers + CREW_GUESTS);
+		(struct worker **)(forks + config->workers + TEAM_GUESTS);
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static int allocate_workers(struct members *members, struct pool *pool,
 
 		if (!member)
 			return -ENOMEM;
-		pool->crew.forks[i] = &member->forks;
+		pool->team.forks[i] = &member->forks;
 		pool->workers[i] = &member->worker;
 	}
 	return 0;
@@ -64,7 +64,7 @@ static int allocate_workers(struct members *members, struct pool *pool,
 static int map_job_slots(struct members *members, const struct config *config)
 {
 	struct job_slots *slots = &members->job_slots;
-	int code = job_slots_map(slots, config->workers + CREW_GUESTS);
+	int code = job_slots_map(slots, config->workers + TEAM_GUESTS);
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {
@@ -79,8 +79,9 @@ static int map_job_slots(struct members *members, const struct config *config)
 	return code;
 }
 
-int members_allocate(struct members *members, struct pool *pool,
-		     const struct config *config, const struct machine *machine)
+int worker_memory_allocate(struct members *members, struct pool *pool,
+			   const struct config *config,
+			   const struct machine *machine)
 {
 	int code = arenas_make(&members->arenas, config, machine);
 
@@ -95,17 +96,17 @@ int members_allocate(struct members *members, struct pool *pool,
 
 static struct member *member_of(const struct pool *pool, unsigned i)
 {
-	return (struct member *)pool->crew.forks[i];
+	return (struct member *)pool->team.forks[i];
 }
 
-void members_init(struct members *members, struct pool *pool,
-		  const struct config *config)
+void worker_memory_init(struct members *members, struct pool *pool,
+			const struct config *config)
 {
 	const struct job_slots *slots = &members->job_slots;
 	unsigned workers = config->workers;
 
-	for (unsigned i = 0; i < workers + CREW_GUESTS; i++)
-		forks_init(pool->crew.forks[i], pool, i, job_slots_of(slots, i),
+	for (unsigned i = 0; i < workers + TEAM_GUESTS; i++)
+		forks_init(pool->team.forks[i], pool, i, job_slots_of(slots, i),
 			   slots->count, workers > 1);
 	for (unsigned i = 0; i < workers; i++) {
 		struct worker *worker = pool->workers[i];
@@ -127,19 +128,19 @@ static void free_worker(struct members *members, struct pool *pool, unsigned i,
 		return;
 	if (worker->pool) /* it was initialised */
 		worker_destroy(worker);
-	forks_destroy(pool->crew.forks[i]);
-	arena_free(arenas_of(&members->arenas, i), pool->crew.forks[i],
+	forks_destroy(pool->team.forks[i]);
+	arena_free(arenas_of(&members->arenas, i), pool->team.forks[i],
 		   member_bytes(config));
 }
 
-void members_free(struct members *members, struct pool *pool,
-		  const struct config *config)
+void worker_memory_free(struct members *members, struct pool *pool,
+			const struct config *config)
 {
 	struct forks *guests = members->guests;
 
 	for (unsigned i = 0; guests && i < config->workers; i++)
 		free_worker(members, pool, i, config);
-	for (unsigned i = 0; guests && i < CREW_GUESTS; i++)
+	for (unsigned i = 0; guests && i < TEAM_GUESTS; i++)
 		forks_destroy(&guests[i]);
 	memory_free(config->allocator, guests, CACHE_PAIR, 1,
 		    guests_bytes(config));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * watch.h - a thread that reports polls which take too long
+ * stall.h - a thread that reports polls which take too long
  *
  * It looks at the workers from time to time: the word that says which task a
  * worker polls, and the number of the poll. Who polls pays nothing for it. A poll
@@ -25,22 +25,22 @@
  * process would do that, so that nothing can fault, and is believed if the same
  * poll is under way afterwards.
  */
-#ifndef SKUA_CORE_STALL_WATCH_H
-#define SKUA_CORE_STALL_WATCH_H
+#ifndef SKUA_CORE_STALL_STALL_H
+#define SKUA_CORE_STALL_STALL_H
 
 #include <pthread.h>
 
 #include "core/config/config.h"
 #include "core/os/usage.h"
-#include "core/idle/watch_rest.h"
-#include "core/stall/watch_stack.h"
+#include "core/idle/stall_rest.h"
+#include "core/stall/stall_stack.h"
 #include "core/loop/worker.h"
 #include "skua/stall.h"
 
 /* The watcher's own, but for what says otherwise. */
-struct watch_worker {
+struct stall_worker {
 	struct worker *worker; /* constant */
-	struct watch_stack stack;
+	struct stall_stack stack;
 
 	/* The poll that was seen last: its task, or 0, and its number. */
 	uint64_t task;
@@ -60,15 +60,15 @@ struct watch_worker {
 	uint64_t suppressed;
 };
 
-struct watch {
-	struct watch_rest rest; /* first: pool.rest */
+struct stall_watch {
+	struct stall_rest rest; /* first: pool.rest */
 	/* Constant while the thread runs. */
 	const struct skua_hooks *hooks;
 	uint64_t limit_ns; /* 0: there is no thread */
 	int signal;        /* 0: none */
 	bool looks_deep;   /* tasks can be read */
 	pid_t pid;
-	struct watch_worker *workers;
+	struct stall_worker *workers;
 	/* How often it has looked at all. Readers: any. */
 	uint64_t looks;
 	uint64_t period_ns; /* between two looks. Readers: any */
@@ -80,30 +80,30 @@ struct watch {
 };
 
 /**
- * watch_allocate - what is needed, if @config asks for it
- * @watch: zeroed; to be given to watch_free(), also on failure
+ * stall_allocate - what is needed, if @config asks for it
+ * @watch: zeroed; to be given to stall_free(), also on failure
  *
  * Return: 0; -ENOMEM.
  */
-int watch_allocate(struct watch *watch, const struct config *config);
+int stall_allocate(struct stall_watch *watch, const struct config *config);
 
-void watch_free(struct watch *watch, const struct config *config);
+void stall_free(struct stall_watch *watch, const struct config *config);
 
-/* watch_init - when @pool has its workers, before their threads start */
-void watch_init(struct watch *watch, struct pool *pool,
+/* stall_init - when @pool has its workers, before their threads start */
+void stall_init(struct stall_watch *watch, struct pool *pool,
 		const struct config *config);
 
-/* watch_enter - by the worker's thread, before it polls: it answers */
-void watch_enter(struct worker *worker);
+/* stall_enter - by the worker's thread, before it polls: it answers */
+void stall_enter(struct worker *worker);
 
-/* watch_start - start the thread, if there is to be one; a negative errno value */
-int watch_start(struct watch *watch, const struct config *config);
+/* stall_start - start the thread, if there is to be one; a negative errno value */
+int stall_start(struct stall_watch *watch, const struct config *config);
 
-/* watch_stop - end it, before the workers do */
-void watch_stop(struct watch *watch);
+/* stall_stop - end it, before the workers do */
+void stall_stop(struct stall_watch *watch);
 
-/* watch_here - is the calling thread the one that watches? */
-static inline bool watch_here(const struct watch *watch)
+/* stall_here - is the calling thread the one that watches? */
+static inline bool stall_here(const struct stall_watch *watch)
 {
 	return watch->started && pthread_equal(watch->thread, pthread_self());
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_report.c - see watch_report.h */
-#include "core/stall/watch_report.h"
+/* stall_report.c - see stall_report.h */
+#include "core/stall/stall_report.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -72,10 +72,10 @@ static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
 
 /* ---- reports ---------------------------------------------------------------- */
 
-void watch_report(const struct watch *watch, const struct watch_worker *w)
+void stall_report(const struct stall_watch *watch, const struct stall_worker *w)
 {
 	const struct skua_hooks *hooks = watch->hooks;
-	const struct watch_answer *answer = &w->stack.answer;
+	const struct stall_answer *answer = &w->stack.answer;
 	struct skua_stall stall = {
 		.size = sizeof(stall),
 		.worker = w->worker->index,
@@ -87,7 +87,7 @@ void watch_report(const struct watch *watch, const struct watch_worker *w)
 		.suppressed = w->suppressed,
 	};
 
-	static_assert(SKUA_STALL_FRAMES == WATCH_STACK_FRAMES,
+	static_assert(SKUA_STALL_FRAMES == STALL_STACK_FRAMES,
 		      "one limit, two layers");
 	if (w->answered) {
 		stall.frames = answer->count;
@@ -101,9 +101,9 @@ void watch_report(const struct watch *watch, const struct watch_worker *w)
 	BOUNDARY(hook);
 }
 
-void watch_report_lost_signal(struct watch *watch)
+void stall_report_lost_signal(struct stall_watch *watch)
 {
-	if (watch->lost_signal || watch_stack_usable(watch->signal))
+	if (watch->lost_signal || stall_stack_usable(watch->signal))
 		return;
 	watch->lost_signal = true;
 	log_say(watch->hooks, SKUA_LOG_WARNING,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_watch.c - polls that take too long are reported, others are not */
+/* test_stall.c - polls that take too long are reported, others are not */
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
@@ -131,7 +131,7 @@ struct hog {
 	struct skua_task task; /* first: a task is its hog */
 	atomic_u32 *count;
 	uint32_t until;
-	const struct watch *watch;
+	const struct stall_watch *watch;
 	unsigned looks; /* and stays for so many more */
 	bool deaf;      /* to the signal */
 	int fd;         /* -1, or what it reads a byte from instead */
@@ -404,12 +404,12 @@ static void stall__many_short_polls__not_told(void **state)
 
 struct yielder {
 	struct skua_task task; /* first: a task is its yielder */
-	const struct watch *watch;
+	const struct stall_watch *watch;
 };
 
 static enum skua_poll yield_for_long(struct skua_task *self)
 {
-	const struct watch *watch = ((struct yielder *)self)->watch;
+	const struct stall_watch *watch = ((struct yielder *)self)->watch;
 
 	return counter_read(&watch->looks) < MANY_LOOKS ? SKUA_YIELD
 							: SKUA_DONE;
@@ -671,7 +671,7 @@ static uint64_t watch_switches(void)
 
 static void wait_until_resting(const struct skua_runtime *rt)
 {
-	while (atomic_load_acquire(&rt->watch.rest.state) != WATCH_RESTING)
+	while (atomic_load_acquire(&rt->watch.rest.state) != STALL_RESTING)
 		sched_yield();
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* fork.c - see fork.h */
-#include "core/os/fork.h"
+/* process_generation.c - see process_generation.h */
+#include "core/os/process_generation.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-_Atomic(atomic_u32 *) fork_page;
+_Atomic(atomic_u32 *) process_generation_page;
 
 /* The latest generation here or in an ancestor: a child has a copy. */
 static atomic_u32 latest;
@@ -25,7 +25,7 @@ static int map_page(atomic_u32 **out)
 		code = -errno;
 	/* Release, acquire: the page is wiped in children, before anybody
 	 * writes there. Pairs with itself. */
-	else if (atomic_cas_acq_rel(&fork_page, &none, page))
+	else if (atomic_cas_acq_rel(&process_generation_page, &none, page))
 		none = page;
 	if (none != page)
 		munmap(page, size);
@@ -33,10 +33,10 @@ static int map_page(atomic_u32 **out)
 	return code;
 }
 
-int fork_adopt(uint32_t *out)
+int process_generation_adopt(uint32_t *out)
 {
 	/* Acquire: as in map_page(). */
-	atomic_u32 *page = atomic_load_acquire(&fork_page);
+	atomic_u32 *page = atomic_load_acquire(&process_generation_page);
 	uint32_t generation = 0;
 	uint32_t next;
 	int code = page ? 0 : map_page(&page);
@@ -48,7 +48,7 @@ int fork_adopt(uint32_t *out)
 	generation = atomic_load_relaxed(page);
 	if (generation == 0) {
 		next = atomic_fetch_add_relaxed(&latest, 1) + 1;
-		if (next > FORK_GENERATION_MAX)
+		if (next > PROCESS_GENERATION_MAX)
 			return -ENOMEM;
 		if (atomic_cas_relaxed(page, &generation, next))
 			generation = next;

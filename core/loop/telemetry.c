@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tell.c - see tell.h */
-#include "core/loop/tell.h"
+/* telemetry.c - see telemetry.h */
+#include "core/loop/telemetry.h"
 
 #include <unistd.h>
 
@@ -29,25 +29,26 @@ static struct area_samples *samples(const struct worker *w)
 static void note(struct worker *w, enum event_kind kind, uint64_t a, uint64_t b,
 		 uint32_t detail, unsigned other)
 {
-	recorder_note_owner(&w->tell.recorder, kind, a, b, detail, other);
+	recorder_note_owner(&w->telemetry.recorder, kind, a, b, detail, other);
 }
 
-void tell_init(struct worker *w)
+void telemetry_init(struct worker *w)
 {
-	struct tell *tell = &w->tell;
+	struct telemetry *telemetry = &w->telemetry;
 
-	tell->recorder.area = &w->area;
-	tell->until_ready = tell->until_sample = tell->stride = 1;
+	telemetry->recorder.area = &w->area;
+	telemetry->until_ready = telemetry->until_sample = telemetry->stride =
+		1;
 }
 
-void tell_destroy(struct worker *w)
+void telemetry_destroy(struct worker *w)
 {
-	recorder_destroy(&w->tell.recorder);
+	recorder_destroy(&w->telemetry.recorder);
 }
 
 /* ---- states and times ------------------------------------------------------ */
 
-void tell_state(struct worker *w, enum area_state state, uint64_t now_ns)
+void telemetry_state(struct worker *w, enum area_state state, uint64_t now_ns)
 {
 	struct area_times *times = &w->area.times;
 	uint64_t ns = now_ns - times->since_ns;
@@ -62,7 +63,7 @@ void tell_state(struct worker *w, enum area_state state, uint64_t now_ns)
 	counter_set_owner(&times->since_ns, now_ns);
 }
 
-void tell_start(struct worker *w)
+void telemetry_start(struct worker *w)
 {
 	const struct skua_hooks *hooks = &w->pool->hooks;
 	uint32_t thread = (uint32_t)gettid();
@@ -79,18 +80,18 @@ void tell_start(struct worker *w)
 static void flush(struct worker *w, uint64_t now_ns)
 {
 	const struct area_counters *c = &w->area.counters;
-	struct tell *tell = &w->tell;
+	struct telemetry *telemetry = &w->telemetry;
 
-	if (c->lifo_hits != tell->hits || !probe_lifo_flush_enabled()) {
-		probe_lifo_flush(w->index, c->lifo_hits - tell->hits,
-				 c->tasks_polled - tell->polls);
-		tell->hits = c->lifo_hits;
-		tell->polls = c->tasks_polled;
+	if (c->lifo_hits != telemetry->hits || !probe_lifo_flush_enabled()) {
+		probe_lifo_flush(w->index, c->lifo_hits - telemetry->hits,
+				 c->tasks_polled - telemetry->polls);
+		telemetry->hits = c->lifo_hits;
+		telemetry->polls = c->tasks_polled;
 	}
-	tell->flush_due_ns = now_ns + FLUSH_PERIOD_NS;
+	telemetry->flush_due_ns = now_ns + FLUSH_PERIOD_NS;
 }
 
-void tell_stop(struct worker *w)
+void telemetry_stop(struct worker *w)
 {
 	const struct skua_hooks *hooks = &w->pool->hooks;
 	uint64_t now_ns = clock_now_ns();
@@ -98,11 +99,11 @@ void tell_stop(struct worker *w)
 	if (hooks->worker_stop)
 		hooks->worker_stop(hooks->ctx, w->index);
 	BOUNDARY(hook);
-	if (w->tell.recorder.on)
-		recorder_switch_owner(&w->tell.recorder, false, now_ns);
+	if (w->telemetry.recorder.on)
+		recorder_switch_owner(&w->telemetry.recorder, false, now_ns);
 	flush(w, now_ns);
 	probe_worker_stop(w->index);
-	tell_state(w, AREA_STARTING, now_ns);
+	telemetry_state(w, AREA_STARTING, now_ns);
 	counter_set_owner(&w->area.tid, 0);
 }
 
@@ -124,7 +125,7 @@ static void set_notice(struct pool *pool, uint32_t bit, bool on)
 
 static void look_recorder(struct worker *w, uint64_t now_ns)
 {
-	struct recorder *recorder = &w->tell.recorder;
+	struct recorder *recorder = &w->telemetry.recorder;
 	struct pool *pool = w->pool;
 	bool wanted = now_ns < root_record_until_ns() ||
 		      now_ns < counter_read(&pool->area.record_until_ns);
@@ -133,7 +134,7 @@ static void look_recorder(struct worker *w, uint64_t now_ns)
 		return;
 	if (wanted != recorder->on) {
 		recorder_switch_owner(recorder, wanted, now_ns);
-		w->tell.until_ready = 1;
+		w->telemetry.until_ready = 1;
 		if (recorder->on)
 			recorder_share(&pool->area);
 	}
@@ -143,38 +144,39 @@ static void look_recorder(struct worker *w, uint64_t now_ns)
 		return;
 	set_notice(pool, NOTICE_RECORD, wanted);
 	/* Relaxed: from some wake-up on. */
-	atomic_store_relaxed(&pool->idle.tell_wakers, wanted);
+	atomic_store_relaxed(&pool->idle.note_wakers, wanted);
 }
 
-void tell_look(struct worker *w, uint64_t now_ns)
+void telemetry_check(struct worker *w, uint64_t now_ns)
 {
 	look_recorder(w, now_ns);
 	set_notice(w->pool, NOTICE_TRACE,
 		   probe_task_begin_enabled() || probe_task_end_enabled());
-	if (now_ns >= w->tell.flush_due_ns)
+	if (now_ns >= w->telemetry.flush_due_ns)
 		flush(w, now_ns);
 }
 
 /* ---- parks and steals ------------------------------------------------------ */
 
-static void tell_failure(struct worker *w)
+static void report_failure(struct worker *w)
 {
-	uint64_t attempts = w->area.counters.steal_attempts - w->tell.attempts;
+	uint64_t attempts =
+		w->area.counters.steal_attempts - w->telemetry.attempts;
 
-	w->tell.attempts += attempts;
+	w->telemetry.attempts += attempts;
 	counter_add_owner(&w->area.counters.searches_failed, 1);
 	probe_steal_fail(w->index, attempts);
 	note(w, EVENT_STEAL_FAIL, 0, 0, (uint32_t)attempts, 0);
 }
 
-void tell_park(struct worker *w, enum probe_park_reason reason)
+void telemetry_park(struct worker *w, enum probe_park_reason reason)
 {
 	const struct skua_hooks *hooks = &w->pool->hooks;
 	uint64_t now_ns = clock_now_ns();
 
 	if (reason == PROBE_PARK_SEARCHED)
-		tell_failure(w);
-	tell_state(w, AREA_PARKED, now_ns);
+		report_failure(w);
+	telemetry_state(w, AREA_PARKED, now_ns);
 	counter_add_owner(&w->area.counters.times_parked, 1);
 	if (hooks->worker_park)
 		hooks->worker_park(hooks->ctx, w->index);
@@ -184,86 +186,86 @@ void tell_park(struct worker *w, enum probe_park_reason reason)
 	note(w, EVENT_PARK, 0, 0, reason, 0);
 }
 
-void tell_unpark(struct worker *w)
+void telemetry_unpark(struct worker *w)
 {
 	const struct skua_hooks *hooks = &w->pool->hooks;
-	uint64_t now_ns = w->tell.woken_ns;
+	uint64_t now_ns = w->telemetry.woken_ns;
 	uint64_t parked_ns = now_ns - w->area.times.since_ns;
 	uint32_t waker = idle_waker(&w->pool->idle, w->index);
 
-	tell_state(w, AREA_SEARCHING, now_ns);
+	telemetry_state(w, AREA_SEARCHING, now_ns);
 	if (samples(w))
 		probes_count_owner(&samples(w)->park, parked_ns, 1);
 	probe_unpark(w->index, parked_ns, waker);
 	note(w, EVENT_UNPARK, parked_ns, 0, waker, 0);
-	w->tell.looked_ns = now_ns;
+	w->telemetry.looked_ns = now_ns;
 	if (hooks->worker_unpark)
 		hooks->worker_unpark(hooks->ctx, w->index);
 	BOUNDARY(hook);
 }
 
-void tell_pollers(struct worker *w, uint64_t now_ns)
+void telemetry_pollers(struct worker *w, uint64_t now_ns)
 {
-	uint64_t since_ns = w->tell.looked_ns;
+	uint64_t since_ns = w->telemetry.looked_ns;
 
-	w->tell.looked_ns = now_ns;
+	w->telemetry.looked_ns = now_ns;
 	if (since_ns > 0 && now_ns - since_ns > EVENT_LATE_NS)
 		note(w, EVENT_LATE, now_ns - since_ns, 0, 0, 0);
 }
 
 /* A steal, at the end of the search that it was found in. */
-static void tell_steal(struct worker *w, uint64_t now_ns)
+static void report_steal(struct worker *w, uint64_t now_ns)
 {
-	struct tell *tell = &w->tell;
+	struct telemetry *telemetry = &w->telemetry;
 	uint64_t latency_ns = now_ns - w->area.times.since_ns;
 
-	tell->attempts = w->area.counters.steal_attempts;
+	telemetry->attempts = w->area.counters.steal_attempts;
 	counter_add_owner(&w->area.counters.steals, 1);
 	if (samples(w))
 		probes_count_owner(&samples(w)->steal, latency_ns, 1);
-	probe_steal(w->index, tell->victim, tell->stolen, latency_ns);
-	note(w, EVENT_STEAL, (uintptr_t)tell->loot, latency_ns, tell->stolen,
-	     tell->victim);
-	tell->stolen = 0;
+	probe_steal(w->index, telemetry->victim, telemetry->stolen, latency_ns);
+	note(w, EVENT_STEAL, (uintptr_t)telemetry->loot, latency_ns,
+	     telemetry->stolen, telemetry->victim);
+	telemetry->stolen = 0;
 }
 
-void tell_working(struct worker *w, uint64_t now_ns)
+void telemetry_working(struct worker *w, uint64_t now_ns)
 {
-	tell_look(w, now_ns);
-	if (w->tell.stolen)
-		tell_steal(w, now_ns);
-	tell_state(w, AREA_RUNNING, now_ns);
+	telemetry_check(w, now_ns);
+	if (w->telemetry.stolen)
+		report_steal(w, now_ns);
+	telemetry_state(w, AREA_RUNNING, now_ns);
 }
 
-void tell_job(struct worker *w, const void *job, unsigned victim)
+void telemetry_job(struct worker *w, const void *job, unsigned victim)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	tell_look(w, now_ns);
-	tell_state(w, AREA_JOB, now_ns);
+	telemetry_check(w, now_ns);
+	telemetry_state(w, AREA_JOB, now_ns);
 	note(w, EVENT_JOB_BEGIN, (uintptr_t)job, 0, 0, victim);
 }
 
-void tell_job_end(struct worker *w)
+void telemetry_job_end(struct worker *w)
 {
 	note(w, EVENT_JOB_END, 0, 0, 0, 0);
-	tell_state(w, AREA_SEARCHING, clock_now_ns());
+	telemetry_state(w, AREA_SEARCHING, clock_now_ns());
 }
 
-void tell_overflow(struct worker *w, uint64_t n)
+void telemetry_overflow(struct worker *w, uint64_t n)
 {
 	probe_overflow(w->index, n);
 	note(w, EVENT_OVERFLOW, 0, 0, (uint32_t)n, 0);
 }
 
-void tell_inject(struct worker *w, uint64_t n)
+void telemetry_inject(struct worker *w, uint64_t n)
 {
 	probe_inject(w->index, n);
 	note(w, EVENT_INJECT, 0, 0, (uint32_t)n, 0);
 }
 
-void tell_stall(const struct worker *worker, uint64_t task, const void *type,
-		skua_task_fn poll, uint64_t ns)
+void telemetry_stall(const struct worker *worker, uint64_t task,
+		     const void *type, skua_task_fn poll, uint64_t ns)
 {
 	struct pool *pool = worker->pool;
 	uint64_t us = ns / 1000;
@@ -312,13 +314,14 @@ static void set_longest(uint64_t *longest_ns, uint64_t ns)
 /* Of how many polls, or waits, one is to be timed. */
 static uint32_t sample_stride(const struct worker *w)
 {
-	return tick_fit(SAMPLE_TIME_NS, w->tick.mean_ns, 1, TELL_SAMPLE_MAX);
+	return tick_fit(SAMPLE_TIME_NS, w->tick.mean_ns, 1,
+			TELEMETRY_MAX_SAMPLE);
 }
 
-bool tell_sample_due(const struct worker *w)
+bool telemetry_sample_due(const struct worker *w)
 {
 	/* With the next one. */
-	return w->area.counters.tasks_polled + 1 - w->tell.sampled >=
+	return w->area.counters.tasks_polled + 1 - w->telemetry.sampled >=
 	       sample_stride(w);
 }
 
@@ -331,15 +334,15 @@ static void count_time(struct area_samples *all, struct area_type *row,
 	probes_count_owner(&all->poll, ns, weight);
 }
 
-void tell_sample(struct worker *w, const void *type, skua_task_fn poll,
-		 uint64_t ns)
+void telemetry_sample(struct worker *w, const void *type, skua_task_fn poll,
+		      uint64_t ns)
 {
 	struct area_samples *all = samples(w);
 	uint64_t polls = w->area.counters.tasks_polled;
-	uint64_t weight = polls - w->tell.sampled;
+	uint64_t weight = polls - w->telemetry.sampled;
 	struct area_type *row;
 
-	w->tell.sampled = polls;
+	w->telemetry.sampled = polls;
 	if (!all)
 		return;
 	row = row_of(all, type, poll);
@@ -368,7 +371,7 @@ static bool count_wait(struct worker *w, const struct skua_task *task,
 	/* The poll that begins is one of those since the last sample. */
 	counts = row->polls <= row->waits;
 	if (counts) {
-		w->tell.sampled++;
+		w->telemetry.sampled++;
 		counter_add_owner(&row->polls, 1);
 	}
 	most = row->polls - row->waits;
@@ -412,36 +415,38 @@ static enum skua_poll poll_waited(struct skua_task *task)
 	return result;
 }
 
-skua_task_fn tell_poll_function(const struct pool *pool,
-				const struct skua_task *task)
+skua_task_fn telemetry_poll_function(const struct pool *pool,
+				     const struct skua_task *task)
 {
 	return task->poll == poll_waited
 		       ? wait_sample_poll(pool->wait_samples, task)
 		       : task->poll;
 }
 
-void tell_ready(struct worker *w, struct skua_task *task)
+void telemetry_ready(struct worker *w, struct skua_task *task)
 {
-	struct tell *tell = &w->tell;
+	struct telemetry *telemetry = &w->telemetry;
 
 	/* Each is asked for while the recorder is on. What was passed by since
 	 * it is off, or before it was on, is not: a stride may be too long. */
 	if (pool_tracks(w->pool))
 		track_queued(w->pool, task);
-	if ((!tell->recorder.on && !pool_tracks(w->pool)) ||
-	    --tell->until_sample == 0) {
-		wait_sample_put(w->pool->wait_samples, task, tell->stride,
+	if ((!telemetry->recorder.on && !pool_tracks(w->pool)) ||
+	    --telemetry->until_sample == 0) {
+		wait_sample_put(w->pool->wait_samples, task, telemetry->stride,
 				poll_waited);
-		tell->stride = sample_stride(w);
-		tell->until_sample = tell->stride;
+		telemetry->stride = sample_stride(w);
+		telemetry->until_sample = telemetry->stride;
 	}
-	tell->until_ready =
-		tell->recorder.on || pool_tracks(w->pool) ? 1 : tell->stride;
+	telemetry->until_ready = telemetry->recorder.on || pool_tracks(w->pool)
+					 ? 1
+					 : telemetry->stride;
 	note(w, EVENT_READY, (uintptr_t)task, 0, 0, 0);
 }
 
-void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
-			struct skua_task *task)
+void telemetry_ready_outside(struct pool *pool,
+			     const struct inject_queue *queue,
+			     struct skua_task *task)
 {
 	if (atomic_load_relaxed(&pool->notice) & NOTICE_RECORD)
 		recorder_note_shared(&pool->area, EVENT_READY, (uintptr_t)task,
@@ -453,10 +458,10 @@ void tell_ready_outside(struct pool *pool, const struct inject_queue *queue,
 				poll_waited);
 }
 
-enum skua_poll tell_poll(struct worker *w, struct skua_task *task)
+enum skua_poll telemetry_poll(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
-	skua_task_fn poll = tell_poll_function(w->pool, task);
+	skua_task_fn poll = telemetry_poll_function(w->pool, task);
 	uint64_t name = type ? (uintptr_t)type : (uintptr_t)poll;
 	enum skua_poll result;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* watch.c - see watch.h */
-#include "core/stall/watch.h"
+/* stall.c - see stall.h */
+#include "core/stall/stall.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "core/os/peek.h"
 #include "core/os/realtime.h"
 #include "core/task/task.h"
-#include "core/stall/watch_report.h"
+#include "core/stall/stall_report.h"
 #include "probes/probes.h"
 
 /* From one look to the next: a quarter of the shortest limit, within these. */
@@ -27,24 +27,25 @@
 /* ---- what a worker does ---------------------------------------------------- */
 
 /* The task that it polls, or 0; and how many polls it has begun. */
-static uint64_t polled_task(const struct watch_worker *w)
+static uint64_t polled_task(const struct stall_worker *w)
 {
 	return counter_read(&w->worker->area.task);
 }
 
-static uint64_t polls_begun(const struct watch_worker *w)
+static uint64_t polls_begun(const struct stall_worker *w)
 {
 	return counter_read(&w->worker->area.counters.tasks_polled);
 }
 
 /* Is the poll that was seen last still under way? */
-static bool goes_on(const struct watch_worker *w)
+static bool goes_on(const struct stall_worker *w)
 {
 	return polled_task(w) == w->task && polls_begun(w) == w->number;
 }
 
 /* What kind of task is it? */
-static void look_at_task(const struct watch *watch, struct watch_worker *w)
+static void look_at_task(const struct stall_watch *watch,
+			 struct stall_worker *w)
 {
 	struct skua_task task;
 	struct skua_task_type type;
@@ -66,12 +67,12 @@ static void look_at_task(const struct watch *watch, struct watch_worker *w)
 
 /* ---- how long that takes --------------------------------------------------- */
 
-static pid_t tid_of(const struct watch_worker *w)
+static pid_t tid_of(const struct stall_worker *w)
 {
 	return (pid_t)counter_read(&w->worker->area.tid);
 }
 
-static void begin_measure(struct watch_worker *w)
+static void begin_measure(struct stall_worker *w)
 {
 	usage_read(tid_of(w), &w->first);
 	w->last = w->first;
@@ -86,7 +87,7 @@ static void begin_measure(struct watch_worker *w)
  * spent is at most what was seen without the waits; and as much if the thread does
  * not wait @now.
  */
-static void count_usage(struct watch_worker *w, struct usage now,
+static void count_usage(struct stall_worker *w, struct usage now,
 			uint64_t wall_ns, bool waits_over)
 {
 	uint64_t cpu_ns = now.cpu_ns - w->first.cpu_ns;
@@ -109,7 +110,7 @@ static void count_usage(struct watch_worker *w, struct usage now,
 	w->last = now;
 }
 
-static void measure(const struct watch *watch, struct watch_worker *w)
+static void measure(const struct stall_watch *watch, struct stall_worker *w)
 {
 	struct usage now;
 	uint64_t wall_ns;
@@ -128,7 +129,7 @@ static void measure(const struct watch *watch, struct watch_worker *w)
 /* ---- what is said of it ---------------------------------------------------- */
 
 /* Was the last report of this worker just now? */
-static bool told_lately(const struct watch_worker *w)
+static bool told_lately(const struct stall_worker *w)
 {
 	return w->told_ns && clock_now_ns() - w->told_ns < REPORT_NS;
 }
@@ -141,19 +142,19 @@ static bool told_lately(const struct watch_worker *w)
  * way to sleep seems to sleep, and one whose virtual CPU the hypervisor has stopped,
  * to compute. Both answer first when they have a CPU, and go on then.
  */
-static bool suspect(struct watch *watch, struct watch_worker *w)
+static bool suspect(struct stall_watch *watch, struct stall_worker *w)
 {
-	struct watch_stack *stack = &w->stack;
+	struct stall_stack *stack = &w->stack;
 	struct usage now;
 
 	w->answered = false;
 	w->only_counted = told_lately(w);
 	if (!watch->signal || w->only_counted)
 		return true;
-	if (!watch_stack_ask(stack, tid_of(w), watch->signal, PATIENCE_NS)) {
-		watch_report_lost_signal(watch);
+	if (!stall_stack_ask(stack, tid_of(w), watch->signal, PATIENCE_NS)) {
+		stall_report_lost_signal(watch);
 		return watch->lost_signal || w->last.state == USAGE_BLOCKED ||
-		       !watch_stack_pending(stack) ||
+		       !stall_stack_pending(stack) ||
 		       usage_blocks(tid_of(w), watch->signal);
 	}
 	if (stack->answer.words[0] != w->task ||
@@ -167,17 +168,17 @@ static bool suspect(struct watch *watch, struct watch_worker *w)
 }
 
 /* It was seen once more. */
-static void tell(struct watch *watch, struct watch_worker *w)
+static void tell(struct stall_watch *watch, struct stall_worker *w)
 {
 	w->told = true;
 	counter_add_owner(&w->worker->area.counters.stalls, 1);
-	tell_stall(w->worker, w->task, w->type, w->poll,
-		   w->last.now_ns - w->since_ns);
+	telemetry_stall(w->worker, w->task, w->type, w->poll,
+			w->last.now_ns - w->since_ns);
 	if (w->only_counted) {
 		w->suppressed++;
 		return;
 	}
-	watch_report(watch, w);
+	stall_report(watch, w);
 	w->told_ns = clock_now_ns();
 	w->suppressed = 0;
 }
@@ -186,7 +187,7 @@ static void tell(struct watch *watch, struct watch_worker *w)
  * A poll seems to be over its limit. The signal may end the sleep that it is in,
  * and so the poll: who slept and has answered is believed at once.
  */
-static void suspected(struct watch *watch, struct watch_worker *w)
+static void suspected(struct stall_watch *watch, struct stall_worker *w)
 {
 	bool slept = w->last.state == USAGE_SLEEPS;
 
@@ -197,7 +198,7 @@ static void suspected(struct watch *watch, struct watch_worker *w)
 
 /* ---- the thread ------------------------------------------------------------ */
 
-static void look_at(struct watch *watch, struct watch_worker *w)
+static void look_at(struct stall_watch *watch, struct stall_worker *w)
 {
 	uint64_t task = polled_task(w);
 	uint64_t number = polls_begun(w);
@@ -224,7 +225,7 @@ static void look_at(struct watch *watch, struct watch_worker *w)
 	}
 }
 
-static uint64_t period_ns(const struct watch *watch)
+static uint64_t period_ns(const struct stall_watch *watch)
 {
 	/* Relaxed: any recent value will do. */
 	uint64_t limit_ns = atomic_load_relaxed(&task_shortest_limit_ns);
@@ -237,26 +238,26 @@ static uint64_t period_ns(const struct watch *watch)
 }
 
 /* Sleep until it is time to look again. */
-static void wait_period(struct watch *watch)
+static void wait_period(struct stall_watch *watch)
 {
-	struct watch_rest *rest = &watch->rest;
+	struct stall_rest *rest = &watch->rest;
 	uint64_t deadline_ns;
 
-	watch_rest(rest);
+	stall_rest(rest);
 	counter_set_owner(&watch->period_ns, period_ns(watch));
 	deadline_ns = clock_now_ns() + watch->period_ns;
-	while (!watch_rest_ending(rest) && clock_now_ns() < deadline_ns)
-		futex_wait_until(&rest->state, WATCH_LOOKING, deadline_ns);
+	while (!stall_rest_ending(rest) && clock_now_ns() < deadline_ns)
+		futex_wait_until(&rest->state, STALL_LOOKING, deadline_ns);
 }
 
-static void *watch_main(void *arg)
+static void *stall_main(void *arg)
 {
-	struct watch *watch = arg;
+	struct stall_watch *watch = arg;
 
 	pthread_setname_np(pthread_self(), "skua-watch");
 	for (;;) {
 		wait_period(watch);
-		if (watch_rest_ending(&watch->rest))
+		if (stall_rest_ending(&watch->rest))
 			return NULL;
 		for (unsigned i = 0; i < watch->rest.count; i++)
 			look_at(watch, &watch->workers[i]);
@@ -266,21 +267,21 @@ static void *watch_main(void *arg)
 
 /* ---- its life -------------------------------------------------------------- */
 
-int watch_allocate(struct watch *watch, const struct config *config)
+int stall_allocate(struct stall_watch *watch, const struct config *config)
 {
 	const struct skua_allocator *a = config->allocator;
-	struct watch_awake *awake;
+	struct stall_awake *awake;
 
 	if (!config->stall_limit_ns)
 		return 0;
 	awake = memory_alloc(a, CACHE_PAIR, config->workers, sizeof(*awake));
-	watch_rest_init(&watch->rest, awake, awake ? config->workers : 0);
+	stall_rest_init(&watch->rest, awake, awake ? config->workers : 0);
 	watch->workers = memory_alloc(a, CACHE_PAIR, config->workers,
 				      sizeof(*watch->workers));
 	return awake && watch->workers ? 0 : -ENOMEM;
 }
 
-void watch_free(struct watch *watch, const struct config *config)
+void stall_free(struct stall_watch *watch, const struct config *config)
 {
 	const struct skua_allocator *a = config->allocator;
 
@@ -291,7 +292,7 @@ void watch_free(struct watch *watch, const struct config *config)
 }
 
 /* Can the workers' memory be read, and what they use? */
-static void try_means(struct watch *watch)
+static void try_means(struct stall_watch *watch)
 {
 	struct usage usage;
 	uint64_t word;
@@ -308,7 +309,7 @@ static void try_means(struct watch *watch)
 			"/proc/self/task/*/schedstat");
 }
 
-void watch_init(struct watch *watch, struct pool *pool,
+void stall_init(struct stall_watch *watch, struct pool *pool,
 		const struct config *config)
 {
 	if (!config->stall_limit_ns)
@@ -318,7 +319,7 @@ void watch_init(struct watch *watch, struct pool *pool,
 	watch->limit_ns = config->stall_limit_ns;
 	watch->pid = getpid();
 	for (unsigned i = 0; i < config->workers; i++) {
-		struct watch_worker *w = &watch->workers[i];
+		struct stall_worker *w = &watch->workers[i];
 
 		w->worker = pool->workers[i];
 		w->stack.words[0] = &w->worker->area.task;
@@ -329,7 +330,7 @@ void watch_init(struct watch *watch, struct pool *pool,
 	try_means(watch);
 	if (config->stall_signal < 0)
 		return;
-	watch->signal = watch_stack_prepare(config->stall_signal);
+	watch->signal = stall_stack_prepare(config->stall_signal);
 	if (!watch->signal)
 		log_say(watch->hooks, SKUA_LOG_WARNING,
 			"stalls are reported without stacks: %s has a handler",
@@ -337,17 +338,17 @@ void watch_init(struct watch *watch, struct pool *pool,
 					     : "each real-time signal");
 }
 
-void watch_enter(struct worker *worker)
+void stall_enter(struct worker *worker)
 {
-	struct watch *watch = (struct watch *)worker->pool->rest;
+	struct stall_watch *watch = (struct stall_watch *)worker->pool->rest;
 
 	if (watch)
-		watch_stack_enter(&watch->workers[worker->index].stack,
+		stall_stack_enter(&watch->workers[worker->index].stack,
 				  watch->signal);
 }
 
 /* A thread of the class @attr says, or else of the usual one. */
-int watch_start(struct watch *watch, const struct config *config)
+int stall_start(struct stall_watch *watch, const struct config *config)
 {
 	pthread_attr_t attr;
 	int code;
@@ -359,23 +360,23 @@ int watch_start(struct watch *watch, const struct config *config)
 		return code;
 	if (config->realtime)
 		realtime_ask_above(&attr);
-	code = -pthread_create(&watch->thread, &attr, watch_main, watch);
+	code = -pthread_create(&watch->thread, &attr, stall_main, watch);
 	pthread_attr_destroy(&attr);
 	if (code == -EPERM && config->realtime) {
 		log_say(watch->hooks, SKUA_LOG_WARNING,
 			"stall detection has to wait while the workers have "
 			"all CPUs: a higher priority than theirs was refused");
-		code = -pthread_create(&watch->thread, NULL, watch_main, watch);
+		code = -pthread_create(&watch->thread, NULL, stall_main, watch);
 	}
 	watch->started = code == 0;
 	return code;
 }
 
-void watch_stop(struct watch *watch)
+void stall_stop(struct stall_watch *watch)
 {
 	if (!watch->started)
 		return;
-	watch_rest_end(&watch->rest);
+	stall_rest_end(&watch->rest);
 	pthread_join(watch->thread, NULL);
 	watch->started = false;
 }

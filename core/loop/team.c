@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* team.c - see team.h, and core/idle/IDLE.md for the protocol */
+#include "core/loop/team.h"
+
+#include "core/loop/forks.h"
+
+void team_init(struct team *team, struct forks **forks,
+	       const struct llc_groups *groups, struct work_map *map,
+	       bool pinned)
+{
+	team->forks = forks;
+	team->groups = groups;
+	team->map = map;
+	team->workers = groups->worker_count;
+	team->pinned = pinned;
+	atomic_init(&team->forking, 0);
+	atomic_init(&team->guests, 0);
+	atomic_init(&team->helpers, 0);
+	atomic_init(&team->sleeping, 0);
+	for (unsigned w = 0; w < TEAM_WORDS; w++)
+		atomic_init(&team->asleep[w], 0);
+}
+
+void team_begin_forking(struct team *team)
+{
+	/* The only worker has nobody to take jobs from it, or from a guest in
+	 * its place: nobody is to look for any. Relaxed, both: whoever sees a
+	 * job's publication and then looks sees this, as it comes first (F2). */
+	if (team->workers > 1 && !atomic_load_relaxed(&team->forking))
+		atomic_store_relaxed(&team->forking, 1);
+}
+
+/* ---- guests --------------------------------------------------------------- */
+
+struct forks *team_enter(struct team *team, unsigned group)
+{
+	for (unsigned i = 0; i < TEAM_GUESTS; i++) {
+		struct forks *guest = team->forks[team->workers + i];
+		uint32_t vacant = 0;
+
+		/* Acquire: all that the last one left behind. Pairs with
+		 * team_leave(). */
+		if (atomic_load_relaxed(&guest->taken) == 0 &&
+		    atomic_cas_acquire(&guest->taken, &vacant, 1)) {
+			/* Relaxed: before the first job, as forking. */
+			atomic_fetch_add_relaxed(&team->guests, 1);
+			guest->group = group;
+			return guest;
+		}
+	}
+	return NULL;
+}
+
+void team_leave(struct team *team, struct forks *guest)
+{
+	work_flag_lower_owner(&guest->flag, WORK_JOBS);
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_sub_relaxed(&team->guests, 1);
+	/* Orders it before the caller's look at the jobs of other guests (F3).
+	 * Pairs with the fences in team_notify() and idle_park_begin(). */
+	atomic_fence_updated_seq_cst();
+	/* Release: its jobs, none, and the rest. Pairs with team_enter(). */
+	atomic_store_release(&guest->taken, 0);
+}
+
+/* May one worker more take jobs, with so many that do? */
+static bool may_help(const struct team *team, uint32_t helpers)
+{
+	/* Relaxed: a guest that comes now is one too many for a while. */
+	uint32_t guests = atomic_load_relaxed(&team->guests);
+
+	return guests == 0 || guests + helpers < team->workers;
+}
+
+bool team_sign_on(struct team *team)
+{
+	/* Relaxed, both: ordered by the fences of F3. In one step, as whoever
+	 * is refused leaves the jobs to those that have a seat. */
+	uint32_t helpers = atomic_load_relaxed(&team->helpers);
+
+	while (may_help(team, helpers)) {
+		if (atomic_cas_relaxed(&team->helpers, &helpers, helpers + 1))
+			return true;
+	}
+	return false;
+}
+
+void team_sign_off(struct team *team)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_sub_relaxed(&team->helpers, 1);
+	/* Orders it before the caller's next look at the jobs (F3). Pairs with
+	 * the fences in team_notify() and idle_park_begin(). */
+	atomic_fence_updated_seq_cst();
+}
+
+/* ---- who sleeps ----------------------------------------------------------- */
+
+static atomic_u64 *word_of(struct team *team, unsigned i)
+{
+	return &team->asleep[i / IDLE_WORD_BITS];
+}
+
+static uint64_t bit_of(unsigned i)
+{
+	return UINT64_C(1) << i % IDLE_WORD_BITS;
+}
+
+void team_sleep_begin(struct team *team, unsigned i)
+{
+	/* Relaxed, both: ordered by the fence. */
+	atomic_fetch_or_relaxed(word_of(team, i), bit_of(i));
+	atomic_fetch_add_relaxed(&team->sleeping, 1);
+	/* Orders the two before the caller's look at the jobs. Pairs with the
+	 * fence in team_notify(). */
+	atomic_fence_seq_cst();
+}
+
+bool team_sleep_end(struct team *team, unsigned i)
+{
+	uint64_t bit = bit_of(i);
+
+	/* Relaxed: who sees the count still looks at the bits in vain. */
+	atomic_fetch_sub_relaxed(&team->sleeping, 1);
+	/* Acquire: the jobs that it was woken for (F4). Pairs with the fence
+	 * before team_wake(). */
+	return !(atomic_fetch_and_acquire(word_of(team, i), ~bit) & bit);
+}
+
+bool team_asleep(const struct team *team, unsigned i)
+{
+	/* Relaxed: team_sleep_end() decides. */
+	return atomic_load_relaxed(&team->asleep[i / IDLE_WORD_BITS]) &
+	       bit_of(i);
+}
+
+bool team_visible(const struct team *team)
+{
+	if (!team_forking(team))
+		return false;
+	for (unsigned line = 0; line < team->map->count; line++) {
+		uint64_t bits = work_map_read(team->map, line, WORK_JOBS);
+
+		for (; bits != 0; bits &= bits - 1) {
+			unsigned i = team_place_of(
+				team, line, (unsigned)__builtin_ctzll(bits));
+
+			if (jobs_visible(&team->forks[i]->jobs))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Wake one that waits for a job of its own; false if there is none. */
+static bool wake_asleep(struct team *team)
+{
+	unsigned words = (team->workers + TEAM_GUESTS + IDLE_WORD_BITS - 1) /
+			 IDLE_WORD_BITS;
+
+	/* Relaxed: ordered by the caller's fence. */
+	if (atomic_load_relaxed(&team->sleeping) == 0)
+		return false;
+	for (unsigned w = 0; w < words; w++) {
+		/* Relaxed: as above; the read-modify-write decides. */
+		uint64_t word = atomic_load_relaxed(&team->asleep[w]);
+
+		/* A further round means that somebody else cleared the bit. */
+		for (; word != 0; word &= word - 1) {
+			uint64_t bit = word & -word;
+
+			/* Relaxed: as team_sleep_end(). */
+			if (!(atomic_fetch_and_relaxed(&team->asleep[w], ~bit) &
+			      bit))
+				continue;
+			forks_unpark(
+				team->forks[w * IDLE_WORD_BITS +
+					    (unsigned)__builtin_ctzll(bit)]);
+			return true;
+		}
+	}
+	return false;
+}
+
+void team_wake(struct team *team, struct idle *idle, unsigned group)
+{
+	if (wake_asleep(team))
+		return;
+	/* Relaxed: ordered by the caller's fence. */
+	if (may_help(team, atomic_load_relaxed(&team->helpers)) &&
+	    (!team->pinned || idle_sleeps_elsewhere(idle)))
+		idle_wake(idle, group);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * team.h - who works on jobs, and who sleeps that could
+ *
+ * Each worker has a place for the jobs that it forks (forks.h), and there are
+ * some more for threads from outside that call skua_run(), the guests. A guest
+ * works in place of a worker: one worker less takes jobs meanwhile, so that there
+ * are never more threads at work than there are workers.
+ *
+ * Whoever waits for a stolen job of its own sleeps in its place, not as an idle
+ * worker does: what tasks there are is nothing to it, and who spawns one must not
+ * count on it. How such a sleeper and an idle worker learn of jobs: IDLE.md, F1
+ * to F4.
+ */
+#ifndef SKUA_CORE_LOOP_TEAM_H
+#define SKUA_CORE_LOOP_TEAM_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+
+#include "core/base/atomic.h"
+#include "core/idle/idle.h"
+#include "core/queue/work_map.h"
+#include "skua/fork.h"
+
+/* A guess at how many threads call skua_run() of one runtime at once; the
+ * others get no help. */
+#define TEAM_GUESTS ((unsigned)SKUA_MAX_GUESTS)
+#define TEAM_WORDS  ((IDLE_MAX_WORKERS + TEAM_GUESTS) / 64 + 1)
+
+struct forks;
+
+struct team {
+	/* Constant while the workers run: one a worker, then the guests'. */
+	struct forks **forks;
+	const struct llc_groups *groups; /* of the workers */
+	struct work_map *map; /* who may have jobs: a line a group, and one for
+			       * the guests */
+	unsigned workers;
+	bool pinned; /* each worker has a CPU of its own */
+
+	/* Whether anybody has ever forked who has thieves. Writers: who does, 0
+	 * to 1. Readers: who looks for jobs. */
+	alignas(CACHE_PAIR) atomic_u32 forking;
+	/* Writers: guests. Readers: who looks for jobs, or has made some public.
+	 * Bounded by TEAM_GUESTS. */
+	atomic_u32 guests;
+
+	/* Workers that run a job which they took while they had nothing else to
+	 * do, or are taking one. Writers: they. Readers: as of guests. */
+	alignas(CACHE_PAIR) atomic_u32 helpers;
+
+	/*
+	 * Who sleeps for a job of its own and would take others meanwhile, how
+	 * many and in a bit each. Writers: they; a waker clears a bit, and the
+	 * value before tells who did. Readers: who has made jobs public.
+	 */
+	alignas(CACHE_PAIR) atomic_u32 sleeping;
+	atomic_u64 asleep[TEAM_WORDS];
+};
+
+/* team_init - @forks: of the workers of @groups and TEAM_GUESTS guests; or NULL */
+void team_init(struct team *team, struct forks **forks,
+	       const struct llc_groups *groups, struct work_map *map,
+	       bool pinned);
+
+/* team_begin_forking - before the first fork of all */
+void team_begin_forking(struct team *team);
+
+/* team_enter - a place for a guest, which is near the group @group; NULL if all are
+ * taken */
+struct forks *team_enter(struct team *team, unsigned group);
+
+/* team_leave - give it back, without any job; the caller is to look once more, as
+ * after team_sign_off() */
+void team_leave(struct team *team, struct forks *guest);
+
+/* team_forking - may there be any jobs? A hint. */
+static inline bool team_forking(const struct team *team)
+{
+	/* Relaxed: set before the first job is public. */
+	return atomic_load_relaxed(&team->forking) != 0;
+}
+
+/* team_place_of - the index in @forks of what a bit of the map stands for */
+static inline unsigned team_place_of(const struct team *team, unsigned line,
+				     unsigned bit)
+{
+	return line < team->groups->count
+		       ? team->groups->groups[line].workers[bit]
+		       : team->workers + bit;
+}
+
+/* team_sign_on - become a helper; false if there are enough. Before it takes a
+ * job, so that whoever publishes more wakes nobody in its place. */
+bool team_sign_on(struct team *team);
+
+/* team_sign_off - it has run its job, or found none; it is to look once more,
+ * for those that left jobs to it */
+void team_sign_off(struct team *team);
+
+/* team_sleep_begin - place @i is going to sleep: its caller then looks for jobs
+ * once more (F2) */
+void team_sleep_begin(struct team *team, unsigned i);
+
+/* team_sleep_end - place @i is awake. Return: has it been woken for jobs? */
+bool team_sleep_end(struct team *team, unsigned i);
+
+/* team_asleep - may place @i sleep on, or has it been woken for jobs? */
+bool team_asleep(const struct team *team, unsigned i);
+
+/* team_visible - is any job public? After a fence, or as a hint. */
+bool team_visible(const struct team *team);
+
+/**
+ * team_wake - wake somebody for jobs, unless an idle worker searches
+ *
+ * @group: of the caller, as of idle_wake()
+ *
+ * After a fence. First who waits for a job of its own: it has caches and a CPU. No
+ * worker on the caller's CPU, which is busy with jobs already: it would take its
+ * place.
+ */
+void team_wake(struct team *team, struct idle *idle, unsigned group);
+
+/* team_pass_on - the same if there are jobs: who was to take one, or could, has
+ * something else to do (F4). After team_sleep_end(), team_sign_off() or team_leave(),
+ * which order the look. */
+static inline void team_pass_on(struct team *team, struct idle *idle,
+				unsigned group)
+{
+	if (team_visible(team))
+		team_wake(team, idle, group);
+}
+
+/* team_notify - what is called after jobs were made public (F1) */
+static inline void team_notify(struct team *team, struct idle *idle,
+			       unsigned group)
+{
+	/* Orders what is public before team_wake()'s look at who sleeps. Pairs
+	 * with the fences in team_sleep_begin() and idle_park_begin(). */
+	atomic_fence_seq_cst();
+	team_wake(team, idle, group);
+}
+
+#endif
