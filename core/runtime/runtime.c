@@ -213,14 +213,16 @@ static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
 	return code;
 }
 
-static int start_thread(struct skua_runtime *rt, unsigned i)
+/* On its CPUs if @placed, else on those of the caller. */
+static int create_thread(struct skua_runtime *rt, unsigned i, bool placed)
 {
 	pthread_attr_t attr;
 	int code = -pthread_attr_init(&attr);
 
 	if (code)
 		return code;
-	code = place(&rt->config, i, &attr);
+	if (placed)
+		code = place(&rt->config, i, &attr);
 	if (!code && rt->config.realtime)
 		code = realtime_ask(&attr);
 	if (!code)
@@ -230,6 +232,15 @@ static int start_thread(struct skua_runtime *rt, unsigned i)
 	return code;
 }
 
+/* A worker whose CPUs went away after they had been read starts on others, as one
+ * that loses them later: it checks its affinity at its first tick (affinity.h). */
+static int start_thread(struct skua_runtime *rt, unsigned i)
+{
+	int code = create_thread(rt, i, true);
+
+	return code == -EINVAL ? create_thread(rt, i, false) : code;
+}
+
 /* What may be done if the kernel gives no thread. */
 static const char *thread_advice(int code)
 {
@@ -237,8 +248,8 @@ static const char *thread_advice(int code)
 		return "; a filter of system calls may deny "
 		       "sched_setaffinity(), which workers need: allow it";
 	if (code == -EINVAL)
-		return "; its CPU may be gone, or the limit of stacks "
-		       "(ulimit -s) too small for a thread";
+		return "; the limit of stacks (ulimit -s) may be too small "
+		       "for a thread";
 	if (code == -EAGAIN)
 		return "; a limit of threads (ulimit -u, pids.max of the "
 		       "control group) or of memory is reached";

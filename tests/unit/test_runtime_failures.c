@@ -16,6 +16,18 @@
 #define CAN_FAIL_THREADS 1
 /* How many more pthread_create() succeed; below zero: all do. */
 static int threads_until_failure = -1;
+/* As the kernel does if none of the CPUs may be used any more. */
+static bool refuse_placed;
+
+/* Are the thread's CPUs given? Else glibc says all. */
+static bool is_placed(const pthread_attr_t *attr)
+{
+	cpu_set_t set;
+
+	return attr &&
+	       pthread_attr_getaffinity_np(attr, sizeof(set), &set) == 0 &&
+	       CPU_COUNT(&set) < CPU_SETSIZE;
+}
 
 /* Takes the place of the C library's, and forwards to it. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
@@ -31,6 +43,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	}
 	if (threads_until_failure == 0)
 		return EAGAIN;
+	if (refuse_placed && is_placed(attr))
+		return EINVAL;
 	if (threads_until_failure > 0)
 		threads_until_failure--;
 	return next(thread, attr, start, arg);
@@ -125,6 +139,52 @@ static void runtime_create__nth_thread_fails__eagain_nothing_left(void **state)
 #endif
 }
 
+#if CAN_FAIL_THREADS
+struct affinity_check {
+	struct skua_task task;
+	cpu_set_t found;
+	const cpu_set_t *awaited; /* NULL: any will do */
+};
+
+static enum skua_poll check_affinity(struct skua_task *task)
+{
+	struct affinity_check *it =
+		SKUA_CONTAINER_OF(task, struct affinity_check, task);
+
+	sched_getaffinity(0, sizeof(it->found), &it->found);
+	return !it->awaited || CPU_EQUAL(&it->found, it->awaited) ? SKUA_DONE
+								  : SKUA_YIELD;
+}
+
+/* The affinity of a worker, at the end if one is awaited. */
+static cpu_set_t affinity_of_worker(const cpu_set_t *awaited)
+{
+	struct affinity_check it = { .awaited = awaited };
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	skua_task_init(&it.task, check_affinity);
+	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+	return it.found;
+}
+#endif
+
+/* It looks at its affinity within a second; the time limit of the program is that of
+ * a worker which never does. */
+static void runtime_create__cpu_went_away__worker_starts_and_moves(void **state)
+{
+	(void)state;
+#if CAN_FAIL_THREADS
+	cpu_set_t home = affinity_of_worker(NULL);
+
+	refuse_placed = true;
+	affinity_of_worker(&home);
+	refuse_placed = false;
+#else
+	skip_aloud("threads cannot be made to fail under a sanitizer");
+#endif
+}
+
 static void runtime_create__nth_allocation_fails__nothing_left(void **state)
 {
 	const struct belongings before = belongings();
@@ -172,6 +232,7 @@ static void runtime_create__nth_allocation_fails__nothing_left(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(runtime_create__any__caller_keeps_affinity_and_mask),
 	cmocka_unit_test(runtime_create__nth_thread_fails__eagain_nothing_left),
+	cmocka_unit_test(runtime_create__cpu_went_away__worker_starts_and_moves),
 	cmocka_unit_test(runtime_create__nth_allocation_fails__nothing_left),
 };
 /* clang-format on */
