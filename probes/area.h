@@ -57,7 +57,7 @@ struct area_root {
 /* Flags of a runtime. */
 #define AREA_CALLER_DRIVEN (UINT32_C(1) << 0)
 
-#define AREA_GUESTS 16u
+#define AREA_EXTERNALS 16u
 
 /* A runtime. All but what is said constant while it is in the list. */
 struct area_runtime {
@@ -93,7 +93,7 @@ struct area_runtime {
 	alignas(64) uint64_t ring_head;
 
 	/* Jobs that threads in skua_run() took. Writers: they, one word each. */
-	alignas(64) uint64_t guest_jobs_stolen[AREA_GUESTS];
+	alignas(64) uint64_t external_jobs_stolen[AREA_EXTERNALS];
 
 	/* How long a poll may take before it is a stall; 0: no limit. A type may
 	 * have a limit of its own. */

@@ -141,7 +141,7 @@ ROWS = [
     (
         "Each job is run once, its join sees what it wrote, no help for it is lost",
         "explorer, on core/'s code",
-        r"model\.(jobs|forks|joins)(\.deep)?",
+        r"model\.(split_deque|fork_join|joins)(\.deep)?",
         explored,
     ),
     (

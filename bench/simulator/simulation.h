@@ -17,19 +17,11 @@
 #include "bench/simulator/events.h"
 #include "bench/simulator/layout.h"
 #include "bench/simulator/task_ring.h"
+#include "core/base/tuning.h"
 
 struct policy;
 
-/* How the policy of the runtime is set, as in struct skua_config. */
-struct tuning {
-	unsigned steal_attempts;
-	unsigned steal_max;
-	unsigned steal_max_far;
-	unsigned far_samples;
-	uint64_t far_delay_ns;
-};
-
-/* The runtime's defaults; a test compares them. */
+/* Of the policy of the runtime, and the runtime's defaults; a test compares them. */
 #define TUNING_DEFAULT                                                     \
 	{                                                                  \
 		.steal_attempts = 32, .steal_max = 32, .steal_max_far = 1, \

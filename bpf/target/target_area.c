@@ -9,7 +9,7 @@
 /* What each struct had when its ABI began; and what none has. */
 #define END_OF(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define ROOT_LEAST         END_OF(struct area_root, task_type)
-#define RUNTIME_LEAST      END_OF(struct area_runtime, guest_jobs_stolen)
+#define RUNTIME_LEAST      END_OF(struct area_runtime, external_jobs_stolen)
 #define WORKER_LEAST       END_OF(struct area_worker, times)
 #define MOST_BYTES         (UINT32_C(1) << 20)
 

@@ -108,7 +108,7 @@ static void read_workers(struct reader *reader, struct target_snapshot *out)
 static void read_all(struct reader *reader, struct target_snapshot *out)
 {
 	const struct area_runtime *area = &reader->runtime->area;
-	uint64_t guests[AREA_GUESTS] = { 0 };
+	uint64_t externals[AREA_EXTERNALS] = { 0 };
 	uint64_t refused = word(reader, area->refused);
 
 	read_workers(reader, out);
@@ -117,10 +117,10 @@ static void read_all(struct reader *reader, struct target_snapshot *out)
 			     refused;
 	copy(reader,
 	     reader->runtime->address +
-		     offsetof(struct area_runtime, guest_jobs_stolen),
-	     guests, sizeof(guests));
-	for (unsigned i = 0; i < AREA_GUESTS; i++)
-		out->jobs_stolen_outside += guests[i];
+		     offsetof(struct area_runtime, external_jobs_stolen),
+	     externals, sizeof(externals));
+	for (unsigned i = 0; i < AREA_EXTERNALS; i++)
+		out->jobs_stolen_outside += externals[i];
 	out->injection_depth =
 		depth(reader, area->inject_pushed, area->inject_taken);
 	out->urgent_depth =

@@ -45,7 +45,7 @@ int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
 	worker = runtime_worker(rt);
 	cache = worker ? &worker->slab : NULL;
 	slab = worker ? worker->slab.slab
-		      : arenas_slab_here(&rt->members.arenas);
+		      : arenas_slab_here(&rt->worker_memory.arenas);
 	call = slab_take(slab, cache);
 	if (!call)
 		return -ENOMEM;

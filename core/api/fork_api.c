@@ -4,23 +4,23 @@
 
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
-#include "core/loop/forks.h"
-#include "core/os/job_slots.h"
+#include "core/fork_join/fork_join.h"
+#include "core/fork_join/job_slots.h"
 #include "core/runtime/runtime.h"
 
 void skua_fork_wanted(struct skua_ctx inner)
 {
-	forks_publish_owner(forks_of(inner), inner.head);
+	fork_join_publish_owner(fork_join_of(inner), inner.head);
 }
 
 bool skua_reclaim_shared(struct skua_ctx inner)
 {
-	struct forks *forks = forks_of(inner);
+	struct fork_join *fj = fork_join_of(inner);
 	atomic_ptr *slot = (atomic_ptr *)inner.head - 1;
 
-	if (jobs_reclaim_owner(&forks->jobs, slot))
+	if (split_deque_reclaim_owner(&fj->deque, slot))
 		return true;
-	forks_join_owner(forks, slot);
+	fork_join_wait_owner(fj, slot);
 	return false;
 }
 
@@ -29,8 +29,8 @@ bool skua_reclaim_shared(struct skua_ctx inner)
 /* What is noted of the job in that slot. */
 static struct job_check *check_of(struct skua_ctx ctx, void **slot)
 {
-	return forks_of(ctx)->checks +
-	       (slot - (void **)forks_of(ctx)->jobs.slots);
+	return fork_join_of(ctx)->checks +
+	       (slot - (void **)fork_join_of(ctx)->deque.slots);
 }
 
 /* What is wrong with a fork; NULL: nothing. Code that is not checked may have
@@ -50,7 +50,8 @@ static const char *find_fork_mistake(struct skua_ctx ctx,
 static const char *find_join_mistake(struct skua_ctx inner,
 				     const struct skua_job *job)
 {
-	if (inner.head == (void **)jobs_head_owner(&forks_of(inner)->jobs))
+	if (inner.head ==
+	    (void **)split_deque_head_owner(&fork_join_of(inner)->deque))
 		return "a job is joined, and none has been forked";
 	if (inner.head != inner.forks->top ||
 	    (job && check_of(inner, inner.head - 1)->job != job))
@@ -64,15 +65,16 @@ void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 	const char *mistake;
 
 	if (!ctx.forks)
-		forks_abort("no context: a fork outside of skua_run() and of "
-			    "tasks");
-	forks_check_thread_owner(ctx);
-	if (!forks_have_checks_owner(forks_of(ctx)))
-		forks_abort("there is no memory for checks");
+		fork_join_abort(
+			"no context: a fork outside of skua_run() and of "
+			"tasks");
+	fork_join_check_thread_owner(ctx);
+	if (!fork_join_have_checks_owner(fork_join_of(ctx)))
+		fork_join_abort("there is no memory for checks");
 	mistake = joins ? find_join_mistake(ctx, job)
 			: find_fork_mistake(ctx, job);
 	if (mistake)
-		forks_abort(mistake);
+		fork_join_abort(mistake);
 	if (joins) {
 		ctx.forks->top = check_of(ctx, ctx.head - 1)->top;
 	} else {
@@ -93,56 +95,56 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 		return ctx;
 	worker = current_here();
 	team_begin_forking(&worker->pool->team);
-	ctx = forks_ctx_owner(worker->forks);
+	ctx = fork_join_ctx_owner(worker->fork_join);
 	/* Of a poll before. */
-	forks_check_end_owner(worker->forks, ctx.head);
+	fork_join_check_end_owner(worker->fork_join, ctx.head);
 	return ctx;
 }
 
-static void run(struct forks *forks, void (*root)(struct skua_ctx, void *),
+static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
 		void *arg)
 {
-	struct skua_ctx ctx = forks_ctx_owner(forks);
-	struct forks_region region;
+	struct skua_ctx ctx = fork_join_ctx_owner(fj);
+	struct fork_region region;
 
-	forks_region_begin(&region, forks->pool);
+	fork_region_begin(&region, fj->team);
 	root(ctx, arg);
 	BOUNDARY(root);
-	forks_region_end(&region);
-	forks_check_end_owner(forks, ctx.head);
-	forks->thread = NULL;
+	fork_region_end(&region);
+	fork_join_check_end_owner(fj, ctx.head);
+	fj->thread = NULL;
 }
 
 /* Without a place: nobody takes its jobs. */
 static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 		     void *arg)
 {
-	struct forks forks = { 0 };
+	struct fork_join fj = { 0 };
 	struct job_slots slots;
 	int code = job_slots_map(&slots, 1);
 
 	if (code)
 		return code;
-	forks_init(&forks, pool, 0, job_slots_of(&slots, 0), slots.count,
-		   false);
-	run(&forks, root, arg);
-	forks_destroy(&forks);
+	fork_join_init(&fj, &pool->team, 0, job_slots_of(&slots, 0),
+		       slots.count, false, NULL);
+	run(&fj, root, arg);
+	fork_join_destroy(&fj);
 	job_slots_unmap(&slots);
 	return 0;
 }
 
-static int run_guest(struct pool *pool, void (*root)(struct skua_ctx, void *),
-		     void *arg)
+static int run_external(struct pool *pool,
+			void (*root)(struct skua_ctx, void *), void *arg)
 {
 	unsigned group = idle_group_here(&pool->idle);
-	struct forks *guest = team_enter(&pool->team, group);
+	struct fork_join *external = team_enter(&pool->team, group);
 
-	if (!guest)
+	if (!external)
 		return run_alone(pool, root, arg);
 	team_begin_forking(&pool->team);
-	run(guest, root, arg);
-	team_leave(&pool->team, guest);
-	team_pass_on(&pool->team, &pool->idle, group); /* F3 */
+	run(external, root, arg);
+	team_leave(&pool->team, external);
+	team_pass_on(&pool->team, group); /* F3 */
 	return 0;
 }
 
@@ -158,7 +160,7 @@ int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
 	/* Counted as a task, for drains. */
 	code = pool_enter_spawn(&rt->pool);
 	if (!code) {
-		code = run_guest(&rt->pool, root, arg);
+		code = run_external(&rt->pool, root, arg);
 		pool_end_spawn(&rt->pool);
 	}
 	pool_leave(&rt->pool);

@@ -11,7 +11,6 @@
 
 #include "core/idle/idle.h"
 #include "core/queue/local_queue.h"
-#include "core/loop/pool.h"
 
 #define DEFAULT_QUEUE_CAPACITY 256u
 /* A guess, from the executor seed; the `wake` workload retunes it. */
@@ -236,27 +235,27 @@ static int check_placement(const struct skua_config *cfg,
 	return 0;
 }
 
-static uint64_t pool_spin(const struct skua_config *cfg, bool oversubscribed)
+static uint64_t spin(const struct skua_config *cfg, bool oversubscribed)
 {
 	switch (cfg->spin_ns) {
 	case 0:
-		return oversubscribed ? 0 : POOL_SPIN_MEASURED;
+		return oversubscribed ? 0 : TUNING_SPIN_MEASURED;
 	case SKUA_SPIN_NEVER:
 		return 0;
 	case SKUA_SPIN_FOREVER:
-		return POOL_SPIN_FOREVER;
+		return TUNING_SPIN_FOREVER;
 	default:
 		return cfg->spin_ns;
 	}
 }
 
-static uint64_t pool_lifo_delay(const struct skua_config *cfg)
+static uint64_t lifo_delay(const struct skua_config *cfg)
 {
 	switch (cfg->lifo_steal_delay_ns) {
 	case 0:
 		return DEFAULT_LIFO_DELAY_NS;
 	case SKUA_LIFO_PRIVATE:
-		return SENTINEL_NEVER;
+		return TUNING_LIFO_PRIVATE;
 	default:
 		return cfg->lifo_steal_delay_ns;
 	}
@@ -264,12 +263,13 @@ static uint64_t pool_lifo_delay(const struct skua_config *cfg)
 
 static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 {
-	out->steal_max = cfg->steal_max ? cfg->steal_max : DEFAULT_STEAL_MAX;
-	out->steal_max_far =
+	out->tuning.steal_max =
+		cfg->steal_max ? cfg->steal_max : DEFAULT_STEAL_MAX;
+	out->tuning.steal_max_far =
 		cfg->steal_max_far ? cfg->steal_max_far : DEFAULT_STEAL_MAX_FAR;
-	out->far_samples =
+	out->tuning.far_samples =
 		cfg->far_samples ? cfg->far_samples : DEFAULT_FAR_SAMPLES;
-	out->far_delay_ns =
+	out->tuning.far_delay_ns =
 		cfg->far_delay_ns ? cfg->far_delay_ns : DEFAULT_FAR_DELAY_NS;
 }
 
@@ -292,15 +292,18 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->lock_memory = cfg->flags & SKUA_LOCK_MEMORY;
 	out->queue_capacity = cfg->queue_capacity ? cfg->queue_capacity
 						  : DEFAULT_QUEUE_CAPACITY;
-	out->steal_attempts = cfg->steal_attempts;
-	if (out->steal_attempts == 0)
-		out->steal_attempts =
+	out->tuning.steal_attempts = cfg->steal_attempts;
+	if (out->tuning.steal_attempts == 0)
+		out->tuning.steal_attempts =
 			oversubscribed ? 1 : DEFAULT_STEAL_ATTEMPTS;
 	fill_in_stealing(out, cfg);
-	out->max_queued = cfg->max_queued ? cfg->max_queued : UINT32_MAX;
+	out->tuning.max_queued =
+		cfg->max_queued ? cfg->max_queued : TUNING_QUEUED_UNBOUNDED;
 	/* That CPU time is limited the pool is told: it may change. */
-	out->spin_ns = pool_spin(cfg, oversubscribed);
-	out->lifo_steal_delay_ns = pool_lifo_delay(cfg);
+	out->tuning.spin_ns = spin(cfg, oversubscribed);
+	/* Nobody else could take what is in the slot of the only worker. */
+	out->tuning.lifo_delay_ns =
+		out->workers == 1 ? TUNING_LIFO_PRIVATE : lifo_delay(cfg);
 	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
 	out->allocator = cfg->allocator;
 	out->track_tasks = cfg->flags & SKUA_TRACK_TASKS;

@@ -3,6 +3,7 @@
 #ifndef SKUA_CORE_CONFIG_CONFIG_H
 #define SKUA_CORE_CONFIG_CONFIG_H
 
+#include "core/base/tuning.h"
 #include "skua/runtime.h"
 #include "topology/cpu_list.h"
 #include "topology/error.h"
@@ -12,17 +13,11 @@
 struct config {
 	unsigned workers;
 	uint32_t queue_capacity;
-	uint32_t steal_attempts;
-	uint32_t steal_max, steal_max_far;
-	uint32_t far_samples;
-	uint32_t max_queued; /* UINT32_MAX: no bound */
-	uint64_t far_delay_ns;
-	uint64_t spin_ns;             /* as struct pool has it */
-	uint64_t lifo_steal_delay_ns; /* as struct pool has it */
-	uint64_t stall_limit_ns;      /* 0: none */
-	int stall_signal;             /* 0: any; less: none */
-	bool pinned;                  /* each worker has CPUs of its own */
-	bool limited;                 /* the quota is less than the CPUs */
+	struct tuning tuning;
+	uint64_t stall_limit_ns; /* 0: none */
+	int stall_signal;        /* 0: any; less: none */
+	bool pinned;             /* each worker has CPUs of its own */
+	bool limited;            /* the quota is less than the CPUs */
 	bool caller_driven;
 	bool realtime;
 	bool lock_memory;

@@ -81,6 +81,11 @@ struct idle {
 	 * sleepers that wake. Readers: searchers.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 wake_cost_ns;
+	/* Workers that share a CPU, each of which had one for itself; and 1 while
+	 * control groups have less CPU time than CPUs. Writers: workers that check
+	 * their affinity (core/runtime/affinity.h). Readers: searchers. */
+	atomic_u32 sharing_cpus;
+	atomic_u32 quota_limited;
 
 	/* Constant after init; the caller's memory. */
 	const struct llc_groups *groups;
@@ -93,6 +98,22 @@ struct idle {
  * of their workers */
 void idle_init(struct idle *idle, const struct llc_groups *groups,
 	       struct idle_group *by_group, struct idle_sleeper *sleepers);
+
+/* idle_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
+static inline uint64_t idle_wake_cost_ns(const struct idle *idle)
+{
+	/* Relaxed: any recent value will do. */
+	return atomic_load_relaxed(&idle->wake_cost_ns);
+}
+
+/* idle_oversubscribed - are there fewer CPUs, or less time of them, than workers
+ * now? Then a worker that spins takes a CPU from another. */
+static inline bool idle_oversubscribed(const struct idle *idle)
+{
+	/* Relaxed: as above. */
+	return atomic_load_relaxed(&idle->sharing_cpus) != 0 ||
+	       atomic_load_relaxed(&idle->quota_limited) != 0;
+}
 
 /* idle_group_of - the group of worker @i */
 static inline unsigned idle_group_of(const struct idle *idle, unsigned i)

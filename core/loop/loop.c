@@ -40,7 +40,7 @@ static void look_drained(struct worker *w)
 /* Does the worker never sleep? */
 static bool stays_awake(const struct worker *w)
 {
-	return w->pool->spin_ns == POOL_SPIN_FOREVER ||
+	return w->pool->tuning.spin_ns == TUNING_SPIN_FOREVER ||
 	       pollers_awake_owner(&w->pollers);
 }
 
@@ -55,11 +55,11 @@ static uint64_t spin_limit_ns(const struct worker *w)
 
 	if (w->pollers.list)
 		return 0;
-	if (w->pool->spin_ns != POOL_SPIN_MEASURED)
-		return w->pool->spin_ns;
-	if (pool_squeezed(w->pool))
+	if (w->pool->tuning.spin_ns != TUNING_SPIN_MEASURED)
+		return w->pool->tuning.spin_ns;
+	if (idle_oversubscribed(&w->pool->idle))
 		return 0;
-	cost_ns = pool_wake_cost_ns(w->pool);
+	cost_ns = idle_wake_cost_ns(&w->pool->idle);
 	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
 }
 
@@ -72,7 +72,7 @@ static struct skua_task *find(struct worker *w, enum victims_reach reach)
 	/* Once more after each seat that was given up (F3). A searcher leaves
 	 * that to its next look: what it sees may be farther than it reaches. */
 	while (!task && team_visible(team) && team_sign_on(team)) {
-		if (forks_steal_owner(w->forks, reach, &w->job))
+		if (fork_join_steal_owner(w->fork_join, reach, &w->job))
 			break;
 		team_sign_off(team);
 		if (reach != VICTIMS_ALL)
@@ -103,16 +103,18 @@ static struct skua_task *search(struct worker *w)
 	idle_renew(&w->pool->idle, w->group, start_ns);
 	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
-	far_ns = spin_ns / 2 < pool->far_delay_ns ? spin_ns / 2
-						  : pool->far_delay_ns;
+	far_ns = spin_ns / 2 < pool->tuning.far_delay_ns
+			 ? spin_ns / 2
+			 : pool->tuning.far_delay_ns;
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
-		if (now_ns - start_ns > pool->lifo_delay_ns)
+		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
 		if (task || stopping(w) || timers_due(w, now_ns) ||
-		    (i >= pool->steal_attempts && now_ns - start_ns >= spin_ns))
+		    (i >= pool->tuning.steal_attempts &&
+		     now_ns - start_ns >= spin_ns))
 			return task;
 		cpu_relax();
 		task = find(w, now_ns - start_ns < far_ns ? VICTIMS_NODE
@@ -130,7 +132,7 @@ static void wake_for_rest(struct worker *w)
 	    (local_queue_length(w->queue) > 0 || work_visible(w)))
 		idle_wake(&w->pool->idle, w->group);
 	if (team_visible(&w->pool->team))
-		team_wake(&w->pool->team, &w->pool->idle, w->group);
+		team_wake(&w->pool->team, w->group);
 }
 
 /* A searcher has found a task or a job, or has something else to do: hand the
@@ -150,7 +152,7 @@ static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
 
 	if (claimed || idle_ns >= SPIN_MAX_NS)
 		w->spin_ns = spin_after_idle(
-			w->spin_ns, pool_wake_cost_ns(w->pool), idle_ns);
+			w->spin_ns, idle_wake_cost_ns(&w->pool->idle), idle_ns);
 }
 
 static void woken(struct worker *w, bool slept)
@@ -390,19 +392,20 @@ static struct skua_task *next_task(struct worker *w)
 static struct skua_task *run_job(struct worker *w)
 {
 	struct team *team = &w->pool->team;
-	struct forks_stolen job = w->job;
+	struct stolen_job job = w->job;
 	struct skua_task *task;
 
 	w->job.job = NULL;
 	sentinel_leave(w);
 	telemetry_job(w, (const void *)(uintptr_t)job.job->run,
 		      job.victim->index);
-	forks_run_owner(w->forks, jobs_head_owner(&w->forks->jobs), &job);
+	fork_join_run_owner(w->fork_join,
+			    split_deque_head_owner(&w->fork_join->deque), &job);
 	telemetry_job_end(w);
 	team_sign_off(team);
 	task = next_task(w);
 	if (task) /* F4 */
-		team_pass_on(team, &w->pool->idle, w->group);
+		team_pass_on(team, w->group);
 	return task;
 }
 

@@ -14,10 +14,11 @@
 #ifndef SKUA_CORE_LOOP_POOL_H
 #define SKUA_CORE_LOOP_POOL_H
 
-#include "core/loop/team.h"
+#include "core/fork_join/team.h"
 #include "core/idle/idle.h"
 #include "core/queue/inject_queue.h"
 #include "core/loop/sentinel.h"
+#include "core/base/tuning.h"
 #include "core/loop/wait_sample.h"
 #include "core/task/task.h"
 #include "core/queue/work_map.h"
@@ -35,9 +36,6 @@ struct worker;
 /* Where the count of spawns begins anew. */
 #define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
 
-#define POOL_SPIN_MEASURED (UINT64_MAX - 1)
-#define POOL_SPIN_FOREVER  UINT64_MAX
-
 /* Of struct pool, notice: why polls are not simply called. */
 #define NOTICE_CANCEL (1u << 0) /* shutdown: they are told to end */
 #define NOTICE_RECORD (1u << 1) /* some worker records */
@@ -49,14 +47,7 @@ struct pool {
 	struct worker **workers;
 	unsigned worker_count;
 	const struct llc_groups *groups;
-	uint32_t steal_attempts;
-	uint32_t steal_max;     /* tasks of a worker of the own node, */
-	uint32_t steal_max_far; /* and of one elsewhere */
-	uint32_t far_samples;   /* groups elsewhere that a search tries */
-	uint64_t far_delay_ns;  /* after so long */
-	uint64_t spin_ns;       /* or POOL_SPIN_MEASURED, POOL_SPIN_FOREVER */
-	uint64_t lifo_delay_ns; /* SENTINEL_NEVER: slots are private */
-	uint32_t max_queued;
+	struct tuning tuning;
 	struct skua_hooks hooks;
 	/* Called by a worker at the end of a tick, when its look_due_ns has come;
 	 * and what that needs. */
@@ -67,11 +58,6 @@ struct pool {
 	 * process's is (fork.h). */
 	uint32_t generation;
 	const uint32_t *generation_here;
-
-	/* Workers that share CPUs which each had for itself, and 1 while there
-	 * is less CPU time than CPUs. Writers: workers that look. Readers: who
-	 * is going to spin. */
-	atomic_u32 squeezed;
 
 	/* What other processes read. */
 	struct area_runtime area;
@@ -161,8 +147,8 @@ static inline bool pool_alive(const struct pool *pool)
 /* pool_full - are as many tasks queued as are allowed? */
 static inline bool pool_full(const struct pool *pool)
 {
-	return pool->max_queued != UINT32_MAX &&
-	       inject_queue_length(&pool->inject) >= pool->max_queued;
+	return pool->tuning.max_queued != TUNING_QUEUED_UNBOUNDED &&
+	       inject_queue_length(&pool->inject) >= pool->tuning.max_queued;
 }
 
 /* pool_inject - queue a task through the injection queue; any thread */
@@ -178,20 +164,6 @@ void pool_inject_home(struct pool *pool, struct skua_task *task);
  * pollers_add() */
 int pool_add_poller(struct pool *pool, unsigned worker,
 		    struct skua_poller *poller);
-
-/* pool_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
-static inline uint64_t pool_wake_cost_ns(const struct pool *pool)
-{
-	/* Relaxed: any recent value will do. */
-	return atomic_load_relaxed(&pool->idle.wake_cost_ns);
-}
-
-/* pool_squeezed - are there fewer CPUs, or less time of them, than workers now? */
-static inline bool pool_squeezed(const struct pool *pool)
-{
-	/* Relaxed: as above. */
-	return atomic_load_relaxed(&pool->squeezed) != 0;
-}
 
 /* pool_samples_wait - is it the turn of a task from outside, for that queue, to be
  * timed? */

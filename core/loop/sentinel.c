@@ -64,7 +64,7 @@ void sentinel_summon(struct pool *pool)
 
 static bool watches_lifo(const struct pool *pool)
 {
-	return pool->lifo_delay_ns != SENTINEL_NEVER;
+	return pool->tuning.lifo_delay_ns != SENTINEL_NEVER;
 }
 
 void sentinel_filled(struct worker *w)
@@ -91,7 +91,7 @@ static bool something_to_watch(struct pool *pool)
 /* Half of what a task is to wait: it is seen by then, and ripe a delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
-	return pool->lifo_delay_ns / 2;
+	return pool->tuning.lifo_delay_ns / 2;
 }
 
 /* When to look at the LIFO slots next: also when a task that was seen is ripe. */
@@ -105,10 +105,11 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			     : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
 	atomic_store_relaxed(
-		&s->slow, watches_lifo(pool) &&
-				  delay_ns > (s->short_polls ? SLOW_DELAYS_SHORT
-							     : SLOW_DELAYS) *
-						     pool->lifo_delay_ns);
+		&s->slow,
+		watches_lifo(pool) &&
+			delay_ns > (s->short_polls ? SLOW_DELAYS_SHORT
+						   : SLOW_DELAYS) *
+					   pool->tuning.lifo_delay_ns);
 }
 
 static bool take_role(struct worker *w)
@@ -194,8 +195,9 @@ uint64_t sentinel_enter(struct worker *w)
 
 static uint64_t longest_delay(const struct pool *pool)
 {
-	return pool->lifo_delay_ns > DELAY_MAX_NS ? pool->lifo_delay_ns
-						  : DELAY_MAX_NS;
+	return pool->tuning.lifo_delay_ns > DELAY_MAX_NS
+		       ? pool->tuning.lifo_delay_ns
+		       : DELAY_MAX_NS;
 }
 
 /* Is there a task in the slot of @other? Note since when, and whether its polls were
@@ -205,7 +207,7 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 {
 	void *item = lifo_slot_seen(&other->lifo);
 	uint64_t polls = counter_read(&other->area.counters.tasks_polled);
-	uint64_t short_ns = other->pool->lifo_delay_ns / SHORT_POLLS;
+	uint64_t short_ns = other->pool->tuning.lifo_delay_ns / SHORT_POLLS;
 
 	if ((polls - sight->polls) * short_ns > now_ns - s->looked_ns)
 		s->short_polls = true;
@@ -253,7 +255,7 @@ struct skua_task *sentinel_look(struct worker *w)
 
 		if (i == w->index || !occupied(s, other, sight, now_ns))
 			continue;
-		ripe_ns = sight->since_ns + pool->lifo_delay_ns;
+		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
 		/* Without room, a task stays ripe for the next sentinel. */
 		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
 			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);

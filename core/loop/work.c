@@ -279,9 +279,10 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 	/* A further round means that the victim pushed meanwhile. */
 	do {
 		counter_add_owner(&w->area.counters.steal_attempts, 1);
-		got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
-					     victim.far ? pool->steal_max_far
-							: pool->steal_max);
+		got = local_queue_steal_into(
+			pool->workers[i]->queue, w->queue,
+			victim.far ? pool->tuning.steal_max_far
+				   : pool->tuning.steal_max);
 	} while (!pass_by(pool, victim, i) &&
 		 got.outcome != SKUA_STEAL_SUCCESS);
 	if (got.outcome != SKUA_STEAL_SUCCESS)
@@ -305,7 +306,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 		.rng = &w->rng,
 		.kind = WORK_TASKS,
 		.reach = reach,
-		.samples = w->pool->far_samples,
+		.samples = w->pool->tuning.far_samples,
 		.own_line = place->group,
 		.own_bit = w->flag.bit,
 		.siblings = place->siblings,
@@ -363,6 +364,6 @@ void work_lower_flags_owner(struct worker *w)
 {
 	if (local_queue_length(w->queue) == 0)
 		work_flag_lower_owner(&w->flag, WORK_TASKS);
-	if (w->forks)
-		forks_lower_flag_owner(w->forks);
+	if (w->fork_join)
+		fork_join_lower_flag_owner(w->fork_join);
 }

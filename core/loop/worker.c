@@ -17,8 +17,8 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->group = idle_group_of(&pool->idle, index);
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
-	if (pool->team.forks)
-		worker->forks = pool->team.forks[index];
+	if (pool->team.members)
+		worker->fork_join = pool->team.members[index];
 	tick_init(&worker->tick);
 	worker->look_due_ns = UINT64_MAX;
 	worker->polls_until_inject = worker->tick.interval;

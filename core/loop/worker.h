@@ -3,7 +3,7 @@
 #ifndef SKUA_CORE_LOOP_WORKER_H
 #define SKUA_CORE_LOOP_WORKER_H
 
-#include "core/loop/forks.h"
+#include "core/fork_join/fork_join.h"
 #include "core/queue/lifo_slot.h"
 #include "core/queue/local_queue.h"
 #include "core/loop/pollers.h"
@@ -19,8 +19,8 @@
 struct worker {
 	/* Constant while the workers run; read by thieves. */
 	alignas(CACHE_PAIR) struct pool *pool;
-	struct local_queue *queue; /* of struct skua_task */
-	struct forks *forks;       /* its jobs */
+	struct local_queue *queue;   /* of struct skua_task */
+	struct fork_join *fork_join; /* its jobs */
 	unsigned index;
 	unsigned group; /* its LLC group */
 
@@ -35,12 +35,12 @@ struct worker {
 	bool inbox_turn;          /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
-	struct forks_stolen job; /* that it found, and is going to run */
-	bool spare;              /* its spare reference is still there */
-	bool finishing;          /* a task that is not counted finished yet */
-	bool driven_idle;        /* loop_drive() left it parked */
-	uint64_t spin_ns;        /* spin.h; 0: not yet */
-	uint64_t idle_since_ns;  /* when it had nothing to do any more */
+	struct stolen_job job;  /* that it found, and is going to run */
+	bool spare;             /* its spare reference is still there */
+	bool finishing;         /* a task that is not counted finished yet */
+	bool driven_idle;       /* loop_drive() left it parked */
+	uint64_t spin_ns;       /* spin.h; 0: not yet */
+	uint64_t idle_since_ns; /* when it had nothing to do any more */
 	struct telemetry telemetry;
 
 	struct timers timers;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/loop/forks.h"
+#include "core/fork_join/fork_join.h"
 
 /*
  * A sub-range takes this long: so much that reading the clock and the words of
@@ -180,7 +180,7 @@ int parallel_valid(struct skua_ctx ctx, size_t begin, size_t end)
 {
 	if (!ctx.forks || !ctx.head || begin > end)
 		return -EINVAL;
-	forks_check_ctx_owner(ctx);
+	fork_join_check_ctx_owner(ctx);
 	return 0;
 }
 

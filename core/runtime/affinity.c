@@ -239,9 +239,9 @@ static void count_shares(const struct affinity *a, unsigned i)
 						    !is_alone(a, i, it->taken);
 	/* Relaxed: any recent count will do. */
 	if (it->shares && !shared)
-		atomic_fetch_add_relaxed(&a->pool->squeezed, 1);
+		atomic_fetch_add_relaxed(&a->pool->idle.sharing_cpus, 1);
 	else if (!it->shares && shared)
-		atomic_fetch_sub_relaxed(&a->pool->squeezed, 1);
+		atomic_fetch_sub_relaxed(&a->pool->idle.sharing_cpus, 1);
 }
 
 static void look(struct affinity *a, unsigned i)
@@ -269,10 +269,7 @@ static void apply_quota(struct affinity *a, const struct quota *quota)
 	if (limited == atomic_load_relaxed(&a->limited))
 		return;
 	atomic_store_relaxed(&a->limited, limited);
-	if (limited)
-		atomic_fetch_add_relaxed(&a->pool->squeezed, 1);
-	else
-		atomic_fetch_sub_relaxed(&a->pool->squeezed, 1);
+	atomic_store_relaxed(&a->pool->idle.quota_limited, limited);
 	log_say(&a->config->hooks, SKUA_LOG_INFO,
 		limited ? "the control groups have less CPU time than CPUs: "
 			  "workers are not pinned to one"
@@ -365,7 +362,7 @@ static void fill(struct affinity *a)
 	}
 	atomic_init(&a->limited, config->limited);
 	atomic_init(&a->quota_due_ns, due_ns);
-	atomic_init(&a->pool->squeezed, config->limited);
+	atomic_init(&a->pool->idle.quota_limited, config->limited);
 	a->pool->affinity = a;
 	a->pool->look = look_around;
 }

@@ -27,8 +27,8 @@
  * hand on its queue, its timers and its pollers, the tasks bound to it and those
  * suspended on it, and to come back; and what would be won is little, as a worker
  * that finds nothing to do sleeps. What costs is to search, or to wait by
- * spinning, while another worker wants the same CPU. So the pool is told how many
- * share CPUs, and while any does, nobody spins (pool_squeezed()).
+ * spinning, while another worker wants the same CPU. So the workers count how
+ * many of them share CPUs, and while any does, none spins (idle_oversubscribed()).
  *
  * One worker also looks at the quota of the control groups, for which it reads
  * files and allocates; unless they are of a real-time class, which has none. If

@@ -9,7 +9,8 @@
 #include "core/loop/track.h"
 #include "probes/root.h"
 
-_Static_assert(AREA_GUESTS == TEAM_GUESTS, "each guest has a word");
+_Static_assert(AREA_EXTERNALS == TEAM_EXTERNALS,
+	       "each external thread has a word");
 
 #define ADDRESS(x) ((uint64_t)(uintptr_t)(x))
 

@@ -43,7 +43,7 @@ static void free_memory(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 
 	publish_end(rt);
-	worker_memory_free(&rt->members, pool, &rt->config);
+	worker_memory_free(&rt->worker_memory, pool, &rt->config);
 	recorder_unshare(&pool->area);
 	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
 		    idle_bytes(&rt->groups));
@@ -69,33 +69,25 @@ static int init_pool(struct skua_runtime *rt)
 	pool->generation_here = process_generation_address();
 	pool->worker_count = config->workers;
 	pool->groups = &rt->groups;
-	pool->steal_attempts = config->steal_attempts;
-	pool->steal_max = config->steal_max;
-	pool->steal_max_far = config->steal_max_far;
-	pool->far_samples = config->far_samples;
-	pool->far_delay_ns = config->far_delay_ns;
-	pool->spin_ns = config->spin_ns;
-	/* Nobody else could take what is in the slot of the only worker. */
-	pool->lifo_delay_ns = config->workers == 1
-				      ? SENTINEL_NEVER
-				      : config->lifo_steal_delay_ns;
-	pool->max_queued = config->max_queued;
+	pool->tuning = config->tuning;
 	pool->hooks = config->hooks;
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
 	by_group = (struct idle_group *)(pool->idle.sleepers +
 					 rt->groups.worker_count);
 	idle_init(&pool->idle, &rt->groups, by_group, pool->idle.sleepers);
-	/* The guests have a line of their own. */
+	/* The external threads have a line of their own. */
 	work_map_init(&pool->map,
 		      (struct work_line *)(by_group + rt->groups.count),
 		      rt->groups.count + 1);
-	team_init(&pool->team, pool->team.forks, &rt->groups, &pool->map,
+	team_init(&pool->team, pool->team.members, &pool->idle, &pool->map,
+		  &pool->tuning,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
+	pool->team.tasks[0] = &pool->urgent;
+	pool->team.tasks[1] = &pool->inject;
 	pool->wait_samples = &rt->wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
-	atomic_init(&pool->squeezed, 0);
 	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
@@ -145,7 +137,8 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 	}
 	if (stall_allocate(&rt->watch, &rt->config) != 0)
 		return -ENOMEM;
-	return worker_memory_allocate(&rt->members, pool, &rt->config, machine);
+	return worker_memory_allocate(&rt->worker_memory, pool, &rt->config,
+				      machine);
 }
 
 /* All the memory that the runtime ever uses. */
@@ -157,7 +150,7 @@ static int init_memory(struct skua_runtime *rt)
 	if (code)
 		return code;
 	code = init_pool(rt);
-	worker_memory_init(&rt->members, &rt->pool, &rt->config);
+	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	return code;
 }
@@ -339,7 +332,7 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 /* What could not be had of what was wanted of its memory. */
 static void report_memory(const struct skua_runtime *rt)
 {
-	const struct arenas *arenas = &rt->members.arenas;
+	const struct arenas *arenas = &rt->worker_memory.arenas;
 
 	for (unsigned i = 0; i < arenas->count; i++) {
 		const struct node_memory *wanted =
@@ -452,7 +445,7 @@ static int may_drain(const struct skua_runtime *rt)
 {
 	int code = may_wait(rt);
 
-	return !code && forks_region_here(&rt->pool) ? -EDEADLK : code;
+	return !code && fork_region_here(&rt->pool.team) ? -EDEADLK : code;
 }
 
 int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)

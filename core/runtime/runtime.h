@@ -19,7 +19,7 @@ struct skua_runtime {
 	struct pool pool;
 	struct llc_groups groups; /* of its workers */
 	struct config config;
-	struct members members;
+	struct worker_memory worker_memory;
 	struct wait_samples wait_samples;
 	struct affinity affinity; /* but of a caller-driven runtime */
 	struct stall_watch watch;

@@ -8,7 +8,8 @@
 
 /* Its queue is behind it. */
 struct member {
-	struct forks forks; /* first: a place of a worker's is its member */
+	struct fork_join
+		fork_join; /* first: a place of a worker's is its member */
 	struct area_samples samples;
 	struct worker worker;
 };
@@ -18,57 +19,58 @@ static size_t member_bytes(const struct config *config)
 	return sizeof(struct member) + local_queue_size(config->queue_capacity);
 }
 
-static size_t guests_bytes(const struct config *config)
+static size_t externals_bytes(const struct config *config)
 {
-	return TEAM_GUESTS * sizeof(struct forks) +
-	       (TEAM_GUESTS + config->workers) * sizeof(struct forks *) +
+	return TEAM_EXTERNALS * sizeof(struct fork_join) +
+	       (TEAM_EXTERNALS + config->workers) * sizeof(struct fork_join *) +
 	       config->workers * sizeof(struct worker *);
 }
 
 /* ---- allocating ------------------------------------------------------------ */
 
-static int allocate_guests(struct members *members, struct pool *pool,
-			   const struct config *config)
+static int allocate_externals(struct worker_memory *memory, struct pool *pool,
+			      const struct config *config)
 {
-	struct forks *guests = memory_alloc(config->allocator, CACHE_PAIR, 1,
-					    guests_bytes(config));
-	struct forks **forks;
+	struct fork_join *externals = memory_alloc(
+		config->allocator, CACHE_PAIR, 1, externals_bytes(config));
+	struct fork_join **members;
 
-	if (!guests)
+	if (!externals)
 		return -ENOMEM;
-	members->guests = guests;
-	forks = (struct forks **)(guests + TEAM_GUESTS);
-	for (unsigned i = 0; i < TEAM_GUESTS; i++)
-		forks[config->workers + i] = &guests[i];
-	pool->team.forks = forks;
+	memory->externals = externals;
+	members = (struct fork_join **)(externals + TEAM_EXTERNALS);
+	for (unsigned i = 0; i < TEAM_EXTERNALS; i++)
+		members[config->workers + i] = &externals[i];
+	pool->team.members = members;
 	pool->workers =
-		(struct worker **)(forks + config->workers + TEAM_GUESTS);
+		(struct worker **)(members + config->workers + TEAM_EXTERNALS);
 	return 0;
 }
 
-static int allocate_workers(struct members *members, struct pool *pool,
+static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 			    const struct config *config)
 {
 	for (unsigned i = 0; i < config->workers; i++) {
 		struct member *member = arena_alloc(
-			arenas_of(&members->arenas, i), member_bytes(config));
+			arenas_of(&memory->arenas, i), member_bytes(config));
 
 		if (!member)
 			return -ENOMEM;
-		pool->team.forks[i] = &member->forks;
+		pool->team.members[i] = &member->fork_join;
 		pool->workers[i] = &member->worker;
 	}
 	return 0;
 }
 
-static int map_job_slots(struct members *members, const struct config *config)
+static int map_job_slots(struct worker_memory *memory,
+			 const struct config *config)
 {
-	struct job_slots *slots = &members->job_slots;
-	int code = job_slots_map(slots, config->workers + TEAM_GUESTS);
+	struct job_slots *slots = &memory->job_slots;
+	int code = job_slots_map(slots, config->workers + TEAM_EXTERNALS);
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {
-		int node = arenas_of(&members->arenas, i)->wanted.node;
+		int node = arenas_of(&memory->arenas, i)->wanted.node;
 
 		/* What is refused is told of the worker's other memory. */
 		if (node != NODE_MEMORY_ANY)
@@ -79,35 +81,45 @@ static int map_job_slots(struct members *members, const struct config *config)
 	return code;
 }
 
-int worker_memory_allocate(struct members *members, struct pool *pool,
+int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 			   const struct config *config,
 			   const struct machine *machine)
 {
-	int code = arenas_make(&members->arenas, config, machine);
+	int code = arenas_make(&memory->arenas, config, machine);
 
 	if (!code)
-		code = allocate_guests(members, pool, config);
+		code = allocate_externals(memory, pool, config);
 	if (!code)
-		code = allocate_workers(members, pool, config);
-	return code ? code : map_job_slots(members, config);
+		code = allocate_workers(memory, pool, config);
+	return code ? code : map_job_slots(memory, config);
 }
 
 /* ---- the rest -------------------------------------------------------------- */
 
 static struct member *member_of(const struct pool *pool, unsigned i)
 {
-	return (struct member *)pool->team.forks[i];
+	return (struct member *)pool->team.members[i];
 }
 
-void worker_memory_init(struct members *members, struct pool *pool,
+/* The counter of member @i of the team. */
+static uint64_t *jobs_stolen(struct pool *pool, unsigned i)
+{
+	return i < pool->worker_count
+		       ? &pool->workers[i]->area.counters.jobs_stolen
+		       : &pool->area
+				  .external_jobs_stolen[i - pool->worker_count];
+}
+
+void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 			const struct config *config)
 {
-	const struct job_slots *slots = &members->job_slots;
+	const struct job_slots *slots = &memory->job_slots;
 	unsigned workers = config->workers;
 
-	for (unsigned i = 0; i < workers + TEAM_GUESTS; i++)
-		forks_init(pool->team.forks[i], pool, i, job_slots_of(slots, i),
-			   slots->count, workers > 1);
+	for (unsigned i = 0; i < workers + TEAM_EXTERNALS; i++)
+		fork_join_init(pool->team.members[i], &pool->team, i,
+			       job_slots_of(slots, i), slots->count,
+			       workers > 1, jobs_stolen(pool, i));
 	for (unsigned i = 0; i < workers; i++) {
 		struct worker *worker = pool->workers[i];
 		struct local_queue *queue = (struct local_queue *)(worker + 1);
@@ -115,12 +127,12 @@ void worker_memory_init(struct members *members, struct pool *pool,
 		local_queue_init(queue, config->queue_capacity, 0);
 		worker_init(worker, pool, i, queue);
 		worker->area.samples = (uintptr_t)&member_of(pool, i)->samples;
-		worker->slab.slab = arenas_slab_of(&members->arenas, i);
+		worker->slab.slab = arenas_slab_of(&memory->arenas, i);
 	}
 }
 
-static void free_worker(struct members *members, struct pool *pool, unsigned i,
-			const struct config *config)
+static void free_worker(struct worker_memory *memory, struct pool *pool,
+			unsigned i, const struct config *config)
 {
 	struct worker *worker = pool->workers[i];
 
@@ -128,22 +140,22 @@ static void free_worker(struct members *members, struct pool *pool, unsigned i,
 		return;
 	if (worker->pool) /* it was initialised */
 		worker_destroy(worker);
-	forks_destroy(pool->team.forks[i]);
-	arena_free(arenas_of(&members->arenas, i), pool->team.forks[i],
+	fork_join_destroy(pool->team.members[i]);
+	arena_free(arenas_of(&memory->arenas, i), pool->team.members[i],
 		   member_bytes(config));
 }
 
-void worker_memory_free(struct members *members, struct pool *pool,
+void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 			const struct config *config)
 {
-	struct forks *guests = members->guests;
+	struct fork_join *externals = memory->externals;
 
-	for (unsigned i = 0; guests && i < config->workers; i++)
-		free_worker(members, pool, i, config);
-	for (unsigned i = 0; guests && i < TEAM_GUESTS; i++)
-		forks_destroy(&guests[i]);
-	memory_free(config->allocator, guests, CACHE_PAIR, 1,
-		    guests_bytes(config));
-	arenas_free(&members->arenas);
-	job_slots_unmap(&members->job_slots);
+	for (unsigned i = 0; externals && i < config->workers; i++)
+		free_worker(memory, pool, i, config);
+	for (unsigned i = 0; externals && i < TEAM_EXTERNALS; i++)
+		fork_join_destroy(&externals[i]);
+	memory_free(config->allocator, externals, CACHE_PAIR, 1,
+		    externals_bytes(config));
+	arenas_free(&memory->arenas);
+	job_slots_unmap(&memory->job_slots);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * worker_memory.h - the memory of a runtime's workers and guests
+ * worker_memory.h - the memory of a runtime's workers and external threads
  *
  * A worker, its place for jobs and its queue are one piece of memory of its node,
  * and so are its job slots. What tells where they are is shared, and ordinary.
@@ -9,15 +9,15 @@
 #define SKUA_CORE_RUNTIME_WORKER_MEMORY_H
 
 #include "core/runtime/arenas.h"
-#include "core/os/job_slots.h"
+#include "core/fork_join/job_slots.h"
 #include "core/loop/pool.h"
 
-struct members {
+struct worker_memory {
 	struct arenas arenas;
 	struct job_slots job_slots;
-	/* The places of TEAM_GUESTS threads; behind them, in one piece, what the
+	/* The places of TEAM_EXTERNALS threads; behind them, in one piece, what the
 	 * team knows the places by, and the pool the workers. */
-	struct forks *guests;
+	struct fork_join *externals;
 };
 
 /**
@@ -27,15 +27,15 @@ struct members {
  *
  * Return: 0; -ENOMEM.
  */
-int worker_memory_allocate(struct members *members, struct pool *pool,
+int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 			   const struct config *config,
 			   const struct machine *machine);
 
 /* worker_memory_init - workers and places, of a pool that is initialised otherwise */
-void worker_memory_init(struct members *members, struct pool *pool,
+void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 			const struct config *config);
 
-void worker_memory_free(struct members *members, struct pool *pool,
+void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 			const struct config *config);
 
 #endif

@@ -102,7 +102,7 @@ SKUA_BEGIN_DECLS
 #define SKUA_MAX_FORKS (1u << 17)
 
 /* Threads outside a runtime that compute in it at once, and are helped. */
-#define SKUA_MAX_GUESTS 16
+#define SKUA_MAX_EXTERNAL_THREADS 16
 
 struct skua_runtime;
 struct skua_task;
@@ -154,7 +154,7 @@ struct skua_job {
  * with one worker all runs on the calling thread. Idle workers take jobs as soon
  * as there are any. Once @root has returned, nothing of it is left.
  *
- * SKUA_MAX_GUESTS threads at once may have others take their jobs; those of a
+ * SKUA_MAX_EXTERNAL_THREADS threads at once may have others take their jobs; those of a
  * further one run on its own thread, which allocates room for them.
  *
  * Threads: any; within a poll or a job of @rt, rather pass the context down
@@ -164,7 +164,7 @@ struct skua_job {
  * Order: what jobs write is visible after their join.
  * Return: 0; -EINVAL (a pointer but @arg is NULL); -ESHUTDOWN (the runtime is
  * shutting down: @root was not called); -ENOMEM (likewise, and only if
- * SKUA_MAX_GUESTS threads are in this call of the same runtime); -EOWNERDEAD (in
+ * SKUA_MAX_EXTERNAL_THREADS threads are in this call of the same runtime); -EOWNERDEAD (in
  * a forked child).
  */
 SKUA_API int skua_run(struct skua_runtime *rt,

@@ -209,7 +209,7 @@ static inline void fake_make_runtime(struct fake *fake)
 	runtime->inject_taken = fake_word_at(FAKE_TAKEN);
 	runtime->urgent_pushed = fake_word_at(FAKE_URGENT_PUSHED);
 	runtime->urgent_taken = fake_word_at(FAKE_URGENT_TAKEN);
-	runtime->guest_jobs_stolen[3] = 9;
+	runtime->external_jobs_stolen[3] = 9;
 	words[FAKE_HEAD] = UINT64_C(7) << 16;
 	words[FAKE_TAIL] = 12;
 	words[FAKE_OUTSIDE] = UINT64_C(100) << 16 | 3;

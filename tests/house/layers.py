@@ -21,7 +21,7 @@ import tree
 
 # The rooms of core/, each of which may include itself and those before it. What is in
 # PURE_ROOMS has no system calls and no threads.
-CORE = "base queue os task idle loop parallel config stall runtime api".split()
+CORE = "base queue os task idle fork_join config loop parallel stall runtime api".split()
 PURE_ROOMS = ("base", "queue")
 PURE_FILES = ("core/task/task_state.h",)
 # Files of a room. loop/ is to be parted.
@@ -101,6 +101,7 @@ MICRO = re.compile(r"bench/micro_\w+\.c$")
 SIMULATOR = "bench/simulator/"
 SIMULATED = (
     "core/base/atomic.h core/base/clock.h core/idle/idle.h core/base/rng.h core/base/spin.h "
+    "core/base/tuning.h "
     "core/idle/victims.h core/queue/work_map.h topology/llc_groups.h topology/machine.h"
 ).split()
 

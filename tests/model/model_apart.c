@@ -11,7 +11,7 @@
  * An execution takes some hundred steps: cases are run at random, with few
  * deviations and with many.
  */
-#include "tests/model/forks.h"
+#include "tests/model/fork_join.h"
 
 static unsigned polls[TASKS];
 static struct skua_poller poller;
@@ -76,9 +76,9 @@ static void fork_one(struct skua_ctx ctx)
 
 /* ---- threads ------------------------------------------------------------- */
 
-static void guest(void)
+static void external(void)
 {
-	run_guest();
+	run_external();
 	workers_shut_down();
 }
 
@@ -105,7 +105,7 @@ static void spawns_another(void)
 static void setup(unsigned count, skua_task_fn first, unsigned meet_count)
 {
 	reset_apart(count, 2, fork_one, meet_count);
-	pool.lifo_delay_ns = SENTINEL_NEVER;
+	pool.tuning.lifo_delay_ns = SENTINEL_NEVER;
 	memset(polls, 0, sizeof(polls));
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i].poll = i == 0 ? first : finish_together;
@@ -197,8 +197,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("steal_is_kept__many", setup_spawn_four, NULL,
 		       workers_run_0, workers_run_1, workers_run_2, spawns_one),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_one__meets__few", setup_fork_one, check,
-		       workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_one__meets__few", setup_fork_one, check,
+		       workers_run_0, workers_run_1, external),
 	  FEW(10000) },
 	{ EXPLORE_PASS("task_forks_one__meets__few", setup_fork_one, check,
 		       workers_run_0, workers_run_1, spawns_one),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_joins.c - joins that wait, in core/loop/forks.c and core/loop/team.c
+ * model_joins.c - joins that wait, in core/fork_join/fork_join.c and core/fork_join/team.c
  *
  * Threads that fork and threads that take one job and are gone, without the loop
  * of a worker: few enough steps for all interleavings of the smallest cases, and
  * for the rare ones at random, with few deviations and with many.
  */
-#include "tests/model/forks.h"
+#include "tests/model/fork_join.h"
 
 /* ---- jobs ---------------------------------------------------------------- */
 
@@ -87,15 +87,16 @@ static void fork_parent_away(struct skua_ctx ctx)
 /* ---- threads ------------------------------------------------------------- */
 
 /* Without the loop of a worker: places 0 and 1 take a job, and that is all. */
-static void take_one_job(struct forks *place)
+static void take_one_job(struct fork_join *place)
 {
-	struct forks_stolen stolen;
+	struct stolen_job stolen;
 
-	while (!forks_steal_owner(place, VICTIMS_ALL, &stolen))
+	while (!fork_join_steal_owner(place, VICTIMS_ALL, &stolen))
 		cpu_relax();
 	if (stolen.more)
-		team_notify(&pool.team, &pool.idle, 0);
-	forks_run_owner(place, jobs_head_owner(&place->jobs), &stolen);
+		team_notify(&pool.team, 0);
+	fork_join_run_owner(place, split_deque_head_owner(&place->deque),
+			    &stolen);
 }
 
 static void thief(void)
@@ -103,26 +104,27 @@ static void thief(void)
 	take_one_job(&places[0]);
 }
 
-static void guest_alone(void)
+static void external_alone(void)
 {
-	run_guest();
+	run_external();
 }
 
 /* From one place only, unless somebody else takes job @i there. */
-static void take_from(struct forks *place, struct forks *victim, unsigned i)
+static void take_from(struct fork_join *place, struct fork_join *victim,
+		      unsigned i)
 {
-	struct jobs_steal got = { .outcome = SKUA_STEAL_EMPTY };
+	struct split_deque_steal got = { .outcome = SKUA_STEAL_EMPTY };
 
 	while (got.outcome != SKUA_STEAL_SUCCESS) {
 		if (jobs[i].runs != 0)
 			return;
-		got = jobs_steal(&victim->jobs, place->index);
+		got = split_deque_steal(&victim->deque, place->index);
 		if (got.outcome != SKUA_STEAL_SUCCESS)
 			cpu_relax();
 	}
-	forks_run_owner(
-		place, jobs_head_owner(&place->jobs),
-		&(struct forks_stolen){ got.job, got.slot, victim, got.more });
+	fork_join_run_owner(
+		place, split_deque_head_owner(&place->deque),
+		&(struct stolen_job){ got.job, got.slot, victim, got.more });
 }
 
 static void takes_the_first(void)
@@ -136,9 +138,9 @@ static void takes_the_second(void)
 }
 
 /* In place 2, job 0; in place 3, job 2, which forks job 3, and waits for it. */
-static void fork_away(struct forks *place, unsigned i)
+static void fork_away(struct fork_join *place, unsigned i)
 {
-	struct skua_ctx ctx = forks_ctx_owner(place);
+	struct skua_ctx ctx = fork_join_ctx_owner(place);
 	struct skua_ctx inner = fork_job(ctx, i);
 
 	while (jobs[0].runs == 0 || jobs[2].runs == 0)
@@ -159,7 +161,7 @@ static void waits_second(void)
 /* On node 1, job 0, which somebody of node 0 takes. */
 static void waits_apart(void)
 {
-	fork_parent_away(forks_ctx_owner(&places[1]));
+	fork_parent_away(fork_join_ctx_owner(&places[1]));
 }
 
 static void takes_apart(void)
@@ -170,7 +172,7 @@ static void takes_apart(void)
 /* On node 0, job 3, which nobody runs but who waits for job 0. */
 static void needs_help_apart(void)
 {
-	struct skua_ctx ctx = forks_ctx_owner(&places[0]);
+	struct skua_ctx ctx = fork_join_ctx_owner(&places[0]);
 	struct skua_ctx inner;
 
 	/* An update, which sees the newest value. */
@@ -205,7 +207,7 @@ static void setup_needy(void)
 	jobs[0].job.run = run_until_help_is_wanted;
 	jobs[2].job.run = run_needy;
 	team_begin_forking(&pool.team);
-	atomic_init(&pool.team.guests, 2);
+	atomic_init(&pool.team.externals, 2);
 }
 
 static void setup_two_at_once(void)
@@ -233,10 +235,10 @@ static void check_places(void)
 
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("waits_for_a_thief", setup_leaf_away, check, thief,
-		       guest_alone),
+		       external_alone),
 	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("takes_part_of_what_it_waits_for", setup_parent_away,
-		       check, thief, guest_alone),
+		       check, thief, external_alone),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("who_is_woken_and_done__few", setup_needy, check_places,
 		       takes_the_first, takes_the_second, waits_first,
@@ -263,10 +265,10 @@ static const struct explore_case cases[] = {
 		       needs_help_apart),
 	  MANY(10000) },
 	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__few",
-		       setup_parent_away, check, thief, guest_alone),
+		       setup_parent_away, check, thief, external_alone),
 	  FEW(40000) },
 	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__many",
-		       setup_parent_away, check, thief, guest_alone),
+		       setup_parent_away, check, thief, external_alone),
 	  MANY(40000) },
 };
 

@@ -16,17 +16,19 @@ static struct skua_runtime rt;
 static const uint32_t generation = 1;
 static struct skua_stats stats;
 static const struct llc_groups none;
-static struct forks guests[TEAM_GUESTS];
-static struct forks *guest_list[TEAM_GUESTS];
+static struct fork_join externals[TEAM_EXTERNALS];
+static struct fork_join *external_list[TEAM_EXTERNALS];
 
 static void setup(void)
 {
 	memset(&rt, 0, sizeof(rt));
 	rt.pool.generation_here = &generation;
 	rt.pool.generation = generation;
-	for (unsigned i = 0; i < TEAM_GUESTS; i++)
-		guest_list[i] = &guests[i];
-	team_init(&rt.pool.team, guest_list, &none, NULL, true);
+	for (unsigned i = 0; i < TEAM_EXTERNALS; i++)
+		external_list[i] = &externals[i];
+	rt.pool.idle.groups = &none;
+	team_init(&rt.pool.team, external_list, &rt.pool.idle, NULL,
+		  &rt.pool.tuning, true);
 	atomic_init(&rt.pool.closing, 1);
 }
 

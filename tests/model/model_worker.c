@@ -366,7 +366,7 @@ static void setup_urgent_companion(void)
 static void setup_lifo_companion(void)
 {
 	setup(2, spawn_one, 2);
-	pool.lifo_delay_ns = LIFO_DELAY_NS;
+	pool.tuning.lifo_delay_ns = LIFO_DELAY_NS;
 }
 
 static void setup_spawning_two(void)

@@ -4,7 +4,7 @@
  *
  * A pool of WORKERS workers, two if that is not defined before, with queues of
  * four slots and numbered tasks, made anew by workers_reset(). With JOB_SLOTS
- * defined before, they and guests may fork so many jobs. Threads 1 and 2 of a case
+ * defined before, they and external threads may fork so many jobs. Threads 1 and 2 of a case
  * are workers_run_0() and workers_run_1(); the others are outside.
  */
 #ifndef SKUA_TESTS_MODEL_WORKERS_H
@@ -63,18 +63,26 @@ static inline void worker_reset(unsigned i)
 
 #ifdef JOB_SLOTS
 /* Places for jobs, of so many slots each. */
-static struct forks places[WORKERS + TEAM_GUESTS];
-static struct forks *place_list[WORKERS + TEAM_GUESTS];
-static atomic_ptr job_slots[WORKERS + TEAM_GUESTS][JOB_SLOTS];
+static struct fork_join places[WORKERS + TEAM_EXTERNALS];
+static struct fork_join *place_list[WORKERS + TEAM_EXTERNALS];
+static atomic_ptr job_slots[WORKERS + TEAM_EXTERNALS][JOB_SLOTS];
 
 static inline void places_reset(void)
 {
 	memset(places, 0, sizeof(places));
 	memset(job_slots, 0, sizeof(job_slots));
-	team_init(&pool.team, place_list, pool.groups, &pool.map, true);
-	for (unsigned i = 0; i < WORKERS + TEAM_GUESTS; i++) {
+	team_init(&pool.team, place_list, &pool.idle, &pool.map, &pool.tuning,
+		  true);
+	pool.team.tasks[0] = &pool.urgent;
+	pool.team.tasks[1] = &pool.inject;
+	for (unsigned i = 0; i < WORKERS + TEAM_EXTERNALS; i++) {
 		place_list[i] = &places[i];
-		forks_init(&places[i], &pool, i, job_slots[i], JOB_SLOTS, true);
+		fork_join_init(
+			&places[i], &pool.team, i, job_slots[i], JOB_SLOTS,
+			true,
+			i < WORKERS
+				? &workers[i].area.counters.jobs_stolen
+				: &pool.area.external_jobs_stolen[i - WORKERS]);
 	}
 }
 #endif
@@ -101,11 +109,11 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 {
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = worker_list;
-	pool.steal_max = 32;
-	pool.steal_max_far = 1;
-	pool.steal_attempts = 1;
-	pool.lifo_delay_ns = lifo_delay_ns;
-	pool.max_queued = UINT32_MAX;
+	pool.tuning.steal_max = 32;
+	pool.tuning.steal_max_far = 1;
+	pool.tuning.steal_attempts = 1;
+	pool.tuning.lifo_delay_ns = lifo_delay_ns;
+	pool.tuning.max_queued = UINT32_MAX;
 	pool.generation_here = &generation;
 	pool.generation = generation;
 	inject_queue_init(&pool.urgent);
@@ -116,7 +124,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
 								   : other);
 	explore_thread_local((void **)&current_worker);
-	explore_thread_local((void **)&forks_region_current);
+	explore_thread_local((void **)&fork_region_current);
 }
 
 /* As skua_task_spawn(). */

@@ -5,7 +5,7 @@
  * Random trees of calls, some of whose children are forked one in another, some
  * in a scope, and of which some yield their CPU, so that jobs stay stolen and
  * their joins sleep. Roots are called from outside, by more threads than there
- * are places for guests, from tasks, and from within jobs, while other tasks come
+ * are places for external threads, from tasks, and from within jobs, while other tasks come
  * and go. Each root's count is compared with that of the same tree by itself.
  */
 #include <sched.h>

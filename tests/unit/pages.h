@@ -63,14 +63,14 @@ static inline struct pages pages_of_worker(const struct skua_runtime *rt,
 					   unsigned i, int node)
 {
 	const struct worker *worker = rt->pool.workers[i];
-	const struct job_slots *slots = &rt->members.job_slots;
+	const struct job_slots *slots = &rt->worker_memory.job_slots;
 	const struct slab_block *block = worker->slab.free;
 	struct pages pages = { 0, 0, 0 };
 
 	pages_add(&pages, worker, sizeof(*worker), node);
 	pages_add(&pages, worker->queue,
 		  local_queue_size(rt->config.queue_capacity), node);
-	pages_add(&pages, worker->forks, sizeof(*worker->forks), node);
+	pages_add(&pages, worker->fork_join, sizeof(*worker->fork_join), node);
 	pages_add(&pages, job_slots_of(slots, i), job_slots_place_bytes(slots),
 		  node);
 	for (; block; block = block->next)

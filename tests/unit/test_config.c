@@ -83,7 +83,7 @@ static void expect_defaults(const struct skua_config *cfg)
 	assert_int_equal(config_resolve(&config, cfg, &err), 0);
 	assert_int_equal(config.workers, allowed.count);
 	assert_int_equal(config.queue_capacity, 256);
-	assert_int_equal(config.steal_attempts, 32);
+	assert_int_equal(config.tuning.steal_attempts, 32);
 	assert_true(config.pinned);
 	assert_int_equal(config.cpus.count, allowed.count);
 	for (unsigned i = 0; i < allowed.count; i++)
@@ -111,12 +111,12 @@ static void config__more_workers_than_cpus__one_steal_attempt(void **state)
 	cfg.workers = allowed.count + 1;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.workers, allowed.count + 1);
-	assert_int_equal(config.steal_attempts, 1);
+	assert_int_equal(config.tuning.steal_attempts, 1);
 	config_free(&config);
 
 	cfg.steal_attempts = 7;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.steal_attempts, 7);
+	assert_int_equal(config.tuning.steal_attempts, 7);
 	config_free(&config);
 }
 
@@ -133,7 +133,7 @@ static void config__values_at_their_limits__accepted(void **state)
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.workers, SKUA_MAX_WORKERS);
 	assert_int_equal(config.queue_capacity, SKUA_MAX_QUEUE_CAPACITY);
-	assert_int_equal(config.steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
+	assert_int_equal(config.tuning.steal_attempts, SKUA_MAX_STEAL_ATTEMPTS);
 	assert_false(config.pinned);
 	config_free(&config);
 
@@ -143,7 +143,7 @@ static void config__values_at_their_limits__accepted(void **state)
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.workers, 1);
 	assert_int_equal(config.queue_capacity, SKUA_MIN_QUEUE_CAPACITY);
-	assert_int_equal(config.steal_attempts, 1);
+	assert_int_equal(config.tuning.steal_attempts, 1);
 	config_free(&config);
 }
 
@@ -388,7 +388,7 @@ static void config_delays__limits_and_sentinels__accepted(void **state)
 	} spins[] = { { 1, 1 },
 		      { SKUA_MAX_DELAY_NS, SKUA_MAX_DELAY_NS },
 		      { SKUA_SPIN_NEVER, 0 },
-		      { SKUA_SPIN_FOREVER, POOL_SPIN_FOREVER } },
+		      { SKUA_SPIN_FOREVER, TUNING_SPIN_FOREVER } },
 	  delays[] = { { 0, 100000 },
 		       { SKUA_MIN_LIFO_DELAY_NS, SKUA_MIN_LIFO_DELAY_NS },
 		       { SKUA_MAX_DELAY_NS, SKUA_MAX_DELAY_NS },
@@ -401,8 +401,8 @@ static void config_delays__limits_and_sentinels__accepted(void **state)
 		cfg.spin_ns = spins[i].given;
 		cfg.lifo_steal_delay_ns = delays[i].given;
 		assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-		assert_int_equal(config.spin_ns, spins[i].meant);
-		assert_int_equal(config.lifo_steal_delay_ns, delays[i].meant);
+		assert_int_equal(config.tuning.spin_ns, spins[i].meant);
+		assert_int_equal(config.tuning.lifo_delay_ns, delays[i].meant);
 		config_free(&config);
 	}
 }
@@ -415,11 +415,11 @@ static void config_spin_ns__default__by_the_number_of_cpus(void **state)
 	(void)state;
 	cfg.workers = allowed.count;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.spin_ns, POOL_SPIN_MEASURED);
+	assert_int_equal(config.tuning.spin_ns, TUNING_SPIN_MEASURED);
 	config_free(&config);
 	cfg.workers = allowed.count + 1;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.spin_ns, 0);
+	assert_int_equal(config.tuning.spin_ns, 0);
 	config_free(&config);
 }
 
@@ -430,11 +430,11 @@ static void config_max_queued__default_or_set__taken(void **state)
 
 	(void)state;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.max_queued, UINT32_MAX);
+	assert_int_equal(config.tuning.max_queued, UINT32_MAX);
 	config_free(&config);
 	cfg.max_queued = 7;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.max_queued, 7);
+	assert_int_equal(config.tuning.max_queued, 7);
 	config_free(&config);
 }
 
@@ -539,7 +539,7 @@ static void config_cpus__list__sorted_each_once(void **state)
 	assert_int_equal(config.cpus.cpus[config.cpus.count - 1], last);
 	/* As many workers as CPUs were chosen, not as are allowed. */
 	assert_int_equal(config.workers, config.cpus.count);
-	assert_int_equal(config.steal_attempts, 32);
+	assert_int_equal(config.tuning.steal_attempts, 32);
 	config_free(&config);
 }
 

@@ -83,10 +83,10 @@ static void expect_environment(const struct skua_config *cfg)
 
 	assert_int_equal(config.workers, 3);
 	assert_int_equal(config.queue_capacity, 64);
-	assert_int_equal(config.steal_attempts, 5);
-	assert_int_equal(config.max_queued, 4294967294u);
-	assert_int_equal(config.spin_ns, 777);
-	assert_int_equal(config.lifo_steal_delay_ns, 5000);
+	assert_int_equal(config.tuning.steal_attempts, 5);
+	assert_int_equal(config.tuning.max_queued, 4294967294u);
+	assert_int_equal(config.tuning.spin_ns, 777);
+	assert_int_equal(config.tuning.lifo_delay_ns, 5000);
 	assert_int_equal(config.cpus.count, 1);
 	assert_false(config.pinned);
 	assert_true(config.huge_pages);
@@ -125,10 +125,10 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 	config = resolve(&cfg);
 	assert_int_equal(config.workers, 2);
 	assert_int_equal(config.queue_capacity, 128);
-	assert_int_equal(config.steal_attempts, 9);
-	assert_int_equal(config.max_queued, 10);
-	assert_int_equal(config.spin_ns, 0);
-	assert_int_equal(config.lifo_steal_delay_ns, SENTINEL_NEVER);
+	assert_int_equal(config.tuning.steal_attempts, 9);
+	assert_int_equal(config.tuning.max_queued, 10);
+	assert_int_equal(config.tuning.spin_ns, 0);
+	assert_int_equal(config.tuning.lifo_delay_ns, SENTINEL_NEVER);
 	assert_true(config.pinned);
 	config_free(&config);
 }
@@ -136,7 +136,7 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 static void env__no_env__is_not_looked_at(void **state)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = 1,
+					 .workers = 2,
 					 .flags = SKUA_NO_ENV };
 	struct config config;
 
@@ -144,8 +144,8 @@ static void env__no_env__is_not_looked_at(void **state)
 	set_all();
 	config = resolve(&cfg);
 	assert_int_equal(config.queue_capacity, 256);
-	assert_int_equal(config.max_queued, UINT32_MAX);
-	assert_int_equal(config.lifo_steal_delay_ns, 100000);
+	assert_int_equal(config.tuning.max_queued, UINT32_MAX);
+	assert_int_equal(config.tuning.lifo_delay_ns, 100000);
 	assert_true(config.pinned);
 	config_free(&config);
 	for (size_t n = 0; n < COUNT_OF(names); n++)
@@ -169,11 +169,12 @@ static void env__empty__counts_as_not_set(void **state)
 	defaults = resolve(&no_env);
 	assert_int_equal(config.workers, defaults.workers);
 	assert_int_equal(config.queue_capacity, defaults.queue_capacity);
-	assert_int_equal(config.steal_attempts, defaults.steal_attempts);
-	assert_int_equal(config.max_queued, defaults.max_queued);
-	assert_int_equal(config.spin_ns, defaults.spin_ns);
-	assert_int_equal(config.lifo_steal_delay_ns,
-			 defaults.lifo_steal_delay_ns);
+	assert_int_equal(config.tuning.steal_attempts,
+			 defaults.tuning.steal_attempts);
+	assert_int_equal(config.tuning.max_queued, defaults.tuning.max_queued);
+	assert_int_equal(config.tuning.spin_ns, defaults.tuning.spin_ns);
+	assert_int_equal(config.tuning.lifo_delay_ns,
+			 defaults.tuning.lifo_delay_ns);
 	assert_int_equal(config.cpus.count, defaults.cpus.count);
 	assert_true(config.pinned);
 	config_free(&config);
@@ -189,12 +190,12 @@ static void env__words__are_the_sentinels(void **state)
 	set("SKUA_SPIN_NS", "never");
 	set("SKUA_LIFO_STEAL_DELAY_NS", "private");
 	config = resolve(&cfg);
-	assert_int_equal(config.spin_ns, 0);
-	assert_int_equal(config.lifo_steal_delay_ns, SENTINEL_NEVER);
+	assert_int_equal(config.tuning.spin_ns, 0);
+	assert_int_equal(config.tuning.lifo_delay_ns, SENTINEL_NEVER);
 	config_free(&config);
 	set("SKUA_SPIN_NS", "forever");
 	config = resolve(&cfg);
-	assert_int_equal(config.spin_ns, POOL_SPIN_FOREVER);
+	assert_int_equal(config.tuning.spin_ns, TUNING_SPIN_FOREVER);
 	config_free(&config);
 }
 

@@ -240,11 +240,11 @@ static void tuning__defaults__are_those_of_a_runtime(void **state)
 
 	(void)state;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(tuning.steal_max, config.steal_max);
-	assert_int_equal(tuning.steal_max_far, config.steal_max_far);
-	assert_int_equal(tuning.far_samples, config.far_samples);
-	assert_int_equal(tuning.far_delay_ns, config.far_delay_ns);
-	assert_int_equal(tuning.steal_attempts, config.steal_attempts);
+	assert_int_equal(tuning.steal_max, config.tuning.steal_max);
+	assert_int_equal(tuning.steal_max_far, config.tuning.steal_max_far);
+	assert_int_equal(tuning.far_samples, config.tuning.far_samples);
+	assert_int_equal(tuning.far_delay_ns, config.tuning.far_delay_ns);
+	assert_int_equal(tuning.steal_attempts, config.tuning.steal_attempts);
 	config_free(&config);
 }
 

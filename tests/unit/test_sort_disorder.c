@@ -208,7 +208,7 @@ static void sort__two_runs_whose_rest_is_taken_often__no_stack(void **state)
 	size_t alone = depth_with(1);
 
 	(void)state;
-	/* The guest and a worker take it from each other. */
+	/* The external thread and a worker take it from each other. */
 	assert_true(depth_with(2) < 5 * alone);
 }
 

@@ -150,15 +150,15 @@ static void victims__no_bit__not_tried(void **state)
 /* The line behind the groups has jobs of threads that are no workers. */
 static void victims__jobs_of_others__behind_the_own_group(void **state)
 {
-	struct work_flag guest;
+	struct work_flag external;
 	struct rng rng;
 	struct victim victim;
 	struct victims v;
 
 	(void)state;
 	rng_init(&rng, 1);
-	work_flag_init(&guest, &map, groups->count, 3);
-	work_flag_raise_owner(&guest, WORK_JOBS);
+	work_flag_init(&external, &map, groups->count, 3);
+	work_flag_raise_owner(&external, WORK_JOBS);
 	work_flag_raise_owner(&flags[3], WORK_JOBS);
 	work_flag_raise_owner(&flags[1], WORK_JOBS);
 	v = search_of(0, &rng, VICTIMS_ALL);

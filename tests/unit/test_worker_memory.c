@@ -4,7 +4,7 @@
  *
  * As this machine has it; and, with calls that are wrapped, as one has it whose
  * every CPU is a node: what the library asks of the kernel is written down, and
- * not passed on. Where pages then are, tests/guest shows.
+ * not passed on. Where pages then are, tests/external thread shows.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -252,13 +252,13 @@ static int node_of(const struct skua_runtime *rt, unsigned i)
 static void expect_wishes(const struct skua_runtime *rt, unsigned i, int node)
 {
 	const struct worker *w = rt->pool.workers[i];
-	const struct job_slots *slots = &rt->members.job_slots;
+	const struct job_slots *slots = &rt->worker_memory.job_slots;
 
 	assert_int_equal(wished(w, sizeof(*w)), node);
 	assert_int_equal(
 		wished(w->queue, local_queue_size(rt->config.queue_capacity)),
 		node);
-	assert_int_equal(wished(w->forks, sizeof(*w->forks)), node);
+	assert_int_equal(wished(w->fork_join, sizeof(*w->fork_join)), node);
 	assert_int_equal(
 		wished(job_slots_of(slots, i), job_slots_place_bytes(slots)),
 		node);
@@ -342,7 +342,7 @@ static void members__allocator__has_all_and_nothing_is_asked(void **state)
 	use(rt);
 	assert_int_equal(wish_count, 0);
 	for (unsigned i = 0; i < skua_runtime_workers(rt); i++)
-		assert_null(arenas_of(&rt->members.arenas, i)->extents);
+		assert_null(arenas_of(&rt->worker_memory.arenas, i)->extents);
 	assert_true(allocations > 0);
 	destroy(rt);
 	assert_int_equal(allocations, 0);
@@ -473,7 +473,8 @@ static void members__huge_pages__aligned_and_all_of_the_workers(void **state)
 	with_nodes = false;
 	rt = make((struct skua_config){ .flags = SKUA_HUGE_PAGES });
 	for (unsigned i = 0; i < skua_runtime_workers(rt); i++) {
-		const struct arena *arena = arenas_of(&rt->members.arenas, i);
+		const struct arena *arena =
+			arenas_of(&rt->worker_memory.arenas, i);
 		uintptr_t extent = (uintptr_t)arena->extents;
 		uintptr_t worker = (uintptr_t)rt->pool.workers[i];
 

@@ -31,8 +31,8 @@
  * Reordering of loads is not modelled; the explorer does that on the code
  * itself.
  *
- * Left out: the steps of a steal, of a fork and of jobs_await_owner() beside
- * each other (model_jobs); team.sleeping, which is the number of bits, and
+ * Left out: the steps of a steal, of a fork and of split_deque_await_owner() beside
+ * each other (model_split_deque); team.sleeping, which is the number of bits, and
  * team.forking; pinned workers, and who sleeps on which CPU; guests beyond the
  * places; NESTED_MAX; queues of workers, the sentinel, timers and pollers, and
  * workers that never sleep, all of which idle.pml has; a task is in the
@@ -439,7 +439,7 @@ inline idle_park_cancel()
 	fi
 }
 
-/* ---- core/queue/jobs.c --------------------------------------------------------- */
+/* ---- core/queue/split_deque.c --------------------------------------------------------- */
 
 /* Nothing is left but what was stolen. */
 inline set_all_stolen()
@@ -448,7 +448,7 @@ inline set_all_stolen()
 	wanted[me] = true
 }
 
-/* jobs_publish_owner(), of what ends at head */
+/* split_deque_publish_owner(), of what ends at head */
 inline jobs_publish()
 {
 	EARLIER
@@ -464,7 +464,7 @@ inline jobs_publish()
 	fi
 }
 
-/* take_back(), jobs_reclaim_owner(), in one step */
+/* take_back(), split_deque_reclaim_owner(), in one step */
 inline jobs_reclaim()
 {
 	EARLIER
@@ -482,7 +482,7 @@ inline jobs_reclaim()
 	fi
 }
 
-/* jobs_steal() by steal_from() in forks.c, J3 */
+/* split_deque_steal() by steal_from() in fork_join.c, J3 */
 inline steal_from(p)
 {
 	d_step {
@@ -505,7 +505,7 @@ inline steal_from(p)
 #endif
 }
 
-/* ---- core/loop/team.c --------------------------------------------------------- */
+/* ---- core/fork_join/team.c --------------------------------------------------------- */
 
 /* may_help() */
 #define MAY_HELP (guests == 0 || guests + helpers < TEAM)
@@ -611,9 +611,9 @@ inline team_wake()
 	LOOKED
 }
 
-/* ---- core/loop/forks.c -------------------------------------------------------- */
+/* ---- core/fork_join/fork_join.c -------------------------------------------------------- */
 
-/* forks_steal_owner(): of anybody, from a random one on. */
+/* fork_join_steal_owner(): of anybody, from a random one on. */
 inline forks_steal()
 {
 	if
@@ -882,7 +882,7 @@ enter:
 		goto step
 	};
 
-	/* forks_run_owner(): what was stolen */
+	/* fork_join_run_owner(): what was stolen */
 runs:
 	atomic { call(job[AT(victim - 1, spot)]) };
 
@@ -995,7 +995,7 @@ join:
 	:: else
 	fi;
 
-	/* forks_join_owner(), spin() */
+	/* fork_join_wait_owner(), spin() */
 joining:
 	if
 	:: d_step { JOINED != DONE ->
@@ -1091,7 +1091,7 @@ sleep:
 		goto joining
 	};
 
-	/* The end of forks_run_owner(), of an own job, or of a root. */
+	/* The end of fork_join_run_owner(), of an own job, or of a root. */
 returns:
 	skip;
 progress:
@@ -1107,7 +1107,7 @@ progress:
 		:: else
 		fi
 	};
-	/* jobs_done() */
+	/* split_deque_done() */
 	d_step {
 		awaits = (slot[AT(victim - 1, spot)] & AWAITED) != 0;
 		slot[AT(victim - 1, spot)] = DONE;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * forks.h - jobs, and who forks them, for model tests
+ * fork_join.h - jobs, and who forks them, for model tests
  *
  * Each job is run once, and each join sees what its job wrote. Jobs that wait for
  * each other, which a program must not count on, say that nobody sleeps beside a
  * public job. Without a thread that spins: each search is one look, so that sleeps
  * and wake-ups are many.
  */
-#ifndef SKUA_TESTS_MODEL_FORKS_H
-#define SKUA_TESTS_MODEL_FORKS_H
+#ifndef SKUA_TESTS_MODEL_FORK_JOIN_H
+#define SKUA_TESTS_MODEL_FORK_JOIN_H
 
 #define SKUA_FORK_CHECKS 0
 #define WORKERS          3
@@ -78,17 +78,17 @@ static inline void run_parent(struct skua_ctx ctx, struct skua_job *job)
 static void (*root)(struct skua_ctx ctx);
 
 /* As skua_run(). */
-static inline void run_guest(void)
+static inline void run_external(void)
 {
-	struct forks *guest;
+	struct fork_join *external;
 
 	explore_assert(pool_enter_spawn(&pool) == 0);
-	guest = team_enter(&pool.team, 0);
-	explore_assert(guest != NULL);
+	external = team_enter(&pool.team, 0);
+	explore_assert(external != NULL);
 	team_begin_forking(&pool.team);
-	root(forks_ctx_owner(guest));
-	team_leave(&pool.team, guest);
-	team_pass_on(&pool.team, &pool.idle, 0);
+	root(fork_join_ctx_owner(external));
+	team_leave(&pool.team, external);
+	team_pass_on(&pool.team, 0);
 	pool_end_spawn(&pool);
 	pool_leave(&pool);
 }
@@ -131,7 +131,7 @@ static inline void check(void)
 		explore_assert(jobs[i].runs <= 1);
 	explore_assert(!team_visible(&pool.team));
 	/* Relaxed, all: alone. */
-	explore_assert(atomic_load_relaxed(&pool.team.guests) == 0);
+	explore_assert(atomic_load_relaxed(&pool.team.externals) == 0);
 	explore_assert(atomic_load_relaxed(&pool.team.helpers) == 0);
 	explore_assert(atomic_load_relaxed(&pool.team.sleeping) == 0);
 }

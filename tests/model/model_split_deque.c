@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_jobs.c - core/queue/jobs.h, and the inlined half of it, in every interleaving
+ * model_split_deque.c - core/queue/split_deque.h, and the inlined half of it, in every interleaving
  *
  * An owner that forks and joins, as nested calls do, beside thieves. Checked in
  * each case: each job is run once, by the owner or by a thief, and whoever runs
@@ -11,7 +11,7 @@
  * The core file is included, not linked: the variants reach its inner parts.
  */
 #define SKUA_FORK_CHECKS 0
-#include "core/queue/jobs.c"
+#include "core/queue/split_deque.c"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct model_job {
 	unsigned runs;
 };
 
-static struct jobs jobs;
+static struct split_deque deque;
 static struct parker parker;
 static atomic_ptr slots[DEPTH];
 static struct model_job made[JOBS];
@@ -40,19 +40,19 @@ static atomic_u32 thief_ended;
 
 void skua_fork_wanted(struct skua_ctx inner)
 {
-	jobs_publish_owner(&jobs, inner.head);
+	split_deque_publish_owner(&deque, inner.head);
 }
 
 bool skua_reclaim_shared(struct skua_ctx inner)
 {
 	atomic_ptr *slot = (atomic_ptr *)inner.head - 1;
 
-	if (jobs_reclaim_owner(&jobs, slot))
+	if (split_deque_reclaim_owner(&deque, slot))
 		return true;
-	while (!jobs_is_done_owner(slot)) {
+	while (!split_deque_is_done_owner(slot)) {
 		if (!sleeps)
 			explore_relax();
-		else if (jobs_await_owner(slot))
+		else if (split_deque_await_owner(slot))
 			parker_park(&parker);
 	}
 	return false;
@@ -69,7 +69,8 @@ static void run(struct model_job *job)
 
 static struct skua_ctx begin(void)
 {
-	return (struct skua_ctx){ &jobs.inlined, jobs_head_owner(&jobs) };
+	return (struct skua_ctx){ &deque.inlined,
+				  split_deque_head_owner(&deque) };
 }
 
 static struct skua_ctx fork_one(struct skua_ctx ctx)
@@ -97,12 +98,12 @@ static struct skua_ctx join_one(struct skua_ctx inner)
 
 static void steal(unsigned thief)
 {
-	struct jobs_steal got = jobs_steal(&jobs, thief);
+	struct split_deque_steal got = split_deque_steal(&deque, thief);
 
 	if (got.outcome != SKUA_STEAL_SUCCESS)
 		return;
 	run((struct model_job *)got.job);
-	if (jobs_done(got.slot))
+	if (split_deque_done(got.slot))
 		parker_unpark(&parker);
 }
 
@@ -116,7 +117,7 @@ static void setup(void)
 	sleeps = false;
 	atomic_init(&thief_ended, 0);
 	parker_init(&parker);
-	jobs_init(&jobs, slots, DEPTH, true);
+	split_deque_init(&deque, slots, DEPTH, true);
 }
 
 static void setup_sleeps(void)
@@ -128,23 +129,23 @@ static void setup_sleeps(void)
 static void setup_alone(void)
 {
 	setup();
-	jobs_init(&jobs, slots, DEPTH, false);
+	split_deque_init(&deque, slots, DEPTH, false);
 }
 
 static void check(void)
 {
-	explore_assert(!jobs_visible(&jobs));
+	explore_assert(!split_deque_visible(&deque));
 	for (unsigned i = 0; i < forked; i++)
 		explore_assert(made[i].runs == 1);
-	explore_assert(jobs.all_stolen);
-	explore_assert(jobs.inlined.wanted == 1);
+	explore_assert(deque.all_stolen);
+	explore_assert(deque.inlined.wanted == 1);
 }
 
 static void check_alone(void)
 {
 	for (unsigned i = 0; i < forked; i++)
 		explore_assert(made[i].runs == 1);
-	explore_assert(jobs.inlined.wanted == 0);
+	explore_assert(deque.inlined.wanted == 0);
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -183,7 +184,7 @@ static void forks_four_public(void)
 	struct skua_ctx ctx = begin();
 
 	for (unsigned i = 0; i < 4; i++) {
-		__atomic_store_n(&jobs.inlined.wanted, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&deque.inlined.wanted, 1, __ATOMIC_RELAXED);
 		ctx = fork_one(ctx);
 	}
 	join_one(join_one(join_one(join_one(ctx))));
@@ -196,13 +197,13 @@ static void forks_three_public(void)
 	struct skua_ctx ctx = begin();
 
 	for (unsigned i = 0; i < 3; i++) {
-		__atomic_store_n(&jobs.inlined.wanted, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&deque.inlined.wanted, 1, __ATOMIC_RELAXED);
 		ctx = fork_one(ctx);
 	}
 	ctx = join_one(ctx);
 	/* Acquire: what the thief has asked for. Pairs with steals_once(). */
 	if (atomic_load_acquire(&thief_ended))
-		explore_assert(jobs_visible(&jobs) || skua_wanted(ctx));
+		explore_assert(split_deque_visible(&deque) || skua_wanted(ctx));
 	join_one(join_one(ctx));
 }
 
@@ -253,10 +254,10 @@ static void forks_two_storing(void)
 	uint64_t shared;
 
 	fork_one(fork_one(begin()));
-	atomic_fetch_add_release(&jobs.shared, UINT64_C(1) << SPLIT_SHIFT);
-	shared = atomic_load_relaxed(&jobs.shared);
+	atomic_fetch_add_release(&deque.shared, UINT64_C(1) << SPLIT_SHIFT);
+	shared = atomic_load_relaxed(&deque.shared);
 	if (tail_of(shared) <= 1) {
-		atomic_store_release(&jobs.shared,
+		atomic_store_release(&deque.shared,
 				     shared - (UINT64_C(1) << SPLIT_SHIFT));
 		run(&made[1]);
 	}
@@ -265,32 +266,32 @@ static void forks_two_storing(void)
 /* Reads the slot before its claim, which an alike word lets it make later. */
 static void steals_early(void)
 {
-	uint64_t shared = atomic_load_acquire(&jobs.shared);
+	uint64_t shared = atomic_load_acquire(&deque.shared);
 	atomic_ptr *slot = &slots[tail_of(shared)];
 	struct model_job *job = atomic_load_relaxed(slot);
 
 	if (job && tail_of(shared) < split_of(shared) &&
-	    atomic_cas_acquire(&jobs.shared, &shared, shared + 1)) {
+	    atomic_cas_acquire(&deque.shared, &shared, shared + 1)) {
 		run(job);
-		jobs_done(slot);
+		split_deque_done(slot);
 	}
 }
 
 /* Says who has the job by a store: the owner's wish to be woken is gone. */
 static void steals_by_store(void)
 {
-	uint64_t shared = atomic_load_acquire(&jobs.shared);
+	uint64_t shared = atomic_load_acquire(&deque.shared);
 	atomic_ptr *slot = &slots[tail_of(shared)];
 	void *job;
 
 	if (tail_of(shared) >= split_of(shared) ||
-	    !atomic_cas_acquire(&jobs.shared, &shared, shared + 1))
+	    !atomic_cas_acquire(&deque.shared, &shared, shared + 1))
 		return;
 	job = (void *)((uintptr_t)atomic_load_relaxed(slot) &
 		       ~(uintptr_t)AWAITED);
 	atomic_store_relaxed(slot, (void *)(uintptr_t)TAKEN);
 	run(job);
-	if (jobs_done(slot))
+	if (split_deque_done(slot))
 		parker_unpark(&parker);
 }
 
@@ -301,7 +302,7 @@ static void awaits_by_store(void)
 	atomic_ptr *slot = (atomic_ptr *)inner.head - 1;
 	void *value;
 
-	if (jobs_reclaim_owner(&jobs, slot)) {
+	if (split_deque_reclaim_owner(&deque, slot)) {
 		run(&made[0]);
 		return;
 	}
@@ -309,7 +310,7 @@ static void awaits_by_store(void)
 	if (value != NULL)
 		atomic_store_relaxed(slot,
 				     (void *)((uintptr_t)value | AWAITED));
-	while (!jobs_is_done_owner(slot))
+	while (!split_deque_is_done_owner(slot))
 		parker_park(&parker);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_forks.c - core/loop/forks.c and core/loop/team.c, in the whole loop of the workers
+ * model_fork_join.c - core/fork_join/fork_join.c and core/fork_join/team.c, in the whole loop of the workers
  *
- * Real workers, and a guest or a task that forks. An execution takes some hundred
+ * Real workers, and an external thread or a task that forks. An execution takes some hundred
  * steps, too many for all interleavings, so that cases are run at random, with few
  * deviations and with many.
  */
-#include "tests/model/forks.h"
+#include "tests/model/fork_join.h"
 
 /* ---- jobs ---------------------------------------------------------------- */
 
@@ -116,16 +116,16 @@ static void fork_twice(struct skua_ctx ctx)
 }
 
 /* Another one, with a job of its own, unless it comes too late. */
-static void other_guest(void)
+static void other_external(void)
 {
 	if (pool_enter_spawn(&pool) == 0) {
-		struct forks *place = team_enter(&pool.team, 0);
-		struct skua_ctx ctx = forks_ctx_owner(place);
+		struct fork_join *place = team_enter(&pool.team, 0);
+		struct skua_ctx ctx = fork_join_ctx_owner(place);
 
 		team_begin_forking(&pool.team);
 		join_job(ctx, fork_job(ctx, 2), 2);
 		team_leave(&pool.team, place);
-		team_pass_on(&pool.team, &pool.idle, 0);
+		team_pass_on(&pool.team, 0);
 		pool_end_spawn(&pool);
 	}
 	pool_leave(&pool);
@@ -133,9 +133,9 @@ static void other_guest(void)
 
 /* ---- threads ------------------------------------------------------------- */
 
-static void guest(void)
+static void external(void)
 {
-	run_guest();
+	run_external();
 	workers_shut_down();
 }
 
@@ -147,10 +147,10 @@ static void task(void)
 }
 
 /* Other work comes and goes beside it. */
-static void guest_and_tasks(void)
+static void external_and_tasks(void)
 {
 	explore_assert(workers_spawn(1) == 0);
-	run_guest();
+	run_external();
 	workers_join(1);
 	workers_shut_down();
 }
@@ -167,7 +167,7 @@ static void setup_one_meets(void)
 	reset(2, fork_one, 2);
 }
 
-/* While the other guest is there, no worker may take job 0. */
+/* While the other external thread is there, no worker may take job 0. */
 static void setup_beside_meets(void)
 {
 	setup_one_meets();
@@ -205,7 +205,7 @@ static void setup_turns_to_task(void)
 	tasks[1].poll = poll_until_help;
 }
 
-/* The guest waits for job 0, and nobody else may take job 1. */
+/* The external thread waits for job 0, and nobody else may take job 1. */
 static void setup_parent_meets(void)
 {
 	reset(2, fork_parent, 2);
@@ -231,86 +231,90 @@ static void setup_parent_meets_three(void)
 
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("worker_turns_to_task__few", setup_turns_to_task, check,
-		       workers_run_0, workers_run_1, guest),
+		       workers_run_0, workers_run_1, external),
 	  FEW(10000) },
 	{ EXPLORE_PASS("worker_turns_to_task__many", setup_turns_to_task, check,
-		       workers_run_0, workers_run_1, guest),
+		       workers_run_0, workers_run_1, external),
 	  MANY(10000) },
 	{ EXPLORE_PASS("asks_again__few", setup_asks_again, check,
-		       workers_run_0, workers_run_1, workers_run_2, guest),
+		       workers_run_0, workers_run_1, workers_run_2, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_one__few", setup_one, check, workers_run_0,
-		       workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_one__few", setup_one, check,
+		       workers_run_0, workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_one__many", setup_one, check, workers_run_0,
-		       workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_one__many", setup_one, check,
+		       workers_run_0, workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_one__meets__few", setup_one_meets, check,
-		       workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_one__meets__few", setup_one_meets, check,
+		       workers_run_0, workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_one__meets__many", setup_one_meets, check,
-		       workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_one__meets__many", setup_one_meets,
+		       check, workers_run_0, workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_one__meets__tasks__few", setup_one_meets,
-		       check, workers_run_0, workers_run_1, guest_and_tasks),
+	{ EXPLORE_PASS("external_forks_one__meets__tasks__few", setup_one_meets,
+		       check, workers_run_0, workers_run_1, external_and_tasks),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_one__meets__tasks__many", setup_one_meets,
-		       check, workers_run_0, workers_run_1, guest_and_tasks),
+	{ EXPLORE_PASS("external_forks_one__meets__tasks__many",
+		       setup_one_meets, check, workers_run_0, workers_run_1,
+		       external_and_tasks),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_twice__meets__few", setup_twice_meets,
-		       check, workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_twice__meets__few", setup_twice_meets,
+		       check, workers_run_0, workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_twice__meets__many", setup_twice_meets,
-		       check, workers_run_0, workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_twice__meets__many", setup_twice_meets,
+		       check, workers_run_0, workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_forks_two__few", setup_two, check, workers_run_0,
-		       workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_two__few", setup_two, check,
+		       workers_run_0, workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_forks_two__many", setup_two, check, workers_run_0,
-		       workers_run_1, guest),
+	{ EXPLORE_PASS("external_forks_two__many", setup_two, check,
+		       workers_run_0, workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_beside_guest__few", setup_one, check,
-		       workers_run_0, other_guest, workers_run_1, guest),
+	{ EXPLORE_PASS("external_beside_external__few", setup_one, check,
+		       workers_run_0, other_external, workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_beside_guest__many", setup_one, check,
-		       workers_run_0, other_guest, workers_run_1, guest),
+	{ EXPLORE_PASS("external_beside_external__many", setup_one, check,
+		       workers_run_0, other_external, workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_beside_guest__meets__few", setup_beside_meets,
-		       check, workers_run_0, other_guest, workers_run_1, guest),
+	{ EXPLORE_PASS("external_beside_external__meets__few",
+		       setup_beside_meets, check, workers_run_0, other_external,
+		       workers_run_1, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_beside_guest__meets__many", setup_beside_meets,
-		       check, workers_run_0, other_guest, workers_run_1, guest),
+	{ EXPLORE_PASS("external_beside_external__meets__many",
+		       setup_beside_meets, check, workers_run_0, other_external,
+		       workers_run_1, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_and_two_jobs__meet__few", setup_three_meet, check,
-		       workers_run_0, workers_run_1, workers_run_2, guest),
-	  FEW(10000) },
-	{ EXPLORE_PASS("guest_and_two_jobs__meet__many", setup_three_meet,
+	{ EXPLORE_PASS("external_and_two_jobs__meet__few", setup_three_meet,
 		       check, workers_run_0, workers_run_1, workers_run_2,
-		       guest),
+		       external),
+	  FEW(10000) },
+	{ EXPLORE_PASS("external_and_two_jobs__meet__many", setup_three_meet,
+		       check, workers_run_0, workers_run_1, workers_run_2,
+		       external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_and_two_public_jobs__meet__few",
+	{ EXPLORE_PASS("external_and_two_public_jobs__meet__few",
 		       setup_two_public_meet, check, workers_run_0,
-		       workers_run_1, workers_run_2, guest),
+		       workers_run_1, workers_run_2, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_and_two_public_jobs__meet__many",
+	{ EXPLORE_PASS("external_and_two_public_jobs__meet__many",
 		       setup_two_public_meet, check, workers_run_0,
-		       workers_run_1, workers_run_2, guest),
+		       workers_run_1, workers_run_2, external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("guest_takes_part_of_what_it_waits_for__few",
+	{ EXPLORE_PASS("external_takes_part_of_what_it_waits_for__few",
 		       setup_parent_meets, check, workers_run_0, workers_run_1,
-		       guest),
+		       external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("guest_takes_part_of_what_it_waits_for__many",
+	{ EXPLORE_PASS("external_takes_part_of_what_it_waits_for__many",
 		       setup_parent_meets, check, workers_run_0, workers_run_1,
-		       guest),
+		       external),
 	  MANY(10000) },
-	{ EXPLORE_PASS("part_is_taken_by_guest_or_worker__few",
+	{ EXPLORE_PASS("part_is_taken_by_external_or_worker__few",
 		       setup_parent_meets_three, check, workers_run_0,
-		       workers_run_1, workers_run_2, guest),
+		       workers_run_1, workers_run_2, external),
 	  FEW(10000) },
-	{ EXPLORE_PASS("part_is_taken_by_guest_or_worker__many",
+	{ EXPLORE_PASS("part_is_taken_by_external_or_worker__many",
 		       setup_parent_meets_three, check, workers_run_0,
-		       workers_run_1, workers_run_2, guest),
+		       workers_run_1, workers_run_2, external),
 	  MANY(10000) },
 	{ EXPLORE_PASS("task_forks_one__meets__few", setup_one_meets, check,
 		       workers_run_0, workers_run_1, task),

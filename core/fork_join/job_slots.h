@@ -6,8 +6,8 @@
  * a page behind each place's that cannot be written. It is not the user's
  * allocator's: that would have to give the memory at once.
  */
-#ifndef SKUA_CORE_OS_JOB_SLOTS_H
-#define SKUA_CORE_OS_JOB_SLOTS_H
+#ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
+#define SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
 
 #include <stddef.h>
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* team.c - see team.h, and core/idle/IDLE.md for the protocol */
-#include "core/loop/team.h"
+#include "core/fork_join/team.h"
 
-#include "core/loop/forks.h"
+#include "core/fork_join/fork_join.h"
 
-void team_init(struct team *team, struct forks **forks,
-	       const struct llc_groups *groups, struct work_map *map,
-	       bool pinned)
+void team_init(struct team *team, struct fork_join **members, struct idle *idle,
+	       struct work_map *map, const struct tuning *tuning, bool pinned)
 {
-	team->forks = forks;
-	team->groups = groups;
+	team->members = members;
+	team->groups = idle->groups;
+	team->idle = idle;
 	team->map = map;
-	team->workers = groups->worker_count;
+	team->tuning = tuning;
+	team->workers = idle->groups->worker_count;
 	team->pinned = pinned;
 	atomic_init(&team->forking, 0);
-	atomic_init(&team->guests, 0);
+	atomic_init(&team->externals, 0);
 	atomic_init(&team->helpers, 0);
 	atomic_init(&team->sleeping, 0);
 	for (unsigned w = 0; w < TEAM_WORDS; w++)
@@ -23,53 +24,53 @@ void team_init(struct team *team, struct forks **forks,
 
 void team_begin_forking(struct team *team)
 {
-	/* The only worker has nobody to take jobs from it, or from a guest in
+	/* The only worker has nobody to take jobs from it, or from an external thread in
 	 * its place: nobody is to look for any. Relaxed, both: whoever sees a
 	 * job's publication and then looks sees this, as it comes first (F2). */
 	if (team->workers > 1 && !atomic_load_relaxed(&team->forking))
 		atomic_store_relaxed(&team->forking, 1);
 }
 
-/* ---- guests --------------------------------------------------------------- */
+/* ---- external threads --------------------------------------------------------------- */
 
-struct forks *team_enter(struct team *team, unsigned group)
+struct fork_join *team_enter(struct team *team, unsigned group)
 {
-	for (unsigned i = 0; i < TEAM_GUESTS; i++) {
-		struct forks *guest = team->forks[team->workers + i];
+	for (unsigned i = 0; i < TEAM_EXTERNALS; i++) {
+		struct fork_join *external = team->members[team->workers + i];
 		uint32_t vacant = 0;
 
 		/* Acquire: all that the last one left behind. Pairs with
 		 * team_leave(). */
-		if (atomic_load_relaxed(&guest->taken) == 0 &&
-		    atomic_cas_acquire(&guest->taken, &vacant, 1)) {
+		if (atomic_load_relaxed(&external->taken) == 0 &&
+		    atomic_cas_acquire(&external->taken, &vacant, 1)) {
 			/* Relaxed: before the first job, as forking. */
-			atomic_fetch_add_relaxed(&team->guests, 1);
-			guest->group = group;
-			return guest;
+			atomic_fetch_add_relaxed(&team->externals, 1);
+			external->group = group;
+			return external;
 		}
 	}
 	return NULL;
 }
 
-void team_leave(struct team *team, struct forks *guest)
+void team_leave(struct team *team, struct fork_join *external)
 {
-	work_flag_lower_owner(&guest->flag, WORK_JOBS);
+	work_flag_lower_owner(&external->flag, WORK_JOBS);
 	/* Relaxed: ordered by the fence. */
-	atomic_fetch_sub_relaxed(&team->guests, 1);
-	/* Orders it before the caller's look at the jobs of other guests (F3).
+	atomic_fetch_sub_relaxed(&team->externals, 1);
+	/* Orders it before the caller's look at the jobs of other external threads (F3).
 	 * Pairs with the fences in team_notify() and idle_park_begin(). */
 	atomic_fence_updated_seq_cst();
 	/* Release: its jobs, none, and the rest. Pairs with team_enter(). */
-	atomic_store_release(&guest->taken, 0);
+	atomic_store_release(&external->taken, 0);
 }
 
 /* May one worker more take jobs, with so many that do? */
 static bool may_help(const struct team *team, uint32_t helpers)
 {
-	/* Relaxed: a guest that comes now is one too many for a while. */
-	uint32_t guests = atomic_load_relaxed(&team->guests);
+	/* Relaxed: an external thread that comes now is one too many for a while. */
+	uint32_t externals = atomic_load_relaxed(&team->externals);
 
-	return guests == 0 || guests + helpers < team->workers;
+	return externals == 0 || externals + helpers < team->workers;
 }
 
 bool team_sign_on(struct team *team)
@@ -142,10 +143,10 @@ bool team_visible(const struct team *team)
 		uint64_t bits = work_map_read(team->map, line, WORK_JOBS);
 
 		for (; bits != 0; bits &= bits - 1) {
-			unsigned i = team_place_of(
+			unsigned i = team_member_of(
 				team, line, (unsigned)__builtin_ctzll(bits));
 
-			if (jobs_visible(&team->forks[i]->jobs))
+			if (split_deque_visible(&team->members[i]->deque))
 				return true;
 		}
 	}
@@ -155,7 +156,7 @@ bool team_visible(const struct team *team)
 /* Wake one that waits for a job of its own; false if there is none. */
 static bool wake_asleep(struct team *team)
 {
-	unsigned words = (team->workers + TEAM_GUESTS + IDLE_WORD_BITS - 1) /
+	unsigned words = (team->workers + TEAM_EXTERNALS + IDLE_WORD_BITS - 1) /
 			 IDLE_WORD_BITS;
 
 	/* Relaxed: ordered by the caller's fence. */
@@ -173,21 +174,21 @@ static bool wake_asleep(struct team *team)
 			if (!(atomic_fetch_and_relaxed(&team->asleep[w], ~bit) &
 			      bit))
 				continue;
-			forks_unpark(
-				team->forks[w * IDLE_WORD_BITS +
-					    (unsigned)__builtin_ctzll(bit)]);
+			fork_join_unpark(
+				team->members[w * IDLE_WORD_BITS +
+					      (unsigned)__builtin_ctzll(bit)]);
 			return true;
 		}
 	}
 	return false;
 }
 
-void team_wake(struct team *team, struct idle *idle, unsigned group)
+void team_wake(struct team *team, unsigned group)
 {
 	if (wake_asleep(team))
 		return;
 	/* Relaxed: ordered by the caller's fence. */
 	if (may_help(team, atomic_load_relaxed(&team->helpers)) &&
-	    (!team->pinned || idle_sleeps_elsewhere(idle)))
-		idle_wake(idle, group);
+	    (!team->pinned || idle_sleeps_elsewhere(team->idle)))
+		idle_wake(team->idle, group);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * jobs.h - the jobs that a thread has forked and not joined yet
+ * split_deque.h - the jobs that a thread has forked and not joined yet
  *
  * A stack of pointers. The owner forks and joins at its head, which it passes
  * down in its calls; the oldest jobs are public, and thieves take the oldest of
@@ -29,7 +29,7 @@
  *	  \                |
  *	   `--- sleep ---> | AWAITED: the owner sleeps, and is to be woken
  *
- * Invariants (checked by tests/model/model_jobs.c):
+ * Invariants (checked by tests/model/model_split_deque.c):
  *   J1  tail <= split; and split <= head while anything is public
  *   J2  the slot of a stolen job is its thief's, who reads it behind its claim,
  *       and writes NULL there when the job is done. The owner writes it again
@@ -47,8 +47,8 @@
  * MuCoCoS 2014. There the slots hold the jobs, and the owner writes split alone,
  * between fences.
  */
-#ifndef SKUA_CORE_QUEUE_JOBS_H
-#define SKUA_CORE_QUEUE_JOBS_H
+#ifndef SKUA_CORE_QUEUE_SPLIT_DEQUE_H
+#define SKUA_CORE_QUEUE_SPLIT_DEQUE_H
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@
 #include "skua/fork.h"
 #include "skua/queue.h"
 
-struct jobs {
+struct split_deque {
 	/* What the inlined functions use: split and wanted. Writers: owner
 	 * (split, wanted = 0 or 1), thieves (wanted = 1). Reader of split: owner. */
 	alignas(CACHE_PAIR) struct skua_forks inlined;
@@ -73,61 +73,62 @@ struct jobs {
 };
 
 /* What a steal did; the others are set if @outcome is success. */
-struct jobs_steal {
+struct split_deque_steal {
 	enum skua_steal outcome;
 	struct skua_job *job;
-	atomic_ptr *slot; /* to be given to jobs_done() */
+	atomic_ptr *slot; /* to be given to split_deque_done() */
 	bool more;        /* others are public still */
 };
 
 /**
- * jobs_init - without any job
+ * split_deque_init - without any job
  * @slots: @count of them, zeroed
  * @thieves: whether there will be any
  */
-void jobs_init(struct jobs *jobs, atomic_ptr *slots, size_t count,
-	       bool thieves);
+void split_deque_init(struct split_deque *deque, atomic_ptr *slots,
+		      size_t count, bool thieves);
 
-/* jobs_head_owner - where the first job goes while there is none */
-static inline void **jobs_head_owner(struct jobs *jobs)
+/* split_deque_head_owner - where the first job goes while there is none */
+static inline void **split_deque_head_owner(struct split_deque *deque)
 {
-	return (void **)jobs->slots;
+	return (void **)deque->slots;
 }
 
-/* jobs_publish_owner - what is left of a fork that found @wanted set; @head is
+/* split_deque_publish_owner - what is left of a fork that found @wanted set; @head is
  * past the new job. Something is public afterwards that was not before. */
-void jobs_publish_owner(struct jobs *jobs, void **head);
+void split_deque_publish_owner(struct split_deque *deque, void **head);
 
-/* jobs_reclaim_owner - join a job that is not private; @slot is its own. Return:
+/* split_deque_reclaim_owner - join a job that is not private; @slot is its own. Return:
  * is it the owner's again, to be run? If not, it was stolen. */
-bool jobs_reclaim_owner(struct jobs *jobs, atomic_ptr *slot);
+bool split_deque_reclaim_owner(struct split_deque *deque, atomic_ptr *slot);
 
-/* jobs_steal - take the oldest public job, for the thief of number @thief; if
+/* split_deque_steal - take the oldest public job, for the thief of number @thief; if
  * none is left then, ask for more */
-struct jobs_steal jobs_steal(struct jobs *jobs, unsigned thief);
+struct split_deque_steal split_deque_steal(struct split_deque *deque,
+					   unsigned thief);
 
 /**
- * jobs_done - a thief has run a job: its last access to it, and to the slot
+ * split_deque_done - a thief has run a job: its last access to it, and to the slot
  *
  * Return: does the owner sleep until then?
  */
-bool jobs_done(atomic_ptr *slot);
+bool split_deque_done(atomic_ptr *slot);
 
-/* jobs_is_done_owner - is the thief done with the job of this slot? */
-static inline bool jobs_is_done_owner(const atomic_ptr *slot)
+/* split_deque_is_done_owner - is the thief done with the job of this slot? */
+static inline bool split_deque_is_done_owner(const atomic_ptr *slot)
 {
-	/* Acquire: all that the job wrote. Pairs with jobs_done(). */
+	/* Acquire: all that the job wrote. Pairs with split_deque_done(). */
 	return atomic_load_acquire(slot) == NULL;
 }
 
-/* jobs_thief_owner - the number of the thief that has the job of this slot; -1
+/* split_deque_thief_owner - the number of the thief that has the job of this slot; -1
  * if that is not known yet, or any more */
-int jobs_thief_owner(const atomic_ptr *slot);
+int split_deque_thief_owner(const atomic_ptr *slot);
 
-/* jobs_await_owner - ask its thief for a wake-up; false if the job is done */
-bool jobs_await_owner(atomic_ptr *slot);
+/* split_deque_await_owner - ask its thief for a wake-up; false if the job is done */
+bool split_deque_await_owner(atomic_ptr *slot);
 
-/* jobs_visible - is anything public? After a fence, or as a hint. */
-bool jobs_visible(const struct jobs *jobs);
+/* split_deque_visible - is anything public? After a fence, or as a hint. */
+bool split_deque_visible(const struct split_deque *deque);
 
 #endif

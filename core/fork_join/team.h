@@ -3,7 +3,7 @@
  * team.h - who works on jobs, and who sleeps that could
  *
  * Each worker has a place for the jobs that it forks (forks.h), and there are
- * some more for threads from outside that call skua_run(), the guests. A guest
+ * some more for threads from outside that call skua_run(), the external threads. An external thread
  * works in place of a worker: one worker less takes jobs meanwhile, so that there
  * are never more threads at work than there are workers.
  *
@@ -12,42 +12,47 @@
  * count on it. How such a sleeper and an idle worker learn of jobs: IDLE.md, F1
  * to F4.
  */
-#ifndef SKUA_CORE_LOOP_TEAM_H
-#define SKUA_CORE_LOOP_TEAM_H
+#ifndef SKUA_CORE_FORK_JOIN_TEAM_H
+#define SKUA_CORE_FORK_JOIN_TEAM_H
 
 #include <stdalign.h>
 #include <stdbool.h>
 
 #include "core/base/atomic.h"
+#include "core/base/tuning.h"
 #include "core/idle/idle.h"
+#include "core/queue/inject_queue.h"
 #include "core/queue/work_map.h"
 #include "skua/fork.h"
 
 /* A guess at how many threads call skua_run() of one runtime at once; the
  * others get no help. */
-#define TEAM_GUESTS ((unsigned)SKUA_MAX_GUESTS)
-#define TEAM_WORDS  ((IDLE_MAX_WORKERS + TEAM_GUESTS) / 64 + 1)
+#define TEAM_EXTERNALS ((unsigned)SKUA_MAX_EXTERNAL_THREADS)
+#define TEAM_WORDS     ((IDLE_MAX_WORKERS + TEAM_EXTERNALS) / 64 + 1)
 
-struct forks;
+struct fork_join;
 
 struct team {
-	/* Constant while the workers run: one a worker, then the guests'. */
-	struct forks **forks;
+	/* Constant while the workers run: one a worker, then the external threads'. */
+	struct fork_join **members;
 	const struct llc_groups *groups; /* of the workers */
+	struct idle *idle;               /* of the workers */
+	const struct tuning *tuning;
+	const struct inject_queue *tasks[2]; /* that wait for a worker */
 	struct work_map *map; /* who may have jobs: a line a group, and one for
-			       * the guests */
+			       * the external threads */
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
 
 	/* Whether anybody has ever forked who has thieves. Writers: who does, 0
 	 * to 1. Readers: who looks for jobs. */
 	alignas(CACHE_PAIR) atomic_u32 forking;
-	/* Writers: guests. Readers: who looks for jobs, or has made some public.
-	 * Bounded by TEAM_GUESTS. */
-	atomic_u32 guests;
+	/* Writers: external threads. Readers: who looks for jobs, or has made some public.
+	 * Bounded by TEAM_EXTERNALS. */
+	atomic_u32 externals;
 
 	/* Workers that run a job which they took while they had nothing else to
-	 * do, or are taking one. Writers: they. Readers: as of guests. */
+	 * do, or are taking one. Writers: they. Readers: as of external threads. */
 	alignas(CACHE_PAIR) atomic_u32 helpers;
 
 	/*
@@ -59,21 +64,27 @@ struct team {
 	atomic_u64 asleep[TEAM_WORDS];
 };
 
-/* team_init - @forks: of the workers of @groups and TEAM_GUESTS guests; or NULL */
-void team_init(struct team *team, struct forks **forks,
-	       const struct llc_groups *groups, struct work_map *map,
-	       bool pinned);
+/**
+ * team_init - nobody forks yet
+ * @members: of the workers of @idle and TEAM_EXTERNALS external threads; or NULL
+ * @map: a line for each group of @idle, and one more
+ * @pinned: each worker has a CPU of its own
+ *
+ * The caller fills in tasks.
+ */
+void team_init(struct team *team, struct fork_join **members, struct idle *idle,
+	       struct work_map *map, const struct tuning *tuning, bool pinned);
 
 /* team_begin_forking - before the first fork of all */
 void team_begin_forking(struct team *team);
 
-/* team_enter - a place for a guest, which is near the group @group; NULL if all are
+/* team_enter - a place for an external thread, which is near the group @group; NULL if all are
  * taken */
-struct forks *team_enter(struct team *team, unsigned group);
+struct fork_join *team_enter(struct team *team, unsigned group);
 
 /* team_leave - give it back, without any job; the caller is to look once more, as
  * after team_sign_off() */
-void team_leave(struct team *team, struct forks *guest);
+void team_leave(struct team *team, struct fork_join *external);
 
 /* team_forking - may there be any jobs? A hint. */
 static inline bool team_forking(const struct team *team)
@@ -82,9 +93,9 @@ static inline bool team_forking(const struct team *team)
 	return atomic_load_relaxed(&team->forking) != 0;
 }
 
-/* team_place_of - the index in @forks of what a bit of the map stands for */
-static inline unsigned team_place_of(const struct team *team, unsigned line,
-				     unsigned bit)
+/* team_member_of - the index in @forks of what a bit of the map stands for */
+static inline unsigned team_member_of(const struct team *team, unsigned line,
+				      unsigned bit)
 {
 	return line < team->groups->count
 		       ? team->groups->groups[line].workers[bit]
@@ -121,26 +132,24 @@ bool team_visible(const struct team *team);
  * worker on the caller's CPU, which is busy with jobs already: it would take its
  * place.
  */
-void team_wake(struct team *team, struct idle *idle, unsigned group);
+void team_wake(struct team *team, unsigned group);
 
 /* team_pass_on - the same if there are jobs: who was to take one, or could, has
  * something else to do (F4). After team_sleep_end(), team_sign_off() or team_leave(),
  * which order the look. */
-static inline void team_pass_on(struct team *team, struct idle *idle,
-				unsigned group)
+static inline void team_pass_on(struct team *team, unsigned group)
 {
 	if (team_visible(team))
-		team_wake(team, idle, group);
+		team_wake(team, group);
 }
 
 /* team_notify - what is called after jobs were made public (F1) */
-static inline void team_notify(struct team *team, struct idle *idle,
-			       unsigned group)
+static inline void team_notify(struct team *team, unsigned group)
 {
 	/* Orders what is public before team_wake()'s look at who sleeps. Pairs
 	 * with the fences in team_sleep_begin() and idle_park_begin(). */
 	atomic_fence_seq_cst();
-	team_wake(team, idle, group);
+	team_wake(team, group);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* job_slots.c - see job_slots.h */
-#include "core/os/job_slots.h"
+#include "core/fork_join/job_slots.h"
 
 #include <errno.h>
 #include <sys/mman.h>

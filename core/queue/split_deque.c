@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jobs.c - see jobs.h for the protocol and its invariants */
-#include "core/queue/jobs.h"
+/* split_deque.c - see split_deque.h for the protocol and its invariants */
+#include "core/queue/split_deque.h"
 
 #include <stdint.h>
 
@@ -30,76 +30,77 @@ static uint32_t tail_of(uint64_t shared)
 
 /* ---- the owner ------------------------------------------------------------ */
 
-static uint32_t position(const struct jobs *jobs, const void *slot)
+static uint32_t position(const struct split_deque *deque, const void *slot)
 {
-	return (uint32_t)((const atomic_ptr *)slot - jobs->slots);
+	return (uint32_t)((const atomic_ptr *)slot - deque->slots);
 }
 
-static void set_split(struct jobs *jobs, uint32_t split)
+static void set_split(struct split_deque *deque, uint32_t split)
 {
-	jobs->inlined.split = (void **)(jobs->slots + split);
+	deque->inlined.split = (void **)(deque->slots + split);
 }
 
 /* As the inlined functions see it, for C++, it is no atomic. */
-static atomic_u32 *wanted(struct jobs *jobs)
+static atomic_u32 *wanted(struct split_deque *deque)
 {
-	return (atomic_u32 *)&jobs->inlined.wanted;
+	return (atomic_u32 *)&deque->inlined.wanted;
 }
 
 /* Nothing is left but what was stolen. */
-static void set_all_stolen(struct jobs *jobs)
+static void set_all_stolen(struct split_deque *deque)
 {
-	jobs->all_stolen = true;
-	jobs->inlined.split = (void **)UINTPTR_MAX;
+	deque->all_stolen = true;
+	deque->inlined.split = (void **)UINTPTR_MAX;
 	/* Relaxed: for the owner itself. */
-	atomic_store_relaxed(wanted(jobs), 1);
+	atomic_store_relaxed(wanted(deque), 1);
 }
 
-void jobs_init(struct jobs *jobs, atomic_ptr *slots, size_t count, bool thieves)
+void split_deque_init(struct split_deque *deque, atomic_ptr *slots,
+		      size_t count, bool thieves)
 {
-	atomic_init(wanted(jobs), 0);
-	atomic_init(&jobs->shared, 0);
-	jobs->slots = slots;
-	jobs->all_stolen = false;
-	jobs->inlined.split = NULL;
-	jobs->inlined.end = (void **)(slots + count);
-	jobs->inlined.room = (void **)(slots + count / 2);
-	jobs->inlined.top = (void **)slots;
+	atomic_init(wanted(deque), 0);
+	atomic_init(&deque->shared, 0);
+	deque->slots = slots;
+	deque->all_stolen = false;
+	deque->inlined.split = NULL;
+	deque->inlined.end = (void **)(slots + count);
+	deque->inlined.room = (void **)(slots + count / 2);
+	deque->inlined.top = (void **)slots;
 	if (thieves)
-		set_all_stolen(jobs);
+		set_all_stolen(deque);
 }
 
-void jobs_publish_owner(struct jobs *jobs, void **head)
+void split_deque_publish_owner(struct split_deque *deque, void **head)
 {
-	uint32_t end = position(jobs, head);
+	uint32_t end = position(deque, head);
 	uint32_t split, more;
 
 	/* Relaxed: before the publication, so that who takes the last of what
 	 * is public asks again (J4). */
-	atomic_store_relaxed(wanted(jobs), 0);
-	if (jobs->all_stolen) {
+	atomic_store_relaxed(wanted(deque), 0);
+	if (deque->all_stolen) {
 		/* Release: the slot, and the job. Pairs with the acquire in
-		 * jobs_steal(). A store, as nobody claims anything while split
+		 * split_deque_steal(). A store, as nobody claims anything while split
 		 * is not past tail. */
-		atomic_store_release(&jobs->shared, pack(end, end - 1));
-		set_split(jobs, end);
-		jobs->all_stolen = false;
+		atomic_store_release(&deque->shared, pack(end, end - 1));
+		set_split(deque, end);
+		deque->all_stolen = false;
 		return;
 	}
 	/* Half of what is private, one at least. */
-	split = position(jobs, jobs->inlined.split);
+	split = position(deque, deque->inlined.split);
 	more = (end - split + 1) / 2;
 	/* Release: as above. */
-	atomic_fetch_add_release(&jobs->shared, (uint64_t)more << SPLIT_SHIFT);
-	set_split(jobs, split + more);
+	atomic_fetch_add_release(&deque->shared, (uint64_t)more << SPLIT_SHIFT);
+	set_split(deque, split + more);
 }
 
 /* Take back the younger half of what is public, and with it the job at @last,
  * which is the newest of all; false if that was stolen. */
-static bool take_back(struct jobs *jobs, uint32_t last)
+static bool take_back(struct split_deque *deque, uint32_t last)
 {
 	/* Relaxed: the read-modify-write decides. */
-	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint64_t shared = atomic_load_relaxed(&deque->shared);
 	uint32_t tail, left;
 
 	/* In one step: jobs that were private in between would be public again
@@ -112,21 +113,22 @@ static bool take_back(struct jobs *jobs, uint32_t last)
 		left = tail + (last - tail + 1) / 2;
 		/* Relaxed: the jobs are the owner's own. What was published
 		 * before stays so, as this is a read-modify-write. */
-	} while (!atomic_cas_relaxed(&jobs->shared, &shared, pack(left, tail)));
-	set_split(jobs, left);
+	} while (
+		!atomic_cas_relaxed(&deque->shared, &shared, pack(left, tail)));
+	set_split(deque, left);
 	/* The last one of all: nothing else is left. */
 	if (left == last && tail == last)
-		set_all_stolen(jobs);
+		set_all_stolen(deque);
 	return true;
 }
 
-bool jobs_reclaim_owner(struct jobs *jobs, atomic_ptr *slot)
+bool split_deque_reclaim_owner(struct split_deque *deque, atomic_ptr *slot)
 {
-	if (jobs->all_stolen)
+	if (deque->all_stolen)
 		return false;
-	if (take_back(jobs, position(jobs, slot)))
+	if (take_back(deque, position(deque, slot)))
 		return true;
-	set_all_stolen(jobs);
+	set_all_stolen(deque);
 	return false;
 }
 
@@ -144,23 +146,24 @@ static void take(atomic_ptr *slot, void *job, unsigned thief)
 		atomic_store_relaxed(slot, (void *)(taken | AWAITED));
 }
 
-struct jobs_steal jobs_steal(struct jobs *jobs, unsigned thief)
+struct split_deque_steal split_deque_steal(struct split_deque *deque,
+					   unsigned thief)
 {
-	struct jobs_steal steal = { .outcome = SKUA_STEAL_EMPTY };
+	struct split_deque_steal steal = { .outcome = SKUA_STEAL_EMPTY };
 	/* Relaxed: the compare-exchange acquires. */
-	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint64_t shared = atomic_load_relaxed(&deque->shared);
 	uint32_t tail = tail_of(shared);
 
 	if (tail >= split_of(shared))
 		return steal;
 	/* Acquire: the slots before split. Pairs with the releases in
-	 * jobs_publish_owner(); the word may be a newer one that is alike. */
-	if (!atomic_cas_acquire(&jobs->shared, &shared, shared + 1)) {
+	 * split_deque_publish_owner(); the word may be a newer one that is alike. */
+	if (!atomic_cas_acquire(&deque->shared, &shared, shared + 1)) {
 		steal.outcome = SKUA_STEAL_RETRY;
 		return steal;
 	}
 	steal.outcome = SKUA_STEAL_SUCCESS;
-	steal.slot = &jobs->slots[tail];
+	steal.slot = &deque->slots[tail];
 	/* Relaxed: behind the claim (J2). */
 	steal.job =
 		(struct skua_job *)((uintptr_t)atomic_load_relaxed(steal.slot) &
@@ -169,13 +172,13 @@ struct jobs_steal jobs_steal(struct jobs *jobs, unsigned thief)
 	take(steal.slot, steal.job, thief);
 	/* Relaxed: what is public is found without (J4). */
 	if (!steal.more)
-		atomic_store_relaxed(wanted(jobs), 1);
+		atomic_store_relaxed(wanted(deque), 1);
 	return steal;
 }
 
-bool jobs_done(atomic_ptr *slot)
+bool split_deque_done(atomic_ptr *slot)
 {
-	/* Release: all that the job wrote. Pairs with jobs_is_done_owner(). */
+	/* Release: all that the job wrote. Pairs with split_deque_is_done_owner(). */
 	uintptr_t before = (uintptr_t)atomic_exchange_release(slot, NULL);
 
 	return before & AWAITED;
@@ -183,7 +186,7 @@ bool jobs_done(atomic_ptr *slot)
 
 /* ---- waiting -------------------------------------------------------------- */
 
-int jobs_thief_owner(const atomic_ptr *slot)
+int split_deque_thief_owner(const atomic_ptr *slot)
 {
 	/* Relaxed: a hint. */
 	uintptr_t value = (uintptr_t)atomic_load_relaxed(slot);
@@ -191,7 +194,7 @@ int jobs_thief_owner(const atomic_ptr *slot)
 	return value & TAKEN ? (int)(value >> TAG_SHIFT) : -1;
 }
 
-bool jobs_await_owner(atomic_ptr *slot)
+bool split_deque_await_owner(atomic_ptr *slot)
 {
 	/* Relaxed, all: to be done is looked at again, with an acquire. A
 	 * further round means that the thief has written down its name, or is
@@ -206,10 +209,10 @@ bool jobs_await_owner(atomic_ptr *slot)
 	return value != NULL;
 }
 
-bool jobs_visible(const struct jobs *jobs)
+bool split_deque_visible(const struct split_deque *deque)
 {
 	/* Relaxed: ordered by the caller's fence. */
-	uint64_t shared = atomic_load_relaxed(&jobs->shared);
+	uint64_t shared = atomic_load_relaxed(&deque->shared);
 
 	return tail_of(shared) < split_of(shared);
 }
