@@ -3,7 +3,7 @@
 #include "topology/node_memory.h"
 
 #include <errno.h>
-#include "topology/numa_calls.h"
+#include <numaif.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>

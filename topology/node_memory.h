@@ -2,10 +2,14 @@
 /**
  * node_memory.h - memory that is on a NUMA node, if there is room
  *
- * The kernel is told of a range before anything is written to it, so that its
- * pages are of the node whichever thread writes to them first. It is a
- * preference (MPOL_PREFERRED): where a node is full, others serve. The policy of
- * the process and of its threads is never changed.
+ * node_memory sets the policy of a range before anything is written to it, so that
+ * its pages are on the node whichever thread writes to them first. The policy is a
+ * preference (MPOL_PREFERRED): the kernel takes pages of other nodes when the node
+ * is full.
+ *
+ * These functions never change the policy of the process or of a thread. They use
+ * the calls of numaif.h alone. libnuma's constructor, which runs when a program
+ * loads the library, sets and restores the policy of the loading thread.
  */
 #ifndef SKUA_TOPOLOGY_NODE_MEMORY_H
 #define SKUA_TOPOLOGY_NODE_MEMORY_H

@@ -117,7 +117,7 @@ LIBRARIES = {
     "libelf": ["bpf"],
     "microhttpd": ["bpf"],
     "nettle/": ["bench", "tests"],
-    "numa": ["topology"],
+    "numa": ["topology", "tests"],
     "perfmon/": ["probes"],
     "uv.h": ["bench"],
 }

@@ -46,7 +46,7 @@ def main():
         sys.exit("README.md has no C block followed by a text block")
     links = {
         "shared": [f"-L{build}", "-lskua", f"-Wl,-rpath,{build}"],
-        "static": [f"{build}/libskua.a"],
+        "static": [f"{build}/libskua.a", "-lnuma"],
     }
     failed = False
     with tempfile.TemporaryDirectory() as name:

@@ -367,7 +367,8 @@ class Build:
             subprocess.run(["ar", "r", archive, *changed], check=True)
         visited = self.folder / "objects/visited.o"
         subprocess.run(
-            [self.cc, model, visited, archive, "-pthread", "-o", path], check=True
+            [self.cc, model, visited, archive, "-lnuma", "-pthread", "-o", path],
+            check=True,
         )
 
     def cases(self):

@@ -92,6 +92,20 @@ if grep -rlF "$scratch/first" "$prefix"/*/pkgconfig "$prefix"/*/cmake \
 	failed=1
 fi
 
+# --- what it needs --------------------------------------------------------------
+
+# libc, libnuma, and what a sanitizer or a count of lines adds.
+others=$(readelf -d "$libdir/libskua.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+	grep -vE '^(libc|libnuma|libm|libubsan|lib[at]san|libgcc_s|ld-linux.*)\.so')
+if [[ $others ]]; then
+	echo "FAILED: libskua.so needs more than libc and libnuma:" "$others"
+	failed=1
+fi
+if ! readelf -d "$libdir/libskua.so" | grep -q 'NEEDED.*\[libnuma\.so'; then
+	echo 'FAILED: libskua.so does not need libnuma'
+	failed=1
+fi
+
 # --- the command ----------------------------------------------------------------
 
 # It is there unless the benchmarks, which have the same needs, were left out.

@@ -227,7 +227,7 @@ build_kind()
 	shift 2
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O2 -I. -Iinclude "$@" \
 		tests/service/programs/watched.c -o "$scratch/$name" \
-		"$library" -pthread >"$scratch/build.log" 2>&1
+		"$library" -lnuma -pthread >"$scratch/build.log" 2>&1
 }
 
 # kind NAME - a program that is there works

@@ -9,7 +9,7 @@
 #define SKUA_TESTS_UNIT_PAGES_H
 
 #include <errno.h>
-#include "topology/numa_calls.h"
+#include <numaif.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
