@@ -11,11 +11,11 @@
 
 /* How many there are inside the library's own, which call a poll function: it is not
  * there itself if it ends in a call of another function. 0: these are not there. Their
- * names are those of core/loop/loop.c, track.c and telemetry.c. */
+ * names are those of core/loop/loop.c and core/telemetry/telemetry.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {
-	static const char *const between[] = { "track_poll", "telemetry_poll",
+	static const char *const between[] = { "poll_flagged", "telemetry_poll",
 					       "poll_waited" };
 
 	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)

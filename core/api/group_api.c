@@ -6,7 +6,6 @@
 #include "core/task/group.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
-#include "core/loop/track.h"
 #include "skua/task.h"
 
 static const struct skua_allocator *allocator_of(const struct skua_group *group)
@@ -301,13 +300,6 @@ int skua_group_wait(struct skua_group *group)
 	return skua_group_wait_until(group, UINT64_MAX);
 }
 
-static void note_wait(const struct skua_task *self,
-		      const struct skua_group *group)
-{
-	if (pool_tracks(self->pool))
-		track_wait(self->pool, self, AREA_WAIT_GROUP, (uintptr_t)group);
-}
-
 static int may_wait(const struct skua_task *self,
 		    const struct skua_group *group)
 {
@@ -337,7 +329,8 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	state = atomic_load_acquire(group_state(group));
 	if (waited_by(group, state, self)) {
 		if (!group_ended(state)) {
-			note_wait(self, group);
+			pool_track_wait(self, AREA_WAIT_GROUP,
+					(uintptr_t)group);
 			return -EAGAIN;
 		}
 		reset(group);
@@ -347,7 +340,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 		return -EALREADY;
 	atomic_store_relaxed(group_waiter(group), self);
 	schedule_add_reference(self);
-	note_wait(self, group);
+	pool_track_wait(self, AREA_WAIT_GROUP, (uintptr_t)group);
 	if (wait_by(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self);

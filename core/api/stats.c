@@ -82,8 +82,8 @@ int skua_runtime_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	out->tasks_spawned = out->total.tasks_spawned +
 			     pool_spawned_outside(&rt->pool) - refused;
 	for (unsigned i = 0; i < TEAM_EXTERNALS; i++)
-		out->jobs_stolen_outside +=
-			counter_read(&rt->pool.area.external_jobs_stolen[i]);
+		out->jobs_stolen_outside += counter_read(
+			&rt->pool.telemetry.area.external_jobs_stolen[i]);
 	out->injection_depth = inject_queue_length(&rt->pool.inject);
 	return 0;
 }

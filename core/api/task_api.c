@@ -7,7 +7,7 @@
 #include "core/base/boundary.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 #include "skua/waker.h"
 
 /* Relaxed: tells what the caller may rely on by itself, or a hint. */
@@ -26,8 +26,8 @@ int skua_task_init(struct skua_task *task, skua_task_fn fn)
 
 static void refuse(struct pool *pool, struct skua_task *task)
 {
-	if (pool_tracks(pool))
-		track_forget(pool, task);
+	if (telemetry_tracks(&pool->telemetry))
+		track_forget(&pool->telemetry, task);
 	task->pool = NULL;
 	task_state_transition_to_unspawned(task_state(task));
 }
@@ -56,7 +56,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
 	if (tracked)
-		track_spawn(&rt->pool, task, caller);
+		track_spawn(&rt->pool.telemetry, task, caller);
 	/* Counted before the task can end: see pool.h. Only a task that is not
 	 * done keeps the pool from being drained: a poller does not. */
 	if (worker && (worker_polls_any(worker) || worker->finishing)) {
@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) int spawn(struct skua_runtime *rt,
 						       uint32_t home,
 						       const void *caller)
 {
-	return __builtin_expect(pool_tracks(&rt->pool), 0)
+	return __builtin_expect(telemetry_tracks(&rt->pool.telemetry), 0)
 		       ? spawn_tracked(rt, task, home, caller)
 		       : spawn_as(rt, task, home, false, NULL);
 }
@@ -263,9 +263,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	state = atomic_load_acquire(task_state(task));
 	if (joined_by(task, state, self)) {
 		if (!task_state_ended(state)) {
-			if (pool_tracks(self->pool))
-				track_wait(self->pool, self, AREA_WAIT_JOIN,
-					   (uintptr_t)task);
+			pool_track_wait(self, AREA_WAIT_JOIN, (uintptr_t)task);
 			return -EAGAIN;
 		}
 		task_state_transition_to_idle(task_state(task));
@@ -279,8 +277,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	task_end_write(task, (union skua_task_end){ .task = self });
 	/* For whoever ends the task and wakes @self. */
 	schedule_add_reference(self);
-	if (pool_tracks(self->pool))
-		track_wait(self->pool, self, AREA_WAIT_JOIN, (uintptr_t)task);
+	pool_track_wait(self, AREA_WAIT_JOIN, (uintptr_t)task);
 	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
 		return -EAGAIN;
 	schedule_drop(self);

@@ -5,7 +5,6 @@
 #include "core/base/clock.h"
 #include "core/task/task.h"
 #include "core/loop/timers.h"
-#include "core/loop/track.h"
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
 #include "skua/timer.h"
@@ -26,8 +25,7 @@ int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 		return -EPERM;
 	if (!timers_add(current_worker, (struct timer *)timer, self, when_ns))
 		return -EALREADY;
-	if (pool_tracks(self->pool))
-		track_wait(self->pool, self, AREA_WAIT_TIMER, when_ns);
+	pool_track_wait(self, AREA_WAIT_TIMER, when_ns);
 	return 0;
 }
 

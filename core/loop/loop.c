@@ -15,7 +15,7 @@
 #include "core/base/clock.h"
 #include "core/loop/schedule.h"
 #include "core/base/spin.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 #include "core/idle/stall_rest.h"
 #include "core/loop/work.h"
 
@@ -216,13 +216,14 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 {
 	bool claimed;
 
-	telemetry_park(w, searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
+	telemetry_park(&w->telemetry,
+		       searched ? PROBE_PARK_SEARCHED : PROBE_PARK_CROWDED);
 	if (w->pool->rest)
 		stall_rest_parks(w->pool->rest, w->index);
 	claimed = sleep_parked(w, task);
 	if (w->pool->rest)
 		stall_rest_unparks(w->pool->rest, w->index);
-	telemetry_unpark(w);
+	telemetry_unpark(&w->telemetry);
 	return claimed;
 }
 
@@ -325,11 +326,17 @@ static void pending(struct worker *w, struct skua_task *task, bool told)
 /* The poll, while there is something that polls are to know, or somebody that is
  * to know of polls. */
 static __attribute__((noinline)) enum skua_poll
-poll_noticed(struct worker *w, struct skua_task *task, bool *told)
+poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 {
+	struct telemetry *telemetry = &w->pool->telemetry;
+	struct area_task *slot;
+	enum skua_poll result;
+
 	*told = pass_on_cancel(w, task);
-	return pool_tracks(w->pool) ? track_poll(w, task, telemetry_poll)
-				    : telemetry_poll(w, task);
+	slot = track_poll_begin(telemetry, task);
+	result = telemetry_poll(&w->telemetry, task);
+	track_poll_end(telemetry, slot, task, result, w->spare);
+	return result;
 }
 
 static void poll_task(struct worker *w, struct skua_task *task)
@@ -342,10 +349,10 @@ static void poll_task(struct worker *w, struct skua_task *task)
 	counter_set_owner(&w->area.task, (uintptr_t)task);
 	w->spare = true;
 	/* Relaxed: a request, of which no order is asked. */
-	if (atomic_load_relaxed(&w->pool->notice) == 0)
+	if (atomic_load_relaxed(&w->pool->telemetry.poll_flags) == 0)
 		result = task->poll(task);
 	else
-		result = poll_noticed(w, task, &told);
+		result = poll_flagged(w, task, &told);
 	BOUNDARY(poll);
 	counter_set_owner(&w->area.task, 0);
 	assert(result == SKUA_DONE || result == SKUA_PENDING ||
@@ -363,12 +370,12 @@ static void end_tick(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 
 	tick_end(&w->tick, now_ns);
-	telemetry_check(w, now_ns);
+	telemetry_check(&w->telemetry, now_ns);
 	if (now_ns >= w->look_due_ns)
 		w->pool->look(w, now_ns);
 	timers_fire_due(w, now_ns);
 	if (w->pollers.list)
-		telemetry_pollers(w, now_ns);
+		telemetry_pollers(&w->telemetry, now_ns);
 	pollers_run_owner(&w->pollers);
 	/* A task that was woken here runs next, before one that yielded alone
 	 * and that nobody was told of: see work_push_back_owner(). */
@@ -397,11 +404,11 @@ static struct skua_task *run_job(struct worker *w)
 
 	w->job.job = NULL;
 	sentinel_leave(w);
-	telemetry_job(w, (const void *)(uintptr_t)job.job->run,
+	telemetry_job(&w->telemetry, (const void *)(uintptr_t)job.job->run,
 		      job.victim->index);
 	fork_join_run_owner(w->fork_join,
 			    split_deque_head_owner(&w->fork_join->deque), &job);
-	telemetry_job_end(w);
+	telemetry_job_end(&w->telemetry);
 	team_sign_off(team);
 	task = next_task(w);
 	if (task) /* F4 */
@@ -416,7 +423,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	uint64_t now_ns;
 
 	/* The tick ended when there was nothing more to do. */
-	telemetry_state(w, AREA_SEARCHING, w->tick.start_ns);
+	telemetry_state(&w->telemetry, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
 		look_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
@@ -429,7 +436,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	}
 	sentinel_leave(w);
 	now_ns = clock_now_ns();
-	telemetry_working(w, now_ns);
+	telemetry_working(&w->telemetry, now_ns);
 	tick_begin(&w->tick, now_ns);
 	return task;
 }
@@ -438,11 +445,11 @@ static struct skua_task *wait_for_task(struct worker *w)
 static void sample(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
-	skua_task_fn poll = telemetry_poll_function(w->pool, task);
+	skua_task_fn poll = telemetry_poll_function(&w->pool->telemetry, task);
 	uint64_t start_ns = clock_now_ns();
 
 	poll_task(w, task);
-	telemetry_sample(w, type, poll, clock_now_ns() - start_ns);
+	telemetry_sample(&w->telemetry, type, poll, clock_now_ns() - start_ns);
 }
 
 /* The searcher on which producers rely may have no CPU (I3). */
@@ -466,7 +473,7 @@ static void between_ticks(struct worker *w)
 
 		end_tick(w);
 		look_for_searchers(w);
-		if (!telemetry_sample_due(w))
+		if (!telemetry_sample_due(&w->telemetry))
 			return;
 		task = next_task(w);
 		if (!task)
@@ -482,7 +489,7 @@ static void between_ticks(struct worker *w)
  * tick of a driven worker. */
 static void poll_first(struct worker *w, struct skua_task *task)
 {
-	if (telemetry_sample_due(w))
+	if (telemetry_sample_due(&w->telemetry))
 		sample(w, task);
 	else
 		poll_task(w, task);
@@ -491,8 +498,8 @@ static void poll_first(struct worker *w, struct skua_task *task)
 /* The first tick. */
 static void begin(struct worker *w, uint64_t now_ns)
 {
-	telemetry_check(w, now_ns);
-	telemetry_state(w, AREA_RUNNING, now_ns);
+	telemetry_check(&w->telemetry, now_ns);
+	telemetry_state(&w->telemetry, AREA_RUNNING, now_ns);
 	tick_begin(&w->tick, now_ns);
 }
 
@@ -501,8 +508,9 @@ void loop_run(struct worker *w)
 	struct skua_task *task;
 
 	current_worker = w;
+	telemetry_current = &w->telemetry;
 	boundary_task = &w->area.task;
-	telemetry_start(w);
+	telemetry_start(&w->telemetry);
 	begin(w, clock_now_ns());
 	for (;;) {
 		task = next_task(w);
@@ -515,8 +523,9 @@ void loop_run(struct worker *w)
 		if (++w->tick.polls >= w->tick.budget)
 			between_ticks(w);
 	}
-	telemetry_stop(w);
+	telemetry_stop(&w->telemetry);
 	boundary_task = NULL;
+	telemetry_current = NULL;
 	current_worker = NULL;
 }
 
@@ -536,7 +545,7 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 	/* It looks at everything itself. */
 	idle_leave_search(idle, w->index);
 	telemetry_woken(&w->telemetry, now_ns);
-	telemetry_unpark(w);
+	telemetry_unpark(&w->telemetry);
 }
 
 /* I2, for a worker that sleeps by returning to its caller. */
@@ -551,7 +560,7 @@ static struct skua_task *drive_park(struct worker *w)
 		look_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
 		if (w->driven_idle) {
-			telemetry_park(w, PROBE_PARK_DRIVEN);
+			telemetry_park(&w->telemetry, PROBE_PARK_DRIVEN);
 			return NULL;
 		}
 	}
@@ -570,6 +579,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 	bool first = true; /* poll of a tick */
 
 	current_worker = w;
+	telemetry_current = &w->telemetry;
 	boundary_task = &w->area.task;
 	drive_resume(w, start_ns);
 	begin(w, start_ns);
@@ -598,8 +608,9 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 	}
 	/* What the caller does until it drives again is not the worker's time. */
 	if (!w->driven_idle)
-		telemetry_state(w, AREA_STARTING, w->tick.start_ns);
+		telemetry_state(&w->telemetry, AREA_STARTING, w->tick.start_ns);
 	boundary_task = outer_task;
+	telemetry_current = outer ? &outer->telemetry : NULL;
 	current_worker = outer;
 	return !w->driven_idle;
 }

@@ -187,7 +187,7 @@ void pool_cancel(struct pool *pool)
 {
 	/* Relaxed: a request; a poll that does not see it yet comes again, or
 	 * ends its task anyway. */
-	atomic_fetch_or_relaxed(&pool->notice, NOTICE_CANCEL);
+	atomic_fetch_or_relaxed(&pool->telemetry.poll_flags, POLL_CANCEL);
 }
 
 void pool_stop(struct pool *pool)

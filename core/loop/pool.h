@@ -19,7 +19,8 @@
 #include "core/queue/inject_queue.h"
 #include "core/loop/sentinel.h"
 #include "core/base/tuning.h"
-#include "core/loop/wait_sample.h"
+#include "core/telemetry/telemetry.h"
+#include "core/telemetry/track.h"
 #include "core/task/task.h"
 #include "core/queue/work_map.h"
 #include "probes/area.h"
@@ -27,7 +28,6 @@
 
 struct affinity;
 struct skua_poller;
-struct track;
 struct stall_rest;
 struct worker;
 
@@ -36,19 +36,12 @@ struct worker;
 /* Where the count of spawns begins anew. */
 #define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
 
-/* Of struct pool, notice: why polls are not simply called. */
-#define NOTICE_CANCEL (1u << 0) /* shutdown: they are told to end */
-#define NOTICE_RECORD (1u << 1) /* some worker records */
-#define NOTICE_TRACE  (1u << 2) /* somebody traces each poll */
-#define NOTICE_TRACK  (1u << 3) /* there is a table of tasks (track.h) */
-
 struct pool {
 	/* Constant while the workers run. */
 	struct worker **workers;
 	unsigned worker_count;
 	const struct llc_groups *groups;
 	struct tuning tuning;
-	struct skua_hooks hooks;
 	/* Called by a worker at the end of a tick, when its look_due_ns has come;
 	 * and what that needs. */
 	void (*look)(struct worker *worker, uint64_t now_ns);
@@ -59,10 +52,7 @@ struct pool {
 	uint32_t generation;
 	const uint32_t *generation_here;
 
-	/* What other processes read. */
-	struct area_runtime area;
-	struct wait_samples *wait_samples; /* NULL: nothing is timed */
-	struct track *track;               /* NULL: tasks are not tracked */
+	struct telemetry telemetry;
 
 	struct work_map map;
 	struct inject_queue urgent; /* of tasks that run before others */
@@ -85,9 +75,6 @@ struct pool {
 	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
-	/* NOTICE_CANCEL and so on. Writers: a shutdown; workers that
-	 * look who wants to know. Readers: workers. */
-	atomic_u32 notice;
 	/* Threads that wait for a drain, or drive until a goal (drive.c). Writers:
 	 * they. Readers: workers. */
 	atomic_u32 drainers;
@@ -165,36 +152,22 @@ void pool_inject_home(struct pool *pool, struct skua_task *task);
 int pool_add_poller(struct pool *pool, unsigned worker,
 		    struct skua_poller *poller);
 
-/* pool_samples_wait - is it the turn of a task from outside, for that queue, to be
- * timed? */
-static inline bool pool_samples_wait(const struct inject_queue *queue)
-{
-	/* Relaxed: a number that goes up. */
-	return atomic_load_relaxed(&queue->pushed) % WAIT_SAMPLE_EACH == 0;
-}
-
-/* pool_cares - does anybody want to know of a task from outside? */
-static inline bool pool_cares(const struct pool *pool,
-			      const struct inject_queue *queue)
-{
-	/* Relaxed: a request, of which no order is asked. */
-	return (atomic_load_relaxed(&pool->notice) &
-		(NOTICE_RECORD | NOTICE_TRACK)) ||
-	       pool_samples_wait(queue);
-}
-
 /* pool_cancelling - are polls told to end? */
 static inline bool pool_cancelling(const struct pool *pool)
 {
 	/* Relaxed: a request, of which no order is asked. */
-	return atomic_load_relaxed(&pool->notice) & NOTICE_CANCEL;
+	return atomic_load_relaxed(&pool->telemetry.poll_flags) & POLL_CANCEL;
 }
 
-/* pool_tracks - are its tasks in a table? */
-static inline bool pool_tracks(const struct pool *pool)
+/* pool_track_wait - what the task, which is being polled, has begun to wait for, as
+ * track_wait() */
+static inline void pool_track_wait(const struct skua_task *task,
+				   enum area_wait wait, uint64_t what)
 {
-	/* Relaxed: constant while the workers run. */
-	return atomic_load_relaxed(&pool->notice) & NOTICE_TRACK;
+	struct pool *pool = task->pool;
+
+	if (telemetry_tracks(&pool->telemetry))
+		track_wait(&pool->telemetry, task, wait, what);
 }
 
 /* pool_live - tasks that are spawned and not done; 0 only if there was a moment

@@ -13,14 +13,14 @@
 static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
 						       struct skua_task *task)
 {
-	telemetry_ready(worker, task);
+	telemetry_ready(&worker->telemetry, task);
 	work_schedule_owner(worker, task);
 }
 
 static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
 							 struct skua_task *task)
 {
-	telemetry_ready_outside(pool, &pool->inject, task);
+	telemetry_ready_outside(&pool->telemetry, &pool->inject, task);
 	pool_inject(pool, task);
 }
 
@@ -34,9 +34,9 @@ static __attribute__((noinline)) void schedule_apart(struct worker *worker,
 			   : &pool->urgent;
 
 	if (worker && --worker->telemetry.until_ready == 0)
-		telemetry_ready(worker, task);
-	else if (!worker && pool_cares(pool, queue))
-		telemetry_ready_outside(pool, queue, task);
+		telemetry_ready(&worker->telemetry, task);
+	else if (!worker && telemetry_wants(&pool->telemetry, queue))
+		telemetry_ready_outside(&pool->telemetry, queue, task);
 	if (task->home != 0)
 		pool_inject_home(pool, task);
 	else
@@ -49,7 +49,7 @@ void schedule_by(struct worker *worker, struct skua_task *task)
 
 	if (task->home != 0 || (task->flags & TASK_URGENT))
 		schedule_apart(worker, task);
-	else if (!worker && pool_cares(pool, &pool->inject))
+	else if (!worker && telemetry_wants(&pool->telemetry, &pool->inject))
 		told_outside(pool, task);
 	else if (!worker)
 		pool_inject(pool, task);

@@ -26,7 +26,7 @@ static void spill_owner(struct worker *w)
 		inject_list_append(&list, task_node(task));
 	}
 	counter_add_owner(&w->area.counters.overflows, 1);
-	telemetry_overflow(w, run.count);
+	telemetry_overflow(&w->telemetry, run.count);
 	inject_queue_push(&w->pool->inject, &list);
 }
 
@@ -44,7 +44,7 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 	if (local_queue_push_owner(w->queue, task))
 		return true;
 	counter_add_owner(&w->area.counters.overflows_single, 1);
-	telemetry_overflow(w, 1);
+	telemetry_overflow(&w->telemetry, 1);
 	inject_list_append(&list, task_node(task));
 	inject_queue_push(&w->pool->inject, &list);
 	return false;
@@ -129,7 +129,7 @@ static struct skua_task *take_injected(struct worker *w, bool behind,
 	if (!first)
 		return NULL;
 	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
-	telemetry_inject(w, 1 + take.list.count);
+	telemetry_inject(&w->telemetry, 1 + take.list.count);
 	*see_to = take.turned_away || take.list.count > 0 || behind;
 	if (behind)
 		local_queue_push_owner(w->queue, task_of_node(first));

@@ -27,12 +27,13 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo);
-	telemetry_init(worker);
+	telemetry_init(&worker->telemetry, &pool->telemetry, &worker->area,
+		       &worker->tick);
 	atomic_init(&worker->finished, 0);
 }
 
 void worker_destroy(struct worker *worker)
 {
 	timers_destroy(&worker->timers);
-	telemetry_destroy(worker);
+	telemetry_destroy(&worker->telemetry);
 }

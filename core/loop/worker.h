@@ -10,7 +10,7 @@
 #include "core/loop/pool.h"
 #include "core/base/rng.h"
 #include "core/task/slab.h"
-#include "core/loop/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "core/base/tick.h"
 #include "core/loop/timers.h"
 #include "core/idle/victims.h"
@@ -41,7 +41,7 @@ struct worker {
 	bool driven_idle;       /* loop_drive() left it parked */
 	uint64_t spin_ns;       /* spin.h; 0: not yet */
 	uint64_t idle_since_ns; /* when it had nothing to do any more */
-	struct telemetry telemetry;
+	struct worker_telemetry telemetry;
 
 	struct timers timers;
 

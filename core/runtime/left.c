@@ -14,7 +14,7 @@
 #include "core/os/log.h"
 #include "core/os/peek.h"
 #include "core/runtime/runtime.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 
 #define PERIOD_NS UINT64_C(1000000000)
 /* Kinds of tasks that are counted apart. */
@@ -188,11 +188,12 @@ int64_t skua_runtime_left(const struct skua_runtime *rt,
 	what->code = live ? -ETIMEDOUT : 0;
 	what->text[0] = '\0';
 	add(what, "%" PRIu64 " task%s left", live, live == 1 ? " is" : "s are");
-	if (rt->pool.track)
-		add_kinds(what, rt->pool.track, live);
+	if (rt->pool.telemetry.track)
+		add_kinds(what, rt->pool.telemetry.track, live);
 	if (live)
 		add(what, "; to see them: %sskua tasks -p %d",
-		    rt->pool.track ? "" : "SKUA_TRACK_TASKS=1, and ", getpid());
+		    rt->pool.telemetry.track ? "" : "SKUA_TRACK_TASKS=1, and ",
+		    getpid());
 	return (int64_t)live;
 }
 

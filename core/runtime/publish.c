@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/runtime/runtime.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 #include "probes/root.h"
 
 _Static_assert(AREA_EXTERNALS == TEAM_EXTERNALS,
@@ -27,7 +27,7 @@ static void publish_queues(const struct pool *pool, struct area_runtime *area)
 void publish(struct skua_runtime *rt)
 {
 	struct pool *pool = &rt->pool;
-	struct area_runtime *area = &pool->area;
+	struct area_runtime *area = &pool->telemetry.area;
 
 	area->magic = AREA_RUNTIME_MAGIC;
 	area->abi = AREA_ABI;
@@ -41,14 +41,14 @@ void publish(struct skua_runtime *rt)
 	area->workers = ADDRESS(pool->workers);
 	area->started_ns = clock_now_ns();
 	area->stall_limit_ns = rt->config.stall_limit_ns;
-	area->tasks = ADDRESS(pool->track);
-	area->task_slots = pool->track ? TRACK_SLOTS : 0;
+	area->tasks = ADDRESS(pool->telemetry.track);
+	area->task_slots = pool->telemetry.track ? TRACK_SLOTS : 0;
 	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }
 
 void publish_end(struct skua_runtime *rt)
 {
-	if (rt->pool.area.magic)
-		root_remove(&rt->pool.area, rt->pool.generation);
+	if (rt->pool.telemetry.area.magic)
+		root_remove(&rt->pool.telemetry.area, rt->pool.generation);
 }

@@ -21,7 +21,7 @@
 #include "core/runtime/publish.h"
 #include "core/os/realtime.h"
 #include "core/os/signals.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 #include "skua/task.h"
 #include "topology/llc_groups.h"
 #include "topology/machine.h"
@@ -44,13 +44,14 @@ static void free_memory(struct skua_runtime *rt)
 
 	publish_end(rt);
 	worker_memory_free(&rt->worker_memory, pool, &rt->config);
-	recorder_unshare(&pool->area);
+	recorder_unshare(&pool->telemetry.area);
 	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
 		    idle_bytes(&rt->groups));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
 		    sizeof(*pool->sentinel.sights));
 	stall_free(&rt->watch, &rt->config);
-	memory_free(a, pool->track, CACHE_PAIR, 1, sizeof(*pool->track));
+	memory_free(a, pool->telemetry.track, CACHE_PAIR, 1,
+		    sizeof(*pool->telemetry.track));
 	affinity_destroy(&rt->affinity);
 	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
 	drive_close(&rt->drive);
@@ -70,7 +71,8 @@ static int init_pool(struct skua_runtime *rt)
 	pool->worker_count = config->workers;
 	pool->groups = &rt->groups;
 	pool->tuning = config->tuning;
-	pool->hooks = config->hooks;
+	pool->telemetry.hooks = config->hooks;
+	pool->telemetry.idle = &pool->idle;
 	inject_queue_init(&pool->urgent);
 	inject_queue_init(&pool->inject);
 	by_group = (struct idle_group *)(pool->idle.sleepers +
@@ -86,13 +88,14 @@ static int init_pool(struct skua_runtime *rt)
 			  config->placement.binding == SKUA_BOUND_CORE);
 	pool->team.tasks[0] = &pool->urgent;
 	pool->team.tasks[1] = &pool->inject;
-	pool->wait_samples = &rt->wait_samples;
+	pool->telemetry.wait_samples = &rt->wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->closing, 0);
 	atomic_init(&pool->stopping, 0);
-	atomic_init(&pool->notice, pool->track ? NOTICE_TRACK : 0);
+	atomic_init(&pool->telemetry.poll_flags,
+		    pool->telemetry.track ? POLL_TRACK : 0);
 	atomic_init(&pool->drainers, 0);
 	atomic_init(&pool->drain_epoch, 0);
 	return code;
@@ -130,9 +133,9 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
 		return -ENOMEM;
 	if (rt->config.track_tasks) {
-		pool->track =
-			memory_alloc(a, CACHE_PAIR, 1, sizeof(*pool->track));
-		if (!pool->track)
+		pool->telemetry.track = memory_alloc(
+			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
+		if (!pool->telemetry.track)
 			return -ENOMEM;
 	}
 	if (stall_allocate(&rt->watch, &rt->config) != 0)

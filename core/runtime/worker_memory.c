@@ -106,7 +106,7 @@ static uint64_t *jobs_stolen(struct pool *pool, unsigned i)
 {
 	return i < pool->worker_count
 		       ? &pool->workers[i]->area.counters.jobs_stolen
-		       : &pool->area
+		       : &pool->telemetry.area
 				  .external_jobs_stolen[i - pool->worker_count];
 }
 

@@ -172,8 +172,8 @@ static void tell(struct stall_watch *watch, struct stall_worker *w)
 {
 	w->told = true;
 	counter_add_owner(&w->worker->area.counters.stalls, 1);
-	telemetry_stall(w->worker, w->task, w->type, w->poll,
-			w->last.now_ns - w->since_ns);
+	telemetry_stall(&w->worker->pool->telemetry, w->worker->index, w->task,
+			w->type, w->poll, w->last.now_ns - w->since_ns);
 	if (w->only_counted) {
 		w->suppressed++;
 		return;

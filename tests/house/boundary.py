@@ -26,7 +26,6 @@ EXCEPTIONS = {
     "core/parallel/parallel_loop.c: step": _OPERATION,
     "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
-    "core/loop/track.c: poll": "telemetry_poll(), which is marked",
     "core/loop/loop.c: look": "look_around() of affinity.c",
 }
 

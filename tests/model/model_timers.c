@@ -55,7 +55,7 @@ static void setup(void)
 	explore_assert(
 		timers_add(&workers[0], &timer, &tasks[0], EXPLORE_START_NS));
 	/* As in a shutdown, which fires all. */
-	atomic_init(&pool.notice, NOTICE_CANCEL);
+	atomic_init(&pool.telemetry.poll_flags, POLL_CANCEL);
 	explore_watch(&timer, sizeof(timer));
 }
 

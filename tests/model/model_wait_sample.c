@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_wait_sample.c - core/loop/wait_sample.c: tasks that share a place
+ * model_wait_sample.c - core/telemetry/wait_sample.c: tasks that share a place
  *
  * One is timed while it waits, the other is not; each is polled once, by its own
  * function. What is put there for one is not read for another.
  */
-#include "core/loop/wait_sample.c"
+#include "core/telemetry/wait_sample.c"
 #include "tests/model/workers.h"
 
 /* Of a table of 256 some share a place, wherever the tasks are. */

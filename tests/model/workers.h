@@ -82,7 +82,8 @@ static inline void places_reset(void)
 			true,
 			i < WORKERS
 				? &workers[i].area.counters.jobs_stolen
-				: &pool.area.external_jobs_stolen[i - WORKERS]);
+				: &pool.telemetry.area
+					   .external_jobs_stolen[i - WORKERS]);
 	}
 }
 #endif
@@ -109,6 +110,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 {
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = worker_list;
+	pool.telemetry.idle = &pool.idle;
 	pool.tuning.steal_max = 32;
 	pool.tuning.steal_max_far = 1;
 	pool.tuning.steal_attempts = 1;

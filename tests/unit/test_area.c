@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "core/runtime/runtime.h"
-#include "core/loop/wait_sample.h"
+#include "core/telemetry/wait_sample.h"
 #include "probes/root.h"
 #include "tests/unit/support.h"
 
@@ -13,7 +13,7 @@ extern struct area_root area_root;
 
 static const struct area_runtime *area_of(const struct skua_runtime *rt)
 {
-	return &rt->pool.area;
+	return &rt->pool.telemetry.area;
 }
 
 static const struct area_worker *worker_area(const struct skua_runtime *rt,
@@ -529,15 +529,17 @@ static void types__more_than_rows__share_the_last(void **state)
 {
 	static struct skua_task_type types[2 * AREA_TYPES];
 	struct area_samples *samples = calloc(1, sizeof(*samples));
-	static struct worker worker;
+	static struct area_worker area;
+	struct tick tick = { 0 };
+	struct worker_telemetry telemetry = { .area = &area, .tick = &tick };
 	uint64_t sum = 0;
 
 	(void)state;
 	assert_non_null(samples);
-	worker.area.samples = (uintptr_t)samples;
+	area.samples = (uintptr_t)samples;
 	for (unsigned i = 0; i < COUNT_OF(types); i++) {
-		worker.area.counters.tasks_polled += 10;
-		telemetry_sample(&worker, &types[i], do_nothing, 7);
+		area.counters.tasks_polled += 10;
+		telemetry_sample(&telemetry, &types[i], do_nothing, 7);
 	}
 	assert_true(samples->types[AREA_TYPES - 1].polls > 0);
 	assert_int_equal(samples->types[AREA_TYPES - 1].poll, 1);

@@ -363,7 +363,7 @@ static void left__more_tasks_than_room__counts_all(void **state)
 		skua_task_cancel(&all[i].task);
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	wait_for_left(rt, "0 tasks are left");
-	assert_true(rt->pool.area.tasks_left_out > 0);
+	assert_true(rt->pool.telemetry.area.tasks_left_out > 0);
 	destroy(rt);
 	free(all);
 }

@@ -271,7 +271,8 @@ static void recorder__time_is_over__notes_no_more(void **state)
 	struct skua_task children[10];
 
 	(void)state;
-	counter_set_owner(&rt->pool.area.record_until_ns, skua_now_ns());
+	counter_set_owner(&rt->pool.telemetry.area.record_until_ns,
+			  skua_now_ns());
 	run(rt, children, COUNT_OF(children));
 	assert_int_equal(head_of(rt), 0);
 	destroy(rt);
@@ -304,7 +305,7 @@ static void recorder__tasks_from_outside__in_the_shared_ring(void **state)
 	static struct skua_task tasks[100];
 	struct skua_runtime *rt = make();
 	struct skua_task children[1];
-	const struct area_runtime *area = &rt->pool.area;
+	const struct area_runtime *area = &rt->pool.telemetry.area;
 	const struct event *events;
 
 	(void)state;
@@ -339,8 +340,8 @@ static void recorder__no_memory__says_so_and_goes_on(void **state)
 	refuse_memory = false;
 	assert_int_equal(worker_area(rt)->ring, 0);
 	assert_int_equal(worker_area(rt)->ring_error, -ENOMEM);
-	assert_int_equal(rt->pool.area.ring, 0);
-	assert_int_equal(rt->pool.notice, 0);
+	assert_int_equal(rt->pool.telemetry.area.ring, 0);
+	assert_int_equal(rt->pool.telemetry.poll_flags, 0);
 	/* Once there is some, some time later. */
 	do {
 		run(rt, children, COUNT_OF(children));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/runtime/runtime.h"
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 #include "skua/group.h"
 #include "tests/unit/tasks.h"
 
@@ -30,21 +30,14 @@ static struct area_task *first_slot(const struct skua_task *task)
 {
 	struct area_task *found = NULL;
 
-	track_spawn(&pool, task, NULL);
+	track_spawn(&pool.telemetry, task, NULL);
 	for (unsigned i = 0; i < TRACK_SLOTS; i++)
-		if (counter_read(&pool.track->tasks[i].task) ==
+		if (counter_read(&pool.telemetry.track->tasks[i].task) ==
 		    address_of(task))
-			found = &pool.track->tasks[i];
-	track_forget(&pool, task);
+			found = &pool.telemetry.track->tasks[i];
+	track_forget(&pool.telemetry, task);
 	assert_non_null(found);
 	return found;
-}
-
-static enum skua_poll poll_done(struct worker *worker, struct skua_task *task)
-{
-	(void)worker;
-	(void)task;
-	return SKUA_DONE;
 }
 
 /* Has the task the slot, and nobody else? */
@@ -59,20 +52,21 @@ static bool keeps(const struct skua_task *task)
 static void *live(void *argument)
 {
 	struct skua_task *task = argument;
-	struct worker worker = { .pool = &pool };
 	uintptr_t lost = 0;
 
 	pthread_barrier_wait(&start);
 	for (unsigned had = 0; had < LIVES;) {
 		/* The scheduler's reference, and the waker's. */
 		atomic_store_relaxed(task_state(task), 2 * TASK_REFERENCE);
-		track_spawn(&pool, task, NULL);
+		track_spawn(&pool.telemetry, task, NULL);
 		if (counter_read(&contested->holder) == address_of(task)) {
 			had++;
 			for (unsigned i = 0; i < 20; i++)
 				lost += !keeps(task);
 		}
-		track_poll(&worker, task, poll_done);
+		track_poll_end(&pool.telemetry,
+			       track_poll_begin(&pool.telemetry, task), task,
+			       SKUA_DONE, false);
 	}
 	return (void *)lost;
 }
@@ -85,17 +79,17 @@ track__done_task_is_spawned_again__no_other_takes_its_slot(void **state)
 	pthread_t thread;
 
 	(void)state;
-	pool.track = calloc(1, sizeof(*pool.track));
-	assert_non_null(pool.track);
+	pool.telemetry.track = calloc(1, sizeof(*pool.telemetry.track));
+	assert_non_null(pool.telemetry.track);
 	contested = first_slot(one);
 	for (unsigned i = 1; !two && i < TASKS; i++)
 		if (first_slot(&tasks[i]) == contested)
 			two = &tasks[i];
 	assert_non_null(two);
 	for (unsigned i = 0; i < TRACK_SLOTS; i++)
-		if (&pool.track->tasks[i] != contested)
-			pool.track->tasks[i].task =
-				pool.track->tasks[i].holder = 1;
+		if (&pool.telemetry.track->tasks[i] != contested)
+			pool.telemetry.track->tasks[i].task =
+				pool.telemetry.track->tasks[i].holder = 1;
 
 	pthread_barrier_init(&start, NULL, 2);
 	assert_int_equal(pthread_create(&thread, NULL, live, one), 0);
@@ -103,7 +97,7 @@ track__done_task_is_spawned_again__no_other_takes_its_slot(void **state)
 	assert_int_equal(pthread_join(thread, &by_one), 0);
 	assert_null(by_one);
 	assert_null(by_two);
-	free(pool.track);
+	free(pool.telemetry.track);
 }
 
 /* ---- where a task was spawned ---------------------------------------------------- */
@@ -161,7 +155,8 @@ static bool shows(const struct skua_runtime *rt,
 	bool any = false;
 
 	for (unsigned i = 0; i < TRACK_SLOTS; i++) {
-		const struct area_task *slot = &rt->pool.track->tasks[i];
+		const struct area_task *slot =
+			&rt->pool.telemetry.track->tasks[i];
 		uint64_t caller = counter_read(&slot->caller);
 
 		if (!counter_read(&slot->task))

@@ -2,8 +2,8 @@
 /**
  * track.h - a table of the tasks that live, for people
  *
- * Only of a runtime with SKUA_TRACK_TASKS: one without has no table, and NOTICE_TRACK
- * in struct pool, notice, is never set. The table is in the debug area
+ * Only of a runtime with SKUA_TRACK_TASKS: one without has no table, and
+ * POLL_TRACK is never set. The table is in the debug area
  * (struct area_task): skua_runtime_left(), the log and other processes read it.
  *
  * A task is in one of TRACK_WINDOW slots that its address chooses. A spawn claims
@@ -16,10 +16,10 @@
  * that drops the waker may not touch the runtime. The next life of the task takes
  * this slot, or another task does when no slot is free.
  */
-#ifndef SKUA_CORE_LOOP_TRACK_H
-#define SKUA_CORE_LOOP_TRACK_H
+#ifndef SKUA_CORE_TELEMETRY_TRACK_H
+#define SKUA_CORE_TELEMETRY_TRACK_H
 
-#include "core/loop/pool.h"
+#include "core/telemetry/telemetry.h"
 
 #define TRACK_SLOTS  4096u
 #define TRACK_WINDOW 16u
@@ -35,23 +35,27 @@ struct track {
 
 /* track_spawn - a task that the caller is about to queue; @caller: the code that
  * spawns it */
-void track_spawn(struct pool *pool, const struct skua_task *task,
+void track_spawn(struct telemetry *telemetry, const struct skua_task *task,
 		 const void *caller);
 
 /* track_forget - its spawn was refused after all */
-void track_forget(struct pool *pool, const struct skua_task *task);
+void track_forget(struct telemetry *telemetry, const struct skua_task *task);
 
 /* track_queued - it was woken, and the caller is about to queue it */
-void track_queued(struct pool *pool, const struct skua_task *task);
+void track_queued(struct telemetry *telemetry, const struct skua_task *task);
 
 /* track_wait - what the task, which is being polled, has begun to wait for
  * @what: the address of a task or group, or the time of a timer */
-void track_wait(struct pool *pool, const struct skua_task *task,
+void track_wait(struct telemetry *telemetry, const struct skua_task *task,
 		enum area_wait wait, uint64_t what);
 
-/* track_poll - poll it, and note how that ends */
-enum skua_poll track_poll(struct worker *worker, struct skua_task *task,
-			  enum skua_poll (*poll)(struct worker *worker,
-						 struct skua_task *task));
+/* track_poll_begin - it is going to be polled; the slot for track_poll_end(), or NULL */
+struct area_task *track_poll_begin(struct telemetry *telemetry,
+				   const struct skua_task *task);
+
+/* track_poll_end - how the poll has ended, before others may poll it; @spare: whether the
+ * spare reference (task_state.h) is still there */
+void track_poll_end(struct telemetry *telemetry, struct area_task *slot,
+		    struct skua_task *task, enum skua_poll result, bool spare);
 
 #endif

@@ -7,8 +7,8 @@
  * and calls it. So a task that is not timed costs nothing. Samples are in a table of
  * the runtime, by the address of the task; a task whose place is taken is not timed.
  */
-#ifndef SKUA_CORE_LOOP_WAIT_SAMPLE_H
-#define SKUA_CORE_LOOP_WAIT_SAMPLE_H
+#ifndef SKUA_CORE_TELEMETRY_WAIT_SAMPLE_H
+#define SKUA_CORE_TELEMETRY_WAIT_SAMPLE_H
 
 #include "core/base/atomic.h"
 #include "skua/task.h"

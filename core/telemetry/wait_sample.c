@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wait_sample.c - see wait_sample.h */
-#include "core/loop/wait_sample.h"
+#include "core/telemetry/wait_sample.h"
 
 #include "core/base/clock.h"
 

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* track.c - see track.h */
-#include "core/loop/track.h"
+#include "core/telemetry/track.h"
 
 #include "core/base/clock.h"
 #include "core/os/log.h"
-#include "core/loop/worker.h"
+#include "core/task/task.h"
 
 /* Relaxed, all of this file except where a slot changes hands: the order between two
  * threads that write the slot of a task is that of the task's queues; and readers want
  * words, not an order. */
 
-static struct area_task *slot_of(struct pool *pool, uint64_t task, unsigned i)
+static struct area_task *slot_of(struct telemetry *telemetry, uint64_t task,
+				 unsigned i)
 {
 	uint64_t first = (task * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 
-	return &pool->track->tasks[(first + i) % TRACK_SLOTS];
+	return &telemetry->track->tasks[(first + i) % TRACK_SLOTS];
 }
 
 /* The slot of a task; NULL if it was left out, or if nothing is tracked. */
-static struct area_task *find(struct pool *pool, const struct skua_task *task)
+static struct area_task *find(struct telemetry *telemetry,
+			      const struct skua_task *task)
 {
 	uint64_t address = (uintptr_t)task;
 
-	for (unsigned i = 0; pool->track && i < TRACK_WINDOW; i++) {
-		struct area_task *slot = slot_of(pool, address, i);
+	for (unsigned i = 0; telemetry->track && i < TRACK_WINDOW; i++) {
+		struct area_task *slot = slot_of(telemetry, address, i);
 
 		if (counter_read(&slot->holder) == address)
 			return slot;
@@ -51,20 +53,20 @@ static void give_back(struct area_task *slot)
 
 /* A slot for a task that has none: the one that shows its last life, or a free one,
  * or that of another task that is done. */
-static struct area_task *claim_any(struct pool *pool, uint64_t task)
+static struct area_task *claim_any(struct telemetry *telemetry, uint64_t task)
 {
 	const uint64_t first[] = { task, 0 };
 
 	for (unsigned k = 0; k < 2; k++) {
 		for (unsigned i = 0; i < TRACK_WINDOW; i++) {
-			struct area_task *slot = slot_of(pool, task, i);
+			struct area_task *slot = slot_of(telemetry, task, i);
 
 			if (claim(slot, first[k], task))
 				return slot;
 		}
 	}
 	for (unsigned i = 0; i < TRACK_WINDOW; i++) {
-		struct area_task *slot = slot_of(pool, task, i);
+		struct area_task *slot = slot_of(telemetry, task, i);
 
 		if (claim(slot, counter_read(&slot->task), task))
 			return slot;
@@ -78,14 +80,14 @@ static void set_state(struct area_task *slot, enum area_task_state state)
 	counter_set_owner(&slot->since_ns, clock_now_ns());
 }
 
-void track_spawn(struct pool *pool, const struct skua_task *task,
+void track_spawn(struct telemetry *telemetry, const struct skua_task *task,
 		 const void *caller)
 {
-	struct area_task *slot = claim_any(pool, (uintptr_t)task);
+	struct area_task *slot = claim_any(telemetry, (uintptr_t)task);
 
 	if (!slot) {
 		atomic_fetch_add_relaxed(
-			(atomic_u64 *)&pool->area.tasks_left_out, 1);
+			(atomic_u64 *)&telemetry->area.tasks_left_out, 1);
 		return;
 	}
 	counter_set_owner(&slot->task, (uintptr_t)task);
@@ -100,9 +102,9 @@ void track_spawn(struct pool *pool, const struct skua_task *task,
 	counter_set_owner(&slot->home, task->home);
 }
 
-void track_forget(struct pool *pool, const struct skua_task *task)
+void track_forget(struct telemetry *telemetry, const struct skua_task *task)
 {
-	struct area_task *slot = find(pool, task);
+	struct area_task *slot = find(telemetry, task);
 
 	if (slot) {
 		counter_set_owner(&slot->task, 0);
@@ -110,18 +112,18 @@ void track_forget(struct pool *pool, const struct skua_task *task)
 	}
 }
 
-void track_queued(struct pool *pool, const struct skua_task *task)
+void track_queued(struct telemetry *telemetry, const struct skua_task *task)
 {
-	struct area_task *slot = find(pool, task);
+	struct area_task *slot = find(telemetry, task);
 
 	if (slot)
 		set_state(slot, AREA_TASK_QUEUED);
 }
 
-void track_wait(struct pool *pool, const struct skua_task *task,
+void track_wait(struct telemetry *telemetry, const struct skua_task *task,
 		enum area_wait wait, uint64_t what)
 {
-	struct area_task *slot = find(pool, task);
+	struct area_task *slot = find(telemetry, task);
 
 	if (!slot)
 		return;
@@ -130,12 +132,13 @@ void track_wait(struct pool *pool, const struct skua_task *task,
 }
 
 /* Is this the first time for the type, as far as there is room to know? */
-static bool first_hint(struct pool *pool, uint64_t type)
+static bool first_hint(struct telemetry *telemetry, uint64_t type)
 {
 	for (unsigned i = 0; i < TRACK_HINTS; i++) {
 		uint64_t old = 0;
 
-		if (atomic_cas_relaxed(&pool->track->hinted[i], &old, type))
+		if (atomic_cas_relaxed(&telemetry->track->hinted[i], &old,
+				       type))
 			return true;
 		if (old == type)
 			return false;
@@ -143,12 +146,12 @@ static bool first_hint(struct pool *pool, uint64_t type)
 	return false;
 }
 
-static void hint(struct pool *pool, const struct skua_task *task,
+static void hint(struct telemetry *telemetry, const struct skua_task *task,
 		 const struct area_task *slot)
 {
-	if (!first_hint(pool, slot->type ? slot->type : slot->poll))
+	if (!first_hint(telemetry, slot->type ? slot->type : slot->poll))
 		return;
-	log_say(&pool->hooks, SKUA_LOG_WARNING,
+	log_say(&telemetry->hooks, SKUA_LOG_WARNING,
 		"task %p of type %s is pending, and nothing refers to it: no "
 		"waker, join, group wait or timer; unless it is cancelled, it "
 		"is never polled again (said once for each type)",
@@ -157,11 +160,11 @@ static void hint(struct pool *pool, const struct skua_task *task,
 
 /* Before others may poll it: the reference that is the scheduler's own is still
  * there, and the spare one, or what that was lent as. */
-static void pending(struct worker *w, struct skua_task *task,
-		    struct area_task *slot)
+static void pending(struct telemetry *telemetry, struct skua_task *task,
+		    struct area_task *slot, bool spare)
 {
 	uint64_t state = atomic_load_relaxed(task_state(task));
-	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)w->spare;
+	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)spare;
 
 	counter_set_owner(&slot->wakers, wakers);
 	if (wakers == 0)
@@ -170,17 +173,16 @@ static void pending(struct worker *w, struct skua_task *task,
 		counter_set_owner(&slot->wait, AREA_WAIT_WAKER);
 	set_state(slot, AREA_TASK_WAITING);
 	if (wakers == 0 && !(state & TASK_SCHEDULED) &&
-	    !pool_cancelling(w->pool))
-		hint(w->pool, task, slot);
+	    !(atomic_load_relaxed(&telemetry->poll_flags) & POLL_CANCEL))
+		hint(telemetry, task, slot);
 }
 
 /* A task that nobody else refers to ends now; another one when its last waker is
  * dropped, which nobody tells. */
-static void done(struct worker *w, struct skua_task *task,
-		 struct area_task *slot)
+static void done(struct skua_task *task, struct area_task *slot, bool spare)
 {
 	uint64_t state = atomic_load_relaxed(task_state(task));
-	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)w->spare;
+	uint64_t wakers = task_state_references(state) - 1 - (uint64_t)spare;
 
 	counter_set_owner(&slot->wakers, wakers);
 	if (wakers)
@@ -190,23 +192,27 @@ static void done(struct worker *w, struct skua_task *task,
 	give_back(slot);
 }
 
-enum skua_poll track_poll(struct worker *w, struct skua_task *task,
-			  enum skua_poll (*poll)(struct worker *worker,
-						 struct skua_task *task))
+struct area_task *track_poll_begin(struct telemetry *telemetry,
+				   const struct skua_task *task)
 {
-	struct area_task *slot = find(w->pool, task);
-	enum skua_poll result;
+	struct area_task *slot = find(telemetry, task);
 
+	if (slot) {
+		counter_set_owner(&slot->wait, AREA_WAIT_NONE);
+		set_state(slot, AREA_TASK_POLLED);
+	}
+	return slot;
+}
+
+void track_poll_end(struct telemetry *telemetry, struct area_task *slot,
+		    struct skua_task *task, enum skua_poll result, bool spare)
+{
 	if (!slot)
-		return poll(w, task);
-	counter_set_owner(&slot->wait, AREA_WAIT_NONE);
-	set_state(slot, AREA_TASK_POLLED);
-	result = poll(w, task);
+		return;
 	if (result == SKUA_PENDING)
-		pending(w, task, slot);
+		pending(telemetry, task, slot, spare);
 	else if (result == SKUA_YIELD)
 		set_state(slot, AREA_TASK_QUEUED);
 	else
-		done(w, task, slot);
-	return result;
+		done(task, slot, spare);
 }
