@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # test_topo.sh [SKUA] - what `skua topo` prints, of this machine and of those in
-# tests/topology/machines, and how it exits
+# tests/topology, and how it exits
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -10,7 +10,7 @@ source "$(dirname "$0")/checks.sh"
 skua=${1:-${SKUA_BUILD_DIR:-build}/bpf/skua}
 needs "$skua"
 tested=("$skua")
-machines=tests/topology/machines
+machines=${SKUA_BUILD_DIR:-build}/tests/machines
 
 # --- help and errors -------------------------------------------------------------
 
@@ -176,7 +176,7 @@ for path in machines.glob("*.snapshot"):
     assert lines == [line for line in expected if line.startswith("cpu")], path
     assert topo["allowed"] == [c["cpu"] for c in topo["cpus"]]
     count += 1
-assert count >= 12
+assert count >= 13
 END
 expect 'what the objects say' exited 0
 finish "skua topo: this machine and $(ls "$machines"/*.snapshot | wc -l) others"

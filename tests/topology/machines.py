@@ -2,15 +2,21 @@
 # SPDX-License-Identifier: MIT
 """machines.py - descriptions of machines that nobody here has
 
-usage: machines.py [--check]
+usage: machines.py FOLDER | --list | --check | --expect
 
-Writes, for each machine below, machines/NAME.snapshot, as `skua topo --snapshot`
-would on it, and machines/NAME.expected: a line for each CPU, with its core, its
-group of CPUs that share a last cache within a node, and its node; and one for
-each node. What is expected is what the machine was made of, not what was read.
---check only compares with what is there; exit 1 if anything differs.
+Writes FOLDER/NAME.snapshot for each machine below, as `skua topo --snapshot` would
+on it, and copies machines/ beside them: NAME.expected for each machine, and a
+snapshot of a real one. The build does this.
+
+An expectation has a line for each CPU, with its core, its group of CPUs that share a
+last cache within a node, and its node; and a line for each node. It comes from the
+parts that the machine was made of, not from a reader.
+
+--list prints the names. --check compares machines/NAME.expected with the machines
+below; exit 1 if any differs. --expect writes these files.
 """
 
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,26 +250,50 @@ MACHINES = {
 }
 
 
-def main():
-    check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
-        sys.exit(__doc__)
+def snapshot(name, machine):
+    lines = [f"{path}\t{text}" for path, text in sorted(machine.files().items())]
+    return f"# {name}, made by machines.py\n" + "\n".join(lines) + "\n"
+
+
+def write_all(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    for kept in FOLDER.iterdir():
+        shutil.copyfile(kept, folder / kept.name)
+    for name, make in MACHINES.items():
+        (folder / f"{name}.snapshot").write_text(snapshot(name, make()))
+
+
+def check():
     different = []
     for name, make in MACHINES.items():
-        machine = make()
-        lines = [f"{path}\t{text}" for path, text in sorted(machine.files().items())]
-        head = f"# {name}, made by machines.py\n"
-        for suffix, text in (
-            ("snapshot", head + "\n".join(lines) + "\n"),
-            ("expected", machine.expected()),
-        ):
-            path = FOLDER / f"{name}.{suffix}"
-            if check and (not path.exists() or path.read_text() != text):
-                different.append(path.name)
-            elif not check:
-                path.write_text(text)
+        path = FOLDER / f"{name}.expected"
+        if not path.exists() or path.read_text() != make().expected():
+            different.append(path.name)
     if different:
-        sys.exit(f"machines.py: other than what is there: {' '.join(different)}")
+        sys.exit(f"machines.py: other than expected: {' '.join(different)}")
+
+
+def expect():
+    for name, make in MACHINES.items():
+        (FOLDER / f"{name}.expected").write_text(make().expected())
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    argument = sys.argv[1]
+    if argument == "--list":
+        print(*sorted({*MACHINES, *(path.stem for path in FOLDER.glob("*.snapshot"))}))
+    elif argument == "--check":
+        check()
+    elif argument == "--expect":
+        expect()
+    elif argument.startswith("-"):
+        sys.exit(__doc__)
+    else:
+        write_all(Path(argument))
 
 
 if __name__ == "__main__":

@@ -562,10 +562,9 @@ static void measure__another_machine__einval(void **state)
 	struct skua_error err = { 0, "" };
 
 	(void)state;
-	assert_int_equal(skua_topology_load(
-				 &topology,
-				 "tests/topology/machines/bare.snapshot", NULL),
-			 0);
+	assert_int_equal(
+		skua_topology_load(&topology, MACHINES "bare.snapshot", NULL),
+		0);
 	assert_int_equal(skua_topology_measure(topology, 0, &err), -EINVAL);
 	assert_string_equal(err.text,
 			    "latency: only this machine can be measured, and "

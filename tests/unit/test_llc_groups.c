@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_llc_groups.c - which workers are near each other, on machines of
- * tests/topology/machines */
+ * tests/topology */
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "tests/unit/support.h"
 
 #include "topology/llc_groups.h"
-
-#define MACHINES "tests/topology/machines/"
 
 static struct machine *load(const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_machine.c - what is read of a machine: of many that are described in
- * tests/topology/machines, of this one, and of nonsense */
+ * tests/topology, of this one, and of nonsense */
 #include "tests/unit/support.h"
 
 #include <glob.h>
@@ -118,9 +118,8 @@ static void machine_load__each_snapshot__as_it_was_made(void **state)
 	glob_t found;
 
 	(void)state;
-	assert_int_equal(
-		glob("tests/topology/machines/*.snapshot", 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= 12);
+	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 13);
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		check_machine(found.gl_pathv[i]);
 	globfree(&found);

@@ -347,10 +347,9 @@ static struct machine *load(const char *name)
 {
 	struct skua_error err = { 0, "" };
 	struct machine *machine;
-	char path[100];
+	char path[512];
 
-	snprintf(path, sizeof(path), "tests/topology/machines/%s.snapshot",
-		 name);
+	snprintf(path, sizeof(path), MACHINES "%s.snapshot", name);
 	if (machine_load(&machine, path, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 	return machine;

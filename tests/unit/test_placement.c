@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_placement.c - where workers are put, on machines of
- * tests/topology/machines */
+/* test_placement.c - where workers are put, on machines of tests/topology */
 #include "topology/placement.h"
 
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "tests/unit/support.h"
 
 #include <glob.h>
-
-#define MACHINES "tests/topology/machines/"
 
 static struct machine *load(const char *name)
 {

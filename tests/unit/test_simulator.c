@@ -88,11 +88,10 @@ static void layout__snapshot__has_its_groups(void **state)
 	struct layout layout;
 
 	(void)state;
-	assert_int_equal(
-		layout_load(&layout,
-			    "tests/topology/machines/eight_nodes_1024.snapshot",
-			    0, NULL),
-		0);
+	assert_int_equal(layout_load(&layout,
+				     MACHINES "eight_nodes_1024.snapshot", 0,
+				     NULL),
+			 0);
 	assert_int_equal(layout.groups.worker_count, 1024);
 	assert_int_equal(layout.groups.node_count, 8);
 	assert_int_equal(layout.groups.count, 32);

@@ -16,8 +16,9 @@ import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_uint64
 from ctypes import c_uint, c_void_p
+from pathlib import Path
 
-MACHINE = b"tests/topology/machines/cache_across_nodes.snapshot"
+MACHINE = "tests/machines/cache_across_nodes.snapshot"
 GUARD, PATTERN, WORD = 64, 0xA5, 8
 DONE, PENDING = 0, 1
 CALLER_DRIVEN, NO_ENV = 1 << 2, 1 << 1
@@ -100,6 +101,7 @@ class Library:
 
     def __init__(self, path, wrong=0):
         self.path, self.wrong = path, wrong
+        self.machine = str(Path(path).parent / MACHINE).encode()
         self.skua = ctypes.CDLL(path)
         self.rooms, self.kept = [], []
         self.waker = type("Waker", (ctypes.Structure,), {})
@@ -315,7 +317,7 @@ def type_stats__two_types__a_row_each(lib):
 
 def topology__two_nodes__rows_one_size_apart(lib):
     topology, error = c_void_p(), lib.room("skua_error")
-    lib.call("skua_topology_load", byref(topology), MACHINE, error.at())
+    lib.call("skua_topology_load", byref(topology), lib.machine, error.at())
     for what, name in (("cpus", "skua_cpu"), ("nodes", "skua_numa_node")):
         first = c_void_p()
         count = lib.ask(f"skua_topology_{what}", topology, byref(first))

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_steal_order.c - whom a worker steals from first, on machines of
- * tests/topology/machines */
+/* test_steal_order.c - which victims a worker tries first, on machines of
+ * tests/topology */
 #include "tests/unit/support.h"
 
 #include <glob.h>
 
 #include "topology/steal_order.h"
-
-#define MACHINES "tests/topology/machines/"
 
 static struct machine *load(const char *path)
 {
