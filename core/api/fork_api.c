@@ -84,6 +84,14 @@ void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 	}
 }
 
+int skua_ctx_check(struct skua_ctx ctx)
+{
+	if (!ctx.forks || !ctx.head)
+		return -EINVAL;
+	fork_join_check_ctx_owner(ctx);
+	return 0;
+}
+
 /* ---- where forks begin ---------------------------------------------------- */
 
 struct skua_ctx skua_task_ctx(const struct skua_task *self)

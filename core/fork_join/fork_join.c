@@ -97,8 +97,7 @@ void fork_join_check_ctx_owner(struct skua_ctx ctx)
 	fork_join_check_thread_owner(ctx);
 	if (ctx.head < ctx.forks->top)
 		fork_join_abort(
-			"a loop or a sort is given the context from before "
-			"a fork");
+			"a function is given the context from before a fork");
 }
 
 /* ---- regions -------------------------------------------------------------- */

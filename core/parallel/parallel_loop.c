@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/fork_join/fork_join.h"
 
 /*
  * A sub-range takes this long: so much that reading the clock and the words of
@@ -178,10 +177,7 @@ int parallel_loop_run(struct parallel_loop *loop, struct skua_ctx ctx,
 
 int parallel_valid(struct skua_ctx ctx, size_t begin, size_t end)
 {
-	if (!ctx.forks || !ctx.head || begin > end)
-		return -EINVAL;
-	fork_join_check_ctx_owner(ctx);
-	return 0;
+	return begin > end ? -EINVAL : skua_ctx_check(ctx);
 }
 
 int parallel_array_valid(const void *base, size_t count, size_t size)

@@ -77,8 +77,8 @@
  * and a mistake ends the program by abort(), with a line on stderr: no context,
  * or one of another thread, or one that is kept after skua_run() has returned; a
  * job without a function; joins out of order, of another job, or missing; more
- * jobs than there is room for; a loop or a sort with the context from before a
- * fork. (A poll that leaves a job behind is found when its worker computes next.)
+ * jobs than there is room for; a loop, a sort or skua_ctx_check() with the context
+ * from before a fork. (A poll that leaves a job behind is found when its worker computes next.)
  * It is 1 by default in code compiled with neither optimisation nor NDEBUG, and
  * may be set before this header is included. Code with checks and without may
  * call each other.
@@ -183,6 +183,21 @@ SKUA_API int skua_run(struct skua_runtime *rt,
  * Return: a context; one of two NULLs if @self is not polled by the caller.
  */
 SKUA_API struct skua_ctx skua_task_ctx(const struct skua_task *self);
+
+/**
+ * skua_ctx_check - check the context that a function is given
+ * @ctx: of the calling function
+ *
+ * For functions that take a context, as a loop of your own does; the loops and
+ * sorts of the library begin with this call. It checks in all code what the checks
+ * above say of contexts, and ends the program likewise: a context of another
+ * thread; one that is kept after skua_run() has returned; one from before a fork,
+ * if code with checks made that fork.
+ *
+ * Threads: that of @ctx. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL if @ctx is none, as skua_task_ctx() returns it.
+ */
+SKUA_API int skua_ctx_check(struct skua_ctx ctx);
 
 /* skua_fork_wanted - the rest of a fork that others have asked for; the
  * library's. As skua_fork(). */

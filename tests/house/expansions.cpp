@@ -69,6 +69,7 @@ void root(skua_ctx ctx, void *arg) noexcept
 	const skua_ctx inner = skua_fork(ctx, &job);
 	if (skua_reclaim(inner, &job) && skua_wanted(ctx))
 		run(ctx, &job);
+	(void)skua_ctx_check(ctx);
 	sort_longs(ctx, items, 10, nullptr);
 	sort_longs_stable(ctx, items, 10, items + 10, nullptr);
 	(void)skua_for(ctx, 0, 10, 0, body, nullptr);

@@ -21,9 +21,15 @@ import tree
 
 # The rooms of core/, each of which may include itself and those before it. What is in
 # PURE_ROOMS has no system calls and no threads.
-CORE = "base queue os task idle telemetry fork_join config loop parallel stall runtime api".split()
+CORE = "base parallel queue os task idle telemetry fork_join config loop stall runtime api".split()
 PURE_ROOMS = ("base", "queue")
 PURE_FILES = ("core/task/task_state.h",)
+# This room stands on the public headers, as a program's code does. Of base/ it uses
+# what a program has from C and libc, and the mark at calls of the program's code.
+LIKE_PROGRAM = "core/parallel/"
+LIKE_PROGRAM_USES = (
+    "core/base/atomic.h core/base/boundary.h core/base/clock.h core/base/memory.h"
+).split()
 # Files of a room.
 ROOM_FILES = 20
 
@@ -161,6 +167,12 @@ def room(path):
     return parts[1] if parts[0] == "bpf" and len(parts) > 2 else None
 
 
+def judge_like_program(target):
+    if target.startswith(LIKE_PROGRAM) or target in LIKE_PROGRAM_USES:
+        return None
+    return f"{LIKE_PROGRAM} uses the public headers, and {', '.join(LIKE_PROGRAM_USES)}"
+
+
 def judge_tree(path, target, rooms):
     """What is wrong with one file of the tree including another, or None."""
     folder, other = path.split("/")[0], target.split("/")[0]
@@ -168,7 +180,11 @@ def judge_tree(path, target, rooms):
         mine, theirs = core_room(path, rooms), core_room(target, rooms)
         if None not in (mine, theirs) and theirs > mine:
             return f"core/{rooms[mine]}/ comes before core/{rooms[theirs]}/"
+        if path.startswith(LIKE_PROGRAM):
+            return judge_like_program(target)
         return None
+    if path.startswith(LIKE_PROGRAM) and other != "include":
+        return f"{LIKE_PROGRAM} uses the public headers"
     mine, theirs = room(path), room(target)
     if mine and theirs and theirs not in (mine, *ROOMS.get(mine, "").split()):
         return f"bpf/{mine}/ may not include bpf/{theirs}/"
@@ -296,11 +312,13 @@ def check(root, rooms=None):
 
 
 def check_planted(root):
-    return check(root, ["base", "queue", "os"])
+    return check(root, ["base", "parallel", "queue", "os"])
 
 
 GOOD = {
     "core/base/zero.h": "#include <stdint.h>\n",
+    "core/base/atomic.h": "",
+    "core/parallel/for.c": '#include "core/base/atomic.h"\n#include "skua/a.h"\n',
     "core/queue/one.c": '#include "core/queue/one.h"\n/* #include "core/os/two.h" */\n',
     "core/queue/one.h": '#include "core/base/zero.h"\n#include <skua/a.h>\n',
     "core/os/two.c": '#include <pthread.h>\n#include "core/queue/one.h"\n',
@@ -327,6 +345,9 @@ CASES = [
         for path, text, complaint in [
             ("core/queue/one.c", '#include "core/os/two.c"\n', "core/queue/ comes before core/os/"),
             ("core/base/zero.c", ' # include "../queue/one.c"\n', "core/base/ comes before core/queue/"),
+            ("core/parallel/for.c", '#include "core/base/zero.h"\n', "uses the public headers"),
+            ("core/parallel/for.c", '#include "probes/perf_group.h"\n', "uses the public headers"),
+            ("core/parallel/for.c", '#include "core/os/two.c"\n', "comes before core/os/"),
             ("core/queue/one.c", "#include <pthread.h>\n", "core/queue/one.c:1: includes pthread"),
             ("core/three.c", "", "in no room"),
             ("core/os/two.c", "\n#include <numa.h>\n", "core/os/two.c:2: includes numa.h"),

@@ -255,6 +255,33 @@ static void loop_on_another_thread(void)
 	call_in_runtime(loop_on_another_thread_root);
 }
 
+static void check_the_context_before_root(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	skua_fork(ctx, &job);
+	(void)skua_ctx_check(ctx);
+}
+
+static void check_the_context_before(void)
+{
+	call_in_runtime(check_the_context_before_root);
+}
+
+static void keep_ctx_root(struct skua_ctx ctx, void *arg)
+{
+	*(struct skua_ctx *)arg = ctx;
+}
+
+static void check_after_the_end(void)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_ctx kept;
+
+	skua_run(rt, keep_ctx_root, &kept);
+	(void)skua_ctx_check(kept);
+	destroy(rt);
+}
+
 /* What skua_fork() and skua_reclaim() do where there are no checks. */
 static struct skua_ctx fork_unchecked(struct skua_ctx ctx)
 {
@@ -292,6 +319,7 @@ static void leave_above_unchecked(void)
 #define NOT_ALL_JOINED                                                 \
 	"a function that forks has returned, and not all of its jobs " \
 	"are joined"
+#define FROM_BEFORE "a function is given the context from before a fork"
 #define NOT_ITS_THREAD                                                \
 	"a context is used by another thread than its own, or after " \
 	"skua_run() has returned"
@@ -318,8 +346,9 @@ static void check__a_mistake__aborts_and_says_so(void **state)
 		{ fork_on_another_thread, NOT_ITS_THREAD },
 		{ fork_after_the_end, NOT_ITS_THREAD },
 		{ loop_on_another_thread, NOT_ITS_THREAD },
-		{ loop_with_the_context_before,
-		  "a loop or a sort is given the context from before a fork" },
+		{ loop_with_the_context_before, FROM_BEFORE },
+		{ check_the_context_before, FROM_BEFORE },
+		{ check_after_the_end, NOT_ITS_THREAD },
 		{ fork_for_ever, "more than SKUA_MAX_FORKS jobs are forked" },
 	};
 

@@ -261,6 +261,34 @@ static void task_ctx__not_the_task_that_is_polled__none(void **state)
 	destroy(rt);
 }
 
+static void nothing_run(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	(void)job;
+}
+
+static void ctx_check_root(struct skua_ctx ctx, void *arg)
+{
+	struct skua_job job = { nothing_run };
+	struct skua_ctx inner = skua_fork(ctx, &job);
+
+	(void)arg;
+	assert_int_equal(skua_ctx_check(inner), 0);
+	if (skua_reclaim(inner, &job))
+		job.run(ctx, &job);
+	assert_int_equal(skua_ctx_check(ctx), 0);
+}
+
+static void ctx_check__own_or_none__zero_or_einval(void **state)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	(void)state;
+	assert_int_equal(skua_run(rt, ctx_check_root, NULL), 0);
+	assert_int_equal(skua_ctx_check(skua_task_ctx(NULL)), -EINVAL);
+	destroy(rt);
+}
+
 struct inner_call {
 	struct skua_job job; /* first: a job is its inner_call */
 	struct skua_runtime *rt;
@@ -552,6 +580,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(join__a_stolen_job__takes_parts_of_it_meanwhile),
 	cmocka_unit_test(task_ctx__fib__right_on_any_number_of_workers),
 	cmocka_unit_test(task_ctx__not_the_task_that_is_polled__none),
+	cmocka_unit_test(ctx_check__own_or_none__zero_or_einval),
 	cmocka_unit_test(run__within_jobs__right),
 	cmocka_unit_test(run__by_more_threads_than_there_are_places__right),
 	cmocka_unit_test(drain__while_a_call_runs__waits_for_it),
