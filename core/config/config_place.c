@@ -108,7 +108,7 @@ static void measure(struct config *out)
 }
 
 /* What cannot be read, as without a descriptor, is not known, nor limits. */
-static int look_and_place(struct config *out, const struct skua_config *cfg)
+static int measure_and_place(struct config *out, const struct skua_config *cfg)
 {
 	struct cpu_list listed = { .cpus = NULL };
 	int code = 0;
@@ -147,7 +147,7 @@ int config_place(struct config *out, const struct skua_config *cfg,
 	code = choose_cpus(&out->cpus, key, cfg->cpus, err);
 	if (code)
 		return code;
-	code = look_and_place(out, cfg);
+	code = measure_and_place(out, cfg);
 	if (code) {
 		cpu_list_free(&out->cpus);
 		error_set(err, code, "no memory to place the workers");

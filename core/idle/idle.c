@@ -234,8 +234,8 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
  * busy with the caller for the time being; whose core is busy; who did not park
  * last.
  */
-static unsigned reluctance(const struct idle *idle, unsigned i, uint64_t parked,
-			   uint32_t here)
+static unsigned wake_penalty(const struct idle *idle, unsigned i,
+			     uint64_t parked, uint32_t here)
 {
 	const struct llc_place *place = &idle->groups->places[i];
 	const struct idle_group *group = &idle->by_group[place->group];
@@ -253,12 +253,12 @@ static unsigned choose_parked(const struct idle *idle, unsigned group,
 	const struct llc_group *members = &idle->groups->groups[group];
 	unsigned best = members->workers[__builtin_ctzll(parked)];
 	uint32_t here = cpu_here();
-	unsigned least = reluctance(idle, best, parked, here);
+	unsigned least = wake_penalty(idle, best, parked, here);
 
 	for (uint64_t left = parked & (parked - 1); left != 0 && least != 0;
 	     left &= left - 1) {
 		unsigned i = members->workers[__builtin_ctzll(left)];
-		unsigned value = reluctance(idle, i, parked, here);
+		unsigned value = wake_penalty(idle, i, parked, here);
 
 		if (value < least) {
 			least = value;

@@ -19,9 +19,9 @@
 
 #include "core/os/futex.h"
 
-#define STALL_LOOKING 0u
-#define STALL_RESTING 1u
-#define STALL_ENDING  2u
+#define STALL_CHECKING 0u
+#define STALL_RESTING  1u
+#define STALL_ENDING   2u
 
 /* In a line of its own, which the watcher reads at each look. */
 struct stall_awake {
@@ -44,7 +44,7 @@ static inline void stall_rest_init(struct stall_rest *rest,
 {
 	rest->workers = workers;
 	rest->count = count;
-	atomic_init(&rest->state, STALL_LOOKING);
+	atomic_init(&rest->state, STALL_CHECKING);
 	for (unsigned i = 0; i < count; i++)
 		atomic_init(&workers[i].awake, 1);
 }
@@ -67,7 +67,7 @@ static inline void stall_rest_unparks(struct stall_rest *rest, unsigned i)
 	 * stall_rest(). */
 	atomic_fence_seq_cst();
 	if (atomic_load_relaxed(&rest->state) == STALL_RESTING &&
-	    atomic_cas_relaxed(&rest->state, &resting, STALL_LOOKING))
+	    atomic_cas_relaxed(&rest->state, &resting, STALL_CHECKING))
 		futex_wake(&rest->state, 1);
 }
 
@@ -84,7 +84,7 @@ static inline bool stall_rest_all_parked(const struct stall_rest *rest)
 /* stall_rest - by the watcher: sleep while all workers are parked */
 static inline void stall_rest(struct stall_rest *rest)
 {
-	uint32_t state = STALL_LOOKING;
+	uint32_t state = STALL_CHECKING;
 
 	/* Relaxed, all: ordered by the fence. Who ends it is seen, or waits for
 	 * the thread. */
@@ -97,7 +97,7 @@ static inline void stall_rest(struct stall_rest *rest)
 	state = STALL_RESTING;
 	if (!stall_rest_all_parked(rest))
 		/* Or else whoever was faster has changed it. */
-		atomic_cas_relaxed(&rest->state, &state, STALL_LOOKING);
+		atomic_cas_relaxed(&rest->state, &state, STALL_CHECKING);
 	/* A round more means that nobody has: the sleep ended without cause. */
 	while (atomic_load_relaxed(&rest->state) == STALL_RESTING)
 		futex_wait(&rest->state, STALL_RESTING);

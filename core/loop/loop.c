@@ -29,7 +29,7 @@ static bool stopping(const struct worker *w)
 }
 
 /* Out of work: wake those that wait for a drain, if this is it. */
-static void look_drained(struct worker *w)
+static void check_drained(struct worker *w)
 {
 	/* Orders what the worker finished before the look for those that wait.
 	 * Pairs with the fence in pool_wait_drained(). */
@@ -196,7 +196,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		if (!polled && !idle_parked(idle, w->index))
 			break;
 		/* By the sentinel alone: nobody else has a deadline. */
-		*task = until == SENTINEL_NEVER ? NULL : sentinel_look(w);
+		*task = until == SENTINEL_NEVER ? NULL : sentinel_check(w);
 		now_ns = clock_now_ns();
 		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
@@ -371,8 +371,8 @@ static void end_tick(struct worker *w)
 
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
-	if (now_ns >= w->look_due_ns)
-		w->pool->look(w, now_ns);
+	if (now_ns >= w->affinity_due_ns)
+		w->pool->recheck_affinity(w, now_ns);
 	timers_fire_due(w, now_ns);
 	if (w->pollers.list)
 		telemetry_pollers(&w->telemetry, now_ns);
@@ -425,7 +425,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	/* The tick ended when there was nothing more to do. */
 	telemetry_state(&w->telemetry, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
-		look_drained(w);
+		check_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
 		if (w->job.job)
 			task = run_job(w);
@@ -453,7 +453,7 @@ static void sample(struct worker *w, struct skua_task *task)
 }
 
 /* The searcher on which producers rely may have no CPU (I3). */
-static void look_for_searchers(struct worker *w)
+static void check_searchers(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
 	uint64_t now_ns = w->tick.start_ns;
@@ -472,7 +472,7 @@ static void between_ticks(struct worker *w)
 		struct skua_task *task;
 
 		end_tick(w);
-		look_for_searchers(w);
+		check_searchers(w);
 		if (!telemetry_sample_due(&w->telemetry))
 			return;
 		task = next_task(w);
@@ -557,7 +557,7 @@ static struct skua_task *drive_park(struct worker *w)
 	idle_park_begin(idle, w->index, false);
 	task = work_find(w, VICTIMS_ALL);
 	if (!task && !pollers_added(&w->pollers)) {
-		look_drained(w);
+		check_drained(w);
 		w->driven_idle = parker_begin(&idle->sleepers[w->index].parker);
 		if (w->driven_idle) {
 			telemetry_park(&w->telemetry, PROBE_PARK_DRIVEN);
@@ -591,7 +591,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 		if (w->driven_idle)
 			break;
 		if (!task)
-			look_drained(w);
+			check_drained(w);
 		else if (first)
 			poll_first(w, task);
 		else

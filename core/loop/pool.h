@@ -42,9 +42,9 @@ struct pool {
 	unsigned worker_count;
 	const struct llc_groups *groups;
 	struct tuning tuning;
-	/* Called by a worker at the end of a tick, when its look_due_ns has come;
+	/* Called by a worker at the end of a tick, when its affinity_due_ns has come;
 	 * and what that needs. */
-	void (*look)(struct worker *worker, uint64_t now_ns);
+	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
 	struct stall_rest *rest; /* of who watches the workers; NULL: nobody */
 	/* Of the process whose threads the workers are, and where the calling

@@ -100,9 +100,9 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 	struct sentinel *s = &pool->sentinel;
 
 	s->delay_ns = delay_ns;
-	s->look_ns = watches_lifo(pool)
-			     ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
-			     : SENTINEL_NEVER;
+	s->check_ns = watches_lifo(pool)
+			      ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
+			      : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
 	atomic_store_relaxed(
 		&s->slow,
@@ -130,7 +130,8 @@ static bool take_role(struct worker *w)
 	atomic_store_relaxed(&s->summoned, 0);
 	set_delay(w->pool, shortest_delay(w->pool));
 	if (summoned && watches_lifo(w->pool))
-		s->look_ns = clock_now_ns(); /* the delay runs from that look */
+		s->check_ns =
+			clock_now_ns(); /* the delay runs from that look */
 	s->quiet = 0;
 	return true;
 }
@@ -166,7 +167,7 @@ uint64_t sentinel_enter(struct worker *w)
 		 * even if its delay is not yet. */
 		bool quiet = s->quiet >= QUIET_MAX;
 		uint64_t until = earlier(pool_next_timer_ns(pool),
-					 quiet ? SENTINEL_NEVER : s->look_ns);
+					 quiet ? SENTINEL_NEVER : s->check_ns);
 
 		quiet = quiet && until != SENTINEL_NEVER;
 		/* Relaxed, both: ordered by the fence. */
@@ -209,7 +210,7 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 	uint64_t polls = counter_read(&other->area.counters.tasks_polled);
 	uint64_t short_ns = other->pool->tuning.lifo_delay_ns / SHORT_POLLS;
 
-	if ((polls - sight->polls) * short_ns > now_ns - s->looked_ns)
+	if ((polls - sight->polls) * short_ns > now_ns - s->checked_ns)
 		s->short_polls = true;
 	if (item != sight->item || polls != sight->polls)
 		*sight = (struct sentinel_sight){ item, polls, now_ns };
@@ -235,7 +236,7 @@ static bool take_ripe(struct worker *w, struct worker *other,
 	return true;
 }
 
-struct skua_task *sentinel_look(struct worker *w)
+struct skua_task *sentinel_check(struct worker *w)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
@@ -243,7 +244,7 @@ struct skua_task *sentinel_look(struct worker *w)
 	struct skua_task *task = NULL;
 
 	/* Before its time only if it is slow and was told of a filled slot. */
-	if (now_ns < s->look_ns && !atomic_load_relaxed(&s->slow))
+	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
 	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
 	s->ripe_ns = SENTINEL_NEVER;
@@ -260,7 +261,7 @@ struct skua_task *sentinel_look(struct worker *w)
 		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
 			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);
 	}
-	s->looked_ns = now_ns;
+	s->checked_ns = now_ns;
 	/* I9. The caller tells of them, by I3. */
 	if (task && local_queue_length(w->queue) > 0)
 		work_flag_raise_owner(&w->flag, WORK_TASKS);
@@ -281,9 +282,9 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 
 	if (!watches_lifo(pool) ||
 	    (holder != w->index + 1 && (holder != 0 || !take_role(w))) ||
-	    now_ns < s->look_ns)
+	    now_ns < s->check_ns)
 		return NULL;
-	task = sentinel_look(w);
+	task = sentinel_check(w);
 	/* Awake, it need not save looks. */
 	set_delay(pool, shortest_delay(pool));
 	return task;

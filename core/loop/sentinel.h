@@ -62,12 +62,12 @@ struct sentinel {
 	atomic_u32 slow;
 
 	/* The sentinel's own; handed on by holder. */
-	uint64_t look_ns;   /* when to look at the LIFO slots */
-	uint64_t ripe_ns;   /* when the first task seen in one is ripe */
-	uint64_t delay_ns;  /* between two such looks */
-	uint64_t looked_ns; /* the last look */
-	uint32_t quiet;     /* looks in a row at which nobody was awake */
-	bool short_polls;   /* of some worker, before the last look */
+	uint64_t check_ns;   /* when to look at the LIFO slots */
+	uint64_t ripe_ns;    /* when the first task seen in one is ripe */
+	uint64_t delay_ns;   /* between two such looks */
+	uint64_t checked_ns; /* the last look */
+	uint32_t quiet;      /* looks in a row at which nobody was awake */
+	bool short_polls;    /* of some worker, before the last look */
 	struct sentinel_sight *sights; /* one a worker, the runtime's memory */
 };
 
@@ -88,16 +88,16 @@ void sentinel_filled(struct worker *w);
 uint64_t sentinel_enter(struct worker *w);
 
 /**
- * sentinel_look - the deadline came: take the ripe tasks out of the LIFO slots
+ * sentinel_check - the deadline came: take the ripe tasks out of the LIFO slots
  *
  * As far as there is room in the local queue of @w. By the sentinel, which then
  * leaves its sleep or search by I3: that tells others of the queue.
  * Return: one of them, which is not in the queue; or NULL.
  */
-struct skua_task *sentinel_look(struct worker *w);
+struct skua_task *sentinel_check(struct worker *w);
 
 /* sentinel_watch - by a worker that is awake and has nothing to do: mind the
- * LIFO slots, if nobody else does; as sentinel_look() */
+ * LIFO slots, if nobody else does; as sentinel_check() */
 struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns);
 
 /* sentinel_leave - the worker has something to do: pass the role on to a parked

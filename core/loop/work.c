@@ -6,7 +6,7 @@
 
 #define LIFO_STREAK_MAX 3u
 /* A guess: urgent work gets eight polls of nine. */
-#define FAVOURED_STREAK_MAX 8u
+#define PRIORITISED_STREAK_MAX 8u
 /* Bounds of the fair share of the injection queue: at most half of a ring. */
 #define INJECT_BATCH_MIN 4u
 #define INJECT_BATCH_MAX 128u
@@ -176,7 +176,7 @@ static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 }
 
 /* The urgent lane, then the inbox, which nobody else takes from. */
-static struct skua_task *take_favoured(struct worker *w, bool *see_to)
+static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
 {
 	struct skua_task *task = take_one(&w->pool->urgent, see_to);
 	bool nothing;
@@ -184,10 +184,10 @@ static struct skua_task *take_favoured(struct worker *w, bool *see_to)
 	return task ? task : take_one(&w->inbox, &nothing);
 }
 
-static struct skua_task *fetch_favoured(struct worker *w)
+static struct skua_task *fetch_prioritised(struct worker *w)
 {
 	bool see_to;
-	struct skua_task *task = take_favoured(w, &see_to);
+	struct skua_task *task = take_prioritised(w, &see_to);
 
 	return notify_rest(w, task, see_to);
 }
@@ -236,21 +236,21 @@ struct skua_task *work_next(struct worker *w)
 	struct skua_task *task = NULL;
 	bool nothing;
 
-	if (w->favoured_streak < FAVOURED_STREAK_MAX)
-		task = fetch_favoured(w);
+	if (w->prioritised_streak < PRIORITISED_STREAK_MAX)
+		task = fetch_prioritised(w);
 	if (task) {
-		w->favoured_streak++;
+		w->prioritised_streak++;
 		return task;
 	}
 	/* The turn of the others: by turns of the inbox, which an urgent lane
 	 * that is never empty would starve, and of all that is normal. */
-	w->inbox_turn = w->favoured_streak != 0 && !w->inbox_turn;
-	w->favoured_streak = 0;
+	w->inbox_turn = w->prioritised_streak != 0 && !w->inbox_turn;
+	w->prioritised_streak = 0;
 	if (w->inbox_turn)
 		task = notify_rest(w, take_one(&w->inbox, &nothing), false);
 	if (!task)
 		task = next_normal(w);
-	return task ? task : fetch_favoured(w);
+	return task ? task : fetch_prioritised(w);
 }
 
 /* If worker @i, the victim, has nothing: have others pass it by (I9). False if it
@@ -323,7 +323,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 {
 	bool see_to;
-	struct skua_task *task = take_favoured(w, &see_to);
+	struct skua_task *task = take_prioritised(w, &see_to);
 
 	if (!task)
 		task = take_injected(w, false, &see_to);

@@ -20,7 +20,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	if (pool->team.members)
 		worker->fork_join = pool->team.members[index];
 	tick_init(&worker->tick);
-	worker->look_due_ns = UINT64_MAX;
+	worker->affinity_due_ns = UINT64_MAX;
 	worker->polls_until_inject = worker->tick.interval;
 	inject_queue_init(&worker->inbox);
 	timers_init(&worker->timers);

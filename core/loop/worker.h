@@ -28,11 +28,11 @@ struct worker {
 	alignas(CACHE_PAIR) struct rng rng;
 	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
-	uint64_t look_due_ns; /* pool.look; UINT64_MAX: never */
+	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint32_t polls_until_inject;
-	uint32_t lifo_streak;     /* polls from the LIFO slot in a row */
-	uint32_t favoured_streak; /* of urgent or bound tasks in a row */
-	bool inbox_turn;          /* see work_next() */
+	uint32_t lifo_streak;        /* polls from the LIFO slot in a row */
+	uint32_t prioritised_streak; /* of urgent or bound tasks in a row */
+	bool inbox_turn;             /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
 	struct stolen_job job;  /* that it found, and is going to run */

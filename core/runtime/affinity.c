@@ -26,7 +26,7 @@ struct affinity_worker {
 	bool shares;    /* it may be on a CPU with another */
 	uint32_t taken; /* by one that is away; or NO_CPU */
 	cpu_set_t *seen;
-	cpu_set_t *now, *wanted; /* for use during a look */
+	cpu_set_t *now, *wanted; /* for use during a check */
 };
 
 /* ---- sets ------------------------------------------------------------------ */
@@ -176,7 +176,7 @@ static void stay_home(const struct affinity *a, unsigned i)
 		      is_rest_refused(a, i);
 }
 
-/* ---- a look ---------------------------------------------------------------- */
+/* ---- a check --------------------------------------------------------------- */
 
 /* The home is another now, or may be allowed again: go there. If somebody has
  * moved it, it stays. */
@@ -192,7 +192,7 @@ static void try_home(const struct affinity *a, unsigned i, bool limited)
 	}
 }
 
-static void tell(const struct affinity *a, unsigned i)
+static void report(const struct affinity *a, unsigned i)
 {
 	const struct affinity_worker *it = &a->workers[i];
 	const struct skua_hooks *hooks = &a->config->hooks;
@@ -225,7 +225,7 @@ static void settle(struct affinity *a, unsigned i)
 	/* What it was set to, as far as that is allowed. */
 	read_set(a, it->seen);
 	if (it->where != AT_HOME || !was_home)
-		tell(a, i);
+		report(a, i);
 }
 
 /* Others come and go, so that it is asked at each look. */
@@ -244,7 +244,7 @@ static void count_shares(const struct affinity *a, unsigned i)
 		atomic_fetch_sub_relaxed(&a->pool->idle.sharing_cpus, 1);
 }
 
-static void look(struct affinity *a, unsigned i)
+static void recheck(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
 	/* Relaxed: whoever sees it late follows when it looks next. */
@@ -265,7 +265,7 @@ static void apply_quota(struct affinity *a, const struct quota *quota)
 {
 	uint32_t limited = quota_below(quota, a->config->cpus.count);
 
-	/* Relaxed, all: as in look(), and count_shares(). One worker is here. */
+	/* Relaxed, all: as in recheck(), and count_shares(). One worker is here. */
 	if (limited == atomic_load_relaxed(&a->limited))
 		return;
 	atomic_store_relaxed(&a->limited, limited);
@@ -276,7 +276,7 @@ static void apply_quota(struct affinity *a, const struct quota *quota)
 			: "the control groups have CPU time for all CPUs");
 }
 
-static void look_at_quota(struct affinity *a, uint64_t now_ns)
+static void recheck_quota(struct affinity *a, uint64_t now_ns)
 {
 	struct quota quota;
 
@@ -290,8 +290,8 @@ static void look_at_quota(struct affinity *a, uint64_t now_ns)
 	atomic_store_relaxed(&a->quota_due_ns, now_ns + AFFINITY_PERIOD_NS);
 }
 
-/* For pool.look. */
-static void look_around(struct worker *w, uint64_t now_ns)
+/* For pool.recheck_affinity. */
+static void recheck_affinity(struct worker *w, uint64_t now_ns)
 {
 	struct affinity *a = w->pool->affinity;
 	int saved = errno; /* the library never sets it */
@@ -300,11 +300,11 @@ static void look_around(struct worker *w, uint64_t now_ns)
 	 * another looks, this one does so at its next tick. */
 	if (atomic_exchange_acquire(&a->busy, 1))
 		return;
-	look_at_quota(a, now_ns);
-	look(a, w->index);
+	recheck_quota(a, now_ns);
+	recheck(a, w->index);
 	/* Release: as above. */
 	atomic_store_release(&a->busy, 0);
-	w->look_due_ns = now_ns + AFFINITY_PERIOD_NS;
+	w->affinity_due_ns = now_ns + AFFINITY_PERIOD_NS;
 	errno = saved;
 }
 
@@ -358,13 +358,13 @@ static void fill(struct affinity *a)
 		a->workers[i].taken = NO_CPU;
 		a->workers[i].limited = config->limited;
 		home_of(a, i, config->limited, a->workers[i].seen);
-		a->pool->workers[i]->look_due_ns = due_ns;
+		a->pool->workers[i]->affinity_due_ns = due_ns;
 	}
 	atomic_init(&a->limited, config->limited);
 	atomic_init(&a->quota_due_ns, due_ns);
 	atomic_init(&a->pool->idle.quota_limited, config->limited);
 	a->pool->affinity = a;
-	a->pool->look = look_around;
+	a->pool->recheck_affinity = recheck_affinity;
 }
 
 int affinity_init(struct affinity *a, struct pool *pool,

@@ -253,7 +253,7 @@ static bool drive_until(struct drive *drive, struct pool *pool,
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/* Orders the count before the look at the goal. Pairs with the fence in
-	 * look_drained(). */
+	 * check_drained(). */
 	atomic_fence_seq_cst();
 	for (;;) {
 		/* Acquire: that the goal is reached. Pairs with publish_news(). */

@@ -236,7 +236,7 @@ uint64_t left_watch_next_ns(const struct left_watch *watch,
 							   : watch->next_ns;
 }
 
-void left_watch_look(struct left_watch *watch, const struct skua_runtime *rt)
+void left_watch_check(struct left_watch *watch, const struct skua_runtime *rt)
 {
 	uint64_t polls = polls_begun(rt);
 	bool still = polls == watch->polls && all_sleep(rt) &&

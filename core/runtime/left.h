@@ -26,8 +26,8 @@ void left_watch_begin(struct left_watch *watch, const struct skua_runtime *rt);
 uint64_t left_watch_next_ns(const struct left_watch *watch,
 			    uint64_t deadline_ns);
 
-/* left_watch_look - tell the log, if since the last look no task was polled, all
+/* left_watch_check - tell the log, if since the last look no task was polled, all
  * workers sleep, and no timer is pending */
-void left_watch_look(struct left_watch *watch, const struct skua_runtime *rt);
+void left_watch_check(struct left_watch *watch, const struct skua_runtime *rt);
 
 #endif

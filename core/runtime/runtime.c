@@ -327,7 +327,7 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 	while (!wait_until(rt, left_watch_next_ns(&watch, deadline_ns))) {
 		if (clock_now_ns() >= deadline_ns)
 			return false;
-		left_watch_look(&watch, rt);
+		left_watch_check(&watch, rt);
 	}
 	return true;
 }

@@ -44,8 +44,7 @@ static bool goes_on(const struct stall_worker *w)
 }
 
 /* What kind of task is it? */
-static void look_at_task(const struct stall_watch *watch,
-			 struct stall_worker *w)
+static void read_task(const struct stall_watch *watch, struct stall_worker *w)
 {
 	struct skua_task task;
 	struct skua_task_type type;
@@ -53,7 +52,7 @@ static void look_at_task(const struct stall_watch *watch,
 	w->limit_ns = watch->limit_ns;
 	w->type = NULL;
 	w->poll = NULL;
-	if (!watch->looks_deep ||
+	if (!watch->reads_tasks ||
 	    !peek(watch->pid, (const void *)(uintptr_t)w->task, &task,
 		  sizeof(task)) ||
 	    !goes_on(w))
@@ -168,7 +167,7 @@ static bool suspect(struct stall_watch *watch, struct stall_worker *w)
 }
 
 /* It was seen once more. */
-static void tell(struct stall_watch *watch, struct stall_worker *w)
+static void report_stall(struct stall_watch *watch, struct stall_worker *w)
 {
 	w->told = true;
 	counter_add_owner(&w->worker->area.counters.stalls, 1);
@@ -193,12 +192,12 @@ static void suspected(struct stall_watch *watch, struct stall_worker *w)
 
 	w->suspected = suspect(watch, w);
 	if (w->answered && slept)
-		tell(watch, w);
+		report_stall(watch, w);
 }
 
 /* ---- the thread ------------------------------------------------------------ */
 
-static void look_at(struct stall_watch *watch, struct stall_worker *w)
+static void check_worker(struct stall_watch *watch, struct stall_worker *w)
 {
 	uint64_t task = polled_task(w);
 	uint64_t number = polls_begun(w);
@@ -212,14 +211,14 @@ static void look_at(struct stall_watch *watch, struct stall_worker *w)
 		w->measured = false;
 		w->told = false;
 	} else if (!w->measured) {
-		look_at_task(watch, w);
+		read_task(watch, w);
 		begin_measure(w);
 	} else if (!w->told) {
 		measure(watch, w);
 		if (w->spent_ns <= w->limit_ns || !goes_on(w))
 			w->suspected = false;
 		else if (w->suspected)
-			tell(watch, w);
+			report_stall(watch, w);
 		else
 			suspected(watch, w);
 	}
@@ -247,7 +246,7 @@ static void wait_period(struct stall_watch *watch)
 	counter_set_owner(&watch->period_ns, period_ns(watch));
 	deadline_ns = clock_now_ns() + watch->period_ns;
 	while (!stall_rest_ending(rest) && clock_now_ns() < deadline_ns)
-		futex_wait_until(&rest->state, STALL_LOOKING, deadline_ns);
+		futex_wait_until(&rest->state, STALL_CHECKING, deadline_ns);
 }
 
 static void *stall_main(void *arg)
@@ -260,7 +259,7 @@ static void *stall_main(void *arg)
 		if (stall_rest_ending(&watch->rest))
 			return NULL;
 		for (unsigned i = 0; i < watch->rest.count; i++)
-			look_at(watch, &watch->workers[i]);
+			check_worker(watch, &watch->workers[i]);
 		counter_add_owner(&watch->looks, 1);
 	}
 }
@@ -297,8 +296,8 @@ static void try_means(struct stall_watch *watch)
 	struct usage usage;
 	uint64_t word;
 
-	watch->looks_deep = peek(watch->pid, watch, &word, sizeof(word));
-	if (!watch->looks_deep)
+	watch->reads_tasks = peek(watch->pid, watch, &word, sizeof(word));
+	if (!watch->reads_tasks)
 		log_say(watch->hooks, SKUA_LOG_WARNING,
 			"stall detection knows no types of tasks: "
 			"process_vm_readv() is refused");

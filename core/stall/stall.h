@@ -66,7 +66,7 @@ struct stall_watch {
 	const struct skua_hooks *hooks;
 	uint64_t limit_ns; /* 0: there is no thread */
 	int signal;        /* 0: none */
-	bool looks_deep;   /* tasks can be read */
+	bool reads_tasks;  /* tasks can be read */
 	pid_t pid;
 	struct stall_worker *workers;
 	/* How often it has looked at all. Readers: any. */

@@ -26,7 +26,7 @@ EXCEPTIONS = {
     "core/parallel/parallel_loop.c: step": _OPERATION,
     "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
-    "core/loop/loop.c: look": "look_around() of affinity.c",
+    "core/loop/loop.c: recheck_affinity": "recheck_affinity() of affinity.c",
 }
 
 _MEMBER = re.compile(r"(?:->|\.)\s*(?P<name>\w+)\s*\(")

@@ -4,7 +4,7 @@
  *
  * No worker runs here, so that all interleavings of the pool's own words can be
  * seen: a worker is a thread that says what it has finished, as done() and
- * look_drained() in core/loop/loop.c do.
+ * check_drained() in core/loop/loop.c do.
  */
 #include "tests/model/workers.h"
 

@@ -97,7 +97,7 @@ static void unparks_without_fence(void)
 
 	atomic_store_relaxed(&awake[0].awake, 1);
 	if (atomic_load_relaxed(&rest.state) == STALL_RESTING &&
-	    atomic_cas_relaxed(&rest.state, &resting, STALL_LOOKING))
+	    atomic_cas_relaxed(&rest.state, &resting, STALL_CHECKING))
 		futex_wake(&rest.state, 1);
 	poll(0);
 }

@@ -165,8 +165,8 @@ static enum skua_poll look_poll(struct skua_task *task)
 	struct worker *worker = current_here();
 
 	if (looker->ask)
-		worker->look_due_ns = 0;
-	looker->looked = worker->look_due_ns != 0;
+		worker->affinity_due_ns = 0;
+	looker->looked = worker->affinity_due_ns != 0;
 	return SKUA_DONE;
 }
 

@@ -11,7 +11,7 @@
 static enum skua_poll put_off_look(struct skua_task *self)
 {
 	(void)self;
-	current_here()->look_due_ns = UINT64_MAX;
+	current_here()->affinity_due_ns = UINT64_MAX;
 	return SKUA_DONE;
 }
 

@@ -160,7 +160,7 @@ static void driver_init(struct driver *it, struct driver *all, unsigned count,
 /* The calling worker does not look where it may run. */
 static void put_off_look(void)
 {
-	current_here()->look_due_ns = UINT64_MAX;
+	current_here()->affinity_due_ns = UINT64_MAX;
 }
 
 /* ---- allocations ---------------------------------------------------------------- */

@@ -837,8 +837,8 @@ again:
 	LOOKED
 }
 
-/* sentinel_look(): early, if the sleep was ended before the time. */
-inline sentinel_look(early)
+/* sentinel_check(): early, if the sleep was ended before the time. */
+inline sentinel_check(early)
 {
 	if
 	:: early && !slow
@@ -880,7 +880,7 @@ inline sentinel_watch()
 	if
 	:: something ->
 		something = false;
-		sentinel_look(false)
+		sentinel_check(false)
 	:: else
 	fi
 #else
@@ -1314,7 +1314,7 @@ inline sleep_parked()
 				mine = NEVER;
 				if
 				:: parked & BIT(me) ->
-					sentinel_look(woke);
+					sentinel_check(woke);
 					woke = false;
 					if
 					:: hand || TIMER_DUE ->
