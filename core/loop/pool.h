@@ -15,6 +15,7 @@
 #define SKUA_CORE_LOOP_POOL_H
 
 #include "core/fork_join/team.h"
+#include "core/config/config.h"
 #include "core/idle/idle.h"
 #include "core/queue/inject_queue.h"
 #include "core/loop/sentinel.h"
@@ -84,6 +85,24 @@ struct pool {
 	void (*on_drained)(void *ctx);
 	void *on_drained_ctx;
 };
+
+/* pool_allocate - in zeroed memory, what a pool has besides its workers; to be given to
+ * pool_free(), also on failure. Return: 0; -ENOMEM. */
+int pool_allocate(struct pool *pool, const struct config *config,
+		  const struct llc_groups *groups);
+
+/**
+ * pool_init - no task, and no worker runs; once the team has its members
+ * @groups, @wait_samples: stay
+ *
+ * Return: 0; or an error of process_generation_adopt().
+ */
+int pool_init(struct pool *pool, const struct config *config,
+	      const struct llc_groups *groups,
+	      struct wait_samples *wait_samples);
+
+void pool_free(struct pool *pool, const struct config *config,
+	       const struct llc_groups *groups);
 
 /**
  * pool_enter - begin a call by a thread that is no worker of the pool

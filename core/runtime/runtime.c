@@ -4,101 +4,41 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "core/loop/loop.h"
 #include "core/loop/current.h"
 #include "core/base/clock.h"
-#include "core/os/process_generation.h"
 #include "core/runtime/left.h"
 #include "core/os/log.h"
 #include "core/base/memory.h"
 #include "core/runtime/publish.h"
 #include "core/os/realtime.h"
 #include "core/os/signals.h"
-#include "core/telemetry/track.h"
 #include "skua/task.h"
 #include "topology/llc_groups.h"
 #include "topology/machine.h"
 
 /* ---- memory --------------------------------------------------------------- */
 
-/* Who sleeps, then the lines of the groups, and one more of the map. */
-static size_t idle_bytes(const struct llc_groups *groups)
-{
-	return groups->worker_count * sizeof(struct idle_sleeper) +
-	       groups->count * sizeof(struct idle_group) +
-	       (groups->count + 1) * sizeof(struct work_line);
-}
-
 static void free_memory(struct skua_runtime *rt)
 {
 	const struct skua_allocator *a = rt->config.allocator;
-	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
 	publish_end(rt);
 	worker_memory_free(&rt->worker_memory, pool, &rt->config);
 	recorder_unshare(&pool->telemetry.area);
-	memory_free(a, pool->idle.sleepers, CACHE_PAIR, 1,
-		    idle_bytes(&rt->groups));
-	memory_free(a, pool->sentinel.sights, CACHE_PAIR, count,
-		    sizeof(*pool->sentinel.sights));
+	pool_free(pool, &rt->config, &rt->groups);
 	stall_free(&rt->watch, &rt->config);
-	memory_free(a, pool->telemetry.track, CACHE_PAIR, 1,
-		    sizeof(*pool->telemetry.track));
 	affinity_destroy(&rt->affinity);
-	memory_free(a, rt->threads, CACHE_PAIR, count, sizeof(*rt->threads));
+	worker_threads_free(&rt->threads, &rt->config);
 	drive_close(&rt->drive);
 	llc_groups_free(&rt->groups);
 	config_free(&rt->config);
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
-}
-
-static int init_pool(struct skua_runtime *rt)
-{
-	struct pool *pool = &rt->pool;
-	const struct config *config = &rt->config;
-	struct idle_group *by_group;
-	int code = process_generation_adopt(&pool->generation);
-
-	pool->generation_here = process_generation_address();
-	pool->worker_count = config->workers;
-	pool->groups = &rt->groups;
-	pool->tuning = config->tuning;
-	pool->telemetry.hooks = config->hooks;
-	pool->telemetry.idle = &pool->idle;
-	inject_queue_init(&pool->urgent);
-	inject_queue_init(&pool->inject);
-	by_group = (struct idle_group *)(pool->idle.sleepers +
-					 rt->groups.worker_count);
-	idle_init(&pool->idle, &rt->groups, by_group, pool->idle.sleepers);
-	/* The external threads have a line of their own. */
-	work_map_init(&pool->map,
-		      (struct work_line *)(by_group + rt->groups.count),
-		      rt->groups.count + 1);
-	team_init(&pool->team, pool->team.members, &pool->idle, &pool->map,
-		  &pool->tuning,
-		  config->placement.binding == SKUA_BOUND_CPU ||
-			  config->placement.binding == SKUA_BOUND_CORE);
-	pool->team.tasks[0] = &pool->urgent;
-	pool->team.tasks[1] = &pool->inject;
-	pool->telemetry.wait_samples = &rt->wait_samples;
-	sentinel_init(&pool->sentinel, pool->sentinel.sights);
-	atomic_init(&pool->outside, 0);
-	atomic_init(&pool->refused, 0);
-	atomic_init(&pool->closing, 0);
-	atomic_init(&pool->stopping, 0);
-	atomic_init(&pool->telemetry.poll_flags,
-		    pool->telemetry.track ? POLL_TRACK : 0);
-	atomic_init(&pool->drainers, 0);
-	atomic_init(&pool->drain_epoch, 0);
-	return code;
 }
 
 /* Which workers are near each other. */
@@ -119,25 +59,13 @@ static int init_groups(struct skua_runtime *rt, const struct machine *machine)
 
 static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 {
-	const struct skua_allocator *a = rt->config.allocator;
-	unsigned count = rt->config.workers;
 	struct pool *pool = &rt->pool;
 
 	if (init_groups(rt, machine) != 0)
 		return -ENOMEM;
-	pool->idle.sleepers =
-		memory_alloc(a, CACHE_PAIR, 1, idle_bytes(&rt->groups));
-	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, count,
-					     sizeof(*pool->sentinel.sights));
-	rt->threads = memory_alloc(a, CACHE_PAIR, count, sizeof(*rt->threads));
-	if (!pool->idle.sleepers || !pool->sentinel.sights || !rt->threads)
+	if (pool_allocate(pool, &rt->config, &rt->groups) != 0 ||
+	    worker_threads_allocate(&rt->threads, &rt->config) != 0)
 		return -ENOMEM;
-	if (rt->config.track_tasks) {
-		pool->telemetry.track = memory_alloc(
-			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
-		if (!pool->telemetry.track)
-			return -ENOMEM;
-	}
 	if (stall_allocate(&rt->watch, &rt->config) != 0)
 		return -ENOMEM;
 	return worker_memory_allocate(&rt->worker_memory, pool, &rt->config,
@@ -152,7 +80,8 @@ static int init_memory(struct skua_runtime *rt)
 	config_forget_machine(&rt->config);
 	if (code)
 		return code;
-	code = init_pool(rt);
+	code = pool_init(&rt->pool, &rt->config, &rt->groups,
+			 &rt->wait_samples);
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	return code;
@@ -173,103 +102,13 @@ static int init_affinity(struct skua_runtime *rt, struct skua_error *err)
 
 /* ---- threads -------------------------------------------------------------- */
 
-static void *thread_main(void *arg)
-{
-	struct worker *worker = arg;
-	char name[16];
-
-	snprintf(name, sizeof(name), "skua-%u", worker->index);
-	pthread_setname_np(pthread_self(), name);
-	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
-	prctl(PR_SET_TIMERSLACK, 1ul);
-	stall_enter(worker);
-	loop_run(worker);
-	return NULL;
-}
-
-/* The CPUs of worker @i. */
-static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
-{
-	const struct placement *placement = &config->placement;
-	struct placement_range range =
-		placement_range(placement, i, config->limited);
-	const struct cpu_list *cpus = &config->cpus;
-	unsigned limit = cpus->cpus[cpus->count - 1] + 1;
-	size_t size = CPU_ALLOC_SIZE(limit);
-	cpu_set_t *set = CPU_ALLOC(limit);
-	int code;
-
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	for (unsigned n = 0; n < range.count; n++)
-		CPU_SET_S(placement->cpus[range.first + n], size, set);
-	code = -pthread_attr_setaffinity_np(attr, size, set);
-	CPU_FREE(set);
-	return code;
-}
-
-/* On its CPUs if @placed, else on those of the caller. */
-static int create_thread(struct skua_runtime *rt, unsigned i, bool placed)
-{
-	pthread_attr_t attr;
-	int code = -pthread_attr_init(&attr);
-
-	if (code)
-		return code;
-	if (placed)
-		code = place(&rt->config, i, &attr);
-	if (!code && rt->config.realtime)
-		code = realtime_ask(&attr);
-	if (!code)
-		code = -pthread_create(&rt->threads[i], &attr, thread_main,
-				       rt->pool.workers[i]);
-	pthread_attr_destroy(&attr);
-	return code;
-}
-
-/* A worker whose CPUs went away after they had been read starts on others, as one
- * that loses them later: it checks its affinity at its first tick (affinity.h). */
-static int start_thread(struct skua_runtime *rt, unsigned i)
-{
-	int code = create_thread(rt, i, true);
-
-	return code == -EINVAL ? create_thread(rt, i, false) : code;
-}
-
-/* What may be done if the kernel gives no thread. */
-static const char *thread_advice(int code)
-{
-	if (code == -EPERM)
-		return "; a filter of system calls may deny "
-		       "sched_setaffinity(), which workers need: allow it";
-	if (code == -EINVAL)
-		return "; the limit of stacks (ulimit -s) may be too small "
-		       "for a thread";
-	if (code == -EAGAIN)
-		return "; a limit of threads (ulimit -u, pids.max of the "
-		       "control group) or of memory is reached";
-	return "";
-}
-
 static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 {
 	sigset_t before;
-	int code = 0;
+	int code;
 
 	signals_block(&before); /* the threads inherit it */
-	while (!code && rt->thread_count < rt->config.workers) {
-		code = start_thread(rt, rt->thread_count);
-		if (code == -EPERM && rt->config.realtime)
-			realtime_refused(err);
-		else if (code)
-			error_set(err, code,
-				  "workers: thread %u of %u not created: %s%s",
-				  rt->thread_count + 1, rt->config.workers,
-				  strerror(-code), thread_advice(code));
-		else
-			rt->thread_count++;
-	}
+	code = worker_threads_start(&rt->threads, &rt->pool, &rt->config, err);
 	if (!code) {
 		code = stall_start(&rt->watch, &rt->config);
 		if (code)
@@ -287,8 +126,7 @@ static void stop_threads(struct skua_runtime *rt)
 	/* First: it asks the workers' threads. */
 	stall_stop(&rt->watch);
 	pool_stop(&rt->pool);
-	for (unsigned i = 0; i < rt->thread_count; i++)
-		pthread_join(rt->threads[i], NULL);
+	worker_threads_join(&rt->threads);
 	rt->stopped = true;
 	/* Those of tasks that are done, which end with them. */
 	timers_fire_all(&rt->pool);

@@ -3,12 +3,11 @@
 #ifndef SKUA_CORE_RUNTIME_RUNTIME_H
 #define SKUA_CORE_RUNTIME_RUNTIME_H
 
-#include <pthread.h>
-
 #include "core/runtime/affinity.h"
 #include "core/config/config.h"
 #include "core/runtime/drive.h"
 #include "core/runtime/worker_memory.h"
+#include "core/runtime/worker_threads.h"
 #include "core/loop/pool.h"
 #include "core/stall/stall.h"
 #include "core/loop/current.h"
@@ -23,8 +22,7 @@ struct skua_runtime {
 	struct wait_samples wait_samples;
 	struct affinity affinity; /* but of a caller-driven runtime */
 	struct stall_watch watch;
-	pthread_t *threads; /* of the workers that were started */
-	unsigned thread_count;
+	struct worker_threads threads;
 	bool stopped;       /* the threads were joined; whoever shuts down */
 	struct drive drive; /* of a caller-driven runtime */
 };

@@ -22,7 +22,7 @@ struct worker_memory {
 
 /**
  * worker_memory_allocate - what @pool has of workers, and its team of places
- * @members: zeroed; to be given to worker_memory_free(), also on failure
+ * @memory: zeroed; to be given to worker_memory_free(), also on failure
  * @machine: NULL: nothing is known
  *
  * Return: 0; -ENOMEM.

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* pool_init.c - a pool's memory and its first state; see pool.h */
+#include <errno.h>
+
+#include "core/base/memory.h"
+#include "core/loop/pool.h"
+#include "core/os/process_generation.h"
+
+int pool_allocate(struct pool *pool, const struct config *config,
+		  const struct llc_groups *groups)
+{
+	const struct skua_allocator *a = config->allocator;
+
+	pool->idle.sleepers = memory_alloc(a, CACHE_PAIR, config->workers,
+					   sizeof(*pool->idle.sleepers));
+	pool->idle.by_group = memory_alloc(a, CACHE_PAIR, groups->count,
+					   sizeof(*pool->idle.by_group));
+	pool->map.lines = memory_alloc(a, CACHE_PAIR, groups->count + 1,
+				       sizeof(*pool->map.lines));
+	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, config->workers,
+					     sizeof(*pool->sentinel.sights));
+	if (config->track_tasks)
+		pool->telemetry.track = memory_alloc(
+			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
+	return pool->idle.sleepers && pool->idle.by_group && pool->map.lines &&
+			       pool->sentinel.sights &&
+			       (pool->telemetry.track || !config->track_tasks)
+		       ? 0
+		       : -ENOMEM;
+}
+
+void pool_free(struct pool *pool, const struct config *config,
+	       const struct llc_groups *groups)
+{
+	const struct skua_allocator *a = config->allocator;
+
+	memory_free(a, pool->idle.sleepers, CACHE_PAIR, config->workers,
+		    sizeof(*pool->idle.sleepers));
+	memory_free(a, pool->idle.by_group, CACHE_PAIR, groups->count,
+		    sizeof(*pool->idle.by_group));
+	memory_free(a, pool->map.lines, CACHE_PAIR, groups->count + 1,
+		    sizeof(*pool->map.lines));
+	memory_free(a, pool->sentinel.sights, CACHE_PAIR, config->workers,
+		    sizeof(*pool->sentinel.sights));
+	memory_free(a, pool->telemetry.track, CACHE_PAIR, 1,
+		    sizeof(*pool->telemetry.track));
+}
+
+int pool_init(struct pool *pool, const struct config *config,
+	      const struct llc_groups *groups,
+	      struct wait_samples *wait_samples)
+{
+	int code = process_generation_adopt(&pool->generation);
+
+	pool->generation_here = process_generation_address();
+	pool->worker_count = config->workers;
+	pool->groups = groups;
+	pool->tuning = config->tuning;
+	pool->telemetry.hooks = config->hooks;
+	pool->telemetry.idle = &pool->idle;
+	inject_queue_init(&pool->urgent);
+	inject_queue_init(&pool->inject);
+	idle_init(&pool->idle, groups, pool->idle.by_group,
+		  pool->idle.sleepers);
+	/* The external threads have a line of their own. */
+	work_map_init(&pool->map, pool->map.lines, groups->count + 1);
+	team_init(&pool->team, pool->team.members, &pool->idle, &pool->map,
+		  &pool->tuning,
+		  config->placement.binding == SKUA_BOUND_CPU ||
+			  config->placement.binding == SKUA_BOUND_CORE);
+	pool->team.tasks[0] = &pool->urgent;
+	pool->team.tasks[1] = &pool->inject;
+	pool->telemetry.wait_samples = wait_samples;
+	sentinel_init(&pool->sentinel, pool->sentinel.sights);
+	atomic_init(&pool->outside, 0);
+	atomic_init(&pool->refused, 0);
+	atomic_init(&pool->closing, 0);
+	atomic_init(&pool->stopping, 0);
+	atomic_init(&pool->telemetry.poll_flags,
+		    pool->telemetry.track ? POLL_TRACK : 0);
+	atomic_init(&pool->drainers, 0);
+	atomic_init(&pool->drain_epoch, 0);
+	return code;
+}

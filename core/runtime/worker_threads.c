@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* worker_threads.c - see worker_threads.h */
+#include "core/runtime/worker_threads.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "core/base/memory.h"
+#include "core/loop/loop.h"
+#include "core/loop/worker.h"
+#include "core/os/realtime.h"
+#include "core/stall/stall.h"
+
+static void *thread_main(void *arg)
+{
+	struct worker *worker = arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "skua-%u", worker->index);
+	pthread_setname_np(pthread_self(), name);
+	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	stall_enter(worker);
+	loop_run(worker);
+	return NULL;
+}
+
+/* The CPUs of worker @i. */
+static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
+{
+	const struct placement *placement = &config->placement;
+	struct placement_range range =
+		placement_range(placement, i, config->limited);
+	const struct cpu_list *cpus = &config->cpus;
+	unsigned limit = cpus->cpus[cpus->count - 1] + 1;
+	size_t size = CPU_ALLOC_SIZE(limit);
+	cpu_set_t *set = CPU_ALLOC(limit);
+	int code;
+
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(size, set);
+	for (unsigned n = 0; n < range.count; n++)
+		CPU_SET_S(placement->cpus[range.first + n], size, set);
+	code = -pthread_attr_setaffinity_np(attr, size, set);
+	CPU_FREE(set);
+	return code;
+}
+
+/* On its CPUs if @placed, else on those of the caller. */
+static int create_thread(struct worker_threads *threads, struct pool *pool,
+			 const struct config *config, unsigned i, bool placed)
+{
+	pthread_attr_t attr;
+	int code = -pthread_attr_init(&attr);
+
+	if (code)
+		return code;
+	if (placed)
+		code = place(config, i, &attr);
+	if (!code && config->realtime)
+		code = realtime_ask(&attr);
+	if (!code)
+		code = -pthread_create(&threads->ids[i], &attr, thread_main,
+				       pool->workers[i]);
+	pthread_attr_destroy(&attr);
+	return code;
+}
+
+/* A worker whose CPUs went away after they had been read starts on others, as one
+ * that loses them later: it checks its affinity at its first tick (affinity.h). */
+static int start_thread(struct worker_threads *threads, struct pool *pool,
+			const struct config *config, unsigned i)
+{
+	int code = create_thread(threads, pool, config, i, true);
+
+	return code == -EINVAL ? create_thread(threads, pool, config, i, false)
+			       : code;
+}
+
+/* What may be done if the kernel gives no thread. */
+static const char *thread_advice(int code)
+{
+	if (code == -EPERM)
+		return "; a filter of system calls may deny "
+		       "sched_setaffinity(), which workers need: allow it";
+	if (code == -EINVAL)
+		return "; the limit of stacks (ulimit -s) may be too small "
+		       "for a thread";
+	if (code == -EAGAIN)
+		return "; a limit of threads (ulimit -u, pids.max of the "
+		       "control group) or of memory is reached";
+	return "";
+}
+
+int worker_threads_allocate(struct worker_threads *threads,
+			    const struct config *config)
+{
+	threads->ids = memory_alloc(config->allocator, CACHE_PAIR,
+				    config->workers, sizeof(*threads->ids));
+	return threads->ids ? 0 : -ENOMEM;
+}
+
+void worker_threads_free(struct worker_threads *threads,
+			 const struct config *config)
+{
+	memory_free(config->allocator, threads->ids, CACHE_PAIR,
+		    config->workers, sizeof(*threads->ids));
+}
+
+int worker_threads_start(struct worker_threads *threads, struct pool *pool,
+			 const struct config *config, struct skua_error *err)
+{
+	int code = 0;
+
+	while (!code && threads->count < config->workers) {
+		code = start_thread(threads, pool, config, threads->count);
+		if (code == -EPERM && config->realtime)
+			realtime_refused(err);
+		else if (code)
+			error_set(err, code,
+				  "workers: thread %u of %u not created: %s%s",
+				  threads->count + 1, config->workers,
+				  strerror(-code), thread_advice(code));
+		else
+			threads->count++;
+	}
+	return code;
+}
+
+void worker_threads_join(struct worker_threads *threads)
+{
+	for (unsigned i = 0; i < threads->count; i++)
+		pthread_join(threads->ids[i], NULL);
+}
