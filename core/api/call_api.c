@@ -45,7 +45,7 @@ int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
 	worker = runtime_worker(rt);
 	cache = worker ? &worker->slab : NULL;
 	slab = worker ? worker->slab.slab
-		      : arenas_slab_here(&rt->worker_memory.arenas);
+		      : node_allocs_slab_here(&rt->worker_memory.allocs);
 	call = slab_take(slab, cache);
 	if (!call)
 		return -ENOMEM;

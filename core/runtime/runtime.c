@@ -173,11 +173,11 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 /* What could not be had of what was wanted of its memory. */
 static void report_memory(const struct skua_runtime *rt)
 {
-	const struct arenas *arenas = &rt->worker_memory.arenas;
+	const struct node_allocs *allocs = &rt->worker_memory.allocs;
 
-	for (unsigned i = 0; i < arenas->count; i++) {
+	for (unsigned i = 0; i < allocs->count; i++) {
 		const struct node_memory *wanted =
-			&arenas->nodes[i].arena.wanted;
+			&allocs->nodes[i].alloc.wanted;
 
 		if (wanted->node_code)
 			log_say(&rt->config.hooks, SKUA_LOG_WARNING,

@@ -51,8 +51,9 @@ static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 			    const struct config *config)
 {
 	for (unsigned i = 0; i < config->workers; i++) {
-		struct member *member = arena_alloc(
-			arenas_of(&memory->arenas, i), member_bytes(config));
+		struct member *member =
+			node_alloc_bytes(node_allocs_of(&memory->allocs, i),
+					 member_bytes(config));
 
 		if (!member)
 			return -ENOMEM;
@@ -70,7 +71,7 @@ static int map_job_slots(struct worker_memory *memory,
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {
-		int node = arenas_of(&memory->arenas, i)->wanted.node;
+		int node = node_allocs_of(&memory->allocs, i)->wanted.node;
 
 		/* What is refused is told of the worker's other memory. */
 		if (node != NODE_MEMORY_ANY)
@@ -85,7 +86,7 @@ int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 			   const struct config *config,
 			   const struct machine *machine)
 {
-	int code = arenas_make(&memory->arenas, config, machine);
+	int code = node_allocs_make(&memory->allocs, config, machine);
 
 	if (!code)
 		code = allocate_externals(memory, pool, config);
@@ -127,7 +128,7 @@ void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 		local_queue_init(queue, config->queue_capacity, 0);
 		worker_init(worker, pool, i, queue);
 		worker->area.samples = (uintptr_t)&member_of(pool, i)->samples;
-		worker->slab.slab = arenas_slab_of(&memory->arenas, i);
+		worker->slab.slab = node_allocs_slab_of(&memory->allocs, i);
 	}
 }
 
@@ -141,8 +142,8 @@ static void free_worker(struct worker_memory *memory, struct pool *pool,
 	if (worker->pool) /* it was initialised */
 		worker_destroy(worker);
 	fork_join_destroy(pool->team.members[i]);
-	arena_free(arenas_of(&memory->arenas, i), pool->team.members[i],
-		   member_bytes(config));
+	node_alloc_free(node_allocs_of(&memory->allocs, i),
+			pool->team.members[i], member_bytes(config));
 }
 
 void worker_memory_free(struct worker_memory *memory, struct pool *pool,
@@ -156,6 +157,6 @@ void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 		fork_join_destroy(&externals[i]);
 	memory_free(config->allocator, externals, CACHE_PAIR, 1,
 		    externals_bytes(config));
-	arenas_free(&memory->arenas);
+	node_allocs_free(&memory->allocs);
 	job_slots_unmap(&memory->job_slots);
 }

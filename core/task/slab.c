@@ -25,9 +25,9 @@ static struct slab_block *pop(struct slab_block **list)
 	return block;
 }
 
-void slab_init(struct slab *slab, struct arena *arena)
+void slab_init(struct slab *slab, struct node_alloc *alloc)
 {
-	slab->arena = arena;
+	slab->alloc = alloc;
 	pthread_mutex_init(&slab->lock, NULL);
 	slab->free = NULL;
 	slab->chunks = NULL;
@@ -38,13 +38,13 @@ void slab_destroy(struct slab *slab)
 	struct slab_block *chunk;
 
 	while ((chunk = pop(&slab->chunks)) != NULL)
-		arena_free(slab->arena, chunk, CHUNK_BYTES);
+		node_alloc_free(slab->alloc, chunk, CHUNK_BYTES);
 	pthread_mutex_destroy(&slab->lock);
 }
 
 static void grow_locked(struct slab *slab)
 {
-	char *chunk = arena_alloc(slab->arena, CHUNK_BYTES);
+	char *chunk = node_alloc_bytes(slab->alloc, CHUNK_BYTES);
 
 	if (!chunk)
 		return;

@@ -2,7 +2,7 @@
 /**
  * slab.h - blocks of one size for tasks that the library makes itself
  *
- * A slab has the memory of one arena, as of a NUMA node. Each worker keeps a few
+ * A slab has the memory of one node_alloc, as of a NUMA node. Each worker keeps a few
  * free blocks of its own slab for itself; the rest is in one list under a lock,
  * to which a worker returns a batch when it has too many, and from which outside
  * threads take. Blocks of other slabs it sends back, by the batch: a block is
@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-#include "core/os/arena.h"
+#include "core/os/node_alloc.h"
 
 #define SLAB_BLOCK_BYTES 128u
 
@@ -25,7 +25,7 @@ struct slab_block {
 struct slab {
 	pthread_mutex_t lock;
 	/* Under the lock. */
-	struct arena *arena;
+	struct node_alloc *alloc;
 	struct slab_block *free;
 	struct slab_block *chunks;
 };
@@ -40,8 +40,8 @@ struct slab_cache {
 	struct slab_block *away;
 };
 
-/* slab_init - the memory of @arena, which lives longer */
-void slab_init(struct slab *slab, struct arena *arena);
+/* slab_init - the memory of @alloc, which lives longer */
+void slab_init(struct slab *slab, struct node_alloc *alloc);
 
 /* slab_destroy - give all chunks back; no block is in use */
 void slab_destroy(struct slab *slab);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_slab.c - blocks, and where they go back to; arenas */
-#include "core/os/arena.h"
+/* test_slab.c - blocks, and where they go back to; node_alloc */
+#include "core/os/node_alloc.h"
 #include "core/task/slab.h"
 #include "tests/unit/support.h"
 
 /* Two nodes, as far as the library is concerned: the kernel need not have them. */
 struct side {
-	struct arena arena;
+	struct node_alloc alloc;
 	struct slab slab;
 	struct slab_cache cache;
 };
@@ -14,15 +14,15 @@ struct side {
 static void side_init(struct side *side, int node)
 {
 	memset(side, 0, sizeof(*side));
-	arena_init(&side->arena, NULL, node, false);
-	slab_init(&side->slab, &side->arena);
+	node_alloc_init(&side->alloc, NULL, node, false);
+	slab_init(&side->slab, &side->alloc);
 	side->cache.slab = &side->slab;
 }
 
 static void side_end(struct side *side)
 {
 	slab_destroy(&side->slab);
-	arena_destroy(&side->arena);
+	node_alloc_destroy(&side->alloc);
 }
 
 #define BLOCKS 1000u
@@ -111,19 +111,20 @@ static void slab__given_from_outside__taken_again(void **state)
 	side_end(&here);
 }
 
-/* ---- arenas ----------------------------------------------------------------- */
+/* ---- node_alloc ------------------------------------------------------------- */
 
-static void arena__pieces_of_any_size__zeroed_aligned_and_apart(void **state)
+static void
+node_alloc__pieces_of_any_size__zeroed_aligned_and_apart(void **state)
 {
 	static const size_t sizes[] = { 1,     127,   128,    129,     4096,
 					65535, 65536, 300000, 3000000, 1 };
-	struct arena arena;
+	struct node_alloc alloc;
 	unsigned char *pieces[COUNT_OF(sizes)];
 
 	(void)state;
-	arena_init(&arena, NULL, 0, false);
+	node_alloc_init(&alloc, NULL, 0, false);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-		pieces[i] = arena_alloc(&arena, sizes[i]);
+		pieces[i] = node_alloc_bytes(&alloc, sizes[i]);
 		assert_non_null(pieces[i]);
 		assert_int_equal((uintptr_t)pieces[i] % CACHE_PAIR, 0);
 		for (size_t n = 0; n < sizes[i]; n++)
@@ -133,11 +134,11 @@ static void arena__pieces_of_any_size__zeroed_aligned_and_apart(void **state)
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		for (size_t n = 0; n < sizes[i]; n++)
 			assert_int_equal(pieces[i][n], i + 1);
-		arena_free(&arena, pieces[i], sizes[i]);
+		node_alloc_free(&alloc, pieces[i], sizes[i]);
 	}
-	arena_destroy(&arena);
+	node_alloc_destroy(&alloc);
 	/* Nothing is left to be given back twice. */
-	arena_destroy(&arena);
+	node_alloc_destroy(&alloc);
 }
 
 static unsigned given, taken;
@@ -157,33 +158,33 @@ static void take_back(void *ctx, void *memory, size_t size)
 	free(memory);
 }
 
-static void arena__allocator_given__all_is_its_own(void **state)
+static void node_alloc__allocator_given__all_is_its_own(void **state)
 {
 	const struct skua_allocator allocator = { give, take_back, NULL };
-	struct arena arena;
+	struct node_alloc alloc;
 	void *memory;
 
 	(void)state;
 	given = taken = 0;
-	arena_init(&arena, &allocator, 0, true);
-	memory = arena_alloc(&arena, 1000);
+	node_alloc_init(&alloc, &allocator, 0, true);
+	memory = node_alloc_bytes(&alloc, 1000);
 	assert_non_null(memory);
 	assert_int_equal(given, 1);
-	assert_null(arena.extents);
-	arena_free(&arena, memory, 1000);
+	assert_null(alloc.extents);
+	node_alloc_free(&alloc, memory, 1000);
 	assert_int_equal(taken, 1);
-	arena_destroy(&arena);
+	node_alloc_destroy(&alloc);
 }
 
-static void arena__no_memory__null_and_goes_on(void **state)
+static void node_alloc__no_memory__null_and_goes_on(void **state)
 {
-	struct arena arena;
+	struct node_alloc alloc;
 
 	(void)state;
-	arena_init(&arena, NULL, 0, false);
-	assert_null(arena_alloc(&arena, SIZE_MAX / 4));
-	assert_non_null(arena_alloc(&arena, 1));
-	arena_destroy(&arena);
+	node_alloc_init(&alloc, NULL, 0, false);
+	assert_null(node_alloc_bytes(&alloc, SIZE_MAX / 4));
+	assert_non_null(node_alloc_bytes(&alloc, 1));
+	node_alloc_destroy(&alloc);
 }
 
 /* clang-format off */
@@ -191,9 +192,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(slab__given_by_another_node__goes_home),
 	cmocka_unit_test(slab__given_of_two_others__each_goes_home),
 	cmocka_unit_test(slab__given_from_outside__taken_again),
-	cmocka_unit_test(arena__pieces_of_any_size__zeroed_aligned_and_apart),
-	cmocka_unit_test(arena__allocator_given__all_is_its_own),
-	cmocka_unit_test(arena__no_memory__null_and_goes_on),
+	cmocka_unit_test(node_alloc__pieces_of_any_size__zeroed_aligned_and_apart),
+	cmocka_unit_test(node_alloc__allocator_given__all_is_its_own),
+	cmocka_unit_test(node_alloc__no_memory__null_and_goes_on),
 };
 /* clang-format on */
 

@@ -266,7 +266,7 @@ static void expect_wishes(const struct skua_runtime *rt, unsigned i, int node)
 		assert_int_equal(wished(b, SLAB_BLOCK_BYTES), node);
 }
 
-static void members__pinned__each_of_its_node_before_a_write(void **state)
+static void worker_memory__pinned__each_of_its_node_before_a_write(void **state)
 {
 	struct skua_runtime *rt = make((struct skua_config){ 0 });
 
@@ -284,7 +284,7 @@ static void members__pinned__each_of_its_node_before_a_write(void **state)
 	destroy(rt);
 }
 
-static void members__surplus__of_no_node(void **state)
+static void worker_memory__surplus__of_no_node(void **state)
 {
 	struct skua_runtime *rt = make((struct skua_config){ 0 });
 	unsigned cpus = rt->config.cpus.count;
@@ -299,7 +299,7 @@ static void members__surplus__of_no_node(void **state)
 	destroy(rt);
 }
 
-static void members__no_cpu_of_their_own__nothing_is_asked(void **state)
+static void worker_memory__no_cpu_of_their_own__nothing_is_asked(void **state)
 {
 	static const unsigned flags[] = { SKUA_UNPINNED, SKUA_CALLER_DRIVEN };
 
@@ -330,7 +330,7 @@ static void take(void *ctx, void *memory, size_t size)
 	free(memory);
 }
 
-static void members__allocator__has_all_and_nothing_is_asked(void **state)
+static void worker_memory__allocator__has_all_and_nothing_is_asked(void **state)
 {
 	const struct skua_allocator allocator = { give, take, NULL };
 	struct skua_runtime *rt;
@@ -342,13 +342,15 @@ static void members__allocator__has_all_and_nothing_is_asked(void **state)
 	use(rt);
 	assert_int_equal(wish_count, 0);
 	for (unsigned i = 0; i < skua_runtime_workers(rt); i++)
-		assert_null(arenas_of(&rt->worker_memory.arenas, i)->extents);
+		assert_null(
+			node_allocs_of(&rt->worker_memory.allocs, i)->extents);
 	assert_true(allocations > 0);
 	destroy(rt);
 	assert_int_equal(allocations, 0);
 }
 
-static void members__kernel_refuses__ordinary_memory_and_a_warning(void **state)
+static void
+worker_memory__kernel_refuses__ordinary_memory_and_a_warning(void **state)
 {
 	struct skua_runtime *rt;
 
@@ -362,7 +364,7 @@ static void members__kernel_refuses__ordinary_memory_and_a_warning(void **state)
 
 /* ---- memory that cannot be had ------------------------------------------------ */
 
-static void members__nth_mmap_fails__enomem_and_nothing_left(void **state)
+static void worker_memory__nth_mmap_fails__enomem_and_nothing_left(void **state)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .flags = SKUA_NO_ENV };
@@ -438,7 +440,7 @@ static void expect_pages(unsigned flags)
 		skip_aloud("a quota: workers are not pinned here");
 }
 
-static void members__here__each_page_is_on_its_node(void **state)
+static void worker_memory__here__each_page_is_on_its_node(void **state)
 {
 	struct node_set allowed;
 
@@ -451,7 +453,8 @@ static void members__here__each_page_is_on_its_node(void **state)
 	expect_pages(0);
 }
 
-static void members__huge_pages_here__each_page_is_on_its_node(void **state)
+static void
+worker_memory__huge_pages_here__each_page_is_on_its_node(void **state)
 {
 	struct node_set allowed;
 
@@ -464,7 +467,8 @@ static void members__huge_pages_here__each_page_is_on_its_node(void **state)
 	expect_pages(SKUA_HUGE_PAGES);
 }
 
-static void members__huge_pages__aligned_and_all_of_the_workers(void **state)
+static void
+worker_memory__huge_pages__aligned_and_all_of_the_workers(void **state)
 {
 	struct skua_runtime *rt;
 	long before = mapped;
@@ -473,13 +477,13 @@ static void members__huge_pages__aligned_and_all_of_the_workers(void **state)
 	with_nodes = false;
 	rt = make((struct skua_config){ .flags = SKUA_HUGE_PAGES });
 	for (unsigned i = 0; i < skua_runtime_workers(rt); i++) {
-		const struct arena *arena =
-			arenas_of(&rt->worker_memory.arenas, i);
-		uintptr_t extent = (uintptr_t)arena->extents;
+		const struct node_alloc *alloc =
+			node_allocs_of(&rt->worker_memory.allocs, i);
+		uintptr_t extent = (uintptr_t)alloc->extents;
 		uintptr_t worker = (uintptr_t)rt->pool.workers[i];
 
 		assert_int_equal(extent % NODE_MEMORY_HUGE_BYTES, 0);
-		assert_true(worker > extent && worker < extent + arena->bytes);
+		assert_true(worker > extent && worker < extent + alloc->bytes);
 	}
 	use(rt);
 	destroy(rt);
@@ -488,20 +492,20 @@ static void members__huge_pages__aligned_and_all_of_the_workers(void **state)
 
 /* clang-format off */
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(members__pinned__each_of_its_node_before_a_write, begin),
-	cmocka_unit_test_setup(members__surplus__of_no_node, begin),
-	cmocka_unit_test_setup(members__no_cpu_of_their_own__nothing_is_asked, begin),
-	cmocka_unit_test_setup(members__allocator__has_all_and_nothing_is_asked, begin),
-	cmocka_unit_test_setup(members__kernel_refuses__ordinary_memory_and_a_warning, begin),
-	cmocka_unit_test_setup(members__nth_mmap_fails__enomem_and_nothing_left, begin),
-	cmocka_unit_test_setup(members__here__each_page_is_on_its_node, begin),
-	cmocka_unit_test_setup(members__huge_pages_here__each_page_is_on_its_node, begin),
-	cmocka_unit_test_setup(members__huge_pages__aligned_and_all_of_the_workers, begin),
+	cmocka_unit_test_setup(worker_memory__pinned__each_of_its_node_before_a_write, begin),
+	cmocka_unit_test_setup(worker_memory__surplus__of_no_node, begin),
+	cmocka_unit_test_setup(worker_memory__no_cpu_of_their_own__nothing_is_asked, begin),
+	cmocka_unit_test_setup(worker_memory__allocator__has_all_and_nothing_is_asked, begin),
+	cmocka_unit_test_setup(worker_memory__kernel_refuses__ordinary_memory_and_a_warning, begin),
+	cmocka_unit_test_setup(worker_memory__nth_mmap_fails__enomem_and_nothing_left, begin),
+	cmocka_unit_test_setup(worker_memory__here__each_page_is_on_its_node, begin),
+	cmocka_unit_test_setup(worker_memory__huge_pages_here__each_page_is_on_its_node, begin),
+	cmocka_unit_test_setup(worker_memory__huge_pages__aligned_and_all_of_the_workers, begin),
 };
 /* clang-format on */
 
 int main(void)
 {
-	return cmocka_run_group_tests_name("members", tests, process_settle,
-					   NULL);
+	return cmocka_run_group_tests_name("worker_memory", tests,
+					   process_settle, NULL);
 }
