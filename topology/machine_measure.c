@@ -200,14 +200,21 @@ static bool is_virtual(void)
 	       access("/sys/firmware/devicetree/base/hypervisor", F_OK) == 0;
 }
 
-void machine_measure_doubtful(struct machine *machine,
-			      const struct cpu_list *within)
+static bool is_due(const struct machine *machine, enum measure_when when)
+{
+	if (when == MEASURE_IF_DOUBTFUL)
+		return latency_groups_doubtful(machine, is_virtual());
+	return when == MEASURE_ALWAYS;
+}
+
+void machine_measure_when(struct machine *machine,
+			  const struct cpu_list *within, enum measure_when when)
 {
 	struct skua_error err;
 
-	if (machine->here && latency_groups_doubtful(machine, is_virtual()) &&
+	if (machine->here && is_due(machine, when) &&
 	    machine_measure(machine, within, MACHINE_MEASURE_NS, &err))
-		/* Without memory for it, there is none. */
+		/* Without memory for the remark, there is none. */
 		(void)machine_remark(machine, "%s", err.text);
 }
 

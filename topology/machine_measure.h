@@ -27,10 +27,19 @@
 int machine_measure(struct machine *machine, const struct cpu_list *within,
 		    uint64_t budget_ns, struct skua_error *err);
 
-/* machine_measure_doubtful - the same, if the caches are doubtful
- * (latency_groups.h), for MACHINE_MEASURE_NS; a failure is a remark */
-void machine_measure_doubtful(struct machine *machine,
-			      const struct cpu_list *within);
+/* When to measure latencies: if the caches are doubtful (latency_groups.h), always
+ * or never. */
+enum measure_when {
+	MEASURE_IF_DOUBTFUL,
+	MEASURE_ALWAYS,
+	MEASURE_NEVER,
+};
+
+/* machine_measure_when - measure now, for MACHINE_MEASURE_NS, if @when says so; a
+ * failure becomes a remark */
+void machine_measure_when(struct machine *machine,
+			  const struct cpu_list *within,
+			  enum measure_when when);
 
 /* machine_latency - between the cores of two CPUs; 0: unknown, or the same core */
 uint32_t machine_latency(const struct machine *machine, unsigned a, unsigned b);

@@ -7,6 +7,7 @@
 #include "skua/runtime.h"
 #include "topology/cpu_list.h"
 #include "topology/error.h"
+#include "topology/machine_measure.h"
 #include "topology/placement.h"
 #include "topology/quota.h"
 
@@ -23,8 +24,8 @@ struct config {
 	bool lock_memory;
 	bool huge_pages;
 	bool track_tasks;
-	bool measure_topology, trust_topology; /* never both */
-	struct cpu_list cpus;                  /* at least one */
+	enum measure_when measure_topology;
+	struct cpu_list cpus; /* at least one */
 	struct quota quota;
 	struct placement placement; /* of the workers, on these CPUs */
 	/* NULL: nothing is known. Only while the runtime is made. */

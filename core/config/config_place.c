@@ -96,15 +96,12 @@ static int place(struct config *out, const struct skua_config *cfg,
 	return placement_make(&out->placement, &ask);
 }
 
-/* What is near what, where that is asked for, or doubtful. What cannot be measured
- * is as the machine tells it. */
-static void measure(struct config *out)
+static enum measure_when measure_topology(unsigned flags)
 {
-	if (out->measure_topology)
-		(void)machine_measure(out->machine, &out->cpus,
-				      MACHINE_MEASURE_NS, NULL);
-	else if (!out->trust_topology)
-		machine_measure_doubtful(out->machine, &out->cpus);
+	if (flags & SKUA_MEASURE_TOPOLOGY)
+		return MEASURE_ALWAYS;
+	return flags & SKUA_TRUST_TOPOLOGY ? MEASURE_NEVER
+					   : MEASURE_IF_DOUBTFUL;
 }
 
 /* What cannot be read, as without a descriptor, is not known, nor limits. */
@@ -122,7 +119,9 @@ static int measure_and_place(struct config *out, const struct skua_config *cfg)
 	if (code != -ENOMEM && !out->caller_driven)
 		code = machine_load(&out->machine, "/", NULL);
 	if (out->machine)
-		measure(out);
+		/* After a failure, the machine is taken as sysfs tells it. */
+		machine_measure_when(out->machine, &out->cpus,
+				     out->measure_topology);
 	if (code != -ENOMEM)
 		code = cfg->placement == SKUA_PLACE_LISTED
 			       ? cpu_list_parse_ordered(&listed, cfg->cpus)
@@ -142,8 +141,7 @@ int config_place(struct config *out, const struct skua_config *cfg,
 
 	out->caller_driven = cfg->flags & SKUA_CALLER_DRIVEN;
 	out->realtime = cfg->flags & SKUA_REALTIME;
-	out->measure_topology = cfg->flags & SKUA_MEASURE_TOPOLOGY;
-	out->trust_topology = cfg->flags & SKUA_TRUST_TOPOLOGY;
+	out->measure_topology = measure_topology(cfg->flags);
 	code = choose_cpus(&out->cpus, key, cfg->cpus, err);
 	if (code)
 		return code;

@@ -90,7 +90,7 @@ static void expect_environment(const struct skua_config *cfg)
 	assert_int_equal(config.cpus.count, 1);
 	assert_false(config.pinned);
 	assert_true(config.huge_pages);
-	assert_true(config.measure_topology);
+	assert_int_equal(config.measure_topology, MEASURE_ALWAYS);
 	assert_true(config.track_tasks);
 	config_free(&config);
 }
@@ -215,13 +215,12 @@ static void env__unpinned_0__is_pinned_unless_the_caller_says(void **state)
 	config_free(&config);
 }
 
-static void expect_topology(const struct skua_config *cfg, bool measure,
-			    bool trust)
+static void expect_topology(const struct skua_config *cfg,
+			    enum measure_when when)
 {
 	struct config config = resolve(cfg);
 
-	assert_int_equal(config.measure_topology, measure);
-	assert_int_equal(config.trust_topology, trust);
+	assert_int_equal(config.measure_topology, when);
 	config_free(&config);
 }
 
@@ -230,16 +229,16 @@ static void env__measure_topology__unless_the_caller_says(void **state)
 	struct skua_config cfg = { .size = sizeof(cfg) };
 
 	(void)state;
-	expect_topology(&cfg, false, false);
+	expect_topology(&cfg, MEASURE_IF_DOUBTFUL);
 	set("SKUA_MEASURE_TOPOLOGY", "1");
-	expect_topology(&cfg, true, false);
+	expect_topology(&cfg, MEASURE_ALWAYS);
 	set("SKUA_MEASURE_TOPOLOGY", "0");
-	expect_topology(&cfg, false, true);
+	expect_topology(&cfg, MEASURE_NEVER);
 	cfg.flags = SKUA_MEASURE_TOPOLOGY;
-	expect_topology(&cfg, true, false);
+	expect_topology(&cfg, MEASURE_ALWAYS);
 	set("SKUA_MEASURE_TOPOLOGY", "1");
 	cfg.flags = SKUA_TRUST_TOPOLOGY;
-	expect_topology(&cfg, false, true);
+	expect_topology(&cfg, MEASURE_NEVER);
 }
 
 static bool tracks(const char *value, unsigned flags)
