@@ -25,7 +25,7 @@ static struct skua_deque *deque_of(struct skua_deque_stealer *stealer)
 /* Holding a handle, so that the count is not zero meanwhile. */
 static struct skua_deque_stealer *new_stealer(struct skua_deque *deque)
 {
-	/* Relaxed: the new handle is published by whoever passes it on. */
+	/* Relaxed: the new handle is published by the thread that passes it on. */
 	atomic_fetch_add_relaxed(&deque->handles, 1);
 	return (struct skua_deque_stealer *)deque;
 }

@@ -26,14 +26,14 @@ bool skua_reclaim_shared(struct skua_ctx inner)
 
 /* ---- mistakes ------------------------------------------------------------- */
 
-/* What is noted of the job in that slot. */
+/* The note about the job in that slot. */
 static struct job_check *check_of(struct skua_ctx ctx, void **slot)
 {
 	return fork_join_of(ctx)->checks +
 	       (slot - (void **)fork_join_of(ctx)->deque.slots);
 }
 
-/* What is wrong with a fork; NULL: nothing. Code that is not checked may have
+/* The mistake in a fork; NULL: none. Code that is not checked may have
  * forked below. */
 static const char *find_fork_mistake(struct skua_ctx ctx,
 				     const struct skua_job *job)

@@ -359,6 +359,7 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 		return -EINVAL;
 	if (!withdraw(group, GROUP_WAIT_TASK))
 		return -EALREADY;
-	schedule_drop(self); /* the reference of whoever would have woken it */
+	schedule_drop(
+		self); /* the reference of the thread that would have woken it */
 	return 0;
 }

@@ -28,7 +28,7 @@ static struct skua_queue *queue_of(struct skua_stealer *stealer)
 /* Holding a handle, so that the count is not zero meanwhile. */
 static struct skua_stealer *new_stealer(struct skua_queue *queue)
 {
-	/* Relaxed: the new handle is published by whoever passes it on. */
+	/* Relaxed: the new handle is published by the thread that passes it on. */
 	atomic_fetch_add_relaxed(&queue->handles, 1);
 	return (struct skua_stealer *)queue;
 }

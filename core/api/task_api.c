@@ -51,7 +51,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	task->pool = &rt->pool;
 	task->home = home;
 	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
-	/* The runtime is alive, as the caller has asked: so is its worker. */
+	/* The runtime is alive, as the caller has asked, and its worker also. */
 	worker = current_worker;
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
@@ -244,7 +244,7 @@ may_join(const struct skua_task *self, const struct skua_task *task)
 {
 	if (!self || !task || self == task)
 		return -EINVAL;
-	/* Who polls itself is alive. */
+	/* A task that is being polled is alive. */
 	if (!current_polls(self))
 		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
 							  : -EPERM;
@@ -275,7 +275,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	if (code)
 		return code;
 	task_end_write(task, (union skua_task_end){ .task = self });
-	/* For whoever ends the task and wakes @self. */
+	/* For the thread that ends the task and wakes @self. */
 	schedule_add_reference(self);
 	pool_track_wait(self, AREA_WAIT_JOIN, (uintptr_t)task);
 	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
@@ -297,7 +297,8 @@ int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
 	if (!task_state_transition_to_withdrawn(task_state(task),
 						TASK_END_TASK))
 		return -EALREADY;
-	schedule_drop(self); /* the reference of whoever would have woken it */
+	schedule_drop(
+		self); /* the reference of the thread that would have woken it */
 	return 0;
 }
 

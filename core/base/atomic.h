@@ -3,9 +3,8 @@
  * atomic.h - atomic types and operations, the memory order in the name
  *
  * The only file that includes <stdatomic.h>. There is no operation with an
- * implicit order here, and none that is sequentially consistent but the
- * fence: whoever needs a store ordered before a later load says so with
- * atomic_fence_seq_cst().
+ * implicit order here, and none that is sequentially consistent except the fence: code
+ * that needs a store ordered before a later load says so with atomic_fence_seq_cst().
  *
  * A model test includes tests/model/explore.h before anything else. It
  * replaces the *_explicit operations by ones that a deterministic scheduler

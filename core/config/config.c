@@ -16,14 +16,14 @@
 /* A guess, from the executor seed; the `wake` workload retunes it. */
 #define DEFAULT_STEAL_ATTEMPTS 32u
 #define DEFAULT_LIFO_DELAY_NS  UINT64_C(100000)
-/* What did best in simulation (bench/simulator). */
+/* The best in simulation (bench/simulator). */
 #define DEFAULT_STEAL_MAX     32u
 #define DEFAULT_STEAL_MAX_FAR 1u
 #define DEFAULT_FAR_SAMPLES   2u
 #define DEFAULT_FAR_DELAY_NS  UINT64_C(5000)
 
-/* The first version of the struct ended with reserved. What says that it is
- * larger than a page is no size. */
+/* The first version of the struct ended with reserved. A value larger than a page is no
+ * size. */
 #define CONFIG_MIN_SIZE \
 	(offsetof(struct skua_config, reserved) + sizeof(unsigned))
 #define CONFIG_MAX_SIZE ((size_t)4096)
@@ -273,7 +273,7 @@ static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 		cfg->far_delay_ns ? cfg->far_delay_ns : DEFAULT_FAR_DELAY_NS;
 }
 
-/* Who knows of stalls has a hook for them. */
+/* A caller that knows of stalls has a hook for them. */
 static size_t hooks_size(const struct skua_config *cfg)
 {
 	return cfg->size > offsetof(struct skua_config, stall_limit_ns)
@@ -340,7 +340,7 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		code = config_from_environment(&copy, err);
 	if (!code)
 		code = check(&copy, err);
-	/* Last: a debug build adds a flag, which no error is to show. */
+	/* Last: a debug build adds a flag, which no error may show. */
 	if (!code && !(copy.flags & SKUA_NO_ENV))
 		code = config_track_from_environment(&copy, err);
 	if (!code)

@@ -221,7 +221,7 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 {
 	int code;
 
-	/* Who wants no threads wants no number of them. */
+	/* A caller that wants no threads wants no number of them. */
 	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers == 0)
 		cfg->workers = 1;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {

@@ -84,10 +84,10 @@ static int place(struct config *out, const struct skua_config *cfg,
 				? quota_cpus(&out->quota)
 				: SKUA_MAX_WORKERS,
 		.unpinned = (cfg->flags & SKUA_UNPINNED) || out->caller_driven,
-		/* With less time than CPUs, which of them are free changes; but
-		 * who is moved among those of a cache finds what it knows.
-		 * Processes that are limited alike begin where each is, as the
-		 * kernel has spread them, and not all with the first. */
+		/* With less time than CPUs, which of them are free changes; but a
+		 * worker that is moved among those of a cache finds its data there.
+		 * Processes that are limited alike begin where each is, as the kernel
+		 * has spread them, and not all with the first. */
 		.limited = out->limited,
 		.start = cpu_here(),
 	};
@@ -104,7 +104,8 @@ static enum measure_when measure_topology(unsigned flags)
 					   : MEASURE_IF_DOUBTFUL;
 }
 
-/* What cannot be read, as without a descriptor, is not known, nor limits. */
+/* A file that cannot be read, for example for want of a descriptor, tells nothing and
+ * limits nothing. */
 static int measure_and_place(struct config *out, const struct skua_config *cfg)
 {
 	struct cpu_list listed = { .cpus = NULL };

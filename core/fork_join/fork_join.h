@@ -78,7 +78,7 @@ void fork_join_check_ctx_owner(struct skua_ctx ctx);
 /* fork_join_abort - end the program of a user that has made a mistake */
 _Noreturn void fork_join_abort(const char *what);
 
-/* What a thread outside computes in a runtime, one within the other. */
+/* The regions in which an external thread computes, one within the other. */
 struct fork_region {
 	const struct team *team;
 	const struct fork_region *outer;

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What a job takes of its thread's stack at least: itself, and the call. */
+/* The least stack that a job takes: itself, and the call. */
 #define STACK_OF_JOB 64u
 
 static size_t page_bytes(void)

@@ -33,7 +33,7 @@ size_t job_slots_place_bytes(const struct job_slots *slots);
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i);
 
 /* Of a job that was forked with checks: itself, and where the newest one before
- * it ends. What is between was forked without. */
+ * it ends. Jobs between the two were forked without. */
 struct job_check {
 	const struct skua_job *job;
 	void **top;

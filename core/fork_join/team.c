@@ -25,7 +25,7 @@ void team_init(struct team *team, struct fork_join **members, struct idle *idle,
 void team_begin_forking(struct team *team)
 {
 	/* The only worker has nobody to take jobs from it, or from an external thread in
-	 * its place: nobody is to look for any. Relaxed, both: whoever sees a
+	 * its place: nobody needs to look for any. Relaxed, both: a thread that sees a
 	 * job's publication and then looks sees this, as it comes first (F2). */
 	if (team->workers > 1 && !atomic_load_relaxed(&team->forking))
 		atomic_store_relaxed(&team->forking, 1);
@@ -75,8 +75,8 @@ static bool may_help(const struct team *team, uint32_t helpers)
 
 bool team_sign_on(struct team *team)
 {
-	/* Relaxed, both: ordered by the fences of F3. In one step, as whoever
-	 * is refused leaves the jobs to those that have a seat. */
+	/* Relaxed, both: ordered by the fences of F3. In one step, as a worker that is
+	 * refused leaves the jobs to the helpers. */
 	uint32_t helpers = atomic_load_relaxed(&team->helpers);
 
 	while (may_help(team, helpers)) {
@@ -95,7 +95,7 @@ void team_sign_off(struct team *team)
 	atomic_fence_updated_seq_cst();
 }
 
-/* ---- who sleeps ----------------------------------------------------------- */
+/* ---- sleepers -------------------------------------------------------------- */
 
 static atomic_u64 *word_of(struct team *team, unsigned i)
 {
@@ -121,7 +121,7 @@ bool team_sleep_end(struct team *team, unsigned i)
 {
 	uint64_t bit = bit_of(i);
 
-	/* Relaxed: who sees the count still looks at the bits in vain. */
+	/* Relaxed: a thread that still sees the count looks at the bits in vain. */
 	atomic_fetch_sub_relaxed(&team->sleeping, 1);
 	/* Acquire: the jobs that it was woken for (F4). Pairs with the fence
 	 * before team_wake(). */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * team.h - who works on jobs, and who sleeps that could
+ * team.h - the threads that work on jobs, and those that sleep and could
  *
- * Each worker has a place for the jobs that it forks (forks.h), and there are
+ * Each worker has a place for the jobs that it forks (fork_join.h), and there are
  * some more for threads from outside that call skua_run(), the external threads. An external thread
  * works in place of a worker: one worker less takes jobs meanwhile, so that there
  * are never more threads at work than there are workers.
  *
- * Whoever waits for a stolen job of its own sleeps in its place, not as an idle
- * worker does: what tasks there are is nothing to it, and who spawns one must not
- * count on it. How such a sleeper and an idle worker learn of jobs: IDLE.md, F1
- * to F4.
+ * A thread that waits for a stolen job of its own sleeps in its place, not as an idle
+ * worker does: it takes no tasks, and a thread that spawns one must not count on it.
+ * How such a sleeper and an idle worker learn of jobs: IDLE.md, F1 to F4.
  */
 #ifndef SKUA_CORE_FORK_JOIN_TEAM_H
 #define SKUA_CORE_FORK_JOIN_TEAM_H
@@ -39,16 +38,17 @@ struct team {
 	struct idle *idle;               /* of the workers */
 	const struct tuning *tuning;
 	const struct inject_queue *tasks[2]; /* that wait for a worker */
-	struct work_map *map; /* who may have jobs: a line a group, and one for
-			       * the external threads */
+	/* Threads that may have jobs: a line a group, and one for the external
+	 * threads. */
+	struct work_map *map;
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
 
-	/* Whether anybody has ever forked who has thieves. Writers: who does, 0
-	 * to 1. Readers: who looks for jobs. */
+	/* Whether any thread that has thieves has ever forked. Writers: such threads, 0
+	 * to 1. Readers: threads that look for jobs. */
 	alignas(CACHE_PAIR) atomic_u32 forking;
-	/* Writers: external threads. Readers: who looks for jobs, or has made some public.
-	 * Bounded by TEAM_EXTERNALS. */
+	/* Writers: external threads. Readers: threads that look for jobs, or have made
+	 * some public. Bounded by TEAM_EXTERNALS. */
 	atomic_u32 externals;
 
 	/* Workers that run a job which they took while they had nothing else to
@@ -56,9 +56,9 @@ struct team {
 	alignas(CACHE_PAIR) atomic_u32 helpers;
 
 	/*
-	 * Who sleeps for a job of its own and would take others meanwhile, how
-	 * many and in a bit each. Writers: they; a waker clears a bit, and the
-	 * value before tells who did. Readers: who has made jobs public.
+	 * Threads that sleep for a job of their own and would take others meanwhile:
+	 * how many, and a bit each. Writers: they; a waker clears a bit, and the value
+	 * before tells which waker did. Readers: threads that have made jobs public.
 	 */
 	alignas(CACHE_PAIR) atomic_u32 sleeping;
 	atomic_u64 asleep[TEAM_WORDS];
@@ -82,8 +82,8 @@ void team_begin_forking(struct team *team);
  * taken */
 struct fork_join *team_enter(struct team *team, unsigned group);
 
-/* team_leave - give it back, without any job; the caller is to look once more, as
- * after team_sign_off() */
+/* team_leave - give it back, without any job; the caller then looks once more, as after
+ * team_sign_off() */
 void team_leave(struct team *team, struct fork_join *external);
 
 /* team_forking - may there be any jobs? A hint. */
@@ -103,11 +103,11 @@ static inline unsigned team_member_of(const struct team *team, unsigned line,
 }
 
 /* team_sign_on - become a helper; false if there are enough. Before it takes a
- * job, so that whoever publishes more wakes nobody in its place. */
+ * job, so that a thread that publishes more wakes nobody in its place. */
 bool team_sign_on(struct team *team);
 
-/* team_sign_off - it has run its job, or found none; it is to look once more,
- * for those that left jobs to it */
+/* team_sign_off - it has run its job, or found none; it then looks once more, for those
+ * that left jobs to it */
 void team_sign_off(struct team *team);
 
 /* team_sleep_begin - place @i is going to sleep: its caller then looks for jobs
@@ -128,15 +128,15 @@ bool team_visible(const struct team *team);
  *
  * @group: of the caller, as of idle_wake()
  *
- * After a fence. First who waits for a job of its own: it has caches and a CPU. No
- * worker on the caller's CPU, which is busy with jobs already: it would take its
- * place.
+ * After a fence. First a thread that waits for a job of its own: it has caches and a
+ * CPU. No worker on the caller's CPU, which is busy with jobs already: it would take
+ * its place.
  */
 void team_wake(struct team *team, unsigned group);
 
-/* team_pass_on - the same if there are jobs: who was to take one, or could, has
- * something else to do (F4). After team_sleep_end(), team_sign_off() or team_leave(),
- * which order the look. */
+/* team_pass_on - the same if there are jobs: the thread that should or could take one
+ * has something else to do (F4). After team_sleep_end(), team_sign_off() or
+ * team_leave(), which order the look. */
 static inline void team_pass_on(struct team *team, unsigned group)
 {
 	if (team_visible(team))
@@ -146,7 +146,7 @@ static inline void team_pass_on(struct team *team, unsigned group)
 /* team_notify - what is called after jobs were made public (F1) */
 static inline void team_notify(struct team *team, unsigned group)
 {
-	/* Orders what is public before team_wake()'s look at who sleeps. Pairs
+	/* Orders the public jobs before team_wake()'s look at the sleepers. Pairs
 	 * with the fences in team_sleep_begin() and idle_park_begin(). */
 	atomic_fence_seq_cst();
 	team_wake(team, group);

@@ -130,8 +130,8 @@ static void publish_sleepy(struct idle *idle, unsigned group)
 	atomic_u64 *word = sleepy_word(idle, group);
 
 	/* I8. Orders the parked bit before the look at the summary. Pairs with
-	 * the fence in still_sleepy(): either who clears the summary sees the
-	 * parked bit, or this sees it cleared. */
+	 * the fence in still_sleepy(): either the thread that clears the summary sees
+	 * the parked bit, or this sees it cleared. */
 	atomic_fence_updated_seq_cst();
 	/* Relaxed, both: ordered by the fences, here and of I2. */
 	if (!(atomic_load_relaxed(word) & sleepy_bit(group)))
@@ -146,7 +146,7 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
 	atomic_store_relaxed(&idle->sleepers[i].cpu, cpu_here());
 	atomic_store_relaxed(&group->first_choice, i + 1);
-	/* Relaxed: ordered by the fence. The bit comes first, so that whoever
+	/* Relaxed: ordered by the fence. The bit comes first, so that a thread that
 	 * sees no searcher finds somebody to wake. */
 	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
 	publish_sleepy(idle, idle_group_of(idle, i));
@@ -229,9 +229,9 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 }
 
 /*
- * How little worker @i, one of the @parked of its group, is to be woken by a thread
- * on CPU @here: the sentinel last; before, who would wake up on that CPU, which is
- * busy with the caller for the time being; whose core is busy; who did not park
+ * How badly worker @i, one of the @parked of its group, suits a thread on CPU @here
+ * that wakes one: the sentinel suits worst; then a worker that would wake up on that
+ * CPU, which is busy with the caller; one whose core is busy; one that did not park
  * last.
  */
 static unsigned wake_penalty(const struct idle *idle, unsigned i,
@@ -321,13 +321,13 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 	if (parked_of(idle, group) == 0)
 		return false;
 	atomic_fetch_or_relaxed(sleepy_word(idle, group), sleepy_bit(group));
-	/* I8. Who saw no bit meanwhile has left its work to the caller. Orders
-	 * that before all that the caller looks at from now on. */
+	/* I8. A thread that saw no bit meanwhile has left its work to the caller.
+	 * Orders that before all that the caller looks at from now on. */
 	atomic_fence_updated_seq_cst();
 	return true;
 }
 
-/* A look for a group where somebody is to be woken. */
+/* A search for a group with a worker to wake. */
 struct look {
 	uint64_t now_ns; /* or UNTIMED */
 	bool searched;   /* it has passed over one where somebody searches */
@@ -404,8 +404,8 @@ static int sleepy_elsewhere(struct idle *idle, struct look *look, unsigned own)
 	return group;
 }
 
-/* Where to wake somebody; -1: nowhere, or somebody is awake who looks (I1). Who
- * would wake up on the caller's CPU is left for last. */
+/* The group with a worker to wake; -1: none, or a worker is awake and looks (I1).
+ * Workers that would wake up on the caller's CPU come last. */
 static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
 {
 	struct look look = { now_ns, false };
@@ -424,8 +424,8 @@ static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
 	return parked != 0 && !look.searched ? (int)own : -1;
 }
 
-/* Does the caller's group, or else the summary, say at once that nobody is to be
- * woken? */
+/* Does the caller's group, or else the summary, say at once that there is nobody to
+ * wake? */
 static bool nobody_to_wake(const struct idle *idle, unsigned own)
 {
 	const struct idle_group *group = &idle->by_group[own];
@@ -439,9 +439,9 @@ static bool nobody_to_wake(const struct idle *idle, unsigned own)
 }
 
 /*
- * Count a searcher on behalf of the worker that is going to wake, so that whoever
- * comes next wakes no second one, and the worker can give the count back at any
- * time. False if somebody else has been faster.
+ * Count a searcher on behalf of the worker that is going to wake, so that the next
+ * waker wakes no second one, and the worker can give the count back at any time. False
+ * if somebody else has been faster.
  */
 static bool count_claim(struct idle_group *group, const struct idle *idle,
 			uint64_t now_ns)
@@ -546,7 +546,7 @@ void idle_wake_all(struct idle *idle)
 	}
 }
 
-/* ---- who sleeps ------------------------------------------------------------- */
+/* ---- sleepers ---------------------------------------------------------------- */
 
 bool idle_any_sleepy(const struct idle *idle)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * idle.h - who searches, who sleeps, and who has to be woken
+ * idle.h - the workers that search, those that sleep, and which to wake
  *
  * The protocol, its invariants and the proof that no wake-up is lost are in
  * core/idle/IDLE.md; the code cites them as I1 to I9.
@@ -29,12 +29,12 @@ struct idle_sleeper {
 	atomic_u32 cpu;
 };
 
-/* Workers that share a cache: who wakes one looks here first. */
+/* Workers that share a cache: a waker near them looks here first. */
 struct idle_group {
 	/*
 	 * Bit i: the worker of bit i in the group sleeps, or is about to, and may
-	 * be woken. Writers: the worker sets and clears, a waker clears; who
-	 * cleared it is told by the value before. Readers: wakers.
+	 * be woken. Writers: the worker sets and clears, a waker clears; the value
+	 * before tells which of them cleared it. Readers: wakers.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 parked;
 	/*
@@ -46,7 +46,7 @@ struct idle_group {
 	atomic_u64 searching;
 	/*
 	 * Index + 1 of the worker that parked last, whose caches are the
-	 * warmest: to be woken first. A hint; 0 at first. Writers: who parks.
+	 * warmest: to be woken first. A hint; 0 at first. Writers: workers that park.
 	 * Readers: wakers.
 	 */
 	atomic_u32 first_choice;
@@ -62,17 +62,17 @@ struct idle_group {
 struct idle {
 	/*
 	 * Bit g of word g / 64: workers of group g may be parked; it may be set
-	 * in vain. Writers: who parks sets it, a waker that finds nobody there
-	 * clears it. Readers: wakers.
+	 * in vain. Writers: a worker that parks sets it, a waker that finds nobody
+	 * there clears it. Readers: wakers.
 	 */
 	alignas(CACHE_PAIR)
 		atomic_u64 sleepy[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
 	/*
-	 * Index + 1 of the worker that is to be woken last, 0 if there is none:
+	 * Index + 1 of the worker that wakers choose last, 0 if there is none:
 	 * the sentinel (core/loop/sentinel.h). Writers: it. Readers: wakers.
 	 */
 	atomic_u32 last_choice;
-	/* 1: wakers are to say who they are (claimed_by). Writers: workers that
+	/* 1: wakers write their thread into claimed_by. Writers: workers that
 	 * record, or do no more. Readers: wakers. */
 	atomic_u32 note_wakers;
 
@@ -210,7 +210,7 @@ bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns);
 /**
  * idle_wake_beside - as idle_wake(), also beside searchers whose lease has run out
  *
- * They may have no CPU: one more worker is claimed, and the lease begins anew (I3).
+ * They may have no CPU: one more worker is claimed, and the lease begins again (I3).
  */
 void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns);
 
@@ -221,7 +221,7 @@ bool idle_sleeps_elsewhere(const struct idle *idle);
 /**
  * idle_wake_worker - wake worker @i, if it sleeps; after a fence
  *
- * For work that only this worker can do, whoever else may be searching.
+ * For work that only this worker can do, even if others search.
  */
 void idle_wake_worker(struct idle *idle, unsigned i);
 
@@ -235,7 +235,7 @@ static inline void idle_notify(struct idle *idle, unsigned group)
 	idle_wake(idle, group);
 }
 
-/* idle_wake_all - wake every sleeper, as to end; after a fence */
+/* idle_wake_all - wake every sleeper, for example to end; after a fence */
 void idle_wake_all(struct idle *idle);
 
 #endif

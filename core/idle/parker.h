@@ -125,7 +125,7 @@ static inline void parker_park_until(struct parker *parker,
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 }
 
-/* What a notification makes of a state. */
+/* The state that follows @state with a notification. */
 static inline uint32_t parker_notified(uint32_t state)
 {
 	if (state == PARKER_ELSEWHERE)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * stall_rest.h - how who watches the workers sleeps while all are parked
+ * stall_rest.h - how the watcher of the workers sleeps while all are parked
  *
- *	LOOKING --all are parked--> RESTING --one unparks--> LOOKING
+ *	CHECKING --all are parked--> RESTING --one unparks--> CHECKING
  *	either  --the end---------> ENDING
  *
- * Who is LOOKING sleeps from one look to the next; who is RESTING sleeps without
- * end, so that an idle runtime costs nothing. *Safety*: nobody rests while a worker
- * runs. A worker that unparks says so; *fence*; and looks whether somebody rests.
- * Who is going to rest says so; *fence*; and looks whether a worker runs. Of the
- * two, one at least sees the other.
+ * A watcher that is CHECKING sleeps from one check to the next; one that is RESTING
+ * sleeps without end, so that an idle runtime costs nothing. *Safety*: nobody rests
+ * while a worker runs. A worker that unparks says so; *fence*; and looks whether
+ * somebody rests. A watcher that is about to rest says so; *fence*; and looks whether a
+ * worker runs. Of the two, one at least sees the other.
  */
 #ifndef SKUA_CORE_IDLE_STALL_REST_H
 #define SKUA_CORE_IDLE_STALL_REST_H
@@ -33,8 +33,8 @@ struct stall_rest {
 	/* Constant. */
 	struct stall_awake *workers;
 	unsigned count;
-	/* Writers: the watcher, from LOOKING, and back; a worker, from RESTING;
-	 * who ends the watcher. */
+	/* Writers: the watcher, from CHECKING, and back; a worker, from RESTING; the
+	 * thread that ends the watcher. */
 	atomic_u32 state;
 };
 
@@ -52,7 +52,7 @@ static inline void stall_rest_init(struct stall_rest *rest,
 /* stall_rest_parks - by worker @i, before it sleeps */
 static inline void stall_rest_parks(struct stall_rest *rest, unsigned i)
 {
-	/* Relaxed: who sees it late looks once more. */
+	/* Relaxed: a watcher that sees it late checks once more. */
 	atomic_store_relaxed(&rest->workers[i].awake, 0);
 }
 
@@ -63,8 +63,8 @@ static inline void stall_rest_unparks(struct stall_rest *rest, unsigned i)
 
 	/* Relaxed, all: ordered by the fence. */
 	atomic_store_relaxed(&rest->workers[i].awake, 1);
-	/* Orders that before the look at who rests. Pairs with the fence in
-	 * stall_rest(). */
+	/* Orders that before the look whether the watcher rests. Pairs with the fence
+	 * in stall_rest(). */
 	atomic_fence_seq_cst();
 	if (atomic_load_relaxed(&rest->state) == STALL_RESTING &&
 	    atomic_cas_relaxed(&rest->state, &resting, STALL_CHECKING))
@@ -86,8 +86,8 @@ static inline void stall_rest(struct stall_rest *rest)
 {
 	uint32_t state = STALL_CHECKING;
 
-	/* Relaxed, all: ordered by the fence. Who ends it is seen, or waits for
-	 * the thread. */
+	/* Relaxed, all: ordered by the fence. The thread that ends it is seen, or waits
+	 * for the watcher. */
 	if (!stall_rest_all_parked(rest) ||
 	    !atomic_cas_relaxed(&rest->state, &state, STALL_RESTING))
 		return;
@@ -96,7 +96,7 @@ static inline void stall_rest(struct stall_rest *rest)
 	atomic_fence_updated_seq_cst();
 	state = STALL_RESTING;
 	if (!stall_rest_all_parked(rest))
-		/* Or else whoever was faster has changed it. */
+		/* Or else a faster thread has changed it. */
 		atomic_cas_relaxed(&rest->state, &state, STALL_CHECKING);
 	/* A round more means that nobody has: the sleep ended without cause. */
 	while (atomic_load_relaxed(&rest->state) == STALL_RESTING)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * victims.h - whom a thief tries, in which order
+ * victims.h - the order in which a thief tries its victims
  *
- * Near ones first: who shares its core, its group, its node; each tier from a
+ * Near ones first: those that share its core, its group, its node; each tier from a
  * random one on, so that thieves do not follow each other. Then other nodes: a
  * few groups by chance, of the nearest nodes and of all, or, before a thief
  * sleeps, all of them by distance. A search reads a line for each group that it
@@ -50,7 +50,7 @@ struct victims {
 	uint64_t left;      /* its bits that were not named yet */
 };
 
-/* What a search names: bit @bit of @line. */
+/* The result of a search: bit @bit of @line. */
 struct victim {
 	unsigned line, bit;
 	bool far; /* on another node */
@@ -62,7 +62,7 @@ struct victim {
  */
 void victims_begin(struct victims *v);
 
-/* victims_next - whom to try next; false: nobody is left */
+/* victims_next - the next victim to try; false: none is left */
 bool victims_next(struct victims *v, struct victim *victim);
 
 #endif

@@ -87,12 +87,12 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 	return task || w->job.job;
 }
 
-/* Look for a while, or until a timer is due. Who looks for longer minds the
+/* Look for a while, or until a timer is due. A worker that looks for longer minds the
  * LIFO slots, as a sleeper would. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
-	/* Before a look at the clock: who was woken finds it at once. */
+	/* Before a look at the clock: a worker that was woken finds its work at once. */
 	struct skua_task *task = find(w, VICTIMS_NODE);
 	uint64_t start_ns, spin_ns, far_ns;
 
@@ -124,8 +124,8 @@ static struct skua_task *search(struct worker *w)
 	}
 }
 
-/* Wake somebody if there is work that others could do; after a fence. Who goes to
- * sleep from now on sees it itself (I2). */
+/* Wake somebody if there is work that others could do; after a fence. A worker that
+ * goes to sleep from now on sees it itself (I2). */
 static void wake_for_rest(struct worker *w)
 {
 	if (idle_any_sleepy(&w->pool->idle) &&
@@ -144,8 +144,8 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-/* Learn how long to search next time. What comes due at a time needs no longer
- * search: the end of that one is known. */
+/* Learn how long to search next time. Work that comes due at a known time needs no
+ * longer search. */
 static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
 {
 	uint64_t idle_ns = now_ns - w->idle_since_ns;
@@ -257,14 +257,14 @@ static struct skua_task *search_and_sleep(struct worker *w)
 			return found(w, task);
 		if (stopping(w))
 			return NULL;
-		searching = true; /* whoever woke it has counted it */
+		searching = true; /* its waker has counted it */
 	}
 }
 
 /*
- * What a worker does that stays awake. It is no searcher: its pollers are the
- * user's and may take their time, so that nobody is to rely on it. To what it
- * leaves it sees as a searcher would that found a task (I3).
+ * The turn of a worker that stays awake. It is no searcher: its pollers are the user's
+ * and may take their time, so that nobody may rely on it. It sees to the work that it
+ * leaves as a searcher does that found a task (I3).
  */
 static struct skua_task *stay_awake(struct worker *w)
 {
@@ -323,8 +323,8 @@ static void pending(struct worker *w, struct skua_task *task, bool told)
 		schedule(task); /* woken meanwhile */
 }
 
-/* The poll, while there is something that polls are to know, or somebody that is
- * to know of polls. */
+/* The poll while poll_flags are set: the poll must learn something, or somebody must
+ * learn of the poll. */
 static __attribute__((noinline)) enum skua_poll
 poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 {
@@ -384,7 +384,7 @@ static void end_tick(struct worker *w)
 	work_lower_flags_owner(w);
 }
 
-/* What is at hand, the tasks of timers that are due included. */
+/* A task at hand, those of timers that are due included. */
 static struct skua_task *next_task(struct worker *w)
 {
 	struct skua_task *task = work_next(w);
@@ -485,8 +485,8 @@ static void between_ticks(struct worker *w)
 	} while (w->tick.polls >= w->tick.budget);
 }
 
-/* After a search: who has little to do never comes to the end of a tick. Or of a
- * tick of a driven worker. */
+/* After a search: a worker that has little to do never comes to the end of a tick. Or
+ * in a tick of a driven worker. */
 static void poll_first(struct worker *w, struct skua_task *task)
 {
 	if (telemetry_sample_due(&w->telemetry))
@@ -606,7 +606,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
-	/* What the caller does until it drives again is not the worker's time. */
+	/* The time until the caller drives again is not the worker's. */
 	if (!w->driven_idle)
 		telemetry_state(&w->telemetry, AREA_STARTING, w->tick.start_ns);
 	boundary_task = outer_task;

@@ -34,7 +34,7 @@ struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
 #define POOL_OUTSIDE_CALL  UINT64_C(1)
-/* Where the count of spawns begins anew. */
+/* Where the count of spawns begins again. */
 #define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
 
 struct pool {
@@ -47,9 +47,9 @@ struct pool {
 	 * and what that needs. */
 	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
-	struct stall_rest *rest; /* of who watches the workers; NULL: nobody */
+	struct stall_rest *rest; /* of the watcher of the workers; NULL: none */
 	/* Of the process whose threads the workers are, and where the calling
-	 * process's is (fork.h). */
+	 * process's is (process_generation.h). */
 	uint32_t generation;
 	const uint32_t *generation_here;
 
@@ -66,7 +66,7 @@ struct pool {
 	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no
 	 * worker of this pool, and calls of such threads that are under way,
 	 * after whose last one the pool may be freed. Writers: they. Readers:
-	 * drains; who destroys.
+	 * drains; the thread that destroys.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 outside;
 	/* Of the tasks spawned, those that no worker ends: refused after all, or
@@ -79,7 +79,7 @@ struct pool {
 	/* Threads that wait for a drain, or drive until a goal (drive.c). Writers:
 	 * they. Readers: workers. */
 	atomic_u32 drainers;
-	/* What they sleep on: changes when the pool was found drained. */
+	/* The futex they sleep on: changes when the pool was found drained. */
 	atomic_u32 drain_epoch;
 	/* Called then, too, for those who sleep elsewhere; or NULL. Constant. */
 	void (*on_drained)(void *ctx);

@@ -88,7 +88,7 @@ static bool something_to_watch(struct pool *pool)
 	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
-/* Half of what a task is to wait: it is seen by then, and ripe a delay later. */
+/* Half of the time that a task must wait: it is seen by then, and ripe a delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
 	return pool->tuning.lifo_delay_ns / 2;
@@ -123,10 +123,10 @@ static bool take_role(struct worker *w)
 	 * in give_role(). */
 	if (!atomic_cas_acq_rel(&s->holder, &nobody, w->index + 1))
 		return false;
-	/* Relaxed: whoever wakes the sentinel has to make another one. */
+	/* Relaxed: a waker that wakes the sentinel has to make another one. */
 	atomic_store_relaxed(&w->pool->idle.last_choice, w->index + 1);
-	/* Relaxed: whoever summons meanwhile sees to it that there is a
-	 * sentinel, and there is. */
+	/* Relaxed: a thread that summons meanwhile only needs a sentinel, and there is
+	 * one. */
 	atomic_store_relaxed(&s->summoned, 0);
 	set_delay(w->pool, shortest_delay(w->pool));
 	if (summoned && watches_lifo(w->pool))
@@ -145,7 +145,7 @@ static void give_role(struct pool *pool)
 	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
 	/* Release: the sentinel's own fields. Pairs with take_role(). */
 	atomic_store_release(&s->holder, 0);
-	/* Orders the two before the look at what there is to watch. Pairs with
+	/* Orders the two before the look for something to watch. Pairs with
 	 * the fences of I6 and I7. */
 	atomic_fence_seq_cst();
 }
@@ -154,7 +154,7 @@ uint64_t sentinel_enter(struct worker *w)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	/* Relaxed: decides nothing but who tries. */
+	/* Relaxed: decides only which worker tries. */
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 
 	if (holder != w->index + 1 &&
@@ -174,9 +174,9 @@ uint64_t sentinel_enter(struct worker *w)
 		if (quiet)
 			atomic_store_relaxed(&s->slow, 1);
 		atomic_store_relaxed(&s->until_ns, until);
-		/* I6, I7. Orders the two before the look at the timers, and at
-		 * who is awake. Pairs with the fence in alert_sentinel(), and with
-		 * that of a worker that wakes. */
+		/* I6, I7. Orders the two before the look at the timers, and at the
+		 * workers that are awake. Pairs with the fence in alert_sentinel(), and
+		 * with that of a worker that wakes. */
 		atomic_fence_seq_cst();
 		if (pool_next_timer_ns(pool) < until)
 			continue;
@@ -276,7 +276,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	/* Relaxed: decides nothing but who tries. */
+	/* Relaxed: decides only which worker tries. */
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 	struct skua_task *task;
 
@@ -295,8 +295,8 @@ void sentinel_leave(struct worker *w)
 	struct sentinel *s = &w->pool->sentinel;
 	uint32_t me = w->index + 1;
 
-	/* Relaxed, all: only this worker takes its own index from there, and
-	 * who writes it there has a fence (I7). */
+	/* Relaxed, all: only this worker takes its own index from there, and a thread
+	 * that writes it there has a fence (I7). */
 	if (atomic_load_relaxed(&s->holder) == me)
 		give_role(w->pool);
 	else if (atomic_load_relaxed(&s->summoned) == me)

@@ -19,7 +19,7 @@
  * asked for by the user. A task is ripe when it was seen in a slot, with the same
  * count of polls, across the whole delay. A look takes all ripe tasks, as a steal
  * from several victims would: the sentinel runs one, and its local queue holds the
- * others. What a sentinel saw stays, with the time, for the next sentinel.
+ * others. The next sentinel inherits the observations, with their times.
  */
 #ifndef SKUA_CORE_LOOP_SENTINEL_H
 #define SKUA_CORE_LOOP_SENTINEL_H
@@ -35,7 +35,7 @@ struct pool;
 struct skua_task;
 struct worker;
 
-/* What a sentinel saw of a worker when it looked last. */
+/* The last observation of a worker by a sentinel. */
 struct sentinel_sight {
 	void *item;        /* in the LIFO slot */
 	uint64_t polls;    /* counted by then */
@@ -49,16 +49,16 @@ struct sentinel {
 	 * Readers: any.
 	 */
 	alignas(CACHE_PAIR) atomic_u32 holder;
-	/* When it looks next. Writer: the sentinel. Readers: who adds timers. */
+	/* When it looks next. Writer: the sentinel. Readers: threads that add timers. */
 	atomic_u64 until_ns;
 	/*
 	 * Index + 1 of the worker that was summoned last, while there was no
-	 * sentinel; 0: it took the role, or passed the summons on. Writers:
-	 * who summons; who is summoned; a new sentinel.
+	 * sentinel; 0: it took the role, or passed the summons on. Writers: the thread
+	 * that summons; the worker that is summoned; a new sentinel.
 	 */
 	atomic_u32 summoned;
-	/* 1: it looks at the LIFO slots so rarely that who fills one is to tell
-	 * it. Writer: the sentinel. Readers: owners of slots. */
+	/* 1: it looks at the LIFO slots so rarely that a worker which fills one must
+	 * tell it. Writer: the sentinel. Readers: owners of slots. */
 	atomic_u32 slow;
 
 	/* The sentinel's own; handed on by holder. */

@@ -160,7 +160,7 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 	return more;
 }
 
-/* The clock, or the end of time once all timers are to fire. */
+/* The clock, or the end of time once all timers must fire. */
 static uint64_t now_locked(const struct pool *pool)
 {
 	/* Relaxed: under the lock that timers_fire_all() takes after it. */
@@ -193,8 +193,8 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 {
 	bool more;
 
-	/* What is added meanwhile, though its time has passed, counts as the
-	 * time of the latest batch, and does not keep this going. */
+	/* A timer that is added meanwhile, though its time has passed, counts as one
+	 * after the latest batch, and does not keep this going. */
 	do {
 		lock_to_fire(w, timers);
 		more = fire_batch(timers, now_locked(w->pool));

@@ -4,7 +4,7 @@
  *
  * A timer is in the wheel of the worker that its task ran on when it was
  * added. Any thread may cancel it, and any worker may fire it, so the wheel
- * has a lock. Who fires copies the tasks out, unlocks, and then wakes them: a
+ * has a lock. A worker that fires copies the tasks out, unlocks, and then wakes them: a
  * timer may be gone as soon as the lock is free.
  */
 #ifndef SKUA_CORE_LOOP_TIMERS_H
@@ -24,15 +24,15 @@ struct timers {
 	/*
 	 * When the earliest is due, at the latest; UINT64_MAX if there is none,
 	 * and while a worker that has taken a deadline that has come is on its
-	 * way to the wheel (I6). Writers: whoever holds the lock; that worker,
+	 * way to the wheel (I6). Writers: the holder of the lock; that worker,
 	 * to UINT64_MAX. Readers: any.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 next_ns;
 
 	/*
-	 * The holder inherits the priority of whoever waits, so that a worker
+	 * The holder inherits the priority of a waiter, so that a worker
 	 * of a real-time class does not wait for one that it keeps off the CPU.
-	 * Who unlocks hands it to a waiter, if there is one: firing batch by
+	 * An unlock hands it to a waiter, if there is one: firing batch by
 	 * batch keeps nobody off.
 	 */
 	pthread_mutex_t lock;
@@ -43,8 +43,8 @@ struct timers {
 struct timer {
 	struct timer_entry entry;
 	struct skua_task *task; /* one reference, while it is queued */
-	/* In whose wheel it is; NULL: in none. Writers: the owner, to add; whoever
-	 * takes it out, under the lock, as the last thing it does with it. */
+	/* In whose wheel it is; NULL: in none. Writers: the owner, to add; the thread
+	 * that takes it out, under the lock, as the last thing it does with it. */
 	_Atomic(struct worker *) worker;
 	uint64_t reserved;
 };

@@ -204,7 +204,7 @@ static void plan_inject(struct worker *w)
 		w->polls_until_inject = batch;
 }
 
-/* What is neither urgent nor bound, and found without a search. */
+/* A task that is neither urgent nor bound, found without a search. */
 static struct skua_task *next_normal(struct worker *w)
 {
 	struct skua_task *task;

@@ -13,8 +13,8 @@
  *
  * "Visible" is what other workers can take: the urgent lane, the injection
  * queue and the local queues, but neither the LIFO slots nor the inboxes.
- * Whoever makes work visible that it does not run next itself notifies the
- * idle protocol (core/idle/IDLE.md).
+ * A thread that makes work visible and does not run it next itself notifies the idle
+ * protocol (core/idle/IDLE.md).
  */
 #ifndef SKUA_CORE_LOOP_WORK_H
 #define SKUA_CORE_LOOP_WORK_H
@@ -43,7 +43,7 @@ struct skua_task *work_next(struct worker *w);
  * work_find - what there is elsewhere than in the own LIFO slot and queue
  *
  * By a searcher, or, as far as there is anything, by a parker after its fence:
- * who see to what they leave visible by I3.
+ * they see to what they leave visible by I3.
  */
 struct skua_task *work_find(struct worker *w, enum victims_reach reach);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* futex.h - sleep on a word, wake whoever sleeps on it (this process only) */
+/* futex.h - sleep on a word, wake its sleepers (this process only) */
 #ifndef SKUA_CORE_OS_FUTEX_H
 #define SKUA_CORE_OS_FUTEX_H
 

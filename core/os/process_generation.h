@@ -29,7 +29,7 @@ int process_generation_adopt(uint32_t *generation);
 /* process_generation - of the calling process; 0 if it has none */
 static inline uint32_t process_generation(void)
 {
-	/* Relaxed, both: who has something to ask for was told of it after
+	/* Relaxed, both: a caller that has something to ask for was told of it after
 	 * process_generation_adopt(). */
 	atomic_u32 *page = atomic_load_relaxed(&process_generation_page);
 

@@ -8,7 +8,8 @@
 
 #include "skua/base.h"
 
-/* realtime_ask - for a thread that is to be created; 0, or a negative errno value */
+/* realtime_ask - for a thread that the caller will create; 0, or a negative errno value
+ * */
 int realtime_ask(pthread_attr_t *attr);
 
 /* realtime_ask_above - the same, for one that runs before these */

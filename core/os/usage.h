@@ -17,8 +17,8 @@ enum usage_state {
 struct usage {
 	uint64_t now_ns; /* CLOCK_MONOTONIC, before the rest was read */
 	uint64_t cpu_ns; /* it had a CPU, up to now */
-	/* It waited for a CPU, but for a wait that is not over: so all that it
-	 * has waited if it sleeps. */
+	/* It waited for a CPU, except for a wait that is not over. If it sleeps, that
+	 * is all. */
 	uint64_t wait_ns;
 	enum usage_state state;
 	bool complete; /* wait_ns and state are known */

@@ -125,7 +125,7 @@ static struct deque_buffer *grow_owner(struct deque *d, uint64_t top,
 int deque_push_owner(struct deque *d, void *item)
 {
 	uint64_t bottom = bottom_owner(d);
-	/* Acquire: whoever raised top has read its slot, which may be written
+	/* Acquire: the thread that raised top has read its slot, which may be written
 	 * again now (D3). Pairs with the release in deque_steal(). */
 	uint64_t top = atomic_load_acquire(&d->top);
 	struct deque_buffer *buffer = buffer_owner(d);
@@ -182,7 +182,7 @@ void *deque_pop_owner(struct deque *d)
 	if (distance(top, bottom) > 1)
 		return slot_load(buffer_owner(d), bottom - 1);
 	item = take_oldest_owner(d, top, bottom);
-	/* Relaxed: whoever won, top has arrived here, so that there is no slot
+	/* Relaxed: top has arrived here, by either of the two, so that there is no slot
 	 * before it that a thief could still take. */
 	atomic_store_relaxed(&d->bottom, bottom);
 	return item;
@@ -198,7 +198,7 @@ void *deque_pop_oldest_owner(struct deque *d)
 struct deque_steal deque_steal(struct deque *d)
 {
 	struct deque_steal steal = { .outcome = SKUA_STEAL_EMPTY };
-	/* Acquire: bottom, as whoever raised top to this knew it. Pairs with
+	/* Acquire: bottom, as the thread that raised top to this knew it. Pairs with
 	 * the releases of top below and in take_oldest_owner(). The fence would
 	 * do. */
 	uint64_t top = atomic_load_acquire(&d->top);

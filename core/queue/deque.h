@@ -17,9 +17,9 @@
  * Invariants (checked by tests/model/model_deque.c):
  *   D1  top never falls; it rises by one, for the one that takes that position
  *   D2  each position is handed out once: to the owner's pop, if it sees top
- *       below that position behind its fence, or to whoever raises top past it
+ *       below that position behind its fence, or to the thread that raises top past it
  *   D3  a slot is written again only when the owner has seen top past its
- *       position, and then whoever raised top has read the slot
+ *       position, and then the thread that raised top has read the slot
  *   D4  a buffer that was outgrown is written no more, and stays until the
  *       deque is destroyed, as a thief may still read it; all of these are
  *       smaller together than the current one
@@ -30,7 +30,7 @@
  *
  * Chase and Lev, "Dynamic circular work-stealing deque", SPAA 2005; the orders
  * are those of Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient
- * work-stealing for weak memory models", PPoPP 2013, but for
+ * work-stealing for weak memory models", PPoPP 2013, except for
  *   - release stores of bottom in place of their release fence: a relaxed store
  *     of it, as in their take, publishes nothing since C++20, unless there is
  *     a fence before;
@@ -70,7 +70,7 @@ struct deque {
 	const struct skua_allocator *allocator;
 };
 
-/* What a steal did; @item is set if @outcome is success. */
+/* The result of a steal; @item is set if @outcome is success. */
 struct deque_steal {
 	enum skua_steal outcome;
 	void *item;
@@ -96,7 +96,7 @@ int deque_init(struct deque *d, uint64_t capacity, uint64_t start,
 	       const struct skua_allocator *allocator);
 
 /* deque_destroy - free its memory; nobody uses it any more. Items that are
- * still there remain with whoever pushed them. */
+ * still there remain with the threads that pushed them. */
 void deque_destroy(struct deque *d);
 
 /**

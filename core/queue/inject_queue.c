@@ -113,9 +113,9 @@ static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 }
 
 /*
- * Take the lock, or leave a mark for whoever holds it. A mark that is there
- * already is made again: it says that what *this* taker saw, with all that it
- * saw before, is to be looked after.
+ * Take the lock, or leave a mark for its holder. A mark that is there already is made
+ * again: it asks the holder to see to what *this* taker saw, and to all that it saw
+ * before.
  */
 static bool try_lock(struct inject_queue *q)
 {
@@ -149,8 +149,8 @@ struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
 	bool turned_away = false;
 	bool marked;
 
-	/* A further round means that another taker came and went: the look is
-	 * repeated on its behalf, and so is what the caller owes (I5). */
+	/* A further round means that another taker came and went: the look is repeated
+	 * on its behalf, together with what the caller owes (I5). */
 	do {
 		if (!inject_queue_visible(q) || !try_lock(q))
 			return (struct inject_take){ .turned_away = false };

@@ -11,7 +11,7 @@
  * behind the old last node, or as head if there was none. Between the two
  * steps the list is cut there. A take walks from head, under a lock that
  * takers only try; the last linked node goes only if it is tail as well,
- * because whoever pushed behind it still has to write its next field.
+ * because the thread that pushed behind it still has to write its next field.
  *
  * Invariants (checked by tests/model/model_inject_queue.c):
  *   J1  tail is NULL, or the last node of the newest push
@@ -23,8 +23,8 @@
  * Progress: a push is wait-free and async-signal-safe; it never waits for a
  * taker. A taker never waits either: when the lock is held it leaves a mark
  * there and returns with nothing, and when it meets the cut of an unfinished
- * push it returns with what it has. What this asks of callers, so that nothing
- * is left behind (core/idle/IDLE.md):
+ * push it returns with what it has. Callers have duties, so that nothing is left behind
+ * (core/idle/IDLE.md):
  *   I1  a thread that pushed fences after the push has returned, before it looks
  *       for sleepers and before it takes again. Without the fence its own take
  *       may miss its own nodes: their link may be behind a store of another
@@ -61,7 +61,7 @@ struct inject_list {
 	uint64_t count;
 };
 
-/* What a take did. */
+/* The result of a take. */
 struct inject_take {
 	struct inject_list list;
 	bool turned_away; /* others, while it took: see I5 above */
@@ -121,8 +121,8 @@ static inline bool inject_queue_visible(const struct inject_queue *q)
 /* inject_queue_length - nodes pushed and not taken; an estimate, any thread */
 static inline uint64_t inject_queue_length(const struct inject_queue *q)
 {
-	/* Relaxed: an estimate. Taken is read first, so that it is not ahead
-	 * of pushed but for reordering, which the comparison catches. */
+	/* Relaxed: an estimate. Taken is read first, so that it is not ahead of pushed
+	 * unless the loads are reordered, which the comparison catches. */
 	uint64_t taken = atomic_load_relaxed(&q->taken);
 	uint64_t pushed = atomic_load_relaxed(&q->pushed);
 

@@ -27,7 +27,7 @@ static inline void lifo_slot_init(struct lifo_slot *slot)
 /* lifo_slot_peek - occupied, as far as the caller can see? */
 static inline bool lifo_slot_peek(const struct lifo_slot *slot)
 {
-	/* Relaxed: a hint; whoever wants the item takes it. */
+	/* Relaxed: a hint; a thread that wants the item takes it. */
 	return atomic_load_relaxed(&slot->item) != NULL;
 }
 

@@ -165,7 +165,7 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 {
 	struct local_queue_steal steal = { .outcome = SKUA_STEAL_EMPTY };
 	/*
-	 * Acquire: whoever wrote this head had seen the tail behind it, so that
+	 * Acquire: the thread that wrote this head had seen the tail behind it, so that
 	 * the tail read below is not an older one. Pairs with the releases of
 	 * head in this file.
 	 */

@@ -57,7 +57,7 @@ struct local_queue {
 	 * Guards the slots before tail; wraps at real = 2^48.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 head;
-	/* Constant after init; here because whoever needs it reads head too. */
+	/* Constant after init; here because its readers read head too. */
 	uint64_t mask;
 
 	/*
@@ -76,7 +76,7 @@ struct local_queue_run {
 	uint32_t count;
 };
 
-/* What a steal did; @item and @count are set if @outcome is success. */
+/* The result of a steal; @item and @count are set if @outcome is success. */
 struct local_queue_steal {
 	enum skua_steal outcome;
 	void *item;     /* the oldest one, not in the thief's queue */

@@ -75,8 +75,8 @@ void split_deque_publish_owner(struct split_deque *deque, void **head)
 	uint32_t end = position(deque, head);
 	uint32_t split, more;
 
-	/* Relaxed: before the publication, so that who takes the last of what
-	 * is public asks again (J4). */
+	/* Relaxed: before the publication, so that the thief of the last public job
+	 * asks again (J4). */
 	atomic_store_relaxed(wanted(deque), 0);
 	if (deque->all_stolen) {
 		/* Release: the slot, and the job. Pairs with the acquire in
@@ -104,15 +104,15 @@ static bool take_back(struct split_deque *deque, uint32_t last)
 	uint32_t tail, left;
 
 	/* In one step: jobs that were private in between would be public again
-	 * without F1, and who took the last one would not have asked for more
-	 * (J4). A further round means that a thief has got one. */
+	 * without F1, and the thief of the last one would not have asked for more (J4).
+	 * A further round means that a thief has got one. */
 	do {
 		tail = tail_of(shared);
 		if (tail > last)
 			return false;
 		left = tail + (last - tail + 1) / 2;
-		/* Relaxed: the jobs are the owner's own. What was published
-		 * before stays so, as this is a read-modify-write. */
+		/* Relaxed: the jobs are the owner's own. Jobs that were published
+		 * before stay so, as this is a read-modify-write. */
 	} while (
 		!atomic_cas_relaxed(&deque->shared, &shared, pack(left, tail)));
 	set_split(deque, left);
@@ -134,14 +134,14 @@ bool split_deque_reclaim_owner(struct split_deque *deque, atomic_ptr *slot)
 
 /* ---- thieves -------------------------------------------------------------- */
 
-/* Write down who has the job. */
+/* Write down which thief has the job. */
 static void take(atomic_ptr *slot, void *job, unsigned thief)
 {
 	uintptr_t taken = (uintptr_t)thief << TAG_SHIFT | TAKEN;
 	void *seen = job;
 
-	/* Relaxed, both: who has it is a hint, and AWAITED is read by the same
-	 * thread again. If this fails, the owner has added that (J2). */
+	/* Relaxed, both: the number of the thief is a hint, and AWAITED is read by the
+	 * same thread again. If this fails, the owner has added that (J2). */
 	if (!atomic_cas_relaxed(slot, &seen, (void *)taken))
 		atomic_store_relaxed(slot, (void *)(taken | AWAITED));
 }

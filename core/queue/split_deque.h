@@ -10,12 +10,12 @@
  *	|  stolen  |   public       |   private      |  free
  *	+----------+----------------+----------------+------
  *
- * Split and tail are one word. A thief raises tail by a compare-exchange of the
- * whole, and so does the owner lower split; it raises split by an addition. So
- * whoever sees the other's step fails, or has it counted in, and no fence is
- * needed. To fork or join a private job takes neither: the owner looks at its own
- * copy of split, and at @wanted, by which the thief that takes the last public
- * job asks for more.
+ * Split and tail are one word. A thief raises tail by a compare-exchange of the whole;
+ * the owner also lowers split by one, and raises it by an addition. So each of the two
+ * either sees the other's step and fails, or has it counted in, and no fence is needed.
+ * To fork or join a private job takes neither: the owner looks at its own copy of
+ * split, and at @wanted, by which the thief that takes the last public job asks for
+ * more.
  *
  * While nothing is public nothing is private either: the first job of all is
  * made public at once. Then every job that is left has been stolen, the owner's
@@ -27,17 +27,17 @@
  *
  *	job --steal--> TAKEN, thief --done--> NULL
  *	  \                |
- *	   `--- sleep ---> | AWAITED: the owner sleeps, and is to be woken
+ *	   `--- sleep ---> | AWAITED: the owner sleeps until it is woken
  *
  * Invariants (checked by tests/model/model_split_deque.c):
  *   J1  tail <= split; and split <= head while anything is public
- *   J2  the slot of a stolen job is its thief's, who reads it behind its claim,
- *       and writes NULL there when the job is done. The owner writes it again
- *       only behind that, as it joins the job first; until then it adds AWAITED,
- *       once, and nothing else
+ *   J2  the slot of a stolen job is its thief's. The thief reads it behind its claim,
+ *       and writes NULL there when the job is done. The owner writes it again only
+ *       behind that, as it joins the job first; until then it adds AWAITED, once, and
+ *       nothing else
  *   J3  each job is run once: by the owner that finds it private, or by the
  *       thief that raises tail past it
- *   J4  while nothing is public, @wanted is set, or whoever took the last public
+ *   J4  while nothing is public, @wanted is set, or the thief of the last public
  *       job is about to set it
  *
  * Positions come back, and with them whole words: what a thief claims by a word
@@ -59,7 +59,7 @@
 #include "skua/queue.h"
 
 struct split_deque {
-	/* What the inlined functions use: split and wanted. Writers: owner
+	/* The part that the inlined functions use: split and wanted. Writers: owner
 	 * (split, wanted = 0 or 1), thieves (wanted = 1). Reader of split: owner. */
 	alignas(CACHE_PAIR) struct skua_forks inlined;
 	/* Nothing is public, nor private. Owner alone. */
@@ -72,7 +72,7 @@ struct split_deque {
 	alignas(CACHE_PAIR) atomic_u64 shared;
 };
 
-/* What a steal did; the others are set if @outcome is success. */
+/* The result of a steal; the others are set if @outcome is success. */
 struct split_deque_steal {
 	enum skua_steal outcome;
 	struct skua_job *job;

@@ -23,11 +23,11 @@
  * a slot at the moment that it begins: with a million timers over 10 s, 27,000
  * at once.
  *
- * A slot knows a grain before which none of its timers is due, so that who
- * sleeps until then is woken once for a far timer, not once a level. A slot of
- * level 0 has timers of one grain: all of them are due, or none. So no call
- * looks at timers to leave them where they are, and none does more than hand
- * out as many as are asked for and move TIMER_WHEEL_MOVES.
+ * A slot knows a grain before which none of its timers is due, so that a worker that
+ * sleeps until then is woken once for a far timer, not once a level. A slot of level 0
+ * has timers of one grain: all of them are due, or none. So no call looks at timers to
+ * leave them where they are, and none does more than hand out as many as are asked for
+ * and move TIMER_WHEEL_MOVES.
  *
  * Invariants (checked by tests/unit/timer_wheel_check.h):
  *   T1  cursor <= now; the two are equal after an expire that left nothing to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * work_map.h - who may have work that others could take, a line a group
+ * work_map.h - the workers that may have work for others, a line a group
  *
  * A thief reads a line for each group of workers (topology/llc_groups.h), and
  * goes to those queues alone that it names. A bit is set before its owner tells
@@ -11,7 +11,7 @@
  * so: else those who come by go to each queue that had tasks once, which in
  * simulation (bench/simulator) was most of what they did. The owner therefore looks
  * at the bit itself, behind a fence; the thief looks at the queue again (I9). Bits of
- * jobs are their owner's alone, who knows them.
+ * jobs are their owner's alone, which knows them.
  */
 #ifndef SKUA_CORE_QUEUE_WORK_MAP_H
 #define SKUA_CORE_QUEUE_WORK_MAP_H
@@ -86,10 +86,10 @@ static inline void work_flag_raise_owner(struct work_flag *flag,
 		atomic_fence_seq_cst();
 	if (__builtin_expect(work_flag_is_set_owner(flag, kind), true))
 		return;
-	/* Relaxed: ordered by the fence below; of jobs, by that of who tells of
-	 * them (F1). */
+	/* Relaxed: ordered by the fence below; of jobs, by that of the thread that
+	 * tells of them (F1). */
 	atomic_fetch_or_relaxed(&flag->line->bits[kind], flag->bit);
-	/* I1. Orders the bit before the look at who searches and who sleeps.
+	/* I1. Orders the bit before the look at searchers and sleepers.
 	 * Pairs with the fences in idle_park_begin() and idle_leave_search(). */
 	if (kind == WORK_TASKS)
 		atomic_fence_updated_seq_cst();
@@ -105,11 +105,11 @@ static inline void work_flag_lower_owner(struct work_flag *flag,
 		return;
 	if (kind == WORK_JOBS)
 		flag->jobs = false;
-	/* Relaxed: who still sees it looks in vain. */
+	/* Relaxed: a thread that still sees it looks in vain. */
 	atomic_fetch_and_relaxed(&flag->line->bits[kind], ~flag->bit);
 }
 
-/* work_map_pass_by - a thief saw that queue empty; it is to look again, and to call
+/* work_map_pass_by - a thief saw that queue empty; it must look again, and call
  * work_map_return() if it is not any more */
 static inline void work_map_pass_by(const struct work_map *map, unsigned line,
 				    unsigned bit)
@@ -129,8 +129,8 @@ static inline void work_map_return(const struct work_map *map, unsigned line,
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_or_relaxed(&map->lines[line].bits[WORK_TASKS],
 				UINT64_C(1) << bit);
-	/* I9. Who saw no bit meanwhile has left its work to the caller. Orders
-	 * that before all that the caller looks at from now on. */
+	/* I9. A thread that saw no bit meanwhile has left its work to the caller.
+	 * Orders that before all that the caller looks at from now on. */
 	atomic_fence_updated_seq_cst();
 }
 
@@ -138,7 +138,7 @@ static inline void work_map_return(const struct work_map *map, unsigned line,
 static inline uint64_t work_map_read(const struct work_map *map, unsigned line,
 				     enum work_kind kind)
 {
-	/* Relaxed: whoever must not miss a bit has fenced; the queue itself
+	/* Relaxed: a thread that must not miss a bit has fenced; the queue itself
 	 * tells the rest. */
 	return atomic_load_relaxed(&map->lines[line].bits[kind]);
 }

@@ -18,7 +18,7 @@ enum whereabouts {
 	EXPELLED /* elsewhere, as the kernel refuses it its home */
 };
 
-/* What a worker has seen; for others while they are busy. */
+/* The observations of a worker; for others while they are busy. */
 struct affinity_worker {
 	enum whereabouts where;
 	bool limited;   /* which home it was in when it looked last */
@@ -222,7 +222,7 @@ static void settle(struct affinity *a, unsigned i)
 		stay_home(a, i);
 	else
 		go_away(a, i);
-	/* What it was set to, as far as that is allowed. */
+	/* The CPUs it was set to, as far as they are allowed. */
 	read_set(a, it->seen);
 	if (it->where != AT_HOME || !was_home)
 		report(a, i);
@@ -247,7 +247,7 @@ static void count_shares(const struct affinity *a, unsigned i)
 static void recheck(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
-	/* Relaxed: whoever sees it late follows when it looks next. */
+	/* Relaxed: a worker that sees it late follows at its next check. */
 	bool limited = atomic_load_relaxed(&a->limited) != 0;
 	bool changed = it->limited != limited;
 
@@ -283,7 +283,7 @@ static void recheck_quota(struct affinity *a, uint64_t now_ns)
 	if (a->config->realtime || /* no quota holds for them */
 	    now_ns < atomic_load_relaxed(&a->quota_due_ns))
 		return;
-	/* What cannot be read now is as before. */
+	/* A quota that cannot be read now is as before. */
 	if (quota_read(&quota, "/", NULL) == 0)
 		apply_quota(a, &quota);
 	/* Relaxed: guarded by busy. */

@@ -15,9 +15,9 @@
  *   all CPUs of the group.)
  * - It may not: it takes a CPU that is nobody's home and that nobody else has
  *   taken; or, if there is none, whichever the kernel finds free. If the kernel
- *   refuses it its home, it asks again each time it looks: who has one CPU left is
- *   not told that others have come back. If the kernel would not, then somebody
- *   moved this thread on purpose, as with taskset: it stays until it is moved
+ *   refuses it its home, it asks again at each check: the kernel does not tell a thread
+ *   with one CPU left that others have come back. If the kernel would not, then
+ *   somebody moved this thread on purpose, as with taskset: it stays until it is moved
  *   again.
  *
  * All that is set is a part of what was found, or the home: nothing that was not
@@ -26,9 +26,9 @@
  * No worker is retired when there are fewer CPUs. To lose nothing it would have to
  * hand on its queue, its timers and its pollers, the tasks bound to it and those
  * suspended on it, and to come back; and what would be won is little, as a worker
- * that finds nothing to do sleeps. What costs is to search, or to wait by
- * spinning, while another worker wants the same CPU. So the workers count how
- * many of them share CPUs, and while any does, none spins (idle_oversubscribed()).
+ * that finds nothing to do sleeps. The cost is in searching, or spinning, while another
+ * worker wants the same CPU. So the workers count how many of them share CPUs, and
+ * while any does, none spins (idle_oversubscribed()).
  *
  * One worker also looks at the quota of the control groups, for which it reads
  * files and allocates; unless they are of a real-time class, which has none. If
@@ -58,10 +58,10 @@ struct affinity {
 
 	/* 1: somebody looks. Writers, readers: the workers. */
 	atomic_u32 busy;
-	/* Whether the quota is less than the CPUs. Writer: who looks at it.
+	/* Whether the quota is less than the CPUs. Writer: the worker that checks it.
 	 * Readers: the workers, when they look. */
 	atomic_u32 limited;
-	/* When somebody is to look at it. Writers, readers: the workers. */
+	/* When a worker must check it. Writers, readers: the workers. */
 	atomic_u64 quota_due_ns;
 	struct affinity_worker *workers;
 };

@@ -156,7 +156,7 @@ static void arm_timer(const struct drive *drive, const struct pool *pool)
 	timerfd_settime(drive->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* What a thread drives for: until then, or until the worker is idle. */
+/* The end of a drive: then, or when the worker is idle. */
 struct goal {
 	bool (*reached)(const void *ctx);
 	const void *ctx;
@@ -270,7 +270,7 @@ static bool drive_until(struct drive *drive, struct pool *pool,
 		if (more != 1)
 			sleep_until_news(drive, news, more == 0, deadline_ns);
 	}
-	/* Relaxed: whoever does not see it wakes nobody. */
+	/* Relaxed: a worker that does not see it wakes nobody. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
 	if (leads) {
 		/* Release: pairs with lead(). */

@@ -29,7 +29,7 @@ struct drive {
 	atomic_u32 busy;
 	/* 1: there is a leader. Writers: threads that wait for a goal. */
 	atomic_u32 led;
-	/* What threads that wait for a goal sleep on: changes when a goal was
+	/* The futex of threads that wait for a goal: changes when a goal was
 	 * reached, a leader has left, or the program's loop has driven. Writers:
 	 * threads that do so. Wraps. */
 	atomic_u32 news;

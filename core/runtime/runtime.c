@@ -170,7 +170,7 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 	return true;
 }
 
-/* What could not be had of what was wanted of its memory. */
+/* Report the memory that could not be had as it was wanted. */
 static void report_memory(const struct skua_runtime *rt)
 {
 	const struct node_allocs *allocs = &rt->worker_memory.allocs;
@@ -428,7 +428,7 @@ int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	pool = &rt->pool;
-	/* Relaxed: who registers beside a shutdown may be late. */
+	/* Relaxed: a caller that registers beside a shutdown may be late. */
 	if (atomic_load_relaxed(&pool->closing))
 		return -ESHUTDOWN;
 	return pool_add_poller(pool, worker, poller);

@@ -23,7 +23,7 @@ struct skua_runtime {
 	struct affinity affinity; /* but of a caller-driven runtime */
 	struct stall_watch watch;
 	struct worker_threads threads;
-	bool stopped;       /* the threads were joined; whoever shuts down */
+	bool stopped; /* the threads were joined; writer: the thread that shuts down */
 	struct drive drive; /* of a caller-driven runtime */
 };
 

@@ -73,7 +73,7 @@ static int map_job_slots(struct worker_memory *memory,
 	for (unsigned i = 0; !code && i < config->workers; i++) {
 		int node = node_allocs_of(&memory->allocs, i)->wanted.node;
 
-		/* What is refused is told of the worker's other memory. */
+		/* A refusal is reported for the worker's other memory. */
 		if (node != NODE_MEMORY_ANY)
 			node_memory_prefer(job_slots_of(slots, i),
 					   job_slots_place_bytes(slots), node);

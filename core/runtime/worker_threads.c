@@ -81,7 +81,7 @@ static int start_thread(struct worker_threads *threads, struct pool *pool,
 			       : code;
 }
 
-/* What may be done if the kernel gives no thread. */
+/* Advice if the kernel gives no thread. */
 static const char *thread_advice(int code)
 {
 	if (code == -EPERM)

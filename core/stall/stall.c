@@ -19,7 +19,7 @@
 /* From one look to the next: a quarter of the shortest limit, within these. */
 #define MIN_PERIOD_NS UINT64_C(100000)
 #define MAX_PERIOD_NS UINT64_C(1000000000)
-/* How long to wait for a stack. Who does not answer in time has none. */
+/* How long to wait for a stack. A worker that does not answer in time has none. */
 #define PATIENCE_NS UINT64_C(100000000)
 /* From one report of a worker to the next, at least. */
 #define REPORT_NS UINT64_C(1000000000)
@@ -82,9 +82,8 @@ static void begin_measure(struct stall_worker *w)
 }
 
 /*
- * Count what is new, of which @wall_ns is known to have passed. What the poll has
- * spent is at most what was seen without the waits; and as much if the thread does
- * not wait @now.
+ * Count the time since the last look, @wall_ns. The poll has spent at most the time
+ * that was seen, less the waits; and exactly that if the thread does not wait @now.
  */
 static void count_usage(struct stall_worker *w, struct usage now,
 			uint64_t wall_ns, bool waits_over)
@@ -97,7 +96,7 @@ static void count_usage(struct stall_worker *w, struct usage now,
 		waits_over = false;
 	}
 	if (now.cpu_ns < w->last.cpu_ns)
-		now.cpu_ns = w->last.cpu_ns; /* it was not to be had */
+		now.cpu_ns = w->last.cpu_ns; /* it could not be read */
 	waited_ns = now.wait_ns - w->first.wait_ns;
 	w->seen_ns += wall_ns;
 	most_ns = w->seen_ns > waited_ns ? w->seen_ns - waited_ns : 0;
@@ -134,8 +133,8 @@ static bool told_lately(const struct stall_worker *w)
 }
 
 /*
- * A poll seems to be over its limit: ask for the stack, as who answers runs. Return:
- * whether it is over if it is seen once more.
+ * A poll seems to be over its limit: ask for the stack, as a thread that answers runs.
+ * Return: whether it is over if it is seen once more.
  *
  * A thread that does not run may look as if it did: one that was interrupted on its
  * way to sleep seems to sleep, and one whose virtual CPU the hypervisor has stopped,
@@ -184,7 +183,7 @@ static void report_stall(struct stall_watch *watch, struct stall_worker *w)
 
 /*
  * A poll seems to be over its limit. The signal may end the sleep that it is in,
- * and so the poll: who slept and has answered is believed at once.
+ * and with it the poll: a thread that slept and has answered is believed at once.
  */
 static void suspected(struct stall_watch *watch, struct stall_worker *w)
 {

@@ -3,19 +3,18 @@
  * stall.h - a thread that reports polls which take too long
  *
  * It looks at the workers from time to time: the word that says which task a
- * worker polls, and the number of the poll. Who polls pays nothing for it. A poll
- * that is seen twice is measured from then on.
+ * worker polls, and the number of the poll. A worker that polls pays nothing for it. A
+ * poll that is seen twice is measured from then on.
  *
- * What counts for the limit is the time in which the poll could have gone on: wall
- * time without what its thread waited for a CPU. That is what the kernel says the
- * thread has waited, which it knows when the wait is over; so wall time counts only
- * when the thread is seen asleep, or answers, and between such moments only the
- * CPU time that it had. All of that is less than the truth, if anything: a worker
- * that another thread, a control group or SIGSTOP keeps from running is not
- * reported, however long that takes. Of a look that comes too late, as after a
- * SIGSTOP of the whole process, only the time from one look to the next counts. And
- * a poll that is over its limit is reported when its thread has answered a signal,
- * and the poll goes on at the next look.
+ * The limit counts the time in which the poll could have gone on: wall time without the
+ * waits of its thread for a CPU. The kernel says how long the thread has waited, which
+ * it knows when the wait is over; so wall time counts only when the thread is seen
+ * asleep, or answers, and between such moments only the CPU time that it had. All of
+ * that is less than the truth, if anything: a worker that another thread, a control
+ * group or SIGSTOP keeps from running is not reported, however long that takes. Of a
+ * look that comes too late, as after a SIGSTOP of the whole process, only the time from
+ * one look to the next counts. And a poll that is over its limit is reported when its
+ * thread has answered a signal, and the poll goes on at the next look.
  *
  * Rejected: CPU time alone, which does not see a poll that blocks, the most usual
  * mistake; times that workers note, which cost each poll a look at the clock; a
@@ -37,7 +36,7 @@
 #include "core/loop/worker.h"
 #include "skua/stall.h"
 
-/* The watcher's own, but for what says otherwise. */
+/* The watcher's own, except where a comment says otherwise. */
 struct stall_worker {
 	struct worker *worker; /* constant */
 	struct stall_stack stack;
@@ -96,7 +95,7 @@ void stall_init(struct stall_watch *watch, struct pool *pool,
 /* stall_enter - by the worker's thread, before it polls: it answers */
 void stall_enter(struct worker *worker);
 
-/* stall_start - start the thread, if there is to be one; a negative errno value */
+/* stall_start - start the thread, if one is wanted; a negative errno value */
 int stall_start(struct stall_watch *watch, const struct config *config);
 
 /* stall_stop - end it, before the workers do */

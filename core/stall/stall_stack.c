@@ -17,7 +17,7 @@
 /* The handler's own frames, which are left out. */
 #define OWN_FRAMES 4u
 
-/* What the calling thread answers to. Initial-exec: a handler may read it. */
+/* The request that the calling thread answers. Initial-exec: a handler may read it. */
 static _Thread_local struct stall_stack *mine
 	__attribute__((tls_model("initial-exec")));
 
@@ -152,7 +152,7 @@ bool stall_stack_ask(struct stall_stack *stack, pid_t tid, int signal,
 	uint64_t deadline_ns = clock_now_ns() + patience_ns;
 	uint32_t number;
 
-	/* Nobody gets a signal of ours who has not asked for it. */
+	/* No thread gets a signal of ours that has not asked for it. */
 	if (stall_stack_pending(stack) || !stall_stack_usable(signal))
 		return false;
 	number = stall_stack_asks(stack);

@@ -27,13 +27,13 @@ struct stall_answer {
 struct stall_stack {
 	/* Constant: of the thread, to be noted with the stack. */
 	const uint64_t *words[2];
-	/* How often it was asked, modulo 2^32. Writer: who asks. Reader: the
+	/* How often it was asked, modulo 2^32. Writer: the watcher. Reader: the
 	 * handler. */
 	atomic_u32 asked;
-	/* The last of those that was answered. Writer: the handler. Reader: who
-	 * asks, and sleeps on it. */
+	/* The last of those that was answered. Writer: the handler. Reader: the
+	 * watcher, which sleeps on it. */
 	atomic_u32 answered;
-	/* The handler's from asked to answered, then that of who asks. */
+	/* The handler's from asked to answered, then the watcher's. */
 	struct stall_answer answer;
 };
 
@@ -46,7 +46,7 @@ static inline bool stall_stack_pending(const struct stall_stack *stack)
 	       atomic_load_relaxed(&stack->asked);
 }
 
-/* stall_stack_asks - by who asks, before the signal; returns the number */
+/* stall_stack_asks - by the watcher, before the signal; returns the number */
 static inline uint32_t stall_stack_asks(struct stall_stack *stack)
 {
 	/* Relaxed: its own. */

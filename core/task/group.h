@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * group.h - how many members a group has, and who waits for them
+ * group.h - the count of a group's members, and the waiter for them
  *
  *	[ members:48 | bits:16 ]
  *
- * Each member that has not ended counts one, and so does each spawn or cancel under
- * way.
- * A waiter claims that right, sets the waiter field, and then says so with a
- * bit; the last member that ends looks at the bit in the same operation. If
- * the bit comes after that, the waiter sees that there is no member.
+ * Each member that has not ended counts one; each spawn or cancel under way also counts
+ * one. A waiter claims that right, sets the waiter field, and then says so with a bit;
+ * the last member that ends looks at the bit in the same operation. If the bit comes
+ * after that, the waiter sees that there is no member.
  *
  * A wait can be given up: its bit and its claim go. So the last member ends in two
  * steps if somebody waits: with the first the group is ENDING, and keeps a member:
@@ -76,7 +75,7 @@ void group_enter(struct skua_group *group, uint64_t members);
 /**
  * group_leave - count one member less
  *
- * Return: whom to wake if it was the last one and somebody waits: a joiner, as
+ * Return: the waiter to wake, if this was the last member and one waits: a joiner, as
  * TASK_END_THREAD, or a task, as TASK_END_TASK. The group may be gone.
  */
 struct task_end group_leave(struct skua_group *group);

@@ -72,7 +72,7 @@ static atomic_u64 *level_of(struct group_slots *slots, unsigned level)
 static bool make_levels(struct group_slots *slots,
 			const struct skua_allocator *allocator, unsigned count)
 {
-	/* If the last one is there, so are the others. */
+	/* If the last one is there, the others are as well. */
 	if (count > SLOTS_LEVELS)
 		return false;
 	if (level_of(slots, count - 1))
@@ -117,7 +117,7 @@ static atomic_u64 *take_of(struct group_slots *slots, struct skua_task *task,
 		uint64_t old = 0;
 
 		/* Relaxed: nobody looks at the task before the caller leaves
-		 * the slot, nor at who had the slot before. */
+		 * the slot, nor at the former holder of the slot. */
 		if (!atomic_load_relaxed(slot) &&
 		    atomic_cas_relaxed(slot, &old, (uintptr_t)task | SLOT_HELD))
 			return slot;
@@ -171,8 +171,8 @@ struct skua_task *group_slot_hold(atomic_u64 *slot)
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t old = atomic_load_relaxed(slot);
 
-	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave(). What
-	 * the caller wrote before it cancels is released by the fence in
+	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave(). The
+	 * writes of the caller before it cancels are released by the fence in
 	 * skua_group_cancel(), if another thread is asked to. A further round means
 	 * that the slot moved on. */
 	do {

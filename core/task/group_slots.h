@@ -64,8 +64,8 @@ atomic_u64 *group_slots_level(struct group_slots *slots, unsigned level,
 /**
  * group_slot_hold - hold a member to cancel it
  *
- * Return: NULL if there is none, or it has ended, or somebody else holds it, who
- * has been asked to cancel it.
+ * Return: NULL if there is none, or it has ended, or another thread holds it, and has
+ * been asked to cancel it.
  */
 struct skua_task *group_slot_hold(atomic_u64 *slot);
 

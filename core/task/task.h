@@ -24,8 +24,8 @@ _Static_assert(sizeof(struct skua_task_type) == 64 &&
 	       "other processes read types");
 
 /* The shortest limit of all types that tasks were given; UINT64_MAX: none has one.
- * Not of one runtime: a type may be used in several. Writers: who gives a task its
- * type, to less. Readers: who watches workers. */
+ * Not of one runtime: a type may be used in several. Writers: threads that give a task
+ * its type, to less. Readers: watchers of workers. */
 extern atomic_u64 task_shortest_limit_ns __attribute__((visibility("hidden")));
 
 /* Of struct skua_task, flags: [ generation:31 | urgent:1 ] */
@@ -64,11 +64,11 @@ static inline bool task_dead(const struct skua_task *task)
 
 /* Where a joining thread sleeps; on its own stack. */
 struct task_joiner {
-	/* Writer: whoever ends the task, 0 to 1. Reader: the joiner. */
+	/* Writer: the thread that ends the task, 0 to 1. Reader: the joiner. */
 	atomic_u32 done;
 };
 
-/* What is to be done for the end of a task; nothing if bit is 0. */
+/* The work that the end of a task demands; none if bit is 0. */
 struct task_end {
 	uint64_t bit; /* one of TASK_END_MASK */
 	union skua_task_end what;
@@ -103,8 +103,8 @@ struct task_end task_drop_withdrawn(struct skua_task *task,
  * task_drop - give references back
  *
  * Return: what the caller has to do if the last one went. The task may be gone,
- * unless the end is TASK_END_DETACH. TASK_WITHDRAWN: nothing was done, and
- * task_drop_withdrawn() is to be called instead.
+ * unless the end is TASK_END_DETACH. TASK_WITHDRAWN: nothing was done, and the caller
+ * must call task_drop_withdrawn() instead.
  */
 static inline struct task_end task_drop(struct skua_task *task,
 					struct task_state_drop drop)

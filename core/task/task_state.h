@@ -13,35 +13,33 @@
  *
  * A task that is ACTIVE or SCHEDULED is in a queue or being polled: neither the
  * begin of a poll nor a yield changes that. SCHEDULED asks for a poll
- * that has yet to begin: it is set by whoever wakes the task, and cleared by
- * the poll that is due; if it comes during a poll that ends as pending, the
- * task is queued. IDLE and WAITING have none of the bits; a WAITING task has
- * references. Whoever makes a WAITING task ACTIVE (a wake by value) or
- * SCHEDULED (any other, and a cancel) queues it, and
- * nobody else does, so that a task is in one queue at most.
+ * that has yet to begin: a thread that wakes the task sets it, and the poll that is due
+ * clears it; if it comes during a poll that ends as pending, the task is queued. IDLE
+ * and WAITING have none of the bits; a WAITING task has references. The thread that
+ * makes a WAITING task ACTIVE (a wake by value) or SCHEDULED (any other, and a cancel)
+ * queues it, and no other does, so that a task is in one queue at most.
  *
  * *References* are what may still touch the task: two for the scheduler, from
  * spawn to COMPLETE, and one for each waker. The second of the scheduler's is
  * *spare*: a poll may give it away, as a waker, without an operation on the
  * word. It is made up for in the operation that ends the poll, or, if that is a
  * yield, which needs none, in one of its own. The task has
- * ended when it is COMPLETE and the last reference is gone; whoever drops that
- * one acts for its end, and touches the task no more. Its end belongs to one
- * party:
+ * ended when it is COMPLETE and the last reference is gone; the thread that drops that
+ * one acts for its end, and touches the task no more. Its end belongs to one party:
  *
  *	CLAIMED    somebody has the right to join or detach, nobody else
  *	one of TASK_END_MASK  the task's end field is set, and says what to do
  *
  * The claim comes first, then the field is written, then its bit says so. If
- * the bit comes after the end, whoever sets it finds the task ended, and acts
+ * the bit comes after the end, the thread that sets it finds the task ended, and acts
  * itself.
  *
  * A join can be withdrawn: its bit and its claim go, and WITHDRAWN stays until the
  * task is IDLE. Then the end field may change while the last reference is dropped,
- * and the same bits may be there again with another field. So whoever drops the
+ * and the same bits may be there again with another field. So the thread that drops the
  * last reference of such a task does it in two steps: with the first the task is
- * COMPLETE and ENDING, and keeps a reference: from then on no join is withdrawn,
- * and the field stays as it is; the second drops that reference.
+ * COMPLETE and ENDING, and keeps a reference: from then on no join is withdrawn, and
+ * the field stays as it is; the second drops that reference.
  */
 #ifndef SKUA_CORE_TASK_TASK_STATE_H
 #define SKUA_CORE_TASK_TASK_STATE_H
@@ -84,7 +82,7 @@ static inline bool task_state_spawned(uint64_t state)
 	return (state & TASK_COMPLETE) || task_state_references(state) != 0;
 }
 
-/* What a task is spawned with: the scheduler's own, and the spare one. */
+/* The references of a task that is spawned: the scheduler's own, and the spare one. */
 #define TASK_SPAWN_REFERENCES UINT64_C(2)
 
 /**
@@ -121,8 +119,8 @@ static inline void task_state_transition_to_unspawned(atomic_u64 *state)
  * it is ACTIVE, and SCHEDULED no more */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
-	/* Relaxed: who queued the task handed on what it knew; and whoever
-	 * sets SCHEDULED later asks for another poll. */
+	/* Relaxed: the queue handed on what its pusher knew; and a thread that sets
+	 * SCHEDULED later asks for another poll. */
 	uint64_t old = atomic_load_relaxed(state);
 
 	assert(old & (TASK_SCHEDULED | TASK_ACTIVE));
@@ -178,8 +176,8 @@ static inline bool task_state_transition_to_woken(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_woken_by_value - the same, by the holder of a
- * reference, who gives it back in the same step
+ * task_state_transition_to_woken_by_value - the same, by the holder of a reference,
+ * which gives it back in the same step
  * @queue: receives whether the caller has to queue the task
  *
  * Here a WAITING task becomes ACTIVE, which spares its poll an operation.
@@ -234,12 +232,12 @@ static inline int task_state_transition_to_cancelled(atomic_u64 *state,
 /* task_state_add_reference - by the holder of another one */
 static inline void task_state_add_reference(atomic_u64 *state)
 {
-	/* Relaxed: the new reference is published by whoever passes it on. */
+	/* Relaxed: the new reference is published by the thread that passes it on. */
 	atomic_fetch_add_relaxed(state, TASK_REFERENCE);
 }
 
-/* What a holder gives back; if complete is set, the scheduler, which makes the
- * task COMPLETE with it. */
+/* The reference that a holder gives back; if complete is set, the scheduler's, which
+ * makes the task COMPLETE with it. */
 struct task_state_drop {
 	uint64_t references;
 	bool complete;
@@ -390,7 +388,7 @@ static inline bool task_state_transition_to_ended_by(atomic_u64 *state,
 	return !task_state_ended(atomic_fetch_or_acq_rel(state, bit));
 }
 
-/* task_state_transition_to_idle - ended to IDLE, by whoever joined */
+/* task_state_transition_to_idle - ended to IDLE, by the joiner */
 static inline void task_state_transition_to_idle(atomic_u64 *state)
 {
 	/* Relaxed: the task is the joiner's again. */

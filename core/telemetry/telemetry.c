@@ -10,7 +10,7 @@
 #include "core/telemetry/track.h"
 #include "probes/root.h"
 
-/* How often probe_lifo_flush() is told, but for parks, before which it always is. */
+/* How often probe_lifo_flush() is told; before parks it always is. */
 #define FLUSH_PERIOD_NS UINT64_C(1000000)
 /* A poll that is timed, and what goes with it, takes some 100 ns: a small part of
  * the polls since the last one, if those took so long in all. */
@@ -79,7 +79,7 @@ void telemetry_start(struct worker_telemetry *t)
 }
 
 /* Hits in the LIFO slot since the last time. While nobody listens they are told to
- * nobody, so that who comes later hears of what came after. */
+ * nobody, so that a later listener hears only of later ones. */
 static void flush(struct worker_telemetry *t, uint64_t now_ns)
 {
 	const struct area_counters *c = &t->area->counters;
@@ -108,7 +108,7 @@ void telemetry_stop(struct worker_telemetry *t)
 	counter_set_owner(&t->area->tid, 0);
 }
 
-/* ---- who wants to know ----------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------ */
 
 /* A bit of what polls look at. */
 static void set_poll_flag(struct telemetry *telemetry, uint32_t bit, bool on)
@@ -140,7 +140,7 @@ static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 			recorder_share(&shared->area);
 	}
 	recorder_clock_owner(recorder, now_ns);
-	/* Who has no ring leaves it to the others: it would not clear it. */
+	/* A worker without a ring leaves it to the others: it would not clear it. */
 	if (wanted && !recorder->on)
 		return;
 	set_poll_flag(shared, POLL_RECORD, wanted);
@@ -311,7 +311,7 @@ static void set_longest(uint64_t *longest_ns, uint64_t ns)
 		counter_set_owner(longest_ns, ns);
 }
 
-/* Of how many polls, or waits, one is to be timed. */
+/* Of how many polls, or waits, one is timed. */
 static uint32_t sample_stride(const struct worker_telemetry *t)
 {
 	return tick_fit(SAMPLE_TIME_NS, t->tick->mean_ns, 1,
@@ -355,7 +355,8 @@ void telemetry_sample(struct worker_telemetry *t, const void *type,
  * waits that this one stands for. Both the polls and the waits of a type are
  * estimates from samples. A type never shows more waits than polls: @weight is cut
  * to that, and the poll of a type that has too few counts by itself.
- * Return: true if the poll counts by itself, and count_waited_poll() is to follow it.
+ * Return: true if the poll counts by itself; the caller then calls count_waited_poll()
+ * after it.
  */
 static bool count_wait(struct worker_telemetry *t, const struct skua_task *task,
 		       uint64_t ns, uint32_t weight)
@@ -425,8 +426,8 @@ skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 
 void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)
 {
-	/* Each is asked for while the recorder is on. What was passed by since
-	 * it is off, or before it was on, is not: a stride may be too long. */
+	/* Each is asked for while the recorder is on. Tasks that were passed by since
+	 * it is off, or before it was on, are not: a stride may be too long. */
 	if (telemetry_tracks(t->shared))
 		track_queued(t->shared, task);
 	if ((!t->recorder.on && !telemetry_tracks(t->shared)) ||

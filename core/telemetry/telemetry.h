@@ -45,7 +45,7 @@ struct telemetry {
 	 * Readers: workers. */
 	atomic_u32 poll_flags;
 
-	/* What other processes read. */
+	/* Other processes read this. */
 	struct area_runtime area;
 };
 
@@ -56,14 +56,14 @@ struct worker_telemetry {
 	struct area_worker *area;
 	const struct tick *tick;
 	/* Tasks that it makes runnable until telemetry_ready() wants to know; those
-	 * until one is to be timed, and of how many that will be one. */
+	 * until one is timed, and of how many that will be one. */
 	uint32_t until_ready;
 	uint32_t until_sample, stride;
 	struct recorder recorder;
 	uint64_t sampled;      /* polls, when one was timed last */
 	uint64_t attempts;     /* looks into queues that were told of */
 	uint64_t hits, polls;  /* that probe_lifo_flush() was told of, */
-	uint64_t flush_due_ns; /* and when it is to be told again */
+	uint64_t flush_due_ns; /* and when it is told again */
 	uint64_t woken_ns;     /* when the last park ended */
 	/* When pollers were last called, or slept in; 0: never. */
 	uint64_t pollers_ns;
@@ -125,7 +125,7 @@ void telemetry_state(struct worker_telemetry *t, enum area_state state,
 void telemetry_check(struct worker_telemetry *t, uint64_t now_ns);
 
 void telemetry_park(struct worker_telemetry *t, enum probe_park_reason reason);
-/* telemetry_woken - the park has ended; telemetry_unpark() is to follow */
+/* telemetry_woken - the park has ended; telemetry_unpark() follows */
 static inline void telemetry_woken(struct worker_telemetry *t, uint64_t now_ns)
 {
 	t->woken_ns = now_ns;
@@ -135,7 +135,7 @@ void telemetry_unpark(struct worker_telemetry *t);
 /* telemetry_pollers - the worker is going to call its pollers */
 void telemetry_pollers(struct worker_telemetry *t, uint64_t now_ns);
 
-/* telemetry_stolen - a steal has succeeded; telemetry_working() is to follow */
+/* telemetry_stolen - a steal has succeeded; telemetry_working() follows */
 static inline void telemetry_stolen(struct worker_telemetry *t,
 				    struct skua_task *task, uint32_t count,
 				    unsigned victim)

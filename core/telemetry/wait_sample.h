@@ -2,7 +2,7 @@
 /**
  * wait_sample.h - how long some tasks wait in queues
  *
- * A task that is to be timed gets a sample when it becomes runnable: its next poll
+ * A task that will be timed gets a sample when it becomes runnable: its next poll
  * calls a function of ours, which takes the time, puts the task's own function back
  * and calls it. So a task that is not timed costs nothing. Samples are in a table of
  * the runtime, by the address of the task; a task whose place is taken is not timed.

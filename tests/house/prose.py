@@ -23,7 +23,9 @@ import tree
 UNCLEAN = {
     "bench/": "who, what, but for, is to, inversion",
     "bpf/": "who, what, but for, is to, inversion, that which, archaic",
-    "core/": "who, what, but for, is to, inversion, as to, that which, archaic",
+    "core/idle/IDLE.md": "who, what, but for, is to, inversion, as to, that which, archaic",
+    "core/parallel/": "who, what, but for, is to, inversion, that which, archaic",
+    "core/runtime/node_allocs": "what, inversion",
     "include/": "who, what, but for, is to, inversion",
     "probes/": "who, what, but for, is to, inversion",
     "tests/": "who, what, but for, is to, inversion, that which, archaic",
