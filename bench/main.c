@@ -6,7 +6,7 @@
 
 #include "bpf/cli/args.h"
 #include "bench/verbs.h"
-#include "bench/workload.h"
+#include "bench/workloads/workloads.h"
 
 struct verb {
 	const char *name;

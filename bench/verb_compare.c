@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/changes_output.h"
-#include "bench/output.h"
+#include "bench/report/diff/changes_output.h"
+#include "bench/harness/output.h"
 #include "bench/verbs.h"
 
 /* What runs of one program, minutes apart, differ by on a shared machine: README. */

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/output.h"
+#include "bench/harness/output.h"
 #include "bench/verbs.h"
+#include "bench/workloads/workloads.h"
 
 #define ROUNDS_DEFAULT 5
 

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "bench/histogram.h"
+#include "bench/harness/histogram.h"
 #include "bench/simulator/arrivals.h"
 #include "bench/simulator/events.h"
 #include "bench/simulator/layout.h"

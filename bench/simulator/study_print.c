@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* study_print.c - a study as Markdown */
 #include "bench/simulator/study.h"
-#include "bench/table.h"
+#include "bench/harness/table.h"
 
 static void print_figure(char *cell, const struct figure *figure,
 			 unsigned digits)

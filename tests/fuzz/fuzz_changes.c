@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/changes.h"
+#include "bench/report/diff/changes.h"
 #include "tests/fuzz/fuzz.h"
 
 static json_t *read_text(const uint8_t *data, size_t size)

@@ -10,6 +10,8 @@ that they have no system calls and no threads; EXEMPT names what else a file may
 Inside bpf/: ROOMS says which rooms a room may include; what is in none is for all.
 Inside core/: CORE has the rooms in order; a file may include its own room and those
 before it.
+Inside bench/: BENCH has the rooms in order, in the same way. A folder within a room is
+of it, unless BENCH names it. The files beside the rooms are above all of them.
 No two folders may include each other, directly or through others.
 """
 
@@ -29,6 +31,11 @@ PURE_FILES = ("core/task/task_state.h",)
 LIKE_PROGRAM = "core/parallel/"
 LIKE_PROGRAM_USES = (
     "core/base/atomic.h core/base/boundary.h core/base/clock.h core/base/memory.h"
+).split()
+# The rooms of bench/. Its examples are programs of their own.
+BENCH = (
+    "kernels harness workloads workloads/tasks workloads/fork_join report/diff report "
+    "peers simulator examples"
 ).split()
 # Files of a room.
 ROOM_FILES = 20
@@ -100,7 +107,7 @@ ROOMS = {
 }
 
 # A micro-benchmark of one primitive may include the primitive.
-MICRO = re.compile(r"bench/micro_\w+\.c$")
+MICRO = re.compile(r"bench/([\w/]+/)?micro_\w+\.c$")
 
 # The simulator runs the code that chooses victims and whom to wake.
 SIMULATOR = "bench/simulator/"
@@ -147,6 +154,18 @@ def core_room(path, rooms):
     return rooms.index(parts[1])
 
 
+def bench_room(path, rooms):
+    """The number of its room in bench/; that of no room if it is beside them; or None."""
+    folder = os.path.dirname(path).split("/")
+    if folder[0] != "bench":
+        return None
+    for depth in range(len(folder), 1, -1):
+        name = "/".join(folder[1:depth])
+        if name in rooms:
+            return rooms.index(name)
+    return len(rooms) if len(folder) == 1 else None
+
+
 def is_pure(path):
     parts = path.split("/")
     return path in PURE_FILES or (parts[0] == "core" and parts[1] in PURE_ROOMS)
@@ -185,6 +204,10 @@ def judge_tree(path, target, rooms):
         return None
     if path.startswith(LIKE_PROGRAM) and other != "include":
         return f"{LIKE_PROGRAM} uses the public headers"
+    mine, theirs = bench_room(path, BENCH), bench_room(target, BENCH)
+    if None not in (mine, theirs) and theirs > mine:
+        rooms = [f"bench/{name}/" for name in BENCH] + ["the files beside them"]
+        return f"{rooms[mine]} comes before {rooms[theirs]}"
     mine, theirs = room(path), room(target)
     if mine and theirs and theirs not in (mine, *ROOMS.get(mine, "").split()):
         return f"bpf/{mine}/ may not include bpf/{theirs}/"
@@ -286,7 +309,8 @@ def check_includes(root, path, rooms, graph):
 def check_rooms(graph, rooms):
     """Complaints about files in no room, and rooms of too many."""
     for path in graph:
-        if path.startswith("core/") and core_room(path, rooms) is None:
+        in_core = path.startswith("core/") and core_room(path, rooms) is None
+        if in_core or (path.startswith("bench/") and bench_room(path, BENCH) is None):
             yield f"{path}: in no room of tests/house/layers.py"
     for name in {room(path) for path in graph} - {None, *ROOMS}:
         yield f"bpf/{name}/: not in the rooms of tests/house/layers.py"
@@ -324,6 +348,8 @@ GOOD = {
     "core/os/two.c": '#include <pthread.h>\n#include "core/queue/one.h"\n',
     "include/skua/a.h": "#include <stddef.h>\n#include <skua/b.h>\n",
     "include/skua/b.h": "",
+    "topology/b.h": "",
+    "topology/measure/a.h": '#include "topology/b.h"\n',
     "probes/perf_group.h": "#include <perfmon/pfmlib.h>\n",
     "bpf/a.h": '#include "bpf/stats/a.h"\n',
     "bpf/programs/find.bpf.c": "",
@@ -331,9 +357,15 @@ GOOD = {
     "bpf/stats/a.c": '#include "a.h"\n',
     "bpf/trace/a.h": '#include "bpf/stats/a.h"\n#include "find.skel.h"\n',
     "bench/main.c": '#include "skua/a.h"\n#include "probes/perf_group.h"\n',
-    "bench/b.h": "",
-    "bench/simulator/a.h": '#include "bench/b.h"\n',
-    "bench/micro_one.c": '#include "core/queue/one.h"\n',
+    "bench/harness/b.h": '#include "bench/kernels/c.h"\n',
+    "bench/kernels/c.h": "",
+    "bench/peers/harness/a.h": '#include "bench/harness/b.h"\n',
+    "bench/peers/tbb/a.c": '#include "bench/peers/harness/a.h"\n',
+    "bench/simulator/a.h": '#include "bench/harness/b.h"\n',
+    "bench/workloads/b.h": "",
+    "bench/workloads/tasks/a.c": '#include "bench/workloads/b.h"\n',
+    "bench/workloads/tasks/b.h": "",
+    "bench/workloads/tasks/micro_one.c": '#include "core/queue/one.h"\n',
     "tests/unit/test_one.c": '#include "core/queue/one.h"\n#include <cmocka.h>\n',
     "build-x/generated.c": '#include "nowhere.h"\n',
 }
@@ -358,13 +390,22 @@ CASES = [
             ("include/skua/b.h", '#include "a.h"\n', "circle: include/skua/a.h"),
             ("topology/a.c", '#include "core/base/zero.h"\n', "topology/ may include"),
             ("probes/a.c", '#include "../core/base/zero.h"\n', "probes/ may include"),
+            ("topology/b.c", '#include "topology/measure/a.h"\n', "circle of folders:"),
             ("bpf/a.c", '#include "core/base/zero.h"\n', "bpf/ may include"),
             ("bpf/trace/a.c", '#include "none.skel.h"\n', "no such file"),
             ("bpf/topo/a.c", '#include "find.skel.h"\n', "no such file"),
             ("bpf/target/a.c", '#include "bpf/stats/a.h"\n', "may not include bpf/stats"),
             ("bpf/other/a.c", "", "bpf/other/: not in the rooms"),
             ("bench/main.c", '#include "core/base/zero.h"\n', "bench/ may include"),
-            ("bench/main.c", '#include "bench/simulator/a.h"\n', "circle of folders:"),
+            ("bench/b.c", '#include "bpf/b.h"\n', "no such file"),
+            ("bench/b.c", '#include "bpf/a.h"\n', "bench/ may include only"),
+            ("bench/verbs/a.c", "", "bench/verbs/a.c: in no room"),
+            ("bench/kernels/c.h", '#include "bench/harness/b.h"\n', "comes before bench/harness/"),
+            ("bench/harness/a.c", '#include "bench/main.c"\n', "before the files beside them"),
+            ("bench/workloads/a.c", '#include "tasks/b.h"\n', "comes before bench/workloads/tasks/"),
+            ("bench/peers/tbb/a.c", '#include "bench/simulator/a.h"\n', "before bench/simulator/"),
+            ("bench/kernels/c.h", '#include "bench/kernels/c.h"\n', "circle: bench/kernels/c.h"),
+            ("bpf/a.h", '#include "bench/kernels/c.h"\n', "bpf/ may include only"),
             ("bench/micro_one.c", '#include "core/os/two.c"\n', "pure files only"),
             ("bench/simulator/a.c", '#include "core/base/zero.h"\n', "bench/ may include"),
             ("bench/main.c", '#include "probes/other.h"\n', "no such file"),

@@ -11,7 +11,7 @@ source "$(dirname "$0")/checks.sh"
 
 here=$(dirname "$0")
 bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
-page=$here/../../bench/page
+page=$here/../../bench/report/page
 needs "$bench"
 if ! command -v gnuplot >/dev/null; then
 	echo "gnuplot is not installed (Debian package gnuplot-nox)"

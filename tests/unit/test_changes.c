@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/changes.h"
+#include "bench/report/diff/changes.h"
 
 /* ---- files ----------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "bench/histogram.h"
+#include "bench/harness/histogram.h"
 
 static struct histogram h;
 

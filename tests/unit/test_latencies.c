@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "bench/latencies.h"
+#include "bench/harness/latencies.h"
 
 static struct latencies latencies;
 static struct histogram round_of;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "bench/others.h"
+#include "bench/harness/others.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

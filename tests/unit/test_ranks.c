@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "bench/ranks.h"
+#include "bench/report/diff/ranks.h"
 
 static void assert_near(double value, double expected, double by)
 {

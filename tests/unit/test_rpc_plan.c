@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "bench/rpc_plan.h"
+#include "bench/workloads/tasks/rpc_plan.h"
 
 #define CALLS 1000000u
 

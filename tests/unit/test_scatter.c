@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "bench/compute.h"
+#include "bench/kernels/compute.h"
 
 enum { NUMBERS = 16000, PARTS = 16, EXPECTED = NUMBERS / PARTS };
 

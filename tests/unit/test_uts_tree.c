@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "bench/uts_tree.h"
-#include "bench/uts_walk.h"
+#include "bench/kernels/uts_tree.h"
+#include "bench/kernels/uts_walk.h"
 
 static struct uts_counts walk_all(const struct uts_tree *tree)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// harness.go - command line, rounds and JSON of skua-bench (bench/measure.c)
+// harness.go - command line, rounds and JSON of skua-bench (bench/harness/measure.c)
 package main
 
 import (
@@ -29,7 +29,7 @@ var ownOptions = map[string][]string{
 	"rpc": {"--service", "--load", "--calls", "--seed"},
 }
 
-// A workload is what setup made: functions as in bench/workload.h. Only round
+// A workload is what setup made: functions as in bench/harness/workload.h. Only round
 // is timed, and a warm-up round comes first.
 type workload struct {
 	params   string // a JSON object
@@ -63,7 +63,7 @@ type rpcOptions struct {
 const cacheLine = 64
 
 // runs counts how often a goroutine ran. It is the goroutine's own, and not
-// atomic: one that ran twice is found out. As bench/empty_tasks.h.
+// atomic: one that ran twice is found out. As bench/workloads/empty_tasks.h.
 type runs struct {
 	n uint64
 	_ [cacheLine - 8]byte
@@ -89,7 +89,7 @@ func computeStep(z uint64) uint64 {
 	return (z ^ (z >> 27)) * 0x94d049bb133111eb
 }
 
-// compute takes about cost microseconds at 3 GHz, as bench/compute.h.
+// compute takes about cost microseconds at 3 GHz, as bench/kernels/compute.h.
 func compute(number, cost uint64) uint64 {
 	z := number + 0x9e3779b97f4a7c15
 	for i := uint64(0); i < cost*450; i++ {
@@ -98,14 +98,14 @@ func compute(number, cost uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// scatter makes numbers that look random, as bench/compute.h.
+// scatter makes numbers that look random, as bench/kernels/compute.h.
 func scatter(number uint64) uint64 {
 	z := computeStep((number + 1) * 0x9e3779b97f4a7c15)
 	return z ^ (z >> 31)
 }
 
 // percentile is what so many percent of all, which are sorted, did not exceed;
-// rounded down to eight bits, as bench/histogram.c does.
+// rounded down to eight bits, as bench/harness/histogram.c does.
 func percentile(sorted []int64, percent float64) int64 {
 	needed := int(math.Ceil(float64(len(sorted)) * percent / 100))
 	if needed == 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// rpc.go - calls that come when they come: bench/rpc.c and bench/rpc_plan.c
+// rpc.go - calls that come when they come: bench/workloads/tasks/rpc.c and bench/workloads/tasks/rpc_plan.c
 //
 // The caller is a goroutine, locked to a pinned thread, and has a worker (P) of
 // its own, which serves no calls: the caller spins between them, and until the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// uts.go - search an unbalanced tree, a goroutine a node: bench/uts_tree.c and
-// bench/uts.c
+// uts.go - search an unbalanced tree, a goroutine a node: bench/kernels/uts_tree.c and
+// bench/workloads/fork_join/uts.c
 package main
 
 import (

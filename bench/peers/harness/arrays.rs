@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! arrays.rs - what is in bench/arrays.h: the same constants, data and checks
+//! arrays.rs - what is in bench/kernels/arrays.h: the same constants, data and checks
 
 use std::ffi::CString;
 use std::os::raw::c_char;

@@ -2,7 +2,7 @@
 /**
  * harness.h - what the peers written in C and C++ have in common
  *
- * The command line, rounds and JSON of skua-bench (bench/measure.c), and the
+ * The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
  * data that its cases work on. A peer says how its scheduler runs those cases
  * that it has; what else is to be done for a case is in tasks.c, forks.c,
  * region.c and arrays.c.
@@ -14,15 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/arrays.h"
-#include "bench/compute.h"
-#include "bench/kernels.h"
+#include "bench/kernels/arrays.h"
+#include "bench/kernels/compute.h"
+#include "bench/kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#include "bench/uts_tree.h"
+#include "bench/kernels/uts_tree.h"
 
 #define HARNESS_ROUNDS_MAX  10000u
 #define HARNESS_WORKERS_MAX 1024u
@@ -35,7 +35,7 @@ extern "C" {
 #define MAP_COST     1u
 
 /* Counts how often a task ran; on a cache line of its own. The count is the
- * task's own, and not atomic: as bench/empty_tasks.h. */
+ * task's own, and not atomic: as bench/workloads/empty_tasks.h. */
 struct harness_runs {
 	uint64_t runs;
 	char padding[56];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! kernels.rs - what is in bench/kernels.h: the same constants, and the code
+//! kernels.rs - what is in bench/kernels/kernels.h: the same constants, and the code
 //! between forks
 
 use std::mem::MaybeUninit;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! mod.rs - what the peers written in Rust have in common
 //!
-//! The command line, rounds and JSON of skua-bench (bench/measure.c), and the
+//! The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
 //! data that its cases work on, most of which is its own code.
 
 use std::fmt::Display;
@@ -32,7 +32,7 @@ pub struct Case {
     pub description: &'static str,
     pub takes: &'static [&'static str], // options beside those of all
     pub n: Number,                      // --n
-    pub busy_caller: bool,              // as in bench/workload.h
+    pub busy_caller: bool,              // as in bench/harness/workload.h
     pub make: Make,
 }
 
@@ -61,7 +61,7 @@ pub const fn case(name: &'static str, description: &'static str, make: Make) -> 
     }
 }
 
-/// Called as in bench/workload.h: only round() is timed, and a warm-up round
+/// Called as in bench/harness/workload.h: only round() is timed, and a warm-up round
 /// comes first.
 pub trait Workload {
     fn ops(&self) -> u64;
@@ -113,7 +113,7 @@ extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
 }
 
-/// CLOCK_MONOTONIC, as bench/clock.h.
+/// CLOCK_MONOTONIC, as bench/harness/clock.h.
 pub fn clock_ns() -> u64 {
     let mut t = Timespec { seconds: 0, ns: 0 };
     unsafe { clock_gettime(1, &mut t) };
@@ -121,7 +121,7 @@ pub fn clock_ns() -> u64 {
 }
 
 /// How often a task ran: the task's own, and not a read-modify-write, so that
-/// a task that ran twice at once is found out. As bench/empty_tasks.h.
+/// a task that ran twice at once is found out. As bench/workloads/empty_tasks.h.
 #[repr(align(64))]
 #[derive(Default)]
 pub struct Runs(AtomicU64);
@@ -161,7 +161,7 @@ fn compute_step(z: u64) -> u64 {
     (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
 }
 
-/// About `cost` microseconds at 3 GHz, as bench/compute.h.
+/// About `cost` microseconds at 3 GHz, as bench/kernels/compute.h.
 fn compute(number: u64, cost: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     for _ in 0..cost * 450 {
@@ -170,7 +170,7 @@ fn compute(number: u64, cost: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Numbers that look random, as bench/compute.h.
+/// Numbers that look random, as bench/kernels/compute.h.
 #[allow(dead_code)]
 pub fn scatter(number: u64) -> u64 {
     let z = compute_step((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -178,7 +178,7 @@ pub fn scatter(number: u64) -> u64 {
 }
 
 /// What so many percent of all, which are sorted, did not exceed; rounded down to
-/// eight bits, as bench/histogram.c does.
+/// eight bits, as bench/harness/histogram.c does.
 #[allow(dead_code)]
 pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
     let needed = (sorted.len() as f64 * percent / 100.0).ceil() as usize;

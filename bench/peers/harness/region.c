@@ -2,14 +2,14 @@
 /*
  * region.c - the case region: short calls of fib, each from outside
  *
- * As bench/region.c: calls that follow one another are warm; before a cold one
+ * As bench/workloads/fork_join/region.c: calls that follow one another are warm; before a cold one
  * there is a pause, so that workers have gone to sleep.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/clock.h"
+#include "bench/harness/clock.h"
 #include "bench/peers/harness/case.h"
 
 /* What the calls of all timed rounds took, in ns. */

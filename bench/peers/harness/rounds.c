@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/clock.h"
+#include "bench/harness/clock.h"
 #include "bench/peers/harness/case.h"
 
 /* ---- for the cases -------------------------------------------------------- */

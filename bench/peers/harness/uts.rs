@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! uts.rs - the trees of uts, which are those of bench/uts_tree.c
+//! uts.rs - the trees of uts, which are those of bench/kernels/uts_tree.c
 
 use std::ffi::CString;
 use std::os::raw::{c_char, c_int};
 
 pub const NAMES: [&str; 3] = ["T1", "T3", "T1L"];
 
-/// struct uts_tree of bench/uts_tree.h.
+/// struct uts_tree of bench/kernels/uts_tree.h.
 #[repr(C)]
 pub struct Tree {
     name: *const c_char,

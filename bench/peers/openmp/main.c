@@ -15,7 +15,7 @@
  *   for, reduce, scan, sort_unstable, sort_stable
  *                      see arrays.c and sorts.cpp
  *
- * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
+ * Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
  * parallel_map.c, uts.c and those named after the last ones; the constants of
  * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
  * are published ones. Differences that cannot be avoided: tasks exist within a

@@ -70,7 +70,7 @@ pub const REGION_N: Number = Number {
     max: 40,
 };
 
-/// As bench/region.c.
+/// As bench/workloads/fork_join/region.c.
 struct Region {
     pool: ThreadPool,
     n: u64,

@@ -14,7 +14,7 @@
 //!   for, reduce, find_early, sort_unstable, sort_stable, sort_by_key
 //!                      parallel iterators, and the sorts of slices
 //!
-//! Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
+//! Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
 //! parallel_map.c, uts.c and those named after the last ones; the spawn_many_*
 //! and chained_spawn constants come from Tokio's benchmark rt_multi_threaded,
 //! and the trees are published ones. A difference: spawn_many_worker waits for

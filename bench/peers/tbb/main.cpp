@@ -16,7 +16,7 @@
  *   for, reduce, scan, sort_unstable
  *                      see arrays.cpp
  *
- * Counts and checks are those of bench/spawn_many.c, chained_spawn.c,
+ * Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
  * parallel_map.c, uts.c and those named after the last ones; the constants of
  * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
  * are published ones. Differences that cannot be avoided: where work is not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! rpc.rs - calls that come when they come: bench/rpc.c, bench/rpc_plan.c
+//! rpc.rs - calls that come when they come: bench/workloads/tasks/rpc.c, bench/workloads/tasks/rpc_plan.c
 //!
 //! The plan is made again here, and not by the C code, for which the program
 //! would need the library of that code's JSON. ln_1p() is the C library's:

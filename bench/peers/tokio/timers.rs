@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! timers.rs - very many timers, and how late some of them are: bench/timers.c
+//! timers.rs - very many timers, and how late some of them are: bench/workloads/tasks/timers.c
 
 use crate::harness::{clock_ns, leak, percentiles, scatter, Options, Workload};
 use crate::{runtime, Stop};

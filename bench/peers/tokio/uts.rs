@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! uts.rs - search an unbalanced tree, a task a node: bench/uts.c
+//! uts.rs - search an unbalanced tree, a task a node: bench/workloads/fork_join/uts.c
 
 use crate::harness::uts::{Counts, Node, Tree};
 use crate::harness::{Options, Workload};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::runtime::Runtime;
 
 /// Live tasks a worker; above, a task has one successor at a time, which takes
-/// over the list of what is still to be spawned. As bench/uts.c.
+/// over the list of what is still to be spawned. As bench/workloads/fork_join/uts.c.
 const LIVE: i64 = 256;
 
 struct Search {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! wake.rs - a foreign thread wakes a task that waits: bench/wake.c
+//! wake.rs - a foreign thread wakes a task that waits: bench/workloads/tasks/wake.c
 
 use crate::harness::{clock_ns, leak, percentiles, Options, Workload};
 use crate::runtime;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * histogram.h - how long many things took, in little memory
+ *
+ * A count for each time up to 256 ns, and 128 counts an octave above: times are
+ * rounded down by less than 0.8 %.
+ */
+#ifndef SKUA_BENCH_HARNESS_HISTOGRAM_H
+#define SKUA_BENCH_HARNESS_HISTOGRAM_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define HISTOGRAM_STEPS_LOG 7
+#define HISTOGRAM_STEPS     (1 << HISTOGRAM_STEPS_LOG)
+#define HISTOGRAM_BUCKETS   ((64 - HISTOGRAM_STEPS_LOG + 1) * HISTOGRAM_STEPS)
+
+struct histogram {
+	uint64_t total;
+	uint64_t count[HISTOGRAM_BUCKETS];
+};
+
+void histogram_record(struct histogram *h, uint64_t ns);
+
+/* histogram_add - count what @other has counted */
+void histogram_add(struct histogram *h, const struct histogram *other);
+
+/**
+ * histogram_percentile - the time that @percent of all did not exceed
+ *
+ * Return: that time; 0 if nothing was counted.
+ */
+uint64_t histogram_percentile(const struct histogram *h, double percent);
+
+/**
+ * histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...,"p9999":...,
+ * "count":..., "quantiles":[[percent, time], ...]}
+ *
+ * The quantiles rise to 100 percent, the longest time, and are denser the nearer
+ * they are to it. Return: NULL if there is no memory.
+ */
+json_t *histogram_json(const struct histogram *h);
+
+#endif

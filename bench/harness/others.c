@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* others.c - see others.h */
+#include "bench/harness/others.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/harness/clock.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* What a line of a CPU says, in ticks. */
+struct ticks {
+	unsigned cpu;
+	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+};
+
+static bool read_line(const char *line, struct ticks *t)
+{
+	*t = (struct ticks){ 0 };
+	return sscanf(line,
+		      "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		      " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		      &t->cpu, &t->user, &t->nice, &t->system, &t->idle,
+		      &t->iowait, &t->irq, &t->softirq, &t->steal) == 9;
+}
+
+static uint64_t busy_ticks(const struct ticks *t)
+{
+	return t->user + t->nice + t->system + t->irq + t->softirq + t->steal;
+}
+
+static uint64_t own_ns(void)
+{
+	struct timespec used = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+void others_look(struct others *others)
+{
+	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	FILE *file = fopen("/proc/stat", "re");
+	struct ticks ticks;
+	cpu_set_t allowed;
+	char line[512];
+
+	*others = (struct others){ .now_ns = clock_ns(), .own_ns = own_ns() };
+	CPU_ZERO(&allowed);
+	(void)sched_getaffinity(0, sizeof(allowed), &allowed);
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		if (!read_line(line, &ticks) || ticks.cpu >= CPU_SETSIZE ||
+		    !CPU_ISSET(ticks.cpu, &allowed))
+			continue;
+		others->busy_ns += busy_ticks(&ticks) * tick_ns;
+		others->cpus++;
+	}
+	others->known = others->cpus > 0;
+	if (file != NULL)
+		fclose(file);
+}
+
+double others_percent(const struct others *before, const struct others *after)
+{
+	double wall = (double)(after->now_ns - before->now_ns);
+	double own = (double)(after->own_ns - before->own_ns);
+	double busy = (double)after->busy_ns - (double)before->busy_ns;
+	/* What is counted by ticks is off by one at each end of each CPU. */
+	double tick = (double)NS_PER_S / (double)sysconf(_SC_CLK_TCK);
+	double others = busy - own - 2 * tick * after->cpus;
+
+	if (!before->known || !after->known || wall <= 0 || others <= 0 ||
+	    after->cpus != before->cpus)
+		return 0;
+	return 100 * others / (wall * after->cpus);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * arrays.h - what the cases of data-parallel loops work on, and their answers
+ *
+ * One object, which the programs of other schedulers link as well; and the
+ * constants that all of them have. What is done with an item is here, too, to be
+ * inlined into everybody's loop.
+ */
+#ifndef SKUA_BENCH_KERNELS_ARRAYS_H
+#define SKUA_BENCH_KERNELS_ARRAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/kernels/compute.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of the reports; those of skua-bench are options. */
+#define FOR_N        4000000
+#define REDUCE_N     20000000
+#define SCAN_N       4000000
+#define FIND_EARLY_N 20000000
+#define SORT_N       1000000
+
+/* ---- for: a = b + 3 c ------------------------------------------------------ */
+
+/* for_item - of what an item of either factor is */
+static inline double for_item(double b, double c)
+{
+	return b + 3 * c;
+}
+
+/* for_fill - factors of @n items: small whole numbers, so that sums are exact */
+void for_fill(double *b, double *c, size_t n);
+
+/* for_check - is that a? Says on stderr what was wrong; and so do those below. */
+bool for_check(const double *a, size_t n);
+
+/* ---- reduce: the sum of @n numbers that look random ------------------------ */
+
+/* reduce_item - a number; all add up modulo 2^64 */
+static inline uint64_t reduce_item(size_t i)
+{
+	return scatter(i);
+}
+
+bool reduce_check(uint64_t sum, size_t n);
+
+/* ---- scan: each is the sum of all up to it --------------------------------- */
+
+void scan_fill(uint64_t *in, size_t n);
+
+bool scan_check(const uint64_t *out, size_t n);
+
+/* ---- find_early: where the needle is --------------------------------------- */
+
+#define FIND_EARLY_NEEDLE UINT32_MAX
+
+/* find_early_place - which item it is: three quarters are looked at in vain */
+static inline size_t find_early_place(size_t n)
+{
+	return n / 4 * 3;
+}
+
+/* find_early_fill - one needle, and others behind it */
+void find_early_fill(uint32_t *numbers, size_t n);
+
+bool find_early_check(size_t found, size_t n);
+
+/* ---- sorts ----------------------------------------------------------------- */
+
+/* Sorted by @key; @place is where it was. */
+struct sort_item {
+	uint32_t key;
+	uint32_t place;
+};
+
+/* What items are there: a word of SORT_INPUTS. */
+#define SORT_INPUTS "random, sorted, reversed, equal, organ_pipe"
+
+/* sort_input_valid - is it one of these? */
+bool sort_input_valid(const char *input);
+
+void sort_fill(struct sort_item *items, size_t n, const char *input);
+
+/* sort_check - are they in order, are they those of sort_fill(), and, if @stable,
+ * are those of one key in their old order? */
+bool sort_check(const struct sort_item *items, size_t n, const char *input,
+		bool stable);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * uts_tree.h - the trees of the Unbalanced Tree Search benchmark
+ *
+ * S. Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006).
+ * A tree is never stored: a node is a 20-byte state, and hashing the state
+ * with a child's number gives the child's. How many children a node has is
+ * drawn from its state, so that the tree is the same in whatever order it is
+ * searched, and nobody can tell beforehand how large a subtree is.
+ */
+#ifndef SKUA_BENCH_KERNELS_UTS_TREE_H
+#define SKUA_BENCH_KERNELS_UTS_TREE_H
+
+#include <stdint.h>
+
+#define UTS_STATE_BYTES 20
+
+/* The names of the trees, for messages. */
+#define UTS_TREE_NAMES "T1, T3, T1L"
+
+/**
+ * enum uts_shape - how the number of children is distributed
+ * @UTS_GEOMETRIC: geometric with mean @branching above @depth_limit, no
+ *                 children there ("fixed" shape)
+ * @UTS_BINOMIAL: the root has @branching children, another node has
+ *                @nonleaf_children with probability @nonleaf_probability,
+ *                else none
+ */
+enum uts_shape { UTS_GEOMETRIC, UTS_BINOMIAL };
+
+/* struct uts_tree - parameters of a tree, and what was published of it */
+struct uts_tree {
+	const char *name;
+	enum uts_shape shape;
+	uint32_t seed;
+	uint32_t branching;
+	uint32_t depth_limit;       /* geometric */
+	uint32_t nonleaf_children;  /* binomial */
+	double nonleaf_probability; /* binomial */
+
+	uint64_t nodes;
+	uint64_t leaves;
+	uint32_t depth; /* of the deepest node; the root's is 0 */
+};
+
+struct uts_node {
+	uint8_t state[UTS_STATE_BYTES];
+	uint32_t depth;
+};
+
+/* uts_tree_find - the published tree of that name, or NULL */
+const struct uts_tree *uts_tree_find(const char *name);
+
+/* uts_tree_root - the node that a tree begins with */
+struct uts_node uts_tree_root(const struct uts_tree *tree);
+
+/* uts_tree_children - how many children @node has */
+uint32_t uts_tree_children(const struct uts_tree *tree,
+			   const struct uts_node *node);
+
+/* uts_tree_child - the @i-th child of @node, i < uts_tree_children() */
+struct uts_node uts_tree_child(const struct uts_node *node, uint32_t i);
+
+#endif

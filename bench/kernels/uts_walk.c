@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* uts_walk.c - depth-first with a stack that grows */
+#include "bench/kernels/uts_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_CAPACITY 64
+
+int uts_walk_init(struct uts_walk *walk, const struct uts_tree *tree)
+{
+	*walk = (struct uts_walk){ .tree = tree, .capacity = FIRST_CAPACITY };
+	walk->levels = malloc(FIRST_CAPACITY * sizeof(*walk->levels));
+	return walk->levels == NULL ? -ENOMEM : 0;
+}
+
+void uts_walk_free(struct uts_walk *walk)
+{
+	free(walk->levels);
+	walk->levels = NULL;
+}
+
+static int grow(struct uts_walk *walk)
+{
+	struct uts_level *levels;
+
+	levels =
+		reallocarray(walk->levels, walk->capacity, 2 * sizeof(*levels));
+	if (levels == NULL)
+		return -ENOMEM;
+	walk->levels = levels;
+	walk->capacity *= 2;
+	return 0;
+}
+
+int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node)
+{
+	uint32_t children = uts_tree_children(walk->tree, node);
+
+	uts_counts_node(&walk->counts, node, children);
+	if (children == 0)
+		return 0;
+	if (walk->height == walk->capacity && grow(walk) != 0)
+		return -ENOMEM;
+	walk->levels[walk->height++] = (struct uts_level){
+		.node = *node,
+		.children = children,
+	};
+	return 0;
+}
+
+bool uts_walk_next(struct uts_walk *walk, struct uts_node *child)
+{
+	struct uts_level *top;
+
+	if (walk->height == 0)
+		return false;
+	top = &walk->levels[walk->height - 1];
+	*child = uts_tree_child(&top->node, top->next_child);
+	/* A level is left before its last child is entered: no empty ones. */
+	if (++top->next_child == top->children)
+		walk->height--;
+	return true;
+}
+
+void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,
+		     uint32_t children)
+{
+	counts->nodes++;
+	if (children == 0)
+		counts->leaves++;
+	if (node->depth > counts->depth)
+		counts->depth = node->depth;
+}
+
+void uts_counts_add(struct uts_counts *sum, const struct uts_counts *counts)
+{
+	sum->nodes += counts->nodes;
+	sum->leaves += counts->leaves;
+	if (counts->depth > sum->depth)
+		sum->depth = counts->depth;
+}

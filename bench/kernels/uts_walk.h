@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * uts_walk.h - visit a tree depth-first, and count
+ *
+ *	uts_walk_enter(&walk, &root);
+ *	while (uts_walk_next(&walk, &child))
+ *		uts_walk_enter(&walk, &child);
+ *
+ * A child that is not entered is not counted, nor are its descendants. The
+ * stack is explicit, since trees may be thousands of nodes deep.
+ */
+#ifndef SKUA_BENCH_KERNELS_UTS_WALK_H
+#define SKUA_BENCH_KERNELS_UTS_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench/kernels/uts_tree.h"
+
+/* struct uts_counts - of the nodes entered so far */
+struct uts_counts {
+	uint64_t nodes;
+	uint64_t leaves;
+	uint32_t depth; /* of the deepest */
+};
+
+/* A node whose children are being visited. */
+struct uts_level {
+	struct uts_node node;
+	uint32_t next_child;
+	uint32_t children;
+};
+
+struct uts_walk {
+	const struct uts_tree *tree;
+	struct uts_counts counts;
+	struct uts_level *levels; /* the stack */
+	size_t height;
+	size_t capacity;
+};
+
+/* uts_walk_init - allocate the stack. Return: 0 or -ENOMEM */
+int uts_walk_init(struct uts_walk *walk, const struct uts_tree *tree);
+
+/* uts_walk_free - of a walk that was initialised, or is all zero */
+void uts_walk_free(struct uts_walk *walk);
+
+/* uts_walk_enter - count @node and visit its children next. 0 or -ENOMEM */
+int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node);
+
+/* uts_walk_next - the next child; false: nothing is left to visit */
+bool uts_walk_next(struct uts_walk *walk, struct uts_node *child);
+
+/* uts_counts_node - count a node that has so many children */
+void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,
+		     uint32_t children);
+
+/* uts_counts_add - add up what several threads counted */
+void uts_counts_add(struct uts_counts *sum, const struct uts_counts *counts);
+
+#endif

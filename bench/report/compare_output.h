@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* compare_output.h - comparisons as tables and as JSON */
+#ifndef SKUA_BENCH_REPORT_COMPARE_OUTPUT_H
+#define SKUA_BENCH_REPORT_COMPARE_OUTPUT_H
+
+#include <stdio.h>
+
+#include "bench/report/compare.h"
+
+/**
+ * compare_print - a table of times and one of latencies, and what is missing
+ *
+ * First where skua is slower, and among those where it is most so.
+ */
+void compare_print(FILE *file, const struct comparison *comparison);
+
+/**
+ * compare_add_json - add the members "peers", "skua_runs", "comparisons" and
+ * "calibration" to a report
+ *
+ * Return: 0; -ENOMEM.
+ */
+int compare_add_json(json_t *report, const struct comparison *comparison);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* changes.c - see changes.h */
+#include "bench/report/diff/changes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/report/diff/ranks.h"
+
+/* A figure of a row in one file. */
+struct sample {
+	double *values; /* owned */
+	size_t count;
+	double *medians; /* of runs, owned */
+	size_t runs;
+	bool noisy; /* beside all */
+};
+
+/* ---- samples --------------------------------------------------------------- */
+
+static bool is_quiet(json_t *run)
+{
+	return !json_is_true(json_object_get(run, "noisy"));
+}
+
+/* A wrong result's time says nothing. */
+static bool is_right(json_t *run)
+{
+	return json_is_true(json_object_get(run, "ok"));
+}
+
+static bool is_used(const struct sample *sample, json_t *run)
+{
+	return is_right(run) && (sample->noisy || is_quiet(run));
+}
+
+static json_t *values_of(json_t *run, const char *figure)
+{
+	return json_object_get(json_object_get(run, "figures"), figure);
+}
+
+static void look(struct sample *sample, json_t *runs, const char *figure,
+		 size_t *most)
+{
+	json_t *run;
+	size_t i;
+
+	sample->noisy = true;
+	*most = 0;
+	json_array_foreach(runs, i, run)
+	{
+		if (is_right(run) && is_quiet(run))
+			sample->noisy = false;
+		*most += json_array_size(values_of(run, figure));
+	}
+}
+
+static void take(struct sample *sample, json_t *values)
+{
+	double *first = sample->values + sample->count;
+	json_t *value;
+	size_t i;
+
+	if (json_array_size(values) == 0)
+		return;
+	json_array_foreach(values, i, value)
+	{
+		first[i] = json_number_value(value);
+	}
+	sample->count += i;
+	sample->medians[sample->runs++] = ranks_median(first, i);
+}
+
+/* Return: 0; -ENOMEM. */
+static int make_sample(struct sample *sample, json_t *row, const char *figure)
+{
+	json_t *runs = json_object_get(row, "runs"), *run;
+	size_t most, i;
+
+	*sample = (struct sample){ 0 };
+	look(sample, runs, figure, &most);
+	sample->values = calloc(most + 1, sizeof(*sample->values));
+	sample->medians =
+		calloc(json_array_size(runs) + 1, sizeof(*sample->medians));
+	if (sample->values == NULL || sample->medians == NULL)
+		return -ENOMEM;
+	json_array_foreach(runs, i, run)
+	{
+		if (is_used(sample, run))
+			take(sample, values_of(run, figure));
+	}
+	return 0;
+}
+
+static void free_sample(struct sample *sample)
+{
+	free(sample->values);
+	free(sample->medians);
+}
+
+/* ---- a figure -------------------------------------------------------------- */
+
+/* But for what depends on all figures, which comes later; until then a change that
+ * there may be is told by its direction. */
+static enum change_verdict judge(const struct change *change,
+				 const struct sample *a, const struct sample *b,
+				 double least)
+{
+	if (a->count == 0 || b->count == 0)
+		return CHANGE_FEW;
+	if (a->noisy || b->noisy)
+		return CHANGE_NOISY;
+	if (fmax(change->by, 1 / (1 + change->by) - 1) < least)
+		return CHANGE_SAME;
+	return change->by > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
+}
+
+static double least_of(const struct change *change, double least)
+{
+	bool known = strcmp(change->figure, CHANGES_INSTRUCTIONS) == 0;
+
+	return change->single && !known ? 2 * least : least;
+}
+
+static int compare_samples(struct change *change, const struct sample *a,
+			   const struct sample *b, double least)
+{
+	change->values[0] = a->count;
+	change->values[1] = b->count;
+	change->runs[0] = a->runs;
+	change->runs[1] = b->runs;
+	change->single = a->runs < 2 || b->runs < 2;
+	if (a->count > 0 && b->count > 0) {
+		change->median[0] = ranks_median(a->values, a->count);
+		change->median[1] = ranks_median(b->values, b->count);
+		change->by = change->median[1] / change->median[0] - 1;
+		change->p =
+			ranks_test(a->values, a->count, b->values, b->count);
+		change->runs_p =
+			ranks_test(a->medians, a->runs, b->medians, b->runs);
+	}
+	change->verdict = judge(change, a, b, least_of(change, least));
+	return change->p < 0 || change->runs_p < 0 ? -ENOMEM : 0;
+}
+
+static struct change *add_change(struct changes *changes, json_t *row,
+				 const char *figure)
+{
+	struct change *change = &changes->change[changes->count++];
+
+	*change = (struct change){ .row = row,
+				   .figure = figure,
+				   .p = 1,
+				   .corrected = 1,
+				   .runs_p = 1 };
+	return change;
+}
+
+static int compare_figure(struct changes *changes, json_t *const rows[2],
+			  const char *figure, double least)
+{
+	struct change *change = add_change(changes, rows[1], figure);
+	struct sample samples[2] = { { 0 }, { 0 } };
+	int err = make_sample(&samples[0], rows[0], figure);
+
+	if (err == 0)
+		err = make_sample(&samples[1], rows[1], figure);
+	if (err == 0)
+		err = compare_samples(change, &samples[0], &samples[1], least);
+	free_sample(&samples[0]);
+	free_sample(&samples[1]);
+	return err;
+}
+
+/* ---- a row ----------------------------------------------------------------- */
+
+static bool is_wrong(json_t *row)
+{
+	json_t *runs = json_object_get(row, "runs"), *run;
+	size_t i;
+
+	json_array_foreach(runs, i, run)
+	{
+		if (!is_right(run))
+			return true;
+	}
+	return false;
+}
+
+static json_t *figures_of(json_t *row)
+{
+	return json_object_get(row, "figures");
+}
+
+/* Whatever its figures are. */
+static void add_wrong(struct changes *changes, json_t *row)
+{
+	add_change(changes, row, CHANGES_TIME)->verdict = CHANGE_WRONG;
+}
+
+/* Figures that one file alone has of a row. */
+static int note_others(struct changes *changes, json_t *const rows[2])
+{
+	const char *figure;
+	json_t *unused;
+	int err = 0;
+
+	for (unsigned f = 0; f < 2; f++)
+		json_object_foreach(figures_of(rows[f]), figure, unused)
+		{
+			if (json_object_get(figures_of(rows[!f]), figure))
+				continue;
+			err |= json_object_set_new(changes->figures[f], figure,
+						   json_null());
+		}
+	return err != 0 ? -ENOMEM : 0;
+}
+
+static int compare_rows(struct changes *changes, json_t *const rows[2],
+			double least)
+{
+	const char *figure;
+	json_t *unused;
+	int err;
+
+	if (is_wrong(rows[1])) {
+		add_wrong(changes, rows[1]);
+		return 0;
+	}
+	err = note_others(changes, rows);
+	json_object_foreach(figures_of(rows[1]), figure, unused)
+	{
+		if (err == 0 && json_object_get(figures_of(rows[0]), figure))
+			err = compare_figure(changes, rows, figure, least);
+	}
+	return err;
+}
+
+/* ---- all rows -------------------------------------------------------------- */
+
+static bool was_tested(const struct change *change)
+{
+	return change->verdict != CHANGE_FEW && change->verdict != CHANGE_WRONG;
+}
+
+static double least_p(const struct change *change)
+{
+	return ranks_least(change->values[0], change->values[1]);
+}
+
+/* Leave out the figures that have too few values: of which even the greatest change
+ * would be taken for chance, beside so many others. */
+static int leave_out(struct changes *changes)
+{
+	double *least = calloc(changes->count + 1, sizeof(*least));
+	double limit;
+	size_t tested = 0;
+
+	if (least == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < changes->count; i++)
+		if (was_tested(&changes->change[i]))
+			least[tested++] = least_p(&changes->change[i]);
+	limit = ranks_limit(least, tested, CHANGES_SIGNIFICANCE);
+	for (size_t i = 0; i < changes->count; i++) {
+		struct change *change = &changes->change[i];
+
+		if (was_tested(change) && least_p(change) > limit)
+			change->verdict = CHANGE_FEW;
+	}
+	free(least);
+	return 0;
+}
+
+/* Those that were tested first, the less likely ones before. */
+static int compare_p(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (was_tested(x) != was_tested(y))
+		return was_tested(x) ? -1 : 1;
+	return (x->p > y->p) - (x->p < y->p);
+}
+
+/* Do runs differ by more than chance explains? Of so few that this cannot be told,
+ * all of the one file have to be above those of the other. */
+static bool runs_differ(const struct change *change, size_t tested)
+{
+	double limit = fmax(ranks_least(change->runs[0], change->runs[1]),
+			    CHANGES_SIGNIFICANCE / (double)tested);
+
+	return change->runs_p <= limit * (1 + 1e-9); /* for what is rounded */
+}
+
+static int correct(struct changes *changes)
+{
+	double *p = calloc(changes->count + 1, sizeof(*p));
+	size_t tested = 0;
+
+	if (p == NULL)
+		return -ENOMEM;
+	qsort(changes->change, changes->count, sizeof(*changes->change),
+	      compare_p);
+	while (tested < changes->count &&
+	       was_tested(&changes->change[tested])) {
+		p[tested] = changes->change[tested].p;
+		tested++;
+	}
+	ranks_correct(p, tested);
+	for (size_t i = 0; i < tested; i++) {
+		struct change *change = &changes->change[i];
+
+		change->corrected = p[i];
+		/* Beside noise that it is the same is not known either. */
+		if (change->verdict != CHANGE_NOISY &&
+		    (p[i] > CHANGES_SIGNIFICANCE ||
+		     !runs_differ(change, tested)))
+			change->verdict = CHANGE_SAME;
+	}
+	free(p);
+	return 0;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	double by_x = fabs(log(1 + x->by)), by_y = fabs(log(1 + y->by));
+
+	if (x->verdict != y->verdict)
+		return x->verdict < y->verdict ? -1 : 1;
+	return (by_x < by_y) - (by_x > by_y);
+}
+
+/* How many changes there are at most. */
+static size_t room_for(json_t *rows)
+{
+	const char *key;
+	size_t room = 1;
+	json_t *row;
+
+	json_object_foreach(rows, key, row)
+	{
+		room += json_object_size(figures_of(row));
+	}
+	return room;
+}
+
+/* Rows that both have. */
+static int compare_all(struct changes *out, json_t *const rows[2], double least)
+{
+	const char *key;
+	json_t *row;
+	int err = 0;
+
+	json_object_foreach(rows[1], key, row)
+	{
+		json_t *const both[] = { json_object_get(rows[0], key), row };
+
+		if (both[0] != NULL && err == 0)
+			err = compare_rows(out, both, least);
+		out->rows += both[0] != NULL;
+	}
+	return err;
+}
+
+/* Rows that one of them has. A wrong result needs no other. */
+static int list_others(struct changes *out, json_t *const rows[2])
+{
+	const char *key;
+	json_t *row;
+
+	for (unsigned f = 0; f < 2; f++)
+		json_object_foreach(rows[f], key, row)
+		{
+			if (json_object_get(rows[!f], key) != NULL)
+				continue;
+			if (json_array_append(out->only[f], row) != 0)
+				return -ENOMEM;
+			if (f == 1 && is_wrong(row))
+				add_wrong(out, row);
+		}
+	return 0;
+}
+
+int changes_find(struct changes *out, json_t *const files[2], double least)
+{
+	json_t *rows[2] = { json_object_get(files[0], "rows"),
+			    json_object_get(files[1], "rows") };
+	int err;
+
+	*out = (struct changes){
+		.change = calloc(room_for(rows[1]), sizeof(*out->change)),
+		.only = { json_array(), json_array() },
+		.figures = { json_object(), json_object() },
+	};
+	err = out->change != NULL ? compare_all(out, rows, least) : -ENOMEM;
+	if (err == 0)
+		err = list_others(out, rows);
+	if (err == 0)
+		err = leave_out(out);
+	if (err == 0)
+		err = correct(out);
+	if (err != 0) {
+		changes_free(out);
+		return err;
+	}
+	for (size_t i = 0; i < out->count; i++)
+		out->counts[out->change[i].verdict]++;
+	qsort(out->change, out->count, sizeof(*out->change), compare_changes);
+	return 0;
+}
+
+void changes_free(struct changes *changes)
+{
+	free(changes->change);
+	changes->change = NULL;
+	for (unsigned f = 0; f < 2; f++) {
+		json_decref(changes->only[f]);
+		json_decref(changes->figures[f]);
+		changes->only[f] = changes->figures[f] = NULL;
+	}
+}
+
+size_t changes_judged(const struct changes *changes)
+{
+	return changes->counts[CHANGE_SLOWER] + changes->counts[CHANGE_FASTER] +
+	       changes->counts[CHANGE_SAME];
+}
+
+const char *changes_word(enum change_verdict verdict)
+{
+	static const char *const words[CHANGE_VERDICTS] = {
+		[CHANGE_SLOWER] = "slower", [CHANGE_FASTER] = "faster",
+		[CHANGE_SAME] = "same",     [CHANGE_FEW] = "too few",
+		[CHANGE_NOISY] = "noisy",   [CHANGE_WRONG] = "wrong",
+	};
+
+	return words[verdict];
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * changes.h - what changed from one report to another, beyond noise
+ *
+ * A row is a workload with its options, workers, and peer. It has figures, each with
+ * a value for every round of all its runs, processes, beside which the machine was
+ * not busy, if there are such:
+ *
+ * - "ns_per_op", the time of an operation; of who does not say the rounds', the
+ *   medians of the runs;
+ * - "latency_ns.p50", ".p99" and ".p999", and those of other distributions: the
+ *   percentiles of a round that has 1, 100 and 1,000 times or more, so that they
+ *   are not just the longest. Medians that are the time of an operation are not
+ *   there twice. p90 lies between two that are there, and each figure more makes
+ *   all others harder to tell; of p9999 a round has too few times;
+ * - "instructions" of an operation; of who does not say the rounds', those of the
+ *   runs. Not of a workload with latencies: there they depend on how long it waits.
+ *
+ * A figure has changed if
+ *
+ * - its medians differ by at least so much, twice that if either file has a single
+ *   run of it: how much runs differ is unknown then. Of instructions it is known:
+ *   by 3 % at most (tests/budget);
+ * - the values differ more than chance explains (ranks.h, corrected for all figures
+ *   of all rows that have enough values to tell);
+ * - so do the medians of the runs; where there are too few runs to tell, no run of
+ *   the one file has a median within the range of the other's; and
+ * - the machine was not busy beside all runs of a file.
+ *
+ * Files are hostile: whatever is in them, they are read or refused.
+ */
+#ifndef SKUA_BENCH_REPORT_DIFF_CHANGES_H
+#define SKUA_BENCH_REPORT_DIFF_CHANGES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of report.json. A greater one is of a later skua-bench. */
+#define CHANGES_FORMAT 1
+
+/* The figure that every row has. */
+#define CHANGES_TIME "ns_per_op"
+
+#define CHANGES_INSTRUCTIONS "instructions"
+
+/* How likely one figure or more may be called changed by chance. */
+#define CHANGES_SIGNIFICANCE 0.05
+
+/**
+ * changes_read - the runs of a file
+ * @text: of the file: a report.json, or what run --json prints, one or more
+ * @out: receives {"machine": {member: [all that it was]}, "loop_ns": of the
+ *       calibration or 0, "rows": {key: {"workload","params","workers","peer" or
+ *       null, "runs": [{"figures": {name: [values]},"noisy","ok"}], "figures": {all
+ *       that a run has}}}}, owned
+ * @why: receives a line on failure
+ *
+ * Return: 0; -EINVAL (it is no such file); -ENOMEM.
+ */
+int changes_read(const char *text, size_t length, json_t **out, char *why,
+		 size_t size);
+
+enum change_verdict {
+	CHANGE_WRONG, /* a result of the second was wrong */
+	CHANGE_SLOWER,
+	CHANGE_FASTER,
+	CHANGE_SAME,  /* no change beyond noise */
+	CHANGE_FEW,   /* too few values to tell */
+	CHANGE_NOISY, /* it may be the machine */
+	CHANGE_VERDICTS
+};
+
+/**
+ * struct change - a figure of a row that both have
+ * @row: of the second, borrowed: "workload", "params" and so on
+ * @figure: its name, borrowed; a wrong row has CHANGES_TIME alone, without values
+ * @median: of the values of both
+ * @values: how many there are
+ * @by: the second by the first, less 1
+ * @p, @corrected: as of ranks.h; the latter 1 for those with too few values
+ * @runs: of both
+ * @runs_p: as @p, of the medians of the runs
+ * @single: either file has one run of it
+ */
+struct change {
+	json_t *row;
+	const char *figure;
+	double median[2];
+	size_t values[2];
+	double by;
+	double p;
+	double corrected;
+	size_t runs[2];
+	double runs_p;
+	bool single;
+	enum change_verdict verdict;
+};
+
+/**
+ * struct changes - all figures of all rows
+ * @change: array, owned, in the order of the verdicts, and of each the largest
+ *          change first
+ * @rows: that both have
+ * @only: arrays of those that only the first has, and only the second, owned; a
+ *        wrong one of the second is a change as well
+ * @figures: objects with the names of those that only the first has of a row of
+ *           both, and only the second, owned
+ */
+struct changes {
+	struct change *change;
+	size_t count;
+	size_t counts[CHANGE_VERDICTS];
+	size_t rows;
+	json_t *only[2];
+	json_t *figures[2];
+};
+
+/**
+ * changes_find - compare two files
+ * @files: of changes_read(), borrowed for as long as @out is used
+ * @least: what a change is at least: 0.05 is 5 percent
+ *
+ * Return: 0; -ENOMEM. changes_free() it.
+ */
+int changes_find(struct changes *out, json_t *const files[2], double least);
+void changes_free(struct changes *changes);
+
+/* changes_judged - how many figures could be told: slower, faster, the same */
+size_t changes_judged(const struct changes *changes);
+
+/* changes_word - "slower" and so on */
+const char *changes_word(enum change_verdict verdict);
+
+#endif

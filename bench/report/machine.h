@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.h - what the figures were measured on */
+#ifndef SKUA_BENCH_REPORT_MACHINE_H
+#define SKUA_BENCH_REPORT_MACHINE_H
+
+#include <jansson.h>
+
+/**
+ * machine_json - {"skua","cpu","cpus","kernel","compiler","time"}
+ *
+ * Return: NULL if there is no memory.
+ */
+json_t *machine_json(void);
+
+#endif

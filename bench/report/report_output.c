@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* report_output.c - a report as Markdown and as JSON */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/report/diff/changes.h"
+#include "bench/report/compare_output.h"
+#include "bench/report/machine.h"
+#include "bpf/cli/outfile.h"
+#include "bench/harness/output.h"
+#include "bench/report/report.h"
+
+/* ---- writing ------------------------------------------------------------- */
+
+static json_t *report_json(const struct report *report)
+{
+	json_t *results = json_array(), *object;
+	int noisy = 0;
+
+	for (size_t i = 0; i < report->count; i++) {
+		const struct measurement *m = &report->results[i];
+		json_t *result = output_json(m);
+
+		json_object_set_new(result, "noisy", json_boolean(m->noisy));
+		json_array_append_new(results, result);
+		noisy += m->noisy;
+	}
+	object = json_pack("{s:i, s:o, s:o, s:O, s:{s:I, s:i, s:i, s:i}}",
+			   "format", CHANGES_FORMAT, "machine", machine_json(),
+			   "results", results, "steals", report->steals,
+			   "calibration", "best_ns",
+			   (json_int_t)report->calibration.best_ns[0], "runs",
+			   (int)report->count, "repeated", 0, "noisy", noisy);
+	if (object == NULL || report->comparison == NULL ||
+	    compare_add_json(object, report->comparison) == 0)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+static void write_json(FILE *file, const struct report *report)
+{
+	json_t *object = report_json(report);
+
+	if (object == NULL) {
+		fputs(ARGS_PROGRAM " report: no memory for JSON\n", stderr);
+		return;
+	}
+	json_dumpf(object, file, JSON_INDENT(1) | OUTPUT_JSON_FLAGS);
+	fputc('\n', file);
+	json_decref(object);
+}
+
+/* Why the column of instructions is empty; the same for all. */
+static void print_counters_reason(FILE *file, const struct report *report)
+{
+	if (report->count > 0 && report->results[0].counters_reason[0] != '\0')
+		fprintf(file, "\n%s\n", report->results[0].counters_reason);
+}
+
+static void print_legend(FILE *file, const struct report *report)
+{
+	fprintf(file,
+		"ns/op is the median of %u rounds, min and max the shortest "
+		"and the longest; /kop is per 1,000 operations. 0 workers: in "
+		"the calling thread, without tasks. ok: the result was the "
+		"published or separately computed one.\n\n",
+		report->rounds);
+}
+
+static void print_noise(FILE *file, const struct report *report)
+{
+	size_t noisy = 0;
+
+	for (size_t i = 0; i < report->count; i++)
+		noisy += report->results[i].noisy;
+	if (noisy > 0)
+		fprintf(file,
+			"\n%zu of %zu measured while the machine was busy with "
+			"something else: take those with care\n",
+			noisy, report->count);
+}
+
+static void print_table(FILE *file, const struct report *report)
+{
+	print_legend(file, report);
+	output_table(file, report->results, report->count);
+	output_forkjoin_table(file, report->results, report->count);
+	print_counters_reason(file, report);
+	print_noise(file, report);
+}
+
+void report_print(FILE *file, const struct report *report)
+{
+	if (report->comparison != NULL) {
+		fputs("## Beside other schedulers\n\n", file);
+		compare_print(file, report->comparison);
+		fputs("## All workloads\n\n", file);
+	}
+	print_table(file, report);
+}
+
+static void write_markdown(FILE *file, const struct report *report)
+{
+	json_t *machine = machine_json();
+	const char *key;
+	json_t *value;
+
+	fputs("# skua benchmark report\n\n", file);
+	json_object_foreach(machine, key, value)
+	{
+		if (json_is_string(value))
+			fprintf(file, "- %s: %s\n", key,
+				json_string_value(value));
+		else
+			fprintf(file, "- %s: %" JSON_INTEGER_FORMAT "\n", key,
+				json_integer_value(value));
+	}
+	json_decref(machine);
+	fputc('\n', file);
+	report_print(file, report);
+}
+
+static int write_file(const char *folder, const char *name,
+		      const struct report *report,
+		      void (*write)(FILE *, const struct report *))
+{
+	char path[4096];
+	const char *why;
+	FILE *file;
+	bool failed;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = outfile_fopen(path, &why);
+	if (file == NULL) {
+		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
+			path, why);
+		return -EIO;
+	}
+	write(file, report);
+	failed = ferror(file) != 0;
+	failed |= fclose(file) != 0;
+	if (failed) {
+		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s\n",
+			path);
+		return -EIO;
+	}
+	fprintf(stderr, "written: %s\n", path);
+	return 0;
+}
+
+int report_write(const char *folder, const struct report *report)
+{
+	int err = write_file(folder, "report.md", report, write_markdown);
+
+	return err != 0 ? err
+			: write_file(folder, "report.json", report, write_json);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* report_page.c - see report.h; page/ makes the page */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/report/child.h"
+#include "bench/report/peers.h"
+#include "bench/report/report.h"
+
+/* Of env, if there is no python3; of page/, if there is no gnuplot. */
+enum { EXIT_NO_PROGRAM = 127, EXIT_SKIPPED = 77 };
+
+static int complain(const char *why)
+{
+	fprintf(stderr, ARGS_PROGRAM " report: no report.html: %s\n", why);
+	return -EIO;
+}
+
+/* What the program said, or that it did not even start. Return: 0; -EIO. */
+static int judge(const char *folder, struct child *child)
+{
+	switch (child->code) {
+	case EXIT_OK:
+		fprintf(stderr, "written: %s/report.html\n", folder);
+		return 0;
+	case EXIT_NO_PROGRAM:
+		complain("python3 is not installed");
+		return 0;
+	case EXIT_SKIPPED:
+		complain(child_last_line(child->err));
+		return 0;
+	default:
+		fputs(child->err, stderr);
+		return complain("it could not be made");
+	}
+}
+
+static int run(const char *folder, char *page, char *json, char *html)
+{
+	char env[] = "env", python[] = "python3", clean[] = "-B";
+	char *const argv[] = { env, python, clean, page, json, html, NULL };
+	struct child child;
+	int err = child_run("/usr/bin/env", argv, &child);
+
+	if (err != 0)
+		return complain(strerror(-err));
+	err = judge(folder, &child);
+	child_free(&child);
+	return err;
+}
+
+int report_write_page(const char *folder)
+{
+	char *self = peers_self(), *page = NULL, *json = NULL, *html = NULL;
+	int err;
+
+	if (self == NULL)
+		return complain("where this program is is unknown");
+	if (asprintf(&page, "%.*s/page", (int)(strrchr(self, '/') - self),
+		     self) < 0 ||
+	    asprintf(&json, "%s/report.json", folder) < 0 ||
+	    asprintf(&html, "%s/report.html", folder) < 0)
+		err = complain(strerror(ENOMEM));
+	else
+		err = run(folder, page, json, html);
+	free(self);
+	free(page);
+	free(json);
+	free(html);
+	return err;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * beside.c - how long a task waits beside a computation
+ *
+ * Calls that fork follow one another, and use all workers; at times a task is
+ * spawned from outside, one after the other. What is measured is the time from
+ * just before the spawn to the first instruction of the poll. The calls come
+ * from a thread that is no worker (skua_run()), which leaves a worker to tasks
+ * if there are two or more; or from a task (skua_task_ctx()), and then all may
+ * be within one; or there are none, to compare with. An operation is a task.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/harness/clock.h"
+#include "bench/workloads/fork_join/fib.h"
+#include "bench/harness/latencies.h"
+#include "bench/workloads/workloads.h"
+
+#define ROOTS "outside, task, none"
+
+struct beside_options {
+	uint64_t n;
+	uint64_t tasks;
+	uint64_t gap_us;
+	const char *root;
+};
+
+struct probe {
+	struct skua_task task; /* first: it is cast back */
+	uint64_t polled_ns;
+};
+
+struct computer {
+	struct skua_task task; /* first: it is cast back */
+	struct skua_runtime *rt;
+	uint64_t n;
+	uint64_t expected;
+	/* Writer: the measuring thread, to 1. Readers: who computes. */
+	uint32_t stop;
+	/* Of who computes; the measuring thread's when that has ended. */
+	uint64_t calls;
+	uint64_t answer;
+	bool wrong;
+	int err;
+};
+
+struct beside {
+	struct beside_options options;
+	struct computer computer;
+	struct probe probe;
+	uint64_t computed_ns; /* for how long, in the timed rounds */
+	uint64_t calls;
+	struct histogram round; /* of this round */
+	struct latencies all;   /* of all timed rounds */
+	uint64_t round_ns;
+};
+
+/* ---- the computation ------------------------------------------------------ */
+
+static bool stopped(const struct computer *it)
+{
+	/* Relaxed: nothing is handed over by it. */
+	return __atomic_load_n(&it->stop, __ATOMIC_RELAXED) != 0;
+}
+
+static void count_call(struct computer *it)
+{
+	it->calls++;
+	it->wrong |= it->answer != it->expected;
+}
+
+static void root(struct skua_ctx ctx, void *arg)
+{
+	struct computer *it = arg;
+
+	it->answer = fib_forked(ctx, it->n);
+}
+
+static void *compute_outside(void *arg)
+{
+	struct computer *it = arg;
+
+	/* Once at least: beside a busy machine the tasks may all be done before
+	 * this thread has run. */
+	do {
+		it->err = skua_run(it->rt, root, it);
+		count_call(it);
+	} while (!stopped(it) && it->err == 0);
+	return NULL;
+}
+
+static enum skua_poll poll_computer(struct skua_task *self)
+{
+	struct computer *it = (struct computer *)self;
+
+	if (stopped(it) && it->calls > 0) /* likewise */
+		return SKUA_DONE;
+	root(skua_task_ctx(self), it);
+	count_call(it);
+	return SKUA_YIELD;
+}
+
+/* ---- the tasks ------------------------------------------------------------ */
+
+static enum skua_poll poll_probe(struct skua_task *self)
+{
+	((struct probe *)self)->polled_ns = clock_ns();
+	return SKUA_DONE;
+}
+
+static void sleep_us(uint64_t us)
+{
+	const struct timespec time = { (time_t)(us / 1000000),
+				       (long)(us % 1000000) * 1000 };
+
+	nanosleep(&time, NULL);
+}
+
+static int measure(struct beside *it, struct skua_runtime *rt)
+{
+	for (uint64_t i = 0; i < it->options.tasks; i++) {
+		uint64_t start_ns;
+		int err;
+
+		sleep_us(it->options.gap_us);
+		skua_task_init(&it->probe.task, poll_probe);
+		start_ns = clock_ns();
+		err = skua_task_spawn(rt, &it->probe.task);
+		if (err == 0)
+			err = skua_task_join(&it->probe.task);
+		if (err != 0)
+			return err;
+		histogram_record(&it->round, it->probe.polled_ns - start_ns);
+	}
+	return 0;
+}
+
+static void stop(struct beside *it)
+{
+	/* Relaxed: as the load. */
+	__atomic_store_n(&it->computer.stop, 1, __ATOMIC_RELAXED);
+}
+
+static int round_outside(struct beside *it, struct skua_runtime *rt)
+{
+	pthread_t thread;
+	int err =
+		-pthread_create(&thread, NULL, compute_outside, &it->computer);
+
+	if (err != 0)
+		return err;
+	err = measure(it, rt);
+	stop(it);
+	pthread_join(thread, NULL);
+	return err != 0 ? err : it->computer.err;
+}
+
+static int round_task(struct beside *it, struct skua_runtime *rt)
+{
+	int err;
+	int joined;
+
+	skua_task_init(&it->computer.task, poll_computer);
+	err = skua_task_spawn(rt, &it->computer.task);
+	if (err != 0)
+		return err;
+	err = measure(it, rt);
+	stop(it);
+	joined = skua_task_join(&it->computer.task);
+	return err != 0 ? err : joined;
+}
+
+static int beside_round(struct workload_run *run)
+{
+	struct beside *it = run->state;
+	uint64_t start_ns = clock_ns();
+	int err;
+
+	if (strcmp(it->options.root, "outside") == 0)
+		err = round_outside(it, run->rt);
+	else if (strcmp(it->options.root, "task") == 0)
+		err = round_task(it, run->rt);
+	else
+		err = measure(it, run->rt);
+	it->round_ns = clock_ns() - start_ns;
+	return err;
+}
+
+/* ---- the workload --------------------------------------------------------- */
+
+static int beside_setup(struct workload_run *run)
+{
+	const struct beside_options *options = run->options;
+	struct beside *it = calloc(1, sizeof(*it));
+
+	if (it == NULL)
+		return -ENOMEM;
+	it->options = *options;
+	it->computer.rt = run->rt;
+	it->computer.n = options->n;
+	it->computer.expected = fib_number(options->n);
+	run->ops = options->tasks;
+	run->state = it;
+	return 0;
+}
+
+static void beside_prepare(struct workload_run *run)
+{
+	struct beside *it = run->state;
+
+	memset(&it->round, 0, sizeof(it->round));
+	it->computer.calls = 0;
+	it->computer.stop = 0;
+}
+
+static bool beside_check(struct workload_run *run)
+{
+	const struct beside *it = run->state;
+
+	if (it->computer.wrong)
+		fputs("beside: the computation is wrong\n", stderr);
+	return !it->computer.wrong;
+}
+
+/* The time of the round is mostly that of gaps. */
+static double beside_sample(struct workload_run *run, uint64_t round_ns)
+{
+	struct beside *it = run->state;
+
+	(void)round_ns;
+	latencies_add(&it->all, &it->round, 1);
+	it->calls += it->computer.calls;
+	it->computed_ns += it->round_ns;
+	return (double)histogram_percentile(&it->round, 50);
+}
+
+static json_t *beside_figures(struct workload_run *run)
+{
+	const struct beside *it = run->state;
+	json_t *figures =
+		json_pack("{s:o}", "latency_ns", latencies_json(&it->all));
+
+	if (figures != NULL && it->calls > 0)
+		json_object_set_new(
+			figures, "call_ns",
+			json_real((double)it->computed_ns / (double)it->calls));
+	return figures;
+}
+
+static void beside_teardown(struct workload_run *run)
+{
+	struct beside *it = run->state;
+
+	latencies_free(&it->all);
+	free(it);
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+enum { OPTION_N = 0x100, OPTION_TASKS, OPTION_GAP, OPTION_ROOT };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct beside_options *options = state->input;
+
+	switch (key) {
+	case OPTION_N:
+		return args_number("--n", arg, 2, 40, &options->n);
+	case OPTION_TASKS:
+		return args_number("--tasks", arg, 1, 10000000,
+				   &options->tasks);
+	case OPTION_GAP:
+		return args_number("--gap", arg, 0, 1000000, &options->gap_us);
+	case OPTION_ROOT:
+		if (strcmp(arg, "outside") != 0 && strcmp(arg, "task") != 0 &&
+		    strcmp(arg, "none") != 0)
+			return args_refuse("--root is '%s'; allowed: %s", arg,
+					   ROOTS);
+		options->root = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "n",
+	  .key = OPTION_N,
+	  .arg = "N",
+	  .doc = "Which Fibonacci number a call computes (default 28)" },
+	{ .name = "tasks",
+	  .key = OPTION_TASKS,
+	  .arg = "N",
+	  .doc = "Tasks (default 500)" },
+	{ .name = "gap",
+	  .key = OPTION_GAP,
+	  .arg = "N",
+	  .doc = "Microseconds before each task (default 200)" },
+	{ .name = "root",
+	  .key = OPTION_ROOT,
+	  .arg = "WORD",
+	  .doc = "Who calls: " ROOTS " (default outside)" },
+	{ 0 },
+};
+
+static const struct argp beside_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *beside_params(const void *arg)
+{
+	const struct beside_options *options = arg;
+
+	return json_pack("{s:I, s:I, s:I, s:s}", "n", (json_int_t)options->n,
+			 "tasks", (json_int_t)options->tasks, "gap",
+			 (json_int_t)options->gap_us, "root", options->root);
+}
+
+static const struct beside_options report[] = {
+	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "outside" },
+	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "task" },
+	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "none" },
+};
+
+const struct workload workload_beside = {
+	.name = "beside",
+	.description = "How long a task waits beside a computation",
+	.argp = &beside_argp,
+	.options_size = sizeof(struct beside_options),
+	.defaults = &report[0],
+	.report = report,
+	.report_count = sizeof(report) / sizeof(report[0]),
+	.params = beside_params,
+	.latency = true,
+	.setup = beside_setup,
+	.prepare = beside_prepare,
+	.round = beside_round,
+	.check = beside_check,
+	.sample = beside_sample,
+	.figures = beside_figures,
+	.teardown = beside_teardown,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fib.c - Fibonacci numbers by their definition: almost nothing but forks
+ *
+ * An operation is a fork, of which a call for two or more makes one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/workloads/fork_join/fib.h"
+#include "bench/workloads/fork_join/forkjoin.h"
+#include "bench/kernels/kernels.h"
+
+struct fib {
+	uint64_t n;
+	uint64_t answer;
+};
+
+struct fib_job {
+	struct skua_job job; /* first: it is cast back */
+	uint64_t n;
+	uint64_t answer;
+};
+
+static void run_fib(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct fib_job *fork = (struct fib_job *)job;
+
+	fork->answer = fib_forked(ctx, fork->n);
+}
+
+uint64_t fib_forked(struct skua_ctx ctx, uint64_t n)
+{
+	struct fib_job left;
+	struct skua_ctx inner;
+	uint64_t right;
+
+	if (n < 2)
+		return n;
+	/* Not before: a call that makes no fork is to cost nothing for it. */
+	left.job.run = run_fib;
+	left.n = n - 1;
+	inner = skua_fork(ctx, &left.job);
+	right = fib_forked(inner, n - 2);
+	if (skua_reclaim(inner, &left.job))
+		return fib_forked(ctx, n - 1) + right;
+	return left.answer + right;
+}
+
+FORKJOIN_CALL uint64_t fib_serial(uint64_t n)
+{
+	return n < 2 ? n : fib_serial(n - 1) + fib_serial(n - 2);
+}
+
+static uint64_t fib_inlined(uint64_t n)
+{
+	return n < 2 ? n : fib_inlined(n - 1) + fib_inlined(n - 2);
+}
+
+uint64_t fib_number(uint64_t n)
+{
+	uint64_t a = 0, b = 1;
+
+	for (; n > 0; n--) {
+		uint64_t next = a + b;
+
+		a = b;
+		b = next;
+	}
+	return a;
+}
+
+/* ---- the case ------------------------------------------------------------- */
+
+static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+{
+	struct fib *fib = malloc(sizeof(*fib));
+
+	if (fib == NULL)
+		return -ENOMEM;
+	fib->n = n;
+	*of = fib;
+	*forks = fib_forks(n);
+	*ops = *forks;
+	return 0;
+}
+
+static void clear(void *of)
+{
+	((struct fib *)of)->answer = UINT64_MAX;
+}
+
+static void root(struct skua_ctx ctx, void *of)
+{
+	struct fib *fib = of;
+
+	fib->answer = fib_forked(ctx, fib->n);
+}
+
+static void serial(void *of)
+{
+	struct fib *fib = of;
+
+	fib->answer = fib_serial(fib->n);
+}
+
+static void inlined(void *of)
+{
+	struct fib *fib = of;
+
+	fib->answer = fib_inlined(fib->n);
+}
+
+static bool check(const void *of)
+{
+	const struct fib *fib = of;
+
+	if (fib->answer == fib_number(fib->n))
+		return true;
+	fprintf(stderr, "fib: number %ju is %ju, not %ju\n", (uintmax_t)fib->n,
+		(uintmax_t)fib->answer, (uintmax_t)fib_number(fib->n));
+	return false;
+}
+
+static const struct forkjoin_case fib = {
+	.name = "fib",
+	.min_n = 2,
+	.max_n = 50,
+	.make = make,
+	.unmake = free,
+	.clear = clear,
+	.root = root,
+	.serial = serial,
+	.inlined = inlined,
+	.check = check,
+};
+
+FORKJOIN_WORKLOAD(fib, fib, "Fibonacci numbers by definition, a fork a call",
+		  "Which number (default 33)", FIB_N);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* fib.h - Fibonacci numbers by their definition, with forks and without */
+#ifndef SKUA_BENCH_WORKLOADS_FORK_JOIN_FIB_H
+#define SKUA_BENCH_WORKLOADS_FORK_JOIN_FIB_H
+
+#include "skua/fork.h"
+
+uint64_t fib_forked(struct skua_ctx ctx, uint64_t n);
+
+/* fib_serial - by calls, none of them inlined */
+uint64_t fib_serial(uint64_t n);
+
+/* fib_number - what all of these return, by adding up */
+uint64_t fib_number(uint64_t n);
+
+/* fib_forks - how many forks fib_forked() makes, for 2 and more */
+static inline uint64_t fib_forks(uint64_t n)
+{
+	return fib_number(n + 1) - 1;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * integrate.c - the area below x^3 + x, from 0 to n
+ *
+ * Halves an interval until the trapezoids of both halves come to no more than
+ * that of the whole: as many forks as the function needs, and no cut-off. An
+ * operation is a fork. (One of the examples that came with Cilk 5.)
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/workloads/fork_join/forkjoin.h"
+#include "bench/kernels/kernels.h"
+
+struct integral {
+	double to, y, trapezoid; /* from 0 */
+	double area;
+	double expected; /* the same sum, in the same order */
+	uint64_t forks;
+};
+
+struct integrate_job {
+	struct skua_job job; /* first: it is cast back */
+	double x0, y0, x1, y1, trapezoid;
+	double area;
+};
+
+/*
+ * The functions below differ in what they call. All take an interval, the
+ * function's values at its ends, and the trapezoid between these: numbers, since
+ * a struct of so many would be passed through memory.
+ */
+
+static inline double function(double x)
+{
+	return (x * x + 1) * x;
+}
+
+static inline double trapezoid_of(double x0, double y0, double x1, double y1)
+{
+	return (y0 + y1) * (x1 - x0) / 2;
+}
+
+/* ---- three ways ----------------------------------------------------------- */
+
+static double integrate_forked(struct skua_ctx ctx, double x0, double y0,
+			       double x1, double y1, double trapezoid);
+
+static void run_integrate(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct integrate_job *fork = (struct integrate_job *)job;
+
+	fork->area = integrate_forked(ctx, fork->x0, fork->y0, fork->x1,
+				      fork->y1, fork->trapezoid);
+}
+
+static double integrate_forked(struct skua_ctx ctx, double x0, double y0,
+			       double x1, double y1, double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = function(x);
+	double left = trapezoid_of(x0, y0, x, y);
+	double right = trapezoid_of(x, y, x1, y1);
+	struct integrate_job fork;
+	struct skua_ctx inner;
+	double area;
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	fork.job.run = run_integrate;
+	fork.x0 = x0;
+	fork.y0 = y0;
+	fork.x1 = x;
+	fork.y1 = y;
+	fork.trapezoid = left;
+	inner = skua_fork(ctx, &fork.job);
+	area = integrate_forked(inner, x, y, x1, y1, right);
+	if (skua_reclaim(inner, &fork.job))
+		return area + integrate_forked(ctx, x0, y0, x, y, left);
+	return area + fork.area;
+}
+
+FORKJOIN_CALL static double integrate_serial(double x0, double y0, double x1,
+					     double y1, double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = function(x);
+	double left = trapezoid_of(x0, y0, x, y);
+	double right = trapezoid_of(x, y, x1, y1);
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	return integrate_serial(x, y, x1, y1, right) +
+	       integrate_serial(x0, y0, x, y, left);
+}
+
+static double integrate_inlined(double x0, double y0, double x1, double y1,
+				double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = function(x);
+	double left = trapezoid_of(x0, y0, x, y);
+	double right = trapezoid_of(x, y, x1, y1);
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	return integrate_inlined(x, y, x1, y1, right) +
+	       integrate_inlined(x0, y0, x, y, left);
+}
+
+/* ---- the case ------------------------------------------------------------- */
+
+static double integrate_counted(double x0, double y0, double x1, double y1,
+				double trapezoid, uint64_t *forks)
+{
+	double x = x0 + (x1 - x0) / 2, y = function(x);
+	double left = trapezoid_of(x0, y0, x, y);
+	double right = trapezoid_of(x, y, x1, y1);
+	double area;
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	++*forks;
+	area = integrate_counted(x, y, x1, y1, right, forks);
+	return area + integrate_counted(x0, y0, x, y, left, forks);
+}
+
+static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+{
+	struct integral *integral = malloc(sizeof(*integral));
+
+	if (integral == NULL)
+		return -ENOMEM;
+	*forks = 0;
+	integral->to = (double)n;
+	integral->y = function(integral->to);
+	integral->trapezoid = trapezoid_of(0, 0, integral->to, integral->y);
+	integral->expected = integrate_counted(0, 0, integral->to, integral->y,
+					       integral->trapezoid, forks);
+	*of = integral;
+	*ops = *forks;
+	return 0;
+}
+
+static void clear(void *of)
+{
+	((struct integral *)of)->area = -1;
+}
+
+static void root(struct skua_ctx ctx, void *of)
+{
+	struct integral *integral = of;
+
+	integral->area = integrate_forked(ctx, 0, 0, integral->to, integral->y,
+					  integral->trapezoid);
+}
+
+static void serial(void *of)
+{
+	struct integral *integral = of;
+
+	integral->area = integrate_serial(0, 0, integral->to, integral->y,
+					  integral->trapezoid);
+}
+
+static void inlined(void *of)
+{
+	struct integral *integral = of;
+
+	integral->area = integrate_inlined(0, 0, integral->to, integral->y,
+					   integral->trapezoid);
+}
+
+/* The same number to the last bit, and about what calculus says. */
+static bool check(const void *of)
+{
+	const struct integral *integral = of;
+	double square = integral->to * integral->to;
+	double area = square * square / 4 + square / 2;
+
+	if (integral->area == integral->expected &&
+	    fabs(integral->area - area) < area * 1e-6)
+		return true;
+	fprintf(stderr, "integrate: %.17g, not %.17g; in truth %.17g\n",
+		integral->area, integral->expected, area);
+	return false;
+}
+
+static const struct forkjoin_case integrate = {
+	.name = "integrate",
+	.min_n = 1,
+	.max_n = 1000000,
+	.make = make,
+	.unmake = free,
+	.clear = clear,
+	.root = root,
+	.serial = serial,
+	.inlined = inlined,
+	.check = check,
+};
+
+FORKJOIN_WORKLOAD(integrate, integrate,
+		  "Integrate x^3 + x, halving intervals, a fork a halving",
+		  "From 0 to where (default 500)", INTEGRATE_N);

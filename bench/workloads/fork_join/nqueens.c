@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nqueens.c - in how many ways n queens stand on a board and leave each other be
+ *
+ * Row by row; each place that no queen above attacks is a fork, and an
+ * operation. What a row's places are attacked by is three words, a bit a place:
+ * queens in the column, and in either diagonal. No cut-off.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/workloads/fork_join/forkjoin.h"
+#include "bench/kernels/kernels.h"
+
+#define N_MAX 16
+
+struct queens {
+	uint32_t n;
+	uint32_t all; /* places of a row */
+	uint64_t ways;
+};
+
+struct queen_job {
+	struct skua_job job; /* first: it is cast back */
+	uint32_t all;        /* places of a row */
+	uint32_t columns, left, right;
+	uint64_t ways;
+};
+
+/* By n; published (OEIS A000170). */
+static const uint64_t published[N_MAX + 1] = {
+	1,   1,   0,    0,     2,     10,     4,       40,       92,
+	352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512,
+};
+
+/* ---- three ways ----------------------------------------------------------- */
+
+static uint64_t place_forked(struct skua_ctx ctx, uint32_t all,
+			     uint32_t columns, uint32_t left, uint32_t right);
+
+static void run_queen(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct queen_job *fork = (struct queen_job *)job;
+
+	fork->ways = place_forked(ctx, fork->all, fork->columns, fork->left,
+				  fork->right);
+}
+
+/* In this row, at the places that are @safe. */
+static uint64_t place_at(struct skua_ctx ctx, uint32_t all, uint32_t columns,
+			 uint32_t left, uint32_t right, uint32_t safe)
+{
+	uint32_t place = safe & -safe;
+	struct queen_job fork;
+	struct skua_ctx inner;
+	uint64_t ways;
+
+	if (safe == 0)
+		return 0;
+	fork.job.run = run_queen;
+	fork.all = all;
+	fork.columns = columns | place;
+	fork.left = (left | place) << 1;
+	fork.right = (right | place) >> 1;
+	inner = skua_fork(ctx, &fork.job);
+	ways = place_at(inner, all, columns, left, right, safe - place);
+	if (skua_reclaim(inner, &fork.job))
+		return ways + place_forked(ctx, all, fork.columns, fork.left,
+					   fork.right);
+	return ways + fork.ways;
+}
+
+static uint64_t place_forked(struct skua_ctx ctx, uint32_t all,
+			     uint32_t columns, uint32_t left, uint32_t right)
+{
+	if (columns == all)
+		return 1;
+	return place_at(ctx, all, columns, left, right,
+			all & ~(columns | left | right));
+}
+
+FORKJOIN_CALL static uint64_t place_serial(uint32_t all, uint32_t columns,
+					   uint32_t left, uint32_t right)
+{
+	uint32_t safe = all & ~(columns | left | right);
+	uint64_t ways = 0;
+
+	if (columns == all)
+		return 1;
+	for (; safe != 0; safe &= safe - 1) {
+		uint32_t place = safe & -safe;
+
+		ways += place_serial(all, columns | place, (left | place) << 1,
+				     (right | place) >> 1);
+	}
+	return ways;
+}
+
+static uint64_t place_inlined(uint32_t all, uint32_t columns, uint32_t left,
+			      uint32_t right)
+{
+	uint32_t safe = all & ~(columns | left | right);
+	uint64_t ways = 0;
+
+	if (columns == all)
+		return 1;
+	for (; safe != 0; safe &= safe - 1) {
+		uint32_t place = safe & -safe;
+
+		ways += place_inlined(all, columns | place, (left | place) << 1,
+				      (right | place) >> 1);
+	}
+	return ways;
+}
+
+/* ---- the case ------------------------------------------------------------- */
+
+/* How often a queen is put somewhere. */
+static uint64_t count_places(uint32_t all, uint32_t columns, uint32_t left,
+			     uint32_t right)
+{
+	uint32_t safe = all & ~(columns | left | right);
+	uint64_t places = 0;
+
+	for (; safe != 0; safe &= safe - 1) {
+		uint32_t place = safe & -safe;
+
+		places += 1 + count_places(all, columns | place,
+					   (left | place) << 1,
+					   (right | place) >> 1);
+	}
+	return places;
+}
+
+static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+{
+	struct queens *queens = malloc(sizeof(*queens));
+
+	if (queens == NULL)
+		return -ENOMEM;
+	queens->n = (uint32_t)n;
+	queens->all = (1u << n) - 1;
+	*of = queens;
+	*forks = count_places(queens->all, 0, 0, 0);
+	*ops = *forks;
+	return 0;
+}
+
+static void clear(void *of)
+{
+	((struct queens *)of)->ways = UINT64_MAX;
+}
+
+static void root(struct skua_ctx ctx, void *of)
+{
+	struct queens *queens = of;
+
+	queens->ways = place_forked(ctx, queens->all, 0, 0, 0);
+}
+
+static void serial(void *of)
+{
+	struct queens *queens = of;
+
+	queens->ways = place_serial(queens->all, 0, 0, 0);
+}
+
+static void inlined(void *of)
+{
+	struct queens *queens = of;
+
+	queens->ways = place_inlined(queens->all, 0, 0, 0);
+}
+
+static bool check(const void *of)
+{
+	const struct queens *queens = of;
+
+	if (queens->ways == published[queens->n])
+		return true;
+	fprintf(stderr, "nqueens: %ju ways for %u; published: %ju\n",
+		(uintmax_t)queens->ways, queens->n,
+		(uintmax_t)published[queens->n]);
+	return false;
+}
+
+static const struct forkjoin_case nqueens = {
+	.name = "nqueens",
+	.min_n = 1,
+	.max_n = N_MAX,
+	.make = make,
+	.unmake = free,
+	.clear = clear,
+	.root = root,
+	.serial = serial,
+	.inlined = inlined,
+	.check = check,
+};
+
+FORKJOIN_WORKLOAD(nqueens, nqueens, "Place queens on a board, a fork a place",
+		  "How many queens (default 13)", NQUEENS_N);

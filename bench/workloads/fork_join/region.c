@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region.c - how long a short call takes that forks, from outside the workers
+ *
+ * A Fibonacci number by its definition, and skua_run(): what there is to gain
+ * is a few microseconds, so that what it takes to begin and to end shows. Warm
+ * calls follow one another; before a cold one the caller spins until the workers
+ * have gone to sleep, and longer. The same number serially beside them. An
+ * operation is a call.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/harness/clock.h"
+#include "bench/workloads/fork_join/fib.h"
+#include "bench/harness/latencies.h"
+#include "bench/kernels/kernels.h"
+#include "bench/workloads/workloads.h"
+
+struct region_options {
+	uint64_t n;
+	uint64_t calls;
+	uint64_t gap_us;
+};
+
+struct region_round {
+	struct histogram warm;
+	struct histogram cold;
+	struct histogram serial;
+};
+
+/* Of all timed rounds. */
+struct region_figures {
+	struct latencies warm;
+	struct latencies cold;
+	struct latencies serial;
+};
+
+struct region {
+	struct region_options options;
+	uint64_t answer;
+	uint64_t expected;
+	uint64_t wrong; /* answers of this round */
+	struct region_round round;
+	struct region_figures all;
+};
+
+/* ---- calls ---------------------------------------------------------------- */
+
+static void root(struct skua_ctx ctx, void *arg)
+{
+	struct region *region = arg;
+
+	region->answer = fib_forked(ctx, region->options.n);
+}
+
+static int call(struct region *region, struct skua_runtime *rt,
+		struct histogram *histogram)
+{
+	uint64_t start_ns = clock_ns();
+	int err = 0;
+
+	if (rt != NULL)
+		err = skua_run(rt, root, region);
+	else
+		region->answer = fib_serial(region->options.n);
+	histogram_record(histogram, clock_ns() - start_ns);
+	region->wrong += region->answer != region->expected;
+	region->answer = UINT64_MAX;
+	return err;
+}
+
+static int region_round(struct workload_run *run)
+{
+	struct region *region = run->state;
+	uint64_t gap_ns = region->options.gap_us * 1000;
+	uint64_t calls = region->options.calls;
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < calls; i++)
+		err = call(region, run->rt, &region->round.warm);
+	for (uint64_t i = 0; err == 0 && i < calls; i++) {
+		clock_spin_until(clock_ns() + gap_ns);
+		err = call(region, run->rt, &region->round.cold);
+	}
+	for (uint64_t i = 0; err == 0 && i < calls; i++)
+		err = call(region, NULL, &region->round.serial);
+	return err;
+}
+
+/* ---- the workload --------------------------------------------------------- */
+
+static int region_setup(struct workload_run *run)
+{
+	const struct region_options *options = run->options;
+	struct region *region = calloc(1, sizeof(*region));
+
+	if (region == NULL)
+		return -ENOMEM;
+	region->options = *options;
+	region->expected = fib_number(options->n);
+	run->ops = options->calls;
+	run->state = region;
+	return 0;
+}
+
+static void region_prepare(struct workload_run *run)
+{
+	struct region *region = run->state;
+
+	memset(&region->round, 0, sizeof(region->round));
+	region->wrong = 0;
+}
+
+static bool region_check(struct workload_run *run)
+{
+	const struct region *region = run->state;
+
+	if (region->wrong == 0)
+		return true;
+	fprintf(stderr, "region: %ju answers are wrong\n",
+		(uintmax_t)region->wrong);
+	return false;
+}
+
+/* The time of the round is also that of gaps and of serial calls. */
+static double region_sample(struct workload_run *run, uint64_t round_ns)
+{
+	struct region *region = run->state;
+
+	(void)round_ns;
+	latencies_add(&region->all.warm, &region->round.warm, 1);
+	latencies_add(&region->all.cold, &region->round.cold, 1);
+	latencies_add(&region->all.serial, &region->round.serial, 1);
+	return (double)histogram_percentile(&region->round.warm, 50);
+}
+
+static json_t *region_figures(struct workload_run *run)
+{
+	const struct region_figures *all =
+		&((const struct region *)run->state)->all;
+
+	return json_pack("{s:o, s:o, s:o}", "latency_ns",
+			 latencies_json(&all->warm), "cold_latency_ns",
+			 latencies_json(&all->cold), "serial_latency_ns",
+			 latencies_json(&all->serial));
+}
+
+static void region_teardown(struct workload_run *run)
+{
+	struct region *region = run->state;
+
+	latencies_free(&region->all.warm);
+	latencies_free(&region->all.cold);
+	latencies_free(&region->all.serial);
+	free(region);
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+enum { OPTION_N = 0x100, OPTION_CALLS, OPTION_GAP };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct region_options *options = state->input;
+
+	switch (key) {
+	case OPTION_N:
+		return args_number("--n", arg, 2, 40, &options->n);
+	case OPTION_CALLS:
+		return args_number("--calls", arg, 1, 10000000,
+				   &options->calls);
+	case OPTION_GAP:
+		return args_number("--gap", arg, 0, 1000000, &options->gap_us);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "n",
+	  .key = OPTION_N,
+	  .arg = "N",
+	  .doc = "Which Fibonacci number (default 16)" },
+	{ .name = "calls",
+	  .key = OPTION_CALLS,
+	  .arg = "N",
+	  .doc = "Warm calls, cold ones and serial ones (default 200)" },
+	{ .name = "gap",
+	  .key = OPTION_GAP,
+	  .arg = "N",
+	  .doc = "Microseconds before each cold call (default 100)" },
+	{ 0 },
+};
+
+static const struct argp region_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *region_params(const void *arg)
+{
+	const struct region_options *options = arg;
+
+	return json_pack("{s:I, s:I, s:I}", "n", (json_int_t)options->n,
+			 "calls", (json_int_t)options->calls, "gap",
+			 (json_int_t)options->gap_us);
+}
+
+/* Of larger numbers some of the others take seconds: the number is not so much
+ * what is measured. */
+static const struct region_options report[] = {
+	{ .n = REGION_N, .calls = REGION_CALLS, .gap_us = REGION_GAP_US },
+	{ .n = 10, .calls = REGION_CALLS, .gap_us = REGION_GAP_US },
+};
+
+const struct workload workload_region = {
+	.name = "region",
+	.description = "A short call that forks, from outside the workers",
+	.argp = &region_argp,
+	.options_size = sizeof(struct region_options),
+	.defaults = &report[0],
+	.report = report,
+	.report_count = sizeof(report) / sizeof(report[0]),
+	.params = region_params,
+	.latency = true,
+	.setup = region_setup,
+	.prepare = region_prepare,
+	.round = region_round,
+	.check = region_check,
+	.sample = region_sample,
+	.figures = region_figures,
+	.teardown = region_teardown,
+};

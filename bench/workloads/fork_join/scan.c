@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.c - a running sum
+ *
+ * On p workers it is 2 p additions for p + 1 on one, at best, and memory limits
+ * it besides. An operation is an item.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/kernels/arrays.h"
+#include "bench/workloads/fork_join/forkjoin.h"
+
+struct sums {
+	size_t n;
+	uint64_t *in, *out;
+};
+
+/* ---- two ways ------------------------------------------------------------- */
+
+static int fold(struct skua_ctx ctx, size_t begin, size_t end, void *value,
+		void *arg)
+{
+	const struct sums *of = arg;
+	uint64_t sum = *(uint64_t *)value;
+
+	(void)ctx;
+	for (size_t i = begin; i < end; i++)
+		sum += of->in[i];
+	*(uint64_t *)value = sum;
+	return 0;
+}
+
+static int join(void *left, void *right, void *arg)
+{
+	(void)arg;
+	*(uint64_t *)left += *(uint64_t *)right;
+	return 0;
+}
+
+static int scan(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
+		void *arg)
+{
+	const struct sums *of = arg;
+	uint64_t *restrict out = of->out;
+	uint64_t sum = *(uint64_t *)carry;
+
+	(void)ctx;
+	for (size_t i = begin; i < end; i++)
+		out[i] = sum += of->in[i];
+	*(uint64_t *)carry = sum;
+	return 0;
+}
+
+static const struct skua_reduction addition = { .size = sizeof(uint64_t),
+						.fold = fold,
+						.join = join };
+
+static void root(struct skua_ctx ctx, void *arg)
+{
+	struct sums *of = arg;
+
+	/* Arguments that are right, and functions that return 0. */
+	(void)skua_scan(ctx, 0, of->n, 0, &addition, scan, NULL, of);
+}
+
+FORKJOIN_CALL static void scan_all(const struct sums *of)
+{
+	uint64_t *restrict out = of->out;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < of->n; i++)
+		out[i] = sum += of->in[i];
+}
+
+static void serial(void *of)
+{
+	scan_all(of);
+}
+
+/* ---- the case ------------------------------------------------------------- */
+
+static void unmake(void *arg)
+{
+	struct sums *of = arg;
+
+	free(of->in);
+	free(of->out);
+	free(of);
+}
+
+static int make(uint64_t n, void **out, uint64_t *forks, uint64_t *ops)
+{
+	struct sums *of = malloc(sizeof(*of));
+
+	if (of == NULL)
+		return -ENOMEM;
+	of->n = n;
+	of->in = calloc(n, sizeof(*of->in));
+	of->out = calloc(n, sizeof(*of->out));
+	if (of->in == NULL || of->out == NULL) {
+		unmake(of);
+		return -ENOMEM;
+	}
+	scan_fill(of->in, n);
+	*out = of;
+	*forks = FORKJOIN_ADAPTIVE;
+	*ops = n;
+	return 0;
+}
+
+static void clear(void *arg)
+{
+	const struct sums *of = arg;
+
+	for (size_t i = 0; i < of->n; i++)
+		of->out[i] = 0;
+}
+
+static bool check(const void *arg)
+{
+	const struct sums *of = arg;
+
+	return scan_check(of->out, of->n);
+}
+
+static const struct forkjoin_case sums = {
+	.name = "scan",
+	.min_n = 1,
+	.max_n = 1000000000,
+	.make = make,
+	.unmake = unmake,
+	.clear = clear,
+	.root = root,
+	.serial = serial,
+	.check = check,
+};
+
+FORKJOIN_WORKLOAD(scan, sums, "A running sum of an array",
+		  "How many items (default 4000000)", SCAN_N);

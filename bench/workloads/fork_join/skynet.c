@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * skynet.c - the sum of the ordinals of a tree's leaves, ten children a node
+ *
+ * A fork for each child, also for the last ones, which do nothing: an operation.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/workloads/fork_join/forkjoin.h"
+#include "bench/kernels/kernels.h"
+
+struct skynet {
+	uint64_t leaves;
+	uint64_t sum;
+};
+
+struct skynet_job {
+	struct skua_job job; /* first: it is cast back */
+	uint64_t first;      /* leaf */
+	uint64_t leaves;
+	uint64_t sum;
+};
+
+/* ---- three ways ----------------------------------------------------------- */
+
+static uint64_t sum_forked(struct skua_ctx ctx, uint64_t first,
+			   uint64_t leaves);
+
+static void run_skynet(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct skynet_job *fork = (struct skynet_job *)job;
+
+	fork->sum = sum_forked(ctx, fork->first, fork->leaves);
+}
+
+/* The next @count children. */
+static uint64_t sum_children(struct skua_ctx ctx, uint64_t first,
+			     uint64_t leaves, unsigned count)
+{
+	struct skynet_job child;
+	struct skua_ctx inner;
+	uint64_t sum;
+
+	if (count == 0)
+		return 0;
+	child.job.run = run_skynet;
+	child.first = first;
+	child.leaves = leaves;
+	inner = skua_fork(ctx, &child.job);
+	sum = sum_children(inner, first + leaves, leaves, count - 1);
+	if (skua_reclaim(inner, &child.job))
+		return sum + sum_forked(ctx, first, leaves);
+	return sum + child.sum;
+}
+
+static uint64_t sum_forked(struct skua_ctx ctx, uint64_t first, uint64_t leaves)
+{
+	return leaves == 1 ? first
+			   : sum_children(ctx, first, leaves / SKYNET_CHILDREN,
+					  SKYNET_CHILDREN);
+}
+
+FORKJOIN_CALL static uint64_t sum_serial(uint64_t first, uint64_t leaves)
+{
+	uint64_t sum = 0;
+
+	if (leaves == 1)
+		return first;
+	leaves /= SKYNET_CHILDREN;
+	for (unsigned i = 0; i < SKYNET_CHILDREN; i++)
+		sum += sum_serial(first + i * leaves, leaves);
+	return sum;
+}
+
+static uint64_t sum_inlined(uint64_t first, uint64_t leaves)
+{
+	uint64_t sum = 0;
+
+	if (leaves == 1)
+		return first;
+	leaves /= SKYNET_CHILDREN;
+	for (unsigned i = 0; i < SKYNET_CHILDREN; i++)
+		sum += sum_inlined(first + i * leaves, leaves);
+	return sum;
+}
+
+/* ---- the case ------------------------------------------------------------- */
+
+static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+{
+	struct skynet *skynet = malloc(sizeof(*skynet));
+
+	if (skynet == NULL)
+		return -ENOMEM;
+	skynet->leaves = 1;
+	*forks = 0;
+	for (; n > 0; n--) {
+		skynet->leaves *= SKYNET_CHILDREN;
+		*forks += skynet->leaves;
+	}
+	*of = skynet;
+	*ops = *forks;
+	return 0;
+}
+
+static void clear(void *of)
+{
+	((struct skynet *)of)->sum = UINT64_MAX;
+}
+
+static void root(struct skua_ctx ctx, void *of)
+{
+	struct skynet *skynet = of;
+
+	skynet->sum = sum_forked(ctx, 0, skynet->leaves);
+}
+
+static void serial(void *of)
+{
+	struct skynet *skynet = of;
+
+	skynet->sum = sum_serial(0, skynet->leaves);
+}
+
+static void inlined(void *of)
+{
+	struct skynet *skynet = of;
+
+	skynet->sum = sum_inlined(0, skynet->leaves);
+}
+
+static bool check(const void *of)
+{
+	const struct skynet *skynet = of;
+	uint64_t expected = skynet->leaves * (skynet->leaves - 1) / 2;
+
+	if (skynet->sum == expected)
+		return true;
+	fprintf(stderr, "skynet: %ju, not %ju\n", (uintmax_t)skynet->sum,
+		(uintmax_t)expected);
+	return false;
+}
+
+static const struct forkjoin_case skynet = {
+	.name = "skynet",
+	.min_n = 1,
+	.max_n = 8,
+	.make = make,
+	.unmake = free,
+	.clear = clear,
+	.root = root,
+	.serial = serial,
+	.inlined = inlined,
+	.check = check,
+};
+
+FORKJOIN_WORKLOAD(skynet, skynet,
+		  "Add up the leaves of a tree, ten forks a node",
+		  "Levels: 10^N leaves (default 6)", SKYNET_N);

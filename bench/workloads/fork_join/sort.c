@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sort.c - sort items of 8 bytes by a key of 4
+ *
+ * sort_unstable and sort_stable are sorts of skua/sort_template.h, whose
+ * comparison is inlined; sort_by_key is the function that calls back for each
+ * key. Serially, all are qsort(), which calls back for each comparison. An
+ * operation is an item.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/cli/args.h"
+#include "bench/kernels/arrays.h"
+#include "bench/workloads/fork_join/forkjoin.h"
+#include "skua/sort.h"
+
+#define SKUA_SORT_NAME             sort_items
+#define SKUA_SORT_TYPE             struct sort_item
+#define SKUA_SORT_LESS(a, b, arg_) ((a)->key < (b)->key)
+#include "skua/sort_template.h"
+
+struct sort_options {
+	struct forkjoin_options
+		common; /* first: forkjoin_parse() is given this */
+	const char *input;
+};
+
+struct sort {
+	size_t n;
+	const char *input;
+	struct sort_item *items;
+	struct sort_item *spare;
+};
+
+/* ---- the sorts ------------------------------------------------------------ */
+
+static void root_unstable(struct skua_ctx ctx, void *arg)
+{
+	const struct sort *of = arg;
+
+	sort_items(ctx, of->items, of->n, NULL);
+}
+
+static void root_stable(struct skua_ctx ctx, void *arg)
+{
+	const struct sort *of = arg;
+
+	sort_items_stable(ctx, of->items, of->n, of->spare, NULL);
+}
+
+static uint64_t key_of(const void *item, void *arg)
+{
+	(void)arg;
+	return ((const struct sort_item *)item)->key;
+}
+
+static void root_by_key(struct skua_ctx ctx, void *arg)
+{
+	const struct sort *of = arg;
+
+	/* check() sees whether there was memory. */
+	(void)skua_sort_by_key(ctx, of->items, of->n, sizeof(*of->items),
+			       key_of, NULL);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct sort_item *left = a, *right = b;
+
+	return (left->key > right->key) - (left->key < right->key);
+}
+
+static void serial(void *arg)
+{
+	const struct sort *of = arg;
+
+	qsort(of->items, of->n, sizeof(*of->items), compare);
+}
+
+/* ---- the cases ------------------------------------------------------------ */
+
+static void clear(void *arg)
+{
+	const struct sort *of = arg;
+
+	sort_fill(of->items, of->n, of->input);
+}
+
+static bool check(const void *arg)
+{
+	const struct sort *of = arg;
+
+	return sort_check(of->items, of->n, of->input, false);
+}
+
+static bool check_stable(const void *arg)
+{
+	const struct sort *of = arg;
+
+	return sort_check(of->items, of->n, of->input, true);
+}
+
+static const struct forkjoin_case unstable = {
+	.name = "sort_unstable",
+	.min_n = 1,
+	.max_n = 1000000000,
+	.clear = clear,
+	.root = root_unstable,
+	.serial = serial,
+	.check = check,
+};
+
+/* The C library sorts by merging if it has the memory, and so stably. */
+static const struct forkjoin_case stable = {
+	.name = "sort_stable",
+	.min_n = 1,
+	.max_n = 1000000000,
+	.clear = clear,
+	.root = root_stable,
+	.serial = serial,
+	.check = check_stable,
+};
+
+static const struct forkjoin_case by_key = {
+	.name = "sort_by_key",
+	.min_n = 1,
+	.max_n = 1000000000,
+	.clear = clear,
+	.root = root_by_key,
+	.serial = serial,
+	.check = check_stable,
+};
+
+static void free_sort(struct sort *of)
+{
+	free(of->items);
+	free(of->spare);
+	free(of);
+}
+
+static int sort_setup(struct workload_run *run)
+{
+	const struct sort_options *options = run->options;
+	struct sort *of = malloc(sizeof(*of));
+	int err = -ENOMEM;
+
+	if (of == NULL)
+		return -ENOMEM;
+	of->n = options->common.n;
+	of->input = options->input;
+	of->items = calloc(of->n, sizeof(*of->items));
+	of->spare = calloc(of->n, sizeof(*of->spare));
+	run->ops = of->n;
+	if (of->items != NULL && of->spare != NULL)
+		err = forkjoin_open(run, options->common.what, of,
+				    FORKJOIN_ADAPTIVE, options->common.alone);
+	if (err != 0)
+		free_sort(of);
+	return err;
+}
+
+static void sort_teardown(struct workload_run *run)
+{
+	struct sort *of = forkjoin_of(run);
+
+	forkjoin_close(run);
+	free_sort(of);
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+enum { OPTION_INPUT = 0x200 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct sort_options *options = state->input;
+
+	if (key != OPTION_INPUT)
+		return forkjoin_parse(key, arg, state);
+	if (!sort_input_valid(arg))
+		return args_refuse("--input is '%s'; allowed: %s", arg,
+				   SORT_INPUTS);
+	options->input = arg;
+	return 0;
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "n",
+	  .key = FORKJOIN_OPTION_N,
+	  .arg = "N",
+	  .doc = "How many items (default 1000000)" },
+	{ .name = "input",
+	  .key = OPTION_INPUT,
+	  .arg = "WORD",
+	  .doc = "Which: " SORT_INPUTS " (default random)" },
+	FORKJOIN_OPTIONS,
+	{ 0 },
+};
+
+static const struct argp sort_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *sort_params(const void *arg)
+{
+	const struct sort_options *options = arg;
+
+	return forkjoin_add_params(json_pack("{s:I, s:s}", "n",
+					     (json_int_t)options->common.n,
+					     "input", options->input),
+				   &options->common);
+}
+
+#define ROW(case_, input_)                                \
+	{                                                 \
+		{ .what = &(case_), .n = SORT_N }, input_ \
+	}
+
+/* A workload of one of the cases, and what the report has of it. */
+#define SORT_WORKLOAD(name_, description_, rows_)                   \
+	const struct workload workload_##name_ = {                  \
+		.name = #name_,                                     \
+		.description = description_,                        \
+		.argp = &sort_argp,                                 \
+		.options_size = sizeof(struct sort_options),        \
+		.defaults = &(rows_)[0],                            \
+		.report = rows_,                                    \
+		.report_count = sizeof(rows_) / sizeof((rows_)[0]), \
+		.params = sort_params,                              \
+		.serial = forkjoin_serial,                          \
+		.setup = sort_setup,                                \
+		.prepare = forkjoin_prepare,                        \
+		.round = forkjoin_round,                            \
+		.check = forkjoin_check,                            \
+		.sample = forkjoin_sample,                          \
+		.figures = forkjoin_figures,                        \
+		.teardown = sort_teardown,                          \
+	}
+
+static const struct sort_options unstable_rows[] = {
+	ROW(unstable, "random"), ROW(unstable, "sorted"),
+	ROW(unstable, "reversed"), ROW(unstable, "equal"),
+	ROW(unstable, "organ_pipe")
+};
+
+static const struct sort_options stable_rows[] = {
+	ROW(stable, "random"), ROW(stable, "sorted"), ROW(stable, "reversed"),
+	ROW(stable, "equal"), ROW(stable, "organ_pipe")
+};
+
+static const struct sort_options by_key_rows[] = { ROW(by_key, "random") };
+
+SORT_WORKLOAD(sort_unstable, "Sort an array in place", unstable_rows);
+SORT_WORKLOAD(sort_stable, "Sort an array, equal items stay in their order",
+	      stable_rows);
+SORT_WORKLOAD(sort_by_key, "Sort an array by a key, which a callback tells",
+	      by_key_rows);

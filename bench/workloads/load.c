@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* load.c - see load.h */
+#include "bench/workloads/load.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/clock.h"
+
+/*
+ * Links of a chain, which are used again. Two are enough for most of the time:
+ * one runs, and its predecessor has not ended yet. More end late when their
+ * worker's thread lost its CPU between the poll and the end.
+ */
+#define LINKS 8
+
+struct link {
+	alignas(64) struct skua_task task; /* first: it is cast back */
+	struct load *load;
+	struct link *chain; /* the first of the LINKS */
+	/* Writers: the link before it, to 0; whoever ends it, to 1. */
+	uint32_t free;
+};
+
+struct load {
+	struct skua_runtime *rt;
+	uint32_t stop; /* writer: load_stop(), to 1 */
+	unsigned count;
+	struct link *links;
+};
+
+/* Take LOAD_POLL_NS. Return: whether to go on. */
+static bool stall(const struct load *load)
+{
+	uint64_t end = clock_ns() + LOAD_POLL_NS;
+
+	/* Relaxed: nothing else is passed on. */
+	if (__atomic_load_n(&load->stop, __ATOMIC_RELAXED))
+		return false;
+	while (clock_ns() < end)
+		sched_yield();
+	return true;
+}
+
+static enum skua_poll poll_yielding(struct skua_task *self)
+{
+	const struct link *link = (struct link *)self;
+
+	return stall(link->load) ? SKUA_YIELD : SKUA_DONE;
+}
+
+/* ---- chains -------------------------------------------------------------- */
+
+static void release_link(struct skua_task *self)
+{
+	/* Release: the task's end. Pairs with the acquire in free_link(). */
+	__atomic_store_n(&((struct link *)self)->free, 1, __ATOMIC_RELEASE);
+}
+
+/* A link of the chain that has ended, or NULL. */
+static struct link *free_link(struct link *chain)
+{
+	for (unsigned i = 0; i < LINKS; i++)
+		if (__atomic_load_n(&chain[i].free, __ATOMIC_ACQUIRE))
+			return &chain[i];
+	return NULL;
+}
+
+static enum skua_poll poll_link(struct skua_task *self);
+
+static int spawn_link(struct link *link)
+{
+	/* Relaxed: until the link is spawned it belongs to its spawner. */
+	__atomic_store_n(&link->free, 0, __ATOMIC_RELAXED);
+	skua_task_init(&link->task, poll_link);
+	skua_task_detach(&link->task, release_link);
+	return skua_task_spawn(link->load->rt, &link->task);
+}
+
+static enum skua_poll poll_link(struct skua_task *self)
+{
+	const struct link *link = (struct link *)self;
+	struct link *next;
+
+	if (!stall(link->load))
+		return SKUA_DONE;
+	next = free_link(link->chain);
+	if (next == NULL)
+		return SKUA_YIELD; /* as the busy task that it is */
+	/* Not refused: load_stop() comes before the end of the runtime. */
+	spawn_link(next);
+	return SKUA_DONE;
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+static struct load *make(struct skua_runtime *rt, unsigned count)
+{
+	size_t bytes = count * sizeof(struct link);
+	struct load *load = calloc(1, sizeof(*load));
+
+	if (load == NULL)
+		return NULL;
+	load->rt = rt;
+	load->count = count;
+	load->links = aligned_alloc(alignof(struct link), bytes);
+	if (load->links == NULL) {
+		free(load);
+		return NULL;
+	}
+	memset(load->links, 0, bytes);
+	for (unsigned i = 0; i < count; i++) {
+		load->links[i].load = load;
+		load->links[i].chain = &load->links[i - i % LINKS];
+		load->links[i].free = 1;
+	}
+	return load;
+}
+
+void load_stop(struct load *load)
+{
+	if (load == NULL)
+		return;
+	__atomic_store_n(&load->stop, 1, __ATOMIC_RELAXED);
+	skua_runtime_drain(load->rt);
+	free(load->links);
+	free(load);
+}
+
+static int start_yielding_link(struct link *link)
+{
+	skua_task_init(&link->task, poll_yielding);
+	return skua_task_spawn(link->load->rt, &link->task);
+}
+
+/* Start every @step-th link by @start. */
+static int start(struct load **out, struct skua_runtime *rt, unsigned count,
+		 unsigned step, int (*start_link)(struct link *))
+{
+	struct load *load = make(rt, count);
+	int err = load == NULL ? -ENOMEM : 0;
+
+	for (unsigned i = 0; err == 0 && i < count; i += step)
+		err = start_link(&load->links[i]);
+	if (err != 0) {
+		load_stop(load);
+		load = NULL;
+	}
+	*out = load;
+	return err;
+}
+
+int load_start_yielding(struct load **out, struct skua_runtime *rt)
+{
+	return start(out, rt, 2 * skua_runtime_workers(rt), 1,
+		     start_yielding_link);
+}
+
+int load_start_chains(struct load **out, struct skua_runtime *rt)
+{
+	return start(out, rt, LINKS * skua_runtime_workers(rt), LINKS,
+		     spawn_link);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chained_spawn.c - each task spawns the next one, and ends
+ *
+ * The first is spawned from outside, and the caller waits for the last. There
+ * is never more than one task to run: a second worker can only disturb.
+ */
+#include <errno.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/workloads/batch.h"
+#include "bench/workloads/workloads.h"
+
+struct chain {
+	struct skua_runtime *rt;
+	uint64_t repeat;
+	struct chain_link *links;
+	struct chain_link *end; /* behind the last */
+	int err;                /* of the one link that runs */
+};
+
+struct chain_link {
+	alignas(64) struct skua_task task; /* first: it is cast back */
+	struct chain *chain;
+	uint64_t runs;
+};
+
+static enum skua_poll poll_link(struct skua_task *self)
+{
+	struct chain_link *link = (struct chain_link *)self;
+	struct chain_link *next = link + 1;
+
+	link->runs++;
+	if (next == link->chain->end)
+		return SKUA_DONE;
+	skua_task_init(&next->task, poll_link);
+	link->chain->err = skua_task_spawn(link->chain->rt, &next->task);
+	return SKUA_DONE;
+}
+
+static int run_chain(struct chain *chain)
+{
+	int err;
+
+	skua_task_init(&chain->links->task, poll_link);
+	err = skua_task_spawn(chain->rt, &chain->links->task);
+	if (err == 0)
+		err = skua_runtime_drain(chain->rt);
+	return err == 0 ? chain->err : err;
+}
+
+/* ---- the workload -------------------------------------------------------- */
+
+static void chain_teardown(struct workload_run *run)
+{
+	struct chain *chain = run->state;
+
+	free(chain->links);
+	free(chain);
+}
+
+static int chain_setup(struct workload_run *run)
+{
+	const struct batch_options *options = run->options;
+	struct chain *chain = calloc(1, sizeof(*chain));
+
+	if (chain == NULL)
+		return -ENOMEM;
+	run->state = chain;
+	run->ops = batch_ops(options);
+	chain->rt = run->rt;
+	chain->repeat = options->repeat;
+	chain->links = aligned_alloc(alignof(struct chain_link),
+				     options->tasks * sizeof(*chain->links));
+	if (chain->links == NULL) {
+		chain_teardown(run);
+		return -ENOMEM;
+	}
+	chain->end = chain->links + options->tasks;
+	for (struct chain_link *link = chain->links; link != chain->end; link++)
+		link->chain = chain;
+	return 0;
+}
+
+static void chain_prepare(struct workload_run *run)
+{
+	struct chain *chain = run->state;
+
+	for (struct chain_link *link = chain->links; link != chain->end; link++)
+		link->runs = 0;
+}
+
+static int chain_round(struct workload_run *run)
+{
+	struct chain *chain = run->state;
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < chain->repeat; i++)
+		err = run_chain(chain);
+	return err;
+}
+
+static bool chain_check(struct workload_run *run)
+{
+	const struct chain *chain = run->state;
+
+	for (const struct chain_link *link = chain->links; link != chain->end;
+	     link++) {
+		if (link->runs == chain->repeat)
+			continue;
+		fprintf(stderr,
+			"chained_spawn: task %td ran %ju times, not %ju\n",
+			link - chain->links, (uintmax_t)link->runs,
+			(uintmax_t)chain->repeat);
+		return false;
+	}
+	return true;
+}
+
+static const struct batch_options defaults = { .tasks = 1000, .repeat = 100 };
+
+const struct workload workload_chained_spawn = {
+	.name = "chained_spawn",
+	.description = "Each of 1,000 tasks spawns the next one",
+	.argp = &batch_argp,
+	.options_size = sizeof(struct batch_options),
+	.defaults = &defaults,
+	.report = &defaults,
+	.report_count = 1,
+	.params = batch_params,
+	.setup = chain_setup,
+	.prepare = chain_prepare,
+	.round = chain_round,
+	.check = chain_check,
+	.teardown = chain_teardown,
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc.c - calls that come when they come
+ *
+ * An open loop: calls arrive at random (Poisson), whether or not the earlier
+ * ones are done. Each is spawned as a task that is busy for its service time.
+ * What counts is the time from when a call was to arrive, not from when the
+ * thread that spawns got to it, until its end; and the slowdown, which is that
+ * time divided by the service time. The same calls in a queue without any
+ * overhead give what could be had at best without knowing service times; and
+ * served by bare threads, which no scheduler feeds, what could be had on this
+ * machine, as long as it has a CPU for each and one for the caller.
+ *
+ * The calling thread spins between arrivals, pinned to the last CPU; so there
+ * is one worker less than CPUs, if none is asked for.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/harness/clock.h"
+#include "bench/harness/latencies.h"
+#include "bench/harness/pin.h"
+#include "bench/workloads/tasks/rpc_bare.h"
+#include "bench/workloads/tasks/rpc_plan.h"
+#include "bench/workloads/workloads.h"
+
+/* From the begin of a round to when the first call may arrive. */
+#define LEAD_NS 1000000u
+
+static const char *const service_names[RPC_SERVICES] = {
+	[RPC_EXPONENTIAL] = "exponential",
+	[RPC_BIMODAL] = "bimodal",
+};
+
+struct rpc_options {
+	enum rpc_service service;
+	uint64_t load_percent;
+	uint64_t calls;
+	uint64_t seed;
+};
+
+/* A call's task. */
+struct request {
+	struct skua_task task; /* first: it is cast back */
+	uint64_t service_ns;
+	uint64_t end_ns; /* 0: not yet */
+};
+
+struct rpc {
+	struct rpc_options options;
+	struct skua_runtime *rt;
+	unsigned workers;
+	struct pin pin;
+	struct rpc_call *calls;
+	struct request *requests;
+	uint64_t round;
+	uint64_t start_ns; /* of this round's plan */
+
+	/* Of all timed rounds. */
+	struct latencies sojourn_ns;
+	struct latencies slowdown;
+	struct rpc_times simulated;
+	struct rpc_times bare; /* if there are CPUs for it */
+	bool with_bare;
+	int err;
+};
+
+/* ---- a round -------------------------------------------------------------- */
+
+static enum skua_poll serve(struct skua_task *self)
+{
+	struct request *request = (struct request *)self;
+
+	request->end_ns = clock_spin_until(clock_ns() + request->service_ns);
+	return SKUA_DONE;
+}
+
+static void rpc_prepare(struct workload_run *run)
+{
+	struct rpc *rpc = run->state;
+	const struct rpc_options *o = &rpc->options;
+
+	rpc_plan(rpc->calls, o->calls, o->service, (unsigned)o->load_percent,
+		 rpc->workers, o->seed + rpc->round++);
+	for (uint64_t i = 0; i < o->calls; i++) {
+		struct request *request = &rpc->requests[i];
+
+		skua_task_init(&request->task, serve);
+		request->service_ns = rpc->calls[i].service_ns;
+		request->end_ns = 0;
+	}
+}
+
+static int rpc_round(struct workload_run *run)
+{
+	struct rpc *rpc = run->state;
+	int err = 0;
+
+	rpc->start_ns = clock_ns() + LEAD_NS;
+	for (uint64_t i = 0; err == 0 && i < rpc->options.calls; i++) {
+		clock_spin_until(rpc->start_ns + rpc->calls[i].arrival_ns);
+		err = skua_task_spawn(rpc->rt, &rpc->requests[i].task);
+	}
+	for (uint64_t i = 0; err == 0 && i < rpc->options.calls; i++)
+		err = skua_task_join(&rpc->requests[i].task);
+	return err;
+}
+
+static uint64_t sojourn_ns(const struct rpc *rpc, uint64_t i)
+{
+	return rpc->requests[i].end_ns -
+	       (rpc->start_ns + rpc->calls[i].arrival_ns);
+}
+
+/* Each call was served, for its time, and after it had arrived. */
+static bool rpc_check(struct workload_run *run)
+{
+	const struct rpc *rpc = run->state;
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 0; i < rpc->options.calls; i++)
+		wrong += rpc->requests[i].end_ns <
+			 rpc->start_ns + rpc->calls[i].arrival_ns +
+				 rpc->calls[i].service_ns;
+	if (wrong == 0)
+		return true;
+	fprintf(stderr, "rpc: %ju calls were not served for their time\n",
+		(uintmax_t)wrong);
+	return false;
+}
+
+/* ---- results -------------------------------------------------------------- */
+
+/* The same calls without a scheduler; without the threads, no such figures. */
+static void serve_bare(struct rpc *rpc)
+{
+	int err;
+
+	if (!rpc->with_bare)
+		return;
+	err = rpc_bare(rpc->calls, rpc->options.calls, rpc->workers, &rpc->pin,
+		       &rpc->bare);
+	if (err == 0)
+		return;
+	fprintf(stderr, "rpc: left out what bare threads do: %s\n",
+		strerror(-err));
+	rpc->with_bare = false;
+}
+
+/* The round's result is its median. */
+static double rpc_sample(struct workload_run *run, uint64_t round_ns)
+{
+	struct rpc *rpc = run->state;
+	uint64_t calls = rpc->options.calls;
+	struct rpc_times *round = calloc(1, sizeof(*round));
+	double median = 0;
+
+	(void)round_ns;
+	if (round == NULL) {
+		rpc->err = -ENOMEM;
+		return median;
+	}
+	for (uint64_t i = 0; i < calls; i++)
+		rpc_times_record(round, &rpc->calls[i], sojourn_ns(rpc, i));
+	latencies_add(&rpc->sojourn_ns, &round->sojourn_ns, 1);
+	latencies_add(&rpc->slowdown, &round->slowdown, RPC_SLOWDOWN_ONE);
+	median = (double)histogram_percentile(&round->sojourn_ns, 50);
+	free(round);
+	if (rpc->err == 0)
+		rpc->err = rpc_simulate(rpc->calls, calls, rpc->workers,
+					&rpc->simulated);
+	serve_bare(rpc);
+	return median;
+}
+
+static double slowdown_at(const struct histogram *slowdown, double percent)
+{
+	return (double)histogram_percentile(slowdown, percent) /
+	       RPC_SLOWDOWN_ONE;
+}
+
+static json_t *slowdown_json(const struct histogram *slowdown)
+{
+	return json_pack(
+		"{s:f, s:f, s:f, s:f, s:f}", "p50", slowdown_at(slowdown, 50),
+		"p90", slowdown_at(slowdown, 90), "p99",
+		slowdown_at(slowdown, 99), "p999", slowdown_at(slowdown, 99.9),
+		"p9999", slowdown_at(slowdown, 99.99));
+}
+
+static json_t *own_slowdown_json(const struct latencies *slowdown)
+{
+	json_t *object = slowdown_json(&slowdown->all);
+
+	json_object_set_new(object, "rounds", latencies_rounds(slowdown));
+	return object;
+}
+
+static json_t *rpc_figures(struct workload_run *run)
+{
+	const struct rpc *rpc = run->state;
+	json_t *figures;
+
+	if (rpc->err != 0)
+		return NULL;
+	figures = json_pack(
+		"{s:o, s:o, s:o, s:o, s:f}", "latency_ns",
+		latencies_json(&rpc->sojourn_ns), "queue_latency_ns",
+		histogram_json(&rpc->simulated.sojourn_ns), "slowdown",
+		own_slowdown_json(&rpc->slowdown), "queue_slowdown",
+		slowdown_json(&rpc->simulated.slowdown), "p999_of_queue",
+		slowdown_at(&rpc->slowdown.all, 99.9) /
+			slowdown_at(&rpc->simulated.slowdown, 99.9));
+	if (rpc->with_bare) {
+		json_object_set_new(figures, "bare_slowdown",
+				    slowdown_json(&rpc->bare.slowdown));
+		json_object_set_new(
+			figures, "p999_of_bare",
+			json_real(slowdown_at(&rpc->slowdown.all, 99.9) /
+				  slowdown_at(&rpc->bare.slowdown, 99.9)));
+	}
+	return figures;
+}
+
+/* ---- set-up --------------------------------------------------------------- */
+
+static void rpc_teardown(struct workload_run *run)
+{
+	struct rpc *rpc = run->state;
+
+	pin_end(&rpc->pin);
+	latencies_free(&rpc->sojourn_ns);
+	latencies_free(&rpc->slowdown);
+	free(rpc->calls);
+	free(rpc->requests);
+	free(rpc);
+}
+
+static int rpc_setup(struct workload_run *run)
+{
+	const struct rpc_options *options = run->options;
+	struct rpc *rpc = calloc(1, sizeof(*rpc));
+
+	if (rpc == NULL)
+		return -ENOMEM;
+	run->state = rpc;
+	run->ops = options->calls;
+	rpc->options = *options;
+	rpc->rt = run->rt;
+	rpc->workers = run->workers;
+	rpc->calls = calloc(options->calls, sizeof(*rpc->calls));
+	rpc->requests = calloc(options->calls, sizeof(*rpc->requests));
+	if (rpc->calls == NULL || rpc->requests == NULL) {
+		rpc_teardown(run);
+		return -ENOMEM;
+	}
+	pin_caller(&rpc->pin);
+	rpc->with_bare = pin_leaves(&rpc->pin, rpc->workers);
+	return 0;
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+enum { OPTION_SERVICE = 0x100, OPTION_LOAD, OPTION_CALLS, OPTION_SEED };
+
+static error_t parse_service(const char *arg, enum rpc_service *out)
+{
+	for (unsigned i = 0; i < RPC_SERVICES; i++) {
+		if (strcmp(arg, service_names[i]) == 0) {
+			*out = (enum rpc_service)i;
+			return 0;
+		}
+	}
+	return args_refuse("--service is '%s'; allowed: exponential, bimodal",
+			   arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct rpc_options *options = state->input;
+
+	switch (key) {
+	case OPTION_SERVICE:
+		return parse_service(arg, &options->service);
+	case OPTION_LOAD:
+		return args_number("--load", arg, 1, 95,
+				   &options->load_percent);
+	case OPTION_CALLS:
+		return args_number("--calls", arg, 1, 10000000,
+				   &options->calls);
+	case OPTION_SEED:
+		return args_number("--seed", arg, 0, 1000000, &options->seed);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "service",
+	  .key = OPTION_SERVICE,
+	  .arg = "NAME",
+	  .doc = "exponential (10 us in the mean, the default) or bimodal (1 ms "
+		 "for one in 200, 10 us for the others)" },
+	{ .name = "load",
+	  .key = OPTION_LOAD,
+	  .arg = "PERCENT",
+	  .doc = "Of what the workers can serve (default 60)" },
+	{ .name = "calls",
+	  .key = OPTION_CALLS,
+	  .arg = "N",
+	  .doc = "Calls in a round (default 20000)" },
+	{ .name = "seed",
+	  .key = OPTION_SEED,
+	  .arg = "N",
+	  .doc = "Of the first round's calls (default 1)" },
+	{ 0 },
+};
+
+static const struct argp rpc_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *rpc_params(const void *arg)
+{
+	const struct rpc_options *options = arg;
+
+	return json_pack("{s:s, s:I, s:I, s:I}", "service",
+			 service_names[options->service], "load",
+			 (json_int_t)options->load_percent, "calls",
+			 (json_int_t)options->calls, "seed",
+			 (json_int_t)options->seed);
+}
+
+#define CALLS 20000
+#define WITH(service, load)                 \
+	{                                   \
+		(service), (load), CALLS, 1 \
+	}
+
+static const struct rpc_options defaults = WITH(RPC_EXPONENTIAL, 60);
+
+static const struct rpc_options reported[] = {
+	WITH(RPC_EXPONENTIAL, 30), WITH(RPC_EXPONENTIAL, 60),
+	WITH(RPC_EXPONENTIAL, 80), WITH(RPC_BIMODAL, 30),
+	WITH(RPC_BIMODAL, 60),     WITH(RPC_BIMODAL, 80),
+};
+
+const struct workload workload_rpc = {
+	.name = "rpc",
+	.description = "Calls in an open loop, beside a queue without overhead",
+	.argp = &rpc_argp,
+	.options_size = sizeof(struct rpc_options),
+	.defaults = &defaults,
+	.report = reported,
+	.report_count = sizeof(reported) / sizeof(reported[0]),
+	.params = rpc_params,
+	.busy_caller = true,
+	.latency = true,
+	.setup = rpc_setup,
+	.prepare = rpc_prepare,
+	.round = rpc_round,
+	.check = rpc_check,
+	.sample = rpc_sample,
+	.figures = rpc_figures,
+	.teardown = rpc_teardown,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * rpc_bare.h - calls served by threads that do nothing else
+ *
+ * One pinned thread for each server. They take turns: whoever is free takes the
+ * next call, spins until it comes, and serves it, so that nothing is handed
+ * over and nobody is woken. What its times have more than those of
+ * rpc_simulate() comes from the machine, and from reading the clock.
+ */
+#ifndef SKUA_BENCH_WORKLOADS_TASKS_RPC_BARE_H
+#define SKUA_BENCH_WORKLOADS_TASKS_RPC_BARE_H
+
+#include "bench/harness/pin.h"
+#include "bench/workloads/tasks/rpc_plan.h"
+
+/**
+ * rpc_bare - serve a plan; the caller spins meanwhile, as one that spawns does
+ * @servers: 1 or more
+ * @pin: of the caller
+ * @times: receives the calls' times, added to what is there
+ *
+ * Return: 0; -ENOMEM; -EAGAIN (not all of the threads: nothing was measured).
+ */
+int rpc_bare(const struct rpc_call *calls, uint64_t count, unsigned servers,
+	     const struct pin *pin, struct rpc_times *times);
+
+#endif

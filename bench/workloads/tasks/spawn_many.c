@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn_many.c - spawn many empty tasks and wait for all
+ *
+ *   spawn_many_local         from outside, and wait for the last
+ *   spawn_many_worker        from inside a task, which joins each
+ *   spawn_many_remote_idle   from outside, and join each
+ *   spawn_many_remote_busy1  the same beside tasks that keep yielding
+ *   spawn_many_remote_busy2  the same beside chains of tasks
+ *
+ * The names and the load are those of another scheduler's benchmarks; "local"
+ * is what it says there, although the tasks come from outside.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/workloads/batch.h"
+#include "bench/workloads/empty_tasks.h"
+#include "bench/workloads/load.h"
+#include "bench/workloads/workloads.h"
+
+/* How to wait for all. */
+enum await {
+	AWAIT_JOIN,  /* join each, in the order of their spawns */
+	AWAIT_GROUP, /* wait for their group */
+	AWAIT_DRAIN, /* wait until the runtime has no task */
+	AWAITS
+};
+
+static const char *const await_names[AWAITS] = {
+	[AWAIT_JOIN] = "join",
+	[AWAIT_GROUP] = "group",
+	[AWAIT_DRAIN] = "drain",
+};
+
+struct spawn_options {
+	struct batch_options batch; /* first: its parser is below ours */
+	enum await await;
+	enum await await_last; /* that is allowed */
+};
+
+struct spawn_many {
+	struct skua_task driver; /* spawn_many_worker's; first: cast back */
+	struct skua_runtime *rt;
+	struct spawn_options options;
+	struct empty_tasks tasks;
+	struct skua_group group;
+	struct load *load; /* NULL: none */
+
+	/* The driver's own. */
+	uint64_t batches; /* done */
+	uint64_t joined;  /* tasks of this batch */
+	bool spawned;     /* all tasks of this batch */
+	int err;
+};
+
+static int spawn(struct spawn_many *s, struct skua_task *task)
+{
+	skua_task_init(task, empty_task_poll);
+	return s->options.await == AWAIT_GROUP
+		       ? skua_group_spawn(&s->group, task)
+		       : skua_task_spawn(s->rt, task);
+}
+
+static int spawn_all(struct spawn_many *s)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < s->tasks.count; i++)
+		err = spawn(s, &s->tasks.task[i].task);
+	return err;
+}
+
+/* ---- from outside -------------------------------------------------------- */
+
+static int join_all(struct spawn_many *s)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < s->tasks.count; i++)
+		err = skua_task_join(&s->tasks.task[i].task);
+	return err;
+}
+
+static int wait_for_all(struct spawn_many *s)
+{
+	switch (s->options.await) {
+	case AWAIT_GROUP:
+		return skua_group_wait(&s->group);
+	case AWAIT_DRAIN:
+		return skua_runtime_drain(s->rt);
+	default:
+		return join_all(s);
+	}
+}
+
+static int round_outside(struct workload_run *run)
+{
+	struct spawn_many *s = run->state;
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < s->options.batch.repeat; i++) {
+		err = spawn_all(s);
+		if (err == 0)
+			err = wait_for_all(s);
+	}
+	return err;
+}
+
+/* ---- from inside a task -------------------------------------------------- */
+
+static int join_all_poll(struct spawn_many *s)
+{
+	int err = 0;
+
+	if (s->options.await == AWAIT_GROUP)
+		return skua_group_wait_poll(&s->driver, &s->group);
+	while (err == 0 && s->joined < s->tasks.count) {
+		err = skua_task_join_poll(&s->driver,
+					  &s->tasks.task[s->joined].task);
+		s->joined += err == 0;
+	}
+	return err;
+}
+
+/* One step: spawn a batch, or join it. */
+static int driver_step(struct spawn_many *s)
+{
+	int err;
+
+	if (!s->spawned) {
+		err = spawn_all(s);
+		s->joined = 0;
+		s->spawned = err == 0;
+		return err;
+	}
+	err = join_all_poll(s);
+	if (err != 0)
+		return err;
+	s->spawned = false;
+	s->batches++;
+	return 0;
+}
+
+static enum skua_poll poll_driver(struct skua_task *self)
+{
+	struct spawn_many *s = (struct spawn_many *)self;
+	int err = 0;
+
+	while (err == 0 && s->batches < s->options.batch.repeat)
+		err = driver_step(s);
+	if (err == -EAGAIN)
+		return SKUA_PENDING;
+	s->err = err;
+	return SKUA_DONE;
+}
+
+static int round_inside(struct workload_run *run)
+{
+	struct spawn_many *s = run->state;
+	int err;
+
+	s->batches = 0;
+	skua_task_init(&s->driver, poll_driver);
+	err = skua_task_spawn(s->rt, &s->driver);
+	if (err == 0)
+		err = skua_task_join(&s->driver);
+	return err == 0 ? s->err : err;
+}
+
+/* ---- what they have in common -------------------------------------------- */
+
+static void spawn_teardown(struct workload_run *run)
+{
+	struct spawn_many *s = run->state;
+
+	load_stop(s->load);
+	empty_tasks_free(&s->tasks);
+	free(s);
+}
+
+static int setup_idle(struct workload_run *run)
+{
+	const struct spawn_options *options = run->options;
+	struct spawn_many *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (s == NULL)
+		return -ENOMEM;
+	run->state = s;
+	run->ops = batch_ops(&options->batch);
+	s->rt = run->rt;
+	s->options = *options;
+	skua_group_init(&s->group, run->rt);
+	err = empty_tasks_init(&s->tasks, options->batch.tasks);
+	if (err != 0)
+		spawn_teardown(run);
+	return err;
+}
+
+static int setup_busy(struct workload_run *run,
+		      int (*start)(struct load **, struct skua_runtime *))
+{
+	int err = setup_idle(run);
+	struct spawn_many *s = run->state;
+
+	if (err == 0) {
+		err = start(&s->load, run->rt);
+		if (err != 0)
+			spawn_teardown(run);
+	}
+	return err;
+}
+
+static int setup_busy1(struct workload_run *run)
+{
+	return setup_busy(run, load_start_yielding);
+}
+
+static int setup_busy2(struct workload_run *run)
+{
+	return setup_busy(run, load_start_chains);
+}
+
+static void spawn_prepare(struct workload_run *run)
+{
+	struct spawn_many *s = run->state;
+
+	empty_tasks_reset(&s->tasks);
+}
+
+static bool spawn_check(struct workload_run *run)
+{
+	const struct spawn_many *s = run->state;
+
+	return empty_tasks_check(&s->tasks, s->options.batch.repeat,
+				 "spawn_many");
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+enum { OPTION_AWAIT = 0x100 };
+
+static error_t parse_await(const char *arg, struct spawn_options *options)
+{
+	for (enum await a = 0; a <= options->await_last; a++) {
+		if (strcmp(arg, await_names[a]) != 0)
+			continue;
+		options->await = a;
+		return 0;
+	}
+	return args_refuse("--await is '%s'; allowed: join, group%s", arg,
+			   options->await_last == AWAIT_DRAIN ? ", drain" : "");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct spawn_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->batch;
+		return 0;
+	case OPTION_AWAIT:
+		return parse_await(arg, options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "await",
+	  .key = OPTION_AWAIT,
+	  .arg = "HOW",
+	  .doc = "Wait for all by: join (each), group, and where nothing else"
+		 " runs, drain (of the runtime)" },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &batch_argp }, { 0 } };
+
+static const struct argp spawn_argp = {
+	argp_options, parse, 0, 0, children, 0, 0,
+};
+
+static json_t *spawn_params(const void *arg)
+{
+	const struct spawn_options *options = arg;
+
+	return json_pack("{s:I, s:I, s:s}", "tasks",
+			 (json_int_t)options->batch.tasks, "repeat",
+			 (json_int_t)options->batch.repeat, "await",
+			 await_names[options->await]);
+}
+
+/* ---- the workloads ------------------------------------------------------- */
+
+static const struct spawn_options defaults_local = {
+	.batch = { .tasks = 10000, .repeat = 20 },
+	.await = AWAIT_DRAIN,
+	.await_last = AWAIT_DRAIN,
+};
+
+const struct workload workload_spawn_many_local = {
+	.name = "spawn_many_local",
+	.description = "Spawn 10,000 empty tasks from outside, wait for all",
+	.argp = &spawn_argp,
+	.options_size = sizeof(struct spawn_options),
+	.defaults = &defaults_local,
+	.report = &defaults_local,
+	.report_count = 1,
+	.params = spawn_params,
+	.setup = setup_idle,
+	.prepare = spawn_prepare,
+	.round = round_outside,
+	.check = spawn_check,
+	.teardown = spawn_teardown,
+};
+
+static const struct spawn_options defaults_worker = {
+	.batch = { .tasks = 10000, .repeat = 20 },
+	.await = AWAIT_JOIN,
+	.await_last = AWAIT_GROUP,
+};
+
+const struct workload workload_spawn_many_worker = {
+	.name = "spawn_many_worker",
+	.description = "Spawn 10,000 empty tasks from inside a task, join all",
+	.argp = &spawn_argp,
+	.options_size = sizeof(struct spawn_options),
+	.defaults = &defaults_worker,
+	.report = &defaults_worker,
+	.report_count = 1,
+	.params = spawn_params,
+	.setup = setup_idle,
+	.prepare = spawn_prepare,
+	.round = round_inside,
+	.check = spawn_check,
+	.teardown = spawn_teardown,
+};
+
+static const struct spawn_options defaults_idle = {
+	.batch = { .tasks = 10000, .repeat = 20 },
+	.await = AWAIT_JOIN,
+	.await_last = AWAIT_DRAIN,
+};
+
+const struct workload workload_spawn_many_remote_idle = {
+	.name = "spawn_many_remote_idle",
+	.description = "Spawn 10,000 empty tasks from outside, join each",
+	.argp = &spawn_argp,
+	.options_size = sizeof(struct spawn_options),
+	.defaults = &defaults_idle,
+	.report = &defaults_idle,
+	.report_count = 1,
+	.params = spawn_params,
+	.setup = setup_idle,
+	.prepare = spawn_prepare,
+	.round = round_outside,
+	.check = spawn_check,
+	.teardown = spawn_teardown,
+};
+
+static const struct spawn_options defaults_busy1 = {
+	.batch = { .tasks = 10000, .repeat = 5 },
+	.await = AWAIT_JOIN,
+	.await_last = AWAIT_GROUP,
+};
+
+const struct workload workload_spawn_many_remote_busy1 = {
+	.name = "spawn_many_remote_busy1",
+	.description = "The same while tasks that yield keep the workers busy",
+	.argp = &spawn_argp,
+	.options_size = sizeof(struct spawn_options),
+	.defaults = &defaults_busy1,
+	.report = &defaults_busy1,
+	.report_count = 1,
+	.params = spawn_params,
+	.setup = setup_busy1,
+	.prepare = spawn_prepare,
+	.round = round_outside,
+	.check = spawn_check,
+	.teardown = spawn_teardown,
+};
+
+static const struct spawn_options defaults_busy2 = {
+	.batch = { .tasks = 1000, .repeat = 5 },
+	.await = AWAIT_JOIN,
+	.await_last = AWAIT_GROUP,
+};
+
+const struct workload workload_spawn_many_remote_busy2 = {
+	.name = "spawn_many_remote_busy2",
+	.description = "The same, 1,000 tasks, while chains of tasks keep them"
+		       " busy",
+	.argp = &spawn_argp,
+	.options_size = sizeof(struct spawn_options),
+	.defaults = &defaults_busy2,
+	.report = &defaults_busy2,
+	.report_count = 1,
+	.params = spawn_params,
+	.setup = setup_busy2,
+	.prepare = spawn_prepare,
+	.round = round_outside,
+	.check = spawn_check,
+	.teardown = spawn_teardown,
+};

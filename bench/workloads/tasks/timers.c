@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timers.c - very many timers at once, and how late some of them are
+ *
+ * One task adds far timers, batch by batch, and takes them back in the end: an
+ * operation is both for one timer. While they are all there and each worker is
+ * kept busy, other tasks sleep until times that are near. What counts is how
+ * much later than its time each of those runs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf/cli/args.h"
+#include "bench/harness/clock.h"
+#include "bench/kernels/compute.h"
+#include "bench/harness/latencies.h"
+#include "bench/workloads/load.h"
+#include "bench/workloads/workloads.h"
+
+/* Timers added or cancelled in one poll. */
+#define BATCH 1000u
+/* Far timers are due after this, within as long again: none fires. */
+#define FAR_NS UINT64_C(3600000000000)
+/* How long a sleeper sleeps: from, and within. */
+#define NEAR_NS   UINT64_C(1000000)
+#define WITHIN_NS UINT64_C(50000000)
+/* A timer that is later than this is taken for a lost one. */
+#define LOST_NS UINT64_C(10000000000)
+
+struct timers_options {
+	uint64_t timers;
+	uint64_t sleepers;
+};
+
+struct sleeper {
+	struct skua_task task; /* first: it is cast back */
+	struct timers *all;
+	struct skua_timer timer;
+	uint64_t sleep_ns;
+	uint64_t due_ns; /* 0: not yet asleep */
+	uint64_t ran_ns; /* 0: not yet */
+};
+
+struct busy {
+	struct skua_task task; /* first: it is cast back */
+	struct timers *all;
+};
+
+enum phase { ADDING, ADDED, CANCELLING };
+
+struct timers {
+	struct skua_task task; /* first: it is cast back */
+	struct skua_runtime *rt;
+	struct timers_options options;
+	struct skua_timer *far;
+	struct sleeper *sleepers;
+	struct busy *busy; /* one a worker */
+	unsigned workers;
+
+	/* The task's, while it runs. */
+	uint64_t next;
+	uint64_t add_ns;
+	uint64_t cancel_ns;
+	uint64_t wrong; /* timers not added, or gone when they were cancelled */
+	struct skua_waker waker;
+
+	uint32_t phase; /* writers: the task, to ADDED; the round */
+	uint32_t stop;  /* of the busy tasks; writer: the round */
+	uint64_t awake; /* sleepers that have run; writers: they */
+
+	struct histogram round; /* how late those of this one were */
+
+	/* Of all timed rounds. */
+	uint64_t rounds;
+	uint64_t sum_add_ns;
+	uint64_t sum_cancel_ns;
+	struct latencies late;
+};
+
+/* ---- the far timers ------------------------------------------------------- */
+
+static uint64_t batch_end(const struct timers *t)
+{
+	uint64_t end = t->next + BATCH;
+
+	return end < t->options.timers ? end : t->options.timers;
+}
+
+static void add_batch(struct timers *t)
+{
+	uint64_t end = batch_end(t);
+	uint64_t start = clock_ns();
+
+	for (; t->next < end; t->next++)
+		t->wrong +=
+			skua_timer_add(&t->task, &t->far[t->next],
+				       start + FAR_NS +
+					       scatter(t->next) % FAR_NS) != 0;
+	t->add_ns += clock_ns() - start;
+}
+
+static void cancel_batch(struct timers *t)
+{
+	uint64_t end = batch_end(t);
+	uint64_t start = clock_ns();
+
+	for (; t->next < end; t->next++)
+		t->wrong += !skua_timer_cancel(&t->far[t->next]);
+	t->cancel_ns += clock_ns() - start;
+}
+
+static enum skua_poll poll_far(struct skua_task *self)
+{
+	struct timers *t = (struct timers *)self;
+	/* Acquire: pairs with the release in cancel_far(). */
+	uint32_t phase = __atomic_load_n(&t->phase, __ATOMIC_ACQUIRE);
+
+	if (phase == ADDED)
+		return SKUA_PENDING;
+	if (phase == ADDING)
+		add_batch(t);
+	else
+		cancel_batch(t);
+	if (t->next < t->options.timers)
+		return SKUA_YIELD;
+	if (phase == CANCELLING)
+		return SKUA_DONE;
+	t->waker = skua_task_waker(self);
+	/* Release: the waker. Pairs with the acquire in add_far(). */
+	__atomic_store_n(&t->phase, ADDED, __ATOMIC_RELEASE);
+	return SKUA_PENDING;
+}
+
+static void nap(void)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+static int add_far(struct timers *t)
+{
+	int err = skua_task_spawn(t->rt, &t->task);
+
+	/* Acquire: pairs with the release in poll_far(). */
+	while (err == 0 &&
+	       __atomic_load_n(&t->phase, __ATOMIC_ACQUIRE) == ADDING)
+		nap();
+	return err;
+}
+
+static int cancel_far(struct timers *t)
+{
+	t->next = 0;
+	/* Release: pairs with the acquire in poll_far(). */
+	__atomic_store_n(&t->phase, CANCELLING, __ATOMIC_RELEASE);
+	skua_waker_wake(t->waker);
+	return skua_task_join(&t->task);
+}
+
+/* ---- those that sleep, and those that do not ------------------------------ */
+
+static enum skua_poll poll_sleeper(struct skua_task *self)
+{
+	uint64_t now = clock_ns();
+	struct sleeper *s = (struct sleeper *)self;
+
+	if (s->due_ns == 0) {
+		s->due_ns = now + s->sleep_ns;
+		return skua_timer_add(self, &s->timer, s->due_ns) == 0
+			       ? SKUA_PENDING
+			       : SKUA_DONE; /* counted as lost */
+	}
+	if (skua_task_cancelled(self)) /* it is too late */
+		skua_timer_cancel(&s->timer);
+	else if (skua_timer_pending(&s->timer))
+		return SKUA_PENDING;
+	else
+		s->ran_ns = now;
+	/* Relaxed: a count. */
+	__atomic_fetch_add(&s->all->awake, 1, __ATOMIC_RELAXED);
+	return SKUA_DONE;
+}
+
+static enum skua_poll poll_busy(struct skua_task *self)
+{
+	const struct busy *busy = (const struct busy *)self;
+	uint64_t end = clock_ns() + LOAD_POLL_NS;
+
+	while (clock_ns() < end)
+		clock_relax();
+	/* Relaxed: a request. */
+	return __atomic_load_n(&busy->all->stop, __ATOMIC_RELAXED) ? SKUA_DONE
+								   : SKUA_YIELD;
+}
+
+static int start_busy(struct timers *t, struct skua_group *group)
+{
+	int err = skua_group_init(group, t->rt);
+
+	t->stop = 0;
+	/* Two a worker, and stealing, keep each of them busy. */
+	for (unsigned i = 0; err == 0 && i < 2 * t->workers; i++) {
+		t->busy[i].all = t;
+		skua_task_init(&t->busy[i].task, poll_busy);
+		err = skua_group_spawn(group, &t->busy[i].task);
+	}
+	return err;
+}
+
+static int start_sleepers(struct timers *t, struct skua_group *group)
+{
+	int err = skua_group_init(group, t->rt);
+
+	t->awake = 0;
+	for (uint64_t i = 0; err == 0 && i < t->options.sleepers; i++) {
+		struct sleeper *s = &t->sleepers[i];
+
+		memset(s, 0, sizeof(*s));
+		s->all = t;
+		s->sleep_ns = NEAR_NS + scatter(i) % WITHIN_NS;
+		skua_task_init(&s->task, poll_sleeper);
+		err = skua_group_spawn(group, &s->task);
+	}
+	return err;
+}
+
+/* Wait for the sleepers, but not for ever. */
+static void await_sleepers(struct timers *t, struct skua_group *group)
+{
+	uint64_t end = clock_ns() + LOST_NS;
+
+	while (__atomic_load_n(&t->awake, __ATOMIC_RELAXED) <
+		       t->options.sleepers &&
+	       clock_ns() < end)
+		nap();
+	skua_group_cancel(group);
+	skua_group_wait(group);
+}
+
+static int sleep_beside_load(struct timers *t)
+{
+	struct skua_group busy;
+	struct skua_group sleepers;
+	int err = start_busy(t, &busy);
+	int sleepers_err = start_sleepers(t, &sleepers);
+
+	await_sleepers(t, &sleepers);
+	__atomic_store_n(&t->stop, 1, __ATOMIC_RELAXED);
+	skua_group_wait(&busy);
+	return err != 0 ? err : sleepers_err;
+}
+
+/* ---- the workload --------------------------------------------------------- */
+
+static void timers_teardown(struct workload_run *run)
+{
+	struct timers *t = run->state;
+
+	latencies_free(&t->late);
+	free(t->far);
+	free(t->sleepers);
+	free(t->busy);
+	free(t);
+}
+
+static int timers_setup(struct workload_run *run)
+{
+	const struct timers_options *options = run->options;
+	struct timers *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return -ENOMEM;
+	run->state = t;
+	run->ops = options->timers;
+	t->options = *options;
+	t->rt = run->rt;
+	t->workers = run->workers;
+	t->far = calloc(options->timers, sizeof(*t->far));
+	t->sleepers = calloc(options->sleepers, sizeof(*t->sleepers));
+	t->busy = calloc(2 * (size_t)run->workers, sizeof(*t->busy));
+	if (t->far == NULL || t->sleepers == NULL || t->busy == NULL) {
+		timers_teardown(run);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void timers_prepare(struct workload_run *run)
+{
+	struct timers *t = run->state;
+
+	t->next = 0;
+	t->add_ns = 0;
+	t->cancel_ns = 0;
+	t->wrong = 0;
+	t->phase = ADDING;
+	skua_task_init(&t->task, poll_far);
+	/* Touched, so that what is timed is not the kernel finding memory. */
+	memset(t->far, 0, t->options.timers * sizeof(*t->far));
+}
+
+static int timers_round(struct workload_run *run)
+{
+	struct timers *t = run->state;
+	int err = add_far(t);
+	int cancel_err;
+
+	if (err != 0)
+		return err;
+	err = sleep_beside_load(t);
+	cancel_err = cancel_far(t);
+	return err != 0 ? err : cancel_err;
+}
+
+/* All far timers were there to be cancelled, and no sleeper was woken early or
+ * not at all. */
+static bool timers_check(struct workload_run *run)
+{
+	const struct timers *t = run->state;
+	uint64_t early = 0;
+	uint64_t lost = 0;
+
+	for (uint64_t i = 0; i < t->options.sleepers; i++) {
+		const struct sleeper *s = &t->sleepers[i];
+
+		lost += s->ran_ns == 0;
+		early += s->ran_ns != 0 && s->ran_ns < s->due_ns;
+	}
+	if (t->wrong == 0 && early == 0 && lost == 0)
+		return true;
+	fprintf(stderr,
+		"timers: %ju of the far timers were not there, "
+		"%ju of the near ones early, %ju lost\n",
+		(uintmax_t)t->wrong, (uintmax_t)early, (uintmax_t)lost);
+	return false;
+}
+
+static double timers_sample(struct workload_run *run, uint64_t round_ns)
+{
+	struct timers *t = run->state;
+
+	(void)round_ns;
+	t->rounds++;
+	t->sum_add_ns += t->add_ns;
+	t->sum_cancel_ns += t->cancel_ns;
+	memset(&t->round, 0, sizeof(t->round));
+	for (uint64_t i = 0; i < t->options.sleepers; i++)
+		if (t->sleepers[i].ran_ns >= t->sleepers[i].due_ns)
+			histogram_record(&t->round,
+					 t->sleepers[i].ran_ns -
+						 t->sleepers[i].due_ns);
+	latencies_add(&t->late, &t->round, 1);
+	return (double)(t->add_ns + t->cancel_ns) / (double)run->ops;
+}
+
+static json_t *timers_figures(struct workload_run *run)
+{
+	const struct timers *t = run->state;
+	double timers = (double)t->rounds * (double)t->options.timers;
+
+	return json_pack("{s:f, s:f, s:o}", "add_ns",
+			 (double)t->sum_add_ns / timers, "cancel_ns",
+			 (double)t->sum_cancel_ns / timers, "latency_ns",
+			 latencies_json(&t->late));
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+enum { OPTION_TIMERS = 0x100, OPTION_SLEEPERS };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct timers_options *options = state->input;
+
+	switch (key) {
+	case OPTION_TIMERS:
+		return args_number("--timers", arg, 1, 10000000,
+				   &options->timers);
+	case OPTION_SLEEPERS:
+		return args_number("--sleepers", arg, 1, 1000000,
+				   &options->sleepers);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "timers",
+	  .key = OPTION_TIMERS,
+	  .arg = "N",
+	  .doc = "Timers that are there at once (default 1000000)" },
+	{ .name = "sleepers",
+	  .key = OPTION_SLEEPERS,
+	  .arg = "N",
+	  .doc = "Tasks that sleep meanwhile (default 1000)" },
+	{ 0 },
+};
+
+static const struct argp timers_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *timers_params(const void *arg)
+{
+	const struct timers_options *options = arg;
+
+	return json_pack("{s:I, s:I}", "timers", (json_int_t)options->timers,
+			 "sleepers", (json_int_t)options->sleepers);
+}
+
+static const struct timers_options defaults = {
+	.timers = 1000000,
+	.sleepers = 1000,
+};
+
+const struct workload workload_timers = {
+	.name = "timers",
+	.description =
+		"10^6 timers added and cancelled; lateness beside a load",
+	.argp = &timers_argp,
+	.options_size = sizeof(struct timers_options),
+	.defaults = &defaults,
+	.report = &defaults,
+	.report_count = 1,
+	.params = timers_params,
+	.setup = timers_setup,
+	.prepare = timers_prepare,
+	.round = timers_round,
+	.check = timers_check,
+	.sample = timers_sample,
+	.figures = timers_figures,
+	.teardown = timers_teardown,
+};

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uts_tasks.c - search an unbalanced tree, a task a node
+ *
+ * A task visits its node and spawns the node's children, as detached tasks.
+ * Tasks run first in, first out, so that the search would be breadth-first
+ * and hold millions of nodes. Hence a bound of live tasks, --live a worker:
+ * once it is reached, a task spawns one child only, as its successor, and
+ * hands it the list of children that are still to be spawned. The successor
+ * adds its own children to the front of the list: while there is no room, each
+ * list is a depth-first search that goes from task to task. So every node is a
+ * task, and all that is to be done hangs on tasks, which can be stolen.
+ *
+ * Live tasks are counted without a shared counter. A worker counts the tasks
+ * that it made minus those that it finished, which may be negative; the sum
+ * over all workers is exact, and each knows it approximately by looking at the
+ * others' counts every so often. The bound is overrun by no more than what
+ * all workers make between two looks.
+ *
+ * Rejected: visiting the children inside the task when there is no room. No
+ * room comes up before the task has visited the whole subtree: of T1's nodes,
+ * 0.1 % became tasks on one worker, and what was measured was not the
+ * scheduler. Rejected: each worker bounding its own count. The count of a
+ * worker whose tasks were all stolen stays at the bound, and the thieves
+ * starve beside the long list of that worker (T3's root has 2,000 children).
+ */
+#include <errno.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/args.h"
+#include "bench/workloads/depot.h"
+#include "bench/kernels/uts_walk.h"
+#include "bench/workloads/workloads.h"
+
+/* Fields that different threads write are kept this far apart. */
+#define CACHE_PAIR 128
+
+/* Children offered between two looks at the others' counts, at least; the
+ * cost of a look grows with the workers. A guess. */
+#define LOOK_INTERVAL            64
+#define LOOK_INTERVAL_PER_WORKER 8
+
+struct uts_options {
+	const char *tree;
+	uint64_t live; /* 0: no bound */
+};
+
+/* What a worker writes while a round runs. */
+struct uts_worker {
+	alignas(CACHE_PAIR) struct uts_counts counts;
+	struct depot_cache cache;
+	int64_t others_live; /* at the last look */
+	uint32_t until_look;
+	int err;
+
+	/*
+	 * Tasks made minus tasks finished. Writer: the worker. Readers: the
+	 * others, relaxed: any recent value will do.
+	 */
+	alignas(CACHE_PAIR) int64_t live;
+};
+
+struct uts_search {
+	struct skua_runtime *rt;
+	const struct uts_tree *tree;
+	int64_t live_max; /* of all workers together */
+	uint32_t look_interval;
+	unsigned worker_count;
+	struct uts_worker *workers;
+	struct depot depot; /* of union uts_block */
+	struct uts_counts counts;
+};
+
+/* Children of a node that are still to be spawned, and then more. */
+struct uts_rest {
+	struct uts_node node;
+	uint32_t next_child;
+	uint32_t children;
+	struct uts_rest *next;
+};
+
+struct uts_task {
+	struct skua_task task; /* first: a task is cast to its uts_task */
+	struct uts_search *search;
+	struct uts_worker *worker; /* that runs it; set by its poll */
+	struct uts_rest *rest;     /* that it has to see to */
+	struct uts_node node;
+};
+
+union uts_block {
+	struct uts_task task;
+	struct uts_rest rest;
+	alignas(64) char bytes[128];
+};
+
+/* ---- how many are live --------------------------------------------------- */
+
+static void look_at_others(const struct uts_search *search,
+			   struct uts_worker *w)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < search->worker_count; i++)
+		sum += __atomic_load_n(&search->workers[i].live,
+				       __ATOMIC_RELAXED);
+	w->others_live = sum - w->live;
+	w->until_look = search->look_interval;
+}
+
+static bool has_room(const struct uts_search *search, struct uts_worker *w)
+{
+	if (w->until_look-- == 0)
+		look_at_others(search, w);
+	return w->live + w->others_live < search->live_max;
+}
+
+static void add_live(struct uts_worker *w, int64_t n)
+{
+	__atomic_store_n(&w->live, w->live + n, __ATOMIC_RELAXED);
+}
+
+/* ---- as tasks ------------------------------------------------------------ */
+
+static enum skua_poll poll_node(struct skua_task *self);
+
+static void release_node(struct skua_task *self)
+{
+	struct uts_task *t = (struct uts_task *)self;
+	struct uts_worker *w = t->worker;
+
+	add_live(w, -1);
+	depot_give(&w->cache, t);
+}
+
+static int spawn(struct uts_search *search, struct uts_worker *w,
+		 const struct uts_node *node, struct uts_rest *rest)
+{
+	struct uts_task *t = depot_take(&w->cache);
+	int err;
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->search = search;
+	t->rest = rest;
+	t->node = *node;
+	skua_task_init(&t->task, poll_node);
+	skua_task_detach(&t->task, release_node);
+	add_live(w, 1);
+	err = skua_task_spawn(search->rt, &t->task);
+	if (err != 0) {
+		add_live(w, -1);
+		depot_give(&w->cache, t);
+	}
+	return err;
+}
+
+/* Put the children of a node before the rest. */
+static int add_rest(struct uts_worker *w, struct uts_rest **rest,
+		    const struct uts_node *node, uint32_t children)
+{
+	struct uts_rest *first = depot_take(&w->cache);
+
+	if (first == NULL)
+		return -ENOMEM;
+	first->node = *node;
+	first->next_child = 0;
+	first->children = children;
+	first->next = *rest;
+	*rest = first;
+	return 0;
+}
+
+/* Take the next child off the rest, which is not empty. */
+static struct uts_node take_child(struct uts_worker *w, struct uts_rest **rest)
+{
+	struct uts_rest *first = *rest;
+	struct uts_node child = uts_tree_child(&first->node, first->next_child);
+
+	if (++first->next_child == first->children) {
+		*rest = first->next;
+		depot_give(&w->cache, first);
+	}
+	return child;
+}
+
+/* Spawn children while there is room, and one in any case: the successor. */
+static int spawn_rest(struct uts_search *search, struct uts_worker *w,
+		      struct uts_rest *rest)
+{
+	int err = 0;
+
+	while (err == 0 && rest != NULL) {
+		bool room = has_room(search, w);
+		struct uts_node child = take_child(w, &rest);
+
+		if (!room)
+			return spawn(search, w, &child, rest);
+		err = spawn(search, w, &child, NULL);
+	}
+	return err;
+}
+
+static enum skua_poll poll_node(struct skua_task *self)
+{
+	struct uts_task *t = (struct uts_task *)self;
+	struct uts_search *search = t->search;
+	struct uts_worker *w = &search->workers[skua_worker_index(search->rt)];
+	uint32_t children = uts_tree_children(search->tree, &t->node);
+	int err = 0;
+
+	t->worker = w;
+	uts_counts_node(&w->counts, &t->node, children);
+	if (children > 0)
+		err = add_rest(w, &t->rest, &t->node, children);
+	if (err == 0)
+		err = spawn_rest(search, w, t->rest);
+	if (err != 0)
+		w->err = err;
+	return SKUA_DONE;
+}
+
+static int search_with_tasks(struct uts_search *search)
+{
+	struct uts_node root = uts_tree_root(search->tree);
+	/* No worker runs: the caller may act for one. */
+	int err = spawn(search, &search->workers[0], &root, NULL);
+
+	if (err == 0)
+		err = skua_runtime_drain(search->rt);
+	for (unsigned i = 0; err == 0 && i < search->worker_count; i++) {
+		uts_counts_add(&search->counts, &search->workers[i].counts);
+		err = search->workers[i].err;
+	}
+	return err;
+}
+
+/* ---- the workload -------------------------------------------------------- */
+
+static void uts_teardown(struct workload_run *run)
+{
+	struct uts_search *search = run->state;
+
+	free(search->workers);
+	depot_destroy(&search->depot);
+	free(search);
+}
+
+static int make_workers(struct uts_search *search)
+{
+	size_t bytes = search->worker_count * sizeof(*search->workers);
+
+	search->workers = aligned_alloc(CACHE_PAIR, bytes);
+	if (search->workers == NULL)
+		return -ENOMEM;
+	memset(search->workers, 0, bytes);
+	for (unsigned i = 0; i < search->worker_count; i++)
+		depot_cache_init(&search->workers[i].cache, &search->depot);
+	return 0;
+}
+
+static int uts_setup(struct workload_run *run)
+{
+	const struct uts_options *options = run->options;
+	struct uts_search *search = calloc(1, sizeof(*search));
+	int err;
+
+	if (search == NULL)
+		return -ENOMEM;
+	search->rt = run->rt;
+	search->tree = uts_tree_find(options->tree);
+	search->worker_count = run->workers;
+	search->live_max = INT64_MAX;
+	if (options->live > 0)
+		search->live_max =
+			(int64_t)(options->live * search->worker_count);
+	search->look_interval = LOOK_INTERVAL_PER_WORKER * search->worker_count;
+	if (search->look_interval < LOOK_INTERVAL)
+		search->look_interval = LOOK_INTERVAL;
+	depot_init(&search->depot, sizeof(union uts_block));
+	run->ops = search->tree->nodes;
+	run->state = search;
+	err = make_workers(search);
+	if (err != 0)
+		uts_teardown(run);
+	return err;
+}
+
+static void uts_prepare(struct workload_run *run)
+{
+	struct uts_search *search = run->state;
+
+	search->counts = (struct uts_counts){ 0 };
+	for (unsigned i = 0; i < search->worker_count; i++) {
+		struct uts_worker *w = &search->workers[i];
+
+		w->counts = (struct uts_counts){ 0 };
+		w->until_look = 0;
+		w->err = 0;
+	}
+}
+
+static int uts_round(struct workload_run *run)
+{
+	return search_with_tasks(run->state);
+}
+
+static bool uts_check(struct workload_run *run)
+{
+	const struct uts_search *search = run->state;
+	const struct uts_counts *counts = &search->counts;
+	const struct uts_tree *tree = search->tree;
+
+	if (counts->nodes == tree->nodes && counts->leaves == tree->leaves &&
+	    counts->depth == tree->depth)
+		return true;
+	fprintf(stderr,
+		"uts_tasks %s: %ju nodes, %ju leaves, depth %u; "
+		"published: %ju, %ju, %u\n",
+		tree->name, (uintmax_t)counts->nodes, (uintmax_t)counts->leaves,
+		counts->depth, (uintmax_t)tree->nodes, (uintmax_t)tree->leaves,
+		tree->depth);
+	return false;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+enum { OPTION_TREE = 0x100, OPTION_LIVE };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct uts_options *options = state->input;
+
+	switch (key) {
+	case OPTION_TREE:
+		if (uts_tree_find(arg) == NULL)
+			return args_refuse("--tree is '%s'; allowed: %s", arg,
+					   UTS_TREE_NAMES);
+		options->tree = arg;
+		return 0;
+	case OPTION_LIVE:
+		return args_number("--live", arg, 0, 1000000000,
+				   &options->live);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "tree",
+	  .key = OPTION_TREE,
+	  .arg = "T",
+	  .doc = "The tree: " UTS_TREE_NAMES " (default T1)" },
+	{ .name = "live",
+	  .key = OPTION_LIVE,
+	  .arg = "N",
+	  .doc = "Live tasks a worker, about; above, a task has one successor"
+		 " at a time (default 256; 0 = no bound)" },
+	{ 0 },
+};
+
+static const struct argp uts_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+
+static json_t *uts_params(const void *arg)
+{
+	const struct uts_options *options = arg;
+
+	return json_pack("{s:s, s:I}", "tree", options->tree, "live",
+			 (json_int_t)options->live);
+}
+
+#define LIVE_DEFAULT 256
+
+static const struct uts_options defaults = {
+	.tree = "T1",
+	.live = LIVE_DEFAULT,
+};
+
+static const struct uts_options report[] = {
+	{ .tree = "T1", .live = LIVE_DEFAULT },
+	{ .tree = "T3", .live = LIVE_DEFAULT },
+};
+
+const struct workload workload_uts_tasks = {
+	.name = "uts_tasks",
+	.description = "Search an unbalanced tree, a task a node",
+	.argp = &uts_argp,
+	.options_size = sizeof(struct uts_options),
+	.defaults = &defaults,
+	.report = report,
+	.report_count = sizeof(report) / sizeof(report[0]),
+	.params = uts_params,
+	.setup = uts_setup,
+	.prepare = uts_prepare,
+	.round = uts_round,
+	.check = uts_check,
+	.teardown = uts_teardown,
+};

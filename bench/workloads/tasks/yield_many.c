@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* yield_many.c - tasks that yield, and yield again; an operation is a yield */
+#include <errno.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/cli/args.h"
+#include "bench/workloads/batch.h"
+#include "bench/workloads/workloads.h"
+
+struct yield_options {
+	struct batch_options batch; /* first: its parser is below ours */
+	uint64_t yields;
+};
+
+struct yield_task {
+	alignas(64) struct skua_task task; /* first: it is cast back */
+	uint64_t left;                     /* yields until it is done */
+	uint64_t runs;                     /* polls in the round */
+};
+
+struct yield_many {
+	struct yield_options options;
+	struct skua_runtime *rt;
+	struct yield_task *tasks;
+};
+
+static enum skua_poll poll_yielding(struct skua_task *self)
+{
+	struct yield_task *t = (struct yield_task *)self;
+
+	t->runs++;
+	if (t->left == 0)
+		return SKUA_DONE;
+	t->left--;
+	return SKUA_YIELD;
+}
+
+/* Spawn a batch, and wait for it. */
+static int run_batch(struct yield_many *y)
+{
+	int err = 0;
+	int drain_err;
+
+	for (uint64_t i = 0; err == 0 && i < y->options.batch.tasks; i++) {
+		y->tasks[i].left = y->options.yields;
+		skua_task_init(&y->tasks[i].task, poll_yielding);
+		err = skua_task_spawn(y->rt, &y->tasks[i].task);
+	}
+	drain_err = skua_runtime_drain(y->rt);
+	return err != 0 ? err : drain_err;
+}
+
+/* ---- the workload -------------------------------------------------------- */
+
+static void yield_teardown(struct workload_run *run)
+{
+	struct yield_many *y = run->state;
+
+	free(y->tasks);
+	free(y);
+}
+
+static int yield_setup(struct workload_run *run)
+{
+	const struct yield_options *options = run->options;
+	struct yield_many *y = calloc(1, sizeof(*y));
+
+	if (y == NULL)
+		return -ENOMEM;
+	run->state = y;
+	run->ops = batch_ops(&options->batch) * options->yields;
+	y->options = *options;
+	y->rt = run->rt;
+	y->tasks = aligned_alloc(alignof(struct yield_task),
+				 options->batch.tasks * sizeof(*y->tasks));
+	if (y->tasks == NULL) {
+		yield_teardown(run);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void yield_prepare(struct workload_run *run)
+{
+	struct yield_many *y = run->state;
+
+	for (uint64_t i = 0; i < y->options.batch.tasks; i++)
+		y->tasks[i].runs = 0;
+}
+
+static int yield_round(struct workload_run *run)
+{
+	struct yield_many *y = run->state;
+	int err = 0;
+
+	for (uint64_t i = 0; err == 0 && i < y->options.batch.repeat; i++)
+		err = run_batch(y);
+	return err;
+}
+
+static bool yield_check(struct workload_run *run)
+{
+	const struct yield_many *y = run->state;
+	/* The last poll of each batch is the one that ends the task. */
+	uint64_t expected = (y->options.yields + 1) * y->options.batch.repeat;
+
+	for (uint64_t i = 0; i < y->options.batch.tasks; i++) {
+		if (y->tasks[i].runs == expected)
+			continue;
+		fprintf(stderr,
+			"yield_many: task %ju was polled %ju times, not %ju\n",
+			(uintmax_t)i, (uintmax_t)y->tasks[i].runs,
+			(uintmax_t)expected);
+		return false;
+	}
+	return true;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+enum { OPTION_YIELDS = 0x100 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct yield_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->batch;
+		return 0;
+	case OPTION_YIELDS:
+		return args_number("--yields", arg, 1, 10000000,
+				   &options->yields);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option argp_options[] = {
+	{ .name = "yields",
+	  .key = OPTION_YIELDS,
+	  .arg = "N",
+	  .doc = "Yields of each task" },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &batch_argp }, { 0 } };
+
+static const struct argp yield_argp = {
+	argp_options, parse, 0, 0, children, 0, 0,
+};
+
+static json_t *yield_params(const void *arg)
+{
+	const struct yield_options *options = arg;
+
+	return json_pack("{s:I, s:I, s:I}", "tasks",
+			 (json_int_t)options->batch.tasks, "yields",
+			 (json_int_t)options->yields, "repeat",
+			 (json_int_t)options->batch.repeat);
+}
+
+static const struct yield_options defaults = {
+	.batch = { .tasks = 200, .repeat = 5 },
+	.yields = 1000,
+};
+
+const struct workload workload_yield_many = {
+	.name = "yield_many",
+	.description = "200 tasks yield 1,000 times each",
+	.argp = &yield_argp,
+	.options_size = sizeof(struct yield_options),
+	.defaults = &defaults,
+	.report = &defaults,
+	.report_count = 1,
+	.params = yield_params,
+	.setup = yield_setup,
+	.prepare = yield_prepare,
+	.round = yield_round,
+	.check = yield_check,
+	.teardown = yield_teardown,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* workloads.c - the table of workloads */
+#include "bench/workloads/workloads.h"
+
+#include <string.h>
+
+const struct workload *const workloads[] = {
+	&workload_parallel_map,
+	&workload_uts_tasks,
+	&workload_spawn_many_local,
+	&workload_spawn_many_worker,
+	&workload_spawn_many_remote_idle,
+	&workload_spawn_many_remote_busy1,
+	&workload_spawn_many_remote_busy2,
+	&workload_yield_many,
+	&workload_ping_pong,
+	&workload_chained_spawn,
+	&workload_join_one,
+	&workload_wake,
+	&workload_timers,
+	&workload_rpc,
+	&workload_imbalance,
+	&workload_uts,
+	&workload_fib,
+	&workload_integrate,
+	&workload_nqueens,
+	&workload_skynet,
+	&workload_matmul,
+	&workload_cilksort,
+	&workload_region,
+	&workload_beside,
+	&workload_for,
+	&workload_reduce,
+	&workload_scan,
+	&workload_find_early,
+	&workload_sort_unstable,
+	&workload_sort_stable,
+	&workload_sort_by_key,
+	NULL,
+};
+
+const struct workload *workload_find(const char *name)
+{
+	for (unsigned i = 0; workloads[i] != NULL; i++)
+		if (strcmp(workloads[i]->name, name) == 0)
+			return workloads[i];
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* workloads.h - the workloads that there are */
+#ifndef SKUA_BENCH_WORKLOADS_WORKLOADS_H
+#define SKUA_BENCH_WORKLOADS_WORKLOADS_H
+
+#include "bench/harness/workload.h"
+
+/* All workloads, in the order of the report; the last is followed by NULL. */
+extern const struct workload *const workloads[];
+
+/* workload_find - the workload of that name, or NULL */
+const struct workload *workload_find(const char *name);
+
+extern const struct workload workload_beside;
+extern const struct workload workload_chained_spawn;
+extern const struct workload workload_cilksort;
+extern const struct workload workload_fib;
+extern const struct workload workload_find_early;
+extern const struct workload workload_for;
+extern const struct workload workload_imbalance;
+extern const struct workload workload_integrate;
+extern const struct workload workload_join_one;
+extern const struct workload workload_matmul;
+extern const struct workload workload_nqueens;
+extern const struct workload workload_parallel_map;
+extern const struct workload workload_ping_pong;
+extern const struct workload workload_reduce;
+extern const struct workload workload_region;
+extern const struct workload workload_rpc;
+extern const struct workload workload_scan;
+extern const struct workload workload_skynet;
+extern const struct workload workload_sort_by_key;
+extern const struct workload workload_sort_stable;
+extern const struct workload workload_sort_unstable;
+extern const struct workload workload_spawn_many_local;
+extern const struct workload workload_spawn_many_remote_busy1;
+extern const struct workload workload_spawn_many_remote_busy2;
+extern const struct workload workload_spawn_many_remote_idle;
+extern const struct workload workload_spawn_many_worker;
+extern const struct workload workload_timers;
+extern const struct workload workload_uts;
+extern const struct workload workload_uts_tasks;
+extern const struct workload workload_wake;
+extern const struct workload workload_yield_many;
+
+#endif
