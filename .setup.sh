@@ -46,7 +46,7 @@ gnuplot-nox     command gnuplot
 protobuf-compiler command protoc
 '
 
-# What the other schedulers are built with (bench/peers/build). They are large,
+# The packages that build the other schedulers (bench/peers/build). They are large,
 # and one that is missing leaves out what it is for.
 SKUA_PEER_NEEDS='
 cargo             command cargo
@@ -57,20 +57,15 @@ golang-go         command go
 libtbb-dev        header  tbb/task_group.h
 '
 
-# What tests/guest/run boots a machine with, and its kernel, which is not
-# installed: newer ones do not start in Debian 12's qemu.
-SKUA_GUEST_NEEDS='
-qemu-system-x86 command qemu-system-x86_64
-cpio            command cpio
-'
+# The machine and the kernel that tests/guest/run boots; the kernel is not installed:
+newer ones do not start in Debian 12's qemu. SKUA_GUEST_NEEDS=' qemu-system-x86 command
+qemu-system-x86_64 cpio command cpio '
 SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
 
-# What tests/service/test_report_page.sh looks at report.html with, which is large.
-SKUA_BROWSER_NEEDS='
-chromium        command chromium
-'
+# The browser with which tests/service/test_report_page.sh opens report.html; it is
+large. SKUA_BROWSER_NEEDS=' chromium command chromium '
 
-# What tests/service/test_metrics.sh has its output checked with, of the package
+# The program that checks the output in tests/service/test_metrics.sh, from the package
 # prometheus, which is not installed: it would start a server.
 SKUA_PROMTOOL=usr/bin/promtool
 
@@ -82,7 +77,7 @@ else
 	SKUA_BOLD='' SKUA_GREEN='' SKUA_RED='' SKUA_YELLOW='' SKUA_PLAIN=''
 fi
 
-# What is said while working goes to stderr: stdout is for results.
+# Progress goes to stderr: stdout is for results.
 skua_say()
 {
 	printf '%s\n' "$*" >&2
@@ -277,9 +272,8 @@ skua_stale()
 # skua_build FOLDER [CMAKE-ARGUMENT...] - configure and build; 1 on failure
 #
 # FOLDER is relative to the root; SKUA_CC is the compiler (gcc), SKUA_TARGET what
-# is built (all). What the tools print is in FOLDER/build.log, and shown if they fail.
-skua_build()
-{
+# is built (all). The output of the tools is in FOLDER/build.log, and shown if they
+fail. skua_build() {
 	local folder=$SKUA_ROOT/$1 log=$SKUA_ROOT/$1/build.log start=$SECONDS
 	local compiler=${SKUA_CC:-gcc}
 	local configure=(env CC="$compiler" cmake -S "$SKUA_ROOT" -B "$folder")

@@ -33,7 +33,7 @@
 #define AREA_NOTE_NAME "skua"
 #define AREA_NOTE_TYPE UINT32_C(1)
 
-/* The root, `skua_debug_root`. Writers: whoever creates or destroys a runtime. */
+/* The root, `skua_debug_root`. Writers: threads that create or destroy a runtime. */
 struct area_root {
 	uint64_t magic;
 	uint32_t abi;
@@ -107,7 +107,7 @@ struct area_runtime {
 	uint64_t tasks_left_out;
 };
 
-/* What a tracked task does. */
+/* The state of a tracked task. */
 enum area_task_state {
 	AREA_TASK_NONE,
 	AREA_TASK_QUEUED,
@@ -116,7 +116,7 @@ enum area_task_state {
 	AREA_TASK_DONE, /* with a waker left when its last poll ended */
 };
 
-/* What a waiting task waits for: the latest of these that its last poll began. */
+/* The reason why a task waits: the latest of these that its last poll began. */
 enum area_wait {
 	AREA_WAIT_NONE,
 	AREA_WAIT_NOBODY, /* it can be cancelled, but nothing else wakes it */
@@ -147,7 +147,7 @@ struct area_task {
 	uint64_t reserved[4];
 };
 
-/* What a worker does. */
+/* The activity of a worker. */
 enum area_state {
 	AREA_STARTING, /* or has ended, or nobody drives it */
 	AREA_RUNNING,  /* polls tasks */
@@ -156,7 +156,7 @@ enum area_state {
 	AREA_JOB, /* works on a job of somebody's region */
 };
 
-/* What is counted. In the order of struct skua_worker_stats. */
+/* The counters of a worker. Their order is the ABI: new ones go before reserved. */
 struct area_counters {
 	uint64_t tasks_spawned;
 	uint64_t tasks_polled; /* before the poll: the number of it */
@@ -185,9 +185,9 @@ struct area_times {
 };
 
 /*
- * What was seen of the tasks of one type. Polls are timed now and then, and each
+ * Samples of the tasks of one type. Polls are timed now and then, and each
  * counts as often as there were polls since the last that was: so the sums are
- * estimates, and polls is exact over all rows but for the latest few.
+ * estimates, and polls is exact over all rows, except for the latest few.
  */
 struct area_type {
 	uint64_t type; /* struct skua_task_type; 0: tasks without */
@@ -202,7 +202,7 @@ struct area_type {
 
 #define AREA_TYPES 32u
 
-/* What was measured of the work of a worker. */
+/* Samples of the work of a worker. */
 struct area_samples {
 	struct probes_histogram park;  /* each: how long it slept */
 	struct probes_histogram steal; /* each: how long it had looked before */
@@ -214,7 +214,7 @@ struct area_samples {
 
 /* A worker. Its writer is the worker. */
 struct area_worker {
-	/* Constant but for tid, which is 0 while there is no thread. */
+	/* Constant, except tid, which is 0 while there is no thread. */
 	alignas(128) uint32_t index;
 	int32_t cpu; /* where it was bound at first; -1: nowhere */
 	int32_t node;

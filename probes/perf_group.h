@@ -3,8 +3,8 @@
  * perf_group.h - count events of threads: hardware's where there are counters
  *
  * What is counted is the user-mode part, unless an event's name says otherwise
- * ("cycles:uk"). The kernel's part is left out, so that the figures do not depend
- * on who runs it, and users without privileges can have them.
+ * ("cycles:uk"). The kernel's part is left out, so that the figures do not depend on
+ * the user, and users without privileges can have them.
  *
  * A machine may have no counters, or forbid them: perf_group_open() then says
  * why. It may also lack a single event, which is reported as missing while
@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What processors can count at once without taking turns. */
+/* The number that processors can count at once without taking turns. */
 #define PERF_GROUP_AT_ONCE 6
 
 #define PERF_GROUP_MAX_EVENTS 24

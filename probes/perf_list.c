@@ -11,7 +11,7 @@
 
 #include "probes/perf_event.h"
 
-/* What is not allowed, or needs a unit mask, may be there all the same. */
+/* An event that is not allowed, or needs a unit mask, may be there all the same. */
 static bool is_here(const char *name)
 {
 	struct perf_event_attr attr;

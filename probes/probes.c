@@ -4,10 +4,9 @@
  *
  * The notes are what <sys/sdt.h> of SystemTap would write (version 3), without
  * needing it. They are no part of what is loaded. The arguments are kept in
- * the registers in which they are passed, so that a tracer finds them in the
- * same place whoever compiled this. A nop of one byte: a longer one may be
- * patched into a call by some kernels, which would write below the stack of a
- * function that has no frame.
+ * the registers in which they are passed, so that a tracer finds them in the same place
+ * with every compiler. A nop of one byte: a longer one may be patched into a call by
+ * some kernels, which would write below the stack of a function that has no frame.
  */
 #include "probes/probes.h"
 
@@ -50,7 +49,7 @@
 	"994:	.balign 4\n" \
 	"	.popsection\n"
 
-/* The mark: one in a file, whoever else has probes. */
+/* The mark: one in a file, even if others have probes. */
 __asm__(
 	"	.pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
 	"	.weak _.stapsdt.base\n"

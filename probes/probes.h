@@ -6,8 +6,8 @@
  * semaphore: a counter that the tracer raises while it is attached. PROBES.md
  * is what tracers rely on. To the program a probe that nobody is attached to
  * costs a load and a branch that is never taken; one that somebody is, about a
- * microsecond. So what is frequent is counted instead, but for the polls: workers
- * look now and then whether somebody has attached to those.
+ * microsecond. So frequent events are counted instead, except the polls: workers look
+ * now and then whether somebody has attached to those.
  *
  * Threads: any. Order: none is given.
  */
@@ -75,7 +75,7 @@ PROBES(PROBE_DECLARE)
 
 #undef PROBE_DECLARE
 
-/* What the tracer stops at; called while somebody is attached. Arguments that a
+/* The place where a tracer stops; called while somebody is attached. Arguments that a
  * probe does not have are not looked at. */
 #define PROBE_HIT(name, count)                                   \
 	void probe_##name##_hit(uint64_t first, uint64_t second, \

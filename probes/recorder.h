@@ -58,8 +58,7 @@ static inline void recorder_write_owner(struct recorder *r, uint64_t time,
 	uint64_t head = counter_read(&r->area->ring_head);
 	struct event *event = &r->ring[head % RECORDER_EVENTS];
 
-	/* Relaxed, all: whoever reads finds out whether they were overwritten
-	 * meanwhile. */
+	/* Relaxed, all: a reader finds out whether they were overwritten meanwhile. */
 	__atomic_store_n(&event->time, time, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->a, a, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->b, b, __ATOMIC_RELAXED);

@@ -59,7 +59,7 @@ static void set_link(uint64_t *link, uint64_t runtime)
 /* Which process has the root for itself; 0: none. */
 static uint32_t holder;
 
-/* What a thread of the parent was at when it forked is not to be finished: the
+/* A change that a thread of the parent had begun at the fork is never finished: the
  * list is whole, but its count may be that of before. */
 static void recount(void)
 {
@@ -87,7 +87,7 @@ static void hold(uint32_t process)
 	bool taken_over = false;
 
 	/* Acquire: what the holder before wrote. Pairs with the release in
-	 * let_go(). Who held it in a parent of this process is not here. A
+	 * let_go(). A holder in a parent of this process is not here. A
 	 * further round means that another thread of this one has it. */
 	while (!__atomic_compare_exchange_n(&holder, &found, process, 0,
 					    __ATOMIC_ACQUIRE,
@@ -110,7 +110,7 @@ static void let_go(void)
 	__atomic_store_n(&area_root.changes, area_root.changes + 1,
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
-	/* Who waited and is not the next to hold it is woken by the next. */
+	/* A waiter that is not the next holder is woken by the next. */
 	syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1);
 }
 

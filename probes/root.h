@@ -2,9 +2,9 @@
 /**
  * root.h - where other processes begin to read: the list of runtimes
  *
- * The one thing in skua that all runtimes of a process share. Whoever adds or
- * removes a runtime holds a lock for a few stores. The list is whole at any
- * moment, so that a child of fork() goes on with it whatever its parent did.
+ * The one thing in skua that all runtimes of a process share. A thread that adds or
+ * removes a runtime holds a lock for a few stores. The list is whole at any moment, so
+ * that a child of fork() goes on with it whatever its parent did.
  */
 #ifndef SKUA_PROBES_ROOT_H
 #define SKUA_PROBES_ROOT_H

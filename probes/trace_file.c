@@ -67,7 +67,7 @@ struct trace_moment trace_now(void)
 
 /* ---- writing --------------------------------------------------------------- */
 
-/* Take the first @bytes off what is to be written. */
+/* Take the first @bytes off the parts that are left to write. */
 static void advance(struct iovec *parts, unsigned count, size_t bytes)
 {
 	for (unsigned i = 0; i < count && bytes > 0; i++) {

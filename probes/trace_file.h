@@ -19,7 +19,7 @@
 #define TRACE_MAGIC   UINT64_C(0x6361727461756b73) /* "skuatrac" */
 #define TRACE_VERSION UINT32_C(1)
 
-/* A chunk of another kind is left out by who reads. New kinds may come, and new
+/* A reader leaves out chunks of other kinds. New kinds may come, and new
  * fields at the end of each: the version changes when one goes. */
 enum trace_kind {
 	TRACE_META = 1, /* struct trace_meta, once, first */
@@ -80,7 +80,7 @@ struct trace_stream {
 
 #define TRACE_STREAMS 65536u /* ids are below that */
 
-/* What an address in events is called. */
+/* The name of an address in events. */
 enum trace_name_of { TRACE_NAME_FUNCTION, TRACE_NAME_TYPE };
 
 struct trace_name {
@@ -100,15 +100,15 @@ struct trace_events {
 };
 
 enum trace_switch_kind {
-	TRACE_SWITCH_IN = 1,    /* it runs; other: who had the CPU before */
-	TRACE_SWITCH_PREEMPTED, /* it would go on; other: who comes instead */
-	TRACE_SWITCH_ASLEEP,    /* it waits for something; likewise */
-	TRACE_SWITCH_WOKEN,     /* it would go on; other: who woke it */
-	TRACE_SWITCH_INSTEAD,   /* it still would; other: who has the CPU now */
-	TRACE_SWITCH_STOPPED,   /* a signal, or a debugger, has stopped it */
+	TRACE_SWITCH_IN = 1, /* it runs; other: the thread that had the CPU */
+	TRACE_SWITCH_PREEMPTED, /* it would go on; other: the thread that runs next */
+	TRACE_SWITCH_ASLEEP, /* it waits for something; likewise */
+	TRACE_SWITCH_WOKEN, /* it would go on; other: the thread that woke it */
+	TRACE_SWITCH_INSTEAD, /* it still would; other: the thread on the CPU now */
+	TRACE_SWITCH_STOPPED, /* a signal, or a debugger, has stopped it */
 };
 
-/* What the kernel did with a thread of the process. */
+/* A step of the kernel with a thread of the process. */
 struct trace_switch {
 	uint64_t ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;
@@ -120,7 +120,7 @@ struct trace_switch {
 	char comm[16];
 };
 
-/* All that there were from the one time to the other, but for those lost. A thread
+/* All switches from the one time to the other, except those lost. A thread
  * without any ran all the time, or slept. */
 struct trace_switches {
 	uint64_t from_ns;

@@ -9,7 +9,7 @@
  * whose forks are wrong (skua/fork.h). Under "Threads", "any" is any
  * thread, "worker" a call from inside a poll, a release function or a poller, on
  * the thread of a worker of any runtime, and "outside" a thread that is no
- * worker. What is async-signal-safe may be called from a signal handler that
+ * worker. Functions that are async-signal-safe may be called from a signal handler that
  * interrupts an outside thread. Workers block all signals, SIGPIPE too: a write to a
  * closed socket from a poll fails with EPIPE. A handler that interrupts a worker all
  * the same must not call the library.

@@ -57,7 +57,7 @@ struct skua_poller {
 /**
  * skua_runtime_add_poller - register a poller
  * @rt: live runtime, borrowed
- * @worker: index of the worker that is to call it
+ * @worker: index of the worker that calls it
  * @poller: the program's, in place until its poll has returned
  *          SKUA_POLLER_DONE, or the runtime was shut down
  *

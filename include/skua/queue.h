@@ -10,9 +10,9 @@
  * oldest, one at a time. The injector is an unbounded intrusive list that
  * anyone pushes to.
  *
- * What may run beside what ("yes": at the same time, on any threads; "one":
- * one thread at a time, the owner; a queue may change its owner as any other
- * memory may, through a lock, a join or the like):
+ * The operations that may run beside each other ("yes": at the same time, on any
+ * threads; "one": one thread at a time, the owner; a queue may change its owner as any
+ * other memory may, through a lock, a join or the like):
  *
  *                        | push, pop | steal of it | steal into it | length
  *   skua_queue push, pop |    one    |     yes     |      one      |  yes
@@ -30,7 +30,7 @@
  *   take                 | yes  | yes: one takes, others get none | yes
  *
  * Progress: push, pop and steal of the local queue and of the deque are
- * lock-free, but for the memory that a deque takes when it grows; pushes to the
+ * lock-free, except for the memory that a deque takes when it grows; pushes to the
  * injector are wait-free (one exchange); takers never wait.
  */
 #ifndef SKUA_QUEUE_H
@@ -66,7 +66,7 @@ SKUA_API int skua_queue_create(struct skua_queue **out, uint32_t capacity);
  * skua_queue_destroy - drop the owner's handle
  * @queue: owned by the call; NULL is ignored
  *
- * Items that are still queued remain with whoever pushed them; stealers may
+ * Items that are still queued remain with the threads that pushed them; stealers may
  * go on taking them. The memory is freed with the last handle.
  *
  * Threads: the owner. Blocks: never. Allocates: nothing.
@@ -79,7 +79,7 @@ SKUA_API void skua_queue_destroy(struct skua_queue *queue);
  * @item: any pointer but NULL; the queue never looks behind it
  *
  * Threads: the owner. Blocks: never. Allocates: nothing.
- * Order: writes before the call are visible to whoever takes the item.
+ * Order: writes before the call are visible to the thread that takes the item.
  * Return: 0; -ENOSPC (full: the item stays the caller's); -EINVAL.
  */
 SKUA_API int skua_queue_push(struct skua_queue *queue, void *item);
@@ -175,7 +175,7 @@ SKUA_API int skua_deque_create(struct skua_deque **out,
  * skua_deque_destroy - drop the owner's handle
  * @deque: owned by the call; NULL is ignored
  *
- * Items that are still queued remain with whoever pushed them; stealers may
+ * Items that are still queued remain with the threads that pushed them; stealers may
  * go on taking them. The memory is freed with the last handle.
  *
  * Threads: the owner. Blocks: never. Allocates: nothing.
@@ -191,7 +191,7 @@ SKUA_API void skua_deque_destroy(struct skua_deque *deque);
  * freed with it: less than it has in use.
  *
  * Threads: the owner. Blocks: never. Allocates: if it is full.
- * Order: writes before the call are visible to whoever takes the item.
+ * Order: writes before the call are visible to the thread that takes the item.
  * Return: 0; -ENOMEM (full, and it cannot grow: the item stays the caller's,
  * and the deque is as before); -EINVAL.
  */
@@ -269,7 +269,7 @@ SKUA_API int skua_injector_create(struct skua_injector **out);
 /**
  * skua_injector_destroy - free an injector
  * @injector: owned by the call; NULL is ignored. Nodes that are still queued
- *            remain with whoever pushed them.
+ *            remain with the threads that pushed them.
  *
  * Threads: any, when no other call is in progress. Blocks: never.
  * Allocates: nothing.
@@ -283,7 +283,7 @@ SKUA_API void skua_injector_destroy(struct skua_injector *injector);
  *
  * Threads: any. Blocks: never; wait-free and async-signal-safe.
  * Allocates: nothing.
- * Order: writes before the call are visible to whoever takes the node. Nodes
+ * Order: writes before the call are visible to the thread that takes the node. Nodes
  * of one thread stay in order.
  * Return: 0; -EINVAL (an argument is NULL).
  */

@@ -46,7 +46,8 @@ struct skua_task;
 /* Values of spin_ns. */
 #define SKUA_SPIN_NEVER   UINT64_MAX       /* sleep at once */
 #define SKUA_SPIN_FOREVER (UINT64_MAX - 1) /* never sleep: for isolated CPUs */
-/* Value of lifo_steal_delay_ns: nobody takes what a worker is to run next. */
+/* Value of lifo_steal_delay_ns: no other worker takes the task that a worker runs next.
+ * */
 #define SKUA_LIFO_PRIVATE UINT64_MAX
 /* The longest spin_ns and lifo_steal_delay_ns, the shortest of the latter. */
 #define SKUA_MAX_DELAY_NS      UINT64_C(1000000000)
@@ -93,7 +94,7 @@ enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  *       thread of its own, and not on two at once; while it runs, no other worker
  *       is looked at. Without it the log is told.
  *
- * Hooks must not call the runtime, but for skua_worker_index(). A runtime with
+ * Hooks must not call the runtime, except skua_worker_index(). A runtime with
  * SKUA_CALLER_DRIVEN has no threads to start and stop; its worker sleeps from
  * where skua_runtime_poll() returns 0 to the next call of it, and first in
  * skua_runtime_create().
@@ -132,10 +133,9 @@ struct skua_hooks {
  *        work comes within that time: a worker that is called more often than
  *        every 50 us does not sleep; or never when there are more workers than
  *        CPUs, or the control groups have less time than these
- * @lifo_steal_delay_ns: how long a task waits behind a long poll of the worker
- *        that is to run it next before an idle one takes it,
- *        SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE;
- *        0 = 100,000
+ * @lifo_steal_delay_ns: how long a task in a LIFO slot waits behind a long poll before
+ *        an idle worker takes it, SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or
+ *        SKUA_LIFO_PRIVATE; 0 = 100,000
  * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
  *        allowed; NULL = all of them: then an event loop of the program's own
  *        shares one with a worker. Only read during the call.
@@ -187,13 +187,13 @@ struct skua_hooks {
  *   - a poll within its limit is never reported.
  * The time that polls take is counted anyway, by samples: `skua top`, `skua stats`
  * and `skua metrics` tell about how many were longer than the limit of the runtime.
- * What its thread waited for a CPU does not count for a report, nor does
- * the time that the process was stopped; but a poll that sleeps or blocks is
- * reported as one that computes is. (Where /proc does not say, the CPU time alone
- * counts.) A worker is reported once a second at most. To note the stack, the
- * worker's thread is interrupted by @stall_signal once a report, with SA_RESTART:
- * some system calls then return EINTR all the same, as signal(7) lists. A type with
- * a limit has it, shorter or longer, in each runtime that has one.
+ * Time in which its thread waited for a CPU does not count for a report, nor does the
+ * time that the process was stopped; but a poll that sleeps or blocks is reported as
+ * one that computes is. (Where /proc does not say, the CPU time alone counts.) A worker
+ * is reported once a second at most. To note the stack, the worker's thread is
+ * interrupted by @stall_signal once a report, with SA_RESTART: some system calls then
+ * return EINTR all the same, as signal(7) lists. A type with a limit has it, shorter or
+ * longer, in each runtime that has one.
  *
  * A field that is left at its default is taken from the environment, if it is
  * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
@@ -260,11 +260,11 @@ struct skua_config {
  * @spin_ns says so. The number of workers stays. The log hook is told.
  *
  * With SKUA_REALTIME the workers are of the class SCHED_FIFO, priority 1: no usual
- * thread takes their CPUs while they work or spin, but for what the kernel keeps
- * for those, mostly a twentieth; and the CPU time of control groups does not limit
- * them. With SKUA_LOCK_MEMORY all memory of the process, now and later, stays in
- * memory (mlockall()), stacks as large as they may get included; the end of the
- * runtime does not undo that.
+ * thread takes their CPUs while they work or spin, except in the time that the kernel
+ * keeps for those, mostly a twentieth; and the CPU time of control groups does not
+ * limit them. With SKUA_LOCK_MEMORY all memory of the process, now and later, stays in
+ * memory (mlockall()), stacks as large as they may get included; the end of the runtime
+ * does not undo that.
  *
  * Threads: any, also a worker of another runtime. Blocks: while the threads
  * are created, and while latencies are measured (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
@@ -352,9 +352,9 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  * workers have ended, every task is done, each join ends and the release
  * functions have returned, except those of members of groups that
  * skua_runtime_drain() excepts; but a task of which a waker is left ends, and is
- * released, when that is dropped, also after the runtime is destroyed. What
- * remains is skua_runtime_destroy(). After a timeout the workers go on, and the
- * call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
+ * released, when that is dropped, also after the runtime is destroyed. Only
+ * skua_runtime_destroy() remains to be called. After a timeout the workers go on, and
+ * the call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
  *
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
  * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
@@ -450,7 +450,7 @@ SKUA_API int64_t skua_runtime_left(const struct skua_runtime *rt,
  * while another thread does. skua_task_join() and skua_group_wait() do not:
  * somebody else has to drive.
  *
- * Threads: outside, one at a time. Blocks: never, but for the polls.
+ * Threads: outside, one at a time. Blocks: never, except in the polls.
  * Allocates: nothing.
  * Return: 0 (idle: wait for the descriptor); 1 (the deadline came: call again, at
  * once or when the descriptor is readable, which it still is); -EINVAL (NULL);

@@ -30,8 +30,8 @@ enum skua_poll { SKUA_DONE = 0, SKUA_PENDING = 1, SKUA_YIELD = 2 };
  * those of enum skua_poll is a mistake, which aborts a debug build and else
  * counts as SKUA_DONE.
  *
- * A task whose poll has stored its result has not ended yet. What tells others
- * that its memory is free, or its result final, is a join or a release function.
+ * A task whose poll has stored its result has not ended yet. A join or a release
+ * function tells others that its memory is free, and its result final.
  */
 typedef enum skua_poll (*skua_task_fn)(struct skua_task *self) SKUA_NOEXCEPT;
 
@@ -50,7 +50,7 @@ typedef void (*skua_release_fn)(struct skua_task *task) SKUA_NOEXCEPT;
 
 struct skua_group;
 
-/* What the end of a task is for; the library's. */
+/* The waiter for the end of a task; the library's. */
 union skua_task_end {
 	void *joiner;
 	struct skua_task *task;
@@ -302,12 +302,12 @@ SKUA_API int skua_task_join_cancel(struct skua_task *self,
  * skua_task_detach - let a task end by itself
  * @task: initialised, spawned or done, and not yet joined or detached
  * @release: called once with the task when it has ended, by the thread that
- *           does the last thing to it: the worker of its last poll, whoever
- *           drops its last waker, or this call; may be NULL for memory that
- *           needs no release
+ *           does the last thing to it: the worker of its last poll, the thread that
+ *           drops its last waker, or this call; may be NULL for memory that needs no
+ *           release
  *
- * A task that is already spawned must be detached by whoever may join it. One that
- * is detached first, and whose spawn is refused, is not released: it is detached
+ * A task that is already spawned must be detached by a thread that may join it. One
+ * that is detached first, and whose spawn is refused, is not released: it is detached
  * and may be spawned again.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe if
@@ -351,7 +351,7 @@ SKUA_API struct skua_runtime *skua_task_runtime(const struct skua_task *task);
  * For what needs no task of its own: it cannot be joined, woken or cancelled,
  * but a drain waits for it.
  *
- * Threads: any. Blocks: never, but for a lock that is held for less than a
+ * Threads: any. Blocks: never, except for a lock that is held for less than a
  * microsecond, or while memory is allocated. Allocates: 128 bytes, from
  * chunks that the runtime keeps and uses again.
  * Order: writes before the call are visible to @fn.

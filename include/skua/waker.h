@@ -3,10 +3,10 @@
  * waker.h - the right to make a task runnable
  *
  * A waker is a counted reference to a task: the task does not end, and its
- * memory stays in place, while there is one. Whoever holds it passes it on,
- * wakes with it or drops it; one that is lost keeps its task from ending.
- * Waking a task that is runnable already does nothing more, but the poll to
- * come still sees all that was written before the call.
+ * memory stays in place, while there is one. Its holder passes it on, wakes with it or
+ * drops it; one that is lost keeps its task from ending. Waking a task that is runnable
+ * already does nothing more, but the poll to come still sees all that was written
+ * before the call.
  *
  * A task that waits for a source of events gives it a waker in its first poll: there
  * is none before the spawn. The source keeps that waker until it says that no more

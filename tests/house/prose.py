@@ -26,13 +26,13 @@ UNCLEAN = {
     "core/idle/IDLE.md": "who, what, but for, is to, inversion, as to, that which, archaic",
     "core/parallel/": "who, what, but for, is to, inversion, that which, archaic",
     "core/runtime/node_allocs": "what, inversion",
-    "include/": "who, what, but for, is to, inversion",
-    "probes/": "who, what, but for, is to, inversion",
+    "include/skua/fork.h": "who, what, but for, inversion",
+    "include/skua/parallel.h": "who, what, but for",
+    "include/skua/sort": "what, who",
+    "include/skua/topology.h": "who, what",
     "tests/": "who, what, but for, is to, inversion, that which, archaic",
     "topology/": "who, what, is to, inversion, archaic",
     "CHANGELOG.md": "who, what",
-    "CMakeLists.txt": "what",
-    ".setup.sh": "what",
     "README.md": "who, what, but for, that which",
 }
 
