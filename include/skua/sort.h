@@ -2,19 +2,18 @@
 /**
  * sort.h - parallel sorts of any items, with callbacks
  *
- * A comparison through a callback is a call; where that counts, make a sort of
- * your own of skua/sort_template.h, which has the same algorithms. Items of
- * other sizes than 4, 8 and 16 bytes, and those that are not aligned to their
- * size, are compared where they lie, through their addresses: there a key, or a
- * sort of your own, is several times faster.
+ * Each comparison through a callback is a call. Where that costs too much, make your
+ * own sort from skua/sort_template.h, which has the same algorithms. These sorts
+ * compare items through their addresses if the size is not 4, 8 or 16 bytes, or if
+ * the items are not aligned to their size. For such items a key, or your own sort, is
+ * several times faster.
  *
- * @compare says of two items, as for qsort(): negative, if the first belongs
- * before the second; positive, if behind it; 0, if they are equal. It is called
- * on several threads at once, may be given the addresses of copies, and returns:
- * it must not be left by an exception or longjmp(). If it is
- * no order (contradicts itself, is random), the order of the result is
- * unspecified, but each item is there once, nothing outside the array is
- * touched, and the call ends.
+ * @compare returns, as for qsort(), a negative value if the first item belongs before
+ * the second, a positive value if it belongs after it, and 0 if they are equal. It is
+ * called on several threads at once, and may be given the addresses of copies. It
+ * must not be left by an exception or longjmp(). If it is no order (contradicts
+ * itself, or is random), the order of the result is unspecified, but the result has
+ * each item once, the sort touches no memory outside the array, and it ends.
  */
 #ifndef SKUA_SORT_H
 #define SKUA_SORT_H
@@ -24,17 +23,16 @@
 SKUA_BEGIN_DECLS
 
 /**
- * skua_sort - sort an array; equal items end in any order
+ * skua_sort - sort an array; equal items end up in any order
  * @ctx: of the calling function
  * @base: @count items of @size bytes; may be NULL if there are none
- * @arg: @compare's
+ * @arg: passed to @compare
  *
- * Threads: that of @ctx. Blocks: for what others have taken.
- * Allocates: nothing for items of 4, 8 or 16 bytes that are aligned to their
- * size; for others the array once more, and a pointer for each item, from libc.
- * Return: 0; -EINVAL (a pointer but @arg is NULL, a context of NULLs, @size is 0,
- * or the array would be larger than the address space); -ENOMEM (nothing was
- * moved).
+ * Threads: that of @ctx. Blocks: for parts that other threads have taken.
+ * Allocates: nothing for items of 4, 8 or 16 bytes that are aligned to their size;
+ * for other items a copy of the array and a pointer for each item, from libc.
+ * Return: 0; -EINVAL (a pointer except @arg is NULL, @ctx has NULLs, @size is 0, or
+ * the array would be larger than the address space); -ENOMEM (no item was moved).
  */
 SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
 		       size_t size,
@@ -43,11 +41,11 @@ SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
 		       void *arg);
 
 /**
- * skua_sort_stable - sort an array; equal items stay in their order
+ * skua_sort_stable - sort an array; equal items keep their order
  *
- * Threads: that of @ctx. Blocks: for what others have taken.
- * Allocates: the array once more, and for items that skua_sort() compares where
- * they lie a pointer each, from libc.
+ * Threads: that of @ctx. Blocks: for parts that other threads have taken.
+ * Allocates: a copy of the array, and a pointer for each item that it compares through
+ * its address, from libc.
  * Return: as skua_sort().
  */
 SKUA_API int skua_sort_stable(struct skua_ctx ctx, void *base, size_t count,
@@ -57,14 +55,14 @@ SKUA_API int skua_sort_stable(struct skua_ctx ctx, void *base, size_t count,
 			      void *arg);
 
 /**
- * skua_sort_by_key - sort an array by a number that each item has, the least
- * first; items with equal numbers stay in their order
- * @key: the number; called once for each item, if there are two or more, on
- *       several threads at once; returns, as @compare does. Of a signed number,
- *       2^63 more
+ * skua_sort_by_key - sort an array by a number of each item, the lowest first; items
+ * with equal numbers keep their order
+ * @key: returns the number of an item; for a signed number, add 2^63. It is called
+ *       once for each item, if there are two or more, on several threads at once. It
+ *       must return, as @compare
  *
- * Threads: that of @ctx. Blocks: for what others have taken.
- * Allocates: the array once more, and 16 bytes for each item, from libc.
+ * Threads: that of @ctx. Blocks: for parts that other threads have taken.
+ * Allocates: a copy of the array, and 16 bytes for each item, from libc.
  * Return: as skua_sort().
  */
 SKUA_API int skua_sort_by_key(struct skua_ctx ctx, void *base, size_t count,

@@ -2,8 +2,8 @@
 /**
  * sort_merge.h - a part of skua/sort_template.h: merging
  *
- * Not to be included by itself. A merge is cut into chunks, at ranks; between
- * them others may ask for half of the rest.
+ * Do not include it by itself. A merge is cut into chunks, at ranks; between two
+ * chunks, other threads may ask for half of the rest.
  */
 #include <skua/parallel.h>
 
@@ -11,7 +11,7 @@
 
 /* ---- merge ----------------------------------------------------------------- */
 
-/* Two arrays, each in order, the first before the second; and where to. */
+/* Two arrays, each in order, the left before the right; and the room for both. */
 struct skua_sorter_merge {
 	const skua_sorter_item *left, *right;
 	size_t lefts, rights;
@@ -31,7 +31,7 @@ skua_sorter_ends_of(const struct skua_sorter_merge *merge)
 	return ends;
 }
 
-/* How many steps are possible, whatever the comparisons say: each end may take
+/* The number of steps that are safe, whatever the comparisons say: each end may take
  * half of the smaller array. */
 SKUA_SORTER size_t skua_sorter_steps(const struct skua_sorter_ends *ends)
 {
@@ -86,7 +86,7 @@ SKUA_SORTER void skua_sorter_merge_both(const struct skua_sorter_merge *one,
 	skua_sorter_merge_rest(b, arg);
 }
 
-/* How many of the first @count items of a merge are from the left. */
+/* The number of items among the first @count of a merge that are from the left. */
 SKUA_SORTER size_t skua_sorter_merge_rank(const struct skua_sorter_merge *merge,
 					  size_t count)
 {
@@ -105,7 +105,7 @@ SKUA_SORTER size_t skua_sorter_merge_rank(const struct skua_sorter_merge *merge,
 	return low;
 }
 
-/* Take the first @count items from a merge: what is returned makes them. */
+/* Cut the first @count items off a merge; the returned merge makes them. */
 SKUA_SORTER struct skua_sorter_merge
 skua_sorter_merge_cut(struct skua_sorter_merge *merge, size_t count)
 {
@@ -123,7 +123,7 @@ skua_sorter_merge_cut(struct skua_sorter_merge *merge, size_t count)
 	return first;
 }
 
-/* All of it, on this thread. */
+/* Do the whole merge on this thread. */
 SKUA_SORTER void skua_sorter_merge_here(struct skua_sorter_merge merge)
 {
 	const size_t count = merge.lefts + merge.rights;

@@ -2,8 +2,8 @@
 /**
  * sort_quick.h - a part of skua/sort_template.h: the unstable sort
  *
- * Not to be included by itself. Quicksort, whose partition has no branch that
- * depends on a comparison; with heapsort for what it makes no progress with.
+ * Do not include it by itself. A quicksort whose partition has no branch that depends
+ * on a comparison. Heapsort takes over where quicksort makes no progress.
  */
 #include <skua/parallel.h>
 
@@ -51,8 +51,8 @@ SKUA_SORTER skua_sorter_item *skua_sorter_median(skua_sorter_item *a,
 	return ab == skua_sorter_less(b, c, arg) ? b : c;
 }
 
-/* About the median of @count items, 8 or more: a median of medians, of parts that
- * lie neither at the ends, nor symmetrically: patterns often do. */
+/* About the median of @count items, 8 or more: a median of medians, of parts that lie
+ * neither at the ends nor symmetrically, because patterns often do. */
 SKUA_SORTER skua_sorter_item *skua_sorter_pivot(skua_sorter_item *base,
 						size_t count, void *arg)
 {
@@ -81,8 +81,8 @@ SKUA_SORTER void skua_sorter_break_pattern(skua_sorter_item *base, size_t count)
 
 /* ---- partition ------------------------------------------------------------- */
 
-/* Does an item belong to the front? With @equal, what is not behind the pivot
- * does; without it, what is before it. */
+/* Tells whether an item belongs to the front: an item before the pivot or, with @equal,
+ * an item not after it. */
 SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
 				      const skua_sorter_item *pivot, bool equal,
 				      void *arg)
@@ -92,9 +92,9 @@ SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
 }
 
 /*
- * Lomuto's, around a hole: what belongs to the front goes to its end, and what
- * was there goes to the hole, which is left behind. One item or more; returns how
- * many belong to the front.
+ * Lomuto's partition, around a hole: an item of the front moves to the end of the
+ * front, the item there moves to the hole, and the hole moves on. @count is one or
+ * more. Return: the number of items in front.
  */
 SKUA_SORTER_INLINED size_t skua_sorter_lomuto(skua_sorter_item *base,
 					      size_t count,
@@ -125,7 +125,7 @@ SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
 					     const skua_sorter_item *middle,
 					     bool equal, void *arg)
 {
-	/* Each with a loop of its own, which does not ask. */
+	/* Two calls, so that neither loop tests @equal. */
 	return equal ? skua_sorter_lomuto(base, count, middle, true, arg)
 		     : skua_sorter_lomuto(base, count, middle, false, arg);
 }
@@ -143,7 +143,7 @@ struct skua_sorter_partition_job {
 SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
 					    struct skua_job *job) SKUA_NOTHROW;
 
-/* The same, shared with others if they ask. */
+/* The same, shared with other threads if they ask. */
 SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 					 skua_sorter_item *base, size_t count,
 					 const skua_sorter_item *pivot,
@@ -169,8 +169,8 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 	front = skua_sorter_partition(inner, base, half, pivot, equal, arg);
 	if (skua_reclaim(inner, &upper.job))
 		skua_sorter_partition_call(ctx, &upper.job);
-	/* What is between the two fronts changes places with the end of the
-	 * upper one. */
+	/* The items between the two fronts change places with the end of the
+	 * upper front. */
 	moved = half - front < upper.front ? half - front : upper.front;
 	for (size_t i = 0; i < moved; i++)
 		skua_sorter_swap(base + front + i,
@@ -203,8 +203,8 @@ SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
 					struct skua_job *job) SKUA_NOTHROW;
 
 /*
- * @before: the item before @base, which is before none of them; or NULL
- * @bad: how many partitions may still be lopsided
+ * @before: the item before @base, which is not greater than any of them; or NULL
+ * @bad: the number of partitions that may still be lopsided
  */
 SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 				   size_t count, const skua_sorter_item *before,
@@ -219,7 +219,7 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 		}
 		skua_sorter_swap(base, skua_sorter_pivot(base, count, arg));
 		if (before && !skua_sorter_less(before, base, arg)) {
-			/* It equals the pivot, as all that is not behind it. */
+			/* All items not after the pivot equal it. */
 			front = 1 + skua_sorter_partition(ctx, base + 1,
 							  count - 1, base, true,
 							  arg);
@@ -272,8 +272,8 @@ SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
 			  it->arg);
 }
 
-/* Equal items end in any order: see skua/sort_template.h. Threads: that of @ctx.
- * Blocks: for what others have taken. Allocates: nothing. */
+/* Equal items end up in any order: see skua/sort_template.h. Threads: that of @ctx.
+ * Blocks: for parts that other threads have taken. Allocates: nothing. */
 static inline void SKUA_SORT_NAME(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 				  size_t count, void *arg)
 {

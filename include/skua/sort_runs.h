@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_runs.h - a part of skua/sort_template.h: what is in order already
+ * sort_runs.h - a part of skua/sort_template.h: items that are in order already
  *
- * Not to be included by itself. A run is in order, or falls strictly: each of its
- * items belongs before the one before it. Two of them are merged in place: cut
- * where both are about half as long, and the parts in the middle change places.
+ * Do not include it by itself. A run is in order, or falls strictly: each of its items
+ * belongs before the one before it. Two runs are merged in place: each is cut in about
+ * half, and the parts in the middle change places.
  */
 #include <skua/parallel.h>
 
@@ -24,7 +24,7 @@ SKUA_SORTER bool skua_sorter_run_breaks(const struct skua_sorter_run *run,
 	       run->falls;
 }
 
-/* The first of @begin to @end that does not go on as the run does. */
+/* Find the first item of @begin to @end that breaks the run. */
 SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 				     size_t end, size_t *found,
 				     void *arg) SKUA_NOTHROW
@@ -34,7 +34,7 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 	size_t i = begin;
 
 	(void)ctx;
-	/* A branch for many, so that they are compared at once. */
+	/* One branch for many comparisons, so that they overlap. */
 	for (; end - i >= SKUA_SORT_AT_ONCE; i += SKUA_SORT_AT_ONCE) {
 		unsigned broken = 0;
 
@@ -52,7 +52,7 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 	return 0;
 }
 
-/* Change places, of @begin to @end, with their opposites. */
+/* Swap the items of @begin to @end with their opposites. */
 SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
 					size_t end, void *arg) SKUA_NOTHROW
 {
@@ -65,7 +65,7 @@ SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
 	return 0;
 }
 
-/* Put the run in order with which the array begins; how long it is. */
+/* Put the first run of the array in order. Return: its length. */
 SKUA_SORTER size_t skua_sorter_first_run(struct skua_ctx ctx,
 					 skua_sorter_item *base, size_t count,
 					 void *arg)
@@ -89,7 +89,7 @@ SKUA_SORTER size_t skua_sorter_first_run(struct skua_ctx ctx,
 
 /* ---- two runs -------------------------------------------------------------- */
 
-/* Up to so many items are merged by way of the stack. */
+/* Runs of up to this many items are merged through the stack. */
 enum {
 	skua_sorter_in_place_most =
 		sizeof(skua_sorter_item) < SKUA_SORT_IN_PLACE / 64
@@ -97,9 +97,9 @@ enum {
 			: 64
 };
 
-/* Let @lefts items change places with @rights that follow them, each in their
- * order: what fits is swapped to where it belongs, until nothing is left (Gries
- * and Mills 1981). */
+/* Let @lefts items change places with the @rights items that follow them; both keep
+ * their order. Blocks of the smaller length are swapped to their places until nothing
+ * is left (Gries and Mills 1981). */
 SKUA_SORTER void skua_sorter_rotate(skua_sorter_item *base, size_t lefts,
 				    size_t rights)
 {
@@ -119,8 +119,8 @@ SKUA_SORTER void skua_sorter_rotate(skua_sorter_item *base, size_t lefts,
 	}
 }
 
-/* How many of @count items in order belong before @item; with @equal, those that
- * equal it, too. */
+/* The number of @count ordered items that belong before @item; with @equal, also of
+ * those that equal it. */
 SKUA_SORTER size_t skua_sorter_before(const skua_sorter_item *base,
 				      size_t count,
 				      const skua_sorter_item *item, bool equal,
@@ -140,7 +140,7 @@ SKUA_SORTER size_t skua_sorter_before(const skua_sorter_item *base,
 	return low;
 }
 
-/* Two runs that follow each other, @count items, by way of the stack. */
+/* Merge two adjacent runs, @count items, through the stack. */
 SKUA_SORTER_APART void skua_sorter_in_place_few(skua_sorter_item *base,
 						size_t lefts, size_t count,
 						void *arg)
@@ -165,9 +165,9 @@ SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
 					   struct skua_job *job) SKUA_NOTHROW;
 
 /*
- * Merge two runs that follow each other, in place. The longer one is halved: so
- * either part has three quarters of the items at most, whatever the comparisons
- * say, and the stack is bounded, also where parts are taken from each other.
+ * Merge two adjacent runs in place. The longer run is halved, so that either part has
+ * three quarters of the items at most, whatever the comparisons say. This bounds the
+ * stack, also where threads take parts from each other.
  */
 SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 					    skua_sorter_item *base,
@@ -180,7 +180,7 @@ SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 			{ skua_sorter_in_place_call }, NULL, 0, 0, arg
 		};
 		struct skua_ctx inner;
-		/* Of either, what belongs to the lower part. */
+		/* The number of items of either that belong to the lower part. */
 		size_t left, right;
 
 		if (lefts == 0 || rights == 0 ||

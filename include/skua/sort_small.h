@@ -2,8 +2,8 @@
 /**
  * sort_small.h - a part of skua/sort_template.h: few items
  *
- * Not to be included by itself. No branch depends on a comparison, but in the
- * insertion of the last few: random orders cost no mispredictions.
+ * Do not include it by itself. No branch depends on a comparison, except where the last
+ * few items are inserted: random orders cost no mispredictions.
  */
 #include <skua/parallel.h>
 
@@ -17,8 +17,8 @@ SKUA_SORTER void skua_sorter_copy(skua_sorter_item *to,
 }
 
 /*
- * A merge that is under way, at both ends at once: two comparisons do not wait
- * for each other, as two in a row do.
+ * A merge in progress, at both ends at once: two comparisons do not wait for each
+ * other, as two in a row do.
  */
 struct skua_sorter_ends {
 	const skua_sorter_item *left, *left_end, *right, *right_end;
@@ -58,7 +58,7 @@ SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 	const skua_sorter_item *high23 = in + 2 + !swap23;
 	const bool low = skua_sorter_less(low23, low01, arg);
 	const bool high = skua_sorter_less(high23, high01, arg);
-	/* What is neither lowest nor highest, in the order that it had. */
+	/* The two middle items, in their original order. */
 	const skua_sorter_item *a = skua_sorter_pick(
 		low, skua_sorter_pick(high, high01, low23), low01);
 	const skua_sorter_item *b = skua_sorter_pick(
@@ -109,7 +109,7 @@ SKUA_SORTER void skua_sorter_eight(const skua_sorter_item *in,
 	skua_sorter_merge_halves(fours, 8, out, arg);
 }
 
-/* @in to @out, sorted; up to half of SKUA_SORT_SMALL. */
+/* Sort @in to @out; up to half of SKUA_SORT_SMALL items. */
 SKUA_SORTER void skua_sorter_few(const skua_sorter_item *in, size_t n,
 				 skua_sorter_item *out, void *arg)
 {
@@ -140,7 +140,7 @@ SKUA_SORTER void skua_sorter_few(const skua_sorter_item *in, size_t n,
 	}
 }
 
-/* @in to @out, which may be the same, sorted stably; up to SKUA_SORT_SMALL. */
+/* Sort @in to @out stably, which may be the same; up to SKUA_SORT_SMALL items. */
 SKUA_SORTER void skua_sorter_small(const skua_sorter_item *in, size_t n,
 				   skua_sorter_item *out, void *arg)
 {

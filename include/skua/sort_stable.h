@@ -2,7 +2,7 @@
 /**
  * sort_stable.h - a part of skua/sort_template.h: the stable sort
  *
- * Not to be included by itself. Mergesort, between the array and a buffer of its
+ * Do not include it by itself. A mergesort between the array and a buffer of the same
  * size.
  */
 #include <skua/parallel.h>
@@ -20,13 +20,13 @@ struct skua_sorter_stable_job {
 SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
 					 struct skua_job *job) SKUA_NOTHROW;
 
-/* Sort what is at @base, to there or, with @away, to @buffer. */
+/* Sort the items at @base, in place or, with @away, to @buffer. */
 SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 					skua_sorter_item *base,
 					skua_sorter_item *buffer, size_t count,
 					bool away, void *arg)
 {
-	/* In whole blocks, so that all but the last have the best size. */
+	/* In whole blocks, so that all except the last have the best size. */
 	const size_t half = (count / 2 + SKUA_SORT_SMALL - 1) /
 			    SKUA_SORT_SMALL * SKUA_SORT_SMALL;
 	skua_sorter_item *from = away ? base : buffer;
@@ -77,7 +77,7 @@ SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
 }
 
 /* Equal items stay in their order: see skua/sort_template.h. Threads: that of
- * @ctx. Blocks: for what others have taken. Allocates: nothing. */
+ * @ctx. Blocks: for parts that other threads have taken. Allocates: nothing. */
 static inline void SKUA_SORT_(stable)(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 				      size_t count, SKUA_SORT_TYPE *buffer,
 				      void *arg)

@@ -2,9 +2,9 @@
 /**
  * sort_template.h - a parallel sort for one type, with its comparison inlined
  *
- * Sorting through a callback (skua/sort.h) costs a call for each comparison. A
- * program that includes this file, after three definitions, gets functions of
- * its own:
+ * A sort through a callback (skua/sort.h) makes a call for each comparison. A program
+ * that makes three definitions and then includes this file gets functions without
+ * such calls:
  *
  *	#define SKUA_SORT_NAME sort_longs
  *	#define SKUA_SORT_TYPE long
@@ -16,30 +16,29 @@
  *	static void sort_longs_stable(struct skua_ctx ctx, long *base,
  *				      size_t count, long *buffer, void *arg);
  *
- * SKUA_SORT_LESS is given two pointers to const items, and @arg: is the first
- * before the second? It should be a strict weak order. If it is not (always
- * true, random, "less or equal"), the order is unspecified, but each item is
- * there once, nothing outside the arrays is read or written, and it ends. Items
- * are copied by assignment, also while they are compared: a comparison reads its
- * two items only. It must not return in another way, as by an exception.
+ * SKUA_SORT_LESS takes two pointers to const items, and @arg, and tells whether the
+ * first item belongs before the second. It should be a strict weak order. If it is not
+ * (always true, random, "less or equal"), the order of the result is unspecified, but
+ * the result has each item once, the sort reads and writes nothing outside the arrays,
+ * and it ends. The sort copies items by assignment, also while others are compared: a
+ * comparison must read only its two items. An exception must not leave it.
  *
- * The inclusion is at file scope; all names that begin with sort_longs_ are its
- * own. The definitions are undone behind it, so that there may be another. In
- * C++ the type has a default constructor, and is copied without exceptions.
+ * Include the file at file scope. All names that begin with sort_longs_ belong to it.
+ * It undefines the three definitions, so that a program may include it again. In C++
+ * the type needs a default constructor, and copies that do not throw.
  *
- * sort_longs is unstable: equal items end in any order. It needs no memory but
- * the stack, 64 items and some kilobytes. It takes time O(n log n) at worst; O(n)
- * if the items are in order, or in the reverse one and no two are equal; and
- * O(n log k) if there are k different ones. Two such runs, one behind the other,
- * are merged.
+ * sort_longs is unstable: equal items end up in any order. It needs no memory except
+ * the stack: 64 items and some kilobytes. It takes time O(n log n) at worst; O(n) if
+ * the items are in order, or in reverse order with no two equal; O(n log k) if there
+ * are k different items. If the array is two such runs, the sort merges them.
  *
- * sort_longs_stable leaves equal items in their order. @buffer has room for
- * @count items, of any content. O(n log n) at worst; O(n) as above; parts that
- * are in order, or reversed, are not sorted again. On the stack it needs some 300
- * items, and some kilobytes.
+ * sort_longs_stable keeps the order of equal items. @buffer has room for @count items;
+ * its content does not matter. It takes time O(n log n) at worst, and O(n) as above;
+ * it does not sort again parts that are in order, or reversed. On the stack it needs
+ * about 300 items, and some kilobytes.
  *
- * Both: Threads: that of @ctx, which is not checked. Blocks: for what others have
- * taken. Allocates: nothing. Arrays of none or one item may be NULL.
+ * Both: Threads: that of @ctx, which is not checked. Blocks: for parts that other
+ * threads have taken. Allocates: nothing. Arrays of no or one item may be NULL.
  *
  * Sources of the algorithms: introspective sort by Musser (1997); pseudo-medians
  * and Lomuto's partition without branches as in Alexandrescu's and in Bergdoll's
@@ -52,20 +51,20 @@
 
 #include <skua/parallel.h>
 
-/* Up to so many items are sorted without recursion. */
+/* Arrays of up to this many items are sorted without recursion. */
 #define SKUA_SORT_SMALL 32
-/* Fewer are not worth a fork. */
+/* Fewer items are not worth a fork. */
 #define SKUA_SORT_FORKED 1024
-/* What is done between two looks at whether others ask, in items. */
+/* Items between two checks whether other threads ask for work. */
 #define SKUA_SORT_CHUNK 8192
-/* Sorts of fewer look whether they are in order only on one thread. */
+/* With fewer items, one thread alone checks whether they are in order. */
 #define SKUA_SORT_CHECKED 2048
-/* What is looked at before a look at whether it was in order, in items. */
+/* Items that are compared before one branch tells whether they are in order. */
 #define SKUA_SORT_AT_ONCE 16
-/* What is merged by way of the stack, in bytes; but 64 items at least. */
+/* Runs of up to this many bytes, or 64 items, are merged through the stack. */
 #define SKUA_SORT_IN_PLACE 4096
 
-/* Four rounds of the next loop at once. Clang does it unasked. */
+/* Unroll the next loop four times. Clang does so by itself. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define SKUA_SORT_UNROLL _Pragma("GCC unroll 4")
 #else
@@ -74,14 +73,14 @@
 
 #define SKUA_SORT_PASTE_(a, b) a##_##b
 #define SKUA_SORT_PASTE(a, b)  SKUA_SORT_PASTE_(a, b)
-/* The name of what belongs to the sort that is being made. */
+/* A name that belongs to the current sort. */
 #define SKUA_SORT_(name) SKUA_SORT_PASTE(SKUA_SORT_NAME, name)
 
-/* What all sorts have, each its own: not to be called from outside. */
+/* A function that each sort has; private to it. */
 #define SKUA_SORTER static inline
-/* One whose constant arguments shall be known in its loops. */
+/* Such a function whose loops the compiler should specialise for constant arguments. */
 #define SKUA_SORTER_INLINED __attribute__((always_inline)) static inline
-/* One with a large frame, which would be that of whom it is inlined into. */
+/* Such a function with a large frame, which would enlarge that of its caller. */
 #define SKUA_SORTER_APART          __attribute__((noinline)) static
 #define skua_sorter_before         SKUA_SORT_(before)
 #define skua_sorter_break_pattern  SKUA_SORT_(break_pattern)
@@ -152,7 +151,7 @@ SKUA_SORTER bool skua_sorter_less(const skua_sorter_item *a,
 	return SKUA_SORT_LESS(a, b, arg);
 }
 
-/* One of two, without a branch, which compilers would put there. */
+/* Pick one of two without a branch; compilers would emit one. */
 SKUA_SORTER const skua_sorter_item *skua_sorter_pick(bool second,
 						     const skua_sorter_item *a,
 						     const skua_sorter_item *b)

@@ -2,9 +2,9 @@
 /**
  * topology.h - what a machine is: its CPUs, cores, caches and nodes
  *
- * It is read from sysfs, in milliseconds, and the calling thread stays where it
- * is. What a machine does not tell, or tells in a way that cannot be, is replaced
- * by a guess that does no harm, and there is a remark about it.
+ * The library reads sysfs, within milliseconds, and the calling thread stays on its
+ * CPU. Where sysfs tells nothing, or something impossible, the library makes a safe
+ * guess and adds a remark.
  */
 #ifndef SKUA_TOPOLOGY_H
 #define SKUA_TOPOLOGY_H
@@ -15,12 +15,12 @@ SKUA_BEGIN_DECLS
 
 /**
  * struct skua_cpu - a CPU that is online
- * @cpu: its number: there may be gaps
- * @core: the first CPU of its core; those that share one are siblings (SMT)
- * @llc: the first CPU of those that share its last cache, within a node
- * @node: the number of its NUMA node; 0 on a machine that has none
- * @capacity: its speed, of which the fastest has 1024; 0: unknown
- * @isolated: the kernel leaves it to who asks for it
+ * @cpu: its number; numbers may have gaps
+ * @core: the first CPU of its core; the CPUs of a core are siblings (SMT)
+ * @llc: the first CPU that shares its last cache, within a node
+ * @node: the number of its NUMA node; 0 on a machine without nodes
+ * @capacity: its speed; the fastest CPU has 1024; 0: unknown
+ * @isolated: the kernel leaves it to threads that ask for it
  */
 struct skua_cpu {
 	unsigned cpu;
@@ -33,9 +33,9 @@ struct skua_cpu {
 
 /**
  * struct skua_numa_node - a NUMA node
- * @node: its number: there may be gaps
- * @cpus: how many it has that are online; may be 0
- * @memory_bytes: how much memory it has; may be 0
+ * @node: its number; numbers may have gaps
+ * @cpus: the number of its CPUs that are online; may be 0
+ * @memory_bytes: the size of its memory; may be 0
  */
 struct skua_numa_node {
 	unsigned node;
@@ -44,22 +44,22 @@ struct skua_numa_node {
 };
 
 /**
- * enum skua_placement - which CPUs the workers are on, of those there are for us
- * @SKUA_PLACE_DEFAULT: a worker a CPU, in the order of their numbers. Fewer are on
- *      as many cores as there can be, on fast ones before slow ones, and else
- *      near each other
- * @SKUA_PLACE_COMPACT: on all CPUs of a core, then of its last cache, then of its
- *      node; then on the next
- * @SKUA_PLACE_SCATTER: far from each other: the nodes take turns, then the caches
- *      of each, then the cores of these. A second CPU of a core is taken only
- *      when each core has a worker
- * @SKUA_PLACE_CORES: a worker a core, on any of its CPUs; fewer are near each
- *      other, on fast cores before slow ones
- * @SKUA_PLACE_CACHES: a worker for the CPUs of each last cache, on any of them
+ * enum skua_placement - on which of the allowed CPUs the workers run
+ * @SKUA_PLACE_DEFAULT: one worker a CPU, in the order of the CPUs' numbers. With
+ *      fewer workers than CPUs: one worker a core where possible, fast cores before
+ *      slow ones, and near each other
+ * @SKUA_PLACE_COMPACT: fill all CPUs of a core, then of its last cache, then of its
+ *      node; then of the next node
+ * @SKUA_PLACE_SCATTER: far from each other: take nodes in turn, within a node its
+ *      caches, within a cache its cores. A core gets a second worker only when each
+ *      core has one
+ * @SKUA_PLACE_CORES: one worker a core, on any of its CPUs. With fewer workers than
+ *      cores: near each other, fast cores before slow ones
+ * @SKUA_PLACE_CACHES: one worker a last cache, on any of its CPUs
  * @SKUA_PLACE_LISTED: worker i on the i-th CPU of the list, as it is written
  *
- * CPUs that the kernel isolates come first, but with SKUA_PLACE_LISTED: who is
- * allowed to use them was given them on purpose.
+ * CPUs that the kernel isolates come first, except with SKUA_PLACE_LISTED: a process
+ * that may use them was given them on purpose.
  */
 enum skua_placement {
 	SKUA_PLACE_DEFAULT,
@@ -70,8 +70,8 @@ enum skua_placement {
 	SKUA_PLACE_LISTED,
 };
 
-/* What each worker is bound to; SKUA_BOUND_NOT: it may run on all CPUs chosen, or
- * there are workers that may. */
+/* The CPUs to which each worker is bound. SKUA_BOUND_NOT: some or all workers may
+ * run on all chosen CPUs. */
 enum skua_binding {
 	SKUA_BOUND_NOT,
 	SKUA_BOUND_CPU,
@@ -85,10 +85,10 @@ enum skua_binding {
 struct skua_topology;
 
 /**
- * skua_topology_load - read what there is
- * @out: receives it; NULL on failure
- * @root: NULL or "/" for this machine; a folder with a tree as there; or a file
- *        that skua_topology_save() has written
+ * skua_topology_load - read the topology of a machine
+ * @out: receives the topology; NULL on failure
+ * @root: NULL or "/" for this machine; a folder that has a copy of its sysfs; or a
+ *        file of skua_topology_save()
  * @err: receives what was wrong; may be NULL
  *
  * Threads: any. Blocks: for files. Allocates: yes.
@@ -100,36 +100,37 @@ SKUA_API int skua_topology_load(struct skua_topology **out, const char *root,
 				struct skua_error *err);
 
 /**
- * skua_topology_free - end with it; NULL: nothing to do
+ * skua_topology_free - free a topology; does nothing to NULL
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  */
 SKUA_API void skua_topology_free(struct skua_topology *topology);
 
 /**
- * skua_topology_cpus - the CPUs
- * @cpus: receives them, ascending; the topology's
+ * skua_topology_cpus - list the CPUs that are online
+ * @cpus: receives an array, ascending; the topology owns it
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: how many; one or more.
+ * Return: the number of CPUs; one or more.
  */
 SKUA_API unsigned skua_topology_cpus(const struct skua_topology *topology,
 				     const struct skua_cpu **cpus);
 
 /**
- * skua_topology_nodes - the nodes
- * @nodes: receives them, ascending; the topology's
+ * skua_topology_nodes - list the NUMA nodes
+ * @nodes: receives an array, ascending; the topology owns it
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: how many; one or more.
+ * Return: the number of nodes; one or more.
  */
 SKUA_API unsigned skua_topology_nodes(const struct skua_topology *topology,
 				      const struct skua_numa_node **nodes);
 
 /**
- * skua_topology_distance - from a node to another, by their numbers
+ * skua_topology_distance - the distance from a node to another, by their numbers
  *
- * SKUA_DISTANCE_HERE from a node to itself; to others more, as the firmware tells.
+ * It is SKUA_DISTANCE_HERE from a node to itself, and more to other nodes, as the
+ * firmware tells.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  */
@@ -137,36 +138,35 @@ SKUA_API unsigned skua_topology_distance(const struct skua_topology *topology,
 					 unsigned from, unsigned to);
 
 /**
- * skua_topology_remarks - what was guessed, and why
+ * skua_topology_remarks - list the library's guesses, with reasons
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: lines; empty if there is nothing to remark. The topology's.
+ * Return: lines of text, or an empty text. The topology owns it.
  */
 SKUA_API const char *
 skua_topology_remarks(const struct skua_topology *topology);
 
-/* The longest time to measure for. */
+/* The longest time for a measurement. */
 #define SKUA_MAX_MEASURE_NS UINT64_C(10000000000)
 
 /**
  * skua_topology_measure - measure how long a cache line takes between cores
- * @topology: of this machine; its latencies, the llc fields of its CPUs and its
- *            remarks change: what skua_topology_remarks() has returned is no more
- * @budget_ns: for how long at most, up to SKUA_MAX_MEASURE_NS; 0 = 50,000,000
+ * @topology: of this machine. Its latencies, the llc fields of its CPUs and its
+ *            remarks change; the text of skua_topology_remarks() becomes invalid
+ * @budget_ns: the longest time, up to SKUA_MAX_MEASURE_NS; 0 = 50,000,000
  * @err: receives what was wrong; may be NULL
  *
- * Between a CPU of each core that the calling thread may use and of each other such
- * core, by threads of its own that are pinned there: for that time they use these
- * CPUs. All have ended on return; the calling thread stays where it is, and its
- * affinity as it is.
+ * The function takes one CPU of each core that the calling thread may use, and
+ * measures between each two of them. It pins a thread of its own to each of these
+ * CPUs, and the threads keep them busy until it returns. The calling thread keeps its
+ * CPU and its affinity.
  *
- * Where CPUs are told to share a last cache, as a hypervisor may say of all, but
- * the latencies show clearly that they are groups, each group is taken to have a
- * cache of its own. What was corrected, what could not be measured in time, and
- * that there is nothing to measure, as with one core, or with less CPU time than
- * cores, is in the remarks.
+ * Some hypervisors say that all CPUs share one last cache. If the latencies clearly
+ * show several groups, each group counts as a cache of its own. The remarks list such
+ * corrections, pairs that were not measured in time, and the reason if there was
+ * nothing to measure: one core, or less CPU time than cores.
  *
- * Threads: one at a time, while nobody else uses @topology. Blocks: for that time.
+ * Threads: one at a time, while no other uses @topology. Blocks: up to @budget_ns.
  * Allocates: yes.
  * Return: 0; -EINVAL (@topology is NULL, or was not loaded from "/"; @budget_ns is
  * out of range); -EAGAIN (no two threads could be created); -ENOMEM.
@@ -175,9 +175,9 @@ SKUA_API int skua_topology_measure(struct skua_topology *topology,
 				   uint64_t budget_ns, struct skua_error *err);
 
 /**
- * skua_topology_latency - what was measured between two CPUs, by their numbers
+ * skua_topology_latency - the measured latency between two CPUs, by their numbers
  *
- * Half of a round trip, in nanoseconds. Siblings of a core count as one CPU.
+ * It is half of a round trip, in nanoseconds. Siblings of a core count as one CPU.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 1 or more; 0: not measured, or both are of the same core.
@@ -186,15 +186,16 @@ SKUA_API unsigned skua_topology_latency(const struct skua_topology *topology,
 					unsigned cpu, unsigned other);
 
 /**
- * skua_topology_steal_order - whom a worker steals from first
- * @cpus: that of each worker; one that is not online counts as the first
- * @workers: how many
- * @thief: which; below @workers
- * @victims: receives the @workers - 1 others: who shares the thief's core, last
- *           cache, node; then those on other nodes, by distance
+ * skua_topology_steal_order - the order in which a worker tries its victims
+ * @cpus: the CPU of each worker; one that is not online counts as the first CPU
+ * @workers: the number of workers
+ * @thief: the index of the worker; below @workers
+ * @victims: receives the indices of the @workers - 1 others: those that share the
+ *           thief's core, then its last cache, then its node; then those of other
+ *           nodes, by distance
  *
- * Those that are equally near are in the order of their numbers here; a worker
- * begins with any of them.
+ * Victims that are equally near are in the order of their indices here. A worker
+ * begins with a random one of them.
  *
  * Threads: any. Blocks: never. Allocates: yes.
  * Return: 0; -EINVAL (a pointer is NULL, or @thief is not below @workers);
@@ -205,31 +206,31 @@ SKUA_API int skua_topology_steal_order(const struct skua_topology *topology,
 				       unsigned thief, unsigned *victims);
 
 /**
- * skua_topology_plan - where workers would be on it
- * @placement: how; not SKUA_PLACE_LISTED
- * @cpus: receives the CPUs of the first @room workers; of one that may run on
- *        several, one of these. NULL: not wanted
- * @binding: receives to what each is bound; NULL: not wanted
+ * skua_topology_plan - plan on which CPUs workers would run
+ * @placement: the policy; not SKUA_PLACE_LISTED
+ * @cpus: receives the CPUs of the first @room workers; one of them, for a worker that
+ *        may run on several; may be NULL
+ * @binding: receives what each worker is bound to; may be NULL
  *
- * As of a runtime with the defaults that may use all of its CPUs:
- * skua_runtime_plan() tells of one here.
+ * The plan is that of a runtime with default settings that may use all CPUs of the
+ * machine. For runtimes of this process there is skua_runtime_plan().
  *
  * Threads: any. Blocks: never. Allocates: yes.
- * Return: how many workers; -EINVAL (@topology is NULL, or @placement is none of
- * these); -ENOMEM.
+ * Return: the number of workers; -EINVAL (@topology is NULL, or @placement is not
+ * one of the allowed policies); -ENOMEM.
  */
 SKUA_API int skua_topology_plan(const struct skua_topology *topology,
 				enum skua_placement placement, unsigned *cpus,
 				unsigned room, enum skua_binding *binding);
 
 /**
- * skua_topology_save - write down what describes a machine, as one text file
- * @path: of the file, which is overwritten; "-" for standard output
- * @root: NULL or "/" for this machine, or a folder with a tree as there
+ * skua_topology_save - write the description of a machine to a text file
+ * @path: the file, which is overwritten; "-" for standard output
+ * @root: NULL or "/" for this machine, or a folder that has a copy of its sysfs
  * @err: receives what was wrong; may be NULL
  *
- * It has names of files below /sys and what is in them: nothing about users,
- * processes or files of theirs.
+ * The file has names of files below /sys, with their contents. It says nothing about
+ * users, processes or their files.
  *
  * Threads: any. Blocks: for files. Allocates: yes.
  * Return: 0; -EINVAL (@path is NULL); -ENOENT (nothing is described there);
