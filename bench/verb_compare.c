@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/report/diff/changes_output.h"
+#include "bench/report/diff/report_diff_output.h"
 #include "bench/harness/output.h"
 #include "bench/verbs.h"
 
 /* What runs of one program, minutes apart, differ by on a shared machine: README. */
-#define LEAST_DEFAULT 5
+#define LEAST_PERCENT_DEFAULT 5
 
 struct compare_options {
 	const char *path[2];
@@ -68,7 +68,7 @@ static int read_file(const char *path, json_t **out)
 		text = read_all(file, &length);
 	if (text == NULL)
 		err = complain(path, strerror(errno != 0 ? errno : EIO));
-	else if (changes_read(text, length, out, why, sizeof(why)) != 0)
+	else if (report_diff_read(text, length, out, why, sizeof(why)) != 0)
 		err = complain(path, why);
 	free(text);
 	if (file != NULL)
@@ -154,10 +154,10 @@ static const struct argp argp = {
 	       "is slower or wrong, or nothing can be judged; 2 usage.",
 };
 
-static int print_json(const struct changes *changes, json_t *lines,
+static int print_json(const struct report_diff *diff, json_t *lines,
 		      const struct compare_options *options)
 {
-	json_t *object = changes_json(changes, lines);
+	json_t *object = report_diff_json(diff, lines);
 	json_t *files = json_pack("[s, s]", options->path[0], options->path[1]);
 
 	if (object == NULL || files == NULL) {
@@ -176,20 +176,20 @@ static int print_json(const struct changes *changes, json_t *lines,
 }
 
 /* What a figure that is not worse does not tell. */
-static void warn(const struct changes *changes)
+static void warn(const struct report_diff *diff)
 {
-	size_t judged = changes_judged(changes);
-	size_t few = changes->counts[CHANGE_FEW];
-	size_t noisy = changes->counts[CHANGE_NOISY];
-	size_t only = json_array_size(changes->only[0]);
+	size_t judged = report_diff_judged(diff);
+	size_t few = diff->counts[CHANGE_FEW];
+	size_t noisy = diff->counts[CHANGE_NOISY];
+	size_t only = json_array_size(diff->only[0]);
 
 	if (few + noisy > 0)
 		fprintf(stderr,
 			ARGS_PROGRAM " compare: %s%zu of %zu figures cannot be "
 				     "judged: %zu have too few values, %zu are "
 				     "beside noise\n",
-			judged == 0 ? "failed: " : "", few + noisy,
-			changes->count, few, noisy);
+			judged == 0 ? "failed: " : "", few + noisy, diff->count,
+			few, noisy);
 	if (only > 0)
 		fprintf(stderr,
 			ARGS_PROGRAM " compare: %zu of A cannot be judged: not "
@@ -197,23 +197,22 @@ static void warn(const struct changes *changes)
 			only);
 }
 
-static bool is_worse(const struct changes *changes)
+static bool is_worse(const struct report_diff *diff)
 {
-	return changes->counts[CHANGE_SLOWER] > 0 ||
-	       changes->counts[CHANGE_WRONG] > 0 ||
-	       changes_judged(changes) == 0;
+	return diff->counts[CHANGE_SLOWER] > 0 ||
+	       diff->counts[CHANGE_WRONG] > 0 || report_diff_judged(diff) == 0;
 }
 
-static int print(const struct changes *changes, json_t *const files[2],
+static int print(const struct report_diff *diff, json_t *const files[2],
 		 const struct compare_options *options)
 {
-	json_t *lines = changes_remarks(changes, files);
+	json_t *lines = report_diff_remarks(diff, files);
 	int err = 0;
 
 	if (options->json)
-		err = print_json(changes, lines, options);
+		err = print_json(diff, lines, options);
 	else
-		changes_print(changes, lines, options->all);
+		report_diff_print(diff, lines, options->all);
 	json_decref(lines);
 	return err;
 }
@@ -221,30 +220,31 @@ static int print(const struct changes *changes, json_t *const files[2],
 static int compare_files(const struct compare_options *options,
 			 json_t *const files[2])
 {
-	struct changes changes;
+	struct report_diff diff;
 	int err = 0;
 
-	if (changes_find(&changes, files,
-			 (double)options->least_percent / 100) != 0) {
+	if (report_diff_find(&diff, files,
+			     (double)options->least_percent / 100) != 0) {
 		complain(options->path[1], strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	if (changes.rows == 0)
+	if (diff.rows == 0)
 		err = complain(options->path[1],
 			       "nothing in it is in the other");
 	else
-		err = print(&changes, files, options);
+		err = print(&diff, files, options);
 	if (err == 0 && options->fail_on_slower) {
-		warn(&changes);
-		err = is_worse(&changes) ? -EINVAL : 0;
+		warn(&diff);
+		err = is_worse(&diff) ? -EINVAL : 0;
 	}
-	changes_free(&changes);
+	report_diff_free(&diff);
 	return err != 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 int verb_compare(int argc, char **argv)
 {
-	struct compare_options options = { .least_percent = LEAST_DEFAULT };
+	struct compare_options options = { .least_percent =
+						   LEAST_PERCENT_DEFAULT };
 	json_t *files[2] = { NULL, NULL };
 	int code = EXIT_FAILED;
 

@@ -31,18 +31,18 @@ void pin_caller(struct pin *pin)
 			      (unsigned)CPU_COUNT(&pin->before) - 1));
 }
 
-void pin_beside(const struct pin *pin, pthread_t thread, unsigned i)
+void pin_to_worker(const struct pin *pin, pthread_t thread, unsigned i)
 {
 	if (pin->pinned)
 		pin_to(thread, choose(&pin->before, i));
 }
 
-bool pin_leaves(const struct pin *pin, unsigned workers)
+bool pin_leaves_cpu(const struct pin *pin, unsigned workers)
 {
 	return pin->pinned && workers < (unsigned)CPU_COUNT(&pin->before);
 }
 
-void pin_end(struct pin *pin)
+void pin_restore(struct pin *pin)
 {
 	if (pin->pinned)
 		sched_setaffinity(0, sizeof(pin->before), &pin->before);

@@ -2,8 +2,8 @@
 /**
  * pin.h - keep a thread on one CPU while something is measured
  *
- * Workers are pinned from the first CPU on; a thread that is busy beside them
- * takes the last.
+ * The runtime pins its workers from the first CPU on; a busy thread beside them
+ * takes the last CPU.
  */
 #ifndef SKUA_BENCH_HARNESS_PIN_H
 #define SKUA_BENCH_HARNESS_PIN_H
@@ -13,22 +13,24 @@
 #include <stdbool.h>
 
 struct pin {
-	cpu_set_t before; /* of the caller; its first and last CPU count */
+	cpu_set_t before; /* the affinity of the caller before pin_caller() */
 	bool pinned;
 };
 
-/* pin_caller - to the last of its CPUs; without, on a machine with too many:
- * measurements are less precise, not wrong */
+/* pin_caller - pin the calling thread to the last of its CPUs
+ *
+ * It stays unpinned on a machine with more CPUs than a cpu_set_t holds: figures are
+ * less precise then, not wrong. */
 void pin_caller(struct pin *pin);
 
-/* pin_beside - pin another thread where worker @i is: to the first of those
- * CPUs, the second, and so on, and round */
-void pin_beside(const struct pin *pin, pthread_t thread, unsigned i);
+/* pin_to_worker - pin another thread to the CPU of worker @i: the @i-th of the
+ * caller's CPUs, modulo their number */
+void pin_to_worker(const struct pin *pin, pthread_t thread, unsigned i);
 
-/* pin_leaves - is a CPU of its own left for the caller beside so many? */
-bool pin_leaves(const struct pin *pin, unsigned workers);
+/* pin_leaves_cpu - do @workers pinned workers leave a CPU for the caller alone? */
+bool pin_leaves_cpu(const struct pin *pin, unsigned workers);
 
-/* pin_end - the caller may run where it could before */
-void pin_end(struct pin *pin);
+/* pin_restore - give the caller the affinity that it had before pin_caller() */
+void pin_restore(struct pin *pin);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/report/child.h"
+#include "bench/report/subprocess.h"
 #include "bench/harness/clock.h"
 #include "bench/harness/output.h"
 
@@ -91,11 +91,11 @@ static void make_command(struct command *command, const struct comparison *cmp,
 
 /* Run it, again if others disturbed it. Return: 0 or -errno. */
 static int run_quietly(struct comparison *cmp, const struct command *command,
-		       struct child *child, bool *noisy)
+		       struct subprocess *child, bool *noisy)
 {
 	for (unsigned repeats = 0;; repeats++) {
 		bool quiet = calibrate_quiet(&cmp->calibration);
-		int err = child_run(command->path, command->argv, child);
+		int err = subprocess_run(command->path, command->argv, child);
 
 		if (err != 0)
 			return err;
@@ -108,7 +108,7 @@ static int run_quietly(struct comparison *cmp, const struct command *command,
 			return 0;
 		}
 		cmp->repeated++;
-		child_free(child);
+		subprocess_free(child);
 	}
 }
 
@@ -160,14 +160,14 @@ static const char *fault(const struct compare_case *c, json_t *result)
 
 /* What came of a run; @result is NULL if it printed no JSON. */
 static void judge(struct compare_side *side, const struct compare_case *c,
-		  struct child *child, json_t *result)
+		  struct subprocess *child, json_t *result)
 {
 	const char *reason = fault(c, result);
 
 	if (child->code == EXIT_SKIPPED) {
 		side->state = COMPARE_SKIPPED;
 		snprintf(side->reason, sizeof(side->reason), "%s",
-			 child_last_line(child->err));
+			 subprocess_last_line(child->err));
 		return;
 	}
 	if (child->code > 128)
@@ -196,7 +196,7 @@ static void run_side(struct comparison *cmp, struct compare_case *c,
 {
 	struct compare_side *side = &c->side[number];
 	struct command command;
-	struct child child;
+	struct subprocess child;
 	json_t *result;
 	bool noisy;
 	int err;
@@ -213,7 +213,7 @@ static void run_side(struct comparison *cmp, struct compare_case *c,
 		keep(side, c, result, noisy);
 	else
 		json_decref(result);
-	child_free(&child);
+	subprocess_free(&child);
 }
 
 /* ---- a case --------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/cli/args.h"
-#include "bench/report/child.h"
+#include "bench/report/subprocess.h"
 
 #define PREFIX "skua-peer-"
 
@@ -46,8 +46,8 @@ static char *ask(const struct peer *peer)
 {
 	char verb[] = "list";
 	char *const argv[] = { peer->path, verb, NULL };
-	struct child child;
-	int err = child_run(peer->path, argv, &child);
+	struct subprocess child;
+	int err = subprocess_run(peer->path, argv, &child);
 	char *out = NULL;
 
 	if (err != 0) {
@@ -63,7 +63,7 @@ static char *ask(const struct peer *peer)
 			"%s" ARGS_PROGRAM " report: %s list: exit code %d\n",
 			child.err, peer->path, child.code);
 	}
-	child_free(&child);
+	subprocess_free(&child);
 	return out;
 }
 

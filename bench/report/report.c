@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/harness/others.h"
+#include "bench/harness/cpu_contention.h"
 #include "bench/harness/output.h"
 #include "bench/report/steals.h"
 #include "bench/workloads/workloads.h"
@@ -36,18 +36,19 @@ static void measure_one(struct report *report, const struct workload *workload,
 {
 	struct measurement *m = &report->results[report->count];
 	bool quiet = calibrate_quiet(&report->calibration);
-	struct others before, after;
+	struct cpu_contention before, after;
 	char label[200];
 
-	others_look(&before);
+	cpu_contention_read(&before);
 	if (measure(workload, options, workers, report->rounds, NULL, m) != 0) {
 		report->failed++;
 		report->planned--;
 		return;
 	}
-	others_look(&after);
+	cpu_contention_read(&after);
 	m->noisy = !calibrate_quiet(&report->calibration) || !quiet ||
-		   others_percent(&before, &after) > OTHERS_PERCENT;
+		   cpu_contention_percent(&before, &after) >
+			   CPU_CONTENTION_MAX_PERCENT;
 	report->count++;
 	report->failed += !m->ok;
 	fprintf(stderr, "[%zu/%zu] %s, %u worker%s: %.1f ns/op%s\n",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/report/diff/changes.h"
+#include "bench/report/diff/report_diff.h"
 #include "bench/report/compare_output.h"
 #include "bench/report/machine.h"
 #include "bpf/cli/outfile.h"
@@ -28,9 +28,9 @@ static json_t *report_json(const struct report *report)
 		noisy += m->noisy;
 	}
 	object = json_pack("{s:i, s:o, s:o, s:O, s:{s:I, s:i, s:i, s:i}}",
-			   "format", CHANGES_FORMAT, "machine", machine_json(),
-			   "results", results, "steals", report->steals,
-			   "calibration", "best_ns",
+			   "format", REPORT_DIFF_FORMAT, "machine",
+			   machine_json(), "results", results, "steals",
+			   report->steals, "calibration", "best_ns",
 			   (json_int_t)report->calibration.best_ns[0], "runs",
 			   (int)report->count, "repeated", 0, "noisy", noisy);
 	if (object == NULL || report->comparison == NULL ||

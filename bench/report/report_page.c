@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/report/child.h"
+#include "bench/report/subprocess.h"
 #include "bench/report/peers.h"
 #include "bench/report/report.h"
 
@@ -19,7 +19,7 @@ static int complain(const char *why)
 }
 
 /* What the program said, or that it did not even start. Return: 0; -EIO. */
-static int judge(const char *folder, struct child *child)
+static int judge(const char *folder, struct subprocess *child)
 {
 	switch (child->code) {
 	case EXIT_OK:
@@ -29,7 +29,7 @@ static int judge(const char *folder, struct child *child)
 		complain("python3 is not installed");
 		return 0;
 	case EXIT_SKIPPED:
-		complain(child_last_line(child->err));
+		complain(subprocess_last_line(child->err));
 		return 0;
 	default:
 		fputs(child->err, stderr);
@@ -41,13 +41,13 @@ static int run(const char *folder, char *page, char *json, char *html)
 {
 	char env[] = "env", python[] = "python3", clean[] = "-B";
 	char *const argv[] = { env, python, clean, page, json, html, NULL };
-	struct child child;
-	int err = child_run("/usr/bin/env", argv, &child);
+	struct subprocess child;
+	int err = subprocess_run("/usr/bin/env", argv, &child);
 
 	if (err != 0)
 		return complain(strerror(-err));
 	err = judge(folder, &child);
-	child_free(&child);
+	subprocess_free(&child);
 	return err;
 }
 

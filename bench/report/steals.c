@@ -26,7 +26,7 @@
 #define LOOK_US 500
 
 /* Of the file: that many bytes are memory that nobody misses. */
-#define MOST_BYTES (UINT64_C(128) << 20)
+#define MAX_BYTES (UINT64_C(128) << 20)
 
 struct recording {
 	struct measure_watch watch; /* first: it is cast back */
@@ -63,7 +63,7 @@ static void *copy(void *arg)
 
 	while (r->err == 0 && !r->cut && !is_over(r)) {
 		r->err = rings_copy(r->rings, false, &fullest);
-		r->cut = r->writer.bytes > MOST_BYTES;
+		r->cut = r->writer.bytes > MAX_BYTES;
 		usleep(LOOK_US);
 	}
 	if (r->cut)

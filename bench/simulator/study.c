@@ -3,7 +3,7 @@
 #include "bench/simulator/study.h"
 
 /* As in the design: what each load shows is in the README of this folder. */
-static const struct load {
+static const struct background_load {
 	enum workload_kind workload;
 	unsigned percent;
 	const char *name;

@@ -28,7 +28,7 @@ const struct workload *const workloads[] = {
 	&workload_matmul,
 	&workload_cilksort,
 	&workload_region,
-	&workload_beside,
+	&workload_spawn_latency,
 	&workload_for,
 	&workload_reduce,
 	&workload_scan,

@@ -11,7 +11,7 @@ extern const struct workload *const workloads[];
 /* workload_find - the workload of that name, or NULL */
 const struct workload *workload_find(const char *name);
 
-extern const struct workload workload_beside;
+extern const struct workload workload_spawn_latency;
 extern const struct workload workload_chained_spawn;
 extern const struct workload workload_cilksort;
 extern const struct workload workload_fib;

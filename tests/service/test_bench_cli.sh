@@ -78,7 +78,7 @@ refuses()
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
 	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance
-	uts_tasks fib integrate nqueens skynet matmul cilksort region beside for
+	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
 	scan find_early sort_unstable sort_stable sort_by_key'
 
@@ -123,7 +123,7 @@ refuses "--n is '17'; allowed: 1 to 16" run nqueens --n 17
 refuses "--n is '0'; allowed: 1 to 8" run skynet --n 0
 refuses "--n is 'x'; allowed: 1 to" run cilksort --n x
 refuses "--n is '3'; allowed: 4 to" run find_early --n 3
-refuses "--root is 'in'; allowed: outside, task, none" run beside --root in
+refuses "--root is 'in'; allowed: outside, task, none" run spawn_latency --root in
 refuses "--input is 'sort'; allowed: random, sorted" run sort_stable --input sort
 refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
 refuses "--n is '41'; allowed: 2 to 40" run region --n 41
@@ -229,7 +229,7 @@ runs "[len(r[name]['rounds']) for name in ('latency_ns', 'slowdown')] == 2 * [r[
 runs "sum(h['count'] for h in r['latency_ns']['rounds']) == r['latency_ns']['count']" \
 	timers --timers 1000 --sleepers 50
 runs "sum(h['count'] for h in r['latency_ns']['rounds']) == r['latency_ns']['count']" \
-	beside --tasks 20
+	spawn_latency --tasks 20
 runs "r['params']['alone'] is True and r['latency_ns']['p50'] > 0
 	and 'futex_latency_ns' not in r" wake --wakes 50 --gap 0 --alone
 runs "r['ops'] == 2500 and r['add_ns'] > 0 and r['cancel_ns'] > 0
@@ -254,7 +254,7 @@ for root in outside task none; do
 	runs "r['ops'] == 20 and r['params']['root'] == '$root' and (
 		0 < r['latency_ns']['p50'] <= r['latency_ns']['p999']) and (
 		'call_ns' in r) is ('$root' != 'none')" \
-		beside --root "$root" --n 12 --tasks 20 --gap 100
+		spawn_latency --root "$root" --n 12 --tasks 20 --gap 100
 done
 runs "$beside and r['ops'] == r['forks'] == 10945" fib --n 20
 runs "$beside and r['ops'] == r['forks'] == 1" fib --n 2

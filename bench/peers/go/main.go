@@ -51,7 +51,7 @@ import (
 	"unsafe"
 )
 
-// ---- tasks that keep the workers busy: bench/workloads/load.c ---------------------------
+// ---- tasks that keep the workers busy: bench/workloads/background_load.c ---------------------------
 
 // stall takes 10 us, and returns whether to go on.
 func stall(stop *atomic.Bool) bool {

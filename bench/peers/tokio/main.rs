@@ -83,7 +83,7 @@ impl Countdown {
     }
 }
 
-// ---- tasks that keep the workers busy: bench/workloads/load.c ---------------------------
+// ---- tasks that keep the workers busy: bench/workloads/background_load.c ---------------------------
 
 type Stop = &'static AtomicBool;
 

@@ -5,7 +5,7 @@ from html import escape
 from itertools import groupby
 
 import figures
-from parts import MOST_PICTURES, Section, figure, table, tic, time
+from parts import MAX_PICTURES, Section, figure, table, tic, time
 
 LATENCIES = {
     "latency_ns": ("skua", False),
@@ -35,7 +35,7 @@ def latencies(report):
         return section
     for _, group in groupby(shown, key=lambda r: r.key()):
         group = list(group)
-        if len(section.figures) < MOST_PICTURES:
+        if len(section.figures) < MAX_PICTURES:
             section.figures.append(_latency_figure(report, group))
     worst = max(shown, key=lambda r: _quantile(r, 99) / (_quantile(r, 50) or 1))
     section.here = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import sections
 from parts import digits, plural, times
 
-MOST_LOSSES = 8
+MAX_LOSSES = 8
 
 TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -113,9 +113,9 @@ def _losses(report):
         f"<tr><td class=text>{escape(sections.row_name(c))}</td>"
         f"<td class=text>{escape(c.peer)}</td><td>{times(c.ratio[0])}</td>"
         f"<td>{_spread(c)}</td></tr>"
-        for c in lost[:MOST_LOSSES]
+        for c in lost[:MAX_LOSSES]
     )
-    more = len(lost) - MOST_LOSSES
+    more = len(lost) - MAX_LOSSES
     rest = f'<p class="more"><a href="#peers">and {more} more</a></p>' if more > 0 else ""
     return (
         "<section class=losses><h2>Where skua is slower</h2><div class=scroll><table>"

@@ -6,7 +6,7 @@ from html import escape
 
 import figures
 
-MOST_PICTURES = 16
+MAX_PICTURES = 16
 
 
 @dataclass

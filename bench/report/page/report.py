@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 
 FORMAT = 1
-MOST_WORKERS = 4096
+MAX_WORKERS = 4096
 
 
 class Invalid(Exception):
@@ -81,7 +81,7 @@ class Case:
     def __init__(self, data):
         self.workload = text(data, "workload")
         self.params = inner(data, "params")
-        self.workers = int(number(data, "workers", 0, MOST_WORKERS))
+        self.workers = int(number(data, "workers", 0, MAX_WORKERS))
         self.name = self.workload  # and options in which it differs from others
 
     def key(self):

@@ -11,7 +11,7 @@ from html import escape
 import figures
 from costs import costs
 from latencies import latencies
-from parts import MOST_PICTURES, Section, colours, digits, figure, plural, table, time, times
+from parts import MAX_PICTURES, Section, colours, digits, figure, plural, table, time, times
 
 # --- beside others ------------------------------------------------------------
 
@@ -170,7 +170,7 @@ def _gain(r, one):
 
 # --- steals -------------------------------------------------------------------
 
-MOST_CELLS = 64
+MAX_CELLS = 64
 
 
 def steals(report):
@@ -187,7 +187,7 @@ def steals(report):
         why = "; ".join(reasons) or "the report is of one worker, or of an older version"
         section.missing = f"No round was recorded: {escape(why)}."
         return section
-    for s in known[:MOST_PICTURES]:
+    for s in known[:MAX_PICTURES]:
         section.figures.append(_heat(s))
     lost = [s for s in known if s.lost or s.cut]
     totals = ((sum(map(sum, s.matrix)), s) for s in known)
@@ -213,14 +213,14 @@ def _heat(s):
     columns = names + ["outside"] * outside
     total = sum(map(sum, matrix))
     title = f"{s.name}, {s.on_workers()}: {total:,} taken"
-    if s.workers > MOST_CELLS:
+    if s.workers > MAX_CELLS:
         matrix, names, columns = _coarser(matrix, s.workers, outside)
     return figure(title, figures.heat(f"Steals: {escape(title)}", matrix, names, columns))
 
 
 def _coarser(matrix, workers, outside):
     """Neighbours together, so that a cell can be seen."""
-    size = -(-workers // MOST_CELLS)
+    size = -(-workers // MAX_CELLS)
     parts = -(-workers // size)
     merged = [[0] * (parts + outside) for _ in range(parts)]
     for thief, row in enumerate(matrix):

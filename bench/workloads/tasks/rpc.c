@@ -231,7 +231,7 @@ static void rpc_teardown(struct workload_run *run)
 {
 	struct rpc *rpc = run->state;
 
-	pin_end(&rpc->pin);
+	pin_restore(&rpc->pin);
 	latencies_free(&rpc->sojourn_ns);
 	latencies_free(&rpc->slowdown);
 	free(rpc->calls);
@@ -258,7 +258,7 @@ static int rpc_setup(struct workload_run *run)
 		return -ENOMEM;
 	}
 	pin_caller(&rpc->pin);
-	rpc->with_bare = pin_leaves(&rpc->pin, rpc->workers);
+	rpc->with_bare = pin_leaves_cpu(&rpc->pin, rpc->workers);
 	return 0;
 }
 

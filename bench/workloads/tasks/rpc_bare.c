@@ -45,7 +45,7 @@ static int serve_all(struct bare *bare, pthread_t *threads, unsigned servers,
 
 	while (started < servers &&
 	       pthread_create(&threads[started], NULL, serve, bare) == 0) {
-		pin_beside(pin, threads[started], started);
+		pin_to_worker(pin, threads[started], started);
 		started++;
 	}
 	if (started < servers)

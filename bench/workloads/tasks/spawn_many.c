@@ -18,7 +18,7 @@
 #include "bpf/cli/args.h"
 #include "bench/workloads/batch.h"
 #include "bench/workloads/empty_tasks.h"
-#include "bench/workloads/load.h"
+#include "bench/workloads/background_load.h"
 #include "bench/workloads/workloads.h"
 
 /* How to wait for all. */
@@ -47,7 +47,7 @@ struct spawn_many {
 	struct spawn_options options;
 	struct empty_tasks tasks;
 	struct skua_group group;
-	struct load *load; /* NULL: none */
+	struct background_load *load; /* NULL: none */
 
 	/* The driver's own. */
 	uint64_t batches; /* done */
@@ -176,7 +176,7 @@ static void spawn_teardown(struct workload_run *run)
 {
 	struct spawn_many *s = run->state;
 
-	load_stop(s->load);
+	background_load_stop(s->load);
 	empty_tasks_free(&s->tasks);
 	free(s);
 }
@@ -201,7 +201,8 @@ static int setup_idle(struct workload_run *run)
 }
 
 static int setup_busy(struct workload_run *run,
-		      int (*start)(struct load **, struct skua_runtime *))
+		      int (*start)(struct background_load **,
+				   struct skua_runtime *))
 {
 	int err = setup_idle(run);
 	struct spawn_many *s = run->state;
@@ -216,12 +217,12 @@ static int setup_busy(struct workload_run *run,
 
 static int setup_busy1(struct workload_run *run)
 {
-	return setup_busy(run, load_start_yielding);
+	return setup_busy(run, background_load_start_yielding);
 }
 
 static int setup_busy2(struct workload_run *run)
 {
-	return setup_busy(run, load_start_chains);
+	return setup_busy(run, background_load_start_chains);
 }
 
 static void spawn_prepare(struct workload_run *run)

@@ -17,7 +17,7 @@
 #include "bench/harness/clock.h"
 #include "bench/kernels/compute.h"
 #include "bench/harness/latencies.h"
-#include "bench/workloads/load.h"
+#include "bench/workloads/background_load.h"
 #include "bench/workloads/workloads.h"
 
 /* Timers added or cancelled in one poll. */
@@ -188,7 +188,7 @@ static enum skua_poll poll_sleeper(struct skua_task *self)
 static enum skua_poll poll_busy(struct skua_task *self)
 {
 	const struct busy *busy = (const struct busy *)self;
-	uint64_t end = clock_ns() + LOAD_POLL_NS;
+	uint64_t end = clock_ns() + BACKGROUND_LOAD_POLL_NS;
 
 	while (clock_ns() < end)
 		clock_relax();

@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
-#include "bench/workloads/depot.h"
+#include "bench/workloads/block_pool.h"
 #include "bench/kernels/uts_walk.h"
 #include "bench/workloads/workloads.h"
 
@@ -51,7 +51,7 @@ struct uts_options {
 /* What a worker writes while a round runs. */
 struct uts_worker {
 	alignas(CACHE_PAIR) struct uts_counts counts;
-	struct depot_cache cache;
+	struct block_cache cache;
 	int64_t others_live; /* at the last look */
 	uint32_t until_look;
 	int err;
@@ -70,7 +70,7 @@ struct uts_search {
 	uint32_t look_interval;
 	unsigned worker_count;
 	struct uts_worker *workers;
-	struct depot depot; /* of union uts_block */
+	struct block_pool pool; /* of union uts_block */
 	struct uts_counts counts;
 };
 
@@ -132,13 +132,13 @@ static void release_node(struct skua_task *self)
 	struct uts_worker *w = t->worker;
 
 	add_live(w, -1);
-	depot_give(&w->cache, t);
+	block_cache_give(&w->cache, t);
 }
 
 static int spawn(struct uts_search *search, struct uts_worker *w,
 		 const struct uts_node *node, struct uts_rest *rest)
 {
-	struct uts_task *t = depot_take(&w->cache);
+	struct uts_task *t = block_cache_take(&w->cache);
 	int err;
 
 	if (t == NULL)
@@ -152,7 +152,7 @@ static int spawn(struct uts_search *search, struct uts_worker *w,
 	err = skua_task_spawn(search->rt, &t->task);
 	if (err != 0) {
 		add_live(w, -1);
-		depot_give(&w->cache, t);
+		block_cache_give(&w->cache, t);
 	}
 	return err;
 }
@@ -161,7 +161,7 @@ static int spawn(struct uts_search *search, struct uts_worker *w,
 static int add_rest(struct uts_worker *w, struct uts_rest **rest,
 		    const struct uts_node *node, uint32_t children)
 {
-	struct uts_rest *first = depot_take(&w->cache);
+	struct uts_rest *first = block_cache_take(&w->cache);
 
 	if (first == NULL)
 		return -ENOMEM;
@@ -181,7 +181,7 @@ static struct uts_node take_child(struct uts_worker *w, struct uts_rest **rest)
 
 	if (++first->next_child == first->children) {
 		*rest = first->next;
-		depot_give(&w->cache, first);
+		block_cache_give(&w->cache, first);
 	}
 	return child;
 }
@@ -244,7 +244,7 @@ static void uts_teardown(struct workload_run *run)
 	struct uts_search *search = run->state;
 
 	free(search->workers);
-	depot_destroy(&search->depot);
+	block_pool_destroy(&search->pool);
 	free(search);
 }
 
@@ -257,7 +257,7 @@ static int make_workers(struct uts_search *search)
 		return -ENOMEM;
 	memset(search->workers, 0, bytes);
 	for (unsigned i = 0; i < search->worker_count; i++)
-		depot_cache_init(&search->workers[i].cache, &search->depot);
+		block_cache_init(&search->workers[i].cache, &search->pool);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ static int uts_setup(struct workload_run *run)
 	search->look_interval = LOOK_INTERVAL_PER_WORKER * search->worker_count;
 	if (search->look_interval < LOOK_INTERVAL)
 		search->look_interval = LOOK_INTERVAL;
-	depot_init(&search->depot, sizeof(union uts_block));
+	block_pool_init(&search->pool, sizeof(union uts_block));
 	run->ops = search->tree->nodes;
 	run->state = search;
 	err = make_workers(search);

@@ -260,7 +260,7 @@ static int start_thread(struct wake *w)
 	if (err != 0)
 		return err;
 	pin_caller(&w->pin);
-	pin_beside(&w->pin, w->thread, 0);
+	pin_to_worker(&w->pin, w->thread, 0);
 	return 0;
 }
 
@@ -268,7 +268,7 @@ static void end_thread(struct wake *w)
 {
 	wake_thread(w);
 	pthread_join(w->thread, NULL);
-	pin_end(&w->pin);
+	pin_restore(&w->pin);
 }
 
 /* Spawn the task, and wait until it has made its waker. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* others.c - see others.h */
-#include "bench/harness/others.h"
+/* cpu_contention.c - see cpu_contention.h */
+#include "bench/harness/cpu_contention.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ static uint64_t own_ns(void)
 	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
-void others_look(struct others *others)
+void cpu_contention_read(struct cpu_contention *now)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	FILE *file = fopen("/proc/stat", "re");
@@ -49,22 +49,24 @@ void others_look(struct others *others)
 	cpu_set_t allowed;
 	char line[512];
 
-	*others = (struct others){ .now_ns = clock_ns(), .own_ns = own_ns() };
+	*now = (struct cpu_contention){ .now_ns = clock_ns(),
+					.own_ns = own_ns() };
 	CPU_ZERO(&allowed);
 	(void)sched_getaffinity(0, sizeof(allowed), &allowed);
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		if (!read_line(line, &ticks) || ticks.cpu >= CPU_SETSIZE ||
 		    !CPU_ISSET(ticks.cpu, &allowed))
 			continue;
-		others->busy_ns += busy_ticks(&ticks) * tick_ns;
-		others->cpus++;
+		now->busy_ns += busy_ticks(&ticks) * tick_ns;
+		now->cpus++;
 	}
-	others->known = others->cpus > 0;
+	now->known = now->cpus > 0;
 	if (file != NULL)
 		fclose(file);
 }
 
-double others_percent(const struct others *before, const struct others *after)
+double cpu_contention_percent(const struct cpu_contention *before,
+			      const struct cpu_contention *after)
 {
 	double wall = (double)(after->now_ns - before->now_ns);
 	double own = (double)(after->own_ns - before->own_ns);

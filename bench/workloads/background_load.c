@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* load.c - see load.h */
-#include "bench/workloads/load.h"
+/* background_load.c - see background_load.h */
+#include "bench/workloads/background_load.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,23 +19,23 @@
 
 struct link {
 	alignas(64) struct skua_task task; /* first: it is cast back */
-	struct load *load;
+	struct background_load *load;
 	struct link *chain; /* the first of the LINKS */
 	/* Writers: the link before it, to 0; whoever ends it, to 1. */
 	uint32_t free;
 };
 
-struct load {
+struct background_load {
 	struct skua_runtime *rt;
-	uint32_t stop; /* writer: load_stop(), to 1 */
+	uint32_t stop; /* writer: background_load_stop(), to 1 */
 	unsigned count;
 	struct link *links;
 };
 
-/* Take LOAD_POLL_NS. Return: whether to go on. */
-static bool stall(const struct load *load)
+/* Take BACKGROUND_LOAD_POLL_NS. Return: whether to go on. */
+static bool stall(const struct background_load *load)
 {
-	uint64_t end = clock_ns() + LOAD_POLL_NS;
+	uint64_t end = clock_ns() + BACKGROUND_LOAD_POLL_NS;
 
 	/* Relaxed: nothing else is passed on. */
 	if (__atomic_load_n(&load->stop, __ATOMIC_RELAXED))
@@ -90,17 +90,17 @@ static enum skua_poll poll_link(struct skua_task *self)
 	next = free_link(link->chain);
 	if (next == NULL)
 		return SKUA_YIELD; /* as the busy task that it is */
-	/* Not refused: load_stop() comes before the end of the runtime. */
+	/* Not refused: background_load_stop() comes before the end of the runtime. */
 	spawn_link(next);
 	return SKUA_DONE;
 }
 
 /* ---- both ---------------------------------------------------------------- */
 
-static struct load *make(struct skua_runtime *rt, unsigned count)
+static struct background_load *make(struct skua_runtime *rt, unsigned count)
 {
 	size_t bytes = count * sizeof(struct link);
-	struct load *load = calloc(1, sizeof(*load));
+	struct background_load *load = calloc(1, sizeof(*load));
 
 	if (load == NULL)
 		return NULL;
@@ -120,7 +120,7 @@ static struct load *make(struct skua_runtime *rt, unsigned count)
 	return load;
 }
 
-void load_stop(struct load *load)
+void background_load_stop(struct background_load *load)
 {
 	if (load == NULL)
 		return;
@@ -137,29 +137,32 @@ static int start_yielding_link(struct link *link)
 }
 
 /* Start every @step-th link by @start. */
-static int start(struct load **out, struct skua_runtime *rt, unsigned count,
-		 unsigned step, int (*start_link)(struct link *))
+static int start(struct background_load **out, struct skua_runtime *rt,
+		 unsigned count, unsigned step,
+		 int (*start_link)(struct link *))
 {
-	struct load *load = make(rt, count);
+	struct background_load *load = make(rt, count);
 	int err = load == NULL ? -ENOMEM : 0;
 
 	for (unsigned i = 0; err == 0 && i < count; i += step)
 		err = start_link(&load->links[i]);
 	if (err != 0) {
-		load_stop(load);
+		background_load_stop(load);
 		load = NULL;
 	}
 	*out = load;
 	return err;
 }
 
-int load_start_yielding(struct load **out, struct skua_runtime *rt)
+int background_load_start_yielding(struct background_load **out,
+				   struct skua_runtime *rt)
 {
 	return start(out, rt, 2 * skua_runtime_workers(rt), 1,
 		     start_yielding_link);
 }
 
-int load_start_chains(struct load **out, struct skua_runtime *rt)
+int background_load_start_chains(struct background_load **out,
+				 struct skua_runtime *rt)
 {
 	return start(out, rt, LINKS * skua_runtime_workers(rt), LINKS,
 		     spawn_link);

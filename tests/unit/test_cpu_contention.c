@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_others.c - how much of the CPUs went to others */
+/* test_cpu_contention.c - how much of the CPUs went to others */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,17 +8,17 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "bench/harness/others.h"
+#include "bench/harness/cpu_contention.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static const struct others before = { true, 5 * NS_PER_S, 100 * NS_PER_S,
-				      NS_PER_S, 2 };
+static const struct cpu_contention before = { true, 5 * NS_PER_S,
+					      100 * NS_PER_S, NS_PER_S, 2 };
 
 /* After ten seconds on two CPUs, of which @own_s were ours, and @busy_s anybody's. */
-static struct others after(uint64_t own_s, uint64_t busy_s)
+static struct cpu_contention after(uint64_t own_s, uint64_t busy_s)
 {
-	struct others others = before;
+	struct cpu_contention others = before;
 
 	others.now_ns += 10 * NS_PER_S;
 	others.own_ns += own_s * NS_PER_S;
@@ -28,47 +28,47 @@ static struct others after(uint64_t own_s, uint64_t busy_s)
 
 static void others_percent__a_busy_neighbour__its_share(void **state)
 {
-	struct others now = after(10, 16);
+	struct cpu_contention now = after(10, 16);
 	/* Ticks that are begun do not count. */
 	double ticks = 4.0 / (double)sysconf(_SC_CLK_TCK);
-	double percent = others_percent(&before, &now);
+	double percent = cpu_contention_percent(&before, &now);
 
 	(void)state;
 	assert_true(percent <= 30);
 	assert_true(percent >= 30 - 100 * ticks / 20 - 0.001);
-	assert_true(percent > OTHERS_PERCENT);
+	assert_true(percent > CPU_CONTENTION_MAX_PERCENT);
 }
 
 static void others_percent__nobody_else__0(void **state)
 {
-	struct others now = after(20, 20);
+	struct cpu_contention now = after(20, 20);
 
 	(void)state;
-	assert_true(others_percent(&before, &now) == 0);
+	assert_true(cpu_contention_percent(&before, &now) == 0);
 	now = after(20, 19); /* ticks are coarser than our own time */
-	assert_true(others_percent(&before, &now) == 0);
+	assert_true(cpu_contention_percent(&before, &now) == 0);
 }
 
 static void others_percent__unknown__0(void **state)
 {
-	struct others now = after(0, 20);
+	struct cpu_contention now = after(0, 20);
 
 	(void)state;
 	now.known = false;
-	assert_true(others_percent(&before, &now) == 0);
+	assert_true(cpu_contention_percent(&before, &now) == 0);
 	now = after(0, 20);
 	now.cpus = 1; /* one was taken away */
-	assert_true(others_percent(&before, &now) == 0);
-	assert_true(others_percent(&before, &before) == 0);
+	assert_true(cpu_contention_percent(&before, &now) == 0);
+	assert_true(cpu_contention_percent(&before, &before) == 0);
 }
 
 static void others_look__twice__time_passes(void **state)
 {
-	struct others first, second;
+	struct cpu_contention first, second;
 
 	(void)state;
-	others_look(&first);
-	others_look(&second);
+	cpu_contention_read(&first);
+	cpu_contention_read(&second);
 	assert_true(second.now_ns >= first.now_ns);
 	assert_true(second.own_ns >= first.own_ns);
 	assert_true(first.known == (first.cpus > 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_changes.c - what changed between two reports, and what is noise */
+/* test_report_diff.c - what changed between two reports, and what is noise */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report/diff/changes.h"
+#include "bench/report/diff/report_diff.h"
 
 /* ---- files ----------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static json_t *end(void)
 	char why[200];
 
 	fclose(file);
-	if (changes_read(text, length, &read, why, sizeof(why)) != 0)
+	if (report_diff_read(text, length, &read, why, sizeof(why)) != 0)
 		fail_msg("%s", why);
 	free(text);
 	return read;
@@ -82,14 +82,14 @@ static json_t *five_runs(double ns)
 	return end();
 }
 
-static void find(struct changes *changes, json_t *const files[2])
+static void find(struct report_diff *diff, json_t *const files[2])
 {
-	assert_int_equal(changes_find(changes, files, 0.05), 0);
+	assert_int_equal(report_diff_find(diff, files, 0.05), 0);
 }
 
-static void let_go(struct changes *changes, json_t *const files[2])
+static void let_go(struct report_diff *diff, json_t *const files[2])
 {
-	changes_free(changes);
+	report_diff_free(diff);
 	json_decref(files[0]);
 	json_decref(files[1]);
 }
@@ -98,14 +98,14 @@ static void let_go(struct changes *changes, json_t *const files[2])
 static struct change find_one(json_t *a, json_t *b)
 {
 	json_t *const files[] = { a, b };
-	struct changes changes;
+	struct report_diff diff;
 	struct change change;
 
-	assert_int_equal(changes_find(&changes, files, 0.05), 0);
-	assert_int_equal(changes.count, 1);
-	change = changes.change[0];
-	assert_int_equal(changes.counts[change.verdict], 1);
-	changes_free(&changes);
+	assert_int_equal(report_diff_find(&diff, files, 0.05), 0);
+	assert_int_equal(diff.count, 1);
+	change = diff.change[0];
+	assert_int_equal(diff.counts[change.verdict], 1);
+	report_diff_free(&diff);
 	json_decref(a);
 	json_decref(b);
 	return change;
@@ -233,7 +233,7 @@ static void changes_find__wrong_result__wrong(void **state)
 
 static void changes_find__peers_and_others__rows_apart(void **state)
 {
-	struct changes changes;
+	struct report_diff diff;
 	json_t *files[2];
 
 	(void)state;
@@ -248,15 +248,15 @@ static void changes_find__peers_and_others__rows_apart(void **state)
 	add_run(2, 9, 100, 0.01, "");
 	add_run(3, 9, 100, 0.01, "");
 	files[1] = end();
-	assert_int_equal(changes_find(&changes, files, 0.05), 0);
-	assert_int_equal(changes.count, 2);
-	assert_int_equal(json_array_size(changes.only[0]), 1);
-	assert_int_equal(json_array_size(changes.only[1]), 2);
-	assert_int_equal(changes.counts[CHANGE_SLOWER], 1);
-	assert_string_equal(json_string_value(json_object_get(
-				    changes.change[0].row, "peer")),
-			    "go");
-	changes_free(&changes);
+	assert_int_equal(report_diff_find(&diff, files, 0.05), 0);
+	assert_int_equal(diff.count, 2);
+	assert_int_equal(json_array_size(diff.only[0]), 1);
+	assert_int_equal(json_array_size(diff.only[1]), 2);
+	assert_int_equal(diff.counts[CHANGE_SLOWER], 1);
+	assert_string_equal(
+		json_string_value(json_object_get(diff.change[0].row, "peer")),
+		"go");
+	report_diff_free(&diff);
 	json_decref(files[0]);
 	json_decref(files[1]);
 }
@@ -264,7 +264,7 @@ static void changes_find__peers_and_others__rows_apart(void **state)
 /* A result that only the second has is wrong without one to compare it with. */
 static void changes_find__wrong_and_new__wrong(void **state)
 {
-	struct changes changes;
+	struct report_diff diff;
 	json_t *files[2];
 
 	(void)state;
@@ -275,11 +275,11 @@ static void changes_find__wrong_and_new__wrong(void **state)
 	add_run(0, 9, 100, 0.01, "");
 	add_run(1, 9, 100, 0.01, ",\"ok\":false");
 	files[1] = end();
-	find(&changes, files);
-	assert_int_equal(changes.counts[CHANGE_WRONG], 1);
-	assert_int_equal(json_array_size(changes.only[1]), 1);
-	assert_int_equal(changes.rows, 1);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.counts[CHANGE_WRONG], 1);
+	assert_int_equal(json_array_size(diff.only[1]), 1);
+	assert_int_equal(diff.rows, 1);
+	let_go(&diff, files);
 }
 
 /* ---- figures --------------------------------------------------------------- */
@@ -301,50 +301,49 @@ static json_t *tails(unsigned count, double p99_by, double p999_by)
 	return one_run(9, 100, more);
 }
 
-static const struct change *figure(const struct changes *changes,
+static const struct change *figure(const struct report_diff *diff,
 				   const char *name)
 {
-	for (size_t i = 0; i < changes->count; i++)
-		if (strcmp(changes->change[i].figure, name) == 0)
-			return &changes->change[i];
+	for (size_t i = 0; i < diff->count; i++)
+		if (strcmp(diff->change[i].figure, name) == 0)
+			return &diff->change[i];
 	return NULL;
 }
 
 static void changes_find__tail_alone__told_of_it_alone(void **state)
 {
 	json_t *files[] = { tails(1000, 1, 1), tails(1000, 1, 2) };
-	struct changes changes;
+	struct report_diff diff;
 
 	(void)state;
-	find(&changes, files);
-	assert_int_equal(changes.count, 4);
-	assert_int_equal(changes.counts[CHANGE_SLOWER], 1);
-	assert_int_equal(changes.counts[CHANGE_SAME], 3);
-	assert_string_equal(changes.change[0].figure, "latency_ns.p999");
-	assert_true(changes.change[0].by > 0.9);
-	assert_int_equal(figure(&changes, "latency_ns.p50")->verdict,
-			 CHANGE_SAME);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 4);
+	assert_int_equal(diff.counts[CHANGE_SLOWER], 1);
+	assert_int_equal(diff.counts[CHANGE_SAME], 3);
+	assert_string_equal(diff.change[0].figure, "latency_ns.p999");
+	assert_true(diff.change[0].by > 0.9);
+	assert_int_equal(figure(&diff, "latency_ns.p50")->verdict, CHANGE_SAME);
+	let_go(&diff, files);
 }
 
 /* The longest of so few is no percentile. */
 static void changes_find__few_latencies__no_tails(void **state)
 {
 	json_t *files[] = { tails(999, 1, 1), tails(999, 2, 9) };
-	struct changes changes;
+	struct report_diff diff;
 
 	(void)state;
-	find(&changes, files);
-	assert_null(figure(&changes, "latency_ns.p999"));
-	assert_int_equal(figure(&changes, "latency_ns.p99")->verdict,
+	find(&diff, files);
+	assert_null(figure(&diff, "latency_ns.p999"));
+	assert_int_equal(figure(&diff, "latency_ns.p99")->verdict,
 			 CHANGE_SLOWER);
-	let_go(&changes, files);
+	let_go(&diff, files);
 	files[0] = tails(99, 1, 1);
 	files[1] = tails(99, 9, 9);
-	find(&changes, files);
-	assert_int_equal(changes.count, 2);
-	assert_int_equal(changes.counts[CHANGE_SAME], 2);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 2);
+	assert_int_equal(diff.counts[CHANGE_SAME], 2);
+	let_go(&diff, files);
 }
 
 /* What is the time of an operation already. */
@@ -354,7 +353,7 @@ static void changes_find__median_is_the_time__once(void **state)
 		"{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":5,"
 		"\"rounds_ns\":[5,6],\"latency_ns\":{\"rounds\":["
 		"{\"count\":9,\"p50\":5},{\"count\":9,\"p50\":6}]}}";
-	struct changes changes;
+	struct report_diff diff;
 	json_t *files[2];
 
 	(void)state;
@@ -362,10 +361,10 @@ static void changes_find__median_is_the_time__once(void **state)
 	fputs(line, file);
 	files[0] = files[1] = end();
 	json_incref(files[0]);
-	find(&changes, files);
-	assert_int_equal(changes.count, 1);
-	assert_string_equal(changes.change[0].figure, "ns_per_op");
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 1);
+	assert_string_equal(diff.change[0].figure, "ns_per_op");
+	let_go(&diff, files);
 }
 
 static json_t *instructions(double of, const char *more)
@@ -382,15 +381,15 @@ static json_t *instructions(double of, const char *more)
 static void changes_find__more_instructions__told_of_one_run(void **state)
 {
 	json_t *files[] = { instructions(1000, ""), instructions(1070, "") };
-	struct changes changes;
+	struct report_diff diff;
 
 	(void)state;
-	find(&changes, files);
-	assert_int_equal(changes.count, 2);
-	assert_string_equal(changes.change[0].figure, "instructions");
-	assert_int_equal(changes.change[0].verdict, CHANGE_SLOWER);
-	assert_int_equal(changes.counts[CHANGE_SAME], 1);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 2);
+	assert_string_equal(diff.change[0].figure, "instructions");
+	assert_int_equal(diff.change[0].verdict, CHANGE_SLOWER);
+	assert_int_equal(diff.counts[CHANGE_SAME], 1);
+	let_go(&diff, files);
 }
 
 /* They depend on how long it waits. */
@@ -399,12 +398,12 @@ static void changes_find__instructions_beside_latencies__left_out(void **state)
 	static const char latencies[] = ",\"latency_ns\":{}";
 	json_t *files[] = { instructions(1000, latencies),
 			    instructions(2000, latencies) };
-	struct changes changes;
+	struct report_diff diff;
 
 	(void)state;
-	find(&changes, files);
-	assert_int_equal(changes.count, 1);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 1);
+	let_go(&diff, files);
 }
 
 static void changes_find__instructions_by_run__compared(void **state)
@@ -413,7 +412,7 @@ static void changes_find__instructions_by_run__compared(void **state)
 		",\"ops\":10,\"rounds\":9,\"counters\":{\"instructions\":9000}",
 		",\"ops\":10,\"rounds\":9,\"counters\":{\"instructions\":9900}"
 	};
-	struct changes changes;
+	struct report_diff diff;
 	json_t *files[2];
 
 	(void)state;
@@ -423,24 +422,24 @@ static void changes_find__instructions_by_run__compared(void **state)
 			add_run(0, 9, 100, 0.01, more[f]);
 		files[f] = end();
 	}
-	find(&changes, files);
-	assert_string_equal(changes.change[0].figure, "instructions");
-	assert_int_equal(changes.change[0].verdict, CHANGE_SLOWER);
-	assert_true(changes.change[0].median[0] == 100);
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_string_equal(diff.change[0].figure, "instructions");
+	assert_int_equal(diff.change[0].verdict, CHANGE_SLOWER);
+	assert_true(diff.change[0].median[0] == 100);
+	let_go(&diff, files);
 }
 
 static void changes_find__one_has_a_figure__noted(void **state)
 {
 	json_t *files[] = { one_run(9, 100, ""), instructions(1000, "") };
-	struct changes changes;
+	struct report_diff diff;
 
 	(void)state;
-	find(&changes, files);
-	assert_int_equal(changes.count, 1);
-	assert_int_equal(json_object_size(changes.figures[0]), 0);
-	assert_non_null(json_object_get(changes.figures[1], "instructions"));
-	let_go(&changes, files);
+	find(&diff, files);
+	assert_int_equal(diff.count, 1);
+	assert_int_equal(json_object_size(diff.figures[0]), 0);
+	assert_non_null(json_object_get(diff.figures[1], "instructions"));
+	let_go(&diff, files);
 }
 
 /* ---- many rows ------------------------------------------------------------- */
@@ -448,7 +447,7 @@ static void changes_find__one_has_a_figure__noted(void **state)
 /* Rows of five rounds, each far from those of the other file. */
 static size_t told_of(unsigned rows)
 {
-	struct changes changes;
+	struct report_diff diff;
 	json_t *files[2];
 	size_t slower;
 
@@ -458,10 +457,10 @@ static size_t told_of(unsigned rows)
 			add_run(row, 5, f == 0 ? 100 : 900, 0.01, "");
 		files[f] = end();
 	}
-	find(&changes, files);
-	slower = changes.counts[CHANGE_SLOWER];
-	assert_int_equal(slower + changes.counts[CHANGE_FEW], rows);
-	let_go(&changes, files);
+	find(&diff, files);
+	slower = diff.counts[CHANGE_SLOWER];
+	assert_int_equal(slower + diff.counts[CHANGE_FEW], rows);
+	let_go(&diff, files);
 	return slower;
 }
 
@@ -493,12 +492,12 @@ static void changes_find__noise_alone__same(void **state)
 	for (seed = 1; seed <= 10; seed++) {
 		uint64_t kept = seed;
 		json_t *files[] = { noise(), noise() };
-		struct changes changes;
+		struct report_diff diff;
 
-		assert_int_equal(changes_find(&changes, files, 0), 0);
-		assert_int_equal(changes.count, 100);
-		wrong += changes.count - changes.counts[CHANGE_SAME];
-		changes_free(&changes);
+		assert_int_equal(report_diff_find(&diff, files, 0), 0);
+		assert_int_equal(diff.count, 100);
+		wrong += diff.count - diff.counts[CHANGE_SAME];
+		report_diff_free(&diff);
 		json_decref(files[0]);
 		json_decref(files[1]);
 		seed = kept;
@@ -513,7 +512,7 @@ static void refuses(const char *what, const char *expected)
 	json_t *read = (json_t *)&read;
 	char why[200] = "";
 
-	if (changes_read(what, strlen(what), &read, why, sizeof(why)) !=
+	if (report_diff_read(what, strlen(what), &read, why, sizeof(why)) !=
 	    -EINVAL)
 		fail_msg("it is read: %s", what);
 	assert_null(read);

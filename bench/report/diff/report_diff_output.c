@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* changes_output.c - see changes_output.h */
-#include "bench/report/diff/changes_output.h"
+/* report_diff_output.c - see report_diff_output.h */
+#include "bench/report/diff/report_diff_output.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "bench/workloads/workloads.h"
 
 /* Of a loop that always does the same: then one machine was slower. */
-#define LOOP_LEAST 0.05
+#define LOOP_MIN_CHANGE 0.05
 
 /* So many rows that only one file has are named. */
 #define ONLY_MAX 10
@@ -112,7 +112,7 @@ static void compare_loops(json_t *lines, json_t *const files[2])
 	for (unsigned f = 0; f < 2; f++)
 		ns[f] = json_number_value(json_object_get(files[f], "loop_ns"));
 	if (ns[0] > 0 && ns[1] > 0 &&
-	    fabs(log(ns[1] / ns[0])) > log(1 + LOOP_LEAST))
+	    fabs(log(ns[1] / ns[0])) > log(1 + LOOP_MIN_CHANGE))
 		add_line(lines,
 			 "a loop that always does the same took %.1f %% %s in "
 			 "the second: so may everything",
@@ -153,16 +153,17 @@ static void list_figures(json_t *lines, json_t *figures, char file)
 	}
 }
 
-json_t *changes_remarks(const struct changes *changes, json_t *const files[2])
+json_t *report_diff_remarks(const struct report_diff *diff,
+			    json_t *const files[2])
 {
 	json_t *lines = json_array();
 
 	compare_machines(lines, files);
 	compare_loops(lines, files);
 	for (unsigned f = 0; f < 2; f++)
-		list_rows(lines, changes->only[f], "AB"[f]);
+		list_rows(lines, diff->only[f], "AB"[f]);
 	for (unsigned f = 0; f < 2; f++)
-		list_figures(lines, changes->figures[f], "AB"[f]);
+		list_figures(lines, diff->figures[f], "AB"[f]);
 	return lines;
 }
 
@@ -170,7 +171,7 @@ json_t *changes_remarks(const struct changes *changes, json_t *const files[2])
 
 static bool is_instructions(const struct change *change)
 {
-	return strcmp(change->figure, CHANGES_INSTRUCTIONS) == 0;
+	return strcmp(change->figure, REPORT_DIFF_INSTRUCTIONS) == 0;
 }
 
 static void put_number(char *cell, double number)
@@ -217,28 +218,28 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	snprintf(row->cell[7], TABLE_CELL_BYTES, "%zu, %zu", change->values[0],
 		 change->values[1]);
 	snprintf(row->cell[8], TABLE_CELL_BYTES, "%.2g", change->corrected);
-	strcpy(row->cell[9], changes_word(change->verdict));
+	strcpy(row->cell[9], report_diff_word(change->verdict));
 	clean(row);
 }
 
 /* Of no change: whether there could have been any. */
-static void say_nothing(const struct changes *changes)
+static void say_nothing(const struct report_diff *diff)
 {
-	size_t judged = changes_judged(changes);
+	size_t judged = report_diff_judged(diff);
 
 	if (judged == 0)
 		puts("Nothing can be told: too few values, or all beside "
 		     "noise. Reports have more rounds without --quick; a file "
 		     "may hold several, one behind the other.");
-	else if (judged < changes->count)
+	else if (judged < diff->count)
 		printf("Nothing changed beyond noise in the %zu of %zu figures "
 		       "that can be told.\n",
-		       judged, changes->count);
+		       judged, diff->count);
 	else
 		puts("Nothing changed beyond noise.");
 }
 
-static void print_table(const struct changes *changes, size_t count)
+static void print_table(const struct report_diff *diff, size_t count)
 {
 	static const char *const head[] = {
 		"workload", "workers", "of",     "figure",    "A",
@@ -250,30 +251,29 @@ static void print_table(const struct changes *changes, size_t count)
 				     .head = head,
 				     .count = count,
 				     .fill = fill_row,
-				     .of = changes->change };
+				     .of = diff->change };
 
 	if (count > 0)
 		table_print(stdout, &table);
 	else
-		say_nothing(changes);
+		say_nothing(diff);
 }
 
-void changes_print(const struct changes *changes, json_t *lines, bool all)
+void report_diff_print(const struct report_diff *diff, json_t *lines, bool all)
 {
 	json_t *line;
 	size_t i;
 
-	print_table(changes, all ? changes->count
-				 : changes->counts[CHANGE_WRONG] +
-					     changes->counts[CHANGE_SLOWER] +
-					     changes->counts[CHANGE_FASTER]);
+	print_table(diff, all ? diff->count
+			      : diff->counts[CHANGE_WRONG] +
+					  diff->counts[CHANGE_SLOWER] +
+					  diff->counts[CHANGE_FASTER]);
 	putchar('\n');
 	for (unsigned v = 0; v < CHANGE_VERDICTS; v++)
-		printf("%s%zu %s", v == 0 ? "" : ", ", changes->counts[v],
-		       changes_word(v));
+		printf("%s%zu %s", v == 0 ? "" : ", ", diff->counts[v],
+		       report_diff_word(v));
 	printf("; only in A %zu, only in B %zu\n",
-	       json_array_size(changes->only[0]),
-	       json_array_size(changes->only[1]));
+	       json_array_size(diff->only[0]), json_array_size(diff->only[1]));
 	json_array_foreach(lines, i, line)
 	{
 		printf("Note: %s\n", json_string_value(line));
@@ -301,10 +301,10 @@ static json_t *change_json(const struct change *change)
 		(json_int_t)change->values[0], (json_int_t)change->values[1],
 		"p", change->p, "p_corrected", change->corrected, "p_runs",
 		change->runs_p, "single_run", (int)change->single, "verdict",
-		changes_word(change->verdict));
+		report_diff_word(change->verdict));
 
 	/* Its name before there were other figures. */
-	if (strcmp(change->figure, CHANGES_TIME) == 0)
+	if (strcmp(change->figure, REPORT_DIFF_TIME) == 0)
 		json_object_set(figures, "ns",
 				json_object_get(figures, "median"));
 	json_object_update(row, figures);
@@ -324,29 +324,28 @@ static json_t *rows_json(json_t *rows)
 	return all;
 }
 
-static json_t *counts_json(const struct changes *changes)
+static json_t *counts_json(const struct report_diff *diff)
 {
 	json_t *counts = json_object();
 
 	for (unsigned v = 0; v < CHANGE_VERDICTS; v++)
-		json_object_set_new(
-			counts, changes_word(v),
-			json_integer((json_int_t)changes->counts[v]));
+		json_object_set_new(counts, report_diff_word(v),
+				    json_integer((json_int_t)diff->counts[v]));
 	return counts;
 }
 
-json_t *changes_json(const struct changes *changes, json_t *lines)
+json_t *report_diff_json(const struct report_diff *diff, json_t *lines)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < changes->count; i++)
-		json_array_append_new(rows, change_json(&changes->change[i]));
-	return json_pack(
-		"{s:i, s:f, s:o, s:I, s:I, s:[o, o], s:O, s:o}", "format",
-		CHANGES_FORMAT, "significance", CHANGES_SIGNIFICANCE, "counts",
-		counts_json(changes), "only_a",
-		(json_int_t)json_array_size(changes->only[0]), "only_b",
-		(json_int_t)json_array_size(changes->only[1]), "only",
-		rows_json(changes->only[0]), rows_json(changes->only[1]),
-		"notes", lines, "rows", rows);
+	for (size_t i = 0; i < diff->count; i++)
+		json_array_append_new(rows, change_json(&diff->change[i]));
+	return json_pack("{s:i, s:f, s:o, s:I, s:I, s:[o, o], s:O, s:o}",
+			 "format", REPORT_DIFF_FORMAT, "significance",
+			 REPORT_DIFF_SIGNIFICANCE, "counts", counts_json(diff),
+			 "only_a", (json_int_t)json_array_size(diff->only[0]),
+			 "only_b", (json_int_t)json_array_size(diff->only[1]),
+			 "only", rows_json(diff->only[0]),
+			 rows_json(diff->only[1]), "notes", lines, "rows",
+			 rows);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * changes.h - what changed from one report to another, beyond noise
+ * report_diff.h - what changed from one report to another, beyond noise
  *
  * A row is a workload with its options, workers, and peer. It has figures, each with
  * a value for every round of all its runs, processes, beside which the machine was
@@ -21,7 +21,7 @@
  * - its medians differ by at least so much, twice that if either file has a single
  *   run of it: how much runs differ is unknown then. Of instructions it is known:
  *   by 3 % at most (tests/budget);
- * - the values differ more than chance explains (ranks.h, corrected for all figures
+ * - the values differ more than chance explains (mann_whitney.h, corrected for all figures
  *   of all rows that have enough values to tell);
  * - so do the medians of the runs; where there are too few runs to tell, no run of
  *   the one file has a median within the range of the other's; and
@@ -29,26 +29,26 @@
  *
  * Files are hostile: whatever is in them, they are read or refused.
  */
-#ifndef SKUA_BENCH_REPORT_DIFF_CHANGES_H
-#define SKUA_BENCH_REPORT_DIFF_CHANGES_H
+#ifndef SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H
+#define SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Of report.json. A greater one is of a later skua-bench. */
-#define CHANGES_FORMAT 1
+#define REPORT_DIFF_FORMAT 1
 
 /* The figure that every row has. */
-#define CHANGES_TIME "ns_per_op"
+#define REPORT_DIFF_TIME "ns_per_op"
 
-#define CHANGES_INSTRUCTIONS "instructions"
+#define REPORT_DIFF_INSTRUCTIONS "instructions"
 
 /* How likely one figure or more may be called changed by chance. */
-#define CHANGES_SIGNIFICANCE 0.05
+#define REPORT_DIFF_SIGNIFICANCE 0.05
 
 /**
- * changes_read - the runs of a file
+ * report_diff_read - the runs of a file
  * @text: of the file: a report.json, or what run --json prints, one or more
  * @out: receives {"machine": {member: [all that it was]}, "loop_ns": of the
  *       calibration or 0, "rows": {key: {"workload","params","workers","peer" or
@@ -58,8 +58,8 @@
  *
  * Return: 0; -EINVAL (it is no such file); -ENOMEM.
  */
-int changes_read(const char *text, size_t length, json_t **out, char *why,
-		 size_t size);
+int report_diff_read(const char *text, size_t length, json_t **out, char *why,
+		     size_t size);
 
 enum change_verdict {
 	CHANGE_WRONG, /* a result of the second was wrong */
@@ -74,11 +74,11 @@ enum change_verdict {
 /**
  * struct change - a figure of a row that both have
  * @row: of the second, borrowed: "workload", "params" and so on
- * @figure: its name, borrowed; a wrong row has CHANGES_TIME alone, without values
+ * @figure: its name, borrowed; a wrong row has REPORT_DIFF_TIME alone, without values
  * @median: of the values of both
  * @values: how many there are
  * @by: the second by the first, less 1
- * @p, @corrected: as of ranks.h; the latter 1 for those with too few values
+ * @p, @corrected: as of mann_whitney.h; the latter 1 for those with too few values
  * @runs: of both
  * @runs_p: as @p, of the medians of the runs
  * @single: either file has one run of it
@@ -98,7 +98,7 @@ struct change {
 };
 
 /**
- * struct changes - all figures of all rows
+ * struct report_diff - all figures of all rows
  * @change: array, owned, in the order of the verdicts, and of each the largest
  *          change first
  * @rows: that both have
@@ -107,7 +107,7 @@ struct change {
  * @figures: objects with the names of those that only the first has of a row of
  *           both, and only the second, owned
  */
-struct changes {
+struct report_diff {
 	struct change *change;
 	size_t count;
 	size_t counts[CHANGE_VERDICTS];
@@ -117,19 +117,20 @@ struct changes {
 };
 
 /**
- * changes_find - compare two files
- * @files: of changes_read(), borrowed for as long as @out is used
+ * report_diff_find - compare two files
+ * @files: of report_diff_read(), borrowed for as long as @out is used
  * @least: what a change is at least: 0.05 is 5 percent
  *
- * Return: 0; -ENOMEM. changes_free() it.
+ * Return: 0; -ENOMEM. report_diff_free() it.
  */
-int changes_find(struct changes *out, json_t *const files[2], double least);
-void changes_free(struct changes *changes);
+int report_diff_find(struct report_diff *out, json_t *const files[2],
+		     double least);
+void report_diff_free(struct report_diff *diff);
 
-/* changes_judged - how many figures could be told: slower, faster, the same */
-size_t changes_judged(const struct changes *changes);
+/* report_diff_judged - how many figures could be told: slower, faster, the same */
+size_t report_diff_judged(const struct report_diff *diff);
 
-/* changes_word - "slower" and so on */
-const char *changes_word(enum change_verdict verdict);
+/* report_diff_word - "slower" and so on */
+const char *report_diff_word(enum change_verdict verdict);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * fuzz_changes.c - any file in the place of a report, compared with another
+ * fuzz_report_diff.c - any file in the place of a report, compared with another
  *
  * The input is the text of two files, with a 0 between them, or of one. What is
  * refused is refused with a reason; of what is read, each row has times and
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/report/diff/changes.h"
+#include "bench/report/diff/report_diff.h"
 #include "tests/fuzz/fuzz.h"
 
 static json_t *read_text(const uint8_t *data, size_t size)
@@ -22,7 +22,7 @@ static json_t *read_text(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data, size); /* ends where the memory does */
 	text = realloc(text, size > 0 ? size : 1);
-	err = changes_read(text, size, &file, why, sizeof(why));
+	err = report_diff_read(text, size, &file, why, sizeof(why));
 	fuzz_check((err == 0) == (file != NULL), "a file, and %d", err);
 	fuzz_check(err == 0 || why[0] != '\0', "refused without a reason");
 	free(text);
@@ -51,25 +51,24 @@ static void check_change(const struct change *change)
 static void compare(json_t *a, json_t *b)
 {
 	json_t *const files[] = { a, b };
-	struct changes changes;
+	struct report_diff diff;
 	size_t sum = 0;
 
-	if (changes_find(&changes, files, 0.05) != 0)
+	if (report_diff_find(&diff, files, 0.05) != 0)
 		abort();
-	for (size_t i = 0; i < changes.count; i++)
-		check_change(&changes.change[i]);
+	for (size_t i = 0; i < diff.count; i++)
+		check_change(&diff.change[i]);
 	for (unsigned v = 0; v < CHANGE_VERDICTS; v++)
-		sum += changes.counts[v];
-	fuzz_check(sum == changes.count, "%zu verdicts of %zu", sum,
-		   changes.count);
+		sum += diff.counts[v];
+	fuzz_check(sum == diff.count, "%zu verdicts of %zu", sum, diff.count);
 	if (a == b) /* but for what is noisy in both */
-		fuzz_check(changes.counts[CHANGE_SLOWER] +
-					   changes.counts[CHANGE_FASTER] +
-					   json_array_size(changes.only[0]) +
-					   json_array_size(changes.only[1]) ==
+		fuzz_check(diff.counts[CHANGE_SLOWER] +
+					   diff.counts[CHANGE_FASTER] +
+					   json_array_size(diff.only[0]) +
+					   json_array_size(diff.only[1]) ==
 				   0,
 			   "it is not as itself");
-	changes_free(&changes);
+	report_diff_free(&diff);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ranks.c - see ranks.h */
-#include "bench/report/diff/ranks.h"
+/* mann_whitney.c - see mann_whitney.h */
+#include "bench/report/diff/mann_whitney.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -119,10 +119,11 @@ static double by_normal(const struct ranks *ranks)
 static double test(struct ranks *ranks, struct value *values)
 {
 	rank(ranks, values);
-	return ranks->all <= RANKS_EXACT ? exact(ranks) : by_normal(ranks);
+	return ranks->all <= MANN_WHITNEY_EXACT ? exact(ranks)
+						: by_normal(ranks);
 }
 
-double ranks_test(const double *a, size_t n, const double *b, size_t m)
+double mann_whitney_test(const double *a, size_t n, const double *b, size_t m)
 {
 	struct ranks ranks = { .n = n, .all = n + m };
 	struct value *values = calloc(n + m + 1, sizeof(*values));
@@ -141,7 +142,7 @@ double ranks_test(const double *a, size_t n, const double *b, size_t m)
 }
 
 /* Two of all choices are the farthest: the first n and the last. */
-double ranks_least(size_t n, size_t m)
+double mann_whitney_min_p(size_t n, size_t m)
 {
 	double least = 2;
 
@@ -152,7 +153,7 @@ double ranks_least(size_t n, size_t m)
 
 /* ---- many tests ------------------------------------------------------------ */
 
-void ranks_correct(double *p, size_t count)
+void mann_whitney_holm(double *p, size_t count)
 {
 	double most = 0;
 
@@ -164,21 +165,21 @@ void ranks_correct(double *p, size_t count)
 	}
 }
 
-double ranks_limit(double *least, size_t count, double significance)
+double mann_whitney_tarone(double *min_p, size_t count, double significance)
 {
 	size_t kept = count, tests = 0;
 
-	qsort(least, count, sizeof(*least), compare_doubles);
+	qsort(min_p, count, sizeof(*min_p), compare_doubles);
 	do {
 		tests++;
 		while (kept > 0 &&
-		       least[kept - 1] > significance / (double)tests)
+		       min_p[kept - 1] > significance / (double)tests)
 			kept--;
 	} while (kept > tests);
 	return significance / (double)tests;
 }
 
-double ranks_median(double *values, size_t n)
+double mann_whitney_median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_doubles);
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;

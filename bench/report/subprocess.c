@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - see child.h
+ * subprocess.c - see subprocess.h
  *
  * The program writes into files in memory, which are read when it has ended:
  * however much it says on either, nobody waits for the other.
  */
-#include "bench/report/child.h"
+#include "bench/report/subprocess.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -72,7 +72,7 @@ static int wait_for(pid_t pid)
 }
 
 static int run_into(const char *path, char *const *argv, int out, int err,
-		    struct child *child)
+		    struct subprocess *child)
 {
 	pid_t pid;
 	int failed = spawn(path, argv, out, err, &pid);
@@ -86,17 +86,18 @@ static int run_into(const char *path, char *const *argv, int out, int err,
 	child->err = read_all(err);
 	if (child->out != NULL && child->err != NULL)
 		return 0;
-	child_free(child);
+	subprocess_free(child);
 	return -ENOMEM;
 }
 
-int child_run(const char *path, char *const *argv, struct child *child)
+int subprocess_run(const char *path, char *const *argv,
+		   struct subprocess *child)
 {
 	int out = memfd_create("stdout", MFD_CLOEXEC);
 	int err = memfd_create("stderr", MFD_CLOEXEC);
 	int failed = -ENFILE;
 
-	*child = (struct child){ 0 };
+	*child = (struct subprocess){ 0 };
 	if (out >= 0 && err >= 0)
 		failed = run_into(path, argv, out, err, child);
 	if (out >= 0)
@@ -106,7 +107,7 @@ int child_run(const char *path, char *const *argv, struct child *child)
 	return failed;
 }
 
-void child_free(struct child *child)
+void subprocess_free(struct subprocess *child)
 {
 	free(child->out);
 	free(child->err);
@@ -114,7 +115,7 @@ void child_free(struct child *child)
 	child->err = NULL;
 }
 
-const char *child_last_line(char *text)
+const char *subprocess_last_line(char *text)
 {
 	size_t length = strlen(text);
 	const char *line;

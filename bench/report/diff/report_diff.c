@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* changes.c - see changes.h */
-#include "bench/report/diff/changes.h"
+/* report_diff.c - see report_diff.h */
+#include "bench/report/diff/report_diff.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report/diff/ranks.h"
+#include "bench/report/diff/mann_whitney.h"
 
 /* A figure of a row in one file. */
 struct sample {
@@ -70,7 +70,7 @@ static void take(struct sample *sample, json_t *values)
 		first[i] = json_number_value(value);
 	}
 	sample->count += i;
-	sample->medians[sample->runs++] = ranks_median(first, i);
+	sample->medians[sample->runs++] = mann_whitney_median(first, i);
 }
 
 /* Return: 0; -ENOMEM. */
@@ -119,7 +119,7 @@ static enum change_verdict judge(const struct change *change,
 
 static double least_of(const struct change *change, double least)
 {
-	bool known = strcmp(change->figure, CHANGES_INSTRUCTIONS) == 0;
+	bool known = strcmp(change->figure, REPORT_DIFF_INSTRUCTIONS) == 0;
 
 	return change->single && !known ? 2 * least : least;
 }
@@ -133,22 +133,22 @@ static int compare_samples(struct change *change, const struct sample *a,
 	change->runs[1] = b->runs;
 	change->single = a->runs < 2 || b->runs < 2;
 	if (a->count > 0 && b->count > 0) {
-		change->median[0] = ranks_median(a->values, a->count);
-		change->median[1] = ranks_median(b->values, b->count);
+		change->median[0] = mann_whitney_median(a->values, a->count);
+		change->median[1] = mann_whitney_median(b->values, b->count);
 		change->by = change->median[1] / change->median[0] - 1;
-		change->p =
-			ranks_test(a->values, a->count, b->values, b->count);
-		change->runs_p =
-			ranks_test(a->medians, a->runs, b->medians, b->runs);
+		change->p = mann_whitney_test(a->values, a->count, b->values,
+					      b->count);
+		change->runs_p = mann_whitney_test(a->medians, a->runs,
+						   b->medians, b->runs);
 	}
 	change->verdict = judge(change, a, b, least_of(change, least));
 	return change->p < 0 || change->runs_p < 0 ? -ENOMEM : 0;
 }
 
-static struct change *add_change(struct changes *changes, json_t *row,
+static struct change *add_change(struct report_diff *diff, json_t *row,
 				 const char *figure)
 {
-	struct change *change = &changes->change[changes->count++];
+	struct change *change = &diff->change[diff->count++];
 
 	*change = (struct change){ .row = row,
 				   .figure = figure,
@@ -158,10 +158,10 @@ static struct change *add_change(struct changes *changes, json_t *row,
 	return change;
 }
 
-static int compare_figure(struct changes *changes, json_t *const rows[2],
+static int compare_figure(struct report_diff *diff, json_t *const rows[2],
 			  const char *figure, double least)
 {
-	struct change *change = add_change(changes, rows[1], figure);
+	struct change *change = add_change(diff, rows[1], figure);
 	struct sample samples[2] = { { 0 }, { 0 } };
 	int err = make_sample(&samples[0], rows[0], figure);
 
@@ -195,13 +195,13 @@ static json_t *figures_of(json_t *row)
 }
 
 /* Whatever its figures are. */
-static void add_wrong(struct changes *changes, json_t *row)
+static void add_wrong(struct report_diff *diff, json_t *row)
 {
-	add_change(changes, row, CHANGES_TIME)->verdict = CHANGE_WRONG;
+	add_change(diff, row, REPORT_DIFF_TIME)->verdict = CHANGE_WRONG;
 }
 
 /* Figures that one file alone has of a row. */
-static int note_others(struct changes *changes, json_t *const rows[2])
+static int note_others(struct report_diff *diff, json_t *const rows[2])
 {
 	const char *figure;
 	json_t *unused;
@@ -212,13 +212,13 @@ static int note_others(struct changes *changes, json_t *const rows[2])
 		{
 			if (json_object_get(figures_of(rows[!f]), figure))
 				continue;
-			err |= json_object_set_new(changes->figures[f], figure,
+			err |= json_object_set_new(diff->figures[f], figure,
 						   json_null());
 		}
 	return err != 0 ? -ENOMEM : 0;
 }
 
-static int compare_rows(struct changes *changes, json_t *const rows[2],
+static int compare_rows(struct report_diff *diff, json_t *const rows[2],
 			double least)
 {
 	const char *figure;
@@ -226,14 +226,14 @@ static int compare_rows(struct changes *changes, json_t *const rows[2],
 	int err;
 
 	if (is_wrong(rows[1])) {
-		add_wrong(changes, rows[1]);
+		add_wrong(diff, rows[1]);
 		return 0;
 	}
-	err = note_others(changes, rows);
+	err = note_others(diff, rows);
 	json_object_foreach(figures_of(rows[1]), figure, unused)
 	{
 		if (err == 0 && json_object_get(figures_of(rows[0]), figure))
-			err = compare_figure(changes, rows, figure, least);
+			err = compare_figure(diff, rows, figure, least);
 	}
 	return err;
 }
@@ -247,25 +247,25 @@ static bool was_tested(const struct change *change)
 
 static double least_p(const struct change *change)
 {
-	return ranks_least(change->values[0], change->values[1]);
+	return mann_whitney_min_p(change->values[0], change->values[1]);
 }
 
 /* Leave out the figures that have too few values: of which even the greatest change
  * would be taken for chance, beside so many others. */
-static int leave_out(struct changes *changes)
+static int leave_out(struct report_diff *diff)
 {
-	double *least = calloc(changes->count + 1, sizeof(*least));
+	double *least = calloc(diff->count + 1, sizeof(*least));
 	double limit;
 	size_t tested = 0;
 
 	if (least == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < changes->count; i++)
-		if (was_tested(&changes->change[i]))
-			least[tested++] = least_p(&changes->change[i]);
-	limit = ranks_limit(least, tested, CHANGES_SIGNIFICANCE);
-	for (size_t i = 0; i < changes->count; i++) {
-		struct change *change = &changes->change[i];
+	for (size_t i = 0; i < diff->count; i++)
+		if (was_tested(&diff->change[i]))
+			least[tested++] = least_p(&diff->change[i]);
+	limit = mann_whitney_tarone(least, tested, REPORT_DIFF_SIGNIFICANCE);
+	for (size_t i = 0; i < diff->count; i++) {
+		struct change *change = &diff->change[i];
 
 		if (was_tested(change) && least_p(change) > limit)
 			change->verdict = CHANGE_FEW;
@@ -288,34 +288,33 @@ static int compare_p(const void *a, const void *b)
  * all of the one file have to be above those of the other. */
 static bool runs_differ(const struct change *change, size_t tested)
 {
-	double limit = fmax(ranks_least(change->runs[0], change->runs[1]),
-			    CHANGES_SIGNIFICANCE / (double)tested);
+	double limit =
+		fmax(mann_whitney_min_p(change->runs[0], change->runs[1]),
+		     REPORT_DIFF_SIGNIFICANCE / (double)tested);
 
 	return change->runs_p <= limit * (1 + 1e-9); /* for what is rounded */
 }
 
-static int correct(struct changes *changes)
+static int correct(struct report_diff *diff)
 {
-	double *p = calloc(changes->count + 1, sizeof(*p));
+	double *p = calloc(diff->count + 1, sizeof(*p));
 	size_t tested = 0;
 
 	if (p == NULL)
 		return -ENOMEM;
-	qsort(changes->change, changes->count, sizeof(*changes->change),
-	      compare_p);
-	while (tested < changes->count &&
-	       was_tested(&changes->change[tested])) {
-		p[tested] = changes->change[tested].p;
+	qsort(diff->change, diff->count, sizeof(*diff->change), compare_p);
+	while (tested < diff->count && was_tested(&diff->change[tested])) {
+		p[tested] = diff->change[tested].p;
 		tested++;
 	}
-	ranks_correct(p, tested);
+	mann_whitney_holm(p, tested);
 	for (size_t i = 0; i < tested; i++) {
-		struct change *change = &changes->change[i];
+		struct change *change = &diff->change[i];
 
 		change->corrected = p[i];
 		/* Beside noise that it is the same is not known either. */
 		if (change->verdict != CHANGE_NOISY &&
-		    (p[i] > CHANGES_SIGNIFICANCE ||
+		    (p[i] > REPORT_DIFF_SIGNIFICANCE ||
 		     !runs_differ(change, tested)))
 			change->verdict = CHANGE_SAME;
 	}
@@ -348,7 +347,8 @@ static size_t room_for(json_t *rows)
 }
 
 /* Rows that both have. */
-static int compare_all(struct changes *out, json_t *const rows[2], double least)
+static int compare_all(struct report_diff *out, json_t *const rows[2],
+		       double least)
 {
 	const char *key;
 	json_t *row;
@@ -366,7 +366,7 @@ static int compare_all(struct changes *out, json_t *const rows[2], double least)
 }
 
 /* Rows that one of them has. A wrong result needs no other. */
-static int list_others(struct changes *out, json_t *const rows[2])
+static int list_others(struct report_diff *out, json_t *const rows[2])
 {
 	const char *key;
 	json_t *row;
@@ -384,13 +384,14 @@ static int list_others(struct changes *out, json_t *const rows[2])
 	return 0;
 }
 
-int changes_find(struct changes *out, json_t *const files[2], double least)
+int report_diff_find(struct report_diff *out, json_t *const files[2],
+		     double least)
 {
 	json_t *rows[2] = { json_object_get(files[0], "rows"),
 			    json_object_get(files[1], "rows") };
 	int err;
 
-	*out = (struct changes){
+	*out = (struct report_diff){
 		.change = calloc(room_for(rows[1]), sizeof(*out->change)),
 		.only = { json_array(), json_array() },
 		.figures = { json_object(), json_object() },
@@ -403,7 +404,7 @@ int changes_find(struct changes *out, json_t *const files[2], double least)
 	if (err == 0)
 		err = correct(out);
 	if (err != 0) {
-		changes_free(out);
+		report_diff_free(out);
 		return err;
 	}
 	for (size_t i = 0; i < out->count; i++)
@@ -412,24 +413,24 @@ int changes_find(struct changes *out, json_t *const files[2], double least)
 	return 0;
 }
 
-void changes_free(struct changes *changes)
+void report_diff_free(struct report_diff *diff)
 {
-	free(changes->change);
-	changes->change = NULL;
+	free(diff->change);
+	diff->change = NULL;
 	for (unsigned f = 0; f < 2; f++) {
-		json_decref(changes->only[f]);
-		json_decref(changes->figures[f]);
-		changes->only[f] = changes->figures[f] = NULL;
+		json_decref(diff->only[f]);
+		json_decref(diff->figures[f]);
+		diff->only[f] = diff->figures[f] = NULL;
 	}
 }
 
-size_t changes_judged(const struct changes *changes)
+size_t report_diff_judged(const struct report_diff *diff)
 {
-	return changes->counts[CHANGE_SLOWER] + changes->counts[CHANGE_FASTER] +
-	       changes->counts[CHANGE_SAME];
+	return diff->counts[CHANGE_SLOWER] + diff->counts[CHANGE_FASTER] +
+	       diff->counts[CHANGE_SAME];
 }
 
-const char *changes_word(enum change_verdict verdict)
+const char *report_diff_word(enum change_verdict verdict)
 {
 	static const char *const words[CHANGE_VERDICTS] = {
 		[CHANGE_SLOWER] = "slower", [CHANGE_FASTER] = "faster",

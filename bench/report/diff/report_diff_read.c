@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* changes_read.c - see changes.h */
+/* report_diff_read.c - see report_diff.h */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report/diff/changes.h"
+#include "bench/report/diff/report_diff.h"
 
 /* What is less or more is no time or count, and no number of workers. */
-#define LEAST        1e-6
-#define MOST         1e18
-#define MOST_WORKERS 4096
+#define MIN_NUMBER  1e-6
+#define MAX_NUMBER  1e18
+#define MAX_WORKERS 4096
 
 /* More are not told apart. */
-#define MOST_MACHINES 8
+#define MAX_MACHINES 8
 
 struct reader {
 	const char *text;
@@ -47,7 +47,7 @@ static bool is_figure(const json_t *value)
 {
 	double number = json_number_value(value);
 
-	return number >= LEAST && number <= MOST;
+	return number >= MIN_NUMBER && number <= MAX_NUMBER;
 }
 
 /* ---- figures --------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static bool is_same(json_t *values, json_t *others)
 static void add_figure(json_t *figures, const char *name, json_t *values)
 {
 	if (json_array_size(values) > 0 &&
-	    !is_same(values, json_object_get(figures, CHANGES_TIME)))
+	    !is_same(values, json_object_get(figures, REPORT_DIFF_TIME)))
 		json_object_set(figures, name, values);
 	json_decref(values);
 }
@@ -170,12 +170,12 @@ static json_t *figures_of(json_t *result)
 
 	if (times == NULL)
 		return NULL;
-	figures = json_pack("{s:o}", CHANGES_TIME, times);
+	figures = json_pack("{s:o}", REPORT_DIFF_TIME, times);
 	for (size_t i = 0; i < DISTRIBUTIONS; i++)
 		add_distribution(figures, result, distributions[i]);
 	/* How many one with latencies takes depends on how long it waits. */
 	if (json_object_get(result, "latency_ns") == NULL)
-		add_figure(figures, CHANGES_INSTRUCTIONS,
+		add_figure(figures, REPORT_DIFF_INSTRUCTIONS,
 			   instructions_of(result));
 	return figures;
 }
@@ -243,7 +243,7 @@ static const char *fault(json_t *result)
 	if (!json_is_string(json_object_get(result, "workload")))
 		return "\"workload\" is no text";
 	if (!json_is_integer(workers) || json_integer_value(workers) < 0 ||
-	    json_integer_value(workers) > MOST_WORKERS)
+	    json_integer_value(workers) > MAX_WORKERS)
 		return "\"workers\" is no number from 0 to 4096";
 	if (params != NULL && !json_is_object(params))
 		return "\"params\" is no object";
@@ -318,7 +318,7 @@ static void add_machine(struct reader *r, json_t *machine)
 			if (json_equal(seen, value))
 				break;
 		}
-		if (i == json_array_size(values) && i < MOST_MACHINES)
+		if (i == json_array_size(values) && i < MAX_MACHINES)
 			json_array_append(values, value);
 	}
 }
@@ -344,11 +344,11 @@ static int add_report(struct reader *r, json_t *report)
 	int err = 0;
 
 	/* The first had none. */
-	if (format != NULL && json_integer_value(format) != CHANGES_FORMAT)
+	if (format != NULL && json_integer_value(format) != REPORT_DIFF_FORMAT)
 		return refuse(r,
 			      "its format is not %d: it is of another version "
 			      "of skua-bench",
-			      CHANGES_FORMAT);
+			      REPORT_DIFF_FORMAT);
 	for (size_t i = 0; err == 0 && i < 3; i++)
 		err = add_results(r, report, members[i]);
 	add_machine(r, machine);
@@ -398,8 +398,8 @@ static int read_value(struct reader *r)
 	return err;
 }
 
-int changes_read(const char *text, size_t length, json_t **out, char *why,
-		 size_t size)
+int report_diff_read(const char *text, size_t length, json_t **out, char *why,
+		     size_t size)
 {
 	struct reader r = { text, length, 0, NULL, why, size };
 	int err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beside.c - how long a task waits beside a computation
+ * spawn_latency.c - how long a task waits beside a computation
  *
  * Calls that fork follow one another, and use all workers; at times a task is
  * spawned from outside, one after the other. What is measured is the time from
@@ -23,7 +23,7 @@
 
 #define ROOTS "outside, task, none"
 
-struct beside_options {
+struct spawn_latency_options {
 	uint64_t n;
 	uint64_t tasks;
 	uint64_t gap_us;
@@ -49,8 +49,8 @@ struct computer {
 	int err;
 };
 
-struct beside {
-	struct beside_options options;
+struct spawn_latency {
+	struct spawn_latency_options options;
 	struct computer computer;
 	struct probe probe;
 	uint64_t computed_ns; /* for how long, in the timed rounds */
@@ -121,7 +121,7 @@ static void sleep_us(uint64_t us)
 	nanosleep(&time, NULL);
 }
 
-static int measure(struct beside *it, struct skua_runtime *rt)
+static int measure(struct spawn_latency *it, struct skua_runtime *rt)
 {
 	for (uint64_t i = 0; i < it->options.tasks; i++) {
 		uint64_t start_ns;
@@ -140,13 +140,13 @@ static int measure(struct beside *it, struct skua_runtime *rt)
 	return 0;
 }
 
-static void stop(struct beside *it)
+static void stop(struct spawn_latency *it)
 {
 	/* Relaxed: as the load. */
 	__atomic_store_n(&it->computer.stop, 1, __ATOMIC_RELAXED);
 }
 
-static int round_outside(struct beside *it, struct skua_runtime *rt)
+static int round_outside(struct spawn_latency *it, struct skua_runtime *rt)
 {
 	pthread_t thread;
 	int err =
@@ -160,7 +160,7 @@ static int round_outside(struct beside *it, struct skua_runtime *rt)
 	return err != 0 ? err : it->computer.err;
 }
 
-static int round_task(struct beside *it, struct skua_runtime *rt)
+static int round_task(struct spawn_latency *it, struct skua_runtime *rt)
 {
 	int err;
 	int joined;
@@ -175,9 +175,9 @@ static int round_task(struct beside *it, struct skua_runtime *rt)
 	return err != 0 ? err : joined;
 }
 
-static int beside_round(struct workload_run *run)
+static int spawn_latency_round(struct workload_run *run)
 {
-	struct beside *it = run->state;
+	struct spawn_latency *it = run->state;
 	uint64_t start_ns = clock_ns();
 	int err;
 
@@ -193,10 +193,10 @@ static int beside_round(struct workload_run *run)
 
 /* ---- the workload --------------------------------------------------------- */
 
-static int beside_setup(struct workload_run *run)
+static int spawn_latency_setup(struct workload_run *run)
 {
-	const struct beside_options *options = run->options;
-	struct beside *it = calloc(1, sizeof(*it));
+	const struct spawn_latency_options *options = run->options;
+	struct spawn_latency *it = calloc(1, sizeof(*it));
 
 	if (it == NULL)
 		return -ENOMEM;
@@ -209,28 +209,28 @@ static int beside_setup(struct workload_run *run)
 	return 0;
 }
 
-static void beside_prepare(struct workload_run *run)
+static void spawn_latency_prepare(struct workload_run *run)
 {
-	struct beside *it = run->state;
+	struct spawn_latency *it = run->state;
 
 	memset(&it->round, 0, sizeof(it->round));
 	it->computer.calls = 0;
 	it->computer.stop = 0;
 }
 
-static bool beside_check(struct workload_run *run)
+static bool spawn_latency_check(struct workload_run *run)
 {
-	const struct beside *it = run->state;
+	const struct spawn_latency *it = run->state;
 
 	if (it->computer.wrong)
-		fputs("beside: the computation is wrong\n", stderr);
+		fputs("spawn_latency: the computation is wrong\n", stderr);
 	return !it->computer.wrong;
 }
 
 /* The time of the round is mostly that of gaps. */
-static double beside_sample(struct workload_run *run, uint64_t round_ns)
+static double spawn_latency_sample(struct workload_run *run, uint64_t round_ns)
 {
-	struct beside *it = run->state;
+	struct spawn_latency *it = run->state;
 
 	(void)round_ns;
 	latencies_add(&it->all, &it->round, 1);
@@ -239,9 +239,9 @@ static double beside_sample(struct workload_run *run, uint64_t round_ns)
 	return (double)histogram_percentile(&it->round, 50);
 }
 
-static json_t *beside_figures(struct workload_run *run)
+static json_t *spawn_latency_figures(struct workload_run *run)
 {
-	const struct beside *it = run->state;
+	const struct spawn_latency *it = run->state;
 	json_t *figures =
 		json_pack("{s:o}", "latency_ns", latencies_json(&it->all));
 
@@ -252,9 +252,9 @@ static json_t *beside_figures(struct workload_run *run)
 	return figures;
 }
 
-static void beside_teardown(struct workload_run *run)
+static void spawn_latency_teardown(struct workload_run *run)
 {
-	struct beside *it = run->state;
+	struct spawn_latency *it = run->state;
 
 	latencies_free(&it->all);
 	free(it);
@@ -266,7 +266,7 @@ enum { OPTION_N = 0x100, OPTION_TASKS, OPTION_GAP, OPTION_ROOT };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct beside_options *options = state->input;
+	struct spawn_latency_options *options = state->input;
 
 	switch (key) {
 	case OPTION_N:
@@ -308,38 +308,40 @@ static const struct argp_option argp_options[] = {
 	{ 0 },
 };
 
-static const struct argp beside_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
+static const struct argp spawn_latency_argp = {
+	argp_options, parse, 0, 0, 0, 0, 0
+};
 
-static json_t *beside_params(const void *arg)
+static json_t *spawn_latency_params(const void *arg)
 {
-	const struct beside_options *options = arg;
+	const struct spawn_latency_options *options = arg;
 
 	return json_pack("{s:I, s:I, s:I, s:s}", "n", (json_int_t)options->n,
 			 "tasks", (json_int_t)options->tasks, "gap",
 			 (json_int_t)options->gap_us, "root", options->root);
 }
 
-static const struct beside_options report[] = {
+static const struct spawn_latency_options report[] = {
 	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "outside" },
 	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "task" },
 	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "none" },
 };
 
-const struct workload workload_beside = {
-	.name = "beside",
+const struct workload workload_spawn_latency = {
+	.name = "spawn_latency",
 	.description = "How long a task waits beside a computation",
-	.argp = &beside_argp,
-	.options_size = sizeof(struct beside_options),
+	.argp = &spawn_latency_argp,
+	.options_size = sizeof(struct spawn_latency_options),
 	.defaults = &report[0],
 	.report = report,
 	.report_count = sizeof(report) / sizeof(report[0]),
-	.params = beside_params,
+	.params = spawn_latency_params,
 	.latency = true,
-	.setup = beside_setup,
-	.prepare = beside_prepare,
-	.round = beside_round,
-	.check = beside_check,
-	.sample = beside_sample,
-	.figures = beside_figures,
-	.teardown = beside_teardown,
+	.setup = spawn_latency_setup,
+	.prepare = spawn_latency_prepare,
+	.round = spawn_latency_round,
+	.check = spawn_latency_check,
+	.sample = spawn_latency_sample,
+	.figures = spawn_latency_figures,
+	.teardown = spawn_latency_teardown,
 };

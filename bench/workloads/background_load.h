@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * background_load.h - tasks that keep the workers busy while something else is measured
+ *
+ * Each poll takes BACKGROUND_LOAD_POLL_NS and calls sched_yield() meanwhile, as in the
+ * benchmarks that define these loads. Without it the figure would be the time for
+ * which the kernel keeps the spawning thread waiting.
+ */
+#ifndef SKUA_BENCH_WORKLOADS_BACKGROUND_LOAD_H
+#define SKUA_BENCH_WORKLOADS_BACKGROUND_LOAD_H
+
+#include "skua/skua.h"
+
+#define BACKGROUND_LOAD_POLL_NS 10000
+
+struct background_load;
+
+/**
+ * background_load_start_yielding - two tasks a worker that yield after each poll
+ * @out: receives the load; background_load_stop() it before the end of @rt
+ *
+ * Return: 0; -errno, and nothing runs.
+ */
+int background_load_start_yielding(struct background_load **out,
+				   struct skua_runtime *rt);
+
+/* background_load_start_chains - the same, as one chain a worker of tasks that end after
+ * they have spawned their successor */
+int background_load_start_chains(struct background_load **out,
+				 struct skua_runtime *rt);
+
+/* background_load_stop - end the load, and all other tasks of the runtime; NULL: none */
+void background_load_stop(struct background_load *load);
+
+#endif
