@@ -23,13 +23,9 @@ fi
 
 mapfile -t files < <(find . \( -path './build*' -o -path './.?*' \) -prune \
 	-o \( -name '*.[ch]' -o -name '*.cpp' \) -printf '%P\n' | sort)
-wrong=()
-for file in "${files[@]}"; do
-	"$name" "$file" | cmp -s - "$file" || wrong+=("$file")
-done
-if ((${#wrong[@]})); then
-	echo "not as .clang-format says; put right by:"
-	echo "  $name -i ${wrong[*]}"
+if ! printf '%s\0' "${files[@]}" |
+	xargs -0 -n 100 -P "$(nproc)" "$name" --dry-run -Werror; then
+	echo "not as .clang-format says; put right by $name -i FILE"
 	exit 1
 fi
 echo "${#files[@]} files"
