@@ -37,7 +37,7 @@ def count(number):
 
 
 def explored(outputs):
-    """What the explorer has printed: its bounds, and what came of it."""
+    """The explorer's output: its bounds and results."""
     cases = [case for text in outputs for case in CASE.findall(text)]
     rejected = [c for c in cases if c[4].startswith("found")]
     complete = [c for c in cases if c[4].startswith("complete")]
@@ -60,7 +60,7 @@ def explored(outputs):
 
 
 def modelled(outputs):
-    """What spin has found, by tests/model/promela/run."""
+    """The findings of spin, by tests/model/promela/run."""
     runs = [run for text in outputs for run in STATES.findall(text)]
     sound = [r for r in runs if r[1] == "sound"]
     workers = max((int(r[2]) for r in sound), default=0)
@@ -190,7 +190,7 @@ ROWS = [
         r"guest\..*",
         booted,
     ),
-    ("What fuzzing has found stays mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
+    ("Findings of fuzzing stay mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
     ("Each documented result and error, faults included", "unit", r"unit\..*", asserted),
     ("The explorer sees what it says it sees", "litmus tests", r"model\.explorer", explored),
 ]

@@ -5,8 +5,8 @@
 usage: summary.py [--filtered] "NAME SECONDS FILE"...
 
 FILE is the JUnit report that ctest wrote for the build NAME. One that is no
-report (because the build failed) counts as a failed test, and so does a build
-without tests, unless they were filtered. A cmocka program counts as many tests
+report (because the build failed) counts as a failed test; a build without tests
+counts as one too, unless they were filtered. A cmocka program counts as many tests
 as it ran cases, any other program as one. Exit code: 0 if something passed and
 nothing failed.
 """
@@ -20,7 +20,7 @@ RAN = re.compile(r"^\[ RUN      \] (\w+)$", re.MULTILINE)
 OK = re.compile(r"^\[       OK \] (\w+)$", re.MULTILINE)
 SKIPPED = re.compile(r"^\[  SKIPPED \] (\w+)$", re.MULTILINE)
 
-# What ctest says of a test that exited with 77.
+# ctest's message of a test that exited with 77.
 SKIP_MESSAGE = "SKIP_RETURN_CODE=77"
 
 

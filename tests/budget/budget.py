@@ -114,7 +114,7 @@ def count(counter, case):
 
 
 def compare(counter, case):
-    """What is wrong, or None."""
+    """A complaint, or None."""
     least = None
     for _ in range(ATTEMPTS):
         taken = count(counter, case)
@@ -194,7 +194,7 @@ def choose_counter(case, build, scratch, forced):
 
 
 def check(build, limits, arguments):
-    """What is wrong, as a list."""
+    """A list of complaints."""
     listed = subprocess.run(
         [build / "bench/skua-bench", "list"], capture_output=True, text=True
     )

@@ -343,7 +343,7 @@ void loop_join()
 	loop_reduce(fold_nothing, join_throws, nullptr, 100);
 }
 
-// What one thread folded is joined to what another did.
+// Results that two threads folded are joined.
 void loop_join_taken()
 {
 	loop_reduce(
@@ -578,7 +578,7 @@ const Case cases[] = {
 	  "leaves the function of a job" },
 };
 
-// What the case printed, and its wait status.
+// The output of the case, and its wait status.
 std::string run(const Case &it, int *status)
 {
 	const rlimit no_core = { 0, 0 };

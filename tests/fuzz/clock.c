@@ -12,7 +12,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Not 0, so that there are times that have passed. */
 #define START_NS (1000 * NS_PER_S)
-/* What a wait without end begins with. */
+/* A wait without a deadline begins with this. */
 #define UNTOLD_NS UINT64_C(10000000)
 /* Each wait without progress takes twice as long: this many are 300 years. */
 #define WAITS_IN_VAIN 64u

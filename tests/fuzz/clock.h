@@ -21,7 +21,7 @@ void clock_resume(void);
 /* clock_advance - move a clock that is stopped */
 void clock_advance(uint64_t by_ns);
 
-/* clock_progress - something happened: whoever waits does not wait in vain */
+/* clock_progress - something happened: a wait is not in vain */
 void clock_progress(void);
 
 #endif

@@ -5,8 +5,8 @@
  * The input is a program of calls. It starts outside; while a runtime is
  * driven, the polls, calls, pollers and release functions read on where the
  * program is, and make calls from inside. The model (driven_model.c) knows of
- * each job in which state its task has to be: who runs it, whether it is due,
- * how many references it has and to whom its end belongs. driven.c makes the
+ * each job in which state its task has to be: its worker, whether it is due, the
+ * number of its references, and the owner of its end. driven.c makes the
  * calls, and holds each result to what the headers say.
  *
  * A call for which several errors apply may return any of them; one for which

@@ -384,7 +384,7 @@ static void check_stats(const struct model_runtime *r)
 		   "index of the worker");
 }
 
-/* Who waits for the descriptor is told when there is something to do. */
+/* The descriptor is readable when there is something to do. */
 static void check_eventfd(const struct model_runtime *r)
 {
 	struct pollfd fd = { .events = POLLIN };

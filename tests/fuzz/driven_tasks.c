@@ -104,7 +104,7 @@ static bool unforeseeable(const struct model_runtime *r)
 	return at.in_release && r->closing;
 }
 
-/* What a spawn may be refused for, by max_queued only if it is @bounded. */
+/* The errors of a spawn, those of max_queued only if it is @bounded. */
 static struct errors spawn_errors(const struct model_runtime *r, bool bounded)
 {
 	struct errors errors = { .count = 0 };

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                       \
 	} while (0)
 
-/* What is left of the input. */
+/* The rest of the input. */
 struct fuzz_input {
 	const uint8_t *next;
 	const uint8_t *end;

@@ -23,7 +23,7 @@ struct word {
 	uint64_t value;
 };
 
-/* What runtime.h says of a variable. */
+/* A variable, by runtime.h. */
 struct variable {
 	const char *name;
 	uint64_t min;
@@ -58,7 +58,7 @@ static const struct variable variables[VARIABLES] = {
 static const char *const placements[] = { "default", "compact", "scatter",
 					  "cores",   "caches",  "listed" };
 
-/* What a text means; -1: it is refused. */
+/* The meaning of a text; -1: it is refused. */
 static int model_placement(const char *text)
 {
 	for (int i = 0; i <= SKUA_PLACE_LISTED; i++) {

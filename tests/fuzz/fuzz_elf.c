@@ -214,7 +214,7 @@ static bool model_has_group(const struct model *m, unsigned index)
 	return model_section(m, behind - 1, &last);
 }
 
-/* What there is of a string in @size bytes; "": nothing. False: it is nowhere. */
+/* As much of a string as fits @size bytes; "": nothing. False: it is nowhere. */
 static bool model_text(const struct model *m, const Elf64_Shdr *table,
 		       uint32_t index, char *text, size_t size)
 {

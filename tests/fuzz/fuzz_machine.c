@@ -3,8 +3,8 @@
  * fuzz_machine.c - any snapshot as a machine
  *
  * The first byte says whether the rest is a snapshot as it is; or else a program
- * that writes one, of files that are read and of values that may be in them. What
- * comes of it has to be a machine, if it is not refused with an error that says
+ * that writes one, of files that are read and of values that may be in them. The
+ * result has to be a machine, if it is not refused with an error that says
  * something: the model is what holds for each.
  */
 #include <errno.h>

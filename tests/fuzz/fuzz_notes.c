@@ -40,7 +40,7 @@ static const char names[] = "\0.note.stapsdt\0.stapsdt.base\0";
 #define SECOND  "8@%rsi"
 #endif
 
-/* What a note may say, and whether that is a probe. */
+/* Texts of notes, and whether each is a probe. */
 static const struct {
 	const char *text;
 	bool is_good;

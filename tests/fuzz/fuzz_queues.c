@@ -44,7 +44,7 @@ static uintptr_t fifo_pop(struct fifo *f)
 	return f->items[f->first++ % MOST];
 }
 
-/* What a steal of half of @from into @into takes. */
+/* The items that a steal of half of @from into @into takes. */
 static unsigned model_half(const struct fifo *from, const struct fifo *into,
 			   unsigned capacity)
 {
@@ -54,7 +54,7 @@ static unsigned model_half(const struct fifo *from, const struct fifo *into,
 	return half < most ? half : most;
 }
 
-/* Move @count items, but for the first, which is returned. */
+/* Move @count items except the first, which is returned. */
 static uintptr_t model_move(struct fifo *from, struct fifo *into,
 			    unsigned count)
 {

@@ -2,8 +2,8 @@
 /**
  * fuzz_report_diff.c - any file in the place of a report, compared with another
  *
- * The input is the text of two files, with a 0 between them, or of one. What is
- * refused is refused with a reason; of what is read, each row has times and
+ * The input is the text of two files, with a 0 between them, or of one. A
+ * refused file is refused with a reason; of what is read, each row has times and
  * probabilities that are possible, and against itself nothing has changed.
  */
 #include <math.h>
@@ -61,7 +61,7 @@ static void compare(json_t *a, json_t *b)
 	for (unsigned v = 0; v < CHANGE_VERDICTS; v++)
 		sum += diff.counts[v];
 	fuzz_check(sum == diff.count, "%zu verdicts of %zu", sum, diff.count);
-	if (a == b) /* but for what is noisy in both */
+	if (a == b) /* except those noisy in both */
 		fuzz_check(diff.counts[CHANGE_SLOWER] +
 					   diff.counts[CHANGE_FASTER] +
 					   json_array_size(diff.only[0]) +

@@ -5,7 +5,7 @@
  * The input is a program that changes what the process has (a runtime with two
  * workers, its own words, rings and what is in them), lets the runtime come and
  * go, and has events copied. A read may fail, and other memory than the areas has
- * other contents at each read. Whatever it is: no more is written than was
+ * other contents at each read. In each case, no more is written than was
  * announced, what is written can be read, and nothing is read or kept that is
  * not there.
  */
@@ -214,7 +214,7 @@ static void step(struct rings *rings)
 	}
 }
 
-/* What was written is announced by what the streams say. */
+/* The streams announce all that was written. */
 static void check(const struct rings *rings, int file)
 {
 	uint64_t written = 0, found = 0;

@@ -4,7 +4,7 @@
  *
  * The first byte says whether the rest is a text as of /proc; or else a program
  * that changes a sound debug area: words anywhere in it, regions that are not
- * mapped or shorter, and words that change at the n-th read. What comes of it is
+ * mapped or shorter, and words that change at the n-th read. The result is
  * shown as skua top shows it. The model is what holds of whatever was not refused.
  */
 #include <string.h>
@@ -73,7 +73,7 @@ const char *target_symbols_missing(const struct target *target)
 
 /* ---- the program ----------------------------------------------------------- */
 
-/* What is likely to matter. */
+/* Values that are likely to matter. */
 static const uint64_t values[] = {
 	0,
 	1,
@@ -169,7 +169,7 @@ static uint64_t word(const struct fake *fake, uint64_t address, bool *is_there)
 	return value;
 }
 
-/* What is true at the end of a call, as it was all the time: the list is as it
+/* True at the end of a call, as it was all the time: the list is as it
  * was when the runtime was found. */
 static void check_same_list(const struct fake *fake,
 			    const struct target_runtime *runtime)

@@ -2,7 +2,7 @@
 /**
  * fuzz_timer_wheel.c - a timer wheel beside an unordered array
  *
- * The model looks at all its timers each time: who is due, who is first. It
+ * The model looks at all its timers each time: which are due, which is first. It
  * holds the wheel to what timer_wheel.h promises: nothing early, nothing lost,
  * the order by grain, how much is done in one call, and what
  * timer_wheel_next() may say. The invariants T1 to T5 are checked as well,

@@ -24,7 +24,7 @@
 /* Ends what hangs, as a broken library may; that counts as not caught. */
 #define MAX_SECONDS 20u
 
-/* What was run; @caught: an input ended in abort(), and that is enough. */
+/* The inputs that were run; @caught: an input ended in abort(), and that is enough. */
 struct replay {
 	bool catches;
 	unsigned inputs;

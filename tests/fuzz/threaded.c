@@ -3,15 +3,15 @@
  * threaded.c - a runtime with threads, and what holds under any interleaving
  *
  * Two outside threads run a program each, on jobs of their own; each job runs
- * a script, and may have a child. What can be said whatever the order was: a
+ * a script, and may have a child. In each order, a
  * job is polled by one worker at a time, is done once, is not polled after
  * that, and is released once; what joins, waits or drains has seen its end;
  * the counters add up; and no call returns what its header does not list.
  *
  * A job that waits is woken by a timer of its own, by the end of its child, or
- * by whoever finds its waker in the mail. So that nobody waits for a job whose
- * waker lies there, whoever is about to block closes the mail and empties it;
- * who posts then finds it closed, and empties it too.
+ * by a thread that finds its waker in the mail. So that nobody waits for a job
+ * whose waker lies there, a thread that is about to block closes the mail and
+ * empties it; a thread that posts then finds it closed, and empties it too.
  */
 #include "tests/fuzz/driven.h"
 
@@ -26,7 +26,7 @@
 #define US        UINT64_C(1000)
 #define MAX_STEPS 64u
 
-/* To whom the end of a job belongs. */
+/* The owner of the end of a job. */
 enum fate { JOINED, RELEASED, GROUPED, DRAINED, FATES };
 
 struct actor {
@@ -34,8 +34,8 @@ struct actor {
 	struct skua_timer timer;
 	struct actor *child; /* NULL: is a child itself */
 	uint8_t script[SCRIPT];
-	unsigned next;  /* of the script; whoever polls */
-	bool expecting; /* the child is to be joined; whoever polls */
+	unsigned next;  /* of the script; its poller's */
+	bool expecting; /* the child must be joined; its poller's */
 	enum fate fate;
 	bool spawned; /* by its owner, and not yet joined */
 	/* Writers: its polls and its release. Readers: all. */
@@ -59,7 +59,7 @@ static struct {
 	struct outside outside[OUTSIDE];
 	/* Writers and readers of the following: all. */
 	atomic_ptr posted[POSTED];
-	atomic_u32 closed; /* who wants the mail to be empty */
+	atomic_u32 closed; /* threads that want the mail to be empty */
 	atomic_u64 spawned;
 	atomic_u64 polled;
 	atomic_u64 calls_made;
@@ -127,7 +127,7 @@ static void actor_release(struct skua_task *task)
 	struct actor *a = actor_of(task);
 
 	fuzz_check(atomic_load_acquire(&a->done) == 1, "released, not done");
-	/* Release: the memory. Pairs with whoever looks for it. */
+	/* Release: the memory. Pairs with the loads that check it. */
 	fuzz_check(atomic_fetch_add_release(&a->released, 1) == 0,
 		   "released twice");
 }
@@ -148,7 +148,7 @@ static void actor_init(struct actor *a, enum fate fate)
 			   "detach");
 }
 
-/* What a spawn may return; true if it was one. */
+/* The results of a spawn; true if it was one. */
 static bool was_spawned(int code)
 {
 	fuzz_check(code == 0 || (code == -EAGAIN && all.bounded),
@@ -486,7 +486,7 @@ void threaded_run(struct fuzz_input *in)
 	memset(&all, 0, sizeof(all));
 	how = fuzz_below(in, 2) ? SKUA_SHUTDOWN_CANCEL : SKUA_SHUTDOWN_RUN;
 	if (create(in, &memory) != 0)
-		return; /* no thread is to be had */
+		return; /* there is no thread */
 	outside_init(in);
 	fuzz_check(pthread_create(&all.outside[1].thread, NULL, outside_main,
 				  &all.outside[1]) == 0,

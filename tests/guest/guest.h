@@ -45,7 +45,7 @@ struct skua_topology *guest_topology(void);
 const struct skua_cpu *guest_cpu(const struct skua_topology *topology,
 				 unsigned cpu);
 
-/* guest_cpus - on which CPU each worker is to be by default, of so many */
+/* guest_cpus - the CPU of each worker by default, of so many */
 void guest_cpus(unsigned *cpus, unsigned workers);
 
 /* guest_put - write @text to the file @path, or fail */

@@ -3,8 +3,8 @@
  * guest_changes.c - CPUs are taken away while tasks run
  *
  * A thread changes what the workers may run on, while two others run the load of
- * hostile.h. Each change lasts until the workers have done some more: who loses a
- * task, or a worker that does not go on, hangs the guest.
+ * hostile.h. Each change lasts until the workers have done some more: a lost task,
+ * or a worker that does not go on, hangs the guest.
  */
 #include "tests/guest/guest.h"
 

@@ -23,7 +23,7 @@ struct item {
 	unsigned of; /* the worker in whose queue it was */
 };
 
-/* What holds a worker. */
+/* Holds a worker. */
 struct holder {
 	struct skua_task task;
 	sem_t go;

@@ -37,7 +37,7 @@ void guest_pinning(void)
 
 		if (sched_getaffinity(h.tids[i], sizeof(set), &set) != 0 ||
 		    CPU_COUNT(&set) != 1 || !CPU_ISSET(cpus[i], &set))
-			stress_fail("worker %u may run on %d CPUs, and is to "
+			stress_fail("worker %u may run on %d CPUs, and must "
 				    "run on CPU %u",
 				    i, CPU_COUNT(&set), cpus[i]);
 		if (began_on[i] != (int)cpus[i])

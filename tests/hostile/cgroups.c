@@ -98,7 +98,7 @@ static void must_put(const char *folder, const char *file, const char *text)
 			    strerror(errno));
 }
 
-/* What a file says, less the newline; empty if it cannot be read. */
+/* The content of a file, less the newline; empty if it cannot be read. */
 static const char *get(const char *folder, const char *file)
 {
 	static char text[CGROUP_PATH];

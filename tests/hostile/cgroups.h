@@ -3,7 +3,7 @@
  * cgroups.h - control groups of the program's own, version 1 or 2
  *
  * They lie below the one the program is in, where its mount lets it make one.
- * What the machine does not have is left out.
+ * Controllers that the machine lacks are left out.
  */
 #ifndef SKUA_TESTS_CGROUPS_H
 #define SKUA_TESTS_CGROUPS_H

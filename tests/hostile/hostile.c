@@ -19,7 +19,7 @@
 
 /* ---- a family ------------------------------------------------------------ */
 
-/* What is in a child's slot: nothing, the token, or the child's waker. */
+/* A child's slot holds nothing, the token, or the child's waker. */
 #define SLOT_EMPTY UINT64_C(0)
 #define SLOT_TOKEN UINT64_C(1)
 

@@ -5,7 +5,7 @@
  * A hostile program runs a load while the machine works against its workers:
  * signals, frozen threads, real-time threads, other affinities, smaller
  * cgroups. It is a stress program (stress.h) in all else. The load is made of
- * families: a task spawns children, who yield, pass a token round by waking one
+ * families: a task spawns children, which yield, pass a token round by waking one
  * another, and are joined. Each task is accounted for. No timeout repairs
  * anything: what is lost hangs the program.
  */
@@ -20,7 +20,7 @@
 
 #define HOSTILE_MAX_WORKERS 16u
 
-/* What runs slower than the program says nothing about speed. */
+/* Slowed down like this, a program says nothing about speed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HOSTILE_SANITIZED true
 #elif defined(__has_feature)

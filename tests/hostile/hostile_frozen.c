@@ -10,8 +10,8 @@
  *
  *   - Nothing waits for it but what it alone holds. The sources stop, and all
  *     tasks have to end but the one in which it is, or those that it has
- *     claimed, and what is bound to it. What was to run next on it ends too,
- *     and what comes from outside then.
+ *     claimed, and the tasks that are bound to it. Its next task ends too,
+ *     as well as tasks that come from outside then.
  *   - The others keep their rate, nine tenths at least: polls by time on a CPU,
  *     so that other programs do not matter, in periods of 200 ms by turns with
  *     it and without it.
@@ -25,7 +25,7 @@
 #include "tests/hostile/hostile.h"
 
 #define PERIOD_NS UINT64_C(200000000)
-/* What the others have to keep: nine tenths, less a margin for noise. */
+/* The others keep this share: nine tenths, less a margin for noise. */
 #define LEAST_RATE 0.8
 #define LOOK_NS    UINT64_C(200000)
 
@@ -139,7 +139,7 @@ struct source {
 static struct source sources[HOSTILE_MAX_WORKERS];
 static atomic_u32 stopped;
 
-/* Spawned by the task that freezes: it is to run next on that worker. */
+/* Spawned by the task that freezes: the next one of that worker. */
 static struct skua_task next;
 static atomic_u32 next_polls;
 
@@ -214,7 +214,7 @@ static enum skua_poll source_poll(struct skua_task *task)
 
 	if (skua_task_cancelled(task))
 		return SKUA_DONE;
-	/* Relaxed, both: who lets them begin or stop waits for it. */
+	/* Relaxed, both: the thread that lets them begin or stop waits for it. */
 	while (!atomic_load_relaxed(&stopped) &&
 	       atomic_load_relaxed(&source->live) <= LOW)
 		refill(source);
@@ -392,7 +392,7 @@ static void nothing_waits(enum where where)
 	held = freeze_in(where);
 	hostile_check(skua_task_spawn_on(h.rt, FROZEN, &bound), "spawn");
 	atomic_store_relaxed(&stopped, 1);
-	/* What waits for the frozen worker hangs here. */
+	/* A task that waits for the frozen worker hangs here. */
 	while (live_tasks() > held)
 		hostile_nap(LOOK_NS);
 	if (where == IN_TASK) {
@@ -424,7 +424,7 @@ struct period {
 	double cpu_s;
 };
 
-/* What the others have done so far. */
+/* The others' work so far. */
 static struct period others_now(void)
 {
 	struct period sum = { 0, 0 };
@@ -472,7 +472,7 @@ static double median(double *values, unsigned count)
 	return values[count / 2];
 }
 
-/* What the others keep of their rate and of their time while it is frozen. */
+/* The shares of their rate and of their time that the others keep meanwhile. */
 struct kept {
 	double rates[MAX_PERIODS];
 	double times[MAX_PERIODS];
@@ -518,7 +518,7 @@ static double rate_kept(enum where where, unsigned periods)
 			measure_both(&kept, where);
 		rate = median(kept.rates, kept.periods);
 		time = median(kept.times, kept.periods);
-		/* Who waits has no rate, but takes no time either. */
+		/* A worker that waits has no rate, but takes no time either. */
 		if (rate >= LEAST_RATE && time >= 0.5)
 			return rate;
 	}

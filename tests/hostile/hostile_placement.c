@@ -6,8 +6,8 @@
  * by taskset; in a control group with one CPU; and in one with less CPU time than
  * there are CPUs. In each, the threads of the workers are asked where they may
  * run. Then each of these is done to a runtime that is at work, and undone; its
- * workers are waited for where they are to be next, and each task is accounted
- * for.
+ * the test waits for the workers at their next places, and accounts for each
+ * task.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "tests/hostile/cgroups.h"
 #include "tests/hostile/hostile.h"
 
-/* What a child is under; and what it has to find. */
+/* The limits of a child, and the result that it has to find. */
 struct condition {
 	const char *name;
 	bool mask;        /* of the last CPU */
@@ -156,7 +156,7 @@ static void run_child(const void *ctx)
 
 /* How often each change is made, and undone. */
 #define ROUNDS 2u
-/* Between two looks at where workers are: they are to be there soon. */
+/* Between two checks of the workers' places. */
 #define LOOK_NS UINT64_C(20000000)
 
 static struct hostile busy;
@@ -187,7 +187,7 @@ static void wait_until_on(const cpu_set_t *cpus, bool one_each)
 		hostile_nap(LOOK_NS);
 }
 
-/* Has each cache two CPUs or more? (On average; else nothing is to be seen.) */
+/* Has each cache two CPUs or more? (On average; otherwise nothing can be seen.) */
 static bool caches_are_shared(void)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),

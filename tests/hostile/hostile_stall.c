@@ -8,8 +8,8 @@
  * SIGCONT. None of them may be reported. Meanwhile, or afterwards, one that
  * computes for long and one that sleeps are reported, once each.
  *
- * Each part is a process of its own. What the machine does not let it do is left
- * out, and said.
+ * Each part is a process of its own. A part that the machine
+ * does not allow is left out, and named.
  */
 #include <errno.h>
 #include <poll.h>

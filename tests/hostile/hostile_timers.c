@@ -74,8 +74,8 @@ static enum skua_poll sleeper_poll(struct skua_task *task)
 {
 	struct sleeper *it = (struct sleeper *)task;
 
-	/* Relaxed: polls are one after another. Release: who sees the poll sees
-	 * the timer added. Pairs with start(). */
+	/* Relaxed: polls are one after another. Release: a load that sees the
+	 * poll sees the timer added. Pairs with start(). */
 	if (atomic_load_relaxed(&it->polls) > 0) {
 		atomic_fetch_add_release(&it->polls, 1);
 		return SKUA_DONE;
@@ -202,7 +202,7 @@ static void call(void)
 	hostile_check(skua_task_join(&task), "join");
 }
 
-/* What the workers can do meanwhile. */
+/* Work that the workers can do meanwhile. */
 static void expect_no_spin(const struct sleeper *kept)
 {
 	uint64_t before_ns, spent_ns;

@@ -13,7 +13,7 @@ import re
 
 import tree
 
-# Who may include <stdatomic.h>, name an order, and use __atomic builtins.
+# Files that may include <stdatomic.h>, name an order, and use __atomic builtins.
 INCLUDERS = re.compile(r"core/base/atomic\.h$|tests/model/explore\w*\.[ch]$")
 NAMERS = re.compile(r"core/base/atomic\.h$|tests/model/|tests/stress/chaos\.h$")
 OUTSIDE = re.compile(r"(?!core/)")
@@ -24,7 +24,7 @@ OPERATION = (
     r"(?:_explicit)?\s*\("
 )
 
-# What, why not, and for whom it does not hold.
+# An expression, the reason against it, and the files that may have it.
 RULES = [
     (r"<stdatomic\.h>", "only core/base/atomic.h includes <stdatomic.h>", INCLUDERS),
     (OPERATION, "use the operations of core/base/atomic.h", NAMERS),

@@ -3,7 +3,7 @@
 """calls.py - no two files of the library call each other, directly or through others
 
 Reads the object files in SKUA_BUILD_DIR: a file that needs a symbol of another uses
-it. What a header defines inline is no call here; tests/house/layers.py judges the
+it. A function that a header defines inline is no call here; tests/house/layers.py judges the
 includes.
 """
 

@@ -3,8 +3,8 @@
 #
 # headers.sh - each public header compiles on its own, as C11 and as C++17
 #
-# Included twice, by each compiler that is there. What becomes part of C++ programs
-# (expansions.cpp) compiles with more warnings.
+# Included twice, by each compiler that is there. Macros that expand in C++
+# programs (expansions.cpp) compile with more warnings.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""interface.py - a public function says who may call it, and what it costs
+"""interface.py - a public function states its callers and its costs
 
 The comment before each SKUA_API declaration, and each inline function, has "Threads:", "Blocks:" and
 "Allocates:", or none of them, and "As name()", at the begin of a line or a

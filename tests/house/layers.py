@@ -21,8 +21,8 @@ from pathlib import PurePosixPath
 
 import tree
 
-# The rooms of core/, each of which may include itself and those before it. What is in
-# PURE_ROOMS has no system calls and no threads.
+# The rooms of core/, each of which may include itself and those before it. PURE_ROOMS
+# have no system calls and no threads.
 CORE = "base parallel queue os task idle telemetry fork_join config loop stall runtime api".split()
 PURE_ROOMS = ("base", "queue")
 PURE_FILES = ("core/task/task_state.h",)
@@ -75,7 +75,7 @@ FOLDERS = {
         "probes/perf_list.h",
         "probes/trace_file.h",
     ],
-    # The last ones look at this process as at any other: who stole from whom.
+    # The last ones read this process as any other: steals by thief and victim.
     "bench": [
         "bench",
         "include",
@@ -109,7 +109,7 @@ ROOMS = {
 # A micro-benchmark of one primitive may include the primitive.
 MICRO = re.compile(r"bench/([\w/]+/)?micro_\w+\.c$")
 
-# The simulator runs the code that chooses victims and whom to wake.
+# The simulator runs the code that chooses victims and workers to wake.
 SIMULATOR = "bench/simulator/"
 SIMULATED = (
     "core/base/atomic.h core/base/clock.h core/idle/idle.h core/base/rng.h core/base/spin.h "
@@ -117,7 +117,7 @@ SIMULATED = (
     "core/idle/victims.h core/queue/work_map.h topology/llc_groups.h topology/machine.h"
 ).split()
 
-# Headers of other projects (beginnings of their names) and who may use them.
+# Headers of other projects (beginnings of their names) and the files that may use them.
 LIBRARIES = {
     "bpf/": ["bpf"],
     "cmocka": ["tests"],
@@ -193,7 +193,7 @@ def judge_like_program(target):
 
 
 def judge_tree(path, target, rooms):
-    """What is wrong with one file of the tree including another, or None."""
+    """A complaint about one file of the tree including another, or None."""
     folder, other = path.split("/")[0], target.split("/")[0]
     if folder == "core" and other == "core":
         mine, theirs = core_room(path, rooms), core_room(target, rooms)
@@ -226,7 +226,7 @@ def judge_tree(path, target, rooms):
 
 
 def judge_system(path, name):
-    """What is wrong with a file including a header of the system, or None."""
+    """A complaint about a file including a header of the system, or None."""
     folder = path.split("/")[0]
     if folder == "include" and name not in PUBLIC:
         return f"public headers need only: {', '.join(PUBLIC)}"

@@ -70,7 +70,7 @@ class Sections:
 
 
 def check(file, expected, nop):
-    """What is wrong with the notes of a file."""
+    """Complaints about the notes of a file."""
     sections, complaints, found, semaphores = Sections(file), [], {}, set()
     for provider, name, location, base, semaphore, arguments in NOTE.findall(
         readelf("-n", file)

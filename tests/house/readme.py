@@ -22,7 +22,7 @@ LANGUAGES = {"C11": ["-x", "c", "-std=c11"], "C++17": ["-x", "c++", "-std=c++17"
 
 
 def run(folder, kind, language, link, expected):
-    """What is wrong with the program compiled and linked this way, or None."""
+    """A complaint about the program compiled and linked this way, or None."""
     program = folder / kind
     command = [os.environ.get("CC", "cc"), *FLAGS, f"-I{tree.ROOT}/include"]
     command += [*LANGUAGES[language], str(folder / "program.c"), "-x", "none"]

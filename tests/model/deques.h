@@ -2,8 +2,8 @@
 /**
  * deques.h - a deque for model tests, its owner and two thieves
  *
- * An item carries a plain payload, written by its owner and read by whoever takes
- * it, so that each take also proves that the push happened before it. Checked in
+ * An item carries a plain payload, written by its owner and read by the thread that
+ * takes it, so that each take also proves that the push happened before it. Checked in
  * each case:
  *
  *   W1  every item is taken, at the latest when all threads are done
@@ -26,7 +26,7 @@ static inline void slot_loaded(const volatile void *slot, const char *function);
 static inline void slot_stored(const volatile void *slot, const char *function);
 static inline bool slot_claimed(bool success);
 
-/* What the accesses of slots have to be told from outside: see below. */
+/* Accesses of slots are marked here: see below. */
 #undef atomic_load_relaxed
 #undef atomic_store_relaxed
 #undef atomic_compare_exchange_strong_explicit

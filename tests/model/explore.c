@@ -27,19 +27,20 @@
 #endif
 #endif
 
-/* What the environment asks for; NULL where it is silent. */
+/* The environment's requests; NULL where it is silent. */
 static struct {
 	const char *preemptions;
 	const char *stale;
 	const char *max;
 	const char *random;
 	const char *share;
+	const char *fewer;
 	const char *replay;
 	const char *trace;
 	const char *sound;
 } environment;
 
-/* What is being run. */
+/* The case under way. */
 static struct {
 	const char *program;
 	const struct explore_case *now;
@@ -51,7 +52,7 @@ static struct {
 	unsigned spinning; /* the thread that the last line was a spin of */
 } run;
 
-/* What became of a case. */
+/* The result of a case. */
 struct result {
 	struct outcome outcome;
 	double seconds;
@@ -167,6 +168,19 @@ static unsigned bound(const char *text, unsigned of_case, unsigned otherwise)
 	return (unsigned)number(text, of_case ? of_case : otherwise);
 }
 
+/* The preemptions of a case; fewer only where all interleavings must pass: a
+ * defect that the case expects may need them all. */
+static unsigned preemptions(const struct explore_case *c)
+{
+	unsigned most = bound(environment.preemptions, c->preemptions,
+			      DEFAULT_PREEMPTIONS);
+	unsigned fewer = bound(environment.fewer, 0, 0);
+
+	if (c->random || c->expect != EXPLORE_PASSES || most <= 1)
+		return most;
+	return most > fewer ? most - fewer : 1;
+}
+
 static void prepare(const struct explore_case *c)
 {
 	char *count = NULL;
@@ -177,8 +191,7 @@ static void prepare(const struct explore_case *c)
 	run.max = c->random ? c->random : DEFAULT_MAX;
 	if (c->random && c->expect == EXPLORE_PASSES)
 		run.max /= share_of_random();
-	run.bounds[BUDGET_PREEMPTIONS] = bound(
-		environment.preemptions, c->preemptions, DEFAULT_PREEMPTIONS);
+	run.bounds[BUDGET_PREEMPTIONS] = preemptions(c);
 	run.bounds[BUDGET_STALE] =
 		bound(environment.stale, c->stale, DEFAULT_STALE);
 	if (environment.random) {
@@ -236,7 +249,7 @@ static const char *judge(const struct result *result, bool *good)
 	*good = false;
 	if (c->expect == EXPLORE_FINDS_BUG) {
 		if (!failure && environment.random) {
-			*good = true; /* whoever asks for luck may have none */
+			*good = true; /* a random search may miss it */
 			return "not met at random";
 		}
 		if (!failure)
@@ -301,6 +314,7 @@ static void read_environment(void)
 	environment.max = getenv("EXPLORE_MAX");
 	environment.random = getenv("EXPLORE_RANDOM");
 	environment.share = getenv("EXPLORE_SHARE");
+	environment.fewer = getenv("EXPLORE_FEWER");
 	environment.replay = getenv("EXPLORE_REPLAY");
 	environment.trace = getenv("EXPLORE_TRACE");
 	environment.sound = getenv("EXPLORE_SOUND");

@@ -8,7 +8,7 @@
  * runs the threads of a case one step at a time, on one kernel thread, and
  * repeats the case until every order of steps within its bounds has been seen.
  *
- * What is explored:
+ * Explored are:
  *  - interleavings, up to a number of preemptions (switches away from a thread
  *    that could have gone on; switching when a thread blocks is free);
  *  - stale loads: a load may return any store of its location that is not
@@ -21,17 +21,17 @@
  *  - futex sleeps that end without cause, charged as a stale load;
  *  - deadlines that come before others go on, charged as a preemption.
  *
- * Time stands still, but for sleeps until a deadline: it is then that time.
+ * Time stands still, except during sleeps until a deadline: it is then that time.
  * While nobody else can run, the earliest deadline comes, so that "all asleep"
  * is no lost wake-up as long as somebody sleeps with a deadline. A pthread
  * mutex is a word and a futex. A thread-local pointer is one for each thread
  * if setup says so with explore_thread_local().
  *
- * What is not: a load never returns a store that is executed later (no load
+ * Not explored are: a load never returns a store that is executed later (no load
  * buffering). Sequentially consistent accesses other than the fence are
  * refused.
  *
- * What is reported, with a trace and the command that replays it:
+ * Reported are, with a trace and the command that replays it:
  *  - a failed explore_assert(), or assert() in core;
  *  - a race between plain accesses that are marked, explore_read() and
  *    explore_write(), or watched, explore_watch();
@@ -43,7 +43,9 @@
  *  EXPLORE_STALE=n         stale loads and causeless wake-ups an execution (2)
  *  EXPLORE_MAX=n           executions a case (20 million)
  *  EXPLORE_RANDOM=seed,n   n random executions a case instead of all
- *  EXPLORE_SHARE=n         an n-th of a case's random executions, if it is to pass
+ *  EXPLORE_SHARE=n         an n-th of a case's random executions, if it must pass
+ *  EXPLORE_FEWER=n         n preemptions fewer, at least one, in a case whose
+ *                          interleavings all must pass
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
  *  EXPLORE_TRACE=1         trace the bugs that were expected, too
  *  EXPLORE_SOUND=1         leave out the cases that are expected to fail
@@ -165,7 +167,7 @@ void explore_race_read_at(const volatile void *address, uint16_t mark,
 			  const struct explore_site *site);
 
 /*
- * What a history of operations is judged by. explore_moment - now, of this
+ * For judging a history of operations. explore_moment - now, of this
  * thread; explore_happened - did that happen before what this thread does now?
  * explore_sequential - was no load of this execution stale, and no store early?
  */

@@ -147,7 +147,7 @@ struct context {
 	struct registers registers;
 	const void *stack; /* of the driver: known once it is left */
 	size_t bytes;
-	struct context *left; /* whoever switched here */
+	struct context *left; /* the context that switched here */
 };
 
 /* context_make - the first switch to @context calls @entry, which never ends

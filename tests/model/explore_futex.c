@@ -5,8 +5,8 @@
  * The kernel compares the word with its newest value, and no wake-up of the
  * word comes between that and the sleep. Neither call orders or publishes
  * anything: the system calls do, but no contract says so. A sleep may end
- * without cause, which costs as much as a stale load, and so does a deadline
- * that comes at once.
+ * without cause, which costs as much as a stale load; a deadline that comes at
+ * once costs the same.
  */
 #include <errno.h>
 

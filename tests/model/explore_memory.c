@@ -32,7 +32,7 @@ struct store {
 	uint64_t value;
 	uint16_t time;    /* its place in the order of its location */
 	bool updates;     /* a read-modify-write, of the store before it */
-	struct view view; /* for whoever reads and acquires it */
+	struct view view; /* for a thread that reads and acquires it */
 };
 
 struct location {
@@ -359,7 +359,7 @@ static bool compared(unsigned l, unsigned index, uint64_t expected)
 	return store_at(l, index)->value != expected || can_follow(l, index);
 }
 
-/* What memory holds when a location is first met is its first store; later,
+/* The content of memory when a location is first met is its first store; later,
  * initialising it is a relaxed store. */
 void explore_init(volatile void *address, size_t size, uint64_t value)
 {

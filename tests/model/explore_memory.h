@@ -2,8 +2,8 @@
 /**
  * explore_memory.h - what each thread knows of memory
  *
- * Every location keeps all its stores of the execution, in their order. What a
- * thread knows is a view: for each location the
+ * Every location keeps all its stores of the execution, in their order. The
+ * knowledge of a thread is a view: for each location the
  * oldest store that it may still read, and for each thread how much of that
  * thread's past happens before its own present. Each store carries the view
  * that a load of it may acquire. This is the model of promising semantics
@@ -37,7 +37,7 @@ void memory_start(unsigned id);
 /* memory_join - the current thread knows all that thread @id did */
 void memory_join(unsigned id);
 
-/* memory_newest - what a location holds, whoever may know it */
+/* memory_newest - what a location holds, whether or not a thread knows it */
 uint64_t memory_newest(const volatile void *address, size_t size);
 
 /* memory_view - of the current thread */

@@ -137,7 +137,7 @@ static void watched_write(const void *address)
 		explore_race_write(address, EXPLORE_SITE("watched"));
 }
 
-/* What the compiler calls; of a larger object its first byte stands for it. */
+/* Called by the compiler; of a larger object its first byte stands for it. */
 void __tsan_init(void);
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);

@@ -2,7 +2,7 @@
 /**
  * explore_search.h - which executions to try, as paths of choices
  *
- * An execution is a function of the choices made in it: whoever needs one asks
+ * An execution is a function of the choices made in it: each is asked for
  * here. The search is depth-first over the tree of all choices, or random, or
  * replays one path.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an execution may have only so many of. */
+/* Events that an execution may have only so many of. */
 enum budget {
 	BUDGET_PREEMPTIONS,
 	BUDGET_STALE,

@@ -32,8 +32,8 @@ struct thread {
 	uint64_t deadline_ns; /* of its sleep */
 	void *local[LOCALS];  /* its explore_thread_local(), while it is off */
 	void (*body)(void);
-	/* Just switched to: to preempt it before it has done anything is to
-	 * have chosen somebody else in the first place. */
+	/* Just switched to: a preemption before it has done anything equals
+	 * having chosen somebody else in the first place. */
 	bool fresh;
 	bool stored; /* spinning: whether a store ended it */
 };
@@ -46,7 +46,7 @@ static struct {
 	uint64_t now_ns;
 	void **local[LOCALS];
 	unsigned locals;
-	struct context driver; /* whoever called thread_run() */
+	struct context driver; /* the caller of thread_run() */
 	struct outcome outcome;
 } threads;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore_threads.h - the threads of an execution and who of them runs
+ * explore_threads.h - the threads of an execution, and which of them runs
  *
  * All run on the caller's kernel thread, one at a time. Thread 0 is the
  * fixture: it sets up, starts the others, waits for them and checks. Nobody

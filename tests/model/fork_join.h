@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * fork_join.h - jobs, and who forks them, for model tests
+ * fork_join.h - jobs and their forkers, for model tests
  *
  * Each job is run once, and each join sees what its job wrote. Jobs that wait for
  * each other, which a program must not count on, say that nobody sleeps beside a

@@ -51,7 +51,7 @@ static enum skua_poll spawn_two_and_leave(struct skua_task *task)
 	return finish(task);
 }
 
-/* Who steals two of them keeps one in its own queue. */
+/* A thief of two of them keeps one in its own queue. */
 static enum skua_poll spawn_four(struct skua_task *task)
 {
 	spawn_up_to(4);
@@ -129,7 +129,7 @@ static void setup_spawn_two(void)
 	setup(2, spawn_two, 2);
 }
 
-/* Who looks for task 1, on whom the other node relies, may find task 3. */
+/* The searcher for task 1, on which the other node relies, may find task 3. */
 static void setup_spawn_two_beside(void)
 {
 	setup(3, spawn_two, 3);

@@ -4,8 +4,8 @@
  *
  * An owner that pushes and pops, beside up to two thieves; deques.h says what is
  * checked. The ring has four slots, or two that become four and eight. Positions
- * start just below 2^64, but for a case at 2^63 and one at 0. What must be found
- * is in model_deque_mistakes.c.
+ * start just below 2^64, except a case at 2^63 and one at 0. Mistakes that must be
+ * found are in model_deque_mistakes.c.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      -fsanitize=thread tests/model/model_deque.c tests/model/explore*.c \

@@ -205,8 +205,8 @@ static void pops_and_forgets_when_lost(void)
 	push_one();
 }
 
-/* W4: who sees this top may have seen a bottom from long before, and says that
- * there is nothing where there was always something. */
+/* W4: a thief that sees this top may have seen a bottom from long before, and says
+ * that there is nothing where there was always something. */
 static void pops_oldest_relaxed(void)
 {
 	uint64_t top = atomic_load_relaxed(&deque.top);

@@ -153,7 +153,7 @@ static void unpark_poller(struct skua_poller *self)
 	descriptor_signal(&pollable);
 }
 
-/* The event wakes whoever sleeps in the poller. */
+/* The event wakes the thread that sleeps in the poller. */
 static void event_comes(void)
 {
 	atomic_store_release(&io.readable, 1);

@@ -2,11 +2,11 @@
 /**
  * model_drive_turns.c - core/runtime/drive.c: several threads drive one worker
  *
- * One at a time: another is told so, or waits for its turn. What one did to the
- * worker happens before what the next does. Who drains or blocks returns when
- * that is reached, whoever drove, and no wake-up is lost: a descriptor that another
- * thread clears before the sleeper has run lets it sleep on, as ppoll() does. The
- * worker is a stub whose only task ends when it has been driven often enough; the
+ * One at a time: another is told so, or waits for its turn. The changes that one
+ * makes to the worker happen before the next one's. A thread that drains or blocks
+ * returns when that is reached, under each driver, and no wake-up is lost: a
+ * descriptor that another thread clears before the sleeper has run lets it sleep
+ * on, as ppoll() does. The worker is a stub whose only task ends when it has been driven often enough; the
  * descriptors are words.
  */
 #include <poll.h>

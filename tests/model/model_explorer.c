@@ -53,7 +53,7 @@ static void buffering_check(void)
 	explore_assert(seen[0] || seen[1]);
 }
 
-/* Message passing: who sees the flag sees the data. */
+/* Message passing: a reader of the flag sees the data. */
 static void message_send_release(void)
 {
 	explore_write(data, 42);

@@ -109,7 +109,7 @@ static void check(void)
 
 static void check_last(void)
 {
-	/* Whoever comes too late for it finds it in the page, or has none. */
+	/* A thread that comes too late for it finds it in the page, or has none. */
 	explore_assert(generations[0] == PROCESS_GENERATION_MAX ||
 		       generations[0] == 0);
 	explore_assert(generations[1] == PROCESS_GENERATION_MAX ||

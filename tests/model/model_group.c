@@ -3,8 +3,8 @@
  * model_group.c - members that enter and leave a group, waits and cancels
  *
  * The public functions on groups, and core/task/group.c, beside pollers that do as
- * core/loop/loop.c does. A word for each task says that it is queued. Whoever
- * waited poisons the group and its members: what members did must happen
+ * core/loop/loop.c does. A word for each task says that it is queued. The
+ * waiter poisons the group and its members: what members did must happen
  * before, and nothing may come after. A member that waits for its cancellation
  * and is not reached leaves its poller spinning for ever.
  *
@@ -48,7 +48,7 @@ static void fence_of(const char *function);
 #define WAITER 2 /* a task that waits for the group */
 #define POISON (UINT64_C(0xdead) << 32)
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	SPAWN_UNFENCED,    /* its look at the mark comes before the list */
@@ -66,7 +66,7 @@ static struct skua_group group;
 static struct skua_task tasks[TASKS];
 static atomic_u32 queued[TASKS];
 static bool over[TASKS];
-static unsigned results[TASKS]; /* plain: from members to who waits */
+static unsigned results[TASKS]; /* plain: from members to the waiter */
 static unsigned expected;       /* members */
 static struct skua_waker waker; /* of the task that waits */
 static unsigned letter;         /* plain: to a member that is cancelled */
@@ -293,7 +293,7 @@ static void waits_for_spawned(void)
 	wait_for_all();
 }
 
-/* The group stays in place for others. The member is poisoned: nobody is to look at
+/* The group stays in place for others. The member is poisoned: no thread may read
  * it any more. */
 static void waits_beside_others(void)
 {
@@ -470,7 +470,7 @@ static void setup_woken_task(void)
 	waker = skua_task_waker(&tasks[WAITER]);
 }
 
-/* A wait is not to end beside a cancel: nobody waits. */
+/* No wait ends beside a cancel: nobody waits. */
 static void setup_cancelled(void)
 {
 	setup(1, finish_if_cancelled, finish);

@@ -63,7 +63,7 @@ static struct skua_task *hold_by_variant(atomic_u64 *slot);
 #define TASKS  3
 #define POISON (UINT64_C(0xdead) << 32)
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	SPAWN_UNFENCED,   /* its look at the mark comes before the slot */

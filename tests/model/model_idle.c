@@ -3,8 +3,8 @@
  * model_idle.c - core/idle/idle.h and core/idle/parker.h: no wake-up is lost
  *
  * Workers take tasks from one counter, which stands for all the queues, and
- * wait as core/loop/loop.c does; producers make tasks visible and notify. Whoever
- * runs the last task ends the workers. Nothing here has a timeout, so that a
+ * wait as core/loop/loop.c does; producers make tasks visible and notify. The
+ * worker that runs the last task ends the workers. Nothing here has a timeout, so that a
  * lost wake-up leaves everybody asleep, which the explorer reports; or, where
  * the tasks wait for each other, leaves a task waiting for ever for one that a
  * sleeping worker should have taken.
@@ -26,7 +26,7 @@
 
 #define WORKERS 3
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	PRODUCER_UNFENCED,    /* 4.10: looks before its push is visible */
@@ -55,7 +55,7 @@ static unsigned companions; /* each task waits until so many have started */
 static unsigned started;
 static unsigned finished;
 
-static bool ticks; /* whoever waits in a task comes to the end of a tick */
+static bool ticks; /* a wait in a task comes to the end of a tick */
 static uint64_t tick_ns;
 static unsigned frozen; /* counted as searchers, and without a CPU for ever */
 
@@ -557,7 +557,7 @@ static void setup_stale(void)
 
 /*
  * The same of group 0, where worker 2 searches, and has found something else when
- * the waker relies on it for the task of who saw no bit.
+ * the waker relies on it for the task of the producer that saw no bit.
  */
 static void setup_stale_searcher(void)
 {

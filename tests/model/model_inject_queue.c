@@ -4,8 +4,8 @@
  *
  * Producers push single nodes and batches, consumers take. Checked in each
  * case: every item is taken once, at the latest when all threads are done;
- * whoever takes it sees its payload; what one consumer takes of one producer
- * comes in the order of pushing, and if there is only one consumer, without a
+ * its taker sees its payload; the items that one consumer takes of one producer
+ * come in the order of pushing, and if there is only one consumer, without a
  * gap; in the end the queue is empty and its counts agree.
  *
  * The last cases are small variants that are wrong.
@@ -107,7 +107,7 @@ static uint64_t take(struct consumer *consumer, uint64_t most)
 	struct inject_take got = inject_queue_take(&queue, most);
 
 	explore_assert(got.list.count <= most);
-	/* I5 of core/idle/IDLE.md: whoever turned others away has something. */
+	/* I5 of core/idle/IDLE.md: a consumer that turned others away has something. */
 	explore_assert(got.list.count > 0 || !got.turned_away);
 	return run_all(consumer, got.list);
 }
@@ -261,8 +261,8 @@ static void see_and_take(void)
 	take_and_owe();
 }
 
-/* Knows of the second node, though the first may be there still. Whoever gets
- * one is awake, and sees to the other. */
+/* Knows of the second node, though the first may be there still. A consumer
+ * that gets one is awake, and sees to the other. */
 static void know_and_take(void)
 {
 	if (atomic_load_acquire(&second_pushed) == 0)

@@ -169,7 +169,7 @@ static void takes_apart(void)
 	take_from(&places[2], &places[1], 0);
 }
 
-/* On node 0, job 3, which nobody runs but who waits for job 0. */
+/* On node 0, job 3, which nobody runs except the waiter for job 0. */
 static void needs_help_apart(void)
 {
 	struct skua_ctx ctx = fork_join_ctx_owner(&places[0]);

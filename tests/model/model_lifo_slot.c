@@ -3,7 +3,7 @@
  * model_lifo_slot.c - core/queue/lifo_slot.h in every interleaving
  *
  * An owner that fills and takes, beside thieves that take. Every item leaves
- * the slot once, displaced or taken, and whoever gets it sees its payload.
+ * the slot once, displaced or taken, and its taker sees its payload.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      tests/model/model_lifo_slot.c tests/model/explore*.c \

@@ -3,7 +3,7 @@
  * model_local_queue.c - core/queue/local_queue.h in every interleaving
  *
  * Three workers with a queue of four slots each. An item carries a plain
- * payload, written by its spawner and read by whoever runs it, so that each
+ * payload, written by its spawner and read by its runner, so that each
  * run also proves that the spawn happened before it. Checked in each case:
  *
  *   W1  every item is run, at the latest when all threads are done
@@ -29,7 +29,7 @@ static void slot_loaded(const volatile void *slot, const char *function);
 static void slot_stored(const volatile void *slot, const char *function);
 static bool slot_claimed(bool success);
 
-/* What the accesses of slots have to be told from outside: see below. */
+/* Accesses of slots are marked here: see below. */
 #undef atomic_load_relaxed
 #undef atomic_store_relaxed
 #undef atomic_compare_exchange_strong_explicit
@@ -82,7 +82,7 @@ static unsigned runs[ITEMS + 1];
 /* ---- slots --------------------------------------------------------------- */
 
 /*
- * A slot is written again only after whoever claimed it has read it (Q2). The
+ * A slot is written again only after its claimer has read it (Q2). The
  * explorer's loads never return a store that is executed later, as processors'
  * may; so the slots' accesses are checked for races, as if they were plain: a
  * read has to happen before the write. A thief's look before its claim is a
@@ -175,7 +175,7 @@ static void drain(struct worker *w)
 typedef struct local_queue_steal
 steal_fn(struct local_queue *src, struct local_queue *dst, uint32_t limit);
 
-/* What is run from here on comes from @src alone, if the queue was empty. */
+/* All tasks from here on come from @src alone, if the queue was empty. */
 static void steal_by(steal_fn *steal, struct worker *src, struct worker *w)
 {
 	struct local_queue_steal got;

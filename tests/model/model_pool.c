@@ -11,7 +11,7 @@
 #define SOON_NS (EXPLORE_START_NS + 5)
 
 static bool drained, accepted, settled;
-static unsigned result; /* plain: from a task to who drains */
+static unsigned result; /* plain: from a task to the thread that drains */
 static unsigned memory; /* plain: the pool's, until it is freed */
 
 static enum skua_poll unused(struct skua_task *task)

@@ -211,7 +211,7 @@ static void sleeper(void)
 
 static void wake_by(unsigned i)
 {
-	/* As wake-ups do that are to cost nothing while nobody sleeps. */
+	/* As wake-ups that cost nothing while nobody sleeps. */
 	woken[i] = atomic_load_relaxed(&asleep);
 }
 

@@ -15,7 +15,7 @@
 
 #include "core/base/atomic.h"
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	RETIRES_UNFENCED, /* I7: the sentinel's side */
@@ -105,7 +105,7 @@ static enum skua_poll spawn_and_meet(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-/* Beside task 0, whose timer is to end this. */
+/* Beside task 0, whose timer ends this. */
 static enum skua_poll wait_for_first(struct skua_task *task)
 {
 	polled[task_number(task)]++;
@@ -135,8 +135,8 @@ static enum skua_poll wait_long(struct skua_task *task)
 	return SKUA_PENDING;
 }
 
-/* Wakes who waits for its timers, each time for an earlier one; its child is
- * behind it, and nobody else's. */
+/* Wakes the worker that waits for its timers, each time for an earlier one; its
+ * child is behind it, and of no other worker. */
 static enum skua_poll spawn_and_keep(struct skua_task *task)
 {
 	polled[0]++;

@@ -19,7 +19,7 @@ static unsigned wanted;           /* wakers to make in the first poll */
 static enum skua_poll first_says; /* what it returns, unless it is over */
 static bool waits;                /* for a wake-up, before it is done */
 
-static unsigned polls; /* plain: from poll to poll, and to who joins */
+static unsigned polls; /* plain: from poll to poll, and to the joiner */
 static struct skua_waker wakers[WAKERS];
 static atomic_u32 made;  /* so many are there */
 static atomic_u32 woken; /* so many wake-ups began */

@@ -3,8 +3,8 @@
  * model_split_deque.c - core/queue/split_deque.h, and the inlined half of it, in every interleaving
  *
  * An owner that forks and joins, as nested calls do, beside thieves. Checked in
- * each case: each job is run once, by the owner or by a thief, and whoever runs
- * it sees what the owner wrote; a join of a stolen job ends when its thief is
+ * each case: each job is run once, by the owner or by a thief, and its runner
+ * sees what the owner wrote; a join of a stolen job ends when its thief is
  * done, and sees what the thief wrote, also if it sleeps until then; in the end
  * nothing is public, and the owner's state is as in the beginning.
  *
@@ -277,7 +277,7 @@ static void steals_early(void)
 	}
 }
 
-/* Says who has the job by a store: the owner's wish to be woken is gone. */
+/* Names the thief of the job by a store: the owner's wish to be woken is gone. */
 static void steals_by_store(void)
 {
 	uint64_t shared = atomic_load_acquire(&deque.shared);

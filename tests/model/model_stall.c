@@ -2,8 +2,8 @@
 /**
  * model_stall.c - core/idle/stall_rest.h and stall_stack.h in every interleaving
  *
- * Nobody rests while a worker runs: who sleeps for good beside a worker that does
- * not end before it was seen is a lost wake-up. And a stack that was answered is
+ * No watcher rests while a worker runs: one that sleeps for good beside a worker
+ * that does not end before it was seen is a lost wake-up. And a stack that was answered is
  * read by nobody before it is there, nor written while it is read.
  */
 #include "core/idle/stall_rest.h"

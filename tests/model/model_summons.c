@@ -18,10 +18,10 @@
 
 #define WORKERS 3
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
-	SUMMONS_DROPPED, /* who was claimed does not pass it on */
+	SUMMONS_DROPPED, /* the claimed worker does not pass it on */
 };
 
 static enum defect defect;

@@ -7,8 +7,8 @@
  * word that says that it is queued, so that the steps are those of the state
  * word. A task ends its wait when it has seen all that was posted before a
  * wake-up; one that is lost, or whose post the next poll does not see, leaves
- * the poller spinning for ever. Who may free a task does, and poisons it: what
- * was done to it before must happen before, and nothing may come after.
+ * the poller spinning for ever. A thread that may free a task does, and poisons it:
+ * earlier accesses must happen before, and none may come after.
  *
  * The last cases are the defects that the design names (4.14, 4.28), and
  * transitions with a part left out; the explorer must find them.
@@ -39,7 +39,7 @@ static void enqueue(struct skua_task *task);
 /* No state that a task ever has; what is done to it shows. */
 #define POISON (UINT64_C(0xdead) << 32)
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	WAKE_LOADS_FIRST,      /* 4.28: returns if it is SCHEDULED already */
@@ -64,7 +64,7 @@ static atomic_u32 posted[TASKS]; /* relaxed: the wake-up alone orders */
 static unsigned wanted[TASKS];   /* posts that a task waits for */
 static unsigned yields;          /* so often before it waits */
 static bool kept;                /* the memory stays after the end */
-static bool unwoken;             /* but for who cancels task 0 */
+static bool unwoken;             /* except by the canceller of task 0 */
 static bool twice;               /* is a join given up */
 static struct skua_waker wakers[2];
 static struct skua_waker joiner_waker; /* of task 1 */
@@ -577,7 +577,7 @@ static void setup_no_post(void)
 	setup(0, 1);
 }
 
-/* Who joins and who detaches do not know of each other. */
+/* The joiner and the detacher do not know of each other. */
 static void setup_kept(void)
 {
 	setup_unwatched(0, 1);

@@ -2,7 +2,7 @@
 /**
  * model_timers.c - a timer's memory belongs to its owner again once it fired
  *
- * Whoever takes a timer out of its wheel looks at the timer no more once it
+ * A thread that takes a timer out of its wheel accesses the timer no more once it
  * says so; its owner learns of it without the wheel's lock, and writes to the
  * timer at once. All its memory is watched.
  */

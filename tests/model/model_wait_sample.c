@@ -3,7 +3,7 @@
  * model_wait_sample.c - core/telemetry/wait_sample.c: tasks that share a place
  *
  * One is timed while it waits, the other is not; each is polled once, by its own
- * function. What is put there for one is not read for another.
+ * function. The sample of one task is not read for another.
  */
 #include "core/telemetry/wait_sample.c"
 #include "tests/model/workers.h"
@@ -13,7 +13,7 @@
 
 struct handed {
 	struct skua_task *task;
-	atomic_u32 there; /* writer: who makes it runnable */
+	atomic_u32 there; /* writer: its waker */
 	unsigned polls;
 };
 
@@ -64,7 +64,7 @@ static void setup(void)
 	explore_watch(place(), sizeof(struct wait_sample));
 }
 
-/* What a queue does: hand it on, with what was written before. */
+/* As a queue does: hand it on, with what was written before. */
 static void ready(unsigned i)
 {
 	wait_sample_put(&samples, handed[i].task, 1, poll_waited);

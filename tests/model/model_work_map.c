@@ -4,7 +4,7 @@
  *
  * An owner pushes a task and tells of it; a thief takes the last one before and has
  * others pass by; a third is about to sleep, and goes to queues alone that the map
- * names. The queue is a count of tasks. Whoever sleeps beside a task is a lost
+ * names. The queue is a count of tasks. A worker that sleeps beside a task is a lost
  * wake-up, which the explorer reports.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
@@ -13,14 +13,14 @@
 #include "core/idle/parker.h"
 #include "core/queue/work_map.h"
 
-/* What a variant does wrong. */
+/* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
 	RAISED_UNFENCED,    /* the owner looks at the bit before its push */
 	PASSED_BY_UNFENCED, /* the thief looks again before it has cleared it */
 	PASSED_BY_BLINDLY,  /* it does not look again */
 	RETURNED_AND_LEFT,  /* it sets the bit, and sees to nothing */
-	RETURNED_UNFENCED,  /* it looks who sleeps before it has set the bit */
+	RETURNED_UNFENCED, /* it checks for sleepers before it has set the bit */
 };
 
 static enum defect defect;
@@ -204,7 +204,7 @@ static void setup_returned_unfenced(void)
 	setup_defect(RETURNED_UNFENCED);
 }
 
-/* One task is left for whoever parks: it takes it, or is woken for it. */
+/* One task is left for the parker: it takes it, or is woken for it. */
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("push__pass_by__park", setup, NULL, pushes_and_tells,
 		       thief, parks) },

@@ -4,7 +4,7 @@
  *
  * Two real workers with queues of four slots, and a thread outside that spawns
  * tasks, waits for them and ends the workers. No wake-up may be lost, no task
- * run twice, and what a task wrote is seen by whoever waited for it. Tasks that
+ * run twice, and what a task wrote is seen by its waiter. Tasks that
  * wait for each other need both workers awake.
  *
  * An execution takes some hundred steps, too many for all interleavings, so
@@ -320,8 +320,8 @@ static void setup_timer_companion(void)
 	set_budget(2);
 }
 
-/* A worker that comes from task 2 takes one of them; whoever met it at the
- * lock has to be told of the other. */
+/* A worker that comes from task 2 takes one of them; a worker that met it at
+ * the lock has to be told of the other. */
 static void setup_two_urgent(void)
 {
 	setup(3, finish, 2);

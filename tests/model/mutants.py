@@ -436,7 +436,7 @@ class Trial:
         return self.programs[name]
 
     def kills(self, program, case, environment=None, most=None):
-        """Does the case fail? Else, has it seen all that it is to see?"""
+        """Does the case fail? Else, has it seen all that it has to see?"""
         limit = {"EXPLORE_MAX": str(most)} if most else {}
         result = run(self.program(program), case, {**(environment or {}), **limit})
         self.complete = f" {most} executions" not in result.stdout

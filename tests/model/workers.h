@@ -3,7 +3,7 @@
  * workers.h - two real workers for a model test
  *
  * A pool of WORKERS workers, two if that is not defined before, with queues of
- * four slots and numbered tasks, made anew by workers_reset(). With JOB_SLOTS
+ * four slots and numbered tasks, made again by workers_reset(). With JOB_SLOTS
  * defined before, they and external threads may fork so many jobs. Threads 1 and 2 of a case
  * are workers_run_0() and workers_run_1(); the others are outside.
  */
@@ -88,7 +88,7 @@ static inline void places_reset(void)
 }
 #endif
 
-/* workers_place - so many of them, worker i on node i % @nodes; anew */
+/* workers_place - so many of them, worker i on node i % @nodes; again */
 static inline void workers_place(unsigned count, unsigned nodes)
 {
 	pool.groups = near_groups(count, nodes);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """check_why.py RECORDING WHY.json - are the ledger's parts all there is?
 
-What `skua why --json` says of a recording, beside the events in it, by which this
+Compares the output of `skua why --json` with the recording's events, by which this
 finds out itself how long each task took from ready to the end of its poll: as many,
 and as long; and each part counted once.
 """
@@ -48,7 +48,7 @@ def read(path):
 
 def clock(events, ends):
     """From the counter to ns: between pairs of both in proportion, before and behind
-    them by the rate of all. Who has none goes by the ends."""
+    them by the rate of all. Without pairs, by the ends."""
     pairs = sorted({(time, a) for time, a, _, kind in events if kind == CLOCK})
     pairs = pairs or ends
     (c0, n0), (c1, n1) = ends

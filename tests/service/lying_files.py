@@ -199,7 +199,7 @@ class Matrix:
                                     preexec_fn=limit)
 
     def end(self, child, seconds=HANG_S):
-        """What it took: MB and CPU seconds; None: it hangs."""
+        """Its cost: MB and CPU seconds; None: it hangs."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             pid, status, used = os.wait4(child.pid, os.WNOHANG)
@@ -259,7 +259,7 @@ class Matrix:
         return " ".join(texts)
 
     def row(self, kind, honest):
-        # What this process has had in memory would count as the verb's.
+        # The memory of this process would count as the verb's.
         subprocess.run([sys.executable, "-B", __file__, "--make", kind, self.file],
                        check=True)
         for form in FORMS:

@@ -24,7 +24,7 @@ run "$build" "$scratch/bin" nix
 expect 'build of what there is not' exited 2
 expect 'build of what there is not' err_has "no peer 'nix'"
 
-# What is not installed is left out, with the name of the package.
+# Peers that are not installed are left out, with the name of the package.
 run env SKUA_CARGO_REGISTRY="$scratch" CC="$scratch/gcc" CXX="$scratch/g++" \
 	"$build" "$scratch/bin" tokio rayon tbb openmp
 expect 'nothing is installed' exited 77

@@ -216,7 +216,7 @@ runs "r['ops'] == 5000 and r['stats']['spawned'] == 2 * (5000 + 1)" \
 	join_one --repeat 5
 runs "r['ops'] == 50 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
 	for h in (r['latency_ns'], r['futex_latency_ns']))" wake --wakes 50
-# What each round has is told, and the median is that of the operation's time.
+# Each round is printed, and the median is that of the operation's time.
 runs "len(r['latency_ns']['rounds']) == r['rounds']
 	and [h['p50'] for h in r['latency_ns']['rounds']] == r['rounds_ns']
 	and all(h['count'] == 50 and h['p50'] <= h['p99'] <= h['p999']

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_doctor.sh - what `skua doctor` says of this machine, and to whom
+# test_doctor.sh - what `skua doctor` says of this machine, and to which users
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -62,7 +62,7 @@ expect 'a process' exited 0
 expect 'a process' says process_memory partly
 expect 'a process' out_has 'is not a skua process'
 
-# Who has no privileges may less, and is told so; mounted is what was mounted.
+# A user without privileges may do less, and is told so; mounts are found.
 if ((EUID == 0)); then
 	tested=(setpriv --reuid 65534 --clear-groups --inh-caps=-all "$skua")
 	run doctor --json -p $$

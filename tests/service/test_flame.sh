@@ -90,7 +90,7 @@ if [[ -w /dev/full ]]; then
 	refuses 1 'No space left' flame "$scratch/some.folded" -o /dev/full
 fi
 
-# Whatever the file has.
+# Any content of the file.
 head -c 50 "$scratch/some.folded" >"$scratch/cut"
 refuses 1 'line 3: not a folded stack' flame "$scratch/cut" --folded
 head -c 100000 /dev/urandom >"$scratch/noise"
@@ -284,7 +284,7 @@ code=0
 wait "$ours" || code=$?
 expect 'until Ctrl-C' exited 0
 
-# What hogs the workers has most of it.
+# The function that hogs the workers has most of it.
 samples "${pids[hog]}"
 expect 'a hog' exited 0
 expect 'a hog' test $(($(of '^db_query;db_query') * 10)) -gt $(($(of '') * 6))

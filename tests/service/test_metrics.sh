@@ -16,7 +16,7 @@ tested=("$skua")
 promtool=$(command -v promtool || command -v "$build/promtool/promtool" || true)
 export PYTHONPATH=tests/service PYTHONDONTWRITEBYTECODE=1
 
-# What promtool says of a file; nothing, if it is not there.
+# promtool's verdict on a file; nothing, if it is not there.
 promtool_accepts()
 {
 	[[ $promtool ]] || return 0
@@ -203,7 +203,7 @@ expect 'by HTTP' test ! -s "$scratch/served"
 refuses 1 'Address already in use' metrics --all --listen "127.0.0.1:$port"
 # --- clients that take their time --------------------------------------------------
 
-# What root keeps: no user with files, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.
+# Root keeps no user with files, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.
 if ((EUID == 0)); then
 	has() { grep -qE "$1" "/proc/$server/status"; }
 	expect 'it is root no more' has '^Uid:.65534.65534'
@@ -277,7 +277,7 @@ wait "$server" || code=$?
 expect 'SIGTERM' exited 0
 expect 'SIGTERM' err_lines 1
 
-# One of all ends: it is shown no more. The one of -p ends: so does the command.
+# One of all ends: it is shown no more. The one of -p ends, and the command ends too.
 serve --all
 scrape()
 {

@@ -113,7 +113,7 @@ wait $ours || code=$?
 expect 'until Ctrl-C' exited 0
 stop hog
 
-# Who is stopped does not block, also if that was before the command.
+# A stopped thread does not block, also if that was before the command.
 start stopped "$programs/hog" 1 endless
 kill -STOP "${pids[stopped]}"
 run why --off-cpu -p "${pids[stopped]}" --for 0.5 --json

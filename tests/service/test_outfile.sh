@@ -49,7 +49,7 @@ untouched() { [[ $(cat "$secret") == root ]]; }
 for verb in "${!verbs[@]}"; do
 	read -ra command <<<"${verbs[$verb]}"
 
-	# What another user has put there.
+	# A file that another user has put there.
 	echo root >"$secret"
 	other ln -s "$secret" "$shared/link"
 	other ln -s "$scratch/new" "$shared/nowhere"
@@ -65,7 +65,7 @@ for verb in "${!verbs[@]}"; do
 	expect "$verb: no file of root's was made" test ! -e "$scratch/new"
 	rm "$shared"/*
 
-	# What is its own works: a new file, an old one, a link, a pipe.
+	# Its own files work: a new file, an old one, a link, a pipe.
 	run "${command[@]}" "$shared/mine"
 	expect "$verb: a new file" exited 0
 	cp "$shared/mine" "$shared/first"
@@ -100,7 +100,7 @@ tested=(timeout --signal=KILL 60 "$skua")
 
 # --- memory ---------------------------------------------------------------------------
 
-# mode_of PID - how the process has the memory of the other open: 0 is to read alone
+# mode_of PID - how the process has the memory of the other open: 0 means read-only
 mode_of()
 {
 	local fd modes=''

@@ -171,7 +171,7 @@ expect 'other maps' out_has '"probes":"uprobe_multi"'
 run unpin -p "${pids[one]}"
 expect 'other maps' exited 0
 
-# What is pinned of a process that had the number is not this one's.
+# Pins of an earlier process with the same number are not this one's.
 run pin -p "${pids[one]}"
 mv "$pins/${pids[one]}" "$pins/${pids[two]}"
 refuses 1 'another process of that number was pinned; end that by: skua unpin -p' \

@@ -76,7 +76,7 @@ refuses 1 "$pins/77/links: it is a link or a file" unpin -p 77
 expect 'links in a folder of a process' whole
 rm "$pins/77/links"
 
-# What is no process's is left as it is.
+# Folders of no process stay as they are.
 mkdir -m 700 "$pins/x" "$pins/077"
 run unpin --all
 expect 'other names' err_has "$pins/x: it is not of skua pin"

@@ -164,7 +164,7 @@ stop probe
 
 # --- exactly what was counted ----------------------------------------------------
 
-# Queues of 16 tasks overflow, and who does not spin parks.
+# Queues of 16 tasks overflow, and workers that do not spin park.
 start later env SKUA_QUEUE_CAPACITY=16 SKUA_SPIN_NS=never "$scratch/watched" later
 later=${pids[later]}
 for script in steals parklat lifo overflow; do
@@ -278,8 +278,8 @@ if [[ $(readlink /proc/self/ns/pid) == 'pid:[4026531836]' ]]; then
 	most=$(preemptions "$hog")
 	expect "preemptions, $((after - before)) to $((most - least))" \
 		between $((after - before)) "$(sum preempt times)" $((most - least))
-	expect 'who ran next' said preempt '^@next\[.+, [0-9]+, .+\]: [0-9]'
-	expect 'who ran next' between 1 "$(sum preempt next)" "$(sum preempt times)"
+	expect 'the threads that ran next' said preempt '^@next\[.+, [0-9]+, .+\]: [0-9]'
+	expect 'the threads that ran next' between 1 "$(sum preempt next)" "$(sum preempt times)"
 	expect 'preempt.bt has a histogram' said preempt "$bar"
 else
 	left_out+=('preempt.bt wants PIDs as the kernel has them')

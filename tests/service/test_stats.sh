@@ -192,7 +192,7 @@ until_refused()
 
 start killed "$watched" load
 (sleep 0.3 && kill -9 "${pids[killed]}") & # whenever it is
-{ # bash says who was killed
+{ # bash reports the killed process
 	until_refused 'has ended|no process' "${pids[killed]}"
 	forget killed
 } 2>/dev/null

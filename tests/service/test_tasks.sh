@@ -85,7 +85,7 @@ expect 'dropped' out_has 'waits for a waker'
 kill "$pid"
 wait "$pid" 2>/dev/null
 
-# Without the table: the number, and what to do; and so does the log.
+# Without the table: the number, and what to do; the log says that too.
 "$hangs" leak 2>"$scratch/log" &
 pid=$!
 until_shown "$pid" '1 task is spawned and not done'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_top.sh [SKUA] - `skua top` finds who hogs the workers of a prepared program,
-# behaves on a terminal, and says what it cannot see
+# test_top.sh [SKUA] - `skua top` finds the tasks that hog the workers of a
+# prepared program, behaves on a terminal, and says what it cannot see
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -41,7 +41,7 @@ refuses 2 "--interval is 'nan'; allowed" top --interval=nan
 refuses 2 "unexpected argument 'more'" top more
 refuses 1 "process $$ is not a skua process" top --once -p $$
 
-# --- who hogs --------------------------------------------------------------------
+# --- hogs ------------------------------------------------------------------------
 
 # shows_hog HOW NAME - the object in $scratch/out, and the table in $scratch/text
 shows_hog()
@@ -179,7 +179,7 @@ start gone "$scratch/gone" load
 rm "$scratch/gone"
 run top --once --interval 0.2 -p "${pids[gone]}"
 expect 'a program whose file is gone' exited 0
-# Who may follow the links of the kernel finds even those.
+# A user who may follow the links of the kernel finds even those.
 expect 'a program whose file is gone' \
 	grep -qE 'poll_loaded|(deleted) cannot be read' "$scratch/out"
 cp "$hog" "$scratch/gone"
@@ -187,7 +187,7 @@ run top --once --interval 0.2 -p "${pids[gone]}"
 expect 'a program whose file is another' exited 0
 stop gone
 
-# Who has no privilege reads the file by its path, while it has one.
+# A user without privilege reads the file by its path, while it has one.
 other_user=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
 if ((EUID == 0)) && [[ ! -r /proc/sys/kernel/yama/ptrace_scope ]] &&
 	"${other_user[@]}" true 2>/dev/null; then
@@ -346,4 +346,4 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 assert all(line["workers"] and "p99_ns" in line["histograms"]["park"] for line in lines)
 ' "$scratch/stream" 2>"$scratch/err" || code=$?
 expect 'an object a line' exited 0
-finish 'skua top: finds who hogs the workers'
+finish 'skua top: finds the tasks that hog the workers'

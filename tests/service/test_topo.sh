@@ -57,7 +57,7 @@ cp "$scratch/out" "$scratch/here.json"
 
 # --- latencies -------------------------------------------------------------------
 
-# What is measured, or why it is not, as with one core, or too much other load.
+# A measurement, or the reason why there is none, as with one core, or too much other load.
 measured() { out_has 'ns for a cache line between' || err_has 'measured'; }
 no_colour() { ! grep -q $'\e' "$scratch/out"; }
 run topo --measure --root /

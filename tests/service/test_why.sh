@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_why.sh - whom `skua why` blames in programs that were made for it, that parts
+# test_why.sh - the blame of `skua why` in programs that were made for it, that parts
 # add up, and what it says when something is missing
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
@@ -188,7 +188,7 @@ expect 'nothing is that slow' out_has 'only tasks of http_read are shown'
 refuses 1 "--type is 'http', of which no task was polled; these were: " \
 	"$scratch/plain.skua" --type http
 
-# --- whom it blames --------------------------------------------------------------
+# --- blame -----------------------------------------------------------------------
 
 start hog "$programs/hog"
 while
@@ -207,7 +207,7 @@ if out_has 'who had the CPUs is known'; then
 	expect 'record --switches' shows 'd["source"] == "bpf"'
 else
 	known=no
-	left_out+='; who has the CPUs was not tried: '$(sed -n 3p "$scratch/out")
+	left_out+='; the threads on the CPUs were not tried: '$(sed -n 3p "$scratch/out")
 fi
 blames hog 'v["kind"] == "queued" and v["culprit"] == "db_query"'
 adds_up hog

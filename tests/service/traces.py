@@ -6,7 +6,7 @@
 
 NAME: plain (two workers, spawns, steals, jobs, sleeps), cut (the same without its
 end), lost (some events are missing), middle (recorded in the middle of things),
-backwards (clocks go back), switched (plain, and who had the CPUs), empty (a header
+backwards (clocks go back), switched (plain, and the threads on the CPUs), empty (a header
 and what is recorded), quoted (names that have to be escaped), large (a million
 events), incidents (two polls with tasks behind them, and long names), unseen
 (tasks ready before anything is known of their worker).
@@ -31,7 +31,7 @@ HTTP, PARSE, FUNC, JOB = 0x5000, 0x5040, 0x401000, 0x402000
 
 
 def counter(ns):
-    """What the counter is so many ns after the start."""
+    """The counter's value so many ns after the start."""
     return START_COUNTER + ns * 5 // 2
 
 
@@ -84,7 +84,7 @@ class Worker:
         self.add(ns + took, END_POLL, task, detail=result)
 
     def chunk(self):
-        """What was added since the last; it is lost if nobody writes it down."""
+        """The events added since the last call; a caller that drops them loses them."""
         first, count = self.first, len(self.events)
         data = struct.pack("<QII", first, self.number, count)
         data += b"".join(self.events)

@@ -2,7 +2,7 @@
 /**
  * graves.h - memory that nobody may touch any more
  *
- * Half of it is freed at once, where AddressSanitizer sees whoever does; half
+ * Half of it is freed at once, where AddressSanitizer sees an access; half
  * is poisoned and kept for a while, and must not have changed when it is freed.
  */
 #ifndef SKUA_TESTS_STRESS_GRAVES_H

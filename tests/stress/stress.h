@@ -60,8 +60,8 @@ static inline uint64_t stress_ops(void)
 }
 
 /*
- * What was taken, in a round of items 1 to STRESS_ROUND: each is marked once
- * by whoever took it.
+ * The taken items of a round, of items 1 to STRESS_ROUND: each is marked once
+ * by its taker.
  */
 struct stress_ledger {
 	atomic_u32 taken[STRESS_ROUND + 1];
@@ -85,7 +85,7 @@ static inline bool stress_ledger_done(struct stress_ledger *ledger)
 	return atomic_load_relaxed(&ledger->total) >= STRESS_ROUND;
 }
 
-/* stress_ledger_close - check that each item was taken, and start anew */
+/* stress_ledger_close - check that each item was taken, and start again */
 static inline void stress_ledger_close(struct stress_ledger *ledger)
 {
 	for (uint32_t i = 1; i <= STRESS_ROUND; i++) {

@@ -53,12 +53,12 @@ struct actor {
 	atomic_u64 posted;    /* before each that was promised */
 	atomic_u32 taken;     /* the waker that a poll has given away */
 	atomic_u32 cancelled; /* after a cancel */
-	/* Writer: who polls. */
+	/* Writer: the poller. */
 	atomic_u32 polling;
 	atomic_u32 phase;
 };
 
-/* What is in a box: a waker, and what its taker has to do. */
+/* A box holds a waker and its taker's duty. */
 #define PROMISED UINT64_C(1) /* wake or cancel */
 #define DETACH   UINT64_C(2)
 #define TAGS     (PROMISED | DETACH)

@@ -3,8 +3,8 @@
  * stress_deque.c - W1 to W3 for the deque, in both orders
  *
  * One owner pushes items in order and pops some; thieves steal from it. Each
- * item is taken once. Each thief sees the items in ascending order, as does the
- * owner that pops the oldest; one that pops the newest gets what it has pushed
+ * item is taken once. Each thief sees the items in ascending order, and an owner
+ * that pops the oldest does too; one that pops the newest gets what it has pushed
  * last, unless that was the only one left and a thief was faster. A deque starts
  * with two slots and grows under the thieves' hands; a round has many deques, so
  * that this is often. Now and then the owner pops all, or waits until the

@@ -56,7 +56,7 @@ static void check(int code, const char *what)
 		stress_fail("%s: %d", what, code);
 }
 
-/* Relaxed: who does not see it goes one more round. */
+/* Relaxed: a thread that does not see it goes one more round. */
 static bool stops(void)
 {
 	return atomic_load_relaxed(&stopping) != 0;
@@ -228,7 +228,7 @@ static const char *const stage_names[] = {
 	"waiting for its own child",   "destroying it",      "leaving",
 };
 
-/* What children say; on a page that they share with their parent. */
+/* The children's report, on a page that they share with their parent. */
 struct report {
 	atomic_u32 stage;
 	int code;
@@ -248,7 +248,7 @@ static const char *stage_name(void)
 	return stage_names[atomic_load_acquire(&report->stage)];
 }
 
-/* In a child: @call is to return @expected. */
+/* In a child: @call must return @expected. */
 #define MUST(call, expected)                  \
 	do {                                  \
 		int got_ = (call);            \

@@ -41,7 +41,7 @@ struct owner {
 	uint64_t rounds;
 	bool releases; /* its group lets members go */
 	bool waiting;  /* the task's: a round is under way */
-	/* Members so far, of this round. Writers: who spawns one. */
+	/* Members so far, of this round. Writers: the spawners. */
 	alignas(CACHE_PAIR) atomic_u32 used;
 	struct skua_group group;
 	struct member members[MEMBERS];
@@ -112,7 +112,7 @@ static enum skua_poll member_poll(struct skua_task *task)
 
 static bool stops(void)
 {
-	/* Relaxed: whoever does not see it makes one more round. */
+	/* Relaxed: a thread that does not see it makes one more round. */
 	return atomic_load_relaxed(&stopping) != 0;
 }
 

@@ -42,7 +42,7 @@ struct children {
 
 static void node_run(struct skua_ctx ctx, struct skua_job *job);
 
-/* What the seed says. */
+/* The children that the seed gives. */
 static void children_of(const struct node *node, struct children *children)
 {
 	struct rng rng;

@@ -127,7 +127,7 @@ static void put(struct rng *rng, uint64_t waker)
 	end(atomic_exchange_acq_rel(&boxes[rng_below(rng, BOXES)], waker));
 }
 
-/* What anybody does with a waker that it found. */
+/* Use a waker that was found, at random. */
 static void juggle(struct rng *rng)
 {
 	uint64_t waker =

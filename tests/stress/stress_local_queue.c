@@ -6,7 +6,7 @@
  * full; thieves steal from it, one or half, and in every second round from
  * each other as well, so that a thief's own ring is being stolen from while it
  * steals. Each item is taken once. While thieves steal from the producer only,
- * each of them sees the items in ascending order, as does the producer's pop.
+ * each of them, and the producer's pop, sees the items in ascending order.
  * Small rings, so that they wrap, fill and run empty all the time.
  */
 #include <sched.h>

@@ -3,7 +3,7 @@
  * stress_memory.c - calls that find no memory, in a process that has 64 MB
  *
  * skua_call() is what allocates while a runtime runs. Each runtime has four
- * rounds. First the memory is all taken but for a little, and threads call in
+ * rounds. First almost all memory is taken, and threads call in
  * bursts while the workers run; then it is there, and they make more calls than
  * it would have room for, one burst after the other. Last, twice, the workers
  * are held while threads call until there is no memory left. Each call is
@@ -36,7 +36,7 @@
 /* About what the slab takes at a time; a task is no larger. */
 #define PIECE_BYTES 8192u
 #define PIECE_ALIGN 128u
-/* What is left for bursts, and a burst, which needs more. */
+/* The memory left for bursts, and a burst, which needs more. */
 #define SPARE_PIECES 16u
 #define BURST        4096u
 #define TASKS        64u
@@ -179,7 +179,7 @@ static void run_caller(struct caller *caller)
 		while (call(caller))
 			;
 	}
-	/* What allocates nothing goes on. */
+	/* Operations that allocate nothing go on. */
 	spawn_tasks(caller);
 }
 

@@ -21,7 +21,7 @@
 #define THREADS 2u
 #define FAR_NS  UINT64_C(3600000000000)
 
-/* Who may cancel the timer of a task. */
+/* The side that may cancel the timer of a task. */
 enum hand { OWN, HANDED, TAKEN };
 
 struct timed {
@@ -31,7 +31,7 @@ struct timed {
 	uint64_t when_ns;
 	bool added;
 	bool far;
-	/* Of this wait: OWN to HANDED by the task; back by whoever was first:
+	/* Of this wait: OWN to HANDED by the task; back by the first of two:
 	 * TAKEN by a foreign thread, which then cancels. */
 	atomic_u32 hand;
 	uint64_t waker; /* while it is handed over */

@@ -3,14 +3,14 @@
  * stress_wakers.c - polls, wakes, cancels, drops and ends, all at once
  *
  * A fixed population of tasks that yield, wait or end at random, and are then
- * spawned anew. They put wakers of themselves into shared boxes; other tasks
+ * spawned again. They put wakers of themselves into shared boxes; other tasks
  * and foreign threads take these out, and wake, clone, cancel or drop. A third
  * of the tasks is detached, a third joined by foreign threads, a third by other
  * tasks; some are urgent, some bound to a worker.
  *
  * Checked: a task is polled by one worker at a time, and not after its end; it
- * ends once; nothing touches it after that, since who ends it poisons its
- * memory and looks at it again later; as many polls and spawns as the runtime
+ * ends once; nothing touches it after that, since the thread that ends it
+ * poisons its memory and checks it later; as many polls and spawns as the runtime
  * counts. A promise of a wake-up is kept: a task waits without a further
  * promise if it has not seen the wake-up of the last one, also if that came
  * while it was runnable, so that a wake-up that is lost, or whose writes the
@@ -52,7 +52,7 @@ struct slot {
 	struct slot *child; /* of a PARENT */
 	bool child_spawned;
 	uint64_t lives;
-	/* Writer: who polls. Reader: the first sweeper. */
+	/* Writer: the poller. Reader: the first sweeper. */
 	atomic_u64 polls;
 	atomic_u32 phase;
 };

@@ -26,7 +26,7 @@ static inline int pages_node(const void *at)
 
 	if (move_pages(0, 1, pages, NULL, &status, 0) != 0)
 		return -errno;
-	/* What was never written to, too. */
+	/* Pages that were never written to, too. */
 	return status == -EFAULT ? -ENOENT : status;
 }
 

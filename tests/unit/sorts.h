@@ -103,7 +103,7 @@ static inline void sort_one(struct skua_ctx ctx, const struct sort *sort,
 			    enum order order, size_t count, bool ordered)
 {
 	uint32_t *keys = calloc(count + 1, sizeof(*keys));
-	/* What is around it is watched by the sanitizer, and here. */
+	/* The memory around it is watched by the sanitizer, and here. */
 	char *memory = malloc((count + 2) * sort->size);
 	char *base = memory + sort->size;
 	struct rng rng;

@@ -198,8 +198,8 @@ static inline struct skua_runtime *runtime_new(unsigned workers,
 
 /*
  * These definitions take the place of the C library's, also for its own calls,
- * and forward to it by the names that it keeps for that. What is counted is
- * the calling thread's alone, between allocations_begin() and _end().
+ * and forward to it by the names that it keeps for that. Only the
+ * calling thread's allocations are counted, between allocations_begin() and _end().
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);

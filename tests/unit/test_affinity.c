@@ -22,7 +22,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool forgets;            /* before 6.2 */
 	uint64_t group;          /* the CPUs of the control group */
-	uint64_t asked[WORKERS]; /* by whoever set a thread's affinity last */
+	uint64_t asked[WORKERS]; /* when a thread's affinity was set last */
 	uint64_t given[WORKERS];
 	struct quota quota;
 } kernel = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -307,7 +307,7 @@ static void group__fewer_workers_than_cpus__takes_a_free_one(void **state)
 	finish();
 }
 
-/* What a group or a user chose does not grow. */
+/* A set that a group or a user chose does not grow. */
 static void group__grows_beyond_the_start__not_used(void **state)
 {
 	(void)state;

@@ -227,7 +227,7 @@ static enum skua_poll do_nothing(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-/* Whatever it did: each moment is in one of the sums. */
+/* Each moment is in one of the sums. */
 static void times__of_a_worker__add_up(void **state)
 {
 	struct skua_runtime *rt = make(1);
@@ -378,7 +378,7 @@ static void polls__that_are_long__are_all_timed(void **state)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	row = row_of_poll(samples_of(rt, 0), take_time);
 	assert_non_null(row);
-	/* But for some at the start, when it is not known that they are. */
+	/* Except some at the start, when it is not known that they are. */
 	assert_in_range(row->polls, COUNT_OF(tasks) / 2, COUNT_OF(tasks) + 1);
 	assert_true(row->run_ns / row->polls >= 100000);
 	assert_true(row->longest_ns >= 100000);
@@ -496,7 +496,7 @@ static void polls__of_many_rare_types__are_more_than_none(void **state)
 	destroy(rt);
 }
 
-/* What the driver does between two calls is not the worker's. */
+/* The driver's time between two calls is not the worker's. */
 static void times__of_a_driven_worker__leave_out_its_driver(void **state)
 {
 	struct skua_config config = { .size = sizeof(config),

@@ -266,8 +266,8 @@ static void spawn_on__by_a_task__each_at_its_home(void **state)
 
 /* ---- afterwards ---------------------------------------------------------- */
 
-/* The one before it on the queue is polled by the free worker, and so must it
- * be, or it waits for the worker that it was bound to. */
+/* The one before it on the queue is polled by the free worker. It must be
+ * polled there, or it waits for the worker that it was bound to. */
 static void spawn__after_spawn_on_and_join__bound_no_more(void **state)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);

@@ -11,7 +11,7 @@
 
 #include "tests/unit/support.h"
 
-/* What a child sends: the code of skua_runtime_create(), and its text. */
+/* A child's message: the code of skua_runtime_create(), and its text. */
 struct answer {
 	int code;
 	struct skua_error err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_drive.c - a runtime without threads, and pollers: who may call what */
+/* test_drive.c - a runtime without threads, and pollers: allowed callers */
 #include <poll.h>
 #include <pthread.h>
 

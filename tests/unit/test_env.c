@@ -279,7 +279,7 @@ static void env__runtime__has_that_many_workers(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-/* Whatever is set; the program's own number is an error, with and without. */
+/* With any variable set; the program's own number is an error with and without. */
 static void env__caller_driven__one_worker_or_refused(void **state)
 {
 	static const uint32_t flags[] = { SKUA_CALLER_DRIVEN,

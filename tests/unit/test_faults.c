@@ -20,7 +20,7 @@
 
 /* ---- failing ---------------------------------------------------------------- */
 
-/* Of the thread that tests: which call is to fail, and how many there were. */
+/* Of the thread that tests: the number of the call that fails, and of calls so far. */
 static _Thread_local unsigned fail_at; /* 0: none */
 static _Thread_local unsigned calls;
 static _Thread_local const char *failed; /* its name */

@@ -8,7 +8,7 @@
 #include "bpf/flame/flame_kernel.h"
 #include "tests/unit/support.h"
 
-/* What is read of @text; @err receives the error, @why what is said of it. */
+/* The graph read from @text; @err receives the error, @why its text. */
 static struct flame *read_text(const char *text, size_t size, int *err,
 			       char *why)
 {

@@ -17,7 +17,7 @@ static void tally_run(struct skua_ctx ctx, struct skua_job *job)
 
 static struct skua_job job = { tally_run }, other = { tally_run };
 
-/* What is made by mistake is not looked at. */
+/* Copies made by mistake are not read. */
 static void reclaim(struct skua_ctx inner, const struct skua_job *of)
 {
 	if (skua_reclaim(inner, of))
@@ -282,7 +282,7 @@ static void check_after_the_end(void)
 	destroy(rt);
 }
 
-/* What skua_fork() and skua_reclaim() do where there are no checks. */
+/* As skua_fork() and skua_reclaim() where there are no checks. */
 static struct skua_ctx fork_unchecked(struct skua_ctx ctx)
 {
 	struct skua_ctx inner = { ctx.forks, ctx.head + 1 };

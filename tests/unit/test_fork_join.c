@@ -121,7 +121,7 @@ static void run__in_a_forked_child__eownerdead(void **state)
 	assert_int_equal(run_in_child(), 0);
 }
 
-/* ---- who takes jobs ---------------------------------------------------------- */
+/* ---- takers of jobs ---------------------------------------------------------- */
 
 /* A job that somebody else has to run. */
 struct meeting {

@@ -451,7 +451,7 @@ static void group_cancel__members_wait__all_end(void **state)
 	}
 	assert_int_equal(skua_group_cancel(&group), 0);
 	assert_int_equal(skua_group_cancel(&group), 0);
-	/* Who comes later, and before the wait returns, is cancelled too. */
+	/* A member that comes before the wait returns is cancelled too. */
 	group_spawn(&group, &late.task);
 	group_wait(&group);
 	for (unsigned n = 0; n < 50; n++) {

@@ -48,7 +48,7 @@ static struct skua_runtime *runtime_on(struct heap *heap, unsigned workers)
 	return rt;
 }
 
-/* What they take follows those that live at once, not those that ever did. */
+/* Their memory follows those that live at once, not those that ever did. */
 static void many_come_and_go__memory_stays(void **state)
 {
 	const uint32_t live = 50, all = 100000;

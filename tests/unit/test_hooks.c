@@ -9,7 +9,7 @@
 
 /* ---- worker hooks ------------------------------------------------------------ */
 
-/* What the hooks of a worker were told; each on its own thread. */
+/* Calls of a worker's hooks; each on its own thread. */
 struct told {
 	pthread_t thread;
 	atomic_u32 starts;

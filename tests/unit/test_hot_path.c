@@ -40,7 +40,7 @@ static enum skua_poll child_poll(struct skua_task *self)
 enum { MEMBER, URGENT, BOUND, PLAIN, CHILDREN };
 
 /*
- * Goes through all that is to cost nothing: spawn, wake, coalesced wake,
+ * Goes through all that must cost nothing: spawn, wake, coalesced wake,
  * clone, drop, join, yield, pending, a group, a timer that is cancelled; with
  * tasks in the LIFO slot, the local queue, the urgent lane, an inbox and, as the
  * queue is small, in the injection queue.
@@ -56,7 +56,7 @@ struct driver {
 	bool (*begin)(struct driver *it); /* before the first round */
 	void (*end)(struct driver *it);   /* after the last */
 	bool begun;
-	struct driver *all; /* of whom the last to be done ends all */
+	struct driver *all; /* the last of these to be done ends all */
 	unsigned count;
 	atomic_u32 done;
 };

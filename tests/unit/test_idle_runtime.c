@@ -111,7 +111,7 @@ static void design_4_20__many_wake_ups__nobody_counted_as_searching(void **s)
 
 /* ---- no work -------------------------------------------------------------------- */
 
-/* What the worker threads have done: a thread that was not switched to has made
+/* The work of the worker threads: a thread that was not switched to has made
  * no system call. */
 struct work_done {
 	unsigned threads;

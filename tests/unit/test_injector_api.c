@@ -127,7 +127,7 @@ static void injector_take__singles_and_batches__in_order(void **state)
 	skua_injector_destroy(injector);
 }
 
-/* A node belongs to whoever took it, who may push it again at once. */
+/* A node belongs to its taker, which may push it again at once. */
 static void injector__node_taken__may_be_pushed_again(void **state)
 {
 	struct skua_injector *injector = injector_new();

@@ -291,7 +291,7 @@ static void join_poll__joiner_polled_without_cause__eagain(void **state)
 			sched_yield();
 		wait_until_waiting(&parent.task);
 		assert_int_equal(parent.code, -EAGAIN);
-		/* Whoever ends the child. */
+		/* That of the thread that ends the child. */
 		assert_int_equal(wakers_of(&parent.task), 1);
 	}
 	waiter_end(&child);
@@ -344,7 +344,7 @@ static void join_poll__joiner_ends_first__both_end(void **state)
 	spawn(rt, &parent.task);
 	wait_until_done(&parent.task);
 	assert_int_equal(parent.code, -EAGAIN);
-	/* Whoever ends the child still holds on to it. */
+	/* The thread that ends the child still holds on to it. */
 	assert_int_equal(wakers_of(&parent.task), 1);
 	waiter_end(&child);
 	join(&parent.task);

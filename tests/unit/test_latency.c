@@ -9,7 +9,7 @@
 #include "topology/latency_measure.h"
 #include "topology/machine_measure.h"
 
-/* Long enough for anything: who ends by the clock fails. */
+/* Long enough for anything: a test that ends by the clock fails. */
 #define LONG_NS UINT64_C(100000000000)
 #define MOST    70u
 
@@ -298,7 +298,7 @@ static void split__no_clear_gap__as_told(void **state)
 	}
 }
 
-/* What is slow by itself, as beside other load, is no group. */
+/* CPUs that are slow by themselves, as beside other load, are no group. */
 static void split__one_slow_cpu__as_told(void **state)
 {
 	struct machine *machine = machine_new(8);
@@ -453,7 +453,7 @@ static void contest__many_players__each_with_each(void **state)
 	hold_contest(70, 35); /* more than a word has bits */
 }
 
-/* It does not wait for who never comes. */
+/* It does not wait for a thread that never comes. */
 static void measure__a_cpu_refuses_its_thread__unknown(void **state)
 {
 	struct cpu_list cpus = first_cpus(3);

@@ -261,8 +261,8 @@ static void split__cpu_was_taken__is_preempted(void **state)
 	assert_string_equal(f->verdict.shares[0].reason.culprit, "stress");
 }
 
-/* Behind whom it waited is more than what any one of those had that took its CPU,
- * and less than what all of them had. */
+/* The wait behind others is longer than any one of them had its CPU, and shorter
+ * than all of them together. */
 static void judge__several_had_the_cpu__adds_them_up(void **state)
 {
 	static const char *const others[] = { "one", "two", "three" };

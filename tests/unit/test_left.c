@@ -79,7 +79,7 @@ static void wait_for_left(struct skua_runtime *rt, const char *part)
 
 static const struct skua_task_type type = SKUA_TASK_TYPE("stuck");
 
-/* What it does in its first poll; pending until it is cancelled. */
+/* Its first poll calls this; pending until it is cancelled. */
 struct stuck {
 	struct skua_task task; /* first: a task is its stuck */
 	void (*act)(struct stuck *it);

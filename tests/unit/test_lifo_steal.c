@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_lifo_steal.c - what a worker is to run next, behind its long poll */
+/* test_lifo_steal.c - the task that a worker would run next, behind its long poll */
 #include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
@@ -168,8 +168,8 @@ static void lifo_private__long_poll__runs_after_it(void **state)
 	destroy(rt);
 }
 
-/* Each of its timers is earlier than those before, and wakes who waits for
- * them. */
+/* Each of its timers is earlier than those before, and wakes the worker that waits
+ * for them. */
 struct timed_parent {
 	struct private_parent parent; /* first: a task is its timed_parent */
 	struct skua_timer timers[4];

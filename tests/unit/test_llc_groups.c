@@ -31,7 +31,7 @@ static struct llc_groups groups_on(struct machine *machine)
 	return groups;
 }
 
-/* What holds of all: each worker is where its place says, once. */
+/* True of all: each worker is where its place says, once. */
 static void expect_whole(const struct llc_groups *groups)
 {
 	unsigned workers = 0, in_nodes = 0;

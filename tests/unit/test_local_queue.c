@@ -57,7 +57,7 @@ static uint64_t head(struct local_queue *q)
 	return atomic_load_relaxed(&q->head);
 }
 
-/* What a thief's claim of @count items does, and its release. */
+/* As a thief's claim of @count items, and its release. */
 static void claim_by_hand(struct local_queue *q, uint64_t count)
 {
 	uint64_t real = head(q) >> 16;
@@ -249,7 +249,7 @@ static void local_queue_steal__another_thief_at_work__says_retry(void **state)
 			 SKUA_STEAL_RETRY);
 	assert_int_equal(head(q), head_word(2, 2));
 	expect_empty(dst);
-	/* What the other thief left is all there is to wait for. */
+	/* The rest of the other thief is all that is left. */
 	expect_items(q, 2, 2);
 	assert_int_equal(local_queue_steal_one(q).outcome, SKUA_STEAL_EMPTY);
 	free(q);

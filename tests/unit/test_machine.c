@@ -262,7 +262,7 @@ static void machine_load__no_such_root__its_error(void **state)
 #define CPU  "sys/devices/system/cpu/"
 #define NODE "sys/devices/system/node/"
 
-/* What is made of a description that cannot be, and a part of the remark. */
+/* The machine made of an impossible description, and a part of the remark. */
 struct nonsense {
 	const char *text, *expected, *remark;
 };

@@ -98,7 +98,7 @@ static struct policy policy_of(void *at)
 }
 
 /* A node that this thread may have memory on; -1: the kernel knows none, and the
- * test is to be skipped. */
+ * test is skipped. */
 static int any_node(void)
 {
 	struct node_set allowed;

@@ -4,7 +4,7 @@
 
 #define MOST 20000
 
-/* What is at an item: nothing, something to find, or a mistake. */
+/* Items: nothing, something to find, or a mistake. */
 struct field {
 	signed char at[MOST];
 	atomic_u64 looked; /* items */
@@ -108,7 +108,7 @@ static void find_none(struct skua_ctx ctx, struct field *field, size_t count,
 	assert_int_equal(found, 12345);
 }
 
-/* What is there at @first is found by all; a second may be found by some. */
+/* All find the item at @first; a second may be found by some. */
 static void find_it(struct skua_ctx ctx, struct field *field, size_t count,
 		    size_t grain, size_t first)
 {

@@ -32,7 +32,7 @@ static void source_park(struct skua_poller *self, uint64_t deadline_ns)
 		if (atomic_exchange_acquire(&it->armed, 0)) {
 			for (unsigned i = 0; i < it->count; i++)
 				skua_waker_wake(it->wakers[i]);
-			/* This park ends: what was to end it is done with. */
+			/* This park ends, and its causes are done with. */
 			atomic_store_relaxed(&it->unparked, 0);
 			return;
 		}

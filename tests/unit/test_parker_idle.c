@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_parker_idle.c - one sleeper; who searches, sleeps and is woken */
+/* test_parker_idle.c - one sleeper; searchers, sleepers and wake-ups */
 #include "core/idle/idle.h"
 #include "core/idle/parker.h"
 
@@ -210,7 +210,7 @@ static void idle_leave_search__last_of_three__is_told(void **state)
 	idle_free(idle);
 }
 
-/* What a worker does between idle_park_begin() and its next search. */
+/* As a worker between idle_park_begin() and its next search. */
 static void park_wait(struct idle *idle, unsigned i)
 {
 	while (idle_parked(idle, i))
@@ -488,7 +488,7 @@ static void idle_parked__late_notification__parks_again(void **state)
 	pthread_t thread;
 
 	(void)state;
-	/* Claimed, cancelled, and now it parks anew: the notification of the
+	/* Claimed, cancelled, and now it parks again: the notification of the
 	 * claim is still there. */
 	idle_park_begin(late.idle, 0, false);
 	idle_notify(late.idle, 0);
@@ -511,7 +511,7 @@ static void idle_parked__late_notification__parks_again(void **state)
 /* ---- misuse ------------------------------------------------------------- */
 
 #ifndef NDEBUG
-/* What else the groups are is not looked at. */
+/* Other fields of the groups are not read. */
 static void init_with(unsigned workers)
 {
 	static struct idle idle;

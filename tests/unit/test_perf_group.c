@@ -3,7 +3,7 @@
  * test_perf_group.c - counters, in software where the machine has no others
  *
  * Page faults are counted by the kernel itself, and a test knows how many it
- * causes. What needs a PMU comes last, and is skipped without one.
+ * causes. Tests that need a PMU come last, and are skipped without one.
  */
 #include <pthread.h>
 #include <sys/mman.h>

@@ -55,7 +55,7 @@ static void expect_range(const struct placement *made,
 	cpu_list_free(&got);
 }
 
-/* What is asked for, and where each worker is then. */
+/* A request, and each worker's place then. */
 struct expected {
 	const char *machine; /* NULL: unknown */
 	const char *cpus;    /* NULL: all */
@@ -180,7 +180,7 @@ static void placement_cores__any__a_worker_on_all_of_each(void **state)
 	EXPECT(.machine = "hybrid_x86", .policy = SKUA_PLACE_CORES,
 	       .at = "0,2,4,6,8,10,12-19", .own = { "0,1", "2,3", "4,5" },
 	       .binding = SKUA_BOUND_CORE);
-	/* What is allowed of each. */
+	/* The allowed CPUs of each. */
 	EXPECT(.machine = "hybrid_x86", .policy = SKUA_PLACE_CORES,
 	       .cpus = "1,3,4-5", .at = "1,3,4", .own = { "1", "3", "4,5" },
 	       .binding = SKUA_BOUND_CORE);
@@ -254,7 +254,7 @@ static void placement__limited_time__each_on_a_cache_from_here(void **state)
 	EXPECT(.machine = "eight_nodes_1024", .limited = true, .workers = 129,
 	       .start = 1023, .count = 129, .at = "512,896-1023",
 	       .binding = SKUA_BOUND_CACHE);
-	/* What was asked for is not less than what there is time for. */
+	/* A requested number is not cut to the CPU time. */
 	EXPECT(.machine = "no_numa", .limited = true, .most = 2, .workers = 4,
 	       .at = "0-3", .own = { "0-3" }, .binding = SKUA_BOUND_CACHE);
 }

@@ -13,7 +13,7 @@
 
 static char skipped[200]; /* why, if anything was */
 
-/* What the tracer sees of the arguments, in order. */
+/* The arguments that the tracer sees, in order. */
 struct arguments {
 	uint64_t values[4];
 };
@@ -239,7 +239,7 @@ static void probe__attached__arguments_are_where_the_note_says(void **state)
 #define TASKS   20000
 #define WORKERS 4
 
-/* What a worker does, told by its hooks and by the probes on its thread. */
+/* The work of a worker, by its hooks and by the probes on its thread. */
 struct observed {
 	uint64_t parked;
 	uint64_t unparked;

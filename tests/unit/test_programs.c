@@ -12,7 +12,7 @@
 /* Of the first namespace, for ever: PROC_PID_INIT_INO. */
 #define FIRST_NAMESPACE 0xeffffffcu
 
-/* What the kernel calls @pid, or -errno. */
+/* The kernel's number of @pid, or -errno. */
 static int64_t find(pid_t pid)
 {
 	uint32_t tgid = 0;

@@ -264,7 +264,7 @@ static void recorder__stopped__notes_no_more_until_started(void **state)
 	destroy(rt);
 }
 
-/* As when who recorded was killed. */
+/* As when the recording process was killed. */
 static void recorder__time_is_over__notes_no_more(void **state)
 {
 	struct skua_runtime *rt = make();

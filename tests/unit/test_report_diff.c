@@ -212,7 +212,7 @@ static void changes_find__busy_machine__noisy(void **state)
 	assert_int_equal(verdict(one_run(9, 100, ""),
 				 one_run(9, 100, ",\"noisy\":true")),
 			 CHANGE_NOISY);
-	/* What is quiet counts, where there is something. */
+	/* Quiet workloads count, where there are some. */
 	begin();
 	add_run(0, 9, 300, 0.01, ",\"noisy\":true");
 	add_run(0, 9, 150, 0.01, "");
@@ -346,7 +346,7 @@ static void changes_find__few_latencies__no_tails(void **state)
 	let_go(&diff, files);
 }
 
-/* What is the time of an operation already. */
+/* A figure that is the time of an operation already. */
 static void changes_find__median_is_the_time__once(void **state)
 {
 	static const char line[] =
@@ -464,7 +464,7 @@ static size_t told_of(unsigned rows)
 	return slower;
 }
 
-/* What no change could show is not called the same: five rounds come out apart by
+/* Workloads that can show no change are not called the same: five rounds come out apart by
  * chance once in 126 times. */
 static void changes_find__five_rounds_of_many_rows__too_few(void **state)
 {

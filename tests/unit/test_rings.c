@@ -92,7 +92,7 @@ int target_record_until(struct target *target, uint64_t ns)
 	return process.code;
 }
 
-/* What process.now says, a nanosecond later each time. */
+/* process.now, a nanosecond later each time. */
 int target_look(struct target *target, const struct target_runtime *runtime,
 		unsigned worker, struct target_now *out)
 {
@@ -398,7 +398,7 @@ static void refresh__more_runtimes_than_a_file_has__left_out(void **state)
 	assert_true(rings_are_full(process.rings));
 }
 
-/* What is in the place of a runtime that has gone says nothing of its ring. */
+/* Memory in the place of a runtime that has gone says nothing of its ring. */
 static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
 {
 	static const struct {
@@ -442,7 +442,7 @@ static void open__another_runtime_came__passes_over_all_the_same(void **state)
 	has(0, "3 ");
 }
 
-/* What the file says of a poll that had begun before. */
+/* The file's record of a poll that had begun before. */
 static struct trace_before before(void)
 {
 	struct skua_error err;

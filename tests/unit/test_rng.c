@@ -88,7 +88,7 @@ static void rng_below__any_bound__stays_below(void **state)
 	}
 }
 
-/* The seed is fixed, and so are the counts: this fails always or never. */
+/* The seed and thus the counts are fixed: this fails always or never. */
 static void rng_below__many__evenly_spread(void **state)
 {
 	static const uint32_t bounds[] = { 2, 3, 8, 10, 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_runtime.c - create, and who may call what */
+/* test_runtime.c - create, and allowed callers */
 #include "tests/unit/caller.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tree.h"

@@ -217,7 +217,7 @@ static bool may_be_blocked(int signal)
 	       signal != 33;
 }
 
-/* What a fault or a profiler raises. */
+/* Signals that a fault or a profiler raises. */
 static bool is_the_threads_own(int signal)
 {
 	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,

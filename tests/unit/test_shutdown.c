@@ -293,7 +293,7 @@ destroy_until__deadline__etimedout_and_runtime_lives_on(void **state)
 		assert_int_equal(skua_runtime_destroy_until(
 					 rt, 0, SKUA_SHUTDOWN_RUN, NULL),
 				 -ETIMEDOUT);
-		/* What is left can be cancelled and awaited. */
+		/* The tasks left can be cancelled and awaited. */
 		assert_int_equal(skua_task_cancel(&it.task), 0);
 		assert_int_equal(skua_runtime_destroy_until(rt, SKUA_FOREVER_NS,
 							    SKUA_SHUTDOWN_RUN,
@@ -411,7 +411,7 @@ static void shutdown__done__0_again_and_the_rest_still_answers(void **state)
 	destroy(rt);
 }
 
-/* What is said of a task that was done before the end of its runtime. */
+/* A task that was done before the end of its runtime. */
 static void destroy__task_done_before__may_be_joined_or_detached(void **state)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);

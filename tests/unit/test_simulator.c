@@ -321,7 +321,7 @@ static void check_lines(const struct shape *shape, unsigned groups,
 			    node + tuning.far_samples);
 		assert_true(outcome.sleeping.most_lines <= groups);
 		/* Beyond groups: the summary, and the map's line, where there is
-		 * work; and who is woken last, and the sleeper itself. */
+		 * work; and the worker woken last, and the sleeper itself. */
 		assert_true(outcome.looked.most_lines <= groups + 4);
 	}
 	layout_free(&layout);

@@ -721,7 +721,7 @@ static void life__created_and_destroyed__nothing_remains(void **state)
 	struct skua_runtime *rt;
 
 	(void)state;
-	/* What the first stack needs stays. */
+	/* The memory for the first stack stays. */
 	destroy(runtime_limited(1, LIMIT_NS));
 	before = belongings();
 	for (unsigned i = 0; i < 5; i++) {
@@ -817,7 +817,7 @@ static void config__environment__taken_with_threads_only(void **state)
 	unsetenv("SKUA_STALL_LIMIT_NS");
 }
 
-/* Who was compiled before there was the hook has nothing there. */
+/* A program compiled before there was the hook has nothing there. */
 static void config__older_caller__hook_is_not_read(void **state)
 {
 	struct skua_config cfg = config_of(1, 0);

@@ -2,8 +2,8 @@
 /**
  * test_stats.c - what is counted, and that it was done as counted
  *
- * With one worker that a task holds, what happens next is determined, and so
- * are the counters: the tests here expect exact values. Regression tests of
+ * With one worker that a task holds, what happens next and the counters
+ * are determined: the tests here expect exact values. Regression tests of
  * the paths that the counters tell apart are here, too.
  */
 #include <pthread.h>

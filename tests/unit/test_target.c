@@ -107,7 +107,7 @@ static void find__note_behind_others__leads_to_root(void **state)
 	struct state *s = *state;
 	struct fake_elf *elf = elf_of(s);
 
-	/* What is before it is as the header of a note without content. */
+	/* The bytes before it are as the header of a note without content. */
 	elf->note.p_vaddr -= sizeof(Elf64_Nhdr);
 	elf->note.p_filesz += sizeof(Elf64_Nhdr);
 	memset((char *)elf + offsetof(struct fake_elf, content) -

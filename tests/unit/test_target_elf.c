@@ -120,7 +120,7 @@ static int symbol_with(int fd, struct target_budget *budget, uint64_t ahead,
 	return target_elf_symbol(fd, budget, CODE + ahead, text, NAME);
 }
 
-/* What it finds, or the error. */
+/* The symbol that it finds, or the error. */
 static int symbol_in(int fd, uint64_t ahead, char text[NAME])
 {
 	struct target_budget budget;

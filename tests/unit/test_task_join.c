@@ -4,7 +4,7 @@
 
 #include "tests/unit/tasks.h"
 
-/* What a task tried on itself or with the runtime, from inside its poll. */
+/* Calls that a task tried on itself or the runtime, from inside its poll. */
 struct prober {
 	struct skua_task task; /* first: a task is its prober */
 	struct skua_task *other;

@@ -159,7 +159,7 @@ static void design_4_13__worker_is_busy__injected_task_gets_its_turn(void **s)
 
 #define CHAINS 8u
 
-/* Each spawns itself anew through its release, as the newest: without the cap
+/* Each spawns itself again through its release, as the newest: without the cap
  * the first one would run to its end before any other had its turn. */
 struct chain {
 	struct skua_task task; /* first: a task is its chain */

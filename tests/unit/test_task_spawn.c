@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_task_spawn.c - initialise and spawn; who may */
+/* test_task_spawn.c - initialise and spawn; allowed callers */
 #include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
@@ -110,7 +110,7 @@ static void task_spawn__on_another_runtime_after_join__runs(void **state)
 	assert_int_equal(skua_runtime_destroy(b), 0);
 }
 
-/* What a task tried on itself or with the runtime, from inside its poll. */
+/* Calls that a task tried on itself or the runtime, from inside its poll. */
 struct prober {
 	struct skua_task task; /* first: a task is its prober */
 	struct skua_task *other;

@@ -8,11 +8,11 @@
 
 #define WOKEN_WHILE_ACTIVE (TASK_SCHEDULED | TASK_ACTIVE)
 
-/* What a spawned task may be; WAITING is none of the bits. */
+/* States of a spawned task; WAITING is none of the bits. */
 static const uint64_t alive[] = { TASK_SCHEDULED, TASK_ACTIVE,
 				  WOKEN_WHILE_ACTIVE, 0 };
 
-/* What others may have set beside that. */
+/* Marks that others may have set beside that. */
 static const uint64_t marks[] = {
 	0,
 	TASK_CLAIMED,
@@ -29,7 +29,7 @@ static const uint64_t references[] = { 1, 2, 1000, (UINT64_C(1) << 48) - 2 };
 
 static atomic_u64 word;
 
-/* What a waker gives back, and a worker at the end of the last poll. */
+/* The references of a waker, and of a worker at the end of the last poll. */
 static const struct task_state_drop waker = { .references = 1 };
 static const struct task_state_drop lent = { .references = 1,
 					     .complete = true };
@@ -472,7 +472,7 @@ static void rendezvous(unsigned r)
 		sched_yield();
 }
 
-/* Give references back in each round, as who @by says. */
+/* Give references back in each round, in the way @by. */
 static void drop_all(unsigned by, struct task_state_drop drop)
 {
 	for (unsigned r = 0; r < ROUNDS; r++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_timer.c - timers wake tasks: not early, and whoever is busy */
+/* test_timer.c - timers wake tasks: not early, and beside any load */
 #include <linux/futex.h>
 
 #include "core/runtime/runtime.h"

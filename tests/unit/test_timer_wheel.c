@@ -199,7 +199,7 @@ static void timer_wheel__end_of_time__any_is_due_for_ever(void **state)
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		assert_int_equal(timer_wheel_next(&f->wheel), NEVER);
 		add(f, 0, starts[s]);
-		/* Whatever a clock says by then. */
+		/* At any time of the clock. */
 		assert_int_equal(timer_wheel_next(&f->wheel), 0);
 		expect_one(f, NEVER, 0);
 	}
@@ -277,7 +277,7 @@ static void timer_wheel_cancel__last_of_a_slot__empties_it(void **state)
 		assert_true(timer_wheel_cancel(&f->wheel, &f->timers[0]));
 		assert_int_equal(f->wheel.occupied[level], 0);
 		assert_int_equal(timer_wheel_next(&f->wheel), NEVER);
-		/* What the slot knew of the cancelled one is forgotten. */
+		/* The slot forgets the cancelled one. */
 		add(f, 0, deadline + GRAIN);
 		assert_int_equal(timer_wheel_next(&f->wheel), deadline + GRAIN);
 	}

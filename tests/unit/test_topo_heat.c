@@ -9,7 +9,7 @@
 #define WIDTH 80u
 
 /* So many cores, of which groups share a cache and larger ones a node; a pair that
- * shares neither is the farthest. Each pair is measured, but for the last core. */
+ * shares neither is the farthest. Each pair is measured, except the last core's. */
 static struct machine *machine_new(unsigned cores, unsigned a_cache,
 				   unsigned a_node)
 {

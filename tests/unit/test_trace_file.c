@@ -69,7 +69,7 @@ static void clock_at(struct file *f, uint64_t ns)
 	note(f, ns, EVENT_CLOCK, ns, 0, 0);
 }
 
-/* What was noted, as events of a stream. */
+/* The notes, as events of a stream. */
 static void put(struct file *f, uint32_t id)
 {
 	assert_int_equal(trace_write_events(&f->writer, id, f->first, f->events,
@@ -375,7 +375,7 @@ static void play__begun_before_and_its_end__is_one(void **state)
 		 "0 - some 130\n");
 }
 
-/* Whatever a file says. */
+/* With any content of a file. */
 static void play__begun_before_but_later__does_not_go_back(void **state)
 {
 	struct file *f = *state;
@@ -406,7 +406,7 @@ static void play__unpark_alone__has_slept_as_it_says(void **state)
 		 "0 - some 610\n");
 }
 
-/* Who was ready before some are missing may have been polled meanwhile. */
+/* A task that was ready before some are missing may have been polled meanwhile. */
 static void play__events_lost__nothing_is_made_up(void **state)
 {
 	struct file *f = *state;

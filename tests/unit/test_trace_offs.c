@@ -40,7 +40,7 @@ static void add(struct trace_offs *o, uint64_t ns, uint32_t tid,
 	assert_int_equal(trace_offs_add(o, &what), 0);
 }
 
-/* What the thread was, from time to time, in a line. */
+/* The states of the thread, from time to time, in a line. */
 static void are(struct trace_offs *o, uint32_t tid, const char *text)
 {
 	static const char *const words[] = { "on",    "asleep",  "waking",
@@ -71,7 +71,7 @@ static void settle(struct trace_offs *o)
 	assert_int_equal(trace_offs_settle(o), 0);
 }
 
-/* As some recordings have it: who comes instead of it is the thread itself. */
+/* As some recordings have it: the thread itself comes instead of it. */
 static void at__it_comes_itself__nobody_instead(void **state)
 {
 	struct trace_offs *o = *state;
@@ -134,7 +134,7 @@ static void at__first_of_a_thread__tells_what_was_before(void **state)
 	are(o, 3, "0 ?, 100 on, 200 asleep, 1000 ?");
 }
 
-/* Who leaves twice was back meanwhile; when is not known. */
+/* A thread that leaves twice was back meanwhile; when is not known. */
 static void at__left_twice__is_not_sure_between(void **state)
 {
 	struct trace_offs *o = *state;

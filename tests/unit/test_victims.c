@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_victims.c - whom a thief tries, in which order */
+/* test_victims.c - the victims that a thief tries, in which order */
 #include "core/idle/victims.h"
 
 #include <glob.h>
@@ -123,7 +123,7 @@ static void victims__sample__some_of_others(void **state)
 		assert_true(seen[i]);
 }
 
-/* Whom the map does not name, nobody tries. */
+/* A thief does not try a worker without a bit in the map. */
 static void victims__no_bit__not_tried(void **state)
 {
 	struct rng rng;
@@ -198,7 +198,7 @@ static void victims__equally_near__any_of_them_first(void **state)
 
 /* ---- as it is shown --------------------------------------------------------- */
 
-/* What `skua topo` shows of one thief, as the tier of each worker. */
+/* One thief in the output of `skua topo`, as the tier of each worker. */
 static void find_tiers(unsigned *tiers, const struct machine *machine,
 		       const unsigned *cpus, unsigned workers, unsigned thief)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_waker.c - wake, clone and drop: from whom, when, and what they end */
+/* test_waker.c - wake, clone and drop: callers, times, and effects */
 #include <pthread.h>
 
 #include "tests/unit/tasks.h"
@@ -592,7 +592,7 @@ struct mirror {
 static enum skua_poll mirror_poll(struct skua_task *self)
 {
 	struct mirror *it = (struct mirror *)self;
-	/* Relaxed: the wake is to order it. */
+	/* Relaxed: the wake must order it. */
 	uint32_t value = atomic_load_relaxed(&it->value);
 
 	atomic_store_relaxed(&it->seen, value);

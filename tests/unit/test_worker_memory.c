@@ -23,7 +23,7 @@ static unsigned machine_loads;
 static unsigned fail_at, mmaps; /* which mmap() fails; 0: none */
 static long mapped;             /* bytes */
 
-/* What was asked of the kernel. */
+/* Requests to the kernel. */
 static struct wish {
 	const char *at, *end;
 	int node;
@@ -149,7 +149,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* What was asked for all of a range, the newest wish first; -1: nothing. */
+/* The advice for all of a range, the newest first; -1: none. */
 static int wished(const void *at, size_t bytes)
 {
 	const char *first = at;

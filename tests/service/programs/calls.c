@@ -70,7 +70,7 @@ static void *read_on(void *zeros)
 	return NULL;
 }
 
-/* As people write it by hand: no table tells who called it. */
+/* As people write it by hand: no table tells its caller. */
 unsigned long hash_leaf(unsigned long steps);
 __asm__(".text\n"
 	".type hash_leaf, %function\n"

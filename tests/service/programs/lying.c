@@ -13,7 +13,7 @@
  *	symbols   types that are functions of FILE, which it makes: a sparse ELF file
  *		  with a table of symbols of 4 GiB
  *	unwind    a thread in code of FILE, which it makes: a sparse ELF file without
- *		  sections, with a table of what is to be unwound of 256 MiB
+ *		  sections, with an unwind table of 256 MiB
  *	whole     the same, and the table is small, but the file has 1 GiB
  *	functions the same, and the file has 480,000 symbols, which are not in order
  *	notes     2,000 mappings that begin as an ELF file full of notes
@@ -251,7 +251,7 @@ static int make_sparse(const char *path, const void *start, size_t bytes,
 	return fd;
 }
 
-/* Its code is mapped; no symbol has what is there, but for the last. */
+/* Its code is mapped; no symbol but the last has it. */
 static void lie_symbols(const char *path)
 {
 	struct {
@@ -328,7 +328,7 @@ static void lie_changing(void)
 	begin(change);
 }
 
-/* Who looks for the callers of its code wants the table, and what it is of. */
+/* An unwinder of its code wants the table, and the functions in it. */
 static void make_unwind(const char *path, uint32_t bytes)
 {
 	struct {

@@ -33,7 +33,7 @@ static enum skua_poll steady(struct skua_task *self)
 							    : SKUA_YIELD;
 }
 
-/* All that follows is on one CPU, of those that there are the last. */
+/* All that follows is on one CPU, the last one. */
 static bool stay(void)
 {
 	cpu_set_t all, one;
@@ -56,7 +56,7 @@ static pid_t start_neighbour(void)
 
 	if (child != 0)
 		return child;
-	/* It does not outlive who looks at it. */
+	/* It does not outlive its parent. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
