@@ -36,7 +36,6 @@ UNCLEAN = {
     "tests/service/test_why.sh": "who",
     "topology/": "who, what, is to, inversion, archaic",
     "CHANGELOG.md": "who, what",
-    "README.md": "who, what, but for, that which",
 }
 
 # Words that "who" may refer to: people, pronouns, and threads that act.

@@ -81,6 +81,8 @@ programs()
 must install cmake --install "$build" --prefix "$scratch/first"
 must move mv "$scratch/first" "$prefix"
 must 'every header' diff -r include/skua "$prefix/include/skua"
+must 'its page' test -s "$prefix/share/man/man7/skua.7"
+must 'its page' test -s "$prefix/share/man/man5/skua_config.5"
 
 pc=$(find "$prefix" -name skua.pc)
 libdir=$(dirname "$(dirname "$pc")")

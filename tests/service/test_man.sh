@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # test_man.sh - the pages of the commands are well-formed, and have each verb and
-# each option that --help has
+# each option that --help has; skua_config(5) has each variable
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -14,13 +14,13 @@ if ! command -v mandoc >/dev/null; then
 	exit 77
 fi
 
-# lists NAME WORD... - the page of that name, as it is read, has a list with each
+# lists PAGE WORD... - the page, as it is read, has a list with each
 lists()
 {
 	local page=$1 word
 	shift
 	tested=(mandoc -Tascii)
-	run "bpf/man/$page.1"
+	run "$page"
 	sed -i 's/.\x08//g' "$scratch/out" # bold and underlined
 	for word in "$@"; do
 		expect "$page" grep -qE -- "^ {5}$word( |,|$)" "$scratch/out"
@@ -34,7 +34,7 @@ options()
 }
 
 tested=(mandoc -Tlint -Wwarning)
-for page in bpf/man/*.1; do
+for page in bpf/man/*.1 core/api/skua.7 core/config/skua_config.5; do
 	run "$page"
 	expect "$page" exited 0
 	expect "$page" out_empty
@@ -42,10 +42,14 @@ done
 
 mapfile -t verbs < <("$skua" --help | sed -nE 's/^  ([a-z]+) .*/\1/p')
 expect 'some verb' test "${#verbs[@]}" -gt 0
-lists skua "${verbs[@]}"
+lists bpf/man/skua.1 "${verbs[@]}"
 for verb in "${verbs[@]}"; do
 	mapfile -t found < <(options "$verb")
 	expect "options of $verb" test "${#found[@]}" -gt 1
-	lists "skua-$verb" "${found[@]}"
+	lists "bpf/man/skua-$verb.1" "${found[@]}"
 done
+
+mapfile -t variables < <(grep -ohE '"SKUA_[A-Z_]+"' core/config/config_env.c | tr -d '"' | sort -u)
+expect 'some variable' test "${#variables[@]}" -gt 10
+lists core/config/skua_config.5 "${variables[@]}"
 finish "${#verbs[@]} verb, and its options, in well-formed pages"
