@@ -36,7 +36,7 @@ static void print_help(FILE *file)
 	fprintf(file,
 		"\nEach verb has a --help, and each workload too: " ARGS_PROGRAM
 		" run uts --help\n"
-		"Exit codes: 0 all right, 1 failure or wrong result, "
+		"Exit codes: 0 success, 1 failure or wrong result, "
 		"2 usage.\n");
 }
 

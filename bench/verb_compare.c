@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_compare.c - what changed between two reports */
+/* verb_compare.c - print the changes between two reports */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "bench/harness/output.h"
 #include "bench/verbs.h"
 
-/* What runs of one program, minutes apart, differ by on a shared machine: README. */
+/* Runs of one program, minutes apart, differ by less on a shared machine: README. */
 #define LEAST_PERCENT_DEFAULT 5
 
 struct compare_options {
@@ -125,8 +125,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "least",
 	  .key = OPTION_LEAST,
 	  .arg = "PERCENT",
-	  .doc = "What a change is at least (default 5); twice that where a "
-		 "file has a single run of the workload" },
+	  .doc = "Smallest difference that is a change (default 5); twice that "
+		 "where a file has a single run of the workload" },
 	{ 0 },
 };
 
@@ -135,8 +135,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "A B",
 	.doc = "Say which workloads are slower or faster in B than in A, beyond "
-	       "noise: files report.json, or of what run --json prints, one or "
-	       "more of either, one behind the other\v"
+	       "noise: each file is a report.json or the output of run --json, "
+	       "or several of either, concatenated\v"
 	       "Compared are the time of an operation; of latencies and "
 	       "slowdowns the median, p99 of 100 times a round or more and p999 "
 	       "of 1000 or more; and instructions, where both were counted. A "
@@ -175,7 +175,7 @@ static int print_json(const struct report_diff *diff, json_t *lines,
 	return 0;
 }
 
-/* What a figure that is not worse does not tell. */
+/* Say how much could not be judged. */
 static void warn(const struct report_diff *diff)
 {
 	size_t judged = report_diff_judged(diff);

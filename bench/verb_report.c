@@ -84,7 +84,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "workload",
 	  .key = OPTION_WORKLOAD,
 	  .arg = "NAME",
-	  .doc = "Measure this one only; behind --, with these options of it" },
+	  .doc = "Measure this workload only; after --, its options" },
 	{ .name = "peers",
 	  .key = OPTION_PEERS,
 	  .arg = "DIR",
@@ -105,8 +105,8 @@ static const struct argp argp = {
 	       "Without peers it takes about three minutes, with --quick 70 "
 	       "seconds; with all five peers (mostly uts, and rpc) about 30 "
 	       "minutes, with --quick 6. Each run of a peer alternates "
-	       "with one of skua, in a process of its own; one beside which "
-	       "the machine was busy is repeated, up to 3 times.",
+	       "with one of skua, in a process of its own; a run during "
+	       "which the machine was busy is repeated, up to 3 times.",
 };
 
 static int measure_and_write(struct report *report,
@@ -154,7 +154,7 @@ static int parse_case(struct report_options *options, int argc, char **argv)
 	char who[60];
 
 	if (workload == NULL) {
-		fputs(ARGS_PROGRAM " report: options behind -- need "
+		fputs(ARGS_PROGRAM " report: options after -- need "
 				   "--workload NAME before it\n",
 		      stderr);
 		return EXIT_USAGE;

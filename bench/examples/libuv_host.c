@@ -7,7 +7,7 @@
  * its own, or none: then the loop drives it (argument "driven"), and tasks run
  * between callbacks, on the same thread.
  *
- * The part up to host_close() is to be copied.
+ * Copy the part up to host_close() into your program.
  */
 #include <skua/skua.h>
 

@@ -12,7 +12,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* What a line of a CPU says, in ticks. */
+/* The line of one CPU in /proc/stat, in ticks. */
 struct ticks {
 	unsigned cpu;
 	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
@@ -71,7 +71,7 @@ double cpu_contention_percent(const struct cpu_contention *before,
 	double wall = (double)(after->now_ns - before->now_ns);
 	double own = (double)(after->own_ns - before->own_ns);
 	double busy = (double)after->busy_ns - (double)before->busy_ns;
-	/* What is counted by ticks is off by one at each end of each CPU. */
+	/* A count in ticks is off by one at each end, for each CPU. */
 	double tick = (double)NS_PER_S / (double)sysconf(_SC_CLK_TCK);
 	double others = busy - own - 2 * tick * after->cpus;
 

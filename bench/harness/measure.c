@@ -17,7 +17,7 @@
 #include "bpf/cli/args.h"
 #include "bench/harness/clock.h"
 
-/* What a measurement works with. */
+/* The state of one measurement. */
 struct bench {
 	const struct workload *workload;
 	struct workload_run run;

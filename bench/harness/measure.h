@@ -32,7 +32,7 @@ struct measure_usage {
 };
 
 /**
- * struct measure_watch - who looks on while a round runs, which takes time
+ * struct measure_watch - an observer of timed rounds, which makes them slower
  * @begin, @end: before and after each timed round; @rt is NULL without workers
  */
 struct measure_watch {

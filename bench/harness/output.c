@@ -333,7 +333,7 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 	"time, T is wall-clock time, in which other load on the machine "     \
 	"counts; medians over the rounds, of which each has all four.\n\n"
 
-/* What has been measured against serial calls. */
+/* Was it measured against serial calls? */
 static bool is_forkjoin(const struct measurement *m)
 {
 	return json_object_get(m->figures, "speedup") != NULL;
@@ -354,7 +354,7 @@ static void fill_forkjoin(struct table_row *row, const void *of, size_t i)
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%.2f", figure(m, "overhead"));
 	snprintf(row->cell[3], TABLE_CELL_BYTES, "%.2f", figure(m, "speedup"));
-	/* How often a loop forks depends on who asks. */
+	/* The forks of a loop vary with the idle workers that ask for a part. */
 	if (json_object_get(m->figures, "ns_per_fork"))
 		snprintf(row->cell[4], TABLE_CELL_BYTES, "%.1f",
 			 figure(m, "ns_per_fork"));

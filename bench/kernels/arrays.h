@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * arrays.h - what the cases of data-parallel loops work on, and their answers
+ * arrays.h - the input of data-parallel loops, and their answers
  *
- * One object, which the programs of other schedulers link as well; and the
- * constants that all of them have. What is done with an item is here, too, to be
- * inlined into everybody's loop.
+ * The programs of other schedulers link the same object, and take the same
+ * constants. The functions of one item are inline, for the loop of each program.
  */
 #ifndef SKUA_BENCH_KERNELS_ARRAYS_H
 #define SKUA_BENCH_KERNELS_ARRAYS_H
@@ -37,7 +36,7 @@ static inline double for_item(double b, double c)
 /* for_fill - factors of @n items: small whole numbers, so that sums are exact */
 void for_fill(double *b, double *c, size_t n);
 
-/* for_check - is that a? Says on stderr what was wrong; and so do those below. */
+/* for_check - is @a right? Each check prints on stderr what was wrong. */
 bool for_check(const double *a, size_t n);
 
 /* ---- reduce: the sum of @n numbers that look random ------------------------ */
@@ -79,7 +78,7 @@ struct sort_item {
 	uint32_t place;
 };
 
-/* What items are there: a word of SORT_INPUTS. */
+/* The order of the items: a word of SORT_INPUTS. */
 #define SORT_INPUTS "random, sorted, reversed, equal, organ_pipe"
 
 /* sort_input_valid - is it one of these? */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What splitmix64's finaliser does before its last shift. */
+/* splitmix64's finaliser without its last shift. */
 static inline uint64_t compute_step(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -213,7 +213,7 @@ void cilksort_merge_runs(const struct cilksort_merge *m)
 	const uint32_t *b = m->b, *b_end = b + m->b_count;
 	uint32_t *out = m->out;
 
-	/* Which is less is not to be guessed: no branch. */
+	/* No branch: the processor cannot predict which number is smaller. */
 	while (a < a_end && b < b_end) {
 		bool from_a = *a <= *b;
 

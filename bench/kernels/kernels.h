@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * kernels.h - what the calls of matmul and cilksort do without forks
+ * kernels.h - the serial leaves of matmul and cilksort
  *
- * One object, which the programs of other schedulers link as well: what they
- * differ in is who runs it when. And the constants of fork-join workloads that
- * all of them have.
+ * The programs of other schedulers link the same object, and take the same
+ * constants of fork-join workloads, so that only the scheduling differs.
  */
 #ifndef SKUA_BENCH_KERNELS_KERNELS_H
 #define SKUA_BENCH_KERNELS_KERNELS_H
@@ -29,7 +28,7 @@ extern "C" {
 #define REGION_CALLS  200
 #define REGION_GAP_US 100
 
-/* What these come to: forks, and answers. */
+/* The forks and the answers of these. */
 #define MATMUL_BLOCKS   4096u
 #define INTEGRATE_FORKS 3313891u
 #define NQUEENS_FORKS   4674889u
@@ -80,7 +79,7 @@ bool matmul_check(const double *c, const double *a, const double *b,
 /* cilksort_run - sort a few */
 void cilksort_run(uint32_t *numbers, uint64_t count);
 
-/* Two sorted runs, and where they are to be merged. */
+/* Two sorted runs, and the place for the merged run. */
 struct cilksort_merge {
 	const uint32_t *a;
 	const uint32_t *b;

@@ -158,7 +158,7 @@ static const char *fault(const struct compare_case *c, json_t *result)
 	return NULL;
 }
 
-/* What came of a run; @result is NULL if it printed no JSON. */
+/* Record the outcome of a run; @result is NULL if it printed no JSON. */
 static void judge(struct compare_side *side, const struct compare_case *c,
 		  struct subprocess *child, json_t *result)
 {

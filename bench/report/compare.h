@@ -99,7 +99,7 @@ int compare_case(struct comparison *comparison, const struct workload *workload,
 
 void compare_close(struct comparison *comparison);
 
-/* compare_name - "skua", "tokio": who is on a side */
+/* compare_name - the program on a side: "skua", "tokio" */
 const char *compare_name(const struct comparison *comparison, unsigned side);
 
 #endif

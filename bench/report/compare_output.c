@@ -3,7 +3,8 @@
  * compare_output.c - see compare_output.h
  *
  * A figure is the median over a case's alternations, with the least and the
- * greatest. So is a ratio: of the two runs of an alternation, skua's first.
+ * greatest. A ratio divides skua's run by the peer's of the same alternation; its
+ * median, least and greatest are over the alternations, too.
  */
 #include "bench/report/compare_output.h"
 
@@ -14,7 +15,7 @@
 #include "bench/harness/output.h"
 #include "bench/harness/table.h"
 
-/* What has a table of its own. */
+/* Each kind has a table of its own. */
 enum kind { KIND_TIME, KIND_LATENCY, KIND_SLOWDOWN, KINDS };
 
 enum {

@@ -41,7 +41,7 @@ static char *default_folder(void)
 	return folder;
 }
 
-/* What `list` prints; NULL, and why is printed, if it fails. */
+/* The output of `list`; NULL if it fails, and the reason is printed. */
 static char *ask(const struct peer *peer)
 {
 	char verb[] = "list";

@@ -62,7 +62,7 @@ static void measure_one(struct report *report, const struct workload *workload,
 typedef void visit_fn(struct report *report, const struct workload *workload,
 		      const void *options, unsigned workers);
 
-/* What a visit is for. */
+/* The numbers of workers to visit a case with. */
 enum counts { ONE_AND_ALL, DOUBLING, ALL };
 
 /* A workload with these options, on one worker and on all, or on 2, 4 ... as well;
@@ -151,8 +151,8 @@ static void record_one(struct report *report, const struct workload *workload,
 {
 	if (!has_steals(report, workload))
 		return;
-	fprintf(stderr, "%s, %u workers: who steals from whom\n",
-		workload->name, workers);
+	fprintf(stderr, "%s, %u workers: recording steals\n", workload->name,
+		workers);
 	json_array_append_new(report->steals,
 			      steals_record(workload, options, workers));
 }

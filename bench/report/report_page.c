@@ -18,7 +18,7 @@ static int complain(const char *why)
 	return -EIO;
 }
 
-/* What the program said, or that it did not even start. Return: 0; -EIO. */
+/* Pass on the program's output, or the failure to start it. Return: 0; -EIO. */
 static int judge(const char *folder, struct subprocess *child)
 {
 	switch (child->code) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * steals.h - who takes work from whom
+ * steals.h - the steals between workers in one round
  *
- * A round is run with the recorder on (skua/record.h), and what it has noted is
- * counted. That takes time: the round is one more, and is not measured.
+ * The round runs with the recorder on (skua/record.h), and its events are counted.
+ * Recording takes time, so this is a further round that is not measured.
  */
 #ifndef SKUA_BENCH_REPORT_STEALS_H
 #define SKUA_BENCH_REPORT_STEALS_H

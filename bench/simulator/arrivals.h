@@ -25,9 +25,9 @@ enum { ARRIVALS_BURST = 64 };
  *	     not used
  * @service_ns: of a task: the mean of an exponential distribution. Of a tree: of
  *		each task
- * @next_ns: when the next come; UINT64_MAX: never
- * @count: how many then
- * @worker: to whom
+ * @next_ns: time of the next arrival; UINT64_MAX: never
+ * @count: its number of tasks
+ * @worker: the worker that receives them
  */
 struct arrivals {
 	enum workload_kind kind;

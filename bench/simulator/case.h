@@ -31,7 +31,7 @@ const char *case_workload_name(enum workload_kind kind);
 /* case_workload_find - the kind of that name; WORKLOAD_KINDS: there is none */
 enum workload_kind case_workload_find(const char *name);
 
-/* case_defaults - a plan of a workload, as the report has it: but for @layout and
+/* case_defaults - a plan of a workload, as the report has it, without @layout and
  * @policy */
 struct plan case_defaults(enum workload_kind kind, unsigned percent);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * events.h - who acts next, and when: an event at most for each of so many
+ * events.h - the next actor and its time: at most one event for each actor
  *
  * Of events at the same time the one that was set first comes first, so that a
  * simulation is the same each time.
@@ -30,7 +30,7 @@ int events_make(struct events *events, uint32_t limit);
 
 void events_free(struct events *events);
 
-/* events_set - @who acts at @at_ns, and not when it was to before */
+/* events_set - @who acts at @at_ns, which replaces its earlier time */
 void events_set(struct events *events, uint32_t who, uint64_t at_ns);
 
 /* events_cancel - @who does not act by itself any more */
@@ -42,7 +42,7 @@ static inline uint64_t events_next_ns(const struct events *events)
 	return events->count > 0 ? events->heap[0].at_ns : UINT64_MAX;
 }
 
-/* events_first - who does */
+/* events_first - the actor of the earliest event */
 static inline uint32_t events_first(const struct events *events)
 {
 	return events->heap[0].who;

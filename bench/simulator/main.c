@@ -472,7 +472,7 @@ static void print_help(void)
 	      "  report [OPTION...]  All policies beside each other\n\n"
 	      "Each verb has a --help. The same options give the same "
 	      "figures.\n"
-	      "Exit codes: 0 all right, 1 failure, 2 usage.\n",
+	      "Exit codes: 0 success, 1 failure, 2 usage.\n",
 	      stdout);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * policy.h - whom a simulated worker steals from, and whom it wakes
+ * policy.h - the victims of a simulated worker, and the workers that it wakes
  *
  * `runtime` is the library's own code. The others are what the design was chosen
  * from: they know the true state of all queues without reading them, and their

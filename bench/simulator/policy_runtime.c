@@ -2,9 +2,10 @@
 /**
  * policy_runtime.c - the library's own policy
  *
- * Victims are named by core/idle/victims.c, from a map as the runtime has one, and who is
- * woken is decided by core/idle/idle.c. What stands here is in core/loop/loop.c and
- * core/loop/work.c: when a worker goes how far, and when it sleeps; under the same names.
+ * core/idle/victims.c names the victims, from a map like the runtime's, and
+ * core/idle/idle.c chooses the worker to wake. The functions here stand for those of
+ * core/loop/, under the same names: how far a worker goes at which time, and when it
+ * sleeps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -61,7 +62,7 @@ static bool see_claims(struct simulation *sim)
 	return any;
 }
 
-/* What a call for a wake-up has read. */
+/* Count the lines that a call for a wake-up has read. */
 static void count_wake(struct simulation *sim)
 {
 	unsigned lines = injected.count;

@@ -60,7 +60,7 @@ static void claim(struct simulation *sim, unsigned i)
 	simulation_claim(sim, i);
 }
 
-/* The first of them who is parked, from a random one on. */
+/* The first parked worker of them, from a random one on. */
 static bool wake_of(struct simulation *sim, struct span span)
 {
 	unsigned start = below(sim, span.count);

@@ -254,7 +254,7 @@ static void run(struct simulation *sim)
 
 /* ---- all ------------------------------------------------------------------------------- */
 
-/* What is not done: with that, all is accounted for. */
+/* Count the tasks that are not done: with them, all are accounted for. */
 static void count_left(struct simulation *sim)
 {
 	struct outcome *o = sim->outcome;

@@ -3,9 +3,9 @@
  * simulation.h - workers that run tasks, steal, search and sleep, in events
  *
  * A worker acts at the end of a task, of a round of its search, or of a wake-up.
- * What it does then it does at once, as time moves on for it alone: others see all
- * of it as if it had been done when it began. Which victims it tries, and who wakes
- * whom, is a policy's (policy.h).
+ * It does all of a step at once, while time moves on for it alone: other workers see
+ * the result from the beginning of the step. A policy (policy.h) chooses the victims
+ * that it tries, and the workers that it wakes.
  */
 #ifndef SKUA_BENCH_SIMULATOR_SIMULATION_H
 #define SKUA_BENCH_SIMULATOR_SIMULATION_H
@@ -33,7 +33,7 @@ struct policy;
  * @wake_by_group: of the policies beside the runtime's: one worker of each group may
  *	look for work without keeping others asleep, and not one of all
  * @depth: of a tree: it has 2^(depth + 1) - 1 tasks
- * @duration_ns: of anything else. What comes in its first fifth is not measured.
+ * @duration_ns: of anything else. Tasks that arrive in its first fifth are not measured.
  */
 struct plan {
 	const struct layout *layout;
@@ -69,9 +69,10 @@ struct outcome {
 	uint64_t end_ns;
 	struct reads failed;   /* rounds of a search that found nothing */
 	struct reads sleeping; /* and those before a worker slept */
-	struct reads handed;   /* looks for work of who ends the last search */
-	struct reads looked;   /* looks for somebody to wake */
-	struct reads woken;    /* of them, those that woke somebody */
+	struct reads
+		handed; /* checks for work by a worker that ends the last search */
+	struct reads looked; /* checks for a worker to wake */
+	struct reads woken;  /* of them, those that woke somebody */
 	struct histogram latencies;
 };
 

@@ -146,8 +146,8 @@ void study_print(FILE *file, const struct study *study)
 	print_cases(file, study);
 	fputc('\n', file);
 	print_policies(file);
-	fputs("What the runtime's policy reads, in lines: on average, and at "
-	      "most. Beside it the queues that it looked at in vain in a "
+	fputs("Lines that the runtime's policy reads: on average, and at "
+	      "most. Beside them the queues that it read in vain in a "
 	      "failed round, and those of `tier`:\n\n",
 	      file);
 	print_costs(file, study);

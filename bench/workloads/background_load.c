@@ -21,7 +21,7 @@ struct link {
 	alignas(64) struct skua_task task; /* first: it is cast back */
 	struct background_load *load;
 	struct link *chain; /* the first of the LINKS */
-	/* Writers: the link before it, to 0; whoever ends it, to 1. */
+	/* Writers: the link before it, to 0; release_link(), to 1. */
 	uint32_t free;
 };
 

@@ -23,7 +23,7 @@ const (
 	services   = "exponential, bimodal"
 )
 
-// What workloads take beside the options of all.
+// Options of single workloads, beside those of all.
 var ownOptions = map[string][]string{
 	"uts": {"--tree"},
 	"rpc": {"--service", "--load", "--calls", "--seed"},

@@ -35,8 +35,8 @@
 // one more than workers, since the waker, which spins as skua's does, is a
 // goroutine too; and no thread is woken in turn (skua's --alone). The bound of
 // live tasks of uts is counted with one counter for all (skua: one a worker),
-// and SHA-1 is Go's own (skua: nettle's). What it means for rpc that the caller
-// is no outsider is told in rpc.go. The garbage collector runs.
+// and SHA-1 is Go's own (skua: nettle's). rpc.go tells the effect
+// on rpc of a caller that is a goroutine. The garbage collector runs.
 package main
 
 import (

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* case.h - what the harness knows of each case, whoever runs it */
+/* case.h - the knowledge of the harness about each case, for all schedulers */
 #ifndef SKUA_BENCH_PEERS_CASE_H
 #define SKUA_BENCH_PEERS_CASE_H
 
@@ -45,7 +45,7 @@ extern const struct harness_case harness_forks[];
 extern const struct harness_case harness_regions[];
 extern const struct harness_case harness_arrays[];
 
-/* What the command line asks for. */
+/* The request of the command line. */
 struct harness_run {
 	const struct harness_peer *peer;
 	const struct harness_case *what;

@@ -3,9 +3,9 @@
  * harness.h - what the peers written in C and C++ have in common
  *
  * The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
- * data that its cases work on. A peer says how its scheduler runs those cases
- * that it has; what else is to be done for a case is in tasks.c, forks.c,
- * region.c and arrays.c.
+ * data that its cases work on. A peer says how its scheduler runs the cases
+ * that it has; the rest of each case is in tasks.c, forks.c, region.c and
+ * arrays.c.
  */
 #ifndef SKUA_BENCH_PEERS_HARNESS_H
 #define SKUA_BENCH_PEERS_HARNESS_H
@@ -52,7 +52,7 @@ struct harness_counts {
 	uint32_t depth;
 };
 
-/* What the cases work on; of one that is not run there is no memory. */
+/* The input of the cases; memory exists only for the case that runs. */
 struct harness {
 	unsigned workers;
 	unsigned n; /* --n, or what the case has instead */
@@ -88,8 +88,8 @@ struct harness_round {
  * @start: before the first round; may be NULL
  * @rounds: of each case that it has; the last one's name is NULL
  *
- * The cases are those of bench/: a function is called for a whole round, but
- * for region, whose calls it makes.
+ * The cases are those of bench/: a function runs a whole round, except that
+ * of region, which makes one call.
  */
 struct harness_peer {
 	const char *name;
@@ -98,7 +98,7 @@ struct harness_peer {
 	const struct harness_round *rounds;
 };
 
-/* harness_main - do what the command line says; an exit code: 0 all right, 1 a
+/* harness_main - do what the command line says; an exit code: 0 success, 1 a
  * wrong result, 2 usage */
 int harness_main(const struct harness_peer *peer, char **argv);
 

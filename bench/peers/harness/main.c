@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - the command line of a peer: as skua-bench's, but for its options */
+/* main.c - the command line of a peer: as skua-bench's, with other options */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "bench/peers/harness/case.h"
 
-/* Who complains: "skua-peer-tbb run uts". */
+/* The beginning of messages: "skua-peer-tbb run uts". */
 static char who[64];
 
 static void add_who(const char *word)

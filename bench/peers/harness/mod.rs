@@ -36,7 +36,7 @@ pub struct Case {
     pub make: Make,
 }
 
-/// What an option's value is without it, and may be.
+/// The default and the allowed range of an option's value.
 #[derive(Clone, Copy)]
 pub struct Number {
     pub default: u64,
@@ -177,8 +177,8 @@ pub fn scatter(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What so many percent of all, which are sorted, did not exceed; rounded down to
-/// eight bits, as bench/harness/histogram.c does.
+/// The value that `percent` of the sorted values do not exceed; rounded down to eight
+/// bits, as bench/harness/histogram.c does.
 #[allow(dead_code)]
 pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
     let needed = (sorted.len() as f64 * percent / 100.0).ceil() as usize;
@@ -340,7 +340,7 @@ impl Peer {
         options
     }
 
-    /// Does what the command line says, and exits: 0 all right, 1 a wrong
+    /// Does what the command line says, and exits: 0 success, 1 a wrong
     /// result, 2 usage.
     pub fn main(&self) -> ! {
         let args: Vec<String> = std::env::args().skip(1).collect();

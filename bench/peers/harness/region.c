@@ -12,7 +12,7 @@
 #include "bench/harness/clock.h"
 #include "bench/peers/harness/case.h"
 
-/* What the calls of all timed rounds took, in ns. */
+/* The times of the calls of all timed rounds, in ns. */
 static struct {
 	double *warm;
 	double *cold;

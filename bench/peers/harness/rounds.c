@@ -42,7 +42,7 @@ void harness_sort(double *numbers, size_t count)
 
 /* ---- printing ------------------------------------------------------------- */
 
-/* What came of the rounds; @times are of an operation each, and sorted. */
+/* The results of the rounds; @times are of an operation each, and sorted. */
 struct result {
 	const struct harness_run *run;
 	const struct harness *h;

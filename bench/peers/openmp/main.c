@@ -100,7 +100,7 @@ static void parallel_map(struct harness *h)
 	}
 }
 
-/* What the threads have counted, on cache lines of their own. */
+/* The counts of each thread, on cache lines of its own. */
 static struct {
 	struct harness_counts counts;
 	char padding[128 - sizeof(struct harness_counts)];

@@ -10,7 +10,7 @@ use crate::harness::arrays::{self, Item};
 use crate::harness::{case, Case, Make, Number, Options, Workload};
 use crate::pool;
 
-/// What a case works on: called as a Workload, but within the pool.
+/// The data of a case; the pool calls its functions in the order of a Workload's.
 trait Data: Send {
     fn clear(&mut self);
     fn run(&mut self);
@@ -150,7 +150,7 @@ pub const REDUCE: Case = loop_case(
 
 // ---- find_early -------------------------------------------------------------
 
-/// What find_early looks at between two looks at whether it is to go on.
+/// Items that find_early reads between two checks of whether another task found one.
 const CHUNK: usize = 1024;
 
 struct Search {

@@ -153,7 +153,7 @@ void parallel_map(harness *h)
 	countdown.wait();
 }
 
-/* What the threads have counted, on cache lines of their own. */
+/* The counts of each thread, on cache lines of its own. */
 struct alignas(128) tally {
 	harness_counts counts;
 };

@@ -29,7 +29,7 @@ struct Shared {
     counts: Vec<Tally>,
 }
 
-/// What one worker has counted.
+/// The counts of one worker.
 #[repr(align(128))]
 #[derive(Default)]
 struct Tally(Mutex<Counts>);

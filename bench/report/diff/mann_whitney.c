@@ -11,7 +11,7 @@ struct value {
 	bool of_a;
 };
 
-/* What is pooled: ranks, twice as large, so that those of ties are integers. */
+/* The pooled ranks, doubled, so that ranks of ties are integers. */
 struct ranks {
 	size_t n; /* of the first sample */
 	size_t all;

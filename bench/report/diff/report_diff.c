@@ -102,8 +102,8 @@ static void free_sample(struct sample *sample)
 
 /* ---- a figure -------------------------------------------------------------- */
 
-/* But for what depends on all figures, which comes later; until then a change that
- * there may be is told by its direction. */
+/* The verdict of one figure alone. A possible change is slower or faster here; the
+ * correction for all figures comes later. */
 static enum change_verdict judge(const struct change *change,
 				 const struct sample *a, const struct sample *b,
 				 double least)
@@ -194,7 +194,7 @@ static json_t *figures_of(json_t *row)
 	return json_object_get(row, "figures");
 }
 
-/* Whatever its figures are. */
+/* A wrong result counts, no matter which figures it has. */
 static void add_wrong(struct report_diff *diff, json_t *row)
 {
 	add_change(diff, row, REPORT_DIFF_TIME)->verdict = CHANGE_WRONG;

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * report_diff.h - what changed from one report to another, beyond noise
+ * report_diff.h - the changes from one report to another, beyond noise
  *
- * A row is a workload with its options, workers, and peer. It has figures, each with
- * a value for every round of all its runs, processes, beside which the machine was
- * not busy, if there are such:
+ * A row is a workload with its options, workers, and peer. A run is one process. Each
+ * figure of a row has a value for every round of all quiet runs, or of all runs if
+ * none was quiet:
  *
- * - "ns_per_op", the time of an operation; of who does not say the rounds', the
- *   medians of the runs;
+ * - "ns_per_op", the time of an operation; the medians of the runs if a file has no
+ *   times of rounds;
  * - "latency_ns.p50", ".p99" and ".p999", and those of other distributions: the
  *   percentiles of a round that has 1, 100 and 1,000 times or more, so that they
- *   are not just the longest. Medians that are the time of an operation are not
- *   there twice. p90 lies between two that are there, and each figure more makes
- *   all others harder to tell; of p9999 a round has too few times;
- * - "instructions" of an operation; of who does not say the rounds', those of the
- *   runs. Not of a workload with latencies: there they depend on how long it waits.
+ *   are not just the longest. A median that is the time of an operation is not
+ *   there twice. p90 lies between two of these, and each further figure makes
+ *   the others harder to judge; a round has too few times for p9999;
+ * - "instructions" of an operation; those of the runs if a file has none of rounds.
+ *   Not of a workload with latencies: there they depend on how long it waits.
  *
  * A figure has changed if
  *
- * - its medians differ by at least so much, twice that if either file has a single
- *   run of it: how much runs differ is unknown then. Of instructions it is known:
- *   by 3 % at most (tests/budget);
+ * - its medians differ by at least a limit, which doubles if either file has a
+ *   single run of it: the difference between runs is unknown then. For instructions
+ *   it is known, 3 % at most (tests/budget);
  * - the values differ more than chance explains (mann_whitney.h, corrected for all figures
  *   of all rows that have enough values to tell);
- * - so do the medians of the runs; where there are too few runs to tell, no run of
- *   the one file has a median within the range of the other's; and
- * - the machine was not busy beside all runs of a file.
+ * - the medians of the runs differ in the same way; where there are too few runs to
+ *   tell, no run of the one file has a median within the range of the other's; and
+ * - each file has a run during which the machine was quiet.
  *
- * Files are hostile: whatever is in them, they are read or refused.
+ * Files are hostile: any content is read or refused.
  */
 #ifndef SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H
 #define SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H

@@ -115,7 +115,7 @@ static void compare_loops(json_t *lines, json_t *const files[2])
 	    fabs(log(ns[1] / ns[0])) > log(1 + LOOP_MIN_CHANGE))
 		add_line(lines,
 			 "a loop that always does the same took %.1f %% %s in "
-			 "the second: so may everything",
+			 "the second: all times may have changed as much",
 			 100 * fabs(ns[1] / ns[0] - 1),
 			 ns[1] > ns[0] ? "longer" : "less");
 }

@@ -9,7 +9,7 @@
 
 #include "bench/report/diff/report_diff.h"
 
-/* What is less or more is no time or count, and no number of workers. */
+/* The range of times and counts, and of numbers of workers. */
 #define MIN_NUMBER  1e-6
 #define MAX_NUMBER  1e18
 #define MAX_WORKERS 4096
@@ -60,14 +60,14 @@ static const struct percentile {
 
 #define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
-/* Of the runtime. Those of a bare futex, of a queue without overhead and so on
- * are beside them for who reads a report. */
+/* The distributions of the runtime. A report has others, such as those of a bare
+ * futex and of a queue without overhead, for its readers only. */
 static const char *const distributions[] = { "latency_ns", "awake_latency_ns",
 					     "cold_latency_ns", "slowdown" };
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* The rounds; of who does not say them, the median. NULL: they are no times. */
+/* The times of the rounds, or the median if there are none. NULL: they are no times. */
 static json_t *values_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_ns"), *value;
@@ -85,7 +85,7 @@ static json_t *values_of(json_t *result)
 	return json_incref(rounds);
 }
 
-/* What a percentile was in each round that had enough times. */
+/* The percentile in each round that has enough times. */
 static json_t *percentile_of(json_t *rounds,
 			     const struct percentile *percentile)
 {
@@ -138,8 +138,8 @@ static void add_distribution(json_t *figures, json_t *result, const char *of)
 	}
 }
 
-/* The instructions of an operation in each round; of who does not say them, those
- * of the run. */
+/* The instructions of an operation in each round, or of the run if it has no
+ * rounds. */
 static json_t *instructions_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_instructions"), *value;
@@ -182,7 +182,7 @@ static json_t *figures_of(json_t *result)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* What tells rows apart, in a form in which it can be compared. */
+/* The identity of a row as a text, to compare. */
 static char *key_of(json_t *row)
 {
 	return json_dumps(row, JSON_COMPACT | JSON_SORT_KEYS);
@@ -231,7 +231,7 @@ static int add_run(struct reader *r, json_t *row, json_t *run)
 	return err;
 }
 
-/* What is wrong with a result; NULL: nothing. */
+/* The fault of a result; NULL: none. */
 static const char *fault(json_t *result)
 {
 	json_t *workers = json_object_get(result, "workers");

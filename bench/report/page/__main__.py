@@ -2,7 +2,7 @@
 """page - makes report.html of a report.json: python3 -B bench/report/page JSON HTML
 
 The page is one file, which needs nothing else, and no script; gnuplot draws.
-Exit codes: 0 all right, 1 failure, 2 usage, 77 there is no gnuplot.
+Exit codes: 0 success, 1 failure, 2 usage, 77 there is no gnuplot.
 """
 
 import sys

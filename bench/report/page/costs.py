@@ -17,8 +17,8 @@ COUNTERS = [
 def costs(report):
     section = Section(
         "costs",
-        "What an operation costs",
-        "What a task, or what else an operation is, takes of the machine, all threads "
+        "Cost of an operation",
+        "The resources that an operation, such as a task, takes of the machine, all threads "
         "together. <b>Further left is cheaper.</b> CPU time is the kernel's count; cycles and "
         "misses are the processor's, of user mode, by libpfm.",
     )

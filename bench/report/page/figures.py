@@ -216,7 +216,7 @@ def distributions(title, series, show):
         nines += 1
     script, plots = "", []
     for place, (index, dashed, points) in enumerate(series):
-        # What is above all quantiles is at the upper edge.
+        # A point above all quantiles is at the upper edge.
         rows = [
             (max(ns, 1), nines if p >= 100 else min(nines, -math.log10(1 - p / 100)))
             for p, ns in points

@@ -162,7 +162,7 @@ class Comparison(Case):
 
 
 class Steals(Case):
-    """Who stole from whom; rows are thieves, the last column a thread outside."""
+    """Steals by thief (rows) and victim (columns; the last is an external thread)."""
 
     def __init__(self, data):
         super().__init__(data)

@@ -111,7 +111,7 @@ def scaling(report):
         "Scaling",
         "How many times as fast a workload is on more workers as on one: <b>further right is "
         "better</b>, the number of workers would be perfect, and left of the line more workers "
-        "make it slower. What only wakes or hands over one task at a time cannot gain.",
+        "make it slower. A workload that only wakes or hands over one task at a time cannot gain.",
     )
     rows = _by_workers(report)
     if not rows:
@@ -176,7 +176,7 @@ MAX_CELLS = 64
 def steals(report):
     section = Section(
         "steals",
-        "Who steals from whom",
+        "Steals between workers",
         "Tasks and forked jobs that a worker (a row) took from another (a column) in one recorded "
         "round, which is not among those that were measured. <b>The stronger the colour, the "
         "more.</b> Even colour means that work spreads evenly; a strong column is where it comes from.",

@@ -2,8 +2,8 @@
 /*
  * cilksort.c - merge sort in which merging forks as well
  *
- * Four quarters are sorted, and merged by twos, and so are these. To merge, the
- * longer run is cut in the middle and the other one where that number belongs.
+ * Four quarters are sorted, merged to two halves, and these to the whole. A merge cuts
+ * the longer run in the middle, and the other run where that number belongs.
  * CILKSORT_RUN numbers and fewer are sorted, or merged, without forks. An
  * operation is a number. (The sort that came with Cilk 5, from its description.)
  */

@@ -38,7 +38,7 @@ uint64_t fib_forked(struct skua_ctx ctx, uint64_t n)
 
 	if (n < 2)
 		return n;
-	/* Not before: a call that makes no fork is to cost nothing for it. */
+	/* Only here: a call without a fork must not pay for it. */
 	left.job.run = run_fib;
 	left.n = n - 1;
 	inner = skua_fork(ctx, &left.job);

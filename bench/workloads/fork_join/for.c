@@ -2,9 +2,9 @@
 /*
  * for.c - a = b + 3 c, of arrays that no cache holds
  *
- * Memory is what limits it, so that the most that a scheduler can do is not to
- * be in the way: beside it, the same loop by threads that are made for it and
- * have a part each. An operation is an item.
+ * Memory limits this loop: a scheduler can only avoid being in the way. The reference
+ * is the same loop by threads that are made for it and have one part each. An
+ * operation is an item.
  */
 #include <errno.h>
 #include <pthread.h>

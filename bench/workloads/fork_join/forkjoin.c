@@ -14,9 +14,9 @@
 enum way { WAY_ROUND, WAY_ONE, WAY_SERIAL, WAY_INLINED, WAY_BY_HAND, WAYS };
 
 /*
- * How long each call took: by the clock, and of the calling thread's CPU. With
- * one worker that is all that a call takes, and it is no matter of who else
- * wants the CPU.
+ * The time of each call: by the clock, and of the calling thread's CPU. With one
+ * worker the CPU time covers the whole call, and other processes that want the CPU
+ * do not change it.
  */
 struct sample {
 	double ns[WAYS];

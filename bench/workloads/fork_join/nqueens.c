@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nqueens.c - in how many ways n queens stand on a board and leave each other be
+ * nqueens.c - the number of ways to place n queens that do not attack each other
  *
  * Row by row; each place that no queen above attacks is a fork, and an
- * operation. What a row's places are attacked by is three words, a bit a place:
- * queens in the column, and in either diagonal. No cut-off.
+ * operation. Three words say which places of a row are attacked, a bit a place:
+ * by queens in the column, and in either diagonal. No cut-off.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.c - how long a short call takes that forks, from outside the workers
+ * region.c - the time of a short call that forks, from an external thread
  *
- * A Fibonacci number by its definition, and skua_run(): what there is to gain
- * is a few microseconds, so that what it takes to begin and to end shows. Warm
+ * A Fibonacci number by its definition, and skua_run(). Forks can gain only a few
+ * microseconds here, so that the cost of beginning and ending a call shows. Warm
  * calls follow one another; before a cold one the caller spins until the workers
- * have gone to sleep, and longer. The same number serially beside them. An
- * operation is a call.
+ * have gone to sleep, and longer. The serial call is the reference. An operation is
+ * a call.
  */
 #include <errno.h>
 #include <stdio.h>

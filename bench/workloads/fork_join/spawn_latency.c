@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn_latency.c - how long a task waits beside a computation
+ * spawn_latency.c - the wait of a spawned task while calls that fork use all workers
  *
- * Calls that fork follow one another, and use all workers; at times a task is
- * spawned from outside, one after the other. What is measured is the time from
- * just before the spawn to the first instruction of the poll. The calls come
- * from a thread that is no worker (skua_run()), which leaves a worker to tasks
- * if there are two or more; or from a task (skua_task_ctx()), and then all may
- * be within one; or there are none, to compare with. An operation is a task.
+ * The calls follow one another; at times an external thread spawns a task, one after
+ * the other. The latency is the time from just before the spawn to the first
+ * instruction of the poll. The calls come from an external thread (skua_run()), which
+ * leaves a worker to tasks if there are two or more; or from a task
+ * (skua_task_ctx()), which may keep all workers in them; or there are no calls, as a
+ * reference. An operation is a task.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,9 +40,9 @@ struct computer {
 	struct skua_runtime *rt;
 	uint64_t n;
 	uint64_t expected;
-	/* Writer: the measuring thread, to 1. Readers: who computes. */
+	/* Writer: the measuring thread, to 1. Readers: the computing thread. */
 	uint32_t stop;
-	/* Of who computes; the measuring thread's when that has ended. */
+	/* Written by the computing thread; read by the measuring thread after its end. */
 	uint64_t calls;
 	uint64_t answer;
 	bool wrong;
@@ -304,7 +304,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "root",
 	  .key = OPTION_ROOT,
 	  .arg = "WORD",
-	  .doc = "Who calls: " ROOTS " (default outside)" },
+	  .doc = "Origin of the calls: " ROOTS " (default outside)" },
 	{ 0 },
 };
 

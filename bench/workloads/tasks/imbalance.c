@@ -4,8 +4,8 @@
  *
  * 100, 100, 200 and 350 ms of work, scaled down, each cut into small tasks.
  * The tasks of a piece start on one worker: a feeder that is bound to it spawns
- * them. Without stealing, the largest piece would decide when all is done. What
- * counts is the utilisation: how much of the workers' time was spent in tasks.
+ * them. Without stealing, the largest piece would decide when all is done. The
+ * figure is the utilisation: the share of the workers' time spent in tasks.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -47,7 +47,7 @@ struct feeder {
 	int err;
 };
 
-/* What a worker writes while a round runs. */
+/* Written by one worker while a round runs. */
 struct busy {
 	alignas(CACHE_PAIR) uint64_t ns;
 };
@@ -229,7 +229,7 @@ static double imbalance_sample(struct workload_run *run, uint64_t round_ns)
 	return (double)round_ns / (double)run->ops;
 }
 
-/* What it would be if each worker did what it got, and no more. */
+/* The utilisation if no worker stole. */
 static double static_utilisation(const struct imbalance *all)
 {
 	uint64_t most = 0;

@@ -4,10 +4,10 @@
  *
  * An open loop: calls arrive at random (Poisson), whether or not the earlier
  * ones are done. Each is spawned as a task that is busy for its service time.
- * What counts is the time from when a call was to arrive, not from when the
- * thread that spawns got to it, until its end; and the slowdown, which is that
- * time divided by the service time. The same calls in a queue without any
- * overhead give what could be had at best without knowing service times; and
+ * A call's time begins at its planned arrival, not when the spawning thread got to
+ * it, and lasts until its end. The slowdown is that time divided by the service
+ * time. The same calls in a queue without any overhead are the best that is possible
+ * without knowing service times; and
  * served by bare threads, which no scheduler feeds, what could be had on this
  * machine, as long as it has a CPU for each and one for the caller.
  *

@@ -2,10 +2,10 @@
 /**
  * rpc_bare.h - calls served by threads that do nothing else
  *
- * One pinned thread for each server. They take turns: whoever is free takes the
- * next call, spins until it comes, and serves it, so that nothing is handed
- * over and nobody is woken. What its times have more than those of
- * rpc_simulate() comes from the machine, and from reading the clock.
+ * One pinned thread for each server. They take turns: a free thread takes the next
+ * call, spins until it comes, and serves it, so that no thread hands a call over or
+ * wakes another. The difference to the times of rpc_simulate() comes from the machine,
+ * and from reading the clock.
  */
 #ifndef SKUA_BENCH_WORKLOADS_TASKS_RPC_BARE_H
 #define SKUA_BENCH_WORKLOADS_TASKS_RPC_BARE_H

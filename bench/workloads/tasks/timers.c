@@ -4,8 +4,8 @@
  *
  * One task adds far timers, batch by batch, and takes them back in the end: an
  * operation is both for one timer. While they are all there and each worker is
- * kept busy, other tasks sleep until times that are near. What counts is how
- * much later than its time each of those runs.
+ * kept busy, other tasks sleep until near times. The latency is how much later
+ * than its time each of those runs.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  * once it is reached, a task spawns one child only, as its successor, and
  * hands it the list of children that are still to be spawned. The successor
  * adds its own children to the front of the list: while there is no room, each
- * list is a depth-first search that goes from task to task. So every node is a
- * task, and all that is to be done hangs on tasks, which can be stolen.
+ * list is a depth-first search that goes from task to task. Every node is
+ * a task, and tasks, which can be stolen, hold all work that is left.
  *
  * Live tasks are counted without a shared counter. A worker counts the tasks
  * that it made minus those that it finished, which may be negative; the sum
@@ -48,7 +48,7 @@ struct uts_options {
 	uint64_t live; /* 0: no bound */
 };
 
-/* What a worker writes while a round runs. */
+/* Written by one worker while a round runs. */
 struct uts_worker {
 	alignas(CACHE_PAIR) struct uts_counts counts;
 	struct block_cache cache;

@@ -38,7 +38,7 @@
 
 /* The waker spins for so long; then it lets others have the CPU. */
 #define SPIN_NS UINT64_C(200000)
-/* Before a wake that is to meet a worker that is awake. */
+/* The gap before a wake that should find its worker awake. */
 #define AWAKE_GAP_NS UINT64_C(1000)
 /* A wake that takes longer is taken for a lost one. */
 #define LOST_NS UINT64_C(10000000000)
@@ -134,7 +134,7 @@ static void *run_thread(void *arg)
 	}
 }
 
-/* ---- who wakes them ------------------------------------------------------ */
+/* ---- the waker ------------------------------------------------------------ */
 
 static void wake_task(struct wake *w)
 {
@@ -200,7 +200,7 @@ static uint64_t cpu_of(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What the workers have used: all that the other two have not. */
+/* CPU time of the workers: that of the process without the other two threads. */
 static uint64_t workers_cpu_ns(const struct wake *w)
 {
 	clockid_t thread;
