@@ -3,7 +3,7 @@
  * parallel_collect.c - gather what a range yields, in order
  *
  * A part of the range has as much of the array as it might need, and fills it
- * from the front. What a neighbour has filled is moved there when both are done:
+ * from the front. The items of a neighbour are moved there when both are done:
  * one move for each part that another thread has taken.
  */
 #include <errno.h>

@@ -13,7 +13,7 @@ struct find_loop {
 	int (*test)(struct skua_ctx ctx, size_t begin, size_t end, void *arg);
 	void *arg;
 	/*
-	 * The lowest that was found, SIZE_MAX: nothing. Writers: who found
+	 * The lowest that was found, SIZE_MAX: nothing. Writers: threads that found
 	 * something; it only falls. Reader: the caller, in the end.
 	 */
 	atomic_u64 found;
@@ -34,7 +34,7 @@ static int find_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	if (code != 1)
 		return code > 1 ? -EINVAL : code;
 	/* Relaxed, both: only the value counts, and the joins are behind it.
-	 * Who made the exchange fail has found something lower. */
+	 * A thread that made the exchange fail has found something lower. */
 	seen = atomic_load_relaxed(&it->found);
 	while (found < seen && !atomic_cas_relaxed(&it->found, &seen, found))
 		;
@@ -51,7 +51,7 @@ static int find(struct find_loop *it, struct skua_ctx ctx, size_t begin,
 	if (!it->find || parallel_valid(ctx, begin, end))
 		return -EINVAL;
 	code = parallel_loop_run(&it->loop, ctx, begin, end, NULL);
-	/* Relaxed: all who might write it are joined. */
+	/* Relaxed: all possible writers are joined. */
 	if (code == 1 && found)
 		*found = atomic_load_relaxed(&it->found);
 	return code;

@@ -8,7 +8,7 @@
 
 /*
  * A sub-range takes this long: so much that reading the clock and the words of
- * others in between cannot be seen, so little that who asks is heard soon.
+ * others in between cannot be seen, so little that a thread which asks is heard soon.
  * Guessed.
  */
 #define PACE_SHORT_NS 2000u
@@ -51,7 +51,7 @@ void parallel_loop_stop(struct parallel_loop *loop, size_t begin)
 	const uint64_t stop = loop->any ? 0 : begin;
 	uint64_t seen = atomic_load_relaxed(&loop->stop);
 
-	/* Relaxed: see parallel_loop_stopped(). Who made this fail has ended
+	/* Relaxed: see parallel_loop_stopped(). A thread that made this fail has ended
 	 * the loop, too, at a lower place. */
 	while (stop < seen && !atomic_cas_relaxed(&loop->stop, &seen, stop))
 		;

@@ -5,9 +5,9 @@
  * What the loops of skua/parallel.h have in common. The owner of a part of the
  * range calls step() for one sub-range after the other, and forks the upper half
  * of the rest when others ask: the lazy binary splitting of Tzannes, Caragea,
- * Barua and Vishkin (PPoPP 2010). What nobody has taken by the time the lower
- * half is done, its owner goes on with, as if it had never been forked. So there
- * are as many parts as there were thefts, and one more.
+ * Barua and Vishkin (PPoPP 2010). If nobody has taken the upper half by the time the
+ * lower one is done, its owner goes on with it, as if it had never been forked. So
+ * there are as many parts as there were thefts, and one more.
  *
  * A part has a value, which step() adds to, and join() adds the values of two
  * neighbours, in order.
@@ -45,8 +45,8 @@ struct parallel_loop {
 	size_t grain; /* items of a sub-range; 0: adaptive */
 	bool any;     /* what ends it need not be the first in the range */
 	/*
-	 * What begins here or behind it need not be done. Writers: who ends the
-	 * loop; it only falls. Readers: all, before each sub-range.
+	 * Sub-ranges that begin here or behind it need not be done. Writers: threads
+	 * that end the loop; it only falls. Readers: all, before each sub-range.
 	 */
 	atomic_u64 stop;
 };
@@ -74,7 +74,7 @@ void parallel_pace_next(struct parallel_pace *pace);
 static inline bool parallel_loop_stopped(struct parallel_loop *loop,
 					 size_t begin)
 {
-	/* Relaxed: a hint. What it is about is handed over by the joins. */
+	/* Relaxed: a hint. The joins hand over the values. */
 	return atomic_load_relaxed(&loop->stop) <= begin;
 }
 

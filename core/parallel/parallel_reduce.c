@@ -4,8 +4,8 @@
  *
  * Without a grain, a part of the range is folded into one value, and values are
  * joined where a part was taken by another thread. With one, each sub-range is
- * a leaf of a binary tree, and each inner node joins the values of its two: the
- * tree is the same whoever does which of its nodes.
+ * a leaf of a binary tree, and each inner node joins the values of its two: the tree is
+ * the same, whichever threads do its nodes.
  */
 #include "core/parallel/parallel_reduce.h"
 

@@ -28,22 +28,22 @@
 #define BLOCKS 1024u
 
 struct scan {
-	/* Of what is behind the leader: who ends it ends the leader, too. First:
-	 * step() casts back. */
+	/* The loop behind the leader: a thread that ends it ends the leader, too.
+	 * First: step() casts back. */
 	struct parallel_loop behind;
 	const struct skua_reduction *how;
 	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
 		    void *arg);
 	void *arg;
 	size_t begin, end;
-	size_t block;  /* items of a block, but for the last */
+	size_t block;  /* items of a block, except the last */
 	size_t blocks; /* how many there are */
 	size_t stride; /* from value to value, so that they are aligned */
 	bool fixed;    /* each block is folded, and scanned, on its own */
 	/*
-	 * The leader's, until it forks. A block is written by whoever folds it,
-	 * and then by the leader, which makes its prefix of its value; the joins
-	 * and forks between hand it over.
+	 * The leader's, until it forks. A block is written by the thread that folds it,
+	 * and then by the leader, which makes its prefix of its value; the joins and
+	 * forks between hand it over.
 	 */
 	char *values;         /* NULL: nobody has helped yet */
 	unsigned char *known; /* has the block a value? */

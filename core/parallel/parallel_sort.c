@@ -30,7 +30,7 @@ static inline int order_compare(const void *order, const void *a, const void *b)
 
 /* ---- instances ------------------------------------------------------------- */
 
-/* Whatever they are to the caller. */
+/* The caller's items may have any type. */
 typedef uint32_t __attribute__((may_alias)) item4;
 typedef uint64_t __attribute__((may_alias)) item8;
 typedef struct {

@@ -13,7 +13,7 @@
 #include "core/config/config.h"
 #include "core/task/slab.h"
 
-/* What the workers of a node share. */
+/* The memory that the workers of a node share. */
 struct node_share {
 	struct node_alloc alloc;
 	struct slab slab;
