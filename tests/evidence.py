@@ -126,7 +126,7 @@ ROWS = [
         explored,
     ),
     (
-        "The same, and W1, W5: each task is polled in the end, somebody makes progress",
+        "W1, W5: each task is polled in the end, somebody makes progress",
         "spin",
         r"model\.promela\.(idle.*|groups.*|long)",
         modelled,
@@ -137,7 +137,7 @@ ROWS = [
         r"model\.(task_state|group)(\.large)?",
         explored,
     ),
-    ("The same, with liveness", "spin", r"model\.promela\.task_state.*", modelled),
+    ("The same, as liveness: W1, W5", "spin", r"model\.promela\.task_state.*", modelled),
     (
         "Each job is run once, its join sees what it wrote, no help for it is lost",
         "explorer, on core/'s code",

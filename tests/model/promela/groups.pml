@@ -8,19 +8,16 @@
  * has of its own to search, and the order of a search, are hints. idle.pml has the
  * rest of the protocol, with one group.
  *
- * What must hold: as in idle.pml, safety and w1. A task waits, in its poll, until
- * MEET tasks have started.
+ * What must hold: as in idle.pml, w1. A task waits, in its poll, until MEET tasks
+ * have started. Safety is the explorer's, on the code itself.
  *
  * Memory: a step is one atomic operation, and all see it at once: what a fence
  * orders is in order here. The explorer leaves out the fences, on the code itself
  * (model_idle.c, mutants.py).
  *
  * A configuration (see run): WORKERS, worker i being of group i % GROUPS;
- * PRODUCERS outside, near group 0, or, SPREAD, the first near group 0, the next near
- * group 1, ..., which push BATCH tasks each; LEASE, leases may have run out at any
- * time, and who waits in a task comes to the end of a tick; FROZEN, somebody is
- * counted in group 0, and never looks; CHILDREN, tasks that another one spawns, which is there at first; STALE,
- * the summary says of all groups that somebody sleeps there, when it begins; MEET.
+ * PRODUCERS outside, near group 0, which push BATCH tasks each; CHILDREN, tasks
+ * that another one spawns, which is there at first; STALE, the summary says of all groups that somebody sleeps there, when it begins; MEET.
  */
 
 #ifndef WORKERS
@@ -56,11 +53,6 @@
 #define SLEEPERS (parked[0] + parked[1] != 0)
 #else
 #define SLEEPERS (parked[0] != 0)
-#endif
-#ifdef FROZEN
-#define FROZEN_IN(g) ((g) == 0 -> 1 : 0)
-#else
-#define FROZEN_IN(g) 0
 #endif
 
 byte work;              /* tasks that everybody finds */
@@ -169,7 +161,6 @@ inline sleepy_elsewhere(own)
 inline still_sleepy()
 {
 	sleepy = sleepy & ~BIT(other);
-#ifndef CLEARS_BLINDLY
 	if
 	:: parked[other] != 0 ->
 		sleepy = sleepy | BIT(other);
@@ -178,7 +169,6 @@ inline still_sleepy()
 #endif
 	:: else
 	fi
-#endif
 }
 
 /* wake(), count_claim(), I4 */
@@ -207,9 +197,6 @@ inline wake(own)
 		:: woke -> break
 		:: else -> searching[target]--
 		fi;
-#ifdef NO_WAKER_RECHECK
-		break
-#endif
 	od;
 	target = 0;
 	taken = false;
@@ -230,13 +217,11 @@ inline idle_wake_beside(own)
 inline idle_park_begin()
 {
 	parked[GROUP_OF(me)] = parked[GROUP_OF(me)] | BIT(me);
-#ifndef PARKS_SILENTLY
 	if
 	:: !(sleepy & BIT(GROUP_OF(me))) ->
 		sleepy = sleepy | BIT(GROUP_OF(me))
 	:: else
 	fi;
-#endif
 	if
 	:: searches -> atomic { searching[GROUP_OF(me)]--; searches = false }
 	:: else
@@ -266,7 +251,6 @@ inline found()
 		searches = false;
 		last = searching[GROUP_OF(me)] == 0
 	};
-#ifndef NO_LAST_SEARCHER
 	if
 	:: last ->
 		last = false;
@@ -276,7 +260,6 @@ inline found()
 		fi
 	:: else
 	fi
-#endif
 	last = false
 }
 
@@ -331,15 +314,7 @@ inline run_task()
 	od;
 	i = 0;
 	first = false;
-#if defined(LEASE) && !defined(NO_LEASE)
-	/* between_ticks(), while somebody sleeps */
-	do
-	:: started >= MEET -> break
-	:: started < MEET && SLEEPERS -> idle_wake_beside(GROUP_OF(me))
-	od;
-#else
 	started >= MEET;
-#endif
 	atomic { finished++; last = finished == TOTAL };
 	if
 	:: last -> last = false; stop()
@@ -423,7 +398,7 @@ proctype ender()
 	ended == WORKERS && calls == 0;
 	do
 	:: i < GROUPS ->
-		assert(searching[i] == FROZEN_IN(i) && parked[i] == 0);
+		assert(searching[i] == 0 && parked[i] == 0);
 		i++
 	:: else -> break
 	od
@@ -440,9 +415,6 @@ init
 #if CHILDREN
 		work = 1;
 #endif
-#ifdef FROZEN
-		searching[0] = 1;
-#endif
 		calls = PRODUCERS;
 		do
 		:: i < WORKERS -> run worker(i); i++
@@ -450,11 +422,7 @@ init
 		od;
 		i = 0;
 		do
-#ifdef SPREAD
-		:: i < PRODUCERS -> run producer(GROUP_OF(i)); i++
-#else
 		:: i < PRODUCERS -> run producer(0); i++
-#endif
 		:: else -> break
 		od;
 		i = 0;

@@ -11,8 +11,6 @@
  *
  * What must hold. A task waits, in its poll, until MEET tasks have started, so
  * that work that a sleeping worker should have taken leaves everybody stuck:
- * - safety: no such end (spin's invalid end state), and after the end the count
- *   of the searchers is right (assertions);
  * - W1: every task is polled in the end (ltl w1);
  * - W5: with REPEAT producers go on for ever, and so do polls (no cycle without
  *   progress).
@@ -38,18 +36,15 @@
  * more than 64 workers; the value of delays: a deadline is one of few times in
  * order, and a look at the LIFO slots is due at any moment.
  *
+ * Safety, that is no lost wake-up at any place, is the explorer's: it runs the
+ * code itself (model_idle.c, model_worker.c, model_sentinel.c, mutants.py).
+ *
  * A configuration (see run): WORKERS; PRODUCERS, threads that push BATCH tasks
- * each; BOUND, tasks spawned from outside onto worker 0, 1, ..., each of which
- * HOLDS its worker in its poll until some other task has finished; CHILDREN, the
- * tasks that the first one to be polled spawns; YIELDS, it yields first; TIMER,
- * it waits for a timer first; FAR, there is a timer that never comes due; LIFO,
- * the sentinel watches the LIFO slots; LOCK, the injection queue's lock and cut
- * in steps of their own; POLLER, worker 0 has an event source, registered before
- * it runs (1) or meanwhile (2), and sleeps in it, or AWAKE, the source has no
- * park, and the worker never sleeps while it has it; SLOW, the source's callback
- * takes until all other tasks have finished; SPIN, no worker ever sleeps; TICKS,
- * a tick may end with tasks at hand; ASLEEP, the last workers sleep when it
- * begins; MEET; REPEAT.
+ * each; BOUND, tasks spawned from outside onto worker 0, 1, ...; CHILDREN, the
+ * tasks that the first one to be polled spawns; TIMER, it waits for a timer first;
+ * POLLER, worker 0 has an event source, registered before it runs (1) or meanwhile
+ * (2), and sleeps in it, or AWAKE, the source has no park, and the worker never
+ * sleeps while it has it; SPIN, no worker ever sleeps; MEET; REPEAT.
  */
 
 #ifndef WORKERS
@@ -74,7 +69,7 @@
 #define MEET 0
 #endif
 
-#if defined(TIMER) || defined(FAR) || defined(LIFO)
+#ifdef TIMER
 #define SENTINEL
 #endif
 #if POLLER
@@ -89,60 +84,12 @@
 #define ENDER     (PROCESSES - 1)
 #define REGISTRANT (PROCESSES - 2)
 
-/* Fences that a variant leaves out; the rest are 1. */
-#ifdef NO_PRODUCER_FENCE /* idle_notify() */
+/* The fence that a variant leaves out, of idle_notify(). */
+#ifdef NO_PRODUCER_FENCE
 #define PRODUCER_FENCE 0
+#define FENCE_MISSING
 #else
 #define PRODUCER_FENCE 1
-#endif
-#ifdef NO_HOME_FENCE /* pool_inject_home() */
-#define HOME_FENCE 0
-#else
-#define HOME_FENCE 1
-#endif
-#ifdef NO_PARKER_FENCE /* idle_park_begin() */
-#define PARKER_FENCE 0
-#else
-#define PARKER_FENCE 1
-#endif
-#ifdef NO_LEAVE_FENCE /* idle_leave_search() */
-#define LEAVE_FENCE 0
-#else
-#define LEAVE_FENCE 1
-#endif
-#ifdef NO_WAKER_FENCE /* idle_wake(), idle_wake_worker(), after the count */
-#define WAKER_FENCE 0
-#else
-#define WAKER_FENCE 1
-#endif
-#ifdef NO_STOP_FENCE /* pool_stop() */
-#define STOP_FENCE 0
-#else
-#define STOP_FENCE 1
-#endif
-#ifdef NO_TIMER_FENCE /* timers_add() */
-#define TIMER_FENCE 0
-#else
-#define TIMER_FENCE 1
-#endif
-#ifdef NO_ENTER_FENCE /* sentinel_enter() */
-#define ENTER_FENCE 0
-#else
-#define ENTER_FENCE 1
-#endif
-#ifdef NO_RETIRE_FENCE /* give_role() */
-#define RETIRE_FENCE 0
-#else
-#define RETIRE_FENCE 1
-#endif
-
-#if !(PRODUCER_FENCE && HOME_FENCE && PARKER_FENCE && LEAVE_FENCE && \
-      WAKER_FENCE && STOP_FENCE && TIMER_FENCE && ENTER_FENCE && RETIRE_FENCE)
-#define FENCE_MISSING
-#endif
-
-#ifdef AWAKE_COUNTED /* also a worker that never sleeps is a searcher */
-#define TICKS_AS_SEARCHER
 #endif
 
 #define BIT(i) (1 << (i))
@@ -211,11 +158,7 @@ byte clearing; /* parked bits cleared, which loads may see set: see (2) */
 #else
 #define SEEN_PARKED parked
 #endif
-#ifdef LIFO
-#define WATCHES 1
-#else
 #define WATCHES 0
-#endif
 
 #if POLLER
 bool poller_added;
@@ -227,7 +170,7 @@ bool event; /* there is something to find */
 #endif
 
 /* pollers_added() */
-#if POLLER && !defined(ADDED_UNSEEN)
+#if POLLER
 #define POLLER_ADDED (me == 0 && poller_added)
 #else
 #define POLLER_ADDED false
@@ -438,14 +381,6 @@ inline idle_wake()
 		if
 		:: SEEN_PARKED == 0 -> break
 		:: else ->
-#ifdef NO_COUNT_FIRST
-			/* I4 the other way round. */
-			wake_claim();
-			if
-			:: woke -> searching++; break
-			:: else -> break
-			fi
-#else
 			if
 			:: atomic { searching == 0 && !decreasing ->
 				    searching = 1 };
@@ -454,13 +389,9 @@ inline idle_wake()
 			   :: woke -> break
 			   :: else ->
 				take_count_back();
-#ifdef NO_WAKER_RECHECK
-				break
-#endif
 			   fi
 			:: atomic { searching != 0 && !decreasing }; break
 			fi
-#endif
 		fi
 	od;
 	woke = false;
@@ -474,7 +405,7 @@ inline take_count_back()
 		!decreasing;
 		assert(searching > 0);
 		decreasing = me + 1;
-		fence(WAKER_FENCE)
+		fence(1)
 	}
 }
 
@@ -535,7 +466,7 @@ inline idle_leave_search()
 		decreasing = me + 1;
 		searches = false;
 		if
-		:: was_last -> fence(LEAVE_FENCE)
+		:: was_last -> fence(1)
 #ifdef SENTINEL
 		:: !was_last && (clearing & BIT(me)) /* late, behind that */
 #endif
@@ -550,7 +481,7 @@ inline idle_park_begin()
 	atomic {
 		store(SET_BIT, 0);
 		if
-		:: !searches -> fence(PARKER_FENCE)
+		:: !searches -> fence(1)
 		:: else
 		fi
 	};
@@ -561,7 +492,7 @@ inline idle_park_begin()
 			assert(searching > 0);
 			decreasing = me + 1;
 			searches = false;
-			fence(PARKER_FENCE)
+			fence(1)
 		}
 	:: else
 	fi
@@ -571,15 +502,6 @@ inline idle_park_begin()
 inline idle_park_cancel()
 {
 	LOOKED
-#ifdef CLAIM_READ_FIRST
-	/* Design 4.8: "was I claimed?" by a load. */
-	if
-	:: parked & BIT(me) -> atomic { !decreasing -> searching++ }
-	:: else
-	fi;
-	parked = parked & ~BIT(me);
-	searches = true
-#else
 	atomic {
 		if
 		:: parked & BIT(me) ->
@@ -594,7 +516,6 @@ inline idle_park_cancel()
 	:: !searches -> atomic { !decreasing -> searching++; searches = true }
 	:: else
 	fi
-#endif
 #ifdef SENTINEL
 	;
 	atomic { fence(1) } /* I7 */
@@ -617,12 +538,7 @@ inline inject_push(count)
 		od;
 		word = 0;
 		inject_tail = (inject_tail + count) & 7
-#ifdef LOCK
-	}; /* the list is cut here */
-	atomic {
-#else
 		;
-#endif
 		store(LINK, node);
 		fence(PRODUCER_FENCE);
 		node = 0
@@ -653,35 +569,7 @@ inline inject_take()
 {
 	count = 0;
 	turned_away = false;
-#ifdef LOCK
-	do
-	:: !INJECT_VISIBLE -> break
-	:: else ->
-		if
-		:: atomic { inject_lock != FREE ->
-#ifndef NO_LOCK_MARK
-			    inject_lock = MARKED
-#endif
-			  }; break
-		:: atomic { inject_lock == FREE -> inject_lock = HELD };
-		   d_step { take_linked() };
-		   atomic { marked = inject_lock == MARKED;
-			    turned_away = turned_away || marked;
-			    inject_lock = FREE };
-#ifdef MARK_NOT_SEEN_TO
-		   break
-#else
-		   if
-		   :: count == 0 && marked
-		   :: else -> break
-		   fi
-#endif
-		fi
-	od;
-	atomic { turned_away = turned_away && count > 0; marked = false }
-#else
 	d_step { take_linked() }
-#endif
 }
 
 /* ---- core/loop/sentinel.c ------------------------------------------------------ */
@@ -726,18 +614,7 @@ inline sentinel_summon()
 /* sentinel_filled(), I6 */
 inline sentinel_filled()
 {
-#if defined(LIFO) && !defined(FILLS_SILENTLY)
-	if
-	:: holder == 0 -> sentinel_summon()
-	:: else ->
-		if
-		:: slow -> sentinel_summon()
-		:: else
-		fi
-	fi
-#else
 	skip
-#endif
 }
 
 /* something_to_watch() */
@@ -773,7 +650,7 @@ inline give_role()
 {
 	atomic {
 		store(RETIRE, 0);
-		fence(RETIRE_FENCE)
+		fence(1)
 	}
 }
 
@@ -804,7 +681,7 @@ inline sentinel_enter()
 			:: else
 			fi;
 			store(UNTIL, mine | (quiet && mine != NEVER -> 8 : 0));
-			fence(ENTER_FENCE)
+			fence(1)
 		};
 		if
 		:: next < mine -> goto again
@@ -821,15 +698,11 @@ inline sentinel_enter()
 		:: else
 		fi;
 		give_role();
-#ifdef NO_RETIRE_RECHECK
-		something = false;
-#else
 		something_to_watch();
 		if
 		:: something -> take_role()
 		:: else
 		fi;
-#endif
 again:
 		mine = NEVER
 	od;
@@ -871,34 +744,17 @@ inline sentinel_check(early)
  * due at any moment. */
 inline sentinel_watch()
 {
-#ifdef LIFO
-	if
-	:: MY_HOLDER == me + 1 -> something = true
-	:: MY_HOLDER != 0 && MY_HOLDER != me + 1
-	:: else -> take_role()
-	fi;
-	if
-	:: something ->
-		something = false;
-		sentinel_check(false)
-	:: else
-	fi
-#else
 	skip
-#endif
 }
 
 /* sentinel_leave(): passes on the role, or a summons (I6). */
 inline sentinel_leave()
 {
-#ifndef KEEPS_ROLE
 	if
 	:: holder == me + 1 -> give_role(); something_to_watch()
-#ifndef SUMMONS_DROPPED
 	:: holder != me + 1 && summoned == me + 1 ->
 		summoned = 0;
 		something_to_watch()
-#endif
 	:: else
 	fi;
 	if
@@ -907,7 +763,6 @@ inline sentinel_leave()
 	fi;
 	something = false;
 	LOOKED
-#endif
 	skip
 }
 #endif
@@ -953,11 +808,7 @@ inline notify_rest(rest)
 #endif
 }
 
-#ifdef HOLDS
-#define TAKEN_FROM_INBOX bound = true
-#else
 #define TAKEN_FROM_INBOX skip
-#endif
 
 /* take_injected(): what was taken is in no queue until it is in this one. */
 inline take_injected()
@@ -1002,7 +853,7 @@ inline work_next()
 	if
 	:: hand
 	:: else ->
-#if defined(YIELDS) || BATCH > 1
+#if BATCH > 1
 		/* Is a look at the injection queue due? */
 		if
 		:: true
@@ -1053,7 +904,7 @@ inline steal_from(victim)
 inline work_find()
 {
 	hand = false;
-#if BOUND && !defined(NO_INBOX_LOOK)
+#if BOUND
 	if
 	:: atomic { inbox[me] > 0 ->
 		    inbox[me]--;
@@ -1110,7 +961,7 @@ inline timers_add()
 {
 	atomic {
 		store(ADD, 0);
-		fence(TIMER_FENCE)
+		fence(1)
 	};
 	if
 	:: until > NEAR -> sentinel_summon()
@@ -1161,9 +1012,6 @@ inline pollers_run_owner()
 		if
 		:: poller_listed && event ->
 			/* The callback wakes a task, and is done. */
-#ifdef SLOW
-			finished == TOTAL - 1;
-#endif
 			work_schedule_owner();
 			atomic { event = false;
 				 poller_listed = false;
@@ -1180,14 +1028,10 @@ inline pollers_park_owner()
 	if
 	:: atomic { parker[me] == EMPTY -> parker[me] = ELSEWHERE };
 	   atomic { rung || event || DEADLINE -> rung = false };
-#ifdef NO_CALLING_WAIT
-	   parker[me] = EMPTY
-#else
 	   if
 	   :: atomic { parker[me] == ELSEWHERE -> parker[me] = EMPTY }
 	   :: atomic { parker[me] == NOTIFIED -> parker[me] = EMPTY }
 	   fi
-#endif
 	:: atomic { parker[me] == NOTIFIED -> parker[me] = EMPTY }
 	fi
 }
@@ -1222,7 +1066,7 @@ inline end_tick()
 #if POLLER
 	pollers_run_owner();
 #endif
-#if (defined(TIMER) || POLLER) && !defined(NO_TICK_NOTIFY)
+#if defined(TIMER) || POLLER
 	/* I1: what yielded alone does not run next after all. */
 	if
 	:: lifo[me] > 0 && ring[me] > 0 ->
@@ -1257,16 +1101,6 @@ inline search()
 		:: hand -> break
 		:: else
 		fi;
-#ifdef LIFO
-		if
-		:: true
-		:: true -> sentinel_watch() /* for longer than the delay */
-		fi;
-		if
-		:: hand -> break
-		:: else
-		fi;
-#endif
 		if
 		:: true -> break
 		:: !TIMER_DUE -> skip
@@ -1358,29 +1192,12 @@ inline poll_task()
 		:: else -> work_schedule_owner(); other++
 		od;
 		other = 0;
-#ifdef YIELDS
-		/* yielded(), work_push_back_owner(): the exception to I1. */
-		visible = ring[me] == 0 && lifo[me] == 0;
-		push_ring();
-		if
-		:: visible -> visible = false
-		:: else -> idle_wake()
-		fi;
-		LOOKED
-		goto polled
-#endif
 #ifdef TIMER
 		timers_add();
 		goto polled /* SKUA_PENDING */
 #endif
 	:: else
 	fi;
-#ifdef HOLDS
-	if
-	:: bound -> finished > 0; bound = false
-	:: else
-	fi;
-#endif
 #if MEET
 	started++;
 	atomic { started >= MEET -> finished++ };
@@ -1395,20 +1212,11 @@ proctype worker(byte me)
 {
 	byte old, target, word, count, other;
 	bool hand, searches, was_last, woke, see_to, visible, turned_away, marked;
-#ifdef HOLDS
-	bool bound;
-#endif
 #ifdef SENTINEL
 	byte mine = NEVER;
 	bool something, waited;
 #endif
 
-#ifdef ASLEEP
-	if
-	:: me >= WORKERS - ASLEEP -> goto asleep
-	:: else
-	fi;
-#endif
 	/* loop_run(), and the rounds of wait_for_task() */
 tick:
 	next_task();
@@ -1429,17 +1237,9 @@ tick:
 	 * needs no step: what it took is in its queue before. */
 	if
 	:: STAYS_AWAKE ->
-#ifdef AWAKE_COUNTED
-		atomic { !decreasing -> searching++; searches = true };
-#endif
 		work_find();
-#ifdef AWAKE_COUNTED
-		goto found;
-#endif
 		if
-#ifndef AWAKE_SILENT
 		:: hand -> goto rest
-#endif
 		:: else
 		fi;
 #ifdef SENTINEL
@@ -1462,24 +1262,8 @@ search_on:
 		fi
 	:: else
 	fi;
-#ifdef LOOKS_FIRST
-	/* Design 4.21: the last look before the bit. */
-	work_find();
-	idle_park_begin();
-#else
-#ifdef NO_RECHECK
-	/* Design 4.10: only who searched looks again. */
-	visible = searches;
-	idle_park_begin();
-	if
-	:: visible -> visible = false; work_find()
-	:: else
-	fi;
-#else
 	idle_park_begin();
 	work_find(); /* I2 */
-#endif
-#endif
 	if
 	:: hand || stopping || POLLER_ADDED -> idle_park_cancel(); goto found
 	:: else
@@ -1494,32 +1278,15 @@ asleep:
 
 	/* found(), with a task or without, I3 */
 found:
-#ifdef TICKS_AS_SEARCHER
-	/* Others rely on it while it fires timers and calls pollers. */
-	if
-	:: hand
-	:: else -> next_task()
-	fi;
-#endif
 	idle_leave_search();
 	if
 	:: was_last -> was_last = false
 	:: else -> goto waiting
 	fi;
-#ifdef LEAVES_SILENTLY
-	/* Only with a task does it look. */
-	if
-	:: hand
-	:: else -> goto waiting
-	fi;
-#endif
 	/* wake_for_rest() */
 rest:
 	work_visible();
 	LOOKED
-#ifdef NO_LAST_SEARCHER
-	visible = false;
-#endif
 	if
 	:: visible -> visible = false; idle_wake()
 	:: else
@@ -1545,12 +1312,6 @@ leave:
 run_it:
 	poll_task();
 polled:
-#ifdef TICKS
-	if
-	:: true
-	:: true -> end_tick() /* the budget is used up */
-	fi;
-#endif
 	goto tick;
 done_for:
 	atomic {
@@ -1589,7 +1350,7 @@ proctype bound_producer(byte me; byte home)
 
 	atomic {
 		store(INBOX, home);
-		fence(HOME_FENCE)
+		fence(1)
 	};
 	idle_wake_worker(home);
 	calls--
@@ -1602,14 +1363,10 @@ proctype ender()
 	byte old, target, word;
 	bool woke;
 
-#ifdef STOP_BESIDE_CALLS
-	finished == TOTAL;
-#else
 	finished == TOTAL && calls == 0; /* the end is a test of its own */
-#endif
 	atomic {
 		store(STOP, 0);
-		fence(STOP_FENCE)
+		fence(1)
 	};
 	idle_wake_all();
 	LOOKED
@@ -1624,12 +1381,6 @@ init
 	byte i;
 
 	atomic {
-#ifdef ASLEEP
-		parked = ALL & ~(BIT(WORKERS - ASLEEP) - 1);
-#endif
-#ifdef FAR
-		next = LATER;
-#endif
 #if POLLER
 		poller_lives = true;
 		poller_listed = POLLER == 1;

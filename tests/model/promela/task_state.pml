@@ -9,12 +9,7 @@
  * posts, or, with CANCEL and SHUTDOWN, that it is cancelled. Whoever owns its
  * memory at the end gives it back. Each piece names what it stands for.
  *
- * What must hold (assertions, and no invalid end state):
- * - never two polls at once, nor a poll of a task that is complete;
- * - a wake leads to a poll that sees what was posted before: one that is lost
- *   leaves the task, and its joiner, waiting for ever;
- * - nothing touches the task's memory after it was given back;
- * - the end is seen to once: a join returns once, release is called once;
+ * What must hold:
  * - W1: a woken task is polled, and a task ends, in the end (ltl w1);
  * - W5: with REPEAT wakes go on for ever, and so do polls (no cycle without
  *   progress).
@@ -30,11 +25,11 @@
  * timers but that of the shutdown, spawns (they come first), a fork, and a poll
  * that yields after it lent its spare reference.
  *
- * A configuration (see run): POLLERS; WAKERS; CLONES, a waker wakes through a
- * clone; BY_REFERENCE, it wakes first and then drops its reference; YIELDS,
- * polls that yield first; CANCEL, by the holder of a reference, or
- * CANCEL_BESIDE, by anybody while the memory stays; SHUTDOWN; one or more of
- * JOIN, DETACH (where KEPT says that the memory stays), JOIN_TASK; REPEAT.
+ * Safety is the explorer's, on the code itself (model_task_state.c): one poll at a
+ * time, no access to memory that was given back, one end.
+ *
+ * A configuration (see run): POLLERS; WAKERS; YIELDS, polls that yield first; JOIN
+ * or JOIN_TASK; REPEAT.
  */
 
 #ifndef POLLERS
@@ -45,21 +40,6 @@
 #endif
 #ifndef YIELDS
 #define YIELDS 0
-#endif
-#if defined(CANCEL_BESIDE) && !defined(KEPT)
-#define KEPT
-#endif
-
-/* The holders of references that are no wakers. */
-#ifdef CANCEL
-#define CANCELLERS 1
-#else
-#define CANCELLERS 0
-#endif
-#ifdef SHUTDOWN
-#define TIMERS 1
-#else
-#define TIMERS 0
 #endif
 
 #define SCHEDULED  1
@@ -100,10 +80,8 @@ inline task_ended(t)
 	atomic {
 		assert(completed[t] && ends[t] == 0);
 		ends[t]++;
-#ifndef KEPT
 		TOUCH(t);
 		freed[t] = true
-#endif
 	}
 }
 
@@ -156,15 +134,7 @@ inline schedule_wake(t)
 		old = state[t];
 		state[t] = old | SCHEDULED;
 		owed = owed || (t == 0 && !(old & COMPLETE));
-#ifdef WAKE_QUEUES_ACTIVE
-		wake = !(old & (SCHEDULED | COMPLETE))
-#else
-#ifdef WAKE_QUEUES_COMPLETE
-		wake = !(old & (SCHEDULED | ACTIVE))
-#else
 		wake = !(old & (SCHEDULED | ACTIVE | COMPLETE))
-#endif
-#endif
 	};
 	if
 	:: wake -> wake = false; schedule(t)
@@ -180,23 +150,14 @@ inline wake_by_value(t)
 		TOUCH(t);
 		release_post(me);
 		old = state[t];
-#ifdef BY_VALUE_BLIND
-		given = true;
-#else
 		given = !(old & COMPLETE);
 		assert(!given || old >= 2 * REFERENCE);
-#endif
 		if
 		:: given ->
 			owed = owed || t == 0;
 			wake = !(old & (SCHEDULED | ACTIVE));
-#ifdef BY_VALUE_ACTIVATES
-			/* As if the task waited. */
-			state[t] = (old | ACTIVE) - REFERENCE
-#else
 			state[t] = (old | (wake -> ACTIVE : SCHEDULED)) -
 				   REFERENCE
-#endif
 		:: else
 		fi
 	};
@@ -248,17 +209,6 @@ inline task_drop(t, complete)
 			fi
 		}
 	od;
-#ifdef DROP_READS_END
-	/* The end field is read after the drop. */
-	atomic {
-		TOUCH(t);
-		ending = state[t] & END_MASK
-	};
-#endif
-#ifdef DROP_CHECKS_LATER
-	/* "Was it the last?" is asked after the drop. */
-	atomic { TOUCH(t); next = state[t]; ending = next & END_MASK };
-#endif
 	if
 	:: !ENDED(next) -> ending = 0
 	:: else
@@ -341,11 +291,9 @@ inline join_poll()
 			state[0] = state[0] | CLAIMED
 		};
 		end_field[0] = END_TASK;
-#ifndef JOIN_UNREFERENCED
 		/* current_lend() */
 		assert(spare);
 		spare = false;
-#endif
 		atomic {
 			TOUCH(0);
 			old = state[0];
@@ -354,9 +302,7 @@ inline join_poll()
 		if
 		:: !ENDED(old) -> result = POLL_PENDING
 		:: else ->
-#ifndef JOIN_UNREFERENCED
 			schedule_drop(1, false);
-#endif
 			state[0] = 0;
 			task_ended(0)
 		fi
@@ -377,25 +323,13 @@ inline poll(t)
 	:: t == 1 -> join_poll()
 	:: else ->
 #endif
-#if defined(CANCEL) || defined(SHUTDOWN)
-		/* skua_task_cancelled() */
-		if
-		:: state[0] & CANCELLED
-		:: else -> result = POLL_PENDING
-		fi;
-#else
 #ifdef REPEAT
 		result = POLL_PENDING;
 #else
 		if
-#ifdef RUNNING_UNACQUIRED
-		:: seen == WAKERS
-#else
 		:: posted == WAKERS
-#endif
 		:: else -> result = POLL_PENDING
 		fi;
-#endif
 #endif
 #if YIELDS
 		if
@@ -418,35 +352,13 @@ progress:
 /* pending() */
 inline pending(t)
 {
-#ifdef SHUTDOWN
-	if
-	:: told
-	:: else ->
-		pass_on_cancel(t);
-		if
-		:: told -> atomic { TOUCH(t);
-				    state[t] = state[t] | SCHEDULED }
-		:: else
-		fi
-	fi;
-#endif
 	/* task_state_transition_to_waiting() */
-#ifdef WAIT_STORES
-	/* A load and a store: a wake-up in between is overwritten. */
-	old = state[t];
-	atomic { TOUCH(t); state[t] = old & ~(ACTIVE | SCHEDULED) };
-#else
 	atomic {
 		TOUCH(t);
 		old = state[t];
 		assert(old & ACTIVE);
-#ifdef LENT_FOR_GOOD
-		state[t] = old - ACTIVE
-#else
 		state[t] = old - ACTIVE + (spare -> 0 : REFERENCE)
-#endif
 	};
-#endif
 	if
 	:: old & SCHEDULED -> schedule(t)
 	:: else
@@ -457,9 +369,6 @@ inline pending(t)
 /* poll_task() */
 inline poll_task(t)
 {
-#ifdef RUNNING_UNACQUIRED
-	seen = posted;
-#endif
 	/* task_state_transition_to_running() */
 	atomic {
 		TOUCH(t);
@@ -476,20 +385,12 @@ inline poll_task(t)
 			owed = owed && t != 0
 		}
 	:: else ->
-#ifdef YIELDED_STORES
-		/* As if nobody could have woken it meanwhile. */
-		atomic { TOUCH(t); state[t] = old };
-#endif
 		/* What was owed when it was queued; what came since makes it
 		 * SCHEDULED. */
 		atomic { owed = owed && (t != 0 || (state[t] & SCHEDULED)) }
 	fi;
 	old = 0;
 	spare = true;
-#ifdef SHUTDOWN
-	told = false;
-	pass_on_cancel(t);
-#endif
 	poll(t);
 	if
 #if YIELDS
@@ -508,9 +409,6 @@ proctype poller(byte me)
 	bool wake, given, told, spare;
 #if YIELDS
 	byte yields = YIELDS;
-#endif
-#ifdef RUNNING_UNACQUIRED
-	byte seen;
 #endif
 
 end:
@@ -536,14 +434,6 @@ proctype waker(byte me)
 	:: schedule_wake(0)
 	od;
 #endif
-#ifdef CLONES
-	/* skua_waker_clone(), and the drop of the first one */
-	atomic { TOUCH(0); state[0] = state[0] + REFERENCE };
-	schedule_drop(0, false);
-#endif
-#ifdef DROP_BEFORE_WAKE
-	schedule_drop(0, false);
-#endif
 	late[me] = true;
 #ifdef LOST_COALESCED_WAKE
 	/* Design 4.28: returns if it is SCHEDULED already. */
@@ -553,88 +443,17 @@ proctype waker(byte me)
 	fi;
 	schedule_drop(0, false)
 #else
-#ifdef BY_REFERENCE
-	schedule_wake(0);
-#ifndef DROP_BEFORE_WAKE
-	schedule_drop(0, false)
-#endif
-#else
 	schedule_wake_by_value(0);
-#ifdef DROP_BEFORE_LAST_TOUCH
-	/* The waker looks at the task once more. */
-	atomic { TOUCH(0) }
-#endif
-#endif
 #endif
 }
 
 /* skua_task_cancel(), task_state_transition_to_cancelled() */
-#if defined(CANCEL) || defined(CANCEL_BESIDE)
-proctype canceller()
-{
-	byte me = WAKERS;
-	short old, next, ending;
-	byte who;
-	bool wake, given, spare;
-
-	atomic {
-		TOUCH(0);
-		old = state[0];
-		if
-#ifndef CANCEL_BLIND
-		:: !SPAWNED(old) || (old & COMPLETE)
-#endif
-		:: else ->
-#ifdef CANCEL_NOT_SCHEDULED
-			/* Design 4.14 */
-			state[0] = old | CANCELLED
-#else
-			state[0] = old | SCHEDULED | CANCELLED;
-			wake = !(old & (SCHEDULED | ACTIVE))
-#endif
-		fi
-	};
-	if
-	:: wake -> wake = false; schedule(0)
-	:: else
-	fi;
-#ifdef CANCEL
-	schedule_drop(0, false)
-#endif
-}
-#endif
 
 /* pool_cancel(), timers_fire_all(): the task has a timer. */
-#ifdef SHUTDOWN
-proctype shutdown()
-{
-	byte me = WAKERS;
-	short old, next, ending;
-	byte who;
-	bool wake, given, spare;
-
-#ifndef TIMERS_BEFORE_FLAG
-	cancelling = true;
-#endif
-	schedule_wake_by_value(0);
-#ifdef TIMERS_BEFORE_FLAG
-	cancelling = true
-#endif
-}
-#endif
 
 /* task_state_transition_to_claimed(): claimed tells. */
 inline claim()
 {
-#ifdef CLAIM_LOADS_FIRST
-	/* A load and a read-modify-write: two take the right to the end. */
-	old = state[0];
-	atomic {
-		TOUCH(0);
-		claimed = !(old & CLAIMED);
-		state[0] = state[0] | CLAIMED
-	}
-#else
 	atomic {
 		TOUCH(0);
 		/* Not spawned any more: it was joined. */
@@ -644,29 +463,17 @@ inline claim()
 		:: else
 		fi
 	}
-#endif
 }
 
 /* task_state_transition_to_ended_by(): was tells if it had ended. */
 inline ended_by(how)
 {
-#ifdef END_BIT_FIRST
-	atomic { TOUCH(0); old = state[0]; state[0] = old | how };
-	was = ENDED(old);
 	atomic { TOUCH(0); end_field[0] = how };
-#else
-	atomic { TOUCH(0); end_field[0] = how };
-#ifdef ENDED_BY_CHECKS_FIRST
-	atomic { TOUCH(0); was = ENDED(state[0]) };
-	atomic { TOUCH(0); state[0] = state[0] | how };
-#else
 	atomic {
 		TOUCH(0);
 		was = ENDED(state[0]);
 		state[0] = state[0] | how
 	};
-#endif
-#endif
 	old = 0
 }
 
@@ -711,24 +518,6 @@ gone:	skip
 #endif
 
 /* skua_task_detach() */
-#ifdef DETACH
-proctype detacher()
-{
-	short old;
-	bool claimed, was;
-
-	claim();
-	if
-	:: claimed ->
-		ended_by(END_DETACH);
-		if
-		:: was -> task_ended(0)
-		:: else
-		fi
-	:: else
-	fi
-}
-#endif
 
 /* Nobody is left waiting, and the end of each task was seen to. */
 proctype checker()
@@ -743,7 +532,7 @@ init
 	atomic {
 		/* skua_task_spawn(), and skua_task_waker() for each holder. */
 		state[0] = ACTIVE +
-			   REFERENCE * (2 + WAKERS + CANCELLERS + TIMERS);
+			   REFERENCE * (2 + WAKERS);
 		queued[0] = true;
 		owed = true;
 #ifdef JOIN_TASK
@@ -762,17 +551,8 @@ init
 		:: else -> break
 		od;
 		i = 0;
-#if defined(CANCEL) || defined(CANCEL_BESIDE)
-		run canceller();
-#endif
-#ifdef SHUTDOWN
-		run shutdown();
-#endif
 #ifdef JOIN
 		run joiner();
-#endif
-#ifdef DETACH
-		run detacher();
 #endif
 #ifndef REPEAT
 		run checker()
