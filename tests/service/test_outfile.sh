@@ -9,9 +9,9 @@ source "$(dirname "$0")/checks.sh"
 
 build=${SKUA_BUILD_DIR:-build}
 skua=$build/bpf/skua
-watched=$build/tests/programs/watched
+burst=$build/tests/programs/burst
 needs "$skua"
-needs "$watched"
+needs "$burst"
 simulator=$build/bench/skua-simulator
 needs "$simulator"
 tested=(timeout --signal=KILL 60 "$skua")
@@ -28,8 +28,8 @@ for name in protected_symlinks protected_regular protected_fifos; do
 	fi
 done
 
-start load "$watched" load
-pid=${pids[load]}
+start quiet "$burst" 1
+pid=${pids[quiet]}
 chmod 755 "$scratch"
 shared=$scratch/shared
 mkdir -m 1777 "$shared"
@@ -114,5 +114,5 @@ start top "$skua" top -p "$pid" --csv
 expect 'skua top only reads' test "$(mode_of "${pids[top]}")" = 0
 kill -TERM "${pids[top]}"
 forget top
-stop load
+stop quiet
 finish 'no file of others is written to, and no memory that is only read'
