@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/cli/args.h"
+#include "bench/harness/out_folder.h"
 #include "bench/report/report.h"
 #include "bench/verbs.h"
 #include "bench/workloads/workloads.h"
@@ -38,12 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_OUT:
-		/* Now, and not after minutes of measuring. */
-		if (mkdir(arg, 0777) != 0 && errno != EEXIST)
-			return args_refuse("--out: no folder '%s': %s", arg,
-					   strerror(errno));
-		options->out = arg;
-		return 0;
+		return out_folder_parse(arg, &options->out);
 	case OPTION_QUICK:
 		options->quick = true;
 		return 0;

@@ -8,7 +8,7 @@
 #include "bench/report/diff/report_diff.h"
 #include "bench/report/compare_output.h"
 #include "bench/report/machine.h"
-#include "bpf/cli/outfile.h"
+#include "bench/harness/out_folder.h"
 #include "bench/harness/output.h"
 #include "bench/report/report.h"
 
@@ -40,7 +40,7 @@ static json_t *report_json(const struct report *report)
 	return NULL;
 }
 
-static void write_json(FILE *file, const struct report *report)
+static void write_json(FILE *file, const void *report)
 {
 	json_t *object = report_json(report);
 
@@ -102,7 +102,7 @@ void report_print(FILE *file, const struct report *report)
 	print_table(file, report);
 }
 
-static void write_markdown(FILE *file, const struct report *report)
+static void write_markdown(FILE *file, const void *report)
 {
 	json_t *machine = machine_json();
 	const char *key;
@@ -123,38 +123,11 @@ static void write_markdown(FILE *file, const struct report *report)
 	report_print(file, report);
 }
 
-static int write_file(const char *folder, const char *name,
-		      const struct report *report,
-		      void (*write)(FILE *, const struct report *))
-{
-	char path[4096];
-	const char *why;
-	FILE *file;
-	bool failed;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = outfile_fopen(path, &why);
-	if (file == NULL) {
-		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
-			path, why);
-		return -EIO;
-	}
-	write(file, report);
-	failed = ferror(file) != 0;
-	failed |= fclose(file) != 0;
-	if (failed) {
-		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s\n",
-			path);
-		return -EIO;
-	}
-	fprintf(stderr, "written: %s\n", path);
-	return 0;
-}
-
 int report_write(const char *folder, const struct report *report)
 {
-	int err = write_file(folder, "report.md", report, write_markdown);
+	int err = out_folder_write(folder, "report.md", write_markdown, report);
 
 	return err != 0 ? err
-			: write_file(folder, "report.json", report, write_json);
+			: out_folder_write(folder, "report.json", write_json,
+					   report);
 }

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "bpf/cli/args.h"
-#include "bpf/cli/outfile.h"
+#include "bench/harness/out_folder.h"
 #include "bench/simulator/case.h"
 #include "bench/simulator/study.h"
 
@@ -364,11 +363,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_OUT:
-		if (mkdir(arg, 0777) != 0 && errno != EEXIST)
-			return args_refuse("--out: no folder '%s': %s", arg,
-					   strerror(errno));
-		options->out = arg;
-		return 0;
+		return out_folder_parse(arg, &options->out);
 	case OPTION_QUICK:
 		options->quick = true;
 		return 0;
@@ -395,7 +390,7 @@ static const struct argp report_argp = {
 	       "It takes about a minute; with --quick 20 seconds.",
 };
 
-static void write_json(FILE *file, const struct study *study)
+static void write_json(FILE *file, const void *study)
 {
 	json_t *object = study_json(study);
 
@@ -406,37 +401,24 @@ static void write_json(FILE *file, const struct study *study)
 	json_decref(object);
 }
 
-static bool write_file(const char *folder, const char *name,
-		       const struct study *study,
-		       void (*write)(FILE *, const struct study *))
+static void write_markdown(FILE *file, const void *study)
 {
-	char path[4096];
-	const char *why;
-	FILE *file;
-	bool failed;
+	study_print(file, study);
+}
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = outfile_fopen(path, &why);
-	if (file == NULL) {
-		fprintf(stderr, ARGS_PROGRAM " report: cannot write %s: %s\n",
-			path, why);
-		return false;
-	}
-	write(file, study);
-	failed = ferror(file) != 0;
-	failed |= fclose(file) != 0;
-	fprintf(stderr,
-		failed ? ARGS_PROGRAM " report: cannot write %s\n"
-		       : "written: %s\n",
-		path);
-	return !failed;
+static void write_picture(FILE *file, const void *study)
+{
+	study_draw(file, study);
 }
 
 static bool write_files(const char *folder, const struct study *study)
 {
-	return write_file(folder, "simulation.md", study, study_print) &&
-	       write_file(folder, "simulation.json", study, write_json) &&
-	       write_file(folder, "simulation.svg", study, study_draw);
+	return out_folder_write(folder, "simulation.md", write_markdown,
+				study) == 0 &&
+	       out_folder_write(folder, "simulation.json", write_json, study) ==
+		       0 &&
+	       out_folder_write(folder, "simulation.svg", write_picture,
+				study) == 0;
 }
 
 static int verb_report(int argc, char **argv)

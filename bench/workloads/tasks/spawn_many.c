@@ -298,113 +298,46 @@ static json_t *spawn_params(const void *arg)
 
 /* ---- the workloads ------------------------------------------------------- */
 
-static const struct spawn_options defaults_local = {
-	.batch = { .tasks = 10000, .repeat = 20 },
-	.await = AWAIT_DRAIN,
-	.await_last = AWAIT_DRAIN,
-};
+/* A workload; the last arguments are the members of its struct spawn_options. */
+#define SPAWN_MANY(name_, description_, setup_, round_, ...)                  \
+	static const struct spawn_options name_##_defaults = { __VA_ARGS__ }; \
+	const struct workload workload_##name_ = {                            \
+		.name = #name_,                                               \
+		.description = description_,                                  \
+		.argp = &spawn_argp,                                          \
+		.options_size = sizeof(struct spawn_options),                 \
+		.defaults = &name_##_defaults,                                \
+		.report = &name_##_defaults,                                  \
+		.report_count = 1,                                            \
+		.params = spawn_params,                                       \
+		.setup = setup_,                                              \
+		.prepare = spawn_prepare,                                     \
+		.round = round_,                                              \
+		.check = spawn_check,                                         \
+		.teardown = spawn_teardown,                                   \
+	}
 
-const struct workload workload_spawn_many_local = {
-	.name = "spawn_many_local",
-	.description = "Spawn 10,000 empty tasks from outside, wait for all",
-	.argp = &spawn_argp,
-	.options_size = sizeof(struct spawn_options),
-	.defaults = &defaults_local,
-	.report = &defaults_local,
-	.report_count = 1,
-	.params = spawn_params,
-	.setup = setup_idle,
-	.prepare = spawn_prepare,
-	.round = round_outside,
-	.check = spawn_check,
-	.teardown = spawn_teardown,
-};
+SPAWN_MANY(spawn_many_local,
+	   "Spawn 10,000 empty tasks from outside, wait for all", setup_idle,
+	   round_outside, .batch = { .tasks = 10000, .repeat = 20 },
+	   .await = AWAIT_DRAIN, .await_last = AWAIT_DRAIN);
 
-static const struct spawn_options defaults_worker = {
-	.batch = { .tasks = 10000, .repeat = 20 },
-	.await = AWAIT_JOIN,
-	.await_last = AWAIT_GROUP,
-};
+SPAWN_MANY(spawn_many_worker,
+	   "Spawn 10,000 empty tasks from inside a task, join all", setup_idle,
+	   round_inside, .batch = { .tasks = 10000, .repeat = 20 },
+	   .await = AWAIT_JOIN, .await_last = AWAIT_GROUP);
 
-const struct workload workload_spawn_many_worker = {
-	.name = "spawn_many_worker",
-	.description = "Spawn 10,000 empty tasks from inside a task, join all",
-	.argp = &spawn_argp,
-	.options_size = sizeof(struct spawn_options),
-	.defaults = &defaults_worker,
-	.report = &defaults_worker,
-	.report_count = 1,
-	.params = spawn_params,
-	.setup = setup_idle,
-	.prepare = spawn_prepare,
-	.round = round_inside,
-	.check = spawn_check,
-	.teardown = spawn_teardown,
-};
+SPAWN_MANY(spawn_many_remote_idle,
+	   "Spawn 10,000 empty tasks from outside, join each", setup_idle,
+	   round_outside, .batch = { .tasks = 10000, .repeat = 20 },
+	   .await = AWAIT_JOIN, .await_last = AWAIT_DRAIN);
 
-static const struct spawn_options defaults_idle = {
-	.batch = { .tasks = 10000, .repeat = 20 },
-	.await = AWAIT_JOIN,
-	.await_last = AWAIT_DRAIN,
-};
+SPAWN_MANY(spawn_many_remote_busy1,
+	   "The same while tasks that yield keep the workers busy", setup_busy1,
+	   round_outside, .batch = { .tasks = 10000, .repeat = 5 },
+	   .await = AWAIT_JOIN, .await_last = AWAIT_GROUP);
 
-const struct workload workload_spawn_many_remote_idle = {
-	.name = "spawn_many_remote_idle",
-	.description = "Spawn 10,000 empty tasks from outside, join each",
-	.argp = &spawn_argp,
-	.options_size = sizeof(struct spawn_options),
-	.defaults = &defaults_idle,
-	.report = &defaults_idle,
-	.report_count = 1,
-	.params = spawn_params,
-	.setup = setup_idle,
-	.prepare = spawn_prepare,
-	.round = round_outside,
-	.check = spawn_check,
-	.teardown = spawn_teardown,
-};
-
-static const struct spawn_options defaults_busy1 = {
-	.batch = { .tasks = 10000, .repeat = 5 },
-	.await = AWAIT_JOIN,
-	.await_last = AWAIT_GROUP,
-};
-
-const struct workload workload_spawn_many_remote_busy1 = {
-	.name = "spawn_many_remote_busy1",
-	.description = "The same while tasks that yield keep the workers busy",
-	.argp = &spawn_argp,
-	.options_size = sizeof(struct spawn_options),
-	.defaults = &defaults_busy1,
-	.report = &defaults_busy1,
-	.report_count = 1,
-	.params = spawn_params,
-	.setup = setup_busy1,
-	.prepare = spawn_prepare,
-	.round = round_outside,
-	.check = spawn_check,
-	.teardown = spawn_teardown,
-};
-
-static const struct spawn_options defaults_busy2 = {
-	.batch = { .tasks = 1000, .repeat = 5 },
-	.await = AWAIT_JOIN,
-	.await_last = AWAIT_GROUP,
-};
-
-const struct workload workload_spawn_many_remote_busy2 = {
-	.name = "spawn_many_remote_busy2",
-	.description = "The same, 1,000 tasks, while chains of tasks keep them"
-		       " busy",
-	.argp = &spawn_argp,
-	.options_size = sizeof(struct spawn_options),
-	.defaults = &defaults_busy2,
-	.report = &defaults_busy2,
-	.report_count = 1,
-	.params = spawn_params,
-	.setup = setup_busy2,
-	.prepare = spawn_prepare,
-	.round = round_outside,
-	.check = spawn_check,
-	.teardown = spawn_teardown,
-};
+SPAWN_MANY(spawn_many_remote_busy2,
+	   "The same, 1,000 tasks, while chains of tasks keep them busy",
+	   setup_busy2, round_outside, .batch = { .tasks = 1000, .repeat = 5 },
+	   .await = AWAIT_JOIN, .await_last = AWAIT_GROUP);
