@@ -30,7 +30,7 @@ int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits)
 	return 0;
 }
 
-/* Read a number below CPU_LIST_LIMIT; moves *text behind it. */
+/* Read a number below CPU_LIST_LIMIT; moves *text past it. */
 static int parse_number(const char **text, unsigned *number)
 {
 	unsigned value = 0;
@@ -46,7 +46,7 @@ static int parse_number(const char **text, unsigned *number)
 	return 0;
 }
 
-/* Read "3" or "3-5"; moves *text behind it. */
+/* Read "3" or "3-5"; moves *text past it. */
 static int parse_range(const char **text, struct cpu_bits *bits)
 {
 	unsigned first;
@@ -91,7 +91,7 @@ int cpu_list_parse_ordered(struct cpu_list *out, const char *text)
 	for (; !err && *text; text += *text == ',') {
 		struct cpu_bits range = { { 0 } };
 
-		/* It was parsed before. */
+		/* cpu_list_parse() has accepted it. */
 		(void)parse_range(&text, &range);
 		for (unsigned w = 0; w < CPU_BITS_WORDS; w++) {
 			uint64_t word = range.words[w] & left.words[w];
@@ -133,7 +133,7 @@ int cpu_list_parse_mask(struct cpu_list *out, const char *text)
 	return cpu > 0 ? cpu_list_of_bits(out, &bits) : -EINVAL;
 }
 
-/* The kernel refuses a set smaller than its own; its size is not told. */
+/* The kernel refuses a set that is smaller than its own, and does not tell its size. */
 int cpu_list_allowed_set(cpu_set_t **set, size_t *size)
 {
 	for (unsigned cpus = 1024; cpus <= CPU_LIST_LIMIT; cpus *= 2) {

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Above the kernel's largest number of CPUs. */
+/* More than the kernel's largest number of CPUs. */
 #define CPU_LIST_LIMIT 65536u
 
 struct cpu_list {
-	unsigned *cpus; /* ascending, unless said; each once; allocated */
+	unsigned *
+		cpus; /* each once; ascending, unless a function says otherwise */
 	unsigned count;
 };
 
@@ -26,13 +27,13 @@ struct cpu_list {
  */
 int cpu_list_parse(struct cpu_list *out, const char *text);
 
-/* cpu_list_parse_ordered - the same, in the order of @text; each where it is
- * first */
+/* cpu_list_parse_ordered - the same, in the order of @text; a CPU that is named twice
+ * is at its first place */
 int cpu_list_parse_ordered(struct cpu_list *out, const char *text);
 
 /**
  * cpu_list_parse_mask - read a mask in the kernel's form
- * @text: digits to the base of 16, the last has the first four CPUs; commas
+ * @text: hexadecimal digits, the last of which has the first four CPUs; commas may be
  *        anywhere: "1,0000000f"
  *
  * Return: 0, also for an empty list; -EINVAL (empty, malformed, more than
@@ -42,28 +43,28 @@ int cpu_list_parse_mask(struct cpu_list *out, const char *text);
 
 #define CPU_BITS_WORDS (CPU_LIST_LIMIT / 64)
 
-/* A bit for each CPU, while a list is put together. */
+/* A bit for each CPU, to build a list from. */
 struct cpu_bits {
 	uint64_t words[CPU_BITS_WORDS];
 };
 
-/* cpu_bits_add - @cpu is below CPU_LIST_LIMIT */
+/* cpu_bits_add - add @cpu, which is below CPU_LIST_LIMIT */
 void cpu_bits_add(struct cpu_bits *bits, unsigned cpu);
 
-/* cpu_list_of_bits - may be empty; 0 or -ENOMEM */
+/* cpu_list_of_bits - make a list, which may be empty; 0 or -ENOMEM */
 int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits);
 
 /**
  * cpu_list_allowed_set - the same as cpu_list_allowed(), in the kernel's form
- * @set: receives it; to be given to CPU_FREE()
- * @size: receives its size, which suffices for any set of the kernel's
+ * @set: receives the set; to be given to CPU_FREE()
+ * @size: receives its size, which suffices for each set of the kernel
  */
 int cpu_list_allowed_set(cpu_set_t **set, size_t *size);
 
 /* cpu_list_allowed - the CPUs that the calling thread may run on; -errno */
 int cpu_list_allowed(struct cpu_list *out);
 
-/* cpu_list_contains - is @cpu in the list? */
+/* cpu_list_contains - tell whether @cpu is in the list */
 bool cpu_list_contains(const struct cpu_list *list, unsigned cpu);
 
 void cpu_list_free(struct cpu_list *list);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* One line, whatever the user's strings hold. */
+/* Keep it one line, also if strings of the user have control characters. */
 static void make_printable(char *text)
 {
 	for (; *text; text++) {

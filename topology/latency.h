@@ -7,24 +7,24 @@
 
 #include "topology/cpu_list.h"
 
-/* CPUs that can be measured. Threads on more would not come to an end in time: a guess. */
+/* The most CPUs of a measurement. A guess: with more, it would not end in time. */
 #define LATENCY_MAX_CPUS 256u
 
 struct latency {
-	struct cpu_list cpus; /* those of the rows and columns */
+	struct cpu_list cpus; /* of the rows and columns */
 	uint32_t *ns; /* [i * cpus.count + j], by index, the same in both
 			       * directions; 0: not measured, and of i with i */
 };
 
-/* latency_make - with nothing measured yet; NULL: no memory */
+/* latency_make - allocate an empty matrix; NULL: no memory */
 struct latency *latency_make(const struct cpu_list *cpus);
 
 void latency_free(struct latency *latency);
 
-/* latency_between - by index; 0: unknown */
+/* latency_between - the latency between two CPUs, by index; 0: unknown */
 uint32_t latency_between(const struct latency *latency, unsigned i, unsigned j);
 
-/* latency_set - in both directions */
+/* latency_set - set a latency in both directions */
 void latency_set(struct latency *latency, unsigned i, unsigned j, uint32_t ns);
 
 #endif

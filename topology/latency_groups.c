@@ -2,15 +2,15 @@
 /*
  * latency_groups.c - see latency_groups.h
  *
- * The criterion was tried on the 38 matrices of real machines that
- * github.com/nviennot/core-to-core-latency has collected (README.md there). From
- * within a last cache to beyond it, the next latency is 1.56 times (Intel Ice Lake,
- * two sockets, 62 and 97 ns) to 4 times (AMD Zen 3, 21 and 82 ns) the last. Within
- * one that is large they go up without a gap (Graviton 3: 30 to 57 ns). Siblings of
- * a core are 4 to 14 ns apart, the cores of a cache 10 to 62 ns.
+ * The criterion was tried on the 38 matrices of real machines in the README.md of
+ * github.com/nviennot/core-to-core-latency. From the longest latency within a last
+ * cache to the shortest beyond it, the factor is 1.56 (Intel Ice Lake, two sockets, 62
+ * and 97 ns) to 4 (AMD Zen 3, 21 and 82 ns). Within a large cache the latencies grow
+ * without a gap (Graviton 3: 30 to 57 ns). Siblings of a core are 4 to 14 ns apart, the
+ * cores of a cache 10 to 62 ns.
  *
- * A limit in nanoseconds would not do: what is far on one machine (68 ns, AMD Zen 4)
- * is near on another (72 ns, Kunpeng 920).
+ * A limit in nanoseconds would not do: 68 ns are far on one machine (AMD Zen 4), 72 ns
+ * are near on another (Kunpeng 920).
  */
 #include "topology/latency_groups.h"
 
@@ -19,24 +19,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A gap: the farther is so many times the nearer, and so much more. */
+/* A gap: the longer latency is at least this factor, and this many ns, above the
+ * shorter. */
 #define GAP_NUMERATOR   7u
 #define GAP_DENOMINATOR 5u
 #define GAP_NS          10u
-/* Groups of two that are nearer are siblings, of which the machine is silent. */
+/* Groups of two that are nearer are siblings that the machine does not tell. */
 #define SIBLINGS_NS 15u
-/* Of a group's pairs so many may be beyond the gap: something disturbed them. */
+/* This part of a group's pairs may be beyond the gap, as disturbances happen. */
 #define DISTURBED_PERCENT 10u
 
 /*
- * The smallest last caches of recent servers have four cores (AMD Zen and Zen 2).
- * Whatever claims no more may be right, and there is little to order among so few.
+ * The smallest last caches of recent servers have four cores (AMD Zen and Zen 2). A
+ * cache that claims no more may be real, and few cores leave little to order.
  */
 #define SURE_CORES 4u
 
 #define NO_PART UINT32_MAX
 
-/* Those of a cache, as told, that were measured. */
+/* The measured cores of one described cache. */
 struct cut {
 	const struct machine *machine;
 	const struct latency *latency;
@@ -55,7 +56,8 @@ static uint32_t between(const struct cut *cut, unsigned a, unsigned b)
 	return latency_between(cut->latency, cut->members[a], cut->members[b]);
 }
 
-/* Give @first, and whoever is near to one that has it, a part; how many. */
+/* Give a part to @first, and to each member that is near to one of the part. Return: its
+ * size. */
 static unsigned fill_part(struct cut *cut, unsigned first, unsigned *stack)
 {
 	unsigned depth = 0, size = 0;
@@ -79,8 +81,7 @@ static unsigned fill_part(struct cut *cut, unsigned first, unsigned *stack)
 	return size;
 }
 
-/* Pairs of members of two parts: those that could have been measured, were, and
- * are beyond the gap. */
+/* Pairs of members of two parts: all, the measured ones, and those beyond the gap. */
 struct tally {
 	unsigned pairs, known, far;
 };
@@ -119,8 +120,8 @@ static bool parts_are_clear(const struct cut *cut)
 	return clear;
 }
 
-/* Do the pairs up to near_ns make groups of all? One alone shows nothing: it may
- * be slow by itself. */
+/* Tells whether the pairs up to near_ns put all members into groups. A group of one
+ * shows nothing: that core may be slow by itself. */
 static bool cut_at_gap(struct cut *cut, unsigned *stack)
 {
 	unsigned largest = 0;
@@ -158,7 +159,7 @@ static bool is_gap(uint32_t near, uint32_t far)
 					       (uint64_t)near * GAP_NUMERATOR;
 }
 
-/* The first gap from below that makes groups: caches are within sockets. */
+/* Find the lowest gap that makes groups: caches are within sockets. */
 static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 {
 	size_t count = 0;
@@ -191,7 +192,7 @@ static unsigned part_of(const struct cut *cut, const struct skua_cpu *cpu)
 	return cut->parts;
 }
 
-/* As "0-3,8"; those of the cache @llc. */
+/* Print the CPUs of the cache @llc as "0-3,8". */
 static void print_cpus(FILE *file, const struct machine *machine, unsigned llc)
 {
 	bool first = true;
@@ -214,7 +215,7 @@ static void print_cpus(FILE *file, const struct machine *machine, unsigned llc)
 	}
 }
 
-/* With the parts' caches in @first. */
+/* @first: the cache of each part. */
 static int remark_cut(struct machine *machine, const struct cut *cut,
 		      const unsigned *first)
 {
@@ -237,13 +238,13 @@ static int remark_cut(struct machine *machine, const struct cut *cut,
 	if (!code)
 		code = machine_remark(
 			machine,
-			"CPU %u is told to share its cache with others, but measured they are groups, up to %u ns apart within and %u ns or more between; taken to have a cache each: %s",
+			"the cache of CPU %u is several groups of CPUs by latency, up to %u ns apart within and %u ns or more between; a cache each: %s",
 			cut->llc, cut->near_ns, cut->far_ns, text);
 	free(text);
 	return code;
 }
 
-/* Each part is called as its first CPU. */
+/* The first CPU of a part names its cache. */
 static int apply(struct machine *machine, const struct cut *cut)
 {
 	unsigned *first = malloc((cut->parts + 1) * sizeof(*first));
@@ -253,7 +254,7 @@ static int apply(struct machine *machine, const struct cut *cut)
 		return -ENOMEM;
 	for (unsigned i = 0; i <= cut->parts; i++)
 		first[i] = NO_PART;
-	/* The first of all, which has their name, comes first. */
+	/* The first CPU, which named the whole cache, is the first of its part. */
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
 		struct skua_cpu *cpu = &machine->cpus[i];
 		unsigned part;
@@ -285,7 +286,7 @@ static unsigned find_members(struct cut *cut)
 	return count;
 }
 
-/* 1: it was cut. */
+/* Return: 1 if the cache was split; 0; -ENOMEM. */
 static int split_cache(struct machine *machine, const struct latency *latency,
 		       unsigned llc)
 {
@@ -331,11 +332,11 @@ int latency_groups_split(struct machine *machine, const struct latency *latency)
 /* ---- doubts ---------------------------------------------------------------- */
 
 /*
- * How many share a cache is no sign: of real ones some have over a hundred cores.
- * But a hypervisor that tells nothing in particular says that all CPUs of a socket
- * share one, or of a node (QEMU and Firecracker do), wherever it lets them run; one
- * that tells several within a node was told about them. Firmware of real machines
- * is believed. A guess is not.
+ * The number of cores of a cache is no sign: some real caches have over a hundred. But
+ * a hypervisor without knowledge says that all CPUs of a socket or a node share one
+ * cache (QEMU and Firecracker do), wherever it runs them. A hypervisor that tells
+ * several caches within a node was configured with them. The firmware of a real machine
+ * is trusted; a guess is not.
  */
 bool latency_groups_doubtful(const struct machine *machine, bool is_virtual)
 {

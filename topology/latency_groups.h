@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * latency_groups.h - which CPUs share a cache, by how long a line takes
+ * latency_groups.h - which CPUs share a cache, by measured latencies
  *
  * Some hypervisors tell a guest that all its CPUs share one last cache, and some
- * firmware tells of none. Who steals in that order steals from far away as if it
- * were near.
+ * firmware tells no caches. A steal order from such a description treats far CPUs as
+ * near.
  */
 #ifndef SKUA_TOPOLOGY_LATENCY_GROUPS_H
 #define SKUA_TOPOLOGY_LATENCY_GROUPS_H
@@ -12,23 +12,23 @@
 #include "topology/machine.h"
 
 /**
- * latency_groups_split - cut caches that are none
- * @machine: whose llc fields change; a remark tells of each cache that was cut
+ * latency_groups_split - split caches that are not one cache
+ * @machine: its llc fields change; it gets a remark for each cache that is split
  * @latency: measured between CPUs of @machine, one of each core
  *
- * Where CPUs are told to share a cache, but are groups with a clear gap between
- * the latencies within and between them, each group gets a cache of its own. CPUs
- * whose cores were not measured stay together, apart from those. Where anything is
- * unclear, a cache is left as it was told; and none is ever joined.
+ * If CPUs share a cache in the description, but form groups with a clear gap between
+ * the latencies within and between them, each group gets a cache of its own. CPUs whose
+ * cores were not measured form one more group. If anything is unclear, the function
+ * keeps the cache. It never joins caches.
  *
- * Return: how many caches were cut; -ENOMEM.
+ * Return: the number of caches that were split; -ENOMEM.
  */
 int latency_groups_split(struct machine *machine,
 			 const struct latency *latency);
 
 /**
- * latency_groups_doubtful - are the caches worth to be measured?
- * @is_virtual: it is a virtual machine that tells them
+ * latency_groups_doubtful - tell whether the caches should be measured
+ * @is_virtual: a virtual machine describes them
  *
  * Threads: any. Allocates nothing.
  */

@@ -7,15 +7,15 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "topology/latency_contest.h"
+#include "topology/latency_pingpong.h"
 
-/* Looks at the clock in a game, fewer with many CPUs, so that all come in time. */
+/* Rounds of a game; fewer with many CPUs, so that all games fit into the time. */
 #define MIN_ROUNDS 8u
 #define MAX_ROUNDS 32u
 #define ALL_ROUNDS 2048u
 /* About a millisecond. */
 #define PATIENCE 500u
-/* For how many games at once are needed: what a round trip may take. */
+/* A guess at a round trip, to plan how many games run at once. */
 #define ROUGH_TRIP_NS 300u
 
 /* ---- threads --------------------------------------------------------------- */
@@ -23,12 +23,12 @@
 static void *player_main(void *arg)
 {
 	struct player *player = arg;
-	struct contest *c = player->contest;
+	struct pingpong *c = player->pingpong;
 
-	/* Until all are created. */
+	/* Wait until all players are created. */
 	pthread_mutex_lock(&c->mutex);
 	pthread_mutex_unlock(&c->mutex);
-	contest_play(player);
+	pingpong_play(player);
 	pthread_mutex_lock(&c->mutex);
 	if (--c->left == 0)
 		pthread_cond_signal(&c->all_left);
@@ -68,8 +68,8 @@ static bool create_player(struct player *player, const unsigned *cpu)
 	return created;
 }
 
-/* Each plays with all that were created before it. */
-static void create_players_locked(struct contest *c)
+/* Each player plays with all players that were created before it. */
+static void create_players_locked(struct pingpong *c)
 {
 	const struct cpu_list *cpus = &c->latency->cpus;
 	sigset_t all, before;
@@ -77,9 +77,9 @@ static void create_players_locked(struct contest *c)
 	/* No handler of the program's runs on these threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (unsigned i = 0; i < c->count && contest_now_ns() < c->deadline_ns;
+	for (unsigned i = 0; i < c->count && pingpong_now_ns() < c->deadline_ns;
 	     i++) {
-		c->players[i].contest = c;
+		c->players[i].pingpong = c;
 		c->players[i].index = i;
 		c->players[i].created =
 			create_player(&c->players[i], &cpus->cpus[i]);
@@ -88,12 +88,12 @@ static void create_players_locked(struct contest *c)
 		c->left++;
 		for (unsigned j = 0; j < i; j++)
 			if (c->players[j].created)
-				contest_pair(c, i, j);
+				pingpong_pair(c, i, j);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void await_players_locked(struct contest *c)
+static void await_players_locked(struct pingpong *c)
 {
 	const struct timespec deadline = {
 		.tv_sec = (time_t)(c->deadline_ns / 1000000000u),
@@ -106,9 +106,9 @@ static void await_players_locked(struct contest *c)
 					      &deadline);
 }
 
-/* A player whose CPU has no time for it, as beside a real-time thread, ends on any
- * other that is allowed. */
-static void free_players(struct contest *c)
+/* A player may get no time on its CPU, as beside a real-time thread. Let it end on any
+ * other allowed CPU. */
+static void free_players(struct pingpong *c)
 {
 	struct cpu_list allowed;
 	cpu_set_t *set;
@@ -126,7 +126,7 @@ static void free_players(struct contest *c)
 
 /* ---- measuring ------------------------------------------------------------- */
 
-static void plan_games(struct contest *c, uint64_t budget_ns)
+static void plan_games(struct pingpong *c, uint64_t budget_ns)
 {
 	uint64_t games = (uint64_t)c->count * (c->count - 1) / 2, at_once;
 
@@ -136,36 +136,36 @@ static void plan_games(struct contest *c, uint64_t budget_ns)
 	if (c->rounds < MIN_ROUNDS)
 		c->rounds = MIN_ROUNDS;
 	c->patience = PATIENCE;
-	/* So that half of the time suffices. */
-	at_once = 1 + games * c->rounds * (1 + CONTEST_THROWS) * ROUGH_TRIP_NS /
+	/* So that the games take half of the time. */
+	at_once = 1 + games * c->rounds * (1 + PINGPONG_TRIPS) * ROUGH_TRIP_NS /
 			      (budget_ns / 2 + 1);
 	c->games_at_once =
 		at_once < c->count / 2 ? (unsigned)at_once : c->count / 2;
 }
 
-static int hold_contest(struct latency *latency, uint64_t budget_ns)
+static int play_all(struct latency *latency, uint64_t budget_ns)
 {
-	uint64_t begin_ns = contest_now_ns();
-	struct contest contest;
+	uint64_t begin_ns = pingpong_now_ns();
+	struct pingpong pingpong;
 	unsigned created, left;
-	int code = contest_init(&contest, latency);
+	int code = pingpong_init(&pingpong, latency);
 
 	if (code)
 		return code;
-	plan_games(&contest, budget_ns);
-	contest.deadline_ns = begin_ns + budget_ns;
-	pthread_mutex_lock(&contest.mutex);
-	create_players_locked(&contest);
-	created = contest.left;
-	await_players_locked(&contest);
-	left = contest.left;
-	pthread_mutex_unlock(&contest.mutex);
+	plan_games(&pingpong, budget_ns);
+	pingpong.deadline_ns = begin_ns + budget_ns;
+	pthread_mutex_lock(&pingpong.mutex);
+	create_players_locked(&pingpong);
+	created = pingpong.left;
+	await_players_locked(&pingpong);
+	left = pingpong.left;
+	pthread_mutex_unlock(&pingpong.mutex);
 	if (left > 0)
-		free_players(&contest);
-	for (unsigned i = 0; i < contest.count; i++)
-		if (contest.players[i].created)
-			pthread_join(contest.players[i].thread, NULL);
-	contest_free(&contest);
+		free_players(&pingpong);
+	for (unsigned i = 0; i < pingpong.count; i++)
+		if (pingpong.players[i].created)
+			pthread_join(pingpong.players[i].thread, NULL);
+	pingpong_free(&pingpong);
 	return created < 2 ? -EAGAIN : 0;
 }
 
@@ -173,7 +173,7 @@ int latency_measure(struct latency **out, const struct cpu_list *cpus,
 		    uint64_t budget_ns)
 {
 	struct latency *latency = latency_make(cpus);
-	int code = latency ? hold_contest(latency, budget_ns) : -ENOMEM;
+	int code = latency ? play_all(latency, budget_ns) : -ENOMEM;
 
 	*out = code ? NULL : latency;
 	if (code)

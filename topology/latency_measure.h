@@ -2,9 +2,8 @@
 /**
  * latency_measure.h - measure how long a cache line takes from one CPU to another
  *
- * Two threads, each pinned to its CPU, throw a word to each other: the result is half
- * of a round trip, of the fastest of several rounds. For a while each of the CPUs is
- * busy with that.
+ * Two threads, each pinned to its CPU, pass a word to and fro. The latency is half of a
+ * round trip in the fastest of several rounds. The CPUs are busy for that time.
  */
 #ifndef SKUA_TOPOLOGY_LATENCY_MEASURE_H
 #define SKUA_TOPOLOGY_LATENCY_MEASURE_H
@@ -12,14 +11,14 @@
 #include "topology/latency.h"
 
 /**
- * latency_measure - between each two of some CPUs
- * @out: receives it; to be given to latency_free()
- * @cpus: one of each core, as siblings disturb each other; 2 to LATENCY_MAX_CPUS
- * @budget_ns: for how long at most; what is not measured by then stays unknown
+ * latency_measure - measure between each two of some CPUs
+ * @out: receives the latencies, to be given to latency_free()
+ * @cpus: one CPU of each core, as siblings disturb each other; 2 to LATENCY_MAX_CPUS
+ * @budget_ns: the longest time; pairs that are not measured by then stay unknown
  *
- * By threads of its own, which have ended when it returns. The affinity of the
- * calling thread is not changed; it sleeps meanwhile. A CPU that refuses a thread,
- * or has no time for it, stays unknown.
+ * The function creates a thread for each CPU; all of them have ended when it returns.
+ * The calling thread sleeps meanwhile and keeps its affinity. A CPU that refuses a
+ * thread, or has no time for it, stays unknown.
  *
  * Return: 0; -EAGAIN (no two threads could be created); -ENOMEM.
  */

@@ -8,12 +8,12 @@
 
 #define WHOLE_NODE UINT32_MAX /* in place of a last cache */
 
-/* A worker, by what it is ordered. */
+/* A worker, with the keys of the order. */
 struct member {
 	unsigned node, llc, core, cpu, worker;
 };
 
-/* ---- who belongs together --------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------ */
 
 static const struct skua_cpu *cpu_of(const struct machine *machine,
 				     unsigned number)
@@ -23,7 +23,7 @@ static const struct skua_cpu *cpu_of(const struct machine *machine,
 	return cpu ? cpu : &machine->cpus[0];
 }
 
-/* The cache that @cpu shares with other cores, or else its node. */
+/* The cache that @cpu shares with other cores, or WHOLE_NODE. */
 static unsigned shared_llc(const struct machine *machine,
 			   const struct skua_cpu *cpu)
 {
@@ -52,7 +52,7 @@ static int compare(const void *left, const void *right)
 	return a->worker < b->worker ? -1 : 1;
 }
 
-/* Ordered, so that those who belong together follow each other. */
+/* Order the workers, so that those of a group are adjacent. */
 static void find_members(struct member *members, const struct machine *machine,
 			 const unsigned *cpus, unsigned workers)
 {
@@ -81,7 +81,8 @@ static void add_member(struct llc_groups *g, const struct member *member)
 	group->workers[group->count++] = (uint16_t)member->worker;
 }
 
-/* Who is on one core: those before @member in its group, if any, and it. */
+/* Note as siblings @member and the members before it on the same core and in the same
+ * group. */
 static void add_siblings(struct llc_groups *g, const struct member *members,
 			 const struct member *member)
 {
@@ -116,7 +117,7 @@ static void cut(struct llc_groups *g, const struct member *members)
 	}
 }
 
-/* The number of a node that has workers: that of any of its workers' CPUs. */
+/* The number of a node that has workers, from the CPU of one of them. */
 static unsigned node_number(const struct llc_groups *g, unsigned node,
 			    const struct machine *machine, const unsigned *cpus)
 {
@@ -132,7 +133,7 @@ static void order_others(struct llc_groups *g, unsigned node,
 	unsigned from = node_number(g, node, machine, cpus), count = 0;
 	unsigned nearest = 0;
 
-	/* By insertion: nodes are few, and those alike far keep their order. */
+	/* An insertion sort: nodes are few, and equally far nodes keep their order. */
 	for (unsigned i = 0; i < g->node_count; i++) {
 		unsigned there = machine_distance(
 			machine, from, node_number(g, i, machine, cpus));
@@ -159,7 +160,7 @@ static void order_others(struct llc_groups *g, unsigned node,
 
 /* ---- CPUs -------------------------------------------------------------------- */
 
-/* The group of @cpu's cache; else the first of its node; else the first. */
+/* The group of @cpu's cache; else the first group of its node; else the first group. */
 static unsigned nearest_group(const struct llc_groups *g,
 			      const struct machine *machine,
 			      const unsigned *cpus, const struct skua_cpu *cpu)
@@ -199,7 +200,7 @@ static int find_cpus(struct llc_groups *g, const struct machine *machine,
 
 /* ---- all --------------------------------------------------------------------- */
 
-/* At most one group and one node a worker. */
+/* There are at most as many groups, and as many nodes, as workers. */
 static int allocate(struct llc_groups *g, unsigned workers)
 {
 	*g = (struct llc_groups){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h - what skua/topology.h tells of a machine */
+/* machine.h - the machine behind skua/topology.h */
 #ifndef SKUA_TOPOLOGY_MACHINE_H
 #define SKUA_TOPOLOGY_MACHINE_H
 
@@ -16,20 +16,20 @@ struct machine {
 	unsigned node_count;
 	unsigned *
 		distances; /* from node i to j, by index: [i * node_count + j] */
-	char *remarks;     /* lines; empty if there was nothing to remark */
-	bool here;         /* it is this machine, and no description */
-	bool guessed;      /* some of its caches: they were not told */
+	char *remarks;     /* lines; may be empty */
+	bool here;         /* this machine, not a description of one */
+	bool guessed;      /* sysfs does not tell some of its caches */
 	struct latency *latency; /* NULL: not measured */
-	unsigned *rows; /* in which a CPU's core is, by index; or UINT32_MAX */
+	unsigned *rows; /* the row of a CPU's core, by index; or UINT32_MAX */
 };
 
 /**
- * machine_load - read what there is
- * @out: receives it; to be given to machine_free()
- * @root: "/"; a folder with a tree as there; or a snapshot (sysfs.h)
+ * machine_load - read the description of a machine
+ * @out: receives the machine; to be given to machine_free()
+ * @root: "/"; a folder that has a copy of its sysfs; or a snapshot (sysfs.h)
  * @err: receives what was wrong; may be NULL
  *
- * Return: 0; -ENOENT (no CPU is described); -ENOMEM; what sysfs_open() returned.
+ * Return: 0; -ENOENT (no CPU is described); -ENOMEM; an error of sysfs_open().
  */
 int machine_load(struct machine **out, const char *root,
 		 struct skua_error *err);
@@ -44,7 +44,7 @@ int machine_vremark(struct machine *machine, const char *format, va_list args);
 /* machine_cpu - the CPU of that number, or NULL */
 const struct skua_cpu *machine_cpu(const struct machine *machine, unsigned cpu);
 
-/* machine_distance - from a node to another, by their numbers */
+/* machine_distance - the distance from a node to another, by their numbers */
 unsigned machine_distance(const struct machine *machine, unsigned from,
 			  unsigned to);
 

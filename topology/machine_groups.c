@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_groups.c - which CPUs share a core and a last cache, and of what kind
- * each is */
+/* machine_groups.c - which CPUs share a core and a last cache, and the kind of each CPU */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 /* ---- cores and caches ------------------------------------------------------ */
 
-/* Which field of a CPU says to which group it belongs. */
+/* The field of a CPU that says to which group it belongs. */
 enum group { GROUP_CORE, GROUP_LLC };
 
 static unsigned *group_of(struct skua_cpu *cpu, enum group group)
@@ -22,8 +21,7 @@ static unsigned *group_of(struct skua_cpu *cpu, enum group group)
 	return group == GROUP_CORE ? &cpu->core : &cpu->llc;
 }
 
-/* Those of @list have the same core, or cache, as @cpu, which is the first of
- * them that was looked at. */
+/* The CPUs of @list have the core, or the cache, of @cpu, which was read first of them. */
 static void join_group(struct machine_reader *r, struct skua_cpu *cpu,
 		       enum group group, const struct cpu_list *list)
 {
@@ -68,7 +66,7 @@ static void read_core(struct machine_reader *r, struct skua_cpu *cpu)
 		cpu->core = cpu->cpu;
 }
 
-/* Which of a CPU's caches is the last that holds data; -1: none is told. */
+/* The index of a CPU's last cache for data; -1: sysfs tells none. */
 static int last_cache(struct machine_reader *r, unsigned cpu)
 {
 	unsigned long highest = 0;
@@ -111,7 +109,7 @@ static void read_llc(struct machine_reader *r, struct skua_cpu *cpu)
 	}
 }
 
-/* Where caches are not told, a node has one. */
+/* Where sysfs tells no caches, a node gets one. */
 static void guess_llc(struct machine_reader *r)
 {
 	struct machine *machine = r->machine;
@@ -131,13 +129,14 @@ static void guess_llc(struct machine_reader *r)
 	machine->guessed = guessed;
 	if (guessed)
 		machine_reader_remark(
-			r, "caches are not told of every CPU: those of a node "
-			   "are taken to share one");
+			r,
+			"sysfs does not tell the caches of every CPU: such CPUs "
+			"of a node count as sharing one");
 }
 
 /*
- * Cut each group where it crosses @border, and call each part as its first CPU.
- * The parts of a group are in a chain, which is short: a cache crosses few nodes.
+ * Split each group that crosses a @border, and name each part by its first CPU. The
+ * parts of a group are in a chain, which is short: a cache crosses few nodes.
  */
 static int cut_groups(struct machine_reader *r, enum group group,
 		      unsigned (*border)(const struct skua_cpu *))
@@ -195,7 +194,7 @@ static void read_isolated(struct machine_reader *r)
 	cpu_list_free(&list);
 }
 
-/* As the kernel tells it; or by the highest performance of each. */
+/* The capacity that the kernel tells, or else the highest performance. */
 static unsigned read_capacity(struct machine_reader *r, unsigned cpu)
 {
 	unsigned long told;
@@ -208,7 +207,7 @@ static unsigned read_capacity(struct machine_reader *r, unsigned cpu)
 	return told > MAX_CAPACITY ? 0 : (unsigned)told;
 }
 
-/* On hybrid x86 only the kinds are told. */
+/* On hybrid x86, sysfs tells only the kinds. */
 static void read_kinds(struct machine_reader *r)
 {
 	struct cpu_list small;
@@ -245,7 +244,7 @@ static void read_capacities(struct machine_reader *r)
 	for (unsigned i = 0; i < told; i++) {
 		unsigned *capacity = &machine->cpus[i].capacity;
 
-		/* Of all, or of none. */
+		/* Of all CPUs, or of none. */
 		*capacity = told < machine->cpu_count
 				    ? 0
 				    : *capacity * FULL_CAPACITY / highest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_load.c - machine_load() of machine.h: what sysfs says */
+/* machine_load.c - machine_load() of machine.h: CPUs and nodes from sysfs */
 #include "topology/machine_reader.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 
 #include "topology/error.h"
 
-#define THERE        20u /* the distance of another node, if it is not told */
+#define THERE        20u /* the distance of another node, if sysfs does not tell it */
 #define MAX_DISTANCE 255u
 
 /* ---- CPUs ------------------------------------------------------------------ */
 
-/* The CPUs that have a folder; and, if there is a list of those that are online,
- * are in that. */
+/* Find the CPUs that have a folder and, if there is a list of CPUs that are online, are
+ * in that list. */
 static int find_cpus(struct machine_reader *r, struct cpu_bits *online)
 {
 	struct cpu_list folders, list;
@@ -26,14 +26,14 @@ static int find_cpus(struct machine_reader *r, struct cpu_bits *online)
 	for (unsigned i = 0; !code && i < folders.count; i++) {
 		unsigned cpu = folders.cpus[i];
 
-		/* The first mostly has no such file. */
+		/* CPU 0 usually has no such file. */
 		if ((!listed || cpu_list_contains(&list, cpu)) &&
 		    !(machine_reader_text(r, MACHINE_CPUS "/cpu%u/online",
 					  cpu) &&
 		      strcmp(r->text, "0") == 0))
 			cpu_bits_add(online, cpu);
 	}
-	/* Some who describe a machine leave out what tells nothing. */
+	/* Some descriptions leave out folders without information. */
 	if (!code && listed && folders.count == 0)
 		for (unsigned i = 0; i < list.count; i++)
 			cpu_bits_add(online, list.cpus[i]);
@@ -93,8 +93,8 @@ static void read_node_cpus(struct machine_reader *r,
 		if (cpu->node != MACHINE_UNKNOWN) {
 			machine_reader_remark(
 				r,
-				"CPU %u is in node %u and in node %u: "
-				"taken to be in the former",
+				"CPU %u is listed in node %u and in node %u: "
+				"the former counts",
 				cpu->cpu, cpu->node, node->node);
 			continue;
 		}
@@ -131,7 +131,7 @@ static int make_nodes(struct machine_reader *r, const struct cpu_list *numbers)
 	return 0;
 }
 
-/* What no node says that it is its own. */
+/* Put CPUs that no node lists into the first node. */
 static void adopt_cpus(struct machine_reader *r, bool nodes)
 {
 	struct machine *machine = r->machine;
@@ -144,8 +144,7 @@ static void adopt_cpus(struct machine_reader *r, bool nodes)
 		if (nodes)
 			machine_reader_remark(
 				r,
-				"CPU %u is in no node: taken to be in node "
-				"%u",
+				"CPU %u is listed in no node: node %u counts",
 				cpu->cpu, machine->nodes[0].node);
 		cpu->node = machine->nodes[0].node;
 		machine->nodes[0].cpus++;
@@ -172,7 +171,7 @@ static int read_nodes(struct machine_reader *r)
 	return code;
 }
 
-/* One row: as many numbers as there are nodes, of which only the own is 10. */
+/* A row has a number for each node; only that of the node itself is 10. */
 static bool parse_distances(const char *text, unsigned *row, unsigned count,
 			    unsigned own)
 {
@@ -206,9 +205,9 @@ static void read_distances(struct machine_reader *r)
 		if (told)
 			machine_reader_remark(
 				r,
-				"%s is '%.60s': for %u nodes as many numbers "
-				"are expected, 10 for itself and up to %u "
-				"for the others; taken to be %u",
+				"%s is '%.60s'; allowed are %u numbers, 10 "
+				"for the node itself and up to %u for the "
+				"others; %u counts for the others",
 				r->path, r->text, count, MAX_DISTANCE, THERE);
 		for (unsigned j = 0; j < count; j++)
 			row[j] = i == j ? SKUA_DISTANCE_HERE : THERE;

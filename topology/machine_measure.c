@@ -26,8 +26,8 @@ static bool may_measure(const struct cpu_list *allowed,
 	       (!within || cpu_list_contains(within, cpu));
 }
 
-/* The first of each core that may be measured. Siblings are neighbours in no
- * order, so those before are looked at. */
+/* Tells whether no earlier CPU of the core is chosen. Siblings need not be adjacent, so
+ * it checks all earlier CPUs. */
 static bool is_first(const struct machine *machine, unsigned i,
 		     const bool *chosen)
 {
@@ -37,7 +37,7 @@ static bool is_first(const struct machine *machine, unsigned i,
 	return true;
 }
 
-/* Of @chosen as many as can be measured, evenly. */
+/* List as many of @chosen as can be measured, evenly spread. */
 static int list_chosen(struct cpu_list *out, const struct machine *machine,
 		       const bool *chosen, unsigned count)
 {
@@ -53,7 +53,7 @@ static int list_chosen(struct cpu_list *out, const struct machine *machine,
 	return 0;
 }
 
-/* How many cores there are is in @cores. */
+/* @cores: receives the number of cores, also of those that are too many to measure. */
 static int choose(struct cpu_list *out, unsigned *cores,
 		  const struct machine *machine, const struct cpu_list *within)
 {
@@ -97,7 +97,8 @@ static int remark_unknown(struct machine *machine, uint64_t budget_ns)
 			      (unsigned)(budget_ns / 1000));
 }
 
-/* Between CPUs of a group that lacks time all would be throttled in the middle. */
+/* If the control group lacks CPU time, the kernel would throttle all players within a
+ * game. */
 static bool lacks_time(unsigned cpus)
 {
 	struct quota quota;
@@ -105,7 +106,7 @@ static bool lacks_time(unsigned cpus)
 	return quota_read(&quota, "/", NULL) == 0 && quota_below(&quota, cpus);
 }
 
-/* Each CPU has its core's row. */
+/* Each CPU gets the row of its core. */
 static int keep(struct machine *machine, struct latency *latency)
 {
 	unsigned *rows = malloc(machine->cpu_count * sizeof(*rows));
@@ -138,14 +139,14 @@ static int measure(struct machine *machine, const struct cpu_list *cpus,
 	int code;
 
 	if (cpus->count < 2)
-		return machine_remark(machine,
-				      "latency not measured: there are no two "
-				      "cores to be used");
+		return machine_remark(
+			machine, "latency not measured: at least two cores are "
+				 "needed");
 	if (lacks_time(cpus->count))
 		return machine_remark(
 			machine,
 			"latency not measured: control groups leave less CPU "
-			"time than that of the %u cores",
+			"time than the %u cores have",
 			cpus->count);
 	code = latency_measure(&latency, cpus, budget_ns);
 	if (!code)
@@ -155,7 +156,7 @@ static int measure(struct machine *machine, const struct cpu_list *cpus,
 	if (!code && cpus->count < cores)
 		return machine_remark(machine,
 				      "latency: measured between %u of %u "
-				      "cores: caches are taken as told",
+				      "cores only: no cache was changed",
 				      cpus->count, cores);
 	if (!code)
 		code = latency_groups_split(machine, latency);
@@ -186,13 +187,13 @@ int machine_measure(struct machine *machine, const struct cpu_list *within,
 
 /* ---- whether --------------------------------------------------------------- */
 
-/* Where firmware describes an Arm machine by ACPI, it cannot be told. */
+/* An Arm machine that firmware describes by ACPI does not tell whether it is virtual. */
 static bool is_virtual(void)
 {
 #if defined(__x86_64__)
 	unsigned eax, ebx, ecx, edx;
 
-	/* Bit 31 is kept for hypervisors to set. */
+	/* Bit 31 is reserved for hypervisors. */
 	if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 31)
 		return true;
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_measure.h - the latencies of this machine: whether to measure, between
- * which CPUs, and what follows */
+/* machine_measure.h - when to measure the latencies of this machine, between which CPUs,
+ * and what to change by the results */
 #ifndef SKUA_TOPOLOGY_MACHINE_MEASURE_H
 #define SKUA_TOPOLOGY_MACHINE_MEASURE_H
 
 #include "topology/machine.h"
 
-/* How long it takes at most, where nobody says otherwise. */
+/* The default of the longest time for a measurement. */
 #define MACHINE_MEASURE_NS UINT64_C(50000000)
 
 /**
- * machine_measure - measure latencies, and cut caches that are none by them
+ * machine_measure - measure latencies, and split caches that are several by them
  * @machine: this machine; its latency, llc fields and remarks change
- * @within: only between these CPUs; NULL: between all that the calling thread may
- *          run on, without which none is measured in any case
- * @budget_ns: for how long at most
+ * @within: measure only between these of the CPUs that the calling thread may run on;
+ *          NULL: between all of them
+ * @budget_ns: the longest time
  * @err: receives what was wrong; may be NULL
  *
- * Where there is nothing to measure, or not all could be, a remark says why: one
- * core is allowed, control groups leave less CPU time than there are cores, or time
- * was over. See latency.h for what becomes of the calling thread.
+ * A remark says why pairs were not measured: only one core is allowed, control groups
+ * leave less CPU time than there are cores, or time was over. latency_measure.h says how
+ * the calling thread waits.
  *
  * Return: 0; -EINVAL (it is not this machine); -EAGAIN (no two threads could be
  * created); -ENOMEM.
@@ -41,7 +41,8 @@ void machine_measure_when(struct machine *machine,
 			  const struct cpu_list *within,
 			  enum measure_when when);
 
-/* machine_latency - between the cores of two CPUs; 0: unknown, or the same core */
+/* machine_latency - the latency between the cores of two CPUs; 0: unknown, or the same
+ * core */
 uint32_t machine_latency(const struct machine *machine, unsigned a, unsigned b);
 
 #endif

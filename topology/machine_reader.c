@@ -17,7 +17,7 @@ void machine_reader_remark(struct machine_reader *r, const char *format, ...)
 	if (r->remarks++ > MAX_REMARKS)
 		return;
 	if (r->remarks > MAX_REMARKS)
-		format = "There is more of that kind";
+		format = "further remarks are left out";
 	va_start(args, format);
 	if (machine_vremark(r->machine, format, args))
 		r->no_memory = true;

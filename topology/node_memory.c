@@ -11,7 +11,7 @@
 
 #define BITS (8 * sizeof(unsigned long))
 
-/* The kernel takes one less for the number of bits. */
+/* The kernel subtracts one from the number of bits. */
 #define MASK_BITS ((unsigned long)NODE_MEMORY_LIMIT + 1)
 
 /* Flags of a policy; Debian 12's numaif.h has only some of them. */
@@ -85,7 +85,7 @@ int node_memory_prefer(void *at, size_t bytes, int node)
 	if (node < 0 || node >= NODE_MEMORY_LIMIT)
 		return -EINVAL;
 	set.words[(unsigned)node / BITS] = 1ul << (unsigned)node % BITS;
-	/* Static: of that node, however the cpuset changes. */
+	/* Static: the kernel keeps the node when the cpuset changes. */
 	return mbind(at, bytes, MPOL_PREFERRED | POLICY_STATIC_NODES, set.words,
 		     MASK_BITS, 0) == 0
 		       ? 0
@@ -100,7 +100,7 @@ static char *map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* At the beginning of a large page: so much more, and the ends given back. */
+/* Map memory at the beginning of a large page: map more, and unmap both ends. */
 static char *map_aligned(size_t bytes, size_t align)
 {
 	char *at = map(bytes + align);
@@ -121,9 +121,9 @@ static size_t round_up(size_t bytes, size_t unit)
 }
 
 /*
- * Large pages are asked for, not reserved (MAP_HUGETLB): those have to be set
- * aside by an administrator, and a cpuset in which there are none left ends the
- * process at its first write.
+ * Large pages are advised, not reserved. Rejected: MAP_HUGETLB. An administrator must
+ * set such pages aside, and the first write ends the process if its cpuset has none
+ * left.
  */
 static char *map_huge(size_t *bytes, struct node_memory *memory)
 {

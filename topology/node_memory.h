@@ -41,49 +41,48 @@ unsigned node_set_count(const struct node_set *set);
 /**
  * node_memory_allowed - the nodes with memory that the calling thread may use
  *
- * By its cpuset, and by its policy if that binds it (MPOL_BIND). Return: 0; or a
- * negative errno value, as on a kernel without NUMA: the set is empty.
+ * Its cpuset decides, and its policy if that binds it to nodes (MPOL_BIND). Return: 0;
+ * or a negative errno value, as on a kernel without NUMA: the set is empty.
  */
 int node_memory_allowed(struct node_set *out);
 
 /**
- * node_memory_nearest - of which node the memory of a CPU is to be
+ * node_memory_nearest - the nearest allowed node that has memory, from a CPU
  *
- * Its own, or the nearest one that is allowed: a node may have no memory. Return:
- * the node; NODE_MEMORY_ANY if none is allowed, or the machine has no such CPU.
+ * It is the CPU's own node, if that has memory. Return: the node; NODE_MEMORY_ANY if
+ * none is allowed, or the machine has no such CPU.
  */
 int node_memory_nearest(const struct machine *machine, unsigned cpu,
 			const struct node_set *allowed);
 
 /**
- * node_memory_prefer - have the pages of a range be of a node
- * @at: beginning of a page; nothing was written there yet
+ * node_memory_prefer - prefer a node for the pages of a range
+ * @at: beginning of a page; nothing was written to the range
  *
- * Return: 0; a negative errno value (the kernel refuses: the range stays as it
- * was).
+ * Return: 0; a negative errno value (the kernel refuses, and the range is unchanged).
  */
 int node_memory_prefer(void *at, size_t bytes, int node);
 
-/* What is wanted of a range, and what it then is. */
+/* The wishes for a range, and which of them failed. */
 struct node_memory {
 	int node; /* or NODE_MEMORY_ANY */
 	bool huge;
-	/* Why it is no preference of the kernel's, or there are no large pages:
-	 * negative errno values; 0. */
+	/* Why the kernel prefers no node, and why there are no large pages:
+	 * negative errno values, or 0. */
 	int node_code;
 	int huge_code;
 };
 
 /**
- * node_memory_map - zeroed memory
- * @bytes: how much; receives how much it is, in whole pages
- * @memory: what is wanted; receives what could not be had
+ * node_memory_map - map zeroed memory
+ * @bytes: the size; receives the size in whole pages
+ * @memory: the wishes; receives which of them failed
  *
- * Return: beginning of a page; NULL: there is no memory.
+ * Return: the beginning of a page; NULL: there is no memory.
  */
 void *node_memory_map(size_t *bytes, struct node_memory *memory);
 
-/* node_memory_unmap - give all of that back */
+/* node_memory_unmap - unmap it all; does nothing to NULL */
 void node_memory_unmap(void *at, size_t bytes);
 
 #endif

@@ -8,21 +8,22 @@
 
 #define KEYS 7
 
-/* The first in which two seats differ decides. */
+/* The first key in which two seats differ decides. */
 struct keys {
 	unsigned of[KEYS];
 };
 
-/* A CPU, and what the policies go by. */
+/* A CPU, with what the policies sort by. */
 struct seat {
-	struct keys keys; /* of the order that they are brought into */
+	struct keys keys; /* of the current order */
 	struct skua_cpu is;
-	unsigned listed;      /* its place in the list that was given */
-	unsigned far;         /* from where to start */
-	unsigned sibling;     /* how many of its core come before it; */
-	unsigned core_number; /* how many cores of its cache; */
-	unsigned turn; /* and how many of its node, when these take turns */
-	unsigned at;   /* where it is in the placement */
+	unsigned listed;      /* its index in the given list */
+	unsigned far;         /* its distance from the start */
+	unsigned sibling;     /* the CPUs of its core before it */
+	unsigned core_number; /* the cores of its cache before its core */
+	unsigned
+		turn; /* the CPUs of its node before it, when caches take turns */
+	unsigned at; /* its index in the placement */
 	struct placement_range core, cache;
 };
 
@@ -44,7 +45,7 @@ static unsigned farness(const struct machine *machine,
 {
 	if (from->node == to->node)
 		return from->llc != to->llc;
-	/* More than to the own node, also where the machine does not know. */
+	/* Another node is farther than the own, also if the machine is unknown. */
 	return 2 +
 	       (machine ? machine_distance(machine, from->node, to->node) : 0);
 }
@@ -70,7 +71,7 @@ static int sit(struct seats *out, const struct placement_ask *ask)
 
 /* ---- orders ---------------------------------------------------------------- */
 
-/* Who asked for isolated CPUs, and was given some, wants these. */
+/* Isolated CPUs come first: somebody gave them to this process on purpose. */
 static unsigned rest(const struct seat *seat)
 {
 	return !seat->is.isolated;
@@ -98,7 +99,7 @@ static struct keys by_compact(const struct seat *s)
 				s->is.core, s->is.cpu } };
 }
 
-/* Each core once, before any is shared; the fast ones first. */
+/* Each core once, before any core gets a second worker; fast cores first. */
 static struct keys by_core(const struct seat *s)
 {
 	return (struct keys){ { rest(s), s->sibling,
@@ -106,14 +107,14 @@ static struct keys by_core(const struct seat *s)
 				s->is.llc, s->is.cpu } };
 }
 
-/* Within a node its caches take turns, before any core is shared. */
+/* Within a node, its caches take turns, before any core gets a second worker. */
 static struct keys by_turn_in_node(const struct seat *s)
 {
 	return (struct keys){ { rest(s), s->is.node, s->sibling, s->core_number,
 				s->is.llc } };
 }
 
-/* And so do the nodes. */
+/* The nodes take turns as well. */
 static struct keys by_scatter(const struct seat *s)
 {
 	return (struct keys){ { rest(s), s->sibling, s->turn, s->is.node } };
@@ -130,7 +131,7 @@ static int compare(const void *a, const void *b)
 	return (left[i] > right[i]) - (left[i] < right[i]);
 }
 
-/* The first @count of them. */
+/* Sort the first @count seats. */
 static void sort(struct seats *seats, unsigned count,
 		 struct keys (*keys)(const struct seat *seat))
 {
@@ -139,9 +140,9 @@ static void sort(struct seats *seats, unsigned count,
 	qsort(seats->all, count, sizeof(*seats->all), compare);
 }
 
-/* ---- what they go by ------------------------------------------------------- */
+/* ---- ranges and turns ------------------------------------------------------- */
 
-/* Which part of the seats, by place, has a core, or cache, in common. */
+/* The range of seats, sorted by place, that share the core or the cache of seat @i. */
 static struct placement_range range_of(const struct seats *seats, unsigned i,
 				       bool core)
 {
@@ -159,7 +160,8 @@ static struct placement_range range_of(const struct seats *seats, unsigned i,
 	return (struct placement_range){ first, end - first };
 }
 
-/* Of those in order, the ranges begin anew where a seat is in none. */
+/* Find the ranges of all seats, sorted by place. A seat after the end of a range begins
+ * the next. */
 static void find_ranges(struct seats *seats)
 {
 	for (unsigned i = 0; i < seats->count; i++) {
@@ -197,7 +199,7 @@ static void find_turns(struct seats *seats)
 
 /* ---- policies -------------------------------------------------------------- */
 
-/* Leave one seat of each core, or cache. */
+/* Keep one seat of each core, or of each cache. */
 static void leave_first(struct seats *seats, enum skua_placement policy)
 {
 	unsigned left = 0;
@@ -213,7 +215,7 @@ static void leave_first(struct seats *seats, enum skua_placement policy)
 	seats->count = left;
 }
 
-/* The seats that the policy has places at, those that are taken first first. */
+/* Keep the seats where the policy has places, in the order in which workers take them. */
 static void choose(struct seats *seats, enum skua_placement policy)
 {
 	switch (policy) {
@@ -241,8 +243,10 @@ static unsigned count_workers(const struct placement_ask *ask, unsigned places)
 {
 	unsigned workers = ask->workers ? ask->workers : places;
 
-	return !ask->workers && ask->most > 0 && ask->most < workers ? ask->most
-								     : workers;
+	return !ask->workers && ask->max_workers > 0 &&
+			       ask->max_workers < workers
+		       ? ask->max_workers
+		       : workers;
 }
 
 static enum skua_binding binding_of(const struct placement_ask *ask,
@@ -284,8 +288,8 @@ static int place_all(struct placement *out, const struct placement_ask *ask,
 	used = seats->count;
 	if (out->worker_count < used)
 		used = out->worker_count;
-	/* The first ones are chosen; of these, workers are in the order of their
-	 * numbers, where the policy says nothing of that. */
+	/* Workers take the first seats, and are on them in the order of the CPUs'
+	 * numbers, unless the policy has an order of its own. */
 	if (ask->policy == SKUA_PLACE_DEFAULT ||
 	    ask->policy == SKUA_PLACE_CORES || ask->policy == SKUA_PLACE_CACHES)
 		sort(seats, used, by_number);

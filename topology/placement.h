@@ -2,25 +2,25 @@
 /**
  * placement.h - on which CPUs each worker runs
  *
- * From a machine, the CPUs that there are for us, how many workers and a policy.
- * Nothing is read or changed here.
+ * A placement follows from the machine, the allowed CPUs, the number of workers and a
+ * policy. These functions neither read nor change the system.
  */
 #ifndef SKUA_TOPOLOGY_PLACEMENT_H
 #define SKUA_TOPOLOGY_PLACEMENT_H
 
 #include "topology/machine.h"
 
-/* What is asked for. */
+/* The request of a caller. */
 struct placement_ask {
-	const struct machine *machine; /* NULL: nothing is known of it */
-	const struct cpu_list *cpus;   /* those to place them on; with
+	const struct machine *machine; /* NULL: unknown */
+	const struct cpu_list *cpus;   /* the allowed CPUs; with
 				        * SKUA_PLACE_LISTED in any order */
 	enum skua_placement policy;
-	unsigned workers; /* 0: one for each place that the policy has, */
-	unsigned most;    /* but no more than so many; 0: no limit */
-	bool unpinned;    /* all on all CPUs */
-	/* There is CPU time for a part of the CPUs: each worker is to be on all
-	 * of a last cache's, that of the CPU @start first. */
+	unsigned workers;     /* 0: one for each place of the policy */
+	unsigned max_workers; /* then, the most workers; 0: no limit */
+	bool unpinned;        /* each worker on all CPUs */
+	/* CPU time suffices for a part of the CPUs: bind each worker to all CPUs of
+	 * a last cache, beginning with the cache of the CPU @start. */
 	bool limited;
 	unsigned start;
 };
@@ -31,13 +31,14 @@ struct placement_range {
 };
 
 struct placement {
-	unsigned *cpus; /* by node, last cache and core, so that those of a
-			 * worker are next to each other */
+	unsigned *cpus; /* by node, last cache and core, so that the CPUs of a
+			 * worker are adjacent */
 	unsigned cpu_count;
 	struct placement_worker {
-		unsigned cpu;                 /* one of its own */
-		struct placement_range own;   /* where it runs; */
-		struct placement_range cache; /* and while time is limited */
+		unsigned cpu;               /* one of its CPUs */
+		struct placement_range own; /* its CPUs */
+		struct placement_range
+			cache; /* its CPUs while time is limited */
 	} * workers;
 	unsigned worker_count;
 	enum skua_binding binding;
@@ -45,10 +46,10 @@ struct placement {
 
 /**
  * placement_make - place the workers
- * @out: receives it; to be given to placement_free()
+ * @out: receives the placement; to be given to placement_free()
  *
- * CPUs that @ask's machine does not have are a core each, and share a cache on
- * node 0. Workers for which there is no place are on all CPUs.
+ * CPUs that @ask's machine does not have count as a core each, with one cache, on node
+ * 0. If there are more workers than places, the rest runs on all CPUs.
  *
  * Return: 0; -ENOMEM.
  */
@@ -56,12 +57,12 @@ int placement_make(struct placement *out, const struct placement_ask *ask);
 
 void placement_free(struct placement *placement);
 
-/* placement_tell - the CPUs of the first @room workers, in @cpus, which may be
- * NULL. Return: how many workers there are. */
+/* placement_tell - list the CPUs of the first @room workers in @cpus, which may be NULL.
+ * Return: the number of workers. */
 unsigned placement_tell(const struct placement *placement, unsigned *cpus,
 			unsigned room);
 
-/* placement_range - which of the CPUs are worker @i's, with limited time or not */
+/* placement_range - the CPUs of worker @i, while CPU time is limited or not */
 static inline struct placement_range
 placement_range(const struct placement *placement, unsigned i, bool limited)
 {

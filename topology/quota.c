@@ -11,18 +11,18 @@
 #include "topology/error.h"
 #include "topology/sysfs.h"
 
-/* Where the group of this process is in which hierarchy. */
+/* The place of this process's group in a hierarchy. */
 struct place {
 	bool found;
 	bool second; /* version 2 */
 	char *path;  /* of the group, as the kernel names it */
-	char *mount; /* where the hierarchy is */
-	char *top;   /* which group is there */
+	char *mount; /* where the hierarchy is mounted */
+	char *top;   /* the group at the mount */
 };
 
 /* ---- /proc/self/cgroup ----------------------------------------------------- */
 
-/* Is there a word in a list with commas? */
+/* Tells whether a list with commas has a word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -37,7 +37,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Lines as 4:cpu,cpuacct:/path and, of version 2, 0::/path. */
+/* A line is 4:cpu,cpuacct:/path or, in version 2, 0::/path. */
 static void find_group(struct place *place, char *text)
 {
 	char *line;
@@ -65,7 +65,7 @@ static void find_group(struct place *place, char *text)
 
 /* ---- /proc/self/mountinfo -------------------------------------------------- */
 
-/* What the kernel writes for white space and backslashes: \040. In place. */
+/* Replace the kernel's escapes of white space and backslashes, as \040, in place. */
 static void unescape_octal(char *text)
 {
 	char *to = text;
@@ -85,7 +85,7 @@ static void unescape_octal(char *text)
 }
 
 /* A line is "36 35 98:0 /top /mount options optional... - type source options".
- * Is it the hierarchy that is looked for? */
+ * Tells whether it is the hierarchy of @place. */
 static bool read_mount(struct place *place, char *line)
 {
 	char *behind = strstr(line, " - "), *type, *options;
@@ -125,7 +125,7 @@ static bool find_mount(struct place *place, char *text)
 
 /* ---- the files of a group -------------------------------------------------- */
 
-/* "max 100000", or "150000 100000". */
+/* The text is "max 100000" or "150000 100000". */
 static bool parse_max(const char *text, struct quota *quota)
 {
 	char *end;
@@ -149,7 +149,7 @@ static bool read_number(const struct sysfs *sysfs, const char *group,
 	return true;
 }
 
-/* What a group itself is given; false: it is not limited. */
+/* Read the limit of a group itself; false: it has none. */
 static bool read_group(const struct sysfs *sysfs, const char *group,
 		       bool second, char *text, struct quota *quota)
 {
@@ -161,7 +161,7 @@ static bool read_group(const struct sysfs *sysfs, const char *group,
 		limited = !sysfs_read(sysfs, path, text) &&
 			  parse_max(text, quota);
 	} else {
-		/* -1: not limited. */
+		/* -1: no limit. */
 		limited = read_number(sysfs, group, "cpu.cfs_quota_us", text,
 				      &quota->runtime_us) &&
 			  read_number(sysfs, group, "cpu.cfs_period_us", text,
@@ -177,8 +177,8 @@ static bool is_lower(const struct quota *a, const struct quota *b)
 		       (double)b->runtime_us / (double)b->period_us;
 }
 
-/* The path of the group below the mount; what cannot be seen from here, as of a
- * container, is not looked at: what is there is the mount itself. */
+/* The path of the group below the mount. If the group is not visible, as in some
+ * containers, the mount itself counts as the group. */
 static const char *below(const struct place *place)
 {
 	size_t length = strlen(place->top);
@@ -191,7 +191,7 @@ static const char *below(const struct place *place)
 	return strstr(place->path, "/..") ? "" : place->path + length;
 }
 
-/* From the group to the top. */
+/* Take the lowest limit from the group up to the top. */
 static int read_groups(const struct sysfs *sysfs, const struct place *place,
 		       struct quota *out)
 {
@@ -210,7 +210,7 @@ static int read_groups(const struct sysfs *sysfs, const struct place *place,
 		struct quota quota;
 		char *last;
 
-		/* Below the root that was given. */
+		/* The mount is below the given root. */
 		if (read_group(sysfs, group + strspn(group, "/"), place->second,
 			       text, &quota) &&
 		    is_lower(&quota, out))
@@ -240,7 +240,7 @@ static int read_all(struct quota *out, const struct sysfs *sysfs)
 	}
 	free(groups);
 	free(mounts);
-	/* What is not there does not limit. */
+	/* A missing file means no limit. */
 	return code == -ENOMEM || mounts_code == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -259,7 +259,7 @@ int quota_read(struct quota *out, const char *root, struct skua_error *err)
 
 bool quota_below(const struct quota *quota, unsigned cpus)
 {
-	/* By a quotient: no product overflows. */
+	/* A quotient, because a product might overflow. */
 	return quota->period_us > 0 &&
 	       quota->runtime_us / quota->period_us < cpus;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * quota.h - how much CPU time a control group has
+ * quota.h - the CPU time that control groups leave to the process
  *
- * That of the process is the lowest of its group and of all above it that can be
- * seen: a limit anywhere holds for all below. Version 1 and 2 of cgroups; where
- * both are there, the one that has the cpu controller.
+ * The quota of a process is the lowest of its group and of all visible groups above it,
+ * because a limit holds for all groups below. Versions 1 and 2 of cgroups work; if both
+ * are mounted, the one with the cpu controller counts.
  */
 #ifndef SKUA_TOPOLOGY_QUOTA_H
 #define SKUA_TOPOLOGY_QUOTA_H
@@ -24,15 +24,14 @@ struct quota {
  * @root: as of machine_load()
  * @err: receives what was wrong; may be NULL
  *
- * Return: 0, also if there are no control groups; -ENOMEM; what sysfs_open()
- * returned.
+ * Return: 0, also if there are no control groups; -ENOMEM; an error of sysfs_open().
  */
 int quota_read(struct quota *out, const char *root, struct skua_error *err);
 
-/* quota_below - is that less than so many CPUs? */
+/* quota_below - tell whether it is less than @cpus CPUs */
 bool quota_below(const struct quota *quota, unsigned cpus);
 
-/* quota_cpus - how many CPUs that is, rounded up, one at least; 0: no limit */
+/* quota_cpus - the number of CPUs, rounded up, at least one; 0: no limit */
 unsigned quota_cpus(const struct quota *quota);
 
 #endif

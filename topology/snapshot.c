@@ -10,7 +10,7 @@
 #include "topology/error.h"
 #include "topology/sysfs.h"
 
-/* Folders that describe the machine, and files there that do. */
+/* Folders that describe the machine, and the files there that a snapshot has. */
 static const char *const folders[] = { "sys/devices/system/cpu",
 				       "sys/devices/system/node",
 				       "sys/devices/cpu_core",
@@ -55,7 +55,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Of a node's memory, how much there is; the rest changes all the time. */
+/* Keep the size of a node's memory; the other lines change all the time. */
 static void keep_total(char *text)
 {
 	char *total = strstr(text, "MemTotal:");
@@ -68,8 +68,8 @@ static void keep_total(char *text)
 	memmove(text, total, strlen(total) + 1);
 }
 
-/* Write what is in a folder; how many files. Links are not followed: those of
- * sysfs lead back. */
+/* Write the files of a folder. Return: their number. It does not follow links, which lead
+ * back in sysfs. */
 static long save_folder(FILE *file, const struct sysfs *sysfs, char *folder,
 			size_t root, char *text)
 {
@@ -135,7 +135,7 @@ int snapshot_save(FILE *file, const char *root, struct skua_error *err)
 		code = error_set(err, -EINVAL, "%s is a snapshot already",
 				 root);
 	else if (!code)
-		/* The root is not to be named twice. */
+		/* error_set() must not name the root twice. */
 		code = save_all(file, &sysfs,
 				strcmp(root, "/") == 0 ? "" : root, text, err);
 	sysfs_close(&sysfs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.h - what describes a machine, in one text file (sysfs.h) */
+/* snapshot.h - write the description of a machine to one text file (sysfs.h) */
 #ifndef SKUA_TOPOLOGY_SNAPSHOT_H
 #define SKUA_TOPOLOGY_SNAPSHOT_H
 
@@ -9,8 +9,8 @@
 
 /**
  * snapshot_save - write a snapshot
- * @file: open for writing; the caller's
- * @root: "/", or a folder with a tree as there
+ * @file: open for writing; the caller closes it
+ * @root: "/", or a folder that has a copy of its sysfs
  * @err: receives what was wrong; may be NULL
  *
  * Return: 0; -ENOENT (nothing is described there); -ENOMEM; another error of

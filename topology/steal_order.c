@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A worker that is not the thief, and how far away. */
+/* A worker except the thief, with its distance. */
 struct victim {
 	enum steal_tier kind;
 	unsigned distance, worker;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * steal_order.h - whom a worker steals from first
+ * steal_order.h - the order in which a worker tries its victims
  *
- * By tiers, the nearest first: who shares its core, its last cache, its node; then
- * the other nodes, by distance. Within a tier all are alike, and are tried from a
- * random one on.
+ * The order has tiers, the nearest first: workers that share the thief's core, its last
+ * cache, its node; then those of other nodes, by distance. A thief begins each tier at a
+ * random worker.
  */
 #ifndef SKUA_TOPOLOGY_STEAL_ORDER_H
 #define SKUA_TOPOLOGY_STEAL_ORDER_H
 
 #include "topology/machine.h"
 
-/* What the workers of a tier have in common with the thief; nodes that are not
- * alike far away are a tier each. */
+/* The nearest unit that the workers of a tier share with the thief. Nodes at different
+ * distances are different tiers. */
 enum steal_tier {
 	STEAL_TIER_CORE,
 	STEAL_TIER_LLC,
@@ -26,17 +26,17 @@ struct steal_order {
 	struct steal_order_tier {
 		enum steal_tier kind;
 		unsigned distance; /* of nodes */
-		unsigned end;      /* behind its last victim; the first follows
-				    * the tier before */
-	} * tiers;                 /* none is empty */
+		unsigned end; /* after its last victim; it begins at the end
+				    * of the tier before */
+	} * tiers;            /* none is empty */
 	unsigned tier_count;
 };
 
 /**
- * steal_order_make - the order of one worker
- * @out: receives it; to be given to steal_order_free()
- * @cpus: of each worker; those that are not on @machine count as of its first CPU
- * @workers: how many, one or more
+ * steal_order_make - make the order of one worker
+ * @out: receives the order; to be given to steal_order_free()
+ * @cpus: the CPU of each worker; one that @machine does not have counts as its first CPU
+ * @workers: their number; one or more
  * @thief: below @workers
  *
  * Return: 0; -ENOMEM.

@@ -13,12 +13,12 @@
 
 #include "topology/error.h"
 
-/* Of 64,000 CPUs, with all that is read of them. */
+/* Enough for all files of 64,000 CPUs. */
 #define SNAPSHOT_LIMIT (1u << 30)
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* Read up to @size bytes; how many there were, or a negative errno value. */
+/* Read up to @size bytes. Return: their number, or a negative errno value. */
 static ssize_t read_all(int file, char *to, size_t size)
 {
 	size_t got = 0;
@@ -69,7 +69,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
-/* What \n and \\ stand for, in place; false for another escape. */
+/* Replace the escapes \n and \\ in place; false for another escape. */
 static bool unescape(char *text)
 {
 	char *to = text;
@@ -172,7 +172,7 @@ static const struct sysfs_line *find_line(const struct sysfs *sysfs,
 		       sizeof(*sysfs->lines), by_path);
 }
 
-/* ---- either ---------------------------------------------------------------- */
+/* ---- folder or snapshot ----------------------------------------------------- */
 
 int sysfs_open(struct sysfs *out, const char *path, struct skua_error *err)
 {
@@ -227,7 +227,7 @@ int sysfs_read(const struct sysfs *sysfs, const char *path, char *text)
 	return 0;
 }
 
-/* All that is in it: a file of procfs does not tell how much. */
+/* Read to the end, because a file of procfs does not tell its size. */
 static int read_growing(int file, char **text)
 {
 	size_t size = SYSFS_TEXT_SIZE / 16, length = 0;
@@ -275,7 +275,7 @@ int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text)
 	return code;
 }
 
-/* The number behind @prefix, of a name that ends at a slash or there; -1: none. */
+/* The number after @prefix in a name that ends there or has a slash there; -1: none. */
 static long number_of(const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sysfs.h - where the description of a machine is read from
+ * sysfs.h - read the files that describe a machine
  *
- * A folder with a tree as at /, or a snapshot: one text file that has, of such a
- * tree, a line for each file: its path, a tab, and what is in it, with \n for
- * the ends of lines but the last, and \\ for a backslash. A line that begins with
- * # is a comment, and so is an empty one.
+ * They are in a folder, such as /, or in a snapshot: a text file that has a line for each
+ * file: its path, a tab, and its content, with \n for the ends of lines except the last,
+ * and \\ for a backslash. Empty lines, and lines that begin with #, are comments.
  */
 #ifndef SKUA_TOPOLOGY_SYSFS_H
 #define SKUA_TOPOLOGY_SYSFS_H
@@ -15,13 +14,13 @@
 #include "skua/base.h"
 #include "topology/cpu_list.h"
 
-/* A file of sysfs has a page at most, but lists of CPUs may be longer. */
+/* A file of sysfs has at most a page, except lists of CPUs. */
 #define SYSFS_TEXT_SIZE 65536u
 #define SYSFS_PATH_SIZE 256u
 
 struct sysfs {
 	int folder; /* open; -1: a snapshot */
-	char *text; /* a snapshot's, with NUL behind each path and value */
+	char *text; /* of a snapshot, with a NUL after each path and value */
 	struct sysfs_line {
 		const char *path, *value;
 	} * lines; /* by path */
@@ -40,21 +39,21 @@ int sysfs_open(struct sysfs *out, const char *path, struct skua_error *err);
 void sysfs_close(struct sysfs *sysfs);
 
 /**
- * sysfs_read - what is in a file, without white space at its end
+ * sysfs_read - read a file, without white space at its end
  * @path: without a slash at the begin, as sys/devices/system/cpu/online
- * @text: of SYSFS_TEXT_SIZE bytes; what is longer is cut. Empty on failure.
+ * @text: of SYSFS_TEXT_SIZE bytes; a longer content is cut. Empty on failure.
  *
  * Return: 0; a negative errno value, mostly -ENOENT.
  */
 int sysfs_read(const struct sysfs *sysfs, const char *path, char *text);
 
-/* sysfs_read_whole - the same, however long; *@text is to be freed, NULL on
+/* sysfs_read_whole - the same, of any length; the caller frees *@text, which is NULL on
  * failure */
 int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text);
 
 /**
- * sysfs_numbers - the N for which there is an entry @prefix N in a folder
- * @out: receives them; to be freed. Empty if there is no such folder
+ * sysfs_numbers - list the N for which a folder has an entry @prefix N
+ * @out: receives them; the caller frees it. Empty if there is no such folder
  *
  * Return: 0; -ENOMEM.
  */

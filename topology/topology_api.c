@@ -16,7 +16,7 @@
 #include "topology/snapshot.h"
 #include "topology/steal_order.h"
 
-/* A topology is a machine, to the user. */
+/* struct skua_topology is the public name of struct machine. */
 static const struct machine *machine_of(const struct skua_topology *topology)
 {
 	return (const struct machine *)topology;
@@ -113,7 +113,7 @@ int skua_topology_steal_order(const struct skua_topology *topology,
 	return code;
 }
 
-/* A worker on each place that there is for one. */
+/* One worker on each place of the policy. */
 static int plan(struct placement *out, const struct machine *machine,
 		enum skua_placement placement)
 {
@@ -123,7 +123,7 @@ static int plan(struct placement *out, const struct machine *machine,
 	const struct placement_ask ask = { .machine = machine,
 					   .cpus = &all,
 					   .policy = placement,
-					   .most = SKUA_MAX_WORKERS };
+					   .max_workers = SKUA_MAX_WORKERS };
 	int code;
 
 	for (unsigned i = 0; all.cpus && i < all.count; i++)

@@ -79,10 +79,10 @@ static int place(struct config *out, const struct skua_config *cfg,
 		.cpus = cpus,
 		.policy = cfg->placement,
 		.workers = out->caller_driven ? 1 : cfg->workers,
-		.most = out->limited && quota_cpus(&out->quota) <
-						SKUA_MAX_WORKERS
-				? quota_cpus(&out->quota)
-				: SKUA_MAX_WORKERS,
+		.max_workers = out->limited && quota_cpus(&out->quota) <
+						       SKUA_MAX_WORKERS
+				       ? quota_cpus(&out->quota)
+				       : SKUA_MAX_WORKERS,
 		.unpinned = (cfg->flags & SKUA_UNPINNED) || out->caller_driven,
 		/* With less time than CPUs, which of them are free changes; but a
 		 * worker that is moved among those of a cache finds its data there.

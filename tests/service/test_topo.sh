@@ -73,7 +73,7 @@ tested=(taskset -c "$first" "$skua")
 run topo --measure
 expect 'one CPU' exited 0
 expect 'one CPU' out_has 'no latency was measured'
-expect 'one CPU' err_has 'latency not measured: there are no two cores'
+expect 'one CPU' err_has 'latency not measured: at least two cores are needed'
 tested=("$skua")
 
 # --- others ----------------------------------------------------------------------
@@ -97,7 +97,7 @@ run topo --json --placement caches
 expect 'here' exited 0
 expect 'here' out_has '"pinned":false'
 run topo --root "$machines/bare.snapshot"
-expect 'remarks' err_has 'caches are not told of every CPU'
+expect 'remarks' err_has 'sysfs does not tell the caches of every CPU'
 for machine in "$machines"/*.snapshot; do
 	run topo --json --root "$machine"
 	expect "$machine" exited 0

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "topology/latency_contest.h"
+#include "topology/latency_pingpong.h"
 #include "topology/latency_groups.h"
 #include "topology/latency_measure.h"
 #include "topology/machine_measure.h"
@@ -135,8 +135,8 @@ static void split__two_groups_told_as_one__two_caches(void **state)
 
 	(void)state;
 	check_split(machine, latency, 1, llcs,
-		    "CPU 0 is told to share its cache with others, but "
-		    "measured they are groups, up to 2");
+		    "the cache of CPU 0 is several groups of CPUs by latency, "
+		    "up to 2");
 	assert_non_null(strstr(machine->remarks, "each: 0-3; 4-7"));
 	end(machine, latency);
 }
@@ -154,7 +154,7 @@ split__groups_that_are_no_neighbours__named_by_their_first(void **state)
 			latency_set(latency, i, k, i % 2 == k % 2 ? 23 : 90);
 	check_split(machine, latency, 1, llcs,
 		    "up to 23 ns apart within and 90 ns or more between; "
-		    "taken to have a cache each: 0,2,4; 1,3,5");
+		    "a cache each: 0,2,4; 1,3,5");
 	end(machine, latency);
 }
 
@@ -170,7 +170,7 @@ static void split__each_cache_by_itself__only_what_is_one_stays(void **state)
 	for (unsigned i = 4; i < 6; i++)
 		for (unsigned k = 6; k < 8; k++)
 			latency_set(latency, i, k, 80);
-	check_split(machine, latency, 1, llcs, "CPU 4 is told");
+	check_split(machine, latency, 1, llcs, "the cache of CPU 4 is");
 	end(machine, latency);
 }
 
@@ -409,27 +409,27 @@ static void check_known(const struct latency *latency, unsigned but)
 
 static void *play(void *arg)
 {
-	contest_play(arg);
+	pingpong_play(arg);
 	return NULL;
 }
 
 /* Threads that are placed anywhere: there may be more than CPUs. */
-static void hold_contest(unsigned count, unsigned at_once)
+static void play_all(unsigned count, unsigned at_once)
 {
 	struct cpu_list cpus = first_cpus(count);
 	struct latency *latency = latency_make(&cpus);
-	struct contest c;
+	struct pingpong c;
 
-	assert_int_equal(contest_init(&c, latency), 0);
+	assert_int_equal(pingpong_init(&c, latency), 0);
 	c.rounds = 4;
 	c.patience = 1;
 	c.games_at_once = at_once;
-	c.deadline_ns = contest_now_ns() + LONG_NS;
+	c.deadline_ns = pingpong_now_ns() + LONG_NS;
 	for (unsigned i = 0; i < count; i++) {
-		c.players[i].contest = &c;
+		c.players[i].pingpong = &c;
 		c.players[i].index = i;
 		for (unsigned k = 0; k < i; k++)
-			contest_pair(&c, i, k);
+			pingpong_pair(&c, i, k);
 	}
 	for (unsigned i = 0; i < count; i++)
 		assert_int_equal(pthread_create(&c.players[i].thread, NULL,
@@ -439,18 +439,18 @@ static void hold_contest(unsigned count, unsigned at_once)
 		pthread_join(c.players[i].thread, NULL);
 	assert_int_equal(c.games, 0);
 	check_known(latency, count);
-	contest_free(&c);
+	pingpong_free(&c);
 	latency_free(latency);
 }
 
-static void contest__many_players__each_with_each(void **state)
+static void pingpong__many_players__each_with_each(void **state)
 {
 	(void)state;
-	hold_contest(2, 1);
-	hold_contest(3, 1);
-	hold_contest(9, 1);
-	hold_contest(9, 4);
-	hold_contest(70, 35); /* more than a word has bits */
+	play_all(2, 1);
+	play_all(3, 1);
+	play_all(9, 1);
+	play_all(9, 4);
+	play_all(70, 35); /* more than a word has bits */
 }
 
 /* It does not wait for a thread that never comes. */
@@ -549,8 +549,8 @@ static void measure__one_cpu_within__nothing_and_said_so(void **state)
 	assert_null(machine->latency);
 	assert_int_equal(created, 0);
 	assert_string_equal(machine->remarks,
-			    "latency not measured: there are no two cores to "
-			    "be used\n");
+			    "latency not measured: at least two cores are "
+			    "needed\n");
 	assert_int_equal(machine_latency(machine, 0, 1), 0);
 	cpu_list_free(&within);
 	machine_free(machine);
@@ -632,7 +632,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(doubtful__one_cache_for_all__if_told_by_a_hypervisor),
 	TEST(doubtful__told_in_detail__no),
 	TEST(doubtful__few_cores__no),
-	TEST(contest__many_players__each_with_each),
+	TEST(pingpong__many_players__each_with_each),
 	TEST(measure__a_cpu_refuses_its_thread__unknown),
 	TEST(measure__no_two_threads__eagain),
 	TEST(measure__no_time__unknown),

@@ -274,7 +274,7 @@ static void machine_load__nonsense__guesses_and_says_so(void **state)
 		{ CPU "online\t0,7\n" CPU "cpu0/a\t\n" CPU "cpu1/online\t1\n",
 		  "cpu 0 core 0 llc 0 node 0 capacity 0\n"
 		  "node 0 cpus 1 memory 0: 10\n",
-		  "caches are not told" },
+		  "sysfs does not tell the caches" },
 		{ CPU "online\t0-x\n" CPU "cpu3/a\t\n",
 		  "cpu 3 core 3 llc 3 node 0 capacity 0\n"
 		  "node 0 cpus 1 memory 0: 10\n",
@@ -292,24 +292,24 @@ static void machine_load__nonsense__guesses_and_says_so(void **state)
 		  "cpu 1 core 1 llc 0 node 0 capacity 0\n"
 		  "node 0 cpus 2 memory 0: 10 20\n"
 		  "node 4 cpus 0 memory 0: 20 10\n",
-		  "CPU 1 is in node 0 and in node 4: taken to be in the "
-		  "former" },
+		  "CPU 1 is listed in node 0 and in node 4: the "
+		  "former counts" },
 		{ CPU "online\t0-1\n" NODE "node3/cpulist\t1\n",
 		  "cpu 0 core 0 llc 0 node 3 capacity 0\n"
 		  "cpu 1 core 1 llc 0 node 3 capacity 0\n"
 		  "node 3 cpus 2 memory 0: 10\n",
-		  "CPU 0 is in no node: taken to be in node 3" },
+		  "CPU 0 is listed in no node: node 3 counts" },
 		{ CPU "online\t0\n" NODE "node0/cpulist\t0\n" NODE
 		      "node0/distance\t10 5\n" NODE "node1/distance\t30 10\n",
 		  "cpu 0 core 0 llc 0 node 0 capacity 0\n"
 		  "node 0 cpus 1 memory 0: 10 20\n"
 		  "node 1 cpus 0 memory 0: 30 10\n",
-		  "distance is '10 5': for 2 nodes as many numbers are "
-		  "expected" },
+		  "distance is '10 5'; allowed are 2 numbers, 10 for "
+		  "the node itself" },
 		{ CPU "online\t0\n" NODE "node0/distance\t10 20\n",
 		  "cpu 0 core 0 llc 0 node 0 capacity 0\n"
 		  "node 0 cpus 1 memory 0: 10\n",
-		  "distance is '10 20': for 1 nodes" },
+		  "distance is '10 20'; allowed are 1 numbers" },
 		/* Siblings that share no cache are none. */
 		{ CPU "online\t0-1\n" CPU "cpu0/topology/core_cpus\t3\n" CPU
 		      "cpu0/cache/index0/level\t1\n" CPU

@@ -60,7 +60,7 @@ struct expected {
 	const char *machine; /* NULL: unknown */
 	const char *cpus;    /* NULL: all */
 	enum skua_placement policy;
-	unsigned workers, most;
+	unsigned workers, max_workers;
 	bool unpinned, limited;
 	unsigned start;
 	enum skua_binding binding;
@@ -78,7 +78,7 @@ static void expect(const struct expected *e)
 					   .cpus = &cpus,
 					   .policy = e->policy,
 					   .workers = e->workers,
-					   .most = e->most,
+					   .max_workers = e->max_workers,
 					   .unpinned = e->unpinned,
 					   .limited = e->limited,
 					   .start = e->start };
@@ -242,12 +242,12 @@ static void placement__unpinned__all_on_all(void **state)
 static void placement__limited_time__each_on_a_cache_from_here(void **state)
 {
 	(void)state;
-	EXPECT(.machine = "nps4_16_llcs", .limited = true, .most = 3,
+	EXPECT(.machine = "nps4_16_llcs", .limited = true, .max_workers = 3,
 	       .start = 37, .at = "36-38",
 	       .own = { "36-39,100-103", "36-39,100-103" },
 	       .binding = SKUA_BOUND_CACHE);
 	/* Then others of the node, and of the nearest. */
-	EXPECT(.machine = "nps4_16_llcs", .limited = true, .most = 6,
+	EXPECT(.machine = "nps4_16_llcs", .limited = true, .max_workers = 6,
 	       .start = 37, .at = "32,33,36-39",
 	       .own = { "32-35,96-99", "32-35,96-99", "36-39,100-103" },
 	       .binding = SKUA_BOUND_CACHE);
@@ -255,8 +255,9 @@ static void placement__limited_time__each_on_a_cache_from_here(void **state)
 	       .start = 1023, .count = 129, .at = "512,896-1023",
 	       .binding = SKUA_BOUND_CACHE);
 	/* A requested number is not cut to the CPU time. */
-	EXPECT(.machine = "no_numa", .limited = true, .most = 2, .workers = 4,
-	       .at = "0-3", .own = { "0-3" }, .binding = SKUA_BOUND_CACHE);
+	EXPECT(.machine = "no_numa", .limited = true, .max_workers = 2,
+	       .workers = 4, .at = "0-3", .own = { "0-3" },
+	       .binding = SKUA_BOUND_CACHE);
 }
 
 static void
