@@ -2,9 +2,9 @@
 /**
  * parallel_collect.c - gather what a range yields, in order
  *
- * A part of the range has as much of the array as it might need, and fills it
- * from the front. The items of a neighbour are moved there when both are done:
- * one move for each part that another thread has taken.
+ * A part of the range owns as much of the array as it may need, and fills it from the
+ * front. When two neighbours are done, the items of the right one move next to those of
+ * the left: one move for each part that another thread has taken.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct collect_loop {
 	void *arg;
 };
 
-/* Of a part: where its room is, and how much of it is filled, in items. */
+/* The room of a part, and how much of it is filled, in items. */
 struct filled {
 	size_t at, count;
 };

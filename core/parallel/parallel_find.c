@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallel_find.c - loops that end when something has been found */
+/* parallel_find.c - loops that end at a match */
 #include <errno.h>
 
 #include "core/base/boundary.h"
@@ -13,8 +13,8 @@ struct find_loop {
 	int (*test)(struct skua_ctx ctx, size_t begin, size_t end, void *arg);
 	void *arg;
 	/*
-	 * The lowest that was found, SIZE_MAX: nothing. Writers: threads that found
-	 * something; it only falls. Reader: the caller, in the end.
+	 * The lowest match; SIZE_MAX: none. Writers: threads that find a match; it
+	 * only falls. Reader: the caller, after the loop.
 	 */
 	atomic_u64 found;
 };
@@ -33,8 +33,8 @@ static int find_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	(void)value;
 	if (code != 1)
 		return code > 1 ? -EINVAL : code;
-	/* Relaxed, both: only the value counts, and the joins are behind it.
-	 * A thread that made the exchange fail has found something lower. */
+	/* Relaxed, both: only the value counts, and the joins come after it. The
+	 * thread that makes the exchange fail has found a lower match. */
 	seen = atomic_load_relaxed(&it->found);
 	while (found < seen && !atomic_cas_relaxed(&it->found, &seen, found))
 		;
@@ -97,7 +97,7 @@ static int any_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	return code > 1 ? -EINVAL : code;
 }
 
-/* A sub-range for which it is not so is what is looked for. */
+/* The loop looks for a sub-range that has an item without a match. */
 static int all_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		    size_t begin, size_t end, void *value)
 {

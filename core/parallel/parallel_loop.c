@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallel_loop.c - a loop that is cut on request */
+/* parallel_loop.c - a loop that splits on request */
 #include "core/parallel/parallel_loop.h"
 
 #include <errno.h>
@@ -7,9 +7,8 @@
 #include "core/base/clock.h"
 
 /*
- * A sub-range takes this long: so much that reading the clock and the words of
- * others in between cannot be seen, so little that a thread which asks is heard soon.
- * Guessed.
+ * The time of a sub-range: so long that the reads of the clock and of wanted cost
+ * nothing beside it, so short that a thread that asks for work gets it soon. Guessed.
  */
 #define PACE_SHORT_NS 2000u
 #define PACE_LONG_NS  8000u
@@ -51,8 +50,8 @@ void parallel_loop_stop(struct parallel_loop *loop, size_t begin)
 	const uint64_t stop = loop->any ? 0 : begin;
 	uint64_t seen = atomic_load_relaxed(&loop->stop);
 
-	/* Relaxed: see parallel_loop_stopped(). A thread that made this fail has ended
-	 * the loop, too, at a lower place. */
+	/* Relaxed: see parallel_loop_stopped(). The thread that makes the exchange
+	 * fail has lowered the word as well. */
 	while (stop < seen && !atomic_cas_relaxed(&loop->stop, &seen, stop))
 		;
 }
@@ -78,7 +77,7 @@ static void part_run(struct skua_ctx ctx, struct skua_job *job)
 			      part->items, part->value);
 }
 
-/* Of @code of the part at the left, and that of the one at the right. */
+/* Join a left part, which ended with @code and the value @left, and a right one. */
 static int join_parts(struct parallel_loop *loop, int code, void *left,
 		      struct part *right)
 {
@@ -96,8 +95,8 @@ static int join_parts(struct parallel_loop *loop, int code, void *left,
 }
 
 /*
- * Let others do what is from @middle on, and do what is before it. If that was
- * not taken, @begin has gone to @middle; else all is done.
+ * Fork the part from @middle on, and do the part before it. If no thread has taken the
+ * fork, *@begin is @middle then; else it is @end, and all is done.
  */
 static int split_part(struct parallel_loop *loop, struct skua_ctx ctx,
 		      size_t *begin, size_t middle, size_t end, size_t items,

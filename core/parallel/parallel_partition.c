@@ -2,9 +2,9 @@
 /**
  * parallel_partition.c - move some items before all others, in place
  *
- * A part of the array is yes, then no. A sub-range behind it, and a neighbour
- * likewise, is put in order on its own; then the no's of the left change places
- * with as many yes's of the right.
+ * In each part of the array, items with yes come before items with no. A sub-range after
+ * the part, or a neighbouring part, is put in order on its own. Then the last no's of the
+ * left change places with as many yes's of the right.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "core/parallel/parallel_loop.h"
 #include "skua/parallel.h"
 
-/* How many items are tested at once. */
+/* Items that are tested at once. */
 #define BATCH 256
 
 struct partition_loop {
@@ -25,7 +25,7 @@ struct partition_loop {
 	void *arg;
 };
 
-/* Of a part, in items. */
+/* The halves of a part, in items. */
 struct halves {
 	size_t begin, split, end;
 };
@@ -46,7 +46,7 @@ static void swap_bytes(char *a, char *b, size_t bytes)
 	}
 }
 
-/* Put together @left and what is right behind it. */
+/* Join @left and the adjacent @right. */
 static void join_halves(struct partition_loop *it, struct halves *left,
 			const struct halves *right)
 {
@@ -61,7 +61,7 @@ static void join_halves(struct partition_loop *it, struct halves *left,
 	left->end = right->end;
 }
 
-/* One batch, of which @yes is known. */
+/* Put a batch in order; @yes has the tests of its items. */
 static struct halves partition_batch(struct partition_loop *it, size_t begin,
 				     size_t end, const unsigned char *yes)
 {
@@ -75,7 +75,7 @@ static struct halves partition_batch(struct partition_loop *it, size_t begin,
 			high--;
 		if (low == high)
 			return (struct halves){ begin, begin + low, end };
-		/* There are two at least: one of each. */
+		/* There are at least two items, one of each kind. */
 		swap_bytes(base + low++ * it->size, base + --high * it->size,
 			   it->size);
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_reduce.c - one value of a range
+ * parallel_reduce.c - reduce a range to one value
  *
- * Without a grain, a part of the range is folded into one value, and values are
- * joined where a part was taken by another thread. With one, each sub-range is
- * a leaf of a binary tree, and each inner node joins the values of its two: the tree is
- * the same, whichever threads do its nodes.
+ * Without a grain, each part of the range is folded into one value, and the values of
+ * parts that other threads have taken are joined. With a grain, each sub-range is a leaf
+ * of a binary tree, and each inner node joins two values. The tree is the same, whichever
+ * threads do its nodes.
  */
 #include "core/parallel/parallel_reduce.h"
 
@@ -90,7 +90,7 @@ static int reduce_leaf(struct reduce_loop *it, struct skua_ctx ctx,
 	return code;
 }
 
-/* Both halves; the sub-range before @middle is whole. */
+/* Do both halves; @middle is at the begin of a sub-range. */
 static int reduce_halves(struct reduce_loop *it, struct skua_ctx ctx,
 			 size_t begin, size_t middle, size_t end, void *value)
 {

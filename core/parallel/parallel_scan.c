@@ -2,18 +2,18 @@
 /**
  * parallel_scan.c - all prefixes of a reduction
  *
- * The caller is the leader: it goes through the range from its begin, and knows
- * the prefix of where it is. When others ask for work, they get the far part of
- * the range to go ahead in: they fold its blocks, one by one, until the leader
- * comes to where they began. From the values of these blocks it makes their
- * prefixes, lets others scan them, and goes on behind them. With two threads and
- * a fold that costs as much as a scan, each does a third of the range alone, and
- * one folds what the other scans afterwards, or it itself does: two thirds of the
- * time. That is the on-line prefix computation of Roch, Traore and Bernard
- * (Euro-Par 2006), on lazy binary splitting.
+ * The caller is the leader: it works through the range from its begin, and knows the
+ * prefix of its place. Threads that ask for work go ahead in the far part of the range:
+ * they fold its blocks, one by one, until the leader comes to their first block. From
+ * the values of the folded blocks, the leader makes their prefixes. It forks the scan of
+ * these blocks, and goes on after them. With two threads, and a fold that costs as much
+ * as a scan, each thread works alone on a third of the range, and the last third is
+ * folded by one and then scanned by either: two thirds of the time. This is the on-line
+ * prefix computation of Roch, Traore and Bernard (Euro-Par 2006), on lazy binary
+ * splitting.
  *
- * Rejected: to fold everything, and then to scan everything, in parallel. On two
- * threads that takes as long as on one.
+ * Rejected: to fold all blocks in parallel, and then to scan all blocks in parallel. On
+ * two threads that takes as long as on one.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -24,30 +24,30 @@
 #include "core/parallel/parallel_loop.h"
 #include "core/parallel/parallel_reduce.h"
 
-/* Of an adaptive scan: blocks into which the range is divided, at most. */
+/* The most blocks of an adaptive scan. */
 #define BLOCKS 1024u
 
 struct scan {
-	/* The loop behind the leader: a thread that ends it ends the leader, too.
-	 * First: step() casts back. */
+	/* The loop over blocks behind the leader. If it ends early, the leader ends
+	 * as well. First: step() casts back. */
 	struct parallel_loop behind;
 	const struct skua_reduction *how;
 	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
 		    void *arg);
 	void *arg;
 	size_t begin, end;
-	size_t block;  /* items of a block, except the last */
-	size_t blocks; /* how many there are */
-	size_t stride; /* from value to value, so that they are aligned */
-	bool fixed;    /* each block is folded, and scanned, on its own */
+	size_t block;  /* items of each block, except the last */
+	size_t blocks; /* the number of blocks */
+	size_t stride; /* from value to value, so that each is aligned */
+	bool fixed;    /* each block is folded and scanned on its own */
 	/*
-	 * The leader's, until it forks. A block is written by the thread that folds it,
-	 * and then by the leader, which makes its prefix of its value; the joins and
-	 * forks between hand it over.
+	 * The leader allocates both before its first fork. The thread that folds a
+	 * block writes its value; then the leader replaces the value by the prefix.
+	 * The joins and forks between hand it over.
 	 */
-	char *values;         /* NULL: nobody has helped yet */
-	unsigned char *known; /* has the block a value? */
-	bool alone;           /* there was no memory for them */
+	char *values;         /* NULL: no thread has helped yet */
+	unsigned char *known; /* whether the block has a value */
+	bool alone;           /* there was no memory for both */
 };
 
 static size_t block_begin(const struct scan *it, size_t block)
@@ -100,8 +100,8 @@ static int ahead_step(struct parallel_loop *loop, struct skua_ctx ctx,
 				     block_begin(it, i + 1), block_value(it, i),
 				     it->arg);
 		BOUNDARY(loop);
-		/* The leader will come here, and see for itself. To go on would
-		 * leave it a frame of its stack for each such block. */
+		/* The leader comes here later and gets the result itself. Going on
+		 * would cost it a frame of its stack for each such block. */
 		if (code)
 			return code;
 		it->known[i] = 1;
@@ -163,7 +163,7 @@ static void behind_run(struct skua_ctx ctx, struct skua_job *job)
 static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
 		void *carry);
 
-/* The value of a block becomes its prefix, and @carry that of the next. */
+/* Replace the value of a block by its prefix, and @carry by the prefix of the next. */
 static int make_prefix(struct scan *it, size_t block, void *carry)
 {
 	PARALLEL_VALUE(prefix, it->how->size);
@@ -177,13 +177,13 @@ static int make_prefix(struct scan *it, size_t block, void *carry)
 }
 
 /*
- * From @begin on the values of blocks are known: let others scan these, and lead
- * from behind them to the end.
+ * The values of blocks from @begin on are known: fork the scan of these blocks, and lead
+ * from their end to @end.
  *
- * A frame of the leader's stack for each run of such blocks. Between two of them
- * there is what a thread has not come to, or the leader has split the range,
- * which makes a third of it less: their number is a small multiple of that of
- * threads.
+ * This takes a frame of the leader's stack for each run of such blocks. Two runs are
+ * apart because a thread has not come to the blocks between, or because the leader has
+ * split the range, which makes it shorter by a third. So the number of runs is a small
+ * multiple of the number of threads.
  */
 static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 		       size_t end, void *carry)
@@ -204,12 +204,12 @@ static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 	return job.code ? job.code : code;
 }
 
-/* Let others go ahead, and lead to where they begin. */
+/* Fork a part for threads that go ahead, and lead to its begin. */
 static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 		      size_t end, void *carry)
 {
-	/* A third: then the others have folded as much when the leader comes,
-	 * or all of it, and the scan of that is shared. */
+	/* A third: when the leader comes there, the other threads have folded as
+	 * many blocks, or all, and share their scan. */
 	size_t middle = *begin + (end - *begin + 2) / 3;
 	struct ahead_job job = { .job = { ahead_run },
 				 .ahead = { PARALLEL_LOOP(&ahead_ops, 0), it },
@@ -221,13 +221,13 @@ static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 
 	*begin = middle;
 	parallel_loop_stop(&job.ahead.loop, 0);
-	/* Whether it was taken, does not matter. */
+	/* It does not matter whether a thread has taken it. */
 	untaken = skua_reclaim(inner, &job.job);
 	(void)untaken;
 	return code;
 }
 
-/* Scan blocks that nobody has folded, as one. */
+/* Scan blocks that no thread has folded, in one call. */
 static int lead_blocks(struct scan *it, struct skua_ctx ctx, size_t begin,
 		       size_t end, void *carry)
 {

@@ -2,9 +2,8 @@
 /**
  * parallel_sort.c - sorts of any items, by comparison
  *
- * Items of the sizes of a register are sorted by instances of
- * skua/sort_template.h. Of others, their addresses are; then each item is moved
- * once.
+ * Instances of skua/sort_template.h sort items that have the size of a register. For
+ * other items they sort addresses; then each item moves once.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -52,8 +51,8 @@ typedef struct {
 #define SKUA_SORT_LESS(a, b, arg) (order_compare(arg, a, b) < 0)
 #include <skua/sort_template.h>
 
-/* Items that stay where they are until all is known. Equal ones are compared by
- * their addresses: that makes it stable. */
+/* The items stay in place until their order is known. Addresses order equal items, which
+ * makes the sort stable. */
 static inline bool address_less(const sort_address *a, const sort_address *b,
 				void *order)
 {
@@ -102,7 +101,7 @@ static int sort_by_address(struct skua_ctx ctx, char *base, size_t count,
 
 /* ---------------------------------------------------------------------------- */
 
-/* A copy of an item is aligned as the item is. */
+/* Copies of items have the alignment of the items. */
 static bool is_aligned(const void *base, size_t size)
 {
 	return (uintptr_t)base % size == 0;

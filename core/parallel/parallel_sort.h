@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_sort.h - what the sorts with callbacks have in common
+ * parallel_sort.h - shared by the sorts with callbacks
  */
 #ifndef SKUA_CORE_PARALLEL_PARALLEL_SORT_H
 #define SKUA_CORE_PARALLEL_PARALLEL_SORT_H
@@ -11,19 +11,18 @@
 
 #include "skua/fork.h"
 
-/* sort_check - 0, or -EINVAL for arguments that no sort takes */
+/* sort_check - check the arguments of a sort: 0 or -EINVAL */
 int sort_check(struct skua_ctx ctx, const void *base, size_t count, size_t size,
 	       bool callback);
 
-/* sort_take - memory for @count elements of @size bytes, for free(); NULL: there
+/* sort_take - allocate memory for @count elements of @size bytes, for free(); NULL: there
  * is none */
 void *sort_take(size_t count, size_t size);
 
 typedef const char *sort_address;
 
-/* Where the items are, and the table that says which of them is the n-th of the
- * result: by its address; or, if there are no addresses, by its index, in those
- * bits of a word. */
+/* The items, and the table of their order: the address of the n-th item of the result or,
+ * if addresses is NULL, its index, which is in the bits @index of a word. */
 struct sort_moves {
 	char *base, *scratch;
 	size_t size;
@@ -32,7 +31,7 @@ struct sort_moves {
 	uint64_t index;
 };
 
-/* sort_move_all - move each of @count items once, by way of scratch */
+/* sort_move_all - move each of @count items once, through scratch */
 void sort_move_all(struct skua_ctx ctx, size_t count, struct sort_moves *moves);
 
 #endif

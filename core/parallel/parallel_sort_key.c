@@ -2,9 +2,8 @@
 /**
  * parallel_sort_key.c - sort items by a number that each has
  *
- * Words are sorted that have, of an item, as many bits of its key as there is
- * room for beside its index: mostly all in which keys differ. Then each item is
- * moved once.
+ * The sort orders words. The word of an item has its index, and as many upper bits of its
+ * key as fit beside it: usually all bits in which keys differ. Then each item moves once.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -22,10 +21,10 @@
 #define SKUA_SORT_LESS(a, b, arg) (*(a) < *(b))
 #include <skua/sort_template.h>
 
-/* Words whose upper bits are equal, by their whole keys. */
+/* To compare words with equal upper bits by their whole keys. */
 struct keys {
 	uint64_t *keys;
-	uint64_t index; /* the bits of a word that are its index */
+	uint64_t index; /* the bits of a word that have the index */
 };
 
 static inline bool key_less(const uint64_t *a, const uint64_t *b,
@@ -45,20 +44,20 @@ static inline bool key_less(const uint64_t *a, const uint64_t *b,
 /* ---- words ----------------------------------------------------------------- */
 
 struct key_table {
-	struct keys of; /* first: sort_alike() is given this */
+	struct keys of; /* first: sort_alike() takes this */
 	const char *base;
 	size_t size;
 	uint64_t *words;
 	uint64_t (*key)(const void *item, void *arg);
 	void *arg;
-	uint64_t least;   /* what is taken from each key */
-	unsigned dropped; /* how many lower bits of a key have no room */
+	uint64_t min;     /* subtracted from each key */
+	unsigned dropped; /* lower bits of a key that find no room */
 	unsigned index_bits;
 };
 
-/* Of the keys that have been seen. */
+/* The lowest and the highest key so far. */
 struct bounds {
-	uint64_t least, most;
+	uint64_t min, max;
 };
 
 static int fill_keys(struct skua_ctx ctx, size_t begin, size_t end, void *value,
@@ -74,8 +73,8 @@ static int fill_keys(struct skua_ctx ctx, size_t begin, size_t end, void *value,
 
 		BOUNDARY(loop);
 		it->of.keys[i] = key;
-		here.least = key < here.least ? key : here.least;
-		here.most = key > here.most ? key : here.most;
+		here.min = key < here.min ? key : here.min;
+		here.max = key > here.max ? key : here.max;
 	}
 	*bounds = here;
 	return 0;
@@ -87,10 +86,10 @@ static int join_bounds(void *left, void *right, void *arg)
 	const struct bounds *from = right;
 
 	(void)arg;
-	if (from->least < to->least)
-		to->least = from->least;
-	if (from->most > to->most)
-		to->most = from->most;
+	if (from->min < to->min)
+		to->min = from->min;
+	if (from->max > to->max)
+		to->max = from->max;
 	return 0;
 }
 
@@ -100,19 +99,19 @@ static int fill_words(struct skua_ctx ctx, size_t begin, size_t end, void *arg)
 
 	(void)ctx;
 	for (size_t i = begin; i < end; i++)
-		it.words[i] = (it.of.keys[i] - it.least) >>
+		it.words[i] = (it.of.keys[i] - it.min) >>
 				      it.dropped << it.index_bits |
 			      i;
 	return 0;
 }
 
-/* How many bits that number has. */
+/* The number of bits of a number. */
 static unsigned bits_of(uint64_t number)
 {
 	return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
 }
 
-/* Sort again what words alone could not tell apart. */
+/* Sort again the words that have equal upper bits. */
 static void sort_all_alike(struct skua_ctx ctx, struct key_table *it,
 			   size_t count)
 {
@@ -142,8 +141,8 @@ static void sort_table(struct skua_ctx ctx, struct key_table *it, size_t count)
 	unsigned key_bits;
 
 	(void)skua_reduce(ctx, 0, count, 0, &how, &bounds, it);
-	key_bits = bits_of(bounds.most - bounds.least);
-	it->least = bounds.least;
+	key_bits = bits_of(bounds.max - bounds.min);
+	it->min = bounds.min;
 	it->index_bits = bits_of(count - 1);
 	it->dropped = key_bits + it->index_bits > 64
 			      ? key_bits + it->index_bits - 64
