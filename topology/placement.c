@@ -8,13 +8,13 @@
 
 #define KEYS 7
 
-/* The first key in which two seats differ decides. */
+/* The first key in which two candidates differ decides. */
 struct keys {
 	unsigned of[KEYS];
 };
 
 /* A CPU, with what the policies sort by. */
-struct seat {
+struct candidate {
 	struct keys keys; /* of the current order */
 	struct skua_cpu is;
 	unsigned listed;      /* its index in the given list */
@@ -27,8 +27,8 @@ struct seat {
 	struct placement_range core, cache;
 };
 
-struct seats {
-	struct seat *all;
+struct candidates {
+	struct candidate *all;
 	unsigned count;
 };
 
@@ -50,21 +50,24 @@ static unsigned farness(const struct machine *machine,
 	       (machine ? machine_distance(machine, from->node, to->node) : 0);
 }
 
-static int sit(struct seats *out, const struct placement_ask *ask)
+static int make_candidates(struct candidates *out,
+			   const struct placement_request *request)
 {
-	struct skua_cpu start = look_up(ask->machine, ask->start);
+	struct skua_cpu start = look_up(request->machine, request->start);
 
-	out->count = ask->cpus->count;
+	out->count = request->cpus->count;
 	out->all = calloc(out->count, sizeof(*out->all));
 	if (!out->all)
 		return -ENOMEM;
 	for (unsigned i = 0; i < out->count; i++) {
-		struct seat *seat = &out->all[i];
+		struct candidate *candidate = &out->all[i];
 
-		seat->is = look_up(ask->machine, ask->cpus->cpus[i]);
-		seat->listed = i;
-		if (ask->limited)
-			seat->far = farness(ask->machine, &start, &seat->is);
+		candidate->is =
+			look_up(request->machine, request->cpus->cpus[i]);
+		candidate->listed = i;
+		if (request->limited)
+			candidate->far = farness(request->machine, &start,
+						 &candidate->is);
 	}
 	return 0;
 }
@@ -72,35 +75,35 @@ static int sit(struct seats *out, const struct placement_ask *ask)
 /* ---- orders ---------------------------------------------------------------- */
 
 /* Isolated CPUs come first: somebody gave them to this process on purpose. */
-static unsigned rest(const struct seat *seat)
+static unsigned rest(const struct candidate *candidate)
 {
-	return !seat->is.isolated;
+	return !candidate->is.isolated;
 }
 
-static struct keys by_number(const struct seat *s)
+static struct keys by_number(const struct candidate *s)
 {
 	return (struct keys){ { s->is.cpu } };
 }
 
-static struct keys by_list(const struct seat *s)
+static struct keys by_list(const struct candidate *s)
 {
 	return (struct keys){ { s->listed } };
 }
 
-static struct keys by_place(const struct seat *s)
+static struct keys by_place(const struct candidate *s)
 {
 	return (struct keys){ { s->is.node, s->is.llc, s->is.core,
 				s->is.cpu } };
 }
 
-static struct keys by_compact(const struct seat *s)
+static struct keys by_compact(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->far, s->is.node, s->is.llc,
 				s->is.core, s->is.cpu } };
 }
 
 /* Each core once, before any core gets a second worker; fast cores first. */
-static struct keys by_core(const struct seat *s)
+static struct keys by_core(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->sibling,
 				UINT32_MAX - s->is.capacity, s->far, s->is.node,
@@ -108,22 +111,22 @@ static struct keys by_core(const struct seat *s)
 }
 
 /* Within a node, its caches take turns, before any core gets a second worker. */
-static struct keys by_turn_in_node(const struct seat *s)
+static struct keys by_turn_in_node(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->is.node, s->sibling, s->core_number,
 				s->is.llc } };
 }
 
 /* The nodes take turns as well. */
-static struct keys by_scatter(const struct seat *s)
+static struct keys by_scatter(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->sibling, s->turn, s->is.node } };
 }
 
 static int compare(const void *a, const void *b)
 {
-	const unsigned *left = ((const struct seat *)a)->keys.of;
-	const unsigned *right = ((const struct seat *)b)->keys.of;
+	const unsigned *left = ((const struct candidate *)a)->keys.of;
+	const unsigned *right = ((const struct candidate *)b)->keys.of;
 	unsigned i = 0;
 
 	while (i + 1 < KEYS && left[i] == right[i])
@@ -131,196 +134,204 @@ static int compare(const void *a, const void *b)
 	return (left[i] > right[i]) - (left[i] < right[i]);
 }
 
-/* Sort the first @count seats. */
-static void sort(struct seats *seats, unsigned count,
-		 struct keys (*keys)(const struct seat *seat))
+/* Sort the first @count candidates. */
+static void sort(struct candidates *candidates, unsigned count,
+		 struct keys (*keys)(const struct candidate *candidate))
 {
 	for (unsigned i = 0; i < count; i++)
-		seats->all[i].keys = keys(&seats->all[i]);
-	qsort(seats->all, count, sizeof(*seats->all), compare);
+		candidates->all[i].keys = keys(&candidates->all[i]);
+	qsort(candidates->all, count, sizeof(*candidates->all), compare);
 }
 
 /* ---- ranges and turns ------------------------------------------------------- */
 
-/* The range of seats, sorted by place, that share the core or the cache of seat @i. */
-static struct placement_range range_of(const struct seats *seats, unsigned i,
-				       bool core)
+/* The range of candidates, sorted by place, that share the core or the cache of candidate @i. */
+static struct placement_range range_of(const struct candidates *candidates,
+				       unsigned i, bool core)
 {
-	const struct skua_cpu *it = &seats->all[i].is;
+	const struct skua_cpu *it = &candidates->all[i].is;
 	unsigned first = i, end = i;
 
-	while (first > 0 && seats->all[first - 1].is.node == it->node &&
-	       seats->all[first - 1].is.llc == it->llc &&
-	       (!core || seats->all[first - 1].is.core == it->core))
+	while (first > 0 && candidates->all[first - 1].is.node == it->node &&
+	       candidates->all[first - 1].is.llc == it->llc &&
+	       (!core || candidates->all[first - 1].is.core == it->core))
 		first--;
-	while (end < seats->count && seats->all[end].is.node == it->node &&
-	       seats->all[end].is.llc == it->llc &&
-	       (!core || seats->all[end].is.core == it->core))
+	while (end < candidates->count &&
+	       candidates->all[end].is.node == it->node &&
+	       candidates->all[end].is.llc == it->llc &&
+	       (!core || candidates->all[end].is.core == it->core))
 		end++;
 	return (struct placement_range){ first, end - first };
 }
 
-/* Find the ranges of all seats, sorted by place. A seat after the end of a range begins
+/* Find the ranges of all candidates, sorted by place. A candidate after the end of a range begins
  * the next. */
-static void find_ranges(struct seats *seats)
+static void find_ranges(struct candidates *candidates)
 {
-	for (unsigned i = 0; i < seats->count; i++) {
-		struct seat *seat = &seats->all[i];
-		const struct seat *before = i > 0 ? seat - 1 : NULL;
+	for (unsigned i = 0; i < candidates->count; i++) {
+		struct candidate *candidate = &candidates->all[i];
+		const struct candidate *before = i > 0 ? candidate - 1 : NULL;
 
-		seat->at = i;
-		seat->core =
+		candidate->at = i;
+		candidate->core =
 			before && i < before->core.first + before->core.count
 				? before->core
-				: range_of(seats, i, true);
-		seat->cache =
+				: range_of(candidates, i, true);
+		candidate->cache =
 			before && i < before->cache.first + before->cache.count
 				? before->cache
-				: range_of(seats, i, false);
-		seat->sibling = i - seat->core.first;
-		if (i > seat->cache.first)
-			seat->core_number =
-				before->core_number + (seat->sibling == 0);
+				: range_of(candidates, i, false);
+		candidate->sibling = i - candidate->core.first;
+		if (i > candidate->cache.first)
+			candidate->core_number =
+				before->core_number + (candidate->sibling == 0);
 	}
 }
 
-static void find_turns(struct seats *seats)
+static void find_turns(struct candidates *candidates)
 {
-	sort(seats, seats->count, by_turn_in_node);
-	for (unsigned i = 1; i < seats->count; i++) {
-		struct seat *seat = &seats->all[i];
+	sort(candidates, candidates->count, by_turn_in_node);
+	for (unsigned i = 1; i < candidates->count; i++) {
+		struct candidate *candidate = &candidates->all[i];
 
-		if (rest(&seat[-1]) == rest(seat) &&
-		    seat[-1].is.node == seat->is.node &&
-		    seat[-1].sibling == seat->sibling)
-			seat->turn = seat[-1].turn + 1;
+		if (rest(&candidate[-1]) == rest(candidate) &&
+		    candidate[-1].is.node == candidate->is.node &&
+		    candidate[-1].sibling == candidate->sibling)
+			candidate->turn = candidate[-1].turn + 1;
 	}
 }
 
 /* ---- policies -------------------------------------------------------------- */
 
-/* Keep one seat of each core, or of each cache. */
-static void leave_first(struct seats *seats, enum skua_placement policy)
+/* Keep one candidate of each core, or of each cache. */
+static void leave_first(struct candidates *candidates,
+			enum skua_placement policy)
 {
 	unsigned left = 0;
 
-	for (unsigned i = 0; i < seats->count; i++) {
-		const struct seat *seat = &seats->all[i];
+	for (unsigned i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->all[i];
 
-		if (seat->at == (policy == SKUA_PLACE_CORES
-					 ? seat->core.first
-					 : seat->cache.first))
-			seats->all[left++] = *seat;
+		if (candidate->at == (policy == SKUA_PLACE_CORES
+					      ? candidate->core.first
+					      : candidate->cache.first))
+			candidates->all[left++] = *candidate;
 	}
-	seats->count = left;
+	candidates->count = left;
 }
 
-/* Keep the seats where the policy has places, in the order in which workers take them. */
-static void choose(struct seats *seats, enum skua_placement policy)
+/* Keep the candidates where the policy has places, in the order in which workers take them. */
+static void choose(struct candidates *candidates, enum skua_placement policy)
 {
 	switch (policy) {
 	case SKUA_PLACE_COMPACT:
-		sort(seats, seats->count, by_compact);
+		sort(candidates, candidates->count, by_compact);
 		return;
 	case SKUA_PLACE_SCATTER:
-		find_turns(seats);
-		sort(seats, seats->count, by_scatter);
+		find_turns(candidates);
+		sort(candidates, candidates->count, by_scatter);
 		return;
 	case SKUA_PLACE_LISTED:
-		sort(seats, seats->count, by_list);
+		sort(candidates, candidates->count, by_list);
 		return;
 	case SKUA_PLACE_CORES:
 	case SKUA_PLACE_CACHES:
-		leave_first(seats, policy);
+		leave_first(candidates, policy);
 		break;
 	case SKUA_PLACE_DEFAULT:
 		break;
 	}
-	sort(seats, seats->count, by_core);
+	sort(candidates, candidates->count, by_core);
 }
 
-static unsigned count_workers(const struct placement_ask *ask, unsigned places)
+static unsigned count_workers(const struct placement_request *request,
+			      unsigned places)
 {
-	unsigned workers = ask->workers ? ask->workers : places;
+	unsigned workers = request->workers ? request->workers : places;
 
-	return !ask->workers && ask->max_workers > 0 &&
-			       ask->max_workers < workers
-		       ? ask->max_workers
+	return !request->workers && request->max_workers > 0 &&
+			       request->max_workers < workers
+		       ? request->max_workers
 		       : workers;
 }
 
-static enum skua_binding binding_of(const struct placement_ask *ask,
+static enum skua_binding binding_of(const struct placement_request *request,
 				    unsigned workers, unsigned places)
 {
-	if (ask->unpinned || workers > places)
+	if (request->unpinned || workers > places)
 		return SKUA_BOUND_NOT;
-	if (ask->limited || ask->policy == SKUA_PLACE_CACHES)
+	if (request->limited || request->policy == SKUA_PLACE_CACHES)
 		return SKUA_BOUND_CACHE;
-	return ask->policy == SKUA_PLACE_CORES ? SKUA_BOUND_CORE
-					       : SKUA_BOUND_CPU;
+	return request->policy == SKUA_PLACE_CORES ? SKUA_BOUND_CORE
+						   : SKUA_BOUND_CPU;
 }
 
-static struct placement_worker take(const struct seat *seat,
+static struct placement_worker take(const struct candidate *candidate,
 				    enum skua_placement policy)
 {
-	struct placement_worker worker = { .cpu = seat->is.cpu,
-					   .own = { seat->at, 1 },
-					   .cache = seat->cache };
+	struct placement_worker worker = { .cpu = candidate->is.cpu,
+					   .own = { candidate->at, 1 },
+					   .cache = candidate->cache };
 
 	if (policy == SKUA_PLACE_CORES)
-		worker.own = seat->core;
+		worker.own = candidate->core;
 	if (policy == SKUA_PLACE_CACHES)
-		worker.own = seat->cache;
+		worker.own = candidate->cache;
 	return worker;
 }
 
-static int place_all(struct placement *out, const struct placement_ask *ask,
-		     struct seats *seats)
+static int place_all(struct placement *out,
+		     const struct placement_request *request,
+		     struct candidates *candidates)
 {
 	const struct placement_range all = { 0, out->cpu_count };
 	unsigned used;
 
-	out->worker_count = count_workers(ask, seats->count);
-	out->binding = binding_of(ask, out->worker_count, seats->count);
+	out->worker_count = count_workers(request, candidates->count);
+	out->binding =
+		binding_of(request, out->worker_count, candidates->count);
 	out->workers = calloc(out->worker_count, sizeof(*out->workers));
 	if (!out->workers)
 		return -ENOMEM;
-	used = seats->count;
+	used = candidates->count;
 	if (out->worker_count < used)
 		used = out->worker_count;
-	/* Workers take the first seats, and are on them in the order of the CPUs'
+	/* Workers take the first candidates, and are on them in the order of the CPUs'
 	 * numbers, unless the policy has an order of its own. */
-	if (ask->policy == SKUA_PLACE_DEFAULT ||
-	    ask->policy == SKUA_PLACE_CORES || ask->policy == SKUA_PLACE_CACHES)
-		sort(seats, used, by_number);
+	if (request->policy == SKUA_PLACE_DEFAULT ||
+	    request->policy == SKUA_PLACE_CORES ||
+	    request->policy == SKUA_PLACE_CACHES)
+		sort(candidates, used, by_number);
 	for (unsigned i = 0; i < out->worker_count; i++) {
-		out->workers[i] = take(&seats->all[i % used], ask->policy);
-		if (i >= used || ask->unpinned)
+		out->workers[i] =
+			take(&candidates->all[i % used], request->policy);
+		if (i >= used || request->unpinned)
 			out->workers[i].own = out->workers[i].cache = all;
 	}
 	return 0;
 }
 
-int placement_make(struct placement *out, const struct placement_ask *ask)
+int placement_make(struct placement *out,
+		   const struct placement_request *request)
 {
-	struct seats seats;
-	int code = sit(&seats, ask);
+	struct candidates candidates;
+	int code = make_candidates(&candidates, request);
 
-	*out = (struct placement){ .cpu_count = ask->cpus->count };
+	*out = (struct placement){ .cpu_count = request->cpus->count };
 	if (code)
 		return code;
 	out->cpus = calloc(out->cpu_count, sizeof(*out->cpus));
 	if (!out->cpus) {
 		code = -ENOMEM;
 	} else {
-		sort(&seats, seats.count, by_place);
-		find_ranges(&seats);
-		for (unsigned i = 0; i < seats.count; i++)
-			out->cpus[i] = seats.all[i].is.cpu;
-		choose(&seats, ask->policy);
-		code = place_all(out, ask, &seats);
+		sort(&candidates, candidates.count, by_place);
+		find_ranges(&candidates);
+		for (unsigned i = 0; i < candidates.count; i++)
+			out->cpus[i] = candidates.all[i].is.cpu;
+		choose(&candidates, request->policy);
+		code = place_all(out, request, &candidates);
 	}
-	free(seats.all);
+	free(candidates.all);
 	if (code)
 		placement_free(out);
 	return code;

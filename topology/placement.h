@@ -11,7 +11,7 @@
 #include "topology/machine.h"
 
 /* The request of a caller. */
-struct placement_ask {
+struct placement_request {
 	const struct machine *machine; /* NULL: unknown */
 	const struct cpu_list *cpus;   /* the allowed CPUs; with
 				        * SKUA_PLACE_LISTED in any order */
@@ -48,12 +48,13 @@ struct placement {
  * placement_make - place the workers
  * @out: receives the placement; to be given to placement_free()
  *
- * CPUs that @ask's machine does not have count as a core each, with one cache, on node
+ * CPUs that @request's machine does not have count as a core each, with one cache, on node
  * 0. If there are more workers than places, the rest runs on all CPUs.
  *
  * Return: 0; -ENOMEM.
  */
-int placement_make(struct placement *out, const struct placement_ask *ask);
+int placement_make(struct placement *out,
+		   const struct placement_request *request);
 
 void placement_free(struct placement *placement);
 

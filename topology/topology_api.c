@@ -120,15 +120,16 @@ static int plan(struct placement *out, const struct machine *machine,
 	struct cpu_list all = { .cpus = malloc(machine->cpu_count *
 					       sizeof(*all.cpus)),
 				.count = machine->cpu_count };
-	const struct placement_ask ask = { .machine = machine,
-					   .cpus = &all,
-					   .policy = placement,
-					   .max_workers = SKUA_MAX_WORKERS };
+	const struct placement_request request = { .machine = machine,
+						   .cpus = &all,
+						   .policy = placement,
+						   .max_workers =
+							   SKUA_MAX_WORKERS };
 	int code;
 
 	for (unsigned i = 0; all.cpus && i < all.count; i++)
 		all.cpus[i] = machine->cpus[i].cpu;
-	code = all.cpus ? placement_make(out, &ask) : -ENOMEM;
+	code = all.cpus ? placement_make(out, &request) : -ENOMEM;
 	cpu_list_free(&all);
 	return code;
 }

@@ -74,7 +74,7 @@ static unsigned cpu_here(void)
 static int place(struct config *out, const struct skua_config *cfg,
 		 const struct cpu_list *cpus)
 {
-	const struct placement_ask ask = {
+	const struct placement_request request = {
 		.machine = out->machine,
 		.cpus = cpus,
 		.policy = cfg->placement,
@@ -92,8 +92,8 @@ static int place(struct config *out, const struct skua_config *cfg,
 		.start = cpu_here(),
 	};
 
-	out->pinned = !ask.unpinned;
-	return placement_make(&out->placement, &ask);
+	out->pinned = !request.unpinned;
+	return placement_make(&out->placement, &request);
 }
 
 static enum measure_when measure_topology(unsigned flags)

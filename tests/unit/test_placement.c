@@ -74,17 +74,18 @@ static void expect(const struct expected *e)
 	struct machine *machine = e->machine ? load(e->machine) : NULL;
 	struct cpu_list cpus = e->cpus ? list_of(e->cpus) : all_cpus(machine);
 	struct cpu_list at = list_of(e->at);
-	const struct placement_ask ask = { .machine = machine,
-					   .cpus = &cpus,
-					   .policy = e->policy,
-					   .workers = e->workers,
-					   .max_workers = e->max_workers,
-					   .unpinned = e->unpinned,
-					   .limited = e->limited,
-					   .start = e->start };
+	const struct placement_request request = { .machine = machine,
+						   .cpus = &cpus,
+						   .policy = e->policy,
+						   .workers = e->workers,
+						   .max_workers =
+							   e->max_workers,
+						   .unpinned = e->unpinned,
+						   .limited = e->limited,
+						   .start = e->start };
 	struct placement made;
 
-	assert_int_equal(placement_make(&made, &ask), 0);
+	assert_int_equal(placement_make(&made, &request), 0);
 	assert_int_equal(made.worker_count, e->count ? e->count : at.count);
 	assert_int_equal(made.cpu_count, cpus.count);
 	for (unsigned i = 0; i < at.count; i++) {
@@ -306,15 +307,15 @@ static void check(const struct machine *machine, enum skua_placement policy,
 		  unsigned workers)
 {
 	struct cpu_list cpus = all_cpus(machine);
-	const struct placement_ask ask = { .machine = machine,
-					   .cpus = &cpus,
-					   .policy = policy,
-					   .workers = workers };
+	const struct placement_request request = { .machine = machine,
+						   .cpus = &cpus,
+						   .policy = policy,
+						   .workers = workers };
 	unsigned places = count_places(machine, policy);
 	unsigned char *seen = calloc(cpus.count, 1);
 	struct placement made;
 
-	assert_int_equal(placement_make(&made, &ask), 0);
+	assert_int_equal(placement_make(&made, &request), 0);
 	assert_int_equal(made.worker_count, workers ? workers : places);
 	for (unsigned i = 0; i < made.worker_count; i++) {
 		const struct placement_worker *it = &made.workers[i];
@@ -367,7 +368,7 @@ static void placement__each_machine_and_policy__no_cpu_twice(void **state)
 static void placement__no_memory__enomem_and_nothing_left(void **state)
 {
 	struct cpu_list cpus;
-	const struct placement_ask ask = { .cpus = &cpus };
+	const struct placement_request request = { .cpus = &cpus };
 	struct placement made;
 	unsigned nth = 0;
 
@@ -381,7 +382,7 @@ static void placement__no_memory__enomem_and_nothing_left(void **state)
 		int code;
 
 		allocations_begin(++nth);
-		code = placement_make(&made, &ask);
+		code = placement_make(&made, &request);
 		if (!allocations_failed()) {
 			placement_free(&made);
 			assert_int_equal(allocations_end(), 0);
