@@ -57,13 +57,19 @@ golang-go         command go
 libtbb-dev        header  tbb/task_group.h
 '
 
-# The machine and the kernel that tests/guest/run boots; the kernel is not installed:
-newer ones do not start in Debian 12's qemu. SKUA_GUEST_NEEDS=' qemu-system-x86 command
-qemu-system-x86_64 cpio command cpio '
+# The machine and the kernel that tests/guest/run boots. The kernel is not installed:
+# newer ones do not start in Debian 12's qemu.
+SKUA_GUEST_NEEDS='
+qemu-system-x86 command qemu-system-x86_64
+cpio            command cpio
+'
 SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
 
 # The browser with which tests/service/test_report_page.sh opens report.html; it is
-large. SKUA_BROWSER_NEEDS=' chromium command chromium '
+# large.
+SKUA_BROWSER_NEEDS='
+chromium        command chromium
+'
 
 # The program that checks the output in tests/service/test_metrics.sh, from the package
 # prometheus, which is not installed: it would start a server.
@@ -273,7 +279,9 @@ skua_stale()
 #
 # FOLDER is relative to the root; SKUA_CC is the compiler (gcc), SKUA_TARGET what
 # is built (all). The output of the tools is in FOLDER/build.log, and shown if they
-fail. skua_build() {
+# fail.
+skua_build()
+{
 	local folder=$SKUA_ROOT/$1 log=$SKUA_ROOT/$1/build.log start=$SECONDS
 	local compiler=${SKUA_CC:-gcc}
 	local configure=(env CC="$compiler" cmake -S "$SKUA_ROOT" -B "$folder")
