@@ -21,7 +21,7 @@ static const struct verb verbs[] = {
 	{ "report", verb_report, "report [OPTION...]",
 	  "Measure all workloads, and compare with other schedulers" },
 	{ "compare", verb_compare, "compare [OPTION...] A B",
-	  "Say what changed between two reports" },
+	  "Print the changes between two reports" },
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

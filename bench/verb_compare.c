@@ -134,21 +134,20 @@ static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
 	.args_doc = "A B",
-	.doc = "Say which workloads are slower or faster in B than in A, beyond "
-	       "noise: each file is a report.json or the output of run --json, "
+	.doc = "Print the workloads that are slower or faster in B than in A, "
+	       "beyond noise: each file is a report.json or the output of run --json, "
 	       "or several of either, concatenated\v"
-	       "Compared are the time of an operation; of latencies and "
-	       "slowdowns the median, p99 of 100 times a round or more and p999 "
-	       "of 1000 or more; and instructions, where both were counted. A "
+	       "It compares the time of an operation; the median of latencies "
+	       "and slowdowns, their p99 (100 times in a round or more) and p999 "
+	       "(1000 or more); and instructions, if both files have them. A "
 	       "figure has changed if its medians differ by --least, its rounds "
 	       "by more than chance explains (Mann and Whitney's test, with "
-	       "Holm's correction for all figures: all together are wrong in 5 "
-	       "% of cases at most, as far as rounds are independent), the "
-	       "medians of its runs do too, or, if they are too few to tell, "
-	       "do not overlap, "
-	       "and the machine was not busy beside all of them. With three "
-	       "rounds in both nothing can be told, and beside many "
-	       "figures it takes more: 'too few'.\n"
+	       "Holm's correction for all figures: the probability of any wrong "
+	       "one is 5 % at most, as far as rounds are independent), the "
+	       "medians of its runs differ in the same way, or do not overlap "
+	       "if the runs are too few to tell, and each file has runs on a "
+	       "quiet machine. Three rounds in both files are 'too few' to tell "
+	       "anything, and many figures need more.\n"
 	       "Exit codes: 0 compared, whatever changed; 1 failure, also if "
 	       "no workload is in both, and with --fail-on-slower if anything "
 	       "is slower or wrong, or nothing can be judged; 2 usage.",
@@ -230,7 +229,7 @@ static int compare_files(const struct compare_options *options,
 	}
 	if (diff.rows == 0)
 		err = complain(options->path[1],
-			       "nothing in it is in the other");
+			       "it shares no workload with the other file");
 	else
 		err = print(&diff, files, options);
 	if (err == 0 && options->fail_on_slower) {

@@ -44,8 +44,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (options->workers > 0 && workload->serial != NULL &&
 		    workload->serial(options->workload_options))
 			return args_refuse(
-				"no --workers here: with these options "
-				"the workload runs without");
+				"--workers is not allowed: with these "
+				"options the workload runs without workers");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* verbs.h - what skua-bench can be told to do */
+/* verbs.h - the verbs of skua-bench */
 #ifndef SKUA_BENCH_VERBS_H
 #define SKUA_BENCH_VERBS_H
 
 #include "bpf/cli/args.h" /* exit codes */
 
 /*
- * A verb gets its own arguments, argv[0] being the verb, and returns an exit
- * code. Results go to stdout, all else to stderr.
+ * A verb gets its own arguments, with the verb in argv[0], and returns an exit code.
+ * Results go to stdout, all other output to stderr.
  */
 int verb_list(int argc, char **argv);
 int verb_run(int argc, char **argv);

@@ -2,9 +2,9 @@
 /**
  * calibrate.h - is the machine as fast as it can be?
  *
- * Others on the machine, a hypervisor or a hot processor slow a run down. A
- * loop that always does the same, timed before and after a run, tells; on each
- * of the first CPUs, since pinned workers cannot evade one that is busy.
+ * Other processes, a hypervisor or a hot processor slow a run down. A loop of
+ * constant length, timed before and after a run, detects that. It runs on each of
+ * the first CPUs, because pinned workers cannot leave a busy one.
  */
 #ifndef SKUA_BENCH_HARNESS_CALIBRATE_H
 #define SKUA_BENCH_HARNESS_CALIBRATE_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Slower than the best by more than this is noise. A guess. */
+/* A loop that is slower than the best by more than this is noise. A guess. */
 #define CALIBRATE_PERCENT 15
 
 enum { CALIBRATE_CPUS = 8 };
@@ -33,7 +33,7 @@ struct calibration {
 /* calibrate_start - find the CPUs, and a first best time of each */
 void calibrate_start(struct calibration *calibration);
 
-/* calibrate_quiet - is the loop, now, about as fast as it ever was? */
+/* calibrate_quiet - is the loop about as fast now as its best time? */
 bool calibrate_quiet(struct calibration *calibration);
 
 #endif

@@ -24,7 +24,7 @@ static inline void clock_relax(void)
 #endif
 }
 
-/* clock_spin_until - be busy until then. Return: the time. */
+/* clock_spin_until - spin until then. Return: the time. */
 static inline uint64_t clock_spin_until(uint64_t time_ns)
 {
 	uint64_t now = clock_ns();

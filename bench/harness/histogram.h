@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * histogram.h - how long many things took, in little memory
+ * histogram.h - the distribution of many times, in little memory
  *
  * A count for each time up to 256 ns, and 128 counts an octave above: times are
  * rounded down by less than 0.8 %.
@@ -22,11 +22,11 @@ struct histogram {
 
 void histogram_record(struct histogram *h, uint64_t ns);
 
-/* histogram_add - count what @other has counted */
+/* histogram_add - add the counts of @other */
 void histogram_add(struct histogram *h, const struct histogram *other);
 
 /**
- * histogram_percentile - the time that @percent of all did not exceed
+ * histogram_percentile - the time that @percent of all times do not exceed
  *
  * Return: that time; 0 if nothing was counted.
  */
@@ -36,8 +36,8 @@ uint64_t histogram_percentile(const struct histogram *h, double percent);
  * histogram_json - {"p50":...,"p90":...,"p99":...,"p999":...,"p9999":...,
  * "count":..., "quantiles":[[percent, time], ...]}
  *
- * The quantiles rise to 100 percent, the longest time, and are denser the nearer
- * they are to it. Return: NULL if there is no memory.
+ * The quantiles rise to 100 percent, the longest time, and become denser towards
+ * it. Return: NULL if there is no memory.
  */
 json_t *histogram_json(const struct histogram *h);
 

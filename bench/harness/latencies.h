@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * latencies.h - how long many things took, round by round
+ * latencies.h - distributions of times, of each round and of all
  *
- * Of all rounds together one knows the distribution; how much its percentiles mean
- * is told by how much those of the rounds differ.
+ * The differences between the percentiles of the rounds show how far to trust those
+ * of all rounds together.
  */
 #ifndef SKUA_BENCH_HARNESS_LATENCIES_H
 #define SKUA_BENCH_HARNESS_LATENCIES_H
@@ -21,8 +21,8 @@ struct latencies {
 };
 
 /**
- * latencies_add - a round has ended
- * @unit: what the percentiles are divided by: 1 leaves them as they were counted
+ * latencies_add - add the times of a round that has ended
+ * @unit: divisor of the percentiles; 1 keeps the counted unit
  */
 void latencies_add(struct latencies *latencies, const struct histogram *round,
 		   uint64_t unit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measure.h - run a workload for some rounds and say how long they took */
+/* measure.h - run a workload for some rounds and time them */
 #ifndef SKUA_BENCH_HARNESS_MEASURE_H
 #define SKUA_BENCH_HARNESS_MEASURE_H
 
@@ -8,7 +8,7 @@
 
 #define MEASURE_MAX_ROUNDS 10000
 
-/* The events that are counted, by their index in counters.event[]. */
+/* The counted events, by their index in counters.event[]. */
 enum {
 	MEASURE_CYCLES,
 	MEASURE_INSTRUCTIONS,
@@ -18,10 +18,10 @@ enum {
 };
 
 /**
- * struct measure_usage - what the kernel has counted of the process
+ * struct measure_usage - the counts of the kernel for the process
  * @cpu_ns: of all threads, in user mode and in the kernel
- * @voluntary, @involuntary: switches away from a thread that waited, or that
- *                           could have gone on
+ * @voluntary, @involuntary: switches away from a thread that waited, and from
+ *                           one that could have continued
  * @page_faults: without reading from a disk
  */
 struct measure_usage {
@@ -41,7 +41,7 @@ struct measure_watch {
 };
 
 /**
- * struct measurement - what came of it
+ * struct measurement - the result of measure()
  * @workload: borrowed
  * @params: the workload's options as a JSON object, owned
  * @workers: 0 if it ran without
@@ -51,9 +51,9 @@ struct measure_watch {
  * @rounds_ns: of an operation, by round, owned
  * @usage: in the timed rounds
  * @ok: was every result right, also the warm-up's?
- * @noisy: for who knows: was the machine busy with something else?
- * @figures: what else the workload measured, as a JSON object, owned; or NULL
- * @stats: what the workers did in the timed rounds
+ * @noisy: set by the caller: was the machine busy with other work?
+ * @figures: further measurements of the workload, as a JSON object, owned; or NULL
+ * @stats: counters of the runtime, over the timed rounds
  * @counted: did any counter count?
  * @counters: over the timed rounds
  * @rounds_instructions: of an operation, by round, owned; 0: not counted
@@ -82,7 +82,7 @@ struct measurement {
 
 /**
  * measure - run a workload
- * @workload: what
+ * @workload: the workload
  * @options: its options struct
  * @workers: 0 = as many as the library chooses
  * @rounds: 1 to MEASURE_MAX_ROUNDS, after one of warm-up

@@ -325,12 +325,12 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 
 /* ---- table of forks ------------------------------------------------------- */
 
-#define FORKJOIN_LEGEND                                                       \
-	"\nForks and joins beside the same calls made serially. T: the time " \
-	"with so many workers; T1: with one; Ts: serial, no call inlined; "   \
-	"Ti: serial, inlined as far as the compiler likes; each also by "     \
-	"operation, in ns. ns/fork: T1 - Ti by fork. T1, Ts and Ti are CPU "  \
-	"time, T is wall-clock time, in which other load on the machine "     \
+#define FORKJOIN_LEGEND                                                            \
+	"\nForks and joins, and the same calls made serially. T: the time "        \
+	"with this number of workers; T1: with one; Ts: serial, no call inlined; " \
+	"Ti: serial, inlined as far as the compiler likes; each for an "           \
+	"operation, in ns. ns/fork: T1 - Ti for each fork. T1, Ts and Ti are CPU " \
+	"time, T is wall-clock time, in which other load on the machine "          \
 	"counts; medians over the rounds, of which each has all four.\n\n"
 
 /* Was it measured against serial calls? */

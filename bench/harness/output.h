@@ -19,8 +19,8 @@ void output_text(FILE *file, const struct measurement *m);
 /* output_table - measurements in a table (table.h) */
 void output_table(FILE *file, const struct measurement *m, size_t count);
 
-/* output_forkjoin_table - those that were measured beside serial calls
- * (forkjoin.h), if there are any: what a fork costs, and what workers gain */
+/* output_forkjoin_table - the cost of a fork and the gain from workers, of the
+ * measurements that have serial calls (forkjoin.h), if there are any */
 void output_forkjoin_table(FILE *file, const struct measurement *m,
 			   size_t count);
 
@@ -32,8 +32,8 @@ void output_forkjoin_table(FILE *file, const struct measurement *m,
 const char *output_label(const char *name, json_t *params, char *text,
 			 size_t size);
 
-/* output_changed - those of a workload's options that are not the defaults, as a
- * new object; NULL: no memory */
+/* output_changed - a workload's options that differ from the defaults, as a new
+ * object; NULL: no memory */
 json_t *output_changed(const struct workload *workload, json_t *params);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - tables for a terminal that are Markdown as well */
+/* table.h - tables for a terminal, which are also Markdown */
 #ifndef SKUA_BENCH_HARNESS_TABLE_H
 #define SKUA_BENCH_HARNESS_TABLE_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * workload.h - what a benchmark workload is made of
+ * workload.h - the interface of a benchmark workload
  *
  * A workload is a table of functions and a struct of options. measure.c calls
  *
  *	setup, (prepare, round, check) for a warm-up and for each round, teardown
  *
- * all from one thread that is no worker; only round() is timed. A workload that
- * measures more than the time of a round has sample() and figures(). To add one:
- * write a file like parallel_map.c and name it in workloads.c.
+ * all from one external thread; only round() is timed. A workload that measures more
+ * than the time of a round has sample() and figures(). To add a workload, write a
+ * file like parallel_map.c and name it in workloads.c.
  */
 #ifndef SKUA_BENCH_HARNESS_WORKLOAD_H
 #define SKUA_BENCH_HARNESS_WORKLOAD_H
@@ -47,18 +47,18 @@ struct workload_run {
  * @report_count: how many
  * @params: options as a JSON object, or NULL if there is no memory
  * @serial: do these options mean a run without workers? NULL: never
- * @busy_caller: the calling thread needs a CPU too: without a number of
- *               workers, one less than the library would choose
+ * @busy_caller: the calling thread needs a CPU, too: the default number of
+ *               workers is one less than the library would choose
  * @latency: the time of an operation is one of figures()'s percentiles, and
  *           is compared with other schedulers as such
  * @setup: once; 0 or -errno, and then it has cleaned up
  * @prepare: before each round; may be NULL
  * @round: the timed part; 0 or -errno
  * @check: was the round's result right? Says on stderr what was wrong.
- * @sample: after the check of each round but the warm-up: take note of what
- *          the round measured. Return: the time of an operation, in ns. NULL:
+ * @sample: after the check of each round except the warm-up: keep the
+ *          measurements of the round. Return: the time of an operation, in ns. NULL:
  *          that is the time of the round divided by the operations.
- * @figures: before the teardown: what the samples came to, as a JSON object
+ * @figures: before the teardown: the results of the samples, as a JSON object
  *          whose members are added to the result, or NULL if there is no
  *          memory; may be NULL
  * @teardown: once, after a setup() that worked

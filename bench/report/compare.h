@@ -2,11 +2,10 @@
 /**
  * compare.h - skua and its peers, run in turn
  *
- * All sides of a case are alike: a process of its own for each run, started
- * with the same options. They alternate, skua, go, ..., tokio, skua, go, ...,
- * so that what changes on the machine meets all of them; and a ratio is one of
- * two runs of the same alternation. A run beside noise (calibrate.h) is
- * repeated.
+ * All sides of a case are alike: each run is a separate process with the same
+ * options. They alternate, skua, go, ..., tokio, skua, go, ..., so that a change on
+ * the machine affects all of them, and a ratio compares two runs of the same
+ * alternation. A noisy run (calibrate.h) is repeated.
  */
 #ifndef SKUA_BENCH_REPORT_COMPARE_H
 #define SKUA_BENCH_REPORT_COMPARE_H
@@ -17,7 +16,7 @@
 
 #define COMPARE_ALTERNATIONS 5
 
-/* When so many runs stayed noisy, no more are repeated: it does not help. */
+/* After so many runs that stayed noisy, repeating does not help: it stops. */
 #define COMPARE_NOISY_MAX 10
 
 /* The sides of a case: skua, and then the peers. */
@@ -47,7 +46,7 @@ struct compare_side {
  * struct compare_case - a workload with some options and workers
  * @params: its options as a JSON object, owned
  * @changed: those that are not the defaults, owned
- * @alternations: that there were
+ * @alternations: their number
  */
 struct compare_case {
 	const struct workload *workload;
@@ -63,9 +62,9 @@ struct compare_case {
  * @self: path of this program, owned
  * @quick: fewer alternations, and one round each
  * @cases: array, owned; @count of them
- * @runs, @repeated: in all, and those of them that were run once more
- * @noisy: that stayed noisy
- * @failed: sides of a case that failed, and peers without a list
+ * @runs, @repeated: number of all runs, and of those that were repeated
+ * @noisy: number of runs that stayed noisy
+ * @failed: number of sides of a case that failed, and of peers without a list
  */
 struct comparison {
 	struct peers peers;
@@ -84,8 +83,8 @@ struct comparison {
  * compare_open - find the peers
  * @folder: with their programs; NULL: "peers" beside this program
  *
- * Return: 0, also without any; -errno, and why is printed. compare_close() it
- * in any case.
+ * Return: 0, also without peers; -errno, and why is printed. Call compare_close()
+ * in either case.
  */
 int compare_open(struct comparison *comparison, const char *folder, bool quick);
 

@@ -307,14 +307,14 @@ static void print_tables(FILE *file, const struct pairs *pairs)
 	fprintf(file,
 		"skua is slower in %zu of %zu comparisons. Figures are "
 		"medians, (least-greatest), of processes that ran in turn; "
-		"a ratio is skua's time by the peer's; noisy are those runs "
-		"beside which the machine was busy.",
+		"a ratio is skua's time divided by the peer's; noisy is the "
+		"number of runs during which the machine was busy.",
 		lost, with_peers);
 	if (count[KIND_SLOWDOWN] > 0)
-		fputs(" A slowdown is a call's time, from its arrival on, by "
-		      "its service time; the queue serves the same calls "
-		      "without any overhead, and bare are threads that no "
-		      "scheduler feeds: what this machine allows.",
+		fputs(" A slowdown is a call's time from its arrival, divided "
+		      "by its service time; the queue serves the same calls "
+		      "without any overhead; bare threads, without a "
+		      "scheduler, show the best on this machine.",
 		      file);
 	fputs("\n\n", file);
 	for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -367,10 +367,9 @@ static void print_noise(FILE *file, const struct comparison *cmp)
 	if (cmp->runs == 0)
 		return;
 	if (cmp->calibration.cpus == 0)
-		fputs("The CPUs are unknown: noise was not looked for.\n\n",
-		      file);
+		fputs("The CPUs are unknown: noise was not checked.\n\n", file);
 	fprintf(file,
-		"%u runs; %u of them were repeated, since a loop before or "
+		"%u runs; %u of them were repeated, because a loop before or "
 		"after them took %u %% longer than at best; %u stayed noisy%s."
 		"\n\n",
 		cmp->runs, cmp->repeated, CALIBRATE_PERCENT, cmp->noisy,

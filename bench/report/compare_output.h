@@ -8,9 +8,9 @@
 #include "bench/report/compare.h"
 
 /**
- * compare_print - a table of times and one of latencies, and what is missing
+ * compare_print - a table of times, one of latencies, and the missing sides
  *
- * First where skua is slower, and among those where it is most so.
+ * Rows in which skua is slower come first, the slowest of them at the top.
  */
 void compare_print(FILE *file, const struct comparison *comparison);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h - what the figures were measured on */
+/* machine.h - the machine of the measurements */
 #ifndef SKUA_BENCH_REPORT_MACHINE_H
 #define SKUA_BENCH_REPORT_MACHINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peers.h - which programs of other schedulers there are (bench/peers) */
+/* peers.h - the programs of other schedulers that are built (bench/peers) */
 #ifndef SKUA_BENCH_REPORT_PEERS_H
 #define SKUA_BENCH_REPORT_PEERS_H
 
@@ -13,7 +13,7 @@ enum { PEERS_MAX = 16, PEERS_NAME_BYTES = 32 };
  * struct peer
  * @name: "tokio"
  * @path: of the program, owned
- * @workloads: what its `list` prints, owned; NULL if that failed
+ * @workloads: the output of its `list`, owned; NULL if that failed
  */
 struct peer {
 	char name[PEERS_NAME_BYTES];
@@ -21,7 +21,7 @@ struct peer {
 	char *workloads;
 };
 
-/* @folder: where they were looked for, owned */
+/* @folder: the folder that was searched, owned */
 struct peers {
 	char *folder;
 	struct peer peer[PEERS_MAX];
@@ -32,8 +32,8 @@ struct peers {
  * peers_find - find the programs and ask each for its workloads
  * @folder: NULL: "peers" beside this program
  *
- * One that cannot be asked is named on stderr, and has no workloads. None is
- * no failure. Return: 0; -ENOMEM.
+ * A program that fails to answer is named on stderr, and has no workloads. A folder
+ * without programs is no failure. Return: 0; -ENOMEM.
  */
 int peers_find(struct peers *peers, const char *folder);
 
@@ -41,7 +41,7 @@ void peers_free(struct peers *peers);
 
 bool peers_has(const struct peer *peer, const char *workload);
 
-/* peers_print_missing - a line that says which are not built; or none */
+/* peers_print_missing - print a line with the peers that are not built, if any */
 void peers_print_missing(FILE *file, const struct peers *peers);
 
 /* peers_self - the path of this program, owned by the caller; NULL: unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - what a report says, and the files that say it */
+/* report.h - measure a report, and write its files */
 #ifndef SKUA_BENCH_REPORT_REPORT_H
 #define SKUA_BENCH_REPORT_REPORT_H
 
@@ -13,12 +13,12 @@
 
 /**
  * struct report
- * @rounds: of each measurement
+ * @rounds: rounds of each measurement
  * @only: the workload that is measured; NULL: all
- * @case_options: of it; NULL: those of any report
+ * @case_options: its options; NULL: those of any report
  * @results: array, owned; @count of @planned
  * @steals: what steals_record() said, a JSON array, owned
- * @failed: measurements that could not be made, or came out wrong
+ * @failed: number of measurements that failed, or whose result was wrong
  * @comparison: NULL: without peers
  * @err: of the first call that failed
  */
@@ -40,8 +40,9 @@ struct report {
  * report_measure - measure all that belongs in a report
  * @report: @rounds, @only, @case_options and @comparison are set, the rest is zero;
  *          report_free() it, also after a failure
- * @peers: folder of the other schedulers' programs; NULL: the usual one
- * @quick: less time for them
+ * @peers: folder of the other schedulers' programs; NULL: "peers" beside this
+ *         program
+ * @quick: fewer alternations
  *
  * Return: 0; -errno, and why is printed.
  */
@@ -58,8 +59,8 @@ int report_write(const char *folder, const struct report *report);
 /**
  * report_write_page - make report.html of the report.json in a folder
  *
- * By a program in Python, which has gnuplot draw. Without them there is none,
- * which is said, and is no failure. Return: 0; -EIO, and why is printed.
+ * A program in Python makes it, and gnuplot draws its pictures. If either is missing,
+ * a message says so, and that is no failure. Return: 0; -EIO, and why is printed.
  */
 int report_write_page(const char *folder);
 

@@ -65,7 +65,7 @@ static void print_legend(FILE *file, const struct report *report)
 	fprintf(file,
 		"ns/op is the median of %u rounds, min and max the shortest "
 		"and the longest; /kop is per 1,000 operations. 0 workers: in "
-		"the calling thread, without tasks. ok: the result was the "
+		"the calling thread, without tasks. ok: the result equals the "
 		"published or separately computed one.\n\n",
 		report->rounds);
 }
@@ -79,7 +79,7 @@ static void print_noise(FILE *file, const struct report *report)
 	if (noisy > 0)
 		fprintf(file,
 			"\n%zu of %zu measured while the machine was busy with "
-			"something else: take those with care\n",
+			"other work: take those with care\n",
 			noisy, report->count);
 }
 

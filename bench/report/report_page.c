@@ -33,7 +33,7 @@ static int judge(const char *folder, struct subprocess *child)
 		return 0;
 	default:
 		fputs(child->err, stderr);
-		return complain("it could not be made");
+		return complain("the program that makes it failed");
 	}
 }
 
@@ -57,7 +57,7 @@ int report_write_page(const char *folder)
 	int err;
 
 	if (self == NULL)
-		return complain("where this program is is unknown");
+		return complain("the path of this program is unknown");
 	if (asprintf(&page, "%.*s/page", (int)(strrchr(self, '/') - self),
 		     self) < 0 ||
 	    asprintf(&json, "%s/report.json", folder) < 0 ||

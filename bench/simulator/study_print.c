@@ -106,7 +106,7 @@ static void print_constants(FILE *file)
 	fputs("Constants, in ns, from a sibling, in a cache, in a node, in a "
 	      "socket, and beyond:\n\n",
 	      file);
-	print_tiers(file, "a look at a queue, or at two lines of a map",
+	print_tiers(file, "a read of a queue, or of two lines of a map",
 		    costs_probe_ns);
 	print_tiers(file, "a steal, in addition", costs_steal_ns);
 	print_tiers(file, "cold caches of a task that only uses memory",
@@ -134,9 +134,9 @@ void study_print(FILE *file, const struct study *study)
 {
 	fprintf(file,
 		"## Simulated: %u workers, %u nodes, %u groups\n\n"
-		"Of %u seeds the median, the least and the greatest. p99: of "
+		"The median, the least and the greatest of %u seeds. p99: of "
 		"the time from a task's arrival to its end; of the tree: its "
-		"time by the least possible. Longer: what tasks took, by what "
+		"time divided by the least possible. Longer: what tasks took, by what "
 		"they take at home. Reads: lines and queues that a failed round "
 		"of a search looked at, and wakes: how many, of the first "
 		"seed.\n\n",

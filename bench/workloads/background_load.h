@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * background_load.h - tasks that keep the workers busy while something else is measured
+ * background_load.h - tasks that keep the workers busy during a measurement
  *
  * Each poll takes BACKGROUND_LOAD_POLL_NS and calls sched_yield() meanwhile, as in the
  * benchmarks that define these loads. Without it the figure would be the time for
@@ -16,7 +16,8 @@
 struct background_load;
 
 /**
- * background_load_start_yielding - two tasks a worker that yield after each poll
+ * background_load_start_yielding - start two tasks for each worker that yield after
+ *                                  each poll
  * @out: receives the load; background_load_stop() it before the end of @rt
  *
  * Return: 0; -errno, and nothing runs.
@@ -24,8 +25,8 @@ struct background_load;
 int background_load_start_yielding(struct background_load **out,
 				   struct skua_runtime *rt);
 
-/* background_load_start_chains - the same, as one chain a worker of tasks that end after
- * they have spawned their successor */
+/* background_load_start_chains - start one chain of tasks for each worker; a task spawns
+ * its successor and ends. Otherwise as background_load_start_yielding() */
 int background_load_start_chains(struct background_load **out,
 				 struct skua_runtime *rt);
 

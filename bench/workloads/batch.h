@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * batch.h - the options of workloads that run so many tasks so many times
+ * batch.h - options of workloads that run batches of tasks
  *
- * One batch of tasks takes less time than a clock and a neighbour disturb: a
- * round is several batches, one after the other.
+ * One batch is too short to measure: the clock and neighbours would disturb it too
+ * much. A round is therefore several batches, one after the other.
  */
 #ifndef SKUA_BENCH_WORKLOADS_BATCH_H
 #define SKUA_BENCH_WORKLOADS_BATCH_H
@@ -14,7 +14,7 @@
 
 /**
  * struct batch_options
- * @tasks: in a batch
+ * @tasks: tasks in a batch
  * @repeat: batches in a round
  */
 struct batch_options {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * empty_tasks.h - tasks that do nothing but count how often they ran
+ * empty_tasks.h - tasks that only count how often they ran
  *
- * The count is the task's own, and not atomic: a task that ran twice at once,
- * or whose runs are not ordered, is found out by the check.
+ * Each task has its own count, which is not atomic: the check detects a task that ran
+ * twice at once, or whose runs were not ordered.
  */
 #ifndef SKUA_BENCH_WORKLOADS_EMPTY_TASKS_H
 #define SKUA_BENCH_WORKLOADS_EMPTY_TASKS_H
@@ -24,10 +24,10 @@ struct empty_tasks {
 	uint64_t count;
 };
 
-/* empty_tasks_init - get memory. Return: 0; -ENOMEM. */
+/* empty_tasks_init - allocate the tasks. Return: 0; -ENOMEM. */
 int empty_tasks_init(struct empty_tasks *tasks, uint64_t count);
 
-/* empty_tasks_reset - none has run yet */
+/* empty_tasks_reset - set all counts to 0 */
 void empty_tasks_reset(struct empty_tasks *tasks);
 
 /* empty_tasks_check - did each run @runs times? Says on stderr if not. */

@@ -2,9 +2,9 @@
 /**
  * oneshot.h - one value from one task to another
  *
- * Either side may come first. One task sends, once; another receives, and is
- * woken if it came first. The memory has to stay in place until both tasks
- * have ended: a sender may still look at it when the receiver is done.
+ * Either side may come first. One task sends, once; another receives. If the receiver
+ * came first, the sender wakes it. The memory must stay in place until both tasks have
+ * ended: a sender may still read it when the receiver is done.
  *
  *	EMPTY ----------> SENT     the sender came first
  *	EMPTY -> WAITING -> SENT   the receiver did; the sender wakes it

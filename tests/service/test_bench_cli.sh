@@ -129,10 +129,10 @@ refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
 refuses "--n is '41'; allowed: 2 to 40" run region --n 41
 refuses "--calls is '0'; allowed: 1 to" run region --calls 0
 refuses "no option '--tree'; allowed: --workers" run integrate --tree T1
-refuses 'no --workers here' run fib --serial --workers 1
+refuses '--workers is not allowed' run fib --serial --workers 1
 refuses "--items is '0'; allowed: 1 to" run parallel_map --items 0
 refuses "no option '--tree'; allowed: --workers" run parallel_map --tree T1
-refuses 'no --workers here' run uts --serial --workers 1
+refuses '--workers is not allowed' run uts --serial --workers 1
 refuses "--tasks is '0'; allowed: 1 to" run ping_pong --tasks 0
 refuses "--repeat is 'x'; allowed: 1 to" run chained_spawn --repeat x
 refuses "no option '--yields'; allowed: --workers" run join_one --yields 1

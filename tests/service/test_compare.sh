@@ -109,14 +109,14 @@ expect 'nothing to judge' exited 1
 expect 'nothing to judge' err_lines 1
 expect 'nothing to judge' err_has \
 	'failed: 2 of 2 figures cannot be judged: 2 have too few values, 0 are beside noise'
-expect 'nothing to judge' out_has 'Nothing can be told'
+expect 'nothing to judge' out_has 'Nothing can be judged'
 run "$scratch/few.json" "$scratch/few.json"
 expect 'nothing to judge, without the option' exited 0
 expect 'nothing to judge, without the option' err_lines 0
 run --fail-on-slower "$scratch/fewer.json" "$scratch/fewer.json"
 expect 'something to judge' exited 0
 expect 'something to judge' err_has '1 of 2 figures cannot be judged'
-expect 'something to judge' out_has 'in the 1 of 2 figures that can be told'
+expect 'something to judge' out_has 'in the 1 of 2 figures that can be judged'
 
 run --fail-on-slower "$a" "$scratch/other.json"
 expect 'other options' exited 0
@@ -197,7 +197,7 @@ refused 'line 1: no JSON' "$scratch/cut.json"
 refused 'line 1: no JSON' "$scratch/text.md"
 refused 'no results are in it' "$scratch/empty.json"
 refused 'its format is not 1' "$scratch/later.json"
-refused 'nothing in it is in the other' "$scratch/none.json"
+refused 'it shares no workload with the other file' "$scratch/none.json"
 refused 'No such file or directory' "$scratch/nothing.json"
 refused 'Is a directory' "$scratch"
 

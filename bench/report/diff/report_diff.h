@@ -36,7 +36,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of report.json. A greater one is of a later skua-bench. */
+/* The format of report.json. A later skua-bench may write a greater number. */
 #define REPORT_DIFF_FORMAT 1
 
 /* The figure that every row has. */
@@ -44,16 +44,16 @@
 
 #define REPORT_DIFF_INSTRUCTIONS "instructions"
 
-/* How likely one figure or more may be called changed by chance. */
+/* The probability that chance changes any figure. */
 #define REPORT_DIFF_SIGNIFICANCE 0.05
 
 /**
  * report_diff_read - the runs of a file
- * @text: of the file: a report.json, or what run --json prints, one or more
- * @out: receives {"machine": {member: [all that it was]}, "loop_ns": of the
+ * @text: the file: a report.json or the output of run --json, or several of them
+ * @out: receives {"machine": {member: [all its values]}, "loop_ns": of the
  *       calibration or 0, "rows": {key: {"workload","params","workers","peer" or
- *       null, "runs": [{"figures": {name: [values]},"noisy","ok"}], "figures": {all
- *       that a run has}}}}, owned
+ *       null, "runs": [{"figures": {name: [values]},"noisy","ok"}], "figures": {those
+ *       of any run}}}}, owned
  * @why: receives a line on failure
  *
  * Return: 0; -EINVAL (it is no such file); -ENOMEM.
@@ -72,16 +72,16 @@ enum change_verdict {
 };
 
 /**
- * struct change - a figure of a row that both have
- * @row: of the second, borrowed: "workload", "params" and so on
+ * struct change - a figure of a row that both files have
+ * @row: the row of the second file, borrowed: "workload", "params" and so on
  * @figure: its name, borrowed; a wrong row has REPORT_DIFF_TIME alone, without values
- * @median: of the values of both
- * @values: how many there are
- * @by: the second by the first, less 1
- * @p, @corrected: as of mann_whitney.h; the latter 1 for those with too few values
- * @runs: of both
- * @runs_p: as @p, of the medians of the runs
- * @single: either file has one run of it
+ * @median: medians of both files
+ * @values: numbers of values in both files
+ * @by: the second median divided by the first, minus 1
+ * @p, @corrected: as in mann_whitney.h; the latter 1 for those with too few values
+ * @runs: numbers of runs in both files
+ * @runs_p: as @p, for the medians of the runs
+ * @single: either file has a single run of the row
  */
 struct change {
 	json_t *row;
@@ -99,13 +99,13 @@ struct change {
 
 /**
  * struct report_diff - all figures of all rows
- * @change: array, owned, in the order of the verdicts, and of each the largest
- *          change first
- * @rows: that both have
- * @only: arrays of those that only the first has, and only the second, owned; a
- *        wrong one of the second is a change as well
- * @figures: objects with the names of those that only the first has of a row of
- *           both, and only the second, owned
+ * @change: array, owned, ordered by verdict, and within a verdict by size, largest
+ *          first
+ * @rows: number of rows in both files
+ * @only: arrays of the rows in the first file only, and in the second only, owned; a
+ *        wrong row in the second only is a change as well
+ * @figures: of rows in both files: objects with the names of figures in the first
+ *           file only, and in the second only, owned
  */
 struct report_diff {
 	struct change *change;
@@ -119,7 +119,7 @@ struct report_diff {
 /**
  * report_diff_find - compare two files
  * @files: of report_diff_read(), borrowed for as long as @out is used
- * @least: what a change is at least: 0.05 is 5 percent
+ * @least: the smallest change: 0.05 is 5 percent
  *
  * Return: 0; -ENOMEM. report_diff_free() it.
  */
@@ -127,7 +127,7 @@ int report_diff_find(struct report_diff *out, json_t *const files[2],
 		     double least);
 void report_diff_free(struct report_diff *diff);
 
-/* report_diff_judged - how many figures could be told: slower, faster, the same */
+/* report_diff_judged - number of figures with a verdict of slower, faster or the same */
 size_t report_diff_judged(const struct report_diff *diff);
 
 /* report_diff_word - "slower" and so on */

@@ -100,8 +100,7 @@ static void compare_machines(json_t *lines, json_t *const files[2])
 		compare_member(lines, files, members[i]);
 	for (unsigned f = 0; f < 2; f++)
 		if (json_object_size(json_object_get(files[f], "machine")) == 0)
-			add_line(lines,
-				 "%c does not say on which machine it was made",
+			add_line(lines, "%c does not name its machine",
 				 "AB"[f]);
 }
 
@@ -114,7 +113,7 @@ static void compare_loops(json_t *lines, json_t *const files[2])
 	if (ns[0] > 0 && ns[1] > 0 &&
 	    fabs(log(ns[1] / ns[0])) > log(1 + LOOP_MIN_CHANGE))
 		add_line(lines,
-			 "a loop that always does the same took %.1f %% %s in "
+			 "a loop of constant length took %.1f %% %s in "
 			 "the second: all times may have changed as much",
 			 100 * fabs(ns[1] / ns[0] - 1),
 			 ns[1] > ns[0] ? "longer" : "less");
@@ -228,12 +227,12 @@ static void say_nothing(const struct report_diff *diff)
 	size_t judged = report_diff_judged(diff);
 
 	if (judged == 0)
-		puts("Nothing can be told: too few values, or all beside "
-		     "noise. Reports have more rounds without --quick; a file "
-		     "may hold several, one behind the other.");
+		puts("Nothing can be judged: too few values, or all runs "
+		     "noisy. Reports have more rounds without --quick; a file "
+		     "may hold several, concatenated.");
 	else if (judged < diff->count)
 		printf("Nothing changed beyond noise in the %zu of %zu figures "
-		       "that can be told.\n",
+		       "that can be judged.\n",
 		       judged, diff->count);
 	else
 		puts("Nothing changed beyond noise.");

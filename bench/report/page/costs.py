@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""costs.py - the section on what an operation takes of the machine"""
+"""costs.py - the section on the cost of an operation"""
 
 from html import escape
 
@@ -44,7 +44,7 @@ def costs(report):
     elif reason:
         section.here = f"Not all could be counted: {escape(reason)}."
     if not section.figures:
-        section.missing = "This report says of no workload what it cost. " + section.here
+        section.missing = "This report has no costs of any workload. " + section.here
     section.tables.append(_counters_table(report))
     section.tables.append(_usage_table(report))
     return section

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""latencies.py - the section on how long things took, as distributions"""
+"""latencies.py - the section on distributions of latencies"""
 
 from html import escape
 from itertools import groupby
@@ -21,10 +21,10 @@ def latencies(report):
     section = Section(
         "latencies",
         "Latencies",
-        "How long things took, as a share of all: follow a line to the height of "
-        "99 % to read the time that one in a hundred exceeded. "
+        "Latencies as a share of all: follow a line to the height of "
+        "99 % to read the time that one in a hundred exceeds. "
         "<b>Further left is better</b>; a line that leans to the right at the top has a "
-        "long tail. Dashed: what skua is measured against.",
+        "long tail. Dashed: references without the runtime.",
     )
     shown = sorted(
         (r for r in report.results if r.distributions),

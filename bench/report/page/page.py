@@ -75,7 +75,7 @@ def _cards(report):
     noisy = sum(r.noisy for r in results)
     yield (
         "bad" if wrong else "good",
-        f"{wrong} wrong" if wrong else "All right",
+        f"{wrong} wrong" if wrong else "All results right",
         f"{plural(len(results), 'measurement')} of "
         f"{plural(len({r.workload for r in results}), 'workload')}, each result checked",
     )
@@ -85,7 +85,7 @@ def _cards(report):
         yield (
             "plain",
             f"{lost} of {len(rivals)}",
-            "comparisons with other schedulers in which skua is slower",
+            "comparisons in which skua is slower than another scheduler",
         )
     else:
         yield "plain", "No peers", "no other scheduler was measured"
@@ -99,9 +99,9 @@ def _cards(report):
     yield (
         "warn" if 4 * noisy > len(results) else "good",
         f"{noisy} noisy" if noisy else "Quiet",
-        f"of {len(results)} measured while the machine was busy with something else"
+        f"of {len(results)} measured while the machine was busy with other work"
         if noisy
-        else "the machine did nothing else meanwhile",
+        else "the machine had no other work meanwhile",
     )
 
 

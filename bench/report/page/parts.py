@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""parts.py - what sections are made of: figures, tables, and numbers for people"""
+"""parts.py - the parts of sections: figures, tables, and numbers for people"""
 
 from dataclasses import dataclass, field
 from html import escape

@@ -2,7 +2,7 @@
 /*
  * fib.c - Fibonacci numbers by their definition: almost nothing but forks
  *
- * An operation is a fork, of which a call for two or more makes one.
+ * An operation is a fork; a call for 2 or more makes one.
  */
 #include <errno.h>
 #include <stdio.h>

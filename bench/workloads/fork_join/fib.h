@@ -7,13 +7,13 @@
 
 uint64_t fib_forked(struct skua_ctx ctx, uint64_t n);
 
-/* fib_serial - by calls, none of them inlined */
+/* fib_serial - by calls without inlining */
 uint64_t fib_serial(uint64_t n);
 
-/* fib_number - what all of these return, by adding up */
+/* fib_number - the same number, by a loop */
 uint64_t fib_number(uint64_t n);
 
-/* fib_forks - how many forks fib_forked() makes, for 2 and more */
+/* fib_forks - the number of forks that fib_forked() makes, for 2 and more */
 static inline uint64_t fib_forks(uint64_t n)
 {
 	return fib_number(n + 1) - 1;

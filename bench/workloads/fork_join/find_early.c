@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * find_early.c - the first of an array that is wanted, and no look behind it
+ * find_early.c - find the first match in an array, without reading the rest
  *
- * It is where three quarters of the array have been looked at in vain, and there
- * are more behind it, which others may find sooner. An operation is an item of
- * these three quarters.
+ * The match stands after three quarters of the array. There are more matches after it,
+ * which other workers may find sooner. An operation is an item of these three quarters.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * forkjoin.h - workloads that are one call, which forks and joins
+ * forkjoin.h - workloads of one call that forks and joins
  *
- * The same call is made in several ways, in turn, so that what disturbs one
- * disturbs the others:
+ * A round makes the same call in several ways, in turn, so that a disturbance affects
+ * all of them:
  *
- *	T   by skua_run(), on the runtime that is measured: the round
+ *	T   by skua_run(), on the measured runtime: the round
  *	T1  by skua_run(), on a runtime of one worker; the round, if that has one
- *	Ts  serially: a call where the others fork, and no call inlined
+ *	Ts  serially: calls in place of forks, none of them inlined
  *	Ti  serially, and inlined as far as the compiler likes
- *	Th  by threads of its own, as many as workers, a part each; of loops only
+ *	Th  by new threads, as many as workers, with one part each; loops only
  *
- * T1 / Ts is what forking costs, Ts / T what the workers gain; neither is told
- * without the other, as a slow T1 makes a fine T1 / T. Each answer is checked.
+ * T1 / Ts is the cost of forks, Ts / T the gain from workers. Neither is shown without
+ * the other, because a slow T1 makes a fine T1 / T. Each answer is checked.
  */
 #ifndef SKUA_BENCH_WORKLOADS_FORK_JOIN_FORKJOIN_H
 #define SKUA_BENCH_WORKLOADS_FORK_JOIN_FORKJOIN_H
 
 #include "bench/workloads/workloads.h"
 
-/* A function that is called as often as it says: recursion stays recursion. */
+/* A function without inlining: recursion stays recursion. */
 #ifdef __clang__
 #define FORKJOIN_CALL __attribute__((noinline))
 #else
@@ -30,13 +30,14 @@
  * struct forkjoin_case - a call
  * @name: of the workload, for messages
  * @min_n, @max_n: of the option --n
- * @make: for the option --n: what the call works on, its forks, and how many
- *        operations it is. 0 or -errno. NULL: forkjoin_open() is given them
- * @unmake: what make() has made
+ * @make: for the option --n: the data of the call, its number of forks, and its
+ *        number of operations. 0 or -errno. NULL: the workload passes them to
+ *        forkjoin_open()
+ * @unmake: free the data of make()
  * @clear: undo the last call; may be NULL
  * @root, @serial: make the call; @root for skua_run()
- * @inlined: as @serial; NULL: it is that function
- * @by_hand: as @serial, by so many threads; NULL: nothing to compare with
+ * @inlined: as @serial, inlined; NULL: @serial
+ * @by_hand: as @serial, by this number of threads; NULL: there is none
  * @check: was the answer right? Says on stderr what was wrong.
  */
 struct forkjoin_case {
@@ -53,30 +54,30 @@ struct forkjoin_case {
 	bool (*check)(const void *of);
 };
 
-/* Of a workload that has no options but these. */
+/* The options of a workload without others. */
 struct forkjoin_options {
 	const struct forkjoin_case *what;
 	uint64_t n;
 	bool serial;
-	bool alone; /* nothing beside the rounds */
+	bool alone; /* only the rounds */
 };
 
-/* As many forks as others ask for. */
+/* The number of forks varies with the workers that ask for work. */
 #define FORKJOIN_ADAPTIVE UINT64_MAX
 
 /**
- * forkjoin_open - the state of a workload, whose ops are set
+ * forkjoin_open - make the state of a workload, and set its ops
  * @what: the call
- * @of: what it works on, borrowed
- * @forks: how many it makes
- * @alone: make it for the rounds only, so that nothing else counts
+ * @of: its data, borrowed
+ * @forks: their number in a call
+ * @alone: make the call for the rounds only, so that nothing else counts
  *
  * Return: 0 or -errno.
  */
 int forkjoin_open(struct workload_run *run, const struct forkjoin_case *what,
 		  void *of, uint64_t forks, bool alone);
 
-/* forkjoin_of - what the call of this state works on */
+/* forkjoin_of - the data of the call */
 void *forkjoin_of(const struct workload_run *run);
 
 void forkjoin_close(struct workload_run *run);
@@ -88,11 +89,11 @@ bool forkjoin_check(struct workload_run *run);
 double forkjoin_sample(struct workload_run *run, uint64_t round_ns);
 json_t *forkjoin_figures(struct workload_run *run);
 
-/* forkjoin_add_params - add the options that all have, but --n */
+/* forkjoin_add_params - add the options that all have, except --n */
 json_t *forkjoin_add_params(json_t *params,
 			    const struct forkjoin_options *options);
 
-/* And for struct forkjoin_options, or what begins with one. */
+/* The same for struct forkjoin_options, or a struct that begins with one. */
 int forkjoin_setup(struct workload_run *run);
 void forkjoin_teardown(struct workload_run *run);
 json_t *forkjoin_params(const void *options);
@@ -105,7 +106,7 @@ enum {
 	FORKJOIN_OPTION_ALONE
 };
 
-/* Options that all have; forkjoin_parse() knows them. */
+/* The options that all have; forkjoin_parse() parses them. */
 #define FORKJOIN_OPTIONS                                                        \
 	{ .name = "serial",                                                     \
 	  .key = FORKJOIN_OPTION_SERIAL,                                        \
@@ -115,7 +116,7 @@ enum {
 		.doc = "Leave out the serial call, and the one with one worker" \
 	}
 
-/* The workload of a case: what --n means, and the n of the report. */
+/* The workload of a case: the help text of --n, and the n of the report. */
 #define FORKJOIN_WORKLOAD(name_, case_, description_, n_doc, n_)    \
 	static const struct argp_option name_##_argp_options[] = {  \
 		{ .name = "n",                                      \

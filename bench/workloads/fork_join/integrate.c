@@ -2,8 +2,8 @@
 /*
  * integrate.c - the area below x^3 + x, from 0 to n
  *
- * Halves an interval until the trapezoids of both halves come to no more than
- * that of the whole: as many forks as the function needs, and no cut-off. An
+ * Halves an interval until the trapezoids of both halves add up to no more than
+ * that of the whole: the function decides the number of forks, and there is no cut-off. An
  * operation is a fork. (One of the examples that came with Cilk 5.)
  */
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * c += a b: each quarter of c is the sum of two products of quarters, and the
  * quarters of c are independent. Three forks for the first product of each, then
- * three for the second; blocks are multiplied without. An operation is a block.
+ * three for the second; a block is multiplied without forks. An operation is a block.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce.c - the sum of many numbers, each of which has to be computed
+ * reduce.c - the sum of many computed numbers
  *
  * An operation is a number.
  */

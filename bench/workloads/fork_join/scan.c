@@ -2,8 +2,8 @@
 /*
  * scan.c - a running sum
  *
- * On p workers it is 2 p additions for p + 1 on one, at best, and memory limits
- * it besides. An operation is an item.
+ * For p + 1 additions on one worker, p workers need 2 p at best; memory limits the
+ * loop, too. An operation is an item.
  */
 #include <errno.h>
 #include <stdlib.h>

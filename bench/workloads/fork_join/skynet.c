@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skynet.c - the sum of the ordinals of a tree's leaves, ten children a node
+ * skynet.c - the sum of the ordinals of a tree's leaves, with ten children a node
  *
- * A fork for each child, also for the last ones, which do nothing: an operation.
+ * A fork for each child, also for leaves, which do nothing. An operation is a fork.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * uts.c - search an unbalanced tree, by forks
  *
- * Before a child is visited, the children behind it are forked: one job, which
- * lies on the stack of their parent. An operation is a node. (As tasks:
+ * Before a visit to a child, the parent forks its remaining children as one job, which
+ * lies on the stack of the parent. An operation is a node. (As tasks:
  * uts_tasks.c.)
  */
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * chained_spawn.c - each task spawns the next one, and ends
  *
- * The first is spawned from outside, and the caller waits for the last. There
- * is never more than one task to run: a second worker can only disturb.
+ * An external thread spawns the first task and waits for the last. There is never
+ * more than one task to run: a second worker can only disturb.
  */
 #include <errno.h>
 #include <stdalign.h>

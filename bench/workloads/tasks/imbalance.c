@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * imbalance.c - four pieces of work of different size, a worker a piece
+ * imbalance.c - four pieces of work of different size, each on one worker
  *
  * 100, 100, 200 and 350 ms of work, scaled down, each cut into small tasks.
  * The tasks of a piece start on one worker: a feeder that is bound to it spawns
@@ -280,11 +280,11 @@ static const struct argp_option argp_options[] = {
 	{ .name = "scale",
 	  .key = OPTION_SCALE,
 	  .arg = "N",
-	  .doc = "Percent of 100, 100, 200 and 350 ms (default 10)" },
+	  .doc = "Size: percent of 100, 100, 200 and 350 ms (default 10)" },
 	{ .name = "grain",
 	  .key = OPTION_GRAIN,
 	  .arg = "N",
-	  .doc = "Work of a small task, in microseconds about (default 20)" },
+	  .doc = "Approximate work of a small task, in microseconds (default 20)" },
 	{ 0 },
 };
 

@@ -2,8 +2,8 @@
 /*
  * join_one.c - a task spawns an empty task and waits for it, again and again
  *
- * The waiting task is polled twice an operation, if the child was not stolen
- * and done meanwhile.
+ * The waiting task has two polls for each operation, unless a thief has run the child
+ * meanwhile.
  */
 #include <errno.h>
 #include <stdio.h>

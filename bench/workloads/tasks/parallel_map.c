@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parallel_map.c - compute a function of many numbers, a task a number
+ * parallel_map.c - compute a function of many numbers, each in a task
  *
- * All tasks are spawned from outside; then the caller waits until they are
- * done. Each stores its number and the function's value.
+ * An external thread spawns all tasks, then waits until they are done. Each task
+ * stores its number and the function's value.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -158,7 +158,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "cost",
 	  .key = OPTION_COST,
 	  .arg = "N",
-	  .doc = "Work of a task, in microseconds about (default 1)" },
+	  .doc = "Approximate work of a task, in microseconds (default 1)" },
 	{ 0 },
 };
 

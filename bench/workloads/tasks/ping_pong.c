@@ -2,8 +2,8 @@
 /*
  * ping_pong.c - tasks that each exchange two messages with a partner
  *
- * A driver task spawns all pings. Each spawns its pong, sends it a number, and
- * waits for the answer. An operation is a ping with its pong: two tasks and
+ * A driver task spawns all pings. Each ping spawns its pong, sends it a
+ * number, and waits for the answer. An operation is a ping with its pong: two tasks and
  * two one-shot channels.
  */
 #include <errno.h>

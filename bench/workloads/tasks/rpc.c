@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc.c - calls that come when they come
+ * rpc.c - calls in an open loop
  *
- * An open loop: calls arrive at random (Poisson), whether or not the earlier
- * ones are done. Each is spawned as a task that is busy for its service time.
+ * Calls arrive at random (Poisson), whether or not the earlier ones are done. Each is
+ * a task that is busy for its service time.
  * A call's time begins at its planned arrival, not when the spawning thread got to
  * it, and lasts until its end. The slowdown is that time divided by the service
- * time. The same calls in a queue without any overhead are the best that is possible
- * without knowing service times; and
- * served by bare threads, which no scheduler feeds, what could be had on this
- * machine, as long as it has a CPU for each and one for the caller.
+ * time. The same calls in a queue without any overhead show the best that is possible
+ * without knowing service times. The same calls served by bare threads, without a
+ * scheduler, show the best that is possible on this machine, as long as it has a CPU
+ * for each thread and one for the caller.
  *
- * The calling thread spins between arrivals, pinned to the last CPU; so there
- * is one worker less than CPUs, if none is asked for.
+ * The calling thread spins between arrivals, pinned to the last CPU. The default
+ * number of workers is therefore one less than the number of CPUs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -307,7 +307,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "load",
 	  .key = OPTION_LOAD,
 	  .arg = "PERCENT",
-	  .doc = "Of what the workers can serve (default 60)" },
+	  .doc = "Percent of the workers' capacity (default 60)" },
 	{ .name = "calls",
 	  .key = OPTION_CALLS,
 	  .arg = "N",
@@ -315,7 +315,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "seed",
 	  .key = OPTION_SEED,
 	  .arg = "N",
-	  .doc = "Of the first round's calls (default 1)" },
+	  .doc = "Seed of the first round's calls (default 1)" },
 	{ 0 },
 };
 

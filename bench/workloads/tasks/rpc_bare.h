@@ -14,12 +14,12 @@
 #include "bench/workloads/tasks/rpc_plan.h"
 
 /**
- * rpc_bare - serve a plan; the caller spins meanwhile, as one that spawns does
+ * rpc_bare - serve a plan; the caller spins meanwhile, like a caller that spawns
  * @servers: 1 or more
  * @pin: of the caller
  * @times: receives the calls' times, added to what is there
  *
- * Return: 0; -ENOMEM; -EAGAIN (not all of the threads: nothing was measured).
+ * Return: 0; -ENOMEM; -EAGAIN (not all threads could start: nothing was measured).
  */
 int rpc_bare(const struct rpc_call *calls, uint64_t count, unsigned servers,
 	     const struct pin *pin, struct rpc_times *times);

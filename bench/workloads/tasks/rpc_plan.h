@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * rpc_plan.h - when requests come, how long each is served, and how long each
- *              would take in a queue without any overhead
+ * rpc_plan.h - arrivals and service times of calls, and their times in a queue
+ *              without any overhead
  */
 #ifndef SKUA_BENCH_WORKLOADS_TASKS_RPC_PLAN_H
 #define SKUA_BENCH_WORKLOADS_TASKS_RPC_PLAN_H
@@ -10,7 +10,7 @@
 
 #include "bench/harness/histogram.h"
 
-/* Slowdowns are counted in thousandths. */
+/* Slowdowns are counts of thousandths. */
 #define RPC_SLOWDOWN_ONE 1000u
 
 enum rpc_service {
@@ -20,24 +20,24 @@ enum rpc_service {
 };
 
 struct rpc_call {
-	uint64_t arrival_ns; /* since the first could come */
+	uint64_t arrival_ns; /* since the start of the plan */
 	uint64_t service_ns; /* at least 1 */
 };
 
-/* How long calls took from their arrival to their end. */
+/* The times of calls from their arrival to their end. */
 struct rpc_times {
 	struct histogram sojourn_ns;
 	struct histogram
 		slowdown; /* sojourn / service, RPC_SLOWDOWN_ONE is 1 */
 };
 
-/* rpc_service_mean_ns - of a distribution */
+/* rpc_service_mean_ns - the mean of a distribution */
 uint64_t rpc_service_mean_ns(enum rpc_service service);
 
 /**
  * rpc_plan - draw Poisson arrivals and service times
  * @calls: receives @count of them, in the order of their arrival
- * @load_percent: of what @servers can serve
+ * @load_percent: percent of the capacity of @servers
  * @seed: the same seed gives the same plan, here and in the peers' programs
  */
 void rpc_plan(struct rpc_call *calls, uint64_t count, enum rpc_service service,

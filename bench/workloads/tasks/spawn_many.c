@@ -8,8 +8,8 @@
  *   spawn_many_remote_busy1  the same beside tasks that keep yielding
  *   spawn_many_remote_busy2  the same beside chains of tasks
  *
- * The names and the load are those of another scheduler's benchmarks; "local"
- * is what it says there, although the tasks come from outside.
+ * The names and the load come from another scheduler's benchmarks. They say "local",
+ * although the tasks come from outside.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timers.c - very many timers at once, and how late some of them are
+ * timers.c - very many timers at once, and the lateness of some of them
  *
- * One task adds far timers, batch by batch, and takes them back in the end: an
- * operation is both for one timer. While they are all there and each worker is
- * kept busy, other tasks sleep until near times. The latency is how much later
+ * One task adds far timers, batch by batch, and cancels them in the end: an operation
+ * is both for one timer. While all timers are pending and each worker is busy, other
+ * tasks sleep until near times. The latency is how much later
  * than its time each of those runs.
  */
 #include <errno.h>
@@ -392,7 +392,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "timers",
 	  .key = OPTION_TIMERS,
 	  .arg = "N",
-	  .doc = "Timers that are there at once (default 1000000)" },
+	  .doc = "Timers that are pending at once (default 1000000)" },
 	{ .name = "sleepers",
 	  .key = OPTION_SLEEPERS,
 	  .arg = "N",

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uts_tasks.c - search an unbalanced tree, a task a node
+ * uts_tasks.c - search an unbalanced tree, a task for each node
  *
  * A task visits its node and spawns the node's children, as detached tasks.
  * Tasks run first in, first out, so that the search would be breadth-first
- * and hold millions of nodes. Hence a bound of live tasks, --live a worker:
- * once it is reached, a task spawns one child only, as its successor, and
- * hands it the list of children that are still to be spawned. The successor
+ * and hold millions of nodes. Hence a bound of live tasks, --live for each worker.
+ * Above the bound a task spawns only one child, as its successor, and hands it the
+ * list of children that are not yet spawned. The successor
  * adds its own children to the front of the list: while there is no room, each
  * list is a depth-first search that goes from task to task. Every node is
  * a task, and tasks, which can be stolen, hold all work that is left.
  *
- * Live tasks are counted without a shared counter. A worker counts the tasks
- * that it made minus those that it finished, which may be negative; the sum
- * over all workers is exact, and each knows it approximately by looking at the
- * others' counts every so often. The bound is overrun by no more than what
- * all workers make between two looks.
+ * Live tasks are counted without a shared counter. A worker counts the tasks that it
+ * made minus those that it finished, which may be negative. The sum over all workers
+ * is exact; each worker knows it approximately, because it reads the others' counts
+ * from time to time. The number of live tasks exceeds the bound by at most the tasks
+ * that all workers make between two reads.
  *
  * Rejected: visiting the children inside the task when there is no room. No
  * room comes up before the task has visited the whole subtree: of T1's nodes,
- * 0.1 % became tasks on one worker, and what was measured was not the
- * scheduler. Rejected: each worker bounding its own count. The count of a
+ * 0.1 % became tasks on one worker, and the figure was not the scheduler's. Rejected: each worker bounding its own count. The count of a
  * worker whose tasks were all stolen stays at the bound, and the thieves
  * starve beside the long list of that worker (T3's root has 2,000 children).
  */
@@ -356,8 +355,9 @@ static const struct argp_option argp_options[] = {
 	{ .name = "live",
 	  .key = OPTION_LIVE,
 	  .arg = "N",
-	  .doc = "Live tasks a worker, about; above, a task has one successor"
-		 " at a time (default 256; 0 = no bound)" },
+	  .doc = "Approximate bound of live tasks for each worker; above it, a"
+		 " task has one successor at a time (default 256; 0 = no"
+		 " bound)" },
 	{ 0 },
 };
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wake.c - a thread that is no worker wakes a task that waits
+ * wake.c - an external thread wakes a waiting task
  *
- * What is measured is the time from just before the wake to the first
- * instruction of the poll. A thread that sleeps on a futex is woken in turn
- * with the task: that is what the same machine needs at the same time for the
- * bare hand-over.
+ * The latency is the time from just before the wake to the first instruction of the
+ * poll. The waking thread also wakes, in turn with the task, a thread that sleeps on a
+ * futex: this is the time of the bare hand-over on the same machine.
  *
- * The sleeping thread is pinned to the first CPU, as the worker is that is
- * woken first, and the waking one to the last. That one never sleeps: between
- * two wakes it spins until the workers have gone to sleep, and longer. (With a
- * shorter gap, to wake workers that still search, leave the thread out: it
- * would have to wait for its CPU, and the worker would fall asleep meanwhile.)
+ * The sleeping thread is pinned to the first CPU, like the worker that is woken first,
+ * and the waking thread to the last. The waking thread never sleeps: between two wakes
+ * it spins until the workers have gone to sleep, and longer. (With a shorter gap, to
+ * wake workers that still search, leave the sleeping thread out: it would have to wait
+ * for its CPU, and the worker would fall asleep meanwhile.)
  *
- * What the workers do with their CPUs all that while is idling. Each round ends
- * with wakes whose gap is so short that they meet a worker that is awake.
+ * All CPU time of the workers meanwhile is the cost of being idle. Each round ends with
+ * wakes after so short a gap that they find a worker awake.
  */
 #include <errno.h>
 #include <linux/futex.h>
