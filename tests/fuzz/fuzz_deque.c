@@ -15,7 +15,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 2048u
-#define MOST      1024u /* items of a deque here */
+#define MAX_ITEMS 1024u /* items of a deque here */
 #define DEQUES    2u
 #define STEALERS  4u
 
@@ -23,7 +23,7 @@
 
 /* Items are numbers from 1 on, the oldest first. */
 struct model {
-	uintptr_t items[MOST];
+	uintptr_t items[MAX_ITEMS];
 	unsigned count;
 };
 
@@ -97,7 +97,7 @@ static void create(struct fuzz_input *in, struct handled *d)
 
 static void push(struct handled *d, unsigned count)
 {
-	while (d->owner && count-- > 0 && d->model.count < MOST) {
+	while (d->owner && count-- > 0 && d->model.count < MAX_ITEMS) {
 		int code = skua_deque_push(d->owner, (void *)++last_item);
 
 		fuzz_check(code == 0, "push: %d", code);
@@ -230,7 +230,7 @@ static void bare_push(void)
 	bool full = bare_model.count == bare_capacity;
 	int code;
 
-	if (bare_model.count == MOST)
+	if (bare_model.count == MAX_ITEMS)
 		return;
 	code = deque_push_owner(&bare, (void *)++last_item);
 	fuzz_check(code == (full && !bare_memory ? -ENOMEM : 0),

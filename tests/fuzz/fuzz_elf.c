@@ -15,11 +15,11 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define MOST_CHANGES 12u
-#define NAME         24u
-#define CODE         0x40u /* in the file, as loaded at: */
-#define CODE_VADDR   0x401040u
-#define CODE_BYTES   0xc0u
+#define MAX_CHANGES 12u
+#define NAME        24u
+#define CODE        0x40u /* in the file, as loaded at: */
+#define CODE_VADDR  0x401040u
+#define CODE_BYTES  0xc0u
 
 /* What target_elf.c reads at once, all of it or nothing. */
 #define HEADERS 64u
@@ -137,7 +137,7 @@ static void make(struct made *made, struct fuzz_input *in)
 
 static void change(struct made *made, struct fuzz_input *in)
 {
-	unsigned changes = fuzz_below(in, MOST_CHANGES);
+	unsigned changes = fuzz_below(in, MAX_CHANGES);
 
 	for (unsigned i = 0; i < changes; i++) {
 		unsigned kind = fuzz_below(in, 4);

@@ -16,8 +16,8 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define MOST_NOTES   (NOTES_MOST + 8u)
-#define MOST_CHANGES 16u
+#define MAX_NOTES   (NOTES_MOST + 8u)
+#define MAX_CHANGES 16u
 
 /* Where what is in the file: code and data are loaded elsewhere. */
 #define CODE       0x1000u
@@ -170,7 +170,7 @@ static void put_headers(struct made *made, size_t strings, size_t sections)
 
 static void make(struct made *made, struct fuzz_input *in)
 {
-	unsigned count = fuzz_below(in, MOST_NOTES);
+	unsigned count = fuzz_below(in, MAX_NOTES);
 	uint64_t moved = fuzz_below(in, 2) * 0x10000u;
 	size_t strings;
 
@@ -186,7 +186,7 @@ static void make(struct made *made, struct fuzz_input *in)
 
 static unsigned change(struct made *made, struct fuzz_input *in)
 {
-	unsigned changes = fuzz_below(in, MOST_CHANGES);
+	unsigned changes = fuzz_below(in, MAX_CHANGES);
 
 	for (unsigned i = 0; i < changes; i++) {
 		size_t at = (size_t)fuzz_number(in, 2);

@@ -15,7 +15,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_INPUT 2048u
-#define MOST      256u /* slots of the largest queue here */
+#define MAX_SLOTS 256u /* slots of the largest queue here */
 #define QUEUES    3u
 #define STEALERS  8u
 #define NODES     64u
@@ -24,7 +24,7 @@
 
 /* First in, first out; items are numbers from 1 on. */
 struct fifo {
-	uintptr_t items[MOST];
+	uintptr_t items[MAX_SLOTS];
 	unsigned first;
 	unsigned count;
 };
@@ -33,7 +33,7 @@ static uintptr_t last_item; /* that was pushed anywhere */
 
 static void fifo_push(struct fifo *f, uintptr_t item)
 {
-	f->items[(f->first + f->count++) % MOST] = item;
+	f->items[(f->first + f->count++) % MAX_SLOTS] = item;
 }
 
 static uintptr_t fifo_pop(struct fifo *f)
@@ -41,7 +41,7 @@ static uintptr_t fifo_pop(struct fifo *f)
 	if (f->count == 0)
 		return 0;
 	f->count--;
-	return f->items[f->first++ % MOST];
+	return f->items[f->first++ % MAX_SLOTS];
 }
 
 /* The items that a steal of half of @from into @into takes. */

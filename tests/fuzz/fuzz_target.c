@@ -15,8 +15,8 @@
 #include "tests/fuzz/target_memory.h"
 
 /* The program may write that many words; nothing needs more reads. */
-#define MOST_WRITES 64u
-#define MOST_READS  200000u
+#define MAX_WRITES 64u
+#define MAX_READS  200000u
 
 /* ---- instead of a process -------------------------------------------------- */
 
@@ -113,7 +113,7 @@ static struct fake_change fuzz_change(struct fuzz_input *in)
 
 static void fuzz_fake(struct fake *fake, struct fuzz_input *in)
 {
-	for (unsigned i = 0; i < MOST_WRITES && fuzz_more(in); i++) {
+	for (unsigned i = 0; i < MAX_WRITES && fuzz_more(in); i++) {
 		unsigned kind = fuzz_below(in, 4);
 		struct fake_change change = fuzz_change(in);
 
@@ -311,7 +311,7 @@ static void run_memory(struct fuzz_input *in)
 		check_runtime(&list.runtimes[i]);
 		watch(&fake, &list.runtimes[i]);
 	}
-	fuzz_check(fake.reads < MOST_READS, "%u reads", fake.reads);
+	fuzz_check(fake.reads < MAX_READS, "%u reads", fake.reads);
 	target_list_free(&list);
 	fake_free(&fake);
 }

@@ -17,7 +17,7 @@
 /* More than move in one call, so that a slot moves in parts. */
 #define TIMERS    (TIMER_WHEEL_MOVES + 128)
 #define CANCELLED 64u
-#define MOST      8u /* are handed out in one call */
+#define MAX_DUE   8u /* are handed out in one call */
 
 struct model_timer {
 	bool queued;
@@ -206,7 +206,7 @@ static unsigned touched(uint32_t *slots)
 static bool expire(unsigned most)
 {
 	static uint32_t slots[TIMERS];
-	struct timer_entry *due[MOST];
+	struct timer_entry *due[MAX_DUE];
 	bool more;
 	unsigned count;
 
@@ -349,7 +349,7 @@ static void step(struct fuzz_input *in)
 		move_clock(in);
 		break;
 	case 4:
-		while (expire(MOST))
+		while (expire(MAX_DUE))
 			;
 		break;
 	case 5: /* and leave the rest */
@@ -386,7 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (expire(1))
 		check_next();
 	now_ns = UINT64_MAX;
-	while (expire(MOST))
+	while (expire(MAX_DUE))
 		;
 	check_invariants();
 	fuzz_check(model_earliest() == UINT64_MAX, "timers lost");

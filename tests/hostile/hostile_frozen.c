@@ -26,8 +26,8 @@
 
 #define PERIOD_NS UINT64_C(200000000)
 /* The others keep this share: nine tenths, less a margin for noise. */
-#define LEAST_RATE 0.8
-#define LOOK_NS    UINT64_C(200000)
+#define MIN_RATE 0.8
+#define LOOK_NS  UINT64_C(200000)
 
 /* The worker that freezes. */
 #define FROZEN 1u
@@ -519,7 +519,7 @@ static double rate_kept(enum where where, unsigned periods)
 		rate = median(kept.rates, kept.periods);
 		time = median(kept.times, kept.periods);
 		/* A worker that waits has no rate, but takes no time either. */
-		if (rate >= LEAST_RATE && time >= 0.5)
+		if (rate >= MIN_RATE && time >= 0.5)
 			return rate;
 	}
 	/* A sanitizer costs some operations more than others. */

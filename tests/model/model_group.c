@@ -11,23 +11,14 @@
  * The last cases are operations with a part left out.
  */
 #include "core/runtime/runtime.h"
-#include "core/loop/schedule.h"
-#include "core/loop/current.h"
-#include "core/loop/worker.h"
 #include "skua/waker.h"
-#include "tests/model/lender.h"
-
 #include <string.h>
 
-static void enqueue(struct skua_task *task);
+#define TASKS 3
+#include "tests/model/poller.h"
+
 static int spawn_anywhere(struct skua_task *task);
 static void fence_of(const char *function);
-
-/* All ways to queue a task lead to enqueue(). */
-#define pool_inject(pool, task)        ((void)(pool), enqueue(task))
-#define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
-#define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define current_polls(task)            ((void)(task), true)
 
 #include "core/task/group.c"
 #include "core/task/group_slots.c"
@@ -44,9 +35,7 @@ static void fence_of(const char *function);
 
 #undef atomic_fence_updated_seq_cst
 
-#define TASKS  3
 #define WAITER 2 /* a task that waits for the group */
-#define POISON (UINT64_C(0xdead) << 32)
 
 /* The mistake of a variant. */
 enum defect {
@@ -63,9 +52,6 @@ static struct skua_runtime runtime;
 static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group group;
-static struct skua_task tasks[TASKS];
-static atomic_u32 queued[TASKS];
-static bool over[TASKS];
 static unsigned results[TASKS]; /* plain: from members to the waiter */
 static unsigned expected;       /* members */
 static struct skua_waker waker; /* of the task that waits */
@@ -86,17 +72,6 @@ static void fence_of(const char *function)
 }
 
 /* ---- pollers ------------------------------------------------------------ */
-
-static unsigned number(const struct skua_task *task)
-{
-	return (unsigned)(task - tasks);
-}
-
-static void enqueue(struct skua_task *task)
-{
-	/* Release: as a queue does. */
-	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
-}
 
 static int spawn_anywhere(struct skua_task *task)
 {
@@ -213,31 +188,17 @@ static void complete(struct skua_task *task, bool spare)
 /* As poll_task() in core/loop/loop.c. */
 static void poll_task(struct skua_task *task)
 {
-	struct lender here = { .task = task, .spare = true };
 	enum skua_poll result;
+	bool spare;
 
 	due = atomic_load_relaxed(task_state(task)) & TASK_CANCELLED;
 	task_state_transition_to_running(task_state(task));
-	lender = &here;
-	result = task->poll(task);
-	lender = NULL;
+	result = run_poll(task, &spare);
 	if (result == SKUA_DONE) {
 		over[number(task)] = true;
-		complete(task, here.spare);
-	} else if (!task_state_transition_to_waiting(task_state(task),
-						     here.spare)) {
+		complete(task, spare);
+	} else if (!task_state_transition_to_waiting(task_state(task), spare)) {
 		schedule(task);
-	}
-}
-
-static void poll_until_over(unsigned i)
-{
-	while (!over[i]) {
-		if (atomic_load_relaxed(&queued[i]) &&
-		    atomic_exchange_acq_rel(&queued[i], 0))
-			poll_task(&tasks[i]);
-		else
-			cpu_relax();
 	}
 }
 
@@ -397,11 +358,9 @@ static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 	runtime.pool.generation_here = &generation;
 	runtime.pool.generation = generation;
 	defect = NO_DEFECT;
-	for (unsigned i = 0; i < TASKS; i++) {
-		atomic_init(&queued[i], 0);
+	pollers_reset();
+	for (unsigned i = 0; i < TASKS; i++)
 		results[i] = 0;
-		over[i] = false;
-	}
 	tasks[0] = (struct skua_task)SKUA_TASK_INIT(first);
 	tasks[1] = (struct skua_task)SKUA_TASK_INIT(second);
 	tasks[WAITER] = (struct skua_task)SKUA_TASK_INIT(wait_for_group);

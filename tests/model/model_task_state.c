@@ -14,30 +14,15 @@
  * transitions with a part left out; the explorer must find them.
  */
 #include "core/runtime/runtime.h"
-#include "core/loop/schedule.h"
-#include "core/loop/current.h"
-#include "core/loop/worker.h"
 #include "skua/waker.h"
-#include "tests/model/lender.h"
-
 #include <string.h>
 
-static void enqueue(struct skua_task *task);
-
-/* All ways to queue a task lead to enqueue(). */
-#define pool_inject(pool, task)        ((void)(pool), enqueue(task))
-#define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
-#define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define current_polls(task)            ((void)(task), true)
+#define TASKS 2
+#include "tests/model/poller.h"
 
 #include "core/loop/schedule.c"
 #include "core/task/task.c"
 #include "core/api/task_api.c"
-
-#define TASKS 2
-
-/* No state that a task ever has; what is done to it shows. */
-#define POISON (UINT64_C(0xdead) << 32)
 
 /* The mistake of a variant. */
 enum defect {
@@ -58,8 +43,6 @@ static struct pool pool;
 static const uint32_t generation = 1;
 static enum defect defect;
 
-static struct skua_task tasks[TASKS];
-static atomic_u32 queued[TASKS];
 static atomic_u32 posted[TASKS]; /* relaxed: the wake-up alone orders */
 static unsigned wanted[TASKS];   /* posts that a task waits for */
 static unsigned yields;          /* so often before it waits */
@@ -74,20 +57,8 @@ static unsigned letters[2];      /* plain: from the wakers to the joiner */
 static unsigned touched[2];      /* plain: by wakers, in the task's memory */
 static unsigned ends[TASKS];
 static bool freed[TASKS];
-static bool over[TASKS]; /* its pollers may end */
 
 /* ---- pollers ------------------------------------------------------------ */
-
-static unsigned number(const struct skua_task *task)
-{
-	return (unsigned)(task - tasks);
-}
-
-static void enqueue(struct skua_task *task)
-{
-	/* Release: as a queue does. */
-	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
-}
 
 static void poison(unsigned i)
 {
@@ -270,34 +241,19 @@ static void complete(struct skua_task *task, bool spare)
 /* As poll_task() in core/loop/loop.c. */
 static void poll_task(struct skua_task *task)
 {
-	struct lender here = { .task = task, .spare = true };
 	enum skua_poll result;
+	bool spare;
 
 	task_state_transition_to_running(task_state(task));
-	lender = &here;
-	result = task->poll(task);
-	lender = NULL;
+	result = run_poll(task, &spare);
 	if (result == SKUA_YIELD) {
-		if (!here.spare)
+		if (!spare)
 			task_state_add_reference(task_state(task));
 		schedule(task);
 	} else if (result == SKUA_DONE) {
-		complete(task, here.spare);
-	} else if (!to_waiting(task, here.spare)) {
+		complete(task, spare);
+	} else if (!to_waiting(task, spare)) {
 		schedule(task);
-	}
-}
-
-static void poll_until_over(unsigned i)
-{
-	while (!over[i]) {
-		/* Acquire: as a queue does. The exchange only once there is
-		 * something, so that pollers do not keep each other busy. */
-		if (atomic_load_relaxed(&queued[i]) &&
-		    atomic_exchange_acq_rel(&queued[i], 0))
-			poll_task(&tasks[i]);
-		else
-			cpu_relax();
 	}
 }
 
@@ -530,13 +486,12 @@ static void setup_unwatched(unsigned posts, unsigned count)
 	kept = false;
 	unwoken = false;
 	twice = false;
+	pollers_reset();
 	for (unsigned i = 0; i < TASKS; i++) {
-		atomic_init(&queued[i], 0);
 		atomic_init(&posted[i], 0);
 		progress[i] = 0;
 		ends[i] = 0;
 		freed[i] = false;
-		over[i] = false;
 	}
 	explore_thread_local((void **)&lender);
 	memset(letters, 0, sizeof(letters));

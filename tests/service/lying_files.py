@@ -18,7 +18,7 @@ import time
 
 import traces as t
 
-MOST_MB, MOST_S, MOST_MS = 64, 2.0, 200
+MAX_MB, MAX_S, MAX_MS = 64, 2.0, 200
 ATTEMPTS = 5  # of what other programs on the machine can delay
 HANG_S = 60
 ADDRESS_SPACE = 4 << 30
@@ -225,7 +225,7 @@ class Matrix:
             if ended is None:
                 break
             best = min(best, 1000 * (time.monotonic() - began))
-            if best <= MOST_MS:
+            if best <= MAX_MS:
                 break
         return best
 
@@ -251,11 +251,11 @@ class Matrix:
         else:
             self.judge(f"{form} of {kind}", child)
         base = honest.setdefault(form, took)
-        texts = [self.check(f"{form} of {kind}, MB", took[0] - base[0], MOST_MB),
-                 self.check(f"{form} of {kind}, s", took[1] - base[1], MOST_S)]
+        texts = [self.check(f"{form} of {kind}, MB", took[0] - base[0], MAX_MB),
+                 self.check(f"{form} of {kind}, s", took[1] - base[1], MAX_S)]
         for number in signal.SIGINT, signal.SIGTERM:
             texts.append(self.check(f"{form} of {kind}, ms after {number.name}",
-                                    self.ending(form, number), MOST_MS))
+                                    self.ending(form, number), MAX_MS))
         return " ".join(texts)
 
     def row(self, kind, honest):

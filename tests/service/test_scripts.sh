@@ -139,7 +139,7 @@ preemptions()
 	echo "$sum"
 }
 
-# between LEAST VALUE MOST
+# between MIN VALUE MAX
 between() { (($1 <= $2 && $2 <= $3)); }
 
 # equal SCRIPT MAP COUNTER... - what was seen is what was counted, between two snapshots

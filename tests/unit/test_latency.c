@@ -10,8 +10,8 @@
 #include "topology/machine_measure.h"
 
 /* Long enough for anything: a test that ends by the clock fails. */
-#define LONG_NS UINT64_C(100000000000)
-#define MOST    70u
+#define LONG_NS  UINT64_C(100000000000)
+#define MAX_CPUS 70u
 
 /* ---- threads that are placed otherwise, or refused -------------------------- */
 
@@ -60,7 +60,7 @@ static int reset(void **state)
 
 /* ---- machines and matrices -------------------------------------------------- */
 
-static unsigned numbers[MOST];
+static unsigned numbers[MAX_CPUS];
 
 static struct cpu_list first_cpus(unsigned count)
 {
@@ -123,7 +123,7 @@ static void end(struct machine *machine, struct latency *latency)
 	latency_free(latency);
 }
 
-static const unsigned one_cache[MOST];
+static const unsigned one_cache[MAX_CPUS];
 
 /* ---- caches that are cut ---------------------------------------------------- */
 

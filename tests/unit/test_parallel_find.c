@@ -2,11 +2,11 @@
 /* test_parallel_find.c - loops that end when something has been found */
 #include "tests/unit/loops.h"
 
-#define MOST 20000
+#define MAX_ITEMS 20000
 
 /* Items: nothing, something to find, or a mistake. */
 struct field {
-	signed char at[MOST];
+	signed char at[MAX_ITEMS];
 	atomic_u64 looked; /* items */
 };
 
@@ -267,8 +267,8 @@ static int find_early(struct skua_ctx ctx, void *arg)
 	size_t found;
 
 	field->at[10] = 1;
-	assert_int_equal(skua_find_first(ctx, 0, MOST, 1, look, &found, field),
-			 1);
+	assert_int_equal(
+		skua_find_first(ctx, 0, MAX_ITEMS, 1, look, &found, field), 1);
 	return 0;
 }
 

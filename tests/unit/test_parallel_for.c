@@ -2,7 +2,7 @@
 /* test_parallel_for.c - loops without a value, and how ranges are cut */
 #include "tests/unit/loops.h"
 
-#define MOST 20000
+#define MAX_ITEMS 20000
 
 static int no_body(struct skua_ctx ctx, size_t begin, size_t end, void *arg)
 {
@@ -84,7 +84,7 @@ static void for__empty_range__no_call(void **state)
 #define FIRST 10
 
 struct visits {
-	unsigned char of[MOST];
+	unsigned char of[MAX_ITEMS];
 	size_t grain, end;
 };
 
@@ -115,7 +115,7 @@ static void visit_each(struct skua_ctx ctx, size_t count, size_t grain)
 	visits->end = FIRST + count;
 	assert_int_equal(
 		skua_for(ctx, FIRST, visits->end, grain, visit, visits), 0);
-	for (size_t i = 0; i < MOST; i++)
+	for (size_t i = 0; i < MAX_ITEMS; i++)
 		assert_int_equal(visits->of[i], i < count);
 	free(visits);
 }
@@ -178,7 +178,7 @@ static void for__greatest_ranges_and_grains__nothing_overflows(void **state)
 /* ---- ends ------------------------------------------------------------------ */
 
 struct ends {
-	unsigned char done[MOST];
+	unsigned char done[MAX_ITEMS];
 	size_t lowest, second;
 };
 

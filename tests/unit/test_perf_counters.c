@@ -14,9 +14,9 @@
 #include "probes/perf_proc.h"
 #include "tests/unit/support.h"
 
-#define FIRST_FD 5000
-#define MOST     32
-#define TID      4242
+#define FIRST_FD   5000
+#define MAX_EVENTS 32
+#define TID        4242
 
 #define TWO_EVENTS "cycles", "instructions"
 #define SIX_EVENTS                                                    \
@@ -40,18 +40,19 @@ static struct machine {
 	/* Since the start, of each group: the n-th event of all has counted
 	 * n * @ticks. */
 	uint64_t ticks, enabled_ns;
-	uint64_t running_ns[MOST]; /* by leader */
-	bool cut;                  /* reads are short */
+	uint64_t running_ns[MAX_EVENTS]; /* by leader */
+	bool cut;                        /* reads are short */
 	unsigned count;
-	struct made event[MOST];
+	struct made event[MAX_EVENTS];
 } machine;
 
 static void machine_begin(void)
 {
-	machine = (struct machine){
-		.at_once = MOST, .paranoid = "2", .ticks = 100, .enabled_ns = 80
-	};
-	for (unsigned i = 0; i < MOST; i++)
+	machine = (struct machine){ .at_once = MAX_EVENTS,
+				    .paranoid = "2",
+				    .ticks = 100,
+				    .enabled_ns = 80 };
+	for (unsigned i = 0; i < MAX_EVENTS; i++)
 		machine.running_ns[i] = 80;
 }
 
@@ -139,7 +140,7 @@ ssize_t __real_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size)
 {
-	uint64_t words[3 + MOST];
+	uint64_t words[3 + MAX_EVENTS];
 	size_t bytes;
 
 	if (fd < FIRST_FD)

@@ -206,8 +206,8 @@ static void timer_wheel_expire__more_than_most__says_so(void **state)
 	assert_int_equal(check(&f->wheel), 0);
 }
 
-#define MANY 500000u
-#define MOST 64u
+#define MANY    500000u
+#define MAX_DUE 64u
 
 /* How many of @many, from @from on, are not in slot @at any more. */
 static unsigned moved_on(const struct timer_entry *many, unsigned from,
@@ -224,7 +224,7 @@ static void timer_wheel__500000_in_a_grain__each_call_is_bounded(void **state)
 {
 	struct fixture *f = *state;
 	struct timer_entry *many = calloc(MANY, sizeof(*many));
-	struct timer_entry *due[MOST];
+	struct timer_entry *due[MAX_DUE];
 	unsigned moved = 0, came = 0;
 	uint32_t at;
 	bool more = true;
@@ -235,11 +235,11 @@ static void timer_wheel__500000_in_a_grain__each_call_is_bounded(void **state)
 	at = many[0].slot;
 	/* They leave their slot in order, as nothing else has touched it. */
 	while (more) {
-		unsigned count =
-			timer_wheel_expire(&f->wheel, S + MS, due, MOST, &more);
+		unsigned count = timer_wheel_expire(&f->wheel, S + MS, due,
+						    MAX_DUE, &more);
 		unsigned now_moved = moved_on(many, moved, at);
 
-		assert_true(count == MOST || !more);
+		assert_true(count == MAX_DUE || !more);
 		assert_true(now_moved <= TIMER_WHEEL_MOVES);
 		moved += now_moved;
 		came += count;
@@ -283,16 +283,17 @@ static void timer_wheel__crowded_slot_after_a_sleep__bounded(void **state)
 	struct fixture *f = *state;
 	uint64_t begin = 40 * width(3);
 	struct timer_entry *crowd = add_crowd(f, begin);
-	struct timer_entry *due[MOST];
+	struct timer_entry *due[MAX_DUE];
 	unsigned came = 0, calls = 0;
 	bool more = true;
 
 	touched(crowd, slots);
 	while (more) {
 		unsigned count = timer_wheel_expire(&f->wheel, begin + width(3),
-						    due, MOST, &more);
+						    due, MAX_DUE, &more);
 
-		assert_true(touched(crowd, slots) <= TIMER_WHEEL_MOVES + MOST);
+		assert_true(touched(crowd, slots) <=
+			    TIMER_WHEEL_MOVES + MAX_DUE);
 		assert_true(!more ||
 			    timer_wheel_next(&f->wheel) < begin + width(3));
 		for (unsigned i = 0; i < count; i++)
@@ -300,7 +301,7 @@ static void timer_wheel__crowded_slot_after_a_sleep__bounded(void **state)
 		calls++;
 	}
 	assert_int_equal(came, CROWD);
-	assert_true(calls > 2 * CROWD / (TIMER_WHEEL_MOVES + MOST));
+	assert_true(calls > 2 * CROWD / (TIMER_WHEEL_MOVES + MAX_DUE));
 	assert_int_equal(check(&f->wheel), 0);
 	free(crowd);
 }
