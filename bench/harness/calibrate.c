@@ -5,10 +5,10 @@
 #include "bench/harness/clock.h"
 #include "bench/kernels/compute.h"
 
-#define LOOP_US     1000 /* as compute() counts them: 1 to 2 ms */
+#define LOOP_US     1000 /* by the count of compute(): 1 to 2 ms */
 #define FIRST_LOOPS 20
 
-/* Where the system lets us go nowhere, the loop runs where it is. */
+/* If the system refuses the CPU, the loop runs on the current one. */
 static void move_to(const cpu_set_t *cpus)
 {
 	(void)sched_setaffinity(0, sizeof(*cpus), cpus);

@@ -2,9 +2,9 @@
 /*
  * histogram.c - see histogram.h
  *
- * Bucket of a time: its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of
- * which is 1, and how far they are shifted. The lowest octaves, where nothing
- * is shifted out, have a bucket a nanosecond.
+ * The bucket of a time: its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of which
+ * is 1, and the number of bits shifted out. The lowest octaves shift no bit out, and
+ * have a bucket for each nanosecond.
  */
 #include "bench/harness/histogram.h"
 
@@ -54,8 +54,8 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 	return 0;
 }
 
-/* Where a distribution is drawn: closer the nearer to its end, and up to where
- * what is left is one time. */
+/* The points at which a distribution is drawn: denser towards its end, and up to the
+ * point above which a single time remains. */
 static json_t *quantiles_json(const struct histogram *h)
 {
 	json_t *points = json_array();

@@ -3,8 +3,8 @@
  * measure.c - rounds and clocks
  *
  * The runtime and the counters live as long as the measurement: starting
- * threads is not timed. The counters are opened first, since they follow only
- * threads that are created later.
+ * threads is not timed. The counters open first, because they follow only threads that
+ * are created later.
  */
 #include "bench/harness/measure.h"
 
@@ -52,7 +52,7 @@ static struct skua_stats stats_now(const struct workload_run *run)
 	return stats;
 }
 
-/* Add what happened between two snapshots. */
+/* Add the difference of two snapshots. */
 static void add_stats(struct skua_stats *sum, const struct skua_stats *before,
 		      const struct skua_stats *after)
 {
@@ -130,7 +130,7 @@ static int warm_up(struct bench *b)
 	return err;
 }
 
-/* Of the round that has ended; those of all are read at the end. */
+/* Counts of the round that has ended; those of all rounds are read at the end. */
 static void note_instructions(struct bench *b, unsigned round)
 {
 	const struct perf_group_event *event;
@@ -146,7 +146,7 @@ static void note_instructions(struct bench *b, unsigned round)
 			(double)event->value / (double)b->run.ops;
 }
 
-/* Run once, and add what was counted meanwhile. */
+/* Run once, and add the counts of that time. */
 static int counted_round(struct bench *b, unsigned round, uint64_t *ns)
 {
 	struct measure_usage usage_before, usage_after;

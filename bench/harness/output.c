@@ -21,7 +21,7 @@ static json_t *integer(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-/* By workers, and by threads outside that compute. */
+/* By workers, and by external threads that compute. */
 static uint64_t jobs_stolen(const struct skua_stats *stats)
 {
 	return stats->total.jobs_stolen + stats->jobs_stolen_outside;
@@ -52,7 +52,7 @@ static json_t *event_json(const struct measurement *m, unsigned event)
 	return e->counted ? integer(e->value) : json_null();
 }
 
-/* Each event that was asked for, and for how long it had a counter. */
+/* Each requested event, and the time for which it had a counter. */
 static json_t *events_json(const struct measurement *m)
 {
 	json_t *events = json_array();
@@ -100,7 +100,7 @@ static json_t *rounds_json(const struct measurement *m, const double *values)
 	return rounds;
 }
 
-/* null, unless those of every round were counted. */
+/* null unless every round has them. */
 static json_t *instructions_json(const struct measurement *m)
 {
 	for (unsigned i = 0; i < m->rounds; i++)
@@ -143,7 +143,7 @@ json_t *output_json(const struct measurement *m)
 
 /* ---- text ---------------------------------------------------------------- */
 
-/* Append " key=value", or " key" for what is true. */
+/* Append " key=value", or " key" for true. */
 static size_t add_param(char *text, size_t size, const char *key,
 			const json_t *value)
 {
@@ -273,7 +273,7 @@ static void put_number(char *cell, double value)
 	snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 1000 ? 1 : 0, value);
 }
 
-/* How often, in a thousand operations; nobody can without workers. */
+/* The count for a thousand operations; none without workers. */
 static void put_rate(char *cell, const struct measurement *m, uint64_t count)
 {
 	if (m->workers == 0)

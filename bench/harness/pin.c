@@ -2,7 +2,7 @@
 /* pin.c - see pin.h */
 #include "bench/harness/pin.h"
 
-/* CPU @i of a set that is not empty, counted from 0 and round. */
+/* CPU @i of a set that is not empty, modulo their number. */
 static size_t choose(const cpu_set_t *cpus, unsigned i)
 {
 	unsigned left = i % (unsigned)CPU_COUNT(cpus);

@@ -41,7 +41,7 @@ bool for_check(const double *a, size_t n)
 
 /* ---- reduce --------------------------------------------------------------- */
 
-/* From the end, so that it is another loop. */
+/* From the end, so that the loop differs from the measured one. */
 bool reduce_check(uint64_t sum, size_t n)
 {
 	for (size_t i = n; i > 0; i--)
@@ -59,7 +59,7 @@ void scan_fill(uint64_t *in, size_t n)
 		in[i] = 2 * i + 1;
 }
 
-/* The sums of odd numbers are the squares. */
+/* The sums of odd numbers are squares. */
 bool scan_check(const uint64_t *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -88,7 +88,7 @@ bool find_early_check(size_t found, size_t n)
 
 /* ---- sorts ---------------------------------------------------------------- */
 
-/* In a million, each key is there about once. */
+/* Among a million keys, each occurs about once. */
 static uint32_t random_key(size_t i, size_t n)
 {
 	(void)n;
@@ -166,8 +166,8 @@ bool sort_check(const struct sort_item *items, size_t n, const char *input,
 			      (stable && item->key == item[-1].key &&
 			       item->place < item[-1].place)))
 			return wrong("sort", i);
-		/* Each place once: other sets with both sums the same are not
-		 * made by mistake. */
+		/* Each place once: a mistake does not make another set with the
+		 * same two sums. */
 		places += (uint64_t)item->place - i;
 		scattered += scatter(item->place) - scatter(i);
 	}

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Of the reports; those of skua-bench are options. */
+/* Sizes in the reports; skua-bench has options for others. */
 #define FOR_N        4000000
 #define REDUCE_N     20000000
 #define SCAN_N       4000000
@@ -27,7 +27,7 @@ extern "C" {
 
 /* ---- for: a = b + 3 c ------------------------------------------------------ */
 
-/* for_item - of what an item of either factor is */
+/* for_item - the result from an item of each factor */
 static inline double for_item(double b, double c)
 {
 	return b + 3 * c;
@@ -41,7 +41,7 @@ bool for_check(const double *a, size_t n);
 
 /* ---- reduce: the sum of @n numbers that look random ------------------------ */
 
-/* reduce_item - a number; all add up modulo 2^64 */
+/* reduce_item - a number to add, modulo 2^64 */
 static inline uint64_t reduce_item(size_t i)
 {
 	return scatter(i);
@@ -59,20 +59,20 @@ bool scan_check(const uint64_t *out, size_t n);
 
 #define FIND_EARLY_NEEDLE UINT32_MAX
 
-/* find_early_place - which item it is: three quarters are looked at in vain */
+/* find_early_place - the index of the needle, after three quarters of the items */
 static inline size_t find_early_place(size_t n)
 {
 	return n / 4 * 3;
 }
 
-/* find_early_fill - one needle, and others behind it */
+/* find_early_fill - fill in the needle, and further ones after it */
 void find_early_fill(uint32_t *numbers, size_t n);
 
 bool find_early_check(size_t found, size_t n);
 
 /* ---- sorts ----------------------------------------------------------------- */
 
-/* Sorted by @key; @place is where it was. */
+/* Sorted by @key; @place is the position before the sort. */
 struct sort_item {
 	uint32_t key;
 	uint32_t place;
@@ -86,8 +86,8 @@ bool sort_input_valid(const char *input);
 
 void sort_fill(struct sort_item *items, size_t n, const char *input);
 
-/* sort_check - are they in order, are they those of sort_fill(), and, if @stable,
- * are those of one key in their old order? */
+/* sort_check - are the items in order, are they those of sort_fill(), and, if @stable,
+ * are items of one key in their old order? */
 bool sort_check(const struct sort_item *items, size_t n, const char *input,
 		bool stable);
 

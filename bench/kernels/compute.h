@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compute.h - work that takes a known time, and numbers that look random */
+/* compute.h - work of a known duration, and pseudo-random numbers */
 #ifndef SKUA_BENCH_KERNELS_COMPUTE_H
 #define SKUA_BENCH_KERNELS_COMPUTE_H
 
@@ -26,8 +26,8 @@ static inline uint64_t compute(uint64_t number, uint64_t cost)
 	return z ^ (z >> 31);
 }
 
-/* scatter - numbers that follow one another, spread over all 64 bits: the
- * output of splitmix64 with a state of @number steps */
+/* scatter - spread consecutive numbers over all 64 bits: the output of splitmix64
+ * after @number steps */
 static inline uint64_t scatter(uint64_t number)
 {
 	uint64_t z = compute_step((number + 1) * UINT64_C(0x9e3779b97f4a7c15));

@@ -74,8 +74,8 @@ static void multiply_vector(const double *matrix, const double *vector,
 	}
 }
 
-/* One vector; a matrix that is wrong passes once in 16 times, or less often
- * (Freivalds, 1977). */
+/* One vector; a wrong matrix passes with a probability of at most 1 in 16 (Freivalds,
+ * 1977). */
 static bool check_vector(const double *c, const double *a, const double *b,
 			 uint32_t n, uint32_t round, double *vectors)
 {
@@ -109,7 +109,7 @@ bool matmul_check(const double *c, const double *a, const double *b, uint32_t n)
 
 /* ---- cilksort ------------------------------------------------------------- */
 
-/* Fewer are sorted by insertion. A guess. */
+/* Shorter runs are sorted by insertion. A guess. */
 #define INSERTION_COUNT 20
 
 static void sort_by_insertion(uint32_t *numbers, uint64_t count)
@@ -138,8 +138,8 @@ void cilksort_run(uint32_t *numbers, uint64_t count)
 					     numbers[count - 1]);
 		uint64_t left = 0, right = count - 1;
 
-		/* Numbers before left are not greater, those behind right not
-		 * less; the median stops either. */
+		/* Numbers before left are not greater than the median, numbers
+		 * after right not less; the median stops both. */
 		for (;;) {
 			uint32_t swap;
 
@@ -169,7 +169,7 @@ struct cilksort_merge cilksort_runs(const uint32_t *numbers, uint64_t from,
 	return m;
 }
 
-/* How many of a sorted run are less. */
+/* The number of smaller items in a sorted run. */
 static uint64_t count_below(const uint32_t *run, uint64_t count,
 			    uint32_t number)
 {
@@ -238,8 +238,8 @@ void cilksort_fill(uint32_t *numbers, uint64_t count)
 		numbers[i] = number_at(i);
 }
 
-/* The same numbers have the same sum, and the same sum of what they scatter
- * to; others that have are not made by mistake. */
+/* The same numbers have the same sum, and the same sum of scatter(); a mistake does
+ * not make other numbers with both. */
 bool cilksort_check(const uint32_t *numbers, uint64_t count)
 {
 	uint64_t sum = 0, scattered = 0;

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Of the reports; those of skua-bench are options. */
+/* Sizes in the reports; skua-bench has options for others. */
 #define FIB_N       33
 #define INTEGRATE_N 500
 #define NQUEENS_N   13
@@ -23,7 +23,8 @@ extern "C" {
 #define MATMUL_N    512
 #define CILKSORT_N  2000000
 
-/* region: the Fibonacci number, how often, and the pause before a cold call. */
+/* region: the Fibonacci number, the number of calls, and the pause before a cold
+ * call. */
 #define REGION_N      16
 #define REGION_CALLS  200
 #define REGION_GAP_US 100
@@ -37,7 +38,7 @@ extern "C" {
 #define SKYNET_LEAVES   1000000u
 #define SKYNET_FORKS    1111110u
 
-/* integrate: halves have the area of the whole when they differ by less. */
+/* integrate: the tolerance between the area of two halves and of the whole. */
 #define INTEGRATE_EPSILON 1e-9
 
 /* ---- matmul: square matrices of powers of two, by rows -------------------- */
@@ -66,17 +67,17 @@ void matmul_block(const struct matmul_product *p);
  * is exact */
 void matmul_fill(double *a, double *b, uint32_t n);
 
-/* matmul_check - is @c the product? Multiplies vectors by either. Says on stderr
- * what was wrong. */
+/* matmul_check - is @c the product? Multiplies vectors by both. Prints on stderr what
+ * was wrong. */
 bool matmul_check(const double *c, const double *a, const double *b,
 		  uint32_t n);
 
 /* ---- cilksort: numbers of 32 bits ----------------------------------------- */
 
-/* Up to so many are sorted, and merged, without forks. */
+/* Up to this length, sorts and merges run without forks. */
 #define CILKSORT_RUN 2048u
 
-/* cilksort_run - sort a few */
+/* cilksort_run - sort without forks */
 void cilksort_run(uint32_t *numbers, uint64_t count);
 
 /* Two sorted runs, and the place for the merged run. */
@@ -94,25 +95,25 @@ struct cilksort_merge cilksort_runs(const uint32_t *numbers, uint64_t from,
 				    uint64_t middle, uint64_t end,
 				    uint32_t *out);
 
-/* cilksort_cut - the longer run in the middle, the other where that number
- * belongs: two merges of their own. False: it is too short for that. */
+/* cilksort_cut - cut a merge into two: the longer run in the middle, the other run where
+ * that number belongs. False: the merge is too short. */
 bool cilksort_cut(const struct cilksort_merge *m, struct cilksort_merge *low,
 		  struct cilksort_merge *high);
 
 /* cilksort_merge_runs - merge, without forks */
 void cilksort_merge_runs(const struct cilksort_merge *m);
 
-/* cilksort_quarter - where quarter @i of @count numbers begins; 4: the end */
+/* cilksort_quarter - the start of quarter @i of @count numbers; 4: the end */
 static inline uint64_t cilksort_quarter(uint64_t count, unsigned i)
 {
 	return count / 4 * i + count % 4 * i / 4;
 }
 
-/* cilksort_fill - numbers that look random */
+/* cilksort_fill - pseudo-random numbers */
 void cilksort_fill(uint32_t *numbers, uint64_t count);
 
-/* cilksort_check - are they sorted, and are they those of cilksort_fill()? Says
- * on stderr what was wrong. */
+/* cilksort_check - are the numbers sorted, and those of cilksort_fill()? Prints on
+ * stderr what was wrong. */
 bool cilksort_check(const uint32_t *numbers, uint64_t count);
 
 #ifdef __cplusplus

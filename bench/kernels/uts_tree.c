@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* No node but a binomial root has more children. */
+/* Only a binomial root has more children. */
 #define MAX_CHILDREN 100
 
 static const struct uts_tree trees[] = {

@@ -4,9 +4,9 @@
  *
  * S. Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006).
  * A tree is never stored: a node is a 20-byte state, and hashing the state
- * with a child's number gives the child's. How many children a node has is
- * drawn from its state, so that the tree is the same in whatever order it is
- * searched, and nobody can tell beforehand how large a subtree is.
+ * with a child's number gives the child's. The number of children
+ * is drawn from the node's state. The tree is therefore the same in any order of
+ * search, and the size of a subtree is unknown before its search.
  */
 #ifndef SKUA_BENCH_KERNELS_UTS_TREE_H
 #define SKUA_BENCH_KERNELS_UTS_TREE_H
@@ -19,16 +19,16 @@
 #define UTS_TREE_NAMES "T1, T3, T1L"
 
 /**
- * enum uts_shape - how the number of children is distributed
+ * enum uts_shape - the distribution of the number of children
  * @UTS_GEOMETRIC: geometric with mean @branching above @depth_limit, no
  *                 children there ("fixed" shape)
  * @UTS_BINOMIAL: the root has @branching children, another node has
  *                @nonleaf_children with probability @nonleaf_probability,
- *                else none
+ *                or none
  */
 enum uts_shape { UTS_GEOMETRIC, UTS_BINOMIAL };
 
-/* struct uts_tree - parameters of a tree, and what was published of it */
+/* struct uts_tree - parameters of a tree, and its published counts */
 struct uts_tree {
 	const char *name;
 	enum uts_shape shape;
@@ -51,10 +51,10 @@ struct uts_node {
 /* uts_tree_find - the published tree of that name, or NULL */
 const struct uts_tree *uts_tree_find(const char *name);
 
-/* uts_tree_root - the node that a tree begins with */
+/* uts_tree_root - the root of a tree */
 struct uts_node uts_tree_root(const struct uts_tree *tree);
 
-/* uts_tree_children - how many children @node has */
+/* uts_tree_children - the number of children of @node */
 uint32_t uts_tree_children(const struct uts_tree *tree,
 			   const struct uts_node *node);
 

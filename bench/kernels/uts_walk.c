@@ -57,7 +57,7 @@ bool uts_walk_next(struct uts_walk *walk, struct uts_node *child)
 		return false;
 	top = &walk->levels[walk->height - 1];
 	*child = uts_tree_child(&top->node, top->next_child);
-	/* A level is left before its last child is entered: no empty ones. */
+	/* The walk leaves a level before it enters the last child: no level is empty. */
 	if (++top->next_child == top->children)
 		walk->height--;
 	return true;

@@ -6,8 +6,8 @@
  *	while (uts_walk_next(&walk, &child))
  *		uts_walk_enter(&walk, &child);
  *
- * A child that is not entered is not counted, nor are its descendants. The
- * stack is explicit, since trees may be thousands of nodes deep.
+ * A child that the caller does not enter is not counted, and its descendants are not
+ * either. The stack is explicit, because trees may be thousands of nodes deep.
  */
 #ifndef SKUA_BENCH_KERNELS_UTS_WALK_H
 #define SKUA_BENCH_KERNELS_UTS_WALK_H
@@ -17,7 +17,7 @@
 
 #include "bench/kernels/uts_tree.h"
 
-/* struct uts_counts - of the nodes entered so far */
+/* struct uts_counts - counts of the nodes entered so far */
 struct uts_counts {
 	uint64_t nodes;
 	uint64_t leaves;
@@ -42,7 +42,7 @@ struct uts_walk {
 /* uts_walk_init - allocate the stack. Return: 0 or -ENOMEM */
 int uts_walk_init(struct uts_walk *walk, const struct uts_tree *tree);
 
-/* uts_walk_free - of a walk that was initialised, or is all zero */
+/* uts_walk_free - free the stack of an initialised walk, or of one that is all zero */
 void uts_walk_free(struct uts_walk *walk);
 
 /* uts_walk_enter - count @node and visit its children next. 0 or -ENOMEM */
@@ -51,11 +51,11 @@ int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node);
 /* uts_walk_next - the next child; false: nothing is left to visit */
 bool uts_walk_next(struct uts_walk *walk, struct uts_node *child);
 
-/* uts_counts_node - count a node that has so many children */
+/* uts_counts_node - count a node with @children children */
 void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,
 		     uint32_t children);
 
-/* uts_counts_add - add up what several threads counted */
+/* uts_counts_add - add the counts of another thread */
 void uts_counts_add(struct uts_counts *sum, const struct uts_counts *counts);
 
 #endif

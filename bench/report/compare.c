@@ -11,15 +11,15 @@
 #include "bench/harness/clock.h"
 #include "bench/harness/output.h"
 
-/* Guesses; what they come to in time is in the report's --help. */
+/* Guesses; the report's --help says how long they take. */
 #define ROUNDS             3
 #define ALTERNATIONS_QUICK 3
 #define ROUNDS_QUICK       1
-/* A quick case that takes longer than this is not run again. */
+/* A quick case that takes longer is run only once. */
 #define ENOUGH_NS UINT64_C(3000000000)
 
 #define REPEATS_MAX 3
-/* Peers say so when they cannot run a workload here. */
+/* The exit code of peers that cannot run a workload here. */
 #define EXIT_SKIPPED 77
 
 /* ---- the command of a side ------------------------------------------------ */
@@ -48,7 +48,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct command *command,
 	command->argv[command->count] = NULL;
 }
 
-/* Options are named as in "params"; what is true has no value. */
+/* An option has its name in "params"; true has no value. */
 static void add_options(struct command *command, json_t *changed)
 {
 	const char *key;
@@ -89,7 +89,7 @@ static void make_command(struct command *command, const struct comparison *cmp,
 
 /* ---- a run ---------------------------------------------------------------- */
 
-/* Run it, again if others disturbed it. Return: 0 or -errno. */
+/* Run it, and again if the run was noisy. Return: 0 or -errno. */
 static int run_quietly(struct comparison *cmp, const struct command *command,
 		       struct subprocess *child, bool *noisy)
 {
@@ -123,7 +123,7 @@ fail(struct compare_side *side, const char *format, ...)
 	va_end(list);
 }
 
-/* Is it the result that was asked for? */
+/* Is it the requested result? */
 static bool is_asked(const struct compare_case *c, json_t *result)
 {
 	const char *name =
@@ -135,7 +135,7 @@ static bool is_asked(const struct compare_case *c, json_t *result)
 	    json_integer_value(json_object_get(result, "workers")) !=
 		    c->workers)
 		return false;
-	/* Peers leave some out, and have some of their own. */
+	/* Peers lack some members, and have others of their own. */
 	json_object_foreach(c->params, key, value)
 	{
 		json_t *theirs = json_object_get(params, key);
@@ -146,7 +146,7 @@ static bool is_asked(const struct compare_case *c, json_t *result)
 	return true;
 }
 
-/* Why this result cannot be used; NULL: it can. */
+/* The reason to reject this result; NULL: none. */
 static const char *fault(const struct compare_case *c, json_t *result)
 {
 	if (!(json_number_value(json_object_get(result, "ns_per_op")) > 0))
@@ -218,7 +218,7 @@ static void run_side(struct comparison *cmp, struct compare_case *c,
 
 /* ---- a case --------------------------------------------------------------- */
 
-/* A peer that skips a workload skips it on any number of workers. */
+/* A peer that skips a workload skips it for all numbers of workers. */
 static bool skipped_before(const struct comparison *cmp,
 			   const struct compare_case *c, unsigned side)
 {
@@ -233,7 +233,7 @@ static bool skipped_before(const struct comparison *cmp,
 	return false;
 }
 
-/* Return: has any peer this case? */
+/* Return: does any peer have this case? */
 static bool choose_sides(const struct comparison *cmp, struct compare_case *c)
 {
 	bool any = false;
@@ -308,7 +308,7 @@ static bool make_case(struct compare_case *c, const void *options)
 	bool complete;
 
 	c->params = c->workload->params(options);
-	/* The defaults are not passed on: not every peer has every option. */
+	/* Defaults are not passed: not every peer has every option. */
 	c->changed = output_changed(c->workload, c->params);
 	complete = c->params != NULL && c->changed != NULL;
 	for (unsigned side = 0; side < COMPARE_SIDES; side++) {

@@ -22,13 +22,13 @@ enum {
 	METRIC_TIME,
 	METRIC_SLOWDOWN = 4,
 	METRICS,
-	/* Of skua's own runs, what it is compared with. */
+	/* References in skua's own runs. */
 	METRIC_QUEUE = METRICS,
 	METRIC_BARE,
 	METRICS_ALL
 };
 
-/* Where in a result a figure is: NULL is the result itself. */
+/* The member of a result that has a figure; NULL: the result itself. */
 static const struct metric {
 	const char *name;
 	enum kind kind;
@@ -51,8 +51,8 @@ struct spread {
 	double max;
 };
 
-/* skua and a peer, or what its own runs have beside it, in one figure of a case:
- * a row of a table. */
+/* A row of a table: skua and a peer, or a reference in its own runs, in one figure of
+ * a case. */
 struct pair {
 	const struct compare_case *c;
 	const char *peer;
@@ -105,7 +105,7 @@ static bool noisy(const struct compare_side *side, size_t i)
 		json_object_get(json_array_get(side->runs, i), "noisy"));
 }
 
-/* Return: do both have the figure? */
+/* Do both have the figure? */
 static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 		      const struct compare_side *other)
 {
@@ -171,8 +171,8 @@ static enum kind kind_of(const struct pair *pair)
 	return metrics[pair->metric].kind;
 }
 
-/* Times before latencies before slowdowns, and then the greatest ratio first;
- * of slowdowns, those of a case stay together. */
+/* Order: times, latencies, slowdowns; within a kind the greatest ratio first. The
+ * slowdowns of a case stay together. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
@@ -204,7 +204,7 @@ static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 	return 0;
 }
 
-/* Or with what its own runs have, which is no rival. */
+/* A reference in its own runs is no competitor. */
 static bool with_peer(const struct pair *pair)
 {
 	return pair->of_other < METRICS;
@@ -217,7 +217,7 @@ static bool loses(const struct pair *pair)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-/* Three digits, or more in front of the point. */
+/* Three digits, or all digits before the point. */
 static int digits(double value)
 {
 	return value < 10 ? 2 : value < 100 ? 1 : 0;

@@ -13,7 +13,7 @@
 
 #define PREFIX "skua-peer-"
 
-/* Those that bench/peers/build knows. */
+/* The peers that bench/peers/build can build. */
 static const char *const known[] = { "tokio", "go", "tbb", "rayon", "openmp" };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };

@@ -13,7 +13,7 @@
 #include "bench/report/steals.h"
 #include "bench/workloads/workloads.h"
 
-/* How many workers the library chooses here; 0 if it cannot start. */
+/* The default number of workers here; 0 if no runtime can start. */
 static unsigned all_workers(void)
 {
 	const struct skua_config config = { .size = sizeof(config) };
@@ -65,8 +65,8 @@ typedef void visit_fn(struct report *report, const struct workload *workload,
 /* The numbers of workers to visit a case with. */
 enum counts { ONE_AND_ALL, DOUBLING, ALL };
 
-/* A workload with these options, on one worker and on all, or on 2, 4 ... as well;
- * or on all alone. */
+/* Visit a workload with these options: on one worker and on all, or on 2, 4 ... as
+ * well, or only on all. */
 static void for_case(struct report *report, unsigned all, enum counts counts,
 		     visit_fn *visit, const struct workload *workload,
 		     const void *options)
@@ -121,8 +121,8 @@ static void compare_one(struct report *report, const struct workload *workload,
 					   options, workers);
 }
 
-/* A report of all workloads has the steals of these, with the first options that
- * are for workers. */
+/* A report of all workloads records the steals of these, with their first options that
+ * use workers. */
 static bool has_steals(const struct report *report,
 		       const struct workload *workload)
 {

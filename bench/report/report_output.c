@@ -53,7 +53,7 @@ static void write_json(FILE *file, const void *report)
 	json_decref(object);
 }
 
-/* Why the column of instructions is empty; the same for all. */
+/* The reason for an empty column of instructions; the same for all. */
 static void print_counters_reason(FILE *file, const struct report *report)
 {
 	if (report->count > 0 && report->results[0].counters_reason[0] != '\0')

@@ -9,7 +9,7 @@
 #include "bench/report/peers.h"
 #include "bench/report/report.h"
 
-/* Of env, if there is no python3; of page/, if there is no gnuplot. */
+/* Exit codes: of env without python3, and of page/ without gnuplot. */
 enum { EXIT_NO_PROGRAM = 127, EXIT_SKIPPED = 77 };
 
 static int complain(const char *why)

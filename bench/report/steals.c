@@ -2,9 +2,8 @@
 /*
  * steals.c - see steals.h
  *
- * This process is looked at as `skua record` looks at others: a thread copies
- * what the workers have noted to a file in memory, which is read when the round
- * is over.
+ * This process records itself as `skua record` records others: a thread copies the
+ * events of the workers to a file in memory, which is read after the round.
  */
 #include "bench/report/steals.h"
 
@@ -22,10 +21,10 @@
 #include "bpf/target/target.h"
 #include "bpf/recording/trace_file.h"
 
-/* Between looks at rings that hold some milliseconds of the densest events. */
-#define LOOK_US 500
+/* Between reads of rings, which hold some milliseconds of the densest events. */
+#define READ_US 500
 
-/* Of the file: that many bytes are memory that nobody misses. */
+/* Limit of the file, which is in memory. A guess. */
 #define MAX_BYTES (UINT64_C(128) << 20)
 
 struct recording {
@@ -52,7 +51,7 @@ struct pair {
 
 static bool is_over(const struct recording *r)
 {
-	/* Relaxed: nothing is handed over by it. */
+	/* Relaxed: it publishes no other data. */
 	return __atomic_load_n(&r->over, __ATOMIC_RELAXED);
 }
 
@@ -64,7 +63,7 @@ static void *copy(void *arg)
 	while (r->err == 0 && !r->cut && !is_over(r)) {
 		r->err = rings_copy(r->rings, false, &fullest);
 		r->cut = r->writer.bytes > MAX_BYTES;
-		usleep(LOOK_US);
+		usleep(READ_US);
 	}
 	if (r->cut)
 		skua_record_stop(r->rt);
@@ -120,7 +119,7 @@ static void end(struct measure_watch *watch)
 
 /* ---- counting -------------------------------------------------------------- */
 
-/* Threads outside that fork have numbers behind those of the workers: a column. */
+/* External threads that fork have numbers after those of the workers: one column. */
 static void count(struct pair *pairs, unsigned workers,
 		  const struct trace *trace, const struct trace_event *event)
 {

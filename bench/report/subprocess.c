@@ -2,8 +2,8 @@
 /*
  * subprocess.c - see subprocess.h
  *
- * The program writes into files in memory, which are read when it has ended:
- * however much it says on either, nobody waits for the other.
+ * The program writes to files in memory, which are read after its end: neither process
+ * waits for the other, no matter how much it writes.
  */
 #include "bench/report/subprocess.h"
 

@@ -72,9 +72,9 @@ static double distance(const struct ranks *ranks, size_t sum)
 }
 
 /*
- * Of all choices of n ranks, how many have a sum at least as far from the mean?
- * ways[k * width + s] is how many choices of k ranks, among those seen so far, have
- * the sum s.
+ * The share of all choices of n ranks whose sum is at least as far from the mean.
+ * ways[k * width + s] is the number of choices of k ranks, among those seen so far,
+ * with the sum s.
  */
 static double exact(const struct ranks *ranks)
 {
@@ -108,7 +108,7 @@ static double by_normal(const struct ranks *ranks)
 	double m = all - n;
 	double variance =
 		n * m / 12 * (all + 1 - ranks->ties / (all * (all - 1)));
-	/* Not doubled; the half is for continuity. */
+	/* Not doubled; 0.5 is the correction for continuity. */
 	double off = distance(ranks, ranks->sum) / 2 - 0.5;
 
 	if (variance <= 0 || off <= 0)
@@ -141,7 +141,7 @@ double mann_whitney_test(const double *a, size_t n, const double *b, size_t m)
 	return p;
 }
 
-/* Two of all choices are the farthest: the first n and the last. */
+/* Two of all choices are farthest from the mean: the first n ranks and the last n. */
 double mann_whitney_min_p(size_t n, size_t m)
 {
 	double least = 2;

@@ -15,7 +15,7 @@ struct sample {
 	size_t count;
 	double *medians; /* of runs, owned */
 	size_t runs;
-	bool noisy; /* beside all */
+	bool noisy; /* all runs */
 };
 
 /* ---- samples --------------------------------------------------------------- */
@@ -25,7 +25,7 @@ static bool is_quiet(json_t *run)
 	return !json_is_true(json_object_get(run, "noisy"));
 }
 
-/* A wrong result's time says nothing. */
+/* The time of a wrong result has no meaning. */
 static bool is_right(json_t *run)
 {
 	return json_is_true(json_object_get(run, "ok"));
@@ -200,7 +200,7 @@ static void add_wrong(struct report_diff *diff, json_t *row)
 	add_change(diff, row, REPORT_DIFF_TIME)->verdict = CHANGE_WRONG;
 }
 
-/* Figures that one file alone has of a row. */
+/* Figures of a row that only one file has. */
 static int note_others(struct report_diff *diff, json_t *const rows[2])
 {
 	const char *figure;
@@ -250,8 +250,8 @@ static double least_p(const struct change *change)
 	return mann_whitney_min_p(change->values[0], change->values[1]);
 }
 
-/* Leave out the figures that have too few values: of which even the greatest change
- * would be taken for chance, beside so many others. */
+/* Leave out the figures with too few values: among so many figures, chance would
+ * explain even their greatest change. */
 static int leave_out(struct report_diff *diff)
 {
 	double *least = calloc(diff->count + 1, sizeof(*least));
@@ -274,7 +274,7 @@ static int leave_out(struct report_diff *diff)
 	return 0;
 }
 
-/* Those that were tested first, the less likely ones before. */
+/* Order: tested figures first, by ascending probability. */
 static int compare_p(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
@@ -284,15 +284,15 @@ static int compare_p(const void *a, const void *b)
 	return (x->p > y->p) - (x->p < y->p);
 }
 
-/* Do runs differ by more than chance explains? Of so few that this cannot be told,
- * all of the one file have to be above those of the other. */
+/* Do runs differ by more than chance explains? If they are too few to tell, all of
+ * one file must be above those of the other. */
 static bool runs_differ(const struct change *change, size_t tested)
 {
 	double limit =
 		fmax(mann_whitney_min_p(change->runs[0], change->runs[1]),
 		     REPORT_DIFF_SIGNIFICANCE / (double)tested);
 
-	return change->runs_p <= limit * (1 + 1e-9); /* for what is rounded */
+	return change->runs_p <= limit * (1 + 1e-9); /* for rounding */
 }
 
 static int correct(struct report_diff *diff)
@@ -312,7 +312,7 @@ static int correct(struct report_diff *diff)
 		struct change *change = &diff->change[i];
 
 		change->corrected = p[i];
-		/* Beside noise that it is the same is not known either. */
+		/* Noise hides that nothing changed, too. */
 		if (change->verdict != CHANGE_NOISY &&
 		    (p[i] > REPORT_DIFF_SIGNIFICANCE ||
 		     !runs_differ(change, tested)))
@@ -332,7 +332,7 @@ static int compare_changes(const void *a, const void *b)
 	return (by_x < by_y) - (by_x > by_y);
 }
 
-/* How many changes there are at most. */
+/* The greatest possible number of changes. */
 static size_t room_for(json_t *rows)
 {
 	const char *key;
@@ -346,7 +346,7 @@ static size_t room_for(json_t *rows)
 	return room;
 }
 
-/* Rows that both have. */
+/* Rows in both files. */
 static int compare_all(struct report_diff *out, json_t *const rows[2],
 		       double least)
 {
@@ -365,7 +365,7 @@ static int compare_all(struct report_diff *out, json_t *const rows[2],
 	return err;
 }
 
-/* Rows that one of them has. A wrong result needs no other. */
+/* Rows in one file only. A wrong result needs no counterpart. */
 static int list_others(struct report_diff *out, json_t *const rows[2])
 {
 	const char *key;

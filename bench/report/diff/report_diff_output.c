@@ -12,10 +12,10 @@
 #include "bench/harness/table.h"
 #include "bench/workloads/workloads.h"
 
-/* Of a loop that always does the same: then one machine was slower. */
+/* A greater change of the loop of constant length means that one machine was slower. */
 #define LOOP_MIN_CHANGE 0.05
 
-/* So many rows that only one file has are named. */
+/* The number of rows in only one file that are named. */
 #define ONLY_MAX 10
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -55,7 +55,7 @@ static void add_line(json_t *lines, const char *format, ...)
 	va_end(list);
 	if (length < 0)
 		return;
-	/* A file may have any text in it. */
+	/* A file may have any text. */
 	for (char *c = line; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -63,7 +63,7 @@ static void add_line(json_t *lines, const char *format, ...)
 	free(line);
 }
 
-/* "one", "another"; NULL: it is not said, or there is no memory. */
+/* "one", "another"; NULL: unknown, or no memory. */
 static char *list(json_t *values)
 {
 	char *text = json_dumps(values, 0);
@@ -221,7 +221,7 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	clean(row);
 }
 
-/* Of no change: whether there could have been any. */
+/* After no change: could there have been any? */
 static void say_nothing(const struct report_diff *diff)
 {
 	size_t judged = report_diff_judged(diff);
@@ -302,7 +302,7 @@ static json_t *change_json(const struct change *change)
 		change->runs_p, "single_run", (int)change->single, "verdict",
 		report_diff_word(change->verdict));
 
-	/* Its name before there were other figures. */
+	/* The name from before there were other figures. */
 	if (strcmp(change->figure, REPORT_DIFF_TIME) == 0)
 		json_object_set(figures, "ns",
 				json_object_get(figures, "median"));

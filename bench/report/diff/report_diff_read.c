@@ -14,7 +14,7 @@
 #define MAX_NUMBER  1e18
 #define MAX_WORKERS 4096
 
-/* More are not told apart. */
+/* Further ones are not told apart. */
 #define MAX_MACHINES 8
 
 struct reader {
@@ -52,7 +52,8 @@ static bool is_figure(const json_t *value)
 
 /* ---- figures --------------------------------------------------------------- */
 
-/* Percentiles of a round, and of how many times they are not just the longest. */
+/* Percentiles of a round, and the number of times that each needs in order not to be
+ * just the longest. */
 static const struct percentile {
 	const char *name;
 	json_int_t of;
@@ -163,7 +164,7 @@ static json_t *instructions_of(json_t *result)
 	return values;
 }
 
-/* By name, the values of the rounds; NULL: those of the time are no times. */
+/* The values of the rounds by name of the figure; NULL: the times are no times. */
 static json_t *figures_of(json_t *result)
 {
 	json_t *times = values_of(result), *figures;
@@ -173,7 +174,7 @@ static json_t *figures_of(json_t *result)
 	figures = json_pack("{s:o}", REPORT_DIFF_TIME, times);
 	for (size_t i = 0; i < DISTRIBUTIONS; i++)
 		add_distribution(figures, result, distributions[i]);
-	/* How many one with latencies takes depends on how long it waits. */
+	/* With latencies, the number depends on how long the workload waits. */
 	if (json_object_get(result, "latency_ns") == NULL)
 		add_figure(figures, REPORT_DIFF_INSTRUCTIONS,
 			   instructions_of(result));
@@ -200,7 +201,7 @@ static json_t *row_of(json_t *result)
 			 peer != NULL ? json_incref(peer) : json_null());
 }
 
-/* The one with this key, or a new one; NULL: no memory. */
+/* The row with this key, or a new one; NULL: no memory. */
 static json_t *find_row(json_t *rows, json_t *row, const char *key)
 {
 	json_t *found = json_object_get(rows, key);
@@ -298,7 +299,7 @@ static int add_results(struct reader *r, json_t *report, const char *member)
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* Of several reports, all that a member is. */
+/* All values of a member, over several reports. */
 static void add_machine(struct reader *r, json_t *machine)
 {
 	json_t *all = json_object_get(r->file, "machine"), *value, *seen;
@@ -323,7 +324,7 @@ static void add_machine(struct reader *r, json_t *machine)
 	}
 }
 
-/* Of several, the shortest. */
+/* The shortest of several. */
 static void add_loop(struct reader *r, json_t *loop)
 {
 	double before = json_number_value(json_object_get(r->file, "loop_ns"));
