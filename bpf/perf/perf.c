@@ -9,6 +9,7 @@
 
 #include "bpf/cli/args.h"
 #include "bpf/target/pick_process.h"
+#include "bpf/target/target_wait.h"
 #include "bpf/cli/exits.h"
 #include "bpf/perf/perf.h"
 #include "bpf/verbs.h"
@@ -174,7 +175,8 @@ static int count_spans(struct perf_session *session,
 
 	while (err == 0 && !ended && next < end) {
 		next = options->interval > 0 ? next + options->interval : end;
-		ended = exits_wait(exits, next < end ? next : end);
+		ended = target_wait(session->target, exits,
+				    next < end ? next : end);
 		err = print_span(session, options);
 	}
 	return err;
@@ -200,10 +202,8 @@ static int count(struct target *target, const struct options *options)
 				options->count);
 	if (err == 0) {
 		err = count_spans(&session, options, &exits);
-		if (err != 0 || exits.gone)
-			fprintf(stderr,
-				ARGS_PROGRAM " perf: process %d has ended\n",
-				target_pid(target));
+		if (target_refresh(target) == -ESRCH)
+			complain(target_reason(target));
 	} else {
 		complain(session.reason);
 	}

@@ -7,6 +7,7 @@
 
 #include "bpf/cli/args.h"
 #include "bpf/target/pick_process.h"
+#include "bpf/target/target_wait.h"
 #include "bpf/trace/counts_view.h"
 #include "bpf/trace/pins.h"
 #include "bpf/cli/exits.h"
@@ -194,8 +195,11 @@ static int show_whole(struct trace *trace)
 /* Return: has something ended it? */
 static bool wait_until(struct trace *trace, double until)
 {
+	struct target *target = trace->view.target;
+
 	if (!trace->live)
-		return exits_wait(&trace->exits, until);
+		return target ? target_wait(target, &trace->exits, until)
+			      : exits_wait(&trace->exits, until);
 	while (exits_now() < until) {
 		double left = until - exits_now();
 
@@ -204,7 +208,8 @@ static bool wait_until(struct trace *trace, double until)
 		    terminal_wait((uint64_t)(left * 1e9)) == TERMINAL_QUIT)
 			return true;
 	}
-	return exits_wait(&trace->exits, 0);
+	return exits_wait(&trace->exits, 0) ||
+	       (target && !target_alive(target));
 }
 
 static int watch(struct trace *trace)

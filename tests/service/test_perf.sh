@@ -158,6 +158,21 @@ expect 'the end of the process' err_lines 1
 run perf -p "$pid"
 expect 'gone' exited 1
 
+# It executes another program: that ends the command as well.
+start changed "$watched" exec
+"$skua" perf -p "${pids[changed]}" >"$scratch/out" 2>"$scratch/err" &
+ours=$!
+until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+sleep 0.1
+echo >&"${inputs[changed]}"
+code=0
+wait "$ours" || code=$?
+expect 'another program' exited 0
+expect 'another program' err_has 'has executed another program meanwhile'
+expect 'another program' err_lines 1
+kill "${pids[changed]}"
+{ forget changed; } 2>/dev/null
+
 python3 -c 'import json, sys
 missing = json.load(sys.stdin)["missing"]
 print("missing here:", *(missing or ["nothing"]))' <"$scratch/own"

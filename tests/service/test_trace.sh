@@ -349,6 +349,18 @@ done
 counts 'a program whose first thread has ended' "${pids[headless]}"
 stop headless
 
+# The trace ends with the program that it is of, also when no signal ends it.
+start changed "$watched" exec
+begin_trace became -p "${pids[changed]}" --interval 0.2
+echo >&"${inputs[changed]}"
+timeout 30 tail --pid="${pids[became]}" -f /dev/null
+expect 'a program that executes another' test $? -eq 0
+end_trace became 2>/dev/null
+expect 'a program that executes another' exited 0
+expect 'a program that executes another' err_has 'has executed another program'
+kill "${pids[changed]}"
+{ forget changed; } 2>/dev/null
+
 mkdir "$scratch/away"
 start away unshare --mount bash -c "
 	mount -t tmpfs none '$scratch/away' &&

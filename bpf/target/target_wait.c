@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* target_wait.c - see target_wait.h */
+#include "bpf/target/target_wait.h"
+
+/* From one look whether the program is the same to the next. */
+#define CHECK_SECONDS 0.5
+
+bool target_wait(struct target *target, struct exits *exits, double until)
+{
+	for (;;) {
+		double now = exits_now(), next = now + CHECK_SECONDS;
+
+		if (exits_wait(exits, next < until ? next : until) ||
+		    !target_alive(target))
+			return true;
+		if (next >= until)
+			return false;
+	}
+}
