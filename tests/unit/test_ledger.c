@@ -22,6 +22,7 @@ struct file {
 	struct trace *trace;
 	struct ledger ledger;
 	struct ledger_verdict verdict;
+	const struct split *split; /* that is tested, or NULL */
 };
 
 static int set_up(void **state)
@@ -31,6 +32,7 @@ static int set_up(void **state)
 					 .program = "some" };
 	struct file *f = calloc(1, sizeof(*f));
 
+	f->split = *state;
 	f->fd = memfd_create("trace", MFD_CLOEXEC);
 	snprintf(f->path, sizeof(f->path), "/proc/self/fd/%d", f->fd);
 	assert_int_equal(trace_write_start(&f->writer, f->fd, &meta), 0);
@@ -157,109 +159,257 @@ static void is(struct file *f, uint64_t task, const char *text)
 	fail_msg("no item of that task");
 }
 
-static void split__behind_another__is_queued(void **state)
-{
-	struct file *f = *state;
+/* A step of a recording; the other fields depend on @what. */
+struct step {
+	enum {
+		END,
+		AT,
+		BECOMES_READY,
+		IS_POLLED,
+		NOTES,
+		LOSES,
+		KNOWS,
+		LEAVES
+	} what;
+	uint32_t stream;
+	uint64_t from_ns, until_ns;
+	uint64_t a, b; /* the task, and its type */
+	uint32_t kind, detail;
+	const char *comm;
+};
 
-	clock_at(f, 100);
-	ready(f, 2, 150, TASK);
-	ready(f, 2, 160, TASK + 1);
-	poll(f, 0, 200, 900, TASK, OTHER);
-	poll(f, 0, 910, 950, TASK + 1, TYPE);
-	clock_at(f, 1000);
-	judge(f);
-	is(f, TASK + 1,
-	   "queued 710, running 40, unknown 40, waited 700 ns behind other "
-	   "on worker 0");
-	is(f, TASK, "running 700, unknown 50, ran for 700 ns itself");
+static void record(struct file *f, const struct step *it)
+{
+	switch (it->what) {
+	case END:
+		break;
+	case AT:
+		clock_at(f, it->from_ns);
+		break;
+	case BECOMES_READY:
+		ready(f, it->stream, it->from_ns, it->a);
+		break;
+	case IS_POLLED:
+		poll(f, it->stream, it->from_ns, it->until_ns, it->a, it->b);
+		break;
+	case NOTES:
+		note(f, it->stream, it->from_ns, (enum event_kind)it->kind,
+		     it->a, it->b, it->detail, 0);
+		break;
+	case LOSES:
+		f->first[it->stream] += it->a;
+		break;
+	case KNOWS:
+		watched(f, it->from_ns, it->until_ns);
+		break;
+	case LEAVES:
+		switched(f, it->from_ns, 10, (enum trace_switch_kind)it->kind,
+			 it->comm);
+		break;
+	}
 }
 
-static void split__worker_slept__is_parked(void **state)
+/* clang-format off */
+#define CLOCK(ns) { AT, .from_ns = (ns) }
+#define READY(stream, ns, task) { BECOMES_READY, stream, ns, .a = (task) }
+#define POLL(stream, from, until, task, type) \
+	{ IS_POLLED, stream, from, until, task, type }
+#define NOTE(stream, ns, kind, a, b, detail) \
+	{ NOTES, stream, ns, 0, a, b, kind, detail }
+#define LOST(stream, count) { LOSES, stream, .a = (count) }
+#define WATCHED(from, until) { KNOWS, 0, from, until }
+#define SWITCHED(ns, what, other) \
+	{ LEAVES, 0, ns, .kind = TRACE_SWITCH_##what, .comm = (other) }
+/* clang-format on */
+
+/* A recording, and the texts of the items of some tasks. */
+struct split {
+	const char *name;
+	struct step steps[20];
+	struct {
+		uint64_t task;
+		const char *text;
+	} items[2];
+	void (*also)(const struct file *f);
+};
+
+static void split(void **state)
 {
 	struct file *f = *state;
+	const struct split *it = f->split;
 
-	clock_at(f, 100);
-	note(f, 0, 110, EVENT_PARK, 0, 0, 0, 0);
-	ready(f, 2, 200, TASK);
-	note(f, 0, 500, EVENT_UNPARK, 390, 0, 12, 0);
-	note(f, 0, 510, EVENT_INJECT, 0, 0, 1, 0);
-	poll(f, 0, 520, 620, TASK, TYPE);
-	clock_at(f, 1000);
+	for (const struct step *step = it->steps; step->what != END; step++)
+		record(f, step);
 	judge(f);
-	is(f, TASK,
-	   "parked 320, running 100, waited 320 ns for worker 0 to wake up; "
-	   "ran for 100 ns itself");
+	for (unsigned i = 0; i < 2 && it->items[i].text; i++)
+		is(f, it->items[i].task, it->items[i].text);
+	if (it->also)
+		it->also(f);
 }
 
-static void split__stolen__is_the_victims_until_the_thief_looks(void **state)
+static void also_cpu_was_taken(const struct file *f)
 {
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	note(f, 0, 110, EVENT_BEGIN, TASK, OTHER, EVENT_NAME_TYPE, 0);
-	ready(f, 0, 200, TASK + 1);
-	ready(f, 0, 210, TASK + 2);
-	note(f, 0, 900, EVENT_END, TASK, 0, SKUA_DONE, 0);
-	note(f, 1, 120, EVENT_PARK, 0, 0, 0, 0);
-	note(f, 1, 300, EVENT_UNPARK, 180, 0, 10, 0);
-	note(f, 1, 450, EVENT_STEAL, TASK + 1, 50, 2, 0);
-	poll(f, 1, 460, 560, TASK + 1, TYPE);
-	poll(f, 1, 570, 580, TASK + 2, TYPE);
-	clock_at(f, 1000);
-	judge(f);
-	is(f, TASK + 1,
-	   "queued 200, stolen 60, running 100, waited 200 ns behind other on "
-	   "worker 0; ran for 100 ns itself; took 60 ns to be stolen by worker "
-	   "1");
-	is(f, TASK + 2,
-	   "queued 300, stolen 60, running 10, waited 190 ns behind other "
-	   "on worker 0; waited 100 ns behind some on worker 1; took 60 ns "
-	   "to be stolen by worker 1");
-}
-
-/* The worker has taken it from where all do, since it has stolen another. */
-static void split__injected_after_a_steal__is_not_stolen(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	ready(f, 2, 200, TASK);
-	note(f, 1, 300, EVENT_STEAL, TASK + 1, 50, 1, 0);
-	poll(f, 1, 310, 400, TASK + 1, OTHER);
-	note(f, 1, 410, EVENT_INJECT, 0, 0, 1, 0);
-	poll(f, 1, 420, 430, TASK, TYPE);
-	clock_at(f, 1000);
-	judge(f);
-	is(f, TASK,
-	   "queued 170, running 10, unknown 50, waited 90 ns behind other "
-	   "on worker 1; waited 80 ns while worker 1 was between polls; it "
-	   "is not known where 50 ns went");
-}
-
-static void split__cpu_was_taken__is_preempted(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	watched(f, 90, 150);
-	ready(f, 2, 200, TASK);
-	poll(f, 0, 100, 210, TASK + 1, OTHER);
-	poll(f, 0, 220, 900, TASK, TYPE);
-	clock_at(f, 1000);
-	watched(f, 150, 300);
-	switched(f, 300, 10, TRACE_SWITCH_PREEMPTED, "kworker");
-	watched(f, 301, 310);
-	switched(f, 310, 10, TRACE_SWITCH_INSTEAD, "stress");
-	watched(f, 311, 700);
-	switched(f, 700, 10, TRACE_SWITCH_IN, "stress");
-	watched(f, 701, 1000);
-	judge(f);
-	is(f, TASK,
-	   "queued 20, running 280, preempted 400, worker 0 was preempted for "
-	   "390 ns by stress (thread 77); ran for 280 ns itself");
 	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_PREEMPTED);
 	assert_string_equal(f->verdict.shares[0].reason.culprit, "stress");
 }
+
+static void also_return_was_not_seen(const struct file *f)
+{
+	assert_int_equal(trace_offs(f->trace)->unseen, 2);
+}
+
+static void also_events_lost(const struct file *f)
+{
+	assert_int_equal(f->ledger.count, 1);
+	assert_int_equal(f->ledger.incomplete, 2);
+}
+
+/* Recordings, and the parts of their items. */
+static const struct split splits[] = {
+	{
+		.name = "split__behind_another__is_queued",
+		.steps = { CLOCK(100), READY(2, 150, TASK),
+			   READY(2, 160, TASK + 1),
+			   POLL(0, 200, 900, TASK, OTHER),
+			   POLL(0, 910, 950, TASK + 1, TYPE), CLOCK(1000) },
+		.items = { { TASK + 1,
+			     "queued 710, running 40, unknown 40, waited 700 ns "
+			     "behind other on worker 0" },
+			   { TASK,
+			     "running 700, unknown 50, ran for 700 ns itself" } },
+	},
+	{
+		.name = "split__worker_slept__is_parked",
+		.steps = { CLOCK(100), NOTE(0, 110, EVENT_PARK, 0, 0, 0),
+			   READY(2, 200, TASK),
+			   NOTE(0, 500, EVENT_UNPARK, 390, 0, 12),
+			   NOTE(0, 510, EVENT_INJECT, 0, 0, 1),
+			   POLL(0, 520, 620, TASK, TYPE), CLOCK(1000) },
+		.items = { { TASK,
+			     "parked 320, running 100, waited 320 ns for worker 0 to "
+			     "wake up; ran for 100 ns itself" } },
+	},
+	{
+		.name = "split__stolen__is_the_victims_until_the_thief_looks",
+		.steps = { CLOCK(100),
+			   NOTE(0, 110, EVENT_BEGIN, TASK, OTHER,
+				EVENT_NAME_TYPE),
+			   READY(0, 200, TASK + 1), READY(0, 210, TASK + 2),
+			   NOTE(0, 900, EVENT_END, TASK, 0, SKUA_DONE),
+			   NOTE(1, 120, EVENT_PARK, 0, 0, 0),
+			   NOTE(1, 300, EVENT_UNPARK, 180, 0, 10),
+			   NOTE(1, 450, EVENT_STEAL, TASK + 1, 50, 2),
+			   POLL(1, 460, 560, TASK + 1, TYPE),
+			   POLL(1, 570, 580, TASK + 2, TYPE), CLOCK(1000) },
+		.items = { { TASK + 1,
+			     "queued 200, stolen 60, running 100, waited 200 ns "
+			     "behind other on worker 0; ran for 100 ns itself; took "
+			     "60 ns to be stolen by worker 1" },
+			   { TASK + 2,
+			     "queued 300, stolen 60, running 10, waited 190 ns "
+			     "behind other on worker 0; waited 100 ns behind some on "
+			     "worker 1; took 60 ns to be stolen by worker 1" } },
+	},
+	/* The worker has taken it from where all do, since it has stolen another. */
+	{
+		.name = "split__injected_after_a_steal__is_not_stolen",
+		.steps = { CLOCK(100), READY(2, 200, TASK),
+			   NOTE(1, 300, EVENT_STEAL, TASK + 1, 50, 1),
+			   POLL(1, 310, 400, TASK + 1, OTHER),
+			   NOTE(1, 410, EVENT_INJECT, 0, 0, 1),
+			   POLL(1, 420, 430, TASK, TYPE), CLOCK(1000) },
+		.items = { { TASK,
+			     "queued 170, running 10, unknown 50, waited 90 ns "
+			     "behind other on worker 1; waited 80 ns while worker 1 "
+			     "was between polls; it is not known where 50 ns went" } },
+	},
+	{
+		.name = "split__cpu_was_taken__is_preempted",
+		.steps = { CLOCK(100), WATCHED(90, 150), READY(2, 200, TASK),
+			   POLL(0, 100, 210, TASK + 1, OTHER),
+			   POLL(0, 220, 900, TASK, TYPE), CLOCK(1000),
+			   WATCHED(150, 300),
+			   SWITCHED(300, PREEMPTED, "kworker"),
+			   WATCHED(301, 310), SWITCHED(310, INSTEAD, "stress"),
+			   WATCHED(311, 700), SWITCHED(700, IN, "stress"),
+			   WATCHED(701, 1000) },
+		.items = { { TASK,
+			     "queued 20, running 280, preempted 400, worker 0 was "
+			     "preempted for 390 ns by stress (thread 77); ran for "
+			     "280 ns itself" } },
+		.also = also_cpu_was_taken,
+	},
+	{
+		.name = "split__call_blocks__is_descheduled",
+		.steps = { CLOCK(100), WATCHED(90, 300), READY(2, 110, TASK),
+			   READY(2, 120, TASK + 1),
+			   POLL(0, 200, 900, TASK, OTHER),
+			   POLL(0, 910, 920, TASK + 1, TYPE), CLOCK(1000),
+			   SWITCHED(300, ASLEEP, ""), WATCHED(301, 800),
+			   SWITCHED(800, WOKEN, "disk"), WATCHED(801, 810),
+			   SWITCHED(810, IN, ""), WATCHED(811, 1000) },
+		.items = { { TASK + 1,
+			     "queued 200, running 10, descheduled 510, unknown 80, a "
+			     "poll of other blocked worker 0 for 510 ns, in the "
+			     "kernel; waited 190 ns behind other on worker 0" } },
+	},
+	/* The task's own, and that of its worker as a whole. */
+	{
+		.name = "split__blocks_itself_or_is_stopped__is_told",
+		.steps = { CLOCK(100), WATCHED(90, 300), READY(2, 110, TASK),
+			   POLL(0, 120, 900, TASK, TYPE), CLOCK(1000),
+			   SWITCHED(300, ASLEEP, ""), WATCHED(301, 500),
+			   SWITCHED(500, IN, ""), WATCHED(501, 550),
+			   SWITCHED(550, STOPPED, ""), WATCHED(551, 850),
+			   SWITCHED(850, IN, ""), WATCHED(851, 1000) },
+		.items = { { TASK,
+			     "running 280, descheduled 500, unknown 10, worker 0 was "
+			     "stopped for 300 ns, by a signal or a debugger; ran for "
+			     "280 ns itself; its own poll blocked worker 0 for 200 "
+			     "ns, in the kernel" } },
+	},
+	/* It was back when it did the next thing, at 500; and at 1500, somewhen before 1600:
+	 * nobody knows since when. */
+	{
+		.name = "split__return_was_not_seen__ends_by_what_was_done",
+		.steps = { CLOCK(100), WATCHED(90, 300), READY(2, 110, TASK),
+			   READY(2, 1000, TASK + 1),
+			   POLL(0, 120, 500, TASK, TYPE),
+			   POLL(0, 1020, 1900, TASK + 1, TYPE), CLOCK(2000),
+			   SWITCHED(300, PREEMPTED, "one"), WATCHED(301, 800),
+			   SWITCHED(800, PREEMPTED, "two"), WATCHED(801, 810),
+			   SWITCHED(810, IN, "two"), WATCHED(811, 1100),
+			   SWITCHED(1100, PREEMPTED, "one"),
+			   WATCHED(1101, 1600),
+			   SWITCHED(1600, PREEMPTED, "two"),
+			   WATCHED(1601, 1700), SWITCHED(1700, IN, "two"),
+			   WATCHED(1701, 2000) },
+		.items = { { TASK,
+			     "running 180, preempted 200, unknown 10, worker 0 was "
+			     "preempted for 200 ns by one (thread 77); ran for 180 "
+			     "ns itself" },
+			   { TASK + 1,
+			     "queued 20, running 280, preempted 100, unknown 500, it "
+			     "is not known where 500 ns went; ran for 280 ns itself; "
+			     "worker 0 was preempted for 100 ns by two (thread 77)" } },
+		.also = also_return_was_not_seen,
+	},
+	{
+		.name = "split__events_lost__is_no_item",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   NOTE(0, 120, EVENT_BEGIN, TASK + 1, OTHER,
+				EVENT_NAME_TYPE),
+			   LOST(0, 3), NOTE(0, 500, EVENT_PARK, 0, 0, 0),
+			   NOTE(0, 600, EVENT_UNPARK, 100, 0, 12),
+			   POLL(0, 610, 620, TASK, TYPE),
+			   READY(2, 630, TASK + 2),
+			   POLL(0, 640, 650, TASK + 2, TYPE), CLOCK(1000) },
+		.items = { { TASK + 2,
+			     "queued 10, running 10, waited 10 ns while worker 0 was "
+			     "between polls; ran for 10 ns itself" } },
+		.also = also_events_lost,
+	},
+};
 
 /* The wait behind others is longer than any one of them had its CPU, and shorter
  * than all of them together. */
@@ -296,114 +446,6 @@ static void judge__several_had_the_cpu__adds_them_up(void **state)
 		"43 % of the time of the slowest 3 went to waiting for a "
 		"CPU that others had; the most of it, 14 %, to three; 27 % "
 		"to waiting behind other; 27 % to their own polls");
-}
-
-static void split__call_blocks__is_descheduled(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	watched(f, 90, 300);
-	ready(f, 2, 110, TASK);
-	ready(f, 2, 120, TASK + 1);
-	poll(f, 0, 200, 900, TASK, OTHER);
-	poll(f, 0, 910, 920, TASK + 1, TYPE);
-	clock_at(f, 1000);
-	switched(f, 300, 10, TRACE_SWITCH_ASLEEP, "");
-	watched(f, 301, 800);
-	switched(f, 800, 10, TRACE_SWITCH_WOKEN, "disk");
-	watched(f, 801, 810);
-	switched(f, 810, 10, TRACE_SWITCH_IN, "");
-	watched(f, 811, 1000);
-	judge(f);
-	is(f, TASK + 1,
-	   "queued 200, running 10, descheduled 510, unknown 80, a poll of "
-	   "other blocked worker 0 for 510 ns, in the kernel; waited 190 ns "
-	   "behind other on worker 0");
-}
-
-/* The task's own, and that of its worker as a whole. */
-static void split__blocks_itself_or_is_stopped__is_told(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	watched(f, 90, 300);
-	ready(f, 2, 110, TASK);
-	poll(f, 0, 120, 900, TASK, TYPE);
-	clock_at(f, 1000);
-	switched(f, 300, 10, TRACE_SWITCH_ASLEEP, "");
-	watched(f, 301, 500);
-	switched(f, 500, 10, TRACE_SWITCH_IN, "");
-	watched(f, 501, 550);
-	switched(f, 550, 10, TRACE_SWITCH_STOPPED, "");
-	watched(f, 551, 850);
-	switched(f, 850, 10, TRACE_SWITCH_IN, "");
-	watched(f, 851, 1000);
-	judge(f);
-	is(f, TASK,
-	   "running 280, descheduled 500, unknown 10, worker 0 was stopped "
-	   "for 300 ns, by a signal or a debugger; ran for 280 ns itself; "
-	   "its own poll blocked worker 0 for 200 ns, in the kernel");
-}
-
-/* It was back when it did the next thing, at 500; and at 1500, somewhen before 1600:
- * nobody knows since when. */
-static void split__return_was_not_seen__ends_by_what_was_done(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	watched(f, 90, 300);
-	ready(f, 2, 110, TASK);
-	ready(f, 2, 1000, TASK + 1);
-	poll(f, 0, 120, 500, TASK, TYPE);
-	poll(f, 0, 1020, 1900, TASK + 1, TYPE);
-	clock_at(f, 2000);
-	switched(f, 300, 10, TRACE_SWITCH_PREEMPTED, "one");
-	watched(f, 301, 800);
-	switched(f, 800, 10, TRACE_SWITCH_PREEMPTED, "two");
-	watched(f, 801, 810);
-	switched(f, 810, 10, TRACE_SWITCH_IN, "two");
-	watched(f, 811, 1100);
-	switched(f, 1100, 10, TRACE_SWITCH_PREEMPTED, "one");
-	watched(f, 1101, 1600);
-	switched(f, 1600, 10, TRACE_SWITCH_PREEMPTED, "two");
-	watched(f, 1601, 1700);
-	switched(f, 1700, 10, TRACE_SWITCH_IN, "two");
-	watched(f, 1701, 2000);
-	judge(f);
-	assert_int_equal(trace_offs(f->trace)->unseen, 2);
-	is(f, TASK,
-	   "running 180, preempted 200, unknown 10, worker 0 was preempted "
-	   "for 200 ns by one (thread 77); ran for 180 ns itself");
-	is(f, TASK + 1,
-	   "queued 20, running 280, preempted 100, unknown 500, it is not "
-	   "known "
-	   "where 500 ns went; ran for 280 ns itself; worker 0 was preempted "
-	   "for 100 ns by two (thread 77)");
-}
-
-static void split__events_lost__is_no_item(void **state)
-{
-	struct file *f = *state;
-
-	clock_at(f, 100);
-	ready(f, 2, 110, TASK);
-	note(f, 0, 120, EVENT_BEGIN, TASK + 1, OTHER, EVENT_NAME_TYPE, 0);
-	f->first[0] += 3;
-	note(f, 0, 500, EVENT_PARK, 0, 0, 0, 0);
-	note(f, 0, 600, EVENT_UNPARK, 100, 0, 12, 0);
-	poll(f, 0, 610, 620, TASK, TYPE);
-	ready(f, 2, 630, TASK + 2);
-	poll(f, 0, 640, 650, TASK + 2, TYPE);
-	clock_at(f, 1000);
-	judge(f);
-	assert_int_equal(f->ledger.count, 1);
-	assert_int_equal(f->ledger.incomplete, 2);
-	is(f, TASK + 2,
-	   "queued 10, running 10, waited 10 ns while worker 0 was between "
-	   "polls; ran for 10 ns itself");
 }
 
 /* A connection waited for the poller; of what it woke, no time tells. */
@@ -571,7 +613,8 @@ static void judge__poll_does_not_end__is_named(void **state)
 	assert_string_equal(
 		text,
 		"worker 0 is in one poll of other, that has taken 890 ns and "
-		"more, since before the recording, and has not ended: 2 tasks wait behind it, the oldest for 800 ns; "
+		"more, since before the recording, and has not ended: 2 tasks "
+		"wait behind it, the oldest for 800 ns; "
 		"90 % of the time of the slowest 1 went to their own polls");
 }
 
@@ -669,16 +712,7 @@ static void keep_type__unknown__keeps_all_and_lists_them(void **state)
 
 static const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	CASE(split__behind_another__is_queued),
-	CASE(split__worker_slept__is_parked),
-	CASE(split__stolen__is_the_victims_until_the_thief_looks),
-	CASE(split__injected_after_a_steal__is_not_stolen),
-	CASE(split__cpu_was_taken__is_preempted),
 	CASE(judge__several_had_the_cpu__adds_them_up),
-	CASE(split__call_blocks__is_descheduled),
-	CASE(split__blocks_itself_or_is_stopped__is_told),
-	CASE(split__return_was_not_seen__ends_by_what_was_done),
-	CASE(split__events_lost__is_no_item),
 	CASE(judge__poller_called_late__tells_behind_whom),
 	CASE(judge__pollers_often_late__tells_of_the_latest),
 	CASE(judge__many_at_once__is_a_burst),
@@ -695,5 +729,14 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
+	struct CMUnitTest all[COUNT_OF(splits) + COUNT_OF(tests)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(splits); i++)
+		all[count++] =
+			(struct CMUnitTest){ splits[i].name, split, set_up,
+					     tear_down,
+					     (void *)(uintptr_t)&splits[i] };
+	memcpy(&all[count], tests, sizeof(tests));
+	return cmocka_run_group_tests_name("ledger", all, NULL, NULL);
 }
