@@ -11,7 +11,7 @@
 #include "bench/verbs.h"
 
 /* Runs of one program, minutes apart, differ by less on a shared machine: README. */
-#define LEAST_PERCENT_DEFAULT 5
+#define MIN_PERCENT_DEFAULT 5
 
 struct compare_options {
 	const char *path[2];
@@ -243,7 +243,7 @@ static int compare_files(const struct compare_options *options,
 int verb_compare(int argc, char **argv)
 {
 	struct compare_options options = { .least_percent =
-						   LEAST_PERCENT_DEFAULT };
+						   MIN_PERCENT_DEFAULT };
 	json_t *files[2] = { NULL, NULL };
 	int code = EXIT_FAILED;
 

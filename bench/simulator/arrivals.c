@@ -51,7 +51,7 @@ static unsigned somebody(struct arrivals *a)
 	}
 }
 
-/* How long it is until the next. */
+/* The time until the next arrival. */
 static double gap_ns(struct arrivals *a)
 {
 	double busy = a->layout->groups.worker_count * (a->percent / 100.0);

@@ -48,7 +48,7 @@ void arrivals_begin(struct arrivals *arrivals, const struct layout *layout,
 /* arrivals_next - the following ones */
 void arrivals_next(struct arrivals *arrivals);
 
-/* arrivals_service_ns - how long one of them takes, at home */
+/* arrivals_service_ns - the time that one of the tasks takes at home */
 uint32_t arrivals_service_ns(struct arrivals *arrivals);
 
 #endif

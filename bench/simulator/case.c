@@ -165,7 +165,7 @@ json_t *case_json(const struct plan *plan, const struct outcome *o)
 	json_object_set_new(object, "failed_rounds", reads_json(&o->failed));
 	json_object_set_new(object, "before_sleep", reads_json(&o->sleeping));
 	json_object_set_new(object, "handed_over", reads_json(&o->handed));
-	json_object_set_new(object, "wake_looks", reads_json(&o->looked));
+	json_object_set_new(object, "wake_looks", reads_json(&o->checked));
 	json_object_set_new(object, "wakes_read", reads_json(&o->woken));
 	return object;
 }

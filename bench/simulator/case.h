@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* case.h - what is simulated for the report, with several seeds each */
+/* case.h - the cases of the report, each with several seeds */
 #ifndef SKUA_BENCH_SIMULATOR_CASE_H
 #define SKUA_BENCH_SIMULATOR_CASE_H
 
@@ -19,9 +19,9 @@ struct sim_case {
 	struct plan plan; /* its seed is the first */
 	unsigned seeds;
 	unsigned workers, groups;
-	struct figure p99_us; /* of a tree: how long it took, by the ideal */
+	struct figure p99_us; /* of a tree: its time divided by the ideal */
 	struct figure away;   /* share of the tasks that ran off their node */
-	struct figure longer; /* what tasks took, by what they take at home */
+	struct figure longer; /* time of tasks divided by their time at home */
 	struct outcome first; /* of the first seed */
 };
 
@@ -35,7 +35,7 @@ enum workload_kind case_workload_find(const char *name);
  * @policy */
 struct plan case_defaults(enum workload_kind kind, unsigned percent);
 
-/* case_time_by_ideal - of a tree: how long it took, by the least that is possible */
+/* case_time_by_ideal - the time of a tree divided by the least possible */
 double case_time_by_ideal(const struct plan *plan, const struct outcome *o);
 
 /* case_away - the share of tasks that ran off their node */

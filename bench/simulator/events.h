@@ -22,7 +22,7 @@ struct events {
 	struct event *heap;
 	uint32_t *places; /* in the heap, of each; EVENTS_NONE */
 	uint32_t count;
-	uint64_t set; /* so many were */
+	uint64_t set; /* number of events set so far */
 };
 
 /* events_make - for 0 to @limit - 1. Return: 0; -ENOMEM. */
@@ -36,7 +36,7 @@ void events_set(struct events *events, uint32_t who, uint64_t at_ns);
 /* events_cancel - @who does not act by itself any more */
 void events_cancel(struct events *events, uint32_t who);
 
-/* events_next_ns - when somebody acts; UINT64_MAX: nobody does */
+/* events_next_ns - the time of the next event; UINT64_MAX: there is none */
 static inline uint64_t events_next_ns(const struct events *events)
 {
 	return events->count > 0 ? events->heap[0].at_ns : UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * injected.h - what the simulator puts in the place of the machine
+ * injected.h - the simulator's substitutes for the machine
  *
  * Included before all else by each file of the simulator, those of core/ that it
  * compiles once more among them: there simulated time is the time, and each relaxed

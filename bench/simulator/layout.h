@@ -39,7 +39,7 @@ struct layout {
 	struct span *socket_groups; /* and its groups */
 };
 
-/* layout_workers - how many a shape has */
+/* layout_workers - the number of workers of a shape */
 static inline unsigned layout_workers(const struct shape *shape)
 {
 	return shape->sockets * shape->nodes * shape->caches * shape->cores *
@@ -57,9 +57,9 @@ int layout_make(struct layout *out, const struct shape *shape);
 /**
  * layout_load - a worker on each of the first CPUs of a machine
  * @path: a snapshot, or a folder as machine_load() takes it
- * @workers: at most so many; 0: all CPUs
+ * @workers: maximum number of workers; 0: all CPUs
  *
- * Return: 0; -ENOMEM; what machine_load() returned.
+ * Return: 0; -ENOMEM; an error of machine_load().
  */
 int layout_load(struct layout *out, const char *path, unsigned workers,
 		struct skua_error *err);
@@ -71,13 +71,13 @@ static inline unsigned layout_node_of(const struct layout *layout, unsigned i)
 	return layout->groups.groups[layout->groups.places[i].group].node;
 }
 
-/* layout_node_tier - how far node @b is from node @a, by index: TIER_NODE, ... */
+/* layout_node_tier - the distance of node @b from node @a, by index: TIER_NODE, ... */
 enum tier layout_node_tier(const struct layout *layout, unsigned a, unsigned b);
 
-/* layout_tier - how far worker @b is from worker @a */
+/* layout_tier - the distance of worker @b from worker @a */
 enum tier layout_tier(const struct layout *layout, unsigned a, unsigned b);
 
-/* layout_group_tier - how far group @group is from worker @i: TIER_CACHE, ... */
+/* layout_group_tier - the distance of group @group from worker @i: TIER_CACHE, ... */
 enum tier layout_group_tier(const struct layout *layout, unsigned i,
 			    unsigned group);
 

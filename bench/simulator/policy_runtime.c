@@ -25,7 +25,7 @@ struct own {
 	struct work_flag flag;
 	uint64_t spin_ns;
 	uint64_t idle_since_ns;
-	bool parks; /* it looks everywhere once more */
+	bool parks; /* it scans everything once more */
 };
 
 struct runtime {
@@ -67,7 +67,7 @@ static void count_wake(struct simulation *sim)
 {
 	unsigned lines = injected.count;
 
-	simulation_count(&sim->outcome->looked, lines, 0);
+	simulation_count(&sim->outcome->checked, lines, 0);
 	if (see_claims(sim))
 		simulation_count(&sim->outcome->woken, lines, 0);
 }
@@ -104,7 +104,7 @@ static void lower_flag(struct simulation *sim, unsigned i)
 
 /* ---- finding ------------------------------------------------------------------------- */
 
-/* The lines that were read since the last look take their time. */
+/* The lines read since the last call take their time. */
 static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 {
 	const struct runtime *rt = sim->policy;
@@ -112,7 +112,8 @@ static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 	for (; *counted < injected.count; (*counted)++) {
 		uintptr_t at = injected.lines[*counted] - (uintptr_t)rt->lines;
 
-		simulation_look(sim, i, (unsigned)(at / sizeof(*rt->lines)));
+		simulation_read_line(sim, i,
+				     (unsigned)(at / sizeof(*rt->lines)));
 	}
 }
 
@@ -158,7 +159,7 @@ static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 	const struct runtime *rt = sim->policy;
 	uint64_t bits = work_map_read(&rt->map, line, WORK_TASKS);
 
-	simulation_look(sim, i, line);
+	simulation_read_line(sim, i, line);
 	for (; bits != 0; bits &= bits - 1) {
 		if (simulation_probe(sim, i,
 				     sim->layout->groups.groups[line]

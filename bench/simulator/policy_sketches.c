@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy_sketches.c - what the design was chosen from */
+/* policy_sketches.c - the policies that the design was chosen from */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static bool wake_of(struct simulation *sim, struct span span)
 	return false;
 }
 
-/* For work of worker @i: the nearest sleeper, unless somebody searches. */
+/* For work of worker @i: the nearest sleeper, unless a worker searches. */
 static void wake(struct simulation *sim, unsigned i)
 {
 	struct crowd *crowd = sim->policy;
@@ -259,7 +259,7 @@ static bool try_node(struct simulation *sim, unsigned i)
 
 		if (group == group_of(sim, i))
 			continue;
-		simulation_look(sim, i, group);
+		simulation_read_line(sim, i, group);
 		if (try_group(sim, i, group, false))
 			return true;
 	}
@@ -280,7 +280,7 @@ static bool try_samples(struct simulation *sim, unsigned i)
 
 		if (layout->groups.groups[group].node == node)
 			continue;
-		simulation_look(sim, i, group);
+		simulation_read_line(sim, i, group);
 		if (try_group(sim, i, group, false))
 			return true;
 	}
@@ -295,7 +295,7 @@ static void search_groups(struct simulation *sim, unsigned i, bool first,
 	begin(sim, i, first);
 	if (try_group(sim, i, group_of(sim, i), true))
 		return;
-	simulation_look(sim, i, group_of(sim, i));
+	simulation_read_line(sim, i, group_of(sim, i));
 	if (try_node(sim, i))
 		return;
 	if (began_ns - sim->workers[i].search_ns >= patience_ns &&

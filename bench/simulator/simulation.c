@@ -39,7 +39,7 @@ void simulation_spend(uint64_t ns)
 	injected.now_ns += ns;
 }
 
-void simulation_look(struct simulation *sim, unsigned i, unsigned group)
+void simulation_read_line(struct simulation *sim, unsigned i, unsigned group)
 {
 	enum tier tier = layout_group_tier(sim->layout, i, group);
 
@@ -89,7 +89,7 @@ static bool measured(const struct simulation *sim, const struct sim_task *task)
 	       task->arrived_ns >= sim->plan.duration_ns / 5;
 }
 
-/* How many hops from home node @node is: none, on the socket, or more. */
+/* The hops from home to node @node: none, on the socket, or more. */
 static unsigned hops(const struct simulation *sim, unsigned node, unsigned home)
 {
 	return layout_node_tier(sim->layout, home, node) - TIER_NODE;
@@ -274,7 +274,7 @@ static void count_left(struct simulation *sim)
 	}
 }
 
-/* All workers are about to look for work, one after the other. */
+/* All workers begin with a search for work, one after the other. */
 static int make(struct simulation *sim, const struct plan *plan)
 {
 	const struct policy *policy = plan->policy;

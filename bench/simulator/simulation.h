@@ -29,9 +29,9 @@ struct policy;
 	}
 
 /**
- * struct plan - what to simulate
- * @wake_by_group: of the policies beside the runtime's: one worker of each group may
- *	look for work without keeping others asleep, and not one of all
+ * struct plan - the parameters of a simulation
+ * @wake_by_group: for policies other than the runtime's: one worker of each group may
+ *	search for work without keeping others asleep, instead of one of all
  * @depth: of a tree: it has 2^(depth + 1) - 1 tasks
  * @duration_ns: of anything else. Tasks that arrive in its first fifth are not measured.
  */
@@ -48,7 +48,7 @@ struct plan {
 	uint64_t seed;
 };
 
-/* How many lines and queues something read. */
+/* Numbers of lines and queues read. */
 struct reads {
 	uint64_t times;
 	uint64_t lines, queues;
@@ -71,8 +71,8 @@ struct outcome {
 	struct reads sleeping; /* and those before a worker slept */
 	struct reads
 		handed; /* checks for work by a worker that ends the last search */
-	struct reads looked; /* checks for a worker to wake */
-	struct reads woken;  /* of them, those that woke somebody */
+	struct reads checked; /* checks for a worker to wake */
+	struct reads woken;   /* of them, those that woke a worker */
 	struct histogram latencies;
 };
 
@@ -100,7 +100,7 @@ struct simulation {
 
 /**
  * simulation_run - simulate
- * @outcome: receives what came of it
+ * @outcome: receives the results
  *
  * The same plan has the same outcome. Return: 0; -ENOMEM.
  */
@@ -114,17 +114,17 @@ void simulation_enter(struct simulation *sim, unsigned i, enum sim_state state);
 /* simulation_claim - worker @i, which is parked, was woken */
 void simulation_claim(struct simulation *sim, unsigned i);
 
-/* simulation_spend - what the worker does takes so long */
+/* simulation_spend - add @ns to the time of the worker's step */
 void simulation_spend(uint64_t ns);
 
-/* simulation_look - worker @i reads the line of a group */
-void simulation_look(struct simulation *sim, unsigned i, unsigned group);
+/* simulation_read_line - worker @i reads the line of a group */
+void simulation_read_line(struct simulation *sim, unsigned i, unsigned group);
 
-/* simulation_probe - worker @i looks at worker @victim's queue: has it any? */
+/* simulation_probe - worker @i reads worker @victim's queue: does it have tasks? */
 bool simulation_probe(struct simulation *sim, unsigned i, unsigned victim);
 
 /**
- * simulation_steal - worker @i looks at worker @victim's queue, and takes half of
+ * simulation_steal - worker @i reads worker @victim's queue, and takes half of
  * it, up to @most; it runs the first of them
  */
 bool simulation_steal(struct simulation *sim, unsigned i, unsigned victim,

@@ -2,7 +2,7 @@
 /* study.c - see study.h */
 #include "bench/simulator/study.h"
 
-/* As in the design: what each load shows is in the README of this folder. */
+/* The README of this folder says what each load shows. */
 static const struct background_load {
 	enum workload_kind workload;
 	unsigned percent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study.h - all policies beside each other, and what a search and a wake-up read */
+/* study.h - compare all policies, and count the reads of searches and wake-ups */
 #ifndef SKUA_BENCH_SIMULATOR_STUDY_H
 #define SKUA_BENCH_SIMULATOR_STUDY_H
 

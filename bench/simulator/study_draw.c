@@ -19,7 +19,7 @@ static const char *const colours[STUDY_POLICIES] = { "#0072b2", "#d55e00",
 						     "#e69f00", "#999999",
 						     "#cc79a7", "#009e73" };
 
-/* A row: how high a value stands, 0 to 1, and what is at the axis. */
+/* A row: the height of a value, 0 to 1, and the text at the axis. */
 struct row {
 	const char *title;
 	unsigned loads;

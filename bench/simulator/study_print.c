@@ -71,7 +71,7 @@ static void fill_cost(struct table_row *row, const void *of, size_t i)
 	print_reads(row->cell[2], &o->failed, false);
 	print_reads(row->cell[3], &o->failed, true);
 	print_reads(row->cell[4], &o->sleeping, false);
-	print_reads(row->cell[5], &o->looked, false);
+	print_reads(row->cell[5], &o->checked, false);
 	print_reads(row->cell[6], &o->woken, false);
 	print_reads(row->cell[7], &study->sweeps[i].first.failed, true);
 }

@@ -25,7 +25,7 @@ static inline uint32_t task_ring_length(const struct task_ring *ring)
 	return ring->tail - ring->head;
 }
 
-/* There is no way on without memory for a task. */
+/* The simulation cannot go on without memory for a task. */
 static inline void task_ring_grow(struct task_ring *ring)
 {
 	uint32_t capacity = ring->capacity ? 2 * ring->capacity : 16;

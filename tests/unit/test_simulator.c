@@ -322,7 +322,7 @@ static void check_lines(const struct shape *shape, unsigned groups,
 		assert_true(outcome.sleeping.most_lines <= groups);
 		/* Beyond groups: the summary, and the map's line, where there is
 		 * work; and the worker woken last, and the sleeper itself. */
-		assert_true(outcome.looked.most_lines <= groups + 4);
+		assert_true(outcome.checked.most_lines <= groups + 4);
 	}
 	layout_free(&layout);
 }

@@ -9,14 +9,14 @@
 
 /**
  * struct harness_case
- * @n: what h->n is without --n
- * @n_min, @n_max: of --n; 0: there is no such option
+ * @n: the default of --n
+ * @n_min, @n_max: range of --n; 0: there is no such option
  * @takes_tree, @takes_input: the options --tree and --input
  * @ops: operations of a round
  * @count: as @ops, where options tell; NULL: @ops is set
  * @params: print the parameters, a JSON object; NULL: {"n":N}
  * @prepare: before each round, not timed
- * @check: was the result right? Says on stderr what was wrong.
+ * @check: was the result right? Prints on stderr what was wrong.
  * @time: make the round, by calls of @run, and return the time of an operation;
  *        what @timed says is not the warm-up. NULL: @run is the round
  * @figures: print more members of the result; NULL: none
@@ -39,7 +39,7 @@ struct harness_case {
 	void (*figures)(FILE *file);
 };
 
-/* Behind the last is one without a name. */
+/* The last one is followed by one without a name. */
 extern const struct harness_case harness_tasks[];
 extern const struct harness_case harness_forks[];
 extern const struct harness_case harness_regions[];

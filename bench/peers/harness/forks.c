@@ -45,7 +45,7 @@ static void clear_area(struct harness *h)
 	h->area = -1;
 }
 
-/* About what calculus says. */
+/* Close to the exact integral. */
 static bool check_integrate(const struct harness *h)
 {
 	double square = (double)INTEGRATE_N * INTEGRATE_N;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * harness.h - what the peers written in C and C++ have in common
+ * harness.h - the common part of the peers in C and C++
  *
  * The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
  * data that its cases work on. A peer says how its scheduler runs the cases
@@ -55,7 +55,7 @@ struct harness_counts {
 /* The input of the cases; memory exists only for the case that runs. */
 struct harness {
 	unsigned workers;
-	unsigned n; /* --n, or what the case has instead */
+	unsigned n; /* --n, or the size of the case */
 
 	struct harness_runs runs[SPAWN_TASKS]; /* one a task */
 	struct harness_result results[MAP_ITEMS];
@@ -74,7 +74,7 @@ struct harness {
 	const uint64_t *in; /* of scan */
 	uint64_t *out;
 	struct sort_item *items;
-	const char *input; /* what the items are */
+	const char *input; /* order of the items */
 };
 
 /* A case, and how it is run once. */
@@ -98,7 +98,7 @@ struct harness_peer {
 	const struct harness_round *rounds;
 };
 
-/* harness_main - do what the command line says; an exit code: 0 success, 1 a
+/* harness_main - carry out the command line; an exit code: 0 success, 1 a
  * wrong result, 2 usage */
 int harness_main(const struct harness_peer *peer, char **argv);
 
@@ -130,7 +130,7 @@ static inline void harness_add(struct harness_counts *sum,
 		sum->depth = counts->depth;
 }
 
-/* The function of integrate, and what is below the line between two points. */
+/* The function of integrate, and the area below the line between two points. */
 static inline double harness_function(double x)
 {
 	return (x * x + 1) * x;

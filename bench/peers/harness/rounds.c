@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rounds.c - make the rounds of a case, and print what they took */
+/* rounds.c - run the rounds of a case, and print their times */
 #include <stdio.h>
 #include <stdlib.h>
 

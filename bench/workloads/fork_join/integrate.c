@@ -170,7 +170,7 @@ static void inlined(void *of)
 					   integral->trapezoid);
 }
 
-/* The same number to the last bit, and about what calculus says. */
+/* The same number to the last bit, and close to the exact integral. */
 static bool check(const void *of)
 {
 	const struct integral *integral = of;

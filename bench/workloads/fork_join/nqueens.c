@@ -116,7 +116,7 @@ static uint64_t place_inlined(uint32_t all, uint32_t columns, uint32_t left,
 
 /* ---- the case ------------------------------------------------------------- */
 
-/* How often a queen is put somewhere. */
+/* The number of placed queens. */
 static uint64_t count_places(uint32_t all, uint32_t columns, uint32_t left,
 			     uint32_t right)
 {

@@ -215,7 +215,7 @@ static json_t *sort_params(const void *arg)
 		{ .what = &(case_), .n = SORT_N }, input_ \
 	}
 
-/* A workload of one of the cases, and what the report has of it. */
+/* A workload of one of the cases, and its options in the report. */
 #define SORT_WORKLOAD(name_, description_, rows_)                   \
 	const struct workload workload_##name_ = {                  \
 		.name = #name_,                                     \

@@ -53,7 +53,7 @@ struct spawn_latency {
 	struct spawn_latency_options options;
 	struct computer computer;
 	struct probe probe;
-	uint64_t computed_ns; /* for how long, in the timed rounds */
+	uint64_t computed_ns; /* time of calls, in the timed rounds */
 	uint64_t calls;
 	struct histogram round; /* of this round */
 	struct latencies all;   /* of all timed rounds */

@@ -17,7 +17,7 @@ struct chain {
 	struct skua_runtime *rt;
 	uint64_t repeat;
 	struct chain_link *links;
-	struct chain_link *end; /* behind the last */
+	struct chain_link *end; /* after the last */
 	int err;                /* of the one link that runs */
 };
 

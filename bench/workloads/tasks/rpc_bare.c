@@ -14,7 +14,7 @@ struct bare {
 	const struct rpc_call *calls;
 	uint64_t count;
 	uint64_t start_ns; /* 0: not yet */
-	uint64_t next;     /* the call that is nobody's yet */
+	uint64_t next;     /* the next call that no thread has taken */
 	uint64_t *end_ns;  /* of each call */
 };
 
@@ -49,7 +49,7 @@ static int serve_all(struct bare *bare, pthread_t *threads, unsigned servers,
 		started++;
 	}
 	if (started < servers)
-		bare->next = bare->count; /* nobody looks at it yet */
+		bare->next = bare->count; /* no thread reads it yet */
 	start = clock_ns() + LEAD_NS;
 	__atomic_store_n(&bare->start_ns, start, __ATOMIC_RELEASE);
 	if (started == servers)

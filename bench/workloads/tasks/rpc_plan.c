@@ -10,7 +10,7 @@
 
 #define SHORT_NS 10000u
 #define LONG_NS  1000000u
-/* One in so many is long. */
+/* One in this many calls is long. */
 #define LONG_ONE_IN 200u
 
 uint64_t rpc_service_mean_ns(enum rpc_service service)

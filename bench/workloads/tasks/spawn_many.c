@@ -5,8 +5,8 @@
  *   spawn_many_local         from outside, and wait for the last
  *   spawn_many_worker        from inside a task, which joins each
  *   spawn_many_remote_idle   from outside, and join each
- *   spawn_many_remote_busy1  the same beside tasks that keep yielding
- *   spawn_many_remote_busy2  the same beside chains of tasks
+ *   spawn_many_remote_busy1  the same, with tasks that keep yielding
+ *   spawn_many_remote_busy2  the same, with chains of tasks
  *
  * The names and the load come from another scheduler's benchmarks. They say "local",
  * although the tasks come from outside.

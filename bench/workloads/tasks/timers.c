@@ -24,7 +24,7 @@
 #define BATCH 1000u
 /* Far timers are due after this, within as long again: none fires. */
 #define FAR_NS UINT64_C(3600000000000)
-/* How long a sleeper sleeps: from, and within. */
+/* The time that a sleeper sleeps: at least, and the range above. */
 #define NEAR_NS   UINT64_C(1000000)
 #define WITHIN_NS UINT64_C(50000000)
 /* A timer that is later than this is taken for a lost one. */
@@ -299,7 +299,7 @@ static void timers_prepare(struct workload_run *run)
 	t->wrong = 0;
 	t->phase = ADDING;
 	skua_task_init(&t->task, poll_far);
-	/* Touched, so that what is timed is not the kernel finding memory. */
+	/* Touched, so that the time does not include page faults. */
 	memset(t->far, 0, t->options.timers * sizeof(*t->far));
 }
 

@@ -37,8 +37,8 @@
 /* Fields that different threads write are kept this far apart. */
 #define CACHE_PAIR 128
 
-/* Children offered between two looks at the others' counts, at least; the
- * cost of a look grows with the workers. A guess. */
+/* Children offered between two reads of the others' counts, at least; the cost of a
+ * read grows with the workers. A guess. */
 #define LOOK_INTERVAL            64
 #define LOOK_INTERVAL_PER_WORKER 8
 
@@ -51,7 +51,7 @@ struct uts_options {
 struct uts_worker {
 	alignas(CACHE_PAIR) struct uts_counts counts;
 	struct block_cache cache;
-	int64_t others_live; /* at the last look */
+	int64_t others_live; /* at the last read */
 	uint32_t until_look;
 	int err;
 
