@@ -20,24 +20,7 @@
 #ifndef SKUA_TESTS_MODEL_DEQUES_H
 #define SKUA_TESTS_MODEL_DEQUES_H
 
-#include "core/base/atomic.h"
-
-static inline void slot_loaded(const volatile void *slot, const char *function);
-static inline void slot_stored(const volatile void *slot, const char *function);
-static inline bool slot_claimed(bool success);
-
-/* Accesses of slots are marked here: see below. */
-#undef atomic_load_relaxed
-#undef atomic_store_relaxed
-#undef atomic_compare_exchange_strong_explicit
-#define atomic_load_relaxed(p)       \
-	(slot_loaded((p), __func__), \
-	 atomic_load_explicit((p), memory_order_relaxed))
-#define atomic_store_relaxed(p, v)   \
-	(slot_stored((p), __func__), \
-	 atomic_store_explicit((p), (v), memory_order_relaxed))
-#define atomic_compare_exchange_strong_explicit(p, e, d, success, failure) \
-	slot_claimed(EXPLORE_CAS(p, e, d, false, success, failure))
+#include "tests/model/slots.h"
 
 #include "core/queue/deque.c"
 
@@ -76,7 +59,7 @@ static bool no_memory; /* to grow with */
  * plain: a thief's look before its claim is a read if the claim succeeds, and
  * has to happen before the slot is written again.
  */
-static inline void slot_loaded(const volatile void *slot, const char *function)
+static void slot_loaded(const volatile void *slot, const char *function)
 {
 	if (!self || strcmp(function, "slot_load") != 0)
 		return;
@@ -84,13 +67,13 @@ static inline void slot_loaded(const volatile void *slot, const char *function)
 	self->mark = explore_race_mark();
 }
 
-static inline void slot_stored(const volatile void *slot, const char *function)
+static void slot_stored(const volatile void *slot, const char *function)
 {
 	if (strcmp(function, "slot_store") == 0)
 		explore_race_write(slot, EXPLORE_SITE("slot"));
 }
 
-static inline bool slot_claimed(bool success)
+static bool slot_claimed(bool success)
 {
 	if (success && self && self->looked)
 		explore_race_read_at(self->looked, self->mark,

@@ -23,24 +23,7 @@
  *
  * The core file is included, not linked: the variants reach its inner parts.
  */
-#include "core/base/atomic.h"
-
-static void slot_loaded(const volatile void *slot, const char *function);
-static void slot_stored(const volatile void *slot, const char *function);
-static bool slot_claimed(bool success);
-
-/* Accesses of slots are marked here: see below. */
-#undef atomic_load_relaxed
-#undef atomic_store_relaxed
-#undef atomic_compare_exchange_strong_explicit
-#define atomic_load_relaxed(p)       \
-	(slot_loaded((p), __func__), \
-	 atomic_load_explicit((p), memory_order_relaxed))
-#define atomic_store_relaxed(p, v)   \
-	(slot_stored((p), __func__), \
-	 atomic_store_explicit((p), (v), memory_order_relaxed))
-#define atomic_compare_exchange_strong_explicit(p, e, d, success, failure) \
-	slot_claimed(EXPLORE_CAS(p, e, d, false, success, failure))
+#include "tests/model/slots.h"
 
 #include "core/queue/local_queue.c"
 

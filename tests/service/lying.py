@@ -21,7 +21,7 @@ MAX_MB, MAX_S, MAX_MS = 64, 2.0, 200
 ROWS_AT_ONCE = 4  # a row mostly sleeps
 ALONE = "all"  # a verb that sees each process that is there
 ATTEMPTS = 5  # of what other programs on the machine can delay
-HANG_S = 30
+HANG_S = 60
 ADDRESS_SPACE = 4 << 30
 
 KINDS = ("honest", "runtimes", "workers", "types", "unmapped", "symbols",
@@ -51,6 +51,20 @@ def limit():
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def end(child, seconds=HANG_S):
+    """Its cost: MB and CPU seconds; None: it hangs."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pid, status, used = os.wait4(child.pid, os.WNOHANG)
+        if pid:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+        time.sleep(0.002)
+    child.kill()
+    child.wait()
+    return None
+
+
 class Matrix:
     def __init__(self, build, scratch):
         self.skua, self.lying = build + "/bpf/skua", build + "/tests/programs/lying"
@@ -64,21 +78,8 @@ class Matrix:
             return subprocess.Popen([self.skua] + words, stdin=subprocess.DEVNULL,
                                     stdout=said, stderr=said, preexec_fn=limit)
 
-    def end(self, child, seconds):
-        """Its cost: MB and CPU seconds; None: it hangs."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            pid, status, used = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                child.returncode = os.waitstatus_to_exitcode(status)
-                return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
-            time.sleep(0.002)
-        child.kill()
-        child.wait()
-        return None
-
     def cost(self, words, pid):
-        return self.end(self.begin(words, pid), HANG_S)
+        return end(self.begin(words, pid))
 
     def ending(self, words, pid):
         """The best of some attempts: ms from a signal to the end."""
@@ -88,7 +89,7 @@ class Matrix:
             time.sleep(0.5)
             began = time.monotonic()
             os.kill(child.pid, signal.SIGINT)  # not reaped yet
-            if self.end(child, HANG_S) is None:
+            if end(child) is None:
                 return float("inf")
             took = 1000 * (time.monotonic() - began)
             best = took if best is None else min(best, took)

@@ -17,10 +17,10 @@ import sys
 import time
 
 import traces as t
+from lying import end
 
 MAX_MB, MAX_S, MAX_MS = 64, 2.0, 200
 ATTEMPTS = 5  # of what other programs on the machine can delay
-HANG_S = 60
 ADDRESS_SPACE = 4 << 30
 FORMS = {
     "perfetto": ("export", "-f", "perfetto"),
@@ -198,19 +198,6 @@ class Matrix:
                                     stdin=subprocess.DEVNULL, stdout=out, stderr=said,
                                     preexec_fn=limit)
 
-    def end(self, child, seconds=HANG_S):
-        """Its cost: MB and CPU seconds; None: it hangs."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            pid, status, used = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                child.returncode = os.waitstatus_to_exitcode(status)
-                return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
-            time.sleep(0.002)
-        child.kill()
-        child.wait()
-        return None
-
     def ending(self, form, number):
         """The best of some attempts: ms from a signal to the end; nobody reads what
         it writes, so that it does not end before."""
@@ -220,7 +207,7 @@ class Matrix:
             time.sleep(0.05)
             began = time.monotonic()
             os.kill(child.pid, number)  # not reaped yet
-            ended = self.end(child)
+            ended = end(child)
             child.stdout.close()
             if ended is None:
                 break
@@ -245,7 +232,7 @@ class Matrix:
 
     def cell(self, kind, form, honest):
         child = self.begin(form, subprocess.DEVNULL)
-        took = self.end(child)
+        took = end(child)
         if took is None:
             took = float("inf"), float("inf")
         else:
