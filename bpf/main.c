@@ -35,7 +35,7 @@ static const struct verb verbs[] = {
 	  "Show the tasks that are not done, and what they wait for" },
 	{ "top", verb_top, "Show what the workers of a process do, now" },
 	{ "topo", verb_topo,
-	  "Show the machine, where workers run, and whom they steal from" },
+	  "Show the machine, where workers run, and their victims in order" },
 	{ "trace", verb_trace,
 	  "Count steals, sleeps and preemptions of workers by their probes" },
 	{ "unpin", verb_unpin, "End what pin has begun" },

@@ -3,7 +3,7 @@
  * args.h - options by argp, with errors of one line
  *
  * argp's own errors do not say what is allowed, and add a line of advice. Here
- * each error is one line on stderr: who, what was wrong, what is allowed.
+ * each error is one line on stderr: the program, what was wrong, what is allowed.
  */
 #ifndef SKUA_BPF_CLI_ARGS_H
 #define SKUA_BPF_CLI_ARGS_H
@@ -19,7 +19,7 @@ enum {
 	EXIT_USAGE = 2,
 };
 
-/* What the program is called in messages. */
+/* The name of the program in messages. */
 #ifndef ARGS_PROGRAM
 #define ARGS_PROGRAM "skua-bench"
 #endif

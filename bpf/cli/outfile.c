@@ -43,7 +43,7 @@ static bool is_shared(const struct stat *folder)
 	       (folder->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Open anew what a descriptor with O_PATH holds. */
+/* Open the file that a descriptor with O_PATH holds. */
 static int reopen(int held, int flags, const char **why)
 {
 	char path[64];

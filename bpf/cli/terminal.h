@@ -27,7 +27,7 @@ void terminal_draw(const char *text);
 unsigned terminal_rows(void);
 unsigned terminal_columns(void);
 
-/* What ends a wait. */
+/* The event that ends a wait. */
 enum terminal_event {
 	TERMINAL_NOTHING, /* but the time */
 	TERMINAL_RESIZED,

@@ -88,7 +88,7 @@ static void print_reports(const struct doctor_report *reports)
 	}
 }
 
-/* What is in files may not be UTF-8. */
+/* Text of files may not be UTF-8. */
 static json_t *text_json(const char *text)
 {
 	json_t *json = text[0] != '\0' ? json_string(text) : json_null();

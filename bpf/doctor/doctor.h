@@ -17,7 +17,7 @@
 enum doctor_state { DOCTOR_OK, DOCTOR_PARTLY, DOCTOR_MISSING };
 
 /**
- * struct doctor - whom is looked at
+ * struct doctor - the machine and the process to examine
  * @root: a folder with a tree as at /; NULL: this machine
  * @pid: a process; 0: this one
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_counters.c - what may be counted, and what there is to count with */
+/* doctor_counters.c - the events that may be counted, and the counters for them */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ void doctor_paranoid(const struct doctor *doctor, struct doctor_report *report)
 			     "CAP_PERFMON");
 }
 
-/* What can be counted of @names, as a list; and why the first is not that cannot. */
+/* The events of @names that can be counted, as a list; and why the first other one
+ * cannot. */
 static int try_to_count(const char *const *names, unsigned count,
 			struct doctor_report *report, char *why, size_t size)
 {

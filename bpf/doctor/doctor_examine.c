@@ -96,7 +96,7 @@ bool doctor_read(const struct doctor *doctor, const char *path, char *text,
 
 	text[0] = '\0';
 	locate(doctor, path, place, sizeof(place));
-	/* What a made tree has there may be a pipe. */
+	/* A made tree may have a pipe there. */
 	fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;

@@ -37,7 +37,7 @@ void doctor_numa(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "nodes %s", text);
 }
 
-/* "model name : ..." is there on x86 only, and so are the flags. */
+/* "model name : ..." and the flags are there on x86 only. */
 void doctor_tsc(const struct doctor *doctor, struct doctor_report *report)
 {
 	char flags[8192], clock[64];

@@ -262,7 +262,7 @@ void doctor_bpffs(const struct doctor *doctor, struct doctor_report *report)
 {
 	look_for_mount(doctor, report, "bpf",
 		       "mount -t bpf -o mode=0700 bpf /sys/fs/bpf",
-		       "what is to outlive a tool is pinned there");
+		       "programs that outlive a tool are pinned there");
 	if (report->state == DOCTOR_OK)
 		warn_of_writers(doctor, report, report->found);
 }

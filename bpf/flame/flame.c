@@ -37,7 +37,7 @@ struct options {
 	bool folded, kernel;
 };
 
-/* What is shown, and what is said of it. */
+/* The picture, and the remarks about it. */
 struct flame_run {
 	const struct options *options;
 	struct target *target;
@@ -139,7 +139,7 @@ static const struct argp argp = {
 	       "input)\vIt needs CAP_BPF and CAP_PERFMON. Stacks are found by "
 	       "the tables that compilers write for exceptions, and where "
 	       "there are none by frame pointers. The process is not stopped, "
-	       "but for some microseconds a sample",
+	       "except for some microseconds a sample",
 };
 
 static int complain(const char *what, const char *why)
@@ -178,7 +178,7 @@ static void read_kernel(struct flame_run *run)
 	if (file)
 		fclose(file);
 	if (err == -EACCES)
-		fprintf(stderr, KALLSYMS " has no addresses for who lacks "
+		fprintf(stderr, KALLSYMS " has no addresses without "
 					 "CAP_SYSLOG, or by "
 					 "kernel.kptr_restrict: "
 					 "the kernel is one, [kernel]\n");
@@ -225,7 +225,7 @@ static int sample(struct flame_run *run)
 
 /* ---- what is said of it ---------------------------------------------------- */
 
-/* What the first row of the picture has. */
+/* The types in the first row of the picture. */
 static void report_types(const struct flame_run *run)
 {
 	static const char *const titles[] = { "type", "samples", "of all",

@@ -3,7 +3,7 @@
  * flame_dwarf.c - see flame_dwarf.h
  *
  * The addresses that each unit has are read once; not every compiler writes the table
- * that would tell of them (.debug_aranges). Nothing is freed: the process is to end.
+ * that would tell of them (.debug_aranges). Nothing is freed: the process ends soon.
  */
 #include "bpf/flame/flame_dwarf.h"
 

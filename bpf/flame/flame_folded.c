@@ -32,7 +32,7 @@ static ssize_t next_line(FILE *file, char *line)
 	return c == EOF && length == 0 ? -1 : (ssize_t)length;
 }
 
-/* What is behind the last blank; false: no number. */
+/* The number behind the last blank; false: none. */
 static bool parse_count(const char *line, size_t length, size_t *end,
 			uint64_t *out)
 {

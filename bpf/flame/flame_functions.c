@@ -3,7 +3,7 @@
  * flame_functions.c - see flame_functions.h
  *
  * They are those of the symbol tables. Where there is no symbol, as in a stripped file,
- * the table of what is to be unwound still tells where functions begin.
+ * the unwind table still tells where functions begin.
  */
 #include "bpf/flame/flame_functions.h"
 
@@ -74,7 +74,8 @@ static bool is_function(const GElf_Sym *symbol)
 	       symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
 }
 
-/* What has no length goes on up to the next symbol, or the end of its section. */
+/* A function without a length goes on up to the next symbol, or the end of its section.
+ * */
 static bool find_end(const struct functions *functions, const GElf_Sym *symbol,
 		     uint64_t *out)
 {

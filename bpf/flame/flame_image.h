@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * flame_image.h - a file that a process has mapped, or the part of the kernel that it
- * has (the vDSO): its functions, and how to find who called them
+ * has (the vDSO): its functions, and how to find their callers
  *
  * All that is read is hostile.
  */
@@ -28,7 +28,7 @@ struct image *image_open(struct target *target, struct reader *reader,
 void image_close(struct image *image);
 
 /* image_open_file - of a file that is mapped by nobody; @fd is the image's from here on.
- * What is asked by where it is in memory is not known of it. Return: NULL: no memory */
+ * It knows nothing by addresses in memory. Return: NULL: no memory */
 struct image *image_open_file(int fd, const char *path, struct reader *reader,
 			      struct target_budget *budget);
 

@@ -14,7 +14,7 @@ struct type {
 	char name[TARGET_NAME];
 };
 
-/* What was found out of an address; two in the same place take turns. */
+/* The result for an address; two in the same place take turns. */
 struct known_rule {
 	uint64_t address;
 	bool known;
@@ -135,7 +135,7 @@ static bool read_stack(const struct flame_thread *thread, uint64_t from,
 	return true;
 }
 
-/* What compilers do where they keep a frame pointer. */
+/* The rule where compilers keep a frame pointer. */
 static const struct flame_rule by_frame_pointer = { .base = FLAME_FP,
 						    .base_offset = 16,
 						    .back = FLAME_SAVED,
@@ -143,7 +143,7 @@ static const struct flame_rule by_frame_pointer = { .base = FLAME_FP,
 						    .fp = FLAME_SAVED,
 						    .fp_offset = -16 };
 
-/* What is so in a function that uses no stack. */
+/* The rule in a function that uses no stack. */
 static const struct flame_rule of_leaf = {
 #ifdef __x86_64__
 	.base_offset = 8,

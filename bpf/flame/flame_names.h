@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_names.h - what the functions and task types of a process are called, and who
- * called whom
+ * flame_names.h - the names of functions and task types of a process, and the callers
+ * of a function
  *
  * Each file is read once, when the first of its functions is asked for. All that is
  * read is hostile; names may have any bytes.
@@ -13,7 +13,7 @@
 
 struct flame_names;
 
-/* What a thread was doing: registers, and its stack from the stack pointer on. */
+/* The state of a thread: registers, and its stack from the stack pointer on. */
 struct flame_thread {
 	uint64_t ip, sp, fp;
 	uint64_t

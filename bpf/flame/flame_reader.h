@@ -35,7 +35,7 @@ struct line {
 	char source[READER_SOURCE];
 };
 
-/* What the child may use. */
+/* The limits of the child. */
 struct reader_limits {
 	uint64_t bytes;       /* of memory, for all files */
 	unsigned cpu_seconds; /* for all answers */

@@ -50,8 +50,8 @@ static bool combine(unsigned atom, struct term *t)
 	return true;
 }
 
-/* What is called through a procedure linkage table has the address in a sum; other
- * operations compilers use in other places than calls. */
+/* A call through a procedure linkage table has the address in a sum; compilers use
+ * other operations in other places than calls. */
 static bool evaluate(const Dwarf_Op *ops, size_t count, uint64_t address,
 		     struct term *out)
 {

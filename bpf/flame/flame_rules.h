@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_rules.h - how to find who called a function, by the tables that compilers write
- * for exceptions
+ * flame_rules.h - how to find the caller of a function, by the tables that compilers
+ * write for exceptions
  *
  * Of these a little is understood: what is so where functions call others.
  */

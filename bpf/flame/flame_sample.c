@@ -22,7 +22,7 @@
 
 #define MOST_ROW 32u /* bytes of what a thread is called */
 
-/* What comes in 0.2 s, twice as long as between looks, has room, within these. */
+/* Room for the samples of 0.2 s, twice the time between looks, within these. */
 #define LEAST_BUFFER (UINT32_C(4) << 20)
 #define MOST_BUFFER  (UINT32_C(128) << 20)
 
@@ -82,7 +82,7 @@ static const char *first_row(struct flame_sampler *s,
 	}
 }
 
-/* What cannot be told apart is one. */
+/* Functions that cannot be told apart are one. */
 static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 {
 	uint32_t count = sample->kernel_count;

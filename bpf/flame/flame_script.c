@@ -4,8 +4,8 @@
 
 /* clang-format off */
 
-/* The frames' colours are light enough for dark text on any page, but for the
- * kernel's, which are dark. */
+/* The frames' colours are light enough for dark text on any page, except the kernel's,
+ * which are dark. */
 const char flame_style[] =
 	"svg { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace;\n"
 	"  color-scheme: light dark; background: #fdfdfc }\n"
@@ -30,8 +30,8 @@ const char flame_style[] =
 	"  .f rect { filter: brightness(.9) }\n"
 	"}\n";
 
-/* Frames are in the order of the tree, each before those inside it. What is shown is
- * a range of samples: the frames that reach beyond it are those above. */
+/* Frames are in the order of the tree, each before those inside it. The picture shows a
+ * range of samples: the frames that reach beyond it are those above. */
 const char flame_script[] =
 	"'use strict';\n"
 	"(() => {\n"

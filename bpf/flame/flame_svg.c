@@ -120,8 +120,8 @@ static bool is_of_kernel(const struct flame_node *node)
 		       FLAME_OF_KERNEL) == 0);
 }
 
-/* Workers without a task, and other threads, are grey, the kernel is dark. What is
- * called below has shades, by its name. */
+/* Workers without a task, and other threads, are grey, the kernel is dark. Functions
+ * below have shades, by their names. */
 static void put_colour(const struct picture *p, const struct place *place)
 {
 	const struct flame_node *node = &p->nodes[place->at], *type = node;
@@ -234,7 +234,7 @@ static unsigned deepest(const struct picture *p)
 
 /* ---- the head -------------------------------------------------------------- */
 
-/* What the first row has, also where it is too narrow for a name. */
+/* The types of the first row, also where it is too narrow for a name. */
 static void put_legend(const struct picture *p)
 {
 	struct place place = { .at = p->nodes[0].child };

@@ -43,8 +43,9 @@ static error_t check(const struct options *options)
 		return args_refuse("--interval is for --textfile without "
 				   "--once");
 	if (options->format && !options->textfile && !options->once)
-		return args_refuse("--format is for --once and --textfile: who "
-				   "asks by HTTP says what it wants");
+		return args_refuse(
+			"--format is for --once and --textfile: a client "
+			"asks by HTTP for the format that it wants");
 	return 0;
 }
 
@@ -189,7 +190,7 @@ static int write_once(const struct metrics_source *source,
 	return err;
 }
 
-/* What is no longer true is not left behind. */
+/* A file that is no longer true is not left behind. */
 static int write_often(const struct metrics_source *source,
 		       const struct options *options)
 {

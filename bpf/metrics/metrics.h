@@ -14,10 +14,10 @@
  * and in the end. */
 enum metrics_format { METRICS_OPENMETRICS, METRICS_PROMETHEUS };
 
-/* What was seen of the tasks of a name, in all workers. */
+/* Samples of the tasks of a name, in all workers. */
 struct metrics_type {
 	char name[TARGET_NAME];
-	struct area_type seen; /* but for type and poll */
+	struct area_type seen; /* except type and poll */
 };
 
 /**

@@ -151,7 +151,7 @@ static unsigned count_workers(const struct metrics_list *list)
 	return workers;
 }
 
-/* What all processes have in common: the one that is too much is left out. */
+/* The limits of all processes together: one that is too much is left out. */
 static int add_within(struct metrics_list *list, struct target *target)
 {
 	unsigned before = list->count;

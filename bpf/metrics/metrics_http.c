@@ -57,7 +57,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code,
 		      MHD_RESPMEM_PERSISTENT, "text/plain; charset=utf-8");
 }
 
-/* OpenMetrics, but for one who asks for text and does not know that. */
+/* OpenMetrics, except for a client that asks for text and does not know that. */
 static enum metrics_format wanted_format(struct MHD_Connection *connection)
 {
 	const char *accept = MHD_lookup_connection_value(

@@ -44,7 +44,7 @@ struct peers {
 void peers_init(struct peers *peers);
 
 /* peers_open - a connection came at that second. It may shut another one. Return: NULL:
- * there is no place, and it is to be closed */
+ * there is no place, and the caller closes it */
 struct peer *peers_open(struct peers *peers, int fd,
 			const struct sockaddr *address, double now);
 

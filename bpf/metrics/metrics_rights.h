@@ -10,8 +10,8 @@
  * @writes: files are going to be written: stay the user, and keep CAP_DAC_OVERRIDE
  *
  * Kept are CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, if they are there; root becomes
- * user 65534, which owns no files, unless that is denied. What processes of others say is then parsed
- * by a program that can read all, and write nothing.
+ * user 65534, which owns no files, unless that is denied. The parser of other
+ * processes' memory can then read all, and write nothing.
  *
  * Threads: before others are started. Return: 0 or -errno.
  */

@@ -337,7 +337,7 @@ static void put_bucket(const struct writer *w, const struct metrics_runtime *r,
 	put_value(w, count);
 }
 
-/* What a process says may be anything: it stays the most that there is. */
+/* A process may give any number: a sum stays at the greatest one. */
 static void add(uint64_t *sum, uint64_t count)
 {
 	if (__builtin_add_overflow(*sum, count, sum))
@@ -405,13 +405,13 @@ static const struct {
 	{ { "type_polls", COUNTER, "", "Polls of tasks of the type." },
 	  offsetof(struct area_type, polls) },
 	{ { "type_run_seconds", COUNTER, "seconds",
-	    "What those polls took, about." },
+	    "Time of those polls, about." },
 	  offsetof(struct area_type, run_ns) },
 	{ { "type_waits", COUNTER, "",
 	    "Waits in queues of tasks of the type." },
 	  offsetof(struct area_type, waits) },
 	{ { "type_wait_seconds", COUNTER, "seconds",
-	    "What those waits took, about." },
+	    "Time of those waits, about." },
 	  offsetof(struct area_type, wait_ns) },
 	{ { "type_longest_poll_seconds", GAUGE, "seconds",
 	    "The longest poll that was seen." },

@@ -111,7 +111,7 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* What keeps one from being counted keeps all, but for threads that end. */
+/* A reason not to count one thread holds for all, except for threads that end. */
 static int open_groups(struct perf_session *session)
 {
 	unsigned opened = 0;
@@ -188,7 +188,7 @@ static void add_values(struct perf_group_values *sum,
 		sum->run_ratio = span->run_ratio;
 }
 
-/* What has ended since the last time is left out. */
+/* Workers that have ended since the last time are left out. */
 static bool end_span(struct perf_worker *worker)
 {
 	struct perf_group_values now;

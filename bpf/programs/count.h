@@ -3,19 +3,19 @@
  * count.h - what programs count of workers: the values of maps
  *
  * Those who read the maps see these names, also by bpftool. Threads are numbered
- * by the kernel in keys, and as gettid() has it for who attached the programs in
- * values. Each value is written by one thread at a time: in `workers`, `matrix` and
- * `times` the one of its key; in `switches` and `delays` whoever holds the lock of
- * the run queue that the thread is in. Those of key 0 are sums, to which anyone adds
- * atomically: of the workers that have ended, but for the last; those of key
- * COUNT_OTHERS are of other threads, likewise.
+ * by the kernel in keys, and as gettid() of the attaching process has it in values.
+ * Each value is written by one thread at a time: in `workers`, `matrix` and `times` the
+ * one of its key; in `switches` and `delays` the holder of the lock of the run queue
+ * that the thread is in. Those of key 0 are sums, to which anyone adds atomically: of
+ * the workers that have ended, except the last; those of key COUNT_OTHERS are of other
+ * threads, likewise.
  */
 #ifndef SKUA_BPF_PROGRAMS_COUNT_H
 #define SKUA_BPF_PROGRAMS_COUNT_H
 
 #include <linux/types.h>
 
-/* What has more is counted as lost. */
+/* Threads and pairs beyond these are counted as lost. */
 #define COUNT_THREADS 4096
 #define COUNT_PAIRS   16384
 

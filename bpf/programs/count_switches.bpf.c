@@ -4,10 +4,10 @@
  * that was
  *
  * A thread that leaves while it could run on was preempted; another sleeps, and
- * waits for a CPU from when it is woken. What the kernel says of one thread comes
- * one after the other. Some kernels do not run programs at each switch: not on behalf
- * of some threads that leave, so that nobody sees who comes, who then leaves twice.
- * All other switches of the machine cost a look at two numbers.
+ * waits for a CPU from when it is woken. The events of one thread come one after the
+ * other. Some kernels do not run programs at each switch: not on behalf of some threads
+ * that leave, so that the next thread is not seen to come, and then leaves twice. All
+ * other switches of the machine cost a look at two numbers.
  */
 #include "kernel.h"
 #include "maps.h"
@@ -97,7 +97,7 @@ static inline void leave(struct task_struct *task, bool preempt)
 	}
 	if (of->left_ns && of->preempted)
 		of->unseen++;
-	/* The state is also set by who is about to sleep, and goes on before. */
+	/* A thread that is about to sleep also sets the state, and may go on before. */
 	of->preempted = preempt || task->__state == 0;
 	if (of->preempted)
 		of->involuntary++;
@@ -134,7 +134,8 @@ static inline void enter(struct task_struct *task)
 	of->left_ns = 0;
 }
 
-/* Its arguments: whether it is preempted, who leaves, and who comes. */
+/* Its arguments: whether it is preempted, the thread that leaves, and the one that
+ * comes. */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {

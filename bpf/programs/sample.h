@@ -26,7 +26,7 @@ struct sample_worker {
 	__u64 type;
 };
 
-/* What the thread is. */
+/* The kind of the thread. */
 enum sample_of {
 	SAMPLE_TASK,
 	SAMPLE_STATE,  /* a worker without a task */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* send_switches.bpf.c - when threads of a process get a CPU and lose it, and to whom */
+/* send_switches.bpf.c - when threads of a process get a CPU and lose it, and to which
+ * thread */
 #include "kernel.h"
 
 #include "probes/trace_file.h"
@@ -33,7 +34,7 @@ struct {
 	__type(value, unsigned);
 } waiting SEC(".maps");
 
-/* Nobody is woken for it: who reads comes often enough. */
+/* Nobody is woken for it: the reader comes often enough. */
 static inline void note(unsigned tid, struct task_struct *other,
 			enum trace_switch_kind kind)
 {
@@ -62,8 +63,8 @@ static inline void note(unsigned tid, struct task_struct *other,
 	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
 }
 
-/* preempt, previous, next. What was woken meanwhile is still in no running state:
- * that comes when it has left the CPU. */
+/* preempt, previous, next. A thread that was woken meanwhile is still in no running
+ * state: that comes when it has left the CPU. */
 SEC("raw_tp/sched_switch")
 int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -8,7 +8,7 @@
 
 #define ATTACH_UPROBE_MULTI 48 /* a program's expected_attach_type */
 
-/* What bpf(BPF_LINK_CREATE) takes. */
+/* The arguments of bpf(BPF_LINK_CREATE). */
 struct uprobe_multi {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;

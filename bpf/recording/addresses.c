@@ -107,7 +107,7 @@ bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
 
 void addresses_clear(struct addresses *t)
 {
-	/* A large one is made anew, as it may be cleared often. */
+	/* A large one is made again, as it may be cleared often. */
 	if (t->size > SMALLEST)
 		addresses_free(t);
 	else if (t->count > 0)

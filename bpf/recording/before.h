@@ -2,8 +2,8 @@
 /**
  * before.h - polls that had begun before the recording
  *
- * Who is in one notices only when it ends that it is to record: of a poll that does
- * not end there is no event. It is seen to go on, from outside.
+ * A worker in such a poll notices only at its end that it must record: of a poll that
+ * does not end there is no event. It is seen to go on, from outside.
  */
 #ifndef SKUA_BPF_BEFORE_H
 #define SKUA_BPF_BEFORE_H

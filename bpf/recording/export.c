@@ -100,7 +100,7 @@ static const struct argp argp = {
 	       "programs show",
 };
 
-/* What somebody who looks at the result should know. */
+/* Remarks for a reader of the result. */
 static void remark(const struct options *options, const struct trace *trace)
 {
 	const struct trace_about *about = trace_about(trace);

@@ -117,7 +117,7 @@ static const struct argp_option argp_options[] = {
 	{ .name = "switches",
 	  .key = OPTION_SWITCHES,
 	  .doc = "Also when the kernel takes CPUs from its threads, and for "
-		 "whom; needs CAP_BPF and CAP_PERFMON" },
+		 "which threads; needs CAP_BPF and CAP_PERFMON" },
 	{ 0 },
 };
 

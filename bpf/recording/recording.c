@@ -147,7 +147,7 @@ static uint64_t adapt(uint64_t period_ns, double fullest)
 				     : period_ns;
 }
 
-/* What has come to the rings, and of switches. */
+/* Copy the new events of the rings, and the new switches. */
 static int copy(struct recording *r, bool last, double *fullest)
 {
 	int code = rings_copy(r->rings, last, fullest);
@@ -288,8 +288,8 @@ static bool is_told(const struct rings_stream *stream,
 	       (is_silent(stream) && runtime);
 }
 
-/* There may be any number of workers: those that have gone are one line, and so are
- * all beyond the first ones. */
+/* There may be any number of workers: those that have gone are one line, and all beyond
+ * the first ones another. */
 static void report_streams(const struct recording *r)
 {
 	unsigned gone = 0, told = 0;
@@ -385,7 +385,7 @@ static void block(sigset_t *signals)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-/* What has failed, if anything. */
+/* The first failure, if there is one. */
 static int judge(const struct recording *r)
 {
 	if (r->writer.error)

@@ -2,7 +2,7 @@
 /**
  * recording.h - has a process record, and copies what comes to a file
  *
- * What is said to people about it goes to stderr, for which @verb says who speaks.
+ * Remarks for people go to stderr, with @verb as their prefix.
  */
 #ifndef SKUA_BPF_RECORDING_H
 #define SKUA_BPF_RECORDING_H

@@ -42,13 +42,13 @@ struct rings {
 	struct event *events, *again;
 };
 
-/* What the words of a ring say. */
+/* The words of a ring. */
 struct state {
 	uint64_t address, events, head;
 	int64_t error;
 };
 
-/* What a process says may keep its reader busy for ever. */
+/* Words of a process may keep their reader busy for ever. */
 static int check_stop(const struct rings *r)
 {
 	return r->stop.now && r->stop.now(r->stop.context) ? -EINTR : 0;
@@ -373,7 +373,7 @@ static int copy_some(struct rings *r, struct ring *ring,
 	if (count > AT_ONCE)
 		count = AT_ONCE;
 	code = read_events(r, state, ring->next, count, r->events);
-	/* What was complete before is so when it is copied again. */
+	/* Events that were complete before are so when they are copied again. */
 	if (code == 0 && shared)
 		code = read_events(r, state, ring->next, count, r->again);
 	if (code)

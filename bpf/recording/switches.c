@@ -25,7 +25,7 @@ struct switches {
 	uint64_t bytes; /* since the copy began */
 };
 
-/* What there is so far, as all up to that time. */
+/* Write the switches so far, as all up to that time. */
 static int put(struct switches *s, uint64_t until_ns)
 {
 	int code;

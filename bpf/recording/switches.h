@@ -16,7 +16,7 @@ struct switches;
 
 /**
  * switches_open - from now on
- * @pid: of whom, as this process sees it
+ * @pid: the process, as this one sees it
  * @writer: borrowed; its file was begun
  *
  * Return: 0; -ENOMEM; that of libbpf, for programs_reason().

@@ -29,7 +29,7 @@ static struct trace_track *find_source(struct trace *t, uint32_t id)
 
 /* ---- chunks ---------------------------------------------------------------- */
 
-/* What is there of a struct that may have got longer, or be an older one. */
+/* Read a struct that may have got longer, or be an older one. */
 static int look_at_chunk(struct trace *t, uint64_t at, uint32_t there, void *to,
 			 size_t bytes)
 {
@@ -385,7 +385,7 @@ static int open_file(struct trace *t, const char *path, struct skua_error *err)
 		return refuse(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(stat.st_mode))
 		return refuse(err, -EINVAL, "not a regular file");
-	/* What was recorded has no holes: behind one, nothing was. */
+	/* A recording has no holes: behind one, nothing was written. */
 	hole = lseek(t->window->file, 0, SEEK_HOLE);
 	t->window->size = (uint64_t)(hole >= 0 ? hole : stat.st_size);
 	return 0;

@@ -2,9 +2,9 @@
 /**
  * trace_file.h - reads a file of events (probes/trace_file.h)
  *
- * The file is hostile: its numbers may be any, and it may end anywhere. What is
- * impossible in it is left out. Only where its chunks are, and the times in it,
- * are kept in memory; events are read when they are asked for.
+ * The file is hostile: its numbers may be any, and it may end anywhere. Impossible
+ * parts are left out. Only where its chunks are, and the times in it, are kept in
+ * memory; events are read when they are asked for.
  */
 #ifndef SKUA_BPF_TRACE_FILE_H
 #define SKUA_BPF_TRACE_FILE_H
@@ -41,7 +41,7 @@ struct trace_about {
 /* A runtime has a stream for each worker and one for the threads that are none. */
 #define TRACE_SOURCES 4096u
 
-/* A stream; @lost: between those @events that there are; @thread: its tid, if no
+/* A stream; @lost: between those @events; @thread: its tid, if no
  * other has the same, or 0. @before: of its times the latter is 0 if there is none. */
 struct trace_source {
 	struct trace_stream stream;

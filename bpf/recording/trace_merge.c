@@ -45,7 +45,7 @@ static const struct event *take(struct trace_track *s, uint64_t *number,
 	return &s->buffer[s->taken++];
 }
 
-/* What was lost between that segment and the one that follows. */
+/* The events lost between that segment and the one that follows. */
 static uint64_t lost_behind(const struct trace_track *s, size_t segment)
 {
 	if (segment + 1 >= s->segment_count)

@@ -18,12 +18,12 @@ struct trace_off_epoch {
 	uint64_t from_ns, until_ns;
 };
 
-/* What is known of a thread while its switches are gone through. */
+/* The state of a thread at a point of its switches. */
 struct walk {
 	struct trace_offs *offs;
 	size_t epoch; /* epoch_count: none yet */
 	enum trace_off_kind kind;
-	struct trace_off off; /* since when, and who has the CPU */
+	struct trace_off off; /* since when, and which thread has the CPU */
 	size_t first;         /* of the offs since it left */
 };
 
@@ -112,7 +112,7 @@ static void set_other(struct walk *w, const struct trace_switch *from)
 	memcpy(w->off.comm, from->comm, sizeof(w->off.comm));
 }
 
-/* What it was until then, if that was off a CPU. */
+/* End its state, if that was off a CPU. */
 static int end_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
 {
 	struct trace_offs *o = w->offs;
@@ -169,8 +169,8 @@ static enum trace_off_kind kind_of(enum trace_switch_kind left)
 	}
 }
 
-/* Who leaves was there just before. Not every kernel runs a program at each switch:
- * of one that leaves twice, the return is missing. */
+/* A thread that leaves was there just before. Not every kernel runs a program at each
+ * switch: of one that leaves twice, the return is missing. */
 static int leave(struct walk *w, const struct trace_switch *s)
 {
 	int code = end_state(w, w->kind, s->ns);
@@ -197,7 +197,7 @@ static int take(struct walk *w, const struct trace_switch *s)
 	case TRACE_SWITCH_STOPPED:
 		return leave(w, s);
 	case TRACE_SWITCH_INSTEAD:
-		/* What comes next may be the thread itself. */
+		/* The next thread may be the same one. */
 		if (w->kind != TRACE_OFF_WAITS || !s->comm[0] ||
 		    s->other == s->tid)
 			break;

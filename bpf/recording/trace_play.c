@@ -12,7 +12,7 @@
 #include "bpf/recording/trace_slices.h"
 #include "skua/task.h"
 
-#define COUNT_NS 50000u /* between counts of who waits, at least */
+#define COUNT_NS 50000u /* between counts of waiting tasks, at least */
 
 struct track {
 	struct trace_slices slices;
@@ -32,14 +32,15 @@ struct player {
 	struct track *tracks;
 	struct place *places;
 	struct addresses waits;
-	unsigned gaps; /* of all tracks: who waits is not known meanwhile */
+	unsigned
+		gaps; /* of all tracks: waiting tasks are not known meanwhile */
 	uint64_t flows;
 	uint64_t ns;
 	uint64_t counted, counted_ns;
 	int failed;
 };
 
-/* What a function, or a type, is called; or its address. */
+/* The name of a function or type, or its address. */
 static void set_name(const struct player *p, struct trace_mark *mark,
 		     const char *before, enum trace_name_of of,
 		     uint64_t address)
@@ -338,7 +339,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What a track begins with, at its first event or at the end if there is none: a poll
+/* The beginning of a track, at its first event or at the end if there is none: a poll
  * that had begun before. The event of its end may come. */
 static void begin_track(struct player *p, unsigned source, uint64_t ns)
 {
@@ -391,7 +392,7 @@ static void on_lost(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
-/* Who waited may be polled, and wait again, unseen. */
+/* A task that waited may be polled, and wait again, unseen. */
 static void on_gap(struct player *p, struct track *track)
 {
 	track->gap = true;
@@ -463,7 +464,7 @@ static void send_left(struct player *p)
 				      p->waits.slots[i].track);
 }
 
-/* What is still open lasts until the end of the recording. */
+/* Slices that are still open last until the end of the recording. */
 static void finish(struct player *p)
 {
 	uint64_t stop = trace_about(p->trace)->end.stop.monotonic_ns;

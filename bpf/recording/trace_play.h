@@ -34,7 +34,7 @@ enum trace_mark_kind {
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
 
-/* What is said of a mark; without a key: nothing more. */
+/* A remark on a mark; without a key: nothing more. */
 struct trace_arg {
 	const char *key;
 	const char *text; /* NULL: a number */
@@ -48,7 +48,7 @@ struct trace_arg {
  * @ns, @end_ns: the latter is known at its end
  * @flow_in, @flow_out: number of an arrow that ends or begins here; 0: none
  * @waited_ns: of a poll, if @waited: since it was made runnable
- * @waited_on: likewise: the track of who made it so
+ * @waited_on: likewise: the track that made it so
  * @number: of a steal: tasks; of TRACE_LATE: ns
  * @partial: its beginning or end is not known
  * @name: printable ASCII, as all texts
@@ -72,14 +72,14 @@ struct trace_mark {
 };
 
 /**
- * struct trace_sink - who draws; each may be NULL
+ * struct trace_sink - the drawing functions; each may be NULL
  * @begin: of a slice; those of a track come in the order of their times, but that
  *         of a slice whose beginning was not recorded comes when it ends
  * @end: of the slice of the track that began last
  * @count: so many tasks were seen to become runnable, and wait
  * @stop: no more events come; slices that are still open end after that
- * @left: behind @stop, of each task that waits then, since when, and the track of who
- *        made it runnable
+ * @left: behind @stop, of each task that waits then, since when, and the track that
+ * made it runnable
  */
 struct trace_sink {
 	void (*begin)(struct trace_sink *sink, const struct trace_mark *mark);

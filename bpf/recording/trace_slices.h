@@ -11,7 +11,7 @@
 #include "bpf/recording/trace_play.h"
 
 /**
- * struct trace_slices - zero it, and set @sink: who draws
+ * struct trace_slices - zero it, and set @sink, which draws
  * @open: that have no end yet, and of each its @keys: the task, or 0
  * @deeper: that were left out
  * @since_ns, @floor_ns: from when on nothing is missing, and of the last event before

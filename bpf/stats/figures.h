@@ -58,8 +58,8 @@ static inline bool figure_is_rest(const struct area_type *row)
 /* figure_total - how many there are in it */
 uint64_t figure_total(const struct probes_histogram *histogram);
 
-/* figure_quantile - a time that this part (0 to 1) of them does not exceed, but
- * for the width of a bucket; 0 if there are none */
+/* figure_quantile - a time that this part (0 to 1) of them does not exceed, within the
+ * width of a bucket; 0 if there are none */
 uint64_t figure_quantile(const struct probes_histogram *histogram, double part);
 
 /* figure_over - how many of them took longer than @limit_ns, at least: a bucket

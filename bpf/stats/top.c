@@ -32,7 +32,7 @@ struct options {
 	bool json, csv, once;
 };
 
-/* What is being watched, and how it is shown. */
+/* The process to watch, and how it is shown. */
 struct watch {
 	const struct options *options;
 	struct target *target;

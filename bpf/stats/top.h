@@ -17,7 +17,7 @@
 
 #define TOP_KINDS 128u
 
-/* What a worker can be busy with. */
+/* The activities of a worker. */
 enum top_what {
 	TOP_TASKS,   /* of a type or, without, with a poll function */
 	TOP_SHORT,   /* tasks whose polls are too short to be told apart */
@@ -76,7 +76,7 @@ struct top_runtime {
 	unsigned kind_count;
 };
 
-/* What a worker did in an interval; rates are by second. */
+/* The activity of a worker in an interval; rates are by second. */
 struct top_rates {
 	double seconds;
 	double busy;   /* part of the time, 0 to 1 */

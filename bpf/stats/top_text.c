@@ -122,7 +122,7 @@ static void print_over(FILE *file, const struct target_runtime *at,
 		text_count(stalls, reported));
 }
 
-/* The first thing to know, if there is such: who does not let others run. */
+/* The first thing to know, if there is such: tasks that do not let others run. */
 static void print_hogs(FILE *file, struct target *target,
 		       const struct top_runtime *runtime, bool bold)
 {

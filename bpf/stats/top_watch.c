@@ -139,7 +139,7 @@ int top_look(struct target *target, const struct target_runtime *at,
 
 /* ---- the end of an interval ------------------------------------------------ */
 
-/* What came to a row of a worker; it stays for the same tasks. */
+/* The additions to a row of a worker; it stays for the same tasks. */
 static void add_row(struct top_runtime *runtime, const struct area_type *now,
 		    const struct area_type *before)
 {
@@ -218,7 +218,7 @@ static void follow_snapshots(struct top_runtime *runtime)
 	}
 }
 
-/* Who is in one poll since at least half of the interval. */
+/* The workers in one poll since at least half of the interval. */
 static void find_long(struct top_runtime *runtime)
 {
 	uint64_t interval = runtime->after.at_ns - runtime->before.at_ns;

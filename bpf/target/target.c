@@ -25,7 +25,7 @@
 #define MOST_READ (UINT64_C(64) << 20)
 #define MAPS_COST 64u
 
-/* What it takes to read of a thread, in work of target_budget.h. */
+/* The work to read a thread, in units of target_budget.h. */
 #define STATUS_COST (UINT64_C(64) << 10)
 
 /* ---- memory ---------------------------------------------------------------- */
@@ -108,7 +108,7 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 {
 	uint64_t end;
 
-	/* What a caller asks for by itself is its own to bound. */
+	/* A caller bounds its own reads. */
 	if (bytes > MOST_READ || !target_add(address, bytes, &end))
 		return judge(target, -EFAULT);
 	return judge(target, read_unpaid(target, address, to, bytes));
@@ -195,7 +195,7 @@ static int open_memory(struct target *target)
 	return -EACCES;
 }
 
-/* What is mapped; it stays until the next time, for names. */
+/* The mappings; they stay until the next time, for names. */
 int target_read_maps(struct target *target)
 {
 	struct target_mapping *list;

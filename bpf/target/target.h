@@ -3,9 +3,9 @@
  * target.h - a process that skua runs in, as seen from outside
  *
  * Finds the debug areas (probes/area.h) of a process in its memory, and copies
- * what they say. The process is not stopped, and no file of it is needed, but for
- * names of functions. All that is read is hostile: what is impossible is refused,
- * and whatever is copied from there may be any number.
+ * what they say. The process is not stopped, and no file of it is needed, except for
+ * names of functions. All that is read is hostile: what is impossible is refused, and a
+ * number that is copied from there may be any.
  *
  * All reads are of the address space that the process had at the open. When it
  * has ended, or executed another program, they return -ESRCH.
@@ -25,7 +25,7 @@
 
 #include "probes/area.h"
 
-/* What a process has more of is refused, or left out. */
+/* Things beyond these are refused, or left out. */
 #define TARGET_MAX_ROOTS    16u
 #define TARGET_MAX_RUNTIMES 256u
 #define TARGET_MAX_WORKERS  2048u /* of all runtimes together */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What each struct had when its ABI began; and what none has. */
+/* The size of each struct when its ABI began, and the largest. */
 #define END_OF(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define ROOT_LEAST         END_OF(struct area_root, task_type)
 #define RUNTIME_LEAST      END_OF(struct area_runtime, external_jobs_stolen)
@@ -302,7 +302,7 @@ static void read_task(const struct target_memory *memory,
 		out->poll = out->type = 0;
 }
 
-/* What is true only if what was read before and after is the same. */
+/* Words that are true only if the words read before and after are the same. */
 static int look(const struct target_memory *memory,
 		const struct target_runtime *runtime, uint64_t address,
 		struct target_now *out)

@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a piece of output takes, in work of target_budget.h: some steps. */
+/* The work for a piece of output, in units of target_budget.h: some steps. */
 #define STEP_COST UINT64_C(64)
 
-/* What is written at most, before templates lose their arguments. */
+/* The longest output, before templates lose their arguments. */
 #define LONGEST 512u
 
 struct output {

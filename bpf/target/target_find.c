@@ -21,7 +21,7 @@ struct roots {
 	unsigned most, count;
 };
 
-/* What one ELF file has in memory. */
+/* The parts of one ELF file in memory. */
 struct image {
 	const struct target_memory *memory;
 	Elf64_Phdr headers[MOST_HEADERS];
@@ -48,7 +48,7 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       header->e_phnum > 0 && header->e_phnum <= MOST_HEADERS;
 }
 
-/* What was mapped from the beginning of the file tells where the rest is. */
+/* The mapping of the beginning of the file tells where the rest is. */
 static bool find_bias(struct image *image, uint64_t start)
 {
 	for (unsigned i = 0; i < image->count; i++) {

@@ -23,7 +23,7 @@ struct target_memory {
 	void *context;
 };
 
-/* What is mapped where; path is never followed without a check of what it is. */
+/* A mapping; its path is never followed without a check of the file's kind. */
 struct target_mapping {
 	uint64_t start;
 	uint64_t end;

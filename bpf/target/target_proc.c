@@ -51,7 +51,7 @@ char *target_proc_read(int folder, const char *name)
 	return text;
 }
 
-/* What is behind that label at the beginning of a line; NULL: there is none. */
+/* The text behind that label at the beginning of a line; NULL: there is none. */
 static const char *find_line(const char *text, const char *label)
 {
 	size_t length = strlen(label);
@@ -150,7 +150,7 @@ ssize_t target_parse_maps(char *text, struct target_mapping **out)
 
 /* ---- permission ------------------------------------------------------------ */
 
-/* The value of Yama, which restricts who may trace; 0 also where there is none. */
+/* The value of Yama, which restricts tracing; 0 also where there is none. */
 static int ptrace_scope(void)
 {
 	char *text = target_proc_read(AT_FDCWD,

@@ -104,7 +104,7 @@ static void read_workers(struct reader *reader, struct target_snapshot *out)
 	}
 }
 
-/* Who was refused is read first: each was spawned before. */
+/* Refused tasks are read first: each was spawned before. */
 static void read_all(struct reader *reader, struct target_snapshot *out)
 {
 	const struct area_runtime *area = &reader->runtime->area;

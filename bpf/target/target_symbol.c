@@ -22,7 +22,7 @@
 #define TYPE_NAME     40u
 #define COMPARE_BYTES 4096u
 
-/* What it takes to open a file, in work of target_budget.h. */
+/* The work to open a file, in units of target_budget.h. */
 #define FILE_COST (UINT64_C(128) << 10)
 
 /* ---- the file -------------------------------------------------------------- */

@@ -33,8 +33,8 @@ const char *tasks_doing(const struct area_task *task)
 	}
 }
 
-/* Its address, or a time; 0: it waits for nothing that has one. What it waited for
- * before it was woken stays in the table. */
+/* Its address, or a time; 0: it waits for nothing that has one. The reason of a wait
+ * that is over stays in the table. */
 static uint64_t waited_for(const struct area_task *task)
 {
 	bool waits = task->state == AREA_TASK_WAITING ||

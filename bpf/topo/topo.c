@@ -154,7 +154,7 @@ static bool read_allowed(struct topo *topo)
 	return read;
 }
 
-/* What a runtime that leaves the rest at its default would have. */
+/* The plan of a runtime that leaves the rest at its default. */
 static int plan_here(struct topo *topo, enum skua_placement placement,
 		     struct skua_error *err)
 {

@@ -22,7 +22,7 @@
 #define LEVELS      5u
 #define MOST_NUMBER 9999u
 
-/* What a row stands for: the first of these that there is room for. */
+/* The meaning of a row: the first of these that there is room for. */
 enum kind { KIND_CORE, KIND_LLC, KIND_NODE, KINDS };
 
 static const char *const kind_names[KINDS] = {
@@ -45,7 +45,7 @@ struct heat {
 	bool numbers, line_art, colour;
 };
 
-/* ---- what is between whom -------------------------------------------------- */
+/* ---- distances ------------------------------------------------------------ */
 
 static unsigned name_of(const struct skua_cpu *cpu, enum kind kind)
 {

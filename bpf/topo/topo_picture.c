@@ -33,7 +33,7 @@ static const struct art lines = {
 	"─", "│", { "┌", "├", "└" }, { "┬", "┼", "┴" }, { "┐", "┤", "┘" }
 };
 
-/* What a core's cell says. */
+/* The text of a core's cell. */
 struct cell {
 	char cpus[CELL_TEXT], workers[CELL_TEXT];
 };
@@ -208,7 +208,7 @@ static void print_distances(FILE *file, const struct topo *topo)
 	fputc('\n', file);
 }
 
-/* What a worker has in common with another: names the tiers. */
+/* The part that a worker shares with another: names the tiers. */
 static const char *nearness(const struct topo *topo, unsigned a, unsigned b)
 {
 	const struct skua_cpu *one = topo_cpu(topo, topo->workers[a]);
@@ -261,7 +261,7 @@ static void print_steal_orders(FILE *file, const struct topo *topo)
 {
 	unsigned *order = calloc(topo->worker_count, sizeof(*order));
 
-	fprintf(file, "\n%u worker%s, %s; whom each steals from first\n",
+	fprintf(file, "\n%u worker%s, %s; the first victims of each\n",
 		topo->worker_count, topo->worker_count == 1 ? "" : "s",
 		bindings[topo->binding]);
 	for (unsigned i = 0; order && i < topo->worker_count; i++) {

@@ -50,11 +50,11 @@ struct file {
 	uint64_t cookies[NOTES_MOST];
 };
 
-/* What is to be attached to. */
+/* The places to attach to. */
 struct goal {
 	struct file files[TARGET_MAX_ROOTS];
 	unsigned count;
-	pid_t pid;     /* 0: whoever has the files */
+	pid_t pid;     /* 0: all processes that have the files */
 	uint32_t tgid; /* the same for programs */
 };
 
@@ -257,8 +257,8 @@ static int load_counter(struct attachment *a, const struct goal *goal,
 	return count_probes_bpf__load(a->counter);
 }
 
-/* The sums of those that have ended are there from the beginning: who fills a map would
- * leave no room for them, and nobody any. */
+/* The sums of those that have ended are there from the beginning: threads that fill a
+ * map would leave no room for them. */
 static int make_sum(const struct bpf_map *map, uint32_t key)
 {
 	void *fresh = calloc(1, bpf_map__value_size(map));

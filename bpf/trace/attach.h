@@ -33,7 +33,7 @@ enum attach_how {
 	ATTACH_PINNED, /* by skua pin */
 };
 
-/* Whatever keeps a program where it is. */
+/* A link, or anything else that keeps a program in its place. */
 struct attach_link {
 	char name[NOTES_NAME + 16];
 	int fd;

@@ -52,8 +52,8 @@ struct counts {
  * no map does; NULL: there is none, and such tables are empty */
 int counts_read(const int *maps, struct target *target, struct counts *out);
 
-/* counts_can_read - are all of these maps, but for those of context switches if there
- * are none, what counts_read() can read? */
+/* counts_can_read - can counts_read() read all of these maps, except those of context
+ * switches if there are none? */
 bool counts_can_read(const int *maps);
 
 /* counts_since - what came to @now since @before */

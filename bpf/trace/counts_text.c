@@ -142,7 +142,7 @@ static void print_workers(FILE *file, const struct counts_view *view,
 			      "workers)\n");
 }
 
-/* ---- who steals from whom -------------------------------------------------- */
+/* ---- steals, by thief and victim ----------------------------------------------- */
 
 /* Sums of the steals of one process, by indices; to be freed. */
 struct square {
@@ -235,7 +235,7 @@ static void print_matrix(FILE *file, const struct counts_view *view,
 	struct square square = make_square(view);
 
 	if (square.side > 0) {
-		fprintf(file, "\nwho steals from whom, times\n");
+		fprintf(file, "\nsteals by thief and victim, times\n");
 		if (square.side <= MOST_NUMBERS)
 			print_numbers(file, &square);
 		else
@@ -323,7 +323,7 @@ static void print_foot(FILE *file, const struct counts_view *view)
 	fputc('\n', file);
 	if (attached->how == ATTACH_NOT)
 		fprintf(file,
-			"missing: who steals from whom; the rest is of the "
+			"missing: steals by thief and victim; the rest is of the "
 			"debug area, as there are no probes: %s\n",
 			attached->probes_missing);
 	else if (attached->how == ATTACH_PINNED)

@@ -37,7 +37,7 @@ static void add_switches(struct count_switches *to,
 		  offsetof(struct count_switches, left_ns));
 }
 
-/* ---- who there is ---------------------------------------------------------- */
+/* ---- runtimes -------------------------------------------------------------- */
 
 static int know_runtime(struct counts_view *view,
 			const struct target_runtime *runtime)

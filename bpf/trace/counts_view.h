@@ -30,8 +30,8 @@ struct counts_known {
 };
 
 /**
- * struct counts_view - counts, and who they are of
- * @attached: what was counted, and why not all
+ * struct counts_view - counts, and the processes they are of
+ * @attached: the counters, and why some are missing
  * @target: NULL: all processes that have the file @path
  * @whole: since the beginning
  * @known: workers that there were then, also if nothing was counted of them

@@ -150,7 +150,7 @@ static int remove_process(struct pins_folder *folder, const char *name)
 
 /* ---- pin ------------------------------------------------------------------- */
 
-/* What a pin that was killed has left is removed, and all else refused. */
+/* Remove the remains of a pin that was killed, and refuse all else. */
 static int remove_remains(const struct options *options,
 			  struct pins_folder *folder, const char *name,
 			  pid_t pid)

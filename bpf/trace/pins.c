@@ -107,7 +107,7 @@ int pins_sign(int fd, pid_t pid)
 	return err;
 }
 
-/* What was killed while it pinned has not come to that. */
+/* A command that was killed while it pinned has not come to that. */
 static enum pins_state look_at_sign(int fd, pid_t pid)
 {
 	char now[SIGN], then[SIGN];

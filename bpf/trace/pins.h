@@ -36,7 +36,7 @@ int pins_make(const struct attachment *a, int fd);
  * It stays attached as long as @a, even if it is unpinned meanwhile. Folders that other
  * users can change are not read.
  *
- * Return: true: it is to be closed; false: nothing that this version can read is
+ * Return: true: the caller closes it; false: nothing that this version can read is
  * pinned for the process.
  */
 bool pins_attach(struct attachment *a, pid_t pid);

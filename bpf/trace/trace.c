@@ -97,11 +97,11 @@ static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
 	.args_doc = "[PATH]",
-	.doc = "Count what workers do by their probes: who steals from whom, "
-	       "for how long they sleep, and when the kernel takes them off "
+	.doc = "Count what workers do by their probes: steals by thief and "
+	       "victim, how long they sleep, and when the kernel takes them off "
 	       "the CPU. With a PATH, in all processes that have the file. "
-	       "What may not be attached, the process's own counters stand in "
-	       "for",
+	       "Where a probe may not be attached, the process's own counters "
+	       "replace it",
 };
 
 /* ---- showing --------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static bool draw(struct trace *trace)
 	return drawn;
 }
 
-/* What came since @before. @now becomes that. */
+/* Show the counts since @before. @now becomes that. */
 static int show(struct trace *trace, struct counts *now,
 		const struct counts *before)
 {
@@ -236,7 +236,7 @@ static int watch(struct trace *trace)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* What programs count begins with them, unless they were there before. */
+/* The counts begin with the programs, unless those were there before. */
 static int begin(struct trace *trace)
 {
 	const struct options *options = trace->options;
@@ -287,7 +287,7 @@ static int run(struct trace *trace)
 {
 	int code, err = begin(trace);
 
-	/* Whoever waits for that may begin now. */
+	/* A script that waits for that may begin now. */
 	if (!err && !trace->live)
 		fprintf(stderr, "tracing%s\n",
 			trace->options->seconds > 0 ? "" : ", until Ctrl-C");

@@ -114,7 +114,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	add_step(l, s, step);
 }
 
-/* What goes on when a slice is over. */
+/* The state that goes on when a slice is over. */
 static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
 		   enum trace_mark_kind over)
 {
@@ -166,7 +166,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 
 /* ---- instants ------------------------------------------------------------ */
 
-/* What the pollers of its worker wake as they are called. */
+/* Tasks that the pollers of its worker wake as they are called. */
 static void on_woken(struct ledger *l, unsigned track, uint64_t ns)
 {
 	size_t late = l->tracks[track].late;

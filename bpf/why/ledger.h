@@ -9,7 +9,7 @@
  *	whose worker	from			to
  *	the victim's	ready			the thief begins to look
  *	the thief's	it begins to look	it has found something: stolen
- *	who polls	then, or ready		the end of the poll
+ *	the poller's	then, or ready		the end of the poll
  *
  * The victim is that of the last steal before the poll, if the task became runnable
  * elsewhere and the worker has taken nothing from the injection queue since. So the
@@ -45,8 +45,8 @@ const char *ledger_word(unsigned part);
 struct ledger_item {
 	uint64_t ready_ns, begin_ns, end_ns;
 	uint64_t task;
-	uint32_t track; /* of who polled it */
-	uint32_t home;  /* of who made it runnable */
+	uint32_t track; /* the worker that polled it */
+	uint32_t home;  /* the thread that made it runnable */
 	uint32_t name;
 };
 
@@ -126,14 +126,14 @@ void ledger_close(struct ledger *ledger);
 
 enum { LEDGER_CAUSES = 16, LEDGER_NAMED = 3 };
 
-/* What a worker that slept in the kernel did there. */
+/* The activity of a worker that slept in the kernel. */
 enum ledger_how {
 	LEDGER_OTHERS, /* a call of another's poll */
 	LEDGER_ITSELF, /* one of the task's own poll */
 	LEDGER_STOP,   /* a signal, or a debugger, had stopped it */
 };
 
-/* Who had the worker meanwhile: tasks of that name (LEDGER_NOBODY: itself), or
+/* The holders of the worker meanwhile: tasks of that name (LEDGER_NOBODY: itself), or
  * threads of that one, of which @thread had it longest. */
 #define LEDGER_NOBODY UINT32_MAX
 struct ledger_cause {
@@ -253,14 +253,14 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
-/* One of the latest, and who had the worker meanwhile. */
+/* One of the latest, and the holder of the worker meanwhile. */
 struct ledger_delay {
 	struct ledger_late late;
 	struct ledger_reason reasons[LEDGER_NAMED];
 	unsigned reason_count;
 };
 
-/* What most of a part of all went to: @share of all; and the part, @part_share;
+/* The cause of most of a part of all: @share of all; and the part, @part_share;
  * @several: that one had so little of the part that it goes to others as well. */
 struct ledger_share {
 	struct ledger_reason reason;
@@ -270,7 +270,7 @@ struct ledger_share {
 };
 
 /**
- * struct ledger_verdict - what is to be said of all
+ * struct ledger_verdict - the result for all
  * @slow, @slow_count: the slowest, the very slowest first
  * @looked: so many of the slowest were told apart in incidents
  * @incidents: of those, that with the slowest first

@@ -9,7 +9,7 @@
 /* ---- what belongs together ----------------------------------------------- */
 
 /* The same culprit; where there is none, the same worker. A process is stopped as a
- * whole. What a task took itself hits no other, and of what is not known nobody knows. */
+ * whole. Time that a task took itself hits no other; unknown time is nobody's. */
 static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 {
 	bool stopped = a->how == LEDGER_STOP;

@@ -7,7 +7,7 @@
 
 #include "bpf/why/ledger.h"
 
-/* Of a part, what makes who had so much of it the only one to name. */
+/* The share of a part that makes its owner the only one to name. */
 #define ALONE 0.8
 
 #define SLOW_LEAST 10u

@@ -9,7 +9,8 @@
 
 #include "bpf/why/ledger.h"
 
-/* What is told of. A guess: twenty ticks, at the end of which pollers are called. */
+/* The least that is reported. A guess: twenty ticks, at the end of which pollers are
+ * called. */
 #define LATE_NS UINT64_C(1000000)
 
 /* An item of no task, that waited for its worker meanwhile. */

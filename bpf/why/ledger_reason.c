@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_reason.c - what an item's time went to, and who was it */
+/* ledger_reason.c - the causes of an item's time */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "bpf/why/ledger.h"
 
 /*
- * What makes a burst. Who waits in a long queue, behind nobody who takes long, came
- * when many did, if a third of those before it came in the last eighth of its wait:
- * at a steady rate that would be an eighth of them. Guesses; tests/service/test_why.sh
- * shows that they tell its programs apart.
+ * The signs of a burst. A task that waits in a long queue, behind none that takes long,
+ * came when many did, if a third of those before it came in the last eighth of its
+ * wait: at a steady rate that would be an eighth of them. Guesses;
+ * tests/service/test_why.sh shows that they tell its programs apart.
  */
 #define BURST_AHEAD 16u
 #define BURST_PART  3u

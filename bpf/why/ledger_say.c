@@ -171,7 +171,7 @@ static void say_descheduled_all(const struct ledger_reason *r, bool several,
 			 r->culprit);
 }
 
-/* What a part went to; @several: not to that one alone. */
+/* The cause of a part; @several: not that one alone. */
 static void say_part(const struct ledger_reason *r, bool several, char *text,
 		     size_t bytes)
 {

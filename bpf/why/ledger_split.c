@@ -20,7 +20,7 @@ struct span {
 	enum phase phase;
 };
 
-/* ---- who was it ---------------------------------------------------------- */
+/* ---- culprits ------------------------------------------------------------ */
 
 static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
 {
@@ -112,7 +112,7 @@ static enum ledger_part part_of(const struct span *span,
 }
 
 /* One that came back unseen ran from the next thing on that it is known to have done.
- * If that was to leave again, nobody knows since when. */
+ * If that was a leave, the time of its return is unknown. */
 static enum trace_off_kind ensure(const struct trace_off *off,
 				  enum trace_off_kind kind,
 				  const struct ledger_step *step,

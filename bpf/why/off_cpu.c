@@ -140,7 +140,7 @@ static bool read_sample(struct off_cpu *off, const struct sample_worker *where,
 	return true;
 }
 
-/* What the program has of a worker. Return: does it sleep? */
+/* Look up a worker in the maps of the program. Return: does it sleep? */
 static bool look_up(const struct off_cpu *off, uint32_t tid,
 		    struct block *block)
 {

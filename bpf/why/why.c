@@ -140,8 +140,8 @@ static const struct argp argp = {
 	.args_doc = "[FILE]",
 	.doc = "Show where the time of the slowest tasks of a process went, "
 	       "from when they became runnable: behind others, for their "
-	       "worker to wake up or to get a CPU, in their own poll, and who "
-	       "was it. Records for a while, or takes what skua record has "
+	       "worker to wake up or to get a CPU, in their own poll, and what "
+	       "caused it. Records for a while, or takes what skua record has "
 	       "written",
 };
 
@@ -170,7 +170,7 @@ static int open_file(const struct options *options, struct recording *r)
 	return recording_start(r, fd);
 }
 
-/* The kernel's part, as far as it is to be had. */
+/* The kernel's part, as far as it can be had. */
 static void ask_kernel(struct recording *r, struct why *why)
 {
 	pid_t pid = target_pid(r->target);

@@ -8,9 +8,9 @@
 
 #include "bpf/why/ledger.h"
 
-/* What is known of CPUs that the kernel took away. */
+/* The source of the times at which the kernel took CPUs away. */
 enum why_source {
-	WHY_BPF,       /* each time, and for whom */
+	WHY_BPF,       /* each time, and for which thread */
 	WHY_SCHEDSTAT, /* how long in all */
 	WHY_NOTHING,
 };
@@ -41,7 +41,7 @@ const struct why_thread *why_sched_find(const struct why_sched *sched,
 					uint32_t tid);
 
 /**
- * struct why - what is to be printed
+ * struct why - the results to print
  * @missing: why it is not WHY_BPF
  * @sched: with WHY_SCHEDSTAT
  */

@@ -18,7 +18,7 @@
 
 #define EACH_S 0.1
 
-/* What is shown, and of what. */
+/* The results, and their options. */
 struct run {
 	const struct why_off_cpu *options;
 	struct target *target;
@@ -95,8 +95,8 @@ static int keep_chosen_type(struct run *run)
 
 /* ---- as text --------------------------------------------------------------- */
 
-/* What a file may say of itself: for people, and in JSON, without what controls a
- * terminal. @text: SHOWN bytes. */
+/* Names from files: for people, and in JSON, without control characters. @text: SHOWN
+ * bytes. */
 #define SHOWN 256u
 static const char *show(const char *name, char *text)
 {

@@ -53,7 +53,7 @@ static void print_source(FILE *file, const struct why *why)
 	switch (why->source) {
 	case WHY_BPF:
 		fprintf(file,
-			"who had the CPUs is known, by BPF; %s switches lost",
+			"the threads that had the CPUs are known, by BPF; %s switches lost",
 			text_count(text, trace_offs(why->trace)->lost));
 		if (trace_offs(why->trace)->unseen > 0)
 			fprintf(file, ", %s not shown by the kernel",
@@ -63,13 +63,14 @@ static void print_source(FILE *file, const struct why *why)
 		break;
 	case WHY_SCHEDSTAT:
 		fprintf(file,
-			"who had the CPUs is not known, only how long they "
+			"the threads that had the CPUs are not known, only how long these "
 			"were missing, by schedstat:\n%s\n",
 			why->missing);
 		print_sched(file, why);
 		break;
 	default:
-		fprintf(file, "who had the CPUs is not known: %s\n",
+		fprintf(file,
+			"the threads that had the CPUs are not known: %s\n",
 			why->missing);
 		break;
 	}
@@ -285,7 +286,7 @@ static void print_delay(FILE *file, const struct why *why,
 	}
 }
 
-/* What is in no task's time. */
+/* Delays that are in no task's time. */
 static void print_delays(FILE *file, const struct why *why)
 {
 	const struct ledger_verdict *v = &why->verdict;

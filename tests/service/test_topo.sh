@@ -42,7 +42,7 @@ refuses 1 'line 2: no tab' topo --root "$scratch/cut"
 
 run topo
 expect 'skua topo' exited 0
-expect 'skua topo' out_has 'whom each steals from first'
+expect 'skua topo' out_has 'the first victims of each'
 run topo --snapshot "$scratch/here"
 expect 'a snapshot' exited 0
 expect 'a snapshot' out_empty

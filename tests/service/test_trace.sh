@@ -220,7 +220,7 @@ cat "$scratch/out"
 start load "$watched" load 3
 run trace -p "${pids[load]}" --for 0.3 --interval 0.1
 expect 'as text' exited 0
-expect 'as text' out_has 'who steals from whom, times'
+expect 'as text' out_has 'steals by thief and victim, times'
 expect 'as text' out_has 'attached: to 6 probes'
 expect 'as text' out_has 'attached: to context switches'
 expect 'as text' out_has 'all of '
@@ -386,7 +386,7 @@ run trace -p "${pids[load]}" --for 0.2
 expect 'without CAP_BPF' exited 0
 expect 'without CAP_BPF' out_has \
 	'run the tool as root, or with CAP_BPF and CAP_PERFMON'
-expect 'without CAP_BPF' out_has 'missing: who steals from whom'
+expect 'without CAP_BPF' out_has 'missing: steals by thief and victim'
 run trace -p "${pids[load]}" --for 0.2 --json
 expect 'without CAP_BPF' grep -qE '"totals":\{"steals":[1-9]' "$scratch/out"
 expect 'without CAP_BPF' out_has '"involuntary":'

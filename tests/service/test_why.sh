@@ -199,7 +199,7 @@ expect 'as text' exited 0
 expect 'as text' grep -qE '^ 1  \[[qpsrxd? ]{20}\] .* on worker [01](, stolen from worker [01])?$' "$scratch/out"
 expect 'as text' grep -q '^verdict: ' "$scratch/out"
 known=yes
-if out_has 'who had the CPUs is known'; then
+if out_has 'the threads that had the CPUs are known'; then
 	run record -p "${pids[hog]}" --for 1 --switches -o "$scratch/record.skua"
 	expect 'record --switches' exited 0
 	expect 'record --switches' err_has ' switches, 0 lost'
