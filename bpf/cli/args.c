@@ -2,6 +2,7 @@
 /* args.c - see args.h */
 #include "bpf/cli/args.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -226,6 +227,106 @@ int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 	parsing = NULL;
 	argv[0] = first;
 	return err == 0 ? 0 : -EINVAL;
+}
+
+/* ---- tables of options ------------------------------------------------------ */
+
+#define MAX_OPTIONS 16u
+/* The keys of options without a letter begin here. */
+#define FIRST_KEY 0x100
+
+/* The input of the parser of a table. */
+struct table_input {
+	const struct args_verb *verb;
+	char *options; /* the verb's struct */
+};
+
+static error_t set_value(const struct args_option *option, char *options,
+			 char *text)
+{
+	void *field = options + option->field;
+	char name[40];
+
+	snprintf(name, sizeof(name), "--%s", option->name);
+	switch (option->value) {
+	case ARGS_FLAG:
+		*(bool *)field = true;
+		return 0;
+	case ARGS_TEXT:
+		*(const char **)field = text;
+		return 0;
+	case ARGS_NUMBER:
+		return args_number(name, text, (uint64_t)option->min,
+				   (uint64_t)option->max, field);
+	case ARGS_SECONDS:
+		return args_seconds(name, text, option->min, option->max,
+				    field);
+	case ARGS_TIME:
+		return args_time(name, text, (uint64_t)option->max, field);
+	default:
+		return option->parse(options, text);
+	}
+}
+
+/* The key of option @i of a table. */
+static int key_of(const struct args_option *option, unsigned i)
+{
+	return option->key ? option->key : FIRST_KEY + (int)i;
+}
+
+static error_t set_file(const struct table_input *in, char *text)
+{
+	const char **file = (const char **)(in->options + in->verb->file);
+	const char *doc = in->verb->file_doc;
+	unsigned bracket = doc[0] == '['; /* and one at the end */
+
+	if (in->verb->add_file)
+		return in->verb->add_file(in->options, text);
+	if (*file)
+		return args_refuse("unexpected argument '%s'; allowed: one "
+				   "%.*s",
+				   text, (int)(strlen(doc) - 2 * bracket),
+				   doc + bracket);
+	*file = text;
+	return 0;
+}
+
+static error_t parse_table(int key, char *text, struct argp_state *state)
+{
+	const struct table_input *in = state->input;
+	const struct args_verb *verb = in->verb;
+
+	if (key == ARGP_KEY_ARG && verb->file_doc)
+		return set_file(in, text);
+	if (key == ARGP_KEY_END)
+		return verb->check ? verb->check(in->options) : 0;
+	for (unsigned i = 0; verb->options[i].name; i++) {
+		if (key == key_of(&verb->options[i], i))
+			return set_value(&verb->options[i], in->options, text);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+int args_parse_verb(const struct args_verb *verb, const char *who, int argc,
+		    char **argv, void *options)
+{
+	struct argp_option list[MAX_OPTIONS + 1] = { { 0 } };
+	struct table_input input = { verb, options };
+	const struct argp argp = { .options = list,
+				   .parser = parse_table,
+				   .args_doc = verb->file_doc,
+				   .doc = verb->doc };
+
+	for (unsigned i = 0; verb->options[i].name; i++) {
+		const struct args_option *option = &verb->options[i];
+
+		assert(i < MAX_OPTIONS);
+		list[i] = (struct argp_option){ .name = option->name,
+						.key = key_of(option, i),
+						.arg = option->arg,
+						.doc = option->doc };
+	}
+	return args_parse(&argp, who, argc, argv, &input);
 }
 
 bool args_is_help(const char *word)

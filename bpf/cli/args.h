@@ -10,6 +10,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Exit codes, as all commands of the project have them. */
@@ -72,6 +73,88 @@ error_t args_seconds(const char *option, const char *text, double min,
  */
 error_t args_time(const char *option, const char *text, uint64_t max_ns,
 		  uint64_t *out_ns);
+
+/*
+ * An option of a verb, and the field of the verb's struct that it sets. The table of a
+ * verb ends with one without a name.
+ */
+struct args_option {
+	const char *name; /* without "--" */
+	char key;         /* 'p' for "-p"; 0: none */
+	const char *arg;  /* of --help; NULL: it takes no value */
+	const char *doc;
+	enum {
+		ARGS_FLAG,    /* bool: true */
+		ARGS_TEXT,    /* const char * */
+		ARGS_NUMBER,  /* uint64_t, @min to @max */
+		ARGS_SECONDS, /* double, @min to @max */
+		ARGS_TIME,    /* uint64_t: nanoseconds, up to @max */
+		ARGS_OTHER,   /* by @parse */
+	} value;
+	size_t field; /* its offset */
+	double min, max;
+	/* @options: the verb's struct. Return: 0, or what args_refuse() returns. */
+	error_t (*parse)(void *options, char *text);
+};
+
+/* The options that several verbs have, each with its field of the same name: a uint64_t
+ * pid, a double seconds and interval, a const char *out, a bool json. */
+#define ARGS_MAX_PID 4194304 /* the kernel's limit */
+#define ARGS_PID(type, text)                                                  \
+	{                                                                     \
+		.name = "pid", .key = 'p', .arg = "PID", .doc = text,         \
+		.value = ARGS_NUMBER, .field = offsetof(type, pid), .min = 1, \
+		.max = ARGS_MAX_PID                                           \
+	}
+#define ARGS_FOR(type, least, most, otherwise)                           \
+	{                                                                \
+		.name = "for", .arg = "SECONDS",                         \
+		.doc = "End after so long (default: " otherwise ")",     \
+		.value = ARGS_SECONDS, .field = offsetof(type, seconds), \
+		.min = least, .max = most                                \
+	}
+#define ARGS_INTERVAL(type, least, most, text)                            \
+	{                                                                 \
+		.name = "interval", .arg = "SECONDS", .doc = text,        \
+		.value = ARGS_SECONDS, .field = offsetof(type, interval), \
+		.min = least, .max = most                                 \
+	}
+#define ARGS_OUTPUT(type, text)                                           \
+	{                                                                 \
+		.name = "output", .key = 'o', .arg = "FILE", .doc = text, \
+		.value = ARGS_TEXT, .field = offsetof(type, out)          \
+	}
+#define ARGS_FLAG_OF(type, name_of, field_of, text)               \
+	{                                                         \
+		.name = name_of, .doc = text, .value = ARGS_FLAG, \
+		.field = offsetof(type, field_of)                 \
+	}
+#define ARGS_JSON(type, text) ARGS_FLAG_OF(type, "json", json, text)
+
+/**
+ * struct args_verb - the options of a verb
+ * @options: a table
+ * @file_doc: of an argument that is no option, as "[FILE]"; NULL: the verb takes none
+ * @file: offset of the const char * that receives it
+ * @add_file: for verbs that take several; instead of @file
+ * @doc: of --help
+ * @check: after the last option; NULL: they all go together
+ */
+struct args_verb {
+	const struct args_option *options;
+	const char *file_doc;
+	size_t file;
+	error_t (*add_file)(void *options, char *text);
+	const char *doc;
+	error_t (*check)(void *options);
+};
+
+/**
+ * args_parse_verb - args_parse() for a verb with a table of options
+ * @options: the verb's struct, with its defaults
+ */
+int args_parse_verb(const struct args_verb *verb, const char *who, int argc,
+		    char **argv, void *options);
 
 /* args_is_help - does the word in the place of a verb ask for help? */
 bool args_is_help(const char *word);

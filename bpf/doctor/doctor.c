@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor.c - skua doctor: what is possible here, why the rest is not, what to do */
-#include <argp.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,63 +10,40 @@
 #include "bpf/doctor/doctor.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_JSON = 0x100, OPTION_ROOT };
-
 struct options {
 	struct doctor doctor;
+	uint64_t pid;
 	bool json;
 };
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
-	if (options->doctor.pid != 0 && options->doctor.root != NULL)
-		return args_refuse("-p is of this machine, but --root %s is "
+	struct options *options = input;
+
+	if (options->pid && options->doctor.root)
+		return args_refuse("--pid is of this machine, but --root %s is "
 				   "another; allowed: one of them",
 				   options->doctor.root);
+	options->doctor.pid = (pid_t)options->pid;
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-	uint64_t number;
-
-	switch (key) {
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case OPTION_ROOT:
-		options->doctor.root = arg;
-		return 0;
-	case 'p':
-		if (args_number("-p", arg, 1, INT_MAX, &number) != 0)
-			return EINVAL;
-		options->doctor.pid = (pid_t)number;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
-	{ .name = "pid",
-	  .key = 'p',
-	  .arg = "PID",
-	  .doc = "Look at this process: its memory, limits and control group" },
+static const struct args_option options_of_verb[] = {
+	ARGS_JSON(struct options, "Print an object"),
+	ARGS_PID(struct options,
+		 "Look at this process: its memory, limits and control group"),
 	{ .name = "root",
-	  .key = OPTION_ROOT,
 	  .arg = "PATH",
 	  .doc = "Another machine: a folder with a tree as at /. Nothing is "
-		 "tried there" },
+		 "tried there",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, doctor.root) },
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.check = check,
 	.doc = "Say what this machine and your privileges allow, and what not, "
 	       "why, and what to do about it: counters, tracing, memory of "
 	       "other processes, limits, and what disturbs measurements",
@@ -144,7 +120,7 @@ int verb_doctor(int argc, char **argv)
 	struct doctor_report reports[DOCTOR_CHECKS];
 	struct options options = { .json = false };
 
-	if (args_parse(&argp, "doctor", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "doctor", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.doctor.root != NULL &&
 	    strcmp(options.doctor.root, "/") == 0)

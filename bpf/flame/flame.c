@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.c - skua flame: where the CPU time of a process goes, by type of task */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include "bpf/flame/flame_sample.h"
 #include "bpf/cli/table.h"
 #include "bpf/verbs.h"
-
-enum { OPTION_FOR = 0x100, OPTION_FOLDED, OPTION_RATE };
 
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  31536000.0
@@ -51,8 +48,10 @@ struct flame_run {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	if (options->pid && options->in)
 		return args_refuse("a process, and a FILE; allowed: --pid PID, "
 				   "or a FILE of folded stacks");
@@ -65,75 +64,37 @@ static error_t check(const struct options *options)
 	return 0;
 }
 
-static error_t parse_file(struct options *options, const char *name)
-{
-	if (options->in)
-		return args_refuse("unexpected argument '%s'", name);
-	options->in = name;
-	return 0;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case 'k':
-		options->kernel = true;
-		return 0;
-	case 'o':
-		options->out = arg;
-		return 0;
-	case OPTION_FOR:
-		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
-				    &options->seconds);
-	case OPTION_RATE:
-		return args_number("--rate", arg, 1, MOST_RATE, &options->rate);
-	case OPTION_FOLDED:
-		options->folded = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return parse_file(options, arg);
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "folded",
-	  .key = OPTION_FOLDED,
-	  .doc = "Write folded stacks, \"type;function;function samples\", for "
-		 "other tools" },
-	{ .name = "for",
-	  .key = OPTION_FOR,
-	  .arg = "SECONDS",
-	  .doc = "So long (default: until Ctrl-C, or the end of the process)" },
+static const struct args_option options_of_verb[] = {
+	ARGS_FLAG_OF(struct options, "folded", folded,
+		     "Write folded stacks, \"type;function;function "
+		     "samples\", for other tools"),
+	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+		 "at Ctrl-C, or the end of the process"),
 	{ .name = "kernel",
 	  .key = 'k',
 	  .doc = "Also the functions of the kernel, as \"function_[k]\", "
-		 "instead of one \"[kernel]\"" },
-	{ .name = "output",
-	  .key = 'o',
-	  .arg = "FILE",
-	  .doc = "Where to (default: standard output, unless that is a "
-		 "terminal); an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+		 "instead of one \"[kernel]\"",
+	  .value = ARGS_FLAG,
+	  .field = offsetof(struct options, kernel) },
+	ARGS_OUTPUT(struct options,
+		    "Where to (default: standard output, unless that is a "
+		    "terminal); an old FILE is overwritten"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ .name = "rate",
-	  .key = OPTION_RATE,
 	  .arg = "HZ",
-	  .doc = "Samples a second of each busy CPU, 1 to 10000 (default: 99)" },
+	  .doc = "Samples a second of each busy CPU, 1 to 10000 (default: 99)",
+	  .value = ARGS_NUMBER,
+	  .field = offsetof(struct options, rate),
+	  .min = 1,
+	  .max = MOST_RATE },
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "[FILE]",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "[FILE]",
+	.file = offsetof(struct options, in),
+	.check = check,
 	.doc = "Draw where the CPU time of a process goes: a flame graph by type "
 	       "of task, as SVG. Or draw a FILE of folded stacks ('-': standard "
 	       "input)\vIt needs CAP_BPF and CAP_PERFMON. Stacks are found by "
@@ -373,7 +334,7 @@ int verb_flame(int argc, char **argv)
 	struct flame_run run = { .options = &options };
 	int code;
 
-	if (args_parse(&argp, "flame", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "flame", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	run.flame = flame_new();
 	code = run.flame ? EXIT_OK : complain("", strerror(ENOMEM));

@@ -6,7 +6,6 @@
  * of a stall has them. The text is handed on as it is, with each that is known followed
  * by its function and line in brackets.
  */
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +51,9 @@ static const char *last_of(const char *path)
 	return last ? last + 1 : path;
 }
 
-static error_t add_file(struct symbolizer *s, const char *path)
+static error_t add_file(void *input, char *path)
 {
+	struct symbolizer *s = input;
 	struct module *module = &s->modules[s->count];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -72,38 +72,26 @@ static error_t add_file(struct symbolizer *s, const char *path)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t check(void *input)
 {
-	struct symbolizer *s = state->input;
+	const struct symbolizer *s = input;
 
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &s->pid);
-	case ARGP_KEY_ARG:
-		return add_file(s, arg);
-	case ARGP_KEY_END:
-		if (s->pid == 0 && s->count == 0)
-			return args_refuse("no files; allowed: --pid PID, or "
-					   "FILE...");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return s->pid == 0 && s->count == 0
+		       ? args_refuse("no files; allowed: --pid PID, or FILE...")
+		       : 0;
 }
 
-static const struct argp_option argp_options[] = {
-	{ .name = "pid",
-	  .key = 'p',
-	  .arg = "PID",
-	  .doc = "Take the files that this process has mapped" },
+static const struct args_option options_of_verb[] = {
+	ARGS_PID(struct symbolizer,
+		 "Take the files that this process has mapped"),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "[FILE...]",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "[FILE...]",
+	.add_file = add_file,
+	.check = check,
 	.doc = "Copy standard input to standard output. After each place such "
 	       "as program+0x4dd7, add its function and source line. Stall "
 	       "reports in a log contain such places. FILEs: the program and "
@@ -248,7 +236,7 @@ int verb_symbolize(int argc, char **argv)
 	int code = EXIT_OK;
 
 	target_budget_begin(&s.budget);
-	if (args_parse(&argp, "symbolize", argc, argv, &s) != 0)
+	if (args_parse_verb(&verb, "symbolize", argc, argv, &s) != 0)
 		return EXIT_USAGE;
 	if (s.pid)
 		code = pick_process(&s.target, "symbolize", s.pid);

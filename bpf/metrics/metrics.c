@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - skua metrics: counters of processes for Prometheus */
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +11,6 @@
 #include "bpf/metrics/metrics_rights.h"
 #include "bpf/verbs.h"
 
-enum {
-	OPTION_ALL = 0x100,
-	OPTION_EXPOSE,
-	OPTION_FORMAT,
-	OPTION_INTERVAL,
-	OPTION_LISTEN,
-	OPTION_ONCE,
-	OPTION_TEXTFILE
-};
-
-#define MOST_PROCESSES UINT64_C(4194304) /* the kernel's limit */
-
 struct options {
 	uint64_t pid;
 	const char *listen, *textfile, *format;
@@ -31,8 +18,10 @@ struct options {
 	bool all, expose, once;
 };
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	if (options->all == (options->pid != 0))
 		return args_refuse("allowed: one of --pid PID and --all");
 	if (options->listen && (options->textfile || options->once))
@@ -49,84 +38,59 @@ static error_t check(const struct options *options)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_format(void *input, char *name)
 {
-	struct options *options = state->input;
+	struct options *options = input;
 
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, MOST_PROCESSES,
-				   &options->pid);
-	case OPTION_ALL:
-		options->all = true;
-		return 0;
-	case OPTION_EXPOSE:
-		options->expose = true;
-		return 0;
-	case OPTION_FORMAT:
-		options->format = arg;
-		if (strcmp(arg, "openmetrics") != 0 &&
-		    strcmp(arg, "prometheus") != 0)
-			return args_refuse("--format: no '%s'; allowed: "
-					   "openmetrics prometheus",
-					   arg);
-		return 0;
-	case OPTION_INTERVAL:
-		return args_number("--interval", arg, 1, 86400,
-				   &options->interval);
-	case OPTION_LISTEN:
-		options->listen = arg;
-		return 0;
-	case OPTION_ONCE:
-		options->once = true;
-		return 0;
-	case OPTION_TEXTFILE:
-		options->textfile = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (strcmp(name, "openmetrics") != 0 && strcmp(name, "prometheus") != 0)
+		return args_refuse("--format: no '%s'; allowed: openmetrics "
+				   "prometheus",
+				   name);
+	options->format = name;
+	return 0;
 }
 
-static const struct argp_option argp_options[] = {
-	{ .name = "all",
-	  .key = OPTION_ALL,
-	  .doc = "Of each process with skua that can be read at the time" },
-	{ .name = "expose",
-	  .key = OPTION_EXPOSE,
-	  .doc = "Let --listen be an address that other machines reach" },
+static const struct args_option options_of_verb[] = {
+	ARGS_FLAG_OF(struct options, "all", all,
+		     "Of each process with skua that can be read at the time"),
+	ARGS_FLAG_OF(struct options, "expose", expose,
+		     "Let --listen be an address that other machines reach"),
 	{ .name = "format",
-	  .key = OPTION_FORMAT,
 	  .arg = "NAME",
 	  .doc = "openmetrics, which --once has, or prometheus, the text format "
 		 "0.0.4, which --textfile has, as the node exporter reads "
-		 "that" },
+		 "that",
+	  .value = ARGS_OTHER,
+	  .parse = parse_format },
 	{ .name = "interval",
-	  .key = OPTION_INTERVAL,
 	  .arg = "SECONDS",
-	  .doc = "Write the file so often (15)" },
+	  .doc = "Write the file so often (15)",
+	  .value = ARGS_NUMBER,
+	  .field = offsetof(struct options, interval),
+	  .min = 1,
+	  .max = 86400 },
 	{ .name = "listen",
-	  .key = OPTION_LISTEN,
 	  .arg = "ADDRESS:PORT",
 	  .doc = "Answer GET /metrics there (127.0.0.1:9464); port 0: any that "
-		 "is free" },
-	{ .name = "once",
-	  .key = OPTION_ONCE,
-	  .doc = "Write once, to standard output or the --textfile, and end" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = "Of that process" },
+		 "is free",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, listen) },
+	ARGS_FLAG_OF(struct options, "once", once,
+		     "Write once, to standard output or the --textfile, and "
+		     "end"),
+	ARGS_PID(struct options, "Of that process"),
 	{ .name = "textfile",
-	  .key = OPTION_TEXTFILE,
 	  .arg = "FILE",
 	  .doc = "Write a file, for the node exporter; it is replaced at once, "
-		 "and removed at the end" },
+		 "and removed at the end",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, textfile) },
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.check = check,
 	.doc = "Show the counters of processes to Prometheus, as OpenMetrics: "
 	       "over HTTP on this machine alone, or in a file. The processes "
 	       "are not stopped",
@@ -237,7 +201,7 @@ int verb_metrics(int argc, char **argv)
 	bool serves;
 	int err;
 
-	if (args_parse(&argp, "metrics", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "metrics", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	serves = !options.once && !options.textfile;
 	source.stamped = options.textfile != NULL;

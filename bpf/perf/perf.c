@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* perf.c - skua perf: counters of a process's workers, and a task's share */
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,6 @@
 #include "bpf/perf/perf.h"
 #include "bpf/verbs.h"
 #include "probes/perf_list.h"
-
-enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON, OPTION_LIST };
 
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  1e6
@@ -39,8 +36,9 @@ static const char *const usual[] = {
 	"page-faults",
 };
 
-static error_t parse_events(struct options *options, char *text)
+static error_t parse_events(void *input, char *text)
 {
+	struct options *options = input;
 	char *rest = text, *name;
 
 	options->count = 0;
@@ -57,8 +55,13 @@ static error_t parse_events(struct options *options, char *text)
 	return 0;
 }
 
-static error_t check(struct options *options)
+static error_t check(void *input)
 {
+	struct options *options = input;
+
+	if (options->pattern && !options->list)
+		return args_refuse("unexpected argument '%s'",
+				   options->pattern);
 	if (options->list && options->pid != 0)
 		return args_refuse("--list is of this machine; allowed: it, or "
 				   "--pid");
@@ -69,69 +72,31 @@ static error_t check(struct options *options)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case 'e':
-		return parse_events(options, arg);
-	case OPTION_FOR:
-		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
-				    &options->seconds);
-	case OPTION_INTERVAL:
-		return args_seconds("--interval", arg, LEAST_SECONDS,
-				    MOST_SECONDS, &options->interval);
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case OPTION_LIST:
-		options->list = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!options->list || options->pattern != NULL)
-			return args_refuse("unexpected argument '%s'", arg);
-		options->pattern = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
+static const struct args_option options_of_verb[] = {
 	{ .name = "event",
 	  .key = 'e',
 	  .arg = "EVENT,...",
 	  .doc = "Count these, up to 24, by libpfm's names; each six have "
-		 "counters at the same times" },
-	{ .name = "for",
-	  .key = OPTION_FOR,
-	  .arg = "SECONDS",
-	  .doc = "So long; else until Ctrl-C, or the end of the process" },
-	{ .name = "interval",
-	  .key = OPTION_INTERVAL,
-	  .arg = "SECONDS",
-	  .doc = "Print each so often what was counted since the last time" },
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print an object each time" },
-	{ .name = "list",
-	  .key = OPTION_LIST,
-	  .doc = "List the events that this machine has, and with PATTERN only "
-		 "those in whose names it is" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+		 "counters at the same times",
+	  .value = ARGS_OTHER,
+	  .parse = parse_events },
+	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+		 "at Ctrl-C, or the end of the process"),
+	ARGS_INTERVAL(struct options, LEAST_SECONDS, MOST_SECONDS,
+		      "Print each so often the counts since the last time"),
+	ARGS_JSON(struct options, "Print an object each time"),
+	ARGS_FLAG_OF(struct options, "list", list,
+		     "List the events that this machine has, and with PATTERN "
+		     "only those in whose names it is"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "[PATTERN]",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "[PATTERN]",
+	.file = offsetof(struct options, pattern),
+	.check = check,
 	.doc = "Count events of the processor and of the kernel in the worker "
 	       "threads of a process, and what a task has of them. The process "
 	       "is not stopped, and nothing is read at its tasks",
@@ -236,7 +201,7 @@ int verb_perf(int argc, char **argv)
 	struct target *target;
 	int code;
 
-	if (args_parse(&argp, "perf", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "perf", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.list)
 		return list(&options);

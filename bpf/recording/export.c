@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* export.c - skua export: a recording in a form that others show */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,8 +29,10 @@ struct options {
 	const char *file;
 };
 
-static error_t parse_format(struct options *options, const char *name)
+static error_t parse_format(void *input, char *name)
 {
+	struct options *options = input;
+
 	for (unsigned i = 0; i < FORMATS; i++) {
 		if (strcmp(name, formats[i].name) == 0) {
 			options->format = &formats[i];
@@ -43,8 +44,10 @@ static error_t parse_format(struct options *options, const char *name)
 			   name);
 }
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	if (!options->format)
 		return args_refuse("--format is needed; allowed: perfetto "
 				   "chrome summary");
@@ -54,48 +57,24 @@ static error_t check(const struct options *options)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'f':
-		return parse_format(options, arg);
-	case 'o':
-		options->out = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (options->file)
-			return args_refuse("unexpected argument '%s'; allowed: "
-					   "one FILE",
-					   arg);
-		options->file = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
+static const struct args_option options_of_verb[] = {
 	{ .name = "format",
 	  .key = 'f',
 	  .arg = "FORMAT",
 	  .doc = "perfetto (protocol buffers, for ui.perfetto.dev), chrome "
 		 "(JSON, for chrome://tracing and others) or summary (a table "
-		 "of types of tasks)" },
-	{ .name = "output",
-	  .key = 'o',
-	  .arg = "OUT",
-	  .doc = "Where to (default: standard output)" },
+		 "of types of tasks)",
+	  .value = ARGS_OTHER,
+	  .parse = parse_format },
+	ARGS_OUTPUT(struct options, "Where to (default: standard output)"),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "FILE",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "FILE",
+	.file = offsetof(struct options, file),
+	.check = check,
 	.doc = "Make what skua record has written into a form that other "
 	       "programs show",
 };
@@ -162,7 +141,7 @@ int verb_export(int argc, char **argv)
 	struct trace *trace;
 	int code;
 
-	if (args_parse(&argp, "export", argc, argv, &options))
+	if (args_parse_verb(&verb, "export", argc, argv, &options))
 		return EXIT_USAGE;
 	if (trace_open(&trace, options.file, &err)) {
 		fprintf(stderr, "skua export: %s: %s\n", options.file,

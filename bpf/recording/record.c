@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - skua record: what the workers of a process do, as a file */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,14 +10,6 @@
 #include "bpf/programs/programs.h"
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
-
-enum {
-	OPTION_FOR = 0x100,
-	OPTION_LAST,
-	OPTION_MAX_BYTES,
-	OPTION_ON,
-	OPTION_SWITCHES
-};
 
 #define LEAST_SECONDS 0.001
 #define MOST_SECONDS  31536000.0
@@ -38,11 +29,15 @@ struct options {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	if (!options->out)
 		return args_refuse("no file to write to; allowed: --output "
 				   "FILE");
+	if (!*options->out)
+		return args_refuse("--output is empty; allowed: a file");
 	if (options->last && options->switches)
 		return args_refuse("--switches are no last events; allowed: "
 				   "it, or --last");
@@ -51,79 +46,46 @@ static error_t check(const struct options *options)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_condition(void *input, char *text)
 {
-	struct options *options = state->input;
+	struct options *options = input;
 
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case 'o':
-		if (!*arg)
-			return args_refuse(
-				"--output is empty; allowed: a file");
-		options->out = arg;
-		return 0;
-	case OPTION_FOR:
-		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
-				    &options->seconds);
-	case OPTION_LAST:
-		options->last = true;
-		return 0;
-	case OPTION_MAX_BYTES:
-		return args_number("--max-bytes", arg, LEAST_BYTES, MOST_BYTES,
-				   &options->max_bytes);
-	case OPTION_ON:
-		options->on = true;
-		return trigger_parse(&options->trigger, arg);
-	case OPTION_SWITCHES:
-		options->switches = true;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	options->on = true;
+	return trigger_parse(&options->trigger, text);
 }
 
-static const struct argp_option argp_options[] = {
-	{ .name = "for",
-	  .key = OPTION_FOR,
-	  .arg = "SECONDS",
-	  .doc = "End after so long (default: when interrupted)" },
-	{ .name = "last",
-	  .key = OPTION_LAST,
-	  .doc = "Write only the last events of each worker, when it ends: "
-		 "what its ring holds" },
+static const struct args_option options_of_verb[] = {
+	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+		 "at Ctrl-C, or the end of the process"),
+	ARGS_FLAG_OF(struct options, "last", last,
+		     "Write only the last events of each worker, when it ends: "
+		     "the contents of its ring"),
 	{ .name = "max-bytes",
-	  .key = OPTION_MAX_BYTES,
 	  .arg = "BYTES",
 	  .doc = "End when the file has so many, or a few megabytes more "
-		 "(default: no limit)" },
+		 "(default: no limit)",
+	  .value = ARGS_NUMBER,
+	  .field = offsetof(struct options, max_bytes),
+	  .min = LEAST_BYTES,
+	  .max = MOST_BYTES },
 	{ .name = "on",
-	  .key = OPTION_ON,
 	  .arg = "CONDITION",
-	  .doc = "With --last: end when it comes, so that what was before it is "
-		 "kept: stall, or as p99>2ms, polls:p99.9>500us, waits:p50>1ms, "
-		 "of a second" },
-	{ .name = "output",
-	  .key = 'o',
-	  .arg = "FILE",
-	  .doc = "Where to; an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
-	{ .name = "switches",
-	  .key = OPTION_SWITCHES,
-	  .doc = "Also when the kernel takes CPUs from its threads, and for "
-		 "which threads; needs CAP_BPF and CAP_PERFMON" },
+	  .doc = "With --last: end when it comes, so that the events before it "
+		 "are kept: stall, or as p99>2ms, polls:p99.9>500us, "
+		 "waits:p50>1ms, of a second",
+	  .value = ARGS_OTHER,
+	  .parse = parse_condition },
+	ARGS_OUTPUT(struct options, "Where to; an old FILE is overwritten"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
+	ARGS_FLAG_OF(struct options, "switches", switches,
+		     "Also when the kernel takes CPUs from its threads, and "
+		     "for which threads; needs CAP_BPF and CAP_PERFMON"),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.check = check,
 	.doc = "Record what the workers of a process do: polls, steals, sleeps "
 	       "and more, for skua export. The process is not stopped",
 };
@@ -166,7 +128,7 @@ int verb_record(int argc, char **argv)
 	struct recording r = { .verb = "record" };
 	int code;
 
-	if (args_parse(&argp, "record", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "record", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	r.name = options.out;
 	r.seconds = options.seconds;

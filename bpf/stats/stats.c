@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.c - skua stats: the counters of a process */
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,8 +9,6 @@
 #include "bpf/target/target.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_JSON = 0x100 };
-
 #define MOST_ATTEMPTS 20u
 
 struct options {
@@ -19,35 +16,14 @@ struct options {
 	bool json;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print an object for each runtime" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+static const struct args_option options_of_verb[] = {
+	ARGS_JSON(struct options, "Print an object for each runtime"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
 	.doc = "Show what the workers of a process have counted since they "
 	       "began. The process is not stopped",
 };
@@ -128,7 +104,7 @@ int verb_stats(int argc, char **argv)
 	struct target *target;
 	int code;
 
-	if (args_parse(&argp, "stats", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "stats", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = pick_process(&target, "stats", options.pid);
 	if (code == EXIT_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* top.c - skua top: what the workers of a process do now */
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,8 +12,6 @@
 #include "bpf/cli/terminal.h"
 #include "bpf/stats/top.h"
 #include "bpf/verbs.h"
-
-enum { OPTION_JSON = 0x100, OPTION_CSV, OPTION_ONCE, OPTION_INTERVAL };
 
 #define MS UINT64_C(1000000)
 
@@ -44,66 +41,33 @@ struct watch {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t one_form(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	return options->csv && options->json
 		       ? args_refuse("--csv with --json; allowed: one of them")
 		       : 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case OPTION_INTERVAL:
-		return args_seconds("--interval", arg, 0.01, 3600,
-				    &options->interval);
-	case OPTION_CSV:
-		options->csv = true;
-		return one_form(options);
-	case OPTION_JSON:
-		options->json = true;
-		return one_form(options);
-	case OPTION_ONCE:
-		options->once = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "csv",
-	  .key = OPTION_CSV,
-	  .doc = "Print a line a runtime and interval, with the time of day, "
-		 "after one with the names of its columns" },
-	{ .name = "interval",
-	  .key = OPTION_INTERVAL,
-	  .arg = "SECONDS",
-	  .doc = "How long is looked before it is shown (default: 1)" },
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print an object a runtime and interval" },
-	{ .name = "once",
-	  .key = OPTION_ONCE,
-	  .doc = "Print one interval, and end; as it is without a terminal" },
-	{ .name = "pid",
-	  .key = 'p',
-	  .arg = "PID",
-	  .doc = "Of that process (default: the one that has skua in it, or a "
-		 "list of all)" },
+static const struct args_option options_of_verb[] = {
+	ARGS_FLAG_OF(struct options, "csv", csv,
+		     "Print a line a runtime and interval, with the time of "
+		     "day, after one with the names of its columns"),
+	ARGS_INTERVAL(struct options, 0.01, 3600,
+		      "How long is looked before it is shown (default: 1)"),
+	ARGS_JSON(struct options, "Print an object a runtime and interval"),
+	ARGS_FLAG_OF(struct options, "once", once,
+		     "Print one interval, and end; as it is without a "
+		     "terminal"),
+	ARGS_PID(struct options, "Of that process (default: the one that has "
+				 "skua in it, or a list of all)"),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.check = check,
 	.doc = "Show what the workers of a process do: how busy they are, with "
 	       "which tasks, and how long those wait. The process is not "
 	       "stopped. q ends it",
@@ -418,7 +382,7 @@ int verb_top(int argc, char **argv)
 	struct target *target = NULL;
 	int code;
 
-	if (args_parse(&argp, "top", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "top", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = pick_process_or_list(&target, "top", options.pid, options.json);
 	if (!target)

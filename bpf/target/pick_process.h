@@ -12,9 +12,6 @@
 
 #include "bpf/target/target.h"
 
-/* The kernel's limit of process numbers. */
-#define PICK_PROCESS_MAX_PID UINT64_C(4194304)
-
 /* What --help says of --pid. */
 #define PICK_PROCESS_HELP \
 	"Of that process (default: the only one with skua in it)"

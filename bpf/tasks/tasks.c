@@ -2,7 +2,6 @@
 /* tasks.c - skua tasks: what is stuck, and what it waits for */
 #include "bpf/tasks/tasks.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,6 @@
 #include "bpf/cli/args.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
-
-enum { OPTION_JSON = 0x100 };
 
 #define MOST_ATTEMPTS 20u
 #define SPAWNED_SHIFT 16
@@ -23,41 +20,19 @@ struct options {
 	bool json, each;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case 'e':
-		options->each = true;
-		return 0;
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
+static const struct args_option options_of_verb[] = {
 	{ .name = "each",
 	  .key = 'e',
-	  .doc = "List each task, with where it was spawned" },
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print an object for each runtime" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+	  .doc = "List each task, with where it was spawned",
+	  .value = ARGS_FLAG,
+	  .field = offsetof(struct options, each) },
+	ARGS_JSON(struct options, "Print an object for each runtime"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
 	.doc = "Show the tasks of a process that are not done, by type and by "
 	       "what they wait for. Types and waits need SKUA_TRACK_TASKS=1 in "
 	       "the environment of the process. The process is not stopped",
@@ -248,7 +223,7 @@ int verb_tasks(int argc, char **argv)
 	struct target *target;
 	int code;
 
-	if (args_parse(&argp, "tasks", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "tasks", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = pick_process(&target, "tasks", options.pid);
 	if (code == EXIT_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* topo.c - skua topo: the machine as the scheduler sees it */
-#include <argp.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -16,14 +15,6 @@
 #include "bpf/verbs.h"
 #include "skua/runtime.h"
 
-enum {
-	OPTION_JSON = 0x100,
-	OPTION_MEASURE,
-	OPTION_PLACEMENT,
-	OPTION_ROOT,
-	OPTION_SNAPSHOT
-};
-
 struct options {
 	const char *root, *snapshot;
 	enum skua_placement placement;
@@ -35,8 +26,10 @@ static const char *const placements[] = { "default", "compact", "scatter",
 					  "cores", "caches" };
 #define PLACEMENTS (sizeof(placements) / sizeof(*placements))
 
-static error_t parse_placement(struct options *options, const char *name)
+static error_t parse_placement(void *input, char *name)
 {
+	struct options *options = input;
+
 	for (unsigned i = 0; i < PLACEMENTS; i++) {
 		if (strcmp(name, placements[i]) == 0) {
 			options->placement = (enum skua_placement)i;
@@ -53,8 +46,10 @@ static bool is_here(const struct options *options)
 	return !options->root || strcmp(options->root, "/") == 0;
 }
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
+	const struct options *options = input;
+
 	if (options->measure && !is_here(options))
 		return args_refuse("--measure runs threads on this machine, "
 				   "but --root %s is another; allowed: one of "
@@ -67,62 +62,36 @@ static error_t check(const struct options *options)
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case OPTION_MEASURE:
-		options->measure = true;
-		return 0;
-	case OPTION_PLACEMENT:
-		return parse_placement(options, arg);
-	case OPTION_ROOT:
-		options->root = arg;
-		return 0;
-	case OPTION_SNAPSHOT:
-		options->snapshot = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
-	{ .name = "measure",
-	  .key = OPTION_MEASURE,
-	  .doc = "Measure how long a cache line takes between cores, for up to "
-		 "50 ms on all allowed CPUs; show that, and correct which share "
-		 "a cache" },
+static const struct args_option options_of_verb[] = {
+	ARGS_JSON(struct options, "Print an object"),
+	ARGS_FLAG_OF(struct options, "measure", measure,
+		     "Measure how long a cache line takes between cores, for "
+		     "up to 50 ms on all allowed CPUs; show that, and correct "
+		     "which share a cache"),
 	{ .name = "placement",
-	  .key = OPTION_PLACEMENT,
 	  .arg = "NAME",
 	  .doc = "Of the workers: default, compact, scatter, cores (one each) "
-		 "or caches" },
+		 "or caches",
+	  .value = ARGS_OTHER,
+	  .parse = parse_placement },
 	{ .name = "root",
-	  .key = OPTION_ROOT,
 	  .arg = "PATH",
 	  .doc = "Another machine: a folder with a tree as at /, or a file "
-		 "that --snapshot has made" },
+		 "that --snapshot has made",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, root) },
 	{ .name = "snapshot",
-	  .key = OPTION_SNAPSHOT,
 	  .arg = "FILE",
 	  .doc = "Write down what describes the machine, as one text file "
-		 "(-: to standard output), and print nothing else" },
+		 "(-: to standard output), and print nothing else",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, snapshot) },
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.check = check,
 	.doc = "Show the CPUs, cores, caches and nodes of the machine, where "
 	       "the workers of a runtime would run, and in which order each "
 	       "steals from the others",
@@ -295,7 +264,7 @@ int verb_topo(int argc, char **argv)
 	struct topo topo = { .topology = NULL };
 	int code;
 
-	if (args_parse(&argp, "topo", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "topo", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.snapshot)
 		return save(&options);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pin.c - skua pin, skua unpin: counting that goes on without the tool */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +15,6 @@
 #include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
 
-enum { OPTION_ALL = 0x100 };
-
 struct options {
 	const char *verb;
 	uint64_t pid;
@@ -26,58 +23,40 @@ struct options {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t check(void *input)
 {
-	struct options *options = state->input;
+	const struct options *options = input;
 
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case OPTION_ALL:
-		options->all = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return args_refuse("no argument '%s'; allowed: options", arg);
-	case ARGP_KEY_END:
-		if (options->all && options->pid)
-			return args_refuse("--all and --pid; allowed: one");
-		if (!options->all && !options->pid &&
-		    strcmp(options->verb, "unpin") == 0)
-			return args_refuse("no process; allowed: --pid PID, or "
-					   "--all");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (options->all && options->pid)
+		return args_refuse("--all and --pid; allowed: one");
+	if (!options->all && !options->pid &&
+	    strcmp(options->verb, "unpin") == 0)
+		return args_refuse("no process; allowed: --pid PID, or --all");
+	return 0;
 }
 
-static const struct argp_option pin_options[] = {
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+static const struct args_option pin_options[] = {
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ 0 },
 };
 
-static const struct argp_option unpin_options[] = {
-	{ .name = "all", .key = OPTION_ALL, .doc = "In all processes" },
-	{ .name = "pid",
-	  .key = 'p',
-	  .arg = "PID",
-	  .doc = "In that process, which may have ended" },
+static const struct args_option unpin_options[] = {
+	ARGS_FLAG_OF(struct options, "all", all, "In all processes"),
+	ARGS_PID(struct options, "In that process, which may have ended"),
 	{ 0 },
 };
 
-static const struct argp pin_argp = {
+static const struct args_verb pin_verb = {
 	.options = pin_options,
-	.parser = parse,
+	.check = check,
 	.doc = "Count what the workers of a process do as skua trace does, "
 	       "until skua unpin: the maps are in " PINS_FOLDER
-	       "/PID, for bpftool "
-	       "and others",
+	       "/PID, for bpftool and others",
 };
 
-static const struct argp unpin_argp = {
+static const struct args_verb unpin_verb = {
 	.options = unpin_options,
-	.parser = parse,
+	.check = check,
 	.doc = "End what skua pin has begun",
 };
 
@@ -269,7 +248,7 @@ int verb_pin(int argc, char **argv)
 	struct target *target = NULL;
 	int code;
 
-	if (args_parse(&pin_argp, "pin", argc, argv, &options) != 0)
+	if (args_parse_verb(&pin_verb, "pin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	code = pick_process(&target, "pin", options.pid);
 	if (code == EXIT_OK)
@@ -319,7 +298,7 @@ int verb_unpin(int argc, char **argv)
 	char name[24];
 	int code = EXIT_OK;
 
-	if (args_parse(&unpin_argp, "unpin", argc, argv, &options) != 0)
+	if (args_parse_verb(&unpin_verb, "unpin", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	snprintf(name, sizeof(name), "%ju", (uintmax_t)options.pid);
 	if (pins_folder_hold(&folder, false) != 0) {

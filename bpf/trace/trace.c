@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* trace.c - skua trace: what the probes of a process, and the kernel, tell of it */
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,6 @@
 #include "bpf/cli/exits.h"
 #include "bpf/cli/terminal.h"
 #include "bpf/verbs.h"
-
-enum { OPTION_FOR = 0x100, OPTION_INTERVAL, OPTION_JSON };
 
 #define LEAST_SECONDS 0.01
 #define MOST_SECONDS  1e6
@@ -44,59 +41,32 @@ struct trace {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t check(void *input)
 {
-	struct options *options = state->input;
+	const struct options *options = input;
 
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case OPTION_FOR:
-		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
-				    &options->seconds);
-	case OPTION_INTERVAL:
-		return args_seconds("--interval", arg, LEAST_SECONDS,
-				    MOST_SECONDS, &options->interval);
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (options->path)
-			return args_refuse("unexpected argument '%s'", arg);
-		options->path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return options->pid && options->path
-			       ? args_refuse("a process and a path; allowed: "
-					     "one of them")
-			       : 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return options->pid && options->path
+		       ? args_refuse("a process and a path; allowed: one of "
+				     "them")
+		       : 0;
 }
 
-static const struct argp_option argp_options[] = {
-	{ .name = "for",
-	  .key = OPTION_FOR,
-	  .arg = "SECONDS",
-	  .doc = "So long; else until Ctrl-C, q, or the end of the process" },
-	{ .name = "interval",
-	  .key = OPTION_INTERVAL,
-	  .arg = "SECONDS",
-	  .doc = "Print each so often what was counted since the last time "
-		 "(default: 1 on a terminal, else only in the end)" },
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print an object each time" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+static const struct args_option options_of_verb[] = {
+	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+		 "at Ctrl-C, q, or the end of the process"),
+	ARGS_INTERVAL(struct options, LEAST_SECONDS, MOST_SECONDS,
+		      "Print each so often the counts since the last time "
+		      "(default: 1 on a terminal, else only in the end)"),
+	ARGS_JSON(struct options, "Print an object each time"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "[PATH]",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "[PATH]",
+	.file = offsetof(struct options, path),
+	.check = check,
 	.doc = "Count what workers do by their probes: steals by thief and "
 	       "victim, how long they sleep, and when the kernel takes them off "
 	       "the CPU. With a PATH, in all processes that have the file. "
@@ -313,7 +283,7 @@ int verb_trace(int argc, char **argv)
 	struct target *target = NULL;
 	int code;
 
-	if (args_parse(&argp, "trace", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "trace", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	trace.view.attached = &trace.attached;
 	if (options.path) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* why.c - skua why: where the time of the slowest tasks of a process went */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,17 +16,9 @@
 #include "bpf/verbs.h"
 #include "bpf/why/why.h"
 
-enum {
-	OPTION_FOR = 0x100,
-	OPTION_JSON,
-	OPTION_OFF_CPU,
-	OPTION_SLOWEST,
-	OPTION_TYPE,
-	OPTION_SLOWER
-};
-
 #define LEAST_SECONDS  0.001
 #define MOST_SECONDS   86400.0
+#define USUAL_SECONDS  5.0
 #define MOST_SLOWER_NS (UINT64_C(86400) * 1000000000)
 #define MOST_SLOWEST   UINT64_C(1000)
 #define MOST_BYTES     (UINT64_C(1) << 30) /* of a recording */
@@ -42,102 +33,62 @@ struct options {
 	const char *file;
 	bool json;
 	bool off_cpu;
-	bool timed; /* --for was there */
 };
 
 /* ---- options ------------------------------------------------------------- */
 
-static error_t check(const struct options *options)
+static error_t check(void *input)
 {
-	if (options->file && (options->pid || options->out || options->timed))
+	struct options *options = input;
+
+	if (options->file &&
+	    (options->pid || options->out || options->seconds > 0))
 		return args_refuse("a FILE was recorded before; allowed: it, "
 				   "or --pid, --for and --output");
 	if (options->off_cpu && (options->file || options->out))
 		return args_refuse(
 			"--off-cpu needs a live process, and records "
 			"nothing; allowed: --pid");
+	if (options->seconds <= 0)
+		options->seconds = USUAL_SECONDS;
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 'p':
-		return args_number("--pid", arg, 1, PICK_PROCESS_MAX_PID,
-				   &options->pid);
-	case 'o':
-		options->out = arg;
-		return 0;
-	case OPTION_FOR:
-		options->timed = true;
-		return args_seconds("--for", arg, LEAST_SECONDS, MOST_SECONDS,
-				    &options->seconds);
-	case OPTION_OFF_CPU:
-		options->off_cpu = true;
-		return 0;
-	case OPTION_SLOWEST:
-		return args_number("--slowest", arg, 0, MOST_SLOWEST,
-				   &options->slowest);
-	case OPTION_SLOWER:
-		return args_time("--slower-than", arg, MOST_SLOWER_NS,
-				 &options->slower_than_ns);
-	case OPTION_TYPE:
-		options->type = arg;
-		return 0;
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (options->file)
-			return args_refuse("unexpected argument '%s'; allowed: "
-					   "one FILE",
-					   arg);
-		options->file = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return check(options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "for",
-	  .key = OPTION_FOR,
-	  .arg = "SECONDS",
-	  .doc = "Record for so long, or until Ctrl-C (default: 5)" },
-	{ .name = "json", .key = OPTION_JSON, .doc = "Print an object" },
-	{ .name = "off-cpu",
-	  .key = OPTION_OFF_CPU,
-	  .doc = "Show instead in which functions polls block" },
-	{ .name = "output",
-	  .key = 'o',
-	  .arg = "FILE",
-	  .doc = "Keep the recording; an old FILE is overwritten" },
-	{ .name = "pid", .key = 'p', .arg = "PID", .doc = PICK_PROCESS_HELP },
+static const struct args_option options_of_verb[] = {
+	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+		 "after 5 seconds, or at Ctrl-C"),
+	ARGS_JSON(struct options, "Print an object"),
+	ARGS_FLAG_OF(struct options, "off-cpu", off_cpu,
+		     "Show instead in which functions polls block"),
+	ARGS_OUTPUT(struct options,
+		    "Keep the recording; an old FILE is overwritten"),
+	ARGS_PID(struct options, PICK_PROCESS_HELP),
 	{ .name = "slower-than",
-	  .key = OPTION_SLOWER,
 	  .arg = "TIME",
-	  .doc = "Show and judge only tasks that took longer, as 2ms or 500us" },
+	  .doc = "Show and judge only tasks that took longer, as 2ms or 500us",
+	  .value = ARGS_TIME,
+	  .field = offsetof(struct options, slower_than_ns),
+	  .max = MOST_SLOWER_NS },
 	{ .name = "slowest",
-	  .key = OPTION_SLOWEST,
 	  .arg = "N",
 	  .doc = "Show so many incidents, with --json so many tasks, or with "
-		 "--off-cpu so many places (default: 10)" },
+		 "--off-cpu so many places (default: 10)",
+	  .value = ARGS_NUMBER,
+	  .field = offsetof(struct options, slowest),
+	  .max = MOST_SLOWEST },
 	{ .name = "type",
-	  .key = OPTION_TYPE,
 	  .arg = "NAME",
-	  .doc = "Show only tasks of the type, or poll function, of that "
-		 "name" },
+	  .doc = "Show only tasks of the type, or poll function, of that name",
+	  .value = ARGS_TEXT,
+	  .field = offsetof(struct options, type) },
 	{ 0 },
 };
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "[FILE]",
+static const struct args_verb verb = {
+	.options = options_of_verb,
+	.file_doc = "[FILE]",
+	.file = offsetof(struct options, file),
+	.check = check,
 	.doc = "Show where the time of the slowest tasks of a process went, "
 	       "from when they became runnable: behind others, for their "
 	       "worker to wake up or to get a CPU, in their own poll, and what "
@@ -284,13 +235,13 @@ static int look_off_cpu(const struct options *options)
 
 int verb_why(int argc, char **argv)
 {
-	struct options options = { .seconds = 5, .slowest = 10 };
+	struct options options = { .slowest = 10 };
 	struct recording r = { .verb = "why", .writer = { .fd = -1 } };
 	struct why why = { .source = WHY_BPF };
 	char path[64];
 	int code = EXIT_OK;
 
-	if (args_parse(&argp, "why", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "why", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.off_cpu)
 		return look_off_cpu(&options);

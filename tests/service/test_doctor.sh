@@ -39,8 +39,8 @@ END
 }
 
 refuses 2 "no option '--wrong'; allowed: --json --pid --root" doctor --wrong
-refuses 2 "-p is '0'; allowed: 1 to" doctor -p 0
-refuses 2 '-p is of this machine, but --root /tmp is another' doctor -p 1 --root /tmp
+refuses 2 "--pid is '0'; allowed: 1 to" doctor -p 0
+refuses 2 '--pid is of this machine, but --root /tmp is another' doctor -p 1 --root /tmp
 refuses 1 '/nowhere: no such folder' doctor --root /nowhere
 refuses 1 'no process 4194303' doctor -p 4194303
 
