@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bpf/recording/addresses.h"
-#include "bpf/recording/before.h"
+#include "bpf/recording/open_polls.h"
 #include "bpf/recording/trace_file.h"
 #include "probes/area.h"
 #include "probes/events.h"
@@ -24,7 +24,7 @@ struct ring {
 	uint64_t words;               /* where it is, and how large */
 	uint64_t head;
 	uint64_t error; /* 0: there is no such word */
-	struct before before;
+	struct open_poll before;
 	uint64_t next; /* number of the first event that was not read */
 	bool begun;    /* next says something */
 	bool ended;    /* its runtime is gone */
@@ -439,17 +439,17 @@ static void begin_before(struct rings *r)
 		const struct target_runtime *runtime = runtime_of(r, ring);
 
 		if (runtime && ring->what.stream.index != TRACE_OUTSIDE)
-			before_begin(&ring->before, r->target, runtime,
-				     ring->what.stream.index,
-				     ring->what.stream.id);
+			open_poll_begin(&ring->before, r->target, runtime,
+					ring->what.stream.index,
+					ring->what.stream.id);
 	}
 }
 
 static void look_before(struct rings *r, struct ring *ring)
 {
 	if (ring->before.open)
-		before_look(&ring->before, r->target, runtime_of(r, ring),
-			    ring->what.stream.index);
+		open_poll_check(&ring->before, r->target, runtime_of(r, ring),
+				ring->what.stream.index);
 }
 
 int rings_finish(struct rings *r)

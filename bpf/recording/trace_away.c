@@ -4,22 +4,22 @@
 
 #include <stdio.h>
 
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 
-static struct trace_off_look look_at(const struct trace *trace, unsigned source)
+static struct offcpu_look look_at(const struct trace *trace, unsigned source)
 {
 	uint32_t thread = trace_source(trace, source)->thread;
-	struct trace_off_look none = { .epoch = 0 };
+	struct offcpu_look none = { .epoch = 0 };
 
 	/* Without a clock, events and switches are of different times. */
 	if (thread == 0 || trace_about(trace)->timeless)
 		return none;
-	return trace_offs_look(trace_offs(trace), thread, 0);
+	return offcpu_look(trace_offcpu(trace), thread, 0);
 }
 
 bool trace_away_any(const struct trace *trace, unsigned source)
 {
-	struct trace_off_look look = look_at(trace, source);
+	struct offcpu_look look = look_at(trace, source);
 
 	return look.next != look.end;
 }
@@ -37,16 +37,16 @@ void trace_away_label(const struct trace *trace, unsigned source, char *text)
 	snprintf(text, TRACE_AWAY_LABEL, "%s, without a CPU", label);
 }
 
-static void say(struct trace_mark *mark, const struct trace_off *off)
+static void say(struct trace_mark *mark, const struct offcpu_span *off)
 {
 	const char *name = "asleep";
 	unsigned args = 0;
 
-	if (off->kind == TRACE_OFF_WAKING)
+	if (off->kind == OFFCPU_WAKING)
 		name = "woken, and not there yet";
-	else if (off->kind == TRACE_OFF_STOPPED)
+	else if (off->kind == OFFCPU_STOPPED)
 		name = "stopped";
-	else if (off->kind == TRACE_OFF_WAITS)
+	else if (off->kind == OFFCPU_WAITS)
 		name = off->comm[0] ? "preempted by " : "waits for a CPU";
 	snprintf(mark->name, sizeof(mark->name), "%s%s", name, off->comm);
 	if (off->other)
@@ -62,7 +62,7 @@ static void say(struct trace_mark *mark, const struct trace_off *off)
 void trace_away_play(const struct trace *trace, struct trace_sink *sink)
 {
 	for (unsigned i = 0; i < trace_sources(trace); i++) {
-		struct trace_off_look look = look_at(trace, i);
+		struct offcpu_look look = look_at(trace, i);
 
 		for (; look.next != look.end; look.next++) {
 			struct trace_mark mark = {
@@ -72,7 +72,7 @@ void trace_away_play(const struct trace *trace, struct trace_sink *sink)
 				.end_ns = look.next->until_ns
 			};
 
-			if (look.next->kind == TRACE_OFF_UNKNOWN)
+			if (look.next->kind == OFFCPU_UNKNOWN)
 				continue;
 			say(&mark, look.next);
 			if (sink->begin)

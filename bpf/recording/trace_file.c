@@ -189,14 +189,14 @@ static int take_switches(struct trace *t, uint64_t at, uint32_t bytes)
 		return 0;
 	code = look_at_chunk(t, at, bytes, &head, sizeof(head));
 	if (code == 0)
-		code = trace_offs_span(&t->offs, &head);
+		code = offcpu_span(&t->offs, &head);
 	bytes -= (uint32_t)sizeof(head);
 	at += sizeof(head);
 	for (; code == 0 && head.count > 0 && bytes >= sizeof(what);
 	     head.count--) {
 		code = trace_window_look(t->window, at, &what, sizeof(what));
 		if (code == 0)
-			code = trace_offs_add(&t->offs, &what);
+			code = offcpu_add(&t->offs, &what);
 		bytes -= (uint32_t)sizeof(what);
 		at += sizeof(what);
 	}
@@ -358,7 +358,7 @@ static int load(struct trace *t, struct skua_error *err)
 	if (code == 0)
 		code = find_threads(t);
 	if (code == 0)
-		code = trace_offs_settle(&t->offs);
+		code = offcpu_settle(&t->offs);
 	if (code)
 		return refuse(err, code, "%s", strerror(-code));
 	if (t->name_count > 0)
@@ -436,7 +436,7 @@ void trace_close(struct trace *t)
 	free(t->by_id);
 	free(t->names);
 	free(t->heap);
-	trace_offs_free(&t->offs);
+	offcpu_free(&t->offs);
 	free(t);
 }
 
@@ -469,7 +469,7 @@ void trace_label(const struct trace *t, unsigned index, char *text)
 			 stream->index);
 }
 
-const struct trace_offs *trace_offs(const struct trace *t)
+const struct offcpu *trace_offcpu(const struct trace *t)
 {
 	return &t->offs;
 }

@@ -17,7 +17,7 @@
 #include "skua/base.h"
 
 struct trace;
-struct trace_offs;
+struct offcpu;
 
 /**
  * struct trace_about - what is said of the whole
@@ -90,8 +90,8 @@ void trace_label(const struct trace *trace, unsigned index, char *text);
 const char *trace_name(const struct trace *trace, enum trace_name_of of,
 		       uint64_t address);
 
-/* trace_offs - when its threads had no CPU (bpf/recording/trace_offs.h) */
-const struct trace_offs *trace_offs(const struct trace *trace);
+/* trace_offcpu - when its threads had no CPU (bpf/recording/offcpu.h) */
+const struct offcpu *trace_offcpu(const struct trace *trace);
 
 /* trace_next - the next event of all streams, in the order of their times; false:
  * there is none, or it cannot be read: trace_failed() */

@@ -5,7 +5,7 @@
 
 #include "bpf/recording/trace_clock.h"
 #include "bpf/recording/trace_file.h"
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 #include "bpf/recording/trace_window.h"
 
 /* Events with numbers that follow each other. */
@@ -40,7 +40,7 @@ struct trace {
 	struct trace_name *names;
 	size_t name_count, name_room;
 
-	struct trace_offs offs;
+	struct offcpu offs;
 
 	struct trace_window *window;
 

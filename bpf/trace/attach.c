@@ -45,9 +45,9 @@ struct file {
 	char path[40]; /* which leads to it, whatever it is called by now */
 	uint64_t device, inode;
 	unsigned count;
-	uint64_t offsets[NOTES_MOST];
-	uint64_t semaphores[NOTES_MOST];
-	uint64_t cookies[NOTES_MOST];
+	uint64_t offsets[MAX_USDT_PROBES];
+	uint64_t semaphores[MAX_USDT_PROBES];
+	uint64_t cookies[MAX_USDT_PROBES];
 };
 
 /* The places to attach to. */
@@ -60,7 +60,7 @@ struct goal {
 
 /* ---- files ----------------------------------------------------------------- */
 
-static void add_place(struct file *file, const struct notes_probe *probe)
+static void add_place(struct file *file, const struct usdt_probe *probe)
 {
 	for (unsigned i = 0; i < COUNT_PROBES; i++) {
 		if (strcmp(probe->name, probes[i].name) != 0 ||
@@ -76,7 +76,7 @@ static void add_place(struct file *file, const struct notes_probe *probe)
 static int add_file(struct goal *goal, int fd, struct target_budget *budget)
 {
 	struct file *file = &goal->files[goal->count];
-	struct notes notes;
+	struct usdt_probes notes;
 	struct stat status;
 	int err;
 
@@ -93,7 +93,7 @@ static int add_file(struct goal *goal, int fd, struct target_budget *budget)
 		    goal->files[i].inode == file->inode)
 			return 0;
 	snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", fd);
-	err = notes_read(fd, budget, &notes);
+	err = usdt_read(fd, budget, &notes);
 	for (unsigned i = 0; !err && i < notes.count; i++)
 		add_place(file, &notes.probes[i]);
 	return err;
@@ -228,7 +228,7 @@ static int attach_each(struct attachment *a, const struct goal *goal,
 		LIBBPF_OPTS(bpf_uprobe_opts, opts,
 			    .ref_ctr_offset = file->semaphores[i],
 			    .bpf_cookie = file->cookies[i]);
-		char name[NOTES_NAME + 16];
+		char name[USDT_NAME + 16];
 
 		snprintf(name, sizeof(name), "%s_%u_%u",
 			 probes[file->cookies[i]].name, index, i);

@@ -9,7 +9,7 @@
 #ifndef SKUA_BPF_ATTACH_H
 #define SKUA_BPF_ATTACH_H
 
-#include "bpf/trace/notes.h"
+#include "bpf/trace/usdt.h"
 #include "bpf/target/target.h"
 
 /* The maps, as they are called when they are pinned. */
@@ -35,7 +35,7 @@ enum attach_how {
 
 /* A link, or anything else that keeps a program in its place. */
 struct attach_link {
-	char name[NOTES_NAME + 16];
+	char name[USDT_NAME + 16];
 	int fd;
 	struct bpf_link *owner; /* of fd; NULL: it is this one */
 };

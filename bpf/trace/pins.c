@@ -137,7 +137,7 @@ enum pins_state pins_look(int fd, pid_t pid)
 
 int pins_make(const struct attachment *a, int fd)
 {
-	char path[PATH], name[NOTES_NAME + 32];
+	char path[PATH], name[USDT_NAME + 32];
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < ATTACH_MAPS; i++) {

@@ -4,7 +4,7 @@
 
 #include "bpf/why/ledger.h"
 #include "bpf/why/ledger_parts.h"
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 
 enum phase {
 	WAIT,
@@ -92,17 +92,17 @@ static enum ledger_part part_asleep(const struct span *span,
 
 static enum ledger_part part_of(const struct span *span,
 				const struct ledger_step *step,
-				enum trace_off_kind off)
+				enum offcpu_kind off)
 {
 	switch (off) {
-	case TRACE_OFF_WAITS:
+	case OFFCPU_WAITS:
 		return LEDGER_PREEMPTED;
-	case TRACE_OFF_STOPPED:
+	case OFFCPU_STOPPED:
 		return LEDGER_DESCHEDULED;
-	case TRACE_OFF_ASLEEP:
-	case TRACE_OFF_WAKING:
+	case OFFCPU_ASLEEP:
+	case OFFCPU_WAKING:
 		return part_asleep(span, step);
-	case TRACE_OFF_UNKNOWN:
+	case OFFCPU_UNKNOWN:
 		return step->doing == LEDGER_PARK && span->phase == WAIT
 			       ? LEDGER_PARKED
 			       : LEDGER_UNKNOWN;
@@ -113,16 +113,16 @@ static enum ledger_part part_of(const struct span *span,
 
 /* One that came back unseen ran from the next thing on that it is known to have done.
  * If that was a leave, the time of its return is unknown. */
-static enum trace_off_kind ensure(const struct trace_off *off,
-				  enum trace_off_kind kind,
-				  const struct ledger_step *step,
-				  uint64_t behind_ns)
+static enum offcpu_kind ensure(const struct offcpu_span *off,
+			       enum offcpu_kind kind,
+			       const struct ledger_step *step,
+			       uint64_t behind_ns)
 {
 	if (!off || off->again_ns == 0)
 		return kind;
 	if (step->from_ns > off->left_ns)
-		return TRACE_OFF_NOT;
-	return behind_ns < off->again_ns ? kind : TRACE_OFF_UNKNOWN;
+		return OFFCPU_NOT;
+	return behind_ns < off->again_ns ? kind : OFFCPU_UNKNOWN;
 }
 
 /* ---- times --------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void add_work(const struct span *span, const struct ledger_step *step,
 }
 
 static void add_off(const struct span *span, const struct ledger_step *step,
-		    enum ledger_part part, const struct trace_off *off,
+		    enum ledger_part part, const struct offcpu_span *off,
 		    uint64_t ns)
 {
 	struct ledger_cause cause = cause_of(span, part);
@@ -157,7 +157,7 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 	} else if (part == LEDGER_DESCHEDULED) {
 		if (is_work(step))
 			cause.name = step->name;
-		if (off && off->kind == TRACE_OFF_STOPPED)
+		if (off && off->kind == OFFCPU_STOPPED)
 			cause.how = LEDGER_STOP;
 		else if (span->phase == OWN)
 			cause.how = LEDGER_ITSELF;
@@ -167,15 +167,15 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 
 /* One step of the worker, from a time to a later one; @behind_ns: when the next one
  * begins. */
-static void split_step(const struct span *span, struct trace_off_look *look,
+static void split_step(const struct span *span, struct offcpu_look *look,
 		       const struct ledger_step *step, uint64_t behind_ns,
 		       uint64_t from_ns, uint64_t until_ns)
 {
 	uint64_t queued = 0, end;
 
 	for (uint64_t ns = from_ns; ns < until_ns; ns = end) {
-		const struct trace_off *off = NULL;
-		enum trace_off_kind kind = trace_off_at(look, ns, &end, &off);
+		const struct offcpu_span *off = NULL;
+		enum offcpu_kind kind = offcpu_at(look, ns, &end, &off);
 		enum ledger_part part;
 
 		kind = ensure(off, kind, step, behind_ns);
@@ -213,8 +213,8 @@ static void split_span(const struct span *span, uint64_t from_ns,
 {
 	static const struct ledger_step unseen = { .doing = LEDGER_LOST };
 	const struct ledger_steps *s = &span->ledger->tracks[span->track];
-	struct trace_off_look look = trace_offs_look(
-		trace_offs(span->ledger->trace), s->tid, from_ns);
+	struct offcpu_look look =
+		offcpu_look(trace_offcpu(span->ledger->trace), s->tid, from_ns);
 	size_t i = find_step(s, from_ns), next = i < s->count ? i + 1 : 0;
 
 	while (from_ns < until_ns) {

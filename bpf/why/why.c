@@ -12,7 +12,7 @@
 #include "bpf/target/pick_process.h"
 #include "bpf/programs/programs.h"
 #include "bpf/recording/recording.h"
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 #include "bpf/verbs.h"
 #include "bpf/why/why.h"
 
@@ -210,7 +210,7 @@ static int look(const struct options *options, const char *path,
 			err.text);
 		return EXIT_FAILED;
 	}
-	if (options->file && !trace_offs_any(trace_offs(why->trace))) {
+	if (options->file && !offcpu_any(trace_offcpu(why->trace))) {
 		why->source = WHY_NOTHING;
 		snprintf(why->missing, sizeof(why->missing),
 			 "it was not recorded with --switches");
@@ -220,9 +220,9 @@ static int look(const struct options *options, const char *path,
 	return code;
 }
 
-static int look_off_cpu(const struct options *options)
+static int show_blocked(const struct options *options)
 {
-	const struct why_off_cpu wanted = { .pid = options->pid,
+	const struct why_blocked wanted = { .pid = options->pid,
 					    .seconds = options->seconds,
 					    .slower_than_ns =
 						    options->slower_than_ns,
@@ -230,7 +230,7 @@ static int look_off_cpu(const struct options *options)
 					    .type = options->type,
 					    .json = options->json };
 
-	return why_off_cpu(&wanted);
+	return why_blocked(&wanted);
 }
 
 int verb_why(int argc, char **argv)
@@ -244,7 +244,7 @@ int verb_why(int argc, char **argv)
 	if (args_parse_verb(&verb, "why", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.off_cpu)
-		return look_off_cpu(&options);
+		return show_blocked(&options);
 	if (!options.file)
 		code = record(&options, &r, &why);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r.writer.fd);

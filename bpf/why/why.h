@@ -75,13 +75,13 @@ void why_print(FILE *file, const struct why *why, size_t most);
 void why_print_types(FILE *file, const struct why *why);
 
 /**
- * struct why_off_cpu - of what --off-cpu is wanted
+ * struct why_blocked - of what --off-cpu is wanted
  * @pid: 0: of the only process
  * @slower_than_ns: show what blocked for so long or longer; 0: as usual
  * @most: so many places
  * @type: the only one that is shown, or NULL
  */
-struct why_off_cpu {
+struct why_blocked {
 	uint64_t pid;
 	double seconds;
 	uint64_t slower_than_ns;
@@ -90,8 +90,8 @@ struct why_off_cpu {
 	bool json;
 };
 
-/* why_off_cpu - look, and print in which functions polls blocked. Return: an exit code */
-int why_off_cpu(const struct why_off_cpu *options);
+/* why_blocked - look, and print in which functions polls blocked. Return: an exit code */
+int why_blocked(const struct why_blocked *options);
 
 /* why_print_json - a line. Return: false: no memory */
 bool why_print_json(FILE *file, const struct why *why);

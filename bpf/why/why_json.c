@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 #include "bpf/why/why.h"
 
 static const char *const sources[] = { "bpf", "schedstat", "none" };
@@ -266,8 +266,8 @@ static void set_about(json_t *object, const struct why *why)
 	set_time(object, "stop_time", why, why->ledger.stop_ns);
 	set(object, "events", about->events);
 	set(object, "lost", about->lost);
-	set(object, "switches_lost", trace_offs(why->trace)->lost);
-	set(object, "switches_unseen", trace_offs(why->trace)->unseen);
+	set(object, "switches_lost", trace_offcpu(why->trace)->lost);
+	set(object, "switches_unseen", trace_offcpu(why->trace)->unseen);
 	set_text(object, "source", sources[why->source]);
 	set_text(object, "missing", why->missing);
 	set(object, "count", why->ledger.count);

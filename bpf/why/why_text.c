@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
@@ -54,11 +54,11 @@ static void print_source(FILE *file, const struct why *why)
 	case WHY_BPF:
 		fprintf(file,
 			"the threads that had the CPUs are known, by BPF; %s switches lost",
-			text_count(text, trace_offs(why->trace)->lost));
-		if (trace_offs(why->trace)->unseen > 0)
+			text_count(text, trace_offcpu(why->trace)->lost));
+		if (trace_offcpu(why->trace)->unseen > 0)
 			fprintf(file, ", %s not shown by the kernel",
 				text_count(text,
-					   trace_offs(why->trace)->unseen));
+					   trace_offcpu(why->trace)->unseen));
 		fputc('\n', file);
 		break;
 	case WHY_SCHEDSTAT:

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 #include "bpf/why/ledger.h"
 
 #define TASK  0x7000u
@@ -255,7 +255,7 @@ static void also_cpu_was_taken(const struct file *f)
 
 static void also_return_was_not_seen(const struct file *f)
 {
-	assert_int_equal(trace_offs(f->trace)->unseen, 2);
+	assert_int_equal(trace_offcpu(f->trace)->unseen, 2);
 }
 
 static void also_events_lost(const struct file *f)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* off_cpu.c - see off_cpu.h */
-#include "bpf/why/off_cpu.h"
+/* blocked_polls.c - see blocked_polls.h */
+#include "bpf/why/blocked_polls.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,12 +22,12 @@
 #define MOST_WORKERS 2048u /* that are looked at */
 #define MORE_WORKERS 64u   /* that may come */
 
-struct off_cpu {
+struct blocked_polls {
 	struct target *target;
 	struct flame_names *names;
 	struct block_bpf *program;
 	struct ring_buffer *ring;
-	struct off_cpu_place *places;
+	struct blocked_polls_place *places;
 	size_t count, room;
 	/* Of those that slept before: what the program could not read. */
 	struct block *before;
@@ -39,7 +39,8 @@ struct off_cpu {
 
 /* ---- places ---------------------------------------------------------------- */
 
-static bool place_matches(const struct off_cpu_place *place, const char *type,
+static bool place_matches(const struct blocked_polls_place *place,
+			  const char *type,
 			  const struct flame_function *functions,
 			  unsigned count)
 {
@@ -51,11 +52,11 @@ static bool place_matches(const struct off_cpu_place *place, const char *type,
 	return true;
 }
 
-static struct off_cpu_place *add_place(struct off_cpu *off, const char *type,
-				       const struct flame_function *functions,
-				       unsigned count)
+static struct blocked_polls_place *
+add_place(struct blocked_polls *off, const char *type,
+	  const struct flame_function *functions, unsigned count)
 {
-	struct off_cpu_place *place;
+	struct blocked_polls_place *place;
 	size_t bytes = count * sizeof(*functions);
 
 	if (off->count == MOST_PLACES) {
@@ -67,8 +68,8 @@ static struct off_cpu_place *add_place(struct off_cpu *off, const char *type,
 		return NULL;
 	}
 	place = &off->places[off->count];
-	*place = (struct off_cpu_place){ .function_count = count,
-					 .functions = malloc(bytes + 1) };
+	*place = (struct blocked_polls_place){ .function_count = count,
+					       .functions = malloc(bytes + 1) };
 	if (!place->functions) {
 		off->error = -ENOMEM;
 		return NULL;
@@ -79,8 +80,8 @@ static struct off_cpu_place *add_place(struct off_cpu *off, const char *type,
 	return place;
 }
 
-static struct off_cpu_place *
-find_place(struct off_cpu *off, const struct sample *sample, bool *whole)
+static struct blocked_polls_place *
+find_place(struct blocked_polls *off, const struct sample *sample, bool *whole)
 {
 	struct flame_function functions[FLAME_FRAMES];
 	unsigned count = flame_stack_read(off->names, sample, functions, whole);
@@ -93,12 +94,13 @@ find_place(struct off_cpu *off, const struct sample *sample, bool *whole)
 	return add_place(off, type, functions, count);
 }
 
-static void count_block(struct off_cpu *off, const struct block *block,
+static void count_block(struct blocked_polls *off, const struct block *block,
 			bool still)
 {
 	uint64_t ns = block->until_ns - block->from_ns;
 	bool whole;
-	struct off_cpu_place *place = find_place(off, &block->sample, &whole);
+	struct blocked_polls_place *place =
+		find_place(off, &block->sample, &whole);
 
 	if (!place)
 		return;
@@ -113,7 +115,7 @@ static void count_block(struct off_cpu *off, const struct block *block,
 
 /* ---- those that slept before ------------------------------------------------- */
 
-static bool read_word(struct off_cpu *off, uint64_t address, __u64 *out)
+static bool read_word(struct blocked_polls *off, uint64_t address, __u64 *out)
 {
 	return target_read(off->target, address, out, sizeof(*out)) == 0;
 }
@@ -121,7 +123,8 @@ static bool read_word(struct off_cpu *off, uint64_t address, __u64 *out)
 /* The BPF program does not run on the worker here, and cannot read its memory: the tool
  * does, as look() and read_stack() of look.h would. A poll that ended meanwhile is not
  * reported. */
-static bool read_sample(struct off_cpu *off, const struct sample_worker *where,
+static bool read_sample(struct blocked_polls *off,
+			const struct sample_worker *where,
 			struct sample *sample)
 {
 	uint32_t bytes = 0;
@@ -141,7 +144,7 @@ static bool read_sample(struct off_cpu *off, const struct sample_worker *where,
 }
 
 /* Look up a worker in the maps of the program. Return: does it sleep? */
-static bool look_up(const struct off_cpu *off, uint32_t tid,
+static bool look_up(const struct blocked_polls *off, uint32_t tid,
 		    struct block *block)
 {
 	int map = bpf_map__fd(off->program->maps.asleep);
@@ -151,7 +154,7 @@ static bool look_up(const struct off_cpu *off, uint32_t tid,
 }
 
 /* While the process is there: it may end with what it waits for. */
-static void learn_names(struct off_cpu *off, const struct sample *sample)
+static void learn_names(struct blocked_polls *off, const struct sample *sample)
 {
 	struct flame_function functions[FLAME_FRAMES];
 	bool whole;
@@ -160,7 +163,7 @@ static void learn_names(struct off_cpu *off, const struct sample *sample)
 	flame_names_type(off->names, sample->type, sample->poll);
 }
 
-static void keep_before(struct off_cpu *off, uint32_t tid,
+static void keep_before(struct blocked_polls *off, uint32_t tid,
 			const struct sample_worker *where)
 {
 	struct block *block;
@@ -178,7 +181,7 @@ static void keep_before(struct off_cpu *off, uint32_t tid,
 	}
 }
 
-static const struct block *find_before(const struct off_cpu *off,
+static const struct block *find_before(const struct blocked_polls *off,
 				       const struct block *block)
 {
 	for (size_t i = 0; i < off->before_count; i++)
@@ -188,7 +191,7 @@ static const struct block *find_before(const struct off_cpu *off,
 	return NULL;
 }
 
-static void count_any(struct off_cpu *off, const struct block *block,
+static void count_any(struct blocked_polls *off, const struct block *block,
 		      bool still)
 {
 	const struct block *before =
@@ -206,7 +209,7 @@ static void count_any(struct off_cpu *off, const struct block *block,
 
 static int on_block(void *context, void *data, size_t size)
 {
-	struct off_cpu *off = context;
+	struct blocked_polls *off = context;
 	const struct block *block = data;
 
 	if (size >= offsetof(struct block, sample.stack) &&
@@ -218,8 +221,8 @@ static int on_block(void *context, void *data, size_t size)
 /* ---- workers --------------------------------------------------------------- */
 
 /* Each with what it is told of, or a place for it. */
-static void each_worker(struct off_cpu *off,
-			void (*with)(struct off_cpu *off, uint32_t tid,
+static void each_worker(struct blocked_polls *off,
+			void (*with)(struct blocked_polls *off, uint32_t tid,
 				     const struct sample_worker *where))
 {
 	int map = bpf_map__fd(off->program->maps.workers);
@@ -233,7 +236,7 @@ static void each_worker(struct off_cpu *off,
 	}
 }
 
-static void make_room(struct off_cpu *off, uint32_t tid,
+static void make_room(struct blocked_polls *off, uint32_t tid,
 		      const struct sample_worker *where)
 {
 	static const struct block nothing;
@@ -244,7 +247,7 @@ static void make_room(struct off_cpu *off, uint32_t tid,
 			    &nothing, BPF_NOEXIST);
 }
 
-static int tell_workers(struct off_cpu *off)
+static int tell_workers(struct blocked_polls *off)
 {
 	int code = flame_tell_workers(off->target,
 				      bpf_map__fd(off->program->maps.workers));
@@ -268,12 +271,12 @@ static unsigned count_workers(struct target *target)
 
 static int fail(char *why, int err)
 {
-	snprintf(why, OFF_CPU_TEXT, "%s",
+	snprintf(why, BLOCKED_POLLS_TEXT, "%s",
 		 err == -ENOMEM ? strerror(ENOMEM) : programs_reason(err));
 	return err;
 }
 
-static int load(struct off_cpu *off, uint64_t least_ns)
+static int load(struct blocked_polls *off, uint64_t least_ns)
 {
 	pid_t pid = target_pid(off->target);
 	uint32_t tgid;
@@ -301,7 +304,7 @@ static int load(struct off_cpu *off, uint64_t least_ns)
 
 /* First the switches: each sleeping worker is then found by the scan, or seen when it
  * leaves. */
-static int attach(struct off_cpu *off)
+static int attach(struct blocked_polls *off)
 {
 	struct block_bpf *program = off->program;
 	int err;
@@ -317,10 +320,10 @@ static int attach(struct off_cpu *off)
 	return off->error;
 }
 
-int off_cpu_start(struct off_cpu **out, struct target *target,
-		  uint64_t least_ns, char *why)
+int blocked_polls_start(struct blocked_polls **out, struct target *target,
+			uint64_t least_ns, char *why)
 {
-	struct off_cpu *off = calloc(1, sizeof(*off));
+	struct blocked_polls *off = calloc(1, sizeof(*off));
 	int err;
 
 	*out = off;
@@ -340,7 +343,7 @@ int off_cpu_start(struct off_cpu **out, struct target *target,
 
 /* ---- going on -------------------------------------------------------------- */
 
-int off_cpu_take(struct off_cpu *off, bool ended)
+int blocked_polls_take(struct blocked_polls *off, bool ended)
 {
 	/* Else they may be of another program. */
 	if (!ended && !target_alive(off->target))
@@ -352,7 +355,7 @@ int off_cpu_take(struct off_cpu *off, bool ended)
 	return off->error;
 }
 
-static void count_still(struct off_cpu *off, uint32_t tid,
+static void count_still(struct blocked_polls *off, uint32_t tid,
 			const struct sample_worker *where)
 {
 	struct block block;
@@ -367,14 +370,14 @@ static void count_still(struct off_cpu *off, uint32_t tid,
 
 static int compare(const void *left, const void *right)
 {
-	const struct off_cpu_place *a = left, *b = right;
+	const struct blocked_polls_place *a = left, *b = right;
 
 	if (a->ns != b->ns)
 		return a->ns > b->ns ? -1 : 1;
 	return strcmp(a->type, b->type);
 }
 
-int off_cpu_finish(struct off_cpu *off)
+int blocked_polls_finish(struct blocked_polls *off)
 {
 	each_worker(off, count_still);
 	if (off->count > 0)
@@ -382,7 +385,7 @@ int off_cpu_finish(struct off_cpu *off)
 	return off->error;
 }
 
-size_t off_cpu_keep_type(struct off_cpu *off, const char *type)
+size_t blocked_polls_keep_type(struct blocked_polls *off, const char *type)
 {
 	size_t kept = 0;
 
@@ -395,33 +398,34 @@ size_t off_cpu_keep_type(struct off_cpu *off, const char *type)
 	return off->count = kept;
 }
 
-const struct off_cpu_place *off_cpu_places(const struct off_cpu *off,
-					   size_t *count)
+const struct blocked_polls_place *
+blocked_polls_places(const struct blocked_polls *off, size_t *count)
 {
 	*count = off->count;
 	return off->places;
 }
 
-struct off_cpu_counts off_cpu_counts(const struct off_cpu *off)
+struct blocked_polls_counts
+blocked_polls_counts(const struct blocked_polls *off)
 {
-	return (struct off_cpu_counts){ .times = off->program->bss->times,
-					.ns = off->program->bss->sum_ns,
-					.lost = off->program->bss->lost +
-						off->left_out };
+	return (struct blocked_polls_counts){ .times = off->program->bss->times,
+					      .ns = off->program->bss->sum_ns,
+					      .lost = off->program->bss->lost +
+						      off->left_out };
 }
 
-void off_cpu_line(const struct off_cpu *off,
-		  const struct flame_function *function, struct line *out)
+void blocked_polls_line(const struct blocked_polls *off,
+			const struct flame_function *function, struct line *out)
 {
 	flame_names_line(off->names, function->address, out);
 }
 
-void off_cpu_hurry(struct off_cpu *off)
+void blocked_polls_hurry(struct blocked_polls *off)
 {
 	flame_names_hurry(off->names);
 }
 
-void off_cpu_stop(struct off_cpu *off)
+void blocked_polls_stop(struct blocked_polls *off)
 {
 	if (!off)
 		return;

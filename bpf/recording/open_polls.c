@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* before.c - see before.h */
-#include "bpf/recording/before.h"
+/* open_polls.c - see open_polls.h */
+#include "bpf/recording/open_polls.h"
 
 #include <errno.h>
 
 #include "probes/events.h"
 
-void before_begin(struct before *before, struct target *target,
-		  const struct target_runtime *runtime, unsigned worker,
-		  uint32_t stream)
+void open_poll_begin(struct open_poll *before, struct target *target,
+		     const struct target_runtime *runtime, unsigned worker,
+		     uint32_t stream)
 {
 	struct target_now now;
 
 	if (target_look(target, runtime, worker, &now) != 0 || !now.task ||
 	    !(now.type || now.poll))
 		return;
-	*before = (struct before){
+	*before = (struct open_poll){
 		.seen = { .from_ns = now.at_ns,
 			  .task = now.task,
 			  .name = now.type ? now.type : now.poll,
@@ -27,8 +27,8 @@ void before_begin(struct before *before, struct target *target,
 	};
 }
 
-void before_look(struct before *before, struct target *target,
-		 const struct target_runtime *runtime, unsigned worker)
+void open_poll_check(struct open_poll *before, struct target *target,
+		     const struct target_runtime *runtime, unsigned worker)
 {
 	struct target_now now;
 	int code =

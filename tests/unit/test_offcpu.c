@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trace_offs.c - when threads had no CPU, of switches */
+/* test_offcpu.c - when threads had no CPU, of switches */
 #include "tests/unit/support.h"
 
-#include "bpf/recording/trace_offs.h"
+#include "bpf/recording/offcpu.h"
 
 #define THREAD 10u
 
 static int set_up(void **state)
 {
-	*state = calloc(1, sizeof(struct trace_offs));
+	*state = calloc(1, sizeof(struct offcpu));
 	return *state ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-	trace_offs_free(*state);
+	offcpu_free(*state);
 	free(*state);
 	return 0;
 }
 
-static void span(struct trace_offs *o, uint64_t from_ns, uint64_t until_ns)
+static void span(struct offcpu *o, uint64_t from_ns, uint64_t until_ns)
 {
 	const struct trace_switches head = { .from_ns = from_ns,
 					     .until_ns = until_ns };
 
-	assert_int_equal(trace_offs_span(o, &head), 0);
+	assert_int_equal(offcpu_span(o, &head), 0);
 }
 
-static void add(struct trace_offs *o, uint64_t ns, uint32_t tid,
+static void add(struct offcpu *o, uint64_t ns, uint32_t tid,
 		enum trace_switch_kind kind, const char *comm, uint32_t lost)
 {
 	struct trace_switch what = { .ns = ns,
@@ -37,23 +37,22 @@ static void add(struct trace_offs *o, uint64_t ns, uint32_t tid,
 				     .lost = lost };
 
 	snprintf(what.comm, sizeof(what.comm), "%s", comm);
-	assert_int_equal(trace_offs_add(o, &what), 0);
+	assert_int_equal(offcpu_add(o, &what), 0);
 }
 
 /* The states of the thread, from time to time, in a line. */
-static void are(struct trace_offs *o, uint32_t tid, const char *text)
+static void are(struct offcpu *o, uint32_t tid, const char *text)
 {
 	static const char *const words[] = { "on",    "asleep",  "waking",
 					     "waits", "stopped", "?" };
-	struct trace_off_look look = trace_offs_look(o, tid, 0);
+	struct offcpu_look look = offcpu_look(o, tid, 0);
 	char all[512] = "";
 	size_t length = 0;
 	uint64_t until;
 
 	for (uint64_t ns = 0; ns < UINT64_MAX; ns = until) {
-		const struct trace_off *off = NULL;
-		enum trace_off_kind kind =
-			trace_off_at(&look, ns, &until, &off);
+		const struct offcpu_span *off = NULL;
+		enum offcpu_kind kind = offcpu_at(&look, ns, &until, &off);
 
 		assert_true(until > ns);
 		length += (size_t)snprintf(
@@ -66,15 +65,15 @@ static void are(struct trace_offs *o, uint32_t tid, const char *text)
 	assert_string_equal(all, text);
 }
 
-static void settle(struct trace_offs *o)
+static void settle(struct offcpu *o)
 {
-	assert_int_equal(trace_offs_settle(o), 0);
+	assert_int_equal(offcpu_settle(o), 0);
 }
 
 /* As some recordings have it: the thread itself comes instead of it. */
 static void at__it_comes_itself__nobody_instead(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 	const struct trace_switch itself = { .ns = 290,
 					     .tid = THREAD,
 					     .other = THREAD,
@@ -83,7 +82,7 @@ static void at__it_comes_itself__nobody_instead(void **state)
 
 	span(o, 100, 400);
 	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
-	assert_int_equal(trace_offs_add(o, &itself), 0);
+	assert_int_equal(offcpu_add(o, &itself), 0);
 	add(o, 300, THREAD, TRACE_SWITCH_IN, "one", 0);
 	settle(o);
 	are(o, THREAD, "0 ?, 100 on, 200 waits one, 300 on, 400 ?");
@@ -92,13 +91,13 @@ static void at__it_comes_itself__nobody_instead(void **state)
 static void at__nobody_was_watched__all_run(void **state)
 {
 	settle(*state);
-	assert_false(trace_offs_any(*state));
+	assert_false(offcpu_any(*state));
 	are(*state, THREAD, "0 on");
 }
 
 static void at__each_kind__is_told(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 1000);
 	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
@@ -112,7 +111,7 @@ static void at__each_kind__is_told(void **state)
 	add(o, 460, THREAD, TRACE_SWITCH_IN, "three", 0);
 	add(o, 470, THREAD, TRACE_SWITCH_WOKEN, "waker", 0); /* it is awake */
 	settle(o);
-	assert_true(trace_offs_any(o));
+	assert_true(offcpu_any(o));
 	are(o, THREAD,
 	    "0 ?, 100 on, 200 waits one, 230 waits two, 250 on, 300 asleep, "
 	    "350 waking, 360 on, 400 asleep, 450 waits three, 460 on, 1000 ?");
@@ -121,7 +120,7 @@ static void at__each_kind__is_told(void **state)
 
 static void at__first_of_a_thread__tells_what_was_before(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 1000);
 	add(o, 200, 1, TRACE_SWITCH_IN, "one", 0);
@@ -137,7 +136,7 @@ static void at__first_of_a_thread__tells_what_was_before(void **state)
 /* A thread that leaves twice was back meanwhile; when is not known. */
 static void at__left_twice__is_not_sure_between(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 1000);
 	add(o, 200, THREAD, TRACE_SWITCH_PREEMPTED, "one", 0);
@@ -156,7 +155,7 @@ static void at__left_twice__is_not_sure_between(void **state)
 
 static void at__stopped__is_no_sleep(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 1000);
 	add(o, 200, THREAD, TRACE_SWITCH_STOPPED, "", 0);
@@ -169,7 +168,7 @@ static void at__stopped__is_no_sleep(void **state)
 
 static void at__switches_lost__is_not_known_meanwhile(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 500);
 	add(o, 200, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
@@ -185,7 +184,7 @@ static void at__switches_lost__is_not_known_meanwhile(void **state)
 
 static void at__spans_with_a_gap__is_not_known_between(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 	const struct trace_switches before = { .from_ns = 50, .until_ns = 60 };
 	const struct trace_switches negative = { .from_ns = 99,
 						 .until_ns = 98 };
@@ -194,8 +193,8 @@ static void at__spans_with_a_gap__is_not_known_between(void **state)
 	add(o, 150, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
 	span(o, 300, 400);
 	add(o, 350, THREAD, TRACE_SWITCH_ASLEEP, "", 0);
-	assert_int_equal(trace_offs_span(o, &before), -EINVAL);
-	assert_int_equal(trace_offs_span(o, &negative), -EINVAL);
+	assert_int_equal(offcpu_span(o, &before), -EINVAL);
+	assert_int_equal(offcpu_span(o, &negative), -EINVAL);
 	settle(o);
 	are(o, THREAD,
 	    "0 ?, 100 on, 150 asleep, 200 ?, 300 on, 350 asleep, 400 ?");
@@ -203,7 +202,7 @@ static void at__spans_with_a_gap__is_not_known_between(void **state)
 
 static void add__disorder_and_any_text__is_put_right(void **state)
 {
-	struct trace_offs *o = *state;
+	struct offcpu *o = *state;
 
 	span(o, 100, 1000);
 	add(o, 300, THREAD, TRACE_SWITCH_IN, "a\nb", 0);
@@ -230,5 +229,5 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-	return cmocka_run_group_tests_name("trace_offs", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("offcpu", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* notes.c - see notes.h */
-#include "bpf/trace/notes.h"
+/* usdt.c - see usdt.h */
+#include "bpf/trace/usdt.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ struct reading {
 	Elf64_Phdr segments[TARGET_ELF_SEGMENTS];
 	Elf64_Shdr mark, notes; /* zeros: there is none */
 	bool has_mark, has_notes;
-	struct notes *out;
+	struct usdt_probes *out;
 };
 
 /* ---- the file -------------------------------------------------------------- */
@@ -127,15 +127,15 @@ static bool is_name(const char *name)
 {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz_");
 
-	return length > 0 && length < NOTES_NAME && name[length] == 0;
+	return length > 0 && length < USDT_NAME && name[length] == 0;
 }
 
 /* The content of a note: three addresses, three strings. */
 static void add_probe(const struct reading *reading, const char *content,
 		      size_t bytes)
 {
-	struct notes *out = reading->out;
-	struct notes_probe *probe = &out->probes[out->count];
+	struct usdt_probes *out = reading->out;
+	struct usdt_probe *probe = &out->probes[out->count];
 	const char *strings[3], *end = content + bytes;
 	uint64_t words[3], base = reading->mark.sh_addr, moved;
 	int arguments;
@@ -195,8 +195,8 @@ static int read_notes(const struct reading *reading)
 	uint64_t at = 0, bytes = reading->notes.sh_size;
 	int code = 0;
 
-	while (code == 0 && reading->out->count < NOTES_MOST && at <= bytes &&
-	       bytes - at >= sizeof(Elf64_Nhdr)) {
+	while (code == 0 && reading->out->count < MAX_USDT_PROBES &&
+	       at <= bytes && bytes - at >= sizeof(Elf64_Nhdr)) {
 		uint64_t content, end;
 		Elf64_Nhdr note;
 
@@ -214,7 +214,7 @@ static int read_notes(const struct reading *reading)
 	return code;
 }
 
-int notes_read(int fd, struct target_budget *budget, struct notes *out)
+int usdt_read(int fd, struct target_budget *budget, struct usdt_probes *out)
 {
 	struct reading reading = { .out = out };
 	int code;

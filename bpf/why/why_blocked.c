@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_off_cpu.c - skua why --off-cpu: in which functions polls block */
+/* why_blocked.c - skua why --off-cpu: in which functions polls block */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "bpf/cli/exits.h"
 #include "bpf/cli/table.h"
 #include "bpf/verbs.h"
-#include "bpf/why/off_cpu.h"
+#include "bpf/why/blocked_polls.h"
 #include "bpf/why/why.h"
 
 /* Shorter ones are only counted. */
@@ -20,9 +20,9 @@
 
 /* The results, and their options. */
 struct run {
-	const struct why_off_cpu *options;
+	const struct why_blocked *options;
 	struct target *target;
-	struct off_cpu *off;
+	struct blocked_polls *off;
 	uint64_t least_ns;
 	char comm[TARGET_NAME];
 	double seconds; /* that it took */
@@ -46,24 +46,25 @@ static int take_until_end(struct run *run, struct exits *exits)
 	while (err == 0 && !over && now < end) {
 		now = now + EACH_S < end ? now + EACH_S : end;
 		over = exits_wait(exits, now);
-		err = off_cpu_take(run->off, exits->gone);
+		err = blocked_polls_take(run->off, exits->gone);
 	}
 	run->seconds = exits_now() - start;
 	if (exits->signalled)
-		off_cpu_hurry(run->off);
-	return err ? err : off_cpu_finish(run->off);
+		blocked_polls_hurry(run->off);
+	return err ? err : blocked_polls_finish(run->off);
 }
 
 static int record(struct run *run)
 {
-	char why[OFF_CPU_TEXT];
+	char why[BLOCKED_POLLS_TEXT];
 	struct exits exits;
 	int err = exits_open(&exits, target_pid(run->target));
 	int code = EXIT_OK;
 
 	if (err)
 		code = complain(strerror(-err));
-	else if (off_cpu_start(&run->off, run->target, run->least_ns, why) != 0)
+	else if (blocked_polls_start(&run->off, run->target, run->least_ns,
+				     why) != 0)
 		code = complain(why);
 	else
 		err = take_until_end(run, &exits);
@@ -82,8 +83,8 @@ static int keep_chosen_type(struct run *run)
 	const char *type = run->options->type;
 	size_t count;
 
-	off_cpu_places(run->off, &count);
-	if (type && count > 0 && off_cpu_keep_type(run->off, type) == 0) {
+	blocked_polls_places(run->off, &count);
+	if (type && count > 0 && blocked_polls_keep_type(run->off, type) == 0) {
 		fprintf(stderr,
 			ARGS_PROGRAM " why: --type is '%s': no poll of this "
 				     "type blocked; polls of other types did\n",
@@ -113,7 +114,7 @@ static void print_function(const struct run *run,
 	struct line line;
 	const char *last;
 
-	off_cpu_line(run->off, function, &line);
+	blocked_polls_line(run->off, function, &line);
 	printf("        %s", show(function->name, text));
 	last = strrchr(line.source, '/');
 	if (line.number > 0)
@@ -122,7 +123,7 @@ static void print_function(const struct run *run,
 }
 
 static void print_place(const struct run *run,
-			const struct off_cpu_place *place, size_t index)
+			const struct blocked_polls_place *place, size_t index)
 {
 	char times[32], sum[32], longest[32];
 
@@ -150,11 +151,12 @@ static void print_place(const struct run *run,
 
 static void print_text(const struct run *run)
 {
-	struct off_cpu_counts counts = off_cpu_counts(run->off);
+	struct blocked_polls_counts counts = blocked_polls_counts(run->off);
 	const char *missing = target_symbols_missing(run->target);
 	char times[32], sum[32], lost[32], least[32], seconds[32];
 	size_t count;
-	const struct off_cpu_place *places = off_cpu_places(run->off, &count);
+	const struct blocked_polls_place *places =
+		blocked_polls_places(run->off, &count);
 
 	printf("process %d (%s), %s\n", target_pid(run->target), run->comm,
 	       text_time(seconds, run->seconds * 1e9));
@@ -188,13 +190,13 @@ static json_t *line_json(const struct run *run,
 {
 	struct line line;
 
-	off_cpu_line(run->off, function, &line);
+	blocked_polls_line(run->off, function, &line);
 	return line.number > 0 ? json_sprintf("%s:%d", line.source, line.number)
 			       : json_null();
 }
 
 static json_t *place_json(const struct run *run,
-			  const struct off_cpu_place *place)
+			  const struct blocked_polls_place *place)
 {
 	json_t *object = json_object(), *functions = json_array();
 	json_t *lines = json_array();
@@ -221,10 +223,11 @@ static json_t *place_json(const struct run *run,
 
 static int print_json(const struct run *run)
 {
-	struct off_cpu_counts counts = off_cpu_counts(run->off);
+	struct blocked_polls_counts counts = blocked_polls_counts(run->off);
 	json_t *object = json_object(), *all = json_array();
 	size_t count;
-	const struct off_cpu_place *places = off_cpu_places(run->off, &count);
+	const struct blocked_polls_place *places =
+		blocked_polls_places(run->off, &count);
 	char *text;
 
 	set(object, "pid", (uint64_t)target_pid(run->target));
@@ -248,7 +251,7 @@ static int print_json(const struct run *run)
 
 /* ---- all of it ------------------------------------------------------------- */
 
-int why_off_cpu(const struct why_off_cpu *options)
+int why_blocked(const struct why_blocked *options)
 {
 	struct run run = { .options = options,
 			   .least_ns = options->slower_than_ns
@@ -267,7 +270,7 @@ int why_off_cpu(const struct why_off_cpu *options)
 		code = print_json(&run);
 	else if (code == EXIT_OK)
 		print_text(&run);
-	off_cpu_stop(run.off);
+	blocked_polls_stop(run.off);
 	target_close(run.target);
 	return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_offs.c - see trace_offs.h */
-#include "bpf/recording/trace_offs.h"
+/* offcpu.c - see offcpu.h */
+#include "bpf/recording/offcpu.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,40 +8,40 @@
 
 #include "bpf/cli/grow.h"
 
-struct trace_off_thread {
+struct offcpu_thread {
 	uint32_t tid;
 	size_t first, count; /* of the offs */
 };
 
 /* Epochs come one behind the other, and do not overlap. */
-struct trace_off_epoch {
+struct offcpu_epoch {
 	uint64_t from_ns, until_ns;
 };
 
 /* The state of a thread at a point of its switches. */
 struct walk {
-	struct trace_offs *offs;
+	struct offcpu *offs;
 	size_t epoch; /* epoch_count: none yet */
-	enum trace_off_kind kind;
-	struct trace_off off; /* since when, and which thread has the CPU */
-	size_t first;         /* of the offs since it left */
+	enum offcpu_kind kind;
+	struct offcpu_span off; /* since when, and which thread has the CPU */
+	size_t first;           /* of the offs since it left */
 };
 
 /* ---- reading --------------------------------------------------------------- */
 
-static int add_epoch(struct trace_offs *o, uint64_t from_ns, uint64_t until_ns)
+static int add_epoch(struct offcpu *o, uint64_t from_ns, uint64_t until_ns)
 {
 	if (!grow(&o->epochs, sizeof(*o->epochs), o->epoch_count,
 		  &o->epoch_room))
 		return -ENOMEM;
 	o->epochs[o->epoch_count++] =
-		(struct trace_off_epoch){ from_ns, until_ns };
+		(struct offcpu_epoch){ from_ns, until_ns };
 	return 0;
 }
 
-int trace_offs_span(struct trace_offs *o, const struct trace_switches *head)
+int offcpu_span(struct offcpu *o, const struct trace_switches *head)
 {
-	struct trace_off_epoch *last =
+	struct offcpu_epoch *last =
 		o->epoch_count > 0 ? &o->epochs[o->epoch_count - 1] : NULL;
 
 	if (head->until_ns < head->from_ns ||
@@ -54,9 +54,9 @@ int trace_offs_span(struct trace_offs *o, const struct trace_switches *head)
 }
 
 /* Those lost are missing since the one that came before. */
-static int cut_epoch(struct trace_offs *o, uint64_t ns)
+static int cut_epoch(struct offcpu *o, uint64_t ns)
 {
-	struct trace_off_epoch *last = &o->epochs[o->epoch_count - 1];
+	struct offcpu_epoch *last = &o->epochs[o->epoch_count - 1];
 	uint64_t end = last->until_ns, cut = last->from_ns;
 
 	if (o->count > 0 && o->switches[o->count - 1].ns > cut)
@@ -67,7 +67,7 @@ static int cut_epoch(struct trace_offs *o, uint64_t ns)
 	return add_epoch(o, ns, end);
 }
 
-int trace_offs_add(struct trace_offs *o, const struct trace_switch *what)
+int offcpu_add(struct offcpu *o, const struct trace_switch *what)
 {
 	struct trace_switch *to;
 
@@ -99,10 +99,10 @@ static int compare_switches(const void *left, const void *right)
 	return a->lost < b->lost ? -1 : a->lost > b->lost;
 }
 
-static void set_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
+static void set_state(struct walk *w, enum offcpu_kind kind, uint64_t ns)
 {
 	w->kind = kind;
-	w->off = (struct trace_off){ .from_ns = ns, .left_ns = ns };
+	w->off = (struct offcpu_span){ .from_ns = ns, .left_ns = ns };
 	w->first = w->offs->off_count;
 }
 
@@ -113,11 +113,11 @@ static void set_other(struct walk *w, const struct trace_switch *from)
 }
 
 /* End its state, if that was off a CPU. */
-static int end_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
+static int end_state(struct walk *w, enum offcpu_kind kind, uint64_t ns)
 {
-	struct trace_offs *o = w->offs;
+	struct offcpu *o = w->offs;
 
-	if (kind == TRACE_OFF_NOT || ns <= w->off.from_ns)
+	if (kind == OFFCPU_NOT || ns <= w->off.from_ns)
 		return 0;
 	if (!grow(&o->offs, sizeof(*o->offs), o->off_count, &o->off_room))
 		return -ENOMEM;
@@ -129,43 +129,43 @@ static int end_state(struct walk *w, enum trace_off_kind kind, uint64_t ns)
 }
 
 /* The first of an epoch says what was before it. */
-static enum trace_off_kind before(const struct trace_switch *s)
+static enum offcpu_kind before(const struct trace_switch *s)
 {
 	switch (s->kind) {
 	case TRACE_SWITCH_IN:
-		return TRACE_OFF_UNKNOWN;
+		return OFFCPU_UNKNOWN;
 	case TRACE_SWITCH_WOKEN:
-		return TRACE_OFF_ASLEEP;
+		return OFFCPU_ASLEEP;
 	case TRACE_SWITCH_INSTEAD:
-		return TRACE_OFF_WAITS;
+		return OFFCPU_WAITS;
 	default:
-		return TRACE_OFF_NOT;
+		return OFFCPU_NOT;
 	}
 }
 
 static int come_in(struct walk *w, const struct trace_switch *s)
 {
-	enum trace_off_kind kind = w->kind;
+	enum offcpu_kind kind = w->kind;
 	int code;
 
-	if (kind == TRACE_OFF_WAKING && s->comm[0]) {
-		kind = TRACE_OFF_WAITS;
+	if (kind == OFFCPU_WAKING && s->comm[0]) {
+		kind = OFFCPU_WAITS;
 		set_other(w, s);
 	}
 	code = end_state(w, kind, s->ns);
-	set_state(w, TRACE_OFF_NOT, s->ns);
+	set_state(w, OFFCPU_NOT, s->ns);
 	return code;
 }
 
-static enum trace_off_kind kind_of(enum trace_switch_kind left)
+static enum offcpu_kind kind_of(enum trace_switch_kind left)
 {
 	switch (left) {
 	case TRACE_SWITCH_PREEMPTED:
-		return TRACE_OFF_WAITS;
+		return OFFCPU_WAITS;
 	case TRACE_SWITCH_STOPPED:
-		return TRACE_OFF_STOPPED;
+		return OFFCPU_STOPPED;
 	default:
-		return TRACE_OFF_ASLEEP;
+		return OFFCPU_ASLEEP;
 	}
 }
 
@@ -175,7 +175,7 @@ static int leave(struct walk *w, const struct trace_switch *s)
 {
 	int code = end_state(w, w->kind, s->ns);
 
-	if (w->kind != TRACE_OFF_NOT)
+	if (w->kind != OFFCPU_NOT)
 		w->offs->unseen++;
 	for (size_t i = w->first; i < w->offs->off_count; i++)
 		w->offs->offs[i].again_ns = s->ns;
@@ -198,7 +198,7 @@ static int take(struct walk *w, const struct trace_switch *s)
 		return leave(w, s);
 	case TRACE_SWITCH_INSTEAD:
 		/* The next thread may be the same one. */
-		if (w->kind != TRACE_OFF_WAITS || !s->comm[0] ||
+		if (w->kind != OFFCPU_WAITS || !s->comm[0] ||
 		    s->other == s->tid)
 			break;
 		code = end_state(w, w->kind, s->ns);
@@ -206,10 +206,10 @@ static int take(struct walk *w, const struct trace_switch *s)
 		set_other(w, s);
 		break;
 	case TRACE_SWITCH_WOKEN:
-		if (w->kind != TRACE_OFF_ASLEEP && w->kind != TRACE_OFF_STOPPED)
+		if (w->kind != OFFCPU_ASLEEP && w->kind != OFFCPU_STOPPED)
 			break;
 		code = end_state(w, w->kind, s->ns);
-		set_state(w, TRACE_OFF_WAKING, s->ns);
+		set_state(w, OFFCPU_WAKING, s->ns);
 		break;
 	default:
 		break;
@@ -218,7 +218,7 @@ static int take(struct walk *w, const struct trace_switch *s)
 }
 
 /* The first that ends at that time or behind it; they are in order. */
-static size_t find_epoch(const struct trace_offs *o, uint64_t ns)
+static size_t find_epoch(const struct offcpu *o, uint64_t ns)
 {
 	size_t low = 0, high = o->epoch_count;
 
@@ -236,7 +236,7 @@ static size_t find_epoch(const struct trace_offs *o, uint64_t ns)
 /* Goes on to the epoch that the time is in; false: it is in none. */
 static int enter_epoch(struct walk *w, const struct trace_switch *s, bool *in)
 {
-	const struct trace_offs *o = w->offs;
+	const struct offcpu *o = w->offs;
 	size_t now = find_epoch(o, s->ns);
 	int code = 0;
 
@@ -250,7 +250,7 @@ static int enter_epoch(struct walk *w, const struct trace_switch *s, bool *in)
 	return code;
 }
 
-static int take_thread(struct trace_offs *o, size_t first, size_t behind)
+static int take_thread(struct offcpu *o, size_t first, size_t behind)
 {
 	struct walk w = { .offs = o, .epoch = o->epoch_count };
 	bool in;
@@ -260,8 +260,8 @@ static int take_thread(struct trace_offs *o, size_t first, size_t behind)
 		  &o->thread_room))
 		return -ENOMEM;
 	o->threads[o->thread_count++] =
-		(struct trace_off_thread){ .tid = o->switches[first].tid,
-					   .first = o->off_count };
+		(struct offcpu_thread){ .tid = o->switches[first].tid,
+					.first = o->off_count };
 	for (size_t i = first; code == 0 && i < behind; i++) {
 		code = enter_epoch(&w, &o->switches[i], &in);
 		if (code == 0 && in)
@@ -272,7 +272,7 @@ static int take_thread(struct trace_offs *o, size_t first, size_t behind)
 	return code;
 }
 
-int trace_offs_settle(struct trace_offs *o)
+int offcpu_settle(struct offcpu *o)
 {
 	size_t behind;
 	int code = 0;
@@ -294,7 +294,7 @@ int trace_offs_settle(struct trace_offs *o)
 	return code;
 }
 
-void trace_offs_free(struct trace_offs *o)
+void offcpu_free(struct offcpu *o)
 {
 	free(o->switches);
 	free(o->epochs);
@@ -305,8 +305,8 @@ void trace_offs_free(struct trace_offs *o)
 
 /* ---- looking --------------------------------------------------------------- */
 
-static const struct trace_off_thread *find_thread(const struct trace_offs *o,
-						  uint32_t tid)
+static const struct offcpu_thread *find_thread(const struct offcpu *o,
+					       uint32_t tid)
 {
 	size_t low = 0, high = o->thread_count;
 
@@ -324,8 +324,8 @@ static const struct trace_off_thread *find_thread(const struct trace_offs *o,
 }
 
 /* The first that ends behind that time. */
-static const struct trace_off *find_off(const struct trace_off *offs,
-					size_t count, uint64_t ns)
+static const struct offcpu_span *find_off(const struct offcpu_span *offs,
+					  size_t count, uint64_t ns)
 {
 	size_t low = 0, high = count;
 
@@ -340,11 +340,11 @@ static const struct trace_off *find_off(const struct trace_off *offs,
 	return &offs[low];
 }
 
-struct trace_off_look trace_offs_look(const struct trace_offs *o, uint32_t tid,
-				      uint64_t from_ns)
+struct offcpu_look offcpu_look(const struct offcpu *o, uint32_t tid,
+			       uint64_t from_ns)
 {
-	const struct trace_off_thread *thread = find_thread(o, tid);
-	struct trace_off_look look = { .offs = o };
+	const struct offcpu_thread *thread = find_thread(o, tid);
+	struct offcpu_look look = { .offs = o };
 
 	if (thread && thread->count > 0) {
 		look.end = &o->offs[thread->first] + thread->count;
@@ -356,36 +356,35 @@ struct trace_off_look trace_offs_look(const struct trace_offs *o, uint32_t tid,
 	return look;
 }
 
-enum trace_off_kind trace_off_at(struct trace_off_look *look, uint64_t ns,
-				 uint64_t *until_ns,
-				 const struct trace_off **off)
+enum offcpu_kind offcpu_at(struct offcpu_look *look, uint64_t ns,
+			   uint64_t *until_ns, const struct offcpu_span **off)
 {
-	const struct trace_offs *o = look->offs;
+	const struct offcpu *o = look->offs;
 
 	*until_ns = UINT64_MAX;
 	if (o->epoch_count == 0)
-		return TRACE_OFF_NOT;
+		return OFFCPU_NOT;
 	while (look->epoch < o->epoch_count &&
 	       o->epochs[look->epoch].until_ns <= ns)
 		look->epoch++;
 	if (look->epoch == o->epoch_count)
-		return TRACE_OFF_UNKNOWN;
+		return OFFCPU_UNKNOWN;
 	if (ns < o->epochs[look->epoch].from_ns) {
 		*until_ns = o->epochs[look->epoch].from_ns;
-		return TRACE_OFF_UNKNOWN;
+		return OFFCPU_UNKNOWN;
 	}
 	*until_ns = o->epochs[look->epoch].until_ns;
 	while (look->next != look->end && look->next->until_ns <= ns)
 		look->next++;
 	if (look->next == look->end)
-		return TRACE_OFF_NOT;
+		return OFFCPU_NOT;
 	if (look->next->from_ns > ns) {
 		if (look->next->from_ns < *until_ns)
 			*until_ns = look->next->from_ns;
-		return TRACE_OFF_NOT;
+		return OFFCPU_NOT;
 	}
 	if (look->next->until_ns < *until_ns)
 		*until_ns = look->next->until_ns;
 	*off = look->next;
-	return (enum trace_off_kind)look->next->kind;
+	return (enum offcpu_kind)look->next->kind;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * fuzz_notes.c - any ELF file, as one with probes
+ * fuzz_usdt.c - any ELF file, as one with probes
  *
  * The first byte says whether the rest is such a file as it is; or else a program
  * that writes one: notes of which a model knows whether they are probes, and where
  * those are; and then bytes that are changed anywhere. Of what is found holds,
  * whatever it is: it is in the file, and its name does nothing to a terminal.
  */
-#include "bpf/trace/notes.h"
+#include "bpf/trace/usdt.h"
 
 #include <elf.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define MAX_NOTES   (NOTES_MOST + 8u)
+#define MAX_NOTES   (MAX_USDT_PROBES + 8u)
 #define MAX_CHANGES 16u
 
 /* Where what is in the file: code and data are loaded elsewhere. */
@@ -63,7 +63,7 @@ static const struct {
 struct made {
 	char bytes[65536];
 	size_t size;
-	struct notes expected;
+	struct usdt_probes expected;
 };
 
 /* ---- a file ---------------------------------------------------------------- */
@@ -82,11 +82,11 @@ static void put_text(struct made *made, const char *text)
 static void expect(struct made *made, const char *name, unsigned arguments,
 		   uint64_t code, uint64_t data)
 {
-	struct notes_probe *probe =
-		&made->expected.probes[made->expected.count];
+	struct usdt_probe *probe = &made->expected.probes[made->expected.count];
 
 	/* Nothing is loaded beyond the end of a part. */
-	if (code >= PART || data >= PART || made->expected.count == NOTES_MOST)
+	if (code >= PART || data >= PART ||
+	    made->expected.count == MAX_USDT_PROBES)
 		return;
 	memset(probe, 0, sizeof(*probe));
 	strcpy(probe->name, name);
@@ -204,13 +204,13 @@ static unsigned change(struct made *made, struct fuzz_input *in)
 
 /* ---- what holds ------------------------------------------------------------ */
 
-static void check(const struct notes *notes, size_t size)
+static void check(const struct usdt_probes *notes, size_t size)
 {
-	fuzz_check(notes->count <= NOTES_MOST, "%u probes", notes->count);
+	fuzz_check(notes->count <= MAX_USDT_PROBES, "%u probes", notes->count);
 	for (unsigned i = 0; i < notes->count; i++) {
-		const struct notes_probe *probe = &notes->probes[i];
+		const struct usdt_probe *probe = &notes->probes[i];
 
-		fuzz_check(memchr(probe->name, 0, NOTES_NAME), "a name");
+		fuzz_check(memchr(probe->name, 0, USDT_NAME), "a name");
 		for (const char *c = probe->name; *c; c++)
 			fuzz_check(*c >= ' ' && *c <= '~', "%d in a name", *c);
 		fuzz_check(probe->offset < size && probe->semaphore < size,
@@ -220,13 +220,14 @@ static void check(const struct notes *notes, size_t size)
 	}
 }
 
-static void check_same(const struct notes *notes, const struct notes *expected)
+static void check_same(const struct usdt_probes *notes,
+		       const struct usdt_probes *expected)
 {
 	fuzz_check(notes->count == expected->count, "%u probes, not %u",
 		   notes->count, expected->count);
 	for (unsigned i = 0; i < notes->count; i++) {
-		const struct notes_probe *a = &notes->probes[i];
-		const struct notes_probe *b = &expected->probes[i];
+		const struct usdt_probe *a = &notes->probes[i];
+		const struct usdt_probe *b = &expected->probes[i];
 
 		fuzz_check(strcmp(a->name, b->name) == 0 &&
 				   a->arguments == b->arguments &&
@@ -237,7 +238,7 @@ static void check_same(const struct notes *notes, const struct notes *expected)
 	}
 }
 
-static int read_bytes(const void *bytes, size_t size, struct notes *notes)
+static int read_bytes(const void *bytes, size_t size, struct usdt_probes *notes)
 {
 	int fd = memfd_create("notes", MFD_CLOEXEC);
 	struct target_budget budget;
@@ -247,7 +248,7 @@ static int read_bytes(const void *bytes, size_t size, struct notes *notes)
 		abort();
 	memset(notes, 0, sizeof(*notes));
 	target_budget_begin(&budget);
-	err = notes_read(fd, &budget, notes);
+	err = usdt_read(fd, &budget, notes);
 	close(fd);
 	fuzz_check(err <= 0, "%d", err);
 	check(notes, size);
@@ -258,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct made made;
 	struct fuzz_input in = { data, data + size };
-	struct notes notes;
+	struct usdt_probes notes;
 
 	if (fuzz_below(&in, 4) == 3) {
 		read_bytes(in.next, (size_t)(in.end - in.next), &notes);

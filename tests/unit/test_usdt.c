@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_notes.c - the probes of this program are found in its file, and nothing in
+/* test_usdt.c - the probes of this program are found in its file, and nothing in
  * others */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bpf/trace/notes.h"
+#include "bpf/trace/usdt.h"
 #include "probes/probes.h"
 #include "tests/unit/probe_attach.h"
 #include "tests/unit/support.h"
@@ -28,16 +28,16 @@ static int make_file(const void *bytes, size_t size)
 	return fd;
 }
 
-static int read_notes(int fd, struct notes *out)
+static int read_notes(int fd, struct usdt_probes *out)
 {
 	struct target_budget budget;
 
 	target_budget_begin(&budget);
-	return notes_read(fd, &budget, out);
+	return usdt_read(fd, &budget, out);
 }
 
-static const struct notes_probe *find(const struct notes *notes,
-				      const char *name)
+static const struct usdt_probe *find(const struct usdt_probes *notes,
+				     const char *name)
 {
 	for (unsigned i = 0; i < notes->count; i++)
 		if (strcmp(notes->probes[i].name, name) == 0)
@@ -48,7 +48,7 @@ static const struct notes_probe *find(const struct notes *notes,
 static void read__own_program__has_all_probes(void **state)
 {
 	int fd = open(PROBE_FILE, O_RDONLY | O_CLOEXEC);
-	struct notes notes;
+	struct usdt_probes notes;
 
 	(void)state;
 	if (!PROBES_EXIST)
@@ -58,8 +58,7 @@ static void read__own_program__has_all_probes(void **state)
 	assert_int_equal(read_notes(fd, &notes), 0);
 	assert_int_equal(notes.count, COUNT_OF(expected));
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
-		const struct notes_probe *probe =
-			find(&notes, expected[i].name);
+		const struct usdt_probe *probe = find(&notes, expected[i].name);
 		struct probe_site site;
 
 		assert_non_null(probe);
@@ -79,7 +78,7 @@ static void read__cut_anywhere__finds_all_or_nothing(void **state)
 	assert_true(probe_elf_open(&elf));
 	for (size_t size = 0; size < elf.size; size += 1 + elf.size / 97) {
 		int fd = make_file(elf.bytes, size);
-		struct notes notes;
+		struct usdt_probes notes;
 		int err = read_notes(fd, &notes);
 
 		assert_true(err == -ENOEXEC || err == -EILSEQ);
@@ -93,7 +92,7 @@ static void read__no_elf_file__is_refused(void **state)
 {
 	static const char *const others[] = { "", "\177ELF",
 					      "#!/bin/sh\nexit 0\n" };
-	struct notes notes;
+	struct usdt_probes notes;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -106,7 +105,7 @@ static void read__no_elf_file__is_refused(void **state)
 
 static void read__no_file__tells_why(void **state)
 {
-	struct notes notes;
+	struct usdt_probes notes;
 
 	(void)state;
 	assert_int_equal(read_notes(-1, &notes), -EBADF);
@@ -151,7 +150,7 @@ static Elf64_Shdr *copy_notes(struct copy *copy)
 static void read__any_smaller_budget__says_so(void **state)
 {
 	struct target_budget budget;
-	struct notes notes;
+	struct usdt_probes notes;
 	struct copy copy;
 	uint64_t all;
 
@@ -161,19 +160,19 @@ static void read__any_smaller_budget__says_so(void **state)
 	copy_open(&copy);
 	target_budget_begin(&budget);
 	budget.ending = true; /* no more of it comes with time */
-	assert_int_equal(notes_read(copy.fd, &budget, &notes), 0);
+	assert_int_equal(usdt_read(copy.fd, &budget, &notes), 0);
 	assert_int_equal(notes.count, COUNT_OF(expected));
 	all = TARGET_WORK - budget.left;
 	assert_int_equal(budget.held, 0);
 	for (uint64_t left = 0; left < all; left += 997) {
 		budget.left = left;
-		assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+		assert_int_equal(usdt_read(copy.fd, &budget, &notes), -EFBIG);
 		assert_int_equal(notes.count, 0);
 	}
 	budget.left = all - 1;
-	assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+	assert_int_equal(usdt_read(copy.fd, &budget, &notes), -EFBIG);
 	budget.left = all;
-	assert_int_equal(notes_read(copy.fd, &budget, &notes), 0);
+	assert_int_equal(usdt_read(copy.fd, &budget, &notes), 0);
 	copy_close(&copy);
 }
 
@@ -187,7 +186,7 @@ static void read__sparse_notes__are_paid_for(void **state)
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		struct target_budget budget;
 		Elf64_Shdr *section;
-		struct notes notes;
+		struct usdt_probes notes;
 		struct copy copy;
 
 		copy_open(&copy);
@@ -199,7 +198,7 @@ static void read__sparse_notes__are_paid_for(void **state)
 			ftruncate(copy.fd, (off_t)(copy.size + sizes[i])), 0);
 		target_budget_begin(&budget);
 		budget.ending = true;
-		assert_int_equal(notes_read(copy.fd, &budget, &notes), -EFBIG);
+		assert_int_equal(usdt_read(copy.fd, &budget, &notes), -EFBIG);
 		assert_int_equal(notes.count, 0);
 		copy_close(&copy);
 	}
@@ -209,7 +208,7 @@ static void read__names_of_any_size__are_not_kept(void **state)
 {
 	static const uint64_t sizes[] = { UINT64_C(17) << 20, UINT64_C(1) << 62,
 					  UINT64_MAX };
-	struct notes notes;
+	struct usdt_probes notes;
 	struct copy copy;
 	Elf64_Ehdr header;
 	Elf64_Shdr *sections;
