@@ -14,7 +14,7 @@
 #error "the file is little-endian, and is written as it is in memory"
 #endif
 
-#define EVENTS_MOST 65536u /* in a chunk */
+#define EVENTS_MAX 65536u /* in a chunk */
 
 _Static_assert(sizeof(struct trace_header) == 16 &&
 		       sizeof(struct trace_chunk) == 8 &&
@@ -25,8 +25,8 @@ _Static_assert(sizeof(struct trace_header) == 16 &&
 		       sizeof(struct trace_end) == 24,
 	       "as PROBES.md says");
 _Static_assert(sizeof(struct trace_events) +
-			       EVENTS_MOST * sizeof(struct event) <=
-		       TRACE_CHUNK_MOST,
+			       EVENTS_MAX * sizeof(struct event) <=
+		       TRACE_CHUNK_MAX,
 	       "no chunk is larger than what is read");
 
 /* ---- time ------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count)
 {
 	while (w->error == 0 && count > 0) {
-		uint32_t now = count < EVENTS_MOST ? count : EVENTS_MOST;
+		uint32_t now = count < EVENTS_MAX ? count : EVENTS_MAX;
 		struct trace_events head = { .first = first,
 					     .stream = stream,
 					     .count = now };
@@ -187,8 +187,8 @@ int trace_write_switches(struct trace_writer *w, uint64_t from_ns,
 				       .until_ns = until_ns,
 				       .count = count };
 
-	if (head.count > TRACE_SWITCHES_MOST)
-		head.count = TRACE_SWITCHES_MOST;
+	if (head.count > TRACE_SWITCHES_MAX)
+		head.count = TRACE_SWITCHES_MAX;
 	return put_chunk(w, TRACE_SWITCHES, &head, sizeof(head), switches,
 			 head.count * sizeof(*switches));
 }

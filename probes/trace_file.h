@@ -42,7 +42,7 @@ struct trace_chunk {
 	uint32_t bytes; /* of what follows: a multiple of 8 */
 };
 
-#define TRACE_CHUNK_MOST (UINT32_C(1) << 26)
+#define TRACE_CHUNK_MAX (UINT32_C(1) << 26)
 
 /* The processor's counter, as in struct event. */
 enum trace_counter { TRACE_UNKNOWN, TRACE_TSC, TRACE_CNTVCT };
@@ -192,8 +192,8 @@ int trace_write_before(struct trace_writer *w,
 		       const struct trace_before *before);
 int trace_write_end(struct trace_writer *w, enum trace_reason reason);
 
-/* trace_write_switches - at most TRACE_SWITCHES_MOST; more are cut off */
-#define TRACE_SWITCHES_MOST (UINT32_C(1) << 20)
+/* trace_write_switches - at most TRACE_SWITCHES_MAX; more are cut off */
+#define TRACE_SWITCHES_MAX (UINT32_C(1) << 20)
 int trace_write_switches(struct trace_writer *w, uint64_t from_ns,
 			 uint64_t until_ns, const struct trace_switch *switches,
 			 uint32_t count);

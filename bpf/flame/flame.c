@@ -15,10 +15,10 @@
 #include "bpf/cli/table.h"
 #include "bpf/verbs.h"
 
-#define LEAST_SECONDS 0.001
-#define MOST_SECONDS  31536000.0
-#define MOST_RATE     10000u
-#define USUAL_RATE    99u /* not in step with what happens each 10 ms */
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 31536000.0
+#define MAX_RATE    10000u
+#define USUAL_RATE  99u /* not in step with what happens each 10 ms */
 
 #define KALLSYMS "/proc/kallsyms"
 
@@ -68,7 +68,7 @@ static const struct args_option options_of_verb[] = {
 	ARGS_FLAG_OF(struct options, "folded", folded,
 		     "Write folded stacks, \"type;function;function "
 		     "samples\", for other tools"),
-	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 		 "at Ctrl-C, or the end of the process"),
 	{ .name = "kernel",
 	  .key = 'k',
@@ -86,7 +86,7 @@ static const struct args_option options_of_verb[] = {
 	  .value = ARGS_NUMBER,
 	  .field = offsetof(struct options, rate),
 	  .min = 1,
-	  .max = MOST_RATE },
+	  .max = MAX_RATE },
 	{ 0 },
 };
 
@@ -116,7 +116,7 @@ static int take_samples(struct flame_run *run, struct exits *exits)
 {
 	double start = exits_now(), now = start, period = FIRST_S;
 	double end = start + (run->options->seconds > 0 ? run->options->seconds
-							: MOST_SECONDS);
+							: MAX_SECONDS);
 	bool over = false;
 	int err = 0;
 

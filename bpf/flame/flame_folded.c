@@ -7,7 +7,7 @@
 
 #include "bpf/flame/flame.h"
 
-#define MOST_LINE (1u << 20) /* bytes */
+#define MAX_LINE (1u << 20) /* bytes */
 
 static int fail(char *why, int err, uint64_t line, const char *what)
 {
@@ -25,7 +25,7 @@ static ssize_t next_line(FILE *file, char *line)
 	int c;
 
 	while ((c = getc(file)) != EOF && c != '\n') {
-		if (length == MOST_LINE)
+		if (length == MAX_LINE)
 			return -2;
 		line[length++] = (char)c;
 	}
@@ -92,7 +92,7 @@ static int read_line(struct flame *flame, char *line, size_t length,
 
 int flame_read(struct flame *flame, FILE *file, char *why)
 {
-	char *line = malloc(MOST_LINE);
+	char *line = malloc(MAX_LINE);
 	ssize_t length = 0;
 	int err = 0;
 

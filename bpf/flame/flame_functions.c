@@ -16,8 +16,8 @@
 #include "bpf/target/target_demangle.h"
 #include "bpf/target/target_memory.h"
 
-#define MOST_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
-#define MOST_ALL   (UINT64_C(1) << 28) /* of all tables, which may be one */
+#define MAX_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
+#define MAX_ALL   (UINT64_C(1) << 28) /* of all tables, which may be one */
 
 /* Of a name that is shown. */
 #define SHOWN 256u
@@ -99,7 +99,7 @@ static void add_symbols(struct functions *functions, Elf_Scn *section,
 	Elf_Data *data;
 	size_t count;
 
-	if (header->sh_size > MOST_ALL - functions->bytes)
+	if (header->sh_size > MAX_ALL - functions->bytes)
 		return;
 	functions->bytes += header->sh_size;
 	data = elf_getdata(section, NULL);
@@ -163,7 +163,7 @@ static void read_symbols(struct functions *functions)
 			continue;
 		linked = elf_getscn(functions->elf, header.sh_link);
 		if (linked && gelf_getshdr(linked, &names) &&
-		    names.sh_size <= MOST_BYTES)
+		    names.sh_size <= MAX_BYTES)
 			add_symbols(functions, section, &header);
 	}
 	order_symbols(&functions->symbols);
@@ -238,7 +238,7 @@ static void read_starts(struct functions *functions)
 		if (!gelf_getphdr(functions->elf, (int)i, &part) ||
 		    part.p_type != PT_GNU_EH_FRAME ||
 		    part.p_filesz < sizeof(struct unwind_header) ||
-		    part.p_filesz > MOST_BYTES)
+		    part.p_filesz > MAX_BYTES)
 			continue;
 		data = elf_getdata_rawchunk(functions->elf,
 					    (int64_t)part.p_offset,

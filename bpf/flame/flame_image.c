@@ -11,7 +11,7 @@
 #include "bpf/flame/flame_functions.h"
 #include "bpf/target/target_elf.h"
 
-#define MOST_OF_VDSO (UINT64_C(1) << 20)
+#define MAX_VDSO_BYTES (UINT64_C(1) << 20)
 
 struct image {
 	uint64_t inode;
@@ -49,7 +49,7 @@ static int copy_vdso(struct target *target,
 		     const struct target_mapping *mapping)
 {
 	uint64_t bytes = mapping->end - mapping->start;
-	void *memory = bytes <= MOST_OF_VDSO ? malloc(bytes) : NULL;
+	void *memory = bytes <= MAX_VDSO_BYTES ? malloc(bytes) : NULL;
 	int fd = memory ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
 	if (fd >= 0 &&

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_IMAGES 4096u
-#define MOST_TYPES  4096u
-#define RULES       8192u /* that are remembered, by address */
+#define MAX_IMAGES 4096u
+#define MAX_TYPES  4096u
+#define RULES      8192u /* that are remembered, by address */
 
 struct type {
 	uint64_t type, poll;
@@ -23,7 +23,7 @@ struct known_rule {
 
 struct flame_names {
 	struct target *target;
-	struct image *images[MOST_IMAGES];
+	struct image *images[MAX_IMAGES];
 	size_t image_count;
 	struct type *types;
 	size_t type_count;
@@ -43,7 +43,7 @@ static struct image *find_image(struct flame_names *names,
 	for (size_t i = 0; i < names->image_count; i++)
 		if (image_is_of(names->images[i], mapping))
 			return names->images[i];
-	image = names->image_count < MOST_IMAGES
+	image = names->image_count < MAX_IMAGES
 			? image_open(names->target, names->reader, mapping)
 			: NULL;
 	if (image)
@@ -238,7 +238,7 @@ const char *flame_names_type(struct flame_names *names, uint64_t type,
 		if (names->types[i].type == type &&
 		    names->types[i].poll == poll)
 			return names->types[i].name;
-	if (names->type_count == MOST_TYPES)
+	if (names->type_count == MAX_TYPES)
 		return "(other types)";
 	more = reallocarray(names->types, names->type_count + 1, sizeof(*more));
 	if (!more)

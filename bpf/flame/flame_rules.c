@@ -15,7 +15,7 @@ enum { NUMBER_FP = 29, NUMBER_SP = 31, NUMBER_RETURN = 30 };
 #error "which numbers do DWARF's tables give the registers here?"
 #endif
 
-#define MOST_TERMS 8u
+#define MAX_TERMS 8u
 
 /* A number, and perhaps a register that it is added to; 0: none. */
 struct term {
@@ -55,22 +55,22 @@ static bool combine(unsigned atom, struct term *t)
 static bool evaluate(const Dwarf_Op *ops, size_t count, uint64_t address,
 		     struct term *out)
 {
-	struct term terms[MOST_TERMS];
+	struct term terms[MAX_TERMS];
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		unsigned atom = ops[i].atom;
 
-		if (atom == DW_OP_bregx && used < MOST_TERMS)
+		if (atom == DW_OP_bregx && used < MAX_TERMS)
 			terms[used++] = (struct term){ (int)ops[i].number,
 						       ops[i].number2 };
 		else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31 &&
-			 used < MOST_TERMS)
+			 used < MAX_TERMS)
 			terms[used++] =
 				(struct term){ (int)(atom - DW_OP_breg0),
 					       ops[i].number };
 		else if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31 &&
-			 used < MOST_TERMS)
+			 used < MAX_TERMS)
 			terms[used++] = (struct term){ 0, atom - DW_OP_lit0 };
 		else if (used < 2 || !combine(atom, &terms[--used - 1]))
 			return false;

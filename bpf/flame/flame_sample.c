@@ -20,11 +20,11 @@
 
 #include "sample.skel.h"
 
-#define MOST_ROW 32u /* bytes of what a thread is called */
+#define MAX_ROW 32u /* bytes of what a thread is called */
 
 /* Room for the samples of 0.2 s, twice the time between looks, within these. */
-#define LEAST_BUFFER (UINT32_C(4) << 20)
-#define MOST_BUFFER  (UINT32_C(128) << 20)
+#define MIN_BUFFER (UINT32_C(4) << 20)
+#define MAX_BUFFER (UINT32_C(128) << 20)
 
 struct flame_sampler {
 	struct target *target;
@@ -52,11 +52,11 @@ static void enter(struct flame_sampler *s, const char *name)
 
 static const char *name_thread(const struct sample *sample, char *text)
 {
-	snprintf(text, MOST_ROW, "(thread %.*s)", SAMPLE_COMM, sample->comm);
+	snprintf(text, MAX_ROW, "(thread %.*s)", SAMPLE_COMM, sample->comm);
 	return text;
 }
 
-/* @text: MOST_ROW bytes */
+/* @text: MAX_ROW bytes */
 static const char *first_row(struct flame_sampler *s,
 			     const struct sample *sample, char *text)
 {
@@ -115,7 +115,7 @@ static int on_sample(void *context, void *data, size_t size)
 {
 	struct flame_sampler *s = context;
 	const struct sample *sample = data;
-	char row[MOST_ROW];
+	char row[MAX_ROW];
 
 	if (size < offsetof(struct sample, stack) ||
 	    size - offsetof(struct sample, stack) < sample->bytes)
@@ -140,9 +140,9 @@ static uint32_t buffer_size(unsigned rate)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t wanted = (uint64_t)cpus * rate * sizeof(struct sample) / 5;
-	uint32_t size = LEAST_BUFFER;
+	uint32_t size = MIN_BUFFER;
 
-	while (size < wanted && size < MOST_BUFFER)
+	while (size < wanted && size < MAX_BUFFER)
 		size *= 2;
 	return size;
 }

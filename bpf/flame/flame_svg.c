@@ -12,14 +12,14 @@
 #include "bpf/flame/flame.h"
 #include "bpf/flame/flame_kernel.h"
 
-#define WIDTH   1200.0
-#define MARGIN  12.0
-#define INSIDE  (WIDTH - 2 * MARGIN)
-#define TOP     84u /* of the first row */
-#define ROW     19u
-#define LETTER  7.25 /* as wide as one is drawn, or more */
-#define LEAST   0.1  /* a frame that is narrower is left out */
-#define LEGENDS 6u
+#define WIDTH     1200.0
+#define MARGIN    12.0
+#define INSIDE    (WIDTH - 2 * MARGIN)
+#define TOP       84u /* of the first row */
+#define ROW       19u
+#define LETTER    7.25 /* as wide as one is drawn, or more */
+#define MIN_WIDTH 0.1  /* a frame that is narrower is left out */
+#define LEGENDS   6u
 
 struct picture {
 	FILE *file;
@@ -206,7 +206,7 @@ static void put_frames(const struct picture *p)
 	while (place.at != 0) {
 		const struct flame_node *node = &p->nodes[place.at];
 		uint64_t from = place.from[node->depth - 1];
-		bool shown = width_of(p, node) >= LEAST;
+		bool shown = width_of(p, node) >= MIN_WIDTH;
 
 		if (shown)
 			put_frame(p, &place, from);
@@ -223,7 +223,7 @@ static unsigned deepest(const struct picture *p)
 
 	while (place.at != 0) {
 		const struct flame_node *node = &p->nodes[place.at];
-		bool shown = width_of(p, node) >= LEAST;
+		bool shown = width_of(p, node) >= MIN_WIDTH;
 
 		if (shown && node->depth > depth)
 			depth = node->depth;

@@ -6,7 +6,7 @@
 
 #include "bpf/flame/flame.h"
 
-#define MOST_SAMPLES \
+#define MAX_SAMPLES \
 	(UINT64_C(1) << 53) /* a double, as JavaScript has, is exact */
 #define SMALLEST 1024u
 
@@ -262,7 +262,7 @@ int flame_count(struct flame *flame, uint64_t samples)
 
 	flame->cursor = 0;
 	flame->stuck = false;
-	if (samples > MOST_SAMPLES - flame->nodes[0].total)
+	if (samples > MAX_SAMPLES - flame->nodes[0].total)
 		return -EOVERFLOW;
 	flame->nodes[at].own += samples;
 	for (; at != 0; at = flame->nodes[at].parent)

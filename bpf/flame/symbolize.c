@@ -19,14 +19,14 @@
 #include "bpf/flame/flame_image.h"
 #include "bpf/verbs.h"
 
-#define MOST_MODULES 64u
-#define MOST_NAME    256u
+#define MAX_MODULES 64u
+#define MAX_NAME    256u
 
 /* For all lines of a log, from files that the user has named. */
 #define OWN_LIMITS ((struct reader_limits){ UINT64_C(512) << 20, 60 })
 
 struct module {
-	char name[MOST_NAME];
+	char name[MAX_NAME];
 	const char *path;    /* of a file that the user has named */
 	int fd;              /* of that file, until it has an image */
 	struct image *image; /* NULL: there is no such file */
@@ -36,7 +36,7 @@ struct symbolizer {
 	uint64_t pid;
 	struct target *target;       /* NULL: there are files alone */
 	struct target_budget budget; /* of those */
-	struct module modules[MOST_MODULES];
+	struct module modules[MAX_MODULES];
 	unsigned count;
 	struct reader *reader;
 	const char *missing; /* the first module without a file */
@@ -59,13 +59,13 @@ static error_t add_file(void *input, char *path)
 
 	if (fd < 0)
 		return args_refuse("%s: %s", path, strerror(errno));
-	if (s->count == MOST_MODULES || strlen(last_of(path)) >= MOST_NAME) {
+	if (s->count == MAX_MODULES || strlen(last_of(path)) >= MAX_NAME) {
 		close(fd);
 		return args_refuse("%s: allowed: at most %u files, with names "
 				   "of at most %u bytes",
-				   path, MOST_MODULES, MOST_NAME - 1);
+				   path, MAX_MODULES, MAX_NAME - 1);
 	}
-	snprintf(module->name, MOST_NAME, "%s", last_of(path));
+	snprintf(module->name, MAX_NAME, "%s", last_of(path));
 	module->path = path;
 	module->fd = fd;
 	s->count++;
@@ -144,10 +144,10 @@ static struct image *find_image(struct symbolizer *s, const char *name)
 	for (unsigned i = 0; i < s->count; i++)
 		if (strcmp(s->modules[i].name, name) == 0)
 			return s->modules[i].image;
-	if (s->count == MOST_MODULES)
+	if (s->count == MAX_MODULES)
 		return NULL;
 	module = &s->modules[s->count++];
-	snprintf(module->name, MOST_NAME, "%s", name);
+	snprintf(module->name, MAX_NAME, "%s", name);
 	module->image = open_mapped(s, name);
 	if (!module->image && !s->missing)
 		s->missing = module->name;
@@ -169,11 +169,11 @@ static bool read_name(const char *text, const char *plus, char *name)
 {
 	const char *from = plus;
 
-	while (from > text && is_name_char(from[-1]) && plus - from < MOST_NAME)
+	while (from > text && is_name_char(from[-1]) && plus - from < MAX_NAME)
 		from--;
-	if (from == plus || plus - from >= MOST_NAME)
+	if (from == plus || plus - from >= MAX_NAME)
 		return false;
-	snprintf(name, MOST_NAME, "%.*s", (int)(plus - from), from);
+	snprintf(name, MAX_NAME, "%.*s", (int)(plus - from), from);
 	return true;
 }
 
@@ -182,7 +182,7 @@ static void print_place(struct symbolizer *s, const char *name, uint64_t ahead)
 	struct image *image = find_image(s, name);
 	struct flame_function function;
 	struct line line;
-	char text[MOST_NAME];
+	char text[MAX_NAME];
 
 	if (!image || !image_look(image, ahead, &function, &line))
 		return;
@@ -201,7 +201,7 @@ static void copy_line(struct symbolizer *s, const char *text)
 	while ((plus = strstr(from, "+0x")) != NULL) {
 		const char *digits = plus + 3;
 		size_t length = strspn(digits, "0123456789abcdef");
-		char name[MOST_NAME];
+		char name[MAX_NAME];
 
 		fwrite(from, 1, (size_t)(digits + length - from), stdout);
 		if (length > 0 && length <= 16 && read_name(from, plus, name))

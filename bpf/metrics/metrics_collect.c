@@ -10,10 +10,10 @@
 #include "bpf/stats/figures.h"
 #include "bpf/metrics/metrics.h"
 
-#define MOST_ATTEMPTS 20u
-#define MOST_TYPES    256u  /* of a runtime; the rest is one more */
-#define MOST_WORKERS  3072u /* of all processes: 35 MB of snapshots */
-#define REST          "(other tasks)"
+#define MAX_ATTEMPTS 20u
+#define MAX_TYPES    256u  /* of a runtime; the rest is one more */
+#define MAX_WORKERS  3072u /* of all processes: 35 MB of snapshots */
+#define REST         "(other tasks)"
 
 /* ---- types ----------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static void add_type(struct metrics_runtime *r, struct target *target,
 
 	name_type(target, row, name);
 	i = find_type(r, name);
-	if (i == r->type_count && i >= MOST_TYPES) {
+	if (i == r->type_count && i >= MAX_TYPES) {
 		strcpy(name, REST);
 		i = find_type(r, name);
 	}
@@ -63,7 +63,7 @@ static void add_type(struct metrics_runtime *r, struct target *target,
 
 static int collect_types(struct metrics_runtime *r, struct target *target)
 {
-	r->types = calloc(MOST_TYPES + 1, sizeof(*r->types));
+	r->types = calloc(MAX_TYPES + 1, sizeof(*r->types));
 	if (r->types == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < r->snapshot.worker_count; i++)
@@ -123,7 +123,7 @@ int metrics_add(struct metrics_list *list, struct target *target)
 	int err = -EAGAIN;
 
 	/* Again, if a runtime comes or goes meanwhile. */
-	for (unsigned i = 0; err == -EAGAIN && i < MOST_ATTEMPTS; i++) {
+	for (unsigned i = 0; err == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		free_from(list, before);
 		err = target_refresh(target);
 		for (unsigned k = 0; err == 0 && k < target_runtimes(target);
@@ -160,12 +160,12 @@ static int add_within(struct metrics_list *list, struct target *target)
 	for (unsigned i = 0, workers = count_workers(list);
 	     err == 0 && i < target_runtimes(target); i++) {
 		workers += target_runtime(target, i)->area.worker_count;
-		if (workers > MOST_WORKERS)
+		if (workers > MAX_WORKERS)
 			err = -EFBIG;
 	}
 	if (err == 0)
 		err = metrics_add(list, target);
-	if (err == 0 && count_workers(list) > MOST_WORKERS)
+	if (err == 0 && count_workers(list) > MAX_WORKERS)
 		err = -EFBIG; /* it has grown meanwhile */
 	if (err != 0)
 		free_from(list, before);

@@ -115,9 +115,9 @@ struct peer *peers_open(struct peers *peers, int fd,
 			       ? sizeof(struct sockaddr_in6)
 			       : sizeof(struct sockaddr_in));
 	pthread_mutex_lock(&peers->lock);
-	if (count(peers, &from) >= PEERS_MOST_EACH)
+	if (count(peers, &from) >= PEERS_MAX_EACH)
 		make_room(peers, &from);
-	else if (count(peers, NULL) >= PEERS_MOST)
+	else if (count(peers, NULL) >= PEERS_MAX)
 		make_room(peers, busiest(peers));
 	peer = find_place(peers);
 	if (peer)

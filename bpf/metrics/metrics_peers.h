@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#define PEERS_MOST      64u  /* connections */
-#define PEERS_MOST_EACH 32u  /* of an address */
-#define PEERS_PLACES    128u /* those included that are being closed */
+#define PEERS_MAX      64u  /* connections */
+#define PEERS_MAX_EACH 32u  /* of an address */
+#define PEERS_PLACES   128u /* those included that are being closed */
 
 #define PEERS_ANSWER_SECONDS \
 	10.0 /* from the start to the end of the first answer */

@@ -14,8 +14,8 @@
 #include "bpf/verbs.h"
 #include "probes/perf_list.h"
 
-#define LEAST_SECONDS 0.001
-#define MOST_SECONDS  1e6
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 1e6
 
 struct options {
 	uint64_t pid;
@@ -80,9 +80,9 @@ static const struct args_option options_of_verb[] = {
 		 "counters at the same times",
 	  .value = ARGS_OTHER,
 	  .parse = parse_events },
-	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 		 "at Ctrl-C, or the end of the process"),
-	ARGS_INTERVAL(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
 		      "Print each so often the counts since the last time"),
 	ARGS_JSON(struct options, "Print an object each time"),
 	ARGS_FLAG_OF(struct options, "list", list,
@@ -133,7 +133,7 @@ static int count_spans(struct perf_session *session,
 {
 	double start = exits_now();
 	double end = start + (options->seconds > 0 ? options->seconds
-						   : 1000 * MOST_SECONDS);
+						   : 1000 * MAX_SECONDS);
 	double next = start;
 	bool ended = false;
 	int err = 0;

@@ -12,7 +12,7 @@
 #define OTHERS       4u
 #define OTHERS_WIDTH 56u
 #define WORKER_WIDTH 9u
-#define MOST_WORKERS (TABLE_COLUMNS - OTHERS)
+#define MAX_WORKERS  (TABLE_COLUMNS - OTHERS)
 
 static bool is_time(const char *name)
 {
@@ -145,7 +145,7 @@ static void print_block(FILE *file, const struct block *block)
 {
 	const char *titles[TABLE_COLUMNS] = { "", "total", "a task",
 					      "counting" };
-	char names[MOST_WORKERS][24];
+	char names[MAX_WORKERS][24];
 	struct table table;
 
 	for (unsigned i = 0; i < block->count; i++) {
@@ -210,8 +210,8 @@ void perf_print(FILE *file, const struct perf_session *session, unsigned width)
 				? 1
 				: (width - OTHERS_WIDTH) / WORKER_WIDTH;
 
-	if (most > MOST_WORKERS)
-		most = MOST_WORKERS;
+	if (most > MAX_WORKERS)
+		most = MAX_WORKERS;
 	fprintf(file, "process %d (%s), %u workers, %.3f s\n",
 		target_pid(session->target), session->comm,
 		session->worker_count, session->seconds);

@@ -11,10 +11,10 @@
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
 
-#define LEAST_SECONDS 0.001
-#define MOST_SECONDS  31536000.0
-#define LEAST_BYTES   UINT64_C(1000000)
-#define MOST_BYTES    (UINT64_C(1) << 62)
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 31536000.0
+#define MIN_BYTES   UINT64_C(1000000)
+#define MAX_BYTES   (UINT64_C(1) << 62)
 
 struct options {
 	uint64_t pid;
@@ -55,7 +55,7 @@ static error_t parse_condition(void *input, char *text)
 }
 
 static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 		 "at Ctrl-C, or the end of the process"),
 	ARGS_FLAG_OF(struct options, "last", last,
 		     "Write only the last events of each worker, when it ends: "
@@ -66,8 +66,8 @@ static const struct args_option options_of_verb[] = {
 		 "(default: no limit)",
 	  .value = ARGS_NUMBER,
 	  .field = offsetof(struct options, max_bytes),
-	  .min = LEAST_BYTES,
-	  .max = MOST_BYTES },
+	  .min = MIN_BYTES,
+	  .max = MAX_BYTES },
 	{ .name = "on",
 	  .arg = "CONDITION",
 	  .doc = "With --last: end when it comes, so that the events before it "

@@ -25,16 +25,16 @@
 
 /* Between looks at the rings. One that gets fuller than an eighth is looked at
  * more often, so that three more of the same do not make it overflow. */
-#define LEAST_NS UINT64_C(200000)
-#define MOST_NS  UINT64_C(100000000)
-#define FULL     0.125
+#define MIN_NS UINT64_C(200000)
+#define MAX_NS UINT64_C(100000000)
+#define FULL   0.125
 
 /* CPU time of the last round, in which a process that lies could otherwise keep the
  * command for ever. Rings are rarely an eighth full then; with --last they are full. */
 #define FINISH_NS      (NS_PER_S / 20)
 #define FINISH_LAST_NS (2 * NS_PER_S)
 
-#define MOST_TOLD 32u /* workers that the report has a line for */
+#define MAX_TOLD 32u /* workers that the report has a line for */
 
 /* ---- beginning ------------------------------------------------------------- */
 
@@ -142,9 +142,9 @@ static uint64_t adapt(uint64_t period_ns, double fullest)
 		period_ns /= fullest > 4 * FULL ? 4 : 2;
 	else if (fullest < FULL / 4)
 		period_ns *= 2;
-	return period_ns < LEAST_NS  ? LEAST_NS
-	       : period_ns > MOST_NS ? MOST_NS
-				     : period_ns;
+	return period_ns < MIN_NS   ? MIN_NS
+	       : period_ns > MAX_NS ? MAX_NS
+				    : period_ns;
 }
 
 /* Copy the new events of the rings, and the new switches. */
@@ -171,7 +171,7 @@ static int look_for_trigger(struct recording *r, uint64_t now, uint64_t *due_ns)
 
 static void record(struct recording *r)
 {
-	uint64_t renew_ns = 0, period_ns = LEAST_NS, look_ns = 0, now;
+	uint64_t renew_ns = 0, period_ns = MIN_NS, look_ns = 0, now;
 	double fullest;
 
 	while ((now = now_ns()) < r->end_ns && !is_full(r)) {
@@ -268,7 +268,7 @@ static void report_stream(const struct recording *r,
 			"%" PRIu64 " events at 0x%" PRIx64
 			"; allowed: a power of two, up to %" PRIu64 "\n",
 			who, stream->bad_events, stream->bad_address,
-			RINGS_MOST_EVENTS);
+			RINGS_MAX_EVENTS);
 	else if (stream->error)
 		fprintf(stderr, "%s: no ring for its events: %s\n", who,
 			strerror(-stream->error));
@@ -299,13 +299,13 @@ static void report_streams(const struct recording *r)
 		const struct target_runtime *runtime =
 			rings_runtime(r->rings, i);
 
-		if (is_told(stream, runtime) && told++ < MOST_TOLD)
+		if (is_told(stream, runtime) && told++ < MAX_TOLD)
 			report_stream(r, stream, runtime);
 		gone += is_silent(stream) && !stream->error && !runtime;
 	}
-	if (told > MOST_TOLD)
+	if (told > MAX_TOLD)
 		fprintf(stderr, "%u more workers lost events, or have none\n",
-			told - MOST_TOLD);
+			told - MAX_TOLD);
 	if (gone > 0)
 		fprintf(stderr,
 			"%u of the workers ended before they noticed "

@@ -12,9 +12,9 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
-#define AT_ONCE       32768u /* events that are copied */
-#define MOST_NAMES    65536u
-#define MOST_ATTEMPTS 8u
+#define AT_ONCE      32768u /* events that are copied */
+#define MAX_NAMES    65536u
+#define MAX_ATTEMPTS 8u
 
 /* A ring in the process; the addresses of its words. */
 struct ring {
@@ -195,7 +195,7 @@ static int name(struct rings *r, enum trace_name_of of, uint64_t address)
 	char text[TARGET_NAME];
 
 	if (address == 0 || addresses_has(&r->names, address) ||
-	    r->names.count >= MOST_NAMES)
+	    r->names.count >= MAX_NAMES)
 		return 0;
 	if (check_stop(r))
 		return -EINTR;
@@ -283,7 +283,7 @@ static int read_state(struct rings *r, struct ring *ring, struct state *out)
 		ring->what.error = (int)out->error;
 	if (out->address == 0)
 		return -ENODATA;
-	if (out->events < 2 || out->events > RINGS_MOST_EVENTS ||
+	if (out->events < 2 || out->events > RINGS_MAX_EVENTS ||
 	    (out->events & (out->events - 1)) != 0 ||
 	    out->address > UINT64_MAX - out->events * sizeof(struct event)) {
 		ring->what.error = -EILSEQ;
@@ -504,7 +504,7 @@ static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
 {
 	int code = -EAGAIN, refreshed;
 
-	for (unsigned i = 0; code == -EAGAIN && i < MOST_ATTEMPTS; i++) {
+	for (unsigned i = 0; code == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		struct ring *ring = &r->rings[index];
 		struct state state;
 

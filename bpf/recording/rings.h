@@ -16,7 +16,7 @@
 #include "probes/trace_file.h"
 
 /* Events of a ring; one of more cannot be right. */
-#define RINGS_MOST_EVENTS (UINT64_C(1) << 26)
+#define RINGS_MAX_EVENTS (UINT64_C(1) << 26)
 
 struct rings;
 

@@ -244,7 +244,7 @@ static int take_chunks(struct trace *t, uint64_t at)
 		code = trace_window_look(t->window, at, &chunk, sizeof(chunk));
 		at += sizeof(chunk);
 		if (code || chunk.bytes % 8 != 0 ||
-		    chunk.bytes > TRACE_CHUNK_MOST)
+		    chunk.bytes > TRACE_CHUNK_MAX)
 			break;
 		if (chunk.bytes > size - at) {
 			if (chunk.kind != TRACE_EVENTS)

@@ -12,10 +12,10 @@
 #include "bpf/recording/trace_sinks.h"
 #include "probes/histogram.h"
 
-#define MOST_ROWS 4096u
-#define OTHERS    "(others)"
+#define MAX_ROWS 4096u
+#define OTHERS   "(others)"
 
-/* Tasks of one name, or of all those that come when there are MOST_ROWS. */
+/* Tasks of one name, or of all those that come when there are MAX_ROWS. */
 struct row {
 	char name[TRACE_TEXT];
 	struct probes_histogram run, wait;
@@ -78,7 +78,7 @@ static struct row *row_of(struct summary *s, const char *name)
 	found = tfind(&key, &s->tree, compare_rows);
 	if (found)
 		return *(struct row **)found;
-	if (s->count < MOST_ROWS)
+	if (s->count < MAX_ROWS)
 		return add_row(s, name);
 	if (!s->others)
 		s->others = add_row(s, OTHERS);

@@ -10,7 +10,7 @@
 #include "bpf/stats/figures.h"
 #include "bpf/cli/table.h"
 
-#define MOST_LIMIT_NS UINT64_C(60000000000)
+#define MAX_LIMIT_NS UINT64_C(60000000000)
 
 struct trigger_runtime {
 	uint64_t address, started_ns;
@@ -48,7 +48,7 @@ error_t trigger_parse(struct trigger *trigger, const char *text)
 	    !(percent > 0 && percent <= 100))
 		return refuse(text);
 	trigger->part = percent / 100;
-	return args_time("--on", rest + length, MOST_LIMIT_NS,
+	return args_time("--on", rest + length, MAX_LIMIT_NS,
 			 &trigger->limit_ns);
 }
 

@@ -9,7 +9,7 @@
 #include "bpf/target/target.h"
 #include "bpf/verbs.h"
 
-#define MOST_ATTEMPTS 20u
+#define MAX_ATTEMPTS 20u
 
 struct options {
 	uint64_t pid;
@@ -34,7 +34,7 @@ static int take_all(struct target *target, struct target_snapshot **out)
 	struct target_snapshot *list = NULL;
 	int code = -EAGAIN;
 
-	for (unsigned i = 0; code == -EAGAIN && i < MOST_ATTEMPTS; i++) {
+	for (unsigned i = 0; code == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		unsigned count;
 
 		code = i > 0 ? target_refresh(target) : 0;

@@ -12,7 +12,7 @@
 #include "bpf/cli/table.h"
 
 /* In a line. */
-#define MOST_NAMED 5u
+#define MAX_NAMED 5u
 
 struct found {
 	struct target **targets;
@@ -133,7 +133,7 @@ static int say_several(const struct found *found, const char *verb)
 {
 	fprintf(stderr, ARGS_PROGRAM " %s: several processes have skua in them",
 		verb);
-	for (unsigned i = 0; i < found->count && i < MOST_NAMED; i++) {
+	for (unsigned i = 0; i < found->count && i < MAX_NAMED; i++) {
 		char comm[TARGET_NAME];
 
 		target_comm(found->targets[i], comm);
@@ -141,7 +141,7 @@ static int say_several(const struct found *found, const char *verb)
 			target_pid(found->targets[i]), comm);
 	}
 	fprintf(stderr, "%s; allowed: --pid PID\n",
-		found->count > MOST_NAMED ? " ..." : "");
+		found->count > MAX_NAMED ? " ..." : "");
 	return EXIT_USAGE;
 }
 

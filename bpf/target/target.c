@@ -22,7 +22,7 @@
 #include "bpf/target/target_parts.h"
 #include "bpf/target/target_proc.h"
 
-#define MOST_READ (UINT64_C(64) << 20)
+#define MAX_READ  (UINT64_C(64) << 20)
 #define MAPS_COST 64u
 
 /* The work to read a thread, in units of target_budget.h. */
@@ -109,7 +109,7 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 	uint64_t end;
 
 	/* A caller bounds its own reads. */
-	if (bytes > MOST_READ || !target_add(address, bytes, &end))
+	if (bytes > MAX_READ || !target_add(address, bytes, &end))
 		return judge(target, -EFAULT);
 	return judge(target, read_unpaid(target, address, to, bytes));
 }

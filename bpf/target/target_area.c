@@ -8,13 +8,13 @@
 
 /* The size of each struct when its ABI began, and the largest. */
 #define END_OF(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
-#define ROOT_LEAST         END_OF(struct area_root, task_type)
-#define RUNTIME_LEAST      END_OF(struct area_runtime, external_jobs_stolen)
-#define WORKER_LEAST       END_OF(struct area_worker, times)
-#define MOST_BYTES         (UINT32_C(1) << 20)
+#define ROOT_MIN           END_OF(struct area_root, task_type)
+#define RUNTIME_MIN        END_OF(struct area_runtime, external_jobs_stolen)
+#define WORKER_MIN         END_OF(struct area_worker, times)
+#define MAX_BYTES          (UINT32_C(1) << 20)
 
 /* A change takes microseconds; a process may be stopped in one. */
-#define MOST_ATTEMPTS 50
+#define MAX_ATTEMPTS 50
 
 int target_fail(struct target_complaint *complaint, int code,
 		const char *format, ...)
@@ -56,7 +56,7 @@ static int read_root(const struct target_memory *memory, uint64_t address,
 				   "its skua has a debug area of ABI version "
 				   "%u; this command reads version %u",
 				   out->abi, AREA_ABI);
-	if (out->bytes < ROOT_LEAST || out->bytes > MOST_BYTES)
+	if (out->bytes < ROOT_MIN || out->bytes > MAX_BYTES)
 		return target_fail(complaint, -EILSEQ,
 				   "its debug area says of itself that it has "
 				   "%u bytes",
@@ -92,7 +92,7 @@ static int judge_runtime(const struct area_runtime *area,
 			 struct target_complaint *complaint)
 {
 	if (area->magic != AREA_RUNTIME_MAGIC || area->abi != AREA_ABI ||
-	    area->bytes < RUNTIME_LEAST || area->bytes > MOST_BYTES)
+	    area->bytes < RUNTIME_MIN || area->bytes > MAX_BYTES)
 		return target_fail(
 			complaint, -EILSEQ,
 			"its list of runtimes leads to what is none");
@@ -101,13 +101,11 @@ static int judge_runtime(const struct area_runtime *area,
 				   "a runtime says that it has %u workers; "
 				   "allowed: 1 to %u",
 				   area->worker_count, TARGET_MAX_WORKERS);
-	if (area->worker_bytes < WORKER_LEAST ||
-	    area->worker_bytes > MOST_BYTES)
+	if (area->worker_bytes < WORKER_MIN || area->worker_bytes > MAX_BYTES)
 		return target_fail(complaint, -EILSEQ,
 				   "a runtime says that a worker has %u bytes; "
 				   "allowed: %zu to %u",
-				   area->worker_bytes, WORKER_LEAST,
-				   MOST_BYTES);
+				   area->worker_bytes, WORKER_MIN, MAX_BYTES);
 	return 0;
 }
 
@@ -254,7 +252,7 @@ int target_list_add(struct target_list *list,
 {
 	unsigned before = list->count;
 
-	for (unsigned i = 0; i < MOST_ATTEMPTS; i++) {
+	for (unsigned i = 0; i < MAX_ATTEMPTS; i++) {
 		int code = try_add(list, memory, root, complaint);
 
 		if (!code)

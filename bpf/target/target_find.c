@@ -6,9 +6,9 @@
 
 #include "probes/area.h"
 
-#define MOST_HEADERS    128u
-#define MOST_NOTE_BYTES 65536u
-#define PAGE            UINT64_C(4096) /* the smallest that there is */
+#define MAX_HEADERS    128u
+#define MAX_NOTE_BYTES 65536u
+#define PAGE           UINT64_C(4096) /* the smallest that there is */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_ORDER ELFDATA2LSB
@@ -24,7 +24,7 @@ struct roots {
 /* The parts of one ELF file in memory. */
 struct image {
 	const struct target_memory *memory;
-	Elf64_Phdr headers[MOST_HEADERS];
+	Elf64_Phdr headers[MAX_HEADERS];
 	unsigned count;
 	uint64_t bias; /* an address less what the file says, modulo 2^64 */
 };
@@ -45,7 +45,7 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       header->e_ident[EI_DATA] == OUR_ORDER &&
 	       (header->e_type == ET_DYN || header->e_type == ET_EXEC) &&
 	       header->e_phentsize == sizeof(Elf64_Phdr) &&
-	       header->e_phnum > 0 && header->e_phnum <= MOST_HEADERS;
+	       header->e_phnum > 0 && header->e_phnum <= MAX_HEADERS;
 }
 
 /* The mapping of the beginning of the file tells where the rest is. */
@@ -121,7 +121,7 @@ static void read_notes(const char *notes, size_t bytes, size_t align,
 static int read_segment(const struct image *image, const Elf64_Phdr *header,
 			struct roots *roots)
 {
-	char notes[MOST_NOTE_BYTES];
+	char notes[MAX_NOTE_BYTES];
 	uint64_t address = image->bias + header->p_vaddr;
 	size_t bytes = header->p_filesz < sizeof(notes)
 			       ? (size_t)header->p_filesz

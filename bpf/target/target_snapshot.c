@@ -5,10 +5,10 @@
 #include "bpf/target/target_area.h"
 
 /* Of a queue; a longer one has moved between two looks at it. */
-#define MOST_QUEUED   UINT64_C(32768)
+#define MAX_QUEUED    UINT64_C(32768)
 #define POSITIONS     (UINT64_C(1) << 48)
 #define SPAWNED_SHIFT 16
-#define MOST_ATTEMPTS 8
+#define MAX_ATTEMPTS  8
 
 struct reader {
 	const struct target_memory *memory;
@@ -45,7 +45,7 @@ static void read_times(struct reader *reader, uint64_t address,
 	struct area_times again;
 
 	address += offsetof(struct area_worker, times);
-	for (unsigned i = 0; i < MOST_ATTEMPTS && reader->code == 0; i++) {
+	for (unsigned i = 0; i < MAX_ATTEMPTS && reader->code == 0; i++) {
 		copy(reader, address, &again, sizeof(again));
 		if (reader->code || same_times(times, &again))
 			return;
@@ -68,7 +68,7 @@ static void read_worker(struct reader *reader, uint64_t address,
 	head = word(reader, out->area.queue_head);
 	tail = word(reader, out->area.queue_tail);
 	queued = (tail - head / (UINT64_C(1) << 16)) % POSITIONS;
-	out->queue_depth = queued < MOST_QUEUED ? queued : MOST_QUEUED;
+	out->queue_depth = queued < MAX_QUEUED ? queued : MAX_QUEUED;
 }
 
 /* All counters, by name or not: a struct of words. */

@@ -11,7 +11,7 @@
 #include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
 
-#define MOST_ATTEMPTS 20u
+#define MAX_ATTEMPTS  20u
 #define SPAWNED_SHIFT 16
 #define SPAWNED_LIMIT (UINT64_C(1) << 48)
 
@@ -131,8 +131,8 @@ static void read_table(struct reader *reader,
 	out->tracked = runtime->area.tasks != 0;
 	if (reader->code || !out->tracked)
 		return;
-	if (slots > TASKS_MOST)
-		slots = TASKS_MOST;
+	if (slots > TASKS_MAX)
+		slots = TASKS_MAX;
 	bytes = (slots + 1) * sizeof(*out->list);
 	out->list = malloc(bytes);
 	if (!out->list) {
@@ -204,8 +204,7 @@ static int show(struct target *target, const struct options *options)
 	}
 	for (unsigned i = 0; !code && i < target_runtimes(target); i++) {
 		code = show_runtime(target, i, options);
-		for (unsigned k = 0; code == -EAGAIN && k < MOST_ATTEMPTS;
-		     k++) {
+		for (unsigned k = 0; code == -EAGAIN && k < MAX_ATTEMPTS; k++) {
 			code = target_refresh(target);
 			if (!code && i < target_runtimes(target))
 				code = show_runtime(target, i, options);

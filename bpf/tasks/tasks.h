@@ -9,7 +9,7 @@
 #include "bpf/target/target.h"
 
 /* More slots than any version of the library has. */
-#define TASKS_MOST 65536u
+#define TASKS_MAX 65536u
 
 /**
  * struct tasks - those of a runtime at some moment

@@ -8,7 +8,7 @@
 
 #include "bpf/tasks/tasks.h"
 
-#define EACH_MOST 1000u
+#define EACH_MAX 1000u
 
 const char *tasks_doing(const struct area_task *task)
 {
@@ -92,7 +92,7 @@ static void print_each(struct target *target, const struct tasks *tasks)
 {
 	printf("\n%-18s %-20s %-22s %8s  %-18s %s\n", "task", "type", "state",
 	       "age s", "waits for", "spawned in");
-	for (unsigned i = 0; i < tasks->count && i < EACH_MOST; i++) {
+	for (unsigned i = 0; i < tasks->count && i < EACH_MAX; i++) {
 		const struct area_task *task = &tasks->list[i];
 		char name[TARGET_NAME], place[TARGET_NAME], what[32] = "-";
 
@@ -109,8 +109,8 @@ static void print_each(struct target *target, const struct tasks *tasks)
 		       task->task, name, tasks_doing(task),
 		       seconds(tasks, task->spawned_ns), what, place);
 	}
-	if (tasks->count > EACH_MOST)
-		printf("and %u more\n", tasks->count - EACH_MOST);
+	if (tasks->count > EACH_MAX)
+		printf("and %u more\n", tasks->count - EACH_MAX);
 }
 
 void tasks_text(struct target *target, const struct tasks *tasks, bool each)

@@ -15,12 +15,12 @@
 
 #include "bpf/topo/topo.h"
 
-#define MOST_ITEMS  32u
-#define LABEL       6u /* columns of a row's name, and of a number behind it */
-#define NUMBER      4u
-#define SHADE       2u
-#define LEVELS      5u
-#define MOST_NUMBER 9999u
+#define MAX_ITEMS  32u
+#define LABEL      6u /* columns of a row's name, and of a number behind it */
+#define NUMBER     4u
+#define SHADE      2u
+#define LEVELS     5u
+#define MAX_NUMBER 9999u
 
 /* The meaning of a row: the first of these that there is room for. */
 enum kind { KIND_CORE, KIND_LLC, KIND_NODE, KINDS };
@@ -39,8 +39,8 @@ static const int colours[LEVELS] = { 28, 64, 136, 130, 124 };
 struct heat {
 	const struct topo *topo;
 	enum kind kind;
-	unsigned names[MOST_ITEMS], count, left_out;
-	unsigned ns[MOST_ITEMS][MOST_ITEMS]; /* 0: unknown */
+	unsigned names[MAX_ITEMS], count, left_out;
+	unsigned ns[MAX_ITEMS][MAX_ITEMS]; /* 0: unknown */
 	unsigned low, high;
 	bool numbers, line_art, colour;
 };
@@ -169,7 +169,7 @@ static void print_cell(FILE *file, const struct heat *heat, unsigned ns)
 		fprintf(file, "\033[38;5;231;48;5;%dm", colours[level]);
 	if (heat->numbers)
 		fprintf(file, "%*u", (int)wide,
-			ns < MOST_NUMBER ? ns : MOST_NUMBER);
+			ns < MAX_NUMBER ? ns : MAX_NUMBER);
 	else
 		fputs(shade_of(heat, level), file);
 	if (heat->colour)
@@ -179,7 +179,7 @@ static void print_cell(FILE *file, const struct heat *heat, unsigned ns)
 /* Names above columns; those of two columns stand on end. */
 static void print_names(FILE *file, const struct heat *heat)
 {
-	char digits[MOST_ITEMS][16];
+	char digits[MAX_ITEMS][16];
 	size_t longest = 0;
 
 	fprintf(file, "%*s", (int)LABEL, "");
@@ -251,8 +251,8 @@ static void choose_kind(struct heat *heat, const struct skua_cpu *const *cpus,
 	unsigned room = width > LABEL ? (width - LABEL) / SHADE : 0;
 	unsigned found = 0;
 
-	if (room > MOST_ITEMS)
-		room = MOST_ITEMS;
+	if (room > MAX_ITEMS)
+		room = MAX_ITEMS;
 	for (unsigned kind = KIND_CORE; kind < KINDS; kind++) {
 		heat->kind = kind;
 		found = find_items(heat, cpus, count, room);

@@ -6,9 +6,9 @@
 #include "bpf/trace/counts_view.h"
 #include "bpf/cli/table.h"
 
-#define MOST_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
-#define MOST_SHADES  128u /* workers that have a row and a column */
-#define MOST_ENDED   64u  /* workers that have a row though none lives */
+#define MAX_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
+#define MAX_SHADES  128u /* workers that have a row and a column */
+#define MAX_ENDED   64u  /* workers that have a row though none lives */
 
 /* ---- workers --------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static bool is_one_row(const struct counts_view *view)
 	for (unsigned i = 0; i < view->line_count; i++)
 		if (!view->lines[i].ended)
 			return true;
-	return view->line_count > MOST_ENDED;
+	return view->line_count > MAX_ENDED;
 }
 
 static void add_sum(struct table *table, const struct counts_view *view,
@@ -170,7 +170,7 @@ static struct square make_square(const struct counts_view *view)
 		side = pair->thief >= side ? pair->thief + 1 : side;
 		side = pair->victim >= side ? pair->victim + 1 : side;
 	}
-	if (side == 0 || side > MOST_SHADES)
+	if (side == 0 || side > MAX_SHADES)
 		return square;
 	square.cells = calloc((size_t)side * side, sizeof(*square.cells));
 	square.side = square.cells ? side : 0;
@@ -190,10 +190,10 @@ static struct square make_square(const struct counts_view *view)
 
 static void print_numbers(FILE *file, const struct square *square)
 {
-	static const char *const columns[MOST_NUMBERS] = {
+	static const char *const columns[MAX_NUMBERS] = {
 		"from 0", "1", "2", "3", "4", "5", "6", "7", "8", "9"
 	};
-	const char *titles[MOST_NUMBERS + 2] = { "thief" };
+	const char *titles[MAX_NUMBERS + 2] = { "thief" };
 	struct table table;
 
 	memcpy(titles + 1, columns, square->side * sizeof(*titles));
@@ -236,7 +236,7 @@ static void print_matrix(FILE *file, const struct counts_view *view,
 
 	if (square.side > 0) {
 		fprintf(file, "\nsteals by thief and victim, times\n");
-		if (square.side <= MOST_NUMBERS)
+		if (square.side <= MAX_NUMBERS)
 			print_numbers(file, &square);
 		else
 			print_shades(file, &square, line_art);

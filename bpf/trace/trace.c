@@ -13,8 +13,8 @@
 #include "bpf/cli/terminal.h"
 #include "bpf/verbs.h"
 
-#define LEAST_SECONDS 0.01
-#define MOST_SECONDS  1e6
+#define MIN_SECONDS 0.01
+#define MAX_SECONDS 1e6
 
 /* Lines on a terminal that are of neither workers nor a matrix. */
 #define OTHER_ROWS 20u
@@ -52,9 +52,9 @@ static error_t check(void *input)
 }
 
 static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 		 "at Ctrl-C, q, or the end of the process"),
-	ARGS_INTERVAL(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
 		      "Print each so often the counts since the last time "
 		      "(default: 1 on a terminal, else only in the end)"),
 	ARGS_JSON(struct options, "Print an object each time"),
@@ -194,8 +194,8 @@ static int watch(struct trace *trace)
 	for (double next = now + every; !err && now < end; next += every) {
 		double until = next < end ? next : end;
 
-		if (until > now + MOST_SECONDS)
-			until = now + MOST_SECONDS;
+		if (until > now + MAX_SECONDS)
+			until = now + MAX_SECONDS;
 		if (wait_until(trace, until))
 			break;
 		now = exits_now();

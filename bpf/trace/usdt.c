@@ -9,7 +9,7 @@
 
 #include "bpf/target/target_elf.h"
 
-#define MOST_CONTENT 512u /* bytes of a note of ours; a longer one is none */
+#define MAX_CONTENT 512u /* bytes of a note of ours; a longer one is none */
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -22,7 +22,7 @@ static const char *const places[] = { "8@x0", "8@x1", "8@x2", "8@x3" };
 static const char *const places[] = { "", "", "", "" };
 #endif
 
-#define MOST_PLACES (sizeof(places) / sizeof(*places))
+#define MAX_PLACES (sizeof(places) / sizeof(*places))
 
 struct reading {
 	struct target_elf elf;
@@ -111,7 +111,7 @@ static int count_places(const char *text)
 	while (*text) {
 		size_t length;
 
-		if (count == MOST_PLACES)
+		if (count == MAX_PLACES)
 			return (int)count; /* the rest is not looked at */
 		length = strlen(places[count]);
 		if (strncmp(text, places[count], length) != 0 ||
@@ -175,12 +175,12 @@ static uint64_t round_up(uint64_t n)
 static int read_note(const struct reading *reading, uint64_t at,
 		     const Elf64_Nhdr *note)
 {
-	char bytes[sizeof("stapsdt") + MOST_CONTENT];
+	char bytes[sizeof("stapsdt") + MAX_CONTENT];
 	size_t size = sizeof("stapsdt") + note->n_descsz;
 	int code;
 
 	if (note->n_type != 3 || note->n_namesz != sizeof("stapsdt") ||
-	    note->n_descsz > MOST_CONTENT)
+	    note->n_descsz > MAX_CONTENT)
 		return 0;
 	code = target_elf_read(&reading->elf, reading->notes.sh_offset,
 			       at + sizeof(*note), bytes, size);

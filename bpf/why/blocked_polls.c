@@ -18,8 +18,8 @@
 
 #include "block.skel.h"
 
-#define MOST_PLACES  4096u
-#define MOST_WORKERS 2048u /* that are looked at */
+#define MAX_PLACES   4096u
+#define MAX_WORKERS  2048u /* that are looked at */
 #define MORE_WORKERS 64u   /* that may come */
 
 struct blocked_polls {
@@ -59,7 +59,7 @@ add_place(struct blocked_polls *off, const char *type,
 	struct blocked_polls_place *place;
 	size_t bytes = count * sizeof(*functions);
 
-	if (off->count == MOST_PLACES) {
+	if (off->count == MAX_PLACES) {
 		off->left_out++;
 		return NULL;
 	}
@@ -264,7 +264,7 @@ static unsigned count_workers(struct target *target)
 
 	for (unsigned i = 0; i < target_runtimes(target); i++)
 		count += target_runtime(target, i)->area.worker_count;
-	return count < MOST_WORKERS ? count : MOST_WORKERS;
+	return count < MAX_WORKERS ? count : MAX_WORKERS;
 }
 
 /* ---- beginning ------------------------------------------------------------- */

@@ -14,8 +14,8 @@
 /* ---- names --------------------------------------------------------------- */
 
 /* More names have one together. */
-#define MOST_NAMES 4096u
-#define OTHERS     "(others)"
+#define MAX_NAMES 4096u
+#define OTHERS    "(others)"
 
 struct named {
 	uint32_t index;
@@ -54,7 +54,7 @@ static uint32_t name_of(struct ledger *l, const char *text)
 
 	snprintf(key.text, sizeof(key.text), "%s", text);
 	found = tfind(&key, &l->by_name, compare_named);
-	if (!found && l->name_count >= MOST_NAMES) {
+	if (!found && l->name_count >= MAX_NAMES) {
 		strcpy(key.text, OTHERS);
 		found = tfind(&key, &l->by_name, compare_named);
 	}

@@ -10,9 +10,9 @@
 /* The share of a part that makes its owner the only one to name. */
 #define ALONE 0.8
 
-#define SLOW_LEAST 10u
-#define SLOW_MOST  1000u
-#define REASONS    64u /* that are told apart */
+#define SLOW_MIN 10u
+#define SLOW_MAX 1000u
+#define REASONS  64u /* that are told apart */
 
 /* ---- ranks --------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static uint64_t slow_of(uint64_t count)
 {
 	uint64_t slow = count / 100 > 0 ? count / 100 : 1;
 
-	return slow < SLOW_MOST ? slow : SLOW_MOST;
+	return slow < SLOW_MAX ? slow : SLOW_MAX;
 }
 
 static void sum_up(uint64_t *sums, const struct ledger_split *split)
@@ -270,9 +270,9 @@ static uint64_t judged_of(const struct ledger_verdict *v)
 	uint64_t judged = slow_of(v->slower);
 
 	if (v->slower_than_ns > 0)
-		judged = SLOW_MOST;
-	else if (judged < SLOW_LEAST)
-		judged = SLOW_LEAST;
+		judged = SLOW_MAX;
+	else if (judged < SLOW_MIN)
+		judged = SLOW_MIN;
 	return judged < v->slower ? judged : v->slower;
 }
 

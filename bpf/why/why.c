@@ -16,12 +16,12 @@
 #include "bpf/verbs.h"
 #include "bpf/why/why.h"
 
-#define LEAST_SECONDS  0.001
-#define MOST_SECONDS   86400.0
-#define USUAL_SECONDS  5.0
-#define MOST_SLOWER_NS (UINT64_C(86400) * 1000000000)
-#define MOST_SLOWEST   UINT64_C(1000)
-#define MOST_BYTES     (UINT64_C(1) << 30) /* of a recording */
+#define MIN_SECONDS   0.001
+#define MAX_SECONDS   86400.0
+#define USUAL_SECONDS 5.0
+#define MAX_SLOWER_NS (UINT64_C(86400) * 1000000000)
+#define MAX_SLOWEST   UINT64_C(1000)
+#define MAX_BYTES     (UINT64_C(1) << 30) /* of a recording */
 
 struct options {
 	uint64_t pid;
@@ -55,7 +55,7 @@ static error_t check(void *input)
 }
 
 static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, LEAST_SECONDS, MOST_SECONDS,
+	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 		 "after 5 seconds, or at Ctrl-C"),
 	ARGS_JSON(struct options, "Print an object"),
 	ARGS_FLAG_OF(struct options, "off-cpu", off_cpu,
@@ -68,14 +68,14 @@ static const struct args_option options_of_verb[] = {
 	  .doc = "Show and judge only tasks that took longer, as 2ms or 500us",
 	  .value = ARGS_TIME,
 	  .field = offsetof(struct options, slower_than_ns),
-	  .max = MOST_SLOWER_NS },
+	  .max = MAX_SLOWER_NS },
 	{ .name = "slowest",
 	  .arg = "N",
 	  .doc = "Show so many incidents, with --json so many tasks, or with "
 		 "--off-cpu so many places (default: 10)",
 	  .value = ARGS_NUMBER,
 	  .field = offsetof(struct options, slowest),
-	  .max = MOST_SLOWEST },
+	  .max = MAX_SLOWEST },
 	{ .name = "type",
 	  .arg = "NAME",
 	  .doc = "Show only tasks of the type, or poll function, of that name",
@@ -142,7 +142,7 @@ static int record(const struct options *options, struct recording *r,
 
 	r->name = options->out ? options->out : "the recording";
 	r->seconds = options->seconds;
-	r->max_bytes = MOST_BYTES;
+	r->max_bytes = MAX_BYTES;
 	code = recording_open(r, options->pid);
 	if (code == EXIT_OK)
 		code = open_file(options, r);

@@ -14,7 +14,7 @@
 #include "bpf/why/why.h"
 
 /* Shorter ones are only counted. */
-#define LEAST_NS UINT64_C(10000)
+#define MIN_NS UINT64_C(10000)
 
 #define EACH_S 0.1
 
@@ -256,7 +256,7 @@ int why_blocked(const struct why_blocked *options)
 	struct run run = { .options = options,
 			   .least_ns = options->slower_than_ns
 					       ? options->slower_than_ns
-					       : LEAST_NS };
+					       : MIN_NS };
 	int code = pick_process(&run.target, "why", options->pid);
 
 	if (code == EXIT_OK) {

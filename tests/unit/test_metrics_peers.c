@@ -69,41 +69,41 @@ static void deadline__not_asked_or_not_read__shut(void **state)
 
 static void too_many_of_an_address__its_oldest_without_request_goes(void **s)
 {
-	struct client other, clients[PEERS_MOST_EACH + 1];
+	struct client other, clients[PEERS_MAX_EACH + 1];
 
 	(void)s;
 	peers_init(&peers);
 	come(&other, "10.0.0.1", 1);
-	for (unsigned i = 0; i < PEERS_MOST_EACH; i++)
+	for (unsigned i = 0; i < PEERS_MAX_EACH; i++)
 		come(&clients[i], "10.0.0.2", 2 + i);
 	peers_ask(&peers, clients[0].peer); /* is being answered */
-	come(&clients[PEERS_MOST_EACH], "10.0.0.2", 100);
-	for (unsigned i = 0; i <= PEERS_MOST_EACH; i++)
+	come(&clients[PEERS_MAX_EACH], "10.0.0.2", 100);
+	for (unsigned i = 0; i <= PEERS_MAX_EACH; i++)
 		assert_int_equal(is_shut(&clients[i]), i == 1);
 	assert_false(is_shut(&other));
-	for (unsigned i = 0; i <= PEERS_MOST_EACH; i++)
+	for (unsigned i = 0; i <= PEERS_MAX_EACH; i++)
 		go(&clients[i]);
 	go(&other);
 }
 
 static void too_many_in_all__the_busiest_address_makes_room(void **state)
 {
-	struct client clients[PEERS_MOST + 1];
+	struct client clients[PEERS_MAX + 1];
 	unsigned busy = 20, shut = 0;
 
 	(void)state;
 	peers_init(&peers);
-	for (unsigned i = 0; i <= PEERS_MOST; i++) {
+	for (unsigned i = 0; i <= PEERS_MAX; i++) {
 		char from[32];
 
 		snprintf(from, sizeof(from), "10.0.%u.1", i < busy ? 0 : i);
 		come(&clients[i], from, i);
 	}
 	assert_true(is_shut(&clients[0]));
-	for (unsigned i = 0; i <= PEERS_MOST; i++)
+	for (unsigned i = 0; i <= PEERS_MAX; i++)
 		shut += is_shut(&clients[i]);
 	assert_int_equal(shut, 1);
-	for (unsigned i = 0; i <= PEERS_MOST; i++)
+	for (unsigned i = 0; i <= PEERS_MAX; i++)
 		go(&clients[i]);
 }
 
