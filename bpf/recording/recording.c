@@ -290,7 +290,7 @@ static bool is_told(const struct rings_stream *stream,
 
 /* There may be any number of workers: those that have gone are one line, and all beyond
  * the first ones another. */
-static void report_streams(const struct recording *r)
+void recording_report_streams(const struct recording *r)
 {
 	unsigned gone = 0, told = 0;
 
@@ -316,6 +316,15 @@ static void report_streams(const struct recording *r)
 			"a recording has streams for at most %u workers, those "
 			"that ended among them: later runtimes are missing\n",
 			TRACE_SOURCES);
+}
+
+bool recording_is_empty(const struct recording *r)
+{
+	for (unsigned i = 0; i < rings_count(r->rings); i++) {
+		if (rings_stream(r->rings, i)->written > 0)
+			return false;
+	}
+	return true;
 }
 
 void recording_report_limit(const struct recording *r)
@@ -355,7 +364,7 @@ void recording_report(const struct recording *r)
 	char text[32], other[32];
 
 	report_trigger(r);
-	report_streams(r);
+	recording_report_streams(r);
 	recording_report_limit(r);
 	for (unsigned i = 0; i < rings_count(r->rings); i++) {
 		const struct rings_stream *stream = rings_stream(r->rings, i);

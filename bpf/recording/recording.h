@@ -76,6 +76,14 @@ int recording_run(struct recording *r);
 
 /* recording_report - what was written, and what is missing */
 void recording_report(const struct recording *r);
+
+/* recording_is_empty - has no worker noted any event? */
+bool recording_is_empty(const struct recording *r);
+
+/* recording_report_streams - of recording_report(): the workers without events, or with
+ * lost ones, and why */
+void recording_report_streams(const struct recording *r);
+
 /* recording_report_limit - of that, whether it ended before it should, if it did */
 void recording_report_limit(const struct recording *r);
 

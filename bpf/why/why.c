@@ -152,6 +152,8 @@ static int record(const struct options *options, struct recording *r,
 	code = recording_run(r);
 	why_sched_end(&why->sched);
 	recording_report_limit(r);
+	if (code == EXIT_OK && recording_is_empty(r))
+		recording_report_streams(r);
 	if (code == EXIT_OK && r->reason == TRACE_ENDED)
 		fprintf(stderr, "%s; what was recorded before is used\n",
 			target_reason(r->target));

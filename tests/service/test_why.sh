@@ -213,6 +213,15 @@ blames hog 'v["kind"] == "queued" and v["culprit"] == "db_query"'
 adds_up hog
 stop hog
 
+# Nobody notices that it is recorded: why there are no events is said.
+start stuck "$programs/hog" 1 stuck
+sleep 1 # until both workers are in such a poll; others take 20 us
+run why -p "${pids[stuck]}" --for 0.2
+expect 'stuck' exited 0
+expect 'stuck' out_has 'is in one poll of db_query'
+expect 'stuck' err_has 'worker 1: in one poll of db_query since before: no events'
+stop stuck
+
 start burst "$programs/burst"
 blames burst 'v["culprit"] == "burst" and 100 <= v["burst"] <= 3000'
 adds_up burst

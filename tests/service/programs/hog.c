@@ -4,7 +4,7 @@
  * line or the end of its standard input
  *
  * TYPE 0 to 2 (default: 1) says which. HOW: `often` (the default), it takes its turns
- * as the others, but long ones; `endless`: one task of it never returns; `blocked`:
+ * as the others, but long ones; `endless`: one task of it never returns; `stuck`: none does; `blocked`:
  * one task of it waits for a mutex that nobody gives back; `sleeps`: it sleeps in its
  * turns.
  */
@@ -95,14 +95,16 @@ static void prepare(struct job *job, unsigned type, bool hogs, const char *how)
 	skua_task_set_type(&job->task, &types[type]);
 	job->turn_ns = hogs && often ? HOG_NS : TURN_NS;
 	job->hogs = hogs;
-	job->endless = hogs && strcmp(how, "endless") == 0;
+	job->endless = hogs && (strcmp(how, "endless") == 0 ||
+				strcmp(how, "stuck") == 0);
 	job->blocked = hogs && strcmp(how, "blocked") == 0;
 	job->sleeps = hogs && strcmp(how, "sleeps") == 0;
 }
 
 static int run(struct skua_runtime *rt, unsigned hog, const char *how)
 {
-	bool all = strcmp(how, "often") == 0 || strcmp(how, "sleeps") == 0;
+	bool all = strcmp(how, "often") == 0 || strcmp(how, "sleeps") == 0 ||
+		   strcmp(how, "stuck") == 0;
 	static struct job jobs[3][TASKS];
 	struct skua_group group;
 
