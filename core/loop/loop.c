@@ -2,8 +2,29 @@
 /**
  * loop.c - the scheduler loop
  *
- * A worker runs what it has at hand (work.h). When that is nothing, it
- * searches for a while, and then sleeps, by the rules of core/idle/IDLE.md.
+ * The life of a worker. loop_run() polls the task that work_next() has at hand:
+ * an urgent or bound one, the LIFO slot, the local queue, and now and then the
+ * injection queue (work.h). Some polls make a tick. At its end, end_tick() looks
+ * at the clock once, for all that needs it: telemetry, affinity, timers, pollers.
+ *
+ * With nothing at hand, wait_for_task() looks elsewhere. If fewer than half of the
+ * group search, the worker becomes a searcher, and search() tries the queues and
+ * the jobs of others, near ones first, for about as long as a wake-up would take.
+ * Then it announces its sleep, looks everywhere once more, and sleeps in park(),
+ * until a waker claims it or a deadline comes. core/idle/IDLE.md proves that no
+ * wake-up is lost on this way. A worker that finds a stolen job runs it in
+ * run_job(), and sees to its tasks between two jobs. A worker with a poller that
+ * has no park never sleeps: it takes turns in stay_awake().
+ *
+ * The life of a shutdown. pool_close() refuses spawns from outside, and
+ * pool_cancel(), if wanted, sets a flag by which each poll learns that its task is
+ * cancelled. The tasks end as they are polled. A worker that runs out of work sums
+ * the counters in check_drained() if a thread waits for that, and wakes it when no
+ * task is left. pool_stop() then sets a flag and wakes all sleepers; each worker
+ * finds the flag, leaves its loop, and its thread ends.
+ *
+ * A worker that its program drives has no thread: loop_drive() does the same on the
+ * caller's, and sleeps by returning.
  */
 #include "core/loop/loop.h"
 
@@ -69,7 +90,7 @@ static struct skua_task *find(struct worker *w, enum victims_reach reach)
 	struct team *team = &w->pool->team;
 	struct skua_task *task = work_find(w, reach);
 
-	/* Once more after each seat that was given up (F3). A searcher leaves
+	/* Once more after each place that was given up (F3). A searcher leaves
 	 * that to its next look: what it sees may be farther than it reaches. */
 	while (!task && team_visible(team) && team_sign_on(team)) {
 		if (fork_join_steal_owner(w->fork_join, reach, &w->job))
