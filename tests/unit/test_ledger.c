@@ -210,16 +210,20 @@ static void record(struct file *f, const struct step *it)
 }
 
 /* clang-format off */
-#define CLOCK(ns) { AT, .from_ns = (ns) }
-#define READY(stream, ns, task) { BECOMES_READY, stream, ns, .a = (task) }
-#define POLL(stream, from, until, task, type) \
-	{ IS_POLLED, stream, from, until, task, type }
-#define NOTE(stream, ns, kind, a, b, detail) \
-	{ NOTES, stream, ns, 0, a, b, kind, detail }
-#define LOST(stream, count) { LOSES, stream, .a = (count) }
-#define WATCHED(from, until) { KNOWS, 0, from, until }
-#define SWITCHED(ns, what, other) \
-	{ LEAVES, 0, ns, .kind = TRACE_SWITCH_##what, .comm = (other) }
+#define STEP(done, ...) { .what = done, __VA_ARGS__ }
+#define CLOCK(ns) STEP(AT, .from_ns = (ns))
+#define READY(on, ns, task) \
+	STEP(BECOMES_READY, .stream = (on), .from_ns = (ns), .a = (task))
+#define POLL(on, from, until, task, type)                              \
+	STEP(IS_POLLED, .stream = (on), .from_ns = (from),             \
+	     .until_ns = (until), .a = (task), .b = (type))
+#define NOTE(on, ns, what_kind, first, second, more)                   \
+	STEP(NOTES, .stream = (on), .from_ns = (ns), .a = (first),     \
+	     .b = (second), .kind = (what_kind), .detail = (more))
+#define LOST(on, count) STEP(LOSES, .stream = (on), .a = (count))
+#define WATCHED(from, until) STEP(KNOWS, .from_ns = (from), .until_ns = (until))
+#define SWITCHED(ns, how, other)                                       \
+	STEP(LEAVES, .from_ns = (ns), .kind = TRACE_SWITCH_##how, .comm = (other))
 /* clang-format on */
 
 /* A recording, and the texts of the items of some tasks. */
