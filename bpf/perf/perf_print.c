@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/perf/perf.h"
 #include "bpf/cli/table.h"
 
@@ -227,17 +228,11 @@ void perf_print(FILE *file, const struct perf_session *session, unsigned width)
 
 /* ---- JSON ------------------------------------------------------------------ */
 
-/* JSON's integers are signed here, and a count may be anything. */
-static json_t *integer(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
 static json_t *count_json(const struct perf_group_event *event)
 {
 	if (!event->counted)
 		return json_null();
-	return json_pack("{s:o, s:f, s:s}", "value", integer(event->value),
+	return json_pack("{s:o, s:f, s:s}", "value", json_count(event->value),
 			 "run_ratio", event->run_ratio, "source",
 			 event->from_proc ? "proc" : "counter");
 }
@@ -269,10 +264,10 @@ static json_t *workers_json(const struct perf_session *s)
 		json_array_append_new(
 			array,
 			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "runtime",
-				  integer(w->runtime), "index",
-				  integer(w->index), "tid",
-				  integer((uint64_t)w->tid), "tasks_polled",
-				  w->gone ? json_null() : integer(w->polled),
+				  json_count(w->runtime), "index",
+				  json_count(w->index), "tid",
+				  json_count((uint64_t)w->tid), "tasks_polled",
+				  w->gone ? json_null() : json_count(w->polled),
 				  "counts", counts_json(&w->span),
 				  "instructions_per_cycle",
 				  ratio_json(&w->span)));
@@ -314,7 +309,7 @@ bool perf_print_json(FILE *file, const struct perf_session *s)
 	bool written;
 
 	total = json_pack("{s:o, s:o, s:o, s:o, s:f}", "tasks_polled",
-			  s->has_polled ? integer(s->polled) : json_null(),
+			  s->has_polled ? json_count(s->polled) : json_null(),
 			  "counts", counts_json(&s->total), "per_task",
 			  per_task_json(s), "instructions_per_cycle",
 			  ratio_json(&s->total), "run_ratio",

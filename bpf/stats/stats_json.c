@@ -3,18 +3,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/stats/figures.h"
 #include "bpf/stats/stats.h"
 
-/* JSON's integers are signed here, and a count may be anything. */
-static json_t *integer(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
 static void set(json_t *object, const char *name, uint64_t value)
 {
-	json_object_set_new(object, name, integer(value));
+	json_object_set_new(object, name, json_count(value));
 }
 
 static json_t *counters_json(const struct area_counters *counters)

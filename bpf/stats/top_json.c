@@ -3,13 +3,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/stats/top.h"
-
-/* JSON's integers are signed here, and a count may be anything. */
-static json_t *integer(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
 
 static json_t *real_or_null(double value)
 {
@@ -35,8 +30,8 @@ static json_t *doing_json(struct target *target, const struct top_poll *poll)
 		return json_null();
 	target_name(target, poll->type, poll->poll, name);
 	return json_pack("{s:s, s:o, s:b, s:o}", "name", name, "ns",
-			 integer(poll->last_ns - poll->first_ns), "longer",
-			 poll->begun, "poll", integer(poll->number));
+			 json_count(poll->last_ns - poll->first_ns), "longer",
+			 poll->begun, "poll", json_count(poll->number));
 }
 
 static json_t *workers_json(struct target *target,
@@ -53,9 +48,9 @@ static json_t *workers_json(struct target *target,
 			(int)i, "cpu", (int)worker->area.cpu, "node",
 			(int)worker->area.node, "state", state, "shown_state",
 			thread_state(&runtime->threads[i], state),
-			"queue_depth", integer(worker->queue_depth), "stalls",
-			integer(worker->area.counters.stalls), "doing",
-			doing_json(target, &runtime->polls[i]));
+			"queue_depth", json_count(worker->queue_depth),
+			"stalls", json_count(worker->area.counters.stalls),
+			"doing", doing_json(target, &runtime->polls[i]));
 
 		json_object_update_new(object, rates_json(&rates));
 		json_array_append_new(array, object);
@@ -70,17 +65,17 @@ static json_t *totals_json(const struct target_runtime *at,
 	json_t *object = rates_json(&rates);
 
 	json_object_set_new(object, "queue_depth",
-			    integer(runtime->after.queue_depth));
+			    json_count(runtime->after.queue_depth));
 	json_object_set_new(object, "injection_depth",
-			    integer(runtime->after.injection_depth));
+			    json_count(runtime->after.injection_depth));
 	json_object_set_new(object, "urgent_depth",
-			    integer(runtime->after.urgent_depth));
+			    json_count(runtime->after.urgent_depth));
 	json_object_set_new(object, "stalls",
-			    integer(runtime->after.total.stalls));
+			    json_count(runtime->after.total.stalls));
 	json_object_set_new(object, "stall_limit_ns",
-			    integer(at->area.stall_limit_ns));
+			    json_count(at->area.stall_limit_ns));
 	json_object_set_new(object, "over_limit",
-			    integer(top_over(at, runtime)));
+			    json_count(top_over(at, runtime)));
 	return object;
 }
 
@@ -101,14 +96,14 @@ static json_t *kind_json(struct target *target,
 		"{s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:f, s:o}",
 		"name", name, "share", top_share(runtime, kind), "polls_per_s",
 		real_or_null(top_kind_polls(runtime, kind)), "polls",
-		integer(rows->polls), "mean_ns",
-		integer(rows->polls ? rows->run_ns / rows->polls : 0),
-		"longest_ns", integer(longest), "waits", integer(rows->waits),
-		"mean_wait_ns",
-		integer(rows->waits ? rows->wait_ns / rows->waits : 0),
-		"longest_wait_ns", integer(rows->longest_wait_ns), "worker",
+		json_count(rows->polls), "mean_ns",
+		json_count(rows->polls ? rows->run_ns / rows->polls : 0),
+		"longest_ns", json_count(longest), "waits",
+		json_count(rows->waits), "mean_wait_ns",
+		json_count(rows->waits ? rows->wait_ns / rows->waits : 0),
+		"longest_wait_ns", json_count(rows->longest_wait_ns), "worker",
 		(int)(kind->in_ns ? kind->in_worker : worker), "worker_share",
-		part, "one_poll_ns", integer(kind->in_ns));
+		part, "one_poll_ns", json_count(kind->in_ns));
 }
 
 static json_t *kinds_json(struct target *target,
@@ -134,11 +129,11 @@ static json_t *histogram_json(const struct top_runtime *runtime,
 	figure_sum(&runtime->before, which, &before);
 	figure_since(&sum, &before);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count",
-			 integer(figure_total(&sum)), "p50_ns",
-			 integer(figure_quantile(&sum, 0.5)), "p90_ns",
-			 integer(figure_quantile(&sum, 0.9)), "p99_ns",
-			 integer(figure_quantile(&sum, 0.99)), "p999_ns",
-			 integer(figure_quantile(&sum, 0.999)));
+			 json_count(figure_total(&sum)), "p50_ns",
+			 json_count(figure_quantile(&sum, 0.5)), "p90_ns",
+			 json_count(figure_quantile(&sum, 0.9)), "p99_ns",
+			 json_count(figure_quantile(&sum, 0.99)), "p999_ns",
+			 json_count(figure_quantile(&sum, 0.999)));
 }
 
 static json_t *runtime_json(struct target *target,
@@ -154,13 +149,13 @@ static json_t *runtime_json(struct target *target,
 	target_comm(target, comm);
 	return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
 			 "s:o, s:o}",
-			 "pid", integer((uint64_t)target_pid(target)), "comm",
-			 comm, "abi", integer(at->area.abi), "version",
-			 at->version, "started_ns",
-			 integer(at->area.started_ns), "at_ns",
-			 integer(runtime->after.at_ns), "interval_s",
+			 "pid", json_count((uint64_t)target_pid(target)),
+			 "comm", comm, "abi", json_count(at->area.abi),
+			 "version", at->version, "started_ns",
+			 json_count(at->area.started_ns), "at_ns",
+			 json_count(runtime->after.at_ns), "interval_s",
 			 top_rates_all(runtime).seconds, "looks",
-			 integer(runtime->looks), "workers",
+			 json_count(runtime->looks), "workers",
 			 workers_json(target, runtime), "totals",
 			 totals_json(at, runtime), "types",
 			 kinds_json(target, runtime), "histograms", histograms);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/tasks/tasks.h"
 
 #define EACH_MAX 1000u
@@ -135,12 +136,6 @@ void tasks_text(struct target *target, const struct tasks *tasks, bool each)
 		print_each(target, tasks);
 }
 
-/* JSON's integers are signed here, and a word may be anything. */
-static json_t *integer(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
 static json_t *task_json(struct target *target, const struct tasks *tasks,
 			 const struct area_task *task)
 {
@@ -155,11 +150,11 @@ static json_t *task_json(struct target *target, const struct tasks *tasks,
 	target_name(target, task->type, task->poll, name);
 	target_symbol(target, task->caller - 1, place);
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "task",
-			 integer(task->task), "type", name, "state",
-			 tasks_doing(task), "age_ns", integer(age_ns),
-			 "state_ns", integer(state_ns), "waits_for",
-			 integer(waited_for(task)), "wakers",
-			 integer(task->wakers), "spawned_in", place);
+			 json_count(task->task), "type", name, "state",
+			 tasks_doing(task), "age_ns", json_count(age_ns),
+			 "state_ns", json_count(state_ns), "waits_for",
+			 json_count(waited_for(task)), "wakers",
+			 json_count(task->wakers), "spawned_in", place);
 }
 
 bool tasks_json(struct target *target, const struct tasks *tasks)
@@ -173,9 +168,9 @@ bool tasks_json(struct target *target, const struct tasks *tasks)
 			array, task_json(target, tasks, &tasks->list[i]));
 	object = json_pack(
 		"{s:i, s:o, s:o, s:b, s:o, s:o}", "pid",
-		(int)target_pid(target), "live", integer(tasks->live), "queued",
-		integer(tasks->queued), "tracked", tasks->tracked, "left_out",
-		integer(tasks->left_out), "tasks", array);
+		(int)target_pid(target), "live", json_count(tasks->live),
+		"queued", json_count(tasks->queued), "tracked", tasks->tracked,
+		"left_out", json_count(tasks->left_out), "tasks", array);
 	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	printed = text != NULL;
 	if (printed)

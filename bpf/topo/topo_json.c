@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/topo/topo.h"
 
 /* CPUs that have that in common, in the order of their first. */
@@ -13,17 +14,12 @@ static unsigned group_of(const struct skua_cpu *cpu, enum group group)
 	return group == GROUP_CORE ? cpu->core : cpu->llc;
 }
 
-static json_t *integer(uint64_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
 static json_t *numbers(const unsigned *values, unsigned count)
 {
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(array, integer(values[i]));
+		json_array_append_new(array, json_count(values[i]));
 	return array;
 }
 
@@ -35,13 +31,13 @@ static json_t *cpus_json(const struct topo *topo)
 		const struct skua_cpu *cpu = &topo->cpus[i];
 
 		json_array_append_new(
-			array,
-			json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "cpu",
-				  integer(cpu->cpu), "core", integer(cpu->core),
-				  "llc", integer(cpu->llc), "node",
-				  integer(cpu->node), "capacity",
-				  integer(cpu->capacity), "isolated",
-				  cpu->isolated));
+			array, json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}",
+					 "cpu", json_count(cpu->cpu), "core",
+					 json_count(cpu->core), "llc",
+					 json_count(cpu->llc), "node",
+					 json_count(cpu->node), "capacity",
+					 json_count(cpu->capacity), "isolated",
+					 cpu->isolated));
 	}
 	return array;
 }
@@ -61,11 +57,11 @@ static json_t *groups_json(const struct topo *topo, enum group group,
 		for (unsigned k = i; k < topo->cpu_count; k++)
 			if (group_of(&topo->cpus[k], group) == first)
 				json_array_append_new(
-					members, integer(topo->cpus[k].cpu));
+					members, json_count(topo->cpus[k].cpu));
 		json_array_append_new(array,
 				      json_pack("{s:o, s:o, s:o}", name,
-						integer(first), "node",
-						integer(topo->cpus[i].node),
+						json_count(first), "node",
+						json_count(topo->cpus[i].node),
 						"cpus", members));
 	}
 	return array;
@@ -79,9 +75,10 @@ static json_t *nodes_json(const struct topo *topo)
 		json_array_append_new(
 			array,
 			json_pack("{s:o, s:o, s:o}", "node",
-				  integer(topo->nodes[i].node), "cpus",
-				  integer(topo->nodes[i].cpus), "memory_bytes",
-				  integer(topo->nodes[i].memory_bytes)));
+				  json_count(topo->nodes[i].node), "cpus",
+				  json_count(topo->nodes[i].cpus),
+				  "memory_bytes",
+				  json_count(topo->nodes[i].memory_bytes)));
 	return array;
 }
 
@@ -95,7 +92,7 @@ static json_t *distances_json(const struct topo *topo)
 		for (unsigned k = 0; k < topo->node_count; k++)
 			json_array_append_new(
 				row,
-				integer(skua_topology_distance(
+				json_count(skua_topology_distance(
 					topo->topology, topo->nodes[i].node,
 					topo->nodes[k].node)));
 		json_array_append_new(array, row);
@@ -117,9 +114,10 @@ static json_t *workers_json(const struct topo *topo)
 		json_array_append_new(
 			array,
 			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "index",
-				  integer(i), "cpu", integer(cpu->cpu), "core",
-				  integer(cpu->core), "llc", integer(cpu->llc),
-				  "node", integer(cpu->node), "steal_order",
+				  json_count(i), "cpu", json_count(cpu->cpu),
+				  "core", json_count(cpu->core), "llc",
+				  json_count(cpu->llc), "node",
+				  json_count(cpu->node), "steal_order",
 				  numbers(order, topo->worker_count - 1)));
 	}
 	free(order);
@@ -139,7 +137,7 @@ static json_t *latency_json(const struct topo *topo)
 
 		for (unsigned k = 0; k < topo->cpu_count; k++)
 			json_array_append_new(
-				row, integer(skua_topology_latency(
+				row, json_count(skua_topology_latency(
 					     topo->topology, topo->cpus[i].cpu,
 					     topo->cpus[k].cpu)));
 		json_array_append_new(array, row);

@@ -3,14 +3,12 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/trace/counts_view.h"
 
 static void set(json_t *object, const char *name, uint64_t value)
 {
-	json_object_set_new(object, name,
-			    json_integer(value > INT64_MAX
-						 ? INT64_MAX
-						 : (json_int_t)value));
+	json_object_set_new(object, name, json_count(value));
 }
 
 #define SET(object, from, name) set(object, #name, (from)->name)

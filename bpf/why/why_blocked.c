@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/cli/args.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/cli/exits.h"
@@ -178,10 +179,7 @@ static void print_text(const struct run *run)
 
 static void set(json_t *object, const char *name, uint64_t value)
 {
-	json_object_set_new(object, name,
-			    json_integer(value > INT64_MAX
-						 ? INT64_MAX
-						 : (json_int_t)value));
+	json_object_set_new(object, name, json_count(value));
 }
 
 /* "/path/hog.c:55", or null */

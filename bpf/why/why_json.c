@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "bpf/cli/json_count.h"
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/why.h"
 
@@ -12,10 +13,7 @@ static const char *const sources[] = { "bpf", "schedstat", "none" };
 /* JSON's integers are signed here, and a count may be anything. */
 static void set(json_t *object, const char *name, uint64_t value)
 {
-	json_object_set_new(object, name,
-			    json_integer(value > INT64_MAX
-						 ? INT64_MAX
-						 : (json_int_t)value));
+	json_object_set_new(object, name, json_count(value));
 }
 
 static void set_text(json_t *object, const char *name, const char *text)
