@@ -37,12 +37,11 @@ static void abandon(void)
 		     : 1);
 }
 
-static void destroy_until__abandoned__process_ends(void **state)
+TEST(destroy_until__abandoned__process_ends)
 {
 	int status;
 	pid_t child;
 
-	(void)state;
 	fflush(NULL);
 	child = fork();
 	assert_true(child >= 0);
@@ -51,13 +50,4 @@ static void destroy_until__abandoned__process_ends(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(destroy_until__abandoned__process_ends),
-	};
-
-	return cmocka_run_group_tests_name("abandon", tests, NULL, NULL);
 }

@@ -219,25 +219,10 @@ static void move_all(uint64_t cpus)
 		kernel_set(i, cpus);
 }
 
-static int forgetting_kernel(void **state)
-{
-	(void)state;
-	kernel.forgets = true;
-	return 0;
-}
-
-static int newer_kernel(void **state)
-{
-	(void)state;
-	kernel.forgets = false;
-	return 0;
-}
-
 /* ---- control groups -------------------------------------------------------- */
 
-static void group__shrinks_and_grows__home_again(void **state)
+TEST(group__shrinks_and_grows__home_again)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	kernel_change_group(0x03);
 	all_look();
@@ -253,9 +238,8 @@ static void group__shrinks_and_grows__home_again(void **state)
 	finish();
 }
 
-static void group__unchanged__nothing_is_done(void **state)
+TEST(group__unchanged__nothing_is_done)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	all_look();
 	expect_cpus("01 02 04 08", 0);
@@ -266,9 +250,8 @@ static void group__unchanged__nothing_is_done(void **state)
 	finish();
 }
 
-static void group__moves_elsewhere__a_cpu_each_and_home_again(void **state)
+TEST(group__moves_elsewhere__a_cpu_each_and_home_again)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	kernel_change_group(0xf0);
 	all_look();
@@ -287,9 +270,8 @@ static void group__moves_elsewhere__a_cpu_each_and_home_again(void **state)
 	finish();
 }
 
-static void group__fewer_workers_than_cpus__takes_a_free_one(void **state)
+TEST(group__fewer_workers_than_cpus__takes_a_free_one)
 {
-	(void)state;
 	begin((struct skua_config){ .workers = 2 });
 	expect_cpus("01 02", 0);
 	kernel_change_group(0xfa);
@@ -308,9 +290,8 @@ static void group__fewer_workers_than_cpus__takes_a_free_one(void **state)
 }
 
 /* A set that a group or a user chose does not grow. */
-static void group__grows_beyond_the_start__not_used(void **state)
+TEST(group__grows_beyond_the_start__not_used)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "2,3", .workers = 3 });
 	expect_cpus("04 08 0c", 0);
 	kernel_change_group(0x0f);
@@ -320,9 +301,8 @@ static void group__grows_beyond_the_start__not_used(void **state)
 	finish();
 }
 
-static void group__unpinned__within_what_was_chosen(void **state)
+TEST(group__unpinned__within_what_was_chosen)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3", .flags = SKUA_UNPINNED });
 	expect_cpus("0f 0f 0f 0f", 0);
 	kernel_change_group(0x3c);
@@ -337,9 +317,8 @@ static void group__unpinned__within_what_was_chosen(void **state)
 
 /* ---- somebody moves threads ------------------------------------------------ */
 
-static void moved__all_to_fewer__stay_there(void **state)
+TEST(moved__all_to_fewer__stay_there)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	move_all(0x03);
 	all_look();
@@ -356,9 +335,8 @@ static void moved__all_to_fewer__stay_there(void **state)
 	finish();
 }
 
-static void moved__one__stays_where_it_was_put(void **state)
+TEST(moved__one__stays_where_it_was_put)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	kernel_set(2, 0x02);
 	all_look();
@@ -373,9 +351,8 @@ static void moved__one__stays_where_it_was_put(void **state)
 	finish();
 }
 
-static void moved__by_a_hook_to_other_cpus__none_shares(void **state)
+TEST(moved__by_a_hook_to_other_cpus__none_shares)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "0-3" });
 	for (unsigned i = 0; i < 4; i++)
 		kernel_set(i, UINT64_C(8) >> i);
@@ -393,9 +370,8 @@ static void moved__by_a_hook_to_other_cpus__none_shares(void **state)
 
 /* ---- the quota ------------------------------------------------------------- */
 
-static void quota__below_the_cpus__all_of_a_cache_until_it_is_more(void **state)
+TEST(quota__below_the_cpus__all_of_a_cache_until_it_is_more)
 {
-	(void)state;
 	begin((struct skua_config){ .cpus = "2-4" });
 	/* Of the machine below, nobody knows which CPUs it has: one cache. */
 	if (rt->config.placement.workers[0].cache.count != 3) {
@@ -421,11 +397,10 @@ static void quota__below_the_cpus__all_of_a_cache_until_it_is_more(void **state)
 
 /* At the end, with all CPUs back, each is at home; and nobody is ever where it
  * may not be. */
-static void any__random_changes__home_in_the_end(void **state)
+TEST(any__random_changes__home_in_the_end)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, kernel.forgets);
 	for (unsigned round = 0; round < 300; round++) {
 		unsigned workers = 1 + rng_below(&rng, WORKERS);
@@ -446,27 +421,12 @@ static void any__random_changes__home_in_the_end(void **state)
 	}
 }
 
-/* clang-format off */
-#define WITH_BOTH(test)                               \
-	cmocka_unit_test_setup(test, newer_kernel), \
-	{ #test "__forgetting_kernel", test, forgetting_kernel, NULL, NULL }
-
-static const struct CMUnitTest tests[] = {
-	WITH_BOTH(group__shrinks_and_grows__home_again),
-	WITH_BOTH(group__unchanged__nothing_is_done),
-	WITH_BOTH(group__moves_elsewhere__a_cpu_each_and_home_again),
-	WITH_BOTH(group__fewer_workers_than_cpus__takes_a_free_one),
-	WITH_BOTH(group__grows_beyond_the_start__not_used),
-	WITH_BOTH(group__unpinned__within_what_was_chosen),
-	WITH_BOTH(moved__all_to_fewer__stay_there),
-	WITH_BOTH(moved__one__stays_where_it_was_put),
-	WITH_BOTH(moved__by_a_hook_to_other_cpus__none_shares),
-	WITH_BOTH(quota__below_the_cpus__all_of_a_cache_until_it_is_more),
-	WITH_BOTH(any__random_changes__home_in_the_end),
-};
-/* clang-format on */
-
+/* Once with a kernel that keeps what a thread asked for, and once with one that
+ * forgets it. */
 int main(void)
 {
-	return cmocka_run_group_tests_name("affinity", tests, NULL, NULL);
+	int failed = run_all_tests();
+
+	kernel.forgets = true;
+	return failed + run_all_tests();
 }

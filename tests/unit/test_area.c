@@ -59,9 +59,8 @@ static void destroy(struct skua_runtime *rt)
 
 /* ---- the list ---------------------------------------------------------------- */
 
-static void root__of_this_library__says_what_it_is(void **state)
+TEST(root__of_this_library__says_what_it_is)
 {
-	(void)state;
 	assert_int_equal(area_root.magic, AREA_ROOT_MAGIC);
 	assert_int_equal(area_root.abi, AREA_ABI);
 	assert_int_equal(area_root.bytes, sizeof(area_root));
@@ -72,11 +71,10 @@ static void root__of_this_library__says_what_it_is(void **state)
 	assert_true(strlen(area_root.version) < sizeof(area_root.version));
 }
 
-static void runtimes__created_and_destroyed__listed_meanwhile(void **state)
+TEST(runtimes__created_and_destroyed__listed_meanwhile)
 {
 	struct skua_runtime *rt[3];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		rt[i] = make(1);
 	assert_int_equal(area_root.count, 3);
@@ -112,13 +110,12 @@ static void *change_list(void *arg)
 	return NULL;
 }
 
-static void runtimes__of_several_threads__are_all_listed(void **state)
+TEST(runtimes__of_several_threads__are_all_listed)
 {
 	static struct area_runtime areas[CHANGERS][2];
 	pthread_t threads[CHANGERS];
 	uint64_t changes = area_root.changes;
 
-	(void)state;
 	for (unsigned i = 0; i < CHANGERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, change_list,
 						areas[i]),
@@ -141,13 +138,12 @@ static void child__has_its_parents_list__adds_its_own(void)
 	_exit(good && area_root.count == 1 ? 0 : 1);
 }
 
-static void runtime__in_a_child__is_told_from_its_parents(void **state)
+TEST(runtime__in_a_child__is_told_from_its_parents)
 {
 	struct skua_runtime *rt;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	if (THREAD_SANITIZED)
 		skip_aloud("no threads in a child under ThreadSanitizer");
 	rt = make(1);
@@ -181,11 +177,10 @@ static enum skua_poll look_at_itself(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void worker__that_polls__names_the_task(void **state)
+TEST(worker__that_polls__names_the_task)
 {
 	struct skua_runtime *rt = make(1);
 
-	(void)state;
 	for (uint64_t i = 1; i <= 200; i++) {
 		struct seen it = { .task = SKUA_TASK_INIT(look_at_itself),
 				   .area = worker_area(rt, 0) };
@@ -228,12 +223,11 @@ static enum skua_poll do_nothing(struct skua_task *self)
 }
 
 /* Each moment is in one of the sums. */
-static void times__of_a_worker__add_up(void **state)
+TEST(times__of_a_worker__add_up)
 {
 	struct skua_runtime *rt = make(1);
 	struct area_times first, last;
 
-	(void)state;
 	wait_parked(rt, 0);
 	first = times_of(worker_area(rt, 0));
 	for (unsigned i = 0; i < 1000; i++) {
@@ -315,14 +309,13 @@ static void run_children(struct skua_runtime *rt, skua_task_fn fn)
 		assert_true(children[i].poll == fn);
 }
 
-static void polls__of_many_tasks__are_estimated(void **state)
+TEST(polls__of_many_tasks__are_estimated)
 {
 	struct skua_runtime *rt = make(1);
 	const struct area_samples *samples = samples_of(rt, 0);
 	uint64_t polls, most;
 	struct area_type sum;
 
-	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++)
 		run_children(rt, do_nothing);
 	polls = worker_area(rt, 0)->counters.tasks_polled;
@@ -361,7 +354,7 @@ static const struct area_type *row_of_poll(const struct area_samples *samples,
 	return NULL;
 }
 
-static void polls__that_are_long__are_all_timed(void **state)
+TEST(polls__that_are_long__are_all_timed)
 {
 	static struct skua_task tasks[200];
 	struct skua_runtime *rt = make(1);
@@ -371,7 +364,6 @@ static void polls__that_are_long__are_all_timed(void **state)
 				 .count = COUNT_OF(tasks) };
 	const struct area_type *row;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(tasks); i++)
 		skua_task_init(&tasks[i], take_time);
 	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
@@ -388,12 +380,11 @@ static void polls__that_are_long__are_all_timed(void **state)
 }
 
 /* Each after a sleep of the worker: no tick is ever full. */
-static void polls__that_come_one_by_one__are_timed(void **state)
+TEST(polls__that_come_one_by_one__are_timed)
 {
 	struct skua_runtime *rt = make(1);
 	const struct area_type *row;
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct skua_task task = SKUA_TASK_INIT(take_time);
 
@@ -410,11 +401,10 @@ static void polls__that_come_one_by_one__are_timed(void **state)
 #define OUTSIDE 5000u
 
 /* From outside, urgent or bound: they have queues of their own. */
-static void waits__of_tasks_apart__count_about_once(void **state)
+TEST(waits__of_tasks_apart__count_about_once)
 {
 	static struct skua_task tasks[OUTSIDE];
 
-	(void)state;
 	for (unsigned urgent = 0; urgent < 2; urgent++) {
 		struct skua_runtime *rt = make(1);
 		struct area_type sum;
@@ -448,14 +438,13 @@ static void expect_more_polls_than_waits(const struct area_samples *samples)
 }
 
 /* The first of many from outside stands for 251 in the estimate of all waits. */
-static void waits__of_a_rare_type__are_not_more_than_its_polls(void **state)
+TEST(waits__of_a_rare_type__are_not_more_than_its_polls)
 {
 	struct skua_runtime *rt = make(1);
 	const struct area_samples *samples = samples_of(rt, 0);
 	struct skua_task rare = SKUA_TASK_INIT(take_time);
 	const struct area_type *row;
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(rt, &rare), 0);
 	wait_parked(rt, 0);
 	row = row_of_poll(samples, take_time);
@@ -472,14 +461,13 @@ static void waits__of_a_rare_type__are_not_more_than_its_polls(void **state)
 }
 
 /* Several types, each now and then, from outside. */
-static void polls__of_many_rare_types__are_more_than_none(void **state)
+TEST(polls__of_many_rare_types__are_more_than_none)
 {
 	static struct skua_task tasks[OUTSIDE];
 	static const struct skua_task_type types[7] = { SKUA_TASK_TYPE("a") };
 	struct skua_runtime *rt = make(2);
 	uint64_t polled = 0, seen = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < OUTSIDE; i++) {
 		skua_task_init(&tasks[i], do_nothing);
 		skua_task_set_type(&tasks[i], &types[i % COUNT_OF(types)]);
@@ -497,7 +485,7 @@ static void polls__of_many_rare_types__are_more_than_none(void **state)
 }
 
 /* The driver's time between two calls is not the worker's. */
-static void times__of_a_driven_worker__leave_out_its_driver(void **state)
+TEST(times__of_a_driven_worker__leave_out_its_driver)
 {
 	struct skua_config config = { .size = sizeof(config),
 				      .flags = SKUA_NO_ENV |
@@ -508,7 +496,6 @@ static void times__of_a_driven_worker__leave_out_its_driver(void **state)
 	const struct area_times *times;
 	uint64_t run_ns;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	times = &worker_area(rt, 0)->times;
 	for (unsigned i = 0; i < 2; i++)
@@ -525,7 +512,7 @@ static void times__of_a_driven_worker__leave_out_its_driver(void **state)
 	destroy(rt);
 }
 
-static void types__more_than_rows__share_the_last(void **state)
+TEST(types__more_than_rows__share_the_last)
 {
 	static struct skua_task_type types[2 * AREA_TYPES];
 	struct area_samples *samples = calloc(1, sizeof(*samples));
@@ -534,7 +521,6 @@ static void types__more_than_rows__share_the_last(void **state)
 	struct worker_telemetry telemetry = { .area = &area, .tick = &tick };
 	uint64_t sum = 0;
 
-	(void)state;
 	assert_non_null(samples);
 	area.samples = (uintptr_t)samples;
 	for (unsigned i = 0; i < COUNT_OF(types); i++) {
@@ -562,14 +548,13 @@ static enum skua_poll instead(struct skua_task *task)
 }
 
 /* Two tasks of the same place in the table: one is timed, both run. */
-static void wait_sample__tasks_collide__one_is_timed(void **state)
+TEST(wait_sample__tasks_collide__one_is_timed)
 {
 	static struct wait_samples samples;
 	struct skua_task task = SKUA_TASK_INIT(do_nothing);
 	uint64_t since_ns;
 	uint32_t weight;
 
-	(void)state;
 	wait_sample_put(&samples, &task, 3, instead);
 	assert_true(task.poll == instead);
 	assert_true(wait_sample_poll(&samples, &task) == do_nothing);
@@ -580,30 +565,4 @@ static void wait_sample__tasks_collide__one_is_timed(void **state)
 		    do_nothing);
 	assert_int_equal(weight, 3);
 	assert_true(task.poll == do_nothing);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(root__of_this_library__says_what_it_is),
-		cmocka_unit_test(
-			runtimes__created_and_destroyed__listed_meanwhile),
-		cmocka_unit_test(runtimes__of_several_threads__are_all_listed),
-		cmocka_unit_test(runtime__in_a_child__is_told_from_its_parents),
-		cmocka_unit_test(worker__that_polls__names_the_task),
-		cmocka_unit_test(times__of_a_worker__add_up),
-		cmocka_unit_test(polls__of_many_tasks__are_estimated),
-		cmocka_unit_test(polls__that_are_long__are_all_timed),
-		cmocka_unit_test(polls__that_come_one_by_one__are_timed),
-		cmocka_unit_test(waits__of_tasks_apart__count_about_once),
-		cmocka_unit_test(
-			waits__of_a_rare_type__are_not_more_than_its_polls),
-		cmocka_unit_test(polls__of_many_rare_types__are_more_than_none),
-		cmocka_unit_test(
-			times__of_a_driven_worker__leave_out_its_driver),
-		cmocka_unit_test(types__more_than_rows__share_the_last),
-		cmocka_unit_test(wait_sample__tasks_collide__one_is_timed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

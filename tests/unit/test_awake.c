@@ -55,11 +55,10 @@ static void add(struct skua_runtime *rt, unsigned worker, struct looker *it)
 }
 
 /* The task is in the worker's LIFO slot, where nobody else looks. */
-static void poller__wakes_a_task_and_is_done__task_runs(void **state)
+TEST(poller__wakes_a_task_and_is_done__task_runs)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 50; n++) {
 		struct looker it = { .poller = { .poll = wake_and_be_done } };
 		struct waiter waiter = WAITER_INIT;
@@ -74,13 +73,12 @@ static void poller__wakes_a_task_and_is_done__task_runs(void **state)
 }
 
 /* Half of the workers look for ever; one of the others runs a task. */
-static void pollers__on_three_of_four__all_are_called_on(void **state)
+TEST(pollers__on_three_of_four__all_are_called_on)
 {
 	struct skua_runtime *rt = runtime_new(4, 0);
 	struct looker lookers[3];
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(lookers); i++) {
 		lookers[i] = (struct looker){ .poller = { .poll = look } };
 		add(rt, i, &lookers[i]);
@@ -128,7 +126,7 @@ static int be_done(struct skua_poller *self)
 }
 
 /* A worker sleeps in one; what another looks at would never be seen. */
-static void pollers__two_with_a_park__second_refused(void **state)
+TEST(pollers__two_with_a_park__second_refused)
 {
 	const struct skua_poller with_park = { .poll = look,
 					       .park = look_for_nothing,
@@ -139,7 +137,6 @@ static void pollers__two_with_a_park__second_refused(void **state)
 	struct looker gone = { .poller = with_park };
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	gone.poller.poll = be_done;
 	assert_int_equal(skua_runtime_add_poller(rt, 0, &first.poller), 0);
 	assert_int_equal(skua_runtime_add_poller(rt, 0, &second.poller),
@@ -153,9 +150,8 @@ static void pollers__two_with_a_park__second_refused(void **state)
 	destroy(rt);
 }
 
-static void poller__waits_for_a_task__another_worker_is_woken(void **state)
+TEST(poller__waits_for_a_task__another_worker_is_woken)
 {
-	(void)state;
 	for (unsigned n = 0; n < 20; n++) {
 		struct skua_runtime *rt = runtime_new(3, 0);
 		struct gate ran = { 0 };
@@ -190,9 +186,8 @@ static int spawn_some_more(struct skua_poller *self)
 }
 
 /* Refused or run. */
-static void poller__spawns_beside_the_shutdown__none_is_lost(void **state)
+TEST(poller__spawns_beside_the_shutdown__none_is_lost)
 {
-	(void)state;
 	for (unsigned n = 0; n < (SANITIZED ? 30 : 200); n++) {
 		struct late_spawner it = {
 			.poller = { .poll = spawn_some_more },
@@ -216,12 +211,11 @@ static void poller__spawns_beside_the_shutdown__none_is_lost(void **state)
 
 /* ---- spinning -------------------------------------------------------------- */
 
-static void spin_forever__four_workers__none_sleeps(void **state)
+TEST(spin_forever__four_workers__none_sleeps)
 {
 	struct skua_runtime *rt = runtime_spinning(4, SKUA_SPIN_FOREVER);
 	struct skua_worker_stats stats;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		/* Again and again with nothing to do. */
 		for (unsigned n = 0; n < 100; n++) {
@@ -256,13 +250,12 @@ static enum skua_poll sleep_poll(struct skua_task *self)
 	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
 }
 
-static void long_spin__timer__fires_before_the_worker_sleeps(void **state)
+TEST(long_spin__timer__fires_before_the_worker_sleeps)
 {
 	struct skua_runtime *rt = runtime_spinning(1, SKUA_MAX_DELAY_NS);
 	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
 	struct skua_stats stats;
 
-	(void)state;
 	spawn(rt, &it.task);
 	join(&it.task);
 	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
@@ -313,12 +306,11 @@ static void run_parent(struct skua_runtime *rt, unsigned count)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 }
 
-static void spin__child_behind_its_parent__taken_by_another(void **state)
+TEST(spin__child_behind_its_parent__taken_by_another)
 {
 	static const uint64_t spins_ns[] = { SKUA_SPIN_FOREVER,
 					     SKUA_MAX_DELAY_NS };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(spins_ns); i++) {
 		struct skua_runtime *rt = runtime_spinning(2, spins_ns[i]);
 
@@ -330,11 +322,10 @@ static void spin__child_behind_its_parent__taken_by_another(void **state)
 
 /* Nobody watches when all have slept for a while. The first spawn summons the
  * worker that the second one claims. */
-static void sleep__two_children_behind_their_parent__both_taken(void **state)
+TEST(sleep__two_children_behind_their_parent__both_taken)
 {
 	struct skua_runtime *rt = runtime_new(4, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < (SANITIZED ? 5 : 20); n++) {
 		while (!idle_all_parked(&rt->pool.idle) ||
 		       atomic_load_relaxed(&rt->pool.sentinel.holder) != 0)
@@ -342,23 +333,4 @@ static void sleep__two_children_behind_their_parent__both_taken(void **state)
 		run_parent(rt, 2);
 	}
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(poller__wakes_a_task_and_is_done__task_runs),
-	cmocka_unit_test(pollers__on_three_of_four__all_are_called_on),
-	cmocka_unit_test(pollers__two_with_a_park__second_refused),
-	cmocka_unit_test(poller__waits_for_a_task__another_worker_is_woken),
-	cmocka_unit_test(poller__spawns_beside_the_shutdown__none_is_lost),
-	cmocka_unit_test(spin_forever__four_workers__none_sleeps),
-	cmocka_unit_test(long_spin__timer__fires_before_the_worker_sleeps),
-	cmocka_unit_test(spin__child_behind_its_parent__taken_by_another),
-	cmocka_unit_test(sleep__two_children_behind_their_parent__both_taken),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("awake", tests, NULL, NULL);
 }

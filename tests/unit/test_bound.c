@@ -63,13 +63,12 @@ static void wait_until_all_parked(struct skua_runtime *rt)
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void spawn_on__null_no_poll_or_no_such_worker__einval(void **state)
+TEST(spawn_on__null_no_poll_or_no_such_worker__einval)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_task without_poll = SKUA_TASK_INIT(NULL);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_spawn_on(NULL, 0, &counter.task), -EINVAL);
 	assert_int_equal(skua_task_spawn_on(rt, 0, NULL), -EINVAL);
 	assert_int_equal(skua_task_spawn_on(rt, 0, &without_poll), -EINVAL);
@@ -81,13 +80,12 @@ static void spawn_on__null_no_poll_or_no_such_worker__einval(void **state)
 	destroy(rt);
 }
 
-static void spawn_on__spawned_already__ealready_and_stays_home(void **state)
+TEST(spawn_on__spawned_already__ealready_and_stays_home)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holder = HOLDER_INIT;
 	struct bound it;
 
-	(void)state;
 	bound_init(&it, 1, 3);
 	hold_worker(rt, 1, &holder);
 	spawn_on(rt, 1, &it.task);
@@ -104,12 +102,11 @@ static void spawn_on__spawned_already__ealready_and_stays_home(void **state)
 
 /* ---- where it runs ------------------------------------------------------- */
 
-static void spawn_on__polls_yields_and_wakes__always_at_home(void **state)
+TEST(spawn_on__polls_yields_and_wakes__always_at_home)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct bound tasks[30];
 
-	(void)state;
 	for (unsigned n = 0; n < 30; n++) {
 		bound_init(&tasks[n], n % 3, 200);
 		spawn_on(rt, n % 3, &tasks[n].task);
@@ -144,7 +141,7 @@ static int wake_arg(struct skua_task *self, void *arg)
 	return 0;
 }
 
-static void spawn_on__woken_from_anywhere__at_home(void **state)
+TEST(spawn_on__woken_from_anywhere__at_home)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct located it = { .waiter = { .task = SKUA_TASK_INIT(
@@ -153,7 +150,6 @@ static void spawn_on__woken_from_anywhere__at_home(void **state)
 			      .home = 1 };
 	uint32_t polls = 1;
 
-	(void)state;
 	spawn_on(rt, 1, &it.waiter.task);
 	while (waiter_polls(&it.waiter) == 0)
 		sched_yield();
@@ -174,14 +170,13 @@ static void spawn_on__woken_from_anywhere__at_home(void **state)
 	destroy(rt);
 }
 
-static void spawn_on__home_is_busy__not_stolen(void **state)
+TEST(spawn_on__home_is_busy__not_stolen)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holder = HOLDER_INIT;
 	struct bound tasks[100];
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	hold_worker(rt, 0, &holder);
 	for (unsigned n = 0; n < 100; n++) {
 		bound_init(&tasks[n], 0, 1);
@@ -203,11 +198,10 @@ static void spawn_on__home_is_busy__not_stolen(void **state)
 	destroy(rt);
 }
 
-static void spawn_on__all_asleep__wakes_the_home(void **state)
+TEST(spawn_on__all_asleep__wakes_the_home)
 {
 	static const unsigned counts[] = { 1, 2, 3, 64, 65, 200 };
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(counts); c++) {
 		struct skua_runtime *rt = runtime_new(counts[c], 0);
 
@@ -243,13 +237,12 @@ static enum skua_poll distribute(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void spawn_on__by_a_task__each_at_its_home(void **state)
+TEST(spawn_on__by_a_task__each_at_its_home)
 {
 	struct skua_runtime *rt = runtime_new(4, 0);
 	struct bound tasks[40];
 	struct distributor it = { SKUA_TASK_INIT(distribute), tasks, 40, 0 };
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		for (unsigned n = 0; n < 40; n++)
 			bound_init(&tasks[n], n % 4, n % 2);
@@ -268,14 +261,13 @@ static void spawn_on__by_a_task__each_at_its_home(void **state)
 
 /* The one before it on the queue is polled by the free worker. It must be
  * polled there, or it waits for the worker that it was bound to. */
-static void spawn__after_spawn_on_and_join__bound_no_more(void **state)
+TEST(spawn__after_spawn_on_and_join__bound_no_more)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holder = HOLDER_INIT;
 	struct counter other = COUNTER_INIT;
 	struct bound it;
 
-	(void)state;
 	bound_init(&it, 1, 0);
 	spawn_on(rt, 1, &it.task);
 	join(&it.task);
@@ -294,13 +286,12 @@ static void spawn__after_spawn_on_and_join__bound_no_more(void **state)
 	destroy(rt);
 }
 
-static void spawn__after_spawn_on_where_there_were_more__runs(void **state)
+TEST(spawn__after_spawn_on_where_there_were_more__runs)
 {
 	struct skua_runtime *many = runtime_new(8, 0);
 	struct skua_runtime *one = runtime_new(1, 0);
 	struct bound it;
 
-	(void)state;
 	bound_init(&it, 7, 0);
 	spawn_on(many, 7, &it.task);
 	join(&it.task);
@@ -314,12 +305,11 @@ static void spawn__after_spawn_on_where_there_were_more__runs(void **state)
 	destroy(one);
 }
 
-static void spawn_on__other_workers_in_turn__each_time_there(void **state)
+TEST(spawn_on__other_workers_in_turn__each_time_there)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct bound it;
 
-	(void)state;
 	bound_init(&it, 0, 0);
 	for (unsigned n = 0; n < 300; n++) {
 		it.home = (int)(n % 3);
@@ -329,24 +319,4 @@ static void spawn_on__other_workers_in_turn__each_time_there(void **state)
 	assert_int_equal(it.polls, 300);
 	assert_int_equal(it.elsewhere, 0);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(spawn_on__null_no_poll_or_no_such_worker__einval),
-	cmocka_unit_test(spawn_on__spawned_already__ealready_and_stays_home),
-	cmocka_unit_test(spawn_on__polls_yields_and_wakes__always_at_home),
-	cmocka_unit_test(spawn_on__woken_from_anywhere__at_home),
-	cmocka_unit_test(spawn_on__home_is_busy__not_stolen),
-	cmocka_unit_test(spawn_on__all_asleep__wakes_the_home),
-	cmocka_unit_test(spawn_on__by_a_task__each_at_its_home),
-	cmocka_unit_test(spawn__after_spawn_on_and_join__bound_no_more),
-	cmocka_unit_test(spawn__after_spawn_on_where_there_were_more__runs),
-	cmocka_unit_test(spawn_on__other_workers_in_turn__each_time_there),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
 }

@@ -23,11 +23,12 @@ static int calls_clear(void **state)
 	return 0;
 }
 
-static void call__null__einval(void **state)
+EACH_TEST(calls_clear, NULL);
+
+TEST(call__null__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(skua_call(NULL, count_call, NULL), -EINVAL);
 	assert_int_equal(skua_call(rt, NULL, NULL), -EINVAL);
 	destroy(rt);
@@ -40,12 +41,11 @@ static void double_it(void *arg)
 	*(unsigned *)arg *= 2;
 }
 
-static void call__many__each_once_and_a_drain_waits(void **state)
+TEST(call__many__each_once_and_a_drain_waits)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	unsigned values[1000];
 
-	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		for (unsigned n = 0; n < COUNT_OF(values); n++) {
 			values[n] = n + 1;
@@ -64,11 +64,10 @@ static int call_it(struct skua_task *self, void *arg)
 	return skua_call(runtime_of_task(self), count_call, arg);
 }
 
-static void call__in_a_poll__runs(void **state)
+TEST(call__in_a_poll__runs)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 100; n++)
 		assert_int_equal(call_in_poll(rt, call_it, NULL), 0);
 	assert_int_equal(skua_runtime_drain(rt), 0);
@@ -76,7 +75,7 @@ static void call__in_a_poll__runs(void **state)
 	destroy(rt);
 }
 
-static void call__too_many_queued__eagain(void **state)
+TEST(call__too_many_queued__eagain)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = 1,
@@ -84,7 +83,6 @@ static void call__too_many_queued__eagain(void **state)
 	struct holder holder = HOLDER_INIT;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 3; n++)
@@ -97,11 +95,10 @@ static void call__too_many_queued__eagain(void **state)
 	destroy(rt);
 }
 
-static void call__shut_down__eshutdown(void **state)
+TEST(call__shut_down__eshutdown)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(skua_call(rt, count_call, NULL), 0);
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
@@ -112,12 +109,11 @@ static void call__shut_down__eshutdown(void **state)
 	assert_int_equal(count(), 1);
 }
 
-static void call__no_memory__enomem_and_not_called(void **state)
+TEST(call__no_memory__enomem_and_not_called)
 {
 	struct skua_runtime *rt;
 	int code;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -130,20 +126,4 @@ static void call__no_memory__enomem_and_not_called(void **state)
 	assert_int_equal(skua_call(rt, count_call, NULL), 0);
 	destroy(rt);
 	assert_int_equal(count(), 1);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(call__null__einval, calls_clear),
-	cmocka_unit_test_setup(call__many__each_once_and_a_drain_waits, calls_clear),
-	cmocka_unit_test_setup(call__in_a_poll__runs, calls_clear),
-	cmocka_unit_test_setup(call__too_many_queued__eagain, calls_clear),
-	cmocka_unit_test_setup(call__shut_down__eshutdown, calls_clear),
-	cmocka_unit_test_setup(call__no_memory__enomem_and_not_called, calls_clear),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("call", tests, NULL, NULL);
 }

@@ -4,12 +4,11 @@
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void task_cancel__null_or_never_spawned__einval(void **state)
+TEST(task_cancel__null_or_never_spawned__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_cancel(NULL), -EINVAL);
 	assert_int_equal(skua_task_cancel(&counter.task), -EINVAL);
 	assert_false(skua_task_cancelled(&counter.task));
@@ -20,12 +19,11 @@ static void task_cancel__null_or_never_spawned__einval(void **state)
 	destroy(rt);
 }
 
-static void task_cancelled__null_or_not_asked__false(void **state)
+TEST(task_cancelled__null_or_not_asked__false)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	assert_false(skua_task_cancelled(NULL));
 	waiter_start(rt, &it);
 	assert_false(skua_task_cancelled(&it.task));
@@ -36,12 +34,11 @@ static void task_cancelled__null_or_not_asked__false(void **state)
 	destroy(rt);
 }
 
-static void task_cancel__done_not_joined__ealready(void **state)
+TEST(task_cancel__done_not_joined__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	wait_until_done(&counter.task);
 	assert_int_equal(skua_task_cancel(&counter.task), -EALREADY);
@@ -50,13 +47,12 @@ static void task_cancel__done_not_joined__ealready(void **state)
 	destroy(rt);
 }
 
-static void task_cancel__done_with_a_waker_left__ealready(void **state)
+TEST(task_cancel__done_with_a_waker_left__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct skua_waker waker;
 
-	(void)state;
 	waiter_start(rt, &it);
 	waker = skua_task_waker(&it.task);
 	gate_open(&it.end);
@@ -71,11 +67,10 @@ static void task_cancel__done_with_a_waker_left__ealready(void **state)
 
 /* ---- in each state ------------------------------------------------------- */
 
-static void design_4_14__idle_task_cancelled__its_join_ends(void **state)
+TEST(design_4_14__idle_task_cancelled__its_join_ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 500; n++) {
 		struct waiter it = WAITER_INIT;
 
@@ -88,13 +83,12 @@ static void design_4_14__idle_task_cancelled__its_join_ends(void **state)
 	destroy(rt);
 }
 
-static void task_cancel__never_polled__polled_once_with_the_mark(void **state)
+TEST(task_cancel__never_polled__polled_once_with_the_mark)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &it.task);
 	assert_int_equal(skua_task_cancel(&it.task), 0);
@@ -128,12 +122,11 @@ static enum skua_poll running_poll(struct skua_task *self)
 	return it->at_start[poll] ? SKUA_DONE : SKUA_PENDING;
 }
 
-static void task_cancel__during_a_poll__polled_again(void **state)
+TEST(task_cancel__during_a_poll__polled_again)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct running it = { .holder = HOLDER_INIT };
 
-	(void)state;
 	it.holder.task.poll = running_poll;
 	holder_hold(rt, &it.holder);
 	for (unsigned n = 0; n < 10; n++)
@@ -151,12 +144,11 @@ static enum skua_poll yield_until_cancelled(struct skua_task *self)
 	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
 }
 
-static void task_cancel__yields_for_ever__ends(void **state)
+TEST(task_cancel__yields_for_ever__ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter it = { .task = SKUA_TASK_INIT(yield_until_cancelled) };
 
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		spawn(rt, &it.task);
 		assert_int_equal(skua_task_cancel(&it.task), 0);
@@ -175,12 +167,11 @@ static enum skua_poll ignore_it(struct skua_task *self)
 	return gate_is_open(&it->end) ? SKUA_DONE : SKUA_PENDING;
 }
 
-static void task_cancel__task_does_not_care__goes_on_until_it_ends(void **s)
+TEST(task_cancel__task_does_not_care__goes_on_until_it_ends)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = { .task = SKUA_TASK_INIT(ignore_it) };
 
-	(void)s;
 	waiter_start(rt, &it);
 	for (uint32_t polls = 2; polls < 20; polls++) {
 		assert_int_equal(skua_task_cancel(&it.task), 0);
@@ -195,12 +186,11 @@ static void task_cancel__task_does_not_care__goes_on_until_it_ends(void **s)
 	destroy(rt);
 }
 
-static void task_cancel__spawned_again__not_cancelled(void **state)
+TEST(task_cancel__spawned_again__not_cancelled)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	assert_int_equal(skua_task_cancel(&it.task), 0);
 	join(&it.task);
@@ -219,14 +209,13 @@ static int cancel_arg(struct skua_task *self, void *arg)
 	return skua_task_cancel(arg ? arg : self);
 }
 
-static void task_cancel__by_a_task__ends(void **state)
+TEST(task_cancel__by_a_task__ends)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct waiter second = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	waiter_start(rt, &second);
 	assert_int_equal(call_in_poll(rt, cancel_arg, &it.task), 0);
@@ -248,14 +237,13 @@ static void cancel_from_handler(int signal)
 	signalled_code = skua_task_cancel(signalled);
 }
 
-static void task_cancel__from_a_signal_handler__ends(void **state)
+TEST(task_cancel__from_a_signal_handler__ends)
 {
 	const struct sigaction action = { .sa_handler = cancel_from_handler };
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct sigaction before;
 
-	(void)state;
 	waiter_start(rt, &it);
 	signalled = &it.task;
 	signalled_code = 1;
@@ -268,11 +256,10 @@ static void task_cancel__from_a_signal_handler__ends(void **state)
 }
 
 /* The end of the task and the cancel meet at every moment. */
-static void task_cancel__beside_the_end__0_or_ealready(void **state)
+TEST(task_cancel__beside_the_end__0_or_ealready)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 5000; n++) {
 		struct counter counter = COUNTER_INIT;
 		int code;
@@ -286,27 +273,4 @@ static void task_cancel__beside_the_end__0_or_ealready(void **state)
 		assert_int_equal(counter.polls, 1);
 	}
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_cancel__null_or_never_spawned__einval),
-	cmocka_unit_test(task_cancelled__null_or_not_asked__false),
-	cmocka_unit_test(task_cancel__done_not_joined__ealready),
-	cmocka_unit_test(task_cancel__done_with_a_waker_left__ealready),
-	cmocka_unit_test(design_4_14__idle_task_cancelled__its_join_ends),
-	cmocka_unit_test(task_cancel__never_polled__polled_once_with_the_mark),
-	cmocka_unit_test(task_cancel__during_a_poll__polled_again),
-	cmocka_unit_test(task_cancel__yields_for_ever__ends),
-	cmocka_unit_test(task_cancel__task_does_not_care__goes_on_until_it_ends),
-	cmocka_unit_test(task_cancel__spawned_again__not_cancelled),
-	cmocka_unit_test(task_cancel__by_a_task__ends),
-	cmocka_unit_test(task_cancel__from_a_signal_handler__ends),
-	cmocka_unit_test(task_cancel__beside_the_end__0_or_ealready),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);
 }

@@ -23,6 +23,8 @@ static int free_allowed(void **state)
 	return 0;
 }
 
+ALL_TESTS(read_allowed, free_allowed);
+
 static struct skua_config config_of_size(void)
 {
 	return (struct skua_config){ .size = sizeof(struct skua_config) };
@@ -93,21 +95,19 @@ static void expect_defaults(const struct skua_config *cfg)
 	assert_string_equal(err.text, "untouched");
 }
 
-static void config__null_or_zero__has_the_defaults(void **state)
+TEST(config__null_or_zero__has_the_defaults)
 {
 	const struct skua_config cfg = config_of_size();
 
-	(void)state;
 	expect_defaults(NULL);
 	expect_defaults(&cfg);
 }
 
-static void config__more_workers_than_cpus__one_steal_attempt(void **state)
+TEST(config__more_workers_than_cpus__one_steal_attempt)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	cfg.workers = allowed.count + 1;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.workers, allowed.count + 1);
@@ -120,12 +120,11 @@ static void config__more_workers_than_cpus__one_steal_attempt(void **state)
 	config_free(&config);
 }
 
-static void config__values_at_their_limits__accepted(void **state)
+TEST(config__values_at_their_limits__accepted)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	cfg.workers = SKUA_MAX_WORKERS;
 	cfg.queue_capacity = SKUA_MAX_QUEUE_CAPACITY;
 	cfg.steal_attempts = SKUA_MAX_STEAL_ATTEMPTS;
@@ -149,11 +148,10 @@ static void config__values_at_their_limits__accepted(void **state)
 
 /* ---- size --------------------------------------------------------------- */
 
-static void config_size__too_small__refused(void **state)
+TEST(config_size__too_small__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t size = 0; size < MIN_SIZE; size++) {
 		cfg.size = size;
 		EXPECT_REFUSED(&cfg, "size: ", number(size),
@@ -161,32 +159,29 @@ static void config_size__too_small__refused(void **state)
 	}
 }
 
-static void config_size__larger_than_a_page__refused(void **state)
+TEST(config_size__larger_than_a_page__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.size = 4097;
 	EXPECT_REFUSED(&cfg, "size: 4097", "4096");
 	cfg.size = SIZE_MAX;
 	EXPECT_REFUSED(&cfg, "size: ", "4096");
 }
 
-static void config_reserved__set__refused(void **state)
+TEST(config_reserved__set__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.reserved = 7;
 	EXPECT_REFUSED(&cfg, "reserved: 7", "0");
 }
 
-static void config_size__of_the_first_version__accepted(void **state)
+TEST(config_size__of_the_first_version__accepted)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	cfg.workers = 3;
 	cfg.flags = SKUA_UNPINNED;
 	for (cfg.size = MIN_SIZE; cfg.size <= sizeof(cfg); cfg.size++) {
@@ -203,21 +198,19 @@ struct newer_config {
 	unsigned char tail[24];
 };
 
-static void config_size__newer_with_zero_tail__accepted(void **state)
+TEST(config_size__newer_with_zero_tail__accepted)
 {
 	struct newer_config cfg = { .known = { .size = sizeof(cfg),
 					       .workers = 2 } };
 	struct config config;
 
-	(void)state;
 	assert_int_equal(config_resolve(&config, &cfg.known, NULL), 0);
 	assert_int_equal(config.workers, 2);
 	config_free(&config);
 }
 
-static void config_size__newer_with_a_field_set__refused(void **state)
+TEST(config_size__newer_with_a_field_set__refused)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(((struct newer_config *)0)->tail); i++) {
 		struct newer_config cfg = { .known = { .size = sizeof(cfg) } };
 
@@ -229,12 +222,11 @@ static void config_size__newer_with_a_field_set__refused(void **state)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static void config_workers__out_of_range__refused(void **state)
+TEST(config_workers__out_of_range__refused)
 {
 	static const unsigned wrong[] = { 4097, 65536, INT32_MAX, UINT32_MAX };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		cfg.workers = wrong[i];
 		EXPECT_REFUSED(&cfg, "workers: ", number(wrong[i]), "1 to 4096",
@@ -242,7 +234,7 @@ static void config_workers__out_of_range__refused(void **state)
 	}
 }
 
-static void config_queue_capacity__out_of_range__refused(void **state)
+TEST(config_queue_capacity__out_of_range__refused)
 {
 	static const uint32_t wrong[] = { 1,         2,     3,     5,
 					  6,         255,   257,   32767,
@@ -250,7 +242,6 @@ static void config_queue_capacity__out_of_range__refused(void **state)
 					  UINT32_MAX };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		cfg.queue_capacity = wrong[i];
 		EXPECT_REFUSED(&cfg, "queue_capacity: ", number(wrong[i]),
@@ -258,12 +249,11 @@ static void config_queue_capacity__out_of_range__refused(void **state)
 	}
 }
 
-static void config_steal_attempts__out_of_range__refused(void **state)
+TEST(config_steal_attempts__out_of_range__refused)
 {
 	static const uint32_t wrong[] = { 1000001, UINT32_MAX };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		cfg.steal_attempts = wrong[i];
 		EXPECT_REFUSED(&cfg, "steal_attempts: ", number(wrong[i]),
@@ -271,11 +261,10 @@ static void config_steal_attempts__out_of_range__refused(void **state)
 	}
 }
 
-static void config_flags__unknown__refused(void **state)
+TEST(config_flags__unknown__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (unsigned bit = 9; bit < 32; bit++) {
 		char value[16];
 
@@ -289,20 +278,18 @@ static void config_flags__unknown__refused(void **state)
 		       "SKUA_TRUST_TOPOLOGY (0x80)");
 }
 
-static void config_flags__realtime_and_driven__refused(void **state)
+TEST(config_flags__realtime_and_driven__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.flags = SKUA_REALTIME | SKUA_CALLER_DRIVEN;
 	EXPECT_REFUSED(&cfg, "SKUA_REALTIME", "SKUA_CALLER_DRIVEN");
 }
 
-static void config_placement__out_of_range__refused(void **state)
+TEST(config_placement__out_of_range__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.placement = (enum skua_placement)(SKUA_PLACE_LISTED + 1);
 	EXPECT_REFUSED(&cfg, "placement: 6", "SKUA_PLACE_DEFAULT (0)",
 		       "SKUA_PLACE_LISTED (5)");
@@ -310,17 +297,16 @@ static void config_placement__out_of_range__refused(void **state)
 	EXPECT_REFUSED(&cfg, "placement: 4294967295");
 }
 
-static void config_placement__listed_without_a_list__refused(void **state)
+TEST(config_placement__listed_without_a_list__refused)
 {
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.placement = SKUA_PLACE_LISTED;
 	EXPECT_REFUSED(&cfg, "placement: SKUA_PLACE_LISTED", "cpus",
 		       "SKUA_CPUS");
 }
 
-static void config_placement__listed__in_the_order_given(void **state)
+TEST(config_placement__listed__in_the_order_given)
 {
 	struct skua_config cfg = config_of_size();
 	unsigned first = allowed.cpus[0];
@@ -330,7 +316,6 @@ static void config_placement__listed__in_the_order_given(void **state)
 	char text[64];
 	int workers;
 
-	(void)state;
 	snprintf(text, sizeof(text), "%u,%u", last, first);
 	cfg.cpus = text;
 	cfg.placement = SKUA_PLACE_LISTED;
@@ -343,13 +328,12 @@ static void config_placement__listed__in_the_order_given(void **state)
 
 /* ---- delays -------------------------------------------------------------- */
 
-static void config_spin_ns__out_of_range__refused(void **state)
+TEST(config_spin_ns__out_of_range__refused)
 {
 	static const uint64_t wrong[] = { SKUA_MAX_DELAY_NS + 1,
 					  UINT64_MAX - 2 };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		char value[32];
 
@@ -361,14 +345,13 @@ static void config_spin_ns__out_of_range__refused(void **state)
 	}
 }
 
-static void config_lifo_steal_delay_ns__out_of_range__refused(void **state)
+TEST(config_lifo_steal_delay_ns__out_of_range__refused)
 {
 	static const uint64_t wrong[] = { 1, SKUA_MIN_LIFO_DELAY_NS - 1,
 					  SKUA_MAX_DELAY_NS + 1,
 					  UINT64_MAX - 1 };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		char value[64];
 
@@ -380,7 +363,7 @@ static void config_lifo_steal_delay_ns__out_of_range__refused(void **state)
 	}
 }
 
-static void config_delays__limits_and_sentinels__accepted(void **state)
+TEST(config_delays__limits_and_sentinels__accepted)
 {
 	static const struct {
 		uint64_t given;
@@ -396,7 +379,6 @@ static void config_delays__limits_and_sentinels__accepted(void **state)
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(spins); i++) {
 		cfg.spin_ns = spins[i].given;
 		cfg.lifo_steal_delay_ns = delays[i].given;
@@ -407,12 +389,11 @@ static void config_delays__limits_and_sentinels__accepted(void **state)
 	}
 }
 
-static void config_spin_ns__default__by_the_number_of_cpus(void **state)
+TEST(config_spin_ns__default__by_the_number_of_cpus)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	cfg.workers = allowed.count;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.tuning.spin_ns, TUNING_SPIN_MEASURED);
@@ -423,12 +404,11 @@ static void config_spin_ns__default__by_the_number_of_cpus(void **state)
 	config_free(&config);
 }
 
-static void config_max_queued__default_or_set__taken(void **state)
+TEST(config_max_queued__default_or_set__taken)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
-	(void)state;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(config.tuning.max_queued, UINT32_MAX);
 	config_free(&config);
@@ -455,13 +435,12 @@ static void no_free(void *ctx, void *memory, size_t size)
 	(void)size;
 }
 
-static void config_allocator__half_of_one__refused(void **state)
+TEST(config_allocator__half_of_one__refused)
 {
 	const struct skua_allocator without_free = { no_alloc, NULL, NULL };
 	const struct skua_allocator without_alloc = { NULL, no_free, NULL };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	cfg.allocator = &without_free;
 	EXPECT_REFUSED(&cfg, "allocator: ", "NULL", "both");
 	cfg.allocator = &without_alloc;
@@ -470,14 +449,13 @@ static void config_allocator__half_of_one__refused(void **state)
 
 /* ---- cpus --------------------------------------------------------------- */
 
-static void config_cpus__malformed__refused(void **state)
+TEST(config_cpus__malformed__refused)
 {
 	static const char *const wrong[] = { "",   ",",   "x",     "0-",
 					     "-1", "1-0", "0,,0",  "0,",
 					     " 0", "0 ",  "65536", "0-99999" };
 	struct skua_config cfg = config_of_size();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		char quoted[32];
 
@@ -488,13 +466,12 @@ static void config_cpus__malformed__refused(void **state)
 	}
 }
 
-static void config_cpus__one_not_allowed__refused_by_name(void **state)
+TEST(config_cpus__one_not_allowed__refused_by_name)
 {
 	struct skua_config cfg = config_of_size();
 	char text[32];
 	char name[32];
 
-	(void)state;
 	for (unsigned cpu = 0; cpu < CPU_LIST_LIMIT; cpu += 16381) {
 		if (cpu_list_contains(&allowed, cpu))
 			continue;
@@ -505,12 +482,11 @@ static void config_cpus__one_not_allowed__refused_by_name(void **state)
 	}
 }
 
-static void config_cpus__long_text__error_is_terminated(void **state)
+TEST(config_cpus__long_text__error_is_terminated)
 {
 	struct skua_config cfg = config_of_size();
 	char text[4096];
 
-	(void)state;
 	memset(text, '9', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	cfg.cpus = text;
@@ -522,7 +498,7 @@ static void config_cpus__long_text__error_is_terminated(void **state)
 	EXPECT_REFUSED(&cfg, "cpus: \"", "not among those");
 }
 
-static void config_cpus__list__sorted_each_once(void **state)
+TEST(config_cpus__list__sorted_each_once)
 {
 	struct skua_config cfg = config_of_size();
 	unsigned first = allowed.cpus[0];
@@ -530,7 +506,6 @@ static void config_cpus__list__sorted_each_once(void **state)
 	struct config config;
 	char text[64];
 
-	(void)state;
 	snprintf(text, sizeof(text), "%u,%u,%u", last, first, last);
 	cfg.cpus = text;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
@@ -543,7 +518,7 @@ static void config_cpus__list__sorted_each_once(void **state)
 	config_free(&config);
 }
 
-static void config_cpus__narrow_affinity__is_never_widened(void **state)
+TEST(config_cpus__narrow_affinity__is_never_widened)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
@@ -551,7 +526,6 @@ static void config_cpus__narrow_affinity__is_never_widened(void **state)
 	cpu_set_t before;
 	cpu_set_t one;
 
-	(void)state;
 	if (sched_getaffinity(0, sizeof(before), &before) != 0 ||
 	    allowed.count < 2) {
 		skip_aloud("needs two CPUs, and a cpu_set_t that holds them");
@@ -574,23 +548,21 @@ static void config_cpus__narrow_affinity__is_never_widened(void **state)
 
 /* ---- errors ------------------------------------------------------------- */
 
-static void error_set__any__returns_the_code(void **state)
+TEST(error_set__any__returns_the_code)
 {
 	struct skua_error err;
 
-	(void)state;
 	assert_int_equal(error_set(&err, -ENOMEM, "%s: %d", "key", 5), -ENOMEM);
 	assert_int_equal(err.code, -ENOMEM);
 	assert_string_equal(err.text, "key: 5");
 	assert_int_equal(error_set(NULL, -EAGAIN, "%d", 1), -EAGAIN);
 }
 
-static void error_set__text_too_long__cut_and_terminated(void **state)
+TEST(error_set__text_too_long__cut_and_terminated)
 {
 	struct skua_error err;
 	char text[500];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	memset(&err, 'y', sizeof(err));
@@ -599,7 +571,7 @@ static void error_set__text_too_long__cut_and_terminated(void **state)
 	assert_memory_equal(err.text, text, sizeof(err.text) - 1);
 }
 
-static void config__no_memory__enomem_and_nothing_left(void **state)
+TEST(config__no_memory__enomem_and_nothing_left)
 {
 	struct skua_config cfg = config_of_size();
 	struct config config;
@@ -608,7 +580,6 @@ static void config__no_memory__enomem_and_nothing_left(void **state)
 	long left;
 	int code;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -637,46 +608,4 @@ static void config__no_memory__enomem_and_nothing_left(void **state)
 	allocations_begin(0);
 	config_free(&config);
 	assert_int_equal(left + allocations_end(), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(config__null_or_zero__has_the_defaults),
-	cmocka_unit_test(config__more_workers_than_cpus__one_steal_attempt),
-	cmocka_unit_test(config__values_at_their_limits__accepted),
-	cmocka_unit_test(config_size__too_small__refused),
-	cmocka_unit_test(config_size__larger_than_a_page__refused),
-	cmocka_unit_test(config_reserved__set__refused),
-	cmocka_unit_test(config_size__of_the_first_version__accepted),
-	cmocka_unit_test(config_size__newer_with_zero_tail__accepted),
-	cmocka_unit_test(config_size__newer_with_a_field_set__refused),
-	cmocka_unit_test(config_workers__out_of_range__refused),
-	cmocka_unit_test(config_queue_capacity__out_of_range__refused),
-	cmocka_unit_test(config_steal_attempts__out_of_range__refused),
-	cmocka_unit_test(config_flags__unknown__refused),
-	cmocka_unit_test(config_flags__realtime_and_driven__refused),
-	cmocka_unit_test(config_placement__out_of_range__refused),
-	cmocka_unit_test(config_placement__listed_without_a_list__refused),
-	cmocka_unit_test(config_placement__listed__in_the_order_given),
-	cmocka_unit_test(config_spin_ns__out_of_range__refused),
-	cmocka_unit_test(config_lifo_steal_delay_ns__out_of_range__refused),
-	cmocka_unit_test(config_delays__limits_and_sentinels__accepted),
-	cmocka_unit_test(config_spin_ns__default__by_the_number_of_cpus),
-	cmocka_unit_test(config_max_queued__default_or_set__taken),
-	cmocka_unit_test(config_allocator__half_of_one__refused),
-	cmocka_unit_test(config_cpus__malformed__refused),
-	cmocka_unit_test(config_cpus__one_not_allowed__refused_by_name),
-	cmocka_unit_test(config_cpus__long_text__error_is_terminated),
-	cmocka_unit_test(config_cpus__list__sorted_each_once),
-	cmocka_unit_test(config_cpus__narrow_affinity__is_never_widened),
-	cmocka_unit_test(error_set__any__returns_the_code),
-	cmocka_unit_test(error_set__text_too_long__cut_and_terminated),
-	cmocka_unit_test(config__no_memory__enomem_and_nothing_left),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("config", tests, read_allowed,
-					   free_allowed);
 }

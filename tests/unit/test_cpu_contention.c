@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_contention.c - how much of the CPUs went to others */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <unistd.h>
 
 #include "bench/harness/cpu_contention.h"
+#include "tests/unit/unit.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -26,34 +24,31 @@ static struct cpu_contention after(uint64_t own_s, uint64_t busy_s)
 	return others;
 }
 
-static void others_percent__a_busy_neighbour__its_share(void **state)
+TEST(others_percent__a_busy_neighbour__its_share)
 {
 	struct cpu_contention now = after(10, 16);
 	/* Ticks that are begun do not count. */
 	double ticks = 4.0 / (double)sysconf(_SC_CLK_TCK);
 	double percent = cpu_contention_percent(&before, &now);
 
-	(void)state;
 	assert_true(percent <= 30);
 	assert_true(percent >= 30 - 100 * ticks / 20 - 0.001);
 	assert_true(percent > CPU_CONTENTION_MAX_PERCENT);
 }
 
-static void others_percent__nobody_else__0(void **state)
+TEST(others_percent__nobody_else__0)
 {
 	struct cpu_contention now = after(20, 20);
 
-	(void)state;
 	assert_true(cpu_contention_percent(&before, &now) == 0);
 	now = after(20, 19); /* ticks are coarser than our own time */
 	assert_true(cpu_contention_percent(&before, &now) == 0);
 }
 
-static void others_percent__unknown__0(void **state)
+TEST(others_percent__unknown__0)
 {
 	struct cpu_contention now = after(0, 20);
 
-	(void)state;
 	now.known = false;
 	assert_true(cpu_contention_percent(&before, &now) == 0);
 	now = after(0, 20);
@@ -62,27 +57,14 @@ static void others_percent__unknown__0(void **state)
 	assert_true(cpu_contention_percent(&before, &before) == 0);
 }
 
-static void others_look__twice__time_passes(void **state)
+TEST(others_look__twice__time_passes)
 {
 	struct cpu_contention first, second;
 
-	(void)state;
 	cpu_contention_read(&first);
 	cpu_contention_read(&second);
 	assert_true(second.now_ns >= first.now_ns);
 	assert_true(second.own_ns >= first.own_ns);
 	assert_true(first.known == (first.cpus > 0));
 	assert_true(!first.known || first.busy_ns > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(others_percent__a_busy_neighbour__its_share),
-		cmocka_unit_test(others_percent__nobody_else__0),
-		cmocka_unit_test(others_percent__unknown__0),
-		cmocka_unit_test(others_look__twice__time_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static void expect_parsed(const char *text, const unsigned *cpus,
 	cpu_list_free(&list);
 }
 
-static void cpu_list_parse__numbers_and_ranges__ascending(void **state)
+TEST(cpu_list_parse__numbers_and_ranges__ascending)
 {
-	(void)state;
 	expect_parsed("0", (const unsigned[]){ 0 }, 1);
 	expect_parsed("7", (const unsigned[]){ 7 }, 1);
 	expect_parsed("0-3", (const unsigned[]){ 0, 1, 2, 3 }, 4);
@@ -29,21 +28,19 @@ static void cpu_list_parse__numbers_and_ranges__ascending(void **state)
 	expect_parsed("007", (const unsigned[]){ 7 }, 1);
 }
 
-static void cpu_list_parse__any_order_or_twice__sorted_each_once(void **state)
+TEST(cpu_list_parse__any_order_or_twice__sorted_each_once)
 {
-	(void)state;
 	expect_parsed("8,0-1", (const unsigned[]){ 0, 1, 8 }, 3);
 	expect_parsed("3,3,3", (const unsigned[]){ 3 }, 1);
 	expect_parsed("0-4,2-6,1", (const unsigned[]){ 0, 1, 2, 3, 4, 5, 6 },
 		      7);
 }
 
-static void cpu_list_parse_ordered__any__as_written_each_once(void **state)
+TEST(cpu_list_parse_ordered__any__as_written_each_once)
 {
 	static const unsigned expected[] = { 8, 70, 3, 2, 4, 0, 1 };
 	struct cpu_list list;
 
-	(void)state;
 	assert_int_equal(cpu_list_parse_ordered(&list, "8,70,3,2-4,0-3,8"), 0);
 	assert_int_equal(list.count, COUNT_OF(expected));
 	assert_memory_equal(list.cpus, expected, sizeof(expected));
@@ -51,11 +48,10 @@ static void cpu_list_parse_ordered__any__as_written_each_once(void **state)
 	assert_int_equal(cpu_list_parse_ordered(&list, "3-"), -EINVAL);
 }
 
-static void cpu_list_parse__largest__accepted(void **state)
+TEST(cpu_list_parse__largest__accepted)
 {
 	struct cpu_list list;
 
-	(void)state;
 	expect_parsed("65535", (const unsigned[]){ 65535 }, 1);
 	assert_int_equal(cpu_list_parse(&list, "0-65535"), 0);
 	assert_int_equal(list.count, CPU_LIST_LIMIT);
@@ -64,7 +60,7 @@ static void cpu_list_parse__largest__accepted(void **state)
 	cpu_list_free(&list);
 }
 
-static void cpu_list_parse__malformed__einval(void **state)
+TEST(cpu_list_parse__malformed__einval)
 {
 	static const char *const texts[] = {
 		"",
@@ -96,7 +92,6 @@ static void cpu_list_parse__malformed__einval(void **state)
 		"99999999999999999999999999999999999999",
 	};
 
-	(void)state;
 	for (size_t t = 0; t < COUNT_OF(texts); t++) {
 		struct cpu_list list = { NULL, 0 };
 
@@ -106,12 +101,11 @@ static void cpu_list_parse__malformed__einval(void **state)
 	}
 }
 
-static void cpu_list_allowed__here__is_the_affinity_mask(void **state)
+TEST(cpu_list_allowed__here__is_the_affinity_mask)
 {
 	struct cpu_list list;
 	cpu_set_t set;
 
-	(void)state;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0) {
 		skip_aloud("this machine has more CPUs than a cpu_set_t");
 		return;
@@ -125,11 +119,10 @@ static void cpu_list_allowed__here__is_the_affinity_mask(void **state)
 	cpu_list_free(&list);
 }
 
-static void cpu_list_contains__some__only_those_listed(void **state)
+TEST(cpu_list_contains__some__only_those_listed)
 {
 	struct cpu_list list;
 
-	(void)state;
 	assert_int_equal(cpu_list_parse(&list, "2-3,70"), 0);
 	for (unsigned cpu = 0; cpu < 100; cpu++)
 		assert_int_equal(cpu_list_contains(&list, cpu),
@@ -138,11 +131,10 @@ static void cpu_list_contains__some__only_those_listed(void **state)
 	assert_false(cpu_list_contains(&list, 2));
 }
 
-static void cpu_list_free__freed_or_empty__is_harmless(void **state)
+TEST(cpu_list_free__freed_or_empty__is_harmless)
 {
 	struct cpu_list list;
 
-	(void)state;
 	assert_int_equal(cpu_list_parse(&list, "0"), 0);
 	cpu_list_free(&list);
 	assert_null(list.cpus);
@@ -178,32 +170,12 @@ static void check_failures(int (*read)(struct cpu_list *list))
 	cpu_list_free(&list);
 }
 
-static void cpu_list__no_memory__enomem_and_nothing_left(void **state)
+TEST(cpu_list__no_memory__enomem_and_nothing_left)
 {
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
 	}
 	check_failures(parse);
 	check_failures(cpu_list_allowed);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(cpu_list_parse__numbers_and_ranges__ascending),
-	cmocka_unit_test(cpu_list_parse__any_order_or_twice__sorted_each_once),
-	cmocka_unit_test(cpu_list_parse_ordered__any__as_written_each_once),
-	cmocka_unit_test(cpu_list_parse__largest__accepted),
-	cmocka_unit_test(cpu_list_parse__malformed__einval),
-	cmocka_unit_test(cpu_list_allowed__here__is_the_affinity_mask),
-	cmocka_unit_test(cpu_list_contains__some__only_those_listed),
-	cmocka_unit_test(cpu_list_free__freed_or_empty__is_harmless),
-	cmocka_unit_test(cpu_list__no_memory__enomem_and_nothing_left),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("cpu_list", tests, NULL, NULL);
 }

@@ -110,13 +110,14 @@ static void end_in_turn(struct skua_runtime *rt, unsigned n)
 	destroy(rt);
 }
 
-static void runtime__10000_cycles__nothing_grows(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(runtime__10000_cycles__nothing_grows)
 {
 	struct belongings before = belongings();
 	struct work work;
 	size_t bytes = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < CYCLES; n++) {
 		struct skua_runtime *rt = create(n);
 
@@ -133,14 +134,4 @@ static void runtime__10000_cycles__nothing_grows(void **state)
 	/* One block a cycle would be a megabyte. */
 	if (bytes > 0)
 		assert_in_range(bytes_in_use(), 0, bytes + 65536);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runtime__10000_cycles__nothing_grows),
-	};
-
-	return cmocka_run_group_tests_name("cycles", tests, process_settle,
-					   NULL);
 }

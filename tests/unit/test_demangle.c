@@ -18,9 +18,8 @@ static void check(const char *name, bool known, const char *shown)
 	assert_string_equal(text, shown);
 }
 
-static void demangle__name_of_a_function__as_the_source_has_it(void **state)
+TEST(demangle__name_of_a_function__as_the_source_has_it)
 {
-	(void)state;
 	check("_ZL4pollP9skua_task", true, "poll");
 	check("_ZN3foo3Bar4pollEP9skua_task", true, "foo::Bar::poll");
 	check("_Z3runI3FooE10skua_pollP9skua_task", true, "run<Foo>");
@@ -30,9 +29,8 @@ static void demangle__name_of_a_function__as_the_source_has_it(void **state)
 	      "main::{lambda(skua_task*)#1}::operator()");
 }
 
-static void demangle__not_cpp__as_it_is(void **state)
+TEST(demangle__not_cpp__as_it_is)
 {
-	(void)state;
 	check("db_query", false, "db_query");
 	check("_Z", false, "_Z");
 	check("_ZN3foo", false, "_ZN3foo");
@@ -41,9 +39,8 @@ static void demangle__not_cpp__as_it_is(void **state)
 
 /* In 63 characters: without the arguments of templates, whose brackets are no
  * operators. */
-static void demangle__no_room__templates_lose_their_arguments(void **state)
+TEST(demangle__no_room__templates_lose_their_arguments)
 {
-	(void)state;
 	check("_ZN3foo3BarISt6vectorIiSaIiEES3_S3_E4pollEP9skua_task", true,
 	      "foo::Bar<>::poll");
 	check("_ZN3foo3BarISt6vectorIiSaIiEES3_S3_ElsI1YEEvi", true,
@@ -52,13 +49,12 @@ static void demangle__no_room__templates_lose_their_arguments(void **state)
 	      "foo::Bar<>::operator->");
 }
 
-static void demangle__name_too_long__cut(void **state)
+TEST(demangle__name_too_long__cut)
 {
 	char name[TARGET_MANGLED + 2] = "_Z900";
 	char text[ROOM];
 	struct target_budget budget;
 
-	(void)state;
 	memset(name + 5, 'a', 900);
 	strcpy(name + 905, "v");
 	target_budget_begin(&budget);
@@ -99,12 +95,11 @@ static void nest_pairs(char *name, unsigned depth)
 }
 
 /* These would take until the end of time. */
-static void demangle__grows_without_end__left_when_full(void **state)
+TEST(demangle__grows_without_end__left_when_full)
 {
 	struct target_budget budget;
 	char name[TARGET_MANGLED] = "_Z1fI", text[ROOM];
 
-	(void)state;
 	nest_pairs(name, 60);
 	strcat(name, "Evv");
 	target_budget_begin(&budget);
@@ -112,43 +107,24 @@ static void demangle__grows_without_end__left_when_full(void **state)
 	assert_string_equal(text, "f<>");
 }
 
-static void demangle__searched_without_end__not_begun(void **state)
+TEST(demangle__searched_without_end__not_begun)
 {
 	struct target_budget budget;
 	char name[TARGET_MANGLED] = "_Z1fIJiEEvDp", text[TARGET_MANGLED];
 
-	(void)state;
 	nest_pairs(name, 60);
 	target_budget_begin(&budget);
 	assert_false(target_demangle(&budget, name, text, sizeof(text)));
 	assert_string_equal(text, name);
 }
 
-static void demangle__budget_spent__as_it_is(void **state)
+TEST(demangle__budget_spent__as_it_is)
 {
 	struct target_budget budget;
 	char text[ROOM];
 
-	(void)state;
 	target_budget_begin(&budget);
 	budget.left = 0;
 	assert_false(target_demangle(&budget, "_Z1fv", text, sizeof(text)));
 	assert_string_equal(text, "_Z1fv");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			demangle__name_of_a_function__as_the_source_has_it),
-		cmocka_unit_test(demangle__not_cpp__as_it_is),
-		cmocka_unit_test(
-			demangle__no_room__templates_lose_their_arguments),
-		cmocka_unit_test(demangle__name_too_long__cut),
-		cmocka_unit_test(demangle__grows_without_end__left_when_full),
-		cmocka_unit_test(demangle__searched_without_end__not_begun),
-		cmocka_unit_test(demangle__budget_spent__as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

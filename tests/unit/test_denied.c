@@ -89,11 +89,10 @@ static bool create_after(bool (*make_hard)(void), struct answer *answer)
 	return got == (ssize_t)sizeof(*answer);
 }
 
-static void create__setaffinity_is_denied__says_so(void **state)
+TEST(create__setaffinity_is_denied__says_so)
 {
 	struct answer it = { 0 };
 
-	(void)state;
 	if (!create_after(deny_affinity, &it))
 		skip_aloud("no filters of system calls");
 	assert_int_equal(it.code, -EPERM);
@@ -101,11 +100,10 @@ static void create__setaffinity_is_denied__says_so(void **state)
 	assert_non_null(strstr(it.err.text, "deny sched_setaffinity()"));
 }
 
-static void create__madvise_is_denied__says_so(void **state)
+TEST(create__madvise_is_denied__says_so)
 {
 	struct answer it = { 0 };
 
-	(void)state;
 	if (!create_after(deny_madvise, &it))
 		skip_aloud("no filters of system calls");
 	assert_int_equal(it.code, -EPERM);
@@ -114,36 +112,22 @@ static void create__madvise_is_denied__says_so(void **state)
 
 /* glibc takes the limit at the start of the program as the size of stacks, and no
  * less than a thread needs: what it makes of that is not ours. */
-static void create__tiny_stack_limit__works_or_says_so(void **state)
+TEST(create__tiny_stack_limit__works_or_says_so)
 {
 	struct answer it = { 0 };
 
-	(void)state;
 	if (!create_after(limit_stacks, &it))
 		skip_aloud("the limit of stacks cannot be set");
 	if (it.code)
 		assert_non_null(strstr(it.err.text, "limit of stacks"));
 }
 
-static void create__no_address_space__says_so(void **state)
+TEST(create__no_address_space__says_so)
 {
 	struct answer it = { 0 };
 
-	(void)state;
 	if (!create_after(limit_memory, &it))
 		skip_aloud("no memory is left to tell");
 	assert_true(it.code == -ENOMEM || it.code == -EAGAIN);
 	assert_true(strstr(it.err.text, "memory") != NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(create__setaffinity_is_denied__says_so),
-		cmocka_unit_test(create__madvise_is_denied__says_so),
-		cmocka_unit_test(create__tiny_stack_limit__works_or_says_so),
-		cmocka_unit_test(create__no_address_space__says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

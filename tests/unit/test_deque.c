@@ -108,11 +108,10 @@ static void expect_empty(struct deque *d)
 
 /* ---- one thread ---------------------------------------------------------- */
 
-static void deque_capacity__any__valid_if_power_of_two_in_range(void **state)
+TEST(deque_capacity__any__valid_if_power_of_two_in_range)
 {
 	unsigned valid = 0;
 
-	(void)state;
 	for (uint64_t n = 0; n <= 70000; n++)
 		valid += deque_capacity_valid(n);
 	assert_int_equal(valid, 16); /* 2^1 to 2^16 */
@@ -126,9 +125,8 @@ static void deque_capacity__any__valid_if_power_of_two_in_range(void **state)
 	assert_false(deque_capacity_valid(UINT64_C(1) << 63));
 }
 
-static void deque__new__is_empty(void **state)
+TEST(deque__new__is_empty)
 {
-	(void)state;
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		struct deque *d = deque_new(2, starts[s], NULL);
 
@@ -137,9 +135,8 @@ static void deque__new__is_empty(void **state)
 	}
 }
 
-static void deque_pop__any_start__newest_first(void **state)
+TEST(deque_pop__any_start__newest_first)
 {
-	(void)state;
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		struct deque *d = deque_new(4, starts[s], NULL);
 
@@ -157,9 +154,8 @@ static void deque_pop__any_start__newest_first(void **state)
 	}
 }
 
-static void deque_pop_oldest__any_start__oldest_first(void **state)
+TEST(deque_pop_oldest__any_start__oldest_first)
 {
-	(void)state;
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		struct deque *d = deque_new(4, starts[s], NULL);
 
@@ -172,9 +168,8 @@ static void deque_pop_oldest__any_start__oldest_first(void **state)
 	}
 }
 
-static void deque_steal__any_start__oldest_first(void **state)
+TEST(deque_steal__any_start__oldest_first)
 {
-	(void)state;
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		struct deque *d = deque_new(4, starts[s], NULL);
 
@@ -187,11 +182,10 @@ static void deque_steal__any_start__oldest_first(void **state)
 	}
 }
 
-static void deque__all_ends__meet_in_the_middle(void **state)
+TEST(deque__all_ends__meet_in_the_middle)
 {
 	struct deque *d = deque_new(8, UINT64_MAX - 2, NULL);
 
-	(void)state;
 	push_items(d, 0, 7);
 	expect_stolen(d, 0, 2);
 	expect_newest(d, 6, 2);
@@ -203,11 +197,10 @@ static void deque__all_ends__meet_in_the_middle(void **state)
 	deque_end(d);
 }
 
-static void design_4_22__last_item_popped__next_push_is_kept(void **state)
+TEST(design_4_22__last_item_popped__next_push_is_kept)
 {
 	struct deque *d = deque_new(2, 0, NULL);
 
-	(void)state;
 	for (uint64_t n = 0; n < 10; n++) {
 		assert_null(deque_pop_owner(d));
 		push_items(d, n, 1);
@@ -220,11 +213,10 @@ static void design_4_22__last_item_popped__next_push_is_kept(void **state)
 
 /* As it is when thieves take the last item between the pop's two looks at top:
  * the first is behind by what they took. */
-static void design_4_22__empty_popped__nothing_to_steal(void **state)
+TEST(design_4_22__empty_popped__nothing_to_steal)
 {
 	struct deque *d = deque_new(2, 0, NULL);
 
-	(void)state;
 	atomic_store_relaxed(&d->bottom, UINT64_MAX);
 	assert_int_equal(deque_length(d), 0);
 	assert_int_equal(deque_steal(d).outcome, SKUA_STEAL_EMPTY);
@@ -236,9 +228,8 @@ static void design_4_22__empty_popped__nothing_to_steal(void **state)
 
 /* ---- growth -------------------------------------------------------------- */
 
-static void deque_push__full__doubles_and_keeps_all(void **state)
+TEST(deque_push__full__doubles_and_keeps_all)
 {
-	(void)state;
 	for (size_t s = 0; s < COUNT_OF(starts); s++) {
 		struct deque *d = deque_new(2, starts[s], NULL);
 
@@ -253,9 +244,8 @@ static void deque_push__full__doubles_and_keeps_all(void **state)
 }
 
 /* Items that lie around the end of the ring are in their order afterwards. */
-static void deque_push__full_at_any_offset__keeps_the_order(void **state)
+TEST(deque_push__full_at_any_offset__keeps_the_order)
 {
-	(void)state;
 	for (uint64_t offset = 0; offset < 8; offset++) {
 		struct deque *d = deque_new(8, 0, NULL);
 
@@ -268,13 +258,12 @@ static void deque_push__full_at_any_offset__keeps_the_order(void **state)
 	}
 }
 
-static void deque_push__room_again__does_not_grow(void **state)
+TEST(deque_push__room_again__does_not_grow)
 {
 	struct counted counted = { .fail_from = 2 };
 	const struct skua_allocator allocator = COUNTED(&counted);
 	struct deque *d = deque_new(4, 0, &allocator);
 
-	(void)state;
 	for (uint64_t n = 0; n < 100; n++) {
 		push_items(d, 4 * n, 4);
 		expect_stolen(d, 4 * n, 2);
@@ -286,13 +275,12 @@ static void deque_push__room_again__does_not_grow(void **state)
 }
 
 /* D4: what was outgrown is kept, and is less than what is in use. */
-static void deque_destroy__after_growth__frees_all_of_it(void **state)
+TEST(deque_destroy__after_growth__frees_all_of_it)
 {
 	struct counted counted = { .fail_from = 100 };
 	const struct skua_allocator allocator = COUNTED(&counted);
 	struct deque *d = deque_new(2, 0, &allocator);
 
-	(void)state;
 	push_items(d, 0, 1024);
 	assert_int_equal(counted.taken, 10);
 	assert_int_equal(counted.bytes, counted.most_bytes);
@@ -302,24 +290,22 @@ static void deque_destroy__after_growth__frees_all_of_it(void **state)
 	assert_int_equal(counted.bytes, 0);
 }
 
-static void deque_init__no_memory__enomem(void **state)
+TEST(deque_init__no_memory__enomem)
 {
 	struct counted counted = { .fail_from = 1 };
 	const struct skua_allocator allocator = COUNTED(&counted);
 	struct deque d;
 
-	(void)state;
 	assert_int_equal(deque_init(&d, 2, 0, &allocator), -ENOMEM);
 	assert_int_equal(counted.bytes, 0);
 }
 
-static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
+TEST(design_4_24__push_without_memory__item_stays_the_callers)
 {
 	struct counted counted = { .fail_from = 2 };
 	const struct skua_allocator allocator = COUNTED(&counted);
 	struct deque *d = deque_new(4, UINT64_MAX - 1, &allocator);
 
-	(void)s;
 	push_items(d, 0, 4);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(deque_push_owner(d, item(99)), -ENOMEM);
@@ -400,43 +386,12 @@ static void race_with(void *(*pop)(struct deque *d))
 	free(popped);
 }
 
-static void deque_pop__beside_a_thief__each_item_once(void **state)
+TEST(deque_pop__beside_a_thief__each_item_once)
 {
-	(void)state;
 	race_with(deque_pop_owner);
 }
 
-static void deque_pop_oldest__beside_a_thief__each_item_once(void **state)
+TEST(deque_pop_oldest__beside_a_thief__each_item_once)
 {
-	(void)state;
 	race_with(deque_pop_oldest_owner);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			deque_capacity__any__valid_if_power_of_two_in_range),
-		cmocka_unit_test(deque__new__is_empty),
-		cmocka_unit_test(deque_pop__any_start__newest_first),
-		cmocka_unit_test(deque_pop_oldest__any_start__oldest_first),
-		cmocka_unit_test(deque_steal__any_start__oldest_first),
-		cmocka_unit_test(deque__all_ends__meet_in_the_middle),
-		cmocka_unit_test(
-			design_4_22__last_item_popped__next_push_is_kept),
-		cmocka_unit_test(design_4_22__empty_popped__nothing_to_steal),
-		cmocka_unit_test(deque_push__full__doubles_and_keeps_all),
-		cmocka_unit_test(
-			deque_push__full_at_any_offset__keeps_the_order),
-		cmocka_unit_test(deque_push__room_again__does_not_grow),
-		cmocka_unit_test(deque_destroy__after_growth__frees_all_of_it),
-		cmocka_unit_test(deque_init__no_memory__enomem),
-		cmocka_unit_test(
-			design_4_24__push_without_memory__item_stays_the_callers),
-		cmocka_unit_test(deque_pop__beside_a_thief__each_item_once),
-		cmocka_unit_test(
-			deque_pop_oldest__beside_a_thief__each_item_once),
-	};
-
-	return cmocka_run_group_tests_name("deque", tests, NULL, NULL);
 }

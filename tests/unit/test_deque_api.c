@@ -49,19 +49,17 @@ static void expect_nothing(struct skua_deque_stealer *stealer)
 
 /* ---- skua_deque --------------------------------------------------------- */
 
-static void deque_create__null_out__einval(void **state)
+TEST(deque_create__null_out__einval)
 {
-	(void)state;
 	assert_int_equal(skua_deque_create(NULL, SKUA_DEQUE_LIFO, 4), -EINVAL);
 }
 
-static void deque_create__bad_capacity__einval(void **state)
+TEST(deque_create__bad_capacity__einval)
 {
 	static const uint32_t wrong[] = {
 		1, 3, 5, 100, 65535, (1u << 31) - 1, (1u << 31) + 1, UINT32_MAX
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct skua_deque *deque = (struct skua_deque *)&deque;
 
@@ -72,11 +70,10 @@ static void deque_create__bad_capacity__einval(void **state)
 	}
 }
 
-static void deque_create__bad_order__einval(void **state)
+TEST(deque_create__bad_order__einval)
 {
 	static const int wrong[] = { 2, 3, INT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct skua_deque *deque = (struct skua_deque *)&deque;
 
@@ -89,9 +86,8 @@ static void deque_create__bad_order__einval(void **state)
 }
 
 /* Of the handles' object, and of its slots. */
-static void deque_create__no_memory__enomem(void **state)
+TEST(deque_create__no_memory__enomem)
 {
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -111,12 +107,11 @@ static void deque_create__no_memory__enomem(void **state)
 	}
 }
 
-static void deque_create__0__does_not_grow_before_256(void **state)
+TEST(deque_create__0__does_not_grow_before_256)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 0);
 	int code;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skua_deque_destroy(deque);
 		skip_aloud(NO_FAILURES);
@@ -132,11 +127,10 @@ static void deque_create__0__does_not_grow_before_256(void **state)
 	skua_deque_destroy(deque);
 }
 
-static void deque__null__einval_null_or_0(void **state)
+TEST(deque__null__einval_null_or_0)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 4);
 
-	(void)state;
 	skua_deque_destroy(NULL);
 	skua_deque_stealer_drop(NULL);
 	assert_int_equal(skua_deque_push(NULL, item(0)), -EINVAL);
@@ -150,11 +144,10 @@ static void deque__null__einval_null_or_0(void **state)
 	skua_deque_destroy(deque);
 }
 
-static void deque_pop__lifo__newest_first(void **state)
+TEST(deque_pop__lifo__newest_first)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 2);
 
-	(void)state;
 	assert_null(skua_deque_pop(deque));
 	push_items(deque, 0, 1000);
 	assert_int_equal(skua_deque_length(deque), 1000);
@@ -165,11 +158,10 @@ static void deque_pop__lifo__newest_first(void **state)
 	skua_deque_destroy(deque);
 }
 
-static void deque_pop__fifo__oldest_first(void **state)
+TEST(deque_pop__fifo__oldest_first)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_FIFO, 2);
 
-	(void)state;
 	assert_null(skua_deque_pop(deque));
 	push_items(deque, 0, 1000);
 	assert_int_equal(skua_deque_length(deque), 1000);
@@ -180,9 +172,8 @@ static void deque_pop__fifo__oldest_first(void **state)
 	skua_deque_destroy(deque);
 }
 
-static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
+TEST(design_4_24__push_without_memory__item_stays_the_callers)
 {
-	(void)s;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -212,13 +203,12 @@ static void design_4_24__push_without_memory__item_stays_the_callers(void **s)
 
 /* ---- skua_deque_stealer ------------------------------------------------- */
 
-static void stealer_steal__null__einval(void **state)
+TEST(stealer_steal__null__einval)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 4);
 	struct skua_deque_stealer *stealer = skua_deque_stealer_create(deque);
 	void *got = &got;
 
-	(void)state;
 	push_items(deque, 0, 1);
 	assert_int_equal(skua_deque_stealer_steal(NULL, &got), -EINVAL);
 	assert_null(got);
@@ -229,9 +219,8 @@ static void stealer_steal__null__einval(void **state)
 	skua_deque_destroy(deque);
 }
 
-static void stealer_steal__either_order__oldest_first(void **state)
+TEST(stealer_steal__either_order__oldest_first)
 {
-	(void)state;
 	for (size_t o = 0; o < COUNT_OF(orders); o++) {
 		struct skua_deque *deque = deque_new(orders[o], 2);
 		struct skua_deque_stealer *stealer =
@@ -249,13 +238,12 @@ static void stealer_steal__either_order__oldest_first(void **state)
 	}
 }
 
-static void stealer__deque_destroyed__goes_on_taking(void **state)
+TEST(stealer__deque_destroyed__goes_on_taking)
 {
 	struct skua_deque *deque = deque_new(SKUA_DEQUE_LIFO, 2);
 	struct skua_deque_stealer *first = skua_deque_stealer_create(deque);
 	struct skua_deque_stealer *second = skua_deque_stealer_clone(first);
 
-	(void)state;
 	push_items(deque, 0, 3);
 	skua_deque_destroy(deque);
 	expect_stolen(first, 0);
@@ -268,13 +256,12 @@ static void stealer__deque_destroyed__goes_on_taking(void **state)
 	skua_deque_stealer_drop(second);
 }
 
-static void deque__handles_of_both_kinds__freed_with_the_last(void **state)
+TEST(deque__handles_of_both_kinds__freed_with_the_last)
 {
 	struct skua_deque *deque;
 	struct skua_deque_stealer *stealer;
 	struct skua_deque_stealer *clone;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud("allocations are not counted under a sanitizer");
 		return;
@@ -363,39 +350,12 @@ static void race_in(enum skua_deque_order order)
 	free(popped);
 }
 
-static void stealer__beside_a_lifo_owner__each_item_once(void **state)
+TEST(stealer__beside_a_lifo_owner__each_item_once)
 {
-	(void)state;
 	race_in(SKUA_DEQUE_LIFO);
 }
 
-static void stealer__beside_a_fifo_owner__each_item_once(void **state)
+TEST(stealer__beside_a_fifo_owner__each_item_once)
 {
-	(void)state;
 	race_in(SKUA_DEQUE_FIFO);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(deque_create__null_out__einval),
-	cmocka_unit_test(deque_create__bad_capacity__einval),
-	cmocka_unit_test(deque_create__bad_order__einval),
-	cmocka_unit_test(deque_create__no_memory__enomem),
-	cmocka_unit_test(deque_create__0__does_not_grow_before_256),
-	cmocka_unit_test(deque__null__einval_null_or_0),
-	cmocka_unit_test(deque_pop__lifo__newest_first),
-	cmocka_unit_test(deque_pop__fifo__oldest_first),
-	cmocka_unit_test(design_4_24__push_without_memory__item_stays_the_callers),
-	cmocka_unit_test(stealer_steal__null__einval),
-	cmocka_unit_test(stealer_steal__either_order__oldest_first),
-	cmocka_unit_test(stealer__deque_destroyed__goes_on_taking),
-	cmocka_unit_test(deque__handles_of_both_kinds__freed_with_the_last),
-	cmocka_unit_test(stealer__beside_a_lifo_owner__each_item_once),
-	cmocka_unit_test(stealer__beside_a_fifo_owner__each_item_once),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("deque_api", tests, NULL, NULL);
 }

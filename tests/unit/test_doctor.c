@@ -100,6 +100,8 @@ static int remove_root(void **state)
 	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+EACH_TEST(make_root, remove_root);
+
 static struct doctor_report reports[DOCTOR_CHECKS];
 
 static const struct doctor_report *report_of(const char *name)
@@ -182,9 +184,8 @@ static void put_rich(void)
 
 /* ---- the tests -------------------------------------------------------------- */
 
-static void examine__rich_machine__all_ok(void **state)
+TEST(examine__rich_machine__all_ok)
 {
-	(void)state;
 	put_rich();
 	examine();
 	for (unsigned i = 0; i < DOCTOR_CHECKS; i++)
@@ -200,11 +201,10 @@ static void examine__rich_machine__all_ok(void **state)
 	expect("uprobes", DOCTOR_OK, "semaphores", "");
 }
 
-static void examine__bpffs_that_all_may_write__says_chmod(void **state)
+TEST(examine__bpffs_that_all_may_write__says_chmod)
 {
 	char path[128];
 
-	(void)state;
 	put_rich();
 	put("/sys/fs/bpf/x", "");
 	snprintf(path, sizeof(path), "%s/sys/fs/bpf", root);
@@ -216,9 +216,8 @@ static void examine__bpffs_that_all_may_write__says_chmod(void **state)
 	expect("bpffs", DOCTOR_OK, "/sys/fs/bpf", "");
 }
 
-static void examine__empty_machine__each_says_why(void **state)
+TEST(examine__empty_machine__each_says_why)
 {
-	(void)state;
 	examine();
 	expect("kernel", DOCTOR_PARTLY, "unknown", "5.15");
 	expect("perf_event_paranoid", DOCTOR_MISSING, "not there", "counts");
@@ -239,9 +238,8 @@ static void examine__empty_machine__each_says_why(void **state)
 	expect("steal_time", DOCTOR_OK, "0.0 %", "");
 }
 
-static void examine__paranoid_levels__as_the_kernel_does(void **state)
+TEST(examine__paranoid_levels__as_the_kernel_does)
 {
-	(void)state;
 	put_rich();
 	put("/proc/self/status", NO_CAPABILITIES);
 	put("/proc/sys/kernel/perf_event_paranoid", "4\n");
@@ -261,9 +259,8 @@ static void examine__paranoid_levels__as_the_kernel_does(void **state)
 	expect("bpf", DOCTOR_MISSING, "", "CAP_BPF");
 }
 
-static void examine__no_privileges__are_named(void **state)
+TEST(examine__no_privileges__are_named)
 {
-	(void)state;
 	put_rich();
 	put("/proc/self/status", NO_CAPABILITIES);
 	put("/proc/self/limits",
@@ -287,9 +284,8 @@ static void examine__no_privileges__are_named(void **state)
 	expect("realtime", DOCTOR_MISSING, "none", "is 0");
 }
 
-static void examine__quotas__the_least_counts(void **state)
+TEST(examine__quotas__the_least_counts)
 {
-	(void)state;
 	put_rich();
 	put("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
 	put("/sys/fs/cgroup/cpu.max", "800000 100000\n");
@@ -309,9 +305,8 @@ static void examine__quotas__the_least_counts(void **state)
 	expect("cgroup_quota", DOCTOR_OK, "none", "");
 }
 
-static void examine__virtual_machine__says_what_the_host_does(void **state)
+TEST(examine__virtual_machine__says_what_the_host_does)
 {
-	(void)state;
 	put_rich();
 	remove_root(NULL);
 	mkdir(root, 0700);
@@ -333,11 +328,10 @@ static void examine__virtual_machine__says_what_the_host_does(void **state)
 	expect("uprobes", DOCTOR_PARTLY, "uprobes", "semaphores");
 }
 
-static void examine__hostile_files__are_bounded(void **state)
+TEST(examine__hostile_files__are_bounded)
 {
 	char *long_text = malloc(100000);
 
-	(void)state;
 	memset(long_text, '9', 99999);
 	long_text[99999] = '\0';
 	for (unsigned i = 0; i < 300; i++)
@@ -362,9 +356,8 @@ static void examine__hostile_files__are_bounded(void **state)
 	free(long_text);
 }
 
-static void examine_here__refused__says_why(void **state)
+TEST(examine_here__refused__says_why)
 {
-	(void)state;
 	refusal.perf = EACCES;
 	refusal.load = EPERM;
 	refusal.memory = ENOSYS;
@@ -381,42 +374,19 @@ static void examine_here__refused__says_why(void **state)
 	expect("process_memory", DOCTOR_MISSING, "cannot be read", "");
 }
 
-static void examine_here__no_counter__is_told_apart_from_refusal(void **state)
+TEST(examine_here__no_counter__is_told_apart_from_refusal)
 {
-	(void)state;
 	refusal.perf = ENOENT;
 	examine_here(0);
 	expect("hardware_counters", DOCTOR_MISSING, "none", "");
 	assert_null(strstr(report_of("hardware_counters")->why, "allowed"));
 }
 
-static void examine_here__process_without_skua__can_be_read(void **state)
+TEST(examine_here__process_without_skua__can_be_read)
 {
 	char text[64];
 
-	(void)state;
 	examine_here(getpid());
 	snprintf(text, sizeof(text), "process %d can be read", getpid());
 	expect("process_memory", DOCTOR_PARTLY, text, "not a skua process");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(examine__rich_machine__all_ok),
-		TEST(examine__bpffs_that_all_may_write__says_chmod),
-		TEST(examine__empty_machine__each_says_why),
-		TEST(examine__paranoid_levels__as_the_kernel_does),
-		TEST(examine__no_privileges__are_named),
-		TEST(examine__quotas__the_least_counts),
-		TEST(examine__virtual_machine__says_what_the_host_does),
-		TEST(examine__hostile_files__are_bounded),
-		TEST(examine_here__refused__says_why),
-		TEST(examine_here__no_counter__is_told_apart_from_refusal),
-		TEST(examine_here__process_without_skua__can_be_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,12 +23,11 @@ static int poll_in_poll(struct skua_task *self, void *arg)
 	return skua_runtime_poll(arg, 0);
 }
 
-static void runtime_poll__null_threads_or_worker__refused(void **state)
+TEST(runtime_poll__null_threads_or_worker__refused)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *driven = driven_runtime();
 
-	(void)state;
 	assert_int_equal(skua_runtime_poll(NULL, 0), -EINVAL);
 	assert_int_equal(skua_runtime_eventfd(NULL), -EINVAL);
 	assert_int_equal(skua_runtime_poll(rt, 0), -EPERM);
@@ -54,7 +53,7 @@ static void note_unpark(void *ctx, unsigned worker)
 }
 
 /* It sleeps from one call to the next, and first from its creation on. */
-static void runtime_poll__each_call__is_between_two_parks(void **state)
+TEST(runtime_poll__each_call__is_between_two_parks)
 {
 	struct parks parks = { 0, 0 };
 	const struct skua_hooks hooks = { .worker_park = note_park,
@@ -66,7 +65,6 @@ static void runtime_poll__each_call__is_between_two_parks(void **state)
 	struct skua_worker_stats stats;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	for (unsigned n = 0; n < 10; n++) {
 		assert_int_equal(parks.parked, n + 1);
@@ -83,14 +81,13 @@ static void *poll_it(void *arg)
 	return (void *)(intptr_t)skua_runtime_poll(arg, 0);
 }
 
-static void runtime_poll__another_thread_is_in_it__ebusy(void **state)
+TEST(runtime_poll__another_thread_is_in_it__ebusy)
 {
 	struct skua_runtime *rt = driven_runtime();
 	struct holder holder = HOLDER_INIT;
 	pthread_t thread;
 	void *code;
 
-	(void)state;
 	spawn(rt, &holder.task);
 	assert_int_equal(pthread_create(&thread, NULL, poll_it, rt), 0);
 	gate_wait(&holder.running);
@@ -111,12 +108,11 @@ static void wait_until_readable(struct skua_runtime *rt)
 		;
 }
 
-static void runtime_poll__tasks_spawned__run_on_this_thread(void **state)
+TEST(runtime_poll__tasks_spawned__run_on_this_thread)
 {
 	struct skua_runtime *rt = driven_runtime();
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_runtime_workers(rt), 1);
 	for (unsigned n = 1; n <= 100; n++) {
 		spawn(rt, &counter.task);
@@ -136,12 +132,11 @@ static enum skua_poll yield_until_open(struct skua_task *self)
 							   : SKUA_YIELD;
 }
 
-static void runtime_poll__more_to_do__1_at_the_deadline(void **state)
+TEST(runtime_poll__more_to_do__1_at_the_deadline)
 {
 	struct skua_runtime *rt = driven_runtime();
 	struct waiter it = { .task = SKUA_TASK_INIT(yield_until_open) };
 
-	(void)state;
 	spawn(rt, &it.task);
 	for (unsigned n = 0; n < 10; n++)
 		assert_int_equal(skua_runtime_poll(rt, 0), 1);
@@ -175,14 +170,13 @@ static void no_park(struct skua_poller *self, uint64_t deadline_ns)
 	(void)deadline_ns;
 }
 
-static void add_poller__each_mistake__einval(void **state)
+TEST(add_poller__each_mistake__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_poller good = { .poll = look };
 	struct skua_poller without_poll = { .poll = NULL };
 	struct skua_poller without_unpark = { .poll = look, .park = no_park };
 
-	(void)state;
 	assert_int_equal(skua_runtime_add_poller(NULL, 0, &good), -EINVAL);
 	assert_int_equal(skua_runtime_add_poller(rt, 0, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_add_poller(rt, 1, &good), -EINVAL);
@@ -193,12 +187,11 @@ static void add_poller__each_mistake__einval(void **state)
 	destroy(rt);
 }
 
-static void add_poller__shut_down__eshutdown(void **state)
+TEST(add_poller__shut_down__eshutdown)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_poller good = { .poll = look };
 
-	(void)state;
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
 		0);
@@ -206,13 +199,12 @@ static void add_poller__shut_down__eshutdown(void **state)
 	destroy(rt);
 }
 
-static void add_poller__worker_idle__looks_until_it_says_done(void **state)
+TEST(add_poller__worker_idle__looks_until_it_says_done)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counter = COUNTER_INIT;
 	struct looker it = { .poller = { .poll = look } };
 
-	(void)state;
 	assert_int_equal(skua_runtime_add_poller(rt, 1, &it.poller), 0);
 	gate_wait(&it.done);
 	for (unsigned n = 0; n < 100; n++) {
@@ -273,14 +265,12 @@ static int wake_after_yield(struct skua_poller *self)
 	return 1;
 }
 
-static void
-poller__wakes_before_lone_yielder__another_worker_is_told(void **state)
+TEST(poller__wakes_before_lone_yielder__another_worker_is_told)
 {
 	struct skua_config cfg = SKUA_CONFIG_INIT;
 	struct skua_runtime *rt;
 	struct displacement *d = &displacement;
 
-	(void)state;
 	cfg.workers = 2;
 	cfg.lifo_steal_delay_ns = SKUA_LIFO_PRIVATE;
 	cfg.spin_ns = SKUA_SPIN_NEVER;
@@ -298,24 +288,4 @@ poller__wakes_before_lone_yielder__another_worker_is_told(void **state)
 	assert_int_equal(skua_task_join(&d->yielder), 0);
 	assert_int_equal(skua_task_join(&d->waiter), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(runtime_poll__null_threads_or_worker__refused),
-	cmocka_unit_test(runtime_poll__each_call__is_between_two_parks),
-	cmocka_unit_test(runtime_poll__another_thread_is_in_it__ebusy),
-	cmocka_unit_test(runtime_poll__tasks_spawned__run_on_this_thread),
-	cmocka_unit_test(runtime_poll__more_to_do__1_at_the_deadline),
-	cmocka_unit_test(add_poller__each_mistake__einval),
-	cmocka_unit_test(add_poller__shut_down__eshutdown),
-	cmocka_unit_test(add_poller__worker_idle__looks_until_it_says_done),
-	cmocka_unit_test(
-		poller__wakes_before_lone_yielder__another_worker_is_told),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
 }

@@ -25,12 +25,11 @@ static struct skua_runtime *driven(void)
 
 /* ---- block_on -------------------------------------------------------------- */
 
-static void block_on__driven__runs_the_task_here(void **state)
+TEST(block_on__driven__runs_the_task_here)
 {
 	struct skua_runtime *rt = driven();
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned n = 1; n <= 100; n++) {
 		assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
 		assert_int_equal(counter.polls, n);
@@ -56,12 +55,11 @@ static enum skua_poll sleep_poll(struct skua_task *self)
 	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
 }
 
-static void block_on__driven_and_timer__sleeps_until_it_fires(void **state)
+TEST(block_on__driven_and_timer__sleeps_until_it_fires)
 {
 	struct skua_runtime *rt = driven();
 	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
 	assert_true(skua_now_ns() >= it.when_ns);
 	destroy(rt);
@@ -73,13 +71,12 @@ static enum skua_poll yield_until_cancelled(struct skua_task *self)
 	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
 }
 
-static void block_on__others_never_idle__returns(void **state)
+TEST(block_on__others_never_idle__returns)
 {
 	struct skua_runtime *rt = driven();
 	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &busy);
 	assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
 	assert_int_equal(counter.polls, 1);
@@ -89,14 +86,13 @@ static void block_on__others_never_idle__returns(void **state)
 	destroy(rt);
 }
 
-static void block_on__driven_and_refused__code_of_the_spawn(void **state)
+TEST(block_on__driven_and_refused__code_of_the_spawn)
 {
 	struct skua_runtime *rt = driven();
 	struct skua_task none = SKUA_TASK_INIT(NULL);
 	struct counter counter = COUNTER_INIT;
 	struct waiter waiter = WAITER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(rt, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_block_on(rt, &none), -EINVAL);
 	spawn(rt, &waiter.task);
@@ -124,7 +120,7 @@ static enum skua_poll rival_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void block_on__driven_and_spawned_meanwhile__already(void **state)
+TEST(block_on__driven_and_spawned_meanwhile__already)
 {
 	struct skua_runtime *rt = driven();
 	struct counter counter = COUNTER_INIT;
@@ -132,7 +128,6 @@ static void block_on__driven_and_spawned_meanwhile__already(void **state)
 			       .rt = rt,
 			       .wanted = &counter.task };
 
-	(void)state;
 	spawn(rt, &rival.task);
 	assert_int_equal(skua_runtime_block_on(rt, &counter.task), -EALREADY);
 	assert_int_equal(skua_runtime_drain(rt), 0);
@@ -181,7 +176,7 @@ static void *block_on(void *arg)
 	return (void *)(code == 0 && counter.polls == 300 ? 0 : code + 1);
 }
 
-static void waits__beside_each_other_and_a_host__all_return(void **state)
+TEST(waits__beside_each_other_and_a_host__all_return)
 {
 	static void *(*const threads[])(void *) = { block_on, block_on, drain,
 						    drain, host };
@@ -190,7 +185,6 @@ static void waits__beside_each_other_and_a_host__all_return(void **state)
 	struct waiter waiter = WAITER_INIT;
 	void *code;
 
-	(void)state;
 	spawn(it.rt, &waiter.task);
 	for (size_t i = 0; i < COUNT_OF(threads); i++)
 		assert_int_equal(pthread_create(&ids[i], NULL, threads[i], &it),
@@ -212,9 +206,8 @@ static void waits__beside_each_other_and_a_host__all_return(void **state)
 }
 
 /* Nobody else drives: the drains take turns. */
-static void drain__by_two_threads_without_a_host__both_return(void **state)
+TEST(drain__by_two_threads_without_a_host__both_return)
 {
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		struct drivers it = { .rt = driven() };
 		struct counter counters[8];
@@ -244,9 +237,8 @@ static void *wake_later(void *arg)
 	return NULL;
 }
 
-static void drain__a_foreign_thread_ends_the_task__returns(void **state)
+TEST(drain__a_foreign_thread_ends_the_task__returns)
 {
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		struct skua_runtime *rt = driven();
 		struct waiter waiter = WAITER_INIT;
@@ -291,13 +283,12 @@ static void *block_on_waiter(void *arg)
 
 /* Both sleep when the task is cancelled. The host may run it, and clear what has woken
  * the other thread, before that one has run. */
-static void block_on__beside_a_host_and_a_task_that_waits__returns(void **state)
+TEST(block_on__beside_a_host_and_a_task_that_waits__returns)
 {
 	struct drivers it = { .rt = driven() };
 	struct waiter other = WAITER_INIT;
 	pthread_t hosts, blocks;
 
-	(void)state;
 	spawn(it.rt, &other.task);
 	assert_int_equal(pthread_create(&hosts, NULL, patient_host, &it), 0);
 	for (unsigned n = 0; n < 200; n++) {
@@ -323,14 +314,13 @@ static void block_on__beside_a_host_and_a_task_that_waits__returns(void **state)
 }
 
 /* Another thread drives on: for it, there is always more to do. */
-static void block_on__beside_a_drain_that_goes_on__returns(void **state)
+TEST(block_on__beside_a_drain_that_goes_on__returns)
 {
 	struct drivers it = { .rt = driven() };
 	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
 	struct counter counter = COUNTER_INIT;
 	pthread_t drains;
 
-	(void)state;
 	spawn(it.rt, &busy);
 	assert_int_equal(pthread_create(&drains, NULL, drain, &it), 0);
 	for (unsigned n = 1; n <= 100; n++) {
@@ -359,13 +349,12 @@ static int look(struct skua_poller *self)
 	return ++it->looks == 10 ? SKUA_POLLER_DONE : 0;
 }
 
-static void poller_without_park__driven__never_idle(void **state)
+TEST(poller_without_park__driven__never_idle)
 {
 	struct skua_runtime *rt = driven();
 	struct pollfd fd = { .fd = skua_runtime_eventfd(rt), .events = POLLIN };
 	struct looker it = { .poller = { .poll = look } };
 
-	(void)state;
 	assert_int_equal(skua_runtime_add_poller(rt, 0, &it.poller), 0);
 	while (it.looks < 10) {
 		assert_int_equal(poll(&fd, 1, -1), 1);
@@ -378,11 +367,10 @@ static void poller_without_park__driven__never_idle(void **state)
 
 /* ---- what it is made of ---------------------------------------------------- */
 
-static void create__workers_in_the_environment__ignored(void **state)
+TEST(create__workers_in_the_environment__ignored)
 {
 	struct skua_runtime *rt;
 
-	(void)state;
 	setenv("SKUA_WORKERS", "2", 1);
 	rt = driven();
 	unsetenv("SKUA_WORKERS");
@@ -391,12 +379,11 @@ static void create__workers_in_the_environment__ignored(void **state)
 }
 
 /* As in a daemon that has closed its standard input. */
-static void create__descriptor_0_is_free__closed_with_the_others(void **state)
+TEST(create__descriptor_0_is_free__closed_with_the_others)
 {
 	int input = dup(0);
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_true(input > 0);
 	close(0);
 	rt = driven();
@@ -408,14 +395,13 @@ static void create__descriptor_0_is_free__closed_with_the_others(void **state)
 }
 
 /* Fewer descriptors than it needs, from none to one too few. */
-static void create__no_descriptors__emfile_and_nothing_left(void **state)
+TEST(create__no_descriptors__emfile_and_nothing_left)
 {
 	struct rlimit before;
 	struct rlimit few;
 	struct skua_runtime *rt = NULL;
 	int lowest = dup(0);
 
-	(void)state;
 	assert_true(lowest > 0);
 	close(lowest);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -437,7 +423,7 @@ static void interrupted(int signal)
 	(void)signal;
 }
 
-static void drain__interrupted__errno_is_left_alone(void **state)
+TEST(drain__interrupted__errno_is_left_alone)
 {
 	struct skua_runtime *rt = driven();
 	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
@@ -446,7 +432,6 @@ static void drain__interrupted__errno_is_left_alone(void **state)
 	timer_t timer;
 	const struct itimerspec soon = { { 0, 300000 }, { 0, 300000 } };
 
-	(void)state;
 	sigaction(SIGALRM, &action, &before);
 	assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
 	assert_int_equal(timer_settime(timer, 0, &soon, NULL), 0);
@@ -458,29 +443,4 @@ static void drain__interrupted__errno_is_left_alone(void **state)
 	sigaction(SIGALRM, &before, NULL);
 	join(&it.task);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(block_on__driven__runs_the_task_here),
-	cmocka_unit_test(block_on__driven_and_timer__sleeps_until_it_fires),
-	cmocka_unit_test(block_on__others_never_idle__returns),
-	cmocka_unit_test(block_on__driven_and_refused__code_of_the_spawn),
-	cmocka_unit_test(block_on__driven_and_spawned_meanwhile__already),
-	cmocka_unit_test(waits__beside_each_other_and_a_host__all_return),
-	cmocka_unit_test(drain__by_two_threads_without_a_host__both_return),
-	cmocka_unit_test(drain__a_foreign_thread_ends_the_task__returns),
-	cmocka_unit_test(block_on__beside_a_host_and_a_task_that_waits__returns),
-	cmocka_unit_test(block_on__beside_a_drain_that_goes_on__returns),
-	cmocka_unit_test(poller_without_park__driven__never_idle),
-	cmocka_unit_test(create__workers_in_the_environment__ignored),
-	cmocka_unit_test(create__descriptor_0_is_free__closed_with_the_others),
-	cmocka_unit_test(create__no_descriptors__emfile_and_nothing_left),
-	cmocka_unit_test(drain__interrupted__errno_is_left_alone),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("drive_wait", tests, NULL, NULL);
 }

@@ -30,12 +30,11 @@ static void note_release(struct skua_task *task)
 	((struct hasty *)task)->releases++;
 }
 
-static void shutdown__timer_of_a_task_that_is_done__join_ends(void **state)
+TEST(shutdown__timer_of_a_task_that_is_done__join_ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct hasty it = { .task = SKUA_TASK_INIT(hasty_poll) };
 
-	(void)state;
 	spawn(rt, &it.task);
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
@@ -45,12 +44,11 @@ static void shutdown__timer_of_a_task_that_is_done__join_ends(void **state)
 	destroy(rt);
 }
 
-static void destroy__timer_of_a_detached_task__released_once(void **state)
+TEST(destroy__timer_of_a_detached_task__released_once)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct hasty it = { .task = SKUA_TASK_INIT(hasty_poll) };
 
-	(void)state;
 	assert_int_equal(skua_task_detach(&it.task, note_release), 0);
 	spawn(rt, &it.task);
 	destroy(rt);
@@ -68,11 +66,10 @@ static enum skua_poll add_and_cancel(struct skua_task *self)
 }
 
 /* As they are: neither the task nor its timer is initialised again. */
-static void task_and_timer__on_another_runtime__run_again(void **state)
+TEST(task_and_timer__on_another_runtime__run_again)
 {
 	struct hasty it = { .task = SKUA_TASK_INIT(add_and_cancel) };
 
-	(void)state;
 	for (unsigned n = 0; n < 10; n++) {
 		struct skua_runtime *rt = runtime_new(1 + n % 2, 0);
 
@@ -97,9 +94,8 @@ static void *cancel_it(void *arg)
 	return (void *)(intptr_t)skua_task_cancel(arg);
 }
 
-static void destroy__beside_a_join_and_a_cancel__both_return(void **state)
+TEST(destroy__beside_a_join_and_a_cancel__both_return)
 {
-	(void)state;
 	for (unsigned n = 0; n < (SANITIZED ? 100 : 500); n++) {
 		struct skua_runtime *rt = runtime_new(2, 4);
 		struct counter counter = COUNTER_INIT;
@@ -139,14 +135,13 @@ static void *spawn_in_vain(void *arg)
 	return NULL;
 }
 
-static void stats__beside_refused_spawns__count_none_or_those_there(void **s)
+TEST(stats__beside_refused_spawns__count_none_or_those_there)
 {
 	struct refused it = { .rt = runtime_new(1, 0) };
 	struct waiter waiter = WAITER_INIT;
 	struct skua_stats stats;
 	pthread_t id;
 
-	(void)s;
 	waiter_start(it.rt, &waiter);
 	assert_int_equal(skua_runtime_shutdown(it.rt, 0, SKUA_SHUTDOWN_RUN),
 			 -ETIMEDOUT);
@@ -196,12 +191,11 @@ static enum skua_poll restless_poll(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void drive__timer_always_due__a_turn_is_one_turn(void **state)
+TEST(drive__timer_always_due__a_turn_is_one_turn)
 {
 	struct skua_runtime *rt = driven();
 	struct restless it = { .task = SKUA_TASK_INIT(restless_poll) };
 
-	(void)state;
 	spawn(rt, &it.task);
 	for (unsigned n = 0; n < 2000; n++) {
 		uint64_t before = it.polls;
@@ -229,7 +223,7 @@ static void wake_from_handler(int signal)
 }
 
 /* The program's own thread drives, and its handlers run there. */
-static void drive__woken_by_a_signal_handler__nothing_is_torn(void **state)
+TEST(drive__woken_by_a_signal_handler__nothing_is_torn)
 {
 	const struct itimerspec often = { { 0, 50000 }, { 0, 50000 } };
 	struct sigaction action = { .sa_handler = wake_from_handler };
@@ -238,7 +232,6 @@ static void drive__woken_by_a_signal_handler__nothing_is_torn(void **state)
 	struct restless restless = { .task = SKUA_TASK_INIT(restless_poll) };
 	timer_t timer;
 
-	(void)state;
 	handled = (struct waiter)WAITER_INIT;
 	spawn(rt, &handled.task);
 	handled_waker = skua_task_waker(&handled.task);
@@ -259,21 +252,4 @@ static void drive__woken_by_a_signal_handler__nothing_is_torn(void **state)
 	join(&handled.task);
 	join(&restless.task);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(shutdown__timer_of_a_task_that_is_done__join_ends),
-	cmocka_unit_test(destroy__timer_of_a_detached_task__released_once),
-	cmocka_unit_test(task_and_timer__on_another_runtime__run_again),
-	cmocka_unit_test(destroy__beside_a_join_and_a_cancel__both_return),
-	cmocka_unit_test(stats__beside_refused_spawns__count_none_or_those_there),
-	cmocka_unit_test(drive__timer_always_due__a_turn_is_one_turn),
-	cmocka_unit_test(drive__woken_by_a_signal_handler__nothing_is_torn),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("ends", tests, NULL, NULL);
 }

@@ -22,6 +22,8 @@ static int clear(void **state)
 	return 0;
 }
 
+EACH_TEST(clear, NULL);
+
 /* A flag, which a variable may only add. */
 static bool is_flag(const char *name)
 {
@@ -95,17 +97,16 @@ static void expect_environment(const struct skua_config *cfg)
 	config_free(&config);
 }
 
-static void env__all_set__fills_in_the_defaults(void **state)
+TEST(env__all_set__fills_in_the_defaults)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
 
-	(void)state;
 	set_all();
 	expect_environment(&cfg);
 	expect_environment(NULL);
 }
 
-static void env__fields_set_by_the_caller__are_kept(void **state)
+TEST(env__fields_set_by_the_caller__are_kept)
 {
 	struct skua_config cfg = { .size = sizeof(cfg),
 				   .workers = 2,
@@ -118,7 +119,6 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 				   .placement = SKUA_PLACE_COMPACT };
 	struct config config;
 
-	(void)state;
 	/* Not even looked at. */
 	for (size_t n = 0; n < COUNT_OF(names); n++)
 		set(names[n], is_flag(names[n]) ? "" : "wrong");
@@ -133,14 +133,13 @@ static void env__fields_set_by_the_caller__are_kept(void **state)
 	config_free(&config);
 }
 
-static void env__no_env__is_not_looked_at(void **state)
+TEST(env__no_env__is_not_looked_at)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = 2,
 					 .flags = SKUA_NO_ENV };
 	struct config config;
 
-	(void)state;
 	set_all();
 	config = resolve(&cfg);
 	assert_int_equal(config.queue_capacity, 256);
@@ -154,7 +153,7 @@ static void env__no_env__is_not_looked_at(void **state)
 	config_free(&config);
 }
 
-static void env__empty__counts_as_not_set(void **state)
+TEST(env__empty__counts_as_not_set)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
 	const struct skua_config no_env = { .size = sizeof(no_env),
@@ -162,7 +161,6 @@ static void env__empty__counts_as_not_set(void **state)
 	struct config config;
 	struct config defaults;
 
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(names); n++)
 		set(names[n], "");
 	config = resolve(&cfg);
@@ -181,12 +179,11 @@ static void env__empty__counts_as_not_set(void **state)
 	config_free(&defaults);
 }
 
-static void env__words__are_the_sentinels(void **state)
+TEST(env__words__are_the_sentinels)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
 	struct config config;
 
-	(void)state;
 	set("SKUA_SPIN_NS", "never");
 	set("SKUA_LIFO_STEAL_DELAY_NS", "private");
 	config = resolve(&cfg);
@@ -199,12 +196,11 @@ static void env__words__are_the_sentinels(void **state)
 	config_free(&config);
 }
 
-static void env__unpinned_0__is_pinned_unless_the_caller_says(void **state)
+TEST(env__unpinned_0__is_pinned_unless_the_caller_says)
 {
 	struct skua_config cfg = { .size = sizeof(cfg) };
 	struct config config;
 
-	(void)state;
 	set("SKUA_UNPINNED", "0");
 	config = resolve(&cfg);
 	assert_true(config.pinned);
@@ -224,11 +220,10 @@ static void expect_topology(const struct skua_config *cfg,
 	config_free(&config);
 }
 
-static void env__measure_topology__unless_the_caller_says(void **state)
+TEST(env__measure_topology__unless_the_caller_says)
 {
 	struct skua_config cfg = { .size = sizeof(cfg) };
 
-	(void)state;
 	expect_topology(&cfg, MEASURE_IF_DOUBTFUL);
 	set("SKUA_MEASURE_TOPOLOGY", "1");
 	expect_topology(&cfg, MEASURE_ALWAYS);
@@ -252,7 +247,7 @@ static bool tracks(const char *value, unsigned flags)
 	return config.track_tasks;
 }
 
-static void env__track_tasks__not_set_means_in_a_debug_build(void **state)
+TEST(env__track_tasks__not_set_means_in_a_debug_build)
 {
 #ifdef NDEBUG
 	const bool debug = false;
@@ -260,7 +255,6 @@ static void env__track_tasks__not_set_means_in_a_debug_build(void **state)
 	const bool debug = true;
 #endif
 
-	(void)state;
 	assert_int_equal(tracks("", 0), debug);
 	assert_false(tracks("0", 0));
 	assert_true(tracks("1", 0));
@@ -268,11 +262,10 @@ static void env__track_tasks__not_set_means_in_a_debug_build(void **state)
 	assert_false(tracks("1", SKUA_NO_ENV));
 }
 
-static void env__runtime__has_that_many_workers(void **state)
+TEST(env__runtime__has_that_many_workers)
 {
 	struct skua_runtime *rt;
 
-	(void)state;
 	set("SKUA_WORKERS", "5");
 	assert_int_equal(skua_runtime_create(&rt, NULL, NULL), 0);
 	assert_int_equal(skua_runtime_workers(rt), 5);
@@ -280,13 +273,12 @@ static void env__runtime__has_that_many_workers(void **state)
 }
 
 /* With any variable set; the program's own number is an error with and without. */
-static void env__caller_driven__one_worker_or_refused(void **state)
+TEST(env__caller_driven__one_worker_or_refused)
 {
 	static const uint32_t flags[] = { SKUA_CALLER_DRIVEN,
 					  SKUA_CALLER_DRIVEN | SKUA_NO_ENV };
 	struct skua_runtime *rt;
 
-	(void)state;
 	set("SKUA_WORKERS", "5");
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		struct skua_config cfg = { .size = sizeof(cfg),
@@ -300,7 +292,7 @@ static void env__caller_driven__one_worker_or_refused(void **state)
 	}
 }
 
-static void env__placement__by_its_name(void **state)
+TEST(env__placement__by_its_name)
 {
 	static const struct {
 		const char *name;
@@ -313,7 +305,6 @@ static void env__placement__by_its_name(void **state)
 	struct skua_config cfg = { .size = sizeof(cfg) };
 	struct config config;
 
-	(void)state;
 	set("SKUA_CPUS", first_cpu());
 	for (size_t i = 0; i < COUNT_OF(placements); i++) {
 		set("SKUA_PLACEMENT", placements[i].name);
@@ -372,9 +363,8 @@ static const struct {
 	  { "0", "999", "1000000001", "never" } },
 };
 
-static void env__number_out_of_range__refused_by_name(void **state)
+TEST(env__number_out_of_range__refused_by_name)
 {
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(numbers); n++) {
 		for (size_t w = 0; w < 4 && numbers[n].wrong[w]; w++)
 			expect_refused(numbers[n].name, numbers[n].wrong[w],
@@ -382,7 +372,7 @@ static void env__number_out_of_range__refused_by_name(void **state)
 	}
 }
 
-static void env__no_number__refused_by_name(void **state)
+TEST(env__no_number__refused_by_name)
 {
 	static const char *const wrong[] = {
 		"x",   "-1",  "+4",  " 4",      "4 ",
@@ -390,7 +380,6 @@ static void env__no_number__refused_by_name(void **state)
 		"4,4", "0 4", "--",  "million", "-18446744073709551612",
 	};
 
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(numbers); n++) {
 		for (size_t w = 0; w < COUNT_OF(wrong); w++) {
 			expect_refused(numbers[n].name, wrong[w],
@@ -399,52 +388,47 @@ static void env__no_number__refused_by_name(void **state)
 	}
 }
 
-static void env__words_of_the_range__are_named(void **state)
+TEST(env__words_of_the_range__are_named)
 {
-	(void)state;
 	expect_refused("SKUA_SPIN_NS", "x", "\"never\"");
 	expect_refused("SKUA_SPIN_NS", "x", "\"forever\"");
 	expect_refused("SKUA_LIFO_STEAL_DELAY_NS", "x", "\"private\"");
 }
 
-static void env__unpinned__refused_by_name(void **state)
+TEST(env__unpinned__refused_by_name)
 {
 	static const char *const wrong[] = { "2", "yes", "01", "-1", " 1" };
 
-	(void)state;
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_UNPINNED", wrong[w], "0 and 1");
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_MEASURE_TOPOLOGY", wrong[w], "0 and 1");
 }
 
-static void env__huge_pages__refused_by_name(void **state)
+TEST(env__huge_pages__refused_by_name)
 {
 	static const char *const wrong[] = { "2", "yes", "01", "-1", " 1" };
 
-	(void)state;
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_HUGE_PAGES", wrong[w], "0 and 1");
 }
 
-static void env__placement__refused_by_name(void **state)
+TEST(env__placement__refused_by_name)
 {
 	static const char *const wrong[] = { "1", "Compact", "cores ", "core" };
 
-	(void)state;
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_PLACEMENT", wrong[w],
 			       "default, compact, "
 			       "scatter, cores, caches and listed");
 }
 
-static void env__value_with_a_newline__text_is_one_line(void **state)
+TEST(env__value_with_a_newline__text_is_one_line)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg) };
 	struct skua_error err = { 0, "" };
 	struct config config;
 
-	(void)state;
 	set("SKUA_WORKERS", "4\n5");
 	assert_int_equal(config_resolve(&config, &cfg, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "SKUA_WORKERS"));
@@ -453,49 +437,17 @@ static void env__value_with_a_newline__text_is_one_line(void **state)
 
 /* ---- bad values that only the whole shows -------------------------------------- */
 
-static void env__capacity_no_power_of_two__refused_by_name(void **state)
+TEST(env__capacity_no_power_of_two__refused_by_name)
 {
-	(void)state;
 	expect_refused("SKUA_QUEUE_CAPACITY", "5", "4 to 32768");
 	expect_refused("SKUA_QUEUE_CAPACITY", "100", "powers of two");
 }
 
-static void env__cpus__refused_by_name(void **state)
+TEST(env__cpus__refused_by_name)
 {
 	static const char *const wrong[] = { "x", "0-", "1-0", "65536" };
 
-	(void)state;
 	for (size_t w = 0; w < COUNT_OF(wrong); w++)
 		expect_refused("SKUA_CPUS", wrong[w], "0-3,8");
 	expect_refused("SKUA_CPUS", "65535", "65535");
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(env__all_set__fills_in_the_defaults, clear),
-	cmocka_unit_test_setup(env__fields_set_by_the_caller__are_kept, clear),
-	cmocka_unit_test_setup(env__no_env__is_not_looked_at, clear),
-	cmocka_unit_test_setup(env__empty__counts_as_not_set, clear),
-	cmocka_unit_test_setup(env__words__are_the_sentinels, clear),
-	cmocka_unit_test_setup(env__unpinned_0__is_pinned_unless_the_caller_says, clear),
-	cmocka_unit_test_setup(env__measure_topology__unless_the_caller_says, clear),
-	cmocka_unit_test_setup(env__track_tasks__not_set_means_in_a_debug_build, clear),
-	cmocka_unit_test_setup(env__runtime__has_that_many_workers, clear),
-	cmocka_unit_test_setup(env__caller_driven__one_worker_or_refused, clear),
-	cmocka_unit_test_setup(env__number_out_of_range__refused_by_name, clear),
-	cmocka_unit_test_setup(env__no_number__refused_by_name, clear),
-	cmocka_unit_test_setup(env__words_of_the_range__are_named, clear),
-	cmocka_unit_test_setup(env__unpinned__refused_by_name, clear),
-	cmocka_unit_test_setup(env__huge_pages__refused_by_name, clear),
-	cmocka_unit_test_setup(env__placement__by_its_name, clear),
-	cmocka_unit_test_setup(env__placement__refused_by_name, clear),
-	cmocka_unit_test_setup(env__value_with_a_newline__text_is_one_line, clear),
-	cmocka_unit_test_setup(env__capacity_no_power_of_two__refused_by_name, clear),
-	cmocka_unit_test_setup(env__cpus__refused_by_name, clear),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("env", tests, NULL, NULL);
 }

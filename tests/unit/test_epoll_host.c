@@ -142,7 +142,7 @@ static bool all_done(struct host *host)
 	return true;
 }
 
-static void epoll_host__drives_a_runtime__echoes(void **state)
+TEST(epoll_host__drives_a_runtime__echoes)
 {
 	struct skua_config cfg = SKUA_CONFIG_INIT;
 	struct epoll_event event = { .events = EPOLLIN };
@@ -151,7 +151,6 @@ static void epoll_host__drives_a_runtime__echoes(void **state)
 	struct host host;
 	pthread_t thread;
 
-	(void)state;
 	cfg.flags = SKUA_CALLER_DRIVEN;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, &err), 0);
 	host_open(&host, rt);
@@ -225,8 +224,7 @@ static void unpark_by_event(struct skua_poller *self)
 		abort();
 }
 
-static void
-design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
+TEST(design_4_12__idle_worker__waits_in_epoll_without_a_timeout)
 {
 	/* Nothing to watch for, and so no deadline for the sentinel's sake. */
 	const struct skua_config cfg = { .size = sizeof(cfg),
@@ -241,7 +239,6 @@ design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
 	struct host host;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	host_open(&host, rt);
 	/* The first polls make the wakers. */
@@ -269,15 +266,4 @@ design_4_12__idle_worker__waits_in_epoll_without_a_timeout(void **state)
 	assert_int_equal(p.limited, 0);
 	close(p.wake_fd);
 	host_close(&host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(epoll_host__drives_a_runtime__echoes),
-		cmocka_unit_test(
-			design_4_12__idle_worker__waits_in_epoll_without_a_timeout),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,9 +117,10 @@ static int fail_each_in_turn(unsigned flags)
 	return (int)seen;
 }
 
-static void create__each_system_call_fails__error_and_nothing_left(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(create__each_system_call_fails__error_and_nothing_left)
 {
-	(void)state;
 	if (SANITIZED) {
 		skip_aloud("a sanitizer makes these calls, too");
 		return;
@@ -128,9 +129,8 @@ static void create__each_system_call_fails__error_and_nothing_left(void **state)
 	assert_true(fail_each_in_turn(0) >= 10);
 }
 
-static void create__driven_and_each_fails__error_and_nothing_left(void **state)
+TEST(create__driven_and_each_fails__error_and_nothing_left)
 {
-	(void)state;
 	if (SANITIZED) {
 		skip_aloud("a sanitizer makes these calls, too");
 		return;
@@ -162,12 +162,11 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 	return -1;
 }
 
-static void futex__waits_return_early__nothing_is_lost(void **state)
+TEST(futex__waits_return_early__nothing_is_lost)
 {
 	struct skua_runtime *rt = runtime_new(3, 4);
 	struct counter counters[20];
 
-	(void)state;
 	atomic_store_relaxed(&hasty, 1);
 	for (unsigned n = 1; n <= 300; n++) {
 		for (size_t i = 0; i < COUNT_OF(counters); i++) {
@@ -184,18 +183,4 @@ static void futex__waits_return_early__nothing_is_lost(void **state)
 	assert_true(atomic_load_relaxed(&futex_waits) > 0);
 	atomic_store_relaxed(&hasty, 0);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(create__each_system_call_fails__error_and_nothing_left),
-	cmocka_unit_test(create__driven_and_each_fails__error_and_nothing_left),
-	cmocka_unit_test(futex__waits_return_early__nothing_is_lost),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("faults", tests, process_settle,
-					   NULL);
 }

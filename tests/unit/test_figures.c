@@ -5,18 +5,16 @@
 #include "bpf/stats/figures.h"
 #include "bpf/cli/table.h"
 
-static void difference__began_again__is_what_there_is(void **state)
+TEST(difference__began_again__is_what_there_is)
 {
-	(void)state;
 	assert_int_equal(figure_difference(7, 5), 2);
 	assert_int_equal(figure_difference(3, 5), 3);
 }
 
-static void quantile__of_counts__is_where_the_part_is(void **state)
+TEST(quantile__of_counts__is_where_the_part_is)
 {
 	struct probes_histogram h = { .sum_ns = 0 };
 
-	(void)state;
 	assert_int_equal(figure_quantile(&h, 0.5), 0);
 	for (uint64_t ns = 0; ns < 10; ns++)
 		h.count[probes_bucket(ns)] = 10;
@@ -27,12 +25,11 @@ static void quantile__of_counts__is_where_the_part_is(void **state)
 	assert_in_range(figure_quantile(&h, 1), 875, 1000);
 }
 
-static void since__later_histogram__has_what_came(void **state)
+TEST(since__later_histogram__has_what_came)
 {
 	struct probes_histogram now = { .sum_ns = 50 },
 				before = { .sum_ns = 20 };
 
-	(void)state;
 	now.count[3] = 7;
 	before.count[3] = 5;
 	figure_since(&now, &before);
@@ -40,14 +37,13 @@ static void since__later_histogram__has_what_came(void **state)
 	assert_int_equal(now.sum_ns, 30);
 }
 
-static void times__in_a_state__count_until_now(void **state)
+TEST(times__in_a_state__count_until_now)
 {
 	struct area_times times = { .state = AREA_RUNNING,
 				    .since_ns = 100,
 				    .run_ns = 5,
 				    .park_ns = 6 };
 
-	(void)state;
 	assert_int_equal(figure_times(&times, 130).run_ns, 35);
 	assert_int_equal(figure_times(&times, 130).park_ns, 6);
 	/* It changed after the clock was read. */
@@ -59,33 +55,30 @@ static void times__in_a_state__count_until_now(void **state)
 	assert_string_equal(figure_state(77), "?");
 }
 
-static void rows__of_the_area__are_told_apart(void **state)
+TEST(rows__of_the_area__are_told_apart)
 {
 	const struct area_type none = { .polls = 3 }, rest = { .poll = 1 };
 	const struct area_type typed = { .type = 16, .poll = 1 };
 
-	(void)state;
 	assert_false(figure_is_row(&none));
 	assert_true(figure_is_row(&rest) && figure_is_rest(&rest));
 	assert_true(figure_is_row(&typed) && !figure_is_rest(&typed));
 }
 
-static void counters__each__have_a_name_and_a_place(void **state)
+TEST(counters__each__have_a_name_and_a_place)
 {
 	struct area_counters counters = { .tasks_spawned = 1, .stalls = 14 };
 
-	(void)state;
 	assert_int_equal(figure_counter_count, 14);
 	assert_int_equal(figure_value(&counters, &figure_counters[0]), 1);
 	assert_string_equal(figure_counters[13].name, "stalls");
 	assert_int_equal(figure_value(&counters, &figure_counters[13]), 14);
 }
 
-static void text__of_numbers__reads_well(void **state)
+TEST(text__of_numbers__reads_well)
 {
 	char text[32];
 
-	(void)state;
 	assert_string_equal(text_count(text, 0), "0");
 	assert_string_equal(text_count(text, 999), "999");
 	assert_string_equal(text_count(text, 1000), "1,000");
@@ -101,7 +94,7 @@ static void text__of_numbers__reads_well(void **state)
 	assert_string_equal(text_time(text, 1.9e19), "219907 d");
 }
 
-static void table__of_cells__is_aligned(void **state)
+TEST(table__of_cells__is_aligned)
 {
 	static const char *const titles[] = { "n", "name", "x", NULL };
 	struct table table;
@@ -109,7 +102,6 @@ static void table__of_cells__is_aligned(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	table_begin(&table, titles, "01");
 	table_count(&table, 1000);
 	table_add(&table, "▏▏");
@@ -122,20 +114,4 @@ static void table__of_cells__is_aligned(void **state)
 				  "1,000  ▏▏      1\n"
 				  "    1  longer   \n");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(difference__began_again__is_what_there_is),
-		cmocka_unit_test(quantile__of_counts__is_where_the_part_is),
-		cmocka_unit_test(since__later_histogram__has_what_came),
-		cmocka_unit_test(times__in_a_state__count_until_now),
-		cmocka_unit_test(rows__of_the_area__are_told_apart),
-		cmocka_unit_test(counters__each__have_a_name_and_a_place),
-		cmocka_unit_test(text__of_numbers__reads_well),
-		cmocka_unit_test(table__of_cells__is_aligned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,41 +92,35 @@ static unsigned occurrences(const char *text, const char *part)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static void read__same_stacks__are_added(void **state)
+TEST(read__same_stacks__are_added)
 {
-	(void)state;
 	assert_folded("a;b 1\na;b 2\na 4\n", "a 4\na;b 3\n");
 }
 
-static void read__several__those_with_more_first(void **state)
+TEST(read__several__those_with_more_first)
 {
-	(void)state;
 	assert_folded("a 1\nc;x 2\nb;z 1\nb;y 1\nc;w 3\n",
 		      "c;w 3\nc;x 2\nb;y 1\nb;z 1\na 1\n");
 }
 
-static void read__blanks_in_names__stay(void **state)
+TEST(read__blanks_in_names__stay)
 {
-	(void)state;
 	assert_folded("a b;operator new(unsigned long) 12 7\n",
 		      "a b;operator new(unsigned long) 12 7\n");
 }
 
-static void read__recursion__is_deeper(void **state)
+TEST(read__recursion__is_deeper)
 {
-	(void)state;
 	assert_folded("a;a;a 1\na;a 1\n", "a;a 1\na;a;a 1\n");
 }
 
-static void read__no_last_line_end__is_read(void **state)
+TEST(read__no_last_line_end__is_read)
 {
-	(void)state;
 	assert_folded("a 1\r\n\nb 2", "b 2\na 1\n");
 }
 
-static void read__odd_names__are_made_harmless(void **state)
+TEST(read__odd_names__are_made_harmless)
 {
-	(void)state;
 	assert_folded("a\x1b[2J\x7f 1\n", "a?[2J? 1\n");
 	assert_folded("n\xc3\xa4her;\xe2\x82\xac;\xf0\x9f\x90\xa6 1\n",
 		      "n\xc3\xa4her;\xe2\x82\xac;\xf0\x9f\x90\xa6 1\n");
@@ -137,7 +131,7 @@ static void read__odd_names__are_made_harmless(void **state)
 	assert_folded(";a; 1\n", "?;a;? 1\n");
 }
 
-static void read__not_folded__says_the_line(void **state)
+TEST(read__not_folded__says_the_line)
 {
 	static const char *const wrong[] = {
 		"a\n",
@@ -150,7 +144,6 @@ static void read__not_folded__says_the_line(void **state)
 		"a 1 \n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		char text[64];
 
@@ -160,31 +153,28 @@ static void read__not_folded__says_the_line(void **state)
 	assert_refused("a\0b 1\n", 6, 0, "");
 }
 
-static void read__more_samples_than_a_double_has__says_so(void **state)
+TEST(read__more_samples_than_a_double_has__says_so)
 {
 	const char *text = "a 9007199254740992\nb 1\n";
 
-	(void)state;
 	assert_refused(text, strlen(text), -EOVERFLOW, "line 2: more than");
 }
 
-static void read__a_line_without_end__says_so(void **state)
+TEST(read__a_line_without_end__says_so)
 {
 	size_t size = 2u << 20;
 	char *text = malloc(size);
 
-	(void)state;
 	memset(text, 'a', size);
 	assert_refused(text, size, -EILSEQ, "longer than");
 	free(text);
 }
 
-static void read__too_deep__counts_for_what_is_above(void **state)
+TEST(read__too_deep__counts_for_what_is_above)
 {
 	char text[4 * FLAME_DEPTH] = "";
 	struct flame *flame;
 
-	(void)state;
 	for (unsigned i = 0; i < FLAME_DEPTH + 10; i++)
 		strcpy(text + 2 * i, "a;");
 	strcpy(text + 2 * (FLAME_DEPTH + 10), "a 3\n");
@@ -195,13 +185,12 @@ static void read__too_deep__counts_for_what_is_above(void **state)
 	flame_free(flame);
 }
 
-static void enter__too_many_nodes__counts_up_to_there(void **state)
+TEST(enter__too_many_nodes__counts_up_to_there)
 {
 	struct flame *flame = flame_new();
 	char name[16];
 	int err = 0;
 
-	(void)state;
 	for (unsigned i = 0; err == 0 && i <= FLAME_NODES; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		err = flame_enter(flame, "a", 1);
@@ -218,22 +207,20 @@ static void enter__too_many_nodes__counts_up_to_there(void **state)
 
 /* ---- the picture ----------------------------------------------------------- */
 
-static void svg__names__are_escaped(void **state)
+TEST(svg__names__are_escaped)
 {
 	char *out = drawn("<b>&\"x\";]]></title> 1\n", "t<&\x01\xff");
 
-	(void)state;
 	assert_non_null(strstr(out, ">t&lt;&amp;??"));
 	assert_non_null(strstr(out, "<title>&lt;b&gt;&amp;&quot;x&quot;\n"));
 	assert_non_null(strstr(out, "<title>]]&gt;&lt;/title&gt;\n"));
 	free(out);
 }
 
-static void svg__frames__are_as_wide_as_they_have_samples(void **state)
+TEST(svg__frames__are_as_wide_as_they_have_samples)
 {
 	char *out = drawn("a;b 1\na;c 2\nd 1\n", "");
 
-	(void)state;
 	/* 1176 points for 4 samples: a, in it c and b, then d. */
 	assert_non_null(strstr(out, "data-x=\"0\" data-n=\"3\"><title>a\n"));
 	assert_non_null(strstr(out, "3 samples, 75.00 %</title>"
@@ -248,40 +235,36 @@ static void svg__frames__are_as_wide_as_they_have_samples(void **state)
 	free(out);
 }
 
-static void svg__too_narrow__is_left_out(void **state)
+TEST(svg__too_narrow__is_left_out)
 {
 	char *out = drawn("a 1000000\nb;c 1\n", "");
 
-	(void)state;
 	assert_int_equal(occurrences(out, "<title>"), 1);
 	free(out);
 }
 
-static void svg__long_name__is_cut_to_its_width(void **state)
+TEST(svg__long_name__is_cut_to_its_width)
 {
 	char *out = drawn("a 9\nfunction_of_a_long_name 1\n", "");
 
-	(void)state;
 	assert_non_null(strstr(out, ">function_of_a..</text>"));
 	free(out);
 }
 
-static void svg__nothing__is_a_picture_too(void **state)
+TEST(svg__nothing__is_a_picture_too)
 {
 	char *out = drawn("\n", "empty");
 
-	(void)state;
 	assert_non_null(strstr(out, "data-total=\"0\""));
 	assert_null(strstr(out, "<title>"));
 	assert_null(strstr(out, "nan"));
 	free(out);
 }
 
-static void svg__functions_of_the_kernel__are_dark(void **state)
+TEST(svg__functions_of_the_kernel__are_dark)
 {
 	char *out = drawn("a;read_[k];b 1\na;[kernel] 1\n", "");
 
-	(void)state;
 	assert_int_equal(occurrences(out, "<g class=\"f k\""), 2);
 	assert_non_null(strstr(out, "<title>read_[k]\n"));
 	free(out);
@@ -300,11 +283,10 @@ static int read_kernel(const char *text, struct flame_kernel **out)
 	return err;
 }
 
-static void kernel__address_in_a_function__is_its(void **state)
+TEST(kernel__address_in_a_function__is_its)
 {
 	struct flame_kernel *kernel;
 
-	(void)state;
 	assert_int_equal(read_kernel("0000000000000020 A not_code\n"
 				     "ffffffff81000000 T first\n"
 				     "ffffffff81000000 t alias\n"
@@ -324,7 +306,7 @@ static void kernel__address_in_a_function__is_its(void **state)
 	flame_kernel_free(kernel);
 }
 
-static void kernel__hidden_or_odd__says_so(void **state)
+TEST(kernel__hidden_or_odd__says_so)
 {
 	static const char *const none[] = {
 		"\n",
@@ -335,36 +317,8 @@ static void kernel__hidden_or_odd__says_so(void **state)
 	};
 	struct flame_kernel *kernel;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(none); i++) {
 		assert_int_equal(read_kernel(none[i], &kernel), -EACCES);
 		assert_null(kernel);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read__same_stacks__are_added),
-		cmocka_unit_test(read__several__those_with_more_first),
-		cmocka_unit_test(read__blanks_in_names__stay),
-		cmocka_unit_test(read__recursion__is_deeper),
-		cmocka_unit_test(read__no_last_line_end__is_read),
-		cmocka_unit_test(read__odd_names__are_made_harmless),
-		cmocka_unit_test(read__not_folded__says_the_line),
-		cmocka_unit_test(read__more_samples_than_a_double_has__says_so),
-		cmocka_unit_test(read__a_line_without_end__says_so),
-		cmocka_unit_test(read__too_deep__counts_for_what_is_above),
-		cmocka_unit_test(enter__too_many_nodes__counts_up_to_there),
-		cmocka_unit_test(svg__names__are_escaped),
-		cmocka_unit_test(svg__frames__are_as_wide_as_they_have_samples),
-		cmocka_unit_test(svg__too_narrow__is_left_out),
-		cmocka_unit_test(svg__long_name__is_cut_to_its_width),
-		cmocka_unit_test(svg__nothing__is_a_picture_too),
-		cmocka_unit_test(svg__functions_of_the_kernel__are_dark),
-		cmocka_unit_test(kernel__address_in_a_function__is_its),
-		cmocka_unit_test(kernel__hidden_or_odd__says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,41 +181,36 @@ static int call_timer_functions(void)
 	return 0;
 }
 
-static void fork__runtime_functions_in_the_child__eownerdead(void **state)
+TEST(fork__runtime_functions_in_the_child__eownerdead)
 {
-	(void)state;
 	parent_init();
 	assert_int_equal(exit_of(call_runtime_functions), 0);
 	parent_end();
 }
 
-static void fork__task_functions_in_the_child__eownerdead(void **state)
+TEST(fork__task_functions_in_the_child__eownerdead)
 {
-	(void)state;
 	parent_init();
 	assert_int_equal(exit_of(call_task_functions), 0);
 	parent_end();
 }
 
-static void fork__group_functions_in_the_child__eownerdead(void **state)
+TEST(fork__group_functions_in_the_child__eownerdead)
 {
-	(void)state;
 	parent_init();
 	assert_int_equal(exit_of(call_group_functions), 0);
 	parent_end();
 }
 
-static void fork__timer_functions_in_the_child__eownerdead(void **state)
+TEST(fork__timer_functions_in_the_child__eownerdead)
 {
-	(void)state;
 	parent_init();
 	assert_int_equal(exit_of(call_timer_functions), 0);
 	parent_end();
 }
 
-static void fork__wakers_in_the_child__do_nothing(void **state)
+TEST(fork__wakers_in_the_child__do_nothing)
 {
-	(void)state;
 	parent_init();
 	assert_int_equal(exit_of(call_waker_functions), 0);
 	parent_end();
@@ -246,9 +241,8 @@ static int run_own_runtime(void)
 	return skua_runtime_destroy(rt) == 0 ? 0 : 5;
 }
 
-static void fork__child__has_its_own_runtime(void **state)
+TEST(fork__child__has_its_own_runtime)
 {
-	(void)state;
 	if (THREAD_SANITIZED) {
 		skip_aloud(NO_FORK);
 		return;
@@ -286,11 +280,10 @@ static int fork_in_poll(struct skua_task *self, void *arg)
 	return WEXITSTATUS(status);
 }
 
-static void fork__from_a_task__child_is_no_worker(void **state)
+TEST(fork__from_a_task__child_is_no_worker)
 {
 	struct skua_runtime *rt = runtime_quiet();
 
-	(void)state;
 	parent.rt = NULL;
 	for (unsigned n = 0; n < 10; n++)
 		assert_int_equal(call_in_poll(rt, fork_in_poll, rt), 0);
@@ -338,13 +331,12 @@ static int ask_all(void)
 }
 
 /* Bounded in time, as no child waits for anything. */
-static void fork__1000_times_under_load__each_child_is_told(void **state)
+TEST(fork__1000_times_under_load__each_child_is_told)
 {
 	const unsigned forks = SANITIZED ? 50 : 1000;
 	struct waiter busy[2];
 	struct belongings before;
 
-	(void)state;
 	parent =
 		(struct parent){ .rt = runtime_quiet(), .never = COUNTER_INIT };
 	for (unsigned i = 0; i < COUNT_OF(churners); i++) {
@@ -369,22 +361,4 @@ static void fork__1000_times_under_load__each_child_is_told(void **state)
 	spawn(parent.rt, &parent.never.task);
 	join(&parent.never.task);
 	destroy(parent.rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(fork__runtime_functions_in_the_child__eownerdead),
-	cmocka_unit_test(fork__task_functions_in_the_child__eownerdead),
-	cmocka_unit_test(fork__group_functions_in_the_child__eownerdead),
-	cmocka_unit_test(fork__timer_functions_in_the_child__eownerdead),
-	cmocka_unit_test(fork__wakers_in_the_child__do_nothing),
-	cmocka_unit_test(fork__child__has_its_own_runtime),
-	cmocka_unit_test(fork__from_a_task__child_is_no_worker),
-	cmocka_unit_test(fork__1000_times_under_load__each_child_is_told),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -324,7 +324,7 @@ static void leave_above_unchecked(void)
 	"a context is used by another thread than its own, or after " \
 	"skua_run() has returned"
 
-static void check__a_mistake__aborts_and_says_so(void **state)
+TEST(check__a_mistake__aborts_and_says_so)
 {
 	static const struct {
 		void (*mistake)(void);
@@ -352,7 +352,6 @@ static void check__a_mistake__aborts_and_says_so(void **state)
 		{ fork_for_ever, "more than SKUA_MAX_FORKS jobs are forked" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		if (!aborts_saying(cases[i].mistake, cases[i].text))
 			fail_msg("mistake %u went unnoticed: %s", i,
@@ -366,9 +365,8 @@ static int fib_in_task(struct skua_task *self, void *arg)
 	return 0;
 }
 
-static void check__no_mistake__right(void **state)
+TEST(check__no_mistake__right)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct fib_call call = { .n = 15 };
@@ -450,9 +448,8 @@ static void mixed_root(struct skua_ctx ctx, void *arg)
 	}
 }
 
-static void check__code_without_checks_between__right(void **state)
+TEST(check__code_without_checks_between__right)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 
@@ -461,9 +458,8 @@ static void check__code_without_checks_between__right(void **state)
 	}
 }
 
-static void check__loops_around_and_below__right(void **state)
+TEST(check__loops_around_and_below__right)
 {
-	(void)state;
 	for (unsigned workers = 2; workers <= 4; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 
@@ -471,16 +467,4 @@ static void check__loops_around_and_below__right(void **state)
 			assert_int_equal(skua_run(rt, loops_root, NULL), 0);
 		destroy(rt);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(check__a_mistake__aborts_and_says_so),
-		cmocka_unit_test(check__no_mistake__right),
-		cmocka_unit_test(check__code_without_checks_between__right),
-		cmocka_unit_test(check__loops_around_and_below__right),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,19 +25,17 @@ static void note_call(struct skua_ctx ctx, void *arg)
 	call->ctx = ctx;
 }
 
-static void run__null__einval(void **state)
+TEST(run__null__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(skua_run(NULL, note_call, NULL), -EINVAL);
 	assert_int_equal(skua_run(rt, NULL, NULL), -EINVAL);
 	destroy(rt);
 }
 
-static void run__a_function__called_once_by_the_caller(void **state)
+TEST(run__a_function__called_once_by_the_caller)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct call call = { 0 };
@@ -52,11 +50,10 @@ static void run__a_function__called_once_by_the_caller(void **state)
 	}
 }
 
-static void run__fib__right_on_any_number_of_workers(void **state)
+TEST(run__fib__right_on_any_number_of_workers)
 {
 	static const unsigned workers[] = { 1, 2, 3, 64 };
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(workers); i++) {
 		struct skua_runtime *rt = runtime_new(workers[i], 0);
 		struct fib_call fib = { .n = FIB_N };
@@ -70,26 +67,24 @@ static void run__fib__right_on_any_number_of_workers(void **state)
 	}
 }
 
-static void run__driven_by_the_caller__right(void **state)
+TEST(run__driven_by_the_caller__right)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .flags = SKUA_CALLER_DRIVEN };
 	struct fib_call fib = { .n = FIB_N };
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
 	assert_int_equal(fib.result, FIB_RESULT);
 	destroy(rt);
 }
 
-static void run__after_a_shutdown__eshutdown(void **state)
+TEST(run__after_a_shutdown__eshutdown)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct call call = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
 		0);
@@ -115,9 +110,8 @@ static int run_in_child(void)
 	return status;
 }
 
-static void run__in_a_forked_child__eownerdead(void **state)
+TEST(run__in_a_forked_child__eownerdead)
 {
-	(void)state;
 	assert_int_equal(run_in_child(), 0);
 }
 
@@ -151,12 +145,11 @@ static void fork_and_meet(struct skua_ctx ctx, void *arg)
 	assert_false(skua_reclaim(inner, &meeting->job));
 }
 
-static void fork__an_idle_worker__takes_the_job(void **state)
+TEST(fork__an_idle_worker__takes_the_job)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_stats stats;
 
-	(void)state;
 	for (unsigned i = 1; i <= 100; i++) {
 		struct meeting meeting = { .job = { meeting_run }, .rt = rt };
 
@@ -194,12 +187,11 @@ static void fork_pair(struct skua_ctx ctx, void *arg)
 	assert_false(skua_reclaim(inner, &pair->job));
 }
 
-static void join__a_stolen_job__takes_parts_of_it_meanwhile(void **state)
+TEST(join__a_stolen_job__takes_parts_of_it_meanwhile)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_stats stats;
 
-	(void)state;
 	for (unsigned i = 1; i <= 100; i++) {
 		struct pair pair = { .job = { pair_run },
 				     .part = { .job = { meeting_run },
@@ -222,9 +214,8 @@ static int fib_in_task(struct skua_task *self, void *arg)
 	return 0;
 }
 
-static void task_ctx__fib__right_on_any_number_of_workers(void **state)
+TEST(task_ctx__fib__right_on_any_number_of_workers)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct fib_call fib = { .n = FIB_N };
@@ -249,12 +240,11 @@ static int other_ctx(struct skua_task *self, void *arg)
 	return ctx.forks != NULL || ctx.head != NULL;
 }
 
-static void task_ctx__not_the_task_that_is_polled__none(void **state)
+TEST(task_ctx__not_the_task_that_is_polled__none)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_null(skua_task_ctx(NULL).forks);
 	assert_null(skua_task_ctx(&counter.task).forks);
 	assert_int_equal(call_in_poll(rt, other_ctx, NULL), 0);
@@ -279,11 +269,10 @@ static void ctx_check_root(struct skua_ctx ctx, void *arg)
 	assert_int_equal(skua_ctx_check(ctx), 0);
 }
 
-static void ctx_check__own_or_none__zero_or_einval(void **state)
+TEST(ctx_check__own_or_none__zero_or_einval)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(skua_run(rt, ctx_check_root, NULL), 0);
 	assert_int_equal(skua_ctx_check(skua_task_ctx(NULL)), -EINVAL);
 	destroy(rt);
@@ -314,9 +303,8 @@ static void fork_calls(struct skua_ctx ctx, void *arg)
 	skua_scope_join(&scope);
 }
 
-static void run__within_jobs__right(void **state)
+TEST(run__within_jobs__right)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct inner_call calls[8];
@@ -365,7 +353,7 @@ static void *call(void *arg)
 	return NULL;
 }
 
-static void run__by_more_threads_than_there_are_places__right(void **state)
+TEST(run__by_more_threads_than_there_are_places__right)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct caller callers[CALLERS];
@@ -373,7 +361,6 @@ static void run__by_more_threads_than_there_are_places__right(void **state)
 	struct gate all_in = { 0 };
 	atomic_u32 in = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < CALLERS; i++) {
 		callers[i] = (struct caller){ .rt = rt,
 					      .all_in = &all_in,
@@ -429,12 +416,11 @@ static void *end_soon(void *arg)
 	return NULL;
 }
 
-static void drain__while_a_call_runs__waits_for_it(void **state)
+TEST(drain__while_a_call_runs__waits_for_it)
 {
 	struct long_call it = { .rt = runtime_new(2, 0) };
 	pthread_t caller, ender;
 
-	(void)state;
 	assert_int_equal(pthread_create(&caller, NULL, call_long, &it), 0);
 	gate_wait(&it.runs);
 	assert_int_equal(pthread_create(&ender, NULL, end_soon, &it), 0);
@@ -445,13 +431,12 @@ static void drain__while_a_call_runs__waits_for_it(void **state)
 	destroy(it.rt);
 }
 
-static void task__while_a_call_runs__runs_too(void **state)
+TEST(task__while_a_call_runs__runs_too)
 {
 	struct long_call it = { .rt = runtime_new(1, 0) };
 	struct counter counter = COUNTER_INIT;
 	pthread_t caller;
 
-	(void)state;
 	assert_int_equal(pthread_create(&caller, NULL, call_long, &it), 0);
 	gate_wait(&it.runs);
 	spawn(it.rt, &counter.task);
@@ -461,13 +446,12 @@ static void task__while_a_call_runs__runs_too(void **state)
 	destroy(it.rt);
 }
 
-static void stats__after_calls__count_no_task(void **state)
+TEST(stats__after_calls__count_no_task)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct fib_call fib = { .n = FIB_N };
 	struct skua_stats stats;
 
-	(void)state;
 	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
 	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 	assert_int_equal(stats.tasks_spawned, 0);
@@ -507,11 +491,10 @@ static void end_in_another_root(struct skua_ctx ctx, void *arg)
 	assert_int_equal(skua_runtime_drain(ends->rt), -EDEADLK);
 }
 
-static void run__ends_its_runtime__edeadlk(void **state)
+TEST(run__ends_its_runtime__edeadlk)
 {
 	struct ends ends = { .rt = runtime_new(2, 0) };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		ends.drain = ends.shutdown = ends.destroy = 0;
 		assert_int_equal(skua_run(ends.rt,
@@ -542,13 +525,12 @@ static void fork_for_ever(struct skua_ctx ctx, void *arg)
 		ctx = skua_fork(ctx, job);
 }
 
-static void fork__past_the_reserve__ends_the_program(void **state)
+TEST(fork__past_the_reserve__ends_the_program)
 {
 	const struct rlimit no_core = { 0, 0 };
 	int status = 0;
 	pid_t child;
 
-	(void)state;
 	if (SANITIZED)
 		skip_aloud("a sanitizer handles the signal itself");
 	fflush(NULL);
@@ -566,32 +548,4 @@ static void fork__past_the_reserve__ends_the_program(void **state)
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status),
 			 SKUA_FORK_CHECKS ? SIGABRT : SIGSEGV);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(run__null__einval),
-	cmocka_unit_test(run__a_function__called_once_by_the_caller),
-	cmocka_unit_test(run__fib__right_on_any_number_of_workers),
-	cmocka_unit_test(run__driven_by_the_caller__right),
-	cmocka_unit_test(run__after_a_shutdown__eshutdown),
-	cmocka_unit_test(run__in_a_forked_child__eownerdead),
-	cmocka_unit_test(fork__an_idle_worker__takes_the_job),
-	cmocka_unit_test(join__a_stolen_job__takes_parts_of_it_meanwhile),
-	cmocka_unit_test(task_ctx__fib__right_on_any_number_of_workers),
-	cmocka_unit_test(task_ctx__not_the_task_that_is_polled__none),
-	cmocka_unit_test(ctx_check__own_or_none__zero_or_einval),
-	cmocka_unit_test(run__within_jobs__right),
-	cmocka_unit_test(run__by_more_threads_than_there_are_places__right),
-	cmocka_unit_test(drain__while_a_call_runs__waits_for_it),
-	cmocka_unit_test(task__while_a_call_runs__runs_too),
-	cmocka_unit_test(stats__after_calls__count_no_task),
-	cmocka_unit_test(run__ends_its_runtime__edeadlk),
-	cmocka_unit_test(fork__past_the_reserve__ends_the_program),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

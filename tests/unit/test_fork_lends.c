@@ -84,12 +84,11 @@ static enum skua_poll forker_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void fork_in_poll__child_makes_wakers__counts_stay_right(void **state)
+TEST(fork_in_poll__child_makes_wakers__counts_stay_right)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter other = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &other);
 	for (unsigned n = 0; n < 9; n++) {
 		struct forker it = { .task = SKUA_TASK_INIT(forker_poll),
@@ -105,15 +104,4 @@ static void fork_in_poll__child_makes_wakers__counts_stay_right(void **state)
 	assert_int_equal(skua_task_cancel(&other.task), 0);
 	join(&other.task);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(fork_in_poll__child_makes_wakers__counts_stay_right),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("fork_lends", tests, NULL, NULL);
 }

@@ -51,20 +51,18 @@ static void expect_tallied(unsigned workers, size_t count)
 	destroy(rt);
 }
 
-static void scope__any_number_of_jobs__each_run_once(void **state)
+TEST(scope__any_number_of_jobs__each_run_once)
 {
 	static const size_t counts[] = { 0, 1, 2, 7, 1000, 100000 };
 
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		for (unsigned i = 0; i < COUNT_OF(counts); i++)
 			expect_tallied(workers, counts[i]);
 	}
 }
 
-static void scope__more_jobs_than_there_is_room_for__each_run_once(void **state)
+TEST(scope__more_jobs_than_there_is_room_for__each_run_once)
 {
-	(void)state;
 	expect_tallied(2, SKUA_MAX_FORKS + 5);
 }
 
@@ -102,11 +100,10 @@ static void fork_many_that_fork(struct skua_ctx ctx, void *arg)
 	skua_scope_join(&scope);
 }
 
-static void scope__no_room_for_jobs_that_fork__each_run_once(void **state)
+TEST(scope__no_room_for_jobs_that_fork__each_run_once)
 {
 	struct forking_job *jobs = calloc(FORKING, sizeof(*jobs));
 
-	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 
@@ -118,17 +115,4 @@ static void scope__no_room_for_jobs_that_fork__each_run_once(void **state)
 		destroy(rt);
 	}
 	free(jobs);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scope__any_number_of_jobs__each_run_once),
-		cmocka_unit_test(
-			scope__more_jobs_than_there_is_room_for__each_run_once),
-		cmocka_unit_test(
-			scope__no_room_for_jobs_that_fork__each_run_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,13 +36,12 @@ static void waiter_end(struct waiter *it)
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void group__null__einval(void **state)
+TEST(group__null__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	assert_int_equal(skua_group_init(NULL, rt), -EINVAL);
 	assert_int_equal(skua_group_init(&group, NULL), -EINVAL);
 	group_init(&group, rt);
@@ -56,20 +55,19 @@ static void group__null__einval(void **state)
 	destroy(rt);
 }
 
-static void group_spawn__no_poll__einval_and_no_member(void **state)
+TEST(group_spawn__no_poll__einval_and_no_member)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_task without_poll = SKUA_TASK_INIT(NULL);
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	assert_int_equal(skua_group_spawn(&group, &without_poll), -EINVAL);
 	group_wait(&group);
 	destroy(rt);
 }
 
-static void group_spawn__spawned_joined_or_detached__ealready(void **state)
+TEST(group_spawn__spawned_joined_or_detached__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter alone = WAITER_INIT;
@@ -78,7 +76,6 @@ static void group_spawn__spawned_joined_or_detached__ealready(void **state)
 	struct waiter member = WAITER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	waiter_start(rt, &alone);
 	assert_int_equal(skua_group_spawn(&group, &alone.task), -EALREADY);
@@ -118,13 +115,12 @@ static int wait_poll_of_another(struct skua_task *self, void *arg)
 	return skua_group_wait_poll(&another.task, arg);
 }
 
-static void group_wait__on_a_worker__edeadlk(void **state)
+TEST(group_wait__on_a_worker__edeadlk)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	assert_int_equal(call_in_poll(rt, wait_in_poll, &group), -EDEADLK);
 	assert_int_equal(call_in_poll(other, wait_in_poll, &group), -EDEADLK);
@@ -134,13 +130,12 @@ static void group_wait__on_a_worker__edeadlk(void **state)
 	destroy(other);
 }
 
-static void group_wait_poll__self_is_not_polled__eperm(void **state)
+TEST(group_wait_poll__self_is_not_polled__eperm)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	assert_int_equal(skua_group_wait_poll(&counter.task, &group), -EPERM);
 	assert_int_equal(call_in_poll(rt, wait_poll_of_another, &group),
@@ -151,12 +146,11 @@ static void group_wait_poll__self_is_not_polled__eperm(void **state)
 
 /* ---- wait ---------------------------------------------------------------- */
 
-static void group_wait__no_member_ever__returns_at_once(void **state)
+TEST(group_wait__no_member_ever__returns_at_once)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	for (unsigned n = 0; n < 10; n++)
 		group_wait(&group);
@@ -165,13 +159,12 @@ static void group_wait__no_member_ever__returns_at_once(void **state)
 
 /* Plain fields, read without a join: the wait orders them. The group is used
  * again as it is. */
-static void group_wait__many_members__sees_all_they_wrote(void **state)
+TEST(group_wait__many_members__sees_all_they_wrote)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counters[100];
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	for (unsigned round = 0; round < 300; round++) {
 		for (unsigned n = 0; n < 100; n++) {
@@ -185,12 +178,11 @@ static void group_wait__many_members__sees_all_they_wrote(void **state)
 	destroy(rt);
 }
 
-static void group_wait__one_member__beside_its_end(void **state)
+TEST(group_wait__one_member__beside_its_end)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	for (unsigned round = 0; round < 5000; round++) {
 		struct counter counter = COUNTER_INIT;
@@ -230,14 +222,13 @@ static enum skua_poll branch_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void group_wait__members_spawn_members__waits_for_all(void **state)
+TEST(group_wait__members_spawn_members__waits_for_all)
 {
 	const unsigned count = 1000;
 	struct skua_runtime *rt = runtime_new(3, 16);
 	struct branch *all = calloc(count, sizeof(*all));
 	struct skua_group group;
 
-	(void)state;
 	assert_non_null(all);
 	group_init(&group, rt);
 	for (unsigned round = 0; round < 30; round++) {
@@ -275,7 +266,7 @@ static void *wait_for_it(void *arg)
 	return NULL;
 }
 
-static void group_wait__second_waiter__ealready(void **state)
+TEST(group_wait__second_waiter__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter member = WAITER_INIT;
@@ -284,7 +275,6 @@ static void group_wait__second_waiter__ealready(void **state)
 	pthread_t thread;
 	int code;
 
-	(void)state;
 	group_init(&group, rt);
 	waiter_join_in(&group, &member);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &first), 0);
@@ -300,7 +290,7 @@ static void group_wait__second_waiter__ealready(void **state)
 	destroy(rt);
 }
 
-static void group_wait__member_has_a_waker_left__not_before_its_drop(void **s)
+TEST(group_wait__member_has_a_waker_left__not_before_its_drop)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter member = WAITER_INIT;
@@ -309,7 +299,6 @@ static void group_wait__member_has_a_waker_left__not_before_its_drop(void **s)
 	struct skua_waker waker;
 	pthread_t thread;
 
-	(void)s;
 	group_init(&group, rt);
 	waiter_join_in(&group, &member);
 	waker = skua_task_waker(&member.task);
@@ -349,12 +338,11 @@ static void poll_until(struct poll_waiter *it, uint32_t polls)
 	wait_until_waiting(&it->task);
 }
 
-static void group_wait_poll__members_left__eagain_then_woken(void **state)
+TEST(group_wait_poll__members_left__eagain_then_woken)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	for (unsigned round = 0; round < 100; round++) {
 		struct poll_waiter it = { .task = SKUA_TASK_INIT(
@@ -384,7 +372,7 @@ static void group_wait_poll__members_left__eagain_then_woken(void **state)
 	destroy(rt);
 }
 
-static void group_wait_poll__all_ended__0_at_once(void **state)
+TEST(group_wait_poll__all_ended__0_at_once)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
@@ -392,7 +380,6 @@ static void group_wait_poll__all_ended__0_at_once(void **state)
 	struct poll_waiter it = { .task = SKUA_TASK_INIT(poll_waiter_poll),
 				  .group = &group };
 
-	(void)state;
 	group_init(&group, rt);
 	spawn(rt, &it.task); /* of an empty one */
 	join(&it.task);
@@ -408,7 +395,7 @@ static void group_wait_poll__all_ended__0_at_once(void **state)
 	destroy(rt);
 }
 
-static void group_wait_poll__a_thread_waits__ealready(void **state)
+TEST(group_wait_poll__a_thread_waits__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter member = WAITER_INIT;
@@ -418,7 +405,6 @@ static void group_wait_poll__a_thread_waits__ealready(void **state)
 				  .group = &group };
 	pthread_t thread;
 
-	(void)state;
 	group_init(&group, rt);
 	waiter_join_in(&group, &member);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &first), 0);
@@ -435,7 +421,7 @@ static void group_wait_poll__a_thread_waits__ealready(void **state)
 
 /* ---- cancel -------------------------------------------------------------- */
 
-static void group_cancel__members_wait__all_end(void **state)
+TEST(group_cancel__members_wait__all_end)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter members[50];
@@ -443,7 +429,6 @@ static void group_cancel__members_wait__all_end(void **state)
 	struct waiter next = WAITER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	for (unsigned n = 0; n < 50; n++) {
 		members[n] = (struct waiter)WAITER_INIT;
@@ -468,13 +453,12 @@ static void group_cancel__members_wait__all_end(void **state)
 	destroy(rt);
 }
 
-static void group_cancel__empty_or_ended__0(void **state)
+TEST(group_cancel__empty_or_ended__0)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	group_init(&group, rt);
 	assert_int_equal(skua_group_cancel(&group), 0);
 	group_wait(&group);
@@ -506,14 +490,13 @@ static enum skua_poll spawner_poll(struct skua_task *self)
 	return SKUA_YIELD;
 }
 
-static void group_cancel__beside_spawns__every_member_ends(void **state)
+TEST(group_cancel__beside_spawns__every_member_ends)
 {
 	const unsigned count = 2000;
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter *members = calloc(count, sizeof(*members));
 	struct skua_group group;
 
-	(void)state;
 	assert_non_null(members);
 	group_init(&group, rt);
 	for (unsigned round = 0; round < 100; round++) {
@@ -538,14 +521,13 @@ static void group_cancel__beside_spawns__every_member_ends(void **state)
 
 /* ---- spawns that are refused ----------------------------------------------- */
 
-static void group_spawn__runtime_shut_down__eshutdown_and_no_member(void **s)
+TEST(group_spawn__runtime_shut_down__eshutdown_and_no_member)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_group group;
 
-	(void)s;
 	group_init(&group, rt);
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
@@ -559,7 +541,7 @@ static void group_spawn__runtime_shut_down__eshutdown_and_no_member(void **s)
 	destroy(other);
 }
 
-static void group_spawn__too_many_queued__eagain_and_no_member(void **state)
+TEST(group_spawn__too_many_queued__eagain_and_no_member)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = 1,
@@ -569,7 +551,6 @@ static void group_spawn__too_many_queued__eagain_and_no_member(void **state)
 	struct skua_runtime *rt;
 	struct skua_group group;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	group_init(&group, rt);
 	holder_hold(rt, &holder);
@@ -584,33 +565,4 @@ static void group_spawn__too_many_queued__eagain_and_no_member(void **state)
 	group_wait(&group);
 	assert_int_equal(counters[2].polls, 1);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(group__null__einval),
-	cmocka_unit_test(group_spawn__no_poll__einval_and_no_member),
-	cmocka_unit_test(group_spawn__spawned_joined_or_detached__ealready),
-	cmocka_unit_test(group_wait__on_a_worker__edeadlk),
-	cmocka_unit_test(group_wait_poll__self_is_not_polled__eperm),
-	cmocka_unit_test(group_wait__no_member_ever__returns_at_once),
-	cmocka_unit_test(group_wait__many_members__sees_all_they_wrote),
-	cmocka_unit_test(group_wait__one_member__beside_its_end),
-	cmocka_unit_test(group_wait__members_spawn_members__waits_for_all),
-	cmocka_unit_test(group_wait__second_waiter__ealready),
-	cmocka_unit_test(group_wait__member_has_a_waker_left__not_before_its_drop),
-	cmocka_unit_test(group_wait_poll__members_left__eagain_then_woken),
-	cmocka_unit_test(group_wait_poll__all_ended__0_at_once),
-	cmocka_unit_test(group_wait_poll__a_thread_waits__ealready),
-	cmocka_unit_test(group_cancel__members_wait__all_end),
-	cmocka_unit_test(group_cancel__empty_or_ended__0),
-	cmocka_unit_test(group_cancel__beside_spawns__every_member_ends),
-	cmocka_unit_test(group_spawn__runtime_shut_down__eshutdown_and_no_member),
-	cmocka_unit_test(group_spawn__too_many_queued__eagain_and_no_member),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -4,13 +4,12 @@
 
 /* ---- waits that are given up --------------------------------------------- */
 
-static void wait_until__members_left__etimedout_and_again(void **state)
+TEST(wait_until__members_left__etimedout_and_again)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	assert_int_equal(skua_group_wait_until(NULL, 0), -EINVAL);
 	assert_int_equal(skua_group_wait_until(&group, 0), 0);
@@ -28,14 +27,13 @@ static void wait_until__members_left__etimedout_and_again(void **state)
 }
 
 /* Deadlines that come as members end: each wait is told, or gives up. */
-static void wait_until__beside_the_last_end__0_or_etimedout(void **state)
+TEST(wait_until__beside_the_last_end__0_or_etimedout)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
 	unsigned given_up = 0;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (unsigned round = 0; round < 3000; round++) {
 		int code;
@@ -83,7 +81,7 @@ static int cancel_of_another(struct skua_task *self, void *arg)
 	return skua_group_wait_cancel(self, arg);
 }
 
-static void wait_cancel__a_task_waits__another_may(void **state)
+TEST(wait_cancel__a_task_waits__another_may)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
@@ -91,7 +89,6 @@ static void wait_cancel__a_task_waits__another_may(void **state)
 	struct quitter it = { .task = SKUA_TASK_INIT(quitter_poll),
 			      .group = &group };
 
-	(void)state;
 	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
 	spawn(rt, &it.task);
@@ -114,7 +111,7 @@ static void wait_cancel__a_task_waits__another_may(void **state)
 	destroy(rt);
 }
 
-static void wait_cancel__all_have_ended__ealready(void **state)
+TEST(wait_cancel__all_have_ended__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
@@ -122,7 +119,6 @@ static void wait_cancel__all_have_ended__ealready(void **state)
 	struct quitter it = { .task = SKUA_TASK_INIT(quitter_poll),
 			      .group = &group };
 
-	(void)state;
 	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
 	spawn(rt, &it.task);
@@ -136,17 +132,4 @@ static void wait_cancel__all_have_ended__ealready(void **state)
 	assert_int_equal(it.waited, 0);
 	assert_int_equal(releases(&tally), 1);
 	destroy(rt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wait_until__members_left__etimedout_and_again),
-		cmocka_unit_test(
-			wait_until__beside_the_last_end__0_or_etimedout),
-		cmocka_unit_test(wait_cancel__a_task_waits__another_may),
-		cmocka_unit_test(wait_cancel__all_have_ended__ealready),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static struct skua_runtime *runtime_on(struct heap *heap, unsigned workers)
 }
 
 /* Their memory follows those that live at once, not those that ever did. */
-static void many_come_and_go__memory_stays(void **state)
+TEST(many_come_and_go__memory_stays)
 {
 	const uint32_t live = 50, all = 100000;
 	struct heap heap;
@@ -58,7 +58,6 @@ static void many_come_and_go__memory_stays(void **state)
 	struct skua_group group;
 	struct tally tally;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (uint32_t n = 0; n < all; n++) {
 		while (n - releases(&tally) >= live)
@@ -73,7 +72,7 @@ static void many_come_and_go__memory_stays(void **state)
 	destroy(rt);
 }
 
-static void many_live_at_once__memory_is_given_back(void **state)
+TEST(many_live_at_once__memory_is_given_back)
 {
 	const uint32_t live = 20000;
 	struct heap heap;
@@ -82,7 +81,6 @@ static void many_live_at_once__memory_is_given_back(void **state)
 	struct skua_group group;
 	struct tally tally;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (unsigned round = 0; round < 2; round++) {
 		for (uint32_t n = 0; n < live; n++)
@@ -98,7 +96,7 @@ static void many_live_at_once__memory_is_given_back(void **state)
 	destroy(rt);
 }
 
-static void spawn__no_memory__enomem_and_no_member(void **state)
+TEST(spawn__no_memory__enomem_and_no_member)
 {
 	struct heap heap;
 	struct skua_runtime *rt = runtime_on(&heap, 1);
@@ -107,7 +105,6 @@ static void spawn__no_memory__enomem_and_no_member(void **state)
 	struct member *it;
 	unsigned live = 0;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	it = member_new(&tally, true);
 	atomic_store_relaxed(&heap.broken, 1);
@@ -177,13 +174,12 @@ static uint64_t cost_of_growing(struct member *members, uint32_t count,
  * comes to 1.2 times as much; beside a build that had both CPUs, to 4.3 times.
  * A search from the first slot for each spawn took 90 times as much.
  */
-static void spawn__large_group__costs_as_in_a_list(void **state)
+TEST(spawn__large_group__costs_as_in_a_list)
 {
 	const uint32_t count = 100000;
 	struct member *members = calloc(2 * count, sizeof(*members));
 	uint64_t list = UINT64_MAX, slots = UINT64_MAX;
 
-	(void)state;
 	assert_non_null(members);
 	for (unsigned round = 0; round < 3; round++) {
 		uint64_t took = cost_of_growing(members, count, NULL);
@@ -231,7 +227,7 @@ static void *spawn_late(void *arg)
 	return NULL;
 }
 
-static void spawn__group_grows_meanwhile__finds_a_slot(void **state)
+TEST(spawn__group_grows_meanwhile__finds_a_slot)
 {
 	static struct late late;
 	struct skua_allocator allocator = { late_alloc, late_free, &late };
@@ -242,7 +238,6 @@ static void spawn__group_grows_meanwhile__finds_a_slot(void **state)
 	struct skua_group group;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	setup(&late.tally, &group, rt);
 	assert_int_equal(pthread_create(&thread, NULL, spawn_late, &late), 0);
@@ -256,17 +251,4 @@ static void spawn__group_grows_meanwhile__finds_a_slot(void **state)
 	assert_int_equal(skua_group_wait(&group), 0);
 	assert_int_equal(releases(&late.tally), 2001);
 	destroy(rt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_come_and_go__memory_stays),
-		cmocka_unit_test(many_live_at_once__memory_is_given_back),
-		cmocka_unit_test(spawn__no_memory__enomem_and_no_member),
-		cmocka_unit_test(spawn__large_group__costs_as_in_a_list),
-		cmocka_unit_test(spawn__group_grows_meanwhile__finds_a_slot),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,13 +7,12 @@
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void set_release__null_or_in_use__refused(void **state)
+TEST(set_release__null_or_in_use__refused)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_group group;
 
-	(void)state;
 	assert_int_equal(skua_group_set_release(NULL, member_release), -EINVAL);
 	assert_int_equal(skua_group_live(NULL), 0);
 	assert_int_equal(skua_group_init(&group, rt), 0);
@@ -31,7 +30,7 @@ static void set_release__null_or_in_use__refused(void **state)
 	destroy(rt);
 }
 
-static void spawn__queues_are_full__the_task_is_the_callers(void **state)
+TEST(spawn__queues_are_full__the_task_is_the_callers)
 {
 	struct skua_config config = { .size = sizeof(config),
 				      .workers = 1,
@@ -42,7 +41,6 @@ static void spawn__queues_are_full__the_task_is_the_callers(void **state)
 	struct member *it;
 	unsigned refused = 0;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	setup(&tally, &group, rt);
 	for (unsigned n = 0; n < 100000 && refused == 0; n++) {
@@ -66,13 +64,12 @@ static void spawn__queues_are_full__the_task_is_the_callers(void **state)
 
 /* ---- let go -------------------------------------------------------------- */
 
-static void end__beside_others_that_live__is_released_at_once(void **state)
+TEST(end__beside_others_that_live__is_released_at_once)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (unsigned n = 0; n < 100; n++)
 		member_spawn(&tally, true);
@@ -88,13 +85,12 @@ static void end__beside_others_that_live__is_released_at_once(void **state)
 	destroy(rt);
 }
 
-static void release__spawns_members__while_somebody_waits(void **state)
+TEST(release__spawns_members__while_somebody_waits)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (unsigned round = 0; round < 100; round++) {
 		struct member *it = member_new(&tally, false);
@@ -107,7 +103,7 @@ static void release__spawns_members__while_somebody_waits(void **state)
 	destroy(rt);
 }
 
-static void waker_left__is_released_by_its_drop(void **state)
+TEST(waker_left__is_released_by_its_drop)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
@@ -115,7 +111,6 @@ static void waker_left__is_released_by_its_drop(void **state)
 	struct member *it;
 	struct skua_waker waker;
 
-	(void)state;
 	setup(&tally, &group, rt);
 	it = member_new(&tally, true);
 	assert_int_equal(skua_group_spawn(&group, &it->task), 0);
@@ -156,14 +151,13 @@ static void *cancel_often(void *arg)
 }
 
 /* Before the first cancel members stay, and after it each ends. */
-static void cancels_beside_spawns_and_ends__each_is_released_once(void **state)
+TEST(cancels_beside_spawns_and_ends__each_is_released_once)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct skua_group group;
 	struct tally tally;
 	pthread_t threads[4];
 
-	(void)state;
 	setup(&tally, &group, rt);
 	for (unsigned round = 1; round <= 3; round++) {
 		for (unsigned i = 0; i < 4; i++)
@@ -178,21 +172,4 @@ static void cancels_beside_spawns_and_ends__each_is_released_once(void **state)
 		assert_int_equal(releases(&tally), round * 10000);
 	}
 	destroy(rt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(set_release__null_or_in_use__refused),
-		cmocka_unit_test(
-			spawn__queues_are_full__the_task_is_the_callers),
-		cmocka_unit_test(
-			end__beside_others_that_live__is_released_at_once),
-		cmocka_unit_test(release__spawns_members__while_somebody_waits),
-		cmocka_unit_test(waker_left__is_released_by_its_drop),
-		cmocka_unit_test(
-			cancels_beside_spawns_and_ends__each_is_released_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_histogram.c - the latencies that the benchmark reports */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "bench/harness/histogram.h"
+#include "tests/unit/unit.h"
 
 static struct histogram h;
 
@@ -19,15 +17,15 @@ static int empty(void **state)
 	return 0;
 }
 
-static void histogram_percentile__nothing_counted__0(void **state)
+EACH_TEST(empty, NULL);
+
+TEST(histogram_percentile__nothing_counted__0)
 {
-	(void)state;
 	assert_int_equal(histogram_percentile(&h, 50), 0);
 }
 
-static void histogram_percentile__one_to_hundred__exact(void **state)
+TEST(histogram_percentile__one_to_hundred__exact)
 {
-	(void)state;
 	for (uint64_t ns = 100; ns > 0; ns--)
 		histogram_record(&h, ns);
 	assert_int_equal(histogram_percentile(&h, 0), 1);
@@ -38,7 +36,7 @@ static void histogram_percentile__one_to_hundred__exact(void **state)
 }
 
 /* Both sides of each power of two, and of its middle. */
-static void histogram_record__any_time__less_by_under_1_percent(void **state)
+TEST(histogram_record__any_time__less_by_under_1_percent)
 {
 	for (unsigned bit = 0; bit < 64; bit++) {
 		uint64_t power = UINT64_C(1) << bit;
@@ -60,11 +58,10 @@ static void histogram_record__any_time__less_by_under_1_percent(void **state)
 	assert_int_equal(h.count[HISTOGRAM_BUCKETS - 1], 1);
 }
 
-static void histogram_add__two__counts_of_both(void **state)
+TEST(histogram_add__two__counts_of_both)
 {
 	static struct histogram other;
 
-	(void)state;
 	histogram_record(&h, 1000);
 	histogram_record(&other, 3);
 	histogram_record(&other, 3);
@@ -74,12 +71,11 @@ static void histogram_add__two__counts_of_both(void **state)
 	assert_int_equal(histogram_percentile(&h, 100), 1000);
 }
 
-static void histogram_json__hundred_times__four_percentiles(void **state)
+TEST(histogram_json__hundred_times__four_percentiles)
 {
 	json_t *object;
 	json_int_t p50, p90, p99, p999;
 
-	(void)state;
 	for (uint64_t ns = 1; ns <= 100; ns++)
 		histogram_record(&h, ns);
 	object = histogram_json(&h);
@@ -94,13 +90,12 @@ static void histogram_json__hundred_times__four_percentiles(void **state)
 	assert_int_equal(p999, 100);
 }
 
-static void histogram_json__two_thousand_times__quantiles_rise(void **state)
+TEST(histogram_json__two_thousand_times__quantiles_rise)
 {
 	json_t *object, *points, *point;
 	double percent = -1, before = 0;
 	size_t i;
 
-	(void)state;
 	for (uint64_t ns = 1; ns <= 2000; ns++)
 		histogram_record(&h, ns);
 	object = histogram_json(&h);
@@ -124,40 +119,14 @@ static void histogram_json__two_thousand_times__quantiles_rise(void **state)
 	json_decref(object);
 }
 
-static void histogram_json__nothing_counted__one_quantile_of_0(void **state)
+TEST(histogram_json__nothing_counted__one_quantile_of_0)
 {
 	json_t *object = histogram_json(&h), *points;
 
-	(void)state;
 	points = json_object_get(object, "quantiles");
 	assert_int_equal(json_array_size(points), 1);
 	assert_int_equal(json_integer_value(
 				 json_array_get(json_array_get(points, 0), 1)),
 			 0);
 	json_decref(object);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(histogram_percentile__nothing_counted__0,
-				       empty),
-		cmocka_unit_test_setup(
-			histogram_percentile__one_to_hundred__exact, empty),
-		cmocka_unit_test_setup(
-			histogram_record__any_time__less_by_under_1_percent,
-			empty),
-		cmocka_unit_test_setup(histogram_add__two__counts_of_both,
-				       empty),
-		cmocka_unit_test_setup(
-			histogram_json__hundred_times__four_percentiles, empty),
-		cmocka_unit_test_setup(
-			histogram_json__two_thousand_times__quantiles_rise,
-			empty),
-		cmocka_unit_test_setup(
-			histogram_json__nothing_counted__one_quantile_of_0,
-			empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

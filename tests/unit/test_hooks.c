@@ -88,7 +88,7 @@ static struct skua_runtime *runtime_with(const struct skua_hooks *hooks)
 	return rt;
 }
 
-static void hooks__a_life__in_turn_and_counts_match(void **state)
+TEST(hooks__a_life__in_turn_and_counts_match)
 {
 	struct told all[WORKERS];
 	struct skua_hooks hooks = { .worker_start = on_start,
@@ -100,7 +100,6 @@ static void hooks__a_life__in_turn_and_counts_match(void **state)
 	struct skua_worker_stats stats;
 	struct skua_runtime *rt;
 
-	(void)state;
 	memset(all, 0, sizeof(all));
 	rt = runtime_with(&hooks);
 	for (unsigned n = 0; n < 500; n++) {
@@ -127,11 +126,10 @@ static void hooks__a_life__in_turn_and_counts_match(void **state)
 	}
 }
 
-static void hooks__each_alone__others_may_be_null(void **state)
+TEST(hooks__each_alone__others_may_be_null)
 {
 	struct told all[WORKERS];
 
-	(void)state;
 	for (unsigned which = 0; which < 5; which++) {
 		struct skua_hooks hooks = { .ctx = all };
 		struct counter counter = COUNTER_INIT;
@@ -168,7 +166,7 @@ static void ask_index(void *ctx, unsigned worker)
 		note(ctx);
 }
 
-static void hooks__worker_index__is_their_own(void **state)
+TEST(hooks__worker_index__is_their_own)
 {
 	atomic_u32 wrong;
 	struct skua_hooks hooks = { .worker_park = ask_index,
@@ -177,7 +175,6 @@ static void hooks__worker_index__is_their_own(void **state)
 	struct counter counter = COUNTER_INIT;
 	struct skua_runtime *rt;
 
-	(void)state;
 	atomic_init(&wrong, 0);
 	rt = runtime_with(&hooks);
 	atomic_store_release(&indexed_rt, rt);
@@ -209,14 +206,13 @@ static void keep_message(void *ctx, enum skua_log_level level, const char *text)
 	snprintf(it->last, sizeof(it->last), "%s", text);
 }
 
-static void log__create_and_late_shutdown__one_line_each(void **state)
+TEST(log__create_and_late_shutdown__one_line_each)
 {
 	struct messages messages = { .infos = 0 };
 	struct skua_hooks hooks = { .log = keep_message, .ctx = &messages };
 	struct skua_runtime *rt;
 	struct waiter waiter = WAITER_INIT;
 
-	(void)state;
 	/* A debug build would give a hint for the task that nothing wakes. */
 	assert_int_equal(setenv("SKUA_TRACK_TASKS", "0", 1), 0);
 	rt = runtime_with(&hooks);
@@ -306,7 +302,7 @@ static int create_with(struct account *account, struct skua_runtime **rt,
 	return code;
 }
 
-static void allocator__a_life__every_byte_is_given_back(void **state)
+TEST(allocator__a_life__every_byte_is_given_back)
 {
 	struct account account = { .calls = 0 };
 	const struct skua_allocator allocator = { account_alloc, account_free,
@@ -315,7 +311,6 @@ static void allocator__a_life__every_byte_is_given_back(void **state)
 	struct skua_runtime *rt;
 	unsigned calls;
 
-	(void)state;
 	assert_int_equal(create_with(&account, &rt, &allocator), 0);
 	calls = account.calls;
 	assert_true(calls > 0 && account.live == calls);
@@ -331,9 +326,8 @@ static void allocator__a_life__every_byte_is_given_back(void **state)
 	assert_int_equal(account.wrong, 0);
 }
 
-static void allocator__nth_call_fails__enomem_nothing_left(void **state)
+TEST(allocator__nth_call_fails__enomem_nothing_left)
 {
-	(void)state;
 	for (unsigned nth = 1;; nth++) {
 		struct account account = { .fail_at = nth };
 		const struct skua_allocator allocator = { account_alloc,
@@ -356,20 +350,4 @@ static void allocator__nth_call_fails__enomem_nothing_left(void **state)
 		assert_int_equal(account.live, 0);
 		assert_int_equal(account.wrong, 0);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(hooks__a_life__in_turn_and_counts_match),
-	cmocka_unit_test(hooks__each_alone__others_may_be_null),
-	cmocka_unit_test(hooks__worker_index__is_their_own),
-	cmocka_unit_test(log__create_and_late_shutdown__one_line_each),
-	cmocka_unit_test(allocator__a_life__every_byte_is_given_back),
-	cmocka_unit_test(allocator__nth_call_fails__enomem_nothing_left),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("hooks", tests, NULL, NULL);
 }

@@ -163,73 +163,9 @@ static void put_off_look(void)
 	current_here()->affinity_due_ns = UINT64_MAX;
 }
 
-/* ---- allocations ---------------------------------------------------------------- */
-
-static bool count_allocations(struct driver *it)
-{
-	(void)it;
-	put_off_look();
-	/* The first one would fail, and be noted. */
-	allocations_begin(1);
-	return true;
-}
-
-static void expect_no_allocation(struct driver *it)
-{
-	it->wrong += allocations_failed();
-	allocations_end();
-}
-
-static void hot_path__one_busy_worker__allocates_nothing(void **state)
-{
-	struct skua_runtime *rt;
-	struct driver it;
-
-	(void)state;
-	if (!CAN_FAIL_ALLOCATIONS) {
-		skip_aloud(NO_FAILURES);
-		return;
-	}
-	rt = runtime_new(1, 4);
-	driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
-	spawn(rt, &it.task);
-	join(&it.task);
-	assert_int_equal(it.wrong, 0);
-	assert_true(it.rounds >= ROUNDS);
-	destroy(rt);
-}
-
-/* The means find what they are for. */
-static bool count_and_allocate(struct driver *it)
-{
-	void *volatile memory;
-
-	count_allocations(it);
-	memory = malloc(1);
-	free(memory);
-	it->rounds = ROUNDS - 1;
-	return true;
-}
-
-static void hot_path__one_allocation__is_found(void **state)
-{
-	struct skua_runtime *rt;
-	struct driver it;
-
-	(void)state;
-	if (!CAN_FAIL_ALLOCATIONS) {
-		skip_aloud(NO_FAILURES);
-		return;
-	}
-	rt = runtime_new(1, 0);
-	driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
-	spawn(rt, &it.task);
-	join(&it.task);
-	assert_int_equal(it.wrong, 1);
-	destroy(rt);
-}
-
 /* ---- system calls ------------------------------------------------------------------ */
+
+/* They come first: they fork, and want no threads before that. */
 
 #define CHILD_PASSED 0
 #define CHILD_FAILED 1
@@ -346,23 +282,20 @@ static void expect_no_system_call(unsigned count)
 		assert_int_equal(WEXITSTATUS(status), CHILD_PASSED);
 }
 
-static void hot_path__one_busy_worker__makes_no_system_call(void **state)
+TEST(hot_path__one_busy_worker__makes_no_system_call)
 {
-	(void)state;
 	expect_no_system_call(1);
 }
 
-static void hot_path__two_busy_workers__make_no_system_call(void **state)
+TEST(hot_path__two_busy_workers__make_no_system_call)
 {
-	(void)state;
 	expect_no_system_call(2);
 }
 
-static void hot_path__one_system_call__is_found(void **state)
+TEST(hot_path__one_system_call__is_found)
 {
 	int status;
 
-	(void)state;
 	status = status_of_filtered(1, filter_and_call);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT) {
 		skip_aloud(NO_FILTER);
@@ -372,16 +305,69 @@ static void hot_path__one_system_call__is_found(void **state)
 	assert_int_equal(WTERMSIG(status), SIGSYS);
 }
 
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	/* First: they fork, and want no threads before that. */
-	cmocka_unit_test(hot_path__one_busy_worker__makes_no_system_call),
-	cmocka_unit_test(hot_path__two_busy_workers__make_no_system_call),
-	cmocka_unit_test(hot_path__one_system_call__is_found),
-	cmocka_unit_test(hot_path__one_busy_worker__allocates_nothing),
-	cmocka_unit_test(hot_path__one_allocation__is_found),
-};
-/* clang-format on */
+/* ---- allocations ---------------------------------------------------------------- */
+
+static bool count_allocations(struct driver *it)
+{
+	(void)it;
+	put_off_look();
+	/* The first one would fail, and be noted. */
+	allocations_begin(1);
+	return true;
+}
+
+static void expect_no_allocation(struct driver *it)
+{
+	it->wrong += allocations_failed();
+	allocations_end();
+}
+
+TEST(hot_path__one_busy_worker__allocates_nothing)
+{
+	struct skua_runtime *rt;
+	struct driver it;
+
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	rt = runtime_new(1, 4);
+	driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.wrong, 0);
+	assert_true(it.rounds >= ROUNDS);
+	destroy(rt);
+}
+
+/* The means find what they are for. */
+static bool count_and_allocate(struct driver *it)
+{
+	void *volatile memory;
+
+	count_allocations(it);
+	memory = malloc(1);
+	free(memory);
+	it->rounds = ROUNDS - 1;
+	return true;
+}
+
+TEST(hot_path__one_allocation__is_found)
+{
+	struct skua_runtime *rt;
+	struct driver it;
+
+	if (!CAN_FAIL_ALLOCATIONS) {
+		skip_aloud(NO_FAILURES);
+		return;
+	}
+	rt = runtime_new(1, 0);
+	driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.wrong, 1);
+	destroy(rt);
+}
 
 int main(void)
 {
@@ -391,5 +377,5 @@ int main(void)
 		      stderr);
 		return 77;
 	}
-	return cmocka_run_group_tests_name("hot_path", tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -30,11 +30,10 @@ static void wait_until_asleep(struct skua_runtime *rt)
 /* ---- numbers of workers ------------------------------------------------------- */
 
 /* Each wakes, from a sleep of all, by a spawn of its own. */
-static void design_4_9__65_and_200_workers__each_is_woken(void **state)
+TEST(design_4_9__65_and_200_workers__each_is_woken)
 {
 	static const unsigned counts[] = { 65, 200 };
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(counts); c++) {
 		const unsigned count = counts[c];
 		struct skua_runtime *rt = runtime_new(count, 0);
@@ -58,7 +57,7 @@ static void design_4_9__65_and_200_workers__each_is_woken(void **state)
 	}
 }
 
-static void design_4_19__one_worker__all_kinds_of_work(void **state)
+TEST(design_4_19__one_worker__all_kinds_of_work)
 {
 	struct skua_runtime *rt = runtime_new(1, 4);
 	struct tree *nodes = tree_new(3000);
@@ -67,7 +66,6 @@ static void design_4_19__one_worker__all_kinds_of_work(void **state)
 	struct counter urgent = COUNTER_INIT;
 	struct skua_stats stats;
 
-	(void)state;
 	assert_int_equal(skua_task_set_urgent(&urgent.task, true), 0);
 	spawn(rt, &nodes[0].task);
 	waiter_start(rt, &waiter);
@@ -86,11 +84,10 @@ static void design_4_19__one_worker__all_kinds_of_work(void **state)
 
 /* A count that each sleep and each wake-up moved would not come back to 0, and
  * one that stays above it ends all wake-ups. */
-static void design_4_20__many_wake_ups__nobody_counted_as_searching(void **s)
+TEST(design_4_20__many_wake_ups__nobody_counted_as_searching)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 
-	(void)s;
 	for (unsigned n = 0; n < 300; n++) {
 		struct counter counters[4];
 
@@ -242,27 +239,24 @@ static void watch_idle(unsigned workers, time_t seconds)
 	destroy(rt);
 }
 
-static void idle__200_workers_for_5_s__no_cpu_and_no_system_call(void **state)
+TEST(idle__200_workers_for_5_s__no_cpu_and_no_system_call)
 {
-	(void)state;
 	watch_idle(200, 5);
 }
 
-static void idle__1_and_2_workers__no_cpu_and_no_system_call(void **state)
+TEST(idle__1_and_2_workers__no_cpu_and_no_system_call)
 {
-	(void)state;
 	watch_idle(1, 1);
 	watch_idle(2, 1);
 }
 
 /* The test of the test: a worker that wakes once is seen. */
-static void idle__woken_once__is_seen(void **state)
+TEST(idle__woken_once__is_seen)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counter = COUNTER_INIT;
 	struct work_done before;
 
-	(void)state;
 	wait_until_asleep(rt);
 	before = work_done();
 	spawn(rt, &counter.task);
@@ -270,20 +264,4 @@ static void idle__woken_once__is_seen(void **state)
 	while (work_done().switches == before.switches)
 		sched_yield();
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(design_4_9__65_and_200_workers__each_is_woken),
-	cmocka_unit_test(design_4_19__one_worker__all_kinds_of_work),
-	cmocka_unit_test(design_4_20__many_wake_ups__nobody_counted_as_searching),
-	cmocka_unit_test(idle__200_workers_for_5_s__no_cpu_and_no_system_call),
-	cmocka_unit_test(idle__1_and_2_workers__no_cpu_and_no_system_call),
-	cmocka_unit_test(idle__woken_once__is_seen),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("idle_runtime", tests, NULL, NULL);
 }

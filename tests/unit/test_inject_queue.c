@@ -40,6 +40,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void append(struct fixture *f, struct inject_list *list, unsigned first,
 		   unsigned count)
 {
@@ -79,16 +81,15 @@ static void expect_take(struct fixture *f, uint64_t most, unsigned first,
 
 /* ---- lists -------------------------------------------------------------- */
 
-static void inject_list__empty__pops_null(void **state)
+TEST(inject_list__empty__pops_null)
 {
 	struct inject_list list = { NULL, NULL, 0 };
 
-	(void)state;
 	assert_null(inject_list_pop(&list));
 	assert_int_equal(list.count, 0);
 }
 
-static void inject_list__appended__pops_in_order(void **state)
+TEST(inject_list__appended__pops_in_order)
 {
 	struct fixture *f = *state;
 	struct inject_list list = { NULL, NULL, 0 };
@@ -99,7 +100,7 @@ static void inject_list__appended__pops_in_order(void **state)
 	expect_list(list, 0, 5);
 }
 
-static void inject_list__popped_empty__takes_nodes_again(void **state)
+TEST(inject_list__popped_empty__takes_nodes_again)
 {
 	struct fixture *f = *state;
 	struct inject_list list = { NULL, NULL, 0 };
@@ -112,7 +113,7 @@ static void inject_list__popped_empty__takes_nodes_again(void **state)
 
 /* ---- one thread --------------------------------------------------------- */
 
-static void inject_queue__new__is_empty(void **state)
+TEST(inject_queue__new__is_empty)
 {
 	struct fixture *f = *state;
 
@@ -121,7 +122,7 @@ static void inject_queue__new__is_empty(void **state)
 	expect_take(f, 10, 0, 0);
 }
 
-static void inject_queue_take__pushed_singly__in_order(void **state)
+TEST(inject_queue_take__pushed_singly__in_order)
 {
 	struct fixture *f = *state;
 
@@ -139,7 +140,7 @@ static void inject_queue_take__pushed_singly__in_order(void **state)
 	expect_take(f, 1, 0, 0);
 }
 
-static void inject_queue_take__pushed_as_batches__in_order(void **state)
+TEST(inject_queue_take__pushed_as_batches__in_order)
 {
 	struct fixture *f = *state;
 
@@ -153,7 +154,7 @@ static void inject_queue_take__pushed_as_batches__in_order(void **state)
 	expect_take(f, UINT64_MAX, 0, 0);
 }
 
-static void inject_queue_take__most_0__takes_nothing(void **state)
+TEST(inject_queue_take__most_0__takes_nothing)
 {
 	struct fixture *f = *state;
 
@@ -163,7 +164,7 @@ static void inject_queue_take__most_0__takes_nothing(void **state)
 	expect_take(f, 3, 0, 3);
 }
 
-static void inject_queue__emptied__is_used_again(void **state)
+TEST(inject_queue__emptied__is_used_again)
 {
 	struct fixture *f = *state;
 
@@ -176,8 +177,7 @@ static void inject_queue__emptied__is_used_again(void **state)
 	}
 }
 
-static void
-inject_queue_take__another_taker_at_work__leaves_a_mark(void **state)
+TEST(inject_queue_take__another_taker_at_work__leaves_a_mark)
 {
 	struct fixture *f = *state;
 
@@ -195,7 +195,7 @@ inject_queue_take__another_taker_at_work__leaves_a_mark(void **state)
 }
 
 /* There is nothing that the other taker could leave behind. */
-static void inject_queue_take__empty_and_locked__leaves_no_mark(void **state)
+TEST(inject_queue_take__empty_and_locked__leaves_no_mark)
 {
 	struct fixture *f = *state;
 
@@ -206,7 +206,7 @@ static void inject_queue_take__empty_and_locked__leaves_no_mark(void **state)
 
 /* ---- a push between its two steps --------------------------------------- */
 
-static void inject_queue_take__cut_behind_a_node__leaves_that_node(void **state)
+TEST(inject_queue_take__cut_behind_a_node__leaves_that_node)
 {
 	struct fixture *f = *state;
 	struct inject_node *behind = &f->items[2].node;
@@ -227,8 +227,7 @@ static void inject_queue_take__cut_behind_a_node__leaves_that_node(void **state)
 	expect_take(f, 10, 3, 2);
 }
 
-static void
-inject_queue_take__push_to_empty_unfinished__finds_none(void **state)
+TEST(inject_queue_take__push_to_empty_unfinished__finds_none)
 {
 	struct fixture *f = *state;
 	struct inject_node *first = &f->items[0].node;
@@ -243,7 +242,7 @@ inject_queue_take__push_to_empty_unfinished__finds_none(void **state)
 	expect_take(f, 10, 0, 2);
 }
 
-static void inject_queue_length__taken_ahead_of_pushed__is_0(void **state)
+TEST(inject_queue_length__taken_ahead_of_pushed__is_0)
 {
 	struct fixture *f = *state;
 
@@ -286,7 +285,7 @@ static void *push_all(void *arg)
 	return NULL;
 }
 
-static void inject_queue__pushes_beside_a_taker__all_once_in_order(void **state)
+TEST(inject_queue__pushes_beside_a_taker__all_once_in_order)
 {
 	struct fixture *f = *state;
 	struct racer racers[RACE_PUSHES];
@@ -357,7 +356,7 @@ static void *take_all(void *arg)
 	}
 }
 
-static void inject_queue__two_takers__all_once_in_order(void **state)
+TEST(inject_queue__two_takers__all_once_in_order)
 {
 	struct fixture *f = *state;
 	struct gate done = { 0 };
@@ -397,41 +396,11 @@ static void push_an_empty_list(void)
 }
 #endif
 
-static void inject_queue_push__empty_list__asserts(void **state)
+TEST(inject_queue_push__empty_list__asserts)
 {
-	(void)state;
 #ifdef NDEBUG
 	skip_aloud(NO_ASSERTS);
 #else
 	assert_true(aborts(push_an_empty_list));
 #endif
-}
-
-#define with_fixture(test) \
-	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(inject_list__empty__pops_null),
-	with_fixture(inject_list__appended__pops_in_order),
-	with_fixture(inject_list__popped_empty__takes_nodes_again),
-	with_fixture(inject_queue__new__is_empty),
-	with_fixture(inject_queue_take__pushed_singly__in_order),
-	with_fixture(inject_queue_take__pushed_as_batches__in_order),
-	with_fixture(inject_queue_take__most_0__takes_nothing),
-	with_fixture(inject_queue__emptied__is_used_again),
-	with_fixture(inject_queue_take__another_taker_at_work__leaves_a_mark),
-	with_fixture(inject_queue_take__empty_and_locked__leaves_no_mark),
-	with_fixture(inject_queue_take__cut_behind_a_node__leaves_that_node),
-	with_fixture(inject_queue_take__push_to_empty_unfinished__finds_none),
-	with_fixture(inject_queue_length__taken_ahead_of_pushed__is_0),
-	with_fixture(inject_queue__pushes_beside_a_taker__all_once_in_order),
-	with_fixture(inject_queue__two_takers__all_once_in_order),
-	cmocka_unit_test(inject_queue_push__empty_list__asserts),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("inject_queue", tests, NULL, NULL);
 }

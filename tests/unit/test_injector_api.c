@@ -14,18 +14,16 @@ static struct skua_injector *injector_new(void)
 	return injector;
 }
 
-static void injector_create__null_out__einval(void **state)
+TEST(injector_create__null_out__einval)
 {
-	(void)state;
 	assert_int_equal(skua_injector_create(NULL), -EINVAL);
 }
 
-static void injector_create__no_memory__enomem(void **state)
+TEST(injector_create__no_memory__enomem)
 {
 	struct skua_injector *injector = (struct skua_injector *)&injector;
 	int code;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -39,13 +37,12 @@ static void injector_create__no_memory__enomem(void **state)
 	assert_null(injector);
 }
 
-static void injector__null__einval_or_0(void **state)
+TEST(injector__null__einval_or_0)
 {
 	struct skua_injector *injector = injector_new();
 	struct skua_node node = { NULL };
 	struct skua_node *nodes[3] = { &node, NULL, NULL };
 
-	(void)state;
 	assert_int_equal(skua_injector_push(NULL, &node), -EINVAL);
 	assert_int_equal(skua_injector_push(injector, NULL), -EINVAL);
 	assert_int_equal(skua_injector_push_batch(NULL, nodes, 1), -EINVAL);
@@ -61,14 +58,13 @@ static void injector__null__einval_or_0(void **state)
 	skua_injector_destroy(injector);
 }
 
-static void injector_push_batch__a_null_node__nothing_pushed(void **state)
+TEST(injector_push_batch__a_null_node__nothing_pushed)
 {
 	struct skua_injector *injector = injector_new();
 	struct skua_node node[3];
 	struct skua_node *nodes[3] = { &node[0], &node[1], NULL };
 	struct skua_node *taken[3];
 
-	(void)state;
 	assert_int_equal(skua_injector_push_batch(injector, nodes, 3), -EINVAL);
 	assert_int_equal(skua_injector_length(injector), 0);
 	assert_int_equal(skua_injector_take(injector, taken, 3), 0);
@@ -80,12 +76,11 @@ static void injector_push_batch__a_null_node__nothing_pushed(void **state)
 	skua_injector_destroy(injector);
 }
 
-static void injector_push_batch__count_0__does_nothing(void **state)
+TEST(injector_push_batch__count_0__does_nothing)
 {
 	struct skua_injector *injector = injector_new();
 	struct skua_node *none = NULL;
 
-	(void)state;
 	assert_int_equal(skua_injector_push_batch(injector, NULL, 0), 0);
 	assert_int_equal(skua_injector_push_batch(injector, &none, 0), 0);
 	assert_int_equal(skua_injector_length(injector), 0);
@@ -93,7 +88,7 @@ static void injector_push_batch__count_0__does_nothing(void **state)
 	skua_injector_destroy(injector);
 }
 
-static void injector_take__singles_and_batches__in_order(void **state)
+TEST(injector_take__singles_and_batches__in_order)
 {
 	struct skua_injector *injector = injector_new();
 	struct skua_node nodes[20];
@@ -101,7 +96,6 @@ static void injector_take__singles_and_batches__in_order(void **state)
 	struct skua_node *taken[20];
 	size_t got = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < 5; n++)
 		assert_int_equal(skua_injector_push(injector, &nodes[n]), 0);
 	for (unsigned n = 0; n < 10; n++)
@@ -128,13 +122,12 @@ static void injector_take__singles_and_batches__in_order(void **state)
 }
 
 /* A node belongs to its taker, which may push it again at once. */
-static void injector__node_taken__may_be_pushed_again(void **state)
+TEST(injector__node_taken__may_be_pushed_again)
 {
 	struct skua_injector *injector = injector_new();
 	struct skua_node nodes[2];
 	struct skua_node *taken;
 
-	(void)state;
 	assert_int_equal(skua_injector_push(injector, &nodes[0]), 0);
 	assert_int_equal(skua_injector_push(injector, &nodes[1]), 0);
 	for (unsigned n = 0; n < 1000; n++) {
@@ -176,14 +169,13 @@ static void *push_all(void *arg)
 	return NULL;
 }
 
-static void injector__two_pushers__all_taken_in_each_ones_order(void **state)
+TEST(injector__two_pushers__all_taken_in_each_ones_order)
 {
 	struct skua_injector *injector = injector_new();
 	struct pusher pushers[2];
 	pthread_t threads[2];
 	unsigned next[2] = { 0, 0 };
 
-	(void)state;
 	for (unsigned p = 0; p < 2; p++) {
 		pushers[p].injector = injector;
 		pushers[p].index = p;
@@ -220,13 +212,12 @@ static void push_from_handler(int signal)
 	skua_injector_push(signalled, &signalled_node);
 }
 
-static void injector_push__from_a_signal_handler__is_taken(void **state)
+TEST(injector_push__from_a_signal_handler__is_taken)
 {
 	const struct sigaction action = { .sa_handler = push_from_handler };
 	struct sigaction before;
 	struct skua_node *taken;
 
-	(void)state;
 	signalled = injector_new();
 	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
 	assert_int_equal(raise(SIGUSR1), 0);
@@ -234,23 +225,4 @@ static void injector_push__from_a_signal_handler__is_taken(void **state)
 	assert_int_equal(skua_injector_take(signalled, &taken, 1), 1);
 	assert_ptr_equal(taken, &signalled_node);
 	skua_injector_destroy(signalled);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(injector_create__null_out__einval),
-	cmocka_unit_test(injector_create__no_memory__enomem),
-	cmocka_unit_test(injector__null__einval_or_0),
-	cmocka_unit_test(injector_push_batch__a_null_node__nothing_pushed),
-	cmocka_unit_test(injector_push_batch__count_0__does_nothing),
-	cmocka_unit_test(injector_take__singles_and_batches__in_order),
-	cmocka_unit_test(injector__node_taken__may_be_pushed_again),
-	cmocka_unit_test(injector__two_pushers__all_taken_in_each_ones_order),
-	cmocka_unit_test(injector_push__from_a_signal_handler__is_taken),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("injector_api", tests, NULL, NULL);
 }

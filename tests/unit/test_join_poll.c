@@ -94,12 +94,11 @@ static int patient_join(struct skua_runtime *rt, struct skua_task *child,
 	return it.code;
 }
 
-static void join_poll__deadline__timed_out_or_joined(void **state)
+TEST(join_poll__deadline__timed_out_or_joined)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter child = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &child);
 	for (unsigned round = 0; round < 200; round++)
 		assert_int_equal(patient_join(rt, &child.task, round * 1000),
@@ -136,14 +135,13 @@ static int join_pair(struct skua_task *self, void *arg)
 	return skua_task_join_poll(pair->self ? pair->self : self, pair->task);
 }
 
-static void join_poll__null_itself_never_spawned__einval(void **state)
+TEST(join_poll__null_itself_never_spawned__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct pair pair = { NULL, &counter.task };
 	struct parent itself = PARENT_INIT(&itself.task);
 
-	(void)state;
 	assert_int_equal(skua_task_join_poll(NULL, &counter.task), -EINVAL);
 	assert_int_equal(skua_task_join_poll(&counter.task, NULL), -EINVAL);
 	assert_int_equal(call_in_poll(rt, join_pair, &pair), -EINVAL);
@@ -158,7 +156,7 @@ static void join_poll__null_itself_never_spawned__einval(void **state)
 	destroy(rt);
 }
 
-static void join_poll__self_is_not_polled__eperm(void **state)
+TEST(join_poll__self_is_not_polled__eperm)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter child = WAITER_INIT;
@@ -166,7 +164,6 @@ static void join_poll__self_is_not_polled__eperm(void **state)
 	struct holder holder = HOLDER_INIT;
 	struct pair pair = { &waiting.task, &child.task };
 
-	(void)state;
 	waiter_start(rt, &child);
 	waiter_start(rt, &waiting);
 	holder_hold(rt, &holder);
@@ -192,7 +189,7 @@ static void *join_it(void *arg)
 	return (void *)(intptr_t)skua_task_join(arg);
 }
 
-static void join_poll__detached_or_joined_by_others__ealready(void **state)
+TEST(join_poll__detached_or_joined_by_others__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter child = WAITER_INIT;
@@ -201,7 +198,6 @@ static void join_poll__detached_or_joined_by_others__ealready(void **state)
 	pthread_t thread;
 	void *code;
 
-	(void)state;
 	/* A thread joins. */
 	waiter_start(rt, &child);
 	assert_int_equal(pthread_create(&thread, NULL, join_it, &child.task),
@@ -233,13 +229,12 @@ static void join_poll__detached_or_joined_by_others__ealready(void **state)
 
 /* ---- joins --------------------------------------------------------------- */
 
-static void join_poll__ended_already__0_at_once(void **state)
+TEST(join_poll__ended_already__0_at_once)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter child = COUNTER_INIT;
 	struct parent parent = PARENT_INIT(&child.task);
 
-	(void)state;
 	for (unsigned n = 1; n <= 100; n++) {
 		spawn(rt, &child.task);
 		wait_until_done(&child.task);
@@ -254,11 +249,10 @@ static void join_poll__ended_already__0_at_once(void **state)
 	destroy(rt);
 }
 
-static void design_4_15__join_in_a_poll__wakes_the_joiner(void **state)
+TEST(design_4_15__join_in_a_poll__wakes_the_joiner)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		struct waiter child = WAITER_INIT;
 		struct parent parent = PARENT_INIT(&child.task);
@@ -276,13 +270,12 @@ static void design_4_15__join_in_a_poll__wakes_the_joiner(void **state)
 	destroy(rt);
 }
 
-static void join_poll__joiner_polled_without_cause__eagain(void **state)
+TEST(join_poll__joiner_polled_without_cause__eagain)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter child = WAITER_INIT;
 	struct parent parent = PARENT_INIT(&child.task);
 
-	(void)state;
 	waiter_start(rt, &child);
 	parent_start(rt, &parent);
 	for (uint32_t polls = 2; polls < 100; polls++) {
@@ -301,14 +294,13 @@ static void join_poll__joiner_polled_without_cause__eagain(void **state)
 	destroy(rt);
 }
 
-static void join_poll__child_has_a_waker_left__not_before_its_drop(void **s)
+TEST(join_poll__child_has_a_waker_left__not_before_its_drop)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter child = WAITER_INIT;
 	struct parent parent = PARENT_INIT(&child.task);
 	struct skua_waker waker;
 
-	(void)s;
 	waiter_start(rt, &child);
 	waker = skua_task_waker(&child.task);
 	parent_start(rt, &parent);
@@ -332,14 +324,13 @@ static enum skua_poll ask_and_leave(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void join_poll__joiner_ends_first__both_end(void **state)
+TEST(join_poll__joiner_ends_first__both_end)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter child = WAITER_INIT;
 	struct parent parent = { .task = SKUA_TASK_INIT(ask_and_leave),
 				 .child = &child.task };
 
-	(void)state;
 	waiter_start(rt, &child);
 	spawn(rt, &parent.task);
 	wait_until_done(&parent.task);
@@ -354,12 +345,11 @@ static void join_poll__joiner_ends_first__both_end(void **state)
 	destroy(rt);
 }
 
-static void join_poll__child_on_another_runtime__wakes_across(void **state)
+TEST(join_poll__child_on_another_runtime__wakes_across)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		struct waiter child = WAITER_INIT;
 		struct parent parent = PARENT_INIT(&child.task);
@@ -375,13 +365,12 @@ static void join_poll__child_on_another_runtime__wakes_across(void **state)
 }
 
 /* The end of the child and the question meet at every moment. */
-static void join_poll__beside_the_end__each_is_told(void **state)
+TEST(join_poll__beside_the_end__each_is_told)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter child = COUNTER_INIT;
 	struct parent parent = PARENT_INIT(&child.task);
 
-	(void)state;
 	for (unsigned n = 1; n <= 5000; n++) {
 		spawn(rt, &child.task);
 		spawn(rt, &parent.task);
@@ -416,14 +405,13 @@ static void drop_on_a_small_stack(struct skua_waker waker)
 }
 
 /* Each asked for the next one and left: the end of the last ends them all. */
-static void join_poll__chain_of_100000_done__one_drop_ends_all(void **state)
+TEST(join_poll__chain_of_100000_done__one_drop_ends_all)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct parent *parents = calloc(CHAIN, sizeof(*parents));
 	struct waiter last = WAITER_INIT;
 	struct skua_waker waker;
 
-	(void)state;
 	assert_non_null(parents);
 	waiter_start(rt, &last);
 	waker = skua_task_waker(&last.task);
@@ -451,13 +439,12 @@ static void join_poll__chain_of_100000_done__one_drop_ends_all(void **state)
 }
 
 /* Each waits for the next one. */
-static void join_poll__chain_of_100000_waiting__all_are_told(void **state)
+TEST(join_poll__chain_of_100000_waiting__all_are_told)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct parent *parents = calloc(CHAIN, sizeof(*parents));
 	struct waiter last = WAITER_INIT;
 
-	(void)state;
 	assert_non_null(parents);
 	waiter_start(rt, &last);
 	for (unsigned n = CHAIN; n-- > 0;) {
@@ -498,11 +485,10 @@ static enum skua_poll quitter_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void join_cancel__bad_arguments__einval_or_eperm(void **state)
+TEST(join_cancel__bad_arguments__einval_or_eperm)
 {
 	struct counter one = COUNTER_INIT, two = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_join_cancel(NULL, &one.task), -EINVAL);
 	assert_int_equal(skua_task_join_cancel(&one.task, NULL), -EINVAL);
 	assert_int_equal(skua_task_join_cancel(&one.task, &one.task), -EINVAL);
@@ -510,14 +496,13 @@ static void join_cancel__bad_arguments__einval_or_eperm(void **state)
 }
 
 /* Afterwards neither knows the other: each is joined by a thread. */
-static void join_cancel__child_runs__others_may_join(void **state)
+TEST(join_cancel__child_runs__others_may_join)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter child = WAITER_INIT;
 	struct quitter quitter = { .task = SKUA_TASK_INIT(quitter_poll),
 				   .child = &child.task };
 
-	(void)state;
 	spawn(rt, &child.task);
 	wait_until_waiting(&child.task);
 	spawn(rt, &quitter.task);
@@ -535,14 +520,13 @@ static void join_cancel__child_runs__others_may_join(void **state)
 	destroy(rt);
 }
 
-static void join_cancel__child_has_ended__ealready(void **state)
+TEST(join_cancel__child_has_ended__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter child = WAITER_INIT;
 	struct quitter quitter = { .task = SKUA_TASK_INIT(quitter_poll),
 				   .child = &child.task };
 
-	(void)state;
 	spawn(rt, &child.task);
 	wait_until_waiting(&child.task);
 	spawn(rt, &quitter.task);
@@ -552,30 +536,4 @@ static void join_cancel__child_has_ended__ealready(void **state)
 	assert_int_equal(quitter.codes[2], -EALREADY);
 	assert_int_equal(quitter.codes[3], -EALREADY);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(join_poll__deadline__timed_out_or_joined),
-	cmocka_unit_test(join_poll__null_itself_never_spawned__einval),
-	cmocka_unit_test(join_poll__self_is_not_polled__eperm),
-	cmocka_unit_test(join_poll__detached_or_joined_by_others__ealready),
-	cmocka_unit_test(join_poll__ended_already__0_at_once),
-	cmocka_unit_test(design_4_15__join_in_a_poll__wakes_the_joiner),
-	cmocka_unit_test(join_poll__joiner_polled_without_cause__eagain),
-	cmocka_unit_test(join_poll__child_has_a_waker_left__not_before_its_drop),
-	cmocka_unit_test(join_poll__joiner_ends_first__both_end),
-	cmocka_unit_test(join_poll__child_on_another_runtime__wakes_across),
-	cmocka_unit_test(join_poll__beside_the_end__each_is_told),
-	cmocka_unit_test(join_poll__chain_of_100000_done__one_drop_ends_all),
-	cmocka_unit_test(join_poll__chain_of_100000_waiting__all_are_told),
-	cmocka_unit_test(join_cancel__bad_arguments__einval_or_eperm),
-	cmocka_unit_test(join_cancel__child_runs__others_may_join),
-	cmocka_unit_test(join_cancel__child_has_ended__ealready),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("join_poll", tests, NULL, NULL);
 }

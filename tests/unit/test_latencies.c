@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_latencies.c - percentiles of all rounds, and of each */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "bench/harness/latencies.h"
+#include "tests/unit/unit.h"
 
 static struct latencies latencies;
 static struct histogram round_of;
@@ -28,6 +26,8 @@ static int let_go(void **state)
 	return 0;
 }
 
+EACH_TEST(empty, let_go);
+
 /* A round of a hundred times, two of which are long. */
 static void add_round(uint64_t ns, uint64_t unit)
 {
@@ -42,11 +42,10 @@ static double number(json_t *object, const char *member)
 	return json_number_value(json_object_get(object, member));
 }
 
-static void latencies_json__two_rounds__each_and_all(void **state)
+TEST(latencies_json__two_rounds__each_and_all)
 {
 	json_t *object, *rounds;
 
-	(void)state;
 	add_round(32, 1);
 	add_round(64, 1);
 	object = latencies_json(&latencies);
@@ -65,11 +64,10 @@ static void latencies_json__two_rounds__each_and_all(void **state)
 	json_decref(object);
 }
 
-static void latencies_add__unit__divided(void **state)
+TEST(latencies_add__unit__divided)
 {
 	json_t *rounds;
 
-	(void)state;
 	add_round(50, 100);
 	rounds = latencies_rounds(&latencies);
 	assert_true(number(json_array_get(rounds, 0), "p50") == 0.5);
@@ -77,27 +75,11 @@ static void latencies_add__unit__divided(void **state)
 	assert_int_equal(latencies.all.total, 100);
 }
 
-static void latencies_json__no_round__empty(void **state)
+TEST(latencies_json__no_round__empty)
 {
 	json_t *object = latencies_json(&latencies);
 
-	(void)state;
 	assert_true(json_is_array(json_object_get(object, "rounds")));
 	assert_int_equal(json_array_size(json_object_get(object, "rounds")), 0);
 	json_decref(object);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			latencies_json__two_rounds__each_and_all, empty,
-			let_go),
-		cmocka_unit_test_setup_teardown(latencies_add__unit__divided,
-						empty, let_go),
-		cmocka_unit_test_setup_teardown(latencies_json__no_round__empty,
-						empty, let_go),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

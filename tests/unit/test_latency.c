@@ -58,6 +58,8 @@ static int reset(void **state)
 	return 0;
 }
 
+EACH_TEST(reset, NULL);
+
 /* ---- machines and matrices -------------------------------------------------- */
 
 static unsigned numbers[MAX_CPUS];
@@ -127,13 +129,12 @@ static const unsigned one_cache[MAX_CPUS];
 
 /* ---- caches that are cut ---------------------------------------------------- */
 
-static void split__two_groups_told_as_one__two_caches(void **state)
+TEST(split__two_groups_told_as_one__two_caches)
 {
 	static const unsigned llcs[] = { 0, 0, 0, 0, 4, 4, 4, 4 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 23, 100);
 
-	(void)state;
 	check_split(machine, latency, 1, llcs,
 		    "the cache of CPU 0 is several groups of CPUs by latency, "
 		    "up to 2");
@@ -141,14 +142,12 @@ static void split__two_groups_told_as_one__two_caches(void **state)
 	end(machine, latency);
 }
 
-static void
-split__groups_that_are_no_neighbours__named_by_their_first(void **state)
+TEST(split__groups_that_are_no_neighbours__named_by_their_first)
 {
 	static const unsigned llcs[] = { 0, 1, 0, 1, 0, 1 };
 	struct machine *machine = machine_new(6);
 	struct latency *latency = matrix_new(6, 6, 23, 23);
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		for (unsigned k = 0; k < i; k++)
 			latency_set(latency, i, k, i % 2 == k % 2 ? 23 : 90);
@@ -158,13 +157,12 @@ split__groups_that_are_no_neighbours__named_by_their_first(void **state)
 	end(machine, latency);
 }
 
-static void split__each_cache_by_itself__only_what_is_one_stays(void **state)
+TEST(split__each_cache_by_itself__only_what_is_one_stays)
 {
 	static const unsigned llcs[] = { 0, 0, 0, 0, 4, 4, 6, 6 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 30, 120);
 
-	(void)state;
 	for (unsigned i = 4; i < 8; i++)
 		machine->cpus[i].llc = 4;
 	for (unsigned i = 4; i < 6; i++)
@@ -174,26 +172,24 @@ static void split__each_cache_by_itself__only_what_is_one_stays(void **state)
 	end(machine, latency);
 }
 
-static void split__told_finer_than_measured__never_joined(void **state)
+TEST(split__told_finer_than_measured__never_joined)
 {
 	static const unsigned llcs[] = { 0, 0, 2, 2, 4, 4, 6, 6 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 30, 120);
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++)
 		machine->cpus[i].llc = i / 2 * 2;
 	check_split(machine, latency, 0, llcs, "");
 	end(machine, latency);
 }
 
-static void split__siblings_and_groups__groups(void **state)
+TEST(split__siblings_and_groups__groups)
 {
 	static const unsigned llcs[] = { 0, 0, 0, 0, 4, 4, 4, 4 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 23, 100);
 
-	(void)state;
 	/* The machine is silent of them. */
 	for (unsigned i = 0; i < 8; i += 2)
 		latency_set(latency, i, i + 1, 8);
@@ -201,13 +197,12 @@ static void split__siblings_and_groups__groups(void **state)
 	end(machine, latency);
 }
 
-static void split__groups_within_sockets__the_groups(void **state)
+TEST(split__groups_within_sockets__the_groups)
 {
 	static const unsigned llcs[] = { 0, 0, 2, 2, 4, 4, 6, 6 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 2, 25, 90);
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		for (unsigned k = 4; k < 8; k++)
 			latency_set(latency, i, k, 200);
@@ -215,52 +210,48 @@ static void split__groups_within_sockets__the_groups(void **state)
 	end(machine, latency);
 }
 
-static void split__cores_with_siblings__follow_their_core(void **state)
+TEST(split__cores_with_siblings__follow_their_core)
 {
 	static const unsigned llcs[] = { 0, 0, 2, 2, 0, 0, 2, 2 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(4, 2, 50, 130);
 
-	(void)state;
 	for (unsigned i = 4; i < 8; i++)
 		machine->cpus[i].core = i - 4;
 	check_split(machine, latency, 1, llcs, "0-1,4-5; 2-3,6-7");
 	end(machine, latency);
 }
 
-static void split__cpus_that_were_not_measured__stay_together(void **state)
+TEST(split__cpus_that_were_not_measured__stay_together)
 {
 	static const unsigned llcs[] = { 0, 0, 2, 2, 4, 4 };
 	struct machine *machine = machine_new(6);
 	struct latency *latency = matrix_new(4, 2, 50, 130);
 
-	(void)state;
 	check_split(machine, latency, 1, llcs,
 		    "0-1; 2-3; and, not measured, 4-5");
 	end(machine, latency);
 }
 
-static void split__noise_within__still_cut(void **state)
+TEST(split__noise_within__still_cut)
 {
 	static const unsigned llcs[] = { 0, 0, 0, 0, 0, 0, 0, 0,
 					 8, 8, 8, 8, 8, 8, 8, 8 };
 	struct machine *machine = machine_new(16);
 	struct latency *latency = matrix_new(16, 8, 25, 100);
 
-	(void)state;
 	latency_set(latency, 0, 3, 500); /* one of 28 pairs */
 	latency_set(latency, 9, 12, 40); /* in the gap */
 	check_split(machine, latency, 1, llcs, "0-7; 8-15");
 	end(machine, latency);
 }
 
-static void split__some_unknown__still_cut(void **state)
+TEST(split__some_unknown__still_cut)
 {
 	static const unsigned llcs[] = { 0, 0, 0, 0, 4, 4, 4, 4 };
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 25, 100);
 
-	(void)state;
 	latency_set(latency, 0, 1, 0);
 	latency_set(latency, 4, 7, 0);
 	for (unsigned i = 4; i < 8; i++)
@@ -276,7 +267,7 @@ struct unclear {
 	uint32_t near, far;
 };
 
-static void split__no_clear_gap__as_told(void **state)
+TEST(split__no_clear_gap__as_told)
 {
 	static const struct unclear cases[] = {
 		{ 16, 16, 50, 50 },  { 16, 8, 50, 60 }, /* a large mesh */
@@ -286,7 +277,6 @@ static void split__no_clear_gap__as_told(void **state)
 		{ 3, 2, 20, 90 },    { 1, 1, 60, 60 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct machine *machine = machine_new(cases[i].cpus);
 		struct latency *latency =
@@ -299,12 +289,11 @@ static void split__no_clear_gap__as_told(void **state)
 }
 
 /* CPUs that are slow by themselves, as beside other load, are no group. */
-static void split__one_slow_cpu__as_told(void **state)
+TEST(split__one_slow_cpu__as_told)
 {
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 8, 25, 25);
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++)
 		if (i != 5)
 			latency_set(latency, 5, i, 90);
@@ -312,23 +301,21 @@ static void split__one_slow_cpu__as_told(void **state)
 	end(machine, latency);
 }
 
-static void split__much_noise__as_told(void **state)
+TEST(split__much_noise__as_told)
 {
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 25, 100);
 
-	(void)state;
 	latency_set(latency, 0, 3, 500); /* one of 6 pairs */
 	check_split(machine, latency, 0, one_cache, "");
 	end(machine, latency);
 }
 
-static void split__too_much_unknown__as_told(void **state)
+TEST(split__too_much_unknown__as_told)
 {
 	struct machine *machine = machine_new(8);
 	struct latency *latency = matrix_new(8, 4, 25, 100);
 
-	(void)state;
 	/* Nothing of one CPU. */
 	for (unsigned i = 0; i < 7; i++)
 		latency_set(latency, 7, i, 0);
@@ -348,11 +335,10 @@ static void split__too_much_unknown__as_told(void **state)
 
 /* ---- doubts ----------------------------------------------------------------- */
 
-static void doubtful__one_cache_for_all__if_told_by_a_hypervisor(void **state)
+TEST(doubtful__one_cache_for_all__if_told_by_a_hypervisor)
 {
 	struct machine *machine = machine_new(8);
 
-	(void)state;
 	assert_true(latency_groups_doubtful(machine, true));
 	assert_false(latency_groups_doubtful(machine, false));
 	machine->guessed = true;
@@ -360,11 +346,10 @@ static void doubtful__one_cache_for_all__if_told_by_a_hypervisor(void **state)
 	machine_free(machine);
 }
 
-static void doubtful__told_in_detail__no(void **state)
+TEST(doubtful__told_in_detail__no)
 {
 	struct machine *machine = machine_new(16);
 
-	(void)state;
 	for (unsigned i = 8; i < 16; i++)
 		machine->cpus[i].llc = 8;
 	assert_false(latency_groups_doubtful(machine, true));
@@ -375,11 +360,10 @@ static void doubtful__told_in_detail__no(void **state)
 	machine_free(machine);
 }
 
-static void doubtful__few_cores__no(void **state)
+TEST(doubtful__few_cores__no)
 {
 	struct machine *machine = machine_new(4);
 
-	(void)state;
 	assert_false(latency_groups_doubtful(machine, true));
 	machine_free(machine);
 	/* Four cores with siblings. */
@@ -443,9 +427,8 @@ static void play_all(unsigned count, unsigned at_once)
 	latency_free(latency);
 }
 
-static void pingpong__many_players__each_with_each(void **state)
+TEST(pingpong__many_players__each_with_each)
 {
-	(void)state;
 	play_all(2, 1);
 	play_all(3, 1);
 	play_all(9, 1);
@@ -454,12 +437,11 @@ static void pingpong__many_players__each_with_each(void **state)
 }
 
 /* It does not wait for a thread that never comes. */
-static void measure__a_cpu_refuses_its_thread__unknown(void **state)
+TEST(measure__a_cpu_refuses_its_thread__unknown)
 {
 	struct cpu_list cpus = first_cpus(3);
 	struct latency *latency;
 
-	(void)state;
 	unpinned = true;
 	refused_cpu = 1;
 	assert_int_equal(latency_measure(&latency, &cpus, LONG_NS), 0);
@@ -468,12 +450,11 @@ static void measure__a_cpu_refuses_its_thread__unknown(void **state)
 	latency_free(latency);
 }
 
-static void measure__no_two_threads__eagain(void **state)
+TEST(measure__no_two_threads__eagain)
 {
 	struct cpu_list cpus = first_cpus(4);
 	struct latency *latency;
 
-	(void)state;
 	unpinned = refuses_later = true;
 	refused_cpu = 1;
 	assert_int_equal(latency_measure(&latency, &cpus, LONG_NS), -EAGAIN);
@@ -485,13 +466,12 @@ static void measure__no_two_threads__eagain(void **state)
 }
 
 /* Ends in time, with whatever there is. */
-static void measure__no_time__unknown(void **state)
+TEST(measure__no_time__unknown)
 {
 	struct machine *machine;
 	struct skua_error err = { 0, "" };
 	struct cpu_list allowed;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	assert_int_equal(machine_load(&machine, "/", NULL), 0);
 	if (machine_measure(machine, NULL, 1, &err) == 0) {
@@ -505,14 +485,13 @@ static void measure__no_time__unknown(void **state)
 	cpu_list_free(&allowed);
 }
 
-static void measure__this_machine__affinity_unchanged(void **state)
+TEST(measure__this_machine__affinity_unchanged)
 {
 	struct cpu_list before, after;
 	struct machine *machine;
 	struct skua_error err = { 0, "" };
 	sigset_t none, mask_after;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&before), 0);
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -536,12 +515,11 @@ static void measure__this_machine__affinity_unchanged(void **state)
 	machine_free(machine);
 }
 
-static void measure__one_cpu_within__nothing_and_said_so(void **state)
+TEST(measure__one_cpu_within__nothing_and_said_so)
 {
 	struct cpu_list within;
 	struct machine *machine;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&within), 0);
 	assert_int_equal(machine_load(&machine, "/", NULL), 0);
 	within.count = 1;
@@ -556,12 +534,11 @@ static void measure__one_cpu_within__nothing_and_said_so(void **state)
 	machine_free(machine);
 }
 
-static void measure__another_machine__einval(void **state)
+TEST(measure__another_machine__einval)
 {
 	struct skua_topology *topology;
 	struct skua_error err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(
 		skua_topology_load(&topology, MACHINES "bare.snapshot", NULL),
 		0);
@@ -574,12 +551,11 @@ static void measure__another_machine__einval(void **state)
 	skua_topology_free(topology);
 }
 
-static void measure__bad_arguments__einval(void **state)
+TEST(measure__bad_arguments__einval)
 {
 	struct skua_topology *topology;
 	struct skua_error err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(skua_topology_measure(NULL, 0, &err), -EINVAL);
 	assert_string_equal(err.text, "topology is NULL");
 	assert_int_equal(skua_topology_load(&topology, NULL, NULL), 0);
@@ -593,11 +569,10 @@ static void measure__bad_arguments__einval(void **state)
 	skua_topology_free(topology);
 }
 
-static void measure__a_machine_of_more_cpus__latency_of_each_core(void **state)
+TEST(measure__a_machine_of_more_cpus__latency_of_each_core)
 {
 	struct machine *machine = machine_new(6);
 
-	(void)state;
 	unpinned = true;
 	machine->here = true;
 	/* Of these only as many as are allowed here. */
@@ -610,40 +585,4 @@ static void measure__a_machine_of_more_cpus__latency_of_each_core(void **state)
 				machine_latency(machine, i, k),
 				machine_latency(machine, i % 3, k % 3));
 	machine_free(machine);
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, reset)
-
-static const struct CMUnitTest tests[] = {
-	TEST(split__two_groups_told_as_one__two_caches),
-	TEST(split__groups_that_are_no_neighbours__named_by_their_first),
-	TEST(split__each_cache_by_itself__only_what_is_one_stays),
-	TEST(split__told_finer_than_measured__never_joined),
-	TEST(split__siblings_and_groups__groups),
-	TEST(split__groups_within_sockets__the_groups),
-	TEST(split__cores_with_siblings__follow_their_core),
-	TEST(split__cpus_that_were_not_measured__stay_together),
-	TEST(split__noise_within__still_cut),
-	TEST(split__some_unknown__still_cut),
-	TEST(split__no_clear_gap__as_told),
-	TEST(split__one_slow_cpu__as_told),
-	TEST(split__much_noise__as_told),
-	TEST(split__too_much_unknown__as_told),
-	TEST(doubtful__one_cache_for_all__if_told_by_a_hypervisor),
-	TEST(doubtful__told_in_detail__no),
-	TEST(doubtful__few_cores__no),
-	TEST(pingpong__many_players__each_with_each),
-	TEST(measure__a_cpu_refuses_its_thread__unknown),
-	TEST(measure__no_two_threads__eagain),
-	TEST(measure__no_time__unknown),
-	TEST(measure__this_machine__affinity_unchanged),
-	TEST(measure__one_cpu_within__nothing_and_said_so),
-	TEST(measure__another_machine__einval),
-	TEST(measure__bad_arguments__einval),
-	TEST(measure__a_machine_of_more_cpus__latency_of_each_core),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
 }

@@ -39,11 +39,10 @@ static void age(unsigned group)
 
 /* ---- one group ------------------------------------------------------------ */
 
-static void idle_wake_beside__lease_runs__wakes_nobody(void **state)
+TEST(idle_wake_beside__lease_runs__wakes_nobody)
 {
 	uint64_t claimed_ns;
 
-	(void)state;
 	begin(1);
 	idle_notify(&idle, 0);
 	claimed_ns = atomic_load_relaxed(&by_group[0].lease_ns);
@@ -54,9 +53,8 @@ static void idle_wake_beside__lease_runs__wakes_nobody(void **state)
 	assert_int_equal(searching_in(0), 1);
 }
 
-static void idle_wake_beside__lease_over__wakes_one_a_lease(void **state)
+TEST(idle_wake_beside__lease_over__wakes_one_a_lease)
 {
-	(void)state;
 	begin(1);
 	idle_notify(&idle, 0);
 	for (unsigned woken = 2; woken <= WORKERS; woken++) {
@@ -81,11 +79,10 @@ static void idle_wake_beside__lease_over__wakes_one_a_lease(void **state)
 	assert_int_equal(searching_in(0), WORKERS);
 }
 
-static void idle_wake_beside__renewed__wakes_nobody(void **state)
+TEST(idle_wake_beside__renewed__wakes_nobody)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	(void)state;
 	begin(1);
 	idle_notify(&idle, 0);
 	age(0);
@@ -98,9 +95,8 @@ static void idle_wake_beside__renewed__wakes_nobody(void **state)
 	assert_int_equal(atomic_load_relaxed(&by_group[0].lease_ns), now_ns);
 }
 
-static void idle_lapsed__nobody_searches__false(void **state)
+TEST(idle_lapsed__nobody_searches__false)
 {
-	(void)state;
 	begin(1);
 	age(0);
 	assert_false(idle_lapsed(&idle, 0, clock_now_ns()));
@@ -108,11 +104,10 @@ static void idle_lapsed__nobody_searches__false(void **state)
 
 /* ---- several groups ------------------------------------------------------- */
 
-static void idle_wake__group_with_a_searcher__wakes_in_the_next(void **state)
+TEST(idle_wake__group_with_a_searcher__wakes_in_the_next)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	(void)state;
 	begin(3);
 	/* Nobody sleeps in group 0, and one searches in each other. */
 	idle_wake_worker(&idle, 0);
@@ -137,11 +132,10 @@ static void idle_wake__group_with_a_searcher__wakes_in_the_next(void **state)
 	assert_int_equal(searching_in(2), 2);
 }
 
-static void idle_wake_beside__own_lease_over__wakes_elsewhere(void **state)
+TEST(idle_wake_beside__own_lease_over__wakes_elsewhere)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	(void)state;
 	begin(2);
 	for (unsigned i = 0; i < WORKERS; i += 2)
 		idle_wake_worker(&idle, i);
@@ -189,7 +183,7 @@ static enum skua_poll spawner_poll(struct skua_task *self)
  * to wake, in each group; as is a worker that is woken, or searches, and has no
  * CPU. The tasks of another one are not left to it.
  */
-static void runtime__searcher_has_no_cpu__another_is_woken(void **state)
+TEST(runtime__searcher_has_no_cpu__another_is_woken)
 {
 	/* No sentinel, which would take a task that waits to run next. */
 	const struct skua_config config = { .size = sizeof(config),
@@ -200,7 +194,6 @@ static void runtime__searcher_has_no_cpu__another_is_woken(void **state)
 	struct skua_runtime *rt;
 	struct idle *all;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	it.rt = rt;
 	it.worker = rt->pool.workers[0];
@@ -220,23 +213,4 @@ static void runtime__searcher_has_no_cpu__another_is_woken(void **state)
 	}
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	destroy(rt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(idle_wake_beside__lease_runs__wakes_nobody),
-		cmocka_unit_test(
-			idle_wake_beside__lease_over__wakes_one_a_lease),
-		cmocka_unit_test(idle_wake_beside__renewed__wakes_nobody),
-		cmocka_unit_test(idle_lapsed__nobody_searches__false),
-		cmocka_unit_test(
-			idle_wake__group_with_a_searcher__wakes_in_the_next),
-		cmocka_unit_test(
-			idle_wake_beside__own_lease_over__wakes_elsewhere),
-		cmocka_unit_test(
-			runtime__searcher_has_no_cpu__another_is_woken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

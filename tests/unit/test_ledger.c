@@ -64,6 +64,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void note(struct file *f, uint32_t stream, uint64_t ns,
 		 enum event_kind kind, uint64_t a, uint64_t b, uint32_t detail,
 		 uint16_t other)
@@ -417,7 +419,7 @@ static const struct split splits[] = {
 
 /* The wait behind others is longer than any one of them had its CPU, and shorter
  * than all of them together. */
-static void judge__several_had_the_cpu__adds_them_up(void **state)
+TEST(judge__several_had_the_cpu__adds_them_up)
 {
 	static const char *const others[] = { "one", "two", "three" };
 	struct file *f = *state;
@@ -453,7 +455,7 @@ static void judge__several_had_the_cpu__adds_them_up(void **state)
 }
 
 /* A connection waited for the poller; of what it woke, no time tells. */
-static void judge__poller_called_late__tells_behind_whom(void **state)
+TEST(judge__poller_called_late__tells_behind_whom)
 {
 	struct file *f = *state;
 	const struct ledger_delay *delay;
@@ -492,7 +494,7 @@ static void judge__poller_called_late__tells_behind_whom(void **state)
 }
 
 /* The latest of them are told; what woke nobody, or was on time, is not. */
-static void judge__pollers_often_late__tells_of_the_latest(void **state)
+TEST(judge__pollers_often_late__tells_of_the_latest)
 {
 	struct file *f = *state;
 	uint64_t ns = 1000;
@@ -516,7 +518,7 @@ static void judge__pollers_often_late__tells_of_the_latest(void **state)
 				 500000 + 300000 * (6 - i));
 }
 
-static void judge__many_at_once__is_a_burst(void **state)
+TEST(judge__many_at_once__is_a_burst)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -536,7 +538,7 @@ static void judge__many_at_once__is_a_burst(void **state)
 }
 
 /* As many wait, but they have come one by one. */
-static void judge__more_than_can_be_served__is_overload(void **state)
+TEST(judge__more_than_can_be_served__is_overload)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -562,7 +564,7 @@ static void judge__more_than_can_be_served__is_overload(void **state)
 		      "most of some");
 }
 
-static void judge__quiet__names_nobody(void **state)
+TEST(judge__quiet__names_nobody)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -591,7 +593,7 @@ static void judge__quiet__names_nobody(void **state)
 }
 
 /* It was there before the recording was, and longer than what others took. */
-static void judge__poll_does_not_end__is_named(void **state)
+TEST(judge__poll_does_not_end__is_named)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -623,7 +625,7 @@ static void judge__poll_does_not_end__is_named(void **state)
 }
 
 /* It is longer than others, but less than an eighth of all. */
-static void judge__poll_has_begun__names_nobody(void **state)
+TEST(judge__poll_has_begun__names_nobody)
 {
 	struct file *f = *state;
 
@@ -637,7 +639,7 @@ static void judge__poll_has_begun__names_nobody(void **state)
 	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_RUNNING);
 }
 
-static void judge__nothing__says_so(void **state)
+TEST(judge__nothing__says_so)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -663,7 +665,7 @@ static void three(struct file *f)
 	open_ledger(f);
 }
 
-static void judge__slower_than__leaves_out_the_faster(void **state)
+TEST(judge__slower_than__leaves_out_the_faster)
 {
 	struct file *f = *state;
 
@@ -676,7 +678,7 @@ static void judge__slower_than__leaves_out_the_faster(void **state)
 	assert_int_equal(f->verdict.types[0].count, 3);
 }
 
-static void judge__none_is_slower__says_so(void **state)
+TEST(judge__none_is_slower__says_so)
 {
 	struct file *f = *state;
 	char text[LEDGER_TEXT];
@@ -688,7 +690,7 @@ static void judge__none_is_slower__says_so(void **state)
 	assert_string_equal(text, "no task took longer than 300 ns");
 }
 
-static void keep_type__known__drops_the_others(void **state)
+TEST(keep_type__known__drops_the_others)
 {
 	struct file *f = *state;
 
@@ -700,7 +702,7 @@ static void keep_type__known__drops_the_others(void **state)
 	assert_int_equal(f->verdict.type_count, 2);
 }
 
-static void keep_type__unknown__keeps_all_and_lists_them(void **state)
+TEST(keep_type__unknown__keeps_all_and_lists_them)
 {
 	struct file *f = *state;
 	char text[64];
@@ -714,33 +716,9 @@ static void keep_type__unknown__keeps_all_and_lists_them(void **state)
 	assert_string_equal(text, "some, ...");
 }
 
-static const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	CASE(judge__several_had_the_cpu__adds_them_up),
-	CASE(judge__poller_called_late__tells_behind_whom),
-	CASE(judge__pollers_often_late__tells_of_the_latest),
-	CASE(judge__many_at_once__is_a_burst),
-	CASE(judge__more_than_can_be_served__is_overload),
-	CASE(judge__quiet__names_nobody),
-	CASE(judge__poll_does_not_end__is_named),
-	CASE(judge__poll_has_begun__names_nobody),
-	CASE(judge__nothing__says_so),
-	CASE(judge__slower_than__leaves_out_the_faster),
-	CASE(judge__none_is_slower__says_so),
-	CASE(keep_type__known__drops_the_others),
-	CASE(keep_type__unknown__keeps_all_and_lists_them),
-};
-
 int main(void)
 {
-	struct CMUnitTest all[COUNT_OF(splits) + COUNT_OF(tests)];
-	size_t count = 0;
-
 	for (size_t i = 0; i < COUNT_OF(splits); i++)
-		all[count++] =
-			(struct CMUnitTest){ splits[i].name, split, set_up,
-					     tear_down,
-					     (void *)(uintptr_t)&splits[i] };
-	memcpy(&all[count], tests, sizeof(tests));
-	return cmocka_run_group_tests_name("ledger", all, NULL, NULL);
+		add_test(splits[i].name, split, (void *)(uintptr_t)&splits[i]);
+	return run_all_tests();
 }

@@ -115,12 +115,11 @@ static void end(struct skua_runtime *rt, struct stuck *it)
 	assert_int_equal(skua_runtime_drain(rt), 0);
 }
 
-static void left__pending_without_a_waker__no_waker_and_a_hint(void **state)
+TEST(left__pending_without_a_waker__no_waker_and_a_hint)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck one = { .act = NULL }, two = { .act = NULL };
 
-	(void)state;
 	stuck_start(rt, &one);
 	stuck_start(rt, &two);
 	wait_for_left(rt, "2 tasks are left: 2 stuck (nothing wakes it)");
@@ -137,12 +136,11 @@ static void keep_waker(struct stuck *it)
 }
 
 /* By its function, as skua symbolize takes it. */
-static void left__no_type__its_function(void **state)
+TEST(left__no_type__its_function)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck it = { .task.poll = stuck_poll };
 
-	(void)state;
 	spawn(rt, &it.task);
 	wait_for_left(rt,
 		      "1 task is left: 1 of no type, polled by test_left+0x");
@@ -150,12 +148,11 @@ static void left__no_type__its_function(void **state)
 	destroy(rt);
 }
 
-static void left__leaked_waker__for_a_waker(void **state)
+TEST(left__leaked_waker__for_a_waker)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck it = { .act = keep_waker };
 
-	(void)state;
 	stuck_start(rt, &it);
 	wait_for_left(rt, "1 task is left: 1 stuck (for a waker)");
 	assert_int_equal(lines("nothing refers to it"), 0);
@@ -184,13 +181,12 @@ static void join_other(struct stuck *it)
 			 -EAGAIN);
 }
 
-static void left__cycle_of_joins__join(void **state)
+TEST(left__cycle_of_joins__join)
 {
 	struct skua_runtime *rt = make(1, SKUA_TRACK_TASKS);
 	struct stuck a = { .act = join_other }, b = { .act = join_other };
 	struct stuck gate = { .act = block, .done_at_once = true };
 
-	(void)state;
 	a.other = &b;
 	b.other = &a;
 	gate_shut();
@@ -214,12 +210,11 @@ static void add_timer(struct stuck *it)
 			 0);
 }
 
-static void left__timer_left_at_done__waker_left(void **state)
+TEST(left__timer_left_at_done__waker_left)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck it = { .act = add_timer, .done_at_once = true };
 
-	(void)state;
 	stuck_start(rt, &it);
 	wait_for_left(rt, "1 stuck (done, timer left)");
 	assert_true(skua_timer_cancel(&it.timer));
@@ -227,13 +222,12 @@ static void left__timer_left_at_done__waker_left(void **state)
 	destroy(rt);
 }
 
-static void left__waker_of_a_done_task_dropped__nothing_left(void **state)
+TEST(left__waker_of_a_done_task_dropped__nothing_left)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck it = { .act = keep_waker, .done_at_once = true };
 	struct skua_error what;
 
-	(void)state;
 	stuck_start(rt, &it);
 	wait_for_left(rt, "1 stuck (done, waker left)");
 	skua_waker_drop(it.waker);
@@ -248,13 +242,12 @@ static void wait_group(struct stuck *it)
 	assert_int_equal(skua_group_wait_poll(&it->task, it->group), -EAGAIN);
 }
 
-static void left__group_waits_for_itself__group(void **state)
+TEST(left__group_waits_for_itself__group)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct skua_group group;
 	struct stuck it = { .act = wait_group, .group = &group };
 
-	(void)state;
 	assert_int_equal(skua_group_init(&group, rt), 0);
 	it.task.poll = stuck_poll;
 	skua_task_set_type(&it.task, &type);
@@ -265,13 +258,12 @@ static void left__group_waits_for_itself__group(void **state)
 	destroy(rt);
 }
 
-static void left__bound_to_a_blocked_worker__queued_and_in_a_poll(void **state)
+TEST(left__bound_to_a_blocked_worker__queued_and_in_a_poll)
 {
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck it = { .act = block, .done_at_once = true };
 	struct counter behind = COUNTER_INIT;
 
-	(void)state;
 	gate_shut();
 	it.task.poll = stuck_poll;
 	skua_task_set_type(&it.task, &type);
@@ -306,19 +298,17 @@ static void shutdown_in_vain(unsigned flags, const char *part)
 	destroy(rt);
 }
 
-static void shutdown__nothing_happens_for_a_second__logs_once(void **state)
+TEST(shutdown__nothing_happens_for_a_second__logs_once)
 {
-	(void)state;
 	shutdown_in_vain(0, "1 task is left");
 	shutdown_in_vain(SKUA_TRACK_TASKS, "1 stuck (for a waker)");
 }
 
-static void shutdown__timer_is_pending__logs_nothing(void **state)
+TEST(shutdown__timer_is_pending__logs_nothing)
 {
 	struct skua_runtime *rt = make(2, 0);
 	struct stuck it = { .act = add_timer };
 
-	(void)state;
 	stuck_start(rt, &it);
 	assert_int_equal(
 		skua_runtime_shutdown(rt, 2 * SECOND_NS, SKUA_SHUTDOWN_RUN),
@@ -343,14 +333,13 @@ static void check_sum(const char *text, unsigned total)
 	assert_int_equal(of_type + more, total);
 }
 
-static void left__more_tasks_than_room__counts_all(void **state)
+TEST(left__more_tasks_than_room__counts_all)
 {
 	enum { TASKS = 10000 };
 	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
 	struct stuck *all = calloc(TASKS, sizeof(*all));
 	struct skua_error what;
 
-	(void)state;
 	assert_non_null(all);
 	for (unsigned i = 0; i < TASKS; i++)
 		stuck_start(rt, &all[i]);
@@ -368,34 +357,9 @@ static void left__more_tasks_than_room__counts_all(void **state)
 	free(all);
 }
 
-static void left__null__einval(void **state)
+TEST(left__null__einval)
 {
 	struct skua_error what;
 
-	(void)state;
 	assert_int_equal(skua_runtime_left(NULL, &what), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(left__null__einval),
-		cmocka_unit_test(
-			left__pending_without_a_waker__no_waker_and_a_hint),
-		cmocka_unit_test(left__no_type__its_function),
-		cmocka_unit_test(left__leaked_waker__for_a_waker),
-		cmocka_unit_test(left__cycle_of_joins__join),
-		cmocka_unit_test(left__timer_left_at_done__waker_left),
-		cmocka_unit_test(
-			left__waker_of_a_done_task_dropped__nothing_left),
-		cmocka_unit_test(left__group_waits_for_itself__group),
-		cmocka_unit_test(
-			left__bound_to_a_blocked_worker__queued_and_in_a_poll),
-		cmocka_unit_test(left__more_tasks_than_room__counts_all),
-		cmocka_unit_test(
-			shutdown__nothing_happens_for_a_second__logs_once),
-		cmocka_unit_test(shutdown__timer_is_pending__logs_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,22 +6,20 @@
 
 #include "tests/unit/support.h"
 
-static void lifo_slot__new__is_empty(void **state)
+TEST(lifo_slot__new__is_empty)
 {
 	struct lifo_slot slot;
 
-	(void)state;
 	lifo_slot_init(&slot);
 	assert_false(lifo_slot_peek(&slot));
 	assert_null(lifo_slot_take(&slot));
 }
 
-static void lifo_slot_put__empty__displaces_nothing(void **state)
+TEST(lifo_slot_put__empty__displaces_nothing)
 {
 	struct lifo_slot slot;
 	int a;
 
-	(void)state;
 	lifo_slot_init(&slot);
 	assert_null(lifo_slot_put_owner(&slot, &a));
 	assert_true(lifo_slot_peek(&slot));
@@ -31,14 +29,13 @@ static void lifo_slot_put__empty__displaces_nothing(void **state)
 	assert_null(lifo_slot_take(&slot));
 }
 
-static void lifo_slot_put__filled__returns_the_displaced(void **state)
+TEST(lifo_slot_put__filled__returns_the_displaced)
 {
 	struct lifo_slot slot;
 	int a;
 	int b;
 	int c;
 
-	(void)state;
 	lifo_slot_init(&slot);
 	assert_null(lifo_slot_put_owner(&slot, &a));
 	assert_ptr_equal(lifo_slot_put_owner(&slot, &b), &a);
@@ -85,13 +82,12 @@ static void *thief(void *arg)
 	return NULL;
 }
 
-static void lifo_slot__owner_beside_a_thief__each_item_once(void **state)
+TEST(lifo_slot__owner_beside_a_thief__each_item_once)
 {
 	struct race *race = calloc(1, sizeof(*race));
 	unsigned displaced_wrongly = 0;
 	pthread_t thread;
 
-	(void)state;
 	assert_non_null(race);
 	lifo_slot_init(&race->slot);
 	assert_int_equal(pthread_create(&thread, NULL, thief, race), 0);
@@ -124,18 +120,4 @@ static void lifo_slot__owner_beside_a_thief__each_item_once(void **state)
 	for (unsigned n = 0; n < RACE_ITEMS; n++)
 		assert_int_equal(race->items[n].taken, 1);
 	free(race);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(lifo_slot__new__is_empty),
-	cmocka_unit_test(lifo_slot_put__empty__displaces_nothing),
-	cmocka_unit_test(lifo_slot_put__filled__returns_the_displaced),
-	cmocka_unit_test(lifo_slot__owner_beside_a_thief__each_item_once),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("lifo_slot", tests, NULL, NULL);
 }

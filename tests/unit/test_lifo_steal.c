@@ -43,12 +43,11 @@ static void run_stubborn(struct skua_runtime *rt)
 	join(&it.child.task);
 }
 
-static void design_4_6__task_behind_a_long_poll__taken_by_an_idle_one(void **s)
+TEST(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one)
 {
 	static const uint64_t delays[] = { 0, SKUA_MIN_LIFO_DELAY_NS,
 					   UINT64_C(1000000) };
 
-	(void)s;
 	for (size_t d = 0; d < COUNT_OF(delays); d++) {
 		for (unsigned workers = 2; workers <= 4; workers++) {
 			struct skua_runtime *rt =
@@ -62,11 +61,10 @@ static void design_4_6__task_behind_a_long_poll__taken_by_an_idle_one(void **s)
 }
 
 /* All others have slept so long that nobody watches any more. */
-static void design_4_6__nobody_watches_any_more__taken_all_the_same(void **s)
+TEST(design_4_6__nobody_watches_any_more__taken_all_the_same)
 {
 	struct skua_runtime *rt = runtime_with_delay(2, 0);
 
-	(void)s;
 	for (unsigned n = 0; n < 10; n++) {
 		while (!idle_all_parked(&rt->pool.idle) ||
 		       atomic_load_relaxed(&rt->pool.sentinel.holder) != 0)
@@ -97,11 +95,10 @@ static enum skua_poll spawn_and_wait_for_the_end(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void design_4_6__chain_of_long_polls__a_worker_each(void **state)
+TEST(design_4_6__chain_of_long_polls__a_worker_each)
 {
 	struct skua_runtime *rt = runtime_with_delay(5, 0);
 
-	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		struct nested all[5];
 		struct gate end = { 0 };
@@ -139,12 +136,11 @@ static enum skua_poll spawn_and_hold(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void lifo_private__long_poll__runs_after_it(void **state)
+TEST(lifo_private__long_poll__runs_after_it)
 {
 	struct skua_runtime *rt = runtime_with_delay(2, SKUA_LIFO_PRIVATE);
 	struct counter other = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned n = 0; n < 5; n++) {
 		struct private_parent it = { .holder = HOLDER_INIT,
 					     .child = WAITER_INIT };
@@ -198,9 +194,8 @@ static enum skua_poll spawn_and_add_timers(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void lifo_private__timers_added_in_a_poll__runs_after_it(void **state)
+TEST(lifo_private__timers_added_in_a_poll__runs_after_it)
 {
-	(void)state;
 	for (unsigned n = 0; n < 5; n++) {
 		struct skua_runtime *rt =
 			runtime_with_delay(2, SKUA_LIFO_PRIVATE);
@@ -214,19 +209,4 @@ static void lifo_private__timers_added_in_a_poll__runs_after_it(void **state)
 		join(&it.parent.child.task);
 		destroy(rt);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one),
-	cmocka_unit_test(design_4_6__nobody_watches_any_more__taken_all_the_same),
-	cmocka_unit_test(design_4_6__chain_of_long_polls__a_worker_each),
-	cmocka_unit_test(lifo_private__long_poll__runs_after_it),
-	cmocka_unit_test(lifo_private__timers_added_in_a_poll__runs_after_it),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("lifo_steal", tests, NULL, NULL);
 }

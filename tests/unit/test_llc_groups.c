@@ -58,12 +58,11 @@ static void expect_whole(const struct llc_groups *groups)
 	assert_int_equal(in_nodes, groups->count);
 }
 
-static void llc_groups__two_nodes_of_several_caches__a_group_each(void **state)
+TEST(llc_groups__two_nodes_of_several_caches__a_group_each)
 {
 	struct machine *machine = load(MACHINES "nps4_16_llcs.snapshot");
 	struct llc_groups groups = groups_on(machine);
 
-	(void)state;
 	expect_whole(&groups);
 	assert_int_equal(groups.count, 16);
 	assert_int_equal(groups.node_count, machine->node_count);
@@ -84,12 +83,11 @@ static void llc_groups__two_nodes_of_several_caches__a_group_each(void **state)
 	machine_free(machine);
 }
 
-static void llc_groups__siblings__each_others_bits(void **state)
+TEST(llc_groups__siblings__each_others_bits)
 {
 	struct machine *machine = load(MACHINES "two_sockets_smt.snapshot");
 	struct llc_groups groups = groups_on(machine);
 
-	(void)state;
 	expect_whole(&groups);
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
 		uint64_t expected = 0;
@@ -106,12 +104,11 @@ static void llc_groups__siblings__each_others_bits(void **state)
 	machine_free(machine);
 }
 
-static void llc_groups__eight_nodes__others_by_distance(void **state)
+TEST(llc_groups__eight_nodes__others_by_distance)
 {
 	struct machine *machine = load(MACHINES "eight_nodes_1024.snapshot");
 	struct llc_groups groups = groups_on(machine);
 
-	(void)state;
 	expect_whole(&groups);
 	assert_int_equal(groups.worker_count, 1024);
 	assert_int_equal(groups.node_count, 8);
@@ -138,7 +135,7 @@ static void llc_groups__eight_nodes__others_by_distance(void **state)
 
 /* Several groups, where more than a word's bits share a cache; but one core's
  * cache is no group. */
-static void llc_groups__too_many_or_too_few__by_64_or_by_node(void **state)
+TEST(llc_groups__too_many_or_too_few__by_64_or_by_node)
 {
 	struct skua_cpu cpus[130];
 	struct skua_numa_node node = { 0, 130, 1 };
@@ -149,7 +146,6 @@ static void llc_groups__too_many_or_too_few__by_64_or_by_node(void **state)
 				   .node_count = 1,
 				   .distances = &here };
 
-	(void)state;
 	for (unsigned own = 0; own < 2; own++) {
 		struct llc_groups groups;
 
@@ -169,11 +165,10 @@ static void llc_groups__too_many_or_too_few__by_64_or_by_node(void **state)
 	}
 }
 
-static void llc_groups__nothing_known__by_number(void **state)
+TEST(llc_groups__nothing_known__by_number)
 {
 	struct llc_groups groups;
 
-	(void)state;
 	assert_int_equal(llc_groups_make(&groups, NULL, NULL, 65), 0);
 	expect_whole(&groups);
 	assert_int_equal(groups.count, 2);
@@ -184,14 +179,13 @@ static void llc_groups__nothing_known__by_number(void **state)
 }
 
 /* Workers on some CPUs alone, two on one, one on a CPU that is not there. */
-static void llc_groups__few_workers__no_empty_group(void **state)
+TEST(llc_groups__few_workers__no_empty_group)
 {
 	struct machine *machine = load(MACHINES "nps4_16_llcs.snapshot");
 	unsigned last = machine->cpus[machine->cpu_count - 1].cpu;
 	unsigned cpus[] = { last, 0, last, 9999 };
 	struct llc_groups groups;
 
-	(void)state;
 	assert_int_equal(llc_groups_make(&groups, machine, cpus, 4), 0);
 	expect_whole(&groups);
 	assert_int_equal(groups.count, 2);
@@ -203,13 +197,12 @@ static void llc_groups__few_workers__no_empty_group(void **state)
 	machine_free(machine);
 }
 
-static void llc_groups__no_memory__nothing_left(void **state)
+TEST(llc_groups__no_memory__nothing_left)
 {
 	unsigned cpus[] = { 0, 1, 2, 3 };
 	struct machine *machine;
 	int code = -ENOMEM;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -226,21 +219,4 @@ static void llc_groups__no_memory__nothing_left(void **state)
 		assert_true(code == 0 || code == -ENOMEM);
 	}
 	machine_free(machine);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(llc_groups__two_nodes_of_several_caches__a_group_each),
-	cmocka_unit_test(llc_groups__siblings__each_others_bits),
-	cmocka_unit_test(llc_groups__eight_nodes__others_by_distance),
-	cmocka_unit_test(llc_groups__too_many_or_too_few__by_64_or_by_node),
-	cmocka_unit_test(llc_groups__nothing_known__by_number),
-	cmocka_unit_test(llc_groups__few_workers__no_empty_group),
-	cmocka_unit_test(llc_groups__no_memory__nothing_left),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("llc_groups", tests, NULL, NULL);
 }

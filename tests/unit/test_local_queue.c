@@ -73,9 +73,8 @@ static void release_by_hand(struct local_queue *q)
 
 /* ---- the owner alone ---------------------------------------------------- */
 
-static void local_queue__new__is_empty(void **state)
+TEST(local_queue__new__is_empty)
 {
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
 		struct local_queue *q = queue_new(capacities[c], 0);
 
@@ -85,11 +84,10 @@ static void local_queue__new__is_empty(void **state)
 	}
 }
 
-static void local_queue_capacity__any__valid_if_power_of_two_in_range(void **s)
+TEST(local_queue_capacity__any__valid_if_power_of_two_in_range)
 {
 	unsigned valid = 0;
 
-	(void)s;
 	for (uint64_t n = 0; n <= 70000; n++)
 		valid += local_queue_capacity_valid(n);
 	assert_int_equal(valid, 14); /* 2^2 to 2^15 */
@@ -102,9 +100,8 @@ static void local_queue_capacity__any__valid_if_power_of_two_in_range(void **s)
 	assert_false(local_queue_capacity_valid(UINT64_C(1) << 63));
 }
 
-static void local_queue_size__any__holds_the_slots_in_whole_pairs(void **state)
+TEST(local_queue_size__any__holds_the_slots_in_whole_pairs)
 {
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
 		size_t size = local_queue_size(capacities[c]);
 
@@ -114,9 +111,8 @@ static void local_queue_size__any__holds_the_slots_in_whole_pairs(void **state)
 	}
 }
 
-static void local_queue_push__to_capacity__then_refused(void **state)
+TEST(local_queue_push__to_capacity__then_refused)
 {
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
 		struct local_queue *q = queue_new(capacities[c], 0);
 
@@ -133,13 +129,12 @@ static void local_queue_push__to_capacity__then_refused(void **state)
 	}
 }
 
-static void local_queue_pop__many_rounds__is_fifo(void **state)
+TEST(local_queue_pop__many_rounds__is_fifo)
 {
 	struct local_queue *q = queue_new(4, 0);
 	uint64_t pushed = 0;
 	uint64_t popped = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		uint32_t in = 1 + round % 4;
 		uint32_t out;
@@ -158,9 +153,8 @@ static void local_queue_pop__many_rounds__is_fifo(void **state)
 	free(q);
 }
 
-static void local_queue_spill__full__older_half_in_order(void **state)
+TEST(local_queue_spill__full__older_half_in_order)
 {
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
 		uint32_t half = capacities[c] / 2;
 		struct local_queue *q = queue_new(capacities[c], 3);
@@ -181,11 +175,10 @@ static void local_queue_spill__full__older_half_in_order(void **state)
 	}
 }
 
-static void local_queue_spill__steal_pending__takes_nothing(void **state)
+TEST(local_queue_spill__steal_pending__takes_nothing)
 {
 	struct local_queue *q = queue_new(4, 0);
 
-	(void)state;
 	push_items(q, 0, 4);
 	claim_by_hand(q, 2);
 	assert_int_equal(local_queue_spill_owner(q).count, 0);
@@ -197,11 +190,10 @@ static void local_queue_spill__steal_pending__takes_nothing(void **state)
 	free(q);
 }
 
-static void local_queue_spill__not_full__takes_nothing(void **state)
+TEST(local_queue_spill__not_full__takes_nothing)
 {
 	struct local_queue *q = queue_new(4, 0);
 
-	(void)state;
 	for (uint64_t n = 0; n < 4; n++) {
 		assert_int_equal(local_queue_spill_owner(q).count, 0);
 		push_items(q, n, 1);
@@ -216,11 +208,10 @@ static void local_queue_spill__not_full__takes_nothing(void **state)
 
 /* ---- thieves ------------------------------------------------------------ */
 
-static void local_queue_steal_one__some_queued__takes_the_oldest(void **state)
+TEST(local_queue_steal_one__some_queued__takes_the_oldest)
 {
 	struct local_queue *q = queue_new(4, 0);
 
-	(void)state;
 	push_items(q, 0, 4);
 	for (uint64_t n = 0; n < 4; n++) {
 		struct local_queue_steal got = local_queue_steal_one(q);
@@ -236,12 +227,11 @@ static void local_queue_steal_one__some_queued__takes_the_oldest(void **state)
 	free(q);
 }
 
-static void local_queue_steal__another_thief_at_work__says_retry(void **state)
+TEST(local_queue_steal__another_thief_at_work__says_retry)
 {
 	struct local_queue *q = queue_new(8, 0);
 	struct local_queue *dst = queue_new(8, 0);
 
-	(void)state;
 	push_items(q, 0, 4);
 	claim_by_hand(q, 2);
 	assert_int_equal(local_queue_steal_one(q).outcome, SKUA_STEAL_RETRY);
@@ -256,12 +246,11 @@ static void local_queue_steal__another_thief_at_work__says_retry(void **state)
 	free(dst);
 }
 
-static void local_queue_steal_into__empty__says_empty(void **state)
+TEST(local_queue_steal_into__empty__says_empty)
 {
 	struct local_queue *src = queue_new(4, 0);
 	struct local_queue *dst = queue_new(4, 0);
 
-	(void)state;
 	assert_int_equal(local_queue_steal_into(src, dst, 4).outcome,
 			 SKUA_STEAL_EMPTY);
 	push_items(src, 0, 1);
@@ -300,9 +289,8 @@ static void check_steal(uint32_t capacity, uint32_t queued, uint32_t limit,
 	free(dst);
 }
 
-static void local_queue_steal_into__no_limit__older_half_rounded_up(void **s)
+TEST(local_queue_steal_into__no_limit__older_half_rounded_up)
 {
-	(void)s;
 	for (uint32_t queued = 1; queued <= 4; queued++)
 		check_steal(4, queued, 32768, (queued + 1) / 2);
 	for (uint32_t queued = 1; queued <= 256; queued++)
@@ -311,9 +299,8 @@ static void local_queue_steal_into__no_limit__older_half_rounded_up(void **s)
 	check_steal(32768, 32768, 32768, 16384);
 }
 
-static void local_queue_steal_into__limit__takes_no_more(void **state)
+TEST(local_queue_steal_into__limit__takes_no_more)
 {
-	(void)state;
 	check_steal(4, 4, 1, 1);
 	check_steal(4, 4, 2, 2);
 	for (uint32_t limit = 1; limit <= 64; limit++)
@@ -323,12 +310,11 @@ static void local_queue_steal_into__limit__takes_no_more(void **state)
 
 /* ---- design 4.1: the head does not come back ---------------------------- */
 
-static void design_4_1__after_2_16_operations__head_is_another(void **state)
+TEST(design_4_1__after_2_16_operations__head_is_another)
 {
 	struct local_queue *q = queue_new(4, 0);
 	uint64_t stale = head(q);
 
-	(void)state;
 	push_items(q, 0, 1);
 	for (uint64_t n = 0; n < 65536; n++) {
 		push_items(q, n + 1, 1);
@@ -341,13 +327,12 @@ static void design_4_1__after_2_16_operations__head_is_another(void **state)
 	free(q);
 }
 
-static void design_4_1__at_start_plus_2_32__head_is_another(void **state)
+TEST(design_4_1__at_start_plus_2_32__head_is_another)
 {
 	static const unsigned shifts[] = { 16, 31, 32, 33, 47 };
 	struct local_queue *q = queue_new(4, 7);
 	const uint64_t before = head(q);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(shifts); i++) {
 		uint64_t stale = before;
 
@@ -397,9 +382,8 @@ static void check_wrap(uint32_t capacity, uint64_t start)
 	free(dst);
 }
 
-static void design_4_1__start_below_2_48__fifo_and_steals_hold(void **state)
+TEST(design_4_1__start_below_2_48__fifo_and_steals_hold)
 {
-	(void)state;
 	for (uint64_t below = 0; below <= 12; below++) {
 		check_wrap(4, WRAP - below);
 		check_wrap(8, WRAP - below);
@@ -410,9 +394,8 @@ static void design_4_1__start_below_2_48__fifo_and_steals_hold(void **state)
 		check_wrap(4, UINT64_MAX - below); /* tail wraps, too */
 }
 
-static void design_4_1__start_below_2_48__spill_holds(void **state)
+TEST(design_4_1__start_below_2_48__spill_holds)
 {
-	(void)state;
 	for (uint64_t below = 0; below <= 6; below++) {
 		struct local_queue *q = queue_new(4, WRAP - below);
 		struct local_queue_run run;
@@ -430,11 +413,10 @@ static void design_4_1__start_below_2_48__spill_holds(void **state)
 }
 
 /* With differences modulo 2^64 the room here is enormous, or nothing. */
-static void design_4_1__claim_over_the_wrap__difference_modulo_2_48(void **s)
+TEST(design_4_1__claim_over_the_wrap__difference_modulo_2_48)
 {
 	struct local_queue *q = queue_new(4, WRAP - 2);
 
-	(void)s;
 	push_items(q, 0, 4);
 	/* A thief claims three: real goes round, steal stays behind it. */
 	atomic_store_relaxed(&q->head, head_word(1, 3));
@@ -454,9 +436,8 @@ static void design_4_1__claim_over_the_wrap__difference_modulo_2_48(void **s)
 
 /* ---- design 4.2: the destination's room --------------------------------- */
 
-static void design_4_2__destination_nearly_full__steal_is_bounded(void **state)
+TEST(design_4_2__destination_nearly_full__steal_is_bounded)
 {
-	(void)state;
 	for (uint32_t held = 0; held <= 8; held++) {
 		struct local_queue *src = queue_new(32, 0);
 		struct local_queue *dst = queue_new(8, 5);
@@ -479,13 +460,12 @@ static void design_4_2__destination_nearly_full__steal_is_bounded(void **state)
 	}
 }
 
-static void design_4_2__claim_pending_on_destination__slots_held(void **state)
+TEST(design_4_2__claim_pending_on_destination__slots_held)
 {
 	struct local_queue *src = queue_new(32, 0);
 	struct local_queue *dst = queue_new(8, 0);
 	struct local_queue_steal got;
 
-	(void)state;
 	push_items(src, 0, 32);
 	push_items(dst, 100, 6);
 	/* A third party copies out of four slots, and the thief has popped the
@@ -518,11 +498,10 @@ static void design_4_2__claim_pending_on_destination__slots_held(void **state)
 
 /* ---- design 4.3: the release -------------------------------------------- */
 
-static void design_4_3__owner_pops_during_a_claim__both_halves_rise(void **s)
+TEST(design_4_3__owner_pops_during_a_claim__both_halves_rise)
 {
 	struct local_queue *q = queue_new(8, 10);
 
-	(void)s;
 	push_items(q, 0, 8);
 	claim_by_hand(q, 4);
 	for (uint64_t n = 0; n < 4; n++) {
@@ -541,11 +520,10 @@ static void design_4_3__owner_pops_during_a_claim__both_halves_rise(void **s)
 	free(q);
 }
 
-static void design_4_3__largest_queue_popped_empty__pending_fits(void **state)
+TEST(design_4_3__largest_queue_popped_empty__pending_fits)
 {
 	struct local_queue *q = queue_new(32768, 0);
 
-	(void)state;
 	push_items(q, 0, 32768);
 	claim_by_hand(q, 16384);
 	expect_items(q, 16384, 16384);
@@ -588,14 +566,13 @@ static void *thief(void *arg)
 	return NULL;
 }
 
-static void design_4_3__owner_pops_beside_a_thief__each_item_once(void **state)
+TEST(design_4_3__owner_pops_beside_a_thief__each_item_once)
 {
 	struct race *race = calloc(1, sizeof(*race));
 	uint8_t *popped = calloc(RACE_ITEMS, 1);
 	pthread_t thread;
 	void *it;
 
-	(void)state;
 	assert_non_null(race);
 	assert_non_null(popped);
 	race->q = queue_new(4, WRAP - RACE_ITEMS / 2);
@@ -663,9 +640,8 @@ static void steal_with_limit_0(void)
 }
 #endif
 
-static void local_queue__misuse__asserts(void **state)
+TEST(local_queue__misuse__asserts)
 {
-	(void)state;
 #ifdef NDEBUG
 	skip_aloud(NO_ASSERTS);
 #else
@@ -674,38 +650,4 @@ static void local_queue__misuse__asserts(void **state)
 	assert_true(aborts(steal_from_itself));
 	assert_true(aborts(steal_with_limit_0));
 #endif
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(local_queue__new__is_empty),
-	cmocka_unit_test(local_queue_capacity__any__valid_if_power_of_two_in_range),
-	cmocka_unit_test(local_queue_size__any__holds_the_slots_in_whole_pairs),
-	cmocka_unit_test(local_queue_push__to_capacity__then_refused),
-	cmocka_unit_test(local_queue_pop__many_rounds__is_fifo),
-	cmocka_unit_test(local_queue_spill__full__older_half_in_order),
-	cmocka_unit_test(local_queue_spill__steal_pending__takes_nothing),
-	cmocka_unit_test(local_queue_spill__not_full__takes_nothing),
-	cmocka_unit_test(local_queue_steal_one__some_queued__takes_the_oldest),
-	cmocka_unit_test(local_queue_steal__another_thief_at_work__says_retry),
-	cmocka_unit_test(local_queue_steal_into__empty__says_empty),
-	cmocka_unit_test(local_queue_steal_into__no_limit__older_half_rounded_up),
-	cmocka_unit_test(local_queue_steal_into__limit__takes_no_more),
-	cmocka_unit_test(design_4_1__after_2_16_operations__head_is_another),
-	cmocka_unit_test(design_4_1__at_start_plus_2_32__head_is_another),
-	cmocka_unit_test(design_4_1__start_below_2_48__fifo_and_steals_hold),
-	cmocka_unit_test(design_4_1__start_below_2_48__spill_holds),
-	cmocka_unit_test(design_4_1__claim_over_the_wrap__difference_modulo_2_48),
-	cmocka_unit_test(design_4_2__destination_nearly_full__steal_is_bounded),
-	cmocka_unit_test(design_4_2__claim_pending_on_destination__slots_held),
-	cmocka_unit_test(design_4_3__owner_pops_during_a_claim__both_halves_rise),
-	cmocka_unit_test(design_4_3__largest_queue_popped_empty__pending_fits),
-	cmocka_unit_test(design_4_3__owner_pops_beside_a_thief__each_item_once),
-	cmocka_unit_test(local_queue__misuse__asserts),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("local_queue", tests, NULL, NULL);
 }

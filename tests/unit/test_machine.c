@@ -113,11 +113,10 @@ static void check_machine(const char *snapshot)
 	machine_free(machine);
 }
 
-static void machine_load__each_snapshot__as_it_was_made(void **state)
+TEST(machine_load__each_snapshot__as_it_was_made)
 {
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= 13);
 	for (size_t i = 0; i < found.gl_pathc; i++)
@@ -125,12 +124,11 @@ static void machine_load__each_snapshot__as_it_was_made(void **state)
 	globfree(&found);
 }
 
-static void machine_load__this_machine__has_the_allowed_cpus(void **state)
+TEST(machine_load__this_machine__has_the_allowed_cpus)
 {
 	struct machine *machine;
 	struct cpu_list allowed;
 
-	(void)state;
 	assert_int_equal(machine_load(&machine, "/", NULL), 0);
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	for (unsigned i = 0; i < allowed.count; i++) {
@@ -150,14 +148,13 @@ static void machine_load__this_machine__has_the_allowed_cpus(void **state)
 
 /* ---- snapshots ------------------------------------------------------------- */
 
-static void snapshot_save__this_machine__read_alike(void **state)
+TEST(snapshot_save__this_machine__read_alike)
 {
 	struct machine *machine;
 	char *here, *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(snapshot_save(file, "/", NULL), 0);
 	fclose(file);
 	assert_int_equal(machine_load(&machine, "/", NULL), 0);
@@ -168,12 +165,11 @@ static void snapshot_save__this_machine__read_alike(void **state)
 	machine_free(machine);
 }
 
-static void snapshot_save__nothing_there__enoent(void **state)
+TEST(snapshot_save__nothing_there__enoent)
 {
 	struct skua_error err = { 0, "" };
 	FILE *file = tmpfile();
 
-	(void)state;
 	assert_int_equal(snapshot_save(file, "/proc/self/fd", &err), -ENOENT);
 	assert_string_equal(err.text, "/proc/self/fd: nothing describes a "
 				      "machine there");
@@ -184,7 +180,7 @@ struct refused {
 	const char *text, *error;
 };
 
-static void machine_load__malformed_snapshot__says_the_line(void **state)
+TEST(machine_load__malformed_snapshot__says_the_line)
 {
 	static const struct refused cases[] = {
 		{ "a\tb\nno tab here\n",
@@ -199,7 +195,6 @@ static void machine_load__malformed_snapshot__says_the_line(void **state)
 		  "line 1: a backslash; only \\n and \\\\ are allowed" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct machine *machine;
 		struct skua_error err = { 0, "" };
@@ -215,22 +210,20 @@ static void machine_load__malformed_snapshot__says_the_line(void **state)
 	}
 }
 
-static void machine_load__a_zero_byte__einval(void **state)
+TEST(machine_load__a_zero_byte__einval)
 {
 	struct machine *machine;
 	struct skua_error err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(machine_load(&machine, file_of("a\tb\0c", 5), &err),
 			 -EINVAL);
 	assert_non_null(strstr(err.text, "a byte is 0; a snapshot is text"));
 }
 
-static void machine_load__no_cpu__enoent(void **state)
+TEST(machine_load__no_cpu__enoent)
 {
 	const char *const roots[] = { "/proc/self/fd", NULL };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct machine *machine;
 		struct skua_error err = { 0, "" };
@@ -245,12 +238,11 @@ static void machine_load__no_cpu__enoent(void **state)
 	}
 }
 
-static void machine_load__no_such_root__its_error(void **state)
+TEST(machine_load__no_such_root__its_error)
 {
 	struct machine *machine;
 	struct skua_error err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(machine_load(&machine, "/nowhere", &err), -ENOENT);
 	assert_string_equal(err.text, "/nowhere: No such file or directory");
 	assert_int_equal(machine_load(&machine, "/dev/null", &err), -EINVAL);
@@ -267,7 +259,7 @@ struct nonsense {
 	const char *text, *expected, *remark;
 };
 
-static void machine_load__nonsense__guesses_and_says_so(void **state)
+TEST(machine_load__nonsense__guesses_and_says_so)
 {
 	static const struct nonsense cases[] = {
 		/* A CPU that is said to be online, and one that has a folder. */
@@ -322,7 +314,6 @@ static void machine_load__nonsense__guesses_and_says_so(void **state)
 		  "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct machine *machine = load_text(cases[i].text);
 		char *found = describe(machine);
@@ -332,21 +323,4 @@ static void machine_load__nonsense__guesses_and_says_so(void **state)
 		free(found);
 		machine_free(machine);
 	}
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(machine_load__each_snapshot__as_it_was_made),
-	cmocka_unit_test(machine_load__this_machine__has_the_allowed_cpus),
-	cmocka_unit_test(snapshot_save__this_machine__read_alike),
-	cmocka_unit_test(snapshot_save__nothing_there__enoent),
-	cmocka_unit_test(machine_load__malformed_snapshot__says_the_line),
-	cmocka_unit_test(machine_load__a_zero_byte__einval),
-	cmocka_unit_test(machine_load__no_cpu__enoent),
-	cmocka_unit_test(machine_load__no_such_root__its_error),
-	cmocka_unit_test(machine_load__nonsense__guesses_and_says_so),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

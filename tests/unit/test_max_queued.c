@@ -15,7 +15,7 @@ static struct skua_runtime *bounded_runtime(unsigned workers)
 	return rt;
 }
 
-static void max_queued__reached__eagain_until_there_is_room(void **state)
+TEST(max_queued__reached__eagain_until_there_is_room)
 {
 	struct skua_runtime *rt = bounded_runtime(1);
 	struct holder holder = HOLDER_INIT;
@@ -23,7 +23,6 @@ static void max_queued__reached__eagain_until_there_is_room(void **state)
 	struct skua_task *last = &counters[MAX].task;
 	struct skua_stats stats;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n <= MAX; n++) {
 		counters[n] = (struct counter)COUNTER_INIT;
@@ -51,7 +50,7 @@ static void max_queued__reached__eagain_until_there_is_room(void **state)
 	destroy(rt);
 }
 
-static void max_queued__bound_and_urgent__not_counted(void **state)
+TEST(max_queued__bound_and_urgent__not_counted)
 {
 	struct skua_runtime *rt = bounded_runtime(1);
 	struct holder holder = HOLDER_INIT;
@@ -60,7 +59,6 @@ static void max_queued__bound_and_urgent__not_counted(void **state)
 	struct counter bound = COUNTER_INIT;
 	struct counter urgent = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_set_urgent(&urgent.task, true), 0);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < MAX; n++) {
@@ -80,13 +78,12 @@ static void max_queued__bound_and_urgent__not_counted(void **state)
 }
 
 /* Wakes are no spawns: they are never refused. */
-static void max_queued__reached__wakes_still_work(void **state)
+TEST(max_queued__reached__wakes_still_work)
 {
 	struct skua_runtime *rt = bounded_runtime(1);
 	struct holder holder = HOLDER_INIT;
 	struct waiter waiters[3 * MAX];
 
-	(void)state;
 	for (unsigned n = 0; n < COUNT_OF(waiters); n++) {
 		waiters[n] = (struct waiter)WAITER_INIT;
 		waiter_start(rt, &waiters[n]);
@@ -103,7 +100,7 @@ static void max_queued__reached__wakes_still_work(void **state)
 }
 
 /* A producer that retries gets all its work done. */
-static void max_queued__producer_retries__all_run_and_bound_holds(void **state)
+TEST(max_queued__producer_retries__all_run_and_bound_holds)
 {
 	struct skua_runtime *rt = bounded_runtime(2);
 	const unsigned count = 5000;
@@ -111,7 +108,6 @@ static void max_queued__producer_retries__all_run_and_bound_holds(void **state)
 	struct skua_stats stats;
 	unsigned deepest = 0;
 
-	(void)state;
 	assert_non_null(counters);
 	for (unsigned n = 0; n < count; n++) {
 		int code;
@@ -132,18 +128,4 @@ static void max_queued__producer_retries__all_run_and_bound_holds(void **state)
 	assert_true(deepest <= MAX);
 	free(counters);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(max_queued__reached__eagain_until_there_is_room),
-	cmocka_unit_test(max_queued__bound_and_urgent__not_counted),
-	cmocka_unit_test(max_queued__reached__wakes_still_work),
-	cmocka_unit_test(max_queued__producer_retries__all_run_and_bound_holds),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("max_queued", tests, NULL, NULL);
 }

@@ -40,11 +40,10 @@ static void go(struct client *client)
 	close(client->ends[1]);
 }
 
-static void deadline__not_asked_or_not_read__shut(void **state)
+TEST(deadline__not_asked_or_not_read__shut)
 {
 	struct client slow, served, late;
 
-	(void)state;
 	peers_init(&peers);
 	come(&slow, "127.0.0.1", 100);
 	come(&served, "127.0.0.1", 100);
@@ -67,11 +66,10 @@ static void deadline__not_asked_or_not_read__shut(void **state)
 	go(&late);
 }
 
-static void too_many_of_an_address__its_oldest_without_request_goes(void **s)
+TEST(too_many_of_an_address__its_oldest_without_request_goes)
 {
 	struct client other, clients[PEERS_MAX_EACH + 1];
 
-	(void)s;
 	peers_init(&peers);
 	come(&other, "10.0.0.1", 1);
 	for (unsigned i = 0; i < PEERS_MAX_EACH; i++)
@@ -86,12 +84,11 @@ static void too_many_of_an_address__its_oldest_without_request_goes(void **s)
 	go(&other);
 }
 
-static void too_many_in_all__the_busiest_address_makes_room(void **state)
+TEST(too_many_in_all__the_busiest_address_makes_room)
 {
 	struct client clients[PEERS_MAX + 1];
 	unsigned busy = 20, shut = 0;
 
-	(void)state;
 	peers_init(&peers);
 	for (unsigned i = 0; i <= PEERS_MAX; i++) {
 		char from[32];
@@ -108,12 +105,11 @@ static void too_many_in_all__the_busiest_address_makes_room(void **state)
 }
 
 /* Those that are told to end, and do not, hold places; then there is none. */
-static void no_place__null(void **state)
+TEST(no_place__null)
 {
 	struct client clients[PEERS_PLACES];
 	int ends[2];
 
-	(void)state;
 	peers_init(&peers);
 	for (unsigned i = 0; i < PEERS_PLACES; i++)
 		come(&clients[i], "10.0.0.1", i);
@@ -125,18 +121,4 @@ static void no_place__null(void **state)
 		go(&clients[i]);
 	close(ends[0]);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deadline__not_asked_or_not_read__shut),
-		cmocka_unit_test(
-			too_many_of_an_address__its_oldest_without_request_goes),
-		cmocka_unit_test(
-			too_many_in_all__the_busiest_address_makes_room),
-		cmocka_unit_test(no_place__null),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,9 +67,8 @@ static void expect_nowhere(const char *part)
 
 #define LABELS "{pid=\"12\",process=\"a\\\"b\\\\c\",runtime=\"3\""
 
-static void metrics_write__openmetrics__families_and_end(void **state)
+TEST(metrics_write__openmetrics__families_and_end)
 {
-	(void)state;
 	make_runtime();
 	workers[1].area.counters.tasks_polled = UINT64_MAX;
 	workers[0].queue_depth = 9;
@@ -89,9 +88,8 @@ static void metrics_write__openmetrics__families_and_end(void **state)
 	assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
 }
 
-static void metrics_write__prometheus__whole_names_and_no_end(void **state)
+TEST(metrics_write__prometheus__whole_names_and_no_end)
 {
-	(void)state;
 	make_runtime();
 	write_all(METRICS_PROMETHEUS, 1);
 	expect_line("# TYPE skua_tasks_polled_total counter");
@@ -103,18 +101,16 @@ static void metrics_write__prometheus__whole_names_and_no_end(void **state)
 	expect_nowhere(" info\n");
 }
 
-static void metrics_write__no_runtime__end_alone_has_no_samples(void **state)
+TEST(metrics_write__no_runtime__end_alone_has_no_samples)
 {
-	(void)state;
 	make_runtime();
 	write_all(METRICS_OPENMETRICS, 0);
 	expect_nowhere("skua_workers{");
 	expect_line("# EOF");
 }
 
-static void metrics_write__times__seconds_up_to_now(void **state)
+TEST(metrics_write__times__seconds_up_to_now)
 {
-	(void)state;
 	make_runtime();
 	runtime.snapshot.at_ns = 5000000000;
 	workers[0].area.times = (struct area_times){ .state = AREA_PARKED,
@@ -131,9 +127,8 @@ static void metrics_write__times__seconds_up_to_now(void **state)
 		    ",worker=\"0\"} 1.250000000");
 }
 
-static void metrics_write__histogram__cumulative_over_workers(void **state)
+TEST(metrics_write__histogram__cumulative_over_workers)
 {
-	(void)state;
 	make_runtime();
 	probes_count_owner(&workers[0].samples.poll, 255, 1);
 	probes_count_owner(&workers[0].samples.poll, 256, 1);
@@ -151,9 +146,8 @@ static void metrics_write__histogram__cumulative_over_workers(void **state)
 	expect_line("skua_poll_seconds_sum" LABELS "} 1099.511629310");
 }
 
-static void metrics_write__impossible_counts__do_not_wrap(void **state)
+TEST(metrics_write__impossible_counts__do_not_wrap)
 {
-	(void)state;
 	make_runtime();
 	workers[0].samples.poll.count[0] = UINT64_MAX - 1;
 	workers[0].samples.poll.count[PROBES_BUCKETS - 1] = 7;
@@ -163,9 +157,8 @@ static void metrics_write__impossible_counts__do_not_wrap(void **state)
 	expect_line("skua_poll_seconds_count" LABELS "} 18446744073709551615");
 }
 
-static void metrics_write__types__by_name(void **state)
+TEST(metrics_write__types__by_name)
 {
-	(void)state;
 	make_runtime();
 	types[0].seen.polls = 4;
 	types[0].seen.run_ns = 2500000000;
@@ -180,9 +173,8 @@ static void metrics_write__types__by_name(void **state)
 	expect_line("skua_type_waits_total" LABELS ",type=\"(others)\"} 8");
 }
 
-static void metrics_write__line_ends_in_names__are_escaped(void **state)
+TEST(metrics_write__line_ends_in_names__are_escaped)
 {
-	(void)state;
 	make_runtime();
 	strcpy(types[0].name, "a\nskua_x 1");
 	write_all(METRICS_OPENMETRICS, 1);
@@ -191,21 +183,7 @@ static void metrics_write__line_ends_in_names__are_escaped(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(metrics_write__openmetrics__families_and_end),
-		cmocka_unit_test(
-			metrics_write__prometheus__whole_names_and_no_end),
-		cmocka_unit_test(
-			metrics_write__no_runtime__end_alone_has_no_samples),
-		cmocka_unit_test(metrics_write__times__seconds_up_to_now),
-		cmocka_unit_test(
-			metrics_write__histogram__cumulative_over_workers),
-		cmocka_unit_test(metrics_write__impossible_counts__do_not_wrap),
-		cmocka_unit_test(metrics_write__types__by_name),
-		cmocka_unit_test(
-			metrics_write__line_ends_in_names__are_escaped),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = run_all_tests();
 
 	free(text);
 	return failed;

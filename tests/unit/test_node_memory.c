@@ -126,7 +126,7 @@ static void expect_all_on(const void *at, size_t bytes, int node)
 	assert_int_equal(pages.there, pages.count);
 }
 
-static void map__of_a_node__each_page_is_there(void **state)
+TEST(map__of_a_node__each_page_is_there)
 {
 	int node = any_node();
 	struct node_memory memory = { .node = node };
@@ -134,7 +134,6 @@ static void map__of_a_node__each_page_is_there(void **state)
 	struct policy policy;
 	char *at;
 
-	(void)state;
 	if (node < 0) {
 		skip_aloud(NO_NUMA);
 		return;
@@ -170,15 +169,16 @@ static int start(void **state)
 	return 0;
 }
 
+ALL_TESTS(start, NULL);
+
 /* In all of the other tests, too. */
-static void map__of_a_node__thread_keeps_its_policy(void **state)
+TEST(map__of_a_node__thread_keeps_its_policy)
 {
 	struct node_memory memory = { .node = any_node() };
 	struct policy after;
 	size_t bytes = PAGE;
 	char *at;
 
-	(void)state;
 	if (!started || memory.node < 0) {
 		skip_aloud(NO_NUMA);
 		return;
@@ -209,14 +209,13 @@ static void smaps_of(const void *at, const char *field, char line[200])
 	fclose(file);
 }
 
-static void map__huge__aligned_and_the_kernel_is_asked(void **state)
+TEST(map__huge__aligned_and_the_kernel_is_asked)
 {
 	struct node_memory memory = { .node = NODE_MEMORY_ANY, .huge = true };
 	size_t bytes = 3 * PAGE;
 	char *at = node_memory_map(&bytes, &memory);
 	char flags[200];
 
-	(void)state;
 	assert_non_null(at);
 	assert_int_equal((uintptr_t)at % NODE_MEMORY_HUGE_BYTES, 0);
 	assert_int_equal(bytes, NODE_MEMORY_HUGE_BYTES);
@@ -232,11 +231,10 @@ static void map__huge__aligned_and_the_kernel_is_asked(void **state)
 
 /* ---- refusals --------------------------------------------------------------- */
 
-static void map__kernel_refuses__ordinary_memory_and_why(void **state)
+TEST(map__kernel_refuses__ordinary_memory_and_why)
 {
 	static const int codes[] = { EPERM, ENOSYS, EINVAL };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(codes); i++) {
 		struct node_memory memory = { .node = 0, .huge = true };
 		size_t bytes = PAGE;
@@ -255,12 +253,11 @@ static void map__kernel_refuses__ordinary_memory_and_why(void **state)
 	}
 }
 
-static void map__node_does_not_exist__ordinary_memory_and_why(void **state)
+TEST(map__node_does_not_exist__ordinary_memory_and_why)
 {
 	static const int nodes[] = { NODE_MEMORY_LIMIT - 1, NODE_MEMORY_LIMIT,
 				     INT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(nodes); i++) {
 		struct node_memory memory = { .node = nodes[i] };
 		size_t bytes = PAGE;
@@ -273,13 +270,12 @@ static void map__node_does_not_exist__ordinary_memory_and_why(void **state)
 	}
 }
 
-static void map__no_room_for_large_pages__small_ones(void **state)
+TEST(map__no_room_for_large_pages__small_ones)
 {
 	struct node_memory memory = { .node = NODE_MEMORY_ANY, .huge = true };
 	size_t bytes = PAGE - 1;
 	char *at;
 
-	(void)state;
 	maps_fail = true;
 	at = node_memory_map(&bytes, &memory);
 	maps_fail = false;
@@ -289,12 +285,11 @@ static void map__no_room_for_large_pages__small_ones(void **state)
 	node_memory_unmap(at, bytes);
 }
 
-static void map__no_memory__null(void **state)
+TEST(map__no_memory__null)
 {
 	struct node_memory memory = { .node = 0 };
 	size_t bytes = SIZE_MAX / 4;
 
-	(void)state;
 	errno = 123;
 	assert_null(node_memory_map(&bytes, &memory));
 	assert_int_equal(errno, 123);
@@ -303,7 +298,7 @@ static void map__no_memory__null(void **state)
 
 /* ---- which nodes ------------------------------------------------------------ */
 
-static void allowed__cpuset_and_binding__both_hold(void **state)
+TEST(allowed__cpuset_and_binding__both_hold)
 {
 	static const struct {
 		int mode;
@@ -314,7 +309,6 @@ static void allowed__cpuset_and_binding__both_hold(void **state)
 		{ MPOL_BIND | 1 << 15, 0x11, 0 }, { MPOL_BIND, 0x9, 0x8 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct node_set allowed;
 
@@ -330,11 +324,10 @@ static void allowed__cpuset_and_binding__both_hold(void **state)
 	}
 }
 
-static void allowed__kernel_does_not_tell__none(void **state)
+TEST(allowed__kernel_does_not_tell__none)
 {
 	struct node_set allowed;
 
-	(void)state;
 	refused = ENOSYS;
 	assert_int_equal(node_memory_allowed(&allowed), -ENOSYS);
 	refused = 0;
@@ -370,14 +363,13 @@ static struct node_set nodes_of(const struct machine *machine, int without)
 	return set;
 }
 
-static void nearest__any_cpu__least_distance_with_memory(void **state)
+TEST(nearest__any_cpu__least_distance_with_memory)
 {
 	static const char *const names[] = { "memory_nodes", "two_sockets_smt",
 					     "nps4_16_llcs", "no_numa",
 					     "gaps_and_offline" };
 	unsigned foreign = 0;
 
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(names); n++) {
 		struct machine *machine = load(names[n]);
 		struct node_set all = nodes_of(machine, -1);
@@ -411,7 +403,7 @@ static void nearest__any_cpu__least_distance_with_memory(void **state)
 	assert_true(foreign > 0);
 }
 
-static void nearest__not_allowed_or_no_such_cpu__another_or_any(void **state)
+TEST(nearest__not_allowed_or_no_such_cpu__another_or_any)
 {
 	struct machine *machine = load("two_sockets_smt");
 	const struct skua_cpu *cpu = &machine->cpus[0];
@@ -419,32 +411,10 @@ static void nearest__not_allowed_or_no_such_cpu__another_or_any(void **state)
 	struct node_set none = { { 0 } };
 	int node = node_memory_nearest(machine, cpu->cpu, &rest);
 
-	(void)state;
 	assert_true(node >= 0 && node != (int)cpu->node);
 	assert_int_equal(node_memory_nearest(machine, cpu->cpu, &none),
 			 NODE_MEMORY_ANY);
 	assert_int_equal(node_memory_nearest(machine, 60000, &rest),
 			 NODE_MEMORY_ANY);
 	machine_free(machine);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(map__of_a_node__each_page_is_there),
-	cmocka_unit_test(map__huge__aligned_and_the_kernel_is_asked),
-	cmocka_unit_test(map__kernel_refuses__ordinary_memory_and_why),
-	cmocka_unit_test(map__node_does_not_exist__ordinary_memory_and_why),
-	cmocka_unit_test(map__no_room_for_large_pages__small_ones),
-	cmocka_unit_test(map__no_memory__null),
-	cmocka_unit_test(allowed__cpuset_and_binding__both_hold),
-	cmocka_unit_test(allowed__kernel_does_not_tell__none),
-	cmocka_unit_test(nearest__any_cpu__least_distance_with_memory),
-	cmocka_unit_test(nearest__not_allowed_or_no_such_cpu__another_or_any),
-	cmocka_unit_test(map__of_a_node__thread_keeps_its_policy),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("node_memory", tests, start, NULL);
 }

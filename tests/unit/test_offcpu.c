@@ -19,6 +19,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void span(struct offcpu *o, uint64_t from_ns, uint64_t until_ns)
 {
 	const struct trace_switches head = { .from_ns = from_ns,
@@ -71,7 +73,7 @@ static void settle(struct offcpu *o)
 }
 
 /* As some recordings have it: the thread itself comes instead of it. */
-static void at__it_comes_itself__nobody_instead(void **state)
+TEST(at__it_comes_itself__nobody_instead)
 {
 	struct offcpu *o = *state;
 	const struct trace_switch itself = { .ns = 290,
@@ -88,14 +90,14 @@ static void at__it_comes_itself__nobody_instead(void **state)
 	are(o, THREAD, "0 ?, 100 on, 200 waits one, 300 on, 400 ?");
 }
 
-static void at__nobody_was_watched__all_run(void **state)
+TEST(at__nobody_was_watched__all_run)
 {
 	settle(*state);
 	assert_false(offcpu_any(*state));
 	are(*state, THREAD, "0 on");
 }
 
-static void at__each_kind__is_told(void **state)
+TEST(at__each_kind__is_told)
 {
 	struct offcpu *o = *state;
 
@@ -118,7 +120,7 @@ static void at__each_kind__is_told(void **state)
 	are(o, THREAD + 1, "0 ?, 100 on, 1000 ?");
 }
 
-static void at__first_of_a_thread__tells_what_was_before(void **state)
+TEST(at__first_of_a_thread__tells_what_was_before)
 {
 	struct offcpu *o = *state;
 
@@ -134,7 +136,7 @@ static void at__first_of_a_thread__tells_what_was_before(void **state)
 }
 
 /* A thread that leaves twice was back meanwhile; when is not known. */
-static void at__left_twice__is_not_sure_between(void **state)
+TEST(at__left_twice__is_not_sure_between)
 {
 	struct offcpu *o = *state;
 
@@ -153,7 +155,7 @@ static void at__left_twice__is_not_sure_between(void **state)
 	    "350 on, 400 asleep, 450 waking?, 500 asleep, 1000 ?");
 }
 
-static void at__stopped__is_no_sleep(void **state)
+TEST(at__stopped__is_no_sleep)
 {
 	struct offcpu *o = *state;
 
@@ -166,7 +168,7 @@ static void at__stopped__is_no_sleep(void **state)
 	are(o, THREAD, "0 ?, 100 on, 200 stopped, 800 waking, 810 on, 1000 ?");
 }
 
-static void at__switches_lost__is_not_known_meanwhile(void **state)
+TEST(at__switches_lost__is_not_known_meanwhile)
 {
 	struct offcpu *o = *state;
 
@@ -182,7 +184,7 @@ static void at__switches_lost__is_not_known_meanwhile(void **state)
 	    "0 ?, 100 on, 200 asleep, 300 ?, 400 waits one, 600 on, 1000 ?");
 }
 
-static void at__spans_with_a_gap__is_not_known_between(void **state)
+TEST(at__spans_with_a_gap__is_not_known_between)
 {
 	struct offcpu *o = *state;
 	const struct trace_switches before = { .from_ns = 50, .until_ns = 60 };
@@ -200,7 +202,7 @@ static void at__spans_with_a_gap__is_not_known_between(void **state)
 	    "0 ?, 100 on, 150 asleep, 200 ?, 300 on, 350 asleep, 400 ?");
 }
 
-static void add__disorder_and_any_text__is_put_right(void **state)
+TEST(add__disorder_and_any_text__is_put_right)
 {
 	struct offcpu *o = *state;
 
@@ -212,22 +214,4 @@ static void add__disorder_and_any_text__is_put_right(void **state)
 	add(o, 500, THREAD, (enum trace_switch_kind)99, "strange", 0);
 	settle(o);
 	are(o, THREAD, "0 ?, 100 on, 200 waits a?b, 300 on, 1000 ?");
-}
-
-static const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	CASE(at__nobody_was_watched__all_run),
-	CASE(at__it_comes_itself__nobody_instead),
-	CASE(at__each_kind__is_told),
-	CASE(at__first_of_a_thread__tells_what_was_before),
-	CASE(at__left_twice__is_not_sure_between),
-	CASE(at__stopped__is_no_sleep),
-	CASE(at__switches_lost__is_not_known_meanwhile),
-	CASE(at__spans_with_a_gap__is_not_known_between),
-	CASE(add__disorder_and_any_text__is_put_right),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("offcpu", tests, NULL, NULL);
 }

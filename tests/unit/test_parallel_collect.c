@@ -84,9 +84,8 @@ static void collect_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(out);
 }
 
-static void collect__each_size_and_grain__in_order(void **state)
+TEST(collect__each_size_and_grain__in_order)
 {
-	(void)state;
 	each_loop(collect_each);
 }
 
@@ -130,9 +129,8 @@ static int bad_collects(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void collect__bad_arguments__einval(void **state)
+TEST(collect__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_collects, NULL);
 }
 
@@ -198,9 +196,8 @@ static void partition_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(items);
 }
 
-static void partition__each_size_and_grain__each_on_its_side(void **state)
+TEST(partition__each_size_and_grain__each_on_its_side)
 {
-	(void)state;
 	each_loop(partition_each);
 }
 
@@ -233,23 +230,7 @@ static int bad_partitions(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void partition__bad_arguments__einval(void **state)
+TEST(partition__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_partitions, NULL);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(collect__each_size_and_grain__in_order),
-	cmocka_unit_test(collect__bad_arguments__einval),
-	cmocka_unit_test(partition__each_size_and_grain__each_on_its_side),
-	cmocka_unit_test(partition__bad_arguments__einval),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_collect", tests, NULL,
-					   NULL);
 }

@@ -62,9 +62,8 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void find__bad_arguments__einval(void **state)
+TEST(find__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_arguments, NULL);
 }
 
@@ -81,11 +80,10 @@ static int more_than_1(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void find__callback_returns_more_than_1__einval(void **state)
+TEST(find__callback_returns_more_than_1__einval)
 {
 	struct field *field = calloc(1, sizeof(*field));
 
-	(void)state;
 	each_team(more_than_1, field);
 	free(field);
 }
@@ -148,9 +146,8 @@ static void find_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(field);
 }
 
-static void find__each_size_and_grain__what_is_there(void **state)
+TEST(find__each_size_and_grain__what_is_there)
 {
-	(void)state;
 	each_loop(find_each);
 }
 
@@ -164,11 +161,10 @@ static int found_null(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void find__found_is_null__only_whether(void **state)
+TEST(find__found_is_null__only_whether)
 {
 	struct field *field = calloc(1, sizeof(*field));
 
-	(void)state;
 	each_team(found_null, field);
 	free(field);
 }
@@ -215,11 +211,10 @@ static int find_upper(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void find__another_worker_finds_it__all_end(void **state)
+TEST(find__another_worker_finds_it__all_end)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, find_upper, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -252,11 +247,10 @@ static int find_in_endless(struct skua_ctx ctx, void *arg)
 	return skua_find_any(ctx, 0, SIZE_MAX, 1, endless, NULL, &begun);
 }
 
-static void find_any__another_worker_finds_it__is_heard_of(void **state)
+TEST(find_any__another_worker_finds_it__is_heard_of)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, find_in_endless, NULL), 1);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -272,31 +266,13 @@ static int find_early(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void find__one_worker__nothing_is_looked_at_behind_it(void **state)
+TEST(find__one_worker__nothing_is_looked_at_behind_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct field *field = calloc(1, sizeof(*field));
 
-	(void)state;
 	assert_int_equal(in_region(rt, find_early, field), 0);
 	assert_int_equal(atomic_load_relaxed(&field->looked), 11);
 	free(field);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(find__bad_arguments__einval),
-	cmocka_unit_test(find__callback_returns_more_than_1__einval),
-	cmocka_unit_test(find__each_size_and_grain__what_is_there),
-	cmocka_unit_test(find__found_is_null__only_whether),
-	cmocka_unit_test(find__another_worker_finds_it__all_end),
-	cmocka_unit_test(find_any__another_worker_finds_it__is_heard_of),
-	cmocka_unit_test(find__one_worker__nothing_is_looked_at_behind_it),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_find", tests, NULL, NULL);
 }

@@ -55,9 +55,8 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void for__bad_arguments__einval(void **state)
+TEST(for__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_arguments, NULL);
 }
 
@@ -73,9 +72,8 @@ static int empty_range(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void for__empty_range__no_call(void **state)
+TEST(for__empty_range__no_call)
 {
-	(void)state;
 	each_team(empty_range, NULL);
 }
 
@@ -120,9 +118,8 @@ static void visit_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(visits);
 }
 
-static void for__each_size_and_grain__each_item_once(void **state)
+TEST(for__each_size_and_grain__each_item_once)
 {
-	(void)state;
 	each_loop(visit_each);
 }
 
@@ -169,9 +166,8 @@ static int greatest_ranges(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void for__greatest_ranges_and_grains__nothing_overflows(void **state)
+TEST(for__greatest_ranges_and_grains__nothing_overflows)
 {
-	(void)state;
 	each_team(greatest_ranges, NULL);
 }
 
@@ -217,9 +213,8 @@ static void end_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(ends);
 }
 
-static void for__bodies_return_values__the_first_in_the_range(void **state)
+TEST(for__bodies_return_values__the_first_in_the_range)
 {
-	(void)state;
 	each_loop(end_each);
 }
 
@@ -240,12 +235,11 @@ static int end_early(struct skua_ctx ctx, void *arg)
 	return skua_for(ctx, 0, 1000, 10, count_calls, calls);
 }
 
-static void for__a_body_returns_a_value__no_more_calls(void **state)
+TEST(for__a_body_returns_a_value__no_more_calls)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	unsigned calls = 0;
 
-	(void)state;
 	assert_int_equal(in_region(rt, end_early, &calls), 1);
 	assert_int_equal(calls, 3);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
@@ -278,11 +272,10 @@ static int meet_two(struct skua_ctx ctx, void *arg)
 			&(struct meeting){ 0 });
 }
 
-static void for__two_workers__at_the_same_time(void **state)
+TEST(for__two_workers__at_the_same_time)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, meet_two, (void *)0), 0);
 	assert_int_equal(in_region(rt, meet_two, (void *)1), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
@@ -314,11 +307,10 @@ static int end_endless(struct skua_ctx ctx, void *arg)
 	return skua_for(ctx, 0, SIZE_MAX, 1, endless, &begun);
 }
 
-static void for__a_body_before_others_fails__they_hear_of_it(void **state)
+TEST(for__a_body_before_others_fails__they_hear_of_it)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, end_endless, NULL), -EIO);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -357,9 +349,8 @@ static int nested(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void for__in_a_for__each_item_once(void **state)
+TEST(for__in_a_for__each_item_once)
 {
-	(void)state;
 	each_team(nested, NULL);
 }
 
@@ -394,9 +385,8 @@ static void map_each(struct skua_ctx ctx, size_t count, size_t grain)
 	free(out);
 }
 
-static void map__each_size_and_grain__each_item_in_place(void **state)
+TEST(map__each_size_and_grain__each_item_in_place)
 {
-	(void)state;
 	each_loop(map_each);
 }
 
@@ -427,29 +417,7 @@ static int map_ends(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void map__callbacks_return_values__the_first_in_the_array(void **state)
+TEST(map__callbacks_return_values__the_first_in_the_array)
 {
-	(void)state;
 	each_team(map_ends, NULL);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(for__bad_arguments__einval),
-	cmocka_unit_test(for__empty_range__no_call),
-	cmocka_unit_test(for__each_size_and_grain__each_item_once),
-	cmocka_unit_test(for__greatest_ranges_and_grains__nothing_overflows),
-	cmocka_unit_test(for__bodies_return_values__the_first_in_the_range),
-	cmocka_unit_test(for__a_body_returns_a_value__no_more_calls),
-	cmocka_unit_test(for__two_workers__at_the_same_time),
-	cmocka_unit_test(for__a_body_before_others_fails__they_hear_of_it),
-	cmocka_unit_test(for__in_a_for__each_item_once),
-	cmocka_unit_test(map__each_size_and_grain__each_item_in_place),
-	cmocka_unit_test(map__callbacks_return_values__the_first_in_the_array),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_for", tests, NULL, NULL);
 }

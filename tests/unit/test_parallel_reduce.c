@@ -62,9 +62,8 @@ static void reduce_each(struct skua_ctx ctx, size_t count, size_t grain)
 	assert_memory_equal(&result, &expected, sizeof(result));
 }
 
-static void reduce__each_size_and_grain__in_order(void **state)
+TEST(reduce__each_size_and_grain__in_order)
 {
-	(void)state;
 	each_loop(reduce_each);
 }
 
@@ -101,9 +100,8 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void reduce__bad_arguments__einval(void **state)
+TEST(reduce__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_arguments, NULL);
 }
 
@@ -150,9 +148,8 @@ static int largest_values(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void reduce__largest_values__each_has_its_own(void **state)
+TEST(reduce__largest_values__each_has_its_own)
 {
-	(void)state;
 	each_team(largest_values, NULL);
 }
 
@@ -204,11 +201,10 @@ static int add_up(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void reduce__a_grain__floating_point_to_the_last_digit(void **state)
+TEST(reduce__a_grain__floating_point_to_the_last_digit)
 {
 	struct sums sums = { 0, false };
 
-	(void)state;
 	each_team(add_up, &sums);
 	assert_true(sums.known);
 }
@@ -299,9 +295,8 @@ static void own_each(struct skua_ctx ctx, size_t count, size_t grain)
 		own_drop(&result, &owner);
 }
 
-static void reduce__callbacks_return_values__nothing_leaks(void **state)
+TEST(reduce__callbacks_return_values__nothing_leaks)
 {
-	(void)state;
 	each_loop(own_each);
 }
 
@@ -319,25 +314,7 @@ static int join_ends(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void reduce__join_returns_a_value__is_returned(void **state)
+TEST(reduce__join_returns_a_value__is_returned)
 {
-	(void)state;
 	each_team(join_ends, NULL);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(reduce__each_size_and_grain__in_order),
-	cmocka_unit_test(reduce__bad_arguments__einval),
-	cmocka_unit_test(reduce__largest_values__each_has_its_own),
-	cmocka_unit_test(reduce__a_grain__floating_point_to_the_last_digit),
-	cmocka_unit_test(reduce__callbacks_return_values__nothing_leaks),
-	cmocka_unit_test(reduce__join_returns_a_value__is_returned),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_reduce", tests, NULL,
-					   NULL);
 }

@@ -129,9 +129,8 @@ static void scan_each(struct skua_ctx ctx, size_t count, size_t grain)
 	}
 }
 
-static void scan__each_size_and_grain__all_prefixes(void **state)
+TEST(scan__each_size_and_grain__all_prefixes)
 {
-	(void)state;
 	each_loop(scan_each);
 }
 
@@ -166,9 +165,8 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__bad_arguments__einval(void **state)
+TEST(scan__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_arguments, NULL);
 }
 
@@ -200,9 +198,8 @@ static void end_each(struct skua_ctx ctx, size_t count, size_t grain)
 	}
 }
 
-static void scan__callbacks_return_values__the_first_in_the_range(void **state)
+TEST(scan__callbacks_return_values__the_first_in_the_range)
 {
-	(void)state;
 	each_loop(end_each);
 }
 
@@ -257,11 +254,10 @@ static int add_up(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__a_grain__floating_point_to_the_last_digit(void **state)
+TEST(scan__a_grain__floating_point_to_the_last_digit)
 {
 	double *first = calloc(TERMS, sizeof(*first));
 
-	(void)state;
 	each_team(add_up, first);
 	free(first);
 }
@@ -293,9 +289,8 @@ static int without_memory(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__no_memory__one_thread_does_it(void **state)
+TEST(scan__no_memory__one_thread_does_it)
 {
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS)
 		skip_aloud(NO_FAILURES);
 	each_team(without_memory, NULL);
@@ -316,9 +311,8 @@ static int more_than_memory(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__more_blocks_than_memory__one_thread_does_it(void **state)
+TEST(scan__more_blocks_than_memory__one_thread_does_it)
 {
-	(void)state;
 	each_team(more_than_memory, NULL);
 }
 
@@ -379,11 +373,10 @@ static int meet_two(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__two_workers__one_goes_ahead(void **state)
+TEST(scan__two_workers__one_goes_ahead)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, meet_two, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -475,11 +468,10 @@ static int fail_behind(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__another_thread_has_failed__the_leader_ends(void **state)
+TEST(scan__another_thread_has_failed__the_leader_ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, fail_behind, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -535,31 +527,11 @@ static int fail_ahead(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void scan__folds_fail_ahead__no_stack(void **state)
+TEST(scan__folds_fail_ahead__no_stack)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(in_region(rt, fail_ahead, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(scan__each_size_and_grain__all_prefixes),
-	cmocka_unit_test(scan__bad_arguments__einval),
-	cmocka_unit_test(scan__callbacks_return_values__the_first_in_the_range),
-	cmocka_unit_test(scan__a_grain__floating_point_to_the_last_digit),
-	cmocka_unit_test(scan__no_memory__one_thread_does_it),
-	cmocka_unit_test(scan__more_blocks_than_memory__one_thread_does_it),
-	cmocka_unit_test(scan__two_workers__one_goes_ahead),
-	cmocka_unit_test(scan__another_thread_has_failed__the_leader_ends),
-	cmocka_unit_test(scan__folds_fail_ahead__no_stack),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_scan", tests, NULL, NULL);
 }

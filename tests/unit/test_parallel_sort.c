@@ -65,35 +65,32 @@ static int by_long_key_8(struct skua_ctx ctx, void *base, size_t count)
 	return skua_sort_by_key(ctx, base, count, 8, long_key_of_pair, NULL);
 }
 
-static void sort__each_size_and_order__sorted(void **state)
+TEST(sort__each_size_and_order__sorted)
 {
 	struct sort sorts[] = { { sort_8, 8, false },
 				{ sort_16, 16, false },
 				{ sort_24, 24, true } };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
 		each_team(sort_all, &sorts[i]);
 }
 
-static void sort_stable__each_size_and_order__sorted_stably(void **state)
+TEST(sort_stable__each_size_and_order__sorted_stably)
 {
 	struct sort sorts[] = { { sort_stable_8, 8, true },
 				{ sort_stable_16, 16, true },
 				{ sort_stable_24, 24, true } };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
 		each_team(sort_all, &sorts[i]);
 }
 
-static void sort_by_key__each_size_and_order__sorted_stably(void **state)
+TEST(sort_by_key__each_size_and_order__sorted_stably)
 {
 	struct sort sorts[] = { { by_key_8, 8, true },
 				{ by_key_40, 40, true },
 				{ by_long_key_8, 8, true } };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
 		each_team(sort_all, &sorts[i]);
 }
@@ -134,9 +131,8 @@ static int sort_words(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__items_of_4_bytes__sorted(void **state)
+TEST(sort__items_of_4_bytes__sorted)
 {
-	(void)state;
 	each_team(sort_words, NULL);
 }
 
@@ -174,9 +170,8 @@ static int sort_shifted(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__items_not_aligned_to_their_size__no_copies(void **state)
+TEST(sort__items_not_aligned_to_their_size__no_copies)
 {
-	(void)state;
 	each_team(sort_shifted, NULL);
 }
 
@@ -212,7 +207,7 @@ static int template_wides_stable(struct skua_ctx ctx, void *base, size_t count)
 	return 0;
 }
 
-static void template__each_size_and_order__sorted(void **state)
+TEST(template__each_size_and_order__sorted)
 {
 	struct sort sorts[] = {
 		{ template_pairs, sizeof(struct pair), false },
@@ -221,7 +216,6 @@ static void template__each_size_and_order__sorted(void **state)
 		{ template_wides_stable, sizeof(struct wide), true }
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sorts); i++)
 		each_team(sort_all, &sorts[i]);
 }
@@ -239,9 +233,8 @@ static int sort_nothing(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__null_array_of_0__nothing(void **state)
+TEST(sort__null_array_of_0__nothing)
 {
-	(void)state;
 	each_team(sort_nothing, NULL);
 }
 
@@ -270,9 +263,8 @@ static int bad_arguments(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__bad_arguments__einval(void **state)
+TEST(sort__bad_arguments__einval)
 {
-	(void)state;
 	each_team(bad_arguments, NULL);
 }
 
@@ -305,29 +297,9 @@ static int without_memory(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__no_memory__enomem_and_nothing_moved(void **state)
+TEST(sort__no_memory__enomem_and_nothing_moved)
 {
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS)
 		skip_aloud(NO_FAILURES);
 	each_team(without_memory, NULL);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(sort__each_size_and_order__sorted),
-	cmocka_unit_test(sort_stable__each_size_and_order__sorted_stably),
-	cmocka_unit_test(sort_by_key__each_size_and_order__sorted_stably),
-	cmocka_unit_test(sort__items_of_4_bytes__sorted),
-	cmocka_unit_test(sort__items_not_aligned_to_their_size__no_copies),
-	cmocka_unit_test(template__each_size_and_order__sorted),
-	cmocka_unit_test(sort__null_array_of_0__nothing),
-	cmocka_unit_test(sort__bad_arguments__einval),
-	cmocka_unit_test(sort__no_memory__enomem_and_nothing_moved),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parallel_sort", tests, NULL, NULL);
 }

@@ -70,33 +70,17 @@ static void wakes_in_park(unsigned workers, unsigned count)
 	destroy(rt);
 }
 
-static void park__wakes_one__is_polled(void **state)
+TEST(park__wakes_one__is_polled)
 {
-	(void)state;
 	wakes_in_park(1, 1);
 }
 
-static void park__wakes_two__both_are_polled(void **state)
+TEST(park__wakes_two__both_are_polled)
 {
-	(void)state;
 	wakes_in_park(1, 2);
 }
 
-static void park__wakes_three_of_two_workers__all_are_polled(void **state)
+TEST(park__wakes_three_of_two_workers__all_are_polled)
 {
-	(void)state;
 	wakes_in_park(2, 3);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(park__wakes_one__is_polled),
-	cmocka_unit_test(park__wakes_three_of_two_workers__all_are_polled),
-	cmocka_unit_test(park__wakes_two__both_are_polled),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("park_wakes", tests, NULL, NULL);
 }

@@ -15,20 +15,18 @@ static uint32_t parker_state(struct parker *parker)
 	return atomic_load_relaxed(&parker->state);
 }
 
-static void parker__new__is_empty(void **state)
+TEST(parker__new__is_empty)
 {
 	struct parker parker;
 
-	(void)state;
 	parker_init(&parker);
 	assert_int_equal(parker_state(&parker), PARKER_EMPTY);
 }
 
-static void parker_park__notified_before__returns_at_once(void **state)
+TEST(parker_park__notified_before__returns_at_once)
 {
 	struct parker parker;
 
-	(void)state;
 	parker_init(&parker);
 	parker_unpark(&parker);
 	assert_int_equal(parker_state(&parker), PARKER_NOTIFIED);
@@ -36,11 +34,10 @@ static void parker_park__notified_before__returns_at_once(void **state)
 	assert_int_equal(parker_state(&parker), PARKER_EMPTY);
 }
 
-static void parker_unpark__twice__is_kept_one_deep(void **state)
+TEST(parker_unpark__twice__is_kept_one_deep)
 {
 	struct parker parker;
 
-	(void)state;
 	parker_init(&parker);
 	parker_unpark(&parker);
 	parker_unpark(&parker);
@@ -70,9 +67,8 @@ static void wait_until_parked(struct parker *parker)
 		sched_yield();
 }
 
-static void parker_park__unparked_by_another__sees_what_it_wrote(void **state)
+TEST(parker_park__unparked_by_another__sees_what_it_wrote)
 {
-	(void)state;
 	for (unsigned round = 1; round <= 200; round++) {
 		struct sleep sleep = { .written = 0 };
 		pthread_t thread;
@@ -90,12 +86,11 @@ static void parker_park__unparked_by_another__sees_what_it_wrote(void **state)
 	}
 }
 
-static void parker_park__woken_without_cause__sleeps_on(void **state)
+TEST(parker_park__woken_without_cause__sleeps_on)
 {
 	struct sleep sleep = { .written = 0 };
 	pthread_t thread;
 
-	(void)state;
 	parker_init(&sleep.parker);
 	assert_int_equal(pthread_create(&thread, NULL, park_once, &sleep), 0);
 	wait_until_parked(&sleep.parker);
@@ -165,11 +160,10 @@ static bool notified(struct idle *idle, unsigned i)
 
 /* ---- idle: searching ---------------------------------------------------- */
 
-static void idle__new__nobody_searches_or_sleeps(void **state)
+TEST(idle__new__nobody_searches_or_sleeps)
 {
 	static const unsigned counts[] = { 1, 2, 63, 64, 65, 200, 4096 };
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(counts); c++) {
 		struct idle *idle = idle_new(counts[c]);
 
@@ -180,9 +174,8 @@ static void idle__new__nobody_searches_or_sleeps(void **state)
 	}
 }
 
-static void idle_try_search__half_of_the_workers__then_refused(void **state)
+TEST(idle_try_search__half_of_the_workers__then_refused)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 9; workers++) {
 		struct idle *idle = idle_new(workers);
 
@@ -194,11 +187,10 @@ static void idle_try_search__half_of_the_workers__then_refused(void **state)
 	}
 }
 
-static void idle_leave_search__last_of_three__is_told(void **state)
+TEST(idle_leave_search__last_of_three__is_told)
 {
 	struct idle *idle = idle_new(6);
 
-	(void)state;
 	for (unsigned n = 0; n < 3; n++)
 		assert_true(idle_try_search(idle, 0));
 	assert_false(idle_leave_search(idle, 0));
@@ -219,11 +211,10 @@ static void park_wait(struct idle *idle, unsigned i)
 
 /* ---- idle: parking ------------------------------------------------------ */
 
-static void idle_park_begin__searcher__bit_set_and_count_given_back(void **s)
+TEST(idle_park_begin__searcher__bit_set_and_count_given_back)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)s;
 	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 2, true);
 	assert_true(bit_set(idle, 2));
@@ -237,11 +228,10 @@ static void idle_park_begin__searcher__bit_set_and_count_given_back(void **s)
 	idle_free(idle);
 }
 
-static void idle_park_cancel__bit_still_set__searches_past_the_limit(void **s)
+TEST(idle_park_cancel__bit_still_set__searches_past_the_limit)
 {
 	struct idle *idle = idle_new(1);
 
-	(void)s;
 	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 0, false);
 	idle_park_cancel(idle, 0);
@@ -250,11 +240,10 @@ static void idle_park_cancel__bit_still_set__searches_past_the_limit(void **s)
 	idle_free(idle);
 }
 
-static void idle_park_cancel__already_claimed__counted_once(void **state)
+TEST(idle_park_cancel__already_claimed__counted_once)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)state;
 	idle_park_begin(idle, 1, false);
 	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 1);
@@ -266,11 +255,10 @@ static void idle_park_cancel__already_claimed__counted_once(void **state)
 	idle_free(idle);
 }
 
-static void idle_parked__already_claimed__is_a_searcher(void **state)
+TEST(idle_parked__already_claimed__is_a_searcher)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)state;
 	idle_park_begin(idle, 1, false);
 	idle_notify(idle, 0);
 	park_wait(idle, 1);
@@ -281,11 +269,10 @@ static void idle_parked__already_claimed__is_a_searcher(void **state)
 
 /* ---- idle: waking ------------------------------------------------------- */
 
-static void idle_notify__nobody_parked__does_nothing(void **state)
+TEST(idle_notify__nobody_parked__does_nothing)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)state;
 	idle_notify(idle, 0);
 	assert_int_equal(searching(idle), 0);
 	for (unsigned i = 0; i < 4; i++)
@@ -293,12 +280,11 @@ static void idle_notify__nobody_parked__does_nothing(void **state)
 	idle_free(idle);
 }
 
-static void idle_notify__some_parked__claims_exactly_one(void **state)
+TEST(idle_notify__some_parked__claims_exactly_one)
 {
 	struct idle *idle = idle_new(8);
 	unsigned woken = 0;
 
-	(void)state;
 	for (unsigned i = 2; i < 7; i++)
 		idle_park_begin(idle, i, false);
 	idle_notify(idle, 0);
@@ -317,11 +303,10 @@ static void idle_notify__some_parked__claims_exactly_one(void **state)
 	idle_free(idle);
 }
 
-static void idle_notify__somebody_searches__wakes_nobody(void **state)
+TEST(idle_notify__somebody_searches__wakes_nobody)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)state;
 	assert_true(idle_try_search(idle, 0));
 	idle_park_begin(idle, 0, false);
 	idle_notify(idle, 0);
@@ -331,12 +316,11 @@ static void idle_notify__somebody_searches__wakes_nobody(void **state)
 	idle_free(idle);
 }
 
-static void idle_notify__chain__wakes_each_in_turn(void **state)
+TEST(idle_notify__chain__wakes_each_in_turn)
 {
 	struct idle *idle = idle_new(200);
 	bool ended[200] = { false };
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++)
 		idle_park_begin(idle, i, false);
 	for (unsigned left = 200; left > 0; left--) {
@@ -357,11 +341,10 @@ static void idle_notify__chain__wakes_each_in_turn(void **state)
 	idle_free(idle);
 }
 
-static void idle_notify__any_word_of_the_bitmap__finds_it(void **state)
+TEST(idle_notify__any_word_of_the_bitmap__finds_it)
 {
 	static const unsigned who[] = { 0, 63, 64, 127, 128, 4095 };
 
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(who); n++) {
 		struct idle *idle = idle_new(4096);
 
@@ -375,11 +358,10 @@ static void idle_notify__any_word_of_the_bitmap__finds_it(void **state)
 	}
 }
 
-static void idle_wake_all__some_parked__all_are_searchers(void **state)
+TEST(idle_wake_all__some_parked__all_are_searchers)
 {
 	struct idle *idle = idle_new(130);
 
-	(void)state;
 	for (unsigned i = 0; i < 130; i += 3)
 		idle_park_begin(idle, i, false);
 	idle_wake_all(idle);
@@ -391,11 +373,10 @@ static void idle_wake_all__some_parked__all_are_searchers(void **state)
 }
 
 /* Unlike a notification: those that end must not wait for one another. */
-static void idle_wake_all__somebody_searches__wakes_nevertheless(void **state)
+TEST(idle_wake_all__somebody_searches__wakes_nevertheless)
 {
 	struct idle *idle = idle_new(4);
 
-	(void)state;
 	idle_wake_all(idle);
 	assert_int_equal(searching(idle), 0);
 	assert_true(idle_try_search(idle, 0));
@@ -443,12 +424,11 @@ static void *consume(void *arg)
 	return NULL;
 }
 
-static void idle__producer_and_parker__no_wake_up_is_lost(void **state)
+TEST(idle__producer_and_parker__no_wake_up_is_lost)
 {
 	struct handover h = { .idle = idle_new(1) };
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, consume, &h), 0);
 	for (uint32_t n = 1; n <= HANDOVERS; n++) {
 		atomic_store_release(&h.produced, n);
@@ -481,13 +461,12 @@ static void *wait_once(void *arg)
 	return NULL;
 }
 
-static void idle_parked__late_notification__parks_again(void **state)
+TEST(idle_parked__late_notification__parks_again)
 {
 	struct late late = { .idle = idle_new(2) };
 	struct parker *parker = &late.idle->sleepers[0].parker;
 	pthread_t thread;
 
-	(void)state;
 	/* Claimed, cancelled, and now it parks again: the notification of the
 	 * claim is still there. */
 	idle_park_begin(late.idle, 0, false);
@@ -543,9 +522,8 @@ static void park_worker_2_of_2(void)
 }
 #endif
 
-static void idle__misuse__asserts(void **state)
+TEST(idle__misuse__asserts)
 {
-	(void)state;
 #ifdef NDEBUG
 	skip_aloud(NO_ASSERTS);
 #else
@@ -554,36 +532,4 @@ static void idle__misuse__asserts(void **state)
 	assert_true(aborts(leave_a_search_that_nobody_began));
 	assert_true(aborts(park_worker_2_of_2));
 #endif
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(parker__new__is_empty),
-	cmocka_unit_test(parker_park__notified_before__returns_at_once),
-	cmocka_unit_test(parker_unpark__twice__is_kept_one_deep),
-	cmocka_unit_test(parker_park__unparked_by_another__sees_what_it_wrote),
-	cmocka_unit_test(parker_park__woken_without_cause__sleeps_on),
-	cmocka_unit_test(idle__new__nobody_searches_or_sleeps),
-	cmocka_unit_test(idle_try_search__half_of_the_workers__then_refused),
-	cmocka_unit_test(idle_leave_search__last_of_three__is_told),
-	cmocka_unit_test(idle_park_begin__searcher__bit_set_and_count_given_back),
-	cmocka_unit_test(idle_park_cancel__bit_still_set__searches_past_the_limit),
-	cmocka_unit_test(idle_park_cancel__already_claimed__counted_once),
-	cmocka_unit_test(idle_parked__already_claimed__is_a_searcher),
-	cmocka_unit_test(idle_notify__nobody_parked__does_nothing),
-	cmocka_unit_test(idle_notify__some_parked__claims_exactly_one),
-	cmocka_unit_test(idle_notify__somebody_searches__wakes_nobody),
-	cmocka_unit_test(idle_notify__chain__wakes_each_in_turn),
-	cmocka_unit_test(idle_notify__any_word_of_the_bitmap__finds_it),
-	cmocka_unit_test(idle_wake_all__some_parked__all_are_searchers),
-	cmocka_unit_test(idle_wake_all__somebody_searches__wakes_nevertheless),
-	cmocka_unit_test(idle__producer_and_parker__no_wake_up_is_lost),
-	cmocka_unit_test(idle_parked__late_notification__parks_again),
-	cmocka_unit_test(idle__misuse__asserts),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("parker_idle", tests, NULL, NULL);
 }

@@ -205,13 +205,12 @@ static void expect_hint(const struct perf_event_attr *attr, int err,
 		fail_msg("'%s' is not in '%s'", text, why);
 }
 
-static void perf_group_open__thread__is_one_kernel_group(void **state)
+TEST(perf_group_open__thread__is_one_kernel_group)
 {
 	const char *const names[] = { SIX_EVENTS };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	group = open_group(TID, names, 6);
 	assert_string_equal(reason, "");
@@ -244,12 +243,11 @@ static void perf_group_open__thread__is_one_kernel_group(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__own__is_inherited_and_read_alone(void **state)
+TEST(perf_group_open__own__is_inherited_and_read_alone)
 {
 	const char *const names[] = { TWO_EVENTS };
 	struct perf_group *group;
 
-	(void)state;
 	machine_begin();
 	group = open_group(PERF_GROUP_OWN, names, 2);
 	for (unsigned i = 0; i < 2; i++) {
@@ -264,14 +262,13 @@ static void perf_group_open__own__is_inherited_and_read_alone(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__eight_events__two_groups(void **state)
+TEST(perf_group_open__eight_events__two_groups)
 {
 	const char *const names[] = { SIX_EVENTS, "stalled-cycles-frontend",
 				      "stalled-cycles-backend" };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	machine.running_ns[6] = 20; /* a quarter of the time */
 	group = open_group(TID, names, 8);
@@ -291,13 +288,12 @@ static void perf_group_open__eight_events__two_groups(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__does_not_fit__begins_next_group(void **state)
+TEST(perf_group_open__does_not_fit__begins_next_group)
 {
 	const char *const names[] = { SIX_EVENTS };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	machine.at_once = 4;
 	group = open_group(TID, names, 6);
@@ -309,13 +305,12 @@ static void perf_group_open__does_not_fit__begins_next_group(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__one_missing__others_keep_their_counts(void **state)
+TEST(perf_group_open__one_missing__others_keep_their_counts)
 {
 	const char *const names[] = { SIX_EVENTS };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	machine.lacks = PERF_COUNT_HW_CACHE_REFERENCES + 1;
 	group = open_group(TID, names, 6);
@@ -331,12 +326,11 @@ static void perf_group_open__one_missing__others_keep_their_counts(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__first_missing__second_leads(void **state)
+TEST(perf_group_open__first_missing__second_leads)
 {
 	const char *const names[] = { TWO_EVENTS };
 	struct perf_group *group;
 
-	(void)state;
 	machine_begin();
 	machine.lacks = PERF_COUNT_HW_CPU_CYCLES + 1;
 	group = open_group(TID, names, 2);
@@ -347,13 +341,12 @@ static void perf_group_open__first_missing__second_leads(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__modes__as_the_event_needs(void **state)
+TEST(perf_group_open__modes__as_the_event_needs)
 {
 	const char *const names[] = { "page-faults", "context-switches",
 				      "cpu-migrations", "cycles:k" };
 	struct perf_group *group;
 
-	(void)state;
 	machine_begin();
 	group = open_group(TID, names, 4);
 	assert_int_equal(machine.event[0].attr.exclude_kernel, 1);
@@ -364,13 +357,12 @@ static void perf_group_open__modes__as_the_event_needs(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_read__never_had_a_counter__not_counted(void **state)
+TEST(perf_group_read__never_had_a_counter__not_counted)
 {
 	const char *const names[] = { "cycles" };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	machine.running_ns[0] = 0;
 	group = open_group(TID, names, 1);
@@ -380,13 +372,12 @@ static void perf_group_read__never_had_a_counter__not_counted(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_read__short__eio(void **state)
+TEST(perf_group_read__short__eio)
 {
 	const char *const names[] = { TWO_EVENTS };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	machine_begin();
 	group = open_group(TID, names, 2);
 	machine.cut = true;
@@ -394,13 +385,12 @@ static void perf_group_read__short__eio(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_between__two_readings__their_difference(void **state)
+TEST(perf_group_between__two_readings__their_difference)
 {
 	const char *const names[] = { TWO_EVENTS };
 	struct perf_group *group;
 	struct perf_group_values first, second;
 
-	(void)state;
 	machine_begin();
 	group = open_group(TID, names, 2);
 	first = read_group(group);
@@ -436,14 +426,13 @@ static void touch_pages(size_t pages)
 	munmap(memory, pages * page);
 }
 
-static void perf_group_open__refused__proc_tells(void **state)
+TEST(perf_group_open__refused__proc_tells)
 {
 	const char *const names[] = { "cycles", "page-faults", "task-clock",
 				      "context-switches" };
 	struct perf_group *group;
 	struct perf_group_values values;
 
-	(void)state;
 	if (SANITIZED)
 		skip_aloud("a sanitizer causes page faults of its own");
 	machine_begin();
@@ -473,12 +462,11 @@ static void perf_group_open__refused__proc_tells(void **state)
 }
 
 /* The kernel brings it up to date when the thread is switched, or at a tick. */
-static void perf_group_read__time_in_proc__goes_on(void **state)
+TEST(perf_group_read__time_in_proc__goes_on)
 {
 	const char *const names[] = { "task-clock" };
 	struct perf_group *group;
 
-	(void)state;
 	machine_begin();
 	machine.refusal = EACCES;
 	group = open_group(gettid(), names, 1);
@@ -488,12 +476,11 @@ static void perf_group_read__time_in_proc__goes_on(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__own_refused__fails(void **state)
+TEST(perf_group_open__own_refused__fails)
 {
 	const char *const names[] = { "page-faults", "cycles" };
 	struct perf_group *group;
 
-	(void)state;
 	machine_begin();
 	machine.refusal = EPERM;
 	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 2,
@@ -506,7 +493,7 @@ static void perf_group_open__own_refused__fails(void **state)
 			"forbid perf_event_open()");
 }
 
-static void perf_group_read__thread_has_ended__esrch(void **state)
+TEST(perf_group_read__thread_has_ended__esrch)
 {
 	const char *const names[] = { "page-faults" };
 	struct perf_group_values values;
@@ -514,7 +501,6 @@ static void perf_group_read__thread_has_ended__esrch(void **state)
 	int go_on[2];
 	pid_t child;
 
-	(void)state;
 	machine_begin();
 	machine.refusal = EACCES;
 	assert_int_equal(pipe(go_on), 0);
@@ -535,7 +521,7 @@ static void perf_group_read__thread_has_ended__esrch(void **state)
 	perf_group_close(group);
 }
 
-static void perf_proc_read__own_thread__as_getrusage(void **state)
+TEST(perf_proc_read__own_thread__as_getrusage)
 {
 	const struct {
 		uint64_t config;
@@ -547,7 +533,6 @@ static void perf_proc_read__own_thread__as_getrusage(void **state)
 		  offsetof(struct rusage, ru_majflt) },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(counts); i++) {
 		struct rusage before, after;
 		uint64_t value;
@@ -562,12 +547,11 @@ static void perf_proc_read__own_thread__as_getrusage(void **state)
 	}
 }
 
-static void perf_proc_read__switches__as_getrusage(void **state)
+TEST(perf_proc_read__switches__as_getrusage)
 {
 	struct rusage before, after;
 	uint64_t value;
 
-	(void)state;
 	getrusage(RUSAGE_THREAD, &before);
 	assert_int_equal(perf_proc_read(gettid(),
 					PERF_COUNT_SW_CONTEXT_SWITCHES, &value),
@@ -577,22 +561,20 @@ static void perf_proc_read__switches__as_getrusage(void **state)
 			after.ru_nvcsw + after.ru_nivcsw);
 }
 
-static void perf_proc_read__other__enoent(void **state)
+TEST(perf_proc_read__other__enoent)
 {
 	uint64_t value;
 
-	(void)state;
 	assert_int_equal(
 		perf_proc_read(gettid(), PERF_COUNT_SW_BPF_OUTPUT, &value),
 		-ENOENT);
 }
 
-static void perf_event_explain__refusals__what_is_allowed(void **state)
+TEST(perf_event_explain__refusals__what_is_allowed)
 {
 	const struct perf_event_attr user = { .exclude_kernel = 1 };
 	const struct perf_event_attr kernel = { 0 };
 
-	(void)state;
 	machine_begin();
 	expect_hint(&user, -EACCES, "3", "needs CAP_PERFMON, or 2 there");
 	expect_hint(&kernel, -EACCES, "2", "needs CAP_PERFMON, or 1 there");
@@ -601,35 +583,4 @@ static void perf_event_explain__refusals__what_is_allowed(void **state)
 	expect_hint(&user, -EMFILE, "1", "ulimit -n");
 	expect_hint(&user, -ESRCH, "1", "no such thread");
 	expect_hint(&user, -ENOSYS, "1", "not implemented");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(perf_group_open__thread__is_one_kernel_group),
-		cmocka_unit_test(
-			perf_group_open__own__is_inherited_and_read_alone),
-		cmocka_unit_test(perf_group_open__eight_events__two_groups),
-		cmocka_unit_test(
-			perf_group_open__does_not_fit__begins_next_group),
-		cmocka_unit_test(
-			perf_group_open__one_missing__others_keep_their_counts),
-		cmocka_unit_test(perf_group_open__first_missing__second_leads),
-		cmocka_unit_test(perf_group_open__modes__as_the_event_needs),
-		cmocka_unit_test(
-			perf_group_read__never_had_a_counter__not_counted),
-		cmocka_unit_test(perf_group_read__short__eio),
-		cmocka_unit_test(
-			perf_group_between__two_readings__their_difference),
-		cmocka_unit_test(perf_group_open__refused__proc_tells),
-		cmocka_unit_test(perf_group_read__time_in_proc__goes_on),
-		cmocka_unit_test(perf_group_open__own_refused__fails),
-		cmocka_unit_test(perf_group_read__thread_has_ended__esrch),
-		cmocka_unit_test(perf_proc_read__own_thread__as_getrusage),
-		cmocka_unit_test(perf_proc_read__switches__as_getrusage),
-		cmocka_unit_test(perf_proc_read__other__enoent),
-		cmocka_unit_test(perf_event_explain__refusals__what_is_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

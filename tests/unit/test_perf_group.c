@@ -81,13 +81,12 @@ static struct perf_group_values read_values(struct perf_group *group)
 	return values;
 }
 
-static void perf_group_open__bad_count__einval(void **state)
+TEST(perf_group_open__bad_count__einval)
 {
 	const char *const names[25] = { FAULTS };
 	struct perf_group *group = (struct perf_group *)&group;
 	char reason[200];
 
-	(void)state;
 	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 0,
 					 reason, sizeof(reason)),
 			 -EINVAL);
@@ -98,13 +97,12 @@ static void perf_group_open__bad_count__einval(void **state)
 	assert_non_null(strstr(reason, "nothing can be counted: 25 events"));
 }
 
-static void perf_group_open__unknown_event__is_named(void **state)
+TEST(perf_group_open__unknown_event__is_named)
 {
 	const char *const names[] = { "no-such-event" };
 	struct perf_group *group;
 	char reason[200];
 
-	(void)state;
 	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 1,
 					 reason, sizeof(reason)),
 			 -ENOENT);
@@ -113,13 +111,12 @@ static void perf_group_open__unknown_event__is_named(void **state)
 		strstr(reason, "nothing can be counted: no-such-event: "));
 }
 
-static void perf_group_open__small_buffer__reason_is_cut(void **state)
+TEST(perf_group_open__small_buffer__reason_is_cut)
 {
 	const char *const names[] = { "no-such-event", "nor-this" };
 	struct perf_group *group;
 	char reason[16];
 
-	(void)state;
 	memset(reason, 'x', sizeof(reason));
 	assert_true(perf_group_open(&group, PERF_GROUP_OWN, names, 2, reason,
 				    10) < 0);
@@ -127,13 +124,12 @@ static void perf_group_open__small_buffer__reason_is_cut(void **state)
 	assert_int_equal(reason[10], 'x');
 }
 
-static void perf_group_open__one_missing__others_count(void **state)
+TEST(perf_group_open__one_missing__others_count)
 {
 	const char *const names[] = { "no-such-event", FAULTS };
 	struct perf_group *group = open_or_skip(names, 2);
 	struct perf_group_values values;
 
-	(void)state;
 	assert_int_equal(perf_group_start(group), 0);
 	touch_pages(NULL);
 	assert_int_equal(perf_group_stop(group), 0);
@@ -147,13 +143,12 @@ static void perf_group_open__one_missing__others_count(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_open__one_missing__reason_names_it(void **state)
+TEST(perf_group_open__one_missing__reason_names_it)
 {
 	const char *const names[] = { FAULTS, "no-such-event" };
 	struct perf_group *group = open_or_skip(names, 2);
 	char reason[200];
 
-	(void)state;
 	perf_group_close(group);
 	assert_int_equal(perf_group_open(&group, PERF_GROUP_OWN, names, 2,
 					 reason, sizeof(reason)),
@@ -162,12 +157,11 @@ static void perf_group_open__one_missing__reason_names_it(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_read__thread_made_later__is_counted(void **state)
+TEST(perf_group_read__thread_made_later__is_counted)
 {
 	const char *const names[] = { FAULTS };
 	struct perf_group *group = open_or_skip(names, 1);
 
-	(void)state;
 	perf_group_start(group);
 	in_thread(touch_pages);
 	perf_group_stop(group);
@@ -192,7 +186,7 @@ static void *touch_in_turns(void *arg)
 	return NULL;
 }
 
-static void perf_group_start__thread_already_runs__starts_there(void **state)
+TEST(perf_group_start__thread_already_runs__starts_there)
 {
 	const char *const names[] = { FAULTS };
 	struct perf_group *group;
@@ -200,7 +194,6 @@ static void perf_group_start__thread_already_runs__starts_there(void **state)
 	pthread_t thread;
 	uint64_t faults;
 
-	(void)state;
 	skip_under_sanitizer();
 	group = open_or_skip(names, 1);
 	pthread_barrier_init(&turns.barrier, NULL, 2);
@@ -220,13 +213,12 @@ static void perf_group_start__thread_already_runs__starts_there(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_read__two_spans__are_added(void **state)
+TEST(perf_group_read__two_spans__are_added)
 {
 	const char *const names[] = { FAULTS };
 	struct perf_group *group;
 	uint64_t faults;
 
-	(void)state;
 	skip_under_sanitizer();
 	group = open_or_skip(names, 1);
 	touch_pages(NULL);
@@ -242,19 +234,17 @@ static void perf_group_read__two_spans__are_added(void **state)
 	perf_group_close(group);
 }
 
-static void perf_group_close__null__nothing(void **state)
+TEST(perf_group_close__null__nothing)
 {
-	(void)state;
 	perf_group_close(NULL);
 }
 
-static void perf_group_read__instructions_of_thread__are_counted(void **state)
+TEST(perf_group_read__instructions_of_thread__are_counted)
 {
 	const char *const names[] = { "instructions", "cycles" };
 	struct perf_group *group = open_or_skip(names, 2);
 	struct perf_group_values values;
 
-	(void)state;
 	perf_group_start(group);
 	in_thread(spend_instructions);
 	perf_group_stop(group);
@@ -269,22 +259,7 @@ static void perf_group_read__instructions_of_thread__are_counted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(perf_group_open__bad_count__einval),
-		cmocka_unit_test(perf_group_open__unknown_event__is_named),
-		cmocka_unit_test(perf_group_open__small_buffer__reason_is_cut),
-		cmocka_unit_test(perf_group_open__one_missing__others_count),
-		cmocka_unit_test(perf_group_open__one_missing__reason_names_it),
-		cmocka_unit_test(
-			perf_group_read__thread_made_later__is_counted),
-		cmocka_unit_test(
-			perf_group_start__thread_already_runs__starts_there),
-		cmocka_unit_test(perf_group_read__two_spans__are_added),
-		cmocka_unit_test(perf_group_close__null__nothing),
-		cmocka_unit_test(
-			perf_group_read__instructions_of_thread__are_counted),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = run_all_tests();
 
 	if (failed != 0)
 		return 1;

@@ -107,18 +107,16 @@ static void expect(const struct expected *e)
 
 /* ---- by default ------------------------------------------------------------ */
 
-static void placement_default__a_worker_a_cpu__in_their_order(void **state)
+TEST(placement_default__a_worker_a_cpu__in_their_order)
 {
-	(void)state;
 	EXPECT(.machine = "two_sockets_smt", .at = "0-63",
 	       .own = { "0", "1", "2" }, .binding = SKUA_BOUND_CPU);
 	EXPECT(.machine = "gaps_and_offline", .cpus = "3,6,15,60",
 	       .at = "3,6,15,60", .binding = SKUA_BOUND_CPU);
 }
 
-static void placement_default__fewer__cores_first_and_near(void **state)
+TEST(placement_default__fewer__cores_first_and_near)
 {
-	(void)state;
 	/* Siblings are 16 to 31. */
 	EXPECT(.machine = "cache_across_nodes", .workers = 3, .at = "0-2",
 	       .binding = SKUA_BOUND_CPU);
@@ -130,9 +128,8 @@ static void placement_default__fewer__cores_first_and_near(void **state)
 	       .workers = 4, .at = "0,1,5,16", .binding = SKUA_BOUND_CPU);
 }
 
-static void placement_default__hybrid__fast_cores_first(void **state)
+TEST(placement_default__hybrid__fast_cores_first)
 {
-	(void)state;
 	/* 7 has 1024, 4 to 6 have 871, the others 446. */
 	EXPECT(.machine = "hybrid_arm", .workers = 2, .at = "4,7",
 	       .binding = SKUA_BOUND_CPU);
@@ -143,10 +140,8 @@ static void placement_default__hybrid__fast_cores_first(void **state)
 	       .at = "0,2,4,6,8,10,12,13", .binding = SKUA_BOUND_CPU);
 }
 
-static void
-placement_default__more_workers__the_rest_is_everywhere(void **state)
+TEST(placement_default__more_workers__the_rest_is_everywhere)
 {
-	(void)state;
 	EXPECT(.machine = "no_numa", .cpus = "1,2", .workers = 3, .count = 3,
 	       .at = "1,2", .own = { "1", "2", "1,2" },
 	       .binding = SKUA_BOUND_NOT);
@@ -154,17 +149,15 @@ placement_default__more_workers__the_rest_is_everywhere(void **state)
 
 /* ---- other policies -------------------------------------------------------- */
 
-static void placement_compact__any__core_cache_node(void **state)
+TEST(placement_compact__any__core_cache_node)
 {
-	(void)state;
 	EXPECT(.machine = "cache_across_nodes", .policy = SKUA_PLACE_COMPACT,
 	       .workers = 10, .at = "0,16,1,17,2,18,3,19,4,20",
 	       .binding = SKUA_BOUND_CPU);
 }
 
-static void placement_scatter__any__nodes_caches_cores(void **state)
+TEST(placement_scatter__any__nodes_caches_cores)
 {
-	(void)state;
 	/* Four nodes of four caches of four cores; siblings are 64 to 127. */
 	EXPECT(.machine = "nps4_16_llcs", .policy = SKUA_PLACE_SCATTER,
 	       .workers = 20,
@@ -175,9 +168,8 @@ static void placement_scatter__any__nodes_caches_cores(void **state)
 	       .at = "0,16,4,1,5,2,6,3,7,64", .binding = SKUA_BOUND_CPU);
 }
 
-static void placement_cores__any__a_worker_on_all_of_each(void **state)
+TEST(placement_cores__any__a_worker_on_all_of_each)
 {
-	(void)state;
 	EXPECT(.machine = "hybrid_x86", .policy = SKUA_PLACE_CORES,
 	       .at = "0,2,4,6,8,10,12-19", .own = { "0,1", "2,3", "4,5" },
 	       .binding = SKUA_BOUND_CORE);
@@ -190,9 +182,8 @@ static void placement_cores__any__a_worker_on_all_of_each(void **state)
 	       .binding = SKUA_BOUND_NOT);
 }
 
-static void placement_caches__any__a_worker_on_all_of_each(void **state)
+TEST(placement_caches__any__a_worker_on_all_of_each)
 {
-	(void)state;
 	/* A cache that two nodes share is two. */
 	EXPECT(.machine = "cache_across_nodes", .policy = SKUA_PLACE_CACHES,
 	       .at = "0,4,8,12", .own = { "0-3,16-19", "4-7,20-23" },
@@ -202,9 +193,8 @@ static void placement_caches__any__a_worker_on_all_of_each(void **state)
 	       .binding = SKUA_BOUND_CACHE);
 }
 
-static void placement_listed__any__in_the_order_given(void **state)
+TEST(placement_listed__any__in_the_order_given)
 {
-	(void)state;
 	EXPECT(.machine = "no_numa", .policy = SKUA_PLACE_LISTED,
 	       .cpus = "3,0-2,3", .at = "3,0-2", .own = { "3", "0", "1" },
 	       .binding = SKUA_BOUND_CPU);
@@ -213,9 +203,8 @@ static void placement_listed__any__in_the_order_given(void **state)
 	       .binding = SKUA_BOUND_CPU);
 }
 
-static void placement__isolated_cpus__come_first(void **state)
+TEST(placement__isolated_cpus__come_first)
 {
-	(void)state;
 	/* 15 and 18 are. */
 	EXPECT(.machine = "gaps_and_offline", .workers = 2, .at = "15,18",
 	       .binding = SKUA_BOUND_CPU);
@@ -229,9 +218,8 @@ static void placement__isolated_cpus__come_first(void **state)
 
 /* ---- what does not pin ----------------------------------------------------- */
 
-static void placement__unpinned__all_on_all(void **state)
+TEST(placement__unpinned__all_on_all)
 {
-	(void)state;
 	EXPECT(.machine = "no_numa", .unpinned = true, .workers = 2,
 	       .at = "0,1", .own = { "0-3", "0-3" }, .binding = SKUA_BOUND_NOT);
 	/* The policy still says how many. */
@@ -240,9 +228,8 @@ static void placement__unpinned__all_on_all(void **state)
 	       .binding = SKUA_BOUND_NOT);
 }
 
-static void placement__limited_time__each_on_a_cache_from_here(void **state)
+TEST(placement__limited_time__each_on_a_cache_from_here)
 {
-	(void)state;
 	EXPECT(.machine = "nps4_16_llcs", .limited = true, .max_workers = 3,
 	       .start = 37, .at = "36-38",
 	       .own = { "36-39,100-103", "36-39,100-103" },
@@ -261,10 +248,8 @@ static void placement__limited_time__each_on_a_cache_from_here(void **state)
 	       .binding = SKUA_BOUND_CACHE);
 }
 
-static void
-placement__machine_unknown__cpus_are_cores_of_one_cache(void **state)
+TEST(placement__machine_unknown__cpus_are_cores_of_one_cache)
 {
-	(void)state;
 	EXPECT(.cpus = "2-5", .workers = 3, .at = "2-4", .own = { "2", "3" },
 	       .binding = SKUA_BOUND_CPU);
 	EXPECT(.cpus = "2-5", .policy = SKUA_PLACE_CACHES, .at = "2",
@@ -340,11 +325,10 @@ static void check(const struct machine *machine, enum skua_placement policy,
 	cpu_list_free(&cpus);
 }
 
-static void placement__each_machine_and_policy__no_cpu_twice(void **state)
+TEST(placement__each_machine_and_policy__no_cpu_twice)
 {
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct machine *machine = load(found.gl_pathv[i]);
@@ -365,14 +349,13 @@ static void placement__each_machine_and_policy__no_cpu_twice(void **state)
 	globfree(&found);
 }
 
-static void placement__no_memory__enomem_and_nothing_left(void **state)
+TEST(placement__no_memory__enomem_and_nothing_left)
 {
 	struct cpu_list cpus;
 	const struct placement_request request = { .cpus = &cpus };
 	struct placement made;
 	unsigned nth = 0;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -397,13 +380,12 @@ static void placement__no_memory__enomem_and_nothing_left(void **state)
 
 /* ---- the public plan ------------------------------------------------------- */
 
-static void topology_plan__any__as_placed(void **state)
+TEST(topology_plan__any__as_placed)
 {
 	struct skua_topology *topology;
 	enum skua_binding binding;
 	unsigned cpus[4];
 
-	(void)state;
 	assert_int_equal(skua_topology_load(&topology,
 					    MACHINES "nps4_16_llcs.snapshot",
 					    NULL),
@@ -424,30 +406,4 @@ static void topology_plan__any__as_placed(void **state)
 		skua_topology_plan(NULL, SKUA_PLACE_DEFAULT, NULL, 0, NULL),
 		-EINVAL);
 	skua_topology_free(topology);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(placement_default__a_worker_a_cpu__in_their_order),
-	cmocka_unit_test(placement_default__fewer__cores_first_and_near),
-	cmocka_unit_test(placement_default__hybrid__fast_cores_first),
-	cmocka_unit_test(placement_default__more_workers__the_rest_is_everywhere),
-	cmocka_unit_test(placement_compact__any__core_cache_node),
-	cmocka_unit_test(placement_scatter__any__nodes_caches_cores),
-	cmocka_unit_test(placement_cores__any__a_worker_on_all_of_each),
-	cmocka_unit_test(placement_caches__any__a_worker_on_all_of_each),
-	cmocka_unit_test(placement_listed__any__in_the_order_given),
-	cmocka_unit_test(placement__isolated_cpus__come_first),
-	cmocka_unit_test(placement__unpinned__all_on_all),
-	cmocka_unit_test(placement__limited_time__each_on_a_cache_from_here),
-	cmocka_unit_test(placement__machine_unknown__cpus_are_cores_of_one_cache),
-	cmocka_unit_test(placement__each_machine_and_policy__no_cpu_twice),
-	cmocka_unit_test(placement__no_memory__enomem_and_nothing_left),
-	cmocka_unit_test(topology_plan__any__as_placed),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
 }

@@ -148,10 +148,8 @@ static unsigned enabled_count(void)
 	return count;
 }
 
-static void
-probe__attached__semaphore_raised_and_each_call_counted(void **state)
+TEST(probe__attached__semaphore_raised_and_each_call_counted)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(probes); i++) {
 		const struct probe *probe = &probes[i];
 		int fd = attach_or_skip(probe->name);
@@ -165,31 +163,12 @@ probe__attached__semaphore_raised_and_each_call_counted(void **state)
 	}
 }
 
-static void probe__detached__semaphore_lowered(void **state)
+TEST(probe__detached__semaphore_lowered)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(probes); i++) {
 		close(attach_or_skip(probes[i].name));
 		assert_false(probes[i].enabled());
 		probes[i].fire();
-	}
-}
-
-/* The semaphores are not looked at any more: some kernels raise them twice for
- * the second tracer, and lower them once. */
-static void probe__attached_twice__both_count(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(probes); i++) {
-		int first = attach_or_skip(probes[i].name);
-		int second = attach_or_skip(probes[i].name);
-
-		probes[i].fire();
-		assert_int_equal(probe_hits(first), 1);
-		close(first);
-		probes[i].fire();
-		assert_int_equal(probe_hits(second), 2);
-		close(second);
 	}
 }
 
@@ -212,11 +191,10 @@ static struct arguments first_hit(const struct perf_event_mmap_page *ring)
 #endif
 }
 
-static void probe__attached__arguments_are_where_the_note_says(void **state)
+TEST(probe__attached__arguments_are_where_the_note_says)
 {
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(probes); i++) {
 		int fd = attach_or_skip(probes[i].name);
 		void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -324,35 +302,6 @@ static struct skua_stats run_tasks(void)
 	return stats;
 }
 
-static void runtime__attached__hits_agree_with_counters(void **state)
-{
-	struct skua_stats stats;
-	uint64_t parked = 0;
-	uint64_t unparked = 0;
-
-	(void)state;
-	close(attach_or_skip("steal"));
-	stats = run_tasks();
-	for (unsigned i = 0; i < WORKERS; i++) {
-		parked += observed[i].parked;
-		unparked += observed[i].unparked;
-	}
-	assert_int_equal(sum_hits(PROBE_steal), stats.total.steals);
-	assert_int_equal(sum_hits(PROBE_steal_fail),
-			 stats.total.searches_failed);
-	assert_int_equal(sum_hits(PROBE_park), parked);
-	assert_int_equal(sum_hits(PROBE_unpark), unparked);
-	assert_int_equal(sum_hits(PROBE_inject),
-			 stats.total.global_batch_fetches);
-	assert_true(stats.total.overflows > 0);
-	assert_int_equal(sum_hits(PROBE_overflow),
-			 stats.total.overflows + stats.total.overflows_single);
-	/* Those that begin with the hook, or before. */
-	assert_int_equal(sum_hits(PROBE_worker_stop), WORKERS);
-	assert_int_equal(sum_hits(PROBE_task_begin), stats.total.tasks_polled);
-	assert_int_equal(sum_hits(PROBE_task_end), stats.total.tasks_polled);
-}
-
 #define LATER 10
 
 static enum skua_poll poll_later(struct skua_task *self)
@@ -378,7 +327,7 @@ static uint64_t drive(enum skua_poll (*poll)(struct skua_task *))
 	return stats.total.lifo_hits;
 }
 
-static void lifo_flush__attached_later__tells_of_what_came_after(void **state)
+TEST(lifo_flush__attached_later__tells_of_what_came_after)
 {
 	struct skua_config config = { .size = sizeof(config),
 				      .flags = SKUA_NO_ENV |
@@ -389,7 +338,6 @@ static void lifo_flush__attached_later__tells_of_what_came_after(void **state)
 	void *ring;
 	int fd;
 
-	(void)state;
 	close(attach_or_skip("lifo_flush"));
 	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
 	before = drive(poll_root);
@@ -407,21 +355,55 @@ static void lifo_flush__attached_later__tells_of_what_came_after(void **state)
 	assert_int_equal(skua_runtime_destroy(runtime), 0);
 }
 
+/* After the others: it leaves probes attached. */
+TEST(runtime__attached__hits_agree_with_counters)
+{
+	struct skua_stats stats;
+	uint64_t parked = 0;
+	uint64_t unparked = 0;
+
+	close(attach_or_skip("steal"));
+	stats = run_tasks();
+	for (unsigned i = 0; i < WORKERS; i++) {
+		parked += observed[i].parked;
+		unparked += observed[i].unparked;
+	}
+	assert_int_equal(sum_hits(PROBE_steal), stats.total.steals);
+	assert_int_equal(sum_hits(PROBE_steal_fail),
+			 stats.total.searches_failed);
+	assert_int_equal(sum_hits(PROBE_park), parked);
+	assert_int_equal(sum_hits(PROBE_unpark), unparked);
+	assert_int_equal(sum_hits(PROBE_inject),
+			 stats.total.global_batch_fetches);
+	assert_true(stats.total.overflows > 0);
+	assert_int_equal(sum_hits(PROBE_overflow),
+			 stats.total.overflows + stats.total.overflows_single);
+	/* Those that begin with the hook, or before. */
+	assert_int_equal(sum_hits(PROBE_worker_stop), WORKERS);
+	assert_int_equal(sum_hits(PROBE_task_begin), stats.total.tasks_polled);
+	assert_int_equal(sum_hits(PROBE_task_end), stats.total.tasks_polled);
+}
+
+/* Last, and the semaphores are not checked: some kernels raise them twice for
+ * the second tracer, and lower them once. */
+TEST(probe__attached_twice__both_count)
+{
+	for (size_t i = 0; i < COUNT_OF(probes); i++) {
+		int first = attach_or_skip(probes[i].name);
+		int second = attach_or_skip(probes[i].name);
+
+		probes[i].fire();
+		assert_int_equal(probe_hits(first), 1);
+		close(first);
+		probes[i].fire();
+		assert_int_equal(probe_hits(second), 2);
+		close(second);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			probe__attached__semaphore_raised_and_each_call_counted),
-		cmocka_unit_test(probe__detached__semaphore_lowered),
-		cmocka_unit_test(
-			probe__attached__arguments_are_where_the_note_says),
-		cmocka_unit_test(
-			lifo_flush__attached_later__tells_of_what_came_after),
-		/* Leaves some attached. */
-		cmocka_unit_test(runtime__attached__hits_agree_with_counters),
-		cmocka_unit_test(probe__attached_twice__both_count),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = run_all_tests();
 
 	if (failed != 0)
 		return 1;

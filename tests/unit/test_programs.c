@@ -36,21 +36,19 @@ static void need_programs(void)
 	}
 }
 
-static void find__outside_of_containers__is_its_number(void **state)
+TEST(find__outside_of_containers__is_its_number)
 {
-	(void)state;
 	need_programs();
 	assert_int_equal(find(getpid()), getpid());
 	assert_int_equal(find(getppid()), getppid());
 }
 
-static void find__in_a_container__is_the_number_outside(void **state)
+TEST(find__in_a_container__is_the_number_outside)
 {
 	int64_t found = 0;
 	int ends[2], status;
 	pid_t child;
 
-	(void)state;
 	need_programs();
 	assert_int_equal(pipe(ends), 0);
 	/* A child that makes the namespace: it is for children. */
@@ -84,21 +82,9 @@ static void find__in_a_container__is_the_number_outside(void **state)
 	close(ends[1]);
 }
 
-static void find__nobody__says_so(void **state)
+TEST(find__nobody__says_so)
 {
-	(void)state;
 	need_programs();
 	/* Above any: PID_MAX_LIMIT. */
 	assert_int_equal(find(1 << 22), -ESRCH);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(find__outside_of_containers__is_its_number),
-		cmocka_unit_test(find__in_a_container__is_the_number_outside),
-		cmocka_unit_test(find__nobody__says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

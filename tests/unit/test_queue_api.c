@@ -36,19 +36,17 @@ static void expect_items(struct skua_queue *queue, uint64_t first,
 
 /* ---- skua_queue --------------------------------------------------------- */
 
-static void queue_create__null_out__einval(void **state)
+TEST(queue_create__null_out__einval)
 {
-	(void)state;
 	assert_int_equal(skua_queue_create(NULL, 4), -EINVAL);
 }
 
-static void queue_create__bad_capacity__einval(void **state)
+TEST(queue_create__bad_capacity__einval)
 {
 	static const uint32_t wrong[] = { 1,        2,         3,     5,
 					  100,      32767,     32769, 65536,
 					  1u << 31, UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct skua_queue *queue = (struct skua_queue *)&queue;
 
@@ -57,22 +55,20 @@ static void queue_create__bad_capacity__einval(void **state)
 	}
 }
 
-static void queue_create__0__capacity_256(void **state)
+TEST(queue_create__0__capacity_256)
 {
 	struct skua_queue *queue = queue_new(0);
 
-	(void)state;
 	push_items(queue, 0, 256);
 	assert_int_equal(skua_queue_push(queue, item(256)), -ENOSPC);
 	skua_queue_destroy(queue);
 }
 
-static void queue_create__no_memory__enomem(void **state)
+TEST(queue_create__no_memory__enomem)
 {
 	struct skua_queue *queue = (struct skua_queue *)&queue;
 	int code;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -86,19 +82,17 @@ static void queue_create__no_memory__enomem(void **state)
 	assert_null(queue);
 }
 
-static void queue_destroy__null__is_ignored(void **state)
+TEST(queue_destroy__null__is_ignored)
 {
-	(void)state;
 	skua_queue_destroy(NULL);
 	skua_stealer_drop(NULL);
 	skua_injector_destroy(NULL);
 }
 
-static void queue__null__einval_null_or_0(void **state)
+TEST(queue__null__einval_null_or_0)
 {
 	struct skua_queue *queue = queue_new(4);
 
-	(void)state;
 	assert_int_equal(skua_queue_push(NULL, item(0)), -EINVAL);
 	assert_int_equal(skua_queue_push(queue, NULL), -EINVAL);
 	assert_int_equal(skua_queue_push(NULL, NULL), -EINVAL);
@@ -110,11 +104,10 @@ static void queue__null__einval_null_or_0(void **state)
 	skua_queue_destroy(queue);
 }
 
-static void queue__each_capacity__fifo_and_length(void **state)
+TEST(queue__each_capacity__fifo_and_length)
 {
 	static const uint32_t capacities[] = { 4, 256, 32768 };
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
 		struct skua_queue *queue = queue_new(capacities[c]);
 
@@ -128,11 +121,10 @@ static void queue__each_capacity__fifo_and_length(void **state)
 	}
 }
 
-static void design_4_24__push_to_a_full_queue__item_stays_the_callers(void **s)
+TEST(design_4_24__push_to_a_full_queue__item_stays_the_callers)
 {
 	struct skua_queue *queue = queue_new(4);
 
-	(void)s;
 	push_items(queue, 0, 4);
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(skua_queue_push(queue, item(99)), -ENOSPC);
@@ -154,14 +146,13 @@ static struct local_queue *ring_of(struct skua_queue *queue)
 	return (struct local_queue *)((char *)queue + CACHE_PAIR);
 }
 
-static void stealer_steal__null__einval(void **state)
+TEST(stealer_steal__null__einval)
 {
 	struct skua_queue *queue = queue_new(4);
 	struct skua_queue *other = queue_new(4);
 	struct skua_stealer *stealer = skua_queue_stealer(queue);
 	void *got = &queue;
 
-	(void)state;
 	push_items(queue, 0, 1);
 	assert_int_equal(skua_stealer_steal(NULL, &got), -EINVAL);
 	assert_null(got);
@@ -180,13 +171,12 @@ static void stealer_steal__null__einval(void **state)
 	skua_queue_destroy(other);
 }
 
-static void stealer_steal_half__into_its_own_queue__einval(void **state)
+TEST(stealer_steal_half__into_its_own_queue__einval)
 {
 	struct skua_queue *queue = queue_new(4);
 	struct skua_stealer *stealer = skua_queue_stealer(queue);
 	void *got = &queue;
 
-	(void)state;
 	push_items(queue, 0, 4);
 	assert_int_equal(skua_stealer_steal_half(stealer, queue, &got),
 			 -EINVAL);
@@ -196,13 +186,12 @@ static void stealer_steal_half__into_its_own_queue__einval(void **state)
 	skua_queue_destroy(queue);
 }
 
-static void stealer_steal__some_then_none__success_then_empty(void **state)
+TEST(stealer_steal__some_then_none__success_then_empty)
 {
 	struct skua_queue *queue = queue_new(4);
 	struct skua_stealer *stealer = skua_queue_stealer(queue);
 	void *got;
 
-	(void)state;
 	push_items(queue, 0, 3);
 	for (uint64_t n = 0; n < 3; n++) {
 		assert_int_equal(skua_stealer_steal(stealer, &got),
@@ -215,7 +204,7 @@ static void stealer_steal__some_then_none__success_then_empty(void **state)
 	skua_queue_destroy(queue);
 }
 
-static void stealer_steal_half__some_then_none__counts_then_0(void **state)
+TEST(stealer_steal_half__some_then_none__counts_then_0)
 {
 	struct skua_queue *queue = queue_new(256);
 	struct skua_queue *into = queue_new(256);
@@ -223,7 +212,6 @@ static void stealer_steal_half__some_then_none__counts_then_0(void **state)
 	uint32_t left = 256;
 	void *got;
 
-	(void)state;
 	push_items(queue, 0, 256);
 	while (left > 0) {
 		uint32_t half = left - left / 2;
@@ -244,14 +232,13 @@ static void stealer_steal_half__some_then_none__counts_then_0(void **state)
 	skua_queue_destroy(into);
 }
 
-static void design_4_2__steal_half_into_a_small_queue__bounded(void **state)
+TEST(design_4_2__steal_half_into_a_small_queue__bounded)
 {
 	struct skua_queue *queue = queue_new(32768);
 	struct skua_queue *into = queue_new(4);
 	struct skua_stealer *stealer = skua_queue_stealer(queue);
 	void *got;
 
-	(void)state;
 	push_items(queue, 0, 32768);
 	push_items(into, 50000, 3);
 	assert_int_equal(skua_stealer_steal_half(stealer, into, &got), 2);
@@ -266,14 +253,13 @@ static void design_4_2__steal_half_into_a_small_queue__bounded(void **state)
 	skua_queue_destroy(into);
 }
 
-static void stealer__another_at_work__retry_and_eagain(void **state)
+TEST(stealer__another_at_work__retry_and_eagain)
 {
 	struct skua_queue *queue = queue_new(8);
 	struct skua_queue *into = queue_new(8);
 	struct skua_stealer *stealer = skua_queue_stealer(queue);
 	void *got = &queue;
 
-	(void)state;
 	push_items(queue, 0, 4);
 	assert_int_equal(atomic_load_relaxed(&ring_of(queue)->tail), 4);
 	atomic_store_relaxed(&ring_of(queue)->head, 2 << 16 | 2);
@@ -290,7 +276,7 @@ static void stealer__another_at_work__retry_and_eagain(void **state)
 	skua_queue_destroy(into);
 }
 
-static void stealer__queue_destroyed__goes_on_taking(void **state)
+TEST(stealer__queue_destroyed__goes_on_taking)
 {
 	struct skua_queue *queue = queue_new(4);
 	struct skua_queue *into = queue_new(4);
@@ -298,7 +284,6 @@ static void stealer__queue_destroyed__goes_on_taking(void **state)
 	struct skua_stealer *second = skua_stealer_clone(first);
 	void *got;
 
-	(void)state;
 	push_items(queue, 0, 4);
 	skua_queue_destroy(queue);
 	assert_int_equal(skua_stealer_steal(first, &got), SKUA_STEAL_SUCCESS);
@@ -316,13 +301,12 @@ static void stealer__queue_destroyed__goes_on_taking(void **state)
 	skua_queue_destroy(into);
 }
 
-static void queue__handles_of_both_kinds__freed_with_the_last(void **state)
+TEST(queue__handles_of_both_kinds__freed_with_the_last)
 {
 	struct skua_queue *queue;
 	struct skua_stealer *stealer;
 	struct skua_stealer *clone;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud("allocations are not counted under a sanitizer");
 		return;
@@ -367,14 +351,13 @@ static void *steal_all(void *arg)
 	return NULL;
 }
 
-static void stealer__beside_its_owner__each_item_once(void **state)
+TEST(stealer__beside_its_owner__each_item_once)
 {
 	struct skua_queue *queue = queue_new(16);
 	struct race *race = calloc(1, sizeof(*race));
 	uint8_t *popped = calloc(RACE_ITEMS, 1);
 	pthread_t thread;
 
-	(void)state;
 	assert_non_null(race);
 	assert_non_null(popped);
 	race->stealer = skua_queue_stealer(queue);
@@ -399,31 +382,4 @@ static void stealer__beside_its_owner__each_item_once(void **state)
 		assert_int_equal(popped[n] + race->taken[n], 1);
 	free(race);
 	free(popped);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(queue_create__null_out__einval),
-	cmocka_unit_test(queue_create__bad_capacity__einval),
-	cmocka_unit_test(queue_create__0__capacity_256),
-	cmocka_unit_test(queue_create__no_memory__enomem),
-	cmocka_unit_test(queue_destroy__null__is_ignored),
-	cmocka_unit_test(queue__null__einval_null_or_0),
-	cmocka_unit_test(queue__each_capacity__fifo_and_length),
-	cmocka_unit_test(design_4_24__push_to_a_full_queue__item_stays_the_callers),
-	cmocka_unit_test(stealer_steal__null__einval),
-	cmocka_unit_test(stealer_steal_half__into_its_own_queue__einval),
-	cmocka_unit_test(stealer_steal__some_then_none__success_then_empty),
-	cmocka_unit_test(stealer_steal_half__some_then_none__counts_then_0),
-	cmocka_unit_test(design_4_2__steal_half_into_a_small_queue__bounded),
-	cmocka_unit_test(stealer__another_at_work__retry_and_eagain),
-	cmocka_unit_test(stealer__queue_destroyed__goes_on_taking),
-	cmocka_unit_test(queue__handles_of_both_kinds__freed_with_the_last),
-	cmocka_unit_test(stealer__beside_its_owner__each_item_once),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("queue_api", tests, NULL, NULL);
 }

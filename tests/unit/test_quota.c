@@ -51,7 +51,7 @@ static void check_all(const struct quota_case *cases, size_t count)
 		check(&cases[i]);
 }
 
-static void quota_read__version_2__lowest_of_all_above(void **state)
+TEST(quota_read__version_2__lowest_of_all_above)
 {
 	static const struct quota_case cases[] = {
 		{ GROUP "0::/\n" MOUNT_V2, { 0, 0 }, 0 },
@@ -80,11 +80,10 @@ static void quota_read__version_2__lowest_of_all_above(void **state)
 		  0 },
 	};
 
-	(void)state;
 	check_all(cases, COUNT_OF(cases));
 }
 
-static void quota_read__version_1__lowest_of_all_above(void **state)
+TEST(quota_read__version_1__lowest_of_all_above)
 {
 	static const struct quota_case cases[] = {
 		{ GROUP "4:cpu,cpuacct:/a\\n0::/b\n" MOUNT_V1 V1
@@ -107,13 +106,12 @@ static void quota_read__version_1__lowest_of_all_above(void **state)
 		  0 },
 	};
 
-	(void)state;
 	check_all(cases, COUNT_OF(cases));
 }
 
 /* In a container the mount may be of a group in the middle, and the path is that
  * of the host, or leads out of what can be seen. */
-static void quota_read__container__by_what_is_mounted(void **state)
+TEST(quota_read__container__by_what_is_mounted)
 {
 #define IN_POD \
 	MOUNT "9 8 0:26 /pod/c\\\\0401 /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
@@ -134,12 +132,11 @@ static void quota_read__container__by_what_is_mounted(void **state)
 		  2 },
 	};
 
-	(void)state;
 	check_all(cases, COUNT_OF(cases));
 #undef IN_POD
 }
 
-static void quota_read__nonsense__no_limit(void **state)
+TEST(quota_read__nonsense__no_limit)
 {
 	static const struct quota_case cases[] = {
 		{ "", { 0, 0 }, 0 },
@@ -159,30 +156,15 @@ static void quota_read__nonsense__no_limit(void **state)
 		{ GROUP "0::/a\n" MOUNT "1 2 3 /\n", { 0, 0 }, 0 },
 	};
 
-	(void)state;
 	check_all(cases, COUNT_OF(cases));
 }
 
-static void quota_read__no_such_root__its_error(void **state)
+TEST(quota_read__no_such_root__its_error)
 {
 	struct skua_error err = { 0, "" };
 	struct quota quota;
 
-	(void)state;
 	assert_int_equal(quota_read(&quota, "/nowhere", &err), -ENOENT);
 	assert_string_equal(err.text, "/nowhere: No such file or directory");
 	assert_int_equal(quota_read(&quota, "/", NULL), 0);
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(quota_read__version_2__lowest_of_all_above),
-	cmocka_unit_test(quota_read__version_1__lowest_of_all_above),
-	cmocka_unit_test(quota_read__container__by_what_is_mounted),
-	cmocka_unit_test(quota_read__nonsense__no_limit),
-	cmocka_unit_test(quota_read__no_such_root__its_error),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);
 }

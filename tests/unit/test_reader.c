@@ -63,13 +63,12 @@ static void assert_no_children(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-static void line__function__its_file_and_line(void **state)
+TEST(line__function__its_file_and_line)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), file = reader_add(reader, fd);
 	struct line line;
 
-	(void)state;
 	assert_int_equal(add_up(3), 9);
 	reader_line(reader, file, in_file(add_up), &line);
 	if (line.number == 0)
@@ -92,13 +91,12 @@ static void line__function__its_file_and_line(void **state)
 
 /* Where a function begins, its caller's address is the last on the stack, or still in
  * the register. */
-static void rule__first_instruction__nothing_saved(void **state)
+TEST(rule__first_instruction__nothing_saved)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), file = reader_add(reader, fd);
 	struct flame_rule rule;
 
-	(void)state;
 	assert_true(reader_rule(reader, file, in_file(add_up), &rule));
 	assert_int_equal(rule.base, FLAME_SP);
 	assert_int_equal(rule.fp, FLAME_SAME);
@@ -114,7 +112,7 @@ static void rule__first_instruction__nothing_saved(void **state)
 	close(fd);
 }
 
-static void two_files__asked_in_turn__each_its_own(void **state)
+TEST(two_files__asked_in_turn__each_its_own)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int text = memfd_create("text", MFD_CLOEXEC), fd = open_self();
@@ -122,7 +120,6 @@ static void two_files__asked_in_turn__each_its_own(void **state)
 	struct flame_rule rule;
 	struct line line;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_false(reader_rule(reader, none, in_file(add_up), &rule));
 		assert_true(reader_rule(reader, file, in_file(add_up), &rule));
@@ -152,14 +149,13 @@ static pid_t child_of(pid_t pid)
 
 /* As with a file that libdw does not survive: the question is not asked again, others
  * are, of three children in all. */
-static void child_ends__others_are_asked_of_the_next(void **state)
+TEST(child_ends__others_are_asked_of_the_next)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), files[4];
 	struct flame_rule rule;
 	struct line line;
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		files[i] = reader_add(reader, fd);
 	assert_true(reader_rule(reader, files[3], in_file(add_up), &rule));
@@ -192,14 +188,13 @@ static uint64_t now_ns(void)
 
 /* A child that does not answer is left when somebody waits for the end. Otherwise it
  * is waited for, 20 seconds: the bound below is of neither. */
-static void child_does_not_answer__hurry__ended(void **state)
+TEST(child_does_not_answer__hurry__ended)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), file = reader_add(reader, fd);
 	uint64_t begin = now_ns();
 	struct flame_rule rule;
 
-	(void)state;
 	assert_true(reader_rule(reader, file, in_file(add_up), &rule));
 	assert_int_equal(kill(child_of(getpid()), SIGSTOP), 0);
 	reader_hurry(reader);
@@ -210,7 +205,7 @@ static void child_does_not_answer__hurry__ended(void **state)
 	close(fd);
 }
 
-static void child_does_not_answer__signal__ended(void **state)
+TEST(child_does_not_answer__signal__ended)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), file = reader_add(reader, fd);
@@ -219,7 +214,6 @@ static void child_does_not_answer__signal__ended(void **state)
 	sigset_t term, before;
 	int which;
 
-	(void)state;
 	assert_true(reader_rule(reader, file, in_file(add_up), &rule));
 	assert_int_equal(kill(child_of(getpid()), SIGSTOP), 0);
 	sigemptyset(&term);
@@ -236,7 +230,7 @@ static void child_does_not_answer__signal__ended(void **state)
 }
 
 /* It has the file and the socket, and no others. */
-static void child__has_two_descriptors(void **state)
+TEST(child__has_two_descriptors)
 {
 	struct reader *reader = reader_new(READER_LIMITS);
 	int fd = open_self(), file = reader_add(reader, fd);
@@ -246,7 +240,6 @@ static void child__has_two_descriptors(void **state)
 	char path[64];
 	DIR *folder;
 
-	(void)state;
 	reader_line(reader, file, 0, &line);
 	reader_line(reader, file, 0, &line);
 	snprintf(path, sizeof(path), "/proc/%d/fd", child_of(getpid()));
@@ -258,19 +251,4 @@ static void child__has_two_descriptors(void **state)
 	assert_int_equal(count, 2);
 	reader_free(reader);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line__function__its_file_and_line),
-		cmocka_unit_test(rule__first_instruction__nothing_saved),
-		cmocka_unit_test(two_files__asked_in_turn__each_its_own),
-		cmocka_unit_test(child_ends__others_are_asked_of_the_next),
-		cmocka_unit_test(child_does_not_answer__hurry__ended),
-		cmocka_unit_test(child_does_not_answer__signal__ended),
-		cmocka_unit_test(child__has_two_descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

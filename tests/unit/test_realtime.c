@@ -190,21 +190,20 @@ static int lock_granted(void)
 
 /* ---- cases ----------------------------------------------------------------- */
 
-static void realtime__without_the_right__refused_by_name(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(realtime__without_the_right__refused_by_name)
 {
-	(void)state;
 	in_child(realtime_refused, "the user cannot be changed");
 }
 
-static void realtime__with_the_right__workers_are_fifo(void **state)
+TEST(realtime__with_the_right__workers_are_fifo)
 {
-	(void)state;
 	in_child(realtime_granted, "no SCHED_FIFO: CAP_SYS_NICE is missing");
 }
 
-static void lock_memory__without_the_right__refused_by_name(void **state)
+TEST(lock_memory__without_the_right__refused_by_name)
 {
-	(void)state;
 	if (SANITIZED) {
 		skip_aloud(NO_LOCKS);
 		return;
@@ -212,27 +211,11 @@ static void lock_memory__without_the_right__refused_by_name(void **state)
 	in_child(lock_refused, "the user cannot be changed");
 }
 
-static void lock_memory__with_the_right__is_locked(void **state)
+TEST(lock_memory__with_the_right__is_locked)
 {
-	(void)state;
 	if (SANITIZED) {
 		skip_aloud(NO_LOCKS);
 		return;
 	}
 	in_child(lock_granted, "no mlockall(): CAP_IPC_LOCK is missing");
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(realtime__without_the_right__refused_by_name),
-	cmocka_unit_test(realtime__with_the_right__workers_are_fifo),
-	cmocka_unit_test(lock_memory__without_the_right__refused_by_name),
-	cmocka_unit_test(lock_memory__with_the_right__is_locked),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("realtime", tests, process_settle,
-					   NULL);
 }

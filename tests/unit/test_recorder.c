@@ -122,12 +122,11 @@ static void run(struct skua_runtime *rt, struct skua_task *children, unsigned n)
 
 /* ---- tests ------------------------------------------------------------------- */
 
-static void recorder__off__notes_nothing(void **state)
+TEST(recorder__off__notes_nothing)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task children[10];
 
-	(void)state;
 	run(rt, children, COUNT_OF(children));
 	assert_int_equal(head_of(rt), 0);
 	assert_int_equal(worker_area(rt)->ring, 0);
@@ -153,14 +152,13 @@ static enum skua_poll take_long(struct skua_task *self)
 }
 
 /* Where it has none it cannot be late. */
-static void recorder__pollers_called_late__noted(void **state)
+TEST(recorder__pollers_called_late__noted)
 {
 	static struct skua_poller poller = { .poll = look_once };
 	struct skua_runtime *rt = make();
 	struct skua_task children[10], task = SKUA_TASK_INIT(take_long);
 	const struct event *late = NULL;
 
-	(void)state;
 	assert_int_equal(skua_record_start(rt), 0);
 	assert_int_equal(skua_runtime_block_on(rt, &task), 0);
 	run(rt, children, COUNT_OF(children));
@@ -180,14 +178,13 @@ static void recorder__pollers_called_late__noted(void **state)
 	destroy(rt);
 }
 
-static void recorder__on__notes_each_poll(void **state)
+TEST(recorder__on__notes_each_poll)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task children[100];
 	uint64_t begins = 0, last = 0;
 	const struct event *begin = NULL;
 
-	(void)state;
 	assert_int_equal(skua_record_start(rt), 0);
 	run(rt, children, COUNT_OF(children));
 	assert_int_equal(event_of(rt, 0)->kind, EVENT_CLOCK);
@@ -220,13 +217,12 @@ static void recorder__on__notes_each_poll(void **state)
 	destroy(rt);
 }
 
-static void recorder__task_with_a_type__names_it(void **state)
+TEST(recorder__task_with_a_type__names_it)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task task = SKUA_TASK_INIT(do_nothing);
 	uint64_t n = 0;
 
-	(void)state;
 	assert_int_equal(skua_task_set_type(&task, &leaf), 0);
 	assert_int_equal(skua_record_start(rt), 0);
 	assert_int_equal(skua_runtime_block_on(rt, &task), 0);
@@ -239,13 +235,12 @@ static void recorder__task_with_a_type__names_it(void **state)
 	destroy(rt);
 }
 
-static void recorder__stopped__notes_no_more_until_started(void **state)
+TEST(recorder__stopped__notes_no_more_until_started)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task children[10];
 	uint64_t head;
 
-	(void)state;
 	assert_int_equal(skua_record_start(rt), 0);
 	run(rt, children, COUNT_OF(children));
 	assert_int_equal(skua_record_stop(rt), 0);
@@ -265,12 +260,11 @@ static void recorder__stopped__notes_no_more_until_started(void **state)
 }
 
 /* As when the recording process was killed. */
-static void recorder__time_is_over__notes_no_more(void **state)
+TEST(recorder__time_is_over__notes_no_more)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task children[10];
 
-	(void)state;
 	counter_set_owner(&rt->pool.telemetry.area.record_until_ns,
 			  skua_now_ns());
 	run(rt, children, COUNT_OF(children));
@@ -278,13 +272,12 @@ static void recorder__time_is_over__notes_no_more(void **state)
 	destroy(rt);
 }
 
-static void recorder__more_than_fits__has_the_latest(void **state)
+TEST(recorder__more_than_fits__has_the_latest)
 {
 	static struct skua_task children[1000];
 	struct skua_runtime *rt = make();
 	uint64_t head, ends;
 
-	(void)state;
 	assert_int_equal(skua_record_start(rt), 0);
 	do {
 		run(rt, children, COUNT_OF(children));
@@ -300,7 +293,7 @@ static void recorder__more_than_fits__has_the_latest(void **state)
 	destroy(rt);
 }
 
-static void recorder__tasks_from_outside__in_the_shared_ring(void **state)
+TEST(recorder__tasks_from_outside__in_the_shared_ring)
 {
 	static struct skua_task tasks[100];
 	struct skua_runtime *rt = make();
@@ -308,7 +301,6 @@ static void recorder__tasks_from_outside__in_the_shared_ring(void **state)
 	const struct area_runtime *area = &rt->pool.telemetry.area;
 	const struct event *events;
 
-	(void)state;
 	assert_int_equal(skua_record_start(rt), 0);
 	run(rt, children, 1); /* it has noticed */
 	assert_true(area->ring != 0);
@@ -327,12 +319,11 @@ static void recorder__tasks_from_outside__in_the_shared_ring(void **state)
 	destroy(rt);
 }
 
-static void recorder__no_memory__says_so_and_goes_on(void **state)
+TEST(recorder__no_memory__says_so_and_goes_on)
 {
 	struct skua_runtime *rt = make();
 	struct skua_task children[10];
 
-	(void)state;
 	refuse_memory = true;
 	errno = 0;
 	assert_int_equal(skua_record_start(rt), 0);
@@ -350,9 +341,8 @@ static void recorder__no_memory__says_so_and_goes_on(void **state)
 	destroy(rt);
 }
 
-static void record__bad_arguments__refused(void **state)
+TEST(record__bad_arguments__refused)
 {
-	(void)state;
 	assert_int_equal(skua_record_start(NULL), -EINVAL);
 	assert_int_equal(skua_record_stop(NULL), -EINVAL);
 }
@@ -384,14 +374,13 @@ static uint64_t time_of_events(struct recorder *recorder)
 
 /* Between the caller's look at the clock and the event may be page faults, or the
  * worker may have had no CPU: the pair is of one moment all the same. */
-static void clock__caller_looked_long_ago__time_of_the_counter(void **state)
+TEST(clock__caller_looked_long_ago__time_of_the_counter)
 {
 	struct area_worker area = { .index = 0 };
 	struct recorder recorder = { .area = &area };
 	uint64_t before_ns = skua_now_ns(), before = recorder_time();
 	const struct event *event;
 
-	(void)state;
 	recorder_switch_owner(&recorder, true, 1);
 	assert_true(recorder.on);
 	event = recorder.ring;
@@ -406,13 +395,12 @@ static void clock__caller_looked_long_ago__time_of_the_counter(void **state)
 }
 
 /* By turns, the fastest of each: what else the machine does counts for neither. */
-static void event__beside_a_look_at_the_counter__costs_little_more(void **state)
+TEST(event__beside_a_look_at_the_counter__costs_little_more)
 {
 	static struct area_worker area;
 	struct recorder recorder = { .area = &area };
 	uint64_t looks = UINT64_MAX, events = UINT64_MAX;
 
-	(void)state;
 	if (SANITIZED)
 		skip_aloud("sanitizers cost more than what is measured");
 	recorder_switch_owner(&recorder, true, 0);
@@ -427,28 +415,4 @@ static void event__beside_a_look_at_the_counter__costs_little_more(void **state)
 		      (double)looks / EVENTS, (double)events / EVENTS);
 	assert_true(events < 3 * looks);
 	recorder_destroy(&recorder);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorder__off__notes_nothing),
-		cmocka_unit_test(recorder__pollers_called_late__noted),
-		cmocka_unit_test(recorder__on__notes_each_poll),
-		cmocka_unit_test(recorder__task_with_a_type__names_it),
-		cmocka_unit_test(
-			recorder__stopped__notes_no_more_until_started),
-		cmocka_unit_test(recorder__time_is_over__notes_no_more),
-		cmocka_unit_test(recorder__more_than_fits__has_the_latest),
-		cmocka_unit_test(
-			recorder__tasks_from_outside__in_the_shared_ring),
-		cmocka_unit_test(recorder__no_memory__says_so_and_goes_on),
-		cmocka_unit_test(record__bad_arguments__refused),
-		cmocka_unit_test(
-			clock__caller_looked_long_ago__time_of_the_counter),
-		cmocka_unit_test(
-			event__beside_a_look_at_the_counter__costs_little_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_diff.c - what changed between two reports, and what is noise */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +10,7 @@
 #include <string.h>
 
 #include "bench/report/diff/report_diff.h"
+#include "tests/unit/unit.h"
 
 /* ---- files ----------------------------------------------------------------- */
 
@@ -118,23 +116,21 @@ static enum change_verdict verdict(json_t *a, json_t *b)
 
 /* ---- changes --------------------------------------------------------------- */
 
-static void changes_find__against_itself__same(void **state)
+TEST(changes_find__against_itself__same)
 {
 	json_t *a = one_run(9, 100, "");
 	struct change change = find_one(json_incref(a), a);
 
-	(void)state;
 	assert_int_equal(change.verdict, CHANGE_SAME);
 	assert_true(change.by == 0);
 	assert_true(change.p == 1);
 }
 
-static void changes_find__a_fifth_more__slower(void **state)
+TEST(changes_find__a_fifth_more__slower)
 {
 	struct change change =
 		find_one(one_run(9, 100, ""), one_run(9, 120, ""));
 
-	(void)state;
 	assert_int_equal(change.verdict, CHANGE_SLOWER);
 	assert_true(change.single);
 	assert_true(fabs(change.by - 0.2) < 0.05);
@@ -144,10 +140,8 @@ static void changes_find__a_fifth_more__slower(void **state)
 }
 
 /* Of one run it is not known how much runs differ. */
-static void
-changes_find__a_little_more__slower_only_of_several_runs(void **state)
+TEST(changes_find__a_little_more__slower_only_of_several_runs)
 {
-	(void)state;
 	assert_int_equal(verdict(one_run(9, 100, ""), one_run(9, 108, "")),
 			 CHANGE_SAME);
 	assert_int_equal(verdict(five_runs(100), five_runs(108)),
@@ -156,11 +150,10 @@ changes_find__a_little_more__slower_only_of_several_runs(void **state)
 }
 
 /* All rounds are apart, and yet runs of the same file are as far from another. */
-static void changes_find__runs_overlap__same(void **state)
+TEST(changes_find__runs_overlap__same)
 {
 	json_t *a, *b;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 5; i++)
 		add_run(0, 9, i == 0 ? 130 : 100, 0.01, "");
@@ -181,11 +174,10 @@ static json_t *ten_runs(double ns, double one_ns)
 	return end();
 }
 
-static void changes_find__one_run_of_ten_overlaps__slower(void **state)
+TEST(changes_find__one_run_of_ten_overlaps__slower)
 {
 	struct change change;
 
-	(void)state;
 	change = find_one(ten_runs(100, 130), ten_runs(120, 120));
 	assert_int_equal(change.verdict, CHANGE_SLOWER);
 	assert_int_equal(change.runs[0], 10);
@@ -194,18 +186,16 @@ static void changes_find__one_run_of_ten_overlaps__slower(void **state)
 			 CHANGE_SAME);
 }
 
-static void changes_find__three_rounds__too_few(void **state)
+TEST(changes_find__three_rounds__too_few)
 {
-	(void)state;
 	assert_int_equal(verdict(one_run(3, 100, ""), one_run(3, 900, "")),
 			 CHANGE_FEW);
 }
 
-static void changes_find__busy_machine__noisy(void **state)
+TEST(changes_find__busy_machine__noisy)
 {
 	json_t *b;
 
-	(void)state;
 	assert_int_equal(verdict(one_run(9, 100, ""),
 				 one_run(9, 150, ",\"noisy\":true")),
 			 CHANGE_NOISY);
@@ -220,9 +210,8 @@ static void changes_find__busy_machine__noisy(void **state)
 	assert_int_equal(verdict(one_run(9, 100, ""), b), CHANGE_SLOWER);
 }
 
-static void changes_find__wrong_result__wrong(void **state)
+TEST(changes_find__wrong_result__wrong)
 {
-	(void)state;
 	assert_int_equal(
 		verdict(one_run(9, 100, ""), one_run(9, 100, ",\"ok\":false")),
 		CHANGE_WRONG);
@@ -231,12 +220,11 @@ static void changes_find__wrong_result__wrong(void **state)
 		CHANGE_FEW);
 }
 
-static void changes_find__peers_and_others__rows_apart(void **state)
+TEST(changes_find__peers_and_others__rows_apart)
 {
 	struct report_diff diff;
 	json_t *files[2];
 
-	(void)state;
 	begin();
 	add_run(0, 9, 100, 0.01, "");
 	add_run(0, 9, 100, 0.01, ",\"peer\":\"go\"");
@@ -262,12 +250,11 @@ static void changes_find__peers_and_others__rows_apart(void **state)
 }
 
 /* A result that only the second has is wrong without one to compare it with. */
-static void changes_find__wrong_and_new__wrong(void **state)
+TEST(changes_find__wrong_and_new__wrong)
 {
 	struct report_diff diff;
 	json_t *files[2];
 
-	(void)state;
 	begin();
 	add_run(0, 9, 100, 0.01, "");
 	files[0] = end();
@@ -310,12 +297,11 @@ static const struct change *figure(const struct report_diff *diff,
 	return NULL;
 }
 
-static void changes_find__tail_alone__told_of_it_alone(void **state)
+TEST(changes_find__tail_alone__told_of_it_alone)
 {
 	json_t *files[] = { tails(1000, 1, 1), tails(1000, 1, 2) };
 	struct report_diff diff;
 
-	(void)state;
 	find(&diff, files);
 	assert_int_equal(diff.count, 4);
 	assert_int_equal(diff.counts[CHANGE_SLOWER], 1);
@@ -327,12 +313,11 @@ static void changes_find__tail_alone__told_of_it_alone(void **state)
 }
 
 /* The longest of so few is no percentile. */
-static void changes_find__few_latencies__no_tails(void **state)
+TEST(changes_find__few_latencies__no_tails)
 {
 	json_t *files[] = { tails(999, 1, 1), tails(999, 2, 9) };
 	struct report_diff diff;
 
-	(void)state;
 	find(&diff, files);
 	assert_null(figure(&diff, "latency_ns.p999"));
 	assert_int_equal(figure(&diff, "latency_ns.p99")->verdict,
@@ -347,7 +332,7 @@ static void changes_find__few_latencies__no_tails(void **state)
 }
 
 /* A figure that is the time of an operation already. */
-static void changes_find__median_is_the_time__once(void **state)
+TEST(changes_find__median_is_the_time__once)
 {
 	static const char line[] =
 		"{\"workload\":\"w\",\"workers\":1,\"ns_per_op\":5,"
@@ -356,7 +341,6 @@ static void changes_find__median_is_the_time__once(void **state)
 	struct report_diff diff;
 	json_t *files[2];
 
-	(void)state;
 	begin();
 	fputs(line, file);
 	files[0] = files[1] = end();
@@ -378,12 +362,11 @@ static json_t *instructions(double of, const char *more)
 }
 
 /* Runs differ by less in them than in time. */
-static void changes_find__more_instructions__told_of_one_run(void **state)
+TEST(changes_find__more_instructions__told_of_one_run)
 {
 	json_t *files[] = { instructions(1000, ""), instructions(1070, "") };
 	struct report_diff diff;
 
-	(void)state;
 	find(&diff, files);
 	assert_int_equal(diff.count, 2);
 	assert_string_equal(diff.change[0].figure, "instructions");
@@ -393,20 +376,19 @@ static void changes_find__more_instructions__told_of_one_run(void **state)
 }
 
 /* They depend on how long it waits. */
-static void changes_find__instructions_beside_latencies__left_out(void **state)
+TEST(changes_find__instructions_beside_latencies__left_out)
 {
 	static const char latencies[] = ",\"latency_ns\":{}";
 	json_t *files[] = { instructions(1000, latencies),
 			    instructions(2000, latencies) };
 	struct report_diff diff;
 
-	(void)state;
 	find(&diff, files);
 	assert_int_equal(diff.count, 1);
 	let_go(&diff, files);
 }
 
-static void changes_find__instructions_by_run__compared(void **state)
+TEST(changes_find__instructions_by_run__compared)
 {
 	static const char *const more[] = {
 		",\"ops\":10,\"rounds\":9,\"counters\":{\"instructions\":9000}",
@@ -415,7 +397,6 @@ static void changes_find__instructions_by_run__compared(void **state)
 	struct report_diff diff;
 	json_t *files[2];
 
-	(void)state;
 	for (unsigned f = 0; f < 2; f++) {
 		begin();
 		for (unsigned i = 0; i < 5; i++)
@@ -429,12 +410,11 @@ static void changes_find__instructions_by_run__compared(void **state)
 	let_go(&diff, files);
 }
 
-static void changes_find__one_has_a_figure__noted(void **state)
+TEST(changes_find__one_has_a_figure__noted)
 {
 	json_t *files[] = { one_run(9, 100, ""), instructions(1000, "") };
 	struct report_diff diff;
 
-	(void)state;
 	find(&diff, files);
 	assert_int_equal(diff.count, 1);
 	assert_int_equal(json_object_size(diff.figures[0]), 0);
@@ -466,9 +446,8 @@ static size_t told_of(unsigned rows)
 
 /* Workloads that can show no change are not called the same: five rounds come out apart by
  * chance once in 126 times. */
-static void changes_find__five_rounds_of_many_rows__too_few(void **state)
+TEST(changes_find__five_rounds_of_many_rows__too_few)
 {
-	(void)state;
 	assert_int_equal(told_of(6), 6);
 	assert_int_equal(told_of(7), 0);
 }
@@ -484,11 +463,10 @@ static json_t *noise(void)
 
 /* A thousand rows of the same thing: Holm's correction leaves none by chance, or
  * else one file in twenty would have some. With a single seed that would be luck. */
-static void changes_find__noise_alone__same(void **state)
+TEST(changes_find__noise_alone__same)
 {
 	size_t wrong = 0;
 
-	(void)state;
 	for (seed = 1; seed <= 10; seed++) {
 		uint64_t kept = seed;
 		json_t *files[] = { noise(), noise() };
@@ -522,9 +500,8 @@ static void refuses(const char *what, const char *expected)
 
 #define RESULT "\"workload\":\"w\",\"workers\":1,\"ns_per_op\":5"
 
-static void changes_read__no_results__refused(void **state)
+TEST(changes_read__no_results__refused)
 {
-	(void)state;
 	refuses("", "no results");
 	refuses(" \n\t", "no results");
 	refuses("{\"results\":[]}", "no results");
@@ -539,9 +516,8 @@ static void changes_read__no_results__refused(void **state)
 		"another version");
 }
 
-static void changes_read__wrong_members__refused(void **state)
+TEST(changes_read__wrong_members__refused)
 {
-	(void)state;
 	refuses("{\"results\":7}", "\"results\" is no list");
 	refuses("{\"results\":[{" RESULT "},7]}",
 		"result 2 of \"results\": it is no object");
@@ -571,7 +547,7 @@ static void changes_read__wrong_members__refused(void **state)
 }
 
 /* Reports of before rounds were said have one value a run. */
-static void changes_read__without_rounds__medians(void **state)
+TEST(changes_read__without_rounds__medians)
 {
 	struct change change;
 	json_t *a;
@@ -581,43 +557,8 @@ static void changes_read__without_rounds__medians(void **state)
 	for (unsigned i = 0; i < 9; i++)
 		fputs(i ? ",{" RESULT "}" : "{" RESULT "}", file);
 	fputs("]}", file);
-	(void)state;
 	a = end();
 	change = find_one(json_incref(a), a);
 	assert_int_equal(change.verdict, CHANGE_SAME);
 	assert_int_equal(change.values[0], 9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_find__against_itself__same),
-		cmocka_unit_test(changes_find__a_fifth_more__slower),
-		cmocka_unit_test(
-			changes_find__a_little_more__slower_only_of_several_runs),
-		cmocka_unit_test(changes_find__runs_overlap__same),
-		cmocka_unit_test(changes_find__one_run_of_ten_overlaps__slower),
-		cmocka_unit_test(changes_find__three_rounds__too_few),
-		cmocka_unit_test(changes_find__busy_machine__noisy),
-		cmocka_unit_test(changes_find__wrong_result__wrong),
-		cmocka_unit_test(changes_find__peers_and_others__rows_apart),
-		cmocka_unit_test(changes_find__wrong_and_new__wrong),
-		cmocka_unit_test(changes_find__tail_alone__told_of_it_alone),
-		cmocka_unit_test(changes_find__few_latencies__no_tails),
-		cmocka_unit_test(changes_find__median_is_the_time__once),
-		cmocka_unit_test(
-			changes_find__more_instructions__told_of_one_run),
-		cmocka_unit_test(
-			changes_find__instructions_beside_latencies__left_out),
-		cmocka_unit_test(changes_find__instructions_by_run__compared),
-		cmocka_unit_test(changes_find__one_has_a_figure__noted),
-		cmocka_unit_test(
-			changes_find__five_rounds_of_many_rows__too_few),
-		cmocka_unit_test(changes_find__noise_alone__same),
-		cmocka_unit_test(changes_read__no_results__refused),
-		cmocka_unit_test(changes_read__wrong_members__refused),
-		cmocka_unit_test(changes_read__without_rounds__medians),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

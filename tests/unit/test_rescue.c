@@ -124,9 +124,8 @@ static void stays_idle(unsigned workers, unsigned pollers)
 	destroy(rt);
 }
 
-static void pollers__idle__take_no_cpu_time(void **state)
+TEST(pollers__idle__take_no_cpu_time)
 {
-	(void)state;
 	stays_idle(2, 0);
 	stays_idle(2, 1);
 	stays_idle(4, 1);
@@ -246,12 +245,11 @@ static unsigned count_in_time(struct skua_runtime *rt, uint64_t first_ns,
 
 /* Meanwhile the sentinel has looked less and less often: it has to be told. At some
  * times it would look just then, so there are several. */
-static void rescue__child_late_in_a_long_poll__starts_in_time(void **state)
+TEST(rescue__child_late_in_a_long_poll__starts_in_time)
 {
 	const uint64_t delay_ns = 2 * MS / 5;
 	struct skua_runtime *rt = runtime_unpinned(4, delay_ns);
 
-	(void)state;
 	for (uint64_t delays = 2; delays <= 14; delays += 2) {
 		unsigned in_time = 0;
 
@@ -266,9 +264,8 @@ static void rescue__child_late_in_a_long_poll__starts_in_time(void **state)
 	destroy(rt);
 }
 
-static void rescue__child_behind_a_long_poll__starts_in_time(void **state)
+TEST(rescue__child_behind_a_long_poll__starts_in_time)
 {
-	(void)state;
 	for (unsigned pollers = 0; pollers <= 4; pollers++)
 		child_behind_long_poll(4, pollers, false, 2 * MS);
 	child_behind_long_poll(2, 1, false, 2 * MS);
@@ -276,14 +273,13 @@ static void rescue__child_behind_a_long_poll__starts_in_time(void **state)
 	child_behind_long_poll(4, 4, true, 2 * MS);
 }
 
-static void rescue__child_behind_each_long_poll__all_start_in_time(void **state)
+TEST(rescue__child_behind_each_long_poll__all_start_in_time)
 {
 	static const struct {
 		unsigned workers, count;
 		uint64_t limit_ns;
 	} cases[] = { { 32, 16, MS }, { 128, 64, 3 * MS / 2 } };
 
-	(void)state;
 	for (size_t n = 0; n < COUNT_OF(cases); n++) {
 		struct skua_runtime *rt = runtime_unpinned(cases[n].workers, 0);
 		uint64_t limit_ns = (SANITIZED ? 20 : 1) * cases[n].limit_ns;
@@ -292,18 +288,4 @@ static void rescue__child_behind_each_long_poll__all_start_in_time(void **state)
 			    limit_ns);
 		destroy(rt);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(pollers__idle__take_no_cpu_time),
-	cmocka_unit_test(rescue__child_behind_a_long_poll__starts_in_time),
-	cmocka_unit_test(rescue__child_late_in_a_long_poll__starts_in_time),
-	cmocka_unit_test(rescue__child_behind_each_long_poll__all_start_in_time),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("rescue", tests, NULL, NULL);
 }

@@ -161,6 +161,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void open_rings(void)
 {
 	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
@@ -224,13 +226,12 @@ static void has(unsigned source, const char *what)
 
 /* ---- a worker's ------------------------------------------------------------ */
 
-static void copy__in_pieces__all_and_what_they_are_called(void **state)
+TEST(copy__in_pieces__all_and_what_they_are_called)
 {
 	struct skua_error err;
 	struct trace *trace;
 	char path[32];
 
-	(void)state;
 	work(3); /* before: old */
 	open_rings();
 	work(10);
@@ -250,9 +251,8 @@ static void copy__in_pieces__all_and_what_they_are_called(void **state)
 }
 
 /* The oldest may be being overwritten: it is not taken. */
-static void copy__ring_went_round__what_is_left(void **state)
+TEST(copy__ring_went_round__what_is_left)
 {
-	(void)state;
 	open_rings();
 	work(1);
 	copy(false);
@@ -268,13 +268,12 @@ static bool is_time(void *left)
 	return (*(unsigned *)left)-- == 0;
 }
 
-static void copy__stopped__pieces_before_are_whole(void **state)
+TEST(copy__stopped__pieces_before_are_whole)
 {
 	unsigned left = 100;
 	const struct rings_stop stop = { is_time, &left };
 	double fullest;
 
-	(void)state;
 	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
 				    process.keep_ns, &stop),
 			 0);
@@ -297,9 +296,8 @@ static void work_once(void)
 	work(6);
 }
 
-static void copy__overwritten_meanwhile__left_out(void **state)
+TEST(copy__overwritten_meanwhile__left_out)
 {
-	(void)state;
 	open_rings();
 	work(12);
 	process.meanwhile = work_once;
@@ -309,9 +307,8 @@ static void copy__overwritten_meanwhile__left_out(void **state)
 	assert_int_equal(rings_stream(process.rings, 0)->lost, 3);
 }
 
-static void copy__ring_comes_later__from_its_first(void **state)
+TEST(copy__ring_comes_later__from_its_first)
 {
-	(void)state;
 	process.worker.ring = 0;
 	process.worker.ring_error = -ENOMEM;
 	open_rings();
@@ -327,11 +324,10 @@ static void copy__ring_comes_later__from_its_first(void **state)
 	assert_int_equal(rings_stream(process.rings, 0)->error, 0);
 }
 
-static void copy__impossible_words__nothing(void **state)
+TEST(copy__impossible_words__nothing)
 {
 	static const uint64_t sizes[] = { 0, 1, 24, UINT64_C(1) << 40 };
 
-	(void)state;
 	open_rings();
 	work(2);
 	for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
@@ -361,9 +357,8 @@ static void change(void)
 	process.root.changes += 2;
 }
 
-static void copy__runtimes_change__once_more(void **state)
+TEST(copy__runtimes_change__once_more)
 {
-	(void)state;
 	open_rings();
 	work(2);
 	process.meanwhile = change;
@@ -380,9 +375,8 @@ static void copy__runtimes_change__once_more(void **state)
 }
 
 /* In a recording of a process that makes and ends runtimes without end. */
-static void refresh__more_runtimes_than_a_file_has__left_out(void **state)
+TEST(refresh__more_runtimes_than_a_file_has__left_out)
 {
-	(void)state;
 	open_rings();
 	assert_false(rings_are_full(process.rings));
 	for (unsigned n = 2 /* streams a runtime */; n < TRACE_SOURCES;
@@ -399,14 +393,13 @@ static void refresh__more_runtimes_than_a_file_has__left_out(void **state)
 }
 
 /* Memory in the place of a runtime that has gone says nothing of its ring. */
-static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
+TEST(copy__runtime_has_gone__its_memory_is_not_believed)
 {
 	static const struct {
 		uint64_t ring, events;
 		int64_t error;
 	} left[] = { { 0, 0, -EIO }, { 8, 3, 0 }, { 4096, 16, 0 } };
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(left); i++) {
 		process.worker.ring = 0;
 		process.runtimes = 1;
@@ -428,9 +421,8 @@ static void copy__runtime_has_gone__its_memory_is_not_believed(void **state)
 }
 
 /* Likewise while what was recorded before is passed over. */
-static void open__another_runtime_came__passes_over_all_the_same(void **state)
+TEST(open__another_runtime_came__passes_over_all_the_same)
 {
-	(void)state;
 	work(3);
 	process.root.changes += 2; /* since the process was opened */
 	process.runtime.changes -= 2;
@@ -461,9 +453,8 @@ static struct trace_before before(void)
 	return before;
 }
 
-static void finish__in_one_poll_all_the_time__says_so(void **state)
+TEST(finish__in_one_poll_all_the_time__says_so)
 {
-	(void)state;
 	process.now = (struct target_now){
 		.at_ns = 100, .task = 5, .type = 9, .tasks_polled = 3
 	};
@@ -476,9 +467,8 @@ static void finish__in_one_poll_all_the_time__says_so(void **state)
 	assert_int_equal(before().name, 9);
 }
 
-static void finish__poll_has_ended__until_it_was_seen(void **state)
+TEST(finish__poll_has_ended__until_it_was_seen)
 {
-	(void)state;
 	process.now = (struct target_now){
 		.at_ns = 100, .task = 5, .type = 9, .tasks_polled = 3
 	};
@@ -491,9 +481,8 @@ static void finish__poll_has_ended__until_it_was_seen(void **state)
 	assert_int_equal(before().until_ns, 102);
 }
 
-static void finish__seen_once__is_nothing(void **state)
+TEST(finish__seen_once__is_nothing)
 {
-	(void)state;
 	process.now = (struct target_now){ .task = 5, .type = 9 };
 	open_rings();
 	process.now.task = 0;
@@ -501,11 +490,10 @@ static void finish__seen_once__is_nothing(void **state)
 	assert_int_equal(before().until_ns, 0);
 }
 
-static void copy__process_has_ended__says_so(void **state)
+TEST(copy__process_has_ended__says_so)
 {
 	double fullest;
 
-	(void)state;
 	open_rings();
 	process.code = -ESRCH;
 	assert_int_equal(rings_copy(process.rings, true, &fullest), -ESRCH);
@@ -514,9 +502,8 @@ static void copy__process_has_ended__says_so(void **state)
 
 /* ---- that of other threads ------------------------------------------------- */
 
-static void copy__shared_and_incomplete__comes_later(void **state)
+TEST(copy__shared_and_incomplete__comes_later)
 {
-	(void)state;
 	open_rings();
 	share(0, true);
 	share(1, false);
@@ -533,9 +520,8 @@ static void copy__shared_and_incomplete__comes_later(void **state)
 }
 
 /* It was noted a round of the ring ago. */
-static void copy__shared_and_old__is_not_taken(void **state)
+TEST(copy__shared_and_old__is_not_taken)
 {
-	(void)state;
 	open_rings();
 	for (unsigned i = 0; i < EVENTS; i++)
 		share(i, true);
@@ -553,9 +539,8 @@ static void copy__shared_and_old__is_not_taken(void **state)
 
 /* ---- when it records ------------------------------------------------------- */
 
-static void open__recorded_by_itself__keeps_what_was(void **state)
+TEST(open__recorded_by_itself__keeps_what_was)
 {
-	(void)state;
 	process.area.record_until_ns = 1000;
 	process.keep_ns = 999;
 	work(2);
@@ -568,30 +553,4 @@ static void open__recorded_by_itself__keeps_what_was(void **state)
 	open_rings();
 	copy(true);
 	assert_int_equal(rings_stream(process.rings, 0)->written, 0);
-}
-
-static const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	CASE(copy__in_pieces__all_and_what_they_are_called),
-	CASE(copy__ring_went_round__what_is_left),
-	CASE(copy__stopped__pieces_before_are_whole),
-	CASE(copy__overwritten_meanwhile__left_out),
-	CASE(copy__ring_comes_later__from_its_first),
-	CASE(copy__impossible_words__nothing),
-	CASE(copy__runtimes_change__once_more),
-	CASE(refresh__more_runtimes_than_a_file_has__left_out),
-	CASE(copy__runtime_has_gone__its_memory_is_not_believed),
-	CASE(open__another_runtime_came__passes_over_all_the_same),
-	CASE(finish__in_one_poll_all_the_time__says_so),
-	CASE(finish__poll_has_ended__until_it_was_seen),
-	CASE(finish__seen_once__is_nothing),
-	CASE(copy__process_has_ended__says_so),
-	CASE(copy__shared_and_incomplete__comes_later),
-	CASE(copy__shared_and_old__is_not_taken),
-	CASE(open__recorded_by_itself__keeps_what_was),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("rings", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 /* Worked out apart from this code; the state from seed 0 is splitmix64's
  * published first output. */
-static void rng_next__known_seeds__known_numbers(void **state)
+TEST(rng_next__known_seeds__known_numbers)
 {
 	static const struct {
 		uint64_t seed;
@@ -19,7 +19,6 @@ static void rng_next__known_seeds__known_numbers(void **state)
 	};
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 0);
 	assert_int_equal(rng.one, 0xe220a839);
 	assert_int_equal(rng.two, 0x7b1dcdaf);
@@ -30,11 +29,10 @@ static void rng_next__known_seeds__known_numbers(void **state)
 	}
 }
 
-static void rng_init__any_seed__never_the_zero_state(void **state)
+TEST(rng_init__any_seed__never_the_zero_state)
 {
 	struct rng rng;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 100000; seed++) {
 		rng_init(&rng, seed);
 		assert_true(rng.one != 0 || rng.two != 0);
@@ -46,11 +44,10 @@ static void rng_init__any_seed__never_the_zero_state(void **state)
 	assert_true(rng.one != 0 || rng.two != 0);
 }
 
-static void rng_next__many__never_the_zero_state(void **state)
+TEST(rng_next__many__never_the_zero_state)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 5);
 	for (unsigned i = 0; i < 1000000; i++) {
 		rng_next(&rng);
@@ -59,13 +56,12 @@ static void rng_next__many__never_the_zero_state(void **state)
 	}
 }
 
-static void rng_next__neighbouring_seeds__differ(void **state)
+TEST(rng_next__neighbouring_seeds__differ)
 {
 	struct rng a;
 	struct rng b;
 	unsigned equal = 0;
 
-	(void)state;
 	for (unsigned seed = 0; seed < 1000; seed++) {
 		rng_init(&a, seed);
 		rng_init(&b, seed + 1);
@@ -74,13 +70,12 @@ static void rng_next__neighbouring_seeds__differ(void **state)
 	assert_int_equal(equal, 0);
 }
 
-static void rng_below__any_bound__stays_below(void **state)
+TEST(rng_below__any_bound__stays_below)
 {
 	static const uint32_t bounds[] = { 1,   2,    3,     7,         64,
 					   200, 4096, 65537, UINT32_MAX };
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1);
 	for (size_t b = 0; b < COUNT_OF(bounds); b++) {
 		for (unsigned i = 0; i < 10000; i++)
@@ -89,12 +84,11 @@ static void rng_below__any_bound__stays_below(void **state)
 }
 
 /* The seed and thus the counts are fixed: this fails always or never. */
-static void rng_below__many__evenly_spread(void **state)
+TEST(rng_below__many__evenly_spread)
 {
 	static const uint32_t bounds[] = { 2, 3, 8, 10, 64 };
 	struct rng rng;
 
-	(void)state;
 	for (size_t b = 0; b < COUNT_OF(bounds); b++) {
 		unsigned counts[64] = { 0 };
 
@@ -104,20 +98,4 @@ static void rng_below__many__evenly_spread(void **state)
 		for (uint32_t n = 0; n < bounds[b]; n++)
 			assert_in_range(counts[n], 9500, 10500);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(rng_next__known_seeds__known_numbers),
-	cmocka_unit_test(rng_init__any_seed__never_the_zero_state),
-	cmocka_unit_test(rng_next__many__never_the_zero_state),
-	cmocka_unit_test(rng_next__neighbouring_seeds__differ),
-	cmocka_unit_test(rng_below__any_bound__stays_below),
-	cmocka_unit_test(rng_below__many__evenly_spread),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
 }

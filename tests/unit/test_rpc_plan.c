@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rpc_plan.c - arrivals, service times, and the queue without overhead */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "bench/workloads/tasks/rpc_plan.h"
+#include "tests/unit/unit.h"
 
 #define CALLS 1000000u
 
@@ -30,9 +28,8 @@ static void assert_near(double got, double expected, double tolerance)
 	assert_true(got < expected * (1 + tolerance));
 }
 
-static void rpc_plan__exponential__means_and_order(void **state)
+TEST(rpc_plan__exponential__means_and_order)
 {
-	(void)state;
 	rpc_plan(calls, CALLS, RPC_EXPONENTIAL, 60, 1, 7);
 	assert_near(mean_service(), 10000, 0.01);
 	assert_near((double)calls[CALLS - 1].arrival_ns / CALLS, 10000 / 0.6,
@@ -41,11 +38,10 @@ static void rpc_plan__exponential__means_and_order(void **state)
 		assert_true(calls[i - 1].arrival_ns <= calls[i].arrival_ns);
 }
 
-static void rpc_plan__bimodal__one_in_200_is_long(void **state)
+TEST(rpc_plan__bimodal__one_in_200_is_long)
 {
 	unsigned longs = 0;
 
-	(void)state;
 	rpc_plan(calls, CALLS, RPC_BIMODAL, 80, 4, 1);
 	for (unsigned i = 0; i < CALLS; i++) {
 		longs += calls[i].service_ns == 1000000;
@@ -59,11 +55,10 @@ static void rpc_plan__bimodal__one_in_200_is_long(void **state)
 		    14950 / 0.8 / 4, 0.01);
 }
 
-static void rpc_plan__seeds__differ(void **state)
+TEST(rpc_plan__seeds__differ)
 {
 	struct rpc_call first;
 
-	(void)state;
 	rpc_plan(calls, 1, RPC_EXPONENTIAL, 60, 1, 1);
 	first = calls[0];
 	rpc_plan(calls, 1, RPC_EXPONENTIAL, 60, 1, 2);
@@ -73,11 +68,10 @@ static void rpc_plan__seeds__differ(void **state)
 }
 
 /* M/M/1: sojourns are exponential with mean S / (1 - load). */
-static void rpc_simulate__one_server__as_theory_says(void **state)
+TEST(rpc_simulate__one_server__as_theory_says)
 {
 	double mean = 10000 / (1 - 0.6);
 
-	(void)state;
 	memset(&times, 0, sizeof(times));
 	rpc_plan(calls, CALLS, RPC_EXPONENTIAL, 60, 1, 3);
 	assert_int_equal(rpc_simulate(calls, CALLS, 1, &times), 0);
@@ -89,7 +83,7 @@ static void rpc_simulate__one_server__as_theory_says(void **state)
 		    4.6052 * mean, 0.06);
 }
 
-static void rpc_simulate__two_servers__first_come_first_served(void **state)
+TEST(rpc_simulate__two_servers__first_come_first_served)
 {
 	const struct rpc_call some[] = {
 		{ 0, 100 }, { 10, 200 }, { 20, 10 }, { 30, 10 }, { 500, 7 },
@@ -97,7 +91,6 @@ static void rpc_simulate__two_servers__first_come_first_served(void **state)
 	/* 100 - 0, 210 - 10, 110 - 20, 120 - 30, 507 - 500 */
 	const uint64_t sojourns[] = { 7, 90, 90, 100, 200 };
 
-	(void)state;
 	memset(&times, 0, sizeof(times));
 	assert_int_equal(rpc_simulate(some, 5, 2, &times), 0);
 	for (unsigned i = 0; i < 5; i++)
@@ -107,18 +100,4 @@ static void rpc_simulate__two_servers__first_come_first_served(void **state)
 	/* 90 / 10 is the largest; rounded down by less than 0.8 %. */
 	assert_near((double)histogram_percentile(&times.slowdown, 100), 9000,
 		    0.01);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rpc_plan__exponential__means_and_order),
-		cmocka_unit_test(rpc_plan__bimodal__one_in_200_is_long),
-		cmocka_unit_test(rpc_plan__seeds__differ),
-		cmocka_unit_test(rpc_simulate__one_server__as_theory_says),
-		cmocka_unit_test(
-			rpc_simulate__two_servers__first_come_first_served),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,31 +7,30 @@
 
 /* ---- bad input ---------------------------------------------------------- */
 
-static void runtime_create__null_out__einval_and_says_so(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(runtime_create__null_out__einval_and_says_so)
 {
 	struct skua_error err = { 0, "" };
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(NULL, NULL, &err), -EINVAL);
 	assert_int_equal(err.code, -EINVAL);
 	assert_non_null(strstr(err.text, "out: NULL"));
 	assert_int_equal(skua_runtime_create(NULL, NULL, NULL), -EINVAL);
 }
 
-static void runtime__null__einval_or_0(void **state)
+TEST(runtime__null__einval_or_0)
 {
-	(void)state;
 	assert_int_equal(skua_runtime_drain(NULL), -EINVAL);
 	assert_int_equal(skua_runtime_destroy(NULL), -EINVAL);
 	assert_int_equal(skua_runtime_workers(NULL), 0);
 	assert_int_equal(skua_worker_index(NULL), -EINVAL);
 }
 
-static void runtime__in_a_poll__edeadlk_and_lives_on(void **state)
+TEST(runtime__in_a_poll__edeadlk_and_lives_on)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(call_on_worker(rt, rt, skua_runtime_drain), -EDEADLK);
 	assert_int_equal(call_on_worker(rt, rt, skua_runtime_destroy),
 			 -EDEADLK);
@@ -44,24 +43,22 @@ static void runtime__in_a_poll__edeadlk_and_lives_on(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void runtime_drain__from_another_runtimes_worker__edeadlk(void **state)
+TEST(runtime_drain__from_another_runtimes_worker__edeadlk)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(call_on_worker(other, rt, skua_runtime_drain),
 			 -EDEADLK);
 	assert_int_equal(skua_runtime_destroy(other), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void worker_index__inside_outside_elsewhere__own_or_enoent(void **state)
+TEST(worker_index__inside_outside_elsewhere__own_or_enoent)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(3, 0);
 
-	(void)state;
 	assert_int_equal(skua_worker_index(rt), -ENOENT);
 	assert_int_equal(call_on_worker(rt, rt, index_of_caller), 0);
 	assert_in_range(call_on_worker(other, other, index_of_caller), 0, 2);
@@ -84,13 +81,12 @@ static enum skua_poll note_index_and_hold(struct skua_task *self)
 	return holder_poll(self);
 }
 
-static void worker_index__all_workers_held__each_index_once(void **state)
+TEST(worker_index__all_workers_held__each_index_once)
 {
 	struct skua_runtime *rt = runtime_new(4, 0);
 	struct indexed tasks[4];
 	unsigned seen = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < 4; n++) {
 		tasks[n] = (struct indexed){ .holder = HOLDER_INIT };
 		skua_task_init(&tasks[n].holder.task, note_index_and_hold);
@@ -107,12 +103,11 @@ static void worker_index__all_workers_held__each_index_once(void **state)
 
 /* ---- numbers of workers ------------------------------------------------- */
 
-static void runtime_create__some_workers__all_tasks_run(void **state)
+TEST(runtime_create__some_workers__all_tasks_run)
 {
 	static const unsigned counts[] = { 1, 2, 3, 64, 200 };
 	const struct belongings before = belongings();
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(counts); c++) {
 		struct skua_runtime *rt = runtime_new(counts[c], 0);
 		struct tree *nodes = tree_new(4000);
@@ -126,12 +121,11 @@ static void runtime_create__some_workers__all_tasks_run(void **state)
 	}
 }
 
-static void runtime_create__no_config__a_worker_for_each_cpu(void **state)
+TEST(runtime_create__no_config__a_worker_for_each_cpu)
 {
 	struct skua_runtime *rt = NULL;
 	struct cpu_list allowed;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	assert_int_equal(skua_runtime_create(&rt, NULL, NULL), 0);
 	assert_int_equal(skua_runtime_workers(rt), allowed.count);
@@ -149,36 +143,15 @@ static int create_inside(struct skua_runtime *rt)
 	return skua_runtime_create(&created_inside, &cfg, NULL);
 }
 
-static void runtime_create__by_a_task__lives_beside_the_other(void **state)
+TEST(runtime_create__by_a_task__lives_beside_the_other)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct tree *nodes = tree_new(100);
 
-	(void)state;
 	assert_int_equal(call_on_worker(rt, NULL, create_inside), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 	assert_int_equal(skua_runtime_workers(created_inside), 2);
 	assert_int_equal(skua_task_spawn(created_inside, &nodes[0].task), 0);
 	assert_int_equal(skua_runtime_destroy(created_inside), 0);
 	tree_free(nodes);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(runtime_create__null_out__einval_and_says_so),
-	cmocka_unit_test(runtime__null__einval_or_0),
-	cmocka_unit_test(runtime__in_a_poll__edeadlk_and_lives_on),
-	cmocka_unit_test(runtime_drain__from_another_runtimes_worker__edeadlk),
-	cmocka_unit_test(worker_index__inside_outside_elsewhere__own_or_enoent),
-	cmocka_unit_test(worker_index__all_workers_held__each_index_once),
-	cmocka_unit_test(runtime_create__some_workers__all_tasks_run),
-	cmocka_unit_test(runtime_create__no_config__a_worker_for_each_cpu),
-	cmocka_unit_test(runtime_create__by_a_task__lives_beside_the_other),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("runtime", tests, process_settle,
-					   NULL);
 }

@@ -9,22 +9,22 @@
 
 /* ---- drain -------------------------------------------------------------- */
 
-static void runtime_drain__no_task_ever__returns_at_once(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(runtime_drain__no_task_ever__returns_at_once)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 100; n++)
 		assert_int_equal(skua_runtime_drain(rt), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
 /* Plain fields, read without a join: the drain orders them. */
-static void runtime_drain__tasks_spawned_tasks__sees_all_they_wrote(void **s)
+TEST(runtime_drain__tasks_spawned_tasks__sees_all_they_wrote)
 {
 	struct skua_runtime *rt = runtime_new(3, 16);
 
-	(void)s;
 	for (unsigned round = 0; round < 50; round++) {
 		struct tree *nodes = tree_new(500 + round);
 
@@ -52,7 +52,7 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-static void runtime_drain__several_wait__all_return(void **state)
+TEST(runtime_drain__several_wait__all_return)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct tree *nodes = tree_new(300);
@@ -60,7 +60,6 @@ static void runtime_drain__several_wait__all_return(void **state)
 	struct drainer drainers[3];
 	pthread_t threads[3];
 
-	(void)state;
 	holder_hold(rt, &holder);
 	assert_int_equal(skua_task_spawn(rt, &nodes[0].task), 0);
 	for (unsigned n = 0; n < 3; n++) {
@@ -83,11 +82,10 @@ static void runtime_drain__several_wait__all_return(void **state)
 
 /* ---- destroy ------------------------------------------------------------ */
 
-static void runtime_destroy__tasks_queued__runs_them_all(void **state)
+TEST(runtime_destroy__tasks_queued__runs_them_all)
 {
 	const struct belongings before = belongings();
 
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 4);
 		struct tree *trees[20];
@@ -137,7 +135,7 @@ static int spawn_nothing(struct skua_runtime *rt)
 	return skua_task_spawn(rt, &task);
 }
 
-static void runtime_destroy__waits_for_a_task__eshutdown_outside(void **state)
+TEST(runtime_destroy__waits_for_a_task__eshutdown_outside)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
@@ -147,7 +145,6 @@ static void runtime_destroy__waits_for_a_task__eshutdown_outside(void **state)
 	void *code;
 	int spawned;
 
-	(void)state;
 	assert_int_equal(skua_task_init(&last.holder.task, hold_then_spawn), 0);
 	last.nodes = tree_new(100);
 	holder_hold(rt, &last.holder);
@@ -181,7 +178,7 @@ static void count_release(struct skua_task *task)
 	atomic_fetch_add_relaxed(&releases, 1);
 }
 
-static void runtime_destroy__detached_task_refused__is_not_released(void **s)
+TEST(runtime_destroy__detached_task_refused__is_not_released)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
@@ -189,7 +186,6 @@ static void runtime_destroy__detached_task_refused__is_not_released(void **s)
 	struct holder holder = HOLDER_INIT;
 	pthread_t thread;
 
-	(void)s;
 	holder_hold(rt, &holder);
 	assert_int_equal(pthread_create(&thread, NULL, destroy, rt), 0);
 	while (!atomic_load_acquire(&rt->pool.closing))
@@ -203,21 +199,4 @@ static void runtime_destroy__detached_task_refused__is_not_released(void **s)
 	assert_int_equal(skua_task_spawn(other, &task), 0);
 	assert_int_equal(skua_runtime_destroy(other), 0);
 	assert_int_equal(atomic_load_relaxed(&releases), 1);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(runtime_drain__no_task_ever__returns_at_once),
-	cmocka_unit_test(runtime_drain__tasks_spawned_tasks__sees_all_they_wrote),
-	cmocka_unit_test(runtime_drain__several_wait__all_return),
-	cmocka_unit_test(runtime_destroy__tasks_queued__runs_them_all),
-	cmocka_unit_test(runtime_destroy__waits_for_a_task__eshutdown_outside),
-	cmocka_unit_test(runtime_destroy__detached_task_refused__is_not_released),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("runtime_drain", tests,
-					   process_settle, NULL);
 }

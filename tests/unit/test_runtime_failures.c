@@ -63,8 +63,10 @@ static void expect_mask(const sigset_t *expected)
 				 sigismember(expected, signal));
 }
 
+ALL_TESTS(process_settle, NULL);
+
 /* Also when it fails, with the threads or before them. */
-static void runtime_create__any__caller_keeps_affinity_and_mask(void **state)
+TEST(runtime_create__any__caller_keeps_affinity_and_mask)
 {
 	struct skua_config cfg = { .size = sizeof(cfg), .workers = 3 };
 	struct skua_runtime *rt;
@@ -73,7 +75,6 @@ static void runtime_create__any__caller_keeps_affinity_and_mask(void **state)
 	struct cpu_list cpus;
 	struct cpu_list cpus_after;
 
-	(void)state;
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR2);
 	sigaddset(&mask, SIGRTMIN + 3);
@@ -104,9 +105,8 @@ static void runtime_create__any__caller_keeps_affinity_and_mask(void **state)
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-static void runtime_create__nth_thread_fails__eagain_nothing_left(void **state)
+TEST(runtime_create__nth_thread_fails__eagain_nothing_left)
 {
-	(void)state;
 #if CAN_FAIL_THREADS
 	const struct skua_config cfg = { .size = sizeof(cfg), .workers = 5 };
 	const struct belongings before = belongings();
@@ -171,9 +171,8 @@ static cpu_set_t affinity_of_worker(const cpu_set_t *awaited)
 
 /* It looks at its affinity within a second; the time limit of the program is that of
  * a worker which never does. */
-static void runtime_create__cpu_went_away__worker_starts_and_moves(void **state)
+TEST(runtime_create__cpu_went_away__worker_starts_and_moves)
 {
-	(void)state;
 #if CAN_FAIL_THREADS
 	cpu_set_t home = affinity_of_worker(NULL);
 
@@ -185,7 +184,7 @@ static void runtime_create__cpu_went_away__worker_starts_and_moves(void **state)
 #endif
 }
 
-static void runtime_create__nth_allocation_fails__nothing_left(void **state)
+TEST(runtime_create__nth_allocation_fails__nothing_left)
 {
 	const struct belongings before = belongings();
 	const struct skua_config cfg = { .size = sizeof(cfg), .workers = 3 };
@@ -193,7 +192,6 @@ static void runtime_create__nth_allocation_fails__nothing_left(void **state)
 	unsigned nth = 0;
 	long left;
 
-	(void)state;
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
@@ -226,19 +224,4 @@ static void runtime_create__nth_allocation_fails__nothing_left(void **state)
 	/* At least: itself, its CPUs, three arrays and three queues. */
 	assert_true(enomem >= 8);
 	expect_belongings(before);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(runtime_create__any__caller_keeps_affinity_and_mask),
-	cmocka_unit_test(runtime_create__nth_thread_fails__eagain_nothing_left),
-	cmocka_unit_test(runtime_create__cpu_went_away__worker_starts_and_moves),
-	cmocka_unit_test(runtime_create__nth_allocation_fails__nothing_left),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("runtime_failures", tests,
-					   process_settle, NULL);
 }

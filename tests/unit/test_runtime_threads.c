@@ -96,13 +96,14 @@ static struct skua_runtime *runtime_of(unsigned workers, const char *cpus,
 	return rt;
 }
 
-static void runtime_create__any__workers_have_their_names(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(runtime_create__any__workers_have_their_names)
 {
 	const struct belongings before = belongings();
 	struct skua_runtime *rt = runtime_new(12, 0);
 	char tid[TID_SIZE];
 
-	(void)state;
 	assert_int_equal(count_entries("/proc/self/task"), before.threads + 12);
 	for (unsigned worker = 0; worker < 12; worker++)
 		find_worker(worker, tid);
@@ -111,13 +112,12 @@ static void runtime_create__any__workers_have_their_names(void **state)
 	end(rt, before);
 }
 
-static void runtime_create__a_worker_each_cpu__pinned_one_by_one(void **state)
+TEST(runtime_create__a_worker_each_cpu__pinned_one_by_one)
 {
 	const struct belongings before = belongings();
 	struct cpu_list allowed;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	rt = runtime_of(allowed.count, NULL, 0);
 	for (unsigned i = 0; i < allowed.count; i++)
@@ -126,13 +126,12 @@ static void runtime_create__a_worker_each_cpu__pinned_one_by_one(void **state)
 	cpu_list_free(&allowed);
 }
 
-static void runtime_create__surplus_workers__may_use_all_chosen(void **state)
+TEST(runtime_create__surplus_workers__may_use_all_chosen)
 {
 	const struct belongings before = belongings();
 	struct cpu_list allowed;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	rt = runtime_of(allowed.count + 2, NULL, 0);
 	for (unsigned i = 0; i < allowed.count; i++)
@@ -143,7 +142,7 @@ static void runtime_create__surplus_workers__may_use_all_chosen(void **state)
 	cpu_list_free(&allowed);
 }
 
-static void runtime_create__cpus_named__workers_stay_there(void **state)
+TEST(runtime_create__cpus_named__workers_stay_there)
 {
 	const struct belongings before = belongings();
 	struct cpu_list allowed;
@@ -151,7 +150,6 @@ static void runtime_create__cpus_named__workers_stay_there(void **state)
 	unsigned *last;
 	char text[16];
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	last = &allowed.cpus[allowed.count - 1];
 	snprintf(text, sizeof(text), "%u", *last);
@@ -169,13 +167,12 @@ static void runtime_create__cpus_named__workers_stay_there(void **state)
 	cpu_list_free(&allowed);
 }
 
-static void runtime_create__unpinned__all_may_use_all_chosen(void **state)
+TEST(runtime_create__unpinned__all_may_use_all_chosen)
 {
 	const struct belongings before = belongings();
 	struct cpu_list allowed;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	rt = runtime_of(3, NULL, SKUA_UNPINNED);
 	for (unsigned i = 0; i < 3; i++)
@@ -184,7 +181,7 @@ static void runtime_create__unpinned__all_may_use_all_chosen(void **state)
 	cpu_list_free(&allowed);
 }
 
-static void runtime_create__narrow_affinity__is_never_widened(void **state)
+TEST(runtime_create__narrow_affinity__is_never_widened)
 {
 	const struct belongings before = belongings();
 	struct skua_runtime *rt;
@@ -192,7 +189,6 @@ static void runtime_create__narrow_affinity__is_never_widened(void **state)
 	cpu_set_t old;
 	cpu_set_t one;
 
-	(void)state;
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 	if (sched_getaffinity(0, sizeof(old), &old) != 0 || allowed.count < 2) {
 		cpu_list_free(&allowed);
@@ -230,12 +226,11 @@ static bool is_the_threads_own(int signal)
 	return false;
 }
 
-static void runtime_create__any__workers_block_foreign_signals(void **state)
+TEST(runtime_create__any__workers_block_foreign_signals)
 {
 	const struct belongings before = belongings();
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned worker = 0; worker < 2; worker++) {
 		unsigned long long blocked;
 		char text[64];
@@ -252,22 +247,4 @@ static void runtime_create__any__workers_block_foreign_signals(void **state)
 		}
 	}
 	end(rt, before);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(runtime_create__any__workers_have_their_names),
-	cmocka_unit_test(runtime_create__a_worker_each_cpu__pinned_one_by_one),
-	cmocka_unit_test(runtime_create__surplus_workers__may_use_all_chosen),
-	cmocka_unit_test(runtime_create__cpus_named__workers_stay_there),
-	cmocka_unit_test(runtime_create__unpinned__all_may_use_all_chosen),
-	cmocka_unit_test(runtime_create__narrow_affinity__is_never_widened),
-	cmocka_unit_test(runtime_create__any__workers_block_foreign_signals),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("runtime_threads", tests,
-					   process_settle, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scatter.c - the numbers that spread what a workload does over time */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "bench/kernels/compute.h"
+#include "tests/unit/unit.h"
 
 enum { NUMBERS = 16000, PARTS = 16, EXPECTED = NUMBERS / PARTS };
 
@@ -24,29 +21,17 @@ static void check_spread(uint64_t within)
 	}
 }
 
-static void scatter__consecutive_numbers__spread(void **state)
+TEST(scatter__consecutive_numbers__spread)
 {
-	(void)state;
 	check_spread(50000000);
 	check_spread(UINT64_C(3600000000000));
 	check_spread(UINT64_C(1) << 59);
 }
 
 /* splitmix64 from state 0: the first three numbers that its author gives. */
-static void scatter__first_numbers__those_of_splitmix64(void **state)
+TEST(scatter__first_numbers__those_of_splitmix64)
 {
-	(void)state;
 	assert_true(scatter(0) == UINT64_C(0xe220a8397b1dcdaf));
 	assert_true(scatter(1) == UINT64_C(0x6e789e6aa1b965f4));
 	assert_true(scatter(2) == UINT64_C(0x06c45d188009454f));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scatter__consecutive_numbers__spread),
-		cmocka_unit_test(scatter__first_numbers__those_of_splitmix64),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,12 +23,11 @@ static void waiter_end(struct waiter *it)
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void shutdown__null_or_no_such_way__einval(void **state)
+TEST(shutdown__null_or_no_such_way__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_runtime_shutdown(NULL, 0, SKUA_SHUTDOWN_RUN),
 			 -EINVAL);
 	assert_int_equal(skua_runtime_shutdown(rt, SKUA_FOREVER_NS,
@@ -51,12 +50,11 @@ static int shutdown_in_poll(struct skua_task *self, void *arg)
 				     SKUA_SHUTDOWN_CANCEL);
 }
 
-static void shutdown__on_a_worker__edeadlk_and_lives_on(void **state)
+TEST(shutdown__on_a_worker__edeadlk_and_lives_on)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(call_in_poll(rt, shutdown_in_poll, rt), -EDEADLK);
 	assert_int_equal(call_in_poll(other, shutdown_in_poll, rt), -EDEADLK);
 	assert_int_equal(call_in_poll(rt, shutdown_in_poll, NULL), -EINVAL);
@@ -66,9 +64,8 @@ static void shutdown__on_a_worker__edeadlk_and_lives_on(void **state)
 
 /* ---- run ------------------------------------------------------------------ */
 
-static void shutdown_run__tasks_queued__all_run(void **state)
+TEST(shutdown_run__tasks_queued__all_run)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 4);
 		struct counter counters[500];
@@ -87,13 +84,12 @@ static void shutdown_run__tasks_queued__all_run(void **state)
 	}
 }
 
-static void shutdown__task_waits__etimedout_and_may_be_repeated(void **state)
+TEST(shutdown__task_waits__etimedout_and_may_be_repeated)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter it = WAITER_INIT;
 	uint64_t before_ns = skua_now_ns();
 
-	(void)state;
 	waiter_start(rt, &it);
 	for (unsigned n = 0; n < 3; n++) {
 		assert_int_equal(
@@ -113,22 +109,20 @@ static void shutdown__task_waits__etimedout_and_may_be_repeated(void **state)
 	destroy(rt);
 }
 
-static void shutdown__nothing_left__0_within_no_time(void **state)
+TEST(shutdown__nothing_left__0_within_no_time)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	assert_int_equal(skua_runtime_shutdown(rt, 0, SKUA_SHUTDOWN_RUN), 0);
 	destroy(rt);
 }
 
 /* A timeout that does not fit behind the clock is without end. */
-static void shutdown__huge_timeout__waits(void **state)
+TEST(shutdown__huge_timeout__waits)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	assert_int_equal(skua_runtime_shutdown(rt, SKUA_FOREVER_NS - 1,
 					       SKUA_SHUTDOWN_RUN),
@@ -139,13 +133,12 @@ static void shutdown__huge_timeout__waits(void **state)
 
 /* ---- cancel --------------------------------------------------------------- */
 
-static void shutdown_cancel__queued__polled_once_with_the_mark(void **state)
+TEST(shutdown_cancel__queued__polled_once_with_the_mark)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct waiter waiters[20];
 
-	(void)state;
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 20; n++) {
 		waiters[n] = (struct waiter)WAITER_INIT;
@@ -165,12 +158,11 @@ static void shutdown_cancel__queued__polled_once_with_the_mark(void **state)
 	destroy(rt);
 }
 
-static void shutdown_cancel__waits_for_a_waker__when_it_is_woken(void **state)
+TEST(shutdown_cancel__waits_for_a_waker__when_it_is_woken)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	for (unsigned n = 0; n < 3; n++)
 		assert_int_equal(skua_runtime_shutdown(rt, SOON_NS,
@@ -191,12 +183,11 @@ static enum skua_poll yield_until_cancelled(struct skua_task *self)
 	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
 }
 
-static void shutdown_cancel__after_a_run_that_timed_out__ends(void **state)
+TEST(shutdown_cancel__after_a_run_that_timed_out__ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter tasks[4];
 
-	(void)state;
 	for (unsigned n = 0; n < 4; n++) {
 		tasks[n] = (struct counter){ .task = SKUA_TASK_INIT(
 						     yield_until_cancelled) };
@@ -223,12 +214,11 @@ static enum skua_poll run_then_wait(struct skua_task *self)
 	return cancelled ? SKUA_DONE : SKUA_PENDING;
 }
 
-static void shutdown_cancel__running__polled_again_with_the_mark(void **state)
+TEST(shutdown_cancel__running__polled_again_with_the_mark)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder it = { .task = SKUA_TASK_INIT(run_then_wait) };
 
-	(void)state;
 	holder_hold(rt, &it);
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SOON_NS, SKUA_SHUTDOWN_CANCEL),
@@ -241,12 +231,11 @@ static void shutdown_cancel__running__polled_again_with_the_mark(void **state)
 
 /* ---- destroy until --------------------------------------------------------- */
 
-static void destroy_until__null_or_no_such_way__einval_and_says_so(void **state)
+TEST(destroy_until__null_or_no_such_way__einval_and_says_so)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_error err = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		skua_runtime_destroy_until(NULL, 0, SKUA_SHUTDOWN_RUN, &err),
 		-EINVAL);
@@ -258,11 +247,10 @@ static void destroy_until__null_or_no_such_way__einval_and_says_so(void **state)
 	destroy(rt);
 }
 
-static void destroy_until__nothing_left__0_also_at_a_past_deadline(void **state)
+TEST(destroy_until__nothing_left__0_also_at_a_past_deadline)
 {
 	const uint64_t deadlines_ns[] = { 0, SKUA_FOREVER_NS };
 
-	(void)state;
 	for (unsigned n = 0; n < 2; n++)
 		assert_int_equal(skua_runtime_destroy_until(
 					 runtime_new(2, 0), deadlines_ns[n],
@@ -270,12 +258,10 @@ static void destroy_until__nothing_left__0_also_at_a_past_deadline(void **state)
 				 0);
 }
 
-static void
-destroy_until__deadline__etimedout_and_runtime_lives_on(void **state)
+TEST(destroy_until__deadline__etimedout_and_runtime_lives_on)
 {
 	const unsigned flags[] = { 0, SKUA_CALLER_DRIVEN };
 
-	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
 		struct skua_runtime *rt = runtime_new(1, flags[n]);
 		uint64_t deadline_ns = skua_now_ns() + SOON_NS;
@@ -304,12 +290,11 @@ destroy_until__deadline__etimedout_and_runtime_lives_on(void **state)
 	}
 }
 
-static void destroy_until__cancel_after_a_timeout__cancels(void **state)
+TEST(destroy_until__cancel_after_a_timeout__cancels)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter it = { .task = SKUA_TASK_INIT(yield_until_cancelled) };
 
-	(void)state;
 	spawn(rt, &it.task);
 	assert_int_equal(skua_runtime_destroy_until(rt, skua_now_ns() + SOON_NS,
 						    SKUA_SHUTDOWN_RUN, NULL),
@@ -320,12 +305,11 @@ static void destroy_until__cancel_after_a_timeout__cancels(void **state)
 	join(&it.task);
 }
 
-static void destroy_until__gave_up__workers_still_run_tasks(void **state)
+TEST(destroy_until__gave_up__workers_still_run_tasks)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	assert_int_equal(
 		skua_runtime_destroy_until(rt, 0, SKUA_SHUTDOWN_RUN, NULL),
@@ -353,7 +337,7 @@ static enum skua_poll hold_then_spawn(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void shutdown__begun__eshutdown_outside_but_not_inside(void **state)
+TEST(shutdown__begun__eshutdown_outside_but_not_inside)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
@@ -361,7 +345,6 @@ static void shutdown__begun__eshutdown_outside_but_not_inside(void **state)
 	struct last_holder it = { .holder = HOLDER_INIT,
 				  .child = COUNTER_INIT };
 
-	(void)state;
 	it.holder.task.poll = hold_then_spawn;
 	holder_hold(rt, &it.holder);
 	assert_int_equal(skua_runtime_shutdown(rt, SOON_NS, SKUA_SHUTDOWN_RUN),
@@ -390,13 +373,12 @@ static void shutdown__begun__eshutdown_outside_but_not_inside(void **state)
 
 /* ---- afterwards ------------------------------------------------------------ */
 
-static void shutdown__done__0_again_and_the_rest_still_answers(void **state)
+TEST(shutdown__done__0_again_and_the_rest_still_answers)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_stats stats;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	shutdown_now(rt, SKUA_SHUTDOWN_RUN);
 	shutdown_now(rt, SKUA_SHUTDOWN_RUN);
@@ -412,13 +394,12 @@ static void shutdown__done__0_again_and_the_rest_still_answers(void **state)
 }
 
 /* A task that was done before the end of its runtime. */
-static void destroy__task_done_before__may_be_joined_or_detached(void **state)
+TEST(destroy__task_done_before__may_be_joined_or_detached)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counters[3] = { COUNTER_INIT, COUNTER_INIT,
 				       COUNTER_INIT };
 
-	(void)state;
 	for (unsigned n = 0; n < 3; n++)
 		spawn(rt, &counters[n].task);
 	destroy(rt);
@@ -427,13 +408,12 @@ static void destroy__task_done_before__may_be_joined_or_detached(void **state)
 	assert_int_equal(skua_task_detach(&counters[2].task, NULL), 0);
 }
 
-static void destroy__task_done_before__its_waker_may_be_dropped(void **state)
+TEST(destroy__task_done_before__its_waker_may_be_dropped)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct skua_waker waker;
 
-	(void)state;
 	waiter_start(rt, &it);
 	waker = skua_task_waker(&it.task);
 	waiter_end(&it);
@@ -443,12 +423,11 @@ static void destroy__task_done_before__its_waker_may_be_dropped(void **state)
 	join(&it.task);
 }
 
-static void destroy__task_joined_before__may_be_asked(void **state)
+TEST(destroy__task_joined_before__may_be_asked)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	join(&counter.task);
 	destroy(rt);
@@ -470,12 +449,11 @@ static int block_on_in_poll(struct skua_task *self, void *arg)
 	return skua_runtime_block_on(arg, &counter.task);
 }
 
-static void block_on__any_task__has_ended(void **state)
+TEST(block_on__any_task__has_ended)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned n = 1; n <= 1000; n++) {
 		assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
 		assert_int_equal(counter.polls, n);
@@ -483,14 +461,13 @@ static void block_on__any_task__has_ended(void **state)
 	destroy(rt);
 }
 
-static void block_on__refused__each_reason(void **state)
+TEST(block_on__refused__each_reason)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_task without_poll = SKUA_TASK_INIT(NULL);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(NULL, &counter.task), -EINVAL);
 	assert_int_equal(skua_runtime_block_on(rt, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_block_on(rt, &without_poll), -EINVAL);
@@ -502,47 +479,13 @@ static void block_on__refused__each_reason(void **state)
 	destroy(rt);
 }
 
-static void block_on__detached__ealready_and_not_spawned(void **state)
+TEST(block_on__detached__ealready_and_not_spawned)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_detach(&counter.task, NULL), 0);
 	assert_int_equal(skua_runtime_block_on(rt, &counter.task), -EALREADY);
 	destroy(rt);
 	assert_int_equal(counter.polls, 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(shutdown__null_or_no_such_way__einval),
-	cmocka_unit_test(shutdown__on_a_worker__edeadlk_and_lives_on),
-	cmocka_unit_test(shutdown_run__tasks_queued__all_run),
-	cmocka_unit_test(shutdown__task_waits__etimedout_and_may_be_repeated),
-	cmocka_unit_test(shutdown__nothing_left__0_within_no_time),
-	cmocka_unit_test(shutdown__huge_timeout__waits),
-	cmocka_unit_test(shutdown_cancel__queued__polled_once_with_the_mark),
-	cmocka_unit_test(shutdown_cancel__waits_for_a_waker__when_it_is_woken),
-	cmocka_unit_test(shutdown_cancel__after_a_run_that_timed_out__ends),
-	cmocka_unit_test(shutdown__begun__eshutdown_outside_but_not_inside),
-	cmocka_unit_test(shutdown__done__0_again_and_the_rest_still_answers),
-	cmocka_unit_test(destroy__task_done_before__may_be_joined_or_detached),
-	cmocka_unit_test(destroy__task_done_before__its_waker_may_be_dropped),
-	cmocka_unit_test(destroy__task_joined_before__may_be_asked),
-	cmocka_unit_test(block_on__any_task__has_ended),
-	cmocka_unit_test(block_on__refused__each_reason),
-	cmocka_unit_test(block_on__detached__ealready_and_not_spawned),
-	cmocka_unit_test(shutdown_cancel__running__polled_again_with_the_mark),
-	cmocka_unit_test(destroy_until__null_or_no_such_way__einval_and_says_so),
-	cmocka_unit_test(destroy_until__nothing_left__0_also_at_a_past_deadline),
-	cmocka_unit_test(destroy_until__deadline__etimedout_and_runtime_lives_on),
-	cmocka_unit_test(destroy_until__cancel_after_a_timeout__cancels),
-	cmocka_unit_test(destroy_until__gave_up__workers_still_run_tasks),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("shutdown", tests, NULL, NULL);
 }

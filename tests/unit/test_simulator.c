@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_simulator.c - bench/simulator, and what it says of the runtime's policy */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "bench/simulator/case.h"
 #include "core/config/config.h"
+#include "tests/unit/unit.h"
 
 #define SHORT_NS UINT64_C(600000)
 
@@ -18,11 +15,10 @@ static struct outcome outcome, other;
 
 /* ---- parts ------------------------------------------------------------------------ */
 
-static void events__same_time__first_set_comes_first(void **state)
+TEST(events__same_time__first_set_comes_first)
 {
 	struct events events;
 
-	(void)state;
 	assert_int_equal(events_make(&events, 5), 0);
 	assert_int_equal(events_next_ns(&events), UINT64_MAX);
 	events_set(&events, 3, 70);
@@ -43,12 +39,11 @@ static void events__same_time__first_set_comes_first(void **state)
 	events_free(&events);
 }
 
-static void events__many_at_random__come_in_order(void **state)
+TEST(events__many_at_random__come_in_order)
 {
 	struct events events;
 	uint64_t random = 1, before = 0;
 
-	(void)state;
 	assert_int_equal(events_make(&events, 500), 0);
 	for (unsigned i = 0; i < 5000; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
@@ -63,12 +58,11 @@ static void events__many_at_random__come_in_order(void **state)
 	events_free(&events);
 }
 
-static void layout__made_machine__is_as_far_as_said(void **state)
+TEST(layout__made_machine__is_as_far_as_said)
 {
 	const struct shape shape = { 2, 2, 2, 4, 2 };
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(layout_make(&layout, &shape), 0);
 	assert_int_equal(layout.groups.worker_count, 64);
 	assert_int_equal(layout.groups.count, 8);
@@ -83,11 +77,10 @@ static void layout__made_machine__is_as_far_as_said(void **state)
 	layout_free(&layout);
 }
 
-static void layout__snapshot__has_its_groups(void **state)
+TEST(layout__snapshot__has_its_groups)
 {
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(layout_load(&layout,
 				     MACHINES "eight_nodes_1024.snapshot", 0,
 				     NULL),
@@ -99,7 +92,7 @@ static void layout__snapshot__has_its_groups(void **state)
 }
 
 /* Also where the gaps are a few nanoseconds. */
-static void arrivals__any_load__are_that_much_work(void **state)
+TEST(arrivals__any_load__are_that_much_work)
 {
 	static const enum workload_kind kinds[] = { WORKLOAD_EVEN,
 						    WORKLOAD_SKEW,
@@ -107,7 +100,6 @@ static void arrivals__any_load__are_that_much_work(void **state)
 	const struct shape shape = { 2, 4, 8, 8, 2 };
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(layout_make(&layout, &shape), 0);
 	for (unsigned k = 0; k < 3; k++) {
 		struct arrivals a = { .kind = kinds[k],
@@ -148,12 +140,11 @@ static void run(const struct plan *plan, struct outcome *o)
 	assert_int_equal(simulation_run(plan, o), 0);
 }
 
-static void simulation__same_seed__same_outcome(void **state)
+TEST(simulation__same_seed__same_outcome)
 {
 	const struct shape shape = { 2, 2, 2, 4, 2 };
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(layout_make(&layout, &shape), 0);
 	for (unsigned i = 0; policies[i] != NULL; i++) {
 		struct plan plan =
@@ -186,13 +177,12 @@ static void check_accounts(const struct plan *plan, const struct outcome *o)
 	}
 }
 
-static void simulation__any_policy__each_task_once(void **state)
+TEST(simulation__any_policy__each_task_once)
 {
 	static const struct shape shapes[] = { { 1, 1, 1, 2, 1 },
 					       { 1, 1, 2, 64, 2 },
 					       { 2, 3, 5, 2, 1 } };
 
-	(void)state;
 	for (unsigned s = 0; s < 3; s++) {
 		struct layout layout;
 
@@ -212,13 +202,12 @@ static void simulation__any_policy__each_task_once(void **state)
 
 /* A queue that is left empty is named to nobody: what searches look at in vain are a
  * few, where there were 45 a round. */
-static void runtime__failed_round__few_queues_in_vain(void **state)
+TEST(runtime__failed_round__few_queues_in_vain)
 {
 	const struct shape shape = { 1, 2, 4, 8, 2 };
 	struct layout layout;
 	struct plan plan;
 
-	(void)state;
 	assert_int_equal(layout_make(&layout, &shape), 0);
 	plan = plan_of(&layout, &policy_runtime, WORKLOAD_SKEW, 50);
 	run(&plan, &outcome);
@@ -229,7 +218,7 @@ static void runtime__failed_round__few_queues_in_vain(void **state)
 
 /* ---- what the design promises ------------------------------------------------------------ */
 
-static void tuning__defaults__are_those_of_a_runtime(void **state)
+TEST(tuning__defaults__are_those_of_a_runtime)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = 1,
@@ -237,7 +226,6 @@ static void tuning__defaults__are_those_of_a_runtime(void **state)
 	const struct tuning tuning = TUNING_DEFAULT;
 	struct config config = { 0 };
 
-	(void)state;
 	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
 	assert_int_equal(tuning.steal_max, config.tuning.steal_max);
 	assert_int_equal(tuning.steal_max_far, config.tuning.steal_max_far);
@@ -256,7 +244,7 @@ static double late(const struct plan *plan, const struct outcome *o)
 
 /* As late as with the best of the others, or almost; and no more tasks leave their
  * node than with the one that is best of them in all. */
-static void runtime__1024_workers__no_worse_than_the_best(void **state)
+TEST(runtime__1024_workers__no_worse_than_the_best)
 {
 	static const struct {
 		enum workload_kind workload;
@@ -269,7 +257,6 @@ static void runtime__1024_workers__no_worse_than_the_best(void **state)
 	const struct shape shape = { 2, 4, 8, 8, 2 };
 	struct layout layout;
 
-	(void)state;
 	assert_int_equal(layout_make(&layout, &shape), 0);
 	for (unsigned n = 0; n < sizeof(loads) / sizeof(loads[0]); n++) {
 		struct plan plan = plan_of(&layout, &policy_hintw,
@@ -327,31 +314,11 @@ static void check_lines(const struct shape *shape, unsigned groups,
 	layout_free(&layout);
 }
 
-static void runtime__search_and_wake__a_line_a_group(void **state)
+TEST(runtime__search_and_wake__a_line_a_group)
 {
-	(void)state;
 	check_lines(&(struct shape){ 1, 1, 4, 8, 2 }, 4, 4);
 	check_lines(&(struct shape){ 1, 2, 2, 32, 2 }, 4, 2);
 	check_lines(&(struct shape){ 1, 4, 4, 2, 2 }, 16, 4);
 	check_lines(&(struct shape){ 2, 2, 4, 32, 2 }, 16, 4);
 	check_lines(&(struct shape){ 2, 4, 8, 8, 2 }, 64, 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events__same_time__first_set_comes_first),
-		cmocka_unit_test(events__many_at_random__come_in_order),
-		cmocka_unit_test(layout__made_machine__is_as_far_as_said),
-		cmocka_unit_test(layout__snapshot__has_its_groups),
-		cmocka_unit_test(arrivals__any_load__are_that_much_work),
-		cmocka_unit_test(simulation__same_seed__same_outcome),
-		cmocka_unit_test(simulation__any_policy__each_task_once),
-		cmocka_unit_test(runtime__failed_round__few_queues_in_vain),
-		cmocka_unit_test(tuning__defaults__are_those_of_a_runtime),
-		cmocka_unit_test(runtime__1024_workers__no_worse_than_the_best),
-		cmocka_unit_test(runtime__search_and_wake__a_line_a_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

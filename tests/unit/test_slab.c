@@ -45,13 +45,12 @@ static bool is_among(void *const *blocks, const void *block)
 	return false;
 }
 
-static void slab__given_by_another_node__goes_home(void **state)
+TEST(slab__given_by_another_node__goes_home)
 {
 	static void *first[BLOCKS], *own[BLOCKS], *again[BLOCKS];
 	struct side here, there;
 	unsigned back = 0;
 
-	(void)state;
 	side_init(&here, 0);
 	side_init(&there, 0);
 	take(&here, first, BLOCKS);
@@ -71,12 +70,11 @@ static void slab__given_by_another_node__goes_home(void **state)
 }
 
 /* Of two others in turn: each goes to its own. */
-static void slab__given_of_two_others__each_goes_home(void **state)
+TEST(slab__given_of_two_others__each_goes_home)
 {
 	static void *first[BLOCKS], *second[BLOCKS], *again[BLOCKS];
 	struct side one, other, here;
 
-	(void)state;
 	side_init(&one, 0);
 	side_init(&other, 0);
 	side_init(&here, 0);
@@ -97,12 +95,11 @@ static void slab__given_of_two_others__each_goes_home(void **state)
 	side_end(&here);
 }
 
-static void slab__given_from_outside__taken_again(void **state)
+TEST(slab__given_from_outside__taken_again)
 {
 	struct side here;
 	void *block;
 
-	(void)state;
 	side_init(&here, NODE_MEMORY_ANY);
 	block = slab_take(&here.slab, NULL);
 	assert_non_null(block);
@@ -113,15 +110,13 @@ static void slab__given_from_outside__taken_again(void **state)
 
 /* ---- node_alloc ------------------------------------------------------------- */
 
-static void
-node_alloc__pieces_of_any_size__zeroed_aligned_and_apart(void **state)
+TEST(node_alloc__pieces_of_any_size__zeroed_aligned_and_apart)
 {
 	static const size_t sizes[] = { 1,     127,   128,    129,     4096,
 					65535, 65536, 300000, 3000000, 1 };
 	struct node_alloc alloc;
 	unsigned char *pieces[COUNT_OF(sizes)];
 
-	(void)state;
 	node_alloc_init(&alloc, NULL, 0, false);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		pieces[i] = node_alloc_bytes(&alloc, sizes[i]);
@@ -158,13 +153,12 @@ static void take_back(void *ctx, void *memory, size_t size)
 	free(memory);
 }
 
-static void node_alloc__allocator_given__all_is_its_own(void **state)
+TEST(node_alloc__allocator_given__all_is_its_own)
 {
 	const struct skua_allocator allocator = { give, take_back, NULL };
 	struct node_alloc alloc;
 	void *memory;
 
-	(void)state;
 	given = taken = 0;
 	node_alloc_init(&alloc, &allocator, 0, true);
 	memory = node_alloc_bytes(&alloc, 1000);
@@ -176,29 +170,12 @@ static void node_alloc__allocator_given__all_is_its_own(void **state)
 	node_alloc_destroy(&alloc);
 }
 
-static void node_alloc__no_memory__null_and_goes_on(void **state)
+TEST(node_alloc__no_memory__null_and_goes_on)
 {
 	struct node_alloc alloc;
 
-	(void)state;
 	node_alloc_init(&alloc, NULL, 0, false);
 	assert_null(node_alloc_bytes(&alloc, SIZE_MAX / 4));
 	assert_non_null(node_alloc_bytes(&alloc, 1));
 	node_alloc_destroy(&alloc);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(slab__given_by_another_node__goes_home),
-	cmocka_unit_test(slab__given_of_two_others__each_goes_home),
-	cmocka_unit_test(slab__given_from_outside__taken_again),
-	cmocka_unit_test(node_alloc__pieces_of_any_size__zeroed_aligned_and_apart),
-	cmocka_unit_test(node_alloc__allocator_given__all_is_its_own),
-	cmocka_unit_test(node_alloc__no_memory__null_and_goes_on),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("slab", tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static int sort_anyhow_all(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__comparison_is_no_order__each_item_once(void **state)
+TEST(sort__comparison_is_no_order__each_item_once)
 {
 	struct sort sorts[] = { { anyhow, 8, false },
 				{ anyhow_stable, 8, false },
@@ -93,7 +93,6 @@ static void sort__comparison_is_no_order__each_item_once(void **state)
 				{ anyhow_stable_8, 8, false },
 				{ anyhow_24, 24, false } };
 
-	(void)state;
 	for (int kind = 0; kind < DISORDERS; kind++)
 		for (size_t i = 0; i < COUNT_OF(sorts); i++) {
 			disorder = (enum disorder)kind;
@@ -135,11 +134,10 @@ static int sort_two_runs(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__two_runs__merged(void **state)
+TEST(sort__two_runs__merged)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, sort_two_runs, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -203,11 +201,10 @@ static size_t depth_with(unsigned workers)
 	return deep_most;
 }
 
-static void sort__two_runs_whose_rest_is_taken_often__no_stack(void **state)
+TEST(sort__two_runs_whose_rest_is_taken_often__no_stack)
 {
 	size_t alone = depth_with(1);
 
-	(void)state;
 	/* The external thread and a worker take it from each other. */
 	assert_true(depth_with(2) < 5 * alone);
 }
@@ -265,23 +262,10 @@ static int kill_sort(struct skua_ctx ctx, void *arg)
 	return 0;
 }
 
-static void sort__adversary__n_log_n_comparisons(void **state)
+TEST(sort__adversary__n_log_n_comparisons)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_int_equal(in_region(rt, kill_sort, NULL), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(sort__comparison_is_no_order__each_item_once),
-	cmocka_unit_test(sort__two_runs__merged),
-	cmocka_unit_test(sort__two_runs_whose_rest_is_taken_often__no_stack),
-	cmocka_unit_test(sort__adversary__n_log_n_comparisons),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("sort_disorder", tests, NULL, NULL);
 }

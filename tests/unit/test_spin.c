@@ -6,11 +6,10 @@
 
 #define COST_NS UINT64_C(5000)
 
-static void spin_after_idle__short_sleeps__doubles_up_to_the_limit(void **s)
+TEST(spin_after_idle__short_sleeps__doubles_up_to_the_limit)
 {
 	uint64_t spin_ns = 0;
 
-	(void)s;
 	for (uint64_t times = 2; times <= 8; times *= 2) {
 		spin_ns = spin_after_idle(spin_ns, COST_NS, 1);
 		assert_int_equal(spin_ns, times * COST_NS);
@@ -21,11 +20,10 @@ static void spin_after_idle__short_sleeps__doubles_up_to_the_limit(void **s)
 	}
 }
 
-static void spin_after_idle__long_sleep__the_cost_at_once(void **state)
+TEST(spin_after_idle__long_sleep__the_cost_at_once)
 {
 	static const uint64_t before[] = { 0, COST_NS, SPIN_MAX_NS };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(before); i++) {
 		assert_int_equal(
 			spin_after_idle(before[i], COST_NS, SPIN_MAX_NS),
@@ -36,32 +34,16 @@ static void spin_after_idle__long_sleep__the_cost_at_once(void **state)
 	}
 }
 
-static void spin_after_idle__cost_above_the_limit__the_limit(void **state)
+TEST(spin_after_idle__cost_above_the_limit__the_limit)
 {
-	(void)state;
 	assert_int_equal(spin_after_idle(0, 2 * SPIN_MAX_NS, 1), SPIN_MAX_NS);
 	assert_int_equal(spin_after_idle(0, 2 * SPIN_MAX_NS, UINT64_MAX),
 			 SPIN_MAX_NS);
 }
 
-static void spin_after_idle__cost_has_changed__not_less_than_it(void **state)
+TEST(spin_after_idle__cost_has_changed__not_less_than_it)
 {
-	(void)state;
 	assert_int_equal(spin_after_idle(COST_NS, 3 * COST_NS, 1), 6 * COST_NS);
 	assert_int_equal(spin_after_idle(8 * COST_NS, COST_NS, UINT64_MAX),
 			 COST_NS);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(spin_after_idle__short_sleeps__doubles_up_to_the_limit),
-	cmocka_unit_test(spin_after_idle__long_sleep__the_cost_at_once),
-	cmocka_unit_test(spin_after_idle__cost_above_the_limit__the_limit),
-	cmocka_unit_test(spin_after_idle__cost_has_changed__not_less_than_it),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("spin", tests, NULL, NULL);
 }

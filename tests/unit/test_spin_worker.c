@@ -46,13 +46,12 @@ static enum skua_poll sleeper_poll(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void timer__ends_a_long_sleep__the_next_look_is_short(void **state)
+TEST(timer__ends_a_long_sleep__the_next_look_is_short)
 {
 	struct sleeper it = { .task = SKUA_TASK_INIT(sleeper_poll),
 			      .timer = SKUA_TIMER_INIT };
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	spawn(rt, &it.task);
 	join(&it.task);
 	destroy(rt);
@@ -80,13 +79,12 @@ static enum skua_poll teacher_poll(struct skua_task *self)
 /* The search took SPIN_MAX_NS already: another one would be in vain, too. A task
  * that comes when the worker is about to sleep, but does not yet, teaches it
  * nothing; that is rare. */
-static void call__just_after_a_search_in_vain__the_next_one_is_short(void **s)
+TEST(call__just_after_a_search_in_vain__the_next_one_is_short)
 {
 	struct teacher it = { .task = SKUA_TASK_INIT(teacher_poll) };
 	struct skua_runtime *rt = runtime_new(1, 0);
 	unsigned shorter = 0;
 
-	(void)s;
 	for (unsigned n = 0; n < 20; n++) {
 		it.teaches = true;
 		spawn(rt, &it.task);
@@ -100,16 +98,4 @@ static void call__just_after_a_search_in_vain__the_next_one_is_short(void **s)
 	}
 	assert_true(shorter >= 10);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(call__just_after_a_search_in_vain__the_next_one_is_short),
-	cmocka_unit_test(timer__ends_a_long_sleep__the_next_look_is_short),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("spin_worker", tests, NULL, NULL);
 }

@@ -234,12 +234,13 @@ static void expect_stack(void)
 
 /* ---- reported --------------------------------------------------------------------- */
 
-static void stall__hog__told_once_with_all_there_is(void **state)
+ALL_TESTS(process_settle, NULL);
+
+TEST(stall__hog__told_once_with_all_there_is)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	struct hog it = hog_of(rt, &http_read);
 
-	(void)state;
 	it.looks = MANY_LOOKS;
 	assert_int_equal(skua_task_spawn_on(rt, 1, &it.task), 0);
 	join(&it.task);
@@ -265,13 +266,12 @@ static void stall__hog__told_once_with_all_there_is(void **state)
 	destroy(rt);
 }
 
-static void stall__sleeps_in_a_call__told_with_stack(void **state)
+TEST(stall__sleeps_in_a_call__told_with_stack)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	struct hog it = hog_of(rt, &http_read);
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	it.fd = ends[0];
 	spawn(rt, &it.task);
@@ -290,11 +290,10 @@ static void stall__sleeps_in_a_call__told_with_stack(void **state)
 	close(ends[1]);
 }
 
-static void stall__no_type__told_with_null(void **state)
+TEST(stall__no_type__told_with_null)
 {
 	struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 
-	(void)state;
 	stall_once(rt, NULL);
 	assert_null(told.last.type);
 	assert_ptr_equal(told.last.poll, hog_poll);
@@ -316,9 +315,8 @@ static enum skua_poll yield_then_hog(struct skua_task *self)
 }
 
 /* The poll before it has the same task. */
-static void stall__after_many_short_polls__told(void **state)
+TEST(stall__after_many_short_polls__told)
 {
-	(void)state;
 	for (unsigned n = 0; n < 8; n++) {
 		struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 		struct late_hog it = { hog_of(rt, &http_read), n };
@@ -330,12 +328,11 @@ static void stall__after_many_short_polls__told(void **state)
 	}
 }
 
-static void stall__each_worker_at_once__each_told(void **state)
+TEST(stall__each_worker_at_once__each_told)
 {
 	struct skua_runtime *rt = runtime_limited(3, LIMIT_NS);
 	struct hog hogs[3];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		hogs[i] = hog_of(rt, &http_read);
 		hogs[i].until = 3;
@@ -348,12 +345,11 @@ static void stall__each_worker_at_once__each_told(void **state)
 	destroy(rt);
 }
 
-static void stall__two_runtimes__each_tells_of_its_own(void **state)
+TEST(stall__two_runtimes__each_tells_of_its_own)
 {
 	struct skua_runtime *one = runtime_limited(1, LIMIT_NS);
 	struct skua_runtime *other = runtime_limited(1, LIMIT_NS);
 
-	(void)state;
 	stall_once(one, &http_read);
 	expect_stack();
 	assert_int_equal(stalls_counted(one), 1);
@@ -365,13 +361,12 @@ static void stall__two_runtimes__each_tells_of_its_own(void **state)
 	destroy(other);
 }
 
-static void stall__no_hook__log_is_told(void **state)
+TEST(stall__no_hook__log_is_told)
 {
 	struct skua_config cfg = config_of(1, LIMIT_NS);
 	struct skua_runtime *rt;
 	struct hog it;
 
-	(void)state;
 	cfg.hooks = &log_hook;
 	rt = create(&cfg);
 	it = hog_of(rt, &http_read);
@@ -387,12 +382,11 @@ static void stall__no_hook__log_is_told(void **state)
 
 /* ---- not reported ------------------------------------------------------------------ */
 
-static void stall__many_short_polls__not_told(void **state)
+TEST(stall__many_short_polls__not_told)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	uint64_t end = MANY_LOOKS;
 
-	(void)state;
 	while (counter_read(&rt->watch.looks) < end) {
 		struct counter it = COUNTER_INIT;
 
@@ -416,23 +410,21 @@ static enum skua_poll yield_for_long(struct skua_task *self)
 }
 
 /* The same task, all the time; but another poll each time. */
-static void stall__one_task_yields_for_long__not_told(void **state)
+TEST(stall__one_task_yields_for_long__not_told)
 {
 	struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 	struct yielder it = { SKUA_TASK_INIT(yield_for_long), &rt->watch };
 
-	(void)state;
 	run(rt, &it.task);
 	assert_int_equal(stalls_counted(rt), 0);
 	destroy(rt);
 }
 
-static void stall__type_with_longer_limit__not_told(void **state)
+TEST(stall__type_with_longer_limit__not_told)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	struct hog it = hog_of(rt, &patient);
 
-	(void)state;
 	it.until = 0;
 	it.looks = MANY_LOOKS;
 	run(rt, &it.task);
@@ -440,11 +432,10 @@ static void stall__type_with_longer_limit__not_told(void **state)
 	destroy(rt);
 }
 
-static void stall__type_with_shorter_limit__told(void **state)
+TEST(stall__type_with_shorter_limit__told)
 {
 	struct skua_runtime *rt = runtime_limited(2, SKUA_MAX_STALL_LIMIT_NS);
 
-	(void)state;
 	stall_once(rt, &hasty);
 	assert_true(counter_read(&rt->watch.period_ns) < LIMIT_NS);
 	assert_ptr_equal(told.last.type, &hasty);
@@ -475,11 +466,10 @@ static bool thread_named(const char *wanted)
 	return found;
 }
 
-static void stall__no_limit__no_thread(void **state)
+TEST(stall__no_limit__no_thread)
 {
 	struct skua_runtime *rt = runtime_limited(1, 0);
 
-	(void)state;
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	assert_false(thread_named("skua-watch"));
 	assert_int_equal(stalls_of(rt, 0), 0);
@@ -489,12 +479,11 @@ static void stall__no_limit__no_thread(void **state)
 /* ---- not too often ------------------------------------------------------------------ */
 
 /* Stalls until the next one is reported; @counted are known before. */
-static void stall__often__others_are_counted(void **state)
+TEST(stall__often__others_are_counted)
 {
 	struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 	uint64_t counted = 1;
 
-	(void)state;
 	stall_once(rt, &http_read);
 	while (stalls_told() == 1) {
 		struct hog it = hog_of(rt, &http_read);
@@ -533,12 +522,11 @@ static void handle_it(int signal, void (*handler)(int))
 	assert_int_equal(sigaction(signal, &action, NULL), 0);
 }
 
-static void signal__handled_by_the_program__no_stack_and_said(void **state)
+TEST(signal__handled_by_the_program__no_stack_and_said)
 {
 	struct skua_config cfg = config_of(1, LIMIT_NS);
 	struct skua_runtime *rt;
 
-	(void)state;
 	handle_it(SIGRTMIN + 3, on_foreign);
 	cfg.stall_signal = SIGRTMIN + 3;
 	rt = create(&cfg);
@@ -551,12 +539,11 @@ static void signal__handled_by_the_program__no_stack_and_said(void **state)
 	handle_it(SIGRTMIN + 3, SIG_DFL);
 }
 
-static void signal__handled_by_the_program_later__left_alone(void **state)
+TEST(signal__handled_by_the_program_later__left_alone)
 {
 	struct skua_config cfg = config_of(2, LIMIT_NS);
 	struct skua_runtime *rt;
 
-	(void)state;
 	cfg.stall_signal = SIGRTMIN + 4;
 	rt = create(&cfg);
 	assert_int_equal(warnings_told(), 0);
@@ -574,12 +561,11 @@ static void signal__handled_by_the_program_later__left_alone(void **state)
 	handle_it(SIGRTMIN + 4, SIG_DFL);
 }
 
-static void signal__highest_is_handled__next_one_is_taken(void **state)
+TEST(signal__highest_is_handled__next_one_is_taken)
 {
 	struct sigaction before;
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGRTMAX, NULL, &before), 0);
 	handle_it(SIGRTMAX, on_foreign);
 	rt = runtime_limited(1, LIMIT_NS);
@@ -592,12 +578,11 @@ static void signal__highest_is_handled__next_one_is_taken(void **state)
 	assert_int_equal(sigaction(SIGRTMAX, &before, NULL), 0);
 }
 
-static void signal__none_wanted__no_stack(void **state)
+TEST(signal__none_wanted__no_stack)
 {
 	struct skua_config cfg = config_of(1, LIMIT_NS);
 	struct skua_runtime *rt;
 
-	(void)state;
 	cfg.stall_signal = SKUA_STALL_NO_SIGNAL;
 	rt = create(&cfg);
 	stall_once(rt, NULL);
@@ -607,12 +592,11 @@ static void signal__none_wanted__no_stack(void **state)
 }
 
 /* The handler runs when the report is long over; nothing of it is lost. */
-static void signal__blocked_in_the_poll__no_stack_and_next_has_one(void **state)
+TEST(signal__blocked_in_the_poll__no_stack_and_next_has_one)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	struct hog it = hog_of(rt, &http_read);
 
-	(void)state;
 	it.deaf = true;
 	assert_int_equal(skua_task_spawn_on(rt, 0, &it.task), 0);
 	join(&it.task);
@@ -625,12 +609,11 @@ static void signal__blocked_in_the_poll__no_stack_and_next_has_one(void **state)
 	destroy(rt);
 }
 
-static void signal__from_elsewhere__nothing_happens(void **state)
+TEST(signal__from_elsewhere__nothing_happens)
 {
 	struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 	struct counter it = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(kill(getpid(), rt->watch.signal), 0);
 	run(rt, &it.task);
 	assert_int_equal(stalls_told(), 0);
@@ -675,12 +658,11 @@ static void wait_until_resting(const struct skua_runtime *rt)
 		sched_yield();
 }
 
-static void idle__all_parked__watcher_does_nothing(void **state)
+TEST(idle__all_parked__watcher_does_nothing)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 	uint64_t before, after;
 
-	(void)state;
 	/* A tick may still be under way when it says that it rests. */
 	do {
 		wait_until_resting(rt);
@@ -697,11 +679,10 @@ static void idle__all_parked__watcher_does_nothing(void **state)
 	destroy(rt);
 }
 
-static void idle__then_work__is_watched_again(void **state)
+TEST(idle__then_work__is_watched_again)
 {
 	struct skua_runtime *rt = runtime_limited(2, LIMIT_NS);
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct hog it = hog_of(rt, &http_read);
 
@@ -715,12 +696,11 @@ static void idle__then_work__is_watched_again(void **state)
 
 /* ---- its life --------------------------------------------------------------------------- */
 
-static void life__created_and_destroyed__nothing_remains(void **state)
+TEST(life__created_and_destroyed__nothing_remains)
 {
 	struct belongings before;
 	struct skua_runtime *rt;
 
-	(void)state;
 	/* The memory for the first stack stays. */
 	destroy(runtime_limited(1, LIMIT_NS));
 	before = belongings();
@@ -732,13 +712,12 @@ static void life__created_and_destroyed__nothing_remains(void **state)
 	}
 }
 
-static void life__forked__child_goes_on_without(void **state)
+TEST(life__forked__child_goes_on_without)
 {
 	struct skua_runtime *rt = runtime_limited(1, LIMIT_NS);
 	int status = 0;
 	pid_t child;
 
-	(void)state;
 	if (!STACKS) {
 		destroy(rt);
 		skip_aloud("a sanitizer has no threads in a child");
@@ -775,11 +754,10 @@ static void expect_refused(const struct skua_config *cfg, const char *text)
 		fail_msg("'%s' does not say '%s'", err.text, text);
 }
 
-static void config__out_of_range__einval_with_text(void **state)
+TEST(config__out_of_range__einval_with_text)
 {
 	struct skua_config cfg = config_of(1, SKUA_MIN_STALL_LIMIT_NS - 1);
 
-	(void)state;
 	expect_refused(&cfg, "stall_limit_ns: 99999, allowed are 100000 to");
 	cfg.stall_limit_ns = SKUA_MAX_STALL_LIMIT_NS + 1;
 	expect_refused(&cfg, "stall_limit_ns: 1000000000001");
@@ -796,12 +774,11 @@ static void config__out_of_range__einval_with_text(void **state)
 	expect_refused(&cfg, "reserved2: 1");
 }
 
-static void config__environment__taken_with_threads_only(void **state)
+TEST(config__environment__taken_with_threads_only)
 {
 	struct skua_config cfg = config_of(1, 0);
 	struct skua_runtime *rt;
 
-	(void)state;
 	cfg.flags = 0;
 	setenv("SKUA_STALL_LIMIT_NS", "5000000", 1);
 	rt = create(&cfg);
@@ -818,52 +795,14 @@ static void config__environment__taken_with_threads_only(void **state)
 }
 
 /* A program compiled before there was the hook has nothing there. */
-static void config__older_caller__hook_is_not_read(void **state)
+TEST(config__older_caller__hook_is_not_read)
 {
 	struct skua_config cfg = config_of(1, 0);
 	struct skua_runtime *rt;
 
-	(void)state;
 	cfg.size = offsetof(struct skua_config, stall_limit_ns);
 	rt = create(&cfg);
 	assert_null(rt->config.hooks.stall);
 	assert_ptr_equal(rt->config.hooks.ctx, &told);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(stall__hog__told_once_with_all_there_is),
-	cmocka_unit_test(stall__sleeps_in_a_call__told_with_stack),
-	cmocka_unit_test(stall__no_type__told_with_null),
-	cmocka_unit_test(stall__after_many_short_polls__told),
-	cmocka_unit_test(stall__each_worker_at_once__each_told),
-	cmocka_unit_test(stall__two_runtimes__each_tells_of_its_own),
-	cmocka_unit_test(stall__no_hook__log_is_told),
-	cmocka_unit_test(stall__many_short_polls__not_told),
-	cmocka_unit_test(stall__one_task_yields_for_long__not_told),
-	cmocka_unit_test(stall__type_with_longer_limit__not_told),
-	cmocka_unit_test(stall__type_with_shorter_limit__told),
-	cmocka_unit_test(stall__no_limit__no_thread),
-	cmocka_unit_test(stall__often__others_are_counted),
-	cmocka_unit_test(signal__handled_by_the_program__no_stack_and_said),
-	cmocka_unit_test(signal__handled_by_the_program_later__left_alone),
-	cmocka_unit_test(signal__highest_is_handled__next_one_is_taken),
-	cmocka_unit_test(signal__none_wanted__no_stack),
-	cmocka_unit_test(signal__blocked_in_the_poll__no_stack_and_next_has_one),
-	cmocka_unit_test(signal__from_elsewhere__nothing_happens),
-	cmocka_unit_test(idle__all_parked__watcher_does_nothing),
-	cmocka_unit_test(idle__then_work__is_watched_again),
-	cmocka_unit_test(life__created_and_destroyed__nothing_remains),
-	cmocka_unit_test(life__forked__child_goes_on_without),
-	cmocka_unit_test(config__out_of_range__einval_with_text),
-	cmocka_unit_test(config__environment__taken_with_threads_only),
-	cmocka_unit_test(config__older_caller__hook_is_not_read),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("watch", tests, process_settle,
-					   NULL);
 }

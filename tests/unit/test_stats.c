@@ -103,24 +103,22 @@ static struct skua_runtime *run_parent(struct parent *parent, unsigned count,
 
 /* ---- bad input ---------------------------------------------------------- */
 
-static void stats__null__einval(void **state)
+TEST(stats__null__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_stats stats;
 
-	(void)state;
 	assert_int_equal(skua_runtime_stats(NULL, &stats), -EINVAL);
 	assert_int_equal(skua_runtime_stats(rt, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_stats(NULL, NULL), -EINVAL);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void worker_stats__null_or_no_such_worker__einval(void **state)
+TEST(worker_stats__null_or_no_such_worker__einval)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct skua_worker_stats stats;
 
-	(void)state;
 	assert_int_equal(skua_runtime_worker_stats(NULL, 0, &stats), -EINVAL);
 	assert_int_equal(skua_runtime_worker_stats(rt, 0, NULL), -EINVAL);
 	for (unsigned worker = 0; worker < 3; worker++)
@@ -134,11 +132,10 @@ static void worker_stats__null_or_no_such_worker__einval(void **state)
 
 /* ---- exact values ------------------------------------------------------- */
 
-static void stats__new_runtime__all_zero(void **state)
+TEST(stats__new_runtime__all_zero)
 {
 	const struct skua_worker_stats none = { 0 };
 
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct skua_stats stats = stats_of(rt);
@@ -151,7 +148,7 @@ static void stats__new_runtime__all_zero(void **state)
 	}
 }
 
-static void stats__parent_of_ten_on_one_worker__exact(void **state)
+TEST(stats__parent_of_ten_on_one_worker__exact)
 {
 	const struct skua_worker_stats during = { .tasks_spawned = 10,
 						  .tasks_polled = 1,
@@ -165,7 +162,6 @@ static void stats__parent_of_ten_on_one_worker__exact(void **state)
 	struct skua_runtime *rt = run_parent(&parent, 10, 1, 0);
 	struct skua_stats stats = stats_of(rt);
 
-	(void)state;
 	expect_counters(&parent.stats.total, &during);
 	assert_int_equal(parent.stats.tasks_spawned, 11);
 	expect_counters(&stats.total, &after);
@@ -186,7 +182,7 @@ static enum skua_poll spawn_next(struct skua_task *self)
 }
 
 /* Three polls from the slot, the fourth by way of the queue, and so on. */
-static void stats__chain_of_thirteen__nine_lifo_hits(void **state)
+TEST(stats__chain_of_thirteen__nine_lifo_hits)
 {
 	const struct skua_worker_stats expected = { .tasks_spawned = 12,
 						    .tasks_polled = 13,
@@ -196,7 +192,6 @@ static void stats__chain_of_thirteen__nine_lifo_hits(void **state)
 	struct child chain[14] = { 0 };
 	struct skua_stats stats;
 
-	(void)state;
 	for (unsigned n = 0; n < 13; n++)
 		chain[n].task = (struct skua_task)SKUA_TASK_INIT(spawn_next);
 	assert_int_equal(skua_task_spawn(rt, &chain[0].task), 0);
@@ -217,7 +212,7 @@ static enum skua_poll yield_some(struct skua_task *self)
 	return ((struct yielder *)self)->left-- > 0 ? SKUA_YIELD : SKUA_DONE;
 }
 
-static void stats__task_that_yields__a_poll_each_and_one_spawn(void **state)
+TEST(stats__task_that_yields__a_poll_each_and_one_spawn)
 {
 	const struct skua_worker_stats expected = { .tasks_polled = 101,
 						    .global_batch_fetches = 1 };
@@ -225,7 +220,6 @@ static void stats__task_that_yields__a_poll_each_and_one_spawn(void **state)
 	struct yielder it = { .task = SKUA_TASK_INIT(yield_some), .left = 100 };
 	struct skua_stats stats;
 
-	(void)state;
 	assert_int_equal(skua_task_spawn(rt, &it.task), 0);
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	stats = stats_of(rt);
@@ -234,13 +228,12 @@ static void stats__task_that_yields__a_poll_each_and_one_spawn(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void stats_injection_depth__worker_is_held__counts_waiting(void **state)
+TEST(stats_injection_depth__worker_is_held__counts_waiting)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct child *children = children_new(20);
 	struct holder holder = HOLDER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 20; n++) {
 		assert_int_equal(skua_task_spawn(rt, &children[n].task), 0);
@@ -256,12 +249,11 @@ static void stats_injection_depth__worker_is_held__counts_waiting(void **state)
 	children_free(children, 20);
 }
 
-static void stats_times_parked__idle_workers__each_parks(void **state)
+TEST(stats_times_parked__idle_workers__each_parks)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 	struct skua_worker_stats stats;
 
-	(void)state;
 	for (unsigned worker = 0; worker < 3; worker++) {
 		do {
 			sched_yield();
@@ -290,7 +282,7 @@ static void add(struct skua_worker_stats *sum,
 	sum->queue_depth += one->queue_depth;
 }
 
-static void stats__many_tasks_on_some_workers__sums_agree(void **state)
+TEST(stats__many_tasks_on_some_workers__sums_agree)
 {
 	const unsigned outside = 500;
 	struct child *children = children_new(outside);
@@ -299,7 +291,6 @@ static void stats__many_tasks_on_some_workers__sums_agree(void **state)
 	struct skua_worker_stats sum = { 0 };
 	struct skua_stats stats;
 
-	(void)state;
 	for (unsigned n = 0; n < outside; n++)
 		assert_int_equal(skua_task_spawn(rt, &children[n].task), 0);
 	assert_int_equal(skua_runtime_drain(rt), 0);
@@ -326,13 +317,12 @@ static void stats__many_tasks_on_some_workers__sums_agree(void **state)
 	children_free(children, outside);
 }
 
-static void stats__refused_spawn__is_not_counted(void **state)
+TEST(stats__refused_spawn__is_not_counted)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct child *child = children_new(1);
 
-	(void)state;
 	holder_hold(rt, &holder);
 	pool_close(&rt->pool); /* what destroy begins with */
 	assert_int_equal(skua_task_spawn(rt, &child->task), -ESHUTDOWN);
@@ -365,7 +355,7 @@ static enum skua_poll batch_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void design_4_4__fetched_batch__is_stealable(void **state)
+TEST(design_4_4__fetched_batch__is_stealable)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holders[2] = { HOLDER_INIT, HOLDER_INIT };
@@ -373,7 +363,6 @@ static void design_4_4__fetched_batch__is_stealable(void **state)
 	struct skua_stats stats;
 	atomic_u32 ran = 0;
 
-	(void)state;
 	holder_hold(rt, &holders[0]);
 	holder_hold(rt, &holders[1]);
 	for (unsigned n = 0; n < 4; n++) {
@@ -404,11 +393,10 @@ static void design_4_4__fetched_batch__is_stealable(void **state)
 }
 
 /* The same when nobody holds the second worker: it may be asleep. */
-static void design_4_4__other_worker_sleeps__is_woken_to_steal(void **state)
+TEST(design_4_4__other_worker_sleeps__is_woken_to_steal)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		struct holder holder = HOLDER_INIT;
 		struct batch_task batch[4];
@@ -434,7 +422,7 @@ static void design_4_4__other_worker_sleeps__is_woken_to_steal(void **state)
 /* ---- design 4.5: an overflow is one batch ------------------------------- */
 
 /* The newest is in the slot, and 256 before it fit into the queue. */
-static void design_4_5__queue_just_full__no_overflow(void **state)
+TEST(design_4_5__queue_just_full__no_overflow)
 {
 	const struct skua_worker_stats during = { .tasks_spawned = 257,
 						  .tasks_polled = 1,
@@ -443,14 +431,13 @@ static void design_4_5__queue_just_full__no_overflow(void **state)
 	struct parent parent;
 	struct skua_runtime *rt = run_parent(&parent, 257, 1, 256);
 
-	(void)state;
 	expect_counters(&parent.stats.total, &during);
 	assert_int_equal(parent.stats.injection_depth, 0);
 	assert_int_equal(stats_of(rt).total.overflows, 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void design_4_5__one_more__spills_128_as_one_batch(void **state)
+TEST(design_4_5__one_more__spills_128_as_one_batch)
 {
 	const struct skua_worker_stats during = { .tasks_spawned = 258,
 						  .tasks_polled = 1,
@@ -465,7 +452,6 @@ static void design_4_5__one_more__spills_128_as_one_batch(void **state)
 	struct skua_runtime *rt = run_parent(&parent, 258, 1, 256);
 	struct skua_stats stats = stats_of(rt);
 
-	(void)state;
 	expect_counters(&parent.stats.total, &during);
 	assert_int_equal(parent.stats.injection_depth, 128);
 	/* How many of the 128 come back at a time depends on how often the
@@ -477,12 +463,11 @@ static void design_4_5__one_more__spills_128_as_one_batch(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void design_4_5__next_half_full__spills_again(void **state)
+TEST(design_4_5__next_half_full__spills_again)
 {
 	struct parent parent;
 	struct skua_runtime *rt = run_parent(&parent, 258 + 127, 1, 256);
 
-	(void)state;
 	assert_int_equal(stats_of(rt).total.overflows, 1);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 	rt = run_parent(&parent, 258 + 128, 1, 256);
@@ -543,18 +528,16 @@ static void check_pending(uint32_t capacity)
 	children_free(it.parent.children, count);
 }
 
-static void design_4_5__full_queue_being_stolen_from__tasks_go_singly(void **s)
+TEST(design_4_5__full_queue_being_stolen_from__tasks_go_singly)
 {
-	(void)s;
 	check_pending(4);
 	check_pending(256);
 }
 
 /* ---- design 4.24: a full queue drops nothing ---------------------------- */
 
-static void design_4_24__capacity_4__100000_spawned_in_a_task_all_run(void **s)
+TEST(design_4_24__capacity_4__100000_spawned_in_a_task_all_run)
 {
-	(void)s;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct parent parent;
 		struct skua_runtime *rt =
@@ -572,31 +555,4 @@ static void design_4_24__capacity_4__100000_spawned_in_a_task_all_run(void **s)
 					 (100000 - 1 - 4 + 1) / 2);
 		assert_int_equal(skua_runtime_destroy(rt), 0);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(stats__null__einval),
-	cmocka_unit_test(worker_stats__null_or_no_such_worker__einval),
-	cmocka_unit_test(stats__new_runtime__all_zero),
-	cmocka_unit_test(stats__parent_of_ten_on_one_worker__exact),
-	cmocka_unit_test(stats__chain_of_thirteen__nine_lifo_hits),
-	cmocka_unit_test(stats__task_that_yields__a_poll_each_and_one_spawn),
-	cmocka_unit_test(stats_injection_depth__worker_is_held__counts_waiting),
-	cmocka_unit_test(stats_times_parked__idle_workers__each_parks),
-	cmocka_unit_test(stats__many_tasks_on_some_workers__sums_agree),
-	cmocka_unit_test(stats__refused_spawn__is_not_counted),
-	cmocka_unit_test(design_4_4__fetched_batch__is_stealable),
-	cmocka_unit_test(design_4_4__other_worker_sleeps__is_woken_to_steal),
-	cmocka_unit_test(design_4_5__queue_just_full__no_overflow),
-	cmocka_unit_test(design_4_5__one_more__spills_128_as_one_batch),
-	cmocka_unit_test(design_4_5__next_half_full__spills_again),
-	cmocka_unit_test(design_4_5__full_queue_being_stolen_from__tasks_go_singly),
-	cmocka_unit_test(design_4_24__capacity_4__100000_spawned_in_a_task_all_run),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void expect_order(const char *name, unsigned thief,
 	machine_free(machine);
 }
 
-static void steal_order__nodes_of_caches_of_cores__nearest_first(void **state)
+TEST(steal_order__nodes_of_caches_of_cores__nearest_first)
 {
 	static const struct expected_tier tiers[] = {
 		{ STEAL_TIER_CORE, 10, "69" },
@@ -71,12 +71,11 @@ static void steal_order__nodes_of_caches_of_cores__nearest_first(void **state)
 		{ STEAL_TIER_REMOTE, 12, "16-63,80-127" },
 	};
 
-	(void)state;
 	expect_order(MACHINES "nps4_16_llcs.snapshot", 5, tiers,
 		     COUNT_OF(tiers));
 }
 
-static void steal_order__nodes_near_and_far__by_distance(void **state)
+TEST(steal_order__nodes_near_and_far__by_distance)
 {
 	static const struct expected_tier tiers[] = {
 		{ STEAL_TIER_LLC, 10, "641-671" },
@@ -85,12 +84,11 @@ static void steal_order__nodes_near_and_far__by_distance(void **state)
 		{ STEAL_TIER_REMOTE, 32, "0-511" },
 	};
 
-	(void)state;
 	expect_order(MACHINES "eight_nodes_1024.snapshot", 640, tiers,
 		     COUNT_OF(tiers));
 }
 
-static void steal_order__cache_across_nodes__within_the_node(void **state)
+TEST(steal_order__cache_across_nodes__within_the_node)
 {
 	static const struct expected_tier tiers[] = {
 		{ STEAL_TIER_CORE, 10, "16" },
@@ -98,7 +96,6 @@ static void steal_order__cache_across_nodes__within_the_node(void **state)
 		{ STEAL_TIER_REMOTE, 20, "4-15,20-31" },
 	};
 
-	(void)state;
 	expect_order(MACHINES "cache_across_nodes.snapshot", 0, tiers,
 		     COUNT_OF(tiers));
 }
@@ -140,11 +137,10 @@ static void check_order(const struct machine *machine, const unsigned *cpus,
 	free(seen);
 }
 
-static void steal_order__each_machine__each_worker_once(void **state)
+TEST(steal_order__each_machine__each_worker_once)
 {
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= 12);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -161,13 +157,12 @@ static void steal_order__each_machine__each_worker_once(void **state)
 	globfree(&found);
 }
 
-static void steal_order__one_worker__nobody(void **state)
+TEST(steal_order__one_worker__nobody)
 {
 	struct machine *machine = load(MACHINES "bare.snapshot");
 	struct steal_order order;
 	unsigned cpu = 2;
 
-	(void)state;
 	assert_int_equal(steal_order_make(&order, machine, &cpu, 1, 0), 0);
 	assert_int_equal(order.count, 0);
 	assert_int_equal(order.tier_count, 0);
@@ -176,13 +171,12 @@ static void steal_order__one_worker__nobody(void **state)
 }
 
 /* Two workers on a CPU, and one on a CPU that is not described. */
-static void steal_order__odd_places__each_worker_once(void **state)
+TEST(steal_order__odd_places__each_worker_once)
 {
 	static const unsigned cpus[] = { 1, 1, 77, 3 };
 	struct machine *machine = load(MACHINES "no_numa.snapshot");
 	struct steal_order order;
 
-	(void)state;
 	assert_int_equal(steal_order_make(&order, machine, cpus, 4, 0), 0);
 	assert_int_equal(order.tier_count, 2);
 	assert_int_equal(order.tiers[0].kind, STEAL_TIER_CORE);
@@ -192,18 +186,4 @@ static void steal_order__odd_places__each_worker_once(void **state)
 	assert_int_equal(order.tiers[1].end, 3);
 	steal_order_free(&order);
 	machine_free(machine);
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(steal_order__nodes_of_caches_of_cores__nearest_first),
-	cmocka_unit_test(steal_order__nodes_near_and_far__by_distance),
-	cmocka_unit_test(steal_order__cache_across_nodes__within_the_node),
-	cmocka_unit_test(steal_order__each_machine__each_worker_once),
-	cmocka_unit_test(steal_order__one_worker__nobody),
-	cmocka_unit_test(steal_order__odd_places__each_worker_once),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("steal_order", tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static struct area_root *root_of(struct state *s)
 {
 	return (void *)s->fake.regions[FAKE_ROOT].bytes;
@@ -97,12 +99,12 @@ static void change(struct state *s, unsigned at_read, enum fake_region region,
 
 /* ---- finding --------------------------------------------------------------- */
 
-static void find__note__leads_to_root(void **state)
+TEST(find__note__leads_to_root)
 {
 	assert_int_equal(roots_of(*state), 1);
 }
 
-static void find__note_behind_others__leads_to_root(void **state)
+TEST(find__note_behind_others__leads_to_root)
 {
 	struct state *s = *state;
 	struct fake_elf *elf = elf_of(s);
@@ -118,7 +120,7 @@ static void find__note_behind_others__leads_to_root(void **state)
 	assert_int_equal(roots_of(s), 1);
 }
 
-static void find__no_elf_file__finds_nothing(void **state)
+TEST(find__no_elf_file__finds_nothing)
 {
 	struct state *s = *state;
 
@@ -126,7 +128,7 @@ static void find__no_elf_file__finds_nothing(void **state)
 	assert_int_equal(roots_of(s), 0);
 }
 
-static void find__many_headers__finds_nothing(void **state)
+TEST(find__many_headers__finds_nothing)
 {
 	struct state *s = *state;
 
@@ -140,7 +142,7 @@ static void find__many_headers__finds_nothing(void **state)
 	assert_int_equal(roots_of(s), 1);
 }
 
-static void find__headers_elsewhere__finds_nothing(void **state)
+TEST(find__headers_elsewhere__finds_nothing)
 {
 	struct state *s = *state;
 
@@ -148,7 +150,7 @@ static void find__headers_elsewhere__finds_nothing(void **state)
 	assert_int_equal(roots_of(s), 0);
 }
 
-static void find__note_larger_than_segment__finds_nothing(void **state)
+TEST(find__note_larger_than_segment__finds_nothing)
 {
 	struct state *s = *state;
 
@@ -159,7 +161,7 @@ static void find__note_larger_than_segment__finds_nothing(void **state)
 	assert_int_equal(roots_of(s), 0);
 }
 
-static void find__other_name_or_type__finds_nothing(void **state)
+TEST(find__other_name_or_type__finds_nothing)
 {
 	struct state *s = *state;
 
@@ -170,7 +172,7 @@ static void find__other_name_or_type__finds_nothing(void **state)
 	assert_int_equal(roots_of(s), 0);
 }
 
-static void find__process_gone__says_so(void **state)
+TEST(find__process_gone__says_so)
 {
 	struct state *s = *state;
 	uint64_t roots[TARGET_MAX_ROOTS];
@@ -182,7 +184,7 @@ static void find__process_gone__says_so(void **state)
 
 /* ---- the list -------------------------------------------------------------- */
 
-static void list__sound__has_the_runtime(void **state)
+TEST(list__sound__has_the_runtime)
 {
 	struct state *s = *state;
 
@@ -193,7 +195,7 @@ static void list__sound__has_the_runtime(void **state)
 			 fake_address(FAKE_WORKER_2));
 }
 
-static void list__longer_structs_of_later_versions__are_read(void **state)
+TEST(list__longer_structs_of_later_versions__are_read)
 {
 	struct state *s = *state;
 
@@ -203,7 +205,7 @@ static void list__longer_structs_of_later_versions__are_read(void **state)
 	assert_int_equal(list(s), 0);
 }
 
-static void list__wrong_magic__is_no_root(void **state)
+TEST(list__wrong_magic__is_no_root)
 {
 	struct state *s = *state;
 
@@ -211,7 +213,7 @@ static void list__wrong_magic__is_no_root(void **state)
 	refuses(s, -ENOENT, "");
 }
 
-static void list__other_abi__names_both(void **state)
+TEST(list__other_abi__names_both)
 {
 	struct state *s = *state;
 
@@ -219,7 +221,7 @@ static void list__other_abi__names_both(void **state)
 	refuses(s, -EPROTO, "of ABI version 7; this command reads version 1");
 }
 
-static void list__no_size__is_refused(void **state)
+TEST(list__no_size__is_refused)
 {
 	struct state *s = *state;
 
@@ -227,7 +229,7 @@ static void list__no_size__is_refused(void **state)
 	refuses(s, -EILSEQ, "0 bytes");
 }
 
-static void list__circle__ends(void **state)
+TEST(list__circle__ends)
 {
 	struct state *s = *state;
 
@@ -237,7 +239,7 @@ static void list__circle__ends(void **state)
 	refuses(s, -EILSEQ, "runtimes; allowed: 0 to 256");
 }
 
-static void list__shorter_than_count__is_refused(void **state)
+TEST(list__shorter_than_count__is_refused)
 {
 	struct state *s = *state;
 
@@ -245,7 +247,7 @@ static void list__shorter_than_count__is_refused(void **state)
 	refuses(s, -EILSEQ, "no memory");
 }
 
-static void list__no_runtime_there__is_refused(void **state)
+TEST(list__no_runtime_there__is_refused)
 {
 	struct state *s = *state;
 
@@ -255,7 +257,7 @@ static void list__no_runtime_there__is_refused(void **state)
 	refuses(s, -EILSEQ, "no memory");
 }
 
-static void list__four_billion_workers__is_refused(void **state)
+TEST(list__four_billion_workers__is_refused)
 {
 	struct state *s = *state;
 
@@ -265,7 +267,7 @@ static void list__four_billion_workers__is_refused(void **state)
 	refuses(s, -EILSEQ, "0 workers");
 }
 
-static void list__workers_without_size__is_refused(void **state)
+TEST(list__workers_without_size__is_refused)
 {
 	struct state *s = *state;
 
@@ -273,7 +275,7 @@ static void list__workers_without_size__is_refused(void **state)
 	refuses(s, -EILSEQ, "a worker has 0 bytes; allowed: ");
 }
 
-static void list__no_workers_there__is_refused(void **state)
+TEST(list__no_workers_there__is_refused)
 {
 	struct state *s = *state;
 
@@ -281,7 +283,7 @@ static void list__no_workers_there__is_refused(void **state)
 	refuses(s, -EILSEQ, "no memory");
 }
 
-static void list__changed_meanwhile__is_read_again(void **state)
+TEST(list__changed_meanwhile__is_read_again)
 {
 	struct state *s = *state;
 
@@ -291,7 +293,7 @@ static void list__changed_meanwhile__is_read_again(void **state)
 	assert_int_equal(s->list.runtimes[0].changes, 4);
 }
 
-static void list__odd_for_ever__is_given_up(void **state)
+TEST(list__odd_for_ever__is_given_up)
 {
 	struct state *s = *state;
 
@@ -300,7 +302,7 @@ static void list__odd_for_ever__is_given_up(void **state)
 	assert_in_range(s->fake.pauses, 1, 1000);
 }
 
-static void list__version_without_end__is_ended(void **state)
+TEST(list__version_without_end__is_ended)
 {
 	struct state *s = *state;
 
@@ -312,7 +314,7 @@ static void list__version_without_end__is_ended(void **state)
 
 /* ---- snapshots ------------------------------------------------------------- */
 
-static void snapshot__sound__adds_up(void **state)
+TEST(snapshot__sound__adds_up)
 {
 	struct state *s = *state;
 
@@ -327,7 +329,7 @@ static void snapshot__sound__adds_up(void **state)
 	assert_int_equal(s->snapshot.workers[1].samples.poll.count[9], 6);
 }
 
-static void snapshot__list_changed__says_so(void **state)
+TEST(snapshot__list_changed__says_so)
 {
 	struct state *s = *state;
 
@@ -336,7 +338,7 @@ static void snapshot__list_changed__says_so(void **state)
 	assert_int_equal(take(s), -EAGAIN);
 }
 
-static void snapshot__worker_elsewhere__is_refused(void **state)
+TEST(snapshot__worker_elsewhere__is_refused)
 {
 	struct state *s = *state;
 
@@ -345,7 +347,7 @@ static void snapshot__worker_elsewhere__is_refused(void **state)
 	assert_int_equal(take(s), -EFAULT);
 }
 
-static void snapshot__times_change_meanwhile__belong_together(void **state)
+TEST(snapshot__times_change_meanwhile__belong_together)
 {
 	struct state *s = *state;
 
@@ -360,7 +362,7 @@ static void snapshot__times_change_meanwhile__belong_together(void **state)
 	assert_int_equal(s->snapshot.workers[0].area.times.park_ns, 80);
 }
 
-static void snapshot__queue_goes_backwards__has_a_bound(void **state)
+TEST(snapshot__queue_goes_backwards__has_a_bound)
 {
 	struct state *s = *state;
 	uint64_t *words = (void *)s->fake.regions[FAKE_QUEUE].bytes;
@@ -375,7 +377,7 @@ static void snapshot__queue_goes_backwards__has_a_bound(void **state)
 
 /* ---- looks ----------------------------------------------------------------- */
 
-static void look__in_a_poll__tells_which(void **state)
+TEST(look__in_a_poll__tells_which)
 {
 	struct state *s = *state;
 	struct target_now now;
@@ -389,7 +391,7 @@ static void look__in_a_poll__tells_which(void **state)
 	assert_int_equal(now.type, 0x1234);
 }
 
-static void look__poll_ends_meanwhile__does_not_guess(void **state)
+TEST(look__poll_ends_meanwhile__does_not_guess)
 {
 	struct state *s = *state;
 	struct target_now now;
@@ -404,7 +406,7 @@ static void look__poll_ends_meanwhile__does_not_guess(void **state)
 	assert_int_equal(now.type, 0);
 }
 
-static void look__task_elsewhere__has_no_name(void **state)
+TEST(look__task_elsewhere__has_no_name)
 {
 	struct state *s = *state;
 	struct target_now now;
@@ -421,7 +423,7 @@ static void look__task_elsewhere__has_no_name(void **state)
 
 /* ---- /proc ----------------------------------------------------------------- */
 
-static void maps__lines__are_read(void **state)
+TEST(maps__lines__are_read)
 {
 	char text[] = "55d0c8a00000-55d0c8a01000 r--p 00000000 fe:01 1234"
 		      "                       /usr/bin/a b (deleted)\n"
@@ -430,7 +432,6 @@ static void maps__lines__are_read(void **state)
 		      "9-8 r--p 0 00:00 0\n";
 	struct target_mapping *maps;
 
-	(void)state;
 	assert_int_equal(target_parse_maps(text, &maps), 2);
 	assert_int_equal(maps[0].start, 0x55d0c8a00000);
 	assert_int_equal(maps[0].inode, 1234);
@@ -442,11 +443,10 @@ static void maps__lines__are_read(void **state)
 	free(maps);
 }
 
-static void status__in_a_container__has_its_own_number(void **state)
+TEST(status__in_a_container__has_its_own_number)
 {
 	struct target_status status;
 
-	(void)state;
 	assert_int_equal(target_parse_status("Name:\tx\nState:\tS (sleeping)\n"
 					     "Tgid:\t77\nUid:\t0\t5\t0\t0\n"
 					     "NSpid:\t77\t12\t3\n"
@@ -459,46 +459,4 @@ static void status__in_a_container__has_its_own_number(void **state)
 	assert_int_equal(status.state, 'S');
 	assert_true(status.has_memory);
 	assert_int_equal(target_parse_status("State:\t\n", &status), -EILSEQ);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(find__note__leads_to_root),
-		CASE(find__note_behind_others__leads_to_root),
-		CASE(find__no_elf_file__finds_nothing),
-		CASE(find__many_headers__finds_nothing),
-		CASE(find__headers_elsewhere__finds_nothing),
-		CASE(find__note_larger_than_segment__finds_nothing),
-		CASE(find__other_name_or_type__finds_nothing),
-		CASE(find__process_gone__says_so),
-		CASE(list__sound__has_the_runtime),
-		CASE(list__longer_structs_of_later_versions__are_read),
-		CASE(list__wrong_magic__is_no_root),
-		CASE(list__other_abi__names_both),
-		CASE(list__no_size__is_refused),
-		CASE(list__circle__ends),
-		CASE(list__shorter_than_count__is_refused),
-		CASE(list__no_runtime_there__is_refused),
-		CASE(list__four_billion_workers__is_refused),
-		CASE(list__workers_without_size__is_refused),
-		CASE(list__no_workers_there__is_refused),
-		CASE(list__changed_meanwhile__is_read_again),
-		CASE(list__odd_for_ever__is_given_up),
-		CASE(list__version_without_end__is_ended),
-		CASE(snapshot__sound__adds_up),
-		CASE(snapshot__list_changed__says_so),
-		CASE(snapshot__worker_elsewhere__is_refused),
-		CASE(snapshot__times_change_meanwhile__belong_together),
-		CASE(snapshot__queue_goes_backwards__has_a_bound),
-		CASE(look__in_a_poll__tells_which),
-		CASE(look__poll_ends_meanwhile__does_not_guess),
-		CASE(look__task_elsewhere__has_no_name),
-		CASE(maps__lines__are_read),
-		CASE(status__in_a_container__has_its_own_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

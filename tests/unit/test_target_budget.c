@@ -40,77 +40,70 @@ static struct target_budget begin_and_spend_all(void)
 
 /* ---- work -------------------------------------------------------------------- */
 
-static void spend__all_at_once__is_allowed(void **state)
+TEST(spend__all_at_once__is_allowed)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_true(target_budget_spend(&budget, TARGET_WORK));
 	assert_true(target_budget_spend(&budget, 0));
 	assert_false(target_budget_spend(&budget, 1));
 }
 
-static void spend__one_less_than_all__leaves_one(void **state)
+TEST(spend__one_less_than_all__leaves_one)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_true(target_budget_spend(&budget, TARGET_WORK - 1));
 	assert_false(target_budget_spend(&budget, 2));
 	assert_true(target_budget_spend(&budget, 1));
 	assert_false(target_budget_spend(&budget, 1));
 }
 
-static void spend__more_than_all__is_refused_and_not_spent(void **state)
+TEST(spend__more_than_all__is_refused_and_not_spent)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_false(target_budget_spend(&budget, TARGET_WORK + 1));
 	assert_false(target_budget_spend(&budget, UINT64_MAX));
 	assert_false(target_budget_spend(&budget, UINT64_MAX - TARGET_WORK));
 	assert_true(target_budget_spend(&budget, TARGET_WORK));
 }
 
-static void spend__in_pieces__is_as_much(void **state)
+TEST(spend__in_pieces__is_as_much)
 {
 	struct target_budget budget = begin();
 	uint64_t reads = 0;
 
-	(void)state;
 	while (target_budget_spend(&budget, TARGET_READ_COST))
 		reads++;
 	assert_int_equal(reads, TARGET_WORK / TARGET_READ_COST);
 }
 
-static void spend__a_second_later__has_so_much_more(void **state)
+TEST(spend__a_second_later__has_so_much_more)
 {
 	struct target_budget budget = begin_and_spend_all();
 
-	(void)state;
 	clock_ns += SECOND_NS;
 	assert_false(target_budget_spend(&budget, TARGET_WORK_SECOND + 1));
 	assert_true(target_budget_spend(&budget, TARGET_WORK_SECOND));
 	assert_false(target_budget_spend(&budget, 1));
 }
 
-static void spend__a_millisecond_later__has_a_thousandth(void **state)
+TEST(spend__a_millisecond_later__has_a_thousandth)
 {
 	struct target_budget budget = begin_and_spend_all();
 	const uint64_t part = TARGET_WORK_SECOND / 1000;
 
-	(void)state;
 	clock_ns += SECOND_NS / 1000;
 	assert_false(target_budget_spend(&budget, part + part / 50));
 	assert_true(target_budget_spend(&budget, part - part / 50));
 }
 
-static void spend__long_after__has_no_more_than_all(void **state)
+TEST(spend__long_after__has_no_more_than_all)
 {
 	const uint64_t later[] = { SECOND_NS * 5, SECOND_NS * 86400 * 365,
 				   UINT64_MAX / 4 };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(later); i++) {
 		struct target_budget budget = begin_and_spend_all();
 
@@ -121,11 +114,10 @@ static void spend__long_after__has_no_more_than_all(void **state)
 	}
 }
 
-static void spend__unspent__does_not_add_up(void **state)
+TEST(spend__unspent__does_not_add_up)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	clock_ns += 100 * SECOND_NS;
 	assert_false(target_budget_spend(&budget, TARGET_WORK + 1));
 	assert_true(target_budget_spend(&budget, TARGET_WORK));
@@ -164,11 +156,10 @@ static uint64_t spend_rest(struct target_budget *budget)
 	return sum;
 }
 
-static void spend__signal_is_pending__has_the_last_and_no_more(void **state)
+TEST(spend__signal_is_pending__has_the_last_and_no_more)
 {
 	static const int numbers[] = { SIGINT, SIGTERM };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
 		struct target_budget budget = begin();
 		uint64_t rest;
@@ -186,11 +177,10 @@ static void spend__signal_is_pending__has_the_last_and_no_more(void **state)
 	}
 }
 
-static void spend__signal_when_less_is_left__gives_no_more(void **state)
+TEST(spend__signal_when_less_is_left__gives_no_more)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_true(target_budget_spend(&budget, TARGET_WORK - 100));
 	block(SIGINT);
 	assert_int_equal(raise(SIGINT), 0);
@@ -200,11 +190,10 @@ static void spend__signal_when_less_is_left__gives_no_more(void **state)
 	take(SIGINT);
 }
 
-static void spend__other_signal_is_pending__changes_nothing(void **state)
+TEST(spend__other_signal_is_pending__changes_nothing)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	block(SIGUSR1);
 	assert_int_equal(raise(SIGUSR1), 0);
 	assert_int_equal(spend_rest(&budget), TARGET_WORK);
@@ -213,11 +202,10 @@ static void spend__other_signal_is_pending__changes_nothing(void **state)
 
 /* ---- what is held ------------------------------------------------------------ */
 
-static void hold__all_in_pieces__is_allowed_and_no_more(void **state)
+TEST(hold__all_in_pieces__is_allowed_and_no_more)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_true(target_budget_hold(&budget, TARGET_HELD - 1));
 	assert_false(target_budget_hold(&budget, 2));
 	assert_true(target_budget_hold(&budget, 1));
@@ -227,11 +215,10 @@ static void hold__all_in_pieces__is_allowed_and_no_more(void **state)
 	assert_false(target_budget_hold(&budget, 1));
 }
 
-static void hold__more_than_all__is_refused_and_not_held(void **state)
+TEST(hold__more_than_all__is_refused_and_not_held)
 {
 	struct target_budget budget = begin();
 
-	(void)state;
 	assert_true(target_budget_hold(&budget, 1));
 	assert_false(target_budget_hold(&budget, TARGET_HELD));
 	assert_false(target_budget_hold(&budget, UINT64_MAX));
@@ -239,37 +226,10 @@ static void hold__more_than_all__is_refused_and_not_held(void **state)
 	assert_true(target_budget_hold(&budget, TARGET_HELD - 1));
 }
 
-static void hold__work_is_spent__is_allowed(void **state)
+TEST(hold__work_is_spent__is_allowed)
 {
 	struct target_budget budget = begin_and_spend_all();
 
-	(void)state;
 	assert_true(target_budget_hold(&budget, TARGET_HELD));
 	assert_false(target_budget_spend(&budget, 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spend__all_at_once__is_allowed),
-		cmocka_unit_test(spend__one_less_than_all__leaves_one),
-		cmocka_unit_test(
-			spend__more_than_all__is_refused_and_not_spent),
-		cmocka_unit_test(spend__in_pieces__is_as_much),
-		cmocka_unit_test(spend__a_second_later__has_so_much_more),
-		cmocka_unit_test(spend__a_millisecond_later__has_a_thousandth),
-		cmocka_unit_test(spend__long_after__has_no_more_than_all),
-		cmocka_unit_test(spend__unspent__does_not_add_up),
-		cmocka_unit_test(
-			spend__signal_is_pending__has_the_last_and_no_more),
-		cmocka_unit_test(
-			spend__signal_when_less_is_left__gives_no_more),
-		cmocka_unit_test(
-			spend__other_signal_is_pending__changes_nothing),
-		cmocka_unit_test(hold__all_in_pieces__is_allowed_and_no_more),
-		cmocka_unit_test(hold__more_than_all__is_refused_and_not_held),
-		cmocka_unit_test(hold__work_is_spent__is_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,11 +166,10 @@ static uint64_t tables_of(const struct file *file)
 
 /* ---- a symbol ---------------------------------------------------------------- */
 
-static void symbol__sound_file__is_named(void **state)
+TEST(symbol__sound_file__is_named)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	check_named(&file, 0, "first");
 	check_named(&file, FUNCTION - 1, "first");
@@ -183,14 +182,13 @@ static void symbol__sound_file__is_named(void **state)
 	check_refused(&file, UINT64_MAX - CODE, -ENOENT);
 }
 
-static void symbol__no_room_for_name__is_cut(void **state)
+TEST(symbol__no_room_for_name__is_cut)
 {
 	struct target_budget budget;
 	struct file file;
 	char text[4];
 	int fd;
 
-	(void)state;
 	make(&file);
 	fd = open_file(&file);
 	target_budget_begin(&budget);
@@ -200,11 +198,10 @@ static void symbol__no_room_for_name__is_cut(void **state)
 	close(fd);
 }
 
-static void symbol__name_without_end__ends_with_its_section(void **state)
+TEST(symbol__name_without_end__ends_with_its_section)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.sections[STRINGS].sh_size = string_at("function") + 4;
 	check_named(&file, FUNCTION, "func");
@@ -215,14 +212,13 @@ static void symbol__name_without_end__ends_with_its_section(void **state)
 	check_refused(&file, FUNCTION, -ENOENT);
 }
 
-static void symbol__name_without_end__ends_with_the_file(void **state)
+TEST(symbol__name_without_end__ends_with_the_file)
 {
 	const size_t at = offsetof(struct file, strings);
 	struct file file;
 	char text[NAME];
 	int fd;
 
-	(void)state;
 	make(&file);
 	file.sections[STRINGS].sh_size = UINT64_MAX;
 	fd = open_sized(&file, sizeof(file), at + string_at("function") + 4);
@@ -230,11 +226,10 @@ static void symbol__name_without_end__ends_with_the_file(void **state)
 	assert_string_equal(text, "func");
 }
 
-static void symbol__names_overflow__next_table_is_used(void **state)
+TEST(symbol__names_overflow__next_table_is_used)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	/* Its sum with 64 bits is where "first" is. */
 	set_section(&file, SPARE, SHT_STRTAB, 0, UINT64_MAX);
@@ -246,7 +241,7 @@ static void symbol__names_overflow__next_table_is_used(void **state)
 	check_named(&file, FUNCTION, "dynamic");
 }
 
-static void symbol__table_where_no_file_is__next_table_is_used(void **state)
+TEST(symbol__table_where_no_file_is__next_table_is_used)
 {
 	static const uint64_t offsets[] = {
 		sizeof(struct file), (uint64_t)INT64_MAX - 48,
@@ -255,7 +250,6 @@ static void symbol__table_where_no_file_is__next_table_is_used(void **state)
 	};
 	struct file file;
 
-	(void)state;
 	make(&file);
 	for (size_t i = 0; i < COUNT_OF(offsets); i++) {
 		file.sections[SYMTAB].sh_offset = offsets[i];
@@ -263,11 +257,10 @@ static void symbol__table_where_no_file_is__next_table_is_used(void **state)
 	}
 }
 
-static void symbol__impossible_size__next_table_is_used(void **state)
+TEST(symbol__impossible_size__next_table_is_used)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.sections[SYMTAB].sh_size = UINT64_MAX;
 	check_named(&file, FUNCTION, "dynamic");
@@ -282,13 +275,12 @@ static void symbol__impossible_size__next_table_is_used(void **state)
 	check_named(&file, FUNCTION, "dynamic");
 }
 
-static void symbol__overlapping_sections__are_read_as_they_are(void **state)
+TEST(symbol__overlapping_sections__are_read_as_they_are)
 {
 	struct file file;
 	char text[NAME];
 	int code;
 
-	(void)state;
 	make(&file);
 	/* All of them are the whole file. */
 	for (unsigned i = 0; i < SECTIONS; i++) {
@@ -306,11 +298,10 @@ static void symbol__overlapping_sections__are_read_as_they_are(void **state)
 	check_named(&file, FUNCTION, "dynamic");
 }
 
-static void symbol__cut_anywhere__is_right_or_refused(void **state)
+TEST(symbol__cut_anywhere__is_right_or_refused)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	for (size_t size = 0; size < sizeof(file); size++) {
 		int fd = open_sized(&file, sizeof(file), size);
@@ -327,7 +318,7 @@ static void symbol__cut_anywhere__is_right_or_refused(void **state)
 	}
 }
 
-static void symbol__header_of_others__is_refused(void **state)
+TEST(symbol__header_of_others__is_refused)
 {
 	static const struct {
 		size_t at;
@@ -342,7 +333,6 @@ static void symbol__header_of_others__is_refused(void **state)
 		{ offsetof(Elf64_Ehdr, e_shoff) + 7, -EILSEQ },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(changes); i++) {
 		struct file file;
 
@@ -352,11 +342,10 @@ static void symbol__header_of_others__is_refused(void **state)
 	}
 }
 
-static void symbol__no_sections__is_not_there(void **state)
+TEST(symbol__no_sections__is_not_there)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.header.e_shnum = 0;
 	check_refused(&file, FUNCTION, -ENOENT);
@@ -377,11 +366,10 @@ static int open_segments(unsigned count)
 	return open_sized(&large, sizeof(large), sizeof(large));
 }
 
-static void symbol__most_segments__are_read_and_no_more(void **state)
+TEST(symbol__most_segments__are_read_and_no_more)
 {
 	char text[NAME];
 
-	(void)state;
 	assert_int_equal(symbol_in(open_segments(TARGET_ELF_SEGMENTS - 1),
 				   FUNCTION, text),
 			 0);
@@ -394,11 +382,10 @@ static void symbol__most_segments__are_read_and_no_more(void **state)
 			 -EILSEQ);
 }
 
-static void symbol__segment_that_overflows__is_another(void **state)
+TEST(symbol__segment_that_overflows__is_another)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
 					 .p_offset = UINT64_MAX - CODE,
@@ -419,14 +406,13 @@ static int open_sparse(uint64_t table)
 	return open_sized(&file, sizeof(file), sizeof(file) + table);
 }
 
-static void symbol__sparse_table_within_the_budget__is_read(void **state)
+TEST(symbol__sparse_table_within_the_budget__is_read)
 {
 	const uint64_t table = sizeof(Elf64_Sym) << 22; /* 96 MiB */
 	struct target_budget budget;
 	char text[NAME];
 	int fd = open_sparse(table);
 
-	(void)state;
 	target_budget_begin(&budget);
 	budget.ending = true; /* no more of it comes with time */
 	assert_int_equal(symbol_with(fd, &budget, FUNCTION, text), 0);
@@ -440,13 +426,12 @@ static void symbol__sparse_table_within_the_budget__is_read(void **state)
 	close(fd);
 }
 
-static void symbol__sparse_table_beyond_the_budget__says_so(void **state)
+TEST(symbol__sparse_table_beyond_the_budget__says_so)
 {
 	struct target_budget budget;
 	char text[NAME];
 	int fd = open_sparse(UINT64_C(1) << 40);
 
-	(void)state;
 	target_budget_begin(&budget);
 	budget.ending = true;
 	assert_int_equal(symbol_with(fd, &budget, FUNCTION, text), -EFBIG);
@@ -454,7 +439,7 @@ static void symbol__sparse_table_beyond_the_budget__says_so(void **state)
 	close(fd);
 }
 
-static void symbol__any_smaller_budget__says_so(void **state)
+TEST(symbol__any_smaller_budget__says_so)
 {
 	struct target_budget budget;
 	struct file file;
@@ -462,7 +447,6 @@ static void symbol__any_smaller_budget__says_so(void **state)
 	uint64_t all;
 	int fd;
 
-	(void)state;
 	make(&file);
 	fd = open_file(&file);
 	target_budget_begin(&budget);
@@ -484,20 +468,18 @@ static void symbol__any_smaller_budget__says_so(void **state)
 	(SECTIONS * UINT64_C(512) + 2 * (3 + 2) * sizeof(Elf64_Sym) + \
 	 sizeof(strings) + sizeof(names))
 
-static void tables__sound_file__adds_up(void **state)
+TEST(tables__sound_file__adds_up)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	assert_int_equal(tables_of(&file), PLAIN);
 }
 
-static void tables__overlapping__count_each(void **state)
+TEST(tables__overlapping__count_each)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.sections[SPARE] = file.sections[STRINGS];
 	file.sections[TABLE] = file.sections[STRINGS];
@@ -505,22 +487,20 @@ static void tables__overlapping__count_each(void **state)
 }
 
 /* They are read by another process, with limits of its own. */
-static void tables__unwind_section__not_counted(void **state)
+TEST(tables__unwind_section__not_counted)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	set_section(&file, SPARE, SHT_PROGBITS, 0, 1000);
 	file.sections[SPARE].sh_name = 1;
 	assert_int_equal(tables_of(&file), PLAIN);
 }
 
-static void tables__unwind_segment__counts_with_its_list(void **state)
+TEST(tables__unwind_segment__counts_with_its_list)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.segments[0] =
 		(Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME, .p_filesz = 1000 };
@@ -534,11 +514,10 @@ static void tables__unwind_segment__counts_with_its_list(void **state)
 	assert_int_equal(tables_of(&file), UINT64_MAX);
 }
 
-static void tables__sum_near_2_64__is_never_less(void **state)
+TEST(tables__sum_near_2_64__is_never_less)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	set_section(&file, SPARE, SHT_STRTAB, 0, 0);
 	file.sections[SPARE].sh_size = UINT64_MAX - PLAIN - 1;
@@ -552,12 +531,11 @@ static void tables__sum_near_2_64__is_never_less(void **state)
 	assert_int_equal(tables_of(&file), UINT64_MAX);
 }
 
-static void tables__compressed__are_too_many(void **state)
+TEST(tables__compressed__are_too_many)
 {
 	static const unsigned indices[] = { SYMTAB, STRINGS, DYNSYM, NAMES };
 	struct file file;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(indices); i++) {
 		make(&file);
 		file.sections[indices[i]].sh_flags |= SHF_COMPRESSED;
@@ -570,22 +548,20 @@ static void tables__compressed__are_too_many(void **state)
 	assert_int_equal(tables_of(&file), PLAIN);
 }
 
-static void tables__more_sections_than_are_counted__are_too_many(void **state)
+TEST(tables__more_sections_than_are_counted__are_too_many)
 {
 	struct file file;
 
-	(void)state;
 	make(&file);
 	file.header.e_shnum = 0;
 	assert_int_equal(tables_of(&file), UINT64_MAX);
 }
 
-static void tables__many_sections__are_more_than_may_be_held(void **state)
+TEST(tables__many_sections__are_more_than_may_be_held)
 {
 	struct file file;
 	uint64_t bytes;
 
-	(void)state;
 	make(&file);
 	file.header.e_shnum = UINT16_MAX;
 	file.header.e_shstrndx = 0;
@@ -593,12 +569,11 @@ static void tables__many_sections__are_more_than_may_be_held(void **state)
 	assert_true(bytes > TARGET_HELD && bytes < UINT64_MAX);
 }
 
-static void tables__cut_anywhere__are_too_many(void **state)
+TEST(tables__cut_anywhere__are_too_many)
 {
 	const size_t needed = offsetof(struct file, symbols);
 	struct file file;
 
-	(void)state;
 	make(&file);
 	for (size_t size = 0; size < needed; size++)
 		assert_int_equal(
@@ -608,14 +583,13 @@ static void tables__cut_anywhere__are_too_many(void **state)
 			 PLAIN);
 }
 
-static void tables__budget_is_spent__are_too_many(void **state)
+TEST(tables__budget_is_spent__are_too_many)
 {
 	struct target_budget budget;
 	struct file file;
 	uint64_t all;
 	int fd;
 
-	(void)state;
 	make(&file);
 	fd = open_file(&file);
 	target_budget_begin(&budget);
@@ -627,45 +601,4 @@ static void tables__budget_is_spent__are_too_many(void **state)
 	budget.left = all;
 	assert_int_equal(target_elf_tables(fd, &budget), PLAIN);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbol__sound_file__is_named),
-		cmocka_unit_test(symbol__no_room_for_name__is_cut),
-		cmocka_unit_test(
-			symbol__name_without_end__ends_with_its_section),
-		cmocka_unit_test(symbol__name_without_end__ends_with_the_file),
-		cmocka_unit_test(symbol__names_overflow__next_table_is_used),
-		cmocka_unit_test(
-			symbol__table_where_no_file_is__next_table_is_used),
-		cmocka_unit_test(symbol__impossible_size__next_table_is_used),
-		cmocka_unit_test(
-			symbol__overlapping_sections__are_read_as_they_are),
-		cmocka_unit_test(symbol__cut_anywhere__is_right_or_refused),
-		cmocka_unit_test(symbol__header_of_others__is_refused),
-		cmocka_unit_test(symbol__no_sections__is_not_there),
-		cmocka_unit_test(symbol__most_segments__are_read_and_no_more),
-		cmocka_unit_test(symbol__segment_that_overflows__is_another),
-		cmocka_unit_test(
-			symbol__sparse_table_within_the_budget__is_read),
-		cmocka_unit_test(
-			symbol__sparse_table_beyond_the_budget__says_so),
-		cmocka_unit_test(symbol__any_smaller_budget__says_so),
-		cmocka_unit_test(tables__sound_file__adds_up),
-		cmocka_unit_test(tables__overlapping__count_each),
-		cmocka_unit_test(tables__unwind_section__not_counted),
-		cmocka_unit_test(tables__unwind_segment__counts_with_its_list),
-		cmocka_unit_test(tables__sum_near_2_64__is_never_less),
-		cmocka_unit_test(tables__compressed__are_too_many),
-		cmocka_unit_test(
-			tables__more_sections_than_are_counted__are_too_many),
-		cmocka_unit_test(
-			tables__many_sections__are_more_than_may_be_held),
-		cmocka_unit_test(tables__cut_anywhere__are_too_many),
-		cmocka_unit_test(tables__budget_is_spent__are_too_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

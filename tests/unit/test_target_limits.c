@@ -100,11 +100,10 @@ static void read_maps(struct fake *fake, size_t bytes, int code)
 	fake->target.maps_text = NULL;
 }
 
-static void maps__up_to_their_limit__are_read(void **state)
+TEST(maps__up_to_their_limit__are_read)
 {
 	struct fake fake;
 
-	(void)state;
 	make(&fake);
 	read_maps(&fake, TARGET_PROC_BYTES - 2, 0);
 	assert_int_equal(fake.target.map_count, 1);
@@ -112,13 +111,12 @@ static void maps__up_to_their_limit__are_read(void **state)
 	end(&fake);
 }
 
-static void maps__beyond_their_limit__are_named_with_it(void **state)
+TEST(maps__beyond_their_limit__are_named_with_it)
 {
 	static const size_t sizes[] = { TARGET_PROC_BYTES - 1,
 					TARGET_PROC_BYTES,
 					2 * TARGET_PROC_BYTES };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		struct fake fake;
 
@@ -132,11 +130,10 @@ static void maps__beyond_their_limit__are_named_with_it(void **state)
 	}
 }
 
-static void maps__work_is_spent__names_how_much_there_is(void **state)
+TEST(maps__work_is_spent__names_how_much_there_is)
 {
 	struct fake fake;
 
-	(void)state;
 	make(&fake);
 	fake.target.maps_bytes = 1 << 20; /* the last time */
 	fake.target.budget.left = (64 << 20) - 1;
@@ -150,12 +147,11 @@ static void maps__work_is_spent__names_how_much_there_is(void **state)
 	end(&fake);
 }
 
-static void symbol__work_is_spent__names_the_file(void **state)
+TEST(symbol__work_is_spent__names_the_file)
 {
 	char text[TARGET_NAME];
 	struct fake fake;
 
-	(void)state;
 	make(&fake);
 	/* It is opened, and compared with what is mapped; no more. */
 	fake.target.budget.left = (128 << 10) + TARGET_READ_COST;
@@ -167,12 +163,11 @@ static void symbol__work_is_spent__names_the_file(void **state)
 	end(&fake);
 }
 
-static void symbol__nothing_may_be_opened__names_the_file(void **state)
+TEST(symbol__nothing_may_be_opened__names_the_file)
 {
 	char text[TARGET_NAME];
 	struct fake fake;
 
-	(void)state;
 	make(&fake);
 	fake.target.budget.left = (128 << 10) - 1;
 	assert_false(target_symbol(&fake.target, START + 16, text));
@@ -183,12 +178,11 @@ static void symbol__nothing_may_be_opened__names_the_file(void **state)
 	end(&fake);
 }
 
-static void symbol__no_elf_file__is_told_from_that(void **state)
+TEST(symbol__no_elf_file__is_told_from_that)
 {
 	char text[TARGET_NAME];
 	struct fake fake;
 
-	(void)state;
 	make(&fake);
 	assert_false(target_symbol(&fake.target, START + 16, text));
 	assert_string_equal(target_symbols_missing(&fake.target),
@@ -197,12 +191,11 @@ static void symbol__no_elf_file__is_told_from_that(void **state)
 	end(&fake);
 }
 
-static void tables__more_than_may_be_held__name_the_file(void **state)
+TEST(tables__more_than_may_be_held__name_the_file)
 {
 	struct fake fake;
 	int fd;
 
-	(void)state;
 	make(&fake);
 	fd = target_open_mapped(&fake.target, &fake.mapping);
 	assert_true(fd >= 0);
@@ -213,19 +206,4 @@ static void tables__more_than_may_be_held__name_the_file(void **state)
 	assert_int_equal(fake.target.budget.held, 0);
 	close(fd);
 	end(&fake);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps__up_to_their_limit__are_read),
-		cmocka_unit_test(maps__beyond_their_limit__are_named_with_it),
-		cmocka_unit_test(maps__work_is_spent__names_how_much_there_is),
-		cmocka_unit_test(symbol__work_is_spent__names_the_file),
-		cmocka_unit_test(symbol__nothing_may_be_opened__names_the_file),
-		cmocka_unit_test(symbol__no_elf_file__is_told_from_that),
-		cmocka_unit_test(tables__more_than_may_be_held__name_the_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,19 +24,17 @@ static void note_release(struct skua_task *task)
 		.holder = HOLDER_INIT, .worker = -1 \
 	}
 
-static void task_detach__null__einval(void **state)
+TEST(task_detach__null__einval)
 {
-	(void)state;
 	assert_int_equal(skua_task_detach(NULL, note_release), -EINVAL);
 	assert_int_equal(skua_task_detach(NULL, NULL), -EINVAL);
 }
 
-static void task_detach__twice__ealready_and_one_release(void **state)
+TEST(task_detach__twice__ealready_and_one_release)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct released it = RELEASED_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release), 0);
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release),
 			 -EALREADY);
@@ -51,12 +49,11 @@ static void task_detach__twice__ealready_and_one_release(void **state)
 	assert_int_equal(it.releases, 1);
 }
 
-static void task_detach__before_spawn__released_once_on_the_worker(void **s)
+TEST(task_detach__before_spawn__released_once_on_the_worker)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct released it = RELEASED_INIT;
 
-	(void)s;
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release), 0);
 	assert_int_equal(it.releases, 0);
 	/* Detached or not: it was never spawned. */
@@ -70,13 +67,12 @@ static void task_detach__before_spawn__released_once_on_the_worker(void **s)
 	assert_int_equal(it.releases, 1);
 }
 
-static void task_detach__while_queued__released_once_on_the_worker(void **s)
+TEST(task_detach__while_queued__released_once_on_the_worker)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct released it = RELEASED_INIT;
 
-	(void)s;
 	holder_hold(rt, &holder);
 	gate_open(&it.holder.go_on);
 	spawn(rt, &it.holder.task);
@@ -88,12 +84,11 @@ static void task_detach__while_queued__released_once_on_the_worker(void **s)
 	assert_int_equal(it.worker, 0);
 }
 
-static void task_detach__while_running__released_once_on_the_worker(void **s)
+TEST(task_detach__while_running__released_once_on_the_worker)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct released it = RELEASED_INIT;
 
-	(void)s;
 	holder_hold(rt, &it.holder);
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release), 0);
 	assert_int_equal(it.releases, 0);
@@ -103,12 +98,11 @@ static void task_detach__while_running__released_once_on_the_worker(void **s)
 	assert_int_equal(it.worker, 0);
 }
 
-static void task_detach__when_done__released_once_from_the_call(void **state)
+TEST(task_detach__when_done__released_once_from_the_call)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct released it = RELEASED_INIT;
 
-	(void)state;
 	gate_open(&it.holder.go_on);
 	spawn(rt, &it.holder.task);
 	wait_for_state(&it.holder.task, TASK_COMPLETE);
@@ -128,12 +122,11 @@ static enum skua_poll detach_itself(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void task_detach__by_the_running_task_itself__released_once(void **s)
+TEST(task_detach__by_the_running_task_itself__released_once)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct released it = RELEASED_INIT;
 
-	(void)s;
 	assert_int_equal(skua_task_init(&it.holder.task, detach_itself), 0);
 	spawn(rt, &it.holder.task);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
@@ -141,11 +134,10 @@ static void task_detach__by_the_running_task_itself__released_once(void **s)
 	assert_int_equal(it.worker, 0);
 }
 
-static void task_detach__no_release__memory_free_after_drain(void **state)
+TEST(task_detach__no_release__memory_free_after_drain)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 100; n++) {
 		struct counter *counter = malloc(sizeof(*counter));
 
@@ -169,12 +161,11 @@ static void free_task(struct skua_task *task)
 }
 
 /* AddressSanitizer sees any touch after the release. */
-static void task_detach__release_frees__never_touched_again(void **state)
+TEST(task_detach__release_frees__never_touched_again)
 {
 	const unsigned count = 3000;
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	atomic_store_relaxed(&freed, 0);
 	for (unsigned n = 0; n < count; n++) {
 		struct counter *counter = malloc(sizeof(*counter));
@@ -224,37 +215,16 @@ static enum skua_poll do_nothing(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void task_detach__release_spawns_it_anew__runs_again(void **state)
+TEST(task_detach__release_spawns_it_anew__runs_again)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct phoenix it = { .task = SKUA_TASK_INIT(do_nothing),
 			      .lives = 1000 };
 
-	(void)state;
 	assert_int_equal(skua_task_detach(&it.task, rise_again), 0);
 	spawn(rt, &it.task);
 	assert_int_equal(skua_runtime_drain(rt), 0);
 	assert_int_equal(it.lives, 0);
 	assert_int_equal(atomic_load_relaxed(&it.wrong), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_detach__null__einval),
-	cmocka_unit_test(task_detach__twice__ealready_and_one_release),
-	cmocka_unit_test(task_detach__before_spawn__released_once_on_the_worker),
-	cmocka_unit_test(task_detach__while_queued__released_once_on_the_worker),
-	cmocka_unit_test(task_detach__while_running__released_once_on_the_worker),
-	cmocka_unit_test(task_detach__when_done__released_once_from_the_call),
-	cmocka_unit_test(task_detach__by_the_running_task_itself__released_once),
-	cmocka_unit_test(task_detach__no_release__memory_free_after_drain),
-	cmocka_unit_test(task_detach__release_frees__never_touched_again),
-	cmocka_unit_test(task_detach__release_spawns_it_anew__runs_again),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_detach", tests, NULL, NULL);
 }

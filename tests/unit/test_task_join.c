@@ -13,22 +13,20 @@ struct prober {
 
 /* ---- join --------------------------------------------------------------- */
 
-static void task_join__null_or_never_spawned__einval(void **state)
+TEST(task_join__null_or_never_spawned__einval)
 {
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_join(NULL), -EINVAL);
 	assert_int_equal(skua_task_join(&counter.task), -EINVAL);
 	assert_int_equal(skua_task_join(&counter.task), -EINVAL);
 }
 
-static void task_join__joined_already__einval(void **state)
+TEST(task_join__joined_already__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	assert_int_equal(skua_task_join(&counter.task), 0);
 	/* As if it had never been spawned. */
@@ -49,7 +47,7 @@ static void *join_task(void *arg)
 	return NULL;
 }
 
-static void task_join__before_the_task_runs__returns_after_it(void **state)
+TEST(task_join__before_the_task_runs__returns_after_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
@@ -57,7 +55,6 @@ static void task_join__before_the_task_runs__returns_after_it(void **state)
 	struct joiner joiner = { &counter.task, 1 };
 	pthread_t thread;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
 	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
@@ -70,14 +67,13 @@ static void task_join__before_the_task_runs__returns_after_it(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join__while_the_task_runs__returns_after_it(void **state)
+TEST(task_join__while_the_task_runs__returns_after_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct joiner joiner = { &holder.task, 1 };
 	pthread_t thread;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
 	wait_for_state(&holder.task, TASK_END_THREAD);
@@ -89,12 +85,11 @@ static void task_join__while_the_task_runs__returns_after_it(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join__after_the_task_ended__returns_at_once(void **state)
+TEST(task_join__after_the_task_ended__returns_at_once)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	wait_for_state(&counter.task, TASK_COMPLETE);
 	assert_int_equal(skua_task_join(&counter.task), 0);
@@ -102,26 +97,24 @@ static void task_join__after_the_task_ended__returns_at_once(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join__runtime_destroyed_meanwhile__returns_0(void **state)
+TEST(task_join__runtime_destroyed_meanwhile__returns_0)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(rt, &counter.task);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 	assert_int_equal(skua_task_join(&counter.task), 0);
 	assert_int_equal(counter.polls, 1);
 }
 
-static void task_join__second_joiner__ealready(void **state)
+TEST(task_join__second_joiner__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct joiner joiner = { &holder.task, 1 };
 	pthread_t thread;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
 	wait_for_state(&holder.task, TASK_END_THREAD);
@@ -133,12 +126,11 @@ static void task_join__second_joiner__ealready(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join__detached__ealready(void **state)
+TEST(task_join__detached__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	assert_int_equal(skua_task_detach(&holder.task, NULL), 0);
 	assert_int_equal(skua_task_join(&holder.task), -EALREADY);
@@ -158,7 +150,7 @@ static enum skua_poll join_others(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void task_join__inside_a_poll__edeadlk(void **state)
+TEST(task_join__inside_a_poll__edeadlk)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
@@ -166,7 +158,6 @@ static void task_join__inside_a_poll__edeadlk(void **state)
 	struct prober prober = { .task = SKUA_TASK_INIT(join_others),
 				 .other = &counter.task };
 
-	(void)state;
 	spawn(other, &counter.task);
 	spawn(rt, &prober.task);
 	assert_int_equal(skua_task_join(&prober.task), 0);
@@ -180,12 +171,11 @@ static void task_join__inside_a_poll__edeadlk(void **state)
 }
 
 /* The end of the task and the join of it meet at every moment. */
-static void task_join__many_beside_their_end__each_returns(void **state)
+TEST(task_join__many_beside_their_end__each_returns)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counters[16];
 
-	(void)state;
 	for (unsigned c = 0; c < 16; c++)
 		counters[c] = (struct counter)COUNTER_INIT;
 	for (unsigned n = 1; n <= 500; n++) {
@@ -208,21 +198,19 @@ static void note_release(struct skua_task *task)
 
 /* ---- join_until ------------------------------------------------------------- */
 
-static void task_join_until__bad_arguments__as_join(void **state)
+TEST(task_join_until__bad_arguments__as_join)
 {
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_join_until(NULL, UINT64_MAX), -EINVAL);
 	assert_int_equal(skua_task_join_until(&counter.task, 0), -EINVAL);
 }
 
-static void task_join_until__ended__0_whatever_the_deadline(void **state)
+TEST(task_join_until__ended__0_whatever_the_deadline)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (uint64_t deadline = 0; deadline < 2; deadline++) {
 		spawn(rt, &counter.task);
 		wait_until_done(&counter.task);
@@ -234,14 +222,13 @@ static void task_join_until__ended__0_whatever_the_deadline(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join_until__time_is_over__may_be_joined_again(void **state)
+TEST(task_join_until__time_is_over__may_be_joined_again)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct holder holder = HOLDER_INIT;
 	uint64_t before_ns;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
 	for (unsigned i = 0; i < 100; i++)
@@ -261,13 +248,12 @@ static void task_join_until__time_is_over__may_be_joined_again(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_join_until__time_is_over__may_be_detached(void **state)
+TEST(task_join_until__time_is_over__may_be_detached)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct holder holder = HOLDER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
 	assert_int_equal(skua_task_join_until(&counter.task, 0), -ETIMEDOUT);
@@ -281,12 +267,11 @@ static void task_join_until__time_is_over__may_be_detached(void **state)
 }
 
 /* Each end meets a joiner that gives up, or is about to. */
-static void task_join_until__beside_the_end__joined_once(void **state)
+TEST(task_join_until__beside_the_end__joined_once)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	unsigned timeouts = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		struct counter counter = COUNTER_INIT;
 		int code;
@@ -302,29 +287,4 @@ static void task_join_until__beside_the_end__joined_once(void **state)
 	}
 	assert_true(timeouts > 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_join__null_or_never_spawned__einval),
-	cmocka_unit_test(task_join__joined_already__einval),
-	cmocka_unit_test(task_join__before_the_task_runs__returns_after_it),
-	cmocka_unit_test(task_join__while_the_task_runs__returns_after_it),
-	cmocka_unit_test(task_join__after_the_task_ended__returns_at_once),
-	cmocka_unit_test(task_join__runtime_destroyed_meanwhile__returns_0),
-	cmocka_unit_test(task_join__second_joiner__ealready),
-	cmocka_unit_test(task_join__detached__ealready),
-	cmocka_unit_test(task_join__inside_a_poll__edeadlk),
-	cmocka_unit_test(task_join__many_beside_their_end__each_returns),
-	cmocka_unit_test(task_join_until__bad_arguments__as_join),
-	cmocka_unit_test(task_join_until__ended__0_whatever_the_deadline),
-	cmocka_unit_test(task_join_until__time_is_over__may_be_joined_again),
-	cmocka_unit_test(task_join_until__time_is_over__may_be_detached),
-	cmocka_unit_test(task_join_until__beside_the_end__joined_once),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_join", tests, NULL, NULL);
 }

@@ -48,13 +48,12 @@ static void loggers_init(struct logger *loggers, unsigned count,
 }
 
 /* As many as one worker takes in one batch. */
-static void task_spawn__from_outside__runs_first_in_first_out(void **state)
+TEST(task_spawn__from_outside__runs_first_in_first_out)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct logger loggers[50];
 	struct holder holder = HOLDER_INIT;
 
-	(void)state;
 	loggers_init(loggers, 50, 0);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 50; n++)
@@ -66,13 +65,12 @@ static void task_spawn__from_outside__runs_first_in_first_out(void **state)
 		assert_int_equal(order.who[n], n);
 }
 
-static void task_spawn__from_a_task__newest_first_then_fifo(void **state)
+TEST(task_spawn__from_a_task__newest_first_then_fifo)
 {
 	static const unsigned expected[] = { 0, 5, 1, 2, 3, 4 };
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct logger loggers[6];
 
-	(void)state;
 	loggers_init(loggers, 6, 0);
 	loggers[0].children = &loggers[1];
 	loggers[0].child_count = 5;
@@ -83,12 +81,11 @@ static void task_spawn__from_a_task__newest_first_then_fifo(void **state)
 		assert_int_equal(order.who[n], expected[n]);
 }
 
-static void task_yield__two_on_one_worker__alternate(void **state)
+TEST(task_yield__two_on_one_worker__alternate)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct logger loggers[3];
 
-	(void)state;
 	loggers_init(loggers, 3, 200);
 	loggers[0].yields = 0;
 	loggers[0].children = &loggers[1];
@@ -100,12 +97,11 @@ static void task_yield__two_on_one_worker__alternate(void **state)
 		assert_int_equal(order.who[n] + order.who[n - 1], 1 + 2);
 }
 
-static void task_yield__alone__is_polled_to_its_end(void **state)
+TEST(task_yield__alone__is_polled_to_its_end)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct logger logger;
 
-	(void)state;
 	loggers_init(&logger, 1, 500);
 	spawn(rt, &logger.task);
 	assert_int_equal(skua_task_join(&logger.task), 0);
@@ -135,7 +131,7 @@ static enum skua_poll open_a_gate(struct skua_task *self)
 }
 
 /* If the local queue always came first, the third would never run. */
-static void design_4_13__worker_is_busy__injected_task_gets_its_turn(void **s)
+TEST(design_4_13__worker_is_busy__injected_task_gets_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };
@@ -145,7 +141,6 @@ static void design_4_13__worker_is_busy__injected_task_gets_its_turn(void **s)
 	struct yielder third = { .task = SKUA_TASK_INIT(open_a_gate),
 				 .end = &end };
 
-	(void)s;
 	spawn(rt, &first.task);
 	spawn(rt, &second.task);
 	gate_wait(&first.running);
@@ -198,14 +193,13 @@ static void chain_on(struct skua_task *task)
 	skua_task_spawn(rt, task);
 }
 
-static void task_spawn__chains_in_the_lifo_slot__three_in_a_row(void **state)
+TEST(task_spawn__chains_in_the_lifo_slot__three_in_a_row)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct chain chains[CHAINS];
 	struct skua_stats stats;
 
-	(void)state;
 	memset(&lifo, 0, sizeof(lifo));
 	holder_hold(rt, &holder);
 	for (unsigned c = 0; c < CHAINS; c++) {
@@ -221,20 +215,4 @@ static void task_spawn__chains_in_the_lifo_slot__three_in_a_row(void **state)
 	assert_int_equal(lifo.longest, 3);
 	assert_true(lifo.waited > CHAINS);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_spawn__from_outside__runs_first_in_first_out),
-	cmocka_unit_test(task_spawn__from_a_task__newest_first_then_fifo),
-	cmocka_unit_test(task_yield__two_on_one_worker__alternate),
-	cmocka_unit_test(task_yield__alone__is_polled_to_its_end),
-	cmocka_unit_test(design_4_13__worker_is_busy__injected_task_gets_its_turn),
-	cmocka_unit_test(task_spawn__chains_in_the_lifo_slot__three_in_a_row),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_order", tests, NULL, NULL);
 }

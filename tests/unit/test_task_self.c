@@ -28,12 +28,11 @@ static void asker_release(struct skua_task *task)
 	gate_open(&it->released);
 }
 
-static void task_self__in_a_poll__that_task(void **state)
+TEST(task_self__in_a_poll__that_task)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct asker it = { .number = 7, .task = SKUA_TASK_INIT(asker_poll) };
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
 	assert_ptr_equal(it.self, &it.task);
 	assert_ptr_equal(it.rt, rt);
@@ -41,12 +40,11 @@ static void task_self__in_a_poll__that_task(void **state)
 	destroy(rt);
 }
 
-static void task_self__in_a_release__none(void **state)
+TEST(task_self__in_a_release__none)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
 
-	(void)state;
 	it.released_in = &it.task;
 	assert_int_equal(skua_task_detach(&it.task, asker_release), 0);
 	spawn(rt, &it.task);
@@ -55,23 +53,21 @@ static void task_self__in_a_release__none(void **state)
 	destroy(rt);
 }
 
-static void task_self__outside__none(void **state)
+TEST(task_self__outside__none)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	assert_null(skua_task_self());
 	destroy(rt);
 }
 
-static void task_self__caller_driven__only_in_the_poll(void **state)
+TEST(task_self__caller_driven__only_in_the_poll)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .flags = SKUA_CALLER_DRIVEN };
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
 	struct skua_runtime *rt;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	spawn(rt, &it.task);
 	assert_int_equal(skua_runtime_poll(rt, UINT64_MAX), 0);
@@ -80,21 +76,19 @@ static void task_self__caller_driven__only_in_the_poll(void **state)
 	destroy(rt);
 }
 
-static void task_runtime__not_spawned__none(void **state)
+TEST(task_runtime__not_spawned__none)
 {
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
 
-	(void)state;
 	assert_null(skua_task_runtime(&it.task));
 	assert_null(skua_task_runtime(NULL));
 }
 
-static void task_runtime__spawn_refused__none(void **state)
+TEST(task_runtime__spawn_refused__none)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
 
-	(void)state;
 	assert_int_equal(
 		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
 		0);
@@ -104,7 +98,7 @@ static void task_runtime__spawn_refused__none(void **state)
 }
 
 /* Also one that was spawned before, and has no runtime any more for its next life. */
-static void task_runtime__respawn_refused__none(void **state)
+TEST(task_runtime__respawn_refused__none)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = 1,
@@ -114,7 +108,6 @@ static void task_runtime__respawn_refused__none(void **state)
 	struct counter queued = COUNTER_INIT;
 	struct counter it = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	spawn(rt, &it.task);
 	join(&it.task);
@@ -128,30 +121,13 @@ static void task_runtime__respawn_refused__none(void **state)
 	destroy(rt);
 }
 
-static void container_of__expression__evaluated_once(void **state)
+TEST(container_of__expression__evaluated_once)
 {
 	struct asker items[2];
 	struct skua_task *tasks[] = { &items[0].task, &items[1].task };
 	struct skua_task **next = tasks;
 
-	(void)state;
 	assert_ptr_equal(SKUA_CONTAINER_OF(*next++, struct asker, task),
 			 &items[0]);
 	assert_ptr_equal(next, &tasks[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(task_self__in_a_poll__that_task),
-		cmocka_unit_test(task_self__in_a_release__none),
-		cmocka_unit_test(task_self__outside__none),
-		cmocka_unit_test(task_self__caller_driven__only_in_the_poll),
-		cmocka_unit_test(task_runtime__not_spawned__none),
-		cmocka_unit_test(task_runtime__spawn_refused__none),
-		cmocka_unit_test(task_runtime__respawn_refused__none),
-		cmocka_unit_test(container_of__expression__evaluated_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,22 +5,20 @@
 
 /* ---- initialisation ----------------------------------------------------- */
 
-static void task_init__null__einval(void **state)
+TEST(task_init__null__einval)
 {
 	struct skua_task task;
 
-	(void)state;
 	assert_int_equal(skua_task_init(NULL, count_poll), -EINVAL);
 	assert_int_equal(skua_task_init(&task, NULL), -EINVAL);
 	assert_int_equal(skua_task_init(NULL, NULL), -EINVAL);
 }
 
-static void task_init__used_memory__equals_the_initialiser(void **state)
+TEST(task_init__used_memory__equals_the_initialiser)
 {
 	struct skua_task by_macro = SKUA_TASK_INIT(count_poll);
 	struct skua_task by_call;
 
-	(void)state;
 	memset(&by_call, 0xa5, sizeof(by_call));
 	assert_int_equal(skua_task_init(&by_call, count_poll), 0);
 	assert_memory_equal(&by_call, &by_macro, sizeof(by_call));
@@ -28,13 +26,12 @@ static void task_init__used_memory__equals_the_initialiser(void **state)
 
 /* ---- spawn -------------------------------------------------------------- */
 
-static void task_spawn__null_or_no_poll__einval(void **state)
+TEST(task_spawn__null_or_no_poll__einval)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct skua_task without_poll = SKUA_TASK_INIT(NULL);
 
-	(void)state;
 	assert_int_equal(skua_task_spawn(NULL, &counter.task), -EINVAL);
 	assert_int_equal(skua_task_spawn(rt, NULL), -EINVAL);
 	assert_int_equal(skua_task_spawn(rt, &without_poll), -EINVAL);
@@ -43,13 +40,12 @@ static void task_spawn__null_or_no_poll__einval(void **state)
 	assert_int_equal(counter.polls, 1);
 }
 
-static void task_spawn__queued_running_or_not_joined__ealready(void **state)
+TEST(task_spawn__queued_running_or_not_joined__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct holder holder = HOLDER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
 	assert_int_equal(skua_task_spawn(rt, &counter.task), -EALREADY);
@@ -65,12 +61,11 @@ static void task_spawn__queued_running_or_not_joined__ealready(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_spawn__after_join__runs_again_each_time(void **state)
+TEST(task_spawn__after_join__runs_again_each_time)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned n = 1; n <= 2000; n++) {
 		spawn(rt, &counter.task);
 		assert_int_equal(skua_task_join(&counter.task), 0);
@@ -79,12 +74,11 @@ static void task_spawn__after_join__runs_again_each_time(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_spawn__after_drain_and_init__runs_again(void **state)
+TEST(task_spawn__after_drain_and_init__runs_again)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	for (unsigned n = 1; n <= 200; n++) {
 		assert_int_equal(skua_task_init(&counter.task, count_poll), 0);
 		spawn(rt, &counter.task);
@@ -94,13 +88,12 @@ static void task_spawn__after_drain_and_init__runs_again(void **state)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-static void task_spawn__on_another_runtime_after_join__runs(void **state)
+TEST(task_spawn__on_another_runtime_after_join__runs)
 {
 	struct skua_runtime *a = runtime_new(1, 0);
 	struct skua_runtime *b = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 
-	(void)state;
 	spawn(a, &counter.task);
 	assert_int_equal(skua_task_join(&counter.task), 0);
 	spawn(b, &counter.task);
@@ -125,12 +118,11 @@ static enum skua_poll spawn_itself(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void task_spawn__by_the_running_task_itself__ealready(void **state)
+TEST(task_spawn__by_the_running_task_itself__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct prober prober = { .task = SKUA_TASK_INIT(spawn_itself) };
 
-	(void)state;
 	spawn(rt, &prober.task);
 	assert_int_equal(skua_task_join(&prober.task), 0);
 	assert_int_equal(prober.codes[0], -EALREADY);
@@ -147,12 +139,11 @@ static void spawn_from_handler(int signal)
 	signalled_code = skua_task_spawn(signalled_rt, &signalled.task);
 }
 
-static void task_spawn__from_a_signal_handler__runs(void **state)
+TEST(task_spawn__from_a_signal_handler__runs)
 {
 	const struct sigaction action = { .sa_handler = spawn_from_handler };
 	struct sigaction before;
 
-	(void)state;
 	signalled_rt = runtime_new(1, 0);
 	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
 	for (unsigned n = 1; n <= 100; n++) {
@@ -183,14 +174,13 @@ static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
 	assert_int_equal(stats.tasks_spawned, 1 + injected); /* the holder */
 }
 
-static void design_4_18__spawn_by_a_foreign_thread__is_injected(void **state)
+TEST(design_4_18__spawn_by_a_foreign_thread__is_injected)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counters[5];
 	struct holder holder = HOLDER_INIT;
 	struct skua_stats stats;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 5; n++) {
 		counters[n] = (struct counter)COUNTER_INIT;
@@ -225,7 +215,7 @@ static enum skua_poll envoy_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void design_4_7__spawn_by_another_runtimes_worker__is_injected(void **s)
+TEST(design_4_7__spawn_by_another_runtimes_worker__is_injected)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *home = runtime_new(1, 0);
@@ -234,7 +224,6 @@ static void design_4_7__spawn_by_another_runtimes_worker__is_injected(void **s)
 			       .target = rt };
 	struct skua_stats stats;
 
-	(void)s;
 	for (unsigned n = 0; n < 5; n++)
 		envoy.counters[n] = (struct counter)COUNTER_INIT;
 	holder_hold(rt, &holder);
@@ -274,34 +263,11 @@ static void run_a_task_that_returns_3(void)
 }
 #endif
 
-static void task_poll__returns_no_known_value__asserts(void **state)
+TEST(task_poll__returns_no_known_value__asserts)
 {
-	(void)state;
 #ifdef NDEBUG
 	skip_aloud(NO_ASSERTS);
 #else
 	assert_true(aborts(run_a_task_that_returns_3));
 #endif
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_poll__returns_no_known_value__asserts),
-	cmocka_unit_test(task_init__null__einval),
-	cmocka_unit_test(task_init__used_memory__equals_the_initialiser),
-	cmocka_unit_test(task_spawn__null_or_no_poll__einval),
-	cmocka_unit_test(task_spawn__queued_running_or_not_joined__ealready),
-	cmocka_unit_test(task_spawn__after_join__runs_again_each_time),
-	cmocka_unit_test(task_spawn__after_drain_and_init__runs_again),
-	cmocka_unit_test(task_spawn__on_another_runtime_after_join__runs),
-	cmocka_unit_test(task_spawn__by_the_running_task_itself__ealready),
-	cmocka_unit_test(task_spawn__from_a_signal_handler__runs),
-	cmocka_unit_test(design_4_18__spawn_by_a_foreign_thread__is_injected),
-	cmocka_unit_test(design_4_7__spawn_by_another_runtimes_worker__is_injected),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_spawn", tests, NULL, NULL);
 }

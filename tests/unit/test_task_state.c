@@ -46,13 +46,12 @@ static uint64_t get(void)
 	return atomic_load_relaxed(&word);
 }
 
-static void task_state__bits__are_distinct(void **state)
+TEST(task_state__bits__are_distinct)
 {
 	const uint64_t all = TASK_SCHEDULED | TASK_ACTIVE | TASK_COMPLETE |
 			     TASK_CLAIMED | TASK_END_MASK | TASK_CANCELLED |
 			     TASK_REFERENCE;
 
-	(void)state;
 	assert_int_equal(TASK_IDLE, 0);
 	assert_int_equal(__builtin_popcountll(TASK_END_MASK), 4);
 	assert_int_equal(__builtin_popcountll(all), 10);
@@ -61,9 +60,8 @@ static void task_state__bits__are_distinct(void **state)
 	assert_true(all < 2 * TASK_REFERENCE);
 }
 
-static void task_state__each_state__what_it_is(void **state)
+TEST(task_state__each_state__what_it_is)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		assert_false(task_state_spawned(marks[m]));
 		assert_false(task_state_ended(marks[m]));
@@ -85,9 +83,8 @@ static void task_state__each_state__what_it_is(void **state)
 
 /* ---- spawn -------------------------------------------------------------- */
 
-static void task_state_to_spawned__idle__active_with_references(void **s)
+TEST(task_state_to_spawned__idle__active_with_references)
 {
-	(void)s;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		set(TASK_IDLE | marks[m]);
 		assert_int_equal(task_state_transition_to_spawned(&word), 0);
@@ -104,9 +101,8 @@ static void expect_no_spawn(uint64_t before)
 	assert_int_equal(get(), before);
 }
 
-static void task_state_to_spawned__alive_or_complete__ealready(void **state)
+TEST(task_state_to_spawned__alive_or_complete__ealready)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		for (size_t a = 0; a < COUNT_OF(alive); a++)
 			expect_no_spawn((alive[a] | marks[m]) + TASK_REFERENCE);
@@ -116,9 +112,8 @@ static void task_state_to_spawned__alive_or_complete__ealready(void **state)
 	}
 }
 
-static void task_state_to_unspawned__spawned__idle_again(void **state)
+TEST(task_state_to_unspawned__spawned__idle_again)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		set(TASK_IDLE | marks[m]);
 		assert_int_equal(task_state_transition_to_spawned(&word), 0);
@@ -129,9 +124,8 @@ static void task_state_to_unspawned__spawned__idle_again(void **state)
 
 /* ---- polls and wake-ups -------------------------------------------------- */
 
-static void task_state_to_running__scheduled_or_yielded__runs(void **state)
+TEST(task_state_to_running__scheduled_or_yielded__runs)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 3 * TASK_REFERENCE;
 
@@ -143,17 +137,15 @@ static void task_state_to_running__scheduled_or_yielded__runs(void **state)
 	}
 }
 
-static void task_state_to_running__yielded_and_woken__consumes_it(void **s)
+TEST(task_state_to_running__yielded_and_woken__consumes_it)
 {
-	(void)s;
 	set(WOKEN_WHILE_ACTIVE + TASK_REFERENCE);
 	task_state_transition_to_running(&word);
 	assert_int_equal(get(), TASK_ACTIVE + TASK_REFERENCE);
 }
 
-static void task_state_to_waiting__not_woken__waits(void **state)
+TEST(task_state_to_waiting__not_woken__waits)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
@@ -163,9 +155,8 @@ static void task_state_to_waiting__not_woken__waits(void **state)
 	}
 }
 
-static void task_state_to_waiting__spare_one_lent__is_made_up_for(void **s)
+TEST(task_state_to_waiting__spare_one_lent__is_made_up_for)
 {
-	(void)s;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
@@ -179,9 +170,8 @@ static void task_state_to_waiting__spare_one_lent__is_made_up_for(void **s)
 	}
 }
 
-static void task_state_to_waiting__woken_meanwhile__caller_queues_it(void **s)
+TEST(task_state_to_waiting__woken_meanwhile__caller_queues_it)
 {
-	(void)s;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 2 * TASK_REFERENCE;
 
@@ -199,21 +189,19 @@ static void expect_woken(uint64_t before, uint64_t and, bool caller_queues)
 	assert_int_equal(get(), before | TASK_SCHEDULED | and);
 }
 
-static void task_state_to_woken__waiting__caller_queues_it(void **state)
+TEST(task_state_to_woken__waiting__caller_queues_it)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		expect_woken(marks[m] + TASK_REFERENCE, 0, true);
 		expect_woken(marks[m] + TASK_REFERENCE, TASK_CANCELLED, true);
 	}
 }
 
-static void task_state_to_woken__not_waiting__somebody_else_does(void **state)
+TEST(task_state_to_woken__not_waiting__somebody_else_does)
 {
 	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_ACTIVE,
 					  WOKEN_WHILE_ACTIVE, TASK_COMPLETE };
 
-	(void)state;
 	for (size_t l = 0; l < COUNT_OF(lives); l++) {
 		for (size_t m = 0; m < COUNT_OF(marks); m++) {
 			uint64_t before =
@@ -236,11 +224,10 @@ static void expect_woken_by_value(uint64_t before, bool caller_queues,
 	assert_int_equal(get(), (before | bit) - TASK_REFERENCE);
 }
 
-static void task_state_to_woken_by_value__each_state__one_less(void **state)
+TEST(task_state_to_woken_by_value__each_state__one_less)
 {
 	bool queue;
 
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t rest = marks[m] + 3 * TASK_REFERENCE;
 
@@ -258,9 +245,8 @@ static void task_state_to_woken_by_value__each_state__one_less(void **state)
 
 /* ---- references ---------------------------------------------------------- */
 
-static void task_state_add_reference__any__one_more(void **state)
+TEST(task_state_add_reference__any__one_more)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		for (size_t r = 0; r < COUNT_OF(references); r++) {
 			uint64_t before =
@@ -273,12 +259,11 @@ static void task_state_add_reference__any__one_more(void **state)
 	}
 }
 
-static void task_state_to_dropped__a_wakers__one_less(void **state)
+TEST(task_state_to_dropped__a_wakers__one_less)
 {
 	static const uint64_t lives[] = { TASK_SCHEDULED, TASK_ACTIVE, 0,
 					  TASK_COMPLETE };
 
-	(void)state;
 	for (size_t l = 0; l < COUNT_OF(lives); l++) {
 		for (size_t m = 0; m < COUNT_OF(marks); m++) {
 			uint64_t after = (lives[l] | marks[m]) + TASK_REFERENCE;
@@ -293,9 +278,8 @@ static void task_state_to_dropped__a_wakers__one_less(void **state)
 	}
 }
 
-static void task_state_to_dropped__last_of_a_complete_one__ended(void **state)
+TEST(task_state_to_dropped__last_of_a_complete_one__ended)
 {
-	(void)state;
 	for (size_t m = 0; m < COUNT_OF(marks); m++) {
 		uint64_t old = (TASK_COMPLETE | marks[m]) + TASK_REFERENCE;
 
@@ -321,11 +305,10 @@ static void expect_complete(uint64_t bits, uint64_t held,
 	assert_int_equal(task_state_ended(get()), held == drop.references);
 }
 
-static void task_state_to_dropped__the_schedulers__complete(void **state)
+TEST(task_state_to_dropped__the_schedulers__complete)
 {
 	static const uint64_t lives[] = { TASK_ACTIVE, WOKEN_WHILE_ACTIVE };
 
-	(void)state;
 	for (size_t l = 0; l < COUNT_OF(lives); l++) {
 		for (size_t r = 0; r < COUNT_OF(references); r++) {
 			expect_complete(lives[l], references[r], lent);
@@ -335,13 +318,12 @@ static void task_state_to_dropped__the_schedulers__complete(void **state)
 	}
 }
 
-static void task_state_to_dropped__changed__tells_the_newer_state(void **state)
+TEST(task_state_to_dropped__changed__tells_the_newer_state)
 {
 	uint64_t old = TASK_ACTIVE + TASK_REFERENCE;
 	const uint64_t newer =
 		(TASK_ACTIVE | TASK_CLAIMED | TASK_END_THREAD) + TASK_REFERENCE;
 
-	(void)state;
 	set(newer);
 	assert_false(task_state_transition_to_dropped(&word, &old, lent));
 	assert_int_equal(old, newer);
@@ -352,9 +334,8 @@ static void task_state_to_dropped__changed__tells_the_newer_state(void **state)
 
 /* ---- the end ------------------------------------------------------------- */
 
-static void task_state_to_claimed__free__claimed_once(void **state)
+TEST(task_state_to_claimed__free__claimed_once)
 {
-	(void)state;
 	for (size_t a = 0; a < COUNT_OF(alive); a++) {
 		uint64_t before = alive[a] + TASK_REFERENCE;
 
@@ -370,9 +351,8 @@ static void task_state_to_claimed__free__claimed_once(void **state)
 	}
 }
 
-static void task_state_to_claimed__never_spawned__einval_if_asked(void **state)
+TEST(task_state_to_claimed__never_spawned__einval_if_asked)
 {
-	(void)state;
 	set(TASK_IDLE);
 	assert_int_equal(task_state_transition_to_claimed(&word, true),
 			 -EINVAL);
@@ -385,15 +365,14 @@ static void task_state_to_claimed__never_spawned__einval_if_asked(void **state)
 			 -EALREADY);
 }
 
-static void task_state_to_joined__ended_and_free__idle(void **state)
+TEST(task_state_to_joined__ended_and_free__idle)
 {
-	(void)state;
 	set(TASK_COMPLETE | TASK_CANCELLED);
 	assert_true(task_state_transition_to_joined(&word));
 	assert_int_equal(get(), TASK_IDLE);
 }
 
-static void task_state_to_joined__otherwise__as_it_was(void **state)
+TEST(task_state_to_joined__otherwise__as_it_was)
 {
 	const uint64_t others[] = {
 		TASK_IDLE,
@@ -404,7 +383,6 @@ static void task_state_to_joined__otherwise__as_it_was(void **state)
 		TASK_COMPLETE | TASK_CLAIMED | TASK_END_TASK,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
 		set(others[i]);
 		assert_false(task_state_transition_to_joined(&word));
@@ -420,12 +398,11 @@ static void expect_ended_by(uint64_t before, uint64_t bit, bool caller_acts)
 	assert_int_equal(get(), before | bit);
 }
 
-static void task_state_to_ended_by__ended__caller_acts(void **state)
+TEST(task_state_to_ended_by__ended__caller_acts)
 {
 	static const uint64_t bits[] = { TASK_END_THREAD, TASK_END_TASK,
 					 TASK_END_DETACH, TASK_END_GROUP };
 
-	(void)state;
 	for (size_t b = 0; b < COUNT_OF(bits); b++) {
 		/* Not spawned yet, alive, done with a waker left, ended. */
 		expect_ended_by(TASK_CLAIMED, bits[b], false);
@@ -439,9 +416,8 @@ static void task_state_to_ended_by__ended__caller_acts(void **state)
 	}
 }
 
-static void task_state_to_idle__ended__idle(void **state)
+TEST(task_state_to_idle__ended__idle)
 {
-	(void)state;
 	/* Woken in its last poll: that leaves a mark. */
 	set(TASK_COMPLETE | TASK_SCHEDULED | TASK_CANCELLED | TASK_CLAIMED |
 	    TASK_END_THREAD);
@@ -504,12 +480,11 @@ static void *drop_wakers(void *arg)
 	return NULL;
 }
 
-static void task_state__end_drop_and_detach_at_once__one_acts(void **state)
+TEST(task_state__end_drop_and_detach_at_once__one_acts)
 {
 	pthread_t worker;
 	pthread_t waker;
 
-	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++)
 		atomic_init(&rounds[r].word, TASK_ACTIVE + 3 * TASK_REFERENCE);
 	assert_int_equal(pthread_create(&worker, NULL, complete_all, NULL), 0);
@@ -535,39 +510,4 @@ static void task_state__end_drop_and_detach_at_once__one_acts(void **state)
 				 TASK_COMPLETE | TASK_CLAIMED |
 					 TASK_END_DETACH);
 	}
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(task_state__bits__are_distinct),
-	cmocka_unit_test(task_state__each_state__what_it_is),
-	cmocka_unit_test(task_state_to_spawned__idle__active_with_references),
-	cmocka_unit_test(task_state_to_spawned__alive_or_complete__ealready),
-	cmocka_unit_test(task_state_to_unspawned__spawned__idle_again),
-	cmocka_unit_test(task_state_to_running__scheduled_or_yielded__runs),
-	cmocka_unit_test(task_state_to_running__yielded_and_woken__consumes_it),
-	cmocka_unit_test(task_state_to_waiting__not_woken__waits),
-	cmocka_unit_test(task_state_to_waiting__spare_one_lent__is_made_up_for),
-	cmocka_unit_test(task_state_to_waiting__woken_meanwhile__caller_queues_it),
-	cmocka_unit_test(task_state_to_woken__waiting__caller_queues_it),
-	cmocka_unit_test(task_state_to_woken__not_waiting__somebody_else_does),
-	cmocka_unit_test(task_state_to_woken_by_value__each_state__one_less),
-	cmocka_unit_test(task_state_add_reference__any__one_more),
-	cmocka_unit_test(task_state_to_dropped__a_wakers__one_less),
-	cmocka_unit_test(task_state_to_dropped__last_of_a_complete_one__ended),
-	cmocka_unit_test(task_state_to_dropped__the_schedulers__complete),
-	cmocka_unit_test(task_state_to_dropped__changed__tells_the_newer_state),
-	cmocka_unit_test(task_state_to_claimed__free__claimed_once),
-	cmocka_unit_test(task_state_to_claimed__never_spawned__einval_if_asked),
-	cmocka_unit_test(task_state_to_joined__ended_and_free__idle),
-	cmocka_unit_test(task_state_to_joined__otherwise__as_it_was),
-	cmocka_unit_test(task_state_to_ended_by__ended__caller_acts),
-	cmocka_unit_test(task_state_to_idle__ended__idle),
-	cmocka_unit_test(task_state__end_drop_and_detach_at_once__one_acts),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_state", tests, NULL, NULL);
 }

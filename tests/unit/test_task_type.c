@@ -7,29 +7,26 @@ static const struct skua_task_type slow = { "slow",
 					    SKUA_MIN_STALL_LIMIT_NS,
 					    { 0, 0 } };
 
-static void type__initialiser__name_and_zeros(void **state)
+TEST(type__initialiser__name_and_zeros)
 {
-	(void)state;
 	assert_string_equal(http_read.name, "http_read");
 	assert_int_equal(http_read.stall_limit_ns, 0);
 	assert_int_equal(http_read.reserved[0] | http_read.reserved[1], 0);
 }
 
-static void set_type__null_task__einval(void **state)
+TEST(set_type__null_task__einval)
 {
-	(void)state;
 	assert_int_equal(skua_task_set_type(NULL, &http_read), -EINVAL);
 	assert_int_equal(skua_task_set_type(NULL, NULL), -EINVAL);
 }
 
-static void set_type__bad_type__einval_and_unchanged(void **state)
+TEST(set_type__bad_type__einval_and_unchanged)
 {
 	struct counter it = COUNTER_INIT;
 	struct skua_task_type endless = http_read;
 	struct skua_task_type newer[2] = { http_read, http_read };
 	struct skua_task_type limited = http_read;
 
-	(void)state;
 	assert_int_equal(skua_task_set_type(&it.task, &slow), 0);
 	memset(endless.name, 'x', sizeof(endless.name));
 	assert_int_equal(skua_task_set_type(&it.task, &endless), -EINVAL);
@@ -45,12 +42,11 @@ static void set_type__bad_type__einval_and_unchanged(void **state)
 	assert_ptr_equal(it.task.type, &slow);
 }
 
-static void set_type__limits_of_the_range__allowed(void **state)
+TEST(set_type__limits_of_the_range__allowed)
 {
 	struct counter it = COUNTER_INIT;
 	struct skua_task_type limited = http_read;
 
-	(void)state;
 	memset(limited.name, 'x', sizeof(limited.name) - 1);
 	limited.stall_limit_ns = SKUA_MIN_STALL_LIMIT_NS;
 	assert_int_equal(skua_task_set_type(&it.task, &limited), 0);
@@ -58,12 +54,11 @@ static void set_type__limits_of_the_range__allowed(void **state)
 	assert_int_equal(skua_task_set_type(&it.task, &limited), 0);
 }
 
-static void set_type__spawned__ealready_until_joined(void **state)
+TEST(set_type__spawned__ealready_until_joined)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_set_type(&it.task, &http_read), 0);
 	waiter_start(rt, &it);
 	assert_int_equal(skua_task_set_type(&it.task, &slow), -EALREADY);
@@ -78,12 +73,11 @@ static void set_type__spawned__ealready_until_joined(void **state)
 	destroy(rt);
 }
 
-static void set_type__urgent_too__both_are_kept(void **state)
+TEST(set_type__urgent_too__both_are_kept)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter it = COUNTER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_set_urgent(&it.task, true), 0);
 	assert_int_equal(skua_task_set_type(&it.task, &http_read), 0);
 	spawn(rt, &it.task);
@@ -94,20 +88,4 @@ static void set_type__urgent_too__both_are_kept(void **state)
 	assert_int_equal(skua_task_init(&it.task, count_poll), 0);
 	assert_null(it.task.type);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(type__initialiser__name_and_zeros),
-	cmocka_unit_test(set_type__null_task__einval),
-	cmocka_unit_test(set_type__bad_type__einval_and_unchanged),
-	cmocka_unit_test(set_type__limits_of_the_range__allowed),
-	cmocka_unit_test(set_type__spawned__ealready_until_joined),
-	cmocka_unit_test(set_type__urgent_too__both_are_kept),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("task_type", tests, NULL, NULL);
 }

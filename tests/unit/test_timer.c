@@ -93,12 +93,11 @@ static int add_for_another(struct skua_task *self, void *arg)
 	return skua_timer_add(arg, &timer, 0);
 }
 
-static void timer__null_or_never_added__einval_or_false(void **state)
+TEST(timer__null_or_never_added__einval_or_false)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_timer timer = SKUA_TIMER_INIT;
 
-	(void)state;
 	assert_int_equal(call_in_poll(rt, add_null, NULL), 0);
 	assert_false(skua_timer_cancel(NULL));
 	assert_false(skua_timer_pending(NULL));
@@ -107,13 +106,12 @@ static void timer__null_or_never_added__einval_or_false(void **state)
 	destroy(rt);
 }
 
-static void timer_add__self_is_not_polled__eperm(void **state)
+TEST(timer_add__self_is_not_polled__eperm)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_timer timer = SKUA_TIMER_INIT;
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	assert_int_equal(skua_timer_add(&it.task, &timer, 0), -EPERM);
 	assert_int_equal(call_in_poll(rt, add_for_another, &it.task), -EPERM);
@@ -139,23 +137,21 @@ static int add_twice(struct skua_task *self, void *arg)
 		       : 1;
 }
 
-static void timer_add__pending__ealready_until_cancelled(void **state)
+TEST(timer_add__pending__ealready_until_cancelled)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_timer timer = SKUA_TIMER_INIT;
 
-	(void)state;
 	assert_int_equal(call_in_poll(rt, add_twice, &timer), 0);
 	destroy(rt);
 }
 
 /* ---- firing -------------------------------------------------------------- */
 
-static void now_ns__twice__does_not_go_back(void **state)
+TEST(now_ns__twice__does_not_go_back)
 {
 	uint64_t before = skua_now_ns();
 
-	(void)state;
 	for (unsigned n = 0; n < 1000; n++) {
 		uint64_t now_ns = skua_now_ns();
 
@@ -164,12 +160,11 @@ static void now_ns__twice__does_not_go_back(void **state)
 	}
 }
 
-static void timer__many_delays__fires_once_and_never_early(void **state)
+TEST(timer__many_delays__fires_once_and_never_early)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct sleeper sleepers[200];
 
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		sleeper_init(&sleepers[n], n * n * 100, 20);
 		spawn(rt, &sleepers[n].task);
@@ -191,12 +186,11 @@ static enum skua_poll sleep_until_1(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void timer__time_has_passed__fires_now(void **state)
+TEST(timer__time_has_passed__fires_now)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct sleeper it;
 
-	(void)state;
 	for (unsigned n = 0; n < 200; n++) {
 		sleeper_init(&it, 0, 0);
 		it.task.poll = sleep_until_1;
@@ -207,12 +201,11 @@ static void timer__time_has_passed__fires_now(void **state)
 	destroy(rt);
 }
 
-static void timer__one_worker_asleep__fires(void **state)
+TEST(timer__one_worker_asleep__fires)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct sleeper it;
 
-	(void)state;
 	for (unsigned n = 0; n < 20; n++) {
 		sleeper_init(&it, UINT64_C(2000000), 1);
 		spawn(rt, &it.task);
@@ -229,13 +222,12 @@ static enum skua_poll yield_until_open(struct skua_task *self)
 							   : SKUA_YIELD;
 }
 
-static void timer__one_worker_busy__fires(void **state)
+TEST(timer__one_worker_busy__fires)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter busy = { .task = SKUA_TASK_INIT(yield_until_open) };
 	struct sleeper it;
 
-	(void)state;
 	spawn(rt, &busy.task);
 	sleeper_init(&it, UINT64_C(1000000), 10);
 	spawn(rt, &it.task);
@@ -270,11 +262,10 @@ static enum skua_poll block_own_worker(struct skua_task *self)
 	return result;
 }
 
-static void timer__owner_in_a_long_poll__another_worker_fires(void **state)
+TEST(timer__owner_in_a_long_poll__another_worker_fires)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 50; n++) {
 		struct blocked it = { .holder = HOLDER_INIT, .rt = rt };
 
@@ -291,12 +282,10 @@ static void timer__owner_in_a_long_poll__another_worker_fires(void **state)
 }
 
 /* The sleep that begins with a timer in an hour must not last that long. */
-static void
-design_4_11__earlier_timer_while_asleep__shortens_the_sleep(void **state)
+TEST(design_4_11__earlier_timer_while_asleep__shortens_the_sleep)
 {
 	static const unsigned counts[] = { 1, 2, 3 };
 
-	(void)state;
 	for (size_t c = 0; c < COUNT_OF(counts); c++) {
 		struct skua_runtime *rt = runtime_new(counts[c], 0);
 		struct sleeper far;
@@ -319,12 +308,11 @@ design_4_11__earlier_timer_while_asleep__shortens_the_sleep(void **state)
 }
 
 /* Each a little earlier than the one before. */
-static void timer__added_from_late_to_early__all_fire(void **state)
+TEST(timer__added_from_late_to_early__all_fire)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct sleeper sleepers[100];
 
-	(void)state;
 	for (unsigned n = 0; n < 100; n++) {
 		sleeper_init(&sleepers[n], (100 - n) * UINT64_C(200000), 1);
 		spawn(rt, &sleepers[n].task);
@@ -354,14 +342,13 @@ static void *take_turn(void *arg)
 }
 
 /* As between two batches of timers that fire. */
-static void timer__somebody_waits_for_the_lock__goes_first(void **state)
+TEST(timer__somebody_waits_for_the_lock__goes_first)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct turn turn = { .lock = &rt->pool.workers[0]->timers.lock };
 	const volatile int *word = &turn.lock->__data.__lock;
 	pthread_t thread;
 
-	(void)state;
 	pthread_mutex_lock(turn.lock);
 	assert_int_equal(pthread_create(&thread, NULL, take_turn, &turn), 0);
 	/* The kernel marks the lock of a thread that others wait for. */
@@ -388,13 +375,12 @@ static enum skua_poll sleep_for_ever(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void timer__never__pending_until_cancelled(void **state)
+TEST(timer__never__pending_until_cancelled)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct sleeper it;
 	struct sleeper other;
 
-	(void)state;
 	sleeper_init(&it, 0, 0);
 	it.task.poll = sleep_for_ever;
 	sleeper_start(rt, &it);
@@ -429,11 +415,10 @@ static enum skua_poll nap_and_say_so(struct skua_task *self)
 }
 
 /* The firing and the cancel meet at every moment: one of them has it. */
-static void timer_cancel__beside_the_firing__fires_or_not(void **state)
+TEST(timer_cancel__beside_the_firing__fires_or_not)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	for (unsigned n = 0; n < 300; n++) {
 		struct sleeper it;
 		bool cancelled;
@@ -464,12 +449,11 @@ static enum skua_poll add_and_end(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void timer__pending_at_the_end__task_ends_with_it(void **state)
+TEST(timer__pending_at_the_end__task_ends_with_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct sleeper it;
 
-	(void)state;
 	for (unsigned n = 0; n < 20; n++) {
 		sleeper_init(&it, UINT64_C(1000000), 1);
 		it.task.poll = add_and_end;
@@ -491,9 +475,8 @@ static void timer__pending_at_the_end__task_ends_with_it(void **state)
 
 /* ---- shutdown ------------------------------------------------------------ */
 
-static void timer__shutdown_cancels__all_fire(void **state)
+TEST(timer__shutdown_cancels__all_fire)
 {
-	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct skua_runtime *rt = runtime_new(workers, 0);
 		struct sleeper sleepers[150];
@@ -542,13 +525,12 @@ static enum skua_poll sleep_late(struct skua_task *self)
 						      : SKUA_DONE;
 }
 
-static void timer__added_by_a_poll_beside_the_shutdown__fires_too(void **state)
+TEST(timer__added_by_a_poll_beside_the_shutdown__fires_too)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct late_sleeper it = { .sleeper = { .task = SKUA_TASK_INIT(
 							sleep_late) } };
 
-	(void)state;
 	spawn(rt, &it.sleeper.task);
 	gate_wait(&it.running);
 	/* The mark is set, and all timers that there were have fired. */
@@ -561,31 +543,4 @@ static void timer__added_by_a_poll_beside_the_shutdown__fires_too(void **state)
 	assert_int_equal(it.sleeper.code, 0);
 	join(&it.sleeper.task);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(timer__null_or_never_added__einval_or_false),
-	cmocka_unit_test(timer_add__self_is_not_polled__eperm),
-	cmocka_unit_test(timer_add__pending__ealready_until_cancelled),
-	cmocka_unit_test(now_ns__twice__does_not_go_back),
-	cmocka_unit_test(timer__many_delays__fires_once_and_never_early),
-	cmocka_unit_test(timer__time_has_passed__fires_now),
-	cmocka_unit_test(timer__one_worker_asleep__fires),
-	cmocka_unit_test(timer__one_worker_busy__fires),
-	cmocka_unit_test(timer__owner_in_a_long_poll__another_worker_fires),
-	cmocka_unit_test(design_4_11__earlier_timer_while_asleep__shortens_the_sleep),
-	cmocka_unit_test(timer__added_from_late_to_early__all_fire),
-	cmocka_unit_test(timer__somebody_waits_for_the_lock__goes_first),
-	cmocka_unit_test(timer__never__pending_until_cancelled),
-	cmocka_unit_test(timer_cancel__beside_the_firing__fires_or_not),
-	cmocka_unit_test(timer__pending_at_the_end__task_ends_with_it),
-	cmocka_unit_test(timer__shutdown_cancels__all_fire),
-	cmocka_unit_test(timer__added_by_a_poll_beside_the_shutdown__fires_too),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("timer", tests, NULL, NULL);
 }

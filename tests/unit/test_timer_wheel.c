@@ -8,7 +8,9 @@
 
 /* ---- one timer ---------------------------------------------------------- */
 
-static void timer_wheel__new__is_empty(void **state)
+EACH_TEST(set_up, tear_down);
+
+TEST(timer_wheel__new__is_empty)
 {
 	struct fixture *f = *state;
 
@@ -20,7 +22,7 @@ static void timer_wheel__new__is_empty(void **state)
 	}
 }
 
-static void timer_entry__zeroed_or_initialised__is_not_queued(void **state)
+TEST(timer_entry__zeroed_or_initialised__is_not_queued)
 {
 	struct fixture *f = *state;
 	struct timer_entry entry;
@@ -53,7 +55,7 @@ static void expect_exact(struct fixture *f, uint64_t start, uint64_t deadline)
 	assert_int_equal(timer_wheel_next(&f->wheel), NEVER);
 }
 
-static void timer_wheel__each_ns_of_two_grains__rounded_up(void **state)
+TEST(timer_wheel__each_ns_of_two_grains__rounded_up)
 {
 	struct fixture *f = *state;
 
@@ -62,7 +64,7 @@ static void timer_wheel__each_ns_of_two_grains__rounded_up(void **state)
 			expect_exact(f, start, d);
 }
 
-static void timer_wheel__around_each_level__exact(void **state)
+TEST(timer_wheel__around_each_level__exact)
 {
 	struct fixture *f = *state;
 
@@ -77,7 +79,7 @@ static void timer_wheel__around_each_level__exact(void **state)
 			}
 }
 
-static void timer_wheel__each_slot_of_each_level__exact(void **state)
+TEST(timer_wheel__each_slot_of_each_level__exact)
 {
 	struct fixture *f = *state;
 
@@ -94,7 +96,7 @@ static void timer_wheel__each_slot_of_each_level__exact(void **state)
 			}
 }
 
-static void timer_wheel_add__window_ends__goes_one_level_up(void **state)
+TEST(timer_wheel_add__window_ends__goes_one_level_up)
 {
 	struct fixture *f = *state;
 
@@ -114,7 +116,7 @@ static void timer_wheel_add__window_ends__goes_one_level_up(void **state)
 	}
 }
 
-static void timer_wheel__wraps_of_each_level__exact(void **state)
+TEST(timer_wheel__wraps_of_each_level__exact)
 {
 	struct fixture *f = *state;
 
@@ -138,7 +140,7 @@ static void timer_wheel__wraps_of_each_level__exact(void **state)
 	}
 }
 
-static void timer_wheel_add__deadline_passed__due_at_once(void **state)
+TEST(timer_wheel_add__deadline_passed__due_at_once)
 {
 	struct fixture *f = *state;
 	uint64_t now = 10 * S / GRAIN * GRAIN;
@@ -155,7 +157,7 @@ static void timer_wheel_add__deadline_passed__due_at_once(void **state)
 	expect_one(f, now + GRAIN, 3);
 }
 
-static void timer_wheel__time_and_deadline_0__due(void **state)
+TEST(timer_wheel__time_and_deadline_0__due)
 {
 	struct fixture *f = *state;
 
@@ -169,7 +171,7 @@ static void timer_wheel__time_and_deadline_0__due(void **state)
 
 /* ---- far away ----------------------------------------------------------- */
 
-static void timer_wheel__never__stays_until_the_end_of_time(void **state)
+TEST(timer_wheel__never__stays_until_the_end_of_time)
 {
 	struct fixture *f = *state;
 	uint64_t before = (LAST - 1) * GRAIN;
@@ -191,7 +193,7 @@ static void timer_wheel__never__stays_until_the_end_of_time(void **state)
 	expect_none(f, NEVER);
 }
 
-static void timer_wheel__end_of_time__any_is_due_for_ever(void **state)
+TEST(timer_wheel__end_of_time__any_is_due_for_ever)
 {
 	struct fixture *f = *state;
 
@@ -205,7 +207,7 @@ static void timer_wheel__end_of_time__any_is_due_for_ever(void **state)
 	}
 }
 
-static void timer_wheel__jump_of_years__all_in_order(void **state)
+TEST(timer_wheel__jump_of_years__all_in_order)
 {
 	struct fixture *f = *state;
 	uint64_t deadlines[TIMERS] = { GRAIN };
@@ -223,7 +225,7 @@ static void timer_wheel__jump_of_years__all_in_order(void **state)
 	expect_exact(f, 501 * YEAR, 501 * YEAR + 3 * MS);
 }
 
-static void timer_wheel__years_without_a_call__adds_are_exact(void **state)
+TEST(timer_wheel__years_without_a_call__adds_are_exact)
 {
 	struct fixture *f = *state;
 	uint64_t now = 30 * YEAR / GRAIN * GRAIN;
@@ -243,7 +245,7 @@ static void timer_wheel__years_without_a_call__adds_are_exact(void **state)
 
 /* ---- cancel ------------------------------------------------------------- */
 
-static void timer_wheel_cancel__in_each_level__is_not_handed_out(void **state)
+TEST(timer_wheel_cancel__in_each_level__is_not_handed_out)
 {
 	struct fixture *f = *state;
 
@@ -265,7 +267,7 @@ static void timer_wheel_cancel__in_each_level__is_not_handed_out(void **state)
 	}
 }
 
-static void timer_wheel_cancel__last_of_a_slot__empties_it(void **state)
+TEST(timer_wheel_cancel__last_of_a_slot__empties_it)
 {
 	struct fixture *f = *state;
 
@@ -302,7 +304,7 @@ static unsigned sleep_until(struct fixture *f, uint64_t now, unsigned i)
 	}
 }
 
-static void timer_wheel_next__far_timer__one_sleep(void **state)
+TEST(timer_wheel_next__far_timer__one_sleep)
 {
 	struct fixture *f = *state;
 
@@ -313,7 +315,7 @@ static void timer_wheel_next__far_timer__one_sleep(void **state)
 	}
 }
 
-static void timer_wheel_next__earliest_cancelled__exact_after_one(void **state)
+TEST(timer_wheel_next__earliest_cancelled__exact_after_one)
 {
 	struct fixture *f = *state;
 
@@ -328,7 +330,7 @@ static void timer_wheel_next__earliest_cancelled__exact_after_one(void **state)
 	}
 }
 
-static void timer_wheel_cancel__in_another_slot__next_is_exact(void **state)
+TEST(timer_wheel_cancel__in_another_slot__next_is_exact)
 {
 	struct fixture *f = *state;
 
@@ -339,32 +341,4 @@ static void timer_wheel_cancel__in_another_slot__next_is_exact(void **state)
 		assert_true(timer_wheel_next(&f->wheel) <= 50 * MS + GRAIN);
 	}
 	assert_true(sleep_until(f, 0, 49) <= 2);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	with_fixture(timer_wheel__new__is_empty),
-	with_fixture(timer_entry__zeroed_or_initialised__is_not_queued),
-	with_fixture(timer_wheel__each_ns_of_two_grains__rounded_up),
-	with_fixture(timer_wheel__around_each_level__exact),
-	with_fixture(timer_wheel__each_slot_of_each_level__exact),
-	with_fixture(timer_wheel_add__window_ends__goes_one_level_up),
-	with_fixture(timer_wheel__wraps_of_each_level__exact),
-	with_fixture(timer_wheel_add__deadline_passed__due_at_once),
-	with_fixture(timer_wheel__time_and_deadline_0__due),
-	with_fixture(timer_wheel__never__stays_until_the_end_of_time),
-	with_fixture(timer_wheel__end_of_time__any_is_due_for_ever),
-	with_fixture(timer_wheel__jump_of_years__all_in_order),
-	with_fixture(timer_wheel__years_without_a_call__adds_are_exact),
-	with_fixture(timer_wheel_cancel__in_each_level__is_not_handed_out),
-	with_fixture(timer_wheel_cancel__last_of_a_slot__empties_it),
-	with_fixture(timer_wheel_next__far_timer__one_sleep),
-	with_fixture(timer_wheel_next__earliest_cancelled__exact_after_one),
-	with_fixture(timer_wheel_cancel__in_another_slot__next_is_exact),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("timer_wheel", tests, NULL, NULL);
 }

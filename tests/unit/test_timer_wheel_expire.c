@@ -22,7 +22,9 @@ static void expect_all(struct fixture *f, uint64_t now, unsigned n)
 	expect_none(f, now);
 }
 
-static void timer_wheel__same_deadline__all_come(void **state)
+EACH_TEST(set_up, tear_down);
+
+TEST(timer_wheel__same_deadline__all_come)
 {
 	struct fixture *f = *state;
 
@@ -41,7 +43,7 @@ static void timer_wheel__same_deadline__all_come(void **state)
 	}
 }
 
-static void timer_wheel__same_deadline_from_afar__all_come(void **state)
+TEST(timer_wheel__same_deadline_from_afar__all_come)
 {
 	struct fixture *f = *state;
 	uint64_t deadline = 77 * S / GRAIN * GRAIN;
@@ -57,7 +59,7 @@ static void timer_wheel__same_deadline_from_afar__all_come(void **state)
 	expect_all(f, deadline, n);
 }
 
-static void timer_wheel__one_slot_of_level_1__in_order_of_grain(void **state)
+TEST(timer_wheel__one_slot_of_level_1__in_order_of_grain)
 {
 	struct fixture *f = *state;
 	uint64_t base = 100 * width(1);
@@ -85,7 +87,7 @@ static void timer_wheel__one_slot_of_level_1__in_order_of_grain(void **state)
 	expect_none(f, base + S);
 }
 
-static void timer_wheel__levels_overlap__in_order_of_grain(void **state)
+TEST(timer_wheel__levels_overlap__in_order_of_grain)
 {
 	struct fixture *f = *state;
 	uint64_t base = 64 * width(0);
@@ -109,7 +111,7 @@ static void timer_wheel__levels_overlap__in_order_of_grain(void **state)
 
 /* ---- between the calls that hand out ------------------------------------ */
 
-static void timer_wheel_expire__due_cancelled__skipped(void **state)
+TEST(timer_wheel_expire__due_cancelled__skipped)
 {
 	struct fixture *f = *state;
 
@@ -135,7 +137,7 @@ static void timer_wheel_expire__due_cancelled__skipped(void **state)
 	assert_int_equal(check(&f->wheel), 0);
 }
 
-static void timer_wheel_expire__added_meanwhile__come_too(void **state)
+TEST(timer_wheel_expire__added_meanwhile__come_too)
 {
 	struct fixture *f = *state;
 	uint64_t now = 10 * MS / GRAIN * GRAIN;
@@ -159,7 +161,7 @@ static void timer_wheel_expire__added_meanwhile__come_too(void **state)
 	expect_one(f, now + GRAIN, 7);
 }
 
-static void timer_wheel_expire__readded_due_for_ever__others_come(void **state)
+TEST(timer_wheel_expire__readded_due_for_ever__others_come)
 {
 	static const uint64_t passed[] = { 0, MS, 3 * MS };
 	struct fixture *f = *state;
@@ -183,7 +185,7 @@ static void timer_wheel_expire__readded_due_for_ever__others_come(void **state)
 
 /* ---- how many ------------------------------------------------------------- */
 
-static void timer_wheel_expire__more_than_most__says_so(void **state)
+TEST(timer_wheel_expire__more_than_most__says_so)
 {
 	struct fixture *f = *state;
 	struct timer_entry *due[TIMERS];
@@ -220,7 +222,7 @@ static unsigned moved_on(const struct timer_entry *many, unsigned from,
 	return n;
 }
 
-static void timer_wheel__500000_in_a_grain__each_call_is_bounded(void **state)
+TEST(timer_wheel__500000_in_a_grain__each_call_is_bounded)
 {
 	struct fixture *f = *state;
 	struct timer_entry *many = calloc(MANY, sizeof(*many));
@@ -277,7 +279,7 @@ static unsigned touched(const struct timer_entry *crowd, uint32_t *slots)
 	return n;
 }
 
-static void timer_wheel__crowded_slot_after_a_sleep__bounded(void **state)
+TEST(timer_wheel__crowded_slot_after_a_sleep__bounded)
 {
 	static uint32_t slots[CROWD];
 	struct fixture *f = *state;
@@ -318,7 +320,7 @@ static unsigned crowd_in(const struct timer_wheel *w, unsigned at)
 	return count;
 }
 
-static void timer_wheel__crowded_slot__moves_down_before_it_begins(void **state)
+TEST(timer_wheel__crowded_slot__moves_down_before_it_begins)
 {
 	struct fixture *f = *state;
 	uint64_t begin = 40 * width(3);
@@ -348,7 +350,7 @@ static void timer_wheel__crowded_slot__moves_down_before_it_begins(void **state)
 /* ---- misuse ------------------------------------------------------------- */
 
 #ifdef NDEBUG
-static void timer_wheel_expire__time_goes_back__is_clamped(void **state)
+TEST(timer_wheel_expire__time_goes_back__is_clamped)
 {
 	struct fixture *f = *state;
 
@@ -399,37 +401,9 @@ static void go_back(void)
 	expire_one(&wheel, S - GRAIN);
 }
 
-static void timer_wheel__misuse__asserts(void **state)
+TEST(timer_wheel__misuse__asserts)
 {
-	(void)state;
 	assert_true(aborts(add_twice));
 	assert_true(aborts(go_back));
 }
 #endif
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	with_fixture(timer_wheel__same_deadline__all_come),
-	with_fixture(timer_wheel__same_deadline_from_afar__all_come),
-	with_fixture(timer_wheel__one_slot_of_level_1__in_order_of_grain),
-	with_fixture(timer_wheel__levels_overlap__in_order_of_grain),
-	with_fixture(timer_wheel_expire__due_cancelled__skipped),
-	with_fixture(timer_wheel_expire__added_meanwhile__come_too),
-	with_fixture(timer_wheel_expire__readded_due_for_ever__others_come),
-	with_fixture(timer_wheel_expire__more_than_most__says_so),
-	with_fixture(timer_wheel__500000_in_a_grain__each_call_is_bounded),
-	with_fixture(timer_wheel__crowded_slot_after_a_sleep__bounded),
-	with_fixture(timer_wheel__crowded_slot__moves_down_before_it_begins),
-#ifdef NDEBUG
-	with_fixture(timer_wheel_expire__time_goes_back__is_clamped),
-#else
-	cmocka_unit_test(timer_wheel__misuse__asserts),
-#endif
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("timer_wheel_expire", tests, NULL,
-					   NULL);
-}

@@ -256,9 +256,8 @@ static void model_run(uint64_t seed, bool cancels, bool far)
 	free(m);
 }
 
-static void timer_wheel__random_operations__as_a_sorted_list(void **state)
+TEST(timer_wheel__random_operations__as_a_sorted_list)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 4; seed++) {
 		model_run(seed, true, true);
 		model_run(seed, true, false);
@@ -266,23 +265,21 @@ static void timer_wheel__random_operations__as_a_sorted_list(void **state)
 }
 
 /* Without far ones, which would pile up. */
-static void timer_wheel__random_without_cancels__next_is_exact(void **state)
+TEST(timer_wheel__random_without_cancels__next_is_exact)
 {
-	(void)state;
 	for (uint64_t seed = 4; seed < 8; seed++)
 		model_run(seed, false, false);
 }
 
 /* A worker that sleeps until next: each timer comes at its very grain, and it
  * wakes in vain at most once for each that was cancelled. */
-static void timer_wheel__sleeper__exact_and_rarely_in_vain(void **state)
+TEST(timer_wheel__sleeper__exact_and_rarely_in_vain)
 {
 	static struct timer_wheel wheel;
 	static struct timer_entry timers[TIMERS];
 	struct rng rng;
 	uint64_t now = 0, expired = 0, cancelled = 0, wakes = 0;
 
-	(void)state;
 	timer_wheel_init(&wheel, 0);
 	rng_init(&rng, 1);
 	for (unsigned round = 0; round < 200000; round++) {
@@ -316,7 +313,7 @@ static void timer_wheel__sleeper__exact_and_rarely_in_vain(void **state)
 #define MANY 200000u
 
 /* As many as a busy service has, on steps of a busy worker. */
-static void timer_wheel__many_over_10_s__each_once_in_order(void **state)
+TEST(timer_wheel__many_over_10_s__each_once_in_order)
 {
 	static struct timer_wheel wheel;
 	struct timer_entry *many = calloc(MANY, sizeof(*many));
@@ -325,7 +322,6 @@ static void timer_wheel__many_over_10_s__each_once_in_order(void **state)
 	unsigned came = 0;
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(many);
 	timer_wheel_init(&wheel, 0);
 	rng_init(&rng, 3);
@@ -349,19 +345,4 @@ static void timer_wheel__many_over_10_s__each_once_in_order(void **state)
 	assert_int_equal(came, MANY / 2);
 	assert_int_equal(check(&wheel), 0);
 	free(many);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(timer_wheel__random_operations__as_a_sorted_list),
-	cmocka_unit_test(timer_wheel__random_without_cancels__next_is_exact),
-	cmocka_unit_test(timer_wheel__sleeper__exact_and_rarely_in_vain),
-	cmocka_unit_test(timer_wheel__many_over_10_s__each_once_in_order),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("timer_wheel_random", tests, NULL,
-					   NULL);
 }

@@ -64,13 +64,12 @@ static int run_until_seen(struct skua_runtime *rt, struct skua_type_stats *rows,
 	return seen;
 }
 
-static void times__bad_arguments__einval(void **state)
+TEST(times__bad_arguments__einval)
 {
 	struct skua_runtime *rt = make(1);
 	struct skua_times times;
 	struct skua_type_stats row;
 
-	(void)state;
 	assert_int_equal(skua_runtime_times(NULL, SKUA_TIMES_POLL, &times),
 			 -EINVAL);
 	assert_int_equal(skua_runtime_times(rt, SKUA_TIMES_POLL, NULL),
@@ -88,13 +87,12 @@ static void times__bad_arguments__einval(void **state)
 	skua_runtime_destroy(rt);
 }
 
-static void times__of_a_new_runtime__are_none(void **state)
+TEST(times__of_a_new_runtime__are_none)
 {
 	struct skua_runtime *rt = make(2);
 	struct skua_times times;
 	struct skua_type_stats rows[4];
 
-	(void)state;
 	memset(&times, 0xff, sizeof(times));
 	assert_int_equal(skua_runtime_times(rt, SKUA_TIMES_POLL, &times), 0);
 	assert_int_equal(times.count, 0);
@@ -105,13 +103,12 @@ static void times__of_a_new_runtime__are_none(void **state)
 	skua_runtime_destroy(rt);
 }
 
-static void times__of_long_polls__are_as_long(void **state)
+TEST(times__of_long_polls__are_as_long)
 {
 	struct skua_runtime *rt = make(2);
 	struct skua_times times;
 	uint64_t count = 0;
 
-	(void)state;
 	run_tasks(rt);
 	assert_int_equal(skua_runtime_times(rt, SKUA_TIMES_POLL, &times), 0);
 	for (unsigned i = 0; i < SKUA_TIMES_BUCKETS; i++)
@@ -129,7 +126,7 @@ static void times__of_long_polls__are_as_long(void **state)
 	skua_runtime_destroy(rt);
 }
 
-static void types__of_three_and_none__have_a_row_each(void **state)
+TEST(types__of_three_and_none__have_a_row_each)
 {
 	struct skua_runtime *rt = make(2);
 	struct skua_type_stats rows[8];
@@ -137,7 +134,6 @@ static void types__of_three_and_none__have_a_row_each(void **state)
 	uint64_t polls = 0;
 	int count;
 
-	(void)state;
 	count = run_until_seen(rt, rows, 8, 4);
 	assert_int_equal(count, 4);
 	for (int i = 0; i < count; i++) {
@@ -154,14 +150,13 @@ static void types__of_three_and_none__have_a_row_each(void **state)
 	skua_runtime_destroy(rt);
 }
 
-static void types__more_than_room__share_the_last(void **state)
+TEST(types__more_than_room__share_the_last)
 {
 	struct skua_runtime *rt = make(1);
 	struct skua_type_stats rows[8], few[2], all = { .polls = 0 };
 	struct skua_task other = SKUA_TASK_INIT(do_nothing);
 	int count;
 
-	(void)state;
 	assert_int_equal(skua_runtime_block_on(rt, &other), 0);
 	count = run_until_seen(rt, rows, 8, 4);
 	assert_in_range(count, 4, 5);
@@ -181,25 +176,10 @@ static void types__more_than_room__share_the_last(void **state)
 	skua_runtime_destroy(rt);
 }
 
-static void buckets__each__begins_where_the_last_ends(void **state)
+TEST(buckets__each__begins_where_the_last_ends)
 {
-	(void)state;
 	assert_int_equal(skua_times_bucket_ns(0), 0);
 	for (unsigned i = 1; i < SKUA_TIMES_BUCKETS; i++)
 		assert_true(skua_times_bucket_ns(i) >
 			    skua_times_bucket_ns(i - 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times__bad_arguments__einval),
-		cmocka_unit_test(times__of_a_new_runtime__are_none),
-		cmocka_unit_test(times__of_long_polls__are_as_long),
-		cmocka_unit_test(types__of_three_and_none__have_a_row_each),
-		cmocka_unit_test(types__more_than_room__share_the_last),
-		cmocka_unit_test(buckets__each__begins_where_the_last_ends),
-	};
-
-	return cmocka_run_group_tests_name("times", tests, NULL, NULL);
 }

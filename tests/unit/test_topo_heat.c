@@ -62,11 +62,10 @@ static void check_width(const char *text, size_t width)
 		assert_true(strcspn(line, "\n") <= width);
 }
 
-static void heat__few_cores__numbers(void **state)
+TEST(heat__few_cores__numbers)
 {
 	char *text = heat_of(machine_new(5, 2, 5), WIDTH, true, false);
 
-	(void)state;
 	assert_string_equal(
 		text, "\nns for a cache line between cores, by their first "
 		      "CPUs\n"
@@ -78,12 +77,11 @@ static void heat__few_cores__numbers(void **state)
 	free(text);
 }
 
-static void heat__in_colour__near_and_far_differ(void **state)
+TEST(heat__in_colour__near_and_far_differ)
 {
 	char *text = heat_of(machine_new(5, 2, 5), WIDTH, true, true);
 	struct machine *alike = machine_new(5, 5, 5);
 
-	(void)state;
 	assert_non_null(strstr(text, "\033[38;5;231;48;5;28m  20\033[0m"));
 	assert_non_null(strstr(text, "\033[38;5;231;48;5;124m  90\033[0m"));
 	free(text);
@@ -95,11 +93,10 @@ static void heat__in_colour__near_and_far_differ(void **state)
 	free(text);
 }
 
-static void heat__32_cores__shades_within_the_width(void **state)
+TEST(heat__32_cores__shades_within_the_width)
 {
 	char *text = heat_of(machine_new(33, 8, 16), WIDTH, false, false);
 
-	(void)state;
 	check_width(text, WIDTH);
 	assert_non_null(strstr(text, "between cores"));
 	/* The numbers stand on end. */
@@ -110,12 +107,11 @@ static void heat__32_cores__shades_within_the_width(void **state)
 	free(text);
 }
 
-static void heat__more_cores__caches(void **state)
+TEST(heat__more_cores__caches)
 {
 	struct machine *machine = machine_new(129, 16, 64);
 	char *text;
 
-	(void)state;
 	latency_set(machine->latency, 0, 1, 500);
 	text = heat_of(machine, WIDTH, true, false);
 	check_width(text, WIDTH);
@@ -127,11 +123,10 @@ static void heat__more_cores__caches(void **state)
 	free(text);
 }
 
-static void heat__more_caches__nodes_and_then_some(void **state)
+TEST(heat__more_caches__nodes_and_then_some)
 {
 	char *text = heat_of(machine_new(161, 4, 40), WIDTH, false, false);
 
-	(void)state;
 	assert_non_null(strstr(text, "between nodes"));
 	assert_non_null(strstr(text, "\n    0   90 200 200 200\n"));
 	free(text);
@@ -141,25 +136,10 @@ static void heat__more_caches__nodes_and_then_some(void **state)
 	free(text);
 }
 
-static void heat__nothing_measured__says_so(void **state)
+TEST(heat__nothing_measured__says_so)
 {
 	char *text = heat_of(machine_new(2, 1, 2), WIDTH, true, false);
 
-	(void)state;
 	assert_string_equal(text, "\nno latency was measured\n");
 	free(text);
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(heat__few_cores__numbers),
-	cmocka_unit_test(heat__in_colour__near_and_far_differ),
-	cmocka_unit_test(heat__32_cores__shades_within_the_width),
-	cmocka_unit_test(heat__more_cores__caches),
-	cmocka_unit_test(heat__more_caches__nodes_and_then_some),
-	cmocka_unit_test(heat__nothing_measured__says_so),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("topo_heat", tests, NULL, NULL);
 }

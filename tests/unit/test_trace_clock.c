@@ -19,11 +19,10 @@ static void settle(struct trace_clock *clock, const struct trace_clock *other)
 	assert_int_equal(trace_clock_settle(clock, other ? other : &none), 0);
 }
 
-static void clock_ns__between_two_pairs__in_proportion(void **state)
+TEST(clock_ns__between_two_pairs__in_proportion)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	add(&clock, 0, 1000, 500);
 	add(&clock, 10, 3000, 1500); /* 2 ticks a ns */
 	add(&clock, 20, 4000, 2500); /* 1 tick a ns */
@@ -37,11 +36,10 @@ static void clock_ns__between_two_pairs__in_proportion(void **state)
 	trace_clock_free(&clock);
 }
 
-static void clock_ns__before_and_behind_all__by_the_rate(void **state)
+TEST(clock_ns__before_and_behind_all__by_the_rate)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	add(&clock, 5, 1000, 500);
 	add(&clock, 10, 3000, 1500);
 	settle(&clock, NULL);
@@ -52,11 +50,10 @@ static void clock_ns__before_and_behind_all__by_the_rate(void **state)
 	trace_clock_free(&clock);
 }
 
-static void clock_ns__one_pair__by_the_rate_of_another(void **state)
+TEST(clock_ns__one_pair__by_the_rate_of_another)
 {
 	struct trace_clock clock = { 0 }, other = { 0 };
 
-	(void)state;
 	add(&other, 0, 0, 0);
 	add(&other, 1, 4000, 1000);
 	add(&clock, 5, 10000, 7000);
@@ -67,11 +64,10 @@ static void clock_ns__one_pair__by_the_rate_of_another(void **state)
 	trace_clock_free(&other);
 }
 
-static void clock_ns__no_pair__those_of_another(void **state)
+TEST(clock_ns__no_pair__those_of_another)
 {
 	struct trace_clock clock = { 0 }, other = { 0 };
 
-	(void)state;
 	add(&other, 0, 1000, 1000);
 	add(&other, UINT64_MAX, 3000, 2000);
 	settle(&clock, &other);
@@ -80,22 +76,20 @@ static void clock_ns__no_pair__those_of_another(void **state)
 	trace_clock_free(&other);
 }
 
-static void clock_ns__no_pair_anywhere__ticks(void **state)
+TEST(clock_ns__no_pair_anywhere__ticks)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	settle(&clock, NULL);
 	assert_int_equal(trace_clock_ns(&clock, 7, 2000), 2000);
 	trace_clock_free(&clock);
 }
 
 /* As after a machine was moved: only what is between the two is not exact. */
-static void clock_ns__counter_went_back__rest_is_exact(void **state)
+TEST(clock_ns__counter_went_back__rest_is_exact)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	add(&clock, 0, 10000, 1000);
 	add(&clock, 10, 20000, 2000);
 	add(&clock, 20, 500, 3000);
@@ -109,11 +103,10 @@ static void clock_ns__counter_went_back__rest_is_exact(void **state)
 	trace_clock_free(&clock);
 }
 
-static void clock_add__time_goes_back__left_out(void **state)
+TEST(clock_add__time_goes_back__left_out)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	add(&clock, 0, 1000, 1000);
 	add(&clock, 1, 2000, 900);
 	add(&clock, 2, 2500, 1000);
@@ -124,31 +117,14 @@ static void clock_add__time_goes_back__left_out(void **state)
 	trace_clock_free(&clock);
 }
 
-static void clock_ns__largest_numbers__saturate(void **state)
+TEST(clock_ns__largest_numbers__saturate)
 {
 	struct trace_clock clock = { 0 };
 
-	(void)state;
 	add(&clock, 1, 1, 1);
 	add(&clock, 2, 2, UINT64_MAX - 1);
 	settle(&clock, NULL);
 	assert_int_equal(trace_clock_ns(&clock, 0, 0), 0);
 	assert_int_equal(trace_clock_ns(&clock, 3, UINT64_MAX), UINT64_MAX);
 	trace_clock_free(&clock);
-}
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(clock_ns__between_two_pairs__in_proportion),
-	cmocka_unit_test(clock_ns__before_and_behind_all__by_the_rate),
-	cmocka_unit_test(clock_ns__one_pair__by_the_rate_of_another),
-	cmocka_unit_test(clock_ns__no_pair__those_of_another),
-	cmocka_unit_test(clock_ns__no_pair_anywhere__ticks),
-	cmocka_unit_test(clock_ns__counter_went_back__rest_is_exact),
-	cmocka_unit_test(clock_add__time_goes_back__left_out),
-	cmocka_unit_test(clock_ns__largest_numbers__saturate),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("trace_clock", tests, NULL, NULL);
 }

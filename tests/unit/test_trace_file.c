@@ -53,6 +53,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST(set_up, tear_down);
+
 static void note(struct file *f, uint64_t ns, enum event_kind kind, uint64_t a,
 		 uint32_t detail, uint16_t other)
 {
@@ -90,7 +92,7 @@ static struct trace *open_trace(struct file *f)
 
 /* ---- the reader ------------------------------------------------------------ */
 
-static void next__two_streams__in_the_order_of_time(void **state)
+TEST(next__two_streams__in_the_order_of_time)
 {
 	struct file *f = *state;
 	struct trace_event event;
@@ -120,7 +122,7 @@ static void next__two_streams__in_the_order_of_time(void **state)
 	trace_close(trace);
 }
 
-static void next__time_goes_back__stands_still(void **state)
+TEST(next__time_goes_back__stands_still)
 {
 	struct file *f = *state;
 	struct trace_event event;
@@ -139,7 +141,7 @@ static void next__time_goes_back__stands_still(void **state)
 	trace_close(trace);
 }
 
-static void next__numbers_are_missing__are_lost(void **state)
+TEST(next__numbers_are_missing__are_lost)
 {
 	struct file *f = *state;
 	struct trace_event event;
@@ -170,7 +172,7 @@ static void next__numbers_are_missing__are_lost(void **state)
 	trace_close(trace);
 }
 
-static void name__control_characters__are_replaced(void **state)
+TEST(name__control_characters__are_replaced)
 {
 	struct file *f = *state;
 	struct trace *trace;
@@ -187,7 +189,7 @@ static void name__control_characters__are_replaced(void **state)
 	trace_close(trace);
 }
 
-static void source__thread_of_two_workers__is_no_thread(void **state)
+TEST(source__thread_of_two_workers__is_no_thread)
 {
 	struct file *f = *state;
 	struct trace *trace;
@@ -260,7 +262,7 @@ static void draws(struct file *f, const char *text)
 	assert_string_equal(lines.text, text);
 }
 
-static void play__task_is_stolen__is_seen_to_wait(void **state)
+TEST(play__task_is_stolen__is_seen_to_wait)
 {
 	struct file *f = *state;
 
@@ -295,7 +297,7 @@ static void play__task_is_stolen__is_seen_to_wait(void **state)
 		 "0 - some 200\n");
 }
 
-static void play__begun_before_or_not_ended__as_long_as_is_known(void **state)
+TEST(play__begun_before_or_not_ended__as_long_as_is_known)
 {
 	struct file *f = *state;
 
@@ -334,7 +336,7 @@ static void before(struct file *f, uint32_t id, uint64_t from, uint64_t until)
 }
 
 /* The first worker notices later; the second never does. */
-static void play__begun_before_and_seen__is_drawn(void **state)
+TEST(play__begun_before_and_seen__is_drawn)
 {
 	struct file *f = *state;
 
@@ -358,7 +360,7 @@ static void play__begun_before_and_seen__is_drawn(void **state)
 }
 
 /* It was recorded before: its end is an event, the only one of it. */
-static void play__begun_before_and_its_end__is_one(void **state)
+TEST(play__begun_before_and_its_end__is_one)
 {
 	struct file *f = *state;
 
@@ -376,7 +378,7 @@ static void play__begun_before_and_its_end__is_one(void **state)
 }
 
 /* With any content of a file. */
-static void play__begun_before_but_later__does_not_go_back(void **state)
+TEST(play__begun_before_but_later__does_not_go_back)
 {
 	struct file *f = *state;
 
@@ -389,7 +391,7 @@ static void play__begun_before_but_later__does_not_go_back(void **state)
 		 "0 - some 101?\n");
 }
 
-static void play__unpark_alone__has_slept_as_it_says(void **state)
+TEST(play__unpark_alone__has_slept_as_it_says)
 {
 	struct file *f = *state;
 
@@ -407,7 +409,7 @@ static void play__unpark_alone__has_slept_as_it_says(void **state)
 }
 
 /* A task that was ready before some are missing may have been polled meanwhile. */
-static void play__events_lost__nothing_is_made_up(void **state)
+TEST(play__events_lost__nothing_is_made_up)
 {
 	struct file *f = *state;
 
@@ -447,7 +449,7 @@ static void play__events_lost__nothing_is_made_up(void **state)
 		 "1 - some 240\n");
 }
 
-static void play__stopped_and_started__slices_do_not_cross_it(void **state)
+TEST(play__stopped_and_started__slices_do_not_cross_it)
 {
 	struct file *f = *state;
 
@@ -464,7 +466,7 @@ static void play__stopped_and_started__slices_do_not_cross_it(void **state)
 		 "0 - a poll 310?\n");
 }
 
-static void play__deeper_than_is_drawn__rest_is_whole(void **state)
+TEST(play__deeper_than_is_drawn__rest_is_whole)
 {
 	struct file *f = *state;
 	struct trace *trace;
@@ -486,27 +488,4 @@ static void play__deeper_than_is_drawn__rest_is_whole(void **state)
 	assert_int_equal(trace_play(trace, &lines.sink), 0);
 	trace_close(trace);
 	assert_null(strstr(lines.text, "?"));
-}
-
-static const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	CASE(next__two_streams__in_the_order_of_time),
-	CASE(next__time_goes_back__stands_still),
-	CASE(next__numbers_are_missing__are_lost),
-	CASE(name__control_characters__are_replaced),
-	CASE(source__thread_of_two_workers__is_no_thread),
-	CASE(play__task_is_stolen__is_seen_to_wait),
-	CASE(play__begun_before_or_not_ended__as_long_as_is_known),
-	CASE(play__begun_before_and_seen__is_drawn),
-	CASE(play__begun_before_and_its_end__is_one),
-	CASE(play__begun_before_but_later__does_not_go_back),
-	CASE(play__unpark_alone__has_slept_as_it_says),
-	CASE(play__events_lost__nothing_is_made_up),
-	CASE(play__stopped_and_started__slices_do_not_cross_it),
-	CASE(play__deeper_than_is_drawn__rest_is_whole),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("trace_file", tests, NULL, NULL);
 }

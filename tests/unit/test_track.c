@@ -71,14 +71,12 @@ static void *live(void *argument)
 	return (void *)lost;
 }
 
-static void
-track__done_task_is_spawned_again__no_other_takes_its_slot(void **state)
+TEST(track__done_task_is_spawned_again__no_other_takes_its_slot)
 {
 	struct skua_task *one = &tasks[0], *two = NULL;
 	void *by_one, *by_two;
 	pthread_t thread;
 
-	(void)state;
 	pool.telemetry.track = calloc(1, sizeof(*pool.telemetry.track));
 	assert_non_null(pool.telemetry.track);
 	contested = first_slot(one);
@@ -185,9 +183,8 @@ static void check(void (*by)(struct skua_runtime *, struct skua_task *))
 	destroy(rt);
 }
 
-static void track__spawned_by_any_function__shows_the_program(void **state)
+TEST(track__spawned_by_any_function__shows_the_program)
 {
-	(void)state;
 	check(by_spawn);
 	check(by_spawn_on);
 	check(by_call);
@@ -228,30 +225,13 @@ static void check_block_on(unsigned flags)
 	destroy(looker.rt);
 }
 
-static void track__blocked_on__shows_the_program(void **state)
+TEST(track__blocked_on__shows_the_program)
 {
-	(void)state;
 	check_block_on(0);
 }
 
 /* The library spawns a task of its own, which spawns that of the program. */
-static void track__blocked_on_by_the_driver__shows_the_program(void **state)
+TEST(track__blocked_on_by_the_driver__shows_the_program)
 {
-	(void)state;
 	check_block_on(SKUA_CALLER_DRIVEN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(
-			track__done_task_is_spawned_again__no_other_takes_its_slot),
-		cmocka_unit_test(
-			track__spawned_by_any_function__shows_the_program),
-		cmocka_unit_test(track__blocked_on__shows_the_program),
-		cmocka_unit_test(
-			track__blocked_on_by_the_driver__shows_the_program),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -44,19 +44,17 @@ static void order_clear(void)
 
 /* ---- refused ------------------------------------------------------------- */
 
-static void set_urgent__null__einval(void **state)
+TEST(set_urgent__null__einval)
 {
-	(void)state;
 	assert_int_equal(skua_task_set_urgent(NULL, true), -EINVAL);
 	assert_int_equal(skua_task_set_urgent(NULL, false), -EINVAL);
 }
 
-static void set_urgent__spawned__ealready_until_joined(void **state)
+TEST(set_urgent__spawned__ealready_until_joined)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	assert_int_equal(skua_task_set_urgent(&it.task, true), 0);
 	assert_int_equal(skua_task_set_urgent(&it.task, false), 0);
 	waiter_start(rt, &it);
@@ -71,13 +69,12 @@ static void set_urgent__spawned__ealready_until_joined(void **state)
 
 /* ---- order --------------------------------------------------------------- */
 
-static void urgent__normal_ones_queued__come_first_in_order(void **state)
+TEST(urgent__normal_ones_queued__come_first_in_order)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct logger tasks[12];
 
-	(void)state;
 	order_clear();
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 12; n++) {
@@ -91,14 +88,13 @@ static void urgent__normal_ones_queued__come_first_in_order(void **state)
 		assert_int_equal(order.who[n], (n + 6) % 12);
 }
 
-static void urgent__more_than_eight__then_one_normal(void **state)
+TEST(urgent__more_than_eight__then_one_normal)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct logger normal[4];
 	struct logger urgent[40];
 
-	(void)state;
 	order_clear();
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 4; n++) {
@@ -115,13 +111,12 @@ static void urgent__more_than_eight__then_one_normal(void **state)
 					"UUUUUUUUnUUUUUUUU");
 }
 
-static void urgent__yields__goes_behind_the_other_urgent_ones(void **state)
+TEST(urgent__yields__goes_behind_the_other_urgent_ones)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct logger tasks[4];
 
-	(void)state;
 	order_clear();
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 4; n++) {
@@ -147,13 +142,12 @@ static enum skua_poll wait_then_log(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void urgent__woken__comes_first_too(void **state)
+TEST(urgent__woken__comes_first_too)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct logger tasks[5];
 
-	(void)state;
 	order_clear();
 	logger_init(&tasks[4], 4, true);
 	tasks[4].task.poll = wait_then_log;
@@ -186,13 +180,12 @@ static enum skua_poll spawn_children(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void urgent__spawned_by_a_task__before_its_newest(void **state)
+TEST(urgent__spawned_by_a_task__before_its_newest)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct logger children[6];
 	struct parent parent = { SKUA_TASK_INIT(spawn_children), children, 6 };
 
-	(void)state;
 	order_clear();
 	for (unsigned n = 0; n < 6; n++)
 		logger_init(&children[n], n, n < 3);
@@ -257,33 +250,30 @@ static void expect_a_turn(struct skua_runtime *rt, struct gate *end,
 	assert_true(first.polls < PATIENCE && second.polls < PATIENCE);
 }
 
-static void urgent__never_ends__normal_one_has_its_turn(void **state)
+TEST(urgent__never_ends__normal_one_has_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };
 	struct yielder third = { .task = SKUA_TASK_INIT(open_a_gate),
 				 .end = &end };
 
-	(void)state;
 	expect_a_turn(rt, &end, &third.task, false);
 	destroy(rt);
 }
 
-static void urgent__never_ends__bound_one_has_its_turn(void **state)
+TEST(urgent__never_ends__bound_one_has_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };
 	struct yielder third = { .task = SKUA_TASK_INIT(open_a_gate),
 				 .end = &end };
 
-	(void)state;
 	expect_a_turn(rt, &end, &third.task, true);
 	destroy(rt);
 }
 
 /* Local work, urgent work, and the injection queue: each has its turn. */
-static void
-design_4_13__busy_with_urgent_and_own__injected_has_its_turn(void **state)
+TEST(design_4_13__busy_with_urgent_and_own__injected_has_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };
@@ -291,7 +281,6 @@ design_4_13__busy_with_urgent_and_own__injected_has_its_turn(void **state)
 	struct yielder third = { .task = SKUA_TASK_INIT(open_a_gate),
 				 .end = &end };
 
-	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
 		yielder_init(&own[n], &end, false);
 		spawn(rt, &own[n].task);
@@ -303,14 +292,13 @@ design_4_13__busy_with_urgent_and_own__injected_has_its_turn(void **state)
 	destroy(rt);
 }
 
-static void urgent__spawned_on_one_worker__is_not_urgent(void **state)
+TEST(urgent__spawned_on_one_worker__is_not_urgent)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holder = HOLDER_INIT;
 	struct counter counter = COUNTER_INIT;
 	struct logger it;
 
-	(void)state;
 	order_clear();
 	assert_int_equal(skua_task_spawn_on(rt, 1, &holder.task), 0);
 	gate_wait(&holder.running);
@@ -325,25 +313,4 @@ static void urgent__spawned_on_one_worker__is_not_urgent(void **state)
 	holder_end(&holder);
 	join(&it.task);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(set_urgent__null__einval),
-	cmocka_unit_test(set_urgent__spawned__ealready_until_joined),
-	cmocka_unit_test(urgent__normal_ones_queued__come_first_in_order),
-	cmocka_unit_test(urgent__more_than_eight__then_one_normal),
-	cmocka_unit_test(urgent__yields__goes_behind_the_other_urgent_ones),
-	cmocka_unit_test(urgent__woken__comes_first_too),
-	cmocka_unit_test(urgent__spawned_by_a_task__before_its_newest),
-	cmocka_unit_test(urgent__never_ends__normal_one_has_its_turn),
-	cmocka_unit_test(urgent__never_ends__bound_one_has_its_turn),
-	cmocka_unit_test(design_4_13__busy_with_urgent_and_own__injected_has_its_turn),
-	cmocka_unit_test(urgent__spawned_on_one_worker__is_not_urgent),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("urgent", tests, NULL, NULL);
 }

@@ -45,12 +45,11 @@ static const struct usdt_probe *find(const struct usdt_probes *notes,
 	return NULL;
 }
 
-static void read__own_program__has_all_probes(void **state)
+TEST(read__own_program__has_all_probes)
 {
 	int fd = open(PROBE_FILE, O_RDONLY | O_CLOEXEC);
 	struct usdt_probes notes;
 
-	(void)state;
 	if (!PROBES_EXIST)
 		skip_aloud("no probes on this architecture");
 	/* They are linked with what is called. */
@@ -70,11 +69,10 @@ static void read__own_program__has_all_probes(void **state)
 	close(fd);
 }
 
-static void read__cut_anywhere__finds_all_or_nothing(void **state)
+TEST(read__cut_anywhere__finds_all_or_nothing)
 {
 	struct probe_elf elf = { .size = 0 };
 
-	(void)state;
 	assert_true(probe_elf_open(&elf));
 	for (size_t size = 0; size < elf.size; size += 1 + elf.size / 97) {
 		int fd = make_file(elf.bytes, size);
@@ -88,13 +86,12 @@ static void read__cut_anywhere__finds_all_or_nothing(void **state)
 	munmap((void *)elf.bytes, elf.size);
 }
 
-static void read__no_elf_file__is_refused(void **state)
+TEST(read__no_elf_file__is_refused)
 {
 	static const char *const others[] = { "", "\177ELF",
 					      "#!/bin/sh\nexit 0\n" };
 	struct usdt_probes notes;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
 		int fd = make_file(others[i], strlen(others[i]));
 
@@ -103,11 +100,10 @@ static void read__no_elf_file__is_refused(void **state)
 	}
 }
 
-static void read__no_file__tells_why(void **state)
+TEST(read__no_file__tells_why)
 {
 	struct usdt_probes notes;
 
-	(void)state;
 	assert_int_equal(read_notes(-1, &notes), -EBADF);
 }
 
@@ -147,14 +143,13 @@ static Elf64_Shdr *copy_notes(struct copy *copy)
 	return (Elf64_Shdr *)(uintptr_t)probe_elf_notes(&elf);
 }
 
-static void read__any_smaller_budget__says_so(void **state)
+TEST(read__any_smaller_budget__says_so)
 {
 	struct target_budget budget;
 	struct usdt_probes notes;
 	struct copy copy;
 	uint64_t all;
 
-	(void)state;
 	if (!PROBES_EXIST)
 		skip_aloud("no probes on this architecture");
 	copy_open(&copy);
@@ -177,12 +172,11 @@ static void read__any_smaller_budget__says_so(void **state)
 }
 
 /* A hole is full of notes that are empty. */
-static void read__sparse_notes__are_paid_for(void **state)
+TEST(read__sparse_notes__are_paid_for)
 {
 	static const uint64_t sizes[] = { UINT64_C(16) << 20, UINT64_C(1)
 								      << 40 };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		struct target_budget budget;
 		Elf64_Shdr *section;
@@ -204,7 +198,7 @@ static void read__sparse_notes__are_paid_for(void **state)
 	}
 }
 
-static void read__names_of_any_size__are_not_kept(void **state)
+TEST(read__names_of_any_size__are_not_kept)
 {
 	static const uint64_t sizes[] = { UINT64_C(17) << 20, UINT64_C(1) << 62,
 					  UINT64_MAX };
@@ -213,7 +207,6 @@ static void read__names_of_any_size__are_not_kept(void **state)
 	Elf64_Ehdr header;
 	Elf64_Shdr *sections;
 
-	(void)state;
 	if (!PROBES_EXIST)
 		skip_aloud("no probes on this architecture");
 	copy_open(&copy);
@@ -225,19 +218,4 @@ static void read__names_of_any_size__are_not_kept(void **state)
 		assert_int_equal(notes.count, COUNT_OF(expected));
 	}
 	copy_close(&copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read__own_program__has_all_probes),
-		cmocka_unit_test(read__cut_anywhere__finds_all_or_nothing),
-		cmocka_unit_test(read__no_elf_file__is_refused),
-		cmocka_unit_test(read__no_file__tells_why),
-		cmocka_unit_test(read__any_smaller_budget__says_so),
-		cmocka_unit_test(read__sparse_notes__are_paid_for),
-		cmocka_unit_test(read__names_of_any_size__are_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

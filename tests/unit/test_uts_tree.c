@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_uts_tree.c - the trees of the benchmark are the published ones */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "bench/kernels/uts_tree.h"
 #include "bench/kernels/uts_walk.h"
+#include "tests/unit/unit.h"
 
 static struct uts_counts walk_all(const struct uts_tree *tree)
 {
@@ -48,9 +46,8 @@ static void assert_published(const char *name)
 	assert_int_equal(counts.depth, tree->depth);
 }
 
-static void uts_tree_find__unknown_name__null(void **state)
+TEST(uts_tree_find__unknown_name__null)
 {
-	(void)state;
 	assert_null(uts_tree_find("T9"));
 	assert_null(uts_tree_find(""));
 	assert_null(uts_tree_find("T1LL"));
@@ -58,7 +55,7 @@ static void uts_tree_find__unknown_name__null(void **state)
 }
 
 /* SHA-1 of 16 zero bytes and 00 00 00 13, by another program. */
-static void uts_tree_root__seed_19__is_its_hash(void **state)
+TEST(uts_tree_root__seed_19__is_its_hash)
 {
 	static const uint8_t expected[UTS_STATE_BYTES] = {
 		0xc6, 0x98, 0x8a, 0xb7, 0x0c, 0xc9, 0x55, 0x9a, 0xe4, 0xd6,
@@ -66,13 +63,12 @@ static void uts_tree_root__seed_19__is_its_hash(void **state)
 	};
 	struct uts_node root = uts_tree_root(uts_tree_find("T1"));
 
-	(void)state;
 	assert_memory_equal(root.state, expected, sizeof(expected));
 	assert_int_equal(root.depth, 0);
 }
 
 /* SHA-1 of that and 00 00 00 01. */
-static void uts_tree_child__of_root__is_its_hash(void **state)
+TEST(uts_tree_child__of_root__is_its_hash)
 {
 	static const uint8_t expected[UTS_STATE_BYTES] = {
 		0x4a, 0x83, 0x04, 0xc7, 0xc8, 0x8f, 0x90, 0x3a, 0xc0, 0x6b,
@@ -81,30 +77,27 @@ static void uts_tree_child__of_root__is_its_hash(void **state)
 	struct uts_node root = uts_tree_root(uts_tree_find("T1"));
 	struct uts_node child = uts_tree_child(&root, 1);
 
-	(void)state;
 	assert_memory_equal(child.state, expected, sizeof(expected));
 	assert_int_equal(child.depth, 1);
 }
 
-static void uts_tree_children__at_depth_limit__none(void **state)
+TEST(uts_tree_children__at_depth_limit__none)
 {
 	const struct uts_tree *tree = uts_tree_find("T1");
 	struct uts_node node = uts_tree_root(tree);
 
-	(void)state;
 	node.depth = tree->depth_limit;
 	assert_int_equal(uts_tree_children(tree, &node), 0);
 }
 
 /* The random value is at its ends; geometric with mean 4: floor(log_0.8(1-u)).
  */
-static void uts_tree_children__extreme_random_value__in_bounds(void **state)
+TEST(uts_tree_children__extreme_random_value__in_bounds)
 {
 	const struct uts_tree *t1 = uts_tree_find("T1");
 	const struct uts_tree *t3 = uts_tree_find("T3");
 	struct uts_node node = { .depth = 1 };
 
-	(void)state;
 	memset(node.state, 0, sizeof(node.state));
 	assert_int_equal(uts_tree_children(t1, &node), 0);
 	assert_int_equal(uts_tree_children(t3, &node), 8);
@@ -113,20 +106,18 @@ static void uts_tree_children__extreme_random_value__in_bounds(void **state)
 	assert_int_equal(uts_tree_children(t3, &node), 0);
 }
 
-static void uts_tree_children__binomial_root__branching(void **state)
+TEST(uts_tree_children__binomial_root__branching)
 {
 	const struct uts_tree *tree = uts_tree_find("T3");
 	struct uts_node root = uts_tree_root(tree);
 
-	(void)state;
 	assert_int_equal(uts_tree_children(tree, &root), 2000);
 }
 
-static void uts_walk__small_trees__as_by_recursion(void **state)
+TEST(uts_walk__small_trees__as_by_recursion)
 {
 	struct uts_tree tree = *uts_tree_find("T1");
 
-	(void)state;
 	for (uint32_t depth = 0; depth <= 6; depth++) {
 		for (uint32_t seed = 0; seed < 20; seed++) {
 			struct uts_counts counts, expected = { 0 };
@@ -144,46 +135,24 @@ static void uts_walk__small_trees__as_by_recursion(void **state)
 	}
 }
 
-static void uts_walk__T1__published_counts(void **state)
+TEST(uts_walk__T1__published_counts)
 {
-	(void)state;
 	assert_published("T1");
 }
 
 /* 1,572 levels: the stack grows. */
-static void uts_walk__T3__published_counts(void **state)
+TEST(uts_walk__T3__published_counts)
 {
-	(void)state;
 	assert_published("T3");
 }
 
-static void uts_counts_add__two__sums_and_deepest(void **state)
+TEST(uts_counts_add__two__sums_and_deepest)
 {
 	struct uts_counts sum = { .nodes = 3, .leaves = 2, .depth = 7 };
 	const struct uts_counts more = { .nodes = 5, .leaves = 4, .depth = 6 };
 
-	(void)state;
 	uts_counts_add(&sum, &more);
 	assert_int_equal(sum.nodes, 8);
 	assert_int_equal(sum.leaves, 6);
 	assert_int_equal(sum.depth, 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uts_tree_find__unknown_name__null),
-		cmocka_unit_test(uts_tree_root__seed_19__is_its_hash),
-		cmocka_unit_test(uts_tree_child__of_root__is_its_hash),
-		cmocka_unit_test(uts_tree_children__at_depth_limit__none),
-		cmocka_unit_test(
-			uts_tree_children__extreme_random_value__in_bounds),
-		cmocka_unit_test(uts_tree_children__binomial_root__branching),
-		cmocka_unit_test(uts_walk__small_trees__as_by_recursion),
-		cmocka_unit_test(uts_walk__T1__published_counts),
-		cmocka_unit_test(uts_walk__T3__published_counts),
-		cmocka_unit_test(uts_counts_add__two__sums_and_deepest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

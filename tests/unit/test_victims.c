@@ -28,6 +28,8 @@ static int begin(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, NULL);
+
 static void raise_all(enum work_kind kind)
 {
 	for (unsigned i = 0; i < WORKERS; i++)
@@ -55,9 +57,8 @@ static unsigned worker_of(struct victim victim)
 	return groups->groups[victim.line].workers[victim.bit];
 }
 
-static void victims__all__each_other_once_and_near_ones_first(void **state)
+TEST(victims__all__each_other_once_and_near_ones_first)
 {
-	(void)state;
 	raise_all(WORK_TASKS);
 	for (unsigned seed = 0; seed < SEEDS; seed++) {
 		unsigned thief = seed % WORKERS, tried = 0;
@@ -81,9 +82,8 @@ static void victims__all__each_other_once_and_near_ones_first(void **state)
 	}
 }
 
-static void victims__node__none_of_another(void **state)
+TEST(victims__node__none_of_another)
 {
-	(void)state;
 	raise_all(WORK_TASKS);
 	for (unsigned seed = 0; seed < SEEDS; seed++) {
 		unsigned thief = seed % WORKERS, tried = 0;
@@ -99,11 +99,10 @@ static void victims__node__none_of_another(void **state)
 	}
 }
 
-static void victims__sample__some_of_others(void **state)
+TEST(victims__sample__some_of_others)
 {
 	bool seen[WORKERS] = { false };
 
-	(void)state;
 	raise_all(WORK_TASKS);
 	for (unsigned seed = 0; seed < SEEDS; seed++) {
 		unsigned far = 0;
@@ -124,13 +123,12 @@ static void victims__sample__some_of_others(void **state)
 }
 
 /* A thief does not try a worker without a bit in the map. */
-static void victims__no_bit__not_tried(void **state)
+TEST(victims__no_bit__not_tried)
 {
 	struct rng rng;
 	struct victim victim;
 	struct victims v;
 
-	(void)state;
 	rng_init(&rng, 1);
 	v = search_of(0, &rng, VICTIMS_ALL);
 	assert_false(victims_next(&v, &victim));
@@ -148,14 +146,13 @@ static void victims__no_bit__not_tried(void **state)
 }
 
 /* The line behind the groups has jobs of threads that are no workers. */
-static void victims__jobs_of_others__behind_the_own_group(void **state)
+TEST(victims__jobs_of_others__behind_the_own_group)
 {
 	struct work_flag external;
 	struct rng rng;
 	struct victim victim;
 	struct victims v;
 
-	(void)state;
 	rng_init(&rng, 1);
 	work_flag_init(&external, &map, groups->count, 3);
 	work_flag_raise_owner(&external, WORK_JOBS);
@@ -175,11 +172,10 @@ static void victims__jobs_of_others__behind_the_own_group(void **state)
 }
 
 /* Each is the first of its tier about as often as any other. */
-static void victims__equally_near__any_of_them_first(void **state)
+TEST(victims__equally_near__any_of_them_first)
 {
 	unsigned first[WORKERS] = { 0 };
 
-	(void)state;
 	raise_all(WORK_TASKS);
 	for (unsigned seed = 0; seed < 10 * SEEDS; seed++) {
 		struct rng rng;
@@ -273,31 +269,13 @@ static void follow_on(const char *path)
 }
 
 /* The order that is shown of a machine is the one in which workers search. */
-static void victims__made_machines__in_the_order_that_is_shown(void **state)
+TEST(victims__made_machines__in_the_order_that_is_shown)
 {
 	glob_t paths;
 
-	(void)state;
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &paths), 0);
 	assert_true(paths.gl_pathc >= 13);
 	for (size_t i = 0; i < paths.gl_pathc; i++)
 		follow_on(paths.gl_pathv[i]);
 	globfree(&paths);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(victims__all__each_other_once_and_near_ones_first, begin),
-	cmocka_unit_test_setup(victims__node__none_of_another, begin),
-	cmocka_unit_test_setup(victims__sample__some_of_others, begin),
-	cmocka_unit_test_setup(victims__no_bit__not_tried, begin),
-	cmocka_unit_test_setup(victims__jobs_of_others__behind_the_own_group, begin),
-	cmocka_unit_test_setup(victims__equally_near__any_of_them_first, begin),
-	cmocka_unit_test(victims__made_machines__in_the_order_that_is_shown),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("victims", tests, NULL, NULL);
 }

@@ -32,6 +32,8 @@ static int begin(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, NULL);
+
 static void sleep_on(unsigned worker, int cpu)
 {
 	cpu_now = cpu;
@@ -59,18 +61,16 @@ static unsigned woken_from(int cpu)
 	return found;
 }
 
-static void wake__another_cpu__wakes_who_parked_last(void **state)
+TEST(wake__another_cpu__wakes_who_parked_last)
 {
-	(void)state;
 	sleep_on(0, 0);
 	sleep_on(2, 2);
 	sleep_on(1, 1);
 	assert_int_equal(woken_from(3), 1);
 }
 
-static void wake__callers_cpu__wakes_another(void **state)
+TEST(wake__callers_cpu__wakes_another)
 {
-	(void)state;
 	sleep_on(1, 1);
 	sleep_on(2, 2);
 	sleep_on(0, 0);
@@ -81,9 +81,8 @@ static void wake__callers_cpu__wakes_another(void **state)
 	assert_int_equal(woken_from(0), 0);
 }
 
-static void wake__all_on_the_callers_cpu__wakes_who_parked_last(void **state)
+TEST(wake__all_on_the_callers_cpu__wakes_who_parked_last)
 {
-	(void)state;
 	sleep_on(1, 0);
 	sleep_on(0, 0);
 	sleep_on(2, 0);
@@ -91,9 +90,8 @@ static void wake__all_on_the_callers_cpu__wakes_who_parked_last(void **state)
 }
 
 /* Worker 1 is the sentinel, wherever the others are. */
-static void wake__last_choice__only_when_it_is_alone(void **state)
+TEST(wake__last_choice__only_when_it_is_alone)
 {
-	(void)state;
 	for (int cpu = 0; cpu < 2; cpu++) {
 		sleep_on(0, 0);
 		sleep_on(2, 0);
@@ -105,9 +103,8 @@ static void wake__last_choice__only_when_it_is_alone(void **state)
 	}
 }
 
-static void wake__unknown_cpu__wakes_who_parked_last(void **state)
+TEST(wake__unknown_cpu__wakes_who_parked_last)
 {
-	(void)state;
 	errno = 0;
 	sleep_on(0, -1);
 	sleep_on(2, -1);
@@ -115,19 +112,4 @@ static void wake__unknown_cpu__wakes_who_parked_last(void **state)
 	assert_int_equal(woken_from(-1), 1);
 	assert_int_equal(woken_from(1), 0);
 	assert_int_equal(errno, 0);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(wake__another_cpu__wakes_who_parked_last, begin),
-	cmocka_unit_test_setup(wake__callers_cpu__wakes_another, begin),
-	cmocka_unit_test_setup(wake__all_on_the_callers_cpu__wakes_who_parked_last, begin),
-	cmocka_unit_test_setup(wake__last_choice__only_when_it_is_alone, begin),
-	cmocka_unit_test_setup(wake__unknown_cpu__wakes_who_parked_last, begin),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("wake_choice", tests, NULL, NULL);
 }

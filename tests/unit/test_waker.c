@@ -49,11 +49,10 @@ static enum skua_poll latch_poll(struct skua_task *self)
 
 /* ---- no waker ----------------------------------------------------------- */
 
-static void waker__none__is_ignored(void **state)
+TEST(waker__none__is_ignored)
 {
 	const struct skua_waker none = { 0 };
 
-	(void)state;
 	assert_int_equal(skua_task_waker(NULL).opaque, 0);
 	assert_int_equal(skua_waker_clone(none).opaque, 0);
 	skua_waker_wake(none);
@@ -63,12 +62,11 @@ static void waker__none__is_ignored(void **state)
 
 /* ---- wake --------------------------------------------------------------- */
 
-static void waker_wake__waiting__polled_once_more(void **state)
+TEST(waker_wake__waiting__polled_once_more)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	for (uint32_t polls = 2; polls < 500; polls++) {
 		skua_waker_wake(skua_task_waker(&it.task));
@@ -83,12 +81,11 @@ static void waker_wake__waiting__polled_once_more(void **state)
 	destroy(rt);
 }
 
-static void design_4_25__pending__parked_until_woken(void **state)
+TEST(design_4_25__pending__parked_until_woken)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter waiters[10];
 
-	(void)state;
 	for (unsigned n = 0; n < 10; n++) {
 		waiters[n] = (struct waiter)WAITER_INIT;
 		waiter_start(rt, &waiters[n]);
@@ -102,12 +99,11 @@ static void design_4_25__pending__parked_until_woken(void **state)
 	destroy(rt);
 }
 
-static void waker_wake__running__polled_once_more(void **state)
+TEST(waker_wake__running__polled_once_more)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct latch it = LATCH_INIT;
 
-	(void)state;
 	spawn(rt, &it.waiter.task);
 	gate_wait(&it.running);
 	for (unsigned n = 0; n < 100; n++)
@@ -123,13 +119,12 @@ static void waker_wake__running__polled_once_more(void **state)
 	destroy(rt);
 }
 
-static void waker_wake__scheduled__coalesces_into_one_poll(void **state)
+TEST(waker_wake__scheduled__coalesces_into_one_poll)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	waiter_start(rt, &it);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 1000; n++)
@@ -144,13 +139,12 @@ static void waker_wake__scheduled__coalesces_into_one_poll(void **state)
 	destroy(rt);
 }
 
-static void waker_wake__not_polled_yet__first_poll_only(void **state)
+TEST(waker_wake__not_polled_yet__first_poll_only)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct waiter it = WAITER_INIT;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &it.task);
 	for (unsigned n = 0; n < 10; n++)
@@ -162,15 +156,13 @@ static void waker_wake__not_polled_yet__first_poll_only(void **state)
 	destroy(rt);
 }
 
-static void
-design_4_16__wake_of_a_complete_task__reference_dropped(void **state)
+TEST(design_4_16__wake_of_a_complete_task__reference_dropped)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct holder holder = HOLDER_INIT;
 	struct skua_waker waker;
 
-	(void)state;
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
 	waker = skua_task_waker(&counter.task);
@@ -199,12 +191,11 @@ static enum skua_poll wake_itself_and_yield(struct skua_task *self)
 	return it->polls % 2 ? SKUA_YIELD : SKUA_PENDING;
 }
 
-static void waker_wake__by_the_task_itself__polled_again(void **state)
+TEST(waker_wake__by_the_task_itself__polled_again)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct counter it = { .task = SKUA_TASK_INIT(wake_itself_and_yield) };
 
-	(void)state;
 	spawn(rt, &it.task);
 	join(&it.task);
 	assert_int_equal(it.polls, 1000);
@@ -228,7 +219,7 @@ static void *join_it(void *arg)
 	return NULL;
 }
 
-static void waker_drop__last_one__ends_the_join(void **state)
+TEST(waker_drop__last_one__ends_the_join)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
@@ -236,7 +227,6 @@ static void waker_drop__last_one__ends_the_join(void **state)
 	struct skua_waker wakers[20];
 	pthread_t thread;
 
-	(void)state;
 	waiter_start(rt, &it);
 	wakers[0] = skua_task_waker(&it.task);
 	for (unsigned n = 1; n < 20; n++)
@@ -275,11 +265,10 @@ static uint32_t releases(void)
 	return atomic_load_acquire(&released.count);
 }
 
-static void waker_drop__last_of_a_detached__releases_on_this_thread(void **s)
+TEST(waker_drop__last_of_a_detached__releases_on_this_thread)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
-	(void)s;
 	for (unsigned n = 0; n < 200; n++) {
 		struct waiter it = WAITER_INIT;
 		struct skua_waker waker;
@@ -307,14 +296,13 @@ static int drop_and_see(struct skua_task *self, void *arg)
 	return pthread_equal(released.thread, pthread_self()) ? 0 : 1;
 }
 
-static void waker_drop__on_another_runtimes_worker__releases_there(void **s)
+TEST(waker_drop__on_another_runtimes_worker__releases_there)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct skua_waker waker;
 
-	(void)s;
 	atomic_store_relaxed(&released.count, 0);
 	waiter_start(rt, &it);
 	waker = skua_task_waker(&it.task);
@@ -346,13 +334,12 @@ static enum skua_poll keep_a_waker_then_drop_it(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void waker_drop__in_the_last_poll__task_ends_with_it(void **state)
+TEST(waker_drop__in_the_last_poll__task_ends_with_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct self_dropper it = { .task = SKUA_TASK_INIT(
 					   keep_a_waker_then_drop_it) };
 
-	(void)state;
 	for (unsigned n = 0; n < 100; n++) {
 		it.waker.opaque = 0;
 		spawn(rt, &it.task);
@@ -368,11 +355,10 @@ static void *drop_waker(void *arg)
 	return NULL;
 }
 
-static void waker_drop__beside_the_end__one_release(void **state)
+TEST(waker_drop__beside_the_end__one_release)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
-	(void)state;
 	atomic_store_relaxed(&released.count, 0);
 	for (unsigned n = 1; n <= 300; n++) {
 		struct waiter it = WAITER_INIT;
@@ -397,14 +383,13 @@ static void waker_drop__beside_the_end__one_release(void **state)
 
 /* ---- from where ---------------------------------------------------------- */
 
-static void waker_wake__foreign_thread__through_the_injection_queue(void **s)
+TEST(waker_wake__foreign_thread__through_the_injection_queue)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
 	struct waiter it = WAITER_INIT;
 	struct skua_stats stats;
 
-	(void)s;
 	waiter_start(rt, &it);
 	holder_hold(rt, &holder);
 	skua_waker_wake(skua_task_waker(&it.task));
@@ -423,14 +408,13 @@ static int wake_arg(struct skua_task *self, void *arg)
 	return 0;
 }
 
-static void waker_wake__own_worker__runs_next(void **state)
+TEST(waker_wake__own_worker__runs_next)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct skua_stats before;
 	struct skua_stats after;
 
-	(void)state;
 	waiter_start(rt, &it);
 	assert_int_equal(skua_runtime_stats(rt, &before), 0);
 	assert_int_equal(call_in_poll(rt, wake_arg, &it.task), 0);
@@ -457,7 +441,7 @@ static enum skua_poll located_poll(struct skua_task *self)
 	return waiter_poll(self);
 }
 
-static void waker_wake__another_runtimes_worker__polled_at_home(void **state)
+TEST(waker_wake__another_runtimes_worker__polled_at_home)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
@@ -465,7 +449,6 @@ static void waker_wake__another_runtimes_worker__polled_at_home(void **state)
 		.waiter = { .task = SKUA_TASK_INIT(located_poll) }, .rt = rt
 	};
 
-	(void)state;
 	waiter_start(rt, &it.waiter);
 	for (uint32_t polls = 2; polls < 200; polls++) {
 		it.index = -1;
@@ -490,14 +473,13 @@ static void wake_from_handler(int signal)
 	skua_waker_wake_by_ref(signalled);
 }
 
-static void waker_wake__signal_handler__polled(void **state)
+TEST(waker_wake__signal_handler__polled)
 {
 	const struct sigaction action = { .sa_handler = wake_from_handler };
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
 	struct sigaction before;
 
-	(void)state;
 	waiter_start(rt, &it);
 	signalled = skua_task_waker(&it.task);
 	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
@@ -555,7 +537,7 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
-static void waker_wake_by_ref__from_many_threads__none_is_lost(void **state)
+TEST(waker_wake_by_ref__from_many_threads__none_is_lost)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct adder adder = { .task = SKUA_TASK_INIT(adder_poll),
@@ -563,7 +545,6 @@ static void waker_wake_by_ref__from_many_threads__none_is_lost(void **state)
 	struct sender senders[THREADS];
 	pthread_t threads[THREADS];
 
-	(void)state;
 	spawn(rt, &adder.task);
 	/* Not done before they have all sent: a waker can be made of it. */
 	for (unsigned n = 0; n < THREADS; n++)
@@ -611,7 +592,7 @@ static void *make_noise(void *arg)
 
 /* If a wake that finds the task scheduled did nothing, a value would now and
  * then not be seen, and nobody would wake once more. */
-static void design_4_28__coalesced_wake__is_seen_by_the_next_poll(void **state)
+TEST(design_4_28__coalesced_wake__is_seen_by_the_next_poll)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct mirror it = { .task = SKUA_TASK_INIT(mirror_poll) };
@@ -619,7 +600,6 @@ static void design_4_28__coalesced_wake__is_seen_by_the_next_poll(void **state)
 	struct skua_waker noise;
 	pthread_t thread;
 
-	(void)state;
 	spawn(rt, &it.task);
 	waker = skua_task_waker(&it.task);
 	noise = skua_task_waker(&it.task);
@@ -640,33 +620,4 @@ static void design_4_28__coalesced_wake__is_seen_by_the_next_poll(void **state)
 	join(&it.task);
 	assert_int_equal(atomic_load_relaxed(&it.seen), LAST_VALUE);
 	destroy(rt);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(waker__none__is_ignored),
-	cmocka_unit_test(waker_wake__waiting__polled_once_more),
-	cmocka_unit_test(design_4_25__pending__parked_until_woken),
-	cmocka_unit_test(waker_wake__running__polled_once_more),
-	cmocka_unit_test(waker_wake__scheduled__coalesces_into_one_poll),
-	cmocka_unit_test(waker_wake__not_polled_yet__first_poll_only),
-	cmocka_unit_test(design_4_16__wake_of_a_complete_task__reference_dropped),
-	cmocka_unit_test(waker_wake__by_the_task_itself__polled_again),
-	cmocka_unit_test(waker_drop__last_one__ends_the_join),
-	cmocka_unit_test(waker_drop__last_of_a_detached__releases_on_this_thread),
-	cmocka_unit_test(waker_drop__on_another_runtimes_worker__releases_there),
-	cmocka_unit_test(waker_drop__in_the_last_poll__task_ends_with_it),
-	cmocka_unit_test(waker_drop__beside_the_end__one_release),
-	cmocka_unit_test(waker_wake__foreign_thread__through_the_injection_queue),
-	cmocka_unit_test(waker_wake__own_worker__runs_next),
-	cmocka_unit_test(waker_wake__another_runtimes_worker__polled_at_home),
-	cmocka_unit_test(waker_wake__signal_handler__polled),
-	cmocka_unit_test(waker_wake_by_ref__from_many_threads__none_is_lost),
-	cmocka_unit_test(design_4_28__coalesced_wake__is_seen_by_the_next_poll),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("waker", tests, NULL, NULL);
 }

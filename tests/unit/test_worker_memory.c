@@ -149,6 +149,8 @@ static int begin(void **state)
 	return 0;
 }
 
+EACH_TEST(begin, NULL);
+
 /* The advice for all of a range, the newest first; -1: none. */
 static int wished(const void *at, size_t bytes)
 {
@@ -265,12 +267,12 @@ static void expect_wishes(const struct skua_runtime *rt, unsigned i, int node)
 	for (const struct slab_block *b = w->slab.free; b; b = b->next)
 		assert_int_equal(wished(b, SLAB_BLOCK_BYTES), node);
 }
+ALL_TESTS(process_settle, NULL);
 
-static void worker_memory__pinned__each_of_its_node_before_a_write(void **state)
+TEST(worker_memory__pinned__each_of_its_node_before_a_write)
 {
 	struct skua_runtime *rt = make((struct skua_config){ 0 });
 
-	(void)state;
 	if (pinned(rt) == 0) {
 		destroy(rt);
 		skip_aloud("a quota: workers are not pinned here");
@@ -284,12 +286,11 @@ static void worker_memory__pinned__each_of_its_node_before_a_write(void **state)
 	destroy(rt);
 }
 
-static void worker_memory__surplus__of_no_node(void **state)
+TEST(worker_memory__surplus__of_no_node)
 {
 	struct skua_runtime *rt = make((struct skua_config){ 0 });
 	unsigned cpus = rt->config.cpus.count;
 
-	(void)state;
 	destroy(rt);
 	begin(NULL);
 	rt = make((struct skua_config){ .workers = cpus + 2 });
@@ -299,11 +300,10 @@ static void worker_memory__surplus__of_no_node(void **state)
 	destroy(rt);
 }
 
-static void worker_memory__no_cpu_of_their_own__nothing_is_asked(void **state)
+TEST(worker_memory__no_cpu_of_their_own__nothing_is_asked)
 {
 	static const unsigned flags[] = { SKUA_UNPINNED, SKUA_CALLER_DRIVEN };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		struct skua_runtime *rt =
 			make((struct skua_config){ .flags = flags[i] });
@@ -330,12 +330,11 @@ static void take(void *ctx, void *memory, size_t size)
 	free(memory);
 }
 
-static void worker_memory__allocator__has_all_and_nothing_is_asked(void **state)
+TEST(worker_memory__allocator__has_all_and_nothing_is_asked)
 {
 	const struct skua_allocator allocator = { give, take, NULL };
 	struct skua_runtime *rt;
 
-	(void)state;
 	allocations = 0;
 	rt = make((struct skua_config){ .allocator = &allocator,
 					.flags = SKUA_HUGE_PAGES });
@@ -349,12 +348,10 @@ static void worker_memory__allocator__has_all_and_nothing_is_asked(void **state)
 	assert_int_equal(allocations, 0);
 }
 
-static void
-worker_memory__kernel_refuses__ordinary_memory_and_a_warning(void **state)
+TEST(worker_memory__kernel_refuses__ordinary_memory_and_a_warning)
 {
 	struct skua_runtime *rt;
 
-	(void)state;
 	refused = EPERM;
 	rt = make((struct skua_config){ 0 });
 	use(rt);
@@ -364,7 +361,7 @@ worker_memory__kernel_refuses__ordinary_memory_and_a_warning(void **state)
 
 /* ---- memory that cannot be had ------------------------------------------------ */
 
-static void worker_memory__nth_mmap_fails__enomem_and_nothing_left(void **state)
+TEST(worker_memory__nth_mmap_fails__enomem_and_nothing_left)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .flags = SKUA_NO_ENV };
@@ -372,7 +369,6 @@ static void worker_memory__nth_mmap_fails__enomem_and_nothing_left(void **state)
 	unsigned n, enomem = 0, nodes;
 	struct skua_runtime *first = make(cfg);
 
-	(void)state;
 	nodes = pinned(first);
 	destroy(first); /* but a page that stays, for fork() */
 	for (n = 1;; n++) {
@@ -440,11 +436,10 @@ static void expect_pages(unsigned flags)
 		skip_aloud("a quota: workers are not pinned here");
 }
 
-static void worker_memory__here__each_page_is_on_its_node(void **state)
+TEST(worker_memory__here__each_page_is_on_its_node)
 {
 	struct node_set allowed;
 
-	(void)state;
 	with_nodes = false;
 	if (node_memory_allowed(&allowed) != 0) {
 		skip_aloud("the kernel knows no nodes");
@@ -453,12 +448,10 @@ static void worker_memory__here__each_page_is_on_its_node(void **state)
 	expect_pages(0);
 }
 
-static void
-worker_memory__huge_pages_here__each_page_is_on_its_node(void **state)
+TEST(worker_memory__huge_pages_here__each_page_is_on_its_node)
 {
 	struct node_set allowed;
 
-	(void)state;
 	with_nodes = false;
 	if (node_memory_allowed(&allowed) != 0) {
 		skip_aloud("the kernel knows no nodes");
@@ -467,13 +460,11 @@ worker_memory__huge_pages_here__each_page_is_on_its_node(void **state)
 	expect_pages(SKUA_HUGE_PAGES);
 }
 
-static void
-worker_memory__huge_pages__aligned_and_all_of_the_workers(void **state)
+TEST(worker_memory__huge_pages__aligned_and_all_of_the_workers)
 {
 	struct skua_runtime *rt;
 	long before = mapped;
 
-	(void)state;
 	with_nodes = false;
 	rt = make((struct skua_config){ .flags = SKUA_HUGE_PAGES });
 	for (unsigned i = 0; i < skua_runtime_workers(rt); i++) {
@@ -488,24 +479,4 @@ worker_memory__huge_pages__aligned_and_all_of_the_workers(void **state)
 	use(rt);
 	destroy(rt);
 	assert_int_equal(mapped, before);
-}
-
-/* clang-format off */
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup(worker_memory__pinned__each_of_its_node_before_a_write, begin),
-	cmocka_unit_test_setup(worker_memory__surplus__of_no_node, begin),
-	cmocka_unit_test_setup(worker_memory__no_cpu_of_their_own__nothing_is_asked, begin),
-	cmocka_unit_test_setup(worker_memory__allocator__has_all_and_nothing_is_asked, begin),
-	cmocka_unit_test_setup(worker_memory__kernel_refuses__ordinary_memory_and_a_warning, begin),
-	cmocka_unit_test_setup(worker_memory__nth_mmap_fails__enomem_and_nothing_left, begin),
-	cmocka_unit_test_setup(worker_memory__here__each_page_is_on_its_node, begin),
-	cmocka_unit_test_setup(worker_memory__huge_pages_here__each_page_is_on_its_node, begin),
-	cmocka_unit_test_setup(worker_memory__huge_pages__aligned_and_all_of_the_workers, begin),
-};
-/* clang-format on */
-
-int main(void)
-{
-	return cmocka_run_group_tests_name("worker_memory", tests,
-					   process_settle, NULL);
 }

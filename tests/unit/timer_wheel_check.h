@@ -3,13 +3,10 @@
 #ifndef SKUA_TESTS_UNIT_TIMER_WHEEL_CHECK_H
 #define SKUA_TESTS_UNIT_TIMER_WHEEL_CHECK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "core/queue/timer_wheel.h"
+#include "tests/unit/unit.h"
 
 #define US    UINT64_C(1000)
 #define MS    (1000 * US)

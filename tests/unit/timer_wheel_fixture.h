@@ -46,9 +46,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define with_fixture(test) \
-	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static inline void restart(struct fixture *f, uint64_t now)
 {
 	timer_wheel_init(&f->wheel, now);
