@@ -62,6 +62,23 @@
 
 #define NO_ASSERTS "the asserts are compiled out (NDEBUG)"
 
+/* exit_of - what @act returns, in a child process */
+static inline int exit_of(int (*act)(void))
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(act());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (!WIFEXITED(status))
+		fail_msg("the child ended by signal %d", WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
 /* aborts_saying - does @act end the process by SIGABRT, as a failed assert does,
  * with that text on stderr? */
 static inline bool aborts_saying(void (*act)(void), const char *text)
@@ -169,21 +186,28 @@ static inline struct skua_runtime *runtime_of_task(const struct skua_task *task)
 	return (struct skua_runtime *)task->pool;
 }
 
-/* runtime_new - @workers of them, queues of @capacity; zeros are defaults */
-static inline struct skua_runtime *runtime_new(unsigned workers,
-					       uint32_t capacity)
+/* RUNTIME(.workers = 2) - a runtime with those fields of its configuration */
+#define RUNTIME(...)                         \
+	runtime_create((struct skua_config){ \
+		.size = sizeof(struct skua_config), __VA_ARGS__ })
+
+static inline struct skua_runtime *runtime_create(struct skua_config config)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .queue_capacity = capacity };
 	struct skua_runtime *rt = NULL;
 	struct skua_error err = { 0, "" };
-	int code = skua_runtime_create(&rt, &cfg, &err);
+	int code = skua_runtime_create(&rt, &config, &err);
 
 	if (code)
 		fail_msg("skua_runtime_create: %d: %s", code, err.text);
 	assert_non_null(rt);
 	return rt;
+}
+
+/* runtime_new - @workers of them, queues of @capacity; zeros are defaults */
+static inline struct skua_runtime *runtime_new(unsigned workers,
+					       uint32_t capacity)
+{
+	return RUNTIME(.workers = workers, .queue_capacity = capacity);
 }
 
 /* ---- allocations that fail ---------------------------------------------- */

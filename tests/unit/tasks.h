@@ -73,6 +73,31 @@ static inline void destroy(struct skua_runtime *rt)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+/* ---- a task that sleeps once ------------------------------------------------ */
+
+struct nap {
+	struct skua_task task; /* first: a task is its nap */
+	struct skua_timer timer;
+	uint64_t delay_ns; /* from its first poll */
+	uint64_t when_ns;
+};
+
+static inline enum skua_poll nap_poll(struct skua_task *self)
+{
+	struct nap *it = (struct nap *)self;
+
+	if (it->when_ns == 0) {
+		it->when_ns = skua_now_ns() + it->delay_ns;
+		skua_timer_add(self, &it->timer, it->when_ns);
+	}
+	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
+}
+
+#define NAP_INIT(delay)                                               \
+	{                                                             \
+		.task = SKUA_TASK_INIT(nap_poll), .delay_ns = (delay) \
+	}
+
 /* ---- a task that waits until it is told to end --------------------------- */
 
 /* Pending at each poll until @end is open, or it was cancelled. */

@@ -22,7 +22,7 @@ static enum skua_poll yield_until_cancelled(struct skua_task *self)
 }
 
 /* In a process of its own, which then ends beside the workers. */
-static void abandon(void)
+static int abandon(void)
 {
 	static struct waiter waits = WAITER_INIT;
 	static struct counter runs = { .task = SKUA_TASK_INIT(
@@ -39,15 +39,5 @@ static void abandon(void)
 
 TEST(destroy_until__abandoned__process_ends)
 {
-	int status;
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		abandon();
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(exit_of(abandon), 0);
 }

@@ -43,13 +43,7 @@ static bool listed(const struct skua_runtime *rt)
 
 static struct skua_runtime *make(unsigned workers)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = workers,
-				      .flags = SKUA_NO_ENV };
-	struct skua_runtime *rt;
-
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .flags = SKUA_NO_ENV);
 }
 
 static void destroy(struct skua_runtime *rt)
@@ -487,16 +481,13 @@ TEST(polls__of_many_rare_types__are_more_than_none)
 /* The driver's time between two calls is not the worker's. */
 TEST(times__of_a_driven_worker__leave_out_its_driver)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .flags = SKUA_NO_ENV |
-					       SKUA_CALLER_DRIVEN };
+	struct skua_runtime *rt =
+		RUNTIME(.flags = SKUA_NO_ENV | SKUA_CALLER_DRIVEN);
 	struct skua_task tasks[2] = { SKUA_TASK_INIT(take_time),
 				      SKUA_TASK_INIT(take_time) };
-	struct skua_runtime *rt;
 	const struct area_times *times;
 	uint64_t run_ns;
 
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	times = &worker_area(rt, 0)->times;
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(skua_task_spawn(rt, &tasks[i]), 0);

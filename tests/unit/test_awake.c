@@ -5,13 +5,7 @@
 
 static struct skua_runtime *runtime_spinning(unsigned workers, uint64_t spin_ns)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .spin_ns = spin_ns };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .spin_ns = spin_ns);
 }
 
 /* ---- pollers --------------------------------------------------------------- */
@@ -233,27 +227,10 @@ TEST(spin_forever__four_workers__none_sleeps)
 }
 
 /* Ends after a wait for a timer. */
-struct sleeper {
-	struct skua_task task; /* first: a task is its sleeper */
-	struct skua_timer timer;
-	bool added;
-};
-
-static enum skua_poll sleep_poll(struct skua_task *self)
-{
-	struct sleeper *it = (struct sleeper *)self;
-
-	if (!it->added) {
-		it->added = true;
-		skua_timer_add(self, &it->timer, skua_now_ns() + 1000000);
-	}
-	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
-}
-
 TEST(long_spin__timer__fires_before_the_worker_sleeps)
 {
 	struct skua_runtime *rt = runtime_spinning(1, SKUA_MAX_DELAY_NS);
-	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
+	struct nap it = NAP_INIT(1000000);
 	struct skua_stats stats;
 
 	spawn(rt, &it.task);

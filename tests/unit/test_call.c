@@ -77,13 +77,9 @@ TEST(call__in_a_poll__runs)
 
 TEST(call__too_many_queued__eagain)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = 1,
-					 .max_queued = 3 };
+	struct skua_runtime *rt = RUNTIME(.workers = 1, .max_queued = 3);
 	struct holder holder = HOLDER_INIT;
-	struct skua_runtime *rt;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 3; n++)
 		assert_int_equal(skua_call(rt, count_call, NULL), 0);

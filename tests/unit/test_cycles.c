@@ -20,23 +20,6 @@ static size_t bytes_in_use(void)
 }
 
 /* Ends after a wait for a timer. */
-struct sleeper {
-	struct skua_task task; /* first: a task is its sleeper */
-	struct skua_timer timer;
-	bool added;
-};
-
-static enum skua_poll sleep_poll(struct skua_task *self)
-{
-	struct sleeper *it = (struct sleeper *)self;
-
-	if (!it->added) {
-		it->added = true;
-		skua_timer_add(self, &it->timer, skua_now_ns() + 1000);
-	}
-	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
-}
-
 static void count_call(void *arg)
 {
 	atomic_fetch_add_relaxed((atomic_u32 *)arg, 1);
@@ -48,7 +31,7 @@ struct work {
 	struct counter bound;
 	struct counter urgent;
 	struct counter member;
-	struct sleeper sleeper;
+	struct nap sleeper;
 	struct skua_group group;
 	atomic_u32 calls;
 };
@@ -59,8 +42,7 @@ static void work_begin(struct work *it, struct skua_runtime *rt)
 			     .bound = COUNTER_INIT,
 			     .urgent = COUNTER_INIT,
 			     .member = COUNTER_INIT,
-			     .sleeper = {
-				     .task = SKUA_TASK_INIT(sleep_poll) } };
+			     .sleeper = NAP_INIT(1000) };
 	skua_task_set_urgent(&it->urgent.task, true);
 	skua_group_init(&it->group, rt);
 	spawn(rt, &it->counter.task);
@@ -86,16 +68,9 @@ static void work_check(struct work *it)
 
 static struct skua_runtime *create(unsigned n)
 {
-	const struct skua_config cfg = {
-		.size = sizeof(cfg),
-		.workers = n % 4 == 3 ? 1 : 1 + n % 4,
-		.queue_capacity = 4,
-		.flags = n % 4 == 3 ? SKUA_CALLER_DRIVEN : 0,
-	};
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = n % 4 == 3 ? 1 : 1 + n % 4,
+		       .queue_capacity = 4,
+		       .flags = n % 4 == 3 ? SKUA_CALLER_DRIVEN : 0);
 }
 
 /* In each way that a runtime may end. */

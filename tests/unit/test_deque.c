@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "tests/unit/support.h"
+#include "tests/unit/race.h"
 
 /* Where positions start: at the ends of what signed and unsigned ones hold. */
 static const uint64_t starts[] = { 0, INT64_MAX - 2, UINT64_MAX - 2 };
@@ -323,67 +323,30 @@ TEST(design_4_24__push_without_memory__item_stays_the_callers)
 
 /* ---- a thief ------------------------------------------------------------- */
 
-#define RACE_ITEMS 50000u
-
-struct race {
-	struct deque *deque;
-	struct gate begun;
-	struct gate done;
-	uint8_t stolen[RACE_ITEMS];
-};
-
-static void *steal_all(void *arg)
+static int steal(void *from, void **got)
 {
-	struct race *race = arg;
-	uintptr_t last = 0;
+	struct deque_steal stolen = deque_steal(from);
 
-	gate_open(&race->begun);
-	for (;;) {
-		bool over = gate_is_open(&race->done);
-		struct deque_steal got = deque_steal(race->deque);
-		uintptr_t n = (uintptr_t)got.item;
-
-		if (got.outcome == SKUA_STEAL_SUCCESS) {
-			assert_true(n > last);
-			last = n;
-			race->stolen[n - 1]++;
-		} else if (got.outcome == SKUA_STEAL_EMPTY && over) {
-			return NULL;
-		}
-	}
+	*got = stolen.item;
+	return (int)stolen.outcome;
 }
 
 static void race_with(void *(*pop)(struct deque *d))
 {
-	struct race *race = calloc(1, sizeof(*race));
-	uint8_t *popped = calloc(RACE_ITEMS, 1);
-	pthread_t thread;
+	struct deque *d = deque_new(2, UINT64_MAX - RACE_ITEMS / 2, NULL);
+	struct race *race = race_new(steal, d, true);
 
-	assert_non_null(race);
-	assert_non_null(popped);
-	race->deque = deque_new(2, UINT64_MAX - RACE_ITEMS / 2, NULL);
-	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
-	gate_wait(&race->begun);
 	for (uint64_t n = 0; n < RACE_ITEMS; n++) {
-		assert_int_equal(deque_push_owner(race->deque, item(n)), 0);
-		if (n % 3 == 0) {
-			void *got = pop(race->deque);
-
-			if (got)
-				popped[(uintptr_t)got - 1]++;
-		}
+		assert_int_equal(deque_push_owner(d, item(n)), 0);
+		if (n % 3 == 0)
+			race_popped(race, pop(d));
 		/* So that the two do run beside each other. */
-		while (n % 64 == 0 && deque_length(race->deque) > 40)
+		while (n % 64 == 0 && deque_length(d) > 40)
 			sched_yield();
 	}
-	gate_open(&race->done);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	for (unsigned n = 0; n < RACE_ITEMS; n++)
-		assert_int_equal(popped[n] + race->stolen[n], 1);
-	expect_empty(race->deque);
-	deque_end(race->deque);
-	free(race);
-	free(popped);
+	race_end(race);
+	expect_empty(d);
+	deque_end(d);
 }
 
 TEST(deque_pop__beside_a_thief__each_item_once)

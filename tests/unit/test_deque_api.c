@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_deque_api.c - the public deque: skua_deque and skua_deque_stealer */
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "tests/unit/support.h"
+#include "tests/unit/race.h"
 
 #include <pthread.h>
 
@@ -279,59 +279,25 @@ TEST(deque__handles_of_both_kinds__freed_with_the_last)
 	assert_int_equal(allocations_end(), -4);
 }
 
-#define RACE_ITEMS 50000u
-
-struct race {
-	struct skua_deque_stealer *stealer;
-	struct gate begun;
-	struct gate done;
-	uint8_t taken[RACE_ITEMS];
-};
-
-static void *steal_all(void *arg)
+static int steal(void *from, void **got)
 {
-	struct race *race = arg;
-	uintptr_t last = 0;
-	void *got;
-
-	gate_open(&race->begun);
-	for (;;) {
-		bool over = gate_is_open(&race->done);
-		int outcome = skua_deque_stealer_steal(race->stealer, &got);
-
-		if (outcome == SKUA_STEAL_SUCCESS) {
-			assert_true((uintptr_t)got > last);
-			last = (uintptr_t)got;
-			race->taken[last - 1]++;
-		} else if (outcome == SKUA_STEAL_EMPTY && over) {
-			break;
-		}
-	}
-	skua_deque_stealer_drop(race->stealer);
-	return NULL;
+	return skua_deque_stealer_steal(from, got);
 }
 
 static void race_in(enum skua_deque_order order)
 {
 	struct skua_deque *deque = deque_new(order, 2);
-	struct race *race = calloc(1, sizeof(*race));
-	uint8_t *popped = calloc(RACE_ITEMS, 1);
+	struct skua_deque_stealer *stealer = skua_deque_stealer_create(deque);
+	struct race *race = race_new(steal, stealer, true);
 	uintptr_t last = 0;
-	pthread_t thread;
 
-	assert_non_null(race);
-	assert_non_null(popped);
-	race->stealer = skua_deque_stealer_create(deque);
-	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
-	gate_wait(&race->begun);
 	for (uint64_t n = 0; n < RACE_ITEMS; n++) {
 		uintptr_t got = 0;
 
 		push_items(deque, n, 1);
 		if (n % 3 == 0)
 			got = (uintptr_t)skua_deque_pop(deque);
-		if (got)
-			popped[got - 1]++;
+		race_popped(race, (void *)got);
 		if (got && order == SKUA_DEQUE_LIFO)
 			assert_ptr_equal(got, item(n));
 		if (got && order == SKUA_DEQUE_FIFO)
@@ -342,12 +308,8 @@ static void race_in(enum skua_deque_order order)
 			sched_yield();
 	}
 	skua_deque_destroy(deque); /* the stealer takes the rest */
-	gate_open(&race->done);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	for (unsigned n = 0; n < RACE_ITEMS; n++)
-		assert_int_equal(popped[n] + race->taken[n], 1);
-	free(race);
-	free(popped);
+	race_end(race);
+	skua_deque_stealer_drop(stealer);
 }
 
 TEST(stealer__beside_a_lifo_owner__each_item_once)

@@ -59,13 +59,10 @@ TEST(runtime_poll__each_call__is_between_two_parks)
 	const struct skua_hooks hooks = { .worker_park = note_park,
 					  .worker_unpark = note_unpark,
 					  .ctx = &parks };
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .hooks = &hooks,
-					 .flags = SKUA_CALLER_DRIVEN };
+	struct skua_runtime *rt =
+		RUNTIME(.hooks = &hooks, .flags = SKUA_CALLER_DRIVEN);
 	struct skua_worker_stats stats;
-	struct skua_runtime *rt;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	for (unsigned n = 0; n < 10; n++) {
 		assert_int_equal(parks.parked, n + 1);
 		assert_int_equal(parks.unparked, n);

@@ -38,27 +38,10 @@ TEST(block_on__driven__runs_the_task_here)
 }
 
 /* Waits for a timer, and so the thread for the descriptor. */
-struct sleeper {
-	struct skua_task task; /* first: a task is its sleeper */
-	struct skua_timer timer;
-	uint64_t when_ns;
-};
-
-static enum skua_poll sleep_poll(struct skua_task *self)
-{
-	struct sleeper *it = (struct sleeper *)self;
-
-	if (it->when_ns == 0) {
-		it->when_ns = skua_now_ns() + 3000000;
-		skua_timer_add(self, &it->timer, it->when_ns);
-	}
-	return skua_timer_pending(&it->timer) ? SKUA_PENDING : SKUA_DONE;
-}
-
 TEST(block_on__driven_and_timer__sleeps_until_it_fires)
 {
 	struct skua_runtime *rt = driven();
-	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
+	struct nap it = NAP_INIT(3000000);
 
 	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
 	assert_true(skua_now_ns() >= it.when_ns);
@@ -426,7 +409,7 @@ static void interrupted(int signal)
 TEST(drain__interrupted__errno_is_left_alone)
 {
 	struct skua_runtime *rt = driven();
-	struct sleeper it = { .task = SKUA_TASK_INIT(sleep_poll) };
+	struct nap it = NAP_INIT(3000000);
 	struct sigaction action = { .sa_handler = interrupted };
 	struct sigaction before;
 	timer_t timer;

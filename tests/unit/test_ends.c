@@ -165,12 +165,7 @@ TEST(stats__beside_refused_spawns__count_none_or_those_there)
 
 static struct skua_runtime *driven(void)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .flags = SKUA_CALLER_DRIVEN };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.flags = SKUA_CALLER_DRIVEN);
 }
 
 /* Due at once, again and again: the worker is never idle, and no tick full. */

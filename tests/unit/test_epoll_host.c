@@ -227,11 +227,8 @@ static void unpark_by_event(struct skua_poller *self)
 TEST(design_4_12__idle_worker__waits_in_epoll_without_a_timeout)
 {
 	/* Nothing to watch for, and so no deadline for the sentinel's sake. */
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = 1,
-					 .lifo_steal_delay_ns =
-						 SKUA_LIFO_PRIVATE };
-	struct skua_runtime *rt;
+	struct skua_runtime *rt =
+		RUNTIME(.workers = 1, .lifo_steal_delay_ns = SKUA_LIFO_PRIVATE);
 	struct epoll_poller p = { .poller = { .poll = wake_ready,
 					      .park = park_in_epoll,
 					      .unpark = unpark_by_event } };
@@ -239,7 +236,6 @@ TEST(design_4_12__idle_worker__waits_in_epoll_without_a_timeout)
 	struct host host;
 	pthread_t thread;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	host_open(&host, rt);
 	/* The first polls make the wakers. */
 	for (unsigned i = 0; i < CONNECTIONS; i++)

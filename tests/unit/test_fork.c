@@ -73,23 +73,6 @@ static void parent_end(void)
 	destroy(parent.rt);
 }
 
-/* exit_of - what @act says in a child: 0, or what is wrong */
-static int exit_of(int (*act)(void))
-{
-	int status = 0;
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(act());
-	assert_int_equal(waitpid(child, &status, 0), child);
-	if (!WIFEXITED(status))
-		fail_msg("the child ended by signal %d", WTERMSIG(status));
-	return WEXITSTATUS(status);
-}
-
 /* ---- -EOWNERDEAD ----------------------------------------------------------- */
 
 /* The number of the first call that did not say -EOWNERDEAD. */

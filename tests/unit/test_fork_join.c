@@ -69,12 +69,9 @@ TEST(run__fib__right_on_any_number_of_workers)
 
 TEST(run__driven_by_the_caller__right)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .flags = SKUA_CALLER_DRIVEN };
+	struct skua_runtime *rt = RUNTIME(.flags = SKUA_CALLER_DRIVEN);
 	struct fib_call fib = { .n = FIB_N };
-	struct skua_runtime *rt;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	assert_int_equal(skua_run(rt, fib_root, &fib), 0);
 	assert_int_equal(fib.result, FIB_RESULT);
 	destroy(rt);

@@ -543,15 +543,11 @@ TEST(group_spawn__runtime_shut_down__eshutdown_and_no_member)
 
 TEST(group_spawn__too_many_queued__eagain_and_no_member)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = 1,
-					 .max_queued = 2 };
+	struct skua_runtime *rt = RUNTIME(.workers = 1, .max_queued = 2);
 	struct holder holder = HOLDER_INIT;
 	struct counter counters[3];
-	struct skua_runtime *rt;
 	struct skua_group group;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	group_init(&group, rt);
 	holder_hold(rt, &holder);
 	for (unsigned n = 0; n < 3; n++) {

@@ -38,14 +38,8 @@ static void heap_free(void *ctx, void *memory, size_t size)
 
 static struct skua_runtime *runtime_on(struct heap *heap, unsigned workers)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = workers,
-				      .allocator = &heap->allocator };
-	struct skua_runtime *rt;
-
 	*heap = (struct heap){ .allocator = { heap_alloc, heap_free, heap } };
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .allocator = &heap->allocator);
 }
 
 /* Their memory follows those that live at once, not those that ever did. */
@@ -231,14 +225,11 @@ TEST(spawn__group_grows_meanwhile__finds_a_slot)
 {
 	static struct late late;
 	struct skua_allocator allocator = { late_alloc, late_free, &late };
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = 1,
-				      .allocator = &allocator };
-	struct skua_runtime *rt;
+	struct skua_runtime *rt =
+		RUNTIME(.workers = 1, .allocator = &allocator);
 	struct skua_group group;
 	pthread_t thread;
 
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	setup(&late.tally, &group, rt);
 	assert_int_equal(pthread_create(&thread, NULL, spawn_late, &late), 0);
 	gate_wait(&late.waits);

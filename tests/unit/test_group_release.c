@@ -32,16 +32,12 @@ TEST(set_release__null_or_in_use__refused)
 
 TEST(spawn__queues_are_full__the_task_is_the_callers)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = 1,
-				      .max_queued = 1 };
-	struct skua_runtime *rt;
+	struct skua_runtime *rt = RUNTIME(.workers = 1, .max_queued = 1);
 	struct skua_group group;
 	struct tally tally;
 	struct member *it;
 	unsigned refused = 0;
 
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	setup(&tally, &group, rt);
 	for (unsigned n = 0; n < 100000 && refused == 0; n++) {
 		int code;

@@ -79,13 +79,7 @@ static void on_unpark(void *ctx, unsigned worker)
 
 static struct skua_runtime *runtime_with(const struct skua_hooks *hooks)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = WORKERS,
-					 .hooks = hooks };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = WORKERS, .hooks = hooks);
 }
 
 TEST(hooks__a_life__in_turn_and_counts_match)

@@ -186,15 +186,11 @@ static enum skua_poll spawner_poll(struct skua_task *self)
 TEST(runtime__searcher_has_no_cpu__another_is_woken)
 {
 	/* No sentinel, which would take a task that waits to run next. */
-	const struct skua_config config = { .size = sizeof(config),
-					    .workers = 3,
-					    .lifo_steal_delay_ns =
-						    SKUA_LIFO_PRIVATE };
+	struct skua_runtime *rt =
+		RUNTIME(.workers = 3, .lifo_steal_delay_ns = SKUA_LIFO_PRIVATE);
 	struct spawner it = { .task = SKUA_TASK_INIT(spawner_poll) };
-	struct skua_runtime *rt;
 	struct idle *all;
 
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
 	it.rt = rt;
 	it.worker = rt->pool.workers[0];
 	all = &rt->pool.idle;

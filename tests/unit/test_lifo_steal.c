@@ -6,13 +6,7 @@
 static struct skua_runtime *runtime_with_delay(unsigned workers,
 					       uint64_t delay_ns)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .lifo_steal_delay_ns = delay_ns };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .lifo_steal_delay_ns = delay_ns);
 }
 
 /* Spawns a child, and stays in its poll until the child has run elsewhere. */

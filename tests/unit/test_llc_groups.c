@@ -2,19 +2,9 @@
 /* test_llc_groups.c - which workers are near each other, on machines of
  * tests/topology */
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 
 #include "topology/llc_groups.h"
-
-static struct machine *load(const char *path)
-{
-	struct machine *machine;
-	struct skua_error err = { 0, "" };
-
-	if (machine_load(&machine, path, &err))
-		fail_msg("%s", err.text);
-	return machine;
-}
 
 /* A worker a CPU, in the order of their numbers. */
 static struct llc_groups groups_on(struct machine *machine)
@@ -60,7 +50,7 @@ static void expect_whole(const struct llc_groups *groups)
 
 TEST(llc_groups__two_nodes_of_several_caches__a_group_each)
 {
-	struct machine *machine = load(MACHINES "nps4_16_llcs.snapshot");
+	struct machine *machine = machine_named("nps4_16_llcs");
 	struct llc_groups groups = groups_on(machine);
 
 	expect_whole(&groups);
@@ -85,7 +75,7 @@ TEST(llc_groups__two_nodes_of_several_caches__a_group_each)
 
 TEST(llc_groups__siblings__each_others_bits)
 {
-	struct machine *machine = load(MACHINES "two_sockets_smt.snapshot");
+	struct machine *machine = machine_named("two_sockets_smt");
 	struct llc_groups groups = groups_on(machine);
 
 	expect_whole(&groups);
@@ -106,7 +96,7 @@ TEST(llc_groups__siblings__each_others_bits)
 
 TEST(llc_groups__eight_nodes__others_by_distance)
 {
-	struct machine *machine = load(MACHINES "eight_nodes_1024.snapshot");
+	struct machine *machine = machine_named("eight_nodes_1024");
 	struct llc_groups groups = groups_on(machine);
 
 	expect_whole(&groups);
@@ -181,7 +171,7 @@ TEST(llc_groups__nothing_known__by_number)
 /* Workers on some CPUs alone, two on one, one on a CPU that is not there. */
 TEST(llc_groups__few_workers__no_empty_group)
 {
-	struct machine *machine = load(MACHINES "nps4_16_llcs.snapshot");
+	struct machine *machine = machine_named("nps4_16_llcs");
 	unsigned last = machine->cpus[machine->cpu_count - 1].cpu;
 	unsigned cpus[] = { last, 0, last, 9999 };
 	struct llc_groups groups;
@@ -207,7 +197,7 @@ TEST(llc_groups__no_memory__nothing_left)
 		skip_aloud(NO_FAILURES);
 		return;
 	}
-	machine = load(MACHINES "nps4_16_llcs.snapshot");
+	machine = machine_named("nps4_16_llcs");
 	for (unsigned nth = 1; code; nth++) {
 		struct llc_groups groups;
 

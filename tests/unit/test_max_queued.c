@@ -6,13 +6,7 @@
 
 static struct skua_runtime *bounded_runtime(unsigned workers)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .max_queued = MAX };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .max_queued = MAX);
 }
 
 TEST(max_queued__reached__eagain_until_there_is_room)

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "tests/unit/pages.h"
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 #include "topology/node_memory.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
@@ -336,18 +336,6 @@ TEST(allowed__kernel_does_not_tell__none)
 	assert_false(node_set_has(&allowed, NODE_MEMORY_LIMIT));
 }
 
-static struct machine *load(const char *name)
-{
-	struct skua_error err = { 0, "" };
-	struct machine *machine;
-	char path[512];
-
-	snprintf(path, sizeof(path), MACHINES "%s.snapshot", name);
-	if (machine_load(&machine, path, &err) != 0)
-		fail_msg("%s: %s", path, err.text);
-	return machine;
-}
-
 /* Of all nodes that the machine has; but @without. */
 static struct node_set nodes_of(const struct machine *machine, int without)
 {
@@ -371,7 +359,7 @@ TEST(nearest__any_cpu__least_distance_with_memory)
 	unsigned foreign = 0;
 
 	for (size_t n = 0; n < COUNT_OF(names); n++) {
-		struct machine *machine = load(names[n]);
+		struct machine *machine = machine_named(names[n]);
 		struct node_set all = nodes_of(machine, -1);
 
 		for (unsigned i = 0; i < machine->cpu_count; i++) {
@@ -405,7 +393,7 @@ TEST(nearest__any_cpu__least_distance_with_memory)
 
 TEST(nearest__not_allowed_or_no_such_cpu__another_or_any)
 {
-	struct machine *machine = load("two_sockets_smt");
+	struct machine *machine = machine_named("two_sockets_smt");
 	const struct skua_cpu *cpu = &machine->cpus[0];
 	struct node_set rest = nodes_of(machine, (int)cpu->node);
 	struct node_set none = { { 0 } };

@@ -3,22 +3,9 @@
 #include "topology/placement.h"
 
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 
 #include <glob.h>
-
-static struct machine *load(const char *name)
-{
-	struct machine *machine;
-	struct skua_error err = { 0, "" };
-	char path[300];
-
-	snprintf(path, sizeof(path),
-		 strchr(name, '/') ? "%s" : MACHINES "%s.snapshot", name);
-	if (machine_load(&machine, path, &err))
-		fail_msg("%s", err.text);
-	return machine;
-}
 
 static struct cpu_list list_of(const char *text)
 {
@@ -71,7 +58,7 @@ struct expected {
 
 static void expect(const struct expected *e)
 {
-	struct machine *machine = e->machine ? load(e->machine) : NULL;
+	struct machine *machine = e->machine ? machine_named(e->machine) : NULL;
 	struct cpu_list cpus = e->cpus ? list_of(e->cpus) : all_cpus(machine);
 	struct cpu_list at = list_of(e->at);
 	const struct placement_request request = { .machine = machine,
@@ -331,7 +318,7 @@ TEST(placement__each_machine_and_policy__no_cpu_twice)
 
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct machine *machine = load(found.gl_pathv[i]);
+		struct machine *machine = machine_named(found.gl_pathv[i]);
 
 		for (unsigned policy = 0; policy <= SKUA_PLACE_LISTED;
 		     policy++) {

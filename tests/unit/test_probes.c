@@ -286,15 +286,11 @@ static struct skua_stats run_tasks(void)
 	struct skua_hooks hooks = { .worker_start = start_worker,
 				    .worker_park = count_park,
 				    .worker_unpark = count_unpark };
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = WORKERS,
-				      .queue_capacity = 64,
-				      .hooks = &hooks,
-				      .flags = SKUA_NO_ENV };
 	struct skua_task root = SKUA_TASK_INIT(poll_root);
 	struct skua_stats stats;
 
-	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
+	runtime = RUNTIME(.workers = WORKERS, .queue_capacity = 64,
+			  .hooks = &hooks, .flags = SKUA_NO_ENV);
 	assert_int_equal(skua_task_spawn(runtime, &root), 0);
 	assert_int_equal(skua_runtime_drain(runtime), 0);
 	assert_int_equal(skua_runtime_stats(runtime, &stats), 0);
@@ -329,9 +325,6 @@ static uint64_t drive(enum skua_poll (*poll)(struct skua_task *))
 
 TEST(lifo_flush__attached_later__tells_of_what_came_after)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .flags = SKUA_NO_ENV |
-					       SKUA_CALLER_DRIVEN };
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t before;
 	struct arguments hit;
@@ -339,7 +332,7 @@ TEST(lifo_flush__attached_later__tells_of_what_came_after)
 	int fd;
 
 	close(attach_or_skip("lifo_flush"));
-	assert_int_equal(skua_runtime_create(&runtime, &config, NULL), 0);
+	runtime = RUNTIME(.flags = SKUA_NO_ENV | SKUA_CALLER_DRIVEN);
 	before = drive(poll_root);
 	assert_true(before > 0);
 	fd = attach_or_skip("lifo_flush");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_queue_api.c - skua_queue and skua_stealer */
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "tests/unit/support.h"
+#include "tests/unit/race.h"
 
 #include <pthread.h>
 
@@ -323,63 +323,26 @@ TEST(queue__handles_of_both_kinds__freed_with_the_last)
 	assert_int_equal(allocations_end(), -1);
 }
 
-#define RACE_ITEMS 100000u
-
-struct race {
-	struct skua_stealer *stealer;
-	struct gate begun;
-	struct gate done;
-	uint8_t taken[RACE_ITEMS];
-};
-
-static void *steal_all(void *arg)
+static int steal(void *from, void **got)
 {
-	struct race *race = arg;
-	void *got;
-
-	gate_open(&race->begun);
-	for (;;) {
-		bool last = gate_is_open(&race->done);
-		int outcome = skua_stealer_steal(race->stealer, &got);
-
-		if (outcome == SKUA_STEAL_SUCCESS)
-			race->taken[(uintptr_t)got - 1]++;
-		else if (outcome == SKUA_STEAL_EMPTY && last)
-			break;
-	}
-	skua_stealer_drop(race->stealer);
-	return NULL;
+	return skua_stealer_steal(from, got);
 }
 
 TEST(stealer__beside_its_owner__each_item_once)
 {
 	struct skua_queue *queue = queue_new(16);
-	struct race *race = calloc(1, sizeof(*race));
-	uint8_t *popped = calloc(RACE_ITEMS, 1);
-	pthread_t thread;
+	struct skua_stealer *stealer = skua_queue_stealer(queue);
+	struct race *race = race_new(steal, stealer, false);
 
-	assert_non_null(race);
-	assert_non_null(popped);
-	race->stealer = skua_queue_stealer(queue);
-	assert_int_equal(pthread_create(&thread, NULL, steal_all, race), 0);
-	gate_wait(&race->begun);
 	for (uint64_t n = 0; n < RACE_ITEMS; n++) {
-		while (skua_queue_push(queue, item(n)) != 0) {
-			void *got = skua_queue_pop(queue);
-
-			if (got)
-				popped[(uintptr_t)got - 1]++;
-		}
+		while (skua_queue_push(queue, item(n)) != 0)
+			race_popped(race, skua_queue_pop(queue));
 		assert_true(skua_queue_length(queue) <= 16);
 		/* So that the two do run beside each other. */
 		while (n % 64 == 0 && skua_queue_length(queue) > 0)
 			sched_yield();
 	}
 	skua_queue_destroy(queue); /* the stealer takes the rest */
-	gate_open(&race->done);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	for (unsigned n = 0; n < RACE_ITEMS; n++)
-		assert_int_equal(popped[n] + race->taken[n], 1);
-	free(race);
-	free(popped);
+	race_end(race);
+	skua_stealer_drop(stealer);
 }

@@ -49,21 +49,13 @@ static bool may_lock_memory(void)
 /* Run a test in a child; skip if it cannot be. */
 static void in_child(int (*body)(void), const char *reason)
 {
-	int status;
-	pid_t child;
+	int code = exit_of(body);
 
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(body());
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == CANNOT) {
+	if (code == CANNOT) {
 		fprintf(stderr, "skipped: %s\n", reason);
 		skip();
 	}
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(code, 0);
 }
 
 #define CHECK(condition)                                                   \

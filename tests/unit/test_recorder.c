@@ -26,13 +26,7 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
 
 static struct skua_runtime *make(void)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .workers = 1,
-				      .flags = SKUA_NO_ENV };
-	struct skua_runtime *rt;
-
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = 1, .flags = SKUA_NO_ENV);
 }
 
 static void destroy(struct skua_runtime *rt)

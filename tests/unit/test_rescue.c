@@ -68,14 +68,8 @@ static void source_add(struct source *it, struct skua_runtime *rt,
 static struct skua_runtime *runtime_unpinned(unsigned workers,
 					     uint64_t delay_ns)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .lifo_steal_delay_ns = delay_ns,
-					 .flags = SKUA_UNPINNED };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .lifo_steal_delay_ns = delay_ns,
+		       .flags = SKUA_UNPINNED);
 }
 
 static void sleep_ns(uint64_t ns)

@@ -86,14 +86,7 @@ static void expect_worker_cpus(unsigned worker, const unsigned *cpus,
 static struct skua_runtime *runtime_of(unsigned workers, const char *cpus,
 				       unsigned flags)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = workers,
-					 .cpus = cpus,
-					 .flags = flags };
-	struct skua_runtime *rt = NULL;
-
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
-	return rt;
+	return RUNTIME(.workers = workers, .cpus = cpus, .flags = flags);
 }
 
 ALL_TESTS(process_settle, NULL);

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_steal_order.c - which victims a worker tries first, on machines of
  * tests/topology */
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 
 #include <glob.h>
 
 #include "topology/steal_order.h"
-
-static struct machine *load(const char *path)
-{
-	struct machine *machine;
-	struct skua_error err = { 0, "" };
-
-	if (machine_load(&machine, path, &err))
-		fail_msg("%s", err.text);
-	return machine;
-}
 
 /* A worker a CPU, in the order of their numbers. */
 static unsigned *all_cpus(const struct machine *machine)
@@ -37,7 +27,7 @@ struct expected_tier {
 static void expect_order(const char *name, unsigned thief,
 			 const struct expected_tier *tiers, unsigned count)
 {
-	struct machine *machine = load(name);
+	struct machine *machine = machine_from(name);
 	unsigned *cpus = all_cpus(machine), at = 0;
 	struct steal_order order;
 
@@ -144,7 +134,7 @@ TEST(steal_order__each_machine__each_worker_once)
 	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= 12);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct machine *machine = load(found.gl_pathv[i]);
+		struct machine *machine = machine_from(found.gl_pathv[i]);
 		unsigned *cpus = all_cpus(machine);
 		unsigned step = machine->cpu_count / 7 + 1;
 
@@ -159,7 +149,7 @@ TEST(steal_order__each_machine__each_worker_once)
 
 TEST(steal_order__one_worker__nobody)
 {
-	struct machine *machine = load(MACHINES "bare.snapshot");
+	struct machine *machine = machine_named("bare");
 	struct steal_order order;
 	unsigned cpu = 2;
 
@@ -174,7 +164,7 @@ TEST(steal_order__one_worker__nobody)
 TEST(steal_order__odd_places__each_worker_once)
 {
 	static const unsigned cpus[] = { 1, 1, 77, 3 };
-	struct machine *machine = load(MACHINES "no_numa.snapshot");
+	struct machine *machine = machine_named("no_numa");
 	struct steal_order order;
 
 	assert_int_equal(steal_order_make(&order, machine, cpus, 4, 0), 0);

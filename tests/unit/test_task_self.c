@@ -63,12 +63,9 @@ TEST(task_self__outside__none)
 
 TEST(task_self__caller_driven__only_in_the_poll)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .flags = SKUA_CALLER_DRIVEN };
+	struct skua_runtime *rt = RUNTIME(.flags = SKUA_CALLER_DRIVEN);
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
-	struct skua_runtime *rt;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	spawn(rt, &it.task);
 	assert_int_equal(skua_runtime_poll(rt, UINT64_MAX), 0);
 	assert_ptr_equal(it.self, &it.task);
@@ -100,15 +97,11 @@ TEST(task_runtime__spawn_refused__none)
 /* Also one that was spawned before, and has no runtime any more for its next life. */
 TEST(task_runtime__respawn_refused__none)
 {
-	const struct skua_config cfg = { .size = sizeof(cfg),
-					 .workers = 1,
-					 .max_queued = 1 };
-	struct skua_runtime *rt = NULL;
+	struct skua_runtime *rt = RUNTIME(.workers = 1, .max_queued = 1);
 	struct holder holder = HOLDER_INIT;
 	struct counter queued = COUNTER_INIT;
 	struct counter it = COUNTER_INIT;
 
-	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
 	spawn(rt, &it.task);
 	join(&it.task);
 	assert_ptr_equal(skua_task_runtime(&it.task), rt);

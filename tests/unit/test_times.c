@@ -27,13 +27,7 @@ static enum skua_poll do_nothing(struct skua_task *self)
 
 static struct skua_runtime *make(unsigned workers)
 {
-	struct skua_config config = { .size = sizeof(config),
-				      .flags = SKUA_NO_ENV,
-				      .workers = workers };
-	struct skua_runtime *rt;
-
-	assert_int_equal(skua_runtime_create(&rt, &config, NULL), 0);
-	return rt;
+	return RUNTIME(.flags = SKUA_NO_ENV, .workers = workers);
 }
 
 /* Each type in turn; every fourth task is without. */
