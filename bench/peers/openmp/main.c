@@ -134,12 +134,18 @@ static void uts(struct harness *h)
 
 /* ---- forks: a task, and a call meanwhile ---------------------------------- */
 
-static uint64_t count_fib(unsigned n)
+static uint64_t fork_fib(unsigned n);
+
+/* As in bench/workloads/fork_join/fib.c, the caller sees to a leaf. */
+static inline uint64_t count_fib(unsigned n)
+{
+	return n < 2 ? n : fork_fib(n);
+}
+
+static uint64_t fork_fib(unsigned n)
 {
 	uint64_t left, right;
 
-	if (n < 2)
-		return n;
 #pragma omp task shared(left)
 	left = count_fib(n - 1);
 	right = count_fib(n - 2);

@@ -45,10 +45,13 @@ impl<T: Send + Debug> Workload for Call<T> {
     }
 }
 
+/// As in bench/workloads/fork_join/fib.c, the caller sees to a leaf.
+#[inline]
 fn fib_of(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
+    if n < 2 { n } else { fork_fib(n) }
+}
+
+fn fork_fib(n: u64) -> u64 {
     let (left, right) = rayon::join(|| fib_of(n - 1), || fib_of(n - 2));
     left + right
 }

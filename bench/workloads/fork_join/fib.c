@@ -23,29 +23,35 @@ struct fib_job {
 	uint64_t answer;
 };
 
+static uint64_t fork_fib(struct skua_ctx ctx, uint64_t n);
+
+/* A leaf costs no call: it costs about as much as a fork, and half of all are leaves. */
+static inline uint64_t fib_of(struct skua_ctx ctx, uint64_t n)
+{
+	return n < 2 ? n : fork_fib(ctx, n);
+}
+
 static void run_fib(struct skua_ctx ctx, struct skua_job *job)
 {
 	struct fib_job *fork = (struct fib_job *)job;
 
-	fork->answer = fib_forked(ctx, fork->n);
+	fork->answer = fib_of(ctx, fork->n);
+}
+
+static uint64_t fork_fib(struct skua_ctx ctx, uint64_t n)
+{
+	struct fib_job left = { .job.run = run_fib, .n = n - 1 };
+	struct skua_ctx inner = skua_fork(ctx, &left.job);
+	uint64_t right = fib_of(inner, n - 2);
+
+	if (skua_reclaim(inner, &left.job))
+		return fib_of(ctx, n - 1) + right;
+	return left.answer + right;
 }
 
 uint64_t fib_forked(struct skua_ctx ctx, uint64_t n)
 {
-	struct fib_job left;
-	struct skua_ctx inner;
-	uint64_t right;
-
-	if (n < 2)
-		return n;
-	/* Only here: a call without a fork must not pay for it. */
-	left.job.run = run_fib;
-	left.n = n - 1;
-	inner = skua_fork(ctx, &left.job);
-	right = fib_forked(inner, n - 2);
-	if (skua_reclaim(inner, &left.job))
-		return fib_forked(ctx, n - 1) + right;
-	return left.answer + right;
+	return fib_of(ctx, n);
 }
 
 FORKJOIN_CALL uint64_t fib_serial(uint64_t n)

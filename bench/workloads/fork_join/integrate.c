@@ -45,8 +45,22 @@ static inline double trapezoid_of(double x0, double y0, double x1, double y1)
 
 /* ---- three ways ----------------------------------------------------------- */
 
-static double integrate_forked(struct skua_ctx ctx, double x0, double y0,
-			       double x1, double y1, double trapezoid);
+static double fork_halves(struct skua_ctx ctx, double x0, double y0, double x,
+			  double y, double x1, double y1, double left,
+			  double right);
+
+/* A leaf costs no call, as in fib.c. */
+static inline double integrate_forked(struct skua_ctx ctx, double x0, double y0,
+				      double x1, double y1, double trapezoid)
+{
+	double x = x0 + (x1 - x0) / 2, y = function(x);
+	double left = trapezoid_of(x0, y0, x, y);
+	double right = trapezoid_of(x, y, x1, y1);
+
+	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
+		return left + right;
+	return fork_halves(ctx, x0, y0, x, y, x1, y1, left, right);
+}
 
 static void run_integrate(struct skua_ctx ctx, struct skua_job *job)
 {
@@ -56,26 +70,19 @@ static void run_integrate(struct skua_ctx ctx, struct skua_job *job)
 				      fork->y1, fork->trapezoid);
 }
 
-static double integrate_forked(struct skua_ctx ctx, double x0, double y0,
-			       double x1, double y1, double trapezoid)
+static double fork_halves(struct skua_ctx ctx, double x0, double y0, double x,
+			  double y, double x1, double y1, double left,
+			  double right)
 {
-	double x = x0 + (x1 - x0) / 2, y = function(x);
-	double left = trapezoid_of(x0, y0, x, y);
-	double right = trapezoid_of(x, y, x1, y1);
-	struct integrate_job fork;
-	struct skua_ctx inner;
-	double area;
+	struct integrate_job fork = { .job.run = run_integrate,
+				      .x0 = x0,
+				      .y0 = y0,
+				      .x1 = x,
+				      .y1 = y,
+				      .trapezoid = left };
+	struct skua_ctx inner = skua_fork(ctx, &fork.job);
+	double area = integrate_forked(inner, x, y, x1, y1, right);
 
-	if (fabs(left + right - trapezoid) < INTEGRATE_EPSILON)
-		return left + right;
-	fork.job.run = run_integrate;
-	fork.x0 = x0;
-	fork.y0 = y0;
-	fork.x1 = x;
-	fork.y1 = y;
-	fork.trapezoid = left;
-	inner = skua_fork(ctx, &fork.job);
-	area = integrate_forked(inner, x, y, x1, y1, right);
 	if (skua_reclaim(inner, &fork.job))
 		return area + integrate_forked(ctx, x0, y0, x, y, left);
 	return area + fork.area;
