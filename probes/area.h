@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probes/counter_list.h"
 #include "probes/histogram.h"
 
 #define AREA_ABI UINT32_C(1)
@@ -156,23 +157,15 @@ enum area_state {
 	AREA_JOB, /* works on a job of somebody's region */
 };
 
-/* The counters of a worker. Their order is the ABI: new ones go before reserved. */
+/* The counters of a worker, in the order of counter_list.h, which is the ABI: a new
+ * one takes the first of the reserved words. */
+#define AREA_COUNTER_WORDS 16u
+
 struct area_counters {
-	uint64_t tasks_spawned;
-	uint64_t tasks_polled; /* before the poll: the number of it */
-	uint64_t tasks_stolen;
-	uint64_t steal_attempts;
-	uint64_t times_parked;
-	uint64_t lifo_hits;
-	uint64_t global_batch_fetches;
-	uint64_t overflows;
-	uint64_t overflows_single;
-	uint64_t jobs_stolen;
-	uint64_t tasks_stolen_far;
-	uint64_t steals; /* that were successful: see tasks_stolen */
-	uint64_t searches_failed;
-	uint64_t stalls; /* writer: the thread that watches for them */
-	uint64_t reserved[2];
+#define AREA_COUNTER(name, ...) uint64_t name;
+	COUNTER_LIST(AREA_COUNTER)
+#undef AREA_COUNTER
+	uint64_t reserved[AREA_COUNTER_WORDS - COUNTER_LIST_COUNT];
 };
 
 /* Times, in nanoseconds, up to the last change of the state. */

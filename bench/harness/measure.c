@@ -16,6 +16,7 @@
 
 #include "bpf/cli/args.h"
 #include "bench/harness/clock.h"
+#include "probes/counter_list.h"
 
 /* The state of one measurement. */
 struct bench {
@@ -62,16 +63,10 @@ static void add_stats(struct skua_stats *sum, const struct skua_stats *before,
 
 	sum->jobs_stolen_outside +=
 		after->jobs_stolen_outside - before->jobs_stolen_outside;
-	s->jobs_stolen += a->jobs_stolen - b->jobs_stolen;
 	sum->tasks_spawned += after->tasks_spawned - before->tasks_spawned;
-	s->tasks_polled += a->tasks_polled - b->tasks_polled;
-	s->tasks_stolen += a->tasks_stolen - b->tasks_stolen;
-	s->steal_attempts += a->steal_attempts - b->steal_attempts;
-	s->times_parked += a->times_parked - b->times_parked;
-	s->lifo_hits += a->lifo_hits - b->lifo_hits;
-	s->global_batch_fetches +=
-		a->global_batch_fetches - b->global_batch_fetches;
-	s->overflows += a->overflows - b->overflows;
+#define ADD(name, ...) s->name += a->name - b->name;
+	COUNTER_LIST(ADD)
+#undef ADD
 }
 
 static uint64_t time_ns(const struct timeval *time)

@@ -216,35 +216,6 @@ static void write_stamp(struct writer *w)
 
 /* ---- workers --------------------------------------------------------------- */
 
-static const struct {
-	struct family family;
-	size_t offset;
-} counters[] = {
-#define WORKER_COUNTER(member, help)                            \
-	{                                                       \
-		{ #member, COUNTER, "", help },                 \
-			offsetof(struct area_counters, member), \
-	}
-	WORKER_COUNTER(tasks_spawned, "Tasks spawned by the worker."),
-	WORKER_COUNTER(tasks_polled, "Polls of tasks."),
-	WORKER_COUNTER(tasks_stolen, "Tasks taken from other workers."),
-	WORKER_COUNTER(tasks_stolen_far,
-		       "Tasks taken from workers of other caches."),
-	WORKER_COUNTER(steals, "Steals that took tasks."),
-	WORKER_COUNTER(steal_attempts, "Looks at other workers for tasks."),
-	WORKER_COUNTER(searches_failed, "Searches that found nothing."),
-	WORKER_COUNTER(times_parked, "Sleeps for lack of work."),
-	WORKER_COUNTER(lifo_hits, "Polls of the task that was woken last."),
-	WORKER_COUNTER(global_batch_fetches,
-		       "Fetches from the injection queue."),
-	WORKER_COUNTER(overflows, "Batches that found the local queue full."),
-	WORKER_COUNTER(overflows_single,
-		       "Tasks alone that found the local queue full."),
-	WORKER_COUNTER(jobs_stolen, "Jobs taken from other threads."),
-	WORKER_COUNTER(stalls, "Polls over the limit of their task."),
-#undef WORKER_COUNTER
-};
-
 /* Call @put for each worker of each runtime. */
 static void each_worker(struct writer *w, const struct family *family,
 			void (*put)(const struct writer *,
@@ -265,15 +236,12 @@ static void each_worker(struct writer *w, const struct family *family,
 }
 
 static void put_counter(const struct writer *w, const struct metrics_runtime *r,
-			unsigned worker, size_t offset)
+			unsigned worker, size_t index)
 {
-	uint64_t value;
+	const struct area_counters *counters =
+		&r->snapshot.workers[worker].area.counters;
 
-	memcpy(&value,
-	       (const char *)&r->snapshot.workers[worker].area.counters +
-		       offset,
-	       sizeof(value));
-	put_value(w, value);
+	put_value(w, figure_value(counters, &figure_counters[index]));
 }
 
 static void put_depth(const struct writer *w, const struct metrics_runtime *r,
@@ -314,9 +282,12 @@ static void write_workers(struct writer *w)
 		"Tasks in the queue of the worker."
 	};
 
-	for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		each_worker(w, &counters[i].family, put_counter,
-			    counters[i].offset);
+	for (unsigned i = 0; i < figure_counter_count; i++) {
+		const struct family family = { figure_counters[i].name, COUNTER,
+					       "", figure_counters[i].help };
+
+		each_worker(w, &family, put_counter, i);
+	}
 	for (unsigned i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		each_worker(w, &times[i].family, put_time, times[i].offset);
 	each_worker(w, &depth, put_depth, 0);

@@ -2,19 +2,11 @@
 /* figures.c - see figures.h */
 #include "bpf/stats/figures.h"
 
-#define COUNTER(name)                                       \
-	{                                                   \
-#name, offsetof(struct area_counters, name) \
-	}
-
 const struct figure_counter figure_counters[] = {
-	COUNTER(tasks_spawned),   COUNTER(tasks_polled),
-	COUNTER(tasks_stolen),    COUNTER(tasks_stolen_far),
-	COUNTER(steals),          COUNTER(steal_attempts),
-	COUNTER(searches_failed), COUNTER(times_parked),
-	COUNTER(lifo_hits),       COUNTER(global_batch_fetches),
-	COUNTER(overflows),       COUNTER(overflows_single),
-	COUNTER(jobs_stolen),     COUNTER(stalls),
+#define COUNTER(name, place, kind, column, title, help) \
+	[place] = { #name, help, offsetof(struct area_counters, name) },
+	COUNTER_LIST(COUNTER)
+#undef COUNTER
 };
 
 const unsigned figure_counter_count =

@@ -5,9 +5,10 @@
 
 #include "bpf/target/target.h"
 
-/* A counter: what it is called in JSON, and where it is in its struct. */
+/* A counter: its name in JSON, what it counts, and where it is in its struct. */
 struct figure_counter {
 	const char *name;
+	const char *help;
 	size_t offset;
 };
 

@@ -6,56 +6,37 @@
 #include "bpf/stats/stats.h"
 #include "bpf/cli/table.h"
 
-/* A column of counts: a word, and what it is. */
-struct column {
-	const char *title;
-	size_t offset;
-};
+/* The columns of counters in the table of each kind. A column without a name is not
+ * shown. */
+enum kind { TASKS, SEARCH, KINDS };
 
-#define COLUMN(title, name)                                 \
-	{                                                   \
-		title, offsetof(struct area_counters, name) \
-	}
-
-static const struct column of_tasks[] = {
-	COLUMN("polled", tasks_polled),  COLUMN("spawned", tasks_spawned),
-	COLUMN("LIFO hits", lifo_hits),  COLUMN("stolen", tasks_stolen),
-	COLUMN("far", tasks_stolen_far), COLUMN("jobs", jobs_stolen),
-	COLUMN("stalls", stalls),        { NULL, 0 },
-};
-
-static const struct column of_looking[] = {
-	COLUMN("parks", times_parked),
-	COLUMN("steals", steals),
-	COLUMN("looks", steal_attempts),
-	COLUMN("failed", searches_failed),
-	COLUMN("fetches", global_batch_fetches),
-	COLUMN("spills", overflows),
-	COLUMN("singles", overflows_single),
-	{ NULL, 0 },
+static const struct figure_counter columns_of[KINDS][TABLE_COLUMNS] = {
+#define COUNTER(name, place, kind, column, title, help) \
+	[kind][column] = { title, help, offsetof(struct area_counters, name) },
+	COUNTER_LIST(COUNTER)
+#undef COUNTER
 };
 
 static void add_counts(struct table *table,
-		       const struct area_counters *counters,
-		       const struct column *columns)
+		       const struct area_counters *counters, enum kind kind)
 {
-	for (; columns->title; columns++) {
-		const struct figure_counter counter = { columns->title,
-							columns->offset };
+	const struct figure_counter *columns = columns_of[kind];
 
-		table_count(table, figure_value(counters, &counter));
-	}
+	for (unsigned i = 0; i < TABLE_COLUMNS; i++)
+		if (columns[i].name)
+			table_count(table, figure_value(counters, &columns[i]));
 }
 
 static void begin(struct table *table, const char *first, const char *second,
-		  const struct column *columns, const char *last,
-		  const char *left)
+		  enum kind kind, const char *last, const char *left)
 {
+	const struct figure_counter *columns = columns_of[kind];
 	const char *titles[TABLE_COLUMNS] = { first, second };
 	unsigned count = 2;
 
-	for (; columns->title; columns++)
-		titles[count++] = columns->title;
+	for (unsigned i = 0; i < TABLE_COLUMNS; i++)
+		if (columns[i].name)
+			titles[count++] = columns[i].name;
 	titles[count] = last;
 	table_begin(table, titles, left);
 }
@@ -64,18 +45,18 @@ static void print_tasks(FILE *file, const struct target_snapshot *snapshot)
 {
 	struct table table;
 
-	begin(&table, "worker", "state", of_tasks, "queue", "01");
+	begin(&table, "worker", "state", TASKS, "queue", "01");
 	for (unsigned i = 0; i < snapshot->worker_count; i++) {
 		const struct target_worker *worker = &snapshot->workers[i];
 
 		table_add(&table, "%u", i);
 		table_add(&table, "%s", figure_state(worker->area.times.state));
-		add_counts(&table, &worker->area.counters, of_tasks);
+		add_counts(&table, &worker->area.counters, TASKS);
 		table_count(&table, worker->queue_depth);
 	}
 	table_add(&table, "all");
 	table_add(&table, "%s", "");
-	add_counts(&table, &snapshot->total, of_tasks);
+	add_counts(&table, &snapshot->total, TASKS);
 	table_count(&table, snapshot->queue_depth);
 	table_print(file, &table);
 }
@@ -84,7 +65,7 @@ static void print_looking(FILE *file, const struct target_snapshot *snapshot)
 {
 	struct table table;
 
-	begin(&table, "worker", "CPU", of_looking, NULL, NULL);
+	begin(&table, "worker", "CPU", SEARCH, NULL, NULL);
 	for (unsigned i = 0; i < snapshot->worker_count; i++) {
 		const struct area_worker *area = &snapshot->workers[i].area;
 
@@ -93,11 +74,11 @@ static void print_looking(FILE *file, const struct target_snapshot *snapshot)
 			table_add(&table, "%d", area->cpu);
 		else
 			table_add(&table, "any");
-		add_counts(&table, &area->counters, of_looking);
+		add_counts(&table, &area->counters, SEARCH);
 	}
 	table_add(&table, "all");
 	table_add(&table, "%s", "");
-	add_counts(&table, &snapshot->total, of_looking);
+	add_counts(&table, &snapshot->total, SEARCH);
 	table_print(file, &table);
 }
 

@@ -57,6 +57,7 @@ FOLDERS = {
         "topology/placement.h",
         "topology/quota.h",
         "probes/area.h",
+        "probes/counter_list.h",
         "probes/counters.h",
         "probes/events.h",
         "probes/histogram.h",
@@ -68,6 +69,7 @@ FOLDERS = {
         "bpf",
         "include",
         "probes/area.h",
+        "probes/counter_list.h",
         "probes/counters.h",
         "probes/events.h",
         "probes/histogram.h",
@@ -79,6 +81,7 @@ FOLDERS = {
     "bench": [
         "bench",
         "include",
+        "probes/counter_list.h",
         "probes/perf_group.h",
         "bpf/cli/args.h",
         "bpf/cli/outfile.h",

@@ -65,6 +65,38 @@ TEST(root__of_this_library__says_what_it_is)
 	assert_true(strlen(area_root.version) < sizeof(area_root.version));
 }
 
+/* Written out, unlike counter_list.h: programs of other versions read these words. */
+TEST(counters__of_each_release__keep_their_words)
+{
+	static const struct {
+		const char *name;
+		size_t word;
+	} published[] = {
+		{ "tasks_spawned", 0 },        { "tasks_polled", 1 },
+		{ "tasks_stolen", 2 },         { "steal_attempts", 3 },
+		{ "times_parked", 4 },         { "lifo_hits", 5 },
+		{ "global_batch_fetches", 6 }, { "overflows", 7 },
+		{ "overflows_single", 8 },     { "jobs_stolen", 9 },
+		{ "tasks_stolen_far", 10 },    { "steals", 11 },
+		{ "searches_failed", 12 },     { "stalls", 13 },
+	};
+	static const struct {
+		const char *name;
+		size_t offset;
+	} counters[] = {
+#define COUNTER(name, ...) { #name, offsetof(struct area_counters, name) },
+		COUNTER_LIST(COUNTER)
+#undef COUNTER
+	};
+
+	assert_int_equal(sizeof(struct area_counters), 16 * sizeof(uint64_t));
+	for (unsigned i = 0; i < sizeof(published) / sizeof(*published); i++) {
+		assert_string_equal(counters[i].name, published[i].name);
+		assert_int_equal(counters[i].offset,
+				 published[i].word * sizeof(uint64_t));
+	}
+}
+
 TEST(runtimes__created_and_destroyed__listed_meanwhile)
 {
 	struct skua_runtime *rt[3];

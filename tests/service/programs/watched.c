@@ -109,7 +109,10 @@ static void wait_until_quiet(struct skua_runtime *rt)
 	} while (memcmp(&before, &after, sizeof(before)) != 0);
 }
 
-#define PRINT(from, name) printf("\"%s\":%" PRIu64 ",", #name, (from)->name)
+/* A counter of *from, within a JSON object that @before begins. */
+#define PRINT(name, ...)                                        \
+	printf("%s\"%s\":%" PRIu64, before, #name, from->name); \
+	before = ",";
 
 static void print_own(const struct skua_runtime *rt)
 {
@@ -122,23 +125,12 @@ static void print_own(const struct skua_runtime *rt)
 	       ",\"jobs_stolen_outside\":%" PRIu64 "},\"workers\":[",
 	       all.tasks_spawned, all.injection_depth, all.jobs_stolen_outside);
 	for (unsigned i = 0; i < all.workers; i++) {
+		const struct skua_worker_stats *from = &one;
+		const char *before = i ? ",{" : "{";
+
 		skua_runtime_worker_stats(rt, i, &one);
-		printf("%s{", i ? "," : "");
-		PRINT(&one, tasks_spawned);
-		PRINT(&one, tasks_polled);
-		PRINT(&one, tasks_stolen);
-		PRINT(&one, steal_attempts);
-		PRINT(&one, times_parked);
-		PRINT(&one, lifo_hits);
-		PRINT(&one, global_batch_fetches);
-		PRINT(&one, overflows);
-		PRINT(&one, overflows_single);
-		PRINT(&one, jobs_stolen);
-		PRINT(&one, tasks_stolen_far);
-		PRINT(&one, steals);
-		PRINT(&one, searches_failed);
-		PRINT(&one, stalls);
-		printf("\"queue_depth\":%" PRIu64 "}", one.queue_depth);
+		COUNTER_LIST(PRINT)
+		printf(",\"queue_depth\":%" PRIu64 "}", one.queue_depth);
 	}
 	printf("]}\n");
 }
@@ -155,23 +147,11 @@ static void print_area(void)
 		const struct area_worker *worker =
 			(const void *)(uintptr_t)(workers[i] +
 						  area->worker_offset);
-		const struct area_counters *counters = &worker->counters;
+		const struct area_counters *from = &worker->counters;
+		const char *before = i ? ",{" : "{";
 
-		printf("%s{", i ? "," : "");
-		PRINT(counters, tasks_spawned);
-		PRINT(counters, tasks_polled);
-		PRINT(counters, tasks_stolen);
-		PRINT(counters, tasks_stolen_far);
-		PRINT(counters, steals);
-		PRINT(counters, steal_attempts);
-		PRINT(counters, searches_failed);
-		PRINT(counters, times_parked);
-		PRINT(counters, lifo_hits);
-		PRINT(counters, global_batch_fetches);
-		PRINT(counters, overflows);
-		PRINT(counters, overflows_single);
-		PRINT(counters, jobs_stolen);
-		printf("\"stalls\":%" PRIu64 "}", counters->stalls);
+		COUNTER_LIST(PRINT)
+		printf("}");
 	}
 	printf("]\n");
 }
