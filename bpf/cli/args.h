@@ -74,10 +74,7 @@ error_t args_seconds(const char *option, const char *text, double min,
 error_t args_time(const char *option, const char *text, uint64_t max_ns,
 		  uint64_t *out_ns);
 
-/*
- * An option of a verb, and the field of the verb's struct that it sets. The table of a
- * verb ends with one without a name.
- */
+/* An option of a verb, and the field of the verb's struct that it sets. */
 struct args_option {
 	const char *name; /* without "--" */
 	char key;         /* 'p' for "-p"; 0: none */
@@ -130,24 +127,52 @@ struct args_option {
 		.field = offsetof(type, field_of)                 \
 	}
 #define ARGS_JSON(type, text) ARGS_FLAG_OF(type, "json", json, text)
+#define ARGS_TEXT_OF(type, name_of, field_of, arg_of, text)           \
+	{                                                             \
+		.name = name_of, .arg = arg_of, .doc = text,          \
+		.value = ARGS_TEXT, .field = offsetof(type, field_of) \
+	}
+#define ARGS_NUMBER_OF(type, name_of, field_of, least, most, arg_of, text) \
+	{                                                                  \
+		.name = name_of, .arg = arg_of, .doc = text,               \
+		.value = ARGS_NUMBER, .field = offsetof(type, field_of),   \
+		.min = least, .max = most                                  \
+	}
+#define ARGS_PARSED(name_of, parse_of, arg_of, text)         \
+	{                                                    \
+		.name = name_of, .arg = arg_of, .doc = text, \
+		.value = ARGS_OTHER, .parse = parse_of       \
+	}
 
 /**
  * struct args_verb - the options of a verb
- * @options: a table
+ * @doc: of --help
  * @file_doc: of an argument that is no option, as "[FILE]"; NULL: the verb takes none
  * @file: offset of the const char * that receives it
  * @add_file: for verbs that take several; instead of @file
- * @doc: of --help
  * @check: after the last option; NULL: they all go together
+ * @options: up to one without a name
  */
 struct args_verb {
-	const struct args_option *options;
+	const char *doc;
 	const char *file_doc;
 	size_t file;
 	error_t (*add_file)(void *options, char *text);
-	const char *doc;
 	error_t (*check)(void *options);
+	const struct args_option *options;
 };
+
+/* In a struct args_verb: the argument that is no option, with its field; the options. */
+#define ARGS_FILE(type, text, field_of) \
+	.file_doc = text, .file = offsetof(type, field_of)
+#define ARGS_OPTIONS(...)                       \
+	.options = (const struct args_option[]) \
+	{                                       \
+		__VA_ARGS__,                    \
+		{                               \
+			0                       \
+		}                               \
+	}
 
 /**
  * args_parse_verb - args_parse() for a verb with a table of options

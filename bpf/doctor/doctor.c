@@ -28,25 +28,19 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_JSON(struct options, "Print an object"),
-	ARGS_PID(struct options,
-		 "Look at this process: its memory, limits and control group"),
-	{ .name = "root",
-	  .arg = "PATH",
-	  .doc = "Another machine: a folder with a tree as at /. Nothing is "
-		 "tried there",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, doctor.root) },
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.check = check,
 	.doc = "Say what this machine and your privileges allow, and what not, "
 	       "why, and what to do about it: counters, tracing, memory of "
 	       "other processes, limits, and what disturbs measurements",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_JSON(struct options, "Print an object"),
+		ARGS_PID(struct options,
+			 "Look at this process: its memory, limits and "
+			 "control group"),
+		ARGS_TEXT_OF(struct options, "root", doctor.root, "PATH",
+			     "Another machine: a folder with a tree as at /. "
+			     "Nothing is tried there")),
 };
 
 /* In the order of enum doctor_state. */

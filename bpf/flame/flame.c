@@ -64,43 +64,34 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FLAG_OF(struct options, "folded", folded,
-		     "Write folded stacks, \"type;function;function "
-		     "samples\", for other tools"),
-	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
-		 "at Ctrl-C, or the end of the process"),
-	{ .name = "kernel",
-	  .key = 'k',
-	  .doc = "Also the functions of the kernel, as \"function_[k]\", "
-		 "instead of one \"[kernel]\"",
-	  .value = ARGS_FLAG,
-	  .field = offsetof(struct options, kernel) },
-	ARGS_OUTPUT(struct options,
-		    "Where to (default: standard output, unless that is a "
-		    "terminal); an old FILE is overwritten"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ .name = "rate",
-	  .arg = "HZ",
-	  .doc = "Samples a second of each busy CPU, 1 to 10000 (default: 99)",
-	  .value = ARGS_NUMBER,
-	  .field = offsetof(struct options, rate),
-	  .min = 1,
-	  .max = MAX_RATE },
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "[FILE]",
-	.file = offsetof(struct options, in),
-	.check = check,
 	.doc = "Draw where the CPU time of a process goes: a flame graph by type "
 	       "of task, as SVG. Or draw a FILE of folded stacks ('-': standard "
 	       "input)\vIt needs CAP_BPF and CAP_PERFMON. Stacks are found by "
 	       "the tables that compilers write for exceptions, and where "
 	       "there are none by frame pointers. The process is not stopped, "
 	       "except for some microseconds a sample",
+	ARGS_FILE(struct options, "[FILE]", in),
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FLAG_OF(struct options, "folded", folded,
+			     "Write folded stacks, \"type;function;function "
+			     "samples\", for other tools"),
+		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
+			 "at Ctrl-C, or the end of the process"),
+		{ .name = "kernel",
+		  .key = 'k',
+		  .doc = "Also the functions of the kernel, as "
+			 "\"function_[k]\", instead of one \"[kernel]\"",
+		  .value = ARGS_FLAG,
+		  .field = offsetof(struct options, kernel) },
+		ARGS_OUTPUT(struct options,
+			    "Where to (default: standard output, unless that "
+			    "is a terminal); an old FILE is overwritten"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP),
+		ARGS_NUMBER_OF(struct options, "rate", rate, 1, MAX_RATE, "HZ",
+			       "Samples a second of each busy CPU, 1 to "
+			       "10000 (default: 99)")),
 };
 
 static int complain(const char *what, const char *why)

@@ -81,21 +81,16 @@ static error_t check(void *input)
 		       : 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_PID(struct symbolizer,
-		 "Take the files that this process has mapped"),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "[FILE...]",
-	.add_file = add_file,
-	.check = check,
 	.doc = "Copy standard input to standard output. After each place such "
 	       "as program+0x4dd7, add its function and source line. Stall "
 	       "reports in a log contain such places. FILEs: the program and "
 	       "its libraries, as the process had them",
+	.file_doc = "[FILE...]",
+	.add_file = add_file,
+	.check = check,
+	ARGS_OPTIONS(ARGS_PID(struct symbolizer,
+			      "Take the files that this process has mapped")),
 };
 
 /* ---- files ----------------------------------------------------------------- */

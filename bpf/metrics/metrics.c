@@ -50,50 +50,34 @@ static error_t parse_format(void *input, char *name)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FLAG_OF(struct options, "all", all,
-		     "Of each process with skua that can be read at the time"),
-	ARGS_FLAG_OF(struct options, "expose", expose,
-		     "Let --listen be an address that other machines reach"),
-	{ .name = "format",
-	  .arg = "NAME",
-	  .doc = "openmetrics, which --once has, or prometheus, the text format "
-		 "0.0.4, which --textfile has, as the node exporter reads "
-		 "that",
-	  .value = ARGS_OTHER,
-	  .parse = parse_format },
-	{ .name = "interval",
-	  .arg = "SECONDS",
-	  .doc = "Write the file so often (15)",
-	  .value = ARGS_NUMBER,
-	  .field = offsetof(struct options, interval),
-	  .min = 1,
-	  .max = 86400 },
-	{ .name = "listen",
-	  .arg = "ADDRESS:PORT",
-	  .doc = "Answer GET /metrics there (127.0.0.1:9464); port 0: any that "
-		 "is free",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, listen) },
-	ARGS_FLAG_OF(struct options, "once", once,
-		     "Write once, to standard output or the --textfile, and "
-		     "end"),
-	ARGS_PID(struct options, "Of that process"),
-	{ .name = "textfile",
-	  .arg = "FILE",
-	  .doc = "Write a file, for the node exporter; it is replaced at once, "
-		 "and removed at the end",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, textfile) },
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.check = check,
 	.doc = "Show the counters of processes to Prometheus, as OpenMetrics: "
 	       "over HTTP on this machine alone, or in a file. The processes "
 	       "are not stopped",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FLAG_OF(struct options, "all", all,
+			     "Of each process with skua that can be read at "
+			     "the time"),
+		ARGS_FLAG_OF(struct options, "expose", expose,
+			     "Let --listen be an address that other machines "
+			     "reach"),
+		ARGS_PARSED("format", parse_format, "NAME",
+			    "openmetrics, which --once has, or prometheus, "
+			    "the text format 0.0.4, which --textfile has, as "
+			    "the node exporter reads that"),
+		ARGS_NUMBER_OF(struct options, "interval", interval, 1, 86400,
+			       "SECONDS", "Write the file so often (15)"),
+		ARGS_TEXT_OF(struct options, "listen", listen, "ADDRESS:PORT",
+			     "Answer GET /metrics there (127.0.0.1:9464); "
+			     "port 0: any that is free"),
+		ARGS_FLAG_OF(struct options, "once", once,
+			     "Write once, to standard output or the "
+			     "--textfile, and end"),
+		ARGS_PID(struct options, "Of that process"),
+		ARGS_TEXT_OF(struct options, "textfile", textfile, "FILE",
+			     "Write a file, for the node exporter; it is "
+			     "replaced at once, and removed at the end")),
 };
 
 /* ---- files ----------------------------------------------------------------- */

@@ -72,34 +72,30 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	{ .name = "event",
-	  .key = 'e',
-	  .arg = "EVENT,...",
-	  .doc = "Count these, up to 24, by libpfm's names; each six have "
-		 "counters at the same times",
-	  .value = ARGS_OTHER,
-	  .parse = parse_events },
-	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
-		 "at Ctrl-C, or the end of the process"),
-	ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
-		      "Print each so often the counts since the last time"),
-	ARGS_JSON(struct options, "Print an object each time"),
-	ARGS_FLAG_OF(struct options, "list", list,
-		     "List the events that this machine has, and with PATTERN "
-		     "only those in whose names it is"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "[PATTERN]",
-	.file = offsetof(struct options, pattern),
-	.check = check,
 	.doc = "Count events of the processor and of the kernel in the worker "
 	       "threads of a process, and what a task has of them. The process "
 	       "is not stopped, and nothing is read at its tasks",
+	ARGS_FILE(struct options, "[PATTERN]", pattern),
+	.check = check,
+	ARGS_OPTIONS(
+		{ .name = "event",
+		  .key = 'e',
+		  .arg = "EVENT,...",
+		  .doc = "Count these, up to 24, by libpfm's names; each six "
+			 "have counters at the same times",
+		  .value = ARGS_OTHER,
+		  .parse = parse_events },
+		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
+			 "at Ctrl-C, or the end of the process"),
+		ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
+			      "Print each so often the counts since the last "
+			      "time"),
+		ARGS_JSON(struct options, "Print an object each time"),
+		ARGS_FLAG_OF(struct options, "list", list,
+			     "List the events that this machine has, and "
+			     "with PATTERN only those in whose names it is"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
 /* ---- counting -------------------------------------------------------------- */

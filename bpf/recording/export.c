@@ -57,26 +57,22 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	{ .name = "format",
-	  .key = 'f',
-	  .arg = "FORMAT",
-	  .doc = "perfetto (protocol buffers, for ui.perfetto.dev), chrome "
-		 "(JSON, for chrome://tracing and others) or summary (a table "
-		 "of types of tasks)",
-	  .value = ARGS_OTHER,
-	  .parse = parse_format },
-	ARGS_OUTPUT(struct options, "Where to (default: standard output)"),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "FILE",
-	.file = offsetof(struct options, file),
-	.check = check,
 	.doc = "Make what skua record has written into a form that other "
 	       "programs show",
+	ARGS_FILE(struct options, "FILE", file),
+	.check = check,
+	ARGS_OPTIONS(
+		{ .name = "format",
+		  .key = 'f',
+		  .arg = "FORMAT",
+		  .doc = "perfetto (protocol buffers, for ui.perfetto.dev), "
+			 "chrome (JSON, for chrome://tracing and others) or "
+			 "summary (a table of types of tasks)",
+		  .value = ARGS_OTHER,
+		  .parse = parse_format },
+		ARGS_OUTPUT(struct options,
+			    "Where to (default: standard output)")),
 };
 
 /* Remarks for a reader of the result. */

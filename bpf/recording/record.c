@@ -54,40 +54,32 @@ static error_t parse_condition(void *input, char *text)
 	return trigger_parse(&options->trigger, text);
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
-		 "at Ctrl-C, or the end of the process"),
-	ARGS_FLAG_OF(struct options, "last", last,
-		     "Write only the last events of each worker, when it ends: "
-		     "the contents of its ring"),
-	{ .name = "max-bytes",
-	  .arg = "BYTES",
-	  .doc = "End when the file has so many, or a few megabytes more "
-		 "(default: no limit)",
-	  .value = ARGS_NUMBER,
-	  .field = offsetof(struct options, max_bytes),
-	  .min = MIN_BYTES,
-	  .max = MAX_BYTES },
-	{ .name = "on",
-	  .arg = "CONDITION",
-	  .doc = "With --last: end when it comes, so that the events before it "
-		 "are kept: stall, or as p99>2ms, polls:p99.9>500us, "
-		 "waits:p50>1ms, of a second",
-	  .value = ARGS_OTHER,
-	  .parse = parse_condition },
-	ARGS_OUTPUT(struct options, "Where to; an old FILE is overwritten"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	ARGS_FLAG_OF(struct options, "switches", switches,
-		     "Also when the kernel takes CPUs from its threads, and "
-		     "for which threads; needs CAP_BPF and CAP_PERFMON"),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.check = check,
 	.doc = "Record what the workers of a process do: polls, steals, sleeps "
 	       "and more, for skua export. The process is not stopped",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
+			 "at Ctrl-C, or the end of the process"),
+		ARGS_FLAG_OF(struct options, "last", last,
+			     "Write only the last events of each worker, "
+			     "when it ends: the contents of its ring"),
+		ARGS_NUMBER_OF(struct options, "max-bytes", max_bytes,
+			       MIN_BYTES, MAX_BYTES, "BYTES",
+			       "End when the file has so many, or a few "
+			       "megabytes more (default: no limit)"),
+		ARGS_PARSED("on", parse_condition, "CONDITION",
+			    "With --last: end when it comes, so that the "
+			    "events before it are kept: stall, or as "
+			    "p99>2ms, polls:p99.9>500us, waits:p50>1ms, of a "
+			    "second"),
+		ARGS_OUTPUT(struct options,
+			    "Where to; an old FILE is overwritten"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP),
+		ARGS_FLAG_OF(struct options, "switches", switches,
+			     "Also when the kernel takes CPUs from its "
+			     "threads, and for which threads; needs CAP_BPF "
+			     "and CAP_PERFMON")),
 };
 
 /* ---- recording ------------------------------------------------------------- */

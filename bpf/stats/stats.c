@@ -16,16 +16,12 @@ struct options {
 	bool json;
 };
 
-static const struct args_option options_of_verb[] = {
-	ARGS_JSON(struct options, "Print an object for each runtime"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
 	.doc = "Show what the workers of a process have counted since they "
 	       "began. The process is not stopped",
+	ARGS_OPTIONS(
+		ARGS_JSON(struct options, "Print an object for each runtime"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
 /* All runtimes of one moment: once more, if some came or went meanwhile. */

@@ -50,27 +50,27 @@ static error_t check(void *input)
 		       : 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FLAG_OF(struct options, "csv", csv,
-		     "Print a line a runtime and interval, with the time of "
-		     "day, after one with the names of its columns"),
-	ARGS_INTERVAL(struct options, 0.01, 3600,
-		      "How long is looked before it is shown (default: 1)"),
-	ARGS_JSON(struct options, "Print an object a runtime and interval"),
-	ARGS_FLAG_OF(struct options, "once", once,
-		     "Print one interval, and end; as it is without a "
-		     "terminal"),
-	ARGS_PID(struct options, "Of that process (default: the one that has "
-				 "skua in it, or a list of all)"),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.check = check,
 	.doc = "Show what the workers of a process do: how busy they are, with "
 	       "which tasks, and how long those wait. The process is not "
 	       "stopped. q ends it",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FLAG_OF(struct options, "csv", csv,
+			     "Print a line a runtime and interval, with the "
+			     "time of day, after one with the names of its "
+			     "columns"),
+		ARGS_INTERVAL(struct options, 0.01, 3600,
+			      "How long is looked before it is shown "
+			      "(default: 1)"),
+		ARGS_JSON(struct options,
+			  "Print an object a runtime and interval"),
+		ARGS_FLAG_OF(struct options, "once", once,
+			     "Print one interval, and end; as it is without "
+			     "a terminal"),
+		ARGS_PID(struct options,
+			 "Of that process (default: the one that has skua in "
+			 "it, or a list of all)")),
 };
 
 /* ---- intervals ------------------------------------------------------------- */

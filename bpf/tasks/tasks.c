@@ -20,22 +20,18 @@ struct options {
 	bool json, each;
 };
 
-static const struct args_option options_of_verb[] = {
-	{ .name = "each",
-	  .key = 'e',
-	  .doc = "List each task, with where it was spawned",
-	  .value = ARGS_FLAG,
-	  .field = offsetof(struct options, each) },
-	ARGS_JSON(struct options, "Print an object for each runtime"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
 	.doc = "Show the tasks of a process that are not done, by type and by "
 	       "what they wait for. Types and waits need SKUA_TRACK_TASKS=1 in "
 	       "the environment of the process. The process is not stopped",
+	ARGS_OPTIONS(
+		{ .name = "each",
+		  .key = 'e',
+		  .doc = "List each task, with where it was spawned",
+		  .value = ARGS_FLAG,
+		  .field = offsetof(struct options, each) },
+		ARGS_JSON(struct options, "Print an object for each runtime"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
 /* ---- reading --------------------------------------------------------------- */

@@ -62,39 +62,27 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_JSON(struct options, "Print an object"),
-	ARGS_FLAG_OF(struct options, "measure", measure,
-		     "Measure how long a cache line takes between cores, for "
-		     "up to 50 ms on all allowed CPUs; show that, and correct "
-		     "which share a cache"),
-	{ .name = "placement",
-	  .arg = "NAME",
-	  .doc = "Of the workers: default, compact, scatter, cores (one each) "
-		 "or caches",
-	  .value = ARGS_OTHER,
-	  .parse = parse_placement },
-	{ .name = "root",
-	  .arg = "PATH",
-	  .doc = "Another machine: a folder with a tree as at /, or a file "
-		 "that --snapshot has made",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, root) },
-	{ .name = "snapshot",
-	  .arg = "FILE",
-	  .doc = "Write down what describes the machine, as one text file "
-		 "(-: to standard output), and print nothing else",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, snapshot) },
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.check = check,
 	.doc = "Show the CPUs, cores, caches and nodes of the machine, where "
 	       "the workers of a runtime would run, and in which order each "
 	       "steals from the others",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_JSON(struct options, "Print an object"),
+		ARGS_FLAG_OF(struct options, "measure", measure,
+			     "Measure how long a cache line takes between "
+			     "cores, for up to 50 ms on all allowed CPUs; "
+			     "show that, and correct which share a cache"),
+		ARGS_PARSED("placement", parse_placement, "NAME",
+			    "Of the workers: default, compact, scatter, "
+			    "cores (one each) or caches"),
+		ARGS_TEXT_OF(struct options, "root", root, "PATH",
+			     "Another machine: a folder with a tree as at /, "
+			     "or a file that --snapshot has made"),
+		ARGS_TEXT_OF(struct options, "snapshot", snapshot, "FILE",
+			     "Write down what describes the machine, as one "
+			     "text file (-: to standard output), and print "
+			     "nothing else")),
 };
 
 /* ---- what there is --------------------------------------------------------- */

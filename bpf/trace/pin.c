@@ -35,29 +35,21 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option pin_options[] = {
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ 0 },
-};
-
-static const struct args_option unpin_options[] = {
-	ARGS_FLAG_OF(struct options, "all", all, "In all processes"),
-	ARGS_PID(struct options, "In that process, which may have ended"),
-	{ 0 },
-};
-
 static const struct args_verb pin_verb = {
-	.options = pin_options,
-	.check = check,
 	.doc = "Count what the workers of a process do as skua trace does, "
 	       "until skua unpin: the maps are in " PINS_FOLDER
 	       "/PID, for bpftool and others",
+	.check = check,
+	ARGS_OPTIONS(ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
 static const struct args_verb unpin_verb = {
-	.options = unpin_options,
-	.check = check,
 	.doc = "End what skua pin has begun",
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FLAG_OF(struct options, "all", all, "In all processes"),
+		ARGS_PID(struct options,
+			 "In that process, which may have ended")),
 };
 
 /* ---- the folder of a process ----------------------------------------------- */

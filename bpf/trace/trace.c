@@ -51,27 +51,23 @@ static error_t check(void *input)
 		       : 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
-		 "at Ctrl-C, q, or the end of the process"),
-	ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
-		      "Print each so often the counts since the last time "
-		      "(default: 1 on a terminal, else only in the end)"),
-	ARGS_JSON(struct options, "Print an object each time"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "[PATH]",
-	.file = offsetof(struct options, path),
-	.check = check,
 	.doc = "Count what workers do by their probes: steals by thief and "
 	       "victim, how long they sleep, and when the kernel takes them off "
 	       "the CPU. With a PATH, in all processes that have the file. "
 	       "Where a probe may not be attached, the process's own counters "
 	       "replace it",
+	ARGS_FILE(struct options, "[PATH]", path),
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
+			 "at Ctrl-C, q, or the end of the process"),
+		ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
+			      "Print each so often the counts since the last "
+			      "time (default: 1 on a terminal, else only in "
+			      "the end)"),
+		ARGS_JSON(struct options, "Print an object each time"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
 /* ---- showing --------------------------------------------------------------- */

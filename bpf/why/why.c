@@ -54,46 +54,38 @@ static error_t check(void *input)
 	return 0;
 }
 
-static const struct args_option options_of_verb[] = {
-	ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
-		 "after 5 seconds, or at Ctrl-C"),
-	ARGS_JSON(struct options, "Print an object"),
-	ARGS_FLAG_OF(struct options, "off-cpu", off_cpu,
-		     "Show instead in which functions polls block"),
-	ARGS_OUTPUT(struct options,
-		    "Keep the recording; an old FILE is overwritten"),
-	ARGS_PID(struct options, PICK_PROCESS_HELP),
-	{ .name = "slower-than",
-	  .arg = "TIME",
-	  .doc = "Show and judge only tasks that took longer, as 2ms or 500us",
-	  .value = ARGS_TIME,
-	  .field = offsetof(struct options, slower_than_ns),
-	  .max = MAX_SLOWER_NS },
-	{ .name = "slowest",
-	  .arg = "N",
-	  .doc = "Show so many incidents, with --json so many tasks, or with "
-		 "--off-cpu so many places (default: 10)",
-	  .value = ARGS_NUMBER,
-	  .field = offsetof(struct options, slowest),
-	  .max = MAX_SLOWEST },
-	{ .name = "type",
-	  .arg = "NAME",
-	  .doc = "Show only tasks of the type, or poll function, of that name",
-	  .value = ARGS_TEXT,
-	  .field = offsetof(struct options, type) },
-	{ 0 },
-};
-
 static const struct args_verb verb = {
-	.options = options_of_verb,
-	.file_doc = "[FILE]",
-	.file = offsetof(struct options, file),
-	.check = check,
 	.doc = "Show where the time of the slowest tasks of a process went, "
 	       "from when they became runnable: behind others, for their "
 	       "worker to wake up or to get a CPU, in their own poll, and what "
 	       "caused it. Records for a while, or takes what skua record has "
 	       "written",
+	ARGS_FILE(struct options, "[FILE]", file),
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
+			 "after 5 seconds, or at Ctrl-C"),
+		ARGS_JSON(struct options, "Print an object"),
+		ARGS_FLAG_OF(struct options, "off-cpu", off_cpu,
+			     "Show instead in which functions polls block"),
+		ARGS_OUTPUT(struct options,
+			    "Keep the recording; an old FILE is overwritten"),
+		ARGS_PID(struct options, PICK_PROCESS_HELP),
+		{ .name = "slower-than",
+		  .arg = "TIME",
+		  .doc = "Show and judge only tasks that took longer, as 2ms "
+			 "or 500us",
+		  .value = ARGS_TIME,
+		  .field = offsetof(struct options, slower_than_ns),
+		  .max = MAX_SLOWER_NS },
+		ARGS_NUMBER_OF(struct options, "slowest", slowest, 0,
+			       MAX_SLOWEST, "N",
+			       "Show so many incidents, with --json so many "
+			       "tasks, or with --off-cpu so many places "
+			       "(default: 10)"),
+		ARGS_TEXT_OF(struct options, "type", type, "NAME",
+			     "Show only tasks of the type, or poll function, "
+			     "of that name")),
 };
 
 /* ---- recording ----------------------------------------------------------- */
