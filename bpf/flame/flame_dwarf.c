@@ -5,6 +5,7 @@
  * The addresses that each unit has are read once; not every compiler writes the table
  * that would tell of them (.debug_aranges). Nothing is freed: the process ends soon.
  */
+#include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_dwarf.h"
 
 #include <elfutils/libdw.h>
@@ -47,7 +48,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
-	return (a->from > b->from) - (a->from < b->from);
+	return compare_numbers(a->from, b->from);
 }
 
 static void read_units(struct dwarf *dwarf)
@@ -93,18 +94,10 @@ static void open_lines(struct dwarf *dwarf)
 static const struct range *find_range(const struct dwarf *dwarf,
 				      uint64_t address)
 {
-	size_t low = 0, high = dwarf->count;
+	size_t n = SORTED_UP_TO(dwarf->ranges, dwarf->count, from, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dwarf->ranges[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && address < dwarf->ranges[low - 1].to
-		       ? &dwarf->ranges[low - 1]
+	return n > 0 && address < dwarf->ranges[n - 1].to
+		       ? &dwarf->ranges[n - 1]
 		       : NULL;
 }
 

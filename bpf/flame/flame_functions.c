@@ -5,6 +5,7 @@
  * They are those of the symbol tables. Where there is no symbol, as in a stripped file,
  * the unwind table still tells where functions begin.
  */
+#include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_functions.h"
 
 #include <gelf.h>
@@ -56,14 +57,13 @@ static int compare(const void *a, const void *b)
 {
 	const struct symbol *left = a, *right = b;
 
-	if (left->from != right->from)
-		return left->from < right->from ? -1 : 1;
-	if (!left->name || !right->name)
-		return 0;
-	if (underscores(left->name) != underscores(right->name))
-		return underscores(left->name) < underscores(right->name) ? -1
-									  : 1;
-	return strcmp(left->name, right->name);
+	int order = compare_numbers(left->from, right->from);
+
+	if (order || !left->name || !right->name)
+		return order;
+	order = compare_numbers(underscores(left->name),
+				underscores(right->name));
+	return order ? order : strcmp(left->name, right->name);
 }
 
 static bool is_function(const GElf_Sym *symbol)
@@ -172,18 +172,10 @@ static void read_symbols(struct functions *functions)
 static struct symbol *find_symbol(const struct symbols *symbols,
 				  uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
+	size_t n = SORTED_UP_TO(symbols->list, symbols->count, from, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->list[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && address < symbols->list[low - 1].to
-		       ? &symbols->list[low - 1]
+	return n > 0 && address < symbols->list[n - 1].to
+		       ? &symbols->list[n - 1]
 		       : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_kernel.c - see flame_kernel.h */
+#include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_kernel.h"
 
 #include <errno.h>
@@ -88,7 +89,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
 
-	return (a->from > b->from) - (a->from < b->from);
+	return compare_numbers(a->from, b->from);
 }
 
 int flame_kernel_read(struct flame_kernel **out, FILE *file)
@@ -122,15 +123,8 @@ void flame_kernel_free(struct flame_kernel *kernel)
 const char *flame_kernel_find(const struct flame_kernel *kernel,
 			      uint64_t address)
 {
-	size_t low = 0, high = kernel->count;
+	size_t n =
+		SORTED_UP_TO(kernel->functions, kernel->count, from, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kernel->functions[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? kernel->functions[low - 1].name : NOWHERE;
+	return n > 0 ? kernel->functions[n - 1].name : NOWHERE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* offcpu.c - see offcpu.h */
+#include "bpf/cli/sorted.h"
 #include "bpf/recording/offcpu.h"
 
 #include <errno.h>
@@ -93,10 +94,10 @@ static int compare_switches(const void *left, const void *right)
 	const struct trace_switch *a = left, *b = right;
 
 	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
+		return compare_numbers(a->tid, b->tid);
 	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return a->lost < b->lost ? -1 : a->lost > b->lost;
+		return compare_numbers(a->ns, b->ns);
+	return compare_numbers(a->lost, b->lost);
 }
 
 static void set_state(struct walk *w, enum offcpu_kind kind, uint64_t ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_file.c - see trace_file.h */
+#include "bpf/cli/sorted.h"
 #include "bpf/recording/trace_file.h"
 
 #include <errno.h>
@@ -274,11 +275,9 @@ static int compare_names(const void *left, const void *right)
 {
 	const struct trace_name *a = left, *b = right;
 
-	if (a->of != b->of)
-		return a->of < b->of ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return 0;
+	int order = compare_numbers(a->of, b->of);
+
+	return order ? order : compare_numbers(a->address, b->address);
 }
 
 /* A stream without times has those of the recorder, and its rate. */
@@ -314,7 +313,7 @@ static int compare_threads(const void *left, const void *right)
 {
 	const struct thread *a = left, *b = right;
 
-	return (a->tid > b->tid) - (a->tid < b->tid);
+	return compare_numbers(a->tid, b->tid);
 }
 
 /* A thread that drives several workers is no track of its own. */

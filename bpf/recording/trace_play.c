@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_play.c - see trace_play.h */
+#include "bpf/cli/sorted.h"
 #include "bpf/recording/trace_play.h"
 
 #include <errno.h>
@@ -208,11 +209,9 @@ static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 
-	if (a->runtime != b->runtime)
-		return a->runtime < b->runtime ? -1 : 1;
-	if (a->index != b->index)
-		return a->index < b->index ? -1 : 1;
-	return 0;
+	int order = compare_numbers(a->runtime, b->runtime);
+
+	return order ? order : compare_numbers(a->index, b->index);
 }
 
 static const struct place *find_victim(const struct player *p,

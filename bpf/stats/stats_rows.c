@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/stats/figures.h"
 #include "bpf/stats/stats.h"
 
@@ -36,7 +37,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct area_type *left = a, *right = b;
 
-	return (left->run_ns < right->run_ns) - (left->run_ns > right->run_ns);
+	return compare_numbers(right->run_ns, left->run_ns);
 }
 
 struct stats_rows stats_collect(const struct target_snapshot *snapshot)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/stats/top.h"
 
 /* ---- kinds ----------------------------------------------------------------- */
@@ -247,8 +248,7 @@ static int by_looks(const void *a, const void *b)
 
 	if (left->looks != right->looks)
 		return left->looks < right->looks ? 1 : -1;
-	return (left->rows.run_ns < right->rows.run_ns) -
-	       (left->rows.run_ns > right->rows.run_ns);
+	return compare_numbers(right->rows.run_ns, left->rows.run_ns);
 }
 
 void top_end(struct top_runtime *runtime)

@@ -13,6 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/target/target.h"
 #include "bpf/target/target_demangle.h"
 #include "bpf/target/target_elf.h"
@@ -121,18 +122,10 @@ int target_open_mapped(struct target *target,
 const struct target_mapping *target_mapping_at(const struct target *target,
 					       uint64_t address)
 {
-	size_t low = 0, high = target->map_count;
+	size_t n = SORTED_UP_TO(target->maps, target->map_count, end, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (target->maps[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < target->map_count && address >= target->maps[low].start
-		       ? &target->maps[low]
+	return n < target->map_count && address >= target->maps[n].start
+		       ? &target->maps[n]
 		       : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/cli/json_count.h"
+#include "bpf/cli/sorted.h"
 #include "bpf/tasks/tasks.h"
 
 #define EACH_MAX 1000u
@@ -52,12 +53,10 @@ static int compare(const void *a, const void *b)
 	int order = strcmp(tasks_doing(x), tasks_doing(y));
 
 	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
+		return compare_numbers(x->type, y->type);
 	if (x->poll != y->poll)
-		return x->poll < y->poll ? -1 : 1;
-	if (order)
-		return order;
-	return (x->since_ns > y->since_ns) - (x->since_ns < y->since_ns);
+		return compare_numbers(x->poll, y->poll);
+	return order ? order : compare_numbers(x->since_ns, y->since_ns);
 }
 
 static bool same_kind(const struct area_task *x, const struct area_task *y)

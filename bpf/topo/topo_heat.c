@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/topo/topo.h"
 
 #define MAX_ITEMS  32u
@@ -89,7 +90,7 @@ static int by_size(const void *a, const void *b)
 {
 	const unsigned *left = a, *right = b;
 
-	return (*left > *right) - (*left < *right);
+	return compare_numbers(*left, *right);
 }
 
 static unsigned median(const struct heat *heat,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counts_view.c - see counts_view.h */
+#include "bpf/cli/sorted.h"
 #include "bpf/trace/counts_view.h"
 
 #include <errno.h>
@@ -167,10 +168,10 @@ static int by_index(const void *a, const void *b)
 	const struct counts_line *x = a, *y = b;
 
 	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
+		return compare_numbers(x->process, y->process);
 	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+		return compare_numbers(x->index, y->index);
+	return compare_numbers(x->thread, y->thread);
 }
 
 int counts_arrange(struct counts_view *view, const struct counts *counts)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/why/ledger.h"
 
 /* The share of a part that makes its owner the only one to name. */
@@ -22,19 +23,19 @@ static int compare_items(const void *left, const void *right)
 	const struct ledger_item *a = left, *b = right;
 
 	if (ledger_took(a) != ledger_took(b))
-		return ledger_took(a) > ledger_took(b) ? -1 : 1;
+		return compare_numbers(ledger_took(b), ledger_took(a));
 	if (a->ready_ns != b->ready_ns)
-		return a->ready_ns < b->ready_ns ? -1 : 1;
-	return a->task < b->task ? -1 : a->task > b->task;
+		return compare_numbers(a->ready_ns, b->ready_ns);
+	return compare_numbers(a->task, b->task);
 }
 
 static int compare_types(const void *left, const void *right)
 {
 	const struct ledger_type *a = left, *b = right;
 
-	if (a->longest_ns != b->longest_ns)
-		return a->longest_ns > b->longest_ns ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
+	int order = compare_numbers(b->longest_ns, a->longest_ns);
+
+	return order ? order : compare_numbers(a->name, b->name);
 }
 
 static uint64_t slow_of(uint64_t count)

@@ -2,6 +2,7 @@
 /* ledger_split.c - an item in its parts */
 #include <string.h>
 
+#include "bpf/cli/sorted.h"
 #include "bpf/why/ledger.h"
 #include "bpf/why/ledger_parts.h"
 #include "bpf/recording/offcpu.h"
@@ -195,17 +196,9 @@ static void split_step(const struct span *span, struct offcpu_look *look,
 /* The last step that began by then; count: none has. */
 static size_t find_step(const struct ledger_steps *s, uint64_t ns)
 {
-	size_t low = 0, high = s->count;
+	size_t n = SORTED_UP_TO(s->steps, s->count, from_ns, ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->steps[middle].from_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? low - 1 : s->count;
+	return n > 0 ? n - 1 : s->count;
 }
 
 static void split_span(const struct span *span, uint64_t from_ns,

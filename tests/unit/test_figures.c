@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "bpf/stats/figures.h"
+#include "bpf/cli/sorted.h"
 #include "bpf/cli/table.h"
 
 TEST(difference__began_again__is_what_there_is)
@@ -96,6 +97,36 @@ TEST(text__of_numbers__reads_well)
 	assert_string_equal(text_time(text, 119e9), "119 s");
 	assert_string_equal(text_time(text, 121e9), "2.0 min");
 	assert_string_equal(text_time(text, 1.9e19), "219907 d");
+}
+
+TEST(numbers__compared__the_smaller_comes_first)
+{
+	assert_int_equal(compare_numbers(1, 2), -1);
+	assert_int_equal(compare_numbers(2, 2), 0);
+	assert_int_equal(compare_numbers(UINT64_MAX, 0), 1);
+}
+
+TEST(sorted_up_to__each_key__counts_those_up_to_it)
+{
+	static const struct {
+		char other;
+		uint64_t key;
+	} items[] = { { 'a', 3 }, { 'b', 3 }, { 'c', 5 },         { 'd', 8 },
+		      { 'e', 8 }, { 'f', 8 }, { 'g', UINT64_MAX } };
+	const size_t most = sizeof(items) / sizeof(*items);
+
+	for (size_t count = 0; count <= most; count++)
+		for (uint64_t key = 0; key <= 10; key++) {
+			uint64_t sought = key < 10 ? key : UINT64_MAX;
+			size_t expected = 0;
+
+			while (expected < count &&
+			       items[expected].key <= sought)
+				expected++;
+			assert_int_equal(
+				SORTED_UP_TO(items, count, key, sought),
+				expected);
+		}
 }
 
 TEST(table__of_cells__is_aligned)
