@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/perf/perf.h"
 #include "bpf/cli/table.h"
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/stats/top.h"
 
 static json_t *real_or_null(double value)
@@ -165,13 +165,5 @@ bool top_json(FILE *file, struct target *target,
 	      const struct target_runtime *at,
 	      const struct top_runtime *runtime)
 {
-	json_t *object = runtime_json(target, at, runtime);
-	char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6));
-	bool printed = text != NULL;
-
-	if (printed)
-		fprintf(file, "%s\n", text);
-	free(text);
-	json_decref(object);
-	return printed;
+	return json_print(file, runtime_json(target, at, runtime), 6);
 }

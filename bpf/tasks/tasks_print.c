@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/tasks/tasks.h"
 
@@ -159,8 +159,6 @@ static json_t *task_json(struct target *target, const struct tasks *tasks,
 bool tasks_json(struct target *target, const struct tasks *tasks)
 {
 	json_t *array = json_array(), *object;
-	char *text;
-	bool printed;
 
 	for (unsigned i = 0; i < tasks->count; i++)
 		json_array_append_new(
@@ -170,11 +168,5 @@ bool tasks_json(struct target *target, const struct tasks *tasks)
 		(int)target_pid(target), "live", json_count(tasks->live),
 		"queued", json_count(tasks->queued), "tracked", tasks->tracked,
 		"left_out", json_count(tasks->left_out), "tasks", array);
-	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-	printed = text != NULL;
-	if (printed)
-		printf("%s\n", text);
-	free(text);
-	json_decref(object);
-	return printed;
+	return json_print(stdout, object, 0);
 }

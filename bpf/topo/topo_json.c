@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/topo/topo.h"
 
 /* CPUs that have that in common, in the order of their first. */
@@ -82,22 +82,35 @@ static json_t *nodes_json(const struct topo *topo)
 	return array;
 }
 
-static json_t *distances_json(const struct topo *topo)
+/* A row for each of @count things, of a number for each of them. */
+static json_t *matrix_json(const struct topo *topo, unsigned count,
+			   unsigned (*cell)(const struct topo *, unsigned row,
+					    unsigned column))
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < topo->node_count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		json_t *row = json_array();
 
-		for (unsigned k = 0; k < topo->node_count; k++)
-			json_array_append_new(
-				row,
-				json_count(skua_topology_distance(
-					topo->topology, topo->nodes[i].node,
-					topo->nodes[k].node)));
+		for (unsigned k = 0; k < count; k++)
+			json_array_append_new(row,
+					      json_count(cell(topo, i, k)));
 		json_array_append_new(array, row);
 	}
 	return array;
+}
+
+static unsigned distance(const struct topo *topo, unsigned from, unsigned to)
+{
+	return skua_topology_distance(topo->topology, topo->nodes[from].node,
+				      topo->nodes[to].node);
+}
+
+/* In both directions; 0: not measured. */
+static unsigned latency(const struct topo *topo, unsigned from, unsigned to)
+{
+	return skua_topology_latency(topo->topology, topo->cpus[from].cpu,
+				     topo->cpus[to].cpu);
 }
 
 static json_t *workers_json(const struct topo *topo)
@@ -127,24 +140,6 @@ static json_t *workers_json(const struct topo *topo)
 	return NULL;
 }
 
-/* As cpus, in both directions; 0: not measured. */
-static json_t *latency_json(const struct topo *topo)
-{
-	json_t *array = json_array();
-
-	for (unsigned i = 0; i < topo->cpu_count; i++) {
-		json_t *row = json_array();
-
-		for (unsigned k = 0; k < topo->cpu_count; k++)
-			json_array_append_new(
-				row, json_count(skua_topology_latency(
-					     topo->topology, topo->cpus[i].cpu,
-					     topo->cpus[k].cpu)));
-		json_array_append_new(array, row);
-	}
-	return array;
-}
-
 /* In the order of enum skua_binding. */
 static const char *const bindings[] = { "nothing", "cpu", "core", "cache" };
 
@@ -154,14 +149,17 @@ bool topo_json(FILE *file, const struct topo *topo)
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o}", "cpus",
 		cpus_json(topo), "cores", groups_json(topo, GROUP_CORE, "core"),
 		"llc_groups", groups_json(topo, GROUP_LLC, "llc"), "nodes",
-		nodes_json(topo), "distances", distances_json(topo), "allowed",
+		nodes_json(topo), "distances",
+		matrix_json(topo, topo->node_count, distance), "allowed",
 		numbers(topo->allowed, topo->allowed_count), "pinned",
 		topo->binding == SKUA_BOUND_CPU, "bound_to",
 		bindings[topo->binding], "workers", workers_json(topo));
 	bool written;
 
 	if (object && topo->measured)
-		json_object_set_new(object, "latency_ns", latency_json(topo));
+		json_object_set_new(
+			object, "latency_ns",
+			matrix_json(topo, topo->cpu_count, latency));
 	written = object && json_dumpf(object, file, JSON_COMPACT) == 0;
 
 	fputc('\n', file);

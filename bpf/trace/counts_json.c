@@ -3,48 +3,41 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/trace/counts_view.h"
 
-static void set(json_t *object, const char *name, uint64_t value)
-{
-	json_object_set_new(object, name, json_count(value));
-}
+#define WORKER(member) JSON_FIELD(struct count_worker, member)
+static const struct json_field fields_of_worker[] = {
+	WORKER(steals),          WORKER(tasks_stolen), WORKER(steal_ns),
+	WORKER(searches_failed), WORKER(looks),        WORKER(parks),
+	WORKER(unparks),         WORKER(parked_ns),    WORKER(lifo_hits),
+	WORKER(lifo_polls),      WORKER(overflows),    { NULL }
+};
 
-#define SET(object, from, name) set(object, #name, (from)->name)
+#define KERNEL(member) JSON_FIELD(struct count_switches, member)
+static const struct json_field fields_of_kernel[] = {
+	KERNEL(unseen), KERNEL(preempted_ns), KERNEL(slept_ns),
+	KERNEL(wakes),  KERNEL(wake_ns),      { NULL }
+};
 
 static void set_worker(json_t *object, const struct count_worker *worker,
 		       bool by_probes)
 {
-	SET(object, worker, steals);
-	SET(object, worker, tasks_stolen);
-	SET(object, worker, steal_ns);
-	SET(object, worker, searches_failed);
-	SET(object, worker, looks);
-	SET(object, worker, parks);
-	SET(object, worker, unparks);
-	SET(object, worker, parked_ns);
-	SET(object, worker, lifo_hits);
-	SET(object, worker, lifo_polls);
-	SET(object, worker, overflows);
+	json_set_fields(object, fields_of_worker, worker);
 	if (by_probes)
-		SET(object, worker, tasks_overflowed);
+		json_set_count(object, "tasks_overflowed",
+			       worker->tasks_overflowed);
 }
 
 static void set_switches(json_t *object, const struct count_switches *switches,
 			 bool by_kernel)
 {
-	SET(object, switches, voluntary);
-	SET(object, switches, involuntary);
-	if (!by_kernel) {
-		set(object, "waited_ns", switches->wake_ns);
-		return;
-	}
-	SET(object, switches, unseen);
-	SET(object, switches, preempted_ns);
-	SET(object, switches, slept_ns);
-	SET(object, switches, wakes);
-	SET(object, switches, wake_ns);
+	json_set_count(object, "voluntary", switches->voluntary);
+	json_set_count(object, "involuntary", switches->involuntary);
+	if (by_kernel)
+		json_set_fields(object, fields_of_kernel, switches);
+	else
+		json_set_count(object, "waited_ns", switches->wake_ns);
 }
 
 static json_t *worker_json(const struct counts_view *view,
@@ -55,9 +48,9 @@ static json_t *worker_json(const struct counts_view *view,
 	json_t *object = json_object();
 
 	if (view->path)
-		set(object, "pid", line->process);
-	set(object, "index", line->index);
-	set(object, "thread", line->thread);
+		json_set_count(object, "pid", line->process);
+	json_set_count(object, "index", line->index);
+	json_set_count(object, "thread", line->thread);
 	json_object_set_new(object, "ended", json_boolean(line->ended));
 	set_worker(object, line->worker ? line->worker : &nothing,
 		   view->attached->how != ATTACH_NOT);
@@ -80,11 +73,11 @@ static json_t *matrix_json(const struct counts_view *view)
 			view->counts, COUNTS_WORKERS, &pair->thread);
 		json_t *object = json_object();
 
-		set(object, "thread", thief ? thief->thread : 0);
-		SET(object, pair, thief);
-		SET(object, pair, victim);
-		SET(object, steals, steals);
-		SET(object, steals, tasks);
+		json_set_count(object, "thread", thief ? thief->thread : 0);
+		json_set_count(object, "thief", pair->thief);
+		json_set_count(object, "victim", pair->victim);
+		json_set_count(object, "steals", steals->steals);
+		json_set_count(object, "tasks", steals->tasks);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -104,8 +97,8 @@ static json_t *histogram_json(const struct counts_view *view,
 		if (octaves[i] == 0)
 			continue;
 		object = json_object();
-		set(object, "from_ns", i ? UINT64_C(1) << i : 0);
-		set(object, "count", octaves[i]);
+		json_set_count(object, "from_ns", i ? UINT64_C(1) << i : 0);
+		json_set_count(object, "count", octaves[i]);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -121,7 +114,7 @@ static json_t *attached_json(const struct attachment *attached)
 
 	json_object_set_new(object, "probes", json_string(how[attached->how]));
 	if (attached->how != ATTACH_PINNED)
-		set(object, "places", attached->places);
+		json_set_count(object, "places", attached->places);
 	json_object_set_new(object, "switches",
 			    json_boolean(attached->switches));
 	return object;
@@ -160,7 +153,8 @@ static json_t *view_json(const struct counts_view *view)
 	json_t *rest = json_object();
 
 	if (view->target)
-		set(object, "pid", (uint64_t)target_pid(view->target));
+		json_set_count(object, "pid",
+			       (uint64_t)target_pid(view->target));
 	else
 		json_object_set_new(object, "path", json_string(view->path));
 	json_object_set_new(object, "seconds",
@@ -168,12 +162,12 @@ static json_t *view_json(const struct counts_view *view)
 	json_object_set_new(object, "whole", json_boolean(view->whole));
 	json_object_set_new(object, "attached", attached_json(view->attached));
 	json_object_set_new(object, "missing", missing_json(view->attached));
-	set(object, "lost", view->counts->lost);
+	json_set_count(object, "lost", view->counts->lost);
 	for (unsigned i = 0; i < view->line_count; i++)
 		json_array_append_new(workers,
 				      worker_json(view, &view->lines[i]));
 	json_object_set_new(object, "workers", workers);
-	set(ended, "threads", view->ended.ended);
+	json_set_count(ended, "threads", view->ended.ended);
 	set_worker(ended, &view->ended, view->attached->how != ATTACH_NOT);
 	if (view->target)
 		set_switches(ended, &view->ended_switches,
@@ -181,7 +175,7 @@ static json_t *view_json(const struct counts_view *view)
 	json_object_set_new(object, "ended", ended);
 	json_object_set_new(object, "totals", totals_json(view));
 	if (view->target) {
-		set(rest, "threads", view->rest_count);
+		json_set_count(rest, "threads", view->rest_count);
 		set_switches(rest, &view->rest, view->attached->switches);
 		json_object_set_new(object, "others", rest);
 	} else {
@@ -197,13 +191,5 @@ static json_t *view_json(const struct counts_view *view)
 
 bool counts_json(FILE *file, const struct counts_view *view)
 {
-	json_t *object = view_json(view);
-	char *text = json_dumps(object, JSON_COMPACT);
-	bool printed = text != NULL;
-
-	if (printed)
-		fprintf(file, "%s\n", text);
-	free(text);
-	json_decref(object);
-	return printed;
+	return json_print(file, view_json(view), 0);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/cli/args.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/cli/exits.h"
@@ -177,11 +177,6 @@ static void print_text(const struct run *run)
 
 /* ---- as JSON --------------------------------------------------------------- */
 
-static void set(json_t *object, const char *name, uint64_t value)
-{
-	json_object_set_new(object, name, json_count(value));
-}
-
 /* "/path/hog.c:55", or null */
 static json_t *line_json(const struct run *run,
 			 const struct flame_function *function)
@@ -201,10 +196,10 @@ static json_t *place_json(const struct run *run,
 	char text[SHOWN];
 
 	json_object_set_new(object, "type", json_string(place->type));
-	set(object, "ns", place->ns);
-	set(object, "times", place->times);
-	set(object, "longest_ns", place->longest_ns);
-	set(object, "still", place->still);
+	json_set_count(object, "ns", place->ns);
+	json_set_count(object, "times", place->times);
+	json_set_count(object, "longest_ns", place->longest_ns);
+	json_set_count(object, "still", place->still);
 	json_object_set_new(object, "before", json_boolean(place->before));
 	json_object_set_new(object, "whole", json_boolean(place->whole));
 	for (unsigned i = 0; i < place->function_count; i++) {
@@ -226,25 +221,19 @@ static int print_json(const struct run *run)
 	size_t count;
 	const struct blocked_polls_place *places =
 		blocked_polls_places(run->off, &count);
-	char *text;
 
-	set(object, "pid", (uint64_t)target_pid(run->target));
+	json_set_count(object, "pid", (uint64_t)target_pid(run->target));
 	json_object_set_new(object, "comm", json_string(run->comm));
 	json_object_set_new(object, "seconds", json_real(run->seconds));
-	set(object, "least_ns", run->least_ns);
-	set(object, "times", counts.times);
-	set(object, "ns", counts.ns);
-	set(object, "lost", counts.lost);
+	json_set_count(object, "least_ns", run->least_ns);
+	json_set_count(object, "times", counts.times);
+	json_set_count(object, "ns", counts.ns);
+	json_set_count(object, "lost", counts.lost);
 	for (size_t i = 0; i < count && i < run->options->most; i++)
 		json_array_append_new(all, place_json(run, &places[i]));
 	json_object_set_new(object, "places", all);
-	text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	json_decref(object);
-	if (!text)
-		return complain(strerror(ENOMEM));
-	puts(text);
-	free(text);
-	return EXIT_OK;
+	return json_print(stdout, object, 9) ? EXIT_OK
+					     : complain(strerror(ENOMEM));
 }
 
 /* ---- all of it ------------------------------------------------------------- */

@@ -4,17 +4,30 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "bpf/cli/json_count.h"
+#include "bpf/cli/json.h"
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/why.h"
 
 static const char *const sources[] = { "bpf", "schedstat", "none" };
 
-/* JSON's integers are signed here, and a count may be anything. */
-static void set(json_t *object, const char *name, uint64_t value)
-{
-	json_object_set_new(object, name, json_count(value));
-}
+/* The names in JSON are those of the members. */
+#define REASON(member) JSON_FIELD(struct ledger_reason, member)
+static const struct json_field fields_of_reason[] = {
+	REASON(ns),     REASON(times), REASON(longest_ns),
+	REASON(thread), REASON(burst), REASON(burst_ns),
+	{ NULL }
+};
+
+#define TYPE(member) JSON_FIELD(struct ledger_type, member)
+static const struct json_field fields_of_type[] = {
+	TYPE(count),   TYPE(p50_ns),     TYPE(p99_ns),
+	TYPE(p999_ns), TYPE(longest_ns), { NULL }
+};
+
+#define ITEM(member) JSON_FIELD(struct ledger_item, member)
+static const struct json_field fields_of_item[] = {
+	ITEM(ready_ns), ITEM(begin_ns), ITEM(end_ns), { NULL }
+};
 
 static void set_text(json_t *object, const char *name, const char *text)
 {
@@ -27,7 +40,7 @@ static void set_parts(json_t *object, const char *name, const uint64_t *parts)
 	json_t *all = json_object();
 
 	for (unsigned i = 0; i < LEDGER_PARTS; i++)
-		set(all, ledger_word(i), parts[i]);
+		json_set_count(all, ledger_word(i), parts[i]);
 	json_object_set_new(object, name, all);
 }
 
@@ -36,11 +49,11 @@ static void set_place(json_t *object, const struct why *why, uint32_t track)
 	const struct trace_stream *stream =
 		&trace_source(why->trace, track)->stream;
 
-	set(object, "runtime", stream->runtime);
+	json_set_count(object, "runtime", stream->runtime);
 	if (stream->index == TRACE_OUTSIDE)
 		json_object_set_new(object, "worker", json_null());
 	else
-		set(object, "worker", stream->index);
+		json_set_count(object, "worker", stream->index);
 }
 
 static json_t *place_json(const struct why *why, uint32_t track)
@@ -58,12 +71,7 @@ static void set_reason(json_t *object, const struct ledger_reason *reason)
 	set_text(object, "kind", ledger_word(reason->kind));
 	set_text(object, "how", hows[reason->how]);
 	set_text(object, "culprit", reason->culprit);
-	set(object, "ns", reason->ns);
-	set(object, "times", reason->times);
-	set(object, "longest_ns", reason->longest_ns);
-	set(object, "thread", reason->thread);
-	set(object, "burst", reason->burst);
-	set(object, "burst_ns", reason->burst_ns);
+	json_set_fields(object, fields_of_reason, reason);
 	json_object_set_new(object, "unseen", json_boolean(reason->unseen));
 }
 
@@ -105,10 +113,8 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	set_text(object, "task", text);
 	set_text(object, "type", why->ledger.names[item->name]);
 	set_place(object, why, item->track);
-	set(object, "ready_ns", item->ready_ns);
-	set(object, "begin_ns", item->begin_ns);
-	set(object, "end_ns", item->end_ns);
-	set(object, "took_ns", ledger_took(item));
+	json_set_fields(object, fields_of_item, item);
+	json_set_count(object, "took_ns", ledger_took(item));
 	set_time(object, "ready_time", why, item->ready_ns);
 	set_time(object, "begin_time", why, item->begin_ns);
 	set_time(object, "end_time", why, item->end_ns);
@@ -117,7 +123,7 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 				    ? place_json(why, slow->split.victim)
 				    : json_null());
 	set_parts(object, "parts", slow->split.parts);
-	set(object, "late_ns", late ? ledger_late_by(late) : 0);
+	json_set_count(object, "late_ns", late ? ledger_late_by(late) : 0);
 	json_object_set(object, "reason", json_array_get(reasons, 0));
 	json_array_remove(reasons, 0);
 	json_object_set_new(object, "also", reasons);
@@ -130,12 +136,12 @@ static json_t *delay_json(const struct why *why,
 	json_t *object = json_object();
 
 	set_place(object, why, delay->late.track);
-	set(object, "from_ns", delay->late.from_ns);
-	set(object, "until_ns", delay->late.until_ns);
+	json_set_count(object, "from_ns", delay->late.from_ns);
+	json_set_count(object, "until_ns", delay->late.until_ns);
 	set_time(object, "from_time", why, delay->late.from_ns);
 	set_time(object, "until_time", why, delay->late.until_ns);
-	set(object, "late_ns", ledger_late_by(&delay->late));
-	set(object, "woken", delay->late.woken);
+	json_set_count(object, "late_ns", ledger_late_by(&delay->late));
+	json_set_count(object, "woken", delay->late.woken);
 	json_object_set_new(
 		object, "reasons",
 		reasons_json(why, delay->reasons, delay->reason_count));
@@ -147,8 +153,8 @@ static json_t *pollers_json(const struct why *why)
 	const struct ledger_verdict *v = &why->verdict;
 	json_t *object = json_object(), *latest = json_array();
 
-	set(object, "limit_ns", v->late_ns);
-	set(object, "times", v->late_times);
+	json_set_count(object, "limit_ns", v->late_ns);
+	json_set_count(object, "times", v->late_times);
 	for (unsigned i = 0; i < v->delay_count; i++)
 		json_array_append_new(latest, delay_json(why, &v->delays[i]));
 	json_object_set_new(object, "latest", latest);
@@ -165,18 +171,18 @@ static json_t *incident_json(const struct why *why,
 	snprintf(text, sizeof(text), "0x%" PRIx64, worst->item.task);
 	set_text(object, "kind", ledger_word(worst->reasons[0].kind));
 	set_text(object, "culprit", worst->reasons[0].culprit);
-	set(object, "from_ns", in->from_ns);
-	set(object, "to_ns", in->to_ns);
+	json_set_count(object, "from_ns", in->from_ns);
+	json_set_count(object, "to_ns", in->to_ns);
 	set_time(object, "from_time", why, in->from_ns);
 	set_time(object, "to_time", why, in->to_ns);
 	set_text(object, "worst", text);
-	set(object, "worst_ns", ledger_took(&worst->item));
-	set(object, "tasks", in->tasks);
+	json_set_count(object, "worst_ns", ledger_took(&worst->item));
+	json_set_count(object, "tasks", in->tasks);
 	for (unsigned i = 0; i < in->hit_count; i++) {
 		json_t *type = json_object();
 
 		set_text(type, "type", why->ledger.names[in->hits[i].name]);
-		set(type, "tasks", in->hits[i].count);
+		json_set_count(type, "tasks", in->hits[i].count);
 		json_array_append_new(types, type);
 	}
 	json_object_set_new(object, "types", types);
@@ -189,13 +195,9 @@ static json_t *type_json(const struct why *why, const struct ledger_type *type)
 
 	if (type->name != LEDGER_NOBODY)
 		set_text(object, "type", why->ledger.names[type->name]);
-	set(object, "count", type->count);
-	set(object, "p50_ns", type->p50_ns);
-	set(object, "p99_ns", type->p99_ns);
-	set(object, "p999_ns", type->p999_ns);
-	set(object, "longest_ns", type->longest_ns);
+	json_set_fields(object, fields_of_type, type);
 	set_parts(object, "p999_parts", type->p999);
-	set(object, "slow", type->slow);
+	json_set_count(object, "slow", type->slow);
 	set_parts(object, "slow_parts", type->means);
 	return object;
 }
@@ -215,9 +217,9 @@ static json_t *sched_json(const struct why *why)
 			continue;
 		object = json_object();
 		set_place(object, why, i);
-		set(object, "tid", stream->tid);
-		set(object, "run_ns", thread->run_ns);
-		set(object, "delay_ns", thread->delay_ns);
+		json_set_count(object, "tid", stream->tid);
+		json_set_count(object, "run_ns", thread->run_ns);
+		json_set_count(object, "delay_ns", thread->delay_ns);
 		json_array_append_new(workers, object);
 	}
 	return workers;
@@ -230,7 +232,7 @@ static void set_verdict(json_t *object, const struct why *why)
 	char text[LEDGER_TEXT];
 
 	ledger_say_verdict(&why->ledger, v, text, sizeof(text));
-	set(verdict, "judged", v->judged);
+	json_set_count(verdict, "judged", v->judged);
 	if (v->share_count == 0)
 		set_text(verdict, "kind", NULL);
 	for (unsigned i = 0; i < v->share_count; i++) {
@@ -255,26 +257,27 @@ static void set_about(json_t *object, const struct why *why)
 	uint64_t start = about->meta.start.monotonic_ns;
 	uint64_t stop = about->end.stop.monotonic_ns;
 
-	set(object, "pid", about->meta.pid);
+	json_set_count(object, "pid", about->meta.pid);
 	json_object_set_new(object, "comm", json_string(about->meta.program));
 	json_object_set_new(
 		object, "seconds",
 		json_real(stop > start ? (double)(stop - start) / 1e9 : 0));
 	set_time(object, "start_time", why, start);
 	set_time(object, "stop_time", why, why->ledger.stop_ns);
-	set(object, "events", about->events);
-	set(object, "lost", about->lost);
-	set(object, "switches_lost", trace_offcpu(why->trace)->lost);
-	set(object, "switches_unseen", trace_offcpu(why->trace)->unseen);
+	json_set_count(object, "events", about->events);
+	json_set_count(object, "lost", about->lost);
+	json_set_count(object, "switches_lost", trace_offcpu(why->trace)->lost);
+	json_set_count(object, "switches_unseen",
+		       trace_offcpu(why->trace)->unseen);
 	set_text(object, "source", sources[why->source]);
 	set_text(object, "missing", why->missing);
-	set(object, "count", why->ledger.count);
-	set(object, "incomplete", why->ledger.incomplete);
+	json_set_count(object, "count", why->ledger.count);
+	json_set_count(object, "incomplete", why->ledger.incomplete);
 	set_text(object, "type", why->type);
-	set(object, "slower_than_ns", why->verdict.slower_than_ns);
-	set(object, "slower", why->verdict.slower);
-	set(object, "waiting", why->ledger.waiting);
-	set(object, "waiting_oldest_ns", why->ledger.oldest_ns);
+	json_set_count(object, "slower_than_ns", why->verdict.slower_than_ns);
+	json_set_count(object, "slower", why->verdict.slower);
+	json_set_count(object, "waiting", why->ledger.waiting);
+	json_set_count(object, "waiting_oldest_ns", why->ledger.oldest_ns);
 }
 
 bool why_print_json(FILE *file, const struct why *why)
@@ -282,7 +285,6 @@ bool why_print_json(FILE *file, const struct why *why)
 	const struct ledger_verdict *v = &why->verdict;
 	json_t *object = json_object(), *slow = json_array(),
 	       *incidents = json_array(), *types = json_array();
-	char *text;
 
 	set_about(object, why);
 	json_object_set_new(object, "schedstat",
@@ -301,10 +303,5 @@ bool why_print_json(FILE *file, const struct why *why)
 		json_array_append_new(types, type_json(why, &v->types[i]));
 	json_object_set_new(object, "types", types);
 	set_verdict(object, why);
-	text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	json_decref(object);
-	if (text)
-		fprintf(file, "%s\n", text);
-	free(text);
-	return text != NULL;
+	return json_print(file, object, 9);
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - counts and other words of 64 bits as JSON, and printing an object */
+#ifndef SKUA_BPF_CLI_JSON_H
+#define SKUA_BPF_CLI_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* json_count - an integer; a greater one than jansson has, INT64_MAX, is that */
+static inline json_t *json_count(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+/* json_set_count - a member of @object */
+static inline void json_set_count(json_t *object, const char *name,
+				  uint64_t value)
+{
+	json_object_set_new(object, name, json_count(value));
+}
+
+/* A number of a struct, which JSON has by the name of its member. Lists of them end with
+ * one without a name. */
+struct json_field {
+	const char *name;
+	size_t offset;
+	size_t bytes; /* 4 or 8 */
+};
+
+#define JSON_FIELD(type, member)                                   \
+	{                                                          \
+		.name = #member, .offset = offsetof(type, member), \
+		.bytes = sizeof(((type *)0)->member)               \
+	}
+
+/* json_set_fields - those members of @object, in the order of the list */
+static inline void json_set_fields(json_t *object,
+				   const struct json_field *fields,
+				   const void *from)
+{
+	for (; fields->name; fields++) {
+		const char *at = (const char *)from + fields->offset;
+		uint32_t narrow;
+		uint64_t value;
+
+		if (fields->bytes == sizeof(narrow)) {
+			memcpy(&narrow, at, sizeof(narrow));
+			value = narrow;
+		} else {
+			memcpy(&value, at, sizeof(value));
+		}
+		json_set_count(object, fields->name, value);
+	}
+}
+
+/**
+ * json_print - print an object as one line
+ * @object: is freed; NULL: there was no memory for it
+ * @digits: of numbers with a fraction; 0: as many as it takes to tell them apart
+ *
+ * Return: false if there is no memory; nothing is printed then.
+ */
+static inline bool json_print(FILE *file, json_t *object, unsigned digits)
+{
+	char *text =
+		object ? json_dumps(object,
+				    JSON_COMPACT | JSON_REAL_PRECISION(digits))
+		       : NULL;
+	bool printed = text != NULL;
+
+	if (printed)
+		fprintf(file, "%s\n", text);
+	free(text);
+	json_decref(object);
+	return printed;
+}
+
+#endif
