@@ -10,20 +10,21 @@
 /* The names in JSON are those of the members. */
 #define TIMES(member) JSON_FIELD(struct area_times, member)
 static const struct json_field fields_of_times[] = {
-	TIMES(run_ns), TIMES(search_ns), TIMES(park_ns), { NULL }
+	TIMES(run_ns), TIMES(search_ns), TIMES(park_ns), { 0 }
 };
 
 #define TOTALS(member) JSON_FIELD(struct target_snapshot, member)
 static const struct json_field fields_of_totals[] = {
 	TOTALS(tasks_spawned),       TOTALS(queue_depth),
 	TOTALS(injection_depth),     TOTALS(urgent_depth),
-	TOTALS(jobs_stolen_outside), { NULL }
+	TOTALS(jobs_stolen_outside), { 0 }
 };
 
 #define TYPE(member) JSON_FIELD(struct area_type, member)
 static const struct json_field fields_of_type[] = {
-	TYPE(polls),   TYPE(run_ns),          TYPE(longest_ns), TYPE(waits),
-	TYPE(wait_ns), TYPE(longest_wait_ns), { NULL }
+	TYPE(polls), TYPE(run_ns),  TYPE(longest_ns),
+	TYPE(waits), TYPE(wait_ns), TYPE(longest_wait_ns),
+	{ 0 }
 };
 
 static json_t *counters_json(const struct area_counters *counters)

@@ -11,13 +11,13 @@ static const struct json_field fields_of_worker[] = {
 	WORKER(steals),          WORKER(tasks_stolen), WORKER(steal_ns),
 	WORKER(searches_failed), WORKER(looks),        WORKER(parks),
 	WORKER(unparks),         WORKER(parked_ns),    WORKER(lifo_hits),
-	WORKER(lifo_polls),      WORKER(overflows),    { NULL }
+	WORKER(lifo_polls),      WORKER(overflows),    { 0 }
 };
 
 #define KERNEL(member) JSON_FIELD(struct count_switches, member)
 static const struct json_field fields_of_kernel[] = {
 	KERNEL(unseen), KERNEL(preempted_ns), KERNEL(slept_ns),
-	KERNEL(wakes),  KERNEL(wake_ns),      { NULL }
+	KERNEL(wakes),  KERNEL(wake_ns),      { 0 }
 };
 
 static void set_worker(json_t *object, const struct count_worker *worker,

@@ -15,18 +15,18 @@ static const char *const sources[] = { "bpf", "schedstat", "none" };
 static const struct json_field fields_of_reason[] = {
 	REASON(ns),     REASON(times), REASON(longest_ns),
 	REASON(thread), REASON(burst), REASON(burst_ns),
-	{ NULL }
+	{ 0 }
 };
 
 #define TYPE(member) JSON_FIELD(struct ledger_type, member)
 static const struct json_field fields_of_type[] = {
 	TYPE(count),   TYPE(p50_ns),     TYPE(p99_ns),
-	TYPE(p999_ns), TYPE(longest_ns), { NULL }
+	TYPE(p999_ns), TYPE(longest_ns), { 0 }
 };
 
 #define ITEM(member) JSON_FIELD(struct ledger_item, member)
 static const struct json_field fields_of_item[] = {
-	ITEM(ready_ns), ITEM(begin_ns), ITEM(end_ns), { NULL }
+	ITEM(ready_ns), ITEM(begin_ns), ITEM(end_ns), { 0 }
 };
 
 static void set_text(json_t *object, const char *name, const char *text)
