@@ -74,7 +74,7 @@ void flame_write_folded(const struct flame *flame, FILE *file);
 void flame_write_svg(const struct flame *flame, FILE *file, const char *title,
 		     const char *subtitle);
 
-/* Of the picture: CSS and JavaScript. */
+/* Of the picture: flame.css and flame.js, by flame_assets.cmake. */
 extern const char flame_style[];
 extern const char flame_script[];
 
