@@ -47,6 +47,8 @@ typedef _Atomic(void *) atomic_ptr;
 	atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_add_release(p, v) \
 	atomic_fetch_add_explicit((p), (v), memory_order_release)
+#define atomic_fetch_add_acq_rel(p, v) \
+	atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define atomic_fetch_sub_relaxed(p, v) \
 	atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_sub_release(p, v) \

@@ -383,9 +383,10 @@ static inline int task_state_transition_to_claimed(atomic_u64 *state,
 static inline bool task_state_transition_to_ended_by(atomic_u64 *state,
 						     uint64_t bit)
 {
-	/* Release: the field. Acquire: all that the task did. Both pair with
+	/* An addition, which is one instruction: without a claim nobody sets the bit.
+	 * Release: the field. Acquire: all that the task did. Both pair with
 	 * task_state_transition_to_dropped(). */
-	return !task_state_ended(atomic_fetch_or_acq_rel(state, bit));
+	return !task_state_ended(atomic_fetch_add_acq_rel(state, bit));
 }
 
 /* task_state_transition_to_idle - ended to IDLE, by the joiner */
