@@ -103,6 +103,7 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 		return ctx;
 	worker = current_here();
 	team_begin_forking(&worker->pool->team);
+	worker->forked_at = worker->area.counters.tasks_polled;
 	ctx = fork_join_ctx_owner(worker->fork_join);
 	/* Of a poll before. */
 	fork_join_check_end_owner(worker->fork_join, ctx.head);

@@ -5,6 +5,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
+#include "core/loop/loop.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
 #include "core/telemetry/track.h"
@@ -258,6 +259,9 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 
 	if (code)
 		return code;
+	/* A task that somebody else joins or detaches may be gone after its poll. */
+	if (current_polls_next(task) && !(state_of(task) & TASK_CLAIMED))
+		loop_poll_within(current_worker, task);
 	/* Acquire: all that the task did, if it has ended. Pairs with
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));

@@ -24,6 +24,13 @@ static inline struct worker *current_here(void)
 /* current_polls - is @task being polled by the calling thread? */
 bool current_polls(const struct skua_task *task);
 
+/* current_polls_next - is @task what the calling worker polls next, as far as it can
+ * see? */
+static inline bool current_polls_next(const struct skua_task *task)
+{
+	return lifo_slot_seen(&current_worker->lifo) == task;
+}
+
 /* current_lend - take the spare reference of @task (task_state.h); false if it
  * is not polled by the calling thread, or has lent it already */
 bool current_lend(const struct skua_task *task);

@@ -40,6 +40,10 @@
 #include "core/idle/stall_rest.h"
 #include "core/loop/work.h"
 
+/* Polls within polls: a guess; each takes a frame of the program's and one of 100 bytes
+ * or so. */
+#define POLLS_WITHIN_MAX 32u
+
 /* ---- searching and sleeping ---------------------------------------------- */
 
 static bool stopping(const struct worker *w)
@@ -360,7 +364,8 @@ poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 	return result;
 }
 
-static void poll_task(struct worker *w, struct skua_task *task)
+static inline __attribute__((always_inline)) enum skua_poll
+poll_task(struct worker *w, struct skua_task *task)
 {
 	enum skua_poll result;
 	bool told = false;
@@ -384,6 +389,31 @@ static void poll_task(struct worker *w, struct skua_task *task)
 		pending(w, task, told);
 	else
 		done(w, task);
+	return result;
+}
+
+bool loop_poll_within(struct worker *w, struct skua_task *task)
+{
+	const uint64_t outer = w->area.task;
+	const bool spare = w->spare;
+
+	/* The tick ends with the poll that joins. Records have no poll within another.
+	 * Relaxed: as in poll_task(). */
+	if (w->polls_within == POLLS_WITHIN_MAX ||
+	    w->tick.polls + 1 >= w->tick.budget ||
+	    w->forked_at == w->area.counters.tasks_polled ||
+	    atomic_load_relaxed(&w->pool->telemetry.poll_flags) != 0 ||
+	    !lifo_slot_take_seen(&w->lifo, task))
+		return false;
+	w->polls_within++;
+	w->tick.polls++;
+	/* It does not run next, as work_push_back_owner() takes for granted. */
+	if (poll_task(w, task) == SKUA_YIELD)
+		work_tell_owner(w);
+	w->polls_within--;
+	w->spare = spare;
+	counter_set_owner(&w->area.task, outer);
+	return true;
 }
 
 static void end_tick(struct worker *w)

@@ -82,23 +82,14 @@ void schedule_wake(struct skua_task *task)
 		schedule(task);
 }
 
-/* Wake a task and give a reference back; false, and nothing is done, if it is
- * COMPLETE. Otherwise it may be gone, unless it is queued here. */
-static bool wake_by_value(struct skua_task *task)
+void schedule_wake_by_value(struct skua_task *task)
 {
 	bool queue;
 
 	if (!task_state_transition_to_woken_by_value(task_state(task), &queue))
-		return false;
-	if (queue)
-		schedule(task);
-	return true;
-}
-
-void schedule_wake_by_value(struct skua_task *task)
-{
-	if (!wake_by_value(task))
 		schedule_drop(task);
+	else if (queue)
+		schedule(task);
 }
 
 void schedule_add_reference(struct skua_task *task)
@@ -123,13 +114,46 @@ static struct task_end give_back(struct skua_task *task,
 		       : task_drop_withdrawn(task, drop);
 }
 
+/*
+ * Queue a task that waited for the end of another. It goes behind what the worker has:
+ * that may be more tasks that it waits for, and for each of those that has ended by
+ * then, it is spared a wait, a wake-up and a poll.
+ */
+static void schedule_joiner(struct skua_task *task)
+{
+	struct worker *worker = current_here();
+
+	if (worker && worker->pool == task->pool && task->home == 0 &&
+	    !(task->flags & TASK_URGENT) &&
+	    local_queue_length(worker->queue) > 0) {
+		if (--worker->telemetry.until_ready == 0)
+			telemetry_ready(&worker->telemetry, task);
+		work_push_back_owner(worker, task);
+	} else {
+		schedule(task);
+	}
+}
+
+/* Wake a task that waited for an end, and give that reference back; false, and nothing
+ * is done, if it is COMPLETE. Otherwise it may be gone, unless it is queued here. */
+static bool wake_joiner(struct skua_task *task)
+{
+	bool queue;
+
+	if (!task_state_transition_to_woken_by_value(task_state(task), &queue))
+		return false;
+	if (queue)
+		schedule_joiner(task);
+	return true;
+}
+
 void schedule_end(struct task_end end, struct skua_task *task)
 {
 	/* A loop, not a recursion: the joining task that is woken here may be
 	 * done already, and this its last reference. */
 	while (end.bit == TASK_END_TASK) {
 		task = end.what.task;
-		if (wake_by_value(task))
+		if (wake_joiner(task))
 			return;
 		end = give_back(task, one);
 	}

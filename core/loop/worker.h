@@ -35,10 +35,14 @@ struct worker {
 	bool inbox_turn;             /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
-	struct stolen_job job;  /* that it found, and is going to run */
-	bool spare;             /* its spare reference is still there */
-	bool finishing;         /* a task that is not counted finished yet */
-	bool driven_idle;       /* loop_drive() left it parked */
+	struct stolen_job job; /* that it found, and is going to run */
+	bool spare;            /* its spare reference is still there */
+	bool finishing;        /* a task that is not counted finished yet */
+	bool driven_idle;      /* loop_drive() left it parked */
+	uint32_t polls_within; /* polls within the outermost one */
+	/* Polls begun by the last fork within a poll: that one may have jobs, on top of
+	 * which no other poll may fork. */
+	uint64_t forked_at;
 	uint64_t spin_ns;       /* spin.h; 0: not yet */
 	uint64_t idle_since_ns; /* when it had nothing to do any more */
 	struct worker_telemetry telemetry;

@@ -264,6 +264,14 @@ SKUA_API int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns);
  * reference to @self: a @self that returns SKUA_DONE before has not ended until
  * the task has. skua_task_join_cancel() gives the right back.
  *
+ * If the worker would poll @task next, as after its spawn by @self, the call may poll
+ * it at once, on the stack of @self, and return 0 without a wait. So @self must not
+ * hold a lock that @task takes. At most 32 polls are within each other; there are none
+ * while @self has a context (skua_task_ctx()), while tasks are tracked, and while polls
+ * are recorded or traced.
+ *
+ * A @self that is woken is queued behind the tasks that its worker has by then.
+ *
  * Threads: worker, in the poll of @self. Blocks: never. Allocates: nothing.
  * Order: all that the task wrote is visible after a return of 0.
  * Return: 0 (ended: its memory is the caller's); -EAGAIN (not yet: return
