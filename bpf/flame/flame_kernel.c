@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_kernel.c - see flame_kernel.h */
+#include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_kernel.h"
 
@@ -44,19 +45,15 @@ static bool parse(const char *line, uint64_t *from, const char **name,
 static int add(struct flame_kernel *kernel, uint64_t from, const char *name,
 	       int length)
 {
-	size_t room = kernel->room ? 2 * kernel->room : 1024;
-	struct function *more = kernel->functions;
+	struct function *more;
 
-	if (kernel->count > 0 && more[kernel->count - 1].from == from)
+	if (kernel->count > 0 &&
+	    kernel->functions[kernel->count - 1].from == from)
 		return 0;
-	if (kernel->count == kernel->room) {
-		more = reallocarray(more, room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		kernel->functions = more;
-		kernel->room = room;
-	}
-	more += kernel->count;
+	if (!grow(&kernel->functions, sizeof(*more), kernel->count,
+		  &kernel->room))
+		return -ENOMEM;
+	more = &kernel->functions[kernel->count];
 	more->from = from;
 	if (asprintf(&more->name, "%.*s" FLAME_OF_KERNEL, length, name) < 0)
 		return -ENOMEM;

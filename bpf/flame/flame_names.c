@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_names.c - see flame_names.h */
+#include "bpf/cli/grow.h"
 #include "bpf/flame/flame_names.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct flame_names {
 	struct image *images[MAX_IMAGES];
 	size_t image_count;
 	struct type *types;
-	size_t type_count;
+	size_t type_count, type_room;
 	bool looked; /* what is mapped was read again */
 	struct reader *reader;
 	struct known_rule rules[RULES];
@@ -240,11 +241,10 @@ const char *flame_names_type(struct flame_names *names, uint64_t type,
 			return names->types[i].name;
 	if (names->type_count == MAX_TYPES)
 		return "(other types)";
-	more = reallocarray(names->types, names->type_count + 1, sizeof(*more));
-	if (!more)
+	if (!grow(&names->types, sizeof(*more), names->type_count,
+		  &names->type_room))
 		return "(other types)";
-	names->types = more;
-	more += names->type_count++;
+	more = &names->types[names->type_count++];
 	more->type = type;
 	more->poll = poll;
 	target_name(names->target, type, poll, more->name);

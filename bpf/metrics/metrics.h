@@ -46,6 +46,7 @@ struct metrics_runtime {
 struct metrics_list {
 	struct metrics_runtime *runtimes;
 	unsigned count;
+	size_t room;
 	unsigned left_out;
 	bool all, stamped;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/cli/grow.h"
 #include "bpf/stats/figures.h"
 #include "bpf/metrics/metrics.h"
 
@@ -103,10 +104,8 @@ static int add_runtime(struct metrics_list *list, struct target *target,
 	struct metrics_runtime *r;
 	int err;
 
-	r = reallocarray(list->runtimes, list->count + 1, sizeof(*r));
-	if (r == NULL)
+	if (!grow(&list->runtimes, sizeof(*r), list->count, &list->room))
 		return -ENOMEM;
-	list->runtimes = r;
 	r = &list->runtimes[list->count++];
 	*r = (struct metrics_runtime){ .pid = target_pid(target),
 				       .index = index,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rings.c - see rings.h */
+#include "bpf/cli/grow.h"
 #include "bpf/recording/rings.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ struct rings {
 	struct trace_writer *writer;
 	struct rings_stop stop;
 	struct ring *rings;
-	unsigned count, room;
+	unsigned count;
+	size_t room;
 	unsigned runtimes;      /* that were ever seen */
 	bool full;              /* one was left out */
 	struct addresses names; /* that were looked up */
@@ -59,17 +61,10 @@ static int check_stop(const struct rings *r)
 static struct ring *add_ring(struct rings *r,
 			     const struct target_runtime *runtime)
 {
-	unsigned room = r->room ? 2 * r->room : 16;
 	struct ring *ring;
-	void *grown;
 
-	if (r->count == r->room) {
-		grown = reallocarray(r->rings, room, sizeof(*r->rings));
-		if (!grown)
-			return NULL;
-		r->rings = grown;
-		r->room = room;
-	}
+	if (!grow(&r->rings, sizeof(*r->rings), r->count, &r->room))
+		return NULL;
 	ring = &r->rings[r->count];
 	*ring = (struct ring){ .runtime = runtime->address,
 			       .started_ns = runtime->area.started_ns,

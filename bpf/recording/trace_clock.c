@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_clock.c - see trace_clock.h */
+#include "bpf/cli/grow.h"
 #include "bpf/recording/trace_clock.h"
 
 #include <errno.h>
@@ -45,21 +46,6 @@ static void add_rate(struct trace_rate *sum, const struct trace_rate *more)
 		*sum = (struct trace_rate){ ns, ticks };
 }
 
-static bool grow(struct trace_clock *clock)
-{
-	size_t room = clock->room ? 2 * clock->room : 16;
-	void *pairs;
-
-	if (clock->count < clock->room)
-		return true;
-	pairs = reallocarray(clock->pairs, room, sizeof(*clock->pairs));
-	if (!pairs)
-		return false;
-	clock->pairs = pairs;
-	clock->room = room;
-	return true;
-}
-
 int trace_clock_add(struct trace_clock *clock, uint64_t number,
 		    struct trace_moment moment)
 {
@@ -73,7 +59,8 @@ int trace_clock_add(struct trace_clock *clock, uint64_t number,
 		rate = rate_between(last, &moment);
 		add_rate(&clock->rate, &rate);
 	}
-	if (!grow(clock))
+	if (!grow(&clock->pairs, sizeof(*clock->pairs), clock->count,
+		  &clock->room))
 		return -ENOMEM;
 	clock->pairs[clock->count++] = (struct trace_pair){ number, moment };
 	return 0;

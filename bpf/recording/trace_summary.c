@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/cli/grow.h"
 #include "bpf/stats/figures.h"
 #include "bpf/cli/table.h"
 #include "bpf/recording/trace_play.h"
@@ -48,20 +49,12 @@ static int compare_rows(const void *left, const void *right)
 
 static struct row *add_row(struct summary *s, const char *name)
 {
-	size_t room = s->room ? 2 * s->room : 16;
 	struct row *row = calloc(1, sizeof(*row));
-	void *rows = s->rows;
 
-	if (row && s->count == s->room) {
-		rows = reallocarray(rows, room, sizeof(struct row *));
-		if (rows) {
-			s->rows = rows;
-			s->room = room;
-		}
-	}
 	if (row)
 		snprintf(row->name, sizeof(row->name), "%s", name);
-	if (!row || !rows || !tsearch(row, &s->tree, compare_rows)) {
+	if (!row || !grow(&s->rows, sizeof(*s->rows), s->count, &s->room) ||
+	    !tsearch(row, &s->tree, compare_rows)) {
 		free(row);
 		s->failed = -ENOMEM;
 		return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trigger.c - see trigger.h */
+#include "bpf/cli/grow.h"
 #include "bpf/recording/trigger.h"
 
 #include <stdio.h>
@@ -77,13 +78,11 @@ static struct trigger_runtime *find(struct trigger *t,
 static struct trigger_runtime *add(struct trigger *t,
 				   const struct target_runtime *at)
 {
-	struct trigger_runtime *more =
-		realloc(t->runtimes, (t->count + 1) * sizeof(*more));
+	struct trigger_runtime *more;
 
-	if (!more)
+	if (!grow(&t->runtimes, sizeof(*more), t->count, &t->room))
 		return NULL;
-	t->runtimes = more;
-	more += t->count++;
+	more = &t->runtimes[t->count++];
 	*more = (struct trigger_runtime){ .address = at->address,
 					  .started_ns = at->area.started_ns };
 	return more;
@@ -168,4 +167,5 @@ void trigger_free(struct trigger *t)
 	free(t->runtimes);
 	t->runtimes = NULL;
 	t->count = 0;
+	t->room = 0;
 }

@@ -34,6 +34,7 @@ struct trigger {
 	char why[160];
 	struct trigger_runtime *runtimes;
 	unsigned count;
+	size_t room;
 };
 
 /**

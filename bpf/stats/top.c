@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "bpf/cli/args.h"
+#include "bpf/cli/grow.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/cli/clock.h"
 #include "bpf/cli/terminal.h"
@@ -35,6 +36,7 @@ struct watch {
 	struct target *target;
 	struct top_runtime *runtimes;
 	unsigned count;
+	size_t room;
 	struct top_style style;
 	bool live; /* on a terminal */
 };
@@ -97,14 +99,12 @@ static int take(struct target *target, const struct target_runtime *at,
 
 static int add(struct watch *watch, const struct target_runtime *at)
 {
-	struct top_runtime *more =
-		realloc(watch->runtimes, (watch->count + 1) * sizeof(*more));
 	unsigned workers = at->area.worker_count;
+	struct top_runtime *more;
 
-	if (!more)
+	if (!grow(&watch->runtimes, sizeof(*more), watch->count, &watch->room))
 		return -ENOMEM;
-	watch->runtimes = more;
-	more += watch->count;
+	more = &watch->runtimes[watch->count];
 	*more = (struct top_runtime){
 		.address = at->address,
 		.started_ns = at->area.started_ns,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* target_area.c - finds the runtimes of a debug area: see target_area.h */
+#include "bpf/cli/grow.h"
 #include "bpf/target/target_area.h"
 
 #include <stdarg.h>
@@ -150,13 +151,11 @@ void target_list_free(struct target_list *list)
 
 static struct target_runtime *append(struct target_list *list)
 {
-	struct target_runtime *more =
-		realloc(list->runtimes, (list->count + 1) * sizeof(*more));
+	struct target_runtime *more;
 
-	if (!more)
+	if (!grow(&list->runtimes, sizeof(*more), list->count, &list->room))
 		return NULL;
-	list->runtimes = more;
-	more += list->count++;
+	more = &list->runtimes[list->count++];
 	memset(more, 0, sizeof(*more));
 	return more;
 }

@@ -15,6 +15,7 @@
 struct target_list {
 	struct target_runtime *runtimes;
 	unsigned count;
+	size_t room;
 	unsigned areas; /* roots that are of this ABI */
 };
 

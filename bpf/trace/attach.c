@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - see attach.h */
+#include "bpf/cli/grow.h"
 #include "bpf/trace/attach.h"
 
 #include <bpf/bpf.h>
@@ -146,13 +147,11 @@ static void find_files(struct attachment *a, struct goal *goal,
 static int add_link(struct attachment *a, const char *name, int fd,
 		    struct bpf_link *owner)
 {
-	struct attach_link *more =
-		reallocarray(a->links, a->link_count + 1, sizeof(*more));
+	struct attach_link *more;
 
-	if (!more)
+	if (!grow(&a->links, sizeof(*more), a->link_count, &a->link_room))
 		return -ENOMEM;
-	a->links = more;
-	more += a->link_count++;
+	more = &a->links[a->link_count++];
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	more->fd = fd;
 	more->owner = owner;
@@ -179,6 +178,7 @@ static void drop_links(struct attachment *a)
 	free(a->links);
 	a->links = NULL;
 	a->link_count = 0;
+	a->link_room = 0;
 }
 
 static int keep_link(struct attachment *a, const char *name,

@@ -56,6 +56,7 @@ struct attachment {
 	int maps[ATTACH_MAPS];
 	struct attach_link *links;
 	unsigned link_count;
+	size_t link_room;
 	struct count_probes_bpf *counter;
 	struct count_switches_bpf *switcher;
 };

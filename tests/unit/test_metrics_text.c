@@ -32,7 +32,8 @@ static void make_runtime(void)
 
 static const char *write_all(enum metrics_format format, unsigned count)
 {
-	const struct metrics_list list = { &runtime, count, 0, false, false };
+	const struct metrics_list list = { .runtimes = &runtime,
+					   .count = count };
 	size_t size;
 	FILE *file;
 
