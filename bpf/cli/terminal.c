@@ -6,7 +6,6 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -141,7 +140,7 @@ static const char *draw_line(const char *text, unsigned columns)
 	return *text ? text + 1 : text;
 }
 
-void terminal_draw(const char *text)
+static void draw_text(const char *text)
 {
 	unsigned rows = terminal_rows(), columns = terminal_columns();
 
@@ -152,6 +151,22 @@ void terminal_draw(const char *text)
 	}
 	fputs("\033[J", stdout);
 	fflush(stdout);
+}
+
+bool terminal_draw(bool (*print)(void *of, FILE *file), void *of)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool drawn = false;
+
+	if (file) {
+		drawn = print(of, file);
+		if (fclose(file) == 0)
+			draw_text(text);
+	}
+	free(text);
+	return drawn;
 }
 
 enum terminal_event terminal_wait(uint64_t ns)

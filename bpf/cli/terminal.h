@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* terminal_is_utf8 - may characters beyond ASCII be printed? */
 bool terminal_is_utf8(void);
@@ -20,8 +21,14 @@ bool terminal_begin(void);
 /* terminal_end - as it was before */
 void terminal_end(void);
 
-/* terminal_draw - as much of the text as there is room for */
-void terminal_draw(const char *text);
+/**
+ * terminal_draw - draw what @print writes, as much of it as there is room for
+ * @print: writes to @file. Return: false: something is missing
+ * @of: for @print
+ *
+ * Return: what @print returns; false if there is no memory.
+ */
+bool terminal_draw(bool (*print)(void *of, FILE *file), void *of);
 
 /* terminal_rows - how many lines there is room for; terminal_columns */
 unsigned terminal_rows(void);

@@ -241,8 +241,9 @@ static bool is_whole(const struct top_runtime *runtime)
 	       runtime->before.at_ns < runtime->after.at_ns;
 }
 
-static bool print(const struct watch *watch, FILE *file)
+static bool print(void *of, FILE *file)
 {
+	const struct watch *watch = of;
 	bool printed = true, first = true;
 
 	if (watch->count == 0 && !watch->options->json && !watch->options->csv)
@@ -281,20 +282,9 @@ static unsigned rows_for_each(void)
 
 static bool draw(struct watch *watch)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	bool drawn = false;
-
 	watch->style.rows = rows_for_each();
 	watch->style.width = terminal_columns();
-	if (file) {
-		drawn = print(watch, file);
-		if (fclose(file) == 0)
-			terminal_draw(text);
-	}
-	free(text);
-	return drawn;
+	return terminal_draw(print, watch);
 }
 
 static bool show(struct watch *watch)

@@ -72,8 +72,10 @@ static const struct args_verb verb = {
 
 /* ---- showing --------------------------------------------------------------- */
 
-static bool print(const struct trace *trace, FILE *file)
+static bool print(void *of, FILE *file)
 {
+	const struct trace *trace = of;
+
 	if (trace->options->json)
 		return counts_json(file, &trace->view);
 	counts_text(file, &trace->view, &trace->style);
@@ -83,21 +85,11 @@ static bool print(const struct trace *trace, FILE *file)
 static bool draw(struct trace *trace)
 {
 	unsigned rows = terminal_rows();
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	bool drawn = false;
 
 	/* Workers are in a table, and likely in a matrix. */
 	trace->style.rows = rows > OTHER_ROWS + 8 ? (rows - OTHER_ROWS) / 2 : 4;
 	trace->style.width = terminal_columns();
-	if (file) {
-		drawn = print(trace, file);
-		if (fclose(file) == 0)
-			terminal_draw(text);
-	}
-	free(text);
-	return drawn;
+	return terminal_draw(print, trace);
 }
 
 /* Show the counts since @before. @now becomes that. */
