@@ -79,10 +79,7 @@ static int show(struct target *target, bool json)
 		return EXIT_FAILED;
 	}
 	if (target_runtimes(target) == 0) {
-		fprintf(stderr,
-			ARGS_PROGRAM " stats: process %d has skua in it, but "
-				     "no runtime now\n",
-			target_pid(target));
+		pick_process_remark(target, "stats");
 		code = EXIT_FAILED;
 	} else if (!print(target, list, json)) {
 		fprintf(stderr, ARGS_PROGRAM " stats: no memory\n");

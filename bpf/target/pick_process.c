@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* pick_process.c - see pick_process.h */
+#include "bpf/cli/grow.h"
+#include "bpf/cli/json.h"
 #include "bpf/target/pick_process.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,27 +18,24 @@
 struct found {
 	struct target **targets;
 	unsigned count;
+	size_t room;
 	unsigned denied; /* processes that may not be read */
 };
 
 /* Of one that has runtimes, if it can be. */
 static void try_process(struct found *found, pid_t pid)
 {
-	struct target *target, **more;
+	struct target *target;
 	int code = target_open(&target, pid);
 
 	if (code == -EACCES)
 		found->denied++;
-	more = code || target_runtimes(target) == 0
-		       ? NULL
-		       : realloc(found->targets,
-				 (found->count + 1) * sizeof(*more));
-	if (!more) {
+	if (code || target_runtimes(target) == 0 ||
+	    !grow(&found->targets, sizeof(*found->targets), found->count,
+		  &found->room))
 		target_close(target);
-		return;
-	}
-	found->targets = more;
-	more[found->count++] = target;
+	else
+		found->targets[found->count++] = target;
 }
 
 static void search(struct found *found)
@@ -64,7 +62,13 @@ static unsigned workers_of(const struct target *target)
 	return workers;
 }
 
-static void print_json(const struct found *found)
+static int advise(const char *verb)
+{
+	fprintf(stderr, "choose one: " ARGS_PROGRAM " %s --pid PID\n", verb);
+	return EXIT_OK;
+}
+
+static int list_json(const struct found *found, const char *verb)
 {
 	for (unsigned i = 0; i < found->count; i++) {
 		const struct target *target = found->targets[i];
@@ -78,13 +82,12 @@ static void print_json(const struct found *found)
 				  "runtimes", (int)target_runtimes(target),
 				  "workers", (int)workers_of(target), "version",
 				  target_runtime(target, 0)->version);
-		json_dumpf(object, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(object);
+		json_print(stdout, object, 0);
 	}
+	return advise(verb);
 }
 
-static void print_list(const struct found *found)
+static int list_text(const struct found *found, const char *verb)
 {
 	static const char *const titles[] = { "PID",      "name",    "skua",
 					      "runtimes", "workers", NULL };
@@ -103,15 +106,7 @@ static void print_list(const struct found *found)
 		table_add(&table, "%u", workers_of(target));
 	}
 	table_print(stdout, &table);
-}
-
-static void list(const struct found *found, const char *verb, bool json)
-{
-	if (json)
-		print_json(found);
-	else
-		print_list(found);
-	fprintf(stderr, "choose one: " ARGS_PROGRAM " %s --pid PID\n", verb);
+	return advise(verb);
 }
 
 static int say_none(const struct found *found, const char *verb)
@@ -166,7 +161,9 @@ static void release(struct found *found, const struct target *kept)
 	free(found->targets);
 }
 
-int pick_process(struct target **out, const char *verb, uint64_t pid)
+/* @several: says which there are if none of them was chosen; returns the exit code. */
+static int pick(struct target **out, const char *verb, uint64_t pid,
+		int (*several)(const struct found *, const char *verb))
 {
 	struct found found = { .count = 0 };
 	int code = EXIT_OK;
@@ -178,11 +175,22 @@ int pick_process(struct target **out, const char *verb, uint64_t pid)
 	if (found.count == 0)
 		code = say_none(&found, verb);
 	else if (found.count > 1)
-		code = say_several(&found, verb);
+		code = several(&found, verb);
 	else
 		*out = found.targets[0];
 	release(&found, *out);
 	return code;
+}
+
+int pick_process(struct target **out, const char *verb, uint64_t pid)
+{
+	return pick(out, verb, pid, say_several);
+}
+
+int pick_process_or_list(struct target **out, const char *verb, uint64_t pid,
+			 bool json)
+{
+	return pick(out, verb, pid, json ? list_json : list_text);
 }
 
 void pick_process_remark(const struct target *target, const char *verb)
@@ -192,24 +200,4 @@ void pick_process_remark(const struct target *target, const char *verb)
 			ARGS_PROGRAM " %s: process %d has skua in it, but no "
 				     "runtime now\n",
 			verb, target_pid(target));
-}
-
-int pick_process_or_list(struct target **out, const char *verb, uint64_t pid,
-			 bool json)
-{
-	struct found found = { .count = 0 };
-	int code = EXIT_OK;
-
-	if (pid)
-		return open_process(out, verb, (pid_t)pid);
-	*out = NULL;
-	search(&found);
-	if (found.count == 0)
-		code = say_none(&found, verb);
-	else if (found.count > 1)
-		list(&found, verb, json);
-	else
-		*out = found.targets[0];
-	release(&found, *out);
-	return code;
 }

@@ -26,8 +26,7 @@
  */
 int pick_process(struct target **out, const char *verb, uint64_t pid);
 
-/* pick_process_remark - that it has no runtime now, if so: of a verb that goes on, as some
- * may come */
+/* pick_process_remark - say on stderr that the process has no runtime now, if so */
 void pick_process_remark(const struct target *target, const char *verb);
 
 /**

@@ -192,10 +192,7 @@ static int show(struct target *target, const struct options *options)
 	int code = 0;
 
 	if (target_runtimes(target) == 0) {
-		fprintf(stderr,
-			ARGS_PROGRAM " tasks: process %d has skua in it, but "
-				     "no runtime now\n",
-			target_pid(target));
+		pick_process_remark(target, "tasks");
 		return EXIT_FAILED;
 	}
 	for (unsigned i = 0; !code && i < target_runtimes(target); i++) {
