@@ -86,4 +86,17 @@ struct workload {
 	void (*teardown)(struct workload_run *run);
 };
 
+/* WORKLOAD - define workload_NAME; the other members follow the description */
+#define WORKLOAD(name_, description_, ...)         \
+	const struct workload workload_##name_ = { \
+		.name = #name_,                    \
+		.description = (description_),     \
+		__VA_ARGS__,                       \
+	}
+
+/* The functions that each workload has, by the beginning of their names. */
+#define WORKLOAD_CALLS(of)                                                 \
+	.setup = of##_setup, .prepare = of##_prepare, .round = of##_round, \
+	.check = of##_check, .teardown = of##_teardown
+
 #endif

@@ -39,6 +39,12 @@ struct harness_case {
 	void (*figures)(FILE *file);
 };
 
+/* HARNESS_CASE - a case; its other members follow the description */
+#define HARNESS_CASE(name_, description_, ...)                              \
+	{                                                                   \
+		.name = (name_), .description = (description_), __VA_ARGS__ \
+	}
+
 /* The last one is followed by one without a name. */
 extern const struct harness_case harness_tasks[];
 extern const struct harness_case harness_forks[];

@@ -114,19 +114,10 @@ static void figures(FILE *file)
 }
 
 const struct harness_case harness_regions[] = {
-	{
-		.name = "region",
-		.description =
-			"A short call that forks, from outside the workers",
-		.n = REGION_N,
-		.n_min = 2,
-		.n_max = 40,
-		.ops = REGION_CALLS,
-		.params = params,
-		.prepare = clear_wrong,
-		.check = check,
-		.time = time_calls,
-		.figures = figures,
-	},
+	HARNESS_CASE(
+		"region", "A short call that forks, from outside the workers",
+		.n = REGION_N, .n_min = 2, .n_max = 40, .ops = REGION_CALLS,
+		.params = params, .prepare = clear_wrong, .check = check,
+		.time = time_calls, .figures = figures),
 	{ .name = NULL },
 };

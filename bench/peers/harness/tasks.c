@@ -111,49 +111,24 @@ static void uts_params(const struct harness *h, FILE *file)
 /* ---- all ------------------------------------------------------------------ */
 
 const struct harness_case harness_tasks[] = {
-	{
-		.name = "parallel_map",
-		.description =
-			"Compute a function of many numbers, a task a number",
-		.ops = MAP_ITEMS,
-		.params = map_params,
-		.prepare = clear_results,
-		.check = check_map,
-	},
-	{
-		.name = "uts",
-		.description = "Search an unbalanced tree, a task a node",
-		.takes_tree = true,
-		.count = uts_nodes,
-		.params = uts_params,
-		.prepare = clear_counts,
-		.check = check_uts,
-	},
-	{
-		.name = "spawn_many_local",
-		.description =
-			"Spawn 10,000 empty tasks from outside, wait for all",
-		.ops = SPAWN_TASKS * SPAWN_REPEAT,
-		.params = spawn_params,
-		.prepare = clear_runs,
-		.check = check_spawn,
-	},
-	{
-		.name = "spawn_many_worker",
-		.description =
-			"Spawn 10,000 empty tasks from inside, wait for all",
-		.ops = SPAWN_TASKS * SPAWN_REPEAT,
-		.params = spawn_params,
-		.prepare = clear_runs,
-		.check = check_spawn,
-	},
-	{
-		.name = "chained_spawn",
-		.description = "Each of 1,000 tasks spawns the next one",
-		.ops = CHAIN_TASKS * CHAIN_REPEAT,
-		.params = chain_params,
-		.prepare = clear_runs,
-		.check = check_chain,
-	},
+	HARNESS_CASE("parallel_map",
+		     "Compute a function of many numbers, a task a number",
+		     .ops = MAP_ITEMS, .params = map_params,
+		     .prepare = clear_results, .check = check_map),
+	HARNESS_CASE("uts", "Search an unbalanced tree, a task a node",
+		     .takes_tree = true, .count = uts_nodes,
+		     .params = uts_params, .prepare = clear_counts,
+		     .check = check_uts),
+	HARNESS_CASE("spawn_many_local",
+		     "Spawn 10,000 empty tasks from outside, wait for all",
+		     .ops = SPAWN_TASKS * SPAWN_REPEAT, .params = spawn_params,
+		     .prepare = clear_runs, .check = check_spawn),
+	HARNESS_CASE("spawn_many_worker",
+		     "Spawn 10,000 empty tasks from inside, wait for all",
+		     .ops = SPAWN_TASKS * SPAWN_REPEAT, .params = spawn_params,
+		     .prepare = clear_runs, .check = check_spawn),
+	HARNESS_CASE("chained_spawn", "Each of 1,000 tasks spawns the next one",
+		     .ops = CHAIN_TASKS * CHAIN_REPEAT, .params = chain_params,
+		     .prepare = clear_runs, .check = check_chain),
 	{ .name = NULL },
 };

@@ -245,18 +245,9 @@ static bool check(const void *of)
 	return cilksort_check(sort->numbers, sort->n);
 }
 
-static const struct forkjoin_case cilksort = {
-	.name = "cilksort",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.make = make,
-	.unmake = unmake,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(cilksort, cilksort,
+FORKJOIN_WORKLOAD(cilksort,
 		  "Merge sort that merges by forks, down to 2,048 numbers",
-		  "How many numbers (default 2000000)", CILKSORT_N);
+		  "How many numbers (default 2000000)", CILKSORT_N, .min_n = 1,
+		  .max_n = 1000000000, .make = make, .unmake = unmake,
+		  .clear = clear, .root = root, .serial = serial,
+		  .check = check);

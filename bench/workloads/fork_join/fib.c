@@ -129,18 +129,7 @@ static bool check(const void *of)
 	return false;
 }
 
-static const struct forkjoin_case fib = {
-	.name = "fib",
-	.min_n = 2,
-	.max_n = 50,
-	.make = make,
-	.unmake = free,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.inlined = inlined,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(fib, fib, "Fibonacci numbers by definition, a fork a call",
-		  "Which number (default 33)", FIB_N);
+FORKJOIN_WORKLOAD(fib, "Fibonacci numbers by definition, a fork a call",
+		  "Which number (default 33)", FIB_N, .min_n = 2, .max_n = 50,
+		  .make = make, .unmake = free, .clear = clear, .root = root,
+		  .serial = serial, .inlined = inlined, .check = check);

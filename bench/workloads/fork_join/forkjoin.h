@@ -116,40 +116,39 @@ enum {
 		.doc = "Leave out the serial call, and the one with one worker" \
 	}
 
-/* The workload of a case: the help text of --n, and the n of the report. */
-#define FORKJOIN_WORKLOAD(name_, case_, description_, n_doc, n_)    \
-	static const struct argp_option name_##_argp_options[] = {  \
-		{ .name = "n",                                      \
-		  .key = FORKJOIN_OPTION_N,                         \
-		  .arg = "N",                                       \
-		  .doc = n_doc },                                   \
-		FORKJOIN_OPTIONS,                                   \
-		{ 0 },                                              \
-	};                                                          \
-	static const struct argp name_##_argp = {                   \
-		name_##_argp_options, forkjoin_parse, 0, 0, 0, 0, 0 \
-	};                                                          \
-	static const struct forkjoin_options name_##_report[] = {   \
-		{ .what = &(case_), .n = (n_), .serial = true },    \
-		{ .what = &(case_), .n = (n_) },                    \
-	};                                                          \
-	const struct workload workload_##name_ = {                  \
-		.name = #name_,                                     \
-		.description = description_,                        \
-		.argp = &name_##_argp,                              \
-		.options_size = sizeof(struct forkjoin_options),    \
-		.defaults = &name_##_report[1],                     \
-		.report = name_##_report,                           \
-		.report_count = 2,                                  \
-		.params = forkjoin_params,                          \
-		.serial = forkjoin_serial,                          \
-		.setup = forkjoin_setup,                            \
-		.prepare = forkjoin_prepare,                        \
-		.round = forkjoin_round,                            \
-		.check = forkjoin_check,                            \
-		.sample = forkjoin_sample,                          \
-		.figures = forkjoin_figures,                        \
-		.teardown = forkjoin_teardown,                      \
-	}
+/* The members that all workloads of forkjoin_open() have, except their options. */
+#define FORKJOIN_ROUNDS                                         \
+	.serial = forkjoin_serial, .prepare = forkjoin_prepare, \
+	.round = forkjoin_round, .check = forkjoin_check,       \
+	.sample = forkjoin_sample, .figures = forkjoin_figures
+
+/* A workload that is a call: the help text of --n, the n of the report, and the
+ * members of its struct forkjoin_case. */
+#define FORKJOIN_WORKLOAD(name_, description_, n_doc, n_, ...)             \
+	static const struct forkjoin_case name_##_case = {                 \
+		.name = #name_,                                            \
+		__VA_ARGS__,                                               \
+	};                                                                 \
+	static const struct argp_option name_##_argp_options[] = {         \
+		{ .name = "n",                                             \
+		  .key = FORKJOIN_OPTION_N,                                \
+		  .arg = "N",                                              \
+		  .doc = n_doc },                                          \
+		FORKJOIN_OPTIONS,                                          \
+		{ 0 },                                                     \
+	};                                                                 \
+	static const struct argp name_##_argp = {                          \
+		name_##_argp_options, forkjoin_parse, 0, 0, 0, 0, 0        \
+	};                                                                 \
+	static const struct forkjoin_options name_##_report[] = {          \
+		{ .what = &name_##_case, .n = (n_), .serial = true },      \
+		{ .what = &name_##_case, .n = (n_) },                      \
+	};                                                                 \
+	WORKLOAD(name_, description_, .argp = &name_##_argp,               \
+		 .options_size = sizeof(struct forkjoin_options),          \
+		 .defaults = &name_##_report[1], .report = name_##_report, \
+		 .report_count = 2, .params = forkjoin_params,             \
+		 FORKJOIN_ROUNDS, .setup = forkjoin_setup,                 \
+		 .teardown = forkjoin_teardown)
 
 #endif

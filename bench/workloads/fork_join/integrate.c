@@ -192,19 +192,9 @@ static bool check(const void *of)
 	return false;
 }
 
-static const struct forkjoin_case integrate = {
-	.name = "integrate",
-	.min_n = 1,
-	.max_n = 1000000,
-	.make = make,
-	.unmake = free,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.inlined = inlined,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(integrate, integrate,
+FORKJOIN_WORKLOAD(integrate,
 		  "Integrate x^3 + x, halving intervals, a fork a halving",
-		  "From 0 to where (default 500)", INTEGRATE_N);
+		  "From 0 to where (default 500)", INTEGRATE_N, .min_n = 1,
+		  .max_n = 1000000, .make = make, .unmake = free,
+		  .clear = clear, .root = root, .serial = serial,
+		  .inlined = inlined, .check = check);

@@ -160,19 +160,8 @@ static bool check(const void *of)
 	return matmul_check(matmul->c, matmul->a, matmul->b, matmul->n);
 }
 
-static const struct forkjoin_case matmul = {
-	.name = "matmul",
-	.min_n = 1,
-	.max_n = 8192,
-	.make = make,
-	.unmake = unmake,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.check = check,
-};
-
 FORKJOIN_WORKLOAD(
-	matmul, matmul, "Multiply matrices by quarters, down to 32 x 32",
+	matmul, "Multiply matrices by quarters, down to 32 x 32",
 	"Rows and columns, rounded up to a power of two (default 512)",
-	MATMUL_N);
+	MATMUL_N, .min_n = 1, .max_n = 8192, .make = make, .unmake = unmake,
+	.clear = clear, .root = root, .serial = serial, .check = check);

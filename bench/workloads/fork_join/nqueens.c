@@ -185,18 +185,8 @@ static bool check(const void *of)
 	return false;
 }
 
-static const struct forkjoin_case nqueens = {
-	.name = "nqueens",
-	.min_n = 1,
-	.max_n = N_MAX,
-	.make = make,
-	.unmake = free,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.inlined = inlined,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(nqueens, nqueens, "Place queens on a board, a fork a place",
-		  "How many queens (default 13)", NQUEENS_N);
+FORKJOIN_WORKLOAD(nqueens, "Place queens on a board, a fork a place",
+		  "How many queens (default 13)", NQUEENS_N, .min_n = 1,
+		  .max_n = N_MAX, .make = make, .unmake = free, .clear = clear,
+		  .root = root, .serial = serial, .inlined = inlined,
+		  .check = check);

@@ -92,17 +92,8 @@ static bool check(const void *arg)
 	return reduce_check(of->sum, of->n);
 }
 
-static const struct forkjoin_case reduce = {
-	.name = "reduce",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.make = make,
-	.unmake = free,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(reduce, reduce, "The sum of numbers that are computed",
-		  "How many numbers (default 20000000)", REDUCE_N);
+FORKJOIN_WORKLOAD(reduce, "The sum of numbers that are computed",
+		  "How many numbers (default 20000000)", REDUCE_N, .min_n = 1,
+		  .max_n = 1000000000, .make = make, .unmake = free,
+		  .clear = clear, .root = root, .serial = serial,
+		  .check = check);

@@ -214,21 +214,9 @@ static const struct region_options report[] = {
 	{ .n = 10, .calls = REGION_CALLS, .gap_us = REGION_GAP_US },
 };
 
-const struct workload workload_region = {
-	.name = "region",
-	.description = "A short call that forks, from outside the workers",
-	.argp = &region_argp,
-	.options_size = sizeof(struct region_options),
-	.defaults = &report[0],
-	.report = report,
-	.report_count = sizeof(report) / sizeof(report[0]),
-	.params = region_params,
-	.latency = true,
-	.setup = region_setup,
-	.prepare = region_prepare,
-	.round = region_round,
-	.check = region_check,
-	.sample = region_sample,
-	.figures = region_figures,
-	.teardown = region_teardown,
-};
+WORKLOAD(region, "A short call that forks, from outside the workers",
+	 .argp = &region_argp, .options_size = sizeof(struct region_options),
+	 .defaults = &report[0], .report = report,
+	 .report_count = sizeof(report) / sizeof(report[0]),
+	 .params = region_params, .latency = true, .sample = region_sample,
+	 .figures = region_figures, WORKLOAD_CALLS(region));

@@ -124,17 +124,8 @@ static bool check(const void *arg)
 	return scan_check(of->out, of->n);
 }
 
-static const struct forkjoin_case sums = {
-	.name = "scan",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.make = make,
-	.unmake = unmake,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(scan, sums, "A running sum of an array",
-		  "How many items (default 4000000)", SCAN_N);
+FORKJOIN_WORKLOAD(scan, "A running sum of an array",
+		  "How many items (default 4000000)", SCAN_N, .min_n = 1,
+		  .max_n = 1000000000, .make = make, .unmake = unmake,
+		  .clear = clear, .root = root, .serial = serial,
+		  .check = check);

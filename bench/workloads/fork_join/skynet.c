@@ -143,19 +143,8 @@ static bool check(const void *of)
 	return false;
 }
 
-static const struct forkjoin_case skynet = {
-	.name = "skynet",
-	.min_n = 1,
-	.max_n = 8,
-	.make = make,
-	.unmake = free,
-	.clear = clear,
-	.root = root,
-	.serial = serial,
-	.inlined = inlined,
-	.check = check,
-};
-
-FORKJOIN_WORKLOAD(skynet, skynet,
-		  "Add up the leaves of a tree, ten forks a node",
-		  "Levels: 10^N leaves (default 6)", SKYNET_N);
+FORKJOIN_WORKLOAD(skynet, "Add up the leaves of a tree, ten forks a node",
+		  "Levels: 10^N leaves (default 6)", SKYNET_N, .min_n = 1,
+		  .max_n = 8, .make = make, .unmake = free, .clear = clear,
+		  .root = root, .serial = serial, .inlined = inlined,
+		  .check = check);

@@ -101,36 +101,20 @@ static bool check_stable(const void *arg)
 	return sort_check(of->items, of->n, of->input, true);
 }
 
-static const struct forkjoin_case unstable = {
-	.name = "sort_unstable",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.clear = clear,
-	.root = root_unstable,
-	.serial = serial,
-	.check = check,
-};
+#define SORT_CASE(name_, root_, check_)                            \
+	{                                                          \
+		.name = name_, .min_n = 1, .max_n = 1000000000,    \
+		.clear = clear, .root = (root_), .serial = serial, \
+		.check = (check_)                                  \
+	}
 
 /* The C library sorts by merging if it has the memory, and so stably. */
-static const struct forkjoin_case stable = {
-	.name = "sort_stable",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.clear = clear,
-	.root = root_stable,
-	.serial = serial,
-	.check = check_stable,
-};
-
-static const struct forkjoin_case by_key = {
-	.name = "sort_by_key",
-	.min_n = 1,
-	.max_n = 1000000000,
-	.clear = clear,
-	.root = root_by_key,
-	.serial = serial,
-	.check = check_stable,
-};
+static const struct forkjoin_case unstable =
+	SORT_CASE("sort_unstable", root_unstable, check);
+static const struct forkjoin_case stable =
+	SORT_CASE("sort_stable", root_stable, check_stable);
+static const struct forkjoin_case by_key =
+	SORT_CASE("sort_by_key", root_by_key, check_stable);
 
 static void free_sort(struct sort *of)
 {
@@ -216,25 +200,13 @@ static json_t *sort_params(const void *arg)
 	}
 
 /* A workload of one of the cases, and its options in the report. */
-#define SORT_WORKLOAD(name_, description_, rows_)                   \
-	const struct workload workload_##name_ = {                  \
-		.name = #name_,                                     \
-		.description = description_,                        \
-		.argp = &sort_argp,                                 \
-		.options_size = sizeof(struct sort_options),        \
-		.defaults = &(rows_)[0],                            \
-		.report = rows_,                                    \
-		.report_count = sizeof(rows_) / sizeof((rows_)[0]), \
-		.params = sort_params,                              \
-		.serial = forkjoin_serial,                          \
-		.setup = sort_setup,                                \
-		.prepare = forkjoin_prepare,                        \
-		.round = forkjoin_round,                            \
-		.check = forkjoin_check,                            \
-		.sample = forkjoin_sample,                          \
-		.figures = forkjoin_figures,                        \
-		.teardown = sort_teardown,                          \
-	}
+#define SORT_WORKLOAD(name_, description_, rows_)                             \
+	WORKLOAD(name_, description_, .argp = &sort_argp,                     \
+		 .options_size = sizeof(struct sort_options),                 \
+		 .defaults = &(rows_)[0], .report = rows_,                    \
+		 .report_count = sizeof(rows_) / sizeof((rows_)[0]),          \
+		 .params = sort_params, FORKJOIN_ROUNDS, .setup = sort_setup, \
+		 .teardown = sort_teardown)
 
 static const struct sort_options unstable_rows[] = {
 	ROW(unstable, "random"), ROW(unstable, "sorted"),

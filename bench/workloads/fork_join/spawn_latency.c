@@ -327,21 +327,11 @@ static const struct spawn_latency_options report[] = {
 	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "none" },
 };
 
-const struct workload workload_spawn_latency = {
-	.name = "spawn_latency",
-	.description = "How long a task waits beside a computation",
-	.argp = &spawn_latency_argp,
-	.options_size = sizeof(struct spawn_latency_options),
-	.defaults = &report[0],
-	.report = report,
-	.report_count = sizeof(report) / sizeof(report[0]),
-	.params = spawn_latency_params,
-	.latency = true,
-	.setup = spawn_latency_setup,
-	.prepare = spawn_latency_prepare,
-	.round = spawn_latency_round,
-	.check = spawn_latency_check,
-	.sample = spawn_latency_sample,
-	.figures = spawn_latency_figures,
-	.teardown = spawn_latency_teardown,
-};
+WORKLOAD(spawn_latency, "How long a task waits beside a computation",
+	 .argp = &spawn_latency_argp,
+	 .options_size = sizeof(struct spawn_latency_options),
+	 .defaults = &report[0], .report = report,
+	 .report_count = sizeof(report) / sizeof(report[0]),
+	 .params = spawn_latency_params, .latency = true,
+	 .sample = spawn_latency_sample, .figures = spawn_latency_figures,
+	 WORKLOAD_CALLS(spawn_latency));

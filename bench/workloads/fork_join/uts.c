@@ -233,21 +233,8 @@ static const struct uts_options report[] = {
 	{ .tree = "T3" },
 };
 
-const struct workload workload_uts = {
-	.name = "uts",
-	.description = "Search an unbalanced tree, by forks",
-	.argp = &uts_argp,
-	.options_size = sizeof(struct uts_options),
-	.defaults = &report[1],
-	.report = report,
-	.report_count = sizeof(report) / sizeof(report[0]),
-	.params = uts_params,
-	.serial = forkjoin_serial,
-	.setup = uts_setup,
-	.prepare = forkjoin_prepare,
-	.round = forkjoin_round,
-	.check = forkjoin_check,
-	.sample = forkjoin_sample,
-	.figures = forkjoin_figures,
-	.teardown = uts_teardown,
-};
+WORKLOAD(uts, "Search an unbalanced tree, by forks", .argp = &uts_argp,
+	 .options_size = sizeof(struct uts_options), .defaults = &report[1],
+	 .report = report, .report_count = sizeof(report) / sizeof(report[0]),
+	 .params = uts_params, FORKJOIN_ROUNDS, .setup = uts_setup,
+	 .teardown = uts_teardown);

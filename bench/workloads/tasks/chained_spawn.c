@@ -121,18 +121,7 @@ static bool chain_check(struct workload_run *run)
 
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 100 };
 
-const struct workload workload_chained_spawn = {
-	.name = "chained_spawn",
-	.description = "Each of 1,000 tasks spawns the next one",
-	.argp = &batch_argp,
-	.options_size = sizeof(struct batch_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = batch_params,
-	.setup = chain_setup,
-	.prepare = chain_prepare,
-	.round = chain_round,
-	.check = chain_check,
-	.teardown = chain_teardown,
-};
+WORKLOAD(chained_spawn, "Each of 1,000 tasks spawns the next one",
+	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = batch_params, WORKLOAD_CALLS(chain));

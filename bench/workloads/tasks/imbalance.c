@@ -305,20 +305,9 @@ static const struct imbalance_options defaults = {
 	.grain_us = 20,
 };
 
-const struct workload workload_imbalance = {
-	.name = "imbalance",
-	.description = "Four pieces of uneven size, each started on one worker",
-	.argp = &imbalance_argp,
-	.options_size = sizeof(struct imbalance_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = imbalance_params,
-	.setup = imbalance_setup,
-	.prepare = imbalance_prepare,
-	.round = imbalance_round,
-	.check = imbalance_check,
-	.sample = imbalance_sample,
-	.figures = imbalance_figures,
-	.teardown = imbalance_teardown,
-};
+WORKLOAD(imbalance, "Four pieces of uneven size, each started on one worker",
+	 .argp = &imbalance_argp,
+	 .options_size = sizeof(struct imbalance_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = imbalance_params, .sample = imbalance_sample,
+	 .figures = imbalance_figures, WORKLOAD_CALLS(imbalance));

@@ -119,18 +119,7 @@ static bool join_one_check(struct workload_run *run)
 
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 200 };
 
-const struct workload workload_join_one = {
-	.name = "join_one",
-	.description = "A task spawns an empty task and waits for it",
-	.argp = &batch_argp,
-	.options_size = sizeof(struct batch_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = batch_params,
-	.setup = join_one_setup,
-	.prepare = join_one_prepare,
-	.round = join_one_round,
-	.check = join_one_check,
-	.teardown = join_one_teardown,
-};
+WORKLOAD(join_one, "A task spawns an empty task and waits for it",
+	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = batch_params, WORKLOAD_CALLS(join_one));

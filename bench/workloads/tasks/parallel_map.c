@@ -174,18 +174,7 @@ static json_t *map_params(const void *arg)
 
 static const struct map_options defaults = { .items = 10000, .cost = 1 };
 
-const struct workload workload_parallel_map = {
-	.name = "parallel_map",
-	.description = "Compute a function of many numbers, a task a number",
-	.argp = &map_argp,
-	.options_size = sizeof(struct map_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = map_params,
-	.setup = map_setup,
-	.prepare = map_prepare,
-	.round = map_round,
-	.check = map_check,
-	.teardown = map_teardown,
-};
+WORKLOAD(parallel_map, "Compute a function of many numbers, a task a number",
+	 .argp = &map_argp, .options_size = sizeof(struct map_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = map_params, WORKLOAD_CALLS(map));

@@ -176,18 +176,7 @@ static bool ping_pong_check(struct workload_run *run)
 
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 50 };
 
-const struct workload workload_ping_pong = {
-	.name = "ping_pong",
-	.description = "1,000 tasks exchange two messages with a partner each",
-	.argp = &batch_argp,
-	.options_size = sizeof(struct batch_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = batch_params,
-	.setup = ping_pong_setup,
-	.prepare = ping_pong_prepare,
-	.round = ping_pong_round,
-	.check = ping_pong_check,
-	.teardown = ping_pong_teardown,
-};
+WORKLOAD(ping_pong, "1,000 tasks exchange two messages with a partner each",
+	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = batch_params, WORKLOAD_CALLS(ping_pong));

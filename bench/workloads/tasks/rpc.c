@@ -346,22 +346,9 @@ static const struct rpc_options reported[] = {
 	WITH(RPC_BIMODAL, 60),     WITH(RPC_BIMODAL, 80),
 };
 
-const struct workload workload_rpc = {
-	.name = "rpc",
-	.description = "Calls in an open loop, beside a queue without overhead",
-	.argp = &rpc_argp,
-	.options_size = sizeof(struct rpc_options),
-	.defaults = &defaults,
-	.report = reported,
-	.report_count = sizeof(reported) / sizeof(reported[0]),
-	.params = rpc_params,
-	.busy_caller = true,
-	.latency = true,
-	.setup = rpc_setup,
-	.prepare = rpc_prepare,
-	.round = rpc_round,
-	.check = rpc_check,
-	.sample = rpc_sample,
-	.figures = rpc_figures,
-	.teardown = rpc_teardown,
-};
+WORKLOAD(rpc, "Calls in an open loop, beside a queue without overhead",
+	 .argp = &rpc_argp, .options_size = sizeof(struct rpc_options),
+	 .defaults = &defaults, .report = reported,
+	 .report_count = sizeof(reported) / sizeof(reported[0]),
+	 .params = rpc_params, .busy_caller = true, .latency = true,
+	 .sample = rpc_sample, .figures = rpc_figures, WORKLOAD_CALLS(rpc));

@@ -301,21 +301,12 @@ static json_t *spawn_params(const void *arg)
 /* A workload; the last arguments are the members of its struct spawn_options. */
 #define SPAWN_MANY(name_, description_, setup_, round_, ...)                  \
 	static const struct spawn_options name_##_defaults = { __VA_ARGS__ }; \
-	const struct workload workload_##name_ = {                            \
-		.name = #name_,                                               \
-		.description = description_,                                  \
-		.argp = &spawn_argp,                                          \
-		.options_size = sizeof(struct spawn_options),                 \
-		.defaults = &name_##_defaults,                                \
-		.report = &name_##_defaults,                                  \
-		.report_count = 1,                                            \
-		.params = spawn_params,                                       \
-		.setup = setup_,                                              \
-		.prepare = spawn_prepare,                                     \
-		.round = round_,                                              \
-		.check = spawn_check,                                         \
-		.teardown = spawn_teardown,                                   \
-	}
+	WORKLOAD(name_, description_, .argp = &spawn_argp,                    \
+		 .options_size = sizeof(struct spawn_options),                \
+		 .defaults = &name_##_defaults, .report = &name_##_defaults,  \
+		 .report_count = 1, .params = spawn_params, .setup = setup_,  \
+		 .prepare = spawn_prepare, .round = round_,                   \
+		 .check = spawn_check, .teardown = spawn_teardown)
 
 SPAWN_MANY(spawn_many_local,
 	   "Spawn 10,000 empty tasks from outside, wait for all", setup_idle,

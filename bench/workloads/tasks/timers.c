@@ -415,21 +415,8 @@ static const struct timers_options defaults = {
 	.sleepers = 1000,
 };
 
-const struct workload workload_timers = {
-	.name = "timers",
-	.description =
-		"10^6 timers added and cancelled; lateness beside a load",
-	.argp = &timers_argp,
-	.options_size = sizeof(struct timers_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = timers_params,
-	.setup = timers_setup,
-	.prepare = timers_prepare,
-	.round = timers_round,
-	.check = timers_check,
-	.sample = timers_sample,
-	.figures = timers_figures,
-	.teardown = timers_teardown,
-};
+WORKLOAD(timers, "10^6 timers added and cancelled; lateness beside a load",
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .argp = &timers_argp, .options_size = sizeof(struct timers_options),
+	 .params = timers_params, .sample = timers_sample,
+	 .figures = timers_figures, WORKLOAD_CALLS(timers));

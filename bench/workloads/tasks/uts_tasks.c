@@ -383,18 +383,8 @@ static const struct uts_options report[] = {
 	{ .tree = "T3", .live = LIVE_DEFAULT },
 };
 
-const struct workload workload_uts_tasks = {
-	.name = "uts_tasks",
-	.description = "Search an unbalanced tree, a task a node",
-	.argp = &uts_argp,
-	.options_size = sizeof(struct uts_options),
-	.defaults = &defaults,
-	.report = report,
-	.report_count = sizeof(report) / sizeof(report[0]),
-	.params = uts_params,
-	.setup = uts_setup,
-	.prepare = uts_prepare,
-	.round = uts_round,
-	.check = uts_check,
-	.teardown = uts_teardown,
-};
+WORKLOAD(uts_tasks, "Search an unbalanced tree, a task a node",
+	 .argp = &uts_argp, .options_size = sizeof(struct uts_options),
+	 .defaults = &defaults, .report = report,
+	 .report_count = sizeof(report) / sizeof(report[0]),
+	 .params = uts_params, WORKLOAD_CALLS(uts));

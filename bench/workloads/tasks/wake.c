@@ -426,21 +426,8 @@ static json_t *wake_params(const void *arg)
 
 static const struct wake_options defaults = { .wakes = 1000, .gap_us = 60 };
 
-const struct workload workload_wake = {
-	.name = "wake",
-	.description = "Latency of a task woken by a thread that is no worker",
-	.argp = &wake_argp,
-	.options_size = sizeof(struct wake_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = wake_params,
-	.latency = true,
-	.setup = wake_setup,
-	.prepare = wake_prepare,
-	.round = wake_round,
-	.check = wake_check,
-	.sample = wake_sample,
-	.figures = wake_figures,
-	.teardown = wake_teardown,
-};
+WORKLOAD(wake, "Latency of a task woken by a thread that is no worker",
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .argp = &wake_argp, .options_size = sizeof(struct wake_options),
+	 .params = wake_params, .latency = true, .sample = wake_sample,
+	 .figures = wake_figures, WORKLOAD_CALLS(wake));

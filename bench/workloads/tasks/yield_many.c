@@ -167,18 +167,7 @@ static const struct yield_options defaults = {
 	.yields = 1000,
 };
 
-const struct workload workload_yield_many = {
-	.name = "yield_many",
-	.description = "200 tasks yield 1,000 times each",
-	.argp = &yield_argp,
-	.options_size = sizeof(struct yield_options),
-	.defaults = &defaults,
-	.report = &defaults,
-	.report_count = 1,
-	.params = yield_params,
-	.setup = yield_setup,
-	.prepare = yield_prepare,
-	.round = yield_round,
-	.check = yield_check,
-	.teardown = yield_teardown,
-};
+WORKLOAD(yield_many, "200 tasks yield 1,000 times each", .defaults = &defaults,
+	 .report = &defaults, .report_count = 1, .argp = &yield_argp,
+	 .options_size = sizeof(struct yield_options), .params = yield_params,
+	 WORKLOAD_CALLS(yield));
