@@ -364,8 +364,7 @@ poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 	return result;
 }
 
-static inline __attribute__((always_inline)) enum skua_poll
-poll_task(struct worker *w, struct skua_task *task)
+static enum skua_poll poll_task(struct worker *w, struct skua_task *task)
 {
 	enum skua_poll result;
 	bool told = false;
