@@ -15,6 +15,8 @@ trap 'rm -rf "$scratch"' EXIT
 tested=() # what run runs its arguments with; the test may set it
 failed=0
 
+build=${SKUA_BUILD_DIR:-build}
+
 # needs PROGRAM
 needs()
 {
@@ -22,6 +24,13 @@ needs()
 		echo "$1 is not built"
 		exit 77
 	fi
+}
+
+# built FILE - the path of a program that the build makes: `skua=$(built bpf/skua) || exit`
+built()
+{
+	needs "$build/$1" >&2
+	printf '%s\n' "$build/$1"
 }
 
 # run ARG... - $code, $scratch/out and $scratch/err tell

@@ -6,8 +6,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${SKUA_BUILD_DIR:-build}/bpf/skua
-needs "$skua"
+skua=$(built bpf/skua) || exit
 tested=("$skua")
 
 # state NAME - of a check, in the object that was printed last

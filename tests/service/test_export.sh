@@ -10,7 +10,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-${SKUA_BUILD_DIR:-build}/bpf/skua}
+skua=${1:-$build/bpf/skua}
 needs "$skua"
 tested=("$skua" export)
 schema=${SKUA_PERFETTO_PROTO:-tests/service/perfetto.proto}

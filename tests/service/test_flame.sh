@@ -7,15 +7,10 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-calls=$build/tests/programs/calls
-hog=$build/tests/programs/hog
-shop=$build/tests/programs/shop
-needs "$skua"
-needs "$calls"
-needs "$hog"
-needs "$shop"
+skua=$(built bpf/skua) || exit
+calls=$(built tests/programs/calls) || exit
+hog=$(built tests/programs/hog) || exit
+shop=$(built tests/programs/shop) || exit
 tested=("$skua")
 left_out=''
 

@@ -7,11 +7,9 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
-hog=$build/tests/programs/hog
+hog=$(built tests/programs/hog) || exit
 needs "$skua"
-needs "$hog"
 if [[ ! -w /dev/full ]]; then
 	echo 'there is no /dev/full'
 	exit 77

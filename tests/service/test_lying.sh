@@ -7,7 +7,6 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 needs "$build/bpf/skua"
 needs "$build/tests/programs/lying"
 PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/lying.py" "$build" "$scratch" "$@"

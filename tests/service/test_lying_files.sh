@@ -7,6 +7,5 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${SKUA_BUILD_DIR:-build}/bpf/skua
-needs "$skua"
+skua=$(built bpf/skua) || exit
 PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/lying_files.py" "$skua" "$scratch" "$@"

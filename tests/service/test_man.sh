@@ -7,8 +7,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${SKUA_BUILD_DIR:-build}/bpf/skua
-needs "$skua"
+skua=$(built bpf/skua) || exit
 if ! command -v mandoc >/dev/null; then
 	echo 'mandoc is not installed'
 	exit 77

@@ -7,13 +7,9 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-burst=$build/tests/programs/burst
-needs "$skua"
-needs "$burst"
-simulator=$build/bench/skua-simulator
-needs "$simulator"
+skua=$(built bpf/skua) || exit
+burst=$(built tests/programs/burst) || exit
+simulator=$(built bench/skua-simulator) || exit
 tested=(timeout --signal=KILL 60 "$skua")
 if ((EUID != 0)) || ! setpriv --reuid 65534 --regid 65534 --clear-groups true; then
 	echo 'setpriv cannot act for another user'

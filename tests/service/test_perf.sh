@@ -6,11 +6,8 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-watched=$build/tests/programs/watched
-needs "$skua"
-needs "$watched"
+skua=$(built bpf/skua) || exit
+watched=$(built tests/programs/watched) || exit
 tested=("$skua")
 
 # adds_up [SOURCE] - the objects that were printed last; SOURCE: of what the kernel

@@ -7,7 +7,6 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
 programs=$build/tests/programs
 needs "$skua"

@@ -7,11 +7,8 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-lying=$build/tests/programs/lying_rings
-needs "$skua"
-needs "$lying"
+skua=$(built bpf/skua) || exit
+lying=$(built tests/programs/lying_rings) || exit
 tested=(timeout --signal=KILL 20 "$skua")
 file=$scratch/some.skua
 bytes() { stat -c %s "$file" 2>/dev/null || echo 0; }

@@ -9,7 +9,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
+bench=${1:-$build/bench/skua-bench}
 needs "$bench"
 tested=("$bench")
 

@@ -10,7 +10,7 @@ set -uo pipefail
 source "$(dirname "$0")/checks.sh"
 
 here=$(dirname "$0")
-bench=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-bench}
+bench=${1:-$build/bench/skua-bench}
 page=$here/../../bench/report/page
 needs "$bench"
 if ! command -v gnuplot >/dev/null; then

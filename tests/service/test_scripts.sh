@@ -19,9 +19,7 @@ fi
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-needs "$skua"
+skua=$(built bpf/skua) || exit
 needs "$build/tests/programs/watched"
 needs "$build/tests/programs/hog"
 if ! command -v bpftrace >/dev/null; then

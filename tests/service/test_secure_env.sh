@@ -7,9 +7,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-program=$build/bench/examples/example_shutdown
-needs "$program"
+program=$(built bench/examples/example_shutdown) || exit
 tested=(timeout --signal=KILL 20 setpriv --reuid 65534 --regid 65534 --clear-groups
 	env SKUA_WORKERS=bogus)
 if ((EUID != 0)) || ! setpriv --reuid 65534 --regid 65534 --clear-groups true; then

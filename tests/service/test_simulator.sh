@@ -8,7 +8,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-simulator=${1:-${SKUA_BUILD_DIR:-build}/bench/skua-simulator}
+simulator=${1:-$build/bench/skua-simulator}
 needs "$simulator"
 tested=("$simulator")
 
@@ -61,7 +61,7 @@ done >"$scratch/lines"
 "$simulator" "${small[@]}" --seed 2 >"$scratch/other"
 expect 'the same seed' cmp "$scratch/once" "$scratch/again"
 expect 'another seed' test "$(cmp "$scratch/once" "$scratch/other")"
-run run --machine "${SKUA_BUILD_DIR:-build}/tests/machines/nps4_16_llcs.snapshot" --workers 16
+run run --machine "$build/tests/machines/nps4_16_llcs.snapshot" --workers 16
 expect 'a snapshot' exited 0
 expect 'a snapshot' out_has '16 workers in'
 

@@ -7,25 +7,11 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
-watched=$build/tests/programs/watched
+watched=$(built tests/programs/watched) || exit
 needs "$skua"
-needs "$watched"
 tested=("$skua")
 left_out=()
-
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run "$@"
-	expect "skua $*" exited "$code_expected"
-	expect "skua $*" err_lines 1
-	expect "skua $*" err_has "$text"
-	expect "skua $*" out_empty
-}
 
 # works WHAT PID - both forms
 works()

@@ -7,11 +7,8 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
-skua=$build/bpf/skua
-hog=$build/tests/programs/hog
-needs "$skua"
-needs "$hog"
+skua=$(built bpf/skua) || exit
+hog=$(built tests/programs/hog) || exit
 tested=("$skua")
 left_out=''
 

@@ -6,11 +6,9 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
-hangs=$build/tests/programs/hangs
+hangs=$(built tests/programs/hangs) || exit
 needs "$skua"
-needs "$hangs"
 tested=("$skua")
 
 run tasks --help

@@ -7,28 +7,12 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-build=${SKUA_BUILD_DIR:-build}
 skua=${1:-$build/bpf/skua}
-hog=$build/tests/programs/hog
-shop=$build/tests/programs/shop
-watched=$build/tests/programs/watched
+hog=$(built tests/programs/hog) || exit
+shop=$(built tests/programs/shop) || exit
+watched=$(built tests/programs/watched) || exit
 needs "$skua"
-needs "$hog"
-needs "$shop"
-needs "$watched"
 tested=("$skua")
-
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run "$@"
-	expect "skua $*" exited "$code_expected"
-	expect "skua $*" err_lines 1
-	expect "skua $*" err_has "$text"
-	expect "skua $*" out_empty
-}
 
 # --- help and errors -------------------------------------------------------------
 

@@ -20,7 +20,6 @@ if ! mount -t bpf none /sys/fs/bpf; then
 	exit 77
 fi
 
-build=${SKUA_BUILD_DIR:-build}
 skua=$(realpath "$build/bpf/skua")
 watched=$(realpath "$build/tests/programs/watched")
 needs "$skua"
