@@ -57,9 +57,10 @@ void config_forget_machine(struct config *config);
 void config_free(struct config *config);
 
 /**
- * config_from_environment - fill the fields that are at their default
+ * config_from_environment - fill the fields of @cfg that are at their default
  *
- * The strings stay the environment's.
+ * A variable of the environment does not change a field that the program has set. The
+ * strings remain in the environment: @cfg points to them.
  */
 int config_from_environment(struct skua_config *cfg, struct skua_error *err);
 

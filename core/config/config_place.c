@@ -104,8 +104,9 @@ static enum measure_when measure_topology(unsigned flags)
 					   : MEASURE_IF_DOUBTFUL;
 }
 
-/* A file that cannot be read, for example for want of a descriptor, tells nothing and
- * limits nothing. */
+/* Read the CPU quota and the topology, and place the workers. A file that cannot be
+ * read, for example because no descriptor is free, sets no quota and describes no
+ * CPUs; it does not make this function fail. */
 static int measure_and_place(struct config *out, const struct skua_config *cfg)
 {
 	struct cpu_list listed = { .cpus = NULL };

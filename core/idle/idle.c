@@ -204,8 +204,8 @@ static bool wake_one(struct idle *idle, unsigned i)
 	uint64_t bit = parked_bit(idle, i);
 	uint64_t now_ns;
 
-	/* Release: the count comes first. Pairs with the acquires of
-	 * idle_park_cancel() and idle_parked(). */
+	/* Release: the caller counted worker @i as a searcher before (I4). Pairs
+	 * with the acquires of idle_park_cancel() and idle_parked(). */
 	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
 		return false;
 	now_ns = clock_now_ns();

@@ -56,8 +56,9 @@ static void alert_sentinel(struct pool *pool, const struct timers *timers)
 	/* Orders the deadline before the look at the sentinel. Pairs with the
 	 * fences in sentinel_enter() and give_role(). */
 	atomic_fence_seq_cst();
-	/* Relaxed, both: ordered by the fence. A later deadline, or none, has
-	 * its publisher, or its taker, to see to it. */
+	/* Relaxed, both: ordered by the fence. If another worker has replaced
+	 * this deadline by a later one, or taken it, that worker alerts the
+	 * sentinel. */
 	if (atomic_load_relaxed(&timers->next_ns) <
 	    atomic_load_relaxed(&pool->sentinel.until_ns))
 		sentinel_summon(pool);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * process_generation.h - whether this is the process that something belongs to
+ * process_generation.h - tell the process that made a runtime from its forked children
  *
- * Each process that has runtimes has a generation: the first one has 1, and a
- * child that makes its own has its parent's and 1. The number lies on a page
- * that the kernel wipes in a child of fork(), so that asking is a load, and
- * nothing needs to be told of a fork.
+ * A process gets a number, its generation, when it makes its first runtime. The first
+ * process gets 1; a forked child gets a higher number than its parent. The number lies
+ * on a page that the kernel wipes in a child of fork(). A check is therefore one load,
+ * and needs no handler of fork().
  *
- * The page is the one thing here that is not part of a runtime: a task knows
- * its generation, and may ask when its runtime is gone. It is never unmapped.
+ * The page and the latest number are global; all other state belongs to a runtime. A
+ * task stores its generation, and may compare it after its runtime is gone. The page
+ * is therefore never unmapped.
  */
 #ifndef SKUA_CORE_OS_PROCESS_GENERATION_H
 #define SKUA_CORE_OS_PROCESS_GENERATION_H
@@ -22,15 +23,15 @@
 extern _Atomic(atomic_u32 *) process_generation_page
 	__attribute__((visibility("hidden")));
 
-/* process_generation_adopt - have a generation, for a new runtime. Return: 0; -ENOMEM; what the
- * kernel says that does not wipe a page in children */
+/* process_generation_adopt - get a generation, for a new runtime. Return: 0; -ENOMEM; the
+ * kernel's error if it cannot wipe a page in children */
 int process_generation_adopt(uint32_t *generation);
 
 /* process_generation - of the calling process; 0 if it has none */
 static inline uint32_t process_generation(void)
 {
-	/* Relaxed, both: a caller that has something to ask for was told of it after
-	 * process_generation_adopt(). */
+	/* Relaxed, both: a caller received the object that it asks about after
+	 * process_generation_adopt() returned in the thread that made it. */
 	atomic_u32 *page = atomic_load_relaxed(&process_generation_page);
 
 	return page ? atomic_load_relaxed(page) : 0;

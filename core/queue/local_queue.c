@@ -195,10 +195,12 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 		 */
 		steal.item = slot_load(src, real);
 		/*
-		 * Release: for the next thief, as in local_queue_pop_owner(),
-		 * and, for a single item, the owner writes its slot only after
-		 * the read above; pairs with the acquire of head in
-		 * local_queue_push_owner(). Acquire on failure: as above.
+		 * Release: the next thief reads no older tail, as after
+		 * local_queue_pop_owner(). If this takes a single item, the
+		 * release also orders the read above before the owner's next
+		 * write of that slot: pairs with the acquire of head in
+		 * local_queue_push_owner(). Acquire on failure: as in the first
+		 * load of head.
 		 */
 		if (!atomic_cas_acq_rel(&src->head, &head,
 					head_pack(real + n, n > 1 ? n : 0)))

@@ -18,8 +18,8 @@ struct task_end group_leave(struct skua_group *group)
 	struct task_end end = { 0, { NULL } };
 	uint64_t next;
 
-	/* Release: all that the member did. Pairs with itself and with the
-	 * waiter's in group_api.c. Acquire: the same of other members, and the
+	/* Release: all that the member did. Pairs with itself, and with wait_by()
+	 * and skua_group_wait_poll(). Acquire: the same of other members, and the
 	 * waiter field. Pairs with itself and wait_by(). A further round means
 	 * that another member ended, or a waiter came or went. */
 	do {
@@ -31,8 +31,8 @@ struct task_end group_leave(struct skua_group *group)
 		return end;
 	end.bit = next & GROUP_WAIT_THREAD ? TASK_END_THREAD : TASK_END_TASK;
 	end.what.joiner = atomic_load_relaxed(group_waiter(group));
-	/* Release: the look at the waiter field, and all that the members did.
-	 * Pairs with the waiter's in group_api.c. */
+	/* Release: the read of the waiter field above, and all that the members
+	 * did. Pairs with the acquire in skua_group_wait_poll(). */
 	atomic_fetch_sub_release(group_state(group),
 				 GROUP_ENDING + GROUP_MEMBER);
 	return end;

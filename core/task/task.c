@@ -9,8 +9,8 @@ atomic_u64 task_shortest_limit_ns = UINT64_MAX;
 
 void task_joiner_wait(struct task_joiner *joiner)
 {
-	/* Acquire: pairs with the release in task_joiner_wake(). A round more
-	 * means a wake-up without cause. */
+	/* Acquire: pairs with the release in task_joiner_wake(). A further
+	 * round means that the wake-up was spurious. */
 	while (atomic_load_acquire(&joiner->done) == 0)
 		futex_wait(&joiner->done, 0);
 }

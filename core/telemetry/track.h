@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * track.h - a table of the tasks that live, for people
+ * track.h - a table of the live tasks, for people
  *
- * Only of a runtime with SKUA_TRACK_TASKS: one without has no table, and
- * POLL_TRACK is never set. The table is in the debug area
- * (struct area_task): skua_runtime_left(), the log and other processes read it.
+ * A runtime has the table only with SKUA_TRACK_TASKS; without it, POLL_TRACK is never
+ * set. The table is in the debug area (struct area_task): skua_runtime_left(), the log
+ * and other processes read it.
  *
  * A task is in one of TRACK_WINDOW slots that its address chooses. A spawn claims
  * a slot that no task holds before a queue publishes the task; from then on, the
  * thread that queues, polls or ends the task writes the slot, as the task's state
  * lets only one of them do that at a time. The end of the last poll gives the slot
- * back. A full window leaves the task out, which is counted.
+ * back. If no slot of the window is free, the table leaves the task out and counts it.
  *
- * The slot of a task that is done with a waker left goes on to show it, as the thread
- * that drops the waker may not touch the runtime. The next life of the task takes
- * this slot, or another task does when no slot is free.
+ * A task may be done while somebody holds a waker of it. Its slot then continues to
+ * show it, as the thread that drops the waker must not touch the runtime. The slot is
+ * taken by the next spawn of the same task, or by another task if no slot is free.
  */
 #ifndef SKUA_CORE_TELEMETRY_TRACK_H
 #define SKUA_CORE_TELEMETRY_TRACK_H
@@ -23,7 +23,7 @@
 
 #define TRACK_SLOTS  4096u
 #define TRACK_WINDOW 16u
-/* Types of which it was said that nothing refers to a pending task. */
+/* Types whose warning, that nothing refers to a pending task, was logged. */
 #define TRACK_HINTS 64u
 
 /* In zeroed memory. */
