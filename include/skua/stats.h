@@ -170,15 +170,15 @@ SKUA_API uint64_t skua_times_quantile(const struct skua_times *times,
 
 /**
  * struct skua_type_stats - what was seen of the tasks of one type
- * @type: NULL: tasks without a type, by their poll function
- * @poll: the poll function; of tasks with a type, that of some of them. NULL with
- *      @type NULL: all tasks for which there was no room
- * @polls: calls of poll functions. Estimated, as all that follows
- * @run_ns: how long those took, added up
- * @longest_ns: the longest of them that was timed
- * @waits: from a spawn or wake to the poll; never more than @polls
- * @wait_ns: how long those took, added up
- * @longest_wait_ns: the longest of them that was timed
+ * @type: the type, or NULL: a row of tasks without a type has one poll function
+ * @poll: the poll function; if there is a type, that of some of its tasks. If both are
+ *      NULL, the row is of all tasks for which the table had no room
+ * @polls: calls of poll functions. This field and those below are estimates
+ * @run_ns: sum of the times of these calls
+ * @longest_ns: the longest call that was timed
+ * @waits: waits in queues, from a spawn or wake to the poll; never more than @polls
+ * @wait_ns: sum of the times of these waits
+ * @longest_wait_ns: the longest wait that was timed
  * @reserved: 0
  */
 struct skua_type_stats {

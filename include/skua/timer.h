@@ -48,7 +48,8 @@ SKUA_API uint64_t skua_now_ns(void);
  * skua_timer_add - wake a task at a time
  * @self: the task that is being polled
  * @timer: not pending
- * @when_ns: when; a time that has passed is now, SKUA_FOREVER_NS is never
+ * @when_ns: time of skua_now_ns(); the timer is due at once if that has passed, and
+ *      never if it is SKUA_FOREVER_NS
  *
  * Once the timer has fired it may be added again, or freed: the poll that
  * follows finds skua_timer_pending() false.

@@ -23,9 +23,9 @@ SKUA_BEGIN_DECLS
 struct skua_task;
 
 /*
- * Passed by value; 0 is no waker. "Async-signal-safe", below, does not hold in a
- * handler that interrupts a worker (skua/base.h): it would tear what the poll is
- * doing.
+ * A waker is passed by value; 0 is no waker. "Async-signal-safe", below, does not hold
+ * in a handler that interrupts a worker (skua/base.h): the worker may be in the middle
+ * of a change of the data that the call uses.
  */
 struct skua_waker {
 	uintptr_t opaque;
