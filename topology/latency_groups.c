@@ -2,15 +2,15 @@
 /*
  * latency_groups.c - see latency_groups.h
  *
- * The criterion was tried on the 38 matrices of real machines in the README.md of
- * github.com/nviennot/core-to-core-latency. From the longest latency within a last
- * cache to the shortest beyond it, the factor is 1.56 (Intel Ice Lake, two sockets, 62
- * and 97 ns) to 4 (AMD Zen 3, 21 and 82 ns). Within a large cache the latencies grow
- * without a gap (Graviton 3: 30 to 57 ns). Siblings of a core are 4 to 14 ns apart, the
- * cores of a cache 10 to 62 ns.
+ * The definition of a gap, below, was tried on the 38 matrices of real machines in the
+ * README.md of github.com/nviennot/core-to-core-latency. There the shortest latency
+ * between two last caches is 1.56 times (Intel Ice Lake, two sockets: 97 and 62 ns) to 4
+ * times (AMD Zen 3: 82 and 21 ns) the longest latency within one. Within a large cache
+ * the latencies grow without a gap (Graviton 3: 30 to 57 ns). Siblings of a core are 4
+ * to 14 ns apart, the cores of a cache 10 to 62 ns.
  *
- * A limit in nanoseconds would not do: 68 ns are far on one machine (AMD Zen 4), 72 ns
- * are near on another (Kunpeng 920).
+ * A fixed limit in nanoseconds cannot work: 68 ns are far on one machine (AMD Zen 4),
+ * 72 ns are near on another (Kunpeng 920).
  */
 #include "topology/latency_groups.h"
 

@@ -83,10 +83,10 @@ int metrics_collect(const struct metrics_source *source,
 /**
  * metrics_serve - answer GET /metrics until @source->exits
  * @address: "127.0.0.1:9464", "[::1]:0", or "localhost:PORT"
- * @exposed: may it be an address that others reach?
+ * @exposed: may other machines reach the address?
  *
- * Return: 0; -EINVAL (a bad address), -EPERM (it may not be that one), or another
- * -errno; each but 0 has been explained on stderr.
+ * Return: 0; -EINVAL (a bad address); -EPERM (other machines reach the address, and
+ * @exposed is false); or another -errno. An error has been explained on stderr.
  */
 int metrics_serve(const struct metrics_source *source, const char *address,
 		  bool exposed);

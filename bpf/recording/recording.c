@@ -23,8 +23,9 @@
 #define RENEW_NS (NS_PER_S)
 #define AHEAD_NS (3 * NS_PER_S)
 
-/* Between looks at the rings. One that gets fuller than an eighth is looked at
- * more often, so that three more of the same do not make it overflow. */
+/* The shortest and the longest time between two looks at the rings. If a ring is more
+ * than an eighth full, the time is halved, which leaves room for a burst; if one is
+ * more than half full, it is quartered. If all are nearly empty, it is doubled. */
 #define MIN_NS UINT64_C(200000)
 #define MAX_NS UINT64_C(100000000)
 #define FULL   0.125

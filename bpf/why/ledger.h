@@ -59,17 +59,17 @@ static inline uint64_t ledger_took(const struct ledger_item *item)
 struct ledger_unfinished {
 	uint32_t track;
 	uint32_t name;
-	uint64_t ns;     /* so far, as was seen */
-	bool unseen;     /* its beginning was before the recording */
-	uint64_t behind; /* so many tasks wait that its worker made runnable, */
-	uint64_t oldest_ns; /* and so long */
+	uint64_t ns;        /* so far, as was seen */
+	bool unseen;        /* its beginning was before the recording */
+	uint64_t behind;    /* waiting tasks that its worker made runnable */
+	uint64_t oldest_ns; /* the longest time that one of these waited */
 };
 
 /**
- * struct ledger_late - a worker that called its pollers late: what they look at waited
- * for that, before any task was ready
- * @from_ns, @until_ns: it did not call them between these
- * @woken: so many tasks became runnable as it did, the last at @last_ns
+ * struct ledger_late - a worker called its pollers late: events waited for that call
+ * before they made any task ready
+ * @from_ns, @until_ns: the worker did not call its pollers between these times
+ * @woken: number of tasks that the late call made runnable, the last at @last_ns
  */
 struct ledger_late {
 	uint32_t track;
@@ -85,15 +85,15 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 struct ledger_steps;
 
 /**
- * struct ledger - of a trace
- * @items: of each poll whose beginning, end and wait are known
- * @names: of their types, by item.name
- * @ready: when tasks became runnable, in order
- * @lates: of pollers that were called late, in order
- * @incomplete: polls that are no items
- * @waiting: tasks that waited at the end
- * @oldest_ns: so long, the one that did longest
- * @unfinished: polls at the end
+ * struct ledger - where the time of a trace's tasks went
+ * @items: one for each poll whose beginning, end and wait are known
+ * @names: names of task types; item.name is an index
+ * @ready: times at which tasks became runnable, in order
+ * @lates: late calls of pollers, in order
+ * @incomplete: number of polls without an item
+ * @waiting: number of tasks that waited when the trace ended
+ * @oldest_ns: the longest time that one of these had waited
+ * @unfinished: polls that had not ended when the trace did
  */
 struct ledger {
 	struct trace_sink sink;
