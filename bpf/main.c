@@ -17,8 +17,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "doctor", verb_doctor,
 	  "Show what this machine and your privileges allow, and why not all" },
-	{ "export", verb_export,
-	  "Make a recording into what other programs show" },
+	{ "export", verb_export, "Convert a recording for other programs" },
 	{ "flame", verb_flame,
 	  "Draw where the CPU time of a process goes, by type of task" },
 	{ "metrics", verb_metrics,

@@ -58,8 +58,8 @@ static error_t check(void *input)
 }
 
 static const struct args_verb verb = {
-	.doc = "Make what skua record has written into a form that other "
-	       "programs show",
+	.doc = "Convert a FILE that skua record has written for other "
+	       "programs, or into a table",
 	ARGS_FILE(struct options, "FILE", file),
 	.check = check,
 	ARGS_OPTIONS(
