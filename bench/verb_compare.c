@@ -191,9 +191,9 @@ static void warn(const struct report_diff *diff)
 			few, noisy);
 	if (only > 0)
 		fprintf(stderr,
-			ARGS_PROGRAM " compare: %zu of A cannot be judged: not "
-				     "in B\n",
-			only);
+			ARGS_PROGRAM " compare: %zu workload%s of A cannot be "
+				     "judged: not in B\n",
+			only, only == 1 ? "" : "s");
 }
 
 static bool is_worse(const struct report_diff *diff)

@@ -60,7 +60,8 @@ static char *ask(const struct peer *peer)
 		child.out = NULL;
 	} else {
 		fprintf(stderr,
-			"%s" ARGS_PROGRAM " report: %s list: exit code %d\n",
+			"%s" ARGS_PROGRAM
+			" report: '%s list' failed: exit code %d\n",
 			child.err, peer->path, child.code);
 	}
 	subprocess_free(&child);

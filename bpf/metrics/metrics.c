@@ -57,8 +57,8 @@ static const struct args_verb verb = {
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FLAG_OF(struct options, "all", all,
-			     "Of each process with skua that can be read at "
-			     "the time"),
+			     "Show each process that runs skua and can be read "
+			     "at the time"),
 		ARGS_FLAG_OF(struct options, "expose", expose,
 			     "Let --listen be an address that other machines "
 			     "reach"),

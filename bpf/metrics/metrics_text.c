@@ -379,7 +379,7 @@ static const struct {
 	    "Time of those polls, about." },
 	  offsetof(struct area_type, run_ns) },
 	{ { "type_waits", COUNTER, "",
-	    "Waits in queues of tasks of the type." },
+	    "Waits of tasks of the type in queues." },
 	  offsetof(struct area_type, waits) },
 	{ { "type_wait_seconds", COUNTER, "seconds",
 	    "Time of those waits, about." },

@@ -276,7 +276,7 @@ static int leave_out_copies(struct target *target)
 		return 0;
 	return target_fail(&target->complaint, -ECHILD,
 			   "process %d has no workers: it is a child that "
-			   "process %u forked, which has them",
+			   "process %u forked; the workers are in that process",
 			   target->pid, parent);
 }
 

@@ -295,10 +295,10 @@ static void print_delays(FILE *file, const struct why *why)
 	if (v->delay_count == 0)
 		return;
 	fprintf(file,
-		"before tasks were ready: pollers were called more than %s late "
-		"%s time%s\n",
-		text_time(limit, (double)v->late_ns),
-		text_count(times, v->late_times), ending(v->late_times));
+		"before tasks were ready: %s call%s of pollers came more than "
+		"%s late\n",
+		text_count(times, v->late_times), ending(v->late_times),
+		text_time(limit, (double)v->late_ns));
 	for (unsigned i = 0; i < v->delay_count; i++)
 		print_delay(file, why, &v->delays[i]);
 	fputc('\n', file);

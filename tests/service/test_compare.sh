@@ -120,7 +120,7 @@ expect 'something to judge' out_has 'in the 1 of 2 figures that can be judged'
 
 run --fail-on-slower "$a" "$scratch/other.json"
 expect 'other options' exited 0
-expect 'other options' err_has '1 of A cannot be judged: not in B'
+expect 'other options' err_has '1 workload of A cannot be judged: not in B'
 expect 'other options' out_has 'Note: only in A: wake, workers 1, of skua'
 expect 'other options' out_has 'Note: only in B: wake wakes=9, workers 1, of skua'
 run --json "$a" "$scratch/other.json"

@@ -272,7 +272,7 @@ END
 run report --quick --workload chained_spawn --peers "$scratch/mute"
 expect 'a peer without a list' exited 1
 expect 'a peer without a list' out_has '- FAILED: mute: does not list workloads'
-expect 'a peer without a list' err_has 'skua-peer-mute list: exit code 5'
+expect 'a peer without a list' err_has "skua-peer-mute list' failed: exit code 5"
 
 # --- none ---------------------------------------------------------------------
 

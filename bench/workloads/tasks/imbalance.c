@@ -280,7 +280,8 @@ static const struct argp_option argp_options[] = {
 	{ .name = "scale",
 	  .key = OPTION_SCALE,
 	  .arg = "N",
-	  .doc = "Size: percent of 100, 100, 200 and 350 ms (default 10)" },
+	  .doc = "Size of the four pieces, in percent of 100, 100, 200 and "
+		 "350 ms of work (default 10)" },
 	{ .name = "grain",
 	  .key = OPTION_GRAIN,
 	  .arg = "N",
