@@ -54,16 +54,17 @@ expect()
 	failed=1
 }
 
-# refuses CODE TEXT ARG... - an error of skua: one line, which has the text
+# refuses CODE TEXT ARG... - an error of the command: one line, which has the text
 refuses()
 {
 	local code_expected=$1 text=$2
 	shift 2
+	local what="${tested[*]##*/} $*"
 	run "$@"
-	expect "skua $*" exited "$code_expected"
-	expect "skua $*" err_lines 1
-	expect "skua $*" err_has "$text"
-	expect "skua $*" out_empty
+	expect "$what" exited "$code_expected"
+	expect "$what" err_lines 1
+	expect "$what" err_has "$text"
+	expect "$what" out_empty
 }
 
 exited() { ((code == $1)); }
@@ -111,6 +112,43 @@ forget()
 	wait "${pids[$1]}" 2>/dev/null
 	exec {inputs[$1]}>&-
 	rm "$scratch/$1.in"
+}
+
+# await PID [FILE] - wait for a background process; $code is its exit code, and
+# $scratch/err what it wrote to the file
+await()
+{
+	code=0
+	wait "$1" || code=$?
+	[[ ! ${2-} ]] || cp "$2" "$scratch/err"
+}
+
+# await_line NAME REGEX FILE [LOG] - wait until the file of process NAME has the line;
+# the test fails if the process ends before
+await_line()
+{
+	until grep -q "$2" "$3"; do
+		if ! kill -0 "${pids[$1]}" 2>/dev/null; then
+			echo "FAILED: $1 ends before it says '$2'"
+			cat "${4:-$3}"
+			exit 1
+		fi
+		sleep 0.01
+	done
+}
+
+# loses_no_task FILE - what `watched load` printed, after it was observed
+loses_no_task()
+{
+	code=0
+	python3 - "$1" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
+import json
+import sys
+
+counts = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+assert counts["spawned"] == counts["ended"] > 1000, counts
+END
+	expect 'no task is lost' exited 0
 }
 
 # finish WHAT - what was shown, unless a check failed

@@ -61,18 +61,6 @@ check_json()
 	END
 }
 
-# refuses TEXT ARG... - a usage error: one line, which has the text
-refuses()
-{
-	local text=$1
-	shift
-	run "$@"
-	expect "skua-bench $*" exited 2
-	expect "skua-bench $*" err_lines 1
-	expect "skua-bench $*" err_has "$text"
-	expect "skua-bench $*" out_empty
-}
-
 # --- help and list --------------------------------------------------------------
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
@@ -100,58 +88,58 @@ done
 
 # --- usage errors: what was wrong, what is allowed -------------------------------
 
-refuses 'allowed: list, run, report, compare'
-refuses "no verb 'walk'; allowed: list, run, report, compare" walk
-refuses 'allowed: parallel_map, uts_tasks' run
-refuses 'allowed: parallel_map, uts_tasks' run --json
-refuses "no workload 'nix'; allowed: parallel_map, uts_tasks" run nix
-refuses "no option '--wrong'; allowed: --workers" run uts --wrong
-refuses "no option '-x'; allowed: --workers" run uts --json -x
-refuses "unexpected argument 'more'" run uts more
-refuses '--workers needs a value' run uts --workers
-refuses "--workers is 'two'; allowed: 0 to 4096" run uts --workers two
-refuses "--workers is '4097'; allowed: 0 to 4096" run uts --workers 4097
-refuses "--workers is '-1'; allowed: 0 to 4096" run uts --workers=-1
-refuses "--rounds is '0'; allowed: 1 to 10000" run uts --rounds 0
-refuses '--json takes no value' run uts --json=1
-refuses "--tree is 'T9'; allowed: T1, T3, T1L" run uts --tree T9
-refuses "--live is ''; allowed: 0 to" run uts_tasks --live ''
-refuses "no option '--live'; allowed: --workers" run uts --live 1
-refuses "no option '--serial'; allowed: --workers" run uts_tasks --serial
-refuses "--n is '1'; allowed: 2 to 50" run fib --n 1
-refuses "--n is '17'; allowed: 1 to 16" run nqueens --n 17
-refuses "--n is '0'; allowed: 1 to 8" run skynet --n 0
-refuses "--n is 'x'; allowed: 1 to" run cilksort --n x
-refuses "--n is '3'; allowed: 4 to" run find_early --n 3
-refuses "--root is 'in'; allowed: outside, task, none" run spawn_latency --root in
-refuses "--input is 'sort'; allowed: random, sorted" run sort_stable --input sort
-refuses "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
-refuses "--n is '41'; allowed: 2 to 40" run region --n 41
-refuses "--calls is '0'; allowed: 1 to" run region --calls 0
-refuses "no option '--tree'; allowed: --workers" run integrate --tree T1
-refuses '--workers is not allowed' run fib --serial --workers 1
-refuses "--items is '0'; allowed: 1 to" run parallel_map --items 0
-refuses "no option '--tree'; allowed: --workers" run parallel_map --tree T1
-refuses '--workers is not allowed' run uts --serial --workers 1
-refuses "--tasks is '0'; allowed: 1 to" run ping_pong --tasks 0
-refuses "--repeat is 'x'; allowed: 1 to" run chained_spawn --repeat x
-refuses "no option '--yields'; allowed: --workers" run join_one --yields 1
-refuses "--yields is '0'; allowed: 1 to" run yield_many --yields 0
-refuses "--await is 'nix'; allowed: join, group, drain" \
+refuses 2 'allowed: list, run, report, compare'
+refuses 2 "no verb 'walk'; allowed: list, run, report, compare" walk
+refuses 2 'allowed: parallel_map, uts_tasks' run
+refuses 2 'allowed: parallel_map, uts_tasks' run --json
+refuses 2 "no workload 'nix'; allowed: parallel_map, uts_tasks" run nix
+refuses 2 "no option '--wrong'; allowed: --workers" run uts --wrong
+refuses 2 "no option '-x'; allowed: --workers" run uts --json -x
+refuses 2 "unexpected argument 'more'" run uts more
+refuses 2 '--workers needs a value' run uts --workers
+refuses 2 "--workers is 'two'; allowed: 0 to 4096" run uts --workers two
+refuses 2 "--workers is '4097'; allowed: 0 to 4096" run uts --workers 4097
+refuses 2 "--workers is '-1'; allowed: 0 to 4096" run uts --workers=-1
+refuses 2 "--rounds is '0'; allowed: 1 to 10000" run uts --rounds 0
+refuses 2 '--json takes no value' run uts --json=1
+refuses 2 "--tree is 'T9'; allowed: T1, T3, T1L" run uts --tree T9
+refuses 2 "--live is ''; allowed: 0 to" run uts_tasks --live ''
+refuses 2 "no option '--live'; allowed: --workers" run uts --live 1
+refuses 2 "no option '--serial'; allowed: --workers" run uts_tasks --serial
+refuses 2 "--n is '1'; allowed: 2 to 50" run fib --n 1
+refuses 2 "--n is '17'; allowed: 1 to 16" run nqueens --n 17
+refuses 2 "--n is '0'; allowed: 1 to 8" run skynet --n 0
+refuses 2 "--n is 'x'; allowed: 1 to" run cilksort --n x
+refuses 2 "--n is '3'; allowed: 4 to" run find_early --n 3
+refuses 2 "--root is 'in'; allowed: outside, task, none" run spawn_latency --root in
+refuses 2 "--input is 'sort'; allowed: random, sorted" run sort_stable --input sort
+refuses 2 "--n is '8193'; allowed: 1 to 8192" run matmul --n 8193
+refuses 2 "--n is '41'; allowed: 2 to 40" run region --n 41
+refuses 2 "--calls is '0'; allowed: 1 to" run region --calls 0
+refuses 2 "no option '--tree'; allowed: --workers" run integrate --tree T1
+refuses 2 '--workers is not allowed' run fib --serial --workers 1
+refuses 2 "--items is '0'; allowed: 1 to" run parallel_map --items 0
+refuses 2 "no option '--tree'; allowed: --workers" run parallel_map --tree T1
+refuses 2 '--workers is not allowed' run uts --serial --workers 1
+refuses 2 "--tasks is '0'; allowed: 1 to" run ping_pong --tasks 0
+refuses 2 "--repeat is 'x'; allowed: 1 to" run chained_spawn --repeat x
+refuses 2 "no option '--yields'; allowed: --workers" run join_one --yields 1
+refuses 2 "--yields is '0'; allowed: 1 to" run yield_many --yields 0
+refuses 2 "--await is 'nix'; allowed: join, group, drain" \
 	run spawn_many_local --await nix
-refuses "--await is 'drain'; allowed: join, group" \
+refuses 2 "--await is 'drain'; allowed: join, group" \
 	run spawn_many_worker --await drain
-refuses "--wakes is '0'; allowed: 1 to" run wake --wakes 0
-refuses "--gap is '-1'; allowed: 0 to" run wake --gap=-1
-refuses "--timers is '0'; allowed: 1 to" run timers --timers 0
-refuses "--sleepers is 'x'; allowed: 1 to" run timers --sleepers x
-refuses "--load is '96'; allowed: 1 to 95" run rpc --load 96
-refuses "--service is 'uniform'; allowed: exponential, bimodal" \
+refuses 2 "--wakes is '0'; allowed: 1 to" run wake --wakes 0
+refuses 2 "--gap is '-1'; allowed: 0 to" run wake --gap=-1
+refuses 2 "--timers is '0'; allowed: 1 to" run timers --timers 0
+refuses 2 "--sleepers is 'x'; allowed: 1 to" run timers --sleepers x
+refuses 2 "--load is '96'; allowed: 1 to 95" run rpc --load 96
+refuses 2 "--service is 'uniform'; allowed: exponential, bimodal" \
 	run rpc --service uniform
-refuses "--scale is '0'; allowed: 1 to 1000" run imbalance --scale 0
-refuses "no option '--wrong'; allowed: --out" report --wrong
-refuses "no folder '/dev/null/x'" report --out /dev/null/x
-refuses "unexpected argument 'all'" list all
+refuses 2 "--scale is '0'; allowed: 1 to 1000" run imbalance --scale 0
+refuses 2 "no option '--wrong'; allowed: --out" report --wrong
+refuses 2 "no folder '/dev/null/x'" report --out /dev/null/x
+refuses 2 "unexpected argument 'all'" list all
 
 # --- run ------------------------------------------------------------------------
 

@@ -19,18 +19,6 @@ if ! command -v protoc >/dev/null; then
 	exit 77
 fi
 
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run "$@"
-	expect "export $*" exited "$code_expected"
-	expect "export $*" err_lines 1
-	expect "export $*" err_has "$text"
-	expect "export $*" out_empty
-}
-
 # made NAME - a file of traces.py
 made()
 {

@@ -264,8 +264,7 @@ ours=$!
 until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 sleep 1 # or less: it may end at any moment
 stop calls
-code=0
-wait "$ours" || code=$?
+await "$ours"
 expect 'the end of the process' exited 0
 expect 'the end of the process' err_has 'has ended meanwhile; all that was seen'
 
@@ -275,8 +274,7 @@ start hog "$hog"
 ours=$!
 until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 kill -INT "$ours"
-code=0
-wait "$ours" || code=$?
+await "$ours"
 expect 'until Ctrl-C' exited 0
 
 # The function that hogs the workers has most of it.

@@ -269,8 +269,7 @@ expect 'slow clients' exited 0
 cat "$scratch/out"
 cp "$scratch/log" "$scratch/err"
 kill -TERM "$server"
-code=0
-wait "$server" || code=$?
+await "$server"
 expect 'SIGTERM' exited 0
 expect 'SIGTERM' err_lines 1
 
@@ -287,9 +286,7 @@ scrape "$all_port"
 expect 'both' out_has "pid=\"$other\""
 serve -p "$other"
 stop load
-code=0
-wait "$server" || code=$?
-cp "$scratch/log" "$scratch/err"
+await "$server" "$scratch/log"
 expect 'the end of the process' exited 1
 expect 'the end of the process' err_has "process $other has ended"
 scrape "$all_port"
@@ -324,8 +321,7 @@ while [[ $(stat -c %i "$file") == "$inode" ]]; do # until it is replaced
 done
 expect 'a file again' promtool_accepts "$file"
 stop count
-code=0
-wait "$writer" || code=$?
+await "$writer"
 expect 'the end of the process' exited 1
 expect 'the end of the process' err_has "process $pid has ended"
 expect 'nothing is left' test ! "$(ls "$scratch/folder")"

@@ -15,18 +15,6 @@ done
 tested=("$skua")
 left_out=''
 
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run why --off-cpu "$@"
-	expect "why --off-cpu $*" exited "$code_expected"
-	expect "why --off-cpu $*" err_lines 1
-	expect "why --off-cpu $*" err_has "$text"
-	expect "why --off-cpu $*" out_empty
-}
-
 # shows EXPRESSION - Python, of what was printed, as d; p are its places: true
 shows()
 {
@@ -38,9 +26,9 @@ sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
 
 # --- errors ----------------------------------------------------------------------
 
-refuses 2 '--off-cpu needs a live process, and records nothing' -p 1 -o some.skua
-refuses 2 '--off-cpu needs a live process, and records nothing' some.skua
-refuses 1 "process $$ is not a skua process" -p $$
+refuses 2 '--off-cpu needs a live process, and records nothing' why --off-cpu -p 1 -o some.skua
+refuses 2 '--off-cpu needs a live process, and records nothing' why --off-cpu some.skua
+refuses 1 "process $$ is not a skua process" why --off-cpu -p $$
 
 start hog "$programs/hog" 1 blocked
 run why --off-cpu -p "${pids[hog]}" --for 0.1
@@ -101,7 +89,7 @@ run why --off-cpu -p "${pids[hog]}" --for 1 --json --slower-than 1s
 expect 'only long ones' shows 'p == [] and d["times"] > 10 and d["least_ns"] == 10**9'
 run why --off-cpu -p "${pids[hog]}" --for 0.5 --type db_query --json
 expect 'of one type' shows '{q["type"] for q in p} == {"db_query"}'
-refuses 1 "--type is 'none': no poll of this type blocked" -p "${pids[hog]}" --for 0.5 --type none
+refuses 1 "--type is 'none': no poll of this type blocked" why --off-cpu -p "${pids[hog]}" --for 0.5 --type none
 
 "$skua" why --off-cpu -p "${pids[hog]}" --for 600 >"$scratch/out" 2>"$scratch/err" &
 ours=$!
@@ -138,7 +126,7 @@ if ((EUID == 0)); then
 	nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all)
 	start other "${nobody[@]}" "$programs/hog" 1 sleeps
 	tested=("${nobody[@]}" "$skua")
-	refuses 1 'no permission to load BPF programs' -p "${pids[other]}"
+	refuses 1 'no permission to load BPF programs' why --off-cpu -p "${pids[other]}"
 	stop other
 else
 	left_out+='; without privileges was not tried, as this is no root'

@@ -115,8 +115,7 @@ refuses 1 'no-such: ' perf -p "$pid" -e no-such
 ours=$!
 until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done # both are waited for
 kill -INT "$ours"
-code=0
-wait "$ours" || code=$?
+await "$ours"
 expect 'until Ctrl-C' exited 0
 expect 'until Ctrl-C' test "$(wc -l <"$scratch/out")" = 1
 
@@ -147,8 +146,7 @@ ours=$!
 until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 sleep 0.1 # or later: it may end at any moment
 stop load
-code=0
-wait "$ours" || code=$?
+await "$ours"
 expect 'the end of the process' err_has "process $pid has ended"
 expect 'the end of the process' err_lines 1
 
@@ -162,8 +160,7 @@ ours=$!
 until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
 sleep 0.1
 echo >&"${inputs[changed]}"
-code=0
-wait "$ours" || code=$?
+await "$ours"
 expect 'another program' exited 0
 expect 'another program' err_has 'has executed another program meanwhile'
 expect 'another program' err_lines 1

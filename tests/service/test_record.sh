@@ -16,18 +16,6 @@ needs "$programs/hog"
 tested=("$skua")
 file=$scratch/some.skua
 
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run record "$@"
-	expect "record $*" exited "$code_expected"
-	expect "record $*" err_lines 1
-	expect "record $*" err_has "$text"
-	expect "record $*" out_empty
-}
-
 # recording ARG... - in the background; $recorder is its number
 recording()
 {
@@ -77,16 +65,16 @@ exports()
 run record --help
 expect '--help' exited 0
 expect '--help' out_has 'Usage: skua record'
-refuses 2 'no file to write to; allowed: --output FILE' -p 1
-refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 -o "$file" --for 0
-refuses 2 "unexpected argument 'more'" -p 1 -o "$file" more
-refuses 1 "process $$ is not a skua process" -p $$ -o "$file"
+refuses 2 'no file to write to; allowed: --output FILE' record -p 1
+refuses 2 "--for is '0'; allowed: seconds, 0.001 to" record -p 1 -o "$file" --for 0
+refuses 2 "unexpected argument 'more'" record -p 1 -o "$file" more
+refuses 1 "process $$ is not a skua process" record -p $$ -o "$file"
 expect 'no file without a process' test ! -e "$file"
 
 # --- exactly what it did ---------------------------------------------------------
 
 start recorded "$programs/recorded"
-refuses 1 '/no/file: No such file or directory' -p "${pids[recorded]}" -o "$scratch/no/file"
+refuses 1 '/no/file: No such file or directory' record -p "${pids[recorded]}" -o "$scratch/no/file"
 recording -p "${pids[recorded]}"
 until_so said recorded 2
 kill -INT "$recorder"
@@ -124,12 +112,12 @@ expect 'the program goes on' exited 0
 
 # --- until something happens -------------------------------------------------------
 
-refuses 2 '--on without --last; allowed: both' --on stall -o "$file"
+refuses 2 '--on without --last; allowed: both' record --on stall -o "$file"
 for condition in p99 'p0>1ms' 'p101>1ms' 'x:p9>1ms' ''; do
-	refuses 2 "--on is '$condition'; allowed: stall, or as p99>2ms" \
+	refuses 2 "--on is '$condition'; allowed: stall, or as p99>2ms" record \
 		--last --on "$condition" -o "$file"
 done
-refuses 2 "allowed: a number and ns, us, ms or s" \
+refuses 2 "allowed: a number and ns, us, ms or s" record \
 	--last --on 'p99>1' -o "$file"
 SKUA_STALL_LIMIT_NS=1000000 start hog "$programs/hog" 1 often
 run record --last --on stall -p "${pids[hog]}" -o "$file" --for 60
@@ -146,7 +134,7 @@ expect 'until nothing' exited 0
 expect 'until nothing' err_has 'what --on waits for has not come'
 stop hog
 start hog "$programs/hog" 1 often
-refuses 1 'the process has no limit for polls; set SKUA_STALL_LIMIT_NS' \
+refuses 1 'the process has no limit for polls; set SKUA_STALL_LIMIT_NS' record \
 	--last --on stall -p "${pids[hog]}" -o "$file"
 stop hog
 

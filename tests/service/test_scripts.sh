@@ -43,14 +43,7 @@ attach()
 	bpftrace "bpf/scripts/$script.bt" "$@" >"$scratch/$script.txt" \
 		2>"$scratch/$script.err" &
 	pids[$script]=$!
-	until grep -q '^Tracing' "$scratch/$script.txt"; do
-		if ! kill -0 "${pids[$script]}" 2>/dev/null; then
-			echo "FAILED: $script.bt does not start"
-			cat "$scratch/$script.err"
-			exit 1
-		fi
-		sleep 0.01
-	done
+	await_line "$script" '^Tracing' "$scratch/$script.txt" "$scratch/$script.err"
 }
 
 # detach SCRIPT... - as by Ctrl-C, and look at what they said

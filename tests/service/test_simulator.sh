@@ -12,18 +12,6 @@ simulator=${1:-$build/bench/skua-simulator}
 needs "$simulator"
 tested=("$simulator")
 
-# refuses TEXT ARG... - a usage error: one line, which has the text
-refuses()
-{
-	local text=$1
-	shift
-	run "$@"
-	expect "skua-simulator $*" exited 2
-	expect "skua-simulator $*" err_lines 1
-	expect "skua-simulator $*" err_has "$text"
-	expect "skua-simulator $*" out_empty
-}
-
 for verb in '' run report; do
 	# shellcheck disable=SC2086 # words
 	run $verb --help
@@ -32,18 +20,18 @@ for verb in '' run report; do
 	expect "$verb --help" err_lines 0
 done
 
-refuses 'allowed: run, report'
-refuses "no verb 'walk'; allowed: run, report" walk
-refuses "--policy is 'x'; allowed: runtime, rand, tier" run --policy x
-refuses "--workload is 'x'; allowed: even, skew" run --workload x
-refuses "--wake is 'x'; allowed: group, all" run --wake x
-refuses "--load is '100'; allowed: 1 to 99" run --load 100
-refuses "--machine is '2x2'; allowed: SOCKETSx" run --machine 2x2
-refuses "--machine is '1x1x1x1x1'; allowed: SOCKETSx" run --machine 1x1x1x1x1
-refuses "--machine is '9x9x9x9x9'; allowed: SOCKETSx" run --machine 9x9x9x9x9
-refuses "--machine is '1x1x1x2x2x'; allowed: SOCKETSx" run --machine 1x1x1x2x2x
-refuses '--workers needs a snapshot' run --workers 2
-refuses "no option '--seeds'; allowed: --out" report --seeds 3
+refuses 2 'allowed: run, report'
+refuses 2 "no verb 'walk'; allowed: run, report" walk
+refuses 2 "--policy is 'x'; allowed: runtime, rand, tier" run --policy x
+refuses 2 "--workload is 'x'; allowed: even, skew" run --workload x
+refuses 2 "--wake is 'x'; allowed: group, all" run --wake x
+refuses 2 "--load is '100'; allowed: 1 to 99" run --load 100
+refuses 2 "--machine is '2x2'; allowed: SOCKETSx" run --machine 2x2
+refuses 2 "--machine is '1x1x1x1x1'; allowed: SOCKETSx" run --machine 1x1x1x1x1
+refuses 2 "--machine is '9x9x9x9x9'; allowed: SOCKETSx" run --machine 9x9x9x9x9
+refuses 2 "--machine is '1x1x1x2x2x'; allowed: SOCKETSx" run --machine 1x1x1x2x2x
+refuses 2 '--workers needs a snapshot' run --workers 2
+refuses 2 "no option '--seeds'; allowed: --out" report --seeds 3
 
 run run --machine "$scratch/none"
 expect 'no snapshot' exited 1

@@ -139,15 +139,7 @@ done
 expect '1,000 reads' test "$wrong" -eq 0
 stop load
 expect 'the program that was read' exited 0
-code=0
-python3 - "$scratch/load.out" >"$scratch/out" 2>"$scratch/err" <<'END' || code=$?
-import json
-import sys
-
-counts = json.loads(open(sys.argv[1]).read().splitlines()[-1])
-assert counts["spawned"] == counts["ended"] > 1000, counts
-END
-expect 'no task is lost' exited 0
+loses_no_task "$scratch/load.out"
 
 # Runtimes come and go: it is one, or none, but never half of one.
 start renew "$watched" renew

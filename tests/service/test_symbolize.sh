@@ -12,22 +12,10 @@ hog=$(built tests/programs/hog) || exit
 tested=("$skua")
 left_out=''
 
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run symbolize "$@" </dev/null
-	expect "symbolize $*" exited "$code_expected"
-	expect "symbolize $*" err_lines 1
-	expect "symbolize $*" err_has "$text"
-	expect "symbolize $*" out_empty
-}
-
-refuses 2 'no files; allowed: --pid PID, or FILE...'
-refuses 2 'No such file' "$scratch/none"
-refuses 2 "--pid is 'x'; allowed: 1 to 4194304" -p x
-refuses 1 "process $$ is not a skua process" -p $$
+refuses 2 'no files; allowed: --pid PID, or FILE...' symbolize </dev/null
+refuses 2 'No such file' symbolize "$scratch/none" </dev/null
+refuses 2 "--pid is 'x'; allowed: 1 to 4194304" symbolize -p x </dev/null
+refuses 1 "process $$ is not a skua process" symbolize -p $$ </dev/null
 
 # --- functions and lines -------------------------------------------------------------
 

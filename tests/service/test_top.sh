@@ -232,9 +232,7 @@ watcher=$!
 sleep 1
 expect 'runtimes that come and go' kill -0 "$watcher"
 stop renew
-code=0
-wait "$watcher" || code=$?
-cp "$scratch/renew.err" "$scratch/err"
+await "$watcher" "$scratch/renew.err"
 expect 'runtimes that come and go' exited 1
 expect 'runtimes that come and go' err_has 'has ended meanwhile'
 
@@ -318,9 +316,7 @@ until (($(wc -l <"$scratch/stream") >= 2)); do
 	sleep 0.01
 done
 stop load
-code=0
-wait "$watcher" || code=$?
-cp "$scratch/stream.err" "$scratch/err"
+await "$watcher" "$scratch/stream.err"
 expect 'the process ends' exited 1
 expect 'the process ends' err_has 'has ended meanwhile'
 code=0

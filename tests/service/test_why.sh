@@ -17,18 +17,6 @@ tested=("$skua")
 tries=5
 left_out=''
 
-# refuses CODE TEXT ARG... - an error: one line, which has the text
-refuses()
-{
-	local code_expected=$1 text=$2
-	shift 2
-	run why "$@"
-	expect "why $*" exited "$code_expected"
-	expect "why $*" err_lines 1
-	expect "why $*" err_has "$text"
-	expect "why $*" out_empty
-}
-
 # shows EXPRESSION - Python, of what was printed, as d: true
 shows()
 {
@@ -86,23 +74,23 @@ adds_up()
 run why --help
 expect '--help' exited 0
 expect '--help' out_has 'Usage: skua why'
-refuses 2 "--for is '0'; allowed: seconds, 0.001 to" -p 1 --for 0
-refuses 2 "--slowest is '1001'; allowed: 0 to 1000" -p 1 --slowest 1001
+refuses 2 "--for is '0'; allowed: seconds, 0.001 to" why -p 1 --for 0
+refuses 2 "--slowest is '1001'; allowed: 0 to 1000" why -p 1 --slowest 1001
 for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
-	refuses 2 "--slower-than is '$time'; allowed: a number and ns, us, ms or s" \
+	refuses 2 "--slower-than is '$time'; allowed: a number and ns, us, ms or s" why \
 		-p 1 --slower-than "$time"
 done
-refuses 2 'a FILE was recorded before' -p 1 some.skua
-refuses 2 "unexpected argument 'more'" some.skua more
-refuses 2 "unexpected argument '$$'; allowed: --pid $$" $$
-refuses 2 "no option '--wrong'" --wrong
-refuses 1 "process $$ is not a skua process" -p $$
+refuses 2 'a FILE was recorded before' why -p 1 some.skua
+refuses 2 "unexpected argument 'more'" why some.skua more
+refuses 2 "unexpected argument '$$'; allowed: --pid $$" why $$
+refuses 2 "no option '--wrong'" why --wrong
+refuses 1 "process $$ is not a skua process" why -p $$
 true &
 wait $!
-refuses 1 "no process $!" -p $!
-refuses 1 'No such file' "$scratch/none.skua"
+refuses 1 "no process $!" why -p $!
+refuses 1 'No such file' why "$scratch/none.skua"
 echo 'no recording' >"$scratch/text"
-refuses 1 "$scratch/text: not a file of skua record" "$scratch/text"
+refuses 1 "$scratch/text: not a file of skua record" why "$scratch/text"
 
 # --- files -----------------------------------------------------------------------
 
@@ -184,7 +172,7 @@ run why "$scratch/plain.skua" --type http_read --slower-than 1.5s
 expect 'nothing is that slow' exited 0
 expect 'nothing is that slow' out_has 'verdict: no task took longer than 1.5 s'
 expect 'nothing is that slow' out_has 'only tasks of http_read are shown'
-refuses 1 "--type is 'http', of which no task was polled; these were: " \
+refuses 1 "--type is 'http', of which no task was polled; these were: " why \
 	"$scratch/plain.skua" --type http
 
 # --- blame -----------------------------------------------------------------------

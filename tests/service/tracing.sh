@@ -35,14 +35,7 @@ begin_trace()
 	"${tested[@]}" trace --json "$@" >"$scratch/$name.json" \
 		2>"$scratch/$name.err" &
 	pids[$name]=$!
-	until grep -q '^tracing' "$scratch/$name.err"; do
-		if ! kill -0 "${pids[$name]}" 2>/dev/null; then
-			echo "FAILED: skua trace $* ends"
-			cat "$scratch/$name.err"
-			exit 1
-		fi
-		sleep 0.01
-	done
+	await_line "$name" '^tracing' "$scratch/$name.err"
 }
 
 end_trace()
