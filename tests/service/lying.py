@@ -65,10 +65,24 @@ def end(child, seconds=HANG_S):
     return None
 
 
-class Matrix:
+class Bounds:
+    """Figures of a table; failed: a line for each that is over its bound."""
+
+    def __init__(self):
+        self.failed = []
+
+    def check(self, what, figure, most):
+        if figure > most:
+            self.failed.append(f"{what}: {figure:.1f}, allowed {most}")
+            return f"{figure:.1f}!"
+        return f"{figure:.1f}"
+
+
+class Matrix(Bounds):
     def __init__(self, build, scratch):
+        super().__init__()
         self.skua, self.lying = build + "/bpf/skua", build + "/tests/programs/lying"
-        self.scratch, self.failed = scratch, []
+        self.scratch = scratch
 
     def begin(self, words, pid):
         words = words.replace("@", self.scratch + "/out").split()
@@ -96,12 +110,6 @@ class Matrix:
             if best <= MAX_MS:
                 break
         return best
-
-    def check(self, what, figure, most):
-        if figure > most:
-            self.failed.append(f"{what}: {figure:.1f}, allowed {most}")
-            return f"{figure:.1f}!"
-        return f"{figure:.1f}"
 
     def cell(self, kind, verb, pid, honest):
         once, forever = VERBS[verb]

@@ -17,7 +17,7 @@ import sys
 import time
 
 import traces as t
-from lying import end
+from lying import Bounds, end
 
 MAX_MB, MAX_S, MAX_MS = 64, 2.0, 200
 ATTEMPTS = 5  # of what other programs on the machine can delay
@@ -187,9 +187,10 @@ def limit():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-class Matrix:
+class Matrix(Bounds):
     def __init__(self, skua, scratch):
-        self.skua, self.scratch, self.failed = skua, scratch, []
+        super().__init__()
+        self.skua, self.scratch = skua, scratch
         self.file = scratch + "/lying.skua"
 
     def begin(self, form, out):
@@ -215,12 +216,6 @@ class Matrix:
             if best <= MAX_MS:
                 break
         return best
-
-    def check(self, what, figure, most):
-        if figure > most:
-            self.failed.append(f"{what}: {figure:.1f}, allowed {most}")
-            return f"{figure:.1f}!"
-        return f"{figure:.1f}"
 
     def judge(self, what, child):
         """It has succeeded, or said why not."""
