@@ -162,8 +162,9 @@ static int parse_case(struct report_options *options, int argc, char **argv)
 	memcpy(options->case_options, workload->defaults,
 	       workload->options_size);
 	snprintf(who, sizeof(who), "report --workload %s --", workload->name);
-	return args_parse(workload->argp, who, argc, argv,
-			  options->case_options) == 0
+	return args_parse_verb(
+		       &(struct args_verb){ .options = workload->options }, who,
+		       argc, argv, options->case_options) == 0
 		       ? EXIT_OK
 		       : EXIT_USAGE;
 }

@@ -19,53 +19,18 @@ struct run_options {
 	void *workload_options;
 };
 
-/* Above the keys of the workloads' options. */
-enum { OPTION_WORKERS = 0x1000, OPTION_ROUNDS, OPTION_JSON };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t check(void *input)
 {
-	struct run_options *options = state->input;
+	const struct run_options *options = input;
 	const struct workload *workload = options->workload;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = options->workload_options;
-		return 0;
-	case OPTION_WORKERS:
-		return args_number("--workers", arg, 0, SKUA_MAX_WORKERS,
-				   &options->workers);
-	case OPTION_ROUNDS:
-		return args_number("--rounds", arg, 1, MEASURE_MAX_ROUNDS,
-				   &options->rounds);
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (options->workers > 0 && workload->serial != NULL &&
-		    workload->serial(options->workload_options))
-			return args_refuse(
-				"--workers is not allowed: with these "
-				"options the workload runs without workers");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return options->workers > 0 && workload->serial != NULL &&
+			       workload->serial(options->workload_options)
+		       ? args_refuse(
+				 "--workers is not allowed: with these "
+				 "options the workload runs without workers")
+		       : 0;
 }
-
-static const struct argp_option argp_options[] = {
-	{ .name = "workers",
-	  .key = OPTION_WORKERS,
-	  .arg = "N",
-	  .doc = "Worker threads (default 0: as many as the library chooses)" },
-	{ .name = "rounds",
-	  .key = OPTION_ROUNDS,
-	  .arg = "N",
-	  .doc = "Timed rounds, after one of warm-up (default 5)" },
-	{ .name = "json",
-	  .key = OPTION_JSON,
-	  .doc = "Print the result as a line of JSON" },
-	{ 0 },
-};
 
 static int print_result(const struct run_options *options,
 			const struct measurement *m)
@@ -91,20 +56,30 @@ static int print_result(const struct run_options *options,
 static int run_workload(struct run_options *options, int argc, char **argv)
 {
 	const struct workload *workload = options->workload;
-	const struct argp_child children[] = {
-		{ .argp = workload->argp, .header = "The workload's options:" },
-		{ 0 },
+	const struct args_verb verb = {
+		.doc = workload->description,
+		.check = check,
+		ARGS_OPTIONS(
+			ARGS_NUMBER_OF(struct run_options, "workers", workers,
+				       0, SKUA_MAX_WORKERS, "N",
+				       "Worker threads (default 0: as many as "
+				       "the library chooses)"),
+			ARGS_NUMBER_OF(struct run_options, "rounds", rounds, 1,
+				       MEASURE_MAX_ROUNDS, "N",
+				       "Timed rounds, after one of warm-up "
+				       "(default 5)"),
+			ARGS_JSON(struct run_options,
+				  "Print the result as a line of JSON")),
+		.more = workload->options,
+		.more_header = "The workload's options:",
+		.more_options = options->workload_options,
 	};
-	const struct argp argp = { .options = argp_options,
-				   .parser = parse,
-				   .doc = workload->description,
-				   .children = children };
 	struct measurement m;
 	char who[40];
 	int code;
 
 	snprintf(who, sizeof(who), "run %s", workload->name);
-	if (args_parse(&argp, who, argc, argv, options) != 0)
+	if (args_parse_verb(&verb, who, argc, argv, options) != 0)
 		return EXIT_USAGE;
 	if (measure(workload, options->workload_options,
 		    (unsigned)options->workers, (unsigned)options->rounds, NULL,

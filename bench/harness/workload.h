@@ -13,7 +13,6 @@
 #ifndef SKUA_BENCH_HARNESS_WORKLOAD_H
 #define SKUA_BENCH_HARNESS_WORKLOAD_H
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +39,7 @@ struct workload_run {
 /**
  * struct workload
  * @name, @description: for people
- * @argp: parser of its own options; its input is the options struct
+ * @options: its own, up to one without a name; they set the options struct
  * @options_size: of that struct
  * @defaults: an options struct
  * @report: array of options structs that the report measures
@@ -67,7 +66,7 @@ struct workload {
 	const char *name;
 	const char *description;
 
-	const struct argp *argp;
+	const struct args_option *options;
 	size_t options_size;
 	const void *defaults;
 	const void *report;

@@ -8,9 +8,10 @@
 #ifndef SKUA_BENCH_WORKLOADS_BATCH_H
 #define SKUA_BENCH_WORKLOADS_BATCH_H
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdint.h>
+
+#include "bpf/cli/args.h"
 
 /**
  * struct batch_options
@@ -22,8 +23,13 @@ struct batch_options {
 	uint64_t repeat;
 };
 
-/* Parses --tasks and --repeat; its input is a struct batch_options. */
-extern const struct argp batch_argp;
+/* The options of a struct batch_options, or of a struct that begins with one. */
+#define BATCH_OPTIONS                                                          \
+	ARGS_NUMBER_OF(struct batch_options, "tasks", tasks, 1, 10000000, "N", \
+		       "Tasks in a batch"),                                    \
+		ARGS_NUMBER_OF(struct batch_options, "repeat", repeat, 1,      \
+			       10000000, "N",                                  \
+			       "Batches in a round, one after the other")
 
 /* batch_params - the options as a JSON object, or NULL */
 json_t *batch_params(const void *options);

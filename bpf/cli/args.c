@@ -231,9 +231,11 @@ int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 
 /* ---- tables of options ------------------------------------------------------ */
 
-#define MAX_OPTIONS 16u
+#define MAX_OPTIONS 24u
 /* The keys of options without a letter begin here. */
 #define FIRST_KEY 0x100
+/* In --help, further options come after all groups that argp numbers itself. */
+#define MORE_GROUP 1
 
 /* The input of the parser of a table. */
 struct table_input {
@@ -268,7 +270,7 @@ static error_t set_value(const struct args_option *option, char *options,
 	}
 }
 
-/* The key of option @i of a table. */
+/* The key of option @i of both tables. */
 static int key_of(const struct args_option *option, unsigned i)
 {
 	return option->key ? option->key : FIRST_KEY + (int)i;
@@ -295,36 +297,58 @@ static error_t parse_table(int key, char *text, struct argp_state *state)
 {
 	const struct table_input *in = state->input;
 	const struct args_verb *verb = in->verb;
+	unsigned i = 0;
 
 	if (key == ARGP_KEY_ARG && verb->file_doc)
 		return set_file(in, text);
 	if (key == ARGP_KEY_END)
 		return verb->check ? verb->check(in->options) : 0;
-	for (unsigned i = 0; verb->options[i].name; i++) {
+	for (; verb->options[i].name; i++) {
 		if (key == key_of(&verb->options[i], i))
 			return set_value(&verb->options[i], in->options, text);
 	}
+	for (unsigned k = 0; verb->more && verb->more[k].name; k++, i++) {
+		if (key == key_of(&verb->more[k], i))
+			return set_value(&verb->more[k], verb->more_options,
+					 text);
+	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+/* Add the options of a table to those of argp, of which there are @count. */
+static unsigned list_table(const struct args_option *table, unsigned count,
+			   int group, struct argp_option *list)
+{
+	unsigned headers = count && group ? 1 : 0;
+
+	for (; table->name; table++, count++) {
+		assert(count < MAX_OPTIONS);
+		list[count + headers] = (struct argp_option){
+			.name = table->name,
+			.key = key_of(table, count),
+			.arg = table->arg,
+			.doc = table->doc,
+			.group = group,
+		};
+	}
+	return count;
 }
 
 int args_parse_verb(const struct args_verb *verb, const char *who, int argc,
 		    char **argv, void *options)
 {
-	struct argp_option list[MAX_OPTIONS + 1] = { { 0 } };
+	struct argp_option list[MAX_OPTIONS + 2] = { { 0 } };
 	struct table_input input = { verb, options };
 	const struct argp argp = { .options = list,
 				   .parser = parse_table,
 				   .args_doc = verb->file_doc,
 				   .doc = verb->doc };
+	unsigned count = list_table(verb->options, 0, 0, list);
 
-	for (unsigned i = 0; verb->options[i].name; i++) {
-		const struct args_option *option = &verb->options[i];
-
-		assert(i < MAX_OPTIONS);
-		list[i] = (struct argp_option){ .name = option->name,
-						.key = key_of(option, i),
-						.arg = option->arg,
-						.doc = option->doc };
+	if (verb->more) {
+		list[count] = (struct argp_option){ .doc = verb->more_header,
+						    .group = MORE_GROUP };
+		list_table(verb->more, count, MORE_GROUP, list);
 	}
 	return args_parse(&argp, who, argc, argv, &input);
 }

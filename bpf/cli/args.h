@@ -152,6 +152,7 @@ struct args_option {
  * @add_file: for verbs that take several; instead of @file
  * @check: after the last option; NULL: they all go together
  * @options: up to one without a name
+ * @more: further options, with their own struct, below a header in --help; NULL: none
  */
 struct args_verb {
 	const char *doc;
@@ -160,6 +161,9 @@ struct args_verb {
 	error_t (*add_file)(void *options, char *text);
 	error_t (*check)(void *options);
 	const struct args_option *options;
+	const struct args_option *more;
+	const char *more_header;
+	void *more_options;
 };
 
 /* In a struct args_verb: the argument that is no option, with its field; the options. */

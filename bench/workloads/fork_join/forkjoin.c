@@ -330,23 +330,12 @@ void forkjoin_teardown(struct workload_run *run)
 	options->what->unmake(of);
 }
 
-error_t forkjoin_parse(int key, char *arg, struct argp_state *state)
+error_t forkjoin_parse_n(void *input, char *text)
 {
-	struct forkjoin_options *options = state->input;
+	struct forkjoin_options *options = input;
 
-	switch (key) {
-	case FORKJOIN_OPTION_N:
-		return args_number("--n", arg, options->what->min_n,
-				   options->what->max_n, &options->n);
-	case FORKJOIN_OPTION_SERIAL:
-		options->serial = true;
-		return 0;
-	case FORKJOIN_OPTION_ALONE:
-		options->alone = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return args_number("--n", text, options->what->min_n,
+			   options->what->max_n, &options->n);
 }
 
 json_t *forkjoin_add_params(json_t *params,

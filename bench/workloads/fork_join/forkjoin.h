@@ -18,6 +18,7 @@
 #define SKUA_BENCH_WORKLOADS_FORK_JOIN_FORKJOIN_H
 
 #include "bench/workloads/workloads.h"
+#include "bpf/cli/args.h"
 
 /* A function without inlining: recursion stays recursion. */
 #ifdef __clang__
@@ -98,23 +99,17 @@ int forkjoin_setup(struct workload_run *run);
 void forkjoin_teardown(struct workload_run *run);
 json_t *forkjoin_params(const void *options);
 bool forkjoin_serial(const void *options);
-error_t forkjoin_parse(int key, char *arg, struct argp_state *state);
+error_t forkjoin_parse_n(void *options, char *text);
 
-enum {
-	FORKJOIN_OPTION_N = 0x100,
-	FORKJOIN_OPTION_SERIAL,
-	FORKJOIN_OPTION_ALONE
-};
-
-/* The options that all have; forkjoin_parse() parses them. */
-#define FORKJOIN_OPTIONS                                                        \
-	{ .name = "serial",                                                     \
-	  .key = FORKJOIN_OPTION_SERIAL,                                        \
-	  .doc = "In the calling thread, without workers and forks" },          \
-	{                                                                       \
-		.name = "alone", .key = FORKJOIN_OPTION_ALONE,                  \
-		.doc = "Leave out the serial call, and the one with one worker" \
-	}
+/* The options that all have, of a struct forkjoin_options or of one that begins with
+ * it; and --n, with its help. */
+#define FORKJOIN_OPTIONS                                                  \
+	ARGS_FLAG_OF(struct forkjoin_options, "serial", serial,           \
+		     "In the calling thread, without workers and forks"), \
+		ARGS_FLAG_OF(                                             \
+			struct forkjoin_options, "alone", alone,          \
+			"Leave out the serial call, and the one with one worker")
+#define FORKJOIN_N(text) ARGS_PARSED("n", forkjoin_parse_n, "N", text)
 
 /* The members that all workloads of forkjoin_open() have, except their options. */
 #define FORKJOIN_ROUNDS                                         \
@@ -129,22 +124,12 @@ enum {
 		.name = #name_,                                            \
 		__VA_ARGS__,                                               \
 	};                                                                 \
-	static const struct argp_option name_##_argp_options[] = {         \
-		{ .name = "n",                                             \
-		  .key = FORKJOIN_OPTION_N,                                \
-		  .arg = "N",                                              \
-		  .doc = n_doc },                                          \
-		FORKJOIN_OPTIONS,                                          \
-		{ 0 },                                                     \
-	};                                                                 \
-	static const struct argp name_##_argp = {                          \
-		name_##_argp_options, forkjoin_parse, 0, 0, 0, 0, 0        \
-	};                                                                 \
 	static const struct forkjoin_options name_##_report[] = {          \
 		{ .what = &name_##_case, .n = (n_), .serial = true },      \
 		{ .what = &name_##_case, .n = (n_) },                      \
 	};                                                                 \
-	WORKLOAD(name_, description_, .argp = &name_##_argp,               \
+	WORKLOAD(name_, description_,                                      \
+		 ARGS_OPTIONS(FORKJOIN_N(n_doc), FORKJOIN_OPTIONS),        \
 		 .options_size = sizeof(struct forkjoin_options),          \
 		 .defaults = &name_##_report[1], .report = name_##_report, \
 		 .report_count = 2, .params = forkjoin_params,             \

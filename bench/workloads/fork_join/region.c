@@ -161,43 +161,6 @@ static void region_teardown(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_N = 0x100, OPTION_CALLS, OPTION_GAP };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct region_options *options = state->input;
-
-	switch (key) {
-	case OPTION_N:
-		return args_number("--n", arg, 2, 40, &options->n);
-	case OPTION_CALLS:
-		return args_number("--calls", arg, 1, 10000000,
-				   &options->calls);
-	case OPTION_GAP:
-		return args_number("--gap", arg, 0, 1000000, &options->gap_us);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "n",
-	  .key = OPTION_N,
-	  .arg = "N",
-	  .doc = "Which Fibonacci number (default 16)" },
-	{ .name = "calls",
-	  .key = OPTION_CALLS,
-	  .arg = "N",
-	  .doc = "Warm calls, cold ones and serial ones (default 200)" },
-	{ .name = "gap",
-	  .key = OPTION_GAP,
-	  .arg = "N",
-	  .doc = "Microseconds before each cold call (default 100)" },
-	{ 0 },
-};
-
-static const struct argp region_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
-
 static json_t *region_params(const void *arg)
 {
 	const struct region_options *options = arg;
@@ -215,8 +178,17 @@ static const struct region_options report[] = {
 };
 
 WORKLOAD(region, "A short call that forks, from outside the workers",
-	 .argp = &region_argp, .options_size = sizeof(struct region_options),
-	 .defaults = &report[0], .report = report,
-	 .report_count = sizeof(report) / sizeof(report[0]),
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(struct region_options, "n", n, 2, 40, "N",
+				"Which Fibonacci number (default 16)"),
+		 ARGS_NUMBER_OF(
+			 struct region_options, "calls", calls, 1, 10000000,
+			 "N",
+			 "Warm calls, cold ones and serial ones (default 200)"),
+		 ARGS_NUMBER_OF(
+			 struct region_options, "gap", gap_us, 0, 1000000, "N",
+			 "Microseconds before each cold call (default 100)")),
+	 .options_size = sizeof(struct region_options), .defaults = &report[0],
+	 .report = report, .report_count = sizeof(report) / sizeof(report[0]),
 	 .params = region_params, .latency = true, .sample = region_sample,
 	 .figures = region_figures, WORKLOAD_CALLS(region));

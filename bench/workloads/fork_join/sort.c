@@ -21,8 +21,7 @@
 #include "skua/sort_template.h"
 
 struct sort_options {
-	struct forkjoin_options
-		common; /* first: forkjoin_parse() is given this */
+	struct forkjoin_options common; /* first: FORKJOIN_OPTIONS sets it */
 	const char *input;
 };
 
@@ -154,35 +153,16 @@ static void sort_teardown(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_INPUT = 0x200 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_input(void *input, char *text)
 {
-	struct sort_options *options = state->input;
+	struct sort_options *options = input;
 
-	if (key != OPTION_INPUT)
-		return forkjoin_parse(key, arg, state);
-	if (!sort_input_valid(arg))
-		return args_refuse("--input is '%s'; allowed: %s", arg,
+	if (!sort_input_valid(text))
+		return args_refuse("--input is '%s'; allowed: %s", text,
 				   SORT_INPUTS);
-	options->input = arg;
+	options->input = text;
 	return 0;
 }
-
-static const struct argp_option argp_options[] = {
-	{ .name = "n",
-	  .key = FORKJOIN_OPTION_N,
-	  .arg = "N",
-	  .doc = "How many items (default 1000000)" },
-	{ .name = "input",
-	  .key = OPTION_INPUT,
-	  .arg = "WORD",
-	  .doc = "Which: " SORT_INPUTS " (default random)" },
-	FORKJOIN_OPTIONS,
-	{ 0 },
-};
-
-static const struct argp sort_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
 
 static json_t *sort_params(const void *arg)
 {
@@ -201,7 +181,12 @@ static json_t *sort_params(const void *arg)
 
 /* A workload of one of the cases, and its options in the report. */
 #define SORT_WORKLOAD(name_, description_, rows_)                             \
-	WORKLOAD(name_, description_, .argp = &sort_argp,                     \
+	WORKLOAD(name_, description_,                                         \
+		 ARGS_OPTIONS(FORKJOIN_N("How many items (default 1000000)"), \
+			      ARGS_PARSED("input", parse_input, "WORD",       \
+					  "Which: " SORT_INPUTS               \
+					  " (default random)"),               \
+			      FORKJOIN_OPTIONS),                              \
 		 .options_size = sizeof(struct sort_options),                 \
 		 .defaults = &(rows_)[0], .report = rows_,                    \
 		 .report_count = sizeof(rows_) / sizeof((rows_)[0]),          \

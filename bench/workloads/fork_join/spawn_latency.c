@@ -262,55 +262,16 @@ static void spawn_latency_teardown(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_N = 0x100, OPTION_TASKS, OPTION_GAP, OPTION_ROOT };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_root(void *input, char *text)
 {
-	struct spawn_latency_options *options = state->input;
+	struct spawn_latency_options *options = input;
 
-	switch (key) {
-	case OPTION_N:
-		return args_number("--n", arg, 2, 40, &options->n);
-	case OPTION_TASKS:
-		return args_number("--tasks", arg, 1, 10000000,
-				   &options->tasks);
-	case OPTION_GAP:
-		return args_number("--gap", arg, 0, 1000000, &options->gap_us);
-	case OPTION_ROOT:
-		if (strcmp(arg, "outside") != 0 && strcmp(arg, "task") != 0 &&
-		    strcmp(arg, "none") != 0)
-			return args_refuse("--root is '%s'; allowed: %s", arg,
-					   ROOTS);
-		options->root = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (strcmp(text, "outside") != 0 && strcmp(text, "task") != 0 &&
+	    strcmp(text, "none") != 0)
+		return args_refuse("--root is '%s'; allowed: %s", text, ROOTS);
+	options->root = text;
+	return 0;
 }
-
-static const struct argp_option argp_options[] = {
-	{ .name = "n",
-	  .key = OPTION_N,
-	  .arg = "N",
-	  .doc = "Which Fibonacci number a call computes (default 28)" },
-	{ .name = "tasks",
-	  .key = OPTION_TASKS,
-	  .arg = "N",
-	  .doc = "Tasks (default 500)" },
-	{ .name = "gap",
-	  .key = OPTION_GAP,
-	  .arg = "N",
-	  .doc = "Microseconds before each task (default 200)" },
-	{ .name = "root",
-	  .key = OPTION_ROOT,
-	  .arg = "WORD",
-	  .doc = "Origin of the calls: " ROOTS " (default outside)" },
-	{ 0 },
-};
-
-static const struct argp spawn_latency_argp = {
-	argp_options, parse, 0, 0, 0, 0, 0
-};
 
 static json_t *spawn_latency_params(const void *arg)
 {
@@ -328,7 +289,18 @@ static const struct spawn_latency_options report[] = {
 };
 
 WORKLOAD(spawn_latency, "How long a task waits beside a computation",
-	 .argp = &spawn_latency_argp,
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(
+			 struct spawn_latency_options, "n", n, 2, 40, "N",
+			 "Which Fibonacci number a call computes (default 28)"),
+		 ARGS_NUMBER_OF(struct spawn_latency_options, "tasks", tasks, 1,
+				10000000, "N", "Tasks (default 500)"),
+		 ARGS_NUMBER_OF(struct spawn_latency_options, "gap", gap_us, 0,
+				1000000, "N",
+				"Microseconds before each task (default 200)"),
+		 ARGS_PARSED("root", parse_root, "WORD",
+			     "Origin of the calls: " ROOTS
+			     " (default outside)")),
 	 .options_size = sizeof(struct spawn_latency_options),
 	 .defaults = &report[0], .report = report,
 	 .report_count = sizeof(report) / sizeof(report[0]),

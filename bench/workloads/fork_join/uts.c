@@ -192,31 +192,16 @@ static void uts_teardown(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_TREE = 0x200 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_tree(void *input, char *text)
 {
-	struct uts_options *options = state->input;
+	struct uts_options *options = input;
 
-	if (key != OPTION_TREE)
-		return forkjoin_parse(key, arg, state);
-	if (uts_tree_find(arg) == NULL)
-		return args_refuse("--tree is '%s'; allowed: %s", arg,
+	if (uts_tree_find(text) == NULL)
+		return args_refuse("--tree is '%s'; allowed: %s", text,
 				   UTS_TREE_NAMES);
-	options->tree = arg;
+	options->tree = text;
 	return 0;
 }
-
-static const struct argp_option argp_options[] = {
-	{ .name = "tree",
-	  .key = OPTION_TREE,
-	  .arg = "T",
-	  .doc = "The tree: " UTS_TREE_NAMES " (default T1)" },
-	FORKJOIN_OPTIONS,
-	{ 0 },
-};
-
-static const struct argp uts_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
 
 static json_t *uts_params(const void *arg)
 {
@@ -233,7 +218,10 @@ static const struct uts_options report[] = {
 	{ .tree = "T3" },
 };
 
-WORKLOAD(uts, "Search an unbalanced tree, by forks", .argp = &uts_argp,
+WORKLOAD(uts, "Search an unbalanced tree, by forks",
+	 ARGS_OPTIONS(ARGS_PARSED("tree", parse_tree, "T",
+				  "The tree: " UTS_TREE_NAMES " (default T1)"),
+		      FORKJOIN_OPTIONS),
 	 .options_size = sizeof(struct uts_options), .defaults = &report[1],
 	 .report = report, .report_count = sizeof(report) / sizeof(report[0]),
 	 .params = uts_params, FORKJOIN_ROUNDS, .setup = uts_setup,

@@ -122,6 +122,7 @@ static bool chain_check(struct workload_run *run)
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 100 };
 
 WORKLOAD(chained_spawn, "Each of 1,000 tasks spawns the next one",
-	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
-	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .params = batch_params, WORKLOAD_CALLS(chain));
+	 ARGS_OPTIONS(BATCH_OPTIONS),
+	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
+	 .report = &defaults, .report_count = 1, .params = batch_params,
+	 WORKLOAD_CALLS(chain));

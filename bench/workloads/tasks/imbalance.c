@@ -259,40 +259,6 @@ static json_t *imbalance_figures(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_SCALE = 0x100, OPTION_GRAIN };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct imbalance_options *options = state->input;
-
-	switch (key) {
-	case OPTION_SCALE:
-		return args_number("--scale", arg, 1, 1000, &options->scale);
-	case OPTION_GRAIN:
-		return args_number("--grain", arg, 1, 1000000,
-				   &options->grain_us);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "scale",
-	  .key = OPTION_SCALE,
-	  .arg = "N",
-	  .doc = "Size of the four pieces, in percent of 100, 100, 200 and "
-		 "350 ms of work (default 10)" },
-	{ .name = "grain",
-	  .key = OPTION_GRAIN,
-	  .arg = "N",
-	  .doc = "Approximate work of a small task, in microseconds (default 20)" },
-	{ 0 },
-};
-
-static const struct argp imbalance_argp = {
-	argp_options, parse, 0, 0, 0, 0, 0,
-};
-
 static json_t *imbalance_params(const void *arg)
 {
 	const struct imbalance_options *options = arg;
@@ -306,9 +272,18 @@ static const struct imbalance_options defaults = {
 	.grain_us = 20,
 };
 
-WORKLOAD(imbalance, "Four pieces of uneven size, each started on one worker",
-	 .argp = &imbalance_argp,
-	 .options_size = sizeof(struct imbalance_options),
-	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .params = imbalance_params, .sample = imbalance_sample,
-	 .figures = imbalance_figures, WORKLOAD_CALLS(imbalance));
+WORKLOAD(
+	imbalance, "Four pieces of uneven size, each started on one worker",
+	ARGS_OPTIONS(
+		ARGS_NUMBER_OF(
+			struct imbalance_options, "scale", scale, 1, 1000, "N",
+			"Size of the four pieces, in percent of 100, 100, 200 and "
+			"350 ms of work (default 10)"),
+		ARGS_NUMBER_OF(
+			struct imbalance_options, "grain", grain_us, 1, 1000000,
+			"N",
+			"Approximate work of a small task, in microseconds (default 20)")),
+	.options_size = sizeof(struct imbalance_options), .defaults = &defaults,
+	.report = &defaults, .report_count = 1, .params = imbalance_params,
+	.sample = imbalance_sample, .figures = imbalance_figures,
+	WORKLOAD_CALLS(imbalance));

@@ -120,6 +120,7 @@ static bool join_one_check(struct workload_run *run)
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 200 };
 
 WORKLOAD(join_one, "A task spawns an empty task and waits for it",
-	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
-	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .params = batch_params, WORKLOAD_CALLS(join_one));
+	 ARGS_OPTIONS(BATCH_OPTIONS),
+	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
+	 .report = &defaults, .report_count = 1, .params = batch_params,
+	 WORKLOAD_CALLS(join_one));

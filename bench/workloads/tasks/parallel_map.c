@@ -133,37 +133,6 @@ static bool map_check(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_ITEMS = 0x100, OPTION_COST };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct map_options *options = state->input;
-
-	switch (key) {
-	case OPTION_ITEMS:
-		return args_number("--items", arg, 1, 10000000,
-				   &options->items);
-	case OPTION_COST:
-		return args_number("--cost", arg, 0, 1000000, &options->cost);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "items",
-	  .key = OPTION_ITEMS,
-	  .arg = "N",
-	  .doc = "Numbers, and tasks (default 10000)" },
-	{ .name = "cost",
-	  .key = OPTION_COST,
-	  .arg = "N",
-	  .doc = "Approximate work of a task, in microseconds (default 1)" },
-	{ 0 },
-};
-
-static const struct argp map_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
-
 static json_t *map_params(const void *arg)
 {
 	const struct map_options *options = arg;
@@ -174,7 +143,14 @@ static json_t *map_params(const void *arg)
 
 static const struct map_options defaults = { .items = 10000, .cost = 1 };
 
-WORKLOAD(parallel_map, "Compute a function of many numbers, a task a number",
-	 .argp = &map_argp, .options_size = sizeof(struct map_options),
-	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .params = map_params, WORKLOAD_CALLS(map));
+WORKLOAD(
+	parallel_map, "Compute a function of many numbers, a task a number",
+	ARGS_OPTIONS(
+		ARGS_NUMBER_OF(struct map_options, "items", items, 1, 10000000,
+			       "N", "Numbers, and tasks (default 10000)"),
+		ARGS_NUMBER_OF(
+			struct map_options, "cost", cost, 0, 1000000, "N",
+			"Approximate work of a task, in microseconds (default 1)")),
+	.options_size = sizeof(struct map_options), .defaults = &defaults,
+	.report = &defaults, .report_count = 1, .params = map_params,
+	WORKLOAD_CALLS(map));

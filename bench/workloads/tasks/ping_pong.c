@@ -177,6 +177,7 @@ static bool ping_pong_check(struct workload_run *run)
 static const struct batch_options defaults = { .tasks = 1000, .repeat = 50 };
 
 WORKLOAD(ping_pong, "1,000 tasks exchange two messages with a partner each",
-	 .argp = &batch_argp, .options_size = sizeof(struct batch_options),
-	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .params = batch_params, WORKLOAD_CALLS(ping_pong));
+	 ARGS_OPTIONS(BATCH_OPTIONS),
+	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
+	 .report = &defaults, .report_count = 1, .params = batch_params,
+	 WORKLOAD_CALLS(ping_pong));

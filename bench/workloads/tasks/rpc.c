@@ -264,62 +264,19 @@ static int rpc_setup(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_SERVICE = 0x100, OPTION_LOAD, OPTION_CALLS, OPTION_SEED };
-
-static error_t parse_service(const char *arg, enum rpc_service *out)
+static error_t parse_service(void *input, char *text)
 {
+	struct rpc_options *options = input;
+
 	for (unsigned i = 0; i < RPC_SERVICES; i++) {
-		if (strcmp(arg, service_names[i]) == 0) {
-			*out = (enum rpc_service)i;
+		if (strcmp(text, service_names[i]) == 0) {
+			options->service = (enum rpc_service)i;
 			return 0;
 		}
 	}
 	return args_refuse("--service is '%s'; allowed: exponential, bimodal",
-			   arg);
+			   text);
 }
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct rpc_options *options = state->input;
-
-	switch (key) {
-	case OPTION_SERVICE:
-		return parse_service(arg, &options->service);
-	case OPTION_LOAD:
-		return args_number("--load", arg, 1, 95,
-				   &options->load_percent);
-	case OPTION_CALLS:
-		return args_number("--calls", arg, 1, 10000000,
-				   &options->calls);
-	case OPTION_SEED:
-		return args_number("--seed", arg, 0, 1000000, &options->seed);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "service",
-	  .key = OPTION_SERVICE,
-	  .arg = "NAME",
-	  .doc = "exponential (10 us in the mean, the default) or bimodal (1 ms "
-		 "for one in 200, 10 us for the others)" },
-	{ .name = "load",
-	  .key = OPTION_LOAD,
-	  .arg = "PERCENT",
-	  .doc = "Percent of the workers' capacity (default 60)" },
-	{ .name = "calls",
-	  .key = OPTION_CALLS,
-	  .arg = "N",
-	  .doc = "Calls in a round (default 20000)" },
-	{ .name = "seed",
-	  .key = OPTION_SEED,
-	  .arg = "N",
-	  .doc = "Seed of the first round's calls (default 1)" },
-	{ 0 },
-};
-
-static const struct argp rpc_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
 
 static json_t *rpc_params(const void *arg)
 {
@@ -346,9 +303,22 @@ static const struct rpc_options reported[] = {
 	WITH(RPC_BIMODAL, 60),     WITH(RPC_BIMODAL, 80),
 };
 
-WORKLOAD(rpc, "Calls in an open loop, beside a queue without overhead",
-	 .argp = &rpc_argp, .options_size = sizeof(struct rpc_options),
-	 .defaults = &defaults, .report = reported,
-	 .report_count = sizeof(reported) / sizeof(reported[0]),
-	 .params = rpc_params, .busy_caller = true, .latency = true,
-	 .sample = rpc_sample, .figures = rpc_figures, WORKLOAD_CALLS(rpc));
+WORKLOAD(
+	rpc, "Calls in an open loop, beside a queue without overhead",
+	ARGS_OPTIONS(
+		ARGS_PARSED(
+			"service", parse_service, "NAME",
+			"exponential (10 us in the mean, the default) or bimodal (1 ms for one in 200, 10 us for the others)"),
+		ARGS_NUMBER_OF(struct rpc_options, "load", load_percent, 1, 95,
+			       "PERCENT",
+			       "Percent of the workers' capacity (default 60)"),
+		ARGS_NUMBER_OF(struct rpc_options, "calls", calls, 1, 10000000,
+			       "N", "Calls in a round (default 20000)"),
+		ARGS_NUMBER_OF(struct rpc_options, "seed", seed, 0, 1000000,
+			       "N",
+			       "Seed of the first round's calls (default 1)")),
+	.options_size = sizeof(struct rpc_options), .defaults = &defaults,
+	.report = reported,
+	.report_count = sizeof(reported) / sizeof(reported[0]),
+	.params = rpc_params, .busy_caller = true, .latency = true,
+	.sample = rpc_sample, .figures = rpc_figures, WORKLOAD_CALLS(rpc));

@@ -36,7 +36,7 @@ static const char *const await_names[AWAITS] = {
 };
 
 struct spawn_options {
-	struct batch_options batch; /* first: its parser is below ours */
+	struct batch_options batch; /* first: BATCH_OPTIONS sets it */
 	enum await await;
 	enum await await_last; /* that is allowed */
 };
@@ -242,49 +242,19 @@ static bool spawn_check(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_AWAIT = 0x100 };
-
-static error_t parse_await(const char *arg, struct spawn_options *options)
+static error_t parse_await(void *input, char *text)
 {
+	struct spawn_options *options = input;
+
 	for (enum await a = 0; a <= options->await_last; a++) {
-		if (strcmp(arg, await_names[a]) != 0)
+		if (strcmp(text, await_names[a]) != 0)
 			continue;
 		options->await = a;
 		return 0;
 	}
-	return args_refuse("--await is '%s'; allowed: join, group%s", arg,
+	return args_refuse("--await is '%s'; allowed: join, group%s", text,
 			   options->await_last == AWAIT_DRAIN ? ", drain" : "");
 }
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct spawn_options *options = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->batch;
-		return 0;
-	case OPTION_AWAIT:
-		return parse_await(arg, options);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "await",
-	  .key = OPTION_AWAIT,
-	  .arg = "HOW",
-	  .doc = "Wait for all by: join (each), group, and where nothing else"
-		 " runs, drain (of the runtime)" },
-	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &batch_argp }, { 0 } };
-
-static const struct argp spawn_argp = {
-	argp_options, parse, 0, 0, children, 0, 0,
-};
 
 static json_t *spawn_params(const void *arg)
 {
@@ -299,14 +269,20 @@ static json_t *spawn_params(const void *arg)
 /* ---- the workloads ------------------------------------------------------- */
 
 /* A workload; the last arguments are the members of its struct spawn_options. */
-#define SPAWN_MANY(name_, description_, setup_, round_, ...)                  \
-	static const struct spawn_options name_##_defaults = { __VA_ARGS__ }; \
-	WORKLOAD(name_, description_, .argp = &spawn_argp,                    \
-		 .options_size = sizeof(struct spawn_options),                \
-		 .defaults = &name_##_defaults, .report = &name_##_defaults,  \
-		 .report_count = 1, .params = spawn_params, .setup = setup_,  \
-		 .prepare = spawn_prepare, .round = round_,                   \
-		 .check = spawn_check, .teardown = spawn_teardown)
+#define SPAWN_MANY(name_, description_, setup_, round_, ...)                                                                 \
+	static const struct spawn_options name_##_defaults = { __VA_ARGS__ };                                                \
+	WORKLOAD(                                                                                                            \
+		name_, description_,                                                                                         \
+		ARGS_OPTIONS(                                                                                                \
+			ARGS_PARSED(                                                                                         \
+				"await", parse_await, "HOW",                                                                 \
+				"Wait for all by: join (each), group, and where nothing else runs, drain (of the runtime)"), \
+			BATCH_OPTIONS),                                                                                      \
+		.options_size = sizeof(struct spawn_options),                                                                \
+		.defaults = &name_##_defaults, .report = &name_##_defaults,                                                  \
+		.report_count = 1, .params = spawn_params, .setup = setup_,                                                  \
+		.prepare = spawn_prepare, .round = round_,                                                                   \
+		.check = spawn_check, .teardown = spawn_teardown)
 
 SPAWN_MANY(spawn_many_local,
 	   "Spawn 10,000 empty tasks from outside, wait for all", setup_idle,

@@ -370,38 +370,6 @@ static json_t *timers_figures(struct workload_run *run)
 
 /* ---- options -------------------------------------------------------------- */
 
-enum { OPTION_TIMERS = 0x100, OPTION_SLEEPERS };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct timers_options *options = state->input;
-
-	switch (key) {
-	case OPTION_TIMERS:
-		return args_number("--timers", arg, 1, 10000000,
-				   &options->timers);
-	case OPTION_SLEEPERS:
-		return args_number("--sleepers", arg, 1, 1000000,
-				   &options->sleepers);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "timers",
-	  .key = OPTION_TIMERS,
-	  .arg = "N",
-	  .doc = "Timers that are pending at once (default 1000000)" },
-	{ .name = "sleepers",
-	  .key = OPTION_SLEEPERS,
-	  .arg = "N",
-	  .doc = "Tasks that sleep meanwhile (default 1000)" },
-	{ 0 },
-};
-
-static const struct argp timers_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
-
 static json_t *timers_params(const void *arg)
 {
 	const struct timers_options *options = arg;
@@ -417,6 +385,14 @@ static const struct timers_options defaults = {
 
 WORKLOAD(timers, "10^6 timers added and cancelled; lateness beside a load",
 	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .argp = &timers_argp, .options_size = sizeof(struct timers_options),
-	 .params = timers_params, .sample = timers_sample,
-	 .figures = timers_figures, WORKLOAD_CALLS(timers));
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(
+			 struct timers_options, "timers", timers, 1, 10000000,
+			 "N",
+			 "Timers that are pending at once (default 1000000)"),
+		 ARGS_NUMBER_OF(struct timers_options, "sleepers", sleepers, 1,
+				1000000, "N",
+				"Tasks that sleep meanwhile (default 1000)")),
+	 .options_size = sizeof(struct timers_options), .params = timers_params,
+	 .sample = timers_sample, .figures = timers_figures,
+	 WORKLOAD_CALLS(timers));

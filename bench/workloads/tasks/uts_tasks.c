@@ -326,42 +326,16 @@ static bool uts_check(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_TREE = 0x100, OPTION_LIVE };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_tree(void *input, char *text)
 {
-	struct uts_options *options = state->input;
+	struct uts_options *options = input;
 
-	switch (key) {
-	case OPTION_TREE:
-		if (uts_tree_find(arg) == NULL)
-			return args_refuse("--tree is '%s'; allowed: %s", arg,
-					   UTS_TREE_NAMES);
-		options->tree = arg;
-		return 0;
-	case OPTION_LIVE:
-		return args_number("--live", arg, 0, 1000000000,
-				   &options->live);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (uts_tree_find(text) == NULL)
+		return args_refuse("--tree is '%s'; allowed: %s", text,
+				   UTS_TREE_NAMES);
+	options->tree = text;
+	return 0;
 }
-
-static const struct argp_option argp_options[] = {
-	{ .name = "tree",
-	  .key = OPTION_TREE,
-	  .arg = "T",
-	  .doc = "The tree: " UTS_TREE_NAMES " (default T1)" },
-	{ .name = "live",
-	  .key = OPTION_LIVE,
-	  .arg = "N",
-	  .doc = "Approximate bound of live tasks for each worker; above it, a"
-		 " task has one successor at a time (default 256; 0 = no"
-		 " bound)" },
-	{ 0 },
-};
-
-static const struct argp uts_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
 
 static json_t *uts_params(const void *arg)
 {
@@ -383,8 +357,14 @@ static const struct uts_options report[] = {
 	{ .tree = "T3", .live = LIVE_DEFAULT },
 };
 
-WORKLOAD(uts_tasks, "Search an unbalanced tree, a task a node",
-	 .argp = &uts_argp, .options_size = sizeof(struct uts_options),
-	 .defaults = &defaults, .report = report,
-	 .report_count = sizeof(report) / sizeof(report[0]),
-	 .params = uts_params, WORKLOAD_CALLS(uts));
+WORKLOAD(
+	uts_tasks, "Search an unbalanced tree, a task a node",
+	ARGS_OPTIONS(
+		ARGS_PARSED("tree", parse_tree, "T",
+			    "The tree: " UTS_TREE_NAMES " (default T1)"),
+		ARGS_NUMBER_OF(
+			struct uts_options, "live", live, 0, 1000000000, "N",
+			"Approximate bound of live tasks for each worker; above it, a task has one successor at a time (default 256; 0 = no bound)")),
+	.options_size = sizeof(struct uts_options), .defaults = &defaults,
+	.report = report, .report_count = sizeof(report) / sizeof(report[0]),
+	.params = uts_params, WORKLOAD_CALLS(uts));

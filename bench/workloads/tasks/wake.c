@@ -375,43 +375,6 @@ static json_t *wake_figures(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_WAKES = 0x100, OPTION_GAP, OPTION_ALONE };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct wake_options *options = state->input;
-
-	switch (key) {
-	case OPTION_WAKES:
-		return args_number("--wakes", arg, 1, 10000000,
-				   &options->wakes);
-	case OPTION_GAP:
-		return args_number("--gap", arg, 0, 1000000, &options->gap_us);
-	case OPTION_ALONE:
-		options->alone = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "wakes",
-	  .key = OPTION_WAKES,
-	  .arg = "N",
-	  .doc = "Wakes of the task, and of the thread (default 1000)" },
-	{ .name = "gap",
-	  .key = OPTION_GAP,
-	  .arg = "N",
-	  .doc = "Microseconds before each wake (default 60)" },
-	{ .name = "alone",
-	  .key = OPTION_ALONE,
-	  .doc = "Wake no thread in turn with the task" },
-	{ 0 },
-};
-
-static const struct argp wake_argp = { argp_options, parse, 0, 0, 0, 0, 0 };
-
 static json_t *wake_params(const void *arg)
 {
 	const struct wake_options *options = arg;
@@ -428,6 +391,15 @@ static const struct wake_options defaults = { .wakes = 1000, .gap_us = 60 };
 
 WORKLOAD(wake, "Latency of a task woken by a thread that is no worker",
 	 .defaults = &defaults, .report = &defaults, .report_count = 1,
-	 .argp = &wake_argp, .options_size = sizeof(struct wake_options),
-	 .params = wake_params, .latency = true, .sample = wake_sample,
-	 .figures = wake_figures, WORKLOAD_CALLS(wake));
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(
+			 struct wake_options, "wakes", wakes, 1, 10000000, "N",
+			 "Wakes of the task, and of the thread (default 1000)"),
+		 ARGS_NUMBER_OF(struct wake_options, "gap", gap_us, 0, 1000000,
+				"N",
+				"Microseconds before each wake (default 60)"),
+		 ARGS_FLAG_OF(struct wake_options, "alone", alone,
+			      "Wake no thread in turn with the task")),
+	 .options_size = sizeof(struct wake_options), .params = wake_params,
+	 .latency = true, .sample = wake_sample, .figures = wake_figures,
+	 WORKLOAD_CALLS(wake));

@@ -10,7 +10,7 @@
 #include "bench/workloads/workloads.h"
 
 struct yield_options {
-	struct batch_options batch; /* first: its parser is below ours */
+	struct batch_options batch; /* first: BATCH_OPTIONS sets it */
 	uint64_t yields;
 };
 
@@ -120,38 +120,6 @@ static bool yield_check(struct workload_run *run)
 
 /* ---- options ------------------------------------------------------------- */
 
-enum { OPTION_YIELDS = 0x100 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct yield_options *options = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->batch;
-		return 0;
-	case OPTION_YIELDS:
-		return args_number("--yields", arg, 1, 10000000,
-				   &options->yields);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option argp_options[] = {
-	{ .name = "yields",
-	  .key = OPTION_YIELDS,
-	  .arg = "N",
-	  .doc = "Yields of each task" },
-	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &batch_argp }, { 0 } };
-
-static const struct argp yield_argp = {
-	argp_options, parse, 0, 0, children, 0, 0,
-};
-
 static json_t *yield_params(const void *arg)
 {
 	const struct yield_options *options = arg;
@@ -168,6 +136,9 @@ static const struct yield_options defaults = {
 };
 
 WORKLOAD(yield_many, "200 tasks yield 1,000 times each", .defaults = &defaults,
-	 .report = &defaults, .report_count = 1, .argp = &yield_argp,
+	 .report = &defaults, .report_count = 1,
+	 ARGS_OPTIONS(ARGS_NUMBER_OF(struct yield_options, "yields", yields, 1,
+				     10000000, "N", "Yields of each task"),
+		      BATCH_OPTIONS),
 	 .options_size = sizeof(struct yield_options), .params = yield_params,
 	 WORKLOAD_CALLS(yield));
