@@ -22,8 +22,6 @@ struct compare_options {
 	bool fail_on_slower;
 };
 
-enum { OPTION_ALL = 0x100, OPTION_FAIL_ON_SLOWER, OPTION_JSON, OPTION_LEAST };
-
 /* ---- files ----------------------------------------------------------------- */
 
 static int complain(const char *path, const char *why)
@@ -78,62 +76,28 @@ static int read_file(const char *path, json_t **out)
 
 /* ---- the verb -------------------------------------------------------------- */
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t add_path(void *input, char *text)
 {
-	struct compare_options *options = state->input;
+	struct compare_options *options = input;
 
-	switch (key) {
-	case OPTION_ALL:
-		options->all = true;
-		return 0;
-	case OPTION_FAIL_ON_SLOWER:
-		options->fail_on_slower = true;
-		return 0;
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case OPTION_LEAST:
-		return args_number("--least", arg, 0, 1000,
-				   &options->least_percent);
-	case ARGP_KEY_ARG:
-		if (options->paths == 2)
-			return args_refuse("a third file, '%s'; allowed: two",
-					   arg);
-		options->path[options->paths++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (options->paths < 2)
-			return args_refuse(
-				"two files are needed; allowed: "
-				"report.json, or lines of " ARGS_PROGRAM
-				" run --json");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (options->paths == 2)
+		return args_refuse("a third file, '%s'; allowed: two", text);
+	options->path[options->paths++] = text;
+	return 0;
 }
 
-static const struct argp_option argp_options[] = {
-	{ .name = "all",
-	  .key = OPTION_ALL,
-	  .doc = "Show also the rows that did not change" },
-	{ .name = "fail-on-slower",
-	  .key = OPTION_FAIL_ON_SLOWER,
-	  .doc = "Exit with 1 if anything is slower beyond noise, or wrong, or "
-		 "if nothing can be judged; say on stderr what cannot be" },
-	{ .name = "json", .key = OPTION_JSON, .doc = "Print all rows as JSON" },
-	{ .name = "least",
-	  .key = OPTION_LEAST,
-	  .arg = "PERCENT",
-	  .doc = "Smallest difference that is a change (default 5); twice that "
-		 "where a file has a single run of the workload" },
-	{ 0 },
-};
+static error_t check(void *input)
+{
+	const struct compare_options *options = input;
 
-static const struct argp argp = {
-	.options = argp_options,
-	.parser = parse,
-	.args_doc = "A B",
+	return options->paths < 2
+		       ? args_refuse("two files are needed; allowed: "
+				     "report.json, or lines of " ARGS_PROGRAM
+				     " run --json")
+		       : 0;
+}
+
+static const struct args_verb verb = {
 	.doc = "Print the workloads that are slower or faster in B than in A, "
 	       "beyond noise: each file is a report.json or the output of run --json, "
 	       "or several of either, concatenated\v"
@@ -151,6 +115,25 @@ static const struct argp argp = {
 	       "Exit codes: 0 compared, whatever changed; 1 failure, also if "
 	       "no workload is in both, and with --fail-on-slower if anything "
 	       "is slower or wrong, or nothing can be judged; 2 usage.",
+	.file_doc = "A B",
+	.add_file = add_path,
+	.check = check,
+	ARGS_OPTIONS(
+		ARGS_FLAG_OF(struct compare_options, "all", all,
+			     "Show also the rows that did not change"),
+		ARGS_FLAG_OF(
+			struct compare_options, "fail-on-slower",
+			fail_on_slower,
+			"Exit with 1 if anything is slower beyond noise, or "
+			"wrong, or if nothing can be judged; say on stderr "
+			"what cannot be"),
+		ARGS_JSON(struct compare_options, "Print all rows as JSON"),
+		ARGS_NUMBER_OF(
+			struct compare_options, "least", least_percent, 0, 1000,
+			"PERCENT",
+			"Smallest difference that is a change (default "
+			"5); twice that where a file has a single run of "
+			"the workload")),
 };
 
 static int print_json(const struct report_diff *diff, json_t *lines,
@@ -247,7 +230,7 @@ int verb_compare(int argc, char **argv)
 	json_t *files[2] = { NULL, NULL };
 	int code = EXIT_FAILED;
 
-	if (args_parse(&argp, "compare", argc, argv, &options) != 0)
+	if (args_parse_verb(&verb, "compare", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (read_file(options.path[0], &files[0]) == 0 &&
 	    read_file(options.path[1], &files[1]) == 0)

@@ -27,51 +27,6 @@ struct run_options {
 	bool json;
 };
 
-enum {
-	OPTION_MACHINE = 0x100,
-	OPTION_WORKERS,
-	OPTION_POLICY,
-	OPTION_WORKLOAD,
-	OPTION_LOAD,
-	OPTION_SEED,
-	OPTION_SERVICE,
-	OPTION_DEPTH,
-	OPTION_TIME,
-	OPTION_SAMPLES,
-	OPTION_FAR_DELAY,
-	OPTION_ATTEMPTS,
-	OPTION_STEAL_MAX,
-	OPTION_STEAL_MAX_FAR,
-	OPTION_WAKE,
-	OPTION_JSON,
-	OPTION_OUT,
-	OPTION_QUICK
-};
-
-/* Options that are numbers: which, where, and within which limits. */
-static const struct number {
-	int key;
-	const char *name;
-	size_t offset;
-	uint64_t min, max;
-} numbers[] = {
-#define NUMBER(key, name, member, min, max)                               \
-	{                                                                 \
-		key, name, offsetof(struct run_options, member), min, max \
-	}
-	NUMBER(OPTION_WORKERS, "--workers", workers, 2, 4096),
-	NUMBER(OPTION_LOAD, "--load", percent, 1, 99),
-	NUMBER(OPTION_SEED, "--seed", seed, 1, 1000000),
-	NUMBER(OPTION_SERVICE, "--service-ns", service_ns, 1, 1000000),
-	NUMBER(OPTION_DEPTH, "--depth", depth, 1, 24),
-	NUMBER(OPTION_TIME, "--time-us", duration_us, 10, DURATION_MAX_US),
-	NUMBER(OPTION_SAMPLES, "--far-samples", samples, 1, 64),
-	NUMBER(OPTION_FAR_DELAY, "--far-delay-ns", far_delay_ns, 1, 1000000),
-	NUMBER(OPTION_ATTEMPTS, "--steal-attempts", attempts, 1, 1000),
-	NUMBER(OPTION_STEAL_MAX, "--steal-max", steal_max, 1, 1000),
-	NUMBER(OPTION_STEAL_MAX_FAR, "--steal-max-far", steal_max_far, 1, 1000),
-};
-
 /* "2x4x8x8x2", and no more than what there can be; false if it is not that. */
 static bool parse_shape(const char *text, struct shape *out)
 {
@@ -90,8 +45,10 @@ static bool parse_shape(const char *text, struct shape *out)
 	return true;
 }
 
-static error_t parse_machine(struct run_options *options, const char *arg)
+static error_t parse_machine(void *input, char *arg)
 {
+	struct run_options *options = input;
+
 	options->snapshot = NULL;
 	if (parse_shape(arg, &options->shape))
 		return 0;
@@ -129,110 +86,85 @@ static const char *workload_name(unsigned i)
 				  : NULL;
 }
 
-static error_t parse_number(int key, const char *arg,
-			    struct run_options *options)
+static error_t parse_policy(void *input, char *text)
 {
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		const struct number *n = &numbers[i];
+	const struct policy **policy = &((struct run_options *)input)->policy;
 
-		if (n->key == key)
-			return args_number(
-				n->name, arg, n->min, n->max,
-				(uint64_t *)((char *)options + n->offset));
-	}
-	return ARGP_ERR_UNKNOWN;
+	*policy = policy_find(text);
+	return *policy ? 0 : refuse_name("--policy", text, policy_name);
 }
 
-static error_t parse_run(int key, char *arg, struct argp_state *state)
+static error_t parse_workload(void *input, char *text)
 {
-	struct run_options *options = state->input;
+	enum workload_kind *kind = &((struct run_options *)input)->workload;
 
-	switch (key) {
-	case OPTION_MACHINE:
-		return parse_machine(options, arg);
-	case OPTION_POLICY:
-		options->policy = policy_find(arg);
-		return options->policy
-			       ? 0
-			       : refuse_name("--policy", arg, policy_name);
-	case OPTION_WORKLOAD:
-		options->workload = case_workload_find(arg);
-		return options->workload < WORKLOAD_KINDS
-			       ? 0
-			       : refuse_name("--workload", arg, workload_name);
-	case OPTION_WAKE:
-		options->wake_by_all = strcmp(arg, "all") == 0;
-		if (!options->wake_by_all && strcmp(arg, "group") != 0)
-			return args_refuse("--wake is '%s'; allowed: group, "
-					   "all",
-					   arg);
-		return 0;
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	default:
-		return parse_number(key, arg, options);
-	}
+	*kind = case_workload_find(text);
+	return *kind < WORKLOAD_KINDS
+		       ? 0
+		       : refuse_name("--workload", text, workload_name);
 }
 
-static const struct argp_option run_argp_options[] = {
-	{ .name = "machine",
-	  .key = OPTION_MACHINE,
-	  .arg = "SHAPE|FILE",
-	  .doc = "Sockets x nodes x last caches x cores x threads, each of one "
-		 "of the former (2x4x8x8x2), or a snapshot of skua topo" },
-	{ .name = "workers",
-	  .key = OPTION_WORKERS,
-	  .arg = "N",
-	  .doc = "Use the first N CPUs of the snapshot (all)" },
-	{ .name = "policy",
-	  .key = OPTION_POLICY,
-	  .arg = "NAME",
-	  .doc = "runtime, rand, tier, samp, hint or hintw (runtime)" },
-	{ .name = "workload",
-	  .key = OPTION_WORKLOAD,
-	  .arg = "NAME",
-	  .doc = "even, skew, single, burst or tree (even)" },
-	{ .name = "load",
-	  .key = OPTION_LOAD,
-	  .arg = "N",
-	  .doc = "Percent of the workers' capacity (70)" },
-	{ .name = "seed", .key = OPTION_SEED, .arg = "N", .doc = "(1)" },
-	{ .name = "service-ns",
-	  .key = OPTION_SERVICE,
-	  .arg = "N",
-	  .doc = "Of a task: the mean (5000); of the tree: of each (2000)" },
-	{ .name = "depth",
-	  .key = OPTION_DEPTH,
-	  .arg = "N",
-	  .doc = "Of the tree (17)" },
-	{ .name = "time-us",
-	  .key = OPTION_TIME,
-	  .arg = "N",
-	  .doc = "Simulated time, of which the first fifth is not measured "
-		 "(2000)" },
-	{ .name = "far-samples", .key = OPTION_SAMPLES, .arg = "N" },
-	{ .name = "far-delay-ns", .key = OPTION_FAR_DELAY, .arg = "N" },
-	{ .name = "steal-attempts", .key = OPTION_ATTEMPTS, .arg = "N" },
-	{ .name = "steal-max", .key = OPTION_STEAL_MAX, .arg = "N" },
-	{ .name = "steal-max-far",
-	  .key = OPTION_STEAL_MAX_FAR,
-	  .arg = "N",
-	  .doc = "These five, as in the configuration of a runtime, are of the "
-		 "policy runtime alone" },
-	{ .name = "wake",
-	  .key = OPTION_WAKE,
-	  .arg = "WHICH",
-	  .doc = "The others wake nobody while somebody of the group, or of "
-		 "all, searches (group)" },
-	{ .name = "json", .key = OPTION_JSON, .doc = "Print a line of JSON" },
-	{ 0 },
-};
+static error_t parse_wake(void *input, char *text)
+{
+	bool *by_all = &((struct run_options *)input)->wake_by_all;
 
-static const struct argp run_argp = {
-	.options = run_argp_options,
-	.parser = parse_run,
+	*by_all = strcmp(text, "all") == 0;
+	return *by_all || strcmp(text, "group") == 0
+		       ? 0
+		       : args_refuse("--wake is '%s'; allowed: group, all",
+				     text);
+}
+
+static const struct args_verb run_verb = {
 	.doc = "Simulate a workload",
+	ARGS_OPTIONS(
+		ARGS_PARSED(
+			"machine", parse_machine, "SHAPE|FILE",
+			"Sockets x nodes x last caches x cores x threads, each "
+			"of one of the former (2x4x8x8x2), or a snapshot of "
+			"skua topo"),
+		ARGS_NUMBER_OF(struct run_options, "workers", workers, 2, 4096,
+			       "N",
+			       "Use the first N CPUs of the snapshot (all)"),
+		ARGS_PARSED(
+			"policy", parse_policy, "NAME",
+			"runtime, rand, tier, samp, hint or hintw (runtime)"),
+		ARGS_PARSED("workload", parse_workload, "NAME",
+			    "even, skew, single, burst or tree (even)"),
+		ARGS_NUMBER_OF(struct run_options, "load", percent, 1, 99, "N",
+			       "Percent of the workers' capacity (70)"),
+		ARGS_NUMBER_OF(struct run_options, "seed", seed, 1, 1000000,
+			       "N", "(1)"),
+		ARGS_NUMBER_OF(
+			struct run_options, "service-ns", service_ns, 1,
+			1000000, "N",
+			"Of a task: the mean (5000); of the tree: of each "
+			"(2000)"),
+		ARGS_NUMBER_OF(struct run_options, "depth", depth, 1, 24, "N",
+			       "Of the tree (17)"),
+		ARGS_NUMBER_OF(
+			struct run_options, "time-us", duration_us, 10,
+			DURATION_MAX_US, "N",
+			"Simulated time, of which the first fifth is not "
+			"measured (2000)"),
+		ARGS_NUMBER_OF(struct run_options, "far-samples", samples, 1,
+			       64, "N", NULL),
+		ARGS_NUMBER_OF(struct run_options, "far-delay-ns", far_delay_ns,
+			       1, 1000000, "N", NULL),
+		ARGS_NUMBER_OF(struct run_options, "steal-attempts", attempts,
+			       1, 1000, "N", NULL),
+		ARGS_NUMBER_OF(struct run_options, "steal-max", steal_max, 1,
+			       1000, "N", NULL),
+		ARGS_NUMBER_OF(
+			struct run_options, "steal-max-far", steal_max_far, 1,
+			1000, "N",
+			"These five, as in the configuration of a runtime, are "
+			"of the policy runtime alone"),
+		ARGS_PARSED(
+			"wake", parse_wake, "WHICH",
+			"The others wake nobody while somebody of the group, "
+			"or of all, searches (group)"),
+		ARGS_JSON(struct run_options, "Print a line of JSON")),
 };
 
 static void tune(struct tuning *tuning, const struct run_options *options)
@@ -332,7 +264,7 @@ static int verb_run(int argc, char **argv)
 	struct plan plan;
 	int code;
 
-	if (args_parse(&run_argp, "run", argc, argv, &options) != 0)
+	if (args_parse_verb(&run_verb, "run", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	if (options.workers && !options.snapshot) {
 		fputs(ARGS_PROGRAM " run: --workers needs a snapshot: "
@@ -357,37 +289,20 @@ struct report_options {
 	bool quick;
 };
 
-static error_t parse_report(int key, char *arg, struct argp_state *state)
+static error_t parse_out(void *input, char *text)
 {
-	struct report_options *options = state->input;
-
-	switch (key) {
-	case OPTION_OUT:
-		return out_folder_parse(arg, &options->out);
-	case OPTION_QUICK:
-		options->quick = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return out_folder_parse(text, &((struct report_options *)input)->out);
 }
 
-static const struct argp_option report_argp_options[] = {
-	{ .name = "out",
-	  .key = OPTION_OUT,
-	  .arg = "DIR",
-	  .doc = "Write simulation.md, simulation.json and simulation.svg "
-		 "there as well" },
-	{ .name = "quick", .key = OPTION_QUICK, .doc = "One seed, not three" },
-	{ 0 },
-};
-
-static const struct argp report_argp = {
-	.options = report_argp_options,
-	.parser = parse_report,
+static const struct args_verb report_verb = {
 	.doc = "Simulate 1,024 workers on 8 nodes with each policy, and what "
 	       "searches and wake-ups read on machines of several sizes\v"
 	       "It takes about a minute; with --quick 20 seconds.",
+	ARGS_OPTIONS(ARGS_PARSED("out", parse_out, "DIR",
+				 "Write simulation.md, simulation.json and "
+				 "simulation.svg there as well"),
+		     ARGS_FLAG_OF(struct report_options, "quick", quick,
+				  "One seed, not three")),
 };
 
 static void write_json(FILE *file, const void *study)
@@ -427,7 +342,7 @@ static int verb_report(int argc, char **argv)
 	struct study *study;
 	int code = EXIT_FAILED;
 
-	if (args_parse(&report_argp, "report", argc, argv, &options) != 0)
+	if (args_parse_verb(&report_verb, "report", argc, argv, &options) != 0)
 		return EXIT_USAGE;
 	study = calloc(1, sizeof(*study));
 	if (study == NULL)

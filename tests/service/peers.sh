@@ -9,10 +9,10 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
-folder=${SKUA_BUILD_DIR:-build}/bench
-build=bench/peers/build
 # shellcheck source=tests/service/checks.sh
 source tests/service/checks.sh
+folder=$build/bench
+build=bench/peers/build
 needs "$folder/skua-bench"
 
 # --- building -----------------------------------------------------------------

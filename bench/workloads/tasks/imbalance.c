@@ -272,18 +272,19 @@ static const struct imbalance_options defaults = {
 	.grain_us = 20,
 };
 
-WORKLOAD(
-	imbalance, "Four pieces of uneven size, each started on one worker",
-	ARGS_OPTIONS(
-		ARGS_NUMBER_OF(
-			struct imbalance_options, "scale", scale, 1, 1000, "N",
-			"Size of the four pieces, in percent of 100, 100, 200 and "
-			"350 ms of work (default 10)"),
-		ARGS_NUMBER_OF(
-			struct imbalance_options, "grain", grain_us, 1, 1000000,
-			"N",
-			"Approximate work of a small task, in microseconds (default 20)")),
-	.options_size = sizeof(struct imbalance_options), .defaults = &defaults,
-	.report = &defaults, .report_count = 1, .params = imbalance_params,
-	.sample = imbalance_sample, .figures = imbalance_figures,
-	WORKLOAD_CALLS(imbalance));
+WORKLOAD(imbalance, "Four pieces of uneven size, each started on one worker",
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(
+			 struct imbalance_options, "scale", scale, 1, 1000, "N",
+			 "Size of the four pieces, in percent of 100, 100, 200 "
+			 "and "
+			 "350 ms of work (default 10)"),
+		 ARGS_NUMBER_OF(
+			 struct imbalance_options, "grain", grain_us, 1,
+			 1000000, "N",
+			 "Approximate work of a small task, in microseconds "
+			 "(default 20)")),
+	 .options_size = sizeof(struct imbalance_options),
+	 .defaults = &defaults, .report = &defaults, .report_count = 1,
+	 .params = imbalance_params, .sample = imbalance_sample,
+	 .figures = imbalance_figures, WORKLOAD_CALLS(imbalance));

@@ -122,7 +122,8 @@ static bool map_check(struct workload_run *run)
 		if (result->number == i && result->value == map->expected[i])
 			continue;
 		fprintf(stderr,
-			"parallel_map: item %ju is (%ju, %ju), not (%ju, %ju)\n",
+			"parallel_map: item %ju is (%ju, %ju), not (%ju, "
+			"%ju)\n",
 			(uintmax_t)i, (uintmax_t)result->number,
 			(uintmax_t)result->value, (uintmax_t)i,
 			(uintmax_t)map->expected[i]);
@@ -143,14 +144,14 @@ static json_t *map_params(const void *arg)
 
 static const struct map_options defaults = { .items = 10000, .cost = 1 };
 
-WORKLOAD(
-	parallel_map, "Compute a function of many numbers, a task a number",
-	ARGS_OPTIONS(
-		ARGS_NUMBER_OF(struct map_options, "items", items, 1, 10000000,
-			       "N", "Numbers, and tasks (default 10000)"),
-		ARGS_NUMBER_OF(
-			struct map_options, "cost", cost, 0, 1000000, "N",
-			"Approximate work of a task, in microseconds (default 1)")),
-	.options_size = sizeof(struct map_options), .defaults = &defaults,
-	.report = &defaults, .report_count = 1, .params = map_params,
-	WORKLOAD_CALLS(map));
+WORKLOAD(parallel_map, "Compute a function of many numbers, a task a number",
+	 ARGS_OPTIONS(
+		 ARGS_NUMBER_OF(struct map_options, "items", items, 1, 10000000,
+				"N", "Numbers, and tasks (default 10000)"),
+		 ARGS_NUMBER_OF(
+			 struct map_options, "cost", cost, 0, 1000000, "N",
+			 "Approximate work of a task, in microseconds (default "
+			 "1)")),
+	 .options_size = sizeof(struct map_options), .defaults = &defaults,
+	 .report = &defaults, .report_count = 1, .params = map_params,
+	 WORKLOAD_CALLS(map));

@@ -308,7 +308,8 @@ WORKLOAD(
 	ARGS_OPTIONS(
 		ARGS_PARSED(
 			"service", parse_service, "NAME",
-			"exponential (10 us in the mean, the default) or bimodal (1 ms for one in 200, 10 us for the others)"),
+			"exponential (10 us in the mean, the default) or "
+			"bimodal (1 ms for one in 200, 10 us for the others)"),
 		ARGS_NUMBER_OF(struct rpc_options, "load", load_percent, 1, 95,
 			       "PERCENT",
 			       "Percent of the workers' capacity (default 60)"),

@@ -364,7 +364,9 @@ WORKLOAD(
 			    "The tree: " UTS_TREE_NAMES " (default T1)"),
 		ARGS_NUMBER_OF(
 			struct uts_options, "live", live, 0, 1000000000, "N",
-			"Approximate bound of live tasks for each worker; above it, a task has one successor at a time (default 256; 0 = no bound)")),
+			"Approximate bound of live tasks for each worker; "
+			"above it, a task has one successor at a time (default "
+			"256; 0 = no bound)")),
 	.options_size = sizeof(struct uts_options), .defaults = &defaults,
 	.report = report, .report_count = sizeof(report) / sizeof(report[0]),
 	.params = uts_params, WORKLOAD_CALLS(uts));
