@@ -252,6 +252,21 @@ may_join(const struct skua_task *self, const struct skua_task *task)
 	return task_dead(task) ? -EOWNERDEAD : 0;
 }
 
+/* Poll a task that runs next at once; the caller has the claim. Has it ended, and is it
+ * the caller's? */
+static inline bool ended_within(struct skua_task *task)
+{
+	if (!current_polls_next(task) ||
+	    !loop_poll_within(current_worker, task))
+		return false;
+	/* Acquire: all that the task did. Pairs with
+	 * task_state_transition_to_dropped(). */
+	if (!task_state_ended(atomic_load_acquire(task_state(task))))
+		return false;
+	task_state_transition_to_idle(task_state(task));
+	return true;
+}
+
 int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 {
 	int code = may_join(self, task);
@@ -259,9 +274,6 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 
 	if (code)
 		return code;
-	/* A task that somebody else joins or detaches may be gone after its poll. */
-	if (current_polls_next(task) && !(state_of(task) & TASK_CLAIMED))
-		loop_poll_within(current_worker, task);
 	/* Acquire: all that the task did, if it has ended. Pairs with
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));
@@ -278,6 +290,8 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	code = task_state_transition_to_claimed(task_state(task), true);
 	if (code)
 		return code;
+	if (ended_within(task))
+		return 0;
 	task_end_write(task, (union skua_task_end){ .task = self });
 	/* For the thread that ends the task and wakes @self. */
 	schedule_add_reference(self);

@@ -67,8 +67,8 @@ struct model_runtime {
 /* GONE: the memory is nobody's, and is looked after. */
 enum phase { GONE, FRESH, LIVE, COMPLETE };
 
-/* Whose a task's end is. */
-enum claim { NOBODYS, DETACHED, OF_JOB, OF_GROUP };
+/* Whose a task's end is. BY_CALL: of a join by a job, whose call is under way. */
+enum claim { NOBODYS, DETACHED, OF_JOB, OF_GROUP, BY_CALL };
 
 struct model_timer {
 	bool pending;

@@ -12,6 +12,7 @@ struct driven_place {
 	struct fuzz_input *in;
 	struct model_runtime *driven; /* by this thread; NULL: outside */
 	struct model_job *self;       /* that is being polled */
+	struct model_job *joined;     /* by a call of @self that is under way */
 	unsigned depth;
 	bool in_poller;
 	bool in_release;

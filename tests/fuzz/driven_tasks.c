@@ -23,12 +23,14 @@ static enum skua_poll choose_poll(struct model_job *m)
 static enum skua_poll job_poll(struct skua_task *self)
 {
 	struct model_job *m = &model_jobs[(struct job *)self - jobs];
+	struct model_job *outer = at.self;
 
 	model_timers();
 	fuzz_check(m->phase == LIVE && m->queued && !m->running,
 		   "job %u was polled, but is not due", index_of(m));
-	fuzz_check(m->runtime == at.driven && !at.self, "job %u: by whom?",
-		   index_of(m));
+	/* Within another poll only while that one joins it. */
+	fuzz_check(m->runtime == at.driven && (!outer || m == at.joined),
+		   "job %u: by whom?", index_of(m));
 	m->queued = false;
 	m->running = true;
 	m->runtime->polled++;
@@ -36,8 +38,9 @@ static enum skua_poll job_poll(struct skua_task *self)
 	fuzz_check(skua_task_cancelled(self) == m->cancelled,
 		   "job %u: cancelled", index_of(m));
 	at.self = m;
+	at.joined = NULL;
 	driven_act();
-	at.self = NULL;
+	at.self = outer;
 	return choose_poll(m);
 }
 
@@ -201,6 +204,7 @@ static void join_poll(struct model_job *self, struct model_job *m)
 {
 	bool mine = m->claim == OF_JOB && m->claimant == index_of(self);
 	struct errors errors = { .count = 0 };
+	bool waits;
 	int code;
 
 	if (m->phase == GONE || self->phase == GONE)
@@ -208,15 +212,20 @@ static void join_poll(struct model_job *self, struct model_job *m)
 	error_if(&errors, m == self || m->phase == FRESH, -EINVAL);
 	error_if(&errors, m->claim != NOBODYS && !mine, -EALREADY);
 	error_if(&errors, self != at.self, -EPERM);
-	if (errors.count == 0) {
-		error_if(&errors, !model_ended(m), -EAGAIN);
-		if (!mine && !model_ended(m)) {
-			m->claim = OF_JOB;
-			m->claimant = index_of(self);
-			self->references++;
-		}
+	waits = errors.count == 0 && !mine && !model_ended(m);
+	if (waits) {
+		m->claim = BY_CALL;
+		at.joined = m;
 	}
 	code = skua_task_join_poll(task_of(self), task_of(m));
+	at.joined = NULL;
+	if (errors.count == 0)
+		error_if(&errors, !model_ended(m), -EAGAIN);
+	if (waits && !model_ended(m)) {
+		m->claim = OF_JOB;
+		m->claimant = index_of(self);
+		self->references++;
+	}
 	if (result(&errors, code, "join_poll"))
 		model_joined(m);
 }

@@ -83,6 +83,25 @@ TEST(join_poll__child_runs_next__polled_within)
 	assert_int_equal(child.polls, parent.joins);
 }
 
+/* ---- the right to join ------------------------------------------------------ */
+
+/* Detaches itself, which the join has forestalled: its memory stays the parent's. */
+static enum skua_poll detach_self(struct skua_task *self)
+{
+	((struct counter *)self)->polls++;
+	assert_int_equal(skua_task_detach(self, NULL), -EALREADY);
+	return SKUA_DONE;
+}
+
+TEST(join_poll__child_within_detaches_itself__ealready)
+{
+	struct counter child = { .task = SKUA_TASK_INIT(detach_self) };
+	struct parent parent = { .child = &child.task };
+
+	expect_within(&parent);
+	assert_int_equal(child.polls, parent.joins);
+}
+
 /* ---- the poll that goes on -------------------------------------------------- */
 
 static void expect_self(struct parent *it)
