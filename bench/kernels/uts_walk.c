@@ -80,3 +80,16 @@ void uts_counts_add(struct uts_counts *sum, const struct uts_counts *counts)
 	if (counts->depth > sum->depth)
 		sum->depth = counts->depth;
 }
+
+void uts_count_subtree(const struct uts_tree *tree, const struct uts_node *node,
+		       struct uts_counts *counts)
+{
+	uint32_t children = uts_tree_children(tree, node);
+
+	uts_counts_node(counts, node, children);
+	for (uint32_t i = 0; i < children; i++) {
+		struct uts_node child = uts_tree_child(node, i);
+
+		uts_count_subtree(tree, &child, counts);
+	}
+}

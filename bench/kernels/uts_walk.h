@@ -55,6 +55,10 @@ bool uts_walk_next(struct uts_walk *walk, struct uts_node *child);
 void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,
 		     uint32_t children);
 
+/* uts_count_subtree - count @node and all below it, by recursion */
+void uts_count_subtree(const struct uts_tree *tree, const struct uts_node *node,
+		       struct uts_counts *counts);
+
 /* uts_counts_add - add the counts of another thread */
 void uts_counts_add(struct uts_counts *sum, const struct uts_counts *counts);
 

@@ -13,8 +13,6 @@
  *       owner's pops take the newest item, or those of the oldest the oldest
  *   D3  a slot was read by its thief when it is written again
  *
- * A setup is explore_watch(), deques_reset() and some pushes.
- *
  * The core file is included, not linked: variants reach its inner parts.
  */
 #ifndef SKUA_TESTS_MODEL_DEQUES_H
@@ -208,7 +206,7 @@ static inline void drain_oldest(void)
 		;
 }
 
-/* ---- fixtures and checks ------------------------------------------------- */
+/* ---- fixtures ------------------------------------------------------------ */
 
 static inline void as(unsigned thread)
 {
@@ -231,6 +229,42 @@ static inline void deques_reset(uint64_t capacity, uint64_t start)
 	as(0);
 	explore_assert(deque_init(&deque, capacity, start, &allocator) == 0);
 }
+
+/* ---- setups -------------------------------------------------------------- */
+
+static inline void setup(uint64_t capacity, uint64_t start, unsigned count)
+{
+	explore_watch(memory, sizeof(memory));
+	deques_reset(capacity, start);
+	push_more(count);
+}
+
+static inline void setup_empty(void)
+{
+	setup(LARGE, WRAP, 0);
+}
+
+static inline void setup_one(void)
+{
+	setup(LARGE, WRAP, 1);
+}
+
+static inline void setup_two(void)
+{
+	setup(LARGE, WRAP, 2);
+}
+
+static inline void setup_three(void)
+{
+	setup(LARGE, WRAP, 3);
+}
+
+static inline void setup_small(void)
+{
+	setup(SMALL, WRAP, 2);
+}
+
+/* ---- checks --------------------------------------------------------------- */
 
 static inline void check(void)
 {

@@ -372,17 +372,22 @@ void explore_init(volatile void *address, size_t size, uint64_t value)
 		    false);
 }
 
+/* The next step of this thread is an operation on what is at @address. */
+static unsigned step_at(const volatile void *address, size_t size,
+			memory_order order, const struct explore_site *site)
+{
+	refuse_seq_cst(order, site);
+	thread_step(site);
+	return find(address, size);
+}
+
 uint64_t explore_load(const volatile void *address, size_t size,
 		      memory_order order, const struct explore_site *site)
 {
-	unsigned l, index;
-	uint64_t value;
+	unsigned l = step_at(address, size, order, site);
+	unsigned index = pick(l, any, 0);
+	uint64_t value = observe(l, index, order);
 
-	refuse_seq_cst(order, site);
-	thread_step(site);
-	l = find(address, size);
-	index = pick(l, any, 0);
-	value = observe(l, index, order);
 	trace(site, "load", address, value, index == newest(l) ? "" : "stale");
 	return value;
 }
@@ -390,14 +395,10 @@ uint64_t explore_load(const volatile void *address, size_t size,
 void explore_store(volatile void *address, size_t size, uint64_t value,
 		   memory_order order, const struct explore_site *site)
 {
-	unsigned l, before;
-	bool early;
+	unsigned l = step_at(address, size, order, site);
+	unsigned before = pick(l, followed, 0);
+	bool early = before != newest(l);
 
-	refuse_seq_cst(order, site);
-	thread_step(site);
-	l = find(address, size);
-	before = pick(l, followed, 0);
-	early = before != newest(l);
 	add(l, before, truncate(value, size), order, false);
 	trace(site, "store", address, value, early ? "early" : "");
 }
@@ -425,17 +426,12 @@ uint64_t explore_update(enum explore_update_op op, volatile void *address,
 			size_t size, uint64_t operand, memory_order order,
 			const struct explore_site *site)
 {
-	unsigned l, before;
-	uint64_t old, new;
-	bool early;
+	unsigned l = step_at(address, size, order, site);
+	unsigned before = pick(l, followed, 0);
+	bool early = before != newest(l);
+	uint64_t old = observe(l, before, order);
+	uint64_t new = truncate(updated(op, old, operand), size);
 
-	refuse_seq_cst(order, site);
-	thread_step(site);
-	l = find(address, size);
-	before = pick(l, followed, 0);
-	early = before != newest(l);
-	old = observe(l, before, order);
-	new = truncate(updated(op, old, operand), size);
 	add(l, before, new, order, true);
 	trace(site, "update", address, new, early ? "early" : "");
 	return old;

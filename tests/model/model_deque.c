@@ -3,9 +3,10 @@
  * model_deque.c - core/queue/deque.h in every interleaving
  *
  * An owner that pushes and pops, beside up to two thieves; deques.h says what is
- * checked. The ring has four slots, or two that become four and eight. Positions
- * start just below 2^64, except a case at 2^63 and one at 0. Mistakes that must be
- * found are in model_deque_mistakes.c.
+ * checked, plain accesses to buffers among it: see explore_watch(). The ring has four
+ * slots, or two that become four and eight. Positions start just below 2^64, except a
+ * case at 2^63 and one at 0. Mistakes that must be found are in
+ * model_deque_mistakes.c.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      -fsanitize=thread tests/model/model_deque.c tests/model/explore*.c \
@@ -14,33 +15,6 @@
 #include "tests/model/deques.h"
 
 /* ---- setups -------------------------------------------------------------- */
-
-static void setup(uint64_t capacity, uint64_t start, unsigned count)
-{
-	explore_watch(memory, sizeof(memory));
-	deques_reset(capacity, start);
-	push_more(count);
-}
-
-static void setup_empty(void)
-{
-	setup(LARGE, WRAP, 0);
-}
-
-static void setup_one(void)
-{
-	setup(LARGE, WRAP, 1);
-}
-
-static void setup_two(void)
-{
-	setup(LARGE, WRAP, 2);
-}
-
-static void setup_three(void)
-{
-	setup(LARGE, WRAP, 3);
-}
 
 static void setup_full(void)
 {
@@ -55,11 +29,6 @@ static void setup_sign(void)
 static void setup_zero_one(void)
 {
 	setup(LARGE, 0, 1);
-}
-
-static void setup_small(void)
-{
-	setup(SMALL, WRAP, 2);
 }
 
 static void setup_small_one(void)

@@ -4,7 +4,8 @@
  *
  * Mistakes, those that the design names (sections 4.x) among them, each as a
  * small variant of an operation of core/queue/deque.c, beside others that are right.
- * The explorer must find them. model_deque.c has the cases without.
+ * The explorer must find them, also by plain accesses to buffers: see explore_watch().
+ * model_deque.c has the cases without.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      -fsanitize=thread tests/model/model_deque_mistakes.c \
@@ -14,41 +15,9 @@
 
 /* ---- setups -------------------------------------------------------------- */
 
-static void setup(uint64_t capacity, uint64_t start, unsigned count)
-{
-	explore_watch(memory, sizeof(memory));
-	deques_reset(capacity, start);
-	push_more(count);
-}
-
-static void setup_empty(void)
-{
-	setup(LARGE, WRAP, 0);
-}
-
-static void setup_one(void)
-{
-	setup(LARGE, WRAP, 1);
-}
-
-static void setup_two(void)
-{
-	setup(LARGE, WRAP, 2);
-}
-
-static void setup_three(void)
-{
-	setup(LARGE, WRAP, 3);
-}
-
 static void setup_zero(void)
 {
 	setup(LARGE, 0, 0);
-}
-
-static void setup_small(void)
-{
-	setup(SMALL, WRAP, 2);
 }
 
 /* ---- right ---------------------------------------------------------------- */

@@ -435,13 +435,6 @@ static void setup_cancelled(void)
 	setup(1, finish_if_cancelled, finish);
 }
 
-#define VARIANT(NAME, SETUP, DEFECT)   \
-	static void setup_##NAME(void) \
-	{                              \
-		setup_##SETUP();       \
-		defect = (DEFECT);     \
-	}
-
 VARIANT(spawn_unfenced, cancelled, SPAWN_UNFENCED)
 VARIANT(cancel_unfenced, cancelled, CANCEL_UNFENCED)
 VARIANT(leave_relaxed, two_spawned, LEAVE_RELAXED)

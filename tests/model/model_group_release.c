@@ -334,13 +334,6 @@ static void setup_cancelled_spawned(void)
 	spawn_member(0);
 }
 
-#define VARIANT(NAME, SETUP, DEFECT)   \
-	static void setup_##NAME(void) \
-	{                              \
-		setup_##SETUP();       \
-		defect = (DEFECT);     \
-	}
-
 VARIANT(spawn_unfenced, cancelled, SPAWN_UNFENCED)
 VARIANT(cancel_unfenced, cancelled, CANCEL_UNFENCED)
 VARIANT(cancel_asks_not, cancelled, CANCEL_ASKS_NOT)

@@ -612,13 +612,6 @@ static void setup_join_given_up_kept(void)
 	explore_assert(skua_task_detach(&tasks[1], release) == 0);
 }
 
-#define VARIANT(NAME, SETUP, DEFECT)   \
-	static void setup_##NAME(void) \
-	{                              \
-		setup_##SETUP();       \
-		defect = (DEFECT);     \
-	}
-
 VARIANT(wake_loads_first, two_posts, WAKE_LOADS_FIRST)
 VARIANT(wait_stores, two_posts, WAIT_STORES)
 VARIANT(cancel_only_marks, cancel, CANCEL_ONLY_MARKS)

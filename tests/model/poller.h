@@ -22,6 +22,14 @@ static struct skua_task tasks[TASKS];
 static atomic_u32 queued[TASKS];
 static bool over[TASKS]; /* may its pollers end? */
 
+/* setup_NAME() - as another setup, with a mistake that the explorer has to find */
+#define VARIANT(NAME, SETUP, DEFECT)   \
+	static void setup_##NAME(void) \
+	{                              \
+		setup_##SETUP();       \
+		defect = (DEFECT);     \
+	}
+
 static void poll_task(struct skua_task *task);
 
 static unsigned number(const struct skua_task *task)

@@ -74,6 +74,16 @@ out_empty() { [[ ! -s $scratch/out ]]; }
 err_has() { grep -qF -- "$1" "$scratch/err"; }
 err_lines() { (($(wc -l <"$scratch/err") == $1)); }
 
+# shows EXPRESSION - Python, of the JSON that was printed, as d: true. The places of
+# `skua why` are p, its verdict is v
+shows()
+{
+	python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+p, v = d.get("places"), d.get("verdict")
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
+}
+
 # start NAME COMMAND... - in the background, until stop NAME; returns when it has
 # printed a line, to $scratch/NAME.out. ${pids[NAME]} is its number
 declare -A pids inputs

@@ -15,15 +15,6 @@ done
 tested=("$skua")
 left_out=''
 
-# shows EXPRESSION - Python, of what was printed, as d; p are its places: true
-shows()
-{
-	python3 -c 'import json, sys
-d = json.load(open(sys.argv[1]))
-p = d["places"]
-sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
-}
-
 # --- errors ----------------------------------------------------------------------
 
 refuses 2 '--off-cpu needs a live process, and records nothing' why --off-cpu -p 1 -o some.skua

@@ -17,15 +17,6 @@ tested=("$skua")
 tries=5
 left_out=''
 
-# shows EXPRESSION - Python, of what was printed, as d: true
-shows()
-{
-	python3 -c 'import json, sys
-d = json.load(open(sys.argv[1]))
-v = d["verdict"]
-sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
-}
-
 # disturbed - nothing was polled, or others had the CPUs for a fifth of the time of
 # the slowest, as far as that is known
 disturbed()

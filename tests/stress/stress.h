@@ -42,6 +42,13 @@ stress_fail(const char *format, ...)
 	exit(1);
 }
 
+/* stress_check - of a call that has to succeed, named @what */
+static inline void stress_check(int code, const char *what)
+{
+	if (code != 0)
+		stress_fail("%s: %d", what, code);
+}
+
 /* stress_ops - how many operations to make */
 static inline uint64_t stress_ops(void)
 {

@@ -81,12 +81,6 @@ static atomic_u64 polls;
 static atomic_u64 calls;
 static atomic_u64 callees;
 
-static void check(int code, const char *what)
-{
-	if (code != 0)
-		stress_fail("%s: %d", what, code);
-}
-
 static void count(atomic_u64 *counter)
 {
 	/* Relaxed: a count, read as an estimate or after joins. */
@@ -138,7 +132,7 @@ static struct actor *new_actor(void)
 
 	if (!actor)
 		stress_fail("no memory");
-	check(skua_task_init(&actor->task, poll), "init");
+	stress_check(skua_task_init(&actor->task, poll), "init");
 	return actor;
 }
 
@@ -149,7 +143,8 @@ static int spawn(struct actor *actor)
 		return skua_task_spawn_on(rt, below(worker_count),
 					  &actor->task);
 	case 1:
-		check(skua_task_set_urgent(&actor->task, true), "set_urgent");
+		stress_check(skua_task_set_urgent(&actor->task, true),
+			     "set_urgent");
 	}
 	return skua_task_spawn(rt, &actor->task);
 }
@@ -173,7 +168,7 @@ static void begin(void)
 
 	actor->detaching = below(3);
 	if (actor->detaching == DETACHED)
-		check(skua_task_detach(&actor->task, release), "detach");
+		stress_check(skua_task_detach(&actor->task, release), "detach");
 	if (!spawned(actor, spawn(actor)))
 		leave();
 }
@@ -269,13 +264,13 @@ static void act(uint64_t entry)
 	for (uint32_t spins = below(64); spins > 0; spins--)
 		cpu_relax();
 	if (detach && below(2)) {
-		check(skua_task_detach(&actor->task, release), "detach");
+		stress_check(skua_task_detach(&actor->task, release), "detach");
 		detach = false;
 	}
 	use(waker, entry & PROMISED);
 	/* Until somebody detaches it, its memory stays. */
 	if (detach)
-		check(skua_task_detach(&actor->task, release), "detach");
+		stress_check(skua_task_detach(&actor->task, release), "detach");
 }
 
 /* Put an entry into a box, and act on what was there; 0 only takes. */
@@ -339,9 +334,9 @@ static void add_timer(struct actor *actor, bool far)
 {
 	uint64_t delay = far ? FAR_NS : below(NEAR_NS);
 
-	check(skua_timer_add(&actor->task, &actor->timer,
-			     skua_now_ns() + delay),
-	      "timer_add");
+	stress_check(skua_timer_add(&actor->task, &actor->timer,
+				    skua_now_ns() + delay),
+		     "timer_add");
 	actor->timed = true;
 	actor->far = far;
 }
@@ -367,7 +362,7 @@ static void settle_detaching(struct actor *actor)
 	if (actor->member || how == DETACHED)
 		return;
 	if (how == BY_ITSELF) {
-		check(skua_task_detach(&actor->task, release), "detach");
+		stress_check(skua_task_detach(&actor->task, release), "detach");
 		return;
 	}
 	give(actor, DETACH);
@@ -451,7 +446,7 @@ static enum skua_poll poll(struct skua_task *task)
 static void cancel_members(struct skua_group *group, struct actor **members,
 			   unsigned n)
 {
-	check(skua_group_cancel(group), "group_cancel");
+	stress_check(skua_group_cancel(group), "group_cancel");
 	for (unsigned i = 0; i < n; i++)
 		atomic_store_release(&members[i]->cancelled, 1);
 }
@@ -460,7 +455,7 @@ static void *own_groups(void)
 {
 	struct skua_group group;
 
-	check(skua_group_init(&group, rt), "group_init");
+	stress_check(skua_group_init(&group, rt), "group_init");
 	while (!stops()) {
 		struct actor *members[MEMBERS];
 		unsigned n = 0;
@@ -477,7 +472,7 @@ static void *own_groups(void)
 			exchange(0);
 		if (below(2))
 			cancel_members(&group, members, n);
-		check(skua_group_wait(&group), "group_wait");
+		stress_check(skua_group_wait(&group), "group_wait");
 		for (unsigned i = 0; i < n; i++)
 			bury(members[i]);
 	}
@@ -487,8 +482,9 @@ static void *own_groups(void)
 
 static void shut_down(void)
 {
-	check(skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_CANCEL),
-	      "shutdown");
+	stress_check(skua_runtime_shutdown(rt, SKUA_FOREVER_NS,
+					   SKUA_SHUTDOWN_CANCEL),
+		     "shutdown");
 }
 
 struct foreign {
@@ -537,7 +533,7 @@ static void check_round(void)
 	uint64_t called = atomic_load_relaxed(&callees);
 	struct skua_stats stats;
 
-	check(skua_runtime_stats(rt, &stats), "stats");
+	stress_check(skua_runtime_stats(rt, &stats), "stats");
 	for (unsigned i = 0; i < BOXES; i++)
 		if (atomic_load_relaxed(&boxes[i]))
 			stress_fail("a waker outlived its task");
@@ -581,9 +577,9 @@ static uint64_t run_round(unsigned workers, bool shutdown)
 	stress_threads(SWEEPERS + OWNERS, foreign_body, foreign,
 		       sizeof(foreign[0]));
 	if (!shutdown)
-		check(skua_runtime_drain(rt), "drain");
+		stress_check(skua_runtime_drain(rt), "drain");
 	check_round();
-	check(skua_runtime_destroy(rt), "destroy");
+	stress_check(skua_runtime_destroy(rt), "destroy");
 	return atomic_load_relaxed(&ends);
 }
 

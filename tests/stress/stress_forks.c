@@ -22,18 +22,8 @@
 #include <unistd.h>
 
 #include "core/base/rng.h"
+#include "tests/sanitized.h"
 #include "tests/stress/stress.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZED 1
-#endif
-#endif
-#ifndef THREAD_SANITIZED
-#define THREAD_SANITIZED 0
-#endif
 
 #define SLEEPERS 8u
 #define WAITERS  8u

@@ -17,18 +17,8 @@
 #include <skua/skua.h>
 #include <sys/resource.h>
 
+#include "tests/sanitized.h"
 #include "tests/stress/stress.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 #define LIMIT_BYTES ((rlim_t)64 << 20)
 #define WORKERS     2u

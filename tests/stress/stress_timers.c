@@ -48,12 +48,6 @@ static atomic_u32 stopping;
 static atomic_u32 left;
 static uint64_t wanted;
 
-static void check(int code, const char *what)
-{
-	if (code != 0)
-		stress_fail("%s: %d", what, code);
-}
-
 /* ---- tasks -------------------------------------------------------------- */
 
 static uint64_t delay_ns(struct timed *timed)
@@ -79,8 +73,9 @@ static enum skua_poll add(struct timed *timed)
 	timed->when_ns = skua_now_ns() + delay;
 	timed->adds++;
 	atomic_fetch_add_relaxed(&adds, 1);
-	check(skua_timer_add(&timed->task, &timed->timer, timed->when_ns),
-	      "timer_add");
+	stress_check(
+		skua_timer_add(&timed->task, &timed->timer, timed->when_ns),
+		"timer_add");
 	if (timed->far || rng_below(&timed->rng, 2)) {
 		timed->waker = skua_task_waker(&timed->task).opaque;
 		/* Release: the waker. Pairs with the acquire in cancel(). */
@@ -212,14 +207,14 @@ static void run_runtime(unsigned workers, uint64_t *fired, uint64_t *cancelled)
 		rng_init(&timeds[i].rng, i);
 	}
 	for (unsigned i = 0; i < TASKS; i++)
-		check(skua_task_spawn(rt, &timeds[i].task), "spawn");
+		stress_check(skua_task_spawn(rt, &timeds[i].task), "spawn");
 	for (unsigned i = 0; i < THREADS; i++)
 		rng_init(&foreign[i].rng, TASKS + i);
 	stress_threads(THREADS, foreign_body, foreign, sizeof(foreign[0]));
 	for (unsigned i = 0; i < TASKS; i++) {
 		struct timed *timed = &timeds[i];
 
-		check(skua_task_join(&timed->task), "join");
+		stress_check(skua_task_join(&timed->task), "join");
 		if (timed->fired + timed->cancelled != timed->adds)
 			stress_fail("%" PRIu64 " adds, %" PRIu64
 				    " fired, %" PRIu64 " cancelled",
@@ -230,7 +225,7 @@ static void run_runtime(unsigned workers, uint64_t *fired, uint64_t *cancelled)
 		*fired += timed->fired;
 		*cancelled += timed->cancelled;
 	}
-	check(skua_runtime_destroy(rt), "destroy");
+	stress_check(skua_runtime_destroy(rt), "destroy");
 }
 
 int main(void)

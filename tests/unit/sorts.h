@@ -144,4 +144,22 @@ static inline int compare_keys(const void *a, const void *b, void *arg)
 	return (left > right) - (left < right);
 }
 
+/* TEMPLATE_SORTS - functions of a struct sort for the two that the template made for
+ * TYPE under the name SORT: NAME() and NAME_stable() */
+#define TEMPLATE_SORTS(NAME, SORT, TYPE)                               \
+	static int NAME(struct skua_ctx ctx, void *base, size_t count) \
+	{                                                              \
+		SORT(ctx, base, count, NULL);                          \
+		return 0;                                              \
+	}                                                              \
+	static int NAME##_stable(struct skua_ctx ctx, void *base,      \
+				 size_t count)                         \
+	{                                                              \
+		TYPE *buffer = malloc((count + 1) * sizeof(*buffer));  \
+                                                                       \
+		SORT##_stable(ctx, base, count, buffer, NULL);         \
+		free(buffer);                                          \
+		return 0;                                              \
+	}
+
 #endif

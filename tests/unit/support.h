@@ -27,29 +27,8 @@
 
 #include "core/base/atomic.h"
 #include "skua/skua.h"
+#include "tests/sanitized.h"
 #include "tests/unit/unit.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-/* Which starts no threads in the child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZED 1
-#endif
-#endif
-#ifndef THREAD_SANITIZED
-#define THREAD_SANITIZED 0
-#endif
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -79,26 +58,46 @@ static inline int exit_of(int (*act)(void))
 	return WEXITSTATUS(status);
 }
 
+/* without_core - fork; the child leaves no core dump. Return: as fork() */
+static inline pid_t without_core(void)
+{
+	const struct rlimit no_core = { 0, 0 };
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		setrlimit(RLIMIT_CORE, &no_core);
+	return child;
+}
+
+/* status_of - of a child process that has ended */
+static inline int status_of(pid_t child)
+{
+	int status = 0;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
 /* aborts_saying - does @act end the process by SIGABRT, as a failed assert does,
  * with that text on stderr? */
 static inline bool aborts_saying(void (*act)(void), const char *text)
 {
-	const struct rlimit no_core = { 0, 0 };
 	char said[1000] = "";
-	int ends[2], status = 0;
 	size_t length = 0;
+	int ends[2], status;
 	ssize_t got;
 	pid_t child;
 
-	fflush(NULL);
 	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
+	child = without_core();
 	if (child == 0) {
-		setrlimit(RLIMIT_CORE, &no_core);
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[0]);
 		close(ends[1]);
+		signal(SIGABRT, SIG_DFL); /* not the test runner's */
 		act();
 		_exit(0);
 	}
@@ -108,7 +107,7 @@ static inline bool aborts_saying(void (*act)(void), const char *text)
 		       0)
 		length += (size_t)got;
 	close(ends[0]);
-	assert_int_equal(waitpid(child, &status, 0), child);
+	status = status_of(child);
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT &&
 	       strstr(said, text) != NULL;
 }
@@ -320,5 +319,18 @@ static inline bool allocations_failed(void)
 	return false;
 }
 #endif
+
+/* EXPECT_ENOMEM - of CALL, whose first allocation fails; errno stays as it is */
+#define EXPECT_ENOMEM(CALL)                             \
+	do {                                            \
+		int code;                               \
+                                                        \
+		errno = 0;                              \
+		allocations_begin(1);                   \
+		code = (CALL);                          \
+		assert_int_equal(allocations_end(), 0); \
+		assert_int_equal(errno, 0);             \
+		assert_int_equal(code, -ENOMEM);        \
+	} while (0)
 
 #endif

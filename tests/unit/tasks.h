@@ -3,6 +3,8 @@
 #ifndef SKUA_TESTS_UNIT_TASKS_H
 #define SKUA_TESTS_UNIT_TASKS_H
 
+#include <pthread.h>
+
 #include "core/task/task.h"
 #include "tests/unit/support.h"
 
@@ -73,6 +75,45 @@ static inline void destroy(struct skua_runtime *rt)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+/* As a counter's poll. */
+static inline enum skua_poll yield_until_cancelled(struct skua_task *self)
+{
+	((struct counter *)self)->polls++;
+	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
+}
+
+/* ---- a thread that joins a task --------------------------------------------- */
+
+struct joiner {
+	struct skua_task *task;
+	pthread_t thread;
+	struct gate returned;
+	int code; /* of the join */
+};
+
+static inline void *joiner_run(void *arg)
+{
+	struct joiner *it = arg;
+
+	it->code = skua_task_join(it->task);
+	gate_open(&it->returned);
+	return NULL;
+}
+
+/* joiner_start - @it->task is set; returns once the join waits */
+static inline void joiner_start(struct joiner *it)
+{
+	assert_int_equal(pthread_create(&it->thread, NULL, joiner_run, it), 0);
+	wait_for_state(it->task, TASK_END_THREAD);
+}
+
+/* joiner_end - wait for the join, which succeeds */
+static inline void joiner_end(struct joiner *it)
+{
+	assert_int_equal(pthread_join(it->thread, NULL), 0);
+	assert_int_equal(it->code, 0);
+}
+
 /* ---- a task that sleeps once ------------------------------------------------ */
 
 struct nap {
@@ -134,6 +175,13 @@ static inline uint32_t waiter_polls(struct waiter *it)
 }
 
 /* waiter_start - spawn it; returns when it waits after its first poll */
+/* waiter_end - let it end at its next poll, and wake it */
+static inline void waiter_end(struct waiter *it)
+{
+	gate_open(&it->end);
+	skua_waker_wake(skua_task_waker(&it->task));
+}
+
 static inline void waiter_start(struct skua_runtime *rt, struct waiter *it)
 {
 	spawn(rt, &it->task);

@@ -15,12 +15,6 @@
 
 #define SOON_NS UINT64_C(1000000)
 
-static enum skua_poll yield_until_cancelled(struct skua_task *self)
-{
-	((struct counter *)self)->polls++;
-	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
-}
-
 /* In a process of its own, which then ends beside the workers. */
 static int abandon(void)
 {

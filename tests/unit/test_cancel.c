@@ -138,12 +138,6 @@ TEST(task_cancel__during_a_poll__polled_again)
 	destroy(rt);
 }
 
-static enum skua_poll yield_until_cancelled(struct skua_task *self)
-{
-	((struct counter *)self)->polls++;
-	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
-}
-
 TEST(task_cancel__yields_for_ever__ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);

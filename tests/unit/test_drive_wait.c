@@ -49,7 +49,7 @@ TEST(block_on__driven_and_timer__sleeps_until_it_fires)
 }
 
 /* Others that are never done do not keep it. */
-static enum skua_poll yield_until_cancelled(struct skua_task *self)
+static enum skua_poll yield_without_count(struct skua_task *self)
 {
 	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
 }
@@ -57,7 +57,7 @@ static enum skua_poll yield_until_cancelled(struct skua_task *self)
 TEST(block_on__others_never_idle__returns)
 {
 	struct skua_runtime *rt = driven();
-	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
+	struct skua_task busy = SKUA_TASK_INIT(yield_without_count);
 	struct counter counter = COUNTER_INIT;
 
 	spawn(rt, &busy);
@@ -300,7 +300,7 @@ TEST(block_on__beside_a_host_and_a_task_that_waits__returns)
 TEST(block_on__beside_a_drain_that_goes_on__returns)
 {
 	struct drivers it = { .rt = driven() };
-	struct skua_task busy = SKUA_TASK_INIT(yield_until_cancelled);
+	struct skua_task busy = SKUA_TASK_INIT(yield_without_count);
 	struct counter counter = COUNTER_INIT;
 	pthread_t drains;
 

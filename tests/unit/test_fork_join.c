@@ -524,24 +524,20 @@ static void fork_for_ever(struct skua_ctx ctx, void *arg)
 
 TEST(fork__past_the_reserve__ends_the_program)
 {
-	const struct rlimit no_core = { 0, 0 };
-	int status = 0;
+	int status;
 	pid_t child;
 
 	if (SANITIZED)
 		skip_aloud("a sanitizer handles the signal itself");
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
+	child = without_core();
 	if (child == 0) {
 		struct skua_job job = { do_nothing };
 
-		setrlimit(RLIMIT_CORE, &no_core);
 		signal(SIGSEGV, SIG_DFL); /* not cmocka's */
 		skua_run(runtime_new(2, 0), fork_for_ever, &job);
 		_exit(0);
 	}
-	assert_int_equal(waitpid(child, &status, 0), child);
+	status = status_of(child);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status),
 			 SKUA_FORK_CHECKS ? SIGABRT : SIGSEGV);

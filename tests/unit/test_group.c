@@ -28,12 +28,6 @@ static void waiter_join_in(struct skua_group *group, struct waiter *it)
 	wait_until_waiting(&it->task);
 }
 
-static void waiter_end(struct waiter *it)
-{
-	gate_open(&it->end);
-	skua_waker_wake(skua_task_waker(&it->task));
-}
-
 /* ---- refused ------------------------------------------------------------- */
 
 TEST(group__null__einval)

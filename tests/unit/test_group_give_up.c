@@ -76,6 +76,16 @@ static enum skua_poll quitter_poll(struct skua_task *self)
 	return it->waited == -EAGAIN ? SKUA_PENDING : SKUA_DONE;
 }
 
+/* Returns once it waits. */
+static void quitter_start(struct skua_runtime *rt, struct quitter *it)
+{
+	it->task = (struct skua_task)SKUA_TASK_INIT(quitter_poll);
+	spawn(rt, &it->task);
+	while (atomic_load_acquire(&it->polls) == 0)
+		sched_yield();
+	wait_until_waiting(&it->task);
+}
+
 static int cancel_of_another(struct skua_task *self, void *arg)
 {
 	return skua_group_wait_cancel(self, arg);
@@ -86,15 +96,11 @@ TEST(wait_cancel__a_task_waits__another_may)
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
-	struct quitter it = { .task = SKUA_TASK_INIT(quitter_poll),
-			      .group = &group };
+	struct quitter it = { .group = &group };
 
 	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
-	spawn(rt, &it.task);
-	while (atomic_load_acquire(&it.polls) == 0)
-		sched_yield();
-	wait_until_waiting(&it.task);
+	quitter_start(rt, &it);
 	assert_int_equal(it.waited, -EAGAIN);
 	assert_int_equal(skua_group_wait_cancel(&it.task, &group), -EPERM);
 	assert_int_equal(skua_group_wait_cancel(NULL, &group), -EINVAL);
@@ -116,15 +122,11 @@ TEST(wait_cancel__all_have_ended__ealready)
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
-	struct quitter it = { .task = SKUA_TASK_INIT(quitter_poll),
-			      .group = &group };
+	struct quitter it = { .group = &group };
 
 	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
-	spawn(rt, &it.task);
-	while (atomic_load_acquire(&it.polls) == 0)
-		sched_yield();
-	wait_until_waiting(&it.task);
+	quitter_start(rt, &it);
 	gate_open(&it.quit);
 	assert_int_equal(skua_group_cancel(&group), 0);
 	join(&it.task); /* woken by the end of the group */

@@ -12,6 +12,7 @@ struct heap {
 	struct skua_allocator allocator;
 	atomic_u64 bytes;
 	atomic_u64 most;
+	uint64_t before;   /* bytes, when the runtime was new */
 	atomic_u32 broken; /* gives no more */
 };
 
@@ -38,8 +39,12 @@ static void heap_free(void *ctx, void *memory, size_t size)
 
 static struct skua_runtime *runtime_on(struct heap *heap, unsigned workers)
 {
+	struct skua_runtime *rt;
+
 	*heap = (struct heap){ .allocator = { heap_alloc, heap_free, heap } };
-	return RUNTIME(.workers = workers, .allocator = &heap->allocator);
+	rt = RUNTIME(.workers = workers, .allocator = &heap->allocator);
+	heap->before = atomic_load_relaxed(&heap->bytes);
+	return rt;
 }
 
 /* Their memory follows those that live at once, not those that ever did. */
@@ -48,7 +53,6 @@ TEST(many_come_and_go__memory_stays)
 	const uint32_t live = 50, all = 100000;
 	struct heap heap;
 	struct skua_runtime *rt = runtime_on(&heap, 2);
-	uint64_t before = atomic_load_relaxed(&heap.bytes);
 	struct skua_group group;
 	struct tally tally;
 
@@ -60,9 +64,9 @@ TEST(many_come_and_go__memory_stays)
 	}
 	assert_int_equal(skua_group_wait(&group), 0);
 	assert_int_equal(releases(&tally), all);
-	assert_in_range(atomic_load_relaxed(&heap.most) - before, live * 8,
+	assert_in_range(atomic_load_relaxed(&heap.most) - heap.before, live * 8,
 			1024 + live * 32);
-	assert_int_equal(atomic_load_relaxed(&heap.bytes), before);
+	assert_int_equal(atomic_load_relaxed(&heap.bytes), heap.before);
 	destroy(rt);
 }
 
@@ -71,7 +75,6 @@ TEST(many_live_at_once__memory_is_given_back)
 	const uint32_t live = 20000;
 	struct heap heap;
 	struct skua_runtime *rt = runtime_on(&heap, 2);
-	uint64_t before = atomic_load_relaxed(&heap.bytes);
 	struct skua_group group;
 	struct tally tally;
 
@@ -80,12 +83,12 @@ TEST(many_live_at_once__memory_is_given_back)
 		for (uint32_t n = 0; n < live; n++)
 			member_spawn(&tally, true);
 		assert_int_equal(skua_group_live(&group), live);
-		assert_in_range(atomic_load_relaxed(&heap.bytes) - before,
+		assert_in_range(atomic_load_relaxed(&heap.bytes) - heap.before,
 				live * 16, 1024 + live * 32);
 		assert_int_equal(skua_group_cancel(&group), 0);
 		assert_int_equal(skua_group_wait(&group), 0);
 		assert_int_equal(releases(&tally), (round + 1) * live);
-		assert_int_equal(atomic_load_relaxed(&heap.bytes), before);
+		assert_int_equal(atomic_load_relaxed(&heap.bytes), heap.before);
 	}
 	destroy(rt);
 }

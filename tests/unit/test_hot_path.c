@@ -253,19 +253,11 @@ static void run_filtered(unsigned count, bool (*begin)(struct driver *it))
 
 static int status_of_filtered(unsigned count, bool (*begin)(struct driver *it))
 {
-	const struct rlimit no_core = { 0, 0 };
-	int status = 0;
-	pid_t child;
+	pid_t child = without_core();
 
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		setrlimit(RLIMIT_CORE, &no_core);
+	if (child == 0)
 		run_filtered(count, begin);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return status;
+	return status_of(child);
 }
 
 static void expect_no_system_call(unsigned count)

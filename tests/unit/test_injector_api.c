@@ -22,18 +22,12 @@ TEST(injector_create__null_out__einval)
 TEST(injector_create__no_memory__enomem)
 {
 	struct skua_injector *injector = (struct skua_injector *)&injector;
-	int code;
 
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
 	}
-	errno = 0;
-	allocations_begin(1);
-	code = skua_injector_create(&injector);
-	assert_int_equal(allocations_end(), 0);
-	assert_int_equal(errno, 0);
-	assert_int_equal(code, -ENOMEM);
+	EXPECT_ENOMEM(skua_injector_create(&injector));
 	assert_null(injector);
 }
 

@@ -45,12 +45,6 @@ static void parent_start(struct skua_runtime *rt, struct parent *it)
 	assert_int_equal(it->code, -EAGAIN);
 }
 
-static void waiter_end(struct waiter *it)
-{
-	gate_open(&it->end);
-	skua_waker_wake(skua_task_waker(&it->task));
-}
-
 /* ---- with a deadline ------------------------------------------------------ */
 
 /* The lines that skua/task.h has with skua_task_join_cancel(). */

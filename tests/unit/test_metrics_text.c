@@ -184,8 +184,8 @@ TEST(metrics_write__line_ends_in_names__are_escaped)
 
 int main(void)
 {
-	int failed = run_all_tests();
+	int code = run_all_tests();
 
 	free(text);
-	return failed;
+	return code;
 }

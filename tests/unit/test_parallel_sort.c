@@ -177,35 +177,8 @@ TEST(sort__items_not_aligned_to_their_size__no_copies)
 
 /* ---- the template ---------------------------------------------------------- */
 
-static int template_pairs(struct skua_ctx ctx, void *base, size_t count)
-{
-	sort_pairs(ctx, base, count, NULL);
-	return 0;
-}
-
-static int template_pairs_stable(struct skua_ctx ctx, void *base, size_t count)
-{
-	struct pair *buffer = malloc((count + 1) * sizeof(*buffer));
-
-	sort_pairs_stable(ctx, base, count, buffer, NULL);
-	free(buffer);
-	return 0;
-}
-
-static int template_wides(struct skua_ctx ctx, void *base, size_t count)
-{
-	sort_wides(ctx, base, count, NULL);
-	return 0;
-}
-
-static int template_wides_stable(struct skua_ctx ctx, void *base, size_t count)
-{
-	struct wide *buffer = malloc((count + 1) * sizeof(*buffer));
-
-	sort_wides_stable(ctx, base, count, buffer, NULL);
-	free(buffer);
-	return 0;
-}
+TEMPLATE_SORTS(template_pairs, sort_pairs, struct pair)
+TEMPLATE_SORTS(template_wides, sort_wides, struct wide)
 
 TEST(template__each_size_and_order__sorted)
 {

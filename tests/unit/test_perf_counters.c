@@ -6,13 +6,12 @@
  * one here gives descriptors from FIRST_FD on, and refuses what it is told to.
  */
 #include <linux/perf_event.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "probes/perf_event.h"
 #include "probes/perf_group.h"
 #include "probes/perf_proc.h"
-#include "tests/unit/support.h"
+#include "tests/unit/page_faults.h"
 
 #define FIRST_FD   5000
 #define MAX_EVENTS 32
@@ -411,19 +410,6 @@ TEST(perf_group_between__two_readings__their_difference)
 	perf_group_between(&first, &second, &second);
 	assert_false(second.event[0].counted);
 	perf_group_close(group);
-}
-
-static void touch_pages(size_t pages)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory = mmap(NULL, pages * page, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_ptr_not_equal(memory, MAP_FAILED);
-	madvise(memory, pages * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < pages; i++)
-		((volatile char *)memory)[i * page] = 1;
-	munmap(memory, pages * page);
 }
 
 TEST(perf_group_open__refused__proc_tells)

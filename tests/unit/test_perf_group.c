@@ -6,30 +6,18 @@
  * causes. Tests that need a PMU come last, and are skipped without one.
  */
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "probes/perf_group.h"
-#include "tests/unit/support.h"
+#include "tests/unit/page_faults.h"
 
 #define FAULTS "perf::PAGE-FAULTS"
 #define PAGES  200
 
 #define OWN_FAULTS "a sanitizer causes page faults of its own"
 
-static char skipped[256]; /* why, if anything was */
-
-/* Cause PAGES page faults, and few others. */
-static void *touch_pages(void *arg)
+static void *cause_faults(void *arg)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_ptr_not_equal(memory, MAP_FAILED);
-	madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < PAGES; i++)
-		((volatile char *)memory)[i * page] = 1;
-	munmap(memory, PAGES * page);
+	touch_pages(PAGES);
 	return arg;
 }
 
@@ -54,7 +42,7 @@ static void in_thread(void *(*function)(void *))
 static void skip_under_sanitizer(void)
 {
 	if (SANITIZED) {
-		snprintf(skipped, sizeof(skipped), "%s", OWN_FAULTS);
+		skipped_in_part(OWN_FAULTS);
 		skip_aloud(OWN_FAULTS);
 	}
 }
@@ -67,7 +55,7 @@ static struct perf_group *open_or_skip(const char *const *names, unsigned count)
 
 	if (perf_group_open(&group, PERF_GROUP_OWN, names, count, reason,
 			    sizeof(reason)) != 0) {
-		snprintf(skipped, sizeof(skipped), "%s", reason);
+		skipped_in_part(reason);
 		skip_aloud(reason);
 	}
 	return group;
@@ -131,7 +119,7 @@ TEST(perf_group_open__one_missing__others_count)
 	struct perf_group_values values;
 
 	assert_int_equal(perf_group_start(group), 0);
-	touch_pages(NULL);
+	touch_pages(PAGES);
 	assert_int_equal(perf_group_stop(group), 0);
 	values = read_values(group);
 	assert_int_equal(values.count, 2);
@@ -163,7 +151,7 @@ TEST(perf_group_read__thread_made_later__is_counted)
 	struct perf_group *group = open_or_skip(names, 1);
 
 	perf_group_start(group);
-	in_thread(touch_pages);
+	in_thread(cause_faults);
 	perf_group_stop(group);
 	assert_true(read_values(group).event[0].value >= PAGES);
 	perf_group_close(group);
@@ -180,7 +168,7 @@ static void *touch_in_turns(void *arg)
 
 	for (unsigned i = 0; i < 3; i++) {
 		pthread_barrier_wait(&turns->barrier);
-		touch_pages(NULL);
+		touch_pages(PAGES);
 		pthread_barrier_wait(&turns->barrier);
 	}
 	return NULL;
@@ -221,13 +209,13 @@ TEST(perf_group_read__two_spans__are_added)
 
 	skip_under_sanitizer();
 	group = open_or_skip(names, 1);
-	touch_pages(NULL);
+	touch_pages(PAGES);
 	assert_false(read_values(group).event[0].counted);
 	for (unsigned i = 0; i < 2; i++) {
 		perf_group_start(group);
-		touch_pages(NULL);
+		touch_pages(PAGES);
 		perf_group_stop(group);
-		touch_pages(NULL);
+		touch_pages(PAGES);
 	}
 	faults = read_values(group).event[0].value;
 	assert_true(faults >= 2 * PAGES && faults < 3 * PAGES);
@@ -252,19 +240,6 @@ TEST(perf_group_read__instructions_of_thread__are_counted)
 	if (values.event[0].counted)
 		assert_true(values.event[0].value >= 1000000);
 	else
-		snprintf(skipped, sizeof(skipped),
-			 "no counter was free for instructions");
+		skipped_in_part("no counter was free for instructions");
 	perf_group_close(group);
-}
-
-int main(void)
-{
-	int failed = run_all_tests();
-
-	if (failed != 0)
-		return 1;
-	if (skipped[0] == '\0')
-		return 0;
-	printf("skipped in part: %s\n", skipped);
-	return 77;
 }

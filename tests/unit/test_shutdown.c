@@ -15,12 +15,6 @@ static void shutdown_now(struct skua_runtime *rt, enum skua_shutdown how)
 	assert_int_equal(skua_runtime_shutdown(rt, SKUA_FOREVER_NS, how), 0);
 }
 
-static void waiter_end(struct waiter *it)
-{
-	gate_open(&it->end);
-	skua_waker_wake(skua_task_waker(&it->task));
-}
-
 /* ---- refused ------------------------------------------------------------- */
 
 TEST(shutdown__null_or_no_such_way__einval)
@@ -175,12 +169,6 @@ TEST(shutdown_cancel__waits_for_a_waker__when_it_is_woken)
 	assert_int_equal(atomic_load_relaxed(&it.cancelled), 1);
 	join(&it.task);
 	destroy(rt);
-}
-
-static enum skua_poll yield_until_cancelled(struct skua_task *self)
-{
-	((struct counter *)self)->polls++;
-	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_YIELD;
 }
 
 TEST(shutdown_cancel__after_a_run_that_timed_out__ends)

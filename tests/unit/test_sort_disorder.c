@@ -45,20 +45,7 @@ static int compare_anyhow(const void *a, const void *b, void *arg)
 #define SKUA_SORT_LESS(a, b, arg) contradicts(a, b)
 #include <skua/sort_template.h>
 
-static int anyhow(struct skua_ctx ctx, void *base, size_t count)
-{
-	sort_anyhow(ctx, base, count, NULL);
-	return 0;
-}
-
-static int anyhow_stable(struct skua_ctx ctx, void *base, size_t count)
-{
-	struct pair *buffer = malloc((count + 1) * sizeof(*buffer));
-
-	sort_anyhow_stable(ctx, base, count, buffer, NULL);
-	free(buffer);
-	return 0;
-}
+TEMPLATE_SORTS(anyhow, sort_anyhow, struct pair)
 
 static int anyhow_8(struct skua_ctx ctx, void *base, size_t count)
 {

@@ -439,18 +439,24 @@ TEST(symbol__sparse_table_beyond_the_budget__says_so)
 	close(fd);
 }
 
+/* A file with nothing wrong, and a budget that nobody fills up again. */
+static int open_plain(struct target_budget *budget)
+{
+	struct file file;
+
+	make(&file);
+	target_budget_begin(budget);
+	budget->ending = true;
+	return open_file(&file);
+}
+
 TEST(symbol__any_smaller_budget__says_so)
 {
 	struct target_budget budget;
-	struct file file;
+	int fd = open_plain(&budget);
 	char text[NAME];
 	uint64_t all;
-	int fd;
 
-	make(&file);
-	fd = open_file(&file);
-	target_budget_begin(&budget);
-	budget.ending = true;
 	assert_int_equal(symbol_with(fd, &budget, OTHER, text), 0);
 	all = TARGET_WORK - budget.left;
 	for (uint64_t left = 0; left <= all; left += left == all - 1 ? 1 : 7) {
@@ -586,14 +592,9 @@ TEST(tables__cut_anywhere__are_too_many)
 TEST(tables__budget_is_spent__are_too_many)
 {
 	struct target_budget budget;
-	struct file file;
+	int fd = open_plain(&budget);
 	uint64_t all;
-	int fd;
 
-	make(&file);
-	fd = open_file(&file);
-	target_budget_begin(&budget);
-	budget.ending = true;
 	assert_int_equal(target_elf_tables(fd, &budget), PLAIN);
 	all = TARGET_WORK - budget.left;
 	budget.left = all - 1;

@@ -24,6 +24,15 @@ static void note_release(struct skua_task *task)
 		.holder = HOLDER_INIT, .worker = -1 \
 	}
 
+/* @worker: the index of the worker that released it, or -ENOENT */
+static void destroy_and_expect_release(struct skua_runtime *rt,
+				       const struct released *it, int worker)
+{
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+	assert_int_equal(it->releases, 1);
+	assert_int_equal(it->worker, worker);
+}
+
 TEST(task_detach__null__einval)
 {
 	assert_int_equal(skua_task_detach(NULL, note_release), -EINVAL);
@@ -79,9 +88,7 @@ TEST(task_detach__while_queued__released_once_on_the_worker)
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release), 0);
 	assert_int_equal(it.releases, 0);
 	holder_end(&holder);
-	assert_int_equal(skua_runtime_destroy(rt), 0);
-	assert_int_equal(it.releases, 1);
-	assert_int_equal(it.worker, 0);
+	destroy_and_expect_release(rt, &it, 0);
 }
 
 TEST(task_detach__while_running__released_once_on_the_worker)
@@ -93,9 +100,7 @@ TEST(task_detach__while_running__released_once_on_the_worker)
 	assert_int_equal(skua_task_detach(&it.holder.task, note_release), 0);
 	assert_int_equal(it.releases, 0);
 	gate_open(&it.holder.go_on);
-	assert_int_equal(skua_runtime_destroy(rt), 0);
-	assert_int_equal(it.releases, 1);
-	assert_int_equal(it.worker, 0);
+	destroy_and_expect_release(rt, &it, 0);
 }
 
 TEST(task_detach__when_done__released_once_from_the_call)
@@ -129,9 +134,7 @@ TEST(task_detach__by_the_running_task_itself__released_once)
 
 	assert_int_equal(skua_task_init(&it.holder.task, detach_itself), 0);
 	spawn(rt, &it.holder.task);
-	assert_int_equal(skua_runtime_destroy(rt), 0);
-	assert_int_equal(it.releases, 1);
-	assert_int_equal(it.worker, 0);
+	destroy_and_expect_release(rt, &it, 0);
 }
 
 TEST(task_detach__no_release__memory_free_after_drain)

@@ -34,35 +34,19 @@ TEST(task_join__joined_already__einval)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-struct joiner {
-	struct skua_task *task;
-	int code;
-};
-
-static void *join_task(void *arg)
-{
-	struct joiner *joiner = arg;
-
-	joiner->code = skua_task_join(joiner->task);
-	return NULL;
-}
-
 TEST(task_join__before_the_task_runs__returns_after_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
 	struct holder holder = HOLDER_INIT;
-	struct joiner joiner = { &counter.task, 1 };
-	pthread_t thread;
+	struct joiner joiner = { .task = &counter.task };
 
 	holder_hold(rt, &holder);
 	spawn(rt, &counter.task);
-	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
-	wait_for_state(&counter.task, TASK_END_THREAD);
+	joiner_start(&joiner);
 	assert_int_equal(counter.polls, 0);
 	holder_end(&holder);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(joiner.code, 0);
+	joiner_end(&joiner);
 	assert_int_equal(counter.polls, 1);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -71,16 +55,13 @@ TEST(task_join__while_the_task_runs__returns_after_it)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
-	struct joiner joiner = { &holder.task, 1 };
-	pthread_t thread;
+	struct joiner joiner = { .task = &holder.task };
 
 	holder_hold(rt, &holder);
-	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
-	wait_for_state(&holder.task, TASK_END_THREAD);
+	joiner_start(&joiner);
 	assert_true(state_of(&holder.task) & TASK_ACTIVE);
 	gate_open(&holder.go_on);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(joiner.code, 0);
+	joiner_end(&joiner);
 	assert_int_equal(state_of(&holder.task), TASK_IDLE);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -112,17 +93,14 @@ TEST(task_join__second_joiner__ealready)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct holder holder = HOLDER_INIT;
-	struct joiner joiner = { &holder.task, 1 };
-	pthread_t thread;
+	struct joiner joiner = { .task = &holder.task };
 
 	holder_hold(rt, &holder);
-	assert_int_equal(pthread_create(&thread, NULL, join_task, &joiner), 0);
-	wait_for_state(&holder.task, TASK_END_THREAD);
+	joiner_start(&joiner);
 	assert_int_equal(skua_task_join(&holder.task), -EALREADY);
 	assert_int_equal(skua_task_detach(&holder.task, NULL), -EALREADY);
 	gate_open(&holder.go_on);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(joiner.code, 0);
+	joiner_end(&joiner);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer_wheel_expire.c - in which order; how much in one call */
 #include "core/queue/timer_wheel.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "tests/unit/support.h"
 #include "tests/unit/timer_wheel_fixture.h"
 
 /* ---- order -------------------------------------------------------------- */
@@ -361,28 +355,6 @@ TEST(timer_wheel_expire__time_goes_back__is_clamped)
 	expect_one(f, 2 * MS + GRAIN, 0);
 }
 #else
-/* Does @act end the process by SIGABRT, as a failed assert does? */
-static bool aborts(void (*act)(void))
-{
-	const struct rlimit no_core = { 0, 0 };
-	int status = 0;
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		setrlimit(RLIMIT_CORE, &no_core);
-		if (!freopen("/dev/null", "w", stderr))
-			_exit(2);
-		signal(SIGABRT, SIG_DFL);
-		act();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-}
-
 static void add_twice(void)
 {
 	static struct timer_wheel wheel;

@@ -22,20 +22,6 @@ static struct uts_counts walk_all(const struct uts_tree *tree)
 	return walk.counts;
 }
 
-static void count_recursively(const struct uts_tree *tree,
-			      const struct uts_node *node,
-			      struct uts_counts *counts)
-{
-	uint32_t children = uts_tree_children(tree, node);
-
-	uts_counts_node(counts, node, children);
-	for (uint32_t i = 0; i < children; i++) {
-		struct uts_node child = uts_tree_child(node, i);
-
-		count_recursively(tree, &child, counts);
-	}
-}
-
 static void assert_published(const char *name)
 {
 	const struct uts_tree *tree = uts_tree_find(name);
@@ -126,7 +112,7 @@ TEST(uts_walk__small_trees__as_by_recursion)
 			tree.depth_limit = depth;
 			tree.seed = seed;
 			root = uts_tree_root(&tree);
-			count_recursively(&tree, &root, &expected);
+			uts_count_subtree(&tree, &root, &expected);
 			counts = walk_all(&tree);
 			assert_int_equal(counts.nodes, expected.nodes);
 			assert_int_equal(counts.leaves, expected.leaves);

@@ -18,10 +18,9 @@ static void run_some(struct skua_runtime *rt, unsigned count)
 	}
 }
 
-static void waiter_end(struct waiter *it)
+static void waiter_end_and_join(struct waiter *it)
 {
-	gate_open(&it->end);
-	skua_waker_wake(skua_task_waker(&it->task));
+	waiter_end(it);
 	join(&it->task);
 	assert_int_equal(it->ends, 1);
 }
@@ -77,7 +76,7 @@ TEST(waker_wake__waiting__polled_once_more)
 		assert_int_equal(waiter_polls(&it), polls);
 		assert_int_equal(wakers_of(&it.task), 0);
 	}
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 
@@ -93,7 +92,7 @@ TEST(design_4_25__pending__parked_until_woken)
 	run_some(rt, 2000);
 	for (unsigned n = 0; n < 10; n++) {
 		assert_int_equal(waiter_polls(&waiters[n]), 1);
-		waiter_end(&waiters[n]);
+		waiter_end_and_join(&waiters[n]);
 		assert_int_equal(waiter_polls(&waiters[n]), 2);
 	}
 	destroy(rt);
@@ -115,7 +114,7 @@ TEST(waker_wake__running__polled_once_more)
 	wait_until_waiting(&it.waiter.task);
 	run_some(rt, 100);
 	assert_int_equal(waiter_polls(&it.waiter), 2);
-	waiter_end(&it.waiter);
+	waiter_end_and_join(&it.waiter);
 	destroy(rt);
 }
 
@@ -135,7 +134,7 @@ TEST(waker_wake__scheduled__coalesces_into_one_poll)
 		sched_yield();
 	run_some(rt, 100);
 	assert_int_equal(waiter_polls(&it), 2);
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 
@@ -152,7 +151,7 @@ TEST(waker_wake__not_polled_yet__first_poll_only)
 	holder_end(&holder);
 	run_some(rt, 10);
 	assert_int_equal(waiter_polls(&it), 1);
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 
@@ -204,35 +203,18 @@ TEST(waker_wake__by_the_task_itself__polled_again)
 
 /* ---- references ---------------------------------------------------------- */
 
-struct join_thread {
-	struct skua_task *task;
-	struct gate returned;
-	int code;
-};
-
-static void *join_it(void *arg)
-{
-	struct join_thread *it = arg;
-
-	it->code = skua_task_join(it->task);
-	gate_open(&it->returned);
-	return NULL;
-}
-
 TEST(waker_drop__last_one__ends_the_join)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct waiter it = WAITER_INIT;
-	struct join_thread joiner = { .task = &it.task, .code = 1 };
+	struct joiner joiner = { .task = &it.task };
 	struct skua_waker wakers[20];
-	pthread_t thread;
 
 	waiter_start(rt, &it);
 	wakers[0] = skua_task_waker(&it.task);
 	for (unsigned n = 1; n < 20; n++)
 		wakers[n] = skua_waker_clone(wakers[n - 1]);
-	assert_int_equal(pthread_create(&thread, NULL, join_it, &joiner), 0);
-	wait_for_state(&it.task, TASK_END_THREAD);
+	joiner_start(&joiner);
 	gate_open(&it.end);
 	skua_waker_wake_by_ref(wakers[0]);
 	wait_until_done(&it.task);
@@ -243,8 +225,7 @@ TEST(waker_drop__last_one__ends_the_join)
 		assert_false(gate_is_open(&joiner.returned));
 		skua_waker_drop(wakers[left - 1]);
 	}
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(joiner.code, 0);
+	joiner_end(&joiner);
 	destroy(rt);
 }
 
@@ -397,7 +378,7 @@ TEST(waker_wake__foreign_thread__through_the_injection_queue)
 	assert_int_equal(stats.injection_depth, 1);
 	assert_int_equal(stats.total.queue_depth, 0);
 	holder_end(&holder);
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 
@@ -422,7 +403,7 @@ TEST(waker_wake__own_worker__runs_next)
 		sched_yield();
 	assert_int_equal(skua_runtime_stats(rt, &after), 0);
 	assert_int_equal(after.total.lifo_hits, before.total.lifo_hits + 1);
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 
@@ -459,7 +440,7 @@ TEST(waker_wake__another_runtimes_worker__polled_at_home)
 		wait_until_waiting(&it.waiter.task);
 		assert_int_equal(it.index, 0);
 	}
-	waiter_end(&it.waiter);
+	waiter_end_and_join(&it.waiter);
 	destroy(rt);
 	destroy(other);
 }
@@ -493,7 +474,7 @@ TEST(waker_wake__signal_handler__polled)
 	}
 	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 	skua_waker_drop(signalled);
-	waiter_end(&it);
+	waiter_end_and_join(&it);
 	destroy(rt);
 }
 

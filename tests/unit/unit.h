@@ -56,7 +56,10 @@ void add_test(const char *name, CMUnitTestFunction test, void *initial);
 void each_test(CMFixtureFunction before, CMFixtureFunction after);
 void all_tests(CMFixtureFunction before, CMFixtureFunction after);
 
-/* run_all_tests - run all that was added; returns how many failed */
+/* skipped_in_part - the program ends as skipped for that reason if no test fails */
+void skipped_in_part(const char *reason);
+
+/* run_all_tests - run all that was added. Return: the exit code of the program. */
 int run_all_tests(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include "bpf/cli/args.h"
 #include "bench/workloads/fork_join/forkjoin.h"
 #include "bench/kernels/uts_walk.h"
+#include "bench/workloads/uts_option.h"
 
 struct uts_options {
 	struct forkjoin_options common; /* first: forkjoin.c has it */
@@ -99,20 +100,6 @@ static void visit_forked(struct skua_ctx ctx, const struct uts_tree *tree,
 		visit_children(ctx, &visit, 0, children);
 }
 
-static void visit_serially(const struct uts_tree *tree,
-			   const struct uts_node *node,
-			   struct uts_counts *counts)
-{
-	uint32_t children = uts_tree_children(tree, node);
-
-	uts_counts_node(counts, node, children);
-	for (uint32_t i = 0; i < children; i++) {
-		struct uts_node child = uts_tree_child(node, i);
-
-		visit_serially(tree, &child, counts);
-	}
-}
-
 /* ---- the case ------------------------------------------------------------- */
 
 static void clear(void *of)
@@ -133,7 +120,7 @@ static void serial(void *of)
 	struct uts *uts = of;
 	struct uts_node node = uts_tree_root(uts->tree);
 
-	visit_serially(uts->tree, &node, &uts->counts);
+	uts_count_subtree(uts->tree, &node, &uts->counts);
 }
 
 static bool check(const void *of)
@@ -194,13 +181,7 @@ static void uts_teardown(struct workload_run *run)
 
 static error_t parse_tree(void *input, char *text)
 {
-	struct uts_options *options = input;
-
-	if (uts_tree_find(text) == NULL)
-		return args_refuse("--tree is '%s'; allowed: %s", text,
-				   UTS_TREE_NAMES);
-	options->tree = text;
-	return 0;
+	return uts_option_set(&((struct uts_options *)input)->tree, text);
 }
 
 static json_t *uts_params(const void *arg)

@@ -32,6 +32,7 @@
 #include "bpf/cli/args.h"
 #include "bench/workloads/block_pool.h"
 #include "bench/kernels/uts_walk.h"
+#include "bench/workloads/uts_option.h"
 #include "bench/workloads/workloads.h"
 
 /* Fields that different threads write are kept this far apart. */
@@ -328,13 +329,7 @@ static bool uts_check(struct workload_run *run)
 
 static error_t parse_tree(void *input, char *text)
 {
-	struct uts_options *options = input;
-
-	if (uts_tree_find(text) == NULL)
-		return args_refuse("--tree is '%s'; allowed: %s", text,
-				   UTS_TREE_NAMES);
-	options->tree = text;
-	return 0;
+	return uts_option_set(&((struct uts_options *)input)->tree, text);
 }
 
 static json_t *uts_params(const void *arg)

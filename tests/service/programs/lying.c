@@ -251,6 +251,33 @@ static int make_sparse(const char *path, const void *start, size_t bytes,
 	return fd;
 }
 
+/* A file whose symbols begin at SYMBOLS_AT, behind 64 KB that may be mapped as code. */
+#define SYMBOLS_AT 65536u
+
+static const Elf64_Phdr code_segment = { .p_type = PT_LOAD,
+					 .p_flags = PF_R | PF_X,
+					 .p_filesz = SYMBOLS_AT,
+					 .p_memsz = SYMBOLS_AT };
+
+/* The three sections of such a file: none, its symbols, and their names. */
+static void add_sections(Elf64_Ehdr *header, Elf64_Shdr *sections,
+			 uint64_t names_at, uint64_t names_size,
+			 uint64_t symbols_size)
+{
+	header->e_shoff = (uint64_t)((char *)sections - (char *)header);
+	header->e_shentsize = sizeof(Elf64_Shdr);
+	header->e_shnum = 3;
+	header->e_shstrndx = 2;
+	sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+				    .sh_offset = SYMBOLS_AT,
+				    .sh_size = symbols_size,
+				    .sh_link = 2,
+				    .sh_entsize = sizeof(Elf64_Sym) };
+	sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				    .sh_offset = names_at,
+				    .sh_size = names_size };
+}
+
 /* Its code is mapped; no symbol but the last has it. */
 static void lie_symbols(const char *path)
 {
@@ -259,29 +286,14 @@ static void lie_symbols(const char *path)
 		Elf64_Phdr load;
 		Elf64_Shdr sections[3];
 		char names[64];
-	} file = { .header = elf_header(1),
-		   .load = { .p_type = PT_LOAD,
-			     .p_flags = PF_R | PF_X,
-			     .p_filesz = 65536,
-			     .p_memsz = 65536 } };
+	} file = { .header = elf_header(1), .load = code_segment };
 	char *code;
 	int fd;
 
-	file.header.e_shoff = offsetof(__typeof__(file), sections);
-	file.header.e_shentsize = sizeof(Elf64_Shdr);
-	file.header.e_shnum = 3;
-	file.header.e_shstrndx = 2;
-	file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
-					 .sh_offset = 65536,
-					 .sh_size = TABLE,
-					 .sh_link = 2,
-					 .sh_entsize = sizeof(Elf64_Sym) };
-	file.sections[2] =
-		(Elf64_Shdr){ .sh_type = SHT_STRTAB,
-			      .sh_offset = offsetof(__typeof__(file), names),
-			      .sh_size = TABLE };
-	fd = make_sparse(path, &file, sizeof(file), TABLE + 65536);
-	code = map(fd, 65536, PROT_READ | PROT_EXEC);
+	add_sections(&file.header, file.sections,
+		     offsetof(__typeof__(file), names), TABLE, TABLE);
+	fd = make_sparse(path, &file, sizeof(file), TABLE + SYMBOLS_AT);
+	code = map(fd, SYMBOLS_AT, PROT_READ | PROT_EXEC);
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		samples.types[i] = row(address(code) + 4096 * (i + 1));
 	for (unsigned i = 0; i < FUNCTIONS; i++)
@@ -357,7 +369,7 @@ static void make_unwind(const char *path, uint32_t bytes)
 			      .functions = bytes / 8 - 2 },
 		   .code = LOOP };
 	int fd = make_sparse(path, &file, sizeof(file), 4 * UNWIND);
-	char *code = map(fd, 65536, PROT_READ | PROT_EXEC);
+	char *code = map(fd, SYMBOLS_AT, PROT_READ | PROT_EXEC);
 
 	begin((void *(*)(void *))(uintptr_t)(code +
 					     offsetof(__typeof__(file), code)));
@@ -382,10 +394,7 @@ static void lie_functions(const char *path)
 		char names[8];
 		uint32_t code;
 	} file = { .header = elf_header(1),
-		   .load = { .p_type = PT_LOAD,
-			     .p_flags = PF_R | PF_X,
-			     .p_filesz = 65536,
-			     .p_memsz = 65536 },
+		   .load = code_segment,
 		   .names = "\0name",
 		   .code = LOOP };
 	const uint64_t bytes = SYMBOLS * sizeof(Elf64_Sym);
@@ -393,30 +402,21 @@ static void lie_functions(const char *path)
 	char *code;
 	int fd;
 
-	file.header.e_shoff = offsetof(__typeof__(file), sections);
-	file.header.e_shentsize = sizeof(Elf64_Shdr);
-	file.header.e_shnum = 3;
-	file.header.e_shstrndx = 2;
-	file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
-					 .sh_offset = 65536,
-					 .sh_size = bytes,
-					 .sh_link = 2,
-					 .sh_entsize = sizeof(Elf64_Sym) };
-	file.sections[2] =
-		(Elf64_Shdr){ .sh_type = SHT_STRTAB,
-			      .sh_offset = offsetof(__typeof__(file), names),
-			      .sh_size = sizeof(file.names) };
+	add_sections(&file.header, file.sections,
+		     offsetof(__typeof__(file), names), sizeof(file.names),
+		     bytes);
 	for (uint64_t i = 0; symbols && i < SYMBOLS; i++)
 		symbols[i] = (Elf64_Sym){ .st_name = 1,
 					  .st_info = STT_FUNC,
 					  .st_shndx = 1,
 					  .st_value = 1 + i * 7919 % 1000003,
 					  .st_size = 1 };
-	fd = make_sparse(path, &file, sizeof(file), 65536 + bytes);
-	if (!symbols || pwrite(fd, symbols, bytes, 65536) != (ssize_t)bytes)
+	fd = make_sparse(path, &file, sizeof(file), SYMBOLS_AT + bytes);
+	if (!symbols ||
+	    pwrite(fd, symbols, bytes, SYMBOLS_AT) != (ssize_t)bytes)
 		die(path);
 	free(symbols);
-	code = map(fd, 65536, PROT_READ | PROT_EXEC);
+	code = map(fd, SYMBOLS_AT, PROT_READ | PROT_EXEC);
 	begin((void *(*)(void *))(uintptr_t)(code +
 					     offsetof(__typeof__(file), code)));
 }
