@@ -10,14 +10,17 @@
 #include "core/base/clock.h"
 #include "probes/probes.h"
 
-/* Before the first measurement: a guess, between bare metal and a guest. */
+/* The wake cost before the first measurement. A guess, between bare metal and a
+ * guest. */
 #define WAKE_COST_FIRST_NS UINT64_C(5000)
-/* A sleeper whose CPU was busy says nothing of what a wake-up takes. */
+/* A longer wake-up is not counted: the sleeper's CPU was busy. */
 #define WAKE_COST_MAX_NS UINT64_C(50000)
-/* So many wake-ups long a count of searchers is trusted that none of them renews. A
- * guess: a woken worker rarely needs as long to its first step while it has a CPU. */
+/* The lease, in wake costs: for how long wakers trust the count of searchers
+ * while none of them renews it. A guess: a woken worker that has a CPU rarely
+ * takes as long to its first step. */
 #define LEASE_WAKES 4u
-/* Of producers, which have no clock reading: no lease has run out. */
+/* The time of a producer, which reads no clock: it takes no lease as run
+ * out. */
 #define UNTIMED UINT64_C(0)
 
 void idle_init(struct idle *idle, const struct llc_groups *groups,
@@ -59,7 +62,7 @@ static inline uint64_t parked_bit(const struct idle *idle, unsigned i)
 	return UINT64_C(1) << idle->groups->places[i].bit;
 }
 
-/* The CPU that the caller is on, + 1; 0 if that cannot be known. */
+/* The CPU on which the caller runs, + 1; 0 if that is unknown. */
 static uint32_t cpu_here(void)
 {
 #if defined(SKUA_EXPLORE) || defined(SKUA_SIMULATE)
@@ -86,30 +89,32 @@ bool idle_try_search(struct idle *idle, unsigned i)
 {
 	struct idle_group *group = group_of(idle, i);
 
-	/* Relaxed: the limit is a matter of cost. Two that pass it together
-	 * exceed it by one. */
+	/* Relaxed: the limit only saves cost. Two workers that pass the check
+	 * together exceed it by one. */
 	if (2 * atomic_load_relaxed(&group->searching) >=
 	    idle->groups->groups[idle_group_of(idle, i)].count)
 		return false;
-	/* Relaxed: a producer that does not see it yet wakes one too many. */
+	/* Relaxed: a producer that does not see the count yet wakes one worker
+	 * too many. */
 	atomic_fetch_add_relaxed(&group->searching, 1);
 	return true;
 }
 
 bool idle_leave_search(struct idle *idle, unsigned i)
 {
-	/* Release: what the caller moved into its own queue, to the searchers
-	 * that it leaves it to. Acquire: the same of those that left before.
-	 * Pairs with itself and with the one in idle_park_begin(). */
+	/* Release: the tasks that the caller moved into its own queue, to the
+	 * searchers that it leaves them to. Acquire: the tasks of the searchers
+	 * that left before. Pairs with itself and with the decrement in
+	 * idle_park_begin(). */
 	uint64_t before =
 		atomic_fetch_sub_acq_rel(&group_of(idle, i)->searching, 1);
 
 	assert(before > 0);
 	if (before != 1)
 		return false;
-	/* Orders the count before the caller's look at the queues. Pairs with
+	/* Orders the count before the caller's check of the queues. Pairs with
 	 * the fence in idle_notify(): either the caller sees the push, or the
-	 * producer sees that nobody searches any more. */
+	 * producer sees that no worker searches any more. */
 	atomic_fence_seq_cst();
 	return true;
 }
@@ -124,16 +129,19 @@ static inline uint64_t sleepy_bit(unsigned group)
 	return UINT64_C(1) << group % IDLE_WORD_BITS;
 }
 
-/* Say that somebody of @group is parked, by a read-modify-write right before. */
+/* Set the summary bit of @group, in which a worker has just set its parked bit
+ * by a read-modify-write. */
 static void publish_sleepy(struct idle *idle, unsigned group)
 {
 	atomic_u64 *word = sleepy_word(idle, group);
 
-	/* I8. Orders the parked bit before the look at the summary. Pairs with
-	 * the fence in still_sleepy(): either the thread that clears the summary sees
-	 * the parked bit, or this sees it cleared. */
+	/* I8. Orders the parked bit before the load of the summary. Pairs with
+	 * the fence in still_sleepy(): either the thread that clears the
+	 * summary bit sees the parked bit, or this thread sees the summary bit
+	 * cleared. */
 	atomic_fence_updated_seq_cst();
-	/* Relaxed, both: ordered by the fences, here and of I2. */
+	/* Relaxed, both: ordered by the fence above, and by the fence of I2 in
+	 * idle_park_begin(). */
 	if (!(atomic_load_relaxed(word) & sleepy_bit(group)))
 		atomic_fetch_or_relaxed(word, sleepy_bit(group));
 }
@@ -142,20 +150,23 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
 	struct idle_group *group = group_of(idle, i);
 
-	/* Relaxed, all: before the bit; for a tracer alone, and hints. */
+	/* Relaxed, all: claimed_by is only traced, and the others are hints.
+	 * Stored before the parked bit is set. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_by, 0);
 	atomic_store_relaxed(&idle->sleepers[i].cpu, cpu_here());
 	atomic_store_relaxed(&group->first_choice, i + 1);
-	/* Relaxed: ordered by the fence. The bit comes first, so that a thread that
-	 * sees no searcher finds somebody to wake. */
+	/* Relaxed: ordered by the fence. The bit is set before the count goes
+	 * down, so that a thread that sees no searcher finds a worker to
+	 * wake. */
 	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
 	publish_sleepy(idle, idle_group_of(idle, i));
-	/* Acquire: what searchers that left before moved into their queues.
+	/* Acquire: the tasks that earlier searchers moved into their queues.
 	 * Pairs with the release in idle_leave_search(). */
 	if (searching)
 		atomic_fetch_sub_acq_rel(&group->searching, 1);
-	/* Orders them before the caller's look at the queues. Pairs with the
-	 * fences in idle_notify() and idle_leave_search(). */
+	/* Orders the parked bit and the count before the caller's check of the
+	 * queues. Pairs with the fences in idle_notify() and
+	 * idle_leave_search(). */
 	atomic_fence_seq_cst();
 }
 
@@ -164,22 +175,23 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	struct idle_group *group = group_of(idle, i);
 	uint64_t bit = parked_bit(idle, i);
 
-	/* Acquire: if a waker was faster, it has counted this worker as a
-	 * searcher before; pairs with the release in wake_one(). */
+	/* Acquire: a waker that cleared the bit first counted this worker as a
+	 * searcher before that. Pairs with the release in wake_one(). */
 	if (atomic_fetch_and_acq_rel(&group->parked, ~bit) & bit)
 		atomic_fetch_add_relaxed(&group->searching, 1);
-	/* Otherwise the waker's notification is still to come, and ends one of
-	 * the next parks without cause. */
+	/* If a waker cleared the bit, its notification may still come. It then
+	 * ends a later park without cause. */
 
-	/* I7. Orders the cleared bit before all that the worker does from now
-	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
+	/* I7. Orders the cleared bit before everything that the worker does
+	 * from now on. Pairs with the fences in give_role() and
+	 * sentinel_summon(). */
 	atomic_fence_seq_cst();
 }
 
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 {
-	/* Relaxed, all: a statistic, and one of two that write it at once may
-	 * be lost. */
+	/* Relaxed, all: a statistic. Of two sleepers that write the mean at
+	 * once, one may be lost. */
 	uint64_t claimed_ns =
 		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
 	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
@@ -192,28 +204,30 @@ void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 
 uint32_t idle_waker(const struct idle *idle, unsigned i)
 {
-	/* Relaxed: as in idle_woken(). */
+	/* Relaxed: for tracing only. */
 	return atomic_load_relaxed(&idle->sleepers[i].claimed_by);
 }
 
 /* ---- claiming a sleeper of a group ------------------------------------------ */
 
-/* Clear the parked bit of worker @i and wake it; false if it was clear. */
+/* Clear the parked bit of worker @i, and wake it. False if the bit was
+ * clear. */
 static bool wake_one(struct idle *idle, unsigned i)
 {
 	uint64_t bit = parked_bit(idle, i);
 	uint64_t now_ns;
 
-	/* Release: the caller counted worker @i as a searcher before (I4). Pairs
-	 * with the acquires of idle_park_cancel() and idle_parked(). */
+	/* Release: the caller counted worker @i as a searcher before (I4).
+	 * Pairs with the acquires in idle_park_cancel() and idle_parked(). */
 	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
 		return false;
 	now_ns = clock_now_ns();
-	/* Relaxed: a matter of cost. */
+	/* Relaxed: the lease only decides about extra wake-ups. */
 	atomic_store_relaxed(&group_of(idle, i)->lease_ns, now_ns);
-	/* Relaxed, also below: the notification publishes them. */
+	/* Relaxed, this one and claimed_by below: the notification publishes
+	 * them. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, now_ns);
-	/* Relaxed: from some wake-up on. */
+	/* Relaxed: tracing may begin with any wake-up. */
 	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->note_wakers))
 		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
 				     (uint32_t)gettid());
@@ -228,10 +242,11 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
 }
 
-/*
- * How badly worker @i, one of the @parked of its group, suits a thread on CPU @here
- * that wakes one: the sentinel suits worst; then a worker that would wake up on that
- * CPU, which is busy with the caller; one whose core is busy; one that did not park
+/**
+ * Wake penalty of worker @i for a waker on CPU @here; lower is preferred.
+ * @parked has the parked workers of its group. The penalties, from the highest:
+ * it is the sentinel; it would wake up on CPU @here, which is busy with the
+ * caller; another worker of its core is awake; it is not the worker that parked
  * last.
  */
 static unsigned wake_penalty(const struct idle *idle, unsigned i,
@@ -240,7 +255,7 @@ static unsigned wake_penalty(const struct idle *idle, unsigned i,
 	const struct llc_place *place = &idle->groups->places[i];
 	const struct idle_group *group = &idle->by_group[place->group];
 
-	/* Relaxed, all: a matter of cost. */
+	/* Relaxed, all: a wrong choice costs only time. */
 	return 8u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
 	       4u * sleeps_on(idle, i, here) +
 	       2u * ((place->siblings & ~parked) != 0) +
@@ -268,12 +283,13 @@ static unsigned choose_parked(const struct idle *idle, unsigned group,
 	return best;
 }
 
-/* Clear one parked bit of the group and wake its worker; false if none was
- * found. */
+/* Clear one parked bit of the group, and wake its worker. False if no bit is
+ * set. */
 static bool wake_claim(struct idle *idle, unsigned group)
 {
-	/* A further round means that somebody else cleared the bit. Relaxed,
-	 * both: a hint; the read-modify-write decides. */
+	/* The loop repeats when another thread has cleared the chosen bit.
+	 * Relaxed, both: a hint; the read-modify-write in wake_one()
+	 * decides. */
 	uint64_t parked = atomic_load_relaxed(&idle->by_group[group].parked);
 
 	while (parked != 0) {
@@ -288,11 +304,12 @@ static bool wake_claim(struct idle *idle, unsigned group)
 
 static uint64_t parked_of(const struct idle *idle, unsigned group)
 {
-	/* Relaxed: ordered by the caller's fence, or a hint. */
+	/* Relaxed: ordered by the caller's fence, or the caller needs only a
+	 * hint. */
 	return atomic_load_relaxed(&idle->by_group[group].parked);
 }
 
-/* Would anybody of @group wake up on another CPU than the caller's, @here? */
+/* Would any parked worker of @group wake up on a CPU other than @here? */
 static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 {
 	uint64_t parked = parked_of(idle, group);
@@ -307,22 +324,23 @@ static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 	return false;
 }
 
-/*
- * Nobody seems to be parked in a group that the summary names: clear its bit
- * there; true if somebody is after all.
+/**
+ * Clear the summary bit of @group, in which no worker seemed to be parked. True
+ * if one is parked after all; the bit is then set again.
  */
 static bool still_sleepy(struct idle *idle, unsigned group)
 {
 	/* Relaxed, both: ordered by the fences. */
 	atomic_fetch_and_relaxed(sleepy_word(idle, group), ~sleepy_bit(group));
-	/* I8. Orders the summary before the look at the bits. Pairs with the
-	 * fence in publish_sleepy(). */
+	/* I8. Orders the summary bit before the load of the parked bits. Pairs
+	 * with the fence in publish_sleepy(). */
 	atomic_fence_updated_seq_cst();
 	if (parked_of(idle, group) == 0)
 		return false;
 	atomic_fetch_or_relaxed(sleepy_word(idle, group), sleepy_bit(group));
-	/* I8. A thread that saw no bit meanwhile has left its work to the caller.
-	 * Orders that before all that the caller looks at from now on. */
+	/* I8. A thread that saw the summary bit clear meanwhile has left its
+	 * work to the caller. Orders the bit before everything that the caller
+	 * checks from now on. */
 	atomic_fence_updated_seq_cst();
 	return true;
 }
@@ -330,13 +348,15 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 /* A search for a group with a worker to wake. */
 struct look {
 	uint64_t now_ns; /* or UNTIMED */
-	bool searched;   /* it has passed over one where somebody searches */
+	/* it has passed over a group because a worker of it searches */
+	bool searched;
 };
 
-/* Has nobody of the group shown for a lease that it searches? */
+/* Has the lease of @group run out? Then no worker has shown since that it
+ * searches. */
 static bool lapsed(const struct idle *idle, unsigned group, uint64_t now_ns)
 {
-	/* Relaxed, both: a matter of cost. */
+	/* Relaxed, both: the lease only decides about extra wake-ups. */
 	return now_ns != UNTIMED &&
 	       (int64_t)(now_ns -
 			 atomic_load_relaxed(&idle->by_group[group].lease_ns)) >
@@ -344,7 +364,8 @@ static bool lapsed(const struct idle *idle, unsigned group, uint64_t now_ns)
 				 atomic_load_relaxed(&idle->wake_cost_ns));
 }
 
-/* Does somebody of the group search, who is relied on? */
+/* Does a worker of the group search, with a lease that has not run out? Then
+ * producers rely on it. */
 static bool searched(const struct idle *idle, unsigned group, uint64_t now_ns)
 {
 	/* Relaxed: ordered by the caller's fence. */
@@ -352,8 +373,8 @@ static bool searched(const struct idle *idle, unsigned group, uint64_t now_ns)
 	       !lapsed(idle, group, now_ns);
 }
 
-/* The first group of that range where somebody is parked and nobody searches, or
- * -1. */
+/* Return the first group, from @from on and below @to, in which a worker is
+ * parked and none searches; -1: there is none. */
 static int sleepy_from(struct idle *idle, struct look *look, unsigned from,
 		       unsigned to)
 {
@@ -379,7 +400,8 @@ static int sleepy_from(struct idle *idle, struct look *look, unsigned from,
 	return -1;
 }
 
-/* The same of a node, from some group of it on. */
+/* The same for the groups of a node, in a circle from a group given by
+ * @start. */
 static int sleepy_of_node(struct idle *idle, struct look *look,
 			  const struct llc_node *node, unsigned start)
 {
@@ -389,7 +411,8 @@ static int sleepy_of_node(struct idle *idle, struct look *look,
 	return group >= 0 ? group : sleepy_from(idle, look, node->first, from);
 }
 
-/* The nearest other group where somebody is parked and nobody searches, or -1. */
+/* Return the nearest other group in which a worker is parked and none searches;
+ * -1: there is none. */
 static int sleepy_elsewhere(struct idle *idle, struct look *look, unsigned own)
 {
 	const struct llc_groups *groups = idle->groups;
@@ -404,8 +427,9 @@ static int sleepy_elsewhere(struct idle *idle, struct look *look, unsigned own)
 	return group;
 }
 
-/* The group with a worker to wake; -1: none, or a worker is awake and looks (I1).
- * Workers that would wake up on the caller's CPU come last. */
+/* Return the group in which to wake a worker; -1 if none is parked, or if a
+ * searcher will find the work (I1). A group whose parked workers would all wake
+ * up on the caller's CPU comes last. */
 static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
 {
 	struct look look = { now_ns, false };
@@ -424,8 +448,8 @@ static int group_to_wake(struct idle *idle, unsigned own, uint64_t now_ns)
 	return parked != 0 && !look.searched ? (int)own : -1;
 }
 
-/* Does the caller's group, or else the summary, say at once that there is nobody to
- * wake? */
+/* Is there no worker to wake, as a quick check of the caller's group and of the
+ * summary shows? */
 static bool nobody_to_wake(const struct idle *idle, unsigned own)
 {
 	const struct idle_group *group = &idle->by_group[own];
@@ -439,9 +463,10 @@ static bool nobody_to_wake(const struct idle *idle, unsigned own)
 }
 
 /*
- * Count a searcher on behalf of the worker that is going to wake, so that the next
- * waker wakes no second one, and the worker can give the count back at any time. False
- * if somebody else has been faster.
+ * Count a searcher on behalf of the worker that the caller is going to wake.
+ * The count goes up first, so that the next waker wakes no second worker, and
+ * the woken worker can take its count back at any time. False if another waker
+ * was faster.
  */
 static bool count_claim(struct idle_group *group, const struct idle *idle,
 			uint64_t now_ns)
@@ -449,12 +474,13 @@ static bool count_claim(struct idle_group *group, const struct idle *idle,
 	uint64_t none = 0;
 	uint64_t lease_ns;
 
-	/* Only from 0: one wake-up of a group is under way at a time (I3).
+	/* Only from 0: one wake-up at a time is under way in a group (I3).
 	 * Relaxed: ordered by the caller's fence. */
 	if (atomic_cas_relaxed(&group->searching, &none, 1))
 		return true;
-	/* Or one in a lease beside those who may have no CPU. Relaxed, all: as
-	 * above; of those who see the lease run out, one renews it. */
+	/* Or once in each lease, beside searchers that may have no CPU.
+	 * Relaxed, all: ordered by the caller's fence; of the wakers that see
+	 * the lease run out, one renews it by the compare-exchange. */
 	lease_ns = atomic_load_relaxed(&group->lease_ns);
 	if (!lapsed(idle, (unsigned)(group - idle->by_group), now_ns) ||
 	    !atomic_cas_relaxed(&group->lease_ns, &lease_ns, now_ns))
@@ -466,7 +492,8 @@ static bool count_claim(struct idle_group *group, const struct idle *idle,
 static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
 					   uint64_t now_ns)
 {
-	/* A further round means that a bit that was seen was gone. */
+	/* The loop repeats when the parked bits that group_to_wake() saw are
+	 * gone. */
 	for (;;) {
 		int g = group_to_wake(idle, group, now_ns);
 
@@ -474,10 +501,12 @@ static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
 		    wake_claim(idle, (unsigned)g))
 			return;
 		/*
-		 * Nobody to wake. Others may have relied on the count
-		 * meanwhile: take it back, and look again on their behalf (I4).
-		 * Release and acquire: as in idle_leave_search(), so that the
-		 * chain of decrements has no gap.
+		 * No bit was left to claim. Producers may have relied on the
+		 * count meanwhile: take it back, and check again on their
+		 * behalf (I4). Release and acquire: as in idle_leave_search(),
+		 * so that the chain of decrements has no gap. The fence orders
+		 * the count before that check, and pairs with the fence in
+		 * idle_notify().
 		 */
 		atomic_fetch_sub_acq_rel(&idle->by_group[g].searching, 1);
 		atomic_fence_seq_cst();
@@ -493,10 +522,10 @@ void idle_wake(struct idle *idle, unsigned group)
 void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
 {
 	atomic_u64 *lease = &idle->by_group[group].lease_ns;
-	/* Relaxed, all: a matter of cost. */
+	/* Relaxed, all: the lease only decides about extra wake-ups. */
 	uint64_t least_ns = atomic_load_relaxed(&idle->wake_cost_ns);
 
-	/* Now and then, so that the line stays shared. */
+	/* Write only after a whole wake cost, so that the line stays shared. */
 	if ((int64_t)(now_ns - atomic_load_relaxed(lease)) > (int64_t)least_ns)
 		atomic_store_relaxed(lease, now_ns);
 }
@@ -520,15 +549,17 @@ void idle_wake_worker(struct idle *idle, unsigned i)
 {
 	struct idle_group *group = group_of(idle, i);
 
-	/* Ordered by the caller's fence. A worker that is awake looks at its
+	/* Ordered by the caller's fence. A worker that is awake checks its
 	 * inbox before it sleeps (I2). */
 	if (!(parked_of(idle, idle_group_of(idle, i)) & parked_bit(idle, i)))
 		return;
-	/* Relaxed, and as in idle_wake(): the count comes first. */
+	/* The count goes up before the bit is cleared (I4). Relaxed: ordered by
+	 * the release in wake_one(). */
 	atomic_fetch_add_relaxed(&group->searching, 1);
 	if (wake_one(idle, i))
 		return;
-	/* I4, as in idle_wake(). */
+	/* The worker is awake: take the count back and check again (I4), as in
+	 * wake(). */
 	atomic_fetch_sub_acq_rel(&group->searching, 1);
 	atomic_fence_seq_cst();
 	idle_wake(idle, idle_group_of(idle, i));
@@ -536,7 +567,8 @@ void idle_wake_worker(struct idle *idle, unsigned i)
 
 void idle_wake_all(struct idle *idle)
 {
-	/* Relaxed: a producer that does not see it wakes one too many. */
+	/* Relaxed: a producer that does not see the count wakes one worker too
+	 * many. */
 	for (unsigned g = 0; g < idle->groups->count; g++) {
 		do {
 			atomic_fetch_add_relaxed(&idle->by_group[g].searching,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * idle.h - the workers that search, those that sleep, and which to wake
+ * idle.h - which workers search, which are parked, and which of them to wake
  *
- * The protocol, its invariants and the proof that no wake-up is lost are in
- * core/idle/IDLE.md; the code cites them as I1 to I9.
+ * core/idle/IDLE.md describes the protocol, its invariants and the proof that
+ * no wake-up is lost. The code cites its rules as I1 to I9.
  */
 #ifndef SKUA_CORE_IDLE_IDLE_H
 #define SKUA_CORE_IDLE_IDLE_H
@@ -19,126 +19,139 @@
 
 struct idle_sleeper {
 	alignas(CACHE_PAIR) struct parker parker;
-	/* When it was claimed. Writer: the waker. Reader: the sleeper. */
+	/* When a waker claimed this worker. Writer: the waker. Reader: the
+	 * sleeper. */
 	atomic_u64 claimed_ns;
-	/* The thread that claimed it, for a tracer; 0 = nobody has. Writers:
-	 * the sleeper, before; the waker. */
+	/* The thread that claimed this worker, while a tracer or the recorder
+	 * wants it; 0: none. Writers: the sleeper, to 0 before it parks; the
+	 * waker. */
 	atomic_u32 claimed_by;
-	/* The CPU that it went to sleep on, + 1; a hint. Writer: the sleeper.
-	 * Readers: wakers. */
+	/* The CPU on which it went to sleep, + 1; 0: unknown. A hint. Writer:
+	 * the sleeper. Readers: wakers. */
 	atomic_u32 cpu;
 };
 
-/* Workers that share a cache: a waker near them looks here first. */
+/* Workers that share a cache. A waker checks its own group first. */
 struct idle_group {
 	/*
-	 * Bit i: the worker of bit i in the group sleeps, or is about to, and may
-	 * be woken. Writers: the worker sets and clears, a waker clears; the value
-	 * before tells which of them cleared it. Readers: wakers.
+	 * Bit i: the worker with bit i in the group sleeps, or is about to, and
+	 * may be woken. Writers: the worker sets and clears its bit, a waker
+	 * clears it; the previous value tells which of the two cleared it.
+	 * Readers: wakers.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 parked;
 	/*
-	 * Workers of the group that look for work, woken ones on their way
-	 * included. Writers: searchers for themselves, wakers for whom they
-	 * wake. Readers: producers. Bounded by the number of workers plus one
-	 * for each waker at work.
+	 * The number of workers of the group that search, including woken
+	 * workers that do not run yet. Writers: searchers for themselves,
+	 * wakers for the workers that they wake. Readers: producers. At most
+	 * the number of workers, plus one for each waker at work.
 	 */
 	atomic_u64 searching;
 	/*
-	 * Index + 1 of the worker that parked last, whose caches are the
-	 * warmest: to be woken first. A hint; 0 at first. Writers: workers that park.
-	 * Readers: wakers.
+	 * Index + 1 of the worker that parked last; 0 at first. Its caches are
+	 * the warmest, so wakers try it first. A hint. Writers: workers that
+	 * park. Readers: wakers.
 	 */
 	atomic_u32 first_choice;
 	/*
-	 * When a searcher of the group was last known to have a CPU, or was
-	 * claimed: the count is trusted for a lease from then on. A line of its
-	 * own: searchers write it, and producers read the other one. Writers:
-	 * searchers, wakers. Readers: workers at the end of a tick.
+	 * The last time when a searcher of the group showed that it has a CPU,
+	 * or was claimed. Wakers trust the count of searchers for a lease from
+	 * then on. It has a line of its own: searchers write it, while
+	 * producers read the fields above. Writers: searchers, wakers. Readers:
+	 * workers at the end of a tick.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 lease_ns;
 };
 
 struct idle {
 	/*
-	 * Bit g of word g / 64: workers of group g may be parked; it may be set
-	 * in vain. Writers: a worker that parks sets it, a waker that finds nobody
-	 * there clears it. Readers: wakers.
+	 * Bit g of word g / 64: workers of group g may be parked. The bit may
+	 * be set although none is. Writers: a worker that parks sets it, a
+	 * waker that finds none parked clears it. Readers: wakers.
 	 */
 	alignas(CACHE_PAIR)
 		atomic_u64 sleepy[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
 	/*
-	 * Index + 1 of the worker that wakers choose last, 0 if there is none:
-	 * the sentinel (core/loop/sentinel.h). Writers: it. Readers: wakers.
+	 * Index + 1 of the worker that wakers choose last, the sentinel
+	 * (core/loop/sentinel.h); 0: none. Writer: the sentinel. Readers:
+	 * wakers.
 	 */
 	atomic_u32 last_choice;
-	/* 1: wakers write their thread into claimed_by. Writers: workers that
-	 * record, or do no more. Readers: wakers. */
+	/* 1: wakers write their thread into claimed_by. Writers: workers whose
+	 * recorder is switched on or off. Readers: wakers. */
 	atomic_u32 note_wakers;
 
 	/*
-	 * From a claim to the sleeper's first step, moving mean. Writers:
-	 * sleepers that wake. Readers: searchers.
+	 * The time from a claim to the sleeper's first step, a moving mean.
+	 * Writers: sleepers that wake. Readers: searchers.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 wake_cost_ns;
-	/* Workers that share a CPU, each of which had one for itself; and 1 while
-	 * control groups have less CPU time than CPUs. Writers: workers that check
-	 * their affinity (core/runtime/affinity.h). Readers: searchers. */
+	/* sharing_cpus: workers that share a CPU, although each had one of its
+	 * own. quota_limited: 1 while control groups grant less CPU time than
+	 * there are CPUs. Writers: workers that recheck their affinity
+	 * (core/runtime/affinity.h). Readers: searchers. */
 	atomic_u32 sharing_cpus;
 	atomic_u32 quota_limited;
 
-	/* Constant after init; the caller's memory. */
+	/* Constant after idle_init(). The memory is the caller's. */
 	const struct llc_groups *groups;
 	unsigned group_count;
 	struct idle_group *by_group;
-	struct idle_sleeper *sleepers; /* one a worker */
+	struct idle_sleeper *sleepers; /* one for each worker */
 };
 
-/* idle_init - @by_group has a place for each of @groups, and @sleepers for each
- * of their workers */
+/**
+ * idle_init - initialise; no worker is parked or searches
+ * @by_group: one for each of @groups; the caller's memory
+ * @sleepers: one for each of their workers; the caller's memory
+ */
 void idle_init(struct idle *idle, const struct llc_groups *groups,
 	       struct idle_group *by_group, struct idle_sleeper *sleepers);
 
-/* idle_wake_cost_ns - what a sleep and a wake-up take, as far as is known */
+/* idle_wake_cost_ns - return the measured time of a wake-up, in ns; an
+ * estimate */
 static inline uint64_t idle_wake_cost_ns(const struct idle *idle)
 {
 	/* Relaxed: any recent value will do. */
 	return atomic_load_relaxed(&idle->wake_cost_ns);
 }
 
-/* idle_oversubscribed - are there fewer CPUs, or less time of them, than workers
- * now? Then a worker that spins takes a CPU from another. */
+/* idle_oversubscribed - do workers share CPUs now, or do they have less CPU time
+ * than CPUs? Then a worker that spins takes CPU time from another one. */
 static inline bool idle_oversubscribed(const struct idle *idle)
 {
-	/* Relaxed: as above. */
+	/* Relaxed: any recent value will do. */
 	return atomic_load_relaxed(&idle->sharing_cpus) != 0 ||
 	       atomic_load_relaxed(&idle->quota_limited) != 0;
 }
 
-/* idle_group_of - the group of worker @i */
+/* idle_group_of - return the group of worker @i */
 static inline unsigned idle_group_of(const struct idle *idle, unsigned i)
 {
 	return idle->groups->places[i].group;
 }
 
-/* idle_group_of_caller - the group that is nearest to the calling thread */
+/* idle_group_of_caller - return the group that is nearest to the calling
+ * thread's CPU */
 unsigned idle_group_of_caller(const struct idle *idle);
 
-/* idle_group_here - the same, for a thread that is no worker */
+/* idle_group_here - return the group that is nearest to the calling thread,
+ * which is no worker */
 static inline unsigned idle_group_here(const struct idle *idle)
 {
 	return idle->group_count == 1 ? 0 : idle_group_of_caller(idle);
 }
 
-/* idle_try_search - worker @i becomes a searcher, if fewer than half of its group
- * are */
+/* idle_try_search - make worker @i a searcher, unless half of its group search
+ * already. Return: is it one? */
 bool idle_try_search(struct idle *idle, unsigned i);
 
 /**
- * idle_leave_search - worker @i stops searching, with work in hand
+ * idle_leave_search - stop searching as worker @i, which has work in hand
  *
- * Return: true if it was the last searcher of its group: it now has to look for
- * work that others could do and, if there is some, call idle_wake() (I3).
+ * Return: true if it was the last searcher of its group. It must then check for
+ * work that other workers could take, and call idle_wake() if there is some
+ * (I3).
  */
 bool idle_leave_search(struct idle *idle, unsigned i);
 
@@ -146,96 +159,108 @@ bool idle_leave_search(struct idle *idle, unsigned i);
  * idle_park_begin - announce that worker @i is going to sleep
  * @searching: the caller is a searcher, and stops being one
  *
- * The caller then looks at all queues once more (I2), and calls
- * idle_park_cancel() if it found work; if not, it sleeps while idle_parked().
+ * The caller then checks all queues once more (I2). If it finds work, it calls
+ * idle_park_cancel(); otherwise it sleeps while idle_parked().
  */
 void idle_park_begin(struct idle *idle, unsigned i, bool searching);
 
-/* idle_park_cancel - worker @i found work and stays awake, as a searcher */
+/* idle_park_cancel - keep worker @i awake, as a searcher, because it found
+ * work */
 void idle_park_cancel(struct idle *idle, unsigned i);
 
 /**
  * idle_parked - is worker @i still parked?
  *
- * If not, a waker has chosen it, and counted it as a searcher. The worker
+ * If not, a waker has claimed it and counted it as a searcher. The worker
  * sleeps on its parker for as long as this is true.
  */
 static inline bool idle_parked(const struct idle *idle, unsigned i)
 {
 	const struct llc_place *place = &idle->groups->places[i];
 
-	/* Acquire: as in idle_park_cancel(). */
+	/* Acquire: the waker counted this worker before it cleared the bit.
+	 * Pairs with the release in wake_one(). */
 	return atomic_load_acquire(&idle->by_group[place->group].parked) >>
 		       place->bit &
 	       1;
 }
 
-/* idle_woken - worker @i was asleep and claimed, and woke at @now_ns: learn
- * what that took */
+/* idle_woken - record how long a wake-up took: worker @i slept, was claimed,
+ * and woke at @now_ns */
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
 
-/* idle_waker - the thread that woke worker @i, as probe_unpark() has it; only
- * known while a tracer is attached to that */
+/* idle_waker - return the thread that woke worker @i, for probe_unpark() and
+ * the recorder; 0 if neither wanted it when the worker was woken */
 uint32_t idle_waker(const struct idle *idle, unsigned i);
 
-/* idle_any_sleepy - may any worker be parked? By the summary (I8), a line; after a
- * fence. */
+/* idle_any_sleepy - may any worker be parked? Reads the summary alone (I8). The
+ * caller has fenced. */
 bool idle_any_sleepy(const struct idle *idle);
 
-/* idle_first_parked - any parked worker, or -1; after a fence, or as a hint */
+/* idle_first_parked - return the index of any parked worker, or -1. The caller
+ * has fenced; without a fence, the result is a hint. */
 int idle_first_parked(const struct idle *idle);
 
-/* idle_all_parked - is every worker parked? After a fence, or as a hint. */
+/* idle_all_parked - is every worker parked? The caller has fenced; without a
+ * fence, the result is a hint. */
 bool idle_all_parked(const struct idle *idle);
 
 /**
- * idle_wake - wake a sleeper, unless somebody searches; after a fence
- * @group: of the caller: its sleepers first, and then the nearest
+ * idle_wake - wake one parked worker, unless a worker searches already
+ * @group: the caller's; its parked workers come first, then the nearest group's
  *
- * Unless somebody of the group searches, or of each group where somebody sleeps. A
- * look takes the line of the caller's group, if that has nobody to wake that of
- * idle->sleepy, and one line more for each group that it passes over.
+ * The caller has fenced. Wakes none if a worker of @group searches, or if one
+ * searches in each group that has a parked worker. It reads the line of @group;
+ * if that group has none to wake, the line of idle->sleepy, and one more line
+ * for each group that it passes over.
  */
 void idle_wake(struct idle *idle, unsigned group);
 
-/* idle_renew - a searcher of @group has a CPU at @now_ns */
+/* idle_renew - renew the lease of @group: a searcher of it has a CPU at
+ * @now_ns */
 void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns);
 
 /**
- * idle_lapsed - do producers of @group wake nobody because of a searcher whose
- * lease has run out by @now_ns? A hint
+ * idle_lapsed - do producers of @group wake no worker only because they rely on
+ * searchers whose lease has run out by @now_ns? A hint.
  */
 bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns);
 
 /**
- * idle_wake_beside - as idle_wake(), also beside searchers whose lease has run out
+ * idle_wake_beside - wake one parked worker as idle_wake() does, but do not
+ * rely on searchers whose lease has run out by @now_ns
  *
- * They may have no CPU: one more worker is claimed, and the lease begins again (I3).
+ * These searchers may have no CPU. One more worker is claimed, and the lease
+ * begins again (I3).
  */
 void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns);
 
-/* idle_sleeps_elsewhere - is any worker parked that would wake up on another CPU
- * than the caller's? After a fence, or as a hint. */
+/* idle_sleeps_elsewhere - is any worker parked that would wake up on a CPU
+ * other than the caller's? The caller has fenced; without a fence, the result
+ * is a hint. */
 bool idle_sleeps_elsewhere(const struct idle *idle);
 
 /**
- * idle_wake_worker - wake worker @i, if it sleeps; after a fence
+ * idle_wake_worker - wake worker @i if it is parked
  *
- * For work that only this worker can do, even if others search.
+ * For work that only this worker can do, so it is woken even if other workers
+ * search. The caller has fenced.
  */
 void idle_wake_worker(struct idle *idle, unsigned i);
 
-/* idle_notify - what a producer calls after it made work visible (I1) */
+/* idle_notify - wake a worker for work that the caller, a producer, has just
+ * made visible (I1) */
 static inline void idle_notify(struct idle *idle, unsigned group)
 {
-	/* Orders the caller's push before idle_wake()'s look at the searchers
-	 * and the parked bits. Pairs with the fences in idle_park_begin() and
-	 * idle_leave_search(). */
+	/* Orders the caller's push before the loads of the searchers and the
+	 * parked bits in idle_wake(). Pairs with the fences in
+	 * idle_park_begin() and idle_leave_search(). */
 	atomic_fence_seq_cst();
 	idle_wake(idle, group);
 }
 
-/* idle_wake_all - wake every sleeper, for example to end; after a fence */
+/* idle_wake_all - wake all parked workers, for example to end them. The caller
+ * has fenced. */
 void idle_wake_all(struct idle *idle);
 
 #endif

@@ -7,14 +7,16 @@
  *	EMPTY --begin--> ELSEWHERE --unpark--> CALLING --> NOTIFIED --end--> EMPTY
  *	                                       CALLING --end--> AWAITED --> NOTIFIED
  *
- * A notification that comes first is kept, one deep, and ends the next park at
- * once. A park may therefore end without cause: callers decide by their own
- * condition (core/idle/idle.h: the parked bit) and park again. No timeout makes up for
- * a wake-up: a deadline is for what comes due then, and nothing else.
+ * A parker keeps one notification. If it comes before the park, it ends the
+ * next park at once. A park may therefore end without cause: callers check
+ * their own condition (core/idle/idle.h: the parked bit) and park again. No
+ * timeout makes up for a lost wake-up: a deadline serves only work that comes
+ * due then.
  *
- * A thread that sleeps elsewhere than on the futex, as in poll(2), is woken by
- * a callback. The one waker that calls it is CALLING meanwhile, and the sleeper
- * waits for its return: then what the callback uses may go.
+ * A thread that sleeps elsewhere than on the futex, for example in poll(2), is
+ * woken by a callback. The state is CALLING while the one waker that claimed it
+ * calls the callback. The sleeper waits until that call has returned; after
+ * that, the data that the callback uses may be freed.
  */
 #ifndef SKUA_CORE_IDLE_PARKER_H
 #define SKUA_CORE_IDLE_PARKER_H
@@ -32,12 +34,12 @@
 #define PARKER_AWAITED   5u
 
 struct parker {
-	/* Writers: the sleeper (EMPTY, PARKED, ELSEWHERE, AWAITED), wakers (the
-	 * rest). */
+	/* Writers: the sleeper, to EMPTY, PARKED, ELSEWHERE and AWAITED;
+	 * wakers, to NOTIFIED and CALLING. */
 	atomic_u32 state;
 	/*
-	 * How to end a sleep elsewhere. Writer: the owner, while it does not
-	 * sleep. Reader: the waker that is CALLING.
+	 * The callback that ends a sleep elsewhere. Writer: the owner, while it
+	 * does not sleep. Reader: the waker that set CALLING.
 	 */
 	void (*wake)(void *ctx);
 	void *ctx;
@@ -51,30 +53,34 @@ static inline void parker_init(struct parker *parker)
 }
 
 /**
- * parker_begin - the owner is going to sleep elsewhere
+ * parker_begin - announce that the owner is going to sleep elsewhere
  *
- * Return: false if there is a notification already, which this takes.
+ * Return: false if there is a notification already; it is taken, and the owner
+ * must not sleep.
  */
 static inline bool parker_begin(struct parker *parker)
 {
 	uint32_t state = PARKER_EMPTY;
 
-	/* Release: the callback. Pairs with the acquire in parker_unpark(). */
+	/* Release: the callback and its ctx. Pairs with the acquire in
+	 * parker_unpark(). */
 	if (atomic_cas_release(&parker->state, &state, PARKER_ELSEWHERE))
 		return true;
-	/* Acquire: as in parker_park(). */
+	/* Acquire: what the waker wrote, as in parker_park(). */
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 	return false;
 }
 
-/* parker_end - the owner is back */
+/* parker_end - end the sleep elsewhere, by the owner; waits for a callback that
+ * is running */
 static inline void parker_end(struct parker *parker)
 {
 	uint32_t state = PARKER_ELSEWHERE;
 
-	/* Acquire: as in parker_park(). A failure is a waker, whose callback
-	 * is not over before the state is NOTIFIED: then the sleeper waits, on
-	 * the futex, as the waker may want its CPU. */
+	/* Acquire: what the waker wrote, as in parker_park(). If this fails, a
+	 * waker was faster. Its callback has returned when the state is
+	 * NOTIFIED; until then the owner sleeps on the futex, as the waker may
+	 * need its CPU. */
 	while (!atomic_cas_acq_rel(&parker->state, &state, PARKER_EMPTY)) {
 		if (state == PARKER_CALLING &&
 		    atomic_cas_relaxed(&parker->state, &state, PARKER_AWAITED))
@@ -86,46 +92,48 @@ static inline void parker_end(struct parker *parker)
 }
 
 /**
- * parker_park - sleep until notified; by the one thread that owns it
+ * parker_park - sleep until notified; by the owner only
  *
- * Return: whether it slept, or the notification was there already.
+ * Return: true if it slept; false if the notification was there already.
  */
 static inline bool parker_park(struct parker *parker)
 {
 	uint32_t state = PARKER_EMPTY;
 	bool sleeps;
 
-	/* Relaxed: says only that a wake-up needs a system call. The futex
-	 * compares the word again under its own lock. */
+	/* Relaxed: tells wakers only that a wake-up needs a system call. The
+	 * kernel compares the word again under its own lock. */
 	sleeps = atomic_cas_relaxed(&parker->state, &state, PARKER_PARKED);
 	if (sleeps) {
-		/* A round that changes nothing was a wake-up without cause. */
+		/* The loop repeats when the futex wait ended without a
+		 * wake-up. */
 		do {
 			futex_wait(&parker->state, PARKER_PARKED);
 			state = atomic_load_relaxed(&parker->state);
 		} while (state == PARKER_PARKED);
 	}
 	/* Acquire: what the waker wrote. Pairs with the release in
-	 * parker_unpark(); an exchange, because a plain store would not take
-	 * the notification but overwrite it. */
+	 * parker_unpark(). An exchange, because a plain store would overwrite
+	 * the notification without acquiring it. */
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 	return sleeps;
 }
 
-/* parker_park_until - the same, but not beyond @deadline_ns of the clock */
+/* parker_park_until - sleep until notified, or until @deadline_ns of the
+ * clock */
 static inline void parker_park_until(struct parker *parker,
 				     uint64_t deadline_ns)
 {
 	uint32_t state = PARKER_EMPTY;
 
-	/* Relaxed, and acquire: as in parker_park(). One futex call: a wake-up
-	 * without cause is the caller's to sort out. */
+	/* Relaxed, and acquire: as in parker_park(). There is one futex call
+	 * and no loop: the caller handles a wake-up without cause. */
 	if (atomic_cas_relaxed(&parker->state, &state, PARKER_PARKED))
 		futex_wait_until(&parker->state, PARKER_PARKED, deadline_ns);
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 }
 
-/* The state that follows @state with a notification. */
+/* Return the state that follows @state when a notification arrives. */
 static inline uint32_t parker_notified(uint32_t state)
 {
 	if (state == PARKER_ELSEWHERE)
@@ -135,17 +143,17 @@ static inline uint32_t parker_notified(uint32_t state)
 	return PARKER_NOTIFIED;
 }
 
-/* parker_unpark - end the park, or the next one; any thread */
+/* parker_unpark - end the current park, or the next one; any thread */
 static inline void parker_unpark(struct parker *parker)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint32_t state = atomic_load_relaxed(&parker->state);
 
 	/*
-	 * Release: what the caller wrote; pairs with the acquire in
-	 * parker_park() and parker_end(), also if the state stays the same.
-	 * Acquire: the callback; pairs with parker_begin(). A further round
-	 * means that the sleeper or another waker was faster.
+	 * Release: what the caller wrote, even if the state stays the same.
+	 * Pairs with the acquires in parker_park() and parker_end(). Acquire:
+	 * the callback. Pairs with the release in parker_begin(). The loop
+	 * repeats when the sleeper or another waker changed the state.
 	 */
 	while (!atomic_cas_acq_rel(&parker->state, &state,
 				   parker_notified(state)))
@@ -154,9 +162,9 @@ static inline void parker_unpark(struct parker *parker)
 		futex_wake(&parker->state, 1);
 	} else if (state == PARKER_ELSEWHERE) {
 		parker->wake(parker->ctx);
-		/* Release: the callback is over. A read-modify-write, so that
-		 * the sleeper also acquires what wakers that found CALLING
-		 * wrote. Pairs with parker_end(). */
+		/* Release: the callback has returned. A read-modify-write, so
+		 * that the sleeper also acquires what the wakers wrote that
+		 * found CALLING. Pairs with the acquire in parker_end(). */
 		state = atomic_exchange_acq_rel(&parker->state,
 						PARKER_NOTIFIED);
 		if (state == PARKER_AWAITED)

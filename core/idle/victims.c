@@ -27,7 +27,8 @@ static const struct llc_node *own_node(const struct victims *v)
 
 /* ---- lines ----------------------------------------------------------------- */
 
-/* Those who are in no group, and have jobs alone: a line behind all others. */
+/* The line behind those of all groups: external threads, which are in no group
+ * and have jobs only. */
 static bool next_of_others(struct victims *v)
 {
 	if (v->step++ > 0 || v->kind == WORK_TASKS)
@@ -56,7 +57,7 @@ static bool next_of_node(struct victims *v)
 	return false;
 }
 
-/* By turns of the nearest nodes, and of all. */
+/* A random group, by turns of the nearest nodes and of all other nodes. */
 static bool next_sample(struct victims *v)
 {
 	const struct llc_node *own = own_node(v), *node;
@@ -119,7 +120,8 @@ static bool next_line(struct victims *v)
 
 /* ---- bits ------------------------------------------------------------------ */
 
-/* The lowest of @bits, from bit @rotation on. */
+/* The lowest of @bits, from bit @rotation on; if there is none, the lowest of
+ * all. */
 static unsigned first_bit(uint64_t bits, unsigned rotation)
 {
 	uint64_t behind = bits & (UINT64_MAX << rotation);

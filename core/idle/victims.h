@@ -2,16 +2,17 @@
 /**
  * victims.h - the order in which a thief tries its victims
  *
- * Near ones first: those that share its core, its group, its node; each tier from a
- * random one on, so that thieves do not follow each other. Then other nodes: a
- * few groups by chance, of the nearest nodes and of all, or, before a thief
- * sleeps, all of them by distance. A search reads a line for each group that it
- * passes, and names those workers alone that the line does (core/queue/work_map.h).
+ * Near victims come first: those of the thief's core, of its group, and of its
+ * node. Each tier begins with a random victim, so that thieves do not follow
+ * each other. Other nodes come after that: either a few random groups, by turns
+ * of the nearest nodes and of all nodes; or, before a thief sleeps, all groups
+ * by distance. A search reads one line for each group, and returns only the
+ * workers whose bits are set there (core/queue/work_map.h).
  *
- * Sampling far groups, and only after some patience, is what did best in
- * simulation for up to 1,024 workers (bench/simulator): trying all of them at once
- * made a skewed load slower, and trying anybody at random took four times as much
- * from far away.
+ * Sampling far groups, and only after some patience, did best in simulation of
+ * up to 1,024 workers (bench/simulator). A search of all far groups at once
+ * made a skewed load slower, and a search of random workers took four times as
+ * many tasks from far away.
  */
 #ifndef SKUA_CORE_IDLE_VICTIMS_H
 #define SKUA_CORE_IDLE_VICTIMS_H
@@ -22,10 +23,10 @@
 
 #define VICTIMS_FAR_SAMPLES_MAX 64u
 
-/* How far a search goes. */
+/* How far a search goes. Each reach includes the one before. */
 enum victims_reach {
-	VICTIMS_NODE,   /* the thief's */
-	VICTIMS_SAMPLE, /* and some groups elsewhere */
+	VICTIMS_NODE,   /* the thief's node */
+	VICTIMS_SAMPLE, /* and some groups of other nodes */
 	VICTIMS_ALL,
 };
 
@@ -35,22 +36,22 @@ struct victims {
 	struct rng *rng;
 	enum work_kind kind;
 	enum victims_reach reach;
-	unsigned samples;  /* of groups on other nodes */
-	unsigned own_line; /* the thief's group; */
-	uint64_t own_bit;  /* its bit there; 0: it has none, */
-	uint64_t siblings; /* and those of who shares its core */
+	unsigned samples;  /* number of groups to try on other nodes */
+	unsigned own_line; /* the thief's group */
+	uint64_t own_bit;  /* the thief's bit in own_line; 0: it has none */
+	uint64_t siblings; /* bits of the other workers on its core */
 
-	/* How far it has come. */
+	/* The position of the search. */
 	unsigned stage;
-	unsigned step;      /* of the stage */
-	unsigned start;     /* random; of the stage */
-	unsigned node_step; /* of VICTIMS_ALL: which of the other nodes */
-	unsigned rotation;  /* random; of the bits of a line */
-	unsigned line;      /* now */
-	uint64_t left;      /* its bits that were not named yet */
+	unsigned step;      /* within the stage */
+	unsigned start;     /* random first step of the stage */
+	unsigned node_step; /* for VICTIMS_ALL: index of the other node */
+	unsigned rotation;  /* random first bit of each line */
+	unsigned line;      /* the current one */
+	uint64_t left;      /* its bits that were not returned yet */
 };
 
-/* The result of a search: bit @bit of @line. */
+/* One victim: bit @bit of line @line. */
 struct victim {
 	unsigned line, bit;
 	bool far; /* on another node */
@@ -58,11 +59,11 @@ struct victim {
 
 /**
  * victims_begin - begin a search
- * @v: receives it, with its members up to @siblings set by the caller
+ * @v: the caller has set the members up to @siblings; the others are set here
  */
 void victims_begin(struct victims *v);
 
-/* victims_next - the next victim to try; false: none is left */
+/* victims_next - get the next victim to try; false if none is left */
 bool victims_next(struct victims *v, struct victim *victim);
 
 #endif
