@@ -9,11 +9,11 @@
 #include "core/base/clock.h"
 #include "probes/counters.h"
 
-/* Jobs of strangers that a thread runs on top of each other, while it waits: each
- * is a stack of calls more. A guess. */
+/* How many jobs a waiting thread may run on top of each other that are no part
+ * of the job it waits for. Each adds a stack of calls. A guess. */
 #define NESTED_MAX 8u
 
-/* Where those who look for its jobs find that it may have some. */
+/* Set the bit of the team's map by which thieves find this thread's jobs. */
 static void place(struct fork_join *fj, struct team *team, unsigned index)
 {
 	const struct llc_groups *groups = team->groups;
@@ -65,7 +65,7 @@ struct skua_ctx fork_join_ctx_owner(struct fork_join *fj)
 	struct skua_ctx ctx = { &fj->deque.inlined,
 				split_deque_head_owner(&fj->deque) };
 
-	/* An address that each thread has for itself. */
+	/* The address of a thread-local identifies the thread. */
 	fj->thread = &fork_region_current;
 	return ctx;
 }
@@ -136,7 +136,7 @@ static bool steal_from(struct fork_join *fj, struct fork_join *victim,
 {
 	struct split_deque_steal got;
 
-	/* A further round means that another thief, or the owner, was faster. */
+	/* The loop repeats when another thief or the owner was faster. */
 	do {
 		got = split_deque_steal(&victim->deque, fj->index);
 	} while (got.outcome == SKUA_STEAL_RETRY);
@@ -210,23 +210,23 @@ void fork_join_run_owner(struct fork_join *fj, void **head,
 		fork_join_unpark(stolen->victim);
 }
 
-/* ---- waiting for one ------------------------------------------------------ */
+/* ---- waiting for a stolen job --------------------------------------------- */
 
-/* Is there something that this thread can see to only when it is back? */
+/* Do tasks wait, which this thread can poll only after its join? */
 static bool tasks_wait(const struct team *team)
 {
 	return inject_queue_visible(team->tasks[0]) ||
 	       inject_queue_visible(team->tasks[1]);
 }
 
-/* May it run jobs that are no part of what it waits for? */
+/* May this thread run jobs that are no part of the job it waits for? */
 static bool helps_strangers(const struct fork_join *fj)
 {
 	return fj->nested < NESTED_MAX && !tasks_wait(fj->team);
 }
 
-/* Run a job meanwhile, above the one that is waited for; false if there was none
- * to take. */
+/* Run another job while this thread waits for the job of @slot; its own forks
+ * go above that slot. False if there was none to take. */
 static bool help(struct fork_join *fj, atomic_ptr *slot,
 		 enum victims_reach reach)
 {
@@ -257,8 +257,8 @@ static uint64_t spin_limit_ns(const struct team *team)
 					       : idle_wake_cost_ns(team->idle);
 }
 
-/* How far to look for jobs, after so long; at the end everywhere, as a sleeper
- * would (F2). */
+/* How far to search for jobs after @past_ns of waiting. The last search goes
+ * everywhere, as that of a sleeper does (F2). */
 static enum victims_reach reach_of_wait(const struct team *team,
 					uint64_t past_ns, uint64_t limit_ns)
 {
@@ -268,8 +268,9 @@ static enum victims_reach reach_of_wait(const struct team *team,
 						    : VICTIMS_SAMPLE;
 }
 
-/* Look for jobs for a while; false when that was in vain, true when the job is
- * done. @woken: whether it has been woken for jobs, and not taken any. */
+/* Take and run jobs for a while. True when the job of @slot is done; false when
+ * no more jobs were found. @woken: whether this thread was woken for jobs and
+ * has not taken any; cleared when it takes one. */
 static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 {
 	uint64_t limit_ns = spin_limit_ns(fj->team);
@@ -296,7 +297,8 @@ static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 	}
 }
 
-/* Sleep until the job is done, or somebody has jobs to give (F2): true then. */
+/* Sleep until the job of @slot is done, or until a publisher wakes this thread
+ * for other jobs (F2). True in the latter case. */
 static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 {
 	struct team *team = fj->team;
@@ -308,7 +310,7 @@ static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 	}
 	team_sleep_begin(team, fj->index);
 	if (!team_visible(team)) {
-		/* A round more means an old notification. */
+		/* The loop repeats when an old notification ended the park. */
 		while (split_deque_await_owner(slot) &&
 		       team_asleep(team, fj->index))
 			parker_park(&fj->parker);

@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The least stack that a job takes: itself, and the call. */
+/* The least bytes of stack that a forked job takes: the job itself, and its
+ * call. */
 #define STACK_OF_JOB 64u
 
 static size_t page_bytes(void)
@@ -15,7 +16,8 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As many slots as there are jobs on a stack, in whole pages. */
+/* The number of slots of a place: as many as jobs fit on a stack, in whole
+ * pages; at most SKUA_MAX_FORKS. */
 static size_t count_slots(void)
 {
 	size_t page = page_bytes() / sizeof(atomic_ptr);

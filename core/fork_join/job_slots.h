@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * job_slots.h - the memory of jobs' slots
+ * job_slots.h - the memory for the slots of jobs
  *
- * A reserve of addresses, of which a page is memory once it was written to, with
- * a page behind each place's that cannot be written. It is not the user's
- * allocator's: that would have to give the memory at once.
+ * The memory is reserved addresses: the kernel provides a page when it is first
+ * written to. After the slots of each place comes a guard page, to which
+ * nothing can be written. The user's allocator is not used here, because it
+ * would have to provide all the memory at once.
  */
 #ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
 #define SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
@@ -17,33 +18,34 @@
 struct job_slots {
 	char *memory; /* NULL: none */
 	unsigned places;
-	size_t count; /* of a place's slots */
+	size_t count; /* of slots in a place */
 };
 
-/* job_slots_map - zeroed slots for so many places; 0, or -ENOMEM */
+/* job_slots_map - map zeroed slots for @places places. Return: 0; -ENOMEM */
 int job_slots_map(struct job_slots *slots, unsigned places);
 
-/* job_slots_unmap - give them back, if there are any */
+/* job_slots_unmap - unmap the slots, if there are any */
 void job_slots_unmap(struct job_slots *slots);
 
-/* job_slots_place_bytes - how much a place takes, in whole pages */
+/* job_slots_place_bytes - return the size of a place in bytes, with its guard
+ * page */
 size_t job_slots_place_bytes(const struct job_slots *slots);
 
-/* job_slots_of - those of place @i, at the beginning of a page */
+/* job_slots_of - return the slots of place @i, which begin a page */
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i);
 
-/* Of a job that was forked with checks: itself, and where the newest one before
- * it ends. Jobs between the two were forked without. */
+/* A job that was forked with checks, and where the previous such job ends. Jobs
+ * between the two were forked without checks. */
 struct job_check {
 	const struct skua_job *job;
 	void **top;
 };
 
-/* job_slots_map_checks - one for each of a place's @count slots, for programs that
- * have checks; NULL: there is no memory */
+/* job_slots_map_checks - map checks for a place's @count slots; only programs
+ * with checks need them. Return: NULL if there is no memory */
 struct job_check *job_slots_map_checks(size_t count);
 
-/* job_slots_unmap_checks - give them back; @checks may be NULL */
+/* job_slots_unmap_checks - unmap them; @checks may be NULL */
 void job_slots_unmap_checks(struct job_check *checks, size_t count);
 
 #endif

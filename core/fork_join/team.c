@@ -24,9 +24,10 @@ void team_init(struct team *team, struct fork_join **members, struct idle *idle,
 
 void team_begin_forking(struct team *team)
 {
-	/* The only worker has nobody to take jobs from it, or from an external thread in
-	 * its place: nobody needs to look for any. Relaxed, both: a thread that sees a
-	 * job's publication and then looks sees this, as it comes first (F2). */
+	/* A single worker has no thief, and neither has an external thread in
+	 * its place, so no thread needs to search for jobs. Relaxed, both: a
+	 * thread that sees a published job and then reads this sees it set,
+	 * because it is set first (F2). */
 	if (team->workers > 1 && !atomic_load_relaxed(&team->forking))
 		atomic_store_relaxed(&team->forking, 1);
 }
@@ -39,11 +40,12 @@ struct fork_join *team_enter(struct team *team, unsigned group)
 		struct fork_join *external = team->members[team->workers + i];
 		uint32_t vacant = 0;
 
-		/* Acquire: all that the last one left behind. Pairs with
-		 * team_leave(). */
+		/* Acquire: what the previous thread left in the place. Pairs
+		 * with team_leave(). */
 		if (atomic_load_relaxed(&external->taken) == 0 &&
 		    atomic_cas_acquire(&external->taken, &vacant, 1)) {
-			/* Relaxed: before the first job, as forking. */
+			/* Relaxed: counted before the first job is public, as
+			 * forking is set. */
 			atomic_fetch_add_relaxed(&team->externals, 1);
 			external->group = group;
 			return external;
@@ -57,17 +59,20 @@ void team_leave(struct team *team, struct fork_join *external)
 	work_flag_lower_owner(&external->flag, WORK_JOBS);
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_sub_relaxed(&team->externals, 1);
-	/* Orders it before the caller's look at the jobs of other external threads (F3).
-	 * Pairs with the fences in team_notify() and idle_park_begin(). */
+	/* Orders the count before the caller's check of the jobs of other
+	 * external threads (F3). Pairs with the fences in team_notify() and
+	 * idle_park_begin(). */
 	atomic_fence_updated_seq_cst();
-	/* Release: its jobs, none, and the rest. Pairs with team_enter(). */
+	/* Release: the place without jobs, and its other fields. Pairs with
+	 * team_enter(). */
 	atomic_store_release(&external->taken, 0);
 }
 
-/* May one worker more take jobs, with so many that do? */
+/* May one more worker take jobs, while @helpers do? */
 static bool may_help(const struct team *team, uint32_t helpers)
 {
-	/* Relaxed: an external thread that comes now is one too many for a while. */
+	/* Relaxed: with an external thread that enters now, one thread too many
+	 * works for a while. */
 	uint32_t externals = atomic_load_relaxed(&team->externals);
 
 	return externals == 0 || externals + helpers < team->workers;
@@ -75,8 +80,9 @@ static bool may_help(const struct team *team, uint32_t helpers)
 
 bool team_sign_on(struct team *team)
 {
-	/* Relaxed, both: ordered by the fences of F3. In one step, as a worker that is
-	 * refused leaves the jobs to the helpers. */
+	/* Relaxed, both: ordered by the fences of F3. Checked and counted in
+	 * one step, because a worker that is refused leaves the jobs to the
+	 * helpers. The loop repeats when another helper signed on or off. */
 	uint32_t helpers = atomic_load_relaxed(&team->helpers);
 
 	while (may_help(team, helpers)) {
@@ -90,8 +96,8 @@ void team_sign_off(struct team *team)
 {
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_sub_relaxed(&team->helpers, 1);
-	/* Orders it before the caller's next look at the jobs (F3). Pairs with
-	 * the fences in team_notify() and idle_park_begin(). */
+	/* Orders the count before the caller's next check of the jobs (F3).
+	 * Pairs with the fences in team_notify() and idle_park_begin(). */
 	atomic_fence_updated_seq_cst();
 }
 
@@ -112,8 +118,8 @@ void team_sleep_begin(struct team *team, unsigned i)
 	/* Relaxed, both: ordered by the fence. */
 	atomic_fetch_or_relaxed(word_of(team, i), bit_of(i));
 	atomic_fetch_add_relaxed(&team->sleeping, 1);
-	/* Orders the two before the caller's look at the jobs. Pairs with the
-	 * fence in team_notify(). */
+	/* Orders the bit and the count before the caller's check of the jobs.
+	 * Pairs with the fence in team_notify(). */
 	atomic_fence_seq_cst();
 }
 
@@ -121,10 +127,11 @@ bool team_sleep_end(struct team *team, unsigned i)
 {
 	uint64_t bit = bit_of(i);
 
-	/* Relaxed: a thread that still sees the count looks at the bits in vain. */
+	/* Relaxed: a waker that still sees the count checks the bits in
+	 * vain. */
 	atomic_fetch_sub_relaxed(&team->sleeping, 1);
-	/* Acquire: the jobs that it was woken for (F4). Pairs with the fence
-	 * before team_wake(). */
+	/* Acquire: the jobs that it was woken for (F4). Pairs with the waker's
+	 * fence before team_wake(). */
 	return !(atomic_fetch_and_acquire(word_of(team, i), ~bit) & bit);
 }
 
@@ -153,7 +160,7 @@ bool team_visible(const struct team *team)
 	return false;
 }
 
-/* Wake one that waits for a job of its own; false if there is none. */
+/* Wake one thread that sleeps in a join; false if there is none. */
 static bool wake_asleep(struct team *team)
 {
 	unsigned words = (team->workers + TEAM_EXTERNALS + IDLE_WORD_BITS - 1) /
@@ -163,14 +170,17 @@ static bool wake_asleep(struct team *team)
 	if (atomic_load_relaxed(&team->sleeping) == 0)
 		return false;
 	for (unsigned w = 0; w < words; w++) {
-		/* Relaxed: as above; the read-modify-write decides. */
+		/* Relaxed: ordered by the caller's fence; the read-modify-write
+		 * decides. */
 		uint64_t word = atomic_load_relaxed(&team->asleep[w]);
 
-		/* A further round means that somebody else cleared the bit. */
+		/* The loop repeats when another thread has cleared the bit
+		 * first. */
 		for (; word != 0; word &= word - 1) {
 			uint64_t bit = word & -word;
 
-			/* Relaxed: as team_sleep_end(). */
+			/* Relaxed: the waker's fence before team_wake()
+			 * publishes the jobs. */
 			if (!(atomic_fetch_and_relaxed(&team->asleep[w], ~bit) &
 			      bit))
 				continue;
