@@ -11,7 +11,8 @@
 
 #include "topology/error.h"
 
-/* Below whatever the user's own threads of that class have. */
+/* The lowest one, so that real-time threads of the program can have a higher
+ * one. */
 #define PRIORITY 1
 
 static int ask(pthread_attr_t *attr, int priority)
@@ -36,7 +37,7 @@ int realtime_ask_above(pthread_attr_t *attr)
 	return ask(attr, PRIORITY + 1);
 }
 
-/* A limit of this process, for a person. */
+/* Print a limit of this process. */
 static const char *limit_text(struct rlimit limit, char *text, size_t size)
 {
 	if (limit.rlim_cur == RLIM_INFINITY)
@@ -55,9 +56,9 @@ int realtime_refused(struct skua_error *err)
 	getrlimit(RLIMIT_RTPRIO, &limit);
 	return error_set(
 		err, -EPERM,
-		"flags: SKUA_REALTIME, but SCHED_FIFO was refused: "
-		"needed is CAP_SYS_NICE, or RLIMIT_RTPRIO of %d (it is "
-		"%s); and real-time CPU time in the control group",
+		"flags: SKUA_REALTIME: the kernel refused SCHED_FIFO; the "
+		"process needs CAP_SYS_NICE, or an RLIMIT_RTPRIO of %d (it is "
+		"%s), and real-time CPU time in its control group",
 		PRIORITY, limit_text(limit, text, sizeof(text)));
 }
 
@@ -73,9 +74,9 @@ int realtime_lock_memory(struct skua_error *err)
 		return 0;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	return error_set(err, code,
-			 "flags: SKUA_LOCK_MEMORY, but mlockall() was refused: "
-			 "%s; needed is CAP_IPC_LOCK, or RLIMIT_MEMLOCK of all "
-			 "that the process maps (it is %s bytes)",
+			 "flags: SKUA_LOCK_MEMORY: mlockall() failed: %s; the "
+			 "process needs CAP_IPC_LOCK, or an RLIMIT_MEMLOCK of "
+			 "all that it maps (it is %s bytes)",
 			 strerror(-code),
 			 limit_text(limit, text, sizeof(text)));
 }
