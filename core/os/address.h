@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* address.h - addresses of code, for people */
+/* address.h - print addresses of code, for people */
 #ifndef SKUA_CORE_OS_ADDRESS_H
 #define SKUA_CORE_OS_ADDRESS_H
 
-/* Bytes of text of an address, the 0 at the end included; longer ones are cut. */
+/* The size of the text of an address in bytes, with the terminating 0. Longer
+ * texts are cut. */
 #define ADDRESS_TEXT 128
 
-/* address_print - as addr2line takes it: file+offset; or the number alone */
+/* address_print - print an address of code as file+offset, which addr2line
+ * takes; if its file is unknown, as a number */
 void address_print(char text[ADDRESS_TEXT], const void *address);
 
 #endif

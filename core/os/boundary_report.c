@@ -11,7 +11,7 @@
 
 _Thread_local const uint64_t *boundary_task;
 
-/* The task that the thread polls, if there is one. */
+/* Print which task the calling thread polls; an empty text if there is none. */
 static void print_task(char *text, size_t room)
 {
 	char poll[ADDRESS_TEXT];
@@ -28,7 +28,8 @@ static void print_task(char *text, size_t room)
 		 poll);
 }
 
-/* One frame has been found that the unwinder may not pass. */
+/* The unwinder has found a frame of the program that it must not pass: report
+ * it. */
 static _Unwind_Reason_Code refuse(_Unwind_Action actions, const char *what)
 {
 	bool forced = actions & _UA_FORCE_UNWIND;
@@ -38,14 +39,15 @@ static _Unwind_Reason_Code refuse(_Unwind_Action actions, const char *what)
 	fprintf(stderr, "skua: %s leaves %s%s: it has to return\n",
 		forced ? "pthread_exit() or a cancellation" : "an exception",
 		what, task);
-	/* Nobody asks for the result of forced unwinding. Of the search for a
-	 * handler, the C++ runtime does, and says which exception it is. */
+	/* Forced unwinding ignores the result, so abort here. In the search for
+	 * a handler, the C++ runtime acts on the result, and says which
+	 * exception it is. */
 	if (forced)
 		abort();
 	return _URC_FATAL_PHASE1_ERROR;
 }
 
-/* Frames name these in assembly alone. */
+/* Only assembly, in the frames, names these functions. */
 #define KIND(kind, what)                                                      \
 	__attribute__((used)) _Unwind_Reason_Code boundary_##kind(            \
 		int version, _Unwind_Action actions,                          \

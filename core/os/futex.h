@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* futex.h - sleep on a word, wake its sleepers (this process only) */
+/* futex.h - sleep on a word, and wake its sleepers, within this process */
 #ifndef SKUA_CORE_OS_FUTEX_H
 #define SKUA_CORE_OS_FUTEX_H
 
@@ -23,8 +23,9 @@
 /**
  * futex_wait - sleep while *word is @expected
  *
- * May return without a wake-up (a signal, a stale wake, or *word differed):
- * the caller looks at the word again in a loop. There is no timeout.
+ * May return without a wake-up: after a signal, after a wake-up for an earlier
+ * sleeper, or because *word differed. The caller checks the word again in a
+ * loop. There is no timeout.
  */
 static inline void futex_wait(atomic_u32 *word, uint32_t expected)
 {
@@ -35,7 +36,8 @@ static inline void futex_wait(atomic_u32 *word, uint32_t expected)
 }
 
 /**
- * futex_wait_until - the same, but not beyond a time of CLOCK_MONOTONIC
+ * futex_wait_until - as futex_wait(), but no longer than until @deadline_ns of
+ * CLOCK_MONOTONIC
  */
 static inline void futex_wait_until(atomic_u32 *word, uint32_t expected,
 				    uint64_t deadline_ns)
@@ -55,8 +57,9 @@ static inline void futex_wait_until(atomic_u32 *word, uint32_t expected,
 /**
  * futex_wake - wake up to @count sleepers on @word
  *
- * The word may be gone already: the kernel uses its address only, and a
- * sleeper that took over the address sees a wake-up without cause.
+ * The memory of the word may be freed already: the kernel uses only its
+ * address. If another word has that address by then, its sleeper sees a wake-up
+ * without cause.
  */
 static inline void futex_wake(atomic_u32 *word, int count)
 {

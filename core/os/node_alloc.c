@@ -6,8 +6,9 @@
 
 #include "core/base/atomic.h"
 
-/* A guess: the workers of some cores, or a few hundred blocks. Each extent is as
- * large as all extents before it, up to the maximum. */
+/* The sizes of extents. A guess: the first one has room for the workers of some
+ * cores, or for a few hundred blocks. Each extent is as large as all extents
+ * before it, within these bounds. */
 #define EXTENT_MIN_BYTES ((size_t)64 << 10)
 #define EXTENT_MAX_BYTES ((size_t)2 << 20)
 

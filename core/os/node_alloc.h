@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * node_alloc.h - where the memory of some workers comes from
+ * node_alloc.h - allocate memory on the node of some workers
  *
- * It comes from the user's allocator, if there is one. Otherwise, if its node or
- * large pages matter, it is cut from extents, which are unmapped all at once. Else it
- * comes from libc.
+ * The memory comes from the user's allocator, if there is one. Otherwise, if it
+ * should be on a node or in large pages, it is cut from mapped extents, which
+ * are unmapped all at once. In all other cases it comes from libc.
  */
 #ifndef SKUA_CORE_OS_NODE_ALLOC_H
 #define SKUA_CORE_OS_NODE_ALLOC_H
@@ -17,8 +17,9 @@ struct node_alloc_extent;
 /* Used by one thread at a time. */
 struct node_alloc {
 	const struct skua_allocator *allocator;
-	struct node_memory wanted; /* and what the last extent lacks of it */
-	bool mapped;               /* memory is cut from extents */
+	/* The wishes, and why the last extent lacks some of them. */
+	struct node_memory wanted;
+	bool mapped;                       /* memory is cut from extents */
 	struct node_alloc_extent *extents; /* the newest one first */
 	char *free;
 	size_t left;
@@ -26,7 +27,7 @@ struct node_alloc {
 };
 
 /**
- * node_alloc_init - begin without any memory
+ * node_alloc_init - initialise; allocates nothing
  * @allocator: the user's, which decides where its memory is; or NULL
  * @node: the node to prefer; NODE_MEMORY_ANY: none
  * @huge: use large pages
@@ -38,12 +39,12 @@ void node_alloc_init(struct node_alloc *alloc,
 /* node_alloc_destroy - unmap the extents, with all memory that is cut from them */
 void node_alloc_destroy(struct node_alloc *alloc);
 
-/* node_alloc_bytes - allocate zeroed memory, aligned to CACHE_PAIR; NULL: there is
- * none */
+/* node_alloc_bytes - allocate zeroed memory, aligned to CACHE_PAIR; NULL if
+ * there is no memory */
 void *node_alloc_bytes(struct node_alloc *alloc, size_t bytes);
 
-/* node_alloc_free - free such memory; does nothing to what is cut from an extent, or
- * to NULL */
+/* node_alloc_free - free memory of node_alloc_bytes(); does nothing to memory
+ * that is cut from an extent, or to NULL */
 void node_alloc_free(struct node_alloc *alloc, void *memory, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * peek.h - read memory of this process that may be gone
+ * peek.h - read memory of this process that may be unmapped
  */
 #ifndef SKUA_CORE_OS_PEEK_H
 #define SKUA_CORE_OS_PEEK_H
@@ -13,13 +13,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* peek - false if the memory is gone, or the kernel refuses; @pid: getpid() */
+/* peek - copy @size bytes from @address; false if they are unmapped, or the
+ * kernel refuses. @pid: getpid() */
 static inline bool peek(pid_t pid, const void *address, void *into, size_t size)
 {
 	const struct iovec local = { into, size };
 	const struct iovec remote = { (void *)(uintptr_t)address, size };
 
-	/* As a bare call: a sanitizer has nothing to say of it. */
+	/* A bare system call, so that a sanitizer does not check the
+	 * address. */
 	return syscall(SYS_process_vm_readv, pid, &local, 1UL, &remote, 1UL,
 		       0UL) == (long)size;
 }

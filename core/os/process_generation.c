@@ -8,7 +8,8 @@
 
 _Atomic(atomic_u32 *) process_generation_page;
 
-/* The latest generation here or in an ancestor: a child has a copy. */
+/* The latest generation in this process or, as a forked child has a copy, in an
+ * ancestor. */
 static atomic_u32 latest;
 
 static int map_page(atomic_u32 **out)
@@ -23,19 +24,20 @@ static int map_page(atomic_u32 **out)
 		return -ENOMEM;
 	if (madvise(page, size, MADV_WIPEONFORK) != 0)
 		code = -errno;
-	/* Release, acquire: the page is wiped in children, before anybody
-	 * writes there. Pairs with itself. */
+	/* Release, acquire: tells other threads that the kernel will wipe the
+	 * page in children, before any of them writes there. Pairs with
+	 * itself. */
 	else if (atomic_cas_acq_rel(&process_generation_page, &none, page))
 		none = page;
 	if (none != page)
 		munmap(page, size);
-	*out = none; /* or of a thread that was faster */
+	*out = none; /* or the page of a thread that was faster */
 	return code;
 }
 
 int process_generation_adopt(uint32_t *out)
 {
-	/* Acquire: as in map_page(). */
+	/* Acquire: the kernel will wipe the page. Pairs with map_page(). */
 	atomic_u32 *page = atomic_load_acquire(&process_generation_page);
 	uint32_t generation = 0;
 	uint32_t next;
@@ -43,8 +45,9 @@ int process_generation_adopt(uint32_t *out)
 
 	if (code)
 		return code;
-	/* Relaxed, all: a number. Of the threads that find the page wiped, one
-	 * writes its own; a number may be left out. */
+	/* Relaxed, all: the number guards no data. Several threads may find the
+	 * page wiped; one of them writes its number, and the numbers of the
+	 * others are never used. */
 	generation = atomic_load_relaxed(page);
 	if (generation == 0) {
 		next = atomic_fetch_add_relaxed(&latest, 1) + 1;

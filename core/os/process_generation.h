@@ -16,18 +16,21 @@
 
 #include "core/base/atomic.h"
 
-/* More than any chain of forks; a task has as many bits for it. */
+/* More than any chain of forks has; a task has as many bits for it. */
 #define PROCESS_GENERATION_MAX ((UINT32_C(1) << 31) - 1)
 
-/* The number, 0 in a child that has no runtimes. Writer: process_generation_adopt(). */
+/* The page with the generation; the number is 0 in a child that has no
+ * runtimes. Writer: process_generation_adopt(). */
 extern _Atomic(atomic_u32 *) process_generation_page
 	__attribute__((visibility("hidden")));
 
-/* process_generation_adopt - get a generation, for a new runtime. Return: 0; -ENOMEM; the
- * kernel's error if it cannot wipe a page in children */
+/* process_generation_adopt - get the generation of the process, for a new
+ * runtime. Return: 0; -ENOMEM; the kernel's error if it cannot wipe a page in
+ * children */
 int process_generation_adopt(uint32_t *generation);
 
-/* process_generation - of the calling process; 0 if it has none */
+/* process_generation - return the generation of the calling process; 0 if it
+ * has none */
 static inline uint32_t process_generation(void)
 {
 	/* Relaxed, both: a caller received the object that it asks about after
@@ -37,7 +40,8 @@ static inline uint32_t process_generation(void)
 	return page ? atomic_load_relaxed(page) : 0;
 }
 
-/* process_generation_address - where process_generation() is, after process_generation_adopt() */
+/* process_generation_address - return the address of the number; only after
+ * process_generation_adopt() */
 static inline const uint32_t *process_generation_address(void)
 {
 	return (const uint32_t *)atomic_load_relaxed(&process_generation_page);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* realtime.h - what the kernel grants to those who may: a real-time class, memory
- * that stays */
+/* realtime.h - ask the kernel for a real-time class, or to lock memory; both
+ * need a privilege, or a limit of the process */
 #ifndef SKUA_CORE_OS_REALTIME_H
 #define SKUA_CORE_OS_REALTIME_H
 
@@ -8,19 +8,20 @@
 
 #include "skua/base.h"
 
-/* realtime_ask - for a thread that the caller will create; 0, or a negative errno value
- * */
+/* realtime_ask - ask for the real-time class for a thread that the caller will
+ * create with @attr. Return: 0, or a negative errno value */
 int realtime_ask(pthread_attr_t *attr);
 
-/* realtime_ask_above - the same, for one that runs before these */
+/* realtime_ask_above - as realtime_ask(), with a higher priority */
 int realtime_ask_above(pthread_attr_t *attr);
 
-/* realtime_refused - the thread was not created: say what may be missing; returns
- * -EPERM */
+/* realtime_refused - set @err to say why a real-time thread may be refused.
+ * Return: -EPERM */
 int realtime_refused(struct skua_error *err);
 
-/* realtime_lock_memory - keep all memory of the process, now and later. On failure,
- * which @err explains, nothing has changed. */
+/* realtime_lock_memory - lock all memory of the process, now and in future.
+ * Return: 0, or a negative errno value: @err says why, and nothing has
+ * changed */
 int realtime_lock_memory(struct skua_error *err);
 
 #endif

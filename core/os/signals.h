@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* signals.h - what a thread blocks while it is a worker */
+/* signals.h - the signals that a thread blocks while it is a worker */
 #ifndef SKUA_CORE_OS_SIGNALS_H
 #define SKUA_CORE_OS_SIGNALS_H
 
@@ -7,12 +7,11 @@
 #include <signal.h>
 
 /**
- * signals_block - block all signals but those that a fault or a profiler raises
- * @before: receives the mask to go back to
+ * signals_block - block all signals except those of faults and profilers
+ * @before: receives the previous mask, to restore later
  *
- * A signal that is meant for the program is none of a worker's; and a handler
- * that wakes a task must not run in the middle of what the worker does with
- * its own queue.
+ * A signal for the program should not be handled by a worker: a handler that
+ * wakes a task must not run while the worker changes its own queue.
  */
 static inline void signals_block(sigset_t *before)
 {

@@ -11,8 +11,8 @@
 
 #include "core/base/clock.h"
 
-/* The clock of a thread's CPU time, as the kernel and pthread_getcpuclockid()
- * have it: known also of a thread that is not ours to join. */
+/* The clock of a thread's CPU time, as pthread_getcpuclockid() and the kernel
+ * define it. Unlike pthread_getcpuclockid(), this needs no pthread_t. */
 static clockid_t clock_of(pid_t tid)
 {
 	return (clockid_t)(~(unsigned)tid << 3 | 6);
@@ -26,7 +26,7 @@ static uint64_t cpu_ns_of(pid_t tid)
 	return (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec;
 }
 
-/* A file of the thread, or the begin of it, as a string. */
+/* Read a file of the thread, or its beginning if it is longer, as a string. */
 static bool read_file(pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -45,7 +45,8 @@ static bool read_file(pid_t tid, const char *name, char *text, size_t size)
 	return true;
 }
 
-/* proc_pid_stat(5): the state is behind the name, which may be anything. */
+/* proc_pid_stat(5): the state comes after the name, which may have any
+ * characters. */
 static bool read_state(pid_t tid, enum usage_state *state)
 {
 	char text[512];
@@ -73,7 +74,8 @@ static bool read_state(pid_t tid, enum usage_state *state)
 	return true;
 }
 
-/* "CPU-TIME WAIT-TIME SLICES", all zeros if the kernel does not count them. */
+/* The file has "CPU-TIME WAIT-TIME SLICES"; all are 0 if the kernel does not
+ * count them. */
 static bool read_wait(pid_t tid, uint64_t *wait_ns)
 {
 	char text[100], *end;
@@ -89,8 +91,8 @@ void usage_read(pid_t tid, struct usage *out)
 {
 	*out = (struct usage){ .now_ns = clock_now_ns(),
 			       .cpu_ns = cpu_ns_of(tid) };
-	/* In this order: if it sleeps, then what it had waited until then is
-	 * counted when that is read. */
+	/* The state comes first: if the thread sleeps then, the wait time that
+	 * is read next has all its waits up to that sleep. */
 	out->complete =
 		read_state(tid, &out->state) && read_wait(tid, &out->wait_ns);
 	if (!out->complete)

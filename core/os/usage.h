@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.h - what a thread of this process has had so far, as the kernel says */
+/* usage.h - the CPU time and the waits of a thread of this process so far */
 #ifndef SKUA_CORE_OS_USAGE_H
 #define SKUA_CORE_OS_USAGE_H
 
@@ -8,26 +8,27 @@
 #include <sys/types.h>
 
 enum usage_state {
-	USAGE_RUNNABLE, /* has a CPU, or waits for one; or the state is not known */
+	USAGE_RUNNABLE, /* runs, or waits for a CPU; or unknown */
 	USAGE_SLEEPS,
-	USAGE_BLOCKED, /* sleeps, and takes no signals meanwhile */
+	USAGE_BLOCKED, /* sleeps, and takes no signals */
 	USAGE_STOPPED, /* by a signal or a debugger */
 };
 
 struct usage {
-	uint64_t now_ns; /* CLOCK_MONOTONIC, before the rest was read */
-	uint64_t cpu_ns; /* it had a CPU, up to now */
-	/* It waited for a CPU, except for a wait that is not over. If it sleeps, that
-	 * is all. */
+	uint64_t now_ns; /* CLOCK_MONOTONIC, read before the rest */
+	uint64_t cpu_ns; /* CPU time of the thread, up to now_ns */
+	/* How long the thread waited for a CPU, without a wait that goes on
+	 * still. A thread that sleeps has no such wait. */
 	uint64_t wait_ns;
 	enum usage_state state;
 	bool complete; /* wait_ns and state are known */
 };
 
-/* usage_blocks - does the thread block the signal? As usage_read(). */
+/* usage_blocks - does the thread block @signal? Allocates nothing; sets
+ * errno. */
 bool usage_blocks(pid_t tid, int signal);
 
-/* usage_read - allocates nothing; sets errno */
+/* usage_read - read the usage of a thread. Allocates nothing; sets errno. */
 void usage_read(pid_t tid, struct usage *out);
 
 #endif
