@@ -10,13 +10,13 @@
 #include "core/telemetry/track.h"
 #include "probes/root.h"
 
-/* How often probe_lifo_flush() is told; before parks it always is. */
+/* How often probe_lifo_flush() fires at most; before a park it always fires. */
 #define FLUSH_PERIOD_NS UINT64_C(1000000)
-/* A poll that is timed, and what goes with it, takes some 100 ns: a small part of
- * the polls since the last one, if those took so long in all. */
+/* A timed poll costs about 100 ns more. That is a small part of the time of all
+ * polls since the last timed one, if those took as long as this. */
 #define SAMPLE_TIME_NS UINT64_C(20000)
 #define ROWS_TRIED     4u
-/* The poll function of the row of all others. */
+/* The poll function of the row for all types without a row of their own. */
 #define OTHERS 1u
 
 static struct area_samples *samples(const struct worker_telemetry *t)
@@ -24,7 +24,8 @@ static struct area_samples *samples(const struct worker_telemetry *t)
 	return (struct area_samples *)(uintptr_t)t->area->samples;
 }
 
-/* A shorthand; does nothing while the recorder is off. */
+/* A shorthand for recorder_note_owner(), which does nothing while the recorder
+ * is off. */
 static void note(struct worker_telemetry *t, enum event_kind kind, uint64_t a,
 		 uint64_t b, uint32_t detail, unsigned other)
 {
@@ -78,8 +79,9 @@ void telemetry_start(struct worker_telemetry *t)
 	BOUNDARY(hook);
 }
 
-/* Hits in the LIFO slot since the last time. While nobody listens they are told to
- * nobody, so that a later listener hears only of later ones. */
+/* Fire probe_lifo_flush() with the hits of the LIFO slot since it fired last.
+ * While it is not traced, the hits are dropped, so that a later tracer sees
+ * only later hits. */
 static void flush(struct worker_telemetry *t, uint64_t now_ns)
 {
 	const struct area_counters *c = &t->area->counters;
@@ -110,12 +112,12 @@ void telemetry_stop(struct worker_telemetry *t)
 
 /* ---- listeners ------------------------------------------------------------ */
 
-/* A bit of what polls look at. */
+/* Set or clear a bit of poll_flags, which polls check. */
 static void set_poll_flag(struct telemetry *telemetry, uint32_t bit, bool on)
 {
-	/* Relaxed, all: a request. While it is not as it should be, each worker
-	 * that looks sets it right: two that see an old and a new one differ no
-	 * longer than until the next look. */
+	/* Relaxed, all: a request, which guards no data. Each worker that finds
+	 * a wrong value corrects it. Two workers that see an old and a new
+	 * request may disagree, but only until they check again. */
 	if (!(atomic_load_relaxed(&telemetry->poll_flags) & bit) == !on)
 		return;
 	if (on)
@@ -140,11 +142,12 @@ static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 			recorder_share(&shared->area);
 	}
 	recorder_clock_owner(recorder, now_ns);
-	/* A worker without a ring leaves it to the others: it would not clear it. */
+	/* A worker that could not get a ring leaves the flags to the other
+	 * workers: it would never clear them. */
 	if (wanted && !recorder->on)
 		return;
 	set_poll_flag(shared, POLL_RECORD, wanted);
-	/* Relaxed: from some wake-up on. */
+	/* Relaxed: wakers note themselves from any wake-up on. */
 	atomic_store_relaxed(&shared->idle->note_wakers, wanted);
 }
 
@@ -213,7 +216,7 @@ void telemetry_pollers(struct worker_telemetry *t, uint64_t now_ns)
 		note(t, EVENT_LATE, now_ns - since_ns, 0, 0, 0);
 }
 
-/* A steal, at the end of the search that it was found in. */
+/* Report a steal, at the end of the search that found it. */
 static void report_steal(struct worker_telemetry *t, uint64_t now_ns)
 {
 	uint64_t latency_ns = now_ns - t->area->times.since_ns;
@@ -271,7 +274,7 @@ void telemetry_stall(struct telemetry *telemetry, unsigned worker,
 	uint64_t us = ns / 1000;
 
 	probe_stall(worker, type, ns);
-	/* Relaxed: a request, of which no order is asked. */
+	/* Relaxed: a request, which guards no data. */
 	if (atomic_load_relaxed(&telemetry->poll_flags) & POLL_RECORD)
 		recorder_note_shared(&telemetry->area, EVENT_STALL, task,
 				     type ? (uintptr_t)type : (uintptr_t)poll,
@@ -281,7 +284,7 @@ void telemetry_stall(struct telemetry *telemetry, unsigned worker,
 
 /* ---- polls and waits -------------------------------------------------------- */
 
-/* The row of a type; that of all others if there is none for it. */
+/* Return the row of a type; the row for all others if the type has none. */
 static struct area_type *row_of(struct area_samples *samples, const void *type,
 				skua_task_fn poll)
 {
@@ -311,7 +314,7 @@ static void set_longest(uint64_t *longest_ns, uint64_t ns)
 		counter_set_owner(longest_ns, ns);
 }
 
-/* Of how many polls, or waits, one is timed. */
+/* The sample stride: of so many polls, or waits, one is timed. */
 static uint32_t sample_stride(const struct worker_telemetry *t)
 {
 	return tick_fit(SAMPLE_TIME_NS, t->tick->mean_ns, 1,
@@ -320,12 +323,12 @@ static uint32_t sample_stride(const struct worker_telemetry *t)
 
 bool telemetry_sample_due(const struct worker_telemetry *t)
 {
-	/* With the next one. */
+	/* The next poll is included. */
 	return t->area->counters.tasks_polled + 1 - t->sampled >=
 	       sample_stride(t);
 }
 
-/* So many polls of a type, of which one took @ns. */
+/* Count @weight polls of a type, of which one took @ns. */
 static void count_time(struct area_samples *all, struct area_type *row,
 		       uint64_t ns, uint64_t weight)
 {
@@ -351,12 +354,12 @@ void telemetry_sample(struct worker_telemetry *t, const void *type,
 }
 
 /*
- * @task, which is going to be polled, has waited for @ns; @weight: the number of
- * waits that this one stands for. Both the polls and the waits of a type are
- * estimates from samples. A type never shows more waits than polls: @weight is cut
- * to that, and the poll of a type that has too few counts by itself.
- * Return: true if the poll counts by itself; the caller then calls count_waited_poll()
- * after it.
+ * Count that @task, which the caller is going to poll, has waited for @ns;
+ * @weight is the number of waits that this one stands for. Both the polls and
+ * the waits of a type are estimates from samples. A type never shows more waits
+ * than polls: @weight is cut to that, and if the type has too few polls, the
+ * poll that begins is counted now. Return: true in that case; the caller then
+ * calls count_waited_poll() after the poll.
  */
 static bool count_wait(struct worker_telemetry *t, const struct skua_task *task,
 		       uint64_t ns, uint32_t weight)
@@ -369,7 +372,7 @@ static bool count_wait(struct worker_telemetry *t, const struct skua_task *task,
 	if (!all)
 		return false;
 	row = row_of(all, task->type, task->poll);
-	/* The poll that begins is one of those since the last sample. */
+	/* The poll that begins is one of the polls since the last sample. */
 	counts = row->polls <= row->waits;
 	if (counts) {
 		t->sampled++;
@@ -385,7 +388,7 @@ static bool count_wait(struct worker_telemetry *t, const struct skua_task *task,
 	return counts;
 }
 
-/* The poll after a wait that counted it took @ns. */
+/* Count the time of a poll that count_wait() has counted already. */
 static void count_waited_poll(struct worker_telemetry *t, const void *type,
 			      skua_task_fn poll, uint64_t ns)
 {
@@ -394,7 +397,7 @@ static void count_waited_poll(struct worker_telemetry *t, const void *type,
 	count_time(all, row_of(all, type, poll), ns, 1);
 }
 
-/* The poll of a task whose wait is timed. */
+/* The poll function of a task whose wait is timed. */
 static enum skua_poll poll_waited(struct skua_task *task)
 {
 	struct worker_telemetry *t = telemetry_current;
@@ -410,7 +413,7 @@ static enum skua_poll poll_waited(struct skua_task *task)
 	counts = count_wait(t, task, start_ns - since_ns, weight);
 	result = poll(task);
 	BOUNDARY(poll);
-	/* The task may be gone. */
+	/* The task may be freed by now, so type and poll were read before. */
 	if (counts)
 		count_waited_poll(t, type, poll, clock_now_ns() - start_ns);
 	return result;
@@ -426,8 +429,10 @@ skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 
 void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)
 {
-	/* Each is asked for while the recorder is on. Tasks that were passed by since
-	 * it is off, or before it was on, are not: a stride may be too long. */
+	/* While the recorder or the table of tasks is on, this function is
+	 * called for each task, and until_sample counts the tasks. If the
+	 * recorder was switched on or off within a stride, some of its tasks
+	 * were not counted, and the weight of the sample is inexact. */
 	if (telemetry_tracks(t->shared))
 		track_queued(t->shared, task);
 	if ((!t->recorder.on && !telemetry_tracks(t->shared)) ||

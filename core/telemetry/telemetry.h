@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * telemetry.h - what a worker tells of what it does
+ * telemetry.h - report what a worker does
  *
- * To other processes: its state and times, how long parks, steals, polls and
- * waits take (probes/area.h). To tracers: the probes. To the recorder: events. To
- * the program: the hooks. All by the worker itself, and none of it in the way of
- * a task while nobody wants to know: times are taken where the worker leaves its
- * tasks, and of the polls now and then one is timed.
+ * A worker reports to other processes its state and times, and how long parks,
+ * steals, polls and waits take (probes/area.h); to tracers, by probes; to the
+ * recorder, by events; and to the program, by hooks. The worker does all of
+ * this itself, and delays no task while none of them asks for it: it reads the
+ * clock where it leaves its tasks, and times only some of the polls.
  */
 #ifndef SKUA_CORE_TELEMETRY_TELEMETRY_H
 #define SKUA_CORE_TELEMETRY_TELEMETRY_H
@@ -24,16 +24,17 @@
 
 struct track;
 
-/* Of so many polls one is timed, or more of them. */
+/* At least one of so many polls is timed. */
 #define TELEMETRY_MAX_SAMPLE 1024u
 
-/* Why polls are not simply called. */
-#define POLL_CANCEL (1u << 0) /* shutdown: they are told to end */
-#define POLL_RECORD (1u << 1) /* some worker records */
-#define POLL_TRACE  (1u << 2) /* somebody traces each poll */
-#define POLL_TRACK  (1u << 3) /* there is a table of tasks (track.h) */
+/* The reasons why polls take the slow path. */
+/* Shutdown: polls learn that their task is cancelled. */
+#define POLL_CANCEL (1u << 0)
+#define POLL_RECORD (1u << 1) /* some worker records events */
+#define POLL_TRACE  (1u << 2) /* a tracer traces each poll */
+#define POLL_TRACK  (1u << 3) /* the runtime has a table of tasks (track.h) */
 
-/* Of a runtime. */
+/* The telemetry of a runtime. */
 struct telemetry {
 	/* Constant while the workers run. */
 	struct skua_hooks hooks;
@@ -41,33 +42,35 @@ struct telemetry {
 	struct wait_samples *wait_samples; /* NULL: nothing is timed */
 	struct track *track;               /* NULL: tasks are not tracked */
 
-	/* POLL_CANCEL and so on. Writers: a shutdown; workers at the end of a tick.
-	 * Readers: workers. */
+	/* A set of POLL_CANCEL and so on. Writers: a shutdown; workers in
+	 * telemetry_check(). Readers: workers; threads that queue tasks. */
 	atomic_u32 poll_flags;
 
 	/* Other processes read this. */
 	struct area_runtime area;
 };
 
-/* Of a worker, and its own. */
+/* The telemetry of a worker; only that worker uses it. */
 struct worker_telemetry {
 	/* Constant. */
 	struct telemetry *shared;
 	struct area_worker *area;
 	const struct tick *tick;
-	/* Tasks that it makes runnable until telemetry_ready() wants to know; those
-	 * until one is timed, and of how many that will be one. */
+	/* until_ready: how many more tasks it makes runnable until it calls
+	 * telemetry_ready(); until_sample: until one is timed; stride: the
+	 * number of tasks that this one stands for. */
 	uint32_t until_ready;
 	uint32_t until_sample, stride;
 	struct recorder recorder;
-	uint64_t sampled;      /* polls, when one was timed last */
-	uint64_t attempts;     /* looks into queues that were told of */
-	uint64_t hits, polls;  /* that probe_lifo_flush() was told of, */
-	uint64_t flush_due_ns; /* and when it is told again */
+	uint64_t sampled;      /* count of polls at the last timed one */
+	uint64_t attempts;     /* steal attempts reported by now */
+	uint64_t hits, polls;  /* as of the last probe_lifo_flush() */
+	uint64_t flush_due_ns; /* when it fires next */
 	uint64_t woken_ns;     /* when the last park ended */
-	/* When pollers were last called, or slept in; 0: never. */
+	/* When the worker last called its pollers, or slept in one; 0:
+	 * never. */
 	uint64_t pollers_ns;
-	/* A steal that nobody was told of yet; count 0: none. */
+	/* A steal that is not reported yet; count 0: none. */
 	struct {
 		struct skua_task *task;
 		uint32_t count;
@@ -75,67 +78,72 @@ struct worker_telemetry {
 	} pending_steal;
 };
 
-/* Of the worker that runs on the calling thread; NULL on any other. Initial-exec, as
- * current_worker. */
+/* The telemetry of the worker that runs on the calling thread; NULL on any
+ * other thread. Initial-exec, like current_worker. */
 extern _Thread_local struct worker_telemetry *telemetry_current
 	__attribute__((tls_model("initial-exec")));
 
-/* telemetry_tracks - are the tasks in a table? */
+/* telemetry_tracks - does the runtime have a table of tasks? */
 static inline bool telemetry_tracks(const struct telemetry *telemetry)
 {
 	/* Relaxed: constant while the workers run. */
 	return atomic_load_relaxed(&telemetry->poll_flags) & POLL_TRACK;
 }
 
-/* telemetry_samples_wait - is it the turn of a task from outside, for that queue, to be
- * timed? */
+/* telemetry_samples_wait - should the wait of the next task from outside, in
+ * that queue, be timed? */
 static inline bool telemetry_samples_wait(const struct inject_queue *queue)
 {
-	/* Relaxed: a number that goes up. */
+	/* Relaxed: a count that only goes up, and guards no data. */
 	return atomic_load_relaxed(&queue->pushed) % WAIT_SAMPLE_EACH == 0;
 }
 
-/* telemetry_wants - does anybody want to know of a task from outside? */
+/* telemetry_wants - must a thread that is no worker call
+ * telemetry_ready_outside() for a task that it queues? */
 static inline bool telemetry_wants(const struct telemetry *telemetry,
 				   const struct inject_queue *queue)
 {
-	/* Relaxed: a request, of which no order is asked. */
+	/* Relaxed: a request, which guards no data. */
 	return (atomic_load_relaxed(&telemetry->poll_flags) &
 		(POLL_RECORD | POLL_TRACK)) ||
 	       telemetry_samples_wait(queue);
 }
 
-/* telemetry_init - nothing is reported yet; @shared, @area and @tick are the worker's
- * and stay */
+/* telemetry_init - initialise the telemetry of a worker; @shared, @area and
+ * @tick must stay valid */
 void telemetry_init(struct worker_telemetry *t, struct telemetry *shared,
 		    struct area_worker *area, const struct tick *tick);
 
-/* telemetry_destroy - give back what the recorder has */
+/* telemetry_destroy - free the memory of the recorder */
 void telemetry_destroy(struct worker_telemetry *t);
 
-/* telemetry_start, telemetry_stop - the worker's thread begins, and ends */
+/* telemetry_start, telemetry_stop - report that the worker's thread begins or
+ * ends */
 void telemetry_start(struct worker_telemetry *t);
 void telemetry_stop(struct worker_telemetry *t);
 
-/* telemetry_state - the worker does something else from @now_ns on */
+/* telemetry_state - record that the worker is in @state from @now_ns on */
 void telemetry_state(struct worker_telemetry *t, enum area_state state,
 		     uint64_t now_ns);
 
-/* telemetry_check - at the end of a tick: does anybody want to know? */
+/* telemetry_check - check whether a recorder or a tracer has come or gone; at the
+ * end of a tick, and when the worker begins other work */
 void telemetry_check(struct worker_telemetry *t, uint64_t now_ns);
 
 void telemetry_park(struct worker_telemetry *t, enum probe_park_reason reason);
-/* telemetry_woken - the park has ended; telemetry_unpark() follows */
+/* telemetry_woken - record that the park ended at @now_ns; the caller then
+ * calls telemetry_unpark() */
 static inline void telemetry_woken(struct worker_telemetry *t, uint64_t now_ns)
 {
 	t->woken_ns = now_ns;
 }
 void telemetry_unpark(struct worker_telemetry *t);
 
-/* telemetry_pollers - the worker is going to call its pollers */
+/* telemetry_pollers - record that the worker is going to call its pollers */
 void telemetry_pollers(struct worker_telemetry *t, uint64_t now_ns);
 
-/* telemetry_stolen - a steal has succeeded; telemetry_working() follows */
+/* telemetry_stolen - record a steal; the caller then calls
+ * telemetry_working() */
 static inline void telemetry_stolen(struct worker_telemetry *t,
 				    struct skua_task *task, uint32_t count,
 				    unsigned victim)
@@ -145,10 +153,12 @@ static inline void telemetry_stolen(struct worker_telemetry *t,
 	t->pending_steal.victim = victim;
 }
 
-/* telemetry_working - the worker has found something to do */
+/* telemetry_working - report that the worker ends its search, and its last
+ * steal */
 void telemetry_working(struct worker_telemetry *t, uint64_t now_ns);
 
-/* telemetry_job, telemetry_job_end - it works on a job that was forked by @victim */
+/* telemetry_job, telemetry_job_end - report that the worker begins or ends a
+ * job that the thread of place @victim forked */
 void telemetry_job(struct worker_telemetry *t, const void *job,
 		   unsigned victim);
 void telemetry_job_end(struct worker_telemetry *t);
@@ -156,34 +166,37 @@ void telemetry_job_end(struct worker_telemetry *t);
 void telemetry_overflow(struct worker_telemetry *t, uint64_t n);
 void telemetry_inject(struct worker_telemetry *t, uint64_t n);
 
-/* telemetry_stall - by the thread that watches: a poll of @worker's, of such a task, has
- * taken @ns so far */
+/* telemetry_stall - report that a poll of @worker has taken @ns so far; by the
+ * stall watcher. @task, @type and @poll describe the polled task */
 void telemetry_stall(struct telemetry *telemetry, unsigned worker,
 		     uint64_t task, const void *type, skua_task_fn poll,
 		     uint64_t ns);
 
-/* telemetry_ready - the worker makes a task runnable, and until_ready is 0 */
+/* telemetry_ready - report that the worker makes a task runnable; called when
+ * until_ready reaches 0 */
 void telemetry_ready(struct worker_telemetry *t, struct skua_task *task);
 
-/* telemetry_ready_outside - a thread that is no worker makes a task runnable, of which
- * somebody wants to know: telemetry_wants() */
+/* telemetry_ready_outside - report that a thread that is no worker makes a task
+ * runnable; called if telemetry_wants() */
 void telemetry_ready_outside(struct telemetry *telemetry,
 			     const struct inject_queue *queue,
 			     struct skua_task *task);
 
-/* telemetry_poll - poll a task that somebody wants to know of */
+/* telemetry_poll - poll a task, and report the poll to the recorder and to
+ * tracers */
 enum skua_poll telemetry_poll(struct worker_telemetry *t,
 			      struct skua_task *task);
 
-/* telemetry_sample_due - is the next poll to be timed? */
+/* telemetry_sample_due - must the next poll be timed? */
 bool telemetry_sample_due(const struct worker_telemetry *t);
 
-/* telemetry_sample - a poll took @ns; @type and @poll are what the task had before */
+/* telemetry_sample - record that a poll took @ns. @type and @poll are those of
+ * the task before the poll */
 void telemetry_sample(struct worker_telemetry *t, const void *type,
 		      skua_task_fn poll, uint64_t ns);
 
-/* telemetry_poll_function - the poll function of a task that is going to be polled, whether
- * its wait is timed or not */
+/* telemetry_poll_function - return the task's own poll function, even while its
+ * wait is timed */
 skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 				     const struct skua_task *task);
 

@@ -6,9 +6,10 @@
 #include "core/os/log.h"
 #include "core/task/task.h"
 
-/* Relaxed, all of this file except where a slot changes hands: the order between two
- * threads that write the slot of a task is that of the task's queues; and readers want
- * words, not an order. */
+/* Atomic operations of this file are relaxed, except where a slot changes
+ * hands. Several threads write the slot of a task one after the other, in the
+ * order that the task's queues give them. Readers need whole words, but no
+ * order between them. */
 
 static struct area_task *slot_of(struct telemetry *telemetry, uint64_t task,
 				 unsigned i)
@@ -18,7 +19,8 @@ static struct area_task *slot_of(struct telemetry *telemetry, uint64_t task,
 	return &telemetry->track->tasks[(first + i) % TRACK_SLOTS];
 }
 
-/* The slot of a task; NULL if it was left out, or if nothing is tracked. */
+/* Return the slot of a task; NULL if the table left it out, or there is no
+ * table. */
 static struct area_task *find(struct telemetry *telemetry,
 			      const struct skua_task *task)
 {
@@ -33,13 +35,14 @@ static struct area_task *find(struct telemetry *telemetry,
 	return NULL;
 }
 
-/* Take a slot for @task, one that shows @shown. False: another task has it. */
+/* Claim for @task a free slot that shows @shown. False if it shows another
+ * task, or another task holds it. */
 static bool claim(struct area_task *slot, uint64_t shown, uint64_t task)
 {
 	uint64_t nobody = 0;
 
-	/* Acquire: what the last holder wrote there comes before what this one
-	 * will. Pairs with give_back(). */
+	/* Acquire: the last holder's writes to the slot come before those of
+	 * @task. Pairs with the release in give_back(). */
 	return counter_read(&slot->task) == shown &&
 	       counter_read(&slot->holder) == 0 &&
 	       atomic_cas_acquire((atomic_u64 *)&slot->holder, &nobody, task);
@@ -47,12 +50,14 @@ static bool claim(struct area_task *slot, uint64_t shown, uint64_t task)
 
 static void give_back(struct area_task *slot)
 {
-	/* Release: pairs with claim(). */
+	/* Release: the holder's writes to the slot. Pairs with the acquire in
+	 * claim(). */
 	atomic_store_release((atomic_u64 *)&slot->holder, 0);
 }
 
-/* A slot for a task that has none: the one that shows its last life, or a free one,
- * or that of another task that is done. */
+/* Claim a slot for a task that has none. The first choice is the slot that
+ * shows an earlier life of the same task, then an empty slot, then one that
+ * shows another task that is done. */
 static struct area_task *claim_any(struct telemetry *telemetry, uint64_t task)
 {
 	const uint64_t first[] = { task, 0 };
@@ -131,7 +136,8 @@ void track_wait(struct telemetry *telemetry, const struct skua_task *task,
 	counter_set_owner(&slot->wait, wait);
 }
 
-/* Is this the first time for the type, as far as there is room to know? */
+/* Is this the first hint for the type? False if there is no room to remember
+ * it. */
 static bool first_hint(struct telemetry *telemetry, uint64_t type)
 {
 	for (unsigned i = 0; i < TRACK_HINTS; i++) {
@@ -158,8 +164,9 @@ static void hint(struct telemetry *telemetry, const struct skua_task *task,
 		(const void *)task, task->type ? task->type->name : "(none)");
 }
 
-/* Before others may poll it: the reference that is the scheduler's own is still
- * there, and the spare one, or what that was lent as. */
+/* Record that a poll has ended with SKUA_PENDING; before another thread may
+ * poll the task. Two references are no wakers: the scheduler's own, and the
+ * spare one, unless the poll lent that as a waker. */
 static void pending(struct telemetry *telemetry, struct skua_task *task,
 		    struct area_task *slot, bool spare)
 {
@@ -177,8 +184,9 @@ static void pending(struct telemetry *telemetry, struct skua_task *task,
 		hint(telemetry, task, slot);
 }
 
-/* A task that nobody else refers to ends now; another one when its last waker is
- * dropped, which nobody tells. */
+/* Record that a task is done. If nothing else refers to it, it ends now, and
+ * its slot becomes empty. Otherwise it ends when its last waker is dropped,
+ * which is not reported here. */
 static void done(struct skua_task *task, struct area_task *slot, bool spare)
 {
 	uint64_t state = atomic_load_relaxed(task_state(task));

@@ -23,38 +23,44 @@
 
 #define TRACK_SLOTS  4096u
 #define TRACK_WINDOW 16u
-/* Types whose warning, that nothing refers to a pending task, was logged. */
+/* How many types the runtime remembers as warned of: nothing refers to a
+ * pending task. */
 #define TRACK_HINTS 64u
 
-/* In zeroed memory. */
+/* The table, in zeroed memory. */
 struct track {
 	struct area_task tasks[TRACK_SLOTS];
-	/* Types, or poll functions. Writers: workers, from 0. */
+	/* The types of those warnings, or poll functions if there is no type.
+	 * Writers: workers, from 0. */
 	atomic_u64 hinted[TRACK_HINTS];
 };
 
-/* track_spawn - a task that the caller is about to queue; @caller: the code that
- * spawns it */
+/* track_spawn - record a task that the caller is about to queue; @caller: the
+ * code that spawns it */
 void track_spawn(struct telemetry *telemetry, const struct skua_task *task,
 		 const void *caller);
 
-/* track_forget - its spawn was refused after all */
+/* track_forget - remove a task whose spawn was refused after track_spawn() */
 void track_forget(struct telemetry *telemetry, const struct skua_task *task);
 
-/* track_queued - it was woken, and the caller is about to queue it */
+/* track_queued - record that a task was woken, and that the caller is about to
+ * queue it */
 void track_queued(struct telemetry *telemetry, const struct skua_task *task);
 
-/* track_wait - what the task, which is being polled, has begun to wait for
- * @what: the address of a task or group, or the time of a timer */
+/**
+ * track_wait - record what a task, in its poll, has begun to wait for
+ * @what: the address of a task or group, or the time of a timer
+ */
 void track_wait(struct telemetry *telemetry, const struct skua_task *task,
 		enum area_wait wait, uint64_t what);
 
-/* track_poll_begin - it is going to be polled; the slot for track_poll_end(), or NULL */
+/* track_poll_begin - record that a task is going to be polled. Return: its
+ * slot, for track_poll_end(), or NULL */
 struct area_task *track_poll_begin(struct telemetry *telemetry,
 				   const struct skua_task *task);
 
-/* track_poll_end - how the poll has ended, before others may poll it; @spare: whether the
- * spare reference (task_state.h) is still there */
+/* track_poll_end - record the result of the poll, before another thread may
+ * poll the task; @spare: is the spare reference (task_state.h) still there? */
 void track_poll_end(struct telemetry *telemetry, struct area_task *slot,
 		    struct skua_task *task, enum skua_poll result, bool spare);
 

@@ -21,8 +21,9 @@ void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
 	if (!samples)
 		return;
 	sample = &samples->samples[place_of(task)];
-	/* Acquire: pairs with the release in wait_sample_take(). The queue hands
-	 * on what is written here. */
+	/* Acquire: the place was read to its end. Pairs with the release in
+	 * wait_sample_take(). The task's queue publishes the fields that are
+	 * written here. */
 	if (!atomic_cas_acquire(&sample->taken, &free, 1))
 		return;
 	sample->weight = weight;
@@ -41,7 +42,7 @@ skua_task_fn wait_sample_take(struct wait_samples *samples,
 	*since_ns = sample->since_ns;
 	*weight = sample->weight;
 	task->poll = poll;
-	/* Release: the sample was read. Pairs with the acquire in
+	/* Release: the place was read to its end. Pairs with the acquire in
 	 * wait_sample_put(). */
 	atomic_store_release(&sample->taken, 0);
 	return poll;
