@@ -242,7 +242,7 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
 }
 
-/**
+/*
  * Wake penalty of worker @i for a waker on CPU @here; lower is preferred.
  * @parked has the parked workers of its group. The penalties, from the highest:
  * it is the sentinel; it would wake up on CPU @here, which is busy with the
@@ -324,7 +324,7 @@ static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 	return false;
 }
 
-/**
+/*
  * Clear the summary bit of @group, in which no worker seemed to be parked. True
  * if one is parked after all; the bit is then set again.
  */
@@ -348,7 +348,7 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 /* A search for a group with a worker to wake. */
 struct look {
 	uint64_t now_ns; /* or UNTIMED */
-	/* it has passed over a group because a worker of it searches */
+	/* It has passed over a group because a worker of it searches. */
 	bool searched;
 };
 

@@ -77,8 +77,8 @@ struct idle {
 	 * wakers.
 	 */
 	atomic_u32 last_choice;
-	/* 1: wakers write their thread into claimed_by. Writers: workers whose
-	 * recorder is switched on or off. Readers: wakers. */
+	/* 1: wakers write their thread into claimed_by. Writers: workers, as
+	 * the recorder is on or off (telemetry_check()). Readers: wakers. */
 	atomic_u32 note_wakers;
 
 	/*
