@@ -12,7 +12,7 @@
  * lets only one of them do that at a time. The end of the last poll gives the slot
  * back. If no slot of the window is free, the table leaves the task out and counts it.
  *
- * A task may be done while somebody holds a waker of it. Its slot then continues to
+ * A task may be done while a waker of it still exists. Its slot then continues to
  * show it, as the thread that drops the waker must not touch the runtime. The slot is
  * taken by the next spawn of the same task, or by another task if no slot is free.
  */
