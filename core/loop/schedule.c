@@ -8,8 +8,8 @@
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
 
-/* Of a task that somebody wants to know of. Apart, so that the others save no
- * registers for it. */
+/* Slow path for a task that telemetry records. A separate function, so that the
+ * fast path saves no registers for it. */
 static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
 						       struct skua_task *task)
 {
@@ -24,7 +24,9 @@ static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
 	pool_inject(pool, task);
 }
 
-/* To where a task goes that is urgent or bound. Apart, likewise. */
+/* Queue an urgent or bound task: to the urgent lane, or to the inbox of its
+ * home worker. A separate function, so that the fast path saves no registers
+ * for it. */
 static __attribute__((noinline)) void schedule_apart(struct worker *worker,
 						     struct skua_task *task)
 {
@@ -64,7 +66,7 @@ void schedule(struct skua_task *task)
 	struct pool *pool = task->pool;
 	struct worker *worker = current_worker;
 
-	/* A child of fork() has no workers to run it. */
+	/* A child of fork() has no workers that could run it. */
 	if (!pool_alive(pool))
 		return;
 	if (worker && worker->pool == pool) {
@@ -100,7 +102,8 @@ void schedule_add_reference(struct skua_task *task)
 
 static const struct task_state_drop one = { .references = 1 };
 
-/* Give references back; the end of a member may be that of its group. */
+/* Drop references. If the task is a member of a group, its end may also end the
+ * group. */
 static struct task_end give_back(struct skua_task *task,
 				 struct task_state_drop drop)
 {
@@ -115,9 +118,10 @@ static struct task_end give_back(struct skua_task *task,
 }
 
 /*
- * Queue a task that waited for the end of another. It goes behind what the worker has:
- * that may be more tasks that it waits for, and for each of those that has ended by
- * then, it is spared a wait, a wake-up and a poll.
+ * Queue a task that was waiting for the end of another task. It goes to the
+ * back of the worker's queue: the tasks before it may be more tasks that it
+ * joins. For each of those that ends first, the joiner is spared a wait, a
+ * wake-up and a poll.
  */
 static void schedule_joiner(struct skua_task *task)
 {
@@ -134,8 +138,9 @@ static void schedule_joiner(struct skua_task *task)
 	}
 }
 
-/* Wake a task that waited for an end, and give that reference back; false, and nothing
- * is done, if it is COMPLETE. Otherwise it may be gone, unless it is queued here. */
+/* Wake a task that was waiting for an end, and drop the reference held for
+ * that. Returns false and does nothing if the task is COMPLETE. Otherwise the
+ * task may be freed when this returns, unless it is queued here. */
 static bool wake_joiner(struct skua_task *task)
 {
 	bool queue;
@@ -149,8 +154,9 @@ static bool wake_joiner(struct skua_task *task)
 
 void schedule_end(struct task_end end, struct skua_task *task)
 {
-	/* A loop, not a recursion: the joining task that is woken here may be
-	 * done already, and this its last reference. */
+	/* A loop instead of a recursion: the joining task may already be
+	 * COMPLETE, with this as its last reference, so that its own end must
+	 * be handled next. */
 	while (end.bit == TASK_END_TASK) {
 		task = end.what.task;
 		if (wake_joiner(task))

@@ -1,41 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule.h - where a task goes that became runnable, or has ended */
+/* schedule.h - queue tasks that became runnable, and act on tasks that ended */
 #ifndef SKUA_CORE_LOOP_SCHEDULE_H
 #define SKUA_CORE_LOOP_SCHEDULE_H
 
 #include "core/loop/pool.h"
 #include "core/task/task.h"
 
-/* schedule - queue a task that the caller made ACTIVE or SCHEDULED; any
- * thread */
+/* schedule - queue a task that the caller has moved to ACTIVE or SCHEDULED.
+ * Threads: any. */
 void schedule(struct skua_task *task);
 
-/* schedule_by - the same; @worker: the calling worker of the task's pool, or
- * NULL for a thread that is none and has entered it; in a process that has it */
+/*
+ * schedule_by - as schedule(), with the calling worker known
+ * @worker: the calling worker of the task's pool; NULL if the caller is an
+ * outside thread, which has called pool_enter()
+ *
+ * The caller has checked that this process is the one the workers run in
+ * (pool_alive()).
+ */
 void schedule_by(struct worker *worker, struct skua_task *task);
 
-/* schedule_wake - make a task runnable; any thread that has a reference */
+/* schedule_wake - make a task runnable. Threads: any that holds a reference. */
 void schedule_wake(struct skua_task *task);
 
-/* schedule_wake_by_value - the same, and give the reference back */
+/* schedule_wake_by_value - make a task runnable and drop the caller's
+ * reference */
 void schedule_wake_by_value(struct skua_task *task);
 
-/* schedule_add_reference - by the holder of another one, or the task's poll */
+/* schedule_add_reference - add a reference to a task. The caller holds another
+ * reference, or is the task's own poll. */
 void schedule_add_reference(struct skua_task *task);
 
 /**
- * schedule_drop - give a reference back, and act for the end if it is reached
+ * schedule_drop - drop one reference; if that ends the task, act on its end
  *
- * Any thread. May call a release function.
+ * Threads: any. May call a release function.
  */
 void schedule_drop(struct skua_task *task);
 
-/* schedule_complete - the same, by the worker whose poll of the task was the
- * last one; @spare: the spare reference is still there */
+/* schedule_complete - mark a task complete after its last poll and drop the
+ * worker's references. Called by the worker that polled it.
+ * @spare: whether the spare reference has not been lent */
 void schedule_complete(struct skua_task *task, bool spare);
 
-/* schedule_end - the same for an end that is reached: of @task, or, if that is
- * NULL, of a group */
+/* schedule_end - act on an end that a drop has reached: wake the joiner, or
+ * call the release function
+ * @task: the task that ended; NULL if the end is that of a group */
 void schedule_end(struct task_end end, struct skua_task *task);
 
 #endif
