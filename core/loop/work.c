@@ -5,9 +5,10 @@
 #include "core/loop/worker.h"
 
 #define LIFO_STREAK_MAX 3u
-/* A guess: urgent work gets eight polls of nine. */
+/* A guess: urgent and bound tasks get at most eight polls of nine. */
 #define PRIORITISED_STREAK_MAX 8u
-/* Bounds of the fair share of the injection queue: at most half of a ring. */
+/* Bounds of a worker's fair share of the injection queue; the maximum is half a
+ * ring. */
 #define INJECT_BATCH_MIN 4u
 #define INJECT_BATCH_MAX 128u
 /* ---- making tasks visible ---------------------------------------------- */
@@ -31,9 +32,9 @@ static void spill_owner(struct worker *w)
 }
 
 /*
- * As push_owner(), to a queue that is full. Half of it makes room; if that
- * cannot be because a thief holds slots, the task goes to the injection queue
- * alone.
+ * Push a task to a local queue that is full. Half of the queue is moved to the
+ * injection queue to make room. If that is impossible because a thief holds
+ * slots, only this task goes to the injection queue. Returns as push_owner().
  */
 static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 						      struct skua_task *task)
@@ -50,8 +51,9 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 	return false;
 }
 
-/* To the back of the local queue. The caller tells of it. Return: is it there, and
- * not in the injection queue? */
+/* Push a task to the back of the local queue. The caller notifies the idle
+ * protocol. Returns true if the task is in the local queue, false if it is in
+ * the injection queue. */
 static inline bool push_owner(struct worker *w, struct skua_task *task)
 {
 	return local_queue_push_owner(w->queue, task) ||
@@ -82,16 +84,16 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 	bool next =
 		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
 
-	/* The one exception to I1. If something else runs next after all,
-	 * notify_rest() or end_tick() makes up for it. */
+	/* The one exception to I1. If another task runs next after all,
+	 * notify_rest(), end_tick() or loop_poll_within() notifies later. */
 	if (!push_owner(w, task) || !next)
 		work_tell_owner(w);
 }
 
 /* ---- finding tasks ------------------------------------------------------ */
 
-/* A fair share of the injection queue, as far as the local queue has room; @now
- * one more, which runs at once. */
+/* A worker's fair share of the injection queue, in tasks, limited to the room
+ * in its local queue. @now: one task more fits, because it runs at once. */
 static uint64_t fair_share(const struct worker *w, bool now)
 {
 	const struct pool *pool = w->pool;
@@ -107,12 +109,12 @@ static uint64_t fair_share(const struct worker *w, bool now)
 }
 
 /*
- * Take from the injection queue: the first task to run, the others into the
- * local queue.
- * @behind: the first one as well, behind what is there, if there is room for
- *          one; returns NULL
- * @see_to: receives whether that leaves anything to see to: work made visible
- *          (I1), or takers that were turned away (I5)
+ * Take from the injection queue: return the first task, to run it next, and
+ * move the others to the local queue.
+ * @behind: move the first task to the local queue as well, and return NULL; the
+ * caller has checked that there is room for it
+ * @see_to: receives true if the caller must notify the idle protocol: this has
+ * made work visible (I1), or has turned other takers away (I5)
  */
 static struct skua_task *take_injected(struct worker *w, bool behind,
 				       bool *see_to)
@@ -141,9 +143,9 @@ static struct skua_task *take_injected(struct worker *w, bool behind,
 }
 
 /*
- * Of a task that a worker, which does not search, took from elsewhere: nobody
- * else sees to what that leaves, or to what is in the worker's own queue while
- * it runs this task.
+ * Notify the idle protocol (I1) after a worker that is no searcher took @task
+ * from a shared queue. No other thread does so for the work that the take left
+ * visible, or for the worker's own queue while the worker polls @task.
  */
 static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 				     bool see_to)
@@ -161,13 +163,13 @@ static struct skua_task *fetch_injected(struct worker *w, bool behind)
 	return notify_rest(w, task, see_to);
 }
 
-/* Take one; @see_to as in take_injected(). */
+/* Take one task; @see_to as in take_injected(). */
 static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 {
 	struct inject_take take;
 
 	*see_to = false;
-	/* Spares a call: the usual case. */
+	/* The queue is empty in most cases; this check saves the call. */
 	if (!inject_queue_visible(queue))
 		return NULL;
 	take = inject_queue_take(queue, 1);
@@ -175,7 +177,8 @@ static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 	return take.list.count ? task_of_node(take.list.first) : NULL;
 }
 
-/* The urgent lane, then the inbox, which nobody else takes from. */
+/* Take from the urgent lane, else from the inbox. No other worker takes from
+ * the inbox, so that its take turns nobody away. */
 static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
 {
 	struct skua_task *task = take_one(&w->pool->urgent, see_to);
@@ -192,8 +195,9 @@ static struct skua_task *fetch_prioritised(struct worker *w)
 	return notify_rest(w, task, see_to);
 }
 
-/* When to look at the injection queue again: after the interval; earlier, when
- * the batch just taken is done, if more is waiting. */
+/* Set when to check the injection queue again: after the interval. If more
+ * tasks are waiting there, already after the batch just taken, if that is
+ * earlier. */
 static void plan_inject(struct worker *w)
 {
 	uint32_t batch = local_queue_length(w->queue) + 1;
@@ -204,13 +208,15 @@ static void plan_inject(struct worker *w)
 		w->polls_until_inject = batch;
 }
 
-/* A task that is neither urgent nor bound, found without a search. */
+/* Take a task that is neither urgent nor bound, without a search. */
 static struct skua_task *next_normal(struct worker *w)
 {
 	struct skua_task *task;
 
 	if (--w->polls_until_inject == 0) {
-		/* Not before what came earlier; but one, if there is no room. */
+		/* Injected tasks go behind the tasks of a local queue that is
+		 * not empty, because those came earlier. If that queue is full,
+		 * one injected task runs at once. */
 		task = fetch_injected(
 			w, local_queue_length(w->queue) > 0 &&
 				   local_queue_room_owner(w->queue) > 0);
@@ -242,8 +248,10 @@ struct skua_task *work_next(struct worker *w)
 		w->prioritised_streak++;
 		return task;
 	}
-	/* The turn of the others: by turns of the inbox, which an urgent lane
-	 * that is never empty would starve, and of all that is normal. */
+	/* After PRIORITISED_STREAK_MAX polls it is the turn of the other tasks.
+	 * The inbox and the normal tasks alternate in that turn; without a turn
+	 * of its own, the inbox would starve beside an urgent lane that is
+	 * never empty. */
 	w->inbox_turn = w->prioritised_streak != 0 && !w->inbox_turn;
 	w->prioritised_streak = 0;
 	if (w->inbox_turn)
@@ -253,8 +261,9 @@ struct skua_task *work_next(struct worker *w)
 	return task ? task : fetch_prioritised(w);
 }
 
-/* If worker @i, the victim, has nothing: have others pass it by (I9). False if it
- * has after all. */
+/* If the queue of worker @i, the victim, is empty, clear its bit of the map so
+ * that other thieves skip it (I9). Returns false if the queue got tasks
+ * meanwhile; the bit is then set again. */
 static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
 {
 	const struct local_queue *queue = pool->workers[i]->queue;
@@ -268,15 +277,17 @@ static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
 	return false;
 }
 
-/* Half of what a near victim has, and one task of a far one: what is moved to
- * another node is slow to run there. */
+/* Steal up to half of the victim's queue: at most tuning.steal_max tasks, or
+ * tuning.steal_max_far from a victim on another node, because a task that moves
+ * to another node is slow to run there. */
 static struct skua_task *steal_from(struct worker *w, struct victim victim)
 {
 	struct pool *pool = w->pool;
 	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
 	struct local_queue_steal got;
 
-	/* A further round means that the victim pushed meanwhile. */
+	/* The loop repeats when the victim has pushed a task after the steal
+	 * found its queue empty. */
 	do {
 		counter_add_owner(&w->area.counters.steal_attempts, 1);
 		got = local_queue_steal_into(
@@ -330,7 +341,7 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 	return task ? task : steal(w, reach);
 }
 
-/* Has anybody whose bit is in that line tasks to give? */
+/* Has any worker of that line of the map tasks in its queue? */
 static bool line_visible(const struct pool *pool, unsigned line)
 {
 	uint64_t bits = work_map_read(&pool->map, line, WORK_TASKS);
@@ -352,7 +363,7 @@ bool work_visible(const struct worker *w)
 	if (inject_queue_visible(&pool->urgent) ||
 	    inject_queue_visible(&pool->inject))
 		return true;
-	/* The nearest first: what is there is likely its group's. */
+	/* The worker's own group first: the work is most likely there. */
 	for (unsigned g = 0; g < pool->groups->count; g++) {
 		if (line_visible(pool, (w->group + g) % pool->groups->count))
 			return true;

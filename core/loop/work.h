@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * work.h - what a worker has at hand, and where it gets more
+ * work.h - a worker's own tasks, and where it finds more
  *
- * A worker takes its next task from, in this order:
+ * A worker takes its next task from the first of these that has one:
  *
- *   the urgent lane and its inbox, a few times in a row
- *   the injection queue, when that is due
- *   its LIFO slot, a few times in a row
- *   its local queue
+ *   the urgent lane and the worker's inbox, a few times in a row
+ *   the injection queue, when a check of it is due
+ *   the worker's LIFO slot, a few times in a row
+ *   the worker's local queue
  *   the injection queue
  *   the other workers' local queues: a search
  *
- * "Visible" is what other workers can take: the urgent lane, the injection
- * queue and the local queues, but neither the LIFO slots nor the inboxes.
- * A thread that makes work visible and does not run it next itself notifies the idle
- * protocol (core/idle/IDLE.md).
+ * "Visible" work is work that other workers can take: the urgent lane, the
+ * injection queue and the local queues, but neither LIFO slots nor inboxes.
+ * A thread that makes work visible, and does not run it next itself, notifies
+ * the idle protocol (core/idle/IDLE.md).
  */
 #ifndef SKUA_CORE_LOOP_WORK_H
 #define SKUA_CORE_LOOP_WORK_H
@@ -26,35 +26,42 @@
 struct skua_task;
 struct worker;
 
-/* work_schedule_owner - queue a runnable task, to run next */
+/* work_schedule_owner - queue a runnable task in the LIFO slot, so that it runs
+ * next */
 void work_schedule_owner(struct worker *w, struct skua_task *task);
 
 /**
- * work_push_back_owner - queue a task behind the others of the worker
+ * work_push_back_owner - queue a task behind the worker's other tasks
  *
- * If it is the only one, it runs next, and is not worth a wake-up.
+ * If the worker has no other task, this one runs next and wakes no other
+ * worker.
  */
 void work_push_back_owner(struct worker *w, struct skua_task *task);
 
-/* work_next - what the worker has at hand, or finds without a search */
+/* work_next - take a task of the worker's own or from a shared queue, without a
+ * search. Return: NULL if there is none. */
 struct skua_task *work_next(struct worker *w);
 
 /**
- * work_find - what there is elsewhere than in the own LIFO slot and queue
+ * work_find - take a task from the shared queues, the inbox, or by stealing
  *
- * By a searcher, or, as far as there is anything, by a parker after its fence:
- * they see to what they leave visible by I3.
+ * For a searcher, or for a worker that is about to park, after its fence. The
+ * caller notifies the idle protocol by I3 of the work that this leaves visible.
+ * Does not look in the worker's own LIFO slot and local queue. Return: NULL if
+ * there is none in @reach.
  */
 struct skua_task *work_find(struct worker *w, enum victims_reach reach);
 
-/* work_visible - is there work that another worker could do? After a fence. */
+/* work_visible - is there work that another worker could take? The caller has
+ * issued a fence before. */
 bool work_visible(const struct worker *w);
 
-/* work_tell_owner - what is in the worker's queue has others to be told of (I1) */
+/* work_tell_owner - wake another worker for the tasks in this worker's queue,
+ * if the idle protocol requires it (I1) */
 void work_tell_owner(struct worker *w);
 
-/* work_lower_flags_owner - have thieves pass the worker by, of which nothing can be
- * had; while it computes nothing */
+/* work_lower_flags_owner - clear the worker's flags of an empty task queue and
+ * job deque, so that thieves skip it. Not during a poll or a job. */
 void work_lower_flags_owner(struct worker *w);
 
 #endif
