@@ -2,29 +2,32 @@
 /**
  * loop.c - the scheduler loop
  *
- * The life of a worker. loop_run() polls the task that work_next() has at hand:
- * an urgent or bound one, the LIFO slot, the local queue, and now and then the
- * injection queue (work.h). Some polls make a tick. At its end, end_tick() looks
- * at the clock once, for all that needs it: telemetry, affinity, timers, pollers.
+ * The life of a worker. loop_run() polls the task that work_next() returns: an
+ * urgent or bound one, that of the LIFO slot, one of the local queue, or, now
+ * and then, one of the injection queue (work.h). Some polls make a tick. At its
+ * end, end_tick() reads the clock once for everything that depends on it:
+ * telemetry, affinity, timers, pollers.
  *
- * With nothing at hand, wait_for_task() looks elsewhere. If fewer than half of the
- * group search, the worker becomes a searcher, and search() tries the queues and
- * the jobs of others, near ones first, for about as long as a wake-up would take.
- * Then it announces its sleep, looks everywhere once more, and sleeps in park(),
- * until a waker claims it or a deadline comes. core/idle/IDLE.md proves that no
- * wake-up is lost on this way. A worker that finds a stolen job runs it in
- * run_job(), and sees to its tasks between two jobs. A worker with a poller that
- * has no park never sleeps: it takes turns in stay_awake().
+ * When work_next() finds no task, wait_for_task() looks for work of other
+ * workers. If fewer than half of the group search, the worker becomes a searcher:
+ * search() scans the queues and jobs of other workers, near ones first, for about
+ * as long as a wake-up takes. Then the worker announces its sleep, scans
+ * everything once more, and sleeps in park() until a waker claims it or a deadline
+ * comes. core/idle/IDLE.md proves that no wake-up is lost on this way. A worker
+ * that has stolen a job runs it in run_job(), and runs its own tasks between two
+ * jobs. A worker with a poller that has no park never sleeps: it calls
+ * stay_awake() again and again.
  *
- * The life of a shutdown. pool_close() refuses spawns from outside, and
- * pool_cancel(), if wanted, sets a flag by which each poll learns that its task is
- * cancelled. The tasks end as they are polled. A worker that runs out of work sums
- * the counters in check_drained() if a thread waits for that, and wakes it when no
- * task is left. pool_stop() then sets a flag and wakes all sleepers; each worker
- * finds the flag, leaves its loop, and its thread ends.
+ * The life of a shutdown. pool_close() refuses spawns from outside. pool_cancel(),
+ * which is optional, sets a flag by which each poll learns that its task is
+ * cancelled. The tasks end as they are polled. While a thread waits for a drain, a
+ * worker that runs out of work sums the counters in check_drained(), and wakes
+ * that thread when no task is left. pool_stop() then sets a flag and wakes all
+ * sleeping workers; each worker sees the flag, leaves its loop, and its thread
+ * ends.
  *
- * A worker that its program drives has no thread: loop_drive() does the same on the
- * caller's, and sleeps by returning.
+ * A worker that its program drives has no thread: loop_drive() does the same on
+ * the caller's thread, and "sleeps" by returning.
  */
 #include "core/loop/loop.h"
 
@@ -40,8 +43,8 @@
 #include "core/idle/stall_rest.h"
 #include "core/loop/work.h"
 
-/* Polls within polls: a guess; each takes a frame of the program's and one of 100 bytes
- * or so. */
+/* Limit of polls within each other. A guess: each takes one stack frame of the
+ * program's and about 100 bytes of the library's. */
 #define POLLS_WITHIN_MAX 32u
 
 /* ---- searching and sleeping ---------------------------------------------- */
@@ -53,11 +56,12 @@ static bool stopping(const struct worker *w)
 	return atomic_load_relaxed(&w->pool->stopping) != 0;
 }
 
-/* Out of work: wake those that wait for a drain, if this is it. */
+/* Called by a worker out of work: if no task is left, wake the threads that
+ * wait for a drain. */
 static void check_drained(struct worker *w)
 {
-	/* Orders what the worker finished before the look for those that wait.
-	 * Pairs with the fence in pool_wait_drained(). */
+	/* Orders the worker's count of finished tasks before the load of
+	 * drainers. Pairs with the fence in pool_wait_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(w->pool);
 }
@@ -88,14 +92,17 @@ static uint64_t spin_limit_ns(const struct worker *w)
 	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
 }
 
-/* A task of somebody's, or else, in w->job, a job. */
+/* Look for work beyond the worker's own queues. Returns a task, or NULL; if
+ * NULL, w->job may hold a stolen job. */
 static struct skua_task *find(struct worker *w, enum victims_reach reach)
 {
 	struct team *team = &w->pool->team;
 	struct skua_task *task = work_find(w, reach);
 
-	/* Once more after each place that was given up (F3). A searcher leaves
-	 * that to its next look: what it sees may be farther than it reaches. */
+	/* A helper that gives up its place must look at the jobs once more
+	 * (F3): the loop repeats after each team_sign_off(). A searcher leaves
+	 * that to its next scan, because the jobs that it sees may be farther
+	 * away than it reaches yet. */
 	while (!task && team_visible(team) && team_sign_on(team)) {
 		if (fork_join_steal_owner(w->fork_join, reach, &w->job))
 			break;
@@ -106,18 +113,20 @@ static struct skua_task *find(struct worker *w, enum victims_reach reach)
 	return task;
 }
 
-/* Has it found anything? */
+/* Has the search found a task or a job? */
 static bool has_work(const struct worker *w, const struct skua_task *task)
 {
 	return task || w->job.job;
 }
 
-/* Look for a while, or until a timer is due. A worker that looks for longer minds the
- * LIFO slots, as a sleeper would. */
+/* Search until work is found, the spin time is over, a timer is due, or the
+ * pool stops. A worker that searches for longer than the delay of the LIFO
+ * slots checks them, as the sentinel would. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
-	/* Before a look at the clock: a worker that was woken finds its work at once. */
+	/* Before the clock is read: a worker that was woken finds its work at
+	 * once. */
 	struct skua_task *task = find(w, VICTIMS_NODE);
 	uint64_t start_ns, spin_ns, far_ns;
 
@@ -149,8 +158,9 @@ static struct skua_task *search(struct worker *w)
 	}
 }
 
-/* Wake somebody if there is work that others could do; after a fence. A worker that
- * goes to sleep from now on sees it itself (I2). */
+/* Wake a worker if there is work that others could take; the caller has
+ * issued a fence before. A worker that parks from now on sees that work
+ * itself (I2). */
 static void wake_for_rest(struct worker *w)
 {
 	if (idle_any_sleepy(&w->pool->idle) &&
@@ -160,8 +170,9 @@ static void wake_for_rest(struct worker *w)
 		team_wake(&w->pool->team, w->group);
 }
 
-/* A searcher has found a task or a job, or has something else to do: hand the
- * search over if there is more (I3). */
+/* End the search of a searcher that has found a task or a job, or has something
+ * else to do. If it was the last searcher, wake a worker for the work that is
+ * left (I3). */
 static struct skua_task *found(struct worker *w, struct skua_task *task)
 {
 	if (idle_leave_search(&w->pool->idle, w->index))
@@ -169,8 +180,9 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-/* Learn how long to search next time. Work that comes due at a known time needs no
- * longer search. */
+/* Adapt the duration of the next search to the idle time that now ends. An
+ * idle time that a deadline ended does not lengthen it: that time was known
+ * before. */
 static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
 {
 	uint64_t idle_ns = now_ns - w->idle_since_ns;
@@ -192,9 +204,11 @@ static void woken(struct worker *w, bool slept)
 }
 
 /*
- * Sleep until a waker has chosen this worker, or something came due: a timer,
- * what the poller that it slept in has seen, or a task that waits behind a long
- * poll, in @task. False in the latter case; a searcher in both.
+ * Sleep until a waker has claimed this worker, or something came due: a timer,
+ * an event of the poller that it sleeps in, or a task that waits in the LIFO
+ * slot of a worker in a long poll, which *@task receives. Returns true if the
+ * worker was claimed, false otherwise. In both cases the worker is counted as a
+ * searcher afterwards.
  */
 static bool sleep_parked(struct worker *w, struct skua_task **task)
 {
@@ -202,8 +216,9 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 	struct parker *parker = &idle->sleepers[w->index].parker;
 	bool slept = false;
 
-	/* A round more means that the park ended without a claim: by the
-	 * notification of an earlier one, a summons (I6), or the deadline. */
+	/* The loop repeats when a park has ended without a claim: because of
+	 * the late notification of an earlier claim, a summons (I6), or the
+	 * deadline. */
 	while (idle_parked(idle, w->index)) {
 		uint64_t until = sentinel_enter(w);
 		bool polled = pollers_park_owner(&w->pollers, parker, until);
@@ -216,11 +231,13 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		}
 		if (!polled)
 			parker_park_until(parker, until);
-		/* In a poller's park the program may have woken tasks, which are
-		 * in the worker's own queues: no search finds them there. */
+		/* While a poller parked, the program may have woken tasks. They
+		 * are in this worker's own queues, where no search finds them;
+		 * so after a poller's park, do not leave the loop here, but
+		 * return false. */
 		if (!polled && !idle_parked(idle, w->index))
 			break;
-		/* By the sentinel alone: nobody else has a deadline. */
+		/* Only the sentinel has a deadline, and checks the slots. */
 		*task = until == SENTINEL_NEVER ? NULL : sentinel_check(w);
 		now_ns = clock_now_ns();
 		if (*task || polled || timers_due(w, now_ns)) {
@@ -230,8 +247,9 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 			return false;
 		}
 	}
-	/* I7. Orders the cleared bit before all that the worker does from now
-	 * on. Pairs with the fences in give_role() and sentinel_summon(). */
+	/* I7. Orders the cleared bit before everything that the worker does
+	 * from now on. Pairs with the fences in give_role() and
+	 * summon_parked(). */
 	atomic_fence_seq_cst();
 	woken(w, slept);
 	return true;
@@ -252,14 +270,14 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 	return claimed;
 }
 
-/* Search, then sleep, until there is a task; or NULL when there is a job, or the
- * worker has to look after its timers or pollers, or to end. */
+/* Search, then sleep, until there is a task. Returns NULL if there is a job in
+ * w->job, a timer or poller to run, or if the worker must end. */
 static struct skua_task *search_and_sleep(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle, w->index);
 
-	/* The tick ended when there was nothing more to do. */
+	/* tick.start_ns is when the worker ran out of work. */
 	if (searching)
 		idle_renew(idle, w->group, w->tick.start_ns);
 	else
@@ -282,14 +300,15 @@ static struct skua_task *search_and_sleep(struct worker *w)
 			return found(w, task);
 		if (stopping(w))
 			return NULL;
-		searching = true; /* its waker has counted it */
+		searching = true; /* the waker has counted it */
 	}
 }
 
 /*
- * The turn of a worker that stays awake. It is no searcher: its pollers are the user's
- * and may take their time, so that nobody may rely on it. It sees to the work that it
- * leaves as a searcher does that found a task (I3).
+ * One round of a worker that never sleeps. It is not counted as a searcher,
+ * because its pollers are the user's and may take long, so that no producer may
+ * rely on it. When it takes work, it wakes a worker for the rest as a searcher
+ * does (I3).
  */
 static struct skua_task *stay_awake(struct worker *w)
 {
@@ -319,17 +338,19 @@ static void yielded(struct worker *w, struct skua_task *task)
 
 static void done(struct worker *w, struct skua_task *task)
 {
-	/* A release function may spawn: see spawn() in task_api.c. */
+	/* A release function may spawn tasks: see spawn() in task_api.c. */
 	w->finishing = true;
 	schedule_complete(task, w->spare);
 	w->finishing = false;
-	/* Release: what the task wrote, and its spawn. Pairs with the acquire
-	 * in pool.c. Relaxed: the worker's own counter. */
+	/* Release: the task's writes, and the count of its spawn. Pairs with
+	 * the acquire in pool_live(). Relaxed: only this worker writes the
+	 * counter. */
 	atomic_store_release(&w->finished,
 			     atomic_load_relaxed(&w->finished) + 1);
 }
 
-/* Tell the task that it is cancelled, if all are; was it told? */
+/* Mark the task as cancelled if the pool cancels all tasks. Returns whether it
+ * does. */
 static bool pass_on_cancel(struct worker *w, struct skua_task *task)
 {
 	if (!pool_cancelling(w->pool))
@@ -341,15 +362,16 @@ static bool pass_on_cancel(struct worker *w, struct skua_task *task)
 
 static void pending(struct worker *w, struct skua_task *task, bool told)
 {
-	/* A shutdown began during the poll: once more, with the mark. */
+	/* The cancel began during this poll: poll the task once more, with the
+	 * mark. */
 	if (!told && pass_on_cancel(w, task))
 		task_state_transition_to_woken(task_state(task), 0);
 	if (!task_state_transition_to_waiting(task_state(task), w->spare))
-		schedule(task); /* woken meanwhile */
+		schedule(task); /* woken during the poll */
 }
 
-/* The poll while poll_flags are set: the poll must learn something, or somebody must
- * learn of the poll. */
+/* Poll a task while poll_flags are set: the task may have to learn that it is
+ * cancelled, or the poll is recorded. */
 static __attribute__((noinline)) enum skua_poll
 poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 {
@@ -373,7 +395,7 @@ static enum skua_poll poll_task(struct worker *w, struct skua_task *task)
 	counter_add_owner(&w->area.counters.tasks_polled, 1);
 	counter_set_owner(&w->area.task, (uintptr_t)task);
 	w->spare = true;
-	/* Relaxed: a request, of which no order is asked. */
+	/* Relaxed: a request; it orders nothing. */
 	if (atomic_load_relaxed(&w->pool->telemetry.poll_flags) == 0)
 		result = task->poll(task);
 	else
@@ -396,8 +418,9 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	const uint64_t outer = w->area.task;
 	const bool spare = w->spare;
 
-	/* The tick ends with the poll that joins. Records have no poll within another.
-	 * Relaxed: as in poll_task(). */
+	/* Without room for another poll, the tick ends with the poll that
+	 * joins. A record of polls cannot show one within another. Relaxed: as
+	 * in poll_task(). */
 	if (w->polls_within == POLLS_WITHIN_MAX ||
 	    w->tick.polls + 1 >= w->tick.budget ||
 	    w->forked_at == w->area.counters.tasks_polled ||
@@ -406,7 +429,9 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 		return false;
 	w->polls_within++;
 	w->tick.polls++;
-	/* It does not run next, as work_push_back_owner() takes for granted. */
+	/* A task that yields here does not run next, which
+	 * work_push_back_owner() assumes: the rest of the outer poll comes
+	 * first. So notify here. */
 	if (poll_task(w, task) == SKUA_YIELD)
 		work_tell_owner(w);
 	w->polls_within--;
@@ -427,14 +452,16 @@ static void end_tick(struct worker *w)
 	if (w->pollers.list)
 		telemetry_pollers(&w->telemetry, now_ns);
 	pollers_run_owner(&w->pollers);
-	/* A task that was woken here runs next, before one that yielded alone
-	 * and that nobody was told of: see work_push_back_owner(). */
+	/* A task that a timer or poller has put into the LIFO slot runs before
+	 * one that yielded alone in the queue, for which work_push_back_owner()
+	 * woke no worker. So notify here. */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
 		work_tell_owner(w);
 	work_lower_flags_owner(w);
 }
 
-/* A task at hand, those of timers that are due included. */
+/* Take the next task without a search; if there is none, end the tick, which
+ * fires timers and runs pollers, and try again. */
 static struct skua_task *next_task(struct worker *w)
 {
 	struct skua_task *task = work_next(w);
@@ -445,7 +472,8 @@ static struct skua_task *next_task(struct worker *w)
 	return work_next(w);
 }
 
-/* Run the job that was found. Between two jobs the worker sees to its tasks. */
+/* Run the job in w->job. Returns a task of the worker's own to run next: tasks
+ * run between two jobs. */
 static struct skua_task *run_job(struct worker *w)
 {
 	struct team *team = &w->pool->team;
@@ -466,13 +494,14 @@ static struct skua_task *run_job(struct worker *w)
 	return task;
 }
 
-/* Until there is a task; NULL to end the worker. */
+/* Wait for a task, and run stolen jobs meanwhile. Returns NULL when the worker
+ * must end. */
 static struct skua_task *wait_for_task(struct worker *w)
 {
 	struct skua_task *task = NULL;
 	uint64_t now_ns;
 
-	/* The tick ended when there was nothing more to do. */
+	/* tick.start_ns is when the worker ran out of work. */
 	telemetry_state(&w->telemetry, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
 		check_drained(w);
@@ -482,7 +511,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 		else if (!task)
 			task = next_task(w);
 		if (!task)
-			cpu_relax(); /* as between two looks at pollers */
+			cpu_relax(); /* as between two checks of pollers */
 	}
 	sentinel_leave(w);
 	now_ns = clock_now_ns();
@@ -491,7 +520,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 	return task;
 }
 
-/* Time one poll, now and then. */
+/* Poll a task and record the duration as a sample. */
 static void sample(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
@@ -502,7 +531,8 @@ static void sample(struct worker *w, struct skua_task *task)
 	telemetry_sample(&w->telemetry, type, poll, clock_now_ns() - start_ns);
 }
 
-/* The searcher on which producers rely may have no CPU (I3). */
+/* The searcher that producers rely on may have no CPU: if its lease has run out
+ * and work is visible, wake another worker (I3). */
 static void check_searchers(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
@@ -513,9 +543,10 @@ static void check_searchers(struct worker *w)
 		idle_wake_beside(idle, w->group, now_ns);
 }
 
-/* At hand after a poll that was a tick's last: time the next poll, if it is due,
- * and all polls that are longer than a tick. The budget varies by one, so that
- * tasks of several types that take turns are all timed. */
+/* End the tick after its last poll. Then time the next poll if a sample is due;
+ * also time polls on and on while each is longer than a tick. The budget of a
+ * tick with a sample varies by one, so that tasks of several types that take
+ * turns are all timed. */
 static void between_ticks(struct worker *w)
 {
 	do {
@@ -535,8 +566,9 @@ static void between_ticks(struct worker *w)
 	} while (w->tick.polls >= w->tick.budget);
 }
 
-/* After a search: a worker that has little to do never comes to the end of a tick. Or
- * in a tick of a driven worker. */
+/* Poll the first task after a search, or of a tick of a driven worker, and time
+ * it if a sample is due: a worker that has little to do never reaches the end
+ * of a tick. */
 static void poll_first(struct worker *w, struct skua_task *task)
 {
 	if (telemetry_sample_due(&w->telemetry))
@@ -545,7 +577,7 @@ static void poll_first(struct worker *w, struct skua_task *task)
 		poll_task(w, task);
 }
 
-/* The first tick. */
+/* Begin the first tick. */
 static void begin(struct worker *w, uint64_t now_ns)
 {
 	telemetry_check(&w->telemetry, now_ns);
@@ -581,7 +613,7 @@ void loop_run(struct worker *w)
 
 /* ---- driven by the caller ------------------------------------------------ */
 
-/* End the park that the last loop_drive() left. */
+/* End the park in which the last loop_drive() left the worker. */
 static void drive_resume(struct worker *w, uint64_t now_ns)
 {
 	struct idle *idle = &w->pool->idle;
@@ -592,13 +624,16 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 	parker_end(&idle->sleepers[w->index].parker);
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
-	/* It looks at everything itself. */
+	/* A driven worker scans everything itself, so that it is no
+	 * searcher. */
 	idle_leave_search(idle, w->index);
 	telemetry_woken(&w->telemetry, now_ns);
 	telemetry_unpark(&w->telemetry);
 }
 
-/* I2, for a worker that sleeps by returning to its caller. */
+/* Park a driven worker, which sleeps by returning to its caller (I2). Returns a
+ * task if there is one after all; otherwise NULL, and w->driven_idle tells
+ * whether it is parked. */
 static struct skua_task *drive_park(struct worker *w)
 {
 	struct idle *idle = &w->pool->idle;
@@ -614,7 +649,7 @@ static struct skua_task *drive_park(struct worker *w)
 			return NULL;
 		}
 	}
-	/* Work, a new poller, or a notification. */
+	/* Not parked: there is work, a new poller, or a notification. */
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
 	idle_leave_search(idle, w->index);
@@ -626,7 +661,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 	struct worker *outer = current_worker;
 	const uint64_t *outer_task = boundary_task;
 	uint64_t start_ns = clock_now_ns();
-	bool first = true; /* poll of a tick */
+	bool first = true; /* the next poll is the first of a tick */
 
 	current_worker = w;
 	telemetry_current = &w->telemetry;
@@ -651,12 +686,14 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 			end_tick(w);
 			first = true;
 		}
-		/* A tick has ended, here or for want of a task. */
+		/* A tick has ended, here or in next_task(), which found no
+		 * task. */
 		if (w->tick.start_ns != start_ns &&
 		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
-	/* The time until the caller drives again is not the worker's. */
+	/* The time until the caller drives again is not counted as the
+	 * worker's. */
 	if (!w->driven_idle)
 		telemetry_state(&w->telemetry, AREA_STARTING, w->tick.start_ns);
 	boundary_task = outer_task;

@@ -9,25 +9,28 @@
 struct skua_task;
 struct worker;
 
-/* loop_run - the loop, on the calling thread, until pool_stop() */
+/* loop_run - run the scheduler loop on the calling thread until pool_stop() */
 void loop_run(struct worker *worker);
 
 /**
- * loop_drive - run what is due on the calling thread, which is no worker
- * @deadline_ns: of the clock
+ * loop_drive - run the tasks, timers and pollers of a worker that has no thread
+ * @worker: the driven worker; the calling thread is no worker of its pool
+ * @deadline_ns: time of the monotonic clock; the call ends after the first tick
+ *               that ends at or after it
  *
- * For a worker without a thread of its own. Return: whether there is more to
- * do; if not, the worker is parked, and its parker says when to come back.
+ * Return: true if there is more to do; false if the worker is parked, and its
+ * parker tells the caller when to call again.
  */
 bool loop_drive(struct worker *worker, uint64_t deadline_ns);
 
 /**
  * loop_poll_within - poll a task within the poll that waits for it
- * @task: to be polled next, as far as the caller has seen
+ * @worker: the calling worker
+ * @task: the task that was in the worker's LIFO slot when the caller checked
  *
- * By the worker. Return: false: nothing was done, because another thread has taken
- * @task, the tick is over, jobs are forked, polls are recorded, or there are too many
- * polls within each other already.
+ * Return: true if @task was polled. False if nothing was done: another thread
+ * has taken @task, the tick is over, jobs are forked, polls are recorded, or
+ * there are too many polls within each other already.
  */
 bool loop_poll_within(struct worker *worker, struct skua_task *task);
 
