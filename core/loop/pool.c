@@ -11,11 +11,11 @@
 
 int pool_enter_spawn(struct pool *pool)
 {
-	/* Relaxed: the push publishes it with the task; for a refused one, the
-	 * release of refused below does. */
+	/* Relaxed: the push publishes the count together with the task. For a
+	 * refused task, the release in pool_end_spawn() publishes it. */
 	atomic_fetch_add_relaxed(&pool->outside,
 				 POOL_OUTSIDE_SPAWN + POOL_OUTSIDE_CALL);
-	/* Orders the count before the look at closing. Pairs with the fence in
+	/* Orders the count before the load of closing. Pairs with the fence in
 	 * pool_close(): either the drain waits for this task, or the task is
 	 * refused. */
 	atomic_fence_updated_seq_cst();
@@ -27,18 +27,21 @@ int pool_enter_spawn(struct pool *pool)
 
 void pool_end_spawn(struct pool *pool)
 {
-	/* Release: the count of its spawn, and what it has done. Pairs with the
-	 * acquire in pool_drained(). */
+	/* Release: the count of the spawn, and everything that the task did.
+	 * Pairs with the acquire in pool_live(). */
 	atomic_fetch_add_release(&pool->refused, 1);
-	/* As by a worker that runs out of work: see pool_wait_drained(). */
+	/* As in check_drained(), which a worker calls when it runs out of work:
+	 * orders the count before the load of drainers. Pairs with the fence in
+	 * pool_wait_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(pool);
 }
 
 void pool_wait_calls(const struct pool *pool)
 {
-	/* Acquire: what the calls did. Pairs with the release in pool_leave().
-	 * They are a few instructions from their end. */
+	/* Acquire: everything that the calls did. Pairs with the release in
+	 * pool_leave(). The loop repeats while a call is under way; each is a
+	 * few instructions from its end. */
 	while (atomic_load_acquire(&pool->outside) % POOL_OUTSIDE_SPAWN != 0)
 		sched_yield();
 }
@@ -80,26 +83,27 @@ int pool_add_poller(struct pool *pool, unsigned worker,
 
 	if (code)
 		return code;
-	/* As in idle_notify(): the worker looks at it before it sleeps. */
+	/* As in idle_notify(): the worker checks for added pollers before it
+	 * sleeps. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, worker);
 	return 0;
 }
 
-/* The two sums of pool.h. */
+/* Computes the two sums that pool.h explains. */
 uint64_t pool_live(const struct pool *pool)
 {
 	/*
-	 * Acquire: the spawn of each task that is seen finished is seen below.
-	 * Pairs with the releases of refused above and of finished in
-	 * loop.c.
+	 * Acquire: makes the spawn of each task that is counted as finished
+	 * visible to the loads below. Pairs with the release of refused in
+	 * pool_end_spawn(), and that of finished in done() (loop.c).
 	 */
 	uint64_t finished = atomic_load_acquire(&pool->refused);
 	uint64_t spawned;
 
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		finished += atomic_load_acquire(&pool->workers[i]->finished);
-	/* Ordered by the acquires. */
+	/* Relaxed loads: the acquires above order them. */
 	spawned = pool_spawned_outside(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		spawned += counter_read(
@@ -118,8 +122,8 @@ void pool_check_drained(struct pool *pool)
 	/* Relaxed: ordered by the caller's fence. */
 	if (atomic_load_relaxed(&pool->drainers) == 0 || !pool_drained(pool))
 		return;
-	/* Release: what the tasks wrote, which pool_drained() acquired. Pairs with
-	 * the acquire in pool_wait_drained(). */
+	/* Release: everything that the tasks wrote, which pool_live() acquired.
+	 * Pairs with the acquire in pool_wait_drained(). */
 	atomic_fetch_add_release(&pool->drain_epoch, 1);
 	futex_wake(&pool->drain_epoch, INT_MAX);
 	if (pool->on_drained)
@@ -133,13 +137,14 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/*
-	 * Orders the count before the sums. Pairs with the fence of a worker
-	 * that runs out of work (wait_for_task()): either the sums here
-	 * include what it finished, or it sees the count and sums itself.
+	 * Orders the count before the sums. Pairs with the fence in
+	 * check_drained(), by a worker that runs out of work: either the sums
+	 * here include the tasks that it finished, or it sees the count and
+	 * sums itself.
 	 */
 	atomic_fence_seq_cst();
-	/* A further round means that tasks came and went, or a wake-up without
-	 * cause. */
+	/* The loop repeats when tasks came after others were done, or when the
+	 * futex woke the thread without cause. */
 	for (;;) {
 		/* Acquire: pairs with the release in pool_check_drained(). */
 		uint32_t epoch = atomic_load_acquire(&pool->drain_epoch);
@@ -154,7 +159,8 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 			futex_wait_until(&pool->drain_epoch, epoch,
 					 deadline_ns);
 	}
-	/* Relaxed: a worker that does not see it sums in vain. */
+	/* Relaxed: a worker that still sees the old count computes the sums for
+	 * nothing. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
 	return done;
 }
@@ -164,7 +170,8 @@ uint64_t pool_next_timer_ns(const struct pool *pool)
 	uint64_t earliest = UINT64_MAX;
 
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		/* Relaxed: behind the caller's fence, or a hint. */
+		/* Relaxed: the caller has issued a fence, or takes the time as
+		 * a hint. */
 		uint64_t next_ns =
 			atomic_load_relaxed(&pool->workers[i]->timers.next_ns);
 
@@ -185,8 +192,8 @@ void pool_close(struct pool *pool)
 
 void pool_cancel(struct pool *pool)
 {
-	/* Relaxed: a request; a poll that does not see it yet comes again, or
-	 * ends its task anyway. */
+	/* Relaxed: a request. A task whose poll does not see it yet is polled
+	 * again, or ends anyway. */
 	atomic_fetch_or_relaxed(&pool->telemetry.poll_flags, POLL_CANCEL);
 }
 
@@ -194,8 +201,8 @@ void pool_stop(struct pool *pool)
 {
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&pool->stopping, 1);
-	/* Orders stopping before the look at the parked bits. Pairs with the
-	 * fence in idle_park_begin(): either the worker sees it before it
+	/* Orders stopping before the load of the parked bits. Pairs with the
+	 * fence in idle_park_begin(): either the worker sees stopping before it
 	 * sleeps, or it is woken. */
 	atomic_fence_seq_cst();
 	idle_wake_all(&pool->idle);

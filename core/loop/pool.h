@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * pool.h - what the workers of a runtime share, and when they are done
+ * pool.h - the state that the workers of a runtime share, and drains
  *
- * A drain has to know when no task is left. One counter of live tasks would be
- * written by every spawn of every worker. Instead each worker counts what it
- * spawned and what it finished, in words of its own, and the counts are summed
- * when somebody waits: first all the finished, then all the spawned. Both only
- * grow, and each task that was seen finished is seen spawned, because its
- * spawn happens before its end. So if the sums are equal, then at the moment
- * between the two sums no task was alive (after Mattern, "Algorithms for
+ * A drain must find out when no task is left. A counter of live tasks would be
+ * written by every spawn of every worker. Instead, each worker counts the tasks
+ * that it spawned and finished in words of its own, and a thread that waits for
+ * the drain sums the counts: first all the finished, then all the spawned. Both
+ * only grow, and each task that is included as finished is included as spawned,
+ * because its spawn happens before its end. So if the sums are equal, then at the
+ * moment between the two sums no task was alive (after Mattern, "Algorithms for
  * distributed termination detection", 1987).
  */
 #ifndef SKUA_CORE_LOOP_POOL_H
@@ -34,7 +34,7 @@ struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
 #define POOL_OUTSIDE_CALL  UINT64_C(1)
-/* Where the count of spawns begins again. */
+/* The count of spawns wraps at this number. */
 #define POOL_SPAWNED_LIMIT (UINT64_C(1) << 48)
 
 struct pool {
@@ -43,57 +43,68 @@ struct pool {
 	unsigned worker_count;
 	const struct llc_groups *groups;
 	struct tuning tuning;
-	/* Called by a worker at the end of a tick, when its affinity_due_ns has come;
-	 * and what that needs. */
+	/* Called by a worker at the end of a tick when its affinity_due_ns has
+	 * come; affinity holds the state for that. */
 	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
-	struct stall_rest *rest; /* of the watcher of the workers; NULL: none */
-	/* Of the process whose threads the workers are, and where the calling
-	 * process's is (process_generation.h). */
+	struct stall_rest *rest; /* of the stall watcher's thread; NULL: none */
+	/* Generation of the process whose threads the workers are, and the
+	 * address of the calling process's generation
+	 * (process_generation.h). */
 	uint32_t generation;
 	const uint32_t *generation_here;
 
 	struct telemetry telemetry;
 
 	struct work_map map;
-	struct inject_queue urgent; /* of tasks that run before others */
+	struct inject_queue urgent; /* tasks that run before all others */
 	struct inject_queue inject;
 	struct idle idle;
 	struct sentinel sentinel;
 	struct team team;
 
 	/*
-	 * [ spawned:48 | calls:16 ]: tasks spawned by threads that are no
-	 * worker of this pool, and calls of such threads that are under way,
-	 * after whose last one the pool may be freed. Writers: they. Readers:
-	 * drains; the thread that destroys.
+	 * [ spawned:48 | calls:16 ]: the tasks spawned by threads that are no
+	 * worker of this pool, and the calls of such threads that are under
+	 * way. The pool may be freed only after the last of these calls.
+	 * Writers: those threads. Readers: drains; the thread that destroys the
+	 * pool.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 outside;
-	/* Of the tasks spawned, those that no worker ends: refused after all, or
-	 * calls of skua_run(). Wraps at 2^64. */
+	/* Number of tasks counted as spawned that no worker ends: spawns that
+	 * were refused after all, and calls of skua_run(). Writers: any thread.
+	 * Readers: drains. Wraps at 2^64. */
 	atomic_u64 refused;
 
-	/* Writers: a shutdown, 0 to 1. Readers: spawns from outside; workers. */
+	/* Writers: a shutdown, 0 to 1 each. Readers of closing: spawns from
+	 * outside; of stopping: workers. */
 	alignas(CACHE_PAIR) atomic_u32 closing;
 	atomic_u32 stopping;
-	/* Threads that wait for a drain, or drive until a goal (drive.c). Writers:
-	 * they. Readers: workers. */
+	/* Number of threads that wait for a drain, or drive until a goal
+	 * (drive.c). Writers: those threads. Readers: workers. */
 	atomic_u32 drainers;
-	/* The futex they sleep on: changes when the pool was found drained. */
+	/* The futex that these threads sleep on. It is incremented when the
+	 * pool was found drained. Writers: the threads that found it so.
+	 * Readers: the sleeping threads. */
 	atomic_u32 drain_epoch;
-	/* Called then, too, for those who sleep elsewhere; or NULL. Constant. */
+	/* Called at that moment too, for threads that sleep elsewhere; NULL:
+	 * none. Constant. */
 	void (*on_drained)(void *ctx);
 	void *on_drained_ctx;
 };
 
-/* pool_allocate - in zeroed memory, what a pool has besides its workers; to be given to
- * pool_free(), also on failure. Return: 0; -ENOMEM. */
+/* pool_allocate - allocate what the pool needs besides its workers; @pool is
+ * zeroed. The caller releases it with pool_free(), also after a failure.
+ * Return: 0; -ENOMEM. */
 int pool_allocate(struct pool *pool, const struct config *config,
 		  const struct llc_groups *groups);
 
 /**
- * pool_init - no task, and no worker runs; once the team has its members
- * @groups, @wait_samples: stay
+ * pool_init - initialise a pool without tasks and without running workers
+ * @groups: borrowed for the lifetime of the pool
+ * @wait_samples: borrowed for the lifetime of the pool
+ *
+ * The team has its members by then.
  *
  * Return: 0; or an error of process_generation_adopt().
  */
@@ -107,23 +118,25 @@ void pool_free(struct pool *pool, const struct config *config,
 /**
  * pool_enter - begin a call by a thread that is no worker of the pool
  *
- * While it knows of a task of the pool that cannot end meanwhile.
+ * The caller knows of a task of the pool that cannot end before this returns.
  */
 static inline void pool_enter(struct pool *pool)
 {
-	/* Relaxed: the pool stays while that task does. */
+	/* Relaxed: that task keeps the pool alive. */
 	atomic_fetch_add_relaxed(&pool->outside, POOL_OUTSIDE_CALL);
 }
 
-/* pool_leave - end the call; the pool may be gone afterwards */
+/* pool_leave - end a call that pool_enter() or pool_enter_spawn() began; the
+ * pool may be freed at any moment afterwards */
 static inline void pool_leave(struct pool *pool)
 {
-	/* Release: all that the call did. Pairs with the acquire in
+	/* Release: everything that the call did. Pairs with the acquire in
 	 * pool_wait_calls(). */
 	atomic_fetch_sub_release(&pool->outside, POOL_OUTSIDE_CALL);
 }
 
-/* pool_spawned_outside - how many tasks */
+/* pool_spawned_outside - return the number of tasks spawned by threads that are
+ * no worker of the pool, modulo POOL_SPAWNED_LIMIT */
 static inline uint64_t pool_spawned_outside(const struct pool *pool)
 {
 	/* Relaxed: ordered by the caller, or a statistic. */
@@ -131,55 +144,61 @@ static inline uint64_t pool_spawned_outside(const struct pool *pool)
 }
 
 /**
- * pool_enter_spawn - pool_enter(), and count a task spawned
+ * pool_enter_spawn - begin a call as pool_enter() does, and count a task as
+ * spawned
  *
- * Return: 0, or -ESHUTDOWN: the task is not spawned. To be left either way.
+ * Return: 0; -ESHUTDOWN: the task must not be spawned, and is not counted. The
+ * caller calls pool_leave() in both cases.
  */
 int pool_enter_spawn(struct pool *pool);
 
-/* pool_end_spawn - what was counted is no task after all, or was done by the
- * caller */
+/* pool_end_spawn - count a task of pool_enter_spawn() as ended, because it was
+ * refused after all, or because the caller did its work */
 void pool_end_spawn(struct pool *pool);
 
-/* pool_wait_calls - wait until no call is under way; nobody begins one */
+/* pool_wait_calls - wait until no call is under way; no thread may begin
+ * another one */
 void pool_wait_calls(const struct pool *pool);
 
-/* pool_alive - is this the process whose threads the workers are? */
+/* pool_alive - is the calling process the one whose threads the workers are? */
 static inline bool pool_alive(const struct pool *pool)
 {
 	return *pool->generation_here == pool->generation;
 }
 
-/* pool_full - are as many tasks queued as are allowed? */
+/* pool_full - does the injection queue hold the allowed number of tasks? */
 static inline bool pool_full(const struct pool *pool)
 {
 	return pool->tuning.max_queued != TUNING_QUEUED_UNBOUNDED &&
 	       inject_queue_length(&pool->inject) >= pool->tuning.max_queued;
 }
 
-/* pool_inject - queue a task through the injection queue; any thread */
+/* pool_inject - queue a task through the injection queue and wake a worker for
+ * it. Threads: any. */
 void pool_inject(struct pool *pool, struct skua_task *task);
 
-/* pool_inject_urgent - the same, through the urgent lane */
+/* pool_inject_urgent - queue a task through the urgent lane, as
+ * pool_inject() */
 void pool_inject_urgent(struct pool *pool, struct skua_task *task);
 
-/* pool_inject_home - the same, through its home worker's inbox */
+/* pool_inject_home - queue a bound task through the inbox of its home worker,
+ * and wake that worker. Threads: any. */
 void pool_inject_home(struct pool *pool, struct skua_task *task);
 
-/* pool_add_poller - register a poller with a worker; any thread. Return: as
- * pollers_add() */
+/* pool_add_poller - register a poller with worker @worker and wake that worker.
+ * Threads: any. Return: as pollers_add(). */
 int pool_add_poller(struct pool *pool, unsigned worker,
 		    struct skua_poller *poller);
 
-/* pool_cancelling - are polls told to end? */
+/* pool_cancelling - do polls learn that their task is cancelled? */
 static inline bool pool_cancelling(const struct pool *pool)
 {
-	/* Relaxed: a request, of which no order is asked. */
+	/* Relaxed: a request; it orders nothing. */
 	return atomic_load_relaxed(&pool->telemetry.poll_flags) & POLL_CANCEL;
 }
 
-/* pool_track_wait - what the task, which is being polled, has begun to wait for, as
- * track_wait() */
+/* pool_track_wait - if tasks are tracked, record what @task has begun to wait
+ * for, as track_wait(). Called from the poll of @task. */
 static inline void pool_track_wait(const struct skua_task *task,
 				   enum area_wait wait, uint64_t what)
 {
@@ -189,37 +208,40 @@ static inline void pool_track_wait(const struct skua_task *task,
 		track_wait(&pool->telemetry, task, wait, what);
 }
 
-/* pool_live - tasks that are spawned and not done; 0 only if there was a moment
- * during the call without any */
+/* pool_live - return the number of tasks that are spawned and not done. 0 only
+ * if there was a moment during the call without any task. */
 uint64_t pool_live(const struct pool *pool);
 
 /* pool_drained - was there a moment during the call without any task? */
 bool pool_drained(const struct pool *pool);
 
 /**
- * pool_check_drained - wake those that wait for a drain, if it is reached
+ * pool_check_drained - if no task is left, wake the threads that wait for a
+ * drain
  *
- * By a worker that found nothing to do, or a spawn that was refused; after a
- * fence.
+ * Called by a worker that found no work, or by a spawn that was refused, after
+ * a fence.
  */
 void pool_check_drained(struct pool *pool);
 
 /**
  * pool_wait_drained - sleep until no task is left; not on a worker
- * @deadline_ns: of the clock; UINT64_MAX = never
+ * @deadline_ns: time of the monotonic clock; UINT64_MAX: never
  *
- * Return: false if the deadline came first.
+ * Return: true if the pool was drained; false if the deadline came first.
  */
 bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns);
 
 /* pool_close - refuse spawns from outside from now on */
 void pool_close(struct pool *pool);
 
-/* pool_next_timer_ns - a time before which no timer of the pool is due */
+/* pool_next_timer_ns - return a time before which no timer of the pool is due;
+ * UINT64_MAX if there is no timer */
 uint64_t pool_next_timer_ns(const struct pool *pool);
 
-/* pool_cancel - tell each poll from now on that its task is cancelled; the caller then
- * fires all timers */
+/* pool_cancel - make each poll from now on learn that its task is cancelled.
+ * The caller then calls timers_fire_all(), so that tasks which wait for timers
+ * are polled. */
 void pool_cancel(struct pool *pool);
 
 /* pool_stop - make the workers of a drained pool return */

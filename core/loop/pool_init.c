@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool_init.c - a pool's memory and its first state; see pool.h */
+/* pool_init.c - allocate and initialise a pool; see pool.h */
 #include <errno.h>
 
 #include "core/base/memory.h"
@@ -62,7 +62,7 @@ int pool_init(struct pool *pool, const struct config *config,
 	inject_queue_init(&pool->inject);
 	idle_init(&pool->idle, groups, pool->idle.by_group,
 		  pool->idle.sleepers);
-	/* The external threads have a line of their own. */
+	/* The map has one line more, for the external threads. */
 	work_map_init(&pool->map, pool->map.lines, groups->count + 1);
 	team_init(&pool->team, pool->team.members, &pool->idle, &pool->map,
 		  &pool->tuning,

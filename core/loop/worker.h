@@ -24,50 +24,58 @@ struct worker {
 	unsigned index;
 	unsigned group; /* its LLC group */
 
-	/* The worker's own. */
+	/* Accessed by the worker only. */
 	alignas(CACHE_PAIR) struct rng rng;
 	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint32_t polls_until_inject;
 	uint32_t lifo_streak;        /* polls from the LIFO slot in a row */
-	uint32_t prioritised_streak; /* of urgent or bound tasks in a row */
+	uint32_t prioritised_streak; /* the same of urgent or bound tasks */
 	bool inbox_turn;             /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
-	struct stolen_job job; /* that it found, and is going to run */
-	bool spare;            /* its spare reference is still there */
-	bool finishing;        /* a task that is not counted finished yet */
+	struct stolen_job job; /* the stolen job that it runs next */
+	bool spare; /* the polled task's spare reference has not been lent */
+	bool finishing; /* it ends a task that is not counted as finished yet */
 	bool driven_idle;      /* loop_drive() left it parked */
 	uint32_t polls_within; /* polls within the outermost one */
-	/* Polls begun by the last fork within a poll: that one may have jobs, on top of
-	 * which no other poll may fork. */
+	/* Value of tasks_polled when a poll last began to fork. If that poll is
+	 * the current one, it may have jobs in the deque, and a poll within it
+	 * must not fork on top of them. */
 	uint64_t forked_at;
-	uint64_t spin_ns;       /* spin.h; 0: not yet */
-	uint64_t idle_since_ns; /* when it had nothing to do any more */
+	uint64_t spin_ns;       /* of its searches (spin.h); 0: not set yet */
+	uint64_t idle_since_ns; /* when it ran out of work */
 	struct worker_telemetry telemetry;
 
 	struct timers timers;
 
-	/* Of struct skua_task. Writers: any, to push; the worker takes. */
+	/* Holds struct skua_task. Writers: any thread, to push; the worker, to
+	 * take. */
 	struct inject_queue inbox;
 
 	alignas(CACHE_PAIR) struct lifo_slot lifo; /* of struct skua_task */
 
-	/* Writer: the worker. Readers: any, and other processes. */
+	/* Writer: the worker. Readers: any thread, and other processes. */
 	struct area_worker area;
-	/* Writer: the worker. Readers: drains. Wraps at 2^64. */
+	/* Number of tasks that the worker finished. Writer: the worker.
+	 * Readers: drains. Wraps at 2^64. */
 	atomic_u64 finished;
 };
 
-/* worker_init - prepare a worker in zeroed memory; @queue is its empty local
- * queue, and the team has a place for it, or none for anybody */
+/*
+ * worker_init - prepare a worker in zeroed memory
+ * @queue: its empty local queue
+ *
+ * The team has a member for each worker by then, or none at all.
+ */
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue);
 
 void worker_destroy(struct worker *worker);
 
-/* worker_polls_any - is it polling a task? By itself. */
+/* worker_polls_any - is the worker polling a task? Called by the worker
+ * itself. */
 static inline bool worker_polls_any(const struct worker *worker)
 {
 	return worker->area.task != 0;
