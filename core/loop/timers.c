@@ -16,7 +16,8 @@ static_assert(sizeof(struct timer) == sizeof(struct skua_timer) &&
 static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
 	      "one layout, two views");
 
-/* Timers fired in one hold of the lock; it moves TIMER_WHEEL_MOVES at most. */
+/* Timers fired under one hold of the lock, which moves at most
+ * TIMER_WHEEL_MOVES entries of the wheel. */
 #define BATCH 64u
 
 static void lock_init(pthread_mutex_t *lock)
@@ -25,7 +26,7 @@ static void lock_init(pthread_mutex_t *lock)
 
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	/* A kernel without such locks refuses. */
+	/* A kernel without priority inheritance refuses. */
 	if (pthread_mutex_init(lock, &attr) != 0)
 		pthread_mutex_init(lock, NULL);
 	pthread_mutexattr_destroy(&attr);
@@ -45,15 +46,16 @@ void timers_destroy(struct timers *timers)
 
 static void publish_next_locked(struct timers *timers)
 {
-	/* Relaxed: a look that must not miss it is behind a fence (I6). */
+	/* Relaxed: a reader that must not miss it has issued a fence (I6). */
 	atomic_store_relaxed(&timers->next_ns,
 			     timer_wheel_next(&timers->wheel));
 }
 
-/* I6, after a deadline was published. */
+/* Summon the sentinel if it sleeps past the deadline that was just published
+ * (I6). */
 static void alert_sentinel(struct pool *pool, const struct timers *timers)
 {
-	/* Orders the deadline before the look at the sentinel. Pairs with the
+	/* Orders the deadline before the load of until_ns. Pairs with the
 	 * fences in sentinel_enter() and give_role(). */
 	atomic_fence_seq_cst();
 	/* Relaxed, both: ordered by the fence. If another worker has replaced
@@ -77,7 +79,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	timer->task = task;
 	/* Relaxed: the timer is the caller's. */
 	atomic_store_relaxed(&timer->worker, w);
-	/* Relaxed: set before timers_fire_all() takes the lock. */
+	/* Relaxed: the flag is set before timers_fire_all() takes this lock. */
 	if (pool_cancelling(w->pool))
 		when_ns = 0;
 	/* Relaxed: written under the lock. */
@@ -91,7 +93,8 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	return true;
 }
 
-/* Take a timer's task out. Its owner may use the timer again from then on. */
+/* Take the task out of a timer that has left the wheel. From then on, the
+ * timer's owner may use or free the timer. */
 static struct skua_task *take_task_locked(struct timer *timer)
 {
 	struct skua_task *task = timer->task;
@@ -101,12 +104,13 @@ static struct skua_task *take_task_locked(struct timer *timer)
 	return task;
 }
 
-/* In whose wheel it is, or was a moment ago. NULL also in a forked child, where
- * the lock may be that of a thread of the parent. */
+/* Return the worker whose wheel holds the timer, or held it a moment ago. NULL
+ * also in a forked child, where a thread of the parent may hold the lock for
+ * ever. */
 static struct worker *worker_of(const struct timer *timer)
 {
-	/* Acquire: what fired it is done with it. Pairs with
-	 * take_task_locked(). */
+	/* Acquire: the thread that fired the timer no longer uses it. Pairs
+	 * with take_task_locked(). */
 	struct worker *w = atomic_load_acquire(&timer->worker);
 
 	return w && pool_alive(w->pool) ? w : NULL;
@@ -141,8 +145,8 @@ bool timers_queued(const struct timer *timer)
 	return queued;
 }
 
-/* Wake the tasks of up to BATCH timers that are due, and unlock. Returns whether
- * there is more to do. */
+/* Wake the tasks of up to BATCH timers that are due. The caller has locked;
+ * this unlocks. Returns whether there is more to fire. */
 static bool fire_batch(struct timers *timers, uint64_t now_ns)
 {
 	struct timer_entry *due[BATCH];
@@ -161,27 +165,31 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 	return more;
 }
 
-/* The clock, or the end of time once all timers must fire. */
+/* Return the time of the clock, or UINT64_MAX once all timers must fire. */
 static uint64_t now_locked(const struct pool *pool)
 {
-	/* Relaxed: under the lock that timers_fire_all() takes after it. */
+	/* Relaxed: pool_cancel() sets the flag before timers_fire_all() takes
+	 * this lock. */
 	return pool_cancelling(pool) ? UINT64_MAX : clock_now_ns();
 }
 
-/* Take a deadline that has come, and the duty to publish the next one. */
+/* Take a deadline that has come, and with it the duty to fire its timers and
+ * publish the next deadline. Returns false if there is no such deadline. */
 static bool take_deadline(struct timers *timers, uint64_t now_ns)
 {
-	/* Relaxed, both: the lock orders what is in the wheel. A failure means
-	 * that somebody else took the deadline, or published another one, which
-	 * is looked at in the next tick, or by the sentinel. */
+	/* Relaxed, both: the lock orders the accesses to the wheel. The
+	 * compare-exchange fails when another thread has taken the deadline or
+	 * published another one; the next tick, or the sentinel, checks that
+	 * one. */
 	uint64_t next_ns = atomic_load_relaxed(&timers->next_ns);
 
 	return next_ns <= now_ns &&
 	       atomic_cas_relaxed(&timers->next_ns, &next_ns, UINT64_MAX);
 }
 
-/* Its holder may have no CPU: the worker sleeps until then, lends the holder its
- * priority, and leaves all other deadlines to another worker. */
+/* Lock a wheel in order to fire its timers. The holder of the lock may have no
+ * CPU: then this worker sleeps, lends the holder its priority, and first passes
+ * the role of sentinel on, so that another worker minds all other deadlines. */
 static void lock_to_fire(struct worker *w, struct timers *timers)
 {
 	if (pthread_mutex_trylock(&timers->lock) == 0)
@@ -194,8 +202,9 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 {
 	bool more;
 
-	/* A timer that is added meanwhile, though its time has passed, counts as one
-	 * after the latest batch, and does not keep this going. */
+	/* The loop repeats when more timers are due than a batch has. It ends
+	 * even if threads keep adding timers whose time has passed: the wheel
+	 * queues those after the latest batch. */
 	do {
 		lock_to_fire(w, timers);
 		more = fire_batch(timers, now_locked(w->pool));

@@ -2,10 +2,10 @@
 /**
  * timers.h - a worker's timers: the wheel, its lock, its next deadline
  *
- * A timer is in the wheel of the worker that its task ran on when it was
- * added. Any thread may cancel it, and any worker may fire it, so the wheel
- * has a lock. A worker that fires copies the tasks out, unlocks, and then wakes them: a
- * timer may be gone as soon as the lock is free.
+ * A timer is in the wheel of the worker that polled its task when it was added.
+ * Any thread may cancel it, and any worker may fire it, so the wheel has a lock. A
+ * worker that fires timers copies the tasks out, unlocks, and then wakes the
+ * tasks: a timer may be freed as soon as the lock is free.
  */
 #ifndef SKUA_CORE_LOOP_TIMERS_H
 #define SKUA_CORE_LOOP_TIMERS_H
@@ -22,29 +22,32 @@ struct worker;
 
 struct timers {
 	/*
-	 * When the earliest is due, at the latest; UINT64_MAX if there is none,
-	 * and while a worker that has taken a deadline that has come is on its
-	 * way to the wheel (I6). Writers: the holder of the lock; that worker,
-	 * to UINT64_MAX. Readers: any.
+	 * Time of the monotonic clock: no timer is due earlier. UINT64_MAX if
+	 * there is no timer, and after a worker has taken a deadline, until it
+	 * publishes the next one under the lock (I6). Writers: the holder of
+	 * the lock; a worker that takes a deadline, to UINT64_MAX. Readers:
+	 * any.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 next_ns;
 
 	/*
-	 * The holder inherits the priority of a waiter, so that a worker
-	 * of a real-time class does not wait for one that it keeps off the CPU.
-	 * An unlock hands it to a waiter, if there is one: firing batch by
-	 * batch keeps nobody off.
+	 * The holder inherits the priority of a waiting thread. Otherwise a
+	 * real-time worker could keep the holder off the CPU while it waits for
+	 * the lock. An unlock hands the lock to a waiting thread, if there is
+	 * one, so that a worker that fires batch after batch locks no other
+	 * thread out.
 	 */
 	pthread_mutex_t lock;
 	struct timer_wheel wheel; /* of struct timer, under the lock */
 };
 
-/* The public struct skua_timer as the scheduler sees it. */
+/* struct skua_timer as the scheduler sees it. */
 struct timer {
 	struct timer_entry entry;
-	struct skua_task *task; /* one reference, while it is queued */
-	/* In whose wheel it is; NULL: in none. Writers: the owner, to add; the thread
-	 * that takes it out, under the lock, as the last thing it does with it. */
+	struct skua_task *task; /* with a reference, while it is queued */
+	/* The worker whose wheel holds the timer; NULL: none. Writers: the
+	 * timer's owner, to add it; the thread that takes it out of the wheel,
+	 * under the lock: this is the last thing it does with the timer. */
 	_Atomic(struct worker *) worker;
 	uint64_t reserved;
 };
@@ -52,21 +55,26 @@ struct timer {
 void timers_init(struct timers *timers);
 void timers_destroy(struct timers *timers);
 
-/* timers_add - of a task that @w polls; false: it is queued already */
+/* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock;
+ * @w is the calling worker, which polls @task. Return: false if the timer is
+ * queued already. */
 bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 		uint64_t when_ns);
 
-/* timers_cancel - was it queued, so that it does not fire? Any thread */
+/* timers_cancel - take a timer out of its wheel. Threads: any. Return: true if
+ * it was queued, so that it does not fire. */
 bool timers_cancel(struct timer *timer);
 
-/* timers_queued - any thread */
+/* timers_queued - is the timer in a wheel? Threads: any. */
 bool timers_queued(const struct timer *timer);
 
-/* timers_fire_due - wake the tasks of all timers that are due, on worker @w; those
- * of a wheel that another worker sees to are left to it */
+/* timers_fire_due - wake the tasks of all timers that are due; @w is the
+ * calling worker. A wheel whose deadline another worker has taken is left to
+ * that worker. */
 void timers_fire_due(struct worker *w, uint64_t now_ns);
 
-/* timers_fire_all - wake the tasks of all timers there are, and to come */
+/* timers_fire_all - wake the tasks of all timers, after pool_cancel(): timers
+ * that are added later fire at once */
 void timers_fire_all(struct pool *pool);
 
 #endif
