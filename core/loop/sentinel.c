@@ -6,17 +6,19 @@
 #include "core/loop/pool.h"
 #include "core/loop/worker.h"
 
-/* The longest delay between two looks at slots that stay empty. A guess. */
+/* The longest delay between two checks of slots that stay empty. A guess. */
 #define DELAY_MAX_NS UINT64_C(10000000)
-/* So many looks in a row at which nobody is awake end the role: about 25 ms
- * with the default delay, so that a service that is called often keeps it. */
+/* The sentinel gives up the slots after so many checks in a row at which all
+ * workers are parked: about 25 ms with the default delay, so that a service
+ * which is called often keeps its sentinel. */
 #define QUIET_MAX 9u
-/* A sentinel with more than so many delays between two looks is slow. To be
- * told costs the filler a wake-up, about 2 us: while polls are short, at most once in
- * 15 delays; with 1 there, too, chained_spawn takes 1.09 of the time. */
+/* The sentinel is slow if the time between two checks is more than so many
+ * times lifo_delay_ns. To summon it costs the worker that fills a slot a
+ * wake-up of about 2 us: while polls are short, at most once in 15 delays; with
+ * 1 there too, chained_spawn takes 1.09 times as long. */
 #define SLOW_DELAYS       1u
 #define SLOW_DELAYS_SHORT 8u
-/* Polls are short if so many fit into a delay. A guess. */
+/* Polls are short if at least so many fit into lifo_delay_ns. A guess. */
 #define SHORT_POLLS 16u
 
 void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
@@ -29,14 +31,15 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
 	sentinel->sights = sights;
 }
 
-/* Summon worker @i; false if it is not parked any more. */
+/* Summon worker @i. Returns false if it is no longer parked. */
 static bool summon_parked(struct pool *pool, unsigned i)
 {
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&pool->sentinel.summoned, i + 1);
-	/* I7. Orders the summons before the look at the bit. Pairs with the
-	 * fence of a worker whose bit was cleared: either it sees the summons,
-	 * and passes it on, or it is seen to be awake. */
+	/* I7. Orders the summons before the load of the parked bit. Pairs with
+	 * the fences in sleep_parked() and idle_park_cancel(), by a worker
+	 * whose bit was cleared: either that worker sees the summons, and
+	 * passes it on, or it is seen to be awake here. */
 	atomic_fence_seq_cst();
 	if (!idle_parked(&pool->idle, i))
 		return false;
@@ -46,8 +49,8 @@ static bool summon_parked(struct pool *pool, unsigned i)
 
 void sentinel_summon(struct pool *pool)
 {
-	/* Relaxed: a worker that is no sentinel any more has its own look still
-	 * to come (I7). */
+	/* Relaxed: a worker that has just given up the role has its own check
+	 * for timers and workers still to come (I7). */
 	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
 	int i;
 
@@ -55,8 +58,9 @@ void sentinel_summon(struct pool *pool)
 		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
 		return;
 	}
-	/* A further round means that somebody was claimed. If there is nobody,
-	 * those who park have their own look still to come (I2). */
+	/* The loop repeats when the worker found was claimed before it could be
+	 * summoned. If none is parked, a worker that parks from now on does its
+	 * own check (I2). */
 	do {
 		i = idle_first_parked(&pool->idle);
 	} while (i >= 0 && !summon_parked(pool, (unsigned)i));
@@ -88,13 +92,15 @@ static bool something_to_watch(struct pool *pool)
 	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
-/* Half of the time that a task must wait: it is seen by then, and ripe a delay later. */
+/* Half of the delay after which a task is ripe: a check sees a new task within
+ * this time, and the task is ripe a full delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
 	return pool->tuning.lifo_delay_ns / 2;
 }
 
-/* When to look at the LIFO slots next: also when a task that was seen is ripe. */
+/* Set when to check the LIFO slots next: after @delay_ns, or earlier if a task
+ * that was seen is ripe earlier. */
 static void set_delay(struct pool *pool, uint64_t delay_ns)
 {
 	struct sentinel *s = &pool->sentinel;
@@ -115,23 +121,24 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 static bool take_role(struct worker *w)
 {
 	struct sentinel *s = &w->pool->sentinel;
-	/* Relaxed: a hint, whether somebody filled a slot just now. */
+	/* Relaxed: a hint that a worker has just filled its slot. */
 	bool summoned = atomic_load_relaxed(&s->summoned) == w->index + 1;
 	uint32_t nobody = 0;
 
-	/* Acquire: the fields of the sentinel before. Pairs with the release
-	 * in give_role(). */
+	/* Acquire: the fields that the sentinel before has written. Pairs with
+	 * the release in give_role(). */
 	if (!atomic_cas_acq_rel(&s->holder, &nobody, w->index + 1))
 		return false;
-	/* Relaxed: a waker that wakes the sentinel has to make another one. */
+	/* Relaxed: only a preference of wakers. A waker may claim the sentinel;
+	 * then another worker must be woken to take the role. */
 	atomic_store_relaxed(&w->pool->idle.last_choice, w->index + 1);
-	/* Relaxed: a thread that summons meanwhile only needs a sentinel, and there is
-	 * one. */
+	/* Relaxed: a thread that summons meanwhile only needs a sentinel to
+	 * exist. */
 	atomic_store_relaxed(&s->summoned, 0);
 	set_delay(w->pool, shortest_delay(w->pool));
 	if (summoned && watches_lifo(w->pool))
 		s->check_ns =
-			clock_now_ns(); /* the delay runs from that look */
+			clock_now_ns(); /* the delay runs from that check */
 	s->quiet = 0;
 	return true;
 }
@@ -145,8 +152,9 @@ static void give_role(struct pool *pool)
 	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
 	/* Release: the sentinel's own fields. Pairs with take_role(). */
 	atomic_store_release(&s->holder, 0);
-	/* Orders the two before the look for something to watch. Pairs with
-	 * the fences of I6 and I7. */
+	/* Orders both stores before the loads in something_to_watch(). Pairs
+	 * with the fences in alert_sentinel() (I6), and in sleep_parked() and
+	 * idle_park_cancel() (I7). */
 	atomic_fence_seq_cst();
 }
 
@@ -160,11 +168,12 @@ uint64_t sentinel_enter(struct worker *w)
 	if (holder != w->index + 1 &&
 	    (holder != 0 || !something_to_watch(pool) || !take_role(w)))
 		return SENTINEL_NEVER;
-	/* A further round means that a timer was added, or that somebody woke
-	 * meanwhile. */
+	/* The loop repeats when a timer was added meanwhile, or a worker woke,
+	 * or when the role was given up and taken again. */
 	for (;;) {
-		/* After QUIET_MAX looks it waits for timers alone, and is slow
-		 * even if its delay is not yet. */
+		/* After QUIET_MAX checks with all workers parked, the sentinel
+		 * waits for timers only, and counts as slow even if its delay
+		 * is short. */
 		bool quiet = s->quiet >= QUIET_MAX;
 		uint64_t until = earlier(pool_next_timer_ns(pool),
 					 quiet ? SENTINEL_NEVER : s->check_ns);
@@ -174,9 +183,10 @@ uint64_t sentinel_enter(struct worker *w)
 		if (quiet)
 			atomic_store_relaxed(&s->slow, 1);
 		atomic_store_relaxed(&s->until_ns, until);
-		/* I6, I7. Orders the two before the look at the timers, and at the
-		 * workers that are awake. Pairs with the fence in alert_sentinel(), and
-		 * with that of a worker that wakes. */
+		/* I6, I7. Orders both stores before the loads of the timers'
+		 * deadlines and of the parked bits. Pairs with the fences in
+		 * alert_sentinel(), and in sleep_parked() and
+		 * idle_park_cancel(). */
 		atomic_fence_seq_cst();
 		if (pool_next_timer_ns(pool) < until)
 			continue;
@@ -201,8 +211,8 @@ static uint64_t longest_delay(const struct pool *pool)
 		       : DELAY_MAX_NS;
 }
 
-/* Is there a task in the slot of @other? Note since when, and whether its polls were
- * short since the last look. */
+/* Is there a task in the slot of @other? Records since when, and whether the
+ * worker's polls were short since the last check. */
 static bool occupied(struct sentinel *s, const struct worker *other,
 		     struct sentinel_sight *sight, uint64_t now_ns)
 {
@@ -217,8 +227,9 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 	return item != NULL;
 }
 
-/* Take a ripe task, if it is still there: the @first, or else to the local queue,
- * as a steal does. False if there is no room. */
+/* Take a ripe task, if it is still in the slot: as *@first, or, if that is set
+ * already, into the local queue, as a steal does. Returns false if there is no
+ * room. */
 static bool take_ripe(struct worker *w, struct worker *other,
 		      struct sentinel_sight *sight, struct skua_task **first)
 {
@@ -243,7 +254,8 @@ struct skua_task *sentinel_check(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 	struct skua_task *task = NULL;
 
-	/* Before its time only if it is slow and was told of a filled slot. */
+	/* Check before the time only if the sentinel is slow: then it was
+	 * summoned for a filled slot. */
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
 	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
@@ -257,12 +269,13 @@ struct skua_task *sentinel_check(struct worker *w)
 		if (i == w->index || !occupied(s, other, sight, now_ns))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
-		/* Without room, a task stays ripe for the next sentinel. */
+		/* Without room, a task stays in its slot, ripe, for the next
+		 * sentinel. */
 		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
 			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);
 	}
 	s->checked_ns = now_ns;
-	/* I9. The caller tells of them, by I3. */
+	/* I9. The caller wakes a worker for the queue by I3. */
 	if (task && local_queue_length(w->queue) > 0)
 		work_flag_raise_owner(&w->flag, WORK_TASKS);
 	set_delay(pool,
@@ -285,7 +298,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 	    now_ns < s->check_ns)
 		return NULL;
 	task = sentinel_check(w);
-	/* Awake, it need not save looks. */
+	/* A worker that is awake has no reason to check less often. */
 	set_delay(pool, shortest_delay(pool));
 	return task;
 }
@@ -295,8 +308,8 @@ void sentinel_leave(struct worker *w)
 	struct sentinel *s = &w->pool->sentinel;
 	uint32_t me = w->index + 1;
 
-	/* Relaxed, all: only this worker takes its own index from there, and a thread
-	 * that writes it there has a fence (I7). */
+	/* Relaxed, all: only this worker clears its own index there, and a
+	 * thread that writes that index issues a fence (I7). */
 	if (atomic_load_relaxed(&s->holder) == me)
 		give_role(w->pool);
 	else if (atomic_load_relaxed(&s->summoned) == me)
