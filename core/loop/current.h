@@ -6,14 +6,15 @@
 #include "core/loop/worker.h"
 
 /*
- * The worker that runs on this thread, or NULL. Initial-exec: one load, also
- * in the shared library, for 8 bytes of the static TLS block.
+ * The worker that runs on this thread, or NULL. The initial-exec model makes
+ * each access one load, also in the shared library, and takes 8 bytes of the
+ * static TLS block.
  */
 extern _Thread_local struct worker *current_worker
 	__attribute__((tls_model("initial-exec")));
 
-/* current_here - the worker that calls; NULL on any other thread, and in the
- * child of a worker that forked */
+/* current_here - return the calling worker; NULL on any other thread, and in
+ * the child of a worker that called fork() */
 static inline struct worker *current_here(void)
 {
 	struct worker *worker = current_worker;
@@ -21,18 +22,20 @@ static inline struct worker *current_here(void)
 	return worker && pool_alive(worker->pool) ? worker : NULL;
 }
 
-/* current_polls - is @task being polled by the calling thread? */
+/* current_polls - does the calling thread poll @task at this moment? */
 bool current_polls(const struct skua_task *task);
 
-/* current_polls_next - is @task what the calling worker polls next, as far as it can
- * see? */
+/* current_polls_next - is @task in the LIFO slot of the calling worker,
+ * which polls it next unless another worker takes it first? The caller is a
+ * worker. */
 static inline bool current_polls_next(const struct skua_task *task)
 {
 	return lifo_slot_seen(&current_worker->lifo) == task;
 }
 
-/* current_lend - take the spare reference of @task (task_state.h); false if it
- * is not polled by the calling thread, or has lent it already */
+/* current_lend - take the spare reference of @task (task_state.h). Return:
+ * false if the calling thread does not poll @task, or has lent the reference
+ * already. */
 bool current_lend(const struct skua_task *task);
 
 #endif

@@ -17,29 +17,32 @@ int pollers_add(struct pollers *pollers, struct skua_poller *poller)
 {
 	struct skua_poller *first;
 
-	/* Relaxed: says no more than that there is one. */
+	/* Relaxed: the flag publishes no data. */
 	if (poller->park && atomic_fetch_or_relaxed(&pollers->parks, 1))
 		return -EEXIST;
-	/* Relaxed: only the compare-exchange counts. */
+	/* Relaxed: a first guess, which the compare-exchange verifies. */
 	first = atomic_load_relaxed(&pollers->added);
 
-	/* A further round means that another one was added, or all were taken.
-	 * Release: the poller. Pairs with the exchange in take_added(). */
+	/* The loop repeats when another thread has added a poller, or the
+	 * worker has taken all. Release: publishes the poller. Pairs with the
+	 * acquire in take_added(). */
 	do {
 		poller->next = first;
 	} while (!atomic_cas_release(&pollers->added, &first, poller));
 	return 0;
 }
 
-/* Move what was added to the worker's own list. */
+/* Move the added pollers to the worker's own list. */
 static void take_added(struct pollers *pollers)
 {
 	struct skua_poller *poller;
 
-	/* A hint; it is looked at again. */
+	/* A hint, which spares the exchange: a poller missed here is taken in a
+	 * later call. */
 	if (!pollers_added(pollers))
 		return;
-	/* Acquire: the pollers. Pairs with the release in pollers_add(). */
+	/* Acquire: the pollers' fields. Pairs with the release in
+	 * pollers_add(). */
 	poller = atomic_exchange_acquire(&pollers->added, NULL);
 	while (poller) {
 		struct skua_poller *next = poller->next;
@@ -99,7 +102,8 @@ static void wake(void *ctx)
 bool pollers_park_owner(struct pollers *pollers, struct parker *parker,
 			uint64_t deadline_ns)
 {
-	/* All have a park, or the worker would stay awake: it is the one. */
+	/* The worker parks only if all pollers have a park, and pollers_add()
+	 * allows only one such poller. */
 	struct skua_poller *poller = pollers->list;
 
 	if (!poller)
