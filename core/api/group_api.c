@@ -13,17 +13,17 @@ static const struct skua_allocator *allocator_of(const struct skua_group *group)
 	return group->runtime->config.allocator;
 }
 
-/* All members have ended, and are seen to have: the group is as it was at first. A
- * cancel that comes meanwhile looks at nothing but the state. */
+/* Return the group to its first state. All members have ended, and the caller
+ * has acquired that. A cancel that runs meanwhile reads only the state. */
 static void reset(struct skua_group *group)
 {
 	if (group->release)
 		group_slots_free(atomic_load_relaxed(group_slots(group)),
 				 allocator_of(group));
-	/* Relaxed: ordered by the state. */
+	/* Relaxed: the release of the state orders it. */
 	atomic_store_relaxed(group_members(group), NULL);
-	/* Release: a cancel that finds the group as it was at first finds no member.
-	 * Pairs with enter_cancelled(). */
+	/* Release: a cancel that reads the first state finds no member. Pairs
+	 * with enter_cancelled(). */
 	atomic_store_release(group_state(group), 0);
 }
 
@@ -41,7 +41,7 @@ int skua_group_set_release(struct skua_group *group, skua_release_fn release)
 {
 	if (!group)
 		return -EINVAL;
-	/* Relaxed: nobody else uses the group. */
+	/* Relaxed: no other thread uses the group yet. */
 	if (atomic_load_relaxed(group_state(group)) || group->members)
 		return -EALREADY;
 	group->release = release;
@@ -50,37 +50,43 @@ int skua_group_set_release(struct skua_group *group, skua_release_fn release)
 
 uint64_t skua_group_live(const struct skua_group *group)
 {
-	/* Relaxed: a number. */
+	/* Relaxed: a statistic. */
 	return group ? atomic_load_relaxed(
 			       group_state((struct skua_group *)group)) /
 			       GROUP_MEMBER
 		     : 0;
 }
 
-/* End a spawn that is under way, or refused. */
+/* Drop a count of group_enter(); if it is the last one, wake the waiter. */
 static void leave(struct skua_group *group)
 {
 	schedule_end(group_leave(group), NULL);
 }
 
-/* Is the group cancelled? Asked by a spawn right after the compare-exchange by which
- * a cancel finds its task: the fence orders that before the look at the mark, and
- * pairs with the one in skua_group_cancel(). One of the two sees the other's. */
+/*
+ * Is the group cancelled? A spawn calls this right after the compare-exchange
+ * that makes its task visible to a cancel. The fence orders that
+ * compare-exchange before the load of the mark, and pairs with the fence in
+ * skua_group_cancel(): either the spawn sees the mark, or the cancel finds the
+ * task.
+ */
 static bool cancelled(struct skua_group *group)
 {
 	atomic_fence_updated_seq_cst();
-	/* Acquire: what the thread that cancels wrote before, for the poll to come.
-	 * Pairs with the release in skua_group_cancel(). */
+	/* Acquire: everything that the cancelling thread wrote before, for the
+	 * polls that follow. Pairs with the release in enter_cancelled(). */
 	return atomic_load_acquire(group_state(group)) & GROUP_CANCELLED;
 }
 
-/* Spawn a member that stays in the list until a wait. */
+/* Spawn a member of a group without a release function: the member stays in the
+ * list until the wait for the group returns. */
 static int spawn_kept(struct skua_group *group, struct skua_task *task,
 		      const void *caller)
 {
 	int code;
 
-	/* One for the member, and one to keep the group while it is added. */
+	/* One count for the member, and one that keeps the group alive until
+	 * the member is in the list. */
 	group_enter(group, 2);
 	code = runtime_spawn(group->runtime, task, 0, caller);
 	if (code) {
@@ -95,12 +101,13 @@ static int spawn_kept(struct skua_group *group, struct skua_task *task,
 	return 0;
 }
 
-/* Hold a member no more; it may be gone afterwards. */
+/* Stop holding a member, which may be freed afterwards. */
 static void leave_slot(struct skua_group *group, struct skua_task *task)
 {
 	bool asked, ended;
 
-	/* A further round means that another thread asked for the cancel. */
+	/* The loop repeats when another thread has asked the holder to cancel
+	 * the task. */
 	do {
 		ended = group_slot_leave(group_slot(task), &asked);
 		if (asked)
@@ -112,8 +119,9 @@ static void leave_slot(struct skua_group *group, struct skua_task *task)
 	}
 }
 
-/* Spawn a member that is let go when it has ended. It cannot leave the group while
- * it is held. */
+/* Spawn a member of a group with a release function, which releases each member
+ * when it has ended. The member cannot leave the group while this thread holds
+ * its slot. */
 static int spawn_released(struct skua_group *group, struct skua_task *task,
 			  const void *caller)
 {
@@ -150,7 +158,7 @@ int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	/* Relaxed: before it is spawned, the task is the caller's. */
+	/* Relaxed: until it is spawned, only the caller uses the task. */
 	if (task_state_spawned(atomic_load_relaxed(task_state(task))))
 		return -EALREADY;
 	code = task_state_transition_to_claimed(task_state(task), false);
@@ -170,7 +178,8 @@ static void cancel_kept(struct skua_group *group)
 {
 	struct skua_task *task;
 
-	/* Acquire: the links. Pairs with the release in group_add(). */
+	/* Acquire: the links of the list. Pairs with the release in
+	 * group_add(). */
 	for (task = atomic_load_acquire(group_members(group)); task;
 	     task = task->member.next)
 		skua_task_cancel(task);
@@ -178,7 +187,8 @@ static void cancel_kept(struct skua_group *group)
 
 static void cancel_released(struct skua_group *group)
 {
-	/* Acquire: that they are there. Pairs with group_slots_take(). */
+	/* Acquire: the contents of the slots. Pairs with the release in
+	 * group_slots_take(). */
 	struct group_slots *slots = atomic_load_acquire(group_slots(group));
 	uint64_t count;
 
@@ -198,16 +208,18 @@ static void cancel_released(struct skua_group *group)
 	}
 }
 
-/* Mark the group, and keep it: no wait returns before the caller leaves it. False: it
- * has no member, and a wait for it is about to return. */
+/* Mark the group as cancelled, and count one, so that no wait returns before
+ * the caller calls leave(). Returns false if the group has no member and a wait
+ * for it is about to return. */
 static bool enter_cancelled(struct skua_group *group)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t state = atomic_load_relaxed(group_state(group));
 
-	/* Release: what the caller wrote before. Pairs with cancelled(). Acquire: that
-	 * the members of an earlier use are gone. Pairs with reset(). A further
-	 * round means that a member or a waiter came or went. */
+	/* Release: everything that the caller wrote before. Pairs with
+	 * cancelled(). Acquire: the members of an earlier use are gone. Pairs
+	 * with reset(). The loop repeats when a member or a waiter came or
+	 * went. */
 	do {
 		if ((state & GROUP_ENDING) ||
 		    (group_ended(state) && (state & GROUP_CLAIMED)))
@@ -225,8 +237,8 @@ int skua_group_cancel(struct skua_group *group)
 		return -EOWNERDEAD;
 	if (!enter_cancelled(group))
 		return 0;
-	/* Orders the mark before the look at the members. Pairs with the fence in
-	 * cancelled(). */
+	/* Orders the mark before the loads of the members. Pairs with the fence
+	 * in cancelled(). */
 	atomic_fence_updated_seq_cst();
 	if (group->release)
 		cancel_released(group);
@@ -236,32 +248,34 @@ int skua_group_cancel(struct skua_group *group)
 	return 0;
 }
 
-/* Take the right to wait; false if somebody else has it. */
+/* Claim the right to wait. Returns false if another thread or task has it. */
 static bool claim(struct skua_group *group)
 {
-	/* Acquire: the waiter field, as a wait that was given up left it. Pairs
-	 * with its wait_by(), through withdraw(). */
+	/* Acquire: the waiter field as a withdrawn wait left it. Pairs with the
+	 * release in that wait's wait_by(), which withdraw() carries on. */
 	return !(atomic_fetch_or_acquire(group_state(group), GROUP_CLAIMED) &
 		 GROUP_CLAIMED);
 }
 
-/* Say that the waiter field is set; false if all members have ended. */
+/* Set the bit which tells that the waiter field is set. Returns false if all
+ * members have ended. */
 static bool wait_by(struct skua_group *group, uint64_t bit)
 {
-	/* Release: the field. Acquire: all that the members did. Both pair
-	 * with group_leave(). */
+	/* Release: the waiter field. Acquire: everything that the members did.
+	 * Both pair with group_leave(). */
 	return !group_ended(atomic_fetch_or_acq_rel(group_state(group), bit));
 }
 
-/* Give a wait up; false if all members have ended: the waiter is told, or was. */
+/* Withdraw a wait. Returns false if all members have ended: then the last one
+ * wakes the waiter, or has done so. */
 static bool withdraw(struct skua_group *group, uint64_t bit)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t state = atomic_load_relaxed(group_state(group));
 
-	/* Relaxed: wait_by() released the waiter field, and read-modify-writes go
-	 * on with that release: the next one with a claim acquires it. A further
-	 * round means that a member came or went. */
+	/* Relaxed: wait_by() released the waiter field, and this
+	 * read-modify-write continues its release sequence: the next claim()
+	 * acquires the field. The loop repeats when a member came or went. */
 	do {
 		if (group_ended(state) || (state & GROUP_ENDING))
 			return false;
@@ -288,7 +302,8 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 	    !task_joiner_wait_until(&joiner, deadline_ns)) {
 		if (withdraw(group, GROUP_WAIT_THREAD))
 			return -ETIMEDOUT;
-		/* Too late: the last member has read where the joiner is. */
+		/* Too late to withdraw: the last member knows where the joiner
+		 * is, and wakes it. */
 		task_joiner_wait(&joiner);
 	}
 	reset(group);
@@ -310,7 +325,7 @@ static int may_wait(const struct skua_task *self,
 	return current_polls(self) ? 0 : -EPERM;
 }
 
-/* Is it @self that waits for the group, in this state? */
+/* Is @self the waiter for the group, according to @state? */
 static bool waited_by(struct skua_group *group, uint64_t state,
 		      const struct skua_task *self)
 {
@@ -325,7 +340,8 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 
 	if (code)
 		return code;
-	/* Acquire: all that the members did. Pairs with group_leave(). */
+	/* Acquire: everything that the members did. Pairs with
+	 * group_leave(). */
 	state = atomic_load_acquire(group_state(group));
 	if (waited_by(group, state, self)) {
 		if (!group_ended(state)) {
@@ -354,12 +370,13 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 
 	if (code)
 		return code;
-	/* Relaxed: what @self wrote itself, or somebody else's. */
+	/* Relaxed: @self wrote its own wait itself, and any other wait makes
+	 * the check fail. */
 	if (!waited_by(group, atomic_load_relaxed(group_state(group)), self))
 		return -EINVAL;
 	if (!withdraw(group, GROUP_WAIT_TASK))
 		return -EALREADY;
 	schedule_drop(
-		self); /* the reference of the thread that would have woken it */
+		self); /* the reference with which a member would have woken it */
 	return 0;
 }

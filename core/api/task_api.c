@@ -11,7 +11,8 @@
 #include "core/telemetry/track.h"
 #include "skua/waker.h"
 
-/* Relaxed: tells what the caller may rely on by itself, or a hint. */
+/* Return the state word of a task. Relaxed: the caller itself has caused the
+ * bits that it tests, or takes them as a hint. */
 static uint64_t state_of(const struct skua_task *task)
 {
 	return atomic_load_relaxed(task_state((struct skua_task *)task));
@@ -33,8 +34,10 @@ static void refuse(struct pool *pool, struct skua_task *task)
 	task_state_transition_to_unspawned(task_state(task));
 }
 
-/* Spawn a task. @home: 0, or the index + 1 of the only worker to poll it. @tracked:
- * is there a table of tasks? A constant: spawns without one pay nothing for it. */
+/* Spawn a task.
+ * @home: 0, or the index + 1 of the only worker that may poll it
+ * @tracked: whether the runtime has a table of tasks; a constant at each call,
+ *           so that spawns without a table do not pay for it */
 static inline __attribute__((always_inline)) int
 spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	 bool tracked, const void *caller)
@@ -52,14 +55,16 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	task->pool = &rt->pool;
 	task->home = home;
 	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
-	/* The runtime is alive, as the caller has asked, and its worker also. */
+	/* The caller has checked that the runtime is alive, so that its workers
+	 * are alive, too. */
 	worker = current_worker;
 	if (worker && worker->pool != &rt->pool)
 		worker = NULL;
 	if (tracked)
 		track_spawn(&rt->pool.telemetry, task, caller);
-	/* Counted before the task can end: see pool.h. Only a task that is not
-	 * done keeps the pool from being drained: a poller does not. */
+	/* Count the spawn before the task can end: see pool.h. A worker may use
+	 * its own counter only while a task that it polls or ends is not done,
+	 * because only such a task prevents the drain; a poller does not. */
 	if (worker && (worker_polls_any(worker) || worker->finishing)) {
 		counter_add_owner(&worker->area.counters.tasks_spawned, 1);
 		schedule_by(worker, task);
@@ -142,8 +147,8 @@ static bool type_valid(const struct skua_task_type *type)
 
 static void note_limit(uint64_t limit_ns)
 {
-	/* Relaxed, all: a number. A round more means that somebody else has
-	 * changed it. */
+	/* Relaxed, all: the limit publishes no other data. The loop repeats
+	 * when another thread has changed the limit. */
 	uint64_t shortest_ns = atomic_load_relaxed(&task_shortest_limit_ns);
 
 	while (limit_ns && limit_ns < shortest_ns &&
@@ -187,7 +192,8 @@ bool skua_task_cancelled(const struct skua_task *self)
 	return self && (state_of(self) & TASK_CANCELLED);
 }
 
-/* The caller has the claim. Return: has the task ended? */
+/* Wait for the end of a task that the caller has claimed. Returns false if the
+ * deadline came first. */
 static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
 {
 	struct task_joiner joiner;
@@ -201,7 +207,8 @@ static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
 	if (task_state_transition_to_withdrawn(task_state(task),
 					       TASK_END_THREAD))
 		return false;
-	/* Too late: the thread that ends it has read where the joiner is. */
+	/* Too late to withdraw: the thread that ends the task knows where the
+	 * joiner is, and wakes it. */
 	task_joiner_wait(&joiner);
 	return true;
 }
@@ -232,34 +239,34 @@ int skua_task_join(struct skua_task *task)
 	return skua_task_join_until(task, UINT64_MAX);
 }
 
-/* Does the end of @task belong to @self, in this state? */
+/* Is @self the task that joins @task, according to @state? */
 static bool joined_by(struct skua_task *task, uint64_t state,
 		      const struct skua_task *self)
 {
 	return (state & TASK_END_TASK) && task_end_read(task).task == self;
 }
 
-/* Of the arguments of a join by a task. */
+/* Check the arguments of a join by a task. Returns 0 or a negative errno. */
 static inline __attribute__((always_inline)) int
 may_join(const struct skua_task *self, const struct skua_task *task)
 {
 	if (!self || !task || self == task)
 		return -EINVAL;
-	/* A task that is being polled is alive. */
+	/* A task that is being polled is alive: only @task needs the check. */
 	if (!current_polls(self))
 		return task_dead(self) || task_dead(task) ? -EOWNERDEAD
 							  : -EPERM;
 	return task_dead(task) ? -EOWNERDEAD : 0;
 }
 
-/* Poll a task that runs next at once; the caller has the claim. Has it ended, and is it
- * the caller's? */
+/* If @task, which the caller has claimed, is the next one of this worker, poll
+ * it at once. Returns true if it has ended; the claim is then given back. */
 static inline bool ended_within(struct skua_task *task)
 {
 	if (!current_polls_next(task) ||
 	    !loop_poll_within(current_worker, task))
 		return false;
-	/* Acquire: all that the task did. Pairs with
+	/* Acquire: everything that the task did. Pairs with
 	 * task_state_transition_to_dropped(). */
 	if (!task_state_ended(atomic_load_acquire(task_state(task))))
 		return false;
@@ -274,7 +281,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 
 	if (code)
 		return code;
-	/* Acquire: all that the task did, if it has ended. Pairs with
+	/* Acquire: everything that the task did, if it has ended. Pairs with
 	 * task_state_transition_to_dropped(). */
 	state = atomic_load_acquire(task_state(task));
 	if (joined_by(task, state, self)) {
@@ -293,7 +300,7 @@ int skua_task_join_poll(struct skua_task *self, struct skua_task *task)
 	if (ended_within(task))
 		return 0;
 	task_end_write(task, (union skua_task_end){ .task = self });
-	/* For the thread that ends the task and wakes @self. */
+	/* A reference for the thread that ends the task and wakes @self. */
 	schedule_add_reference(self);
 	pool_track_wait(self, AREA_WAIT_JOIN, (uintptr_t)task);
 	if (task_state_transition_to_ended_by(task_state(task), TASK_END_TASK))
@@ -309,14 +316,15 @@ int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
 
 	if (code)
 		return code;
-	/* Relaxed: what @self wrote itself, or somebody else's. */
+	/* Relaxed: @self wrote its own join itself, and any other join makes
+	 * the check fail. */
 	if (!joined_by(task, atomic_load_relaxed(task_state(task)), self))
 		return -EINVAL;
 	if (!task_state_transition_to_withdrawn(task_state(task),
 						TASK_END_TASK))
 		return -EALREADY;
 	schedule_drop(
-		self); /* the reference of the thread that would have woken it */
+		self); /* the reference of the thread that would have woken @self */
 	return 0;
 }
 
