@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* call_api.c - skua_call(): a task of the library's own */
+/* call_api.c - skua_call(): run a function in a task that the library
+ * allocates */
 #include <errno.h>
 
 #include "core/loop/current.h"
@@ -24,7 +25,8 @@ static enum skua_poll call_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-/* Nobody has a waker of it, so that it ends on its worker. */
+/* No waker of this task exists, so that it ends on the worker that polls it,
+ * and current_worker is set here. */
 static void call_release(struct skua_task *task)
 {
 	slab_give(((struct call *)task)->slab, &current_worker->slab, task);

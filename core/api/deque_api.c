@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deque_api.c - the deque on its own, behind counted handles */
+/* deque_api.c - the public work-stealing deque, accessed by counted handles */
 #include <assert.h>
 #include <errno.h>
 
@@ -8,9 +8,11 @@
 
 #define DEFAULT_CAPACITY 256u
 
-/* One object behind both kinds of handle: skua_deque and skua_deque_stealer. */
+/* The one object that handles of both kinds refer to: skua_deque and
+ * skua_deque_stealer. */
 struct skua_deque {
-	/* Handles of both kinds. Writers and readers: any holder of one. */
+	/* Number of handles of both kinds. Writers and readers: any thread that
+	 * holds a handle. */
 	atomic_u64 handles;
 	/* Constant after init. */
 	enum skua_deque_order order;
@@ -22,10 +24,11 @@ static struct skua_deque *deque_of(struct skua_deque_stealer *stealer)
 	return (struct skua_deque *)stealer;
 }
 
-/* Holding a handle, so that the count is not zero meanwhile. */
+/* Return one more handle. The caller holds a handle, so that the count is not
+ * zero. */
 static struct skua_deque_stealer *new_stealer(struct skua_deque *deque)
 {
-	/* Relaxed: the new handle is published by the thread that passes it on. */
+	/* Relaxed: the thread that passes the new handle on publishes it. */
 	atomic_fetch_add_relaxed(&deque->handles, 1);
 	return (struct skua_deque_stealer *)deque;
 }
@@ -37,8 +40,8 @@ static void free_deque(struct skua_deque *deque)
 
 static void drop_handle(struct skua_deque *deque)
 {
-	/* Release: this handle's uses come before the free; acquire: those of
-	 * all other handles do. Pairs with itself. */
+	/* Release: the uses through this handle come before the free. Acquire:
+	 * those through all other handles also do. Pairs with itself. */
 	if (atomic_fetch_sub_acq_rel(&deque->handles, 1) != 1)
 		return;
 	deque_destroy(&deque->deque);

@@ -26,15 +26,16 @@ bool skua_reclaim_shared(struct skua_ctx inner)
 
 /* ---- mistakes ------------------------------------------------------------- */
 
-/* The note about the job in that slot. */
+/* Return the check record of the job in @slot. */
 static struct job_check *check_of(struct skua_ctx ctx, void **slot)
 {
 	return fork_join_of(ctx)->checks +
 	       (slot - (void **)fork_join_of(ctx)->deque.slots);
 }
 
-/* The mistake in a fork; NULL: none. Code that is not checked may have
- * forked below. */
+/* Return the mistake in a fork; NULL: none. Functions that are compiled without
+ * checks fork jobs without recording them: then @ctx.head is above the recorded
+ * top. */
 static const char *find_fork_mistake(struct skua_ctx ctx,
 				     const struct skua_job *job)
 {
@@ -105,7 +106,8 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	team_begin_forking(&worker->pool->team);
 	worker->forked_at = worker->area.counters.tasks_polled;
 	ctx = fork_join_ctx_owner(worker->fork_join);
-	/* Of a poll before. */
+	/* Ends the program if an earlier poll has left jobs that are not
+	 * joined. */
 	fork_join_check_end_owner(worker->fork_join, ctx.head);
 	return ctx;
 }
@@ -124,7 +126,7 @@ static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
 	fj->thread = NULL;
 }
 
-/* Without a place: nobody takes its jobs. */
+/* Run without a place in the team: no other thread takes the jobs. */
 static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 		     void *arg)
 {
@@ -166,7 +168,7 @@ int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	/* Counted as a task, for drains. */
+	/* Counted as a task, so that a drain waits for it. */
 	code = pool_enter_spawn(&rt->pool);
 	if (!code) {
 		code = run_external(&rt->pool, root, arg);

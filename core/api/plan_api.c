@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_api.c - what a runtime would be, without making it */
+/* plan_api.c - compute the workers' CPUs of a configuration without creating a
+ * runtime */
 #include <errno.h>
 
 #include "core/config/config.h"
@@ -9,7 +10,7 @@ int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
 		      unsigned room, enum skua_binding *binding,
 		      struct skua_error *err)
 {
-	int saved = errno; /* the library never sets it */
+	int saved = errno; /* the library does not change errno */
 	struct config config = { .workers = 0 };
 	int code = config_resolve(&config, cfg, err);
 

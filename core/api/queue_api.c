@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_api.c - the queues on their own, behind counted handles */
+/* queue_api.c - the public queue and injector; the queue is accessed by counted
+ * handles */
 #include <assert.h>
 #include <errno.h>
 
@@ -9,9 +10,11 @@
 
 #define DEFAULT_CAPACITY 256u
 
-/* One object behind both kinds of handle: skua_queue and skua_stealer. */
+/* The one object that handles of both kinds refer to: skua_queue and
+ * skua_stealer. */
 struct skua_queue {
-	/* Handles of both kinds. Writers and readers: any holder of one. */
+	/* Number of handles of both kinds. Writers and readers: any thread that
+	 * holds a handle. */
 	atomic_u64 handles;
 	alignas(CACHE_PAIR) struct local_queue ring;
 };
@@ -25,10 +28,11 @@ static struct skua_queue *queue_of(struct skua_stealer *stealer)
 	return (struct skua_queue *)stealer;
 }
 
-/* Holding a handle, so that the count is not zero meanwhile. */
+/* Return one more handle. The caller holds a handle, so that the count is not
+ * zero. */
 static struct skua_stealer *new_stealer(struct skua_queue *queue)
 {
-	/* Relaxed: the new handle is published by the thread that passes it on. */
+	/* Relaxed: the thread that passes the new handle on publishes it. */
 	atomic_fetch_add_relaxed(&queue->handles, 1);
 	return (struct skua_stealer *)queue;
 }
@@ -46,8 +50,8 @@ static void free_queue(struct skua_queue *queue)
 
 static void drop_handle(struct skua_queue *queue)
 {
-	/* Release: this handle's uses come before the free; acquire: those of
-	 * all other handles do. Pairs with itself. */
+	/* Release: the uses through this handle come before the free. Acquire:
+	 * those through all other handles also do. Pairs with itself. */
 	if (atomic_fetch_sub_acq_rel(&queue->handles, 1) == 1)
 		free_queue(queue);
 }
@@ -192,9 +196,10 @@ int skua_injector_push_batch(struct skua_injector *injector,
 	if (count == 0)
 		return 0;
 	inject_queue_push(&injector->queue, &list);
-	/* Orders the push before a look whether somebody sleeps, which may be all
-	 * that a wake-up does. Pairs with the fence in skua_injector_take(), of a
-	 * sleeper that has left its mark and gets nothing. */
+	/* Orders the push before the caller's check for a sleeping thread,
+	 * which may be all that the caller does to wake one. Pairs with the
+	 * fence in skua_injector_take(), by a thread that has announced its
+	 * sleep and gets nothing. */
 	atomic_fence_seq_cst();
 	return 0;
 }
@@ -210,11 +215,13 @@ size_t skua_injector_take(struct skua_injector *injector,
 		return 0;
 	take = inject_queue_take(&injector->queue, max);
 	if (take.list.count == 0) {
-		/* Orders the mark of a thread that is going to sleep, and the
-		 * pushes of this one, before the second look. Pairs with the
-		 * fence in skua_injector_push_batch(): of those that push, mark
-		 * or take, the one whose last fence comes last sees what all
-		 * others did. */
+		/*
+		 * Orders the caller's announcement of its sleep, and its own
+		 * pushes, before the second take. Pairs with the fence in
+		 * skua_injector_push_batch(). Of the threads that push,
+		 * announce a sleep or take, the one with the last fence sees
+		 * what all others did before theirs.
+		 */
 		atomic_fence_seq_cst();
 		take = inject_queue_take(&injector->queue, max);
 	}

@@ -11,7 +11,7 @@ static int set_until(struct skua_runtime *rt, uint64_t until_ns)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	/* One of several writers: the last one counts. */
+	/* Several threads may write this; the last write counts. */
 	counter_set_owner(&rt->pool.telemetry.area.record_until_ns, until_ns);
 	return 0;
 }

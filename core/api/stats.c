@@ -6,8 +6,9 @@
 #include "core/runtime/runtime.h"
 #include "skua/stats.h"
 
-/* skua/stats.h writes its members out: a counter missing there does not compile below,
- * and one missing in probes/counter_list.h makes the sizes differ. */
+/* skua/stats.h lists the counters by hand. A counter that is missing there does
+ * not compile below; one that is missing in probes/counter_list.h makes the
+ * sizes differ. */
 _Static_assert(
 	sizeof(struct skua_worker_stats) -
 			sizeof(((struct skua_worker_stats *)0)->reserved) -
@@ -59,8 +60,9 @@ int skua_runtime_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	memset(out, 0, sizeof(*out));
-	/* Acquire: each task that is seen refused is seen spawned below. Pairs
-	 * with the release in pool_enter_spawn(). */
+	/* Acquire: makes the spawn of each task that is counted as refused
+	 * visible to the loads below. Pairs with the release in
+	 * pool_end_spawn(). */
 	refused = atomic_load_acquire(&rt->pool.refused);
 	out->workers = rt->pool.worker_count;
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {

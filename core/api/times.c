@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* times.c - how long polls, waits, steals and sleeps took, and the types of tasks */
+/* times.c - durations of polls, waits, steals and parks, and statistics by task
+ * type */
 #include <errno.h>
 #include <limits.h>
 
@@ -78,7 +79,8 @@ uint64_t skua_times_quantile(const struct skua_times *times, double part)
 
 	if (!times || !(part >= 0 && part <= 1))
 		return 0;
-	/* A difference of two has a count of its own. */
+	/* The counts are summed here because the times may be a difference of
+	 * two snapshots, whose count was not computed. */
 	for (unsigned i = 0; i < SKUA_TIMES_BUCKETS; i++)
 		count += times->bucket[i];
 	for (unsigned i = 0; i < SKUA_TIMES_BUCKETS; i++) {
@@ -94,7 +96,7 @@ uint64_t skua_times_quantile(const struct skua_times *times, double part)
 
 /* ---- types ----------------------------------------------------------------- */
 
-/* Poll function of the row of all others: see telemetry.c. */
+/* Value of `poll` in the row of all other types: see telemetry.c. */
 #define OTHERS 1u
 
 struct types {
@@ -128,7 +130,8 @@ static void add_row(struct skua_type_stats *to,
 		to->longest_wait_ns = from->longest_wait_ns;
 }
 
-/* The row that the type has or gets; the last one becomes that of all others. */
+/* Return the row of a type, adding it if there is room. Without room, the last
+ * row becomes that of all other types. */
 static struct skua_type_stats *row_for(struct types *types,
 				       const struct skua_task_type *type,
 				       skua_task_fn poll)
@@ -148,7 +151,8 @@ static struct skua_type_stats *row_for(struct types *types,
 	return row;
 }
 
-/* Waits first, which are never more than polls. */
+/* Read the waits first: telemetry keeps waits <= polls, and this order keeps it
+ * so in the result. */
 static void read_row(const struct area_type *row, struct skua_type_stats *out)
 {
 	*out = (struct skua_type_stats){
