@@ -40,11 +40,15 @@ static const char *find_fork_mistake(struct skua_ctx ctx,
 				     const struct skua_job *job)
 {
 	if (!job || !job->run)
-		return "no job, or one without a function, is forked";
+		return "skua_fork() is given no job, or one without a function: "
+		       "set the job's run";
 	if (ctx.head < ctx.forks->top)
-		return "a function has forked a job, and not joined it";
+		return "a function has forked a job, and not joined it: call "
+		       "skua_reclaim() before the next fork from its context";
 	if (ctx.head >= ctx.forks->end)
-		return "more than SKUA_MAX_FORKS jobs are forked";
+		return "more than SKUA_MAX_FORKS jobs are forked and not "
+		       "joined; the limit is lower if RLIMIT_STACK is below "
+		       "8 MB";
 	return NULL;
 }
 
@@ -53,10 +57,12 @@ static const char *find_join_mistake(struct skua_ctx inner,
 {
 	if (inner.head ==
 	    (void **)split_deque_head_owner(&fork_join_of(inner)->deque))
-		return "a job is joined, and none has been forked";
+		return "a job is joined, and none has been forked: join each "
+		       "forked job once";
 	if (inner.head != inner.forks->top ||
 	    (job && check_of(inner, inner.head - 1)->job != job))
-		return "a job is joined that is not the newest";
+		return "a job is joined that is not the newest: join jobs in "
+		       "the reverse order of their forks";
 	return NULL;
 }
 
@@ -68,10 +74,13 @@ void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 	if (!ctx.forks)
 		fork_join_abort(
 			"no context: a fork outside of skua_run() and of "
-			"tasks");
+			"tasks; use the context of skua_run() or "
+			"skua_task_ctx()");
 	fork_join_check_thread_owner(ctx);
 	if (!fork_join_have_checks_owner(fork_join_of(ctx)))
-		fork_join_abort("there is no memory for checks");
+		fork_join_abort(
+			"there is no memory to check forks: free memory, or "
+			"compile with SKUA_FORK_CHECKS=0");
 	mistake = joins ? find_join_mistake(ctx, job)
 			: find_fork_mistake(ctx, job);
 	if (mistake)
