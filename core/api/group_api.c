@@ -213,7 +213,7 @@ static void cancel_released(struct skua_group *group)
  * for it is about to return. */
 static bool enter_cancelled(struct skua_group *group)
 {
-	/* Relaxed: the compare-exchange decides. */
+	/* Relaxed: a first guess, which the compare-exchange verifies. */
 	uint64_t state = atomic_load_relaxed(group_state(group));
 
 	/* Release: everything that the caller wrote before. Pairs with
@@ -270,7 +270,7 @@ static bool wait_by(struct skua_group *group, uint64_t bit)
  * wakes the waiter, or has done so. */
 static bool withdraw(struct skua_group *group, uint64_t bit)
 {
-	/* Relaxed: the compare-exchange decides. */
+	/* Relaxed: a first guess, which the compare-exchange verifies. */
 	uint64_t state = atomic_load_relaxed(group_state(group));
 
 	/* Relaxed: wait_by() released the waiter field, and this

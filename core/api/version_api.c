@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* version_api.c - which library this is, for programs that ask it at run time */
+/* version_api.c - report the library's version and struct sizes at run time */
 #include <string.h>
 
 #include "skua/skua.h"

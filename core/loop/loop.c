@@ -92,17 +92,17 @@ static uint64_t spin_limit_ns(const struct worker *w)
 	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
 }
 
-/* Look for work beyond the worker's own queues. Returns a task, or NULL; if
+/* Search for work beyond the worker's own queues. Returns a task, or NULL; if
  * NULL, w->job may hold a stolen job. */
 static struct skua_task *find(struct worker *w, enum victims_reach reach)
 {
 	struct team *team = &w->pool->team;
 	struct skua_task *task = work_find(w, reach);
 
-	/* A helper that gives up its place must look at the jobs once more
-	 * (F3): the loop repeats after each team_sign_off(). A searcher leaves
-	 * that to its next scan, because the jobs that it sees may be farther
-	 * away than it reaches yet. */
+	/* A helper that gives up its place must scan the jobs once more (F3):
+	 * the loop repeats after each team_sign_off(). A searcher leaves that
+	 * to its next scan, because the jobs that it sees may be farther away
+	 * than it reaches yet. */
 	while (!task && team_visible(team) && team_sign_on(team)) {
 		if (fork_join_steal_owner(w->fork_join, reach, &w->job))
 			break;
@@ -317,7 +317,8 @@ static struct skua_task *stay_awake(struct worker *w)
 	if (!has_work(w, task))
 		task = sentinel_watch(w, clock_now_ns());
 	if (has_work(w, task)) {
-		/* As in idle_leave_search(). */
+		/* Orders the take before the loads in wake_for_rest(), as the
+		 * fence in idle_leave_search() does. */
 		atomic_fence_seq_cst();
 		wake_for_rest(w);
 	}

@@ -66,7 +66,8 @@ void pollers_run_owner(struct pollers *pollers)
 	take_added(pollers);
 	while (*link) {
 		struct skua_poller *poller = *link;
-		/* Read first: a poller that is done may be gone. */
+		/* Read before the call: a poller that is done may have been
+		 * freed. */
 		struct skua_poller *next = poller->next;
 		bool parks = poller->park != NULL;
 

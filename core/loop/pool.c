@@ -71,7 +71,8 @@ void pool_inject_home(struct pool *pool, struct skua_task *task)
 	unsigned home = task->home - 1;
 
 	push(&pool->workers[home]->inbox, task);
-	/* As in idle_notify(). */
+	/* Orders the push before the load of the parked bit, as the fence in
+	 * idle_notify() does. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, home);
 }
@@ -83,8 +84,8 @@ int pool_add_poller(struct pool *pool, unsigned worker,
 
 	if (code)
 		return code;
-	/* As in idle_notify(): the worker checks for added pollers before it
-	 * sleeps. */
+	/* As in idle_notify(): orders the push before the load of the parked
+	 * bit. The worker checks for added pollers before it sleeps. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, worker);
 	return 0;

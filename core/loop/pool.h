@@ -57,7 +57,7 @@ struct pool {
 	struct telemetry telemetry;
 
 	struct work_map map;
-	struct inject_queue urgent; /* tasks that run before all others */
+	struct inject_queue urgent; /* tasks that run before other tasks */
 	struct inject_queue inject;
 	struct idle idle;
 	struct sentinel sentinel;

@@ -19,7 +19,7 @@
  * for. A task is ripe when the sentinel has seen it in a slot across the whole
  * delay, with the same count of the owner's polls. A check takes all ripe tasks,
  * as a steal from several victims would: the sentinel runs one, and its local
- * queue holds the others. The next sentinel inherits the sights, with their times.
+ * queue holds the others. The next sentinel inherits the observations, with their times.
  */
 #ifndef SKUA_CORE_LOOP_SENTINEL_H
 #define SKUA_CORE_LOOP_SENTINEL_H

@@ -77,7 +77,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	schedule_add_reference(task);
 	pthread_mutex_lock(&timers->lock);
 	timer->task = task;
-	/* Relaxed: the timer is the caller's. */
+	/* Relaxed: only the caller uses the timer at this point. */
 	atomic_store_relaxed(&timer->worker, w);
 	/* Relaxed: the flag is set before timers_fire_all() takes this lock. */
 	if (pool_cancelling(w->pool))
@@ -99,7 +99,8 @@ static struct skua_task *take_task_locked(struct timer *timer)
 {
 	struct skua_task *task = timer->task;
 
-	/* Release: the links and the task. Pairs with worker_of(). */
+	/* Release: the accesses to the links and the task. Pairs with
+	 * worker_of(). */
 	atomic_store_release(&timer->worker, NULL);
 	return task;
 }

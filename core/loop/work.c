@@ -62,7 +62,9 @@ static inline bool push_owner(struct worker *w, struct skua_task *task)
 
 void work_tell_owner(struct worker *w)
 {
-	/* The fence of I1. */
+	/* This contains the fence of I1: it orders the push before the loads in
+	 * idle_wake(). Pairs with the fences in idle_park_begin() and
+	 * idle_leave_search(). */
 	work_flag_raise_owner(&w->flag, WORK_TASKS);
 	idle_wake(&w->pool->idle, w->group);
 }
@@ -178,7 +180,7 @@ static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 }
 
 /* Take from the urgent lane, else from the inbox. No other worker takes from
- * the inbox, so that its take turns nobody away. */
+ * the inbox, so a take from it never turns another worker away. */
 static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
 {
 	struct skua_task *task = take_one(&w->pool->urgent, see_to);
