@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * atomic.h - atomic types and operations, the memory order in the name
+ * atomic.h - atomic types and operations, with the memory order in the name
  *
- * The only file that includes <stdatomic.h>. There is no operation with an
- * implicit order here, and none that is sequentially consistent except the fence: code
- * that needs a store ordered before a later load says so with atomic_fence_seq_cst().
+ * No other file of core/ includes <stdatomic.h>. No operation here has an
+ * implicit order, and only the fences are sequentially consistent: code that
+ * must order a store before a later load calls atomic_fence_seq_cst().
  *
- * A model test includes tests/model/explore.h before anything else. It
- * replaces the *_explicit operations by ones that a deterministic scheduler
- * drives, and defines SKUA_EXPLORE.
+ * A model test includes tests/model/explore.h before all other headers. That
+ * header defines SKUA_EXPLORE, and replaces the *_explicit operations by
+ * operations that a deterministic scheduler drives.
  */
 #ifndef SKUA_CORE_BASE_ATOMIC_H
 #define SKUA_CORE_BASE_ATOMIC_H
@@ -22,7 +22,7 @@ typedef _Atomic(uint64_t) atomic_u64;
 typedef _Atomic(void *) atomic_ptr;
 
 /*
- * Two 64-byte lines: processors fetch lines in pairs, so that fields with
+ * Two cache lines of 64 bytes. Processors fetch lines in pairs, so fields with
  * different writers are kept a pair apart.
  */
 #define CACHE_PAIR 128
@@ -72,7 +72,7 @@ typedef _Atomic(void *) atomic_ptr;
 #define atomic_fetch_xor_acq_rel(p, v) \
 	atomic_fetch_xor_explicit((p), (v), memory_order_acq_rel)
 
-/* Strong compare-exchanges: fail only because *p differed from *expected. */
+/* Strong compare-exchanges: they fail only if *p differs from *expected. */
 #define atomic_cas_acq_rel(p, expected, desired)                              \
 	atomic_compare_exchange_strong_explicit(                              \
 		(p), (expected), (desired), memory_order_acq_rel,             \
@@ -92,12 +92,13 @@ typedef _Atomic(void *) atomic_ptr;
 /* clang-format on */
 
 /**
- * atomic_fence_seq_cst - orders the stores before it before the loads after it
+ * atomic_fence_seq_cst - order all earlier stores before all later loads
  *
- * On x86 a locked read-modify-write of the stack: 2-3 ns, where the mfence
- * that some compilers emit for the C11 fence takes 20 ns. ThreadSanitizer sees
- * neither, and need not: what a fence orders are two words that both sides store
- * and load; nothing else is handed over by a fence alone.
+ * On x86 this is a locked read-modify-write of the stack, which takes 2-3 ns.
+ * Some compilers emit mfence for the C11 fence, which takes 20 ns.
+ * ThreadSanitizer sees neither of them, and does not need to: a fence orders
+ * two words that both sides store and load, and no data is handed over by a
+ * fence alone.
  */
 static inline void atomic_fence_seq_cst(void)
 {
@@ -109,9 +110,11 @@ static inline void atomic_fence_seq_cst(void)
 }
 
 /**
- * atomic_fence_updated_seq_cst - the same, right behind a read-modify-write
+ * atomic_fence_updated_seq_cst - the same fence, directly after a
+ * read-modify-write
  *
- * Which on x86 is a fence already.
+ * On x86 the read-modify-write is a full fence already; here only the compiler
+ * must not reorder.
  */
 static inline void atomic_fence_updated_seq_cst(void)
 {
@@ -122,7 +125,7 @@ static inline void atomic_fence_updated_seq_cst(void)
 #endif
 }
 
-/* cpu_relax - tells the processor that the caller waits in a loop */
+/* cpu_relax - tell the processor that the caller waits in a loop */
 static inline void cpu_relax(void)
 {
 #if defined(SKUA_EXPLORE)

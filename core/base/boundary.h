@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * boundary.h - no exception passes from the program through the library
+ * boundary.h - let no exception pass from the program through the library
  *
- * Functions of the program return to the library. If an exception or
- * pthread_exit() left one of them through the library's frames, their work would
- * stay half done: a task that is being polled for ever, a job whose stack is gone.
- * A function of the library that calls one of the program therefore marks its
- * frame. The unwinder asks each frame whether it has a handler before it unwinds
- * any; a marked frame prints what happened and refuses the search
- * (boundary_report.h). The C++ runtime then calls std::terminate, while the stack
- * still shows the throw. A mark costs no instruction.
+ * A function of the program that the library calls must return. If an exception
+ * or pthread_exit() left such a function through the library's frames, the
+ * library's work would stay half done: a task would remain in its poll for
+ * ever, or a thief would run a job whose stack is gone. Therefore each library
+ * function that calls a function of the program marks its own frame. The
+ * unwinder asks each frame whether it has a handler before it unwinds any. A
+ * marked frame prints what happened and refuses the search (boundary_report.h).
+ * For an exception, the C++ runtime then calls std::terminate, while the stack
+ * still shows the throw; for pthread_exit(), the frame aborts the process. A
+ * mark costs no instruction.
  *
- * Rejected: functions with __attribute__((cleanup)), compiled with -fexceptions,
- * which run only if there is a handler further down, and after the stack of the
- * throw is gone; and noexcept in a C++ file, which needs the C++ runtime.
+ * Rejected: functions with __attribute__((cleanup)), compiled with
+ * -fexceptions: they run only if an outer frame has a handler, and only after
+ * the stack of the throw is gone. Also rejected: noexcept functions in a C++
+ * file, which need the C++ runtime.
  */
 #ifndef SKUA_CORE_BASE_BOUNDARY_H
 #define SKUA_CORE_BASE_BOUNDARY_H
 
 /*
  * BOUNDARY - mark the frame of the calling function
- * @kind: which function of the program it calls: one of those that
+ * @kind: which function of the program it calls: one of the kinds that
  *        boundary_report.c lists
  *
- * It stands after the call: then that is no tail call, and the frame is there. A
- * test finds the calls, and refuses those without it: tests/house/boundary.py.
- * 0x1b: the address of the personality routine is relative, in four bytes. The
- * compiler merges the marks of functions that it inlines: a file marks one kind, or
- * has functions that are not inlined into each other.
+ * Write it after the call: the call is then no tail call, so the frame exists
+ * while the program's function runs. tests/house/boundary.py finds calls
+ * without a mark.
+ *
+ * 0x1b: the address of the personality routine is relative and has four bytes.
+ * The compiler merges the marks of functions that it inlines. So a file uses
+ * only one kind, or its functions with different kinds are not inlined into
+ * each other.
  */
 #ifdef __GCC_HAVE_DWARF2_CFI_ASM
 #define BOUNDARY(kind) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h - the one clock: CLOCK_MONOTONIC in nanoseconds */
+/* clock.h - the library's only clock: CLOCK_MONOTONIC in nanoseconds */
 #ifndef SKUA_CORE_BASE_CLOCK_H
 #define SKUA_CORE_BASE_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h - memory from the user's allocator, or libc's */
+/* memory.h - memory from the user's allocator or from libc */
 #ifndef SKUA_CORE_BASE_MEMORY_H
 #define SKUA_CORE_BASE_MEMORY_H
 
@@ -10,20 +10,23 @@
 #include "core/base/boundary.h"
 #include "skua/runtime.h"
 
-/* errno_restore - errno is @saved again, after an allocation: the library never
- * sets it */
+/* errno_restore - set errno to @saved after an allocation: the library never
+ * changes errno */
 static inline void errno_restore(int saved)
 {
-	/* Clang takes errno to be out of malloc()'s reach: without this, the
-	 * next line does nothing. */
+	/* Clang assumes that an allocation cannot change errno. Without this
+	 * barrier it removes the next line. */
 	__asm__ volatile("" ::: "memory");
 	errno = saved;
 }
 
 /**
- * memory_alloc - zeroed memory for @count elements of @size bytes
- * @allocator: NULL = libc's
- * @align: a power of two
+ * memory_alloc - allocate zeroed memory for @count elements of @size bytes
+ * @allocator: the user's; NULL: libc
+ * @align: in bytes, a power of two
+ *
+ * Return: the memory, which the caller releases with memory_free(); NULL: no
+ * memory.
  */
 static inline void *memory_alloc(const struct skua_allocator *allocator,
 				 size_t align, size_t count, size_t size)
@@ -39,7 +42,8 @@ static inline void *memory_alloc(const struct skua_allocator *allocator,
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-/* memory_free - give it back; NULL is ignored */
+/* memory_free - free memory of memory_alloc(), with the arguments of that call;
+ * NULL is ignored */
 static inline void memory_free(const struct skua_allocator *allocator,
 			       void *memory, size_t align, size_t count,
 			       size_t size)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * rng.h - xorshift64+, to pick victims
+ * rng.h - xorshift64+ random numbers, to choose victims
  *
  * The xorshift of S. Vigna, "Further scramblings of Marsaglia's xorshift
- * generators" (2014), on 32-bit halves: two words of state, four operations,
- * no multiplication. Not for secrets. The state belongs to one thread.
+ * generators" (2014), on 32-bit halves: two words of state, four operations, no
+ * multiplication. Not for secrets. One thread owns the state.
  */
 #ifndef SKUA_CORE_BASE_RNG_H
 #define SKUA_CORE_BASE_RNG_H
 
 #include <stdint.h>
 
-/* Invariant: never both halves zero, the one state that repeats itself. */
+/* Invariant: not both halves are zero, because that state never changes. */
 struct rng {
 	uint32_t one;
 	uint32_t two;
 };
 
-/* rng_init - spread any seed, 0 included, over the state (splitmix64) */
+/* rng_init - initialise the state from any seed, also from 0 (splitmix64) */
 static inline void rng_init(struct rng *rng, uint64_t seed)
 {
 	uint64_t z = seed + UINT64_C(0x9e3779b97f4a7c15);
@@ -29,7 +29,7 @@ static inline void rng_init(struct rng *rng, uint64_t seed)
 	rng->two = (uint32_t)z | 1;
 }
 
-/* rng_next - the next 32 random bits */
+/* rng_next - return the next 32 random bits */
 static inline uint32_t rng_next(struct rng *rng)
 {
 	uint32_t s1 = rng->one;
@@ -42,8 +42,9 @@ static inline uint32_t rng_next(struct rng *rng)
 	return s0 + s1;
 }
 
-/* rng_below - a random number in [0, bound), bound > 0 (biased by < 2^-19
- * for the bounds used here; Lemire's multiplication, no division) */
+/* rng_below - return a random number in [0, @bound), @bound > 0. It multiplies
+ * (Lemire's method) and does not divide; the bias is below 2^-19 for the bounds
+ * used here. */
 static inline uint32_t rng_below(struct rng *rng, uint32_t bound)
 {
 	return (uint32_t)(((uint64_t)rng_next(rng) * bound) >> 32);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * tick.h - how long polls take, and what follows from it
+ * tick.h - how long polls take, and how many of them make a tick
  *
- * A tick is up to TICK_BUDGET polls, fewer if they are long: as many as fit
- * into TICK_NS. At its end the worker reads the clock once, looks at the
- * timers, and from the mean poll time sets the next tick, and how many polls
- * may pass until it looks at the injection queue while it has work of its own:
- * as many as fit into the target latency. So a worker with long polls looks
- * often, and one with short polls does not pay for looking.
+ * A tick is at most TICK_BUDGET polls. If polls are long, it is only as many as
+ * fit into TICK_NS. At the end of a tick the worker reads the clock once,
+ * checks its timers, and computes two numbers from the mean poll time: the
+ * budget of the next tick, and the interval. While the worker has local work,
+ * it checks the injection queue once per interval, which is as many polls as
+ * fit into TICK_TARGET_NS. So a worker with long polls checks often, and a
+ * worker with short polls does not pay for frequent checks.
  */
 #ifndef SKUA_CORE_BASE_TICK_H
 #define SKUA_CORE_BASE_TICK_H
@@ -15,30 +16,30 @@
 #include <stdint.h>
 
 #define TICK_BUDGET 128u
-/* How late a timer may be for the sake of fewer looks. A guess; `timers`
- * retunes it. */
+/* How late a timer may be, as the price of fewer checks. A guess; the benchmark
+ * `timers` retunes it. */
 #define TICK_NS UINT64_C(50000)
 /*
- * How long work from outside waits for a busy worker. A guess: a look costs one
- * load, or a cache miss if somebody pushed. With 1 ms, from the seeds,
- * spawn_many_remote_busy1 took twice as long; that, `spawn_many_remote_busy2` and
- * `rpc` retune it.
+ * How long injected work waits for a busy worker. A guess: a check costs one
+ * load, and a cache miss if another thread has pushed. With 1 ms, as in the
+ * first prototypes, `spawn_many_remote_busy1` took twice as long. That
+ * benchmark, `spawn_many_remote_busy2` and `rpc` retune it.
  */
 #define TICK_TARGET_NS    UINT64_C(20000)
 #define TICK_INTERVAL_MIN 1u
 #define TICK_INTERVAL_MAX 255u
-/* The mean before the first measurement. */
+/* The assumed mean poll time before the first measurement. */
 #define TICK_FIRST_MEAN_NS UINT64_C(50000)
 
 struct tick {
 	uint64_t start_ns;
-	uint64_t mean_ns;  /* of a poll, moving with weight 1/10 */
-	uint32_t polls;    /* in this tick */
-	uint32_t budget;   /* polls of this tick at most */
-	uint32_t interval; /* polls between looks at the injection queue */
+	uint64_t mean_ns;  /* mean poll time; a new value weighs 1/10 */
+	uint32_t polls;    /* so far in this tick */
+	uint32_t budget;   /* most polls in this tick */
+	uint32_t interval; /* polls between checks of the injection queue */
 };
 
-/* How many polls fit into a time, between two bounds? */
+/* Return how many polls of @mean_ns fit into @time_ns, limited to [@min, @max]. */
 static inline uint32_t tick_fit(uint64_t time_ns, uint64_t mean_ns,
 				uint32_t min, uint32_t max)
 {
@@ -64,14 +65,15 @@ static inline void tick_init(struct tick *tick)
 	tick_plan(tick);
 }
 
-/* tick_begin - after a pause that was no poll, as a park */
+/* tick_begin - begin a tick after time without polls, such as a park */
 static inline void tick_begin(struct tick *tick, uint64_t now_ns)
 {
 	tick->start_ns = now_ns;
 	tick->polls = 0;
 }
 
-/* tick_end - learn from the polls since the tick began, and begin another */
+/* tick_end - end a tick: update the mean poll time and the plan, and begin the
+ * next */
 static inline void tick_end(struct tick *tick, uint64_t now_ns)
 {
 	if (tick->polls > 0) {

@@ -5,23 +5,23 @@
 
 #include <stdint.h>
 
-/* Of tuning.spin_ns: as long as a wake-up takes, as measured; or without end. */
+/* Values of tuning.spin_ns: as long as a wake-up takes, as measured; for ever. */
 #define TUNING_SPIN_MEASURED (UINT64_MAX - 1)
 #define TUNING_SPIN_FOREVER  UINT64_MAX
-/* Of tuning.lifo_delay_ns: LIFO slots are private. */
+/* Value of tuning.lifo_delay_ns: no other worker takes from a LIFO slot. */
 #define TUNING_LIFO_PRIVATE UINT64_MAX
-/* Of tuning.max_queued: no bound. */
+/* Value of tuning.max_queued: no limit. */
 #define TUNING_QUEUED_UNBOUNDED UINT32_MAX
 
 struct tuning {
 	uint32_t steal_attempts; /* searches before a worker may sleep */
-	uint32_t steal_max;      /* tasks of a victim on the own node, */
-	uint32_t steal_max_far;  /* and of one elsewhere */
-	uint32_t far_samples;    /* groups elsewhere that a search tries, */
-	uint64_t far_delay_ns;   /* after so long */
-	uint64_t spin_ns;        /* before a worker may sleep */
-	uint64_t lifo_delay_ns;  /* until others may take from a LIFO slot */
-	uint32_t max_queued;     /* tasks in the injection queue */
+	uint32_t steal_max;      /* most tasks per steal on the own node */
+	uint32_t steal_max_far;  /* most tasks per steal on another node */
+	uint32_t far_samples;  /* groups of other nodes that one search tries */
+	uint64_t far_delay_ns; /* search time before other nodes are tried */
+	uint64_t spin_ns;      /* search time before a worker may sleep */
+	uint64_t lifo_delay_ns; /* time until thieves may take from a slot */
+	uint32_t max_queued;    /* most tasks in the injection queue */
 };
 
 #endif
