@@ -8,9 +8,10 @@
 #include "core/base/memory.h"
 
 struct deque_buffer {
-	struct deque_buffer *older; /* outgrown (D4) */
+	struct deque_buffer *older; /* the buffer that this one replaced (D4) */
 	uint64_t capacity;
-	/* Writer: owner, outside [top, bottom) only (D3). Readers: both. */
+	/* Writer: owner, only outside [top, bottom) (D3). Readers: owner,
+	 * thieves. */
 	alignas(CACHE_PAIR) atomic_ptr slots[];
 };
 
@@ -45,7 +46,7 @@ static atomic_ptr *slot_of(struct deque_buffer *buffer, uint64_t position)
 	return &buffer->slots[position & (buffer->capacity - 1)];
 }
 
-/* Relaxed: bottom and buffer publish the slots, top hands them back (D3). */
+/* Relaxed: bottom and buffer publish the slots, and top returns them (D3). */
 static void *slot_load(struct deque_buffer *buffer, uint64_t position)
 {
 	return atomic_load_relaxed(slot_of(buffer, position));
@@ -57,7 +58,7 @@ static void slot_store(struct deque_buffer *buffer, uint64_t position,
 	atomic_store_relaxed(slot_of(buffer, position), item);
 }
 
-/* From one position to another; negative if it lies behind it. */
+/* Signed distance between two positions; negative if @to is before @from. */
 static int64_t distance(uint64_t from, uint64_t to)
 {
 	return (int64_t)(to - from);
@@ -81,7 +82,7 @@ int deque_init(struct deque *d, uint64_t capacity, uint64_t start,
 
 void deque_destroy(struct deque *d)
 {
-	/* Relaxed: nobody else is there any more. */
+	/* Relaxed: no other thread uses the deque any more. */
 	struct deque_buffer *buffer = atomic_load_relaxed(&d->buffer);
 
 	while (buffer) {
@@ -92,7 +93,7 @@ void deque_destroy(struct deque *d)
 	}
 }
 
-/* Relaxed: the owner's own writes. */
+/* Relaxed, here and in buffer_owner(): the owner itself wrote the value. */
 static uint64_t bottom_owner(const struct deque *d)
 {
 	return atomic_load_relaxed(&d->bottom);
@@ -103,7 +104,8 @@ static struct deque_buffer *buffer_owner(const struct deque *d)
 	return atomic_load_relaxed(&d->buffer);
 }
 
-/* A buffer of twice the size with what is in [top, bottom); NULL: no memory. */
+/* Replace the buffer by one of twice the size that has the items of [top,
+ * bottom). Return: the new buffer; NULL: no memory. */
 static struct deque_buffer *grow_owner(struct deque *d, uint64_t top,
 				       uint64_t bottom)
 {
@@ -116,8 +118,8 @@ static struct deque_buffer *grow_owner(struct deque *d, uint64_t top,
 	for (uint64_t p = top; p != bottom; p++)
 		slot_store(buffer, p, slot_load(old, p));
 	buffer->older = old; /* D4 */
-	/* Release: its slots and capacity. Pairs with the acquire of buffer in
-	 * deque_steal(). */
+	/* Release: publishes the slots and the capacity of the new buffer.
+	 * Pairs with the acquire of buffer in deque_steal(). */
 	atomic_store_release(&d->buffer, buffer);
 	return buffer;
 }
@@ -125,8 +127,9 @@ static struct deque_buffer *grow_owner(struct deque *d, uint64_t top,
 int deque_push_owner(struct deque *d, void *item)
 {
 	uint64_t bottom = bottom_owner(d);
-	/* Acquire: the thread that raised top has read its slot, which may be written
-	 * again now (D3). Pairs with the release in deque_steal(). */
+	/* Acquire: the thread that raised top has finished reading the slot, so
+	 * the slot may be written again (D3). Pairs with the release of top in
+	 * deque_steal(). */
 	uint64_t top = atomic_load_acquire(&d->top);
 	struct deque_buffer *buffer = buffer_owner(d);
 
@@ -136,24 +139,24 @@ int deque_push_owner(struct deque *d, void *item)
 			return -ENOMEM;
 	}
 	slot_store(buffer, bottom, item);
-	/* Release: the slot, what the item points to, and the buffer. Pairs
-	 * with the acquire of bottom in deque_steal(). */
+	/* Release: publishes the slot, the data behind the item, and the
+	 * buffer. Pairs with the acquire of bottom in deque_steal(). */
 	atomic_store_release(&d->bottom, bottom + 1);
 	return 0;
 }
 
-/* The oldest item before @bottom, where @top may be an old value; NULL: none. */
+/* Take the oldest item before @bottom; NULL: there is none. @top may be stale. */
 static void *take_oldest_owner(struct deque *d, uint64_t top, uint64_t bottom)
 {
 	while (distance(top, bottom) > 0) {
 		void *item = slot_load(buffer_owner(d), top);
 
-		/* Release: a thief that reads this top knows this bottom. With
-		 * one from long before it would find nothing where there was
-		 * always something. Pairs with the acquire of top in
-		 * deque_steal().
-		 * A failure: a thief has taken that item; relaxed, as no slot
-		 * is written here. */
+		/* Release: a thief that reads this top then does not read a
+		 * bottom older than @bottom. With a much older bottom the thief
+		 * would find the deque empty although it never was. Pairs with
+		 * the acquire of top in deque_steal().
+		 * Failure: a thief has taken that item. Relaxed then, as no
+		 * slot is written here. */
 		if (atomic_cas_release(&d->top, &top, top + 1))
 			return item;
 	}
@@ -166,31 +169,32 @@ void *deque_pop_owner(struct deque *d)
 	uint64_t top;
 	void *item;
 
-	/* Relaxed: top only rises, so that an old one that leaves nothing is
-	 * enough. Then bottom stays as it is, and there is no fence. */
+	/* Relaxed: top only rises, so if even a stale top leaves no item, there
+	 * is none. Then bottom stays as it is, and no fence is needed. */
 	if (distance(atomic_load_relaxed(&d->top), bottom) <= 0)
 		return NULL;
-	/* Release: the slots before it, as in deque_push_owner(): a thief may
-	 * see this bottom and none of those. */
+	/* Release: publishes the slots before it, as in deque_push_owner(): a
+	 * thief may read this bottom and none of those that the pushes stored. */
 	atomic_store_release(&d->bottom, bottom - 1);
 	/* Orders this store of bottom before the load of top. Pairs with the
 	 * fence in deque_steal(): if a thief that takes this position has not
-	 * seen this bottom, then what it has read of top is seen here (D2). */
+	 * seen this bottom, then the load below sees the top that the thief has
+	 * read (D2). */
 	atomic_fence_seq_cst();
 	/* Relaxed: ordered by the fence. */
 	top = atomic_load_relaxed(&d->top);
 	if (distance(top, bottom) > 1)
 		return slot_load(buffer_owner(d), bottom - 1);
 	item = take_oldest_owner(d, top, bottom);
-	/* Relaxed: top has arrived here, by either of the two, so that there is no slot
-	 * before it that a thief could still take. */
+	/* Relaxed: top has reached @bottom, raised by the owner or by a thief,
+	 * so no slot before it is left for a thief to take. */
 	atomic_store_relaxed(&d->bottom, bottom);
 	return item;
 }
 
 void *deque_pop_oldest_owner(struct deque *d)
 {
-	/* Relaxed: an old top only makes the compare-exchange fail. */
+	/* Relaxed: a stale top only makes the compare-exchange fail. */
 	return take_oldest_owner(d, atomic_load_relaxed(&d->top),
 				 bottom_owner(d));
 }
@@ -198,30 +202,32 @@ void *deque_pop_oldest_owner(struct deque *d)
 struct deque_steal deque_steal(struct deque *d)
 {
 	struct deque_steal steal = { .outcome = SKUA_STEAL_EMPTY };
-	/* Acquire: bottom, as the thread that raised top to this knew it. Pairs with
-	 * the releases of top below and in take_oldest_owner(). The fence would
-	 * do. */
+	/* Acquire: the bottom that the thread which raised top to this value
+	 * had seen. Pairs with the releases of top below and in
+	 * take_oldest_owner(). The fence alone would suffice. */
 	uint64_t top = atomic_load_acquire(&d->top);
 	struct deque_buffer *buffer;
 	uint64_t bottom;
 
-	/* Orders the load of top before that of bottom. Pairs with the fence in
-	 * deque_pop_owner(): a position that was popped before top came to it
-	 * lies behind the bottom that is read here (D2). */
+	/* Orders the load of top before the load of bottom. Pairs with the
+	 * fence in deque_pop_owner(): if the owner popped a position before top
+	 * reached it, the bottom that is read here is not past that position
+	 * (D2). */
 	atomic_fence_seq_cst();
-	/* Acquire: the slots before it, what the items point to, and the
-	 * buffer. Pairs with the releases in deque_push_owner() and
+	/* Acquire: the slots before bottom, the data behind the items, and the
+	 * buffer. Pairs with the releases of bottom in deque_push_owner() and
 	 * deque_pop_owner(). */
 	bottom = atomic_load_acquire(&d->bottom);
 	if (distance(top, bottom) <= 0)
 		return steal;
-	/* Acquire: the slots of a buffer that is newer than bottom. Pairs with
-	 * the release in grow_owner(). */
+	/* Acquire: the slots of the buffer, which may be newer than this
+	 * bottom. Pairs with the release in grow_owner(). */
 	buffer = atomic_load_acquire(&d->buffer);
-	/* Before the claim, and used only if that succeeds: then top was the
-	 * same all the time, and the slot not written (D3). */
+	/* Read the item before the claim, and use it only if the claim
+	 * succeeds: then top did not change meanwhile, and the slot was not
+	 * written (D3). */
 	steal.item = slot_load(buffer, top);
-	/* Release: the slot was read. Pairs with the acquire of top in
+	/* Release: the slot has been read. Pairs with the acquire of top in
 	 * deque_push_owner(). */
 	steal.outcome = atomic_cas_release(&d->top, &top, top + 1)
 				? SKUA_STEAL_SUCCESS
@@ -231,7 +237,7 @@ struct deque_steal deque_steal(struct deque *d)
 
 uint64_t deque_length(const struct deque *d)
 {
-	/* Relaxed, both: an estimate. */
+	/* Relaxed, both loads: an estimate. */
 	uint64_t top = atomic_load_relaxed(&d->top);
 	int64_t length = distance(top, atomic_load_relaxed(&d->bottom));
 

@@ -15,7 +15,7 @@ void inject_queue_init(struct inject_queue *q)
 
 void inject_list_append(struct inject_list *list, struct inject_node *node)
 {
-	/* Relaxed: nobody else knows the nodes before they are pushed. */
+	/* Relaxed: no other thread knows the nodes before they are pushed. */
 	if (list->count == 0)
 		list->first = node;
 	else
@@ -30,8 +30,8 @@ struct inject_node *inject_list_pop(struct inject_list *list)
 
 	if (list->count == 0)
 		return NULL;
-	/* Relaxed: acquired by the take, or the caller's own. The last node's
-	 * next means nothing: count ends the list. */
+	/* Relaxed: the take acquired the link, or the caller wrote it. The next
+	 * field of the last node is undefined: count ends the list. */
 	list->first = atomic_load_relaxed(&node->next);
 	list->count--;
 	return node;
@@ -42,16 +42,17 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 	struct inject_node *before;
 
 	assert(list->count > 0);
-	/* Relaxed: before the exchange nobody knows the node. */
+	/* Relaxed: before the exchange no other thread knows the node. */
 	atomic_store_relaxed(&list->last->next, NULL);
-	/* Relaxed: an estimate for the fair share and for statistics. Before
-	 * the push, so that taken does not overtake it. */
+	/* Relaxed: an estimate for the fair share and for statistics. Counted
+	 * before the push, so that taken does not overtake pushed. */
 	atomic_fetch_add_relaxed(&q->pushed, list->count);
 	/*
-	 * Release: the NULL above comes before whatever the push behind this
-	 * one writes there. Acquire: the same from the other side, this push
-	 * writes to @before after the NULL of the push that made it the last
-	 * node. Pairs with itself and with take_last_locked().
+	 * Release: the NULL above comes before the link that the next push
+	 * writes to the same field. Acquire: the other side of that: this push
+	 * writes the link in @before after the NULL of the push that made
+	 * @before the last node. Pairs with itself in another push, and with
+	 * take_last_locked().
 	 */
 	before = atomic_exchange_acq_rel(&q->tail, list->last);
 	/* Release: publishes the nodes. Pairs with the acquires of head and
@@ -63,24 +64,25 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 }
 
 /*
- * Take off the last linked node, which is tail if nobody pushes behind it.
- * Head stays visible until tail is NULL: if it were NULL for a moment while a
- * push is unfinished, others could look just then, and go to sleep.
+ * Take the last linked node. This fails unless the node is tail too: then a
+ * push after it is unfinished (J3). Head stays visible until tail is NULL. If
+ * it were NULL for a moment while a push is unfinished, other workers could
+ * check it at that moment, and go to sleep.
  */
 static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
 {
 	struct inject_node *last = node;
 
 	/*
-	 * Release: what this taker knows of the node, to the push that finds
-	 * the list empty. Acquire: not needed. Pairs with the exchange of tail
-	 * in inject_queue_push(). A failure is J3: a push behind the node is
-	 * unfinished.
+	 * Release: hands what this taker knows of the node to the push that
+	 * finds the list empty. Acquire: not needed. Pairs with the exchange of
+	 * tail in inject_queue_push(). Failure: a push after the node is
+	 * unfinished (J3).
 	 */
 	if (!atomic_cas_release(&q->tail, &last, NULL))
 		return false;
-	/* Relaxed: if it fails, a push has found the list empty and written
-	 * head (J2), and that stands. */
+	/* Relaxed: if this fails, a push has found the list empty and written
+	 * head (J2), and its value stays. */
 	atomic_cas_relaxed(&q->head, &node, NULL);
 	return true;
 }
@@ -88,7 +90,8 @@ static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
 static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 {
 	struct inject_list list = { NULL, NULL, 0 };
-	/* Acquire: the nodes. Pairs with the release in inject_queue_push(). */
+	/* Acquire, here and of next: the nodes. Pairs with the releases of head
+	 * and next in inject_queue_push(). */
 	struct inject_node *node = atomic_load_acquire(&q->head);
 
 	list.first = node;
@@ -99,29 +102,29 @@ static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 			if (!take_last_locked(q, node))
 				break;
 		} else {
-			/* Relaxed: the lock hands it to the next taker. */
+			/* Relaxed: the lock hands head to the next taker. */
 			atomic_store_relaxed(&q->head, next);
 		}
 		list.last = node;
 		list.count++;
 		node = next;
 	}
-	/* Relaxed: an estimate; written under the lock only. */
+	/* Relaxed: an estimate; only written under the lock. */
 	atomic_store_relaxed(&q->taken,
 			     atomic_load_relaxed(&q->taken) + list.count);
 	return list;
 }
 
 /*
- * Take the lock, or leave a mark for its holder. A mark that is there already is made
- * again: it asks the holder to see to what *this* taker saw, and to all that it saw
- * before.
+ * Take the lock, or leave a mark in it for its holder. A mark that is there
+ * already is written again, so that the holder sees what *this* taker saw, too,
+ * and all that it saw before.
  */
 static bool try_lock(struct inject_queue *q)
 {
 	uint32_t seen = INJECT_FREE;
 
-	/* A further round means that another taker came or went. */
+	/* The loop repeats when another taker changed the lock. */
 	for (;;) {
 		/*
 		 * Acquire: the fields that the lock guards. Pairs with the
@@ -135,11 +138,11 @@ static bool try_lock(struct inject_queue *q)
 	}
 }
 
-/* Give the lock back; true if somebody was turned away. */
+/* Release the lock. Return: true if it turned another taker away meanwhile. */
 static bool unlock(struct inject_queue *q)
 {
-	/* Release: the fields that the lock guards. Acquire: what those who
-	 * were turned away did before. Both pair with try_lock(). */
+	/* Release: the fields that the lock guards. Acquire: what the takers
+	 * that were turned away did before. Both pair with try_lock(). */
 	return atomic_exchange_acq_rel(&q->lock, INJECT_FREE) == INJECT_MARKED;
 }
 
@@ -149,8 +152,8 @@ struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
 	bool turned_away = false;
 	bool marked;
 
-	/* A further round means that another taker came and went: the look is repeated
-	 * on its behalf, together with what the caller owes (I5). */
+	/* The loop repeats when this taker got nothing and has turned another
+	 * taker away: it checks again on behalf of that taker (I5). */
 	do {
 		if (!inject_queue_visible(q) || !try_lock(q))
 			return (struct inject_take){ .turned_away = false };
