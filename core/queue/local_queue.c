@@ -34,7 +34,7 @@ static inline uint64_t head_steal(uint64_t head)
 	return head_real(head) - head_pending(head);
 }
 
-/* The distance from an earlier position to a later one. */
+/* Distance from a position to a later one, modulo 2^48. */
 static inline uint64_t distance(uint64_t from, uint64_t to)
 {
 	return (to - from) & POSITION_MASK;
@@ -45,7 +45,7 @@ static inline uint64_t capacity(const struct local_queue *q)
 	return q->mask + 1;
 }
 
-/* Relaxed: tail publishes the slot, head guards it (Q2). */
+/* Relaxed: tail publishes the slots, and head guards them (Q2). */
 static inline void *slot_load(const struct local_queue *q, uint64_t position)
 {
 	return atomic_load_relaxed(&q->slots[position & q->mask]);
@@ -57,7 +57,7 @@ static inline void slot_store(struct local_queue *q, uint64_t position,
 	atomic_store_relaxed(&q->slots[position & q->mask], item);
 }
 
-/* Relaxed: the caller is the owner, tail's only writer. */
+/* Relaxed: the caller is the owner, which alone writes tail. */
 static inline uint64_t tail_owner(const struct local_queue *q)
 {
 	return atomic_load_relaxed(&q->tail);
@@ -90,9 +90,9 @@ void local_queue_init(struct local_queue *q, uint32_t slots, uint64_t start)
 bool local_queue_push_owner(struct local_queue *q, void *item)
 {
 	/*
-	 * Acquire: a thief has read its slots before they are written again.
-	 * Pairs with the release of head in local_queue_steal_into() and
-	 * local_queue_steal_one().
+	 * Acquire: a thief has finished reading its slots before they are
+	 * written again. Pairs with the releases of head in
+	 * local_queue_steal_into(), and in claim() for a single item.
 	 */
 	uint64_t head = atomic_load_acquire(&q->head);
 	uint64_t tail = tail_owner(q);
@@ -106,12 +106,12 @@ bool local_queue_push_owner(struct local_queue *q, void *item)
 
 void *local_queue_pop_owner(struct local_queue *q)
 {
-	/* Relaxed: the owner wrote the slots itself, and a stale head makes
-	 * the compare-exchange fail. */
+	/* Relaxed: the owner itself wrote the slots, and a stale head makes the
+	 * compare-exchange fail. */
 	uint64_t head = atomic_load_relaxed(&q->head);
 	uint64_t tail = tail_owner(q);
 
-	/* A failure means that a thief claimed or released. */
+	/* The loop repeats when a thief claimed items or released its claim. */
 	for (;;) {
 		uint64_t real = head_real(head);
 		uint64_t pending = head_pending(head);
@@ -119,8 +119,8 @@ void *local_queue_pop_owner(struct local_queue *q)
 		if (distance(real, tail) == 0)
 			return NULL;
 		/*
-		 * Release: a thief that sees this head sees a tail behind it,
-		 * not one from before this item was pushed. Pairs with the
+		 * Release: a thief that sees this head does not see an older
+		 * tail, from before this item was pushed. Pairs with the
 		 * acquire of head in claim().
 		 */
 		if (atomic_cas_release(
@@ -138,8 +138,9 @@ struct local_queue_run local_queue_spill_owner(struct local_queue *q)
 	uint64_t real = head_real(head);
 	uint32_t half = (uint32_t)(capacity(q) / 2);
 
-	/* The push that failed may have seen a thief's claim: what it holds is
-	 * missing here, and if it is released by now, there is room. */
+	/* The push that failed may have seen a thief's claim. The claimed items
+	 * are not counted here; if the thief has released them by now, there is
+	 * room. */
 	if (distance(real, tail_owner(q)) < capacity(q))
 		return none;
 	/* Release: as in local_queue_pop_owner(). */
@@ -156,22 +157,22 @@ void *local_queue_run_item(const struct local_queue *q,
 }
 
 /*
- * Take up to @most of the older half of @src: one item at once, more by a
- * claim that the caller has to release. A thief that finds another one at work
- * does not wait for it.
+ * Take up to @most items of the older half of @src. A single item is taken at
+ * once. For more items the result is a claim, which the caller must release. A
+ * thief that meets the claim of another thief does not wait for it (retry).
  */
 static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 				      uint64_t *first)
 {
 	struct local_queue_steal steal = { .outcome = SKUA_STEAL_EMPTY };
 	/*
-	 * Acquire: the thread that wrote this head had seen the tail behind it, so that
-	 * the tail read below is not an older one. Pairs with the releases of
-	 * head in this file.
+	 * Acquire: the thread that wrote this head had seen a tail that is not
+	 * before it, and the tail that is read below is not older. Pairs with
+	 * the releases of head in this file.
 	 */
 	uint64_t head = atomic_load_acquire(&src->head);
 
-	/* A further round means that somebody else took an item. */
+	/* The loop repeats when the owner or another thief took an item. */
 	for (;;) {
 		/* Acquire: the slots before tail are filled. Pairs with the
 		 * release in tail_publish_owner(). */
@@ -189,16 +190,16 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 		if (n > most)
 			n = most;
 		/*
-		 * The oldest item is read before it is claimed, and used only
-		 * if head did not change: then nobody wrote the slot (Q2), and
-		 * head was not older than tail.
+		 * Read the oldest item before the claim, and use it only if
+		 * head did not change meanwhile: then no thread wrote the slot
+		 * (Q2), and head was still current when tail was read.
 		 */
 		steal.item = slot_load(src, real);
 		/*
-		 * Release: the next thief reads no older tail, as after
-		 * local_queue_pop_owner(). If this takes a single item, the
-		 * release also orders the read above before the owner's next
-		 * write of that slot: pairs with the acquire of head in
+		 * Release: a thief that reads this head reads no older tail, as
+		 * in local_queue_pop_owner(). For a single item, the release
+		 * also orders the read above before the owner's next write of
+		 * that slot: pairs with the acquire of head in
 		 * local_queue_push_owner(). Acquire on failure: as in the first
 		 * load of head.
 		 */
@@ -221,7 +222,8 @@ struct local_queue_steal local_queue_steal_one(struct local_queue *src)
 
 uint32_t local_queue_room_owner(const struct local_queue *q)
 {
-	/* Acquire: as in local_queue_push_owner(), slots will be written. */
+	/* Acquire: as in local_queue_push_owner(): the caller will write the
+	 * free slots. */
 	uint64_t head = atomic_load_acquire(&q->head);
 
 	return (uint32_t)(capacity(q) -
@@ -245,10 +247,10 @@ struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 	for (uint32_t i = 1; i < steal.count; i++)
 		slot_store(dst, tail + i - 1, slot_load(src, first + i));
 	/*
-	 * Release: the copy is done before the owner reuses the slots; pairs
-	 * with the acquire of head in local_queue_push_owner(). One operation
-	 * that cannot fail, whatever the owner popped meanwhile: pending
-	 * becomes 0, real stays.
+	 * Release: the copies are done before the owner of @src reuses the
+	 * slots; pairs with the acquire of head in local_queue_push_owner().
+	 * This one operation cannot fail, whatever the owner has popped
+	 * meanwhile: it sets pending to 0 and keeps real.
 	 */
 	atomic_fetch_and_release(&src->head, ~PENDING_MASK);
 	tail_publish_owner(dst, tail + steal.count - 1);
@@ -258,8 +260,8 @@ struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 uint32_t local_queue_length(const struct local_queue *q)
 {
 	/*
-	 * Acquire: tail is not behind head, see claim(); a later tail than
-	 * head makes the difference too large, never negative.
+	 * Acquire: the tail is not before this head, see claim(). If it is
+	 * newer than head, the difference is too large, but never negative.
 	 */
 	uint64_t head = atomic_load_acquire(&q->head);
 	uint64_t tail = atomic_load_relaxed(&q->tail);

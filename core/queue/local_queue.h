@@ -2,9 +2,9 @@
 /**
  * local_queue.h - a worker's bounded ring of runnable items
  *
- * One thread, the owner, pushes at the tail and pops at the head; any other
- * may steal the older half. Positions count up for ever; position p lives in
- * slot p & mask.
+ * One thread, the owner, pushes at the tail and pops at the head. Any other
+ * thread may steal the older half. Positions only count up. Slot p & mask holds
+ * the item of position p.
  *
  *	steal           real                    tail
  *	  |  being stolen |  queued               |  free
@@ -16,28 +16,30 @@
  *   2. copies    the n slots before real
  *   3. releases: pending = 0
  *
- * and the slots between steal and real are its own until the release. When
- * the owner pops meanwhile, it raises real and pending both: steal stays, so
- * that it never reuses a slot that a thief still reads.
+ * The slots between steal and real belong to the thief until the release. If
+ * the owner pops meanwhile, it raises real and pending by one each. So steal
+ * stays the same, and the owner never reuses a slot that the thief still reads.
  *
  * Invariants (checked by tests/model/model_local_queue.c):
  *   Q1  steal <= real <= tail, tail - steal <= capacity
- *   Q2  a slot in [steal, tail) is written by nobody
+ *   Q2  no thread writes a slot in [steal, tail)
  *   Q3  each position is handed out once: to the owner's pop or spill, or to
  *       one thief
  *
- * No ABA: a head word does not come back before real has gone round 2^48,
- * which at one push a nanosecond takes three days of one suspended thief.
- * (With two 32-bit heads it takes 37 s, with 16-bit heads 65,536 operations.)
- * Differences of positions are taken modulo 2^48. The capacity is at most
- * 32,768, so that pending, at most the capacity, fits in its 16 bits.
+ * No ABA: head does not return to a value before real has gone round 2^48. At
+ * one push a nanosecond this takes three days, during which one thief would
+ * have to be suspended. (Two 32-bit heads were fooled after 37 s of pushing,
+ * 16-bit heads after 65,536 operations.) Differences of positions are taken
+ * modulo 2^48. The capacity is at most 32,768, so that pending, which never
+ * exceeds the capacity, fits in 16 bits.
  *
- * Rejected: copying before one compare-exchange, without a pending claim. It
- * is simpler, and a suspended thief would hold nothing; but an owner that
- * pops every 20 ns makes a thief that copies for 100 ns fail for ever. For a
- * single item there is no copy to protect, and the steal does just that.
+ * Rejected: copying the items before a single compare-exchange, without a
+ * pending claim. It is simpler, and a suspended thief would hold no slots.
+ * However, if the owner pops every 20 ns, a thief that copies for 100 ns fails
+ * for ever.
+ * A steal of a single item needs no protected copy, and does work in this way.
  *
- * Follows Tokio's queue (which descends from Go's) in its three phases.
+ * The three phases follow Tokio's queue, which descends from Go's.
  */
 #ifndef SKUA_CORE_QUEUE_LOCAL_QUEUE_H
 #define SKUA_CORE_QUEUE_LOCAL_QUEUE_H
@@ -53,11 +55,11 @@
 
 struct local_queue {
 	/*
-	 * Writers: owner (pop, spill), thieves (claim, release). Readers: both.
-	 * Guards the slots before tail; wraps at real = 2^48.
+	 * Writers: owner (pop, spill), thieves (claim, release). Readers:
+	 * owner, thieves. Guards the slots before tail; real wraps at 2^48.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 head;
-	/* Constant after init; here because its readers read head too. */
+	/* Constant after init. It is here because its readers also read head. */
 	uint64_t mask;
 
 	/*
@@ -66,7 +68,8 @@ struct local_queue {
 	 */
 	alignas(CACHE_PAIR) atomic_u64 tail;
 
-	/* Writer: owner, outside [steal, tail) only (Q2). Readers: both. */
+	/* Writer: owner, only outside [steal, tail) (Q2). Readers: owner,
+	 * thieves. */
 	alignas(CACHE_PAIR) atomic_ptr slots[];
 };
 
@@ -76,14 +79,15 @@ struct local_queue_run {
 	uint32_t count;
 };
 
-/* The result of a steal; @item and @count are set if @outcome is success. */
+/* The result of a steal; @item and @count are set only on success. */
 struct local_queue_steal {
 	enum skua_steal outcome;
-	void *item;     /* the oldest one, not in the thief's queue */
-	uint32_t count; /* how many in all, @item included */
+	void *item;     /* the oldest item; not in the thief's queue */
+	uint32_t count; /* number of stolen items, including @item */
 };
 
-/* local_queue_capacity_valid - a power of two within the limits? */
+/* local_queue_capacity_valid - return true if @capacity is a power of two in
+ * the limits */
 static inline bool local_queue_capacity_valid(uint64_t capacity)
 {
 	return capacity >= LOCAL_QUEUE_MIN_CAPACITY &&
@@ -91,54 +95,58 @@ static inline bool local_queue_capacity_valid(uint64_t capacity)
 	       (capacity & (capacity - 1)) == 0;
 }
 
-/* local_queue_size - bytes to allocate, aligned to CACHE_PAIR */
+/* local_queue_size - return how many bytes to allocate, aligned to CACHE_PAIR */
 size_t local_queue_size(uint32_t capacity);
 
 /**
- * local_queue_init - make an empty queue in memory of local_queue_size()
- * @start: first position; 0 but in tests of the wrap
+ * local_queue_init - make an empty queue in memory of local_queue_size() bytes
+ * @start: first position; 0 except in tests of the wrap
  */
 void local_queue_init(struct local_queue *q, uint32_t capacity, uint64_t start);
 
-/* local_queue_push_owner - add @item at the tail; false: the ring is full */
+/* local_queue_push_owner - add @item at the tail; false if the ring is full */
 bool local_queue_push_owner(struct local_queue *q, void *item);
 
-/* local_queue_pop_owner - take the oldest item, NULL if there is none */
+/* local_queue_pop_owner - take the oldest item; NULL: there is none */
 void *local_queue_pop_owner(struct local_queue *q);
 
 /**
  * local_queue_spill_owner - take the older half out of a full ring
  *
- * The caller reads the items with local_queue_run_item() before its next
- * push. Return: an empty run if the ring is not full of queued items: a thief
- * holds slots, or has made room since a push failed.
+ * The caller must read the items with local_queue_run_item() before its next
+ * push. Return: the run. It is empty if the ring is not full of queued items,
+ * because a thief holds slots, or has made room since a push failed.
  */
 struct local_queue_run local_queue_spill_owner(struct local_queue *q);
 
-/* local_queue_run_item - the @i-th item of a run, i < run.count */
+/* local_queue_run_item - return item @i of a run, @i < run.count */
 void *local_queue_run_item(const struct local_queue *q,
 			   struct local_queue_run run, uint32_t i);
 
 /**
  * local_queue_steal_into - steal the older half, rounded up
- * @src: any queue but @dst
- * @dst: the caller's own: receives all but the oldest item, in order
- * @limit: most to take, at least 1
+ * @src: any queue except @dst
+ * @dst: the caller's own queue: receives all stolen items except the oldest, in
+ *       order
+ * @limit: most items to take, at least 1
  *
- * Takes no more than @dst has room for (plus one), where slots that a third
- * party is still copying out of @dst count as taken.
+ * Takes at most as many items as @dst has room for, plus one. Slots that
+ * another thief is still copying out of @dst are no room.
  */
 struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 						struct local_queue *dst,
 						uint32_t limit);
 
-/* local_queue_steal_one - steal the oldest item; any thread, no queue needed */
+/* local_queue_steal_one - steal the oldest item; any thread, also one without a
+ * queue */
 struct local_queue_steal local_queue_steal_one(struct local_queue *src);
 
-/* local_queue_room_owner - free slots; those still being stolen are not free */
+/* local_queue_room_owner - return the number of free slots; slots that a thief
+ * is still copying are not free */
 uint32_t local_queue_room_owner(const struct local_queue *q);
 
-/* local_queue_length - items queued; any thread, exact for the owner alone */
+/* local_queue_length - return the number of queued items; any thread; exact
+ * only for the owner */
 uint32_t local_queue_length(const struct local_queue *q);
 
 #endif

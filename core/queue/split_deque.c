@@ -6,7 +6,7 @@
 
 #define SPLIT_SHIFT 32
 
-/* In a slot, below what is aligned: a pointer to a job has neither bit. */
+/* Tags in a slot. A pointer to a job is aligned, and has neither bit set. */
 #define AWAITED   UINT64_C(1)
 #define TAKEN     UINT64_C(2)
 #define TAG_SHIFT 2
@@ -40,18 +40,19 @@ static void set_split(struct split_deque *deque, uint32_t split)
 	deque->inlined.split = (void **)(deque->slots + split);
 }
 
-/* As the inlined functions see it, for C++, it is no atomic. */
+/* The inline functions also compile as C++, where this is a plain integer. */
 static atomic_u32 *wanted(struct split_deque *deque)
 {
 	return (atomic_u32 *)&deque->inlined.wanted;
 }
 
-/* Nothing is left but what was stolen. */
+/* Note that all jobs that are left, if any, were stolen: the next fork and the
+ * next join take the slow path. */
 static void set_all_stolen(struct split_deque *deque)
 {
 	deque->all_stolen = true;
 	deque->inlined.split = (void **)UINTPTR_MAX;
-	/* Relaxed: for the owner itself. */
+	/* Relaxed: only the owner reads it. */
 	atomic_store_relaxed(wanted(deque), 1);
 }
 
@@ -75,48 +76,50 @@ void split_deque_publish_owner(struct split_deque *deque, void **head)
 	uint32_t end = position(deque, head);
 	uint32_t split, more;
 
-	/* Relaxed: before the publication, so that the thief of the last public job
-	 * asks again (J4). */
+	/* Relaxed: the releases below order it before the publication, so that
+	 * the thief of the last public job asks again (J4). */
 	atomic_store_relaxed(wanted(deque), 0);
 	if (deque->all_stolen) {
-		/* Release: the slot, and the job. Pairs with the acquire in
-		 * split_deque_steal(). A store, as nobody claims anything while split
-		 * is not past tail. */
+		/* Release: publishes the slot and the job. Pairs with the
+		 * acquire in split_deque_steal(). A store suffices: no thief
+		 * claims a job while split is not past tail. */
 		atomic_store_release(&deque->shared, pack(end, end - 1));
 		set_split(deque, end);
 		deque->all_stolen = false;
 		return;
 	}
-	/* Half of what is private, one at least. */
+	/* Publish half of the private jobs, at least one. */
 	split = position(deque, deque->inlined.split);
 	more = (end - split + 1) / 2;
-	/* Release: as above. */
+	/* Release: as in the store above. */
 	atomic_fetch_add_release(&deque->shared, (uint64_t)more << SPLIT_SHIFT);
 	set_split(deque, split + more);
 }
 
-/* Take back the younger half of what is public, and with it the job at @last,
- * which is the newest of all; false if that was stolen. */
+/* Make the younger half of the public jobs private again, and with it the job
+ * at @last, the newest of all. Return: false if that job was stolen. */
 static bool take_back(struct split_deque *deque, uint32_t last)
 {
-	/* Relaxed: the read-modify-write decides. */
+	/* Relaxed: the compare-exchange decides. */
 	uint64_t shared = atomic_load_relaxed(&deque->shared);
 	uint32_t tail, left;
 
-	/* In one step: jobs that were private in between would be public again
-	 * without F1, and the thief of the last one would not have asked for more (J4).
-	 * A further round means that a thief has got one. */
+	/* Lower split in a single step. With several steps, jobs that were
+	 * private in between would become public again without F1, and the
+	 * thief of the last public job would not have asked for more (J4). The
+	 * loop repeats when a thief has taken a job. */
 	do {
 		tail = tail_of(shared);
 		if (tail > last)
 			return false;
 		left = tail + (last - tail + 1) / 2;
-		/* Relaxed: the jobs are the owner's own. Jobs that were published
-		 * before stay so, as this is a read-modify-write. */
+		/* Relaxed: the owner itself wrote the jobs. Jobs that were
+		 * published before stay published, because this is a
+		 * read-modify-write. */
 	} while (
 		!atomic_cas_relaxed(&deque->shared, &shared, pack(left, tail)));
 	set_split(deque, left);
-	/* The last one of all: nothing else is left. */
+	/* That was the last job: only stolen ones are left. */
 	if (left == last && tail == last)
 		set_all_stolen(deque);
 	return true;
@@ -134,14 +137,15 @@ bool split_deque_reclaim_owner(struct split_deque *deque, atomic_ptr *slot)
 
 /* ---- thieves -------------------------------------------------------------- */
 
-/* Write down which thief has the job. */
+/* Record in the slot which thief has the job. */
 static void take(atomic_ptr *slot, void *job, unsigned thief)
 {
 	uintptr_t taken = (uintptr_t)thief << TAG_SHIFT | TAKEN;
 	void *seen = job;
 
-	/* Relaxed, both: the number of the thief is a hint, and AWAITED is read by the
-	 * same thread again. If this fails, the owner has added that (J2). */
+	/* Relaxed, both: the number of the thief is a hint, and the same thread
+	 * reads AWAITED again in split_deque_done(). If the compare-exchange
+	 * fails, the owner has added AWAITED (J2). */
 	if (!atomic_cas_relaxed(slot, &seen, (void *)taken))
 		atomic_store_relaxed(slot, (void *)(taken | AWAITED));
 }
@@ -157,20 +161,21 @@ struct split_deque_steal split_deque_steal(struct split_deque *deque,
 	if (tail >= split_of(shared))
 		return steal;
 	/* Acquire: the slots before split. Pairs with the releases in
-	 * split_deque_publish_owner(); the word may be a newer one that is alike. */
+	 * split_deque_publish_owner(). The word that it replaces may be a newer
+	 * one with the same value. */
 	if (!atomic_cas_acquire(&deque->shared, &shared, shared + 1)) {
 		steal.outcome = SKUA_STEAL_RETRY;
 		return steal;
 	}
 	steal.outcome = SKUA_STEAL_SUCCESS;
 	steal.slot = &deque->slots[tail];
-	/* Relaxed: behind the claim (J2). */
+	/* Relaxed: the read comes after the claim (J2). */
 	steal.job =
 		(struct skua_job *)((uintptr_t)atomic_load_relaxed(steal.slot) &
 				    ~(uintptr_t)AWAITED);
 	steal.more = tail + 1 < split_of(shared);
 	take(steal.slot, steal.job, thief);
-	/* Relaxed: what is public is found without (J4). */
+	/* Relaxed: thieves find public jobs without @wanted (J4). */
 	if (!steal.more)
 		atomic_store_relaxed(wanted(deque), 1);
 	return steal;
@@ -178,7 +183,8 @@ struct split_deque_steal split_deque_steal(struct split_deque *deque,
 
 bool split_deque_done(atomic_ptr *slot)
 {
-	/* Release: all that the job wrote. Pairs with split_deque_is_done_owner(). */
+	/* Release: all that the job wrote. Pairs with the acquire in
+	 * split_deque_is_done_owner(). */
 	uintptr_t before = (uintptr_t)atomic_exchange_release(slot, NULL);
 
 	return before & AWAITED;
@@ -196,9 +202,9 @@ int split_deque_thief_owner(const atomic_ptr *slot)
 
 bool split_deque_await_owner(atomic_ptr *slot)
 {
-	/* Relaxed, all: to be done is looked at again, with an acquire. A
-	 * further round means that the thief has written down its name, or is
-	 * done. */
+	/* Relaxed, all: the caller checks again with
+	 * split_deque_is_done_owner(), which acquires. The loop repeats when
+	 * the thief has recorded its number, or has finished the job. */
 	void *value = atomic_load_relaxed(slot);
 
 	while (value != NULL && !((uintptr_t)value & AWAITED)) {
@@ -211,7 +217,7 @@ bool split_deque_await_owner(atomic_ptr *slot)
 
 bool split_deque_visible(const struct split_deque *deque)
 {
-	/* Relaxed: ordered by the caller's fence. */
+	/* Relaxed: the caller fences before this call, or needs only a hint. */
 	uint64_t shared = atomic_load_relaxed(&deque->shared);
 
 	return tail_of(shared) < split_of(shared);
