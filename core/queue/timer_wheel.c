@@ -51,7 +51,8 @@ static inline struct timer_entry *entry_of(struct timer_link *link)
 	return (struct timer_entry *)link;
 }
 
-/* The grain that begins when @deadline_ns has come. */
+/* Return the first grain that begins at @deadline_ns or later, at most
+ * TIMER_WHEEL_LAST. */
 static inline uint64_t grain_of_deadline(uint64_t deadline_ns)
 {
 	uint64_t grain = deadline_ns >> TIMER_WHEEL_GRAIN_BITS;
@@ -62,7 +63,8 @@ static inline uint64_t grain_of_deadline(uint64_t deadline_ns)
 	return grain;
 }
 
-/* The grain that @now_ns is in; the last one has but one moment. */
+/* Return the grain that contains @now_ns. TIMER_WHEEL_LAST contains only
+ * UINT64_MAX. */
 static inline uint64_t grain_of_now(uint64_t now_ns)
 {
 	uint64_t grain = now_ns >> TIMER_WHEEL_GRAIN_BITS;
@@ -72,13 +74,13 @@ static inline uint64_t grain_of_now(uint64_t now_ns)
 	return grain;
 }
 
-/* n(g) of timer_wheel.h: slots of @level from time 0 to @grain. */
+/* n(g) of timer_wheel.h: the number of slots of @level from time 0 to @grain. */
 static inline uint64_t slot_number(uint64_t grain, unsigned level)
 {
 	return grain >> level * TIMER_WHEEL_LEVEL_BITS;
 }
 
-/* The lowest level that has @grain >= cursor in its window. */
+/* Return the lowest level whose window contains @grain; @grain >= cursor. */
 static unsigned level_for(const struct timer_wheel *wheel, uint64_t grain)
 {
 	uint64_t cursor = wheel->cursor;
@@ -87,18 +89,20 @@ static unsigned level_for(const struct timer_wheel *wheel, uint64_t grain)
 
 	if (ahead < TIMER_WHEEL_SLOTS)
 		return 0;
-	/* The lowest that has room for as many slots, rounded down ... */
+	/* First the lowest level in which @ahead, rounded down, is below 64
+	 * slots. */
 	bits = 64 - (unsigned)__builtin_clzll(ahead);
 	level = (bits - SLOT_BITS + TIMER_WHEEL_LEVEL_BITS - 1) /
 		TIMER_WHEEL_LEVEL_BITS;
-	/* ... unless the cursor is so far in its slot that it is one more. */
+	/* Rounding may have lost one slot, if the cursor is late in its own
+	 * slot. Then the next level is right. */
 	if (slot_number(grain, level) - slot_number(cursor, level) >=
 	    TIMER_WHEEL_SLOTS)
 		level++;
 	return level;
 }
 
-/* Put @entry where its grain belongs (T2). */
+/* Put @entry into the slot of its grain (T2). */
 static void place(struct timer_wheel *wheel, struct timer_entry *entry)
 {
 	uint64_t grain = entry->grain;
@@ -117,14 +121,15 @@ static void place(struct timer_wheel *wheel, struct timer_entry *entry)
 	entry->slot = at + 1;
 }
 
-/* The slot was emptied (T4). */
+/* Mark a slot as empty (T4). */
 static inline void vacate(struct timer_wheel *wheel, unsigned at)
 {
 	wheel->occupied[at / TIMER_WHEEL_SLOTS] &=
 		~(UINT64_C(1) << (at & SLOT_MASK));
 }
 
-/* Which slots of @level are occupied; bit 0 is the one of the cursor. */
+/* Return the occupied slots of @level in order of time; bit 0 is the cursor's
+ * slot. */
 static inline uint64_t occupied_ahead(const struct timer_wheel *wheel,
 				      unsigned level)
 {
@@ -135,7 +140,7 @@ static inline uint64_t occupied_ahead(const struct timer_wheel *wheel,
 	return word >> turn | word << ((TIMER_WHEEL_SLOTS - turn) & SLOT_MASK);
 }
 
-/* The slot of @level that is @ahead slots ahead of the cursor's. */
+/* Return the slot of @level that is @ahead slots after the cursor's. */
 static inline unsigned slot_ahead(const struct timer_wheel *wheel,
 				  unsigned level, unsigned ahead)
 {
@@ -144,8 +149,9 @@ static inline unsigned slot_ahead(const struct timer_wheel *wheel,
 	return level * TIMER_WHEEL_SLOTS + (unsigned)(number & SLOT_MASK);
 }
 
-/* The slot that is due first; NULL if there is none. A level's first slot is
- * its earliest, but slots of several levels overlap: then the lowest. */
+/* Return the slot that is due first; NULL: there is none. In a level the first
+ * occupied slot is due first. Slots of several levels may be due at the same
+ * time; then return that of the lowest level. */
 static const struct timer_slot *first_slot(const struct timer_wheel *wheel)
 {
 	const struct timer_slot *first = NULL;
@@ -165,8 +171,8 @@ static const struct timer_slot *first_slot(const struct timer_wheel *wheel)
 }
 
 /*
- * Move up to @most timers out of a slot that is the cursor's or the next one
- * of its level: they belong into a lower one. Returns how many were moved.
+ * Move up to @most timers of a slot to lower levels. The slot is the cursor's
+ * slot of its level, or the next one. Return: how many were moved.
  */
 static unsigned move_down(struct timer_wheel *wheel, unsigned at, unsigned most)
 {
@@ -187,8 +193,8 @@ static unsigned move_down(struct timer_wheel *wheel, unsigned at, unsigned most)
 	return moved;
 }
 
-/* Begin early with what has to be in a lower level when its slot begins: up to
- * @left timers. The lowest levels first: their slots begin soonest. */
+/* Move up to @left timers down before their slots begin. The lowest levels come
+ * first, because their slots begin soonest. */
 static void move_ahead(struct timer_wheel *wheel, unsigned left)
 {
 	for (unsigned level = 1; level < TIMER_WHEEL_LEVELS; level++) {
@@ -203,7 +209,7 @@ static void move_ahead(struct timer_wheel *wheel, unsigned left)
 	}
 }
 
-/* Hand out up to @most timers of a slot of level 0. Returns how many. */
+/* Hand out up to @most timers of a slot of level 0. Return: how many. */
 static unsigned hand_out(struct timer_wheel *wheel, unsigned at,
 			 struct timer_entry **due, unsigned most)
 {
