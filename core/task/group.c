@@ -6,8 +6,8 @@
 
 void group_enter(struct skua_group *group, uint64_t members)
 {
-	/* Relaxed: the group is alive, and nobody waits for this member before
-	 * the caller has returned. */
+	/* Relaxed: the caller keeps the group alive, and no thread waits for
+	 * this member before the caller has returned. */
 	atomic_fetch_add_relaxed(group_state(group), members * GROUP_MEMBER);
 }
 
@@ -18,10 +18,11 @@ struct task_end group_leave(struct skua_group *group)
 	struct task_end end = { 0, { NULL } };
 	uint64_t next;
 
-	/* Release: all that the member did. Pairs with itself, and with wait_by()
-	 * and skua_group_wait_poll(). Acquire: the same of other members, and the
-	 * waiter field. Pairs with itself and wait_by(). A further round means
-	 * that another member ended, or a waiter came or went. */
+	/* Release: all that the member did. Pairs with itself in another
+	 * member, and with wait_by() and skua_group_wait_poll(). Acquire: all
+	 * that the other members did, and the waiter field. Pairs with itself
+	 * and with wait_by(). The loop repeats when another thread changed the
+	 * count or the bits. */
 	do {
 		next = state - GROUP_MEMBER;
 		if (group_ended(next) && (state & GROUP_WAIT_MASK))
@@ -58,11 +59,11 @@ struct task_end group_leave_ended(struct skua_group *group,
 
 void group_add(struct skua_group *group, struct skua_task *task)
 {
-	/* Relaxed: only the compare-exchange counts. */
+	/* Relaxed: the compare-exchange decides. */
 	struct skua_task *first = atomic_load_relaxed(group_members(group));
 
-	/* A further round means that another task was added. Release: the
-	 * link. Pairs with the acquire in skua_group_cancel(). */
+	/* The loop repeats when another task was added. Release: the link.
+	 * Pairs with the acquire in cancel_kept(). */
 	do {
 		task->member.next = first;
 	} while (!atomic_cas_release(group_members(group), &first, task));

@@ -10,13 +10,13 @@ static uint64_t level_size(unsigned level)
 	return level == 0 ? SLOTS_FIRST : (uint64_t)SLOTS_FIRST << (level - 1);
 }
 
-/* In how many levels are @count slots, a power of two? */
+/* Return how many levels @count slots fill; @count is a power of two. */
 static unsigned levels_of(uint64_t count)
 {
 	return 1 + (unsigned)__builtin_ctzll(count / SLOTS_FIRST);
 }
 
-/* Twice @members, rounded up to what whole levels have. */
+/* Return twice @members, rounded up to the slots of whole levels. */
 static uint64_t slots_for(uint64_t members)
 {
 	uint64_t count = SLOTS_FIRST;
@@ -29,7 +29,7 @@ static uint64_t slots_for(uint64_t members)
 static struct group_slots *slots_of(_Atomic(struct group_slots *) *slots,
 				    const struct skua_allocator *allocator)
 {
-	/* Acquire: that it is empty. Pairs with the compare-exchange. */
+	/* Acquire: the empty struct. Pairs with the compare-exchange below. */
 	struct group_slots *old = atomic_load_acquire(slots);
 	struct group_slots *new;
 
@@ -37,7 +37,8 @@ static struct group_slots *slots_of(_Atomic(struct group_slots *) *slots,
 		return old;
 	new = memory_alloc(allocator, alignof(struct group_slots), 1,
 			   sizeof(*new));
-	/* Release: it is empty. Acquire: as above. Both pair with each other. */
+	/* Release: publishes the empty struct. Acquire: that of a thread that
+	 * was faster. Both pair with each other. */
 	if (!new || atomic_cas_acq_rel(slots, &old, new))
 		return new;
 	memory_free(allocator, new, alignof(struct group_slots), 1,
@@ -45,7 +46,7 @@ static struct group_slots *slots_of(_Atomic(struct group_slots *) *slots,
 	return old;
 }
 
-/* Make a level. Return: false: no memory */
+/* Make a level. Return: false: no memory. */
 static bool add_level(struct group_slots *slots,
 		      const struct skua_allocator *allocator, unsigned level)
 {
@@ -54,8 +55,9 @@ static bool add_level(struct group_slots *slots,
 	atomic_u64 *new =
 		memory_alloc(allocator, CACHE_PAIR, count, sizeof(*new));
 
-	/* Release: it is empty, and the levels below are there. Acquire: as in
-	 * level_of(). Both pair with each other. */
+	/* Release: publishes the empty level, and the levels below it. Acquire:
+	 * that of a thread that was faster, as in level_of(). Both pair with
+	 * each other. */
 	if (!new || atomic_cas_acq_rel(&slots->levels[level], &old, new))
 		return new != NULL;
 	memory_free(allocator, new, CACHE_PAIR, count, sizeof(*new));
@@ -64,15 +66,16 @@ static bool add_level(struct group_slots *slots,
 
 static atomic_u64 *level_of(struct group_slots *slots, unsigned level)
 {
-	/* Acquire: it is empty, or what was made of it. Pairs with add_level(). */
+	/* Acquire: the empty level, or what became of it. Pairs with
+	 * add_level(). */
 	return atomic_load_acquire(&slots->levels[level]);
 }
 
-/* Make levels, the lower ones first. Return: false: no memory */
+/* Make the first @count levels, the lower ones first. Return: false: no memory. */
 static bool make_levels(struct group_slots *slots,
 			const struct skua_allocator *allocator, unsigned count)
 {
-	/* If the last one is there, the others are as well. */
+	/* If the last level is there, the lower ones are there, too. */
 	if (count > SLOTS_LEVELS)
 		return false;
 	if (level_of(slots, count - 1))
@@ -96,9 +99,9 @@ static atomic_u64 *slot_at(struct group_slots *slots, uint64_t index)
 	return &level_of(slots, level)[index - first];
 }
 
-/* Where to look for a free slot, the @probe-th time: anywhere, so that those that are
- * taken do not add up to long rows. Multiplied and folded twice, as the last step of
- * MurmurHash3 does (A. Appleby, 2011). */
+/* Return where to look for a free slot at try @probe. Places are scattered, so
+ * that occupied slots do not form long rows. Multiplies and folds twice, as the
+ * last step of MurmurHash3 does (A. Appleby, 2011). */
 static uint64_t index_of(const struct skua_task *task, uint64_t probe)
 {
 	uint64_t x = ((uintptr_t)task + probe) * SLOTS_SCATTER;
@@ -107,7 +110,7 @@ static uint64_t index_of(const struct skua_task *task, uint64_t probe)
 	return x ^ x >> 32;
 }
 
-/* Take one of the first @count slots. Return: NULL: none was found that is free */
+/* Take one of the first @count slots. Return: NULL: no try found a free slot. */
 static atomic_u64 *take_of(struct group_slots *slots, struct skua_task *task,
 			   uint64_t count)
 {
@@ -116,8 +119,9 @@ static atomic_u64 *take_of(struct group_slots *slots, struct skua_task *task,
 			slot_at(slots, index_of(task, probe) & (count - 1));
 		uint64_t old = 0;
 
-		/* Relaxed: nobody looks at the task before the caller leaves
-		 * the slot, nor at the former holder of the slot. */
+		/* Relaxed: no other thread accesses the task before the caller
+		 * leaves the slot, and none accesses the former task of a free
+		 * slot. */
 		if (!atomic_load_relaxed(slot) &&
 		    atomic_cas_relaxed(slot, &old, (uintptr_t)task | SLOT_HELD))
 			return slot;
@@ -132,11 +136,11 @@ atomic_u64 *group_slots_take(struct skua_group *group,
 	struct group_slots *slots = slots_of(group_slots(group), allocator);
 	atomic_u64 *slot = NULL;
 
-	/* A further round means that the group has grown beyond these slots
-	 * meanwhile: of enough slots, half are free, and all probes meet others
-	 * once in 2^64 times. */
+	/* The loop repeats when the group has grown beyond these slots
+	 * meanwhile. If there are enough slots, half are free, and all tries
+	 * meet occupied ones only once in 2^64 times. */
 	while (slots && !slot) {
-		/* Relaxed: a number, with the caller's member. */
+		/* Relaxed: a number, which includes the caller's member. */
 		uint64_t count = slots_for(
 			atomic_load_relaxed(group_state(group)) / GROUP_MEMBER);
 
@@ -171,10 +175,10 @@ struct skua_task *group_slot_hold(atomic_u64 *slot)
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t old = atomic_load_relaxed(slot);
 
-	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave(). The
-	 * writes of the caller before it cancels are released by the fence in
-	 * skua_group_cancel(), if another thread is asked to. A further round means
-	 * that the slot moved on. */
+	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave().
+	 * If another thread is asked to cancel, the fence in
+	 * skua_group_cancel() releases what the caller wrote before. The loop
+	 * repeats when the slot has changed. */
 	do {
 		if (!old || (old & SLOT_ENDED))
 			return NULL;
@@ -189,10 +193,10 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked)
 	uint64_t old = atomic_load_relaxed(slot);
 	uint64_t bit;
 
-	/* Release: what the caller did with the task. Acquire: all that the task
-	 * did, or what the thread wrote that asks. Both pair with
-	 * group_slot_end() and group_slot_hold(). A further round means that the
-	 * task ended, or that a thread asked. */
+	/* Release: what the caller did with the task. Acquire: all that the
+	 * task did, or what a thread wrote before it asked for the cancel. Both
+	 * pair with group_slot_end() and group_slot_hold(). The loop repeats
+	 * when the task ended, or a thread asked for its cancel. */
 	do {
 		*asked = (old & SLOT_ASKED) && !(old & SLOT_ENDED);
 		bit = *asked ? SLOT_ASKED : SLOT_HELD;
@@ -202,13 +206,13 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked)
 
 bool group_slot_end(atomic_u64 *slot)
 {
-	/* Release: all that the task did. Acquire: what those did with it that
-	 * held it. Both pair with group_slot_leave(). */
+	/* Release: all that the task did. Acquire: what earlier holders did
+	 * with the task. Both pair with group_slot_leave(). */
 	return !(atomic_fetch_or_acq_rel(slot, SLOT_ENDED) & SLOT_HELD);
 }
 
 void group_slot_clear(atomic_u64 *slot)
 {
-	/* Relaxed: nobody looks at the task by a slot that is free. */
+	/* Relaxed: no thread accesses a task through a free slot. */
 	atomic_store_relaxed(slot, 0);
 }

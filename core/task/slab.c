@@ -4,10 +4,11 @@
 
 #include "core/base/atomic.h"
 
-/* Blocks of a chunk; its first one links the chunks. */
+/* Blocks of a chunk. The first one is not handed out: it links the chunks. */
 #define CHUNK_BLOCKS 64u
 #define CHUNK_BYTES  (CHUNK_BLOCKS * SLAB_BLOCK_BYTES)
-/* A worker that has more free blocks than twice this returns so many. */
+/* Blocks that move at once between a worker's cache and a slab. A cache keeps
+ * at most twice as many. */
 #define BATCH 32u
 
 static void push(struct slab_block **list, struct slab_block *block)
@@ -71,7 +72,7 @@ void *slab_take(struct slab *slab, struct slab_cache *cache)
 	}
 	pthread_mutex_lock(&slab->lock);
 	block = take_locked(slab);
-	/* A worker takes some more, if they are there. */
+	/* Fill the worker's cache, too, without new memory. */
 	while (cache && slab->free && cache->count < BATCH) {
 		push(&cache->free, pop(&slab->free));
 		cache->count++;
@@ -91,7 +92,7 @@ static void send_away(struct slab_cache *cache)
 	cache->away_count = 0;
 }
 
-/* Back to where its memory is, with others. */
+/* Return a block to another slab, the one that has its memory, in batches. */
 static void give_away(struct slab *slab, struct slab_cache *cache,
 		      struct slab_block *block)
 {

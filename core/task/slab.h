@@ -2,12 +2,13 @@
 /**
  * slab.h - blocks of one size for tasks that the library makes itself
  *
- * A slab has the memory of one node_alloc, as of a NUMA node. Each worker keeps a few
- * free blocks of its own slab for itself; the rest is in one list under a lock,
- * to which a worker returns a batch when it has too many, and from which outside
- * threads take. Blocks of other slabs it sends back, by the batch: a block is
- * only taken where its memory is. Memory comes in chunks, and goes back when the
- * runtime is destroyed.
+ * A slab has the memory of one node_alloc, for example that of a NUMA node.
+ * Each worker keeps a few free blocks of its own slab in a cache. The other
+ * free blocks are in one list under a lock. A worker with too many free blocks
+ * returns a batch to that list; workers with an empty cache and outside threads
+ * take from it. A worker returns blocks of other slabs in batches, so that a
+ * block is only handed out by the slab that has its memory. Memory is allocated
+ * in chunks, which are freed when the runtime is destroyed.
  */
 #ifndef SKUA_CORE_TASK_SLAB_H
 #define SKUA_CORE_TASK_SLAB_H
@@ -24,34 +25,35 @@ struct slab_block {
 
 struct slab {
 	pthread_mutex_t lock;
-	/* Under the lock. */
+	/* Guarded by the lock. */
 	struct node_alloc *alloc;
 	struct slab_block *free;
 	struct slab_block *chunks;
 };
 
-/* A worker's own free blocks. */
+/* A worker's cache of free blocks. Used by that worker alone. */
 struct slab_cache {
-	struct slab *slab; /* whose they are; constant */
+	struct slab *slab; /* the slab of the free blocks; constant */
 	struct slab_block *free;
 	unsigned count;
 	unsigned away_count;
-	struct slab *away_slab; /* one other, and its blocks */
+	struct slab *away_slab; /* another slab, and blocks to return to it */
 	struct slab_block *away;
 };
 
-/* slab_init - the memory of @alloc, which lives longer */
+/* slab_init - make an empty slab with the memory of @alloc, which must outlive
+ * it */
 void slab_init(struct slab *slab, struct node_alloc *alloc);
 
-/* slab_destroy - give all chunks back; no block is in use */
+/* slab_destroy - free all chunks; no block may be in use */
 void slab_destroy(struct slab *slab);
 
-/* slab_take - a block; @cache is the calling worker's, of @slab, or NULL; NULL if
- * there is no memory */
+/* slab_take - take a block, with undefined contents; @cache: that of the
+ * calling worker, whose slab is @slab, or NULL. Return: NULL: no memory. */
 void *slab_take(struct slab *slab, struct slab_cache *cache);
 
-/* slab_give - take a block of @slab back; @cache is the calling worker's, of any
- * slab, or NULL */
+/* slab_give - return a block of @slab; @cache: that of the calling worker, of
+ * any slab, or NULL */
 void slab_give(struct slab *slab, struct slab_cache *cache, void *block);
 
 #endif

@@ -9,8 +9,9 @@ atomic_u64 task_shortest_limit_ns = UINT64_MAX;
 
 void task_joiner_wait(struct task_joiner *joiner)
 {
-	/* Acquire: pairs with the release in task_joiner_wake(). A further
-	 * round means that the wake-up was spurious. */
+	/* Acquire: all that the task did. Pairs with the release in
+	 * task_joiner_wake(). The loop repeats when the thread woke without a
+	 * cause. */
 	while (atomic_load_acquire(&joiner->done) == 0)
 		futex_wait(&joiner->done, 0);
 }
@@ -37,7 +38,7 @@ struct task_end task_drop_withdrawn(struct skua_task *task,
 	uint64_t state = atomic_load_relaxed(task_state(task));
 	struct task_end end = { 0, { NULL } };
 
-	/* A further round means that somebody else changed the state. */
+	/* The loop repeats when another thread changed the state. */
 	while (!task_state_transition_to_ending(task_state(task), &state, drop))
 		;
 	if (!(state & TASK_ENDING))
@@ -50,8 +51,9 @@ struct task_end task_drop_withdrawn(struct skua_task *task,
 
 void task_joiner_wake(struct task_joiner *joiner)
 {
-	/* Release: all that the task did. Pairs with the acquire above. The
-	 * joiner may be gone after this; futex_wake() uses its address only. */
+	/* Release: all that the task did. Pairs with the acquires in
+	 * task_joiner_wait() and task_joiner_wait_until(). The joiner may be
+	 * gone after this; futex_wake() only uses its address. */
 	atomic_store_release(&joiner->done, 1);
 	futex_wake(&joiner->done, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task.h - the fields of a task as the scheduler sees them */
+/* task.h - the fields of a task as the scheduler uses them */
 #ifndef SKUA_CORE_TASK_TASK_H
 #define SKUA_CORE_TASK_TASK_H
 
@@ -9,8 +9,8 @@
 #include "skua/task.h"
 
 /*
- * The public struct has plain fields, so that it reads as C++ too. Here the
- * two that several threads use are seen as the atomics they are.
+ * The public struct has plain fields, so that it compiles as C++, too. Here the
+ * fields that several threads use are accessed as atomics.
  */
 _Static_assert(sizeof(atomic_u64) == sizeof(uint64_t) &&
 		       _Alignof(atomic_u64) == _Alignof(uint64_t),
@@ -23,12 +23,13 @@ _Static_assert(sizeof(struct skua_task_type) == 64 &&
 		       offsetof(struct skua_task_type, stall_limit_ns) == 40,
 	       "other processes read types");
 
-/* The shortest limit of all types that tasks were given; UINT64_MAX: none has one.
- * Not of one runtime: a type may be used in several. Writers: threads that give a task
- * its type, to less. Readers: watchers of workers. */
+/* The shortest stall limit, in ns, of all types that tasks were given;
+ * UINT64_MAX: none has a limit. It belongs to the process, as several runtimes
+ * may use a type. Writers: threads that give a task its type; they only lower
+ * it. Readers: stall watches. */
 extern atomic_u64 task_shortest_limit_ns __attribute__((visibility("hidden")));
 
-/* Of struct skua_task, flags: [ generation:31 | urgent:1 ] */
+/* Flags of struct skua_task: [ generation:31 | urgent:1 ] */
 #define TASK_URGENT          (1u << 0)
 #define TASK_GENERATION_UNIT (1u << 1)
 
@@ -48,13 +49,15 @@ static inline struct skua_task *task_of_node(struct inject_node *node)
 }
 
 /**
- * task_dead - will it never end, because its workers are the parent's?
+ * task_dead - return true if a task will never end, because its workers run in
+ * the parent process only
  *
- * Its pool is not asked: a task that ends meanwhile does not keep it.
+ * Does not access the task's pool, which may be gone if the task ends
+ * meanwhile.
  */
 static inline bool task_dead(const struct skua_task *task)
 {
-	/* Relaxed: tells what the caller may rely on by itself, or a hint. */
+	/* Relaxed: a hint, unless the caller itself knows that the state stays. */
 	uint64_t state =
 		atomic_load_relaxed(task_state((struct skua_task *)task));
 
@@ -62,21 +65,23 @@ static inline bool task_dead(const struct skua_task *task)
 	       task->flags / TASK_GENERATION_UNIT != process_generation();
 }
 
-/* Where a joining thread sleeps; on its own stack. */
+/* The word on which a joining thread sleeps. It is on the stack of that thread. */
 struct task_joiner {
-	/* Writer: the thread that ends the task, 0 to 1. Reader: the joiner. */
+	/* Writer: the thread that ends the task, from 0 to 1. Reader: the
+	 * joiner. */
 	atomic_u32 done;
 };
 
-/* The work that the end of a task demands; none if bit is 0. */
+/* The duty of the thread that dropped the last reference; none if @bit is 0. */
 struct task_end {
 	uint64_t bit; /* one of TASK_END_MASK */
 	union skua_task_end what;
 };
 
 /*
- * The end field, of which a stale value may be read while another is written: see
- * TASK_WITHDRAWN. Relaxed, both: the bit that says that it is set orders them.
+ * The end field. A read may return a stale value while another thread writes:
+ * see TASK_WITHDRAWN. Relaxed, both: the bit that says that the field is set
+ * orders them.
  */
 static inline _Atomic(void *) *task_end_word(struct skua_task *task)
 {
@@ -95,16 +100,19 @@ static inline void task_end_write(struct skua_task *task,
 	atomic_store_relaxed(task_end_word(task), end.joiner);
 }
 
-/* task_drop_withdrawn - as task_drop(), of a task that is WITHDRAWN */
+/* task_drop_withdrawn - the same as task_drop(), for a task that is WITHDRAWN */
 struct task_end task_drop_withdrawn(struct skua_task *task,
 				    struct task_state_drop drop);
 
 /**
  * task_drop - give references back
  *
- * Return: what the caller has to do if the last one went. The task may be gone,
- * unless the end is TASK_END_DETACH. TASK_WITHDRAWN: nothing was done, and the caller
- * must call task_drop_withdrawn() instead.
+ * Return: what the caller must do if it dropped the last reference.
+ * TASK_WITHDRAWN: nothing was done, and the caller must call
+ * task_drop_withdrawn() instead.
+ *
+ * The task may be gone afterwards, unless the end is TASK_END_DETACH, or
+ * TASK_END_GROUP of a group with a release function.
  */
 static inline struct task_end task_drop(struct skua_task *task,
 					struct task_state_drop drop)
@@ -114,7 +122,7 @@ static inline struct task_end task_drop(struct skua_task *task,
 	uint64_t state = atomic_load_acquire(task_state(task));
 	struct task_end end;
 
-	/* A further round means that somebody else changed the state. */
+	/* The loop repeats when another thread changed the state. */
 	do {
 		end.bit = state & (TASK_END_MASK | TASK_WITHDRAWN);
 		end.what.joiner = NULL;
@@ -134,11 +142,12 @@ static inline struct task_end task_drop(struct skua_task *task,
 /* task_joiner_wait - sleep until the joined task has ended */
 void task_joiner_wait(struct task_joiner *joiner);
 
-/* task_joiner_wait_until - the same, but not beyond a time of CLOCK_MONOTONIC;
- * UINT64_MAX: for ever. Return: has it ended? */
+/* task_joiner_wait_until - sleep until the joined task has ended, or
+ * CLOCK_MONOTONIC reaches @deadline_ns; UINT64_MAX: no deadline. Return: true
+ * if the task has ended. */
 bool task_joiner_wait_until(struct task_joiner *joiner, uint64_t deadline_ns);
 
-/* task_joiner_wake - end the sleep; the joiner may be gone afterwards */
+/* task_joiner_wake - wake the joiner, which may be gone afterwards */
 void task_joiner_wake(struct task_joiner *joiner);
 
 #endif
