@@ -11,35 +11,38 @@
  *	 |            WAITING                          |
  *	 '----------- ended, or joined at once --------'
  *
- * A task that is ACTIVE or SCHEDULED is in a queue or being polled: neither the
- * begin of a poll nor a yield changes that. SCHEDULED asks for a poll
- * that has yet to begin: a thread that wakes the task sets it, and the poll that is due
- * clears it; if it comes during a poll that ends as pending, the task is queued. IDLE
- * and WAITING have none of the bits; a WAITING task has references. The thread that
- * makes a WAITING task ACTIVE (a wake by value) or SCHEDULED (any other, and a cancel)
- * queues it, and no other does, so that a task is in one queue at most.
+ * A task that is ACTIVE or SCHEDULED is in a queue or being polled; the start
+ * of a poll and a yield do not change that. SCHEDULED asks for a poll that has
+ * yet to begin. A thread that wakes the task sets it, and the next poll clears
+ * it when it begins. If it is set during a poll that ends as pending, the task
+ * is queued. A task that is IDLE or WAITING has none of the three bits; a
+ * WAITING task has references. The thread that makes a WAITING task ACTIVE (a
+ * wake by value) or SCHEDULED (any other wake, and a cancel) queues it. No
+ * other thread does, so that a task is in one queue at most.
  *
- * *References* are what may still touch the task: two for the scheduler, from
- * spawn to COMPLETE, and one for each waker. The second of the scheduler's is
- * *spare*: a poll may give it away, as a waker, without an operation on the
- * word. It is made up for in the operation that ends the poll, or, if that is a
- * yield, which needs none, in one of its own. The task has
- * ended when it is COMPLETE and the last reference is gone; the thread that drops that
- * one acts for its end, and touches the task no more. Its end belongs to one party:
+ * *References* count the holders that may still access the task: two are the
+ * scheduler's, from spawn to COMPLETE, and each waker has one. The second one
+ * of the scheduler is the *spare* reference: a poll may give it away, as a
+ * waker, without an operation on the word. The operation that ends the poll
+ * replaces it. A yield has no such operation, and needs one of its own then. The task has ended when it is COMPLETE and the last reference is
+ * gone. The thread that drops the last reference acts for the end, and does not
+ * access the task after that, except to release it. The end belongs to one party,
+ * a thread, a task or a group:
  *
- *	CLAIMED    somebody has the right to join or detach, nobody else
- *	one of TASK_END_MASK  the task's end field is set, and says what to do
+ *	CLAIMED               the party has the right to join or detach
+ *	one of TASK_END_MASK  the end field is set, and the bit says how to act
  *
- * The claim comes first, then the field is written, then its bit says so. If
- * the bit comes after the end, the thread that sets it finds the task ended, and acts
- * itself.
+ * The party sets CLAIMED first, then writes the end field, and then sets the
+ * field's bit. If the task has ended before the bit is set, the thread that
+ * sets the bit sees this, and acts itself.
  *
- * A join can be withdrawn: its bit and its claim go, and WITHDRAWN stays until the
- * task is IDLE. Then the end field may change while the last reference is dropped,
- * and the same bits may be there again with another field. So the thread that drops the
- * last reference of such a task does it in two steps: with the first the task is
- * COMPLETE and ENDING, and keeps a reference: from then on no join is withdrawn, and
- * the field stays as it is; the second drops that reference.
+ * A join can be withdrawn: its bit and its claim are removed, and WITHDRAWN
+ * stays until the task is IDLE. Then the end field may change while the last
+ * reference is dropped, and the same bits may return with another field. So the
+ * thread that drops the last reference of such a task does it in two steps.
+ * After the first step the task is COMPLETE and ENDING, and keeps one
+ * reference: from then on no join can be withdrawn, and the field stays as it
+ * is. The second step drops that reference.
  */
 #ifndef SKUA_CORE_TASK_TASK_STATE_H
 #define SKUA_CORE_TASK_TASK_STATE_H
@@ -57,10 +60,10 @@
 #define TASK_END_THREAD (UINT64_C(1) << 4) /* a thread joins: wake it */
 #define TASK_END_TASK   (UINT64_C(1) << 5) /* a task joins: wake it */
 #define TASK_END_DETACH (UINT64_C(1) << 6) /* call the release function */
-#define TASK_END_GROUP  (UINT64_C(1) << 7) /* tell the group */
+#define TASK_END_GROUP  (UINT64_C(1) << 7) /* leave the group */
 #define TASK_CANCELLED  (UINT64_C(1) << 8)
-#define TASK_WITHDRAWN  (UINT64_C(1) << 9)  /* a join of it was given up */
-#define TASK_ENDING     (UINT64_C(1) << 10) /* its end is being told */
+#define TASK_WITHDRAWN  (UINT64_C(1) << 9)  /* a join was withdrawn */
+#define TASK_ENDING     (UINT64_C(1) << 10) /* the end field is being read */
 #define TASK_REFERENCE  (UINT64_C(1) << 16)
 
 #define TASK_END_MASK \
@@ -76,20 +79,24 @@ static inline bool task_state_ended(uint64_t state)
 	return (state & TASK_COMPLETE) && task_state_references(state) == 0;
 }
 
-/* task_state_spawned - spawned, and its end not yet taken note of? */
+/* task_state_spawned - return true if the task was spawned, and did not become
+ * IDLE again since */
 static inline bool task_state_spawned(uint64_t state)
 {
 	return (state & TASK_COMPLETE) || task_state_references(state) != 0;
 }
 
-/* The references of a task that is spawned: the scheduler's own, and the spare one. */
+/* References of a task that was just spawned, both the scheduler's: its own and
+ * the spare one. */
 #define TASK_SPAWN_REFERENCES UINT64_C(2)
 
 /**
  * task_state_transition_to_spawned - IDLE to ACTIVE
  *
- * Return: 0, or -EALREADY. No read-modify-write: until a task is spawned it
- * belongs to its spawner alone.
+ * No read-modify-write: until a task is spawned, it belongs to its spawner
+ * alone.
+ *
+ * Return: 0; -EALREADY: it is spawned already.
  */
 static inline int task_state_transition_to_spawned(atomic_u64 *state)
 {
@@ -104,10 +111,10 @@ static inline int task_state_transition_to_spawned(atomic_u64 *state)
 	return 0;
 }
 
-/* task_state_transition_to_unspawned - the spawn was refused after all */
+/* task_state_transition_to_unspawned - undo a spawn that was refused */
 static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 {
-	/* Relaxed: nobody else knows the task yet. */
+	/* Relaxed: no other thread knows the task yet. */
 	uint64_t old = atomic_load_relaxed(state);
 
 	atomic_store_relaxed(state,
@@ -115,53 +122,58 @@ static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 				     TASK_SPAWN_REFERENCES * TASK_REFERENCE);
 }
 
-/* task_state_transition_to_running - by the worker that took it from a queue:
- * it is ACTIVE, and SCHEDULED no more */
+/* task_state_transition_to_running - begin a poll: make ACTIVE, and SCHEDULED
+ * no more; by the worker that took the task from a queue */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
-	/* Relaxed: the queue handed on what its pusher knew; and a thread that sets
-	 * SCHEDULED later asks for another poll. */
+	/* Relaxed: the queue handed over all that the pusher knew. A thread
+	 * that sets SCHEDULED later asks for another poll. */
 	uint64_t old = atomic_load_relaxed(state);
 
 	assert(old & (TASK_SCHEDULED | TASK_ACTIVE));
 	if (!(old & TASK_SCHEDULED))
-		return; /* spawned, or has yielded, and nobody woke it since */
+		return; /* already ACTIVE, and not woken since */
 	/*
-	 * Acquire: what a waker wrote before it found the task in a queue
-	 * already, and so did not queue it. Pairs with the releases in
-	 * task_state_transition_to_woken() and its like. Release: wakers
-	 * rely on nothing that it publishes; an acquire would do, and costs
-	 * the same.
+	 * Acquire: what a waker wrote that found the task in a queue, and so
+	 * did not queue it. Pairs with the releases in
+	 * task_state_transition_to_woken() and
+	 * task_state_transition_to_cancelled(), and in
+	 * task_state_transition_to_woken_by_value(). Release: not needed,
+	 * because wakers rely on nothing that it publishes. An acquire would
+	 * do, and costs the same.
 	 */
 	atomic_fetch_xor_acq_rel(state, TASK_SCHEDULED | (~old & TASK_ACTIVE));
 }
 
 /**
  * task_state_transition_to_waiting - ACTIVE to WAITING: the poll is pending
- * @spare: the spare reference is still there
+ * @spare: true if the spare reference is still there
  *
- * Return: false if it was woken meanwhile: it is SCHEDULED, and the caller
- * queues it. After true it may be polled elsewhere, and be gone.
+ * Return: true if the task waits. Another worker may then poll it, and it may
+ * be gone. False if it was woken meanwhile: it is SCHEDULED, and the caller
+ * must queue it.
  */
 static inline bool task_state_transition_to_waiting(atomic_u64 *state,
 						    bool spare)
 {
 	uint64_t references = spare ? 0 : TASK_REFERENCE;
 
-	/* Release: what the poll wrote, to the next one. Acquire: not needed.
-	 * Pairs with the acquires in task_state_transition_to_woken() and its
-	 * like, whose caller queues the task. */
+	/* Release: what the poll wrote, for the next poll. Acquire: not needed.
+	 * Pairs with the acquires in task_state_transition_to_woken(),
+	 * task_state_transition_to_woken_by_value() and
+	 * task_state_transition_to_cancelled(), whose caller queues the task. */
 	return !(atomic_fetch_add_release(state, references - TASK_ACTIVE) &
 		 TASK_SCHEDULED);
 }
 
 /**
- * task_state_transition_to_woken - make SCHEDULED; by any thread
- * @and: further bits to set: 0 or TASK_CANCELLED
+ * task_state_transition_to_woken - make SCHEDULED; any thread
+ * @and: more bits to set: 0 or TASK_CANCELLED
  *
- * Return: true if the caller has to queue the task. Always a read-modify-write,
- * also when the task is SCHEDULED already: the poll to come has to see what
- * the caller wrote.
+ * Always a read-modify-write, also if the task is SCHEDULED already: the next
+ * poll must see what the caller wrote.
+ *
+ * Return: true if the caller must queue the task.
  */
 static inline bool task_state_transition_to_woken(atomic_u64 *state,
 						  uint64_t and)
@@ -176,13 +188,15 @@ static inline bool task_state_transition_to_woken(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_woken_by_value - the same, by the holder of a reference,
- * which gives it back in the same step
- * @queue: receives whether the caller has to queue the task
+ * task_state_transition_to_woken_by_value - make SCHEDULED, and give one
+ * reference of the caller back, in one step
+ * @queue: receives true if the caller must queue the task
  *
- * Here a WAITING task becomes ACTIVE, which spares its poll an operation.
- * Return: false if the task is COMPLETE: nothing was done. Until then the
- * scheduler has a reference as well, so that this one is not the last.
+ * A WAITING task becomes ACTIVE instead, which saves its poll an operation.
+ * Until the task is COMPLETE the scheduler has a reference as well, so that
+ * this one is not the last.
+ *
+ * Return: false if the task is COMPLETE: nothing was done.
  */
 static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
 							   bool *queue)
@@ -190,9 +204,9 @@ static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
 	uint64_t old = atomic_load_relaxed(state);
 	uint64_t bit;
 
-	/* Release and acquire: as in task_state_transition_to_woken(), and in
-	 * task_state_transition_to_dropped(). A further round means that the
-	 * task moved on. */
+	/* Release and acquire: as in task_state_transition_to_woken() and
+	 * task_state_transition_to_dropped(). The loop repeats when another
+	 * thread changed the state. */
 	do {
 		if (old & TASK_COMPLETE)
 			return false;
@@ -205,19 +219,21 @@ static inline bool task_state_transition_to_woken_by_value(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_cancelled - mark, and make SCHEDULED
- * @wake: receives whether the caller has to queue the task
+ * task_state_transition_to_cancelled - set CANCELLED, and make SCHEDULED
+ * @wake: receives true if the caller must queue the task
  *
- * By somebody who may have no reference: beside a join the task may become
- * IDLE at any time. Return: 0; -EINVAL (not spawned); -EALREADY (COMPLETE).
+ * The caller may have no reference: a join at the same time may make the task
+ * IDLE at any moment.
+ *
+ * Return: 0; -EINVAL (not spawned); -EALREADY (COMPLETE).
  */
 static inline int task_state_transition_to_cancelled(atomic_u64 *state,
 						     bool *wake)
 {
 	uint64_t old = atomic_load_relaxed(state);
 
-	/* Release and acquire: as in task_state_transition_to_woken(). A
-	 * further round means that the task moved on. */
+	/* Release and acquire: as in task_state_transition_to_woken(). The loop
+	 * repeats when another thread changed the state. */
 	do {
 		if (!task_state_spawned(old))
 			return -EINVAL;
@@ -229,21 +245,21 @@ static inline int task_state_transition_to_cancelled(atomic_u64 *state,
 	return 0;
 }
 
-/* task_state_add_reference - by the holder of another one */
+/* task_state_add_reference - add a reference; the caller holds another one */
 static inline void task_state_add_reference(atomic_u64 *state)
 {
 	/* Relaxed: the new reference is published by the thread that passes it on. */
 	atomic_fetch_add_relaxed(state, TASK_REFERENCE);
 }
 
-/* The reference that a holder gives back; if complete is set, the scheduler's, which
- * makes the task COMPLETE with it. */
+/* The references that a holder gives back. If @complete is set, the scheduler's
+ * own is among them, and the task becomes COMPLETE in the same step. */
 struct task_state_drop {
 	uint64_t references;
 	bool complete;
 };
 
-/* task_state_less - the state @old after @drop */
+/* task_state_less - return the state that @old becomes by @drop */
 static inline uint64_t task_state_less(uint64_t old,
 				       struct task_state_drop drop)
 {
@@ -254,12 +270,15 @@ static inline uint64_t task_state_less(uint64_t old,
 }
 
 /**
- * task_state_transition_to_dropped - give references back, if nothing changed
- * @old: what the caller saw last; receives the newer state if it changed
+ * task_state_transition_to_dropped - give references back, if the state is @old
+ * @old: the state that the caller saw last; receives the newer state if it
+ *       changed
  *
- * The caller copies the end field between its look at the state and this call:
- * after a success that leaves the task ended, the task may be gone as soon as
- * a joiner looks at it.
+ * The caller must copy the end field after it has read @old and before this
+ * call: after a success that leaves the task ended, the task may be gone as
+ * soon as a joiner reads its state.
+ *
+ * Return: true if the references are given back.
  */
 static inline bool task_state_transition_to_dropped(atomic_u64 *state,
 						    uint64_t *old,
@@ -274,12 +293,15 @@ static inline bool task_state_transition_to_dropped(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_ending - the same for a task with a join that was
- * withdrawn: keep the last reference if it is COMPLETE without it
- * @old: as above; after a success the state that the task has now
+ * task_state_transition_to_ending - the same for a task that is WITHDRAWN: keep
+ * the last reference if the task ends and its end field is set
+ * @old: as in task_state_transition_to_dropped(); after a success, the state
+ *       that the task has now
  *
- * If that has TASK_ENDING, the caller reads the end field, and then calls
- * task_state_transition_to_told().
+ * If the new state has TASK_ENDING, the caller reads the end field, and then
+ * calls task_state_transition_to_told().
+ *
+ * Return: true if the references are given back, except the one that is kept.
  */
 static inline bool task_state_transition_to_ending(atomic_u64 *state,
 						   uint64_t *old,
@@ -290,7 +312,7 @@ static inline bool task_state_transition_to_ending(atomic_u64 *state,
 	if (task_state_ended(next) && (next & TASK_END_MASK))
 		next = (next | TASK_ENDING) + TASK_REFERENCE;
 	/* Release: as in task_state_transition_to_dropped(). Acquire: the end
-	 * field, also if the state is the same and the field is not. Pairs with
+	 * field, also if it changed and the state did not. Pairs with
 	 * task_state_transition_to_ended_by(). */
 	if (!atomic_cas_acq_rel(state, old, next))
 		return false;
@@ -298,19 +320,21 @@ static inline bool task_state_transition_to_ending(atomic_u64 *state,
 	return true;
 }
 
-/* task_state_transition_to_told - ENDING to ended; the task may be gone */
+/* task_state_transition_to_told - ENDING to ended: drop the last reference; the
+ * task may be gone afterwards */
 static inline void task_state_transition_to_told(atomic_u64 *state)
 {
-	/* Release: the look at the end field, and all that the holders did.
-	 * Pairs with the acquires of those that join. */
+	/* Release: the read of the end field, and all that the holders did.
+	 * Pairs with the acquires of joiners, as in skua_task_join_poll(). */
 	atomic_fetch_sub_release(state, TASK_ENDING + TASK_REFERENCE);
 }
 
 /**
- * task_state_transition_to_withdrawn - give a join up
- * @bit: of the join, which the caller has set
+ * task_state_transition_to_withdrawn - withdraw a join
+ * @bit: the bit of the join, which the caller has set
  *
- * Return: false if the task has ended, or is ENDING: the joiner is told, or was.
+ * Return: true if the join is withdrawn. False if the task has ended, or is
+ * ENDING: the joiner will be woken, or was.
  */
 static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
 						      uint64_t bit)
@@ -318,10 +342,11 @@ static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	/* Relaxed: the caller's bit released what it wrote to the end field,
-	 * and read-modify-writes go on with that release: the next one with a
-	 * claim acquires it in task_state_transition_to_claimed(). A further
-	 * round means that the task moved on. */
+	/* Relaxed: the operation that set the caller's bit released what it
+	 * wrote to the end field, and read-modify-writes continue that release.
+	 * The next party that claims acquires it in
+	 * task_state_transition_to_claimed(). The loop repeats when another
+	 * thread changed the state. */
 	do {
 		assert(old & bit);
 		if (task_state_ended(old) || (old & TASK_ENDING))
@@ -332,10 +357,13 @@ static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_joined - ended to IDLE, if nobody has a claim
+ * task_state_transition_to_joined - ended to IDLE, if the end is not claimed
  *
- * A claim, the end and the way back to IDLE in one step, for a join that comes
- * late. Return: false, also if somebody else was faster: claim it then.
+ * The claim, the end and the way back to IDLE in one step, for a join that
+ * comes after the end.
+ *
+ * Return: true if the task is joined. False if it has not ended, or if another
+ * party claimed it: the caller then tries to claim it.
  */
 static inline bool task_state_transition_to_joined(atomic_u64 *state)
 {
@@ -345,24 +373,25 @@ static inline bool task_state_transition_to_joined(atomic_u64 *state)
 	if (!task_state_ended(old) || (old & TASK_CLAIMED))
 		return false;
 	/* Acquire: all that the task did. Pairs with
-	 * task_state_transition_to_dropped(). Release: not needed. */
+	 * task_state_transition_to_dropped() and
+	 * task_state_transition_to_ending(). Release: not needed. */
 	return atomic_cas_acq_rel(state, &old, TASK_IDLE);
 }
 
 /**
  * task_state_transition_to_claimed - take the right to join or detach
- * @spawned: refuse a task that was never spawned
+ * @spawned: true: refuse a task that is not spawned
  *
- * Return: 0; -EINVAL (never spawned); -EALREADY (somebody else has it).
+ * Return: 0; -EINVAL (not spawned); -EALREADY (another party has the right).
  */
 static inline int task_state_transition_to_claimed(atomic_u64 *state,
 						   bool spawned)
 {
-	/* Relaxed: the compare-exchange decides. Acquire, of that: what a join
-	 * that was withdrawn wrote to the end field. Pairs with its
+	/* Relaxed: the compare-exchange decides, and acquires what a join that
+	 * was withdrawn wrote to the end field. Pairs with that join's
 	 * task_state_transition_to_ended_by(). The end of the task is acquired
-	 * by task_state_transition_to_ended_by(). A further round means that
-	 * the task moved on, or that somebody else was faster. */
+	 * later, by the caller's task_state_transition_to_ended_by(). The loop
+	 * repeats when another thread changed the state. */
 	uint64_t old = atomic_load_relaxed(state);
 
 	do {
@@ -375,16 +404,19 @@ static inline int task_state_transition_to_claimed(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_ended_by - say that the end field is set
+ * task_state_transition_to_ended_by - set the bit that says that the end field
+ * is set
  * @bit: one of TASK_END_MASK; the caller holds the claim
  *
- * Return: false if the task had ended by then: the caller acts for its end.
+ * Return: true if the task has yet to end. False if it had ended: the caller
+ * must act for its end.
  */
 static inline bool task_state_transition_to_ended_by(atomic_u64 *state,
 						     uint64_t bit)
 {
-	/* An addition, which is one instruction: without a claim nobody sets the bit.
-	 * Release: the field. Acquire: all that the task did. Both pair with
+	/* An addition, which is one instruction: only the holder of the claim
+	 * sets the bit, so it is not set yet. Release: the end field. Acquire:
+	 * all that the task did. Both pair with
 	 * task_state_transition_to_dropped(). */
 	return !task_state_ended(atomic_fetch_add_acq_rel(state, bit));
 }
@@ -392,7 +424,7 @@ static inline bool task_state_transition_to_ended_by(atomic_u64 *state,
 /* task_state_transition_to_idle - ended to IDLE, by the joiner */
 static inline void task_state_transition_to_idle(atomic_u64 *state)
 {
-	/* Relaxed: the task is the joiner's again. */
+	/* Relaxed: the task belongs to the joiner again. */
 	atomic_store_relaxed(state, TASK_IDLE);
 }
 
