@@ -27,7 +27,7 @@
  *       buffers together are smaller than the current one
  *
  * Positions are compared by the sign of their distance: a bottom that a pop has
- * moved below top must not look far ahead of it. No ABA: top does not return to
+ * moved below top must not appear to be far ahead of it. No ABA: top does not return to
  * a value before it has gone round 2^64.
  *
  * Chase and Lev, "Dynamic circular work-stealing deque", SPAA 2005; the memory

@@ -15,8 +15,8 @@
  * of a poll and a yield do not change that. SCHEDULED asks for a poll that has
  * yet to begin. A thread that wakes the task sets it, and the next poll clears
  * it when it begins. If it is set during a poll that ends as pending, the task
- * is queued. A task that is IDLE or WAITING has none of the three bits; a
- * WAITING task has references. The thread that makes a WAITING task ACTIVE (a
+ * is queued. A task that is IDLE or WAITING is neither ACTIVE, SCHEDULED nor
+ * COMPLETE; a WAITING task has references. The thread that makes a WAITING task ACTIVE (a
  * wake by value) or SCHEDULED (any other wake, and a cancel) queues it. No
  * other thread does, so that a task is in one queue at most.
  *
@@ -24,10 +24,11 @@
  * scheduler's, from spawn to COMPLETE, and each waker has one. The second one
  * of the scheduler is the *spare* reference: a poll may give it away, as a
  * waker, without an operation on the word. The operation that ends the poll
- * replaces it. A yield has no such operation, and needs one of its own then. The task has ended when it is COMPLETE and the last reference is
- * gone. The thread that drops the last reference acts for the end, and does not
- * access the task after that, except to release it. The end belongs to one party,
- * a thread, a task or a group:
+ * replaces it. A yield has no such operation, and needs one of its own then.
+ *
+ * The task has ended when it is COMPLETE and the last reference is gone. The
+ * thread that drops the last reference acts for the end, and does not access the
+ * task after that, except to release it. The end belongs to one party:
  *
  *	CLAIMED               the party has the right to join or detach
  *	one of TASK_END_MASK  the end field is set, and the bit says how to act
