@@ -27,8 +27,8 @@
  *       buffers together are smaller than the current one
  *
  * Positions are compared by the sign of their distance: a bottom that a pop has
- * moved below top must not appear to be far ahead of it. No ABA: top does not return to
- * a value before it has gone round 2^64.
+ * moved below top must not appear to be far ahead of it. No ABA: top does not
+ * return to a value before it has gone round 2^64.
  *
  * Chase and Lev, "Dynamic circular work-stealing deque", SPAA 2005; the memory
  * orders are those of Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient

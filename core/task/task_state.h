@@ -16,9 +16,9 @@
  * yet to begin. A thread that wakes the task sets it, and the next poll clears
  * it when it begins. If it is set during a poll that ends as pending, the task
  * is queued. A task that is IDLE or WAITING is neither ACTIVE, SCHEDULED nor
- * COMPLETE; a WAITING task has references. The thread that makes a WAITING task ACTIVE (a
- * wake by value) or SCHEDULED (any other wake, and a cancel) queues it. No
- * other thread does, so that a task is in one queue at most.
+ * COMPLETE; a WAITING task has references. The thread that makes a WAITING task
+ * ACTIVE (a wake by value) or SCHEDULED (any other wake, and a cancel) queues
+ * it. No other thread does, so that a task is in one queue at most.
  *
  * *References* count the holders that may still access the task: two are the
  * scheduler's, from spawn to COMPLETE, and each waker has one. The second one
@@ -27,8 +27,8 @@
  * replaces it. A yield has no such operation, and needs one of its own then.
  *
  * The task has ended when it is COMPLETE and the last reference is gone. The
- * thread that drops the last reference acts for the end, and does not access the
- * task after that, except to release it. The end belongs to one party:
+ * thread that drops the last reference acts for the end, and does not access
+ * the task after that, except to release it. The end belongs to one party:
  *
  *	CLAIMED               the party has the right to join or detach
  *	one of TASK_END_MASK  the end field is set, and the bit says how to act
