@@ -9,7 +9,7 @@
 
 #define SMALLEST 256u
 
-/* Addresses differ in few bits: spread them. */
+/* Addresses differ in few bits: spread them over all. */
 static size_t home_of(const struct addresses *t, uint64_t address)
 {
 	address ^= t->key;
@@ -21,7 +21,7 @@ static size_t home_of(const struct addresses *t, uint64_t address)
 	return (size_t)address & (t->size - 1);
 }
 
-/* Where it is, or would be. */
+/* The slot of an address, or the empty slot where it belongs. */
 static size_t find(const struct addresses *t, uint64_t address)
 {
 	size_t at = home_of(t, address);
@@ -37,7 +37,7 @@ static int grow(struct addresses *t)
 				    .count = t->count,
 				    .key = t->key };
 
-	/* Without it, as at boot, they are spread all the same. */
+	/* Without random bytes (early at boot), a fixed key also spreads them. */
 	if (t->size == 0 &&
 	    getrandom(&larger.key, sizeof(larger.key), GRND_NONBLOCK) < 0)
 		larger.key = UINT64_C(0x9e3779b97f4a7c15);
@@ -67,7 +67,7 @@ int addresses_put(struct addresses *t, const struct address *entry)
 	return 0;
 }
 
-/* Behind an empty slot nothing would be found: move up what may be there. */
+/* An empty slot ends each search: move up the entries that it would hide. */
 static void close_hole(struct addresses *t, size_t hole)
 {
 	size_t mask = t->size - 1;
@@ -107,7 +107,7 @@ bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
 
 void addresses_clear(struct addresses *t)
 {
-	/* A large one is made again, as it may be cleared often. */
+	/* Free a large table: this is called often, and clearing takes long. */
 	if (t->size > SMALLEST)
 		addresses_free(t);
 	else if (t->count > 0)

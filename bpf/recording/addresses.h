@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* addresses.h - what is known of addresses, as of tasks: a hash table */
+/* addresses.h - a hash table with an entry for each address, such as that of a
+ * task */
 #ifndef SKUA_BPF_ADDRESSES_H
 #define SKUA_BPF_ADDRESSES_H
 
@@ -14,8 +15,8 @@ struct address {
 	unsigned track;
 };
 
-/* Zero it before the first use. @key: chosen at random, so that nobody can choose
- * addresses that get in each other's way. */
+/* Zero it before the first use. @key: chosen at random, so that a process
+ * cannot choose addresses that collide. */
 struct addresses {
 	struct address *slots;
 	size_t size; /* a power of two, or 0 */
@@ -23,13 +24,15 @@ struct addresses {
 	uint64_t key;
 };
 
-/* addresses_put - in the place of what is there of that address; 0 or -ENOMEM */
+/* addresses_put - add an entry, or replace the one of the same address. Return:
+ * 0 or -ENOMEM */
 int addresses_put(struct addresses *table, const struct address *entry);
 
-/* addresses_has - is something there of it? */
+/* addresses_has - return true if the address has an entry */
 bool addresses_has(const struct addresses *table, uint64_t address);
 
-/* addresses_take - take out what is there of it; false: nothing */
+/* addresses_take - remove the entry of an address and copy it to @out. Return:
+ * false if there is none */
 bool addresses_take(struct addresses *table, uint64_t address,
 		    struct address *out);
 

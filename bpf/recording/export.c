@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c - skua export: a recording in a form that others show */
+/* export.c - skua export: convert a recording for other programs */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static const struct args_verb verb = {
 			    "Where to (default: standard output)")),
 };
 
-/* Remarks for a reader of the result. */
+/* Warnings for the reader of the result. */
 static void remark(const struct options *options, const struct trace *trace)
 {
 	const struct trace_about *about = trace_about(trace);
@@ -103,7 +103,7 @@ static void remark(const struct options *options, const struct trace *trace)
 			about->lost + about->events);
 }
 
-/* To a file that is closed, or to standard output. */
+/* Write to --output and close it, or write to standard output. */
 static int write_out(const struct options *options, struct trace *trace)
 {
 	const char *why;

@@ -11,21 +11,21 @@
 
 struct offcpu_thread {
 	uint32_t tid;
-	size_t first, count; /* of the offs */
+	size_t first, count; /* its spans in offs */
 };
 
-/* Epochs come one behind the other, and do not overlap. */
+/* Epochs are in the order of time and do not overlap. */
 struct offcpu_epoch {
 	uint64_t from_ns, until_ns;
 };
 
-/* The state of a thread at a point of its switches. */
+/* The state of a thread while its switches are gone through. */
 struct walk {
 	struct offcpu *offs;
 	size_t epoch; /* epoch_count: none yet */
 	enum offcpu_kind kind;
-	struct offcpu_span off; /* since when, and which thread has the CPU */
-	size_t first;           /* of the offs since it left */
+	struct offcpu_span off; /* the current one: start, thread on the CPU */
+	size_t first;           /* its first span since it left the CPU */
 };
 
 /* ---- reading --------------------------------------------------------------- */
@@ -54,7 +54,8 @@ int offcpu_span(struct offcpu *o, const struct trace_switches *head)
 	return 0;
 }
 
-/* Those lost are missing since the one that came before. */
+/* Lost switches are missing between the previous switch and this one: end the
+ * epoch at the former, and begin one at the latter. */
 static int cut_epoch(struct offcpu *o, uint64_t ns)
 {
 	struct offcpu_epoch *last = &o->epochs[o->epoch_count - 1];
@@ -79,7 +80,7 @@ int offcpu_add(struct offcpu *o, const struct trace_switch *what)
 	o->lost += what->lost;
 	to = &o->switches[o->count];
 	*to = *what;
-	to->lost = (uint32_t)o->count++; /* which came first */
+	to->lost = (uint32_t)o->count++; /* its rank in the file */
 	to->comm[sizeof(to->comm) - 1] = '\0';
 	for (char *c = to->comm; *c; c++)
 		if (*c < ' ' || *c > '~')
@@ -87,7 +88,7 @@ int offcpu_add(struct offcpu *o, const struct trace_switch *what)
 	return 0;
 }
 
-/* ---- what they mean -------------------------------------------------------- */
+/* ---- states of threads ----------------------------------------------------- */
 
 static int compare_switches(const void *left, const void *right)
 {
@@ -113,7 +114,7 @@ static void set_other(struct walk *w, const struct trace_switch *from)
 	memcpy(w->off.comm, from->comm, sizeof(w->off.comm));
 }
 
-/* End its state, if that was off a CPU. */
+/* Add the span of the state that ends, unless the thread ran. */
 static int end_state(struct walk *w, enum offcpu_kind kind, uint64_t ns)
 {
 	struct offcpu *o = w->offs;
@@ -129,7 +130,7 @@ static int end_state(struct walk *w, enum offcpu_kind kind, uint64_t ns)
 	return 0;
 }
 
-/* The first of an epoch says what was before it. */
+/* The state before the first switch of an epoch, which follows from its kind. */
 static enum offcpu_kind before(const struct trace_switch *s)
 {
 	switch (s->kind) {
@@ -170,8 +171,9 @@ static enum offcpu_kind kind_of(enum trace_switch_kind left)
 	}
 }
 
-/* A thread that leaves was there just before. Not every kernel runs a program at each
- * switch: of one that leaves twice, the return is missing. */
+/* A thread that leaves a CPU had one just before. Not every kernel runs a
+ * program at each switch: if a thread leaves twice, the return in between is
+ * missing. */
 static int leave(struct walk *w, const struct trace_switch *s)
 {
 	int code = end_state(w, w->kind, s->ns);
@@ -198,7 +200,7 @@ static int take(struct walk *w, const struct trace_switch *s)
 	case TRACE_SWITCH_STOPPED:
 		return leave(w, s);
 	case TRACE_SWITCH_INSTEAD:
-		/* The next thread may be the same one. */
+		/* The next thread on the CPU may be this one. */
 		if (w->kind != OFFCPU_WAITS || !s->comm[0] ||
 		    s->other == s->tid)
 			break;
@@ -218,7 +220,7 @@ static int take(struct walk *w, const struct trace_switch *s)
 	return code;
 }
 
-/* The first that ends at that time or behind it; they are in order. */
+/* The first epoch that ends at @ns or later; epochs are sorted. */
 static size_t find_epoch(const struct offcpu *o, uint64_t ns)
 {
 	size_t low = 0, high = o->epoch_count;
@@ -234,7 +236,8 @@ static size_t find_epoch(const struct offcpu *o, uint64_t ns)
 	return low;
 }
 
-/* Goes on to the epoch that the time is in; false: it is in none. */
+/* Go on to the epoch that contains the time of a switch. @in: receives false if
+ * there is none. */
 static int enter_epoch(struct walk *w, const struct trace_switch *s, bool *in)
 {
 	const struct offcpu *o = w->offs;
@@ -288,7 +291,7 @@ int offcpu_settle(struct offcpu *o)
 			behind++;
 		code = take_thread(o, i, behind);
 	}
-	/* They are in the offs now. */
+	/* The spans now contain all that the switches say. */
 	free(o->switches);
 	o->switches = NULL;
 	o->count = o->room = 0;
@@ -304,7 +307,7 @@ void offcpu_free(struct offcpu *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------- */
 
 static const struct offcpu_thread *find_thread(const struct offcpu *o,
 					       uint32_t tid)
@@ -324,7 +327,7 @@ static const struct offcpu_thread *find_thread(const struct offcpu *o,
 		       : NULL;
 }
 
-/* The first that ends behind that time. */
+/* The first span that ends after @ns. */
 static const struct offcpu_span *find_off(const struct offcpu_span *offs,
 					  size_t count, uint64_t ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * offcpu.h - when threads had no CPU, of the switches in a file
+ * offcpu.h - when threads had no CPU, from the switches in a file
  *
- * Built of what trace_file.c reads, which is hostile: any numbers, in any order.
+ * The switches come from trace_file.c and are hostile: any numbers, in any order.
  */
 #ifndef SKUA_BPF_RECORDING_OFFCPU_H
 #define SKUA_BPF_RECORDING_OFFCPU_H
@@ -14,24 +14,24 @@
 #include "probes/trace_file.h"
 
 enum offcpu_kind {
-	OFFCPU_NOT,     /* it runs */
-	OFFCPU_ASLEEP,  /* waits for something */
-	OFFCPU_WAKING,  /* something came, and its CPU was idle */
-	OFFCPU_WAITS,   /* it would go on, but another has its CPU */
-	OFFCPU_STOPPED, /* by a signal, or a debugger */
-	OFFCPU_UNKNOWN, /* it was not watched, or switches were lost */
+	OFFCPU_NOT,     /* runs */
+	OFFCPU_ASLEEP,  /* waits for an event */
+	OFFCPU_WAKING,  /* woken while its CPU was idle, does not run yet */
+	OFFCPU_WAITS,   /* runnable, but another thread has its CPU */
+	OFFCPU_STOPPED, /* by a signal or a debugger */
+	OFFCPU_UNKNOWN, /* not watched, or switches were lost */
 };
 
 /**
- * struct offcpu_span - a thread without a CPU
+ * struct offcpu_span - a time in which a thread had no CPU
  * @from_ns, @until_ns: CLOCK_MONOTONIC
  * @kind: enum offcpu_kind
- * @other: if it waits: a thread that has its CPU, or 0
- * @comm: likewise: printable ASCII
- * @left_ns: when it left its CPU, or was woken; @from_ns, unless another got the CPU
- *           since
- * @again_ns: when it left again, and the return between them was not seen: it ran
- *            for a while, nobody knows how long; 0: it was seen
+ * @other: with OFFCPU_WAITS: a thread that has its CPU, or 0
+ * @comm: with OFFCPU_WAITS: the name of that thread, printable ASCII
+ * @left_ns: when it left its CPU, or was woken; differs from @from_ns only if the CPU
+ *           went to another thread in between
+ * @again_ns: 0, or when the thread left a CPU again although its return was not seen: it
+ *            ran for an unknown time in between
  */
 struct offcpu_span {
 	uint64_t from_ns;
@@ -50,35 +50,36 @@ struct offcpu_epoch;
 struct offcpu {
 	struct trace_switch *switches;
 	size_t count, room;
-	struct offcpu_epoch *epochs; /* in which all switches are there */
+	struct offcpu_epoch *epochs; /* times in which no switch is missing */
 	size_t epoch_count, epoch_room;
-	struct offcpu_span *offs; /* by thread, then by time */
+	struct offcpu_span *offs; /* sorted by thread, then by time */
 	size_t off_count, off_room;
-	struct offcpu_thread *threads; /* sorted */
+	struct offcpu_thread *threads; /* sorted by tid */
 	size_t thread_count, thread_room;
 	uint64_t lost;
-	uint64_t unseen; /* that must have been, between two others */
+	uint64_t unseen; /* returns to a CPU that were not recorded */
 };
 
-/* offcpu_span - a chunk begins; what is impossible is left out, and its
- * switches are then, too. Return: 0; -ENOMEM; -EINVAL */
+/* offcpu_span - begin a chunk of switches. Return: 0; -ENOMEM; -EINVAL if its
+ * times are impossible: then do not add its switches */
 int offcpu_span(struct offcpu *offs, const struct trace_switches *head);
 
-/* offcpu_add - one of its switches. Return: 0, -ENOMEM */
+/* offcpu_add - add a switch of the chunk. Return: 0, -ENOMEM */
 int offcpu_add(struct offcpu *offs, const struct trace_switch *what);
 
-/* offcpu_settle - all are there. Return: 0, -ENOMEM */
+/* offcpu_settle - compute the spans after all switches were added. Return: 0,
+ * -ENOMEM */
 int offcpu_settle(struct offcpu *offs);
 void offcpu_free(struct offcpu *offs);
 
-/* offcpu_any - was any thread watched at any time? */
+/* offcpu_any - return true if threads were watched at any time */
 static inline bool offcpu_any(const struct offcpu *offs)
 {
 	return offs->epoch_count > 0;
 }
 
 /**
- * struct offcpu_look - a thread, whose times are gone through upward
+ * struct offcpu_look - a cursor over the times of a thread, upward
  */
 struct offcpu_look {
 	const struct offcpu *offs;
@@ -90,12 +91,12 @@ struct offcpu_look offcpu_look(const struct offcpu *offs, uint32_t tid,
 			       uint64_t from_ns);
 
 /**
- * offcpu_at - what it was at that time
- * @ns: not before those of other calls
- * @until_ns: receives until when
- * @off: receives it, if that is not OFFCPU_NOT or OFFCPU_UNKNOWN
+ * offcpu_at - return the state of a thread at a time
+ * @ns: not before that of the previous call with this cursor
+ * @until_ns: receives the time until which the state lasts
+ * @off: receives the span, unless the state is OFFCPU_NOT or OFFCPU_UNKNOWN
  *
- * Where nobody was watched at all, all run.
+ * If switches were not recorded at all, all threads count as running.
  */
 enum offcpu_kind offcpu_at(struct offcpu_look *look, uint64_t ns,
 			   uint64_t *until_ns, const struct offcpu_span **off);

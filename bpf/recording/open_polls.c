@@ -34,7 +34,7 @@ void open_poll_check(struct open_poll *before, struct target *target,
 	int code =
 		runtime ? target_look(target, runtime, worker, &now) : -ESRCH;
 
-	if (code == -EAGAIN) /* other runtimes came or went */
+	if (code == -EAGAIN) /* other runtimes started or ended */
 		return;
 	before->open = code == 0 && now.task == before->seen.task &&
 		       now.tasks_polled == before->polls;

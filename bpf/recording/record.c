@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - skua record: what the workers of a process do, as a file */
+/* record.c - skua record: record what the workers of a process do, in a file */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static int add_switches(struct recording *r)
 		    : EXIT_OK;
 }
 
-/* How it came out. */
+/* Print the outcome. */
 static int tell(const struct recording *r)
 {
 	recording_report(r);

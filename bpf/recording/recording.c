@@ -19,23 +19,26 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Recording ends by itself so long after the last renewal: after a crash. */
+/* Workers record until AHEAD_NS after the last renewal, which is repeated every
+ * RENEW_NS: so they also stop if this command crashes. */
 #define RENEW_NS (NS_PER_S)
 #define AHEAD_NS (3 * NS_PER_S)
 
-/* The shortest and the longest time between two looks at the rings. If a ring is more
- * than an eighth full, the time is halved, which leaves room for a burst; if one is
- * more than half full, it is quartered. If all are nearly empty, it is doubled. */
+/* The shortest and the longest time between two scans of the rings. If a ring
+ * is more than an eighth full, the time is halved, which leaves room for a
+ * burst; if one is more than half full, it is quartered. If all are nearly
+ * empty, it is doubled. */
 #define MIN_NS UINT64_C(200000)
 #define MAX_NS UINT64_C(100000000)
 #define FULL   0.125
 
-/* CPU time of the last round, in which a process that lies could otherwise keep the
- * command for ever. Rings are rarely an eighth full then; with --last they are full. */
+/* Limits on the CPU time of the last round; without one, a process with forged
+ * rings could keep this command busy forever. Rings are rarely an eighth full
+ * in the last round, but with --last they are full. */
 #define FINISH_NS      (NS_PER_S / 20)
 #define FINISH_LAST_NS (2 * NS_PER_S)
 
-#define MAX_TOLD 32u /* workers that the report has a line for */
+#define MAX_TOLD 32u /* workers that get a line in the report */
 
 /* ---- beginning ------------------------------------------------------------- */
 
@@ -51,7 +54,8 @@ static struct trace_meta describe(const struct recording *r)
 
 	target_comm(r->target, name);
 	snprintf(meta.program, sizeof(meta.program), "%s", name);
-	if (target_runtimes(r->target) > 0) /* else some may come */
+	/* Without a runtime yet, the version of the library is unknown. */
+	if (target_runtimes(r->target) > 0)
 		memcpy(meta.library, target_runtime(r->target, 0)->version,
 		       sizeof(meta.library));
 	if (uname(&system) == 0)
@@ -97,7 +101,8 @@ int recording_switches(struct recording *r)
 
 /* ---- recording ------------------------------------------------------------- */
 
-/* Whether something ends the recording, that @code says; and what. */
+/* Whether @code ends the recording; if so, set the reason unless it is a signal
+ * or a limit. */
 static bool is_over(struct recording *r, int code)
 {
 	if (code == 0)
@@ -107,7 +112,7 @@ static bool is_over(struct recording *r, int code)
 	return true;
 }
 
-/* Until a time, or a signal: true. */
+/* Wait until a time, or for a signal. Return: true if a signal came. */
 static bool wait_until(struct recording *r, uint64_t until_ns)
 {
 	uint64_t now = now_ns();
@@ -125,7 +130,7 @@ static bool is_full(const struct recording *r)
 	return r->max_bytes && r->writer.bytes >= r->max_bytes;
 }
 
-/* As struct rings_stop has it. A signal ends a round, also the last one. */
+/* The callback of struct rings_stop. A signal also ends the last round. */
 static bool stop_now(void *context)
 {
 	struct recording *r = context;
@@ -158,7 +163,7 @@ static int copy(struct recording *r, bool last, double *fullest)
 	return code;
 }
 
-/* Has what ends the recording come? */
+/* Check the trigger, if that is due. Return: -EINTR if it has fired. */
 static int look_for_trigger(struct recording *r, uint64_t now, uint64_t *due_ns)
 {
 	int code;
@@ -200,7 +205,8 @@ static void record(struct recording *r)
 	}
 }
 
-/* First no more is recorded, so that what is left stays as it is. */
+/* Stop the workers' recording before the last copy, so that the rings do not
+ * change while they are copied. */
 static void finish(struct recording *r)
 {
 	double fullest = 0;
@@ -214,7 +220,7 @@ static void finish(struct recording *r)
 			code = copy(r, true, &fullest);
 		r->cut = code == -EINTR;
 		is_over(r, code);
-	} else if (r->switches) { /* they outlive it */
+	} else if (r->switches) { /* their buffer outlives the process */
 		switches_copy(r->switches, &fullest);
 	}
 	if (r->rings)
@@ -222,15 +228,16 @@ static void finish(struct recording *r)
 	trace_write_end(&r->writer, r->reason);
 }
 
-/* ---- what came of it ------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------- */
 
-/* A worker that never had a ring. */
+/* True if it is a worker that never had a ring. */
 static bool is_silent(const struct rings_stream *stream)
 {
 	return stream->stream.index != TRACE_OUTSIDE && !stream->here;
 }
 
-/* A worker notices that it is recorded between two polls, or when it wakes up. */
+/* Say why a worker has no events: it notices that it is recorded only between
+ * two polls, or when it wakes up. */
 static void report_silent(const struct recording *r,
 			  const struct target_runtime *runtime, unsigned index,
 			  const char *who)
@@ -289,8 +296,8 @@ static bool is_told(const struct rings_stream *stream,
 	       (is_silent(stream) && runtime);
 }
 
-/* There may be any number of workers: those that have gone are one line, and all beyond
- * the first ones another. */
+/* There may be any number of workers: one line sums up those that have ended,
+ * and another one those after the first MAX_TOLD. */
 void recording_report_streams(const struct recording *r)
 {
 	unsigned gone = 0, told = 0;
@@ -385,7 +392,8 @@ void recording_report(const struct recording *r)
 		text_time(text, (double)(now_ns() - r->start_ns)));
 }
 
-/* Signals that end it are waited for, so that none is missed. */
+/* Block the signals that end the recording: wait_until() accepts them, so that
+ * none is missed. */
 static void block(sigset_t *signals)
 {
 	sigemptyset(signals);
@@ -395,7 +403,7 @@ static void block(sigset_t *signals)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-/* The first failure, if there is one. */
+/* Report the first failure, if there is one. */
 static int judge(const struct recording *r)
 {
 	if (r->writer.error)
@@ -414,7 +422,8 @@ int recording_run(struct recording *r)
 	r->end_ns = r->seconds > 0 ? r->start_ns + (uint64_t)(r->seconds * 1e9)
 				   : UINT64_MAX;
 	block(&r->signals);
-	/* The last events of a program that records by itself are there. */
+	/* With --last, also keep the events that a program has recorded by
+	 * itself before. */
 	code = rings_open(&r->rings, r->target, &r->writer,
 			  r->last ? r->start_ns : UINT64_MAX, &stop);
 	if (code == -ENOMEM)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * recording.h - has a process record, and copies what comes to a file
+ * recording.h - record the events of a process in a file
  *
- * Remarks for people go to stderr, with @verb as their prefix.
+ * Messages for the user go to stderr, with @verb as their prefix.
  */
 #ifndef SKUA_BPF_RECORDING_H
 #define SKUA_BPF_RECORDING_H
@@ -18,20 +18,21 @@
 #include "probes/trace_file.h"
 
 /**
- * struct recording - zero it, and set these
- * @verb: "record"
- * @name: of the file, for messages
- * @seconds: 0: until a signal
- * @last: what is in the rings at the end, and nothing before
- * @trigger: what ends it, if on is set; with @last
- * @max_bytes: end when the file has so many, or a few megabytes more; 0: no limit
+ * struct recording - a recording; zero it, and set the first group of fields
+ * @verb: name of the command for messages: "record"
+ * @name: name of the file for messages
+ * @seconds: how long to record; 0: until a signal
+ * @last: copy the rings only once, at the end, and nothing before
+ * @on: end the recording when @trigger fires; needs @last
+ * @trigger: the condition, if @on is set
+ * @max_bytes: end when the file has this many bytes, or a few megabytes more; 0: no limit
  *
- * @signals: that end it; blocked
- * @signalled: how many of them came
- * @end_ns: when it ends by itself, CLOCK_MONOTONIC
- * @cpu_ns: once it has ended: this thread's CPU time at which the last round ends;
- *          0: it goes on
- * @cut: the last round did not copy all that was there
+ * @signals: the signals that end the recording; blocked
+ * @signalled: number of these signals received
+ * @end_ns: when the recording ends by itself, CLOCK_MONOTONIC
+ * @cpu_ns: CPU time of this thread at which the last round must end; 0: the recording
+ *          still goes on
+ * @cut: the last round did not copy all events
  */
 struct recording {
 	const char *verb;
@@ -50,41 +51,43 @@ struct recording {
 	struct target *target;
 	struct trace_writer writer;
 	struct rings *rings;
-	struct switches *switches; /* NULL: without */
+	struct switches *switches; /* NULL: switches are not recorded */
 	enum trace_reason reason;
 	uint64_t start_ns;
 };
 
-/* recording_complain - a line: WHAT: WHY; either may be empty. Return: EXIT_FAILED */
+/* recording_complain - print the line "WHAT: WHY"; either may be empty. Return:
+ * EXIT_FAILED */
 int recording_complain(const struct recording *r, const char *what,
 		       const char *why);
 
-/* recording_open - choose a process, as pick_process(). Return: an exit code, as all
- * below, and the reason was printed */
+/* recording_open - choose a process, as pick_process() does. Return: an exit
+ * code, like all functions below; the reason has been printed */
 int recording_open(struct recording *r, uint64_t pid);
 
-/* recording_start - begin a file; @fd: closed by recording_close() */
+/* recording_start - begin a file. @fd: recording_close() closes it */
 int recording_start(struct recording *r, int fd);
 
-/* recording_switches - with them, from now on. Return: 0, or -errno for
- * programs_reason() */
+/* recording_switches - record thread switches as well, from now on. Return: 0,
+ * or -errno for programs_reason() */
 int recording_switches(struct recording *r);
 
-/* recording_run - until it is over; the file is complete then. The signals that end
- * it are blocked from then on */
+/* recording_run - record until the end; then the file is complete. The signals
+ * that end a recording stay blocked afterwards */
 int recording_run(struct recording *r);
 
-/* recording_report - what was written, and what is missing */
+/* recording_report - print how much was written, and what is missing */
 void recording_report(const struct recording *r);
 
-/* recording_is_empty - has no worker noted any event? */
+/* recording_is_empty - return true if no worker wrote any event */
 bool recording_is_empty(const struct recording *r);
 
-/* recording_report_streams - of recording_report(): the workers without events, or with
- * lost ones, and why */
+/* recording_report_streams - print a part of recording_report(): the workers
+ * without events, or with lost events, and why */
 void recording_report_streams(const struct recording *r);
 
-/* recording_report_limit - of that, whether it ended before it should, if it did */
+/* recording_report_limit - print a part of recording_report(): that the
+ * recording ended early, if it did */
 void recording_report_limit(const struct recording *r);
 
 void recording_close(struct recording *r);

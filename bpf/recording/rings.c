@@ -13,22 +13,22 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
-#define AT_ONCE      32768u /* events that are copied */
+#define AT_ONCE      32768u /* events copied at once */
 #define MAX_NAMES    65536u
 #define MAX_ATTEMPTS 8u
 
-/* A ring in the process; the addresses of its words. */
+/* A ring in the process, and the addresses of its words there. */
 struct ring {
 	struct rings_stream what;
-	uint64_t runtime, started_ns; /* whose */
-	uint64_t others_ns;           /* until when others want it to record */
-	uint64_t words;               /* where it is, and how large */
+	uint64_t runtime, started_ns; /* identify its runtime */
+	uint64_t others_ns; /* until when the runtime had to record at first */
+	uint64_t words;     /* of its address and its number of events */
 	uint64_t head;
-	uint64_t error; /* 0: there is no such word */
+	uint64_t error; /* 0: it has no error word */
 	struct open_poll before;
-	uint64_t next; /* number of the first event that was not read */
-	bool begun;    /* next says something */
-	bool ended;    /* its runtime is gone */
+	uint64_t next; /* number of the next event to read */
+	bool begun;    /* next is valid */
+	bool ended;    /* its runtime has ended */
 };
 
 struct rings {
@@ -38,25 +38,26 @@ struct rings {
 	struct ring *rings;
 	unsigned count;
 	size_t room;
-	unsigned runtimes;      /* that were ever seen */
-	bool full;              /* one was left out */
-	struct addresses names; /* that were looked up */
+	unsigned runtimes;      /* that were ever found */
+	bool full;              /* a runtime was left out */
+	struct addresses names; /* names already written */
 	struct event *events, *again;
 };
 
-/* The words of a ring. */
+/* The words of a ring, as read once. */
 struct state {
 	uint64_t address, events, head;
 	int64_t error;
 };
 
-/* Words of a process may keep their reader busy for ever. */
+/* Checked between pieces of work: a hostile process could otherwise keep this
+ * command busy forever. */
 static int check_stop(const struct rings *r)
 {
 	return r->stop.now && r->stop.now(r->stop.context) ? -EINTR : 0;
 }
 
-/* ---- which there are ------------------------------------------------------- */
+/* ---- finding rings --------------------------------------------------------- */
 
 static struct ring *add_ring(struct rings *r,
 			     const struct target_runtime *runtime)
@@ -121,14 +122,14 @@ static int add_worker(struct rings *r, const struct target_runtime *runtime,
 	return 0;
 }
 
-/* NULL: it has gone. */
+/* The runtime of a ring; NULL: it has ended. */
 static const struct target_runtime *runtime_of(const struct rings *r,
 					       const struct ring *ring)
 {
 	return target_find_runtime(r->target, ring->runtime, ring->started_ns);
 }
 
-/* A ring of that runtime; NULL: it is new. */
+/* Any ring of a runtime; NULL: the runtime is new. */
 static const struct ring *find_ring(const struct rings *r,
 				    const struct target_runtime *runtime)
 {
@@ -185,7 +186,7 @@ int rings_refresh(struct rings *r)
 
 static int name(struct rings *r, enum trace_name_of of, uint64_t address)
 {
-	/* An address is of one kind, whatever is said of it. */
+	/* An address has one name, even if events claim two kinds for it. */
 	const struct address entry = { .address = address };
 	char text[TARGET_NAME];
 
@@ -227,7 +228,8 @@ static int write_names(struct rings *r, const struct event *events,
 
 /* ---- events ---------------------------------------------------------------- */
 
-/* Whether what was just read is of that runtime: -EAGAIN: others came or went. */
+/* Verify that the words just read belong to the ring's runtime. Return: 0;
+ * -ESRCH; -EAGAIN: runtimes started or ended. */
 static int check_runtime(struct rings *r, const struct ring *ring)
 {
 	const struct target_runtime *runtime = runtime_of(r, ring);
@@ -244,7 +246,8 @@ static int check_runtime(struct rings *r, const struct ring *ring)
 	return changes == runtime->changes ? 0 : -EAGAIN;
 }
 
-/* -ENODATA: nothing can be read there now. */
+/* Read the words of a ring. Return: 0; -ESRCH; -ENODATA: they cannot be read
+ * now. */
 static int read_words(struct rings *r, const struct ring *ring,
 		      struct state *out)
 {
@@ -265,7 +268,9 @@ static int read_words(struct rings *r, const struct ring *ring,
 	return 0;
 }
 
-/* Also -EAGAIN: they may be of something else, and nothing is believed. */
+/* Read and check the words of a ring. Return: as read_words(); -ENODATA also if
+ * there is no valid ring; -EAGAIN: runtimes started or ended, so the words may
+ * be of something else and are dropped. */
 static int read_state(struct rings *r, struct ring *ring, struct state *out)
 {
 	int code = read_words(r, ring, out);
@@ -291,7 +296,7 @@ static int read_state(struct rings *r, struct ring *ring, struct state *out)
 	return 0;
 }
 
-/* Events from a number on, which may be in two parts. */
+/* Read events from a number on. They may wrap around the end of the ring. */
 static int read_events(struct rings *r, const struct state *state,
 		       uint64_t number, uint64_t count, struct event *to)
 {
@@ -306,13 +311,14 @@ static int read_events(struct rings *r, const struct state *state,
 	return code;
 }
 
-/* The first event that is whole while @head is where the next one goes. */
+/* The oldest event that cannot be overwritten while the next one goes to @head. */
 static uint64_t first_whole(const struct state *state, uint64_t head)
 {
 	return head >= state->events ? head - state->events + 1 : 0;
 }
 
-/* Is the event there that has that number, of a ring that threads share? */
+/* In a ring that threads share: whether the event with this number is in its
+ * slot. */
 static bool is_complete(const struct state *state, uint64_t number,
 			const struct event *event)
 {
@@ -321,8 +327,9 @@ static bool is_complete(const struct state *state, uint64_t number,
 }
 
 /*
- * Of a ring that threads share, events may not be complete, and come later: how
- * many of @count to take now. Those that will not come any more are of no kind.
+ * How many of @count events of a ring that threads share to take now. An incomplete
+ * event may be completed later, so copying stops there. One that is older than half
+ * the ring, or is found in the last round, counts as lost: it becomes EVENT_NONE.
  */
 static uint64_t take_complete(struct rings *r, const struct state *state,
 			      uint64_t number, uint64_t count, bool last)
@@ -341,7 +348,8 @@ static uint64_t take_complete(struct rings *r, const struct state *state,
 	return count;
 }
 
-/* Those that are still there after they were copied; runtimes as they were? */
+/* Find the first event that was not overwritten during the copy, and verify
+ * that runtimes are still the same. */
 static int settle(struct rings *r, const struct ring *ring,
 		  const struct state *state, uint64_t *first)
 {
@@ -357,7 +365,8 @@ static int settle(struct rings *r, const struct ring *ring,
 	return code;
 }
 
-/* Some events from ring->next on; receives how many of them were dealt with. */
+/* Copy some events from ring->next on. @done: receives how many were handled,
+ * lost ones included. */
 static int copy_some(struct rings *r, struct ring *ring,
 		     const struct state *state, bool last, uint64_t *done)
 {
@@ -368,7 +377,7 @@ static int copy_some(struct rings *r, struct ring *ring,
 	if (count > AT_ONCE)
 		count = AT_ONCE;
 	code = read_events(r, state, ring->next, count, r->events);
-	/* Events that were complete before are so when they are copied again. */
+	/* An event that is complete in the first copy is whole in the second. */
 	if (code == 0 && shared)
 		code = read_events(r, state, ring->next, count, r->again);
 	if (code)
@@ -404,7 +413,7 @@ static int copy_ring(struct rings *r, struct ring *ring, bool last,
 
 	if (code)
 		return code;
-	/* A ring that was not there before has nothing old in it. */
+	/* A ring that appeared after rings_open() has only new events. */
 	if (!ring->begun || state.head < ring->next) {
 		ring->next = ring->begun ? state.head : 0;
 		ring->begun = true;
@@ -425,7 +434,7 @@ static int copy_ring(struct rings *r, struct ring *ring, bool last,
 	return code;
 }
 
-/* ---- polls that had begun before -------------------------------------------- */
+/* ---- polls that began before the recording ---------------------------------- */
 
 static void begin_before(struct rings *r)
 {
@@ -463,7 +472,7 @@ int rings_finish(struct rings *r)
 	return code;
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- all rings ------------------------------------------------------------- */
 
 int rings_copy(struct rings *r, bool last, double *fullest)
 {
@@ -476,7 +485,8 @@ int rings_copy(struct rings *r, bool last, double *fullest)
 		look_before(r, &r->rings[i]);
 		if (!r->rings[i].ended)
 			code = copy_ring(r, &r->rings[i], last, fullest);
-		if (code == -EAGAIN) /* its runtime is going, or another came */
+		/* The ring's runtime has ended, or another one has started. */
+		if (code == -EAGAIN)
 			code = rings_refresh(r);
 		if (code && code != -ENODATA)
 			return code;
@@ -494,7 +504,7 @@ int rings_extend(struct rings *r, uint64_t ns)
 	return put ? put : code;
 }
 
-/* While runtimes come and go, it is looked again, and not for ever. */
+/* Repeats while runtimes start and end, at most MAX_ATTEMPTS times. */
 static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
 {
 	int code = -EAGAIN, refreshed;
@@ -517,7 +527,7 @@ static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
 	return code == -EAGAIN || code == -ENODATA ? 0 : code;
 }
 
-/* Where to begin: behind what was recorded before. */
+/* Skip the events recorded before rings_open(), as its @keep_ns says. */
 static int skip_old(struct rings *r, uint64_t keep_ns)
 {
 	int code = 0;

@@ -11,7 +11,7 @@
 #include "bpf/programs/programs.h"
 #include "send_switches.skel.h"
 
-#define AT_ONCE 1024u /* that are written */
+#define AT_ONCE 1024u /* switches in a chunk */
 
 struct switches {
 	struct send_switches_bpf *bpf;
@@ -19,13 +19,13 @@ struct switches {
 	struct trace_writer *writer;
 	struct trace_switch some[AT_ONCE];
 	uint32_t count;
-	uint64_t from_ns; /* up to there all is written */
-	uint64_t last_ns; /* of the last that came */
+	uint64_t from_ns; /* all switches before this time are written */
+	uint64_t last_ns; /* time of the newest switch */
 	uint64_t written, lost;
-	uint64_t bytes; /* since the copy began */
+	uint64_t bytes; /* read since the copy began */
 };
 
-/* Write the switches so far, as all up to that time. */
+/* Write the switches so far as a chunk that is complete up to a time. */
 static int put(struct switches *s, uint64_t until_ns)
 {
 	int code;
@@ -52,7 +52,7 @@ static int take(void *context, void *data, size_t bytes)
 	s->some[s->count] = *(const struct trace_switch *)data;
 	s->last_ns = s->some[s->count].ns;
 	s->lost += s->some[s->count++].lost;
-	/* Each has a header, too. */
+	/* The buffer has a header of 8 bytes for each. */
 	s->bytes += sizeof(*s->some) + 8;
 	return 0;
 }
@@ -107,8 +107,8 @@ void switches_close(struct switches *s)
 	free(s);
 }
 
-/* As long as one of them is lost, it is not said when: all is there up to the last
- * one that came. */
+/* A loss is reported with the next switch that finds room. Until then its time
+ * is unknown, so the chunk is complete only up to the newest switch. */
 int switches_copy(struct switches *s, double *fullest)
 {
 	uint64_t now = now_ns();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * switches.h - copies to a file when the kernel takes CPUs from a process's threads
+ * switches.h - copies the switches of a process's threads to a file
  *
- * By programs/send_switches.bpf.c; needs CAP_BPF and CAP_PERFMON. Threads: one.
+ * A switch is recorded when the kernel takes a CPU from a thread, gives it one, or
+ * wakes it (programs/send_switches.bpf.c). Needs CAP_BPF and CAP_PERFMON. Threads: one.
  */
 #ifndef SKUA_BPF_SWITCHES_H
 #define SKUA_BPF_SWITCHES_H
@@ -15,25 +16,26 @@
 struct switches;
 
 /**
- * switches_open - from now on
- * @pid: the process, as this one sees it
+ * switches_open - record switches from now on
+ * @pid: the process, as numbered in the caller's PID namespace
  * @writer: borrowed; its file was begun
  *
- * Return: 0; -ENOMEM; that of libbpf, for programs_reason().
+ * Return: 0; -ENOMEM; libbpf's error, for programs_reason().
  */
 int switches_open(struct switches **out, pid_t pid,
 		  struct trace_writer *writer);
 void switches_close(struct switches *switches);
 
 /**
- * switches_copy - write what has come
- * @fullest: raised to how full the buffer was, if that is more
+ * switches_copy - write the new switches
+ * @fullest: raised to the fill level of the buffer, if that is higher
  *
  * Return: 0, or the writer's error.
  */
 int switches_copy(struct switches *switches, double *fullest);
 
-/* switches_count - that were written; switches_lost - for which was no room */
+/* switches_count - return the number of switches written; switches_lost -
+ * return the number of those that found no room in the buffer */
 uint64_t switches_count(const struct switches *switches);
 uint64_t switches_lost(const struct switches *switches);
 

@@ -11,7 +11,8 @@ static struct offcpu_look look_at(const struct trace *trace, unsigned source)
 	uint32_t thread = trace_source(trace, source)->thread;
 	struct offcpu_look none = { .epoch = 0 };
 
-	/* Without a clock, events and switches are of different times. */
+	/* Without a rate of the counter, events and switches have no common
+	 * time. */
 	if (thread == 0 || trace_about(trace)->timeless)
 		return none;
 	return offcpu_look(trace_offcpu(trace), thread, 0);

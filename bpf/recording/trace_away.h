@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * trace_away.h - when the threads of a file had no CPU, as what can be drawn
+ * trace_away.h - draw when the threads of a file had no CPU
  *
- * Beside the track of each stream, whose thread was watched, as one more track.
+ * Each stream whose thread was watched gets a second track beside its own.
  */
 #ifndef SKUA_BPF_TRACE_AWAY_H
 #define SKUA_BPF_TRACE_AWAY_H
@@ -11,17 +11,18 @@
 
 #define TRACE_AWAY_LABEL (TRACE_LABEL + 32u)
 
-/* trace_away_any - is there anything on that track? */
+/* trace_away_any - return true if the second track of a stream has a slice */
 bool trace_away_any(const struct trace *trace, unsigned source);
 
-/* trace_away_track - the number of that track: of no source */
+/* trace_away_track - return the number of the second track; no source has it */
 unsigned trace_away_track(const struct trace *trace, unsigned source);
 
-/* trace_away_label - what to call it, in TRACE_AWAY_LABEL bytes */
+/* trace_away_label - write the name of the second track, in TRACE_AWAY_LABEL
+ * bytes */
 void trace_away_label(const struct trace *trace, unsigned source, char *text);
 
-/* trace_away_play - all that is on these tracks: slices that do not touch each other
- * but at their ends, TRACE_AWAY */
+/* trace_away_play - draw all slices of these tracks, as TRACE_AWAY. Slices of a
+ * track do not overlap */
 void trace_away_play(const struct trace *trace, struct trace_sink *sink);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_chrome.c - a trace in the Trace Event Format: JSON, an event a line */
+/* trace_chrome.c - a trace in the Trace Event Format: JSON, one event a line */
 #include <inttypes.h>
 
 #include "bpf/recording/trace_away.h"
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
 
-/* No thread has a number as high (PID_MAX_LIMIT): tracks that are none. */
+/* Numbers for tracks without a thread; no real thread has one as high
+ * (PID_MAX_LIMIT). */
 #define FIRST_TRACK ((UINT32_C(1) << 22) + 1)
 
 struct chrome {
@@ -16,7 +17,7 @@ struct chrome {
 	bool some;
 };
 
-/* A text of printable ASCII. */
+/* Write a string. Its text is printable ASCII. */
 static void put_text(FILE *file, const char *text)
 {
 	fputc('"', file);
@@ -37,7 +38,7 @@ static uint32_t thread_of(const struct chrome *c, unsigned track)
 	return thread ? thread : FIRST_TRACK + track;
 }
 
-/* An event begins: what all have but the time. */
+/* Begin an event with the fields common to all, except the time. */
 static void open_event(struct chrome *c, const char *phase, const char *name)
 {
 	fprintf(c->file, "%s{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"name\":",
@@ -46,7 +47,7 @@ static void open_event(struct chrome *c, const char *phase, const char *name)
 	c->some = true;
 }
 
-/* Microseconds. */
+/* Write a time, in microseconds. */
 static void put_time(struct chrome *c, const char *key, uint64_t ns)
 {
 	fprintf(c->file, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000,
@@ -84,19 +85,19 @@ static void close_with_args(struct chrome *c, const struct trace_mark *mark)
 	fputs("}}", c->file);
 }
 
-/* An end of an arrow: it binds to the slice that is there. */
+/* Write one end of an arrow. It binds to the slice around it. */
 static void send_flow(struct chrome *c, const struct trace_mark *mark,
 		      const char *phase, uint64_t flow)
 {
 	if (flow == 0)
 		return;
-	/* Both ends have the same name, and category. */
+	/* Both ends must have the same name and category. */
 	open_event(c, phase, "flow");
 	put_place(c, mark, "flow");
 	fprintf(c->file, ",\"id\":%" PRIu64 ",\"bp\":\"e\"}", flow);
 }
 
-/* ---- what was -------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------- */
 
 static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 {
@@ -130,7 +131,7 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 	fprintf(c->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", waiting);
 }
 
-/* ---- what there is --------------------------------------------------------- */
+/* ---- names of tracks ------------------------------------------------------- */
 
 static void send_name(struct chrome *c, const char *of, uint32_t thread,
 		      const char *name)

@@ -26,7 +26,7 @@ static struct trace_rate rate_between(const struct trace_moment *from,
 				    to->counter - from->counter };
 }
 
-/* In ns; without a rate, as if it were ns. */
+/* Ticks in ns; without a rate, one tick counts as 1 ns. */
 static uint64_t scale(uint64_t ticks, const struct trace_rate *rate)
 {
 	wide ns = ticks;
@@ -36,7 +36,7 @@ static uint64_t scale(uint64_t ticks, const struct trace_rate *rate)
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* The sums of all that is known: unless they get too large. */
+/* Add up all rates; a sum that would overflow is left out. */
 static void add_rate(struct trace_rate *sum, const struct trace_rate *more)
 {
 	uint64_t ns = add_saturated(sum->ns, more->ns);

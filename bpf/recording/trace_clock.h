@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * trace_clock.h - what the processor's counter says in a stream of events, in ns
+ * trace_clock.h - converts the processor's counter in a stream of events to ns
  *
- * From pairs of a value of the counter and a time, in the order in which they are
- * between the events: so that a counter that goes back, as where a machine was
- * suspended or moved, spoils no more than what is between two pairs.
+ * A stream has pairs of a counter value and a time between its events. A counter that
+ * goes back, for example because the machine was suspended or migrated, therefore
+ * spoils only the times between two pairs.
  */
 #ifndef SKUA_BPF_TRACE_CLOCK_H
 #define SKUA_BPF_TRACE_CLOCK_H
@@ -14,13 +14,13 @@
 
 #include "probes/trace_file.h"
 
-/* Number: of the event that says so. */
+/* @number: of the event that has the pair. */
 struct trace_pair {
 	uint64_t number;
 	struct trace_moment moment;
 };
 
-/* Of so many ticks of the counter; none: unknown. */
+/* @ns for every @ticks of the counter; ticks 0: unknown. */
 struct trace_rate {
 	uint64_t ns;
 	uint64_t ticks;
@@ -31,32 +31,33 @@ struct trace_clock {
 	struct trace_pair *pairs;
 	size_t count;
 	size_t room;
-	size_t at; /* the first pair behind the last event asked for */
+	size_t at; /* the first pair after the last event converted */
 	struct trace_rate rate;
 };
 
 /**
- * trace_clock_add - a pair
- * @number: not below those before
+ * trace_clock_add - add a pair
+ * @number: not less than that of the previous pair
  *
- * A pair in which time goes back, or stands still, is left out. Return: 0, -ENOMEM.
+ * A pair whose time does not advance is left out. Return: 0, -ENOMEM.
  */
 int trace_clock_add(struct trace_clock *clock, uint64_t number,
 		    struct trace_moment moment);
 
-/* trace_clock_settle - all pairs are there; what is missing is as in @other */
+/* trace_clock_settle - call after all pairs were added; takes pairs and rate
+ * from @other if there are none. Return: 0, -ENOMEM */
 int trace_clock_settle(struct trace_clock *clock,
 		       const struct trace_clock *other);
 
-/* trace_clock_rewind - the next number may be a lower one */
+/* trace_clock_rewind - allow the next number to be lower */
 void trace_clock_rewind(struct trace_clock *clock);
 
 /**
- * trace_clock_ns - CLOCK_MONOTONIC when the counter had that value
- * @number: of the event that has it: not below those before
+ * trace_clock_ns - return CLOCK_MONOTONIC, in ns, at a value of the counter
+ * @number: of the event with this value: not less than in the previous call
  *
- * Between two pairs: between their times, in proportion. Before the first and
- * behind the last: from that one, by the rate of all.
+ * Between two pairs it interpolates. Before the first pair and after the last one it
+ * extrapolates from that pair, by the rate of all pairs.
  */
 uint64_t trace_clock_ns(struct trace_clock *clock, uint64_t number,
 			uint64_t counter);

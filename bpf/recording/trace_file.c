@@ -15,12 +15,12 @@
 #include "bpf/cli/grow.h"
 #include "bpf/recording/trace_parts.h"
 
-/* As many names as skua record writes. */
+/* skua record writes at most this many names. */
 #define NAMES     65536u
 #define NO_SOURCE UINT32_MAX
 #define LEFT_OUT  (UINT32_MAX - 1)
 
-/* NULL: there is none, or it is left out. */
+/* The source of a stream; NULL: there is none, or it was left out. */
 static struct trace_track *find_source(struct trace *t, uint32_t id)
 {
 	return id < TRACE_STREAMS && t->by_id[id] < t->source_count
@@ -30,7 +30,7 @@ static struct trace_track *find_source(struct trace *t, uint32_t id)
 
 /* ---- chunks ---------------------------------------------------------------- */
 
-/* Read a struct that may have got longer, or be an older one. */
+/* Read a struct of a chunk, whose version may be longer or shorter. */
 static int look_at_chunk(struct trace *t, uint64_t at, uint32_t there, void *to,
 			 size_t bytes)
 {
@@ -106,7 +106,7 @@ static int take_name(struct trace *t, uint64_t at, uint32_t bytes)
 	if (!grow(&t->names, sizeof(*t->names), t->name_count, &t->name_room))
 		return -ENOMEM;
 	name = &t->names[t->name_count++];
-	/* Which came first, as they will be sorted. */
+	/* Store the rank of each name, as they will be sorted. */
 	if (trace_window_look(t->window, at, name, sizeof(*name)))
 		return -EIO;
 	name->reserved = (uint32_t)t->name_count;
@@ -114,7 +114,7 @@ static int take_name(struct trace *t, uint64_t at, uint32_t bytes)
 	return 0;
 }
 
-/* Number and time of each EVENT_CLOCK. */
+/* Count the events of a segment, and add the pair of each EVENT_CLOCK. */
 static int take_clocks(struct trace *t, struct trace_track *s,
 		       const struct trace_segment *segment)
 {
@@ -145,7 +145,7 @@ static int add_segment(struct trace *t, struct trace_track *s,
 		const struct trace_segment *last =
 			&s->segments[s->segment_count - 1];
 
-		/* Twice, or out of order. */
+		/* The segment is a duplicate, or out of order. */
 		if (segment->first < trace_behind(last))
 			return 0;
 		s->what.lost += segment->first - trace_behind(last);
@@ -167,7 +167,7 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 				? 0
 				: (bytes - sizeof(head)) / sizeof(struct event);
 
-	/* A chunk that was cut has fewer. */
+	/* A truncated chunk has fewer events than it says. */
 	if (head.count > room)
 		head.count = (uint32_t)room;
 	source = find_source(t, head.stream);
@@ -179,7 +179,7 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 	return add_segment(t, source, &segment);
 }
 
-/* Switches are few, beside the events. */
+/* Keeps all switches in memory: they are few compared to events. */
 static int take_switches(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	struct trace_switches head = { 0 };
@@ -233,7 +233,7 @@ static int take_chunk(struct trace *t, const struct trace_chunk *chunk,
 	}
 }
 
-/* Of a chunk that is not whole only events are taken. */
+/* Read chunk after chunk. Of a truncated chunk, only events are taken. */
 static int take_chunks(struct trace *t, uint64_t at)
 {
 	uint64_t size = t->window->size;
@@ -280,7 +280,7 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : compare_numbers(a->address, b->address);
 }
 
-/* A stream without times has those of the recorder, and its rate. */
+/* Give a stream without times the times of the recorder, and its rate. */
 static int settle_clocks(struct trace *t)
 {
 	const struct trace_about *about = &t->about;
@@ -316,7 +316,7 @@ static int compare_threads(const void *left, const void *right)
 	return compare_numbers(a->tid, b->tid);
 }
 
-/* A thread that drives several workers is no track of its own. */
+/* Set a source's thread, unless the thread drives several workers. */
 static int find_threads(struct trace *t)
 {
 	unsigned count = t->source_count;
@@ -384,7 +384,7 @@ static int open_file(struct trace *t, const char *path, struct skua_error *err)
 		return refuse(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(stat.st_mode))
 		return refuse(err, -EINVAL, "not a regular file");
-	/* A recording has no holes: behind one, nothing was written. */
+	/* A recording has no holes: nothing was written after one. */
 	hole = lseek(t->window->file, 0, SEEK_HOLE);
 	t->window->size = (uint64_t)(hole >= 0 ? hole : stat.st_size);
 	return 0;

@@ -3,8 +3,8 @@
  * trace_file.h - reads a file of events (probes/trace_file.h)
  *
  * The file is hostile: its numbers may be any, and it may end anywhere. Impossible
- * parts are left out. Only where its chunks are, and the times in it, are kept in
- * memory; events are read when they are asked for.
+ * parts are left out. Memory holds only the places of chunks and the times in them;
+ * events are read when trace_next() needs them.
  */
 #ifndef SKUA_BPF_TRACE_FILE_H
 #define SKUA_BPF_TRACE_FILE_H
@@ -20,13 +20,13 @@ struct trace;
 struct offcpu;
 
 /**
- * struct trace_about - what is said of the whole
- * @meta: its texts end, and are printable ASCII
+ * struct trace_about - facts about the whole file
+ * @meta: its texts are terminated and printable ASCII
  * @end: all 0 if @cut
- * @cut: the file ends before it should
- * @timeless: no rate of the counter is known: times are its ticks
- * @events, @lost: of all streams
- * @left_out: streams more than TRACE_SOURCES
+ * @cut: the file ends too early
+ * @timeless: no rate of the counter is known: times are ticks of the counter
+ * @events, @lost: sums over all streams
+ * @left_out: number of streams left out because there are more than TRACE_SOURCES
  */
 struct trace_about {
 	struct trace_meta meta;
@@ -38,11 +38,12 @@ struct trace_about {
 	unsigned left_out;
 };
 
-/* A runtime has a stream for each worker and one for the threads that are none. */
+/* A runtime has a stream for each worker and one for all other threads. */
 #define TRACE_SOURCES 4096u
 
-/* A stream; @lost: between those @events; @thread: its tid, if no
- * other has the same, or 0. @before: of its times the latter is 0 if there is none. */
+/* A stream. @before: the poll that had begun before; its until_ns is 0 if there
+ * is none. @thread: its tid; 0 if other streams have the same. @lost: lost
+ * between those @events. */
 struct trace_source {
 	struct trace_stream stream;
 	struct trace_before before;
@@ -53,11 +54,11 @@ struct trace_source {
 
 /**
  * struct trace_event - one event
- * @event: of any kind but EVENT_NONE; a kind that is not known is possible
- * @ns: its time, of CLOCK_MONOTONIC; never before that of the event before it
- * @lost: so many are missing just before it in its stream
- * @gap: some are missing just behind it
- * @source: of which stream, for trace_source()
+ * @event: any kind except EVENT_NONE; kinds unknown to this version are possible
+ * @ns: its time, CLOCK_MONOTONIC; never before that of the previous event
+ * @lost: number of events missing just before it in its stream
+ * @gap: events are missing just after it
+ * @source: its stream, for trace_source()
  */
 struct trace_event {
 	struct event event;
@@ -68,11 +69,11 @@ struct trace_event {
 };
 
 /**
- * trace_open - read what is in a file
- * @out: receives the trace, to be closed; or NULL
+ * trace_open - open a file of events
+ * @out: receives the trace, which the caller closes with trace_close(); NULL on failure
  *
- * Return: 0; -ENOMEM; -EINVAL (that is no such file); that of the system. @err
- * has the line without the file's name.
+ * Return: 0; -ENOMEM; -EINVAL (not such a file); the system's error. @err receives
+ * the message, without the name of the file.
  */
 int trace_open(struct trace **out, const char *path, struct skua_error *err);
 void trace_close(struct trace *trace);
@@ -82,22 +83,23 @@ unsigned trace_sources(const struct trace *trace);
 const struct trace_source *trace_source(const struct trace *trace,
 					unsigned index);
 
-/* trace_label - what to call a source, in TRACE_LABEL bytes */
+/* trace_label - write the name of a source, in TRACE_LABEL bytes */
 #define TRACE_LABEL 48u
 void trace_label(const struct trace *trace, unsigned index, char *text);
 
-/* trace_name - what is at an address, printable ASCII; or NULL */
+/* trace_name - return the name of the symbol at an address, printable ASCII; or
+ * NULL */
 const char *trace_name(const struct trace *trace, enum trace_name_of of,
 		       uint64_t address);
 
-/* trace_offcpu - when its threads had no CPU (bpf/recording/offcpu.h) */
+/* trace_offcpu - return when its threads had no CPU (bpf/recording/offcpu.h) */
 const struct offcpu *trace_offcpu(const struct trace *trace);
 
-/* trace_next - the next event of all streams, in the order of their times; false:
- * there is none, or it cannot be read: trace_failed() */
+/* trace_next - get the next event of all streams, in the order of time. Return:
+ * false at the end or on failure; trace_failed() tells which */
 bool trace_next(struct trace *trace, struct trace_event *out);
 
-/* trace_failed - 0, or -errno of what could not be read */
+/* trace_failed - return 0, or the -errno of a failed read */
 int trace_failed(const struct trace *trace);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "bpf/recording/trace_parts.h"
 
-#define BUFFER 64u /* events of a stream that are read at once */
+#define BUFFER 64u /* events of a stream read at once */
 
-/* Has the next event of the source in its buffer; false: there is none. */
+/* Make sure that the source's next event is in its buffer. Return: false if
+ * there is none. */
 static bool fill(struct trace *t, struct trace_track *s)
 {
 	const struct trace_segment *segment = &s->segments[s->segment];
@@ -30,7 +31,8 @@ static bool fill(struct trace *t, struct trace_track *s)
 	return true;
 }
 
-/* The next event, whatever it is; its number; and is its segment at an end? */
+/* Take the next event, of any kind. @number: receives its number. @last:
+ * receives whether it is the last of its segment. */
 static const struct event *take(struct trace_track *s, uint64_t *number,
 				bool *last)
 {
@@ -45,7 +47,7 @@ static const struct event *take(struct trace_track *s, uint64_t *number,
 	return &s->buffer[s->taken++];
 }
 
-/* The events lost between that segment and the one that follows. */
+/* Number of events lost between a segment and the next one. */
 static uint64_t lost_behind(const struct trace_track *s, size_t segment)
 {
 	if (segment + 1 >= s->segment_count)

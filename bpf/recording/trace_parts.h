@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_parts.h - what trace_file.c has read, and trace_merge.c puts in order */
+/* trace_parts.h - state shared by trace_file.c, which reads the file, and
+ * trace_merge.c, which merges its streams */
 #ifndef SKUA_BPF_TRACE_PARTS_H
 #define SKUA_BPF_TRACE_PARTS_H
 
@@ -8,9 +9,9 @@
 #include "bpf/recording/offcpu.h"
 #include "bpf/recording/trace_window.h"
 
-/* Events with numbers that follow each other. */
+/* Events with consecutive numbers. */
 struct trace_segment {
-	uint64_t at; /* in the file */
+	uint64_t at; /* offset in the file */
 	uint64_t first;
 	uint32_t count;
 };
@@ -21,12 +22,12 @@ struct trace_track {
 	size_t segment_count, segment_room;
 	struct trace_clock clock;
 
-	/* Where the merge is. */
+	/* The position of the merge. */
 	size_t segment;
-	uint32_t offset; /* in it, of the next to be read */
+	uint32_t offset; /* of the next event to read, in the segment */
 	struct event *buffer;
 	uint32_t buffered, taken;
-	uint64_t lost; /* before what comes next */
+	uint64_t lost; /* events lost before the next one */
 	struct trace_event next;
 };
 
@@ -35,8 +36,8 @@ struct trace {
 	struct trace_about about;
 	struct trace_track *sources;
 	unsigned source_count, source_room;
-	uint32_t *by_id; /* indices of sources */
-	bool several;    /* runtimes */
+	uint32_t *by_id; /* index in sources, by stream id */
+	bool several;    /* there are several runtimes */
 	struct trace_name *names;
 	size_t name_count, name_room;
 
@@ -44,13 +45,13 @@ struct trace {
 
 	struct trace_window *window;
 
-	/* Sources that have a next event, a heap by its time. */
+	/* Indices of sources with a next event: a heap by its time. */
 	unsigned *heap;
 	unsigned heap_count;
 	bool merging;
 };
 
-/* trace_behind - the number of the event that would follow */
+/* trace_behind - return the number of the event after the segment */
 static inline uint64_t trace_behind(const struct trace_segment *segment)
 {
 	return segment->first + segment->count;

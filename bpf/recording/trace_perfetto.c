@@ -2,11 +2,11 @@
 /*
  * trace_perfetto.c - a trace as Perfetto's protocol buffers
  *
- * A generator of code, and its run-time, would be two packages and a step of the
- * build more than this: what is written are numbers, texts, and messages inside
- * messages, and nothing is parsed. The numbers of the fields are those of the
- * published schema, perfetto/trace/trace_packet.proto and what that includes;
- * tests/service/perfetto.proto lists those that are used.
+ * Written by hand: a code generator and its runtime would be two more packages and
+ * another build step, while this file only writes numbers, texts and nested messages,
+ * and parses nothing. The field numbers are those of the published schema,
+ * perfetto/trace/trace_packet.proto and the files that it includes;
+ * tests/service/perfetto.proto lists the fields used here.
  */
 #include <stdint.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
 
-/* ---- the wire -------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------- */
 
-/* A message: each is far smaller. */
+/* A message; all messages are far smaller than this buffer. */
 struct message {
 	uint8_t data[2048];
 	size_t bytes;
@@ -58,7 +58,7 @@ static void put_number(struct message *m, unsigned field, uint64_t value)
 static void put_fixed64(struct message *m, unsigned field, uint64_t value)
 {
 	put_tag(m, field, WIRE_FIXED64);
-	put_raw(m, &value, sizeof(value)); /* little-endian, as the machine */
+	put_raw(m, &value, sizeof(value)); /* little-endian, like the machine */
 }
 
 static void put_bytes(struct message *m, unsigned field, const void *data,
@@ -80,7 +80,7 @@ static void put_message(struct message *m, unsigned field,
 	put_bytes(m, field, inner->data, inner->bytes);
 }
 
-/* ---- fields ---------------------------------------------------------------- */
+/* ---- field numbers --------------------------------------------------------- */
 
 enum {
 	TRACE_PACKET = 1,
@@ -136,7 +136,7 @@ enum {
 
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
 
-/* Tracks of this trace. */
+/* UUIDs of the tracks in this trace. */
 enum { UUID_PROCESS = 1, UUID_WAITING = 2, UUID_SOURCES = 16 };
 
 struct perfetto {
@@ -144,7 +144,7 @@ struct perfetto {
 	FILE *file;
 };
 
-/* Into the file. All are of one sequence. */
+/* Write a packet to the file. All packets belong to one sequence. */
 static void send(struct perfetto *p, struct message *packet, uint64_t flags)
 {
 	struct message head = { .bytes = 0 };
@@ -157,7 +157,7 @@ static void send(struct perfetto *p, struct message *packet, uint64_t flags)
 	fwrite(packet->data, 1, packet->bytes, p->file);
 }
 
-/* ---- what there is --------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------- */
 
 static void put_clock(struct message *snapshot, uint64_t id, uint64_t ns)
 {
@@ -168,7 +168,7 @@ static void put_clock(struct message *snapshot, uint64_t id, uint64_t ns)
 	put_message(snapshot, SNAPSHOT_CLOCKS, &clock);
 }
 
-/* Times are of CLOCK_MONOTONIC, and when that was. */
+/* Times are CLOCK_MONOTONIC; also give the wall-clock time at the start. */
 static void send_clocks(struct perfetto *p, const struct trace_meta *meta)
 {
 	struct message packet = { .bytes = 0 }, snapshot = { .bytes = 0 };
@@ -235,7 +235,7 @@ static void send_source(struct perfetto *p, const struct trace *trace,
 	send_track(p, &track);
 }
 
-/* Below that of the thread. */
+/* A track below that of the thread. */
 static void send_away(struct perfetto *p, const struct trace *trace,
 		      unsigned index)
 {
@@ -252,7 +252,7 @@ static void send_away(struct perfetto *p, const struct trace *trace,
 	send_track(p, &track);
 }
 
-/* ---- what was -------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------- */
 
 static void put_arg(struct message *event, const struct trace_arg *arg)
 {

@@ -13,15 +13,15 @@
 #include "bpf/recording/trace_slices.h"
 #include "skua/task.h"
 
-#define COUNT_NS 50000u /* between counts of waiting tasks, at least */
+#define COUNT_NS 50000u /* shortest time between two counts of waiting tasks */
 
 struct track {
 	struct trace_slices slices;
-	bool gap;     /* events are missing behind its last */
-	bool started; /* there was one that is no EVENT_CLOCK */
+	bool gap;     /* events are missing after its last one */
+	bool started; /* it had an event other than EVENT_CLOCK */
 };
 
-/* A worker's track; sorted. */
+/* The track of a worker; an array of them is sorted by runtime and index. */
 struct place {
 	uint32_t runtime, index;
 	unsigned track;
@@ -33,15 +33,14 @@ struct player {
 	struct track *tracks;
 	struct place *places;
 	struct addresses waits;
-	unsigned
-		gaps; /* of all tracks: waiting tasks are not known meanwhile */
+	unsigned gaps; /* tracks with a gap: with any, waits are unknown */
 	uint64_t flows;
 	uint64_t ns;
 	uint64_t counted, counted_ns;
 	int failed;
 };
 
-/* The name of a function or type, or its address. */
+/* Set a mark's name to that of a function or type, or to its address. */
 static void set_name(const struct player *p, struct trace_mark *mark,
 		     const char *before, enum trace_name_of of,
 		     uint64_t address)
@@ -61,7 +60,7 @@ static enum trace_name_of name_kind(uint32_t detail)
 					 : TRACE_NAME_FUNCTION;
 }
 
-/* ---- to the track of a mark ------------------------------------------------ */
+/* ---- marks to tracks ------------------------------------------------------- */
 
 static struct trace_slices *slices_of(struct player *p,
 				      const struct trace_mark *mark)
@@ -112,7 +111,7 @@ static void on_begin(struct player *p, const struct trace_event *e)
 	begin(p, &mark, e->event.a);
 }
 
-/* Since then, its task is runnable and waits. */
+/* Note that the task of an event is runnable and waits from now on. */
 static void start_wait(struct player *p, const struct trace_event *e,
 		       uint64_t flow)
 {
@@ -170,7 +169,9 @@ static void on_park(struct player *p, const struct trace_event *e)
 	begin(p, &mark, 0);
 }
 
-/* Since before anything was seen of the worker, unless it says how long. */
+/* If the beginning of the sleep was not recorded, the event says how long it
+ * lasted. The slice begins then, but not before the recording or the last mark
+ * drawn. */
 static void on_unpark(struct player *p, const struct trace_event *e)
 {
 	struct trace_mark mark = mark_of(TRACE_PARK, "parked", e);
@@ -226,7 +227,8 @@ static const struct place *find_victim(const struct player *p,
 		       compare_places);
 }
 
-/* The arrow begins at an instant of the victim, which comes first. */
+/* The arrow begins at an instant on the victim's track, which must be drawn
+ * first. */
 static void on_steal(struct player *p, const struct trace_event *e)
 {
 	struct trace_mark search = mark_of(TRACE_SEARCH, "search", e);
@@ -331,15 +333,16 @@ static void on_event(struct player *p, const struct trace_event *e)
 	}
 }
 
-/* ---- polls that had begun before -------------------------------------------- */
+/* ---- polls that began before the recording ---------------------------------- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* The beginning of a track, at its first event or at the end if there is none: a poll
- * that had begun before. The event of its end may come. */
+/* Begin a track at its first event, or at the end if it has none. If the worker
+ * was in a poll when the recording began, draw its beginning; the event of its
+ * end may come. */
 static void begin_track(struct player *p, unsigned source, uint64_t ns)
 {
 	const struct trace_before *before =
@@ -360,8 +363,8 @@ static void begin_track(struct player *p, unsigned source, uint64_t ns)
 	track->last_ns = mark.ns;
 }
 
-/* A worker that noticed only now that it is recorded: what it was in before has ended,
- * not before this. */
+/* The worker notices only now that it is recorded, so the poll that it was in
+ * before has ended: draw it up to the last time that it was seen. */
 static void end_before(struct player *p, unsigned source, uint64_t ns)
 {
 	uint64_t until = trace_source(p->trace, source)->before.until_ns;
@@ -373,7 +376,7 @@ static void end_before(struct player *p, unsigned source, uint64_t ns)
 	track->floor_ns = track->drawn_ns;
 }
 
-/* ---- what is missing ------------------------------------------------------- */
+/* ---- missing events -------------------------------------------------------- */
 
 static void on_lost(struct player *p, const struct trace_event *e)
 {
@@ -391,7 +394,8 @@ static void on_lost(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
-/* A task that waited may be polled, and wait again, unseen. */
+/* In the gap a waiting task may be polled and become runnable again unseen, so
+ * forget all waits. */
 static void on_gap(struct player *p, struct track *track)
 {
 	track->gap = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * trace_play.h - the events of a file as what can be drawn
+ * trace_play.h - turns the events of a file into slices and instants to draw
  *
- * Each stream is a track. Polls, jobs and sleeps are slices, which begin and end;
- * where one has no beginning, or no end, as events were lost or the recording
- * began or stopped meanwhile, it is as long as what is known of its track. Slices
- * of a track are one inside the other, or do not touch.
+ * Each stream is a track. Polls, jobs and sleeps are slices, which begin and end. If
+ * the beginning or the end was not recorded, because events were lost or the recording
+ * began or stopped in between, the slice covers only the part that was recorded.
+ * Slices of a track are nested or do not touch.
  */
 #ifndef SKUA_BPF_TRACE_PLAY_H
 #define SKUA_BPF_TRACE_PLAY_H
@@ -19,25 +19,25 @@ enum trace_mark_kind {
 	TRACE_POLL,
 	TRACE_JOB,
 	TRACE_PARK,
-	TRACE_SEARCH, /* that found something */
-	TRACE_AWAY,   /* without a CPU (trace_away.h) */
-	/* These are instants. */
+	TRACE_SEARCH, /* a search that found work */
+	TRACE_AWAY,   /* time without a CPU (trace_away.h) */
+	/* The kinds below are instants. */
 	TRACE_GAP, /* events are missing */
 	TRACE_READY,
 	TRACE_STEAL,
-	TRACE_STOLEN, /* from it */
+	TRACE_STOLEN, /* tasks of this worker were stolen */
 	TRACE_NOTHING,
 	TRACE_QUEUE,
 	TRACE_STALL,
-	TRACE_LATE, /* it calls its pollers, after so many ns */
+	TRACE_LATE, /* the worker calls its pollers late, by this many ns */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
 
-/* A remark on a mark; without a key: nothing more. */
+/* A detail of a mark. Without a key: end of the list. */
 struct trace_arg {
 	const char *key;
-	const char *text; /* NULL: a number */
+	const char *text; /* NULL: the value is a number */
 	uint64_t number;
 	bool address;
 };
@@ -45,13 +45,15 @@ struct trace_arg {
 /**
  * struct trace_mark - a slice, or an instant
  * @track: the index of its source
- * @ns, @end_ns: the latter is known at its end
- * @flow_in, @flow_out: number of an arrow that ends or begins here; 0: none
- * @waited_ns: of a poll, if @waited: since it was made runnable
- * @waited_on: likewise: the track that made it so
- * @number: of a steal: tasks; of TRACE_LATE: ns
- * @partial: its beginning or end is not known
- * @name: printable ASCII, as all texts
+ * @ns: when it begins
+ * @end_ns: when it ends; of a slice, valid only at its end
+ * @flow_in, @flow_out: number of the arrow that ends or begins here; 0: none
+ * @waited: of a poll: the two fields below are valid
+ * @waited_ns: how long the task was runnable before the poll
+ * @waited_on: the track that made the task runnable
+ * @number: of a steal: the number of tasks; of TRACE_LATE: ns
+ * @partial: its beginning or its end is not known
+ * @name: printable ASCII, like all texts
  */
 struct trace_mark {
 	enum trace_mark_kind kind;
@@ -66,20 +68,20 @@ struct trace_mark {
 	bool waited;
 	bool partial;
 	char name[TRACE_TEXT];
-	unsigned
-		args_first; /* of a slice: those that were said at its beginning */
+	unsigned args_first; /* of a slice: args known at its beginning */
 	struct trace_arg args[TRACE_ARGS];
 };
 
 /**
  * struct trace_sink - the drawing functions; each may be NULL
- * @begin: of a slice; those of a track come in the order of their times, but that
- *         of a slice whose beginning was not recorded comes when it ends
- * @end: of the slice of the track that began last
- * @count: so many tasks were seen to become runnable, and wait
- * @stop: no more events come; slices that are still open end after that
- * @left: behind @stop, of each task that waits then, since when, and the track that
- * made it runnable
+ * @begin: begins a slice. Slices of a track begin in the order of time, except that a
+ *         slice whose beginning was not recorded begins when it ends
+ * @end: ends the slice of the track that began last
+ * @instant: draws an instant
+ * @count: receives the number of tasks that are runnable and wait
+ * @stop: called when there are no more events; slices still open end after it
+ * @left: called after @stop for each task that still waits, with the time since when it
+ *        waits and the track that made it runnable
  */
 struct trace_sink {
 	void (*begin)(struct trace_sink *sink, const struct trace_mark *mark);
@@ -91,11 +93,11 @@ struct trace_sink {
 		     unsigned track);
 };
 
-/* trace_category - of marks of that kind: a word */
+/* trace_category - return the category of marks of a kind: one word */
 const char *trace_category(enum trace_mark_kind kind);
 
 /**
- * trace_play - all events of a trace that was just opened
+ * trace_play - send all events of a newly opened trace to a sink
  *
  * Return: 0; -ENOMEM; trace_failed().
  */

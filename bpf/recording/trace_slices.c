@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEEPEST 32u /* slices in slices; what is deeper is left out */
+#define DEEPEST 32u /* nested slices; deeper ones are left out */
 
 /* ---- marks ----------------------------------------------------------------- */
 
@@ -137,7 +137,7 @@ void slices_end_all(struct trace_slices *track, uint64_t ns)
 	track->deeper = 0;
 }
 
-/* The innermost open one of a kind and key, counted from 1; 0: there is none. */
+/* The innermost open slice of a kind and key, counted from 1; 0: there is none. */
 static unsigned find_open(const struct trace_slices *track,
 			  enum trace_mark_kind kind, uint64_t key)
 {
@@ -159,7 +159,8 @@ void slices_whole(struct trace_slices *track, struct trace_mark *mark,
 	send_end(track, mark);
 }
 
-/* Begun before anything was seen: a little earlier than all that is inside. */
+/* The start of a slice that began unseen: a little earlier than all slices in
+ * it. */
 static uint64_t unseen_ns(struct trace_slices *track)
 {
 	if (track->since_ns > track->floor_ns)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * trace_slices.h - what is drawn on one track: slices, one inside the other, and
- * instants, in the order of their times
+ * trace_slices.h - draws one track: nested slices, and instants, in the order of time
  *
- * Also where events are missing: then a slice is as long as is known.
+ * If events are missing, a slice covers only the part that was recorded.
  */
 #ifndef SKUA_BPF_TRACE_SLICES_H
 #define SKUA_BPF_TRACE_SLICES_H
@@ -11,14 +10,16 @@
 #include "bpf/recording/trace_play.h"
 
 /**
- * struct trace_slices - zero it, and set @sink, which draws
- * @open: that have no end yet, and of each its @keys: the task, or 0
- * @deeper: that were left out
- * @since_ns, @floor_ns: from when on nothing is missing, and of the last event before
- *                       that: what began between them begins at the former, as far as
- *                       there is room
- * @last_ns: of the last event
- * @drawn_ns: of the last that was drawn
+ * struct trace_slices - a track; zero it, and set @sink, which draws
+ * @open: the slices without an end yet
+ * @keys: for each slice in @open, the address of its task, or 0
+ * @deeper: number of open slices left out because they are nested too deeply
+ * @since_ns: no event is missing from then on
+ * @floor_ns: time of the last mark before @since_ns. A slice that began between the two
+ *            is drawn from @since_ns, or earlier if it must enclose others, but never
+ *            from before @floor_ns
+ * @last_ns: time of the last event
+ * @drawn_ns: time of the last mark that was drawn
  * @begun: there was an event
  */
 struct trace_slices {
@@ -35,44 +36,46 @@ struct trace_slices {
 
 void slices_free(struct trace_slices *track);
 
-/* mark_of - a mark that an event makes, of its time */
+/* mark_of - return a mark with the time and the track of an event */
 struct trace_mark mark_of(enum trace_mark_kind kind, const char *name,
 			  const struct trace_event *event);
 
-/* mark_say - one thing more, as far as there is room; @arg may be NULL */
+/* mark_say - add a detail, if there is room; @arg may be NULL */
 void mark_say(struct trace_mark *mark, const struct trace_arg *arg);
 void mark_say_number(struct trace_mark *mark, const char *key, uint64_t number);
 void mark_say_address(struct trace_mark *mark, const char *key, uint64_t to);
 
 void slices_instant(struct trace_slices *track, const struct trace_mark *mark);
 
-/* slices_begin - a slice in those that are open. Return: 0 or -ENOMEM */
+/* slices_begin - begin a slice inside the open ones. Return: 0 or -ENOMEM */
 int slices_begin(struct trace_slices *track, struct trace_mark *mark,
 		 uint64_t key);
 
-/* slices_has - is one open, of that kind and key? */
+/* slices_has - return true if a slice of that kind and key is open */
 bool slices_has(const struct trace_slices *track, enum trace_mark_kind kind,
 		uint64_t key);
 
 /**
- * slices_end - the end of that slice, and of those in it
- * @mark: what it is if its beginning was not seen
- * @more: is said of it in either case; may be NULL
+ * slices_end - end a slice, and all slices inside it
+ * @mark: drawn as a whole slice if its beginning was not seen
+ * @more: a detail to add in either case; may be NULL
  */
 void slices_end(struct trace_slices *track, struct trace_mark *mark,
 		uint64_t key, const struct trace_arg *more);
 
-/* slices_end_all - of which the end is not seen */
+/* slices_end_all - end all open slices, whose real ends were not seen */
 void slices_end_all(struct trace_slices *track, uint64_t ns);
 
-/* slices_whole - one that is over, with the others that it is in or that are in it */
+/* slices_whole - draw a slice that is over, with both its ends */
 void slices_whole(struct trace_slices *track, struct trace_mark *mark,
 		  uint64_t from_ns);
 
-/* slices_begin_anew - what is seen from now on has nothing to do with what was */
+/* slices_begin_anew - end all open slices: later events are unrelated to
+ * earlier ones */
 void slices_begin_anew(struct trace_slices *track, uint64_t ns);
 
-/* slices_cut - likewise, and what happens from the last event until then is not seen */
+/* slices_cut - like slices_begin_anew(), if events between the last one and @ns
+ * are missing */
 void slices_cut(struct trace_slices *track, uint64_t ns);
 
 #endif

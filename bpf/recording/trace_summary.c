@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_summary.c - a trace as a table: what tasks took, and waited */
+/* trace_summary.c - a trace as tables: how long tasks ran and waited */
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
@@ -16,13 +16,13 @@
 #define MAX_ROWS 4096u
 #define OTHERS   "(others)"
 
-/* Tasks of one name, or of all those that come when there are MAX_ROWS. */
+/* Tasks of one name; or, when there are MAX_ROWS rows, of all further names. */
 struct row {
 	char name[TRACE_TEXT];
 	struct probes_histogram run, wait;
 	uint64_t polls, waits, stalls;
-	uint64_t partial;    /* that took at least so long */
-	uint64_t longest_ns; /* of those */
+	uint64_t partial;    /* polls of which only a part was seen */
+	uint64_t longest_ns; /* of the polls counted in partial */
 };
 
 struct worker {
@@ -31,7 +31,7 @@ struct worker {
 
 struct summary {
 	struct trace_sink sink;
-	void *tree; /* of rows, by name */
+	void *tree; /* rows, by name */
 	struct row *others;
 	struct row **rows;
 	size_t count, room;

@@ -17,7 +17,7 @@ int trace_window_read(const struct trace_window *w, uint64_t at, void *to,
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0) /* it was cut meanwhile */
+		if (got <= 0) /* the file was truncated meanwhile */
 			return got < 0 ? -errno : -EIO;
 		at += (uint64_t)got;
 		to = (char *)to + got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_window.h - a part of a file that is in memory, while it is gone through */
+/* trace_window.h - reads a file through a buffer that holds a part of it */
 #ifndef SKUA_BPF_TRACE_WINDOW_H
 #define SKUA_BPF_TRACE_WINDOW_H
 
@@ -8,7 +8,7 @@
 
 #define TRACE_WINDOW 65536u
 
-/* @size: of the file when it was opened: what comes later is not looked at. */
+/* @size: of the file when it was opened; bytes added later are ignored. */
 struct trace_window {
 	int file;
 	uint64_t size;
@@ -17,11 +17,13 @@ struct trace_window {
 	uint8_t data[TRACE_WINDOW];
 };
 
-/* trace_window_read - past the window: all, or -errno; -EIO if the file ends */
+/* trace_window_read - read all @bytes, without the buffer. Return: 0 or -errno;
+ * -EIO if the file ends before */
 int trace_window_read(const struct trace_window *w, uint64_t at, void *to,
 		      size_t bytes);
 
-/* trace_window_look - through it: at most TRACE_WINDOW bytes */
+/* trace_window_look - read at most TRACE_WINDOW bytes, through the buffer.
+ * Return: as trace_window_read() */
 int trace_window_look(struct trace_window *w, uint64_t at, void *to,
 		      size_t bytes);
 

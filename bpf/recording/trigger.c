@@ -63,7 +63,7 @@ bool trigger_can_come(const struct trigger *trigger,
 	return !trigger->stall || count == 0 || limited > 0;
 }
 
-/* ---- looks ----------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------- */
 
 static struct trigger_runtime *find(struct trigger *t,
 				    const struct target_runtime *at)
@@ -88,7 +88,7 @@ static struct trigger_runtime *add(struct trigger *t,
 	return more;
 }
 
-/* Is the quantile of what came since over the limit? */
+/* Whether the quantile of the values since the last check is above the limit. */
 static bool is_over(struct trigger *t, const char *what,
 		    const struct probes_histogram *now,
 		    const struct probes_histogram *before)
@@ -119,7 +119,7 @@ static bool has_stalled(struct trigger *t, uint64_t now, uint64_t before)
 	return true;
 }
 
-/* A runtime, which is new if @before says nothing of it. */
+/* Compare a runtime with its last counters; if it is new, only store them. */
 static bool compare(struct trigger *t, const struct target_snapshot *snapshot,
 		    struct trigger_runtime *seen, bool is_new)
 {
@@ -159,7 +159,7 @@ int trigger_look(struct trigger *t, struct target *target)
 			code = compare(t, &snapshot, seen, is_new);
 	}
 	target_free_snapshot(&snapshot);
-	return code == -EAGAIN ? 0 : code; /* runtimes came or went */
+	return code == -EAGAIN ? 0 : code; /* runtimes started or ended */
 }
 
 void trigger_free(struct trigger *t)

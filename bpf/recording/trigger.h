@@ -2,8 +2,8 @@
 /**
  * trigger.h - a condition that ends a recording: skua record --last --on
  *
- * The counters of the process are read once a second, and compared with those of
- * the second before.
+ * The counters of the process are read once a second, and compared with those of a
+ * second before.
  */
 #ifndef SKUA_BPF_TRIGGER_H
 #define SKUA_BPF_TRIGGER_H
@@ -14,17 +14,17 @@
 
 #include "bpf/target/target.h"
 
-/* Between two looks. */
+/* Time between two checks. */
 #define TRIGGER_NS UINT64_C(1000000000)
 
-struct trigger_runtime; /* what was seen of a runtime */
+struct trigger_runtime; /* the last counters of a runtime */
 
 /**
- * struct trigger - zero it before trigger_parse()
- * @stall: a poll is reported as a stall
- * @polls, @waits: this part of the polls, or of the waits in queues, takes longer
- *         than @limit_ns
- * @why: once it has fired: what was seen
+ * struct trigger - a condition; zero it before trigger_parse()
+ * @stall: fires if a stall is reported
+ * @polls, @waits: fires if quantile @part of the polls, or of the waits in queues, is
+ *                 above @limit_ns
+ * @why: after it has fired: the reason, as text
  */
 struct trigger {
 	bool stall;
@@ -38,21 +38,23 @@ struct trigger {
 };
 
 /**
- * trigger_parse - in a parser: a condition
- * @text: stall, or as p99>2ms, polls:p99.9>500us, waits:p50>1ms
+ * trigger_parse - parse a condition, from within an option parser
+ * @text: stall, or for example p99>2ms, polls:p99.9>500us, waits:p50>1ms
  *
  * Return: 0, or EINVAL after args_refuse().
  */
 error_t trigger_parse(struct trigger *trigger, const char *text);
 
-/* trigger_can_come - false: stalls are waited for, and no runtime has a limit */
+/* trigger_can_come - return false if the condition is a stall, and no runtime
+ * has a limit for polls */
 bool trigger_can_come(const struct trigger *trigger,
 		      const struct target *target);
 
 /**
- * trigger_look - has it come? The first look only sees how things are
+ * trigger_look - check whether the condition is met. The first check of a runtime only
+ * stores its counters
  *
- * Return: 1: it has; 0; -ENOMEM; -ESRCH as target_take_snapshot().
+ * Return: 1: it is met; 0: not; -ENOMEM; -ESRCH, as target_take_snapshot().
  */
 int trigger_look(struct trigger *trigger, struct target *target);
 
