@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* flame.c - skua flame: where the CPU time of a process goes, by type of task */
+/* flame.c - skua flame: shows where the CPU time of a process goes, by type of
+ * task */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,11 +19,12 @@
 #define MIN_SECONDS 0.001
 #define MAX_SECONDS 31536000.0
 #define MAX_RATE    10000u
-#define USUAL_RATE  99u /* not in step with what happens each 10 ms */
+#define USUAL_RATE  99u /* not in step with events every 10 ms */
 
 #define KALLSYMS "/proc/kallsyms"
 
-/* Between looks at what has come: a short one first, for what does not live long. */
+/* Times between two calls of flame_sample_take(). The first is short, so that
+ * processes that end soon are sampled as well. */
 #define FIRST_S 0.01
 #define EACH_S  0.1
 
@@ -34,7 +36,7 @@ struct options {
 	bool folded, kernel;
 };
 
-/* The picture, and the remarks about it. */
+/* The picture, and the facts reported about it. */
 struct flame_run {
 	const struct options *options;
 	struct target *target;
@@ -43,7 +45,7 @@ struct flame_run {
 	struct flame_sampler *sampler;
 	FILE *out;
 	char comm[TARGET_NAME];
-	double seconds; /* that it took */
+	double seconds; /* duration of the sampling */
 };
 
 /* ---- options --------------------------------------------------------------- */
@@ -121,7 +123,7 @@ static int take_samples(struct flame_run *run, struct exits *exits)
 	return err;
 }
 
-/* Without names, they are one: that is seen. */
+/* Without names the kernel is shown as one function, with a message. */
 static void read_kernel(struct flame_run *run)
 {
 	FILE *file = fopen(KALLSYMS, "re");
@@ -139,7 +141,8 @@ static void read_kernel(struct flame_run *run)
 			strerror(-err));
 }
 
-/* Its memory may be gone before it has ended: that is no other program. */
+/* A process that ends may lose its memory before it counts as ended; do not
+ * report that as another program. */
 static void tell_end(const struct flame_run *run)
 {
 	bool known = target_refresh(run->target) == -ESRCH;
@@ -175,9 +178,9 @@ static int sample(struct flame_run *run)
 	return code;
 }
 
-/* ---- what is said of it ---------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------- */
 
-/* The types in the first row of the picture. */
+/* Print the types in the first row of the picture. */
 static void report_types(const struct flame_run *run)
 {
 	static const char *const titles[] = { "type", "samples", "of all",
@@ -246,8 +249,8 @@ static void report(const struct flame_run *run)
 
 /* ---- the verb -------------------------------------------------------------- */
 
-/* Before anything else, so that no time is lost for a file that cannot be. An old one
- * stays until there is another. */
+/* Called before sampling starts, so that no time is wasted if the file cannot
+ * be written. An old file keeps its contents until the new ones are ready. */
 static int open_out(struct flame_run *run)
 {
 	const char *name = run->options->out;
@@ -308,7 +311,7 @@ static int write_out(struct flame_run *run)
 			 target_pid(run->target));
 	describe(run, subtitle, sizeof(subtitle));
 	if (options->out && ftruncate(fileno(run->out), 0) != 0 &&
-	    errno != EINVAL) /* a pipe or device */
+	    errno != EINVAL) /* EINVAL: a pipe or a device */
 		return complain(options->out, strerror(errno));
 	if (options->folded)
 		flame_write_folded(run->flame, run->out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* flame.js - the behaviour of the picture of skua flame; these comments do not go into it. */
-/* Frames are in the order of the tree, each before those inside it. The picture shows a */
-/* range of samples: the frames that reach beyond it are those above. */
+/* flame.js - zoom and search in the picture of skua flame; the build strips these comments. */
+/* Frames are in the order of the tree, callers first. The picture shows a range of samples; */
+/* frames that extend beyond it are the callers of the zoomed frame. */
 'use strict';
 (() => {
 const svg = document.currentScript.ownerSVGElement;
@@ -47,7 +47,7 @@ const found = make(svg, '2000/svg', 'text', { class: 's', y: 49, 'text-anchor': 
 const lines = Array.from(svg.querySelectorAll(':scope > .h, :scope > .s'))
   .filter(line => line !== found).map(line => ({ line, all: line.textContent }));
 
-// The head, beside what is at its right; what has no room is left out.
+// Fit title and legend beside the search box; shorten or hide what has no room.
 function head() {
   const right = Math.max(box.width.baseVal.value, found.getComputedTextLength());
   const room = width - 3 * margin - right;

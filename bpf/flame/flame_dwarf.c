@@ -2,8 +2,8 @@
 /*
  * flame_dwarf.c - see flame_dwarf.h
  *
- * The addresses that each unit has are read once; not every compiler writes the table
- * that would tell of them (.debug_aranges). Nothing is freed: the process ends soon.
+ * The address ranges of all units are read once, because not every compiler writes the
+ * table that lists them (.debug_aranges). Nothing is freed: the process ends soon.
  */
 #include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_dwarf.h"
@@ -14,7 +14,7 @@
 
 #include "bpf/cli/grow.h"
 
-/* Code of a unit. */
+/* Code of a compilation unit. */
 struct range {
 	uint64_t from, to;
 	Dwarf_Off unit;
@@ -90,7 +90,7 @@ static void open_lines(struct dwarf *dwarf)
 		read_units(dwarf);
 }
 
-/* Return: the last range that begins at @address or before, if it contains @address. */
+/* The last range that begins at or before @address, if it contains it; or NULL. */
 static const struct range *find_range(const struct dwarf *dwarf,
 				      uint64_t address)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_folded.c - stacks as lines of text, which other tools read and write */
+/* flame_folded.c - stacks as lines of text, a format shared with other tools */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "bpf/flame/flame.h"
 
-#define MAX_LINE (1u << 20) /* bytes */
+#define MAX_LINE (1u << 20) /* in bytes */
 
 static int fail(char *why, int err, uint64_t line, const char *what)
 {
@@ -17,8 +17,8 @@ static int fail(char *why, int err, uint64_t line, const char *what)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* A line without its end. Return: its length; -1 at the end of the file; -2: it is
- * longer than there is room for. */
+/* Read a line, without its end. Return: its length; -1 at the end of the file;
+ * -2 if it is longer than MAX_LINE. */
 static ssize_t next_line(FILE *file, char *line)
 {
 	size_t length = 0;
@@ -32,7 +32,7 @@ static ssize_t next_line(FILE *file, char *line)
 	return c == EOF && length == 0 ? -1 : (ssize_t)length;
 }
 
-/* The number behind the last blank; false: none. */
+/* Parse the number after the last blank. Return: false if there is none. */
 static bool parse_count(const char *line, size_t length, size_t *end,
 			uint64_t *out)
 {
@@ -130,7 +130,7 @@ static void write_stack(const struct flame_node *nodes, uint32_t at, FILE *file)
 	fprintf(file, "%" PRIu64 "\n", own);
 }
 
-/* Each node before its children. */
+/* Writes each node before its children. */
 void flame_write_folded(const struct flame *flame, FILE *file)
 {
 	const struct flame_node *nodes = flame_nodes(flame);

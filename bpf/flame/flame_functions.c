@@ -2,8 +2,8 @@
 /*
  * flame_functions.c - see flame_functions.h
  *
- * They are those of the symbol tables. Where there is no symbol, as in a stripped file,
- * the unwind table still tells where functions begin.
+ * Functions come from the symbol tables. Where there is no symbol, for example in a
+ * stripped file, the unwind table still tells where functions begin.
  */
 #include "bpf/cli/sorted.h"
 #include "bpf/flame/flame_functions.h"
@@ -17,14 +17,14 @@
 #include "bpf/target/target_demangle.h"
 #include "bpf/target/target_memory.h"
 
-#define MAX_BYTES (UINT64_C(1) << 29) /* of a table, or its names */
-#define MAX_ALL   (UINT64_C(1) << 28) /* of all tables, which may be one */
+#define MAX_BYTES (UINT64_C(1) << 29) /* of a table, or of its names */
+#define MAX_ALL   (UINT64_C(1) << 28) /* of all symbol tables together */
 
-/* Of a name that is shown. */
+/* Size of a name that is shown. */
 #define SHOWN 256u
 
-/* As the file has addresses. @name: the file's; NULL: it has none. @shown: ours, once it
- * was asked for, or NULL: as the file has it. */
+/* A function, at addresses of the file. @name: the name in the file; NULL:
+ * none. @shown: valid once @asked; NULL: show @name unchanged. */
 struct symbol {
 	uint64_t from, to;
 	const char *name;
@@ -41,8 +41,8 @@ struct functions {
 	Elf *elf;
 	struct target_budget *budget;
 	struct symbols symbols;
-	struct symbols starts; /* of functions, which may have no symbol */
-	uint64_t bytes;        /* of the tables that were read */
+	struct symbols starts; /* from the unwind table, without names */
+	uint64_t bytes;        /* size of the symbol tables read so far */
 };
 
 /* ---- symbols --------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static unsigned underscores(const char *name)
 	return (unsigned)strspn(name, "_");
 }
 
-/* Of those in one place, the one with the plainest name comes first. */
+/* Sort by address; at the same address the plainest name comes first. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol *left = a, *right = b;
@@ -74,8 +74,8 @@ static bool is_function(const GElf_Sym *symbol)
 	       symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
 }
 
-/* A function without a length goes on up to the next symbol, or the end of its section.
- * */
+/* A function without a length lasts until the next symbol or the end of its
+ * section. */
 static bool find_end(const struct functions *functions, const GElf_Sym *symbol,
 		     uint64_t *out)
 {
@@ -127,7 +127,7 @@ static void add_symbols(struct functions *functions, Elf_Scn *section,
 	}
 }
 
-/* One a place, up to the next at most. */
+/* Keep one symbol per address, and end each where the next one begins. */
 static void order_symbols(struct symbols *symbols)
 {
 	struct symbol *list = symbols->list;
@@ -181,16 +181,17 @@ static struct symbol *find_symbol(const struct symbols *symbols,
 
 /* ---- functions without a symbol -------------------------------------------- */
 
-/* The beginning of .eh_frame_hdr, in the form that linkers give it; pairs follow, of
- * where a function begins and what tells how to unwind it, from that section on. */
+/* The head of .eh_frame_hdr in the form that linkers write. Pairs follow: the
+ * start of a function, and the place of its unwind rules, both relative to the
+ * section. */
 struct unwind_header {
-	uint8_t version, frame, count, table; /* how each is encoded */
+	uint8_t version, frame, count, table; /* encodings */
 	int32_t frame_offset;
 	uint32_t functions;
 };
 
-#define UNWIND_COUNT 0x03 /* 32 bits */
-#define UNWIND_TABLE 0x3b /* from the section on, 32 bits with a sign */
+#define UNWIND_COUNT 0x03 /* unsigned 32 bits */
+#define UNWIND_TABLE 0x3b /* signed 32 bits, relative to the section */
 
 static void add_starts(struct functions *functions, const GElf_Phdr *part,
 		       const char *bytes, size_t size)
@@ -274,7 +275,7 @@ static const char *name_of(struct functions *functions, struct symbol *symbol,
 	return symbol->name ? symbol->name : file;
 }
 
-/* ---- all -------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------- */
 
 struct functions *functions_read(Elf *elf, struct target_budget *budget)
 {

@@ -16,17 +16,18 @@
 struct image {
 	uint64_t inode;
 	char *path;
-	char *name; /* "[libc.so.6]": of functions without one */
+	char *name; /* "[libc.so.6]", for functions without a name */
 	int fd;
 	Elf *elf;
 	struct functions *functions;
 	struct reader *reader;
-	int file; /* of the reader */
+	int file; /* its number in the reader; -1: none */
 };
 
 /* ---- opening --------------------------------------------------------------- */
 
-/* "[file]", of "/folder/file (deleted)" and of "[vdso]". */
+/* Return "[file]" for "/folder/file" or "/folder/file (deleted)"; "[vdso]"
+ * stays. */
 static char *make_name(const char *path)
 {
 	const char *file = strrchr(path, '/');
@@ -44,7 +45,7 @@ static char *make_name(const char *path)
 	return name;
 }
 
-/* The vDSO, as a file. Return: -1: there is none. */
+/* Copy the vDSO to a file. Return: its descriptor, or -1 if it cannot be read. */
 static int copy_vdso(struct target *target,
 		     const struct target_mapping *mapping)
 {
@@ -84,7 +85,7 @@ static void open_elf(struct target *target, struct image *image,
 		read_elf(image, &target->budget);
 }
 
-/* @fd: the image's from here on. */
+/* @fd: the image closes it, also on failure. */
 static struct image *make(int fd, const char *path, uint64_t inode,
 			  struct reader *reader)
 {
@@ -150,9 +151,9 @@ bool image_is_of(const struct image *image,
 	       strcmp(image->path, mapping->path) == 0;
 }
 
-/* ---- what is asked ----------------------------------------------------------- */
+/* ---- lookup ------------------------------------------------------------------ */
 
-/* Where the file wants to have what is mapped at @address. */
+/* Convert an address in memory to one of the file. */
 static bool file_address(const struct image *image,
 			 const struct target_mapping *mapping, uint64_t address,
 			 uint64_t *out)
@@ -208,7 +209,7 @@ void image_line(struct image *image, const struct target_mapping *mapping,
 		reader_line(image->reader, image->file, wanted, out);
 }
 
-/* Where the file wants to have its first byte. */
+/* The address that the file gives its first byte. */
 static bool find_base(const struct image *image, uint64_t *out)
 {
 	size_t count = 0;
@@ -237,7 +238,7 @@ bool image_look(struct image *image, uint64_t ahead,
 	if (!find_base(image, &base) || !image->functions ||
 	    !functions_find(image->functions, base + ahead, image->name,
 			    &function->name, &from) ||
-	    function->name[0] == '[') /* that is where it is, again */
+	    function->name[0] == '[') /* only the place again */
 		return false;
 	reader_line(image->reader, image->file, base + ahead, line);
 	return true;

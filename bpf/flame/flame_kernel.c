@@ -17,7 +17,7 @@ struct function {
 	char *name;
 };
 
-/* In the order of their addresses. */
+/* Sorted by address. */
 struct flame_kernel {
 	struct function *functions;
 	size_t count, room;
@@ -25,7 +25,7 @@ struct flame_kernel {
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* "ffffffff81000000 T name"; what is no code is left out. */
+/* Parse "ffffffff81000000 T name". Return: false if the symbol is not code. */
 static bool parse(const char *line, uint64_t *from, const char **name,
 		  int *length)
 {
@@ -41,7 +41,7 @@ static bool parse(const char *line, uint64_t *from, const char **name,
 	return *from != 0 && strchr("tTwW", type);
 }
 
-/* Of several in one place the first counts, as for the kernel. */
+/* Of several names at one address the first counts, as in the kernel. */
 static int add(struct flame_kernel *kernel, uint64_t from, const char *name,
 	       int length)
 {
@@ -81,7 +81,7 @@ static int read_all(struct flame_kernel *kernel, FILE *file)
 	return code;
 }
 
-/* The core's are in order; those of modules are not. */
+/* The core's functions are sorted in the file, but those of modules are not. */
 static int compare(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
@@ -115,7 +115,7 @@ void flame_kernel_free(struct flame_kernel *kernel)
 	free(kernel);
 }
 
-/* ---- finding --------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------- */
 
 const char *flame_kernel_find(const struct flame_kernel *kernel,
 			      uint64_t address)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_kernel.h - what the functions of the kernel are called
+ * flame_kernel.h - the names of the kernel's functions
  *
- * As it says in /proc/kallsyms, with "_[k]" behind each, as tools that draw folded
- * stacks know them; of modules and BPF programs as well.
+ * They come from /proc/kallsyms, which also lists those of modules and BPF programs.
+ * Each name gets the suffix "_[k]", which tools that draw folded stacks know.
  */
 #ifndef SKUA_BPF_FLAME_KERNEL_H
 #define SKUA_BPF_FLAME_KERNEL_H
@@ -11,23 +11,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define FLAME_OF_KERNEL "_[k]" /* ends the names of its functions */
+#define FLAME_OF_KERNEL "_[k]" /* suffix of the names */
 
 struct flame_kernel;
 
 /**
- * flame_kernel_read - from a file like /proc/kallsyms
- * @out: receives it; NULL on failure
+ * flame_kernel_read - read a file like /proc/kallsyms
+ * @out: receives the names; NULL on failure
  *
- * Return: 0; -ENOMEM; -EACCES: it has no addresses, or all are 0, as for those who may
- * not see them.
+ * Return: 0; -ENOMEM; -EACCES: the file has no addresses, or all are 0, because the
+ * caller may not see them.
  */
 int flame_kernel_read(struct flame_kernel **out, FILE *file);
 
 /* flame_kernel_free - @kernel may be NULL */
 void flame_kernel_free(struct flame_kernel *kernel);
 
-/* flame_kernel_find - the function that has that address in it */
+/* flame_kernel_find - return the name of the function that contains an address */
 const char *flame_kernel_find(const struct flame_kernel *kernel,
 			      uint64_t address);
 

@@ -8,14 +8,15 @@
 
 #define MAX_IMAGES 4096u
 #define MAX_TYPES  4096u
-#define RULES      8192u /* that are remembered, by address */
+#define RULES      8192u /* size of the cache of rules, by address */
 
 struct type {
 	uint64_t type, poll;
 	char name[TARGET_NAME];
 };
 
-/* The result for an address; two in the same place take turns. */
+/* A cached rule, or that there is none. Addresses with the same slot replace
+ * each other. */
 struct known_rule {
 	uint64_t address;
 	bool known;
@@ -28,14 +29,14 @@ struct flame_names {
 	size_t image_count;
 	struct type *types;
 	size_t type_count, type_room;
-	bool looked; /* what is mapped was read again */
+	bool looked; /* mappings were read again */
 	struct reader *reader;
 	struct known_rule rules[RULES];
 };
 
 /* ---- functions ------------------------------------------------------------- */
 
-/* NULL: no memory, or too many. */
+/* Return: NULL if there is no memory, or there are too many images. */
 static struct image *find_image(struct flame_names *names,
 				const struct target_mapping *mapping)
 {
@@ -66,7 +67,7 @@ static const struct target_mapping *find_mapping(struct flame_names *names,
 		       : NULL;
 }
 
-/* Of code; NULL: nothing that can be executed is there. */
+/* Return: NULL if no executable code is there. */
 static const struct target_mapping *find_code(struct flame_names *names,
 					      uint64_t address)
 {
@@ -104,9 +105,9 @@ void flame_names_hurry(struct flame_names *names)
 	reader_hurry(names->reader);
 }
 
-/* ---- callers --------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------- */
 
-/* NULL: there is no table. */
+/* Return: NULL if there is no rule. */
 static const struct flame_rule *find_rule(struct flame_names *names,
 					  uint64_t address)
 {
@@ -124,7 +125,7 @@ static const struct flame_rule *find_rule(struct flame_names *names,
 	return known->known ? &known->rule : NULL;
 }
 
-/* A word of the stack; false: it is not in what was copied. */
+/* Read a word of the stack. Return: false if it was not copied. */
 static bool read_stack(const struct flame_thread *thread, uint64_t from,
 		       uint64_t address, uint64_t *out)
 {
@@ -136,7 +137,7 @@ static bool read_stack(const struct flame_thread *thread, uint64_t from,
 	return true;
 }
 
-/* The rule where compilers keep a frame pointer. */
+/* The rule of functions that keep a frame pointer. */
 static const struct flame_rule by_frame_pointer = { .base = FLAME_FP,
 						    .base_offset = 16,
 						    .back = FLAME_SAVED,
@@ -144,20 +145,20 @@ static const struct flame_rule by_frame_pointer = { .base = FLAME_FP,
 						    .fp = FLAME_SAVED,
 						    .fp_offset = -16 };
 
-/* The rule in a function that uses no stack. */
+/* The rule of a function that uses no stack. */
 static const struct flame_rule of_leaf = {
 #ifdef __x86_64__
 	.base_offset = 8,
 	.back = FLAME_SAVED,
 	.back_offset = -8,
 #else
-	.back = FLAME_SAME, /* in a register */
+	.back = FLAME_SAME, /* in the register */
 #endif
 	.fp = FLAME_SAME,
 };
 
-/* To the caller; @from: where the copied stack begins. The stack pointer only goes
- * up, so that this has an end. */
+/* Step to the caller. @from: the address where the copied stack begins. The
+ * stack pointer never decreases, so that the loop ends. */
 static bool go_out(struct flame_thread *thread, uint64_t from,
 		   const struct flame_rule *rule)
 {
@@ -172,7 +173,8 @@ static bool go_out(struct flame_thread *thread, uint64_t from,
 	    (rule->fp == FLAME_SAVED &&
 	     !read_stack(thread, from, base + (uint64_t)rule->fp_offset, &fp)))
 		return false;
-	/* Only a function that has called none has it still in the register. */
+	/* Only a function that has made no call still has its return address in
+	 * a register. */
 	if (back == 0 || (base == thread->sp && back == thread->ip))
 		return false;
 	thread->ip = back;
@@ -182,8 +184,8 @@ static bool go_out(struct flame_thread *thread, uint64_t from,
 	return true;
 }
 
-/* Without a table. The innermost function may be one of an assembler, which has no
- * frame pointer of its own. */
+/* Step to the caller without a table. The innermost function may be written in
+ * assembly and have no frame pointer of its own. */
 static bool guess_out(struct flame_names *names, struct flame_thread *at,
 		      uint64_t from, bool innermost)
 {
@@ -211,7 +213,8 @@ unsigned flame_names_unwind(struct flame_names *names,
 
 	*whole = false;
 	while (count < most) {
-		/* Where a function was left, the address is behind the call. */
+		/* A return address is that after the call, so look up the byte
+		 * before it. */
 		uint64_t address = at.ip - (count > 0);
 		const struct flame_rule *rule;
 
@@ -251,7 +254,7 @@ const char *flame_names_type(struct flame_names *names, uint64_t type,
 	return more->name;
 }
 
-/* ---- all ------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------- */
 
 void flame_names_look_again(struct flame_names *names)
 {

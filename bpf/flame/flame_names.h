@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_names.h - the names of functions and task types of a process, and the callers
- * of a function
+ * flame_names.h - the names of functions and task types of a process, and its stacks
  *
- * Each file is read once, when the first of its functions is asked for. All that is
- * read is hostile; names may have any bytes.
+ * Each file is read once, when the first of its functions is needed. Everything read is
+ * hostile; names may contain any bytes.
  */
 #ifndef SKUA_BPF_FLAME_NAMES_H
 #define SKUA_BPF_FLAME_NAMES_H
@@ -13,49 +12,52 @@
 
 struct flame_names;
 
-/* The state of a thread: registers, and its stack from the stack pointer on. */
+/* The registers of a thread, and its stack from the stack pointer on. */
 struct flame_thread {
 	uint64_t ip, sp, fp;
-	uint64_t
-		back; /* the register that has it, where there is one (aarch64) */
+	/* The return address register, on machines that have one (aarch64). */
+	uint64_t back;
 	const unsigned char *stack;
 	size_t bytes;
 };
 
-/* flame_names_new - NULL: no memory. @target: borrowed */
+/* flame_names_new - @target: borrowed. Return: NULL if there is no memory */
 struct flame_names *flame_names_new(struct target *target);
 void flame_names_free(struct flame_names *names);
 
-/* flame_names_look_again - what is not mapped is looked for once more, one time */
+/* flame_names_look_again - allow one more read of the mappings, for the next
+ * address that no known mapping contains */
 void flame_names_look_again(struct flame_names *names);
 
-/* flame_names_find - the function that has that address in it. Return: false:
- * nothing that can be executed is there */
+/* flame_names_find - find the function that contains an address. Return: false
+ * if no executable code is there */
 bool flame_names_find(struct flame_names *names, uint64_t address,
 		      struct flame_function *out);
 
-/* flame_names_line - where the code at an address comes from */
+/* flame_names_line - find the source line of the code at an address */
 void flame_names_line(struct flame_names *names, uint64_t address,
 		      struct line *out);
 
-/* flame_names_hurry - somebody waits for the end: as reader_hurry() */
+/* flame_names_hurry - limit the time for further answers, as reader_hurry()
+ * does */
 void flame_names_hurry(struct flame_names *names);
 
 /**
- * flame_names_unwind - the functions that a thread is in
- * @poll: to end at this function, if it is there; or 0
- * @out: receives at most @most, the innermost first
- * @whole: receives whether the last is @poll
+ * flame_names_unwind - find the functions that a thread is in
+ * @poll: stop at this function if the stack has it; 0: do not stop
+ * @out: receives at most @most functions, the innermost first
+ * @whole: receives true if the last one is @poll
  *
- * By the tables of the files, and where there are none by frame pointers. Return: how
- * many.
+ * Uses the unwind tables of the files, and frame pointers where there is no table.
+ * Return: the number of functions.
  */
 unsigned flame_names_unwind(struct flame_names *names,
 			    const struct flame_thread *thread, uint64_t poll,
 			    struct flame_function *out, unsigned most,
 			    bool *whole);
 
-/* flame_names_type - what to call tasks: target_name(), remembered */
+/* flame_names_type - return the name of a type of tasks, by target_name();
+ * names are cached */
 const char *flame_names_type(struct flame_names *names, uint64_t type,
 			     uint64_t poll);
 

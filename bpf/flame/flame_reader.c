@@ -30,8 +30,9 @@
 #define MAX_STARTS 3u
 #define CHECK_MS   20
 
-/* For an answer, for each second of CPU time that the child may take: a machine whose
- * workers leave it less is not waited for. */
+/* Longest wait for an answer, for each second of CPU time that the child may
+ * use. On a machine too busy to give the child that time, the reader gives
+ * up. */
 #define WALL_NS UINT64_C(10000000000)
 
 #if defined(__x86_64__)
@@ -40,7 +41,7 @@
 #define OUR_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* A sanitizer has memory of its own, and its own calls. */
+/* A sanitizer needs more memory and other system calls. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #else
@@ -55,35 +56,35 @@ struct question {
 	uint64_t address;
 };
 
-/* Of a child that may be in the hands of a hostile file. */
+/* Comes from a child that a hostile file may control. */
 struct answer {
 	struct line line;
 	struct flame_rule rule;
-	int known; /* is there a rule? */
+	int known; /* 1: there is a rule */
 };
 
 struct file {
 	int fd;
-	bool sent; /* the child has it */
+	bool sent; /* to the child */
 	bool asked
-		[KINDS]; /* and a child ended over such a question: not again */
+		[KINDS]; /* a child ended over such a question: do not repeat it */
 };
 
 struct reader {
 	struct reader_limits limits;
 	struct file *files;
 	size_t count, room;
-	pid_t child; /* 0: none */
+	pid_t child; /* 0: there is none */
 	int socket;
 	unsigned starts;
 	double cpu_left;
 	bool ending;
-	uint64_t last_ns; /* once it is */
+	uint64_t last_ns; /* ns left once ending is set */
 };
 
 /* ---- the socket -------------------------------------------------------------- */
 
-/* @fd: goes with it; or -1. */
+/* @fd: sent along; -1: none. */
 static bool send_question(int socket, const struct question *question, int fd)
 {
 	char room[CMSG_SPACE(sizeof(fd))] = "";
@@ -103,7 +104,7 @@ static bool send_question(int socket, const struct question *question, int fd)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(*question);
 }
 
-/* @fd: receives what came with it, or -1. */
+/* @fd: receives the descriptor sent along, or -1. */
 static bool receive_question(int socket, struct question *question, int *fd)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(*fd))];
@@ -125,7 +126,7 @@ static bool receive_question(int socket, struct question *question, int *fd)
 
 /* ---- the child --------------------------------------------------------------- */
 
-enum { SOCKET, OTHERS }; /* its descriptors, and then the files */
+enum { SOCKET, OTHERS }; /* descriptors of the child; files follow */
 
 static bool keep_socket(int socket)
 {
@@ -133,7 +134,7 @@ static bool keep_socket(int socket)
 	       syscall(SYS_close_range, OTHERS, ~0u, 0) == 0;
 }
 
-/* Bytes that this process has mapped. */
+/* Number of bytes mapped by this process. */
 static uint64_t mapped(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -156,7 +157,7 @@ static bool limit(uint64_t most_bytes, rlim_t most_seconds)
 	       (SANITIZED || setrlimit(RLIMIT_AS, &memory) == 0);
 }
 
-/* What malloc(), pread() and the socket need. Others fail. */
+/* Allow the calls that malloc(), pread() and the socket need; all others fail. */
 static bool refuse_calls(void)
 {
 #define ALLOW(call)                                                  \
@@ -211,9 +212,9 @@ static void find_line(struct dwarf *dwarf, uint64_t address, struct line *out)
 	snprintf(out->source, READER_SOURCE, "%s", source);
 }
 
-/* The files that the child has, by their numbers. */
+/* The files that the child has received, by number. */
 struct opened {
-	struct dwarf **files; /* NULL: not sent, or not readable */
+	struct dwarf **files; /* NULL: not received, or not readable */
 	int count;
 };
 
@@ -288,7 +289,7 @@ static void end_child(struct reader *reader)
 		reader->files[i].sent = false;
 }
 
-/* Return: is there a child? */
+/* Return: true if there is a child. */
 static bool start_child(struct reader *reader)
 {
 	int ends[2];
@@ -312,8 +313,8 @@ static bool start_child(struct reader *reader)
 	return false;
 }
 
-/* Return: is there an answer, or the end of the child? The limit of its CPU time brings
- * one of them, unless the file is one that cannot be read to its end. */
+/* Return: true if the child has answered or ended. Its limit of CPU time
+ * ensures that it does, unless a read from the file never returns. */
 static bool wait_for_answer(struct reader *reader)
 {
 	struct pollfd fd = { .fd = reader->socket, .events = POLLIN };
@@ -339,7 +340,7 @@ static bool wait_for_answer(struct reader *reader)
 	}
 }
 
-/* Return: false: it is not known. */
+/* Return: false if there is no answer. */
 static bool ask(struct reader *reader, const struct question *question,
 		struct answer *out)
 {
@@ -376,7 +377,7 @@ void reader_line(struct reader *reader, int file, uint64_t address,
 	target_printable(out->source, sizeof(out->source));
 }
 
-/* A value of the enum, whatever the child wrote. */
+/* A valid value of the enum, whatever the child wrote. */
 static enum flame_where where(enum flame_where claimed)
 {
 	return claimed == FLAME_SAME || claimed == FLAME_SAVED ? claimed

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_reader.h - a child process that reads what compilers wrote of the code in ELF
- * files: the lines of sources, and how to find a function's caller
+ * flame_reader.h - a child process that reads the debug data of ELF files: source lines,
+ * and unwind rules
  *
- * libdw believes a file: a hostile one makes it read and write out of bounds, and take
- * any memory. The child has nothing to lose: it holds the files and a socket, and has
- * limits of memory and CPU time and only the system calls that it needs. A hostile file
- * can falsify what is said of the files of its process, and nothing else.
+ * libdw trusts a file: a hostile one makes it read and write out of bounds, and take
+ * any amount of memory. The child therefore has nothing to lose: it holds the files and
+ * a socket, has limits of memory and CPU time, and may use only the system calls that
+ * it needs. A hostile file can falsify the answers about files of its own process, and
+ * nothing else.
  *
- * One child serves all files. If it ends, another starts, up to three, and the child's
- * last question is not asked of that file again. After SIGINT or SIGTERM, which a verb
- * has blocked, or reader_hurry(), all answers together may take READER_LAST_NS.
+ * One child serves all files. If it ends, another one starts, at most three in all, and
+ * no question of the kind that ended it is asked about that file again. After SIGINT or
+ * SIGTERM, which the verb has blocked, or after reader_hurry(), all further answers
+ * together may take READER_LAST_NS.
  *
  * Rejected: one child for each file. They would have to share the limits, or a process
- * could take the memory of as many children as it has mapped files.
+ * could use the memory of as many children as it has mapped files.
  *
  * Threads: the process has one, which starts the child by fork().
  */
@@ -28,8 +30,8 @@
 #define READER_SOURCE  256u
 #define READER_LAST_NS UINT64_C(50000000)
 
-/* A line, from 1, of a source, whose path is cut at its beginning if it is too long, and
- * is printable ASCII; 0: it is not known. */
+/* A line of a source file. @number: from 1; 0: unknown. @source: its path,
+ * printable ASCII; a path that is too long loses its beginning. */
 struct line {
 	int number;
 	char source[READER_SOURCE];
@@ -37,38 +39,40 @@ struct line {
 
 /* The limits of the child. */
 struct reader_limits {
-	uint64_t bytes;       /* of memory, for all files */
-	unsigned cpu_seconds; /* for all answers */
+	uint64_t bytes;       /* of memory, for all files together */
+	unsigned cpu_seconds; /* for all answers together */
 };
 
-/* For files of a process that is looked at. */
+/* Limits for files of another process. */
 #define READER_LIMITS ((struct reader_limits){ UINT64_C(64) << 20, 2 })
 
 struct reader;
 
-/* reader_new - the child starts with the first question. Return: NULL: no memory */
+/* reader_new - create a reader; the first question starts the child. Return:
+ * NULL if there is no memory */
 struct reader *reader_new(struct reader_limits limits);
 
 /* reader_free - end the child; @reader may be NULL */
 void reader_free(struct reader *reader);
 
-/* reader_hurry - somebody waits for the end */
+/* reader_hurry - limit the time for all further answers to READER_LAST_NS,
+ * because the user waits for the end */
 void reader_hurry(struct reader *reader);
 
 /**
- * reader_add - a file to ask about
+ * reader_add - add a file to ask about
  * @fd: borrowed until reader_free()
  *
- * Return: its number for the calls below, or -1: no memory.
+ * Return: its number for the calls below, or -1 if there is no memory.
  */
 int reader_add(struct reader *reader, int fd);
 
-/* reader_line - where the code at an address of the file comes from */
+/* reader_line - find the source line of the code at an address of the file */
 void reader_line(struct reader *reader, int file, uint64_t address,
 		 struct line *out);
 
-/* reader_rule - how to find the caller of the code at an address of the file. Return:
- * false: the file does not tell */
+/* reader_rule - find the unwind rule for an address of the file. Return: false
+ * if there is none */
 bool reader_rule(struct reader *reader, int file, uint64_t address,
 		 struct flame_rule *out);
 

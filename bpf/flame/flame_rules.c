@@ -17,13 +17,14 @@ enum { NUMBER_FP = 29, NUMBER_SP = 31, NUMBER_RETURN = 30 };
 
 #define MAX_TERMS 8u
 
-/* A number, and perhaps a register that it is added to; 0: none. */
+/* A number, plus the value of a register if @reg is not 0. */
 struct term {
 	int reg;
 	uint64_t number;
 };
 
-/* An operation on the two terms at @t, of which one has a register at most. */
+/* Apply an operation to the two terms at @t; at most one of them may have a
+ * register. */
 static bool combine(unsigned atom, struct term *t)
 {
 	int reg = t[0].reg ? t[0].reg : t[1].reg;
@@ -50,8 +51,9 @@ static bool combine(unsigned atom, struct term *t)
 	return true;
 }
 
-/* A call through a procedure linkage table has the address in a sum; compilers use
- * other operations in other places than calls. */
+/* Compute the caller's stack pointer from a DWARF expression, which calls
+ * through a procedure linkage table have. Other operations occur only at places
+ * that are no calls. */
 static bool evaluate(const Dwarf_Op *ops, size_t count, uint64_t address,
 		     struct term *out)
 {

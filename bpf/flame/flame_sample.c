@@ -20,9 +20,10 @@
 
 #include "sample.skel.h"
 
-#define MAX_ROW 32u /* bytes of what a thread is called */
+#define MAX_ROW 32u /* size of a thread's name in the picture */
 
-/* Room for the samples of 0.2 s, twice the time between looks, within these. */
+/* The buffer holds the samples of 0.2 s, twice the time between two calls of
+ * flame_sample_take(), within these limits. */
 #define MIN_BUFFER (UINT32_C(4) << 20)
 #define MAX_BUFFER (UINT32_C(128) << 20)
 
@@ -30,9 +31,9 @@ struct flame_sampler {
 	struct target *target;
 	struct flame *flame;
 	struct flame_names *names;
-	struct flame_kernel *kernel; /* NULL: without its functions */
+	struct flame_kernel *kernel; /* NULL: without names */
 	struct sample_bpf *program;
-	struct bpf_link **links; /* one a CPU */
+	struct bpf_link **links; /* one per CPU */
 	unsigned link_count;
 	struct ring_buffer *ring;
 	struct flame_counts counts;
@@ -56,7 +57,7 @@ static const char *name_thread(const struct sample *sample, char *text)
 	return text;
 }
 
-/* @text: MAX_ROW bytes */
+/* The name in the first row. @text: MAX_ROW bytes */
 static const char *first_row(struct flame_sampler *s,
 			     const struct sample *sample, char *text)
 {
@@ -64,7 +65,7 @@ static const char *first_row(struct flame_sampler *s,
 		[AREA_STARTING] = "(starting)",
 		[AREA_RUNNING] = "(between tasks)",
 		[AREA_SEARCHING] = "(searching)",
-		[AREA_PARKED] = "(parking)", /* on its way, or back */
+		[AREA_PARKED] = "(parking)", /* before or after its sleep */
 		[AREA_JOB] = "(job)",
 	};
 
@@ -82,7 +83,7 @@ static const char *first_row(struct flame_sampler *s,
 	}
 }
 
-/* Functions that cannot be told apart are one. */
+/* Without names, the kernel is one function. */
 static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 {
 	uint32_t count = sample->kernel_count;
@@ -91,13 +92,14 @@ static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 		enter(s, "[kernel]");
 	else
 		while (count-- > 0)
-			/* Where one was left, it is behind the call. */
+			/* A return address is that after the call: look up the
+			 * byte before it. */
 			enter(s, flame_kernel_find(s->kernel,
 						   sample->kernel_stack[count] -
 							   (count > 0)));
 }
 
-/* The functions, the outermost first; of a task, from its poll function on. */
+/* Add the functions, the outermost first; of a task, from its poll function on. */
 static void enter_stack(struct flame_sampler *s, const struct sample *sample)
 {
 	struct flame_function functions[FLAME_FRAMES];
@@ -135,7 +137,7 @@ static int fail(char *why, int err, const char *what, const char *reason)
 	return err;
 }
 
-/* A power of two. */
+/* Size of the buffer, a power of two. */
 static uint32_t buffer_size(unsigned rate)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -204,7 +206,8 @@ static int explain_clock(int err, unsigned rate, char *why)
 	return err;
 }
 
-/* A clock on each CPU that is there: the process may be anywhere. */
+/* Start a clock on each CPU that is online, as the process may run on any of
+ * them. */
 static int attach(struct flame_sampler *s, unsigned rate, char *why)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -234,7 +237,7 @@ static int attach(struct flame_sampler *s, unsigned rate, char *why)
 	return 0;
 }
 
-/* CPU time of the process; what it was before if it is no more. */
+/* CPU time of the process; @before if the process has ended. */
 static double cpu_time(const struct flame_sampler *s, double before)
 {
 	struct timespec time;
@@ -269,13 +272,13 @@ int flame_sample_start(struct flame_sampler **out, struct target *target,
 	return attach(s, rate, why);
 }
 
-/* ---- going on -------------------------------------------------------------- */
+/* ---- taking samples -------------------------------------------------------- */
 
 int flame_sample_take(struct flame_sampler *s, bool ended)
 {
 	double cpu_s;
 
-	/* Else they may be of another program. */
+	/* The samples may already be of the other program. */
 	if (!ended && !target_alive(s->target))
 		return -ESRCH;
 	ring_buffer__consume(s->ring);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * flame_sample.h - samples of what the threads of a process do
+ * flame_sample.h - samples the threads of a process
  *
- * A BPF program sees the process at each tick of a clock of a CPU, and notes the task
- * and the stack. Threads that come later, and runtimes, are seen as well.
+ * On each tick of a CPU's clock, a BPF program notes the task and the stack of the
+ * process, if the process is running there. Threads and runtimes that start later are
+ * included.
  */
 #ifndef SKUA_BPF_FLAME_SAMPLE_H
 #define SKUA_BPF_FLAME_SAMPLE_H
@@ -15,11 +16,11 @@
 struct flame_sampler;
 
 /**
- * struct flame_counts - how good the picture is
- * @samples: in it
- * @lost: for which there was no room
- * @unrooted: of a task, whose stack does not reach its poll function
- * @cpu_s: CPU time that the process had meanwhile
+ * struct flame_counts - how complete the picture is
+ * @samples: in the picture
+ * @lost: samples for which there was no room
+ * @unrooted: samples of a task whose stack does not reach the task's poll function
+ * @cpu_s: CPU time that the process used during the sampling, in seconds
  */
 struct flame_counts {
 	uint64_t samples;
@@ -29,11 +30,12 @@ struct flame_counts {
 };
 
 /**
- * flame_sample_start - begin
+ * flame_sample_start - start sampling
  * @target, @flame: borrowed
  * @rate: samples a second, of each CPU
- * @kernel: what its functions are called, borrowed; NULL: it is one, "[kernel]"
- * @why: FLAME_TEXT bytes; receives a line on failure
+ * @kernel: names of the kernel's functions, borrowed; NULL: show the kernel as one
+ *          function, "[kernel]"
+ * @why: FLAME_TEXT bytes; receives a message on failure
  *
  * Return: 0, or -errno.
  */
@@ -42,10 +44,10 @@ int flame_sample_start(struct flame_sampler **out, struct target *target,
 		       struct flame_kernel *kernel, char *why);
 
 /**
- * flame_sample_take - what has come since the last time; to be called each 0.1 s
- * @ended: the process is no more
+ * flame_sample_take - add the samples since the last call; call it every 0.1 s
+ * @ended: the process has ended
  *
- * Return: 0; -ESRCH: it has executed another program; -ENOMEM.
+ * Return: 0; -ESRCH: the process has executed another program; -ENOMEM.
  */
 int flame_sample_take(struct flame_sampler *sampler, bool ended);
 

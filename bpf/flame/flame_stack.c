@@ -9,9 +9,10 @@
 
 /* ---- functions ------------------------------------------------------------- */
 
-/* How many there are inside the library's own, which call a poll function: it is not
- * there itself if it ends in a call of another function. 0: these are not there. Their
- * names are those of core/loop/loop.c and core/telemetry/telemetry.c. */
+/* Number of functions inside those of the library that call a poll function; 0:
+ * the library's are not in the stack. Needed because a poll function that ends
+ * in a tail call is not in the stack itself. The names are those in
+ * core/loop/loop.c and core/telemetry/telemetry.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {

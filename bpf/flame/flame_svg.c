@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_svg.c - stacks as a picture: types of tasks on top, each in a hue of its own,
- * below them what they called, as wide as it has samples
+ * flame_svg.c - stacks as a picture. The top row shows types of tasks, each in its own
+ * hue; below are the functions that they called. Widths are numbers of samples.
  *
- * It is whole without its script, which fits it to the window.
+ * The picture is complete without its script, which fits it to the window.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 #define WIDTH     1200.0
 #define MARGIN    12.0
 #define INSIDE    (WIDTH - 2 * MARGIN)
-#define TOP       84u /* of the first row */
+#define TOP       84u /* y of the first row */
 #define ROW       19u
-#define LETTER    7.25 /* as wide as one is drawn, or more */
-#define MIN_WIDTH 0.1  /* a frame that is narrower is left out */
+#define LETTER    7.25 /* width of a letter, or a little more */
+#define MIN_WIDTH 0.1  /* narrower frames are left out */
 #define LEGENDS   6u
 
 struct picture {
@@ -28,18 +28,18 @@ struct picture {
 	double per_sample;
 };
 
-/* A place in the tree, while all of it is walked. */
+/* The position in the tree during a walk over all of it. */
 struct place {
 	uint32_t at;
-	uint64_t from[FLAME_DEPTH +
-		      1]; /* by depth: where the next child begins */
-	unsigned number;  /* of the first row's node: its hue */
+	/* By depth: where the next child begins, in samples. */
+	uint64_t from[FLAME_DEPTH + 1];
+	unsigned number; /* index in the first row, which selects the hue */
 };
 
 /* ---- text ------------------------------------------------------------------ */
 
-/* As XML; bytes that are no character of it, as '?'. At most @most characters, of
- * which the last are dots if there are more. */
+/* Write text as XML, at most @most characters; a longer text is cut and ends in
+ * dots. @text: UTF-8 that XML allows. */
 static void put_text(FILE *file, const char *text, size_t most)
 {
 	bool cut;
@@ -92,7 +92,7 @@ static double percent(const struct picture *p, uint64_t samples)
 
 /* ---- colours --------------------------------------------------------------- */
 
-/* Neighbours differ much, and each leaves dark text legible. */
+/* Neighbours differ clearly, and dark text is legible on each. */
 static const unsigned hues[] = { 28, 205, 130, 335, 265, 52, 180, 5, 85, 300 };
 
 #define HUES (sizeof(hues) / sizeof(hues[0]))
@@ -109,7 +109,7 @@ static double channel(double hue, double saturation, double light, double shift)
 	return light - range * from_edge;
 }
 
-/* Also in stacks of other tools. */
+/* Also recognizes the kernel's functions in stacks from other tools. */
 static bool is_of_kernel(const struct flame_node *node)
 {
 	size_t length = strlen(node->name);
@@ -120,8 +120,8 @@ static bool is_of_kernel(const struct flame_node *node)
 		       FLAME_OF_KERNEL) == 0);
 }
 
-/* Workers without a task, and other threads, are grey, the kernel is dark. Functions
- * below have shades, by their names. */
+/* Workers without a task, and other threads, are grey; the kernel is dark. The
+ * name of a function selects the shade. */
 static void put_colour(const struct picture *p, const struct place *place)
 {
 	const struct flame_node *node = &p->nodes[place->at], *type = node;
@@ -182,7 +182,7 @@ static void put_frame(const struct picture *p, const struct place *place,
 	fputs("</text></g>\n", p->file);
 }
 
-/* To the next node: into the children if that is asked for and there are any. */
+/* Go to the next node: to the first child if @down is set and there is one. */
 static void step(const struct picture *p, struct place *place, bool down)
 {
 	const struct flame_node *node = &p->nodes[place->at];
@@ -234,7 +234,8 @@ static unsigned deepest(const struct picture *p)
 
 /* ---- the head -------------------------------------------------------------- */
 
-/* The types of the first row, also where it is too narrow for a name. */
+/* The types of the first row, including those whose frame is too narrow for a
+ * name. */
 static void put_legend(const struct picture *p)
 {
 	struct place place = { .at = p->nodes[0].child };
@@ -260,7 +261,7 @@ static void put_legend(const struct picture *p)
 	}
 }
 
-/* Of bytes that may be any. */
+/* Write a line of text; bytes other than printable ASCII become '?'. */
 static void put_line(const struct picture *p, const char *class, unsigned y,
 		     const char *text)
 {

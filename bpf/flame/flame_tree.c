@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_tree.c - see flame.h; nodes and names are found by hash tables */
+/* flame_tree.c - see flame.h; hash tables find nodes and names */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "bpf/flame/flame.h"
 
 #define MAX_SAMPLES \
-	(UINT64_C(1) << 53) /* a double, as JavaScript has, is exact */
+	(UINT64_C(1) << 53) /* exact as a double, as in JavaScript */
 #define SMALLEST 1024u
 
-/* Open addressing, at most half full. */
+/* A hash table with open addressing, at most half full. */
 struct table {
 	uint32_t *slots; /* index + 1; 0: empty */
 	uint32_t size;   /* a power of two */
@@ -25,7 +25,7 @@ struct flame {
 	char **names;
 	uint32_t names_room;
 	uint32_t cursor;
-	bool stuck; /* what comes is deeper than there is room for */
+	bool stuck; /* a function had no room: ignore deeper ones */
 };
 
 /* ---- tables ---------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static void put(struct table *table, uint32_t hash, uint32_t index)
 	table->slots[hash & (table->size - 1)] = index + 1;
 }
 
-/* Room for one more. */
+/* Make room for one more entry. */
 static int grow(const struct flame *flame, struct table *table)
 {
 	struct table larger = { .size = table->size ? 2 * table->size
@@ -87,7 +87,7 @@ static int grow(const struct flame *flame, struct table *table)
 	return 0;
 }
 
-/* The one copy of a name, so that names are compared by their addresses. */
+/* Return the only copy of a name, so that names can be compared by address. */
 static const char *intern(struct flame *flame, const char *name)
 {
 	struct table *table = &flame->named;
@@ -118,7 +118,7 @@ static const char *intern(struct flame *flame, const char *name)
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* How long the UTF-8 character there is, that XML may have too; 0: none is. */
+/* Length of the UTF-8 character at @at; 0 if there is none that XML allows. */
 static size_t character(const unsigned char *at, size_t left)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -283,7 +283,8 @@ uint32_t flame_node_count(const struct flame *flame)
 
 /* ---- order ----------------------------------------------------------------- */
 
-/* The least first, as each is then put before its siblings. */
+/* Sort the smallest first, because flame_sort() puts each node before its
+ * siblings. */
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct flame_node *nodes = context;

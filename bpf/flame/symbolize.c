@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolize.c - skua symbolize: functions and lines of the places in a text
+ * symbolize.c - skua symbolize: adds functions and source lines to the places in a text
  *
- * A place is a file and how far behind its beginning in memory, "hog+0x4dd7", as the log
- * of a stall has them. The text is handed on as it is, with each that is known followed
- * by its function and line in brackets.
+ * A place is a file and an offset from its first byte in memory, such as "hog+0x4dd7",
+ * as in the log of a stall. The text is copied unchanged, and each place with a known
+ * function is followed by the function and its line in parentheses.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -22,20 +22,20 @@
 #define MAX_MODULES 64u
 #define MAX_NAME    256u
 
-/* For all lines of a log, from files that the user has named. */
+/* Limits for all lines of a log, with files named by the user. */
 #define OWN_LIMITS ((struct reader_limits){ UINT64_C(512) << 20, 60 })
 
 struct module {
 	char name[MAX_NAME];
-	const char *path;    /* of a file that the user has named */
+	const char *path;    /* of a file named by the user */
 	int fd;              /* of that file, until it has an image */
 	struct image *image; /* NULL: there is no such file */
 };
 
 struct symbolizer {
 	uint64_t pid;
-	struct target *target;       /* NULL: there are files alone */
-	struct target_budget budget; /* of those */
+	struct target *target;       /* NULL: only files named by the user */
+	struct target_budget budget; /* for these files */
 	struct module modules[MAX_MODULES];
 	unsigned count;
 	struct reader *reader;
@@ -131,7 +131,7 @@ static struct image *open_mapped(struct symbolizer *s, const char *name)
 	return mapping ? image_open(s->target, s->reader, mapping) : NULL;
 }
 
-/* NULL: there is none. */
+/* Return: NULL if there is none. */
 static struct image *find_image(struct symbolizer *s, const char *name)
 {
 	struct module *module;
@@ -151,15 +151,15 @@ static struct image *find_image(struct symbolizer *s, const char *name)
 
 /* ---- the text -------------------------------------------------------------- */
 
-/* Part of a file's name, as it is in a stack? */
+/* Whether the letter can be part of a file's name in a stack. */
 static bool is_name_char(char letter)
 {
 	return !isspace((unsigned char)letter) &&
 	       !strchr("()[]<>\"',;=", letter);
 }
 
-/* @plus: "+0x", behind the name that begins at the earliest at @text. Return: false:
- * there is no name. */
+/* Copy the name that ends at @plus, where "+0x" is, and begins at @text or
+ * later. Return: false if there is no name. */
 static bool read_name(const char *text, const char *plus, char *name)
 {
 	const char *from = plus;
@@ -211,10 +211,10 @@ static int copy(struct symbolizer *s)
 	char *text = NULL;
 	size_t room = 0;
 
-	/* A byte 0 ends its line. */
+	/* A 0 byte ends its line. */
 	while (getline(&text, &room, stdin) >= 0) {
 		copy_line(s, text);
-		fflush(stdout); /* somebody may wait for it */
+		fflush(stdout); /* the reader may wait for this line */
 	}
 	free(text);
 	if (s->missing)
