@@ -19,8 +19,8 @@
 #include "block.skel.h"
 
 #define MAX_PLACES   4096u
-#define MAX_WORKERS  2048u /* that are looked at */
-#define MORE_WORKERS 64u   /* that may come */
+#define MAX_WORKERS  2048u /* limit of workers to watch */
+#define MORE_WORKERS 64u   /* room for workers that start later */
 
 struct blocked_polls {
 	struct target *target;
@@ -29,11 +29,12 @@ struct blocked_polls {
 	struct ring_buffer *ring;
 	struct blocked_polls_place *places;
 	size_t count, room;
-	/* Of those that slept before: what the program could not read. */
+	/* Blocks that began before the tool started, with the data that the BPF
+	 * program could not read. */
 	struct block *before;
 	size_t before_count, before_room;
 	uint64_t least_ns;
-	uint64_t left_out; /* blocks in more places than are kept */
+	uint64_t left_out; /* blocks in places beyond MAX_PLACES */
 	int error;
 };
 
@@ -113,16 +114,16 @@ static void count_block(struct blocked_polls *off, const struct block *block,
 		place->longest_ns = ns;
 }
 
-/* ---- those that slept before ------------------------------------------------- */
+/* ---- blocks that began before ------------------------------------------------ */
 
 static bool read_word(struct blocked_polls *off, uint64_t address, __u64 *out)
 {
 	return target_read(off->target, address, out, sizeof(*out)) == 0;
 }
 
-/* The BPF program does not run on the worker here, and cannot read its memory: the tool
- * does, as look() and read_stack() of look.h would. A poll that ended meanwhile is not
- * reported. */
+/* The BPF program cannot read the memory of a worker that sleeps already, so
+ * the tool does, in the same way as look() and read_stack() in look.h. A poll
+ * that ends in between is not reported. */
 static bool read_sample(struct blocked_polls *off,
 			const struct sample_worker *where,
 			struct sample *sample)
@@ -143,7 +144,8 @@ static bool read_sample(struct blocked_polls *off,
 	return true;
 }
 
-/* Look up a worker in the maps of the program. Return: does it sleep? */
+/* Look up a worker's block in the program's map. Return: true if the worker
+ * sleeps. */
 static bool look_up(const struct blocked_polls *off, uint32_t tid,
 		    struct block *block)
 {
@@ -153,7 +155,7 @@ static bool look_up(const struct blocked_polls *off, uint32_t tid,
 	       block->from_ns != 0;
 }
 
-/* While the process is there: it may end with what it waits for. */
+/* Look up the names while the process exists: it may end when this poll does. */
 static void learn_names(struct blocked_polls *off, const struct sample *sample)
 {
 	struct flame_function functions[FLAME_FRAMES];
@@ -220,7 +222,7 @@ static int on_block(void *context, void *data, size_t size)
 
 /* ---- workers --------------------------------------------------------------- */
 
-/* Each with what it is told of, or a place for it. */
+/* Call a function for each worker that the BPF program knows. */
 static void each_worker(struct blocked_polls *off,
 			void (*with)(struct blocked_polls *off, uint32_t tid,
 				     const struct sample_worker *where))
@@ -242,7 +244,7 @@ static void make_room(struct blocked_polls *off, uint32_t tid,
 	static const struct block nothing;
 
 	(void)where;
-	/* One that is there has begun already. */
+	/* A worker that has an entry may sleep already: keep it. */
 	bpf_map_update_elem(bpf_map__fd(off->program->maps.asleep), &tid,
 			    &nothing, BPF_NOEXIST);
 }
@@ -302,8 +304,8 @@ static int load(struct blocked_polls *off, uint64_t least_ns)
 	return off->ring ? 0 : -errno;
 }
 
-/* First the switches: each sleeping worker is then found by the scan, or seen when it
- * leaves. */
+/* Attach to the switches before the scan, so that each sleeping worker is
+ * either found by the scan or seen when it leaves. */
 static int attach(struct blocked_polls *off)
 {
 	struct block_bpf *program = off->program;
@@ -341,11 +343,11 @@ int blocked_polls_start(struct blocked_polls **out, struct target *target,
 	return err ? fail(why, err) : 0;
 }
 
-/* ---- going on -------------------------------------------------------------- */
+/* ---- taking blocks --------------------------------------------------------- */
 
 int blocked_polls_take(struct blocked_polls *off, bool ended)
 {
-	/* Else they may be of another program. */
+	/* The blocks may already be of the other program. */
 	if (!ended && !target_alive(off->target))
 		return -ESRCH;
 	ring_buffer__consume(off->ring);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger.c - what tasks and workers did, as ledger.h and ledger_parts.h say */
+/* ledger.c - collects items, and the steps of workers; see ledger.h and
+ * ledger_parts.h */
 #include "bpf/why/ledger.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 /* ---- names --------------------------------------------------------------- */
 
-/* More names have one together. */
+/* Names beyond this limit share one. */
 #define MAX_NAMES 4096u
 #define OTHERS    "(others)"
 
@@ -63,7 +64,8 @@ static uint32_t name_of(struct ledger *l, const char *text)
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Time does not go back: what was drawn later begins where the last one did. */
+/* Time never goes back: a step that was drawn late begins where the previous
+ * one did. */
 static void add_step(struct ledger *l, struct ledger_steps *s,
 		     struct ledger_step step)
 {
@@ -114,7 +116,8 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	add_step(l, s, step);
 }
 
-/* The state that goes on when a slice is over. */
+/* Continue what the slice around the ended one says, or the time between
+ * slices. */
 static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
 		   enum trace_mark_kind over)
 {
@@ -156,7 +159,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 	struct ledger *l = (struct ledger *)sink;
 	struct ledger_steps *s = &l->tracks[mark->track];
 
-	if (s->depth == 0) /* there was no memory for it */
+	if (s->depth == 0) /* there was no memory for its beginning */
 		return;
 	s->depth--;
 	if (mark->kind == TRACE_POLL)
@@ -166,7 +169,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 
 /* ---- instants ------------------------------------------------------------ */
 
-/* Tasks that the pollers of its worker wake as they are called. */
+/* Count a task made runnable by the late call of pollers in progress. */
 static void on_woken(struct ledger *l, unsigned track, uint64_t ns)
 {
 	size_t late = l->tracks[track].late;
@@ -200,7 +203,7 @@ static void on_ready(struct ledger *l, uint64_t ns)
 	l->ready[l->ready_count++] = ns;
 }
 
-/* The search that ended just before has found it, there. */
+/* Note the victim in the search that ended just before this steal. */
 static void on_steal(struct ledger *l, const struct trace_mark *mark)
 {
 	struct ledger_steps *s = &l->tracks[mark->track];
@@ -265,7 +268,7 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 
 /* ---- the end --------------------------------------------------------------- */
 
-/* The outermost poll of each worker. */
+/* Collect the outermost poll of each worker. */
 static void on_stop(struct trace_sink *sink, uint64_t ns)
 {
 	struct ledger *l = (struct ledger *)sink;
@@ -305,7 +308,7 @@ static void on_left(struct trace_sink *sink, uint64_t since_ns, unsigned track)
 	}
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 int ledger_open(struct ledger *l, struct trace *trace)
 {
@@ -334,7 +337,7 @@ int ledger_open(struct ledger *l, struct trace *trace)
 
 /* ---- types --------------------------------------------------------------- */
 
-/* Does a task have that type? Jobs, too, have names. */
+/* Whether a task has that type: jobs have names as well. */
 static bool is_type(const struct ledger *l, uint32_t name)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -381,7 +384,7 @@ void ledger_list_types(const struct ledger *l, char *text, size_t bytes)
 	}
 }
 
-/* ---- the end of it ------------------------------------------------------- */
+/* ---- closing ------------------------------------------------------------- */
 
 void ledger_close(struct ledger *l)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * ledger.h - where the time of tasks went, between ready and polled
+ * ledger.h - splits the time of tasks, from ready to the end of the poll, into parts
  *
- * An item is a wait of a task and the poll that ends it: from the moment at which
- * the task became runnable to the end of that poll. Each nanosecond of it is in
- * one part, by what the worker did then that had the task, or took it in the end:
+ * An item is one wait of a task and the poll that ends it: from the moment at which
+ * the task became runnable to the end of that poll. Each nanosecond of it belongs to
+ * exactly one part, chosen by what the worker that held the task did at that time. The
+ * worker that counts is:
  *
- *	whose worker	from			to
- *	the victim's	ready			the thief begins to look
- *	the thief's	it begins to look	it has found something: stolen
- *	the poller's	then, or ready		the end of the poll
+ * 	worker		from			to
+ * 	the victim	ready			the thief begins to search
+ * 	the thief	it begins to search	it has the task: stolen
+ * 	the poller	that, or ready		the end of the poll
  *
- * The victim is that of the last steal before the poll, if the task became runnable
- * elsewhere and the worker has taken nothing from the injection queue since. So the
- * parts are disjoint, and their sum is the item's time, to the nanosecond.
+ * The first two rows apply only to a stolen task: one that became runnable on another
+ * thread, if its poller has stolen after that, and has taken nothing from the injection
+ * queue since. The victim is that of the last steal before the poll. So the parts are
+ * disjoint, and their sum is the time of the item, to the nanosecond.
  */
 #ifndef SKUA_BPF_LEDGER_H
 #define SKUA_BPF_LEDGER_H
@@ -26,27 +28,28 @@
 
 enum ledger_part {
 	LEDGER_QUEUED,      /* the worker polled others, or was between polls */
-	LEDGER_PARKED,      /* it slept, or was on its way from there */
-	LEDGER_STOLEN,      /* a thief was about to take it */
-	LEDGER_RUNNING,     /* in its poll, on a CPU */
-	LEDGER_PREEMPTED,   /* the worker would have gone on, without a CPU */
-	LEDGER_DESCHEDULED, /* it slept in the kernel, in a poll */
-	LEDGER_UNKNOWN,     /* events, or switches, are missing */
+	LEDGER_PARKED,      /* the worker slept, or was just waking up */
+	LEDGER_STOLEN,      /* a thief was about to take the task */
+	LEDGER_RUNNING,     /* in its own poll, on a CPU */
+	LEDGER_PREEMPTED,   /* the worker was runnable, but had no CPU */
+	LEDGER_DESCHEDULED, /* the worker slept in the kernel, in a poll */
+	LEDGER_UNKNOWN,     /* events or switches are missing */
 	LEDGER_PARTS,
-	LEDGER_BURST = LEDGER_PARTS, /* reasons, but no parts */
+	/* The following are reasons, but no parts. */
+	LEDGER_BURST = LEDGER_PARTS,
 	LEDGER_BACKLOG,
 	LEDGER_UNFINISHED,
 	LEDGER_REASONS
 };
 
-/* ledger_word - "queued", and so on; also of reasons that are no parts */
+/* ledger_word - return the word for a part or a reason, such as "queued" */
 const char *ledger_word(unsigned part);
 
 struct ledger_item {
 	uint64_t ready_ns, begin_ns, end_ns;
 	uint64_t task;
-	uint32_t track; /* the worker that polled it */
-	uint32_t home;  /* the thread that made it runnable */
+	uint32_t track; /* the worker that polled the task */
+	uint32_t home;  /* the thread that made the task runnable */
 	uint32_t name;
 };
 
@@ -55,14 +58,14 @@ static inline uint64_t ledger_took(const struct ledger_item *item)
 	return item->end_ns - item->ready_ns;
 }
 
-/* A poll that had not ended when the recording did. */
+/* A poll that was still going on when the recording ended. */
 struct ledger_unfinished {
 	uint32_t track;
 	uint32_t name;
-	uint64_t ns;        /* so far, as was seen */
-	bool unseen;        /* its beginning was before the recording */
+	uint64_t ns;        /* how long it had taken */
+	bool unseen;        /* it began before the recording */
 	uint64_t behind;    /* waiting tasks that its worker made runnable */
-	uint64_t oldest_ns; /* the longest time that one of these waited */
+	uint64_t oldest_ns; /* the longest wait of these tasks */
 };
 
 /**
@@ -85,7 +88,7 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 struct ledger_steps;
 
 /**
- * struct ledger - where the time of a trace's tasks went
+ * struct ledger - the items of a trace, and what its workers did
  * @items: one for each poll whose beginning, end and wait are known
  * @names: names of task types; item.name is an index
  * @ready: times at which tasks became runnable, in order
@@ -102,43 +105,44 @@ struct ledger {
 	size_t count, room;
 	char (*names)[TRACE_TEXT];
 	size_t name_count, name_room;
-	void *by_name; /* a tree of indices */
+	void *by_name; /* a tree of indices, sorted by name */
 	uint64_t *ready;
 	size_t ready_count, ready_room;
 	struct ledger_late *lates;
 	size_t late_count, late_room;
-	struct ledger_steps *tracks; /* what each did */
+	struct ledger_steps *tracks; /* what each worker did, by track */
 	unsigned workers;
 	uint64_t incomplete;
 	uint64_t waiting, oldest_ns;
 	struct ledger_unfinished *unfinished;
 	unsigned unfinished_count;
 	uint64_t stop_ns;
-	uint64_t taken; /* of the arrow from the last victim */
+	uint64_t taken; /* arrow of the last TRACE_STOLEN, and its track */
 	unsigned victim;
 	int failed;
 };
 
-/* ledger_open - of all events of a trace that was just opened. Return: 0; -ENOMEM;
- * trace_failed(). To be closed in any case */
+/* ledger_open - read all events of a newly opened trace. Return: 0; -ENOMEM;
+ * trace_failed(). The caller closes it with ledger_close() in any case */
 int ledger_open(struct ledger *ledger, struct trace *trace);
 void ledger_close(struct ledger *ledger);
 
 enum { LEDGER_CAUSES = 16, LEDGER_NAMED = 3 };
 
-/* The activity of a worker that slept in the kernel. */
+/* Why a worker slept in the kernel, or was stopped. */
 enum ledger_how {
-	LEDGER_OTHERS, /* a call of another's poll */
-	LEDGER_ITSELF, /* one of the task's own poll */
-	LEDGER_STOP,   /* a signal, or a debugger, had stopped it */
+	LEDGER_OTHERS, /* the poll of another task blocked */
+	LEDGER_ITSELF, /* the task's own poll blocked */
+	LEDGER_STOP,   /* a signal or a debugger stopped it */
 };
 
-/* The holders of the worker meanwhile: tasks of that name (LEDGER_NOBODY: itself), or
- * threads of that one, of which @thread had it longest. */
+/* A holder of the worker or of its CPU: the tasks of type @name (LEDGER_NOBODY:
+ * the worker itself), or the threads named @comm, of which @thread held it
+ * longest. */
 #define LEDGER_NOBODY UINT32_MAX
 struct ledger_cause {
 	enum ledger_part part;
-	uint32_t track; /* which worker */
+	uint32_t track; /* the worker */
 	uint32_t name;
 	uint32_t thread;
 	enum ledger_how how;
@@ -148,33 +152,36 @@ struct ledger_cause {
 	uint64_t longest_ns;
 };
 
-/* @ahead: polls and jobs that it waited for. Causes beyond the first few are in the
- * parts alone. @victim: from whose worker's track it was, if @stolen */
+/* An item in its parts. @victim: if @stolen, the track of the worker it was
+ * stolen from. @ahead: number of polls and jobs it waited for. Causes beyond
+ * LEDGER_CAUSES are only in the parts. */
 struct ledger_split {
 	uint64_t parts[LEDGER_PARTS];
 	bool stolen;
 	uint32_t victim;
 	uint64_t ahead;
-	uint64_t longest_ns; /* of those */
+	uint64_t longest_ns; /* the longest of these polls and jobs */
 	unsigned cause_count;
 	struct ledger_cause causes[LEDGER_CAUSES];
 };
 
-/* ledger_split - an item in its parts */
+/* ledger_split - split an item into its parts */
 void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
 		  struct ledger_split *split);
 
 /**
- * struct ledger_reason - what some of an item's time went to
- * @kind: enum ledger_part, or LEDGER_BURST, or LEDGER_BACKLOG: of many polls, none
- *        long, most of them of its own type; of a verdict also LEDGER_UNFINISHED: of a poll
- *        that took longer than all of them, and has not ended
- * @culprit: a type of tasks or a thread's name; empty: there is none
- * @track: which worker; @thread: as in struct ledger_cause
- * @ns: how much of it; @times: in how many pieces; @longest_ns: of those
- * @burst: so many tasks became runnable, within @burst_ns before it; behind a poll
- *         that has not ended: so many wait, the oldest for @burst_ns
- * @unseen: as of struct ledger_unfinished
+ * struct ledger_reason - what a share of an item's time went to
+ * @kind: enum ledger_part; LEDGER_BURST; or LEDGER_BACKLOG: many polls, none of them
+ *        long. In a verdict also LEDGER_UNFINISHED: a poll that has not ended, and has
+ *        taken longer than any item
+ * @culprit: a type of tasks or the name of a thread; empty: none. With LEDGER_BACKLOG,
+ *           the item's own type if most of the polls were of it
+ * @track: the worker; @thread: as in struct ledger_cause
+ * @ns: the time; @times: in how many pieces; @longest_ns: the longest of them
+ * @burst: number of tasks that became runnable within @burst_ns before it. With
+ *         LEDGER_UNFINISHED: number of tasks that wait for the poll, the oldest for
+ *         @burst_ns
+ * @unseen: as in struct ledger_unfinished
  */
 struct ledger_reason {
 	unsigned kind;
@@ -187,35 +194,35 @@ struct ledger_reason {
 	bool unseen;
 };
 
-/* ledger_part_of - the part that a reason's time is in */
+/* ledger_part_of - return the part that contains a reason's time */
 unsigned ledger_part_of(const struct ledger_reason *reason);
 
 /**
- * ledger_reasons - what had most of an item's time
- * @out: LEDGER_NAMED; first what had most of its largest part, then what had a
- *       tenth of all, or more, the most first
+ * ledger_reasons - find the main reasons for an item's time
+ * @out: LEDGER_NAMED entries. The first is the main reason in the largest part; the
+ *       others are those with more than a tenth of the whole, the largest first
  *
- * Return: how many: at least one.
+ * Return: the number of reasons, at least one.
  */
 unsigned ledger_reasons(const struct ledger *ledger,
 			const struct ledger_item *item,
 			const struct ledger_split *split,
 			struct ledger_reason *out);
 
-/* ledger_say - reasons in words, to @text of @bytes */
+/* ledger_say - write reasons as a sentence to @text, of @bytes */
 #define LEDGER_TEXT 768u
 void ledger_say(const struct ledger *ledger,
 		const struct ledger_reason *reasons, unsigned count, char *text,
 		size_t bytes);
 
 /**
- * struct ledger_type - the items of a name, or all
- * @p999: the item of that rank, in its parts
- * @slow: how many of the slowest were split
- * @means: of their parts
+ * struct ledger_type - figures of the items of one type, or of all
+ * @p999: the parts of the item at that rank
+ * @slow: number of the slowest items that were split
+ * @means: means of the parts of these items
  */
 struct ledger_type {
-	uint32_t name; /* LEDGER_NOBODY: all */
+	uint32_t name; /* LEDGER_NOBODY: all types */
 	uint64_t count;
 	uint64_t p50_ns, p99_ns, p999_ns, longest_ns;
 	uint64_t p999[LEDGER_PARTS];
@@ -223,7 +230,7 @@ struct ledger_type {
 	uint64_t means[LEDGER_PARTS];
 };
 
-/* One of the slowest. */
+/* One of the slowest items. */
 struct ledger_slow {
 	struct ledger_item item;
 	struct ledger_split split;
@@ -231,18 +238,19 @@ struct ledger_slow {
 	unsigned reason_count;
 };
 
-/* How many items of a type an incident has. */
+/* Number of items of one type in an incident. */
 struct ledger_hit {
 	uint32_t name;
 	uint64_t count;
 };
 
 /**
- * struct ledger_incident - slow items that overlap in time and went to the same culprit
+ * struct ledger_incident - slow items that overlap in time and have the same culprit
  * @from_ns, @to_ns: from the first that became ready to the last that ended
- * @worst: the slowest of them, in verdict.slow
- * @tasks: how many they are
- * @hits: of which types, the most first; types beyond LEDGER_HITS are in @tasks alone
+ * @worst: index of the slowest of them in verdict.slow
+ * @tasks: number of items
+ * @hits: the types of the items, the most frequent first; items of types beyond
+ *        LEDGER_HITS count only in @tasks
  */
 enum { LEDGER_HITS = 16 };
 struct ledger_incident {
@@ -253,15 +261,16 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
-/* One of the latest, and the holder of the worker meanwhile. */
+/* A late call of pollers, and what held the worker until then. */
 struct ledger_delay {
 	struct ledger_late late;
 	struct ledger_reason reasons[LEDGER_NAMED];
 	unsigned reason_count;
 };
 
-/* The cause of most of a part of all: @share of all; and the part, @part_share;
- * @several: that one had so little of the part that it goes to others as well. */
+/* A part of the judged items' time and its main cause. @share: of the cause in
+ * all their time. @part_share: of the part in all their time. @several: the
+ * cause has so little of the part that others must be blamed as well. */
 struct ledger_share {
 	struct ledger_reason reason;
 	double share;
@@ -270,19 +279,19 @@ struct ledger_share {
 };
 
 /**
- * struct ledger_verdict - the result for all
- * @slow, @slow_count: the slowest, the very slowest first
- * @looked: so many of the slowest were told apart in incidents
- * @incidents: of those, that with the slowest first
- * @types: all, and then each, that with the slowest first
- * @judged: so many of the slowest were looked at: 1 %, 10 to 1,000; or up to 1,000 of
- *          the @slower ones
+ * struct ledger_verdict - the results over all items
+ * @slow, @slow_count: the slowest items, the very slowest first
+ * @looked: number of the slowest items that were grouped into incidents
+ * @incidents: these groups, the one with the slowest item first
+ * @types: all types together, then each type, the one with the slowest item first
+ * @judged: number of the slowest items that the verdict is about: 1 %, and 10 to 1,000;
+ *          or with a limit, up to 1,000 of the @slower ones
  * @slower_than_ns: the limit that ledger_judge() was given, or 0
- * @slower: how many items took longer than that
- * @delays: of the pollers that were called late and woke tasks, those that were called
- *          latest; @late_times of them were late by more than @late_ns
- * @shares: perhaps that of an unfinished poll; of the part that most of their time went
- *          to; and of others that had a tenth or more
+ * @slower: number of items that took longer than this limit
+ * @delays: the latest calls of pollers, among those that woke tasks
+ * @late_times: number of such calls that were late by more than @late_ns
+ * @shares: first an unfinished poll, if one is the main cause; then the largest part of
+ *          the judged time, and others that have more than a tenth
  */
 struct ledger_verdict {
 	struct ledger_slow *slow;
@@ -300,40 +309,45 @@ struct ledger_verdict {
 	unsigned share_count;
 };
 
-/* ledger_keep_type - drop the items of all other types; what their workers did meanwhile
- * stays known. Return: 0; -ENOENT: no task has a type of that name, nothing is dropped */
+/* ledger_keep_type - drop the items of all other types, but keep what workers
+ * did. Return: 0; -ENOENT if no task has a type of this name: nothing is
+ * dropped */
 int ledger_keep_type(struct ledger *ledger, const char *name);
 
-/* ledger_list_types - the names of the types of tasks that were polled, in the order in
- * which they were seen, to @text of @bytes: as many as there is room for */
+/* ledger_list_types - write the names of the types of polled tasks, in the
+ * order in which they were seen, to @text of @bytes, as many as fit */
 void ledger_list_types(const struct ledger *ledger, char *text, size_t bytes);
 
 /**
  * ledger_judge - find the slowest items and what their time went to; sorts the items
- * @most: how many of the slowest @out holds at most
- * @slower_than_ns: look only at items that took longer; types still count all
+ * @most: @out holds at most this many of the slowest items
+ * @slower_than_ns: judge only items that took longer; types still count all
  *
- * Return: 0, -ENOMEM. To be freed in any case.
+ * Return: 0, -ENOMEM. The caller frees @out with ledger_free() in any case.
  */
 int ledger_judge(struct ledger *ledger, size_t most, uint64_t slower_than_ns,
 		 struct ledger_verdict *out);
 void ledger_free(struct ledger_verdict *verdict);
 
-/* ledger_find_incidents - of the first @count of verdict.slow. Return: 0, -ENOMEM */
+/* ledger_find_incidents - group the first @count of verdict.slow into
+ * incidents. Return: 0, -ENOMEM */
 int ledger_find_incidents(struct ledger_verdict *verdict, size_t count);
 
-/* ledger_find_delays - of what woke tasks, for ledger_judge() */
+/* ledger_find_delays - find the late calls that woke tasks; part of
+ * ledger_judge() */
 void ledger_find_delays(const struct ledger *ledger,
 			struct ledger_verdict *verdict);
 
-/* ledger_late_of - the late call of pollers that made an item's task runnable, or NULL */
+/* ledger_late_of - return the late call of pollers that made an item's task
+ * runnable, or NULL */
 const struct ledger_late *ledger_late_of(const struct ledger *ledger,
 					 const struct ledger_item *item);
 
-/* ledger_said - how much of all is told of it */
+/* ledger_said - return the share of all time that the verdict mentions */
 double ledger_said(const struct ledger_share *share);
 
-/* ledger_say_verdict - a line without its end, to @text of @bytes */
+/* ledger_say_verdict - write the verdict to @text, of @bytes, as one line
+ * without its end */
 void ledger_say_verdict(const struct ledger *ledger,
 			const struct ledger_verdict *verdict, char *text,
 			size_t bytes);

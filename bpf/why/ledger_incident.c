@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_incident.c - slow items of one cause, told once */
+/* ledger_incident.c - groups slow items with the same cause, to report them
+ * once */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/why/ledger.h"
 
-/* ---- what belongs together ----------------------------------------------- */
+/* ---- grouping ------------------------------------------------------------ */
 
-/* The same culprit; where there is none, the same worker. A process is stopped as a
- * whole. Time that a task took itself hits no other; unknown time is nobody's. */
+/* Whether two items have the same culprit, or without a culprit the same
+ * worker. A stop hits all workers of the process. Items are not grouped by time
+ * that a task took itself, as it delays no other task, nor by unknown time. */
 static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 {
 	bool stopped = a->how == LEDGER_STOP;
@@ -22,7 +24,8 @@ static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 	return b->culprit[0] == '\0' && a->track == b->track;
 }
 
-/* The incident that @slow became ready in: items come in the order of that. */
+/* Find the incident during which @slow became ready. Items come in the order of
+ * that time. */
 static struct ledger_incident *find(struct ledger_verdict *v,
 				    const struct ledger_slow *slow)
 {
@@ -50,7 +53,7 @@ static void count_hit(struct ledger_incident *in, uint32_t name)
 	in->hits[i].count++;
 }
 
-/* @index: of v->slow, which has the slowest first. */
+/* @index: in v->slow, where the slowest comes first. */
 static void add_slow(struct ledger_verdict *v, size_t index)
 {
 	const struct ledger_slow *slow = &v->slow[index];
@@ -68,7 +71,7 @@ static void add_slow(struct ledger_verdict *v, size_t index)
 	count_hit(in, slow->item.name);
 }
 
-/* ---- orders -------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------- */
 
 struct order {
 	uint64_t ready_ns;

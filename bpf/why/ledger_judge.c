@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_judge.c - the slowest items, and what their time went to */
+/* ledger_judge.c - finds the slowest items and what their time went to */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 #include "bpf/cli/sorted.h"
 #include "bpf/why/ledger.h"
 
-/* The share of a part that makes its owner the only one to name. */
+/* Share of a part from which on its largest cause is the only one to name. */
 #define ALONE 0.8
 
 #define SLOW_MIN 10u
 #define SLOW_MAX 1000u
-#define REASONS  64u /* that are told apart */
+#define REASONS  64u /* distinct reasons that are kept */
 
 /* ---- ranks --------------------------------------------------------------- */
 
-/* The slowest first. */
+/* Sort the slowest first. */
 static int compare_items(const void *left, const void *right)
 {
 	const struct ledger_item *a = left, *b = right;
@@ -51,8 +51,8 @@ static void sum_up(uint64_t *sums, const struct ledger_split *split)
 		sums[i] += split->parts[i];
 }
 
-/* An item of a type, of which @type->slow, so far, were slower; @count: how many
- * there are. */
+/* Count the next slowest item of a type. @type->count items so far were slower;
+ * @count: number of items of the type. */
 static void rank_item(struct ledger_type *type, uint64_t count,
 		      const struct ledger_item *item,
 		      const struct ledger_split *split)
@@ -121,7 +121,7 @@ static int make_types(struct ledger *l, struct ledger_verdict *v)
 		for (unsigned k = 0; k < LEDGER_PARTS; k++)
 			if (v->types[i].slow > 0)
 				v->types[i].means[k] /= v->types[i].slow;
-		if (i > 0 && v->types[i].count > 0) /* jobs have a name, too */
+		if (i > 0 && v->types[i].count > 0) /* jobs have names, too */
 			v->types[used++] = v->types[i];
 	}
 	v->type_count = used;
@@ -139,7 +139,7 @@ static bool is_alike(const struct ledger_reason *a,
 	       strcmp(a->culprit, b->culprit) == 0;
 }
 
-/* One more that went to the same. */
+/* Add a reason, to one with the same culprit if there is one. */
 static void add_reason(struct ledger_reason *reasons, unsigned *count,
 		       const struct ledger_reason *what)
 {
@@ -163,7 +163,7 @@ static void add_reason(struct ledger_reason *reasons, unsigned *count,
 	}
 }
 
-/* Of a part, what had most of it. */
+/* Find the main cause of a part. */
 static struct ledger_share share_of(const struct ledger_reason *reasons,
 				    unsigned count, unsigned part,
 				    uint64_t part_ns, uint64_t total_ns)
@@ -200,7 +200,7 @@ static int compare_shares(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* @parts: what each had of all their time. */
+/* Compute the shares. @parts: sums over the judged items; they are zeroed. */
 static void settle(const struct ledger_reason *reasons, unsigned count,
 		   uint64_t *parts, struct ledger_verdict *v)
 {
@@ -223,8 +223,9 @@ static void settle(const struct ledger_reason *reasons, unsigned count,
 	qsort(v->shares, v->share_count, sizeof(*v->shares), compare_shares);
 }
 
-/* A poll of an eighth of the recording, that is longer than what any task took, if it
- * is not over: others may wait for it that are in no item. */
+/* If a poll has not ended, has taken an eighth of the recording or more, and
+ * longer than any item, put it first: the tasks that wait for it are in no
+ * item. */
 static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
 {
 	uint64_t start = trace_about(l->trace)->meta.start.monotonic_ns;
@@ -254,7 +255,7 @@ static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
 			 l->names[most->name]);
 }
 
-/* Of sorted items, those that took longer. */
+/* Number of items that took longer than a limit. Items are sorted. */
 static size_t count_slower(const struct ledger *l, uint64_t slower_than_ns)
 {
 	size_t count = 0;
@@ -265,7 +266,7 @@ static size_t count_slower(const struct ledger *l, uint64_t slower_than_ns)
 	return count;
 }
 
-/* How many of the slowest the verdict is about. */
+/* Number of the slowest items that the verdict is about. */
 static uint64_t judged_of(const struct ledger_verdict *v)
 {
 	uint64_t judged = slow_of(v->slower);

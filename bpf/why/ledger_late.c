@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_late.c - what was late before tasks were ready
+ * ledger_late.c - delays before tasks became ready
  *
- * A connection that has something to read waits until its worker calls the poller that
- * looks at it. Its task becomes ready only then: no task's time tells of that wait.
+ * A connection with data to read waits until its worker calls the poller that watches
+ * it. Its task becomes ready only then, so no item contains this wait.
  */
 #include <string.h>
 
 #include "bpf/why/ledger.h"
 
-/* The least that is reported. A guess: twenty ticks, at the end of which pollers are
- * called. */
+/* The shortest delay to report. A guess: twenty ticks; pollers are called at
+ * the end of each tick. */
 #define LATE_NS UINT64_C(1000000)
 
-/* An item of no task, that waited for its worker meanwhile. */
+/* Explain a delay like an item without a task, which waited for the worker. */
 static void explain(const struct ledger *l, struct ledger_delay *delay)
 {
 	const struct ledger_late *late = &delay->late;
@@ -29,7 +29,8 @@ static void explain(const struct ledger *l, struct ledger_delay *delay)
 	delay->reason_count = ledger_reasons(l, &item, &split, delay->reasons);
 }
 
-/* Among those so far, the latest first. */
+/* Insert a late call, if it is one of the latest so far; the latest comes
+ * first. */
 static void insert(struct ledger_verdict *v, const struct ledger_late *late)
 {
 	unsigned at = v->delay_count;
@@ -66,7 +67,8 @@ const struct ledger_late *ledger_late_of(const struct ledger *l,
 {
 	size_t low = 0, high = l->late_count;
 
-	/* They are in the order of their ends: the last that was by then. */
+	/* Late calls are sorted by their ends: find the last that ended by
+	 * @ready_ns. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -75,7 +77,7 @@ const struct ledger_late *ledger_late_of(const struct ledger *l,
 		else
 			high = middle;
 	}
-	/* Of another worker there may be one behind it. */
+	/* That one may be of another worker. */
 	for (; low > 0; low--) {
 		const struct ledger_late *late = &l->lates[low - 1];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_reason.c - the causes of an item's time */
+/* ledger_reason.c - finds the main reasons for an item's time */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,24 +7,24 @@
 #include "bpf/why/ledger.h"
 
 /*
- * The signs of a burst. A task that waits in a long queue, behind none that takes long,
- * came when many did, if a third of those before it came in the last eighth of its
- * wait: at a steady rate that would be an eighth of them. Guesses;
- * tests/service/test_why.sh shows that they tell its programs apart.
+ * An item that waited in a long queue, behind no long poll, counts as part of a burst if
+ * a third of the tasks before it became runnable shortly before it did: within an eighth
+ * of its wait. At a steady rate only an eighth of them would. Guesses; tests/service/test_why.sh shows that they tell its programs apart.
  */
 #define BURST_AHEAD 16u
 #define BURST_PART  3u
 #define BURST_SPAN  8u
 
-/* Of a queue, what one poll may have had if it was nobody's fault. Likewise. */
+/* If one poll has more than this fraction of the time in a queue, blame the
+ * poll instead of the queue. A guess as well. */
 #define LONGEST_PART 8u
 
-/* Of an item's time, what has to be named. */
+/* A reason is named if it has more than this fraction of the item's time. */
 #define NAMED_PART 10u
 
 /* ---- queues -------------------------------------------------------------- */
 
-/* The first time that is not before @ns. */
+/* The index of the first time that is not before @ns. */
 static size_t find_ready(const struct ledger *l, uint64_t ns)
 {
 	size_t low = 0, high = l->ready_count;
@@ -40,7 +40,8 @@ static size_t find_ready(const struct ledger *l, uint64_t ns)
 	return low;
 }
 
-/* How many became runnable from @from_ns until it did, and since when. */
+/* Count the tasks that became runnable from index @first until the item did,
+ * and set since when. */
 static void count_came(const struct ledger *l, const struct ledger_item *item,
 		       size_t first, struct ledger_reason *reason)
 {
@@ -65,8 +66,9 @@ static bool is_burst(const struct ledger *l, const struct ledger_item *item,
 	return true;
 }
 
-/* Else it came when the workers had more to do than they could. How long those took
- * to come that it waited for tells how much more. @own: most of it was of its type. */
+/* If there was no burst, the workers had more work than they could do. The
+ * reason says within which time as many tasks came as the item waited for, on
+ * all workers. @own: most of the wait was for its own type. */
 static void set_backlog(const struct ledger *l, const struct ledger_item *item,
 			const struct ledger_split *split, bool own,
 			struct ledger_reason *reason)
@@ -76,14 +78,16 @@ static void set_backlog(const struct ledger *l, const struct ledger_item *item,
 
 	reason->kind = LEDGER_BACKLOG;
 	count_came(l, item, came < behind ? behind - (size_t)came : 0, reason);
-	if (reason->burst < split->ahead) /* they yield */
+	/* Tasks that yield are polled more often than they come. */
+	if (reason->burst < split->ahead)
 		reason->burst = reason->burst_ns = 0;
 	if (own)
 		snprintf(reason->culprit, sizeof(reason->culprit), "%s",
 			 l->names[item->name]);
 }
 
-/* The queue as a whole, if no poll, and no type but its own, stands out. */
+/* Blame the queue as a whole if no poll, and no type except the item's own,
+ * stands out. */
 static bool is_queue(const struct ledger *l, const struct ledger_item *item,
 		     const struct ledger_split *split,
 		     struct ledger_reason *reason)
@@ -137,7 +141,7 @@ unsigned ledger_part_of(const struct ledger_reason *reason)
 	return reason->kind < LEDGER_PARTS ? reason->kind : LEDGER_QUEUED;
 }
 
-/* All reasons, and the part itself where none is known. */
+/* List all causes; a part without a known cause is its own reason. */
 static unsigned list(const struct ledger *l, const struct ledger_item *item,
 		     const struct ledger_split *split,
 		     struct ledger_reason *all)
@@ -164,7 +168,8 @@ static unsigned list(const struct ledger *l, const struct ledger_item *item,
 	return count;
 }
 
-/* The one of that part that had most, or of all parts, goes to @to. */
+/* Swap the largest reason to @to: the largest in @part, or of all if it is
+ * LEDGER_PARTS. */
 static void choose(struct ledger_reason *to, struct ledger_reason *all,
 		   unsigned count, unsigned part)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_say.c - reasons in words */
+/* ledger_say.c - describes reasons and verdicts in words */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ const char *ledger_word(unsigned part)
 	return words[part];
 }
 
-/* ---- of one -------------------------------------------------------------- */
+/* ---- one item ------------------------------------------------------------ */
 
 static void say_queued(const struct ledger_reason *r, const char *who,
 		       char *text, size_t bytes)
@@ -171,7 +171,7 @@ static void say_descheduled_all(const struct ledger_reason *r, bool several,
 			 r->culprit);
 }
 
-/* The cause of a part; @several: not that one alone. */
+/* Describe the cause of a part. @several: do not name it as the only one. */
 static void say_part(const struct ledger_reason *r, bool several, char *text,
 		     size_t bytes)
 {

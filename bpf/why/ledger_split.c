@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_split.c - an item in its parts */
+/* ledger_split.c - splits an item into its parts */
 #include <string.h>
 
 #include "bpf/cli/sorted.h"
@@ -9,8 +9,8 @@
 
 enum phase {
 	WAIT,
-	MOVE, /* a thief looks for it, and has it */
-	OWN,  /* its own poll */
+	MOVE, /* a thief is taking the task */
+	OWN,  /* the task's own poll */
 };
 
 /* A span of an item, on one track. */
@@ -67,7 +67,7 @@ static bool is_work(const struct ledger_step *step)
 	return step->doing == LEDGER_POLL || step->doing == LEDGER_JOB;
 }
 
-/* Of a worker that has a CPU, as far as is known. */
+/* The part of a time in which the worker has a CPU, as far as is known. */
 static enum ledger_part part_running(const struct span *span,
 				     const struct ledger_step *step)
 {
@@ -83,7 +83,7 @@ static enum ledger_part part_running(const struct span *span,
 		       : LEDGER_QUEUED;
 }
 
-/* Outside of polls a worker sleeps only where it parks. */
+/* Outside of polls and jobs a worker sleeps only when it parks. */
 static enum ledger_part part_asleep(const struct span *span,
 				    const struct ledger_step *step)
 {
@@ -112,8 +112,8 @@ static enum ledger_part part_of(const struct span *span,
 	}
 }
 
-/* One that came back unseen ran from the next thing on that it is known to have done.
- * If that was a leave, the time of its return is unknown. */
+/* A thread whose return to a CPU was not seen runs from its next step on. If it
+ * left its CPU again before that step, the time of its return is unknown. */
 static enum offcpu_kind ensure(const struct offcpu_span *off,
 			       enum offcpu_kind kind,
 			       const struct ledger_step *step,
@@ -128,8 +128,8 @@ static enum offcpu_kind ensure(const struct offcpu_span *off,
 
 /* ---- times --------------------------------------------------------------- */
 
-/* How long others worked, while it waited: each poll is in one piece, even if it
- * was interrupted. */
+/* Add how long other work delayed the item. Each poll counts as one piece, even
+ * if it was interrupted. */
 static void add_work(const struct span *span, const struct ledger_step *step,
 		     uint64_t ns)
 {
@@ -166,8 +166,8 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 	add_cause(span->split, &cause, ns);
 }
 
-/* One step of the worker, from a time to a later one; @behind_ns: when the next one
- * begins. */
+/* Split the part of a worker's step that is in the span. @behind_ns: the
+ * beginning of the next step. */
 static void split_step(const struct span *span, struct offcpu_look *look,
 		       const struct ledger_step *step, uint64_t behind_ns,
 		       uint64_t from_ns, uint64_t until_ns)
@@ -193,7 +193,7 @@ static void split_step(const struct span *span, struct offcpu_look *look,
 	add_work(span, step, queued);
 }
 
-/* The last step that began by then; count: none has. */
+/* The last step that began at @ns or before; s->count if there is none. */
 static size_t find_step(const struct ledger_steps *s, uint64_t ns)
 {
 	size_t n = SORTED_UP_TO(s->steps, s->count, from_ns, ns);
@@ -224,10 +224,10 @@ static void split_span(const struct span *span, uint64_t from_ns,
 	}
 }
 
-/* ---- an item ------------------------------------------------------------- */
+/* ---- items --------------------------------------------------------------- */
 
-/* The step of the search by which the worker has come to the task, if there is
- * one: that of the last steal before its poll. */
+/* Find the search by which the poller got the task: that of the last steal
+ * between ready and the poll. */
 static bool find_search(const struct ledger *l, const struct ledger_item *item,
 			size_t *at)
 {
@@ -247,7 +247,7 @@ static bool find_search(const struct ledger *l, const struct ledger_item *item,
 	return false;
 }
 
-/* When the thief had something else to do, or else polled it. */
+/* The end of the move: when the thief first did other work, or polled the task. */
 static uint64_t moved_ns(const struct ledger *l, const struct ledger_item *item,
 			 size_t search)
 {
@@ -260,7 +260,8 @@ static uint64_t moved_ns(const struct ledger *l, const struct ledger_item *item,
 		       : item->begin_ns;
 }
 
-/* Until the thief looks for it, the victim has it. */
+/* Split the time up to the end of the move: the victim has the task until the
+ * thief begins to search. Return: where the rest begins. */
 static uint64_t split_stolen(const struct span *here,
 			     const struct ledger_item *item, size_t search)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why.c - skua why: where the time of the slowest tasks of a process went */
+/* why.c - skua why: shows where the time of a process's slowest tasks went */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static const struct args_verb verb = {
 
 /* ---- recording ----------------------------------------------------------- */
 
-/* A file that is gone when it is closed; in memory if there is no other place. */
+/* Open a file without a name, which is gone when it is closed; in memory if no
+ * folder can hold it. */
 static int open_nameless(void)
 {
 	const char *folder = secure_getenv("TMPDIR");
@@ -113,7 +114,7 @@ static int open_file(const struct options *options, struct recording *r)
 	return recording_start(r, fd);
 }
 
-/* The kernel's part, as far as it can be had. */
+/* Record switches, or read schedstat if that is not possible. */
 static void ask_kernel(struct recording *r, struct why *why)
 {
 	pid_t pid = target_pid(r->target);
@@ -152,9 +153,10 @@ static int record(const struct options *options, struct recording *r,
 	return code;
 }
 
-/* ---- what came of it ----------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
-/* Drop other types. Return: EXIT_OK or EXIT_FAILED, and the error is printed. */
+/* With --type, drop other types. Return: EXIT_OK, or EXIT_FAILED after printing
+ * an error. */
 static int keep_type(struct ledger *ledger, const char *type)
 {
 	char types[1024];

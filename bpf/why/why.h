@@ -8,18 +8,18 @@
 
 #include "bpf/why/ledger.h"
 
-/* The source of the times at which the kernel took CPUs away. */
+/* How the tool learned when the kernel took CPUs from threads. */
 enum why_source {
 	WHY_BPF,       /* each time, and for which thread */
-	WHY_SCHEDSTAT, /* how long in all */
+	WHY_SCHEDSTAT, /* only how long in total */
 	WHY_NOTHING,
 };
 
-/* A thread of the process; of times since why_sched_begin() */
+/* A thread of the process, and its times since why_sched_begin(). */
 struct why_thread {
 	pid_t tid;
 	uint64_t run_ns;
-	uint64_t delay_ns; /* it waited for a CPU */
+	uint64_t delay_ns; /* waited for a CPU */
 };
 
 struct why_sched {
@@ -28,22 +28,23 @@ struct why_sched {
 	size_t count, room;
 };
 
-/* why_sched_begin - what /proc says of the threads of a process. Return: 0; -errno:
- * nothing is known then */
+/* why_sched_begin - read the times of a process's threads from /proc. Return:
+ * 0, or -errno; then nothing is known */
 int why_sched_begin(struct why_sched *sched, pid_t pid);
 
-/* why_sched_end - and what since then; threads that have ended are left out */
+/* why_sched_end - replace the times by those since why_sched_begin(); ended
+ * threads are left out */
 void why_sched_end(struct why_sched *sched);
 void why_sched_free(struct why_sched *sched);
 
-/* why_sched_find - of a thread; NULL: nothing is known of it */
+/* why_sched_find - return the times of a thread; NULL if they are unknown */
 const struct why_thread *why_sched_find(const struct why_sched *sched,
 					uint32_t tid);
 
 /**
  * struct why - the results to print
- * @missing: why it is not WHY_BPF
- * @sched: with WHY_SCHEDSTAT
+ * @missing: why @source is not WHY_BPF
+ * @sched: valid with WHY_SCHEDSTAT
  */
 struct why {
 	struct trace *trace;
@@ -51,35 +52,39 @@ struct why {
 	struct ledger_verdict verdict;
 	enum why_source source;
 	char missing[400];
-	const char *type; /* the only one that is shown, or NULL */
+	const char *type; /* the only type to show; NULL: all */
 	struct why_sched sched;
 };
 
 /**
- * why_time - a time as the wall clock had it, in UTC: 2026-01-31T23:59:59.123456Z
+ * why_time - write a time of the recording as wall-clock time in UTC:
+ * 2026-01-31T23:59:59.123456Z
  * @ns: a time of the recording
- * @text: of WHY_TIME bytes
+ * @text: WHY_TIME bytes
  *
- * The clocks are compared once, as the recording starts: a step of the wall clock
- * after that is not seen.
- * Return: @text; it is empty if the recording does not know the time.
+ * The two clocks are compared only once, when the recording starts: a later step of
+ * the wall clock is not noticed.
+ * Return: @text; empty if the recording does not contain the wall-clock time.
  */
 #define WHY_TIME 48u
 const char *why_time(const struct trace *trace, uint64_t ns, char *text);
 
-/* why_print - lines of at most WHY_WIDTH columns, with @most incidents */
+/* why_print - print the results, in lines of at most WHY_WIDTH columns, with at
+ * most @most incidents */
 #define WHY_WIDTH 100u
 void why_print(FILE *file, const struct why *why, size_t most);
 
-/* why_print_types - a row for each; a name that does not fit stands above its row */
+/* why_print_types - print a row for each type; a name that does not fit is
+ * printed above its row */
 void why_print_types(FILE *file, const struct why *why);
 
 /**
- * struct why_blocked - of what --off-cpu is wanted
- * @pid: 0: of the only process
- * @slower_than_ns: show what blocked for so long or longer; 0: as usual
- * @most: so many places
- * @type: the only one that is shown, or NULL
+ * struct why_blocked - options of why_blocked()
+ * @pid: 0: the only process with a runtime
+ * @seconds: how long to watch
+ * @slower_than_ns: leave out shorter blocks; 0: the default limit
+ * @most: show at most this many places
+ * @type: the only type to show; NULL: all
  */
 struct why_blocked {
 	uint64_t pid;
@@ -90,10 +95,12 @@ struct why_blocked {
 	bool json;
 };
 
-/* why_blocked - look, and print in which functions polls blocked. Return: an exit code */
+/* why_blocked - watch a process and print the functions in which polls blocked.
+ * Return: an exit code */
 int why_blocked(const struct why_blocked *options);
 
-/* why_print_json - a line. Return: false: no memory */
+/* why_print_json - print the results as one line. Return: false if there is no
+ * memory */
 bool why_print_json(FILE *file, const struct why *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_blocked.c - skua why --off-cpu: in which functions polls block */
+/* why_blocked.c - skua why --off-cpu: the functions in which polls block */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 #include "bpf/why/blocked_polls.h"
 #include "bpf/why/why.h"
 
-/* Shorter ones are only counted. */
+/* Shorter blocks are only counted, unless --slower-than says otherwise. */
 #define MIN_NS UINT64_C(10000)
 
 #define EACH_S 0.1
 
-/* The results, and their options. */
+/* The options and the results. */
 struct run {
 	const struct why_blocked *options;
 	struct target *target;
 	struct blocked_polls *off;
 	uint64_t least_ns;
 	char comm[TARGET_NAME];
-	double seconds; /* that it took */
+	double seconds; /* duration of the watch */
 };
 
 static int complain(const char *why)
@@ -35,7 +35,7 @@ static int complain(const char *why)
 	return EXIT_FAILED;
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------- */
 
 static int take_until_end(struct run *run, struct exits *exits)
 {
@@ -78,7 +78,7 @@ static int record(struct run *run)
 	return code;
 }
 
-/* Of one type alone, if so wanted; that it may have had none is said. */
+/* With --type, drop all other types; fails if only others blocked. */
 static int keep_chosen_type(struct run *run)
 {
 	const char *type = run->options->type;
@@ -97,8 +97,7 @@ static int keep_chosen_type(struct run *run)
 
 /* ---- as text --------------------------------------------------------------- */
 
-/* Names from files: for people, and in JSON, without control characters. @text: SHOWN
- * bytes. */
+/* Copy a name from a file without control characters. @text: SHOWN bytes. */
 #define SHOWN 256u
 static const char *show(const char *name, char *text)
 {
@@ -107,7 +106,7 @@ static const char *show(const char *name, char *text)
 	return text;
 }
 
-/* A function, and where it called the one above it: "work, hog.c:55". */
+/* Print a function and the line of its call to the one above: "work, hog.c:55". */
 static void print_function(const struct run *run,
 			   const struct flame_function *function)
 {
@@ -236,7 +235,7 @@ static int print_json(const struct run *run)
 					     : complain(strerror(ENOMEM));
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------- */
 
 int why_blocked(const struct why_blocked *options)
 {

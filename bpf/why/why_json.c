@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_json.c - where time went, as JSON */
+/* why_json.c - prints the results as JSON */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>

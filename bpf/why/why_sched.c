@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_sched.c - how long threads waited for a CPU, as /proc says */
+/* why_sched.c - how long threads waited for a CPU, from /proc */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -50,7 +50,8 @@ int why_sched_begin(struct why_sched *s, pid_t pid)
 		else
 			code = read_thread(pid, tid, &s->threads[s->count]);
 		s->count += code == 0;
-		if (code != -ENOMEM) /* it has just ended, or is not there */
+		/* Otherwise the thread has just ended, or has no such file. */
+		if (code != -ENOMEM)
 			code = 0;
 	}
 	closedir(folder);

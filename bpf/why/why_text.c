@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_text.c - where time went, for people */
+/* why_text.c - prints the results for people */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
-#define BAR 20u /* characters */
+#define BAR 20u /* width in characters */
 
-/* Of a worker's time, what others may have without a word of it. */
+/* A worker may wait for its CPU for up to this share of the time without a
+ * remark. */
 #define NOTEWORTHY 0.1
 
 static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
@@ -20,7 +21,7 @@ static const char *ending(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* ---- what it is of ------------------------------------------------------- */
+/* ---- the recording ------------------------------------------------------- */
 
 static void print_sched(FILE *file, const struct why *why)
 {
@@ -114,7 +115,7 @@ static void print_about(FILE *file, const struct why *why)
 	fputs("\n\n", file);
 }
 
-/* How much of the time of a worker, at most, went to waiting for its CPU. */
+/* The largest share of a worker's time that went to waiting for its CPU. */
 static double missing_share(const struct why *why)
 {
 	double most = 0;
@@ -135,10 +136,10 @@ static double missing_share(const struct why *why)
 	return most;
 }
 
-/* ---- the slowest --------------------------------------------------------- */
+/* ---- incidents ----------------------------------------------------------- */
 
-/* Each part has as many letters as it has of the whole, rounded so that all of
- * them are BAR. */
+/* Each part gets letters in proportion to its time, rounded so that there are
+ * BAR of them. */
 static void draw_bar(char *bar, const struct ledger_split *split,
 		     uint64_t took_ns)
 {
@@ -154,7 +155,8 @@ static void draw_bar(char *bar, const struct ledger_split *split,
 	bar[at] = '\0';
 }
 
-/* To a thousandth of the unit of the whole, so that their sum is the whole. */
+/* Print each part to a thousandth of the whole's unit, so that they add up to
+ * it. */
 static void print_parts(FILE *file, const struct ledger_split *split,
 			uint64_t took_ns)
 {
@@ -178,7 +180,7 @@ static void print_parts(FILE *file, const struct ledger_split *split,
 	fputc('\n', file);
 }
 
-/* A time of day, or else of the recording. */
+/* Write the time of day, or the time since the start if that is not known. */
 static const char *say_when(const struct why *why, uint64_t ns, char *text)
 {
 	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
@@ -265,7 +267,7 @@ static void print_legend(FILE *file)
 	fputs("]\n\n", file);
 }
 
-/* ---- before they were ready ---------------------------------------------- */
+/* ---- delays before tasks were ready -------------------------------------- */
 
 static void print_delay(FILE *file, const struct why *why,
 			const struct ledger_delay *delay)
@@ -286,7 +288,7 @@ static void print_delay(FILE *file, const struct why *why,
 	}
 }
 
-/* Delays that are in no task's time. */
+/* Print the delays that are in no item. */
 static void print_delays(FILE *file, const struct why *why)
 {
 	const struct ledger_verdict *v = &why->verdict;
@@ -304,9 +306,10 @@ static void print_delays(FILE *file, const struct why *why)
 	fputc('\n', file);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
-/* It has events to copy, and those of busy workers are many. */
+/* Whether skua itself preempted workers: it copies events, and busy workers
+ * have many. */
 static bool blames_recorder(const struct ledger_verdict *v)
 {
 	for (unsigned i = 0; i < v->share_count; i++)
@@ -345,7 +348,8 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* A line, in as many as it needs; what continues it stands 4 columns in. */
+/* Break a line into several if it is too long; the following ones are indented
+ * by 4. */
 static void wrap(FILE *file, char *line)
 {
 	size_t column = 0;
@@ -379,7 +383,7 @@ void why_print(FILE *file, const struct why *why, size_t most)
 	print_all(lines, why, most);
 	fclose(lines);
 	for (char *next = text, *line; (line = strsep(&next, "\n"));)
-		if (next) /* the last is empty */
+		if (next) /* the last one is empty */
 			wrap(file, line);
 	free(text);
 }

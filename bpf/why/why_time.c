@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_time.c - wall-clock times of a recording, to set beside logs */
+/* why_time.c - wall-clock times of a recording, to compare with logs */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

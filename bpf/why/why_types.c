@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_types.c - a table of the types of tasks, and where their time went */
+/* why_types.c - the table of task types and where their time went */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
-/* A number of the row's unit, which has a column of its own. */
+/* Add a time as a number in the unit of its row, which has a column of its own. */
 static void add_time(struct table *table, uint64_t ns, uint64_t whole_ns)
 {
 	char text[32];
@@ -33,7 +33,7 @@ static const char *name_of(const struct why *why,
 					   : why->ledger.names[type->name];
 }
 
-/* Is a part in no row? */
+/* Whether a column is left out because the part is in no row. */
 static bool is_empty(const struct why *why, unsigned part)
 {
 	const struct ledger_verdict *v = &why->verdict;
@@ -65,7 +65,7 @@ static void add_type(struct table *table, const struct why *why,
 	}
 }
 
-/* Names of more than @room characters are left out of their rows. */
+/* A name longer than @room characters leaves its cell empty. */
 static void print_rows(FILE *file, const struct why *why, size_t room)
 {
 	static const char *const parts[LEDGER_PARTS] = { "queued",    "parked",
@@ -91,7 +91,8 @@ static void print_rows(FILE *file, const struct why *why, size_t room)
 	table_print(file, &table);
 }
 
-/* The rows, of @room for names; to be freed, or NULL */
+/* Return the rows as text, with @room for names; the caller frees it. NULL: no
+ * memory */
 static char *make_rows(const struct why *why, size_t room)
 {
 	char *text = NULL;
@@ -105,7 +106,7 @@ static char *make_rows(const struct why *why, size_t room)
 	return text;
 }
 
-/* How much the names have of WHY_WIDTH. */
+/* How many of the WHY_WIDTH columns are left for names. */
 static size_t room_for_names(const struct why *why)
 {
 	char *rows = make_rows(why, 0);
