@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One args_parse(). argp's own hook is not shared between its parsers. */
+/* The call of args_parse() in progress. A global, because argp does not pass
+ * its own hook on to child parsers. */
 static struct parsing {
 	const struct argp *argp;
 	const char *who;
@@ -40,7 +41,7 @@ error_t args_number(const char *option, const char *text, uint64_t min,
 
 	errno = 0;
 	value = strtoull(text, &end, 10);
-	/* strtoull takes blanks and signs; we do not. */
+	/* strtoull() also accepts blanks and signs. */
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ||
 	    value < min || value > max)
 		return args_refuse("%s is '%s'; allowed: %ju to %ju", option,
@@ -55,7 +56,8 @@ error_t args_seconds(const char *option, const char *text, double min,
 	char *end;
 	double value = strtod(text, &end);
 
-	/* strtod takes blanks, signs, "inf", "nan" and hexadecimal numbers. */
+	/* strtod() also accepts blanks, signs, "inf", "nan" and hexadecimal
+	 * numbers. */
 	if (strspn(text, "0123456789.") != strlen(text) || end == text ||
 	    *end != '\0' || !(value >= min && value <= max))
 		return args_refuse("%s is '%s'; allowed: seconds, %.10g to "
@@ -78,7 +80,7 @@ error_t args_time(const char *option, const char *text, uint64_t max_ns,
 
 	while (i < 4 && strcmp(text + digits, units[i].name) != 0)
 		i++;
-	/* strtod takes hexadecimal numbers: their end is elsewhere. */
+	/* strtod() also accepts hexadecimal numbers, whose end differs. */
 	if (i == 4 || digits == 0 || end != text + digits ||
 	    !(value * units[i].ns <= (double)max_ns))
 		return args_refuse("%s is '%s'; allowed: a number and ns, us, "
@@ -93,7 +95,7 @@ static bool ends(const struct argp_option *option)
 	return option->name == NULL && option->key == 0 && option->doc == NULL;
 }
 
-/* Append " --name" for each option of @argp and of those below it. */
+/* Append " --name" for each option of @argp and of its child parsers. */
 static void list_options(const struct argp *argp, char *text, size_t size)
 {
 	const struct argp_option *option = argp->options;
@@ -110,7 +112,8 @@ static void list_options(const struct argp *argp, char *text, size_t size)
 		list_options(child->argp, text, size);
 }
 
-/* The option that @word, "--name", "--name=value" or "-n", means; or NULL. */
+/* Find the option for a word "--name", "--name=value" or "-n". NULL: there is
+ * none. */
 static const struct argp_option *find_option(const struct argp *argp,
 					     const char *word)
 {
@@ -144,8 +147,8 @@ static void refuse_option(const char *word)
 }
 
 /*
- * argp stopped at a word and does not say why: it was the one before the next,
- * or the next, if that is a single dash and several letters.
+ * Print why argp stopped, which it does not report. The bad word is the one before
+ * state->next, or that at state->next if it is a single dash with several letters.
  */
 static void explain(const struct argp_state *state)
 {
@@ -171,7 +174,8 @@ static const struct argp_option root_options[] = {
 	{ 0 },
 };
 
-/* Is it the number of a process, of a verb that is about one, and no file? */
+/* Whether the word is a process number given without --pid: the verb must have
+ * that option, and no file may have this name. */
 static bool is_process(const char *word)
 {
 	return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' &&
@@ -179,7 +183,7 @@ static bool is_process(const char *word)
 	       access(word, F_OK) != 0;
 }
 
-/* Above the verb's parser: sees the beginning, --help, and errors. */
+/* The parser above that of the verb: handles the start, --help, and errors. */
 static error_t parse_root(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
@@ -195,7 +199,7 @@ static error_t parse_root(int key, char *arg, struct argp_state *state)
 			return args_refuse("unexpected argument '%s'; allowed: "
 					   "--pid %s",
 					   arg, arg);
-		if (parsing->argp->args_doc) /* the verb takes some */
+		if (parsing->argp->args_doc) /* the verb takes arguments */
 			return ARGP_ERR_UNKNOWN;
 		return args_refuse("unexpected argument '%s'", arg);
 	case ARGP_KEY_ERROR:
@@ -232,12 +236,12 @@ int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 /* ---- tables of options ------------------------------------------------------ */
 
 #define MAX_OPTIONS 24u
-/* The keys of options without a letter begin here. */
+/* Keys of options without a letter begin here. */
 #define FIRST_KEY 0x100
-/* In --help, further options come after all groups that argp numbers itself. */
+/* In --help, @more options come after all groups that argp numbers itself. */
 #define MORE_GROUP 1
 
-/* The input of the parser of a table. */
+/* Input of the parser of a table. */
 struct table_input {
 	const struct args_verb *verb;
 	char *options; /* the verb's struct */
@@ -270,7 +274,7 @@ static error_t set_value(const struct args_option *option, char *options,
 	}
 }
 
-/* The key of option @i of both tables. */
+/* The key of option @i, counted over both tables. */
 static int key_of(const struct args_option *option, unsigned i)
 {
 	return option->key ? option->key : FIRST_KEY + (int)i;
@@ -280,7 +284,7 @@ static error_t set_file(const struct table_input *in, char *text)
 {
 	const char **file = (const char **)(in->options + in->verb->file);
 	const char *doc = in->verb->file_doc;
-	unsigned bracket = doc[0] == '['; /* and one at the end */
+	unsigned bracket = doc[0] == '['; /* and another one at its end */
 
 	if (in->verb->add_file)
 		return in->verb->add_file(in->options, text);
@@ -315,7 +319,8 @@ static error_t parse_table(int key, char *text, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* Add the options of a table to those of argp, of which there are @count. */
+/* Append the options of a table to @list, which has @count so far. Return: the
+ * new count. */
 static unsigned list_table(const struct args_option *table, unsigned count,
 			   int group, struct argp_option *list)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * args.h - options by argp, with errors of one line
+ * args.h - parses options with argp, and prints each error as one line
  *
- * argp's own errors do not say what is allowed, and add a line of advice. Here
- * each error is one line on stderr: the program, what was wrong, what is allowed.
+ * argp's own errors do not say what is allowed, and add a line of advice. Here each
+ * error is one line on stderr: the program, what was wrong, and what is allowed.
  */
 #ifndef SKUA_BPF_CLI_ARGS_H
 #define SKUA_BPF_CLI_ARGS_H
@@ -13,40 +13,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit codes, as all commands of the project have them. */
+/* Exit codes of all commands of the project. */
 enum {
 	EXIT_OK = 0,
-	EXIT_FAILED = 1, /* it could not run, or a result was wrong */
+	EXIT_FAILED = 1, /* the command could not run, or a result was wrong */
 	EXIT_USAGE = 2,
 };
 
-/* The name of the program in messages. */
+/* Name of the program in messages. */
 #ifndef ARGS_PROGRAM
 #define ARGS_PROGRAM "skua-bench"
 #endif
 
 /**
  * args_parse - parse the arguments of a verb
- * @argp: the verb's parser; parsers below it get their input from it
- * @who: "run uts"; for messages and --help
+ * @argp: the verb's parser; it passes input to its child parsers
+ * @who: the verb's name in messages and --help, for example "run uts"
  * @argc, @argv: argv[0] is skipped
- * @input: of @argp
+ * @input: passed to @argp
  *
- * --help prints and exits. Return: 0; -EINVAL, and the error is printed.
+ * --help prints the help and exits. Return: 0; -EINVAL after printing the error.
  */
 int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 	       void *input);
 
 /**
- * args_refuse - in a parser: print what is wrong
+ * args_refuse - print an error of an argument; call it only from a parser
  *
- * Return: EINVAL, for the parser to return.
+ * Return: EINVAL, which the parser returns.
  */
 error_t args_refuse(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /**
- * args_number - in a parser: a decimal number within limits
+ * args_number - parse a decimal number within limits; call it only from a parser
  * @option: its name, for the message
  *
  * Return: 0, or EINVAL after args_refuse().
@@ -55,7 +55,8 @@ error_t args_number(const char *option, const char *text, uint64_t min,
 		    uint64_t max, uint64_t *out);
 
 /**
- * args_seconds - in a parser: a number of seconds within limits, with decimals
+ * args_seconds - parse a number of seconds within limits, which may have decimals; call it
+ * only from a parser
  * @option: its name, for the message
  *
  * Return: 0, or EINVAL after args_refuse().
@@ -64,9 +65,9 @@ error_t args_seconds(const char *option, const char *text, double min,
 		     double max, double *out);
 
 /**
- * args_time - in a parser: a length of time with its unit, as 2ms or 1.5us
+ * args_time - parse a time with its unit, such as 2ms or 1.5us; call it only from a parser
  * @option: its name, for the message
- * @max_ns: the longest that is allowed
+ * @max_ns: the longest time allowed
  *
  * Units are ns, us, ms and s.
  * Return: 0, or EINVAL after args_refuse().
@@ -77,25 +78,26 @@ error_t args_time(const char *option, const char *text, uint64_t max_ns,
 /* An option of a verb, and the field of the verb's struct that it sets. */
 struct args_option {
 	const char *name; /* without "--" */
-	char key;         /* 'p' for "-p"; 0: none */
-	const char *arg;  /* of --help; NULL: it takes no value */
+	char key;         /* 'p' for "-p"; 0: no letter */
+	const char *arg;  /* the value's name in --help; NULL: none */
 	const char *doc;
 	enum {
 		ARGS_FLAG,    /* bool: true */
 		ARGS_TEXT,    /* const char * */
 		ARGS_NUMBER,  /* uint64_t, @min to @max */
 		ARGS_SECONDS, /* double, @min to @max */
-		ARGS_TIME,    /* uint64_t: nanoseconds, up to @max */
-		ARGS_OTHER,   /* by @parse */
+		ARGS_TIME,    /* uint64_t in nanoseconds, up to @max */
+		ARGS_OTHER,   /* set by @parse */
 	} value;
-	size_t field; /* its offset */
+	size_t field; /* offset in the verb's struct */
 	double min, max;
-	/* @options: the verb's struct. Return: 0, or what args_refuse() returns. */
+	/* @options: the verb's struct. Return: 0, or what args_refuse()
+	 * returned. */
 	error_t (*parse)(void *options, char *text);
 };
 
-/* The options that several verbs have, each with its field of the same name: a uint64_t
- * pid, a double seconds and interval, a const char *out, a bool json. */
+/* Options of several verbs. Each sets the field of its name: uint64_t pid,
+ * double seconds, double interval, const char *out, bool json. */
 #define ARGS_MAX_PID 4194304 /* the kernel's limit */
 #define ARGS_PID(type, text)                                                  \
 	{                                                                     \
@@ -146,13 +148,14 @@ struct args_option {
 
 /**
  * struct args_verb - the options of a verb
- * @doc: of --help
- * @file_doc: of an argument that is no option, as "[FILE]"; NULL: the verb takes none
+ * @doc: text of --help
+ * @file_doc: name of the argument that is no option, such as "[FILE]"; NULL: there is none
  * @file: offset of the const char * that receives it
- * @add_file: for verbs that take several; instead of @file
- * @check: after the last option; NULL: they all go together
- * @options: up to one without a name
- * @more: further options, with their own struct, below a header in --help; NULL: none
+ * @add_file: called for each such argument, instead of setting @file
+ * @check: called after the last option, to refuse combinations; NULL: all are allowed
+ * @options: ends with an entry without a name
+ * @more: further options, which set fields of @more_options; --help shows them below
+ *        @more_header. NULL: none
  */
 struct args_verb {
 	const char *doc;
@@ -166,7 +169,8 @@ struct args_verb {
 	void *more_options;
 };
 
-/* In a struct args_verb: the argument that is no option, with its field; the options. */
+/* Initializers of struct args_verb: the argument that is no option and its
+ * field; the options. */
 #define ARGS_FILE(type, text, field_of) \
 	.file_doc = text, .file = offsetof(type, field_of)
 #define ARGS_OPTIONS(...)                       \
@@ -179,17 +183,17 @@ struct args_verb {
 	}
 
 /**
- * args_parse_verb - args_parse() for a verb with a table of options
- * @options: the verb's struct, with its defaults
+ * args_parse_verb - call args_parse() for a verb with a table of options
+ * @options: the verb's struct, set to its defaults
  */
 int args_parse_verb(const struct args_verb *verb, const char *who, int argc,
 		    char **argv, void *options);
 
-/* args_is_help - does the word in the place of a verb ask for help? */
+/* args_is_help - return true if the word in the place of a verb asks for help */
 bool args_is_help(const char *word);
 
-/* args_flush - that exit code, if all results were written: they may be on their
- * way to a full disk */
+/* args_flush - flush standard output. Return: @code; EXIT_FAILED if not all
+ * results could be written, for example because a disk is full */
 int args_flush(int code);
 
 #endif

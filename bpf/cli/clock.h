@@ -15,7 +15,7 @@ static inline uint64_t clock_read_ns(clockid_t clock)
 	       (uint64_t)now.tv_nsec;
 }
 
-/* Of CLOCK_MONOTONIC, as probes and BPF programs have it. */
+/* CLOCK_MONOTONIC, the clock of probes and BPF programs. */
 static inline uint64_t now_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grow.h - room for one more in an array */
+/* grow.h - makes room for one more item in an array */
 #ifndef SKUA_BPF_CLI_GROW_H
 #define SKUA_BPF_CLI_GROW_H
 
@@ -9,12 +9,12 @@
 #include <string.h>
 
 /**
- * grow - an array has @count items, and may have room for another
- * @array: where its address is, which may change
- * @item: bytes of one
- * @room: for how many there is room
+ * grow - make sure that an array of @count items has room for one more
+ * @array: address of the pointer to the array, which may change
+ * @item: size of an item in bytes
+ * @room: number of items that the array has room for
  *
- * Return: false if there is no memory; nothing has changed then.
+ * Return: false if there is no memory; then nothing has changed.
  */
 static inline bool grow(void *array, size_t item, size_t count, size_t *room)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - counts and other words of 64 bits as JSON, and printing an object */
+/* json.h - writes 64-bit numbers as JSON, and prints objects */
 #ifndef SKUA_BPF_CLI_JSON_H
 #define SKUA_BPF_CLI_JSON_H
 
@@ -11,21 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* json_count - an integer; a greater one than jansson has, INT64_MAX, is that */
+/* json_count - return an integer; a value above INT64_MAX, the limit of
+ * jansson, becomes INT64_MAX */
 static inline json_t *json_count(uint64_t value)
 {
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-/* json_set_count - a member of @object */
+/* json_set_count - set a member of @object */
 static inline void json_set_count(json_t *object, const char *name,
 				  uint64_t value)
 {
 	json_object_set_new(object, name, json_count(value));
 }
 
-/* A number of a struct, which JSON has by the name of its member. Lists of them end with
- * one without a name. */
+/* A number in a struct; its name in JSON is that of the member. A list ends
+ * with an entry without a name. */
 struct json_field {
 	const char *name;
 	size_t offset;
@@ -38,7 +39,7 @@ struct json_field {
 		.bytes = sizeof(((type *)0)->member)               \
 	}
 
-/* json_set_fields - those members of @object, in the order of the list */
+/* json_set_fields - set members of @object from a list of fields, in its order */
 static inline void json_set_fields(json_t *object,
 				   const struct json_field *fields,
 				   const void *from)
@@ -60,10 +61,10 @@ static inline void json_set_fields(json_t *object,
 
 /**
  * json_print - print an object as one line
- * @object: is freed; NULL: there was no memory for it
- * @digits: of numbers with a fraction; 0: as many as it takes to tell them apart
+ * @object: freed in any case; NULL: there was no memory for it
+ * @digits: of numbers with a fraction; 0: as many as an exact value needs
  *
- * Return: false if there is no memory; nothing is printed then.
+ * Return: false if there is no memory; then nothing is printed.
  */
 static inline bool json_print(FILE *file, json_t *object, unsigned digits)
 {

@@ -36,7 +36,7 @@ static int refuse(const char **why, const char *text)
 	return -EPERM;
 }
 
-/* May others make files there, and not remove those of the caller? */
+/* Whether others may create files in the folder, but not remove the caller's. */
 static bool is_shared(const struct stat *folder)
 {
 	return (folder->st_mode & S_ISVTX) &&
@@ -54,8 +54,8 @@ static int reopen(int held, int flags, const char **why)
 	return fd < 0 ? fail(why) : fd;
 }
 
-/* Open what has the name already: @held. A link of the caller's or root's stays where
- * it is, as nobody else may remove it. */
+/* Open the existing file @held. A link of the caller's or root's is followed by
+ * its name, which is safe: other users cannot remove it. */
 static int open_held(const char *path, int held, int flags, mode_t mode,
 		     const char **why)
 {
@@ -77,13 +77,13 @@ static int open_held(const char *path, int held, int flags, mode_t mode,
 	return reopen(held, flags, why);
 }
 
-/* Open a name in a folder that is shared. */
+/* Open a name in a shared folder. */
 static int open_shared(const char *path, int folder, const char *name,
 		       int flags, mode_t mode, const char **why)
 {
 	int fd, held;
 
-	/* A further round means that somebody has removed it meanwhile. */
+	/* Repeats when another process removed the name between the two calls. */
 	do {
 		fd = openat(folder, name, flags | O_CREAT | O_EXCL, mode);
 		if (fd >= 0)
@@ -99,7 +99,7 @@ static int open_shared(const char *path, int folder, const char *name,
 	return fd;
 }
 
-/* A folder may be a link; the names in it are what counts. */
+/* The folder is already open, so that a link to a folder was followed. */
 static int open_in(const char *path, int folder, const char *name, int flags,
 		   mode_t mode, const char **why)
 {
@@ -123,7 +123,7 @@ int outfile_open(const char *path, int flags, mode_t mode, const char **why)
 		errno = ENAMETOOLONG;
 		return fail(why);
 	}
-	/* Both change what they are given. */
+	/* dirname() and basename() change their argument. */
 	strcpy(head, path);
 	strcpy(tail, path);
 	folder = open(dirname(head), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * outfile.h - open the file that the user names for results
+ * outfile.h - opens the file that the user names for results
  *
- * In a folder in which everybody may make files (sticky, as /tmp), another user may
- * have put a link, or a file of theirs, in the place of the name: then root would
- * write where they want, or what they can read. There the last part of the name must
- * be new, or a file of the caller's with no other name, or a link of the caller's
- * or root's. The kernel's fs.protected_symlinks and fs.protected_regular say the same,
- * where they are on. Elsewhere the name means what it always does.
+ * In a shared folder, where everybody may create files (sticky, such as /tmp), another
+ * user may have created a link or a file with this name. Root would then overwrite a
+ * file of their choice, or write results that they can read. Therefore, in such a
+ * folder the last part of the name must be one of: a new name; a file of the caller's
+ * that has no other name; a link of the caller's or root's. The kernel enforces the
+ * same where fs.protected_symlinks and fs.protected_regular are on. In other folders
+ * there is no restriction.
  */
 #ifndef SKUA_BPF_CLI_OUTFILE_H
 #define SKUA_BPF_CLI_OUTFILE_H
@@ -17,16 +18,17 @@
 
 /**
  * outfile_open - open a file to write
- * @flags: O_WRONLY or O_RDWR, and O_TRUNC or not; it is made if it is not there, and
- *         closed by exec
+ * @flags: O_WRONLY or O_RDWR, optionally with O_TRUNC. A missing file is created, and
+ *         the descriptor is closed on exec
  * @mode: of a new file
- * @why: receives what is wrong, for people
+ * @why: on failure, receives the reason as text
  *
  * Return: a descriptor; a negative errno.
  */
 int outfile_open(const char *path, int flags, mode_t mode, const char **why);
 
-/* outfile_fopen - the same for a stream, that begins empty. Return: NULL: see @why */
+/* outfile_fopen - open a file by outfile_open(), empty it, and return a stream.
+ * Return: NULL on failure, with the reason in @why */
 FILE *outfile_fopen(const char *path, const char **why);
 
 #endif

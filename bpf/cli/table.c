@@ -19,7 +19,7 @@ size_t text_width(const char *text)
 {
 	size_t width = 0;
 
-	/* All but what goes on with a character in UTF-8. */
+	/* Count all bytes except those that continue a UTF-8 character. */
 	for (; *text; text++)
 		width += ((unsigned char)*text & 0xc0) != 0x80;
 	return width;
@@ -122,7 +122,7 @@ void table_begin(struct table *table, const char *const *titles,
 	}
 }
 
-/* NULL if there is no memory. */
+/* Return: NULL if there is no memory. */
 static char *next_cell(struct table *table)
 {
 	if (table->cells == table->room) {
@@ -177,7 +177,7 @@ static void print_cell(FILE *file, const char *text, size_t width, bool left,
 		left && !last ? blanks : 0, "");
 }
 
-/* From that cell on; @first is SIZE_MAX for the titles. */
+/* Print the row that begins with cell @first; SIZE_MAX: the titles. */
 static void print_row(FILE *file, const struct table *table,
 		      const size_t *widths, unsigned shown, size_t first)
 {

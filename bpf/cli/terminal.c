@@ -15,12 +15,12 @@
 
 static struct {
 	bool begun;
-	bool raw; /* keys come one by one, and are not shown */
+	bool raw; /* keys arrive one by one and are not echoed */
 	struct termios before;
 	sigset_t mask_before;
 } terminal;
 
-/* Set by handlers, which run only in terminal_wait(). */
+/* Set by signal handlers, which run only in terminal_wait(). */
 static volatile sig_atomic_t resized, ended_by;
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -41,8 +41,8 @@ static void on_signal(int number)
 		ended_by = number;
 }
 
-/* They are let through in terminal_wait() alone, so that none is missed, and none
- * comes while the screen is being drawn. */
+/* Block the signals except in terminal_wait(), so that none is missed, and none
+ * arrives while the screen is drawn. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -79,7 +79,7 @@ bool terminal_begin(void)
 		return false;
 	catch_signals();
 	take_keys();
-	/* The other screen, without a cursor. */
+	/* Alternate screen, hidden cursor. */
 	fputs("\033[?1049h\033[?25l", stdout);
 	fflush(stdout);
 	terminal.begun = true;
@@ -120,7 +120,8 @@ unsigned terminal_columns(void)
 	return size().ws_col;
 }
 
-/* A line up to that many characters; what is between ESC and m has no width. */
+/* Draw a line, up to @columns characters; text from ESC to m has no width.
+ * Return: the next line. */
 static const char *draw_line(const char *text, unsigned columns)
 {
 	unsigned used = 0;
@@ -181,7 +182,7 @@ enum terminal_event terminal_wait(uint64_t ns)
 		  terminal.begun ? &terminal.mask_before : NULL) > 0) {
 		ssize_t got = read(STDIN_FILENO, &key, 1);
 
-		/* Nothing more ever comes from a terminal that is gone. */
+		/* The terminal is gone: nothing more will come from it. */
 		if (got <= 0)
 			terminal.raw = false;
 		else if (key == 'q' || key == 'Q')

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * terminal.h - a table that is drawn again and again in its place
+ * terminal.h - draws text again and again in the same place
  *
- * On a screen of its own, which is gone when it ends, by a signal too. Of one
- * thread; there is but one terminal.
+ * Uses the terminal's alternate screen, which disappears at the end, also after a
+ * signal. Threads: one. There is only one terminal, so the state is global.
  */
 #ifndef SKUA_BPF_CLI_TERMINAL_H
 #define SKUA_BPF_CLI_TERMINAL_H
@@ -12,39 +12,42 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* terminal_is_utf8 - may characters beyond ASCII be printed? */
+/* terminal_is_utf8 - return true if characters beyond ASCII can be printed */
 bool terminal_is_utf8(void);
 
-/* terminal_begin - Return: whether standard output is a terminal that can */
+/* terminal_begin - switch to the alternate screen. Return: false if standard
+ * output is not a terminal that can do this */
 bool terminal_begin(void);
 
-/* terminal_end - as it was before */
+/* terminal_end - restore the terminal and the handling of signals */
 void terminal_end(void);
 
 /**
- * terminal_draw - draw what @print writes, as much of it as there is room for
- * @print: writes to @file. Return: false: something is missing
- * @of: for @print
+ * terminal_draw - draw the output of @print, as much as fits on the screen
+ * @print: writes to @file. Return: false if something is missing
+ * @of: passed to @print
  *
- * Return: what @print returns; false if there is no memory.
+ * Return: what @print returned; false if there is no memory.
  */
 bool terminal_draw(bool (*print)(void *of, FILE *file), void *of);
 
-/* terminal_rows - how many lines there is room for; terminal_columns */
+/* terminal_rows - return the number of lines on the screen; terminal_columns -
+ * return the number of columns */
 unsigned terminal_rows(void);
 unsigned terminal_columns(void);
 
-/* The event that ends a wait. */
+/* The event that ended terminal_wait(). */
 enum terminal_event {
-	TERMINAL_NOTHING, /* but the time */
+	TERMINAL_NOTHING, /* the time has passed */
 	TERMINAL_RESIZED,
-	TERMINAL_QUIT, /* q, or a signal that ends programs */
+	TERMINAL_QUIT, /* the key q, or a signal that ends programs */
 };
 
-/* terminal_wait - sleep, until something happens */
+/* terminal_wait - wait for @ns nanoseconds or an event */
 enum terminal_event terminal_wait(uint64_t ns);
 
-/* terminal_signal - the signal that it was ended by, to be raised again; or 0 */
+/* terminal_signal - return the signal that ended the wait, for the caller to
+ * raise it again; 0: none */
 int terminal_signal(void);
 
 #endif
