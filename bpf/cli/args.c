@@ -170,7 +170,7 @@ static void explain(const struct argp_state *state)
 enum { OPTION_HELP = '?' };
 
 static const struct argp_option root_options[] = {
-	{ .name = "help", .key = OPTION_HELP, .doc = "Print this" },
+	{ .name = "help", .key = OPTION_HELP, .doc = "Print this help" },
 	{ 0 },
 };
 

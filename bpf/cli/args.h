@@ -108,7 +108,7 @@ struct args_option {
 #define ARGS_FOR(type, least, most, otherwise)                           \
 	{                                                                \
 		.name = "for", .arg = "SECONDS",                         \
-		.doc = "End after so long (default: " otherwise ")",     \
+		.doc = "End after SECONDS (default: " otherwise ")",     \
 		.value = ARGS_SECONDS, .field = offsetof(type, seconds), \
 		.min = least, .max = most                                \
 	}

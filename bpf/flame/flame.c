@@ -88,8 +88,8 @@ static const struct args_verb verb = {
 		  .value = ARGS_FLAG,
 		  .field = offsetof(struct options, kernel) },
 		ARGS_OUTPUT(struct options,
-			    "Where to (default: standard output, unless that "
-			    "is a terminal); an old FILE is overwritten"),
+			    "Write to FILE (default: standard output, unless "
+			    "that is a terminal); an old one is overwritten"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP),
 		ARGS_NUMBER_OF(struct options, "rate", rate, 1, MAX_RATE, "HZ",
 			       "Samples a second of each busy CPU, 1 to "
@@ -135,9 +135,12 @@ static void read_kernel(struct flame_run *run)
 		fprintf(stderr, KALLSYMS " has no addresses without "
 					 "CAP_SYSLOG, or by "
 					 "kernel.kptr_restrict: "
-					 "the kernel is one, [kernel]\n");
+					 "the kernel is shown as one function, "
+					 "[kernel]\n");
 	else if (err != 0)
-		fprintf(stderr, KALLSYMS ": %s: the kernel is one, [kernel]\n",
+		fprintf(stderr,
+			KALLSYMS ": %s: the kernel is shown as one "
+				 "function, [kernel]\n",
 			strerror(-err));
 }
 
@@ -147,7 +150,7 @@ static void tell_end(const struct flame_run *run)
 {
 	bool known = target_refresh(run->target) == -ESRCH;
 
-	fprintf(stderr, "%s; all that was seen before is there\n",
+	fprintf(stderr, "%s; the results cover the time before\n",
 		known ? target_reason(run->target) : "the process has ended");
 }
 

@@ -197,8 +197,8 @@ static int explain_clock(int err, unsigned rate, char *why)
 		return fail(why, err, "", "too many open files: ulimit -n");
 	if (err == -EINVAL)
 		snprintf(why, FLAME_TEXT,
-			 "the kernel does not sample at a rate of %u: "
-			 "kernel.perf_event_max_sample_rate says what it does",
+			 "--rate is %u; allowed: up to the kernel's "
+			 "limit, the sysctl kernel.perf_event_max_sample_rate",
 			 rate);
 	else
 		snprintf(why, FLAME_TEXT, "CPUs cannot be sampled: %s",

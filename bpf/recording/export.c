@@ -52,8 +52,8 @@ static error_t check(void *input)
 		return args_refuse("--format is needed; allowed: perfetto "
 				   "chrome summary");
 	if (!options->file)
-		return args_refuse("a FILE is needed: what skua record has "
-				   "written");
+		return args_refuse("a FILE is needed; allowed: one that skua "
+				   "record has written");
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static const struct args_verb verb = {
 		  .value = ARGS_OTHER,
 		  .parse = parse_format },
 		ARGS_OUTPUT(struct options,
-			    "Where to (default: standard output)")),
+			    "Write to FILE (default: standard output)")),
 };
 
 /* Warnings for the reader of the result. */
@@ -82,18 +82,18 @@ static void remark(const struct options *options, const struct trace *trace)
 
 	if (about->cut)
 		fprintf(stderr,
-			"skua export: %s: the end is missing; what is there is "
-			"used\n",
+			"skua export: %s: the end is missing; the part before "
+			"it is used\n",
 			options->file);
 	if (about->timeless && about->events > 0)
 		fprintf(stderr,
-			"skua export: %s: too few times are in it: they are "
-			"shown as the processor counted\n",
+			"skua export: %s: it has too few times to convert them: "
+			"they are ticks of the processor's counter\n",
 			options->file);
 	if (about->left_out > 0)
 		fprintf(stderr,
-			"skua export: %s: %u streams more than %u are left "
-			"out\n",
+			"skua export: %s: %u streams are left out; allowed: "
+			"%u\n",
 			options->file, about->left_out, TRACE_SOURCES);
 	if (about->lost > 0)
 		fprintf(stderr,

@@ -39,8 +39,8 @@ static error_t check(void *input)
 	if (!*options->out)
 		return args_refuse("--output is empty; allowed: a file");
 	if (options->last && options->switches)
-		return args_refuse("--switches are no last events; allowed: "
-				   "it, or --last");
+		return args_refuse("--switches with --last; allowed: one of "
+				   "them");
 	if (options->on && !options->last)
 		return args_refuse("--on without --last; allowed: both");
 	return 0;
@@ -66,18 +66,18 @@ static const struct args_verb verb = {
 			     "when it ends: the contents of its ring"),
 		ARGS_NUMBER_OF(struct options, "max-bytes", max_bytes,
 			       MIN_BYTES, MAX_BYTES, "BYTES",
-			       "End when the file has so many, or a few "
-			       "megabytes more (default: no limit)"),
+			       "End when the file has this many bytes, or "
+			       "a few megabytes more (default: no limit)"),
 		ARGS_PARSED("on", parse_condition, "CONDITION",
-			    "With --last: end when it comes, so that the "
-			    "events before it are kept: stall, or as "
-			    "p99>2ms, polls:p99.9>500us, waits:p50>1ms, of a "
-			    "second"),
+			    "With --last: end when this is met, to keep the "
+			    "events before it: stall, or a limit such as "
+			    "p99>2ms, polls:p99.9>500us, waits:p50>1ms, over "
+			    "one second"),
 		ARGS_OUTPUT(struct options,
-			    "Where to; an old FILE is overwritten"),
+			    "Write to FILE; an old one is overwritten"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP),
 		ARGS_FLAG_OF(struct options, "switches", switches,
-			     "Also when the kernel takes CPUs from its "
+			     "Also record when the kernel takes CPUs from its "
 			     "threads, and for which threads; needs CAP_BPF "
 			     "and CAP_PERFMON")),
 };
@@ -109,8 +109,8 @@ static int tell(const struct recording *r)
 	if (r->reason != TRACE_ENDED)
 		return EXIT_OK;
 	fprintf(stderr, "%s%s\n", target_reason(r->target),
-		r->last ? "; its last events are gone with it"
-			: "; all that was read before is there");
+		r->last ? "; its last events are lost"
+			: "; all events read before are in the file");
 	return r->last ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -249,8 +249,9 @@ static void report_silent(const struct recording *r,
 	if (now.task && now.poll) {
 		target_name(r->target, now.type, now.poll, name);
 		fprintf(stderr,
-			"%s: in one poll of %s since before: no events\n", who,
-			name);
+			"%s: in one poll of %s since before the "
+			"recording: no events\n",
+			who, name);
 	} else if (now.state == AREA_PARKED) {
 		fprintf(stderr, "%s: slept all the time: no events\n", who);
 	} else {
@@ -272,7 +273,7 @@ static void report_stream(const struct recording *r,
 	text_count(lost, stream->lost);
 	if (stream->error == -EILSEQ)
 		fprintf(stderr,
-			"%s: its ring cannot be right, and was not read: "
+			"%s: its ring is impossible, and was not read: "
 			"%" PRIu64 " events at 0x%" PRIx64
 			"; allowed: a power of two, up to %" PRIu64 "\n",
 			who, stream->bad_events, stream->bad_address,
@@ -284,7 +285,7 @@ static void report_stream(const struct recording *r,
 		report_silent(r, runtime, stream->stream.index, who);
 	else if (stream->lost > 0)
 		fprintf(stderr, "%s: %s events; %s %s\n", who, written, lost,
-			r->last ? "older ones were overwritten, as was wanted"
+			r->last ? "older ones were overwritten, as --last implies"
 				: "were lost: overwritten before they were "
 				  "read");
 }
@@ -321,8 +322,8 @@ void recording_report_streams(const struct recording *r)
 			gone);
 	if (rings_are_full(r->rings))
 		fprintf(stderr,
-			"a recording has streams for at most %u workers, those "
-			"that ended among them: later runtimes are missing\n",
+			"a recording has streams for at most %u workers, "
+			"including ended ones: later runtimes are missing\n",
 			TRACE_SOURCES);
 }
 
@@ -343,8 +344,8 @@ void recording_report_limit(const struct recording *r)
 			" bytes\n",
 			r->max_bytes);
 	else if (r->cut)
-		fprintf(stderr, "events that were left in rings at the end are "
-				"missing: to copy them took too long, or was "
+		fprintf(stderr, "the events left in rings at the end are "
+				"missing: copying them took too long, or was "
 				"interrupted\n");
 }
 
@@ -357,7 +358,7 @@ static void report_trigger(const struct recording *r)
 	if (!r->on)
 		return;
 	if (!*r->trigger.why) {
-		fprintf(stderr, "what --on waits for has not come\n");
+		fprintf(stderr, "the condition of --on was not met\n");
 		return;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -44,7 +44,7 @@ static void say(struct trace_mark *mark, const struct offcpu_span *off)
 	unsigned args = 0;
 
 	if (off->kind == OFFCPU_WAKING)
-		name = "woken, and not there yet";
+		name = "woken, not running yet";
 	else if (off->kind == OFFCPU_STOPPED)
 		name = "stopped";
 	else if (off->kind == OFFCPU_WAITS)

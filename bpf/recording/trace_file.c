@@ -349,7 +349,7 @@ static int load(struct trace *t, struct skua_error *err)
 		return refuse(err, -EINVAL, "not a file of skua record");
 	if (header.version != TRACE_VERSION)
 		return refuse(err, -EINVAL,
-			      "its form is of version %u; allowed: %u",
+			      "its format has version %u; allowed: %u",
 			      header.version, TRACE_VERSION);
 	code = take_chunks(t, header.bytes);
 	if (code == 0)

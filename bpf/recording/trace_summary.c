@@ -178,8 +178,8 @@ static void print_partial(const struct row *row, FILE *file)
 
 	if (row->partial > 0)
 		fprintf(file,
-			"%s: of %s poll%s the beginning or the end was not "
-			"seen: as long as was seen\n",
+			"%s: the beginning or the end of %s poll%s was not "
+			"recorded: only the rest counts\n",
 			row->name, text_count(text, row->partial),
 			row->partial == 1 ? "" : "s");
 }

@@ -23,8 +23,8 @@ struct trigger_runtime {
 
 static error_t refuse(const char *text)
 {
-	return args_refuse("--on is '%s'; allowed: stall, or as p99>2ms, "
-			   "polls:p99.9>500us, waits:p50>1ms",
+	return args_refuse("--on is '%s'; allowed: stall, or a limit such as "
+			   "p99>2ms, polls:p99.9>500us, waits:p50>1ms",
 			   text);
 }
 

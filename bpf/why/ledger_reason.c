@@ -9,7 +9,8 @@
 /*
  * An item that waited in a long queue, behind no long poll, counts as part of a burst if
  * a third of the tasks before it became runnable shortly before it did: within an eighth
- * of its wait. At a steady rate only an eighth of them would. Guesses; tests/service/test_why.sh shows that they tell its programs apart.
+ * of its wait. At a steady rate only an eighth of them would. Guesses;
+ * tests/service/test_why.sh shows that they tell its programs apart.
  */
 #define BURST_AHEAD 16u
 #define BURST_PART  3u

@@ -43,8 +43,9 @@ static error_t check(void *input)
 
 	if (options->file &&
 	    (options->pid || options->out || options->seconds > 0))
-		return args_refuse("a FILE was recorded before; allowed: it, "
-				   "or --pid, --for and --output");
+		return args_refuse("a FILE, and an option for recording; "
+				   "allowed: a FILE, or --pid, --for and "
+				   "--output");
 	if (options->off_cpu && (options->file || options->out))
 		return args_refuse(
 			"--off-cpu needs a live process, and records "
@@ -55,11 +56,11 @@ static error_t check(void *input)
 }
 
 static const struct args_verb verb = {
-	.doc = "Show where the time of the slowest tasks of a process went, "
-	       "from when they became runnable: behind others, for their "
-	       "worker to wake up or to get a CPU, in their own poll, and what "
-	       "caused it. Records for a while, or takes what skua record has "
-	       "written",
+	.doc = "Show where the time of the slowest tasks of a process went after "
+	       "they became runnable, and why: they waited behind other tasks, "
+	       "for a worker to wake up or to get a CPU, or took the time in "
+	       "their own poll. Records for a while, or reads a FILE that skua "
+	       "record has written",
 	ARGS_FILE(struct options, "[FILE]", file),
 	.check = check,
 	ARGS_OPTIONS(
@@ -69,7 +70,8 @@ static const struct args_verb verb = {
 		ARGS_FLAG_OF(struct options, "off-cpu", off_cpu,
 			     "Show instead in which functions polls block"),
 		ARGS_OUTPUT(struct options,
-			    "Keep the recording; an old FILE is overwritten"),
+			    "Keep the recording in FILE; an old one is "
+			    "overwritten"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP),
 		{ .name = "slower-than",
 		  .arg = "TIME",
@@ -80,8 +82,8 @@ static const struct args_verb verb = {
 		  .max = MAX_SLOWER_NS },
 		ARGS_NUMBER_OF(struct options, "slowest", slowest, 0,
 			       MAX_SLOWEST, "N",
-			       "Show so many incidents, with --json so many "
-			       "tasks, or with --off-cpu so many places "
+			       "Show up to N incidents, with --json up to N "
+			       "tasks, or with --off-cpu up to N places "
 			       "(default: 10)"),
 		ARGS_TEXT_OF(struct options, "type", type, "NAME",
 			     "Show only tasks of the type, or poll function, "

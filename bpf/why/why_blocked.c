@@ -141,7 +141,7 @@ static void print_place(const struct run *run,
 	else if (place->still > 0)
 		printf("; %s still blocked", text_count(times, place->still));
 	if (place->before)
-		printf("; began before this");
+		printf("; began before skua started");
 	putchar('\n');
 	for (unsigned i = 0; i < place->function_count; i++)
 		print_function(run, &place->functions[i]);

@@ -64,8 +64,8 @@ static void print_source(FILE *file, const struct why *why)
 		break;
 	case WHY_SCHEDSTAT:
 		fprintf(file,
-			"the threads that had the CPUs are not known, only how long these "
-			"were missing, by schedstat:\n%s\n",
+			"the threads that had the CPUs are not known, only how "
+			"long workers waited for one, from schedstat:\n%s\n",
 			why->missing);
 		print_sched(file, why);
 		break;
@@ -341,8 +341,9 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 	if (why->source == WHY_SCHEDSTAT && missing_share(why) > NOTEWORTHY)
 		fprintf(file,
 			"but a worker lacked its CPU for up to %.0f %% of the "
-			"time in which it had work: others may be to blame, "
-			"which BPF would tell\n",
+			"time in which it had work: other threads may be to "
+			"blame; with CAP_BPF and CAP_PERFMON this command "
+			"names them\n",
 			100 * missing_share(why));
 }
 

@@ -67,7 +67,7 @@ refuses 1 'not a file of skua record' --format chrome "$0"
 : >"$scratch/nothing"
 refuses 1 'not a file of skua record' --format chrome "$scratch/nothing"
 printf 'skuatrac\2\0\0\0\20\0\0\0' >"$scratch/newer"
-refuses 1 'its form is of version 2; allowed: 1' --format chrome "$scratch/newer"
+refuses 1 'its format has version 2; allowed: 1' --format chrome "$scratch/newer"
 refuses 1 '/no/file: No such file or directory' --format chrome \
 	--output "$scratch/no/file" "$scratch/plain.skua"
 run --format chrome --output /dev/full "$scratch/plain.skua"
@@ -81,7 +81,7 @@ exports plain http_read parse poll_timer 'job sort_half' parked search steal \
 	stolen ready inject overflow 'nothing to steal' 'stall poll_timer'
 expect 'plain: arrows' out_has '4 arrows'
 exports switched http_read 'preempted by cc1' 'preempted by a "b"' asleep \
-	'woken, and not there yet' stopped
+	'woken, not running yet' stopped
 expect 'switched: a track' grep -q 'worker 1, without a CPU' "$scratch/chrome"
 exports cut http_read
 exports lost 'events lost' 'a poll' http_read

@@ -318,7 +318,7 @@ if ! "${few[@]}" "${bpf[@]}" grep -qE '^0*[1-9a-f]' /proc/kallsyms; then
 	tested=("${few[@]}" "${bpf[@]}" "$skua")
 	run flame -p "${pids[other]}" --for 1 --folded -k
 	expect 'no names of the kernel' exited 0
-	expect 'no names of the kernel' err_has 'the kernel is one, [kernel]'
+	expect 'no names of the kernel' err_has 'the kernel is shown as one function, [kernel]'
 	tested=("${few[@]}" --inh-caps=-all "$skua")
 fi
 refuses 1 'no permission to load BPF programs: ' flame -p "${pids[other]}" --for 1 --folded

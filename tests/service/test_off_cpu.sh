@@ -35,7 +35,7 @@ fi
 # Its worker slept before anybody looked: the program did not see it leave.
 run why --off-cpu -p "${pids[hog]}" --for 0.5
 expect 'blocked' exited 0
-expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, still blocked; began before this$' "$scratch/out"
+expect 'blocked' grep -qE '^ 1  db_query blocked once, for [0-9.]+ ms, still blocked; began before skua started$' "$scratch/out"
 expect 'blocked' grep -qxE '        (___)?pthread_mutex_lock' "$scratch/out"
 sed -i 's/, [^ ]*:[0-9]*$//' "$scratch/out" # lines, which are tried below
 expect 'blocked' test "$(grep -A 20 '^ 1 ' "$scratch/out" | grep -m 1 -A 1 -x '        work')" = \

@@ -114,7 +114,7 @@ expect 'the program goes on' exited 0
 
 refuses 2 '--on without --last; allowed: both' record --on stall -o "$file"
 for condition in p99 'p0>1ms' 'p101>1ms' 'x:p9>1ms' ''; do
-	refuses 2 "--on is '$condition'; allowed: stall, or as p99>2ms" record \
+	refuses 2 "--on is '$condition'; allowed: stall, or a limit such as p99>2ms" record \
 		--last --on "$condition" -o "$file"
 done
 refuses 2 "allowed: a number and ns, us, ms or s" record \
@@ -131,7 +131,7 @@ expect 'until a quantile' exited 0
 expect 'until a quantile' err_has 'p99 of polls in the last second was '
 run record --last --on 'waits:p99>60s' -p "${pids[hog]}" -o "$file" --for 1.2
 expect 'until nothing' exited 0
-expect 'until nothing' err_has 'what --on waits for has not come'
+expect 'until nothing' err_has 'the condition of --on was not met'
 stop hog
 start hog "$programs/hog" 1 often
 refuses 1 'the process has no limit for polls; set SKUA_STALL_LIMIT_NS' record \
@@ -180,7 +180,7 @@ until_so larger_than 100000
 stop load
 recorded
 expect 'the program ended' exited 0
-expect 'the program ended' err_has "process ${pids[load]} has ended meanwhile; all that was read before is there"
+expect 'the program ended' err_has "process ${pids[load]} has ended meanwhile; all events read before are in the file"
 run export --format summary "$file"
 expect 'the program ended' exited 0
 

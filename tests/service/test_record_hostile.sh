@@ -34,7 +34,7 @@ begin
 run record -p "$pid" -o "$file" --for 0.2
 expect '--for' exited 0
 expect '--for' for_less 5
-expect '--for' err_has 'are missing: to copy them took too long'
+expect '--for' err_has 'are missing: copying them took too long'
 expect 'a part of the rings' test "$(bytes)" -lt 4000000000
 run export --format summary "$file"
 expect 'the file is whole' exited 0
@@ -83,7 +83,7 @@ stop lying
 start bad "$lying" bad
 run record -p "${pids[bad]}" -o "$file" --for 0.1
 expect 'impossible rings' exited 0
-expect 'impossible rings' err_has 'worker 0: its ring cannot be right, and was not read: 24 events'
+expect 'impossible rings' err_has 'worker 0: its ring is impossible, and was not read: 24 events'
 expect 'impossible rings' err_has '32 more workers lost events, or have none'
 stop bad
 

@@ -71,7 +71,7 @@ for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
 	refuses 2 "--slower-than is '$time'; allowed: a number and ns, us, ms or s" why \
 		-p 1 --slower-than "$time"
 done
-refuses 2 'a FILE was recorded before' why -p 1 some.skua
+refuses 2 'a FILE, and an option for recording' why -p 1 some.skua
 refuses 2 "unexpected argument 'more'" why some.skua more
 refuses 2 "unexpected argument '$$'; allowed: --pid $$" why $$
 refuses 2 "no option '--wrong'" why --wrong
@@ -197,7 +197,7 @@ sleep 1 # until both workers are in such a poll; others take 20 us
 run why -p "${pids[stuck]}" --for 0.2
 expect 'stuck' exited 0
 expect 'stuck' out_has 'is in one poll of db_query'
-expect 'stuck' err_has 'worker 1: in one poll of db_query since before: no events'
+expect 'stuck' err_has 'worker 1: in one poll of db_query since before the recording: no events'
 stop stuck
 
 start burst "$programs/burst"
