@@ -83,7 +83,7 @@ static const struct args_verb verb = {
 			 "at Ctrl-C, or the end of the process"),
 		{ .name = "kernel",
 		  .key = 'k',
-		  .doc = "Also the functions of the kernel, as "
+		  .doc = "Also show the kernel's functions, as "
 			 "\"function_[k]\", instead of one \"[kernel]\"",
 		  .value = ARGS_FLAG,
 		  .field = offsetof(struct options, kernel) },
@@ -132,11 +132,10 @@ static void read_kernel(struct flame_run *run)
 	if (file)
 		fclose(file);
 	if (err == -EACCES)
-		fprintf(stderr, KALLSYMS " has no addresses without "
-					 "CAP_SYSLOG, or by "
-					 "kernel.kptr_restrict: "
-					 "the kernel is shown as one function, "
-					 "[kernel]\n");
+		fprintf(stderr, KALLSYMS " shows no addresses: run with "
+					 "CAP_SYSLOG and kernel.kptr_restrict "
+					 "below 2; the kernel is shown as one "
+					 "function, [kernel]\n");
 	else if (err != 0)
 		fprintf(stderr,
 			KALLSYMS ": %s: the kernel is shown as one "

@@ -74,7 +74,7 @@ function search() {
     end = f.from + f.count;
   }
   found.textContent = wanted ? `in ${(100 * sum / (total || 1)).toFixed(1)} % of all`
-    : count < total ? 'Esc shows all' : 'click a frame to look closer';
+    : count < total ? 'Esc shows all' : 'click a frame to zoom in';
   head();
 }
 

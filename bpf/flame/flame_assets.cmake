@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# flame_assets.cmake - flame.css and flame.js as strings of C, declared in flame.h:
+# flame_assets.cmake - write flame.css and flame.js as C strings, declared in flame.h:
 # cmake -D OUT=FILE.c -P flame_assets.cmake
 function(append_asset name file)
   file(READ ${CMAKE_CURRENT_LIST_DIR}/${file} text)

@@ -2,8 +2,8 @@
 /**
  * trigger.h - a condition that ends a recording: skua record --last --on
  *
- * The counters of the process are read once a second, and compared with those of a
- * second before.
+ * The counters of the process are read once a second, and compared with those read one
+ * second earlier.
  */
 #ifndef SKUA_BPF_TRIGGER_H
 #define SKUA_BPF_TRIGGER_H
@@ -45,8 +45,8 @@ struct trigger {
  */
 error_t trigger_parse(struct trigger *trigger, const char *text);
 
-/* trigger_can_come - return false if the condition is a stall, and no runtime
- * has a limit for polls */
+/* trigger_can_come - return false if the condition is a stall, there are
+ * runtimes, and none of them has a limit for polls */
 bool trigger_can_come(const struct trigger *trigger,
 		      const struct target *target);
 

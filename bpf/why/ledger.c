@@ -116,8 +116,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	add_step(l, s, step);
 }
 
-/* Continue what the slice around the ended one says, or the time between
- * slices. */
+/* When a slice ends, go on with the slice around it, or between slices. */
 static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
 		   enum trace_mark_kind over)
 {

@@ -25,7 +25,7 @@ static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 }
 
 /* Find the incident during which @slow became ready. Items come in the order of
- * that time. */
+ * ready_ns. */
 static struct ledger_incident *find(struct ledger_verdict *v,
 				    const struct ledger_slow *slow)
 {

@@ -67,9 +67,9 @@ static bool is_burst(const struct ledger *l, const struct ledger_item *item,
 	return true;
 }
 
-/* If there was no burst, the workers had more work than they could do. The
- * reason says within which time as many tasks came as the item waited for, on
- * all workers. @own: most of the wait was for its own type. */
+/* Without a burst, the workers had more work than they could do. As a measure,
+ * set the time in which as many tasks became runnable as all workers polled
+ * during the wait. @own: most of the wait was for the item's own type. */
 static void set_backlog(const struct ledger *l, const struct ledger_item *item,
 			const struct ledger_split *split, bool own,
 			struct ledger_reason *reason)
