@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * base.h - what every public header needs
+ * base.h - definitions that every public header needs
  *
- * Conventions of the whole interface: functions return 0 or a negative value of
- * <errno.h>, which the caller includes, and never set errno; times are
- * nanoseconds of CLOCK_MONOTONIC; the library never prints, except the line
- * with which it ends a program whose functions do not return (SKUA_NOEXCEPT) or
- * whose forks are wrong (skua/fork.h). Under "Threads", "any" is any
- * thread, "worker" a call from inside a poll, a release function or a poller, on
- * the thread of a worker of any runtime, and "outside" a thread that is no
- * worker. Functions that are async-signal-safe may be called from a signal handler that
- * interrupts an outside thread. Workers block all signals, SIGPIPE too: a write to a
- * closed socket from a poll fails with EPIPE. A handler that interrupts a worker all
- * the same must not call the library.
+ * These conventions hold for the whole interface:
+ *
+ * - Functions return 0 or a negative value of <errno.h>, and never set errno. The
+ *   program includes <errno.h> itself.
+ * - Times are nanoseconds of CLOCK_MONOTONIC.
+ * - The library prints nothing, with one exception: before it ends a program because
+ *   one of its functions did not return (SKUA_NOEXCEPT) or because its forks are
+ *   wrong (skua/fork.h), it prints one line to stderr.
+ *
+ * The entry of each function says under "Threads" which threads may call it:
+ *
+ * - any: any thread
+ * - worker: a thread of a worker of any runtime, from inside a poll, a release
+ *   function or a poller
+ * - outside: a thread that is no worker
+ *
+ * Workers block all signals, SIGPIPE included: a write to a closed socket from a poll
+ * fails with EPIPE. A function that is async-signal-safe may be called from a signal
+ * handler that interrupts an outside thread. A handler that interrupts a worker
+ * nevertheless must not call the library.
  */
 #ifndef SKUA_BASE_H
 #define SKUA_BASE_H
@@ -21,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Value of a deadline or timeout: none. */
+/* The value of a deadline or timeout for "never". */
 #define SKUA_FOREVER_NS UINT64_MAX
 
 #ifdef __cplusplus
@@ -33,24 +42,25 @@
 #endif
 
 /*
- * SKUA_NOEXCEPT - what the types of a program's functions end with
+ * SKUA_NOEXCEPT - the last word in the type of each function that a program passes to
+ * the library
  *
- * A function that a program gives to the library returns: no exception leaves it,
- * nor pthread_exit() or a cancellation of its thread. Otherwise the program ends by
- * std::terminate or abort(), where the exception is thrown, with a line on stderr
- * that says which function it was, and the type of the task that was polled.
+ * Such a function must return: no exception, no pthread_exit() and no cancellation of
+ * its thread may leave it. Otherwise the library ends the program, by std::terminate
+ * or abort(), at the place where the exception is thrown. A line on stderr then names
+ * the function, and the type of the task that was being polled.
  *
- * A C++17 program that defines this as noexcept before it includes a header, and in
- * all of its files, has that checked by the compiler as well: then the library takes
- * functions and lambdas that are noexcept, and no others. Functions of C headers
- * need the macro in their declaration for that.
+ * A C++17 program may define this macro as noexcept, in all of its files, before it
+ * includes a header. The compiler then checks the rule as well: the library accepts
+ * only functions and lambdas that are noexcept. The declarations of functions in C
+ * headers need the macro for that.
  */
 #ifndef SKUA_NOEXCEPT
 #define SKUA_NOEXCEPT
 #endif
 
-/* The library's: what its inline functions that call the program's end with, and
- * casts of which C++ compilers do not warn. */
+/* Private to the library: the last word of inline functions that call functions of
+ * the program, and casts without warnings of C++ compilers. */
 #ifdef __cplusplus
 #define SKUA_NOTHROW                       noexcept
 #define SKUA_STATIC_CAST(type, value)      (static_cast<type>(value))
@@ -61,14 +71,16 @@
 #define SKUA_REINTERPRET_CAST(type, value) ((type)(value))
 #endif
 
-/* Exported by the shared library; all else in it is hidden. */
+/* Exported by the shared library. All other symbols of the library are hidden. */
 #define SKUA_API __attribute__((visibility("default")))
 
 /**
- * SKUA_CONTAINER_OF - the struct that a task, timer or the like is a member of
- * @ptr: to the member; not const. It may be any expression, and is evaluated once
- * @type: of the struct
- * @member: its name there; a @ptr to another type is an error, in C a warning
+ * SKUA_CONTAINER_OF - return the struct that embeds a task, a timer or the like
+ * @ptr: pointer to the member, not const. It may be any expression, and is evaluated
+ *       once
+ * @type: type of the struct
+ * @member: name of the member in @type. If @ptr has another type than the member, C++
+ *          compilers report an error, and C compilers warn
  *
  *	struct conn {
  *		int fd;
@@ -77,9 +89,9 @@
  *
  *	struct conn *conn = SKUA_CONTAINER_OF(self, struct conn, task);
  *
- * In C++ it is for types of standard layout, as offsetof() is. A class with a base
- * that has fields, or with private fields beside public ones, derives from
- * skua_task instead, and uses static_cast.
+ * In C++ the struct must have standard layout, as for offsetof(). A class that has a
+ * base with fields, or private fields beside public ones, derives from skua_task
+ * instead, and uses static_cast.
  */
 #ifdef __cplusplus
 #define SKUA_CONTAINER_OF(ptr, type, member)                             \
@@ -97,10 +109,10 @@
 #define SKUA_VERSION_PATCH 0
 
 /**
- * struct skua_error - what was wrong, for a person
+ * struct skua_error - an error, described for a person
  * @code: the negative errno value that the function returned
- * @text: one line that names the key, the value it had and the accepted
- *        range; always terminated
+ * @text: one line that names the key, its value and the accepted range; always ends
+ *        with a zero byte
  */
 struct skua_error {
 	int code;

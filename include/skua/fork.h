@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * fork.h - calls that run in parallel: fork a job, do something else, join it
+ * fork.h - calls that run in parallel: fork a job, do other work, join the job
  *
- * A job is a call that another thread may make meanwhile. It lives on the stack of
- * the function that forks it, so nothing is allocated. While no thread takes the job,
- * its fork and its join cost two stores, two loads and two branches. A complete
- * example:
+ * A job is a function call that another thread may make while its caller does other
+ * work. It lives on the stack of the function that forks it, so nothing is allocated.
+ * While no thread takes the job, its fork and its join cost two stores, two loads and
+ * two branches. A complete example:
  *
  *	struct fib_job {
  *		struct skua_job job; // first: fib_run() casts back
@@ -32,7 +32,7 @@
  *		struct skua_ctx inner = skua_fork(ctx, &left.job);
  *		long right = fib(inner, n - 2);
  *
- *		if (skua_reclaim(inner, &left.job)) // nobody took it
+ *		if (skua_reclaim(inner, &left.job)) // no thread took it
  *			return fib(ctx, n - 1) + right;
  *		return left.result + right;
  *	}
@@ -44,44 +44,50 @@
  *	...
  *	err = skua_run(rt, root, &result);
  *
- * The test of n is in an inline function of its own, so that a leaf costs no call. Half
- * of all calls are leaves, and a call costs about as much as a fork: with the test
- * within fork_fib(), this program takes half as long again.
+ * The test of n is in an inline function of its own, so that a leaf costs no call.
+ * Half of all calls are leaves, and a call costs about as much as a fork: with the
+ * test inside fork_fib(), this program takes half as long again.
  *
- * A job may run on the thread that forked it, after all jobs that were forked later.
- * So it must not wait for anything that another job does, or the function that forked
- * it; and only a join may wait for a job.
+ * The thread that forked a job may run it itself, after all jobs that it forked
+ * later. So a job must not wait for another job, nor for the function that forked it.
+ * Only a join may wait for a job.
  *
- * A context says on which thread a call runs, and which jobs it has forked. It is
- * passed down by value. skua_fork() returns the context for the calls that follow;
- * skua_reclaim() takes it back, and then the earlier context holds again. A function
- * must join all jobs that it forked, in reverse order, before it returns. That holds
- * for exceptions as well: calls between a fork and its join must not throw, or the
- * function must catch the exception there. Only the thread that was given a context
- * may use it: a job gets a context of its own.
+ * A context says on which thread a call runs, and which jobs that thread has forked.
+ * It is passed down by value. skua_fork() returns the context for the calls that
+ * follow; after skua_reclaim() the earlier context is valid again. A function must
+ * join all jobs that it forked, in reverse order, before it returns. This includes a
+ * return by an exception: calls between a fork and its join must not throw, or the
+ * function must catch the exception there. Only the thread that received a context
+ * may use it: each job gets a context of its own.
  *
- * Tasks beside jobs. A worker checks its tasks between two jobs that it took, not
- * within a job, which may be half of the whole computation. For each external thread
- * that computes (skua_run()), one worker less helps, and that worker polls tasks as
- * always. When a task computes, all workers may help it; another task then waits for
- * about as long as the computation takes. A task that is bound to a worker that helps
- * waits as long at any time. (`skua-bench run beside` measures how long.)
+ * Tasks beside jobs. A worker that runs jobs of other threads checks for tasks
+ * between two of these jobs, but not inside one, which may be half of the whole
+ * computation. For each external thread that computes (skua_run()), one worker fewer
+ * helps, and that worker keeps polling tasks. When a task computes, all workers may
+ * help; other tasks then wait for about as long as the computation takes. A task that
+ * is bound to a worker that helps may wait as long in either case. `skua-bench run
+ * beside` measures these waits.
  *
- * Each job that is forked and not joined takes 8 bytes of a reserve, besides its own
- * memory. The reserve has as many slots as jobs of 64 bytes fit on a stack:
- * SKUA_MAX_FORKS a thread, or fewer if the process's stacks are limited to less than
- * 8 MB (RLIMIT_STACK). The page after the last slot cannot be written and ends the
- * program, like the page after the end of a stack.
+ * Each job that is forked and not yet joined takes 8 bytes of a reserve, besides its
+ * own memory. The reserve has as many slots as jobs of 64 bytes fit on a stack:
+ * SKUA_MAX_FORKS for each thread, or fewer if the stacks of the process are limited
+ * to less than 8 MB (RLIMIT_STACK). The page after the last slot is write-protected
+ * and ends the program, like the guard page of a stack.
  *
  * Checks. Where SKUA_FORK_CHECKS is 1, the library checks each fork and each reclaim,
- * and a mistake ends the program by abort(), with a line on stderr. Mistakes are: no
- * context, one of another thread, or one that is kept after skua_run() has returned;
- * a job without a function; joins out of order, of another job, or missing; more jobs
- * than the reserve has slots; a loop, a sort or skua_ctx_check() with the context from
- * before a fork. (If a poll leaves a job behind, the next computation of its worker
- * finds that.) SKUA_FORK_CHECKS is 1 by default in code compiled without optimisation
- * and without NDEBUG; a program may define it before it includes this header. Code
- * with checks and code without may call each other.
+ * and a mistake ends the program by abort(), with a line on stderr. Mistakes are:
+ *
+ * - no context, a context of another thread, or one that is used after skua_run() has
+ *   returned
+ * - a job without a function
+ * - a join out of order, a join of another job, or a missing join
+ * - more jobs than the reserve has slots
+ * - a loop, a sort or skua_ctx_check() with the context from before a fork
+ *
+ * If a poll ends without joining a job, the next computation of its worker reports
+ * the mistake. By default, SKUA_FORK_CHECKS is 1 in code compiled without
+ * optimisation and without NDEBUG; a program may define it before it includes this
+ * header. Code with checks and code without may call each other.
  */
 #ifndef SKUA_FORK_H
 #define SKUA_FORK_H
@@ -98,10 +104,12 @@ SKUA_BEGIN_DECLS
 #endif
 #endif
 
-/* The most jobs of one thread that are forked and not joined; see above. */
+/* The maximum number of jobs that a thread may have forked and not joined; see
+ * above. */
 #define SKUA_MAX_FORKS (1u << 17)
 
-/* The most external threads of a runtime that workers help at once. */
+/* The maximum number of external threads of a runtime that workers help at the
+ * same time. */
 #define SKUA_MAX_EXTERNAL_THREADS 16
 
 struct skua_runtime;
@@ -109,21 +117,21 @@ struct skua_task;
 struct skua_job;
 
 /*
- * The jobs that a thread has forked; private to the library. Its layout is part of
+ * The jobs that a thread has forked; private to the library. The layout is part of
  * the binary interface, because the functions below are inlined into programs.
  */
 struct skua_forks {
 	void **split;    /* slots from here on are private to the thread */
-	uint32_t wanted; /* whether other threads ask for jobs */
+	uint32_t wanted; /* not 0: other threads ask for jobs */
 	uint32_t reserved;
 	void **end;  /* after the last slot */
-	void **room; /* after the last slot that a scope takes */
+	void **room; /* after the last slot that scopes use */
 	void **top;  /* with checks: after the newest job */
 };
 
 /**
- * struct skua_ctx - where a call is in its tree of calls; the fields are private to
- * the library
+ * struct skua_ctx - the place of a call in its tree of calls; the fields are private
+ * to the library
  */
 struct skua_ctx {
 	struct skua_forks *forks;
@@ -131,12 +139,12 @@ struct skua_ctx {
 };
 
 /**
- * struct skua_job - a call that other threads may make; embed it, beside the
+ * struct skua_job - a call that another thread may make; embed it beside the
  * arguments and the result
- * @run: makes the call on another thread, with the context of that thread. It must
- *       return: it must not be left by an exception, longjmp() or pthread_exit(). It
- *       may take any time, fork, and call all functions that a poll function may
- *       call. If it blocks, it blocks the jobs after it
+ * @run: makes the call on another thread, with a context of that thread. It must
+ *       return: no exception, longjmp() or pthread_exit() may leave it. It may take
+ *       any time, fork, and call every function that a poll function may call. If it
+ *       blocks, it also delays the jobs that the same thread runs after it
  *
  * The memory must stay in place from the fork to the end of the join.
  */
@@ -145,27 +153,30 @@ struct skua_job {
 };
 
 /**
- * skua_run - call a function that forks, and wait for it
+ * skua_run - call a function that forks, and wait until it returns
  * @rt: live runtime, borrowed
- * @root: the function; called once, with a context and @arg
- * @arg: passed to @root
+ * @root: function to call; it is called once, with a context and @arg
+ * @arg: passed to @root; may be NULL
  *
- * The calling thread runs @root itself and counts as one of the workers meanwhile:
+ * The calling thread runs @root itself, and takes the place of one worker meanwhile:
  * with one worker, everything runs on the calling thread. Idle workers take jobs as
- * soon as there are any. When the call returns, all jobs are joined.
+ * soon as there are any. When skua_run() returns, all jobs are joined.
  *
- * Workers take jobs of up to SKUA_MAX_EXTERNAL_THREADS external threads at once. The
- * jobs of a further thread run on that thread alone, which allocates their slots.
+ * Workers take jobs of up to SKUA_MAX_EXTERNAL_THREADS external threads at the same
+ * time. If further threads call skua_run(), each of them runs its jobs alone, and
+ * allocates the slots for them.
  *
- * Threads: any; within a poll or a job of @rt, better pass the context down
- * (skua_task_ctx()). @root must not drain, shut down or destroy @rt, which wait for it
- * (-EDEADLK). Blocks: until @root returns and the jobs that other threads have taken
- * are done. Allocates: nothing, with the exception above.
+ * @root must not drain, shut down or destroy @rt: these calls would wait for @root,
+ * and return -EDEADLK instead.
+ *
+ * Threads: any. In a poll or a job of @rt, pass the context down instead
+ * (skua_task_ctx()). Blocks: until @root has returned and the jobs that other threads
+ * took are done. Allocates: nothing, except slots for a further thread as above.
  * Order: writes of a job are visible after its join.
- * Return: 0; -EINVAL (a pointer except @arg is NULL); -ESHUTDOWN (the runtime is
- * shutting down: @root was not called); -ENOMEM (@root was not called; only if
- * SKUA_MAX_EXTERNAL_THREADS threads are in this call of the same runtime); -EOWNERDEAD
- * (in a forked child).
+ * Return: 0; -EINVAL (@rt or @root is NULL); -ESHUTDOWN (the runtime is shutting
+ * down: @root was not called); -ENOMEM (@root was not called; possible only while
+ * SKUA_MAX_EXTERNAL_THREADS other threads are in skua_run() of @rt); -EOWNERDEAD (in
+ * a forked child).
  */
 SKUA_API int skua_run(struct skua_runtime *rt,
 		      void (*root)(struct skua_ctx ctx, void *arg)
@@ -173,53 +184,56 @@ SKUA_API int skua_run(struct skua_runtime *rt,
 		      void *arg);
 
 /**
- * skua_task_ctx - fork from within a task
- * @self: the task that the calling thread polls
+ * skua_task_ctx - return a context with which a task can fork
+ * @self: task that the calling thread is polling, borrowed
  *
- * Call it once a poll, and pass the context down. The poll lasts until its jobs are
- * joined, and other tasks of the worker wait for it.
+ * Call it once in a poll, and pass the context down. The poll lasts until its jobs
+ * are joined; other tasks of the worker wait meanwhile.
  *
  * Threads: worker, in a poll. Blocks: never. Allocates: nothing.
- * Return: a context; it has two NULLs if the caller does not poll @self.
+ * Return: the context; both of its fields are NULL if the caller does not poll @self.
  */
 SKUA_API struct skua_ctx skua_task_ctx(const struct skua_task *self);
 
 /**
- * skua_ctx_check - check the context that a function is given
- * @ctx: of the calling function
+ * skua_ctx_check - check the context that a function received
+ * @ctx: context of the calling function
  *
- * It is for functions that take a context, such as your own loops; the loops and
- * sorts of the library begin with this call. In code with and without checks, it ends
- * the program, as the checks above do, if the context is of another thread, is kept
- * after skua_run() has returned, or is from before a fork that code with checks made.
+ * Use it in functions that take a context, for example in loops of your own; the
+ * loops and sorts of the library begin with this call. It ends the program, in the
+ * same way as the checks above and whatever SKUA_FORK_CHECKS is, if @ctx belongs to
+ * another thread, if skua_run() has returned since, or if @ctx is from before a fork
+ * that code with checks made.
  *
- * Threads: that of @ctx. Blocks: never. Allocates: nothing.
- * Return: 0; -EINVAL if @ctx has NULLs, as skua_task_ctx() may return it.
+ * Threads: the thread of @ctx. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL if a field of @ctx is NULL, as skua_task_ctx() may return it.
  */
 SKUA_API int skua_ctx_check(struct skua_ctx ctx);
 
-/* skua_fork_wanted - the rest of a fork when other threads ask for jobs; private to
- * the library. As skua_fork(). */
+/* skua_fork_wanted - offer jobs to threads that ask for them, as the slow part of
+ * a fork; private to the library. As skua_fork(). */
 SKUA_API void skua_fork_wanted(struct skua_ctx inner);
 
-/* skua_reclaim_shared - the rest of a join when another thread may have taken the
- * job; private to the library. As skua_reclaim(). */
+/* skua_reclaim_shared - take back or wait for a job that another thread may have
+ * taken, as the slow part of a join; private to the library. As skua_reclaim(). */
 SKUA_API bool skua_reclaim_shared(struct skua_ctx inner);
 
-/* skua_fork_check - end the program if the arguments of a fork are wrong or, with
- * @joins, those of a reclaim, where a NULL @job stands for the newest job; private to
- * the library. As skua_fork(). */
+/* skua_fork_check - end the program if the arguments of a fork or, with @joins, of
+ * a reclaim are wrong; private to the library. A NULL @job of a reclaim stands for
+ * the newest job. As skua_fork(). */
 SKUA_API void skua_fork_check(struct skua_ctx ctx, const struct skua_job *job,
 			      bool joins);
 
 /**
- * skua_fork - let other threads make a call
- * @ctx: of the calling function
- * @job: initialised; the library borrows it until skua_reclaim()
+ * skua_fork - offer a job to other threads
+ * @ctx: context of the calling function
+ * @job: initialised; borrowed until skua_reclaim() of the job
  *
- * Threads: that of @ctx. Blocks: never. Allocates: nothing.
- * Order: earlier writes are visible to the thread that runs the job.
- * Return: the context for calls until @job is reclaimed.
+ * Threads: the thread of @ctx. Blocks: never. Allocates: nothing; with checks, the
+ * first fork of a thread allocates memory for them, and ends the program if there is
+ * none.
+ * Order: writes before the call are visible to the thread that runs the job.
+ * Return: the context for the calls that the function makes before it reclaims @job.
  */
 static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
 					struct skua_job *job)
@@ -228,8 +242,9 @@ static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
 
 	if (SKUA_FORK_CHECKS)
 		skua_fork_check(ctx, job, false);
-	/* Relaxed, both: other threads see the slot and the job after the release
-	 * in skua_fork_wanted(); the next fork hears a thread that asks later. */
+	/* Both relaxed: other threads see the slot and the job only after the
+	 * release in skua_fork_wanted(). If another thread asks later, the next
+	 * fork sees that. */
 	__atomic_store_n(ctx.head, SKUA_STATIC_CAST(void *, job),
 			 __ATOMIC_RELAXED);
 	if (__builtin_expect(
@@ -240,17 +255,18 @@ static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
 }
 
 /**
- * skua_reclaim - end a fork: take the job back, or wait until it is done
- * @inner: the context that skua_fork() returned
- * @job: the job of that fork; all jobs that were forked after it are joined
+ * skua_reclaim - join a job: take it back, or wait until it is done
+ * @inner: context that skua_fork() returned
+ * @job: job of that fork. All jobs that were forked after it must be joined already
  *
  * While it waits, the thread runs other jobs on top of its stack, but no tasks.
  *
- * Threads: that of @inner. Blocks: until the job is done, if another thread has
+ * Threads: the thread of @inner. Blocks: until the job is done, if another thread has
  * taken it. Allocates: nothing.
- * Order: writes of a job that was taken are visible.
- * Return: true if no thread has taken the job and none will: the caller must make the
- * call itself, with the context that it gave to skua_fork(). False if the job is done.
+ * Order: if another thread ran the job, its writes are visible after the call.
+ * Return: true if no thread has taken the job, and none will: the caller must make
+ * the call itself, with the context that it passed to skua_fork(). False if the job
+ * is done.
  */
 static inline __attribute__((warn_unused_result)) bool
 skua_reclaim(struct skua_ctx inner, const struct skua_job *job)
@@ -264,12 +280,12 @@ skua_reclaim(struct skua_ctx inner, const struct skua_job *job)
 
 /**
  * skua_wanted - tell whether other threads ask for jobs
- * @ctx: of the calling function
+ * @ctx: context of the calling function
  *
- * It is a hint for loops that make jobs on request: true while other threads find
- * nothing to take. With one worker there are no other threads.
+ * A hint for loops that make jobs on request: true while other threads search and
+ * find no job. With one worker, no other thread asks.
  *
- * Threads: that of @ctx. Blocks: never. Allocates: nothing.
+ * Threads: the thread of @ctx. Blocks: never. Allocates: nothing.
  */
 static inline bool skua_wanted(struct skua_ctx ctx)
 {
@@ -278,7 +294,7 @@ static inline bool skua_wanted(struct skua_ctx ctx)
 }
 
 /**
- * struct skua_scope - a number of forks that is not known beforehand
+ * struct skua_scope - forks whose number is not known beforehand
  *
  * The fields are private to the library. A scope belongs to one function:
  *
@@ -288,7 +304,8 @@ static inline bool skua_wanted(struct skua_ctx ctx)
  *		skua_scope_fork(&scope, &node->job);
  *	skua_scope_join(&scope);
  *
- * Pass scope.ctx to functions that fork and are called between the scope's forks.
+ * A function that itself forks, and is called between the forks of the scope, must
+ * receive scope.ctx.
  */
 struct skua_scope {
 	struct skua_ctx ctx;
@@ -296,10 +313,11 @@ struct skua_scope {
 };
 
 /**
- * skua_scope_begin - a scope without a job
- * @ctx: of the calling function, which uses it again after skua_scope_join()
+ * skua_scope_begin - return a scope that has no job yet
+ * @ctx: context of the calling function, which uses it again only after
+ *       skua_scope_join()
  *
- * Threads: that of @ctx. Blocks: never. Allocates: nothing.
+ * Threads: the thread of @ctx. Blocks: never. Allocates: nothing.
  */
 static inline struct skua_scope skua_scope_begin(struct skua_ctx ctx)
 {
@@ -309,15 +327,16 @@ static inline struct skua_scope skua_scope_begin(struct skua_ctx ctx)
 }
 
 /**
- * skua_scope_fork - let other threads run a job
- * @scope: begun, and not joined
- * @job: initialised; the library borrows it until skua_scope_join()
+ * skua_scope_fork - offer a job of a scope to other threads
+ * @scope: begun and not yet joined
+ * @job: initialised; borrowed until skua_scope_join()
  *
- * Scopes take half of the slots, up to SKUA_MAX_FORKS / 2 jobs; the rest is for forks
- * of these jobs. A job that finds no slot runs at once, within this call.
+ * Scopes use half of the slots, up to SKUA_MAX_FORKS / 2 jobs; the other half is left
+ * for the forks of these jobs. A job that finds no free slot runs at once, inside
+ * this call.
  *
- * Threads: that of the scope. Blocks: never, except for such a job.
- * Allocates: nothing.
+ * Threads: the thread of the scope. Blocks: never, unless the job runs inside the
+ * call. Allocates: nothing.
  * Order: as skua_fork().
  */
 static inline void skua_scope_fork(struct skua_scope *scope,
@@ -330,11 +349,12 @@ static inline void skua_scope_fork(struct skua_scope *scope,
 }
 
 /**
- * skua_scope_join - run the jobs that no thread has taken, and wait for the others
- * @scope: has no job afterwards, and may be used again
+ * skua_scope_join - run the jobs that no thread has taken, and wait for the other
+ * ones
+ * @scope: begun; has no job afterwards, and may be used again
  *
- * Threads: that of the scope. Blocks: as skua_reclaim(). Allocates: nothing.
- * Order: writes of the jobs are visible.
+ * Threads: the thread of the scope. Blocks: as skua_reclaim(). Allocates: nothing.
+ * Order: writes of the jobs are visible after the call.
  */
 static inline void skua_scope_join(struct skua_scope *scope) SKUA_NOTHROW
 {
@@ -347,7 +367,8 @@ static inline void skua_scope_join(struct skua_scope *scope) SKUA_NOTHROW
 			__atomic_load_n(inner.head - 1, __ATOMIC_RELAXED));
 
 		scope->ctx.head--;
-		/* The library decides what the slot holds once the job is taken. */
+		/* NULL, because the slot no longer holds the job once a thief has
+		 * taken it. */
 		if (skua_reclaim(inner, NULL))
 			job->run(scope->ctx, job);
 	}

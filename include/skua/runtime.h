@@ -2,11 +2,12 @@
 /**
  * runtime.h - create a set of workers, wait for their tasks, end them
  *
- * A process may have several runtimes. Only the thread that calls fork() goes
- * on in the child, so that a runtime of the parent has no workers there: every
- * function of this library that returns an error code and is given such a
- * runtime, or a task of one that has not ended, returns -EOWNERDEAD. The child may create
- * runtimes of its own; the memory of the parent's stays allocated in it.
+ * A process may have several runtimes. After fork(), only the thread that called it
+ * exists in the child, so the runtimes of the parent have no workers there. In the
+ * child, every function of the library that returns an error code and receives such a
+ * runtime, or a task of one that has not ended, returns -EOWNERDEAD. The child may
+ * create runtimes of its own. The memory of the parent's runtimes stays allocated in
+ * it.
  */
 #ifndef SKUA_RUNTIME_H
 #define SKUA_RUNTIME_H
@@ -20,20 +21,22 @@ struct skua_stall;
 struct skua_task;
 
 /* Flags of struct skua_config. */
-#define SKUA_UNPINNED (1u << 0) /* leave placing the workers to the kernel */
-#define SKUA_NO_ENV   (1u << 1) /* do not look at the environment */
-/* No threads: one worker, which runs inside skua_runtime_poll(). */
+#define SKUA_UNPINNED (1u << 0) /* bind no worker: the kernel places them */
+#define SKUA_NO_ENV   (1u << 1) /* ignore the environment variables */
+/* Create no threads: the only worker runs inside skua_runtime_poll(). */
 #define SKUA_CALLER_DRIVEN (1u << 2)
-/* Ask for large pages for what is a worker's own. */
+/* Use huge pages for per-worker memory. */
 #define SKUA_HUGE_PAGES  (1u << 3)
 #define SKUA_REALTIME    (1u << 4) /* see skua_runtime_create() */
-#define SKUA_LOCK_MEMORY (1u << 5) /* likewise */
-/* At the start measure which CPUs are near each other, for up to 50 ms; or never:
- * else only where what the machine tells of its caches is doubtful. */
+#define SKUA_LOCK_MEMORY (1u << 5) /* see skua_runtime_create() */
+/* Measure at the start which CPUs are near each other, for up to 50 ms; or never
+ * measure. Without either flag, the library measures only if the machine's
+ * description of its caches is doubtful. */
 #define SKUA_MEASURE_TOPOLOGY (1u << 6)
 #define SKUA_TRUST_TOPOLOGY   (1u << 7)
-/* Keep a table of the tasks that live, for skua_runtime_left(), the log and `skua
- * tasks`. It costs some 200 ns a spawn or poll, and 0.5 MB. */
+/* Keep a table of the tasks that are not done, for skua_runtime_left(), the log
+ * and `skua tasks`. It costs about 200 ns for each spawn and each poll, and 0.5
+ * MB. */
 #define SKUA_TRACK_TASKS (1u << 8)
 
 #define SKUA_MAX_WORKERS        4096
@@ -43,31 +46,32 @@ struct skua_task;
 #define SKUA_MAX_STEAL          16384
 #define SKUA_MAX_FAR_SAMPLES    64
 
-/* Values of spin_ns. */
-#define SKUA_SPIN_NEVER   UINT64_MAX       /* sleep at once */
-#define SKUA_SPIN_FOREVER (UINT64_MAX - 1) /* never sleep: for isolated CPUs */
-/* Value of lifo_steal_delay_ns: no other worker takes the task that a worker runs next.
- * */
+/* Special values of spin_ns. */
+#define SKUA_SPIN_NEVER   UINT64_MAX       /* park at once */
+#define SKUA_SPIN_FOREVER (UINT64_MAX - 1) /* never park: for isolated CPUs */
+/* Special value of lifo_steal_delay_ns: no other worker takes a task from a LIFO
+ * slot. */
 #define SKUA_LIFO_PRIVATE UINT64_MAX
-/* The longest spin_ns and lifo_steal_delay_ns, the shortest of the latter. */
+/* The maximum of spin_ns, far_delay_ns and lifo_steal_delay_ns, and the minimum of
+ * lifo_steal_delay_ns. */
 #define SKUA_MAX_DELAY_NS      UINT64_C(1000000000)
 #define SKUA_MIN_LIFO_DELAY_NS UINT64_C(1000)
-/* The shortest and the longest time after which a poll is reported as stalled. */
+/* The minimum and the maximum of stall_limit_ns. */
 #define SKUA_MIN_STALL_LIMIT_NS UINT64_C(100000)
 #define SKUA_MAX_STALL_LIMIT_NS UINT64_C(1000000000000)
-/* Value of stall_signal: none, so that reports have no stack. */
+/* Special value of stall_signal: no signal, so reports have no stack. */
 #define SKUA_STALL_NO_SIGNAL (-1)
 
 /**
- * struct skua_allocator - where a runtime's memory comes from
- * @alloc: returns @size bytes, aligned to @align, a power of two; or NULL
- * @free: takes them back
- * @ctx: handed to both
+ * struct skua_allocator - functions that provide the memory of a runtime
+ * @alloc: returns @size bytes, aligned to @align, which is a power of two; or NULL
+ * @free: frees memory that @alloc returned; @size is the same
+ * @ctx: passed to both
  *
- * Called in skua_runtime_create() and skua_runtime_destroy(), in skua_call() for its
- * blocks of memory, and, in a group with a release function (skua/group.h), in
- * skua_group_spawn() and before a wait for the group returns 0. From any thread, and
- * from several at once.
+ * The library calls them in skua_runtime_create() and skua_runtime_destroy(); in
+ * skua_call(), for its blocks of memory; and, for a group with a release function
+ * (skua/group.h), in skua_group_spawn() and before a wait for the group returns 0.
+ * Any thread may call them, and several at the same time.
  */
 struct skua_allocator {
 	/* clang-format off */
@@ -81,23 +85,24 @@ struct skua_allocator {
 enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
 
 /**
- * struct skua_hooks - what a runtime tells its user; each may be NULL
- * @worker_start: a worker begins, on its own thread
- * @worker_stop: it ends, on its own thread
- * @worker_park: it is going to sleep
- * @worker_unpark: it has slept
- * @log: something happened that nobody has asked about; one line, no newline;
- *       on the thread that it happened on. The library itself never prints.
- * @ctx: handed to each
- * @stall: a poll takes longer than its limit (stall_limit_ns of struct
- *       skua_config); what of it (skua/stall.h) is borrowed for the call. On a
- *       thread of its own, and not on two at once; while it runs, no other worker
- *       is looked at. Without it the log is told.
+ * struct skua_hooks - callbacks about events of a runtime; each may be NULL
+ * @worker_start: a worker starts; called on its thread
+ * @worker_stop: a worker ends; called on its thread
+ * @worker_park: a worker is about to sleep; called on its thread
+ * @worker_unpark: a worker has slept; called on its thread
+ * @log: receives one line of text, without a newline, about an event that no function
+ *       returns; called on the thread where it happened. Without it the line is lost,
+ *       because the library prints nothing
+ * @ctx: passed to each callback
+ * @stall: a poll takes longer than its limit (stall_limit_ns of struct skua_config).
+ *         @stall is borrowed for the call (skua/stall.h). Called on a thread of the
+ *         library that is no worker, one call at a time; while the callback runs, no
+ *         other worker is checked. Without it, the library logs the stall
  *
- * Hooks must not call the runtime, except skua_worker_index(). A runtime with
- * SKUA_CALLER_DRIVEN has no threads to start and stop; its worker sleeps from
- * where skua_runtime_poll() returns 0 to the next call of it, and first in
- * skua_runtime_create().
+ * Callbacks must not call the runtime, except skua_worker_index(). A runtime with
+ * SKUA_CALLER_DRIVEN has no threads that start or stop. Its worker counts as parked
+ * from the moment when skua_runtime_poll() returns 0 to the next call of it, and for
+ * the first time in skua_runtime_create().
  */
 struct skua_hooks {
 	void (*worker_start)(void *ctx, unsigned worker) SKUA_NOEXCEPT;
@@ -111,102 +116,108 @@ struct skua_hooks {
 };
 
 /**
- * struct skua_config - how a runtime is made
+ * struct skua_config - the configuration of a runtime
  *
- * Start from SKUA_CONFIG_INIT; in every field but @size, zero is the default.
+ * Start from SKUA_CONFIG_INIT. In every field except @size, zero means the default.
  *
- * @size: sizeof(struct skua_config), so that the struct can grow
- * @workers: worker threads, 1 to SKUA_MAX_WORKERS; 0 = as many as @placement has
- *        places for, one per allowed CPU by default, but no more than the CPU
- *        time of the control groups suffices for, rounded up
+ * @size: sizeof(struct skua_config), so that later versions can add fields
+ * @workers: number of workers, 1 to SKUA_MAX_WORKERS; 0 = one for each place of
+ *           @placement, which by default is each allowed CPU, but no more than the
+ *           CPU time of the control groups allows, rounded up
  * @queue_capacity: slots of each local queue, a power of two from
- *        SKUA_MIN_QUEUE_CAPACITY to SKUA_MAX_QUEUE_CAPACITY; 0 = 256
- * @steal_attempts: rounds over the other workers' queues before a worker
- *        parks, at least; 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 when
- *        there are more workers than CPUs
- * @max_queued: tasks in the injection queue at which spawning is refused with
- *        -EAGAIN, from workers too; urgent and bound tasks, which have queues of
- *        their own, do not count; 0 = no bound
- * @spin_ns: how long a worker looks for work before it parks, 1 to
- *        SKUA_MAX_DELAY_NS, SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER; 0 = as long
- *        as waking it was measured to take, and longer, up to 50,000, while
- *        work comes within that time: a worker that is called more often than
- *        every 50 us does not sleep; or never when there are more workers than
- *        CPUs, or the control groups have less time than these
- * @lifo_steal_delay_ns: how long a task in a LIFO slot waits behind a long poll before
- *        an idle worker takes it, SKUA_MIN_LIFO_DELAY_NS to SKUA_MAX_DELAY_NS, or
- *        SKUA_LIFO_PRIVATE; 0 = 100,000
- * @cpus: CPUs to run on, as "0-3,8", within those the calling thread is
- *        allowed; NULL = all of them: then an event loop of the program's own
- *        shares one with a worker. Only read during the call.
- * @allocator: NULL = aligned_alloc() and free(), but see below. Borrowed for the
- *        runtime's life.
- * @hooks: NULL = none. Borrowed for the runtime's life.
- * @flags: SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
- *        SKUA_REALTIME, SKUA_LOCK_MEMORY, SKUA_TRACK_TASKS, and one or none of
- *        SKUA_MEASURE_TOPOLOGY and SKUA_TRUST_TOPOLOGY
+ *         SKUA_MIN_QUEUE_CAPACITY to SKUA_MAX_QUEUE_CAPACITY; 0 = 256
+ * @steal_attempts: minimum number of rounds over the queues of the other workers
+ *         before a worker parks, 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 if there
+ *         are more workers than CPUs
+ * @max_queued: number of tasks in the injection queue from which on a spawn fails
+ *         with -EAGAIN, on workers too; urgent and bound tasks have queues of their
+ *         own and do not count; 0 = no bound
+ * @spin_ns: how long a worker searches for work before it parks, in nanoseconds, 1 to
+ *           SKUA_MAX_DELAY_NS, or SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER. 0 = as long
+ *           as its wake-ups take, by measurement; longer, up to 50,000, while work
+ *           arrives within that time, so that a worker that gets work more often than
+ *           every 50 us does not sleep; and never if there are more workers than
+ *           CPUs, or if the control groups have less CPU time than there are CPUs
+ * @lifo_steal_delay_ns: how long a task waits in a LIFO slot behind a long poll
+ *         before an idle worker takes it, in nanoseconds, SKUA_MIN_LIFO_DELAY_NS to
+ *         SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE; 0 = 100,000
+ * @cpus: CPUs to run on, for example "0-3,8"; each must be allowed for the calling
+ *        thread. Read only during the call. NULL = all allowed CPUs; an event loop of
+ *        the program then shares a CPU with a worker
+ * @allocator: borrowed until the runtime is destroyed. NULL = aligned_alloc() and
+ *             free(), with the exception below
+ * @hooks: borrowed until the runtime is destroyed. NULL = none
+ * @flags: any of SKUA_UNPINNED, SKUA_NO_ENV, SKUA_CALLER_DRIVEN, SKUA_HUGE_PAGES,
+ *         SKUA_REALTIME, SKUA_LOCK_MEMORY and SKUA_TRACK_TASKS, and at most one of
+ *         SKUA_MEASURE_TOPOLOGY and SKUA_TRUST_TOPOLOGY
  * @reserved: 0
- * @steal_max: tasks that one steal takes at most, of half of what a worker of the
- *        same NUMA node has; 1 to SKUA_MAX_STEAL; 0 = 32
- * @steal_max_far: the same of a worker on another node; 0 = 1
- * @far_delay_ns: how long a worker looks for work on its own node before it looks
- *        at others, 1 to SKUA_MAX_DELAY_NS, but no longer than half of its search;
- *        0 = 5,000. Before it sleeps, it looks everywhere once.
- * @far_samples: groups of workers that share a cache, of other nodes, that a worker
- *        then looks at in a round, by chance; 1 to SKUA_MAX_FAR_SAMPLES; 0 = 2
- * @placement: which of the CPUs the workers are on (skua/topology.h);
- *        SKUA_PLACE_LISTED needs @cpus
+ * @steal_max: maximum number of tasks that one steal takes from a worker on the same
+ *             NUMA node, of at most half of its tasks, 1 to SKUA_MAX_STEAL; 0 = 32
+ * @steal_max_far: the same maximum for a worker on another node; 0 = 1
+ * @far_delay_ns: how long a worker searches its own node before it searches others,
+ *         in nanoseconds, 1 to SKUA_MAX_DELAY_NS, but no longer than half of its
+ *         search; 0 = 5,000. Before it sleeps, it scans all workers once
+ * @far_samples: number of groups of workers on other nodes that a round of the search
+ *         then tries, at random; a group shares a last cache. 1 to
+ *         SKUA_MAX_FAR_SAMPLES; 0 = 2
+ * @placement: on which of the CPUs the workers run (skua/topology.h);
+ *             SKUA_PLACE_LISTED needs @cpus
  * @stall_limit_ns: how long a poll may take before it is reported as stalled, see
- *        below; SKUA_MIN_STALL_LIMIT_NS to SKUA_MAX_STALL_LIMIT_NS; 0 = nobody
- *        looks. Not with SKUA_CALLER_DRIVEN.
- * @stall_signal: a real-time signal by which a stalled worker is asked for its
- *        stack, and that the program neither handles nor waits for, or
- *        SKUA_STALL_NO_SIGNAL; 0 = the highest one that has no handler
+ *         below; nanoseconds, SKUA_MIN_STALL_LIMIT_NS to SKUA_MAX_STALL_LIMIT_NS; 0 =
+ *         no reports. Not available with SKUA_CALLER_DRIVEN
+ * @stall_signal: real-time signal that makes a stalled worker note its stack. The
+ *         program must neither handle it nor wait for it. SKUA_STALL_NO_SIGNAL =
+ *         none; 0 = the highest one that has no handler
  * @reserved2: 0
  *
- * Without an allocator, and with more than one NUMA node that the calling thread
- * may have memory on, what is a pinned worker's own (its state, queue and jobs,
- * and the blocks that it takes for skua_call()) is memory of its CPU's node, or
- * of the nearest one that has any, while there is room. It comes from the kernel,
- * and goes back in skua_runtime_destroy(). Where the kernel refuses, the log is
- * told, and the memory is ordinary. With SKUA_HUGE_PAGES it comes in pieces of 2
- * MiB, one at least a node, for which the kernel is asked for large pages
- * (transparent ones: none have to be set aside); an allocator's is as it is.
- * With SKUA_CALLER_DRIVEN there is one worker, whatever SKUA_WORKERS says, and
- * @workers is 0 or 1.
+ * Memory. Without an allocator, and if the calling thread may have memory on more
+ * than one NUMA node, the memory of each pinned worker (its state, its queue, its
+ * jobs and its blocks for skua_call()) is on the node of its CPU, or on the nearest
+ * node that has memory, as long as there is room. The runtime takes this memory from
+ * the kernel, and returns it in skua_runtime_destroy(). If the kernel refuses, the
+ * runtime logs a warning and uses ordinary memory. With SKUA_HUGE_PAGES this memory
+ * comes in pieces of 2 MiB, at least one for each node, and the kernel is asked to
+ * use transparent huge pages for them, so none need to be set aside. Memory of an
+ * allocator is used as it is.
  *
- * With @stall_limit_ns a thread, "skua-watch", looks at what the workers poll each
- * quarter of the limit (or of the shortest one of a task's type, but not more often
- * than every 100 us, nor less than every second), and not at all while all of them
- * sleep. It sees a poll that it finds under way at several looks:
- *   - a poll that takes more than twice its limit is reported once, to @stall of
- *     the hooks or else to the log;
- *   - a poll that takes longer than its limit, but not twice as long, may end
- *     before it is reported, and mostly does. Choose half of the time that must
- *     not be missed;
- *   - a poll within its limit is never reported.
- * The time that polls take is counted anyway, by samples: `skua top`, `skua stats`
- * and `skua metrics` tell about how many were longer than the limit of the runtime.
- * Time in which its thread waited for a CPU does not count for a report, nor does the
- * time that the process was stopped; but a poll that sleeps or blocks is reported as
- * one that computes is. (Where /proc does not say, the CPU time alone counts.) A worker
- * is reported once a second at most. To note the stack, the worker's thread is
- * interrupted by @stall_signal once a report, with SA_RESTART: some system calls then
- * return EINTR all the same, as signal(7) lists. A type with a limit has it, shorter or
- * longer, in each runtime that has one.
+ * A runtime with SKUA_CALLER_DRIVEN has one worker: @workers must be 0 or 1, and
+ * SKUA_WORKERS is ignored.
  *
- * A field that is left at its default is taken from the environment, if it is
- * set there: SKUA_WORKERS, SKUA_QUEUE_CAPACITY, SKUA_STEAL_ATTEMPTS,
- * SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or "forever"),
- * SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
- * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES,
- * SKUA_STALL_LIMIT_NS (without SKUA_CALLER_DRIVEN), SKUA_CPUS,
- * SKUA_UNPINNED, SKUA_HUGE_PAGES and SKUA_TRACK_TASKS ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for
- * that flag, "0" for SKUA_TRUST_TOPOLOGY, unless either is set), and SKUA_PLACEMENT
- * ("default", "compact", "scatter", "cores", "caches" or "listed"). An empty
- * variable counts as not set. In a Debug build of the library (one without NDEBUG),
- * SKUA_TRACK_TASKS that is not set counts as "1"; with SKUA_NO_ENV the flag alone
- * decides.
+ * Stalls. With @stall_limit_ns, a thread named "skua-watch" checks every quarter of
+ * the limit (or of the shortest limit of a task type) which poll each worker is in;
+ * but at most every 100 us, at least every second, and not at all while all workers
+ * sleep. It recognises a poll that is still in progress at several checks:
+ *
+ * - A poll that takes more than twice its limit is reported once, to the stall hook,
+ *   or else to the log.
+ * - A poll that takes longer than its limit, but less than twice as long, may end
+ *   before it is reported, and mostly does. So choose half of the time that must not
+ *   be missed.
+ * - A poll within its limit is never reported.
+ *
+ * The limit does not count time in which the thread waited for a CPU, or in which the
+ * process was stopped. A poll that sleeps or blocks is reported like one that
+ * computes. (If /proc does not tell how long a thread waited, only CPU time counts.)
+ * At most one report a second is made for each worker. To note the stack, each report
+ * interrupts the thread of the worker by @stall_signal, with SA_RESTART; the system
+ * calls that signal(7) lists then return EINTR nevertheless. A task type that has a
+ * limit of its own uses it, shorter or longer, in each runtime that has a limit.
+ *
+ * Apart from these reports, workers always sample how long polls take: `skua top`,
+ * `skua stats` and `skua metrics` estimate how many were longer than the limit of the
+ * runtime.
+ *
+ * Environment. A field that is left at its default takes its value from a variable,
+ * if that is set and not empty: SKUA_WORKERS, SKUA_QUEUE_CAPACITY,
+ * SKUA_STEAL_ATTEMPTS, SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or
+ * "forever"), SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
+ * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_STALL_LIMIT_NS
+ * (ignored with SKUA_CALLER_DRIVEN), SKUA_CPUS, SKUA_UNPINNED, SKUA_HUGE_PAGES and
+ * SKUA_TRACK_TASKS ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for the flag of that
+ * name, "0" for SKUA_TRUST_TOPOLOGY; ignored if one of the two is set), and
+ * SKUA_PLACEMENT ("default", "compact", "scatter", "cores", "caches" or "listed"). In
+ * a Debug build of the library (one without NDEBUG), SKUA_TRACK_TASKS counts as "1"
+ * if it is not set. With SKUA_NO_ENV, only the struct counts.
  */
 struct skua_config {
 	size_t size;
@@ -236,61 +247,68 @@ struct skua_config {
 /* clang-format on */
 
 /**
- * skua_runtime_create - start the workers
- * @out: receives the runtime; NULL on failure
- * @cfg: how; NULL = all defaults. Borrowed for the call.
- * @err: receives what was wrong on failure; may be NULL
+ * skua_runtime_create - create a runtime and start its workers
+ * @out: receives the runtime, which the caller frees with skua_runtime_destroy();
+ *       NULL on failure
+ * @cfg: the configuration, borrowed for the call; NULL = all defaults
+ * @err: receives a description of the error on failure; may be NULL
  *
- * Worker i is named "skua-i", blocks all signals but those that a fault or a
- * profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF), and
- * @stall_signal if there is a limit, whose handler stays for good,
- * and is bound to the CPU, core or last cache that @placement chose for it.
- * Workers for which there is none may run on any of the chosen CPUs. If the
- * control groups have less CPU time than these, each may run on those of a last
- * cache, beginning with that of the caller. The affinity of the calling thread is
- * not changed and never widened.
+ * The thread of worker i is named "skua-i". It blocks all signals, except those that
+ * a fault or a profiler raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
+ * SIGPROF), and stall_signal if there is a limit; the handler of that signal stays
+ * installed after the runtime is destroyed.
  *
- * A worker that is busy looks about once a second, and one that has slept for
- * longer when it has work again, where it may run and how much CPU time there
- * is, as both may change: by a control group, taskset or a CPU that goes offline.
- * A worker that has lost its CPU moves to an allowed one that no other worker has;
- * if there is none, it runs on any allowed CPU. It goes back when its own is allowed
- * again. A worker uses a CPU that was not allowed, or not chosen, at the start only
- * if no other is left to it. While workers share CPUs, they do not spin, unless
- * @spin_ns says so. The number of workers stays. The log hook is told.
+ * Each worker is bound to the CPU, core or last cache that placement chose for it.
+ * Workers for which there is no place left may run on any of the chosen CPUs. If the
+ * control groups have less CPU time than there are CPUs, each worker may run on all
+ * CPUs of one last cache, beginning with the cache of the calling thread. The
+ * affinity of the calling thread is not changed, and the workers start on CPUs
+ * within it.
  *
- * With SKUA_REALTIME the workers are of the class SCHED_FIFO, priority 1: no usual
- * thread takes their CPUs while they work or spin, except in the time that the kernel
- * keeps for those, mostly a twentieth; and the CPU time of control groups does not
- * limit them. With SKUA_LOCK_MEMORY all memory of the process, now and later, stays in
- * memory (mlockall()), stacks as large as they may get included; the end of the runtime
- * does not undo that.
+ * The allowed CPUs and the CPU time can change while the runtime lives: by a control
+ * group, by taskset, or when a CPU goes offline. A busy worker checks for such
+ * changes about once a second, and a worker that has slept for longer checks when it
+ * has work again. A worker that has lost its CPU moves to an allowed CPU that no
+ * other worker has; if there is none, it runs on any allowed CPU. It moves back when
+ * its own CPU is allowed again. A worker uses a CPU that was not allowed or not
+ * chosen at the start only if no other CPU is left for it. While workers share CPUs
+ * they do not spin, unless spin_ns is set. The number of workers never changes. The
+ * log hook receives a line about each change.
  *
- * Threads: any, also a worker of another runtime. Blocks: while the threads
- * are created, and while latencies are measured (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
- * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range,
- * or a CPU in @cpus is not allowed); -ENOMEM; -EAGAIN (no thread could be
- * created); -EMFILE, -ENFILE (no descriptors for SKUA_CALLER_DRIVEN); another
- * code of the kernel's; with SKUA_REALTIME or SKUA_LOCK_MEMORY -EPERM or -ENOMEM, of
- * which @err says what is missing. On failure nothing remains.
+ * With SKUA_REALTIME, workers have the scheduling class SCHED_FIFO with priority 1.
+ * While they work or spin, no ordinary thread takes their CPUs, except in the part of
+ * the time that the kernel reserves for ordinary threads, usually a twentieth. The
+ * CPU time of control groups does not limit such workers. With SKUA_LOCK_MEMORY, all
+ * present and future memory of the process stays in memory (mlockall()), including
+ * stacks at their full possible size; the end of the runtime does not undo that.
+ *
+ * Threads: any, also a worker of another runtime. Blocks: while the threads are
+ * created, and while latencies are measured (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
+ * Return: 0; -EINVAL (a value in @cfg or in the environment is out of range, or a CPU
+ * in cpus is not allowed); -ENOMEM; -EAGAIN (a thread could not be created); -EMFILE
+ * or -ENFILE (no descriptors for SKUA_CALLER_DRIVEN); -EPERM or -ENOMEM for
+ * SKUA_REALTIME or SKUA_LOCK_MEMORY (@err says what is missing); another error of the
+ * kernel. On failure nothing remains.
  */
 SKUA_API int skua_runtime_create(struct skua_runtime **out,
 				 const struct skua_config *cfg,
 				 struct skua_error *err);
 
 /**
- * skua_runtime_plan - what workers skua_runtime_create() would start, and where
- * @cfg: as of that
- * @cpus: receives the CPUs of the first @room workers; of one that may run on
- *        several, one of these. NULL: not wanted
- * @binding: receives to what each worker is bound; NULL: not wanted
- * @err: receives what is wrong on failure; may be NULL
+ * skua_runtime_plan - tell which workers skua_runtime_create() would start, and where
+ * @cfg: as for skua_runtime_create()
+ * @cpus: receives the CPUs of the first @room workers; for a worker that may run on
+ *        several CPUs, one of these. May be NULL
+ * @room: size of @cpus, in elements
+ * @binding: receives what each worker would be bound to; may be NULL
+ * @err: receives a description of the error on failure; may be NULL
  *
- * No worker is started; later the machine may allow something else.
+ * No worker is started. A later skua_runtime_create() may differ, because the allowed
+ * CPUs may change.
  *
- * Threads: any. Blocks: for files, and while latencies are measured, by threads of
- * its own (SKUA_MEASURE_TOPOLOGY). Allocates: yes.
- * Return: how many workers; a negative errno value, as skua_runtime_create().
+ * Threads: any. Blocks: to read files, and while latencies are measured
+ * (SKUA_MEASURE_TOPOLOGY), for which it creates threads. Allocates: yes.
+ * Return: the number of workers; or a negative errno value, as skua_runtime_create().
  */
 SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
 			       unsigned room, enum skua_binding *binding,
@@ -301,66 +319,69 @@ SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
  * @rt: live runtime, borrowed
  * @task: initialised, not detached
  *
- * As skua_task_spawn() followed by skua_task_join(); with SKUA_CALLER_DRIVEN,
- * the thread drives the runtime meanwhile, with a task of its own that the
+ * As skua_task_spawn() followed by skua_task_join(). With SKUA_CALLER_DRIVEN, the
+ * calling thread drives the runtime meanwhile, by a task of the library, which the
  * counters include.
- * Return: theirs; nothing was spawned if it is not 0.
+ * Return: as these functions; if it is not 0, the task was not spawned.
  */
 SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
 				   struct skua_task *task);
 
 /**
- * skua_runtime_drain - wait until all tasks are done; a task that somebody has a
- * waker of is not released by then
+ * skua_runtime_drain - wait until all tasks are done
  * @rt: live runtime, borrowed
  *
- * Returns after a moment at which every task spawned so far, and every task
- * those spawned, was done. The tasks without a waker have ended: their release
- * functions have returned, and the memory of the others is the caller's. A task
- * of which a waker is left, a pending timer included, ends and is released when
- * that waker is dropped: its memory stays in place until then. A member of a group
- * with a release function may be released by a thread outside that cancels the group
- * or spawns the member meanwhile: a wait for the group covers that. Tasks spawned
- * from outside meanwhile prolong the wait.
+ * A task is done when its poll has returned SKUA_DONE. The call returns after a
+ * moment at which every task spawned so far was done, and every task that those
+ * spawned. Tasks that outside threads spawn meanwhile prolong the wait.
  *
- * Threads: outside; several may wait. Blocks: yes. Allocates: nothing.
- * Order: all that the tasks wrote is visible after the call.
+ * Tasks without a waker have then ended: their release functions have returned, or
+ * their memory belongs to the caller. A task that still has a waker, which includes a
+ * pending timer, ends and is released only when the last waker is dropped; its memory
+ * must stay in place until then. In a group with a release function, an outside
+ * thread that cancels the group, or that spawns the member, may release a member
+ * later than this call returns; a wait for the group includes that release.
+ *
+ * Threads: outside; several may wait at the same time. Blocks: yes. Allocates:
+ * nothing.
+ * Order: all writes of the tasks are visible after the call.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, or within
  * skua_run() of @rt).
  */
 SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
 
 /**
- * enum skua_shutdown - what becomes of the tasks that are not done
- * @SKUA_SHUTDOWN_RUN: they run to their end
- * @SKUA_SHUTDOWN_CANCEL: each is cancelled when it is polled next: queued and
- *      running ones now, one that waits for a waker when it is woken. All timers
- *      fire now, and those added later at once: a task looks at
- *      skua_task_cancelled() before it waits again. There is no way back to
- *      SKUA_SHUTDOWN_RUN.
+ * enum skua_shutdown - how a shutdown treats tasks that are not done
+ * @SKUA_SHUTDOWN_RUN: they run until they are done
+ * @SKUA_SHUTDOWN_CANCEL: each is cancelled at its next poll. Queued and running tasks
+ *         are polled at once; a task that waits for a waker is polled only when it is
+ *         woken. All timers fire at once, also those that are added later: a task must
+ *         check skua_task_cancelled() before it waits again. A later
+ *         SKUA_SHUTDOWN_RUN does not undo the cancel
  */
 enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
 
 /**
- * skua_runtime_shutdown - finish all tasks and end the workers, in time
+ * skua_runtime_shutdown - finish all tasks and end the workers, within a time
  * @rt: live runtime, borrowed
- * @timeout_ns: how long to wait at most; SKUA_FOREVER_NS = without end
- * @how: what becomes of the tasks that are not done
+ * @timeout_ns: how long to wait at most, in nanoseconds; SKUA_FOREVER_NS = no limit
+ * @how: how to treat tasks that are not done
  *
- * From the start of the call, spawning from outside is refused with
- * -ESHUTDOWN; tasks that are not done may still spawn others. On success the
- * workers have ended, every task is done, each join ends and the release
- * functions have returned, except those of members of groups that
- * skua_runtime_drain() excepts; but a task of which a waker is left ends, and is
- * released, when that is dropped, also after the runtime is destroyed. Only
- * skua_runtime_destroy() remains to be called. After a timeout the workers go on, and
- * the call may be repeated, as with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
+ * From the start of the call, spawns by outside threads fail with -ESHUTDOWN; tasks
+ * that are not done may still spawn. On success the workers have ended, every task is
+ * done, joins return, and release functions have returned, except for the members of
+ * groups that skua_runtime_drain() describes. A task that still has a waker ends, and
+ * is released, when that is dropped, even after the runtime is destroyed. After
+ * success, call skua_runtime_destroy() to free the runtime.
+ *
+ * After a timeout the workers keep running tasks. The call may be repeated, for
+ * example with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.
  *
  * Threads: outside, one at a time. Blocks: yes. Allocates: nothing.
- * Return: 0; -ETIMEDOUT (tasks are left, as those that wait for a waker that
- * nobody wakes: keep such tasks in a group, and cancel that first;
- * skua_runtime_left() names them);
- * -EINVAL; -EDEADLK (called from a worker, or within skua_run() of @rt).
+ * Return: 0; -ETIMEDOUT (tasks are left, and skua_runtime_left() names them; for
+ * example tasks that wait for a waker that no thread wakes: keep such tasks in a
+ * group, and cancel the group first); -EINVAL (@rt is NULL, or @how is no such
+ * value); -EDEADLK (called from a worker, or within skua_run() of @rt).
  */
 SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 				   enum skua_shutdown how);
@@ -369,45 +390,49 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
  * skua_runtime_destroy - finish all tasks, end the workers, free the runtime
  * @rt: live runtime, owned by the call if it succeeds
  *
- * As skua_runtime_shutdown() without end, unless that was done, and then frees
- * the memory. No other call on @rt may run beside it: other threads have ended,
- * or know, as after skua_runtime_shutdown(), beside which any may. Calls on
- * tasks, wakers and timers may run until it returns, and of a task that is done
- * also afterwards: it may still be joined, and its wakers dropped.
+ * As skua_runtime_shutdown() with SKUA_SHUTDOWN_RUN and no time limit, unless the
+ * runtime was shut down before. Then the call frees the memory.
+ *
+ * No other thread may make a call on @rt while this runs. Either these threads have
+ * ended, or they know that they must stop, for example by -ESHUTDOWN during an
+ * earlier skua_runtime_shutdown(), which allows other calls at the same time. Calls
+ * on tasks, wakers and timers are allowed until this returns. On a task that is done
+ * they are allowed afterwards too: the task may still be joined, and its wakers
+ * dropped.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
- * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker, of any
- * runtime, or within skua_run() of @rt: @rt lives on).
+ * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker of any runtime, or
+ * within skua_run() of @rt: the runtime stays alive).
  */
 SKUA_API int skua_runtime_destroy(struct skua_runtime *rt);
 
 /**
- * skua_runtime_destroy_until - destroy the runtime, or give up at a deadline
+ * skua_runtime_destroy_until - destroy a runtime, or give up at a deadline
  * @rt: live runtime, owned by the call if it succeeds
- * @deadline_ns: a time of skua_now_ns() at which to give up; a time in the past
- *      asks whether no task is left; SKUA_FOREVER_NS = never
- * @how: what becomes of the tasks that are not done
- * @err: receives what is wrong on failure, after a timeout as from
- *      skua_runtime_left(); may be NULL
+ * @deadline_ns: time of skua_now_ns() at which to give up. With a time in the past,
+ *         the call succeeds only if no task is left. SKUA_FOREVER_NS = never give up
+ * @how: how to treat tasks that are not done
+ * @err: receives a description of the error on failure; after a timeout, the text of
+ *       skua_runtime_left(). May be NULL
  *
- * As skua_runtime_shutdown() followed by skua_runtime_destroy(). At the
- * deadline the runtime lives on, as after a timeout of skua_runtime_shutdown():
- * its workers run tasks, and spawns from outside are refused. The caller may
- * wake or cancel tasks and call this again, also with another @how.
+ * As skua_runtime_shutdown() followed by skua_runtime_destroy(). At the deadline the
+ * runtime stays alive, as after a timeout of skua_runtime_shutdown(): its workers run
+ * tasks, and spawns by outside threads fail. The caller may wake or cancel tasks and
+ * call this again, also with another @how.
  *
- * Or the caller abandons the runtime: it makes no further call on it. The
- * program then leaks the runtime, its threads and its descriptors. The workers
- * may poll the tasks that are left until the process ends. Until then these must
- * stay in place: the tasks with all that their polls touch, the configuration's
- * hooks, the allocator and what it gave, and each shared library whose code a
- * task runs, this one included. A runtime with SKUA_CALLER_DRIVEN has no threads
- * of its own: nothing polls its tasks unless a thread calls skua_runtime_poll().
+ * Or the caller abandons the runtime: it makes no further call on it. The program
+ * then leaks the runtime, its threads and its descriptors, and the workers may poll
+ * the remaining tasks until the process ends. Until then the following must stay in
+ * place: these tasks and all memory that their polls use, the hooks, the allocator
+ * and the memory that it provided, and each shared library whose code a task runs,
+ * this library included. A runtime with SKUA_CALLER_DRIVEN has no threads: its tasks
+ * are polled only if a thread calls skua_runtime_poll().
  *
- * Threads: outside. Blocks: until the last task is done, or the deadline; then
+ * Threads: outside. Blocks: until the last task is done, or until the deadline; then
  * until the workers have ended. Allocates: nothing.
- * Return: 0; -ETIMEDOUT (tasks are left: @rt lives on); -EINVAL (@rt is NULL, or
- * no such @how); -EDEADLK (called from a worker, of any runtime, or within
- * skua_run() of @rt: @rt lives on).
+ * Return: 0; -ETIMEDOUT (tasks are left: the runtime stays alive); -EINVAL (@rt is
+ * NULL, or @how is no such value); -EDEADLK (called from a worker of any runtime, or
+ * within skua_run() of @rt: the runtime stays alive).
  */
 SKUA_API int skua_runtime_destroy_until(struct skua_runtime *rt,
 					uint64_t deadline_ns,
@@ -415,65 +440,69 @@ SKUA_API int skua_runtime_destroy_until(struct skua_runtime *rt,
 					struct skua_error *err);
 
 /**
- * skua_runtime_left - say what tasks are left, and what they wait for
+ * skua_runtime_left - tell how many tasks are left, and what they wait for
  * @rt: live runtime, borrowed
- * @what: receives a line for a person: how many tasks, of which types if the
- *        runtime has SKUA_TRACK_TASKS, and how to see more; may be NULL. Its code
- *        is -ETIMEDOUT if there are any, or else 0.
+ * @what: receives a line of text for people: the number of tasks, their types if the
+ *        runtime has SKUA_TRACK_TASKS, and how to find out more. Its code is
+ *        -ETIMEDOUT if tasks are left, else 0. May be NULL
  *
- * For a program whose skua_runtime_shutdown() has returned -ETIMEDOUT. The log is
- * told the same when skua_runtime_drain(), _shutdown() or _destroy() has waited for
- * a second in which no task was polled, while all workers sleep and no timer is
+ * For programs whose skua_runtime_shutdown() has returned -ETIMEDOUT. The library
+ * logs the same line when skua_runtime_drain(), _shutdown() or _destroy() has waited
+ * for a second in which no task was polled, all workers slept, and no timer was
  * pending.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: how many tasks are spawned and not done; a number that may be of the past
- * at once. -EINVAL (@rt is NULL).
+ * Return: the number of tasks that are spawned and not done, which may be out of date
+ * at once; -EINVAL (@rt is NULL).
  */
 SKUA_API int64_t skua_runtime_left(const struct skua_runtime *rt,
 				   struct skua_error *what);
 
 /**
- * skua_runtime_poll - run what is due on the calling thread
+ * skua_runtime_poll - run the due tasks of a caller-driven runtime on the calling
+ * thread
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
- * @deadline_ns: a time of skua_now_ns() at which to return even if there is
- *               more to do, after 50 us of polls or so; 0 = after one such
- *               turn, SKUA_FOREVER_NS = when idle, which tasks that always have
- *               more to do never let it be: a loop that has other things to look
- *               at gives a time, such as 1 ms ahead
+ * @deadline_ns: time of skua_now_ns() at which to return although there is more to
+ *         do. The call checks it after each turn of about 50 us of polls. 0 = return
+ *         after one turn. SKUA_FOREVER_NS = return when the runtime is idle; it never
+ *         is while tasks always have more to do. A loop that has other events to
+ *         handle passes a time, for example 1 ms ahead
  *
- * For a program with an event loop of its own: it waits for the descriptor of
- * skua_runtime_eventfd() to become readable, and then calls this. During the
- * call the thread is worker 0, and blocks signals as a worker does.
- * skua_runtime_block_on(), _drain(), _shutdown()
- * and _destroy() of such a runtime do the same until they are done, or wait
- * while another thread does. skua_task_join() and skua_group_wait() do not:
- * somebody else has to drive.
+ * For programs with an event loop of their own: the loop waits for the descriptor of
+ * skua_runtime_eventfd() to become readable, and then calls this. During the call the
+ * thread is worker 0, and blocks signals as workers do.
  *
- * Threads: outside, one at a time. Blocks: never, except in the polls.
+ * skua_runtime_block_on(), _drain(), _shutdown() and _destroy() of such a runtime
+ * drive it too, or wait while another thread drives it. skua_task_join() and
+ * skua_group_wait() only wait: another thread must drive the runtime meanwhile.
+ *
+ * Threads: outside, one at a time. Blocks: never, except in polls that block.
  * Allocates: nothing.
- * Return: 0 (idle: wait for the descriptor); 1 (the deadline came: call again, at
- * once or when the descriptor is readable, which it still is); -EINVAL (NULL);
- * -EPERM (the runtime has threads); -EBUSY (another thread is in this call);
- * -EDEADLK (called from a worker).
+ * Return: 0 (idle: wait for the descriptor); 1 (the deadline has passed and there is
+ * more to do: call again, at once or when the descriptor is readable, which it still
+ * is); -EINVAL (@rt is NULL); -EPERM (@rt has no SKUA_CALLER_DRIVEN); -EBUSY (another
+ * thread is in this call); -EDEADLK (called from a worker).
  */
 SKUA_API int skua_runtime_poll(struct skua_runtime *rt, uint64_t deadline_ns);
 
 /**
- * skua_runtime_eventfd - what tells when to call skua_runtime_poll()
+ * skua_runtime_eventfd - return the descriptor that tells when to call
+ * skua_runtime_poll()
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  *
- * A descriptor for poll(2), epoll (level-triggered) and the like: readable while a
- * task is runnable or a timer due; at times without cause. Not to be read or
- * closed: skua_runtime_destroy() closes it, and a loop stops watching it first.
+ * The descriptor is for poll(2), epoll (level-triggered) and the like. It is readable
+ * while a task is runnable or a timer is due, and sometimes without a reason. The
+ * program must neither read nor close it: skua_runtime_destroy() closes it. Remove it
+ * from the event loop before that.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: the descriptor; -EINVAL (NULL); -EPERM (the runtime has threads).
+ * Return: the descriptor, borrowed; -EINVAL (@rt is NULL); -EPERM (@rt has no
+ * SKUA_CALLER_DRIVEN).
  */
 SKUA_API int skua_runtime_eventfd(struct skua_runtime *rt);
 
 /**
- * skua_runtime_workers - how many workers there are
+ * skua_runtime_workers - return the number of workers
  * @rt: live runtime, borrowed
  *
  * Threads: any. Blocks: never. Allocates: nothing.
@@ -482,12 +511,12 @@ SKUA_API int skua_runtime_eventfd(struct skua_runtime *rt);
 SKUA_API unsigned skua_runtime_workers(const struct skua_runtime *rt);
 
 /**
- * skua_worker_index - which worker is calling
+ * skua_worker_index - return the index of the calling worker
  * @rt: live runtime, borrowed
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: 0 to skua_runtime_workers() - 1; -ENOENT if the calling thread is
- * no worker of @rt; -EINVAL if @rt is NULL.
+ * Return: 0 to skua_runtime_workers() - 1; -ENOENT if the calling thread is no worker
+ * of @rt; -EINVAL if @rt is NULL.
  */
 SKUA_API int skua_worker_index(const struct skua_runtime *rt);
 

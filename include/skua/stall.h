@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stall.h - what is said of a task whose poll takes too long */
+/* stall.h - report about a poll that takes too long */
 #ifndef SKUA_STALL_H
 #define SKUA_STALL_H
 
@@ -10,23 +10,24 @@ SKUA_BEGIN_DECLS
 #define SKUA_STALL_FRAMES 32
 
 /**
- * struct skua_stall - a poll that is over its limit, and was not over yet
- * @size: sizeof(struct skua_stall) as the library knows it
- * @worker: the worker that it keeps
- * @type: of the task; NULL: it has none
- * @poll: the task's poll function; NULL where the kernel does not let the library
- *        look at memory that may be gone (process_vm_readv())
- * @duration_ns: how long the poll has taken so far, at least; all times begin when
- *        it was seen first
- * @cpu_ns: of that, how long it had a CPU, at least; for the rest it slept, as in
- *        a system call, or waited for a CPU
- * @waited_ns: how long it waited for a CPU, as far as is known; that does not count
- *        for the limit
- * @suppressed: polls of this worker that were over their limit since the last
- *        report, and not reported because that was less than a second ago
- * @frames: of the stack, 0 if it could not be had
- * @frame: the instruction that the poll was at, and then of each caller the one to
- *        return to; as for backtrace_symbols()
+ * struct skua_stall - a poll that is over its limit and was still in progress when it
+ * was checked
+ * @size: sizeof(struct skua_stall) in the loaded library
+ * @worker: index of the worker that is in the poll
+ * @type: type of the task; NULL if it has none
+ * @poll: poll function of the task; NULL if the kernel does not let the library read
+ *        memory that may be freed (process_vm_readv())
+ * @duration_ns: how long the poll has taken so far, at least, in nanoseconds. All
+ *         times begin when a check first saw the poll
+ * @cpu_ns: the part of @duration_ns in which the thread had a CPU, at least; in the
+ *          rest it slept, for example in a system call, or waited for a CPU
+ * @waited_ns: how long the thread waited for a CPU, as far as that is known; this
+ *             time does not count for the limit
+ * @suppressed: number of polls of this worker that were over their limit since its
+ *         last report, and were not reported because that was less than a second ago
+ * @frames: number of stack frames; 0 if the stack is not available
+ * @frame: the instruction at which the poll was, then the return address of each
+ *         caller, as backtrace_symbols() takes them
  */
 struct skua_stall {
 	size_t size;

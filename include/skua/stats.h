@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - what the workers have done so far, and how long it took */
+/* stats.h - counters and time histograms of the workers */
 #ifndef SKUA_STATS_H
 #define SKUA_STATS_H
 
@@ -10,25 +10,26 @@ SKUA_BEGIN_DECLS
 struct skua_runtime;
 
 /**
- * struct skua_worker_stats - one worker's counters since its start
- * @tasks_spawned: tasks spawned by tasks that it ran
+ * struct skua_worker_stats - the counters of one worker since its start
+ * @tasks_spawned: spawns by tasks that it polled
  * @tasks_polled: calls of poll functions
- * @tasks_stolen: tasks that it took from other workers' queues
- * @steal_attempts: looks at the queue of another worker that seemed to have tasks
- * @times_parked: times it went to sleep
+ * @tasks_stolen: tasks that it stole from other workers
+ * @steal_attempts: attempts to steal from a worker that seemed to have tasks
+ * @times_parked: times it parked
  * @lifo_hits: polls of a task from its LIFO slot
- * @global_batch_fetches: batches taken from the injection queue
- * @overflows: times its full queue spilled half to the injection queue
- * @overflows_single: tasks that went to the injection queue one by one,
- *      because the full queue was being stolen from
+ * @global_batch_fetches: batches that it took from the injection queue
+ * @overflows: times its full local queue spilled half of its tasks to the injection
+ *             queue
+ * @overflows_single: tasks that went to the injection queue one by one, because a
+ *         thief was stealing from the full local queue
  * @queue_depth: tasks in its local queue now
  * @jobs_stolen: jobs that it took from other threads
- * @tasks_stolen_far: of @tasks_stolen, those from workers on other NUMA nodes
- * @steals: times that it took tasks from another worker's queue
- * @searches_failed: times it went to sleep because it had found nothing
- * @stalls: polls of its tasks that were over their limit (stall_limit_ns of struct
- *      skua_config), reported or not
- * @reserved: 0; room for more counters
+ * @tasks_stolen_far: the part of @tasks_stolen from workers on other NUMA nodes
+ * @steals: successful steals; each took one or more tasks
+ * @searches_failed: times it parked because its search had found nothing
+ * @stalls: polls of its tasks that took longer than their limit (stall_limit_ns of
+ *          struct skua_config), reported or not
+ * @reserved: 0; space for more counters
  */
 struct skua_worker_stats {
 	uint64_t tasks_spawned;
@@ -50,14 +51,14 @@ struct skua_worker_stats {
 };
 
 /**
- * struct skua_stats - the runtime's counters since its start
- * @workers: how many workers it has
- * @tasks_spawned: tasks spawned, from inside and outside
+ * struct skua_stats - the counters of a runtime since its start
+ * @workers: number of workers
+ * @tasks_spawned: tasks spawned, by tasks and by outside threads
  * @injection_depth: tasks in the injection queue now
- * @jobs_stolen_outside: jobs that threads in skua_run() took
- * @reserved: 0; room for more counters
- * @total: the sums of the workers' counters; its tasks_spawned leaves out
- *      what was spawned from outside
+ * @jobs_stolen_outside: jobs that outside threads in skua_run() took
+ * @reserved: 0; space for more counters
+ * @total: sums over all workers; its tasks_spawned does not include spawns by outside
+ *         threads
  */
 struct skua_stats {
 	uint64_t workers;
@@ -69,12 +70,12 @@ struct skua_stats {
 };
 
 /**
- * skua_runtime_stats - snapshot of the runtime's counters
+ * skua_runtime_stats - return a snapshot of the counters of a runtime
  * @rt: live runtime, borrowed
  * @out: receives the counters
  *
- * Nobody is stopped: each counter is exact for some moment during the call,
- * not all for the same one.
+ * The workers go on meanwhile: each counter is exact for some moment during the call,
+ * but not all for the same moment.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EINVAL (an argument is NULL).
@@ -83,9 +84,9 @@ SKUA_API int skua_runtime_stats(const struct skua_runtime *rt,
 				struct skua_stats *out);
 
 /**
- * skua_runtime_worker_stats - snapshot of one worker's counters
+ * skua_runtime_worker_stats - return a snapshot of the counters of one worker
  * @rt: live runtime, borrowed
- * @worker: index, below skua_runtime_workers()
+ * @worker: index of the worker, below skua_runtime_workers()
  * @out: receives the counters
  *
  * Threads: any. Blocks: never. Allocates: nothing.
@@ -96,13 +97,13 @@ SKUA_API int skua_runtime_worker_stats(const struct skua_runtime *rt,
 				       struct skua_worker_stats *out);
 
 /**
- * enum skua_times_of - of what skua_runtime_times() tells the times
- * @SKUA_TIMES_POLL: polls of tasks. Estimated: some polls are timed, and each
- *      counts for those since the last that was
- * @SKUA_TIMES_WAIT: from the spawn or wake of a task to its poll. Estimated,
- *      likewise
- * @SKUA_TIMES_STEAL: each successful steal: how long the worker had searched
- * @SKUA_TIMES_PARK: each sleep of a worker
+ * enum skua_times_of - which times skua_runtime_times() returns
+ * @SKUA_TIMES_POLL: durations of polls. Estimated from a sample: each poll that is
+ *         timed also counts for the polls since the last timed one
+ * @SKUA_TIMES_WAIT: waits of tasks from a spawn or wake-up to the poll. Estimated
+ *         from a sample, in the same way
+ * @SKUA_TIMES_STEAL: search times of workers before each successful steal
+ * @SKUA_TIMES_PARK: sleeps of workers
  */
 enum skua_times_of {
 	SKUA_TIMES_POLL,
@@ -114,15 +115,15 @@ enum skua_times_of {
 #define SKUA_TIMES_BUCKETS 272
 
 /**
- * struct skua_times - a histogram, in nanoseconds
- * @count: how many there are in all buckets
- * @sum_ns: all times added up
- * @longest_ns: the longest
+ * struct skua_times - a histogram of times
+ * @count: number of times in all buckets
+ * @sum_ns: sum of all times, in nanoseconds
+ * @longest_ns: the longest time, in nanoseconds
  * @reserved: 0
- * @bucket: how many times were as long as the bucket's shortest time or longer, and
- *      shorter than the next bucket's: eight buckets an octave, so that a time is
- *      rounded down by less than 12.5 %. Times of a minute and longer are in the
- *      last one
+ * @bucket: number of times that are at least the shortest time of the bucket
+ *          (skua_times_bucket_ns()) and shorter than that of the next bucket. There
+ *          are eight buckets for each doubling, so a time is rounded down by less
+ *          than 12.5 %. Times of a minute or longer are in the last bucket
  */
 struct skua_times {
 	uint64_t count;
@@ -133,22 +134,23 @@ struct skua_times {
 };
 
 /**
- * skua_runtime_times - how long something took, over all workers
+ * skua_runtime_times - return a histogram of times, over all workers
  * @rt: live runtime, borrowed
- * @of: what
+ * @of: which times
  * @out: receives the histogram since the start of the runtime
  *
- * For an interval, subtract an earlier one bucket by bucket. Nobody is stopped:
- * each word is exact for some moment during the call, not all for the same one.
+ * For the times in an interval, subtract an earlier histogram bucket by bucket. The
+ * workers go on meanwhile: each word is exact for some moment during the call, but
+ * not all for the same moment.
  *
- * Threads: any. Blocks: never; reads 2 KB a worker. Allocates: nothing.
- * Return: 0; -EINVAL (a pointer is NULL, or @of is none of the above).
+ * Threads: any. Blocks: never; reads 2 KB for each worker. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, or @of is not a value of the enum).
  */
 SKUA_API int skua_runtime_times(const struct skua_runtime *rt,
 				enum skua_times_of of, struct skua_times *out);
 
 /**
- * skua_times_bucket_ns - the shortest time that a bucket counts
+ * skua_times_bucket_ns - return the shortest time that a bucket counts
  * @bucket: index, below SKUA_TIMES_BUCKETS
  *
  * Threads: any. Blocks: never. Allocates: nothing.
@@ -157,28 +159,32 @@ SKUA_API int skua_runtime_times(const struct skua_runtime *rt,
 SKUA_API uint64_t skua_times_bucket_ns(unsigned bucket);
 
 /**
- * skua_times_quantile - a time that this part of all times does not exceed
- * @times: a histogram, or the difference of two
- * @part: 0 to 1, as 0.99
+ * skua_times_quantile - return the time that a given part of all times does not
+ * exceed
+ * @times: a histogram, or the difference of two; borrowed
+ * @part: the part, 0 to 1; for example 0.99
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: nanoseconds, rounded down to the bucket; 0 if there are no times, @times
- * is NULL, or @part is not within 0 to 1.
+ * Return: nanoseconds, rounded down to the start of a bucket; 0 if there are no
+ * times, @times is NULL, or @part is not within 0 to 1.
  */
 SKUA_API uint64_t skua_times_quantile(const struct skua_times *times,
 				      double part);
 
 /**
- * struct skua_type_stats - what was seen of the tasks of one type
- * @type: the type, or NULL: a row of tasks without a type has one poll function
- * @poll: the poll function; if there is a type, that of some of its tasks. If both are
- *      NULL, the row is of all tasks for which the table had no room
+ * struct skua_type_stats - measurements of the tasks of one type
+ * @type: the type. NULL for tasks without a type, which have one row for each poll
+ *        function
+ * @poll: the poll function; if there is a type, the poll function of some task of
+ *        that type. If both @type and @poll are NULL, the row is the sum of all tasks
+ *        for which the table had no room
  * @polls: calls of poll functions. This field and those below are estimates
- * @run_ns: sum of the times of these calls
- * @longest_ns: the longest call that was timed
- * @waits: waits in queues, from a spawn or wake to the poll; never more than @polls
- * @wait_ns: sum of the times of these waits
- * @longest_wait_ns: the longest wait that was timed
+ * @run_ns: sum of the durations of these calls, in nanoseconds
+ * @longest_ns: duration of the longest call that was timed, in nanoseconds
+ * @waits: waits in queues, from a spawn or wake-up to the poll; never more than
+ *         @polls
+ * @wait_ns: sum of the durations of these waits, in nanoseconds
+ * @longest_wait_ns: duration of the longest wait that was timed, in nanoseconds
  * @reserved: 0
  */
 struct skua_type_stats {
@@ -194,18 +200,20 @@ struct skua_type_stats {
 };
 
 /**
- * skua_runtime_type_stats - what was seen of each type of tasks, over all workers
+ * skua_runtime_type_stats - return measurements of each type of tasks, over all
+ * workers
  * @rt: live runtime, borrowed
- * @out: receives a row for each type, in no order
- * @room: rows that @out has, at least 1. The last row is of all other types if
- *      there are more
+ * @out: receives a row for each type, in no particular order
+ * @room: number of rows that @out has, at least 1. If there are more types, the last
+ *        row is the sum of the remaining ones
  *
- * A worker tells 31 types apart, and counts further ones as others. Nobody is
- * stopped: as skua_runtime_times().
+ * Each worker distinguishes 31 types, and counts further types together. The workers
+ * go on meanwhile: each word is exact for some moment during the call, but not all
+ * for the same moment.
  *
- * Threads: any. Blocks: never; reads 2 KB a worker. Allocates: nothing.
- * Return: how many rows were written, 0 or more; -EINVAL (a pointer is NULL, or
- * @room is 0).
+ * Threads: any. Blocks: never; reads 2 KB for each worker. Allocates: nothing.
+ * Return: the number of rows that were written, 0 or more; -EINVAL (a pointer is
+ * NULL, or @room is 0).
  */
 SKUA_API int skua_runtime_type_stats(const struct skua_runtime *rt,
 				     struct skua_type_stats *out,

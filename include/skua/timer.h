@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * timer.h - wake a task at a time
+ * timer.h - wake a task at a given time
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, rounded up to a multiple of 256. A
- * timer never fires early, except in a shutdown that cancels; how late depends
- * on the polls: each worker looks at all timers after each 50 us of polls or
- * so, and an idle one sleeps until the first is due. Timers of the same 256 ns
- * fire in any order.
+ * Times are nanoseconds of CLOCK_MONOTONIC, rounded up to a multiple of 256. A timer
+ * never fires early, except in a shutdown that cancels (SKUA_SHUTDOWN_CANCEL). How
+ * late it fires depends on the polls: each worker checks all timers after about 50 us
+ * of polls, and an idle worker sleeps until the first timer is due. Timers of the
+ * same 256 ns fire in any order.
  */
 #ifndef SKUA_TIMER_H
 #define SKUA_TIMER_H
@@ -18,13 +18,13 @@ SKUA_BEGIN_DECLS
 struct skua_task;
 
 /**
- * struct skua_timer - embed it, zeroed or set to SKUA_TIMER_INIT
+ * struct skua_timer - a timer; embed it, zeroed or set to SKUA_TIMER_INIT
  *
- * The fields are the library's. Its memory must stay in place while it is
- * pending. While it is, it counts as a waker of its task: one that is not
- * cancelled before the task is done keeps it from ending until it fires. Once
- * the runtime of its task is destroyed, no call on it is allowed; it may be set
- * to SKUA_TIMER_INIT and used with another one.
+ * The fields are private to the library. The memory must stay in place while the
+ * timer is pending. A pending timer counts as a waker of its task: if the task is
+ * done before its timer is cancelled, it does not end until the timer fires. After
+ * the runtime of the task is destroyed, no call on the timer is allowed; set it to
+ * SKUA_TIMER_INIT to use it with another runtime.
  */
 struct skua_timer {
 	void *link[2];
@@ -39,48 +39,48 @@ struct skua_timer {
 #define SKUA_TIMER_INIT { { NULL, NULL }, 0, { 0, 0 }, NULL, NULL, 0 }
 /* clang-format on */
 
-/* skua_now_ns - the time, as timers have it
+/* skua_now_ns - return the current time of CLOCK_MONOTONIC, in nanoseconds
  *
  * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API uint64_t skua_now_ns(void);
 
 /**
- * skua_timer_add - wake a task at a time
- * @self: the task that is being polled
- * @timer: not pending
- * @when_ns: time of skua_now_ns(); the timer is due at once if that has passed, and
- *      never if it is SKUA_FOREVER_NS
+ * skua_timer_add - wake the calling task at a given time
+ * @self: task that is being polled
+ * @timer: not pending; borrowed until it has fired or was cancelled
+ * @when_ns: time of skua_now_ns(). If it has passed, the timer is due at once; with
+ *           SKUA_FOREVER_NS it never is
  *
- * Once the timer has fired it may be added again, or freed: the poll that
- * follows finds skua_timer_pending() false.
+ * Once the timer has fired it may be added again, or freed: the poll that follows
+ * finds skua_timer_pending() false.
  *
- * Threads: worker, in the poll of @self. Blocks: never, except for a lock that is
- * held for tens of microseconds of CPU time at most, however many timers there are.
- * A holder that is preempted inherits the priority of the thread that waits.
- * Allocates: nothing.
- * Return: 0; -EINVAL (NULL); -EALREADY (it is pending); -EPERM (@self is not
- * being polled).
+ * Threads: worker, in the poll of @self. Blocks: never, except for a lock that a
+ * holder keeps for at most tens of microseconds of CPU time, however many timers
+ * there are. A holder that is preempted inherits the priority of the thread that
+ * waits. Allocates: nothing.
+ * Return: 0; -EINVAL (an argument is NULL); -EALREADY (the timer is pending); -EPERM
+ * (@self is not being polled).
  */
 SKUA_API int skua_timer_add(struct skua_task *self, struct skua_timer *timer,
 			    uint64_t when_ns);
 
 /**
- * skua_timer_cancel - take a timer back
- * @timer: any
+ * skua_timer_cancel - cancel a timer
+ * @timer: timer in any state; NULL is ignored
  *
- * Threads: any, but no other call on @timer, an add included, at the same time:
- * the program orders them. Blocks: as skua_timer_add(). Allocates: nothing.
- * Return: true if it was pending: it will not fire. False if it has fired, or
- * was never added, or for NULL, or in a child of fork().
+ * Threads: any. The program must prevent two calls on the same timer at the same
+ * time, skua_timer_add() included. Blocks: as skua_timer_add(). Allocates: nothing.
+ * Return: true if the timer was pending: it will not fire. False if it has fired, was
+ * never added, or is NULL, and in a child of fork().
  */
 SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
 
 /**
- * skua_timer_pending - has the timer been added, and not fired since?
- * @timer: as for skua_timer_cancel()
+ * skua_timer_pending - tell whether a timer was added and has not fired since
+ * @timer: timer in any state, or NULL
  *
- * Threads: as skua_timer_cancel(). Blocks: likewise. Allocates: nothing.
- * Return: false for NULL, and in a child of fork().
+ * Threads: as skua_timer_cancel(). Blocks: as skua_timer_add(). Allocates: nothing.
+ * Return: true while it is pending; false for NULL, and in a child of fork().
  */
 SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * topology.h - what a machine is: its CPUs, cores, caches and nodes
+ * topology.h - the topology of a machine: its CPUs, cores, caches and NUMA nodes
  *
- * The library reads sysfs, within milliseconds, and the calling thread stays on its
- * CPU. Where sysfs tells nothing, or something impossible, the library makes a safe
- * guess and adds a remark.
+ * The library reads sysfs, within milliseconds; the calling thread stays on its CPU.
+ * Where sysfs gives no value, or an impossible one, the library makes a safe guess
+ * and adds a remark.
  */
 #ifndef SKUA_TOPOLOGY_H
 #define SKUA_TOPOLOGY_H
@@ -15,12 +15,12 @@ SKUA_BEGIN_DECLS
 
 /**
  * struct skua_cpu - a CPU that is online
- * @cpu: its number; numbers may have gaps
- * @core: the first CPU of its core; the CPUs of a core are siblings (SMT)
- * @llc: the first CPU that shares its last cache, within a node
- * @node: the number of its NUMA node; 0 on a machine without nodes
- * @capacity: its speed; the fastest CPU has 1024; 0: unknown
- * @isolated: the kernel leaves it to threads that ask for it
+ * @cpu: number of the CPU; numbers may have gaps
+ * @core: number of the first CPU of its core; the CPUs of a core are siblings (SMT)
+ * @llc: number of the first CPU that shares its last cache, within a node
+ * @node: number of its NUMA node; 0 on a machine without nodes
+ * @capacity: its speed, where the fastest CPU has 1024; 0: unknown
+ * @isolated: the kernel leaves the CPU to threads that ask for it
  */
 struct skua_cpu {
 	unsigned cpu;
@@ -33,9 +33,9 @@ struct skua_cpu {
 
 /**
  * struct skua_numa_node - a NUMA node
- * @node: its number; numbers may have gaps
- * @cpus: the number of its CPUs that are online; may be 0
- * @memory_bytes: the size of its memory; may be 0
+ * @node: number of the node; numbers may have gaps
+ * @cpus: how many of its CPUs are online; may be 0
+ * @memory_bytes: size of its memory, in bytes; may be 0
  */
 struct skua_numa_node {
 	unsigned node;
@@ -45,21 +45,21 @@ struct skua_numa_node {
 
 /**
  * enum skua_placement - on which of the allowed CPUs the workers run
- * @SKUA_PLACE_DEFAULT: one worker a CPU, in the order of the CPUs' numbers. With
- *      fewer workers than CPUs: one worker a core where possible, fast cores before
- *      slow ones, and near each other
- * @SKUA_PLACE_COMPACT: fill all CPUs of a core, then of its last cache, then of its
- *      node; then of the next node
- * @SKUA_PLACE_SCATTER: far from each other: take nodes in turn, within a node its
- *      caches, within a cache its cores. A core gets a second worker only when each
- *      core has one
- * @SKUA_PLACE_CORES: one worker a core, on any of its CPUs. With fewer workers than
- *      cores: near each other, fast cores before slow ones
- * @SKUA_PLACE_CACHES: one worker a last cache, on any of its CPUs
- * @SKUA_PLACE_LISTED: worker i on the i-th CPU of the list, as it is written
+ * @SKUA_PLACE_DEFAULT: one worker for each CPU, in the order of the CPU numbers. With
+ *         fewer workers than CPUs: one worker for each core where possible, fast
+ *         cores before slow ones, and near each other
+ * @SKUA_PLACE_COMPACT: fill all CPUs of a core, then those of its last cache, then
+ *         those of its node, then the next node
+ * @SKUA_PLACE_SCATTER: far from each other: take the nodes in turn, within a node its
+ *         caches, within a cache its cores. A core gets a second worker only when
+ *         each core has one
+ * @SKUA_PLACE_CORES: one worker for each core, on any of its CPUs. With fewer workers
+ *         than cores: near each other, fast cores before slow ones
+ * @SKUA_PLACE_CACHES: one worker for each last cache, on any of its CPUs
+ * @SKUA_PLACE_LISTED: worker i on the i-th CPU of the list, in the order of the list
  *
  * CPUs that the kernel isolates come first, except with SKUA_PLACE_LISTED: a process
- * that may use them was given them on purpose.
+ * that may use isolated CPUs was given them on purpose.
  */
 enum skua_placement {
 	SKUA_PLACE_DEFAULT,
@@ -70,8 +70,8 @@ enum skua_placement {
 	SKUA_PLACE_LISTED,
 };
 
-/* The CPUs to which each worker is bound. SKUA_BOUND_NOT: some or all workers may
- * run on all chosen CPUs. */
+/* enum skua_binding - what each worker is bound to. SKUA_BOUND_NOT: some or all
+ * workers may run on all chosen CPUs. */
 enum skua_binding {
 	SKUA_BOUND_NOT,
 	SKUA_BOUND_CPU,
@@ -86,75 +86,84 @@ struct skua_topology;
 
 /**
  * skua_topology_load - read the topology of a machine
- * @out: receives the topology; NULL on failure
- * @root: NULL or "/" for this machine; a folder that has a copy of its sysfs; or a
- *        file of skua_topology_save()
- * @err: receives what was wrong; may be NULL
+ * @out: receives the topology, which the caller frees with skua_topology_free(); NULL
+ *       on failure
+ * @root: NULL or "/" for this machine; a folder that has a copy of the machine's
+ *        sysfs; or a file that skua_topology_save() wrote
+ * @err: receives a description of the error; may be NULL
  *
- * Threads: any. Blocks: for files. Allocates: yes.
- * Return: 0; -ENOENT (no CPU is described there, or there is no such file);
- * -EINVAL (@out is NULL, or the file is malformed); -ENOMEM; another error of
- * opening or reading.
+ * Threads: any. Blocks: to read files. Allocates: the topology.
+ * Return: 0; -ENOENT (no CPU is described there, or there is no such file); -EINVAL
+ * (@out is NULL, or the file is malformed); -ENOMEM; another error of opening or
+ * reading.
  */
 SKUA_API int skua_topology_load(struct skua_topology **out, const char *root,
 				struct skua_error *err);
 
 /**
- * skua_topology_free - free a topology; does nothing to NULL
+ * skua_topology_free - free a topology
+ * @topology: owned by the call; NULL is ignored
  *
- * Threads: any. Blocks: never. Allocates: nothing.
+ * Threads: any, while no other call on @topology is in progress. Blocks: never.
+ * Allocates: nothing.
  */
 SKUA_API void skua_topology_free(struct skua_topology *topology);
 
 /**
- * skua_topology_cpus - list the CPUs that are online
- * @cpus: receives an array, ascending; the topology owns it
+ * skua_topology_cpus - return the CPUs that are online
+ * @topology: borrowed
+ * @cpus: receives an array in ascending order, owned by the topology
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: the number of CPUs; one or more.
+ * Return: the number of CPUs, one or more.
  */
 SKUA_API unsigned skua_topology_cpus(const struct skua_topology *topology,
 				     const struct skua_cpu **cpus);
 
 /**
- * skua_topology_nodes - list the NUMA nodes
- * @nodes: receives an array, ascending; the topology owns it
+ * skua_topology_nodes - return the NUMA nodes
+ * @topology: borrowed
+ * @nodes: receives an array in ascending order, owned by the topology
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: the number of nodes; one or more.
+ * Return: the number of nodes, one or more.
  */
 SKUA_API unsigned skua_topology_nodes(const struct skua_topology *topology,
 				      const struct skua_numa_node **nodes);
 
 /**
- * skua_topology_distance - the distance from a node to another, by their numbers
- *
- * It is SKUA_DISTANCE_HERE from a node to itself, and more to other nodes, as the
- * firmware tells.
+ * skua_topology_distance - return the distance from one node to another
+ * @topology: borrowed
+ * @from: number of a node
+ * @to: number of a node
  *
  * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: SKUA_DISTANCE_HERE from a node to itself; more for other nodes, as the
+ * firmware reports it.
  */
 SKUA_API unsigned skua_topology_distance(const struct skua_topology *topology,
 					 unsigned from, unsigned to);
 
 /**
- * skua_topology_remarks - list the library's guesses, with reasons
+ * skua_topology_remarks - return the guesses of the library, with reasons
+ * @topology: borrowed
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: lines of text, or an empty text. The topology owns it.
+ * Return: lines of text, or an empty text; owned by the topology.
  */
 SKUA_API const char *
 skua_topology_remarks(const struct skua_topology *topology);
 
-/* The longest time for a measurement. */
+/* The maximum time for a measurement, in nanoseconds. */
 #define SKUA_MAX_MEASURE_NS UINT64_C(10000000000)
 
 /**
  * skua_topology_measure - measure how long a cache line takes between cores
- * @topology: of this machine. Its latencies, the llc fields of its CPUs and its
- *            remarks change; the text of skua_topology_remarks() becomes invalid
- * @budget_ns: the longest time, up to SKUA_MAX_MEASURE_NS; 0 = 50,000,000
- * @err: receives what was wrong; may be NULL
+ * @topology: topology of this machine. The call changes its latencies, the llc fields
+ *            of its CPUs and its remarks; an earlier text of skua_topology_remarks()
+ *            becomes invalid
+ * @budget_ns: maximum time, in nanoseconds, up to SKUA_MAX_MEASURE_NS; 0 = 50,000,000
+ * @err: receives a description of the error; may be NULL
  *
  * The function takes one CPU of each core that the calling thread may use, and
  * measures between each two of them. It pins a thread of its own to each of these
@@ -162,62 +171,68 @@ skua_topology_remarks(const struct skua_topology *topology);
  * CPU and its affinity.
  *
  * Some hypervisors say that all CPUs share one last cache. If the latencies clearly
- * show several groups, each group counts as a cache of its own. The remarks list such
- * corrections, pairs that were not measured in time, and the reason if there was
- * nothing to measure: one core, or less CPU time than cores.
+ * show several groups, each group then counts as a cache of its own. The remarks list
+ * such corrections, pairs that were not measured in time, and the reason if there was
+ * nothing to measure: there is only one core, or less CPU time than cores.
  *
- * Threads: one at a time, while no other uses @topology. Blocks: up to @budget_ns.
- * Allocates: yes.
- * Return: 0; -EINVAL (@topology is NULL, or was not loaded from "/"; @budget_ns is
- * out of range); -EAGAIN (no two threads could be created); -ENOMEM.
+ * Threads: any, one at a time, while no other thread uses @topology. Blocks: up to
+ * @budget_ns. Allocates: yes.
+ * Return: 0; -EINVAL (@topology is NULL or was not loaded from "/", or @budget_ns is
+ * out of range); -EAGAIN (two threads could not be created); -ENOMEM.
  */
 SKUA_API int skua_topology_measure(struct skua_topology *topology,
 				   uint64_t budget_ns, struct skua_error *err);
 
 /**
- * skua_topology_latency - the measured latency between two CPUs, by their numbers
+ * skua_topology_latency - return the measured latency between two CPUs
+ * @topology: borrowed
+ * @cpu: number of a CPU
+ * @other: number of another CPU
  *
- * It is half of a round trip, in nanoseconds. Siblings of a core count as one CPU.
+ * The latency is half of a round trip. Siblings of a core count as one CPU.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: 1 or more; 0: not measured, or both are of the same core.
+ * Return: nanoseconds, 1 or more; 0 if the pair was not measured, or both CPUs are on
+ * the same core.
  */
 SKUA_API unsigned skua_topology_latency(const struct skua_topology *topology,
 					unsigned cpu, unsigned other);
 
 /**
- * skua_topology_steal_order - the order in which a worker tries its victims
- * @cpus: the CPU of each worker; one that is not online counts as the first CPU
- * @workers: the number of workers
- * @thief: the index of the worker; below @workers
- * @victims: receives the indices of the @workers - 1 others: those that share the
- *           thief's core, then its last cache, then its node; then those of other
- *           nodes, by distance
+ * skua_topology_steal_order - compute the order in which a worker tries its victims
+ * @topology: borrowed
+ * @cpus: CPU of each worker; a CPU that is not online counts as the first CPU
+ * @workers: number of workers
+ * @thief: index of the worker that steals, below @workers
+ * @victims: receives the indices of the @workers - 1 other workers: first those that
+ *           share the thief's core, then its last cache, then its node; then those of
+ *           other nodes, by distance
  *
- * Victims that are equally near are in the order of their indices here. A worker
- * begins with a random one of them.
+ * Victims that are equally near are in the order of their indices. A worker of a
+ * runtime begins with a random one of them.
  *
- * Threads: any. Blocks: never. Allocates: yes.
- * Return: 0; -EINVAL (a pointer is NULL, or @thief is not below @workers);
- * -ENOMEM.
+ * Threads: any. Blocks: never. Allocates: temporary memory.
+ * Return: 0; -EINVAL (a pointer is NULL, or @thief is not below @workers); -ENOMEM.
  */
 SKUA_API int skua_topology_steal_order(const struct skua_topology *topology,
 				       const unsigned *cpus, unsigned workers,
 				       unsigned thief, unsigned *victims);
 
 /**
- * skua_topology_plan - plan on which CPUs workers would run
+ * skua_topology_plan - tell on which CPUs workers would run
+ * @topology: borrowed
  * @placement: the policy; not SKUA_PLACE_LISTED
- * @cpus: receives the CPUs of the first @room workers; one of them, for a worker that
- *        may run on several; may be NULL
- * @binding: receives what each worker is bound to; may be NULL
+ * @cpus: receives the CPUs of the first @room workers; for a worker that may run on
+ *        several CPUs, one of these. May be NULL
+ * @room: size of @cpus, in elements
+ * @binding: receives what each worker would be bound to; may be NULL
  *
  * The plan is that of a runtime with default settings that may use all CPUs of the
- * machine. For runtimes of this process there is skua_runtime_plan().
+ * machine. skua_runtime_plan() tells it for a runtime of this process.
  *
- * Threads: any. Blocks: never. Allocates: yes.
+ * Threads: any. Blocks: never. Allocates: temporary memory.
  * Return: the number of workers; -EINVAL (@topology is NULL, or @placement is not
- * one of the allowed policies); -ENOMEM.
+ * allowed); -ENOMEM.
  */
 SKUA_API int skua_topology_plan(const struct skua_topology *topology,
 				enum skua_placement placement, unsigned *cpus,
@@ -226,15 +241,16 @@ SKUA_API int skua_topology_plan(const struct skua_topology *topology,
 /**
  * skua_topology_save - write the description of a machine to a text file
  * @path: the file, which is overwritten; "-" for standard output
- * @root: NULL or "/" for this machine, or a folder that has a copy of its sysfs
- * @err: receives what was wrong; may be NULL
+ * @root: NULL or "/" for this machine, or a folder that has a copy of the machine's
+ *        sysfs
+ * @err: receives a description of the error; may be NULL
  *
- * The file has names of files below /sys, with their contents. It says nothing about
- * users, processes or their files.
+ * The file contains names of files below /sys, with their contents. It says nothing
+ * about users, processes or their files.
  *
- * Threads: any. Blocks: for files. Allocates: yes.
- * Return: 0; -EINVAL (@path is NULL); -ENOENT (nothing is described there);
- * -ENOMEM; another error of opening, reading or writing.
+ * Threads: any. Blocks: to read and write files. Allocates: temporary memory.
+ * Return: 0; -EINVAL (@path is NULL); -ENOENT (no CPU is described there); -ENOMEM;
+ * another error of opening, reading or writing.
  */
 SKUA_API int skua_topology_save(const char *path, const char *root,
 				struct skua_error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * version.h - which library a program runs with
+ * version.h - the version of the library that a program runs with
  *
- * The macros of skua/base.h are those of the headers that a program was compiled
- * with; these functions answer for the library that it has loaded. They also serve
- * programs in languages that do not read the headers.
+ * The macros of skua/base.h describe the headers that a program was compiled with.
+ * These functions describe the library that it has loaded. They also serve programs
+ * in languages that cannot read the headers.
  */
 #ifndef SKUA_VERSION_H
 #define SKUA_VERSION_H
@@ -13,13 +13,14 @@
 
 SKUA_BEGIN_DECLS
 
-/* One number that grows from version to version, as skua_version() returns it. */
+/* The version as one number, which grows from version to version; skua_version()
+ * returns the same form. */
 #define SKUA_VERSION                                                \
 	(SKUA_VERSION_MAJOR * 1000000 + SKUA_VERSION_MINOR * 1000 + \
 	 SKUA_VERSION_PATCH)
 
 /**
- * skua_version - the version of the library, as a number
+ * skua_version - return the version of the loaded library, as a number
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
  * Return: major * 1,000,000 + minor * 1,000 + patch.
@@ -27,24 +28,24 @@ SKUA_BEGIN_DECLS
 SKUA_API int skua_version(void);
 
 /**
- * skua_version_string - the version of the library, for people
+ * skua_version_string - return the version of the loaded library, as text
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
- * Return: such as "0.1.0"; a constant.
+ * Return: a constant string such as "0.1.0".
  */
 SKUA_API const char *skua_version_string(void);
 
 /**
- * skua_sizeof - the size of a public struct, for callers without a C compiler
- * @type: its name without "struct", as "skua_task"
+ * skua_sizeof - return the size of a public struct, for callers without a C compiler
+ * @type: name of the struct without "struct", for example "skua_task"
  *
- * A binding allocates so many zeroed bytes, aligned as malloc() aligns, and has the
- * library initialise them. Of "skua_config", zeros but in the field @size are all
- * defaults. Every struct has a size that the headers of this folder lay out and
- * document.
+ * A binding to another language allocates this number of zeroed bytes, aligned as
+ * malloc() aligns, and calls the library to initialise them. A "skua_config" of
+ * zeros, with only its field size set, has all defaults. Every struct whose layout
+ * the public headers define has a size.
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
- * Return: bytes; 0 if @type is NULL, or no such struct.
+ * Return: the size in bytes; 0 if @type is NULL or there is no such struct.
  */
 SKUA_API size_t skua_sizeof(const char *type);
 
