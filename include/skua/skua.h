@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* skua.h - the whole public interface; each concept has a header of its own */
+/* skua.h - includes all public headers except skua/sort_template.h */
 #ifndef SKUA_H
 #define SKUA_H
 

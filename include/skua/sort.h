@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort.h - parallel sorts of any items, with callbacks
+ * sort.h - parallel sorts of items of any type, with callbacks
  *
- * Each comparison through a callback is a call. Where that costs too much, make your
- * own sort from skua/sort_template.h, which has the same algorithms. These sorts
+ * Each comparison is a call of a callback. Where that costs too much, make a sort of
+ * your own from skua/sort_template.h, which has the same algorithms. The sorts here
  * compare items through their addresses if the size is not 4, 8 or 16 bytes, or if
- * the items are not aligned to their size. For such items a key, or your own sort, is
- * several times faster.
+ * the items are not aligned to their size. For such items, skua_sort_by_key() or a
+ * sort of your own is several times faster.
  *
  * @compare returns, as for qsort(), a negative value if the first item belongs before
  * the second, a positive value if it belongs after it, and 0 if they are equal. It is
- * called on several threads at once, and may be given the addresses of copies. It
- * must not be left by an exception or longjmp(). If it is no order (contradicts
- * itself, or is random), the order of the result is unspecified, but the result has
- * each item once, the sort touches no memory outside the array, and it ends.
+ * called on several threads at once, and may receive the addresses of copies. No
+ * exception or longjmp() may leave it. If its results contradict each other, or are
+ * random, the order of the result is unspecified; but the result has each item once,
+ * the sort accesses no memory outside the array, and it ends.
  */
 #ifndef SKUA_SORT_H
 #define SKUA_SORT_H
@@ -24,15 +24,19 @@ SKUA_BEGIN_DECLS
 
 /**
  * skua_sort - sort an array; equal items end up in any order
- * @ctx: of the calling function
- * @base: @count items of @size bytes; may be NULL if there are none
- * @arg: passed to @compare
+ * @ctx: context of the calling function
+ * @base: @count items of @size bytes; may be NULL if @count is 0
+ * @count: number of items
+ * @size: size of an item, in bytes
+ * @compare: compares two items, see above
+ * @arg: passed to @compare; may be NULL
  *
- * Threads: that of @ctx. Blocks: for parts that other threads have taken.
- * Allocates: nothing for items of 4, 8 or 16 bytes that are aligned to their size;
- * for other items a copy of the array and a pointer for each item, from libc.
- * Return: 0; -EINVAL (a pointer except @arg is NULL, @ctx has NULLs, @size is 0, or
- * the array would be larger than the address space); -ENOMEM (no item was moved).
+ * Threads: the thread of @ctx. Blocks: until the parts that other threads took are
+ * done. Allocates: nothing for items of 4, 8 or 16 bytes that are aligned to their
+ * size; for other items a copy of the array and a pointer for each item, from libc.
+ * Return: 0; -EINVAL (a pointer except @arg is NULL, a field of @ctx is NULL, @size
+ * is 0, or the array would be larger than the address space); -ENOMEM (no item was
+ * moved).
  */
 SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
 		       size_t size,
@@ -43,9 +47,11 @@ SKUA_API int skua_sort(struct skua_ctx ctx, void *base, size_t count,
 /**
  * skua_sort_stable - sort an array; equal items keep their order
  *
- * Threads: that of @ctx. Blocks: for parts that other threads have taken.
- * Allocates: a copy of the array, and a pointer for each item that it compares through
- * its address, from libc.
+ * The parameters are those of skua_sort().
+ *
+ * Threads: the thread of @ctx. Blocks: until the parts that other threads took are
+ * done. Allocates: a copy of the array, and a pointer for each item that it compares
+ * through its address, from libc.
  * Return: as skua_sort().
  */
 SKUA_API int skua_sort_stable(struct skua_ctx ctx, void *base, size_t count,
@@ -58,11 +64,13 @@ SKUA_API int skua_sort_stable(struct skua_ctx ctx, void *base, size_t count,
  * skua_sort_by_key - sort an array by a number of each item, the lowest first; items
  * with equal numbers keep their order
  * @key: returns the number of an item; for a signed number, add 2^63. It is called
- *       once for each item, if there are two or more, on several threads at once. It
- *       must return, as @compare
+ *       once for each item if there are two or more, on several threads at once. No
+ *       exception or longjmp() may leave it
  *
- * Threads: that of @ctx. Blocks: for parts that other threads have taken.
- * Allocates: a copy of the array, and 16 bytes for each item, from libc.
+ * The other parameters are those of skua_sort().
+ *
+ * Threads: the thread of @ctx. Blocks: until the parts that other threads took are
+ * done. Allocates: a copy of the array, and 16 bytes for each item, from libc.
  * Return: as skua_sort().
  */
 SKUA_API int skua_sort_by_key(struct skua_ctx ctx, void *base, size_t count,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_merge.h - a part of skua/sort_template.h: merging
+ * sort_merge.h - the part of skua/sort_template.h that merges
  *
- * Do not include it by itself. A merge is cut into chunks, at ranks; between two
- * chunks, other threads may ask for half of the rest.
+ * Do not include it by itself. A merge is cut into chunks, at ranks. Between two
+ * chunks, the thread checks whether other threads ask for work, and forks half of the
+ * rest for them.
  */
 #include <skua/parallel.h>
 
@@ -11,7 +12,8 @@
 
 /* ---- merge ----------------------------------------------------------------- */
 
-/* Two arrays, each in order, the left before the right; and the room for both. */
+/* Two ordered arrays, of which the items of the left one come first if they are
+ * equal; and the space for the merged items. */
 struct skua_sorter_merge {
 	const skua_sorter_item *left, *right;
 	size_t lefts, rights;
@@ -31,8 +33,8 @@ skua_sorter_ends_of(const struct skua_sorter_merge *merge)
 	return ends;
 }
 
-/* The number of steps that are safe, whatever the comparisons say: each end may take
- * half of the smaller array. */
+/* Return the number of steps that are safe, whatever the comparisons say: the
+ * steps at each end may take half of the smaller array. */
 SKUA_SORTER size_t skua_sorter_steps(const struct skua_sorter_ends *ends)
 {
 	const size_t lefts =
@@ -60,7 +62,7 @@ SKUA_SORTER void skua_sorter_merge_rest(struct skua_sorter_ends ends, void *arg)
 		*ends.front++ = *ends.right++;
 }
 
-/* Two merges at once, for four comparisons. */
+/* Do two merges at once, so that four comparisons overlap. */
 SKUA_SORTER void skua_sorter_merge_both(const struct skua_sorter_merge *one,
 					const struct skua_sorter_merge *two)
 {
@@ -86,7 +88,7 @@ SKUA_SORTER void skua_sorter_merge_both(const struct skua_sorter_merge *one,
 	skua_sorter_merge_rest(b, arg);
 }
 
-/* The number of items among the first @count of a merge that are from the left. */
+/* Return how many of the first @count merged items are from the left array. */
 SKUA_SORTER size_t skua_sorter_merge_rank(const struct skua_sorter_merge *merge,
 					  size_t count)
 {
@@ -105,7 +107,7 @@ SKUA_SORTER size_t skua_sorter_merge_rank(const struct skua_sorter_merge *merge,
 	return low;
 }
 
-/* Cut the first @count items off a merge; the returned merge makes them. */
+/* Cut the first @count items off a merge. Return the merge that makes these items. */
 SKUA_SORTER struct skua_sorter_merge
 skua_sorter_merge_cut(struct skua_sorter_merge *merge, size_t count)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_quick.h - a part of skua/sort_template.h: the unstable sort
+ * sort_quick.h - the part of skua/sort_template.h that has the unstable sort
  *
- * Do not include it by itself. A quicksort whose partition has no branch that depends
- * on a comparison. Heapsort takes over where quicksort makes no progress.
+ * Do not include it by itself. The sort is a quicksort whose partition has no branch
+ * that depends on a comparison. Heapsort takes over where quicksort makes no
+ * progress.
  */
 #include <skua/parallel.h>
 
@@ -51,8 +52,9 @@ SKUA_SORTER skua_sorter_item *skua_sorter_median(skua_sorter_item *a,
 	return ab == skua_sorter_less(b, c, arg) ? b : c;
 }
 
-/* About the median of @count items, 8 or more: a median of medians, of parts that lie
- * neither at the ends nor symmetrically, because patterns often do. */
+/* Return an item near the median of @count items, 8 or more: a median of medians,
+ * of parts that lie neither at the ends nor symmetrically, because patterns often
+ * do. */
 SKUA_SORTER skua_sorter_item *skua_sorter_pivot(skua_sorter_item *base,
 						size_t count, void *arg)
 {
@@ -67,7 +69,7 @@ SKUA_SORTER skua_sorter_item *skua_sorter_pivot(skua_sorter_item *base,
 				  arg);
 }
 
-/* Move some items, so that a pattern that misled the choice is gone. */
+/* Swap some items at random, to break up a pattern that led to a bad pivot. */
 SKUA_SORTER void skua_sorter_break_pattern(skua_sorter_item *base, size_t count)
 {
 	uint64_t random = count;
@@ -81,8 +83,8 @@ SKUA_SORTER void skua_sorter_break_pattern(skua_sorter_item *base, size_t count)
 
 /* ---- partition ------------------------------------------------------------- */
 
-/* Tells whether an item belongs to the front: an item before the pivot or, with @equal,
- * an item not after it. */
+/* Tell whether an item belongs to the front: an item before the pivot or, with
+ * @equal, an item not after it. */
 SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
 				      const skua_sorter_item *pivot, bool equal,
 				      void *arg)
@@ -143,7 +145,8 @@ struct skua_sorter_partition_job {
 SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
 					    struct skua_job *job) SKUA_NOTHROW;
 
-/* The same, shared with other threads if they ask. */
+/* Partition as skua_sorter_partition_few(), and share the work with other threads
+ * if they ask for it. */
 SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 					 skua_sorter_item *base, size_t count,
 					 const skua_sorter_item *pivot,
@@ -272,8 +275,9 @@ SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
 			  it->arg);
 }
 
-/* Equal items end up in any order: see skua/sort_template.h. Threads: that of @ctx.
- * Blocks: for parts that other threads have taken. Allocates: nothing. */
+/* Sort an array; equal items end up in any order: see skua/sort_template.h.
+ * Threads: the thread of @ctx. Blocks: until the parts that other threads took are
+ * done. Allocates: nothing. */
 static inline void SKUA_SORT_NAME(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 				  size_t count, void *arg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_runs.h - a part of skua/sort_template.h: items that are in order already
+ * sort_runs.h - the part of skua/sort_template.h for items that are already in order
  *
- * Do not include it by itself. A run is in order, or falls strictly: each of its items
- * belongs before the one before it. Two runs are merged in place: each is cut in about
- * half, and the parts in the middle change places.
+ * Do not include it by itself. A run is a sequence of items that is in order, or
+ * falls strictly: each item belongs before the previous one. Two runs are merged in
+ * place: each is cut in about half, and the two middle parts change places.
  */
 #include <skua/parallel.h>
 
@@ -65,7 +65,8 @@ SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
 	return 0;
 }
 
-/* Put the first run of the array in order. Return: its length. */
+/* Find the run at the begin of the array, and reverse it if it falls. Return: its
+ * length. */
 SKUA_SORTER size_t skua_sorter_first_run(struct skua_ctx ctx,
 					 skua_sorter_item *base, size_t count,
 					 void *arg)
@@ -89,7 +90,7 @@ SKUA_SORTER size_t skua_sorter_first_run(struct skua_ctx ctx,
 
 /* ---- two runs -------------------------------------------------------------- */
 
-/* Runs of up to this many items are merged through the stack. */
+/* Two runs of up to this many items together are merged through the stack. */
 enum {
 	skua_sorter_in_place_most =
 		sizeof(skua_sorter_item) < SKUA_SORT_IN_PLACE / 64
@@ -97,9 +98,9 @@ enum {
 			: 64
 };
 
-/* Let @lefts items change places with the @rights items that follow them; both keep
- * their order. Blocks of the smaller length are swapped to their places until nothing
- * is left (Gries and Mills 1981). */
+/* Exchange @lefts items with the @rights items that follow them; both keep their
+ * order. Blocks of the smaller length are swapped to their places until nothing is
+ * left (Gries and Mills 1981). */
 SKUA_SORTER void skua_sorter_rotate(skua_sorter_item *base, size_t lefts,
 				    size_t rights)
 {
@@ -119,8 +120,8 @@ SKUA_SORTER void skua_sorter_rotate(skua_sorter_item *base, size_t lefts,
 	}
 }
 
-/* The number of @count ordered items that belong before @item; with @equal, also of
- * those that equal it. */
+/* Return how many of @count ordered items belong before @item; with @equal, items
+ * that equal it count, too. */
 SKUA_SORTER size_t skua_sorter_before(const skua_sorter_item *base,
 				      size_t count,
 				      const skua_sorter_item *item, bool equal,
@@ -140,7 +141,7 @@ SKUA_SORTER size_t skua_sorter_before(const skua_sorter_item *base,
 	return low;
 }
 
-/* Merge two adjacent runs, @count items, through the stack. */
+/* Merge two adjacent runs of @count items together through the stack. */
 SKUA_SORTER_APART void skua_sorter_in_place_few(skua_sorter_item *base,
 						size_t lefts, size_t count,
 						void *arg)
@@ -165,9 +166,9 @@ SKUA_SORTER void skua_sorter_in_place_call(struct skua_ctx ctx,
 					   struct skua_job *job) SKUA_NOTHROW;
 
 /*
- * Merge two adjacent runs in place. The longer run is halved, so that either part has
- * three quarters of the items at most, whatever the comparisons say. This bounds the
- * stack, also where threads take parts from each other.
+ * Merge two adjacent runs in place. The longer run is halved, so that each of the two
+ * resulting merges has at most three quarters of the items, whatever the comparisons
+ * say. This bounds the stack, also when threads take parts from each other.
  */
 SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 					    skua_sorter_item *base,
@@ -180,7 +181,8 @@ SKUA_SORTER void skua_sorter_merge_in_place(struct skua_ctx ctx,
 			{ skua_sorter_in_place_call }, NULL, 0, 0, arg
 		};
 		struct skua_ctx inner;
-		/* The number of items of either that belong to the lower part. */
+		/* Number of items of the left and the right run that belong to the
+		 * lower part. */
 		size_t left, right;
 
 		if (lefts == 0 || rights == 0 ||

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_small.h - a part of skua/sort_template.h: few items
+ * sort_small.h - the part of skua/sort_template.h for few items
  *
- * Do not include it by itself. No branch depends on a comparison, except where the last
- * few items are inserted: random orders cost no mispredictions.
+ * Do not include it by itself. No branch depends on a comparison, except where the
+ * last few items are inserted. So randomly ordered items cost no branch
+ * mispredictions.
  */
 #include <skua/parallel.h>
 
@@ -17,8 +18,8 @@ SKUA_SORTER void skua_sorter_copy(skua_sorter_item *to,
 }
 
 /*
- * A merge in progress, at both ends at once: two comparisons do not wait for each
- * other, as two in a row do.
+ * A merge in progress, at both ends at once. The comparisons at the two ends do not
+ * wait for each other, unlike two comparisons at one end.
  */
 struct skua_sorter_ends {
 	const skua_sorter_item *left, *left_end, *right, *right_end;
@@ -46,7 +47,7 @@ SKUA_SORTER void skua_sorter_step_back(struct skua_sorter_ends *ends, void *arg)
 	ends->right_end -= !high;
 }
 
-/* Four items, stably, in five comparisons. */
+/* Sort four items stably, with five comparisons. */
 SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 				  skua_sorter_item *out, void *arg)
 {
@@ -72,9 +73,10 @@ SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 }
 
 /*
- * Merge the halves of @in to @out, from both ends at once. Each end takes n / 2
- * items, and so cannot leave the two halves, whatever the comparisons say; if
- * they contradict each other, the ends do not meet, and @in is copied as it is.
+ * Merge the two ordered halves of @in to @out, from both ends at once. The steps at
+ * each end take n / 2 items, and so cannot leave the two halves, whatever the
+ * comparisons say. If the comparisons contradict each other, the ends do not meet,
+ * and @in is copied as it is.
  */
 SKUA_SORTER void skua_sorter_merge_halves(const skua_sorter_item *in, size_t n,
 					  skua_sorter_item *out, void *arg)
@@ -98,7 +100,7 @@ SKUA_SORTER void skua_sorter_merge_halves(const skua_sorter_item *in, size_t n,
 		skua_sorter_copy(out, in, n);
 }
 
-/* Eight items, stably. */
+/* Sort eight items stably. */
 SKUA_SORTER void skua_sorter_eight(const skua_sorter_item *in,
 				   skua_sorter_item *out, void *arg)
 {
@@ -109,7 +111,7 @@ SKUA_SORTER void skua_sorter_eight(const skua_sorter_item *in,
 	skua_sorter_merge_halves(fours, 8, out, arg);
 }
 
-/* Sort @in to @out; up to half of SKUA_SORT_SMALL items. */
+/* Sort @in to @out stably; up to half of SKUA_SORT_SMALL items. */
 SKUA_SORTER void skua_sorter_few(const skua_sorter_item *in, size_t n,
 				 skua_sorter_item *out, void *arg)
 {
@@ -140,7 +142,7 @@ SKUA_SORTER void skua_sorter_few(const skua_sorter_item *in, size_t n,
 	}
 }
 
-/* Sort @in to @out stably, which may be the same; up to SKUA_SORT_SMALL items. */
+/* Sort @in to @out stably; up to SKUA_SORT_SMALL items. @in may be @out. */
 SKUA_SORTER void skua_sorter_small(const skua_sorter_item *in, size_t n,
 				   skua_sorter_item *out, void *arg)
 {

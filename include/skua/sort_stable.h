@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * sort_stable.h - a part of skua/sort_template.h: the stable sort
+ * sort_stable.h - the part of skua/sort_template.h that has the stable sort
  *
- * Do not include it by itself. A mergesort between the array and a buffer of the same
- * size.
+ * Do not include it by itself. The sort is a mergesort between the array and a buffer
+ * of the same size.
  */
 #include <skua/parallel.h>
 
@@ -20,13 +20,15 @@ struct skua_sorter_stable_job {
 SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
 					 struct skua_job *job) SKUA_NOTHROW;
 
-/* Sort the items at @base, in place or, with @away, to @buffer. */
+/* Sort the items at @base stably. The result is at @base or, with @away, in
+ * @buffer. */
 SKUA_SORTER void skua_sorter_merge_sort(struct skua_ctx ctx,
 					skua_sorter_item *base,
 					skua_sorter_item *buffer, size_t count,
 					bool away, void *arg)
 {
-	/* In whole blocks, so that all except the last have the best size. */
+	/* A multiple of SKUA_SORT_SMALL, so that all blocks except the last have
+	 * the best size. */
 	const size_t half = (count / 2 + SKUA_SORT_SMALL - 1) /
 			    SKUA_SORT_SMALL * SKUA_SORT_SMALL;
 	skua_sorter_item *from = away ? base : buffer;
@@ -76,8 +78,9 @@ SKUA_SORTER void skua_sorter_stable_call(struct skua_ctx ctx,
 			       it->arg);
 }
 
-/* Equal items stay in their order: see skua/sort_template.h. Threads: that of
- * @ctx. Blocks: for parts that other threads have taken. Allocates: nothing. */
+/* Sort an array; equal items keep their order: see skua/sort_template.h. Threads:
+ * the thread of @ctx. Blocks: until the parts that other threads took are done.
+ * Allocates: nothing. */
 static inline void SKUA_SORT_(stable)(struct skua_ctx ctx, SKUA_SORT_TYPE *base,
 				      size_t count, SKUA_SORT_TYPE *buffer,
 				      void *arg)

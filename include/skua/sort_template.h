@@ -2,7 +2,7 @@
 /**
  * sort_template.h - a parallel sort for one type, with its comparison inlined
  *
- * A sort through a callback (skua/sort.h) makes a call for each comparison. A program
+ * A sort with a callback (skua/sort.h) makes a call for each comparison. A program
  * that makes three definitions and then includes this file gets functions without
  * such calls:
  *
@@ -17,11 +17,12 @@
  *				      size_t count, long *buffer, void *arg);
  *
  * SKUA_SORT_LESS takes two pointers to const items, and @arg, and tells whether the
- * first item belongs before the second. It should be a strict weak order. If it is not
- * (always true, random, "less or equal"), the order of the result is unspecified, but
- * the result has each item once, the sort reads and writes nothing outside the arrays,
- * and it ends. The sort copies items by assignment, also while others are compared: a
- * comparison must read only its two items. An exception must not leave it.
+ * first item belongs before the second. It should be a strict weak order. If it is
+ * not (always true, random, "less or equal"), the order of the result is unspecified;
+ * but the result has each item once, the sort reads and writes nothing outside the
+ * arrays, and it ends. The sort copies items by assignment, also while it compares
+ * other items, so a comparison must read only its two items. No exception may leave
+ * it.
  *
  * Include the file at file scope. All names that begin with sort_longs_ belong to it.
  * It undefines the three definitions, so that a program may include it again. In C++
@@ -30,21 +31,23 @@
  * sort_longs is unstable: equal items end up in any order. It needs no memory except
  * the stack: 64 items and some kilobytes. It takes time O(n log n) at worst; O(n) if
  * the items are in order, or in reverse order with no two equal; O(n log k) if there
- * are k different items. If the array is two such runs, the sort merges them.
+ * are k different items. If the array consists of two such runs, the sort merges
+ * them.
  *
- * sort_longs_stable keeps the order of equal items. @buffer has room for @count items;
- * its content does not matter. It takes time O(n log n) at worst, and O(n) as above;
- * it does not sort again parts that are in order, or reversed. On the stack it needs
- * about 300 items, and some kilobytes.
+ * sort_longs_stable keeps the order of equal items. @buffer has space for @count
+ * items; its content does not matter. It takes time O(n log n) at worst, and O(n) in
+ * the same cases; it does not sort again parts that are in order, or reversed. On the
+ * stack it needs about 300 items, and some kilobytes.
  *
- * Both: Threads: that of @ctx, which is not checked. Blocks: for parts that other
- * threads have taken. Allocates: nothing. Arrays of no or one item may be NULL.
+ * Both functions: Threads: the thread of @ctx, which is not checked. Blocks: until
+ * the parts that other threads took are done. Allocates: nothing. An array of no
+ * items or of one item may be NULL.
  *
- * Sources of the algorithms: introspective sort by Musser (1997); pseudo-medians
- * and Lomuto's partition without branches as in Alexandrescu's and in Bergdoll's
- * and Peters' works; the treatment of equal items and of patterns from Peters'
- * pattern-defeating quicksort (2021); merging from both ends at once from van
- * den Hoven's quadsort (2020); merges cut at medians as in Cormen et al.
+ * Sources of the algorithms: introspective sort by Musser (1997); pseudo-medians and
+ * Lomuto's partition without branches as in the works of Alexandrescu, and of
+ * Bergdoll and Peters; the treatment of equal items and of patterns from Peters'
+ * pattern-defeating quicksort (2021); merging from both ends at once from van den
+ * Hoven's quadsort (2020); merges cut at medians as in Cormen et al.
  */
 #ifndef SKUA_SORT_TEMPLATE_H
 #define SKUA_SORT_TEMPLATE_H
@@ -55,13 +58,15 @@
 #define SKUA_SORT_SMALL 32
 /* Fewer items are not worth a fork. */
 #define SKUA_SORT_FORKED 1024
-/* Items between two checks whether other threads ask for work. */
+/* Number of items between two checks whether other threads ask for work. */
 #define SKUA_SORT_CHUNK 8192
-/* With fewer items, one thread alone checks whether they are in order. */
+/* With fewer items, one thread alone checks whether the array is in order. */
 #define SKUA_SORT_CHECKED 2048
-/* Items that are compared before one branch tells whether they are in order. */
+/* Number of items that are compared before one branch tells whether they are in
+ * order. */
 #define SKUA_SORT_AT_ONCE 16
-/* Runs of up to this many bytes, or 64 items, are merged through the stack. */
+/* Two runs are merged through the stack if they have at most this many bytes, or at
+ * most 64 items. */
 #define SKUA_SORT_IN_PLACE 4096
 
 /* Unroll the next loop four times. Clang does so by itself. */
@@ -76,11 +81,13 @@
 /* A name that belongs to the current sort. */
 #define SKUA_SORT_(name) SKUA_SORT_PASTE(SKUA_SORT_NAME, name)
 
-/* A function that each sort has; private to it. */
+/* Attributes of a function that each sort has, private to the sort. */
 #define SKUA_SORTER static inline
-/* Such a function whose loops the compiler should specialise for constant arguments. */
+/* Attributes of such a function whose loops the compiler should specialise for
+ * constant arguments. */
 #define SKUA_SORTER_INLINED __attribute__((always_inline)) static inline
-/* Such a function with a large frame, which would enlarge that of its caller. */
+/* Attributes of such a function with a large frame, which would enlarge the frame
+ * of its caller. */
 #define SKUA_SORTER_APART          __attribute__((noinline)) static
 #define skua_sorter_before         SKUA_SORT_(before)
 #define skua_sorter_break_pattern  SKUA_SORT_(break_pattern)
@@ -151,7 +158,7 @@ SKUA_SORTER bool skua_sorter_less(const skua_sorter_item *a,
 	return SKUA_SORT_LESS(a, b, arg);
 }
 
-/* Pick one of two without a branch; compilers would emit one. */
+/* Return @b if @second, else @a, without a branch; compilers would emit one. */
 SKUA_SORTER const skua_sorter_item *skua_sorter_pick(bool second,
 						     const skua_sorter_item *a,
 						     const skua_sorter_item *b)
