@@ -2,9 +2,9 @@
 //
 // coroutines.cpp - C++20 coroutines as tasks
 //
-// A Task is a coroutine whose frame holds a skua_task. A poll resumes the coroutine;
-// what it awaits decides what the poll returns. Exceptions end the program, as in
-// every function that the library calls.
+// A Task is a coroutine whose frame holds a skua_task. A poll of that task resumes the
+// coroutine, and returns the result that the next co_await or the end of the coroutine
+// has set. Exceptions end the program, as in every function that the library calls.
 #define SKUA_NOEXCEPT noexcept
 #include <skua/skua.h>
 
@@ -17,7 +17,7 @@ namespace
 {
 
 struct Task {
-	// Derives from the task, so that a poll finds the coroutine.
+	// The promise derives from skua_task, so that a poll can find the coroutine.
 	struct promise_type : skua_task {
 		skua_poll result = SKUA_DONE;
 
@@ -79,7 +79,7 @@ struct Yield : std::suspend_always {
 	}
 };
 
-// co_await Sleep{ns}: go on when so much time has passed.
+// co_await Sleep{ns}: continue after @ns nanoseconds.
 struct Sleep {
 	uint64_t ns;
 	skua_timer timer = SKUA_TIMER_INIT;
@@ -93,7 +93,7 @@ struct Sleep {
 		handle.promise().result = SKUA_PENDING;
 		skua_timer_add(&handle.promise(), &timer, skua_now_ns() + ns);
 	}
-	// A cancelled task is polled before its time.
+	// A task that is cancelled continues before the timer has fired.
 	void await_resume() noexcept
 	{
 		skua_timer_cancel(&timer);
@@ -123,7 +123,8 @@ int main()
 		if (skua_task_spawn(rt, count(i).promise) != 0)
 			return 1;
 	}
-	// No waker is left of a task that has fired its timer: all are released.
+	// A timer that has fired or was cancelled is no waker any more: each task has
+	// ended and was released when this returns.
 	if (skua_runtime_destroy(rt) != 0)
 		return 1;
 	std::printf("ten coroutines counted to %d\n", sum.load());

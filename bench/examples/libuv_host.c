@@ -2,10 +2,10 @@
 /**
  * libuv_host.c - a libuv loop that hands work to a runtime
  *
- * As with uv_queue_work(), the program says what is computed as a task, and what
- * the thread of the loop does with the result. The runtime has either workers of
- * its own, or none: then the loop drives it (argument "driven"), and tasks run
- * between callbacks, on the same thread.
+ * As with uv_queue_work(), the program passes two functions: one computes, as a task,
+ * and the other handles the result on the thread of the loop. The runtime either has
+ * workers of its own, or none: then the loop drives it (argument "driven"), and tasks
+ * run between callbacks, on the same thread.
  *
  * Copy the part up to host_close() into your program.
  */
@@ -17,20 +17,21 @@
 #include <time.h>
 #include <uv.h>
 
-/* How long a driven runtime keeps the loop from its timers and descriptors. */
+/* How long, in nanoseconds, a driven runtime may run before the loop handles its
+ * timers and descriptors. */
 #define TURN_NS UINT64_C(1000000)
 
-/* The loop's thread alone uses it, except @results. */
+/* Only the thread of the loop uses it, except @results. */
 struct host {
 	struct skua_runtime *rt;
 	uv_async_t arrived;
-	uv_poll_t due; /* of a driven runtime only */
-	size_t out;    /* work that was submitted, and is not done */
+	uv_poll_t due; /* used only for a driven runtime */
+	size_t out;    /* number of submitted pieces of work not yet done */
 	struct work
 		*results; /* a stack: tasks push, the loop takes all of it */
 };
 
-/* The first member of a struct with the arguments and the result. */
+/* A piece of work: the first member of a struct with the arguments and the result. */
 struct work {
 	struct skua_task task;
 	struct host *host;
@@ -39,31 +40,33 @@ struct work {
 };
 
 /*
- * The release function of the task: the task has ended. (The end of its poll
- * function would be too early: done() may free the task.)
+ * Pass a result to the loop. This is the release function of the task, called when
+ * the task has ended. (The end of its poll function would be too early: done() may
+ * free the task.)
  */
 static void deliver(struct skua_task *task)
 {
 	struct work *work = SKUA_CONTAINER_OF(task, struct work, task);
 	struct host *host = work->host;
-	/* Relaxed: the exchange checks it. */
+	/* Relaxed: the compare-exchange checks the value. */
 	struct work *before = __atomic_load_n(&host->results, __ATOMIC_RELAXED);
 
 	/*
-	 * Release: the result. Acquire: uv_async_send() sends nothing if it finds
-	 * a signal pending, by a load that nothing orders; this makes it see that
-	 * the loop has cleared the signal, if the loop has taken the stack since.
-	 * Both pair with the exchange in on_arrived(). Relaxed on failure: the
-	 * next attempt checks again. A failure means that another task has
-	 * pushed, or the loop has taken.
+	 * Release: publishes the result. Acquire: if the loop has taken the stack
+	 * since the last push, this makes visible that the loop has cleared the
+	 * pending signal. Otherwise uv_async_send() could still find that signal
+	 * pending, by a load that nothing orders, and would send nothing. Both pair
+	 * with the exchange in on_arrived(). Relaxed on failure: the next attempt
+	 * checks again. The loop repeats when another task has pushed, or the libuv
+	 * loop has taken the stack.
 	 */
 	do {
 		work->next = before;
 	} while (!__atomic_compare_exchange_n(&host->results, &before, work,
 					      true, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
-	/* From here on @work is the loop's. libuv merges signals, and the loop
-	 * takes the whole stack: one signal for each stack suffices. */
+	/* From here on, @work belongs to the loop. libuv merges signals, and the
+	 * loop takes the whole stack, so one signal for each stack suffices. */
 	if (!before)
 		uv_async_send(&host->arrived);
 }
@@ -71,8 +74,8 @@ static void deliver(struct skua_task *task)
 static void on_arrived(uv_async_t *arrived)
 {
 	struct host *host = arrived->data;
-	/* Acquire: the results. Release: that libuv has cleared the signal. Both
-	 * pair with the exchange in deliver(). */
+	/* Acquire: the results. Release: makes visible that libuv has cleared the
+	 * signal. Both pair with the compare-exchange in deliver(). */
 	struct work *work =
 		__atomic_exchange_n(&host->results, NULL, __ATOMIC_ACQ_REL);
 
@@ -83,13 +86,13 @@ static void on_arrived(uv_async_t *arrived)
 		work->done(work);
 		work = next;
 	}
-	/* Work that is out keeps uv_run() from returning. */
+	/* While work is out, the handle keeps uv_run() from returning. */
 	if (host->out == 0)
 		uv_unref((uv_handle_t *)arrived);
 }
 
-/* While there is more to do, the descriptor stays readable: the loop comes back
- * after its timers and other descriptors. */
+/* Run due tasks for a turn. If there is more to do, the descriptor stays readable,
+ * and the loop calls this again after its timers and other descriptors. */
 static void on_due(uv_poll_t *due, int status, int events)
 {
 	struct host *host = due->data;
@@ -99,8 +102,9 @@ static void on_due(uv_poll_t *due, int status, int events)
 	skua_runtime_poll(host->rt, skua_now_ns() + TURN_NS);
 }
 
-/* Return: 0, or a negative errno value, as codes of libuv are; close the host then,
- * too. @err says what is wrong if there is no runtime. */
+/* Open a host. Return: 0, or a negative errno value, which is also how libuv
+ * encodes errors. After an error, call host_close() as well; if there is no
+ * runtime, @err describes the error. */
 static int host_open(struct host *host, uv_loop_t *loop, bool driven,
 		     struct skua_error *err)
 {
@@ -125,8 +129,9 @@ static int host_open(struct host *host, uv_loop_t *loop, bool driven,
 	return uv_poll_start(&host->due, UV_READABLE, on_due);
 }
 
-/* Spawn @work as a task that runs @poll. The loop calls @done when it has ended, which
- * owns @work then. Return: 0, or a negative errno value: @done is not called. */
+/* Spawn @work as a task that runs @poll. When the task has ended, the loop calls
+ * @done, which then owns @work. Return: 0; or a negative errno value, and @done is
+ * not called. */
 static int host_submit(struct host *host, struct work *work, skua_task_fn poll,
 		       void (*done)(struct work *self))
 {
@@ -144,24 +149,24 @@ static int host_submit(struct host *host, struct work *work, skua_task_fn poll,
 
 static void close_handle(void *handle)
 {
-	/* One that was not initialised is zeroed. */
+	/* A handle that was not initialised is zeroed. */
 	if (uv_handle_get_type(handle) != UV_UNKNOWN_HANDLE)
 		uv_close(handle, NULL);
 }
 
 /*
- * Wait until the work that is out has ended, and call its done(). The caller then runs
+ * Wait until the submitted work has ended, and call its done(). The caller then runs
  * the loop once more, which closes the handles.
  *
- * The loop gives the descriptor up before the runtime closes it. The runtime ends
- * before its signal does: a task whose result has arrived may still be sending.
- * Wakers that other threads have are dropped before.
+ * Other threads must drop their wakers before this. The descriptor leaves the loop
+ * before the runtime closes it. The handle of the signal is closed after the runtime
+ * has ended, because a task whose result has arrived may still be in uv_async_send().
  */
 static void host_close(struct host *host)
 {
 	close_handle(&host->due);
 	skua_runtime_destroy(host->rt);
-	host->rt = NULL; /* done() submits in vain */
+	host->rt = NULL; /* a submit by done() then fails */
 	on_arrived(&host->arrived);
 	close_handle(&host->arrived);
 }
@@ -173,7 +178,7 @@ static void host_close(struct host *host)
 #define IDLE_MS   500u
 
 struct item {
-	struct work work; /* first: work is its item */
+	struct work work; /* first: item_done() casts back */
 	unsigned n, square, until;
 };
 
@@ -183,7 +188,7 @@ static uv_timer_t timer;
 static uv_thread_t loop_thread;
 static unsigned next_item, end_item, wrong;
 static unsigned char delivered[ITEMS];
-/* Writer: the loop. Readers: tasks. Relaxed: a number that guards nothing. */
+/* Writer: the loop. Readers: tasks. Relaxed: a counter that guards no other data. */
 static unsigned ticks;
 
 static void on_timer(uv_timer_t *self)
@@ -192,7 +197,8 @@ static void on_timer(uv_timer_t *self)
 	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
 }
 
-/* Some go on until the timer has fired twice: it does while tasks compute. */
+/* Compute a square. Every 1000th item yields until the timer has fired twice,
+ * which shows that timers fire while tasks compute. */
 static enum skua_poll item_poll(struct skua_task *self)
 {
 	struct item *item = (struct item *)self;
@@ -229,7 +235,8 @@ static void submit_next(void)
 		free(item);
 }
 
-/* A few at once, and each of the others when one of these has arrived. */
+/* Submit the items before @end: IN_FLIGHT of them at once, and a further one
+ * whenever a result has arrived. */
 static void submit_until(unsigned end)
 {
 	end_item = end;
@@ -237,7 +244,8 @@ static void submit_until(unsigned end)
 		submit_next();
 }
 
-/* Until all has arrived, while the timer ticks. */
+/* Run the loop until all results have arrived, while the timer fires every
+ * millisecond. */
 static void run(void)
 {
 	uv_timer_start(&timer, on_timer, 1, 1);
@@ -245,7 +253,8 @@ static void run(void)
 	uv_run(&loop, UV_RUN_DEFAULT);
 }
 
-/* Without work all threads sleep. Return: whether that took next to no CPU time. */
+/* Run the loop without work, when all threads should sleep. Return: whether the
+ * process used less CPU time than a tenth of the time that passed. */
 static bool idle(void)
 {
 	clock_t before = clock();
@@ -282,7 +291,7 @@ int main(int argc, char **argv)
 	asleep = idle();
 	submit_until(ITEMS - IN_FLIGHT);
 	run();
-	submit_until(ITEMS); /* the last ones are out when the host closes */
+	submit_until(ITEMS); /* these are still out when the host closes */
 
 	host_close(&host);
 	close_handle(&timer);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * reactor.c - a thread that waits for descriptors, and wakes tasks
+ * reactor.c - a thread that waits for descriptors and wakes tasks
  *
- * A task that finds nothing to read hands a waker to the reactor, as the data of a
- * one-shot registration, and returns SKUA_PENDING. The reactor wakes with what
- * epoll_wait() returns: it has no table, and takes no lock.
+ * A task that finds nothing to read passes a waker to the reactor, as the data of a
+ * one-shot epoll registration, and returns SKUA_PENDING. The reactor wakes with the
+ * data that epoll_wait() returns, so it needs neither a table nor a lock.
  */
 #include <skua/skua.h>
 
@@ -24,7 +24,8 @@ struct reader {
 	unsigned got; /* bytes */
 };
 
-/* Wake @self once there is something to read. */
+/* Register @fd, so that the reactor wakes @self once there is something to read.
+ * Return: 0; -1: see errno. */
 static int wait_readable(struct skua_task *self, int epoll_fd, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT };
@@ -53,7 +54,7 @@ static enum skua_poll reader_poll(struct skua_task *self)
 	return SKUA_DONE; /* the end of the pipe */
 }
 
-/* Until the descriptor of no waker is readable. */
+/* Wake tasks until a descriptor is readable that is registered without a waker. */
 static void *reactor(void *epoll_fd)
 {
 	struct epoll_event events[64];
@@ -99,7 +100,8 @@ int main(void)
 	}
 	for (int i = 0; i < READERS; i++)
 		close(ends[i][1]);
-	/* A join waits for the wakers, too: the reactor holds none afterwards. */
+	/* A join also waits until the wakers are gone: the reactor holds none
+	 * afterwards. */
 	for (int i = 0; i < READERS; i++) {
 		if (skua_task_join(&readers[i].task) != 0)
 			return 1;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * server.c - an epoll server on TCP: it answers each line with the same line
+ * server.c - a TCP server with epoll that answers each line with the same line
  *
- * Each connection is a task. Worker 0 has a poller: when it is idle it sleeps until
- * the epoll set has events, and it wakes the tasks of those sockets. The main thread
- * waits for SIGTERM or SIGINT.
+ * Each connection is a task. Worker 0 has a poller: when the worker is idle, it
+ * sleeps in the poller until the epoll set has events, and the poller then wakes the
+ * tasks of those sockets. The main thread waits for SIGTERM or SIGINT.
  *
  * All tasks are members of one group. Its release function closes the socket of a
- * task and frees the task, so that descriptors and memory follow the live
- * connections. The poller owns a waker of each task, from the task's first poll until
- * EPOLLHUP: a task does not end before, and no event points to memory that was freed.
- * A task that is done shuts its socket down, for which the kernel reports EPOLLHUP.
+ * task that has ended and frees the task, so that descriptors and memory follow the
+ * live connections. The poller owns a waker of each task, from the first poll of the
+ * task until EPOLLHUP on its socket. A task cannot end before that, so no event
+ * points to freed memory. A task that is done shuts its socket down, which makes the
+ * kernel report EPOLLHUP.
  *
- * At SIGTERM the server closes the port. A connection of which nothing has come yet
- * that is not answered ends at once; the others end when they have answered, or at the
- * latest after GRACE_MS.
+ * At SIGTERM the server closes the port. A connection that has answered all that
+ * it received ends at once. Every other connection ends when it has sent its answers,
+ * or at the latest after GRACE_MS.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4(), memrchr(), ppoll() */
@@ -45,7 +46,7 @@
 struct source {
 	struct skua_task task;
 	int fd;
-	struct skua_waker waker; /* the poller's */
+	struct skua_waker waker; /* owned by the poller */
 };
 
 static struct skua_group tasks;
@@ -62,14 +63,15 @@ static int events_poll(struct skua_poller *self)
 		struct source *source = ready[i].data.ptr;
 
 		if (!source)
-			continue; /* events_unpark() */
+			continue; /* an event of events_unpark() */
 		if (!(ready[i].events & EPOLLHUP)) {
 			skua_waker_wake_by_ref(source->waker);
 			continue;
 		}
-		/* The task has shut the socket down; or the client has reset it,
-		 * which the task sees in its next poll. Only this thread may drop the
-		 * waker: another one may not know whether ready[] has an event of it. */
+		/* Either the task has shut the socket down, or the client has
+		 * reset it, which the task sees in its next poll. Only this thread
+		 * may drop the waker: another thread cannot know whether ready[]
+		 * still has an event of it. */
 		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 		skua_waker_wake(source->waker); /* may free the source */
 	}
@@ -89,7 +91,7 @@ static void events_park(struct skua_poller *self, uint64_t deadline_ns)
 	ppoll(&set, 1, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
 }
 
-/* Each write is an edge, and so an event: there is no need to read. */
+/* Each write is an edge, and so an event: events_poll() need not read the value. */
 static void events_unpark(struct skua_poller *self)
 {
 	(void)self;
@@ -109,8 +111,8 @@ static int events_open(void)
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, unpark_fd, &unpark);
 }
 
-/* Spawn a task that owns socket @fd: a struct of @size bytes that begins as a source.
- * It also takes the socket if it fails. */
+/* Spawn a task that owns socket @fd. Its struct has @size bytes and begins with a
+ * source. Return: 0; -1: the task was not spawned, and the socket is closed. */
 static int source_spawn(size_t size, skua_task_fn poll, int fd)
 {
 	struct source *source = calloc(1, size);
@@ -126,8 +128,9 @@ static int source_spawn(size_t size, skua_task_fn poll, int fd)
 	return -1;
 }
 
-/* To be called at the begin of each poll: the first call registers the socket, for
- * edges, which suffices. A task waits only after its socket has returned EAGAIN. */
+/* Register the socket of a task in its first poll; later calls do nothing. Call it
+ * at the begin of each poll. Edges suffice, because a task waits only after its
+ * socket has returned EAGAIN. Return: 0; -1: see errno. */
 static int source_watch(struct source *source)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET };
@@ -142,8 +145,9 @@ static int source_watch(struct source *source)
 	return -1;
 }
 
-/* The client still receives what was sent before. The socket stays open until its
- * release: a closed one would leave the epoll set without EPOLLHUP. */
+/* End a task. The client still receives the bytes that were sent before. The
+ * socket stays open until the release of the task: closing it here would remove it
+ * from the epoll set without an EPOLLHUP. */
 static enum skua_poll source_done(struct source *source)
 {
 	shutdown(source->fd, SHUT_RDWR);
@@ -160,24 +164,25 @@ static void source_release(struct skua_task *task)
 
 /* ---- connections ------------------------------------------------------------ */
 
-/* Why a connection ended: CLOSED: its client closed it, it failed, or a line was too
- * long; FINISHED: at SIGTERM it owed no answer; CANCELLED: the time for answers was
- * over. */
+/* Why a connection ended. CLOSED: the client closed it, it failed, or a line was
+ * too long. FINISHED: after SIGTERM, it had answered all that it received.
+ * CANCELLED: the time for answers was over. */
 enum end { CLOSED, FINISHED, CANCELLED, ENDS };
 
 struct connection {
-	struct source source; /* first: freed as one */
-	size_t held;          /* how many bytes there are */
-	size_t complete;      /* of these, how many are whole lines */
-	size_t sent;          /* of these, how many are sent back */
-	unsigned long served; /* requests */
+	struct source source; /* first: source_release() frees it */
+	size_t held;          /* bytes received and not yet answered */
+	size_t complete;      /* of these, the bytes of whole lines */
+	size_t sent;          /* of the latter, the bytes sent back */
+	unsigned long served; /* requests answered */
 	char bytes[LONGEST];
 };
 
-static bool time_is_over; /* for answers; set once */
+static bool time_is_over; /* the time for answers; set once */
 static unsigned long served, ended[ENDS];
 
-/* Return: how many bytes; 0: the client has closed; -1: see errno */
+/* Read from the client. Return: the number of bytes; 0: the client has closed the
+ * connection, or the buffer is full; -1: see errno. */
 static ssize_t receive(struct connection *it)
 {
 	ssize_t got = recv(it->source.fd, it->bytes + it->held,
@@ -185,15 +190,16 @@ static ssize_t receive(struct connection *it)
 	const char *newline;
 
 	if (got <= 0)
-		return got; /* also 0 if there is no room: the line is too long */
+		return got; /* 0 also if the buffer is full: the line is too long */
 	it->held += (size_t)got;
 	newline = memrchr(it->bytes, '\n', it->held);
 	it->complete = newline ? (size_t)(newline + 1 - it->bytes) : 0;
 	return got;
 }
 
-/* A connection reads nothing while an answer waits to be sent: a client that does not
- * read its answers costs one buffer, and delays no other client. */
+/* Send whole lines back. Return: the number of bytes; -1: see errno. A connection
+ * reads nothing while an answer waits to be sent: a client that does not read its
+ * answers costs one buffer, and delays no other client. */
 static ssize_t answer(struct connection *it)
 {
 	ssize_t sent = send(it->source.fd, it->bytes + it->sent,
@@ -214,7 +220,8 @@ static ssize_t answer(struct connection *it)
 
 static enum skua_poll connection_done(struct connection *it, enum end end)
 {
-	/* Relaxed: the main thread reads them after its wait for the group. */
+	/* Relaxed: the main thread reads the counters after its wait for the
+	 * group. */
 	__atomic_fetch_add(&served, it->served, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&ended[end], 1, __ATOMIC_RELAXED);
 	return source_done(&it->source);
@@ -229,8 +236,8 @@ static enum skua_poll connection_poll(struct skua_task *self)
 	if (source_watch(&it->source))
 		return connection_done(it, CLOSED);
 	for (int turn = 0; turn < TURNS && next == SKUA_YIELD; turn++) {
-		/* Read before the socket is: a request from before the signal is
-		 * answered. */
+		/* Read the mark before the socket, so that a request that arrived
+		 * before the signal is answered. */
 		bool cancelled = skua_task_cancelled(self);
 		ssize_t moved = it->complete ? answer(it) : receive(it);
 
@@ -242,7 +249,7 @@ static enum skua_poll connection_poll(struct skua_task *self)
 			return connection_done(it, CLOSED);
 		}
 	}
-	/* Relaxed: finish() has each task polled after the store. */
+	/* Relaxed: after the store, finish() makes each task run once more. */
 	if (__atomic_load_n(&time_is_over, __ATOMIC_RELAXED))
 		return connection_done(it, CANCELLED);
 	return next;
@@ -250,9 +257,10 @@ static enum skua_poll connection_poll(struct skua_task *self)
 
 /* ---- the port --------------------------------------------------------------- */
 
-/* A member of the group, too: only members may spawn while the main thread waits. */
+/* The task that accepts clients. It is a member of the group, too, because only
+ * members may spawn while the main thread waits. */
 struct listener {
-	struct source source; /* first: freed as one */
+	struct source source; /* first: source_release() frees it */
 	struct skua_timer retry;
 };
 
@@ -278,8 +286,8 @@ static enum skua_poll listener_poll(struct skua_task *self)
 				     fd);
 			continue;
 		}
-		/* If no descriptor is free, clients wait in the backlog: no edge
-		 * will tell of them when one is. */
+		/* If no descriptor is free, clients wait in the backlog, and no
+		 * edge tells when a descriptor becomes free. So try again later. */
 		if (errno != EAGAIN)
 			skua_timer_add(self, &it->retry,
 				       skua_now_ns() + 10 * MS);
@@ -288,8 +296,8 @@ static enum skua_poll listener_poll(struct skua_task *self)
 	return SKUA_YIELD;
 }
 
-/* Listen on loopback, on @port, or on any free one if it is 0; @port then receives
- * it. Return: the socket; -1: see errno */
+/* Listen on loopback, on @port, or on any free port if it is 0; @port then
+ * receives the number. Return: the socket; -1: see errno. */
 static int port_open(uint16_t *port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
@@ -330,14 +338,14 @@ static void finish(uint64_t grace_ns)
 	skua_group_cancel(&tasks);
 	if (skua_group_wait_until(&tasks, skua_now_ns() + grace_ns) == 0)
 		return;
-	/* A second cancel has the tasks that are left polled once more. Relaxed: it
-	 * makes the store visible to these polls. */
+	/* A second cancel makes the remaining tasks run once more. Relaxed: the
+	 * cancel makes the store visible to these polls. */
 	__atomic_store_n(&time_is_over, true, __ATOMIC_RELAXED);
 	skua_group_cancel(&tasks);
 	skua_group_wait(&tasks);
 }
 
-/* @text as a number; -1: it is none, or not from 0 to @most */
+/* Return @text as a number; -1 if it is not a number from 0 to @most. */
 static long parse(const char *text, long most)
 {
 	char *end;
@@ -365,7 +373,8 @@ int main(int argc, char **argv)
 		perror("server: cannot listen");
 		return 1;
 	}
-	/* sigwait() wants them blocked in each thread: those created later inherit it. */
+	/* sigwait() needs these signals blocked in every thread; threads that are
+	 * created later inherit that. */
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGINT);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * shutdown.c - connections that come and go, and a shutdown that ends them all
+ * shutdown.c - connections that come and go, and a shutdown that ends all of them
  *
- * A listener takes connections; some end soon, the others are idle until somebody
- * cancels them. All are members of one group, which frees each as it ends. So the
- * shutdown is three calls: cancel the group, wait for it until a deadline, destroy
- * the runtime.
+ * A listener accepts connections. Some end soon; the other ones are idle until they
+ * are cancelled. All are members of one group, which frees each connection when it
+ * ends. So the shutdown is three calls: cancel the group, wait for it until a
+ * deadline, destroy the runtime.
  */
 #include <skua/skua.h>
 
@@ -22,11 +22,12 @@ static struct skua_group members;
 struct connection {
 	struct skua_task task;
 	struct skua_timer timer;
-	uint64_t idle_ns; /* how long its client says nothing */
+	uint64_t idle_ns; /* how long its client sends nothing */
 	bool waited;
 };
 
-/* The memory is nobody else's any more. */
+/* The release function of the group: the task has ended, and no other thread uses
+ * its memory. */
 static void connection_free(struct skua_task *task)
 {
 	free(SKUA_CONTAINER_OF(task, struct connection, task));
@@ -38,7 +39,8 @@ static enum skua_poll connection_poll(struct skua_task *self)
 		SKUA_CONTAINER_OF(self, struct connection, task);
 
 	if (skua_task_cancelled(self)) {
-		/* A timer that is pending refers to the task. */
+		/* A pending timer counts as a waker of the task, and would keep it
+		 * from ending. */
 		skua_timer_cancel(&it->timer);
 		return SKUA_DONE;
 	}
@@ -62,8 +64,9 @@ static void accept_one(unsigned number)
 		free(it);
 }
 
-/* Ten connections each millisecond; a member itself, and so cancelled first or last:
- * what it spawns after that is cancelled as well. */
+/* Accepts ten connections each millisecond. The listener is a member of the group
+ * itself. Whether the cancel reaches it first or last does not matter: connections
+ * that it spawns later are cancelled as well. */
 struct listener {
 	struct connection base;
 	unsigned accepted;
