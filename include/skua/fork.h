@@ -141,10 +141,11 @@ struct skua_ctx {
 /**
  * struct skua_job - a call that another thread may make; embed it beside the
  * arguments and the result
- * @run: makes the call on another thread, with a context of that thread. It must
- *       return: no exception, longjmp() or pthread_exit() may leave it. It may take
- *       any time, fork, and call every function that a poll function may call. If it
- *       blocks, it also delays the jobs that the same thread runs after it
+ * @run: makes the call, with a context of the thread that runs it: another thread
+ *       or, in a scope, also the thread that forked the job. It must return: no
+ *       exception, longjmp() or pthread_exit() may leave it. It may take any time,
+ *       fork, and call every function that a poll function may call. If it blocks,
+ *       it also delays the jobs that the same thread runs after it
  *
  * The memory must stay in place from the fork to the end of the join.
  */

@@ -29,14 +29,13 @@ struct skua_task;
 #define SKUA_HUGE_PAGES  (1u << 3)
 #define SKUA_REALTIME    (1u << 4) /* see skua_runtime_create() */
 #define SKUA_LOCK_MEMORY (1u << 5) /* see skua_runtime_create() */
-/* Measure at the start which CPUs are near each other, for up to 50 ms; or never
- * measure. Without either flag, the library measures only if the machine's
- * description of its caches is doubtful. */
+/* SKUA_MEASURE_TOPOLOGY: measure at the start which CPUs are near each other, for up
+ * to 50 ms. SKUA_TRUST_TOPOLOGY: never measure. With neither, the library measures
+ * only if the machine's description of its caches is doubtful. */
 #define SKUA_MEASURE_TOPOLOGY (1u << 6)
 #define SKUA_TRUST_TOPOLOGY   (1u << 7)
-/* Keep a table of the tasks that are not done, for skua_runtime_left(), the log
- * and `skua tasks`. It costs about 200 ns for each spawn and each poll, and 0.5
- * MB. */
+/* Keep a table of the tasks that are not done, for skua_runtime_left(), the log and
+ * `skua tasks`. It costs about 200 ns for each spawn and each poll, and 0.5 MB. */
 #define SKUA_TRACK_TASKS (1u << 8)
 
 #define SKUA_MAX_WORKERS        4096

@@ -140,7 +140,7 @@ SKUA_SORTER void skua_sorter_merge_here(struct skua_sorter_merge merge)
 }
 
 struct skua_sorter_merge_job {
-	struct skua_job job; /* first: it is cast back */
+	struct skua_job job; /* first: functions cast a job back */
 	struct skua_sorter_merge merge;
 };
 

@@ -94,9 +94,9 @@ SKUA_SORTER bool skua_sorter_in_front(const skua_sorter_item *item,
 }
 
 /*
- * Lomuto's partition, around a hole: an item of the front moves to the end of the
- * front, the item there moves to the hole, and the hole moves on. @count is one or
- * more. Return: the number of items in front.
+ * Partition the items by Lomuto's algorithm, around a hole: an item of the front
+ * moves to the end of the front, the item there moves to the hole, and the hole moves
+ * on. @count is one or more. Return: the number of items in front.
  */
 SKUA_SORTER_INLINED size_t skua_sorter_lomuto(skua_sorter_item *base,
 					      size_t count,
@@ -133,7 +133,7 @@ SKUA_SORTER size_t skua_sorter_partition_few(skua_sorter_item *base,
 }
 
 struct skua_sorter_partition_job {
-	struct skua_job job; /* first: it is cast back */
+	struct skua_job job; /* first: functions cast a job back */
 	skua_sorter_item *base;
 	size_t count;
 	const skua_sorter_item *pivot;
@@ -172,8 +172,7 @@ SKUA_SORTER size_t skua_sorter_partition(struct skua_ctx ctx,
 	front = skua_sorter_partition(inner, base, half, pivot, equal, arg);
 	if (skua_reclaim(inner, &upper.job))
 		skua_sorter_partition_call(ctx, &upper.job);
-	/* The items between the two fronts change places with the end of the
-	 * upper front. */
+	/* Swap the items between the two fronts with the end of the upper front. */
 	moved = half - front < upper.front ? half - front : upper.front;
 	for (size_t i = 0; i < moved; i++)
 		skua_sorter_swap(base + front + i,
@@ -194,7 +193,7 @@ SKUA_SORTER void skua_sorter_partition_call(struct skua_ctx ctx,
 /* ---- quicksort ------------------------------------------------------------- */
 
 struct skua_sorter_quick_job {
-	struct skua_job job; /* first: it is cast back */
+	struct skua_job job; /* first: functions cast a job back */
 	skua_sorter_item *base;
 	size_t count;
 	const skua_sorter_item *before;
@@ -206,8 +205,10 @@ SKUA_SORTER void skua_sorter_quick_call(struct skua_ctx ctx,
 					struct skua_job *job) SKUA_NOTHROW;
 
 /*
- * @before: the item before @base, which is not greater than any of them; or NULL
- * @bad: the number of partitions that may still be lopsided
+ * Sort the items at @base, in any order of equal items.
+ * @before: the item before @base, which is not greater than any of the items; or NULL
+ * @bad: the number of partitions that may still be lopsided, before heapsort takes
+ *       over
  */
 SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 				   size_t count, const skua_sorter_item *before,
@@ -222,7 +223,8 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 		}
 		skua_sorter_swap(base, skua_sorter_pivot(base, count, arg));
 		if (before && !skua_sorter_less(before, base, arg)) {
-			/* All items not after the pivot equal it. */
+			/* Now all items that are not after the pivot are equal to
+			 * it. */
 			front = 1 + skua_sorter_partition(ctx, base + 1,
 							  count - 1, base, true,
 							  arg);

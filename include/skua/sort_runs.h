@@ -34,7 +34,7 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 	size_t i = begin;
 
 	(void)ctx;
-	/* One branch for many comparisons, so that they overlap. */
+	/* Branch once for many comparisons, so that these overlap. */
 	for (; end - i >= SKUA_SORT_AT_ONCE; i += SKUA_SORT_AT_ONCE) {
 		unsigned broken = 0;
 
@@ -52,7 +52,7 @@ SKUA_SORTER int skua_sorter_run_find(struct skua_ctx ctx, size_t begin,
 	return 0;
 }
 
-/* Swap the items of @begin to @end with their opposites. */
+/* Swap each item of @begin to @end with its opposite in the run. */
 SKUA_SORTER int skua_sorter_run_reverse(struct skua_ctx ctx, size_t begin,
 					size_t end, void *arg) SKUA_NOTHROW
 {
@@ -156,7 +156,7 @@ SKUA_SORTER_APART void skua_sorter_in_place_few(skua_sorter_item *base,
 }
 
 struct skua_sorter_in_place_job {
-	struct skua_job job; /* first: it is cast back */
+	struct skua_job job; /* first: functions cast a job back */
 	skua_sorter_item *base;
 	size_t lefts, rights;
 	void *arg;

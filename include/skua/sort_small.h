@@ -59,7 +59,7 @@ SKUA_SORTER void skua_sorter_four(const skua_sorter_item *in,
 	const skua_sorter_item *high23 = in + 2 + !swap23;
 	const bool low = skua_sorter_less(low23, low01, arg);
 	const bool high = skua_sorter_less(high23, high01, arg);
-	/* The two middle items, in their original order. */
+	/* The two middle items; if they are equal, in their original order. */
 	const skua_sorter_item *a = skua_sorter_pick(
 		low, skua_sorter_pick(high, high01, low23), low01);
 	const skua_sorter_item *b = skua_sorter_pick(

@@ -10,7 +10,7 @@
 #ifdef SKUA_SORT_NAME
 
 struct skua_sorter_stable_job {
-	struct skua_job job; /* first: it is cast back */
+	struct skua_job job; /* first: functions cast a job back */
 	skua_sorter_item *base, *buffer;
 	size_t count;
 	bool away;

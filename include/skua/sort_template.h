@@ -56,7 +56,7 @@
 
 /* Arrays of up to this many items are sorted without recursion. */
 #define SKUA_SORT_SMALL 32
-/* Fewer items are not worth a fork. */
+/* Arrays of fewer items are sorted without a fork. */
 #define SKUA_SORT_FORKED 1024
 /* Number of items between two checks whether other threads ask for work. */
 #define SKUA_SORT_CHUNK 8192
@@ -78,7 +78,7 @@
 
 #define SKUA_SORT_PASTE_(a, b) a##_##b
 #define SKUA_SORT_PASTE(a, b)  SKUA_SORT_PASTE_(a, b)
-/* A name that belongs to the current sort. */
+/* Make a name that belongs to the current sort. */
 #define SKUA_SORT_(name) SKUA_SORT_PASTE(SKUA_SORT_NAME, name)
 
 /* Attributes of a function that each sort has, private to the sort. */
