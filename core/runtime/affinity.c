@@ -13,20 +13,21 @@
 #define NO_CPU UINT32_MAX
 
 enum whereabouts {
-	AT_HOME, /* as planned */
-	MOVED,   /* elsewhere, by somebody who may */
-	EXPELLED /* elsewhere, as the kernel refuses it its home */
+	AT_HOME, /* on CPUs of its home */
+	MOVED,   /* elsewhere; the kernel would allow its home */
+	EXPELLED /* elsewhere; the kernel refuses its home */
 };
 
-/* The observations of a worker; for others while they are busy. */
+/* The state of a worker, from its last check. Guarded by busy: the other workers read it
+ * while they hold busy. */
 struct affinity_worker {
 	enum whereabouts where;
-	bool limited;   /* which home it was in when it looked last */
-	bool crowded;   /* there are fewer CPUs at home than workers */
-	bool shares;    /* it may be on a CPU with another */
-	uint32_t taken; /* by one that is away; or NO_CPU */
-	cpu_set_t *seen;
-	cpu_set_t *now, *wanted; /* for use during a check */
+	bool limited;    /* the value of affinity.limited at its last check */
+	bool crowded;    /* its home has fewer usable CPUs than workers */
+	bool shares;     /* it may be on the same CPU as another worker */
+	uint32_t taken;  /* the CPU that it took away from home, or NO_CPU */
+	cpu_set_t *seen; /* its affinity at the end of its last check */
+	cpu_set_t *now, *wanted; /* scratch during a check */
 };
 
 /* ---- sets ------------------------------------------------------------------ */
@@ -70,7 +71,7 @@ static void home_of(const struct affinity *a, unsigned i, bool limited,
 		CPU_SET_S(placement->cpus[range.first + n], a->size, set);
 }
 
-/* How many workers have the same home? */
+/* housemates - count the workers, with worker @i, that have the home of worker @i */
 static unsigned housemates(const struct affinity *a, unsigned i, bool limited)
 {
 	const struct placement *placement = &a->config->placement;
@@ -88,7 +89,7 @@ static unsigned housemates(const struct affinity *a, unsigned i, bool limited)
 
 /* ---- away from home -------------------------------------------------------- */
 
-/* Is a CPU the only one of worker @k, as far as is known? While busy. */
+/* sits_on - tell whether @cpu is the only CPU of worker @k, as far as known; busy held */
 static bool sits_on(const struct affinity *a, unsigned k, uint32_t cpu)
 {
 	const struct affinity_worker *other = &a->workers[k];
@@ -100,7 +101,7 @@ static bool sits_on(const struct affinity *a, unsigned k, uint32_t cpu)
 	       placement_range(placement, k, other->limited).count == 1;
 }
 
-/* Has worker @i that CPU for itself? While busy. */
+/* is_alone - tell whether no other worker than @i sits on @cpu; busy held */
 static bool is_alone(const struct affinity *a, unsigned i, uint32_t cpu)
 {
 	for (unsigned k = 0; k < a->config->workers; k++) {
@@ -110,8 +111,11 @@ static bool is_alone(const struct affinity *a, unsigned i, uint32_t cpu)
 	return true;
 }
 
-/* Leave one of the CPUs, which the worker takes; or all. If there is only one,
- * that is it, also if it is somebody's. While busy. */
+/* take_one - reduce @set to the one CPU that worker @i takes
+ *
+ * The only CPU of @set is taken even if it is another worker's. Otherwise the worker
+ * takes a CPU that is in no home and that no worker has taken; if there is none, or if
+ * workers are not bound to single CPUs, @set stays as it is. The caller holds busy. */
 static void take_one(struct affinity *a, unsigned i, cpu_set_t *set)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -132,7 +136,7 @@ static void take_one(struct affinity *a, unsigned i, cpu_set_t *set)
 	}
 }
 
-/* It may run where @it->now says, and that is not at home. While busy. */
+/* go_away - handle a worker that may run on @it->now, outside its home; busy held */
 static void go_away(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -144,15 +148,19 @@ static void go_away(struct affinity *a, unsigned i)
 	if (!meet(a, it->wanted, it->now, a->start))
 		memcpy(it->wanted, it->now, a->size);
 	take_one(a, i, it->wanted);
-	/* Else it is there. Left alone, kernels from 6.2 on put it back. */
+	/* Otherwise the thread has these CPUs already. If it is left alone, kernels from
+	 * 6.2 on return it to its home when those CPUs come back. */
 	if (may_go_home || !equal(a, it->wanted, it->now))
 		write_set(a, it->wanted);
 }
 
 /* ---- at home --------------------------------------------------------------- */
 
-/* The worker may use a part of its home, @it->wanted. Because the rest is not
- * there? Else somebody wants it so. */
+/* is_rest_refused - tell whether the kernel refuses the rest of the home of worker @i
+ *
+ * The worker may use @it->wanted, a part of its home. It asks for the whole home: if it
+ * gets no more than that part, the kernel refuses the rest. If it gets more, then
+ * another program restricted the thread on purpose, and the restriction is restored. */
 static bool is_rest_refused(const struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -178,8 +186,9 @@ static void stay_home(const struct affinity *a, unsigned i)
 
 /* ---- a check --------------------------------------------------------------- */
 
-/* The home is another now, or may be allowed again: go there. If somebody has
- * moved it, it stays. */
+/* try_home - ask for the home, which has changed or may be allowed again
+ *
+ * A worker that another program has moved stays where it is. */
 static void try_home(const struct affinity *a, unsigned i, bool limited)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -211,7 +220,7 @@ static void report(const struct affinity *a, unsigned i)
 			count(a, it->wanted));
 }
 
-/* Go by what is allowed now. */
+/* settle - adapt to the affinity that the thread has now, and report a change */
 static void settle(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -222,13 +231,13 @@ static void settle(struct affinity *a, unsigned i)
 		stay_home(a, i);
 	else
 		go_away(a, i);
-	/* The CPUs it was set to, as far as they are allowed. */
+	/* The kernel may have granted only a part of what was set. */
 	read_set(a, it->seen);
 	if (it->where != AT_HOME || !was_home)
 		report(a, i);
 }
 
-/* Others come and go, so that it is asked at each look. */
+/* Other workers take CPUs and leave them, so each check counts this again. */
 static void count_shares(const struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -265,7 +274,7 @@ static void apply_quota(struct affinity *a, const struct quota *quota)
 {
 	uint32_t limited = quota_below(quota, a->config->cpus.count);
 
-	/* Relaxed, all: as in recheck(), and count_shares(). One worker is here. */
+	/* Relaxed, all: as in recheck() and count_shares(). The only writer holds busy. */
 	if (limited == atomic_load_relaxed(&a->limited))
 		return;
 	atomic_store_relaxed(&a->limited, limited);
@@ -280,29 +289,29 @@ static void recheck_quota(struct affinity *a, uint64_t now_ns)
 {
 	struct quota quota;
 
-	if (a->config->realtime || /* no quota holds for them */
+	if (a->config->realtime || /* no quota applies to these */
 	    now_ns < atomic_load_relaxed(&a->quota_due_ns))
 		return;
-	/* A quota that cannot be read now is as before. */
+	/* If the quota cannot be read now, the last value stays in force. */
 	if (quota_read(&quota, "/", NULL) == 0)
 		apply_quota(a, &quota);
 	/* Relaxed: guarded by busy. */
 	atomic_store_relaxed(&a->quota_due_ns, now_ns + AFFINITY_PERIOD_NS);
 }
 
-/* For pool.recheck_affinity. */
+/* The callback pool.recheck_affinity. */
 static void recheck_affinity(struct worker *w, uint64_t now_ns)
 {
 	struct affinity *a = w->pool->affinity;
 	int saved = errno; /* the library never sets it */
 
-	/* Acquire: what the others have taken. Pairs with the release below. If
-	 * another looks, this one does so at its next tick. */
+	/* Acquire: what other workers wrote in their checks. Pairs with the release
+	 * below. If another worker is checking, this worker retries at its next tick. */
 	if (atomic_exchange_acquire(&a->busy, 1))
 		return;
 	recheck_quota(a, now_ns);
 	recheck(a, w->index);
-	/* Release: as above. */
+	/* Release: this check's writes. Pairs with the acquire above. */
 	atomic_store_release(&a->busy, 0);
 	w->affinity_due_ns = now_ns + AFFINITY_PERIOD_NS;
 	errno = saved;

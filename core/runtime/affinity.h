@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * affinity.h - where the workers may run, while that changes
+ * affinity.h - keep workers on usable CPUs while the set of usable CPUs changes
  *
- * A control group, taskset or a CPU that goes offline takes CPUs away, and gives
- * them back. The kernel then moves the threads, and tells nobody. So each worker
- * looks at its own affinity about once a second, at the end of a tick: one that
- * is busy does so soon, one that sleeps when it has work again.
+ * A control group, taskset or a CPU that goes offline takes CPUs away and gives them
+ * back. The kernel then moves the threads without a notification. So each worker checks
+ * its own affinity about once a second, at the end of a tick. A sleeping worker does so
+ * only when it has work again.
  *
- * Each has its home, the CPUs that the placement gave it, and goes by what it
- * sees alone:
+ * The home of a worker is the set of CPUs that the placement gave it. A check uses only
+ * what the worker sees of its own thread:
  *
- * - It may use some of its home: there it runs, and nowhere else. (Kernels before
- *   6.2 forget the affinity of a thread when its group changes, and leave it
- *   all CPUs of the group.)
- * - It may not: it takes a CPU that is nobody's home and that nobody else has
- *   taken; or, if there is none, whichever the kernel finds free. If the kernel
- *   refuses it its home, it asks again at each check: the kernel does not tell a thread
- *   with one CPU left that others have come back. If the kernel would not, then
- *   somebody moved this thread on purpose, as with taskset: it stays until it is moved
- *   again.
+ * - It may use some CPUs of its home: it runs on these only. (Kernels before 6.2 forget
+ *   the affinity of a thread when its control group changes, and allow it all CPUs of
+ *   the group.)
+ * - It may use none of them: it takes a CPU that is in no worker's home and that no other
+ *   worker has taken. If there is none, the kernel chooses among all that are allowed.
+ *   If the kernel refuses the home, the worker asks for it again at each check, because
+ *   the kernel does not tell a thread with one CPU left that others have come back. If
+ *   the kernel would allow the home, then a person or program moved this thread on
+ *   purpose, for example by taskset: it stays until it is moved again.
  *
- * All that is set is a part of what was found, or the home: nothing that was not
- * chosen at the start, unless nothing else was left.
+ * A worker sets its affinity only to CPUs of its home or to CPUs that it was found on; it
+ * uses CPUs outside the runtime's initial choice only when nothing else is left.
  *
- * No worker is retired when there are fewer CPUs. To lose nothing it would have to
- * hand on its queue, its timers and its pollers, the tasks bound to it and those
- * suspended on it, and to come back; and what would be won is little, as a worker
- * that finds nothing to do sleeps. The cost is in searching, or spinning, while another
- * worker wants the same CPU. So the workers count how many of them share CPUs, and
- * while any does, none spins (idle_oversubscribed()).
+ * Fewer CPUs retire no worker. To lose nothing, a retiring worker would have to hand on
+ * its queue, its timers, its pollers and the tasks that are bound to it or suspended on
+ * it, and take them back later. The gain would be small, because a worker without work
+ * sleeps. Only searching and spinning cost, while another worker wants the same CPU. So
+ * the runtime counts the workers that share CPUs, and while there are any, no worker
+ * spins (idle_oversubscribed()).
  *
- * One worker also looks at the quota of the control groups, for which it reads
- * files and allocates; unless they are of a real-time class, which has none. If
- * that becomes less than the CPUs, each worker may use all CPUs of the last cache
- * that it is at, as in config_place.c.
+ * About once a second, one worker also checks the CPU quota of the control groups; this
+ * reads files and allocates memory. Real-time workers skip it, as no quota applies to
+ * them. While the quota is less than the number of CPUs, each worker may use all CPUs of
+ * its last-level cache, as in config_place.c.
  */
 #ifndef SKUA_CORE_RUNTIME_AFFINITY_H
 #define SKUA_CORE_RUNTIME_AFFINITY_H
@@ -43,31 +43,34 @@
 #include "core/config/config.h"
 #include "core/loop/pool.h"
 
-/* How often; a guess: it takes a system call of a worker, and of one some more,
+/* The time between two checks of a worker, and between two checks of the quota. A guess:
+ * a check costs each worker one system call, and one of them the reads of the quota, all
  * together 40 us. */
 #define AFFINITY_PERIOD_NS UINT64_C(1000000000)
 
 struct affinity {
-	/* Constant while the workers run. */
+	/* Constant while the workers run, except the contents of the sets. */
 	struct pool *pool;
 	const struct config *config;
-	size_t size;      /* of a set, in bytes */
-	cpu_set_t *start; /* the CPUs chosen */
-	cpu_set_t *homes; /* of all workers that are pinned to one */
+	size_t size;      /* of each set, in bytes */
+	cpu_set_t *start; /* the CPUs that the runtime started with */
+	cpu_set_t *homes; /* the CPU that the placement gave each worker */
 	char *sets;       /* the memory of all sets */
 
-	/* 1: somebody looks. Writers, readers: the workers. */
+	/* A lock: 1 while a worker checks. Writers, readers: the workers. */
 	atomic_u32 busy;
-	/* Whether the quota is less than the CPUs. Writer: the worker that checks it.
-	 * Readers: the workers, when they look. */
+	/* 1 if the quota is less than the number of CPUs. Writer: the worker that checks
+	 * the quota. Readers: the workers, at each check. */
 	atomic_u32 limited;
-	/* When a worker must check it. Writers, readers: the workers. */
+	/* When to check the quota next (CLOCK_MONOTONIC). Writers, readers: workers that
+	 * hold busy. */
 	atomic_u64 quota_due_ns;
-	struct affinity_worker *workers;
+	struct affinity_worker *workers; /* guarded by busy */
 };
 
-/* affinity_init - before the workers start. Return: 0; a negative errno value, after
- * which, as of zeroed memory, affinity_destroy() is allowed. */
+/* affinity_init - prepare the checks, before the workers start. Return: 0 or a negative
+ * errno. The caller releases @affinity with affinity_destroy(), also after a failure and
+ * also if it is only zeroed. */
 int affinity_init(struct affinity *affinity, struct pool *pool,
 		  const struct config *config);
 

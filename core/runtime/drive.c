@@ -38,7 +38,8 @@ static void set_readable(int fd)
 	int saved = errno; /* the library never sets it */
 	ssize_t written;
 
-	/* Fails only if the counter is at its end: then it is readable. */
+	/* A write fails only if the counter is at its maximum: then the eventfd is
+	 * readable already. */
 	written = write(fd, &one, sizeof(one));
 	(void)written;
 	errno = saved;
@@ -50,7 +51,7 @@ static void clear_readable(int fd)
 	int saved = errno;
 	ssize_t got;
 
-	/* Fails only if it is not readable. */
+	/* A read fails only if the eventfd is not readable. */
 	got = read(fd, &count, sizeof(count));
 	(void)got;
 	errno = saved;
@@ -63,14 +64,17 @@ static void signal_event(void *ctx)
 	set_readable(drive->event_fd);
 }
 
-/* Wake the threads that wait for a goal, except a leader that sleeps in the
- * descriptors. Return: does any thread sleep? */
+/* publish_news - wake the threads that sleep on the news
+ *
+ * A leader that sleeps in ppoll() is not woken. Return: true if any thread sleeps. */
 static bool publish_news(struct drive *drive)
 {
-	/* Release: what the caller wrote before. Pairs with drive_until(). */
+	/* Release: the caller's earlier writes. Pairs with the acquire in
+	 * drive_until(). */
 	atomic_fetch_add_release(&drive->news, 1);
-	/* Orders the news before the look for sleepers. Pairs with the fence in
-	 * sleep_until_news(): either that thread sees the news, or it is woken. */
+	/* Orders the change of the news before the read of sleepers. Pairs with the
+	 * fence in sleep_until_news(): either that thread sees the news, or it is
+	 * woken. */
 	atomic_fence_seq_cst();
 	if (atomic_load_relaxed(&drive->sleepers) == 0)
 		return false;
@@ -78,7 +82,8 @@ static bool publish_news(struct drive *drive)
 	return true;
 }
 
-/* A goal was reached: its thread may be the leader, asleep. */
+/* A goal was reached. The thread that waits for it may be a leader that sleeps in
+ * ppoll(), so write to goal_fd as well. */
 static void reach_goal(void *ctx)
 {
 	struct drive *drive = ctx;
@@ -124,7 +129,7 @@ int drive_init(struct drive *drive, struct pool *pool)
 	pool->idle.sleepers[0].parker.ctx = drive;
 	pool->on_drained = reach_goal;
 	pool->on_drained_ctx = drive;
-	/* Nothing is due yet: this parks the worker. */
+	/* No timer is due yet, so this call only parks the worker. */
 	loop_drive(worker, 0);
 	return 0;
 }
@@ -141,7 +146,7 @@ void drive_close(struct drive *drive)
 		close(drive->goal_fd);
 }
 
-/* Have the descriptor become readable when the earliest timer is due. */
+/* arm_timer - make timer_fd readable when the earliest timer is due */
 static void arm_timer(const struct drive *drive, const struct pool *pool)
 {
 	uint64_t next_ns = pool_next_timer_ns(pool);
@@ -156,13 +161,15 @@ static void arm_timer(const struct drive *drive, const struct pool *pool)
 	timerfd_settime(drive->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* The end of a drive: then, or when the worker is idle. */
+/* A condition for which drive_for() and drive_until() wait. */
 struct goal {
 	bool (*reached)(const void *ctx);
 	const void *ctx;
 };
 
-/* As drive_poll(), and until @goal, if there is one. */
+/* drive_for - run what is due until idle, until @deadline_ns or until @goal is reached
+ *
+ * @goal may be NULL. Return: as drive_poll(). */
 static int drive_for(struct drive *drive, struct pool *pool,
 		     uint64_t deadline_ns, const struct goal *goal)
 {
@@ -170,7 +177,8 @@ static int drive_for(struct drive *drive, struct pool *pool,
 	sigset_t before;
 	bool more;
 
-	/* Acquire: the worker's own fields. Pairs with the release below. */
+	/* Acquire: the worker's fields, from the thread that drove last. Pairs with the
+	 * release below. */
 	if (atomic_exchange_acquire(&drive->busy, 1))
 		return -EBUSY;
 	signals_block(&before);
@@ -182,7 +190,7 @@ static int drive_for(struct drive *drive, struct pool *pool,
 	arm_timer(drive, pool);
 	if (more)
 		signal_event(drive);
-	/* Release: as above. */
+	/* Release: the worker's fields. Pairs with the acquire above. */
 	atomic_store_release(&drive->busy, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return more;
@@ -192,14 +200,15 @@ int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns)
 {
 	int more = drive_for(drive, pool, deadline_ns, NULL);
 
-	/* The leader may wait for its turn. */
+	/* The leader may have found the worker busy, and sleep until it may drive. */
 	if (more != -EBUSY)
 		publish_news(drive);
 	return more;
 }
 
-/* Sleep until the descriptor of the program's loop is readable, a goal was reached,
- * or the deadline. By the leader. */
+/* wait_for_event - sleep until epoll_fd is readable, a goal was reached, or the deadline
+ *
+ * Only the leader calls it. */
 static void wait_for_event(const struct drive *drive, uint64_t deadline_ns)
 {
 	struct pollfd fds[] = { { .fd = drive->epoll_fd, .events = POLLIN },
@@ -216,47 +225,51 @@ static void wait_for_event(const struct drive *drive, uint64_t deadline_ns)
 		clear_readable(drive->goal_fd);
 }
 
-/* Sleep until the news is not @news any more; with @events, also until there is
- * something to do; or until the deadline. */
+/* sleep_until_news - sleep until the news differs from @news, or until the deadline
+ *
+ * With @events, which only the leader passes, the sleep also ends when there is something
+ * to run. */
 static void sleep_until_news(struct drive *drive, uint32_t news, bool events,
 			     uint64_t deadline_ns)
 {
-	/* Relaxed, both: ordered by the fence. */
+	/* Relaxed, both: the fence orders them. */
 	atomic_fetch_add_relaxed(&drive->sleepers, 1);
-	/* Orders that before the look at the news. Pairs with the fence in
-	 * publish_news(). */
+	/* Orders the count of sleepers before the read of the news. Pairs with the
+	 * fence in publish_news(). */
 	atomic_fence_seq_cst();
 	if (!events)
 		futex_wait_until(&drive->news, news, deadline_ns);
 	else if (atomic_load_relaxed(&drive->news) == news)
 		wait_for_event(drive, deadline_ns);
-	/* Relaxed: a thread that does not see it wakes in vain. */
+	/* Relaxed: a publisher that reads the old count makes a wake call in vain. */
 	atomic_fetch_sub_relaxed(&drive->sleepers, 1);
 }
 
-/* Become the leader, unless there is one. */
+/* lead - become the leader; return false if there is one already */
 static bool lead(struct drive *drive)
 {
-	/* Acquire: that the last leader has cleared goal_fd. Pairs with
+	/* Acquire: the last leader's clearing of goal_fd. Pairs with the release in
 	 * drive_until(). */
 	return atomic_exchange_acquire(&drive->led, 1) == 0;
 }
 
-/* Drive until @goal is reached, or wait while other threads do; false at the
- * deadline. */
+/* drive_until - drive, or sleep while another thread drives, until @goal is reached
+ *
+ * Return: false if the deadline came first. */
 static bool drive_until(struct drive *drive, struct pool *pool,
 			uint64_t deadline_ns, const struct goal *goal)
 {
 	bool leads = false;
 	bool reached;
 
-	/* Relaxed: ordered by the fence. */
+	/* Relaxed: the fence orders it. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
-	/* Orders the count before the look at the goal. Pairs with the fence in
+	/* Orders the count before the check of the goal. Pairs with the fence in
 	 * check_drained(). */
 	atomic_fence_seq_cst();
 	for (;;) {
-		/* Acquire: that the goal is reached. Pairs with publish_news(). */
+		/* Acquire: the writes before the goal was reached. Pairs with the
+		 * release in publish_news(). */
 		uint32_t news = atomic_load_acquire(&drive->news);
 		int more = -EBUSY;
 
@@ -270,10 +283,10 @@ static bool drive_until(struct drive *drive, struct pool *pool,
 		if (more != 1)
 			sleep_until_news(drive, news, more == 0, deadline_ns);
 	}
-	/* Relaxed: a worker that does not see it wakes nobody. */
+	/* Relaxed: a worker that reads the old count makes a wake call in vain. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
 	if (leads) {
-		/* Release: pairs with lead(). */
+		/* Release: the state of goal_fd. Pairs with the acquire in lead(). */
 		atomic_store_release(&drive->led, 0);
 		publish_news(drive);
 	}
@@ -295,15 +308,17 @@ bool drive_until_drained(struct drive *drive, struct pool *pool,
 
 /* ---- block_on ------------------------------------------------------------ */
 
-/* A task that spawns and joins another one, for a thread that drives. */
+/* A task that spawns and joins the task of skua_runtime_block_on(), and then reports the
+ * goal to the thread that drives. */
 struct companion {
 	struct skua_task task; /* first: a task is its companion */
 	struct skua_runtime *rt;
 	struct skua_task *joined;
-	const void *caller; /* of skua_runtime_block_on() */
+	const void *caller; /* for runtime_spawn() */
 	int code;
 	bool spawned;
-	/* Writer: the task, 0 to 1. Readers: drivers. */
+	/* 1: the joined task has ended. Writer: the companion. Readers: threads that
+	 * drive. */
 	atomic_u32 done;
 };
 
@@ -318,7 +333,7 @@ static enum skua_poll companion_poll(struct skua_task *self)
 		if (skua_task_join_poll(self, it->joined) == -EAGAIN)
 			return SKUA_PENDING;
 	}
-	/* Relaxed: the join in drive_block_on() acquires the code. */
+	/* Relaxed: the join in drive_block_on() acquires @code. */
 	atomic_store_relaxed(&it->done, 1);
 	reach_goal(&it->rt->drive);
 	return SKUA_DONE;
@@ -328,7 +343,7 @@ static bool companion_done(const void *ctx)
 {
 	const struct companion *it = ctx;
 
-	/* Relaxed: as in companion_poll(). */
+	/* Relaxed: see companion_poll(). */
 	return atomic_load_relaxed(&it->done) != 0;
 }
 
@@ -342,14 +357,14 @@ int drive_block_on(struct skua_runtime *rt, struct skua_task *task,
 	const struct goal goal = { companion_done, &it };
 	int code;
 
-	/* As urgent as the task. */
+	/* The companion has the same urgency as the task. */
 	it.task.flags = task->flags & TASK_URGENT;
 	atomic_init(&it.done, 0);
 	code = runtime_spawn(rt, &it.task, 0, caller);
 	if (code)
 		return code;
 	drive_until(&rt->drive, &rt->pool, UINT64_MAX, &goal);
-	/* Its poll is over, or about to be, on the thread that drives. */
+	/* The poll of the companion has ended, or ends soon on a thread that drives. */
 	skua_task_join(&it.task);
 	return it.code;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * drive.h - a runtime whose one worker runs on the caller's thread
+ * drive.h - a runtime whose single worker runs on the caller's thread
  *
- * The worker is parked between calls, by the same protocol as any other; its
- * parker writes to an eventfd. A timerfd stands for the timers. Both are in
- * one epoll descriptor, which the program's own loop waits for.
+ * Between calls the worker is parked, by the same protocol as any other worker. Its
+ * parker writes to an eventfd, and a timerfd becomes readable when a timer is due. Both
+ * are in one epoll descriptor, which the program's event loop waits for.
  *
- * Threads that wait for a goal, such as the end of a task, drive as well: one of
- * them, the leader, until its own goal is reached; the others sleep meanwhile. The
- * program's loop may drive beside the leader, by turns, and clears the eventfd then.
- * So the leader cannot rely on that one to learn of its goal: a thread that reaches a
- * goal changes the news, and writes to a second eventfd, which the leader alone
- * clears.
+ * Threads that wait for a goal, such as the end of a task, drive as well: one of them,
+ * the leader, drives until its own goal is reached; the others sleep meanwhile. The
+ * program's event loop may take turns with the leader, and then clears the eventfd. So
+ * the eventfd cannot tell the leader that its goal was reached. Instead, a thread that
+ * reaches a goal changes the news and writes to a second eventfd, goal_fd, which only
+ * the leader clears.
  */
 #ifndef SKUA_CORE_RUNTIME_DRIVE_H
 #define SKUA_CORE_RUNTIME_DRIVE_H
@@ -21,27 +21,28 @@
 struct skua_runtime;
 
 struct drive {
-	int epoll_fd; /* each -1: not open */
+	int epoll_fd; /* each descriptor: -1 if it is not open */
 	int event_fd;
 	int timer_fd;
-	int goal_fd; /* readable: a goal was reached; not in epoll_fd */
-	/* 1: a thread is driving. Writers: they. */
+	int goal_fd; /* readable: a goal was reached; it is not in epoll_fd */
+	/* A lock: 1 while a thread drives. Writers, readers: threads that drive. */
 	atomic_u32 busy;
-	/* 1: there is a leader. Writers: threads that wait for a goal. */
+	/* 1 while there is a leader. Writers, readers: threads that wait for a goal. */
 	atomic_u32 led;
-	/* The futex of threads that wait for a goal: changes when a goal was
-	 * reached, a leader has left, or the program's loop has driven. Writers:
-	 * threads that do so. Wraps. */
+	/* The futex of threads that wait for a goal. Changes when a goal was reached, when
+	 * the leader leaves, and when the program's event loop has driven. Writers: the
+	 * threads that cause these changes. Wraps; only a difference counts. */
 	atomic_u32 news;
-	/* Threads that are about to sleep until there is news, or do. Writers: they.
-	 * Readers: threads that have news. */
+	/* The number of threads that sleep, or are about to, until the news changes.
+	 * Writers: these threads. Readers: threads that change the news. */
 	atomic_u32 sleepers;
 };
 
-/* drive_reset - nothing is open */
+/* drive_reset - initialise @drive without open descriptors */
 void drive_reset(struct drive *drive);
 
-/* drive_init - open the descriptors and park the worker; -errno */
+/* drive_init - open the descriptors and park the worker. Return: 0 or a negative errno;
+ * the caller closes them with drive_close(), also after a failure */
 int drive_init(struct drive *drive, struct pool *pool);
 
 /* drive_close - close the descriptors, if they are open */
@@ -54,12 +55,12 @@ void drive_close(struct drive *drive);
  */
 int drive_poll(struct drive *drive, struct pool *pool, uint64_t deadline_ns);
 
-/* drive_until_drained - drive until no task is left; false at the deadline */
+/* drive_until_drained - drive until no task is left. Return: false at the deadline */
 bool drive_until_drained(struct drive *drive, struct pool *pool,
 			 uint64_t deadline_ns);
 
-/* drive_block_on - spawn a task, and drive until it has ended; @caller: as for
- * runtime_spawn(). Return: the code of the spawn */
+/* drive_block_on - spawn a task, and drive until it has ended; @caller: see
+ * runtime_spawn(). Return: 0 or the error of the spawn */
 int drive_block_on(struct skua_runtime *rt, struct skua_task *task,
 		   const void *caller);
 

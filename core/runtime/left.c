@@ -17,12 +17,12 @@
 #include "core/telemetry/track.h"
 
 #define PERIOD_NS UINT64_C(1000000000)
-/* Kinds of tasks that are counted apart. */
+/* The number of kinds of tasks that a line can list. */
 #define KINDS 16u
 
 /* ---- a line ---------------------------------------------------------------- */
 
-/* Tasks of one type that wait for the same. */
+/* Tasks of one type that wait for the same thing. */
 struct kind {
 	uint64_t type;
 	uint64_t poll;
@@ -44,7 +44,7 @@ static void count_kind(struct kinds *all, const struct area_task *slot)
 			     .wait = counter_read(&slot->wait),
 			     .count = 1 };
 
-	/* The type says more. */
+	/* A type identifies the tasks better than their poll function. */
 	if (kind.type)
 		kind.poll = 0;
 	for (unsigned i = 0; i < all->count; i++) {
@@ -60,7 +60,7 @@ static void count_kind(struct kinds *all, const struct area_task *slot)
 		all->kinds[all->count++] = kind;
 }
 
-/* The kinds that are most, first. */
+/* sort - put the most frequent kinds first */
 static void sort(struct kinds *all)
 {
 	for (unsigned i = 1; i < all->count; i++) {
@@ -88,7 +88,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct skua_error *line,
 	va_end(args);
 }
 
-/* As in a stall's report: for skua symbolize, also when the process is gone. */
+/* add_function - print an address in the format of stall reports, which skua symbolize
+ * reads even after the process has ended */
 static void add_function(struct skua_error *line, uint64_t poll)
 {
 	char text[ADDRESS_TEXT];
@@ -118,8 +119,10 @@ static_assert(AREA_STATE_DONE == TASK_COMPLETE &&
 		      AREA_STATE_REFERENCE == TASK_REFERENCE,
 	      "what others read of tasks");
 
-/* Has a task ended that was done with a waker left? Nobody tells its slot, and its
- * memory may be gone or another task's: then yes. */
+/* ended - tell whether a task that was done with a waker left has ended by now
+ *
+ * The end of such a task does not update its slot. If its memory is gone or belongs to
+ * another task, then it has ended. */
 static bool ended(const struct area_task *slot)
 {
 	struct skua_task task;
@@ -140,10 +143,10 @@ static bool shown(const struct area_task *slot)
 static void add_kinds(struct skua_error *line, const struct track *track,
 		      uint64_t live)
 {
-	/* Room for the advice that follows. */
+	/* Leaves room for the advice that skua_runtime_left() appends. */
 	const size_t most = sizeof(line->text) - 100;
 	struct kinds all = { .count = 0 };
-	uint64_t named = 0; /* of those that live */
+	uint64_t named = 0; /* live tasks that the line lists */
 
 	for (unsigned i = 0; i < TRACK_SLOTS; i++)
 		if (shown(&track->tasks[i]))
@@ -168,7 +171,7 @@ static void add_kinds(struct skua_error *line, const struct track *track,
 		if (kind->state != AREA_TASK_DONE)
 			named += kind->count;
 	}
-	/* Those for which the table or the kinds had no room. */
+	/* Tasks for which the table or the list of kinds had no room. */
 	if (named > 0 && named < live)
 		add(line, ", and %" PRIu64 " more", live - named);
 }
@@ -209,7 +212,9 @@ static uint64_t polls_begun(const struct skua_runtime *rt)
 	return polls;
 }
 
-/* Of a runtime that the caller drives, the caller is here. */
+/* all_sleep - tell whether no worker runs
+ *
+ * In a caller-driven runtime, the calling thread is the one that would drive. */
 static bool all_sleep(const struct skua_runtime *rt)
 {
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {

@@ -8,7 +8,7 @@
 
 /* ---- deciding -------------------------------------------------------------- */
 
-/* Does it matter on which node the memory is? */
+/* nodes_matter - tell whether it matters on which node memory is; fill @allowed if so */
 static bool nodes_matter(const struct config *config, struct node_set *allowed)
 {
 	return !config->allocator && config->pinned && !config->caller_driven &&
@@ -28,7 +28,7 @@ static int allocate(struct node_allocs *allocs, unsigned nodes,
 	return 0;
 }
 
-/* The index of a node; makes its entry if there is none. */
+/* find - return the index of the entry for @node; add an entry if there is none */
 static uint32_t find(struct node_allocs *allocs, int node, bool huge)
 {
 	unsigned i = 0;
@@ -51,7 +51,7 @@ bool node_allocs_by_node(const struct config *config)
 	return nodes_matter(config, &allowed);
 }
 
-/* Is the worker bound to some of the CPUs, and so to one node? */
+/* has_node - tell whether worker @i is bound to a part of the CPUs, and so to a node */
 static bool has_node(const struct placement *placement, unsigned i,
 		     bool limited)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * node_allocs.h - on which node the memory of each worker is
+ * node_allocs.h - choose the NUMA node of each worker's memory
  *
  * Workers that are pinned to CPUs of one NUMA node share a node_alloc of that node.
- * All others share one without a node, as do all workers of a machine with one node.
- * The memory of a worker stays on its node when the worker moves to another.
+ * All other workers share a node_alloc without a node; on a machine with one node these
+ * are all workers. The memory of a worker stays on its node when the worker moves to
+ * another node.
  */
 #ifndef SKUA_CORE_RUNTIME_NODE_ALLOCS_H
 #define SKUA_CORE_RUNTIME_NODE_ALLOCS_H
@@ -22,26 +23,26 @@ struct node_share {
 struct node_allocs {
 	const struct skua_allocator *allocator;
 	struct node_share
-		*nodes; /* the first has no node; one piece with @of */
-	uint32_t *of;   /* of each worker: an index of nodes */
+		*nodes; /* the first has no node; shares memory with @of */
+	uint32_t *of;   /* for each worker: its index in @nodes */
 	unsigned count;
-	size_t bytes; /* of nodes and of */
+	size_t bytes; /* of @nodes and @of together */
 };
 
-/* node_allocs_by_node - does it matter on which node the memory of a worker is? */
+/* node_allocs_by_node - tell whether it matters on which node a worker's memory is */
 bool node_allocs_by_node(const struct config *config);
 
 /**
- * node_allocs_make - decide on which node the memory of each worker is
- * @out: receives them, to be given to node_allocs_free(), also on failure
- * @machine: NULL: nothing is known
+ * node_allocs_make - choose the node of each worker's memory
+ * @out: filled in; the caller releases it with node_allocs_free(), also after a failure
+ * @machine: NULL: the topology is unknown
  *
- * Return: 0; -ENOMEM. If the kernel does not tell the nodes, none is preferred.
+ * Return: 0 or -ENOMEM. If the kernel does not tell the nodes, no node is preferred.
  */
 int node_allocs_make(struct node_allocs *out, const struct config *config,
 		     const struct machine *machine);
 
-/* node_allocs_free - free all of their memory, with the blocks of the slabs */
+/* node_allocs_free - free all memory of @allocs, with the blocks of the slabs */
 void node_allocs_free(struct node_allocs *allocs);
 
 static inline struct node_alloc *
@@ -50,15 +51,15 @@ node_allocs_of(const struct node_allocs *allocs, unsigned worker)
 	return &allocs->nodes[allocs->of[worker]].alloc;
 }
 
-/* node_allocs_slab_of - the slab of a worker's node */
+/* node_allocs_slab_of - return the slab of a worker's node */
 static inline struct slab *node_allocs_slab_of(const struct node_allocs *allocs,
 					       unsigned worker)
 {
 	return &allocs->nodes[allocs->of[worker]].slab;
 }
 
-/* node_allocs_slab_here - a slab for the calling thread, which is no worker: that of its
- * node, if the node has workers */
+/* node_allocs_slab_here - return a slab for the calling thread, which is no worker: the
+ * slab of its current node, or the slab without a node if no worker is on that node */
 struct slab *node_allocs_slab_here(const struct node_allocs *allocs);
 
 #endif

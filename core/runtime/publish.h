@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* publish.h - let other processes find what they may read of a runtime */
+/* publish.h - make the debug area of a runtime visible to other processes */
 #ifndef SKUA_CORE_RUNTIME_PUBLISH_H
 #define SKUA_CORE_RUNTIME_PUBLISH_H
 
 struct skua_runtime;
 
-/* publish - from now on; the workers' threads may run already */
+/* publish - publish the debug area of @rt; the workers' threads may be running already */
 void publish(struct skua_runtime *rt);
 
-/* publish_end - no more, if it was ever; before its memory goes */
+/* publish_end - withdraw the debug area if it was published, before its memory is freed */
 void publish_end(struct skua_runtime *rt);
 
 #endif

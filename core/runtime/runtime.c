@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime.c - the life of a runtime */
+/* runtime.c - create, drain, shut down and destroy a runtime */
 #include "core/runtime/runtime.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ static void free_memory(struct skua_runtime *rt)
 	memory_free(a, rt, CACHE_PAIR, 1, sizeof(*rt));
 }
 
-/* Which workers are near each other. */
+/* init_groups - find out which workers are near each other */
 static int init_groups(struct skua_runtime *rt, const struct machine *machine)
 {
 	const struct config *config = &rt->config;
@@ -72,7 +72,7 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 				      machine);
 }
 
-/* All the memory that the runtime ever uses. */
+/* init_memory - allocate and initialise all memory that the runtime keeps */
 static int init_memory(struct skua_runtime *rt)
 {
 	int code = allocate_all(rt, rt->config.machine);
@@ -87,7 +87,7 @@ static int init_memory(struct skua_runtime *rt)
 	return code;
 }
 
-/* Where the workers may run, if they are threads of the runtime's own. */
+/* init_affinity - prepare the affinity checks, unless the caller's thread is the worker */
 static int init_affinity(struct skua_runtime *rt, struct skua_error *err)
 {
 	int code;
@@ -95,7 +95,9 @@ static int init_affinity(struct skua_runtime *rt, struct skua_error *err)
 	if (rt->config.caller_driven)
 		return 0;
 	code = affinity_init(&rt->affinity, &rt->pool, &rt->config);
-	return code ? error_set(err, code, "the affinity of %u workers: %s",
+	return code ? error_set(err, code,
+				"cannot prepare the CPU affinity of %u "
+				"workers: %s",
 				rt->config.workers, strerror(-code))
 		    : 0;
 }
@@ -107,14 +109,14 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 	sigset_t before;
 	int code;
 
-	signals_block(&before); /* the threads inherit it */
+	signals_block(&before); /* the new threads inherit the mask */
 	code = worker_threads_start(&rt->threads, &rt->pool, &rt->config, err);
 	if (!code) {
 		code = stall_start(&rt->watch, &rt->config);
 		if (code)
 			error_set(err, code,
-				  "stall_limit_ns: the thread that watches the "
-				  "workers not created: %s",
+				  "stall_limit_ns: cannot create the thread "
+				  "that watches the workers: %s",
 				  strerror(-code));
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -123,16 +125,16 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 
 static void stop_threads(struct skua_runtime *rt)
 {
-	/* First: it asks the workers' threads. */
+	/* First, because this thread sends signals to the workers' threads. */
 	stall_stop(&rt->watch);
 	pool_stop(&rt->pool);
 	worker_threads_join(&rt->threads);
 	rt->stopped = true;
-	/* Those of tasks that are done, which end with them. */
+	/* Tasks that are done but have a timer left end when it fires. */
 	timers_fire_all(&rt->pool);
 }
 
-/* The workers' threads, or the descriptors of one without. */
+/* start - start the workers' threads, or open the descriptors of a caller-driven runtime */
 static int start(struct skua_runtime *rt, struct skua_error *err)
 {
 	int code;
@@ -142,13 +144,13 @@ static int start(struct skua_runtime *rt, struct skua_error *err)
 	code = drive_init(&rt->drive, &rt->pool);
 	if (code)
 		error_set(err, code,
-			  "no descriptors for a caller-driven "
+			  "cannot open the descriptors of a caller-driven "
 			  "runtime: %s",
 			  strerror(-code));
 	return code;
 }
 
-/* Wait until no task is left, or drive until then. */
+/* wait_until - wait or drive until no task is left. Return: false at the deadline */
 static bool wait_until(struct skua_runtime *rt, uint64_t deadline_ns)
 {
 	if (rt->config.caller_driven)
@@ -156,7 +158,7 @@ static bool wait_until(struct skua_runtime *rt, uint64_t deadline_ns)
 	return pool_wait_drained(&rt->pool, deadline_ns);
 }
 
-/* The same. A wait in which nothing happens is told to the log, once. */
+/* wait_drained - as wait_until(), and log a warning, once, if nothing happens meanwhile */
 static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 {
 	struct left_watch watch;
@@ -170,7 +172,7 @@ static bool wait_drained(struct skua_runtime *rt, uint64_t deadline_ns)
 	return true;
 }
 
-/* Report the memory that could not be had as it was wanted. */
+/* report_memory - log which requests for a node or for large pages failed */
 static void report_memory(const struct skua_runtime *rt)
 {
 	const struct node_allocs *allocs = &rt->worker_memory.allocs;
@@ -181,8 +183,8 @@ static void report_memory(const struct skua_runtime *rt)
 
 		if (wanted->node_code)
 			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
-				"memory for the workers of node %d may be on "
-				"others: %s",
+				"memory of the workers on node %d may be on "
+				"other nodes: %s",
 				wanted->node, strerror(-wanted->node_code));
 		if (wanted->huge_code)
 			log_say(&rt->config.hooks, SKUA_LOG_WARNING,
@@ -193,7 +195,7 @@ static void report_memory(const struct skua_runtime *rt)
 
 /* ---- life ----------------------------------------------------------------- */
 
-/* A runtime that has nothing but its configuration. */
+/* allocate - make a runtime that has only its configuration */
 static int allocate(struct skua_runtime **out, const struct skua_config *cfg,
 		    struct skua_error *err)
 {
@@ -220,8 +222,8 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 
 	if (!out)
 		return error_set(err, -EINVAL,
-				 "out: NULL, needed is a place for the "
-				 "runtime");
+				 "out: NULL, needed is the address of a "
+				 "struct skua_runtime pointer");
 	*out = NULL;
 	code = allocate(&rt, cfg, err);
 	if (code)
@@ -234,9 +236,9 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 		else
 			error_set(
 				err, code,
-				"madvise(MADV_WIPEONFORK), by which a forked "
-				"child knows that it has no workers: %s; a "
-				"filter of system calls may deny it: allow it",
+				"madvise(MADV_WIPEONFORK): %s; it lets a "
+				"forked child detect that it has no workers; "
+				"if a filter of system calls denies it, allow it",
 				strerror(-code));
 		free_memory(rt);
 		return code;
@@ -244,7 +246,7 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 	code = init_affinity(rt, err);
 	if (!code)
 		code = start(rt, err);
-	/* Last: it is not undone. */
+	/* Last, because memory that is locked stays locked. */
 	if (!code && rt->config.lock_memory)
 		code = realtime_lock_memory(err);
 	if (code) {
@@ -271,7 +273,7 @@ int skua_runtime_create(struct skua_runtime **out,
 	return code;
 }
 
-/* May the calling thread wait for @rt? */
+/* may_wait - check that the calling thread may wait for @rt: 0 or a negative errno */
 static int may_wait(const struct skua_runtime *rt)
 {
 	if (!rt)
@@ -281,7 +283,7 @@ static int may_wait(const struct skua_runtime *rt)
 	return current_here() || stall_here(&rt->watch) ? -EDEADLK : 0;
 }
 
-/* Also until all is done, its own region included? */
+/* may_drain - as may_wait(), for a wait that also covers the caller's own fork region */
 static int may_drain(const struct skua_runtime *rt)
 {
 	int code = may_wait(rt);
@@ -299,7 +301,7 @@ int skua_runtime_block_on(struct skua_runtime *rt, struct skua_task *task)
 		return code;
 	if (!task || !task->poll)
 		return -EINVAL;
-	/* Relaxed: before it is spawned, the task is the caller's. */
+	/* Relaxed: until it is spawned, the task belongs to the caller. */
 	state = atomic_load_relaxed(task_state(task));
 	if ((state & TASK_CLAIMED) || task_state_spawned(state))
 		return -EALREADY;
@@ -343,14 +345,14 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 
 		skua_runtime_left(rt, &what);
 		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
-			"shutdown: the time was over; %s", what.text);
+			"shutdown: timed out; %s", what.text);
 		return -ETIMEDOUT;
 	}
 	stop_threads(rt);
 	return 0;
 }
 
-/* Why skua_runtime_shutdown() has returned @code, and what to do. */
+/* refusal - explain why skua_runtime_shutdown() returned @code, and what to do */
 static const char *refusal(int code)
 {
 	switch (code) {
@@ -377,7 +379,7 @@ int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
 
 	if (code == -ETIMEDOUT) {
 		skua_runtime_left(rt, err);
-		/* Also if the last task has ended since. */
+		/* Set it even if the last task has ended since the timeout. */
 		if (err)
 			err->code = code;
 		return code;
@@ -428,7 +430,7 @@ int skua_runtime_add_poller(struct skua_runtime *rt, unsigned worker,
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	pool = &rt->pool;
-	/* Relaxed: a caller that registers beside a shutdown may be late. */
+	/* Relaxed: a call that runs beside a shutdown may miss it. */
 	if (atomic_load_relaxed(&pool->closing))
 		return -ESHUTDOWN;
 	return pool_add_poller(pool, worker, poller);

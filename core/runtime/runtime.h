@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime.h - a pool, its threads and its memory */
+/* runtime.h - struct skua_runtime: a pool, its threads and its memory */
 #ifndef SKUA_CORE_RUNTIME_RUNTIME_H
 #define SKUA_CORE_RUNTIME_RUNTIME_H
 
@@ -16,15 +16,16 @@
 
 struct skua_runtime {
 	struct pool pool;
-	struct llc_groups groups; /* of its workers */
+	struct llc_groups groups; /* of the workers */
 	struct config config;
 	struct worker_memory worker_memory;
 	struct wait_samples wait_samples;
-	struct affinity affinity; /* but of a caller-driven runtime */
+	struct affinity affinity; /* unused in a caller-driven runtime */
 	struct stall_watch watch;
 	struct worker_threads threads;
-	bool stopped; /* the threads were joined; writer: the thread that shuts down */
-	struct drive drive; /* of a caller-driven runtime */
+	/* The threads were joined. Writer: the thread that shuts down. */
+	bool stopped;
+	struct drive drive; /* used only by a caller-driven runtime */
 };
 
 static inline bool runtime_alive(const struct skua_runtime *rt)
@@ -32,7 +33,7 @@ static inline bool runtime_alive(const struct skua_runtime *rt)
 	return pool_alive(&rt->pool);
 }
 
-/* runtime_worker - the calling thread's worker, if it is one of @rt's */
+/* runtime_worker - return the calling thread's worker, or NULL if it is none of @rt's */
 static inline struct worker *runtime_worker(const struct skua_runtime *rt)
 {
 	struct worker *worker = current_here();
@@ -40,9 +41,9 @@ static inline struct worker *runtime_worker(const struct skua_runtime *rt)
 	return worker && worker->pool == &rt->pool ? worker : NULL;
 }
 
-/* runtime_spawn - as skua_task_spawn(); @home: 0, or the index + 1 of the only worker
- * to poll @task; @caller: the code of the program that spawns it, for the table of
- * tasks */
+/* runtime_spawn - spawn a task, as skua_task_spawn() does; @home: 0, or the index + 1 of
+ * the only worker that may poll @task; @caller: an address in the program code that
+ * spawns it, for the table of tasks */
 int runtime_spawn(struct skua_runtime *rt, struct skua_task *task,
 		  uint32_t home, const void *caller);
 

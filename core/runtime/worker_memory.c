@@ -6,10 +6,9 @@
 
 #include "core/loop/worker.h"
 
-/* Its queue is behind it. */
+/* The memory of a worker. Its local queue follows it. */
 struct member {
-	struct fork_join
-		fork_join; /* first: a place of a worker's is its member */
+	struct fork_join fork_join; /* first: member_of() casts back */
 	struct area_samples samples;
 	struct worker worker;
 };
@@ -73,7 +72,8 @@ static int map_job_slots(struct worker_memory *memory,
 	for (unsigned i = 0; !code && i < config->workers; i++) {
 		int node = node_allocs_of(&memory->allocs, i)->wanted.node;
 
-		/* A refusal is reported for the worker's other memory. */
+		/* A failure is ignored here: it is reported for the worker's other
+		 * memory. */
 		if (node != NODE_MEMORY_ANY)
 			node_memory_prefer(job_slots_of(slots, i),
 					   job_slots_place_bytes(slots), node);
@@ -95,14 +95,14 @@ int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 	return code ? code : map_job_slots(memory, config);
 }
 
-/* ---- the rest -------------------------------------------------------------- */
+/* ---- initialising and freeing ---------------------------------------------- */
 
 static struct member *member_of(const struct pool *pool, unsigned i)
 {
 	return (struct member *)pool->team.members[i];
 }
 
-/* The counter of member @i of the team. */
+/* jobs_stolen - return the counter of stolen jobs of member @i of the team */
 static uint64_t *jobs_stolen(struct pool *pool, unsigned i)
 {
 	return i < pool->worker_count
@@ -139,7 +139,7 @@ static void free_worker(struct worker_memory *memory, struct pool *pool,
 
 	if (!worker)
 		return;
-	if (worker->pool) /* it was initialised */
+	if (worker->pool) /* worker_init() was called */
 		worker_destroy(worker);
 	fork_join_destroy(pool->team.members[i]);
 	node_alloc_free(node_allocs_of(&memory->allocs, i),

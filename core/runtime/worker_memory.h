@@ -2,8 +2,9 @@
 /**
  * worker_memory.h - the memory of a runtime's workers and external threads
  *
- * A worker, its fork_join and its queue are one piece of memory on its node. Its job
- * slots are on its node as well. The arrays that point to them are ordinary memory.
+ * A worker, its fork_join and its local queue are one piece of memory on the worker's
+ * node. Its job slots are on that node as well. The arrays that point to these pieces are
+ * ordinary memory.
  */
 #ifndef SKUA_CORE_RUNTIME_WORKER_MEMORY_H
 #define SKUA_CORE_RUNTIME_WORKER_MEMORY_H
@@ -15,15 +16,15 @@
 struct worker_memory {
 	struct node_allocs allocs;
 	struct job_slots job_slots;
-	/* Of TEAM_EXTERNALS external threads. The same piece of memory then has
-	 * team.members and pool.workers. */
+	/* The fork_joins of TEAM_EXTERNALS external threads. team.members and
+	 * pool.workers follow in the same piece of memory. */
 	struct fork_join *externals;
 };
 
 /**
  * worker_memory_allocate - allocate the workers of @pool and the members of its team
- * @memory: zeroed; to be given to worker_memory_free(), also on failure
- * @machine: NULL: nothing is known
+ * @memory: zeroed; the caller releases it with worker_memory_free(), also after a failure
+ * @machine: NULL: the topology is unknown
  *
  * Return: 0; -ENOMEM.
  */
@@ -31,7 +32,7 @@ int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 			   const struct config *config,
 			   const struct machine *machine);
 
-/* worker_memory_init - initialise them; all else of the pool is initialised */
+/* worker_memory_init - initialise them; the rest of the pool must be initialised */
 void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 			const struct config *config);
 

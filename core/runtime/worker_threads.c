@@ -21,14 +21,15 @@ static void *thread_main(void *arg)
 
 	snprintf(name, sizeof(name), "skua-%u", worker->index);
 	pthread_setname_np(pthread_self(), name);
-	/* Deadlines of the sentinel are kept to, not rounded to 50 us. */
+	/* So that the sentinel wakes at its deadline: by default the kernel may delay
+	 * timeouts by 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	stall_enter(worker);
 	loop_run(worker);
 	return NULL;
 }
 
-/* The CPUs of worker @i. */
+/* place - set the affinity in @attr to the CPUs of worker @i */
 static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
 {
 	const struct placement *placement = &config->placement;
@@ -50,7 +51,8 @@ static int place(const struct config *config, unsigned i, pthread_attr_t *attr)
 	return code;
 }
 
-/* On its CPUs if @placed, else on those of the caller. */
+/* create_thread - create the thread of worker @i, on its CPUs if @placed, else on those of
+ * the calling thread */
 static int create_thread(struct worker_threads *threads, struct pool *pool,
 			 const struct config *config, unsigned i, bool placed)
 {
@@ -70,8 +72,9 @@ static int create_thread(struct worker_threads *threads, struct pool *pool,
 	return code;
 }
 
-/* A worker whose CPUs went away after they had been read starts on others, as one
- * that loses them later: it checks its affinity at its first tick (affinity.h). */
+/* If the CPUs of a worker went away after they had been read, it starts on those of the
+ * caller. It checks its affinity one AFFINITY_PERIOD_NS later, as a worker does that
+ * loses its CPUs at run time (affinity.h). */
 static int start_thread(struct worker_threads *threads, struct pool *pool,
 			const struct config *config, unsigned i)
 {
@@ -81,18 +84,18 @@ static int start_thread(struct worker_threads *threads, struct pool *pool,
 			       : code;
 }
 
-/* Advice if the kernel gives no thread. */
+/* thread_advice - return what to check when the kernel refuses a thread, or "" */
 static const char *thread_advice(int code)
 {
 	if (code == -EPERM)
 		return "; a filter of system calls may deny "
 		       "sched_setaffinity(), which workers need: allow it";
 	if (code == -EINVAL)
-		return "; the limit of stacks (ulimit -s) may be too small "
+		return "; the stack limit (ulimit -s) may be too small "
 		       "for a thread";
 	if (code == -EAGAIN)
-		return "; a limit of threads (ulimit -u, pids.max of the "
-		       "control group) or of memory is reached";
+		return "; a limit on threads (ulimit -u, pids.max of the "
+		       "control group) or on memory is reached";
 	return "";
 }
 

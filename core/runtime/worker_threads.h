@@ -8,25 +8,25 @@
 #include "core/config/config.h"
 #include "core/loop/pool.h"
 
-/* In zeroed memory. */
+/* Starts zeroed. */
 struct worker_threads {
 	pthread_t *ids;
-	unsigned count; /* of those that were started */
+	unsigned count; /* of threads that were started */
 };
 
-/* worker_threads_allocate - room for one a worker. Return: 0; -ENOMEM. */
+/* worker_threads_allocate - allocate room for one thread a worker. Return: 0; -ENOMEM. */
 int worker_threads_allocate(struct worker_threads *threads,
 			    const struct config *config);
 
 void worker_threads_free(struct worker_threads *threads,
 			 const struct config *config);
 
-/* worker_threads_start - start one a worker, each on its CPUs. On failure some run: the
- * caller stops the pool and joins them. */
+/* worker_threads_start - start one thread a worker, each on its CPUs. Return: 0 or a
+ * negative errno; then some threads may run: the caller stops the pool and joins them. */
 int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 			 const struct config *config, struct skua_error *err);
 
-/* worker_threads_join - wait until all have ended, after pool_stop() */
+/* worker_threads_join - wait until all started threads have ended, after pool_stop() */
 void worker_threads_join(struct worker_threads *threads);
 
 #endif

@@ -119,7 +119,7 @@ TEST(create__tiny_stack_limit__works_or_says_so)
 	if (!create_after(limit_stacks, &it))
 		skip_aloud("the limit of stacks cannot be set");
 	if (it.code)
-		assert_non_null(strstr(it.err.text, "limit of stacks"));
+		assert_non_null(strstr(it.err.text, "stack limit"));
 }
 
 TEST(create__no_address_space__says_so)
