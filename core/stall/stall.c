@@ -16,17 +16,18 @@
 #include "core/stall/stall_report.h"
 #include "probes/probes.h"
 
-/* From one look to the next: a quarter of the shortest limit, within these. */
+/* The time between two checks: a quarter of the shortest limit, but within these. */
 #define MIN_PERIOD_NS UINT64_C(100000)
 #define MAX_PERIOD_NS UINT64_C(1000000000)
-/* How long to wait for a stack. A worker that does not answer in time has none. */
+/* How long to wait for a stack. If a worker does not answer in time, its stall is
+ * reported without a stack. */
 #define PATIENCE_NS UINT64_C(100000000)
-/* From one report of a worker to the next, at least. */
+/* The least time between two reports about the same worker. */
 #define REPORT_NS UINT64_C(1000000000)
 
-/* ---- what a worker does ---------------------------------------------------- */
+/* ---- the poll of a worker -------------------------------------------------- */
 
-/* The task that it polls, or 0; and how many polls it has begun. */
+/* polled_task - return the address of the task that a worker polls, or 0 */
 static uint64_t polled_task(const struct stall_worker *w)
 {
 	return counter_read(&w->worker->area.task);
@@ -37,13 +38,13 @@ static uint64_t polls_begun(const struct stall_worker *w)
 	return counter_read(&w->worker->area.counters.tasks_polled);
 }
 
-/* Is the poll that was seen last still under way? */
+/* goes_on - tell whether the poll that the last check saw is still under way */
 static bool goes_on(const struct stall_worker *w)
 {
 	return polled_task(w) == w->task && polls_begun(w) == w->number;
 }
 
-/* What kind of task is it? */
+/* read_task - find out the poll function, the type and the limit of the polled task */
 static void read_task(const struct stall_watch *watch, struct stall_worker *w)
 {
 	struct skua_task task;
@@ -64,7 +65,7 @@ static void read_task(const struct stall_watch *watch, struct stall_worker *w)
 		w->limit_ns = type.stall_limit_ns;
 }
 
-/* ---- how long that takes --------------------------------------------------- */
+/* ---- the duration of a poll ------------------------------------------------ */
 
 static pid_t tid_of(const struct stall_worker *w)
 {
@@ -82,8 +83,10 @@ static void begin_measure(struct stall_worker *w)
 }
 
 /*
- * Count the time since the last look, @wall_ns. The poll has spent at most the time
- * that was seen, less the waits; and exactly that if the thread does not wait @now.
+ * Add the time since the last check, @wall_ns, to the time that the poll has spent.
+ *
+ * The poll has spent at most the time during which it was seen, less its waits for a CPU.
+ * It has spent exactly that if @waits_over: the kernel then reports all waits.
  */
 static void count_usage(struct stall_worker *w, struct usage now,
 			uint64_t wall_ns, bool waits_over)
@@ -96,7 +99,7 @@ static void count_usage(struct stall_worker *w, struct usage now,
 		waits_over = false;
 	}
 	if (now.cpu_ns < w->last.cpu_ns)
-		now.cpu_ns = w->last.cpu_ns; /* it could not be read */
+		now.cpu_ns = w->last.cpu_ns; /* the read failed */
 	waited_ns = now.wait_ns - w->first.wait_ns;
 	w->seen_ns += wall_ns;
 	most_ns = w->seen_ns > waited_ns ? w->seen_ns - waited_ns : 0;
@@ -115,7 +118,8 @@ static void measure(const struct stall_watch *watch, struct stall_worker *w)
 
 	usage_read(tid_of(w), &now);
 	wall_ns = now.now_ns - w->last.now_ns;
-	/* This thread has not run when it was to: neither may have the other. */
+	/* This thread ran later than planned. The worker may have had no CPU either, so
+	 * count one period only. */
 	if (wall_ns > 2 * watch->period_ns)
 		wall_ns = watch->period_ns;
 	if (now.state == USAGE_STOPPED)
@@ -124,21 +128,22 @@ static void measure(const struct stall_watch *watch, struct stall_worker *w)
 		    now.state == USAGE_SLEEPS || now.state == USAGE_BLOCKED);
 }
 
-/* ---- what is said of it ---------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------- */
 
-/* Was the last report of this worker just now? */
+/* told_lately - tell whether the last report about this worker is too recent for another */
 static bool told_lately(const struct stall_worker *w)
 {
 	return w->told_ns && clock_now_ns() - w->told_ns < REPORT_NS;
 }
 
 /*
- * A poll seems to be over its limit: ask for the stack, as a thread that answers runs.
- * Return: whether it is over if it is seen once more.
+ * A poll seems to be over its limit: ask for its stack. The answer also proves that its
+ * thread runs. Return: true if the poll is over its limit, provided that the next check
+ * still sees it.
  *
- * A thread that does not run may look as if it did: one that was interrupted on its
- * way to sleep seems to sleep, and one whose virtual CPU the hypervisor has stopped,
- * to compute. Both answer first when they have a CPU, and go on then.
+ * A thread that has no CPU may look as if it had one: if it was interrupted on its way
+ * to sleep, it seems to sleep; if the hypervisor has stopped its virtual CPU, it seems
+ * to compute. When such a thread gets a CPU, it answers first, and then its poll goes on.
  */
 static bool suspect(struct stall_watch *watch, struct stall_worker *w)
 {
@@ -165,7 +170,7 @@ static bool suspect(struct stall_watch *watch, struct stall_worker *w)
 	return w->answered;
 }
 
-/* It was seen once more. */
+/* report_stall - report, or only count, a stall that a further check has confirmed */
 static void report_stall(struct stall_watch *watch, struct stall_worker *w)
 {
 	w->told = true;
@@ -182,8 +187,9 @@ static void report_stall(struct stall_watch *watch, struct stall_worker *w)
 }
 
 /*
- * A poll seems to be over its limit. The signal may end the sleep that it is in,
- * and with it the poll: a thread that slept and has answered is believed at once.
+ * A poll seems to be over its limit. The signal may interrupt a sleep of the poll, and so
+ * end the poll before the next check. So a stall of a thread that slept and then answered
+ * is reported at once.
  */
 static void suspected(struct stall_watch *watch, struct stall_worker *w)
 {
@@ -235,7 +241,7 @@ static uint64_t period_ns(const struct stall_watch *watch)
 	return limit_ns / 4 > MAX_PERIOD_NS ? MAX_PERIOD_NS : limit_ns / 4;
 }
 
-/* Sleep until it is time to look again. */
+/* wait_period - sleep until the next check is due or the watcher must end */
 static void wait_period(struct stall_watch *watch)
 {
 	struct stall_rest *rest = &watch->rest;
@@ -263,7 +269,7 @@ static void *stall_main(void *arg)
 	}
 }
 
-/* ---- its life -------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------ */
 
 int stall_allocate(struct stall_watch *watch, const struct config *config)
 {
@@ -289,7 +295,8 @@ void stall_free(struct stall_watch *watch, const struct config *config)
 		    sizeof(*watch->workers));
 }
 
-/* Can the workers' memory be read, and what they use? */
+/* try_means - find out whether the workers' memory and their CPU times can be read, and
+ * warn if not */
 static void try_means(struct stall_watch *watch)
 {
 	struct usage usage;
@@ -298,12 +305,12 @@ static void try_means(struct stall_watch *watch)
 	watch->reads_tasks = peek(watch->pid, watch, &word, sizeof(word));
 	if (!watch->reads_tasks)
 		log_say(watch->hooks, SKUA_LOG_WARNING,
-			"stall detection knows no types of tasks: "
-			"process_vm_readv() is refused");
+			"stall reports have no types of tasks, and limits of "
+			"types do not apply: process_vm_readv() is refused");
 	usage_read(gettid(), &usage);
 	if (!usage.complete)
 		log_say(watch->hooks, SKUA_LOG_WARNING,
-			"stall detection counts CPU time only: nothing in "
+			"stall detection counts CPU time only: no data in "
 			"/proc/self/task/*/schedstat");
 }
 
@@ -345,7 +352,8 @@ void stall_enter(struct worker *worker)
 				  watch->signal);
 }
 
-/* A thread of the class @attr says, or else of the usual one. */
+/* stall_start - if the workers are real-time threads, the watcher has a higher priority;
+ * if the kernel refuses that, it is an ordinary thread */
 int stall_start(struct stall_watch *watch, const struct config *config)
 {
 	pthread_attr_t attr;
@@ -362,8 +370,8 @@ int stall_start(struct stall_watch *watch, const struct config *config)
 	pthread_attr_destroy(&attr);
 	if (code == -EPERM && config->realtime) {
 		log_say(watch->hooks, SKUA_LOG_WARNING,
-			"stall detection has to wait while the workers have "
-			"all CPUs: a higher priority than theirs was refused");
+			"stall detection cannot run while workers use all "
+			"CPUs: a priority higher than theirs was refused");
 		code = -pthread_create(&watch->thread, NULL, stall_main, watch);
 	}
 	watch->started = code == 0;

@@ -59,12 +59,14 @@ static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
 		add_address(&line, (const void *)(uintptr_t)stall->poll);
 	}
 	if (stall->suppressed)
-		add(&line, "; %" PRIu64 " before it were not reported",
+		add(&line,
+		    "; %" PRIu64
+		    " earlier stalls of this worker were not reported",
 		    stall->suppressed);
 	if (stall->frames)
 		add(&line, "; stack:");
 	for (unsigned i = 0; i < stall->frames; i++)
-		/* Callers are shown at the call: a byte before the return address. */
+		/* A return address is behind the call: step back into it. */
 		add_address(&line, (const char *)stall->frame[i] - (i > 0));
 	hooks->log(hooks->ctx, SKUA_LOG_WARNING, line.text);
 	BOUNDARY(hook);
@@ -107,7 +109,7 @@ void stall_report_lost_signal(struct stall_watch *watch)
 		return;
 	watch->lost_signal = true;
 	log_say(watch->hooks, SKUA_LOG_WARNING,
-		"stalls are reported without stacks from now on: somebody "
-		"else handles signal %d",
+		"stalls are reported without stacks from now on: another "
+		"handler was installed for signal %d",
 		watch->signal);
 }

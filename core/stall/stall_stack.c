@@ -14,14 +14,15 @@
 #include "core/os/futex.h"
 #include "probes/counters.h"
 
-/* The handler's own frames, which are left out. */
+/* The most frames of the handler itself, which the report leaves out. */
 #define OWN_FRAMES 4u
 
-/* The request that the calling thread answers. Initial-exec: a handler may read it. */
+/* The request that the calling thread answers. Initial-exec, so that a signal handler may
+ * read it: the first access of another thread-local could allocate. */
 static _Thread_local struct stall_stack *mine
 	__attribute__((tls_model("initial-exec")));
 
-/* Where the thread was interrupted. */
+/* interrupted_at - return the address at which the signal interrupted the thread, or NULL */
 static const void *interrupted_at(const ucontext_t *context)
 {
 #if defined(__x86_64__)
@@ -46,7 +47,7 @@ static void note(struct stall_stack *stack, const ucontext_t *context)
 	while (first < count && frames[first] != here)
 		first++;
 	if (first == count)
-		first = 0; /* unknown: better too many */
+		first = 0; /* not found: rather too many frames than too few */
 	answer->count = count - first < STALL_STACK_FRAMES ? count - first
 							   : STALL_STACK_FRAMES;
 	memcpy(answer->frames, frames + first, answer->count * sizeof(*frames));
@@ -63,7 +64,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 
 	(void)signal;
 	(void)info;
-	/* Also when it was sent by somebody else: then nothing was asked. */
+	/* Another sender may have sent the signal: then no request is pending. */
 	if (stack && stall_stack_asked(stack, &number)) {
 		note(stack, context);
 		stall_stack_answered(stack, number);
@@ -85,7 +86,7 @@ bool stall_stack_usable(int signal)
 	return sigaction(signal, NULL, &action) == 0 && is_ours(&action);
 }
 
-/* Handle the signal, unless somebody else does. Two threads may do so at once. */
+/* take - install our handler, unless there is another. Two threads may do so at once. */
 static bool take(int signal)
 {
 	struct sigaction action = { .sa_flags = 0 };
@@ -100,8 +101,8 @@ static bool take(int signal)
 		.sa_sigaction = on_signal,
 		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
 	};
-	/* It is not interrupted: what runs in between looks like a stack of its
-	 * own. */
+	/* No signal interrupts the handler: its stack would show frames of the other
+	 * handler. */
 	sigfillset(&action.sa_mask);
 	return sigaction(signal, &action, NULL) == 0;
 }
@@ -110,7 +111,7 @@ int stall_stack_prepare(int wanted)
 {
 	void *frame;
 
-	/* The first call may load a library, which no handler could. */
+	/* The first backtrace() may load a library, which a handler must not do. */
 	backtrace(&frame, 1);
 	if (wanted)
 		return take(wanted) ? wanted : 0;
@@ -133,14 +134,14 @@ void stall_stack_enter(struct stall_stack *stack, int signal)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Sleep until the answer is there, or the time over. */
+/* wait_for_answer - sleep until request @number is answered; return false at the deadline */
 static bool wait_for_answer(struct stall_stack *stack, uint32_t number,
 			    uint64_t deadline_ns)
 {
 	while (stall_stack_pending(stack)) {
 		if (clock_now_ns() >= deadline_ns)
 			return false;
-		/* While it is that of the one before. */
+		/* Sleep while @answered is the number of the request before. */
 		futex_wait_until(&stack->answered, number - 1, deadline_ns);
 	}
 	return true;
@@ -152,12 +153,14 @@ bool stall_stack_ask(struct stall_stack *stack, pid_t tid, int signal,
 	uint64_t deadline_ns = clock_now_ns() + patience_ns;
 	uint32_t number;
 
-	/* No thread gets a signal of ours that has not asked for it. */
+	/* Send no signal that has another handler now, or the default action, which
+	 * would end the process. */
 	if (stall_stack_pending(stack) || !stall_stack_usable(signal))
 		return false;
 	number = stall_stack_asks(stack);
 	if (tgkill(getpid(), tid, signal) != 0) {
-		/* Nobody is going to answer. */
+		/* The signal was not sent, so no thread will answer.
+			 * Relaxed: only this thread reads it. */
 		atomic_store_relaxed(&stack->answered, number);
 		return false;
 	}
