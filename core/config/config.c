@@ -16,14 +16,14 @@
 /* A guess, from the executor seed; the `wake` workload retunes it. */
 #define DEFAULT_STEAL_ATTEMPTS 32u
 #define DEFAULT_LIFO_DELAY_NS  UINT64_C(100000)
-/* The best in simulation (bench/simulator). */
+/* The best values in simulation (bench/simulator). */
 #define DEFAULT_STEAL_MAX     32u
 #define DEFAULT_STEAL_MAX_FAR 1u
 #define DEFAULT_FAR_SAMPLES   2u
 #define DEFAULT_FAR_DELAY_NS  UINT64_C(5000)
 
-/* The first version of the struct ended with reserved. A value larger than a page is no
- * size. */
+/* The first version of the struct ended with the field reserved. A size of more than a
+ * page is taken for an uninitialised field. */
 #define CONFIG_MIN_SIZE \
 	(offsetof(struct skua_config, reserved) + sizeof(unsigned))
 #define CONFIG_MAX_SIZE ((size_t)4096)
@@ -37,8 +37,8 @@ static_assert(SKUA_MIN_QUEUE_CAPACITY == LOCAL_QUEUE_MIN_CAPACITY &&
 	      "one limit, two layers");
 
 /*
- * Copy the part of the struct that both sides know. A newer caller's fields
- * are refused unless they are zero, the default of any field.
+ * Copy the fields that both the caller and this library know. Fields of a newer caller
+ * that this library does not know must be zero, the default of any field.
  */
 static int copy_config(struct skua_config *copy, const struct skua_config *cfg,
 		       struct skua_error *err)
@@ -273,7 +273,9 @@ static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 		cfg->far_delay_ns ? cfg->far_delay_ns : DEFAULT_FAR_DELAY_NS;
 }
 
-/* A caller that knows of stalls has a hook for them. */
+/* hooks_size - return how many bytes of the caller's struct skua_hooks may be read
+ *
+ * The field stall_limit_ns and the stall hook came in the same version. */
 static size_t hooks_size(const struct skua_config *cfg)
 {
 	return cfg->size > offsetof(struct skua_config, stall_limit_ns)
@@ -281,11 +283,12 @@ static size_t hooks_size(const struct skua_config *cfg)
 		       : offsetof(struct skua_hooks, stall);
 }
 
-/* All that was checked, with the defaults that depend on the CPUs, and on the CPU
- * time of the control groups. */
+/* fill_in - take over what was checked, and set the defaults that depend on the CPUs and
+ * on the CPU time of the control groups */
 static void fill_in(struct config *out, const struct skua_config *cfg)
 {
-	/* More workers than CPUs: searching takes time from those that work. */
+	/* With more workers than CPUs, a searching worker takes CPU time from one that
+	 * polls. */
 	bool oversubscribed = out->placement.worker_count > out->cpus.count;
 
 	out->workers = out->placement.worker_count;
@@ -299,9 +302,10 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	fill_in_stealing(out, cfg);
 	out->tuning.max_queued =
 		cfg->max_queued ? cfg->max_queued : TUNING_QUEUED_UNBOUNDED;
-	/* That CPU time is limited the pool is told: it may change. */
+	/* The CPU quota is left out here, because it may change: see
+	 * idle_oversubscribed(). */
 	out->tuning.spin_ns = spin(cfg, oversubscribed);
-	/* Nobody else could take what is in the slot of the only worker. */
+	/* With one worker, no thief could take the task in the LIFO slot. */
 	out->tuning.lifo_delay_ns =
 		out->workers == 1 ? TUNING_LIFO_PRIVATE : lifo_delay(cfg);
 	out->huge_pages = cfg->flags & SKUA_HUGE_PAGES;
@@ -340,7 +344,8 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		code = config_from_environment(&copy, err);
 	if (!code)
 		code = check(&copy, err);
-	/* Last: a debug build adds a flag, which no error may show. */
+	/* After check(): a debug build sets a flag that the program did not set, and no
+	 * error message should show it. */
 	if (!code && !(copy.flags & SKUA_NO_ENV))
 		code = config_track_from_environment(&copy, err);
 	if (!code)

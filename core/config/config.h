@@ -16,29 +16,31 @@ struct config {
 	uint32_t queue_capacity;
 	struct tuning tuning;
 	uint64_t stall_limit_ns; /* 0: none */
-	int stall_signal;        /* 0: any; less: none */
-	bool pinned;             /* each worker has CPUs of its own */
-	bool limited;            /* the quota is less than the CPUs */
+	int stall_signal;        /* 0: any free one; negative: none */
+	bool pinned;             /* each worker is bound to its own CPUs */
+	bool limited;            /* the CPU quota is less than cpus.count */
 	bool caller_driven;
 	bool realtime;
 	bool lock_memory;
 	bool huge_pages;
 	bool track_tasks;
 	enum measure_when measure_topology;
-	struct cpu_list cpus; /* at least one */
+	struct cpu_list cpus; /* the CPUs to run on; at least one */
 	struct quota quota;
 	struct placement placement; /* of the workers, on these CPUs */
-	/* NULL: nothing is known. Only while the runtime is made. */
+	/* NULL: the topology is unknown. Only set while the runtime is created. */
 	struct machine *machine;
 	const struct skua_allocator *allocator;
 	struct skua_hooks hooks;
 };
 
 /**
- * config_resolve - check @cfg, fill in environment and defaults
- * @out: to be given to config_free()
- * @cfg: NULL = all defaults
+ * config_resolve - check @cfg, and add values from the environment and defaults
+ * @out: filled in on success; the caller releases it with config_free()
+ * @cfg: NULL: all defaults
  * @err: receives what was wrong; may be NULL
+ *
+ * Return: 0 or a negative errno.
  */
 int config_resolve(struct config *out, const struct skua_config *cfg,
 		   struct skua_error *err);
@@ -46,26 +48,28 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 /**
  * config_place - choose the CPUs, and place the workers on them
  * @cfg: checked
- * @key: where the list of CPUs is from
+ * @key: name of the source of the CPU list, for error messages
  */
 int config_place(struct config *out, const struct skua_config *cfg,
 		 const char *key, struct skua_error *err);
 
-/* config_forget_machine - it is not needed any more */
+/* config_forget_machine - free the description of the machine when it is not needed any
+ * more */
 void config_forget_machine(struct config *config);
 
 void config_free(struct config *config);
 
 /**
- * config_from_environment - fill the fields of @cfg that are at their default
+ * config_from_environment - fill in fields of @cfg that are at their defaults
  *
- * A variable of the environment does not change a field that the program has set. The
- * strings remain in the environment: @cfg points to them.
+ * A variable does not change a field that the program has set. Strings stay in the
+ * environment: @cfg points to them.
  */
 int config_from_environment(struct skua_config *cfg, struct skua_error *err);
 
-/* config_track_from_environment - the same for SKUA_TRACK_TASKS, which without NDEBUG
- * is there unless the environment says otherwise */
+/* config_track_from_environment - the same for SKUA_TRACK_TASKS
+ *
+ * Without NDEBUG, tasks are tracked unless the variable says otherwise. */
 int config_track_from_environment(struct skua_config *cfg,
 				  struct skua_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config_env.c - a configuration's defaults from the environment */
+/* config_env.c - take defaults of a configuration from environment variables */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 
 #include "core/config/config.h"
 
-/* A word that stands for a value of its own. */
+/* A word that a variable may have instead of a number, and the value of the field then. */
 struct word {
 	const char *text;
 	uint64_t value;
 };
 
-/* A numeric field: where it is, and what the variable may say. */
+/* A numeric field of struct skua_config, and the allowed values of its variable. */
 struct variable {
 	const char *name;
 	size_t offset;
@@ -23,7 +23,7 @@ struct variable {
 	uint64_t max;
 	struct word words[2];
 	bool power_of_two;
-	bool threads; /* not with SKUA_CALLER_DRIVEN */
+	bool threads; /* ignored with SKUA_CALLER_DRIVEN */
 };
 
 #define FIELD(field)                                   \
@@ -82,8 +82,8 @@ static const struct variable variables[] = {
 	  .threads = true },
 };
 
-/* The variable's text; NULL if it is not set, or empty; or if the program has rights
- * that its caller lacks. */
+/* lookup - return the text of a variable; NULL if it is not set or is empty, or if the
+ * program has rights that its caller lacks (set-uid) */
 static const char *lookup(const char *name)
 {
 	const char *text = secure_getenv(name);
@@ -111,7 +111,7 @@ static void write_field(struct skua_config *cfg, const struct variable *v,
 		memcpy((char *)cfg + v->offset, &narrow, sizeof(narrow));
 }
 
-/* Read a number within the range, or one of the words. */
+/* parse - read a number within the range, or one of the words */
 static int parse(const struct variable *v, const char *text, uint64_t *value)
 {
 	unsigned long long number;
@@ -183,8 +183,8 @@ static int read_placement(struct skua_config *cfg, struct skua_error *err)
 #define TRACK_BY_DEFAULT "1"
 #endif
 
-/* The variable only adds one of two flags, if neither is there. @text: NULL if it is
- * not set. */
+/* read_flag_text - set flag @if_0 or @if_1, as @text says, unless the program set one of
+ * them; @text: NULL if the variable is not set */
 static int read_flag_text(struct skua_config *cfg, const char *name,
 			  const char *text, unsigned if_0, unsigned if_1,
 			  struct skua_error *err)
@@ -221,7 +221,7 @@ int config_from_environment(struct skua_config *cfg, struct skua_error *err)
 {
 	int code;
 
-	/* A caller that wants no threads wants no number of them. */
+	/* A caller-driven runtime has one worker, whatever SKUA_WORKERS says. */
 	if ((cfg->flags & SKUA_CALLER_DRIVEN) && cfg->workers == 0)
 		cfg->workers = 1;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config_place.c - which CPUs there are for a runtime, and its workers on them */
+/* config_place.c - choose the CPUs of a runtime, and place its workers on them */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ void config_forget_machine(struct config *config)
 	config->machine = NULL;
 }
 
-/* All of @wanted are allowed. */
+/* check_allowed - check that this thread may use each CPU of @wanted */
 static int check_allowed(const struct cpu_list *wanted, const char *key,
 			 const char *text, struct skua_error *err)
 {
@@ -35,7 +35,8 @@ static int check_allowed(const struct cpu_list *wanted, const char *key,
 	return code;
 }
 
-/* The CPUs that the user named, if each is allowed, or all allowed. */
+/* choose_cpus - return the CPUs that the user named, if all are allowed; if the user named
+ * none, return all allowed CPUs */
 static int choose_cpus(struct cpu_list *out, const char *key, const char *text,
 		       struct skua_error *err)
 {
@@ -84,10 +85,11 @@ static int place(struct config *out, const struct skua_config *cfg,
 				       ? quota_cpus(&out->quota)
 				       : SKUA_MAX_WORKERS,
 		.unpinned = (cfg->flags & SKUA_UNPINNED) || out->caller_driven,
-		/* With less time than CPUs, which of them are free changes; but a
-		 * worker that is moved among those of a cache finds its data there.
-		 * Processes that are limited alike begin where each is, as the kernel
-		 * has spread them, and not all with the first. */
+		/* With less CPU time than CPUs, the set of free CPUs changes all the time.
+		 * So a worker may move, but only among the CPUs of one cache, where it finds
+		 * its data. The placement starts at the CPU of this thread, as the
+		 * kernel has spread the processes: else all processes with such a quota
+		 * would start at the first CPU. */
 		.limited = out->limited,
 		.start = cpu_here(),
 	};
@@ -113,7 +115,7 @@ static int measure_and_place(struct config *out, const struct skua_config *cfg)
 	int code = 0;
 
 	out->machine = NULL;
-	/* Threads of a real-time class have no such limit. */
+	/* No CPU quota applies to threads of a real-time class. */
 	out->quota = (struct quota){ 0, 0 };
 	if (!out->realtime)
 		code = quota_read(&out->quota, "/", NULL);
@@ -121,7 +123,7 @@ static int measure_and_place(struct config *out, const struct skua_config *cfg)
 	if (code != -ENOMEM && !out->caller_driven)
 		code = machine_load(&out->machine, "/", NULL);
 	if (out->machine)
-		/* After a failure, the machine is taken as sysfs tells it. */
+		/* If measuring fails, the description from sysfs stays as it is. */
 		machine_measure_when(out->machine, &out->cpus,
 				     out->measure_topology);
 	if (code != -ENOMEM)

@@ -63,16 +63,15 @@ struct stall_watch {
 	struct stall_rest rest; /* first: pool.rest */
 	/* Constant while the thread runs. */
 	const struct skua_hooks *hooks;
-	uint64_t
-		limit_ns; /* 0: stall detection is off, and there is no thread */
-	int signal;       /* 0: stalls are reported without stacks */
-	bool reads_tasks; /* process_vm_readv() works */
+	uint64_t limit_ns; /* 0: off, there is no watcher */
+	int signal;        /* 0: stalls are reported without stacks */
+	bool reads_tasks;  /* process_vm_readv() works */
 	pid_t pid;
 	struct stall_worker *workers;
 	/* The number of rounds of checks so far. Writer: the watcher. Readers: any. */
 	uint64_t looks;
-	uint64_t
-		period_ns; /* between two rounds. Writer: the watcher. Readers: any */
+	/* The time between two rounds. Writer: the watcher. Readers: any. */
+	uint64_t period_ns;
 	/* Only the watcher uses it. */
 	bool lost_signal; /* another handler replaced ours, and it was logged */
 

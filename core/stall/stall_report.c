@@ -66,7 +66,7 @@ static void say(const struct skua_hooks *hooks, const struct skua_stall *stall)
 	if (stall->frames)
 		add(&line, "; stack:");
 	for (unsigned i = 0; i < stall->frames; i++)
-		/* A return address is behind the call: step back into it. */
+		/* A return address is after the call: step back into it. */
 		add_address(&line, (const char *)stall->frame[i] - (i > 0));
 	hooks->log(hooks->ctx, SKUA_LOG_WARNING, line.text);
 	BOUNDARY(hook);

@@ -160,7 +160,7 @@ bool stall_stack_ask(struct stall_stack *stack, pid_t tid, int signal,
 	number = stall_stack_asks(stack);
 	if (tgkill(getpid(), tid, signal) != 0) {
 		/* The signal was not sent, so no thread will answer.
-			 * Relaxed: only this thread reads it. */
+		 * Relaxed: the release in the next stall_stack_asks() publishes it. */
 		atomic_store_relaxed(&stack->answered, number);
 		return false;
 	}

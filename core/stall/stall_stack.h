@@ -64,8 +64,9 @@ static inline uint32_t stall_stack_asks(struct stall_stack *stack)
 static inline bool stall_stack_asked(const struct stall_stack *stack,
 				     uint32_t *number)
 {
-	/* Acquire: pairs with the release in stall_stack_asks(). Relaxed: only this
-	 * thread's handler writes it while a request is pending. */
+	/* Acquire: pairs with the release in stall_stack_asks(). Relaxed:
+	 * that acquire covers a store by the watcher, too; all other stores are this
+	 * thread's own. */
 	*number = atomic_load_acquire(&stack->asked);
 	return *number != atomic_load_relaxed(&stack->answered);
 }
