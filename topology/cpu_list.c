@@ -119,7 +119,7 @@ int cpu_list_parse_mask(struct cpu_list *out, const char *text)
 	struct cpu_bits bits = { { 0 } };
 	unsigned cpu = 0;
 
-	/* The last digit has the first CPUs. */
+	/* The last digit stands for the first four CPUs. */
 	for (size_t i = strlen(text); i > 0; i--) {
 		int digit = digit_of(text[i - 1]);
 

@@ -19,7 +19,7 @@ struct cpu_list {
 
 /**
  * cpu_list_parse - read a list in the kernel's form
- * @out: receives the list, to be given to cpu_list_free()
+ * @out: receives the list; the caller releases it with cpu_list_free()
  * @text: numbers and ranges, separated by commas: "0-3,8"
  *
  * Return: 0; -EINVAL (empty, malformed, a range that goes down, or a number
@@ -27,13 +27,13 @@ struct cpu_list {
  */
 int cpu_list_parse(struct cpu_list *out, const char *text);
 
-/* cpu_list_parse_ordered - the same, in the order of @text; a CPU that is named twice
- * is at its first place */
+/* cpu_list_parse_ordered - as cpu_list_parse(), but keep the order of @text; a CPU that
+ * is named twice counts where it is named first */
 int cpu_list_parse_ordered(struct cpu_list *out, const char *text);
 
 /**
  * cpu_list_parse_mask - read a mask in the kernel's form
- * @text: hexadecimal digits, the last of which has the first four CPUs; commas may be
+ * @text: hexadecimal digits; the last digit stands for the first four CPUs; commas may be
  *        anywhere: "1,0000000f"
  *
  * Return: 0, also for an empty list; -EINVAL (empty, malformed, more than
@@ -51,17 +51,18 @@ struct cpu_bits {
 /* cpu_bits_add - add @cpu, which is below CPU_LIST_LIMIT */
 void cpu_bits_add(struct cpu_bits *bits, unsigned cpu);
 
-/* cpu_list_of_bits - make a list, which may be empty; 0 or -ENOMEM */
+/* cpu_list_of_bits - make a list, which may be empty. Return: 0 or -ENOMEM */
 int cpu_list_of_bits(struct cpu_list *out, const struct cpu_bits *bits);
 
 /**
- * cpu_list_allowed_set - the same as cpu_list_allowed(), in the kernel's form
- * @set: receives the set; to be given to CPU_FREE()
- * @size: receives its size, which suffices for each set of the kernel
+ * cpu_list_allowed_set - as cpu_list_allowed(), but in the form of the kernel
+ * @set: receives the set; the caller releases it with CPU_FREE()
+ * @size: receives its size in bytes, which suffices for each CPU set of this kernel
  */
 int cpu_list_allowed_set(cpu_set_t **set, size_t *size);
 
-/* cpu_list_allowed - the CPUs that the calling thread may run on; -errno */
+/* cpu_list_allowed - list the CPUs that the calling thread may run on. Return: 0 or a
+ * negative errno */
 int cpu_list_allowed(struct cpu_list *out);
 
 /* cpu_list_contains - tell whether @cpu is in the list */

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Keep it one line, also if strings of the user have control characters. */
+/* Keep the text one line, even if strings of the user contain control characters. */
 static void make_printable(char *text)
 {
 	for (; *text; text++) {

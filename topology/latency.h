@@ -7,21 +7,21 @@
 
 #include "topology/cpu_list.h"
 
-/* The most CPUs of a measurement. A guess: with more, it would not end in time. */
+/* The most CPUs that are measured. A guess: more would not finish in time. */
 #define LATENCY_MAX_CPUS 256u
 
 struct latency {
 	struct cpu_list cpus; /* of the rows and columns */
 	uint32_t *ns; /* [i * cpus.count + j], by index, the same in both
-			       * directions; 0: not measured, and of i with i */
+			       * directions; 0: not measured, or i == j */
 };
 
-/* latency_make - allocate an empty matrix; NULL: no memory */
+/* latency_make - allocate an empty matrix; return NULL if there is no memory */
 struct latency *latency_make(const struct cpu_list *cpus);
 
 void latency_free(struct latency *latency);
 
-/* latency_between - the latency between two CPUs, by index; 0: unknown */
+/* latency_between - return the latency between two CPUs, by index; 0: unknown */
 uint32_t latency_between(const struct latency *latency, unsigned i, unsigned j);
 
 /* latency_set - set a latency in both directions */

@@ -19,14 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A gap: the longer latency is at least this factor, and this many ns, above the
- * shorter. */
+/* Two latencies have a gap between them if the longer is at least this factor, and this
+ * many ns, above the shorter. */
 #define GAP_NUMERATOR   7u
 #define GAP_DENOMINATOR 5u
 #define GAP_NS          10u
-/* Groups of two that are nearer are siblings that the machine does not tell. */
+/* Groups of two CPUs that are nearer than this are siblings of a core that the
+ * description of the machine does not mention. */
 #define SIBLINGS_NS 15u
-/* This part of a group's pairs may be beyond the gap, as disturbances happen. */
+/* This part of the pairs within a group may be beyond the gap, because other load may
+ * disturb a measurement. */
 #define DISTURBED_PERCENT 10u
 
 /*
@@ -44,9 +46,9 @@ struct cut {
 	unsigned llc;
 	unsigned *members; /* their indices in latency */
 	unsigned count;
-	unsigned *part; /* of each member */
+	unsigned *part; /* for each member: the number of its part */
 	unsigned parts;
-	uint32_t near_ns, far_ns; /* the gap */
+	uint32_t near_ns, far_ns; /* the latencies below and above the gap */
 };
 
 /* ---- a gap ----------------------------------------------------------------- */
@@ -56,8 +58,8 @@ static uint32_t between(const struct cut *cut, unsigned a, unsigned b)
 	return latency_between(cut->latency, cut->members[a], cut->members[b]);
 }
 
-/* Give a part to @first, and to each member that is near to one of the part. Return: its
- * size. */
+/* fill_part - form a part of @first and of each member that is near to a member of the
+ * part; return its size */
 static unsigned fill_part(struct cut *cut, unsigned first, unsigned *stack)
 {
 	unsigned depth = 0, size = 0;
@@ -81,7 +83,7 @@ static unsigned fill_part(struct cut *cut, unsigned first, unsigned *stack)
 	return size;
 }
 
-/* Pairs of members of two parts: all, the measured ones, and those beyond the gap. */
+/* The pairs of members of two parts: all, the measured ones, and those beyond the gap. */
 struct tally {
 	unsigned pairs, known, far;
 };
@@ -120,8 +122,9 @@ static bool parts_are_clear(const struct cut *cut)
 	return clear;
 }
 
-/* Tells whether the pairs up to near_ns put all members into groups. A group of one
- * shows nothing: that core may be slow by itself. */
+/* cut_at_gap - tell whether the pairs up to near_ns divide all members into groups
+ *
+ * A group of one proves nothing: that core may be slow by itself. */
 static bool cut_at_gap(struct cut *cut, unsigned *stack)
 {
 	unsigned largest = 0;
@@ -159,7 +162,9 @@ static bool is_gap(uint32_t near, uint32_t far)
 					       (uint64_t)near * GAP_NUMERATOR;
 }
 
-/* Find the lowest gap that makes groups: caches are within sockets. */
+/* find_gap - find the lowest gap that makes groups
+ *
+ * The lowest, because caches are within sockets: a higher gap would show sockets. */
 static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 {
 	size_t count = 0;
@@ -180,7 +185,7 @@ static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 
 /* ---- the machine ----------------------------------------------------------- */
 
-/* The part that a CPU's core is in; cut->parts: it was not measured. */
+/* part_of - return the part of a CPU's core; cut->parts if the core was not measured */
 static unsigned part_of(const struct cut *cut, const struct skua_cpu *cpu)
 {
 	for (unsigned i = 0; i < cut->count; i++) {
@@ -192,7 +197,7 @@ static unsigned part_of(const struct cut *cut, const struct skua_cpu *cpu)
 	return cut->parts;
 }
 
-/* Print the CPUs of the cache @llc as "0-3,8". */
+/* print_cpus - print the CPUs of the cache @llc as "0-3,8" */
 static void print_cpus(FILE *file, const struct machine *machine, unsigned llc)
 {
 	bool first = true;
@@ -215,7 +220,7 @@ static void print_cpus(FILE *file, const struct machine *machine, unsigned llc)
 	}
 }
 
-/* @first: the cache of each part. */
+/* remark_cut - add a remark about the split; @first: the first CPU of each part */
 static int remark_cut(struct machine *machine, const struct cut *cut,
 		      const unsigned *first)
 {
@@ -244,7 +249,7 @@ static int remark_cut(struct machine *machine, const struct cut *cut,
 	return code;
 }
 
-/* The first CPU of a part names its cache. */
+/* apply - make each part a cache of its own, named by its first CPU */
 static int apply(struct machine *machine, const struct cut *cut)
 {
 	unsigned *first = malloc((cut->parts + 1) * sizeof(*first));
@@ -254,7 +259,8 @@ static int apply(struct machine *machine, const struct cut *cut)
 		return -ENOMEM;
 	for (unsigned i = 0; i <= cut->parts; i++)
 		first[i] = NO_PART;
-	/* The first CPU, which named the whole cache, is the first of its part. */
+	/* The cache was named by its first CPU, which is also the first of its part. So
+	 * that part keeps the name of the cache. */
 	for (unsigned i = 0; i < machine->cpu_count; i++) {
 		struct skua_cpu *cpu = &machine->cpus[i];
 		unsigned part;
@@ -286,7 +292,7 @@ static unsigned find_members(struct cut *cut)
 	return count;
 }
 
-/* Return: 1 if the cache was split; 0; -ENOMEM. */
+/* split_cache - split one cache. Return: 1 if it was split; 0 if not; -ENOMEM. */
 static int split_cache(struct machine *machine, const struct latency *latency,
 		       unsigned llc)
 {
@@ -332,9 +338,12 @@ int latency_groups_split(struct machine *machine, const struct latency *latency)
 /* ---- doubts ---------------------------------------------------------------- */
 
 /*
- * The number of cores of a cache is no sign: some real caches have over a hundred. But
- * a hypervisor without knowledge says that all CPUs of a socket or a node share one
- * cache (QEMU and Firecracker do), wherever it runs them. A hypervisor that tells
+ * A cache is doubtful if it covers a whole node, has many cores, and was guessed or
+ * described by a hypervisor.
+ *
+ * The number of cores alone proves nothing: some real caches have over a hundred. But
+ * hypervisors that do not know the caches (QEMU and Firecracker) say that all CPUs of a
+ * socket or a node share one, wherever these CPUs run. A hypervisor that describes
  * several caches within a node was configured with them. The firmware of a real machine
  * is trusted; a guess is not.
  */

@@ -9,13 +9,13 @@
 
 #include "topology/latency_pingpong.h"
 
-/* Rounds of a game; fewer with many CPUs, so that all games fit into the time. */
+/* Rounds of a game. With many CPUs there are fewer, so that all games fit into the time. */
 #define MIN_ROUNDS 8u
 #define MAX_ROUNDS 32u
 #define ALL_ROUNDS 2048u
-/* About a millisecond. */
+/* Checks of the deadline before a player yields its CPU: about a millisecond. */
 #define PATIENCE 500u
-/* A guess at a round trip, to plan how many games run at once. */
+/* A guess at the time of a round trip, to plan how many games run at once. */
 #define ROUGH_TRIP_NS 300u
 
 /* ---- threads --------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void *player_main(void *arg)
 	return NULL;
 }
 
-/* A set of CPUs, to be freed; NULL: no memory. */
+/* set_of - make a set of CPUs, which the caller frees; return NULL if there is no memory */
 static cpu_set_t *set_of(const unsigned *cpus, unsigned count, size_t *size)
 {
 	unsigned limit = cpus[count - 1] + 1;
@@ -74,7 +74,7 @@ static void create_players_locked(struct pingpong *c)
 	const struct cpu_list *cpus = &c->latency->cpus;
 	sigset_t all, before;
 
-	/* No handler of the program's runs on these threads. */
+	/* No signal handler of the program runs on these threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < c->count && pingpong_now_ns() < c->deadline_ns;
@@ -106,8 +106,9 @@ static void await_players_locked(struct pingpong *c)
 					      &deadline);
 }
 
-/* A player may get no time on its CPU, as beside a real-time thread. Let it end on any
- * other allowed CPU. */
+/* free_players - let the players that have not ended end on any allowed CPU
+ *
+ * A player may get no time on its own CPU, for example beside a real-time thread. */
 static void free_players(struct pingpong *c)
 {
 	struct cpu_list allowed;
@@ -136,7 +137,7 @@ static void plan_games(struct pingpong *c, uint64_t budget_ns)
 	if (c->rounds < MIN_ROUNDS)
 		c->rounds = MIN_ROUNDS;
 	c->patience = PATIENCE;
-	/* So that the games take half of the time. */
+	/* Choose at_once such that the games take half of the time. */
 	at_once = 1 + games * c->rounds * (1 + PINGPONG_TRIPS) * ROUGH_TRIP_NS /
 			      (budget_ns / 2 + 1);
 	c->games_at_once =

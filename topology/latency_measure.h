@@ -11,8 +11,8 @@
 #include "topology/latency.h"
 
 /**
- * latency_measure - measure between each two of some CPUs
- * @out: receives the latencies, to be given to latency_free()
+ * latency_measure - measure the latency between each two of some CPUs
+ * @out: receives the latencies; the caller releases them with latency_free()
  * @cpus: one CPU of each core, as siblings disturb each other; 2 to LATENCY_MAX_CPUS
  * @budget_ns: the longest time; pairs that are not measured by then stay unknown
  *

@@ -41,8 +41,10 @@ static void flip_bit(uint64_t *words, unsigned i)
 
 /* ---- a game ---------------------------------------------------------------- */
 
-/* Wait until the word is not @old. Return: its value; @old after the deadline. There is
- * no pause instruction: it would take longer than a trip. */
+/* await_change - wait until the word differs from @old, or until the deadline
+ *
+ * Return: the value of the word; @old after the deadline. The loop has no pause
+ * instruction, because that would take longer than a trip. */
 static uint32_t await_change(const struct pingpong *c, const uint32_t *word,
 			     uint32_t old)
 {
@@ -63,10 +65,10 @@ static uint32_t await_change(const struct pingpong *c, const uint32_t *word,
 	}
 }
 
-/* Make @count round trips; false after the deadline. */
+/* ping - make @count round trips; return false after the deadline */
 static bool ping(const struct pingpong *c, uint32_t *ball, unsigned count)
 {
-	/* Relaxed: this player stored it, or has seen it. */
+	/* Relaxed: this player stored this value itself or has loaded it before. */
 	uint32_t at = __atomic_load_n(ball, __ATOMIC_RELAXED);
 
 	for (unsigned i = 0; i < count; i++, at += 2) {
@@ -78,7 +80,7 @@ static bool ping(const struct pingpong *c, uint32_t *ball, unsigned count)
 	return true;
 }
 
-/* The other side of ping(). */
+/* pong - answer a ping() with the same @count; return false after the deadline */
 static bool pong(const struct pingpong *c, uint32_t *ball, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -92,7 +94,8 @@ static bool pong(const struct pingpong *c, uint32_t *ball, unsigned count)
 			if (at == old)
 				return false;
 		}
-		__atomic_store_n(ball, at + 1, __ATOMIC_RELAXED); /* likewise */
+		/* Relaxed: see await_change(). */
+		__atomic_store_n(ball, at + 1, __ATOMIC_RELAXED);
 	}
 	return true;
 }
@@ -108,7 +111,8 @@ static void lead_game(struct pingpong *c, unsigned me, unsigned other)
 			&c->pages[me].lines[round % PINGPONG_LINES].ball;
 		uint64_t begin, took;
 
-		if (!ping(c, ball, 1)) /* brings the line here */
+		if (!ping(c, ball,
+			  1)) /* brings the line into this CPU's cache */
 			break;
 		begin = pingpong_now_ns();
 		if (!ping(c, ball, PINGPONG_TRIPS))
@@ -136,13 +140,14 @@ static void answer_game(struct pingpong *c, unsigned other)
 
 static void send_invite(struct pingpong *c, unsigned to, uint32_t invite)
 {
-	/* Release: hands over the writes to the other player's page, which that
-	 * player made before it became idle under the lock. Pairs with
+	/* Release: hands over the other player's page, which that player cleared
+	 * before it became idle under the lock. Pairs with the acquire in
 	 * await_invite(). */
 	__atomic_store_n(&c->players[to].invite, invite, __ATOMIC_RELEASE);
 }
 
-/* Another idle player that @i has not played with; LATENCY_MAX_CPUS: none. */
+/* find_other_locked - return an idle player with which @i has not played;
+ * LATENCY_MAX_CPUS: none */
 static unsigned find_other_locked(const struct pingpong *c, unsigned i)
 {
 	const uint64_t *todo = c->players[i].todo;
@@ -158,7 +163,7 @@ static void begin_game_locked(struct pingpong *c, unsigned i, unsigned j)
 {
 	flip_bit(c->idle, i);
 	flip_bit(c->idle, j);
-	pingpong_pair(c, i, j); /* no longer to do */
+	pingpong_pair(c, i, j); /* they no longer have a game to play */
 	c->games++;
 	send_invite(c, i, j | INVITE_PING);
 	send_invite(c, j, i | INVITE_PONG);
@@ -176,7 +181,8 @@ static void begin_games_locked(struct pingpong *c)
 	}
 }
 
-/* Become idle, after a game or before the first; false: no game is left. */
+/* become_idle - become idle, before the first game or after one; return false if no game
+ * is left for this player */
 static bool become_idle(struct pingpong *c, unsigned me, bool led)
 {
 	bool more = false;
@@ -202,11 +208,11 @@ static void relax(void)
 #endif
 }
 
-/* Return: the invite; INVITE_NONE after the deadline. */
+/* await_invite - wait for an invite; return INVITE_NONE after the deadline */
 static uint32_t await_invite(struct pingpong *c, struct player *player)
 {
 	for (unsigned i = 1;; i++) {
-		/* Acquire: pairs with send_invite(). */
+		/* Acquire: pairs with the release in send_invite(). */
 		uint32_t invite =
 			__atomic_load_n(&player->invite, __ATOMIC_ACQUIRE);
 
@@ -246,7 +252,7 @@ void pingpong_play(struct player *player)
 	}
 }
 
-/* ---------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------ */
 
 int pingpong_init(struct pingpong *c, struct latency *latency)
 {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define WHOLE_NODE UINT32_MAX /* in place of a last cache */
+#define WHOLE_NODE UINT32_MAX /* instead of a last-level cache */
 
-/* A worker, with the keys of the order. */
+/* A worker with its sort keys. */
 struct member {
 	unsigned node, llc, core, cpu, worker;
 };
@@ -23,7 +23,7 @@ static const struct skua_cpu *cpu_of(const struct machine *machine,
 	return cpu ? cpu : &machine->cpus[0];
 }
 
-/* The cache that @cpu shares with other cores, or WHOLE_NODE. */
+/* shared_llc - return the cache that @cpu shares with other cores, or WHOLE_NODE */
 static unsigned shared_llc(const struct machine *machine,
 			   const struct skua_cpu *cpu)
 {
@@ -52,7 +52,7 @@ static int compare(const void *left, const void *right)
 	return a->worker < b->worker ? -1 : 1;
 }
 
-/* Order the workers, so that those of a group are adjacent. */
+/* find_members - sort the workers, so that the workers of a group are adjacent */
 static void find_members(struct member *members, const struct machine *machine,
 			 const unsigned *cpus, unsigned workers)
 {
@@ -81,8 +81,8 @@ static void add_member(struct llc_groups *g, const struct member *member)
 	group->workers[group->count++] = (uint16_t)member->worker;
 }
 
-/* Note as siblings @member and the members before it on the same core and in the same
- * group. */
+/* add_siblings - record @member and the members before it as siblings of each other, as
+ * far as they are on the same core and in the same group */
 static void add_siblings(struct llc_groups *g, const struct member *members,
 			 const struct member *member)
 {
@@ -117,7 +117,7 @@ static void cut(struct llc_groups *g, const struct member *members)
 	}
 }
 
-/* The number of a node that has workers, from the CPU of one of them. */
+/* node_number - return the kernel's number of a node, from the CPU of one of its workers */
 static unsigned node_number(const struct llc_groups *g, unsigned node,
 			    const struct machine *machine, const unsigned *cpus)
 {
@@ -160,7 +160,8 @@ static void order_others(struct llc_groups *g, unsigned node,
 
 /* ---- CPUs -------------------------------------------------------------------- */
 
-/* The group of @cpu's cache; else the first group of its node; else the first group. */
+/* nearest_group - return the group of @cpu's cache; if there is none, the first group of
+ * its node, or else the first group */
 static unsigned nearest_group(const struct llc_groups *g,
 			      const struct machine *machine,
 			      const unsigned *cpus, const struct skua_cpu *cpu)
@@ -198,7 +199,7 @@ static int find_cpus(struct llc_groups *g, const struct machine *machine,
 	return 0;
 }
 
-/* ---- all --------------------------------------------------------------------- */
+/* ---- life --------------------------------------------------------------------- */
 
 /* There are at most as many groups, and as many nodes, as workers. */
 static int allocate(struct llc_groups *g, unsigned workers)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * llc_groups.h - which workers are near each other
+ * llc_groups.h - groups of workers that are near each other
  *
- * A group has the workers whose CPUs share their last cache within a node. One word
- * has a bit for each of them, so a group has at most 64; if more workers share a cache,
- * they are several groups. Some virtual machines describe a last cache for each core.
- * Such a cache says nothing about which cores are near, so the workers of such cores
- * are in groups of their node.
+ * A group has the workers whose CPUs share their last-level cache within a node. One word
+ * has a bit for each of them, so a group has at most 64 workers; if more workers share a
+ * cache, they form several groups. Some virtual machines describe a last-level cache for
+ * each core. Such a cache does not tell which cores are near, so the workers on such
+ * cores form groups of their node.
  */
 #ifndef SKUA_TOPOLOGY_LLC_GROUPS_H
 #define SKUA_TOPOLOGY_LLC_GROUPS_H
@@ -17,7 +17,7 @@
 
 #define LLC_GROUP_WORKERS 64u
 
-/* The place of a worker. */
+/* The place of a worker in its group. */
 struct llc_place {
 	uint16_t group;
 	uint16_t bit;      /* in the group's words */
@@ -25,7 +25,7 @@ struct llc_place {
 };
 
 struct llc_group {
-	unsigned node; /* its index in struct llc_groups */
+	unsigned node; /* index in llc_groups.nodes */
 	unsigned count;
 	uint16_t workers
 		[LLC_GROUP_WORKERS]; /* by bit; workers of a core are adjacent */
@@ -34,29 +34,29 @@ struct llc_group {
 /* A node that has workers. Its groups are adjacent. */
 struct llc_node {
 	unsigned first, count; /* its groups */
-	unsigned
-		nearest; /* the number of others that are as near as the first */
+	/* The number of other nodes that are as near as others[0]. */
+	unsigned nearest;
 	uint16_t *others; /* indices of all other nodes, nearest first */
 };
 
 struct llc_groups {
 	unsigned worker_count;
-	struct llc_place *places; /* of each worker */
+	struct llc_place *places; /* by worker */
 	unsigned count;
 	struct llc_group *groups; /* ordered by node */
 	unsigned node_count;
 	struct llc_node *nodes;
 	unsigned cpu_count;
-	uint16_t *of_cpu; /* the nearest group, by the number of a CPU */
+	uint16_t *of_cpu; /* the nearest group of each CPU, by CPU number */
 };
 
 /**
  * llc_groups_make - put workers into groups
- * @out: receives the groups; to be given to llc_groups_free()
- * @machine: NULL: unknown, and all workers are equally near
- * @cpus: the CPU of each worker; one that @machine does not have counts as its first
+ * @out: receives the groups; the caller releases them with llc_groups_free()
+ * @machine: NULL: unknown; then all workers count as equally near
+ * @cpus: the CPU of each worker; a CPU that @machine does not have counts as its first
  *        CPU. Not read if @machine is NULL
- * @workers: their number; one or more
+ * @workers: the number of workers; one or more
  *
  * Return: 0; -ENOMEM.
  */
@@ -65,7 +65,7 @@ int llc_groups_make(struct llc_groups *out, const struct machine *machine,
 
 void llc_groups_free(struct llc_groups *groups);
 
-/* llc_groups_of_cpu - the group that is nearest to a CPU; 0 if the CPU is unknown */
+/* llc_groups_of_cpu - return the group that is nearest to a CPU; 0 if it is unknown */
 static inline unsigned llc_groups_of_cpu(const struct llc_groups *groups,
 					 unsigned cpu)
 {

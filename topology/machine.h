@@ -17,16 +17,17 @@ struct machine {
 	unsigned *
 		distances; /* from node i to j, by index: [i * node_count + j] */
 	char *remarks;     /* lines; may be empty */
-	bool here;         /* this machine, not a description of one */
+	bool here;         /* the machine this runs on, not a description */
 	bool guessed;      /* sysfs does not tell some of its caches */
 	struct latency *latency; /* NULL: not measured */
-	unsigned *rows; /* the row of a CPU's core, by index; or UINT32_MAX */
+	/* For each CPU, by index: the row of its core in latency, or UINT32_MAX. */
+	unsigned *rows;
 };
 
 /**
  * machine_load - read the description of a machine
- * @out: receives the machine; to be given to machine_free()
- * @root: "/"; a folder that has a copy of its sysfs; or a snapshot (sysfs.h)
+ * @out: receives the machine; the caller releases it with machine_free()
+ * @root: "/"; a folder with a copy of the machine's sysfs; or a snapshot (sysfs.h)
  * @err: receives what was wrong; may be NULL
  *
  * Return: 0; -ENOENT (no CPU is described); -ENOMEM; an error of sysfs_open().
@@ -36,15 +37,15 @@ int machine_load(struct machine **out, const char *root,
 
 void machine_free(struct machine *machine);
 
-/* machine_remark - add a line to the remarks; 0 or -ENOMEM */
+/* machine_remark - add a line to the remarks. Return: 0 or -ENOMEM */
 int machine_remark(struct machine *machine, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int machine_vremark(struct machine *machine, const char *format, va_list args);
 
-/* machine_cpu - the CPU of that number, or NULL */
+/* machine_cpu - return the CPU with the number @cpu, or NULL */
 const struct skua_cpu *machine_cpu(const struct machine *machine, unsigned cpu);
 
-/* machine_distance - the distance from a node to another, by their numbers */
+/* machine_distance - return the distance from one node to another, by their numbers */
 unsigned machine_distance(const struct machine *machine, unsigned from,
 			  unsigned to);
 

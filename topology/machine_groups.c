@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_groups.c - which CPUs share a core and a last cache, and the kind of each CPU */
+/* machine_groups.c - find the core, the last-level cache and the kind of each CPU */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* ---- cores and caches ------------------------------------------------------ */
 
-/* The field of a CPU that says to which group it belongs. */
+/* A field of struct skua_cpu that names a group of CPUs. */
 enum group { GROUP_CORE, GROUP_LLC };
 
 static unsigned *group_of(struct skua_cpu *cpu, enum group group)
@@ -21,7 +21,8 @@ static unsigned *group_of(struct skua_cpu *cpu, enum group group)
 	return group == GROUP_CORE ? &cpu->core : &cpu->llc;
 }
 
-/* The CPUs of @list have the core, or the cache, of @cpu, which was read first of them. */
+/* join_group - put the CPUs of @list that have no group yet into the group of @cpu, which
+ * is the first of them that is read */
 static void join_group(struct machine_reader *r, struct skua_cpu *cpu,
 		       enum group group, const struct cpu_list *list)
 {
@@ -66,7 +67,7 @@ static void read_core(struct machine_reader *r, struct skua_cpu *cpu)
 		cpu->core = cpu->cpu;
 }
 
-/* The index of a CPU's last cache for data; -1: sysfs tells none. */
+/* last_cache - return the index of a CPU's last data cache; -1: sysfs tells none */
 static int last_cache(struct machine_reader *r, unsigned cpu)
 {
 	unsigned long highest = 0;
@@ -109,7 +110,7 @@ static void read_llc(struct machine_reader *r, struct skua_cpu *cpu)
 	}
 }
 
-/* Where sysfs tells no caches, a node gets one. */
+/* guess_llc - let the CPUs of a node for which sysfs tells no cache share one */
 static void guess_llc(struct machine_reader *r)
 {
 	struct machine *machine = r->machine;
@@ -194,7 +195,8 @@ static void read_isolated(struct machine_reader *r)
 	cpu_list_free(&list);
 }
 
-/* The capacity that the kernel tells, or else the highest performance. */
+/* read_capacity - return the capacity of a CPU in sysfs or, without one, its highest
+ * performance; 0: unknown */
 static unsigned read_capacity(struct machine_reader *r, unsigned cpu)
 {
 	unsigned long told;
@@ -207,7 +209,7 @@ static unsigned read_capacity(struct machine_reader *r, unsigned cpu)
 	return told > MAX_CAPACITY ? 0 : (unsigned)told;
 }
 
-/* On hybrid x86, sysfs tells only the kinds. */
+/* On hybrid x86, sysfs tells only the kind of each CPU. */
 static void read_kinds(struct machine_reader *r)
 {
 	struct cpu_list small;
@@ -220,7 +222,7 @@ static void read_kinds(struct machine_reader *r)
 	for (unsigned i = 0; i < small.count; i++) {
 		unsigned at = machine_reader_index(r, small.cpus[i]);
 
-		/* Guessed. */
+		/* A guess: half of the capacity of a large core. */
 		if (at != MACHINE_UNKNOWN)
 			r->machine->cpus[at].capacity = FULL_CAPACITY / 2;
 	}
@@ -244,7 +246,7 @@ static void read_capacities(struct machine_reader *r)
 	for (unsigned i = 0; i < told; i++) {
 		unsigned *capacity = &machine->cpus[i].capacity;
 
-		/* Of all CPUs, or of none. */
+		/* Capacities count only if all CPUs have one. */
 		*capacity = told < machine->cpu_count
 				    ? 0
 				    : *capacity * FULL_CAPACITY / highest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_load.c - machine_load() of machine.h: CPUs and nodes from sysfs */
+/* machine_load.c - machine_load() of machine.h: read CPUs and nodes from sysfs */
 #include "topology/machine_reader.h"
 
 #include <errno.h>
@@ -9,13 +9,14 @@
 
 #include "topology/error.h"
 
-#define THERE        20u /* the distance of another node, if sysfs does not tell it */
+#define THERE        20u /* distance of another node, if sysfs does not tell it */
 #define MAX_DISTANCE 255u
 
 /* ---- CPUs ------------------------------------------------------------------ */
 
-/* Find the CPUs that have a folder and, if there is a list of CPUs that are online, are
- * in that list. */
+/* find_cpus - find the CPUs that have a folder and are online
+ *
+ * If there is a list of online CPUs, a CPU must be in it. */
 static int find_cpus(struct machine_reader *r, struct cpu_bits *online)
 {
 	struct cpu_list folders, list;
@@ -26,7 +27,7 @@ static int find_cpus(struct machine_reader *r, struct cpu_bits *online)
 	for (unsigned i = 0; !code && i < folders.count; i++) {
 		unsigned cpu = folders.cpus[i];
 
-		/* CPU 0 usually has no such file. */
+		/* CPU 0 usually has no file "online". */
 		if ((!listed || cpu_list_contains(&list, cpu)) &&
 		    !(machine_reader_text(r, MACHINE_CPUS "/cpu%u/online",
 					  cpu) &&
@@ -171,7 +172,7 @@ static int read_nodes(struct machine_reader *r)
 	return code;
 }
 
-/* A row has a number for each node; only that of the node itself is 10. */
+/* parse_distances - read a number for each node; only that of the node itself is 10 */
 static bool parse_distances(const char *text, unsigned *row, unsigned count,
 			    unsigned own)
 {
@@ -214,7 +215,7 @@ static void read_distances(struct machine_reader *r)
 	}
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------- */
 
 static int read_machine(struct machine_reader *r)
 {

@@ -26,8 +26,9 @@ static bool may_measure(const struct cpu_list *allowed,
 	       (!within || cpu_list_contains(within, cpu));
 }
 
-/* Tells whether no earlier CPU of the core is chosen. Siblings need not be adjacent, so
- * it checks all earlier CPUs. */
+/* is_first - tell whether no earlier CPU of the same core is chosen
+ *
+ * Siblings need not be adjacent, so it checks all earlier CPUs. */
 static bool is_first(const struct machine *machine, unsigned i,
 		     const bool *chosen)
 {
@@ -53,7 +54,8 @@ static int list_chosen(struct cpu_list *out, const struct machine *machine,
 	return 0;
 }
 
-/* @cores: receives the number of cores, also of those that are too many to measure. */
+/* choose - choose one CPU of each core; @cores: receives the number of cores, including
+ * those beyond LATENCY_MAX_CPUS, which are not measured */
 static int choose(struct cpu_list *out, unsigned *cores,
 		  const struct machine *machine, const struct cpu_list *within)
 {
@@ -97,8 +99,9 @@ static int remark_unknown(struct machine *machine, uint64_t budget_ns)
 			      (unsigned)(budget_ns / 1000));
 }
 
-/* If the control group lacks CPU time, the kernel would throttle all players within a
- * game. */
+/* lacks_time - tell whether the control groups lack CPU time for @cpus CPUs
+ *
+ * The kernel would then throttle all players in the middle of a game. */
 static bool lacks_time(unsigned cpus)
 {
 	struct quota quota;
@@ -106,7 +109,7 @@ static bool lacks_time(unsigned cpus)
 	return quota_read(&quota, "/", NULL) == 0 && quota_below(&quota, cpus);
 }
 
-/* Each CPU gets the row of its core. */
+/* keep - store @latency in @machine, and give each CPU the row of its core */
 static int keep(struct machine *machine, struct latency *latency)
 {
 	unsigned *rows = malloc(machine->cpu_count * sizeof(*rows));
@@ -185,9 +188,10 @@ int machine_measure(struct machine *machine, const struct cpu_list *within,
 	return code ? error_set(err, code, "latency: %s", strerror(-code)) : 0;
 }
 
-/* ---- whether --------------------------------------------------------------- */
+/* ---- when to measure ------------------------------------------------------- */
 
-/* An Arm machine that firmware describes by ACPI does not tell whether it is virtual. */
+/* An Arm machine that firmware describes by ACPI does not tell whether it is virtual; it
+ * counts as real. */
 static bool is_virtual(void)
 {
 #if defined(__x86_64__)
@@ -215,7 +219,7 @@ void machine_measure_when(struct machine *machine,
 
 	if (machine->here && is_due(machine, when) &&
 	    machine_measure(machine, within, MACHINE_MEASURE_NS, &err))
-		/* Without memory for the remark, there is none. */
+		/* If there is no memory for the remark, it is left out. */
 		(void)machine_remark(machine, "%s", err.text);
 }
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_measure.h - when to measure the latencies of this machine, between which CPUs,
- * and what to change by the results */
+/* machine_measure.h - measure the latencies of this machine if they are needed, and
+ * correct its caches by the results */
 #ifndef SKUA_TOPOLOGY_MACHINE_MEASURE_H
 #define SKUA_TOPOLOGY_MACHINE_MEASURE_H
 
 #include "topology/machine.h"
 
-/* The default of the longest time for a measurement. */
+/* The default of the longest time for a measurement, in nanoseconds. */
 #define MACHINE_MEASURE_NS UINT64_C(50000000)
 
 /**
- * machine_measure - measure latencies, and split caches that are several by them
+ * machine_measure - measure latencies, and split caches that they show to be several
  * @machine: this machine; its latency, llc fields and remarks change
- * @within: measure only between these of the CPUs that the calling thread may run on;
- *          NULL: between all of them
+ * @within: measure only those CPUs in this list that the calling thread may run on;
+ *          NULL: all CPUs that it may run on
  * @budget_ns: the longest time
  * @err: receives what was wrong; may be NULL
  *
  * A remark says why pairs were not measured: only one core is allowed, control groups
- * leave less CPU time than there are cores, or time was over. latency_measure.h says how
- * the calling thread waits.
+ * leave less CPU time than there are cores, or the time was over. The calling thread
+ * sleeps meanwhile (latency_measure.h).
  *
  * Return: 0; -EINVAL (it is not this machine); -EAGAIN (no two threads could be
  * created); -ENOMEM.
@@ -27,7 +27,7 @@
 int machine_measure(struct machine *machine, const struct cpu_list *within,
 		    uint64_t budget_ns, struct skua_error *err);
 
-/* When to measure latencies: if the caches are doubtful (latency_groups.h), always
+/* When to measure latencies: only if the caches are doubtful (latency_groups.h), always,
  * or never. */
 enum measure_when {
 	MEASURE_IF_DOUBTFUL,
@@ -35,14 +35,14 @@ enum measure_when {
 	MEASURE_NEVER,
 };
 
-/* machine_measure_when - measure now, for MACHINE_MEASURE_NS, if @when says so; a
- * failure becomes a remark */
+/* machine_measure_when - measure now, for at most MACHINE_MEASURE_NS, if @when asks for
+ * it; a failure becomes a remark */
 void machine_measure_when(struct machine *machine,
 			  const struct cpu_list *within,
 			  enum measure_when when);
 
-/* machine_latency - the latency between the cores of two CPUs; 0: unknown, or the same
- * core */
+/* machine_latency - return the latency between the cores of two CPUs, in nanoseconds; 0:
+ * unknown, or the same core */
 uint32_t machine_latency(const struct machine *machine, unsigned a, unsigned b);
 
 #endif

@@ -18,7 +18,7 @@
 struct machine_reader {
 	struct sysfs sysfs;
 	struct machine *machine;
-	unsigned *index; /* of a CPU, by its number; or MACHINE_UNKNOWN */
+	unsigned *index; /* by CPU number: index in cpus, or MACHINE_UNKNOWN */
 	unsigned remarks;
 	bool no_memory;
 	char path[SYSFS_PATH_SIZE];
@@ -33,17 +33,18 @@ void machine_reader_remark(struct machine_reader *r, const char *format, ...)
 bool machine_reader_text(struct machine_reader *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* machine_reader_list - read the list in @folder/@list, or else the mask in
- * @folder/@mask, which may be NULL; the caller frees @out if there is one */
+/* machine_reader_list - read the list in @folder/@list or, if there is none, the mask in
+ * @folder/@mask; @mask may be NULL. Return: true if @out was filled in: the caller
+ * releases it with cpu_list_free() */
 bool machine_reader_list(struct machine_reader *r, struct cpu_list *out,
 			 const char *folder, const char *list,
 			 const char *mask);
 
-/* machine_reader_index - the index of a CPU, by its number; or MACHINE_UNKNOWN */
+/* machine_reader_index - return the index of a CPU, by its number, or MACHINE_UNKNOWN */
 unsigned machine_reader_index(const struct machine_reader *r, unsigned cpu);
 
-/* machine_read_groups - read core, last cache and kind of each CPU, after its node; 0
- * or -ENOMEM */
+/* machine_read_groups - read core, last-level cache and kind of each CPU; the nodes must
+ * be known. Return: 0 or -ENOMEM */
 int machine_read_groups(struct machine_reader *r);
 
 #endif

@@ -100,7 +100,7 @@ static char *map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Map memory at the beginning of a large page: map more, and unmap both ends. */
+/* map_aligned - map memory that begins at a large page: map more, and unmap both ends */
 static char *map_aligned(size_t bytes, size_t align)
 {
 	char *at = map(bytes + align);
@@ -121,9 +121,9 @@ static size_t round_up(size_t bytes, size_t unit)
 }
 
 /*
- * Large pages are advised, not reserved. Rejected: MAP_HUGETLB. An administrator must
- * set such pages aside, and the first write ends the process if its cpuset has none
- * left.
+ * Large pages are requested by madvise(), not reserved. Rejected: MAP_HUGETLB. An
+ * administrator must set such pages aside, and the first write ends the process if its
+ * cpuset has none left.
  */
 static char *map_huge(size_t *bytes, struct node_memory *memory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * node_memory.h - memory that is on a NUMA node, if there is room
+ * node_memory.h - allocate memory on a NUMA node, if the node has room
  *
  * node_memory sets the policy of a range before anything is written to it, so that
  * its pages are on the node whichever thread writes to them first. The policy is a
@@ -30,7 +30,7 @@
 
 /* A bit for each node. */
 struct node_set {
-	/* As the kernel has it, which asks for one bit more. */
+	/* In the form of the kernel, which asks for one bit more. */
 	unsigned long words[NODE_MEMORY_LIMIT / (8 * sizeof(long)) + 1];
 };
 
@@ -39,35 +39,36 @@ bool node_set_has(const struct node_set *set, unsigned node);
 unsigned node_set_count(const struct node_set *set);
 
 /**
- * node_memory_allowed - the nodes with memory that the calling thread may use
+ * node_memory_allowed - find the nodes with memory that the calling thread may use
  *
- * Its cpuset decides, and its policy if that binds it to nodes (MPOL_BIND). Return: 0;
- * or a negative errno value, as on a kernel without NUMA: the set is empty.
+ * They follow from the cpuset of the thread and, if its policy binds it to nodes
+ * (MPOL_BIND), from that policy. Return: 0; or a negative errno, for example on a kernel
+ * without NUMA: then the set is empty.
  */
 int node_memory_allowed(struct node_set *out);
 
 /**
- * node_memory_nearest - the nearest allowed node that has memory, from a CPU
+ * node_memory_nearest - return the allowed node with memory that is nearest to a CPU
  *
- * It is the CPU's own node, if that has memory. Return: the node; NODE_MEMORY_ANY if
- * none is allowed, or the machine has no such CPU.
+ * This is the CPU's own node if it is allowed and has memory. Return: the node;
+ * NODE_MEMORY_ANY if no node is allowed, or if the machine has no such CPU.
  */
 int node_memory_nearest(const struct machine *machine, unsigned cpu,
 			const struct node_set *allowed);
 
 /**
  * node_memory_prefer - prefer a node for the pages of a range
- * @at: beginning of a page; nothing was written to the range
+ * @at: begin of a page; nothing may have been written to the range
  *
- * Return: 0; a negative errno value (the kernel refuses, and the range is unchanged).
+ * Return: 0; a negative errno: the kernel refused, and the range is unchanged.
  */
 int node_memory_prefer(void *at, size_t bytes, int node);
 
-/* The wishes for a range, and which of them failed. */
+/* A request for a range of memory, and which parts of it failed. */
 struct node_memory {
 	int node; /* or NODE_MEMORY_ANY */
 	bool huge;
-	/* Why the kernel prefers no node, and why there are no large pages:
+	/* Why the kernel does not prefer the node, and why there are no large pages:
 	 * negative errno values, or 0. */
 	int node_code;
 	int huge_code;
@@ -75,14 +76,14 @@ struct node_memory {
 
 /**
  * node_memory_map - map zeroed memory
- * @bytes: the size; receives the size in whole pages
- * @memory: the wishes; receives which of them failed
+ * @bytes: the size; receives the size, rounded up to whole pages
+ * @memory: the request; receives which parts of it failed
  *
- * Return: the beginning of a page; NULL: there is no memory.
+ * Return: the begin of a page; NULL: there is no memory.
  */
 void *node_memory_map(size_t *bytes, struct node_memory *memory);
 
-/* node_memory_unmap - unmap it all; does nothing to NULL */
+/* node_memory_unmap - unmap all of a mapping; @at may be NULL */
 void node_memory_unmap(void *at, size_t bytes);
 
 #endif

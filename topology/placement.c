@@ -8,22 +8,22 @@
 
 #define KEYS 7
 
-/* The first key in which two candidates differ decides. */
+/* Sort keys: the first key in which two candidates differ decides. */
 struct keys {
 	unsigned of[KEYS];
 };
 
-/* A CPU, with what the policies sort by. */
+/* A CPU on which a worker may be placed, with the values by which the policies sort. */
 struct candidate {
 	struct keys keys; /* of the current order */
 	struct skua_cpu is;
-	unsigned listed;      /* its index in the given list */
-	unsigned far;         /* its distance from the start */
-	unsigned sibling;     /* the CPUs of its core before it */
-	unsigned core_number; /* the cores of its cache before its core */
-	unsigned
-		turn; /* the CPUs of its node before it, when caches take turns */
-	unsigned at; /* its index in the placement */
+	unsigned listed;      /* index in the given list */
+	unsigned far;         /* distance from the start; 0 unless limited */
+	unsigned sibling;     /* number of earlier CPUs on its core */
+	unsigned core_number; /* number of earlier cores of its cache */
+	/* Number of earlier CPUs of its node when the caches take turns. */
+	unsigned turn;
+	unsigned at; /* index in placement.cpus */
 	struct placement_range core, cache;
 };
 
@@ -45,7 +45,7 @@ static unsigned farness(const struct machine *machine,
 {
 	if (from->node == to->node)
 		return from->llc != to->llc;
-	/* Another node is farther than the own, also if the machine is unknown. */
+	/* Another node is farther than this node, even if the distance is unknown. */
 	return 2 +
 	       (machine ? machine_distance(machine, from->node, to->node) : 0);
 }
@@ -74,7 +74,7 @@ static int make_candidates(struct candidates *out,
 
 /* ---- orders ---------------------------------------------------------------- */
 
-/* Isolated CPUs come first: somebody gave them to this process on purpose. */
+/* Isolated CPUs come first: an administrator gave them to this process on purpose. */
 static unsigned rest(const struct candidate *candidate)
 {
 	return !candidate->is.isolated;
@@ -110,7 +110,7 @@ static struct keys by_core(const struct candidate *s)
 				s->is.llc, s->is.cpu } };
 }
 
-/* Within a node, its caches take turns, before any core gets a second worker. */
+/* Within a node the caches take turns, before any core gets a second worker. */
 static struct keys by_turn_in_node(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->is.node, s->sibling, s->core_number,
@@ -145,7 +145,8 @@ static void sort(struct candidates *candidates, unsigned count,
 
 /* ---- ranges and turns ------------------------------------------------------- */
 
-/* The range of candidates, sorted by place, that share the core or the cache of candidate @i. */
+/* range_of - return the range of the candidates that share the core, or the cache, of
+ * candidate @i; the candidates are sorted by place */
 static struct placement_range range_of(const struct candidates *candidates,
 				       unsigned i, bool core)
 {
@@ -164,8 +165,9 @@ static struct placement_range range_of(const struct candidates *candidates,
 	return (struct placement_range){ first, end - first };
 }
 
-/* Find the ranges of all candidates, sorted by place. A candidate after the end of a range begins
- * the next. */
+/* find_ranges - set the ranges of all candidates, which are sorted by place
+ *
+ * A candidate after the end of a range begins the next one. */
 static void find_ranges(struct candidates *candidates)
 {
 	for (unsigned i = 0; i < candidates->count; i++) {
@@ -220,7 +222,8 @@ static void leave_first(struct candidates *candidates,
 	candidates->count = left;
 }
 
-/* Keep the candidates where the policy has places, in the order in which workers take them. */
+/* choose - keep the candidates that the policy uses, in the order in which workers take
+ * them */
 static void choose(struct candidates *candidates, enum skua_placement policy)
 {
 	switch (policy) {
@@ -296,8 +299,8 @@ static int place_all(struct placement *out,
 	used = candidates->count;
 	if (out->worker_count < used)
 		used = out->worker_count;
-	/* Workers take the first candidates, and are on them in the order of the CPUs'
-	 * numbers, unless the policy has an order of its own. */
+	/* The workers get the first candidates. Unless the policy has an order of its own,
+	 * they get these in the order of the CPU numbers. */
 	if (request->policy == SKUA_PLACE_DEFAULT ||
 	    request->policy == SKUA_PLACE_CORES ||
 	    request->policy == SKUA_PLACE_CACHES)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * placement.h - on which CPUs each worker runs
+ * placement.h - choose the CPUs on which each worker runs
  *
  * A placement follows from the machine, the allowed CPUs, the number of workers and a
  * policy. These functions neither read nor change the system.
@@ -10,17 +10,17 @@
 
 #include "topology/machine.h"
 
-/* The request of a caller. */
+/* The input of placement_make(). */
 struct placement_request {
 	const struct machine *machine; /* NULL: unknown */
 	const struct cpu_list *cpus;   /* the allowed CPUs; with
 				        * SKUA_PLACE_LISTED in any order */
 	enum skua_placement policy;
 	unsigned workers;     /* 0: one for each place of the policy */
-	unsigned max_workers; /* then, the most workers; 0: no limit */
-	bool unpinned;        /* each worker on all CPUs */
-	/* CPU time suffices for a part of the CPUs: bind each worker to all CPUs of
-	 * a last cache, beginning with the cache of the CPU @start. */
+	unsigned max_workers; /* the most if workers is 0; 0: no limit */
+	bool unpinned;        /* each worker may run on all CPUs */
+	/* There is CPU time for a part of the CPUs only: bind each worker to all CPUs
+	 * of a last-level cache. The cache of the CPU @start comes first. */
 	bool limited;
 	unsigned start;
 };
@@ -31,8 +31,8 @@ struct placement_range {
 };
 
 struct placement {
-	unsigned *cpus; /* by node, last cache and core, so that the CPUs of a
-			 * worker are adjacent */
+	unsigned *cpus; /* sorted by node, last-level cache and core, so that
+			 * the CPUs of a worker are adjacent */
 	unsigned cpu_count;
 	struct placement_worker {
 		unsigned cpu;               /* one of its CPUs */
@@ -46,10 +46,11 @@ struct placement {
 
 /**
  * placement_make - place the workers
- * @out: receives the placement; to be given to placement_free()
+ * @out: receives the placement; the caller releases it with placement_free()
  *
- * CPUs that @request's machine does not have count as a core each, with one cache, on node
- * 0. If there are more workers than places, the rest runs on all CPUs.
+ * Each CPU that @request's machine does not have counts as a core of its own; all of
+ * these share one cache, on node 0. If there are more workers than places, the rest
+ * run on all CPUs.
  *
  * Return: 0; -ENOMEM.
  */
@@ -58,12 +59,12 @@ int placement_make(struct placement *out,
 
 void placement_free(struct placement *placement);
 
-/* placement_tell - list the CPUs of the first @room workers in @cpus, which may be NULL.
+/* placement_tell - write the CPUs of the first @room workers to @cpus, which may be NULL.
  * Return: the number of workers. */
 unsigned placement_tell(const struct placement *placement, unsigned *cpus,
 			unsigned room);
 
-/* placement_range - the CPUs of worker @i, while CPU time is limited or not */
+/* placement_range - return the CPUs of worker @i; @limited: while CPU time is limited */
 static inline struct placement_range
 placement_range(const struct placement *placement, unsigned i, bool limited)
 {

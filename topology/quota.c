@@ -11,7 +11,7 @@
 #include "topology/error.h"
 #include "topology/sysfs.h"
 
-/* The place of this process's group in a hierarchy. */
+/* The control group of this process in a hierarchy. */
 struct place {
 	bool found;
 	bool second; /* version 2 */
@@ -22,7 +22,7 @@ struct place {
 
 /* ---- /proc/self/cgroup ----------------------------------------------------- */
 
-/* Tells whether a list with commas has a word. */
+/* has_word - tell whether a word is in a list that is separated by commas */
 static bool has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -37,7 +37,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* A line is 4:cpu,cpuacct:/path or, in version 2, 0::/path. */
+/* A line is "4:cpu,cpuacct:/path" or, in version 2, "0::/path". */
 static void find_group(struct place *place, char *text)
 {
 	char *line;
@@ -85,7 +85,7 @@ static void unescape_octal(char *text)
 }
 
 /* A line is "36 35 98:0 /top /mount options optional... - type source options".
- * Tells whether it is the hierarchy of @place. */
+ * Return: true if it is the hierarchy of @place. */
 static bool read_mount(struct place *place, char *line)
 {
 	char *behind = strstr(line, " - "), *type, *options;
@@ -149,7 +149,7 @@ static bool read_number(const struct sysfs *sysfs, const char *group,
 	return true;
 }
 
-/* Read the limit of a group itself; false: it has none. */
+/* read_group - read the limit of a group itself; return false if it has none */
 static bool read_group(const struct sysfs *sysfs, const char *group,
 		       bool second, char *text, struct quota *quota)
 {
@@ -177,8 +177,9 @@ static bool is_lower(const struct quota *a, const struct quota *b)
 		       (double)b->runtime_us / (double)b->period_us;
 }
 
-/* The path of the group below the mount. If the group is not visible, as in some
- * containers, the mount itself counts as the group. */
+/* below - return the path of the group relative to the mount
+ *
+ * If the group is not visible, as in some containers, the mount counts as the group. */
 static const char *below(const struct place *place)
 {
 	size_t length = strlen(place->top);
@@ -191,7 +192,7 @@ static const char *below(const struct place *place)
 	return strstr(place->path, "/..") ? "" : place->path + length;
 }
 
-/* Take the lowest limit from the group up to the top. */
+/* read_groups - find the lowest limit of the group and of all visible groups above it */
 static int read_groups(const struct sysfs *sysfs, const struct place *place,
 		       struct quota *out)
 {
@@ -210,7 +211,7 @@ static int read_groups(const struct sysfs *sysfs, const struct place *place,
 		struct quota quota;
 		char *last;
 
-		/* The mount is below the given root. */
+		/* The path is relative to the given root. */
 		if (read_group(sysfs, group + strspn(group, "/"), place->second,
 			       text, &quota) &&
 		    is_lower(&quota, out))
@@ -259,7 +260,7 @@ int quota_read(struct quota *out, const char *root, struct skua_error *err)
 
 bool quota_below(const struct quota *quota, unsigned cpus)
 {
-	/* A quotient, because a product might overflow. */
+	/* Divide, because a product might overflow. */
 	return quota->period_us > 0 &&
 	       quota->runtime_us / quota->period_us < cpus;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * quota.h - the CPU time that control groups leave to the process
+ * quota.h - the CPU time that control groups allow to the process
  *
- * The quota of a process is the lowest of its group and of all visible groups above it,
- * because a limit holds for all groups below. Versions 1 and 2 of cgroups work; if both
- * are mounted, the one with the cpu controller counts.
+ * The quota of a process is the lowest quota of its group and of all visible groups above
+ * it, because a limit applies to all groups below it. Versions 1 and 2 of cgroups are
+ * supported; if both are mounted, the one with the cpu controller counts.
  */
 #ifndef SKUA_TOPOLOGY_QUOTA_H
 #define SKUA_TOPOLOGY_QUOTA_H
@@ -20,18 +20,18 @@ struct quota {
 };
 
 /**
- * quota_read - the quota of this process
- * @root: as of machine_load()
+ * quota_read - read the quota of this process
+ * @root: see machine_load()
  * @err: receives what was wrong; may be NULL
  *
  * Return: 0, also if there are no control groups; -ENOMEM; an error of sysfs_open().
  */
 int quota_read(struct quota *out, const char *root, struct skua_error *err);
 
-/* quota_below - tell whether it is less than @cpus CPUs */
+/* quota_below - tell whether the quota is less than @cpus CPUs */
 bool quota_below(const struct quota *quota, unsigned cpus);
 
-/* quota_cpus - the number of CPUs, rounded up, at least one; 0: no limit */
+/* quota_cpus - return the quota as a number of CPUs, rounded up; 0: no limit */
 unsigned quota_cpus(const struct quota *quota);
 
 #endif

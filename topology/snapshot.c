@@ -55,7 +55,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Keep the size of a node's memory; the other lines change all the time. */
+/* keep_total - keep only the size of a node's memory: the other lines change often */
 static void keep_total(char *text)
 {
 	char *total = strstr(text, "MemTotal:");
@@ -68,8 +68,9 @@ static void keep_total(char *text)
 	memmove(text, total, strlen(total) + 1);
 }
 
-/* Write the files of a folder. Return: their number. It does not follow links, which lead
- * back in sysfs. */
+/* save_folder - write the files of a folder; return their number or a negative errno
+ *
+ * It does not follow links, which lead back in sysfs. */
 static long save_folder(FILE *file, const struct sysfs *sysfs, char *folder,
 			size_t root, char *text)
 {
@@ -135,7 +136,7 @@ int snapshot_save(FILE *file, const char *root, struct skua_error *err)
 		code = error_set(err, -EINVAL, "%s is a snapshot already",
 				 root);
 	else if (!code)
-		/* error_set() must not name the root twice. */
+		/* The root / becomes empty, because a slash follows the root. */
 		code = save_all(file, &sysfs,
 				strcmp(root, "/") == 0 ? "" : root, text, err);
 	sysfs_close(&sysfs);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A worker except the thief, with its distance. */
+/* A worker that may be stolen from, with its distance from the thief. */
 struct victim {
 	enum steal_tier kind;
 	unsigned distance, worker;

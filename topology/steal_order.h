@@ -2,9 +2,9 @@
 /**
  * steal_order.h - the order in which a worker tries its victims
  *
- * The order has tiers, the nearest first: workers that share the thief's core, its last
- * cache, its node; then those of other nodes, by distance. A thief begins each tier at a
- * random worker.
+ * The order has tiers, nearest first: the workers that share the thief's core, its
+ * last-level cache, its node; then the workers of other nodes, by distance. A thief begins
+ * each tier at a random worker.
  */
 #ifndef SKUA_TOPOLOGY_STEAL_ORDER_H
 #define SKUA_TOPOLOGY_STEAL_ORDER_H
@@ -26,17 +26,17 @@ struct steal_order {
 	struct steal_order_tier {
 		enum steal_tier kind;
 		unsigned distance; /* of nodes */
-		unsigned end; /* after its last victim; it begins at the end
-				    * of the tier before */
+		unsigned end; /* index after its last victim; a tier begins at
+				    * the end of the tier before it */
 	} * tiers;            /* none is empty */
 	unsigned tier_count;
 };
 
 /**
  * steal_order_make - make the order of one worker
- * @out: receives the order; to be given to steal_order_free()
- * @cpus: the CPU of each worker; one that @machine does not have counts as its first CPU
- * @workers: their number; one or more
+ * @out: receives the order; the caller releases it with steal_order_free()
+ * @cpus: the CPU of each worker; a CPU that @machine does not have counts as its first CPU
+ * @workers: the number of workers; one or more
  * @thief: below @workers
  *
  * Return: 0; -ENOMEM.

@@ -13,12 +13,12 @@
 
 #include "topology/error.h"
 
-/* Enough for all files of 64,000 CPUs. */
+/* Enough for all files of 64,000 CPUs, in bytes. */
 #define SNAPSHOT_LIMIT (1u << 30)
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* Read up to @size bytes. Return: their number, or a negative errno value. */
+/* read_all - read up to @size bytes; return their number or a negative errno */
 static ssize_t read_all(int file, char *to, size_t size)
 {
 	size_t got = 0;
@@ -69,7 +69,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
-/* Replace the escapes \n and \\ in place; false for another escape. */
+/* unescape - replace the escapes \n and \\ in place; return false for another escape */
 static bool unescape(char *text)
 {
 	char *to = text;
@@ -104,7 +104,7 @@ static int bad_line(struct skua_error *err, const char *name, size_t line,
 	return error_set(err, -EINVAL, "%s, line %zu: %s", name, line, what);
 }
 
-/* Cut the text into lines, paths and values. */
+/* cut_snapshot - divide the text into lines, paths and values */
 static int cut_snapshot(struct sysfs *sysfs, const char *name,
 			struct skua_error *err)
 {
@@ -227,7 +227,7 @@ int sysfs_read(const struct sysfs *sysfs, const char *path, char *text)
 	return 0;
 }
 
-/* Read to the end, because a file of procfs does not tell its size. */
+/* Read until the end, because files in procfs do not tell their size. */
 static int read_growing(int file, char **text)
 {
 	size_t size = SYSFS_TEXT_SIZE / 16, length = 0;
@@ -275,7 +275,8 @@ int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text)
 	return code;
 }
 
-/* The number after @prefix in a name that ends there or has a slash there; -1: none. */
+/* number_of - return the number after @prefix in a name that ends after it or has a slash
+ * there; -1: none */
 static long number_of(const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);

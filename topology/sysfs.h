@@ -2,9 +2,10 @@
 /**
  * sysfs.h - read the files that describe a machine
  *
- * They are in a folder, such as /, or in a snapshot: a text file that has a line for each
- * file: its path, a tab, and its content, with \n for the ends of lines except the last,
- * and \\ for a backslash. Empty lines, and lines that begin with #, are comments.
+ * The files are in a folder, such as /, or in a snapshot: a text file with one line for
+ * each file: its path, a tab, and its content. In the content, \n stands for the end of a
+ * line, and \\ for a backslash; the end of the last line is left out. Empty lines, and
+ * lines that begin with #, are ignored.
  */
 #ifndef SKUA_TOPOLOGY_SYSFS_H
 #define SKUA_TOPOLOGY_SYSFS_H
@@ -19,11 +20,11 @@
 #define SYSFS_PATH_SIZE 256u
 
 struct sysfs {
-	int folder; /* open; -1: a snapshot */
+	int folder; /* open descriptor; -1: this is a snapshot */
 	char *text; /* of a snapshot, with a NUL after each path and value */
 	struct sysfs_line {
 		const char *path, *value;
-	} * lines; /* by path */
+	} * lines; /* sorted by path */
 	size_t count;
 };
 
@@ -40,20 +41,21 @@ void sysfs_close(struct sysfs *sysfs);
 
 /**
  * sysfs_read - read a file, without white space at its end
- * @path: without a slash at the begin, as sys/devices/system/cpu/online
- * @text: of SYSFS_TEXT_SIZE bytes; a longer content is cut. Empty on failure.
+ * @path: without a leading slash, for example sys/devices/system/cpu/online
+ * @text: of SYSFS_TEXT_SIZE bytes; longer content is cut. Empty on failure.
  *
- * Return: 0; a negative errno value, mostly -ENOENT.
+ * Return: 0; a negative errno, mostly -ENOENT.
  */
 int sysfs_read(const struct sysfs *sysfs, const char *path, char *text);
 
-/* sysfs_read_whole - the same, of any length; the caller frees *@text, which is NULL on
- * failure */
+/* sysfs_read_whole - as sysfs_read(), but of any length; the caller frees *@text, which is
+ * NULL on failure */
 int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text);
 
 /**
- * sysfs_numbers - list the N for which a folder has an entry @prefix N
- * @out: receives them; the caller frees it. Empty if there is no such folder
+ * sysfs_numbers - list each number N for which a folder has an entry "@prefix N", for
+ * example cpu0
+ * @out: receives the numbers; the caller frees it. Empty if there is no such folder
  *
  * Return: 0; -ENOMEM.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topology_api.c - the public functions */
+/* topology_api.c - the functions of skua/topology.h */
 #include "skua/topology.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ int skua_topology_steal_order(const struct skua_topology *topology,
 	return code;
 }
 
-/* One worker on each place of the policy. */
+/* plan - place one worker on each place of the policy */
 static int plan(struct placement *out, const struct machine *machine,
 		enum skua_placement placement)
 {
