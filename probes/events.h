@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * events.h - what the recorder notes (ABI)
+ * events.h - the events that the recorder writes (ABI)
  *
- * A worker that records writes events to a ring of its own: event number n is at
- * n modulo area_worker.ring_events, and ring_head is the number of the next one.
- * A reader copies what it wants and then reads ring_head once more: what is more
- * than ring_events behind that, or about to be, is lost to it. Times are of the
- * processor's counter, and the pairs of EVENT_CLOCK tell what they mean: one at
- * the start, then one a millisecond or so while the worker is awake.
+ * A worker that records writes events to its own ring. Event number n is at index n modulo
+ * area_worker.ring_events, and ring_head is the number of the next event. A reader copies
+ * events and then reads ring_head again: events that are ring_events or more before it
+ * may have been overwritten, and are lost. Times are values of the processor's counter.
+ * Each EVENT_CLOCK relates one value to CLOCK_MONOTONIC: there is one at the start, and
+ * then about one each millisecond while the worker is awake.
  *
- * Threads that are no workers share one more ring, of the runtime: ring_head is
- * where the next event goes, while some before it may not be complete. There
- * other is the number of the event divided by ring_events, modulo 2^16, and is
- * written last, with kind: an event in which it is not what it should be is lost.
+ * Threads that are no workers share one more ring for each runtime. There, ring_head is
+ * the number of the next event, but some events before it may be incomplete. The field
+ * other is the number of the event divided by ring_events, modulo 2^16. It is written last,
+ * together with kind: an event with a wrong value of other is lost.
  */
 #ifndef SKUA_PROBES_EVENTS_H
 #define SKUA_PROBES_EVENTS_H
@@ -20,36 +20,37 @@
 #include <stdint.h>
 
 enum event_kind {
-	EVENT_NONE,  /* nothing was written there yet */
+	EVENT_NONE,  /* nothing was written here yet */
 	EVENT_CLOCK, /* a: CLOCK_MONOTONIC, in ns */
 	EVENT_START, /* the worker records from now on; a: gettid() */
-	EVENT_STOP,  /* no more */
-	EVENT_BEGIN, /* of a poll. a: task; b: type, or poll function; detail */
-	EVENT_END,   /* of it. a: task; detail: enum skua_poll; after
-		      * SKUA_YIELD it is runnable at once */
-	EVENT_READY, /* made runnable: spawned, or woken. a: task */
-	EVENT_STEAL, /* a: the first task; b: ns since it began to look;
-		      * detail: how many; other: victim */
-	EVENT_STEAL_FAIL, /* about to sleep instead. detail: attempts */
+	EVENT_STOP,  /* the worker stops recording */
+	EVENT_BEGIN, /* a poll begins. a: task; b: its type, or its poll
+		      * function; detail: enum event_name */
+	EVENT_END,   /* the poll ends. a: task; detail: enum skua_poll; after
+		      * SKUA_YIELD the task is runnable at once */
+	EVENT_READY, /* a task was spawned or woken. a: task */
+	EVENT_STEAL, /* a: the first task; b: ns since the search began;
+		      * detail: number of tasks; other: victim */
+	EVENT_STEAL_FAIL, /* the worker is about to sleep. detail: attempts */
 	EVENT_PARK,       /* detail: enum probe_park_reason */
 	EVENT_UNPARK,   /* a: ns parked; detail: thread that woke it, 0: none */
 	EVENT_INJECT,   /* detail: tasks taken from the injection queue */
-	EVENT_OVERFLOW, /* detail: tasks that went there */
-	EVENT_JOB_BEGIN, /* of a stolen job. a: its function; other: victim */
+	EVENT_OVERFLOW, /* detail: tasks moved to the injection queue */
+	EVENT_JOB_BEGIN, /* a stolen job begins. a: its function; other: victim */
 	EVENT_JOB_END,
-	/* By the thread that watches. a: task; b: as of EVENT_BEGIN, which tells
-	 * the one from the other; detail: microseconds so far */
+	/* Written by the thread that watches the workers. a: task; b: as in
+	 * EVENT_BEGIN, whose detail tells what it is; detail: microseconds so far */
 	EVENT_STALL,
-	/* It calls its pollers again. a: ns since it last did, or slept in one of
-	 * them; where that is more than EVENT_LATE_NS */
+	/* The worker calls its pollers again, more than EVENT_LATE_NS after the last
+	 * time. a: ns since it last called them, or since it last slept in one. */
 	EVENT_LATE,
 	EVENT_KINDS,
 };
 
-/* A guess: a few ticks. Pollers are called at the end of each. */
+/* A guess: a few ticks. Pollers are called at the end of each tick. */
 #define EVENT_LATE_NS UINT64_C(200000)
 
-/* Detail of EVENT_BEGIN: what b is. */
+/* The detail of EVENT_BEGIN: the meaning of b. */
 enum event_name { EVENT_NAME_POLL, EVENT_NAME_TYPE };
 
 /* 32 bytes, in the byte order of the machine. */
@@ -63,11 +64,11 @@ struct event {
 			uint16_t other;
 			uint16_t kind; /* enum event_kind */
 		};
-		uint64_t what; /* the three, as they are written */
+		uint64_t what; /* all three, for one store */
 	};
 };
 
-/* event_what - kind, other and detail in a word */
+/* event_what - return kind, other and detail as one word */
 static inline uint64_t event_what(enum event_kind kind, uint32_t detail,
 				  unsigned other)
 {

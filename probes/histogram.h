@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * histogram.h - how long many things took; written by one thread, read by any
+ * histogram.h - a distribution of times; written by one thread, read by any
  *
- * A count for each time below 16 ns, and eight counts an octave above: times are
- * rounded down by less than 12.5 %. What takes longer than a minute counts as
- * the longest. Part of what other processes read (area.h).
+ * Each time below 16 ns has a bucket, and each octave above has eight: times are rounded
+ * down by less than 12.5 %. Times longer than about a minute count in the last bucket.
+ * Part of the ABI (area.h).
  */
 #ifndef SKUA_PROBES_HISTOGRAM_H
 #define SKUA_PROBES_HISTOGRAM_H
@@ -15,7 +15,7 @@
 
 #define PROBES_STEPS_LOG 3u
 #define PROBES_STEPS     (1u << PROBES_STEPS_LOG)
-/* Octaves above the first times, up to 2^36 ns. */
+/* Octaves above the first 16 buckets, up to 2^36 ns. */
 #define PROBES_OCTAVES 32u
 #define PROBES_BUCKETS (2 * PROBES_STEPS + PROBES_OCTAVES * PROBES_STEPS)
 
@@ -25,7 +25,7 @@ struct probes_histogram {
 	uint64_t count[PROBES_BUCKETS];
 };
 
-/* probes_bucket - which count is for that time */
+/* probes_bucket - return the bucket for a time */
 static inline unsigned probes_bucket(uint64_t ns)
 {
 	unsigned octave;
@@ -38,7 +38,7 @@ static inline unsigned probes_bucket(uint64_t ns)
 	return octave * PROBES_STEPS + (unsigned)(ns >> octave);
 }
 
-/* probes_bucket_ns - the shortest time that @bucket counts */
+/* probes_bucket_ns - return the shortest time that belongs to @bucket */
 static inline uint64_t probes_bucket_ns(unsigned bucket)
 {
 	unsigned octave;
@@ -49,7 +49,7 @@ static inline uint64_t probes_bucket_ns(unsigned bucket)
 	return (uint64_t)(bucket % PROBES_STEPS + PROBES_STEPS) << octave;
 }
 
-/* probes_count_owner - @n times as long; by the one thread that writes it */
+/* probes_count_owner - add a time @n times; only by the thread that writes @h */
 static inline void probes_count_owner(struct probes_histogram *h, uint64_t ns,
 				      uint64_t n)
 {

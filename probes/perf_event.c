@@ -12,7 +12,7 @@
 
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
-/* Does the kernel count it while it works itself, in no user mode? */
+/* is_of_kernel - tell whether the kernel counts this event only in kernel mode */
 static bool is_of_kernel(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&
@@ -48,7 +48,7 @@ int perf_event_open_on(struct perf_event_attr *attr, pid_t tid, int leader_fd)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The level at which the kernel refuses; -1: unknown. */
+/* paranoid_level - return the value of kernel.perf_event_paranoid; -1: unknown */
 static int paranoid_level(void)
 {
 	FILE *file = fopen(PARANOID_PATH, "re");
@@ -70,12 +70,13 @@ static void explain_refusal(const struct perf_event_attr *attr, int err,
 	if (level >= 3)
 		snprintf(why, size,
 			 "not allowed, as kernel.perf_event_paranoid is %d: "
-			 "needs CAP_PERFMON, or 2 there",
+			 "needs CAP_PERFMON, or a level of 2",
 			 level);
 	else if (level >= 2 && !attr->exclude_kernel)
 		snprintf(why, size,
 			 "not allowed, as kernel.perf_event_paranoid is %d: "
-			 "what the kernel does needs CAP_PERFMON, or 1 there",
+			 "counting the kernel needs CAP_PERFMON, or a level "
+			 "of 1",
 			 level);
 	else if (err == -EACCES)
 		snprintf(why, size,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_group.c - libpfm turns names into events, perf_event_open counts them
+ * perf_group.c - count events that libpfm names, by perf_event_open(2)
  *
- * The events form kernel groups, so that those of a group have counters at the
- * same times and ratios between them (instructions a cycle) hold. An event that
- * does not fit into a group begins the next one. A group is read at once; but
- * inherited events cannot be before Linux 6.13: each is read by itself.
+ * The events form kernel groups. The events of one group have counters at the same times,
+ * so that ratios between them (instructions per cycle) are valid. An event that does not
+ * fit into a group begins the next one. A group is read by one call. Before Linux 6.13
+ * this is not possible for inherited events, so each of these is read by itself.
  */
 #include "probes/perf_group.h"
 
@@ -34,8 +34,8 @@ struct counter {
 	int fd;          /* or NONE */
 	unsigned leader; /* the first event of its kernel group */
 
-	/* Read in /proc instead: what it was at the start, and the sum of the
-	 * spans before. */
+	/* For an event that is read from /proc: its value at the last start, and the
+	 * sum of the spans from a start to a stop before it. */
 	bool from_proc;
 	uint64_t config;
 	struct reading base, sum;
@@ -66,8 +66,8 @@ static void set_format(struct perf_event_attr *attr, pid_t tid)
 		attr->read_format |= PERF_FORMAT_GROUP;
 }
 
-/* In the group that is being filled, or else in one of its own. A leader starts
- * stopped. Return: 0 or -errno. */
+/* open_member - open a counter in the group that is being filled or, if it does not fit,
+ * in a new group, whose leader starts disabled. Return: 0 or -errno */
 static int open_member(struct perf_group *group, unsigned index,
 		       struct perf_event_attr *attr, struct filling *filling)
 {
@@ -100,7 +100,7 @@ static bool is_in_proc(const struct perf_group *group,
 	       perf_proc_read(group->tid, attr->config, &value) == 0;
 }
 
-/* Open one event; -errno, and why, if it is missing here. */
+/* open_counter - open one event. Return: 0; -errno, and the reason in its why */
 static int open_counter(struct perf_group *group, unsigned index,
 			struct filling *filling)
 {
@@ -125,7 +125,7 @@ static int open_counter(struct perf_group *group, unsigned index,
 	return err;
 }
 
-/* Append ", name: why" to the list of what is missing. */
+/* add_missing - append ", name: why" to the list of missing events */
 static void add_missing(char *reason, size_t size,
 			const struct counter *counter)
 {
@@ -136,8 +136,9 @@ static void add_missing(char *reason, size_t size,
 }
 
 /*
- * Open what can be opened. On failure the reason is the first event's: what
- * keeps it from counting mostly keeps the others too.
+ * open_all - open all events that can be opened
+ *
+ * If none can, the reason is that of the first event: mostly the others have the same.
  */
 static int open_all(struct perf_group *group, char *reason, size_t size)
 {
@@ -212,7 +213,7 @@ static uint64_t now_ns(void)
 	       (uint64_t)now.tv_nsec;
 }
 
-/* Since the thread began; the times from any beginning. */
+/* read_proc - read the count since the thread began; only differences of times count */
 static int read_proc(const struct perf_group *group,
 		     const struct counter *counter, struct reading *out)
 {
@@ -257,7 +258,8 @@ static int read_span(const struct perf_group *group,
 
 /* ---- start and stop -------------------------------------------------------- */
 
-/* The call reaches the inherited counters of the other threads as well. */
+/* for_each - start or stop all counters; ioctl() also reaches the inherited counters of
+ * other threads */
 static int for_each(struct perf_group *group, unsigned long request,
 		    int (*proc)(struct perf_group *, struct counter *))
 {
@@ -303,8 +305,8 @@ static int read_exactly(int fd, void *to, size_t bytes)
 	return (size_t)got == bytes ? 0 : -EIO;
 }
 
-/* The events of the kernel group that @leader leads: the kernel gives them in
- * the order in which they were opened. */
+/* read_together - read the events of the kernel group that @leader leads; the kernel
+ * returns them in the order in which they were opened */
 static int read_together(const struct perf_group *group, unsigned leader,
 			 struct reading *out)
 {
@@ -349,7 +351,7 @@ static int read_all(const struct perf_group *group, struct reading *out)
 	return err;
 }
 
-/* Scale a count that covers running_ns to enabled_ns. */
+/* extrapolate - scale the count from running_ns, when it had a counter, to enabled_ns */
 static void extrapolate(struct perf_group_event *event)
 {
 	event->counted = event->running_ns > 0;
@@ -417,7 +419,7 @@ void perf_group_between(const struct perf_group_values *before,
 	for (unsigned i = 0; i < out->count; i++) {
 		struct perf_group_event *event = &out->event[i];
 
-		/* A thread that slept all the time had no time to count. */
+		/* A thread that slept all the time has a valid count of 0. */
 		if (event->why[0] == '\0' && event->enabled_ns == 0) {
 			event->counted = true;
 			event->run_ratio = 1.0;
@@ -429,7 +431,8 @@ void perf_group_close(struct perf_group *group)
 {
 	if (group == NULL)
 		return;
-	/* A group's leader last: without it the others would count on alone. */
+	/* Close the leader of a group last: without it the other events of the group
+	 * would count on alone. */
 	for (unsigned i = group->count; i-- > 0;)
 		if (group->counter[i].fd != NONE)
 			close(group->counter[i].fd);

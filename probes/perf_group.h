@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * perf_group.h - count events of threads: hardware's where there are counters
+ * perf_group.h - count hardware and software events of threads
  *
- * What is counted is the user-mode part, unless an event's name says otherwise
- * ("cycles:uk"). The kernel's part is left out, so that the figures do not depend on
- * the user, and users without privileges can have them.
+ * Only user mode is counted, unless the name of an event says otherwise ("cycles:uk").
+ * So the counts do not depend on the privileges of the user, and users without privileges
+ * can have them.
  *
- * A machine may have no counters, or forbid them: perf_group_open() then says
- * why. It may also lack a single event, which is reported as missing while
- * the others count. Of another process's thread, what the kernel counts in
- * software is read in /proc where counting is forbidden.
+ * A machine may have no counters, or forbid them: then perf_group_open() fails and gives
+ * a reason. If only some events are unavailable, they are reported as missing, and the
+ * others count. If counting is forbidden, software events of a thread of another process
+ * are read from /proc.
  *
  * Threads: one at a time.
  */
@@ -21,27 +21,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The number that processors can count at once without taking turns. */
+/* The number of events that most processors can count at once without taking turns. */
 #define PERF_GROUP_AT_ONCE 6
 
 #define PERF_GROUP_MAX_EVENTS 24
 
-/* The thread that opens the group, and each that is created from it later. Only
- * the same thread then starts threads that are counted. */
+/* Count the thread that opens the group, and each thread that it creates later. Only the
+ * thread that opened the group may then start the threads that are counted. */
 #define PERF_GROUP_OWN 0
 
 struct perf_group;
 
 /**
  * struct perf_group_event - one counter
- * @name: as given to perf_group_open(), borrowed from there
- * @why: a line: why it is missing, or ""; of the group
- * @counted: false: the event is missing here, or never got a counter
- * @from_proc: read in /proc, in which there is no user mode
- * @together: events of the same number had counters at the same times, so that
- *            ratios between them hold
- * @value: the count; extrapolated if the event had a counter part-time
- * @run_ratio: the part of the time that it had one, 0 to 1; 1 means exact
+ * @name: as given to perf_group_open(), which it borrows
+ * @why: a line that says why the event is missing, or ""; owned by the group
+ * @counted: false: the event is missing, or never had a counter
+ * @from_proc: read from /proc, which counts all modes
+ * @together: events with the same number had counters at the same times, so that ratios
+ *            between them are valid
+ * @value: the count; extrapolated if the event had a counter for a part of the time
+ * @run_ratio: the part of the time that it had a counter, 0 to 1; 1 means exact
+ * @raw, @enabled_ns, @running_ns: the input for @value and @run_ratio
  * @raw, @enabled_ns, @running_ns: what value and ratio are made from
  */
 struct perf_group_event {
@@ -60,7 +61,7 @@ struct perf_group_event {
 /**
  * struct perf_group_values - all counters
  * @count: events, in the order of perf_group_open()
- * @run_ratio: the least of all that were counted
+ * @run_ratio: the least of all events that were counted
  */
 struct perf_group_values {
 	unsigned count;
@@ -74,10 +75,10 @@ struct perf_group_values {
  * @tid: a thread of any process, alone; or PERF_GROUP_OWN
  * @names: event names as libpfm knows them ("cycles", "perf::PAGE-FAULTS");
  *         borrowed until the close
- * @count: 1 to PERF_GROUP_MAX_EVENTS. So many as PERF_GROUP_AT_ONCE, in their
+ * @count: 1 to PERF_GROUP_MAX_EVENTS. PERF_GROUP_AT_ONCE events at a time, in their
  *         order, have counters together, if the machine can do that
- * @reason: receives a line: why nothing can be counted on failure, which
- *          events are missing on success, or ""
+ * @reason: receives a line: on failure, why nothing can be counted; on success, which
+ *          events are missing, or ""
  * @size: of @reason
  *
  * Return: 0 if at least one event can be counted; -EINVAL (a bad @count);
@@ -89,29 +90,28 @@ int perf_group_open(struct perf_group **out, pid_t tid,
 		    const char *const *names, unsigned count, char *reason,
 		    size_t size);
 
-/* perf_group_start - count on from here. Return: 0 or -errno */
+/* perf_group_start - start counting, or continue. Return: 0 or -errno */
 int perf_group_start(struct perf_group *group);
 
-/* perf_group_stop - count no more until the next start. Return: 0 or -errno */
+/* perf_group_stop - stop counting until the next start. Return: 0 or -errno */
 int perf_group_stop(struct perf_group *group);
 
 /**
- * perf_group_read - the counts of all spans from start to stop since the open
+ * perf_group_read - read the counts of all spans from a start to a stop since the open
  *
- * Also between a start and a stop, up to then. Takes some microseconds an event.
+ * Between a start and a stop, it counts up to now. Takes some microseconds an event.
  * Return: 0 or -errno; -ESRCH: the thread has ended, and /proc tells no more.
  */
 int perf_group_read(const struct perf_group *group,
 		    struct perf_group_values *out);
 
-/* perf_group_between - what was counted from one perf_group_read() to the next.
- * In a thread that did not run meanwhile that is 0. @after and @out may be the
- * same */
+/* perf_group_between - compute what was counted from one perf_group_read() to the next: 0
+ * for a thread that did not run meanwhile. @after and @out may be the same */
 void perf_group_between(const struct perf_group_values *before,
 			const struct perf_group_values *after,
 			struct perf_group_values *out);
 
-/* perf_group_close - give the counters back; @group may be NULL */
+/* perf_group_close - close all counters; @group may be NULL */
 void perf_group_close(struct perf_group *group);
 
 #endif

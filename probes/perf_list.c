@@ -11,7 +11,9 @@
 
 #include "probes/perf_event.h"
 
-/* An event that is not allowed, or needs a unit mask, may be there all the same. */
+/* is_here - tell whether this machine may have an event
+ *
+ * True also for an event that is not allowed or that needs a unit mask. */
 static bool is_here(const char *name)
 {
 	struct perf_event_attr attr;

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room for a file of /proc/PID/task/TID, of which `sched` is the longest. */
+/* Room for a file of /proc/PID/task/TID; `sched` is the longest. */
 #define ROOM 8192
 
-/* Fields of `stat`, counted from the state, which is 0. */
+/* Fields of `stat`, counted from the field with the state, which is 0. */
 enum {
 	STAT_MINOR_FAULTS = 7,
 	STAT_MAJOR_FAULTS = 9,
@@ -37,7 +37,8 @@ bool perf_proc_has(const struct perf_event_attr *attr)
 	}
 }
 
-/* /proc/TID is there for each thread, but tells of its process. */
+/* read_file - read a file of a thread; /proc/TID itself exists for each thread, but
+ * describes its process */
 static int read_file(pid_t tid, const char *name, char text[ROOM])
 {
 	char path[80];
@@ -55,10 +56,10 @@ static int read_file(pid_t tid, const char *name, char text[ROOM])
 	length = fread(text, 1, ROOM - 1, file);
 	text[length] = '\0';
 	fclose(file);
-	return length > 0 ? 0 : -ESRCH; /* it has ended meanwhile */
+	return length > 0 ? 0 : -ESRCH; /* the thread has ended meanwhile */
 }
 
-/* Field @index behind the name of the program, which may have any character. */
+/* read_stat - read field @index after the program's name, which may have any character */
 static int read_stat(pid_t tid, unsigned index, uint64_t *out)
 {
 	char text[ROOM], *at;
@@ -75,7 +76,7 @@ static int read_stat(pid_t tid, unsigned index, uint64_t *out)
 	return 0;
 }
 
-/* Two fields of it. */
+/* read_stats - add up two fields of `stat` */
 static int read_stats(pid_t tid, unsigned a, unsigned b, uint64_t *out)
 {
 	uint64_t first, second;
@@ -88,7 +89,7 @@ static int read_stats(pid_t tid, unsigned a, unsigned b, uint64_t *out)
 	return err;
 }
 
-/* Add what stands in the line that begins with @key, behind its colon. */
+/* add_line - add the number after the colon in the line that begins with @key */
 static int add_line(const char *text, const char *key, uint64_t *out)
 {
 	size_t length = strlen(key);
@@ -128,7 +129,8 @@ static int read_migrations(pid_t tid, uint64_t *out)
 	return err != 0 ? err : add_line(text, "se.nr_migrations", out);
 }
 
-/* In nanoseconds, or where the kernel does not tell that, in ticks. */
+/* read_clock - read CPU time in nanoseconds; if the kernel does not tell it, rounded to
+ * clock ticks */
 static int read_clock(pid_t tid, uint64_t *out)
 {
 	char text[ROOM];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_proc.h - what /proc tells of a thread, to whom may not count */
+/* perf_proc.h - read software events of a thread from /proc, if counting is forbidden */
 #ifndef SKUA_PROBES_PERF_PROC_H
 #define SKUA_PROBES_PERF_PROC_H
 
@@ -8,15 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* perf_proc_has - is this event one that /proc tells of? */
+/* perf_proc_has - tell whether /proc may have this event */
 bool perf_proc_has(const struct perf_event_attr *attr);
 
 /**
- * perf_proc_read - how often it has happened to a thread since that began
+ * perf_proc_read - read how often an event happened since the thread began
  * @config: enum perf_sw_ids
+ * @out: receives the number; for a clock, nanoseconds, of all modes
  *
- * A time is in nanoseconds, of all modes. Return: 0; -ENOENT: this kernel does
- * not tell; -ESRCH: there is no such thread; or another -errno.
+ * Return: 0; -ENOENT: this kernel does not tell; -ESRCH: there is no such thread; or
+ * another -errno.
  */
 int perf_proc_read(pid_t tid, uint64_t config, uint64_t *out);
 

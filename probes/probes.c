@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * probes.c - the nops, and the notes on them
+ * probes.c - a nop for each probe, and its ELF note
  *
- * The notes are what <sys/sdt.h> of SystemTap would write (version 3), without
- * needing it. They are no part of what is loaded. The arguments are kept in
- * the registers in which they are passed, so that a tracer finds them in the same place
- * with every compiler. A nop of one byte: a longer one may be patched into a call by
- * some kernels, which would write below the stack of a function that has no frame.
+ * The notes have the form that <sys/sdt.h> of SystemTap (version 3) writes, but do not
+ * need that header. They are not loaded into memory. The arguments stay in the registers
+ * in which they are passed, so that a tracer finds them in the same place with every
+ * compiler. The nop has one byte: some kernels may patch a longer one into a call, which
+ * would write below the stack of a function without a frame.
  */
 #include "probes/probes.h"
 
@@ -27,10 +27,10 @@
 #endif
 
 /*
- * A note: the lengths of name and content, and the type, 3; the name; the
- * addresses of the nop, of a mark that tells by how much a prelinked file was
- * moved, and of the semaphore; provider, probe and arguments as strings. An
- * argument is its size in bytes, negative if it is signed, and its place.
+ * A note has: the lengths of name and content, and the type, 3; the name; the addresses of
+ * the nop, of a mark that tells how far a prelinked file was moved, and of the semaphore;
+ * then provider, probe and arguments as strings. An argument is its size in bytes,
+ * negative if it is signed, and its place.
  */
 /* clang-format off */
 #define NOTE(name, arguments) \
@@ -49,7 +49,7 @@
 	"994:	.balign 4\n" \
 	"	.popsection\n"
 
-/* The mark: one in a file, even if others have probes. */
+/* The mark: one in a file, even if other libraries in it have probes. */
 __asm__(
 	"	.pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
 	"	.weak _.stapsdt.base\n"
@@ -65,11 +65,11 @@ __asm__(
 #define PLACES_3 PLACES_2 " 8" AT ARG3
 #define PLACES_4 PLACES_3 " 8" AT ARG4
 
-/* The registers hold what they are set to where an asm takes them. */
+/* Register variables hold their values where an asm statement uses them. */
 #define IN_REGISTER(name, where, value) \
 	register uint64_t name __asm__(where) = (value)
 
-/* Not to be inlined, so that each probe has one place. */
+/* Never inlined, so that each probe has one place. */
 #define STUB(name, count)                                                     \
 	uint16_t skua_##name##_semaphore                                      \
 		__attribute__((used, section(".probes")));                    \

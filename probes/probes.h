@@ -2,12 +2,12 @@
 /**
  * probes.h - probes for a tracer to attach to (USDT)
  *
- * Each probe is one nop, out of line, that ELF notes tell the tracer of, and a
- * semaphore: a counter that the tracer raises while it is attached. PROBES.md
- * is what tracers rely on. To the program a probe that nobody is attached to
- * costs a load and a branch that is never taken; one that somebody is, about a
- * microsecond. So frequent events are counted instead, except the polls: workers look
- * now and then whether somebody has attached to those.
+ * Each probe is one nop, out of line, which ELF notes describe to the tracer, and a
+ * semaphore: a counter that the tracer raises while it is attached. PROBES.md is the
+ * interface for tracers. A probe without a tracer costs a load and a branch that is never
+ * taken; with a tracer it costs about a microsecond. So frequent events are counted
+ * instead, except polls: workers check now and then whether a tracer is attached to
+ * those.
  *
  * Threads: any. Order: none is given.
  */
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Elsewhere there are no probes. */
+/* Other platforms have no probes. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && defined(__LP64__)
 #define PROBES_EXIST 1
 #else
@@ -26,12 +26,12 @@
 
 /* Reasons of probe_park(). */
 enum probe_park_reason {
-	PROBE_PARK_SEARCHED, /* it searched, and found nothing */
-	PROBE_PARK_CROWDED,  /* enough others search: it did not */
+	PROBE_PARK_SEARCHED, /* the worker searched and found nothing */
+	PROBE_PARK_CROWDED,  /* it did not search: enough others do */
 	PROBE_PARK_DRIVEN,   /* its caller-driven runtime is idle */
 };
 
-/* Each probe, and how many arguments it has. */
+/* Each probe, with the number of its arguments. */
 #define PROBES(PROBE)          \
 	PROBE(steal, 4)        \
 	PROBE(steal_fail, 2)   \
@@ -75,16 +75,16 @@ PROBES(PROBE_DECLARE)
 
 #undef PROBE_DECLARE
 
-/* The place where a tracer stops; called while somebody is attached. Arguments that a
- * probe does not have are not looked at. */
+/* The function at which a tracer stops; called only while a tracer is attached. Arguments
+ * that a probe does not have are ignored. */
 #define PROBE_HIT(name, count)                                   \
 	void probe_##name##_hit(uint64_t first, uint64_t second, \
 				uint64_t third, uint64_t fourth);
 PROBES(PROBE_HIT)
 #undef PROBE_HIT
 
-/* probe_steal - worker @thief took @n tasks from the queue of @victim, @latency_ns
- * after it had begun to look */
+/* probe_steal - worker @thief took @n tasks from the queue of @victim, @latency_ns after
+ * its search began */
 static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n,
 			       uint64_t latency_ns)
 {
@@ -92,7 +92,7 @@ static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n,
 		probe_steal_hit(thief, victim, n, latency_ns);
 }
 
-/* probe_steal_fail - a worker found nothing, after so many looks into queues */
+/* probe_steal_fail - a worker found nothing, after @attempts attempts to steal */
 static inline void probe_steal_fail(unsigned thief, uint64_t attempts)
 {
 	if (probe_steal_fail_enabled())
@@ -107,8 +107,8 @@ static inline void probe_park(unsigned worker, enum probe_park_reason reason)
 }
 
 /**
- * probe_unpark - a worker has slept
- * @waker: the thread that woke it, as of gettid(); 0 = it woke by itself
+ * probe_unpark - a worker has slept for @parked_ns
+ * @waker: the gettid() of the thread that woke it; 0: it woke by itself
  */
 static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
 				uint64_t waker)
@@ -117,7 +117,8 @@ static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
 		probe_unpark_hit(worker, parked_ns, waker, 0);
 }
 
-/* probe_lifo_flush - since the last time: hits in the LIFO slot, of all polls */
+/* probe_lifo_flush - report polls since the last call, and how many of them were @hits in
+ * the LIFO slot */
 static inline void probe_lifo_flush(unsigned worker, uint64_t hits,
 				    uint64_t polls)
 {
@@ -125,7 +126,7 @@ static inline void probe_lifo_flush(unsigned worker, uint64_t hits,
 		probe_lifo_flush_hit(worker, hits, polls, 0);
 }
 
-/* probe_overflow - @n tasks went from a full queue to the injection queue */
+/* probe_overflow - @n tasks moved from a full local queue to the injection queue */
 static inline void probe_overflow(unsigned worker, uint64_t n)
 {
 	if (probe_overflow_enabled())
@@ -139,21 +140,21 @@ static inline void probe_inject(unsigned worker, uint64_t n)
 		probe_inject_hit(worker, n, 0, 0);
 }
 
-/* probe_stall - a poll of a task of that type has taken @ns so far, too long */
+/* probe_stall - a poll of a task of @type has taken @ns so far, which is over its limit */
 static inline void probe_stall(unsigned worker, const void *type, uint64_t ns)
 {
 	if (probe_stall_enabled())
 		probe_stall_hit(worker, (uintptr_t)type, ns, 0);
 }
 
-/* probe_worker_start - a worker begins, as gettid() */
+/* probe_worker_start - the thread of a worker begins; @thread: its gettid() */
 static inline void probe_worker_start(unsigned worker, uint64_t thread)
 {
 	if (probe_worker_start_enabled())
 		probe_worker_start_hit(worker, thread, 0, 0);
 }
 
-/* probe_worker_stop - it ends */
+/* probe_worker_stop - the thread of a worker ends */
 static inline void probe_worker_stop(unsigned worker)
 {
 	if (probe_worker_stop_enabled())

@@ -10,7 +10,7 @@
 #define RING_BYTES      (RECORDER_EVENTS * sizeof(struct event))
 #define CLOCK_PERIOD_NS UINT64_C(1000000)
 #define CLOCK_TRIES     3u
-/* Until it is tried again to have a ring. */
+/* The time from a failed allocation of a ring to the next attempt. */
 #define RETRY_NS UINT64_C(10000000)
 
 _Static_assert((RECORDER_EVENTS & (RECORDER_EVENTS - 1)) == 0,
@@ -25,7 +25,8 @@ static uint64_t monotonic_ns(void)
 	       (uint64_t)now.tv_nsec;
 }
 
-/* Memory that is there when it is written to; -errno in @code. */
+/* map_ring - allocate a ring, whose pages the kernel provides when they are first written;
+ * @code receives 0 or -errno */
 static struct event *map_ring(int *code)
 {
 	int saved = errno; /* the library never sets it */
@@ -38,9 +39,11 @@ static struct event *map_ring(int *code)
 }
 
 /*
- * A time, and the counter at that time: of a few tries the one with the least between
- * the two looks at the counter. An interrupt, or a page fault, between the clock and
- * the counter would have all events of this thread too late beside those of others.
+ * read_clock - return the time, and the counter at that time
+ *
+ * An interrupt or a page fault between the reads of clock and counter would shift all
+ * events of this thread against those of other threads. So this takes, of a few tries, the
+ * one in which the least time passed between the two reads of the counter.
  */
 static uint64_t read_clock(uint64_t *counter)
 {
@@ -112,7 +115,7 @@ void recorder_destroy(struct recorder *r)
 	r->ring = NULL;
 }
 
-/* ---- of threads that are no workers ------------------------------------------ */
+/* ---- threads that are no workers --------------------------------------------- */
 
 void recorder_share(struct area_runtime *area)
 {
@@ -125,7 +128,7 @@ void recorder_share(struct area_runtime *area)
 	ring = map_ring(&code);
 	counter_set_owner(&area->ring_events, RECORDER_EVENTS);
 	/* Release: the ring is empty. Pairs with the acquire in
-	 * recorder_note_shared(). A failure is a worker that was faster. */
+	 * recorder_note_shared(). The exchange fails if another worker was faster. */
 	if (ring && !__atomic_compare_exchange_n(
 			    &area->ring, &none, (uintptr_t)ring, false,
 			    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -150,14 +153,14 @@ void recorder_note_shared(struct area_runtime *area, enum event_kind kind,
 
 	if (!ring)
 		return;
-	/* Relaxed: a number of its own. */
+	/* Relaxed: the thread only needs a number that no other thread has. */
 	n = __atomic_fetch_add(&area->ring_head, 1, __ATOMIC_RELAXED);
 	event = &ring[n % RECORDER_EVENTS];
 	__atomic_store_n(&event->time, recorder_time(), __ATOMIC_RELAXED);
 	__atomic_store_n(&event->a, a, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->b, b, __ATOMIC_RELAXED);
-	/* Release: the event is complete. Readers are other processes, or
-	 * acquire it. */
+	/* Release: the event is complete. Readers in other processes order their reads by
+	 * their system calls; readers in this process acquire it. */
 	__atomic_store_n(
 		&event->what,
 		event_what(kind, detail, (uint16_t)(n / RECORDER_EVENTS)),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * recorder.h - note what a worker does, while somebody wants to know
+ * recorder.h - record events of a worker while a tool or the program wants them
  *
- * Each worker writes events (probes/events.h) to a ring of its own, in which the
- * latest overwrite the oldest; other processes read it, or the program. The
- * ring gets its memory when it is first wanted, and keeps it. An event takes a
- * look at the processor's counter and four stores.
+ * Each worker writes events (probes/events.h) to its own ring, in which the newest
+ * overwrite the oldest. The program or other processes read it. A ring is allocated when
+ * it is first needed, and then kept. An event costs one read of the processor's counter
+ * and four stores.
  */
 #ifndef SKUA_PROBES_RECORDER_H
 #define SKUA_PROBES_RECORDER_H
@@ -17,19 +17,19 @@
 #include "probes/area.h"
 #include "probes/events.h"
 
-/* Of each ring: 4 MB of memory. A guess: 2 ms of the shortest tasks, seconds of
- * what services do. */
+/* Events in each ring: 4 MB of memory. A guess: enough for 2 ms of the shortest tasks, or
+ * for seconds of a typical service. */
 #define RECORDER_EVENTS (UINT64_C(1) << 17)
 
 struct recorder {
 	struct event *ring; /* NULL: none yet */
 	bool on;
-	/* When the next EVENT_CLOCK is; or the next try to have a ring. */
+	/* When to write the next EVENT_CLOCK, or to try again to allocate the ring. */
 	uint64_t clock_due_ns;
 	struct area_worker *area;
 };
 
-/* recorder_time - of the counter that events have */
+/* recorder_time - return the value of the counter that times events */
 static inline uint64_t recorder_time(void)
 {
 #if defined(__x86_64__)
@@ -48,8 +48,8 @@ static inline uint64_t recorder_time(void)
 #endif
 }
 
-/* recorder_write_owner - an event at a time of recorder_time(), not before that of
- * the last one; the recorder is on */
+/* recorder_write_owner - write an event; the recorder is on. @time: of recorder_time(), not
+ * before the time of the last event */
 static inline void recorder_write_owner(struct recorder *r, uint64_t time,
 					enum event_kind kind, uint64_t a,
 					uint64_t b, uint32_t detail,
@@ -58,17 +58,19 @@ static inline void recorder_write_owner(struct recorder *r, uint64_t time,
 	uint64_t head = counter_read(&r->area->ring_head);
 	struct event *event = &r->ring[head % RECORDER_EVENTS];
 
-	/* Relaxed, all: a reader finds out whether they were overwritten meanwhile. */
+	/* Relaxed, all: a reader detects from ring_head whether they were
+	 * overwritten meanwhile. */
 	__atomic_store_n(&event->time, time, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->a, a, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->b, b, __ATOMIC_RELAXED);
 	__atomic_store_n(&event->what, event_what(kind, detail, other),
 			 __ATOMIC_RELAXED);
-	/* Release: the event. Readers are other processes, or acquire it. */
+	/* Release: the event. Readers in other processes order their reads by their
+	 * system calls; readers in this process acquire it. */
 	__atomic_store_n(&r->area->ring_head, head + 1, __ATOMIC_RELEASE);
 }
 
-/* recorder_note_owner - an event, if the recorder is on */
+/* recorder_note_owner - write an event now, if the recorder is on */
 static inline void recorder_note_owner(struct recorder *r, enum event_kind kind,
 				       uint64_t a, uint64_t b, uint32_t detail,
 				       unsigned other)
@@ -78,25 +80,25 @@ static inline void recorder_note_owner(struct recorder *r, enum event_kind kind,
 				     other);
 }
 
-/* recorder_switch_owner - on, if there is memory, or off */
+/* recorder_switch_owner - switch the recorder on, if there is memory, or off */
 void recorder_switch_owner(struct recorder *r, bool on, uint64_t now_ns);
 
-/* recorder_clock_owner - at @now_ns, while it is on: note the time and the counter at
- * that time, if that is due */
+/* recorder_clock_owner - at @now_ns, write an EVENT_CLOCK if it is due; the recorder is
+ * on */
 void recorder_clock_owner(struct recorder *r, uint64_t now_ns);
 
-/* recorder_destroy - give the ring back */
+/* recorder_destroy - free the ring */
 void recorder_destroy(struct recorder *r);
 
-/* recorder_share - have a ring for threads that are no workers, if there is
- * memory; any worker */
+/* recorder_share - allocate the ring of threads that are no workers, if there is memory;
+ * by any worker */
 void recorder_share(struct area_runtime *area);
 
-/* recorder_unshare - give it back */
+/* recorder_unshare - free that ring */
 void recorder_unshare(struct area_runtime *area);
 
-/* recorder_note_shared - an event of a thread that is no worker, if there is a
- * ring; any thread */
+/* recorder_note_shared - write an event of a thread that is no worker, if there is a ring;
+ * by any thread */
 void recorder_note_shared(struct area_runtime *area, enum event_kind kind,
 			  uint64_t a, uint64_t b, uint32_t detail);
 

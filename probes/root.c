@@ -18,7 +18,7 @@
 	VALUE(SKUA_VERSION_MAJOR) \
 	"." VALUE(SKUA_VERSION_MINOR) "." VALUE(SKUA_VERSION_PATCH)
 
-/* Initialised, so that a reader sees a runtime or none, but nothing half. */
+/* Initialised at build time, so that a reader never sees a half-made root. */
 struct area_root area_root = {
 	.magic = AREA_ROOT_MAGIC,
 	.abi = AREA_ABI,
@@ -29,13 +29,13 @@ struct area_root area_root = {
 	.task_state = offsetof(struct skua_task, state),
 };
 
-/* The name under which it is exported. */
+/* The name under which the root is exported. */
 extern struct area_root skua_debug_root
 	__attribute__((alias("area_root"), visibility("default")));
 
 /*
- * The note, which stays when the symbols are stripped, and is loaded: so that a
- * reader needs no file. Its content is how far from itself the root is.
+ * The ELF note. It stays when the symbols are stripped, and it is loaded, so that a reader
+ * does not need the file. Its content is the distance from itself to the root.
  */
 /* clang-format off */
 __asm__(
@@ -49,18 +49,22 @@ __asm__(
 	"	.popsection\n");
 /* clang-format on */
 
-/* Release: what @runtime was before, and that there is a change. Readers are
- * outside, and order their own reads by their system calls. */
+/* set_link - change a link of the list of runtimes
+ *
+ * Release: the earlier writes to @runtime, and the odd changes. The readers are other
+ * processes, which order their reads by their system calls. */
 static void set_link(uint64_t *link, uint64_t runtime)
 {
 	__atomic_store_n(link, runtime, __ATOMIC_RELEASE);
 }
 
-/* Which process has the root for itself; 0: none. */
+/* A lock: the number of the process that holds the root; 0: none. */
 static uint32_t holder;
 
-/* A change that a thread of the parent had begun at the fork is never finished: the
- * list is whole, but its count may be that of before. */
+/* recount - repair the count, after a fork() during a change
+ *
+ * The thread of the parent that made the change does not exist in the child, so the change
+ * is never finished. The list is whole, but its count may be out of date. */
 static void recount(void)
 {
 	uint64_t count = 0;
@@ -71,8 +75,9 @@ static void recount(void)
 	counter_set_owner(&area_root.count, count);
 }
 
-/* Sleeps, and does not spin: the other may have a lower priority, and no CPU
- * meanwhile. */
+/* wait_for - sleep while another thread of this process holds the root
+ *
+ * It does not spin: the holder may have a lower priority, and no CPU meanwhile. */
 static void wait_for(uint32_t found)
 {
 	int saved = errno; /* the library never sets it */
@@ -86,9 +91,9 @@ static void hold(uint32_t process)
 	uint32_t found = 0;
 	bool taken_over = false;
 
-	/* Acquire: what the holder before wrote. Pairs with the release in
-	 * let_go(). A holder in a parent of this process is not here. A
-	 * further round means that another thread of this one has it. */
+	/* Acquire: the writes of the last holder. Pairs with the release in let_go(). A
+	 * holder from a parent process has no thread here, so its hold is taken over. The
+	 * loop sleeps and repeats while another thread of this process holds the root. */
 	while (!__atomic_compare_exchange_n(&holder, &found, process, 0,
 					    __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED)) {
@@ -106,11 +111,13 @@ static void hold(uint32_t process)
 
 static void let_go(void)
 {
-	/* Release, both: the change. Pairs with the acquire in hold(). */
+	/* Release, both: the change. Pairs with the acquire in hold(). The second store
+	 * gives the root free. */
 	__atomic_store_n(&area_root.changes, area_root.changes + 1,
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
-	/* A waiter that is not the next holder is woken by the next. */
+	/* Wake one waiter. If another thread takes the root first, the waiter sleeps
+	 * again, and that thread wakes it here. */
 	syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1);
 }
 

@@ -47,7 +47,7 @@ struct trace_moment trace_now(void)
 	struct trace_moment best = { 0, 0 };
 	uint64_t narrowest = UINT64_MAX;
 
-	/* An interrupt between the two would spoil one: the best of some. */
+	/* An interrupt between the reads would spoil a try: take the best of some. */
 	for (int i = 0; i < 5; i++) {
 		uint64_t before = recorder_time();
 		struct timespec now;
@@ -67,7 +67,7 @@ struct trace_moment trace_now(void)
 
 /* ---- writing --------------------------------------------------------------- */
 
-/* Take the first @bytes off the parts that are left to write. */
+/* advance - remove the first @bytes from the parts that are left to write */
 static void advance(struct iovec *parts, unsigned count, size_t bytes)
 {
 	for (unsigned i = 0; i < count && bytes > 0; i++) {
@@ -80,7 +80,7 @@ static void advance(struct iovec *parts, unsigned count, size_t bytes)
 	}
 }
 
-/* All of the parts, however little the file takes at a time. */
+/* put - write all parts, even if each call writes only a few bytes */
 static int put(struct trace_writer *w, struct iovec *parts, unsigned count)
 {
 	size_t left = 0;
@@ -103,7 +103,7 @@ static int put(struct trace_writer *w, struct iovec *parts, unsigned count)
 	return w->error;
 }
 
-/* A chunk: a struct, and perhaps more behind it. */
+/* put_chunk - write a chunk: a struct, and then @more */
 static int put_chunk(struct trace_writer *w, enum trace_kind kind,
 		     const void *what, size_t bytes, const void *more,
 		     size_t more_bytes)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * trace_file.h - events in a file: its form, and what writes it
+ * trace_file.h - the format of files of events, and functions that write them
  *
- * A header, then chunks, each with its kind and length in front of it; PROBES.md
- * describes them. All numbers are little-endian. A file may be written while
- * events come in, and is good up to where it ends.
+ * A file has a header and then chunks; before each chunk are its kind and length. PROBES.md
+ * describes them. All numbers are little-endian. A file may be written while events come
+ * in, and is valid up to where it ends.
  *
- * The writer allocates nothing, keeps nothing back, and knows no runtime: any
- * program that has events can use it. bpf/recording/trace_file.h reads.
+ * The writer allocates nothing, buffers nothing, and needs no runtime: any program that
+ * has events can use it. bpf/recording/trace_file.h reads such files.
  */
 #ifndef SKUA_PROBES_TRACE_FILE_H
 #define SKUA_PROBES_TRACE_FILE_H
@@ -19,16 +19,16 @@
 #define TRACE_MAGIC   UINT64_C(0x6361727461756b73) /* "skuatrac" */
 #define TRACE_VERSION UINT32_C(1)
 
-/* A reader leaves out chunks of other kinds. New kinds may come, and new
- * fields at the end of each: the version changes when one goes. */
+/* A reader ignores chunks of unknown kinds. New kinds, and new fields at the end of each
+ * struct, may be added; the version changes when one is removed. */
 enum trace_kind {
 	TRACE_META = 1, /* struct trace_meta, once, first */
-	TRACE_STREAM,   /* struct trace_stream; a later one of its id counts */
-	TRACE_NAME,     /* struct trace_name */
-	TRACE_EVENTS,   /* struct trace_events, and then the events */
-	TRACE_END,      /* struct trace_end, once, last */
+	TRACE_STREAM, /* struct trace_stream; the last one of an id is valid */
+	TRACE_NAME,   /* struct trace_name */
+	TRACE_EVENTS, /* struct trace_events, and then the events */
+	TRACE_END,    /* struct trace_end, once, last */
 	TRACE_SWITCHES, /* struct trace_switches, and then the switches */
-	TRACE_BEFORE, /* struct trace_before; a later one of a stream counts */
+	TRACE_BEFORE, /* struct trace_before; the last one of a stream is valid */
 };
 
 struct trace_header {
@@ -44,10 +44,10 @@ struct trace_chunk {
 
 #define TRACE_CHUNK_MAX (UINT32_C(1) << 26)
 
-/* The processor's counter, as in struct event. */
+/* The counter of the processor that times events. */
 enum trace_counter { TRACE_UNKNOWN, TRACE_TSC, TRACE_CNTVCT };
 
-/* The counter at a time; 0, 0: it was not read. */
+/* A value of the counter, and the time when it was read; 0, 0: it was not read. */
 struct trace_moment {
 	uint64_t counter;
 	uint64_t monotonic_ns;
@@ -59,7 +59,7 @@ struct trace_meta {
 	uint32_t counter; /* enum trace_counter */
 	struct trace_moment start;
 	uint64_t realtime_ns; /* at the start */
-	uint32_t area_abi;    /* that the events are of */
+	uint32_t area_abi;    /* AREA_ABI of the program */
 	uint32_t reserved;
 	char program[64];
 	char library[16]; /* its version */
@@ -68,19 +68,19 @@ struct trace_meta {
 
 #define TRACE_OUTSIDE UINT32_MAX
 
-/* Where events come from: a worker, or the threads that are none. */
+/* The source of events: a worker, or all threads that are no workers. */
 struct trace_stream {
-	uint32_t id;      /* that its events name */
-	uint32_t runtime; /* which one in the process, from 0 */
-	uint32_t index;   /* of the worker; TRACE_OUTSIDE */
+	uint32_t id;      /* by which chunks of events refer to it */
+	uint32_t runtime; /* number of its runtime in the process, from 0 */
+	uint32_t index;   /* of the worker; TRACE_OUTSIDE: no worker */
 	uint32_t tid;     /* 0: unknown */
 	int32_t cpu;      /* -1: bound to none */
 	int32_t node;
 };
 
-#define TRACE_STREAMS 65536u /* ids are below that */
+#define TRACE_STREAMS 65536u /* each id is less than this */
 
-/* The name of an address in events. */
+/* The kind of object at an address in events. */
 enum trace_name_of { TRACE_NAME_FUNCTION, TRACE_NAME_TYPE };
 
 struct trace_name {
@@ -90,59 +90,58 @@ struct trace_name {
 	char text[64];
 };
 
-/* Numbers count from when the stream began. Those that are in no chunk are lost,
- * if there are some before and behind them. An event may be of EVENT_NONE: it
- * is lost, too. */
+/* Events are numbered from the begin of the stream. Events between two chunks of a stream
+ * that are in neither are lost. An event of kind EVENT_NONE is lost, too. */
 struct trace_events {
 	uint64_t first; /* the number of the first */
 	uint32_t stream;
-	uint32_t count; /* that follow */
+	uint32_t count; /* number of events that follow */
 };
 
 enum trace_switch_kind {
 	TRACE_SWITCH_IN = 1, /* it runs; other: the thread that had the CPU */
-	TRACE_SWITCH_PREEMPTED, /* it would go on; other: the thread that runs next */
-	TRACE_SWITCH_ASLEEP, /* it waits for something; likewise */
-	TRACE_SWITCH_WOKEN, /* it would go on; other: the thread that woke it */
-	TRACE_SWITCH_INSTEAD, /* it still would; other: the thread on the CPU now */
-	TRACE_SWITCH_STOPPED, /* a signal, or a debugger, has stopped it */
+	TRACE_SWITCH_PREEMPTED, /* it is runnable; other: runs next on the CPU */
+	TRACE_SWITCH_ASLEEP,    /* it waits; other: runs next on the CPU */
+	TRACE_SWITCH_WOKEN, /* it is runnable; other: the thread that woke it */
+	TRACE_SWITCH_INSTEAD, /* it is still runnable; other: runs now */
+	TRACE_SWITCH_STOPPED, /* a signal or a debugger has stopped it */
 };
 
-/* A step of the kernel with a thread of the process. */
+/* A decision of the kernel's scheduler about a thread of the process. */
 struct trace_switch {
 	uint64_t ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;
-	uint32_t other; /* a thread; 0: it is not known by number here */
+	uint32_t other; /* a thread; 0: its number is not known here */
 	uint32_t kind;  /* enum trace_switch_kind */
-	uint32_t lost;  /* that are missing just before this one */
-	/* Of the other's process, or of the thread if that is this process; empty:
-	 * the CPU was idle, or will be. */
+	uint32_t lost;  /* number of switches lost just before this one */
+	/* The name of the other process or, if other is in the same process, of the
+	 * thread; empty: the CPU was or will be idle. */
 	char comm[16];
 };
 
-/* All switches from the one time to the other, except those lost. A thread
- * without any ran all the time, or slept. */
+/* All switches from one time to another, except the lost ones. A thread without switches
+ * ran or slept all the time. */
 struct trace_switches {
 	uint64_t from_ns;
 	uint64_t until_ns;
-	uint32_t count; /* that follow */
+	uint32_t count; /* number of switches that follow */
 	uint32_t reserved;
 };
 
-/* A poll that had begun before the recording, of which there may be no event: it was
- * seen to go on from the one time of CLOCK_MONOTONIC to the other. */
+/* A poll that began before the recording, so that it may have no event. It was seen under
+ * way from one time of CLOCK_MONOTONIC to another. */
 struct trace_before {
 	uint64_t from_ns;
 	uint64_t until_ns;
 	uint64_t task;
-	uint64_t name;   /* its type, or poll function: */
+	uint64_t name;   /* its type or poll function, as detail says */
 	uint32_t detail; /* enum event_name */
 	uint32_t stream;
 };
 
 enum trace_reason {
 	TRACE_FINISHED,
-	TRACE_ENDED, /* the process did, or runs another program */
+	TRACE_ENDED, /* the process ended, or executed another program */
 	TRACE_FAILED,
 };
 
@@ -152,17 +151,17 @@ struct trace_end {
 	uint32_t reserved;
 };
 
-/* trace_now - the counter and the time, as near to each other as can be */
+/* trace_now - read the counter and the time, as close together as possible */
 struct trace_moment trace_now(void);
 
-/* trace_counter_here - what events of this machine are timed by */
+/* trace_counter_here - return the kind of counter that times events on this machine */
 enum trace_counter trace_counter_here(void);
 
 /**
  * struct trace_writer - a file that is being written
  * @fd: borrowed
- * @error: of the first write that failed: -errno; no more is written then
- * @bytes: that were written
+ * @error: -errno of the first write that failed; then no more is written
+ * @bytes: the number of bytes written
  */
 struct trace_writer {
 	int fd;
@@ -171,28 +170,28 @@ struct trace_writer {
 };
 
 /**
- * trace_write_start - the header, and what is recorded
+ * trace_write_start - initialise @w, and write the header and the meta chunk
  *
- * Like the functions below. Threads: one at a time. Blocks: as the file does.
- * Allocates: nothing. Return: 0, or the writer's error.
+ * All functions below: Threads: one at a time. Blocks: as the file does. Allocates:
+ * nothing. Return: 0, or the writer's error.
  */
 int trace_write_start(struct trace_writer *w, int fd,
 		      const struct trace_meta *meta);
 int trace_write_stream(struct trace_writer *w,
 		       const struct trace_stream *stream);
 
-/* trace_write_name - @text is cut to what there is room for */
+/* trace_write_name - write the name of an address; longer texts than fit are cut */
 int trace_write_name(struct trace_writer *w, enum trace_name_of of,
 		     uint64_t address, const char *text);
 
-/* trace_write_events - @count events of a stream, whose first has that number */
+/* trace_write_events - write @count events of a stream; @first: the number of the first */
 int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count);
 int trace_write_before(struct trace_writer *w,
 		       const struct trace_before *before);
 int trace_write_end(struct trace_writer *w, enum trace_reason reason);
 
-/* trace_write_switches - at most TRACE_SWITCHES_MAX; more are cut off */
+/* trace_write_switches - write up to TRACE_SWITCHES_MAX switches; the rest is left out */
 #define TRACE_SWITCHES_MAX (UINT32_C(1) << 20)
 int trace_write_switches(struct trace_writer *w, uint64_t from_ns,
 			 uint64_t until_ns, const struct trace_switch *switches,

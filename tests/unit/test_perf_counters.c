@@ -427,7 +427,7 @@ TEST(perf_group_open__refused__proc_tells)
 	group = open_group(gettid(), names, 4);
 	assert_string_equal(reason, "missing: cycles: not allowed, as "
 				    "kernel.perf_event_paranoid is 4: needs "
-				    "CAP_PERFMON, or 2 there");
+				    "CAP_PERFMON, or a level of 2");
 	assert_false(read_group(group).event[1].counted);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(perf_group_start(group), 0);
@@ -562,8 +562,9 @@ TEST(perf_event_explain__refusals__what_is_allowed)
 	const struct perf_event_attr kernel = { 0 };
 
 	machine_begin();
-	expect_hint(&user, -EACCES, "3", "needs CAP_PERFMON, or 2 there");
-	expect_hint(&kernel, -EACCES, "2", "needs CAP_PERFMON, or 1 there");
+	expect_hint(&user, -EACCES, "3", "needs CAP_PERFMON, or a level of 2");
+	expect_hint(&kernel, -EACCES, "2",
+		    "needs CAP_PERFMON, or a level of 1");
 	expect_hint(&user, -EACCES, "2", "another user's thread");
 	expect_hint(&user, -EPERM, "1", "a container may forbid");
 	expect_hint(&user, -EMFILE, "1", "ulimit -n");
