@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_collect.c - gather what a range yields, in order
+ * parallel_collect.c - collect the results of a range, in order
  *
- * A part of the range owns as much of the array as it may need, and fills it from the
- * front. When two neighbours are done, the items of the right one move next to those of
- * the left: one move for each part that another thread has taken.
+ * A part of the range owns as much room in the array as it may need, and fills it from the
+ * front. When two neighbouring parts are done, the items of the right part move next to
+ * those of the left part. So there is one move for each part that a thief has taken.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "skua/parallel.h"
 
 struct collect_loop {
-	struct parallel_loop loop; /* first: the operations cast back */
+	struct parallel_loop loop; /* first: collect_init() etc. cast back */
 	char *out;
 	size_t first, size;
 	int (*collect)(struct skua_ctx ctx, size_t begin, size_t end, void *out,
@@ -22,7 +22,7 @@ struct collect_loop {
 	void *arg;
 };
 
-/* The room of a part, and how much of it is filled, in items. */
+/* The room of a part: its first index in the array, and how many items are filled. */
 struct filled {
 	size_t at, count;
 };

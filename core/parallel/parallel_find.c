@@ -33,8 +33,8 @@ static int find_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	(void)value;
 	if (code != 1)
 		return code > 1 ? -EINVAL : code;
-	/* Relaxed, both: only the value counts, and the joins come after it. The
-	 * thread that makes the exchange fail has found a lower match. */
+	/* Relaxed, both: only the value counts, and the caller reads it after the joins.
+	 * If the exchange fails, another thread has stored a lower match. */
 	seen = atomic_load_relaxed(&it->found);
 	while (found < seen && !atomic_cas_relaxed(&it->found, &seen, found))
 		;
@@ -97,7 +97,7 @@ static int any_step(struct parallel_loop *loop, struct skua_ctx ctx,
 	return code > 1 ? -EINVAL : code;
 }
 
-/* The loop looks for a sub-range that has an item without a match. */
+/* The loop searches for a sub-range that has an item without a match. */
 static int all_step(struct parallel_loop *loop, struct skua_ctx ctx,
 		    size_t begin, size_t end, void *value)
 {

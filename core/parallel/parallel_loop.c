@@ -7,8 +7,9 @@
 #include "core/base/clock.h"
 
 /*
- * The time of a sub-range: so long that the reads of the clock and of wanted cost
- * nothing beside it, so short that a thread that asks for work gets it soon. Guessed.
+ * The time that a sub-range should take: long enough to make the reads of the clock and
+ * of skua_wanted() cheap beside it, and short enough that a thread that asks for work gets
+ * it soon. A guess.
  */
 #define PACE_SHORT_NS 2000u
 #define PACE_LONG_NS  8000u
@@ -50,8 +51,8 @@ void parallel_loop_stop(struct parallel_loop *loop, size_t begin)
 	const uint64_t stop = loop->any ? 0 : begin;
 	uint64_t seen = atomic_load_relaxed(&loop->stop);
 
-	/* Relaxed: see parallel_loop_stopped(). The thread that makes the exchange
-	 * fail has lowered the word as well. */
+	/* Relaxed: see parallel_loop_stopped(). If the exchange fails, another thread
+	 * has lowered the word. */
 	while (stop < seen && !atomic_cas_relaxed(&loop->stop, &seen, stop))
 		;
 }
@@ -77,7 +78,8 @@ static void part_run(struct skua_ctx ctx, struct skua_job *job)
 			      part->items, part->value);
 }
 
-/* Join a left part, which ended with @code and the value @left, and a right one. */
+/* join_parts - join a right part with the left part before it, which ended with @code and
+ * the value @left */
 static int join_parts(struct parallel_loop *loop, int code, void *left,
 		      struct part *right)
 {
@@ -95,8 +97,10 @@ static int join_parts(struct parallel_loop *loop, int code, void *left,
 }
 
 /*
- * Fork the part from @middle on, and do the part before it. If no thread has taken the
- * fork, *@begin is @middle then; else it is @end, and all is done.
+ * split_part - fork the part from @middle on, and do the part before it
+ *
+ * If no thread has taken the fork, *@begin becomes @middle: the caller goes on from there.
+ * Otherwise *@begin becomes @end: all is done.
  */
 static int split_part(struct parallel_loop *loop, struct skua_ctx ctx,
 		      size_t *begin, size_t middle, size_t end, size_t items,
@@ -123,7 +127,7 @@ static int split_part(struct parallel_loop *loop, struct skua_ctx ctx,
 	return code;
 }
 
-/* Half of the range, in whole sub-ranges. */
+/* middle_of - return the middle of the range, at a multiple of the grain */
 static size_t middle_of(const struct parallel_loop *loop, size_t begin,
 			size_t end)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_partition.c - move some items before all others, in place
+ * parallel_partition.c - move the items that pass a test before all others, in place
  *
- * In each part of the array, items with yes come before items with no. A sub-range after
- * the part, or a neighbouring part, is put in order on its own. Then the last no's of the
- * left change places with as many yes's of the right.
+ * In each part of the array, the items that passed ("yes") come before the others ("no").
+ * The next sub-range, or a neighbouring part, is put in order on its own. To join the two,
+ * the first no's of the left one swap places with the last yes's of the right one, as many
+ * as both have.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 #include "core/parallel/parallel_loop.h"
 #include "skua/parallel.h"
 
-/* Items that are tested at once. */
+/* The number of items that one call of the test gets. */
 #define BATCH 256
 
 struct partition_loop {
-	struct parallel_loop loop; /* first: the operations cast back */
+	struct parallel_loop loop; /* first: partition_step() etc. cast back */
 	char *base;
 	size_t size;
 	int (*test)(struct skua_ctx ctx, const void *items, size_t count,
@@ -25,7 +26,7 @@ struct partition_loop {
 	void *arg;
 };
 
-/* The halves of a part, in items. */
+/* A part that is in order: its yes's end, and its no's begin, at @split; in items. */
 struct halves {
 	size_t begin, split, end;
 };
@@ -46,14 +47,14 @@ static void swap_bytes(char *a, char *b, size_t bytes)
 	}
 }
 
-/* Join @left and the adjacent @right. */
+/* join_halves - join @left and the adjacent @right */
 static void join_halves(struct partition_loop *it, struct halves *left,
 			const struct halves *right)
 {
 	size_t no = left->end - left->split, yes = right->split - right->begin;
 	size_t moved = no < yes ? no : yes;
 
-	/* The first no's and the last yes's: they do not overlap. */
+	/* The first @moved no's and the last @moved yes's, which do not overlap. */
 	swap_bytes(it->base + left->split * it->size,
 		   it->base + (right->split - moved) * it->size,
 		   moved * it->size);
@@ -61,7 +62,7 @@ static void join_halves(struct partition_loop *it, struct halves *left,
 	left->end = right->end;
 }
 
-/* Put a batch in order; @yes has the tests of its items. */
+/* partition_batch - put a batch in order; @yes has the test results of its items */
 static struct halves partition_batch(struct partition_loop *it, size_t begin,
 				     size_t end, const unsigned char *yes)
 {

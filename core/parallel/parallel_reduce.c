@@ -15,7 +15,7 @@
 #include "core/parallel/parallel_loop.h"
 
 struct reduce_loop {
-	struct parallel_loop loop; /* first: the operations cast back */
+	struct parallel_loop loop; /* first: reduce_step() etc. cast back */
 	const struct skua_reduction *how;
 	void *arg;
 };
@@ -90,7 +90,7 @@ static int reduce_leaf(struct reduce_loop *it, struct skua_ctx ctx,
 	return code;
 }
 
-/* Do both halves; @middle is at the begin of a sub-range. */
+/* reduce_halves - do both halves; a sub-range begins at @middle */
 static int reduce_halves(struct reduce_loop *it, struct skua_ctx ctx,
 			 size_t begin, size_t middle, size_t end, void *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallel_reduce.h - values of a reduction */
+/* parallel_reduce.h - check a reduction, and initialise its values */
 #ifndef SKUA_CORE_PARALLEL_PARALLEL_REDUCE_H
 #define SKUA_CORE_PARALLEL_PARALLEL_REDUCE_H
 

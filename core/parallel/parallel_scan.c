@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_scan.c - all prefixes of a reduction
+ * parallel_scan.c - compute all prefixes of a reduction
  *
- * The caller is the leader: it works through the range from its begin, and knows the
- * prefix of its place. Threads that ask for work go ahead in the far part of the range:
- * they fold its blocks, one by one, until the leader comes to their first block. From
- * the values of the folded blocks, the leader makes their prefixes. It forks the scan of
- * these blocks, and goes on after them. With two threads, and a fold that costs as much
- * as a scan, each thread works alone on a third of the range, and the last third is
- * folded by one and then scanned by either: two thirds of the time. This is the on-line
- * prefix computation of Roch, Traore and Bernard (Euro-Par 2006), on lazy binary
- * splitting.
+ * The caller is the leader. It works through the range from the begin, and always knows
+ * the prefix of its place. Threads that ask for work go ahead in the far part of the range:
+ * they fold its blocks, one by one, until the leader arrives at their first block. From the
+ * values of the folded blocks, the leader computes their prefixes. It forks the scan of
+ * these blocks, and goes on after them. With two threads, and a fold that costs as much as
+ * a scan, each thread works alone on a third of the range, and the last third is folded by
+ * one thread and then scanned by either: this takes two thirds of the sequential time. It
+ * is the on-line prefix computation of Roch, Traore and Bernard (Euro-Par 2006), based on
+ * lazy binary splitting.
  *
- * Rejected: to fold all blocks in parallel, and then to scan all blocks in parallel. On
- * two threads that takes as long as on one.
+ * Rejected: to fold all blocks in parallel, and then to scan all blocks in parallel. On two
+ * threads that takes as long as on one.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -28,8 +28,8 @@
 #define BLOCKS 1024u
 
 struct scan {
-	/* The loop over blocks behind the leader. If it ends early, the leader ends
-	 * as well. First: step() casts back. */
+	/* The loop over the blocks behind the leader, whose prefixes are known. If it
+	 * ends early, the leader ends as well. First: behind_step() casts back. */
 	struct parallel_loop behind;
 	const struct skua_reduction *how;
 	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
@@ -41,13 +41,13 @@ struct scan {
 	size_t stride; /* from value to value, so that each is aligned */
 	bool fixed;    /* each block is folded and scanned on its own */
 	/*
-	 * The leader allocates both before its first fork. The thread that folds a
-	 * block writes its value; then the leader replaces the value by the prefix.
-	 * The joins and forks between hand it over.
+	 * The leader allocates both arrays before its first fork. The thread that folds
+	 * a block writes its value; then the leader replaces the value by the prefix.
+	 * The forks and joins in between order these accesses.
 	 */
 	char *values;         /* NULL: no thread has helped yet */
-	unsigned char *known; /* whether the block has a value */
-	bool alone;           /* there was no memory for both */
+	unsigned char *known; /* for each block: 1 if it has a value */
+	bool alone;           /* there was no memory for the arrays */
 };
 
 static size_t block_begin(const struct scan *it, size_t block)
@@ -100,8 +100,9 @@ static int ahead_step(struct parallel_loop *loop, struct skua_ctx ctx,
 				     block_begin(it, i + 1), block_value(it, i),
 				     it->arg);
 		BOUNDARY(loop);
-		/* The leader comes here later and gets the result itself. Going on
-		 * would cost it a frame of its stack for each such block. */
+		/* On an error, end here: the leader comes to this block later and gets
+		 * the error itself. To go on would cost a frame of the leader's stack
+		 * for each such block. */
 		if (code)
 			return code;
 		it->known[i] = 1;
@@ -163,7 +164,8 @@ static void behind_run(struct skua_ctx ctx, struct skua_job *job)
 static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
 		void *carry);
 
-/* Replace the value of a block by its prefix, and @carry by the prefix of the next. */
+/* make_prefix - replace the value of a block by its prefix, and @carry by the prefix of the
+ * next block */
 static int make_prefix(struct scan *it, size_t block, void *carry)
 {
 	PARALLEL_VALUE(prefix, it->how->size);
@@ -177,13 +179,13 @@ static int make_prefix(struct scan *it, size_t block, void *carry)
 }
 
 /*
- * The values of blocks from @begin on are known: fork the scan of these blocks, and lead
- * from their end to @end.
+ * lead_behind - fork the scan of the blocks from @begin on whose values are known, and lead
+ * from the end of these blocks to @end
  *
  * This takes a frame of the leader's stack for each run of such blocks. Two runs are
- * apart because a thread has not come to the blocks between, or because the leader has
- * split the range, which makes it shorter by a third. So the number of runs is a small
- * multiple of the number of threads.
+ * separate because a thread has not yet come to the blocks between them, or because the
+ * leader has split the range, which makes it shorter by a third. So the number of runs is
+ * a small multiple of the number of threads.
  */
 static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 		       size_t end, void *carry)
@@ -204,12 +206,12 @@ static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 	return job.code ? job.code : code;
 }
 
-/* Fork a part for threads that go ahead, and lead to its begin. */
+/* lead_ahead - fork a part for threads that go ahead, and lead up to its begin */
 static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 		      size_t end, void *carry)
 {
-	/* A third: when the leader comes there, the other threads have folded as
-	 * many blocks, or all, and share their scan. */
+	/* Lead a third. When the leader arrives there, the other threads have folded as
+	 * many blocks, or all, and share the scan of these blocks. */
 	size_t middle = *begin + (end - *begin + 2) / 3;
 	struct ahead_job job = { .job = { ahead_run },
 				 .ahead = { PARALLEL_LOOP(&ahead_ops, 0), it },
@@ -221,13 +223,13 @@ static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 
 	*begin = middle;
 	parallel_loop_stop(&job.ahead.loop, 0);
-	/* It does not matter whether a thread has taken it. */
+	/* The result does not matter: the leader goes on from there in both cases. */
 	untaken = skua_reclaim(inner, &job.job);
 	(void)untaken;
 	return code;
 }
 
-/* Scan blocks that no thread has folded, in one call. */
+/* lead_blocks - scan blocks that no thread has folded, by one call */
 static int lead_blocks(struct scan *it, struct skua_ctx ctx, size_t begin,
 		       size_t end, void *carry)
 {
@@ -281,7 +283,7 @@ static int lead(struct scan *it, struct skua_ctx ctx, size_t begin, size_t end,
 	return code;
 }
 
-/* ---------------------------------------------------------------------------- */
+/* ---- the public function ----------------------------------------------------- */
 
 static void divide(struct scan *it, size_t grain)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_sort.c - sorts of any items, by comparison
+ * parallel_sort.c - sort items of any type, by comparison
  *
- * Instances of skua/sort_template.h sort items that have the size of a register. For
- * other items they sort addresses; then each item moves once.
+ * Instances of skua/sort_template.h sort items of 4, 8 or 16 bytes that are aligned to their
+ * size. For other items they sort the addresses; then each item moves once.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static inline int order_compare(const void *order, const void *a, const void *b)
 
 /* ---- instances ------------------------------------------------------------- */
 
-/* The caller's items may have any type. */
+/* may_alias, because the caller's items may have any type. */
 typedef uint32_t __attribute__((may_alias)) item4;
 typedef uint64_t __attribute__((may_alias)) item8;
 typedef struct {
@@ -51,8 +51,8 @@ typedef struct {
 #define SKUA_SORT_LESS(a, b, arg) (order_compare(arg, a, b) < 0)
 #include <skua/sort_template.h>
 
-/* The items stay in place until their order is known. Addresses order equal items, which
- * makes the sort stable. */
+/* Compares the items at two addresses. The items stay in place until their order is known.
+ * Equal items are ordered by address, which makes the sort stable. */
 static inline bool address_less(const sort_address *a, const sort_address *b,
 				void *order)
 {
@@ -99,9 +99,9 @@ static int sort_by_address(struct skua_ctx ctx, char *base, size_t count,
 	return enough ? 0 : -ENOMEM;
 }
 
-/* ---------------------------------------------------------------------------- */
+/* ---- the public functions ---------------------------------------------------- */
 
-/* Copies of items have the alignment of the items. */
+/* The instances may be used only for items with the alignment of their item type. */
 static bool is_aligned(const void *base, size_t size)
 {
 	return (uintptr_t)base % size == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_sort.h - shared by the sorts with callbacks
+ * parallel_sort.h - functions that the sorts with callbacks share
  */
 #ifndef SKUA_CORE_PARALLEL_PARALLEL_SORT_H
 #define SKUA_CORE_PARALLEL_PARALLEL_SORT_H
@@ -11,18 +11,18 @@
 
 #include "skua/fork.h"
 
-/* sort_check - check the arguments of a sort: 0 or -EINVAL */
+/* sort_check - check the arguments of a sort. Return: 0 or -EINVAL */
 int sort_check(struct skua_ctx ctx, const void *base, size_t count, size_t size,
 	       bool callback);
 
-/* sort_take - allocate memory for @count elements of @size bytes, for free(); NULL: there
- * is none */
+/* sort_take - allocate memory for @count elements of @size bytes; the caller releases it
+ * with free(). Return: NULL if there is none */
 void *sort_take(size_t count, size_t size);
 
 typedef const char *sort_address;
 
-/* The items, and the table of their order: the address of the n-th item of the result or,
- * if addresses is NULL, its index, which is in the bits @index of a word. */
+/* The items, and a table of their order. For the n-th item of the result, the table has its
+ * address in addresses or, if addresses is NULL, its index in the bits @index of words. */
 struct sort_moves {
 	char *base, *scratch;
 	size_t size;

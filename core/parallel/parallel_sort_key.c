@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * parallel_sort_key.c - sort items by a number that each has
+ * parallel_sort_key.c - sort items by an integer key
  *
  * The sort orders words. The word of an item has its index, and as many upper bits of its
- * key as fit beside it: usually all bits in which keys differ. Then each item moves once.
+ * key as there is room for: usually all bits in which the keys differ. Then each item moves
+ * once.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -21,10 +22,10 @@
 #define SKUA_SORT_LESS(a, b, arg) (*(a) < *(b))
 #include <skua/sort_template.h>
 
-/* To compare words with equal upper bits by their whole keys. */
+/* Whole keys, to compare words whose upper bits are equal. */
 struct keys {
 	uint64_t *keys;
-	uint64_t index; /* the bits of a word that have the index */
+	uint64_t index; /* mask of the bits of a word that hold the index */
 };
 
 static inline bool key_less(const uint64_t *a, const uint64_t *b,
@@ -51,7 +52,7 @@ struct key_table {
 	uint64_t (*key)(const void *item, void *arg);
 	void *arg;
 	uint64_t min;     /* subtracted from each key */
-	unsigned dropped; /* lower bits of a key that find no room */
+	unsigned dropped; /* number of lower bits of a key without room */
 	unsigned index_bits;
 };
 
@@ -105,13 +106,13 @@ static int fill_words(struct skua_ctx ctx, size_t begin, size_t end, void *arg)
 	return 0;
 }
 
-/* The number of bits of a number. */
+/* bits_of - return the number of bits of a number without its leading zeros */
 static unsigned bits_of(uint64_t number)
 {
 	return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
 }
 
-/* Sort again the words that have equal upper bits. */
+/* sort_all_alike - sort by their whole keys the words that have equal upper bits */
 static void sort_all_alike(struct skua_ctx ctx, struct key_table *it,
 			   size_t count)
 {
