@@ -83,8 +83,8 @@ PROBES(PROBE_DECLARE)
 PROBES(PROBE_HIT)
 #undef PROBE_HIT
 
-/* probe_steal - worker @thief took @n tasks from the queue of @victim, @latency_ns after
- * its search began */
+/* probe_steal - report that worker @thief took @n tasks from the queue of @victim,
+ * @latency_ns after its search began */
 static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n,
 			       uint64_t latency_ns)
 {
@@ -92,14 +92,14 @@ static inline void probe_steal(unsigned thief, unsigned victim, uint64_t n,
 		probe_steal_hit(thief, victim, n, latency_ns);
 }
 
-/* probe_steal_fail - a worker found nothing, after @attempts attempts to steal */
+/* probe_steal_fail - report that a worker found nothing, after @attempts attempts */
 static inline void probe_steal_fail(unsigned thief, uint64_t attempts)
 {
 	if (probe_steal_fail_enabled())
 		probe_steal_fail_hit(thief, attempts, 0, 0);
 }
 
-/* probe_park - a worker is about to sleep */
+/* probe_park - report that a worker is about to sleep */
 static inline void probe_park(unsigned worker, enum probe_park_reason reason)
 {
 	if (probe_park_enabled())
@@ -107,7 +107,7 @@ static inline void probe_park(unsigned worker, enum probe_park_reason reason)
 }
 
 /**
- * probe_unpark - a worker has slept for @parked_ns
+ * probe_unpark - report that a worker has slept for @parked_ns
  * @waker: the gettid() of the thread that woke it; 0: it woke by itself
  */
 static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
@@ -126,35 +126,35 @@ static inline void probe_lifo_flush(unsigned worker, uint64_t hits,
 		probe_lifo_flush_hit(worker, hits, polls, 0);
 }
 
-/* probe_overflow - @n tasks moved from a full local queue to the injection queue */
+/* probe_overflow - report that @n tasks moved from a full local queue to the injection queue */
 static inline void probe_overflow(unsigned worker, uint64_t n)
 {
 	if (probe_overflow_enabled())
 		probe_overflow_hit(worker, n, 0, 0);
 }
 
-/* probe_inject - a worker took @n tasks from the injection queue */
+/* probe_inject - report that a worker took @n tasks from the injection queue */
 static inline void probe_inject(unsigned worker, uint64_t n)
 {
 	if (probe_inject_enabled())
 		probe_inject_hit(worker, n, 0, 0);
 }
 
-/* probe_stall - a poll of a task of @type has taken @ns so far, which is over its limit */
+/* probe_stall - report that a poll of a task of @type is over its limit, after @ns so far */
 static inline void probe_stall(unsigned worker, const void *type, uint64_t ns)
 {
 	if (probe_stall_enabled())
 		probe_stall_hit(worker, (uintptr_t)type, ns, 0);
 }
 
-/* probe_worker_start - the thread of a worker begins; @thread: its gettid() */
+/* probe_worker_start - report that the thread of a worker begins; @thread: its gettid() */
 static inline void probe_worker_start(unsigned worker, uint64_t thread)
 {
 	if (probe_worker_start_enabled())
 		probe_worker_start_hit(worker, thread, 0, 0);
 }
 
-/* probe_worker_stop - the thread of a worker ends */
+/* probe_worker_stop - report that the thread of a worker ends */
 static inline void probe_worker_stop(unsigned worker)
 {
 	if (probe_worker_stop_enabled())

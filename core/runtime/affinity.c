@@ -71,7 +71,7 @@ static void home_of(const struct affinity *a, unsigned i, bool limited,
 		CPU_SET_S(placement->cpus[range.first + n], a->size, set);
 }
 
-/* housemates - count the workers, with worker @i, that have the home of worker @i */
+/* housemates - count the workers that have the same home as worker @i, including it */
 static unsigned housemates(const struct affinity *a, unsigned i, bool limited)
 {
 	const struct placement *placement = &a->config->placement;
