@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - skua: finds the verb */
+/* main.c - the skua command: find the verb and run it */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* verbs.h - what the skua command can be told to do */
+/* verbs.h - the verbs of the skua command */
 #ifndef SKUA_BPF_VERBS_H
 #define SKUA_BPF_VERBS_H
 
 #include "bpf/cli/args.h" /* exit codes */
 
 /*
- * A verb gets its own arguments, argv[0] being the verb, and returns an exit
- * code. Results go to stdout, all else to stderr.
+ * verb_NAME - run the verb NAME
+ *
+ * @argc, @argv: the verb's own arguments; argv[0] is the verb itself
+ *
+ * Results go to stdout, everything else to stderr.
+ *
+ * Return: an exit code of args.h.
  */
 int verb_doctor(int argc, char **argv);
 int verb_export(int argc, char **argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - skua doctor: what is possible here, why the rest is not, what to do */
+/* doctor.c - skua doctor: say what works on this machine, why the rest does
+ * not, and what to do */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static const struct args_verb verb = {
 			     "Nothing is tried there")),
 };
 
-/* In the order of enum doctor_state. */
+/* Indexed by enum doctor_state. */
 static const char *const states[] = { "ok", "partly", "missing" };
 
 static void print_reports(const struct doctor_report *reports)
@@ -58,7 +59,8 @@ static void print_reports(const struct doctor_report *reports)
 	}
 }
 
-/* Text of files may not be UTF-8. */
+/* Convert text to a JSON string: null if empty, "?" if it is not UTF-8, as text
+ * from files may be. */
 static json_t *text_json(const char *text)
 {
 	json_t *json = text[0] != '\0' ? json_string(text) : json_null();
@@ -88,7 +90,8 @@ static bool print_json(const struct doctor_report *reports)
 	return written;
 }
 
-/* Is there anything to look at? */
+/* Check that the folder and the process exist; otherwise print which one does
+ * not. */
 static bool is_there(const struct doctor *doctor)
 {
 	struct stat info;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * doctor.h - what a machine, and the privileges of a user, allow
+ * doctor.h - report what a machine and the privileges of the user allow
  *
- * A check looks at files, and where that does no harm tries: a counter is opened,
- * a program of two instructions is loaded, memory is read. Of another machine's
- * files nothing is tried.
+ * A check reads files. Where it is harmless, the check also tries the
+ * operation: it opens a counter, loads a program of two instructions, or reads
+ * memory. When the files describe another machine, nothing is tried.
  */
 #ifndef SKUA_BPF_DOCTOR_H
 #define SKUA_BPF_DOCTOR_H
@@ -18,8 +18,9 @@ enum doctor_state { DOCTOR_OK, DOCTOR_PARTLY, DOCTOR_MISSING };
 
 /**
  * struct doctor - the machine and the process to examine
- * @root: a folder with a tree as at /; NULL: this machine
- * @pid: a process; 0: this one
+ * @root: folder with a file tree as at /, of another machine; NULL: this
+ *     machine
+ * @pid: process to examine; 0: this process
  */
 struct doctor {
 	const char *root;
@@ -27,11 +28,12 @@ struct doctor {
 };
 
 /**
- * struct doctor_report - what came of a check
- * @name: of what was looked for
- * @found: a few words
- * @why: it is not all there; "": it is
- * @advice: what to do about that, or ""
+ * struct doctor_report - result of one check
+ * @name: name of the check
+ * @state: whether everything was found, a part, or nothing
+ * @found: a few words on what was found
+ * @why: reason why something is missing; "" if nothing is
+ * @advice: how to get what is missing, or ""
  */
 struct doctor_report {
 	const char *name;
@@ -43,34 +45,41 @@ struct doctor_report {
 
 #define DOCTOR_CHECKS 23u
 
-/* doctor_examine - make all checks; @reports has room for DOCTOR_CHECKS */
+/* doctor_examine - run all checks; @reports has room for DOCTOR_CHECKS
+ * reports */
 void doctor_examine(const struct doctor *doctor, struct doctor_report *reports);
 
 /* ---- for the checks -------------------------------------------------------- */
 
-/* doctor_found - it is all there; what was found */
+/* doctor_found - describe what was found; leaves the state as it is (DOCTOR_OK
+ * at first) */
 void doctor_found(struct doctor_report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* doctor_lacks - something is missing: also why, and what to do about it */
+/* doctor_lacks - set the state, the reason why something is missing, and the
+ * advice */
 void doctor_lacks(struct doctor_report *report, enum doctor_state state,
 		  const char *advice, const char *why_format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* doctor_read - the beginning of a file, without the end of its last line; of
- * /proc/self: of the process. false: there is none, or nothing is in it */
+/* doctor_read - read the beginning of a file into @text, without the final
+ * newline. A path below /proc/self means the examined process. Control
+ * characters become '?'. Return: false if the file cannot be read or is empty;
+ * @text is "" then */
 bool doctor_read(const struct doctor *doctor, const char *path, char *text,
 		 size_t size);
 
-/* doctor_line - what follows the colon in a line that begins so; or "" */
+/* doctor_line - copy the rest of the first line that begins with @key, without
+ * the colon and space after the key. @text is "" if there is no such line */
 void doctor_line(const struct doctor *doctor, const char *path, const char *key,
 		 char *text, size_t size);
 
-/* doctor_release - of the kernel, as 1000 * major + minor; 0: unknown */
+/* doctor_release - return the kernel's version as 1000 * major + minor; 0:
+ * unknown */
 unsigned doctor_release(const struct doctor *doctor);
 
-/* doctor_can - does this process have the capability, or CAP_SYS_ADMIN, which
- * contains those for counters and BPF? */
+/* doctor_can - return whether this process has the capability. CAP_SYS_ADMIN
+ * counts as CAP_PERFMON and CAP_BPF, as the kernel treats it so */
 bool doctor_can(const struct doctor *doctor, unsigned capability);
 
 typedef void doctor_check(const struct doctor *doctor,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_counters.c - the events that may be counted, and the counters for them */
+/* doctor_counters.c - checks: the events that may be counted, and hardware
+ * counters */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -44,8 +45,9 @@ void doctor_paranoid(const struct doctor *doctor, struct doctor_report *report)
 			     "CAP_PERFMON");
 }
 
-/* The events of @names that can be counted, as a list; and why the first other one
- * cannot. */
+/* Count the events of @names. @report receives the list of those that can be
+ * counted, @why the reason why the first other event cannot ("": all can).
+ * Return: 0 or -errno. */
 static int try_to_count(const char *const *names, unsigned count,
 			struct doctor_report *report, char *why, size_t size)
 {
@@ -100,7 +102,8 @@ static void no_hardware(const struct doctor *doctor,
 			     "the kernel has no driver for a PMU here");
 }
 
-/* Of another machine: whether the kernel has told of a PMU. */
+/* For the files of another machine, where nothing is tried: check whether its
+ * kernel lists a PMU. */
 static void look_for_pmu(const struct doctor *doctor,
 			 struct doctor_report *report)
 {

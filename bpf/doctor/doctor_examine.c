@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_examine.c - the checks, and what they have in common */
+/* doctor_examine.c - the table of checks, and functions that the checks
+ * share */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdarg.h>
@@ -72,7 +73,7 @@ void doctor_lacks(struct doctor_report *report, enum doctor_state state,
 	va_end(list);
 }
 
-/* Where a path is: below the root, and of the process. */
+/* Build the real path: below the root, and /proc/PID for /proc/self. */
 static void locate(const struct doctor *doctor, const char *path, char *out,
 		   size_t size)
 {
@@ -96,7 +97,7 @@ bool doctor_read(const struct doctor *doctor, const char *path, char *text,
 
 	text[0] = '\0';
 	locate(doctor, path, place, sizeof(place));
-	/* A made tree may have a pipe there. */
+	/* O_NONBLOCK: a tree that somebody prepared may have a FIFO there. */
 	fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;

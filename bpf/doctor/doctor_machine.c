@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_machine.c - the kernel, and what it tells of the machine */
+/* doctor_machine.c - checks: the kernel, and what it reports about the
+ * machine */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ void doctor_numa(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "nodes %s", text);
 }
 
-/* "model name : ..." and the flags are there on x86 only. */
+/* Only x86 has the line "flags" in /proc/cpuinfo. Counters of other processors
+ * are constant. */
 void doctor_tsc(const struct doctor *doctor, struct doctor_report *report)
 {
 	char flags[8192], clock[64];
@@ -165,7 +167,7 @@ void doctor_smt(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "off");
 }
 
-/* Of the time since the boot, in which a CPU was ready to run. */
+/* Steal time as a share of the time since boot in which a CPU was not idle. */
 void doctor_steal(const struct doctor *doctor, struct doctor_report *report)
 {
 	uint64_t ticks[8] = { 0 }, total = 0;

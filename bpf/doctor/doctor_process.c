@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_process.c - what a process may do, and what may be done to it */
+/* doctor_process.c - checks: memory of other processes, limits, CPU quota */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -15,7 +15,7 @@
 
 /* ---- memory of others ------------------------------------------------------ */
 
-/* Some address where the process may read; 0: none is told. */
+/* Return an address that the process may read; 0 if its maps cannot be read. */
 static uint64_t find_address(const struct doctor *doctor)
 {
 	char text[16384];
@@ -33,7 +33,7 @@ static uint64_t find_address(const struct doctor *doctor)
 	return 0;
 }
 
-/* 0 or -errno */
+/* Try to read one byte of the process. Return: 0 or -errno. */
 static int try_to_read(const struct doctor *doctor)
 {
 	static const char own = 1;
@@ -87,7 +87,7 @@ static void refuse_memory(const struct doctor *doctor,
 			     strerror(-err));
 }
 
-/* Without a process: what the setting says of most. */
+/* No process is given: judge ptrace_scope for processes in general. */
 static void judge_scope(const struct doctor *doctor,
 			struct doctor_report *report, long scope)
 {
@@ -102,7 +102,8 @@ static void judge_scope(const struct doctor *doctor,
 				  : "of nobody, until the next boot");
 }
 
-/* In a process whose memory can be read. */
+/* The memory of the process can be read: check that it has a runtime of
+ * skua. */
 static void look_for_skua(const struct doctor *doctor,
 			  struct doctor_report *report)
 {
@@ -144,7 +145,8 @@ void doctor_memory(const struct doctor *doctor, struct doctor_report *report)
 
 /* ---- limits ---------------------------------------------------------------- */
 
-/* The soft limit as /proc says it: a number, or "unlimited"; or "". */
+/* Copy the soft limit as /proc shows it: a number, "unlimited", or "" if not
+ * listed. */
 static void read_limit(const struct doctor *doctor, const char *name,
 		       char *text, size_t size)
 {
@@ -209,7 +211,8 @@ void doctor_schedstat(const struct doctor *doctor, struct doctor_report *report)
 
 /* ---- control groups -------------------------------------------------------- */
 
-/* CPUs' worth of time that the group at @path leaves; 0: no limit of its own. */
+/* Return the quota of the group at @path, in CPUs; 0: the group has no limit of
+ * its own. */
 static double read_quota(const struct doctor *doctor, const char *path)
 {
 	char place[4200], text[64];
@@ -235,7 +238,8 @@ static double read_quota(const struct doctor *doctor, const char *path)
 	return period > 0 ? (double)quota / (double)period : 0;
 }
 
-/* The group of the process: of version 2, or else that of version 1 for CPUs. */
+/* Find the path of the process's control group: that of the version 1
+ * controller for CPUs if there is one, otherwise that of version 2. */
 static bool find_group(const struct doctor *doctor, char *path, size_t size)
 {
 	char text[16384];

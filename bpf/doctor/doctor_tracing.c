@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_tracing.c - what tracers need: BPF, types of the kernel, uprobes */
+/* doctor_tracing.c - checks: BPF, kernel types, uprobes and file systems for
+ * tracers */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
@@ -16,7 +17,7 @@
 
 /* ---- BPF ------------------------------------------------------------------- */
 
-/* A program for probes that returns 0. A descriptor or -errno. */
+/* Load a program for probes that returns 0. Return: a descriptor or -errno. */
 static int load_program(uint32_t attach_type)
 {
 	static const struct bpf_insn program[] = {
@@ -90,7 +91,9 @@ void doctor_btf(const struct doctor *doctor, struct doctor_report *report)
 		     "do not fit themselves to this kernel");
 }
 
-/* Refused for what it is given, where the kernel can do it. */
+/* Return 0 if the kernel has uprobe_multi links. Such a kernel refuses this
+ * link with -EBADF, because "/" is no regular file; an older one fails in
+ * another way. */
 static int try_uprobe_multi(void)
 {
 	uint64_t offset = 0;
@@ -141,8 +144,9 @@ void doctor_uprobe_multi(const struct doctor *doctor,
 /* ---- uprobes --------------------------------------------------------------- */
 
 /*
- * At the header of this program, which is not executed: the kernel accepts it,
- * and changes nothing.
+ * Attach a disabled uprobe to offset 0 of this program, its ELF header, which
+ * is never executed: the kernel accepts that and changes nothing. Return: 0 or
+ * -errno.
  */
 static int try_uprobe(uint32_t type)
 {
@@ -194,7 +198,7 @@ void doctor_uprobes(const struct doctor *doctor, struct doctor_report *report)
 
 /* ---- file systems ---------------------------------------------------------- */
 
-/* Where a file system of that type is mounted. */
+/* Find where a file system of that type is mounted. */
 static bool find_mount(const struct doctor *doctor, const char *type,
 		       char *place, size_t size)
 {
@@ -242,7 +246,8 @@ void doctor_tracefs(const struct doctor *doctor, struct doctor_report *report)
 		       "there");
 }
 
-/* Other users may plant folders and links for root there: skua pin refuses those. */
+/* Warn if other users can write there: they could create folders and links in
+ * root's place. skua pin refuses such a folder. */
 static void warn_of_writers(const struct doctor *doctor,
 			    struct doctor_report *report, const char *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.c - skua tasks: what is stuck, and what it waits for */
+/* tasks.c - skua tasks: show unfinished tasks and what they wait for */
 #include "bpf/tasks/tasks.h"
 
 #include <errno.h>
@@ -41,7 +41,8 @@ struct reader {
 	int code; /* the first failure; then nothing more is read */
 };
 
-/* 0 where there is no such word. */
+/* Read the word at @address; 0 if @address is 0 or a read failed, now or
+ * before. */
 static uint64_t word(struct reader *reader, uint64_t address)
 {
 	uint64_t value = 0;
@@ -52,13 +53,17 @@ static uint64_t word(struct reader *reader, uint64_t address)
 	return value;
 }
 
-/* Those that are finished first: each was spawned before. */
+/* Compute the live and the queued tasks. Finished tasks are read before spawned
+ * ones: each finished task was spawned before, so the difference is never
+ * negative. */
 static void read_counts(struct reader *reader,
 			const struct target_runtime *runtime, struct tasks *out)
 {
 	const struct area_runtime *area = &runtime->area;
-	/* The words of a worker came with those of its runtime. The size of a
-	 * worker does not tell: they are in what was padding. */
+	/* Whether the workers have the words `finished`, `inbox_taken` and
+	 * `inbox_pushed`. They came in the same version as `tasks` of the
+	 * runtime. The size of a worker does not show it, because the words lie
+	 * in former padding. */
 	const bool known = area->bytes >= offsetof(struct area_runtime, tasks) +
 						  sizeof(area->tasks);
 	uint64_t finished = word(reader, area->refused), spawned;
@@ -94,7 +99,9 @@ static bool plausible(const struct area_task *task)
 	       task->state <= AREA_TASK_DONE && task->wait <= AREA_WAIT_TIMER;
 }
 
-/* As nothing refers to it any more: then its memory is still a task's. */
+/* Whether the task's memory no longer holds a finished task with references.
+ * The memory can still be that of a task: the poll function alone does not show
+ * it. */
 static bool is_over(struct reader *reader, const struct area_task *task,
 		    const struct target_runtime *runtime)
 {
@@ -106,7 +113,8 @@ static bool is_over(struct reader *reader, const struct area_task *task,
 	       (!(state & AREA_STATE_DONE) || state < AREA_STATE_REFERENCE);
 }
 
-/* Is the task done, and gone meanwhile? Its slot cannot be told. */
+/* Whether the task of a slot in state DONE is gone meanwhile. The slot itself
+ * does not show that, so the task's memory is checked. */
 static bool ended(struct reader *reader, const struct area_task *task,
 		  const struct target_runtime *runtime)
 {
@@ -153,7 +161,7 @@ static int read_tasks(struct target *target,
 	struct reader reader = { .target = target };
 
 	*out = (struct tasks){ .list = NULL };
-	/* It also says whether the runtime is there. */
+	/* Also checks that the runtime still exists. */
 	reader.code = target_take_snapshot(target, runtime, &snapshot);
 	out->at_ns = snapshot.at_ns;
 	out->queued = snapshot.queue_depth + snapshot.injection_depth +

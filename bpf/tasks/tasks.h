@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.h - the tasks of a process that are not done, and what they wait for */
+/* tasks.h - the unfinished tasks of a process, and what they wait for */
 #ifndef SKUA_BPF_TASKS_TASKS_H
 #define SKUA_BPF_TASKS_TASKS_H
 
@@ -8,16 +8,17 @@
 
 #include "bpf/target/target.h"
 
-/* More slots than any version of the library has. */
+/* An upper bound: no version of the library has more slots. */
 #define TASKS_MAX 65536u
 
 /**
- * struct tasks - those of a runtime at some moment
- * @live: how many are spawned and not done; exact for some moment if nothing is
- *        polled meanwhile
- * @tracked: does the process keep a table?
- * @left_out: spawned tasks that found no room in it
- * @list: @count slots that are taken; to be freed
+ * struct tasks - the tasks of a runtime at one moment
+ * @at_ns: that moment, by CLOCK_MONOTONIC
+ * @live: tasks spawned and not done; exact if no task is polled during the read
+ * @queued: tasks in all queues
+ * @tracked: whether the process keeps a table of tasks
+ * @left_out: spawned tasks for which the table had no room
+ * @list: the @count slots in use; the caller frees it with free()
  */
 struct tasks {
 	uint64_t at_ns;
@@ -29,11 +30,11 @@ struct tasks {
 	unsigned count;
 };
 
-/* tasks_doing - what a task does, or waits for, in a few words */
+/* tasks_doing - describe what a task does or waits for, in a few words */
 const char *tasks_doing(const struct area_task *task);
 
-/* tasks_text, tasks_json - print them; @each: also each one. Return: false: no
- * memory */
+/* tasks_text, tasks_json - print the tasks; @each: list each task, too.
+ * tasks_json() returns false if memory is short */
 void tasks_text(struct target *target, const struct tasks *tasks, bool each);
 bool tasks_json(struct target *target, const struct tasks *tasks);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks_print.c - tasks as text and as JSON */
+/* tasks_print.c - print tasks as text and as JSON */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 const char *tasks_doing(const struct area_task *task)
 {
-	/* In the order of enum area_wait. */
+	/* Indexed by enum area_wait. */
 	static const char *const waits[] = { "waits",
 					     "nothing wakes it",
 					     "waits for a waker",
@@ -35,8 +35,9 @@ const char *tasks_doing(const struct area_task *task)
 	}
 }
 
-/* Its address, or a time; 0: it waits for nothing that has one. The reason of a wait
- * that is over stays in the table. */
+/* Return what the task waits for: an address, or the time of a timer; 0 if it
+ * waits for nothing that has one. The table keeps the reason of a wait that is
+ * over, so the state decides. */
 static uint64_t waited_for(const struct area_task *task)
 {
 	bool waits = task->state == AREA_TASK_WAITING ||
@@ -46,7 +47,8 @@ static uint64_t waited_for(const struct area_task *task)
 	return waits ? task->what : 0;
 }
 
-/* Those of a kind are side by side, the oldest first. */
+/* Sort tasks of the same kind next to each other, those longest in their state
+ * first. */
 static int compare(const void *a, const void *b)
 {
 	const struct area_task *x = a, *y = b;
@@ -97,7 +99,7 @@ static void print_each(struct target *target, const struct tasks *tasks)
 		char name[TARGET_NAME], place[TARGET_NAME], what[32] = "-";
 
 		target_name(target, task->type, task->poll, name);
-		/* The address is that after the call. */
+		/* The caller is a return address; the call is before it. */
 		target_symbol(target, task->caller - 1, place);
 		if (waited_for(task) && task->wait == AREA_WAIT_TIMER)
 			snprintf(what, sizeof(what), "%+.1f s",
