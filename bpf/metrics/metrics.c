@@ -89,7 +89,7 @@ static int complain(const char *what, int err)
 	return err;
 }
 
-/* To a file beside it, which then takes its place. */
+/* Write to a temporary file in the same folder, then rename it to @path. */
 static int replace(const char *path, const char *text, size_t size)
 {
 	char beside[4096];
@@ -138,7 +138,8 @@ static int write_once(const struct metrics_source *source,
 	return err;
 }
 
-/* A file that is no longer true is not left behind. */
+/* Write the file every interval. At the end it is removed, as its figures are
+ * no longer true. */
 static int write_often(const struct metrics_source *source,
 		       const struct options *options)
 {
@@ -198,7 +199,7 @@ int verb_metrics(int argc, char **argv)
 			fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
 				target_reason(source.target));
 	}
-	/* A server drops them once it listens. */
+	/* metrics_serve() drops them itself, once it listens. */
 	if (err == 0 && !serves) {
 		err = metrics_drop_rights(options.textfile != NULL);
 		if (err != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics_collect.c - what is written: see metrics.h */
+/* metrics_collect.c - read processes into a list of runtimes: see metrics.h */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "bpf/metrics/metrics.h"
 
 #define MAX_ATTEMPTS 20u
-#define MAX_TYPES    256u  /* of a runtime; the rest is one more */
+#define MAX_TYPES    256u  /* of a runtime; further types are summed as REST */
 #define MAX_WORKERS  3072u /* of all processes: 35 MB of snapshots */
 #define REST         "(other tasks)"
 
@@ -27,7 +27,8 @@ static void name_type(struct target *target, const struct area_type *row,
 		target_name(target, row->type, row->poll, name);
 }
 
-/* Where the type of that name is, or would be: at the end. */
+/* Return the index of the type with that name, or r->type_count if there is
+ * none. */
 static unsigned find_type(const struct metrics_runtime *r, const char *name)
 {
 	unsigned i = 0;
@@ -37,7 +38,8 @@ static unsigned find_type(const struct metrics_runtime *r, const char *name)
 	return i;
 }
 
-/* Types of the same name are one: a series has its name only once. */
+/* Types with the same name are added up: Prometheus allows a series only
+ * once. */
 static void add_type(struct metrics_runtime *r, struct target *target,
 		     const struct area_type *row)
 {
@@ -121,7 +123,7 @@ int metrics_add(struct metrics_list *list, struct target *target)
 	unsigned before = list->count;
 	int err = -EAGAIN;
 
-	/* Again, if a runtime comes or goes meanwhile. */
+	/* Repeat if a runtime comes or goes during the read. */
 	for (unsigned i = 0; err == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		free_from(list, before);
 		err = target_refresh(target);
@@ -134,7 +136,8 @@ int metrics_add(struct metrics_list *list, struct target *target)
 	return err;
 }
 
-/* Not of those that have no runtime, may not be read, or have ended meanwhile. */
+/* Whether to report a process as left out. Processes without a runtime, those
+ * that may not be read, and those that have ended are skipped in silence. */
 static bool is_worth_a_word(int err)
 {
 	return err == -EFBIG || err == -EILSEQ || err == -EBUSY ||
@@ -150,7 +153,7 @@ static unsigned count_workers(const struct metrics_list *list)
 	return workers;
 }
 
-/* The limits of all processes together: one that is too much is left out. */
+/* Add a process unless all processes together would then exceed MAX_WORKERS. */
 static int add_within(struct metrics_list *list, struct target *target)
 {
 	unsigned before = list->count;
@@ -165,7 +168,7 @@ static int add_within(struct metrics_list *list, struct target *target)
 	if (err == 0)
 		err = metrics_add(list, target);
 	if (err == 0 && count_workers(list) > MAX_WORKERS)
-		err = -EFBIG; /* it has grown meanwhile */
+		err = -EFBIG; /* a runtime was added meanwhile */
 	if (err != 0)
 		free_from(list, before);
 	return err;

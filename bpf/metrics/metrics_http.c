@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics_http.c - GET /metrics, by libmicrohttpd
+ * metrics_http.c - answer GET /metrics, using libmicrohttpd
  *
- * One thread of the library's answers everybody in turn: a target belongs to one
- * thread at a time. Another thread sees to it that no client keeps it:
- * metrics_peers.h.
+ * One thread of the library answers all clients in turn, because a target
+ * belongs to one thread at a time. The main thread closes connections whose
+ * clients would keep it busy: metrics_peers.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,7 +57,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code,
 		      MHD_RESPMEM_PERSISTENT, "text/plain; charset=utf-8");
 }
 
-/* OpenMetrics, except for a client that asks for text and does not know that. */
+/* OpenMetrics, unless the client accepts text/plain and does not name
+ * OpenMetrics. */
 static enum metrics_format wanted_format(struct MHD_Connection *connection)
 {
 	const char *accept = MHD_lookup_connection_value(
@@ -89,7 +90,8 @@ static enum MHD_Result answer_metrics(const struct metrics_source *source,
 			      : "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* The connection, as connected() has noted it; NULL: it had no place. */
+/* Return the connection's entry that connected() made; NULL: there was no free
+ * place. */
 static struct peer *peer_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -98,7 +100,8 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return info != NULL ? info->socket_context : NULL;
 }
 
-/* A connection came, or is about to be closed. */
+/* libmicrohttpd calls this when a connection begins, and before it closes
+ * one. */
 static void connected(void *arg, struct MHD_Connection *connection,
 		      void **context, enum MHD_ConnectionNotificationCode what)
 {
@@ -142,11 +145,11 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 
 	(void)version;
 	(void)data;
-	if (*state == NULL) { /* the header alone: let it be read to its end */
+	if (*state == NULL) { /* only the header has arrived: read the rest */
 		*state = &seen;
 		return MHD_YES;
 	}
-	if (*size != 0) { /* what is sent along is not looked at */
+	if (*size != 0) { /* ignore the body */
 		*size = 0;
 		return MHD_YES;
 	}
@@ -183,7 +186,7 @@ static bool is_loopback(const struct sockaddr *at)
 		       &((const struct sockaddr_in6 *)at)->sin6_addr);
 }
 
-/* HOST:PORT or [HOST]:PORT, into two texts. */
+/* Split HOST:PORT or [HOST]:PORT into host and port. */
 static bool cut(const char *address, char *host, size_t size, const char **port)
 {
 	const char *colon = strrchr(address, ':');
@@ -200,7 +203,7 @@ static bool cut(const char *address, char *host, size_t size, const char **port)
 	if (strcmp(host, "localhost") == 0)
 		strcpy(host, "127.0.0.1");
 	*port = colon + 1;
-	/* The resolver takes larger ones, modulo 2^16. */
+	/* getaddrinfo() accepts larger ports, modulo 2^16. */
 	return strspn(*port, "0123456789") == strlen(*port) &&
 	       strlen(*port) <= 5 && atoi(*port) <= UINT16_MAX &&
 	       **port != '\0';
@@ -232,7 +235,8 @@ static int find_address(const char *address, bool exposed,
 
 /* ---- serving --------------------------------------------------------------- */
 
-/* Listen there, while there are the rights that a port below 1024 takes. */
+/* Listen on the address. Call it before rights are dropped: ports below 1024
+ * need them. */
 static int listen_at(const struct sockaddr_storage *at)
 {
 	int on = 1, err;
@@ -267,7 +271,7 @@ static struct MHD_Daemon *start(struct server *server, int fd, bool six)
 		MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
 }
 
-/* Which port it is: the kernel has chosen one if it was 0. */
+/* Return the port; if the user asked for 0, the kernel has chosen one. */
 static unsigned port_of(int fd)
 {
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };

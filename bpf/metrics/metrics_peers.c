@@ -13,7 +13,8 @@ void peers_init(struct peers *peers)
 		peers->places[i].fd = -1;
 }
 
-/* Of an address of version 6 the network counts: a host has all of it. */
+/* Compare the host's address. For IPv6 only the network (64 bits) counts, as
+ * one host can use any address in it. */
 static bool same_address(const struct sockaddr_storage *one,
 			 const struct sockaddr_storage *other)
 {
@@ -34,7 +35,8 @@ static bool is_open(const struct peer *peer)
 	return peer->fd >= 0 && !peer->shut;
 }
 
-/* How many are open: of an address, or in all, NULL. */
+/* Count the open connections from @address, or from everywhere if it is
+ * NULL. */
 static unsigned count(const struct peers *peers,
 		      const struct sockaddr_storage *address)
 {
@@ -67,14 +69,16 @@ static const struct sockaddr_storage *busiest(const struct peers *peers)
 	return found;
 }
 
-/* Its reader and writer see the end of it; its thread closes it. */
+/* Shut the connection down. The thread that reads and writes it sees its end,
+ * and closes it. */
 static void shut(struct peer *peer)
 {
 	peer->shut = true;
 	shutdown(peer->fd, SHUT_RDWR);
 }
 
-/* Shut the oldest of an address, one without a complete request if there is one. */
+/* Shut the oldest connection from @address, preferably one without a complete
+ * request. */
 static void make_room(struct peers *peers,
 		      const struct sockaddr_storage *address)
 {

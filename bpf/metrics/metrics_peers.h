@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * metrics_peers.h - the connections of skua metrics, none of which may keep it busy
+ * metrics_peers.h - limit how long and how often clients can keep skua metrics
+ * busy
  *
- * A client that sends its request byte by byte, or does not read its answer, is not
- * idle, and still takes a place. So a connection has a deadline for its whole request
- * and answer, and when too many are open, of one address or in all, the oldest one
- * without a complete request makes room: of the address that has most.
+ * A client that sends its request byte by byte, or does not read its answer, is
+ * not idle but still uses a place. So each connection has a deadline for its
+ * whole request and answer. When too many connections are open, one is shut to
+ * make room: if one address has too many, one from this address; if there are
+ * too many in all, one from the address with the most. The oldest connection
+ * without a complete request goes first.
  */
 #ifndef SKUA_BPF_METRICS_PEERS_H
 #define SKUA_BPF_METRICS_PEERS_H
@@ -15,18 +18,20 @@
 #include <sys/socket.h>
 
 #define PEERS_MAX      64u  /* connections */
-#define PEERS_MAX_EACH 32u  /* of an address */
-#define PEERS_PLACES   128u /* those included that are being closed */
+#define PEERS_MAX_EACH 32u  /* connections from one address */
+#define PEERS_PLACES   128u /* with connections that are being closed */
 
 #define PEERS_ANSWER_SECONDS \
-	10.0 /* from the start to the end of the first answer */
-#define PEERS_NEXT_SECONDS 30.0 /* from there to the end of the next one */
+	10.0                    /* from accept to the end of the first answer */
+#define PEERS_NEXT_SECONDS 30.0 /* between the ends of two answers */
 
 /**
  * struct peer - a connection
- * @fd: -1: a free place
+ * @fd: -1: the place is free
+ * @until: deadline, in seconds of exits_now()
+ * @since: when it was opened, or last answered
  * @asked: its request is complete
- * @shut: it was told to end, and is not closed yet
+ * @shut: it was shut down, and is not closed yet
  */
 struct peer {
 	int fd;
@@ -43,21 +48,22 @@ struct peers {
 
 void peers_init(struct peers *peers);
 
-/* peers_open - a connection came at that second. It may shut another one. Return: NULL:
- * there is no place, and the caller closes it */
+/* peers_open - add a connection that began at second @now. It may shut another
+ * connection. Return: its entry; NULL: no place is free, and the caller must
+ * close the connection */
 struct peer *peers_open(struct peers *peers, int fd,
 			const struct sockaddr *address, double now);
 
-/* peers_ask - its request is complete */
+/* peers_ask - note that the connection's request is complete */
 void peers_ask(struct peers *peers, struct peer *peer);
 
-/* peers_answer - its answer has been read */
+/* peers_answer - note that the answer to the request was sent */
 void peers_answer(struct peers *peers, struct peer *peer, double now);
 
-/* peers_close - before its descriptor is closed */
+/* peers_close - free the entry; call it before the descriptor is closed */
 void peers_close(struct peers *peers, struct peer *peer);
 
-/* peers_look - shut those whose time is over. Return: how many */
+/* peers_look - shut connections after their deadline. Return: how many */
 unsigned peers_look(struct peers *peers, double now);
 
 #endif

@@ -16,7 +16,7 @@
 #define TO_READ       (RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_DAC_READ_SEARCH))
 #define TO_WRITE      RIGHT(CAP_DAC_OVERRIDE)
 
-/* Have those of the rights that are permitted, and no others ever. */
+/* Keep the permitted ones among @rights, and give up all others for good. */
 static int keep(uint64_t rights)
 {
 	struct __user_cap_header_struct header = {
@@ -36,8 +36,9 @@ static int keep(uint64_t rights)
 	return syscall(SYS_capset, &header, data) != 0 ? -errno : 0;
 }
 
-/* The rights stay permitted, until keep(). A root of a container may be denied to be
- * another user, or have none: EPERM and EINVAL. */
+/* Become user NOBODY. The capabilities stay permitted until keep(). In a
+ * container, root may not be allowed to change its user (EPERM), or the user
+ * may not exist there (EINVAL): then it stays root. */
 static int leave_root(void)
 {
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 &&

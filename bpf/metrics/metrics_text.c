@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics_text.c - runtimes as OpenMetrics, or as the text that was before
+ * metrics_text.c - write runtimes as OpenMetrics, or in the older text format
+ * 0.0.4
  *
- * All samples of a family stand together, so that each family is a pass over all
- * runtimes. Names follow Prometheus: base units, and _total for counters.
+ * All samples of a family must stand together, so each family is one pass over
+ * all runtimes. Names follow Prometheus: base units, and _total for counters.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 enum kind { COUNTER, GAUGE, HISTOGRAM, INFO };
 
-/* In the order of enum kind. */
+/* Indexed by enum kind. */
 static const char *const kinds[] = { "counter", "gauge", "histogram", "info" };
 static const char *const suffixes[] = { "_total", "", "", "_info" };
 
@@ -34,7 +35,8 @@ struct writer {
 
 /* ---- pieces ---------------------------------------------------------------- */
 
-/* The older format knows a counter by its whole name, and no info. */
+/* Write the head of a family. The older format names a counter with its suffix,
+ * and has no type `info`. */
 static void begin(struct writer *w, const struct family *family)
 {
 	bool old = w->format == METRICS_PROMETHEUS;
@@ -72,7 +74,8 @@ static void put_label(const struct writer *w, const char *name,
 	fputc('"', w->file);
 }
 
-/* Up to the labels, which put_value() ends. */
+/* Write a sample up to its first labels. put_value() or put_seconds() ends
+ * it. */
 static void put_name(const struct writer *w, const struct metrics_runtime *r,
 		     const char *suffix)
 {
@@ -182,7 +185,7 @@ static void write_info(struct writer *w)
 	}
 }
 
-/* Without labels: it is of no process. */
+/* One sample without labels, as it belongs to no process. */
 static void write_left_out(struct writer *w)
 {
 	static const struct family family = {
@@ -197,7 +200,8 @@ static void write_left_out(struct writer *w)
 	fprintf(w->file, "skua_%s %u\n", family.name, w->list->left_out);
 }
 
-/* When the figures were taken: a file may be read long after its writer has died. */
+/* The time of the figures: a file may be read long after its writer has
+ * died. */
 static void write_stamp(struct writer *w)
 {
 	static const struct family family = {
@@ -295,8 +299,8 @@ static void write_workers(struct writer *w)
 
 /* ---- histograms ------------------------------------------------------------ */
 
-/* The bounds are powers of 2 in ns, as those of the counts: from 256 ns to more
- * than a minute. */
+/* Bounds of buckets are powers of 2 ns, which are also bounds of the probes'
+ * histograms: from 256 ns to more than a minute. */
 #define FIRST_BOUND_LOG 8u
 #define LAST_BOUND_LOG  36u
 
@@ -308,7 +312,8 @@ static void put_bucket(const struct writer *w, const struct metrics_runtime *r,
 	put_value(w, count);
 }
 
-/* A process may give any number: a sum stays at the greatest one. */
+/* Add; a sum that would overflow stays at the maximum, since a process may
+ * report any number. */
 static void add(uint64_t *sum, uint64_t count)
 {
 	if (__builtin_add_overflow(*sum, count, sum))
