@@ -19,7 +19,7 @@
 
 struct options {
 	uint64_t pid;
-	char *events; /* a list, which is cut up */
+	char *events; /* a list; parse_events() cuts it up */
 	const char *names[PERF_GROUP_MAX_EVENTS];
 	unsigned count;
 	double seconds;  /* 0: until a signal */
@@ -28,7 +28,8 @@ struct options {
 	bool json, list;
 };
 
-/* The first group of hardware, and a group of software. */
+/* Default events: one group of hardware counters, then one of software
+ * events. */
 static const char *const usual[] = {
 	"cycles",       "instructions",     "cache-references",
 	"cache-misses", "branches",         "branch-misses",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_print.c - what was counted, as text and as JSON: see perf.h */
+/* perf_print.c - print counts as text and as JSON: see perf.h */
 #include <jansson.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 
 /* ---- text ------------------------------------------------------------------ */
 
-/* Columns that are no worker's, their width, and that of a worker. */
+/* The first columns, which are not for workers: their number and width; the
+ * width of a worker's column. */
 #define OTHERS       4u
 #define OTHERS_WIDTH 56u
 #define WORKER_WIDTH 9u
@@ -21,7 +22,7 @@ static bool is_time(const char *name)
 	       strcasestr(name, "cpu-clock") != NULL;
 }
 
-/* In few characters: 1.23 G. */
+/* Add a number with three digits and a unit: 1.23G. */
 static void add_short(struct table *table, double value)
 {
 	static const char units[] = " kMGTPE";
@@ -79,7 +80,7 @@ static void add_ratio(struct table *table, double ratio)
 		table_add(table, "%.2f", ratio);
 }
 
-/* Workers from @first on, @count of them. */
+/* The @count workers from @first on, which fit into one table. */
 struct block {
 	const struct perf_session *session;
 	unsigned first, count;
@@ -175,7 +176,8 @@ static const char *why_missing(const struct perf_group_event *event)
 				     : "no counter was free, or it did not run";
 }
 
-/* Is there an event before @index that is missing for the same reason? */
+/* Whether an event before @index is missing for the same reason, which has
+ * printed both. */
 static bool is_told(const struct perf_group_values *total, unsigned index)
 {
 	const char *why = why_missing(&total->event[index]);
@@ -187,7 +189,7 @@ static bool is_told(const struct perf_group_values *total, unsigned index)
 	return false;
 }
 
-/* A line for each reason. */
+/* Print a line for each reason why events are missing. */
 static void print_missing(FILE *file, const struct perf_group_values *total)
 {
 	for (unsigned i = 0; i < total->count; i++) {

@@ -12,7 +12,7 @@
 
 /* ---- tasks ----------------------------------------------------------------- */
 
-/* Of the worker's runtime, if that is still there. */
+/* Take a snapshot of the worker's runtime. Return: false if it is gone. */
 static bool take_snapshot(struct perf_session *session,
 			  const struct perf_worker *worker,
 			  struct target_snapshot *snapshot)
@@ -24,7 +24,8 @@ static bool take_snapshot(struct perf_session *session,
 	       target_take_snapshot(session->target, runtime, snapshot) == 0;
 }
 
-/* Workers of a runtime follow each other: one snapshot is for all of them. */
+/* Workers of a runtime follow each other, so one snapshot serves all of
+ * them. */
 static void read_polls(struct perf_session *session)
 {
 	struct target_snapshot snapshot = { .at_ns = 0 };
@@ -100,7 +101,8 @@ static int find_workers(struct perf_session *session)
 	return err;
 }
 
-/* A descriptor for each event of each worker. */
+/* Raise the limit of open files: each event of each worker takes a
+ * descriptor. */
 static void allow_descriptors(void)
 {
 	struct rlimit limit;
@@ -111,7 +113,8 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A reason not to count one thread holds for all, except for threads that end. */
+/* Open the counters of each worker. Threads that have ended are skipped; any
+ * other error stops the loop, as it would hit each thread. */
 static int open_groups(struct perf_session *session)
 {
 	unsigned opened = 0;
@@ -188,7 +191,8 @@ static void add_values(struct perf_group_values *sum,
 		sum->run_ratio = span->run_ratio;
 }
 
-/* Workers that have ended since the last time are left out. */
+/* Compute the span of one worker. Return: false if the worker has nothing to
+ * count any more. */
 static bool end_span(struct perf_worker *worker)
 {
 	struct perf_group_values now;
