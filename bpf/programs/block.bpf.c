@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* block.bpf.c - how long workers of a process sleep in polls, and where */
+/* block.bpf.c - record how long workers of a process sleep during polls, and
+ * where */
 #include "look.h"
 
 #include <stddef.h>
@@ -18,7 +19,7 @@ const volatile unsigned long long least_ns; /* shorter ones are only counted */
  * or gets a CPU; find_asleep() fills it once, at the start. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the tool says how many */
+	__uint(max_entries, 1); /* the tool sets the size */
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, struct block);
@@ -29,10 +30,11 @@ struct {
 	__uint(max_entries, 1 << 24);
 } blocks SEC(".maps");
 
-unsigned long long times, sum_ns; /* of all */
-unsigned long long lost;          /* for which there was no room */
+unsigned long long times, sum_ns; /* all recorded sleeps, also short ones */
+unsigned long long lost;          /* records that found no room */
 
-/* Of a thread's state, as they are since Linux 4.20: __TASK_STOPPED, __TASK_TRACED */
+/* Bits of task_struct.__state, as since Linux 4.20: __TASK_STOPPED,
+ * __TASK_TRACED. */
 #define STOPPED (0x4u | 0x8u)
 
 static inline bool is_ours(struct task_struct *task)
@@ -40,7 +42,8 @@ static inline bool is_ours(struct task_struct *task)
 	return (unsigned)BPF_CORE_READ(task, tgid) == tgid;
 }
 
-/* The current thread is going to sleep, or has to wait. */
+/* The current thread leaves the CPU: to sleep, or because it was preempted or
+ * stopped. Record a sleep that happens in a poll. */
 static void leave(struct task_struct *task, bool sleeps)
 {
 	__u32 tid = kernel_thread_id(task, namespace);
@@ -82,7 +85,7 @@ static void back(struct task_struct *task)
 	block->from_ns = 0;
 }
 
-/* preempt, previous, next */
+/* Arguments: preempt, previous, next. */
 SEC("raw_tp/sched_switch")
 int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -100,8 +103,8 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Record the workers that already sleep. If one wakes up during the scan, its next
- * leave() discards the record before back() can tell of it. */
+/* Record the workers that already sleep. If one wakes up during the scan, its
+ * next leave() discards the record before back() can send it. */
 SEC("iter/task")
 int find_asleep(struct bpf_iter__task *ctx)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * count_probes.bpf.c - what workers do, by their probes
+ * count_probes.bpf.c - count what workers do, by their probes
  *
- * One program for all probes, which its cookie tells apart. A worker's probes are
- * met on its own thread, so that each value has one writer, and counts are exact.
+ * One program serves all probes; the cookie tells them apart. A worker hits its
+ * probes on its own thread, so each value has one writer, and counts are exact.
  */
 #include <linux/ptrace.h>
 
@@ -13,7 +13,7 @@
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
 
-const volatile unsigned target;    /* process; 0: all that meet the probes */
+const volatile unsigned target;    /* process; 0: all with the probes */
 const volatile unsigned namespace; /* inode of /proc/self/ns/pid */
 
 __u64 lost; /* events for which a map had no room */
@@ -39,10 +39,10 @@ struct {
 	__type(value, struct count_steals);
 } matrix SEC(".maps");
 
-/* Threads that have ended, of which one makes room for its own. */
+/* At most so many ended threads are folded to make room for one pair. */
 #define AT_ONCE 32u
 
-static const __u32 all_ended = 0; /* the key */
+static const __u32 all_ended = 0; /* key of the sum over ended workers */
 static const struct count_worker no_worker;
 static const struct count_times no_times;
 static const struct count_steals no_steals;
@@ -63,7 +63,7 @@ static long fold_pair(void *map, const struct count_pair *pair,
 	if (one.thread != *thread)
 		return 0;
 	sum = find(&matrix, &all, &no_steals);
-	if (!sum) { /* there is room where it was */
+	if (!sum) { /* the map is full: use this pair's room */
 		bpf_map_delete_elem(&matrix, &one);
 		sum = find(&matrix, &all, &no_steals);
 	}
@@ -99,7 +99,8 @@ static inline void fold(__u32 thread)
 	bpf_map_delete_elem(&times, &thread);
 }
 
-/* The pairs of those that have ended may have all the room there is. */
+/* Find the pair's value, or add one. If the map is full, make room by folding
+ * ended threads, as their pairs may fill it. */
 static inline struct count_steals *find_pair(const struct count_pair *pair)
 {
 	struct count_steals *found = find(&matrix, pair, &no_steals);
@@ -114,7 +115,8 @@ static inline struct count_steals *find_pair(const struct count_pair *pair)
 	return found;
 }
 
-/* Of one that had the same number nothing is left here. */
+/* Find the thread's value, or add one. A value that an ended thread with the
+ * same number has left is folded first. */
 static inline struct count_worker *find_worker(__u32 process, __u32 thread,
 					       __u32 worker)
 {
@@ -216,7 +218,7 @@ static inline void end_worker(__u32 thread)
 	}
 }
 
-/* A thread ends, and meets no probe any more. */
+/* A thread ends, and hits no more probes. */
 SEC("tp_btf/sched_process_exit")
 int on_exit(__u64 *ctx)
 {
@@ -226,8 +228,9 @@ int on_exit(__u64 *ctx)
 	return 0;
 }
 
-/* The thread that executes a program has the number of the first one from then on:
- * nobody ends by its own. */
+/* If another thread than the first executes a program, it takes over the number
+ * of the first thread. No thread then ends with its old number, so end that
+ * here. */
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * count_switches.bpf.c - when the threads of a process are off the CPU, and whose choice
- * that was
+ * count_switches.bpf.c - count when threads of a process are off the CPU, and
+ * why
  *
- * A thread that leaves while it could run on was preempted; another sleeps, and
- * waits for a CPU from when it is woken. The events of one thread come one after the
- * other. Some kernels do not run programs at each switch: not on behalf of some threads
- * that leave, so that the next thread is not seen to come, and then leaves twice. All
- * other switches of the machine cost a look at two numbers.
+ * A thread that leaves the CPU although it could run on was preempted. Any
+ * other thread sleeps, and from its wake-up on it waits for a CPU. The events
+ * of one thread come one after the other. Some kernels do not run programs at
+ * each switch: if certain threads leave, the arrival of the next thread is not
+ * seen, and that thread then seems to leave twice. For other processes, a
+ * switch only costs two comparisons.
  */
 #include "kernel.h"
 #include "maps.h"
@@ -18,7 +19,7 @@ char LICENSE[] SEC("license") = KERNEL_LICENSE;
 const volatile unsigned target;    /* process */
 const volatile unsigned namespace; /* inode of /proc/self/ns/pid */
 
-__u64 lost_switches; /* for which a map had no room */
+__u64 lost_switches; /* switches for which a map had no room */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -34,7 +35,7 @@ struct {
 	__type(value, struct count_delays);
 } delays SEC(".maps");
 
-/* That of the other programs, if they are attached. */
+/* The map of count_probes.bpf.c, if that is attached; empty otherwise. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, COUNT_THREADS);
@@ -42,7 +43,7 @@ struct {
 	__type(value, struct count_worker);
 } workers SEC(".maps");
 
-#define STATE_DEAD 0x80 /* of a thread that leaves for the last time */
+#define STATE_DEAD 0x80 /* state of a thread at its last switch */
 
 static const struct count_delays no_delays;
 static const struct count_switches no_switches;
@@ -70,7 +71,8 @@ static inline void fold(__u32 thread)
 	bpf_map_delete_elem(&delays, &thread);
 }
 
-/* Of one that had the same number nothing is left here. */
+/* Find the thread's value, or add one. A value that an ended thread with the
+ * same number has left is folded first. */
 static inline struct count_switches *find_thread(struct task_struct *task)
 {
 	__u32 thread = (__u32)task->pid;
@@ -97,7 +99,8 @@ static inline void leave(struct task_struct *task, bool preempt)
 	}
 	if (of->left_ns && of->preempted)
 		of->unseen++;
-	/* A thread that is about to sleep also sets the state, and may go on before. */
+	/* The state alone is not enough: a thread that is about to sleep has
+	 * set it already, and may still be preempted before. */
 	of->preempted = preempt || task->__state == 0;
 	if (of->preempted)
 		of->involuntary++;
@@ -119,7 +122,7 @@ static inline void enter(struct task_struct *task)
 	struct count_delays *histograms = bpf_map_lookup_elem(&delays, &thread);
 	__u64 now = bpf_ktime_get_ns();
 
-	/* It left before anybody looked. */
+	/* It left the CPU before the program was attached. */
 	if (!of || !histograms || of->ended || !of->left_ns)
 		return;
 	if (of->preempted) {
@@ -134,8 +137,7 @@ static inline void enter(struct task_struct *task)
 	of->left_ns = 0;
 }
 
-/* Its arguments: whether it is preempted, the thread that leaves, and the one that
- * comes. */
+/* Arguments: preempt, previous, next. */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {

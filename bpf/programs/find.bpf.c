@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* find.bpf.c - what the kernel itself calls a process that another namespace calls
- * by another number */
+/* find.bpf.c - find the kernel's own number of a process, from its number in
+ * another PID namespace */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
@@ -9,12 +9,13 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } KERNEL_STRUCT;
 
-const volatile unsigned namespace; /* of the number: inode of its /proc/self/ns/pid */
+/* @number is a process in this PID namespace: inode of /proc/self/ns/pid in it. */
+const volatile unsigned namespace;
 const volatile unsigned number;
 
 unsigned found;
 
-/* Each task once. */
+/* Runs once for each task. */
 SEC("iter/task")
 int find(struct bpf_iter__task *ctx)
 {

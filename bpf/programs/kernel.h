@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /**
- * kernel.h - what BPF programs need of the kernel
+ * kernel.h - declarations of the kernel for BPF programs
  *
- * Its structs have the fields that are used here, and no others: where they are is
- * put right when a program is loaded (CO-RE), by what the kernel that runs says of
- * itself. Only programs in this folder include this.
+ * The structs have only the fields that are used here. When a program is
+ * loaded, their offsets are adjusted to the running kernel (CO-RE), from the
+ * type information that it provides. Only programs in this folder include this
+ * file.
  */
 #ifndef SKUA_BPF_PROGRAMS_KERNEL_H
 #define SKUA_BPF_PROGRAMS_KERNEL_H
@@ -16,7 +17,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* Some helpers are for programs alone that can be had under the GPL. */
+/* Some helpers require a license compatible with the GPL. */
 #define KERNEL_LICENSE "Dual MIT/GPL"
 
 #define KERNEL_STRUCT __attribute__((preserve_access_index))
@@ -48,11 +49,13 @@ struct task_struct {
 	struct pid *thread_pid;
 } KERNEL_STRUCT;
 
-/* Of a namespace in a namespace, and so on, by the kernel's MAX_PID_NS_LEVEL. */
+/* The largest number of nested PID namespaces (the kernel's
+ * MAX_PID_NS_LEVEL). */
 #define KERNEL_PID_LEVELS 33u
 
-/* kernel_thread_id - of a thread, as gettid() is in a namespace; 0: it is not in it
- * @inum: of that namespace, the inode of /proc/self/ns/pid there */
+/* kernel_thread_id - return the thread's number in a PID namespace, as gettid()
+ * there; 0 if the thread is not in it
+ * @inum: the namespace: inode of /proc/self/ns/pid in it */
 static inline unsigned kernel_thread_id(struct task_struct *task, unsigned inum)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /**
- * look.h - what BPF programs see of a thread of a process: for which task it works, and
- * its stack
+ * look.h - read a thread of a process from a BPF program: the task that it
+ * works on, and its stack
  */
 #ifndef SKUA_BPF_PROGRAMS_LOOK_H
 #define SKUA_BPF_PROGRAMS_LOOK_H
@@ -13,9 +13,9 @@
 #include "sample.h"
 
 const volatile unsigned tgid;
-const volatile unsigned namespace; /* of the process: what its gettid() is of */
+const volatile unsigned namespace; /* PID namespace of the process */
 
-/* By what gettid() is. */
+/* Key: gettid() of a worker's thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SAMPLE_WORKERS);
@@ -28,8 +28,9 @@ static inline bool read_word(__u64 address, __u64 *out)
 	return bpf_probe_read_user(out, sizeof(*out), (void *)address) == 0;
 }
 
-/* look - find the task that the current thread works for; @tid: its gettid(). The thread
- * runs no code of its own meanwhile, so that the words belong together. */
+/* look - find the task that the current thread works on. @tid: its gettid().
+ * The thread runs no code of its own meanwhile, so the words belong
+ * together. */
 static inline enum sample_of look(struct sample *sample, __u32 tid)
 {
 	struct sample_worker *worker = bpf_map_lookup_elem(&workers, &tid);
@@ -39,7 +40,7 @@ static inline enum sample_of look(struct sample *sample, __u32 tid)
 		return SAMPLE_OTHER;
 	if (!read_word(worker->tid, &word))
 		return SAMPLE_UNKNOWN;
-	if (word != tid) /* it was one, and something else is there now */
+	if (word != tid) /* no longer a worker's: the memory is used again */
 		return SAMPLE_OTHER;
 	if (!read_word(worker->state, &word) || !read_word(worker->task, &task))
 		return SAMPLE_UNKNOWN;
@@ -52,7 +53,8 @@ static inline enum sample_of look(struct sample *sample, __u32 tid)
 	return SAMPLE_TASK;
 }
 
-/* read_registers - of a thread in user mode, while the kernel works for it */
+/* read_registers - read the user-mode registers of a thread, while it is in the
+ * kernel */
 static inline void read_registers(struct task_struct *task,
 				  struct sample *sample)
 {
@@ -67,7 +69,7 @@ static inline void read_registers(struct task_struct *task,
 #endif
 }
 
-/* read_stack - of the current thread, as much as there is */
+/* read_stack - copy the stack of the current thread, as much as is readable */
 static inline void read_stack(struct sample *sample)
 {
 	__u32 bytes = 0;

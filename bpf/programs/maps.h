@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * maps.h - values of threads in maps, also of those that have ended
+ * maps.h - keep the values of threads in maps, also of ended ones
  *
- * The last COUNT_ENDED of those keep their values; before, they are added to a
- * sum, so that there is room as long as not too many live, and sums stay exact. Only
- * programs in this folder include this, each with a fold() of its own.
+ * The last COUNT_ENDED ended threads keep their values. The values of earlier
+ * ones are folded, that is, added to a sum. So the maps have room unless too
+ * many threads live at once, and the sums stay exact. Only programs in this
+ * folder include this file; each defines its own fold().
  */
 #ifndef SKUA_BPF_PROGRAMS_MAPS_H
 #define SKUA_BPF_PROGRAMS_MAPS_H
@@ -12,14 +13,15 @@
 #include "count.h"
 #include "kernel.h"
 
-/* In the order of their ends. */
+/* Ended threads, the earliest first. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, COUNT_ENDED);
 	__type(value, __u32);
 } ended SEC(".maps");
 
-/* The value of a key, which is new at its first event; NULL: there is no room. */
+/* Find the value of a key; at its first event, add a copy of @fresh. Return:
+ * NULL if the map is full. */
 static inline void *find(void *map, const void *key, const void *fresh)
 {
 	void *value = bpf_map_lookup_elem(map, key);
@@ -30,10 +32,12 @@ static inline void *find(void *map, const void *key, const void *fresh)
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* Its maps are those of a program. Of a thread that has not ended, nothing. */
+/* Add the values of an ended thread to the sum and delete them. Does nothing if
+ * the thread has not ended. */
 static inline void fold(__u32 thread);
 
-/* A thread, whose values nobody writes any more. */
+/* Queue an ended thread. Its values have no writer any more. If the queue is
+ * full, fold the earliest one. */
 static inline void end(__u32 thread)
 {
 	__u32 first;
@@ -46,7 +50,8 @@ static inline void end(__u32 thread)
 		fold(thread);
 }
 
-/* Of one who folds it, and no other. Relaxed: the queue orders what was written. */
+/* Return true to exactly one of the callers that try to fold the thread.
+ * Relaxed: the queue `ended` orders the writes of the values before. */
 static inline bool claim(__u32 *its_end)
 {
 	__u32 expected = 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* octave.h - which count of a histogram is for a time, and maps of them. Only
- * programs in this folder include this. */
+/* octave.h - find the element of a histogram for a time. Only programs in this
+ * folder include this file. */
 #ifndef SKUA_BPF_PROGRAMS_OCTAVE_H
 #define SKUA_BPF_PROGRAMS_OCTAVE_H
 
 #include "count.h"
 
-/* Below COUNT_OCTAVES: the logarithm to base 2. */
+/* Return the logarithm to base 2, limited to COUNT_OCTAVES - 1. */
 static inline unsigned octave(__u64 ns)
 {
 	unsigned log = 0;
@@ -23,7 +23,7 @@ static inline void count_octave(__u64 *octaves, __u64 ns)
 {
 	unsigned i = octave(ns);
 
-	/* For the verifier, which has forgotten it. */
+	/* Always true, but the verifier does not know it here. */
 	if (i < COUNT_OCTAVES)
 		octaves[i]++;
 }

@@ -12,7 +12,7 @@
 
 #include "find.skel.h"
 
-/* The last line of libbpf's that was a warning. */
+/* The last warning of libbpf. */
 static char said[200];
 
 static int keep(enum libbpf_print_level level, const char *format, va_list args)

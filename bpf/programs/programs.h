@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * programs.h - BPF programs (bpf/programs), and why they cannot be loaded
+ * programs.h - load BPF programs (bpf/programs), and explain failures
  *
- * A program NAME is programs/NAME.bpf.c; its NAME.skel.h opens, loads and attaches
- * it. Threads: all of this belongs to one thread.
+ * The source of a program NAME is programs/NAME.bpf.c; its NAME.skel.h opens,
+ * loads and attaches it. Threads: everything here belongs to one thread.
  */
 #ifndef SKUA_BPF_PROGRAMS_H
 #define SKUA_BPF_PROGRAMS_H
@@ -13,31 +13,31 @@
 
 struct bpf_program;
 
-/* programs_begin - before libbpf is used: keep what it says for
- * programs_reason(), instead of stderr */
+/* programs_begin - call it before libbpf: keep libbpf's warnings for
+ * programs_reason(), instead of printing them on stderr */
 void programs_begin(void);
 
 /**
- * programs_reason - a line without its end: why @err was
+ * programs_reason - explain why loading or attaching a program failed
  * @err: -errno of libbpf
  *
- * What is missing to load or attach programs, and what to do about it. Valid until
- * the next call.
+ * Return: a line without a newline: what is missing, and what to do. Valid
+ * until the next call.
  */
 const char *programs_reason(int err);
 
-/* programs_namespace - that this process has its process numbers of: the inode of
- * /proc/self/ns/pid; 0 if that is not there */
+/* programs_namespace - return the PID namespace of this process: the inode of
+ * /proc/self/ns/pid; 0 if it cannot be read */
 unsigned programs_namespace(void);
 
-/* programs_iterate - run a program of the kind iter/task, once for each task. Return: 0;
- * -errno of libbpf */
+/* programs_iterate - run a program of type iter/task, once for each task.
+ * Return: 0; -errno of libbpf */
 int programs_iterate(struct bpf_program *program);
 
 /**
- * programs_find - what programs see as the tgid of a process
- * @pid: as this process sees it
- * @tgid: receives it, which is @pid itself but in containers
+ * programs_find - find the number by which programs know a process
+ * @pid: number in this process's namespace
+ * @tgid: receives the kernel's own number; other than @pid only in containers
  *
  * Return: 0; -ESRCH; -errno of libbpf.
  */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* sample.bpf.c - what the threads of a process do when a clock ticks: for which task,
- * and in which functions */
+/* sample.bpf.c - sample the threads of a process when a clock ticks: the task
+ * that they work on, and their stacks */
 #include "look.h"
 
 #include <stddef.h>
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
 
-const volatile bool kernel_stacks; /* whether they are wanted */
+const volatile bool kernel_stacks; /* record stacks of the kernel, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* the tool says how much, by CPUs */
+	__uint(max_entries, 4096); /* the tool sets the size, by CPUs */
 } samples SEC(".maps");
 
-/* Too large for the stack of a program. */
+/* A sample is too large for the stack of a program. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -22,13 +22,13 @@ struct {
 	__type(value, struct sample);
 } scratch SEC(".maps");
 
-/* Samples for which there was no room. */
+/* Samples for which the ring buffer had no room. */
 unsigned long long lost;
 
-/* Of the thread in user mode, also while the kernel works for it. */
+/* Read the user-mode registers, even if the thread is in the kernel. */
 static void read_user(struct bpf_perf_event_data *ctx, struct sample *sample)
 {
-	/* Its addresses are the upper ones. */
+	/* Addresses of the kernel are in the upper half. */
 	sample->kernel = (__s64)PT_REGS_IP(&ctx->regs) < 0;
 	if (sample->kernel) {
 		read_registers(bpf_get_current_task_btf(), sample);

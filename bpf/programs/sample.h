@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /**
- * sample.h - what the program sample and its tool tell each other
+ * sample.h - the data that the program `sample` and its tool exchange
  *
  * A sample is what a thread of the process did when a clock of its CPU ticked.
  */
@@ -11,13 +11,13 @@
 
 #define SAMPLE_WORKERS 16384
 #define SAMPLE_COMM    16    /* bytes of a thread's name, with the 0 */
-#define SAMPLE_KERNEL  127   /* functions of the kernel's that are told */
-#define SAMPLE_STACK   16384 /* bytes of it */
+#define SAMPLE_KERNEL  127   /* functions of a kernel stack, at most */
+#define SAMPLE_STACK   16384 /* bytes of a user stack, at most */
 #define SAMPLE_PIECE \
-	1024 /* that are copied at a time, as far as there is more */
+	1024 /* bytes copied at once, while the memory is readable */
 
-/* Where words of a worker are in the memory of the process; poll and type, in its
- * task. */
+/* Addresses of a worker's words in the memory of the process; poll and type:
+ * their offsets in a task. */
 struct sample_worker {
 	__u64 tid;
 	__u64 state;
@@ -26,7 +26,7 @@ struct sample_worker {
 	__u64 type;
 };
 
-/* The kind of the thread. */
+/* The kind of a sampled thread. */
 enum sample_of {
 	SAMPLE_TASK,
 	SAMPLE_STATE,  /* a worker without a task */
@@ -34,18 +34,18 @@ enum sample_of {
 	SAMPLE_UNKNOWN /* a worker whose words cannot be read */
 };
 
-/* The end may be missing, of the stack. */
+/* One sample. Only the first @bytes of the stack are sent. */
 struct sample {
 	__u32 of;     /* enum sample_of */
 	__u32 state;  /* enum area_state */
 	__u64 type;   /* of the task; 0: none */
 	__u64 poll;   /* its poll function */
-	__u32 kernel; /* not 0: the kernel worked for the thread */
+	__u32 kernel; /* not 0: the thread was in the kernel */
 	__u32 bytes;  /* of the stack, from sp on */
 	__u64 ip, sp, fp;
-	__u64 back; /* where to, if that is in a register (aarch64) */
+	__u64 back; /* return address, if in a register (aarch64) */
 	char comm[SAMPLE_COMM];
-	__u32 kernel_count; /* of the addresses there are; the innermost first */
+	__u32 kernel_count; /* of kernel_stack; the innermost is first */
 	__u32 reserved;
 	__u64 kernel_stack[SAMPLE_KERNEL];
 	__u8 stack[SAMPLE_STACK];

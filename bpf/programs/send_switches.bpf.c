@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* send_switches.bpf.c - when threads of a process get a CPU and lose it, and to which
- * thread */
+/* send_switches.bpf.c - report when threads of a process get a CPU or lose it,
+ * and to which thread */
 #include "kernel.h"
 
 #include "probes/trace_file.h"
 
 char LICENSE[] SEC("license") = KERNEL_LICENSE;
 
-const volatile unsigned target;    /* its tgid */
-const volatile unsigned namespace; /* of what threads are called */
+const volatile unsigned target;    /* tgid of the process */
+const volatile unsigned namespace; /* PID namespace of reported threads */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 22);
 } switches SEC(".maps");
 
-/* Of a thread's state, as they are since Linux 4.20: __TASK_STOPPED, __TASK_TRACED */
+/* Bits of task_struct.__state, as since Linux 4.20: __TASK_STOPPED,
+ * __TASK_TRACED. */
 #define STOPPED (0x4u | 0x8u)
 
-unsigned lost; /* since the last one that there was room for */
+unsigned lost; /* records lost since the last one that had room */
 
 static inline bool is_ours(struct task_struct *task)
 {
 	return (unsigned)BPF_CORE_READ(task, tgid) == target;
 }
 
-/* The thread of ours that would go on on this CPU, and waits for it; 0: none. One
- * that is taken to another CPU stays noted until this one is idle. */
+/* The thread of the process that was preempted on this CPU and still waits for
+ * it; 0: none. If it moves to another CPU, it stays here until this CPU is
+ * idle. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -34,7 +36,7 @@ struct {
 	__type(value, unsigned);
 } waiting SEC(".maps");
 
-/* Nobody is woken for it: the reader comes often enough. */
+/* Send a record. It wakes no reader: the reader polls often enough. */
 static inline void note(unsigned tid, struct task_struct *other,
 			enum trace_switch_kind kind)
 {
@@ -63,8 +65,9 @@ static inline void note(unsigned tid, struct task_struct *other,
 	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
 }
 
-/* preempt, previous, next. A thread that was woken meanwhile is still in no running
- * state: that comes when it has left the CPU. */
+/* Arguments: preempt, previous, next. If @previous was woken while it goes to
+ * sleep, its state is not "running" here yet: the kernel sets that after it has
+ * left the CPU. */
 SEC("raw_tp/sched_switch")
 int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {

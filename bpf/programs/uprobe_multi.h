@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* uprobe_multi.h - attaching to many places of a file by one call (Linux 6.6), which
- * the headers of older kernels, and libbpf 1.1, do not have */
+/* uprobe_multi.h - declarations to attach to many places of a file by one call
+ * (Linux 6.6); the headers of older kernels, and libbpf 1.1, lack them */
 #ifndef SKUA_BPF_UPROBE_MULTI_H
 #define SKUA_BPF_UPROBE_MULTI_H
 
