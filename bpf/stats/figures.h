@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* figures.h - what is made of the counts of a debug area */
+/* figures.h - compute figures from the counts of a debug area */
 #ifndef SKUA_BPF_FIGURES_H
 #define SKUA_BPF_FIGURES_H
 
 #include "bpf/target/target.h"
 
-/* A counter: its name in JSON, what it counts, and where it is in its struct. */
+/* A counter: its name in JSON, its help text, and its offset in struct
+ * area_counters. */
 struct figure_counter {
 	const char *name;
 	const char *help;
@@ -25,7 +26,7 @@ static inline uint64_t figure_value(const struct area_counters *counters,
 	return value;
 }
 
-/* The histograms of a worker: what each is called, and where it is. */
+/* The histograms of a worker. */
 enum figure_histogram {
 	FIGURE_POLL,
 	FIGURE_WAIT,
@@ -36,54 +37,58 @@ enum figure_histogram {
 
 extern const char *const figure_histogram_names[FIGURE_HISTOGRAMS];
 
-/* figure_sum - a histogram of all workers, in @sum */
+/* figure_sum - add up one histogram of all workers, into @sum */
 void figure_sum(const struct target_snapshot *snapshot,
 		enum figure_histogram which, struct probes_histogram *sum);
 
-/* figure_since - what has come to it; all of it if some is less than before */
+/* figure_since - subtract @before from @histogram. A count below its earlier
+ * value has restarted from 0 and stays as it is */
 void figure_since(struct probes_histogram *histogram,
 		  const struct probes_histogram *before);
 
-/* figure_is_row - is that of any tasks? */
+/* figure_is_row - return whether the row belongs to any tasks */
 static inline bool figure_is_row(const struct area_type *row)
 {
 	return row->type != 0 || row->poll != 0;
 }
 
-/* figure_is_rest - is it of all tasks for which there was no other row? */
+/* figure_is_rest - return whether the row counts all tasks for which the table
+ * had no row */
 static inline bool figure_is_rest(const struct area_type *row)
 {
 	return row->type == 0 && row->poll == 1;
 }
 
-/* figure_total - how many there are in it */
+/* figure_total - return the number of values in the histogram */
 uint64_t figure_total(const struct probes_histogram *histogram);
 
-/* figure_quantile - a time that this part (0 to 1) of them does not exceed, within the
- * width of a bucket; 0 if there are none */
+/* figure_quantile - return the quantile @part (0 to 1) in ns, rounded down to
+ * the start of its bucket; 0 if the histogram is empty */
 uint64_t figure_quantile(const struct probes_histogram *histogram, double part);
 
-/* figure_over - how many of them took longer than @limit_ns, at least: a bucket
- * that the limit divides does not count */
+/* figure_over - return how many values exceed @limit_ns, at least: the bucket
+ * that contains the limit is left out */
 uint64_t figure_over(const struct probes_histogram *histogram,
 		     uint64_t limit_ns);
 
-/* figure_over_limit - how many polls of a runtime took longer than its limit, about;
- * 0 without a limit */
+/* figure_over_limit - return about how many polls of a runtime exceeded its
+ * stall limit; 0 without a limit */
 uint64_t figure_over_limit(const struct target_snapshot *snapshot,
 			   const struct area_runtime *area);
 
-/* figure_difference - between two looks at a counter; one that is less than before
- * has begun again */
+/* figure_difference - return the increase of a counter between two readings. If
+ * it is below its earlier value, it has restarted from 0 */
 static inline uint64_t figure_difference(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
 }
 
-/* figure_times - the times of a worker up to @at_ns, which is in one of them */
+/* figure_times - return the times of a worker up to @at_ns. The time since
+ * times->since_ns counts for the current state */
 struct area_times figure_times(const struct area_times *times, uint64_t at_ns);
 
-/* figure_state - "running"; "?" for what is none */
+/* figure_state - return the name of a state, as "running"; "?" if there is no
+ * such state */
 const char *figure_state(uint64_t state);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.c - skua stats: the counters of a process */
+/* stats.c - skua stats: show the counters of a process */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static const struct args_verb verb = {
 		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 
-/* All runtimes of one moment: once more, if some came or went meanwhile. */
+/* Take snapshots of all runtimes. Repeat if runtimes came or went meanwhile. */
 static int take_all(struct target *target, struct target_snapshot **out)
 {
 	struct target_snapshot *list = NULL;

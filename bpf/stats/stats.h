@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - the parts of skua stats: a runtime as text, and as JSON */
+/* stats.h - the parts of skua stats: print a runtime as text and as JSON */
 #ifndef SKUA_BPF_STATS_H
 #define SKUA_BPF_STATS_H
 
@@ -11,21 +11,24 @@ void stats_text(FILE *file, struct target *target,
 		const struct target_runtime *runtime,
 		const struct target_snapshot *snapshot);
 
-/* stats_json - a line. Return: false: no memory, and nothing is printed */
+/* stats_json - print one line of JSON. Return: false if memory is short;
+ * nothing is printed then */
 bool stats_json(FILE *file, struct target *target,
 		const struct target_runtime *runtime,
 		const struct target_snapshot *snapshot);
 
-/* The rows of all workers, those of the same tasks added up: to be freed. */
+/* Figures of task types, summed over all workers. The caller frees @rows with
+ * free(). */
 struct stats_rows {
 	struct area_type *rows;
 	unsigned count;
 };
 
-/* stats_collect - the busiest first; none, if there is no memory */
+/* stats_collect - collect the rows of all workers, the busiest type first. If
+ * memory is short, there are no rows */
 struct stats_rows stats_collect(const struct target_snapshot *snapshot);
 
-/* stats_name - what to call those tasks; TARGET_NAME bytes */
+/* stats_name - write the name of the row's tasks to @name, TARGET_NAME bytes */
 void stats_name(struct target *target, const struct area_type *row, char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats_json.c - a runtime as JSON */
+/* stats_json.c - print a runtime as JSON */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "bpf/stats/figures.h"
 #include "bpf/stats/stats.h"
 
-/* The names in JSON are those of the members. */
+/* Names in JSON are the names of the struct members. */
 #define TIMES(member) JSON_FIELD(struct area_times, member)
 static const struct json_field fields_of_times[] = {
 	TIMES(run_ns), TIMES(search_ns), TIMES(park_ns), { 0 }

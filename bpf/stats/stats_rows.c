@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats_rows.c - what all workers say of the types of tasks */
+/* stats_rows.c - sum up the figures of task types over all workers */
 #include <stdlib.h>
 #include <string.h>
 

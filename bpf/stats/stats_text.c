@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* stats_text.c - a runtime as tables */
+/* stats_text.c - print a runtime as tables */
 #include <stdlib.h>
 
 #include "bpf/stats/figures.h"
 #include "bpf/stats/stats.h"
 #include "bpf/cli/table.h"
 
-/* The columns of counters in the table of each kind. A column without a name is not
- * shown. */
+/* The counters of each table. A column without a name is not shown. */
 enum kind { TASKS, SEARCH, KINDS };
 
 static const struct figure_counter columns_of[KINDS][TABLE_COLUMNS] = {
@@ -140,7 +139,8 @@ static void print_histograms(FILE *file, const struct target_snapshot *snapshot)
 	table_print(file, &table);
 }
 
-/* Also those that ended before they were reported. */
+/* Print how many polls exceeded the limit, including those that ended before
+ * they could be reported as stalls. */
 static void print_over(FILE *file, const struct target_runtime *runtime,
 		       const struct target_snapshot *snapshot)
 {

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A file of /proc that is one short line; false if it cannot be had. */
+/* Read the first line of a thread's file in /proc. Return: false if it cannot
+ * be read. */
 static bool read_line(pid_t pid, pid_t tid, const char *name, char *text,
 		      size_t size)
 {
@@ -24,7 +25,8 @@ static bool read_line(pid_t pid, pid_t tid, const char *name, char *text,
 	return got;
 }
 
-/* The letter after the name of the thread, which may have brackets itself. */
+/* Read the kernel's state letter. It follows the last ')', as the thread's name
+ * before it may contain brackets, too. Return: 0 if not known. */
 static char read_state(pid_t pid, pid_t tid)
 {
 	char text[256];
@@ -36,7 +38,8 @@ static char read_state(pid_t pid, pid_t tid)
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 
-/* Which thread is it? That takes long with many threads, and changes rarely. */
+/* Find the worker's thread if it is another one than at the last read. The
+ * search is slow with many threads, but the thread rarely changes. */
 static void find_thread(struct target *target, const struct target_runtime *at,
 			unsigned index, struct thread_usage *thread)
 {
@@ -67,7 +70,8 @@ static void read_cpu(pid_t pid, struct thread_usage *thread)
 		thread->before_ns = thread->cpu_ns;
 }
 
-/* The state counts for a poll that is under way before and after it was read. */
+/* Read the thread's state. It belongs to a poll only if the same poll is under
+ * way before and after it was read. */
 static void read_thread(struct target *target, const struct target_runtime *at,
 			unsigned index, struct thread_usage *thread)
 {

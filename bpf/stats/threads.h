@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.h - what the kernel says of the threads of the workers */
+/* threads.h - read from /proc what the workers' threads do */
 #ifndef SKUA_BPF_THREADS_H
 #define SKUA_BPF_THREADS_H
 
 #include "bpf/target/target.h"
 
 /**
- * struct thread_usage - of one worker's thread; zero it before the first read
- * @own: its gettid(), as the process sees it; 0: it has none
- * @tid: the same as this process sees it; 0: it is not there
+ * struct thread_usage - a worker's thread; zero it before the first read
+ * @own: its gettid() in the process's own namespace; 0: the worker has no
+ *     thread
+ * @tid: its number in this process's namespace; 0: not found
  * @state: the kernel's letter, as in proc(5); 0: not known
- * @in_poll: @state is of a thread in the middle of a poll
- * @cpu_ns, @before_ns: how long it had had a CPU at the last read, and at the
- *       one before; if @has_cpu
+ * @in_poll: the thread was in the middle of a poll when @state was read
+ * @has_cpu: @cpu_ns and @before_ns are known
+ * @cpu_ns, @before_ns: CPU time of the thread at the last read, and at the read
+ *     before
  */
 struct thread_usage {
 	uint64_t own;
@@ -24,20 +26,21 @@ struct thread_usage {
 };
 
 /**
- * threads_read - of each worker of a runtime
- * @threads: as many as the runtime has workers
+ * threads_read - read the threads of all workers of a runtime
+ * @threads: an entry for each worker of the runtime
  *
- * What /proc does not say is not known.
+ * What /proc does not show stays unknown.
  */
 void threads_read(struct target *target, const struct target_runtime *at,
 		  struct thread_usage *threads);
 
-/* thread_state - "blocked" or "stopped" in the middle of a poll, or @otherwise */
+/* thread_state - return "blocked" or "stopped" if the thread is so in the
+ * middle of a poll; otherwise @otherwise */
 const char *thread_state(const struct thread_usage *thread,
 			 const char *otherwise);
 
-/* thread_on_cpu - the part of the time between both reads, @ns, for which it had a
- * CPU, 0 to 1; below 0: not known */
+/* thread_on_cpu - return the share of @ns, the time between the last two reads,
+ * for which the thread had a CPU, 0 to 1; below 0: not known */
 double thread_on_cpu(const struct thread_usage *thread, uint64_t ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c - skua top: what the workers of a process do now */
+/* top.c - skua top: show what the workers of a process do now */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 
 #define MS UINT64_C(1000000)
 
-/* Between two looks at all workers: 400 in a second, and fewer where a look
- * takes long, so that looking takes a twentieth of a CPU. */
+/* Time between two scans of all workers: 400 scans per second, or fewer where a
+ * scan takes long, so that scanning takes at most 1/20 of a CPU. */
 #define LOOK_NS     (5 * MS / 2)
 #define LOOK_FACTOR 20u
 
-/* Lines that are neither workers nor task types: a head and histograms. */
+/* Lines for neither workers nor task types: the head and the histograms. */
 #define OTHER_ROWS 15u
 
 struct options {
@@ -30,7 +30,7 @@ struct options {
 	bool json, csv, once;
 };
 
-/* The process to watch, and how it is shown. */
+/* The watched process, and how to show it. */
 struct watch {
 	const struct options *options;
 	struct target *target;
@@ -38,7 +38,7 @@ struct watch {
 	unsigned count;
 	size_t room;
 	struct top_style style;
-	bool live; /* on a terminal */
+	bool live; /* drawn on a terminal again and again */
 };
 
 /* ---- options --------------------------------------------------------------- */
@@ -118,7 +118,8 @@ static int add(struct watch *watch, const struct target_runtime *at)
 	return take(watch->target, at, more);
 }
 
-/* Those that are there now, and no others. */
+/* Make the list match the process's runtimes: drop those that are gone, add new
+ * ones. */
 static int match(struct watch *watch)
 {
 	unsigned kept = 0;
@@ -145,8 +146,8 @@ static int match(struct watch *watch)
 	return code;
 }
 
-/* Until a list that does not change meanwhile; a runtime that is new has no
- * interval before it, which begins now. */
+/* Repeat match() until no runtime comes or goes during it. The first interval
+ * of a new runtime begins now. */
 static int match_again(struct watch *watch)
 {
 	int code;
@@ -180,7 +181,8 @@ static int look(struct watch *watch)
 	return code == -EAGAIN ? match_again(watch) : code;
 }
 
-/* Look until the interval is over. Return: TERMINAL_QUIT; -errno */
+/* Scan the workers until the interval is over. Return: 0; TERMINAL_QUIT;
+ * -errno. */
 static int look_on(struct watch *watch, uint64_t until_ns)
 {
 	uint64_t begun = now_ns(), after = begun;
@@ -210,7 +212,8 @@ static int end_one(struct target *target, const struct target_runtime *at,
 {
 	int code = 0;
 
-	/* One that came in this interval has its beginning there already. */
+	/* A runtime that is new in this interval has only the snapshot of its
+	 * start. */
 	if (runtime->before.worker_count == 0)
 		return 0;
 	code = take(target, at, runtime);
@@ -219,8 +222,8 @@ static int end_one(struct target *target, const struct target_runtime *at,
 	return code;
 }
 
-/* One interval. Return: TERMINAL_QUIT; -EAGAIN (runtimes came or went at the end:
- * there is nothing to show); -errno */
+/* Watch for one interval. Return: 0; TERMINAL_QUIT; -EAGAIN (runtimes came or
+ * went at the end, so there is nothing to show); another -errno. */
 static int watch_interval(struct watch *watch)
 {
 	uint64_t until = now_ns() + (uint64_t)(watch->options->interval * 1e9);
@@ -234,7 +237,8 @@ static int watch_interval(struct watch *watch)
 
 /* ---- showing --------------------------------------------------------------- */
 
-/* Runtimes that came in this interval are shown in the next. */
+/* Whether the runtime has both snapshots of the interval. A new runtime is
+ * shown from the next interval on. */
 static bool is_whole(const struct top_runtime *runtime)
 {
 	return runtime->before.worker_count != 0 &&
@@ -272,7 +276,7 @@ static bool print(void *of, FILE *file)
 	return printed;
 }
 
-/* Half of the lines that are left for workers, half for types. */
+/* Half of the remaining lines are for workers, half for task types. */
 static unsigned rows_for_each(void)
 {
 	unsigned rows = terminal_rows();
@@ -321,10 +325,10 @@ static void watch_end(struct watch *watch)
 	target_close(watch->target);
 }
 
-/* An exit code, with the reason said. */
+/* Print the reason for an error. Return: an exit code. */
 static int conclude(const struct watch *watch, int code)
 {
-	if (ferror(stdout)) /* args_flush() says so */
+	if (ferror(stdout)) /* args_flush() prints the error */
 		return EXIT_FAILED;
 	if (code < 0) {
 		fprintf(stderr, ARGS_PROGRAM " top: %s\n",
@@ -342,7 +346,7 @@ static int conclude(const struct watch *watch, int code)
 	return EXIT_OK;
 }
 
-/* @target is closed. */
+/* Watch the process until it ends or the user quits. Closes @target. */
 static int watch_process(struct options *options, struct target *target)
 {
 	struct watch watch = {
@@ -378,7 +382,8 @@ int verb_top(int argc, char **argv)
 	if (!target)
 		return code;
 	code = watch_process(&options, target);
-	/* As if it had not been caught. */
+	/* Die of the signal that terminal code caught, as if it had not been
+	 * caught. */
 	if (terminal_signal())
 		raise(terminal_signal());
 	return code;

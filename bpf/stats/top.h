@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * top.h - the parts of skua top: what is seen of a runtime in an interval
+ * top.h - the parts of skua top: observe a runtime for an interval
  *
- * An interval begins and ends with a snapshot. In between the workers are looked
- * at, some hundred times a second: that tells which tasks they are busy with, and
- * shows a poll that does not end, of which no counter tells.
+ * An interval begins and ends with a snapshot. In between, all workers are
+ * scanned some hundred times per second. The scans show which tasks the workers
+ * are busy with, and reveal a poll that does not end, which no counter shows.
  */
 #ifndef SKUA_BPF_TOP_H
 #define SKUA_BPF_TOP_H
@@ -19,24 +19,27 @@
 
 /* The activities of a worker. */
 enum top_what {
-	TOP_TASKS,   /* of a type or, without, with a poll function */
+	TOP_TASKS,   /* tasks of one type, or one poll function */
 	TOP_SHORT,   /* tasks whose polls are too short to be told apart */
-	TOP_OTHERS,  /* tasks for which there is no room in a table */
-	TOP_JOBS,    /* of fork-join */
-	TOP_BETWEEN, /* polls: the scheduler itself */
+	TOP_OTHERS,  /* tasks for which the table had no room */
+	TOP_JOBS,    /* fork-join jobs */
+	TOP_BETWEEN, /* between polls: the scheduler itself */
 };
 
 /**
- * struct top_kind - tasks that are shown as one
- * @type, @poll: of TOP_TASKS: the type is not 0, or else the function is not
- * @looks: how often a worker was seen to be busy with them; part of one where it
- *         was shared out
- * @workers: the same by worker
- * @rows: what the rows of their type say of the interval; longest times are those
- *        since the beginning
- * @longest_ns: the longest poll that was seen to be under way
- * @in_worker, @in_ns: which worker is in one poll of them for how long; in_ns is 0
- *         if none is
+ * struct top_kind - tasks that are shown as one line
+ * @what: kind of activity
+ * @type, @poll: for TOP_TASKS: the type, or if that is 0 the poll function
+ * @looks: how many scans found a worker busy with them; fractions come from
+ *     TOP_SHORT
+ * @workers: such scans by worker, without fractions
+ * @rows: sums of the type's rows for the interval, except the longest times,
+ *     which are those since the start of the runtime
+ * @longest_ns: the longest poll that scans found under way
+ * @in_worker, @in_ns: the worker that has been in one poll of them, and for how
+ *     long; in_ns is 0 if there is none
+ * @in_longer: that poll began before the first scan; it has taken longer than
+ *     @in_ns
  */
 struct top_kind {
 	enum top_what what;
@@ -47,26 +50,34 @@ struct top_kind {
 	uint64_t longest_ns;
 	unsigned in_worker;
 	uint64_t in_ns;
-	bool in_longer; /* it had begun before anybody looked */
+	bool in_longer;
 };
 
-/* The poll that a worker was last seen in. */
+/* struct top_poll - the poll that a worker was last seen in
+ * @task: 0: none
+ * @number: tasks polled up to then, which identifies the poll
+ * @first_ns, @last_ns: times of the first and last scan that saw it
+ * @type, @poll: of the task, if @known
+ * @known: @type and @poll could be read
+ * @begun: it began before the first scan, so its length is not known */
 struct top_poll {
 	uint64_t task, number;
 	uint64_t first_ns, last_ns;
 	uint64_t type, poll;
-	bool known; /* those two are */
-	bool begun; /* before the first look: for how long is not known */
+	bool known;
+	bool begun;
 };
 
 /**
  * struct top_runtime - a runtime that is watched
- * @looks: rounds of looks at all workers
- * @busy_looks: of all looks, those at a busy worker
+ * @before, @after: snapshots of the interval's start and end
+ * @polls, @threads: for each worker
+ * @looks: scans of all workers in the interval
+ * @busy_looks: how often one of these scans found a worker busy
  */
 struct top_runtime {
 	uint64_t address, started_ns;
-	bool seen; /* it was there at the last refresh */
+	bool seen; /* not used */
 	struct target_snapshot before, after;
 	struct top_poll *polls;
 	struct thread_usage *threads;
@@ -76,71 +87,77 @@ struct top_runtime {
 	unsigned kind_count;
 };
 
-/* The activity of a worker in an interval; rates are by second. */
+/* A worker's activity in an interval; rates are per second. */
 struct top_rates {
 	double seconds;
-	double busy;   /* part of the time, 0 to 1 */
-	double on_cpu; /* likewise: it had a CPU; below 0: not known */
+	double busy;   /* share of the time, 0 to 1 */
+	double on_cpu; /* share of the time with a CPU; < 0: not known */
 	double polls, spawns, steals, parks;
-	double lifo; /* part of the polls; below 0: there were none */
+	double lifo; /* share of the polls; below 0: no polls */
 };
 
-/* Those of worker @index, or of all. */
+/* top_rates - return the rates of worker @index; top_rates_all - of all workers
+ * together */
 struct top_rates top_rates(const struct top_runtime *runtime, unsigned index);
 struct top_rates top_rates_all(const struct top_runtime *runtime);
 
-/* top_begin - a new interval: after is before now, and nothing was seen */
+/* top_begin - begin an interval: the snapshot `after` becomes `before`, and the
+ * scans of the last interval are discarded */
 void top_begin(struct top_runtime *runtime);
 
-/* top_look - see what its workers do. Return: as target_look() */
+/* top_look - scan all workers once. Return: as target_look() */
 int top_look(struct target *target, const struct target_runtime *at,
 	     struct top_runtime *runtime);
 
-/* top_end - when after was taken: make the kinds what they are, the busiest first */
+/* top_end - end an interval, once `after` has been taken: complete the kinds
+ * and sort them, the busiest first */
 void top_end(struct top_runtime *runtime);
 
-/* top_kind_name - to @name, TARGET_NAME bytes */
+/* top_kind_name - write the name of the kind to @name, TARGET_NAME bytes */
 void top_kind_name(struct target *target, const struct top_kind *kind,
 		   char *name);
 
-/* top_share - the part of the busy time of all workers, 0 to 1 */
+/* top_share - return the kind's share of the busy time of all workers, 0 to
+ * 1 */
 double top_share(const struct top_runtime *runtime,
 		 const struct top_kind *kind);
 
-/* top_busiest - which worker is most busy with that kind, and for which part of
- * the interval */
+/* top_busiest - return the worker that spent most time on the kind; @part
+ * receives which share of the interval that was */
 unsigned top_busiest(const struct top_runtime *runtime,
 		     const struct top_kind *kind, double *part);
 
-/* top_over - about how many polls of the interval took longer than the limit of
- * the runtime; 0 without a limit */
+/* top_over - return about how many polls of the interval exceeded the stall
+ * limit of the runtime; 0 without a limit */
 uint64_t top_over(const struct target_runtime *at,
 		  const struct top_runtime *runtime);
 
-/* top_kind_polls - by second; below 0: it is not told */
+/* top_kind_polls - return the polls per second; below 0: not known */
 double top_kind_polls(const struct top_runtime *runtime,
 		      const struct top_kind *kind);
 
 void top_free(struct top_runtime *runtime);
 
-/* How an interval is shown. @rows: of workers, and of kinds, at most. */
+/* How to show an interval. @rows: limit for workers, and for kinds. */
 struct top_style {
 	bool line_art;
 	bool bold;
 	unsigned rows;
-	unsigned width; /* 0: any */
+	unsigned width; /* columns; 0: no limit */
 };
 
 void top_text(FILE *file, struct target *target,
 	      const struct target_runtime *at,
 	      const struct top_runtime *runtime, const struct top_style *style);
 
-/* top_csv_titles - the first line; top_csv - the line of an interval */
+/* top_csv_titles - print the line of titles; top_csv - print an interval as a
+ * line */
 void top_csv_titles(FILE *file);
 void top_csv(FILE *file, struct target *target, const struct target_runtime *at,
 	     const struct top_runtime *runtime);
 
-/* top_json - a line. Return: false: no memory, and nothing is printed */
+/* top_json - print one line of JSON. Return: false if memory is short; nothing
+ * is printed then */
 bool top_json(FILE *file, struct target *target,
 	      const struct target_runtime *at,
 	      const struct top_runtime *runtime);

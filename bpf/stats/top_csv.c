@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_csv.c - an interval as a line of comma-separated values, to be kept */
+/* top_csv.c - print an interval as a line of comma-separated values */
 #include <inttypes.h>
 #include <time.h>
 
@@ -17,7 +17,8 @@ void top_csv_titles(FILE *file)
 	      file);
 }
 
-/* As 2026-11-23T08:30:00.123Z, of a time of CLOCK_MONOTONIC. */
+/* Print a time of CLOCK_MONOTONIC as a time of day:
+ * 2026-11-23T08:30:00.123Z. */
 static void print_time(FILE *file, uint64_t at_ns)
 {
 	struct tm tm;
@@ -44,7 +45,8 @@ static void print_quantiles(FILE *file, const struct top_runtime *runtime,
 		figure_quantile(&sum, 0.99));
 }
 
-/* Names may have anything in them; in quotes only these are special. */
+/* Print a name in quotes. Names may contain any character, but only quotes need
+ * doubling. */
 static void print_quoted(FILE *file, const char *text)
 {
 	fputc('"', file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_json.c - an interval as JSON */
+/* top_json.c - print an interval as JSON */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -21,7 +21,8 @@ static json_t *rates_json(const struct top_rates *rates)
 			 real_or_null(rates->lifo));
 }
 
-/* null if it is in none, or one that was too short. */
+/* The poll that a worker is in; null if it is in none, or in one too short to
+ * read. */
 static json_t *doing_json(struct target *target, const struct top_poll *poll)
 {
 	char name[TARGET_NAME];

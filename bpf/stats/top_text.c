@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_text.c - an interval as tables */
+/* top_text.c - print an interval as tables */
 #include <string.h>
 
 #include "bpf/cli/table.h"
@@ -13,7 +13,7 @@ static const char *const eighths[LEVELS + 1] = { " ", "▏", "▎", "▍", "▌"
 						 "▋", "▊", "▉", "█" };
 /* ---- cells ----------------------------------------------------------------- */
 
-/* A part of 1 as a bar of ten characters. */
+/* Add a share (0 to 1) as a bar of BAR characters and a percentage. */
 static void add_bar(struct table *table, double part, bool line_art)
 {
 	char text[TABLE_CELL] = "";
@@ -31,13 +31,14 @@ static void add_bar(struct table *table, double part, bool line_art)
 	table_add(table, "%s %3.0f %%", text, 100 * part);
 }
 
-/* A rate may be anything. */
+/* Round a rate. A process may report any numbers, so it is limited first. */
 static uint64_t whole(double rate)
 {
 	return rate < 1e18 ? (uint64_t)(rate + 0.5) : (uint64_t)1e18;
 }
 
-/* Below ten with a digit behind the point. */
+/* Add a rate; below ten with one digit after the point; "-" if it is not
+ * known. */
 static void add_rate(struct table *table, double rate)
 {
 	if (rate > 0 && rate < 9.95)
@@ -103,7 +104,8 @@ static void print_head(FILE *file, struct target *target,
 					 runtime->after.urgent_depth));
 }
 
-/* Polls over the limit, also those that ended before they were reported. */
+/* Print how many polls exceeded the limit, including those that ended before
+ * they could be reported as stalls. */
 static void print_over(FILE *file, const struct target_runtime *at,
 		       const struct top_runtime *runtime)
 {
@@ -122,7 +124,8 @@ static void print_over(FILE *file, const struct target_runtime *at,
 		text_count(stalls, reported));
 }
 
-/* The first thing to know, if there is such: tasks that do not let others run. */
+/* Print the workers that are stuck in one poll: these tasks keep others from
+ * running, so they come first. */
 static void print_hogs(FILE *file, struct target *target,
 		       const struct top_runtime *runtime, bool bold)
 {
@@ -143,7 +146,8 @@ static void print_hogs(FILE *file, struct target *target,
 
 /* ---- workers --------------------------------------------------------------- */
 
-/* As "http_read 12 ms"; how long from two looks at the same poll. */
+/* Add what a worker does, as "http_read 12 ms". The time is known if two scans
+ * saw the same poll. */
 static void add_doing(struct table *table, struct target *target,
 		      const struct top_runtime *runtime, unsigned index)
 {
@@ -213,7 +217,7 @@ static void print_workers(FILE *file, struct target *target,
 
 /* ---- task types ------------------------------------------------------------ */
 
-/* As "w1 100 %, one poll for 3.2 s". */
+/* Add where the kind ran, as "100 % of worker 1, one poll for 3.2 s". */
 static void add_where(struct table *table, const struct top_runtime *runtime,
 		      const struct top_kind *kind)
 {
@@ -288,7 +292,7 @@ static void print_kinds(FILE *file, struct target *target,
 
 /* ---- histograms ------------------------------------------------------------ */
 
-/* A character for an octave of times, the most frequent the highest. */
+/* Add a character for each octave of times; the more frequent, the higher. */
 static void add_sparks(struct table *table,
 		       const struct probes_histogram *histogram, bool line_art)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_watch.c - what is seen of a runtime in an interval: see top.h */
+/* top_watch.c - observe a runtime for an interval: see top.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,9 @@ static bool is_kind(const struct top_kind *kind, enum top_what what,
 	return what != TOP_TASKS || type != 0 || kind->poll == poll;
 }
 
-/* Found or made; the last of the table is for all others. NULL: no memory. */
+/* Find the kind, or add it. When the table is almost full, further tasks count
+ * as TOP_OTHERS; the last places are for the other activities. Return: NULL if
+ * memory is short. */
 static struct top_kind *kind_of(struct top_runtime *runtime, enum top_what what,
 				uint64_t type, uint64_t poll)
 {
@@ -69,7 +71,8 @@ void top_begin(struct top_runtime *runtime)
 
 /* ---- looks ----------------------------------------------------------------- */
 
-/* The poll that it is in goes on, or another has begun. */
+/* Update the worker's current poll: the same one continues, or another has
+ * begun. */
 static void follow(struct top_poll *poll, const struct target_now *now)
 {
 	if (now->task != poll->task || now->tasks_polled != poll->number)
@@ -140,7 +143,8 @@ int top_look(struct target *target, const struct target_runtime *at,
 
 /* ---- the end of an interval ------------------------------------------------ */
 
-/* The additions to a row of a worker; it stays for the same tasks. */
+/* Add the increase of a worker's row in the interval to its kind. A row keeps
+ * its place in the worker's table as long as it belongs to the same tasks. */
 static void add_row(struct top_runtime *runtime, const struct area_type *now,
 		    const struct area_type *before)
 {
@@ -174,8 +178,8 @@ static void add_rows(struct top_runtime *runtime)
 				&runtime->before.workers[i].samples.types[k]);
 }
 
-/* Looks at polls that were too short are of tasks in proportion to the time that
- * timed polls of them took. */
+/* Share out the scans that hit polls too short to read: tasks receive them in
+ * proportion to the time that their timed polls took. */
 static void share_out(struct top_runtime *runtime)
 {
 	struct top_kind *unknown = kind_of(runtime, TOP_SHORT, 0, 0);
@@ -202,7 +206,8 @@ static bool is_in(const struct target_worker *worker,
 	       worker->area.counters.tasks_polled == poll->number;
 }
 
-/* The snapshots are looks, too: a busy machine may leave no others. */
+/* Extend polls by what the snapshots saw, as if they were scans. On a busy
+ * machine there may be no other scans. */
 static void follow_snapshots(struct top_runtime *runtime)
 {
 	for (unsigned i = 0; i < runtime->worker_count; i++) {
@@ -219,7 +224,8 @@ static void follow_snapshots(struct top_runtime *runtime)
 	}
 }
 
-/* The workers in one poll since at least half of the interval. */
+/* Find the workers that have been in one poll for at least half of the
+ * interval. */
 static void find_long(struct top_runtime *runtime)
 {
 	uint64_t interval = runtime->after.at_ns - runtime->before.at_ns;
