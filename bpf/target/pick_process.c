@@ -12,17 +12,17 @@
 #include "bpf/cli/args.h"
 #include "bpf/cli/table.h"
 
-/* In a line. */
+/* How many processes an error message names. */
 #define MAX_NAMED 5u
 
 struct found {
 	struct target **targets;
 	unsigned count;
 	size_t room;
-	unsigned denied; /* processes that may not be read */
+	unsigned denied; /* processes without permission to read */
 };
 
-/* Of one that has runtimes, if it can be. */
+/* Open the process and keep it if it has runtimes. */
 static void try_process(struct found *found, pid_t pid)
 {
 	struct target *target;
@@ -152,7 +152,7 @@ static int open_process(struct target **out, const char *verb, pid_t pid)
 	return EXIT_FAILED;
 }
 
-/* Close all but the one that is kept, if any. */
+/* Close all targets except @kept, which may be NULL. */
 static void release(struct found *found, const struct target *kept)
 {
 	for (unsigned i = 0; i < found->count; i++)
@@ -161,7 +161,8 @@ static void release(struct found *found, const struct target *kept)
 	free(found->targets);
 }
 
-/* @several: says which there are if none of them was chosen; returns the exit code. */
+/* Pick the process. If none was given and several are found, return the exit
+ * code of @several(), which lists them. */
 static int pick(struct target **out, const char *verb, uint64_t pid,
 		int (*several)(const struct found *, const char *verb))
 {

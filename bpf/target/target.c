@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target.c - a process, its memory, and the debug areas in it: see target.h
+ * target.c - a process, its memory and its debug areas: see target.h
  *
  * Memory is read through /proc/PID/mem, which belongs to the address space that
- * the process had when it was opened: unlike with process_vm_readv(), nothing is
- * ever read of, or written to, another process that got its number, or another
- * program that it executed.
+ * the process had when the file was opened. With process_vm_readv(), the tool
+ * could read another process that has received the same number, or another
+ * program that the process has executed.
  */
 #include "bpf/target/target.h"
 
@@ -25,7 +25,7 @@
 #define MAX_READ  (UINT64_C(64) << 20)
 #define MAPS_COST 64u
 
-/* The work to read a thread, in units of target_budget.h. */
+/* Cost of reading a thread's status, in units of target_budget.h. */
 #define STATUS_COST (UINT64_C(64) << 10)
 
 /* ---- memory ---------------------------------------------------------------- */
@@ -83,7 +83,8 @@ static int fail_ended(struct target *target)
 			   "process %d has ended meanwhile", target->pid);
 }
 
-/* Say what has not been said where it happened. */
+/* Set the complaint for those errors whose source has not set one. Return:
+ * @code. */
 static int judge(struct target *target, int code)
 {
 	if (code == -ESRCH)
@@ -108,7 +109,8 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 {
 	uint64_t end;
 
-	/* A caller bounds its own reads. */
+	/* Reads of callers do not use up the budget: callers limit them
+	 * themselves. */
 	if (bytes > MAX_READ || !target_add(address, bytes, &end))
 		return judge(target, -EFAULT);
 	return judge(target, read_unpaid(target, address, to, bytes));
@@ -129,7 +131,8 @@ static int fail_nothing(struct target *target)
 			   target->pid);
 }
 
-/* A process of which only the first thread has ended is seen by another. */
+/* If only the first thread of the process has ended, its folder in /proc no
+ * longer leads to its memory. Use the folder of another thread. */
 static bool use_other_thread(struct target *target)
 {
 	int threads = openat(target->folder, "task", O_RDONLY | O_DIRECTORY);
@@ -195,14 +198,15 @@ static int open_memory(struct target *target)
 	return -EACCES;
 }
 
-/* The mappings; they stay until the next time, for names. */
+/* Read the mappings. They are kept until the next call, to find names. */
 int target_read_maps(struct target *target)
 {
 	struct target_mapping *list;
 	ssize_t count;
 	char *text;
 
-	/* The kernel takes longer for its lines than for memory. */
+	/* The kernel needs more time for a line of maps than for as many bytes
+	 * of memory. */
 	if (!target_budget_spend(&target->budget,
 				 MAPS_COST * target->maps_bytes))
 		return judge(target, -EFBIG);
@@ -254,7 +258,8 @@ static int find_roots(struct target *target)
 
 /* ---- runtimes -------------------------------------------------------------- */
 
-/* A child has a copy of what its parent had, of which nothing moves. */
+/* Drop runtimes that are copies of the parent's. fork() copies a process's
+ * debug area, but not its workers. */
 static int leave_out_copies(struct target *target)
 {
 	struct target_list *list = &target->list;
@@ -280,8 +285,9 @@ static int leave_out_copies(struct target *target)
 			   target->pid, parent);
 }
 
-/* One failure is one too many, but where there is nothing there was never a root:
- * a file may be mapped to be looked at. */
+/* Read the runtimes of all roots. Any failure ends the reading, except -ENOENT:
+ * then the note was in a file that is mapped only to be read, and there is no
+ * root. */
 static int read_roots(struct target *target)
 {
 	for (unsigned i = 0; i < target->root_count; i++) {
@@ -420,8 +426,9 @@ int target_look(struct target *target, const struct target_runtime *runtime,
 		     target_area_look(&target->memory, runtime, worker, out));
 }
 
-/* The root stays where it is as long as its library does: if that was unloaded,
- * something else may be there, which is left alone. */
+/* Write the time to a root. The root stays in place as long as its library is
+ * loaded. If the library was unloaded, other data may be there, which must not
+ * be changed: hence the check of the magic number. */
 static int put_until(struct target *target, uint64_t root, uint64_t ns)
 {
 	uint64_t address = root + offsetof(struct area_root, record_until_ns);
@@ -444,7 +451,8 @@ int target_record_until(struct target *target, uint64_t ns)
 {
 	int code = 0;
 
-	/* Not before: what only reads cannot write by mistake. */
+	/* Opened for writing only now, so that verbs that only read cannot
+	 * write by mistake. */
 	if (target->written_fd < 0)
 		target->written_fd = openat(target->memory_folder, "mem",
 					    O_WRONLY | O_CLOEXEC);
@@ -457,7 +465,7 @@ int target_record_until(struct target *target, uint64_t ns)
 				   target->pid);
 	for (unsigned i = 0; code == 0 && i < target->root_count; i++) {
 		code = put_until(target, target->roots[i], ns);
-		if (code == -EFAULT) /* its library was unloaded */
+		if (code == -EFAULT) /* the library was unloaded */
 			code = 0;
 	}
 	return code;
@@ -478,7 +486,8 @@ static bool is_thread(int threads, const char *name, uint32_t own)
 	return is;
 }
 
-/* Among all of them, as in a container. */
+/* Search all threads for the one with the number @own in its innermost
+ * namespace. Needed if the process is in a container. */
 static pid_t search_threads(struct target *target, int threads, uint32_t own)
 {
 	DIR *list = fdopendir(dup(threads));
@@ -521,7 +530,7 @@ void target_comm(const struct target *target, char *text)
 {
 	char *comm = target_proc_read(target->folder, "comm");
 
-	/* It may have ended. */
+	/* If the process has ended, use the name from the open. */
 	if (comm)
 		snprintf(text, TARGET_NAME, "%.*s", (int)strcspn(comm, "\n"),
 			 comm);

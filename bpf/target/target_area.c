@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target_area.c - finds the runtimes of a debug area: see target_area.h */
+/* target_area.c - find the runtimes of a debug area: see target_area.h */
 #include "bpf/cli/grow.h"
 #include "bpf/target/target_area.h"
 
@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The size of each struct when its ABI began, and the largest. */
+/* The size of each struct in the first version of this ABI, and the largest
+ * accepted. */
 #define END_OF(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define ROOT_MIN           END_OF(struct area_root, task_type)
 #define RUNTIME_MIN        END_OF(struct area_runtime, external_jobs_stolen)
 #define WORKER_MIN         END_OF(struct area_worker, times)
 #define MAX_BYTES          (UINT32_C(1) << 20)
 
-/* A change takes microseconds; a process may be stopped in one. */
+/* A change of the list takes microseconds, but the process may be stopped
+ * during one. */
 #define MAX_ATTEMPTS 50
 
 int target_fail(struct target_complaint *complaint, int code,
@@ -67,7 +69,8 @@ static int read_root(const struct target_memory *memory, uint64_t address,
 	return code == -EFAULT ? -ENOENT : code;
 }
 
-/* Odd during a change; @out is not changed on failure. */
+/* Read the count of changes, which is odd during a change. @out is unchanged on
+ * failure. */
 static int read_changes(const struct target_memory *memory, uint64_t root,
 			uint64_t *out)
 {
@@ -75,7 +78,9 @@ static int read_changes(const struct target_memory *memory, uint64_t root,
 			   out, sizeof(*out));
 }
 
-/* Nothing that was read since then may be of a runtime that is gone. */
+/* Check that the list of runtimes has not changed since @runtime was found.
+ * Otherwise what was read may belong to a runtime that is gone. Return: 0;
+ * -EAGAIN if it has; another -errno. */
 static int check_changes(const struct target_memory *memory,
 			 const struct target_runtime *runtime)
 {
@@ -121,7 +126,8 @@ static int read_runtime(const struct target_memory *memory, uint64_t address,
 		code = judge_runtime(area, complaint);
 	if (code)
 		return code;
-	/* A library that is older than these fields has something else there. */
+	/* An older library has a smaller struct: clear the fields that it does
+	 * not have. */
 	if (area->bytes < sizeof(*area))
 		memset((char *)area + area->bytes, 0,
 		       sizeof(*area) - area->bytes);
@@ -160,8 +166,8 @@ static struct target_runtime *append(struct target_list *list)
 	return more;
 }
 
-/* Runtimes may share what they say of workers: a small process then claims many,
- * of each of which a snapshot keeps a copy. */
+/* Count the workers of all runtimes. Hostile runtimes may share their workers,
+ * so that a small process claims very many; a snapshot copies each one. */
 static uint64_t count_workers(const struct target_list *list)
 {
 	uint64_t count = 0;
@@ -179,7 +185,8 @@ static int fail_workers(struct target_complaint *complaint)
 			   TARGET_MAX_WORKERS);
 }
 
-/* The list as it is now; a change meanwhile may make anything of it. */
+/* Read the list as it is now. If it changes meanwhile, the result may be
+ * anything. */
 static int walk(struct target_list *list, const struct target_memory *memory,
 		uint64_t address, const struct area_root *root,
 		struct target_complaint *complaint)
@@ -192,7 +199,7 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 				   "its debug area says that there are %ju "
 				   "runtimes; allowed: 0 to %u",
 				   (uintmax_t)root->count, TARGET_MAX_RUNTIMES);
-	/* As many as are said to be: a circle is not gone round for ever. */
+	/* Bounded by the count, so that a circular list ends. */
 	for (uint64_t i = 0; i < root->count; i++) {
 		struct target_runtime *runtime = append(list);
 		int code;
@@ -221,7 +228,7 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 		    : 0;
 }
 
-/* One attempt. Return: also -EAGAIN: the list was changed meanwhile. */
+/* Read the list once. Return: also -EAGAIN if it changed meanwhile. */
 static int try_add(struct target_list *list, const struct target_memory *memory,
 		   uint64_t address, struct target_complaint *complaint)
 {
@@ -270,7 +277,8 @@ int target_list_add(struct target_list *list,
 
 /* ---- now ------------------------------------------------------------------- */
 
-/* The words of a worker that belong to this, one after the other in it. */
+/* The part of struct area_worker that target_look() reads, in the same
+ * order. */
 struct head {
 	uint64_t task;
 	struct area_counters counters;
@@ -285,7 +293,8 @@ _Static_assert(offsetof(struct area_worker, counters) - HEAD_FROM ==
 			       offsetof(struct head, times),
 	       "a head is a part of a worker");
 
-/* Where in the task each is, is said by the area; 0 of both if not to be read. */
+/* Read the poll function and type of the task, at the offsets that the root
+ * gives. Both become 0 if they cannot be read. */
 static void read_task(const struct target_memory *memory,
 		      const struct target_runtime *runtime,
 		      struct target_now *out)
@@ -299,7 +308,8 @@ static void read_task(const struct target_memory *memory,
 		out->poll = out->type = 0;
 }
 
-/* Words that are true only if the words read before and after are the same. */
+/* Read what the worker does. @poll and @type are valid only if the same poll
+ * was under way before and after they were read; otherwise they become 0. */
 static int look(const struct target_memory *memory,
 		const struct target_runtime *runtime, uint64_t address,
 		struct target_now *out)

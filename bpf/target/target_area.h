@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * target_area.h - copies a debug area out of memory, and checks it
+ * target_area.h - copy a debug area out of memory and check it
  *
- * What is read may change meanwhile, or have been made by somebody who wants to
- * harm the reader: every count and size is checked before it is used.
+ * The data may change during the read, or be made to harm the reader: every
+ * count and size is checked before it is used.
  */
 #ifndef SKUA_BPF_TARGET_AREA_H
 #define SKUA_BPF_TARGET_AREA_H
@@ -11,20 +11,20 @@
 #include "bpf/target/target.h"
 #include "bpf/target/target_memory.h"
 
-/* The runtimes that were found, of all roots. */
+/* The runtimes found, of all roots. */
 struct target_list {
 	struct target_runtime *runtimes;
 	unsigned count;
 	size_t room;
-	unsigned areas; /* roots that are of this ABI */
+	unsigned areas; /* roots of this ABI */
 };
 
 /**
- * target_list_add - the runtimes of one root
+ * target_list_add - add the runtimes of one root
  *
- * Return: 0; -ENOENT (there is no root at that address); -EPROTO (of another
- * ABI); -EILSEQ (what it says is impossible); -EBUSY (it is being changed, again
- * and again); -ENOMEM; -ESRCH.
+ * Return: 0; -ENOENT (no root at that address); -EPROTO (another ABI); -EILSEQ
+ * (its data is impossible); -EFBIG (too many workers); -EBUSY (the list changed
+ * at each attempt); -ENOMEM; -ESRCH. The list is unchanged on failure.
  */
 int target_list_add(struct target_list *list,
 		    const struct target_memory *memory, uint64_t root,
@@ -32,7 +32,8 @@ int target_list_add(struct target_list *list,
 
 void target_list_free(struct target_list *list);
 
-/* As target_take_snapshot() and target_look(); @now_ns tells the time. */
+/* target_area_snapshot, target_area_look - implement target_take_snapshot() and
+ * target_look(); @now_ns returns the time in ns */
 int target_area_snapshot(const struct target_memory *memory,
 			 const struct target_runtime *runtime,
 			 uint64_t (*now_ns)(void), struct target_snapshot *out,

@@ -9,7 +9,9 @@
 #define CHECK_EACH (UINT64_C(1) << 20)
 #define SECOND_NS  UINT64_C(1000000000)
 
-/* A verb that blocks them ends when it sees them; others have ended by now. */
+/* A signal is pending only if the verb has blocked it; such a verb ends when
+ * it sees the signal. Without the block, the signal would have ended the
+ * process. */
 bool target_is_signalled(void)
 {
 	sigset_t pending;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * target_budget.h - how much one process may cost the tools that look at it
+ * target_budget.h - limit how much one process may cost the tools that read it
  *
- * Work is counted in bytes: those that were read, and TARGET_READ_COST for each
- * read. The count depends on the process alone, and not on how busy the machine
- * is. A target may spend TARGET_WORK at once, and TARGET_WORK_SECOND more for each
- * second that passes: less than a loop can spend, so that each loop ends. After SIGINT or SIGTERM, which a verb has blocked, it may spend
- * TARGET_WORK_LAST, and no more: tens of milliseconds.
+ * Work is counted in bytes: the bytes read, and TARGET_READ_COST for each read.
+ * The count depends on the process alone, not on how busy the machine is. A
+ * target may spend TARGET_WORK at once, and TARGET_WORK_SECOND more for each
+ * second that passes. A loop spends faster than that, so each loop ends. After
+ * SIGINT or SIGTERM, if the verb has blocked it, only TARGET_WORK_LAST is left,
+ * which is spent in tens of milliseconds.
  *
- * Rejected: CPU time, as a recorder that writes much would pay for that too.
+ * Rejected: CPU time, because a recorder that writes much would pay for that,
+ * too.
  */
 #ifndef SKUA_BPF_TARGET_BUDGET_H
 #define SKUA_BPF_TARGET_BUDGET_H
@@ -20,13 +22,13 @@
 #define TARGET_WORK_SECOND (UINT64_C(64) << 20)
 #define TARGET_WORK_LAST   (UINT64_C(32) << 20)
 #define TARGET_READ_COST   UINT64_C(2048)
-#define TARGET_HELD        (UINT64_C(24) << 20) /* of tables of its files */
+#define TARGET_HELD        (UINT64_C(24) << 20) /* bytes of file tables kept */
 
 /**
- * struct target_budget - of one process
- * @left: work
- * @checked: what was left when the clock and the signals were looked at
- * @at_ns: when that was
+ * struct target_budget - the budget of one process
+ * @left: work that is left
+ * @checked: @left at the last check of the clock and of signals
+ * @at_ns: time of that check
  * @held: bytes of tables that are kept
  * @ending: a signal has come
  */
@@ -37,15 +39,18 @@ struct target_budget {
 	bool ending;
 };
 
-/* target_is_signalled - has SIGINT or SIGTERM come, which a verb has blocked? */
+/* target_is_signalled - return whether a blocked SIGINT or SIGTERM is
+ * pending */
 bool target_is_signalled(void);
 
 void target_budget_begin(struct target_budget *budget);
 
-/* target_budget_spend - Return: false: so much is not left; then it is not spent */
+/* target_budget_spend - spend @work. Return: false if less is left; nothing is
+ * spent then */
 bool target_budget_spend(struct target_budget *budget, uint64_t work);
 
-/* target_budget_hold - the same for memory that is kept until the end */
+/* target_budget_hold - reserve @bytes of memory until the end. Return: false if
+ * less is left; nothing is reserved then */
 bool target_budget_hold(struct target_budget *budget, uint64_t bytes);
 
 #endif

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The work for a piece of output, in units of target_budget.h: some steps. */
+/* Cost of a step or a piece of output, in units of target_budget.h. */
 #define STEP_COST UINT64_C(64)
 
 /* The longest output, before templates lose their arguments. */
@@ -41,7 +41,7 @@ static void put(const char *piece, size_t bytes, void *context)
 		longjmp(out->full, 1);
 }
 
-/* Of parameter packs and folds. */
+/* Whether the name contains codes of parameter packs or fold expressions. */
 static bool has_pattern(const char *name)
 {
 	return strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ") ||
@@ -49,7 +49,8 @@ static bool has_pattern(const char *name)
 	       strstr(name, "fL") || strstr(name, "fR");
 }
 
-/* At most so many steps: each S_ or T_ may stand for all that is before it. */
+/* Return an upper bound of steps: each S_ or T_ may repeat everything before
+ * it. */
 static uint64_t count_steps(const char *name, size_t length)
 {
 	unsigned doublings = 0;
@@ -73,7 +74,8 @@ static bool is_affordable(struct target_budget *budget, const char *name)
 	       target_budget_spend(budget, STEP_COST * steps);
 }
 
-/* libiberty has everything on its stack: it may be left at any time. */
+/* Write the demangled name. The longjmp() out of libiberty leaks nothing, as it
+ * keeps all its data on the stack. */
 static bool write_name(const char *name, struct output *out)
 {
 	volatile bool known = true;
@@ -87,7 +89,8 @@ static bool write_name(const char *name, struct output *out)
 
 /* ---- room -------------------------------------------------------------------- */
 
-/* The end of "operator<<" and the like, if it stands there; else @at. */
+/* Skip "operator<<" and the like, in which brackets are no template's. Return:
+ * the position after it, or @at if there is no operator. */
 static const char *skip_operator(const char *text, const char *at)
 {
 	static const char word[] = "operator";
@@ -99,7 +102,8 @@ static const char *skip_operator(const char *text, const char *at)
 	return at + strspn(at, "<=>-");
 }
 
-/* @text without what is between the brackets of templates: foo<>::poll. */
+/* Remove the arguments of templates from @text: foo<int>::poll becomes
+ * foo<>::poll. */
 static void drop_arguments(char *text)
 {
 	unsigned depth = 0;
@@ -118,7 +122,7 @@ static void drop_arguments(char *text)
 		depth += next - at == 1 && *at == '<';
 		at = next;
 	}
-	if (depth > 0) /* it was cut */
+	if (depth > 0) /* the text was cut inside brackets */
 		*to++ = '>';
 	*to = '\0';
 }

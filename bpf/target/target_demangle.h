@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * target_demangle.h - names of C++ functions, as their source has them
+ * target_demangle.h - turn mangled names of C++ functions into source names
  *
- * What compilers make of a name is turned back: _ZN3foo4pollEP9skua_task is foo::poll.
- * Parameters and the type of the result are left out, and where there is no room for them
- * also the arguments of templates. Names are hostile: a short one
- * may stand for one that is longer than any memory, or that takes as long to write.
+ * For example, _ZN3foo4pollEP9skua_task becomes foo::poll. Parameters and the
+ * result type are left out, and also the arguments of templates if there is no
+ * room for them. Names may be hostile: a short name may stand for one that
+ * fills any memory, or takes as long to write.
  */
 #ifndef SKUA_BPF_TARGET_DEMANGLE_H
 #define SKUA_BPF_TARGET_DEMANGLE_H
@@ -14,16 +14,17 @@
 
 #include "bpf/target/target_budget.h"
 
-/* Longer names, as the file has them, stay as they are. */
+/* Longer mangled names are not demangled. */
 #define TARGET_MANGLED 1024u
 
 /**
- * target_demangle - the name of a function as its source has it
+ * target_demangle - write the name of a function as its source has it
  * @budget: pays for the work
- * @name: as a file has it
- * @text: receives what came of it, which may be cut, in @size bytes
+ * @name: as the file has it
+ * @text: receives the name, cut to @size bytes
  *
- * Return: true, or false: it is not one of C++, or too costly; @text has @name then.
+ * Return: true; false if @name is no mangled C++ name or costs too much. @text
+ * receives @name then.
  */
 bool target_demangle(struct target_budget *budget, const char *name, char *text,
 		     size_t size);

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEADERS 64u   /* of sections, at once */
-#define SYMBOLS 2048u /* at once */
+#define HEADERS 64u   /* section headers read at once */
+#define SYMBOLS 2048u /* symbols read at once */
 
-/* Readers keep a table and what they make of it: 24 bytes of a symbol, which has as
- * many, and of each 8 bytes of PT_GNU_EH_FRAME. */
+/* Memory that a reader of all symbols keeps: a fixed sum per section; for a
+ * symbol (24 bytes) its table entry and another 24 bytes; for PT_GNU_EH_FRAME
+ * four times its size. */
 #define SECTION_HELD  512u
 #define SYMBOL_TIMES  2u
 #define SEGMENT_TIMES 4u
@@ -23,7 +24,8 @@
 
 /* ---- the file -------------------------------------------------------------- */
 
-/* As much as there is, up to @bytes; -errno. */
+/* Read up to @bytes. Return: bytes read, fewer at the end of the file;
+ * -errno. */
 static ssize_t read_some(const struct target_elf *elf, uint64_t from,
 			 uint64_t ahead, void *to, size_t bytes)
 {
@@ -153,13 +155,13 @@ int target_elf_each_section(const struct target_elf *elf, bool names,
 /* ---- a symbol -------------------------------------------------------------- */
 
 struct search {
-	uint32_t type; /* of sections */
+	uint32_t type; /* type of the sections to search */
 	uint64_t address;
 	char *text;
 	size_t size;
 };
 
-/* Where the file wants to have what is at that offset. */
+/* Convert an offset in the file to the address that the file gives it. */
 static int find_address(const struct target_elf *elf, uint64_t offset,
 			uint64_t *out)
 {
@@ -226,7 +228,7 @@ static int search_section(const struct target_elf *elf,
 	if (section->sh_type != search->type)
 		return -ENOENT;
 	code = search_table(elf, section, search);
-	return code == -EILSEQ ? -ENOENT : code; /* the next may be sound */
+	return code == -EILSEQ ? -ENOENT : code; /* the next may be intact */
 }
 
 int target_elf_symbol(int fd, struct target_budget *budget, uint64_t offset,
@@ -251,7 +253,7 @@ int target_elf_symbol(int fd, struct target_budget *budget, uint64_t offset,
 
 /* ---- how large ------------------------------------------------------------- */
 
-/* Return: false: that is more than can be counted. */
+/* Add bytes * times. Return: false on overflow. */
 static bool add(uint64_t *sum, uint64_t bytes, unsigned times)
 {
 	return !__builtin_mul_overflow(bytes, times, &bytes) &&
@@ -269,7 +271,7 @@ static int add_section(const struct target_elf *elf, const Elf64_Shdr *section,
 	(void)name;
 	if (!counts)
 		return -ENOENT;
-	/* libelf makes as much room as a compressed table says that it needs. */
+	/* libelf allocates whatever size a compressed table claims. */
 	if (section->sh_flags & SHF_COMPRESSED)
 		return -EFBIG;
 	return add(context, section->sh_size, symbols ? SYMBOL_TIMES : 1)
@@ -297,7 +299,8 @@ uint64_t target_elf_tables(int fd, struct target_budget *budget)
 
 	if (code)
 		return UINT64_MAX;
-	/* More sections than 16 bits can count: so many, libelf would keep. */
+	/* The header cannot count this many sections (more than 16 bits).
+	 * libelf would keep all of them. */
 	if (elf.header.e_shnum == 0 && elf.header.e_shoff)
 		return UINT64_MAX;
 	sum = elf.header.e_shnum * (uint64_t)SECTION_HELD;

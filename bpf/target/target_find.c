@@ -8,7 +8,7 @@
 
 #define MAX_HEADERS    128u
 #define MAX_NOTE_BYTES 65536u
-#define PAGE           UINT64_C(4096) /* the smallest that there is */
+#define PAGE           UINT64_C(4096) /* the smallest page size */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_ORDER ELFDATA2LSB
@@ -21,12 +21,12 @@ struct roots {
 	unsigned most, count;
 };
 
-/* The parts of one ELF file in memory. */
+/* An ELF file in memory. */
 struct image {
 	const struct target_memory *memory;
 	Elf64_Phdr headers[MAX_HEADERS];
 	unsigned count;
-	uint64_t bias; /* an address less what the file says, modulo 2^64 */
+	uint64_t bias; /* address in memory minus file's, mod 2^64 */
 };
 
 static void add_root(struct roots *roots, uint64_t address)
@@ -48,7 +48,8 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       header->e_phnum > 0 && header->e_phnum <= MAX_HEADERS;
 }
 
-/* The mapping of the beginning of the file tells where the rest is. */
+/* The segment at the beginning of the file tells where all others are in
+ * memory. */
 static bool find_bias(struct image *image, uint64_t start)
 {
 	for (unsigned i = 0; i < image->count; i++) {
@@ -63,7 +64,8 @@ static bool find_bias(struct image *image, uint64_t start)
 	return false;
 }
 
-/* Return: 0; -ENOENT: there is no ELF file that can be ours; -ESRCH; -EFBIG. */
+/* Read the program headers at @start. Return: 0; -ENOENT (no ELF file that can
+ * be loaded here); -ESRCH; -EFBIG. */
 static int read_image(struct image *image, uint64_t start)
 {
 	Elf64_Ehdr header;
@@ -88,8 +90,9 @@ static size_t round_up(size_t n, size_t align)
 	return (n + align - 1) / align * align;
 }
 
-/* The notes of a segment, whose copy is from @address. All sizes are below
- * 2^32, and are added as 64 bits. */
+/* Add the roots that notes of skua point to. @notes is a copy of memory from
+ * @address on. Sizes in notes are below 2^32, and sums have 64 bits, so they do
+ * not overflow. */
 static void read_notes(const char *notes, size_t bytes, size_t align,
 		       uint64_t address, struct roots *roots)
 {
@@ -143,7 +146,8 @@ int target_find_roots(const struct target_memory *memory,
 	int code = 0;
 
 	for (size_t i = 0; !code && i < count; i++) {
-		/* Of no file too: some programs copy themselves. */
+		/* Mappings without a file are searched, too: some programs copy
+		 * themselves. */
 		if (!mappings[i].readable || mappings[i].offset != 0)
 			continue;
 		code = read_image(&image, mappings[i].start);

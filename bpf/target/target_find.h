@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* target_find.h - finds the roots of debug areas in memory, by ELF notes */
+/* target_find.h - find the roots of debug areas in memory, by ELF notes */
 #ifndef SKUA_BPF_TARGET_FIND_H
 #define SKUA_BPF_TARGET_FIND_H
 
 #include "bpf/target/target_memory.h"
 
 /**
- * target_find_roots - where notes of skua lead
- * @mappings: @count of them
- * @roots: receives at most @most addresses, each once; nothing is known of what
- *         is there
- * @found: receives how many
+ * target_find_roots - find the addresses that notes of skua point to
+ * @mappings: @count mappings of the process
+ * @roots: receives at most @most addresses, each once; what is there is not
+ *     checked
+ * @found: receives the number of addresses
  *
  * Return: 0; -ESRCH; -EFBIG.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target_parts.h - what a struct target is, for its own files */
+/* target_parts.h - struct target, for the files of this folder */
 #ifndef SKUA_BPF_TARGET_PARTS_H
 #define SKUA_BPF_TARGET_PARTS_H
 
@@ -9,9 +9,9 @@
 
 #define TARGET_SYMBOLS 512u
 
-/* A name that was looked for, and what was found. */
+/* A cached name. */
 struct target_symbol {
-	uint64_t address; /* 0: none yet */
+	uint64_t address; /* 0: the entry is free */
 	bool is_name;
 	char text[TARGET_NAME];
 };
@@ -19,19 +19,19 @@ struct target_symbol {
 struct target {
 	pid_t pid;
 	int folder;        /* /proc/PID */
-	int memory_folder; /* the same, or of a thread */
+	int memory_folder; /* /proc/PID, or a thread's folder in it */
 	int memory_fd;
-	int written_fd; /* the same, to write; -1: nothing was written yet */
-	char comm[TARGET_NAME]; /* as it was at the open */
+	int written_fd;         /* memory, for writing; -1: not opened */
+	char comm[TARGET_NAME]; /* name at the open */
 	struct target_status status;
 	struct target_memory memory;
 	struct target_budget budget;
-	uint64_t anywhere; /* an address where something was */
+	uint64_t anywhere; /* an address that was mapped */
 	uint64_t roots[TARGET_MAX_ROOTS];
 	unsigned root_count;
 	struct target_list list;
 	char *maps_text;
-	size_t maps_bytes; /* of the last time */
+	size_t maps_bytes; /* size of maps_text, at the last read */
 	struct target_mapping *maps;
 	size_t map_count;
 	struct target_complaint complaint;
@@ -39,21 +39,22 @@ struct target {
 	struct target_symbol *symbols;
 };
 
-/* target_read_maps - once more. As target_open() */
+/* target_read_maps - read the mappings again. Return: as target_open() */
 int target_read_maps(struct target *target);
 
-/* target_mapping_at - what is mapped there, as of the last time; or NULL. Valid until
- * the next */
+/* target_mapping_at - return the mapping at @address, as of the last
+ * target_read_maps(); NULL if there is none. Valid until the next
+ * target_read_maps() */
 const struct target_mapping *target_mapping_at(const struct target *target,
 					       uint64_t address);
 
-/* target_open_mapped - the file of a mapping, if that is still the same. Return: a
- * descriptor; -1: target_symbols_missing() says why */
+/* target_open_mapped - open the file of a mapping, if it is still the same
+ * file. Return: a descriptor; -1: target_symbols_missing() says why */
 int target_open_mapped(struct target *target,
 		       const struct target_mapping *mapping);
 
-/* target_hold_tables - may the tables of that file be kept? If not, then
- * target_symbols_missing() says so */
+/* target_hold_tables - reserve memory for the tables of a file. Return: false
+ * if they are too large; target_symbols_missing() says so then */
 bool target_hold_tables(struct target *target, int fd, const char *path);
 
 void target_free_symbols(struct target *target);

@@ -10,7 +10,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Files of /proc do not know their sizes. */
+/* Read a file to its end, up to TARGET_PROC_BYTES. stat() does not give the
+ * size of files in /proc. */
 static char *read_all(int fd)
 {
 	size_t room = 1 << 14, used = 0;
@@ -51,7 +52,8 @@ char *target_proc_read(int folder, const char *name)
 	return text;
 }
 
-/* The text behind that label at the beginning of a line; NULL: there is none. */
+/* Return the text after @label, which must be at the beginning of a line; NULL
+ * if it is not found. */
 static const char *find_line(const char *text, const char *label)
 {
 	size_t length = strlen(label);
@@ -63,7 +65,8 @@ static const char *find_line(const char *text, const char *label)
 	return text ? text + length : NULL;
 }
 
-/* The last number of a line: of the innermost namespace. */
+/* Return the last number of a line, which is that of the innermost
+ * namespace. */
 static uint32_t last_number(const char *line)
 {
 	unsigned long number = 0;
@@ -94,7 +97,7 @@ int target_parse_status(const char *text, struct target_status *out)
 		.owner = owner,
 		.has_memory = find_line(text, "VmSize:") != NULL,
 	};
-	/* A kernel without namespaces does not have the line. */
+	/* Kernels without PID namespaces do not have the line NSpid. */
 	out->own = own ? last_number(own) : (uint32_t)out->process;
 	return 0;
 }
@@ -111,7 +114,8 @@ int target_proc_status(int folder, struct target_status *out)
 	return code;
 }
 
-/* As "start-end rwxp offset major:minor inode   path"; false: not so. */
+/* Parse a line: "start-end rwxp offset major:minor inode   path". Return: false
+ * if it has another form. */
 static bool parse_mapping(char *line, struct target_mapping *out)
 {
 	int path = 0;
@@ -150,7 +154,8 @@ ssize_t target_parse_maps(char *text, struct target_mapping **out)
 
 /* ---- permission ------------------------------------------------------------ */
 
-/* The value of Yama, which restricts tracing; 0 also where there is none. */
+/* Return the ptrace_scope of Yama, which restricts tracing; 0 if there is no
+ * Yama. */
 static int ptrace_scope(void)
 {
 	char *text = target_proc_read(AT_FDCWD,

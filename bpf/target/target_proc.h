@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target_proc.h - what /proc says of a process */
+/* target_proc.h - read and parse files of a process in /proc */
 #ifndef SKUA_BPF_TARGET_PROC_H
 #define SKUA_BPF_TARGET_PROC_H
 
@@ -10,12 +10,12 @@
 #define TARGET_PROC_BYTES (UINT64_C(16) << 20)
 
 /**
- * struct target_status - of a process, or of a thread of it
+ * struct target_status - status of a process or of one of its threads
  * @state: the kernel's letter; 'Z': it has ended
- * @process: of which it is a thread
- * @own: its number as it sees itself
- * @owner: the effective user
- * @has_memory: not so: a kernel thread, or it has ended
+ * @process: the process that it belongs to
+ * @own: its number in its own, innermost namespace
+ * @owner: its effective user
+ * @has_memory: false: it is a kernel thread, or has ended
  */
 struct target_status {
 	char state;
@@ -25,21 +25,24 @@ struct target_status {
 	bool has_memory;
 };
 
-/* target_proc_read - a file, as far as TARGET_PROC_BYTES, with a 0 at its end; to be freed.
- * Return: NULL: errno tells why */
+/* target_proc_read - read a file, up to TARGET_PROC_BYTES, and append a 0. The
+ * caller frees the text. Return: NULL on failure, with errno set */
 char *target_proc_read(int folder, const char *name);
 
-/* target_proc_status - Return: 0; -errno */
+/* target_proc_status - read and parse the file `status` in @folder. Return: 0;
+ * -errno */
 int target_proc_status(int folder, struct target_status *out);
 
-/* target_parse_status - the same of a file's text. Return: 0; -EILSEQ */
+/* target_parse_status - parse the text of a file `status`. Return: 0;
+ * -EILSEQ */
 int target_parse_status(const char *text, struct target_status *out);
 
-/* target_parse_maps - the lines of a maps file; paths point into @text, which is
- * changed. @out: to be freed. Return: how many; -ENOMEM */
+/* target_parse_maps - parse the text of a file `maps`. Changes @text; the paths
+ * point into it. The caller frees @out. Return: number of mappings; -ENOMEM */
 ssize_t target_parse_maps(char *text, struct target_mapping **out);
 
-/* target_proc_denied - why memory cannot be read that is somebody's */
+/* target_proc_denied - set the complaint to the reason why the process's memory
+ * cannot be read */
 void target_proc_denied(int folder, pid_t pid,
 			struct target_complaint *complaint);
 

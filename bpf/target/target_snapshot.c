@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* target_snapshot.c - all that a runtime says: see target_area.h */
+/* target_snapshot.c - copy all counts of a runtime: see target_area.h */
 #include <stdlib.h>
 
 #include "bpf/target/target_area.h"
 
-/* Of a queue; a longer one has moved between two looks at it. */
+/* Upper limit of a queue's depth. A larger value means that the queue has moved
+ * between the reads of its head and tail. */
 #define MAX_QUEUED    UINT64_C(32768)
 #define POSITIONS     (UINT64_C(1) << 48)
 #define SPAWNED_SHIFT 16
@@ -23,7 +24,7 @@ static void copy(struct reader *reader, uint64_t address, void *to,
 		reader->code = target_copy(reader->memory, address, to, bytes);
 }
 
-/* 0 where there is no such word. */
+/* Read the word at @address; 0 if @address is 0. */
 static uint64_t word(struct reader *reader, uint64_t address)
 {
 	uint64_t value = 0;
@@ -38,7 +39,8 @@ static bool same_times(const struct area_times *a, const struct area_times *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Two that agree; the last, if the worker is too fast for that. */
+/* Read the times until two readings agree. If the worker is too fast for that,
+ * keep the last reading. */
 static void read_times(struct reader *reader, uint64_t address,
 		       struct area_times *times)
 {
@@ -64,14 +66,16 @@ static void read_worker(struct reader *reader, uint64_t address,
 	if (out->area.samples)
 		copy(reader, out->area.samples, &out->samples,
 		     sizeof(out->samples));
-	/* In this order the difference is too large at worst. */
+	/* The head is read before the tail, so the depth can only be too
+	 * large. */
 	head = word(reader, out->area.queue_head);
 	tail = word(reader, out->area.queue_tail);
 	queued = (tail - head / (UINT64_C(1) << 16)) % POSITIONS;
 	out->queue_depth = queued < MAX_QUEUED ? queued : MAX_QUEUED;
 }
 
-/* All counters, by name or not: a struct of words. */
+/* Add all counters, including those without a name here: the struct consists of
+ * words. */
 static void add(struct area_counters *sum, const struct area_counters *one)
 {
 	uint64_t values[sizeof(*sum) / sizeof(uint64_t)];
@@ -104,7 +108,8 @@ static void read_workers(struct reader *reader, struct target_snapshot *out)
 	}
 }
 
-/* Refused tasks are read first: each was spawned before. */
+/* Read everything. Refused tasks are read first: each was spawned before, so
+ * that the number of spawned tasks does not become negative. */
 static void read_all(struct reader *reader, struct target_snapshot *out)
 {
 	const struct area_runtime *area = &reader->runtime->area;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target_symbol.c - names of types and functions of a process
+ * target_symbol.c - find names of types and functions of a process
  *
- * A type's name is in memory. A function's is in the file that is mapped where it
- * is, if that can be opened, and is not another file of the same path by now.
+ * The name of a type is in memory. The name of a function is in the mapped
+ * file, provided that it can be opened and has not been replaced by another
+ * file.
  */
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -19,17 +20,17 @@
 #include "bpf/target/target_elf.h"
 #include "bpf/target/target_parts.h"
 
-/* Of struct skua_task_type: its name comes first. */
+/* Bytes of the name at the start of struct skua_task_type. */
 #define TYPE_NAME     40u
 #define COMPARE_BYTES 4096u
 
-/* The work to open a file, in units of target_budget.h. */
+/* Cost of opening a file, in units of target_budget.h. */
 #define FILE_COST (UINT64_C(128) << 10)
 
 /* ---- the file -------------------------------------------------------------- */
 
-/* Is it on the device of the mapping? Some file systems tell stat() of other devices
- * than they tell of mappings. */
+/* Whether the file is on the device of the mapping. On overlayfs and btrfs,
+ * stat() and /proc/PID/maps show different devices for the same file. */
 static bool is_of_device(int fd, const struct stat *status,
 			 const struct target_mapping *mapping)
 {
@@ -41,8 +42,9 @@ static bool is_of_device(int fd, const struct stat *status,
 		 system.f_type == BTRFS_SUPER_MAGIC));
 }
 
-/* Is that what is mapped? By its device and number, which some file systems give
- * twice, and its beginning, in which the linker has noted which build it is. */
+/* Whether the open file is the mapped one. Device and inode must agree, and the
+ * first bytes must, too: some file systems use an inode number twice, and the
+ * linker's build ID is near the start of the file. */
 static bool is_mapped(struct target *target, int fd,
 		      const struct target_mapping *mapping)
 {
@@ -71,8 +73,8 @@ static bool is_mapped(struct target *target, int fd,
 	return true;
 }
 
-/* By the kernel's own link to it, which leads even to files that were removed, or
- * else by its path, as the process sees that. */
+/* Open the file by the kernel's own link, which works even for removed files;
+ * otherwise by its path as the process sees it. */
 static int open_file(struct target *target,
 		     const struct target_mapping *mapping)
 {
@@ -118,7 +120,7 @@ int target_open_mapped(struct target *target,
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* They are in the order of their addresses. */
+/* The mappings are sorted by address. */
 const struct target_mapping *target_mapping_at(const struct target *target,
 					       uint64_t address)
 {
@@ -134,7 +136,7 @@ static void name_place(const struct target_mapping *mapping, uint64_t address,
 {
 	const char *file = mapping ? strrchr(mapping->path, '/') : NULL;
 
-	/* Without the " (deleted)" behind it. */
+	/* Cut off the " (deleted)" that may follow. */
 	if (file)
 		snprintf(text, TARGET_NAME, "%.*s+0x%jx",
 			 (int)strcspn(file + 1, " ") < 40
@@ -147,7 +149,7 @@ static void name_place(const struct target_mapping *mapping, uint64_t address,
 		snprintf(text, TARGET_NAME, "0x%jx", (uintmax_t)address);
 }
 
-/* Return: has the file a name for it? */
+/* Search the file for a symbol at @address. Return: whether there is one. */
 static bool search_file(struct target *target,
 			const struct target_mapping *mapping, uint64_t address,
 			char *text)
@@ -197,7 +199,8 @@ static bool look_up(struct target *target, uint64_t address, char *text)
 	return found;
 }
 
-/* Looked for once; two that would be in the same place take turns. */
+/* Names are cached. Two addresses with the same place in the cache replace each
+ * other. */
 bool target_symbol(struct target *target, uint64_t address, char *text)
 {
 	struct target_symbol *symbol;

@@ -2,7 +2,7 @@
 /* target_wait.c - see target_wait.h */
 #include "bpf/target/target_wait.h"
 
-/* From one look whether the program is the same to the next. */
+/* How often to check whether the process still runs the same program. */
 #define CHECK_SECONDS 0.5
 
 bool target_wait(struct target *target, struct exits *exits, double until)

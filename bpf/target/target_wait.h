@@ -9,10 +9,12 @@
 #include "bpf/target/target.h"
 
 /**
- * target_wait - until that second of CLOCK_MONOTONIC, or what ends it
+ * target_wait - wait until second @until of CLOCK_MONOTONIC, or for an end
  *
- * As exits_wait(), and until the process executes another program, which no
- * descriptor reports: this looks now and then. Return: did something end it?
+ * Ends early as exits_wait() does, and also when the process executes another
+ * program. No descriptor reports that, so it is polled.
+ *
+ * Return: true if something ended the wait early.
  */
 bool target_wait(struct target *target, struct exits *exits, double until);
 
