@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo.c - skua topo: the machine as the scheduler sees it */
+/* topo.c - skua topo: show the machine as the scheduler sees it */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -21,7 +21,8 @@ struct options {
 	bool json, measure;
 };
 
-/* In the order of enum skua_placement; a list would be that of SKUA_CPUS. */
+/* Indexed by enum skua_placement, which also has a list of CPUs; SKUA_CPUS sets
+ * that. */
 static const char *const placements[] = { "default", "compact", "scatter",
 					  "cores", "caches" };
 #define PLACEMENTS (sizeof(placements) / sizeof(*placements))
@@ -96,7 +97,7 @@ const struct skua_cpu *topo_cpu(const struct topo *topo, unsigned cpu)
 	return &topo->cpus[i < topo->cpu_count ? i : 0];
 }
 
-/* CPUs of the affinity mask that are online. */
+/* Collect the online CPUs of the affinity mask. */
 static bool read_allowed(struct topo *topo)
 {
 	size_t size = CPU_ALLOC_SIZE(SKUA_MAX_WORKERS * 16);
@@ -111,7 +112,8 @@ static bool read_allowed(struct topo *topo)
 	return read;
 }
 
-/* The plan of a runtime that leaves the rest at its default. */
+/* Plan a runtime with this placement and the default configuration, on this
+ * machine. */
 static int plan_here(struct topo *topo, enum skua_placement placement,
 		     struct skua_error *err)
 {
@@ -130,7 +132,8 @@ static int plan_here(struct topo *topo, enum skua_placement placement,
 	return -EIO;
 }
 
-/* On another machine nothing limits them. */
+/* Plan a runtime for another machine, where no affinity mask limits the
+ * CPUs. */
 static int plan_elsewhere(struct topo *topo, enum skua_placement placement,
 			  struct skua_error *err)
 {
@@ -221,7 +224,7 @@ static int print(const struct topo *topo, bool json)
 	return EXIT_OK;
 }
 
-/* Write a snapshot, to a file by way of standard output. */
+/* Write a snapshot. A file is written by way of standard output. */
 static int save(const struct options *options)
 {
 	const char *path = options->snapshot;

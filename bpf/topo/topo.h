@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo.h - a machine, and the workers that are planned for it */
+/* topo.h - a machine, and the workers planned for it */
 #ifndef SKUA_BPF_TOPO_H
 #define SKUA_BPF_TOPO_H
 
@@ -15,34 +15,36 @@ struct topo {
 	const struct skua_numa_node *nodes;
 	unsigned node_count;
 
-	unsigned *allowed; /* numbers of CPUs, ascending */
+	unsigned *allowed; /* allowed CPUs, ascending */
 	unsigned allowed_count;
-	unsigned *workers; /* the CPU of each */
+	unsigned *workers; /* the CPU of each worker */
 	unsigned worker_count;
-	enum skua_binding binding; /* to what each is bound */
-	bool measured;             /* there may be latencies */
+	enum skua_binding binding; /* what each worker is bound to */
+	bool measured;             /* latencies were measured */
 };
 
-/* topo_cpu - the CPU of that number; the first, if it is not online */
+/* topo_cpu - return the CPU with that number, or the first CPU if it is not
+ * online */
 const struct skua_cpu *topo_cpu(const struct topo *topo, unsigned cpu);
 
-/* topo_picture - as boxes of cores, caches and nodes, @width columns wide;
- * without @line_art in ASCII */
+/* topo_picture - draw cores, caches and nodes as boxes, @width columns wide; in
+ * ASCII unless @line_art */
 void topo_picture(FILE *file, const struct topo *topo, unsigned width,
 		  bool line_art);
 
 /**
- * topo_heat - latencies between cores as a heat map, @width columns wide
- * @line_art: with blocks; else in ASCII
- * @colour: with background colours
+ * topo_heat - draw latencies between cores as a heat map, @width columns wide
+ * @line_art: use block characters; otherwise ASCII
+ * @colour: use background colours
  *
- * As numbers where there is room for them, else in shades. Of more cores than
- * there is room for, or 32: between caches, or nodes, the median of their cores.
+ * Cells are numbers if there is room, otherwise shades. If there are more than
+ * 32 cores, or more than there is room for, the rows are caches, or else nodes,
+ * and the cells are medians of their cores.
  */
 void topo_heat(FILE *file, const struct topo *topo, unsigned width,
 	       bool line_art, bool colour);
 
-/* topo_json - as one object; false: there is no memory */
+/* topo_json - print one JSON object. Return: false if memory is short */
 bool topo_json(FILE *file, const struct topo *topo);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topo_heat.c - latencies as a heat map in a terminal
+ * topo_heat.c - draw latencies as a heat map in a terminal
  *
- *	ns between cores
- *	         0   1   2   3
- *	    0       21  84  83
- *	    1   21      82  84
- *	    2   84  82      22
- *	    3   83  84  22
+ * 	ns between cores
+ * 	         0   1   2   3
+ * 	    0       21  84  83
+ * 	    1   21      82  84
+ * 	    2   84  82      22
+ * 	    3   83  84  22
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 #include "bpf/topo/topo.h"
 
 #define MAX_ITEMS  32u
-#define LABEL      6u /* columns of a row's name, and of a number behind it */
+#define LABEL      6u /* columns of a row's name and the space after it */
 #define NUMBER     4u
 #define SHADE      2u
 #define LEVELS     5u
 #define MAX_NUMBER 9999u
 
-/* The meaning of a row: the first of these that there is room for. */
+/* The meaning of a row: the first of these for which there is room. */
 enum kind { KIND_CORE, KIND_LLC, KIND_NODE, KINDS };
 
 static const char *const kind_names[KINDS] = {
@@ -32,7 +32,7 @@ static const char *const kind_names[KINDS] = {
 	"nodes: medians of cores",
 };
 
-/* The further, the darker, or the redder. */
+/* Further apart means darker, or redder. */
 static const char *const blocks[LEVELS] = { "··", "░░", "▒▒", "▓▓", "██" };
 static const char *const letters[LEVELS] = { "..", "--", "++", "%%", "@@" };
 static const int colours[LEVELS] = { 28, 64, 136, 130, 124 };
@@ -55,7 +55,7 @@ static unsigned name_of(const struct skua_cpu *cpu, enum kind kind)
 	return kind == KIND_LLC ? cpu->llc : cpu->node;
 }
 
-/* One CPU stands for its core. */
+/* Whether the CPU was measured. Only the first CPU of each core is. */
 static bool was_measured(const struct topo *topo, const struct skua_cpu *cpu)
 {
 	for (unsigned i = 0; cpu->cpu == cpu->core && i < topo->cpu_count; i++)
@@ -65,7 +65,8 @@ static bool was_measured(const struct topo *topo, const struct skua_cpu *cpu)
 	return false;
 }
 
-/* All that were measured, so far as there is room; how many there are. */
+/* List the measured items, as many as there is room for. Return: how many there
+ * are. */
 static unsigned find_items(struct heat *heat,
 			   const struct skua_cpu *const *cpus, unsigned count,
 			   unsigned room)
@@ -137,7 +138,8 @@ static void fill(struct heat *heat, const struct skua_cpu *const *cpus,
 
 /* ---- printing -------------------------------------------------------------- */
 
-/* All are alike where the furthest is not clearly further than the nearest. */
+/* Whether all latencies count as equal: the highest is below 1.4 times the
+ * lowest. */
 static bool are_alike(const struct heat *heat)
 {
 	return heat->high * 5ull < heat->low * 7ull;
@@ -177,7 +179,8 @@ static void print_cell(FILE *file, const struct heat *heat, unsigned ns)
 		fputs("\033[0m", file);
 }
 
-/* Names above columns; those of two columns stand on end. */
+/* Print the names of the columns; in columns of two characters they stand
+ * upright. */
 static void print_names(FILE *file, const struct heat *heat)
 {
 	char digits[MAX_ITEMS][16];
@@ -213,7 +216,7 @@ static void print_levels(FILE *file, const struct heat *heat)
 	unsigned span = heat->high - heat->low + 1;
 
 	for (unsigned i = 0; i < LEVELS; i++) {
-		/* The least and the greatest that is of this level. */
+		/* The lowest and the highest latency of this level. */
 		unsigned from = heat->low + (i * span + LEVELS - 1) / LEVELS;
 		unsigned to = heat->low + ((i + 1) * span - 1) / LEVELS;
 
@@ -245,7 +248,8 @@ static void print_heat(FILE *file, const struct heat *heat)
 		print_levels(file, heat);
 }
 
-/* The first kind of which there is room for all; or what there is room for. */
+/* Choose the first kind for which all items have room; if none fits, leave out
+ * items. */
 static void choose_kind(struct heat *heat, const struct skua_cpu *const *cpus,
 			unsigned count, unsigned width)
 {

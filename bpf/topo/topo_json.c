@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* topo_json.c - a machine as JSON */
+/* topo_json.c - print a machine as JSON */
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "bpf/cli/json.h"
 #include "bpf/topo/topo.h"
 
-/* CPUs that have that in common, in the order of their first. */
+/* CPUs that share a core or a last-level cache. Groups are in the order of
+ * their first CPUs. */
 enum group { GROUP_CORE, GROUP_LLC };
 
 static unsigned group_of(const struct skua_cpu *cpu, enum group group)
@@ -82,7 +83,7 @@ static json_t *nodes_json(const struct topo *topo)
 	return array;
 }
 
-/* A row for each of @count things, of a number for each of them. */
+/* A square of @count rows and columns. */
 static json_t *matrix_json(const struct topo *topo, unsigned count,
 			   unsigned (*cell)(const struct topo *, unsigned row,
 					    unsigned column))
@@ -106,7 +107,7 @@ static unsigned distance(const struct topo *topo, unsigned from, unsigned to)
 				      topo->nodes[to].node);
 }
 
-/* In both directions; 0: not measured. */
+/* Half of a round trip in ns, the same in both directions; 0: not measured. */
 static unsigned latency(const struct topo *topo, unsigned from, unsigned to)
 {
 	return skua_topology_latency(topo->topology, topo->cpus[from].cpu,
@@ -140,7 +141,7 @@ static json_t *workers_json(const struct topo *topo)
 	return NULL;
 }
 
-/* In the order of enum skua_binding. */
+/* Indexed by enum skua_binding. */
 static const char *const bindings[] = { "nothing", "cpu", "core", "cache" };
 
 bool topo_json(FILE *file, const struct topo *topo)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topo_picture.c - a machine as boxes in a terminal
+ * topo_picture.c - draw a machine as boxes in a terminal
  *
- * A box for each last cache, in it a cell for each core with its CPUs, and below
- * these the workers that are planned there:
+ * Each last-level cache is a box. It has a cell for each core, with the core's
+ * CPUs, and below them the workers planned for these:
  *
- *	node 0, 62.5 GiB
- *	  cache of CPU 0
- *	  +-------+-------+
- *	  | 0   2 | 1   3 |
- *	  | w0 w2 | w1 w3 |
- *	  +-------+-------+
+ * 	node 0, 62.5 GiB
+ * 	  cache of CPU 0
+ * 	  +-------+-------+
+ * 	  | 0   2 | 1   3 |
+ * 	  | w0 w2 | w1 w3 |
+ * 	  +-------+-------+
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static bool is_allowed(const struct topo *topo, unsigned cpu)
 	return false;
 }
 
-/* Append two words, one to either line, in columns of equal width. */
+/* Append a word to each of the two lines, in a column that fits both. */
 static void append(struct cell *cell, const char *cpu, const char *worker)
 {
 	size_t used = strlen(cell->cpus);
@@ -79,7 +79,7 @@ static void fill_cell(struct cell *cell, const struct topo *topo, unsigned core)
 
 		if (cpu->core != core)
 			continue;
-		/* In parentheses: not for us; with a star: isolated. */
+		/* (n): not allowed for this process; n*: isolated. */
 		snprintf(name, sizeof(name),
 			 is_allowed(topo, cpu->cpu) ? "%u%s" : "(%u)%s",
 			 cpu->cpu, cpu->isolated ? "*" : "");
@@ -129,7 +129,7 @@ static void print_cells(FILE *file, const struct art *art,
 		a_row = 1;
 	if (a_row > count)
 		a_row = count;
-	/* The last row may be shorter, and has no cells to its right. */
+	/* The last row may be shorter; then it has no cells to its right. */
 	for (unsigned at = 0; at < count; at += a_row) {
 		unsigned n = count - at < a_row ? count - at : a_row;
 
@@ -208,7 +208,8 @@ static void print_distances(FILE *file, const struct topo *topo)
 	fputc('\n', file);
 }
 
-/* The part that a worker shares with another: names the tiers. */
+/* Return what two workers share, or their distance: the tiers of the steal
+ * order. */
 static const char *nearness(const struct topo *topo, unsigned a, unsigned b)
 {
 	const struct skua_cpu *one = topo_cpu(topo, topo->workers[a]);
@@ -226,7 +227,8 @@ static const char *nearness(const struct topo *topo, unsigned a, unsigned b)
 	return text;
 }
 
-/* As "0-3,8"; what follows @at in @order and is as near. */
+/* Print the next tier of victims, as "0-3,8": those in @order from @at on that
+ * are equally near. Return: the index after the tier. */
 static unsigned print_tier(FILE *file, const struct topo *topo, unsigned thief,
 			   const unsigned *order, unsigned at)
 {
@@ -252,7 +254,7 @@ static unsigned print_tier(FILE *file, const struct topo *topo, unsigned thief,
 	return end;
 }
 
-/* In the order of enum skua_binding. */
+/* Indexed by enum skua_binding. */
 static const char *const bindings[] = { "not pinned", "each pinned to its CPU",
 					"each on its core",
 					"each on its cache" };
