@@ -26,8 +26,9 @@ const char *const attach_map_names[ATTACH_MAPS] = { "workers",      "matrix",
 						    "switches",     "delays",
 						    "lost_switches" };
 
-/* By their cookies; and how many arguments are taken. `inject` is none of them: calls
- * that come from outside are frequent, and counted in the debug area anyway. */
+/* Indexed by cookie: name and number of arguments used. `inject` is missing on
+ * purpose: tasks from outside are frequent, and the debug area counts them
+ * anyway. */
 static const struct {
 	const char *name;
 	unsigned arguments;
@@ -40,10 +41,10 @@ static const struct {
 	[COUNT_OVERFLOW] = { "overflow", 2 },
 };
 
-/* A file, and where its probes are. */
+/* A file and its probes. */
 struct file {
 	int fd;
-	char path[40]; /* which leads to it, whatever it is called by now */
+	char path[40]; /* works even if the file was renamed */
 	uint64_t device, inode;
 	unsigned count;
 	uint64_t offsets[MAX_USDT_PROBES];
@@ -51,12 +52,12 @@ struct file {
 	uint64_t cookies[MAX_USDT_PROBES];
 };
 
-/* The places to attach to. */
+/* The files and the process to attach to. */
 struct goal {
 	struct file files[TARGET_MAX_ROOTS];
 	unsigned count;
-	pid_t pid;     /* 0: all processes that have the files */
-	uint32_t tgid; /* the same for programs */
+	pid_t pid;     /* 0: all processes that have mapped the files */
+	uint32_t tgid; /* the process as programs see it; 0: all */
 };
 
 /* ---- files ----------------------------------------------------------------- */
@@ -73,7 +74,8 @@ static void add_place(struct file *file, const struct usdt_probe *probe)
 	}
 }
 
-/* @fd is closed with the goal. A file that has come before is not counted twice. */
+/* Add a file and its probes. close_files() closes @fd. The probes of a file
+ * that occurs again are not added again. */
 static int add_file(struct goal *goal, int fd, struct target_budget *budget)
 {
 	struct file *file = &goal->files[goal->count];
@@ -123,7 +125,8 @@ static void say(char *missing, const char *format, const char *what)
 #define TOO_LARGE \
 	"a file has more sections or notes than may be read of a process"
 
-/* Of the program and of each library, if they can be had. */
+/* Find the files of the program and its libraries that contain skua, as far as
+ * they can be read. */
 static void find_files(struct attachment *a, struct goal *goal,
 		       struct target *target)
 {
@@ -257,8 +260,8 @@ static int load_counter(struct attachment *a, const struct goal *goal,
 	return count_probes_bpf__load(a->counter);
 }
 
-/* The sums of those that have ended are there from the beginning: threads that fill a
- * map would leave no room for them. */
+/* Create the sums for ended threads before anything is attached: threads that
+ * fill the map would leave no room for them. */
 static int make_sum(const struct bpf_map *map, uint32_t key)
 {
 	void *fresh = calloc(1, bpf_map__value_size(map));
@@ -279,7 +282,7 @@ static int attach_probes(struct attachment *a, const struct goal *goal,
 		err = make_sum(a->counter->maps.workers, 0);
 	if (!err)
 		err = make_sum(a->counter->maps.times, 0);
-	/* First, so that no end is missed. */
+	/* Attached first, so that no end of a thread is missed. */
 	if (!err)
 		err = keep_link(a, "sched_process_exit",
 				bpf_program__attach(a->counter->progs.on_exit));
@@ -372,10 +375,10 @@ void attach_nothing(struct attachment *a)
 	programs_begin();
 }
 
-/* Does the kernel count all threads of a process that it is told? From 6.6 on it
- * counted the first one alone. Programs look at that in any case, and others that
- * have the file then meet the probes in vain. Nor is a process known by a thread
- * that has ended. */
+/* Whether the kernel can limit probes to a process correctly. Linux 6.6 to 6.9
+ * count only the process's first thread then. And no kernel finds a process by
+ * a first thread that has ended. Without the limit, other processes with the
+ * same file hit the probes in vain, and the program ignores them. */
 static bool can_choose_process(const struct target *target)
 {
 	unsigned major = 0, minor = 0;

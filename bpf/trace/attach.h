@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * attach.h - programs that count (bpf/programs), at the probes of a process
+ * attach.h - attach counting programs (bpf/programs) to the probes of a process
  *
- * All programs and their maps are gone when the attachment is closed or this process
- * ends, unless somebody pins them; the semaphores of the probes then go down again.
- * Threads: an attachment belongs to one thread, as programs.h does.
+ * All programs and their maps disappear when the attachment is closed or this
+ * process ends, unless they are pinned. The semaphores of the probes then go
+ * down again.
+ * Threads: an attachment belongs to one thread, as in programs.h.
  */
 #ifndef SKUA_BPF_ATTACH_H
 #define SKUA_BPF_ATTACH_H
@@ -12,7 +13,7 @@
 #include "bpf/trace/usdt.h"
 #include "bpf/target/target.h"
 
-/* The maps, as they are called when they are pinned. */
+/* The maps; attach_map_names has the names under which they are pinned. */
 enum attach_map {
 	ATTACH_WORKERS,
 	ATTACH_MATRIX,
@@ -28,24 +29,25 @@ extern const char *const attach_map_names[ATTACH_MAPS];
 
 enum attach_how {
 	ATTACH_NOT,
-	ATTACH_MULTI,  /* by one call a file: a uprobe_multi link */
-	ATTACH_EACH,   /* a perf event for each probe */
+	ATTACH_MULTI,  /* one call per file: a uprobe_multi link */
+	ATTACH_EACH,   /* a perf event per probe */
 	ATTACH_PINNED, /* by skua pin */
 };
 
-/* A link, or anything else that keeps a program in its place. */
+/* A descriptor that keeps a program attached. */
 struct attach_link {
 	char name[USDT_NAME + 16];
 	int fd;
-	struct bpf_link *owner; /* of fd; NULL: it is this one */
+	struct bpf_link *owner; /* owns fd; NULL: this struct does */
 };
 
 /**
- * struct attachment - what is attached
- * @how: to probes; ATTACH_NOT: @probes_missing says why
- * @places: of probes; 0: they were counted when they were pinned
- * @switches: are context switches counted? If not, @switches_missing says why
- * @maps: descriptors, -1: none
+ * struct attachment - attached programs
+ * @how: how probes are attached; ATTACH_NOT: @probes_missing says why not
+ * @places: number of probe locations; 0 if pinned
+ * @switches: context switches are counted; if false, @switches_missing says why
+ *     not
+ * @maps: descriptors; -1: no such map
  */
 struct attachment {
 	enum attach_how how;
@@ -61,19 +63,21 @@ struct attachment {
 	struct count_switches_bpf *switcher;
 };
 
-/* attach_process - to what can be had; @a says what. To be closed */
+/* attach_process - attach to everything that is possible; @a says what that is.
+ * The caller must call attach_close() */
 void attach_process(struct attachment *a, struct target *target);
 
-/* attach_file - the same to all processes that have that file, or will have it, without
- * context switches. Return: 0; -errno, also for a file that has no probes: a line of
- * a->probes_missing says why. To be closed in any case */
+/* attach_file - attach to all processes, present and future, that map the file;
+ * without context switches. Return: 0; -errno, also if the file has no probes:
+ * a->probes_missing explains it. The caller must call attach_close() in either
+ * case */
 int attach_file(struct attachment *a, const char *path);
 
-/* attach_nothing - begin one that others fill */
+/* attach_nothing - initialise an empty attachment */
 void attach_nothing(struct attachment *a);
 
-/* attach_take_link - keep @fd until the close; it may be negative, which is an error.
- * Return: 0; -errno */
+/* attach_take_link - keep @fd until attach_close(). A negative @fd is an error,
+ * with errno set. Return: 0; -errno */
 int attach_take_link(struct attachment *a, int fd);
 
 void attach_close(struct attachment *a);

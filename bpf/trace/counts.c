@@ -38,7 +38,7 @@ static const enum attach_map map_of[COUNTS_TABLES] = {
 
 /* ---- tables ---------------------------------------------------------------- */
 
-/* Behind the key, where words may be. */
+/* The value follows the key, aligned to 8 bytes. */
 static size_t value_at(const struct counts_table *table)
 {
 	return (table->key_bytes + 7) / 8 * 8;
@@ -103,7 +103,7 @@ int counts_add(struct counts *counts, enum counts_kind kind, const void *key,
 	struct counts_table *table = &counts->tables[kind];
 	char *row;
 
-	/* Room for as many again, whenever it is used up. */
+	/* Double the room when it is used up. */
 	if ((table->count & (table->count - 1)) == 0) {
 		size_t room = table->count ? 2 * (size_t)table->count : 1;
 		char *more = reallocarray(table->rows, room, row_bytes(table));
@@ -156,7 +156,7 @@ int counts_copy(struct counts *to, const struct counts *from)
 	return 0;
 }
 
-/* Of the counters in @row, take away those in @past. */
+/* Subtract the counters in @past from those in @row. */
 static void subtract(const struct counts_table *table, char *row,
 		     const char *past)
 {
@@ -178,8 +178,9 @@ static bool of_others(const struct counts *counts, enum counts_kind kind,
 	       !counts_find(counts, COUNTS_WORKERS, thread);
 }
 
-/* A row that is new has all of it since; one that is no more is in the sum of those
- * that have ended by now. */
+/* Subtract the counts of @before from one table of @now. A row that is new
+ * stays as it is. A row that has disappeared is now part of the sum of ended
+ * threads, and is subtracted there. */
 static void since(struct counts *now, const struct counts *before,
 		  enum counts_kind kind)
 {
@@ -199,7 +200,7 @@ static void since(struct counts *now, const struct counts *before,
 		memcpy(&key, counts_key(before, kind, i), table->key_bytes);
 		if (counts_find(now, kind, &key))
 			continue;
-		/* The first word of all keys. */
+		/* The thread is the first word of each key. */
 		key.thread =
 			of_others(before, kind, &key.thread) ? COUNT_OTHERS : 0;
 		sum = counts_find(now, kind, &key);
@@ -247,7 +248,7 @@ bool counts_can_read(const int *maps)
 	return all;
 }
 
-/* By as few calls as can be: keys come and go meanwhile. */
+/* Read a whole map in one call, because keys come and go meanwhile. */
 static int read_map(int map, struct counts *out, enum counts_kind kind)
 {
 	const struct counts_table *table = &out->tables[kind];
@@ -260,7 +261,7 @@ static int read_map(int map, struct counts *out, enum counts_kind kind)
 	if (keys && values)
 		err = bpf_map_lookup_batch(map, NULL, &next, keys, values,
 					   &count, NULL);
-	if (err == -ENOENT) /* that was all */
+	if (err == -ENOENT) /* the end of the map */
 		err = 0;
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = counts_add(out, kind, keys + i * key_bytes,
@@ -271,7 +272,7 @@ static int read_map(int map, struct counts *out, enum counts_kind kind)
 	return err;
 }
 
-/* The one word of a program's own. */
+/* Read the counter of lost events, the only word of the program's data. */
 static uint64_t read_lost(int map)
 {
 	uint32_t zero = 0;

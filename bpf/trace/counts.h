@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * counts.h - what was counted of the threads of processes
+ * counts.h - counts of the threads of processes
  *
- * The values are those of the maps of bpf/programs (count.h); where programs could not
- * be attached, the debug area and /proc stand in with what they know.
+ * The values are those of the maps of bpf/programs (count.h). If programs could
+ * not be attached, the debug area and /proc replace them as far as they can.
  *
- * Return, where nothing else is said: 0; -ENOMEM; -errno of bpf().
+ * Return, unless stated otherwise: 0; -ENOMEM; -errno of bpf().
  */
 #ifndef SKUA_BPF_COUNTS_H
 #define SKUA_BPF_COUNTS_H
@@ -17,9 +17,10 @@
 #include "bpf/target/target.h"
 
 /**
- * struct counts_table - keys and values of a map, by key
- * @plain: bytes of a value that are no counters, at its beginning
- * @room: rows of the map
+ * struct counts_table - keys and values of a map, sorted by key
+ * @rows: @count pairs of key and value
+ * @plain: bytes at the start of a value that are no counters
+ * @room: largest number of rows in the map
  */
 struct counts_table {
 	char *rows;
@@ -38,9 +39,9 @@ enum counts_kind {
 };
 
 /**
- * struct counts - all of them at some moment, or between two; zero it before use
- * @at_ns: CLOCK_MONOTONIC; between two: how long that was
- * @lost: events for which there was no room in a map
+ * struct counts - all counts at one moment, or between two; zero it before use
+ * @at_ns: CLOCK_MONOTONIC; after counts_since(): the time between
+ * @lost: events for which a map had no room
  */
 struct counts {
 	uint64_t at_ns;
@@ -48,43 +49,45 @@ struct counts {
 	struct counts_table tables[COUNTS_TABLES];
 };
 
-/* counts_read - from maps. @target: whose debug area, and threads in /proc, tell what
- * no map does; NULL: there is none, and such tables are empty */
+/* counts_read - read the maps. @target: its debug area and threads in /proc
+ * replace missing maps; NULL: the tables of missing maps stay empty */
 int counts_read(const int *maps, struct target *target, struct counts *out);
 
-/* counts_can_read - can counts_read() read all of these maps, except those of context
- * switches if there are none? */
+/* counts_can_read - return whether counts_read() can read all of these maps;
+ * those of context switches may be missing */
 bool counts_can_read(const int *maps);
 
-/* counts_since - what came to @now since @before */
+/* counts_since - subtract @before from @now */
 void counts_since(struct counts *now, const struct counts *before);
 
-/* counts_forget - what is in tables that come from @maps, which were empty before */
+/* counts_forget - empty the tables that come from @maps */
 void counts_forget(struct counts *counts, const int *maps);
 
 int counts_copy(struct counts *to, const struct counts *from);
 void counts_free(struct counts *counts);
 
-/* counts_row - the value; NULL if there are not so many; counts_key - its key */
+/* counts_row - return the value of a row, NULL if there is no such row;
+ * counts_key - return its key */
 const void *counts_row(const struct counts *counts, enum counts_kind kind,
 		       unsigned index);
 const void *counts_key(const struct counts *counts, enum counts_kind kind,
 		       unsigned index);
 
-/* counts_find - the value of a key, or NULL */
+/* counts_find - return the value of a key, or NULL */
 const void *counts_find(const struct counts *counts, enum counts_kind kind,
 			const void *key);
 
-/* For those who fill a table: append a row, and sort them in the end. */
+/* counts_add - append a row; counts_sort - sort the table after the last one
+ * was added */
 int counts_add(struct counts *counts, enum counts_kind kind, const void *key,
 	       const void *value);
 void counts_sort(struct counts *counts, enum counts_kind kind);
 
-/* counts_area - the tables of workers and times from the debug area */
+/* counts_area - fill the tables of workers and times from the debug area */
 int counts_area(struct target *target, struct counts *out);
 
-/* counts_proc - the table of switches from /proc/PID/task: numbers of switches, and in
- * wake_ns all time that threads waited for a CPU */
+/* counts_proc - fill the table of switches from /proc/PID/task: numbers of
+ * switches, and in wake_ns all the time that threads waited for a CPU */
 int counts_proc(struct target *target, struct counts *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counts_area.c - what the debug area and /proc count, as the programs would have */
+/* counts_area.c - take counts from the debug area and /proc, in place of the
+ * programs */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ int counts_area(struct target *target, struct counts *out)
 				err = add_worker(target, out,
 						 &snapshot.workers[k], k,
 						 snapshot.at_ns);
-		if (err == -EAGAIN) /* it went: others are left */
+		if (err == -EAGAIN) /* it is gone: go on with the others */
 			err = 0;
 	}
 	target_free_snapshot(&snapshot);

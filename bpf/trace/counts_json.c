@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counts_json.c - what was counted, as JSON */
+/* counts_json.c - print counts as JSON */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -83,7 +83,8 @@ static json_t *matrix_json(const struct counts_view *view)
 	return array;
 }
 
-/* Of each octave that has any: from which time on, and how many. */
+/* An entry for each octave that is not empty: its lower bound, and the
+ * count. */
 static json_t *histogram_json(const struct counts_view *view,
 			      enum counts_histogram which)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* counts_text.c - what was counted, as tables */
+/* counts_text.c - print counts as tables */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/trace/counts_view.h"
 #include "bpf/cli/table.h"
 
-#define MAX_NUMBERS 10u  /* workers whose steals are numbers, and not shades */
-#define MAX_SHADES  128u /* workers that have a row and a column */
-#define MAX_ENDED   64u  /* workers that have a row though none lives */
+#define MAX_NUMBERS 10u  /* up to so many workers, steals are numbers */
+#define MAX_SHADES  128u /* up to so many, they are shades */
+#define MAX_ENDED   64u  /* rows for ended workers, if none lives */
 
 /* ---- workers --------------------------------------------------------------- */
 
@@ -60,7 +60,8 @@ static void add_cells(struct table *table, const struct count_worker *worker,
 		add_time(table, switches, switches ? switches->wake_ns : 0);
 }
 
-/* Those that have ended are one row, but of a process that has, too. */
+/* Whether ended workers share one row. If the process has ended, each has its
+ * own row, up to MAX_ENDED. */
 static bool is_one_row(const struct counts_view *view)
 {
 	for (unsigned i = 0; i < view->line_count; i++)
@@ -84,7 +85,8 @@ static void add_sum(struct table *table, const struct counts_view *view,
 		  view->attached->switches);
 }
 
-/* Return: how many it has left out. */
+/* Add a row for each worker, at most @most (0: no limit). Return: how many were
+ * left out. */
 static unsigned add_lines(struct table *table, const struct counts_view *view,
 			  bool ended, unsigned most)
 {
@@ -144,7 +146,8 @@ static void print_workers(FILE *file, const struct counts_view *view,
 
 /* ---- steals, by thief and victim ----------------------------------------------- */
 
-/* Sums of the steals of one process, by indices; to be freed. */
+/* Sums of the steals of one process, by indices of thief and victim. The caller
+ * frees @cells. */
 struct square {
 	uint64_t *cells;
 	uint64_t most;
@@ -246,7 +249,7 @@ static void print_matrix(FILE *file, const struct counts_view *view,
 
 /* ---- histograms ------------------------------------------------------------ */
 
-/* The time that this part of them is below. */
+/* Return the upper bound of the octave that contains the quantile @part. */
 static uint64_t below(const uint64_t *octaves, uint64_t total, double part)
 {
 	double seen = 0;

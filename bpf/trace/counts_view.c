@@ -13,7 +13,7 @@ const char *const counts_histogram_names[COUNTS_HISTOGRAMS] = {
 
 /* ---- sums ------------------------------------------------------------------ */
 
-/* Words from that byte on. */
+/* Add words, from byte @first on. */
 static void add_words(void *to, const void *from, size_t first, size_t bytes)
 {
 	for (size_t at = first; from && at < bytes; at += sizeof(uint64_t)) {
@@ -73,7 +73,7 @@ int counts_know(struct counts_view *view)
 
 	for (unsigned i = 0; !err && i < target_runtimes(view->target); i++) {
 		err = know_runtime(view, target_runtime(view->target, i));
-		if (err == -EAGAIN) /* it went */
+		if (err == -EAGAIN) /* the runtime is gone */
 			err = 0;
 	}
 	return err;
@@ -129,7 +129,9 @@ static void add_counted(struct counts_view *view)
 	}
 }
 
-/* Those of whom the kernel alone has something to say, and nobody. */
+/* Add lines for workers that have no counts by probes: those with context
+ * switches only, and those known without any counts. Sum up all other
+ * threads. */
 static void add_silent(struct counts_view *view)
 {
 	const struct count_switches *switches;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counts_view.h - what was counted, by worker: as text, and as JSON */
+/* counts_view.h - show counts by worker, as text and as JSON */
 #ifndef SKUA_BPF_COUNTS_VIEW_H
 #define SKUA_BPF_COUNTS_VIEW_H
 
@@ -9,10 +9,11 @@
 #include "bpf/trace/counts.h"
 
 /**
- * struct counts_line - a worker, that is a thread
- * @key: of its thread in the tables
- * @ended: it has
- * @worker: NULL, as the others: nothing was counted of it
+ * struct counts_line - a worker, which is a thread
+ * @process, @thread, @index: numbers of its process, its thread, and itself
+ * @key: its thread's key in the tables
+ * @ended: its thread has ended
+ * @worker, @times, @switches, @delays: its counts; NULL: it has none
  */
 struct counts_line {
 	uint32_t process, thread, index;
@@ -24,20 +25,20 @@ struct counts_line {
 	const struct count_delays *delays;
 };
 
-/* A worker, by its thread as gettid() has it here. */
+/* A worker and its thread, as numbered in this process's namespace. */
 struct counts_known {
 	uint32_t thread, index;
 };
 
 /**
- * struct counts_view - counts, and the processes they are of
+ * struct counts_view - counts, and the processes they belong to
  * @attached: the counters, and why some are missing
- * @target: NULL: all processes that have the file @path
- * @whole: since the beginning
- * @known: workers that there were then, also if nothing was counted of them
- * @lines: of workers, by index
- * @ended, @ended_switches: the sums of those that ended before, and are in no line
- * @rest: the sum of all other threads of the process, which are @rest_count
+ * @target: the process; NULL: all processes that map the file @path
+ * @whole: the counts are of the whole time, not of an interval
+ * @known: workers that existed at the start, even if they have no counts
+ * @lines: workers, sorted by process and index
+ * @ended, @ended_switches: sums of workers that ended earlier and have no line
+ * @rest: sum of the @rest_count threads of the process that are no workers
  */
 struct counts_view {
 	const struct attachment *attached;
@@ -55,16 +56,18 @@ struct counts_view {
 	unsigned rest_count;
 };
 
-/* counts_know - find the workers of its target. Return: 0; -errno, as of target.h */
+/* counts_know - find the workers of the target. Return: 0; -errno, as in
+ * target.h */
 int counts_know(struct counts_view *view);
 
-/* counts_arrange - make the lines of @counts, which stay as long as those. Return: 0;
- * -ENOMEM */
+/* counts_arrange - make the lines from @counts, which must stay valid as long
+ * as the lines. Return: 0; -ENOMEM */
 int counts_arrange(struct counts_view *view, const struct counts *counts);
 
 void counts_view_free(struct counts_view *view);
 
-/* counts_sum - of all workers, or of those that have ended. Return: how many */
+/* counts_sum - sum up all workers, or only the ended ones. Return: how many
+ * they are */
 unsigned counts_sum(const struct counts_view *view, bool ended,
 		    struct count_worker *worker,
 		    struct count_switches *switches);
@@ -80,11 +83,12 @@ enum counts_histogram {
 
 extern const char *const counts_histogram_names[COUNTS_HISTOGRAMS];
 
-/* counts_octaves - one of them, of all lines. Return: how many are in it */
+/* counts_octaves - sum up a histogram over all lines and ended workers. Return:
+ * the number of values in it */
 uint64_t counts_octaves(const struct counts_view *view,
 			enum counts_histogram which, uint64_t *octaves);
 
-/* How it is shown. @rows, @width: 0: any */
+/* How to show counts. @rows, @width: 0: no limit. */
 struct counts_style {
 	bool line_art;
 	unsigned rows, width;
@@ -93,7 +97,8 @@ struct counts_style {
 void counts_text(FILE *file, const struct counts_view *view,
 		 const struct counts_style *style);
 
-/* counts_json - a line. Return: false: no memory, and nothing is printed */
+/* counts_json - print one line of JSON. Return: false if memory is short;
+ * nothing is printed then */
 bool counts_json(FILE *file, const struct counts_view *view);
 
 #endif

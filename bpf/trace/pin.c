@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pin.c - skua pin, skua unpin: counting that goes on without the tool */
+/* pin.c - skua pin and skua unpin: count even while no tool runs */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,14 +62,15 @@ static int fail(const struct options *options, const char *what,
 	return EXIT_FAILED;
 }
 
-/* As pins_folder_say() has it. */
+/* Print the error that pins_folder_say() has stored. */
 static int fail_said(const struct options *options,
 		     const struct pins_folder *folder)
 {
 	return fail(options, folder->said, "");
 }
 
-/* Links first: with them the counting ends. @fd: is closed. Return: 0; -errno */
+/* Remove the files of a folder; closes @fd. Without its links, a program stops
+ * counting. Return: 0; -errno. */
 static int remove_files(int fd)
 {
 	DIR *list = fdopendir(fd);
@@ -90,7 +91,8 @@ static int remove_files(int fd)
 	return err;
 }
 
-/* @above, @name: of the folder, which is open as @fd, and is closed. */
+/* Remove the folder @name in @above, which is open as @fd; closes @fd. Return:
+ * 0; -errno with the reason in @folder->said. */
 static int remove_folder(struct pins_folder *folder, int above,
 			 const char *name, int fd)
 {
@@ -103,14 +105,16 @@ static int remove_folder(struct pins_folder *folder, int above,
 		   : 0;
 }
 
-/* Return: 0; -ENOENT: there is none; -errno: and @folder->said says why. */
+/* Remove the folder of a process. Return: 0; -ENOENT: there is none; another
+ * -errno with the reason in @folder->said. */
 static int remove_process(struct pins_folder *folder, const char *name)
 {
 	int fd = pins_folder_enter(folder, name), links, err;
 
 	if (fd < 0)
 		return fd;
-	unlinkat(fd, PINS_BEGUN, 0); /* what is left is not whole */
+	unlinkat(fd, PINS_BEGUN,
+		 0); /* without this link the rest counts as incomplete */
 	links = pins_folder_below(folder, fd, PINS_LINKS);
 	err = links < 0 ? links : remove_folder(folder, fd, PINS_LINKS, links);
 	if (err == 0 || err == -ENOENT)
@@ -121,7 +125,7 @@ static int remove_process(struct pins_folder *folder, const char *name)
 
 /* ---- pin ------------------------------------------------------------------- */
 
-/* Remove the remains of a pin that was killed, and refuse all else. */
+/* Remove what a killed skua pin has left. Refuse if anything else is there. */
 static int remove_remains(const struct options *options,
 			  struct pins_folder *folder, const char *name,
 			  pid_t pid)
@@ -151,8 +155,8 @@ static int remove_remains(const struct options *options,
 	return EXIT_FAILED;
 }
 
-/* Return: the descriptor of an empty folder of the process, with one for links; -1, and
- * the reason was printed. */
+/* Make the empty folders of the process. Return: a descriptor; -1: the reason
+ * was printed. */
 static int make_folders(const struct options *options,
 			struct pins_folder *folder, const char *name, pid_t pid)
 {
@@ -176,7 +180,7 @@ static int make_folders(const struct options *options,
 	return fd;
 }
 
-/* So that what is begun is finished, or removed. */
+/* Block signals, so that pinning is either finished or removed. */
 static void hold_signals(void)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -188,7 +192,8 @@ static void hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* A process without probes has nothing that is worth it. */
+/* Pin the counters. Fails without probes: context switches alone are not worth
+ * it. */
 static int pin_probes(const struct options *options, struct target *target,
 		      int fd)
 {
@@ -262,7 +267,7 @@ static int unpin(const struct options *options, struct pins_folder *folder,
 	return err ? fail_said(options, folder) : EXIT_OK;
 }
 
-/* Of all there are; none is all right. */
+/* Unpin all processes. It is no error if there are none. */
 static int unpin_all(const struct options *options, struct pins_folder *folder)
 {
 	int copy = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
@@ -300,7 +305,7 @@ int verb_unpin(int argc, char **argv)
 			code = unpin(&options, &folder, name);
 		else if (folder.fd >= 0)
 			code = unpin_all(&options, &folder);
-		if (folder.fd >= 0) /* if it is empty */
+		if (folder.fd >= 0) /* succeeds only if it is empty */
 			unlinkat(folder.mount, PINS_NAME, AT_REMOVEDIR);
 	}
 	pins_folder_close(&folder);

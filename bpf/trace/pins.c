@@ -16,18 +16,18 @@
 #include "bpf/target/target_proc.h"
 #include "bpf/trace/counts.h"
 
-#define TICKS 32u  /* bytes of a number */
-#define SIGN  100u /* of three, and spaces */
+#define TICKS 32u  /* bytes of a number in text */
+#define SIGN  100u /* bytes of three numbers and spaces */
 
 #define PATH 96u /* bytes of a path below /proc/self/fd */
 
-/* bpf() takes paths alone: this one begins at a descriptor. */
+/* Build a path below a descriptor, as bpf() takes paths only. */
 static void path_of(char *path, int fd, const char *name)
 {
 	snprintf(path, PATH, "/proc/self/fd/%d/%s", fd, name);
 }
 
-/* Open an object of that name itself, and never what a link leads to. */
+/* Open a pinned object; do not follow a symbolic link of that name. */
 static int get_object(int fd, const char *name)
 {
 	int file = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -48,7 +48,7 @@ static int get_object(int fd, const char *name)
 	return object;
 }
 
-/* The entries of a folder in another; NULL: errno says why. */
+/* Open a folder in another one. Return: NULL on failure, with errno set. */
 static DIR *list_folder(int fd, const char *name)
 {
 	int below = openat(fd, name,
@@ -62,8 +62,9 @@ static DIR *list_folder(int fd, const char *name)
 
 /* ---- whose they are -------------------------------------------------------- */
 
-/* The 22nd word of its stat, in ticks since the machine began; the second may have
- * spaces, and brackets. */
+/* Read when the process began, in clock ticks since boot: word 22 of its stat.
+ * Word 2, the name, may contain spaces and brackets, so the search begins after
+ * it. */
 static int begun_at(pid_t pid, char *ticks)
 {
 	char path[32], *text, *word, *next;
@@ -80,8 +81,9 @@ static int begun_at(pid_t pid, char *ticks)
 	return word ? 0 : -ESRCH;
 }
 
-/* When it began, and its program: probes are those of a file, and it may execute
- * another. */
+/* Identify a process and its program: when it began, and its program's
+ * device and inode. Probes belong to a file, and the process may execute
+ * another one. */
 static int begun(pid_t pid, char *sign)
 {
 	char path[32], ticks[TICKS];
@@ -107,7 +109,8 @@ int pins_sign(int fd, pid_t pid)
 	return err;
 }
 
-/* A command that was killed while it pinned has not come to that. */
+/* Compare the sign with the process. If there is none, skua pin was killed
+ * before it finished. */
 static enum pins_state look_at_sign(int fd, pid_t pid)
 {
 	char now[SIGN], then[SIGN];

@@ -47,7 +47,8 @@ static bool is_bpf(int fd)
 	return fstatfs(fd, &info) == 0 && info.f_type == BPF_FS_MAGIC;
 }
 
-/* Is the folder one that only root and this user can change? */
+/* Check that only root and this user can change the folder. Return: 0;
+ * -errno. */
 static int check(struct pins_folder *folder, int fd, const char *path)
 {
 	struct stat status;
@@ -76,7 +77,8 @@ static int check(struct pins_folder *folder, int fd, const char *path)
 	return 0;
 }
 
-/* A symbolic link and a file both give ENOTDIR. */
+/* Open a folder and check it. Return: a descriptor; -errno, among them -ENOTDIR
+ * for a symbolic link or a file. */
 static int open_level(struct pins_folder *folder, int above, const char *name,
 		      const char *path)
 {
@@ -181,7 +183,8 @@ void pins_folder_close(struct pins_folder *folder)
 
 /* ---- the lock -------------------------------------------------------------- */
 
-/* The lines of /proc/locks end in PID MAJOR:MINOR:INODE START END. */
+/* Find the process that holds the lock. Lines of /proc/locks contain "FLOCK ...
+ * PID MAJOR:MINOR:INODE START END". Return: 0 if it is not found. */
 static long find_holder(int fd)
 {
 	char *text = target_proc_read(-1, "/proc/locks"), *next = NULL;
@@ -218,7 +221,8 @@ static int say_held(struct pins_folder *folder)
 			       who);
 }
 
-/* Another process may have removed it between the open and the lock. */
+/* Whether PINS_FOLDER is still the locked folder: another process may have
+ * removed it between the open and the lock. */
 static bool is_current(const struct pins_folder *folder)
 {
 	struct stat ours, there;
@@ -229,8 +233,9 @@ static bool is_current(const struct pins_folder *folder)
 	       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
-/* The lock is on PINS_FOLDER, as anybody could lock a mount that anybody may read.
- * Each round beyond the first means that another process finished its unpinning. */
+/* The lock is on PINS_FOLDER, because any user who may read the mount could
+ * lock that. The loop repeats only if another process finished its unpinning
+ * meanwhile. */
 int pins_folder_hold(struct pins_folder *folder, bool make)
 {
 	int err = open_mount(folder);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * pins_folder.h - the folders of pins, opened so that no other user can redirect them
+ * pins_folder.h - open folders of pins so that no other user can redirect them
  *
- * A BPF file system may be writable for everybody, and the tool removes files as root.
- * Each level is therefore opened from the descriptor of the one above it, and never
- * through a symbolic link. It must be a folder of the BPF file system that belongs to
- * this user or to root, and that no other user may write to. From PINS_FOLDER on, only
- * trusted users can then change what a name stands for.
+ * A BPF file system may be writable for all users, and the tool removes files
+ * as root. So each level is opened from the descriptor of the level above,
+ * never through a symbolic link. It must be a folder of the BPF file system
+ * that belongs to this user or to root, and that no other user may write to.
+ * Below PINS_FOLDER, only trusted users can then change what a name refers to.
  */
 #ifndef SKUA_BPF_PINS_FOLDER_H
 #define SKUA_BPF_PINS_FOLDER_H
@@ -24,8 +24,8 @@
 /**
  * struct pins_folder - the folder of all pins
  * @mount: descriptor of PINS_MOUNT
- * @fd: of PINS_FOLDER; -1: it does not exist
- * @said: after an error: which path, what is wrong, and what to do
+ * @fd: descriptor of PINS_FOLDER; -1: it does not exist
+ * @said: after an error: the path, what is wrong, and what to do
  */
 struct pins_folder {
 	int mount;
@@ -36,16 +36,18 @@ struct pins_folder {
 /**
  * pins_folder_open - open PINS_FOLDER
  *
- * Return: 0, also if it does not exist; -errno, and @folder->said says why. To be
- * closed in any case.
+ * Return: 0, also if it does not exist; -errno with the reason in
+ * @folder->said. The caller must call pins_folder_close() in either case.
  */
 int pins_folder_open(struct pins_folder *folder);
 
 /**
- * pins_folder_hold - open PINS_FOLDER and lock it for changes, until the close
+ * pins_folder_hold - open PINS_FOLDER and lock it for changes, until
+ * pins_folder_close()
  * @make: create it if it does not exist
  *
- * Blocks: never. Return: as pins_folder_open(); -EWOULDBLOCK: another process holds it.
+ * Blocks: never. Return: as pins_folder_open(); -EWOULDBLOCK: another process
+ * holds the lock.
  */
 int pins_folder_hold(struct pins_folder *folder, bool make);
 
@@ -57,18 +59,19 @@ int pins_folder_say(struct pins_folder *folder, int err, const char *format,
 
 /**
  * pins_folder_enter - open the folder of a process
- * @name: a decimal number
+ * @name: its number, in decimal
  *
- * Return: a descriptor to be closed; -ENOENT: there is none; -errno; both of the latter
- * set @folder->said.
+ * Return: a descriptor, which the caller closes; -ENOENT: there is none;
+ * another -errno. Both errors set @folder->said.
  */
 int pins_folder_enter(struct pins_folder *folder, const char *name);
 
-/* pins_folder_below - the same for a folder of any name in the folder @above */
+/* pins_folder_below - open a folder of any name in @above. Return: as
+ * pins_folder_enter() */
 int pins_folder_below(struct pins_folder *folder, int above, const char *name);
 
-/* pins_folder_is_process - is @name how a process's folder is named: a number of one to
- * ten digits, the first of which is no 0? */
+/* pins_folder_is_process - return whether @name can be a process's folder: a
+ * number of one to ten digits without a leading 0 */
 bool pins_folder_is_process(const char *name);
 
 #endif

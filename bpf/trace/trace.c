@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.c - skua trace: what the probes of a process, and the kernel, tell of it */
+/* trace.c - skua trace: count what workers do, by their probes and the
+ * kernel */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define MIN_SECONDS 0.01
 #define MAX_SECONDS 1e6
 
-/* Lines on a terminal that are of neither workers nor a matrix. */
+/* Terminal lines for neither workers nor the matrix. */
 #define OTHER_ROWS 20u
 
 struct options {
@@ -27,8 +28,8 @@ struct options {
 	bool json;
 };
 
-/* A trace that is under way: what was counted at its beginning, and when it was shown
- * for the last time. */
+/* A running trace: @first has the counts at its start, @last those of the last
+ * display. */
 struct trace {
 	const struct options *options;
 	struct attachment attached;
@@ -36,7 +37,7 @@ struct trace {
 	struct counts first, last;
 	struct counts_style style;
 	struct exits exits;
-	bool live; /* on a terminal */
+	bool live; /* drawn on a terminal again and again */
 };
 
 /* ---- options --------------------------------------------------------------- */
@@ -86,13 +87,13 @@ static bool draw(struct trace *trace)
 {
 	unsigned rows = terminal_rows();
 
-	/* Workers are in a table, and likely in a matrix. */
+	/* Workers have rows in a table, and often also in a matrix. */
 	trace->style.rows = rows > OTHER_ROWS + 8 ? (rows - OTHER_ROWS) / 2 : 4;
 	trace->style.width = terminal_columns();
 	return terminal_draw(print, trace);
 }
 
-/* Show the counts since @before. @now becomes that. */
+/* Show the counts since @before. Changes @now to that difference. */
 static int show(struct trace *trace, struct counts *now,
 		const struct counts *before)
 {
@@ -129,7 +130,8 @@ static int show_interval(struct trace *trace)
 	return err;
 }
 
-/* All of it, if the process can still be asked; or else up to the last time. */
+/* Show the counts of the whole time; if the process is gone, up to the last
+ * display. */
 static int show_whole(struct trace *trace)
 {
 	struct counts now;
@@ -150,7 +152,7 @@ static int show_whole(struct trace *trace)
 
 /* ---- the time between ------------------------------------------------------ */
 
-/* Return: has something ended it? */
+/* Wait. Return: whether something ended the wait early. */
 static bool wait_until(struct trace *trace, double until)
 {
 	struct target *target = trace->view.target;
@@ -161,7 +163,8 @@ static bool wait_until(struct trace *trace, double until)
 	while (exits_now() < until) {
 		double left = until - exits_now();
 
-		/* Another size is that of the next time. */
+		/* A change of the terminal's size is used at the next
+		 * display. */
 		if (left > 0 &&
 		    terminal_wait((uint64_t)(left * 1e9)) == TERMINAL_QUIT)
 			return true;
@@ -194,7 +197,8 @@ static int watch(struct trace *trace)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* The counts begin with the programs, unless those were there before. */
+/* Take the first counts. Programs that this command has attached begin at 0;
+ * pinned ones have counted before. */
 static int begin(struct trace *trace)
 {
 	const struct options *options = trace->options;
@@ -223,7 +227,7 @@ static int conclude(const struct trace *trace, int err)
 {
 	const char *why = strerror(-err);
 
-	if (!err || ferror(stdout)) /* which the command says */
+	if (!err || ferror(stdout)) /* args_flush() prints the error */
 		return EXIT_OK;
 	if (trace->view.target && *target_reason(trace->view.target))
 		why = target_reason(trace->view.target);
@@ -231,7 +235,8 @@ static int conclude(const struct trace *trace, int err)
 	return EXIT_FAILED;
 }
 
-/* If the process has ended, or executed another program, it was counted until then. */
+/* Say if the process has ended or executed another program; its counts are
+ * valid up to then. */
 static void remark(const struct trace *trace)
 {
 	struct target *target = trace->view.target;
@@ -240,12 +245,12 @@ static void remark(const struct trace *trace)
 		fprintf(stderr, "%s\n", target_reason(target));
 }
 
-/* Once it is attached, or not. */
+/* Trace from the attachment to the end. Return: an exit code. */
 static int run(struct trace *trace)
 {
 	int code, err = begin(trace);
 
-	/* A script that waits for that may begin now. */
+	/* Tell scripts that counting has begun. */
 	if (!err && !trace->live)
 		fprintf(stderr, "tracing%s\n",
 			trace->options->seconds > 0 ? "" : ", until Ctrl-C");

@@ -9,7 +9,7 @@
 
 #include "bpf/target/target_elf.h"
 
-#define MAX_CONTENT 512u /* bytes of a note of ours; a longer one is none */
+#define MAX_CONTENT 512u /* bytes; no note of skua is longer */
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -26,9 +26,9 @@ static const char *const places[] = { "", "", "", "" };
 
 struct reading {
 	struct target_elf elf;
-	uint64_t size; /* of the file */
+	uint64_t size; /* bytes in the file */
 	Elf64_Phdr segments[TARGET_ELF_SEGMENTS];
-	Elf64_Shdr mark, notes; /* zeros: there is none */
+	Elf64_Shdr mark, notes; /* valid if has_mark, has_notes */
 	bool has_mark, has_notes;
 	struct usdt_probes *out;
 };
@@ -41,7 +41,7 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       (header->e_type == ET_DYN || header->e_type == ET_EXEC);
 }
 
-/* The first of each name. */
+/* Keep the first section of each name. */
 static int find_sections(const struct target_elf *elf,
 			 const Elf64_Shdr *section, const char *name,
 			 void *context)
@@ -70,7 +70,7 @@ static int begin(struct reading *reading, int fd, struct target_budget *budget)
 	code = target_elf_begin(&reading->elf, fd, budget);
 	if (code == 0 && !is_ours(&reading->elf.header))
 		return -ENOEXEC;
-	/* Without sections no tracer finds notes. */
+	/* Tracers find notes by sections only. */
 	if (code || reading->elf.header.e_shnum == 0)
 		return code;
 	code = target_elf_segments(&reading->elf, reading->segments);
@@ -81,8 +81,8 @@ static int begin(struct reading *reading, int fd, struct target_budget *budget)
 	return code == -ENOENT ? 0 : code;
 }
 
-/* Where in the file is what is loaded at @address, with all of these flags? 0:
- * nowhere, as where the header of the file is. */
+/* Return the file offset of what is loaded at @address in a segment with all
+ * @flags; 0: no such place, since offset 0 is the ELF header. */
 static uint64_t file_offset(const struct reading *reading, uint64_t address,
 			    uint32_t flags)
 {
@@ -103,7 +103,8 @@ static uint64_t file_offset(const struct reading *reading, uint64_t address,
 
 /* ---- notes ----------------------------------------------------------------- */
 
-/* As "8@%rdi 8@%rsi"; -1: somewhere else. */
+/* Count the arguments of "8@%rdi 8@%rsi". Return: -1 if one is not where the
+ * calling convention puts it. */
 static int count_places(const char *text)
 {
 	unsigned count = 0;
@@ -112,7 +113,7 @@ static int count_places(const char *text)
 		size_t length;
 
 		if (count == MAX_PLACES)
-			return (int)count; /* the rest is not looked at */
+			return (int)count; /* the rest is not checked */
 		length = strlen(places[count]);
 		if (strncmp(text, places[count], length) != 0 ||
 		    (text[length] != ' ' && text[length] != 0))
@@ -130,7 +131,7 @@ static bool is_name(const char *name)
 	return length > 0 && length < USDT_NAME && name[length] == 0;
 }
 
-/* The content of a note: three addresses, three strings. */
+/* Add the probe of a note. Its content is three addresses and three strings. */
 static void add_probe(const struct reading *reading, const char *content,
 		      size_t bytes)
 {
@@ -171,7 +172,8 @@ static uint64_t round_up(uint64_t n)
 	return (n + 3) / 4 * 4;
 }
 
-/* Of a note that is @at its section: only what can be ours is read. */
+/* Read a note at offset @at of the section. Notes that cannot be skua's are
+ * skipped. */
 static int read_note(const struct reading *reading, uint64_t at,
 		     const Elf64_Nhdr *note)
 {
@@ -189,7 +191,8 @@ static int read_note(const struct reading *reading, uint64_t at,
 	return code;
 }
 
-/* Sizes of a note are below 2^32, and are added as 64 bits. */
+/* Read all notes. Sizes in notes are below 2^32, and sums have 64 bits, so they
+ * do not overflow. */
 static int read_notes(const struct reading *reading)
 {
 	uint64_t at = 0, bytes = reading->notes.sh_size;

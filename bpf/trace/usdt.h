@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * usdt.h - where the probes of a program or library are, by its ELF notes
+ * usdt.h - find the probes of a program or library, by its ELF notes
  *
- * PROBES.md says what the notes are. The file is hostile: what is impossible is
- * refused, and nothing of it is believed but places that are within it.
+ * PROBES.md describes the notes. The file may be hostile: impossible values are
+ * refused, and only offsets that lie within the file are used.
  */
 #ifndef SKUA_BPF_TRACE_USDT_H
 #define SKUA_BPF_TRACE_USDT_H
@@ -12,16 +12,16 @@
 
 #include "bpf/target/target_budget.h"
 
-/* A file with more of them has the rest ignored. */
+/* Further probes of a file are ignored. */
 #define MAX_USDT_PROBES 64u
-#define USDT_NAME       32u /* bytes of a name, with the 0 */
+#define USDT_NAME       32u /* bytes of a name, with the final 0 */
 
 /**
- * struct usdt_probe - one place of a probe
+ * struct usdt_probe - one location of a probe
  * @name: printable
- * @arguments: how many, all where the calling convention has them
- * @offset: in the file, of what a tracer stops at
- * @semaphore: likewise, of the counter that it raises
+ * @arguments: how many; each is where the calling convention puts it
+ * @offset: of the instruction to trace, in the file
+ * @semaphore: of the counter that a tracer raises, in the file
  */
 struct usdt_probe {
 	char name[USDT_NAME];
@@ -36,12 +36,13 @@ struct usdt_probes {
 };
 
 /**
- * usdt_read - the probes of provider skua in an ELF file
- * @fd: any file that can be read
- * @budget: pays for what is read; nothing is kept
- * @out: receives those that have a semaphore, and their arguments in registers
+ * usdt_read - read the probes of provider skua in an ELF file
+ * @fd: any readable file
+ * @budget: pays for the reads; nothing is kept
+ * @out: receives the probes that have a semaphore, and their arguments in
+ *     registers
  *
- * Return: 0, and there may be none; -ENOEXEC (no ELF file of this machine's kind);
+ * Return: 0, even if there are none; -ENOEXEC (no ELF file for this machine);
  * -EILSEQ (its tables are impossible); -EFBIG (the budget is spent); -errno of
  * fstat() or pread().
  */
