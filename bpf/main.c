@@ -16,18 +16,20 @@ struct verb {
 
 static const struct verb verbs[] = {
 	{ "doctor", verb_doctor,
-	  "Show what this machine and your privileges allow, and why not all" },
+	  "Show what works here with your privileges, and why the rest does "
+	  "not" },
 	{ "export", verb_export, "Convert a recording for other programs" },
 	{ "flame", verb_flame,
 	  "Draw where the CPU time of a process goes, by type of task" },
 	{ "metrics", verb_metrics,
-	  "Show the counters of processes to Prometheus" },
+	  "Export the counters of processes to Prometheus" },
 	{ "perf", verb_perf,
-	  "Count what the workers of a process spend, and a task's share" },
-	{ "pin", verb_pin,
-	  "Count what workers do, also when the tool has gone" },
+	  "Count processor and kernel events of workers, in total and per "
+	  "task" },
+	{ "pin", verb_pin, "Count what workers do, even while no tool runs" },
 	{ "record", verb_record, "Record what the workers of a process do" },
-	{ "stats", verb_stats, "Show what the workers of a process counted" },
+	{ "stats", verb_stats,
+	  "Show the counters of the workers of a process" },
 	{ "symbolize", verb_symbolize,
 	  "Show the functions and lines of the stacks in a log" },
 	{ "tasks", verb_tasks,
@@ -37,7 +39,7 @@ static const struct verb verbs[] = {
 	  "Show the machine, where workers run, and their victims in order" },
 	{ "trace", verb_trace,
 	  "Count steals, sleeps and preemptions of workers by their probes" },
-	{ "unpin", verb_unpin, "End what pin has begun" },
+	{ "unpin", verb_unpin, "End the counting that pin began" },
 	{ "why", verb_why,
 	  "Show where the time of the slowest tasks of a process went" },
 };
@@ -46,14 +48,15 @@ enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
 static void print_help(FILE *file)
 {
-	fprintf(file, "Usage: " ARGS_PROGRAM " VERB [OPTION...]\n"
-		      "Look at the scheduler, and at the machine as it sees "
-		      "it.\n\n");
+	fprintf(file, "Usage: " ARGS_PROGRAM " VERB [OPTION...]\nObserve the "
+		      "scheduler in running "
+		      "processes, and the machine.\n\n");
 	for (unsigned i = 0; i < VERBS; i++)
 		fprintf(file, "  %-10s%s\n", verbs[i].name,
 			verbs[i].description);
-	fprintf(file, "\nEach verb has a --help; --version prints that.\n"
-		      "Exit codes: 0 all right, 1 failure, 2 usage.\n");
+	fprintf(file, "\nEach verb has --help; --version prints the "
+		      "version.\nExit codes: 0 success, 1 failure, 2 wrong "
+		      "usage.\n");
 }
 
 static void print_allowed(FILE *file)

@@ -30,18 +30,19 @@ static error_t check(void *input)
 }
 
 static const struct args_verb verb = {
-	.doc = "Say what this machine and your privileges allow, and what not, "
-	       "why, and what to do about it: counters, tracing, memory of "
-	       "other processes, limits, and what disturbs measurements",
+	.doc = "Show what works on this machine with your privileges, what "
+	       "does not, why, and what to do about it: counters, tracing, "
+	       "memory of other processes, limits, and what disturbs "
+	       "measurements",
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_JSON(struct options, "Print an object"),
 		ARGS_PID(struct options,
-			 "Look at this process: its memory, limits and "
-			 "control group"),
+			 "Check this process: its memory, limits and control "
+			 "group"),
 		ARGS_TEXT_OF(struct options, "root", doctor.root, "PATH",
-			     "Another machine: a folder with a tree as at /. "
-			     "Nothing is tried there")),
+			     "Check another machine: a folder with a file "
+			     "tree as at /. Nothing is tried there")),
 };
 
 /* Indexed by enum doctor_state. */

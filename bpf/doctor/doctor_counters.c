@@ -30,19 +30,18 @@ void doctor_paranoid(const struct doctor *doctor, struct doctor_report *report)
 	}
 	level = strtol(text, NULL, 10);
 	doctor_found(report, "%ld%s", level,
-		     can ? ", and CAP_PERFMON, for which it does not count"
-			 : "");
+		     can ? ", but CAP_PERFMON overrides it" : "");
 	if (can || level <= 1)
 		return;
 	if (level >= 3)
 		doctor_lacks(report, DOCTOR_MISSING, LOWER_PARANOID,
-			     "it lets nobody count without CAP_PERFMON");
+			     "it forbids all counting without CAP_PERFMON");
 	else
 		doctor_lacks(report, DOCTOR_PARTLY,
 			     "sysctl kernel.perf_event_paranoid=1, if the "
 			     "kernel's part is needed",
-			     "user mode of one's own processes alone, without "
-			     "CAP_PERFMON");
+			     "without CAP_PERFMON, only user mode of your "
+			     "own processes can be counted");
 }
 
 /* Count the events of @names. @report receives the list of those that can be
@@ -95,10 +94,11 @@ static void no_hardware(const struct doctor *doctor,
 	doctor_found(report, "none");
 	if (is_virtual(doctor))
 		doctor_lacks(report, DOCTOR_MISSING, PMU_FOR_GUEST,
-			     "this is a virtual machine, and is given none");
+			     "the host gives this virtual machine no PMU");
 	else
 		doctor_lacks(report, DOCTOR_MISSING,
-			     "see dmesg for what the kernel says of the PMU",
+			     "see dmesg for the kernel's messages about the "
+			     "PMU",
 			     "the kernel has no driver for a PMU here");
 }
 
@@ -144,15 +144,16 @@ void doctor_hardware(const struct doctor *doctor, struct doctor_report *report)
 		doctor_lacks(report, DOCTOR_MISSING, LOWER_PARANOID, "%s", why);
 	} else if (why[0] != '\0') {
 		doctor_lacks(report, DOCTOR_PARTLY,
-			     "skua perf --list shows what else there is", "%s",
-			     why);
+			     "skua perf --list shows the events that exist "
+			     "here",
+			     "%s", why);
 	}
 }
 
-#define SOFTWARE_FROM_PROC                                                \
-	"CAP_PERFMON for the tool, or sysctl "                            \
-	"kernel.perf_event_paranoid=1; without, skua perf reads what it " \
-	"can in /proc"
+#define SOFTWARE_FROM_PROC                                         \
+	"CAP_PERFMON for the tool, or sysctl "                     \
+	"kernel.perf_event_paranoid=1; otherwise skua perf reads " \
+	"what it can from /proc"
 
 void doctor_software(const struct doctor *doctor, struct doctor_report *report)
 {

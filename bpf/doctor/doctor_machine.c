@@ -29,7 +29,7 @@ void doctor_numa(const struct doctor *doctor, struct doctor_report *report)
 		doctor_lacks(report, DOCTOR_MISSING,
 			     "a kernel with CONFIG_NUMA, if there are several "
 			     "nodes",
-			     "the kernel tells of no nodes");
+			     "the kernel reports no nodes");
 		return;
 	}
 	if (strpbrk(text, ",-") == NULL)
@@ -59,10 +59,10 @@ void doctor_tsc(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "invariant; the clock is %s", clock);
 		return;
 	}
-	doctor_found(report, "not told; the clock is %s", clock);
+	doctor_found(report, "not reported; the clock is %s", clock);
 	doctor_lacks(report, DOCTOR_PARTLY,
-		     "have the host pass the flag on (KVM: invtsc); else trust "
-		     "times of the recorder less",
+		     "have the host pass the flag on (KVM: invtsc); "
+		     "otherwise trust recorded times less",
 		     "the processor does not say that its time stamp counter "
 		     "is constant");
 }
@@ -102,7 +102,8 @@ void doctor_isolated(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "none");
 	else
 		doctor_found(report,
-			     "CPUs %s: workers run there if they are told to",
+			     "CPUs %s: workers run there only if configured "
+			     "to",
 			     text);
 }
 
@@ -113,7 +114,7 @@ void doctor_governor(const struct doctor *doctor, struct doctor_report *report)
 	char text[64];
 
 	if (!doctor_read(doctor, CPU_FREQUENCY, text, sizeof(text))) {
-		doctor_found(report, "not told");
+		doctor_found(report, "not reported");
 		doctor_lacks(report, DOCTOR_PARTLY,
 			     "compare measurements that were made alternately",
 			     "the kernel does not set frequencies here, as in "
@@ -141,7 +142,7 @@ void doctor_turbo(const struct doctor *doctor, struct doctor_report *report)
 			       text, sizeof(text))) {
 		on = text[0] != '0';
 	} else {
-		doctor_found(report, "not told");
+		doctor_found(report, "not reported");
 		return;
 	}
 	doctor_found(report, on ? "on" : "off");
@@ -159,7 +160,7 @@ void doctor_smt(const struct doctor *doctor, struct doctor_report *report)
 
 	if (!doctor_read(doctor, "/sys/devices/system/cpu/smt/active", text,
 			 sizeof(text)))
-		doctor_found(report, "not told");
+		doctor_found(report, "not reported");
 	else if (text[0] == '1')
 		doctor_found(report, "on: skua topo shows which CPUs share a "
 				     "core");
@@ -185,7 +186,7 @@ void doctor_steal(const struct doctor *doctor, struct doctor_report *report)
 	if (stolen >= 1)
 		doctor_lacks(
 			report, DOCTOR_PARTLY,
-			"ask for CPUs of its own; repeat what is measured",
+			"ask the host for dedicated CPUs; repeat measurements",
 			"the host took CPUs away from this virtual machine "
 			"while they had work");
 }

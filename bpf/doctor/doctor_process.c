@@ -67,13 +67,13 @@ static void refuse_memory(const struct doctor *doctor,
 {
 	if (err == -ENOSYS)
 		doctor_lacks(report, DOCTOR_MISSING,
-			     "allow process_vm_readv() to the container",
+			     "allow process_vm_readv() in the container",
 			     "the system refuses process_vm_readv()");
 	else if (is_of_other_user(doctor))
 		doctor_lacks(report, DOCTOR_MISSING,
 			     "run the tool as that user, as root, or with "
 			     "CAP_SYS_PTRACE",
-			     "process %d is another user's", doctor->pid);
+			     "process %d belongs to another user", doctor->pid);
 	else if (scope > 0)
 		doctor_lacks(report, DOCTOR_MISSING,
 			     "run the tool as root or with CAP_SYS_PTRACE; or "
@@ -82,8 +82,8 @@ static void refuse_memory(const struct doctor *doctor,
 	else
 		doctor_lacks(report, DOCTOR_MISSING,
 			     "run the tool as root or with CAP_SYS_PTRACE",
-			     "%s (the process may have more privileges, or not "
-			     "be dumpable)",
+			     "%s (the process may have more privileges, or "
+			     "may not be dumpable)",
 			     strerror(-err));
 }
 
@@ -97,9 +97,10 @@ static void judge_scope(const struct doctor *doctor,
 		     "run the tool as root or with CAP_SYS_PTRACE; or sysctl "
 		     "kernel.yama.ptrace_scope=0",
 		     "kernel.yama.ptrace_scope is %ld: %s", scope,
-		     scope == 1   ? "only of one's own children"
+		     scope == 1   ? "only child processes can be read"
 		     : scope == 2 ? "only with CAP_SYS_PTRACE"
-				  : "of nobody, until the next boot");
+				  : "no process can be read until the next "
+				    "boot");
 }
 
 /* The memory of the process can be read: check that it has a runtime of
@@ -111,7 +112,8 @@ static void look_for_skua(const struct doctor *doctor,
 
 	if (doctor->root == NULL && target_open(&target, doctor->pid) != 0)
 		doctor_lacks(report, DOCTOR_PARTLY,
-			     "skua top without --pid finds those that are",
+			     "skua top without --pid finds processes that "
+			     "use skua",
 			     "%s", target_reason(target));
 	if (doctor->root == NULL)
 		target_close(target);
@@ -134,7 +136,7 @@ void doctor_memory(const struct doctor *doctor, struct doctor_report *report)
 		return;
 	}
 	if (doctor->pid != 0) {
-		doctor_found(report, "that of process %d can be read",
+		doctor_found(report, "the memory of process %d can be read",
 			     doctor->pid);
 		look_for_skua(doctor, report);
 		return;
@@ -205,7 +207,7 @@ void doctor_schedstat(const struct doctor *doctor, struct doctor_report *report)
 	}
 	doctor_found(report, "none");
 	doctor_lacks(report, DOCTOR_MISSING, "a kernel with CONFIG_SCHED_INFO",
-		     "the kernel does not tell how long threads wait for a "
+		     "the kernel does not report how long threads wait for a "
 		     "CPU");
 }
 
@@ -284,7 +286,7 @@ void doctor_quota(const struct doctor *doctor, struct doctor_report *report)
 	}
 	doctor_found(report, "the time of %.2f CPUs", least);
 	doctor_lacks(report, DOCTOR_PARTLY,
-		     "raise cpu.max of the group, or have no more workers than "
-		     "that",
-		     "threads that run beyond it wait for the next period");
+		     "raise cpu.max of the group, or use no more workers "
+		     "than that",
+		     "threads that use it up wait for the next period");
 }

@@ -45,7 +45,7 @@ static void refuse_bpf(const struct doctor *doctor,
 			 text, sizeof(text)))
 		doctor_lacks(report, DOCTOR_MISSING,
 			     "a kernel with CONFIG_BPF_SYSCALL",
-			     "%s; this kernel tells of no bpf()", how);
+			     "%s; this kernel has no bpf()", how);
 	else
 		doctor_lacks(report, DOCTOR_MISSING, BPF_ADVICE,
 			     "%s; unprivileged_bpf_disabled is %s, and "
@@ -87,8 +87,8 @@ void doctor_btf(const struct doctor *doctor, struct doctor_report *report)
 	doctor_found(report, "none");
 	doctor_lacks(report, DOCTOR_MISSING,
 		     "a kernel with CONFIG_DEBUG_INFO_BTF",
-		     "/sys/kernel/btf/vmlinux is not there, so that programs "
-		     "do not fit themselves to this kernel");
+		     "/sys/kernel/btf/vmlinux is missing, so programs cannot "
+		     "be adapted to this kernel");
 }
 
 /* Return 0 if the kernel has uprobe_multi links. Such a kernel refuses this
@@ -192,8 +192,8 @@ void doctor_uprobes(const struct doctor *doctor, struct doctor_report *report)
 		return;
 	doctor_found(report, "uprobes");
 	doctor_lacks(report, DOCTOR_PARTLY, "Linux 4.20 or later",
-		     "the kernel does not raise semaphores, without which "
-		     "USDT probes are off");
+		     "the kernel does not raise semaphores, and USDT probes "
+		     "stay off without them");
 }
 
 /* ---- file systems ---------------------------------------------------------- */
@@ -231,7 +231,7 @@ static void look_for_mount(const struct doctor *doctor,
 		if (doctor->root == NULL && access(place, R_OK | X_OK) != 0)
 			doctor_lacks(report, DOCTOR_MISSING,
 				     "run the tracer as root",
-				     "it may not be read: %s", strerror(errno));
+				     "it cannot be read: %s", strerror(errno));
 		return;
 	}
 	doctor_found(report, "not mounted");

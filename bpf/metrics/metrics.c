@@ -26,15 +26,15 @@ static error_t check(void *input)
 		return args_refuse("allowed: one of --pid PID and --all");
 	if (options->listen && (options->textfile || options->once))
 		return args_refuse(
-			"--listen answers when it is asked; allowed: "
-			"it, or --once, or --textfile");
+			"--listen with --once or --textfile; allowed: one of "
+			"them");
 	if (options->interval && (!options->textfile || options->once))
-		return args_refuse("--interval is for --textfile without "
-				   "--once");
+		return args_refuse("--interval is only for --textfile "
+				   "without --once");
 	if (options->format && !options->textfile && !options->once)
 		return args_refuse(
-			"--format is for --once and --textfile: a client "
-			"asks by HTTP for the format that it wants");
+			"--format without --once or --textfile: over HTTP, "
+			"the client chooses the format");
 	return 0;
 }
 
@@ -51,33 +51,36 @@ static error_t parse_format(void *input, char *name)
 }
 
 static const struct args_verb verb = {
-	.doc = "Show the counters of processes to Prometheus, as OpenMetrics: "
-	       "over HTTP on this machine alone, or in a file. The processes "
-	       "are not stopped",
+	.doc = "Export the counters of processes to Prometheus as "
+	       "OpenMetrics: over HTTP, by default to this machine only, or "
+	       "in a file. The processes are not stopped",
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FLAG_OF(struct options, "all", all,
-			     "Show each process that runs skua and can be read "
-			     "at the time"),
+			     "Export all processes that run skua and can be "
+			     "read"),
 		ARGS_FLAG_OF(struct options, "expose", expose,
-			     "Let --listen be an address that other machines "
-			     "reach"),
+			     "Allow a --listen address that other machines "
+			     "can reach"),
 		ARGS_PARSED("format", parse_format, "NAME",
-			    "openmetrics, which --once has, or prometheus, "
-			    "the text format 0.0.4, which --textfile has, as "
-			    "the node exporter reads that"),
+			    "openmetrics (default of --once), or prometheus, "
+			    "the text format 0.0.4 that the node exporter "
+			    "reads (default of --textfile)"),
 		ARGS_NUMBER_OF(struct options, "interval", interval, 1, 86400,
-			       "SECONDS", "Write the file so often (15)"),
+			       "SECONDS",
+			       "Time between writes of the file "
+			       "(default: 15)"),
 		ARGS_TEXT_OF(struct options, "listen", listen, "ADDRESS:PORT",
-			     "Answer GET /metrics there (127.0.0.1:9464); "
-			     "port 0: any that is free"),
+			     "Answer GET /metrics at this address (default: "
+			     "127.0.0.1:9464); port 0: any free port"),
 		ARGS_FLAG_OF(struct options, "once", once,
 			     "Write once, to standard output or the "
-			     "--textfile, and end"),
-		ARGS_PID(struct options, "Of that process"),
+			     "--textfile, and exit"),
+		ARGS_PID(struct options, "Export this process"),
 		ARGS_TEXT_OF(struct options, "textfile", textfile, "FILE",
-			     "Write a file, for the node exporter; it is "
-			     "replaced at once, and removed at the end")),
+			     "Write a file for the node exporter; each "
+			     "update replaces it at once, and it is removed "
+			     "at the end")),
 };
 
 /* ---- files ----------------------------------------------------------------- */

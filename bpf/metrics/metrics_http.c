@@ -221,15 +221,17 @@ static int find_address(const char *address, bool exposed,
 
 	if (!cut(address, host, sizeof(host), &port) ||
 	    getaddrinfo(host, port, &hints, &found) != 0)
-		return complain(address, "no address; allowed: such as "
-					 "127.0.0.1:9464 or [::1]:9464");
+		return complain(address, "not an address; allowed: for "
+					 "example 127.0.0.1:9464 or "
+					 "[::1]:9464");
 	memset(at, 0, sizeof(*at));
 	memcpy(at, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
 	if (is_loopback((struct sockaddr *)at) || exposed)
 		return 0;
-	complain(address, "others may reach that address; allowed: of this "
-			  "machine alone, or --expose as well");
+	complain(address, "other machines can reach that address; allowed: "
+			  "an address of this machine only, or --expose as "
+			  "well");
 	return -EPERM;
 }
 

@@ -122,11 +122,10 @@ static const struct family runtime_families[] = {
 	[JOBS_OUTSIDE] = { "jobs_stolen_outside", COUNTER, "",
 			   "Jobs taken by threads that are no workers." },
 	[POLLS_OVER] = { "polls_over_limit", COUNTER, "",
-			 "Polls that took longer than the limit of the "
-			 "runtime, about; skua_stalls has those that were "
-			 "reported." },
+			 "Estimate of the polls that exceeded the limit of "
+			 "the runtime; skua_stalls counts the reported ones." },
 	[STALL_LIMIT] = { "stall_limit_seconds", GAUGE, "seconds",
-			  "That limit; 0: none." },
+			  "The limit for polls; 0: none." },
 };
 
 static uint64_t runtime_value(const struct metrics_runtime *r,
@@ -170,7 +169,7 @@ static void write_info(struct writer *w)
 {
 	static const struct family family = {
 		"runtime", INFO, "",
-		"Version of the library, and of what it shows."
+		"Version of the library and of its debug area."
 	};
 
 	begin(w, &family);
@@ -190,8 +189,7 @@ static void write_left_out(struct writer *w)
 {
 	static const struct family family = {
 		"processes_left_out", GAUGE, "",
-		"Processes that cost more to read than one may, or are not as "
-		"they should be."
+		"Processes left out: too expensive to read, or inconsistent."
 	};
 
 	if (!w->list->all)
@@ -351,14 +349,14 @@ static void write_histograms(struct writer *w)
 {
 	static const struct family families[FIGURE_HISTOGRAMS] = {
 		[FIGURE_WAIT] = { "queue_delay_seconds", HISTOGRAM, "seconds",
-				  "From spawn or wake to the poll." },
+				  "Time from spawn or wake to the poll." },
 		[FIGURE_POLL] = { "poll_seconds", HISTOGRAM, "seconds",
 				  "How long polls took." },
 		[FIGURE_PARK] = { "sleep_seconds", HISTOGRAM, "seconds",
 				  "How long workers slept." },
 		[FIGURE_STEAL] = { "steal_latency_seconds", HISTOGRAM,
 				   "seconds",
-				   "How long thieves had looked before." },
+				   "How long thieves searched before a steal." },
 	};
 
 	for (unsigned which = 0; which < FIGURE_HISTOGRAMS; which++) {
@@ -381,13 +379,13 @@ static const struct {
 	{ { "type_polls", COUNTER, "", "Polls of tasks of the type." },
 	  offsetof(struct area_type, polls) },
 	{ { "type_run_seconds", COUNTER, "seconds",
-	    "Time of those polls, about." },
+	    "Estimated time of those polls." },
 	  offsetof(struct area_type, run_ns) },
 	{ { "type_waits", COUNTER, "",
 	    "Waits of tasks of the type in queues." },
 	  offsetof(struct area_type, waits) },
 	{ { "type_wait_seconds", COUNTER, "seconds",
-	    "Time of those waits, about." },
+	    "Estimated time of those waits." },
 	  offsetof(struct area_type, wait_ns) },
 	{ { "type_longest_poll_seconds", GAUGE, "seconds",
 	    "The longest poll that was seen." },

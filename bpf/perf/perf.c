@@ -46,8 +46,8 @@ static error_t parse_events(void *input, char *text)
 	while ((name = strsep(&rest, ",")) != NULL) {
 		if (name[0] == '\0')
 			return args_refuse("--event has an empty name; "
-					   "allowed: as skua perf --list "
-					   "shows them, with commas between");
+					   "allowed: names from skua perf "
+					   "--list, separated by commas");
 		if (options->count == PERF_GROUP_MAX_EVENTS)
 			return args_refuse("--event has more than %d names",
 					   PERF_GROUP_MAX_EVENTS);
@@ -64,8 +64,8 @@ static error_t check(void *input)
 		return args_refuse("unexpected argument '%s'",
 				   options->pattern);
 	if (options->list && options->pid != 0)
-		return args_refuse("--list is of this machine; allowed: it, or "
-				   "--pid");
+		return args_refuse("--list is of this machine, not of a "
+				   "process; allowed: --list or --pid");
 	if (options->count > 0)
 		return 0;
 	options->count = sizeof(usual) / sizeof(usual[0]);
@@ -74,28 +74,29 @@ static error_t check(void *input)
 }
 
 static const struct args_verb verb = {
-	.doc = "Count events of the processor and of the kernel in the worker "
-	       "threads of a process, and what a task has of them. The process "
-	       "is not stopped, and nothing is read at its tasks",
+	.doc = "Count events of the processor and of the kernel in the "
+	       "worker threads of a process, in total and per task. The "
+	       "process is not stopped, and no counter is read when a task "
+	       "begins or ends",
 	ARGS_FILE(struct options, "[PATTERN]", pattern),
 	.check = check,
 	ARGS_OPTIONS(
 		{ .name = "event",
 		  .key = 'e',
 		  .arg = "EVENT,...",
-		  .doc = "Count these, up to 24, by libpfm's names; each six "
-			 "have counters at the same times",
+		  .doc = "Count these events, up to 24, by libpfm's names; "
+			 "each group of six is counted at the same times",
 		  .value = ARGS_OTHER,
 		  .parse = parse_events },
 		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 			 "at Ctrl-C, or the end of the process"),
 		ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
-			      "Print each so often the counts since the last "
-			      "time"),
+			      "At this interval, print the counts since the "
+			      "last time"),
 		ARGS_JSON(struct options, "Print an object each time"),
 		ARGS_FLAG_OF(struct options, "list", list,
-			     "List the events that this machine has, and "
-			     "with PATTERN only those in whose names it is"),
+			     "List the events that this machine has; with "
+			     "PATTERN, only those whose names contain it"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };
 

@@ -53,26 +53,25 @@ static error_t check(void *input)
 }
 
 static const struct args_verb verb = {
-	.doc = "Show what the workers of a process do: how busy they are, with "
-	       "which tasks, and how long those wait. The process is not "
-	       "stopped. q ends it",
+	.doc = "Show what the workers of a process do: how busy they are, "
+	       "with which tasks, and how long those wait. The process is "
+	       "not stopped. The key q ends it",
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FLAG_OF(struct options, "csv", csv,
-			     "Print a line a runtime and interval, with the "
-			     "time of day, after one with the names of its "
-			     "columns"),
+			     "Print a line with the names of the columns, "
+			     "then a line for each runtime and interval, "
+			     "with the time of day"),
 		ARGS_INTERVAL(struct options, 0.01, 3600,
-			      "How long is looked before it is shown "
-			      "(default: 1)"),
+			      "Length of an interval (default: 1)"),
 		ARGS_JSON(struct options,
-			  "Print an object a runtime and interval"),
+			  "Print an object for each runtime and interval"),
 		ARGS_FLAG_OF(struct options, "once", once,
-			     "Print one interval, and end; as it is without "
-			     "a terminal"),
+			     "Print one interval and exit; the default "
+			     "without a terminal"),
 		ARGS_PID(struct options,
-			 "Of that process (default: the one that has skua in "
-			 "it, or a list of all)")),
+			 "The process (default: the only one that uses skua; "
+			 "if there are several, list them)")),
 };
 
 /* ---- intervals ------------------------------------------------------------- */

@@ -13,8 +13,7 @@
 #include "bpf/target/target.h"
 
 /* The help text of --pid. */
-#define PICK_PROCESS_HELP \
-	"Of that process (default: the only one with skua in it)"
+#define PICK_PROCESS_HELP "The process (default: the only one that uses skua)"
 
 /**
  * pick_process - open the given process, or the only one with a runtime

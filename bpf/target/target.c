@@ -100,7 +100,7 @@ static int judge(struct target *target, int code)
 			(uintmax_t)(TARGET_WORK_SECOND >> 20));
 	if (code == -EFAULT)
 		return target_fail(&target->complaint, code,
-				   "process %d has no memory there",
+				   "process %d has no memory at that address",
 				   target->pid);
 	return code;
 }
@@ -174,7 +174,7 @@ static int open_folder(struct target *target)
 	code = target_proc_status(target->folder, &target->status);
 	if (code == -EILSEQ)
 		return target_fail(&target->complaint, -ESRCH,
-				   "%s/status is not as it should be", path);
+				   "%s/status has an unknown format", path);
 	if (code)
 		return fail_nothing(target);
 	if (target->status.has_memory || use_other_thread(target))
@@ -306,8 +306,8 @@ static int read_roots(struct target *target)
 	if (target->list.areas > 0)
 		return leave_out_copies(target);
 	return target_fail(&target->complaint, -ENOENT,
-			   "process %d is not a skua process: nothing that is "
-			   "mapped there has a debug area",
+			   "process %d is not a skua process: no file that "
+			   "it has mapped has a debug area",
 			   target->pid);
 }
 

@@ -61,8 +61,8 @@ static int read_root(const struct target_memory *memory, uint64_t address,
 				   out->abi, AREA_ABI);
 	if (out->bytes < ROOT_MIN || out->bytes > MAX_BYTES)
 		return target_fail(complaint, -EILSEQ,
-				   "its debug area says of itself that it has "
-				   "%u bytes",
+				   "its debug area claims an impossible size "
+				   "of %u bytes",
 				   out->bytes);
 	code = target_copy(memory, address, out, sizeof(*out));
 	target_printable(out->version, sizeof(out->version));
@@ -101,7 +101,8 @@ static int judge_runtime(const struct area_runtime *area,
 	    area->bytes < RUNTIME_MIN || area->bytes > MAX_BYTES)
 		return target_fail(
 			complaint, -EILSEQ,
-			"its list of runtimes leads to what is none");
+			"its list of runtimes leads to something that is no "
+			"runtime");
 	if (area->worker_count == 0 || area->worker_count > TARGET_MAX_WORKERS)
 		return target_fail(complaint, -EILSEQ,
 				   "a runtime says that it has %u workers; "
@@ -181,7 +182,7 @@ static int fail_workers(struct target_complaint *complaint)
 {
 	return target_fail(complaint, -EFBIG,
 			   "its runtimes have more than %u workers in all, "
-			   "which is as many as this command looks at",
+			   "the most that this command reads",
 			   TARGET_MAX_WORKERS);
 }
 
@@ -247,8 +248,8 @@ static int try_add(struct target_list *list, const struct target_memory *memory,
 		return -EAGAIN;
 	if (code == -EFAULT)
 		return target_fail(complaint, -EILSEQ,
-				   "its list of runtimes leads to where there "
-				   "is no memory");
+				   "its list of runtimes leads to an address "
+				   "where there is no memory");
 	return code;
 }
 
@@ -271,8 +272,8 @@ int target_list_add(struct target_list *list,
 			memory->pause(memory->context);
 	}
 	return target_fail(complaint, -EBUSY,
-			   "its list of runtimes is being changed all the "
-			   "time, or by a thread that is stopped");
+			   "its list of runtimes changed at each attempt to "
+			   "read it, or is being changed by a stopped thread");
 }
 
 /* ---- now ------------------------------------------------------------------- */

@@ -176,9 +176,9 @@ void target_proc_denied(int folder, pid_t pid,
 	if (target_proc_status(folder, &status) == 0 &&
 	    status.owner != geteuid())
 		target_fail(complaint, 0,
-			    "no permission to read process %d: it is of user "
-			    "%u, and this one is %u; be that user or root, or "
-			    "have CAP_SYS_PTRACE",
+			    "no permission to read process %d: it belongs to "
+			    "user %u, and this command runs as user %u; run "
+			    "it as that user or root, or with CAP_SYS_PTRACE",
 			    pid, status.owner, geteuid());
 	else if (scope > 0)
 		target_fail(complaint, 0,
@@ -191,15 +191,16 @@ void target_proc_denied(int folder, pid_t pid,
 	else if (fstatat(folder, "mem", &files, 0) == 0 &&
 		 files.st_uid != status.owner)
 		target_fail(complaint, 0,
-			    "no permission to read process %d: it may not be "
-			    "dumped, as its program has a file or user that "
-			    "others may not read; have CAP_SYS_PTRACE",
+			    "no permission to read process %d: it is not "
+			    "dumpable, as its program is not readable or has "
+			    "changed its user; run this command with "
+			    "CAP_SYS_PTRACE",
 			    pid);
 	else
 		target_fail(complaint, 0,
 			    "no permission to read process %d: it has a "
-			    "capability or a namespace that this one has not, "
-			    "or a security module forbids it; have "
-			    "CAP_SYS_PTRACE",
+			    "capability or a namespace that this command "
+			    "does not have, or a security module forbids it; "
+			    "run this command with CAP_SYS_PTRACE",
 			    pid);
 }

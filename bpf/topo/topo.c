@@ -57,9 +57,9 @@ static error_t check(void *input)
 				   "them",
 				   options->root);
 	if (options->measure && options->snapshot)
-		return args_refuse("--measure is for what is shown, but a "
-				   "--snapshot has what the machine tells; "
-				   "allowed: one of them");
+		return args_refuse("--measure with --snapshot: a snapshot "
+				   "contains no measurements; allowed: one "
+				   "of them");
 	return 0;
 }
 
@@ -73,17 +73,19 @@ static const struct args_verb verb = {
 		ARGS_FLAG_OF(struct options, "measure", measure,
 			     "Measure how long a cache line takes between "
 			     "cores, for up to 50 ms on all allowed CPUs; "
-			     "show that, and correct which share a cache"),
+			     "show the times, and correct which cores share "
+			     "a cache"),
 		ARGS_PARSED("placement", parse_placement, "NAME",
-			    "Of the workers: default, compact, scatter, "
-			    "cores (one each) or caches"),
+			    "Placement of the workers: default, compact, "
+			    "scatter, cores (one each) or caches"),
 		ARGS_TEXT_OF(struct options, "root", root, "PATH",
-			     "Another machine: a folder with a tree as at /, "
-			     "or a file that --snapshot has made"),
+			     "Show another machine: a folder with a file "
+			     "tree as at /, or a file that --snapshot has "
+			     "written"),
 		ARGS_TEXT_OF(struct options, "snapshot", snapshot, "FILE",
-			     "Write down what describes the machine, as one "
-			     "text file (-: to standard output), and print "
-			     "nothing else")),
+			     "Write a description of the machine to one text "
+			     "file (-: standard output), and print nothing "
+			     "else")),
 };
 
 /* ---- what there is --------------------------------------------------------- */

@@ -187,7 +187,7 @@ static void print_legend(FILE *file, const struct topo *topo)
 	if (topo->allowed_count < topo->cpu_count)
 		fputs("\n(n): a CPU that is not allowed here\n", file);
 	if (isolated)
-		fputs("\nn*: a CPU that the kernel keeps apart\n", file);
+		fputs("\nn*: a CPU that the kernel isolates\n", file);
 }
 
 static void print_distances(FILE *file, const struct topo *topo)

@@ -419,7 +419,7 @@ int attach_file(struct attachment *a, const char *path)
 
 	attach_nothing(a);
 	say(a->switches_missing, "%s",
-	    "they are counted of one process, by -p");
+	    "they are counted for one process only, with -p");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		err = -errno;

@@ -326,8 +326,9 @@ static void print_foot(FILE *file, const struct counts_view *view)
 	fputc('\n', file);
 	if (attached->how == ATTACH_NOT)
 		fprintf(file,
-			"missing: steals by thief and victim; the rest is of the "
-			"debug area, as there are no probes: %s\n",
+			"missing: steals by thief and victim; the other "
+			"counts are from the debug area, as no probes are "
+			"attached: %s\n",
 			attached->probes_missing);
 	else if (attached->how == ATTACH_PINNED)
 		fprintf(file, "attached: to probes, by skua pin\n");
@@ -340,8 +341,8 @@ static void print_foot(FILE *file, const struct counts_view *view)
 	else if (view->target)
 		fprintf(file,
 			"missing: for how long threads were preempted; the "
-			"rest is of /proc, as there are no context switches: "
-			"%s\n",
+			"other counts are from /proc, as context switches "
+			"are not counted: %s\n",
 			attached->switches_missing);
 	else
 		fprintf(file, "missing: context switches: %s\n",
@@ -350,11 +351,11 @@ static void print_foot(FILE *file, const struct counts_view *view)
 	switches.unseen += view->rest.unseen;
 	if (switches.unseen > 0)
 		fprintf(file,
-			"unseen: how long %s of the preemptions took, as this "
-			"kernel does not tell of all switches\n",
+			"unseen: how long %s of the preemptions took, as "
+			"this kernel does not report all switches\n",
 			text_count(text, switches.unseen));
 	if (view->counts->lost > 0)
-		fprintf(file, "lost: %s events, as there was no more room\n",
+		fprintf(file, "lost: %s events, as a map was full\n",
 			text_count(text, view->counts->lost));
 }
 

@@ -28,7 +28,7 @@ static error_t check(void *input)
 	const struct options *options = input;
 
 	if (options->all && options->pid)
-		return args_refuse("--all and --pid; allowed: one");
+		return args_refuse("--all with --pid; allowed: one of them");
 	if (!options->all && !options->pid &&
 	    strcmp(options->verb, "unpin") == 0)
 		return args_refuse("no process; allowed: --pid PID, or --all");
@@ -44,7 +44,7 @@ static const struct args_verb pin_verb = {
 };
 
 static const struct args_verb unpin_verb = {
-	.doc = "End what skua pin has begun",
+	.doc = "End the counting that skua pin began",
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FLAG_OF(struct options, "all", all, "In all processes"),

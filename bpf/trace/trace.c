@@ -47,8 +47,8 @@ static error_t check(void *input)
 	const struct options *options = input;
 
 	return options->pid && options->path
-		       ? args_refuse("a process and a path; allowed: one of "
-				     "them")
+		       ? args_refuse("both a process and a path; allowed: "
+				     "one of them")
 		       : 0;
 }
 
@@ -64,9 +64,9 @@ static const struct args_verb verb = {
 		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 			 "at Ctrl-C, q, or the end of the process"),
 		ARGS_INTERVAL(struct options, MIN_SECONDS, MAX_SECONDS,
-			      "Print each so often the counts since the last "
-			      "time (default: 1 on a terminal, else only in "
-			      "the end)"),
+			      "At this interval, print the counts since the "
+			      "last time (default: 1 on a terminal, "
+			      "otherwise only at the end)"),
 		ARGS_JSON(struct options, "Print an object each time"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP)),
 };

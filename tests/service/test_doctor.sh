@@ -69,7 +69,7 @@ if ((EUID == 0)); then
 	expect 'unprivileged' well_formed
 	expect 'unprivileged' says bpf missing
 	expect 'unprivileged' says process_memory missing
-	expect 'unprivileged' out_has "is another user's"
+	expect 'unprivileged' out_has 'belongs to another user'
 	tested=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/bpf &&
 		mount -t bpf -o mode=0700 bpf /sys/fs/bpf && exec "$0" "$@"' "$skua")
 	run doctor --json

@@ -42,15 +42,15 @@ expect 'metrics --help' exited 0
 expect 'metrics --help' out_has 'Usage: skua metrics'
 refuses 2 'allowed: one of --pid PID and --all' metrics
 refuses 2 'allowed: one of --pid PID and --all' metrics --all -p 1
-refuses 2 '--listen answers when it is asked' metrics --all --once --listen localhost:1
+refuses 2 '--listen with --once or --textfile' metrics --all --once --listen localhost:1
 refuses 2 '--interval is for --textfile' metrics --all --interval 3
-refuses 2 '--format is for --once and --textfile' metrics --all --format prometheus
+refuses 2 '--format without --once or --textfile' metrics --all --format prometheus
 refuses 2 "--format: no 'xml'; allowed: openmetrics prometheus" metrics --all --once --format xml
 refuses 2 "--interval is '0'; allowed: 1 to 86400" metrics --all --interval 0
-refuses 2 'others may reach that address' metrics --all --listen 0.0.0.0:0
-refuses 2 'others may reach that address' metrics --all --listen '[::]:0'
+refuses 2 'other machines can reach that address' metrics --all --listen 0.0.0.0:0
+refuses 2 'other machines can reach that address' metrics --all --listen '[::]:0'
 for address in 127.0.0.1 :1 127.0.0.1: '[::1' 127.0.0.1:99999 example.org:80 127.0.0.1:x; do
-	refuses 2 "--listen $address: no address" metrics --all --listen "$address"
+	refuses 2 "--listen $address: not an address" metrics --all --listen "$address"
 done
 refuses 1 'No such file or directory' metrics --all --once --textfile "$scratch/no/file"
 refuses 1 'is not a skua process' metrics --once -p $$

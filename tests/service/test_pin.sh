@@ -18,7 +18,7 @@ expect 'pin --help' exited 0
 run unpin --help
 expect 'unpin --help' out_has 'Usage: skua unpin'
 refuses 2 'no process; allowed: --pid PID, or --all' unpin
-refuses 2 '--all and --pid; allowed: one' unpin --all -p 1
+refuses 2 '--all with --pid; allowed: one' unpin --all -p 1
 refuses 2 "unexpected argument 'more'" pin more
 refuses 1 "process $$ is not a skua process" pin -p $$
 refuses 1 'no process of that number is pinned' unpin -p $$

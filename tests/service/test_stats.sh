@@ -246,7 +246,7 @@ if ((EUID == 0)) && "${other_user[@]}" true 2>/dev/null; then
 	chmod 711 "$scratch" # for the others
 	cp "$skua" "$scratch/skua"
 	tested=("${other_user[@]}" "$scratch/skua")
-	refuses 1 "no permission to read process ${pids[load]}: it is of user 0, and this one is 65534" \
+	refuses 1 "no permission to read process ${pids[load]}: it belongs to user 0, and this command runs as user 65534" \
 		stats -p "${pids[load]}"
 	stop load
 	cp "$watched" "$scratch/theirs"
@@ -262,7 +262,7 @@ if ((EUID == 0)) && "${other_user[@]}" true 2>/dev/null; then
 	stop theirs
 	start secret "${other_user[@]}" "$scratch/theirs" secret
 	tested=("${other_user[@]}" "$scratch/skua")
-	refuses 1 'it may not be dumped' stats -p "${pids[secret]}"
+	refuses 1 'it is not dumpable' stats -p "${pids[secret]}"
 	stop secret
 	tested=("$skua")
 else

@@ -30,7 +30,7 @@ refuses 2 "--placement: no 'listed'; allowed: default compact scatter cores cach
 	topo --placement listed
 refuses 2 '--measure runs threads on this machine, but --root /tmp is another' \
 	topo --measure --root /tmp
-refuses 2 '--measure is for what is shown' topo --measure --snapshot -
+refuses 2 '--measure with --snapshot' topo --measure --snapshot -
 refuses 1 '/nowhere: No such file or directory' topo --root /nowhere
 refuses 1 'no CPU is described' topo --root "$scratch"
 refuses 1 'nothing describes a machine' topo --snapshot - --root "$scratch"

@@ -25,7 +25,7 @@ expect 'trace --help' out_has 'Usage: skua trace'
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" trace -p x
 refuses 2 "--for is '-1'; allowed: seconds, 0.01 to 1000000" trace -p 1 --for -1
 refuses 2 "--interval is 'x'; allowed" trace -p 1 --interval x
-refuses 2 'a process and a path; allowed' trace -p 1 path
+refuses 2 'both a process and a path; allowed' trace -p 1 path
 refuses 1 "process $$ is not a skua process" trace -p $$
 true &
 wait $!

@@ -222,8 +222,8 @@ TEST(examine__empty_machine__each_says_why)
 	expect("kernel", DOCTOR_PARTLY, "unknown", "5.15");
 	expect("perf_event_paranoid", DOCTOR_MISSING, "not there", "counts");
 	expect("hardware_counters", DOCTOR_MISSING, "none", "no driver");
-	expect("bpf", DOCTOR_MISSING, "", "tells of no bpf()");
-	expect("btf", DOCTOR_MISSING, "none", "is not there");
+	expect("bpf", DOCTOR_MISSING, "", "has no bpf()");
+	expect("btf", DOCTOR_MISSING, "none", "is missing");
 	expect("uprobes", DOCTOR_MISSING, "none", "is not there");
 	expect("uprobe_multi", DOCTOR_MISSING, "none", "older than 6.6");
 	expect("tracefs", DOCTOR_MISSING, "not mounted", "tracepoints");
@@ -234,7 +234,7 @@ TEST(examine__empty_machine__each_says_why)
 	expect("locked_memory", DOCTOR_PARTLY, "0 KiB", "beyond");
 	expect("numa", DOCTOR_MISSING, "none", "no nodes");
 	expect("transparent_hugepages", DOCTOR_MISSING, "none", "has no");
-	expect("cpu_governor", DOCTOR_PARTLY, "not told", "virtual");
+	expect("cpu_governor", DOCTOR_PARTLY, "not reported", "virtual");
 	expect("steal_time", DOCTOR_OK, "0.0 %", "");
 }
 
@@ -244,8 +244,8 @@ TEST(examine__paranoid_levels__as_the_kernel_does)
 	put("/proc/self/status", NO_CAPABILITIES);
 	put("/proc/sys/kernel/perf_event_paranoid", "4\n");
 	examine();
-	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "nobody");
-	expect("software_counters", DOCTOR_MISSING, "not tried", "nobody");
+	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "forbids");
+	expect("software_counters", DOCTOR_MISSING, "not tried", "forbids");
 	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
 	examine();
 	expect("perf_event_paranoid", DOCTOR_PARTLY, "2", "user mode");
@@ -275,9 +275,9 @@ TEST(examine__no_privileges__are_named)
 		expect("process_memory",
 		       scope < 3 ? DOCTOR_PARTLY : DOCTOR_MISSING,
 		       "ptrace_scope is",
-		       scope == 1   ? "own children"
+		       scope == 1   ? "only child processes"
 		       : scope == 2 ? "CAP_SYS_PTRACE"
-				    : "nobody");
+				    : "no process");
 	}
 	expect("bpf", DOCTOR_MISSING, "", "unprivileged_bpf_disabled is 2");
 	expect("locked_memory", DOCTOR_PARTLY, "8192 KiB", "locked");
@@ -324,7 +324,7 @@ TEST(examine__virtual_machine__says_what_the_host_does)
 	expect("cpu_turbo", DOCTOR_PARTLY, "on", "frequency");
 	expect("cpu_governor", DOCTOR_PARTLY, "powersave", "load");
 	expect("transparent_hugepages", DOCTOR_PARTLY, "never", "off");
-	expect("invariant_tsc", DOCTOR_PARTLY, "not told", "constant");
+	expect("invariant_tsc", DOCTOR_PARTLY, "not reported", "constant");
 	expect("uprobes", DOCTOR_PARTLY, "uprobes", "semaphores");
 }
 

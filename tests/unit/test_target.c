@@ -252,7 +252,7 @@ TEST(list__no_runtime_there__is_refused)
 	struct state *s = *state;
 
 	runtime_of(s)->magic = 0;
-	refuses(s, -EILSEQ, "leads to what is none");
+	refuses(s, -EILSEQ, "something that is no runtime");
 	root_of(s)->runtimes = 8;
 	refuses(s, -EILSEQ, "no memory");
 }
@@ -298,7 +298,7 @@ TEST(list__odd_for_ever__is_given_up)
 	struct state *s = *state;
 
 	root_of(s)->changes = 3;
-	refuses(s, -EBUSY, "being changed all the time");
+	refuses(s, -EBUSY, "changed at each attempt");
 	assert_in_range(s->fake.pauses, 1, 1000);
 }
 
