@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.c - skua metrics: counters of processes for Prometheus */
+/* metrics.c - skua metrics: export counters of processes to Prometheus */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* perf.c - skua perf: counters of a process's workers, and a task's share */
+/* perf.c - skua perf: count events of a process's workers, in total and per
+ * task */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 /* The activities of a worker. */
 enum top_what {
 	TOP_TASKS,   /* tasks of one type, or one poll function */
-	TOP_SHORT,   /* tasks whose polls are too short to be told apart */
+	TOP_SHORT,   /* tasks whose polls are too short to identify */
 	TOP_OTHERS,  /* tasks for which the table had no room */
 	TOP_JOBS,    /* fork-join jobs */
 	TOP_BETWEEN, /* between polls: the scheduler itself */
@@ -77,7 +77,7 @@ struct top_poll {
  */
 struct top_runtime {
 	uint64_t address, started_ns;
-	bool seen; /* not used */
+	bool seen; /* unused */
 	struct target_snapshot before, after;
 	struct top_poll *polls;
 	struct thread_usage *threads;

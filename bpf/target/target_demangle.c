@@ -21,7 +21,7 @@
 /* Cost of a step or a piece of output, in units of target_budget.h. */
 #define STEP_COST UINT64_C(64)
 
-/* The longest output, before templates lose their arguments. */
+/* The longest output, before the arguments of templates are removed. */
 #define LONGEST 512u
 
 struct output {

@@ -72,7 +72,7 @@ unsigned counts_sum(const struct counts_view *view, bool ended,
 		    struct count_worker *worker,
 		    struct count_switches *switches);
 
-/* The histograms. */
+/* The histograms of a view. */
 enum counts_histogram {
 	COUNTS_STEAL,
 	COUNTS_PARKED,

@@ -24,7 +24,7 @@ struct options {
 	uint64_t pid;
 	const char *path;
 	double seconds;  /* 0: until a signal */
-	double interval; /* 0: only in the end */
+	double interval; /* 0: only at the end */
 	bool json;
 };
 
