@@ -5,18 +5,25 @@
  * usage: init CHECK...
  *
  * Prints "guest: begun", a line "ok NAME" or "FAIL NAME" for each, and last how
- * many there were: without that line the guest has not come to its end.
+ * many there were: without that line the guest has not come to its end. A check that
+ * hangs fails, so then the emulated kernel hangs.
  */
 #include "tests/guest/guest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Longer than any check takes, and shorter than tests/guest/run waits: a check that
+ * hangs then fails with a report. */
+#define CHECK_SECONDS 90u
 
 static const struct check {
 	const char *name;
@@ -94,10 +101,70 @@ static void prepare(void)
 	guest_put("/cgroup/cgroup.subtree_control", "+cpuset +cpu");
 }
 
-/* In a process of its own: what it does to itself ends with it. */
+/* Print one file of a thread of @process, or nothing if it cannot be read. */
+static void show_file(pid_t process, const char *thread, const char *name)
+{
+	char path[sizeof("/proc//task//") + 64];
+	char text[4096];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/%s", (int)process,
+		 thread, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, text, sizeof(text));
+	close(fd);
+	if (length > 0)
+		printf("%s:\n%.*s", path, (int)length, text);
+}
+
+/* Print where each thread of @process is, so that the log explains the hang. */
+static void show_threads(pid_t process)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		show_file(process, entry->d_name, "stat");
+		show_file(process, entry->d_name, "syscall");
+		show_file(process, entry->d_name, "stack");
+	}
+	if (threads)
+		closedir(threads);
+}
+
+/* Wait until the check ends. One that takes too long is killed, after its threads
+ * were printed. Return: whether it passed. */
+static bool ends_well(pid_t child)
+{
+	int status = 0;
+	pid_t ended = 0;
+
+	for (unsigned i = 0; ended == 0 && i < 10 * CHECK_SECONDS; i++) {
+		usleep(100000);
+		ended = waitpid(child, &status, WNOHANG);
+	}
+	if (ended == 0) {
+		printf("guest: the check has not ended after %u s\n",
+		       CHECK_SECONDS);
+		show_threads(child);
+		kill(child, SIGKILL);
+		ended = waitpid(child, &status, 0);
+	}
+	return ended == child && status == 0;
+}
+
+/* Make the check in a process of its own, which also undoes what the check changes
+ * about its process. */
 static bool passes(const struct check *check)
 {
-	int status;
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -105,7 +172,7 @@ static bool passes(const struct check *check)
 		check->run();
 		exit(0);
 	}
-	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+	return child > 0 && ends_well(child);
 }
 
 /* An unknown name is a check that fails. */
