@@ -179,10 +179,15 @@ static int open_folder(struct target *target)
 		return fail_nothing(target);
 	if (target->status.has_memory || use_other_thread(target))
 		return 0;
+	if (target->status.kernel_thread)
+		return target_fail(&target->complaint, -ESRCH,
+				   "process %d is a thread of the kernel",
+				   target->pid);
+	/* A process that is ending has no memory before it is a zombie. */
 	return target_fail(&target->complaint, -ESRCH,
 			   target->status.state == 'Z'
 				   ? "process %d has ended (a zombie)"
-				   : "process %d is a thread of the kernel",
+				   : "process %d has ended",
 			   target->pid);
 }
 

@@ -81,6 +81,21 @@ static uint32_t last_number(const char *line)
 	return (uint32_t)number;
 }
 
+/* Return: whether the text of a file `status` is that of a kernel thread. Kernels
+ * before 6.11 do not have the line Kthread: there, kthreadd is the parent, whose number
+ * is 2, or it is kthreadd itself. */
+static bool is_kernel_thread(const char *text)
+{
+	const char *kthread = find_line(text, "Kthread:");
+	const char *pid = find_line(text, "Pid:");
+	const char *parent = find_line(text, "PPid:");
+
+	if (kthread)
+		return last_number(kthread) == 1;
+	return (parent && last_number(parent) == 2) ||
+	       (pid && last_number(pid) == 2);
+}
+
 int target_parse_status(const char *text, struct target_status *out)
 {
 	const char *state = find_line(text, "State:\t");
@@ -96,6 +111,7 @@ int target_parse_status(const char *text, struct target_status *out)
 		.process = (pid_t)strtol(process, NULL, 10),
 		.owner = owner,
 		.has_memory = find_line(text, "VmSize:") != NULL,
+		.kernel_thread = is_kernel_thread(text),
 	};
 	/* Kernels without PID namespaces do not have the line NSpid. */
 	out->own = own ? last_number(own) : (uint32_t)out->process;

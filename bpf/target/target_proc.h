@@ -15,7 +15,8 @@
  * @process: the process that it belongs to
  * @own: its number in its own, innermost namespace
  * @owner: its effective user
- * @has_memory: false: it is a kernel thread, or has ended
+ * @has_memory: false: it is a kernel thread, or is ending or has ended
+ * @kernel_thread: it belongs to the kernel
  */
 struct target_status {
 	char state;
@@ -23,6 +24,7 @@ struct target_status {
 	uint32_t own;
 	uid_t owner;
 	bool has_memory;
+	bool kernel_thread;
 };
 
 /* target_proc_read - read a file, up to TARGET_PROC_BYTES, and append a 0. The

@@ -458,5 +458,26 @@ TEST(status__in_a_container__has_its_own_number)
 	assert_int_equal(status.owner, 5);
 	assert_int_equal(status.state, 'S');
 	assert_true(status.has_memory);
+	assert_false(status.kernel_thread);
 	assert_int_equal(target_parse_status("State:\t\n", &status), -EILSEQ);
+}
+
+/* A process that is ending has no memory either, for a moment. */
+TEST(status__without_memory__tells_a_kernel_thread_from_a_process_that_ends)
+{
+#define WITHOUT_MEMORY(more) \
+	"State:\tR (running)\nTgid:\t77\nPid:\t77\n" more "Uid:\t0\t0\t0\t0\n"
+	struct target_status status;
+
+	assert_int_equal(
+		target_parse_status(WITHOUT_MEMORY("PPid:\t1\n"), &status), 0);
+	assert_false(status.has_memory);
+	assert_false(status.kernel_thread);
+	target_parse_status(WITHOUT_MEMORY("PPid:\t2\n"), &status);
+	assert_true(status.kernel_thread);
+	target_parse_status(WITHOUT_MEMORY("PPid:\t2\nKthread:\t0\n"), &status);
+	assert_false(status.kernel_thread);
+	target_parse_status(WITHOUT_MEMORY("PPid:\t0\nKthread:\t1\n"), &status);
+	assert_true(status.kernel_thread);
+#undef WITHOUT_MEMORY
 }
