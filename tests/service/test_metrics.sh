@@ -43,7 +43,7 @@ expect 'metrics --help' out_has 'Usage: skua metrics'
 refuses 2 'allowed: one of --pid PID and --all' metrics
 refuses 2 'allowed: one of --pid PID and --all' metrics --all -p 1
 refuses 2 '--listen with --once or --textfile' metrics --all --once --listen localhost:1
-refuses 2 '--interval is for --textfile' metrics --all --interval 3
+refuses 2 '--interval is only for --textfile' metrics --all --interval 3
 refuses 2 '--format without --once or --textfile' metrics --all --format prometheus
 refuses 2 "--format: no 'xml'; allowed: openmetrics prometheus" metrics --all --once --format xml
 refuses 2 "--interval is '0'; allowed: 1 to 86400" metrics --all --interval 0

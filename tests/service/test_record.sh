@@ -169,7 +169,7 @@ expect 'a hog' err_has 'in one poll of db_query since before'
 run export --format summary "$file"
 expect 'a hog in the summary' exited 0
 expect 'a hog in the summary' grep -qE '^db_query .* > [0-9.]+ m?s ' "$scratch/out"
-expect 'a hog in the summary' out_has 'db_query: of 1 poll the beginning or the end'
+expect 'a hog in the summary' out_has 'db_query: the beginning or the end of 1 poll was not recorded'
 exports db_query http_read
 stop hog
 
