@@ -5,16 +5,18 @@
 #include "bench/harness/clock.h"
 #include "bench/kernels/compute.h"
 
-#define LOOP_US     1000 /* by the count of compute(): 1 to 2 ms */
+#define LOOP_US     1000 /* cost for compute(); really takes 1 to 2 ms */
 #define FIRST_LOOPS 20
 
-/* If the system refuses the CPU, the loop runs on the current one. */
+/* Pin the calling thread. If the kernel refuses, the loop runs on the
+ * current CPU. */
 static void move_to(const cpu_set_t *cpus)
 {
 	(void)sched_setaffinity(0, sizeof(*cpus), cpus);
 }
 
-/* The move is timed too: it takes long if the CPU is busy. */
+/* Time the loop on one CPU, in ns. The migration to it is timed too: it
+ * takes long if the CPU is busy. */
 static uint64_t time_loop(unsigned cpu)
 {
 	uint64_t start = clock_ns();

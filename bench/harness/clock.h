@@ -14,7 +14,8 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* clock_relax - in a loop that waits: let the other hyperthread work */
+/* clock_relax - pause for a moment in a busy-wait loop, so that the other
+ * hyperthread of the core gets more of it */
 static inline void clock_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -24,7 +25,8 @@ static inline void clock_relax(void)
 #endif
 }
 
-/* clock_spin_until - spin until then. Return: the time. */
+/* clock_spin_until - spin until @time_ns (CLOCK_MONOTONIC). Return: the time
+ * at the end. */
 static inline uint64_t clock_spin_until(uint64_t time_ns)
 {
 	uint64_t now = clock_ns();

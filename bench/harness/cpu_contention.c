@@ -12,7 +12,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* The line of one CPU in /proc/stat, in ticks. */
+/* One CPU's line in /proc/stat: time since boot in each state, in clock ticks. */
 struct ticks {
 	unsigned cpu;
 	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
@@ -71,7 +71,7 @@ double cpu_contention_percent(const struct cpu_contention *before,
 	double wall = (double)(after->now_ns - before->now_ns);
 	double own = (double)(after->own_ns - before->own_ns);
 	double busy = (double)after->busy_ns - (double)before->busy_ns;
-	/* A count in ticks is off by one at each end, for each CPU. */
+	/* Each CPU's count can be off by one tick at the start and at the end. */
 	double tick = (double)NS_PER_S / (double)sysconf(_SC_CLK_TCK);
 	double others = busy - own - 2 * tick * after->cpus;
 

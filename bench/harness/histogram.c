@@ -2,9 +2,9 @@
 /*
  * histogram.c - see histogram.h
  *
- * The bucket of a time: its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of which
- * is 1, and the number of bits shifted out. The lowest octaves shift no bit out, and
- * have a bucket for each nanosecond.
+  * A time's bucket is given by its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of
+  * which is 1, and by the number of lower bits that are dropped. The lowest octaves
+  * drop no bits: there each nanosecond has a bucket of its own.
  */
 #include "bench/harness/histogram.h"
 
@@ -54,8 +54,8 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 	return 0;
 }
 
-/* The points at which a distribution is drawn: denser towards its end, and up to the
- * point above which a single time remains. */
+/* The [percent, time] points of a plot. They become denser towards 100 percent, and
+ * the last one before 100 leaves more than one time above it. */
 static json_t *quantiles_json(const struct histogram *h)
 {
 	json_t *points = json_array();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * latencies.h - distributions of times, of each round and of all
- *
- * The differences between the percentiles of the rounds show how far to trust those
- * of all rounds together.
+  * latencies.h - distributions of times, for each round and for all rounds together
+  *
+  * If the percentiles differ much between rounds, the percentiles of all rounds
+  * together are not reliable either.
  */
 #ifndef SKUA_BENCH_HARNESS_LATENCIES_H
 #define SKUA_BENCH_HARNESS_LATENCIES_H
@@ -11,9 +11,10 @@
 #include "bench/harness/histogram.h"
 
 /**
- * struct latencies - zero it to begin; latencies_free() it
- * @all: of all rounds
- * @rounds: JSON array, owned; NULL before the first round, and without memory
+  * struct latencies - zero it before use; latencies_free() frees it
+  * @all: the times of all rounds
+  * @rounds: the percentiles of each round, a JSON array, owned; NULL before the first
+  *          round, or if there is no memory
  */
 struct latencies {
 	struct histogram all;
@@ -27,13 +28,15 @@ struct latencies {
 void latencies_add(struct latencies *latencies, const struct histogram *round,
 		   uint64_t unit);
 
-/* latencies_rounds - [{"count":...,"p50":...,"p99":...,"p999":...}, ...], a round
- * each, as a new reference */
+/* latencies_rounds - return [{"count":...,"p50":...,"p99":...,"p999":...}, ...], one
+ * object for each round, as a new reference */
 json_t *latencies_rounds(const struct latencies *latencies);
 
-/* latencies_json - histogram_json(), and "rounds". NULL: no memory */
+/* latencies_json - return histogram_json() of all rounds with
+ * latencies_rounds() as the member "rounds"; NULL: no memory */
 json_t *latencies_json(const struct latencies *latencies);
 
+/* latencies_free - free the rounds */
 void latencies_free(struct latencies *latencies);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.c - rounds and clocks
- *
- * The runtime and the counters live as long as the measurement: starting
- * threads is not timed. The counters open first, because they follow only threads that
- * are created later.
+  * measure.c - see measure.h
+  *
+  * The runtime and the counters exist for the whole measurement, so that starting
+  * threads is not timed. The counters are opened first, because they count only in
+  * threads that are created later.
  */
 #include "bench/harness/measure.h"
 
@@ -98,7 +98,7 @@ static void add_usage(struct measure_usage *sum,
 	sum->page_faults += after->page_faults - before->page_faults;
 }
 
-/* Run and check once; @ns receives the time of the round. */
+/* Run the workload's round() once; @ns receives the time that it took. */
 static int run_round(struct bench *b, uint64_t *ns)
 {
 	uint64_t start;
@@ -125,7 +125,9 @@ static int warm_up(struct bench *b)
 	return err;
 }
 
-/* Counts of the round that has ended; those of all rounds are read at the end. */
+/* Store the instructions for each operation of the round that has just
+ * ended. The counts of all rounds together are read at the end
+ * (sum_up_counters()). */
 static void note_instructions(struct bench *b, unsigned round)
 {
 	const struct perf_group_event *event;
@@ -141,7 +143,7 @@ static void note_instructions(struct bench *b, unsigned round)
 			(double)event->value / (double)b->run.ops;
 }
 
-/* Run once, and add the counts of that time. */
+/* Run one round, and add what the kernel and the runtime counted meanwhile. */
 static int counted_round(struct bench *b, unsigned round, uint64_t *ns)
 {
 	struct measure_usage usage_before, usage_after;
@@ -276,7 +278,8 @@ static int run_all(struct bench *b)
 	return 0;
 }
 
-/* With the counters open: start the workers, run, end the workers. */
+/* Start the workers, run all rounds, and stop the workers. The counters must
+ * be open already. */
 static int run_with_workers(struct bench *b, unsigned workers)
 {
 	const struct workload *workload = b->workload;

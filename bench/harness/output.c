@@ -21,13 +21,13 @@ static json_t *integer(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-/* By workers, and by external threads that compute. */
+/* The jobs stolen by workers and by external threads. */
 static uint64_t jobs_stolen(const struct skua_stats *stats)
 {
 	return stats->total.jobs_stolen + stats->jobs_stolen_outside;
 }
 
-/* clang-format off: a name and its value a line. */
+/* clang-format off: one name and its value on each line. */
 
 static json_t *stats_json(const struct skua_stats *stats)
 {
@@ -44,7 +44,7 @@ static json_t *stats_json(const struct skua_stats *stats)
 		integer(t->overflows));
 }
 
-/* An event that was not counted is null. */
+/* A hardware counter for each operation; null if it was not counted. */
 static json_t *event_json(const struct measurement *m, unsigned event)
 {
 	const struct perf_group_event *e = &m->counters.event[event];
@@ -52,7 +52,8 @@ static json_t *event_json(const struct measurement *m, unsigned event)
 	return e->counted ? integer(e->value) : json_null();
 }
 
-/* Each requested event, and the time for which it had a counter. */
+/* Each requested event with its count and the time during which it had a
+ * counter. */
 static json_t *events_json(const struct measurement *m)
 {
 	json_t *events = json_array();
@@ -100,7 +101,8 @@ static json_t *rounds_json(const struct measurement *m, const double *values)
 	return rounds;
 }
 
-/* null unless every round has them. */
+/* The instructions of each round; null unless they were counted in every
+ * round. */
 static json_t *instructions_json(const struct measurement *m)
 {
 	for (unsigned i = 0; i < m->rounds; i++)
@@ -191,7 +193,7 @@ json_t *output_changed(const struct workload *workload, json_t *params)
 	return changed;
 }
 
-/* "  latency_ns: p50 5310, p90 ..." a line. */
+/* Print each figure on a line: "  latency_ns: p50 5310, p90 ...". */
 static void print_figures(FILE *file, json_t *figures)
 {
 	const char *key, *inner;
@@ -273,7 +275,7 @@ static void put_number(char *cell, double value)
 	snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 1000 ? 1 : 0, value);
 }
 
-/* The count for a thousand operations; none without workers. */
+/* Write @count for each thousand operations; "-" if there are no workers. */
 static void put_rate(char *cell, const struct measurement *m, uint64_t count)
 {
 	if (m->workers == 0)
@@ -333,7 +335,7 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 	"time, T is wall-clock time, in which other load on the machine "          \
 	"counts; medians over the rounds, of which each has all four.\n\n"
 
-/* Was it measured against serial calls? */
+/* Has the workload also been measured against serial calls (forkjoin.h)? */
 static bool is_forkjoin(const struct measurement *m)
 {
 	return json_object_get(m->figures, "speedup") != NULL;
@@ -354,7 +356,8 @@ static void fill_forkjoin(struct table_row *row, const void *of, size_t i)
 	snprintf(row->cell[1], TABLE_CELL_BYTES, "%u", m->workers);
 	snprintf(row->cell[2], TABLE_CELL_BYTES, "%.2f", figure(m, "overhead"));
 	snprintf(row->cell[3], TABLE_CELL_BYTES, "%.2f", figure(m, "speedup"));
-	/* The forks of a loop vary with the idle workers that ask for a part. */
+	/* A loop has no ns_per_fork: its number of forks depends on how
+	 * often idle workers ask for a part. */
 	if (json_object_get(m->figures, "ns_per_fork"))
 		snprintf(row->cell[4], TABLE_CELL_BYTES, "%.1f",
 			 figure(m, "ns_per_fork"));

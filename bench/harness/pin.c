@@ -2,7 +2,7 @@
 /* pin.c - see pin.h */
 #include "bench/harness/pin.h"
 
-/* CPU @i of a set that is not empty, modulo their number. */
+/* Return the @i-th CPU of a non-empty set; @i wraps at the number of CPUs. */
 static size_t choose(const cpu_set_t *cpus, unsigned i)
 {
 	unsigned left = i % (unsigned)CPU_COUNT(cpus);

@@ -37,7 +37,8 @@ static void print_row(FILE *file, const struct table *table, const int *widths,
 	fputs("|\n", file);
 }
 
-/* Markdown's rule under the head; a colon on the side that is aligned. */
+/* The line under the head, as Markdown needs it: a colon marks the side to
+ * which a column is aligned. */
 static void print_rule(FILE *file, const struct table *table, const int *widths)
 {
 	for (unsigned c = 0; c < table->columns; c++) {

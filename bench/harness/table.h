@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - tables for a terminal, which are also Markdown */
+/* table.h - print tables that look right on a terminal and are valid Markdown */
 #ifndef SKUA_BENCH_HARNESS_TABLE_H
 #define SKUA_BENCH_HARNESS_TABLE_H
 
@@ -13,12 +13,14 @@ struct table_row {
 };
 
 /**
- * struct table
- * @columns: up to TABLE_COLUMNS
- * @text: bit i: column i is text, to the left, and no figure
- * @head: a name a column
- * @count: rows
- * @fill: write the cells of row @i of @of; called twice for each
+  * struct table - a table to print
+  * @columns: number of columns, up to TABLE_COLUMNS
+  * @text: bit i is set if column i is text, aligned to the left; otherwise it is a
+  *        figure, aligned to the right
+  * @head: name of each column
+  * @count: number of rows
+  * @fill: writes the cells of row @i from @of; called twice for each row
+  * @of: passed to @fill
  */
 struct table {
 	unsigned columns;
@@ -29,6 +31,7 @@ struct table {
 	const void *of;
 };
 
+/* table_print - print a table, with each column as wide as its widest cell */
 void table_print(FILE *file, const struct table *table);
 
 #endif
