@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - skua-bench: finds the verb */
+/* main.c - skua-bench: run the verb that the command line names */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,8 @@
 #include "bench/harness/output.h"
 #include "bench/verbs.h"
 
-/* Runs of one program, minutes apart, differ by less on a shared machine: README. */
+/* Two runs of the same program, minutes apart, differ by less than this on a
+ * shared machine (bench/README.md). */
 #define MIN_PERCENT_DEFAULT 5
 
 struct compare_options {
@@ -30,7 +31,8 @@ static int complain(const char *path, const char *why)
 	return -EINVAL;
 }
 
-/* All of a file, which may be a pipe; NULL, and errno, if that fails. */
+/* Read a whole file, which may be a pipe. The caller frees the result; NULL
+ * with errno set on failure. */
 static char *read_all(FILE *file, size_t *length)
 {
 	char *text = NULL;
@@ -157,7 +159,7 @@ static int print_json(const struct report_diff *diff, json_t *lines,
 	return 0;
 }
 
-/* Say how much could not be judged. */
+/* Print on stderr how many figures and workloads could not be judged. */
 static void warn(const struct report_diff *diff)
 {
 	size_t judged = report_diff_judged(diff);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_report.c - measure every workload, and write it down */
+/* verb_report.c - measure every workload, and print or write a report */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 #define ROUNDS_QUICK 3
 
 struct report_options {
-	const char *out;             /* folder, or NULL */
+	const char *out;             /* folder for the files; NULL: none */
 	const struct workload *only; /* NULL: all */
-	void *case_options;          /* of it; NULL: those of any report */
-	const char *peers;           /* folder, or NULL: the usual one */
+	void *case_options; /* options of @only; NULL: the report's usual ones */
+	const char *peers;  /* folder of the peers; NULL: the default one */
 	bool no_peers;
 	bool quick;
 };
@@ -119,7 +119,7 @@ static int measure_and_write(struct report *report,
 	return err;
 }
 
-/* Say what failed. Return: did anything? */
+/* Print on stderr how much failed. Return: whether anything failed. */
 static bool say_failures(const struct report *report)
 {
 	unsigned peers =
@@ -132,7 +132,8 @@ static bool say_failures(const struct report *report)
 	return report->failed > 0 || peers > 0;
 }
 
-/* Where the workload's options begin: at "--", or behind the last. */
+/* Return the index in argv at which the workload's options begin: that of
+ * "--", or argc. */
 static int own_arguments(int argc, char **argv)
 {
 	int n = 1;
@@ -142,7 +143,8 @@ static int own_arguments(int argc, char **argv)
 	return n;
 }
 
-/* The options of the one workload: argv[0] is "--". Return: an exit code. */
+/* Parse the options of the workload that --workload names; argv[0] is "--".
+ * Return: an exit code. */
 static int parse_case(struct report_options *options, int argc, char **argv)
 {
 	const struct workload *workload = options->only;

@@ -52,7 +52,7 @@ static int print_result(const struct run_options *options,
 	return m->ok ? EXIT_OK : EXIT_FAILED;
 }
 
-/* The workload is known: parse its options with ours, and measure it. */
+/* Parse the options of this verb and of the workload, and measure it. */
 static int run_workload(struct run_options *options, int argc, char **argv)
 {
 	const struct workload *workload = options->workload;
@@ -90,7 +90,7 @@ static int run_workload(struct run_options *options, int argc, char **argv)
 	return code;
 }
 
-/* "a, b, c": for messages. */
+/* Write the names of all workloads into @text, as "a, b, c". */
 static const char *workload_names(char *text, size_t size)
 {
 	text[0] = '\0';

@@ -6,8 +6,8 @@
 #include "bpf/cli/args.h" /* exit codes */
 
 /*
- * A verb gets its own arguments, with the verb in argv[0], and returns an exit code.
- * Results go to stdout, all other output to stderr.
+ * A verb receives the arguments from its own name on (argv[0] is the verb), and returns
+ * an exit code. Results go to stdout, all other output to stderr.
  */
 int verb_list(int argc, char **argv);
 int verb_run(int argc, char **argv);

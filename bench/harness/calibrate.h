@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
-  * calibrate.h - detect that the machine runs slower than it can
+ * calibrate.h - detect that the machine runs slower than it can
  *
-  * Other processes, a hypervisor or a hot processor slow a run down. A loop of
-  * constant length, timed before and after a run, detects that. It runs on each of
-  * the first CALIBRATE_CPUS allowed CPUs, because a pinned worker cannot leave a
-  * busy CPU.
+ * Other processes, a hypervisor or a hot processor slow a run down. A loop of
+ * constant length, timed before and after a run, detects that. It runs on each of
+ * the first CALIBRATE_CPUS allowed CPUs, because a pinned worker cannot leave a
+ * busy CPU.
  */
 #ifndef SKUA_BENCH_HARNESS_CALIBRATE_H
 #define SKUA_BENCH_HARNESS_CALIBRATE_H
@@ -21,10 +21,10 @@
 enum { CALIBRATE_CPUS = 8 };
 
 /**
-  * struct calibration - the shortest time of the loop on each CPU
-  * @allowed: the CPUs that the calling thread may use
-  * @cpus: number of CPUs of @allowed on which the loop is timed
-  * @best_ns: the shortest time of the loop so far, for each timed CPU
+ * struct calibration - the shortest time of the loop on each CPU
+ * @allowed: the CPUs that the calling thread may use
+ * @cpus: number of CPUs of @allowed on which the loop is timed
+ * @best_ns: the shortest time of the loop so far, for each timed CPU
  */
 struct calibration {
 	cpu_set_t allowed;

@@ -2,9 +2,9 @@
 /**
  * cpu_contention.h - the share of our CPUs that other processes used
  *
-  * The timed loop of calibrate.h misses a process that moves to another CPU, or
-  * that starts later. The kernel counts the busy time of each CPU. Other processes
-  * and the hypervisor used the part of it that this process did not.
+ * The timed loop of calibrate.h misses a process that moves to another CPU, or
+ * that starts later. The kernel counts the busy time of each CPU. Other processes
+ * and the hypervisor used the part of it that this process did not.
  */
 #ifndef SKUA_BENCH_HARNESS_CPU_CONTENTION_H
 #define SKUA_BENCH_HARNESS_CPU_CONTENTION_H
@@ -18,9 +18,9 @@
 
 /**
  * struct cpu_contention - the counts at one moment
-  * @known: /proc/stat was readable and had an allowed CPU
+ * @known: /proc/stat was readable and had an allowed CPU
  * @now_ns: CLOCK_MONOTONIC
-  * @busy_ns: busy time since boot of all CPUs that this thread may use, summed
+ * @busy_ns: busy time since boot of all CPUs that this thread may use, summed
  * @own_ns: CPU time of this process
  * @cpus: number of CPUs that this thread may use
  */

@@ -2,9 +2,9 @@
 /*
  * histogram.c - see histogram.h
  *
-  * A time's bucket is given by its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of
-  * which is 1, and by the number of lower bits that are dropped. The lowest octaves
-  * drop no bits: there each nanosecond has a bucket of its own.
+ * A time's bucket is given by its highest HISTOGRAM_STEPS_LOG + 1 bits, the first of
+ * which is 1, and by the number of lower bits that are dropped. The lowest octaves
+ * drop no bits: there each nanosecond has a bucket of its own.
  */
 #include "bench/harness/histogram.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
-  * latencies.h - distributions of times, for each round and for all rounds together
-  *
-  * If the percentiles differ much between rounds, the percentiles of all rounds
-  * together are not reliable either.
+ * latencies.h - distributions of times, for each round and for all rounds together
+ *
+ * If the percentiles differ much between rounds, the percentiles of all rounds
+ * together are not reliable either.
  */
 #ifndef SKUA_BENCH_HARNESS_LATENCIES_H
 #define SKUA_BENCH_HARNESS_LATENCIES_H
@@ -11,10 +11,10 @@
 #include "bench/harness/histogram.h"
 
 /**
-  * struct latencies - zero it before use; latencies_free() frees it
-  * @all: the times of all rounds
-  * @rounds: the percentiles of each round, a JSON array, owned; NULL before the first
-  *          round, or if there is no memory
+ * struct latencies - zero it before use; latencies_free() frees it
+ * @all: the times of all rounds
+ * @rounds: the percentiles of each round, a JSON array, owned; NULL before the first
+ *          round, or if there is no memory
  */
 struct latencies {
 	struct histogram all;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * measure.c - see measure.h
-  *
-  * The runtime and the counters exist for the whole measurement, so that starting
-  * threads is not timed. The counters are opened first, because they count only in
-  * threads that are created later.
+ * measure.c - see measure.h
+ *
+ * The runtime and the counters exist for the whole measurement, so that starting
+ * threads is not timed. The counters are opened first, because they count only in
+ * threads that are created later.
  */
 #include "bench/harness/measure.h"
 

@@ -18,11 +18,11 @@ enum {
 };
 
 /**
-  * struct measure_usage - the kernel's counts for this process (getrusage())
-  * @cpu_ns: CPU time of all threads, in user mode and in the kernel
-  * @voluntary, @involuntary: context switches away from a thread that waited, and from
-  *                           a thread that could have continued
-  * @page_faults: page faults that needed no read from a disk
+ * struct measure_usage - the kernel's counts for this process (getrusage())
+ * @cpu_ns: CPU time of all threads, in user mode and in the kernel
+ * @voluntary, @involuntary: context switches away from a thread that waited, and from
+ *                           a thread that could have continued
+ * @page_faults: page faults that needed no read from a disk
  */
 struct measure_usage {
 	uint64_t cpu_ns;
@@ -32,9 +32,9 @@ struct measure_usage {
 };
 
 /**
-  * struct measure_watch - an observer of timed rounds; it makes them slower
-  * @begin: called before each timed round; @rt is NULL if there are no workers
-  * @end: called after each timed round
+ * struct measure_watch - an observer of timed rounds; it makes them slower
+ * @begin: called before each timed round; @rt is NULL if there are no workers
+ * @end: called after each timed round
  */
 struct measure_watch {
 	void (*begin)(struct measure_watch *watch, struct skua_runtime *rt);
@@ -45,22 +45,22 @@ struct measure_watch {
  * struct measurement - the result of measure()
  * @workload: borrowed
  * @params: the workload's options as a JSON object, owned
-  * @workers: number of workers; 0: the workload ran in the calling thread alone
-  * @rounds: number of timed rounds
+ * @workers: number of workers; 0: the workload ran in the calling thread alone
+ * @rounds: number of timed rounds
  * @ops: operations in a round
-  * @median_ns, @min_ns, @max_ns: median, shortest and longest time of an operation,
-  *                               over the rounds
-  * @rounds_ns: time of an operation in each round, array, owned
-  * @usage: the kernel's counts over the timed rounds
-  * @ok: every result was right, including the warm-up's
-  * @noisy: set by the caller: the machine was busy with other work
+ * @median_ns, @min_ns, @max_ns: median, shortest and longest time of an operation,
+ *                               over the rounds
+ * @rounds_ns: time of an operation in each round, array, owned
+ * @usage: the kernel's counts over the timed rounds
+ * @ok: every result was right, including the warm-up's
+ * @noisy: set by the caller: the machine was busy with other work
  * @figures: further measurements of the workload, as a JSON object, owned; or NULL
  * @stats: counters of the runtime, over the timed rounds
-  * @counted: at least one hardware counter counted
-  * @counters: hardware counters, over the timed rounds
-  * @rounds_instructions: instructions for each operation, by round, array, owned; 0: not
-  *                       counted
-  * @counters_reason: why no counters exist, or which are missing; "" if all exist
+ * @counted: at least one hardware counter counted
+ * @counters: hardware counters, over the timed rounds
+ * @rounds_instructions: instructions for each operation, by round, array, owned; 0: not
+ *                       counted
+ * @counters_reason: why no counters exist, or which are missing; "" if all exist
  */
 struct measurement {
 	const struct workload *workload;
@@ -84,16 +84,16 @@ struct measurement {
 };
 
 /**
-  * measure - run a workload, check its results, and time it
-  * @workload: the workload, borrowed for as long as @out is used
+ * measure - run a workload, check its results, and time it
+ * @workload: the workload, borrowed for as long as @out is used
  * @options: its options struct
-  * @workers: number of workers; 0: as many as the library chooses
-  * @rounds: timed rounds, 1 to MEASURE_MAX_ROUNDS; a warm-up round comes first
-  * @watch: observer; NULL: none
-  * @out: receives the result; measurement_free() it if the call succeeds
-  *
-  * Return: 0, also if a result was wrong (see measurement.ok); -errno if the workload
-  * could not run, with the reason printed on stderr.
+ * @workers: number of workers; 0: as many as the library chooses
+ * @rounds: timed rounds, 1 to MEASURE_MAX_ROUNDS; a warm-up round comes first
+ * @watch: observer; NULL: none
+ * @out: receives the result; measurement_free() it if the call succeeds
+ *
+ * Return: 0, also if a result was wrong (see measurement.ok); -errno if the workload
+ * could not run, with the reason printed on stderr.
  */
 int measure(const struct workload *workload, const void *options,
 	    unsigned workers, unsigned rounds, struct measure_watch *watch,

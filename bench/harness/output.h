@@ -27,7 +27,7 @@ void output_forkjoin_table(FILE *file, const struct measurement *m,
 			   size_t count);
 
 /**
-  * output_label - write a workload and its options, such as "uts tree=T1 live=256"
+ * output_label - write a workload and its options, such as "uts tree=T1 live=256"
  *
  * Return: @text.
  */

@@ -2,8 +2,8 @@
 /**
  * pin.h - keep a thread on one CPU while something is measured
  *
-  * The runtime pins its workers to the CPUs in order, from the first. A busy thread
-  * beside the workers is therefore pinned to the last CPU.
+ * The runtime pins its workers to the CPUs in order, from the first. A busy thread
+ * beside the workers is therefore pinned to the last CPU.
  */
 #ifndef SKUA_BENCH_HARNESS_PIN_H
 #define SKUA_BENCH_HARNESS_PIN_H
@@ -19,8 +19,8 @@ struct pin {
 
 /* pin_caller - pin the calling thread to the last of its CPUs
  *
-  * The thread stays unpinned on a machine with more CPUs than a cpu_set_t holds. The
-  * figures are less precise then, but not wrong. */
+ * The thread stays unpinned on a machine with more CPUs than a cpu_set_t holds. The
+ * figures are less precise then, but not wrong. */
 void pin_caller(struct pin *pin);
 
 /* pin_to_worker - pin another thread to the CPU of worker @i: the @i-th of the

@@ -13,14 +13,14 @@ struct table_row {
 };
 
 /**
-  * struct table - a table to print
-  * @columns: number of columns, up to TABLE_COLUMNS
-  * @text: bit i is set if column i is text, aligned to the left; otherwise it is a
-  *        figure, aligned to the right
-  * @head: name of each column
-  * @count: number of rows
-  * @fill: writes the cells of row @i from @of; called twice for each row
-  * @of: passed to @fill
+ * struct table - a table to print
+ * @columns: number of columns, up to TABLE_COLUMNS
+ * @text: bit i is set if column i is text, aligned to the left; otherwise it is a
+ *        figure, aligned to the right
+ * @head: name of each column
+ * @count: number of rows
+ * @fill: writes the cells of row @i from @of; called twice for each row
+ * @of: passed to @fill
  */
 struct table {
 	unsigned columns;

@@ -6,8 +6,8 @@
  *
  *	setup, (prepare, round, check) for a warm-up and for each round, teardown
  *
-  * all from one external thread. Only round() is timed. A workload that measures more
-  * than the time of a round also has sample() and figures(). To add a workload, write a
+ * all from one external thread. Only round() is timed. A workload that measures more
+ * than the time of a round also has sample() and figures(). To add a workload, write a
  * file like parallel_map.c and name it in workloads.c.
  */
 #ifndef SKUA_BENCH_HARNESS_WORKLOAD_H
@@ -24,9 +24,9 @@
  * struct workload_run - one workload being measured
  * @options: the workload's options, borrowed, constant
  * @rt: live runtime, borrowed; NULL if the workload runs without workers
-  * @workers: number of workers of @rt; 0 if @rt is NULL
+ * @workers: number of workers of @rt; 0 if @rt is NULL
  * @ops: operations in a round; set by setup()
-  * @state: private data of the workload; set by setup()
+ * @state: private data of the workload; set by setup()
  */
 struct workload_run {
 	const void *options;
@@ -37,32 +37,32 @@ struct workload_run {
 };
 
 /**
-  * struct workload - the functions and options of a workload
-  * @name: name on the command line and in reports
-  * @description: one line for `list` and --help
-  * @options: the workload's own command-line options, ended by one without a name; they
-  *           set the options struct
-  * @options_size: size of the options struct, in bytes
-  * @defaults: an options struct with the default values
-  * @report: array of the options structs that the report measures
-  * @report_count: number of elements of @report
-  * @params: returns the options as a JSON object; NULL if there is no memory
-  * @serial: returns whether these options ask for a run without workers; NULL: never
-  * @busy_caller: the calling thread needs a CPU of its own: the default number of
-  *               workers is one less than the library would choose
-  * @latency: the time of an operation is one of the percentiles that figures() returns,
-  *           and is compared with other schedulers as a latency
-  * @setup: called once, first. Returns 0; -errno after it has cleaned up
-  * @prepare: called before each round, not timed; may be NULL
-  * @round: the timed part. Returns 0 or -errno
-  * @check: returns whether the round's result was right, and prints on stderr what was
-  *         wrong
-  * @sample: called after the check of each timed round, to keep its measurements.
-  *          Returns the time of an operation, in ns. NULL: that time is the round's time
-  *          divided by the number of operations
-  * @figures: called before the teardown. Returns a JSON object whose members are added
-  *           to the result; NULL if there is no memory. The pointer may be NULL
-  * @teardown: called once, last, if setup() succeeded
+ * struct workload - the functions and options of a workload
+ * @name: name on the command line and in reports
+ * @description: one line for `list` and --help
+ * @options: the workload's own command-line options, ended by one without a name; they
+ *           set the options struct
+ * @options_size: size of the options struct, in bytes
+ * @defaults: an options struct with the default values
+ * @report: array of the options structs that the report measures
+ * @report_count: number of elements of @report
+ * @params: returns the options as a JSON object; NULL if there is no memory
+ * @serial: returns whether these options ask for a run without workers; NULL: never
+ * @busy_caller: the calling thread needs a CPU of its own: the default number of
+ *               workers is one less than the library would choose
+ * @latency: the time of an operation is one of the percentiles that figures() returns,
+ *           and is compared with other schedulers as a latency
+ * @setup: called once, first. Returns 0; -errno after it has cleaned up
+ * @prepare: called before each round, not timed; may be NULL
+ * @round: the timed part. Returns 0 or -errno
+ * @check: returns whether the round's result was right, and prints on stderr what was
+ *         wrong
+ * @sample: called after the check of each timed round, to keep its measurements.
+ *          Returns the time of an operation, in ns. NULL: that time is the round's time
+ *          divided by the number of operations
+ * @figures: called before the teardown. Returns a JSON object whose members are added
+ *           to the result; NULL if there is no memory. The pointer may be NULL
+ * @teardown: called once, last, if setup() succeeded
  */
 struct workload {
 	const char *name;

@@ -11,17 +11,18 @@
 #include "bench/harness/clock.h"
 
 /*
- * Links of a chain, which are used again. Two are enough for most of the time:
- * one runs, and its predecessor has not ended yet. More end late when their
- * worker's thread lost its CPU between the poll and the end.
+ * Number of tasks (links) of a chain, which are reused in turn. Two are mostly enough:
+ * one runs while its predecessor has not been released yet. More are needed when a
+ * worker's thread loses its CPU between a link's last poll and its release.
  */
 #define LINKS 8
 
 struct link {
 	alignas(64) struct skua_task task; /* first: it is cast back */
 	struct background_load *load;
-	struct link *chain; /* the first of the LINKS */
-	/* Writers: the link before it, to 0; release_link(), to 1. */
+	struct link *chain; /* first of the LINKS links of this chain */
+	/* Writers: spawn_link() in the poll of the preceding link, to 0; release_link(),
+	 * to 1. Readers: free_link(). */
 	uint32_t free;
 };
 
@@ -32,12 +33,12 @@ struct background_load {
 	struct link *links;
 };
 
-/* Take BACKGROUND_LOAD_POLL_NS. Return: whether to go on. */
+/* Use BACKGROUND_LOAD_POLL_NS of time. Return: false if the load must stop. */
 static bool stall(const struct background_load *load)
 {
 	uint64_t end = clock_ns() + BACKGROUND_LOAD_POLL_NS;
 
-	/* Relaxed: nothing else is passed on. */
+	/* Relaxed: the flag publishes no other data. */
 	if (__atomic_load_n(&load->stop, __ATOMIC_RELAXED))
 		return false;
 	while (clock_ns() < end)
@@ -56,11 +57,12 @@ static enum skua_poll poll_yielding(struct skua_task *self)
 
 static void release_link(struct skua_task *self)
 {
-	/* Release: the task's end. Pairs with the acquire in free_link(). */
+	/* Release: the task has ended. Pairs with the acquire in free_link(). */
 	__atomic_store_n(&((struct link *)self)->free, 1, __ATOMIC_RELEASE);
 }
 
-/* A link of the chain that has ended, or NULL. */
+/* Return a link of the chain whose task has ended, or NULL. Acquire: pairs
+ * with the release in release_link(). */
 static struct link *free_link(struct link *chain)
 {
 	for (unsigned i = 0; i < LINKS; i++)
@@ -73,7 +75,7 @@ static enum skua_poll poll_link(struct skua_task *self);
 
 static int spawn_link(struct link *link)
 {
-	/* Relaxed: until the link is spawned it belongs to its spawner. */
+	/* Relaxed: until the link is spawned, only its spawner uses it. */
 	__atomic_store_n(&link->free, 0, __ATOMIC_RELAXED);
 	skua_task_init(&link->task, poll_link);
 	skua_task_detach(&link->task, release_link);
@@ -89,8 +91,9 @@ static enum skua_poll poll_link(struct skua_task *self)
 		return SKUA_DONE;
 	next = free_link(link->chain);
 	if (next == NULL)
-		return SKUA_YIELD; /* as the busy task that it is */
-	/* Not refused: background_load_stop() comes before the end of the runtime. */
+		return SKUA_YIELD; /* stay busy until a link is free */
+	/* The spawn cannot fail: background_load_stop() comes before the end
+	 * of the runtime. */
 	spawn_link(next);
 	return SKUA_DONE;
 }
@@ -136,7 +139,7 @@ static int start_yielding_link(struct link *link)
 	return skua_task_spawn(link->load->rt, &link->task);
 }
 
-/* Start every @step-th link by @start. */
+/* Make a load of @count links, and start every @step-th of them with @start. */
 static int start(struct background_load **out, struct skua_runtime *rt,
 		 unsigned count, unsigned step,
 		 int (*start_link)(struct link *))

@@ -2,8 +2,8 @@
 /**
  * batch.h - options of workloads that run batches of tasks
  *
- * One batch is too short to measure: the clock and neighbours would disturb it too
- * much. A round is therefore several batches, one after the other.
+ * One batch is too short to measure: the clock's resolution and other processes would
+ * disturb it too much. A round is therefore several batches, one after the other.
  */
 #ifndef SKUA_BENCH_WORKLOADS_BATCH_H
 #define SKUA_BENCH_WORKLOADS_BATCH_H
@@ -23,7 +23,8 @@ struct batch_options {
 	uint64_t repeat;
 };
 
-/* The options of a struct batch_options, or of a struct that begins with one. */
+/* The command-line options of a struct batch_options, or of a struct that
+ * begins with one. */
 #define BATCH_OPTIONS                                                          \
 	ARGS_NUMBER_OF(struct batch_options, "tasks", tasks, 1, 10000000, "N", \
 		       "Tasks in a batch"),                                    \
@@ -31,10 +32,10 @@ struct batch_options {
 			       10000000, "N",                                  \
 			       "Batches in a round, one after the other")
 
-/* batch_params - the options as a JSON object, or NULL */
+/* batch_params - return the options as a JSON object; NULL: no memory */
 json_t *batch_params(const void *options);
 
-/* batch_ops - operations of a round, if each task is one */
+/* batch_ops - return the operations of a round if each task is one operation */
 static inline uint64_t batch_ops(const struct batch_options *options)
 {
 	return options->tasks * options->repeat;

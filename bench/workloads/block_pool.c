@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_pool.c - magazines and a pool
+ * block_pool.c - see block_pool.h: magazines and a pool
  *
  * After J. Bonwick and J. Adams, "Magazines and Vmem" (USENIX 2001).
  */
@@ -45,7 +45,7 @@ static void push(struct block_pool_magazine *magazine,
 	magazine->count++;
 }
 
-/* A magazine's worth of new memory. */
+/* Allocate memory for one full magazine. */
 static struct block_pool_chunk *new_chunk(const struct block_pool *pool)
 {
 	size_t bytes = sizeof(struct block_pool_chunk) +
@@ -65,7 +65,8 @@ static struct block_pool_magazine carve(const struct block_pool *pool,
 	return magazine;
 }
 
-/* A full magazine from the pool, else of new memory, else an empty one. */
+/* Return a full magazine from the pool or from new memory; an empty one if
+ * there is no memory. */
 static struct block_pool_magazine full_magazine(struct block_pool *pool)
 {
 	struct block_pool_magazine magazine = { NULL, 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * block_pool.h - blocks of one size, taken by one worker and given back by another
+ * block_pool.h - allocate blocks of one size on one worker and free them on another
  *
- * Each worker has a cache of two magazines, so that most calls touch only the
- * worker's own memory. A third full magazine goes to the pool, and a worker whose
- * magazines are empty takes it from there. Memory stays bounded although blocks
- * travel.
+ * Each worker has a cache of two magazines (stacks of free blocks), so that most calls
+ * touch only the worker's own memory. When both are full, one goes to the pool; when
+ * both are empty, the worker takes a full one from the pool. Memory stays bounded
+ * although blocks move between workers.
  *
  * Threads: a cache belongs to one thread at a time; all threads share the pool.
  */
@@ -35,8 +35,8 @@ struct block_pool_parcel {
 struct block_pool {
 	size_t block_bytes;
 	pthread_mutex_t lock;
-	struct block_pool_parcel *full;  /* under the lock */
-	struct block_pool_chunk *chunks; /* under the lock: all memory */
+	struct block_pool_parcel *full;  /* guarded by @lock */
+	struct block_pool_chunk *chunks; /* guarded by @lock: all memory */
 };
 
 struct block_cache {
@@ -45,7 +45,8 @@ struct block_cache {
 	struct block_pool_magazine spare;   /* full or empty */
 };
 
-/* block_pool_init - @block_bytes: a multiple of 64, the alignment of the blocks */
+/* block_pool_init - make a pool; @block_bytes is a multiple of 64, the alignment of the
+ * blocks */
 void block_pool_init(struct block_pool *pool, size_t block_bytes);
 
 /* block_pool_destroy - free all blocks, including those in caches and in use */
@@ -54,10 +55,10 @@ void block_pool_destroy(struct block_pool *pool);
 /* block_cache_init - make an empty cache */
 void block_cache_init(struct block_cache *cache, struct block_pool *pool);
 
-/* block_cache_take - a block with undefined contents; NULL: no memory */
+/* block_cache_take - allocate a block with undefined contents; NULL: no memory */
 void *block_cache_take(struct block_cache *cache);
 
-/* block_cache_give - return a block, also one that another cache of the pool took */
+/* block_cache_give - free a block, which any cache of the same pool may have taken */
 void block_cache_give(struct block_cache *cache, void *block);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * oneshot.h - one value from one task to another
+ * oneshot.h - a channel that carries one value from one task to another
  *
- * Either side may come first. One task sends, once; another receives. If the receiver
+ * One task sends once; another task receives. Either may come first. If the receiver
  * came first, the sender wakes it. The memory must stay in place until both tasks have
- * ended: a sender may still read it when the receiver is done.
+ * ended, because the sender may still read it when the receiver is done.
  *
  *	EMPTY ----------> SENT     the sender came first
  *	EMPTY -> WAITING -> SENT   the receiver did; the sender wakes it
@@ -20,10 +20,10 @@
 enum { ONESHOT_EMPTY, ONESHOT_WAITING, ONESHOT_SENT };
 
 struct oneshot {
-	/* Writers: both tasks, each once. Guards the two below. */
+	/* Writers: both tasks, each once. Guards @waker and @value. */
 	uint32_t state;
-	struct skua_waker waker; /* of the receiver, from WAITING on */
-	uint64_t value;          /* from SENT on */
+	struct skua_waker waker; /* the receiver's; valid from WAITING on */
+	uint64_t value;          /* valid from SENT on */
 };
 
 static inline void oneshot_init(struct oneshot *oneshot)
@@ -34,30 +34,32 @@ static inline void oneshot_init(struct oneshot *oneshot)
 static inline void oneshot_send(struct oneshot *oneshot, uint64_t value)
 {
 	oneshot->value = value;
-	/* Release: the value. Acquire: the waker. Both pair with
-	 * oneshot_receive_poll(). */
+	/* Release: publishes the value. Acquire: reads the waker. Both pair with
+	 * the accesses of @state in oneshot_receive_poll(). */
 	if (__atomic_exchange_n(&oneshot->state, ONESHOT_SENT,
 				__ATOMIC_ACQ_REL) == ONESHOT_WAITING)
 		skua_waker_wake(oneshot->waker);
 }
 
 /**
- * oneshot_receive_poll - receive, in the poll of task @self
+ * oneshot_receive_poll - try to receive, in the poll of task @self
+ * @value: receives the value
  *
- * Return: false if there is nothing yet: return SKUA_PENDING, and call again.
+ * Return: true if there was a value. False if it has not been sent yet: the poll must
+ * return SKUA_PENDING, and call this again when the task is woken.
  */
 static inline bool oneshot_receive_poll(struct oneshot *oneshot,
 					struct skua_task *self, uint64_t *value)
 {
-	/* Acquire: the value. Pairs with oneshot_send(). */
+	/* Acquire: reads the value. Pairs with the release in oneshot_send(). */
 	uint32_t state = __atomic_load_n(&oneshot->state, __ATOMIC_ACQUIRE);
 
 	if (state == ONESHOT_WAITING)
 		return false;
 	if (state == ONESHOT_EMPTY) {
 		oneshot->waker = skua_task_waker(self);
-		/* Release: the waker. Acquire: the value. Both pair with
-		 * oneshot_send(). */
+		/* Release: publishes the waker. Acquire (on failure too): reads
+		 * the value. Both pair with the exchange in oneshot_send(). */
 		if (__atomic_compare_exchange_n(
 			    &oneshot->state, &state, ONESHOT_WAITING, false,
 			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

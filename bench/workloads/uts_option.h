@@ -6,7 +6,8 @@
 #include "bench/kernels/uts_tree.h"
 #include "bpf/cli/args.h"
 
-/* uts_option_set - set *@tree to the name @text, or refuse it */
+/* uts_option_set - set *@tree if @text is the name of a tree. Return: 0; EINVAL after
+ * args_refuse(). */
 static inline error_t uts_option_set(const char **tree, char *text)
 {
 	if (uts_tree_find(text) == NULL)

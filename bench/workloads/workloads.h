@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* workloads.h - the workloads that there are */
+/* workloads.h - the table of all workloads */
 #ifndef SKUA_BENCH_WORKLOADS_WORKLOADS_H
 #define SKUA_BENCH_WORKLOADS_WORKLOADS_H
 
 #include "bench/harness/workload.h"
 
-/* All workloads, in the order of the report; the last is followed by NULL. */
+/* All workloads, in the order of the report, ended by NULL. */
 extern const struct workload *const workloads[];
 
-/* workload_find - the workload of that name, or NULL */
+/* workload_find - return the workload with this name, or NULL */
 const struct workload *workload_find(const char *name);
 
 extern const struct workload workload_spawn_latency;

@@ -2,10 +2,11 @@
 /*
  * cilksort.c - merge sort in which merging forks as well
  *
- * Four quarters are sorted, merged to two halves, and these to the whole. A merge cuts
- * the longer run in the middle, and the other run where that number belongs.
- * CILKSORT_RUN numbers and fewer are sorted, or merged, without forks. An
- * operation is a number. (The sort that came with Cilk 5, from its description.)
+ * Sorts the four quarters of the array, merges them into two halves, and merges the
+ * halves. A merge cuts the longer run in the middle, and the other run where the number
+ * at that cut belongs. CILKSORT_RUN or fewer numbers are sorted, or merged, without
+ * forks. An operation is one number. (The sort that came with Cilk 5, written from its
+ * description.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -147,8 +148,8 @@ static void sort_serially(uint32_t *numbers, uint32_t *spare, uint64_t count)
 
 /* ---- how many forks ------------------------------------------------------- */
 
-/* Where the cuts are depends on the numbers: of sorted ones that are as good as
- * random, and hardly elsewhere. Counted by doing it. */
+/* The number of forks depends on the numbers to sort, because they decide where a merge
+ * cuts the shorter run. It is therefore counted by making all the cuts. */
 static uint64_t count_merge(const struct cilksort_merge *m)
 {
 	struct cilksort_merge low, high;

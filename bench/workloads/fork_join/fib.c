@@ -2,7 +2,7 @@
 /*
  * fib.c - Fibonacci numbers by their definition: almost nothing but forks
  *
- * An operation is a fork; a call for 2 or more makes one.
+ * An operation is a fork. Each call with a number of 2 or more makes one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ struct fib_job {
 
 static uint64_t fork_fib(struct skua_ctx ctx, uint64_t n);
 
-/* A leaf costs no call: it costs about as much as a fork, and half of all are leaves. */
+/* Handle a leaf in the caller: a call costs about as much as a fork, and
+ * half of all calls would be for leaves. */
 static inline uint64_t fib_of(struct skua_ctx ctx, uint64_t n)
 {
 	return n < 2 ? n : fork_fib(ctx, n);

@@ -7,13 +7,13 @@
 
 uint64_t fib_forked(struct skua_ctx ctx, uint64_t n);
 
-/* fib_serial - by calls without inlining */
+/* fib_serial - compute a Fibonacci number by recursive calls that are not inlined */
 uint64_t fib_serial(uint64_t n);
 
-/* fib_number - the same number, by a loop */
+/* fib_number - compute a Fibonacci number by a loop */
 uint64_t fib_number(uint64_t n);
 
-/* fib_forks - the number of forks that fib_forked() makes, for 2 and more */
+/* fib_forks - return the number of forks in the computation of number @n, @n >= 2 */
 static inline uint64_t fib_forks(uint64_t n)
 {
 	return fib_number(n + 1) - 1;

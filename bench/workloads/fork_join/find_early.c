@@ -2,8 +2,9 @@
 /*
  * find_early.c - find the first match in an array, without reading the rest
  *
- * The match stands after three quarters of the array. There are more matches after it,
- * which other workers may find sooner. An operation is an item of these three quarters.
+ * The first match is after three quarters of the array. More matches follow it, and
+ * other workers may find one of them sooner. An operation is an item of the first three
+ * quarters.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void root(struct skua_ctx ctx, void *arg)
 {
 	struct search *of = arg;
 
-	/* check() sees whether it was found. */
+	/* The result need not be checked here: check() reads @found. */
 	(void)skua_find_first(ctx, 0, of->n, 0, find_range, &of->found, of);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * for.c - a = b + 3 c, of arrays that no cache holds
+ * for.c - compute a = b + 3 c for arrays that are larger than any cache
  *
- * Memory limits this loop: a scheduler can only avoid being in the way. The reference
- * is the same loop by threads that are made for it and have one part each. An
+ * The memory's bandwidth limits this loop, so a scheduler can add cost but gain little.
+ * The reference is the same loop run by new threads, each with one equal part. An
  * operation is an item.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static int add(struct skua_ctx ctx, size_t begin, size_t end, void *arg)
 
 static void root(struct skua_ctx ctx, void *of)
 {
-	/* Arguments that are right, and a body that returns 0. */
+	/* Cannot fail: the arguments are valid, and the body returns 0. */
 	(void)skua_for(ctx, 0, ((struct arrays *)of)->n, 0, add, of);
 }
 
@@ -81,7 +81,8 @@ static void by_hand(void *arg, unsigned threads)
 		part->of = of;
 		part->begin = of->n * i / threads;
 		part->end = of->n * (i + 1) / threads;
-		/* The last is the caller's, and those without a thread. */
+		/* The caller does the last part itself, and each part for
+		 * which no thread could start. */
 		part->begun =
 			i + 1 < threads && pthread_create(&part->thread, NULL,
 							  run_part, part) == 0;

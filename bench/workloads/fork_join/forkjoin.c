@@ -10,13 +10,13 @@
 #include "bench/harness/clock.h"
 #include "bench/harness/measure.h"
 
-/* The ways to make the call. */
+/* The ways to make the call: T, T1, Ts, Ti and Th of forkjoin.h. */
 enum way { WAY_ROUND, WAY_ONE, WAY_SERIAL, WAY_INLINED, WAY_BY_HAND, WAYS };
 
 /*
- * The time of each call: by the clock, and of the calling thread's CPU. With one
- * worker the CPU time covers the whole call, and other processes that want the CPU
- * do not change it.
+ * The times of one round's calls, in ns, by way: wall-clock time, and CPU time of the
+ * calling thread. With one worker the CPU time covers the whole call, and other
+ * processes that compete for the CPU do not change it.
  */
 struct sample {
 	double ns[WAYS];
@@ -26,22 +26,22 @@ struct sample {
 struct forkjoin {
 	const struct forkjoin_case *what;
 	void *of;
-	struct skua_runtime *rt;  /* NULL: serially */
-	struct skua_runtime *one; /* of one worker; may be @rt; NULL: as that */
+	struct skua_runtime *rt;  /* NULL: the round is serial, too */
+	struct skua_runtime *one; /* has one worker; may be @rt */
 	unsigned workers;
 	uint64_t ops;
 	uint64_t forks;
 	bool alone;
-	bool ok; /* has every answer been right but those of rounds? */
+	bool ok; /* every answer except those of rounds was right */
 	unsigned samples;
-	double round_cpu_ns; /* of the last round */
+	double round_cpu_ns; /* CPU time of the last round */
 	struct sample sample[MEASURE_MAX_ROUNDS];
 	double sorted[MEASURE_MAX_ROUNDS];
 };
 
 /* ---- the state ------------------------------------------------------------ */
 
-/* Where one worker is measured. */
+/* Set @one, the runtime on which T1 is measured. */
 static int open_one(struct forkjoin *fj, const struct workload_run *run)
 {
 	const struct skua_config config = { .size = sizeof(config),
@@ -139,7 +139,8 @@ int forkjoin_round(struct workload_run *run)
 	return err;
 }
 
-/* The samples of the round before are among what was checked. */
+/* Check the answer of this round. @ok covers the calls that
+ * forkjoin_sample() made after the earlier rounds. */
 bool forkjoin_check(struct workload_run *run)
 {
 	const struct forkjoin *fj = run->state;
@@ -162,7 +163,8 @@ static void time_call(struct forkjoin *fj, enum way way, struct sample *sample)
 	fj->ok = fj->what->check(fj->of) && fj->ok;
 }
 
-/* Which way before is the same as this one? Itself: none. */
+/* Return an earlier way whose times this way shares, because it would be the
+ * same call or does not exist here; @way itself if it must be timed. */
 static enum way same_as(const struct forkjoin *fj, enum way way)
 {
 	if (fj->rt == NULL && way <= WAY_SERIAL)
@@ -197,7 +199,7 @@ double forkjoin_sample(struct workload_run *run, uint64_t round_ns)
 	return time_ns;
 }
 
-/* ---- what they come to ---------------------------------------------------- */
+/* ---- figures -------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -206,7 +208,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median over the samples. */
+/* Return the median of @value over all samples. */
 static double median(struct forkjoin *fj,
 		     double (*value)(const struct forkjoin *fj,
 				     const struct sample *sample))
@@ -268,7 +270,7 @@ static json_t *rounded(double value)
 	return json_real(round(value * 1000) / 1000);
 }
 
-/* Return: @figures; NULL if there is no memory. */
+/* Add a member. Return: @figures; NULL if there is no memory. */
 static json_t *add(json_t *figures, const char *name, double value)
 {
 	if (json_object_set_new(figures, name, rounded(value)) == 0)
@@ -304,7 +306,7 @@ json_t *forkjoin_figures(struct workload_run *run)
 	return figures;
 }
 
-/* ---- with struct forkjoin_options ----------------------------------------- */
+/* ---- workloads with struct forkjoin_options ------------------------------- */
 
 int forkjoin_setup(struct workload_run *run)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * forkjoin.h - workloads of one call that forks and joins
+ * forkjoin.h - common code of the workloads that time one call that forks and joins
  *
- * A round makes the same call in several ways, in turn, so that a disturbance affects
- * all of them:
+ * After each timed round, the same call is made in several other ways, in turn, so that
+ * a disturbance affects all of them:
  *
- *	T   by skua_run(), on the measured runtime: the round
- *	T1  by skua_run(), on a runtime of one worker; the round, if that has one
- *	Ts  serially: calls in place of forks, none of them inlined
- *	Ti  serially, and inlined as far as the compiler likes
- *	Th  by new threads, as many as workers, with one part each; loops only
+  *	T   by skua_run() on the measured runtime: this is the timed round
+  *	T1  by skua_run() on a runtime with one worker; the same as T if the measured
+  *	    runtime has one worker
+  *	Ts  serially: plain calls in place of forks, none of them inlined
+  *	Ti  serially, with as much inlining as the compiler chooses
+  *	Th  by new threads, as many as workers, with one part each; loops only
  *
- * T1 / Ts is the cost of forks, Ts / T the gain from workers. Neither is shown without
- * the other, because a slow T1 makes a fine T1 / T. Each answer is checked.
+ * T1 / Ts is the cost of forks; Ts / T is the speed-up by workers. They are always shown
+ * together, because a slow T1 alone would make T1 / T look good. Each answer is checked.
  */
 #ifndef SKUA_BENCH_WORKLOADS_FORK_JOIN_FORKJOIN_H
 #define SKUA_BENCH_WORKLOADS_FORK_JOIN_FORKJOIN_H
@@ -20,7 +21,7 @@
 #include "bench/workloads/workloads.h"
 #include "bpf/cli/args.h"
 
-/* A function without inlining: recursion stays recursion. */
+/* Forbid inlining, so that recursion stays recursion. */
 #ifdef __clang__
 #define FORKJOIN_CALL __attribute__((noinline))
 #else
@@ -28,18 +29,19 @@
 #endif
 
 /**
- * struct forkjoin_case - a call
- * @name: of the workload, for messages
- * @min_n, @max_n: of the option --n
- * @make: for the option --n: the data of the call, its number of forks, and its
- *        number of operations. 0 or -errno. NULL: the workload passes them to
+ * struct forkjoin_case - a call and the ways to make it
+ * @name: name of the workload, for messages
+ * @min_n, @max_n: range of the option --n
+ * @make: for a value of --n, makes the data of the call and sets its number of forks and
+ *        of operations. Returns 0 or -errno. NULL: the workload passes all of these to
  *        forkjoin_open()
- * @unmake: free the data of make()
- * @clear: undo the last call; may be NULL
- * @root, @serial: make the call; @root for skua_run()
- * @inlined: as @serial, inlined; NULL: @serial
- * @by_hand: as @serial, by this number of threads; NULL: there is none
- * @check: was the answer right? Says on stderr what was wrong.
+ * @unmake: frees the data of make()
+ * @clear: resets the data before a call; may be NULL
+ * @root: makes the call, within skua_run()
+ * @serial: makes the call serially, without inlining
+ * @inlined: like @serial, with inlining; NULL: @serial serves for both
+ * @by_hand: makes the call by this number of new threads; NULL: not possible
+ * @check: returns whether the answer was right, and prints on stderr what was wrong
  */
 struct forkjoin_case {
 	const char *name;
@@ -55,54 +57,57 @@ struct forkjoin_case {
 	bool (*check)(const void *of);
 };
 
-/* The options of a workload without others. */
+/* The options of a fork-join workload; one with more options begins with this struct. */
 struct forkjoin_options {
 	const struct forkjoin_case *what;
 	uint64_t n;
 	bool serial;
-	bool alone; /* only the rounds */
+	bool alone; /* make the call for rounds only: leave out T1, Ts, Ti and Th */
 };
 
-/* The number of forks varies with the workers that ask for work. */
+/* As a number of forks: it is not fixed, but depends on how often workers
+ * ask for work. */
 #define FORKJOIN_ADAPTIVE UINT64_MAX
 
 /**
  * forkjoin_open - make the state of a workload, and set its ops
- * @what: the call
- * @of: its data, borrowed
- * @forks: their number in a call
- * @alone: make the call for the rounds only, so that nothing else counts
+ * @what: the call, borrowed
+ * @of: the data of the call, borrowed until forkjoin_close()
+ * @forks: number of forks of a call, or FORKJOIN_ADAPTIVE
+ * @alone: make the call for rounds only, so that profiles and counters cover nothing else
  *
  * Return: 0 or -errno.
  */
 int forkjoin_open(struct workload_run *run, const struct forkjoin_case *what,
 		  void *of, uint64_t forks, bool alone);
 
-/* forkjoin_of - the data of the call */
+/* forkjoin_of - return the data of the call */
 void *forkjoin_of(const struct workload_run *run);
 
 void forkjoin_close(struct workload_run *run);
 
-/* Members of struct workload, for a state of forkjoin_open(). */
+/* Members of struct workload for a state that forkjoin_open() made. */
 void forkjoin_prepare(struct workload_run *run);
 int forkjoin_round(struct workload_run *run);
 bool forkjoin_check(struct workload_run *run);
 double forkjoin_sample(struct workload_run *run, uint64_t round_ns);
 json_t *forkjoin_figures(struct workload_run *run);
 
-/* forkjoin_add_params - add the options that all have, except --n */
+/* forkjoin_add_params - add the options of all fork-join workloads, except --n, to
+ * @params */
 json_t *forkjoin_add_params(json_t *params,
 			    const struct forkjoin_options *options);
 
-/* The same for struct forkjoin_options, or a struct that begins with one. */
+/* More members of struct workload, for options that are a struct
+ * forkjoin_options or begin with one. */
 int forkjoin_setup(struct workload_run *run);
 void forkjoin_teardown(struct workload_run *run);
 json_t *forkjoin_params(const void *options);
 bool forkjoin_serial(const void *options);
 error_t forkjoin_parse_n(void *options, char *text);
 
-/* The options that all have, of a struct forkjoin_options or of one that begins with
- * it; and --n, with its help. */
+/* The command-line options of all fork-join workloads, for a struct forkjoin_options or a
+ * struct that begins with one; and --n, with its help text. */
 #define FORKJOIN_OPTIONS                                                  \
 	ARGS_FLAG_OF(struct forkjoin_options, "serial", serial,           \
 		     "In the calling thread, without workers and forks"), \
@@ -111,14 +116,16 @@ error_t forkjoin_parse_n(void *options, char *text);
 			"Leave out the serial call, and the one with one worker")
 #define FORKJOIN_N(text) ARGS_PARSED("n", forkjoin_parse_n, "N", text)
 
-/* The members that all workloads of forkjoin_open() have, except their options. */
+/* The members of struct workload that all users of forkjoin_open() share. */
 #define FORKJOIN_ROUNDS                                         \
 	.serial = forkjoin_serial, .prepare = forkjoin_prepare, \
 	.round = forkjoin_round, .check = forkjoin_check,       \
 	.sample = forkjoin_sample, .figures = forkjoin_figures
 
-/* A workload that is a call: the help text of --n, the n of the report, and the
- * members of its struct forkjoin_case. */
+/* FORKJOIN_WORKLOAD - define a workload that is one call
+ * n_doc: the help text of --n
+ * n_: the value of --n in the report
+ * The other arguments are members of its struct forkjoin_case. */
 #define FORKJOIN_WORKLOAD(name_, description_, n_doc, n_, ...)             \
 	static const struct forkjoin_case name_##_case = {                 \
 		.name = #name_,                                            \

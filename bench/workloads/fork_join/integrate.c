@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * integrate.c - the area below x^3 + x, from 0 to n
+ * integrate.c - compute the area below x^3 + x, from 0 to n
  *
- * Halves an interval until the trapezoids of both halves add up to no more than
- * that of the whole: the function decides the number of forks, and there is no cut-off. An
- * operation is a fork. (One of the examples that came with Cilk 5.)
+ * Halves an interval until the trapezoids of its halves together are as large as the
+ * trapezoid of the whole, within INTEGRATE_EPSILON. The function decides the number of
+ * forks; there is no cut-off. An operation is a fork. (One of the examples that came
+ * with Cilk 5.)
  */
 #include <errno.h>
 #include <math.h>
@@ -15,9 +16,9 @@
 #include "bench/kernels/kernels.h"
 
 struct integral {
-	double to, y, trapezoid; /* from 0 */
+	double to, y, trapezoid; /* the interval begins at 0 */
 	double area;
-	double expected; /* the same sum, in the same order */
+	double expected; /* computed serially, added in the same order */
 	uint64_t forks;
 };
 
@@ -28,9 +29,9 @@ struct integrate_job {
 };
 
 /*
- * The functions below differ in what they call. All take an interval, the
- * function's values at its ends, and the trapezoid between these: numbers, since
- * a struct of so many would be passed through memory.
+ * The functions below differ only in what they call. Each takes an interval, the
+ * function's values at its ends, and the trapezoid between these values. They are
+ * separate arguments, because a struct of this size would be passed through memory.
  */
 
 static inline double function(double x)
@@ -49,7 +50,8 @@ static double fork_halves(struct skua_ctx ctx, double x0, double y0, double x,
 			  double y, double x1, double y1, double left,
 			  double right);
 
-/* A leaf costs no call, as in fib.c. */
+/* Handle a leaf in the caller, as fib.c does, because a call would cost as
+ * much as a fork. */
 static inline double integrate_forked(struct skua_ctx ctx, double x0, double y0,
 				      double x1, double y1, double trapezoid)
 {
@@ -177,7 +179,8 @@ static void inlined(void *of)
 					   integral->trapezoid);
 }
 
-/* The same number to the last bit, and close to the exact integral. */
+/* The area must equal the serially computed one to the last bit, and be
+ * close to the exact integral. */
 static bool check(const void *of)
 {
 	const struct integral *integral = of;

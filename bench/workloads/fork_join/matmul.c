@@ -2,9 +2,10 @@
 /*
  * matmul.c - multiply matrices by quarters
  *
- * c += a b: each quarter of c is the sum of two products of quarters, and the
- * quarters of c are independent. Three forks for the first product of each, then
- * three for the second; a block is multiplied without forks. An operation is a block.
+ * Computes c += a b. Each quarter of c receives the sum of two products of quarters, and
+ * the quarters of c are independent. A step makes three forks for the first products of
+ * the four quarters, then three for the second products. A block of MATMUL_BLOCK rows
+ * is multiplied without forks. An operation is the multiplication of a block.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void unmake(void *of)
 	free(matmul);
 }
 
-/* The next power of two, so that --n may be any number. */
+/* Round up to a power of two, so that --n may be any number. */
 static uint32_t round_up(uint64_t n)
 {
 	uint32_t size = MATMUL_BLOCK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nqueens.c - the number of ways to place n queens that do not attack each other
+ * nqueens.c - count the ways to place n queens that do not attack each other
  *
- * Row by row; each place that no queen above attacks is a fork, and an
- * operation. Three words say which places of a row are attacked, a bit a place:
- * by queens in the column, and in either diagonal. No cut-off.
+ * Places queens row by row. Each place that no queen above attacks is a fork, and an
+ * operation. Three words, with one bit for each place of a row, tell which places are
+ * attacked along the column and along each diagonal. There is no cut-off.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@
 
 struct queens {
 	uint32_t n;
-	uint32_t all; /* places of a row */
+	uint32_t all; /* bit mask of the places of a row */
 	uint64_t ways;
 };
 
 struct queen_job {
 	struct skua_job job; /* first: it is cast back */
-	uint32_t all;        /* places of a row */
+	uint32_t all;        /* bit mask of the places of a row */
 	uint32_t columns, left, right;
 	uint64_t ways;
 };
 
-/* By n; published (OEIS A000170). */
+/* The published number of ways for each n (OEIS A000170). */
 static const uint64_t published[N_MAX + 1] = {
 	1,   1,   0,    0,     2,     10,     4,       40,       92,
 	352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512,
@@ -47,7 +47,7 @@ static void run_queen(struct skua_ctx ctx, struct skua_job *job)
 				  fork->right);
 }
 
-/* In this row, at the places that are @safe. */
+/* Place a queen at each place of this row that is set in @safe. */
 static uint64_t place_at(struct skua_ctx ctx, uint32_t all, uint32_t columns,
 			 uint32_t left, uint32_t right, uint32_t safe)
 {
@@ -116,7 +116,8 @@ static uint64_t place_inlined(uint32_t all, uint32_t columns, uint32_t left,
 
 /* ---- the case ------------------------------------------------------------- */
 
-/* The number of placed queens. */
+/* Count all placements of a queen, in complete and incomplete boards: the
+ * operations. */
 static uint64_t count_places(uint32_t all, uint32_t columns, uint32_t left,
 			     uint32_t right)
 {

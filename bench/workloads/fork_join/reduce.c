@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce.c - the sum of many computed numbers
- *
- * An operation is a number.
+ * reduce.c - add up many computed numbers; an operation is one number
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +43,7 @@ static void root(struct skua_ctx ctx, void *arg)
 {
 	struct sum *of = arg;
 
-	/* Arguments that are right, and functions that return 0. */
+	/* Cannot fail: the arguments are valid, and the functions return 0. */
 	(void)skua_reduce(ctx, 0, of->n, 0, &addition, &of->sum, NULL);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.c - the time of a short call that forks, from an external thread
+ * region.c - time a short skua_run() call that forks, made by an external thread
  *
- * A Fibonacci number by its definition, and skua_run(). Forks can gain only a few
- * microseconds here, so that the cost of beginning and ending a call shows. Warm
- * calls follow one another; before a cold one the caller spins until the workers
- * have gone to sleep, and longer. The serial call is the reference. An operation is
- * a call.
+ * The call computes a Fibonacci number by its definition. Forks can save only a few
+ * microseconds here, so that the cost of beginning and ending a call shows. Warm calls
+ * follow one another at once. Before a cold call, the caller spins for longer than the
+ * workers take to go to sleep. The serial call is the reference. An operation is a call.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ struct region_round {
 	struct histogram serial;
 };
 
-/* Of all timed rounds. */
+/* The times of all timed rounds. */
 struct region_figures {
 	struct latencies warm;
 	struct latencies cold;
@@ -43,7 +42,7 @@ struct region {
 	struct region_options options;
 	uint64_t answer;
 	uint64_t expected;
-	uint64_t wrong; /* answers of this round */
+	uint64_t wrong; /* number of wrong answers in this round */
 	struct region_round round;
 	struct region_figures all;
 };
@@ -126,7 +125,8 @@ static bool region_check(struct workload_run *run)
 	return false;
 }
 
-/* The time of the round is also that of gaps and of serial calls. */
+/* Return the figure from single calls, because the round's time includes
+ * gaps and serial calls. */
 static double region_sample(struct workload_run *run, uint64_t round_ns)
 {
 	struct region *region = run->state;
@@ -170,8 +170,8 @@ static json_t *region_params(const void *arg)
 			 (json_int_t)options->gap_us);
 }
 
-/* Of larger numbers some of the others take seconds: the number is not so much
- * what is measured. */
+/* A larger number would take some of the peers seconds, and would measure more of the
+ * computation than of the call. */
 static const struct region_options report[] = {
 	{ .n = REGION_N, .calls = REGION_CALLS, .gap_us = REGION_GAP_US },
 	{ .n = 10, .calls = REGION_CALLS, .gap_us = REGION_GAP_US },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c - a running sum
+ * scan.c - compute the running sum of an array
  *
- * For p + 1 additions on one worker, p workers need 2 p at best; memory limits the
- * loop, too. An operation is an item.
+ * At best, p workers take 2 / (p + 1) of the time of one worker, because they add each
+ * item about twice. The memory's bandwidth limits the loop, too. An operation is an item.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void root(struct skua_ctx ctx, void *arg)
 {
 	struct sums *of = arg;
 
-	/* Arguments that are right, and functions that return 0. */
+	/* Cannot fail: the arguments are valid, and the functions return 0. */
 	(void)skua_scan(ctx, 0, of->n, 0, &addition, scan, NULL, of);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skynet.c - the sum of the ordinals of a tree's leaves, with ten children a node
+ * skynet.c - add up the ordinals of the leaves of a tree in which a node has ten children
  *
- * A fork for each child, also for leaves, which do nothing. An operation is a fork.
+ * Makes a fork for each child, also for leaves, which only return their ordinal. An
+ * operation is a fork.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct skynet {
 
 struct skynet_job {
 	struct skua_job job; /* first: it is cast back */
-	uint64_t first;      /* leaf */
+	uint64_t first;      /* ordinal of the first leaf below this node */
 	uint64_t leaves;
 	uint64_t sum;
 };
@@ -35,7 +36,8 @@ static void run_skynet(struct skua_ctx ctx, struct skua_job *job)
 	fork->sum = sum_forked(ctx, fork->first, fork->leaves);
 }
 
-/* The next @count children. */
+/* Add up the next @count children, each with @leaves leaves, from leaf
+ * @first on. */
 static uint64_t sum_children(struct skua_ctx ctx, uint64_t first,
 			     uint64_t leaves, unsigned count)
 {

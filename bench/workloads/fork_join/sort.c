@@ -2,10 +2,10 @@
 /*
  * sort.c - sort items of 8 bytes by a key of 4
  *
- * sort_unstable and sort_stable are sorts of skua/sort_template.h, whose
- * comparison is inlined; sort_by_key is the function that calls back for each
- * key. Serially, all are qsort(), which calls back for each comparison. An
- * operation is an item.
+ * sort_unstable and sort_stable use skua/sort_template.h, which inlines the comparison.
+ * sort_by_key uses skua_sort_by_key(), which calls a function for each key. The serial
+ * reference of all is qsort(), which calls a function for each comparison. An operation
+ * is an item.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static void root_by_key(struct skua_ctx ctx, void *arg)
 {
 	const struct sort *of = arg;
 
-	/* check() sees whether there was memory. */
+	/* The result need not be checked here: without memory nothing is
+	 * sorted, and check() fails. */
 	(void)skua_sort_by_key(ctx, of->items, of->n, sizeof(*of->items),
 			       key_of, NULL);
 }
@@ -107,7 +108,8 @@ static bool check_stable(const void *arg)
 		.check = (check_)                                  \
 	}
 
-/* The C library sorts by merging if it has the memory, and so stably. */
+/* qsort() of the GNU C library is a merge sort, and stable, if it has enough
+ * memory: it also serves as the serial reference of the stable sorts. */
 static const struct forkjoin_case unstable =
 	SORT_CASE("sort_unstable", root_unstable, check);
 static const struct forkjoin_case stable =
@@ -179,7 +181,7 @@ static json_t *sort_params(const void *arg)
 		{ .what = &(case_), .n = SORT_N }, input_ \
 	}
 
-/* A workload of one of the cases, and its options in the report. */
+/* Define a workload of one of the cases; rows_ are its options in the report. */
 #define SORT_WORKLOAD(name_, description_, rows_)                             \
 	WORKLOAD(name_, description_,                                         \
 		 ARGS_OPTIONS(FORKJOIN_N("How many items (default 1000000)"), \

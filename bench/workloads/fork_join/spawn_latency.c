@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn_latency.c - the wait of a spawned task while calls that fork use all workers
+ * spawn_latency.c - measure how long a spawned task waits while fork-join calls use all
+ *                   workers
  *
- * The calls follow one another; at times an external thread spawns a task, one after
- * the other. The latency is the time from just before the spawn to the first
- * instruction of the poll. The calls come from an external thread (skua_run()), which
- * leaves a worker to tasks if there are two or more; or from a task
- * (skua_task_ctx()), which may keep all workers in them; or there are no calls, as a
- * reference. An operation is a task.
+ * The calls follow one another without a pause. Meanwhile an external thread spawns
+ * tasks, one at a time. The latency is the time from just before the spawn to the first
+ * instruction of the poll. The calls come from an external thread (skua_run()), and then
+ * leave one of two or more workers to tasks; or from a task (skua_task_ctx()), and then
+ * may occupy all workers; or there are no calls, as a reference. An operation is a task.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,9 +40,10 @@ struct computer {
 	struct skua_runtime *rt;
 	uint64_t n;
 	uint64_t expected;
-	/* Writer: the measuring thread, to 1. Readers: the computing thread. */
+	/* Writer: the measuring thread, to 1. Reader: the computing thread. */
 	uint32_t stop;
-	/* Written by the computing thread; read by the measuring thread after its end. */
+	/* Written by the computing thread or task; the measuring thread
+	 * reads them after its end. */
 	uint64_t calls;
 	uint64_t answer;
 	bool wrong;
@@ -53,10 +54,10 @@ struct spawn_latency {
 	struct spawn_latency_options options;
 	struct computer computer;
 	struct probe probe;
-	uint64_t computed_ns; /* time of calls, in the timed rounds */
+	uint64_t computed_ns; /* time spent in calls, in the timed rounds */
 	uint64_t calls;
-	struct histogram round; /* of this round */
-	struct latencies all;   /* of all timed rounds */
+	struct histogram round; /* latencies of this round */
+	struct latencies all;   /* latencies of all timed rounds */
 	uint64_t round_ns;
 };
 
@@ -64,7 +65,7 @@ struct spawn_latency {
 
 static bool stopped(const struct computer *it)
 {
-	/* Relaxed: nothing is handed over by it. */
+	/* Relaxed: the flag publishes no other data. */
 	return __atomic_load_n(&it->stop, __ATOMIC_RELAXED) != 0;
 }
 
@@ -85,8 +86,8 @@ static void *compute_outside(void *arg)
 {
 	struct computer *it = arg;
 
-	/* Once at least: beside a busy machine the tasks may all be done before
-	 * this thread has run. */
+	/* Make at least one call: on a busy machine, all tasks may be done before
+	 * this thread has run at all. */
 	do {
 		it->err = skua_run(it->rt, root, it);
 		count_call(it);
@@ -98,7 +99,7 @@ static enum skua_poll poll_computer(struct skua_task *self)
 {
 	struct computer *it = (struct computer *)self;
 
-	if (stopped(it) && it->calls > 0) /* likewise */
+	if (stopped(it) && it->calls > 0) /* at least one call, as above */
 		return SKUA_DONE;
 	root(skua_task_ctx(self), it);
 	count_call(it);
@@ -142,7 +143,7 @@ static int measure(struct spawn_latency *it, struct skua_runtime *rt)
 
 static void stop(struct spawn_latency *it)
 {
-	/* Relaxed: as the load. */
+	/* Relaxed: as the load in stopped(). */
 	__atomic_store_n(&it->computer.stop, 1, __ATOMIC_RELAXED);
 }
 
@@ -227,7 +228,7 @@ static bool spawn_latency_check(struct workload_run *run)
 	return !it->computer.wrong;
 }
 
-/* The time of the round is mostly that of gaps. */
+/* Return the median latency, because the round's time is mostly gaps. */
 static double spawn_latency_sample(struct workload_run *run, uint64_t round_ns)
 {
 	struct spawn_latency *it = run->state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uts.c - search an unbalanced tree, by forks
+ * uts.c - search an unbalanced tree by forks
  *
- * Before a visit to a child, the parent forks its remaining children as one job, which
- * lies on the stack of the parent. An operation is a node. (As tasks:
- * uts_tasks.c.)
+ * Before the parent visits a child, it forks the visit to its remaining children as one
+ * job, which lies on the parent's stack. An operation is a node. (uts_tasks.c searches
+ * with a task for each node.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "bench/workloads/uts_option.h"
 
 struct uts_options {
-	struct forkjoin_options common; /* first: forkjoin.c has it */
+	struct forkjoin_options common; /* first: forkjoin.c casts to it */
 	const char *tree;
 };
 
@@ -35,7 +35,7 @@ struct uts_visit {
 struct uts_job {
 	struct skua_job job; /* first: it is cast back */
 	const struct uts_visit *parent;
-	uint32_t first, end; /* which of its children */
+	uint32_t first, end; /* the range of the parent's children to visit */
 	struct uts_counts counts;
 };
 
@@ -55,7 +55,8 @@ static void visit_child(struct skua_ctx ctx, const struct uts_visit *parent,
 	visit_forked(ctx, parent->tree, &child, parent->counts);
 }
 
-/* On another thread, which counts by itself. */
+/* Visit the children of a job. It may run on another thread, and so has
+ * counts of its own, which the parent adds at the join. */
 static void run_children(struct skua_ctx ctx, struct skua_job *job)
 {
 	struct uts_job *fork = (struct uts_job *)job;
@@ -141,7 +142,8 @@ static bool check(const void *of)
 	return false;
 }
 
-/* Hashing, and floating-point functions, are nothing to inline. */
+/* No @inlined: most time is spent in library functions for hashing and
+ * floating point, which cannot be inlined. */
 static const struct forkjoin_case search = {
 	.name = "uts",
 	.clear = clear,
@@ -161,7 +163,8 @@ static int uts_setup(struct workload_run *run)
 		return -ENOMEM;
 	uts->tree = uts_tree_find(options->tree);
 	run->ops = uts->tree->nodes;
-	/* Of a node's children all but one, of which a leaf has none. */
+	/* A node with n children makes n - 1 forks, a leaf none: together
+	 * one fewer than there are leaves. */
 	forks = uts->tree->leaves - 1;
 	err = forkjoin_open(run, &search, uts, forks, options->common.alone);
 	if (err != 0)
