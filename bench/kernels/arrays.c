@@ -41,7 +41,7 @@ bool for_check(const double *a, size_t n)
 
 /* ---- reduce --------------------------------------------------------------- */
 
-/* From the end, so that the loop differs from the measured one. */
+/* Add from the end, so that the loop differs from the measured one. */
 bool reduce_check(uint64_t sum, size_t n)
 {
 	for (size_t i = n; i > 0; i--)
@@ -59,7 +59,7 @@ void scan_fill(uint64_t *in, size_t n)
 		in[i] = 2 * i + 1;
 }
 
-/* The sums of odd numbers are squares. */
+/* The input is the odd numbers, whose running sums are squares. */
 bool scan_check(const uint64_t *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -88,7 +88,8 @@ bool find_early_check(size_t found, size_t n)
 
 /* ---- sorts ---------------------------------------------------------------- */
 
-/* Among a million keys, each occurs about once. */
+/* Return a pseudo-random key of 20 bits: among a million items, a key occurs
+ * once on average. */
 static uint32_t random_key(size_t i, size_t n)
 {
 	(void)n;
@@ -113,7 +114,7 @@ static uint32_t equal_key(size_t i, size_t n)
 	return 1;
 }
 
-/* Up to the middle, and down again. */
+/* Keys that rise up to the middle, and fall again. */
 static uint32_t organ_pipe_key(size_t i, size_t n)
 {
 	return (uint32_t)(i < n / 2 ? i : n - i);
@@ -166,8 +167,8 @@ bool sort_check(const struct sort_item *items, size_t n, const char *input,
 			      (stable && item->key == item[-1].key &&
 			       item->place < item[-1].place)))
 			return wrong("sort", i);
-		/* Each place once: a mistake does not make another set with the
-		 * same two sums. */
+		/* Each place must occur once. Both sums are 0 then; a mistake
+		 * does not make another set for which both are. */
 		places += (uint64_t)item->place - i;
 		scattered += scatter(item->place) - scatter(i);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * arrays.h - the input of data-parallel loops, and their answers
+ * arrays.h - make the input of data-parallel loops and sorts, and check their results
  *
- * The programs of other schedulers link the same object, and take the same
- * constants. The functions of one item are inline, for the loop of each program.
+ * The programs of other schedulers link the same object file, and use the same
+ * constants. The functions that compute one item are inline, so that each program's loop
+ * can inline them.
  */
 #ifndef SKUA_BENCH_KERNELS_ARRAYS_H
 #define SKUA_BENCH_KERNELS_ARRAYS_H
@@ -18,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Sizes in the reports; skua-bench has options for others. */
+/* Sizes in the reports. Options of skua-bench choose other sizes. */
 #define FOR_N        4000000
 #define REDUCE_N     20000000
 #define SCAN_N       4000000
@@ -27,21 +28,22 @@ extern "C" {
 
 /* ---- for: a = b + 3 c ------------------------------------------------------ */
 
-/* for_item - the result from an item of each factor */
+/* for_item - compute an item of a from one item of b and one of c */
 static inline double for_item(double b, double c)
 {
 	return b + 3 * c;
 }
 
-/* for_fill - factors of @n items: small whole numbers, so that sums are exact */
+/* for_fill - fill b and c with @n small whole numbers each, so that sums are exact */
 void for_fill(double *b, double *c, size_t n);
 
-/* for_check - is @a right? Each check prints on stderr what was wrong. */
+/* for_check - return whether @a is right. All checks here print on stderr what was
+ * wrong. */
 bool for_check(const double *a, size_t n);
 
 /* ---- reduce: the sum of @n numbers that look random ------------------------ */
 
-/* reduce_item - a number to add, modulo 2^64 */
+/* reduce_item - return number @i of those to add, modulo 2^64 */
 static inline uint64_t reduce_item(size_t i)
 {
 	return scatter(i);
@@ -49,7 +51,7 @@ static inline uint64_t reduce_item(size_t i)
 
 bool reduce_check(uint64_t sum, size_t n);
 
-/* ---- scan: each is the sum of all up to it --------------------------------- */
+/* ---- scan: each item of the result is the sum of all items up to it -------- */
 
 void scan_fill(uint64_t *in, size_t n);
 
@@ -59,35 +61,37 @@ bool scan_check(const uint64_t *out, size_t n);
 
 #define FIND_EARLY_NEEDLE UINT32_MAX
 
-/* find_early_place - the index of the needle, after three quarters of the items */
+/* find_early_place - return the index of the first needle, after three quarters of the
+ * items */
 static inline size_t find_early_place(size_t n)
 {
 	return n / 4 * 3;
 }
 
-/* find_early_fill - fill in the needle, and further ones after it */
+/* find_early_fill - fill the array, with the first needle in its place and more needles
+ * after it */
 void find_early_fill(uint32_t *numbers, size_t n);
 
 bool find_early_check(size_t found, size_t n);
 
 /* ---- sorts ----------------------------------------------------------------- */
 
-/* Sorted by @key; @place is the position before the sort. */
+/* An item to sort by @key; @place is its index before the sort. */
 struct sort_item {
 	uint32_t key;
 	uint32_t place;
 };
 
-/* The order of the items: a word of SORT_INPUTS. */
+/* The orders in which the items can be before the sort. */
 #define SORT_INPUTS "random, sorted, reversed, equal, organ_pipe"
 
-/* sort_input_valid - is it one of these? */
+/* sort_input_valid - return whether @input is a word of SORT_INPUTS */
 bool sort_input_valid(const char *input);
 
 void sort_fill(struct sort_item *items, size_t n, const char *input);
 
-/* sort_check - are the items in order, are they those of sort_fill(), and, if @stable,
- * are items of one key in their old order? */
+/* sort_check - return whether the items are in order, are those of sort_fill(), and, if
+ * @stable, items with equal keys are in their old order */
 bool sort_check(const struct sort_item *items, size_t n, const char *input,
 		bool stable);
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* splitmix64's finaliser without its last shift. */
+/* compute_step - apply the finaliser of splitmix64 without its last shift */
 static inline uint64_t compute_step(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -13,9 +13,10 @@ static inline uint64_t compute_step(uint64_t z)
 }
 
 /**
- * compute - a pure function that takes about @cost microseconds at 3 GHz
+ * compute - compute a pure function that takes about @cost microseconds at 3 GHz
  *
- * Each step waits for the multiplication before it (splitmix64's finaliser).
+ * Each step of the loop needs the result of the multiplication before it, so that steps
+ * cannot overlap.
  */
 static inline uint64_t compute(uint64_t number, uint64_t cost)
 {

@@ -47,7 +47,7 @@ void matmul_block(const struct matmul_product *p)
 	}
 }
 
-/* -8 to 7. */
+/* Return a pseudo-random whole number from -8 to 7. */
 static double small_number(uint64_t number)
 {
 	return (double)(int)(scatter(number) % 16) - 8;
@@ -74,8 +74,8 @@ static void multiply_vector(const double *matrix, const double *vector,
 	}
 }
 
-/* One vector; a wrong matrix passes with a probability of at most 1 in 16 (Freivalds,
- * 1977). */
+/* Check the product by one random vector. A wrong matrix passes with a probability of at
+ * most 1 in 16 (Freivalds, 1977). */
 static bool check_vector(const double *c, const double *a, const double *b,
 			 uint32_t n, uint32_t round, double *vectors)
 {
@@ -109,7 +109,7 @@ bool matmul_check(const double *c, const double *a, const double *b, uint32_t n)
 
 /* ---- cilksort ------------------------------------------------------------- */
 
-/* Shorter runs are sorted by insertion. A guess. */
+/* Runs shorter than this are sorted by insertion. A guess. */
 #define INSERTION_COUNT 20
 
 static void sort_by_insertion(uint32_t *numbers, uint64_t count)
@@ -138,8 +138,9 @@ void cilksort_run(uint32_t *numbers, uint64_t count)
 					     numbers[count - 1]);
 		uint64_t left = 0, right = count - 1;
 
-		/* Numbers before left are not greater than the median, numbers
-		 * after right not less; the median stops both. */
+		/* Numbers before left are at most the median, numbers after
+		 * right are at least the median. The median itself stops both
+		 * scans. */
 		for (;;) {
 			uint32_t swap;
 
@@ -169,7 +170,7 @@ struct cilksort_merge cilksort_runs(const uint32_t *numbers, uint64_t from,
 	return m;
 }
 
-/* The number of smaller items in a sorted run. */
+/* Return how many numbers of a sorted run are less than @number. */
 static uint64_t count_below(const uint32_t *run, uint64_t count,
 			    uint32_t number)
 {
@@ -213,7 +214,8 @@ void cilksort_merge_runs(const struct cilksort_merge *m)
 	const uint32_t *b = m->b, *b_end = b + m->b_count;
 	uint32_t *out = m->out;
 
-	/* No branch: the processor cannot predict which number is smaller. */
+	/* Choose without a branch, because the processor cannot predict
+	 * which number is smaller. */
 	while (a < a_end && b < b_end) {
 		bool from_a = *a <= *b;
 
@@ -238,8 +240,8 @@ void cilksort_fill(uint32_t *numbers, uint64_t count)
 		numbers[i] = number_at(i);
 }
 
-/* The same numbers have the same sum, and the same sum of scatter(); a mistake does
- * not make other numbers with both. */
+/* The same numbers have the same sum, and the same sum of scatter(). A mistake does not
+ * produce other numbers for which both sums are the same. */
 bool cilksort_check(const uint32_t *numbers, uint64_t count)
 {
 	uint64_t sum = 0, scattered = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uts_tree.c - splittable random numbers by SHA-1, and two distributions */
+/* uts_tree.c - see uts_tree.h: splittable random numbers by SHA-1, and two distributions */
 #include "bench/kernels/uts_tree.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Only a binomial root has more children. */
+/* Largest number of children of a node, except the root of a binomial tree. */
 #define MAX_CHILDREN 100
 
 static const struct uts_tree trees[] = {
@@ -60,7 +60,7 @@ static void put_be32(uint8_t *out, uint32_t value)
 	out[3] = (uint8_t)value;
 }
 
-/* state = SHA-1(20 bytes, number): a node of its own random stream. */
+/* Set the state of a child: the SHA-1 hash of 20 bytes and the child's number. */
 static void split(uint8_t *state, const uint8_t *bytes, size_t count,
 		  uint32_t number)
 {
@@ -91,7 +91,8 @@ struct uts_node uts_tree_child(const struct uts_node *node, uint32_t i)
 	return child;
 }
 
-/* The node's random number, uniform in [0, 1): 31 bits of its state. */
+/* Return the node's random number, uniform in [0, 1), from 31 bits of its
+ * state. */
 static double uniform(const struct uts_node *node)
 {
 	const uint8_t *b = node->state + UTS_STATE_BYTES - 4;
@@ -101,7 +102,8 @@ static double uniform(const struct uts_node *node)
 	return bits / 2147483648.0;
 }
 
-/* Inverse of the geometric distribution function with mean @branching. */
+/* Draw a number of children from the geometric distribution with mean
+ * @branching. */
 static uint32_t geometric(const struct uts_tree *tree,
 			  const struct uts_node *node)
 {

@@ -3,10 +3,10 @@
  * uts_tree.h - the trees of the Unbalanced Tree Search benchmark
  *
  * S. Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006).
- * A tree is never stored: a node is a 20-byte state, and hashing the state
- * with a child's number gives the child's. The number of children
- * is drawn from the node's state. The tree is therefore the same in any order of
- * search, and the size of a subtree is unknown before its search.
+ * A tree is never stored. A node is a 20-byte state; hashing it together with a child's
+ * number gives the state of that child. The number of children is drawn from the node's
+ * state. The tree is therefore the same in any order of search, and the size of a
+ * subtree is unknown before it has been searched.
  */
 #ifndef SKUA_BENCH_KERNELS_UTS_TREE_H
 #define SKUA_BENCH_KERNELS_UTS_TREE_H
@@ -20,11 +20,11 @@
 
 /**
  * enum uts_shape - the distribution of the number of children
- * @UTS_GEOMETRIC: geometric with mean @branching above @depth_limit, no
- *                 children there ("fixed" shape)
- * @UTS_BINOMIAL: the root has @branching children, another node has
- *                @nonleaf_children with probability @nonleaf_probability,
- *                or none
+ * @UTS_GEOMETRIC: geometric with mean @branching above depth @depth_limit; nodes at that
+ *                 depth have no children (the "fixed" shape)
+ * @UTS_BINOMIAL: the root has @branching children; any other node has
+ *                @nonleaf_children with probability @nonleaf_probability, otherwise
+ *                none
  */
 enum uts_shape { UTS_GEOMETRIC, UTS_BINOMIAL };
 
@@ -40,7 +40,7 @@ struct uts_tree {
 
 	uint64_t nodes;
 	uint64_t leaves;
-	uint32_t depth; /* of the deepest node; the root's is 0 */
+	uint32_t depth; /* depth of the deepest node; the root's is 0 */
 };
 
 struct uts_node {
@@ -48,17 +48,17 @@ struct uts_node {
 	uint32_t depth;
 };
 
-/* uts_tree_find - the published tree of that name, or NULL */
+/* uts_tree_find - return the published tree with this name, or NULL */
 const struct uts_tree *uts_tree_find(const char *name);
 
-/* uts_tree_root - the root of a tree */
+/* uts_tree_root - return the root of a tree */
 struct uts_node uts_tree_root(const struct uts_tree *tree);
 
-/* uts_tree_children - the number of children of @node */
+/* uts_tree_children - return the number of children of @node */
 uint32_t uts_tree_children(const struct uts_tree *tree,
 			   const struct uts_node *node);
 
-/* uts_tree_child - the @i-th child of @node, i < uts_tree_children() */
+/* uts_tree_child - return the @i-th child of @node, @i < uts_tree_children() */
 struct uts_node uts_tree_child(const struct uts_node *node, uint32_t i);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uts_walk.c - depth-first with a stack that grows */
+/* uts_walk.c - see uts_walk.h: a depth-first walk with a stack that grows */
 #include "bench/kernels/uts_walk.h"
 
 #include <errno.h>
@@ -57,7 +57,8 @@ bool uts_walk_next(struct uts_walk *walk, struct uts_node *child)
 		return false;
 	top = &walk->levels[walk->height - 1];
 	*child = uts_tree_child(&top->node, top->next_child);
-	/* The walk leaves a level before it enters the last child: no level is empty. */
+	/* Leave the level before the last child is entered, so that no level
+	 * on the stack is without children left. */
 	if (++top->next_child == top->children)
 		walk->height--;
 	return true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * uts_walk.h - visit a tree depth-first, and count
+ * uts_walk.h - visit a tree depth-first, and count its nodes
  *
  *	uts_walk_enter(&walk, &root);
  *	while (uts_walk_next(&walk, &child))
  *		uts_walk_enter(&walk, &child);
  *
- * A child that the caller does not enter is not counted, and its descendants are not
- * either. The stack is explicit, because trees may be thousands of nodes deep.
+ * A child that the caller does not enter is not counted, nor are its descendants. The
+ * stack is explicit, because trees may be thousands of nodes deep.
  */
 #ifndef SKUA_BENCH_KERNELS_UTS_WALK_H
 #define SKUA_BENCH_KERNELS_UTS_WALK_H
@@ -21,10 +21,10 @@
 struct uts_counts {
 	uint64_t nodes;
 	uint64_t leaves;
-	uint32_t depth; /* of the deepest */
+	uint32_t depth; /* depth of the deepest node */
 };
 
-/* A node whose children are being visited. */
+/* A level of the stack: a node whose children are being visited. */
 struct uts_level {
 	struct uts_node node;
 	uint32_t next_child;
@@ -45,17 +45,17 @@ int uts_walk_init(struct uts_walk *walk, const struct uts_tree *tree);
 /* uts_walk_free - free the stack of an initialised walk, or of one that is all zero */
 void uts_walk_free(struct uts_walk *walk);
 
-/* uts_walk_enter - count @node and visit its children next. 0 or -ENOMEM */
+/* uts_walk_enter - count @node and visit its children next. Return: 0 or -ENOMEM */
 int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node);
 
-/* uts_walk_next - the next child; false: nothing is left to visit */
+/* uts_walk_next - get the next child. Return: false if nothing is left to visit */
 bool uts_walk_next(struct uts_walk *walk, struct uts_node *child);
 
-/* uts_counts_node - count a node with @children children */
+/* uts_counts_node - add a node with @children children to @counts */
 void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,
 		     uint32_t children);
 
-/* uts_count_subtree - count @node and all below it, by recursion */
+/* uts_count_subtree - count @node and all its descendants, by recursion */
 void uts_count_subtree(const struct uts_tree *tree, const struct uts_node *node,
 		       struct uts_counts *counts);
 

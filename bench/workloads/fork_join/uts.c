@@ -55,7 +55,7 @@ static void visit_child(struct skua_ctx ctx, const struct uts_visit *parent,
 	visit_forked(ctx, parent->tree, &child, parent->counts);
 }
 
-/* Visit the children of a job. It may run on another thread, and so has
+/* Visit the children of a job. It may run on another thread, and therefore has
  * counts of its own, which the parent adds at the join. */
 static void run_children(struct skua_ctx ctx, struct skua_job *job)
 {

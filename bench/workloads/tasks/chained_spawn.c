@@ -2,8 +2,8 @@
 /*
  * chained_spawn.c - each task spawns the next one, and ends
  *
- * An external thread spawns the first task and waits for the last. There is never
- * more than one task to run: a second worker can only disturb.
+ * An external thread spawns the first task and waits for the last. At most one task is
+ * runnable at any time, so that a second worker can only disturb.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -18,7 +18,7 @@ struct chain {
 	uint64_t repeat;
 	struct chain_link *links;
 	struct chain_link *end; /* after the last */
-	int err;                /* of the one link that runs */
+	int err; /* the error of a link; only one runs at a time */
 };
 
 struct chain_link {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * imbalance.c - four pieces of work of different size, each on one worker
+ * imbalance.c - balance four pieces of work of different size, each started on one worker
  *
- * 100, 100, 200 and 350 ms of work, scaled down, each cut into small tasks.
- * The tasks of a piece start on one worker: a feeder that is bound to it spawns
- * them. Without stealing, the largest piece would decide when all is done. The
- * figure is the utilisation: the share of the workers' time spent in tasks.
+ * The pieces are 100, 100, 200 and 350 ms of work, scaled down, and each is cut into
+ * small tasks. All tasks of a piece start on one worker: a feeder task that is bound to
+ * that worker spawns them. Without stealing, the largest piece would decide how long a
+ * round takes. The figure is the utilisation: the share of the workers' time that they
+ * spend in tasks.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -18,7 +19,8 @@
 #include "bench/kernels/compute.h"
 #include "bench/workloads/workloads.h"
 
-/* Fields that different threads write are kept this far apart. */
+/* Distance in bytes between fields that different threads write. Two cache
+ * lines, because the processor may fetch lines in pairs. */
 #define CACHE_PAIR 128
 
 enum { PIECES = 4 };
@@ -26,8 +28,8 @@ enum { PIECES = 4 };
 static const uint64_t piece_ms[PIECES] = { 100, 100, 200, 350 };
 
 struct imbalance_options {
-	uint64_t scale;    /* percent of the times above */
-	uint64_t grain_us; /* work of a small task */
+	uint64_t scale;    /* percent of 100, 100, 200, 350 ms */
+	uint64_t grain_us; /* work in each small task */
 };
 
 struct item {
@@ -62,7 +64,7 @@ struct imbalance {
 	uint64_t *expected;
 	struct busy *busy; /* by worker */
 
-	/* Of all timed rounds. */
+	/* Sums over all timed rounds. */
 	uint64_t busy_ns;
 	uint64_t elapsed_ns;
 };
@@ -124,7 +126,7 @@ static void imbalance_teardown(struct workload_run *run)
 	free(all);
 }
 
-/* Cut the pieces into tasks, one at least. */
+/* Compute how many tasks each piece has, at least one. */
 static void plan(struct imbalance *all, const struct imbalance_options *options)
 {
 	for (unsigned i = 0; i < PIECES; i++) {
@@ -229,7 +231,7 @@ static double imbalance_sample(struct workload_run *run, uint64_t round_ns)
 	return (double)round_ns / (double)run->ops;
 }
 
-/* The utilisation if no worker stole. */
+/* Return the utilisation that the workers would have without any steal. */
 static double static_utilisation(const struct imbalance *all)
 {
 	uint64_t most = 0;

@@ -2,8 +2,8 @@
 /*
  * join_one.c - a task spawns an empty task and waits for it, again and again
  *
- * The waiting task has two polls for each operation, unless a thief has run the child
- * meanwhile.
+ * The parent is polled twice for each operation, unless a thief runs the child before
+ * the parent joins it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@ struct join_one {
 	struct empty_tasks child; /* one */
 	uint64_t children;        /* to spawn in a round */
 	uint64_t joined;
-	bool spawned; /* and not yet joined */
+	bool spawned; /* the child was spawned and is not yet joined */
 	bool wrong;   /* a child had not run once when it was joined */
 	int err;
 };
 
-/* One step: spawn the child, or join it. */
+/* Spawn the child, or join it if it was spawned. */
 static int step(struct join_one *j)
 {
 	struct empty_task *child = j->child.task;

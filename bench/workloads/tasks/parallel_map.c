@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parallel_map.c - compute a function of many numbers, each in a task
+ * parallel_map.c - compute a function of many numbers, with one task for each number
  *
- * An external thread spawns all tasks, then waits until they are done. Each task
- * stores its number and the function's value.
+ * An external thread spawns all tasks, then waits until they are done. Each task stores
+ * its number and the function's value.
  */
 #include <errno.h>
 #include <stdalign.h>

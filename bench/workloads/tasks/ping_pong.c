@@ -2,9 +2,9 @@
 /*
  * ping_pong.c - tasks that each exchange two messages with a partner
  *
- * A driver task spawns all pings. Each ping spawns its pong, sends it a
- * number, and waits for the answer. An operation is a ping with its pong: two tasks and
- * two one-shot channels.
+ * A driver task spawns all pings. Each ping spawns its pong, sends it a number, and waits
+ * for the answer. An operation is a ping with its pong: two tasks and two one-shot
+ * channels.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -23,14 +23,15 @@ struct ping_pong {
 	int err; /* of the driver */
 };
 
-/* Each task on cache lines of its own, with the channel it receives from. */
+/* A ping and its pong. Each is on cache lines of its own, with the channel
+ * from which it receives. */
 struct pair {
 	alignas(64) struct skua_task ping; /* first: it is cast back */
 	struct ping_pong *all;
 	struct oneshot to_ping;
 	bool asked;
 	uint64_t number;
-	uint64_t answers; /* that were right, in the round */
+	uint64_t answers; /* right answers in this round */
 	int err;          /* of the ping */
 
 	alignas(64) struct skua_task pong;

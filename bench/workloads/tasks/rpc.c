@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc.c - calls in an open loop
+ * rpc.c - serve calls that arrive in an open loop
  *
- * Calls arrive at random (Poisson), whether or not the earlier ones are done. Each is
- * a task that is busy for its service time.
- * A call's time begins at its planned arrival, not when the spawning thread got to
- * it, and lasts until its end. The slowdown is that time divided by the service
- * time. The same calls in a queue without any overhead show the best that is possible
- * without knowing service times. The same calls served by bare threads, without a
- * scheduler, show the best that is possible on this machine, as long as it has a CPU
- * for each thread and one for the caller.
+ * Calls arrive at random times (a Poisson process), whether or not earlier calls are
+ * done. Each call is a task that is busy for its service time. The sojourn time of a call
+ * lasts from its planned arrival, not from its later spawn, to its end. The slowdown is
+ * the sojourn time divided by the service time.
+ *
+ * Two references serve the same calls. A simulated queue without any overhead shows the
+ * best times that are possible without knowing service times in advance. Bare threads
+ * without a scheduler show the best times that are possible on this machine; they need a
+ * CPU for each thread and one for the caller.
  *
  * The calling thread spins between arrivals, pinned to the last CPU. The default
  * number of workers is therefore one less than the number of CPUs.
@@ -27,7 +28,7 @@
 #include "bench/workloads/tasks/rpc_plan.h"
 #include "bench/workloads/workloads.h"
 
-/* From the begin of a round to when the first call may arrive. */
+/* Time from the start of a round to the earliest possible arrival. */
 #define LEAD_NS 1000000u
 
 static const char *const service_names[RPC_SERVICES] = {
@@ -46,7 +47,7 @@ struct rpc_options {
 struct request {
 	struct skua_task task; /* first: it is cast back */
 	uint64_t service_ns;
-	uint64_t end_ns; /* 0: not yet */
+	uint64_t end_ns; /* 0: not yet served */
 };
 
 struct rpc {
@@ -57,13 +58,13 @@ struct rpc {
 	struct rpc_call *calls;
 	struct request *requests;
 	uint64_t round;
-	uint64_t start_ns; /* of this round's plan */
+	uint64_t start_ns; /* when the plan of this round starts */
 
-	/* Of all timed rounds. */
+	/* Times of all timed rounds. */
 	struct latencies sojourn_ns;
 	struct latencies slowdown;
 	struct rpc_times simulated;
-	struct rpc_times bare; /* if there are CPUs for it */
+	struct rpc_times bare; /* only with @with_bare */
 	bool with_bare;
 	int err;
 };
@@ -115,7 +116,8 @@ static uint64_t sojourn_ns(const struct rpc *rpc, uint64_t i)
 	       (rpc->start_ns + rpc->calls[i].arrival_ns);
 }
 
-/* Each call was served, for its time, and after it had arrived. */
+/* Check that each call ended no earlier than its arrival plus its service
+ * time. */
 static bool rpc_check(struct workload_run *run)
 {
 	const struct rpc *rpc = run->state;
@@ -134,7 +136,8 @@ static bool rpc_check(struct workload_run *run)
 
 /* ---- results -------------------------------------------------------------- */
 
-/* The same calls without a scheduler; without the threads, no such figures. */
+/* Serve the same calls by bare threads. If the threads cannot start, leave
+ * these figures out from now on. */
 static void serve_bare(struct rpc *rpc)
 {
 	int err;
@@ -150,7 +153,7 @@ static void serve_bare(struct rpc *rpc)
 	rpc->with_bare = false;
 }
 
-/* The round's result is its median. */
+/* Return the median sojourn time of the round. */
 static double rpc_sample(struct workload_run *run, uint64_t round_ns)
 {
 	struct rpc *rpc = run->state;

@@ -7,13 +7,13 @@
 
 #include "bench/harness/clock.h"
 
-/* From when all threads are there to when the first call may arrive. */
+/* Time from the start of the last thread to the earliest possible arrival. */
 #define LEAD_NS 1000000u
 
 struct bare {
 	const struct rpc_call *calls;
 	uint64_t count;
-	uint64_t start_ns; /* 0: not yet */
+	uint64_t start_ns; /* start of the plan; 0: not yet */
 	uint64_t next;     /* the next call that no thread has taken */
 	uint64_t *end_ns;  /* of each call */
 };
@@ -36,7 +36,8 @@ static void *serve(void *arg)
 	}
 }
 
-/* Return: 0; -EAGAIN: not all threads could be started. */
+/* Start the threads and wait until they have served all calls. Return: 0;
+ * -EAGAIN if not all threads could start. */
 static int serve_all(struct bare *bare, pthread_t *threads, unsigned servers,
 		     const struct pin *pin)
 {
@@ -49,7 +50,7 @@ static int serve_all(struct bare *bare, pthread_t *threads, unsigned servers,
 		started++;
 	}
 	if (started < servers)
-		bare->next = bare->count; /* no thread reads it yet */
+		bare->next = bare->count; /* the started threads find no call */
 	start = clock_ns() + LEAD_NS;
 	__atomic_store_n(&bare->start_ns, start, __ATOMIC_RELEASE);
 	if (started == servers)

@@ -20,7 +20,7 @@ uint64_t rpc_service_mean_ns(enum rpc_service service)
 	return SHORT_NS;
 }
 
-/* The @n-th number of the sequence @seed, from 0 to 1, never 1. */
+/* Return the @n-th pseudo-random number, in [0, 1), of the sequence @seed. */
 static double uniform(uint64_t seed, uint64_t n)
 {
 	return (double)(scatter((seed << 40) + n) >> 11) * 0x1p-53;

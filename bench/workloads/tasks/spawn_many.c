@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn_many.c - spawn many empty tasks and wait for all
+ * spawn_many.c - spawn many empty tasks and wait for all of them
  *
- *   spawn_many_local         from outside, and wait for the last
- *   spawn_many_worker        from inside a task, which joins each
- *   spawn_many_remote_idle   from outside, and join each
- *   spawn_many_remote_busy1  the same, with tasks that keep yielding
- *   spawn_many_remote_busy2  the same, with chains of tasks
+ *   spawn_many_local         an external thread spawns, and waits for the last task
+ *   spawn_many_worker        a task spawns, and joins each
+ *   spawn_many_remote_idle   an external thread spawns, and joins each
+ *   spawn_many_remote_busy1  the same, while tasks that keep yielding occupy the workers
+ *   spawn_many_remote_busy2  the same, while chains of tasks occupy the workers
  *
- * The names and the load come from another scheduler's benchmarks. They say "local",
- * although the tasks come from outside.
+ * The names and the loads come from Tokio's benchmark rt_multi_threaded. "local" is its
+ * word, although an external thread spawns the tasks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "bench/workloads/background_load.h"
 #include "bench/workloads/workloads.h"
 
-/* How to wait for all. */
+/* How to wait for all tasks of a batch. */
 enum await {
 	AWAIT_JOIN,  /* join each, in the order of their spawns */
 	AWAIT_GROUP, /* wait for their group */
@@ -38,21 +38,21 @@ static const char *const await_names[AWAITS] = {
 struct spawn_options {
 	struct batch_options batch; /* first: BATCH_OPTIONS sets it */
 	enum await await;
-	enum await await_last; /* that is allowed */
+	enum await await_last; /* the last value that --await allows */
 };
 
 struct spawn_many {
-	struct skua_task driver; /* spawn_many_worker's; first: cast back */
+	struct skua_task driver; /* of spawn_many_worker; first: cast back */
 	struct skua_runtime *rt;
 	struct spawn_options options;
 	struct empty_tasks tasks;
 	struct skua_group group;
 	struct background_load *load; /* NULL: none */
 
-	/* The driver's own. */
-	uint64_t batches; /* done */
-	uint64_t joined;  /* tasks of this batch */
-	bool spawned;     /* all tasks of this batch */
+	/* Used by the driver alone. */
+	uint64_t batches; /* batches that are done */
+	uint64_t joined;  /* joined tasks of this batch */
+	bool spawned;     /* all tasks of this batch were spawned */
 	int err;
 };
 
@@ -125,7 +125,7 @@ static int join_all_poll(struct spawn_many *s)
 	return err;
 }
 
-/* One step: spawn a batch, or join it. */
+/* Spawn a batch, or go on joining it if it was spawned. */
 static int driver_step(struct spawn_many *s)
 {
 	int err;
@@ -170,7 +170,7 @@ static int round_inside(struct workload_run *run)
 	return err == 0 ? s->err : err;
 }
 
-/* ---- what they have in common -------------------------------------------- */
+/* ---- for all variants ---------------------------------------------------- */
 
 static void spawn_teardown(struct workload_run *run)
 {
@@ -268,7 +268,8 @@ static json_t *spawn_params(const void *arg)
 
 /* ---- the workloads ------------------------------------------------------- */
 
-/* A workload; the last arguments are the members of its struct spawn_options. */
+/* Define a workload; the last arguments are the members of its struct
+ * spawn_options. */
 #define SPAWN_MANY(name_, description_, setup_, round_, ...)                                                                 \
 	static const struct spawn_options name_##_defaults = { __VA_ARGS__ };                                                \
 	WORKLOAD(                                                                                                            \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timers.c - very many timers at once, and the lateness of some of them
+ * timers.c - add and cancel very many timers, and measure how late timers fire
  *
- * One task adds far timers, batch by batch, and cancels them in the end: an operation
- * is both for one timer. While all timers are pending and each worker is busy, other
- * tasks sleep until near times. The latency is how much later
- * than its time each of those runs.
+ * One task adds far timers, batch by batch, and cancels them at the end. An operation is
+ * to add and to cancel one timer. While all far timers are pending and each worker is
+ * busy, other tasks (sleepers) sleep until near times. The latency is how much later
+ * than its due time a sleeper runs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@
 #include "bench/workloads/background_load.h"
 #include "bench/workloads/workloads.h"
 
-/* Timers added or cancelled in one poll. */
+/* Number of timers added or cancelled in one poll. */
 #define BATCH 1000u
-/* Far timers are due after this, within as long again: none fires. */
+/* Far timers are due between one and two hours from now, so that none fires. */
 #define FAR_NS UINT64_C(3600000000000)
-/* The time that a sleeper sleeps: at least, and the range above. */
+/* A sleeper sleeps for NEAR_NS plus a random time below WITHIN_NS. */
 #define NEAR_NS   UINT64_C(1000000)
 #define WITHIN_NS UINT64_C(50000000)
-/* A timer that is later than this is taken for a lost one. */
+/* A sleeper that has not run after this time counts as lost. */
 #define LOST_NS UINT64_C(10000000000)
 
 struct timers_options {
@@ -40,8 +40,8 @@ struct sleeper {
 	struct timers *all;
 	struct skua_timer timer;
 	uint64_t sleep_ns;
-	uint64_t due_ns; /* 0: not yet asleep */
-	uint64_t ran_ns; /* 0: not yet */
+	uint64_t due_ns; /* when the sleep ends; 0: it has not begun */
+	uint64_t ran_ns; /* when it ran after the sleep; 0: not yet */
 };
 
 struct busy {
@@ -57,23 +57,23 @@ struct timers {
 	struct timers_options options;
 	struct skua_timer *far;
 	struct sleeper *sleepers;
-	struct busy *busy; /* one a worker */
+	struct busy *busy; /* two for each worker */
 	unsigned workers;
 
-	/* The task's, while it runs. */
+	/* Used by the task alone while it runs. */
 	uint64_t next;
 	uint64_t add_ns;
 	uint64_t cancel_ns;
 	uint64_t wrong; /* timers not added, or gone when they were cancelled */
 	struct skua_waker waker;
 
-	uint32_t phase; /* writers: the task, to ADDED; the round */
-	uint32_t stop;  /* of the busy tasks; writer: the round */
-	uint64_t awake; /* sleepers that have run; writers: they */
+	uint32_t phase; /* writers: poll_far(), to ADDED; the calling thread */
+	uint32_t stop;  /* ends the busy tasks; writer: the calling thread */
+	uint64_t awake; /* sleepers that have ended; writers: sleepers */
 
-	struct histogram round; /* how late those of this one were */
+	struct histogram round; /* lateness of this round's sleepers */
 
-	/* Of all timed rounds. */
+	/* Sums over all timed rounds. */
 	uint64_t rounds;
 	uint64_t sum_add_ns;
 	uint64_t sum_cancel_ns;
@@ -115,7 +115,7 @@ static void cancel_batch(struct timers *t)
 static enum skua_poll poll_far(struct skua_task *self)
 {
 	struct timers *t = (struct timers *)self;
-	/* Acquire: pairs with the release in cancel_far(). */
+	/* Acquire: sees @next reset. Pairs with the release in cancel_far(). */
 	uint32_t phase = __atomic_load_n(&t->phase, __ATOMIC_ACQUIRE);
 
 	if (phase == ADDED)
@@ -129,7 +129,7 @@ static enum skua_poll poll_far(struct skua_task *self)
 	if (phase == CANCELLING)
 		return SKUA_DONE;
 	t->waker = skua_task_waker(self);
-	/* Release: the waker. Pairs with the acquire in add_far(). */
+	/* Release: publishes the waker. Pairs with the acquire in add_far(). */
 	__atomic_store_n(&t->phase, ADDED, __ATOMIC_RELEASE);
 	return SKUA_PENDING;
 }
@@ -145,7 +145,7 @@ static int add_far(struct timers *t)
 {
 	int err = skua_task_spawn(t->rt, &t->task);
 
-	/* Acquire: pairs with the release in poll_far(). */
+	/* Acquire: sees the waker. Pairs with the release in poll_far(). */
 	while (err == 0 &&
 	       __atomic_load_n(&t->phase, __ATOMIC_ACQUIRE) == ADDING)
 		nap();
@@ -155,13 +155,13 @@ static int add_far(struct timers *t)
 static int cancel_far(struct timers *t)
 {
 	t->next = 0;
-	/* Release: pairs with the acquire in poll_far(). */
+	/* Release: publishes @next. Pairs with the acquire in poll_far(). */
 	__atomic_store_n(&t->phase, CANCELLING, __ATOMIC_RELEASE);
 	skua_waker_wake(t->waker);
 	return skua_task_join(&t->task);
 }
 
-/* ---- those that sleep, and those that do not ------------------------------ */
+/* ---- sleepers and busy tasks ---------------------------------------------- */
 
 static enum skua_poll poll_sleeper(struct skua_task *self)
 {
@@ -174,13 +174,13 @@ static enum skua_poll poll_sleeper(struct skua_task *self)
 			       ? SKUA_PENDING
 			       : SKUA_DONE; /* counted as lost */
 	}
-	if (skua_task_cancelled(self)) /* it is too late */
+	if (skua_task_cancelled(self)) /* the sleeper is lost */
 		skua_timer_cancel(&s->timer);
 	else if (skua_timer_pending(&s->timer))
 		return SKUA_PENDING;
 	else
 		s->ran_ns = now;
-	/* Relaxed: a count. */
+	/* Relaxed: a count that publishes no other data. */
 	__atomic_fetch_add(&s->all->awake, 1, __ATOMIC_RELAXED);
 	return SKUA_DONE;
 }
@@ -192,7 +192,7 @@ static enum skua_poll poll_busy(struct skua_task *self)
 
 	while (clock_ns() < end)
 		clock_relax();
-	/* Relaxed: a request. */
+	/* Relaxed: a flag that publishes no other data. */
 	return __atomic_load_n(&busy->all->stop, __ATOMIC_RELAXED) ? SKUA_DONE
 								   : SKUA_YIELD;
 }
@@ -202,7 +202,8 @@ static int start_busy(struct timers *t, struct skua_group *group)
 	int err = skua_group_init(group, t->rt);
 
 	t->stop = 0;
-	/* Two a worker, and stealing, keep each of them busy. */
+	/* With two busy tasks for each worker, and stealing, no worker runs
+	 * out of work. */
 	for (unsigned i = 0; err == 0 && i < 2 * t->workers; i++) {
 		t->busy[i].all = t;
 		skua_task_init(&t->busy[i].task, poll_busy);
@@ -228,7 +229,7 @@ static int start_sleepers(struct timers *t, struct skua_group *group)
 	return err;
 }
 
-/* Wait for the sleepers, but not for ever. */
+/* Wait until all sleepers have run, but at most LOST_NS; then cancel the rest. */
 static void await_sleepers(struct timers *t, struct skua_group *group)
 {
 	uint64_t end = clock_ns() + LOST_NS;
@@ -299,7 +300,7 @@ static void timers_prepare(struct workload_run *run)
 	t->wrong = 0;
 	t->phase = ADDING;
 	skua_task_init(&t->task, poll_far);
-	/* Touched, so that the time does not include page faults. */
+	/* Touch the memory, so that the measured time includes no page faults. */
 	memset(t->far, 0, t->options.timers * sizeof(*t->far));
 }
 
@@ -316,8 +317,8 @@ static int timers_round(struct workload_run *run)
 	return err != 0 ? err : cancel_err;
 }
 
-/* All far timers were there to be cancelled, and no sleeper was woken early or
- * not at all. */
+/* Check that each far timer was still pending when it was cancelled, and that each
+ * sleeper ran, and not early. */
 static bool timers_check(struct workload_run *run)
 {
 	const struct timers *t = run->state;

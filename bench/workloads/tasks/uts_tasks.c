@@ -2,26 +2,28 @@
 /*
  * uts_tasks.c - search an unbalanced tree, a task for each node
  *
- * A task visits its node and spawns the node's children, as detached tasks.
- * Tasks run first in, first out, so that the search would be breadth-first
- * and hold millions of nodes. Hence a bound of live tasks, --live for each worker.
- * Above the bound a task spawns only one child, as its successor, and hands it the
- * list of children that are not yet spawned. The successor
- * adds its own children to the front of the list: while there is no room, each
- * list is a depth-first search that goes from task to task. Every node is
- * a task, and tasks, which can be stolen, hold all work that is left.
+ * A task visits its node and spawns the node's children, as detached tasks. Tasks run
+ * first in, first out. Without a limit the search would therefore be breadth-first and
+ * hold millions of nodes. The number of live tasks is bounded by --live for each worker.
+ * At the bound, a task spawns only one child, its successor, and hands it the list of
+ * children that are not yet spawned. The successor adds its own children to the front of
+ * that list: as long as there is no room, each list is a depth-first search that moves
+ * from task to task. Every node is a task, and all remaining work belongs to tasks, which
+ * can be stolen.
  *
- * Live tasks are counted without a shared counter. A worker counts the tasks that it
- * made minus those that it finished, which may be negative. The sum over all workers
- * is exact; each worker knows it approximately, because it reads the others' counts
- * from time to time. The number of live tasks exceeds the bound by at most the tasks
- * that all workers make between two reads.
+ * Live tasks are counted without a shared counter. Each worker counts the tasks that it
+ * made minus those that it finished, which may be negative. The sum over all workers is
+ * exact. A worker knows the sum only approximately, because it reads the counts of the
+ * other workers from time to time. The number of live tasks exceeds the bound by at most
+ * the number of tasks that all workers make between two reads.
  *
- * Rejected: visiting the children inside the task when there is no room. No
- * room comes up before the task has visited the whole subtree: of T1's nodes,
- * 0.1 % became tasks on one worker, and the figure was not the scheduler's. Rejected: each worker bounding its own count. The count of a
- * worker whose tasks were all stolen stays at the bound, and the thieves
- * starve beside the long list of that worker (T3's root has 2,000 children).
+ * Rejected: visit the children inside the task when there is no room. No room comes up
+ * before the task has visited the whole subtree. On one worker, only 0.1 % of T1's nodes
+ * became tasks, and the result said nothing about the scheduler.
+ *
+ * Rejected: let each worker bound its own count. If all tasks of a worker were stolen, its
+ * count stays at the bound, and the thieves starve beside the long list of that worker
+ * (T3's root has 2,000 children).
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -35,11 +37,13 @@
 #include "bench/workloads/uts_option.h"
 #include "bench/workloads/workloads.h"
 
-/* Fields that different threads write are kept this far apart. */
+/* Distance in bytes between fields that different threads write. Two cache
+ * lines, because the processor may fetch lines in pairs. */
 #define CACHE_PAIR 128
 
-/* Children offered between two reads of the others' counts, at least; the cost of a
- * read grows with the workers. A guess. */
+/* Number of children that a worker spawns between two reads of the other workers'
+ * counts: LOOK_INTERVAL_PER_WORKER for each worker, because the cost of a read grows with
+ * their number, but at least LOOK_INTERVAL. A guess. */
 #define LOOK_INTERVAL            64
 #define LOOK_INTERVAL_PER_WORKER 8
 
@@ -52,13 +56,13 @@ struct uts_options {
 struct uts_worker {
 	alignas(CACHE_PAIR) struct uts_counts counts;
 	struct block_cache cache;
-	int64_t others_live; /* at the last read */
+	int64_t others_live; /* live tasks of the other workers, at the last read */
 	uint32_t until_look;
 	int err;
 
 	/*
-	 * Tasks made minus tasks finished. Writer: the worker. Readers: the
-	 * others, relaxed: any recent value will do.
+	 * Tasks made minus tasks finished. Writer: this worker. Readers: the
+	 * other workers. All relaxed: a recent value is enough.
 	 */
 	alignas(CACHE_PAIR) int64_t live;
 };
@@ -66,15 +70,15 @@ struct uts_worker {
 struct uts_search {
 	struct skua_runtime *rt;
 	const struct uts_tree *tree;
-	int64_t live_max; /* of all workers together */
+	int64_t live_max; /* bound on the live tasks of all workers together */
 	uint32_t look_interval;
 	unsigned worker_count;
 	struct uts_worker *workers;
-	struct block_pool pool; /* of union uts_block */
+	struct block_pool pool; /* blocks of union uts_block */
 	struct uts_counts counts;
 };
 
-/* Children of a node that are still to be spawned, and then more. */
+/* A list of nodes with children that are not yet spawned. */
 struct uts_rest {
 	struct uts_node node;
 	uint32_t next_child;
@@ -85,8 +89,8 @@ struct uts_rest {
 struct uts_task {
 	struct skua_task task; /* first: a task is cast to its uts_task */
 	struct uts_search *search;
-	struct uts_worker *worker; /* that runs it; set by its poll */
-	struct uts_rest *rest;     /* that it has to see to */
+	struct uts_worker *worker; /* runs it; set by its poll */
+	struct uts_rest *rest;     /* children that it must spawn or hand on */
 	struct uts_node node;
 };
 
@@ -96,7 +100,7 @@ union uts_block {
 	alignas(64) char bytes[128];
 };
 
-/* ---- how many are live --------------------------------------------------- */
+/* ---- the count of live tasks --------------------------------------------- */
 
 static void look_at_others(const struct uts_search *search,
 			   struct uts_worker *w)
@@ -122,7 +126,7 @@ static void add_live(struct uts_worker *w, int64_t n)
 	__atomic_store_n(&w->live, w->live + n, __ATOMIC_RELAXED);
 }
 
-/* ---- as tasks ------------------------------------------------------------ */
+/* ---- the search ---------------------------------------------------------- */
 
 static enum skua_poll poll_node(struct skua_task *self);
 
@@ -157,7 +161,7 @@ static int spawn(struct uts_search *search, struct uts_worker *w,
 	return err;
 }
 
-/* Put the children of a node before the rest. */
+/* Add the children of a node to the front of the list @rest. */
 static int add_rest(struct uts_worker *w, struct uts_rest **rest,
 		    const struct uts_node *node, uint32_t children)
 {
@@ -173,7 +177,7 @@ static int add_rest(struct uts_worker *w, struct uts_rest **rest,
 	return 0;
 }
 
-/* Take the next child off the rest, which is not empty. */
+/* Remove the next child from the list @rest, which is not empty. */
 static struct uts_node take_child(struct uts_worker *w, struct uts_rest **rest)
 {
 	struct uts_rest *first = *rest;
@@ -186,7 +190,8 @@ static struct uts_node take_child(struct uts_worker *w, struct uts_rest **rest)
 	return child;
 }
 
-/* Spawn children while there is room, and one in any case: the successor. */
+/* Spawn children while there is room. Without room, spawn one child as the
+ * successor, and hand it the rest of the list. */
 static int spawn_rest(struct uts_search *search, struct uts_worker *w,
 		      struct uts_rest *rest)
 {
@@ -225,7 +230,8 @@ static enum skua_poll poll_node(struct skua_task *self)
 static int search_with_tasks(struct uts_search *search)
 {
 	struct uts_node root = uts_tree_root(search->tree);
-	/* No worker runs: the caller may act for one. */
+	/* No task runs yet, so that the calling thread may use worker 0's
+	 * data. */
 	int err = spawn(search, &search->workers[0], &root, NULL);
 
 	if (err == 0)

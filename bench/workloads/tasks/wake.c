@@ -2,18 +2,18 @@
 /*
  * wake.c - an external thread wakes a waiting task
  *
- * The latency is the time from just before the wake to the first instruction of the
- * poll. The waking thread also wakes, in turn with the task, a thread that sleeps on a
- * futex: this is the time of the bare hand-over on the same machine.
+ * The latency is the time from just before the wake to the first instruction of the poll.
+ * In turn with the task, the waking thread also wakes a thread that sleeps on a futex.
+ * That is the reference: the time that a bare wake-up takes on the same machine.
  *
- * The sleeping thread is pinned to the first CPU, like the worker that is woken first,
- * and the waking thread to the last. The waking thread never sleeps: between two wakes
- * it spins until the workers have gone to sleep, and longer. (With a shorter gap, to
- * wake workers that still search, leave the sleeping thread out: it would have to wait
- * for its CPU, and the worker would fall asleep meanwhile.)
+ * The sleeping thread is pinned to the first CPU, like the worker that is woken first, and
+ * the waking thread to the last CPU. The waking thread never sleeps: between two wakes it
+ * spins for longer than the workers take to go to sleep. (Use --alone with a shorter
+ * --gap, which wakes workers that still search. Otherwise the sleeping thread would have
+ * to wait for its CPU, and the worker would fall asleep meanwhile.)
  *
- * All CPU time of the workers meanwhile is the cost of being idle. Each round ends with
- * wakes after so short a gap that they find a worker awake.
+ * The CPU time that the workers use in this part of a round is the cost of being idle.
+ * Each round ends with wakes after a gap so short that they find a worker awake.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -32,37 +32,39 @@
 #include "bench/harness/pin.h"
 #include "bench/workloads/workloads.h"
 
-/* Fields that different threads write are kept this far apart. */
+/* Distance in bytes between fields that different threads write. Two cache
+ * lines, because the processor may fetch lines in pairs. */
 #define CACHE_PAIR 128
 
-/* The waker spins for so long; then it lets others have the CPU. */
+/* The waking thread waits for a landing by spinning for this long; after
+ * that it calls sched_yield() in the loop. */
 #define SPIN_NS UINT64_C(200000)
-/* The gap before a wake that should find its worker awake. */
+/* The gap before a wake that should find a worker awake. */
 #define AWAKE_GAP_NS UINT64_C(1000)
-/* A wake that takes longer is taken for a lost one. */
+/* A wake that takes longer than this counts as lost. */
 #define LOST_NS UINT64_C(10000000000)
 
 struct wake_options {
 	uint64_t wakes;
 	uint64_t gap_us;
-	bool alone; /* no thread is woken in turn */
+	bool alone; /* wake the task only, no thread in turn */
 };
 
-/* Where a sleeper says that it is awake. */
+/* Where a woken task or thread reports that it is awake. */
 struct landing {
-	alignas(CACHE_PAIR) uint64_t ns; /* when; guarded by count */
-	uint32_t count; /* writer: the sleeper; reader: the waker */
+	alignas(CACHE_PAIR) uint64_t ns; /* time; guarded by @count */
+	uint32_t count; /* writer: task or thread; reader: the waking thread */
 };
 
 struct wake_round {
 	struct histogram task;
 	struct histogram thread;
-	struct histogram awake; /* of the task, with short gaps */
-	uint64_t wall_ns;       /* of the wakes with long ones */
-	uint64_t cpu_ns;        /* of the workers meanwhile */
+	struct histogram awake; /* the task, after short gaps */
+	uint64_t wall_ns;       /* time of the wakes after long gaps */
+	uint64_t cpu_ns;        /* CPU time of the workers meanwhile */
 };
 
-/* Of all timed rounds. */
+/* Sums over all timed rounds. */
 struct wake_figures {
 	struct latencies task;
 	struct latencies thread;
@@ -75,33 +77,34 @@ struct wake {
 	struct skua_task task; /* first: it is cast back */
 	struct skua_waker waker;
 	struct wake_options options;
-	uint32_t wakes; /* of the task so far */
+	uint32_t wakes; /* number of wakes of the task so far */
 	struct landing of_task;
 	struct landing of_thread;
 
 	pthread_t thread;
-	/* The thread sleeps on it. Writer: the waker, one up for a wake. */
+	/* The futex on which the thread sleeps. Writer: the waking thread,
+	 * which adds one for each wake. Reader: run_thread(). */
 	alignas(CACHE_PAIR) uint32_t word;
 	uint32_t stop; /* writer: teardown, to 1 */
 
-	struct pin pin; /* of the waker */
+	struct pin pin; /* pins the waking thread */
 
 	struct wake_round round;
 	struct wake_figures all;
 };
 
-/* ---- those who sleep ----------------------------------------------------- */
+/* ---- the sleeping task and thread ---------------------------------------- */
 
 static void land(struct landing *landing, uint64_t ns)
 {
 	landing->ns = ns;
-	/* Release: the time. Pairs with the acquire in wait_for(). */
+	/* Release: publishes the time. Pairs with the acquire in wait_for(). */
 	__atomic_store_n(&landing->count, landing->count + 1, __ATOMIC_RELEASE);
 }
 
 static bool stopped(const struct wake *w)
 {
-	/* Relaxed: ordered by the wake. */
+	/* Relaxed: the wake that follows the store orders it. */
 	return __atomic_load_n(&w->stop, __ATOMIC_RELAXED) != 0;
 }
 
@@ -123,7 +126,8 @@ static void *run_thread(void *arg)
 	struct wake *w = arg;
 
 	for (uint32_t seen = 0;; seen++) {
-		/* Acquire: pairs with the release in wake_thread(). */
+		/* Acquire: sees @stop. Pairs with the release in
+		 * wake_thread(). */
 		while (__atomic_load_n(&w->word, __ATOMIC_ACQUIRE) == seen)
 			syscall(SYS_futex, &w->word, FUTEX_WAIT_PRIVATE, seen,
 				NULL, NULL, 0);
@@ -133,7 +137,7 @@ static void *run_thread(void *arg)
 	}
 }
 
-/* ---- the waker ------------------------------------------------------------ */
+/* ---- the waking thread ---------------------------------------------------- */
 
 static void wake_task(struct wake *w)
 {
@@ -142,7 +146,7 @@ static void wake_task(struct wake *w)
 
 static void wake_thread(struct wake *w)
 {
-	/* Release: pairs with the acquire in run_thread(). */
+	/* Release: publishes @stop. Pairs with the acquire in run_thread(). */
 	__atomic_store_n(&w->word, w->word + 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &w->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -155,12 +159,12 @@ static void spin(uint64_t ns)
 		clock_relax();
 }
 
-/* Wait for a landing. Return: 0; -ETIMEDOUT. */
+/* Wait until @landing has counted to @count. Return: 0; -ETIMEDOUT. */
 static int wait_for(const struct landing *landing, uint32_t count)
 {
 	uint64_t start = clock_ns();
 
-	/* Acquire: the time. Pairs with the release in land(). */
+	/* Acquire: reads the time. Pairs with the release in land(). */
 	while (__atomic_load_n(&landing->count, __ATOMIC_ACQUIRE) != count) {
 		uint64_t waited = clock_ns() - start;
 
@@ -199,7 +203,8 @@ static uint64_t cpu_of(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of the workers: that of the process without the other two threads. */
+/* Return the CPU time of the workers: that of the process minus that of the
+ * waking and the sleeping thread. */
 static uint64_t workers_cpu_ns(const struct wake *w)
 {
 	clockid_t thread;
@@ -327,11 +332,11 @@ static void wake_prepare(struct workload_run *run)
 
 /* ---- results ------------------------------------------------------------- */
 
-/* Each wake was a poll, and no poll came without one. */
+/* Check that each wake led to one poll, and that the task had no other polls. */
 static bool wake_check(struct workload_run *run)
 {
 	const struct wake *w = run->state;
-	/* It was polled once before the first. */
+	/* The task was polled once before the first wake. */
 	uint32_t expected = w->wakes + 1;
 	uint32_t polls = __atomic_load_n(&w->of_task.count, __ATOMIC_ACQUIRE);
 
@@ -341,7 +346,7 @@ static bool wake_check(struct workload_run *run)
 	return false;
 }
 
-/* The time of the round is mostly gaps. */
+/* Return the median latency, because the round's time is mostly gaps. */
 static double wake_sample(struct workload_run *run, uint64_t round_ns)
 {
 	struct wake *w = run->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* yield_many.c - tasks that yield, and yield again; an operation is a yield */
+/* yield_many.c - run tasks that yield again and again; an operation is a yield */
 #include <errno.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct yield_options {
 
 struct yield_task {
 	alignas(64) struct skua_task task; /* first: it is cast back */
-	uint64_t left;                     /* yields until it is done */
+	uint64_t left;                     /* yields that remain */
 	uint64_t runs;                     /* polls in the round */
 };
 
@@ -103,7 +103,8 @@ static int yield_round(struct workload_run *run)
 static bool yield_check(struct workload_run *run)
 {
 	const struct yield_many *y = run->state;
-	/* The last poll of each batch is the one that ends the task. */
+	/* In each batch a task has one poll more than yields: the last one
+	 * ends it. */
 	uint64_t expected = (y->options.yields + 1) * y->options.batch.repeat;
 
 	for (uint64_t i = 0; i < y->options.batch.tasks; i++) {
