@@ -2,7 +2,8 @@
 /* arrivals.c - see arrivals.h */
 #include "bench/simulator/arrivals.h"
 
-/* A number in [0, 1): xorshift64, of whose 64 bits the upper 53. */
+/* Return a pseudo-random number in [0, 1), from the upper 53 bits of
+ * xorshift64. */
 static double uniform(struct arrivals *a)
 {
 	a->random ^= a->random << 13;
@@ -51,7 +52,7 @@ static unsigned somebody(struct arrivals *a)
 	}
 }
 
-/* The time until the next arrival. */
+/* Draw the time until the next arrival. */
 static double gap_ns(struct arrivals *a)
 {
 	double busy = a->layout->groups.worker_count * (a->percent / 100.0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrivals.h - which tasks come to simulated workers, when and where */
+/* arrivals.h - decide when tasks arrive at which simulated workers, and how many */
 #ifndef SKUA_BENCH_SIMULATOR_ARRIVALS_H
 #define SKUA_BENCH_SIMULATOR_ARRIVALS_H
 
@@ -9,25 +9,26 @@
 #include "bench/simulator/layout.h"
 
 enum workload_kind {
-	WORKLOAD_EVEN,   /* to any worker */
-	WORKLOAD_SKEW,   /* to the first node three times as many */
+	WORKLOAD_EVEN, /* to any worker, all alike */
+	WORKLOAD_SKEW, /* three times as many to the first node as to each other */
 	WORKLOAD_SINGLE, /* all to one worker */
-	WORKLOAD_BURST,  /* by 64, to one worker of each node */
-	WORKLOAD_TREE,   /* one, and each forks two */
+	WORKLOAD_BURST,  /* 64 at once, to the first worker of a random node */
+	WORKLOAD_TREE,   /* one task arrives; each task forks two */
 	WORKLOAD_KINDS
 };
 
 enum { ARRIVALS_BURST = 64 };
 
 /**
- * struct arrivals
- * @percent: of the time of all workers that the tasks take, at home. Of a tree:
- *	     not used
- * @service_ns: of a task: the mean of an exponential distribution. Of a tree: of
- *		each task
- * @next_ns: time of the next arrival; UINT64_MAX: never
- * @count: its number of tasks
+ * struct arrivals - the arrival that comes next, and how the later ones are drawn
+ * @percent: percentage of all workers' time that the tasks take if each runs on its home
+ *	     node; not used for a tree
+ * @service_ns: mean of the exponentially distributed times of tasks; for a tree, the
+ *		time of every task
+ * @next_ns: time of the next arrival; UINT64_MAX: none comes
+ * @count: number of tasks that arrive then
  * @worker: the worker that receives them
+ * @random: state of the generator
  */
 struct arrivals {
 	enum workload_kind kind;
@@ -38,17 +39,17 @@ struct arrivals {
 	unsigned worker;
 	const struct layout *layout;
 	uint64_t random;
-	double exact_ns; /* @next_ns before it was rounded: gaps are short */
+	double exact_ns; /* @next_ns before rounding, because gaps are short */
 };
 
-/* arrivals_begin - @arrivals has its members up to @service_ns */
+/* arrivals_begin - draw the first arrival; @kind, @percent and @service_ns are set */
 void arrivals_begin(struct arrivals *arrivals, const struct layout *layout,
 		    uint64_t seed);
 
-/* arrivals_next - the following ones */
+/* arrivals_next - draw the next arrival */
 void arrivals_next(struct arrivals *arrivals);
 
-/* arrivals_service_ns - the time that one of the tasks takes at home */
+/* arrivals_service_ns - draw the time that one of the tasks takes on its home node */
 uint32_t arrivals_service_ns(struct arrivals *arrivals);
 
 #endif

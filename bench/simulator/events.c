@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events.c - see events.h; a binary heap that knows where each event is */
+/* events.c - see events.h: a binary heap that also stores the place of each actor's event */
 #include "bench/simulator/events.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void put(struct events *events, uint32_t place, struct event event)
 	events->places[event.who] = place;
 }
 
-/* Move the event at @place, where it may be out of order, to where it belongs. */
+/* Restore the order of the heap after the event at @place has changed. */
 static void settle(struct events *events, uint32_t place)
 {
 	struct event event = events->heap[place];

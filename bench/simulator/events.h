@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * events.h - the next actor and its time: at most one event for each actor
+ * events.h - find out which actor acts next, and when
  *
- * Of events at the same time the one that was set first comes first, so that a
- * simulation is the same each time.
+ * Each actor has at most one event. Of several events at the same time, the one that was
+ * set first comes first, so that a simulation has the same outcome each time.
  */
 #ifndef SKUA_BENCH_SIMULATOR_EVENTS_H
 #define SKUA_BENCH_SIMULATOR_EVENTS_H
@@ -14,35 +14,35 @@
 
 struct event {
 	uint64_t at_ns;
-	uint64_t order; /* in which they were set */
+	uint64_t order; /* the value of events.set when it was set */
 	uint32_t who;
 };
 
 struct events {
 	struct event *heap;
-	uint32_t *places; /* in the heap, of each; EVENTS_NONE */
+	uint32_t *places; /* each actor's index in @heap, or EVENTS_NONE */
 	uint32_t count;
 	uint64_t set; /* number of events set so far */
 };
 
-/* events_make - for 0 to @limit - 1. Return: 0; -ENOMEM. */
+/* events_make - allocate events for the actors 0 to @limit - 1. Return: 0; -ENOMEM. */
 int events_make(struct events *events, uint32_t limit);
 
 void events_free(struct events *events);
 
-/* events_set - @who acts at @at_ns, which replaces its earlier time */
+/* events_set - let actor @who act at @at_ns; this replaces its event, if it has one */
 void events_set(struct events *events, uint32_t who, uint64_t at_ns);
 
-/* events_cancel - @who does not act by itself any more */
+/* events_cancel - remove the event of actor @who, if it has one */
 void events_cancel(struct events *events, uint32_t who);
 
-/* events_next_ns - the time of the next event; UINT64_MAX: there is none */
+/* events_next_ns - return the time of the next event; UINT64_MAX: there is none */
 static inline uint64_t events_next_ns(const struct events *events)
 {
 	return events->count > 0 ? events->heap[0].at_ns : UINT64_MAX;
 }
 
-/* events_first - the actor of the earliest event */
+/* events_first - return the actor of the next event; there must be one */
 static inline uint32_t events_first(const struct events *events)
 {
 	return events->heap[0].who;

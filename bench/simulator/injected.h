@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * injected.h - the simulator's substitutes for the machine
+ * injected.h - replace the clock, and record which cache lines the library's code reads
  *
- * Included before all else by each file of the simulator, those of core/ that it
- * compiles once more among them: there simulated time is the time, and each relaxed
- * load is noted. In idle.c, victims.c and work_map.h those are all reads of what
- * others write that come before a decision, so that what is noted is which lines a
- * search or a wake-up reads.
+ * The build includes this file before all else in each file of the simulator, also in the
+ * files of core/ that the simulator compiles once more. There the clock returns simulated
+ * time, and each relaxed load records the line that it reads. In idle.c, victims.c and
+ * work_map.h, every read of another worker's data before a decision is a relaxed load.
+ * The record therefore tells which lines a search or a wake-up reads.
  */
 #ifndef SKUA_BENCH_SIMULATOR_INJECTED_H
 #define SKUA_BENCH_SIMULATOR_INJECTED_H
 
 #include "core/base/atomic.h"
 
-/* In place of core/base/clock.h. */
+/* Replaces core/base/clock.h, whose include guard this is. */
 #define SKUA_CORE_BASE_CLOCK_H
 #define NS_PER_S UINT64_C(1000000000)
 
 enum { INJECTED_LINES = 4096 };
 
-/* There is one simulation at a time, and one thread. */
+/* Simulated time, and the lines that were read. There is only one simulation
+ * at a time, and one thread. */
 struct injected {
 	uint64_t now_ns;
-	unsigned count;                  /* since injected_forget() */
-	uintptr_t lines[INJECTED_LINES]; /* by address, each once */
+	unsigned count; /* number of lines read since injected_forget() */
+	uintptr_t lines[INJECTED_LINES]; /* their addresses, each once */
 };
 
 extern struct injected injected;
@@ -33,7 +34,7 @@ static inline uint64_t clock_now_ns(void)
 	return injected.now_ns;
 }
 
-/* injected_note - the line of @address is read */
+/* injected_note - record that the line of @address is read */
 static inline void injected_note(uintptr_t address)
 {
 	uintptr_t line = address / CACHE_PAIR * CACHE_PAIR;
@@ -51,7 +52,8 @@ static inline void injected_forget(void)
 	injected.count = 0;
 }
 
-/* An order that is stronger than asked for: there is one thread. */
+/* Loads with acquire order, which is stronger than necessary but makes no
+ * difference: there is one thread. */
 #undef atomic_load_relaxed
 #define atomic_load_relaxed(p) \
 	(injected_note((uintptr_t)(p)), atomic_load_acquire(p))

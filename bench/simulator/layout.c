@@ -7,10 +7,10 @@
 
 #include "topology/machine.h"
 
-#define DISTANCE_NEAR 12u /* of nodes of a socket */
+#define DISTANCE_NEAR 12u /* distance between nodes of a socket */
 #define DISTANCE_FAR  32u
 
-/* ---- where workers are --------------------------------------------------------- */
+/* ---- places of workers --------------------------------------------------------- */
 
 static unsigned first_cpu(const struct llc_groups *groups, const unsigned *cpus,
 			  unsigned node)
@@ -18,7 +18,7 @@ static unsigned first_cpu(const struct llc_groups *groups, const unsigned *cpus,
 	return cpus[groups->groups[groups->nodes[node].first].workers[0]];
 }
 
-/* Does node @node begin a socket? */
+/* Return whether node @node is the first of a socket. */
 static bool begins_socket(const struct llc_groups *groups,
 			  const struct machine *machine, const unsigned *cpus,
 			  unsigned node)
@@ -181,7 +181,7 @@ int layout_load(struct layout *out, const char *path, unsigned workers,
 	return code;
 }
 
-/* ---- how far ----------------------------------------------------------------------- */
+/* ---- distances --------------------------------------------------------------------- */
 
 enum tier layout_node_tier(const struct layout *layout, unsigned a, unsigned b)
 {

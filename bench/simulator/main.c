@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - skua-simulator: one simulation, or the report */
+/* main.c - skua-simulator: run one simulation, or make the report */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +16,19 @@
 
 struct run_options {
 	struct shape shape;
-	const char *snapshot; /* or NULL: the shape */
-	uint64_t workers;     /* of the snapshot; 0: all */
+	const char *snapshot; /* path of a snapshot; NULL: use @shape */
+	uint64_t workers; /* number of CPUs of the snapshot to use; 0: all */
 	enum workload_kind workload;
 	const struct policy *policy;
 	uint64_t percent, seed;
-	uint64_t service_ns, depth, duration_us; /* 0: as in the report */
+	uint64_t service_ns, depth, duration_us; /* 0: the report's value */
 	uint64_t samples, far_delay_ns, attempts, steal_max, steal_max_far;
 	bool wake_by_all;
 	bool json;
 };
 
-/* "2x4x8x8x2", and no more than what there can be; false if it is not that. */
+/* Parse a shape such as "2x4x8x8x2". Return: false if it is none, or has
+ * fewer than 2 or more than 4096 workers. */
 static bool parse_shape(const char *text, struct shape *out)
 {
 	struct shape s;
@@ -285,7 +286,7 @@ static int verb_run(int argc, char **argv)
 /* ---- report ----------------------------------------------------------------------- */
 
 struct report_options {
-	const char *out; /* folder, or NULL */
+	const char *out; /* folder for the files; NULL: none */
 	bool quick;
 };
 

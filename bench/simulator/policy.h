@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * policy.h - the victims of a simulated worker, and the workers that it wakes
+ * policy.h - how simulated workers choose their victims and the workers to wake
  *
- * `runtime` is the library's own code. The others are what the design was chosen
- * from: they know the true state of all queues without reading them, and their
- * wake-ups and their counts cost nothing, so that they are better here than they
- * could be.
+ * The policy `runtime` is the library's own code. The other policies (sketches) are those
+ * from which the design was chosen. They know the true state of all queues without
+ * reading them, and their wake-ups and counts cost nothing, so that they do better here
+ * than they could on a machine.
  */
 #ifndef SKUA_BENCH_SIMULATOR_POLICY_H
 #define SKUA_BENCH_SIMULATOR_POLICY_H
@@ -13,18 +13,19 @@
 #include "bench/simulator/simulation.h"
 
 /**
- * struct policy
- * @make: may set sim->policy. Return: 0; -ENOMEM. NULL: nothing to do
- * @free: NULL: nothing to do
- * @arrived: there are tasks in worker @i's queue that were not there before
- * @search: worker @i does a round: it steals, goes on, or parks
- *	@first: it has just run out of work, or woken, and is not yet searching, or
- *		already is
- * @woken: worker @i, which was parked, is about to search
- * @found: worker @i, which searched, has a task to run
- *	@stolen: it stole it
- * @emptied: a thief found worker @victim's queue empty, or left it so. NULL: nothing
- *	to do
+ * struct policy - the functions that the simulation calls at each step
+ * @make: makes the policy's data, and may set sim->policy to it. Returns 0 or -ENOMEM.
+ *	NULL: nothing to do
+ * @free: frees that data, also after @make failed. NULL: nothing to do
+ * @arrived: called when tasks have been added to worker @i's queue
+ * @search: does a round of the search of worker @i: the worker steals, searches on, or
+ *	parks
+ *	@first: the first round after the worker ran out of work or was woken
+ * @woken: called when worker @i, which was parked, is about to search
+ * @found: called when worker @i, which searched, has a task to run
+ *	@stolen: the worker stole that task
+ * @emptied: called when a thief finds worker @victim's queue empty, or leaves it empty.
+ *	NULL: nothing to do
  */
 struct policy {
 	const char *name;
@@ -45,10 +46,10 @@ extern const struct policy policy_samp;
 extern const struct policy policy_hint;
 extern const struct policy policy_hintw;
 
-/* policies - all of them; the first is the runtime's; NULL at the end */
+/* policies - all policies, the runtime's first, ended by NULL */
 extern const struct policy *const policies[];
 
-/* policy_find - by its name; NULL: there is none */
+/* policy_find - return the policy with this name; NULL: there is none */
 const struct policy *policy_find(const char *name);
 
 #endif

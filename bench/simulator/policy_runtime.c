@@ -2,10 +2,10 @@
 /**
  * policy_runtime.c - the library's own policy
  *
- * core/idle/victims.c names the victims, from a map like the runtime's, and
- * core/idle/idle.c chooses the worker to wake. The functions here stand for those of
- * core/loop/, under the same names: how far a worker goes at which time, and when it
- * sleeps.
+ * core/idle/victims.c chooses the victims, from a map like the runtime's, and
+ * core/idle/idle.c chooses the worker to wake. The functions here do what functions of
+ * core/loop/ do with these: they decide how far a worker searches at which time, and
+ * when it parks. The comment above each names the function that it stands for.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "core/idle/victims.h"
 #include "core/queue/work_map.h"
 
-/* Of a worker. */
+/* The policy's data of one worker. */
 struct own {
 	struct rng rng;
 	struct work_flag flag;
 	uint64_t spin_ns;
 	uint64_t idle_since_ns;
-	bool parks; /* it scans everything once more */
+	bool parks; /* it is registered as parked, and scans all queues once more */
 };
 
 struct runtime {
@@ -35,12 +35,13 @@ struct runtime {
 	struct idle_sleeper *sleepers;
 	struct work_line *lines;
 	struct own *own;
-	uint64_t *parked; /* of each group, as it was last seen */
+	uint64_t *parked; /* last seen idle_group.parked of each group */
 };
 
 /* ---- waking ------------------------------------------------------------------------- */
 
-/* Whom did the call before wake? */
+/* Find out which workers the preceding call has woken, and wake them in the
+ * simulation. Return: whether there were any. */
 static bool see_claims(struct simulation *sim)
 {
 	struct runtime *rt = sim->policy;
@@ -62,7 +63,8 @@ static bool see_claims(struct simulation *sim)
 	return any;
 }
 
-/* Count the lines that a call for a wake-up has read. */
+/* Count the lines that the preceding call read in order to choose a worker
+ * to wake. */
 static void count_wake(struct simulation *sim)
 {
 	unsigned lines = injected.count;
@@ -85,7 +87,7 @@ static void runtime_arrived(struct simulation *sim, unsigned i)
 	count_wake(sim);
 }
 
-/* pass_by() of core/loop/work.c */
+/* Stands for pass_by() of core/loop/work.c. */
 static void runtime_emptied(struct simulation *sim, unsigned victim)
 {
 	struct runtime *rt = sim->policy;
@@ -104,7 +106,7 @@ static void lower_flag(struct simulation *sim, unsigned i)
 
 /* ---- finding ------------------------------------------------------------------------- */
 
-/* The lines read since the last call take their time. */
+/* Add the time for the lines that were recorded from number @counted on. */
 static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 {
 	const struct runtime *rt = sim->policy;
@@ -117,7 +119,7 @@ static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 	}
 }
 
-/* steal() of core/loop/work.c */
+/* Stands for steal() of core/loop/work.c. */
 static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 {
 	struct runtime *rt = sim->policy;
@@ -153,7 +155,7 @@ static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 	return false;
 }
 
-/* line_visible() of core/loop/work.c */
+/* Stands for line_visible() of core/loop/work.c. */
 static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 {
 	const struct runtime *rt = sim->policy;
@@ -169,7 +171,7 @@ static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 	return false;
 }
 
-/* work_visible() of core/loop/work.c */
+/* Stands for work_visible() of core/loop/work.c. */
 static bool work_visible(struct simulation *sim, unsigned i)
 {
 	unsigned groups = sim->layout->groups.count;
@@ -193,7 +195,7 @@ static void cancel_park(struct runtime *rt, unsigned i)
 	rt->own[i].parks = false;
 }
 
-/* found() and wake_for_rest() of core/loop/loop.c */
+/* Stands for found() and wake_for_rest() of core/loop/loop.c. */
 static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 {
 	struct runtime *rt = sim->policy;
@@ -222,7 +224,7 @@ static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 	return spin_ns > cost_ns ? spin_ns : cost_ns;
 }
 
-/* The end of search_and_sleep() of core/loop/loop.c */
+/* Stands for the end of search_and_sleep() of core/loop/loop.c. */
 static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 {
 	struct runtime *rt = sim->policy;
@@ -240,7 +242,7 @@ static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 	simulation_enter(sim, i, SIM_PARKED);
 }
 
-/* search() of core/loop/loop.c, a round of it */
+/* Stands for one round of search() of core/loop/loop.c. */
 static void runtime_search(struct simulation *sim, unsigned i, bool first)
 {
 	struct runtime *rt = sim->policy;
@@ -277,7 +279,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	}
 }
 
-/* woken() and learn_idle() of core/loop/loop.c */
+/* Stands for woken() and learn_idle() of core/loop/loop.c. */
 static void runtime_woken(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy_sketches.c - the policies that the design was chosen from */
+/* policy_sketches.c - the policies from which the design was chosen (policy.h) */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +7,16 @@
 #include "bench/simulator/policy.h"
 #include "core/base/rng.h"
 
-#define ROUNDS_MIN  16u   /* before a worker sleeps, */
-#define SEARCH_NS   5000u /* and for so long */
-#define PATIENCE_NS 2000u /* of hintw */
+#define ROUNDS_MIN  16u /* rounds of a search before a worker parks, at least */
+#define SEARCH_NS   5000u /* time of a search before a worker parks, at least */
+#define PATIENCE_NS 2000u /* of hintw, before it searches beyond its node */
 #define STEAL_MAX   32u
 
 struct crowd {
 	struct rng rng;
 	unsigned searching;
-	unsigned *searching_in; /* each group */
-	unsigned *parked_in;    /* each node */
+	unsigned *searching_in; /* workers of each group */
+	unsigned *parked_in;    /* workers of each node */
 };
 
 static unsigned group_of(const struct simulation *sim, unsigned i)
@@ -60,7 +60,8 @@ static void claim(struct simulation *sim, unsigned i)
 	simulation_claim(sim, i);
 }
 
-/* The first parked worker of them, from a random one on. */
+/* Wake the first parked worker of @span, from a random one on. Return:
+ * whether there was one. */
 static bool wake_of(struct simulation *sim, struct span span)
 {
 	unsigned start = below(sim, span.count);
@@ -78,7 +79,8 @@ static bool wake_of(struct simulation *sim, struct span span)
 	return false;
 }
 
-/* For work of worker @i: the nearest sleeper, unless a worker searches. */
+/* Wake the parked worker that is nearest to worker @i, for @i's tasks,
+ * unless a worker searches already. */
 static void wake(struct simulation *sim, unsigned i)
 {
 	struct crowd *crowd = sim->policy;
@@ -132,7 +134,7 @@ static void begin(struct simulation *sim, unsigned i, bool first)
 	simulation_round(sim);
 }
 
-/* Nothing was found: once more, or sleep. */
+/* End a round that found nothing: search once more, or park. */
 static void end(struct simulation *sim, unsigned i, uint64_t began_ns)
 {
 	struct crowd *crowd = sim->policy;
@@ -152,7 +154,8 @@ static bool try(struct simulation *sim, unsigned i, unsigned victim)
 	return victim != i && simulation_steal(sim, i, victim, STEAL_MAX);
 }
 
-/* All of them that are so far away at least, from a random one on. */
+/* Try to steal from each worker of @span that is at least as far away as
+ * @nearest, from a random one on. */
 static bool sweep(struct simulation *sim, unsigned i, struct span span,
 		  enum tier nearest)
 {
@@ -223,9 +226,10 @@ static void search_samp(struct simulation *sim, unsigned i, bool first)
 		end(sim, i, began_ns);
 }
 
-/* ---- by the lines of groups ---------------------------------------------------------------- */
+/* ---- searches by group --------------------------------------------------------------------- */
 
-/* One worker of the group that has tasks, from a random one on; or all. */
+/* Try to steal from the workers of a group that have tasks, from a random
+ * one on: from the first of them, or, if @all, from each. */
 static bool try_group(struct simulation *sim, unsigned i, unsigned group,
 		      bool all)
 {
@@ -266,7 +270,7 @@ static bool try_node(struct simulation *sim, unsigned i)
 	return false;
 }
 
-/* Two groups of the socket and two of all. */
+/* Try two random groups of the socket and two of the whole machine. */
 static bool try_samples(struct simulation *sim, unsigned i)
 {
 	const struct layout *layout = sim->layout;

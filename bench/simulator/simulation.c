@@ -11,7 +11,7 @@
 
 struct injected injected;
 
-/* ---- what workers do ------------------------------------------------------------- */
+/* ---- steps of workers ------------------------------------------------------------ */
 
 void simulation_enter(struct simulation *sim, unsigned i, enum sim_state state)
 {
@@ -89,13 +89,15 @@ static bool measured(const struct simulation *sim, const struct sim_task *task)
 	       task->arrived_ns >= sim->plan.duration_ns / 5;
 }
 
-/* The hops from home to node @node: none, on the socket, or more. */
+/* Return the distance between two nodes: 0: the same node; 1: the same
+ * socket; 2: farther. */
 static unsigned hops(const struct simulation *sim, unsigned node, unsigned home)
 {
 	return layout_node_tier(sim->layout, home, node) - TIER_NODE;
 }
 
-/* Worker @i begins a task, which it stole from so far away; or did not. */
+/* Let worker @i begin a task. @stolen is the distance of the victim; TIERS
+ * if the task was not stolen. */
 static void begin_task(struct simulation *sim, unsigned i, struct sim_task task,
 		       enum tier stolen)
 {
@@ -197,7 +199,7 @@ static void arrive(struct simulation *sim)
 				 .depth = (uint16_t)sim->plan.depth,
 			 });
 	sim->plan.policy->arrived(sim, i);
-	/* It sees them at once. */
+	/* A searching worker sees new tasks in its own queue at once. */
 	if (sim->workers[i].state == SIM_SEARCHES)
 		events_set(&sim->events, i, injected.now_ns);
 	arrivals_next(a);
@@ -254,7 +256,7 @@ static void run(struct simulation *sim)
 
 /* ---- all ------------------------------------------------------------------------------- */
 
-/* Count the tasks that are not done: with them, all are accounted for. */
+/* Count the tasks that are not done, so that a test can account for all tasks. */
 static void count_left(struct simulation *sim)
 {
 	struct outcome *o = sim->outcome;
@@ -274,7 +276,8 @@ static void count_left(struct simulation *sim)
 	}
 }
 
-/* All workers begin with a search for work, one after the other. */
+/* All workers begin with a search for work, one after the other, within 100
+ * ns. */
 static int make(struct simulation *sim, const struct plan *plan)
 {
 	const struct policy *policy = plan->policy;

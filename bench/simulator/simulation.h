@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * simulation.h - workers that run tasks, steal, search and sleep, in events
+ * simulation.h - simulate workers that run tasks, steal, search and park
  *
- * A worker acts at the end of a task, of a round of its search, or of a wake-up.
- * It does all of a step at once, while time moves on for it alone: other workers see
- * the result from the beginning of the step. A policy (policy.h) chooses the victims
- * that it tries, and the workers that it wakes.
+ * A worker acts at the end of a task, of a round of its search, or of a wake-up. It does
+ * a whole step at once, and time moves on for this worker alone: other workers see the
+ * result as if it had been there from the beginning of the step. A policy (policy.h)
+ * chooses the victims that the worker tries, and the workers that it wakes.
  */
 #ifndef SKUA_BENCH_SIMULATOR_SIMULATION_H
 #define SKUA_BENCH_SIMULATOR_SIMULATION_H
@@ -21,7 +21,8 @@
 
 struct policy;
 
-/* Of the policy of the runtime, and the runtime's defaults; a test compares them. */
+/* The tuning of the policy `runtime`. It equals the defaults of the library;
+ * a test compares them. */
 #define TUNING_DEFAULT                                                     \
 	{                                                                  \
 		.steal_attempts = 32, .steal_max = 32, .steal_max_far = 1, \
@@ -30,10 +31,12 @@ struct policy;
 
 /**
  * struct plan - the parameters of a simulation
- * @wake_by_group: for policies other than the runtime's: one worker of each group may
- *	search for work without keeping others asleep, instead of one of all
- * @depth: of a tree: it has 2^(depth + 1) - 1 tasks
- * @duration_ns: of anything else. Tasks that arrive in its first fifth are not measured.
+ * @wake_by_group: for policies other than `runtime`: a searching worker suppresses
+ *	wake-ups for its own group only, and not for all workers
+ * @percent, @service_ns: see struct arrivals
+ * @depth: levels of a tree below its root; it has 2^(depth + 1) - 1 tasks
+ * @duration_ns: simulated time of any workload except a tree. Tasks that arrive in its
+ *	first fifth are not measured
  */
 struct plan {
 	const struct layout *layout;
@@ -48,11 +51,11 @@ struct plan {
 	uint64_t seed;
 };
 
-/* Numbers of lines and queues read. */
+/* Numbers of lines and queues that a kind of step has read. */
 struct reads {
-	uint64_t times;
+	uint64_t times; /* number of steps */
 	uint64_t lines, queues;
-	unsigned most_lines, most_queues; /* of one time */
+	unsigned most_lines, most_queues; /* in one step */
 };
 
 enum sim_state { SIM_RUNS, SIM_SEARCHES, SIM_PARKED, SIM_WAKES, SIM_STATES };
@@ -60,84 +63,88 @@ enum sim_state { SIM_RUNS, SIM_SEARCHES, SIM_PARKED, SIM_WAKES, SIM_STATES };
 struct outcome {
 	uint64_t arrived, done, left; /* tasks; left: in queues and running */
 	uint64_t arrived_sum, done_sum, left_sum; /* of their serial numbers */
-	uint64_t done_away;                       /* on another node */
+	uint64_t done_away; /* tasks that ran off their home node */
 	uint64_t steals[TIERS];
 	uint64_t moved[TIERS]; /* tasks */
 	uint64_t parks, wakes;
 	unsigned in_state[SIM_STATES]; /* workers, at the end */
-	uint64_t work_ns, home_ns;     /* tasks took, and would have at home */
+	uint64_t work_ns, home_ns;     /* tasks took; would take at home */
 	uint64_t end_ns;
 	struct reads failed;   /* rounds of a search that found nothing */
-	struct reads sleeping; /* and those before a worker slept */
+	struct reads sleeping; /* the final scans of workers that parked */
 	struct reads
-		handed; /* checks for work by a worker that ends the last search */
+		handed; /* checks for more work when the last search ends */
 	struct reads checked; /* checks for a worker to wake */
-	struct reads woken;   /* of them, those that woke a worker */
+	struct reads woken;   /* those of @checked that woke a worker */
 	struct histogram latencies;
 };
 
 struct sim_worker {
 	struct task_ring tasks;
 	enum sim_state state;
-	struct sim_task running; /* while it is SIM_RUNS */
-	uint64_t contended_ns;   /* until then a thief has its queue */
-	uint64_t search_ns;      /* when it began to search, */
-	unsigned rounds;         /* and how many it did */
+	struct sim_task running; /* the task, in state SIM_RUNS */
+	uint64_t contended_ns;   /* until then, a thief occupies its queue */
+	uint64_t search_ns;      /* when its search began */
+	unsigned rounds;         /* rounds of this search */
 };
 
 struct simulation {
 	struct plan plan;
 	const struct layout *layout;
 	struct sim_worker *workers;
-	unsigned in_state[SIM_STATES]; /* workers */
+	unsigned in_state[SIM_STATES]; /* numbers of workers */
 	struct events events;
 	struct arrivals arrivals;
-	uint64_t serial;        /* of the last task */
-	unsigned lines, queues; /* that the current round has read */
-	void *policy;           /* its own */
+	uint64_t serial;        /* serial number of the last task */
+	unsigned lines, queues; /* read by the current round */
+	void *policy;           /* the policy's data */
 	struct outcome *outcome;
 };
 
 /**
- * simulation_run - simulate
+ * simulation_run - run a simulation
  * @outcome: receives the results
  *
- * The same plan has the same outcome. Return: 0; -ENOMEM.
+ * The same plan always has the same outcome. Return: 0; -ENOMEM.
  */
 int simulation_run(const struct plan *plan, struct outcome *outcome);
 
 /* ---- for policies ------------------------------------------------------------------ */
 
-/* simulation_enter - worker @i is in that state now */
+/* simulation_enter - set the state of worker @i */
 void simulation_enter(struct simulation *sim, unsigned i, enum sim_state state);
 
-/* simulation_claim - worker @i, which is parked, was woken */
+/* simulation_claim - wake worker @i, which is parked */
 void simulation_claim(struct simulation *sim, unsigned i);
 
-/* simulation_spend - add @ns to the time of the worker's step */
+/* simulation_spend - add @ns to the time that the current step takes */
 void simulation_spend(uint64_t ns);
 
-/* simulation_read_line - worker @i reads the line of a group */
+/* simulation_read_line - let worker @i read a group's line of the work map */
 void simulation_read_line(struct simulation *sim, unsigned i, unsigned group);
 
-/* simulation_probe - worker @i reads worker @victim's queue: does it have tasks? */
+/* simulation_probe - let worker @i read worker @victim's queue. Return: whether it has
+ * tasks */
 bool simulation_probe(struct simulation *sim, unsigned i, unsigned victim);
 
 /**
- * simulation_steal - worker @i reads worker @victim's queue, and takes half of
- * it, up to @most; it runs the first of them
+ * simulation_steal - let worker @i steal half of worker @victim's queue
+ * @most: maximum number of tasks to take
+ *
+ * The thief begins to run the first of the tasks. Return: false if the queue was empty.
  */
 bool simulation_steal(struct simulation *sim, unsigned i, unsigned victim,
 		      unsigned most);
 
-/* simulation_round - worker @i begins a round of its search, now */
+/* simulation_round - begin a round of a search: reset the counts of lines and queues */
 void simulation_round(struct simulation *sim);
 
-/* simulation_failed - it found nothing; the next begins now, or when it has taken
- * COSTS_ROUND_NS */
+/* simulation_failed - end a round of worker @i's search that found nothing
+ *
+ * The next round begins now, but no earlier than COSTS_ROUND_NS after @began_ns. */
 void simulation_failed(struct simulation *sim, unsigned i, uint64_t began_ns);
 
-/* simulation_count - that is what it read */
+/* simulation_count - add a step that read @lines and @queues to @reads */
 void simulation_count(struct reads *reads, unsigned lines, unsigned queues);
 
 #endif

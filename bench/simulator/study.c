@@ -2,7 +2,7 @@
 /* study.c - see study.h */
 #include "bench/simulator/study.h"
 
-/* The README of this folder says what each load shows. */
+/* The loads of the report. README.md describes the workloads. */
 static const struct background_load {
 	enum workload_kind workload;
 	unsigned percent;
@@ -17,7 +17,8 @@ static const struct background_load {
 
 static const struct shape whole = { 2, 4, 8, 8, 2 };
 
-/* As many workers in few groups and in many, and the other way round. */
+/* Shapes with the same number of workers in few and in many groups, and with
+ * different numbers of workers in the same number of groups. */
 static const struct shape shapes[STUDY_SHAPES] = {
 	{ 1, 1, 4, 8, 2 }, { 1, 4, 4, 2, 2 },  { 1, 2, 2, 32, 2 },
 	{ 1, 4, 4, 8, 2 }, { 2, 2, 4, 32, 2 }, { 2, 4, 8, 8, 2 },

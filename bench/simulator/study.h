@@ -16,16 +16,16 @@ enum {
 
 struct study {
 	unsigned seeds;
-	struct layout layout;               /* of the cases */
+	struct layout layout;               /* the machine of all cases */
 	struct sim_case cases[STUDY_CASES]; /* by load, then by policy */
 	struct layout layouts[STUDY_SHAPES];
-	struct sim_case costs[STUDY_SHAPES];  /* of the runtime's, */
-	struct sim_case sweeps[STUDY_SHAPES]; /* and of `tier` */
+	struct sim_case costs[STUDY_SHAPES];  /* `runtime` on each of */
+	struct sim_case sweeps[STUDY_SHAPES]; /* @layouts, and `tier` */
 };
 
 /**
- * study_run - simulate all of it, with a line on stderr for each load
- * @study: its seeds are set; to be given to study_free()
+ * study_run - simulate all cases, and print a line on stderr for each load
+ * @study: zero, except @seeds; the caller releases it with study_free()
  *
  * Return: 0; -ENOMEM.
  */
@@ -33,16 +33,17 @@ int study_run(struct study *study);
 
 void study_free(struct study *study);
 
-/* study_load_name - "even 70 %" */
+/* study_load_name - return the name of a load, such as "even 70 %" */
 const char *study_load_name(unsigned load);
 
-/* study_print - as Markdown */
+/* study_print - print a study as Markdown */
 void study_print(FILE *file, const struct study *study);
 
-/* study_json - all outcomes of first seeds, and the costs; NULL: no memory */
+/* study_json - return the outcome of each case's first seed, and the costs, as an object;
+ * NULL: no memory */
 json_t *study_json(const struct study *study);
 
-/* study_draw - as SVG: latencies, and shares of tasks off their nodes */
+/* study_draw - draw latencies, and the shares of tasks off their nodes, as SVG */
 void study_draw(FILE *file, const struct study *study);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study_draw.c - a study as SVG: two rows of bars */
+/* study_draw.c - draw a study as SVG: two rows of bars */
 #include <math.h>
 
 #include "bench/simulator/study.h"
@@ -14,12 +14,13 @@ enum {
 	ROW = HEIGHT + 90
 };
 
-/* Colours that stay apart for those who see few. */
+/* Colours that people with colour blindness can tell apart. */
 static const char *const colours[STUDY_POLICIES] = { "#0072b2", "#d55e00",
 						     "#e69f00", "#999999",
 						     "#cc79a7", "#009e73" };
 
-/* A row: the height of a value, 0 to 1, and the text at the axis. */
+/* A row of bars. @height maps a value to the height of its bar, 0 to 1;
+ * @format and @ticks are for the axis. */
 struct row {
 	const char *title;
 	unsigned loads;
@@ -39,7 +40,7 @@ static const struct figure *away(const struct sim_case *c)
 	return &c->away;
 }
 
-/* From 10 to 1000, by the logarithm. */
+/* Height on a logarithmic scale from 10 to 1000. */
 static double log_height(double value)
 {
 	double height = log10(value / 10) / 2;
@@ -54,7 +55,7 @@ static double share_height(double value)
 
 static const struct row rows[] = {
 	{ .title = "p99 latency, us",
-	  .loads = STUDY_LOADS - 1, /* a tree has none */
+	  .loads = STUDY_LOADS - 1, /* a tree has no latencies */
 	  .figure = latency,
 	  .height = log_height,
 	  .format = "%.0f",
@@ -93,7 +94,8 @@ static void draw_axis(FILE *file, unsigned r, unsigned width)
 	}
 }
 
-/* A bar, a whisker from the least to the greatest, and the figure on top. */
+/* Draw a bar for the median, a line from the least to the greatest value,
+ * and the median as a number on top. */
 static void draw_bar(FILE *file, unsigned r, double x, const struct figure *f,
 		     const char *colour)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study_print.c - a study as Markdown */
+/* study_print.c - print a study as Markdown */
 #include "bench/simulator/study.h"
 #include "bench/harness/table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task_ring.h - a simulated worker's tasks, which grow without a bound */
+/* task_ring.h - the queue of a simulated worker, which grows without a bound */
 #ifndef SKUA_BENCH_SIMULATOR_TASK_RING_H
 #define SKUA_BENCH_SIMULATOR_TASK_RING_H
 
@@ -10,8 +10,8 @@ struct sim_task {
 	uint64_t arrived_ns;
 	uint64_t serial;
 	uint32_t service_ns;
-	uint16_t home;  /* the node where it came up */
-	uint16_t depth; /* of a tree: levels below it */
+	uint16_t home;  /* the node on which it arrived or was forked */
+	uint16_t depth; /* levels of a tree below it */
 };
 
 struct task_ring {
@@ -25,7 +25,8 @@ static inline uint32_t task_ring_length(const struct task_ring *ring)
 	return ring->tail - ring->head;
 }
 
-/* The simulation cannot go on without memory for a task. */
+/* Double the capacity. Ends the program if there is no memory, because the
+ * simulation cannot go on without it. */
 static inline void task_ring_grow(struct task_ring *ring)
 {
 	uint32_t capacity = ring->capacity ? 2 * ring->capacity : 16;

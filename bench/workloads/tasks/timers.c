@@ -2,8 +2,8 @@
 /*
  * timers.c - add and cancel very many timers, and measure how late timers fire
  *
- * One task adds far timers, batch by batch, and cancels them at the end. An operation is
- * to add and to cancel one timer. While all far timers are pending and each worker is
+ * One task adds far timers, batch by batch, and cancels them at the end. An operation
+ * adds and cancels one timer. While all far timers are pending and each worker is
  * busy, other tasks (sleepers) sleep until near times. The latency is how much later
  * than its due time a sleeper runs.
  */
