@@ -11,15 +11,15 @@
 #include "bench/harness/clock.h"
 #include "bench/harness/output.h"
 
-/* Guesses; the report's --help says how long they take. */
+/* Guesses. The help text of `report` says how long a report takes with them. */
 #define ROUNDS             3
 #define ALTERNATIONS_QUICK 3
 #define ROUNDS_QUICK       1
-/* A quick case that takes longer is run only once. */
+/* With --quick, a case begins no further alternation after this time. */
 #define ENOUGH_NS UINT64_C(3000000000)
 
 #define REPEATS_MAX 3
-/* The exit code of peers that cannot run a workload here. */
+/* The exit code of a peer that cannot run a workload here. */
 #define EXIT_SKIPPED 77
 
 /* ---- the command of a side ------------------------------------------------ */
@@ -48,7 +48,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct command *command,
 	command->argv[command->count] = NULL;
 }
 
-/* An option has its name in "params"; true has no value. */
+/* Add the options @changed to the command. The name of an option is its key
+ * in "params"; an option that is true is a flag, without a value. */
 static void add_options(struct command *command, json_t *changed)
 {
 	const char *key;
@@ -89,7 +90,8 @@ static void make_command(struct command *command, const struct comparison *cmp,
 
 /* ---- a run ---------------------------------------------------------------- */
 
-/* Run it, and again if the run was noisy. Return: 0 or -errno. */
+/* Run a command, and repeat it while its runs are noisy, up to REPEATS_MAX
+ * times. Return: 0 or -errno. */
 static int run_quietly(struct comparison *cmp, const struct command *command,
 		       struct subprocess *child, bool *noisy)
 {
@@ -123,7 +125,8 @@ fail(struct compare_side *side, const char *format, ...)
 	va_end(list);
 }
 
-/* Is it the requested result? */
+/* Return whether @result is that of the requested workload, options and
+ * workers. */
 static bool is_asked(const struct compare_case *c, json_t *result)
 {
 	const char *name =
@@ -135,7 +138,8 @@ static bool is_asked(const struct compare_case *c, json_t *result)
 	    json_integer_value(json_object_get(result, "workers")) !=
 		    c->workers)
 		return false;
-	/* Peers lack some members, and have others of their own. */
+	/* Compare only the members that both have: a peer lacks some, and
+	 * has others of its own. */
 	json_object_foreach(c->params, key, value)
 	{
 		json_t *theirs = json_object_get(params, key);
@@ -146,7 +150,7 @@ static bool is_asked(const struct compare_case *c, json_t *result)
 	return true;
 }
 
-/* The reason to reject this result; NULL: none. */
+/* Return the reason to reject this result; NULL: none. */
 static const char *fault(const struct compare_case *c, json_t *result)
 {
 	if (!(json_number_value(json_object_get(result, "ns_per_op")) > 0))
@@ -218,7 +222,8 @@ static void run_side(struct comparison *cmp, struct compare_case *c,
 
 /* ---- a case --------------------------------------------------------------- */
 
-/* A peer that skips a workload skips it for all numbers of workers. */
+/* Return whether this side has skipped the workload before. A peer that
+ * skips a workload does so for all numbers of workers. */
 static bool skipped_before(const struct comparison *cmp,
 			   const struct compare_case *c, unsigned side)
 {
@@ -233,7 +238,7 @@ static bool skipped_before(const struct comparison *cmp,
 	return false;
 }
 
-/* Return: does any peer have this case? */
+/* Mark the sides that run this case. Return: whether any peer does. */
 static bool choose_sides(const struct comparison *cmp, struct compare_case *c)
 {
 	bool any = false;
@@ -308,7 +313,8 @@ static bool make_case(struct compare_case *c, const void *options)
 	bool complete;
 
 	c->params = c->workload->params(options);
-	/* Defaults are not passed: not every peer has every option. */
+	/* Do not pass options that have the default value, because not every
+	 * peer has every option. */
 	c->changed = output_changed(c->workload, c->params);
 	complete = c->params != NULL && c->changed != NULL;
 	for (unsigned side = 0; side < COMPARE_SIDES; side++) {

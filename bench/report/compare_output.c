@@ -2,9 +2,9 @@
 /*
  * compare_output.c - see compare_output.h
  *
- * A figure is the median over a case's alternations, with the least and the
- * greatest. A ratio divides skua's run by the peer's of the same alternation; its
- * median, least and greatest are over the alternations, too.
+ * A figure is the median over the alternations of a case, with the least and the greatest
+ * value. A ratio divides the figure of skua's run by that of the peer's run in the same
+ * alternation; its median, least and greatest value are also over the alternations.
  */
 #include "bench/report/compare_output.h"
 
@@ -22,13 +22,14 @@ enum {
 	METRIC_TIME,
 	METRIC_SLOWDOWN = 4,
 	METRICS,
-	/* References in skua's own runs. */
+	/* References that skua's own runs contain. */
 	METRIC_QUEUE = METRICS,
 	METRIC_BARE,
 	METRICS_ALL
 };
 
-/* The member of a result that has a figure; NULL: the result itself. */
+/* Where a result contains each figure. @object is the member that contains
+ * it; NULL: the result itself does. */
 static const struct metric {
 	const char *name;
 	enum kind kind;
@@ -51,17 +52,17 @@ struct spread {
 	double max;
 };
 
-/* A row of a table: skua and a peer, or a reference in its own runs, in one figure of
- * a case. */
+/* A row of a table: one figure of a case, for skua and for a peer or for a reference in
+ * skua's own runs. */
 struct pair {
 	const struct compare_case *c;
 	const char *peer;
 	unsigned metric;
-	unsigned of_other; /* likewise, or METRIC_QUEUE, METRIC_BARE */
+	unsigned of_other; /* as @metric, or METRIC_QUEUE, METRIC_BARE */
 	struct spread skua;
 	struct spread other;
 	struct spread ratio;
-	unsigned noisy; /* of c->alternations, on either side */
+	unsigned noisy; /* alternations with a noisy run on either side */
 };
 
 struct pairs {
@@ -71,7 +72,7 @@ struct pairs {
 
 /* ---- figures --------------------------------------------------------------- */
 
-/* A figure of run @i; 0 if it has none. */
+/* Return a figure of run @i; 0 if the run does not have it. */
 static double figure(const struct compare_side *side, unsigned metric, size_t i)
 {
 	const struct metric *m = &metrics[metric];
@@ -105,7 +106,7 @@ static bool noisy(const struct compare_side *side, size_t i)
 		json_object_get(json_array_get(side->runs, i), "noisy"));
 }
 
-/* Do both have the figure? */
+/* Fill in the figures of a row. Return: false if either side lacks the figure. */
 static bool fill_pair(struct pair *pair, const struct compare_side *skua,
 		      const struct compare_side *other)
 {
@@ -171,8 +172,8 @@ static enum kind kind_of(const struct pair *pair)
 	return metrics[pair->metric].kind;
 }
 
-/* Order: times, latencies, slowdowns; within a kind the greatest ratio first. The
- * slowdowns of a case stay together. */
+/* Order rows by kind: times, latencies, slowdowns. Within a kind, the greatest ratio
+ * comes first; the slowdowns of a case stay together. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
@@ -186,7 +187,8 @@ static int compare_pairs(const void *a, const void *b)
 	       (x->ratio.median > y->ratio.median);
 }
 
-/* Return: 0; -ENOMEM. pairs->pair is the caller's to free. */
+/* Make the rows of all tables. The caller frees pairs->pair. Return: 0;
+ * -ENOMEM. */
 static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 {
 	size_t most =
@@ -204,7 +206,8 @@ static int make_pairs(struct pairs *pairs, const struct comparison *cmp)
 	return 0;
 }
 
-/* A reference in its own runs is no competitor. */
+/* Return whether a row is against a peer, and not against a reference in
+ * skua's own runs. */
 static bool with_peer(const struct pair *pair)
 {
 	return pair->of_other < METRICS;
@@ -217,7 +220,8 @@ static bool loses(const struct pair *pair)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-/* Three digits, or all digits before the point. */
+/* Return the digits after the point: three significant ones, or all before
+ * the point. */
 static int digits(double value)
 {
 	return value < 10 ? 2 : value < 100 ? 1 : 0;
@@ -228,7 +232,8 @@ static int ratio_digits(double value)
 	return value < 0.1 ? 3 : 2;
 }
 
-/* The spread of so many runs; @places says how many digits of a value. */
+/* Write median, least and greatest value over @runs runs, divided by @unit.
+ * @places returns the digits after the point. */
 static void put_spread(char *cell, const struct spread *s, size_t runs,
 		       double unit, int (*places)(double value))
 {
@@ -323,7 +328,7 @@ static void print_tables(FILE *file, const struct pairs *pairs)
 	}
 }
 
-/* ---- what is missing, and noise -------------------------------------------- */
+/* ---- missing sides and noise ----------------------------------------------- */
 
 static void print_side(FILE *file, const struct comparison *cmp,
 		       const struct compare_case *c, unsigned side)
@@ -420,7 +425,7 @@ static json_t *pair_json(const struct pair *pair)
 			 spread_json(&pair->ratio), "slower", (int)loses(pair));
 }
 
-/* A side of a case without figures. */
+/* Return the row of a side that was skipped or failed. */
 static json_t *side_json(const struct comparison *cmp,
 			 const struct compare_case *c, unsigned side)
 {
@@ -465,7 +470,7 @@ int compare_add_json(json_t *report, const struct comparison *cmp)
 	err |= json_object_set_new(report, "peers", peers);
 	err |= json_object_set_new(report, "skua_runs", skua);
 	err |= json_object_set_new(report, "comparisons", comparisons);
-	if (cmp->runs > 0) /* else that of skua alone stays */
+	if (cmp->runs > 0) /* otherwise keep that of skua's measurements */
 		err |= json_object_set_new(
 			report, "calibration",
 			json_pack("{s:I, s:i, s:i, s:i}", "best_ns",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compare_output.h - comparisons as tables and as JSON */
+/* compare_output.h - print comparisons as tables and as JSON */
 #ifndef SKUA_BENCH_REPORT_COMPARE_OUTPUT_H
 #define SKUA_BENCH_REPORT_COMPARE_OUTPUT_H
 
@@ -8,9 +8,10 @@
 #include "bench/report/compare.h"
 
 /**
- * compare_print - a table of times, one of latencies, and the missing sides
+ * compare_print - print tables of times, latencies and slowdowns, and the missing sides
  *
- * Rows in which skua is slower come first, the slowest of them at the top.
+ * In each table, rows in which skua is slower come first, with the greatest ratio at the
+ * top.
  */
 void compare_print(FILE *file, const struct comparison *comparison);
 

@@ -23,7 +23,8 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* Not every architecture's kernel names the model. */
+/* Read the model from /proc/cpuinfo. Not every architecture's kernel gives
+ * one. */
 static void read_cpu_model(char *text, size_t size)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");

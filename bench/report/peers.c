@@ -41,7 +41,8 @@ static char *default_folder(void)
 	return folder;
 }
 
-/* The output of `list`; NULL if it fails, and the reason is printed. */
+/* Return the output of the peer's verb `list`. NULL if it fails, with the
+ * reason printed. */
 static char *ask(const struct peer *peer)
 {
 	char verb[] = "list";
@@ -114,7 +115,8 @@ void peers_free(struct peers *peers)
 	peers->count = 0;
 }
 
-/* A line begins with the name and a blank. */
+/* In the output of `list`, a line begins with the name of a workload and a
+ * blank. */
 bool peers_has(const struct peer *peer, const char *workload)
 {
 	size_t length = strlen(workload);

@@ -13,7 +13,8 @@
 #include "bench/report/steals.h"
 #include "bench/workloads/workloads.h"
 
-/* The default number of workers here; 0 if no runtime can start. */
+/* Return the default number of workers on this machine; 0 if no runtime can
+ * start. */
 static unsigned all_workers(void)
 {
 	const struct skua_config config = { .size = sizeof(config) };
@@ -62,11 +63,12 @@ static void measure_one(struct report *report, const struct workload *workload,
 typedef void visit_fn(struct report *report, const struct workload *workload,
 		      const void *options, unsigned workers);
 
-/* The numbers of workers to visit a case with. */
+/* The numbers of workers with which a case is measured: 1 and all; 1, 2, 4,
+ * ... and all; or all. */
 enum counts { ONE_AND_ALL, DOUBLING, ALL };
 
-/* Visit a workload with these options: on one worker and on all, or on 2, 4 ... as
- * well, or only on all. */
+/* Call @visit for a workload with these options, once for each number of workers that
+ * @counts asks for. */
 static void for_case(struct report *report, unsigned all, enum counts counts,
 		     visit_fn *visit, const struct workload *workload,
 		     const void *options)
@@ -121,8 +123,9 @@ static void compare_one(struct report *report, const struct workload *workload,
 					   options, workers);
 }
 
-/* A report of all workloads records the steals of these, with their first options that
- * use workers. */
+/* Return whether to record the steals of a workload. A report of one workload does so with
+ * all its options. A report of all workloads does so for the ones named here, with their
+ * first options that use workers. */
 static bool has_steals(const struct report *report,
 		       const struct workload *workload)
 {

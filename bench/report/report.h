@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - measure a report, and write its files */
+/* report.h - make the measurements of a report, and write its files */
 #ifndef SKUA_BENCH_REPORT_REPORT_H
 #define SKUA_BENCH_REPORT_REPORT_H
 
@@ -12,15 +12,15 @@
 #include "bench/harness/measure.h"
 
 /**
- * struct report
+ * struct report - a report and its results
  * @rounds: rounds of each measurement
- * @only: the workload that is measured; NULL: all
- * @case_options: its options; NULL: those of any report
- * @results: array, owned; @count of @planned
- * @steals: what steals_record() said, a JSON array, owned
+ * @only: the workload to measure; NULL: all
+ * @case_options: options struct of @only; NULL: the workload's usual ones
+ * @results: array with room for @planned measurements, of which @count are done; owned
+ * @steals: results of steals_record(), a JSON array, owned
  * @failed: number of measurements that failed, or whose result was wrong
- * @comparison: NULL: without peers
- * @err: of the first call that failed
+ * @comparison: comparison with the peers; NULL: none
+ * @err: negative errno of the first call that failed
  */
 struct report {
 	unsigned rounds;
@@ -37,30 +37,30 @@ struct report {
 };
 
 /**
- * report_measure - measure all that belongs in a report
- * @report: @rounds, @only, @case_options and @comparison are set, the rest is zero;
- *          report_free() it, also after a failure
+ * report_measure - make all measurements of a report
+ * @report: @rounds, @only, @case_options and @comparison are set, the rest is zero. The
+ *          caller releases it with report_free(), also after a failure
  * @peers: folder of the other schedulers' programs; NULL: "peers" beside this
  *         program
  * @quick: fewer alternations
  *
- * Return: 0; -errno, and why is printed.
+ * Return: 0; -errno, with the reason printed.
  */
 int report_measure(struct report *report, const char *peers, bool quick);
 void report_free(struct report *report);
 
-/* report_print - all tables, as Markdown */
+/* report_print - print all tables, as Markdown */
 void report_print(FILE *file, const struct report *report);
 
-/* report_write - report.md and report.json in a folder. Return: 0; -EIO, and why is
- * printed */
+/* report_write - write report.md and report.json into a folder. Return: 0; -EIO, with the
+ * reason printed. */
 int report_write(const char *folder, const struct report *report);
 
 /**
  * report_write_page - make report.html of the report.json in a folder
  *
- * A program in Python makes it, and gnuplot draws its pictures. If either is missing,
- * a message says so, and that is no failure. Return: 0; -EIO, and why is printed.
+ * A program in Python makes it, and gnuplot draws its pictures. If either is missing, a
+ * message says so, and the result is still 0. Return: 0; -EIO, with the reason printed.
  */
 int report_write_page(const char *folder);
 

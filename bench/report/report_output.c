@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_output.c - a report as Markdown and as JSON */
+/* report_output.c - print a report as Markdown and as JSON */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static void write_json(FILE *file, const void *report)
 	json_decref(object);
 }
 
-/* The reason for an empty column of instructions; the same for all. */
+/* Print why the column of instructions is empty. The reason is the same for
+ * all rows. */
 static void print_counters_reason(FILE *file, const struct report *report)
 {
 	if (report->count > 0 && report->results[0].counters_reason[0] != '\0')

@@ -9,7 +9,8 @@
 #include "bench/report/peers.h"
 #include "bench/report/report.h"
 
-/* Exit codes: of env without python3, and of page/ without gnuplot. */
+/* Exit code of `env` if there is no python3, and of page/ if there is no
+ * gnuplot. */
 enum { EXIT_NO_PROGRAM = 127, EXIT_SKIPPED = 77 };
 
 static int complain(const char *why)
@@ -18,7 +19,8 @@ static int complain(const char *why)
 	return -EIO;
 }
 
-/* Pass on the program's output, or the failure to start it. Return: 0; -EIO. */
+/* Print the program's output, or why it could not make the page. Return: 0;
+ * -EIO. */
 static int judge(const char *folder, struct subprocess *child)
 {
 	switch (child->code) {

@@ -2,8 +2,9 @@
 /*
  * steals.c - see steals.h
  *
- * This process records itself as `skua record` records others: a thread copies the
- * events of the workers to a file in memory, which is read after the round.
+ * This process records itself in the way that `skua record` records another process: a
+ * thread copies the events of the workers to a file in memory, which is read after the
+ * round.
  */
 #include "bench/report/steals.h"
 
@@ -21,10 +22,11 @@
 #include "bpf/target/target.h"
 #include "bpf/recording/trace_file.h"
 
-/* Between reads of rings, which hold some milliseconds of the densest events. */
+/* Pause between two reads of the event rings. A ring holds some milliseconds
+ * of events even where they are densest. */
 #define READ_US 500
 
-/* Limit of the file, which is in memory. A guess. */
+/* Largest size of the file in memory. A guess. */
 #define MAX_BYTES (UINT64_C(128) << 20)
 
 struct recording {
@@ -35,7 +37,8 @@ struct recording {
 	struct rings *rings;
 	pthread_t thread;
 	bool started;
-	/* Writer: the measuring thread, to true. Reader: the thread. */
+	/* Ends the copying thread. Writer: the measuring thread, to true.
+	 * Reader: the copying thread. */
 	bool over;
 	bool cut;
 	int err;
@@ -107,7 +110,7 @@ static void end(struct measure_watch *watch)
 
 	if (!r->started)
 		return;
-	/* Relaxed: as the load. */
+	/* Relaxed: as the load in is_over(). */
 	__atomic_store_n(&r->over, true, __ATOMIC_RELAXED);
 	pthread_join(r->thread, NULL);
 	skua_record_stop(r->rt);
@@ -119,7 +122,8 @@ static void end(struct measure_watch *watch)
 
 /* ---- counting -------------------------------------------------------------- */
 
-/* External threads that fork have numbers after those of the workers: one column. */
+/* Count a steal. External threads that fork have indices after those of the
+ * workers: as victims they share one column, as thieves they are left out. */
 static void count(struct pair *pairs, unsigned workers,
 		  const struct trace *trace, const struct trace_event *event)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * steals.h - the steals between workers in one round
+ * steals.h - count the steals between workers in one round
  *
- * The round runs with the recorder on (skua/record.h), and its events are counted.
- * Recording takes time, so this is a further round that is not measured.
+ * The round runs with the recorder on (skua/record.h), and the steals among its events
+ * are counted. Recording takes time; therefore this is an additional round, which is not
+ * measured.
  */
 #ifndef SKUA_BENCH_REPORT_STEALS_H
 #define SKUA_BENCH_REPORT_STEALS_H
@@ -11,15 +12,16 @@
 #include "bench/harness/workload.h"
 
 /**
- * steals_record - run a workload, recorded
- * @workload, @options: what
- * @workers: two or more
+ * steals_record - run one round of a workload, recorded, and count its steals
+ * @workload: the workload
+ * @options: its options struct
+ * @workers: number of workers, two or more
  *
- * Return: {"workload","params","workers","events","lost","cut","steals":[[thief,
- * victim, how often, tasks, jobs], ...],"jobs_stolen_outside"}; a victim is null
- * if it was a thread outside, and "cut" means that so much was noted that not the
- * whole round is there. Or {"workload","params","workers","reason"}: why nothing
- * is known. NULL if there is no memory.
+ * Return: {"workload","params","workers","events","lost","cut","steals":[[thief, victim,
+ * how often, tasks, jobs], ...],"jobs_stolen_outside"}, a new reference. A victim is null
+ * if it was an external thread. "cut" is true if there were too many events to record the
+ * whole round. If nothing could be recorded: {"workload","params","workers","reason"}.
+ * NULL if there is no memory.
  */
 json_t *steals_record(const struct workload *workload, const void *options,
 		      unsigned workers);

@@ -2,8 +2,8 @@
 /*
  * subprocess.c - see subprocess.h
  *
- * The program writes to files in memory, which are read after its end: neither process
- * waits for the other, no matter how much it writes.
+ * The program writes to files in memory, which are read after its end. It never has to
+ * wait for this process to read its output, however much it writes.
  */
 #include "bench/report/subprocess.h"
 
@@ -18,7 +18,8 @@
 
 extern char **environ;
 
-/* All of a file, as a string; NULL: no memory, or it cannot be read. */
+/* Read a whole file as a string, owned by the caller; NULL: no memory, or it
+ * cannot be read. */
 static char *read_all(int fd)
 {
 	struct stat stat;

@@ -5,8 +5,8 @@
 
 /**
  * struct subprocess - a program that has ended
- * @code: its exit code, or 128 plus the signal that killed it
- * @out, @err: what it wrote, owned, ended by a zero byte
+ * @code: its exit code, or 128 plus the number of the signal that killed it
+ * @out, @err: its output on stdout and on stderr, owned, ended by a zero byte
  */
 struct subprocess {
 	int code;
@@ -16,9 +16,9 @@ struct subprocess {
 
 /**
  * subprocess_run - run a program to its end
- * @path: of the program
- * @argv: as for exec; the environment is ours
- * @child: receives the rest; subprocess_free() it if the call succeeds
+ * @path: path of the program
+ * @argv: arguments, as for execv(); the program inherits our environment
+ * @child: receives exit code and output; subprocess_free() it if the call succeeds
  *
  * Return: 0; -errno if it could not be started.
  */
@@ -28,9 +28,9 @@ int subprocess_run(const char *path, char *const *argv,
 void subprocess_free(struct subprocess *child);
 
 /**
- * subprocess_last_line - the last line of a text that is not empty, or ""
+ * subprocess_last_line - return the last line of a text that is not empty, or ""
  *
- * Cuts the text off after it. Return: within @text.
+ * Ends @text after that line. Return: a pointer into @text.
  */
 const char *subprocess_last_line(char *text);
 

@@ -9,8 +9,8 @@
 #include "bench/simulator/layout.h"
 
 enum workload_kind {
-	WORKLOAD_EVEN, /* to any worker, all alike */
-	WORKLOAD_SKEW, /* three times as many to the first node as to each other */
+	WORKLOAD_EVEN,   /* to any worker, all alike */
+	WORKLOAD_SKEW,   /* to the first node, three times as many */
 	WORKLOAD_SINGLE, /* all to one worker */
 	WORKLOAD_BURST,  /* 64 at once, to the first worker of a random node */
 	WORKLOAD_TREE,   /* one task arrives; each task forks two */

@@ -11,12 +11,13 @@ struct value {
 	bool of_a;
 };
 
-/* The pooled ranks, doubled, so that ranks of ties are integers. */
+/* The ranks of the values of both samples together. They are doubled, so
+ * that the mean rank of tied values is an integer. */
 struct ranks {
-	size_t n; /* of the first sample */
-	size_t all;
-	size_t *doubled; /* ascending */
-	size_t sum;      /* of the first sample */
+	size_t n;        /* number of values of the first sample */
+	size_t all;      /* of both samples */
+	size_t *doubled; /* all doubled ranks, ascending */
+	size_t sum;      /* of the first sample's doubled ranks */
 	double ties;     /* sum of t^3 - t, over groups of t ties */
 };
 
@@ -37,7 +38,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Equal values share the mean of their ranks: from first + 1 to end. */
+/* Give equal values, at indices @first to @end - 1, the mean of their ranks. */
 static void rank_group(struct ranks *ranks, const struct value *values,
 		       size_t first, size_t end)
 {
@@ -63,18 +64,19 @@ static void rank(struct ranks *ranks, struct value *values)
 	}
 }
 
-/* ---- how likely ------------------------------------------------------------ */
+/* ---- probabilities --------------------------------------------------------- */
 
-/* The mean of the doubled sum, which is n (all + 1), from any choice of n. */
+/* Return the distance of a doubled sum of n ranks from its mean over all
+ * choices of n ranks, which is n (all + 1). */
 static double distance(const struct ranks *ranks, size_t sum)
 {
 	return fabs((double)sum - (double)ranks->n * (double)(ranks->all + 1));
 }
 
 /*
- * The share of all choices of n ranks whose sum is at least as far from the mean.
- * ways[k * width + s] is the number of choices of k ranks, among those seen so far,
- * with the sum s.
+ * Return the share of all choices of n ranks whose sum is at least as far from the mean as
+ * the first sample's. ways[k * width + s] is the number of choices of k ranks with the
+ * sum s, among the ranks that the loop has handled so far.
  */
 static double exact(const struct ranks *ranks)
 {
@@ -108,7 +110,7 @@ static double by_normal(const struct ranks *ranks)
 	double m = all - n;
 	double variance =
 		n * m / 12 * (all + 1 - ranks->ties / (all * (all - 1)));
-	/* Not doubled; 0.5 is the correction for continuity. */
+	/* Halve the doubled distance; 0.5 is the correction for continuity. */
 	double off = distance(ranks, ranks->sum) / 2 - 0.5;
 
 	if (variance <= 0 || off <= 0)
@@ -141,7 +143,8 @@ double mann_whitney_test(const double *a, size_t n, const double *b, size_t m)
 	return p;
 }
 
-/* Two of all choices are farthest from the mean: the first n ranks and the last n. */
+/* Of all choices of n ranks, two are farthest from the mean: the first n and
+ * the last n. */
 double mann_whitney_min_p(size_t n, size_t m)
 {
 	double least = 2;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * mann_whitney.h - may two samples come from the same distribution?
+ * mann_whitney.h - test whether two samples may come from the same distribution
  *
- * The tests use ranks: they ask only which of two times is longer. A time that is
- * ten times as long, because another process ran, weighs no more than any other.
+ * The test uses ranks: it depends only on which of two times is longer. A time that is ten
+ * times as long as the others, because another process ran, weighs no more than any other.
  */
 #ifndef SKUA_BENCH_REPORT_DIFF_MANN_WHITNEY_H
 #define SKUA_BENCH_REPORT_DIFF_MANN_WHITNEY_H
@@ -11,43 +11,44 @@
 #include <stddef.h>
 
 /**
- * mann_whitney_test - the two-sided test of Mann and Whitney (Wilcoxon)
+ * mann_whitney_test - apply the two-sided test of Mann and Whitney (Wilcoxon)
  * @a, @b: samples of @n and @m values, none of them NaN
  *
- * Exact, also with ties, up to MANN_WHITNEY_EXACT values in both together; larger
- * samples use the normal approximation.
+ * The result is exact, also with ties, for up to MANN_WHITNEY_EXACT values in both samples
+ * together. For more values it is the normal approximation.
  *
- * Return: the probability that the ranks of two samples of one distribution are at
- * least as far apart; 1 if either is empty; negative: no memory.
+ * Return: the probability that the ranks of two samples from the same distribution are at
+ * least as far apart as these; 1 if either sample is empty; negative: no memory.
  */
 double mann_whitney_test(const double *a, size_t n, const double *b, size_t m);
 
 #define MANN_WHITNEY_EXACT 60
 
-/* mann_whitney_min_p - the smallest result that mann_whitney_test() can have for @n
+/* mann_whitney_min_p - return the smallest possible result of mann_whitney_test() for @n
  * and @m values */
 double mann_whitney_min_p(size_t n, size_t m);
 
 /**
- * mann_whitney_holm - Holm's correction for many tests
- * @p: the results of @count tests, ascending; receives the corrected values
+ * mann_whitney_holm - apply Holm's correction for many tests
+ * @p: the results of @count tests, in ascending order; receives the corrected values
  *
- * If every corrected value below a limit counts as a difference, the probability
- * that any of these differences is wrong is at most that limit.
+ * If each corrected value below a limit counts as a difference, the probability that any
+ * of these differences is due to chance is at most that limit.
  */
 void mann_whitney_holm(double *p, size_t count);
 
 /**
- * mann_whitney_tarone - which of many tests can show a difference? Tarone's method
- * @min_p: the smallest result that each of @count tests can have; is sorted
+ * mann_whitney_tarone - find out which of many tests can show a difference at all
+ * @min_p: the smallest possible result of each of @count tests; the call sorts it
+ * @significance: the limit below which a corrected result is a difference
  *
- * A test whose smallest result is above the returned limit cannot come out below
- * @significance beside the others. Leave it out: the correction of the rest is for
- * their own number alone.
+ * This is Tarone's method. A test whose smallest possible result is above the returned
+ * limit can never show a difference beside the other tests. Leave it out: the correction
+ * is then for the number of the remaining tests only. Return: the limit.
  */
 double mann_whitney_tarone(double *min_p, size_t count, double significance);
 
-/* mann_whitney_median - the median of a sample that is not empty; sorts @values */
+/* mann_whitney_median - return the median of a non-empty sample; sorts @values */
 double mann_whitney_median(double *values, size_t n);
 
 #endif

@@ -9,13 +9,13 @@
 
 #include "bench/report/diff/mann_whitney.h"
 
-/* A figure of a row in one file. */
+/* The values of one figure of a row in one file. */
 struct sample {
 	double *values; /* owned */
 	size_t count;
-	double *medians; /* of runs, owned */
+	double *medians; /* median of each run, owned */
 	size_t runs;
-	bool noisy; /* all runs */
+	bool noisy; /* all runs were noisy */
 };
 
 /* ---- samples --------------------------------------------------------------- */
@@ -25,7 +25,8 @@ static bool is_quiet(json_t *run)
 	return !json_is_true(json_object_get(run, "noisy"));
 }
 
-/* The time of a wrong result has no meaning. */
+/* Return whether the run's result was right. The time of a wrong result has
+ * no meaning. */
 static bool is_right(json_t *run)
 {
 	return json_is_true(json_object_get(run, "ok"));
@@ -73,7 +74,7 @@ static void take(struct sample *sample, json_t *values)
 	sample->medians[sample->runs++] = mann_whitney_median(first, i);
 }
 
-/* Return: 0; -ENOMEM. */
+/* Collect the values of a figure. Return: 0; -ENOMEM. */
 static int make_sample(struct sample *sample, json_t *row, const char *figure)
 {
 	json_t *runs = json_object_get(row, "runs"), *run;
@@ -102,8 +103,9 @@ static void free_sample(struct sample *sample)
 
 /* ---- a figure -------------------------------------------------------------- */
 
-/* The verdict of one figure alone. A possible change is slower or faster here; the
- * correction for all figures comes later. */
+/* Return the verdict on a figure by itself: a change that is large enough is slower or
+ * faster. The tests, with the correction for all figures, come later and may turn it into
+ * no change. */
 static enum change_verdict judge(const struct change *change,
 				 const struct sample *a, const struct sample *b,
 				 double least)
@@ -194,13 +196,13 @@ static json_t *figures_of(json_t *row)
 	return json_object_get(row, "figures");
 }
 
-/* A wrong result counts, no matter which figures it has. */
+/* Add a row with a wrong result as a change, whatever its figures are. */
 static void add_wrong(struct report_diff *diff, json_t *row)
 {
 	add_change(diff, row, REPORT_DIFF_TIME)->verdict = CHANGE_WRONG;
 }
 
-/* Figures of a row that only one file has. */
+/* Note the figures of a row that only one file has. */
 static int note_others(struct report_diff *diff, json_t *const rows[2])
 {
 	const char *figure;
@@ -250,8 +252,8 @@ static double least_p(const struct change *change)
 	return mann_whitney_min_p(change->values[0], change->values[1]);
 }
 
-/* Leave out the figures with too few values: among so many figures, chance would
- * explain even their greatest change. */
+/* Mark the figures with too few values, and leave them out of the correction: among this
+ * many figures, chance would explain even their greatest possible change. */
 static int leave_out(struct report_diff *diff)
 {
 	double *least = calloc(diff->count + 1, sizeof(*least));
@@ -274,7 +276,7 @@ static int leave_out(struct report_diff *diff)
 	return 0;
 }
 
-/* Order: tested figures first, by ascending probability. */
+/* Order tested figures first, by ascending probability. */
 static int compare_p(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
@@ -284,8 +286,8 @@ static int compare_p(const void *a, const void *b)
 	return (x->p > y->p) - (x->p < y->p);
 }
 
-/* Do runs differ by more than chance explains? If they are too few to tell, all of
- * one file must be above those of the other. */
+/* Return whether the runs differ by more than chance explains. If there are too few runs to
+ * tell, the medians of all runs of one file must be above those of the other file. */
 static bool runs_differ(const struct change *change, size_t tested)
 {
 	double limit =
@@ -312,7 +314,8 @@ static int correct(struct report_diff *diff)
 		struct change *change = &diff->change[i];
 
 		change->corrected = p[i];
-		/* Noise hides that nothing changed, too. */
+		/* Keep the verdict of a noisy figure: noise can also hide a
+		 * change. */
 		if (change->verdict != CHANGE_NOISY &&
 		    (p[i] > REPORT_DIFF_SIGNIFICANCE ||
 		     !runs_differ(change, tested)))
@@ -332,7 +335,7 @@ static int compare_changes(const void *a, const void *b)
 	return (by_x < by_y) - (by_x > by_y);
 }
 
-/* The greatest possible number of changes. */
+/* Return the greatest possible number of changes. */
 static size_t room_for(json_t *rows)
 {
 	const char *key;
@@ -346,7 +349,7 @@ static size_t room_for(json_t *rows)
 	return room;
 }
 
-/* Rows in both files. */
+/* Compare the rows that both files have. */
 static int compare_all(struct report_diff *out, json_t *const rows[2],
 		       double least)
 {
@@ -365,7 +368,8 @@ static int compare_all(struct report_diff *out, json_t *const rows[2],
 	return err;
 }
 
-/* Rows in one file only. A wrong result needs no counterpart. */
+/* List the rows that only one file has. A wrong result in the second file is
+ * a change even without a counterpart. */
 static int list_others(struct report_diff *out, json_t *const rows[2])
 {
 	const char *key;

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * report_diff.h - the changes from one report to another, beyond noise
+ * report_diff.h - find the changes from one report to another that are beyond noise
  *
- * A row is a workload with its options, workers, and peer. A run is one process. Each
- * figure of a row has a value for every round of all quiet runs, or of all runs if
- * none was quiet:
+ * A row is a workload with its options, workers, and peer. A run is one process. A figure
+ * of a row has one value for each round of its quiet runs, or of all runs if none was
+ * quiet. The figures are:
  *
- * - "ns_per_op", the time of an operation; the medians of the runs if a file has no
- *   times of rounds;
- * - "latency_ns.p50", ".p99" and ".p999", and those of other distributions: the
- *   percentiles of a round that has 1, 100 and 1,000 times or more, so that they
- *   are not just the longest. A median that is the time of an operation is not
- *   there twice. p90 lies between two of these, and each further figure makes
- *   the others harder to judge; a round has too few times for p9999;
- * - "instructions" of an operation; those of the runs if a file has none of rounds.
- *   Not of a workload with latencies: there they depend on how long it waits.
+ * - "ns_per_op", the time of an operation. If a file has no times of rounds, the values
+ *   are the medians of the runs.
+ * - "latency_ns.p50", ".p99" and ".p999", and those of other distributions. A round needs
+ *   1, 100 and 1,000 times for these, so that the percentile is not just the longest
+ *   time. A median that is also "ns_per_op" is not compared twice. p90 is left out
+ *   because it lies between two others, and each further figure makes the others harder
+ *   to judge; p9999, because a round has too few times.
+ * - "instructions" of an operation. If a file has none of rounds, the values are those of
+ *   the runs. Left out for a workload with latencies, where they depend on how long it
+ *   waits.
  *
- * A figure has changed if
+ * A figure has changed if all of these hold:
  *
- * - its medians differ by at least a limit, which doubles if either file has a
- *   single run of it: the difference between runs is unknown then. For instructions
- *   it is known, 3 % at most (tests/budget);
- * - the values differ more than chance explains (mann_whitney.h, corrected for all figures
- *   of all rows that have enough values to tell);
- * - the medians of the runs differ in the same way; where there are too few runs to
- *   tell, no run of the one file has a median within the range of the other's; and
- * - each file has a run during which the machine was quiet.
+ * - The medians of the two files differ by at least a limit. The limit doubles if either
+ *   file has a single run, because the difference between runs is unknown then. It does
+ *   not double for instructions, which are known to differ by at most 3 % (tests/budget).
+ * - The values differ more than chance explains (mann_whitney.h, corrected for all
+ *   figures of all rows that have enough values to tell).
+ * - The medians of the runs differ more than chance explains. If there are too few runs to
+ *   tell, the range of one file's medians must not overlap that of the other's.
+ * - Each file has a run during which the machine was quiet.
  *
- * Files are hostile: any content is read or refused.
+ * A file may have any content, also a hostile one: it is either read or refused.
  */
 #ifndef SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H
 #define SKUA_BENCH_REPORT_DIFF_REPORT_DIFF_H
@@ -36,7 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The format of report.json. A later skua-bench may write a greater number. */
+/* The format of report.json. A later version may write a greater number. */
 #define REPORT_DIFF_FORMAT 1
 
 /* The figure that every row has. */
@@ -44,43 +45,47 @@
 
 #define REPORT_DIFF_INSTRUCTIONS "instructions"
 
-/* The probability that chance changes any figure. */
+/* The greatest probability that chance alone makes any figure count as
+ * changed. */
 #define REPORT_DIFF_SIGNIFICANCE 0.05
 
 /**
- * report_diff_read - the runs of a file
- * @text: the file: a report.json or the output of run --json, or several of them
- * @out: receives {"machine": {member: [all its values]}, "loop_ns": of the
- *       calibration or 0, "rows": {key: {"workload","params","workers","peer" or
- *       null, "runs": [{"figures": {name: [values]},"noisy","ok"}], "figures": {those
- *       of any run}}}}, owned
- * @why: receives a line on failure
+ * report_diff_read - read all runs of a file
+ * @text: content of the file: a report.json or the output of `run --json`, or several of
+ *        these, concatenated
+ * @out: receives an object, owned by the caller: {"machine": {member: [all its values]},
+ *       "loop_ns": best time of the calibration loop or 0, "rows": {key: {"workload",
+ *       "params", "workers", "peer" or null, "runs": [{"figures": {name: [values]},
+ *       "noisy", "ok"}], "figures": {names of the figures of all runs}}}}
+ * @why: on failure, receives the reason, one line
  *
- * Return: 0; -EINVAL (it is no such file); -ENOMEM.
+ * Return: 0; -EINVAL (the content is neither); -ENOMEM.
  */
 int report_diff_read(const char *text, size_t length, json_t **out, char *why,
 		     size_t size);
 
 enum change_verdict {
-	CHANGE_WRONG, /* a result of the second was wrong */
+	CHANGE_WRONG, /* a result in the second file was wrong */
 	CHANGE_SLOWER,
 	CHANGE_FASTER,
 	CHANGE_SAME,  /* no change beyond noise */
 	CHANGE_FEW,   /* too few values to tell */
-	CHANGE_NOISY, /* it may be the machine */
+	CHANGE_NOISY, /* a busy machine may have caused it */
 	CHANGE_VERDICTS
 };
 
 /**
  * struct change - a figure of a row that both files have
- * @row: the row of the second file, borrowed: "workload", "params" and so on
- * @figure: its name, borrowed; a wrong row has REPORT_DIFF_TIME alone, without values
- * @median: medians of both files
- * @values: numbers of values in both files
+ * @row: the row in the second file, borrowed: "workload", "params" and so on
+ * @figure: name of the figure, borrowed; a row with a wrong result has REPORT_DIFF_TIME
+ *          alone, without values
+ * @median: median of the values in each file
+ * @values: number of values in each file
  * @by: the second median divided by the first, minus 1
- * @p, @corrected: as in mann_whitney.h; the latter 1 for those with too few values
- * @runs: numbers of runs in both files
- * @runs_p: as @p, for the medians of the runs
+ * @p: result of mann_whitney_test() for the values
+ * @corrected: @p after mann_whitney_holm(); 1 for a figure with too few values
+ * @runs: number of runs in each file
+ * @runs_p: result of mann_whitney_test() for the medians of the runs
  * @single: either file has a single run of the row
  */
 struct change {
@@ -98,14 +103,14 @@ struct change {
 };
 
 /**
- * struct report_diff - all figures of all rows
- * @change: array, owned, ordered by verdict, and within a verdict by size, largest
- *          first
- * @rows: number of rows in both files
- * @only: arrays of the rows in the first file only, and in the second only, owned; a
- *        wrong row in the second only is a change as well
- * @figures: of rows in both files: objects with the names of figures in the first
- *           file only, and in the second only, owned
+ * struct report_diff - the comparison of two files
+ * @change: array of all figures of all rows, owned; ordered by verdict, and within a
+ *          verdict by size, largest first
+ * @rows: number of rows that both files have
+ * @only: arrays of the rows that only the first, and only the second file has, owned. A
+ *        row of the second file with a wrong result is also in @change
+ * @figures: for rows that both files have, objects with the names of the figures that only
+ *           the first, and only the second file has, owned
  */
 struct report_diff {
 	struct change *change;
@@ -118,19 +123,21 @@ struct report_diff {
 
 /**
  * report_diff_find - compare two files
- * @files: of report_diff_read(), borrowed for as long as @out is used
- * @least: the smallest change: 0.05 is 5 percent
+ * @out: receives the comparison; the caller releases it with report_diff_free()
+ * @files: results of report_diff_read(), borrowed for as long as @out is used
+ * @least: smallest difference that is a change: 0.05 means 5 percent
  *
- * Return: 0; -ENOMEM. report_diff_free() it.
+ * Return: 0; -ENOMEM.
  */
 int report_diff_find(struct report_diff *out, json_t *const files[2],
 		     double least);
 void report_diff_free(struct report_diff *diff);
 
-/* report_diff_judged - number of figures with a verdict of slower, faster or the same */
+/* report_diff_judged - return the number of figures whose verdict is slower, faster or
+ * the same */
 size_t report_diff_judged(const struct report_diff *diff);
 
-/* report_diff_word - "slower" and so on */
+/* report_diff_word - return the word for a verdict, such as "slower" */
 const char *report_diff_word(enum change_verdict verdict);
 
 #endif

@@ -12,10 +12,11 @@
 #include "bench/harness/table.h"
 #include "bench/workloads/workloads.h"
 
-/* A greater change of the loop of constant length means that one machine was slower. */
+/* If the time of the calibration loop differs by more than this between the
+ * files, one machine was slower. */
 #define LOOP_MIN_CHANGE 0.05
 
-/* The number of rows in only one file that are named. */
+/* The greatest number of rows that are named because only one file has them. */
 #define ONLY_MAX 10
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -39,7 +40,7 @@ static const char *peer_of(json_t *row)
 	return peer != NULL ? peer : "skua";
 }
 
-/* ---- what to know beside the figures ---------------------------------------- */
+/* ---- remarks ------------------------------------------------------------------ */
 
 static void add_line(json_t *lines, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -55,7 +56,7 @@ static void add_line(json_t *lines, const char *format, ...)
 	va_end(list);
 	if (length < 0)
 		return;
-	/* A file may have any text. */
+	/* Replace control characters: a file may contain any text. */
 	for (char *c = line; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -63,13 +64,14 @@ static void add_line(json_t *lines, const char *format, ...)
 	free(line);
 }
 
-/* "one", "another"; NULL: unknown, or no memory. */
+/* Return the values as a text, such as "one", "another", owned by the
+ * caller; NULL: unknown, or no memory. */
 static char *list(json_t *values)
 {
 	char *text = json_dumps(values, 0);
 	size_t length = text != NULL ? strlen(text) : 0;
 
-	if (length < 2) /* of the brackets, which go */
+	if (length < 2) /* not even the two brackets, which are removed */
 		return NULL;
 	memmove(text, text + 1, length - 2);
 	text[length - 2] = '\0';
@@ -178,7 +180,7 @@ static void put_number(char *cell, double number)
 	snprintf(cell, TABLE_CELL_BYTES, "%.*f", number < 1000 ? 1 : 0, number);
 }
 
-/* "4.2 % slower", or "3.1 times as slow" where percents say little. */
+/* Write "4.2 % slower", or, for a large change, "3.1 times as slow". */
 static void put_change(char *cell, const struct change *change)
 {
 	double by = change->by, times = by > 0 ? 1 + by : 1 / (1 + by);
@@ -221,7 +223,7 @@ static void fill_row(struct table_row *row, const void *of, size_t i)
 	clean(row);
 }
 
-/* After no change: could there have been any? */
+/* Nothing changed: print whether any figure could have been judged at all. */
 static void say_nothing(const struct report_diff *diff)
 {
 	size_t judged = report_diff_judged(diff);
@@ -302,7 +304,7 @@ static json_t *change_json(const struct change *change)
 		change->runs_p, "single_run", (int)change->single, "verdict",
 		report_diff_word(change->verdict));
 
-	/* The name from before there were other figures. */
+	/* The older name of this figure, from versions that had no others. */
 	if (strcmp(change->figure, REPORT_DIFF_TIME) == 0)
 		json_object_set(figures, "ns",
 				json_object_get(figures, "median"));

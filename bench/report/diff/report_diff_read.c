@@ -9,12 +9,13 @@
 
 #include "bench/report/diff/report_diff.h"
 
-/* The range of times and counts, and of numbers of workers. */
+/* Allowed range of times and counts, and greatest number of workers. */
 #define MIN_NUMBER  1e-6
 #define MAX_NUMBER  1e18
 #define MAX_WORKERS 4096
 
-/* Further ones are not told apart. */
+/* For each member of "machine", this many different values are kept; more
+ * are ignored. */
 #define MAX_MACHINES 8
 
 struct reader {
@@ -52,8 +53,8 @@ static bool is_figure(const json_t *value)
 
 /* ---- figures --------------------------------------------------------------- */
 
-/* Percentiles of a round, and the number of times that each needs in order not to be
- * just the longest. */
+/* The compared percentiles, and how many times a round needs for each, so that it is not
+ * just the longest time. */
 static const struct percentile {
 	const char *name;
 	json_int_t of;
@@ -61,14 +62,15 @@ static const struct percentile {
 
 #define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
-/* The distributions of the runtime. A report has others, such as those of a bare
- * futex and of a queue without overhead, for its readers only. */
+/* The compared distributions, which measure the runtime. A report has others, such as
+ * those of a bare futex and of a queue without overhead, which are not compared. */
 static const char *const distributions[] = { "latency_ns", "awake_latency_ns",
 					     "cold_latency_ns", "slowdown" };
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* The times of the rounds, or the median if there are none. NULL: they are no times. */
+/* Return the times of the rounds; the median alone if the result has none of
+ * rounds; NULL if they are not valid. */
 static json_t *values_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_ns"), *value;
@@ -86,7 +88,7 @@ static json_t *values_of(json_t *result)
 	return json_incref(rounds);
 }
 
-/* The percentile in each round that has enough times. */
+/* Return the percentile of each round that has enough times for it. */
 static json_t *percentile_of(json_t *rounds,
 			     const struct percentile *percentile)
 {
@@ -105,7 +107,8 @@ static json_t *percentile_of(json_t *rounds,
 	return values;
 }
 
-/* The time of an operation may be the median of its latencies. */
+/* Return whether two figures have the same values. The time of an operation
+ * may be the median of its latencies, which is then not compared again. */
 static bool is_same(json_t *values, json_t *others)
 {
 	size_t count = json_array_size(values);
@@ -139,8 +142,8 @@ static void add_distribution(json_t *figures, json_t *result, const char *of)
 	}
 }
 
-/* The instructions of an operation in each round, or of the run if it has no
- * rounds. */
+/* Return the instructions of an operation in each round, or in the whole run if the result
+ * has none of rounds. */
 static json_t *instructions_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_instructions"), *value;
@@ -164,7 +167,8 @@ static json_t *instructions_of(json_t *result)
 	return values;
 }
 
-/* The values of the rounds by name of the figure; NULL: the times are no times. */
+/* Return the values of each figure, by its name; NULL if the times are not
+ * valid. */
 static json_t *figures_of(json_t *result)
 {
 	json_t *times = values_of(result), *figures;
@@ -183,7 +187,7 @@ static json_t *figures_of(json_t *result)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* The identity of a row as a text, to compare. */
+/* Return a text that identifies a row. */
 static char *key_of(json_t *row)
 {
 	return json_dumps(row, JSON_COMPACT | JSON_SORT_KEYS);
@@ -201,7 +205,7 @@ static json_t *row_of(json_t *result)
 			 peer != NULL ? json_incref(peer) : json_null());
 }
 
-/* The row with this key, or a new one; NULL: no memory. */
+/* Return the row with this key, or a new row; NULL: no memory. */
 static json_t *find_row(json_t *rows, json_t *row, const char *key)
 {
 	json_t *found = json_object_get(rows, key);
@@ -232,7 +236,7 @@ static int add_run(struct reader *r, json_t *row, json_t *run)
 	return err;
 }
 
-/* The fault of a result; NULL: none. */
+/* Return what is wrong with a result; NULL: nothing. */
 static const char *fault(json_t *result)
 {
 	json_t *workers = json_object_get(result, "workers");
@@ -299,7 +303,8 @@ static int add_results(struct reader *r, json_t *report, const char *member)
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* All values of a member, over several reports. */
+/* Add the description of a machine: each member collects its different
+ * values over several reports. */
 static void add_machine(struct reader *r, json_t *machine)
 {
 	json_t *all = json_object_get(r->file, "machine"), *value, *seen;
@@ -324,7 +329,7 @@ static void add_machine(struct reader *r, json_t *machine)
 	}
 }
 
-/* The shortest of several. */
+/* Keep the shortest loop time of several reports. */
 static void add_loop(struct reader *r, json_t *loop)
 {
 	double before = json_number_value(json_object_get(r->file, "loop_ns"));
@@ -344,7 +349,7 @@ static int add_report(struct reader *r, json_t *report)
 				       "best_ns");
 	int err = 0;
 
-	/* The first had none. */
+	/* The first versions wrote no format. */
 	if (format != NULL && json_integer_value(format) != REPORT_DIFF_FORMAT)
 		return refuse(r,
 			      "its format is not %d: it is of another version "
