@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// harness.go - command line, rounds and JSON of skua-bench (bench/harness/measure.c)
+// harness.go - the command line, rounds and JSON of skua-bench (bench/harness/measure.c)
 package main
 
 import (
@@ -23,22 +23,22 @@ const (
 	services   = "exponential, bimodal"
 )
 
-// Options of single workloads, beside those of all.
+// ownOptions has the options that only one workload has.
 var ownOptions = map[string][]string{
 	"uts": {"--tree"},
 	"rpc": {"--service", "--load", "--calls", "--seed"},
 }
 
-// A workload is what setup made: functions as in bench/harness/workload.h. Only round
-// is timed, and a warm-up round comes first.
+// workload has the functions of a workload, which are called as in
+// bench/harness/workload.h: only round is timed, and a warm-up round comes first.
 type workload struct {
 	params   string // a JSON object
 	ops      int
 	prepare  func()
 	round    func()
 	check    func() error
-	sample   func(roundNs int64) float64 // nil: the time by the operations
-	figures  func() string               // nil: none; else `,"name":value`
+	sample   func(roundNs int64) float64 // nil: round time divided by ops
+	figures  func() string               // `,"name":value`...; nil: none
 	teardown func()
 }
 
@@ -59,11 +59,11 @@ type rpcOptions struct {
 	load, calls, seed int
 }
 
-// cacheLine keeps what different threads write apart.
+// cacheLine is the distance between data that different threads write.
 const cacheLine = 64
 
-// runs counts how often a goroutine ran. It is the goroutine's own, and not
-// atomic: one that ran twice is found out. As bench/workloads/empty_tasks.h.
+// runs counts how often a goroutine ran. It is not atomic, so that the check detects a
+// goroutine that ran on two threads at once (as in bench/workloads/empty_tasks.h).
 type runs struct {
 	n uint64
 	_ [cacheLine - 8]byte
@@ -89,7 +89,7 @@ func computeStep(z uint64) uint64 {
 	return (z ^ (z >> 27)) * 0x94d049bb133111eb
 }
 
-// compute takes about cost microseconds at 3 GHz, as bench/kernels/compute.h.
+// compute takes about cost microseconds at 3 GHz, like that of bench/kernels/compute.h.
 func compute(number, cost uint64) uint64 {
 	z := number + 0x9e3779b97f4a7c15
 	for i := uint64(0); i < cost*450; i++ {
@@ -98,14 +98,15 @@ func compute(number, cost uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// scatter makes numbers that look random, as bench/kernels/compute.h.
+// scatter spreads consecutive numbers over all 64 bits, like that of
+// bench/kernels/compute.h.
 func scatter(number uint64) uint64 {
 	z := computeStep((number + 1) * 0x9e3779b97f4a7c15)
 	return z ^ (z >> 31)
 }
 
-// percentile is what so many percent of all, which are sorted, did not exceed;
-// rounded down to eight bits, as bench/harness/histogram.c does.
+// percentile returns the value that the given percentage of the sorted values do not
+// exceed, rounded down to eight bits, as bench/harness/histogram.c does.
 func percentile(sorted []int64, percent float64) int64 {
 	needed := int(math.Ceil(float64(len(sorted)) * percent / 100))
 	if needed == 0 {
@@ -116,7 +117,7 @@ func percentile(sorted []int64, percent float64) int64 {
 	return int64(value >> shift << shift)
 }
 
-// percentiles of all, in units of one.
+// percentiles returns the percentiles of all as a JSON object; values are divided by one.
 func percentiles(all []int64, one float64) string {
 	sort.Slice(all, func(a, b int) bool { return all[a] < all[b] })
 	at := func(percent float64) string {
@@ -193,7 +194,7 @@ func contains(all []string, word string) bool {
 	return false
 }
 
-// defaultWorkers is one a CPU, but the one of a caller that needs it.
+// defaultWorkers returns the number of CPUs, minus one if the caller needs a CPU.
 func defaultWorkers(e entry) int {
 	workers := runtime.NumCPU()
 	if e.name == "rpc" && workers > 1 {

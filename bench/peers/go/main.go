@@ -2,41 +2,43 @@
 //
 // # Go's scheduler on the workloads of skua-bench
 //
-// The first nine come, with their constants, from Tokio's benchmark
-// rt_multi_threaded; here as bench/*.c of skua does them, with a goroutine for
-// each task:
+// The first nine workloads, with their constants, come from Tokio's benchmark
+// rt_multi_threaded. They are written here like those in skua's bench/workloads/tasks/,
+// with a goroutine for each task:
 //
 //	spawn_many_local         20 times: 10,000 empty tasks, wait for all
-//	spawn_many_worker        the same from inside a goroutine
-//	spawn_many_remote_idle   the same from a goroutine with its own thread
-//	spawn_many_remote_busy1  5 times, while 2 tasks a worker { yield; 10 us }
-//	spawn_many_remote_busy2  5 times 1,000, while a chain a worker of tasks
-//	                         that take 10 us each and spawn their successor
+//	spawn_many_worker        the same, from another goroutine than main
+//	spawn_many_remote_idle   the same, from a goroutine with its own thread
+//	spawn_many_remote_busy1  the same, 5 times, while two tasks for each worker
+//	                         use 10 us and yield, again and again
+//	spawn_many_remote_busy2  5 times 1,000 tasks, while one chain of tasks for
+//	                         each worker runs: each task uses 10 us and spawns
+//	                         its successor
 //	yield_many               5 times: 200 tasks yield 1,000 times each
 //	ping_pong                50 times: 1,000 tasks, each of which spawns a
 //	                         partner, sends it a number and awaits an answer
 //	chained_spawn            100 times: 1,000 tasks, each spawns the next one
-//	join_one                 200,000 times: a task spawns one and awaits it
+//	join_one                 200,000 times: a task spawns a task and awaits it
 //
-// and these are skua's:
+// The others come from skua:
 //
-//	wake          1,000 wakes, 60 us apart, of a task by another thread
+//	wake          another thread wakes a task 1,000 times, 60 us apart
 //	parallel_map  10,000 tasks of about 1 us
-//	timers        10^6 timers added and stopped by one task; meanwhile 1,000
-//	              tasks sleep 1 to 51 ms beside 2 busy tasks a worker
-//	uts           unbalanced tree search, a task a node
-//	rpc           20,000 calls that come when they come, a task a call; by the
-//	              same plan, spawned by a thread that is pinned and spins
+//	timers        one task adds and stops 10^6 timers; meanwhile 1,000 tasks
+//	              sleep 1 to 51 ms beside two busy tasks for each worker
+//	uts           unbalanced tree search with a task for each node
+//	rpc           20,000 calls in an open loop with a task for each call, by the
+//	              same plan, spawned by a pinned thread that spins
 //
-// Differences that cannot be avoided: workers is GOMAXPROCS, and no goroutine
-// is outside: one that spawns or waits occupies a worker meanwhile. "Remote"
-// ones have at least a thread of their own (LockOSThread). All are waited for
-// by a sync.WaitGroup, as there are no handles to join. Of wake, GOMAXPROCS is
-// one more than workers, since the waker, which spins as skua's does, is a
-// goroutine too; and no thread is woken in turn (skua's --alone). The bound of
-// live tasks of uts is counted with one counter for all (skua: one a worker),
-// and SHA-1 is Go's own (skua: nettle's). rpc.go tells the effect
-// on rpc of a caller that is a goroutine. The garbage collector runs.
+// Differences that cannot be avoided: --workers sets GOMAXPROCS. There are no external
+// threads: a goroutine that spawns or waits occupies a worker meanwhile. In the "remote"
+// workloads it has at least a thread of its own (LockOSThread). Goroutines are waited for
+// with a sync.WaitGroup, because they have no handles to join. In wake, GOMAXPROCS is one
+// more than the workers, because the waking thread, which spins like skua's, is a
+// goroutine too; and no thread is woken in turn (like skua's --alone). uts counts live
+// tasks with one counter for all workers (skua has one for each), and uses Go's SHA-1
+// (skua uses nettle's). rpc.go describes the effect of a caller that is a goroutine. The
+// garbage collector runs.
 package main
 
 import (
@@ -51,16 +53,16 @@ import (
 	"unsafe"
 )
 
-// ---- tasks that keep the workers busy: bench/workloads/background_load.c ---------------------------
+// ---- tasks that keep the workers busy (bench/workloads/background_load.c) -----
 
-// stall takes 10 us, and returns whether to go on.
+// stall uses 10 us. It returns false if the load must stop.
 func stall(stop *atomic.Bool) bool {
 	start := time.Now()
 	if stop.Load() {
 		return false
 	}
 	for time.Since(start) < 10*time.Microsecond {
-		// The thread's yield, not the goroutine's.
+		// Yield the thread, not the goroutine.
 		syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 	}
 	return true
@@ -87,11 +89,11 @@ type batches struct {
 	tasks, repeat int
 	more          string // parameters
 	perTask       int    // operations; 0: one
-	runs          []runs // one a task
-	expected      uint64 // of each; 0: repeat
+	runs          []runs // one for each task
+	expected      uint64 // runs of each task; 0: repeat
 	round         func(b *batches)
 	load          func(stop *atomic.Bool, wg *sync.WaitGroup)
-	loads         int // a worker
+	loads         int // goroutines of the load for each worker
 }
 
 func (b batches) setup(o *options) *workload {
@@ -283,13 +285,13 @@ func setupMap(*options) *workload {
 const (
 	wakes = 1000
 	gap   = 60 * time.Microsecond
-	// The waker spins for so long; then it lets others have the CPU.
+	// The waking thread spins for this long; after that it also yields.
 	spinFor = 200 * time.Microsecond
 	lost    = 10 * time.Second
 )
 
-// pinLast pins this thread to the last of its CPUs. Without success it is less
-// precise, not wrong.
+// pinLast pins this thread to the last of its CPUs. If that fails, the figures are less
+// precise, but not wrong.
 func pinLast() {
 	var cpus, one [16]uint64
 	syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(cpus),
@@ -375,7 +377,7 @@ func setupWake(o *options) *workload {
 const (
 	timers   = 1000000
 	sleepers = 1000
-	// Timers added or stopped before the task yields.
+	// The number of timers that are added or stopped before the task yields.
 	timerBatch = 1000
 	far        = time.Hour
 	near       = time.Millisecond
@@ -387,8 +389,8 @@ type sleeper struct {
 	ran  bool
 }
 
-// byBatches calls do for each timer, and yields after each batch. It returns
-// the time that this took, without that of others meanwhile.
+// byBatches calls do for each timer, and yields after each batch. It returns the time
+// that the calls took, without the time in which other goroutines ran.
 func byBatches(do func(i int)) time.Duration {
 	result := make(chan time.Duration)
 	go func() {
@@ -415,7 +417,8 @@ func beBusy(stop *atomic.Bool, wg *sync.WaitGroup) {
 	wg.Done()
 }
 
-// sleepBesideLoad returns how many sleepers ran before it was too late.
+// sleepBesideLoad lets the sleepers sleep while the workers are busy. It returns how many
+// of them ran within the time lost.
 func sleepBesideLoad(all []sleeper, workers int) int64 {
 	var busy sync.WaitGroup
 	var stop atomic.Bool
@@ -505,7 +508,8 @@ const (
 
 var entries []entry
 
-// Filled here: the functions above refer to it.
+// init fills entries, because an initialiser would refer to itself through the functions
+// above.
 func init() {
 	entries = []entry{
 		{"parallel_map", "Compute a function of many numbers, a task a number", setupMap},

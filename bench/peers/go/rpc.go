@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// rpc.go - calls that come when they come: bench/workloads/tasks/rpc.c and bench/workloads/tasks/rpc_plan.c
+// rpc.go - calls in an open loop, as in bench/workloads/tasks/rpc.c and rpc_plan.c
 //
-// The caller is a goroutine, locked to a pinned thread, and has a worker (P) of
-// its own, which serves no calls: the caller spins between them, and until the
-// last one has ended. So GOMAXPROCS is one more than workers, and as many serve
-// as are in the plan. But there is no outside in Go: a goroutine that is started
-// waits in the caller's queue until another worker steals it; of the newest in
-// there, the runtime first waits 3 us, or what a sleep of 3 us takes, for its
-// owner to run it. And each 10 ms the caller is preempted, and its worker serves
-// until it comes back. Both belong to Go, and are measured.
+// The caller is a goroutine that is locked to a pinned thread. It spins between calls, and
+// until the last call has ended, and therefore occupies a worker (P) that serves no calls.
+// For this reason GOMAXPROCS is one more than the workers, so that as many workers serve as
+// the plan assumes. Two effects of Go remain, and are measured:
+//   - There are no external threads. A new goroutine waits in the caller's queue until
+//     another worker steals it. Before a worker steals the newest goroutine of a queue, the
+//     runtime sleeps for 3 us (or as long as such a sleep takes), so that the owner may run
+//     it.
+//   - Every 10 ms the caller is preempted, and its worker serves calls until the caller runs
+//     again.
 package main
 
 import (
@@ -22,11 +24,11 @@ import (
 )
 
 const (
-	// From the begin of a round to when the first call may arrive.
+	// Time from the start of a round to the earliest possible arrival.
 	leadNs  = 1000000
 	shortNs = 10000
 	longNs  = 1000000
-	// One in so many is long.
+	// One in this many calls is long.
 	longOneIn = 200
 	// Slowdowns are counted in thousandths.
 	slowdownOne = 1000
@@ -36,14 +38,14 @@ const (
 
 type call struct{ arrivalNs, serviceNs int64 }
 
-// uniform is the n-th number of the sequence, from 0 to 1, never 1.
+// uniform returns the n-th pseudo-random number, in [0, 1), of the sequence seed.
 func uniform(seed, n uint64) float64 {
 	return float64(scatter(seed<<40+n)>>11) / (1 << 53)
 }
 
-// exponential differs from the C library's in the last bit at times, which may
-// come to one ns in an arrival. (The conversion is of aarch64, which would add
-// without rounding first.)
+// exponential sometimes differs from the C code in the last bit, which can change an
+// arrival by 1 ns. (The conversion forces rounding. Without it, aarch64 would fuse the
+// multiplication with the caller's addition.)
 func exponential(mean, uniform float64) float64 {
 	return float64(-math.Log1p(-uniform) * mean)
 }
@@ -80,7 +82,7 @@ func (t *callTimes) record(c call, sojournNs int64) {
 	t.slowdown = append(t.slowdown, sojournNs*slowdownOne/c.serviceNs)
 }
 
-// simulate serves first come, first served.
+// simulate serves the calls in a first-come-first-served queue without overhead.
 func (t *callTimes) simulate(calls []call, servers int) {
 	freeNs := make([]int64, servers)
 	for _, c := range calls {
@@ -105,10 +107,10 @@ type rpc struct {
 	workers          int
 	base             time.Time
 	calls            []call
-	endsNs           []int64 // of the calls; 0: not yet
+	endsNs           []int64 // end of each call; 0: not yet served
 	served           atomic.Int64
 	rounds           uint64
-	startNs          int64 // of this round's plan
+	startNs          int64 // when the plan of this round starts
 	times, simulated callTimes
 }
 
@@ -156,7 +158,7 @@ func (r *rpc) check() error {
 	return nil
 }
 
-// sample gives the median of the round.
+// sample returns the median sojourn time of the round.
 func (r *rpc) sample(int64) float64 {
 	before := len(r.times.sojournNs)
 	for i, c := range r.calls {

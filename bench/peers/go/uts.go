@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// uts.go - search an unbalanced tree, a goroutine a node: bench/kernels/uts_tree.c and
-// bench/workloads/fork_join/uts.c
+// uts.go - search an unbalanced tree with a goroutine for each node, as in
+// bench/kernels/uts_tree.c and bench/workloads/tasks/uts_tasks.c
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// Live tasks a worker; above, a task has one successor at a time, which takes
-// over the list of what is still to be spawned.
+// live is the bound on live tasks for each worker. Above it, a task spawns one successor,
+// which takes over the list of children that are not yet spawned.
 const live = 256
 
 type tree struct {
@@ -81,7 +81,7 @@ func (t *tree) children(n *node) uint32 {
 	return 0
 }
 
-// Children of a node that are still to be spawned, and then more.
+// rest is a list of nodes with children that are not yet spawned.
 type rest struct {
 	node                node
 	nextChild, children uint32
@@ -116,13 +116,13 @@ func (s *search) visit(n node, r *rest) {
 		}
 	}
 	s.spawnRest(r)
-	// Each task spawns before it counts down: zero is the end.
+	// A task spawns its children before it counts down: zero means that all is done.
 	if atomic.AddInt64(&s.live, -1) == 0 {
 		s.done <- struct{}{}
 	}
 }
 
-// spawnRest spawns children while there is room, and one in any case.
+// spawnRest spawns children while there is room; without room, one child as the successor.
 func (s *search) spawnRest(r *rest) {
 	for r != nil {
 		room := atomic.LoadInt64(&s.live) < s.liveMax

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrays.c - cases of loops over arrays, and of sorts: see bench/kernels/arrays.h */
+/* arrays.c - the cases of loops over arrays and of sorts (bench/kernels/arrays.h) */
 #include <stdio.h>
 
 #include "bench/peers/harness/case.h"

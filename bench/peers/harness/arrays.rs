@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! arrays.rs - what is in bench/kernels/arrays.h: the same constants, data and checks
+//! arrays.rs - the constants, data and checks of bench/kernels/arrays.h
 
 use std::ffi::CString;
 use std::os::raw::c_char;
@@ -14,7 +14,7 @@ pub const SORT_N: u64 = 1_000_000;
 pub const INPUTS: [&str; 5] = ["random", "sorted", "reversed", "equal", "organ_pipe"];
 pub const NEEDLE: u32 = u32::MAX;
 
-/// struct sort_item.
+/// struct sort_item of bench/kernels/arrays.h.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Item {
@@ -36,7 +36,7 @@ pub fn for_item(b: f64, c: f64) -> f64 {
     b + 3.0 * c
 }
 
-/// b and c.
+/// Returns the factors b and c of the case `for`.
 pub fn for_factors(n: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut b, mut c) = (vec![0.0; n], vec![0.0; n]);
     unsafe { for_fill(b.as_mut_ptr(), c.as_mut_ptr(), n) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* case.h - the knowledge of the harness about each case, for all schedulers */
+/* case.h - the parts of a case that are the same for all schedulers */
 #ifndef SKUA_BENCH_PEERS_CASE_H
 #define SKUA_BENCH_PEERS_CASE_H
 
@@ -8,18 +8,19 @@
 #include "bench/peers/harness/harness.h"
 
 /**
- * struct harness_case
- * @n: the default of --n
- * @n_min, @n_max: range of --n; 0: there is no such option
- * @takes_tree, @takes_input: the options --tree and --input
+ * struct harness_case - a workload
+ * @n: default of --n
+ * @n_min, @n_max: range of --n; both 0: the case has no such option
+ * @takes_tree: the case has the option --tree
+ * @takes_input: the case has the option --input
  * @ops: operations of a round
- * @count: as @ops, where options tell; NULL: @ops is set
- * @params: print the parameters, a JSON object; NULL: {"n":N}
- * @prepare: before each round, not timed
- * @check: was the result right? Prints on stderr what was wrong.
- * @time: make the round, by calls of @run, and return the time of an operation;
- *        what @timed says is not the warm-up. NULL: @run is the round
- * @figures: print more members of the result; NULL: none
+ * @count: returns the operations of a round if they depend on options; NULL: use @ops
+ * @params: prints the parameters, a JSON object; NULL: print {"n":N}
+ * @prepare: called before each round, not timed
+ * @check: returns whether the result was right, and prints on stderr what was wrong
+ * @time: makes a round by calls of @run, and returns the time of an operation, in ns;
+ *        @timed is false for the warm-up. NULL: one call of @run is the round
+ * @figures: prints more members of the result; NULL: none
  */
 struct harness_case {
 	const char *name;
@@ -39,19 +40,19 @@ struct harness_case {
 	void (*figures)(FILE *file);
 };
 
-/* HARNESS_CASE - a case; its other members follow the description */
+/* HARNESS_CASE - define a case; its other members follow the description */
 #define HARNESS_CASE(name_, description_, ...)                              \
 	{                                                                   \
 		.name = (name_), .description = (description_), __VA_ARGS__ \
 	}
 
-/* The last one is followed by one without a name. */
+/* The cases; each array ends with one without a name. */
 extern const struct harness_case harness_tasks[];
 extern const struct harness_case harness_forks[];
 extern const struct harness_case harness_regions[];
 extern const struct harness_case harness_arrays[];
 
-/* The request of the command line. */
+/* What the command line asks for. */
 struct harness_run {
 	const struct harness_peer *peer;
 	const struct harness_case *what;
@@ -60,22 +61,25 @@ struct harness_run {
 	bool json;
 };
 
-/* harness_measure - a round of warm-up, and the timed ones. Return: was every
- * result right? */
+/* harness_measure - run the warm-up and the timed rounds, and print the result
+ *
+ * Return: whether every result was right. */
 bool harness_measure(const struct harness_run *run, struct harness *h);
 
 /* ---- for the cases -------------------------------------------------------- */
 
-/* harness_memory - for ever, not filled; ends the program if there is none */
+/* harness_memory - allocate memory that is never freed; not initialised
+ *
+ * Ends the program if there is no memory. */
 void *harness_memory(size_t bytes);
 
-/* harness_is_right - is it? Says on stderr if not. */
+/* harness_is_right - return whether @answer is @expected; if not, print it on stderr */
 bool harness_is_right(const char *name, uint64_t answer, uint64_t expected);
 
-/* harness_fib - a Fibonacci number, by addition */
+/* harness_fib - compute a Fibonacci number by a loop */
 uint64_t harness_fib(unsigned n);
 
-/* harness_sort - numbers, in place */
+/* harness_sort - sort numbers in place */
 void harness_sort(double *numbers, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* forks.c - cases that fork and join: fib, integrate, nqueens, skynet, matmul,
+/* forks.c - the cases that fork and join: fib, integrate, nqueens, skynet, matmul,
  * cilksort */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void clear_area(struct harness *h)
 	h->area = -1;
 }
 
-/* Close to the exact integral. */
+/* Check that the area is close to the exact integral. */
 static bool check_integrate(const struct harness *h)
 {
 	double square = (double)INTEGRATE_N * INTEGRATE_N;

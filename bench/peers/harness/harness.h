@@ -2,10 +2,10 @@
 /**
  * harness.h - the common part of the peers in C and C++
  *
- * The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
- * data that its cases work on. A peer says how its scheduler runs the cases
- * that it has; the rest of each case is in tasks.c, forks.c, region.c and
- * arrays.c.
+ * It has the command line, the rounds and the JSON of skua-bench
+ * (bench/harness/measure.c), and the data of the cases. A peer defines how its scheduler
+ * runs a round of each case that it has. The rest of each case is in tasks.c, forks.c,
+ * region.c and arrays.c.
  */
 #ifndef SKUA_BENCH_PEERS_HARNESS_H
 #define SKUA_BENCH_PEERS_HARNESS_H
@@ -34,8 +34,9 @@ extern "C" {
 #define MAP_ITEMS    10000u
 #define MAP_COST     1u
 
-/* Counts how often a task ran; on a cache line of its own. The count is the
- * task's own, and not atomic: as bench/workloads/empty_tasks.h. */
+/* Counts how often a task ran; on a cache line of its own. The count is not atomic, so that
+ * the check detects a task that ran on two threads at once (as in
+ * bench/workloads/empty_tasks.h). */
 struct harness_runs {
 	uint64_t runs;
 	char padding[56];
@@ -52,12 +53,13 @@ struct harness_counts {
 	uint32_t depth;
 };
 
-/* The input of the cases; memory exists only for the case that runs. */
+/* Options, input and results of the cases. Memory is allocated only for the
+ * case that runs. */
 struct harness {
 	unsigned workers;
 	unsigned n; /* --n, or the size of the case */
 
-	struct harness_runs runs[SPAWN_TASKS]; /* one a task */
+	struct harness_runs runs[SPAWN_TASKS]; /* one for each task */
 	struct harness_result results[MAP_ITEMS];
 	const struct uts_tree *tree;
 	struct harness_counts counts;
@@ -77,19 +79,17 @@ struct harness {
 	const char *input; /* order of the items */
 };
 
-/* A case, and how it is run once. */
+/* A case by its name, and the function that runs a round of it (for region,
+ * one call). */
 struct harness_round {
 	const char *name;
 	void (*run)(struct harness *h);
 };
 
 /**
- * struct harness_peer - the scheduler
- * @start: before the first round; may be NULL
- * @rounds: of each case that it has; the last one's name is NULL
- *
- * The cases are those of bench/: a function runs a whole round, except that
- * of region, which makes one call.
+ * struct harness_peer - a scheduler
+ * @start: called before the first round; may be NULL
+ * @rounds: one for each case that it has, ended by one whose name is NULL
  */
 struct harness_peer {
 	const char *name;
@@ -98,8 +98,9 @@ struct harness_peer {
 	const struct harness_round *rounds;
 };
 
-/* harness_main - carry out the command line; an exit code: 0 success, 1 a
- * wrong result, 2 usage */
+/* harness_main - carry out the command line
+ *
+ * Return: an exit code: 0 success, 1 a wrong result, 2 usage. */
 int harness_main(const struct harness_peer *peer, char **argv);
 
 /* ---- for the rounds ------------------------------------------------------- */
@@ -130,7 +131,8 @@ static inline void harness_add(struct harness_counts *sum,
 		sum->depth = counts->depth;
 }
 
-/* The function of integrate, and the area below the line between two points. */
+/* The function that integrate integrates. harness_trapezoid() is the area
+ * below the line between two of its points. */
 static inline double harness_function(double x)
 {
 	return (x * x + 1) * x;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! kernels.rs - what is in bench/kernels/kernels.h: the same constants, and the code
-//! between forks
+//! kernels.rs - the constants of bench/kernels/kernels.h, and bindings for its functions
 
 use std::mem::MaybeUninit;
 
@@ -34,7 +33,7 @@ pub fn fib_number(n: u64) -> u64 {
     (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0
 }
 
-/// struct matmul_product; which part of c is whose is up to the caller.
+/// struct matmul_product. The caller ensures that no two threads write the same part of c.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Product {
@@ -47,7 +46,7 @@ pub struct Product {
 unsafe impl Send for Product {}
 unsafe impl Sync for Product {}
 
-/// struct cilksort_merge; likewise.
+/// struct cilksort_merge. The caller ensures that no two threads write the same part of out.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Merge {
@@ -106,7 +105,7 @@ impl Product {
 }
 
 impl Merge {
-    /// Of the three that follow one another in numbers.
+    /// The merge of two adjacent runs of numbers: from[0] to from[1] and from[1] to from[2].
     pub fn of(numbers: *const u32, from: [u64; 3], out: *mut u32) -> Merge {
         unsafe { cilksort_runs(numbers, from[0], from[1], from[2], out) }
     }

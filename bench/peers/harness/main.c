@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - the command line of a peer: as skua-bench's, with other options */
+/* main.c - the command line of a peer: like that of skua-bench, with fewer options */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "bench/peers/harness/case.h"
 
-/* The beginning of messages: "skua-peer-tbb run uts". */
+/* What messages begin with, such as "skua-peer-tbb run uts". */
 static char who[64];
 
 static void add_who(const char *word)
@@ -55,7 +55,8 @@ static const struct harness_case *find_case(const char *name)
 	return found;
 }
 
-/* Of a peer that is being written. */
+/* Refuse a peer that names a case which does not exist: helps the author of
+ * a new peer. */
 static void check_rounds(const struct harness_peer *peer)
 {
 	for (const struct harness_round *r = peer->rounds; r->name; r++)
@@ -114,7 +115,7 @@ static bool is(const char *word, const char *option)
 	       (word[length] == '\0' || word[length] == '=');
 }
 
-/* The value of an option: joined by "=", or the next word. */
+/* Return the value of an option, which follows "=" or is the next word. */
 static const char *value_of(const char *option, int *i, char **argv)
 {
 	const char *rest = argv[*i] + strlen(option);
@@ -131,7 +132,7 @@ static unsigned number_of(const char *option, int *i, char **argv, unsigned min,
 	return parse_number(option, value_of(option, i, argv), min, max);
 }
 
-/* An option that this case has. Return: was it one? */
+/* Parse an option that only some cases have. Return: whether this case has it. */
 static bool parse_own(const struct harness_case *c, struct harness *h, int *i,
 		      char **argv)
 {

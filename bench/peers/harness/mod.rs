@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! mod.rs - what the peers written in Rust have in common
+//! mod.rs - the common part of the peers in Rust
 //!
-//! The command line, rounds and JSON of skua-bench (bench/harness/measure.c), and the
-//! data that its cases work on, most of which is its own code.
+//! It has the command line, the rounds and the JSON of skua-bench
+//! (bench/harness/measure.c), and the data of the cases, most of which comes from code
+//! that skua-bench itself uses.
 
 use std::fmt::Display;
 use std::os::raw::c_int;
@@ -30,7 +31,7 @@ pub struct Peer {
 pub struct Case {
     pub name: &'static str,
     pub description: &'static str,
-    pub takes: &'static [&'static str], // options beside those of all
+    pub takes: &'static [&'static str], // options of this case only
     pub n: Number,                      // --n
     pub busy_caller: bool,              // as in bench/harness/workload.h
     pub make: Make,
@@ -61,17 +62,17 @@ pub const fn case(name: &'static str, description: &'static str, make: Make) -> 
     }
 }
 
-/// Called as in bench/harness/workload.h: only round() is timed, and a warm-up round
-/// comes first.
+/// The functions of a workload. They are called as in bench/harness/workload.h: only
+/// round() is timed, and a warm-up round comes first.
 pub trait Workload {
     fn ops(&self) -> u64;
     /// The parameters, as a JSON object.
     fn params(&self) -> String;
     fn prepare(&mut self) {}
     fn round(&mut self);
-    /// Was the round's result right? Says on stderr what was wrong.
+    /// Returns whether the round's result was right, and prints on stderr what was wrong.
     fn check(&mut self) -> bool;
-    /// The time of an operation, in ns; not called for the warm-up.
+    /// Returns the time of an operation, in ns. Not called for the warm-up.
     fn sample(&mut self, round_ns: u64) -> f64 {
         round_ns as f64 / self.ops() as f64
     }
@@ -101,7 +102,7 @@ pub struct RpcOptions {
     pub seed: u64,
 }
 
-// ---- what workloads are made of ---------------------------------------------
+// ---- parts of workloads -----------------------------------------------------
 
 #[repr(C)]
 struct Timespec {
@@ -113,15 +114,16 @@ extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
 }
 
-/// CLOCK_MONOTONIC, as bench/harness/clock.h.
+/// Reads CLOCK_MONOTONIC, like bench/harness/clock.h.
 pub fn clock_ns() -> u64 {
     let mut t = Timespec { seconds: 0, ns: 0 };
     unsafe { clock_gettime(1, &mut t) };
     t.seconds as u64 * 1_000_000_000 + t.ns as u64
 }
 
-/// How often a task ran: the task's own, and not a read-modify-write, so that
-/// a task that ran twice at once is found out. As bench/workloads/empty_tasks.h.
+/// Counts how often a task ran. It is not incremented by a read-modify-write operation, so
+/// that the check detects a task that ran on two threads at once (as in
+/// bench/workloads/empty_tasks.h).
 #[repr(align(64))]
 #[derive(Default)]
 pub struct Runs(AtomicU64);
@@ -140,7 +142,8 @@ impl Runs {
     }
 }
 
-/// For ever: tasks borrow them without counting references.
+/// Allocates values that are never freed, so that tasks can borrow them without counting
+/// references.
 pub fn leak<T: Default>(count: usize) -> &'static [T] {
     Box::leak((0..count).map(|_| T::default()).collect())
 }
@@ -161,7 +164,7 @@ fn compute_step(z: u64) -> u64 {
     (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
 }
 
-/// About `cost` microseconds at 3 GHz, as bench/kernels/compute.h.
+/// Takes about `cost` microseconds at 3 GHz, like compute() of bench/kernels/compute.h.
 fn compute(number: u64, cost: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     for _ in 0..cost * 450 {
@@ -170,15 +173,15 @@ fn compute(number: u64, cost: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Numbers that look random, as bench/kernels/compute.h.
+/// Spreads consecutive numbers over all 64 bits, like scatter() of bench/kernels/compute.h.
 #[allow(dead_code)]
 pub fn scatter(number: u64) -> u64 {
     let z = compute_step((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z ^ (z >> 31)
 }
 
-/// The value that `percent` of the sorted values do not exceed; rounded down to eight
-/// bits, as bench/harness/histogram.c does.
+/// Returns the value that `percent` of the sorted values do not exceed, rounded down to
+/// eight bits, as bench/harness/histogram.c does.
 #[allow(dead_code)]
 pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
     let needed = (sorted.len() as f64 * percent / 100.0).ceil() as usize;
@@ -187,7 +190,7 @@ pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
     value >> shift << shift
 }
 
-/// {"p50":...}, in units of one.
+/// Returns the percentiles as a JSON object, {"p50":...}. Values are divided by `one`.
 #[allow(dead_code)]
 pub fn percentiles(values: &mut [u64], one: u64) -> String {
     values.sort_unstable();
@@ -264,7 +267,7 @@ impl Peer {
     }
 
     fn number(&self, who: &str, option: &str, text: &str, min: u64, max: u64) -> u64 {
-        // parse() takes a sign.
+        // Check the digits, because parse() would accept a sign.
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match text.parse() {
             Ok(n) if digits && (min..=max).contains(&n) => n,
@@ -340,8 +343,8 @@ impl Peer {
         options
     }
 
-    /// Does what the command line says, and exits: 0 success, 1 a wrong
-    /// result, 2 usage.
+    /// Carries out the command line, and exits. Exit codes: 0 success, 1 a wrong result,
+    /// 2 usage.
     pub fn main(&self) -> ! {
         let args: Vec<String> = std::env::args().skip(1).collect();
         let words: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.c - the case region: short calls of fib, each from outside
+ * region.c - the case region: short calls of fib, each made by an external thread
  *
- * As bench/workloads/fork_join/region.c: calls that follow one another are warm; before a cold one
- * there is a pause, so that workers have gone to sleep.
+ * As in bench/workloads/fork_join/region.c, warm calls follow one another, and there is a
+ * pause before each cold call, so that workers have gone to sleep.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 static struct {
 	double *warm;
 	double *cold;
-	size_t calls; /* of either */
+	size_t calls; /* number of times in each array */
 } all;
 
-static uint64_t wrong; /* answers of this round */
+static uint64_t wrong; /* number of wrong answers in this round */
 
 static void clear_wrong(struct harness *h)
 {
@@ -58,7 +58,8 @@ static void keep(const double *warm, const double *cold)
 	all.calls += REGION_CALLS;
 }
 
-/* Return: the median of the warm calls. */
+/* Make the warm and the cold calls of a round. Return: the median time of
+ * the warm calls. */
 static double time_calls(struct harness *h, void (*run)(struct harness *h),
 			 bool timed)
 {

@@ -42,7 +42,8 @@ void harness_sort(double *numbers, size_t count)
 
 /* ---- printing ------------------------------------------------------------- */
 
-/* The results of the rounds; @times are of an operation each, and sorted. */
+/* The results of the rounds. @times are the times of an operation in each
+ * round, sorted. */
 struct result {
 	const struct harness_run *run;
 	const struct harness *h;
@@ -102,7 +103,7 @@ static void print_json(const struct result *r)
 
 /* ---- rounds --------------------------------------------------------------- */
 
-/* Return: the time of an operation. */
+/* Run one round. Return: the time of an operation, in ns. */
 static double time_round(const struct harness_run *run, struct harness *h,
 			 uint64_t ops, bool timed)
 {

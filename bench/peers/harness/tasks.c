@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.c - cases of many tasks: spawn_many_*, chained_spawn, parallel_map, uts */
+/* tasks.c - the cases with many tasks: spawn_many_*, chained_spawn, parallel_map, uts */
 #include <stdio.h>
 #include <string.h>
 

@@ -21,7 +21,7 @@ pub struct Tree {
     pub depth: u32,
 }
 
-// It is never written.
+// Safe to share, because it is never written.
 unsafe impl Sync for Tree {}
 
 #[repr(C)]

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrays.c - loops over arrays, each a parallel loop of one line
+ * arrays.c - loops over arrays, each written as an OpenMP parallel loop
  *
- * There is no find_early: a loop can be left by `cancel` only, which the
- * environment (OMP_CANCELLATION) has to allow, and which does not tell the first
- * from others.
+ * There is no find_early: only `cancel` can end a loop early, the environment
+ * (OMP_CANCELLATION) must allow it, and it does not find the first match in particular.
  */
 #include "bench/peers/openmp/arrays.h"
 
@@ -30,7 +29,7 @@ void arrays_reduce(struct harness *h)
 	h->answer = sum;
 }
 
-/* gcc takes memory for as many sums as there are items, in each call. */
+/* gcc's runtime allocates memory for one sum for each item, in each call. */
 void arrays_scan(struct harness *h)
 {
 	const uint64_t *in = h->in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrays.h - loops over arrays, and sorts: a round of each */
+/* arrays.h - functions that run a round of a loop over arrays or of a sort */
 #ifndef SKUA_BENCH_PEERS_OPENMP_ARRAYS_H
 #define SKUA_BENCH_PEERS_OPENMP_ARRAYS_H
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenMP tasks on those workloads of skua-bench that suit a fork-join pool
+ * main.c - OpenMP tasks on those workloads of skua-bench that suit a fork-join pool
  *
- *   spawn_many_local   20 times: a parallel region, in which one thread makes
- *                      10,000 empty tasks; its end waits for them
- *   spawn_many_worker  one region, in which that happens 20 times (taskwait)
- *   chained_spawn      100 regions: a chain of 1,000 tasks, each of which makes
- *                      the next one
- *   parallel_map       a region, and 10,000 tasks of about 1 us
- *   uts                unbalanced tree search, a task a node: a node makes its
- *                      children, and waits for them
+ *   spawn_many_local   20 parallel regions: in each, one thread makes 10,000
+ *                      empty tasks; the end of the region waits for them
+ *   spawn_many_worker  one region: one thread makes 10,000 empty tasks and
+ *                      waits for them (taskwait), 20 times
+ *   chained_spawn      100 regions: in each, a chain of 1,000 tasks, each of
+ *                      which makes the next one
+ *   parallel_map       one region with 10,000 tasks of about 1 us
+ *   uts                unbalanced tree search with a task for each node: a node
+ *                      makes tasks for its children, and waits for them
  *   fib, integrate, nqueens, skynet, matmul, cilksort
- *                      a task for a fork, and a taskwait for its join
+ *                      a fork is a task, a join is a taskwait
  *   for, reduce, scan, sort_unstable, sort_stable
  *                      see arrays.c and sorts.cpp
  *
- * Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
- * parallel_map.c, uts.c and those named after the last ones; the constants of
- * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
- * are published ones. Differences that cannot be avoided: tasks exist within a
- * region only, so that "outside" begins one; the calling thread is one of the
- * workers; a task cannot be waited for by itself; and gcc's runtime makes no
- * task, but calls its function at once, where a region has one thread or 64
- * tasks a thread wait.
+ * Counts and checks are those of skua's workloads with the same names (bench/workloads/).
+ * The constants of the first three come from Tokio's benchmark rt_multi_threaded; the
+ * trees are published ones.
+ *
+ * Differences that cannot be avoided: Tasks exist only within a parallel region; a round
+ * that starts "from outside" therefore begins a region. The calling thread is one of the
+ * workers. A single task cannot be waited for. gcc's runtime makes no task, but calls the
+ * function at once, if the region has one thread or if 64 tasks for each thread wait.
  */
 #include <math.h>
 #include <omp.h>
@@ -31,7 +32,7 @@
 
 #include "bench/peers/openmp/arrays.h"
 
-/* The runtime is the compiler's. */
+/* The OpenMP runtime is that of the compiler. */
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
 #else
@@ -100,7 +101,7 @@ static void parallel_map(struct harness *h)
 	}
 }
 
-/* The counts of each thread, on cache lines of its own. */
+/* The counts of each thread, each on cache lines of its own. */
 static struct {
 	struct harness_counts counts;
 	char padding[128 - sizeof(struct harness_counts)];
@@ -136,7 +137,7 @@ static void uts(struct harness *h)
 
 static uint64_t fork_fib(unsigned n);
 
-/* As in bench/workloads/fork_join/fib.c, the caller sees to a leaf. */
+/* Handle a leaf in the caller, as in bench/workloads/fork_join/fib.c. */
 static inline uint64_t count_fib(unsigned n)
 {
 	return n < 2 ? n : fork_fib(n);
@@ -332,7 +333,7 @@ int main(int argc, char **argv)
 		{ "region", fib },
 		{ "for", arrays_for },
 		{ "reduce", arrays_reduce },
-#ifndef __clang__ /* puts a sum for each item on the stack, and dies */
+#ifndef __clang__ /* clang puts a sum for each item on the stack, which overflows */
 		{ "scan", arrays_scan },
 #endif
 		{ "sort_unstable", arrays_sort_unstable },

@@ -2,7 +2,7 @@
 /*
  * sorts.cpp - the sorts of libstdc++'s parallel mode
  *
- * OpenMP has none of its own; these are what gcc's library makes of it.
+ * OpenMP has no sorts. These are the sorts that gcc's C++ library builds on OpenMP.
  */
 #include <parallel/algorithm>
 
@@ -11,7 +11,7 @@
 namespace
 {
 
-/* An object, and no function, so that it is inlined. */
+/* A function object, not a function, so that it is inlined. */
 constexpr auto less = [](const sort_item &a, const sort_item &b) {
 	return a.key < b.key;
 };

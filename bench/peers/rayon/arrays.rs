@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! arrays.rs - loops over arrays by parallel iterators, and sorts
 //!
-//! There is no scan: Rayon has none.
+//! There is no case scan, because Rayon has no such function.
 
 use rayon::prelude::*;
 use rayon::ThreadPool;
@@ -10,7 +10,7 @@ use crate::harness::arrays::{self, Item};
 use crate::harness::{case, Case, Make, Number, Options, Workload};
 use crate::pool;
 
-/// The data of a case; the pool calls its functions in the order of a Workload's.
+/// The data of a case. Its functions run in the pool, in the order of those of Workload.
 trait Data: Send {
     fn clear(&mut self);
     fn run(&mut self);
@@ -150,7 +150,8 @@ pub const REDUCE: Case = loop_case(
 
 // ---- find_early -------------------------------------------------------------
 
-/// Items that find_early reads between two checks of whether another task found one.
+/// Number of items that find_early reads before it checks whether another task has found
+/// a match.
 const CHUNK: usize = 1024;
 
 struct Search {
@@ -163,8 +164,8 @@ impl Data for Search {
         self.found = None;
     }
 
-    /// By chunks: position_first() hands each item on through its adaptors,
-    /// which takes twenty times longer than to look at it.
+    /// Searches by chunks, because position_first() passes each item through several
+    /// adaptors, which takes twenty times longer than the comparison itself.
     fn run(&mut self) {
         self.found = self
             .numbers
@@ -258,8 +259,8 @@ pub const SORT_STABLE: Case = sort_case(
     make_by_key,
 );
 
-/// Keys as simple as these are better not kept: par_sort_by_cached_key() takes
-/// half as long again.
+/// Uses par_sort_by_key(), because keys are cheap to compute: par_sort_by_cached_key()
+/// takes half as long again.
 pub const SORT_BY_KEY: Case = sort_case(
     "sort_by_key",
     "Sort an array by a key that is called for",

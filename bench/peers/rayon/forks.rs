@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! forks.rs - fork-join workloads, a join() for a fork
+//! forks.rs - fork-join workloads, with a join() for each fork
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::harness::kernels::{self, Merge, Product};
 use crate::harness::{clock_ns, percentile, percentiles, Number, Options, Workload};
 use crate::pool;
 
-/// A call that forks, within the pool; its answer is a number.
+/// A call that forks, made within the pool. Its answer is a number.
 struct Call<T> {
     pool: ThreadPool,
     n: u64,
@@ -45,7 +45,7 @@ impl<T: Send + Debug> Workload for Call<T> {
     }
 }
 
-/// As in bench/workloads/fork_join/fib.c, the caller sees to a leaf.
+/// Handles a leaf in the caller, as in bench/workloads/fork_join/fib.c.
 #[inline]
 fn fib_of(n: u64) -> u64 {
     if n < 2 { n } else { fork_fib(n) }
@@ -73,7 +73,7 @@ pub const REGION_N: Number = Number {
     max: 40,
 };
 
-/// As bench/workloads/fork_join/region.c.
+/// The case region, as in bench/workloads/fork_join/region.c.
 struct Region {
     pool: ThreadPool,
     n: u64,
@@ -211,7 +211,7 @@ fn place(columns: u32, left: u32, right: u32) -> u64 {
     }
 }
 
-/// In this row, at the places that are safe.
+/// Places a queen at each place of this row that is set in safe.
 fn place_at(columns: u32, left: u32, right: u32, safe: u32) -> u64 {
     if safe == 0 {
         return 0;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-//! Rayon on those workloads of skua-bench that suit a fork-join pool
+//! main.rs - Rayon on those workloads of skua-bench that suit a fork-join pool
 //!
-//!   spawn_many_local   20 times: 10,000 empty tasks spawned from outside the
-//!                      pool (ThreadPool::in_place_scope), and waited for
-//!   spawn_many_worker  the same from inside the pool (scope)
-//!   chained_spawn      100 times: a chain of 1,000 tasks, each of which spawns
-//!                      the next one, begun and waited for from outside
-//!   parallel_map       10,000 tasks of about 1 us, spawned from outside
-//!   uts                unbalanced tree search, a task a node: recursive join()
-//!                      halves a node's children, down to single ones
+//!   spawn_many_local   20 times: an external thread spawns 10,000 empty tasks
+//!                      (ThreadPool::in_place_scope), and waits for them
+//!   spawn_many_worker  the same, by a thread of the pool (scope)
+//!   chained_spawn      100 times: an external thread starts a chain of 1,000
+//!                      tasks, each of which spawns the next one, and waits
+//!   parallel_map       an external thread spawns 10,000 tasks of about 1 us
+//!   uts                unbalanced tree search with a task for each node: a
+//!                      recursive join() halves a node's children, down to
+//!                      single ones
 //!   fib, integrate, nqueens, skynet, matmul, cilksort
-//!                      a join() for a fork
+//!                      a fork is a join()
 //!   for, reduce, find_early, sort_unstable, sort_stable, sort_by_key
 //!                      parallel iterators, and the sorts of slices
 //!
-//! Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
-//! parallel_map.c, uts.c and those named after the last ones; the spawn_many_*
-//! and chained_spawn constants come from Tokio's benchmark rt_multi_threaded,
-//! and the trees are published ones. A difference: spawn_many_worker waits for
-//! its scope where skua joins each task. `--workers` is the pool's threads; the
-//! calling thread is none of them.
+//! Counts and checks are those of skua's workloads with the same names (bench/workloads/).
+//! The constants of spawn_many_* and chained_spawn come from Tokio's benchmark
+//! rt_multi_threaded; the trees are published ones. A difference: spawn_many_worker waits
+//! for its scope, whereas skua joins each task. `--workers` is the number of the pool's
+//! threads; the calling thread is not one of them.
 
 mod arrays;
 mod forks;
@@ -30,7 +30,7 @@ use harness::uts::{Counts, Node, Tree};
 use harness::{case, check_runs, leak, map, Case, Options, Peer, Runs, Workload};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
-// T3 is 1,572 nodes deep, and a thread that waits takes on other tasks.
+// The tree T3 is 1,572 nodes deep, and a waiting thread runs other tasks on its stack.
 const STACK_BYTES: usize = 256 << 20;
 
 fn pool(options: &Options) -> ThreadPool {
@@ -43,7 +43,7 @@ fn pool(options: &Options) -> ThreadPool {
 struct Batches {
     name: &'static str,
     pool: ThreadPool,
-    runs: &'static [Runs], // one a task
+    runs: &'static [Runs], // one for each task
     repeat: u64,
     batch: fn(&Batches),
 }
@@ -111,7 +111,7 @@ fn chained(options: &Options) -> Box<dyn Workload> {
     })
 }
 
-/// The whole round is one piece of work inside the pool.
+/// Batches whose whole round runs inside the pool.
 struct Inside(Batches);
 
 impl Workload for Inside {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrays.cpp - loops over arrays, and a sort, by oneTBB's algorithms
+ * arrays.cpp - loops over arrays, and a sort, with oneTBB's algorithms
  *
- * Ranges and partitioners are the default ones. There is no find_early, as no
- * algorithm finds the first of many, and no stable sort.
+ * Ranges and partitioners are the default ones. There is no find_early, because oneTBB has
+ * no algorithm that finds the first match, and it has no stable sort.
  */
 #include <functional>
 #include <tbb/blocked_range.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arrays.h - loops over arrays, and a sort: a round of each, within an arena */
+/* arrays.h - functions that run a round of a loop over arrays or of a sort, within an
+ * arena */
 #ifndef SKUA_BENCH_PEERS_TBB_ARRAYS_H
 #define SKUA_BENCH_PEERS_TBB_ARRAYS_H
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oneTBB on those workloads of skua-bench that suit a fork-join pool
+ * main.cpp - oneTBB on those workloads of skua-bench that suit a fork-join pool
  *
- *   spawn_many_local   20 times: 10,000 empty tasks put into an arena by a
- *                      thread outside it (enqueue), and the last one tells it
- *   spawn_many_worker  the same from inside, by a task_group, which is waited
- *                      for
+ *   spawn_many_local   20 times: a thread outside an arena adds 10,000 empty
+ *                      tasks to it (enqueue); the last task wakes the thread
+ *   spawn_many_worker  the same from inside the arena, with a task_group for
+ *                      which the thread waits
  *   chained_spawn      100 times: a chain of 1,000 tasks of a group, each of
- *                      which runs the next one
- *   parallel_map       10,000 tasks of about 1 us, as spawn_many_local
- *   uts                unbalanced tree search, a task a node: a node runs its
- *                      children in a group of their own, and waits for them
+ *                      which spawns the next one
+ *   parallel_map       10,000 tasks of about 1 us, like spawn_many_local
+ *   uts                unbalanced tree search with a task for each node: a node
+ *                      runs its children in a group, and waits for them
  *   fib, integrate, nqueens, skynet, matmul, cilksort
- *                      two calls at once are a parallel_invoke, more a group
+ *                      two calls at once are a parallel_invoke, more are a
+ *                      group
  *   for, reduce, scan, sort_unstable
  *                      see arrays.cpp
  *
- * Counts and checks are those of bench/workloads/tasks/spawn_many.c, chained_spawn.c,
- * parallel_map.c, uts.c and those named after the last ones; the constants of
- * the first three come from Tokio's benchmark rt_multi_threaded, and the trees
- * are published ones. Differences that cannot be avoided: where work is not
- * enqueued from outside, the calling thread is one of the workers; a task cannot
- * be waited for by itself.
+ * Counts and checks are those of skua's workloads with the same names (bench/workloads/).
+ * The constants of the first three come from Tokio's benchmark rt_multi_threaded; the
+ * trees are published ones. Differences that cannot be avoided: unless work is enqueued
+ * from outside, the calling thread is one of the workers; a single task cannot be waited
+ * for.
  */
 #include <atomic>
 #include <cmath>
@@ -40,10 +40,11 @@
 namespace
 {
 
-/* T3 is 1,572 nodes deep, and a thread that waits takes on other tasks. */
+/* The tree T3 is 1,572 nodes deep, and a waiting thread runs other tasks on
+ * its stack. */
 constexpr std::size_t STACK_BYTES = std::size_t{ 256 } << 20;
 
-/* Live as long as the program. */
+/* These exist as long as the program. */
 std::unique_ptr<tbb::global_control> threads;
 std::unique_ptr<tbb::global_control> stacks;
 std::unique_ptr<tbb::task_arena> inside;  /* the caller and workers - 1 */
@@ -53,7 +54,8 @@ void start(harness *h)
 {
 	using tbb::global_control;
 
-	/* Both arenas are never at work at once; the caller counts, too. */
+	/* The arenas are never busy at the same time. One more than the
+	 * workers, because the calling thread counts, too. */
 	threads = std::make_unique<global_control>(
 		global_control::max_allowed_parallelism, h->workers + 1);
 	stacks = std::make_unique<global_control>(
@@ -62,7 +64,7 @@ void start(harness *h)
 	outside = std::make_unique<tbb::task_arena>((int)h->workers, 0);
 }
 
-/* Waits for the last of many. */
+/* Lets a thread wait for the last of many tasks. */
 class Countdown
 {
       public:
@@ -74,7 +76,8 @@ class Countdown
 	{
 		if (left.fetch_sub(1) > 1)
 			return;
-		/* Under the lock: the waiter may then destroy this. */
+		/* Notify under the lock, because the waiting thread may
+		 * destroy this object once it has the lock. */
 		std::lock_guard<std::mutex> guard(mutex);
 		done = true;
 		changed.notify_one();
@@ -153,7 +156,7 @@ void parallel_map(harness *h)
 	countdown.wait();
 }
 
-/* The counts of each thread, on cache lines of its own. */
+/* The counts of each thread, each on cache lines of its own. */
 struct alignas(128) tally {
 	harness_counts counts;
 };
@@ -191,7 +194,7 @@ void uts(harness *h)
 
 std::uint64_t fork_fib(unsigned n);
 
-/* As in bench/workloads/fork_join/fib.c, the caller sees to a leaf. */
+/* Handle a leaf in the caller, as in bench/workloads/fork_join/fib.c. */
 inline std::uint64_t count_fib(unsigned n)
 {
 	return n < 2 ? n : fork_fib(n);

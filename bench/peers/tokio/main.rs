@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: MIT
-//! Tokio on the workloads of skua-bench
+//! main.rs - Tokio on the workloads of skua-bench
 //!
-//! The first nine come, with their constants, from Tokio's own benchmark
-//! rt_multi_threaded; here as bench/*.c of skua does them:
+//! The first nine workloads, with their constants, come from Tokio's own benchmark
+//! rt_multi_threaded. They are written here like those in skua's bench/workloads/tasks/:
 //!
-//!   spawn_many_local         20 times: 10,000 empty tasks from a thread that
-//!                            is no worker, and the last one tells it
-//!   spawn_many_worker        the same from inside a task, which joins each
-//!   spawn_many_remote_idle   as local, but each is joined (block_on)
-//!   spawn_many_remote_busy1  5 times, while 2 tasks a worker { yield; 10 us }
-//!   spawn_many_remote_busy2  5 times 1,000, while a chain a worker of tasks
-//!                            that take 10 us each and spawn their successor
+//!   spawn_many_local         20 times: an external thread spawns 10,000 empty
+//!                            tasks; the last task wakes it
+//!   spawn_many_worker        the same, by a task, which joins each
+//!   spawn_many_remote_idle   like spawn_many_local, but the thread joins each
+//!                            task (block_on)
+//!   spawn_many_remote_busy1  the same, 5 times, while two tasks for each worker
+//!                            use 10 us and yield, again and again
+//!   spawn_many_remote_busy2  5 times 1,000 tasks, while one chain of tasks for
+//!                            each worker runs: each task uses 10 us and spawns
+//!                            its successor
 //!   yield_many               5 times: 200 tasks yield 1,000 times each
 //!   ping_pong                50 times: 1,000 tasks, each of which spawns a
 //!                            partner, sends it a number and awaits an answer
 //!   chained_spawn            100 times: 1,000 tasks, each spawns the next one
-//!   join_one                 200,000 times: a task spawns one and awaits it
+//!   join_one                 200,000 times: a task spawns a task and awaits it
 //!
-//! and these are skua's:
+//! The others come from skua:
 //!
-//!   wake          1,000 wakes, 60 us apart, of a task by a foreign thread;
-//!                 a thread on a futex is woken in turn
-//!   parallel_map  10,000 tasks of about 1 us from outside
-//!   timers        10^6 timers added and dropped by one task; meanwhile 1,000
-//!                 tasks sleep 1 to 51 ms beside 2 busy tasks a worker
-//!   uts           unbalanced tree search, a task a node
-//!   rpc           20,000 calls that come when they come, a task a call; by the
-//!                 same plan, and spawned by a thread that is pinned and spins
+//!   wake          an external thread wakes a task 1,000 times, 60 us apart; in
+//!                 turn, it wakes a thread that sleeps on a futex
+//!   parallel_map  an external thread spawns 10,000 tasks of about 1 us
+//!   timers        one task adds and drops 10^6 timers; meanwhile 1,000 tasks
+//!                 sleep 1 to 51 ms beside two busy tasks for each worker
+//!   uts           unbalanced tree search with a task for each node
+//!   rpc           20,000 calls in an open loop with a task for each call, by the
+//!                 same plan, spawned by a pinned thread that spins
 //!
-//! Differences that cannot be avoided: where a Tokio (as 1.24) polls its LIFO
-//! slot without a bound, the chains of spawn_many_remote_busy2 starve all else,
-//! and it is skipped (exit code 77). Tokio allocates each task; where skua
-//! waits for its runtime to drain, an atomic count and a channel tell, as in
-//! Tokio's benchmark; its workers are not pinned (on a busy machine the one
-//! that `wake` or `rpc` wakes may take over the caller's CPU); its timers have
-//! steps of 1 ms, and each far one is an allocation. uts counts live tasks with
-//! one counter for all (skua: one a worker). The runtime has its I/O and time
-//! drivers enabled, as there.
+//! Differences that cannot be avoided:
+//! - Some versions of Tokio (such as 1.24) poll the LIFO slot without a bound. The chains
+//!   of spawn_many_remote_busy2 then starve all other tasks, and the workload is skipped
+//!   (exit code 77).
+//! - Tokio allocates each task.
+//! - Where skua waits for its runtime to drain, this program waits with an atomic count
+//!   and a channel, as Tokio's benchmark does.
+//! - Tokio's workers are not pinned. On a busy machine, the worker that `wake` or `rpc`
+//!   wakes may take over the caller's CPU.
+//! - Tokio's timers have a resolution of 1 ms, and each far timer is an allocation.
+//! - uts counts live tasks with one counter for all workers; skua has one for each.
+//!
+//! The runtime has its I/O and time drivers enabled, as in Tokio's benchmark.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -62,7 +69,7 @@ fn runtime(options: &Options) -> Runtime {
     builder.build().unwrap()
 }
 
-// ---- waiting for the last of many -------------------------------------------
+// ---- wait for the last of many tasks ----------------------------------------
 
 struct Countdown {
     left: AtomicUsize,
@@ -83,7 +90,7 @@ impl Countdown {
     }
 }
 
-// ---- tasks that keep the workers busy: bench/workloads/background_load.c ---------------------------
+// ---- tasks that keep the workers busy (bench/workloads/background_load.c) ----
 
 type Stop = &'static AtomicBool;
 
@@ -96,7 +103,7 @@ impl Drop for StopAtEnd {
     }
 }
 
-/// Take 10 us. Returns whether to go on.
+/// Uses 10 us. Returns false if the load must stop.
 fn stall(stop: Stop) -> bool {
     let start = Instant::now();
     if stop.load(Relaxed) {
@@ -128,9 +135,9 @@ struct Batches {
     name: &'static str,
     stop: StopAtEnd, // before the runtime ends
     rt: Runtime,
-    runs: &'static [Runs], // one a task
+    runs: &'static [Runs], // one for each task
     repeat: u64,
-    tasks: u64,    // in a batch; runs[] is shorter if one is used again
+    tasks: u64,    // in a batch; runs[] is shorter if the batch reuses a task
     per_task: u64, // operations
     expected: u64, // runs of a task
     more_params: &'static str,
@@ -158,7 +165,7 @@ impl Batches {
         }
     }
 
-    /// A batch, from outside: all that is spawned counts down.
+    /// Spawns a batch of `tasks` tasks, each of which counts down, and waits for the last.
     fn drain(&self, tasks: usize, spawn: impl FnOnce()) {
         self.countdown.left.store(tasks, Release);
         spawn();
@@ -267,7 +274,7 @@ fn spawn_many_remote_busy1(options: &Options) -> Box<dyn Workload> {
     Box::new(b)
 }
 
-/// Nobody waits so long for a turn unless he never gets one.
+/// A task that has not run after this time is starved: it will never run.
 const STARVED: Duration = Duration::from_secs(10);
 
 fn spawn_many_remote_busy2(options: &Options) -> Box<dyn Workload> {
@@ -281,7 +288,7 @@ fn spawn_many_remote_busy2(options: &Options) -> Box<dyn Workload> {
             chain_link(stop)
         });
     }
-    // Not until all chains run is it known that another task gets a turn.
+    // Wait until all chains run. Only then can a test task show whether others still run.
     let all_run = (0..options.workers).all(|_| wait.recv_timeout(STARVED).is_ok());
     b.rt.spawn(async move { ran.send(()).unwrap() });
     if !all_run || wait.recv_timeout(STARVED).is_err() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! rpc.rs - calls that come when they come: bench/workloads/tasks/rpc.c, bench/workloads/tasks/rpc_plan.c
+//! rpc.rs - calls in an open loop, as in bench/workloads/tasks/rpc.c and rpc_plan.c
 //!
-//! The plan is made again here, and not by the C code, for which the program
-//! would need the library of that code's JSON. ln_1p() is the C library's:
-//! a seed gives the same calls, and so the same times in the queue.
+//! The code that makes the plan is repeated here, because linking the C code would also
+//! require its JSON library. ln_1p() is that of the C library: the same seed gives the same
+//! calls, and therefore the same times in the queue.
 
 use crate::harness::{clock_ns, leak, percentile, percentiles, scatter};
 use crate::harness::{Options, RpcOptions, Workload};
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// From the begin of a round to when the first call may arrive.
+/// Time from the start of a round to the earliest possible arrival.
 const LEAD_NS: u64 = 1_000_000;
 const SHORT_NS: u64 = 10_000;
 const LONG_NS: u64 = 1_000_000;
-/// One in so many is long.
+/// One in this many calls is long.
 const LONG_ONE_IN: u64 = 200;
 /// Slowdowns are counted in thousandths.
 const SLOWDOWN_ONE: u64 = 1000;
@@ -29,7 +29,7 @@ struct Call {
     service_ns: u64,
 }
 
-/// The n-th number of the sequence, from 0 to 1, never 1.
+/// Returns the n-th pseudo-random number, in [0, 1), of the sequence `seed`.
 fn uniform(seed: u64, n: u64) -> f64 {
     (scatter((seed << 40) + n) >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -72,7 +72,7 @@ impl Times {
             .push(sojourn_ns * SLOWDOWN_ONE / call.service_ns);
     }
 
-    /// First come, first served.
+    /// Serves the calls in a first-come-first-served queue without overhead.
     fn simulate(&mut self, calls: &[Call], servers: usize) {
         let mut free_ns = vec![0; servers];
         for call in calls {
@@ -91,10 +91,10 @@ struct Rpc {
     workers: usize,
     options: RpcOptions,
     calls: Vec<Call>,
-    ends_ns: &'static [AtomicU64], // of the calls; 0: not yet
+    ends_ns: &'static [AtomicU64], // end of each call; 0: not yet served
     handles: Vec<JoinHandle<()>>,
     rounds: u64,
-    start_ns: u64, // of this round's plan
+    start_ns: u64, // when the plan of this round starts
     times: Times,
     simulated: Times,
 }
@@ -159,12 +159,12 @@ impl Workload for Rpc {
         wrong == 0
     }
 
-    /// The round's result is its median.
+    /// Returns the median sojourn time of the round.
     fn sample(&mut self, _: u64) -> f64 {
         let before = self.times.sojourn_ns.len();
         for (call, end_ns) in self.calls.iter().zip(self.ends_ns) {
             let arrival_ns = self.start_ns + call.arrival_ns;
-            // Of a call that was not served, whatever.
+            // The value does not matter for a call that was not served: check() failed.
             let sojourn_ns = end_ns.load(Relaxed).saturating_sub(arrival_ns);
             self.times.record(call, sojourn_ns);
         }
@@ -195,7 +195,7 @@ impl Workload for Rpc {
 pub fn rpc(options: &Options) -> Box<dyn Workload> {
     let calls = options.rpc.calls as usize;
     let rt = runtime(options);
-    wake::pin(true); // not before the workers were started
+    wake::pin(true); // after the start of the workers, which would inherit the affinity
     Box::new(Rpc {
         rt,
         workers: options.workers,

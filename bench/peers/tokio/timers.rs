@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! timers.rs - very many timers, and how late some of them are: bench/workloads/tasks/timers.c
+//! timers.rs - add and drop very many timers, and measure how late timers fire, as in
+//! bench/workloads/tasks/timers.c
 
 use crate::harness::{clock_ns, leak, percentiles, scatter, Options, Workload};
 use crate::{runtime, Stop};
@@ -16,7 +17,7 @@ use tokio::time::{sleep_until, Sleep};
 
 const TIMERS: usize = 1_000_000;
 const SLEEPERS: u64 = 1000;
-/// Timers added or dropped in one poll.
+/// Number of timers added or dropped in one poll.
 const BATCH: usize = 1000;
 const FAR_NS: u64 = 3_600_000_000_000;
 const NEAR_NS: u64 = 1_000_000;
@@ -45,7 +46,7 @@ struct Timers {
 
 type FarTimers = Vec<Pin<Box<Sleep>>>;
 
-/// Registers timers with the runtime, which a Sleep does in its first poll.
+/// Registers a batch of timers with the runtime. A Sleep registers itself in its first poll.
 struct AddBatch<'a>(&'a mut FarTimers);
 
 impl Future for AddBatch<'_> {
@@ -79,7 +80,7 @@ async fn add_far() -> (FarTimers, u64) {
 
 async fn cancel_far(mut far: FarTimers) -> u64 {
     let mut ns = 0;
-    far.reverse(); // in the order in which they were added
+    far.reverse(); // so that they are dropped in the order in which they were added
     while !far.is_empty() {
         let start = clock_ns();
         far.truncate(far.len().saturating_sub(BATCH));
@@ -147,7 +148,7 @@ impl Workload for Timers {
     }
 
     fn round(&mut self) {
-        // Unconstrained: else it could look at 128 of them in a poll.
+        // Unconstrained, because otherwise one poll could handle at most 128 timers.
         let task = self.rt.spawn(unconstrained(add_far()));
         let (far, ns) = self.rt.block_on(task).unwrap();
         self.add_ns = ns;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! uts.rs - search an unbalanced tree, a task a node: bench/workloads/fork_join/uts.c
+//! uts.rs - search an unbalanced tree with a task for each node, as in
+//! bench/workloads/tasks/uts_tasks.c
 
 use crate::harness::uts::{Counts, Node, Tree};
 use crate::harness::{Options, Workload};
@@ -10,8 +11,8 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard};
 use tokio::runtime::Runtime;
 
-/// Live tasks a worker; above, a task has one successor at a time, which takes
-/// over the list of what is still to be spawned. As bench/workloads/fork_join/uts.c.
+/// Bound on live tasks for each worker. Above it, a task spawns one successor, which takes
+/// over the list of children that are not yet spawned.
 const LIVE: i64 = 256;
 
 struct Search {
@@ -34,7 +35,7 @@ struct Shared {
 #[derive(Default)]
 struct Tally(Mutex<Counts>);
 
-/// Children of a node that are still to be spawned, and then more.
+/// A list of nodes with children that are not yet spawned.
 struct Rest {
     node: Node,
     next_child: u32,
@@ -48,7 +49,7 @@ thread_local! {
 static NEXT_TALLY: AtomicUsize = AtomicUsize::new(0);
 
 impl Shared {
-    /// Of this worker: never contended.
+    /// Locks the counts of this worker; the lock is never contended.
     fn tally(&self) -> MutexGuard<'_, Counts> {
         self.counts[TALLY.with(|i| *i) % self.counts.len()]
             .0
@@ -75,13 +76,13 @@ impl Shared {
             }));
         }
         self.spawn_rest(rest);
-        // Each task spawns before it counts down: zero is the end.
+        // A task spawns its children before it counts down: zero means that all is done.
         if self.live.fetch_sub(1, AcqRel) == 1 {
             self.countdown.one();
         }
     }
 
-    /// Spawn children while there is room, and one in any case.
+    /// Spawns children while there is room; without room, one child as the successor.
     fn spawn_rest(&'static self, mut rest: Option<Box<Rest>>) {
         while let Some(mut first) = rest {
             let room = self.live.load(Relaxed) < self.live_max;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! wake.rs - a foreign thread wakes a task that waits: bench/workloads/tasks/wake.c
+//! wake.rs - an external thread wakes a waiting task, as in bench/workloads/tasks/wake.c
 
 use crate::harness::{clock_ns, leak, percentiles, Options, Workload};
 use crate::runtime;
@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 const WAKES: u32 = 1000;
 const GAP_US: u64 = 60;
-/// The waker spins for so long; then it lets others have the CPU.
+/// The waking thread waits for a landing by spinning for this long, then it also yields.
 const SPIN_NS: u64 = 200_000;
 const LOST_NS: u64 = 10_000_000_000;
 
@@ -34,8 +34,8 @@ extern "C" {
     fn sched_setaffinity(pid: c_int, size: usize, cpus: *const CpuSet) -> c_int;
 }
 
-/// Pin this thread to the first or the last of its CPUs; without success it is
-/// less precise, not wrong.
+/// Pins this thread to the first or the last of its CPUs. If that fails, the figures are
+/// less precise, but not wrong.
 pub fn pin(last: bool) {
     let mut cpus: CpuSet = [0; 16];
     unsafe { sched_getaffinity(0, std::mem::size_of::<CpuSet>(), &mut cpus) };
@@ -48,7 +48,7 @@ pub fn pin(last: bool) {
     }
 }
 
-/// Where a sleeper says that it is awake.
+/// Where a woken task or thread reports that it is awake.
 #[repr(align(128))]
 #[derive(Default)]
 struct Landing {
@@ -62,7 +62,7 @@ impl Landing {
         self.count.fetch_add(1, Release);
     }
 
-    /// The landing of that number, and no other.
+    /// Waits for landing number `count`. Returns its time.
     fn wait(&self, count: u32) -> u64 {
         let start = clock_ns();
         while self.count.load(Acquire) != count {
@@ -83,7 +83,7 @@ struct Sleepers {
     of_task: Landing,
     of_thread: Landing,
     waker: Mutex<Option<Waker>>,
-    word: AtomicU32, // the thread sleeps on it
+    word: AtomicU32, // the futex on which the thread sleeps
     stop: AtomicBool,
 }
 
@@ -133,13 +133,13 @@ struct Wake {
     all: &'static Sleepers,
     waker: Waker,
     thread: Option<thread::JoinHandle<()>>,
-    wakes: u32, // of each so far
+    wakes: u32, // number of wakes so far, of the task and of the thread
     task_ns: Vec<u64>,
     thread_ns: Vec<u64>,
     of_round: Vec<u64>,
 }
 
-/// Spin for the gap, wake, and wait until the sleeper has told when it woke.
+/// Spins for the gap, wakes, and waits for the landing. Returns the latency, in ns.
 fn measure_wake(wake: impl Fn(), landing: &Landing) -> u64 {
     let count = landing.count.load(Relaxed) + 1;
     let end = clock_ns() + GAP_US * 1000;
@@ -162,7 +162,7 @@ impl Workload for Wake {
 
     fn prepare(&mut self) {
         if self.wakes == WAKES {
-            self.thread_ns.clear(); // of the warm-up
+            self.thread_ns.clear(); // drop the times of the warm-up
         }
         self.of_round.clear();
     }
@@ -179,7 +179,7 @@ impl Workload for Wake {
 
     fn check(&mut self) -> bool {
         let polls = self.all.of_task.count.load(Acquire);
-        let expected = self.wakes + 1; // it was polled once before the first
+        let expected = self.wakes + 1; // the task was polled once before the first wake
         if polls != expected {
             eprintln!("wake: {polls} polls so far, not {expected}");
         }
