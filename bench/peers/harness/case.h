@@ -52,7 +52,7 @@ extern const struct harness_case harness_forks[];
 extern const struct harness_case harness_regions[];
 extern const struct harness_case harness_arrays[];
 
-/* What the command line asks for. */
+/* The case and options that the command line asks for. */
 struct harness_run {
 	const struct harness_peer *peer;
 	const struct harness_case *what;

@@ -9,7 +9,7 @@
 
 #include "bench/peers/harness/case.h"
 
-/* What messages begin with, such as "skua-peer-tbb run uts". */
+/* The beginning of each message, such as "skua-peer-tbb run uts". */
 static char who[64];
 
 static void add_who(const char *word)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""page - makes report.html of a report.json: python3 -B bench/report/page JSON HTML
+"""page - make report.html from a report.json: python3 -B bench/report/page JSON HTML
 
-The page is one file, which needs nothing else, and no script; gnuplot draws.
-Exit codes: 0 success, 1 failure, 2 usage, 77 there is no gnuplot.
+The page is one file without scripts, and needs no other file. gnuplot draws the
+pictures. Exit codes: 0 success, 1 failure, 2 usage, 77 gnuplot is not installed.
 """
 
 import sys

@@ -51,7 +51,7 @@ def costs(report):
 
 
 def _one_and_most(report):
-    """By case: the result on one worker, and that on the most."""
+    """For each case, the results on one worker and on the largest number of workers."""
     rows = {}
     for r in report.results:
         if r.workers == 0:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""figures.py - pictures by gnuplot, as SVG that takes its colours from the page
+"""figures.py - draw pictures with gnuplot, as SVG that takes its colours from the page
 
-What gnuplot is told to draw in a colour of COLOURS has the page's colour of that
-name, light or dark. No text of a report is in a command of gnuplot's, but in
-data alone, and there without what gnuplot could take for its end.
+Parts that gnuplot draws in a colour of COLOURS get the page's colour with that name,
+light or dark. Text from a report never becomes part of a gnuplot command. It is passed
+as data only, without characters that could end the data.
 """
 
 import math
@@ -13,20 +13,20 @@ import subprocess
 from itertools import count
 
 FONT = 13
-SERIES = 6  # as many colours as there are
-TALL = 15  # rows; of more the axis is above them, too
+SERIES = 6  # number of colours for series
+TALL = 15  # a picture with more rows than this has a second axis at the top
 
-# Colours that only stand for the page's.
+# Placeholders, which _page_colour() replaces with the page's colours.
 INKS = ["text", "muted", "grid", "card"]
 COLOURS = {name: f"#aa{i:02x}00" for i, name in enumerate(INKS, 1)}
 COLOURS |= {f"c{i}": f"#aa00{i:02x}" for i in range(SERIES)}
-HEAT = 100  # steps, from #ab0000 to #ab0064
+HEAT = 100  # number of strengths of colour, encoded as #ab0000 to #ab0064
 
 _number = count(1)
 
 
 class Failed(Exception):
-    """gnuplot did not draw."""
+    """gnuplot could not draw a picture; the text gives the reason."""
 
 
 def available():
@@ -78,7 +78,7 @@ set style fill solid noborder
 
 
 def _svg(width, height, title, script, kind=""):
-    """The picture, to be put into a page: ids of its own, and the page's colours."""
+    """Return the picture as SVG for a page, with unique ids and the page's colours."""
     name = f"figure{next(_number)}"
     drawn = _run(width, height, script)
     body = drawn[drawn.index("<g id=") : drawn.rindex("</svg>")]
@@ -115,18 +115,19 @@ def _log_range(values, *more):
     return least / 1.25, most * 1.25
 
 
-# Each is at most 1.25 times the one before: two are in what _log_range() returns.
+# Each is at most 1.25 times the preceding one, so that at least two are in any range
+# that _log_range() returns.
 FINE_TICS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 
 
 def _log_tics(least, most, room, show):
-    """1, 2 and 5 of each decade, or fewer, so that there is room for them."""
+    """Return tics at 1, 2 and 5 of each decade, or at fewer points if room is short."""
     for parts in ((1, 2, 5), (1, 3), (1,)):
         tics = [float(f"{p}e{d}") for d in range(-12, 31) for p in parts]
         tics = [t for t in tics if least <= t <= most]
         if 2 <= len(tics) <= room:
             break
-    if len(tics) < 2:  # no decade has so little room that none of these is in it
+    if len(tics) < 2:  # the range is less than a decade
         tics = [float(f"{p}e{d}") for d in range(-12, 31) for p in FINE_TICS]
         tics = [t for t in tics if least <= t <= most]
     tics = tics[:: len(tics) // room + 1] if len(tics) > room else tics
@@ -134,14 +135,14 @@ def _log_tics(least, most, room, show):
 
 
 def dots(title, rows, axis, reference=None, show="{:g}".format):
-    """A dot a series in each row, on a logarithmic axis, with a whisker.
+    """Draw rows on a logarithmic axis, with a dot and a whisker for each series.
 
-    rows: (label, {series: (value, least, greatest)}), the first on top
-    reference: where a line is drawn
-    show: a tic's text
+    rows: (label, {series: (value, least, greatest)}), from top to bottom
+    reference: value at which a vertical line is drawn
+    show: function that returns the text of a tic
 
-    Two pictures, of which the page shows one: wide, with labels on the left; and
-    narrow, for phones, with labels above their rows.
+    Return two pictures, of which the page shows one: a wide one with labels on the
+    left, and a narrow one, for phones, with labels above their rows.
     """
     return _dots(title, rows, axis, reference, show, False) + _dots(
         title, rows, axis, reference, show, True
@@ -206,8 +207,9 @@ set xlabel "{axis}" offset 0,0.7
 
 
 def distributions(title, series, show):
-    """Quantiles: time to the right, upwards the share that took no longer, by nines.
+    """Draw quantiles: the time to the right, and upwards the share that took no longer.
 
+    The upward axis is logarithmic: 90 %, 99 %, 99.9 % and so on are equally far apart.
     series: (colour index, dashed, [(percent, ns)])
     """
     highest = max(p for _, _, points in series for p, _ in points if p < 100)
@@ -216,7 +218,7 @@ def distributions(title, series, show):
         nines += 1
     script, plots = "", []
     for place, (index, dashed, points) in enumerate(series):
-        # A point above all quantiles is at the upper edge.
+        # A point above the highest drawn quantile is placed at the upper edge.
         rows = [
             (max(ns, 1), nines if p >= 100 else min(nines, -math.log10(1 - p / 100)))
             for p, ns in points
@@ -246,8 +248,8 @@ plot {", ".join(plots)}
 
 
 def heat(title, matrix, rows, columns):
-    """Cells in a colour as strong as the root of their number; and the numbers, where
-    there is room."""
+    """Draw a matrix. The colour of a cell is as strong as the square root of its number.
+    The numbers are also written into the cells if there is room."""
     most = max(max(row) for row in matrix) or 1
 
     def strength(value):

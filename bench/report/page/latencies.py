@@ -53,7 +53,8 @@ def _quantile(result, percent, which="latency_ns"):
 
 
 def _latency_lines(report, group):
-    """(text, dashed, points); of several numbers of workers, the extremes."""
+    """Yield lines as (text, dashed, points). If the workload ran on several numbers of
+    workers, only the smallest and the largest are used."""
     ends = [group[0]] + group[1:][-1:]
     for result in ends:
         for which, points in result.distributions.items():

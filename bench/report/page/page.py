@@ -62,7 +62,7 @@ def _machine(machine):
     return escape(" · ".join(known + [f"{k}: {v}" for k, v in said.items()]))
 
 
-# --- what matters first -------------------------------------------------------
+# --- summary ------------------------------------------------------------------
 
 
 def _card(good, figure, text):

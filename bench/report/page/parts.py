@@ -13,11 +13,11 @@ MAX_PICTURES = 16
 class Section:
     name: str
     title: str
-    lead: str = ""  # what it is about, and how to read it
-    here: str = ""  # what it shows in this report
+    lead: str = ""  # explains the topic, and how to read the picture
+    here: str = ""  # the result in this report
     figures: list = field(default_factory=list)
     tables: list = field(default_factory=list)
-    missing: str = ""  # why there is nothing
+    missing: str = ""  # why the section has no data
 
 
 # --- parts --------------------------------------------------------------------
@@ -31,13 +31,13 @@ def time(ns):
 
 
 def tic(ns):
-    """Without the zeros of round numbers."""
+    """Return a time like time(), without trailing zeros."""
     number, unit = time(ns).split()
     return f"{float(number.replace(',', '')):g} {unit}"
 
 
 def digits(value):
-    """Three of them, or all that are in front of the point."""
+    """Return a number with three digits, or with all digits before the point."""
     if value == 0:
         return "0"
     places = 2 if value < 10 else 1 if value < 100 else 0
@@ -53,7 +53,7 @@ def plural(n, what):
 
 
 def legend(entries):
-    """entries: (colour index, text, dashed)"""
+    """Return the legend of a picture; entries are (colour index, text, dashed)."""
     items = "".join(
         f'<li><i class="{"dash" if dashed else "dot"}" '
         f'style="--ink:var(--{figures.colour(index)})"></i>{escape(text)}</li>'
@@ -68,7 +68,7 @@ def figure(title, picture, entries=()):
 
 
 def table(title, head, rows, text=(0,)):
-    """The columns in text are to the left."""
+    """Return a table that can be folded. Columns with an index in text are aligned left."""
 
     def row(cells, tag):
         return "".join(

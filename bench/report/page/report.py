@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""report.py - reads a report.json, which may be of anybody: what is in it is as
-it should be, or it is refused"""
+"""report.py - read a report.json, which may come from anybody: each value that is used
+is checked, and a file with a bad one is refused"""
 
 import json
 import math
@@ -11,7 +11,7 @@ MAX_WORKERS = 4096
 
 
 class Invalid(Exception):
-    """This is no report; the text says why."""
+    """The file is not a valid report; the text gives the reason."""
 
 
 def _refuse_constant(name):
@@ -31,14 +31,14 @@ def read(path):
     return Report(data)
 
 
-# --- what a file may say ------------------------------------------------------
+# --- checks of values ---------------------------------------------------------
 
 
 def is_number(value):
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
-        and abs(value) < 1e30  # also of integers of any length
+        and abs(value) < 1e30  # before isfinite(), which fails for very long integers
         and math.isfinite(value)
     )
 
@@ -58,7 +58,7 @@ def text(where, name):
 
 
 def members(where, name, kind):
-    """Of a list, those that are of a kind; a report may lack the list."""
+    """Return a list whose elements must all be of a kind. [] if the report lacks it."""
     value = where.get(name)
     if value is None:
         return []
@@ -72,17 +72,17 @@ def inner(where, name):
     return value if isinstance(value, dict) else {}
 
 
-# --- its parts ----------------------------------------------------------------
+# --- parts of a report --------------------------------------------------------
 
 
 class Case:
-    """A workload with options and workers."""
+    """A workload with its options and number of workers."""
 
     def __init__(self, data):
         self.workload = text(data, "workload")
         self.params = inner(data, "params")
         self.workers = int(number(data, "workers", 0, MAX_WORKERS))
-        self.name = self.workload  # and options in which it differs from others
+        self.name = self.workload  # _name() adds the options in which it differs from others
 
     def key(self):
         return self.workload, json.dumps(self.params, sort_keys=True)
@@ -116,7 +116,7 @@ class Result(Case):
 
     @staticmethod
     def _quantiles(data):
-        """Pairs of percent and ns; of peers, those that they name."""
+        """Return pairs of percent and ns. A peer's result has named percentiles only."""
         points = members(data, "quantiles", list)
         if not points:
             named = {"p50": 50, "p90": 90, "p99": 99, "p999": 99.9, "p9999": 99.99}
@@ -127,13 +127,13 @@ class Result(Case):
         return points
 
     def per_op(self, where, name):
-        """A count of all rounds, by operation; None: it is not known."""
+        """Return a count over all rounds, divided by operations. None: unknown."""
         value = where.get(name)
         return value / self.all_ops if is_number(value) and value >= 0 else None
 
 
 class Comparison(Case):
-    """skua and a peer, in one metric."""
+    """One metric of a case, for skua and a peer."""
 
     def __init__(self, data):
         super().__init__(data)
@@ -162,7 +162,8 @@ class Comparison(Case):
 
 
 class Steals(Case):
-    """Steals by thief (rows) and victim (columns; the last is an external thread)."""
+    """Steals of a round. Rows are thieves, columns victims; the last column is for
+    external threads."""
 
     def __init__(self, data):
         super().__init__(data)
@@ -210,7 +211,7 @@ class Report:
 
     @staticmethod
     def _name(cases):
-        """By the options that tell the cases of a workload apart."""
+        """Add the options that distinguish the cases of a workload to their names."""
         values = defaultdict(lambda: defaultdict(set))
         for case in cases:
             for key, value in case.params.items():

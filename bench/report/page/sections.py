@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""sections.py - what the page shows, and says of it
+"""sections.py - the sections of the page
 
-Each function takes a report and returns a Section, whose parts are HTML: what a
-person should know first, how to read the picture, what it shows here, and the
-figures as a table. Without data it says why there are none.
+Each function takes a report and returns a Section, whose parts are HTML: an
+explanation, how to read the picture, the result in this report, and the figures as a
+table. Without data, the section gives the reason.
 """
 
 from html import escape
@@ -13,7 +13,7 @@ from costs import costs
 from latencies import latencies
 from parts import MAX_PICTURES, Section, colours, digits, figure, plural, table, time, times
 
-# --- beside others ------------------------------------------------------------
+# --- other schedulers ---------------------------------------------------------
 
 KINDS = [
     ("ns_per_op", "Time of an operation", time),
@@ -32,7 +32,7 @@ def row_name(c):
 
 
 def worst_first(comparisons):
-    """Rows of the same case and metric, that with the greatest ratio first."""
+    """Group comparisons by case and metric. The group with the greatest ratio is first."""
     rows = {}
     for c in comparisons:
         rows.setdefault(row_name(c), []).append(c)
@@ -153,7 +153,8 @@ def scaling(report):
 
 
 def _by_workers(report):
-    """Rows of pairs: a result on more workers, and that on one; the best row first."""
+    """For each case, pairs of a result on several workers and the result on one worker.
+    The case that gains most is first."""
     ones = {r.key(): r for r in report.results if r.workers == 1 and r.min > 0}
     rows = {}
     for r in sorted(report.results, key=lambda r: r.workers):
@@ -164,7 +165,7 @@ def _by_workers(report):
 
 
 def _gain(r, one):
-    """With the least and the greatest that two rounds allow."""
+    """Return the speed-up, and the least and the greatest one between any two rounds."""
     return one.ns / r.ns, one.min / r.max, one.max / r.min
 
 
@@ -219,7 +220,7 @@ def _heat(s):
 
 
 def _coarser(matrix, workers, outside):
-    """Neighbours together, so that a cell can be seen."""
+    """Merge adjacent workers, so that the cells are large enough to see."""
     size = -(-workers // MAX_CELLS)
     parts = -(-workers // size)
     merged = [[0] * (parts + outside) for _ in range(parts)]
