@@ -16,7 +16,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{ "list", verb_list, "list", "Name the workloads" },
+	{ "list", verb_list, "list", "List the workloads" },
 	{ "run", verb_run, "run WORKLOAD [OPTION...]", "Measure a workload" },
 	{ "report", verb_report, "report [OPTION...]",
 	  "Measure all workloads, and compare with other schedulers" },
@@ -34,7 +34,7 @@ static void print_help(FILE *file)
 		fprintf(file, "  %-26s%s\n", verbs[i].usage,
 			verbs[i].description);
 	fprintf(file,
-		"\nEach verb has a --help, and each workload too: " ARGS_PROGRAM
+		"\nEach verb and each workload has a --help: " ARGS_PROGRAM
 		" run uts --help\n"
 		"Exit codes: 0 success, 1 failure or wrong result, "
 		"2 usage.\n");
@@ -43,7 +43,7 @@ static void print_help(FILE *file)
 int verb_list(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.doc = "Name the workloads, one a line",
+		.doc = "List the workloads, one on each line",
 	};
 
 	if (args_parse(&argp, "list", argc, argv, NULL) != 0)

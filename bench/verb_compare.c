@@ -104,38 +104,38 @@ static const struct args_verb verb = {
 	       "beyond noise: each file is a report.json or the output of run --json, "
 	       "or several of either, concatenated\v"
 	       "It compares the time of an operation; the median of latencies "
-	       "and slowdowns, their p99 (100 times in a round or more) and p999 "
-	       "(1000 or more); and instructions, if both files have them. A "
-	       "figure has changed if its medians differ by --least, its rounds "
-	       "by more than chance explains (Mann and Whitney's test, with "
-	       "Holm's correction for all figures: the probability of any wrong "
-	       "one is 5 % at most, as far as rounds are independent), the "
-	       "medians of its runs differ in the same way, or do not overlap "
-	       "if the runs are too few to tell, and each file has runs on a "
-	       "quiet machine. Three rounds in both files are 'too few' to tell "
-	       "anything, and many figures need more.\n"
-	       "Exit codes: 0 compared, whatever changed; 1 failure, also if "
-	       "no workload is in both, and with --fail-on-slower if anything "
-	       "is slower or wrong, or nothing can be judged; 2 usage.",
+	       "and slowdowns, their p99 (if a round has 100 times or more) and "
+	       "p999 (1000 or more); and instructions, if both files have them.\n"
+	       "A figure has changed if four conditions hold: its medians differ "
+	       "by --least; its rounds differ by more than chance explains (Mann "
+	       "and Whitney's test, with Holm's correction for all figures: the "
+	       "probability that any reported change is wrong is at most 5 %, if "
+	       "rounds are independent); the medians of its runs also differ by "
+	       "more than chance explains or, with too few runs to tell, do not "
+	       "overlap; and each file has runs on a quiet machine. Three rounds "
+	       "in both files are too few to tell anything; many figures need "
+	       "more rounds.\n"
+	       "Exit codes: 0 compared, whatever changed; 1 failure, also if the "
+	       "files share no workload, and, with --fail-on-slower, if anything "
+	       "is slower or wrong or nothing can be judged; 2 usage.",
 	.file_doc = "A B",
 	.add_file = add_path,
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FLAG_OF(struct compare_options, "all", all,
-			     "Show also the rows that did not change"),
+			     "Also show the rows that did not change"),
 		ARGS_FLAG_OF(
 			struct compare_options, "fail-on-slower",
 			fail_on_slower,
 			"Exit with 1 if anything is slower beyond noise, or "
-			"wrong, or if nothing can be judged; say on stderr "
-			"what cannot be"),
+			"wrong, or if nothing can be judged; print on stderr "
+			"what cannot be judged"),
 		ARGS_JSON(struct compare_options, "Print all rows as JSON"),
-		ARGS_NUMBER_OF(
-			struct compare_options, "least", least_percent, 0, 1000,
-			"PERCENT",
-			"Smallest difference that is a change (default "
-			"5); twice that where a file has a single run of "
-			"the workload")),
+		ARGS_NUMBER_OF(struct compare_options, "least", least_percent,
+			       0, 1000, "PERCENT",
+			       "Smallest difference that is a change (default "
+			       "5); twice that if a file has a single run of "
+			       "the workload")),
 };
 
 static int print_json(const struct report_diff *diff, json_t *lines,
@@ -147,8 +147,9 @@ static int print_json(const struct report_diff *diff, json_t *lines,
 	if (object == NULL || files == NULL) {
 		json_decref(object);
 		json_decref(files);
-		return complain(options->path[1],
-				"a name is no UTF-8, or there is no memory");
+		return complain(
+			options->path[1],
+			"a name is not valid UTF-8, or there is no memory");
 	}
 	json_object_set_new(object, "files", files);
 	json_object_set_new(object, "least_percent",

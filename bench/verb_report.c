@@ -97,9 +97,9 @@ static const struct argp argp = {
 	.args_doc = "[-- WORKLOAD-OPTION...]",
 	.doc = "Measure every workload, on one worker and on all, and compare "
 	       "with the other schedulers that are built\v"
-	       "Without peers it takes about three minutes, with --quick 70 "
-	       "seconds; with all five peers (mostly uts, and rpc) about 30 "
-	       "minutes, with --quick 6. Each run of a peer alternates "
+	       "Without peers it takes about three minutes, or 70 seconds with "
+	       "--quick. With all five peers it takes about 30 minutes, or 6 "
+	       "with --quick, mostly for uts and rpc. Each run of a peer alternates "
 	       "with one of skua, in a process of its own; a run during "
 	       "which the machine was busy is repeated, up to 3 times.",
 };

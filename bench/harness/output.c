@@ -327,13 +327,14 @@ void output_table(FILE *file, const struct measurement *m, size_t count)
 
 /* ---- table of forks ------------------------------------------------------- */
 
-#define FORKJOIN_LEGEND                                                            \
-	"\nForks and joins, and the same calls made serially. T: the time "        \
-	"with this number of workers; T1: with one; Ts: serial, no call inlined; " \
-	"Ti: serial, inlined as far as the compiler likes; each for an "           \
-	"operation, in ns. ns/fork: T1 - Ti for each fork. T1, Ts and Ti are CPU " \
-	"time, T is wall-clock time, in which other load on the machine "          \
-	"counts; medians over the rounds, of which each has all four.\n\n"
+#define FORKJOIN_LEGEND                                                           \
+	"\nForks and joins, compared with the same calls made serially. T: time " \
+	"with this number of workers; T1: with one worker; Ts: serial, without "  \
+	"inlining; Ti: serial, with as much inlining as the compiler chooses. "   \
+	"Times are in ns for each operation. ns/fork: T1 - Ti for each fork. "    \
+	"T1, Ts and Ti are CPU time; T is wall-clock time, which other load on "  \
+	"the machine lengthens. Each round measures all four; the figures are "   \
+	"medians over the rounds.\n\n"
 
 /* Has the workload also been measured against serial calls (forkjoin.h)? */
 static bool is_forkjoin(const struct measurement *m)

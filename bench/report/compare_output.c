@@ -310,16 +310,17 @@ static void print_tables(FILE *file, const struct pairs *pairs)
 		lost += loses(&pair[i]);
 	}
 	fprintf(file,
-		"skua is slower in %zu of %zu comparisons. Figures are "
-		"medians, (least-greatest), of processes that ran in turn; "
-		"a ratio is skua's time divided by the peer's; noisy is the "
-		"number of runs during which the machine was busy.",
+		"skua is slower in %zu of %zu comparisons. Figures are medians "
+		"(least-greatest) over alternations, in which processes ran "
+		"in turn; a ratio is skua's time divided by the peer's; noisy "
+		"is the number of alternations in which the machine was busy.",
 		lost, with_peers);
 	if (count[KIND_SLOWDOWN] > 0)
-		fputs(" A slowdown is a call's time from its arrival, divided "
-		      "by its service time; the queue serves the same calls "
-		      "without any overhead; bare threads, without a "
-		      "scheduler, show the best on this machine.",
+		fputs(" A slowdown is a call's time from its arrival to its "
+		      "end, divided by its service time. `queue` is a queue "
+		      "without any overhead that serves the same calls; `bare` "
+		      "is threads without a scheduler, the best that is "
+		      "possible on this machine.",
 		      file);
 	fputs("\n\n", file);
 	for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -374,13 +375,13 @@ static void print_noise(FILE *file, const struct comparison *cmp)
 	if (cmp->calibration.cpus == 0)
 		fputs("The CPUs are unknown: noise was not checked.\n\n", file);
 	fprintf(file,
-		"%u runs; %u of them were repeated, because a loop before or "
-		"after them took %u %% longer than at best; %u stayed noisy%s."
-		"\n\n",
+		"%u runs; %u of them were repeated, because a loop of constant "
+		"length before or after them took %u %% longer than its best "
+		"time; %u stayed noisy%s.\n\n",
 		cmp->runs, cmp->repeated, CALIBRATE_PERCENT, cmp->noisy,
 		cmp->noisy >= COMPARE_NOISY_MAX
-			? ", and since many did, no more were repeated: this "
-			  "machine is too busy for exact figures"
+			? ". After so many noisy runs, no more were repeated: "
+			  "this machine is too busy for exact figures"
 			: "");
 }
 

@@ -64,10 +64,10 @@ static void print_counters_reason(FILE *file, const struct report *report)
 static void print_legend(FILE *file, const struct report *report)
 {
 	fprintf(file,
-		"ns/op is the median of %u rounds, min and max the shortest "
-		"and the longest; /kop is per 1,000 operations. 0 workers: in "
-		"the calling thread, without tasks. ok: the result equals the "
-		"published or separately computed one.\n\n",
+		"ns/op is the median over %u rounds, min and max are the "
+		"shortest and the longest; /kop is per 1,000 operations. 0 "
+		"workers: run in the calling thread, without tasks. ok: the "
+		"result equals the published or separately computed one.\n\n",
 		report->rounds);
 }
 
@@ -79,8 +79,8 @@ static void print_noise(FILE *file, const struct report *report)
 		noisy += report->results[i].noisy;
 	if (noisy > 0)
 		fprintf(file,
-			"\n%zu of %zu measured while the machine was busy with "
-			"other work: take those with care\n",
+			"\n%zu of %zu measurements were made while the machine was "
+			"busy with other work: treat them with care\n",
 			noisy, report->count);
 }
 
@@ -96,7 +96,7 @@ static void print_table(FILE *file, const struct report *report)
 void report_print(FILE *file, const struct report *report)
 {
 	if (report->comparison != NULL) {
-		fputs("## Beside other schedulers\n\n", file);
+		fputs("## Compared with other schedulers\n\n", file);
 		compare_print(file, report->comparison);
 		fputs("## All workloads\n\n", file);
 	}

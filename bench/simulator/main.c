@@ -121,33 +121,33 @@ static const struct args_verb run_verb = {
 	ARGS_OPTIONS(
 		ARGS_PARSED(
 			"machine", parse_machine, "SHAPE|FILE",
-			"Sockets x nodes x last caches x cores x threads, each "
-			"of one of the former (2x4x8x8x2), or a snapshot of "
-			"skua topo"),
-		ARGS_NUMBER_OF(struct run_options, "workers", workers, 2, 4096,
-			       "N",
-			       "Use the first N CPUs of the snapshot (all)"),
+			"Sockets x nodes of a socket x last-level caches of a "
+			"node x cores of a cache x threads of a core (default "
+			"2x4x8x8x2), or a snapshot of skua topo"),
+		ARGS_NUMBER_OF(
+			struct run_options, "workers", workers, 2, 4096, "N",
+			"Use the first N CPUs of the snapshot (default all)"),
 		ARGS_PARSED(
 			"policy", parse_policy, "NAME",
-			"runtime, rand, tier, samp, hint or hintw (runtime)"),
+			"runtime (default), rand, tier, samp, hint or hintw"),
 		ARGS_PARSED("workload", parse_workload, "NAME",
-			    "even, skew, single, burst or tree (even)"),
+			    "even (default), skew, single, burst or tree"),
 		ARGS_NUMBER_OF(struct run_options, "load", percent, 1, 99, "N",
-			       "Percent of the workers' capacity (70)"),
+			       "Percent of the workers' capacity (default 70)"),
 		ARGS_NUMBER_OF(struct run_options, "seed", seed, 1, 1000000,
-			       "N", "(1)"),
+			       "N", "Seed of the simulation (default 1)"),
 		ARGS_NUMBER_OF(
 			struct run_options, "service-ns", service_ns, 1,
 			1000000, "N",
-			"Of a task: the mean (5000); of the tree: of each "
-			"(2000)"),
+			"Mean time of a task (default 5000); in a tree, time of "
+			"every task (default 2000)"),
 		ARGS_NUMBER_OF(struct run_options, "depth", depth, 1, 24, "N",
-			       "Of the tree (17)"),
+			       "Depth of the tree (default 17)"),
 		ARGS_NUMBER_OF(
 			struct run_options, "time-us", duration_us, 10,
 			DURATION_MAX_US, "N",
-			"Simulated time, of which the first fifth is not "
-			"measured (2000)"),
+			"Simulated time; its first fifth is not measured "
+			"(default 2000)"),
 		ARGS_NUMBER_OF(struct run_options, "far-samples", samples, 1,
 			       64, "N", NULL),
 		ARGS_NUMBER_OF(struct run_options, "far-delay-ns", far_delay_ns,
@@ -159,12 +159,12 @@ static const struct args_verb run_verb = {
 		ARGS_NUMBER_OF(
 			struct run_options, "steal-max-far", steal_max_far, 1,
 			1000, "N",
-			"These five, as in the configuration of a runtime, are "
-			"of the policy runtime alone"),
+			"These five have the meaning and the defaults of struct "
+			"skua_config, and apply to the policy runtime alone"),
 		ARGS_PARSED(
 			"wake", parse_wake, "WHICH",
-			"The others wake nobody while somebody of the group, "
-			"or of all, searches (group)"),
+			"Other policies wake no worker while a worker searches "
+			"in the same group (default), or anywhere (all)"),
 		ARGS_JSON(struct run_options, "Print a line of JSON")),
 };
 
@@ -296,14 +296,14 @@ static error_t parse_out(void *input, char *text)
 }
 
 static const struct args_verb report_verb = {
-	.doc = "Simulate 1,024 workers on 8 nodes with each policy, and what "
-	       "searches and wake-ups read on machines of several sizes\v"
-	       "It takes about a minute; with --quick 20 seconds.",
+	.doc = "Simulate 1,024 workers on 8 nodes with each policy, and count "
+	       "what searches and wake-ups read on machines of several sizes\v"
+	       "It takes about a minute, or 20 seconds with --quick.",
 	ARGS_OPTIONS(ARGS_PARSED("out", parse_out, "DIR",
 				 "Write simulation.md, simulation.json and "
 				 "simulation.svg there as well"),
 		     ARGS_FLAG_OF(struct report_options, "quick", quick,
-				  "One seed, not three")),
+				  "Use one seed instead of three")),
 };
 
 static void write_json(FILE *file, const void *study)
@@ -367,7 +367,7 @@ static void print_help(void)
 	      "Simulate workers that steal, search, sleep and are woken, by "
 	      "the library's own code\nand by other policies.\n\n"
 	      "  run [OPTION...]     Simulate a workload\n"
-	      "  report [OPTION...]  All policies beside each other\n\n"
+	      "  report [OPTION...]  Compare all policies\n\n"
 	      "Each verb has a --help. The same options give the same "
 	      "figures.\n"
 	      "Exit codes: 0 success, 1 failure, 2 usage.\n",

@@ -361,11 +361,11 @@ static int sketch_make(struct simulation *sim)
 		.found = sketch_found,        \
 	}
 
-SKETCH(rand, "anybody at random");
-SKETCH(tier, "all queues, from near to far");
-SKETCH(samp, "the near queues, and samples of the far ones");
-SKETCH(hint, "by a line a group: the node, and samples beyond");
-SKETCH(hintw, "the same, but beyond the node only after 2 us");
+SKETCH(rand, "tries random workers");
+SKETCH(tier, "tries all queues, from near to far");
+SKETCH(samp, "tries the near queues, and samples of the far ones");
+SKETCH(hint, "reads one line for each group: its node, and samples beyond");
+SKETCH(hintw, "like hint, but beyond its node only after 2 us");
 
 const struct policy *const policies[] = {
 	&policy_runtime, &policy_rand,  &policy_tier, &policy_samp,

@@ -134,21 +134,21 @@ void study_print(FILE *file, const struct study *study)
 {
 	fprintf(file,
 		"## Simulated: %u workers, %u nodes, %u groups\n\n"
-		"The median, the least and the greatest of %u seeds. p99: of "
-		"the time from a task's arrival to its end; of the tree: its "
-		"time divided by the least possible. Longer: what tasks took, by what "
-		"they take at home. Reads: lines and queues that a failed round "
-		"of a search looked at, and wakes: how many, of the first "
-		"seed.\n\n",
+		"Figures are the median, the least and the greatest value of %u "
+		"seeds. p99: time from a task's arrival to its end; for the tree, "
+		"its time divided by the least possible time. Longer: the time "
+		"of tasks divided by their time on the home node. Reads: lines "
+		"and queues that a failed round of a search read, and wakes: "
+		"the number of wake-ups, both with the first seed.\n\n",
 		study->layout.groups.worker_count,
 		study->layout.groups.node_count, study->layout.groups.count,
 		study->seeds);
 	print_cases(file, study);
 	fputc('\n', file);
 	print_policies(file);
-	fputs("Lines that the runtime's policy reads: on average, and at "
-	      "most. Beside them the queues that it read in vain in a "
-	      "failed round, and those of `tier`:\n\n",
+	fputs("Lines that the runtime's policy reads, on average and at most, "
+	      "the queues that it reads in vain in a failed round, and the "
+	      "queues that `tier` reads in one:\n\n",
 	      file);
 	print_costs(file, study);
 	fputc('\n', file);

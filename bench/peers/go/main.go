@@ -512,18 +512,18 @@ var entries []entry
 // above.
 func init() {
 	entries = []entry{
-		{"parallel_map", "Compute a function of many numbers, a task a number", setupMap},
-		{"uts", "Search an unbalanced tree, a task a node", setupUTS},
+		{"parallel_map", "Compute a function of many numbers, one task for each", setupMap},
+		{"uts", "Search an unbalanced tree, one task for each node", setupUTS},
 		{"spawn_many_local", "Spawn 10,000 empty tasks, wait for all",
 			batches{tasks: 10000, repeat: 20, more: awaitDrain, round: spawnAll}.setup},
 		{"spawn_many_worker", "Spawn 10,000 empty tasks from inside a task, wait for all",
 			batches{tasks: 10000, repeat: 20, more: awaitJoin, round: inside}.setup},
 		{"spawn_many_remote_idle", "Spawn 10,000 empty tasks from another thread, wait for all",
 			batches{tasks: 10000, repeat: 20, more: awaitJoin, round: remote}.setup},
-		{"spawn_many_remote_busy1", "The same while tasks that yield keep the workers busy",
+		{"spawn_many_remote_busy1", "Like spawn_many_remote_idle, beside tasks that yield",
 			batches{tasks: 10000, repeat: 5, more: awaitJoin, round: remote,
 				load: yieldingLoad, loads: 2}.setup},
-		{"spawn_many_remote_busy2", "The same, 1,000 tasks, while chains of tasks keep them busy",
+		{"spawn_many_remote_busy2", "Like spawn_many_remote_idle, beside chains of tasks",
 			batches{tasks: 1000, repeat: 5, more: awaitJoin, round: remote,
 				load: chainLoad, loads: 1}.setup},
 		{"yield_many", "200 tasks yield 1,000 times each",
@@ -537,7 +537,7 @@ func init() {
 			batches{tasks: 1000, repeat: 200, runs: make([]runs, 1),
 				expected: children, round: joinAll}.setup},
 		{"wake", "Latency of a task woken by another thread", setupWake},
-		{"timers", "10^6 timers added and stopped; lateness beside a load", setupTimers},
-		{"rpc", "Calls in an open loop, beside a queue without overhead", setupRPC},
+		{"timers", "Add and stop 10^6 timers; lateness of timers under load", setupTimers},
+		{"rpc", "Calls in an open loop, compared with an ideal queue", setupRPC},
 	}
 }

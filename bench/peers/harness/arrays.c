@@ -92,11 +92,11 @@ static void sort_params(const struct harness *h, FILE *file)
 /* ---- all ------------------------------------------------------------------ */
 
 const struct harness_case harness_arrays[] = {
-	HARNESS_CASE("for", "A loop over arrays, which memory limits",
+	HARNESS_CASE("for", "A loop over arrays, limited by memory bandwidth",
 		     .n = FOR_N, .n_min = 1, .n_max = N_MAX, .count = items,
 		     .prepare = prepare_for, .check = check_for),
-	HARNESS_CASE("reduce", "The sum of numbers that are computed",
-		     .n = REDUCE_N, .n_min = 1, .n_max = N_MAX, .count = items,
+	HARNESS_CASE("reduce", "The sum of computed numbers", .n = REDUCE_N,
+		     .n_min = 1, .n_max = N_MAX, .count = items,
 		     .prepare = clear_answer, .check = check_reduce),
 	HARNESS_CASE("scan", "A running sum of an array", .n = SCAN_N,
 		     .n_min = 1, .n_max = N_MAX, .count = items,
@@ -106,7 +106,7 @@ const struct harness_case harness_arrays[] = {
 		     .count = items, .params = sort_params,
 		     .prepare = prepare_sort, .check = check_unstable),
 	HARNESS_CASE("sort_stable",
-		     "Sort an array, equal items stay in their order",
+		     "Sort an array and keep the order of equal items",
 		     .n = SORT_N, .n_min = 1, .n_max = N_MAX,
 		     .takes_input = true, .count = items, .params = sort_params,
 		     .prepare = prepare_sort, .check = check_stable),

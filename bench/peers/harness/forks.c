@@ -116,17 +116,21 @@ static bool check_cilksort(const struct harness *h)
 /* ---- all ------------------------------------------------------------------ */
 
 const struct harness_case harness_forks[] = {
-	HARNESS_CASE("fib", "Fibonacci numbers by definition, a fork a call",
+	HARNESS_CASE("fib",
+		     "Fibonacci numbers by definition, one fork for each call",
 		     .n = FIB_N, .count = fib_forks, .prepare = clear_answer,
 		     .check = check_fib),
-	HARNESS_CASE("integrate",
-		     "Integrate x^3 + x, halving intervals, a fork a halving",
-		     .n = INTEGRATE_N, .ops = INTEGRATE_FORKS,
-		     .prepare = clear_area, .check = check_integrate),
-	HARNESS_CASE("nqueens", "Place queens on a board, a fork a place",
+	HARNESS_CASE(
+		"integrate",
+		"Integrate x^3 + x by halving intervals, one fork for each",
+		.n = INTEGRATE_N, .ops = INTEGRATE_FORKS, .prepare = clear_area,
+		.check = check_integrate),
+	HARNESS_CASE("nqueens",
+		     "Place queens on a board, one fork for each place",
 		     .n = NQUEENS_N, .ops = NQUEENS_FORKS,
 		     .prepare = clear_answer, .check = check_nqueens),
-	HARNESS_CASE("skynet", "Add up the leaves of a tree, ten forks a node",
+	HARNESS_CASE("skynet",
+		     "Add up the leaves of a tree, ten forks for each node",
 		     .n = SKYNET_N, .ops = SKYNET_FORKS,
 		     .prepare = clear_answer, .check = check_skynet),
 	HARNESS_CASE("matmul", "Multiply matrices by quarters, down to 32 x 32",

@@ -112,10 +112,10 @@ static void uts_params(const struct harness *h, FILE *file)
 
 const struct harness_case harness_tasks[] = {
 	HARNESS_CASE("parallel_map",
-		     "Compute a function of many numbers, a task a number",
+		     "Compute a function of many numbers, one task for each",
 		     .ops = MAP_ITEMS, .params = map_params,
 		     .prepare = clear_results, .check = check_map),
-	HARNESS_CASE("uts", "Search an unbalanced tree, a task a node",
+	HARNESS_CASE("uts", "Search an unbalanced tree, one task for each node",
 		     .takes_tree = true, .count = uts_nodes,
 		     .params = uts_params, .prepare = clear_counts,
 		     .check = check_uts),

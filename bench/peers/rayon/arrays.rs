@@ -107,7 +107,7 @@ fn make_for(options: &Options) -> Box<dyn Workload> {
 
 pub const FOR: Case = loop_case(
     "for",
-    "A loop over arrays, which memory limits",
+    "A loop over arrays, limited by memory bandwidth",
     number(arrays::FOR_N, 1),
     make_for,
 );
@@ -143,7 +143,7 @@ fn make_reduce(options: &Options) -> Box<dyn Workload> {
 
 pub const REDUCE: Case = loop_case(
     "reduce",
-    "The sum of numbers that are computed",
+    "The sum of computed numbers",
     number(arrays::REDUCE_N, 1),
     make_reduce,
 );
@@ -192,7 +192,7 @@ fn make_find_early(options: &Options) -> Box<dyn Workload> {
 
 pub const FIND_EARLY: Case = loop_case(
     "find_early",
-    "The first of an array that is wanted, behind most of it",
+    "Find the first match in an array, after three quarters of it",
     number(arrays::FIND_EARLY_N, 4),
     make_find_early,
 );
@@ -255,7 +255,7 @@ fn make_by_key(options: &Options) -> Box<dyn Workload> {
 
 pub const SORT_STABLE: Case = sort_case(
     "sort_stable",
-    "Sort an array, equal items stay in their order",
+    "Sort an array and keep the order of equal items",
     make_by_key,
 );
 
@@ -263,6 +263,6 @@ pub const SORT_STABLE: Case = sort_case(
 /// takes half as long again.
 pub const SORT_BY_KEY: Case = sort_case(
     "sort_by_key",
-    "Sort an array by a key that is called for",
+    "Sort an array by a key that a callback returns",
     make_by_key,
 );

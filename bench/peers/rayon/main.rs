@@ -260,12 +260,12 @@ const PEER: Peer = Peer {
     cases: &[
         case(
             "parallel_map",
-            "Compute a function of many numbers, a task a number",
+            "Compute a function of many numbers, one task for each",
             parallel_map,
         ),
         Case {
             takes: &["--tree"],
-            ..case("uts", "Search an unbalanced tree, a task a node", search)
+            ..case("uts", "Search an unbalanced tree, one task for each node", search)
         },
         case(
             "spawn_many_local",
@@ -284,22 +284,22 @@ const PEER: Peer = Peer {
         ),
         case(
             "fib",
-            "Fibonacci numbers by definition, a fork a call",
+            "Fibonacci numbers by definition, one fork for each call",
             forks::fib,
         ),
         case(
             "integrate",
-            "Integrate x^3 + x, halving intervals, a fork a halving",
+            "Integrate x^3 + x by halving intervals, one fork for each",
             forks::integrate,
         ),
         case(
             "nqueens",
-            "Place queens on a board, a fork a place",
+            "Place queens on a board, one fork for each place",
             forks::nqueens,
         ),
         case(
             "skynet",
-            "Add up the leaves of a tree, ten forks a node",
+            "Add up the leaves of a tree, ten forks for each node",
             forks::skynet,
         ),
         case(

@@ -462,12 +462,12 @@ const PEER: Peer = Peer {
     cases: &[
         case(
             "parallel_map",
-            "Compute a function of many numbers, a task a number",
+            "Compute a function of many numbers, one task for each",
             parallel_map,
         ),
         Case {
             takes: &["--tree"],
-            ..case("uts", "Search an unbalanced tree, a task a node", uts::uts)
+            ..case("uts", "Search an unbalanced tree, one task for each node", uts::uts)
         },
         case(
             "spawn_many_local",
@@ -486,12 +486,12 @@ const PEER: Peer = Peer {
         ),
         case(
             "spawn_many_remote_busy1",
-            "The same while tasks that yield keep the workers busy",
+            "Like spawn_many_remote_idle, beside tasks that yield",
             spawn_many_remote_busy1,
         ),
         case(
             "spawn_many_remote_busy2",
-            "The same, 1,000 tasks, while chains of tasks keep them busy",
+            "Like spawn_many_remote_idle, beside chains of tasks",
             spawn_many_remote_busy2,
         ),
         case("yield_many", "200 tasks yield 1,000 times each", yield_many),
@@ -517,7 +517,7 @@ const PEER: Peer = Peer {
         ),
         case(
             "timers",
-            "10^6 timers added and dropped; lateness beside a load",
+            "Add and drop 10^6 timers; lateness of timers under load",
             timers::timers,
         ),
         Case {
@@ -525,7 +525,7 @@ const PEER: Peer = Peer {
             busy_caller: true,
             ..case(
                 "rpc",
-                "Calls in an open loop, beside a queue without overhead",
+                "Calls in an open loop, compared with an ideal queue",
                 rpc::rpc,
             )
         },

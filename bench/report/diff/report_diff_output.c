@@ -114,11 +114,12 @@ static void compare_loops(json_t *lines, json_t *const files[2])
 		ns[f] = json_number_value(json_object_get(files[f], "loop_ns"));
 	if (ns[0] > 0 && ns[1] > 0 &&
 	    fabs(log(ns[1] / ns[0])) > log(1 + LOOP_MIN_CHANGE))
-		add_line(lines,
-			 "a loop of constant length took %.1f %% %s in "
-			 "the second: all times may have changed as much",
-			 100 * fabs(ns[1] / ns[0] - 1),
-			 ns[1] > ns[0] ? "longer" : "less");
+		add_line(
+			lines,
+			"a loop of constant length took %.1f %% %s in "
+			"the second file: all times may have changed by as much",
+			100 * fabs(ns[1] / ns[0] - 1),
+			ns[1] > ns[0] ? "longer" : "less");
 }
 
 static void list_rows(json_t *lines, json_t *rows, char file)

@@ -18,9 +18,9 @@ def costs(report):
     section = Section(
         "costs",
         "Cost of an operation",
-        "The resources that an operation, such as a task, takes of the machine, all threads "
-        "together. <b>Further left is cheaper.</b> CPU time is the kernel's count; cycles and "
-        "misses are the processor's, of user mode, by libpfm.",
+        "The resources that an operation, such as a task, uses in all threads together. "
+                "<b>Further left is cheaper.</b> CPU time is counted by the kernel; cycles and misses "
+                "are counted by the processor in user mode.",
     )
     ends = _one_and_most(report)
     inks = {"one worker": 0, "all workers": 1}

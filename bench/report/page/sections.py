@@ -42,7 +42,7 @@ def worst_first(comparisons):
 def peers(report):
     section = Section(
         "peers",
-        "Beside other schedulers",
+        "Compared with other schedulers",
         "Each dot is skua's time divided by the other scheduler's for the same work: "
         "<b>right of the line skua is slower</b>, left of it faster. The whisker spans "
         "the least and the greatest ratio of runs that alternated; a row where it crosses "
@@ -109,9 +109,9 @@ def scaling(report):
     section = Section(
         "scaling",
         "Scaling",
-        "How many times as fast a workload is on more workers as on one: <b>further right is "
-        "better</b>, the number of workers would be perfect, and left of the line more workers "
-        "make it slower. A workload that only wakes or hands over one task at a time cannot gain.",
+        "How many times as fast a workload is on several workers as on one: <b>further right is "
+                "better</b>. The best possible value is the number of workers; left of the line, more workers "
+                "make it slower. A workload that only wakes or hands over one task at a time cannot gain.",
     )
     rows = _by_workers(report)
     if not rows:
@@ -178,9 +178,9 @@ def steals(report):
     section = Section(
         "steals",
         "Steals between workers",
-        "Tasks and forked jobs that a worker (a row) took from another (a column) in one recorded "
-        "round, which is not among those that were measured. <b>The stronger the colour, the "
-        "more.</b> Even colour means that work spreads evenly; a strong column is where it comes from.",
+        "Tasks and forked jobs that a worker (a row) stole from another (a column) in one recorded "
+                "round, which is not among the measured ones. <b>The stronger the colour, the more.</b> "
+                "Even colour means that work spreads evenly; a strong column is a worker with much work to steal.",
     )
     known = [s for s in report.steals if s.matrix]
     reasons = [f"{s.name}: {s.reason}" for s in report.steals if s.reason]
@@ -193,9 +193,9 @@ def steals(report):
     lost = [s for s in known if s.lost or s.cut]
     totals = ((sum(map(sum, s.matrix)), s) for s in known)
     most = max(totals, key=lambda t: t[0])
-    section.here = f"Most was taken in {escape(most[1].name)}: {most[0]:,}. "
+    section.here = f"Most was stolen in {escape(most[1].name)}: {most[0]:,}. "
     section.here += (
-        "There were more than are shown, as events were overwritten before they were read: "
+        "There were more steals than are shown, because events were overwritten before they were read: "
         f"{escape(', '.join(map(_loss, lost)))}."
         if lost
         else "No event was lost."
@@ -244,14 +244,14 @@ def everything(report):
     wrong = [r for r in report.results if not r.ok]
     noisy = [r for r in report.results if r.noisy]
     section.here = (
-        f"{len(wrong)} came out wrong."
+        f"{len(wrong)} results are wrong."
         if wrong
         else "Every result was the published or separately computed one."
     )
     if noisy:
         section.here += (
-            f" Beside {plural(len(noisy), 'measurement')} of {len(report.results)} the machine was "
-            "busy with something else: take those with care."
+            f" During {plural(len(noisy), 'measurement')} of {len(report.results)} the machine was "
+                        "busy with other work: treat them with care."
         )
     section.tables.append(
         table(

@@ -130,7 +130,8 @@ static bool check(const void *of)
 	return false;
 }
 
-FORKJOIN_WORKLOAD(fib, "Fibonacci numbers by definition, a fork a call",
+FORKJOIN_WORKLOAD(fib,
+		  "Fibonacci numbers by definition, one fork for each call",
 		  "Which number (default 33)", FIB_N, .min_n = 2, .max_n = 50,
 		  .make = make, .unmake = free, .clear = clear, .root = root,
 		  .serial = serial, .inlined = inlined, .check = check);

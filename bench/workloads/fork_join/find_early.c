@@ -100,9 +100,9 @@ static bool check(const void *arg)
 	return find_early_check(of->found, of->n);
 }
 
-FORKJOIN_WORKLOAD(find_early,
-		  "The first of an array that is wanted, behind most of it",
-		  "How many items (default 20000000)", FIND_EARLY_N, .min_n = 4,
-		  .max_n = 1000000000, .make = make, .unmake = unmake,
-		  .clear = clear, .root = root, .serial = serial,
-		  .check = check);
+FORKJOIN_WORKLOAD(
+	find_early,
+	"Find the first match in an array, after three quarters of it",
+	"How many items (default 20000000)", FIND_EARLY_N, .min_n = 4,
+	.max_n = 1000000000, .make = make, .unmake = unmake, .clear = clear,
+	.root = root, .serial = serial, .check = check);

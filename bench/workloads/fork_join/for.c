@@ -142,5 +142,5 @@ static bool check(const void *arg)
 	return for_check(of->a, of->n);
 }
 
-FORKJOIN_WORKLOAD(for, "A loop over arrays, which memory limits",
+FORKJOIN_WORKLOAD(for, "A loop over arrays, limited by memory bandwidth",
 		  "Items of each of three arrays (default 4000000)", FOR_N, .min_n = 1, .max_n = 1000000000, .make = make, .unmake = unmake, .clear = clear, .root = root, .serial = serial, .by_hand = by_hand, .check = check);

@@ -108,12 +108,12 @@ error_t forkjoin_parse_n(void *options, char *text);
 
 /* The command-line options of all fork-join workloads, for a struct forkjoin_options or a
  * struct that begins with one; and --n, with its help text. */
-#define FORKJOIN_OPTIONS                                                  \
-	ARGS_FLAG_OF(struct forkjoin_options, "serial", serial,           \
-		     "In the calling thread, without workers and forks"), \
-		ARGS_FLAG_OF(                                             \
-			struct forkjoin_options, "alone", alone,          \
-			"Leave out the serial call, and the one with one worker")
+#define FORKJOIN_OPTIONS                                                      \
+	ARGS_FLAG_OF(struct forkjoin_options, "serial", serial,               \
+		     "Run in the calling thread, without workers and forks"), \
+		ARGS_FLAG_OF(                                                 \
+			struct forkjoin_options, "alone", alone,              \
+			"Leave out the serial calls and the call with one worker")
 #define FORKJOIN_N(text) ARGS_PARSED("n", forkjoin_parse_n, "N", text)
 
 /* The members of struct workload that all users of forkjoin_open() share. */

@@ -196,7 +196,7 @@ static bool check(const void *of)
 }
 
 FORKJOIN_WORKLOAD(integrate,
-		  "Integrate x^3 + x, halving intervals, a fork a halving",
+		  "Integrate x^3 + x by halving intervals, one fork for each",
 		  "From 0 to where (default 500)", INTEGRATE_N, .min_n = 1,
 		  .max_n = 1000000, .make = make, .unmake = free,
 		  .clear = clear, .root = root, .serial = serial,

@@ -186,7 +186,7 @@ static bool check(const void *of)
 	return false;
 }
 
-FORKJOIN_WORKLOAD(nqueens, "Place queens on a board, a fork a place",
+FORKJOIN_WORKLOAD(nqueens, "Place queens on a board, one fork for each place",
 		  "How many queens (default 13)", NQUEENS_N, .min_n = 1,
 		  .max_n = N_MAX, .make = make, .unmake = free, .clear = clear,
 		  .root = root, .serial = serial, .inlined = inlined,

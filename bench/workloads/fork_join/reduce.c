@@ -90,7 +90,7 @@ static bool check(const void *arg)
 	return reduce_check(of->sum, of->n);
 }
 
-FORKJOIN_WORKLOAD(reduce, "The sum of numbers that are computed",
+FORKJOIN_WORKLOAD(reduce, "The sum of computed numbers",
 		  "How many numbers (default 20000000)", REDUCE_N, .min_n = 1,
 		  .max_n = 1000000000, .make = make, .unmake = free,
 		  .clear = clear, .root = root, .serial = serial,

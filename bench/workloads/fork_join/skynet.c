@@ -145,7 +145,8 @@ static bool check(const void *of)
 	return false;
 }
 
-FORKJOIN_WORKLOAD(skynet, "Add up the leaves of a tree, ten forks a node",
+FORKJOIN_WORKLOAD(skynet,
+		  "Add up the leaves of a tree, ten forks for each node",
 		  "Levels: 10^N leaves (default 6)", SKYNET_N, .min_n = 1,
 		  .max_n = 8, .make = make, .unmake = free, .clear = clear,
 		  .root = root, .serial = serial, .inlined = inlined,

@@ -209,7 +209,7 @@ static const struct sort_options stable_rows[] = {
 static const struct sort_options by_key_rows[] = { ROW(by_key, "random") };
 
 SORT_WORKLOAD(sort_unstable, "Sort an array in place", unstable_rows);
-SORT_WORKLOAD(sort_stable, "Sort an array, equal items stay in their order",
+SORT_WORKLOAD(sort_stable, "Sort an array and keep the order of equal items",
 	      stable_rows);
-SORT_WORKLOAD(sort_by_key, "Sort an array by a key, which a callback tells",
+SORT_WORKLOAD(sort_by_key, "Sort an array by a key that a callback returns",
 	      by_key_rows);

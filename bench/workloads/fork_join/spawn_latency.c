@@ -289,7 +289,7 @@ static const struct spawn_latency_options report[] = {
 	{ .n = 28, .tasks = 500, .gap_us = 200, .root = "none" },
 };
 
-WORKLOAD(spawn_latency, "How long a task waits beside a computation",
+WORKLOAD(spawn_latency, "How long a task waits while calls fork and join",
 	 ARGS_OPTIONS(
 		 ARGS_NUMBER_OF(
 			 struct spawn_latency_options, "n", n, 2, 40, "N",

@@ -144,7 +144,7 @@ static json_t *map_params(const void *arg)
 
 static const struct map_options defaults = { .items = 10000, .cost = 1 };
 
-WORKLOAD(parallel_map, "Compute a function of many numbers, a task a number",
+WORKLOAD(parallel_map, "Compute a function of many numbers, one task for each",
 	 ARGS_OPTIONS(
 		 ARGS_NUMBER_OF(struct map_options, "items", items, 1, 10000000,
 				"N", "Numbers, and tasks (default 10000)"),

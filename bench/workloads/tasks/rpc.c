@@ -148,7 +148,7 @@ static void serve_bare(struct rpc *rpc)
 		       &rpc->bare);
 	if (err == 0)
 		return;
-	fprintf(stderr, "rpc: left out what bare threads do: %s\n",
+	fprintf(stderr, "rpc: the figures of bare threads are left out: %s\n",
 		strerror(-err));
 	rpc->with_bare = false;
 }
@@ -307,11 +307,11 @@ static const struct rpc_options reported[] = {
 };
 
 WORKLOAD(
-	rpc, "Calls in an open loop, beside a queue without overhead",
+	rpc, "Calls in an open loop, compared with an ideal queue",
 	ARGS_OPTIONS(
 		ARGS_PARSED(
 			"service", parse_service, "NAME",
-			"exponential (10 us in the mean, the default) or "
+			"exponential (mean 10 us, the default) or "
 			"bimodal (1 ms for one in 200, 10 us for the others)"),
 		ARGS_NUMBER_OF(struct rpc_options, "load", load_percent, 1, 95,
 			       "PERCENT",

@@ -270,19 +270,19 @@ static json_t *spawn_params(const void *arg)
 
 /* Define a workload; the last arguments are the members of its struct
  * spawn_options. */
-#define SPAWN_MANY(name_, description_, setup_, round_, ...)                                                                 \
-	static const struct spawn_options name_##_defaults = { __VA_ARGS__ };                                                \
-	WORKLOAD(                                                                                                            \
-		name_, description_,                                                                                         \
-		ARGS_OPTIONS(                                                                                                \
-			ARGS_PARSED(                                                                                         \
-				"await", parse_await, "HOW",                                                                 \
-				"Wait for all by: join (each), group, and where nothing else runs, drain (of the runtime)"), \
-			BATCH_OPTIONS),                                                                                      \
-		.options_size = sizeof(struct spawn_options),                                                                \
-		.defaults = &name_##_defaults, .report = &name_##_defaults,                                                  \
-		.report_count = 1, .params = spawn_params, .setup = setup_,                                                  \
-		.prepare = spawn_prepare, .round = round_,                                                                   \
+#define SPAWN_MANY(name_, description_, setup_, round_, ...)                                                                          \
+	static const struct spawn_options name_##_defaults = { __VA_ARGS__ };                                                         \
+	WORKLOAD(                                                                                                                     \
+		name_, description_,                                                                                                  \
+		ARGS_OPTIONS(                                                                                                         \
+			ARGS_PARSED(                                                                                                  \
+				"await", parse_await, "HOW",                                                                          \
+				"How to wait for all tasks: join (each task), group, or, if nothing else runs, drain (the runtime)"), \
+			BATCH_OPTIONS),                                                                                               \
+		.options_size = sizeof(struct spawn_options),                                                                         \
+		.defaults = &name_##_defaults, .report = &name_##_defaults,                                                           \
+		.report_count = 1, .params = spawn_params, .setup = setup_,                                                           \
+		.prepare = spawn_prepare, .round = round_,                                                                            \
 		.check = spawn_check, .teardown = spawn_teardown)
 
 SPAWN_MANY(spawn_many_local,
@@ -301,11 +301,11 @@ SPAWN_MANY(spawn_many_remote_idle,
 	   .await = AWAIT_JOIN, .await_last = AWAIT_DRAIN);
 
 SPAWN_MANY(spawn_many_remote_busy1,
-	   "The same while tasks that yield keep the workers busy", setup_busy1,
+	   "Like spawn_many_remote_idle, beside tasks that yield", setup_busy1,
 	   round_outside, .batch = { .tasks = 10000, .repeat = 5 },
 	   .await = AWAIT_JOIN, .await_last = AWAIT_GROUP);
 
 SPAWN_MANY(spawn_many_remote_busy2,
-	   "The same, 1,000 tasks, while chains of tasks keep them busy",
-	   setup_busy2, round_outside, .batch = { .tasks = 1000, .repeat = 5 },
+	   "Like spawn_many_remote_idle, beside chains of tasks", setup_busy2,
+	   round_outside, .batch = { .tasks = 1000, .repeat = 5 },
 	   .await = AWAIT_JOIN, .await_last = AWAIT_GROUP);

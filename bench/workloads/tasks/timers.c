@@ -334,8 +334,8 @@ static bool timers_check(struct workload_run *run)
 	if (t->wrong == 0 && early == 0 && lost == 0)
 		return true;
 	fprintf(stderr,
-		"timers: %ju of the far timers were not there, "
-		"%ju of the near ones early, %ju lost\n",
+		"timers: %ju far timers were missing, %ju near timers "
+		"early, %ju lost\n",
 		(uintmax_t)t->wrong, (uintmax_t)early, (uintmax_t)lost);
 	return false;
 }
@@ -384,7 +384,7 @@ static const struct timers_options defaults = {
 	.sleepers = 1000,
 };
 
-WORKLOAD(timers, "10^6 timers added and cancelled; lateness beside a load",
+WORKLOAD(timers, "Add and cancel 10^6 timers; lateness of timers under load",
 	 .defaults = &defaults, .report = &defaults, .report_count = 1,
 	 ARGS_OPTIONS(
 		 ARGS_NUMBER_OF(

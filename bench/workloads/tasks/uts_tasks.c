@@ -359,7 +359,7 @@ static const struct uts_options report[] = {
 };
 
 WORKLOAD(
-	uts_tasks, "Search an unbalanced tree, a task a node",
+	uts_tasks, "Search an unbalanced tree, one task for each node",
 	ARGS_OPTIONS(
 		ARGS_PARSED("tree", parse_tree, "T",
 			    "The tree: " UTS_TREE_NAMES " (default T1)"),
