@@ -19,8 +19,8 @@ def costs(report):
         "costs",
         "Cost of an operation",
         "The resources that an operation, such as a task, uses in all threads together. "
-                "<b>Further left is cheaper.</b> CPU time is counted by the kernel; cycles and misses "
-                "are counted by the processor in user mode.",
+        "<b>Further left is cheaper.</b> The kernel counts CPU time; the processor counts "
+        "cycles and misses, in user mode.",
     )
     ends = _one_and_most(report)
     inks = {"one worker": 0, "all workers": 1}

@@ -110,8 +110,9 @@ def scaling(report):
         "scaling",
         "Scaling",
         "How many times as fast a workload is on several workers as on one: <b>further right is "
-                "better</b>. The best possible value is the number of workers; left of the line, more workers "
-                "make it slower. A workload that only wakes or hands over one task at a time cannot gain.",
+        "better</b>. The best possible value is the number of workers; left of the line, more "
+        "workers make it slower. A workload that only wakes or hands over one task at a time "
+        "cannot gain.",
     )
     rows = _by_workers(report)
     if not rows:
@@ -178,9 +179,10 @@ def steals(report):
     section = Section(
         "steals",
         "Steals between workers",
-        "Tasks and forked jobs that a worker (a row) stole from another (a column) in one recorded "
-                "round, which is not among the measured ones. <b>The stronger the colour, the more.</b> "
-                "Even colour means that work spreads evenly; a strong column is a worker with much work to steal.",
+        "Tasks and forked jobs that a worker (a row) stole from another (a column) in one "
+        "recorded round, which is not among the measured ones. <b>The stronger the colour, the "
+        "more.</b> Even colour means that work spreads evenly; a strong column is a worker from "
+        "which many were stolen.",
     )
     known = [s for s in report.steals if s.matrix]
     reasons = [f"{s.name}: {s.reason}" for s in report.steals if s.reason]
@@ -195,7 +197,8 @@ def steals(report):
     most = max(totals, key=lambda t: t[0])
     section.here = f"Most was stolen in {escape(most[1].name)}: {most[0]:,}. "
     section.here += (
-        "There were more steals than are shown, because events were overwritten before they were read: "
+        "There were more steals than are shown, because events were overwritten before they were "
+        "read: "
         f"{escape(', '.join(map(_loss, lost)))}."
         if lost
         else "No event was lost."
@@ -251,7 +254,7 @@ def everything(report):
     if noisy:
         section.here += (
             f" During {plural(len(noisy), 'measurement')} of {len(report.results)} the machine was "
-                        "busy with other work: treat them with care."
+            "busy with other work: treat them with care."
         )
     section.tables.append(
         table(
