@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * near.h - workers on so many nodes, for tests of what has no machine
+ * near.h - groups of workers on several nodes, for tests that run on any machine
  *
- * Worker i is on node i % nodes, on a core of its own. A group is a node, or 64
- * workers of it.
+ * Worker i is on node i % nodes, on a core of its own. A group is all workers of a node,
+ * or at most 64 of them.
  */
 #ifndef SKUA_TESTS_NEAR_H
 #define SKUA_TESTS_NEAR_H
@@ -47,7 +47,9 @@ static inline void near_make(struct llc_groups *out, unsigned workers,
 	free(numbers);
 }
 
-/* near_groups - made once, and kept until the program ends */
+/* near_groups - return the groups for these numbers of workers and nodes
+ *
+ * Made at the first call for these numbers, and kept until the program ends. */
 static inline const struct llc_groups *near_groups(unsigned workers,
 						   unsigned nodes)
 {

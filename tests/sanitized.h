@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sanitized.h - is the test built with a sanitizer? */
+/* sanitized.h - tell whether the test is built with a sanitizer */
 #ifndef SKUA_TESTS_SANITIZED_H
 #define SKUA_TESTS_SANITIZED_H
 
@@ -13,7 +13,8 @@
 #ifndef SANITIZED
 #define SANITIZED 0
 #endif
-/* ThreadSanitizer starts no threads in the child of a process with threads. */
+/* Tests skip some parts with ThreadSanitizer: it cannot start threads in the
+ * child of a process that has threads. */
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZED 1
 #elif defined(__has_feature)

@@ -12,7 +12,7 @@
 
 #include "tests/stress/stress.h"
 
-/* Is @word in the list @text, separated by commas? */
+/* Return whether @word is in @text, a list separated by commas. */
 static bool listed(const char *text, const char *word)
 {
 	size_t length = strlen(word);
@@ -25,10 +25,10 @@ static bool listed(const char *text, const char *word)
 	return false;
 }
 
-/* ---- where this process is ----------------------------------------------- */
+/* ---- the groups of this process ------------------------------------------ */
 
-/* The group of this process in the hierarchy of @controller, "" for version
- * 2: a path below its mount. */
+/* Get the group of this process in the hierarchy of @controller, "" for version 2, as a
+ * path below the mount point. */
 static bool own_group(const char *controller, char *path)
 {
 	FILE *file = fopen("/proc/self/cgroup", "r");
@@ -52,7 +52,7 @@ static bool own_group(const char *controller, char *path)
 	return found;
 }
 
-/* Where the hierarchy of @controller is mounted. */
+/* Get the mount point of the hierarchy of @controller. */
 static bool mount_point(const char *controller, char *path)
 {
 	FILE *file = setmntent("/proc/self/mounts", "r");
@@ -98,7 +98,8 @@ static void must_put(const char *folder, const char *file, const char *text)
 			    strerror(errno));
 }
 
-/* The content of a file, less the newline; empty if it cannot be read. */
+/* Return the content of a file without the newline; empty if it cannot be
+ * read. */
 static const char *get(const char *folder, const char *file)
 {
 	static char text[CGROUP_PATH];
@@ -112,9 +113,10 @@ static const char *get(const char *folder, const char *file)
 	return text;
 }
 
-/* ---- making them ---------------------------------------------------------- */
+/* ---- making groups -------------------------------------------------------- */
 
-/* Make a folder below that of this process; its path, or empty. */
+/* Make a group below that of this process. @path receives its folder; empty
+ * on failure. */
 static bool make(const char *controller, char *path)
 {
 	char group[CGROUP_PATH];
@@ -160,7 +162,8 @@ bool cgroups_make(struct cgroups *own)
 		return true;
 	make("cpu", own->cpu);
 	if (make("cpuset", own->cpuset)) {
-		/* Nobody may enter one that has no CPUs and no memory. */
+		/* A process can enter the group only if the group has CPUs
+		 * and memory nodes. */
 		snprintf(parent, sizeof(parent), "%s", own->cpuset);
 		*strrchr(parent, '/') = '\0';
 		must_put(own->cpuset, "cpuset.cpus",
@@ -171,7 +174,7 @@ bool cgroups_make(struct cgroups *own)
 	return *own->cpu || *own->cpuset;
 }
 
-/* ---- using them ----------------------------------------------------------- */
+/* ---- using groups --------------------------------------------------------- */
 
 void cgroups_enter(const struct cgroups *own, pid_t process)
 {
@@ -190,7 +193,7 @@ void cgroups_quota(const struct cgroups *own, unsigned percent)
 
 	if (!*own->cpu)
 		return;
-	/* Of periods of 100 ms, as they are by default. */
+	/* The period is 100 ms, which is the default. */
 	snprintf(text, sizeof(text), "%u000", percent);
 	if (own->version_2) {
 		strcat(percent ? text : strcpy(text, "max"), " 100000");

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* frozen_in_steal - called between the claim of @count items and the release */
+/* frozen_in_steal - the hook: called between the claim of @count items and its release */
 void frozen_in_steal(uint32_t count);
 
 #endif

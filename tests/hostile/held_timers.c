@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * held_timers.c - the timers, with a place to stop with the lock held
+ * held_timers.c - the timers, with a hook while the lock is held
  *
- * It stands in for core/loop/timers.c in hostile_timers: a thread that looks at a
- * timer, or cancels one, stops where a preemption hurts most.
+ * It replaces core/loop/timers.c in hostile_timers. A thread that reads or cancels a timer
+ * stops in the hook, where a preemption does the most harm.
  */
 #include <pthread.h>
 

@@ -8,18 +8,18 @@
 #include <unistd.h>
 
 #define CHILDREN 8u
-/* How often each child has the token. */
+/* How often each child receives the token. */
 #define TURNS 3u
-/* A child yields in one of so many polls. */
+/* A child yields in one of this many polls. */
 #define ONE_YIELDS_IN 3u
-/* Families that one outside thread spawns at once, at most. With one, workers
- * fall asleep all the time. */
+/* The greatest number of families that an outside thread spawns at once. When it spawns
+ * only one, workers go to sleep all the time. */
 #define FAMILIES 16u
 #define SPAWNERS 2u
 
 /* ---- a family ------------------------------------------------------------ */
 
-/* A child's slot holds nothing, the token, or the child's waker. */
+/* A child's slot contains nothing, the token, or the child's waker. */
 #define SLOT_EMPTY UINT64_C(0)
 #define SLOT_TOKEN UINT64_C(1)
 
@@ -42,16 +42,18 @@ struct family {
 	uint32_t ended;
 };
 
-/* Take the token, or leave a waker for whoever brings it. */
+/* Take the token, or leave a waker for the child that brings it. Return:
+ * whether it was there. */
 static bool take_token(struct child *child)
 {
 	uint64_t mine = skua_task_waker(&child->task).opaque;
-	/* Acquire and release, all exchanges of a slot: what the bearers of
-	 * the token wrote. */
+	/* Acquire and release, for all exchanges of a slot: the token passes on
+	 * what each child that had it wrote. Pairs with pass_token(). */
 	uint64_t found = atomic_exchange_acq_rel(&child->slot, mine);
 
 	if (found == SLOT_TOKEN)
-		/* There is one token: nobody wakes with what is there now. */
+		/* There is only one token, so that no child uses the waker
+		 * that is in the slot now. */
 		found = atomic_exchange_acq_rel(&child->slot, SLOT_EMPTY);
 	else
 		mine = SLOT_EMPTY;
@@ -66,7 +68,7 @@ static void pass_token(struct child *child)
 	uint64_t found;
 
 	if (next->index == 0 && child->turns == TURNS)
-		return; /* all have had it */
+		return; /* all children have had all turns */
 	found = atomic_exchange_acq_rel(&next->slot, SLOT_TOKEN);
 	if (found == SLOT_TOKEN)
 		stress_fail("a second token");
@@ -209,7 +211,7 @@ uint64_t hostile_run_against(struct hostile *h, uint64_t tasks,
 	return done;
 }
 
-/* ---- runtimes, and the rest ---------------------------------------------- */
+/* ---- runtimes and helpers ------------------------------------------------ */
 
 static void worker_start(void *ctx, unsigned worker)
 {
@@ -219,7 +221,8 @@ static void worker_start(void *ctx, unsigned worker)
 	h->tids[worker] = gettid();
 	if (h->worker_begins)
 		h->worker_begins(worker);
-	/* Release: the worker's identity. Pairs with hostile_open(). */
+	/* Release: publishes the worker's identity. Pairs with the acquire
+	 * in hostile_open(). */
 	atomic_fetch_add_release(&h->started, 1);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile.h - what the hostile programs share
+ * hostile.h - common code of the hostile programs
  *
- * A hostile program runs a load while the machine works against its workers:
- * signals, frozen threads, real-time threads, other affinities, smaller
- * cgroups. It is a stress program (stress.h) in all else. The load is made of
- * families: a task spawns children, which yield, pass a token round by waking one
- * another, and are joined. Each task is accounted for. No timeout repairs
- * anything: what is lost hangs the program.
+ * A hostile program runs a load while the machine works against its workers: signals,
+ * frozen threads, real-time threads, changed affinities, smaller control groups.
+ * Otherwise it is a stress program (stress.h). The load consists of families: a task
+ * spawns children, which yield, pass a token round by waking one another, and are joined.
+ * Each task is accounted for. No timeout repairs a loss: a lost task or wake-up hangs the
+ * program.
  */
 #ifndef SKUA_TESTS_HOSTILE_H
 #define SKUA_TESTS_HOSTILE_H
@@ -20,7 +20,7 @@
 
 #define HOSTILE_MAX_WORKERS 16u
 
-/* Slowed down like this, a program says nothing about speed. */
+/* With a sanitizer, a program is too slow to measure speed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HOSTILE_SANITIZED true
 #elif defined(__has_feature)
@@ -32,7 +32,7 @@
 #define HOSTILE_SANITIZED false
 #endif
 
-/* A runtime, and the threads that its workers are. */
+/* A runtime and the threads of its workers. */
 struct hostile {
 	struct skua_runtime *rt;
 	unsigned workers;
@@ -41,13 +41,13 @@ struct hostile {
 	pthread_t threads[HOSTILE_MAX_WORKERS];
 	pid_t tids[HOSTILE_MAX_WORKERS];
 	atomic_u32 started;
-	atomic_u32 over; /* tells an antagonist to end */
+	atomic_u32 over; /* tells the antagonist to end */
 };
 
 /**
  * hostile_open - create a runtime, and wait until its workers have begun
- * @workers: how many; 0: as many as by default
- * @worker_begins: called by each on its own thread; may be NULL
+ * @workers: number of workers; 0: the default
+ * @worker_begins: called by each worker on its own thread; may be NULL
  */
 void hostile_open(struct hostile *h, unsigned workers,
 		  void (*worker_begins)(unsigned worker));
@@ -55,46 +55,48 @@ void hostile_open(struct hostile *h, unsigned workers,
 /* hostile_close - destroy the runtime */
 void hostile_close(struct hostile *h);
 
-/* hostile_over - is the antagonist to end? */
+/* hostile_over - return whether the antagonist must end */
 static inline bool hostile_over(struct hostile *h)
 {
-	/* Relaxed: asks for no order. */
+	/* Relaxed: the flag publishes no other data. */
 	return atomic_load_relaxed(&h->over) != 0;
 }
 
 /**
- * hostile_run - run the load, from two outside threads
- * @tasks: how many to run at least
- * @begins, @ends: called by each of these threads on itself; or NULL
+ * hostile_run - run the load, spawned by two outside threads
+ * @tasks: least number of tasks to run
+ * @begins, @ends: called by each of these threads first and last; may be NULL
  *
- * Return: how many tasks were run.
+ * Return: the number of tasks that were run.
  */
 uint64_t hostile_run(struct hostile *h, uint64_t tasks, void (*begins)(void),
 		     void (*ends)(void));
 
 /**
  * hostile_run_against - run the load beside an antagonist
- * @antagonist: a thread's body, called with @h; ends soon after hostile_over()
+ * @antagonist: thread function, called with @h; must end soon after hostile_over() is true
+ *
+ * Return: the number of tasks that were run.
  */
 uint64_t hostile_run_against(struct hostile *h, uint64_t tasks,
 			     void *(*antagonist)(void *));
 
-/* hostile_tasks - how many tasks each program runs, over all its parts */
+/* hostile_tasks - return the number of tasks that a program runs, over all its parts */
 static inline uint64_t hostile_tasks(void)
 {
 	return stress_ops() / 20;
 }
 
-/* hostile_check - fail if a call returned an error */
+/* hostile_check - fail the program if @code, the result of a call, is an error */
 void hostile_check(int code, const char *what);
 
-/* hostile_skip - say why this cannot run here, and end the program */
+/* hostile_skip - print why the program cannot run here, and end it with exit code 77 */
 __attribute__((noreturn)) void hostile_skip(const char *reason);
 
-/* hostile_nap - sleep for a while: the antagonists' pace */
+/* hostile_nap - sleep for @ns */
 void hostile_nap(uint64_t ns);
 
-/* hostile_nap_until - the same, until a time of skua_now_ns() */
+/* hostile_nap_until - sleep until @when_ns, a time of skua_now_ns() */
 void hostile_nap_until(uint64_t when_ns);
 
 #endif

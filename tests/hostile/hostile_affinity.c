@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_affinity.c - the CPUs that workers may run on change all the time
+ * hostile_affinity.c - change the CPUs on which workers may run all the time
  *
- * A thread moves a worker a thousand times a second: each time one of them,
- * chosen at random, may run on some of the CPUs, chosen at random. So workers
- * are moved while they search, steal, and fall asleep, and share a CPU or have
- * one each.
+ * A thousand times a second, a thread restricts a random worker to a random set of CPUs.
+ * Workers are therefore moved while they search, steal and fall asleep, and sometimes
+ * share a CPU.
  */
 #include <sched.h>
 
@@ -15,7 +14,7 @@
 
 static uint64_t moves;
 
-/* Some of the CPUs in @all, at least one. */
+/* Return a random non-empty subset of @all. */
 static cpu_set_t some_of(const cpu_set_t *all, struct rng *rng)
 {
 	cpu_set_t some;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_cgroup.c - the group's CPUs shrink to one and its quota to a tenth
+ * hostile_cgroup.c - shrink a control group's CPUs to one and its quota to a tenth of a CPU
  *
- * A child process runs the load, in control groups of its own. The parent, which
- * is not in them, takes CPUs and quota away and gives them back, at random,
- * until the child has ended; and removes the groups, also when the child fails
- * or somebody ends the program.
+ * A child process runs the load in its own control groups. The parent, which is not in
+ * these groups, takes CPUs and quota away and gives them back, at random, until the child
+ * has ended. It then removes the groups, also if the child fails or a signal ends the
+ * program.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,8 +19,8 @@
 #include "tests/hostile/cgroups.h"
 #include "tests/hostile/hostile.h"
 
-/* How long a change lasts, at most; and longer, if one in so many cuts the
- * quota, so that it is used up within a period of 100 ms. */
+/* The longest time that a change lasts. One in a number of changes cuts the quota and
+ * lasts longer, so that the quota is used up within a period of 100 ms. */
 #define CHANGE_NS   50000000u
 #define CUT_NS      100000000u
 #define ONE_CUTS_IN 6u
@@ -67,7 +67,7 @@ static pid_t child; /* 0: none */
 static pid_t main_process;
 static uint64_t changes;
 
-/* However the program ends. */
+/* Runs however the program ends. */
 static void clean_up(void)
 {
 	if (getpid() != main_process)
@@ -79,7 +79,7 @@ static void clean_up(void)
 	cgroups_remove(&own);
 }
 
-/* The CPUs that this process may run on, as cpuset.cpus takes them. */
+/* Get the CPUs on which this process may run, in the format of cpuset.cpus. */
 static void all_cpus(char *text, size_t size, char *first, size_t first_size)
 {
 	cpu_set_t all;
@@ -97,7 +97,7 @@ static void all_cpus(char *text, size_t size, char *first, size_t first_size)
 	}
 }
 
-/* Change things until the child has ended, or a signal asks to end it. */
+/* Make changes until the child has ended, or a signal asks the program to end. */
 static void change_until_end(const sigset_t *awaited)
 {
 	char all[4096];

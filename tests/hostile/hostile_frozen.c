@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_frozen.c - a worker stops in a task, or in a steal; the others go on
+ * hostile_frozen.c - freeze a worker in a task or in a steal; the other workers must go on
  *
- * Sources that are bound to every other worker keep tasks coming; the rest, and
- * with them the one that will freeze, live on what they steal. It freezes in a
- * signal handler that a task raises on it, or between the claim and the release
- * of a steal (frozen_queue.c), until the test lets it go. Two things have to
- * hold meanwhile:
+ * Source tasks, bound to every second worker, spawn tasks all the time. The other workers,
+ * among them the one that will freeze, run only tasks that they steal. That worker freezes
+ * in a signal handler, for a signal that a task raises, or between the claim and the
+ * release of a steal (frozen_queue.c), until the test thaws it. Meanwhile two conditions
+ * must hold:
  *
- *   - Nothing waits for it but what it alone holds. The sources stop, and all
- *     tasks have to end but the one in which it is, or those that it has
- *     claimed, and the tasks that are bound to it. Its next task ends too,
- *     as well as tasks that come from outside then.
- *   - The others keep their rate, nine tenths at least: polls by time on a CPU,
- *     so that other programs do not matter, in periods of 200 ms by turns with
- *     it and without it.
+ *   - Only tasks that the frozen worker alone holds wait for it. When the sources stop,
+ *     all tasks must end, except the task in which the worker is frozen, or the tasks that
+ *     it has claimed, and the tasks that are bound to it. The task in its LIFO slot and
+ *     tasks that come from outside after that must also end.
+ *   - The other workers keep at least nine tenths of their rate. The rate is polls divided
+ *     by time on a CPU, so that other programs do not matter. Periods of 200 ms with the
+ *     frozen worker alternate with periods without it.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -25,7 +25,8 @@
 #include "tests/hostile/hostile.h"
 
 #define PERIOD_NS UINT64_C(200000000)
-/* The others keep this share: nine tenths, less a margin for noise. */
+/* The least share of their rate that the other workers must keep: nine
+ * tenths, minus a margin for noise. */
 #define MIN_RATE 0.8
 #define LOOK_NS  UINT64_C(200000)
 
@@ -44,17 +45,17 @@ static const char *name(enum where where)
 
 /* ---- freezing ------------------------------------------------------------ */
 
-static atomic_u32 armed;  /* enum where: freeze when you are there next */
-static atomic_u32 frozen; /* tasks held by the worker that froze; 0: none */
+static atomic_u32 armed;  /* enum where: where the worker freezes next */
+static atomic_u32 frozen; /* tasks that it holds; 0: not frozen */
 static sem_t thaw;
 
-/* Until the test lets it go. No call of the library. */
+/* Block until the test calls thaw_it(). Calls nothing of the library. */
 static void freeze(uint32_t held)
 {
 	int saved = errno;
 
-	/* Release, both: what the worker did before. Pairs with freeze_in()
-	 * and thaw_it(). */
+	/* Release, both stores: publish what the worker did before. Pair with the
+	 * acquires in freeze_in() and thaw_it(). */
 	atomic_store_release(&frozen, held);
 	while (sem_wait(&thaw) != 0)
 		;
@@ -68,12 +69,14 @@ static void on_signal(int number)
 	freeze(1);
 }
 
-/* Is this worker to freeze here? Once each time. */
+/* Return whether this worker must freeze here; true only once for each
+ * freeze_in(). */
 static bool due(enum where where)
 {
 	uint32_t expected = where;
 
-	/* Acquire: what was prepared. Pairs with the release in freeze_in(). */
+	/* Acquire: sees what the test prepared. Pairs with the release in
+	 * freeze_in(). */
 	return own_index == FROZEN && atomic_load_acquire(&armed) == expected &&
 	       atomic_cas_relaxed(&armed, &expected, NOWHERE);
 }
@@ -94,7 +97,8 @@ static void begin(unsigned worker)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Return: how many tasks it holds. */
+/* Let the worker freeze, and wait until it has. Return: the number of tasks
+ * that it holds. */
 static uint32_t freeze_in(enum where where)
 {
 	atomic_store_release(&armed, where);
@@ -112,11 +116,11 @@ static void thaw_it(void)
 
 /* ---- sources and their tasks --------------------------------------------- */
 
-/* Tasks of a source, and at how many of them it makes new ones: a steal that
- * freezes holds fewer than that. */
+/* The number of tasks of a source, and the number of remaining ones at which it spawns
+ * new ones. A frozen steal holds fewer than LOW tasks, so that sources go on. */
 #define TASKS 128u
 #define LOW   64u
-/* Rounds of work of a poll: some hundred cycles, so that what scheduling costs
+/* Rounds of work in a poll. It takes some hundred cycles, so that the cost of scheduling
  * shows. */
 #define WORK 400u
 
@@ -139,7 +143,8 @@ struct source {
 static struct source sources[HOSTILE_MAX_WORKERS];
 static atomic_u32 stopped;
 
-/* Spawned by the task that freezes: the next one of that worker. */
+/* Spawned by the task in which the worker freezes; it goes into the LIFO
+ * slot of that worker. */
 static struct skua_task next;
 static atomic_u32 next_polls;
 
@@ -179,10 +184,12 @@ static void loose_ended(struct skua_task *task)
 			    loose->polls);
 	/* Relaxed: a count. */
 	atomic_fetch_add_relaxed(&source->ended, 1);
-	/* Release: the task's memory. Pairs with refill(). */
+	/* Release: the task's memory may be reused. Pairs with the acquire
+	 * in refill(). */
 	if (atomic_fetch_sub_acq_rel(&loose->live, 1) != 1)
 		stress_fail("a task ended twice");
-	/* Release: its end. Pairs with live_tasks() and refill(). */
+	/* Release: the task has ended. Pairs with the acquire in
+	 * live_tasks(). */
 	if (atomic_fetch_sub_acq_rel(&source->live, 1) == LOW + 1)
 		skua_waker_wake_by_ref(source->waker);
 }
@@ -207,21 +214,23 @@ static void refill(struct source *source)
 	}
 }
 
-/* Its first poll begins when it is woken. */
+/* The source starts when it is woken. */
 static enum skua_poll source_poll(struct skua_task *task)
 {
 	struct source *source = (struct source *)task;
 
 	if (skua_task_cancelled(task))
 		return SKUA_DONE;
-	/* Relaxed, both: the thread that lets them begin or stop waits for it. */
+	/* Relaxed, both loads: a recent value is enough, because the thread
+	 * that starts and stops the sources waits for the effect. */
 	while (!atomic_load_relaxed(&stopped) &&
 	       atomic_load_relaxed(&source->live) <= LOW)
 		refill(source);
 	return SKUA_PENDING;
 }
 
-/* The others are thieves, as the one that will freeze is. */
+/* Return whether a worker has a source. The other workers, among them
+ * FROZEN, only steal. */
 static bool has_source(unsigned worker)
 {
 	return worker % 2 != FROZEN % 2;
@@ -251,7 +260,7 @@ static void start_sources(void)
 	}
 }
 
-/* How many tasks have not ended? */
+/* Return the number of tasks that have not ended. */
 static uint32_t live_tasks(void)
 {
 	uint32_t live = 0;
@@ -287,7 +296,7 @@ static uint64_t close_sources(void)
 	return ended;
 }
 
-/* ---- nothing waits for it ------------------------------------------------ */
+/* ---- nothing waits for the frozen worker --------------------------------- */
 
 static atomic_u32 bound_polls;
 
@@ -312,9 +321,9 @@ static enum skua_poll call_poll(struct skua_task *task)
 }
 
 /*
- * The others have nothing to do, and are going to sleep or asleep: work from
- * outside gets them up. Not while one is frozen that searches, as in a steal:
- * producers leave it to a searcher (core/idle/IDLE.md, I1), and wait for it.
+ * Check that work from outside wakes the other workers, which have nothing to do, and
+ * sleep or are about to. Not for a worker that is frozen in a steal: it is a searcher, and
+ * producers rely on a searcher (core/idle/IDLE.md, I1).
  */
 static void wake_sleepers(void)
 {
@@ -327,14 +336,15 @@ static void wake_sleepers(void)
 	}
 }
 
-/* Two spawn, in short polls, until a third runs one of the children. */
+/* Two workers that spawn children, in short polls, until a third worker runs
+ * one. */
 static const unsigned spawners[] = { 0, 2 };
 static atomic_u32 helped;
 
 static void child(void *arg)
 {
 	(void)arg;
-	/* Relaxed: asks for no order. */
+	/* Relaxed: the flag publishes no other data. */
 	if (own_index != spawners[0] && own_index != spawners[1])
 		atomic_store_relaxed(&helped, 1);
 }
@@ -342,16 +352,17 @@ static void child(void *arg)
 static enum skua_poll spawner_poll(struct skua_task *task)
 {
 	(void)task;
-	/* The second child displaces the first into the queue. */
+	/* The second child displaces the first from the LIFO slot into the
+	 * queue. */
 	for (unsigned i = 0; i < 2; i++)
 		hostile_check(skua_call(h.rt, child, NULL), "call");
 	return atomic_load_relaxed(&helped) ? SKUA_DONE : SKUA_YIELD;
 }
 
 /*
- * The others sleep, and the one that is frozen may count as a searcher: at the
- * end of a tick another one is woken beside it (core/idle/IDLE.md, I3). From one of
- * the two queues nobody can steal meanwhile.
+ * Check that another worker is woken although the frozen worker may count as a searcher:
+ * this happens at the end of a tick (core/idle/IDLE.md, I3). The frozen worker may hold a
+ * claim on one of the two queues, from which no thief can steal then.
  */
 static void wake_beside(void)
 {
@@ -368,7 +379,7 @@ static void wake_beside(void)
 		hostile_check(skua_task_join(&tasks[i]), "join");
 }
 
-/* None of the others stands still: each does what is bound to it. */
+/* Check that each of the other workers runs a task that is bound to it. */
 static void call_each(void)
 {
 	for (unsigned i = 0; i < h.workers; i++) {
@@ -392,7 +403,7 @@ static void nothing_waits(enum where where)
 	held = freeze_in(where);
 	hostile_check(skua_task_spawn_on(h.rt, FROZEN, &bound), "spawn");
 	atomic_store_relaxed(&stopped, 1);
-	/* A task that waits for the frozen worker hangs here. */
+	/* Hangs here if a task waits for the frozen worker. */
 	while (live_tasks() > held)
 		hostile_nap(LOOK_NS);
 	if (where == IN_TASK) {
@@ -415,7 +426,7 @@ static void nothing_waits(enum where where)
 		stress_fail("a task was polled twice, or never");
 }
 
-/* ---- the others' rate ---------------------------------------------------- */
+/* ---- the rate of the other workers --------------------------------------- */
 
 #define MAX_PERIODS 500u
 
@@ -424,7 +435,7 @@ struct period {
 	double cpu_s;
 };
 
-/* The others' work so far. */
+/* Return the work of the other workers so far. */
 static struct period others_now(void)
 {
 	struct period sum = { 0, 0 };
@@ -472,7 +483,8 @@ static double median(double *values, unsigned count)
 	return values[count / 2];
 }
 
-/* The shares of their rate and of their time that the others keep meanwhile. */
+/* The shares of their rate and of their CPU time that the other workers keep
+ * while one is frozen. */
 struct kept {
 	double rates[MAX_PERIODS];
 	double times[MAX_PERIODS];
@@ -484,7 +496,8 @@ static void measure_both(struct kept *kept, enum where where)
 	struct period usual;
 	struct period alone;
 
-	/* Other programs may have all CPUs for as long as that. */
+	/* Repeat an empty period: other programs may have all CPUs for that
+	 * long. */
 	do {
 		usual = measure();
 	} while (usual.polls <= 0 || usual.cpu_s <= 0);
@@ -502,8 +515,8 @@ static void measure_both(struct kept *kept, enum where where)
 	kept->periods++;
 }
 
-/* Return: the share of their rate that the others keep, the median of some
- * periods; of four times as many if it looks bad at first. */
+/* Measure @periods periods; four times as many if the result is bad at first. Return: the
+ * median share of their rate that the other workers keep. */
 static double rate_kept(enum where where, unsigned periods)
 {
 	static struct kept kept;
@@ -518,11 +531,13 @@ static double rate_kept(enum where where, unsigned periods)
 			measure_both(&kept, where);
 		rate = median(kept.rates, kept.periods);
 		time = median(kept.times, kept.periods);
-		/* A worker that waits has no rate, but takes no time either. */
+		/* Check the time, too: a waiting worker does not lower the rate,
+		 * because it uses no CPU time. */
 		if (rate >= MIN_RATE && time >= 0.5)
 			return rate;
 	}
-	/* A sanitizer costs some operations more than others. */
+	/* Not checked with a sanitizer, which slows down some operations
+	 * more than others. */
 	if (!HOSTILE_SANITIZED)
 		stress_fail("frozen in %s, of %u workers: the others keep "
 			    "%.0f %% of their rate, for %.0f %% of the time",

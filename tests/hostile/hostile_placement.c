@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_placement.c - how many workers there are by default, and where
+ * hostile_placement.c - check the default number of workers, and their places
  *
- * A runtime is created in child processes: with an affinity mask of one CPU, as
- * by taskset; in a control group with one CPU; and in one with less CPU time than
- * there are CPUs. In each, the threads of the workers are asked where they may
- * run. Then each of these is done to a runtime that is at work, and undone; its
- * the test waits for the workers at their next places, and accounts for each
- * task.
+ * Child processes create a runtime under different conditions: with an affinity mask of
+ * one CPU, as set by taskset; in a control group with one CPU; and in a group with less CPU
+ * time than there are CPUs. Each checks on which CPUs its workers may run. After that,
+ * each condition is imposed on a busy runtime, and removed again. The test waits until the
+ * workers have reached their new places, and accounts for each task.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,14 +22,14 @@
 #include "tests/hostile/cgroups.h"
 #include "tests/hostile/hostile.h"
 
-/* The limits of a child, and the result that it has to find. */
+/* The limits of a child, and the expected result. */
 struct condition {
 	const char *name;
-	bool mask;        /* of the last CPU */
-	bool set;         /* likewise, by a control group */
-	unsigned percent; /* of a CPU's time; 0: all */
+	bool mask;        /* allow the last CPU alone, by an affinity mask */
+	bool set;         /* the same, by a control group */
+	unsigned percent; /* quota in percent of a CPU; 0: none */
 	unsigned workers;
-	bool pinned; /* each to a CPU of its own */
+	bool pinned; /* each worker is on a CPU of its own */
 };
 
 static struct cgroups own;
@@ -47,7 +46,7 @@ static unsigned last_cpu(void)
 
 /* ---- the child ------------------------------------------------------------- */
 
-/* Is the thread a worker? Its name says it. */
+/* Return whether the thread is a worker, by its name. */
 static bool is_worker(pid_t thread)
 {
 	char path[64], name[16] = "";
@@ -63,7 +62,8 @@ static bool is_worker(pid_t thread)
 	return strncmp(name, "skua-", 5) == 0;
 }
 
-/* Add where each worker may run, how many there are, and on one CPU alone. */
+/* Add up the CPUs on which workers may run, the number of workers, and the
+ * number of those that may run on one CPU alone. */
 static void look_at_workers(cpu_set_t *all, unsigned *count, unsigned *alone)
 {
 	DIR *folder = opendir("/proc/self/task");
@@ -89,7 +89,8 @@ static enum skua_poll nothing(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-/* Workers name themselves as they begin: all have, once they are parked. */
+/* Wait until all workers are parked. Then all have started, and set their
+ * thread names. */
 static void wait_until_all_run(struct skua_runtime *rt, unsigned workers)
 {
 	cpu_set_t all;
@@ -152,17 +153,18 @@ static void run_child(const void *ctx)
 	printf("%s: %u workers\n", of->name, of->workers);
 }
 
-/* ---- while it works -------------------------------------------------------- */
+/* ---- changes to a busy runtime --------------------------------------------- */
 
-/* How often each change is made, and undone. */
+/* How often each change is made and undone. */
 #define ROUNDS 2u
-/* Between two checks of the workers' places. */
+/* Time between two checks of the workers' places. */
 #define LOOK_NS UINT64_C(20000000)
 
 static struct hostile busy;
 static atomic_u32 changes_over;
 
-/* Are the workers on @cpus, on one of these each, or each on several? */
+/* Return whether the workers are on @cpus: each on one CPU of its own if
+ * @one_each, otherwise each on several. */
 static bool are_on(const cpu_set_t *cpus, bool one_each)
 {
 	cpu_set_t all;
@@ -180,14 +182,15 @@ static bool are_on(const cpu_set_t *cpus, bool one_each)
 	return CPU_EQUAL(&all, cpus) && alone == (one_each ? busy.workers : 0);
 }
 
-/* Hangs if they do not get there. */
+/* Wait until the workers are there. Hangs if they never are. */
 static void wait_until_on(const cpu_set_t *cpus, bool one_each)
 {
 	while (!are_on(cpus, one_each))
 		hostile_nap(LOOK_NS);
 }
 
-/* Has each cache two CPUs or more? (On average; otherwise nothing can be seen.) */
+/* Return whether a last-level cache has two CPUs or more, on average.
+ * Otherwise workers that share CPUs cannot be distinguished. */
 static bool caches_are_shared(void)
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
@@ -197,7 +200,7 @@ static bool caches_are_shared(void)
 	return caches > 0 && 2 * caches <= CPU_COUNT(&allowed);
 }
 
-/* As taskset -a. */
+/* Set the affinity of all threads, like taskset -a. */
 static void move_workers(const cpu_set_t *cpus)
 {
 	for (unsigned i = 0; i < busy.workers; i++) {
@@ -243,7 +246,7 @@ static void *change_things(void *arg)
 			wait_until_on(&allowed, true);
 		}
 	}
-	/* Relaxed: asks for no order. */
+	/* Relaxed: the flag publishes no other data. */
 	atomic_store_relaxed(&changes_over, 1);
 	return NULL;
 }
@@ -257,7 +260,7 @@ static void work_and_change(const void *workers)
 	hostile_open(&busy, *(const unsigned *)workers, NULL);
 	if (pthread_create(&thread, NULL, change_things, NULL) != 0)
 		stress_fail("cannot create a thread");
-	/* Relaxed: as above. */
+	/* Relaxed: as the store. */
 	while (!atomic_load_relaxed(&changes_over))
 		done += hostile_run(&busy, 20000, NULL, NULL);
 	pthread_join(thread, NULL);
@@ -271,7 +274,7 @@ static void work_and_change(const void *workers)
 
 static pid_t main_process;
 
-/* However the program ends. */
+/* Runs however the program ends. */
 static void clean_up(void)
 {
 	if (getpid() == main_process)

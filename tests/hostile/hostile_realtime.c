@@ -2,12 +2,13 @@
 /**
  * hostile_realtime.c - a real-time thread takes a worker's CPU away
  *
- * First it takes nine milliseconds of ten, whatever goes on. Then it waits
- * until a task on that worker has filled the worker's queue, and takes the CPU
- * until somebody else has run these tasks, or nine milliseconds are over. That
- * limit keeps the machine usable. At times the others have no CPU either; but
- * once in four they have to be done by then. Not if there are more workers than
- * CPUs: then the kernel may keep the very worker that was woken on that CPU.
+ * First the thread takes nine milliseconds of every ten, whatever happens. Then it waits
+ * each time until a task on that worker has filled the worker's queue, and takes the CPU
+ * until other workers have run these tasks, or for nine milliseconds, so that the machine
+ * stays usable. Sometimes the other workers have no CPU either, but at least one time in
+ * four they must be done within the nine milliseconds. This is not required if there are
+ * more workers than CPUs, because the kernel may then leave the woken worker on the taken
+ * CPU.
  */
 #include <errno.h>
 #include <sched.h>
@@ -21,7 +22,8 @@
 /* The worker whose CPU is taken. */
 #define STARVED 0u
 
-/* Run the calling thread before all others of its CPU, that of a worker. */
+/* Move the calling thread to the CPU of worker STARVED, as a real-time
+ * thread. Return: 0 or -errno. */
 static int become_hog(const struct hostile *h)
 {
 	struct sched_param param = { .sched_priority = 1 };
@@ -69,8 +71,8 @@ static uint64_t left_to_others;
 
 static enum skua_poll child_poll(struct skua_task *task)
 {
-	/* Relaxed: a count. Release: the task's end. Pairs with hog_slices().
-	 */
+	/* Relaxed: a count. Release: the task has ended. Pairs with the acquires
+	 * in hog_slices(). */
 	atomic_fetch_add_relaxed(&((struct child *)task)->ended, 1);
 	atomic_fetch_add_release(&children_ended, 1);
 	return SKUA_DONE;
@@ -81,7 +83,8 @@ struct feeder {
 	struct skua_runtime *rt;
 };
 
-/* On the starved worker: the hog takes over before this returns. */
+/* Fill the queue of the starved worker. The real-time thread takes the CPU
+ * before this returns. */
 static enum skua_poll feed(struct skua_task *task)
 {
 	for (unsigned i = 0; i < CHILDREN; i++)
@@ -152,7 +155,7 @@ static uint64_t feed_and_starve(struct hostile *h, uint64_t rounds)
 		stress_fail("cannot create a thread");
 	for (uint64_t i = 0; i < rounds; i++) {
 		feed_once(h);
-		/* The machine's turn. */
+		/* Leave the CPU to the rest of the machine. */
 		hostile_nap(PERIOD_NS - SLICE_NS);
 	}
 	atomic_store_relaxed(&feeding_over, 1);
@@ -167,7 +170,7 @@ static uint64_t feed_and_starve(struct hostile *h, uint64_t rounds)
 
 /* ---- both ---------------------------------------------------------------- */
 
-/* Why this cannot run here; or NULL. */
+/* Return why this test cannot run here, or NULL. */
 static const char *obstacle(void)
 {
 	struct sched_param realtime = { .sched_priority = 1 };

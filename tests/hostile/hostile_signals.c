@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_signals.c - ten thousand signals a second, each followed by a wake
+ * hostile_signals.c - send ten thousand signals a second, each of which causes a wake
  *
- * A thread sends signals to workers and to the outside threads that spawn and
- * join, by turns with and without SA_RESTART. On an outside thread the handler
- * wakes a task, which it may. A worker blocks the signal; here it is unblocked,
- * and the handler, which must not call the library there, has another thread
- * wake the task. Now and then the sender stops until each wake was followed by
- * a poll.
+ * A thread sends signals to workers and to the outside threads that spawn and join,
+ * alternately with and without SA_RESTART. On an outside thread the handler wakes a task,
+ * which the library allows. Workers normally block the signal; here it is unblocked. The
+ * handler must not call the library on a worker, and therefore asks another thread to wake
+ * the task. From time to time the sender waits until each wake has been followed by a
+ * poll.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -17,17 +17,18 @@
 
 #define PERIOD_NS UINT64_C(100000)
 #define RECEIVERS 4u
-/* Signals until the sender looks whether all has arrived, at most. */
+/* The greatest number of signals before the sender waits until all wakes
+ * have arrived. */
 #define BURST 32u
-/* Outside threads that are sent signals, at most. */
+/* The greatest number of outside threads that receive signals. */
 #define OUTSIDE 4u
 
-/* A task that each wake polls. */
+/* A task that is polled after each wake. */
 struct receiver {
 	struct skua_task task;
 	struct skua_waker waker;
-	atomic_u32 asked; /* wakes */
-	atomic_u32 seen;  /* of these, before its last poll */
+	atomic_u32 asked; /* number of wakes */
+	atomic_u32 seen;  /* number of wakes before its last poll */
 	atomic_u32 over;
 };
 
@@ -39,7 +40,7 @@ static enum skua_poll receive(struct skua_task *task)
 {
 	struct receiver *r = (struct receiver *)task;
 
-	/* Relaxed, all: a wake orders what came before it. */
+	/* Relaxed, all accesses: a wake orders what came before it. */
 	atomic_store_relaxed(&r->seen, atomic_load_relaxed(&r->asked));
 	return atomic_load_relaxed(&r->over) ? SKUA_DONE : SKUA_PENDING;
 }
@@ -52,7 +53,7 @@ static void wake(uint32_t n)
 	skua_waker_wake_by_ref(r->waker);
 }
 
-/* ---- the handler, and the thread that wakes for workers ------------------ */
+/* ---- the handler, and the thread that wakes on behalf of workers ---------- */
 
 static sem_t posts;
 static atomic_u32 posted;
@@ -101,7 +102,7 @@ static void unblock(unsigned worker)
 
 /* ---- the outside threads ------------------------------------------------- */
 
-/* Held while a signal is sent, so that its target has not ended. */
+/* Held while a signal is sent, so that the target cannot end meanwhile. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t outside[OUTSIDE];
 static unsigned outsiders;
@@ -180,7 +181,7 @@ static void *storm(void *arg)
 			when_ns += PERIOD_NS;
 			hostile_nap_until(when_ns);
 		}
-		/* A wake that is lost ends here. */
+		/* Hangs here if a wake was lost. */
 		while (!all_arrived())
 			hostile_nap(PERIOD_NS);
 	}
@@ -229,8 +230,8 @@ static uint64_t run_part(unsigned workers, uint64_t tasks)
 	done = hostile_run(&h, tasks, enter, leave);
 	atomic_store_relaxed(&h.over, 1);
 	pthread_join(sender, NULL);
-	/* A worker's last signal may still be on its way; the relay wakes for
-	 * it or does not. */
+	/* A worker's last signal may still be pending. It does not matter
+	 * whether the relay thread still wakes the task for it. */
 	atomic_store_relaxed(&relay_over, 1);
 	sem_post(&posts);
 	pthread_join(relayer, NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_stall.c - polls that wait for a CPU do not stall, others do
+ * hostile_stall.c - a poll that waits for a CPU must not be reported as a stall
  *
- * Polls are short, of CPU time as of sleep, but last for many times the limit,
- * because the kernel has their thread wait: for a real-time thread on its CPU; for
- * five others there; for the next period of a control group's quota; or for a
- * SIGCONT. None of them may be reported. Meanwhile, or afterwards, one that
- * computes for long and one that sleeps are reported, once each.
+ * The polls need little CPU time and sleep little, but last for many times the limit,
+ * because the kernel keeps their thread waiting: for a real-time thread on its CPU; for
+ * five other threads there; for the next period of a control group's quota; or for a
+ * SIGCONT. None of these polls may be reported. Meanwhile, or afterwards, a poll that
+ * computes for long and a poll that sleeps for long must be reported, once each.
  *
- * Each part is a process of its own. A part that the machine
- * does not allow is left out, and named.
+ * Each part is a process of its own. A part that the machine does not allow is left out,
+ * and the output names it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,11 +27,12 @@
 #include "tests/hostile/hostile.h"
 
 #define LIMIT_NS UINT64_C(40000000)
-/* Where a part of the poll is as long as the parent needs to stop it. */
+/* The limit of the part in which the parent stops the process. It is longer,
+ * because the parent needs time to do so. */
 #define STOP_LIMIT_NS (10 * LIMIT_NS)
 #define SLICE_NS      (10 * LIMIT_NS)
-#define CPU_NS        (LIMIT_NS / 8)     /* of a short poll */
-#define NAP_NS        (LIMIT_NS * 5 / 8) /* likewise */
+#define CPU_NS        (LIMIT_NS / 8)     /* CPU time of a short poll */
+#define NAP_NS        (LIMIT_NS * 5 / 8) /* sleep of a short poll */
 #define PERCENT       10u
 #define BUSY          5u
 
@@ -50,10 +51,11 @@ static struct {
 static void on_stall(void *ctx, const struct skua_stall *stall)
 {
 	(void)ctx;
-	/* Acquire: what was read of the last one. Pairs with stall_on(). */
+	/* Acquire: the last report has been read. Pairs with the release in
+	 * stall_on(). */
 	(void)atomic_load_acquire(&reports.read);
 	reports.stall = *stall;
-	/* Release: the report. Pairs with the acquires. */
+	/* Release: publishes the report. Pairs with the acquires of @count. */
 	atomic_fetch_add_release(&reports.count, 1);
 	if (stall->type == &sleeps && write(reports.wake[1], "x", 1) != 1)
 		stress_fail("the pipe is closed");
@@ -108,7 +110,7 @@ KNOWN static enum skua_poll compute(struct skua_task *task)
 	(void)task;
 	while (atomic_load_acquire(&reports.count) == count) {
 		if (HOSTILE_SANITIZED)
-			usleep(1); /* a handler runs at a call */
+			usleep(1); /* ThreadSanitizer runs handlers only at calls */
 	}
 	return SKUA_DONE;
 }
@@ -120,7 +122,7 @@ KNOWN static enum skua_poll sleep_long(struct skua_task *task)
 
 	(void)task;
 	while (HOSTILE_SANITIZED && poll(&in, 1, -1) != 1)
-		; /* likewise */
+		; /* calls, so that handlers run */
 	if (read(reports.wake[0], &byte, 1) != 1)
 		stress_fail("read: %s", strerror(errno));
 	return SKUA_DONE;
@@ -137,7 +139,7 @@ static bool stack_has_it(void)
 	return false;
 }
 
-/* One stalls, and is reported once, whatever else goes on. */
+/* Let a poll stall, and check that it is reported exactly once. */
 static void stall_on(struct skua_runtime *rt, unsigned worker,
 		     skua_task_fn poll, const struct skua_task_type *type)
 {
@@ -145,7 +147,8 @@ static void stall_on(struct skua_runtime *rt, unsigned worker,
 	struct skua_task task = SKUA_TASK_INIT(poll);
 
 	hostile_check(skua_task_set_type(&task, type), "type");
-	/* Release: as in on_stall(). */
+	/* Release: the report has been read. Pairs with the acquire in
+	 * on_stall(). */
 	atomic_fetch_add_release(&reports.read, 1);
 	run_on(rt, worker, &task);
 	expect_reports(before + 1, type->name);
@@ -166,7 +169,7 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
-static uint64_t lasted_ns; /* the last poll */
+static uint64_t lasted_ns; /* duration of the last poll */
 
 static enum skua_poll compute_shortly(struct skua_task *task)
 {
@@ -180,7 +183,8 @@ static enum skua_poll compute_shortly(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-/* Until so many of them have lasted for longer than the limit. */
+/* Run short polls until @late of them have lasted for more than twice the
+ * limit. Return: the number of polls. */
 static unsigned compute_until_late(struct skua_runtime *rt, unsigned late)
 {
 	unsigned polls = 0;
@@ -217,8 +221,9 @@ static enum skua_poll tell_cpus(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-/* The thread takes the CPU at once, and ends the poll before it gives it back; or
- * else the poll does, as the kernel keeps some time for usual threads. */
+/* The real-time thread takes the CPU at once, and sets @go_on before it gives the CPU
+ * back. If it does not get there, the poll ends after its CPU time, because the kernel
+ * reserves some time for other threads. */
 static enum skua_poll be_preempted(struct skua_task *task)
 {
 	uint64_t start_ns = skua_now_ns();
@@ -228,7 +233,8 @@ static enum skua_poll be_preempted(struct skua_task *task)
 	sem_post(&begun);
 	while (!atomic_load_acquire(&go_on) && thread_cpu_ns() < end_ns)
 		cpu_relax();
-	/* To be seen asleep, after it has waited. */
+	/* Sleep, so that the stall check sees the thread asleep after it has
+	 * waited. */
 	hostile_nap(NAP_NS);
 	lasted_ns = skua_now_ns() - start_ns;
 	return SKUA_DONE;
@@ -256,7 +262,8 @@ static void *hog(void *arg)
 	}
 }
 
-/* With @signal, none is believed that does not answer it; without, none either. */
+/* Run the part with the real-time thread. @signal is the signal by which the
+ * check samples a stack; 0: none. No poll may be reported in either case. */
 static void preempt(int signal)
 {
 	struct skua_runtime *rt = open_runtime(signal, LIMIT_NS);
@@ -305,7 +312,7 @@ static void *be_busy(void *arg)
 	return NULL;
 }
 
-/* All on one CPU, the one who looks as well. */
+/* Run all threads on one CPU, also the thread that checks for stalls. */
 static void part_crowded(void)
 {
 	pthread_t busy[BUSY];
@@ -355,7 +362,8 @@ static enum skua_poll be_stopped(struct skua_task *task)
 	char byte;
 
 	(void)task;
-	/* To be measured before it is stopped, and seen asleep afterwards. */
+	/* Sleep for long enough to be measured before the process is
+	 * stopped, and to be seen asleep afterwards. */
 	hostile_nap(STOP_LIMIT_NS * 11 / 20);
 	now_ns = skua_now_ns();
 	if (write(to_parent[1], &now_ns, sizeof(now_ns)) != sizeof(now_ns) ||
@@ -370,8 +378,8 @@ static void part_stopped(void)
 	struct skua_runtime *rt = open_runtime(0, STOP_LIMIT_NS);
 	char more = 'x';
 
-	/* The parent says whether there is another round, and whether that
-	 * counted: it may itself have been late. */
+	/* The parent tells whether there is another round, and whether this one
+	 * counted: the parent may itself have been late. */
 	while (read(from_parent[0], &more, 1) == 1 && more != 'e') {
 		struct skua_task task = SKUA_TASK_INIT(be_stopped);
 
@@ -393,7 +401,8 @@ static void tell(const char *byte)
 		stress_fail("the child is gone");
 }
 
-/* Stop the child while its poll sleeps; have that end before it goes on. */
+/* Stop the child while its poll sleeps, and continue it after the end of
+ * that sleep. */
 static bool stop_once(pid_t child)
 {
 	uint64_t start_ns, slept_ns;
@@ -464,7 +473,7 @@ static void run_part(const char *name, void (*part)(void),
 		part();
 		exit(0);
 	}
-	/* So that either sees when the other is gone. */
+	/* Close these ends, so that each process notices the end of the other. */
 	close(to_parent[1]);
 	close(from_parent[0]);
 	if (groups)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * hostile_timers.c - a thread has no CPU while it holds the lock of a wheel
+ * hostile_timers.c - delay a thread that holds the lock of a timer wheel
  *
- * An outside thread looks at a timer, and stops with the lock of the timer's
- * wheel held (held_timers.c) until the timer is overdue.
+ * An outside thread (the holder) reads a timer, and stops with the lock of the timer's
+ * wheel held (held_timers.c) until the timer is overdue. There are three parts:
  *
- *   - It sleeps. The workers wait for it without CPU time, all but one stay
- *     available for tasks, and the timers of other wheels fire.
- *   - It runs, on the one CPU of the workers, which are of a real-time class.
- *     The workers that wait leave it the CPU.
- *   - The same, and a real-time thread below the workers takes that CPU until
- *     the timer has fired. The holder gets the priority of the worker that
- *     waits.
+ *   - The holder sleeps. Workers that wait for the lock must use no CPU time, all workers
+ *     except one must stay available for tasks, and the timers of other wheels must fire.
+ *   - The holder computes, on the only CPU of the workers, which are real-time threads.
+ *     Workers that wait for the lock must leave the CPU to the holder.
+ *   - The same, while a real-time thread with a lower priority than the workers takes that
+ *     CPU until the timer has fired. The holder must inherit the priority of the worker
+ *     that waits.
  *
  * The last two need the privilege to set SCHED_FIFO.
  */
@@ -24,7 +24,8 @@
 #include "tests/hostile/hostile.h"
 
 #define DELAY_NS UINT64_C(20000000)
-/* How long the holder stops: by the clock, or by its own CPU time. */
+/* How long the holder keeps the lock: in wall-clock time when it sleeps, in
+ * its own CPU time when it computes. */
 #define HOLD_NS   UINT64_C(200000000)
 #define RUN_NS    UINT64_C(30000000)
 #define HOG_NS    UINT64_C(300000000)
@@ -45,7 +46,7 @@ static uint64_t clock_of(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* CPU time of all workers so far. */
+/* Return the CPU time of all workers so far. */
 static uint64_t workers_cpu_ns(void)
 {
 	uint64_t sum = 0;
@@ -63,19 +64,19 @@ static uint64_t workers_cpu_ns(void)
 /* ---- a task with a timer -------------------------------------------------- */
 
 struct sleeper {
-	struct skua_task task; /* first: a task is its sleeper */
+	struct skua_task task; /* first: it is cast back */
 	struct skua_timer timer;
 	uint64_t due_ns;
 	atomic_u32 polls;
-	atomic_u32 *begin; /* wait for that in the first poll; or NULL */
+	atomic_u32 *begin; /* the first poll waits until it is not 0; or NULL */
 };
 
 static enum skua_poll sleeper_poll(struct skua_task *task)
 {
 	struct sleeper *it = (struct sleeper *)task;
 
-	/* Relaxed: polls are one after another. Release: a load that sees the
-	 * poll sees the timer added. Pairs with start(). */
+	/* Relaxed: only this task writes it. Release: a thread that sees the
+	 * count sees the added timer. Pairs with the acquire in start(). */
 	if (atomic_load_relaxed(&it->polls) > 0) {
 		atomic_fetch_add_release(&it->polls, 1);
 		return SKUA_DONE;
@@ -116,8 +117,8 @@ static void join(struct sleeper *it)
 struct holder {
 	pthread_t thread;
 	struct sleeper *sleeper;
-	bool runs; /* RUN_NS of its CPU time; else it sleeps until released */
-	bool late; /* it came when the timer had fired */
+	bool runs; /* compute for RUN_NS; else sleep until @release */
+	bool late; /* it got the lock after the timer had fired */
 	sem_t held;
 	sem_t release;
 };
@@ -156,7 +157,7 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* Return: does it hold the lock? */
+/* Start the holder. Return: whether it holds the lock in time. */
 static bool start_holder(struct holder *holder, struct sleeper *sleeper,
 			 bool runs, const cpu_set_t *cpu)
 {
@@ -186,7 +187,7 @@ static void end_holder(struct holder *holder)
 	sem_destroy(&holder->release);
 }
 
-/* ---- it sleeps ------------------------------------------------------------ */
+/* ---- the holder sleeps ---------------------------------------------------- */
 
 static enum skua_poll call_poll(struct skua_task *task)
 {
@@ -202,7 +203,7 @@ static void call(void)
 	hostile_check(skua_task_join(&task), "join");
 }
 
-/* Work that the workers can do meanwhile. */
+/* Check that the workers use no CPU time and can do other work meanwhile. */
 static void expect_no_spin(const struct sleeper *kept)
 {
 	uint64_t before_ns, spent_ns;
@@ -223,15 +224,15 @@ static void expect_no_spin(const struct sleeper *kept)
 		stress_fail("a timer fired while its wheel was locked");
 }
 
-/* Return: was the holder in time? */
+/* Run the part. Return: whether the holder got the lock in time. */
 static bool holder_sleeps(void)
 {
 	static struct sleeper kept, other;
 	struct holder holder;
 	bool held;
 
-	/* Timers in two wheels: the first poll of the one waits, on worker 0,
-	 * until somebody else has polled the other. */
+	/* Put timers into two wheels: the first poll of @kept, on worker 0,
+	 * waits until another worker has polled @other. */
 	sleeper_init(&other, NULL);
 	sleeper_init(&kept, &other.polls);
 	hostile_check(skua_task_spawn_on(h.rt, 0, &kept.task), "spawn");
@@ -247,7 +248,7 @@ static bool holder_sleeps(void)
 	return held;
 }
 
-/* ---- it runs, where real-time workers do ---------------------------------- */
+/* ---- the holder computes, on the CPU of real-time workers ----------------- */
 
 static struct sleeper starved;
 
@@ -280,7 +281,7 @@ static void start_hog(pthread_t *thread, const cpu_set_t *cpu)
 	pthread_attr_destroy(&attr);
 }
 
-/* Return: as holder_sleeps(). */
+/* Run the part. Return: whether the holder got the lock in time. */
 static bool holder_runs(const cpu_set_t *cpu, bool with_hog)
 {
 	struct holder holder;
@@ -308,7 +309,8 @@ static bool holder_runs(const cpu_set_t *cpu, bool with_hog)
 	return held;
 }
 
-/* A CPU for the workers, the first that this process may have. */
+/* Get all CPUs that this process may use, and the first of them for the
+ * workers. */
 static void first_cpu(cpu_set_t *all, cpu_set_t *one)
 {
 	unsigned cpu = 0;
@@ -321,7 +323,7 @@ static void first_cpu(cpu_set_t *all, cpu_set_t *one)
 	CPU_SET(cpu, one);
 }
 
-/* The kernel refuses: false. */
+/* Return: false if the kernel refuses. */
 static bool make_realtime(void)
 {
 	const struct sched_param param = { .sched_priority = WORK_PRIO };
@@ -345,7 +347,7 @@ int main(void)
 	hostile_close(&h);
 
 	first_cpu(&all, &one);
-	/* The workers inherit it. */
+	/* The workers inherit this affinity. */
 	hostile_check(sched_setaffinity(0, sizeof(one), &one), "affinity");
 	hostile_open(&h, 2, NULL);
 	hostile_check(sched_setaffinity(0, sizeof(all), &all), "affinity");
