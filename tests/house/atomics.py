@@ -1,12 +1,13 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""atomics.py - the memory order of every atomic operation is in its name
+"""atomics.py - check that each atomic operation has its memory order in its name
 
-core/base/atomic.h alone includes <stdatomic.h>, and the explorer of the model tests,
-which replaces what it defines. Elsewhere no C11 operation is called by its own
-name, with or without an implicit order; except in model tests, which plant
-wrong orders, and in stress/chaos.h, which puts a pause before each. Compiler builtins are for those who may not include core/: the
-public headers' inline functions, probes/ and bench/; and for tests/.
+Only core/base/atomic.h includes <stdatomic.h>, and the explorer of the model tests, which
+replaces the definitions of atomic.h. No other file calls a C11 operation by its own name,
+with or without an explicit order. Exceptions are model tests, which plant wrong orders,
+and stress/chaos.h, which adds a pause before each operation. Compiler builtins are
+allowed only in files that must not include core/ (inline functions of the public
+headers, probes/ and bench/), and in tests/.
 """
 
 import re

@@ -1,22 +1,22 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""boundary.py - no call of the program's code in core/ is without its BOUNDARY()
+"""boundary.py - check that BOUNDARY() follows each call in core/ of the program's code
 
-A call through a pointer reaches the program's code, unless EXCEPTIONS says which
-other code it reaches. After the call, before any return or goto, in the block of
-the call or in one around it, BOUNDARY() has to mark the frame (core/base/boundary.h).
-A function that is marked has such a call.
+A call through a pointer reaches the program's code, unless EXCEPTIONS names the other
+code that it reaches. After the call, before any return or goto, BOUNDARY() must mark the
+frame (core/base/boundary.h), in the block of the call or in an enclosing block. A
+function with a mark must have such a call.
 
-Calls through pointers: of a member, of an element, of (*pointer), of another
-expression in parentheses, and of a variable whose type is a pointer to functions,
-spelt out or by a typedef, or is left to the compiler.
+The check finds calls through a member, an element, (*pointer), another expression in
+parentheses, and a variable whose type is a pointer to a function: written out, a typedef,
+or deduced by the compiler.
 """
 
 import re
 
 import tree
 
-# "file: name of the pointer", and which code of the library it calls instead.
+# "file: name of the pointer", and the code of the library that it calls.
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
     "core/runtime/drive.c: reached": "a function of drive.c",
@@ -44,7 +44,7 @@ _STEP_ON = re.compile(r"[{}]|\breturn\b|\bgoto\b|\bBOUNDARY\(")
 
 
 def _opening(text, end):
-    """Where the parenthesis begins that ends before end."""
+    """Return the offset of the parenthesis that matches the one that ends before end."""
     depth = 0
     for at in range(end - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(text[at], 0)
@@ -54,7 +54,7 @@ def _opening(text, end):
 
 
 def _groups(text, typedefs):
-    """Calls of what is in parentheses: neither casts, conditions nor declarations."""
+    """Find calls of an expression in parentheses, which is no cast, condition or declaration."""
     for match in _GROUP.finditer(text):
         begin = _opening(text, match.start() + 1)
         inside = text[begin + 1 : match.start()].strip()
@@ -77,7 +77,7 @@ def _variables(text, typedefs):
 
 
 def _calls(text, typedefs):
-    """(where, name) of each call through a pointer; the text has no comments."""
+    """Return (offset, name) of each call through a pointer. The text has no comments."""
     found = {(match.start(), match["name"]) for match in _MEMBER.finditer(text)}
     found.update((match.start(), match["name"]) for match in _ELEMENT.finditer(text))
     found.update(_groups(text, typedefs))
@@ -90,7 +90,7 @@ def _calls(text, typedefs):
 
 
 def _marked(text, call):
-    """Whether BOUNDARY() follows the call, whatever happens in between."""
+    """Return whether BOUNDARY() follows the call on each path."""
     begin = max(text.rfind(mark, 0, call) for mark in ";{}")
     depth = lowest = 0
     if re.search(r"\breturn\b", text[begin + 1 : call + 1]):
@@ -197,7 +197,7 @@ CASES = [
 
 
 def _check_planted(root):
-    """The exception is for one call; it is stale where a case has no such call."""
+    """Check files in which an exception applies to one call; it is stale without the call."""
     text = "".join((root / path).read_text() for path in tree.sources(root))
     return check(root, {"core/a.c: known": "a test"} if "known" in text else {})
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""calls.py - no two files of the library call each other, directly or through others
+"""calls.py - check that no two files of the library call each other, also indirectly
 
-Reads the object files in SKUA_BUILD_DIR: a file that needs a symbol of another uses
-it. A function that a header defines inline is no call here; tests/house/layers.py judges the
+Reads the object files in SKUA_BUILD_DIR: a file that needs a symbol of another file uses
+that file. Inline functions of headers do not count here; tests/house/layers.py checks the
 includes.
 """
 
@@ -18,7 +18,7 @@ FOLDERS = ("core/*/*.c", "topology/*.c", "probes/*.c")
 
 
 def read_symbols(objects):
-    """The names that each file defines, and those that it needs."""
+    """Return the names that each file defines, and the names that it needs."""
     defined, needed = {}, {}
     for source, path in objects.items():
         lines = subprocess.run(
@@ -34,7 +34,7 @@ def read_symbols(objects):
 
 
 def uses(defined, needed):
-    """Which files use which."""
+    """Return, for each file, the files that it uses."""
     graph = {source: set() for source in {*defined.values(), *needed}}
     for source, names in needed.items():
         graph[source] = {defined[n] for n in names if n in defined} - {source}
@@ -42,7 +42,7 @@ def uses(defined, needed):
 
 
 def find_circle(graph):
-    """Files that use each other in a circle, or None."""
+    """Return files that use each other in a circle, or None."""
     done = set()
 
     def visit(source, path):
@@ -88,7 +88,7 @@ def main():
         for pattern in FOLDERS
         for path in tree.ROOT.glob(pattern)
     ]
-    # Of probes/ the library has some files, tools others.
+    # Some files of probes/ belong to the library, others to tools only.
     objects = {s: folder / f"{s}.o" for s in sources if (folder / f"{s}.o").exists()}
     if not any(source.startswith("core/") for source in objects):
         print(f"{folder}: no object files")

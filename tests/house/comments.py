@@ -1,10 +1,9 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""comments.py - a function that a comment or a page names exists
+"""comments.py - check that each function that a comment or a page names exists
 
-A comment of core/, include/, probes/ or topology/, or a page there, that says
-name() means a function or a macro of the tree, or one of the outside world:
-OUTSIDE.
+If a comment or a page in core/, include/, probes/ or topology/ contains name(), then name
+must be a function or a macro of the tree, or be listed in OUTSIDE.
 """
 
 import re
@@ -23,7 +22,7 @@ _NAME = re.compile(r"\b([A-Za-z_]\w*)\(")
 
 
 def _prose(path, text):
-    """The text, with all but comments blanked; of a page, all of it."""
+    """Return the text with everything except comments blanked; a page is returned whole."""
     if path.endswith(".md"):
         return text
     blank = list(re.sub(r"[^\n]", " ", text))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// expansions.cpp - what of the headers becomes part of a program: macros, inline
-// functions and a sort of its own
+// expansions.cpp - use the parts of the headers that are compiled into a program: macros,
+// inline functions and the sort template
 //
-// headers.sh compiles it with more warnings than the tree has; with THROWS too,
-// which must not compile where SKUA_NOEXCEPT is noexcept.
+// headers.sh compiles it with more warnings than the rest of the tree. With THROWS it must
+// not compile if SKUA_NOEXCEPT is noexcept.
 #include <skua/skua.h>
 
 #define SKUA_SORT_NAME            sort_longs

@@ -27,7 +27,7 @@ check()
 	echo "$1, $3: done"
 }
 
-# expand COMPILER STANDARD [OPTION...] - expansions.cpp
+# expand COMPILER STANDARD [OPTION...] - compile expansions.cpp
 expand()
 {
 	local compiler=$1 standard=$2
@@ -41,7 +41,8 @@ expand()
 		tests/house/expansions.cpp
 }
 
-# expansions COMPILER - as each standard, with checks, and with SKUA_NOEXCEPT
+# expansions COMPILER - compile expansions.cpp with each standard, with and without checks
+# of forks and SKUA_NOEXCEPT; check that THROWS fails
 expansions()
 {
 	local standard checks noexcept=-DSKUA_NOEXCEPT=noexcept

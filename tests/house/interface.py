@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""interface.py - a public function states its callers and its costs
+"""interface.py - check that each public function documents its threads and costs
 
-The comment before each SKUA_API declaration, and each inline function, has "Threads:", "Blocks:" and
-"Allocates:", or none of them, and "As name()", at the begin of a line or a
-sentence, of a function that has all. skua_sizeof() knows each struct of the headers.
+The comment before each SKUA_API declaration and each inline function has "Threads:",
+"Blocks:" and "Allocates:". Alternatively it has none of these, but "As name()" at the
+beginning of a line or a sentence, where name() has all of them. skua_sizeof() must know
+each struct of the headers.
 """
 
 import re
@@ -21,13 +22,13 @@ _FUNCTION = re.compile(
 _LIKE = re.compile(r"^ ?/?\*+ (?:[^\n]*\. )?As (\w+)\(\)", re.MULTILINE)
 
 
-# Structs that no program allocates: inline functions or callbacks alone see them.
+# Structs that no program allocates, because only inline functions or callbacks use them.
 _UNSIZED = ("skua_forks",)
 _STRUCT = re.compile(r"^struct (skua_\w+) \{", re.MULTILINE)
 
 
 def check_sizes(root):
-    """Structs of the headers that skua_sizeof() does not know."""
+    """Return the structs of the headers that skua_sizeof() does not know."""
     source = root / "core/api/version_api.c"
     if not source.exists():
         return []

@@ -1,17 +1,18 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""layers.py - every include points downward
+"""layers.py - check that each include points downward
 
-Folders: FOLDERS says what the files of a folder may include of the tree, and
-SIMULATED what those of the simulator may as well.
-Libraries: LIBRARIES says which folders may use which; include/ needs the
-headers in PUBLIC alone, and the rooms of data structures in core/ those in PURE, so
-that they have no system calls and no threads; EXEMPT names what else a file may.
-Inside bpf/: ROOMS says which rooms a room may include; what is in none is for all.
-Inside core/: CORE has the rooms in order; a file may include its own room and those
+Folders: FOLDERS lists the parts of the tree that the files of a folder may include, and
+SIMULATED lists additional ones for the simulator.
+Libraries: LIBRARIES lists the folders that may use each library. include/ may include only
+the system headers in PUBLIC. The rooms of data structures in core/ may include only those
+in PURE, so that they have no system calls and no threads; EXEMPT lists exceptions.
+Inside bpf/: ROOMS lists the rooms that a room may include. All may include files that are
+in no room.
+Inside core/: CORE lists the rooms in order. A file may include its own room and those
 before it.
-Inside bench/: BENCH has the rooms in order, in the same way. A folder within a room is
-of it, unless BENCH names it. The files beside the rooms are above all of them.
+Inside bench/: BENCH lists the rooms in order, in the same way. A folder within a room
+belongs to it, unless BENCH names the folder. Files outside the rooms are above all rooms.
 No two folders may include each other, directly or through others.
 """
 
@@ -26,21 +27,21 @@ import tree
 CORE = "base parallel queue os task idle telemetry fork_join config loop stall runtime api".split()
 PURE_ROOMS = ("base", "queue")
 PURE_FILES = ("core/task/task_state.h",)
-# This room stands on the public headers, as a program's code does. Of base/ it uses
-# what a program has from C and libc, and the mark at calls of the program's code.
+# This room uses the public headers, as a program does. From base/ it uses only wrappers of
+# C and libc, and the mark at calls of the program's code.
 LIKE_PROGRAM = "core/parallel/"
 LIKE_PROGRAM_USES = (
     "core/base/atomic.h core/base/boundary.h core/base/clock.h core/base/memory.h"
 ).split()
-# The rooms of bench/. Its examples are programs of their own.
+# The rooms of bench/. Its examples are independent programs.
 BENCH = (
     "kernels harness workloads workloads/tasks workloads/fork_join report/diff report "
     "peers simulator examples"
 ).split()
-# Files of a room.
+# The greatest number of files in a room.
 ROOM_FILES = 20
 
-# Folders, or single headers, that a folder's files may include.
+# For each folder, the folders or single headers that its files may include.
 FOLDERS = {
     "include": ["include"],
     "topology": ["topology", "include"],
@@ -77,7 +78,7 @@ FOLDERS = {
         "probes/perf_list.h",
         "probes/trace_file.h",
     ],
-    # The last ones read this process as any other: steals by thief and victim.
+    # The last ones are for bench/report/steals.c, which reads the events of this process.
     "bench": [
         "bench",
         "include",
@@ -92,7 +93,7 @@ FOLDERS = {
     "tests": ["tests", "core", "include", "topology", "probes", "bpf", "bench"],
 }
 
-# Of bpf/: what a room may include beside itself. Skeletons are programs/'s.
+# For each room of bpf/, the rooms that it may include. Skeletons belong to programs/.
 ROOMS = {
     "cli": "",
     "programs": "",
@@ -143,14 +144,14 @@ PURE = (
     "stdint.h string.h"
 ).split()
 
-# Of pure files: the clock is one call to the vDSO, memory is libc's.
+# Exceptions among pure files: the clock is a vDSO call, and memory comes from libc.
 EXEMPT = {"core/base/clock.h": "time.h", "core/base/memory.h": "stdlib.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def core_room(path, rooms):
-    """The number of its room in core/, or None."""
+    """Return the number of a file's room in core/, or None."""
     parts = path.split("/")
     if parts[0] != "core" or len(parts) != 3 or parts[1] not in rooms:
         return None
@@ -158,7 +159,8 @@ def core_room(path, rooms):
 
 
 def bench_room(path, rooms):
-    """The number of its room in bench/; that of no room if it is beside them; or None."""
+    """Return the number of a file's room in bench/. A file outside the rooms has the number
+    after the last; a file outside bench/ has None."""
     folder = os.path.dirname(path).split("/")
     if folder[0] != "bench":
         return None
@@ -175,7 +177,7 @@ def is_pure(path):
 
 
 def resolve(root, path, name):
-    """The file of the tree that an include means, or None."""
+    """Return the file of the tree that an include refers to, or None."""
     for start in ("", "include", PurePosixPath(path).parent):
         candidate = os.path.normpath(PurePosixPath(start) / name)
         if (root / candidate).is_file():
@@ -184,7 +186,7 @@ def resolve(root, path, name):
 
 
 def room(path):
-    """Of a file of bpf/, or None."""
+    """Return the room of a file of bpf/, or None."""
     parts = path.split("/")
     return parts[1] if parts[0] == "bpf" and len(parts) > 2 else None
 
@@ -196,7 +198,7 @@ def judge_like_program(target):
 
 
 def judge_tree(path, target, rooms):
-    """A complaint about one file of the tree including another, or None."""
+    """Return a complaint about a file that includes another file of the tree, or None."""
     folder, other = path.split("/")[0], target.split("/")[0]
     if folder == "core" and other == "core":
         mine, theirs = core_room(path, rooms), core_room(target, rooms)
@@ -229,7 +231,7 @@ def judge_tree(path, target, rooms):
 
 
 def judge_system(path, name):
-    """A complaint about a file including a header of the system, or None."""
+    """Return a complaint about a file that includes a system header, or None."""
     folder = path.split("/")[0]
     if folder == "include" and name not in PUBLIC:
         return f"public headers need only: {', '.join(PUBLIC)}"
@@ -242,7 +244,7 @@ def judge_system(path, name):
 
 
 def find_cycle(graph):
-    """A list of files that include each other in a circle, or None."""
+    """Return files that include each other in a circle, or None."""
     done = set()
 
     def visit(path, trail):
@@ -265,7 +267,7 @@ def find_cycle(graph):
 
 
 def is_skeleton(root, path, name):
-    """Of a BPF program, made of it by the build."""
+    """Return whether an include is a BPF program's skeleton, which the file may use."""
     program = name.removesuffix(".skel.h")
     return (
         "programs" in (room(path), *ROOMS.get(room(path), "").split())
@@ -275,7 +277,7 @@ def is_skeleton(root, path, name):
 
 
 def folders_of(graph):
-    """Which folders include which; tests/ apart, as it may include all."""
+    """Return the folders that each folder includes. tests/ is left out: it may include all."""
     folders = {}
     for path, targets in graph.items():
         mine = os.path.dirname(path)
@@ -289,7 +291,7 @@ def folders_of(graph):
 
 
 def check_includes(root, path, rooms, graph):
-    """Complaints about the includes of a file; they go to the graph."""
+    """Return complaints about the includes of a file, and add the includes to the graph."""
     text = tree.strip((root / path).read_text(), strings=False)
     graph[path] = []
     for match in INCLUDE.finditer(text):
@@ -310,7 +312,7 @@ def check_includes(root, path, rooms, graph):
 
 
 def check_rooms(graph, rooms):
-    """Complaints about files in no room, and rooms of too many."""
+    """Return complaints about files in no room, and about rooms with too many files."""
     for path in graph:
         in_core = path.startswith("core/") and core_room(path, rooms) is None
         if in_core or (path.startswith("bench/") and bench_room(path, BENCH) is None):

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""probes.py - the notes on the probes say what probes/PROBES.md says
+"""probes.py - check that the ELF notes of the probes agree with probes/PROBES.md
 
-Reads the notes of libskua.so and of a program that libskua.a is linked into,
-in SKUA_BUILD_DIR, with readelf, and compares provider, names and arguments
-with the table. Each note must lead to a nop, and to a semaphore of its own.
+Reads the notes of libskua.so and of a program that is linked with libskua.a, in
+SKUA_BUILD_DIR, with readelf. Compares provider, names and arguments with the table. Each
+note must refer to a nop, and to a semaphore of its own.
 """
 
 import os
@@ -33,7 +33,7 @@ REGISTERS = {
 
 
 def documented(registers):
-    """Each probe's name and what its note should say of its arguments."""
+    """Return each probe's name, with the expected arguments in its note."""
     probes = {}
     for name, arguments in ROW.findall((tree.ROOT / "probes/PROBES.md").read_text()):
         types = re.findall(r"`(\w+) ", arguments)
@@ -70,7 +70,7 @@ class Sections:
 
 
 def check(file, expected, nop):
-    """Complaints about the notes of a file."""
+    """Return complaints about the notes of a file."""
     sections, complaints, found, semaphores = Sections(file), [], {}, set()
     for provider, name, location, base, semaphore, arguments in NOTE.findall(
         readelf("-n", file)

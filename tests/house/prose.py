@@ -7,8 +7,8 @@ usage: prose.py [PREFIX...]
 
 Reads comments and strings of sources and scripts, pages, and man pages, and
 prints file, line and construction for each hit. RULES lists the constructions
-and the words to use instead. With a PREFIX, as bpf/why/, it checks the files
-below it, also those that UNCLEAN exempts.
+and the words to use instead. With a PREFIX, such as bpf/why/, it checks the files
+below it, including those that UNCLEAN exempts.
 """
 
 import io
@@ -114,7 +114,7 @@ def _blank_all(expression, text, flags=0):
 
 
 def _plain(text):
-    """A part, line breaks kept, without what is code in it."""
+    """Return a part with code blanked out. Line breaks are kept."""
     text = _blank_all(r"^[ \t]*(/\*\*?|\*/|\*(?=\s)|//+!?|#+(?=\s|$))", text, re.M)
     text = _blank_all(r"/\*+|\*/|\"|\\[nt]|[fr]?'(?=\w)", text)
     text = _blank_all(r"`[^`\n]*`|[@%$][\w.]+|\w+\([^()\s]*\)|\b\w*_\w+|\{[^{}]*\}", text)
@@ -134,7 +134,7 @@ def _python_parts(text):
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    last = None  # of comments, to join those on lines of their own
+    last = None  # the last comment, to join comments on adjacent lines
     parts = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -175,7 +175,7 @@ def _man_parts(text):
 
 
 def parts(path, text):
-    """The prose of a file: offsets and texts."""
+    """Return the prose of a file, as offsets and texts."""
     name = path.rsplit("/", 1)[-1]
     suffix = "." + name.rsplit(".", 1)[1] if "." in name[1:] else ""
     first = text.split("\n", 1)[0]
@@ -207,9 +207,9 @@ def _has_antecedent(text, at):
 
 
 def _hits(text):
-    """Offsets, rules and words of what a text has."""
+    """Yield offset, rule and words of each hit in a text."""
     flat = re.sub(r"\s", " ", text)
-    # One space a gap, and where each character was.
+    # Replace each gap by one space, and record where each character was.
     where, squeezed = [], []
     for index, char in enumerate(flat):
         if char == " " and (not squeezed or squeezed[-1] == " "):
@@ -228,7 +228,7 @@ def _hits(text):
 
 
 def _unreleased(text):
-    """A changelog's part that no release has."""
+    """Return the part of a changelog that is not yet released."""
     heads = [m.start() for m in re.finditer(r"^## \[", text, re.M)]
     return text[: heads[1]] if len(heads) > 1 and "[Unreleased]" in text else text
 
@@ -270,7 +270,7 @@ def check_planted(root):
 
 
 CASES = [
-    # Free relatives, across lines too; persons and questions are no hits.
+    # Free relative clauses, also across lines. Persons and questions are no hits.
     ({"core/a.c": "/* Who brings work wakes a worker. */\n"}, "core/a.c:1: who"),
     ({"core/a.c": "int a;\n\n/* It tells\n * who has it. */\n"}, "core/a.c:4: who"),
     ({"core/a.c": "/* Left to whoever comes. */\n"}, "a.c:1: who"),
@@ -279,12 +279,12 @@ CASES = [
     ({"core/a.c": "/* Who has it? */\n"}, None),
     ({"core/a.c": "int who; f(who); /* of @who */\n"}, None),
     ({"core/a.c": "// The last\n// of who came.\n"}, "a.c:2: who"),
-    # What as a subject.
+    # "what" as a subject.
     ({"core/a.c": "/* What is left over. */\n"}, "a.c:1: what"),
     ({"core/a.c": "/* It waits. What it had\n * is gone. */\n"}, "a.c:1: what"),
     ({"core/a.c": "/* What if not? */\n"}, None),
     ({"core/a.c": "/* It says what it has. */\n"}, None),
-    # Others.
+    # Other rules.
     ({"core/a.c": "/* All but for one. */\n"}, "a.c:1: but for"),
     ({"core/a.c": "/* It is to be woken. */\n"}, "a.c:1: is to"),
     ({"core/a.c": "/* The aim is to wake. It is to the left. */\n"}, None),
@@ -294,7 +294,7 @@ CASES = [
     ({"core/a.c": "/* It waits so as to sleep. */\n"}, None),
     ({"core/a.c": "/* That which it has. */\n/* of that which is */\n"}, "a.c:2: that which"),
     ({"core/a.c": "/* Thereby it ends. */\n"}, "a.c:1: archaic"),
-    # Kinds of files.
+    # File types.
     ({"core/a.c": 'f("for all but "\n  "for one");\n'}, "a.c:1: but for"),
     ({"a.py": '"""a.py - says who"""\n'}, "a.py:1: who"),
     ({"a.py": "x = 1  # of\n# it\n# who comes\n"}, "a.py:3: who"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""readme.py - the README's programs do what the README says
+"""readme.py - check that the programs in README.md print what it says
 
-Compiles each of its C blocks, as C11 and as C++17, against the shared and the
-static library in SKUA_BUILD_DIR with the compiler in CC, and compares what each
-program prints with the text block that follows.
+Compiles each C block of README.md with the compiler in CC, as C11 and as C++17, against
+the shared and the static library in SKUA_BUILD_DIR. Compares the output of each program
+with the text block that follows.
 """
 
 import os
@@ -22,7 +22,7 @@ LANGUAGES = {"C11": ["-x", "c", "-std=c11"], "C++17": ["-x", "c++", "-std=c++17"
 
 
 def run(folder, kind, language, link, expected):
-    """A complaint about the program compiled and linked this way, or None."""
+    """Compile, link and run the program in one way. Return a complaint, or None."""
     program = folder / kind
     command = [os.environ.get("CC", "cc"), *FLAGS, f"-I{tree.ROOT}/include"]
     command += [*LANGUAGES[language], str(folder / "program.c"), "-x", "none"]

@@ -1,12 +1,12 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""symbols.py - the libraries export what the public headers declare, no more
+"""symbols.py - check that the libraries export exactly what the public headers declare
 
-Compares lists of names: those that the headers mark SKUA_API, those that
-core/skua.map exports, and those that the libraries in SKUA_BUILD_DIR export.
-Those of the shared one must carry a symbol version; the static one may also
-define the semaphores of the probes. Both define what other processes begin to
-read at, which no header declares.
+Compares three lists of names: the functions that the headers mark SKUA_API, the names that
+core/skua.map exports, and the names that the libraries in SKUA_BUILD_DIR export. Names of
+the shared library must have a symbol version. The static library may also define the
+semaphores of the probes. Both libraries also define the symbol at which other processes
+begin to read, which no header declares.
 """
 
 import os
@@ -31,7 +31,7 @@ def declared():
 
 
 def exported(library):
-    """Names with their versions, '' where a name has none."""
+    """Return the names with their versions; '' for a name without a version."""
     lines = subprocess.run(
         ["nm", "-D", "--defined-only", "--with-symbol-versions", library],
         check=True,
@@ -48,7 +48,7 @@ def exported(library):
 
 
 def defined(archive):
-    """The global names that an archive defines."""
+    """Return the global names that an archive defines."""
     lines = subprocess.run(
         ["nm", "-g", "--defined-only", archive],
         check=True,

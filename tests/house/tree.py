@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tree.py - reads the source tree for the house tests"""
+"""tree.py - read the source tree for the house tests"""
 
 import re
 import sys
@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 
 
 def sources(root, suffixes=(".c", ".h")):
-    """Paths of the source files below root, relative to it and sorted.
+    """Return the paths of the source files below root, relative to it and sorted.
 
     Build folders and dot folders are left out.
     """
@@ -29,7 +29,8 @@ def sources(root, suffixes=(".c", ".h")):
 
 
 def strip(text, strings=True):
-    """C source without comments (and strings); line numbers stay true."""
+    """Return C source without comments, and without strings if asked. Line numbers stay
+    valid."""
 
     def blank(match):
         token = match.group()
@@ -43,9 +44,9 @@ def strip(text, strings=True):
 def main(check, check_planted, cases):
     """Run check(root) on the tree, or on planted files with --self-test.
 
-    A check returns a list of complaints. A case is a map from paths to
-    contents, and a part of the one complaint that these files must cause, or
-    None if they must cause none.
+    A check returns a list of complaints. A case consists of a map from paths to contents,
+    and a part of the only complaint that these files must cause; None if they must cause
+    none.
     """
     if sys.argv[1:] != ["--self-test"]:
         complaints = check(ROOT)
