@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * deques.h - a deque for model tests, its owner and two thieves
+ * deques.h - a deque with an owner and two thieves, for model tests
  *
- * An item carries a plain payload, written by its owner and read by the thread that
- * takes it, so that each take also proves that the push happened before it. Checked in
- * each case:
+ * An item carries a plain payload. The owner writes it and the taker reads it, so that each
+ * take also proves that the push happened before it. Each case checks:
  *
- *   W1  every item is taken, at the latest when all threads are done
+ *   W1  every item has been taken when all threads are done
  *   W2  no item is taken twice
- *   W3  a thief takes items in the order of pushing
- *   W4  a deque of one thread could have done the same; see history.h. So the
- *       owner's pops take the newest item, or those of the oldest the oldest
- *   D3  a slot was read by its thief when it is written again
+ *   W3  a thief takes items in the order in which they were pushed
+ *   W4  a deque of one thread could have had the same results (history.h); therefore the
+ *       owner's pops take the newest item, and its pops of the oldest the oldest item
+ *   D3  the thief has read a slot before the slot is written again
  *
- * The core file is included, not linked: variants reach its inner parts.
+ * The file of core/ is included, not linked, so that broken variants can use its static
+ * functions.
  */
 #ifndef SKUA_TESTS_MODEL_DEQUES_H
 #define SKUA_TESTS_MODEL_DEQUES_H
@@ -25,37 +25,37 @@
 #include "tests/model/history.h"
 
 #define ITEMS 10
-#define SMALL 2 /* slots, that become more */
+#define SMALL 2 /* slots at first; the deque grows */
 #define LARGE 4
-#define WRAP  (UINT64_MAX - 1) /* where positions start, if nothing is said */
+#define WRAP  (UINT64_MAX - 1) /* the default start of positions */
 
 struct item {
-	unsigned number; /* in the order of pushing, from 1 */
+	unsigned number; /* in the order of the pushes, from 1 */
 	unsigned payload;
 	unsigned takes;
 };
 
 struct thread {
-	unsigned newest; /* item that it has stolen */
-	/* Its steal under way: */
-	const volatile void *looked; /* at this slot, before its claim */
-	uint16_t mark;               /* when */
+	unsigned newest; /* the newest item that it has stolen */
+	/* The steal that it is making: */
+	const volatile void *looked; /* slot read before the claim */
+	uint16_t mark;               /* explore_race_mark() before that read */
 };
 
 static struct deque deque;
 static struct item items[ITEMS];
-static struct thread threads[4]; /* the first is setup and check */
+static struct thread threads[4]; /* the first does setup and check */
 static struct thread *self;      /* one for each thread */
 static unsigned pushed;
-static bool no_memory; /* to grow with */
+static bool no_memory; /* let growing fail */
 
 /* ---- slots --------------------------------------------------------------- */
 
 /*
- * The explorer's loads never return a store that is executed later, as
- * processors' may; so a slot's accesses are checked for races, as if they were
- * plain: a thief's look before its claim is a read if the claim succeeds, and
- * has to happen before the slot is written again.
+ * The explorer's loads never return a store that is executed later, but those of a
+ * processor may. For this reason the accesses of a slot are checked for races, as if they
+ * were plain. A thief's load before its claim counts as a read if the claim succeeds, and
+ * must happen before the slot is written again.
  */
 static void slot_loaded(const volatile void *slot, const char *function)
 {
@@ -98,7 +98,8 @@ static void *memory_take(void *ctx, size_t align, size_t bytes)
 	return taken;
 }
 
-/* A write to what is given back: a thief that still reads there races with it. */
+/* Write to memory that is given back, so that a thief that still reads it
+ * causes a race. */
 static inline void memory_give(void *ctx, void *taken, size_t bytes)
 {
 	struct deque_buffer *buffer = taken;
@@ -119,7 +120,7 @@ static inline struct history_op *call(void)
 	return history_call();
 }
 
-/* Return: 0 or -ENOMEM, then nothing has changed. */
+/* Push the next item. Return: 0; -ENOMEM, and then nothing has changed. */
 static inline int push(void)
 {
 	struct item *item = &items[pushed];
@@ -147,7 +148,8 @@ static inline void push_more(unsigned count)
 		push_one();
 }
 
-/* Return: was there an item? */
+/* Record that an operation has taken @item; NULL: it found none. Return:
+ * whether there was an item. */
 static inline bool took(struct history_op *op, enum history_kind kind,
 			struct item *item)
 {
@@ -213,7 +215,7 @@ static inline void as(unsigned thread)
 	self = &threads[thread];
 }
 
-/* deques_reset - a deque of @capacity that is empty; its caller is setup */
+/* deques_reset - make an empty deque of @capacity; called in setup */
 static inline void deques_reset(uint64_t capacity, uint64_t start)
 {
 	explore_thread_local((void **)&self);

@@ -1,53 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore.h - drive a few threads through every interleaving
+ * explore.h - run a few threads through every interleaving
  *
- * Core code is compiled unchanged with `-include tests/model/explore.h`. The
- * header replaces the *_explicit operations that core/base/atomic.h is made of, the
- * futex, the mutexes, the clock and cpu_relax() by calls into an explorer, which
- * runs the threads of a case one step at a time, on one kernel thread, and
- * repeats the case until every order of steps within its bounds has been seen.
+ * Core code is compiled unchanged with `-include tests/model/explore.h`. The header
+ * replaces the *_explicit operations of which core/base/atomic.h is made, the futex, the
+ * mutexes, the clock and cpu_relax() by calls of an explorer. The explorer runs the
+ * threads of a case one step at a time, on one kernel thread, and repeats the case until
+ * it has tried every order of steps within the bounds.
  *
- * Explored are:
+ * It explores:
  *  - interleavings, up to a number of preemptions (switches away from a thread
- *    that could have gone on; switching when a thread blocks is free);
- *  - stale loads: a load may return any store of its location that is not
- *    older than what the thread has seen by coherence and happens-before, up to
- *    a number of stale loads an execution (explore_memory.c has the model);
- *  - early stores, charged as a stale load: a store may enter its location's
- *    order before stores that were executed earlier, as if those had waited in
- *    a store buffer, but behind what the thread has seen; a read-modify-write
- *    may read any store that no other one has read;
- *  - futex sleeps that end without cause, charged as a stale load;
- *  - deadlines that come before others go on, charged as a preemption.
+ *    that could have gone on; a switch when a thread blocks is free);
+ *  - stale loads, up to a number in each execution: a load may return any store of its
+ *    location that is not older than what the thread has seen by coherence and
+ *    happens-before (explore_memory.c has the model);
+ *  - early stores, each counted as a stale load: a store may enter its location's order
+ *    before stores that were executed earlier, as if those had waited in a store buffer,
+ *    but after the stores that the thread has seen; a read-modify-write may read any store
+ *    that no other read-modify-write has read;
+ *  - futex sleeps that end without cause, each counted as a stale load;
+ *  - deadlines that come before other threads go on, each counted as a preemption.
  *
- * Time stands still, except during sleeps until a deadline: it is then that time.
- * While nobody else can run, the earliest deadline comes, so that "all asleep"
- * is no lost wake-up as long as somebody sleeps with a deadline. A pthread
- * mutex is a word and a futex. A thread-local pointer is one for each thread
- * if setup says so with explore_thread_local().
+ * Time stands still, except that it advances to a deadline when a sleep until that
+ * deadline ends. If no thread can run, the earliest deadline comes: as long as a thread
+ * sleeps with a deadline, "all asleep" is no lost wake-up. A pthread mutex is a word and a
+ * futex. A thread-local pointer is one for each thread if setup declares it with
+ * explore_thread_local().
  *
- * Not explored are: a load never returns a store that is executed later (no load
- * buffering). Sequentially consistent accesses other than the fence are
- * refused.
+ * It does not explore load buffering: a load never returns a store that is executed later.
+ * It refuses sequentially consistent accesses other than the fence.
  *
- * Reported are, with a trace and the command that replays it:
+ * It reports, with a trace and the command that replays it:
  *  - a failed explore_assert(), or assert() in core;
- *  - a race between plain accesses that are marked, explore_read() and
- *    explore_write(), or watched, explore_watch();
- *  - nobody can run and somebody is not done (a lost wake-up);
+ *  - a race between plain accesses that are marked (explore_read(), explore_write()) or
+ *    watched (explore_watch());
+ *  - a state in which no thread can run and one is not done (a lost wake-up);
  *  - an execution that does not end (livelock).
  *
- * Environment, each overriding the case:
- *  EXPLORE_PREEMPTIONS=n   preemptions an execution (3)
- *  EXPLORE_STALE=n         stale loads and causeless wake-ups an execution (2)
- *  EXPLORE_MAX=n           executions a case (20 million)
- *  EXPLORE_RANDOM=seed,n   n random executions a case instead of all
- *  EXPLORE_SHARE=n         an n-th of a case's random executions, if it must pass
- *  EXPLORE_FEWER=n         n preemptions fewer, at least one, in a case whose
- *                          interleavings all must pass
+ * Environment variables, which override the fields of a case:
+ *  EXPLORE_PREEMPTIONS=n   preemptions in an execution (default 3)
+ *  EXPLORE_STALE=n         stale loads and causeless wake-ups in an execution (2)
+ *  EXPLORE_MAX=n           executions of a case (20 million)
+ *  EXPLORE_RANDOM=seed,n   n random executions of each case instead of all
+ *  EXPLORE_SHARE=n         1/n of a case's random executions, if it must pass
+ *  EXPLORE_FEWER=n         n preemptions fewer, but at least one, in a case that must pass
+ *                          and whose interleavings are all explored
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
- *  EXPLORE_TRACE=1         trace the bugs that were expected, too
+ *  EXPLORE_TRACE=1         also trace the bugs that were expected
  *  EXPLORE_SOUND=1         leave out the cases that are expected to fail
  */
 #ifndef SKUA_TESTS_MODEL_EXPLORE_H
@@ -61,30 +60,30 @@
 
 #define SKUA_EXPLORE 1
 
-#define EXPLORE_THREADS 7 /* of a case; the fixture runs as one more */
+#define EXPLORE_THREADS 7 /* of a case; the fixture is one more */
 
 enum explore_expect {
 	EXPLORE_PASSES,    /* no execution fails */
-	EXPLORE_FINDS_BUG, /* a broken variant: passing it fails the program */
+	EXPLORE_FINDS_BUG, /* a broken variant: an execution must fail */
 };
 
 /**
- * struct explore_case - a fixture and the threads that meet on it
- * @name: names the case on the command line and in the report
- * @setup: puts *all* state that the case uses back to its start; runs alone,
- *         before the threads, at the head of every execution. Static storage
- *         only: an execution that fails is abandoned half-way
- * @threads: start together, in any order
+ * struct explore_case - a fixture and the threads that use it
+ * @name: name of the case on the command line and in the report
+ * @setup: resets *all* state that the case uses; runs alone, before the threads, at the
+ *         beginning of every execution. Use static storage only: an execution that fails
+ *         is abandoned half-way
+ * @threads: functions of the threads, which start together, in any order
  * @check: runs alone, after the last thread; may be NULL
- * @bug: EXPLORE_FINDS_BUG: part of the report, or of the expression that
- *       failed, so that a variant is rejected for its own defect
- * @bounded: stopping at EXPLORE_MAX is no failure
- * @random: so many random executions, for a case that has too many
- * @preemptions: bound of this case, 0 for the default
- * @stale: likewise
+ * @bug: for EXPLORE_FINDS_BUG: part of the report, or of the failed expression, so that a
+ *       variant is rejected for its own defect only
+ * @bounded: it is no failure to stop at EXPLORE_MAX
+ * @random: number of random executions, for a case with too many executions; 0: try all
+ * @preemptions: bound of this case; 0: the default
+ * @stale: bound of this case; 0: the default
  *
- * The threads are coroutines: what they do to unmarked plain variables (a
- * tally of the test, say) is neither a step nor a race.
+ * The threads are coroutines: an access of an unmarked plain variable (such as a count of
+ * the test) is neither a step nor a race.
  */
 struct explore_case {
 	const char *name;
@@ -99,7 +98,7 @@ struct explore_case {
 	unsigned stale;
 };
 
-/* The fields of a case, by what is expected of it: { EXPLORE_PASS(...) } or
+/* The fields of a case that must pass, or must fail: { EXPLORE_PASS(...) } or
  * { EXPLORE_BUG(...), EXPLORE_WITHIN(2, 1) }. */
 #define EXPLORE_PASS(NAME, SETUP, CHECK, ...)               \
 	.name = (NAME), .setup = (SETUP), .check = (CHECK), \
@@ -111,10 +110,10 @@ struct explore_case {
 	.preemptions = (PREEMPTIONS), .stale = (STALE)
 
 /**
- * explore_main - run the cases that the arguments name, all but those that they
- * name behind --but, or all
+ * explore_main - run the cases that the arguments name; or all except those that they name
+ *                after --but; or all
  *
- * Return: 0 if each did as expected; 1 if not; 77 if none can run here.
+ * Return: 0 if each case ended as expected; 1 if not; 77 if none can run here.
  */
 int explore_main(int argc, char **argv, const struct explore_case *cases,
 		 size_t count);
@@ -126,7 +125,7 @@ int explore_main(int argc, char **argv, const struct explore_case *cases,
 				    sizeof(cases) / sizeof(*(cases))); \
 	}
 
-/* Where in the source a step is taken, for the trace. */
+/* The place of a step in the source, for the trace. */
 struct explore_site {
 	const char *file;
 	int line;
@@ -141,7 +140,8 @@ struct explore_site {
 		&explore_site;                                              \
 	})
 
-/* explore_fail - the execution shows a bug: abandon it; @what is kept */
+/* explore_fail - report that the execution shows a bug, and abandon it; @what must stay
+ * valid */
 _Noreturn void explore_fail(const struct explore_site *site, const char *what);
 
 #define explore_assert(condition)                              \
@@ -152,24 +152,25 @@ _Noreturn void explore_fail(const struct explore_site *site, const char *what);
 	} while (0)
 
 /*
- * Plain accesses, checked for races: two of them to one variable, by two
- * threads, one a write, and neither happening before the other.
+ * Plain accesses, which are checked for races. A race is two accesses of one variable by
+ * two threads, at least one of them a write, neither of which happens before the other.
  */
 void explore_race_read(const volatile void *address,
 		       const struct explore_site *site);
 void explore_race_write(const volatile void *address,
 			const struct explore_site *site);
 
-/* A read that counts only once it is known that it was no mere attempt: the
- * mark is taken before it. */
+/* A read that counts only if a later step succeeds. Take the mark before the read, and
+ * report the read with the mark afterwards. */
 uint16_t explore_race_mark(void);
 void explore_race_read_at(const volatile void *address, uint16_t mark,
 			  const struct explore_site *site);
 
 /*
- * For judging a history of operations. explore_moment - now, of this
- * thread; explore_happened - did that happen before what this thread does now?
- * explore_sequential - was no load of this execution stale, and no store early?
+ * For judging a history of operations:
+ * explore_moment - return the current moment of this thread
+ * explore_happened - return whether a moment happened before what this thread does now
+ * explore_sequential - return whether no load was stale and no store early so far
  */
 struct explore_moment {
 	unsigned thread;
@@ -181,10 +182,10 @@ bool explore_happened(struct explore_moment moment);
 bool explore_sequential(void);
 
 /*
- * explore_watch - in setup: all plain accesses of so many bytes are checked
+ * explore_watch - in setup: check all plain accesses of @size bytes for races
  *
- * By a program that names this function: it is compiled with
- * -fsanitize=thread, which puts a call before each plain access.
+ * A program that uses this function is compiled with -fsanitize=thread, which adds a call
+ * before each plain access.
  */
 void explore_watch(const volatile void *address, size_t size);
 
@@ -192,10 +193,11 @@ void explore_watch(const volatile void *address, size_t size);
 #define explore_write(x, value) \
 	(explore_race_write(&(x), EXPLORE_SITE(#x)), (void)((x) = (value)))
 
-/* cpu_relax(): the thread goes on once somebody has stored something. */
+/* Replaces cpu_relax(): the thread goes on when another thread has stored
+ * something. */
 void explore_spin(const struct explore_site *site);
 
-/* futex.h: sleep while *word is expected, not beyond deadline_ns; wake up to
+/* Replace futex.h: sleep while *word is expected, at most until deadline_ns; wake up to
  * count sleepers. */
 void explore_sleep(const volatile void *word, uint32_t expected,
 		   uint64_t deadline_ns, const struct explore_site *site);
@@ -216,18 +218,19 @@ void explore_wake(const volatile void *word, int count,
 		0;                                         \
 	})
 
-/* clock.h: begins at EXPLORE_START_NS; only deadlines advance it, and those
- * from EXPLORE_FAR_NS on never come. */
+/* Replaces clock.h. The time begins at EXPLORE_START_NS. Only deadlines advance it, and
+ * deadlines from EXPLORE_FAR_NS on never come. */
 #define EXPLORE_NEVER    UINT64_MAX
 #define EXPLORE_START_NS UINT64_C(1000000000)
 #define EXPLORE_FAR_NS   UINT64_C(3600000000000)
 uint64_t explore_now_ns(void);
 
-/* explore_thread_local - in setup: *pointer is one for each thread, NULL at its
- * start; one such pointer a case */
+/* explore_thread_local - in setup: let each thread have its own *pointer, NULL at its start
+ *
+ * A case can have only one such pointer. */
 void explore_thread_local(void **pointer);
 
-/* Mutexes: the first word is 0 (free) or 1. */
+/* Replace mutexes: the first word is 0 (free) or 1. */
 int explore_mutex_init(pthread_mutex_t *mutex);
 void explore_mutex_lock(pthread_mutex_t *mutex,
 			const struct explore_site *site);
@@ -333,7 +336,7 @@ void explore_fence(memory_order order, const struct explore_site *site);
 #define atomic_thread_fence(order) \
 	explore_fence((order), EXPLORE_SITE("fence"))
 
-/* The builtins, as public inline functions and counters use them. */
+/* Replace the builtins, which public inline functions and counters use. */
 #define __atomic_load_n(p, order)     atomic_load_explicit(p, order)
 #define __atomic_store_n(p, v, order) atomic_store_explicit(p, v, order)
 /* clang-format on */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore_context.h - stacks, and switching between them
+ * explore_context.h - switch between stacks
  *
- * An execution switches some dozen times and lasts a few microseconds, so
- * x86-64 and AArch64 have their own switch of about 2 ns, which saves the
- * callee-saved registers and nothing else. Elsewhere, or with -DEXPLORE_UCONTEXT,
- * <ucontext.h> serves: a system call a switch, and some hundred times slower.
+ * An execution switches some dozen times and lasts a few microseconds. x86-64 and AArch64
+ * therefore have their own switch of about 2 ns, which saves only the callee-saved
+ * registers. Elsewhere, or with -DEXPLORE_UCONTEXT, <ucontext.h> is used: it makes a system
+ * call for each switch, and is some hundred times slower.
  */
 #ifndef SKUA_TESTS_MODEL_EXPLORE_CONTEXT_H
 #define SKUA_TESTS_MODEL_EXPLORE_CONTEXT_H
@@ -21,7 +21,8 @@ struct registers {
 	void *stack_pointer;
 };
 
-/* Saves the caller's registers on its stack, and that stack in *from. */
+/* Save the caller's registers on its stack, and its stack pointer in *from;
+ * continue on the stack @to. */
 void context_swap(void **from, void *to);
 
 #ifdef __x86_64__
@@ -126,7 +127,7 @@ static inline void registers_make(struct registers *registers, void *stack,
 
 #endif
 
-/* AddressSanitizer wants to know which stack is in use. */
+/* AddressSanitizer must be told which stack is in use. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CONTEXT_ASAN 1
 #elif defined(__has_feature)
@@ -145,19 +146,19 @@ static inline void registers_make(struct registers *registers, void *stack,
 
 struct context {
 	struct registers registers;
-	const void *stack; /* of the driver: known once it is left */
+	const void *stack; /* the driver's is known after the first switch */
 	size_t bytes;
 	struct context *left; /* the context that switched here */
 };
 
-/* context_make - the first switch to @context calls @entry, which never ends
- * and begins with context_arrive() */
+/* context_make - prepare @context: the first switch to it calls @entry, which must begin
+ * with context_arrive() and never return */
 static inline void context_make(struct context *context, void *stack,
 				size_t bytes, void (*entry)(void))
 {
 	context->stack = stack;
 	context->bytes = bytes;
-	ASAN_UNPOISON_MEMORY_REGION(stack, bytes); /* abandoned frames */
+	ASAN_UNPOISON_MEMORY_REGION(stack, bytes); /* of abandoned frames */
 	registers_make(&context->registers, stack, bytes, entry);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore_memory.h - what each thread knows of memory
+ * explore_memory.h - the memory model: which stores each thread may read
  *
- * Every location keeps all its stores of the execution, in their order. The
- * knowledge of a thread is a view: for each location the
- * oldest store that it may still read, and for each thread how much of that
- * thread's past happens before its own present. Each store carries the view
- * that a load of it may acquire. This is the model of promising semantics
- * (Kang et al. 2017) without promises, and with SC fences as there.
+ * Every location keeps all its stores of the execution, in order. Each thread has a view:
+ * for each location, the oldest store that the thread may still read; and for each other
+ * thread, how much of that thread's past happens before this thread's present. Each store
+ * carries the view that a load of it may acquire. This is the model of the promising
+ * semantics (Kang et al. 2017) without promises, and with the same SC fences.
  */
 #ifndef SKUA_TESTS_MODEL_EXPLORE_MEMORY_H
 #define SKUA_TESTS_MODEL_EXPLORE_MEMORY_H
@@ -19,38 +18,39 @@
 #define LOCATIONS_BLOCK 16
 
 struct view {
-	/* Of each thread: the newest of its epochs that happened before. */
+	/* For each thread, the newest of its epochs that happened before. */
 	uint16_t epoch[THREADS];
-	/* Of each location: the time of the oldest store that may still be
-	 * read. Behind so many blocks all are 0, and mean nothing here: most
-	 * executions meet few locations. */
+	/* For each location, the time of the oldest store that may still be
+	 * read. Only the first @blocks blocks are valid, all others count as 0,
+	 * because most executions use few locations. */
 	unsigned blocks;
 	uint16_t oldest[LOCATIONS / LOCATIONS_BLOCK][LOCATIONS_BLOCK];
 };
 
-/* memory_reset - an execution starts: no location is known */
+/* memory_reset - begin an execution: forget all locations */
 void memory_reset(void);
 
-/* memory_start - thread @id starts now and knows what the current one does */
+/* memory_start - start thread @id with the view of the current thread */
 void memory_start(unsigned id);
 
-/* memory_join - the current thread knows all that thread @id did */
+/* memory_join - add the view of thread @id to that of the current thread */
 void memory_join(unsigned id);
 
-/* memory_newest - what a location holds, whether or not a thread knows it */
+/* memory_newest - return the newest value of a location, whichever threads can read it */
 uint64_t memory_newest(const volatile void *address, size_t size);
 
-/* memory_view - of the current thread */
+/* memory_view - return the view of the current thread */
 const struct view *memory_view(void);
 
-/* memory_tick - the current thread enters a new epoch; returns it */
+/* memory_tick - let the current thread enter a new epoch. Return: that epoch. */
 uint16_t memory_tick(void);
 
-/* race_reset - an execution starts: no plain access was made */
+/* race_reset - begin an execution: forget all plain accesses */
 void race_reset(void);
 
-/* trace - a line for the trace, if there is one; @note may be "", @address is
- * there to tell equal expressions apart */
+/* trace - print a line of the trace, if tracing is on
+ *
+ * @note may be "". @address distinguishes equal expressions. */
 void trace(const struct explore_site *site, const char *step,
 	   const volatile void *address, uint64_t value, const char *note);
 

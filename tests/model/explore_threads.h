@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * explore_threads.h - the threads of an execution, and which of them runs
+ * explore_threads.h - run the threads of an execution, one at a time
  *
- * All run on the caller's kernel thread, one at a time. Thread 0 is the
- * fixture: it sets up, starts the others, waits for them and checks. Nobody
- * preempts it, since it is alone whenever it runs.
+ * All threads run on the caller's kernel thread. Thread 0 is the fixture: it sets up,
+ * starts the other threads, waits for them and checks. It is never preempted, because no
+ * other thread can run while it does.
  */
 #ifndef SKUA_TESTS_MODEL_EXPLORE_THREADS_H
 #define SKUA_TESTS_MODEL_EXPLORE_THREADS_H
@@ -15,42 +15,43 @@
 
 #define THREADS (EXPLORE_THREADS + 1)
 
-/* How an execution ended. */
+/* The end of an execution. */
 struct outcome {
-	const char *failure; /* NULL: all is well */
+	const char *failure; /* NULL: none */
 	const struct explore_site *site;
 	unsigned thread;
 };
 
-/* thread_run - one execution: @fixture as thread 0, until it returns */
+/* thread_run - make one execution: run @fixture as thread 0 until it returns */
 struct outcome thread_run(void (*fixture)(void));
 
-/* thread_start - another thread, runnable from now; returns its number */
+/* thread_start - add a runnable thread. Return: its number. */
 unsigned thread_start(void (*body)(void));
 
-/* thread_wait_all - thread 0 waits until all others are done */
+/* thread_wait_all - let thread 0 wait until all other threads are done */
 void thread_wait_all(void);
 
-/* thread_current - the number of the running thread */
+/* thread_current - return the number of the running thread */
 unsigned thread_current(void);
 
-/* thread_step - before each step: here another thread may come first */
+/* thread_step - called before each step: another thread may run first */
 void thread_step(const struct explore_site *site);
 
-/* thread_spin - give way until thread_stored(); true: until nobody else could
- * run, and there was no store */
+/* thread_spin - let other threads run until thread_stored() is called
+ *
+ * Return: true if no other thread could run and there was no store. */
 bool thread_spin(void);
 
-/* thread_stored - somebody has stored something: the spinners look again */
+/* thread_stored - make spinning threads runnable, because a thread has stored something */
 void thread_stored(void);
 
-/* thread_sleep - give way until thread_wake() of @word, or the deadline */
+/* thread_sleep - let other threads run until thread_wake() of @word, or the deadline */
 void thread_sleep(const volatile void *word, uint64_t deadline_ns);
 
-/* thread_pass_time - the deadline has come */
+/* thread_pass_time - end the sleeps whose deadline has come */
 void thread_pass_time(uint64_t deadline_ns);
 
-/* thread_wake - wake one sleeper on @word, any; false if there is none */
+/* thread_wake - wake any one sleeper on @word. Return: false if there is none. */
 bool thread_wake(const volatile void *word);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * fork_join.h - jobs and their forkers, for model tests
+ * fork_join.h - jobs and threads that fork them, for model tests
  *
- * Each job is run once, and each join sees what its job wrote. Jobs that wait for
- * each other, which a program must not count on, say that nobody sleeps beside a
- * public job. Without a thread that spins: each search is one look, so that sleeps
- * and wake-ups are many.
+ * The tests check that each job runs once, and that each join sees what its job wrote.
+ * Some jobs wait for each other, on which a program must not rely; these check that no
+ * thread sleeps while there is a public job that it could take. No thread spins: each
+ * search is a single scan, so that threads sleep and wake often.
  */
 #ifndef SKUA_TESTS_MODEL_FORK_JOIN_H
 #define SKUA_TESTS_MODEL_FORK_JOIN_H
@@ -18,14 +18,14 @@
 #define JOBS 7
 
 struct model_job {
-	struct skua_job job; /* first: a job is its model_job */
+	struct skua_job job; /* first: it is cast back */
 	unsigned argument;
 	unsigned result;
 	unsigned runs;
 };
 
 static struct model_job jobs[JOBS];
-static unsigned companions; /* each waits until so many have started */
+static unsigned companions; /* a job waits until this many started */
 static unsigned started;
 
 static inline void meet(void)
@@ -47,7 +47,7 @@ static inline struct skua_ctx fork_job(struct skua_ctx ctx, unsigned i)
 	return skua_fork(ctx, &jobs[i].job);
 }
 
-/* @ctx is what it was forked with. */
+/* Join job @i; @ctx is the context with which it was forked. */
 static inline void join_job(struct skua_ctx ctx, struct skua_ctx inner,
 			    unsigned i)
 {
@@ -63,7 +63,7 @@ static inline void run_leaf(struct skua_ctx ctx, struct skua_job *job)
 	meet();
 }
 
-/* Job 0 forks job 1, and meets it. */
+/* Job 0: fork job 1, and wait until it has started. */
 static inline void run_parent(struct skua_ctx ctx, struct skua_job *job)
 {
 	struct skua_ctx inner;
@@ -77,7 +77,7 @@ static inline void run_parent(struct skua_ctx ctx, struct skua_job *job)
 
 static void (*root)(struct skua_ctx ctx);
 
-/* As skua_run(). */
+/* Run root() from an external thread, like skua_run(). */
 static inline void run_external(void)
 {
 	struct fork_join *external;
@@ -130,7 +130,7 @@ static inline void check(void)
 	for (unsigned i = 0; i < JOBS; i++)
 		explore_assert(jobs[i].runs <= 1);
 	explore_assert(!team_visible(&pool.team));
-	/* Relaxed, all: alone. */
+	/* Relaxed, all: no other thread runs. */
 	explore_assert(atomic_load_relaxed(&pool.team.externals) == 0);
 	explore_assert(atomic_load_relaxed(&pool.team.helpers) == 0);
 	explore_assert(atomic_load_relaxed(&pool.team.sleeping) == 0);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * history.h - is what was done to a deque what some order of its operations does?
+ * history.h - check that concurrent operations of a deque are linearizable
  *
- * A case notes each operation, from its call to its return, with the item that
- * it pushed or took. history_linearizable() looks for an order of all of them
- * that does the same to a deque of one thread, and keeps theirs (W4). Theirs is:
+ * A case records each operation, from its call to its return, with the item that it pushed
+ * or took. history_linearizable() searches for an order of all operations in which a deque
+ * of one thread has the same results (W4). The order must keep the order of each pair of
+ * operations that is ordered. A pair is ordered:
  *
- *   - that in time, if the execution is sequentially consistent or no steal
- *     found nothing: one had returned when the other was called
- *   - else one happened before the other: nothing else tells an old "empty"
- *     from a new one
+ *   - in time (one operation had returned when the other was called), if the execution is
+ *     sequentially consistent, or if every steal found an item;
+ *   - otherwise by happens-before, because nothing else distinguishes an old "empty" from
+ *     a new one.
  *
  * A steal that gives up does nothing, and has no place in the order.
  */
@@ -25,15 +26,15 @@ enum history_kind {
 	HISTORY_TAKE_NEWEST,
 	HISTORY_TAKE_OLDEST,
 	HISTORY_STEAL,
-	HISTORY_VOID, /* did nothing, or has not returned */
+	HISTORY_VOID, /* had no effect, or has not returned */
 };
 
 struct history_op {
 	enum history_kind kind;
-	unsigned item; /* from 1; 0: found none */
+	unsigned item; /* the item, from 1; 0: it found none */
 	unsigned called;
 	unsigned returned;
-	uint32_t happened; /* before it: a bit for each operation */
+	uint32_t happened; /* bits of operations that happened before */
 	struct explore_moment end;
 };
 
@@ -57,7 +58,7 @@ static inline void history_reset(void)
 	history.count = 0;
 }
 
-/* history_call - an operation begins; returns it, for history_return() */
+/* history_call - begin an operation. Return: the operation, for history_return(). */
 static inline struct history_op *history_call(void)
 {
 	struct history_op *op = &history.ops[history.count];
@@ -73,7 +74,7 @@ static inline struct history_op *history_call(void)
 	return op;
 }
 
-/* history_return - what it was, and the item that it pushed or took */
+/* history_return - end an operation; @item is what it pushed or took */
 static inline void history_return(struct history_op *op, enum history_kind kind,
 				  unsigned item)
 {
@@ -83,7 +84,8 @@ static inline void history_return(struct history_op *op, enum history_kind kind,
 	op->end = explore_moment();
 }
 
-/* Does the deque of one thread do this, too? */
+/* Apply an operation to a deque of one thread. Return: whether the result is
+ * the same. */
 static inline bool history_apply(struct history_deque *d,
 				 const struct history_op *op)
 {
@@ -99,7 +101,7 @@ static inline bool history_apply(struct history_deque *d,
 	return d->items[d->first++] == op->item;
 }
 
-/* Is it the order in time that counts? */
+/* Return whether pairs are ordered in time. */
 static inline bool history_in_time(void)
 {
 	if (explore_sequential())
@@ -111,7 +113,7 @@ static inline bool history_in_time(void)
 	return true;
 }
 
-/* Has operation @i to stand before @j? */
+/* Return whether operation @i must precede operation @j. */
 static inline bool history_precedes(unsigned i, unsigned j)
 {
 	const struct history_op *ops = history.ops;
@@ -128,7 +130,8 @@ static inline bool history_ready(unsigned j, uint32_t done)
 	return true;
 }
 
-/* Can those that are not @done follow, on this deque? */
+/* Return whether the operations that are not in @done can be applied to this
+ * deque in some order. */
 static inline bool history_follow(uint32_t done, struct history_deque deque)
 {
 	bool all = true;
@@ -147,7 +150,7 @@ static inline bool history_follow(uint32_t done, struct history_deque deque)
 	return all;
 }
 
-/* history_linearizable - is there such an order? */
+/* history_linearizable - return whether there is such an order */
 static inline bool history_linearizable(void)
 {
 	uint32_t done = 0;

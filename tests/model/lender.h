@@ -2,8 +2,8 @@
 /**
  * lender.h - current_lend() for a model that polls tasks without a worker
  *
- * To be included before the files of core/; lender is one for each thread of
- * the model: see explore_thread_local().
+ * Include it before the files of core/. The variable lender is one for each thread of the
+ * model (explore_thread_local()).
  */
 #ifndef SKUA_TESTS_MODEL_LENDER_H
 #define SKUA_TESTS_MODEL_LENDER_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * poller.h - tasks, and threads that poll them, for a model without workers
+ * poller.h - tasks and threads that poll them, for a model without workers
  *
- * To be included before the files of core/ and after a definition of TASKS. In place
- * of the queues each task has a word that says that it is queued: all ways to queue
- * a task lead to enqueue(). The test defines poll_task(), as that of
- * core/loop/loop.c, with run_poll().
+ * Include it before the files of core/, and after a definition of TASKS. Instead of queues,
+ * each task has a word that tells whether it is queued; all ways to queue a task call
+ * enqueue(). The test defines poll_task(), like that of core/loop/loop.c, with run_poll().
  */
 #ifndef SKUA_TESTS_MODEL_POLLER_H
 #define SKUA_TESTS_MODEL_POLLER_H
@@ -15,14 +14,14 @@
 #include "core/loop/worker.h"
 #include "tests/model/lender.h"
 
-/* No state that a task ever has, so that a later access is noticed. */
+/* A state that no task ever has, so that an access after the end is noticed. */
 #define POISON (UINT64_C(0xdead) << 32)
 
 static struct skua_task tasks[TASKS];
 static atomic_u32 queued[TASKS];
-static bool over[TASKS]; /* may its pollers end? */
+static bool over[TASKS]; /* the task's pollers may end */
 
-/* setup_NAME() - as another setup, with a mistake that the explorer has to find */
+/* Define setup_NAME(): like another setup, with a mistake that the explorer must find */
 #define VARIANT(NAME, SETUP, DEFECT)   \
 	static void setup_##NAME(void) \
 	{                              \
@@ -39,11 +38,12 @@ static unsigned number(const struct skua_task *task)
 
 static void enqueue(struct skua_task *task)
 {
-	/* Release: as a queue does. */
+	/* Release: publishes the task, as a queue does. */
 	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
 }
 
-/* The poll function, with a spare reference; is it still there? */
+/* Call the poll function with a spare reference. @spare receives whether the
+ * reference is still there. */
 static enum skua_poll run_poll(struct skua_task *task, bool *spare)
 {
 	struct lender here = { .task = task, .spare = true };
@@ -59,8 +59,8 @@ static enum skua_poll run_poll(struct skua_task *task, bool *spare)
 static void poll_until_over(unsigned i)
 {
 	while (!over[i]) {
-		/* Acquire: as a queue does. The exchange only once there is
-		 * something, so that pollers do not keep each other busy. */
+		/* Acquire: as a queue does. Exchange only if the task is
+		 * queued, so that pollers do not keep each other busy. */
 		if (atomic_load_relaxed(&queued[i]) &&
 		    atomic_exchange_acq_rel(&queued[i], 0))
 			poll_task(&tasks[i]);
@@ -69,7 +69,7 @@ static void poll_until_over(unsigned i)
 	}
 }
 
-/* In setup. */
+/* Called in setup. */
 static void pollers_reset(void)
 {
 	for (unsigned i = 0; i < TASKS; i++) {

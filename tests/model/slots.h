@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * slots.h - tells a model of each access of a queue's slots
+ * slots.h - report each access of a queue's slots to a model
  *
- * To be included before the file of core/ that has the queue. The model defines
- * slot_loaded(), slot_stored() and slot_claimed(), which see the accesses of
- * all atomic words, and pick out the slots.
+ * Include it before the file of core/ that has the queue. The model defines slot_loaded(),
+ * slot_stored() and slot_claimed(). They are called for each access of an atomic word, and
+ * must select those of slots.
  */
 #ifndef SKUA_TESTS_MODEL_SLOTS_H
 #define SKUA_TESTS_MODEL_SLOTS_H

@@ -2,10 +2,10 @@
 /**
  * workers.h - two real workers for a model test
  *
- * A pool of WORKERS workers, two if that is not defined before, with queues of
- * four slots and numbered tasks, made again by workers_reset(). With JOB_SLOTS
- * defined before, they and external threads may fork so many jobs. Threads 1 and 2 of a case
- * are workers_run_0() and workers_run_1(); the others are outside.
+ * A pool of WORKERS workers (default: two) with queues of four slots, and numbered tasks;
+ * workers_reset() makes them again. If JOB_SLOTS is defined, workers and external threads
+ * may fork this many jobs. Threads 1 and 2 of a case are workers_run_0() and
+ * workers_run_1(); the others are no workers.
  */
 #ifndef SKUA_TESTS_MODEL_WORKERS_H
 #define SKUA_TESTS_MODEL_WORKERS_H
@@ -53,7 +53,7 @@ static inline unsigned task_number(const struct skua_task *task)
 
 static inline void worker_reset(unsigned i)
 {
-	/* All but the wheel, whose slots are many and stay empty. */
+	/* Clear all except the wheel, whose many slots stay empty. */
 	memset(&workers[i], 0, offsetof(struct worker, timers));
 	memset(&workers[i].area, 0, sizeof(workers[i].area));
 	memset(&rings[i], 0, sizeof(rings[i]));
@@ -62,7 +62,7 @@ static inline void worker_reset(unsigned i)
 }
 
 #ifdef JOB_SLOTS
-/* Places for jobs, of so many slots each. */
+/* Places for jobs, each with JOB_SLOTS slots. */
 static struct fork_join places[WORKERS + TEAM_EXTERNALS];
 static struct fork_join *place_list[WORKERS + TEAM_EXTERNALS];
 static atomic_ptr job_slots[WORKERS + TEAM_EXTERNALS][JOB_SLOTS];
@@ -88,7 +88,7 @@ static inline void places_reset(void)
 }
 #endif
 
-/* workers_place - so many of them, worker i on node i % @nodes; again */
+/* workers_place - make @count workers again, worker i on node i % @nodes */
 static inline void workers_place(unsigned count, unsigned nodes)
 {
 	pool.groups = near_groups(count, nodes);
@@ -104,7 +104,9 @@ static inline void workers_place(unsigned count, unsigned nodes)
 	}
 }
 
-/* workers_reset - @first is the poll of task 0, @other that of the others */
+/* workers_reset - make the pool and the tasks again
+ *
+ * @first is the poll function of task 0, @other that of the other tasks. */
 static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 				 uint64_t lifo_delay_ns)
 {
@@ -129,7 +131,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	explore_thread_local((void **)&fork_region_current);
 }
 
-/* As skua_task_spawn(). */
+/* Spawn task @i, like skua_task_spawn(). */
 static inline int workers_spawn(unsigned i)
 {
 	struct worker *worker = current_worker;
@@ -150,7 +152,7 @@ static inline int workers_spawn(unsigned i)
 	return code;
 }
 
-/* As skua_task_join(). */
+/* Join task @i, like skua_task_join(). */
 static inline void workers_join(unsigned i)
 {
 	struct task_joiner joiner;
