@@ -14,6 +14,7 @@
 
 #include "bench/harness/output.h"
 #include "bench/harness/table.h"
+#include "bench/report/published.h"
 
 /* Each kind has a table of its own. */
 enum kind { KIND_TIME, KIND_LATENCY, KIND_SLOWDOWN, KINDS };
@@ -385,6 +386,51 @@ static void print_noise(FILE *file, const struct comparison *cmp)
 			: "");
 }
 
+/* ---- versions --------------------------------------------------------------- */
+
+/* The version that a run of the side printed; NULL: none of the cases ran. */
+static const char *version_of(const struct comparison *cmp, unsigned side)
+{
+	for (size_t i = 0; i < cmp->count; i++) {
+		json_t *run = json_array_get(cmp->cases[i].side[side].runs, 0);
+		json_t *version = json_object_get(run, "version");
+
+		if (version)
+			return json_string_value(version);
+	}
+	return NULL;
+}
+
+/* The versions of the peers, which are those of the packages. */
+static void print_versions(FILE *file, const struct comparison *cmp)
+{
+	const char *before = "Versions, those of the installed packages: ";
+
+	for (unsigned side = 1; side <= cmp->peers.count; side++) {
+		const char *version = version_of(cmp, side);
+
+		if (!version)
+			continue;
+		fprintf(file, "%s%s %s", before, compare_name(cmp, side),
+			version);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputs(". Newer ones may be faster.\n\n", file);
+}
+
+/* Does @of, a comparison, have the workload? */
+static bool has_case(const void *of, const char *workload)
+{
+	const struct comparison *cmp = of;
+
+	for (size_t i = 0; i < cmp->count; i++) {
+		if (strcmp(cmp->cases[i].workload->name, workload) == 0)
+			return true;
+	}
+	return false;
+}
+
 void compare_print(FILE *file, const struct comparison *cmp)
 {
 	struct pairs pairs;
@@ -396,6 +442,8 @@ void compare_print(FILE *file, const struct comparison *cmp)
 	if (pairs.count > 0)
 		print_tables(file, &pairs);
 	free(pairs.pair);
+	print_versions(file, cmp);
+	published_print(file, has_case, cmp);
 	print_missing(file, cmp);
 	print_noise(file, cmp);
 }
