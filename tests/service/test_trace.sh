@@ -241,7 +241,7 @@ stop other
 # By a perf event each, as before Linux 6.6.
 expect 'an older kernel' make_older
 tested=(env "LD_PRELOAD=$scratch/older.so" "$skua")
-run trace -p "${pids[load]}" --for 0.2 --json
+run trace -p "${pids[load]}" --for 1 --json
 expect 'an older kernel' exited 0
 expect 'an older kernel' out_has '"probes":"perf_event","places":6'
 expect 'an older kernel' grep -qE '"totals":\{"steals":[1-9]' "$scratch/out"
@@ -377,7 +377,7 @@ expect 'without CAP_BPF' exited 0
 expect 'without CAP_BPF' out_has \
 	'run the tool as root, or with CAP_BPF and CAP_PERFMON'
 expect 'without CAP_BPF' out_has 'missing: steals by thief and victim'
-run trace -p "${pids[load]}" --for 0.2 --json
+run trace -p "${pids[load]}" --for 1 --json
 expect 'without CAP_BPF' grep -qE '"totals":\{"steals":[1-9]' "$scratch/out"
 expect 'without CAP_BPF' out_has '"involuntary":'
 tested=("$skua")

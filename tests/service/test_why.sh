@@ -194,7 +194,7 @@ stop hog
 # Nobody notices that it is recorded: why there are no events is said.
 start stuck "$programs/hog" 1 stuck
 sleep 1 # until both workers are in such a poll; others take 20 us
-run why -p "${pids[stuck]}" --for 0.2
+run why -p "${pids[stuck]}" --for 1
 expect 'stuck' exited 0
 expect 'stuck' out_has 'is in one poll of db_query'
 expect 'stuck' err_has 'worker 1: in one poll of db_query since before the recording: no events'
