@@ -7,9 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct machine *machine_share(struct machine *machine)
+{
+	/* Relaxed: the caller is a user, so that the machine stays. */
+	__atomic_fetch_add(&machine->sharers, 1, __ATOMIC_RELAXED);
+	return machine;
+}
+
 void machine_free(struct machine *machine)
 {
-	if (!machine)
+	/* Release: the reads of this user. Acquire, by the last user: the reads of all
+	 * others. Pairs with itself. */
+	if (!machine ||
+	    __atomic_fetch_sub(&machine->sharers, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	free(machine->cpus);
 	free(machine->nodes);

@@ -18,7 +18,9 @@ struct machine {
 		distances; /* from node i to j, by index: [i * node_count + j] */
 	char *remarks;     /* lines; may be empty */
 	bool here;         /* the machine this runs on, not a description */
+	bool is_virtual;   /* this is a virtual machine, and it is @here */
 	bool guessed;      /* sysfs does not tell some of its caches */
+	unsigned sharers;  /* users besides the first; see machine_share() */
 	struct latency *latency; /* NULL: not measured */
 	/* For each CPU, by index: the row of its core in latency, or UINT32_MAX. */
 	unsigned *rows;
@@ -35,6 +37,11 @@ struct machine {
 int machine_load(struct machine **out, const char *root,
 		 struct skua_error *err);
 
+/* machine_share - count one user more, which also calls machine_free(). A shared machine
+ * must not be changed. Return: @machine */
+struct machine *machine_share(struct machine *machine);
+
+/* machine_free - free a machine, if the caller is its last user; NULL is ignored */
 void machine_free(struct machine *machine);
 
 /* machine_remark - add a line to the remarks. Return: 0 or -ENOMEM */

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "topology/error.h"
 
@@ -215,6 +219,23 @@ static void read_distances(struct machine_reader *r)
 	}
 }
 
+/* ---- virtual machines ------------------------------------------------------- */
+
+/* An Arm machine that firmware describes by ACPI does not tell whether it is virtual; it
+ * counts as real. */
+static bool is_virtual(void)
+{
+#if defined(__x86_64__)
+	unsigned eax, ebx, ecx, edx;
+
+	/* Bit 31 is reserved for hypervisors. */
+	if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 31)
+		return true;
+#endif
+	return access("/sys/hypervisor/type", F_OK) == 0 ||
+	       access("/sys/firmware/devicetree/base/hypervisor", F_OK) == 0;
+}
+
 /* ---- the machine ----------------------------------------------------------- */
 
 static int read_machine(struct machine_reader *r)
@@ -258,6 +279,7 @@ int machine_load(struct machine **out, const char *root, struct skua_error *err)
 		code = sysfs_open(&r->sysfs, root, err);
 	if (!code) {
 		r->machine->here = strcmp(root, "/") == 0;
+		r->machine->is_virtual = r->machine->here && is_virtual();
 		code = read_machine(r);
 		if (code == -ENOENT)
 			error_set(

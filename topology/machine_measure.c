@@ -5,10 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include "topology/error.h"
 #include "topology/latency_groups.h"
@@ -190,25 +186,12 @@ int machine_measure(struct machine *machine, const struct cpu_list *within,
 
 /* ---- when to measure ------------------------------------------------------- */
 
-/* An Arm machine that firmware describes by ACPI does not tell whether it is virtual; it
- * counts as real. */
-static bool is_virtual(void)
+bool machine_measure_due(const struct machine *machine, enum measure_when when)
 {
-#if defined(__x86_64__)
-	unsigned eax, ebx, ecx, edx;
-
-	/* Bit 31 is reserved for hypervisors. */
-	if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 31)
-		return true;
-#endif
-	return access("/sys/hypervisor/type", F_OK) == 0 ||
-	       access("/sys/firmware/devicetree/base/hypervisor", F_OK) == 0;
-}
-
-static bool is_due(const struct machine *machine, enum measure_when when)
-{
+	if (!machine->here)
+		return false;
 	if (when == MEASURE_IF_DOUBTFUL)
-		return latency_groups_doubtful(machine, is_virtual());
+		return latency_groups_doubtful(machine, machine->is_virtual);
 	return when == MEASURE_ALWAYS;
 }
 
@@ -217,7 +200,7 @@ void machine_measure_when(struct machine *machine,
 {
 	struct skua_error err;
 
-	if (machine->here && is_due(machine, when) &&
+	if (machine_measure_due(machine, when) &&
 	    machine_measure(machine, within, MACHINE_MEASURE_NS, &err))
 		/* If there is no memory for the remark, it is left out. */
 		(void)machine_remark(machine, "%s", err.text);

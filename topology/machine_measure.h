@@ -35,6 +35,9 @@ enum measure_when {
 	MEASURE_NEVER,
 };
 
+/* machine_measure_due - return true if @when asks for a measurement of this machine */
+bool machine_measure_due(const struct machine *machine, enum measure_when when);
+
 /* machine_measure_when - measure now, for at most MACHINE_MEASURE_NS, if @when asks for
  * it; a failure becomes a remark */
 void machine_measure_when(struct machine *machine,

@@ -184,6 +184,8 @@ static const char *below(const struct place *place)
 {
 	size_t length = strlen(place->top);
 
+	if (strcmp(place->path, place->top) == 0)
+		return "";
 	if (strcmp(place->top, "/") == 0)
 		length = 0;
 	else if (strncmp(place->path, place->top, length) != 0 ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/config/config.h"
+#include "topology/machine_cache.h"
 #include "topology/machine_measure.h"
 
 void config_forget_machine(struct config *config)
@@ -106,6 +107,24 @@ static enum measure_when measure_topology(unsigned flags)
 					   : MEASURE_IF_DOUBTFUL;
 }
 
+/* load_machine - read the topology
+ *
+ * The runtimes of the process share it, except one that is measured, which changes it. */
+static int load_machine(struct config *out)
+{
+	int code = machine_here(&out->machine);
+
+	if (code || !machine_measure_due(out->machine, out->measure_topology))
+		return code;
+	config_forget_machine(out);
+	code = machine_load(&out->machine, "/", NULL);
+	if (!code)
+		/* If measuring fails, the description from sysfs stays as it is. */
+		machine_measure_when(out->machine, &out->cpus,
+				     out->measure_topology);
+	return code;
+}
+
 /* Read the CPU quota and the topology, and place the workers. A file that cannot be
  * read, for example because no descriptor is free, sets no quota and describes no
  * CPUs; it does not make this function fail. */
@@ -121,11 +140,7 @@ static int measure_and_place(struct config *out, const struct skua_config *cfg)
 		code = quota_read(&out->quota, "/", NULL);
 	out->limited = quota_below(&out->quota, out->cpus.count);
 	if (code != -ENOMEM && !out->caller_driven)
-		code = machine_load(&out->machine, "/", NULL);
-	if (out->machine)
-		/* If measuring fails, the description from sysfs stays as it is. */
-		machine_measure_when(out->machine, &out->cpus,
-				     out->measure_topology);
+		code = load_machine(out);
 	if (code != -ENOMEM)
 		code = cfg->placement == SKUA_PLACE_LISTED
 			       ? cpu_list_parse_ordered(&listed, cfg->cpus)

@@ -53,6 +53,7 @@ FOLDERS = {
         "topology/error.h",
         "topology/llc_groups.h",
         "topology/machine.h",
+        "topology/machine_cache.h",
         "topology/machine_measure.h",
         "topology/node_memory.h",
         "topology/placement.h",

@@ -47,8 +47,6 @@ static bool fails(const char *name)
 WRAP(void *, mmap, ENOMEM, MAP_FAILED,
      (void *at, size_t size, int prot, int flags, int fd, off_t offset),
      (at, size, prot, flags, fd, offset))
-WRAP(int, madvise, EINVAL, -1, (void *at, size_t size, int advice),
-     (at, size, advice))
 WRAP(int, mprotect, ENOMEM, -1, (void *at, size_t size, int prot),
      (at, size, prot))
 WRAP(void *, aligned_alloc, ENOMEM, NULL, (size_t align, size_t size),
@@ -81,6 +79,20 @@ static int create(struct skua_runtime **rt, unsigned flags,
 					 .flags = flags };
 
 	return skua_runtime_create(rt, &cfg, err);
+}
+
+/* The kernel refuses guards, as before Linux 6.13: then mprotect() makes them, and may fail
+ * as any other call. */
+#define GUARD_INSTALL 102
+
+int __real_madvise(void *at, size_t size, int advice);
+int __wrap_madvise(void *at, size_t size, int advice);
+int __wrap_madvise(void *at, size_t size, int advice)
+{
+	if (advice != GUARD_INSTALL && !fails("madvise"))
+		return __real_madvise(at, size, advice);
+	errno = EINVAL;
+	return -1;
 }
 
 /* In a process that has had no runtime: else there is a page already. */

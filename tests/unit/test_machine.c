@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "topology/machine.h"
+#include "topology/machine_cache.h"
 #include "topology/snapshot.h"
 
 /* ---- help ------------------------------------------------------------------ */
@@ -323,4 +324,71 @@ TEST(machine_load__nonsense__guesses_and_says_so)
 		free(found);
 		machine_free(machine);
 	}
+}
+
+/* ---- the cache ------------------------------------------------------------- */
+
+/* A snapshot with CPUs 0 to @last, in place of the one before. */
+static void write_cpus(const char *path, unsigned last)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fprintf(file, CPU "online\t0-%u\n", last);
+	fclose(file);
+}
+
+TEST(machine_cache_get__same_cpus__is_read_once)
+{
+	struct machine_cache cache = MACHINE_CACHE_INIT;
+	struct machine *first, *second, *third;
+	char path[] = "/tmp/skua_machine_XXXXXX";
+
+	close(mkstemp(path));
+	write_cpus(path, 1);
+	assert_int_equal(machine_cache_get(&cache, path, &first), 0);
+	assert_int_equal(machine_cache_get(&cache, path, &second), 0);
+	assert_ptr_equal(first, second);
+	/* A CPU came: the new users have it, and the old ones keep what they have. */
+	write_cpus(path, 2);
+	assert_int_equal(machine_cache_get(&cache, path, &third), 0);
+	assert_int_equal(third->cpu_count, 3);
+	assert_int_equal(first->cpu_count, 2);
+	machine_free(first);
+	machine_cache_clear(&cache);
+	assert_int_equal(second->cpu_count, 2);
+	assert_int_equal(third->cpu_count, 3);
+	machine_free(second);
+	machine_free(third);
+	unlink(path);
+}
+
+TEST(machine_cache_get__while_another_thread_reads__reads_by_itself)
+{
+	struct machine_cache cache = MACHINE_CACHE_INIT;
+	struct machine *first, *second;
+	char path[] = "/tmp/skua_machine_XXXXXX";
+
+	close(mkstemp(path));
+	write_cpus(path, 1);
+	assert_int_equal(machine_cache_get(&cache, path, &first), 0);
+	pthread_mutex_lock(&cache.lock);
+	assert_int_equal(machine_cache_get(&cache, path, &second), 0);
+	pthread_mutex_unlock(&cache.lock);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(second->cpu_count, 2);
+	machine_free(first);
+	machine_free(second);
+	machine_cache_clear(&cache);
+	unlink(path);
+}
+
+TEST(machine_cache_get__no_such_root__its_error)
+{
+	struct machine_cache cache = MACHINE_CACHE_INIT;
+	struct machine *machine;
+
+	assert_int_equal(machine_cache_get(&cache, "/no/such/root", &machine),
+			 -ENOENT);
+	assert_null(machine);
 }
