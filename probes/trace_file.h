@@ -128,8 +128,8 @@ struct trace_switches {
 	uint32_t reserved;
 };
 
-/* A poll that began before the recording, so that it may have no event. It was seen under
- * way from one time of CLOCK_MONOTONIC to another. */
+/* A poll that began before the recording, so that the file may have no event of its
+ * begin. The command observed it from @from_ns to @until_ns, times of CLOCK_MONOTONIC. */
 struct trace_before {
 	uint64_t from_ns;
 	uint64_t until_ns;

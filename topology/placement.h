@@ -64,7 +64,8 @@ void placement_free(struct placement *placement);
 unsigned placement_tell(const struct placement *placement, unsigned *cpus,
 			unsigned room);
 
-/* placement_range - return the CPUs of worker @i; @limited: while CPU time is limited */
+/* placement_range - return the CPUs on which worker @i runs; with @limited: those on
+ * which it runs while CPU time is limited */
 static inline struct placement_range
 placement_range(const struct placement *placement, unsigned i, bool limited)
 {

@@ -52,13 +52,13 @@ static void deliver(struct skua_task *task)
 	struct work *before = __atomic_load_n(&host->results, __ATOMIC_RELAXED);
 
 	/*
-	 * Release: publishes the result. Acquire: if the loop has taken the stack
-	 * since the last push, this makes visible that the loop has cleared the
-	 * pending signal. Otherwise uv_async_send() could still find that signal
-	 * pending, by a load that nothing orders, and would send nothing. Both pair
-	 * with the exchange in on_arrived(). Relaxed on failure: the next attempt
-	 * checks again. The loop repeats when another task has pushed, or the libuv
-	 * loop has taken the stack.
+	 * Release: publishes the result. Acquire: if the libuv loop has taken the
+	 * stack since the last push, this task sees that the libuv loop has cleared
+	 * the pending signal. Otherwise uv_async_send() could still find that
+	 * signal pending, by a load that nothing orders, and would send nothing.
+	 * Both pair with the exchange in on_arrived(). Relaxed on failure: the next
+	 * attempt checks again. The loop below repeats when another task has
+	 * pushed, or the libuv loop has taken the stack.
 	 */
 	do {
 		work->next = before;

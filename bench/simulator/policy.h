@@ -4,8 +4,8 @@
  *
  * The policy `runtime` is the library's own code. The other policies (sketches) are those
  * from which the design was chosen. They know the true state of all queues without
- * reading them, and their wake-ups and counts cost nothing, so that they do better here
- * than they could on a machine.
+ * reading them, and in the simulation they wake and count at no cost, so they do better
+ * here than they could on a machine.
  */
 #ifndef SKUA_BENCH_SIMULATOR_POLICY_H
 #define SKUA_BENCH_SIMULATOR_POLICY_H

@@ -191,8 +191,8 @@ static void add_values(struct perf_group_values *sum,
 		sum->run_ratio = span->run_ratio;
 }
 
-/* Compute the span of one worker. Return: false if the worker has nothing to
- * count any more. */
+/* Compute the span of one worker. Return: false if its counters are closed, now
+ * or earlier. */
 static bool end_span(struct perf_worker *worker)
 {
 	struct perf_group_values now;

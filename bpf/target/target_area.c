@@ -248,8 +248,8 @@ static int try_add(struct target_list *list, const struct target_memory *memory,
 		return -EAGAIN;
 	if (code == -EFAULT)
 		return target_fail(complaint, -EILSEQ,
-				   "its list of runtimes leads to an address "
-				   "where there is no memory");
+				   "its list of runtimes has a pointer to an "
+				   "address without memory");
 	return code;
 }
 

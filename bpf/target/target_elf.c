@@ -9,9 +9,9 @@
 #define HEADERS 64u   /* section headers read at once */
 #define SYMBOLS 2048u /* symbols read at once */
 
-/* Memory that a reader of all symbols keeps: a fixed sum per section; for a
- * symbol (24 bytes) its table entry and another 24 bytes; for PT_GNU_EH_FRAME
- * four times its size. */
+/* Memory that libelf and the reader of all symbols need: a constant for each
+ * section; for a symbol table twice its size (the table, and 24 bytes for each
+ * symbol read); for PT_GNU_EH_FRAME four times its size. */
 #define SECTION_HELD  512u
 #define SYMBOL_TIMES  2u
 #define SEGMENT_TIMES 4u

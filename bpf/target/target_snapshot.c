@@ -173,8 +173,8 @@ int target_area_snapshot(const struct target_memory *memory,
 				   "runtimes came or went meanwhile");
 	if (reader.code)
 		return target_fail(complaint, reader.code,
-				   "a runtime leads to an address where "
-				   "there is no memory");
+				   "a runtime has a pointer to an address "
+				   "without memory");
 	return 0;
 }
 

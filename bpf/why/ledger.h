@@ -261,16 +261,17 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
-/* A late call of pollers, and what held the worker until then. */
+/* A late call of pollers, and the reasons why the worker was late. */
 struct ledger_delay {
 	struct ledger_late late;
 	struct ledger_reason reasons[LEDGER_NAMED];
 	unsigned reason_count;
 };
 
-/* A part of the judged items' time and its main cause. @share: of the cause in
- * all their time. @part_share: of the part in all their time. @several: the
- * cause has so little of the part that others must be blamed as well. */
+/* A part of the judged items' time and its main cause. @share: the fraction of
+ * all their time that the cause took. @part_share: the fraction that the part
+ * took. @several: the cause has so little of the part that others must be
+ * blamed as well. */
 struct ledger_share {
 	struct ledger_reason reason;
 	double share;

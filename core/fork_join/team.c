@@ -40,12 +40,13 @@ struct fork_join *team_enter(struct team *team, unsigned group)
 		struct fork_join *external = team->members[team->workers + i];
 		uint32_t vacant = 0;
 
-		/* Acquire: what the previous thread left in the place. Pairs
+		/* Acquire: the fields as the previous thread left them. Pairs
 		 * with team_leave(). */
 		if (atomic_load_relaxed(&external->taken) == 0 &&
 		    atomic_cas_acquire(&external->taken, &vacant, 1)) {
-			/* Relaxed: counted before the first job is public, as
-			 * forking is set. */
+			/* Relaxed: a thread that sees a job of this thread also
+			 * sees the count, because it is counted before the
+			 * first job, as with team->forking. */
 			atomic_fetch_add_relaxed(&team->externals, 1);
 			external->group = group;
 			return external;

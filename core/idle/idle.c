@@ -175,8 +175,8 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	struct idle_group *group = group_of(idle, i);
 	uint64_t bit = parked_bit(idle, i);
 
-	/* Acquire: a waker that cleared the bit first counted this worker as a
-	 * searcher before that. Pairs with the release in wake_one(). */
+	/* Acquire: if a waker cleared the bit, it had counted this worker as a
+	 * searcher before. Pairs with the release in wake_one(). */
 	if (atomic_fetch_and_acq_rel(&group->parked, ~bit) & bit)
 		atomic_fetch_add_relaxed(&group->searching, 1);
 	/* If a waker cleared the bit, its notification may still come. It then

@@ -160,8 +160,8 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 			futex_wait_until(&pool->drain_epoch, epoch,
 					 deadline_ns);
 	}
-	/* Relaxed: a worker that still sees the old count computes the sums for
-	 * nothing. */
+	/* Relaxed: a worker that still sees the old count calls pool_drained()
+	 * in vain. */
 	atomic_fetch_sub_relaxed(&pool->drainers, 1);
 	return done;
 }

@@ -105,9 +105,9 @@ static struct skua_task *take_task_locked(struct timer *timer)
 	return task;
 }
 
-/* Return the worker whose wheel holds the timer, or held it a moment ago. NULL
- * also in a forked child, where a thread of the parent may hold the lock for
- * ever. */
+/* Return the worker whose wheel holds the timer, or held it a moment ago.
+ * Return NULL if there is none, and in a forked child, where a thread of the
+ * parent may hold the lock for ever. */
 static struct worker *worker_of(const struct timer *timer)
 {
 	/* Acquire: the thread that fired the timer no longer uses it. Pairs

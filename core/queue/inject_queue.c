@@ -116,9 +116,9 @@ static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 }
 
 /*
- * Take the lock, or leave a mark in it for its holder. A mark that is there
- * already is written again, so that the holder sees what *this* taker saw, too,
- * and all that it saw before.
+ * Take the lock, or leave a mark in it for its holder. If the mark is there
+ * already, the taker writes it again: so the holder also sees everything that
+ * *this* taker saw before.
  */
 static bool try_lock(struct inject_queue *q)
 {

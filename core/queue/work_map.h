@@ -64,7 +64,7 @@ static inline void work_flag_init(struct work_flag *flag, struct work_map *map,
 static inline bool work_flag_is_set_owner(const struct work_flag *flag,
 					  enum work_kind kind)
 {
-	/* Relaxed: work_flag_raise_owner() fences before it. If
+	/* Relaxed: work_flag_raise_owner() has a fence before this load. If
 	 * work_flag_lower_owner() misses a bit, the bit stays set without work. */
 	return kind == WORK_JOBS
 		       ? flag->jobs

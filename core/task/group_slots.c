@@ -100,8 +100,9 @@ static atomic_u64 *slot_at(struct group_slots *slots, uint64_t index)
 }
 
 /* Return a hash for try number @probe; its low bits are the slot to try.
- * Scattered, so that occupied slots do not form long rows. Multiplies and folds
- * twice, as the last step of MurmurHash3 does (A. Appleby, 2011). */
+ * Consecutive tries are far apart, so that occupied slots do not form long
+ * rows. The hash multiplies and folds twice, as the last step of MurmurHash3
+ * does (A. Appleby, 2011). */
 static uint64_t index_of(const struct skua_task *task, uint64_t probe)
 {
 	uint64_t x = ((uintptr_t)task + probe) * SLOTS_SCATTER;

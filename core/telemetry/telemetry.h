@@ -56,9 +56,10 @@ struct worker_telemetry {
 	struct telemetry *shared;
 	struct area_worker *area;
 	const struct tick *tick;
-	/* until_ready: how many more tasks it makes runnable until it calls
-	 * telemetry_ready(); until_sample: until one is timed; stride: the
-	 * number of tasks that this one stands for. */
+	/* until_ready: the number of tasks that the worker makes runnable
+	 * before its next call of telemetry_ready(); until_sample: the number
+	 * before the next task that is timed; stride: the number of tasks that
+	 * the timed one stands for. */
 	uint32_t until_ready;
 	uint32_t until_sample, stride;
 	struct recorder recorder;

@@ -369,9 +369,9 @@ enum skua_shutdown { SKUA_SHUTDOWN_RUN, SKUA_SHUTDOWN_CANCEL };
  * From the start of the call, spawns by outside threads fail with -ESHUTDOWN; tasks
  * that are not done may still spawn. On success the workers have ended, every task is
  * done, joins return, and release functions have returned, except for the members of
- * groups that skua_runtime_drain() describes. A task that still has a waker ends, and
- * is released, when that is dropped, even after the runtime is destroyed. After
- * success, call skua_runtime_destroy() to free the runtime.
+ * groups that skua_runtime_drain() describes. If a task still has a waker, it ends,
+ * and is released, when the waker is dropped, even after the runtime is destroyed.
+ * After success, call skua_runtime_destroy() to free the runtime.
  *
  * After a timeout the workers keep running tasks. The call may be repeated, for
  * example with SKUA_SHUTDOWN_CANCEL after SKUA_SHUTDOWN_RUN.

@@ -223,8 +223,9 @@ SKUA_SORTER void skua_sorter_quick(struct skua_ctx ctx, skua_sorter_item *base,
 		}
 		skua_sorter_swap(base, skua_sorter_pivot(base, count, arg));
 		if (before && !skua_sorter_less(before, base, arg)) {
-			/* Now all items that are not after the pivot are equal to
-			 * it. */
+			/* The pivot is equal to @before, and no item is less. So
+			 * the items that are not greater than the pivot are equal
+			 * to it, and need no sorting. */
 			front = 1 + skua_sorter_partition(ctx, base + 1,
 							  count - 1, base, true,
 							  arg);
