@@ -26,8 +26,8 @@
 
 #define PERF_GROUP_MAX_EVENTS 24
 
-/* Count the thread that opens the group, and each thread that it creates later. Only the
- * thread that opened the group may then start the threads that are counted. */
+/* As @tid: count the thread that opens the group, and each thread that it, or a counted
+ * thread, creates later. Threads that other threads create are not counted. */
 #define PERF_GROUP_OWN 0
 
 struct perf_group;

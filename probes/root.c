@@ -51,8 +51,8 @@ __asm__(
 
 /* set_link - change a link of the list of runtimes
  *
- * Release: the earlier writes to @runtime, and the odd changes. The readers are other
- * processes, which order their reads by their system calls. */
+ * Release: the earlier writes to @runtime, and the odd value of area_root.changes.
+ * The readers are other processes, which order their reads by their system calls. */
 static void set_link(uint64_t *link, uint64_t runtime)
 {
 	__atomic_store_n(link, runtime, __ATOMIC_RELEASE);

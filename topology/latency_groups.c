@@ -185,7 +185,8 @@ static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 
 /* ---- the machine ----------------------------------------------------------- */
 
-/* part_of - return the part of a CPU's core; cut->parts if the core was not measured */
+/* part_of - return the number of the part that has the CPU's core; cut->parts if the
+ * core was not measured */
 static unsigned part_of(const struct cut *cut, const struct skua_cpu *cpu)
 {
 	for (unsigned i = 0; i < cut->count; i++) {

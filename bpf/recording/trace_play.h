@@ -45,14 +45,15 @@ struct trace_arg {
 /**
  * struct trace_mark - a slice, or an instant
  * @track: the index of its source
- * @ns: when it begins
- * @end_ns: when it ends; of a slice, valid only at its end
+ * @ns: when the mark begins
+ * @end_ns: when the mark ends; a slice has this only when the sink's @end is
+ *         called
  * @flow_in, @flow_out: number of the arrow that ends or begins here; 0: none
  * @waited: of a poll: the two fields below are valid
  * @waited_ns: how long the task was runnable before the poll
  * @waited_on: the track that made the task runnable
  * @number: of a steal: the number of tasks; of TRACE_LATE: ns
- * @partial: its beginning or its end is not known
+ * @partial: the beginning or the end of the mark was not recorded
  * @name: printable ASCII, like all texts
  */
 struct trace_mark {

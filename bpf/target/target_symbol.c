@@ -241,8 +241,8 @@ int target_open_file(struct target *target, unsigned index)
 	mapping = target_mapping_at(target, target->roots[index]);
 	if (!mapping || mapping->inode == 0)
 		return target_fail(&target->complaint, -EACCES,
-				   "skua is in memory of process %d that is of "
-				   "no file",
+				   "process %d has skua in memory that is not "
+				   "mapped from a file",
 				   target->pid);
 	fd = target_open_mapped(target, mapping);
 	if (fd >= 0)

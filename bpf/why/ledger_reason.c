@@ -42,7 +42,7 @@ static size_t find_ready(const struct ledger *l, uint64_t ns)
 }
 
 /* Count the tasks that became runnable from index @first until the item did,
- * and set since when. */
+ * and measure the time in which they did. */
 static void count_came(const struct ledger *l, const struct ledger_item *item,
 		       size_t first, struct ledger_reason *reason)
 {

@@ -208,9 +208,9 @@ static void cancel_released(struct skua_group *group)
 	}
 }
 
-/* Mark the group as cancelled, and count one, so that no wait returns before
- * the caller calls leave(). Returns false if the group has no member and a wait
- * for it is about to return. */
+/* Mark the group as cancelled, and count the caller as a member, so that no
+ * wait returns before it calls leave(). Returns false if the group has no
+ * member and a wait for it is about to return. */
 static bool enter_cancelled(struct skua_group *group)
 {
 	/* Relaxed: a first guess, which the compare-exchange verifies. */

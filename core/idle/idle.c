@@ -283,8 +283,8 @@ static unsigned choose_parked(const struct idle *idle, unsigned group,
 	return best;
 }
 
-/* Clear one parked bit of the group, and wake its worker. False if no bit is
- * set. */
+/* Clear one parked bit of the group, and wake its worker. Return: false if no
+ * bit is set. */
 static bool wake_claim(struct idle *idle, unsigned group)
 {
 	/* The loop repeats when another thread has cleared the chosen bit.

@@ -453,9 +453,9 @@ static void end_tick(struct worker *w)
 	if (w->pollers.list)
 		telemetry_pollers(&w->telemetry, now_ns);
 	pollers_run_owner(&w->pollers);
-	/* A task that a timer or poller has put into the LIFO slot runs before
-	 * one that yielded alone in the queue, for which work_push_back_owner()
-	 * woke no worker. So notify here. */
+	/* If the queue has a single task that yielded, work_push_back_owner()
+	 * woke no worker for it. But a task that a timer or poller has just put
+	 * into the LIFO slot runs first, so notify now. */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
 		work_tell_owner(w);
 	work_lower_flags_owner(w);
@@ -625,7 +625,7 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 	parker_end(&idle->sleepers[w->index].parker);
 	if (idle_parked(idle, w->index))
 		idle_park_cancel(idle, w->index);
-	/* A driven worker scans everything itself, so that it is no
+	/* A driven worker scans everything itself, so it does not count as a
 	 * searcher. */
 	idle_leave_search(idle, w->index);
 	telemetry_woken(&w->telemetry, now_ns);

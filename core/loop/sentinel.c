@@ -269,8 +269,8 @@ struct skua_task *sentinel_check(struct worker *w)
 		if (i == w->index || !occupied(s, other, sight, now_ns))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
-		/* Without room, a task stays in its slot, ripe, for the next
-		 * sentinel. */
+		/* If the local queue has no room, a ripe task stays in its LIFO
+		 * slot for the next sentinel. */
 		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
 			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);
 	}

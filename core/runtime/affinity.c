@@ -280,9 +280,9 @@ static void apply_quota(struct affinity *a, const struct quota *quota)
 	atomic_store_relaxed(&a->limited, limited);
 	atomic_store_relaxed(&a->pool->idle.quota_limited, limited);
 	log_say(&a->config->hooks, SKUA_LOG_INFO,
-		limited ? "the control groups have less CPU time than CPUs: "
-			  "workers are not pinned to one"
-			: "the control groups have CPU time for all CPUs");
+		limited ? "the control groups allow less CPU time than there are CPUs: "
+			  "workers are no longer pinned to one CPU"
+			: "the control groups allow CPU time for all CPUs again");
 }
 
 static void recheck_quota(struct affinity *a, uint64_t now_ns)

@@ -42,7 +42,8 @@ bool node_allocs_by_node(const struct config *config);
 int node_allocs_make(struct node_allocs *out, const struct config *config,
 		     const struct machine *machine);
 
-/* node_allocs_free - free all memory of @allocs, with the blocks of the slabs */
+/* node_allocs_free - free all memory of @allocs, including the blocks of the
+ * slabs */
 void node_allocs_free(struct node_allocs *allocs);
 
 static inline struct node_alloc *

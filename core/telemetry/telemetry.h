@@ -167,8 +167,8 @@ void telemetry_job_end(struct worker_telemetry *t);
 void telemetry_overflow(struct worker_telemetry *t, uint64_t n);
 void telemetry_inject(struct worker_telemetry *t, uint64_t n);
 
-/* telemetry_stall - report that a poll of @worker has taken @ns so far; by the
- * stall watcher. @task, @type and @poll describe the polled task */
+/* telemetry_stall - report that a poll of @worker has taken @ns so far. The
+ * stall watcher calls it. @task, @type and @poll describe the polled task */
 void telemetry_stall(struct telemetry *telemetry, unsigned worker,
 		     uint64_t task, const void *type, skua_task_fn poll,
 		     uint64_t ns);

@@ -21,9 +21,9 @@ void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
 	if (!samples)
 		return;
 	sample = &samples->samples[place_of(task)];
-	/* Acquire: the place was read to its end. Pairs with the release in
-	 * wait_sample_take(). The task's queue publishes the fields that are
-	 * written here. */
+	/* Acquire: the earlier reader of the sample has finished. Pairs with
+	 * the release in wait_sample_take(). The task's queue publishes the
+	 * fields that are written here. */
 	if (!atomic_cas_acquire(&sample->taken, &free, 1))
 		return;
 	sample->weight = weight;

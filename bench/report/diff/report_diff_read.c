@@ -142,8 +142,8 @@ static void add_distribution(json_t *figures, json_t *result, const char *of)
 	}
 }
 
-/* Return the instructions of an operation in each round, or in the whole run if the result
- * has none of rounds. */
+/* Return the instructions of an operation in each round, or only that of the whole run, if
+ * the result has no numbers for rounds. */
 static json_t *instructions_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_instructions"), *value;
