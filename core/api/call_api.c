@@ -25,7 +25,7 @@ static enum skua_poll call_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-/* No waker of this task exists, so that it ends on the worker that polls it,
+/* No waker of this task exists. So the task ends on the worker that polls it,
  * and current_worker is set here. */
 static void call_release(struct skua_task *task)
 {

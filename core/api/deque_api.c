@@ -41,7 +41,8 @@ static void free_deque(struct skua_deque *deque)
 static void drop_handle(struct skua_deque *deque)
 {
 	/* Release: the uses through this handle come before the free. Acquire:
-	 * those through all other handles also do. Pairs with itself. */
+	 * the uses through all other handles come before it, too. Pairs with
+	 * itself. */
 	if (atomic_fetch_sub_acq_rel(&deque->handles, 1) != 1)
 		return;
 	deque_destroy(&deque->deque);

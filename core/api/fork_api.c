@@ -177,7 +177,7 @@ int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
-	/* Counted as a task, so that a drain waits for it. */
+	/* The call counts as a task, so that a drain waits for it. */
 	code = pool_enter_spawn(&rt->pool);
 	if (!code) {
 		code = run_external(&rt->pool, root, arg);

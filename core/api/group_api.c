@@ -14,7 +14,8 @@ static const struct skua_allocator *allocator_of(const struct skua_group *group)
 }
 
 /* Return the group to its first state. All members have ended, and the caller
- * has acquired that. A cancel that runs meanwhile reads only the state. */
+ * has acquired their writes. A cancel that runs meanwhile reads only the
+ * state. */
 static void reset(struct skua_group *group)
 {
 	if (group->release)
@@ -252,7 +253,8 @@ int skua_group_cancel(struct skua_group *group)
 static bool claim(struct skua_group *group)
 {
 	/* Acquire: the waiter field as a withdrawn wait left it. Pairs with the
-	 * release in that wait's wait_by(), which withdraw() carries on. */
+	 * release in the wait_by() of that wait, whose release sequence
+	 * withdraw() continued. */
 	return !(atomic_fetch_or_acquire(group_state(group), GROUP_CLAIMED) &
 		 GROUP_CLAIMED);
 }

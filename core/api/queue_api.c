@@ -51,7 +51,8 @@ static void free_queue(struct skua_queue *queue)
 static void drop_handle(struct skua_queue *queue)
 {
 	/* Release: the uses through this handle come before the free. Acquire:
-	 * those through all other handles also do. Pairs with itself. */
+	 * the uses through all other handles come before it, too. Pairs with
+	 * itself. */
 	if (atomic_fetch_sub_acq_rel(&queue->handles, 1) == 1)
 		free_queue(queue);
 }
@@ -196,10 +197,10 @@ int skua_injector_push_batch(struct skua_injector *injector,
 	if (count == 0)
 		return 0;
 	inject_queue_push(&injector->queue, &list);
-	/* Orders the push before the caller's check for a sleeping thread,
-	 * which may be all that the caller does to wake one. Pairs with the
-	 * fence in skua_injector_take(), by a thread that has announced its
-	 * sleep and gets nothing. */
+	/* Orders the push before the caller's check for a sleeping thread to
+	 * wake: the caller may have no fence of its own. Pairs with the fence
+	 * in skua_injector_take(), by a thread that has announced its sleep and
+	 * gets nothing. */
 	atomic_fence_seq_cst();
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Values of tuning.spin_ns: as long as a wake-up takes, as measured; for ever. */
+/* Values of tuning.spin_ns: the measured time of a wake-up; for ever. */
 #define TUNING_SPIN_MEASURED (UINT64_MAX - 1)
 #define TUNING_SPIN_FOREVER  UINT64_MAX
 /* Value of tuning.lifo_delay_ns: no other worker takes from a LIFO slot. */

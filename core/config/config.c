@@ -13,7 +13,7 @@
 #include "core/queue/local_queue.h"
 
 #define DEFAULT_QUEUE_CAPACITY 256u
-/* A guess, from the executor seed; the `wake` workload retunes it. */
+/* A guess; the `wake` workload retunes it. */
 #define DEFAULT_STEAL_ATTEMPTS 32u
 #define DEFAULT_LIFO_DELAY_NS  UINT64_C(100000)
 /* The best values in simulation (bench/simulator). */
@@ -275,7 +275,8 @@ static void fill_in_stealing(struct config *out, const struct skua_config *cfg)
 
 /* hooks_size - return how many bytes of the caller's struct skua_hooks may be read
  *
- * The field stall_limit_ns and the stall hook came in the same version. */
+ * A caller whose config has the field stall_limit_ns also has hooks with the stall
+ * hook: both came in the same version. */
 static size_t hooks_size(const struct skua_config *cfg)
 {
 	return cfg->size > offsetof(struct skua_config, stall_limit_ns)
@@ -283,8 +284,8 @@ static size_t hooks_size(const struct skua_config *cfg)
 		       : offsetof(struct skua_hooks, stall);
 }
 
-/* fill_in - take over what was checked, and set the defaults that depend on the CPUs and
- * on the CPU time of the control groups */
+/* fill_in - copy the checked values, and set the defaults that depend on the CPUs and on
+ * the CPU time of the control groups */
 static void fill_in(struct config *out, const struct skua_config *cfg)
 {
 	/* With more workers than CPUs, a searching worker takes CPU time from one that

@@ -27,7 +27,8 @@ struct config {
 	enum measure_when measure_topology;
 	struct cpu_list cpus; /* the CPUs to run on; at least one */
 	struct quota quota;
-	struct placement placement; /* of the workers, on these CPUs */
+	struct placement placement; /* the places of the workers on these
+				     * CPUs */
 	/* NULL: the topology is unknown. Only set while the runtime is created. */
 	struct machine *machine;
 	const struct skua_allocator *allocator;

@@ -88,9 +88,9 @@ static int place(struct config *out, const struct skua_config *cfg,
 		.unpinned = (cfg->flags & SKUA_UNPINNED) || out->caller_driven,
 		/* With less CPU time than CPUs, the set of free CPUs changes all the time.
 		 * So a worker may move, but only among the CPUs of one cache, where it finds
-		 * its data. The placement starts at the CPU of this thread, as the
-		 * kernel has spread the processes: else all processes with such a quota
-		 * would start at the first CPU. */
+		 * its data. The placement starts at the CPU of this thread, because the
+		 * kernel spreads processes over the CPUs: otherwise all processes with such
+		 * a quota would start at the first CPU. */
 		.limited = out->limited,
 		.start = cpu_here(),
 	};

@@ -9,8 +9,9 @@
 #include "core/base/clock.h"
 #include "probes/counters.h"
 
-/* How many jobs a waiting thread may run on top of each other that are no part
- * of the job it waits for. Each adds a stack of calls. A guess. */
+/* A thread that waits for a job may run other jobs within each other, up to
+ * this number, although they are no part of that job. Each adds its calls to
+ * the stack. A guess. */
 #define NESTED_MAX 8u
 
 /* Set the bit of the team's map by which thieves find this thread's jobs. */
@@ -212,7 +213,7 @@ void fork_join_run_owner(struct fork_join *fj, void **head,
 
 /* ---- waiting for a stolen job --------------------------------------------- */
 
-/* Do tasks wait, which this thread can poll only after its join? */
+/* Are there waiting tasks? This thread can poll them only after its join. */
 static bool tasks_wait(const struct team *team)
 {
 	return inject_queue_visible(team->tasks[0]) ||
@@ -225,8 +226,9 @@ static bool helps_strangers(const struct fork_join *fj)
 	return fj->nested < NESTED_MAX && !tasks_wait(fj->team);
 }
 
-/* Run another job while this thread waits for the job of @slot; its own forks
- * go above that slot. False if there was none to take. */
+/* Run another job while this thread waits for the job of @slot; the forks of
+ * that job use the slots above @slot. Return: false if there was no job to
+ * take. */
 static bool help(struct fork_join *fj, atomic_ptr *slot,
 		 enum victims_reach reach)
 {
@@ -257,8 +259,8 @@ static uint64_t spin_limit_ns(const struct team *team)
 					       : idle_wake_cost_ns(team->idle);
 }
 
-/* How far to search for jobs after @past_ns of waiting. The last search goes
- * everywhere, as that of a sleeper does (F2). */
+/* Return how far to search for jobs after @past_ns of waiting. The last search
+ * goes everywhere, like the search before a sleep (F2). */
 static enum victims_reach reach_of_wait(const struct team *team,
 					uint64_t past_ns, uint64_t limit_ns)
 {
@@ -268,9 +270,9 @@ static enum victims_reach reach_of_wait(const struct team *team,
 						    : VICTIMS_SAMPLE;
 }
 
-/* Take and run jobs for a while. True when the job of @slot is done; false when
- * no more jobs were found. @woken: whether this thread was woken for jobs and
- * has not taken any; cleared when it takes one. */
+/* Take and run jobs for a while. Return: true when the job of @slot is done;
+ * false when no more jobs were found. @woken: whether this thread was woken for
+ * jobs and has not taken any; cleared when it takes one. */
 static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 {
 	uint64_t limit_ns = spin_limit_ns(fj->team);
@@ -298,7 +300,7 @@ static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 }
 
 /* Sleep until the job of @slot is done, or until a publisher wakes this thread
- * for other jobs (F2). True in the latter case. */
+ * for other jobs (F2). Return: true in the latter case. */
 static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 {
 	struct team *team = fj->team;

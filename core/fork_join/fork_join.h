@@ -4,9 +4,9 @@
  *
  * Each worker and each external thread (team.h) has one struct fork_join. While
  * a thread waits in a join for a stolen job, it runs other jobs. It tries the
- * thief of that job first, whose jobs are parts of what it waits for (Wagner
- * and Calder, "Leapfrogging", PPoPP 1993). Then it tries all threads, unless
- * tasks wait, which it can poll only after the join.
+ * thief of that job first, because the jobs of the thief are parts of the
+ * awaited job (Wagner and Calder, "Leapfrogging", PPoPP 1993). Then it tries
+ * all threads, unless tasks wait, which it can poll only after the join.
  */
 #ifndef SKUA_CORE_FORK_JOIN_FORK_JOIN_H
 #define SKUA_CORE_FORK_JOIN_FORK_JOIN_H
@@ -139,7 +139,7 @@ void fork_join_run_owner(struct fork_join *fj, void **head,
  * jobs meanwhile */
 void fork_join_wait_owner(struct fork_join *fj, atomic_ptr *slot);
 
-/* fork_join_unpark - end a sleep in a join; any thread */
+/* fork_join_unpark - end a sleep in a join. Threads: any */
 static inline void fork_join_unpark(struct fork_join *fj)
 {
 	parker_unpark(&fj->parker);

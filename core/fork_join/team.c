@@ -26,8 +26,8 @@ void team_begin_forking(struct team *team)
 {
 	/* A single worker has no thief, and neither has an external thread in
 	 * its place, so no thread needs to search for jobs. Relaxed, both: a
-	 * thread that sees a published job and then reads this sees it set,
-	 * because it is set first (F2). */
+	 * thread that sees a published job, and then reads forking, reads 1,
+	 * because forking is set first (F2). */
 	if (team->workers > 1 && !atomic_load_relaxed(&team->forking))
 		atomic_store_relaxed(&team->forking, 1);
 }
@@ -64,7 +64,7 @@ void team_leave(struct team *team, struct fork_join *external)
 	 * external threads (F3). Pairs with the fences in team_notify() and
 	 * idle_park_begin(). */
 	atomic_fence_updated_seq_cst();
-	/* Release: the place without jobs, and its other fields. Pairs with
+	/* Release: the empty queue of jobs, and the other fields. Pairs with
 	 * team_enter(). */
 	atomic_store_release(&external->taken, 0);
 }
@@ -81,8 +81,8 @@ static bool may_help(const struct team *team, uint32_t helpers)
 
 bool team_sign_on(struct team *team)
 {
-	/* Relaxed, both: ordered by the fences of F3. Checked and counted in
-	 * one step, because a worker that is refused leaves the jobs to the
+	/* Relaxed, both: ordered by the fences of F3. The check and the count
+	 * are one step, because a worker that is refused leaves the jobs to the
 	 * helpers. The loop repeats when another helper signed on or off. */
 	uint32_t helpers = atomic_load_relaxed(&team->helpers);
 

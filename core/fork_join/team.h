@@ -111,7 +111,7 @@ static inline unsigned team_member_of(const struct team *team, unsigned line,
 
 /* team_sign_on - make the calling worker a helper; false if there are enough
  * helpers. A worker calls this before it takes a job, so that a thread that
- * publishes more wakes no second worker for it. */
+ * publishes more jobs wakes no second worker for them. */
 bool team_sign_on(struct team *team);
 
 /* team_sign_off - end being a helper, after a job or a search that found none.

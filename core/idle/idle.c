@@ -19,8 +19,8 @@
  * while none of them renews it. A guess: a woken worker that has a CPU rarely
  * takes as long to its first step. */
 #define LEASE_WAKES 4u
-/* The time of a producer, which reads no clock: it takes no lease as run
- * out. */
+/* The value of now_ns in a producer, which reads no clock: for it, no lease has
+ * run out. */
 #define UNTIMED UINT64_C(0)
 
 void idle_init(struct idle *idle, const struct llc_groups *groups,
@@ -102,8 +102,8 @@ bool idle_try_search(struct idle *idle, unsigned i)
 
 bool idle_leave_search(struct idle *idle, unsigned i)
 {
-	/* Release: the tasks that the caller moved into its own queue, to the
-	 * searchers that it leaves them to. Acquire: the tasks of the searchers
+	/* Release: publishes the tasks that the caller moved into its own queue
+	 * to the searchers that remain. Acquire: the tasks of the searchers
 	 * that left before. Pairs with itself and with the decrement in
 	 * idle_park_begin(). */
 	uint64_t before =
@@ -190,8 +190,8 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 {
-	/* Relaxed, all: a statistic. Of two sleepers that write the mean at
-	 * once, one may be lost. */
+	/* Relaxed, all: a statistic. If two sleepers write the mean at the same
+	 * time, one value may be lost. */
 	uint64_t claimed_ns =
 		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
 	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
@@ -210,7 +210,7 @@ uint32_t idle_waker(const struct idle *idle, unsigned i)
 
 /* ---- claiming a sleeper of a group ------------------------------------------ */
 
-/* Clear the parked bit of worker @i, and wake it. False if the bit was
+/* Clear the parked bit of worker @i, and wake it. Return: false if the bit was
  * clear. */
 static bool wake_one(struct idle *idle, unsigned i)
 {
@@ -325,8 +325,8 @@ static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 }
 
 /*
- * Clear the summary bit of @group, in which no worker seemed to be parked. True
- * if one is parked after all; the bit is then set again.
+ * Clear the summary bit of @group, in which no worker seemed to be parked.
+ * Return: true if one is parked after all; the bit is then set again.
  */
 static bool still_sleepy(struct idle *idle, unsigned group)
 {
@@ -348,7 +348,8 @@ static bool still_sleepy(struct idle *idle, unsigned group)
 /* A search for a group with a worker to wake. */
 struct look {
 	uint64_t now_ns; /* or UNTIMED */
-	/* It has passed over a group because a worker of it searches. */
+	/* The search has passed over a group because one of the group's workers
+	 * searches. */
 	bool searched;
 };
 
@@ -465,8 +466,8 @@ static bool nobody_to_wake(const struct idle *idle, unsigned own)
 /*
  * Count a searcher on behalf of the worker that the caller is going to wake.
  * The count goes up first, so that the next waker wakes no second worker, and
- * the woken worker can take its count back at any time. False if another waker
- * was faster.
+ * the woken worker can take its count back at any time. Return: false if
+ * another waker was faster.
  */
 static bool count_claim(struct idle_group *group, const struct idle *idle,
 			uint64_t now_ns)
@@ -478,9 +479,10 @@ static bool count_claim(struct idle_group *group, const struct idle *idle,
 	 * Relaxed: ordered by the caller's fence. */
 	if (atomic_cas_relaxed(&group->searching, &none, 1))
 		return true;
-	/* Or once in each lease, beside searchers that may have no CPU.
-	 * Relaxed, all: ordered by the caller's fence; of the wakers that see
-	 * the lease run out, one renews it by the compare-exchange. */
+	/* A second wake-up is allowed once in each lease, because the searchers
+	 * may have no CPU. Relaxed, all: ordered by the caller's fence; of the
+	 * wakers that see the lease run out, one renews it by the
+	 * compare-exchange. */
 	lease_ns = atomic_load_relaxed(&group->lease_ns);
 	if (!lapsed(idle, (unsigned)(group - idle->by_group), now_ns) ||
 	    !atomic_cas_relaxed(&group->lease_ns, &lease_ns, now_ns))

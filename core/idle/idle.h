@@ -22,9 +22,9 @@ struct idle_sleeper {
 	/* When a waker claimed this worker. Writer: the waker. Reader: the
 	 * sleeper. */
 	atomic_u64 claimed_ns;
-	/* The thread that claimed this worker, while a tracer or the recorder
-	 * wants it; 0: none. Writers: the sleeper, to 0 before it parks; the
-	 * waker. */
+	/* The thread that claimed this worker; 0: none. Set only while a tracer
+	 * or the recorder asks for it. Writers: the sleeper, to 0 before it
+	 * parks; the waker. */
 	atomic_u32 claimed_by;
 	/* The CPU on which it went to sleep, + 1; 0: unknown. A hint. Writer:
 	 * the sleeper. Readers: wakers. */
@@ -77,8 +77,9 @@ struct idle {
 	 * wakers.
 	 */
 	atomic_u32 last_choice;
-	/* 1: wakers write their thread into claimed_by. Writers: workers, as
-	 * the recorder is on or off (telemetry_check()). Readers: wakers. */
+	/* 1: wakers write their thread into claimed_by. Writers: workers, when
+	 * the recorder was switched on or off (telemetry_check()). Readers:
+	 * wakers. */
 	atomic_u32 note_wakers;
 
 	/*

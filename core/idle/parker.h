@@ -66,21 +66,21 @@ static inline bool parker_begin(struct parker *parker)
 	 * parker_unpark(). */
 	if (atomic_cas_release(&parker->state, &state, PARKER_ELSEWHERE))
 		return true;
-	/* Acquire: what the waker wrote, as in parker_park(). */
+	/* Acquire: the waker's writes, as in parker_park(). */
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
 	return false;
 }
 
-/* parker_end - end the sleep elsewhere, by the owner; waits for a callback that
- * is running */
+/* parker_end - end the sleep elsewhere; called by the owner. Waits until a
+ * running callback has returned */
 static inline void parker_end(struct parker *parker)
 {
 	uint32_t state = PARKER_ELSEWHERE;
 
-	/* Acquire: what the waker wrote, as in parker_park(). If this fails, a
+	/* Acquire: the waker's writes, as in parker_park(). If this fails, a
 	 * waker was faster. Its callback has returned when the state is
-	 * NOTIFIED; until then the owner sleeps on the futex, as the waker may
-	 * need its CPU. */
+	 * NOTIFIED; until then the owner sleeps on the futex, because the waker
+	 * may need its CPU. */
 	while (!atomic_cas_acq_rel(&parker->state, &state, PARKER_EMPTY)) {
 		if (state == PARKER_CALLING &&
 		    atomic_cas_relaxed(&parker->state, &state, PARKER_AWAITED))
@@ -92,7 +92,7 @@ static inline void parker_end(struct parker *parker)
 }
 
 /**
- * parker_park - sleep until notified; by the owner only
+ * parker_park - sleep until notified; called by the owner only
  *
  * Return: true if it slept; false if the notification was there already.
  */
@@ -112,7 +112,7 @@ static inline bool parker_park(struct parker *parker)
 			state = atomic_load_relaxed(&parker->state);
 		} while (state == PARKER_PARKED);
 	}
-	/* Acquire: what the waker wrote. Pairs with the release in
+	/* Acquire: the waker's writes. Pairs with the release in
 	 * parker_unpark(). An exchange, because a plain store would overwrite
 	 * the notification without acquiring it. */
 	atomic_exchange_acquire(&parker->state, PARKER_EMPTY);
@@ -143,17 +143,17 @@ static inline uint32_t parker_notified(uint32_t state)
 	return PARKER_NOTIFIED;
 }
 
-/* parker_unpark - end the current park, or the next one; any thread */
+/* parker_unpark - end the current park, or the next one. Threads: any */
 static inline void parker_unpark(struct parker *parker)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint32_t state = atomic_load_relaxed(&parker->state);
 
 	/*
-	 * Release: what the caller wrote, even if the state stays the same.
-	 * Pairs with the acquires in parker_park() and parker_end(). Acquire:
-	 * the callback. Pairs with the release in parker_begin(). The loop
-	 * repeats when the sleeper or another waker changed the state.
+	 * Release: the caller's writes, even if the state stays the same. Pairs
+	 * with the acquires in parker_park() and parker_end(). Acquire: the
+	 * callback. Pairs with the release in parker_begin(). The loop repeats
+	 * when the sleeper or another waker changed the state.
 	 */
 	while (!atomic_cas_acq_rel(&parker->state, &state,
 				   parker_notified(state)))
@@ -162,9 +162,10 @@ static inline void parker_unpark(struct parker *parker)
 		futex_wake(&parker->state, 1);
 	} else if (state == PARKER_ELSEWHERE) {
 		parker->wake(parker->ctx);
-		/* Release: the callback has returned. A read-modify-write, so
-		 * that the sleeper also acquires what the wakers wrote that
-		 * found CALLING. Pairs with the acquire in parker_end(). */
+		/* Release: the callback has returned. It is a
+		 * read-modify-write, so that the sleeper also acquires the
+		 * writes of wakers that found CALLING. Pairs with the acquire
+		 * in parker_end(). */
 		state = atomic_exchange_acq_rel(&parker->state,
 						PARKER_NOTIFIED);
 		if (state == PARKER_AWAITED)

@@ -24,7 +24,8 @@
 #define STALL_RESTING  1u
 #define STALL_ENDING   2u
 
-/* In a line of its own, which the watcher reads at each check. */
+/* Each worker's flag is in a cache line of its own; the watcher reads it at
+ * each check. */
 struct stall_awake {
 	/* 0: the worker is parked. Writer: the worker. Reader: the watcher. */
 	alignas(CACHE_PAIR) atomic_u32 awake;
@@ -51,7 +52,8 @@ static inline void stall_rest_init(struct stall_rest *rest,
 		atomic_init(&workers[i].awake, 1);
 }
 
-/* stall_rest_parks - note that worker @i is going to sleep; by that worker */
+/* stall_rest_parks - note that worker @i is going to sleep; called by that
+ * worker */
 static inline void stall_rest_parks(struct stall_rest *rest, unsigned i)
 {
 	/* Relaxed: a watcher that sees this late makes one check more. */
@@ -59,7 +61,7 @@ static inline void stall_rest_parks(struct stall_rest *rest, unsigned i)
 }
 
 /* stall_rest_unparks - note that worker @i is awake, and wake a watcher that
- * rests; by that worker, before it polls anything */
+ * rests; called by that worker, before it polls anything */
 static inline void stall_rest_unparks(struct stall_rest *rest, unsigned i)
 {
 	uint32_t resting = STALL_RESTING;
@@ -84,7 +86,7 @@ static inline bool stall_rest_all_parked(const struct stall_rest *rest)
 	return true;
 }
 
-/* stall_rest - sleep while all workers are parked; by the watcher */
+/* stall_rest - sleep while all workers are parked; called by the watcher */
 static inline void stall_rest(struct stall_rest *rest)
 {
 	uint32_t state = STALL_CHECKING;

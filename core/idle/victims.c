@@ -57,7 +57,8 @@ static bool next_of_node(struct victims *v)
 	return false;
 }
 
-/* A random group, by turns of the nearest nodes and of all other nodes. */
+/* Begin a random group: in turn, one of the nearest nodes and one of all other
+ * nodes. */
 static bool next_sample(struct victims *v)
 {
 	const struct llc_node *own = own_node(v), *node;
@@ -120,8 +121,8 @@ static bool next_line(struct victims *v)
 
 /* ---- bits ------------------------------------------------------------------ */
 
-/* The lowest of @bits, from bit @rotation on; if there is none, the lowest of
- * all. */
+/* Return the lowest set bit of @bits from bit @rotation on; if there is none,
+ * the lowest of all. */
 static unsigned first_bit(uint64_t bits, unsigned rotation)
 {
 	uint64_t behind = bits & (UINT64_MAX << rotation);

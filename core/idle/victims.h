@@ -4,7 +4,7 @@
  *
  * Near victims come first: those of the thief's core, of its group, and of its
  * node. Each tier begins with a random victim, so that thieves do not follow
- * each other. Other nodes come after that: either a few random groups, by turns
+ * each other. Other nodes come after that: either a few random groups, in turn
  * of the nearest nodes and of all nodes; or, before a thief sleeps, all groups
  * by distance. A search reads one line for each group, and returns only the
  * workers whose bits are set there (core/queue/work_map.h).

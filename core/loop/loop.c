@@ -3,8 +3,8 @@
  * loop.c - the scheduler loop
  *
  * The life of a worker. loop_run() polls the task that work_next() returns: an
- * urgent or bound one, that of the LIFO slot, one of the local queue, or, now
- * and then, one of the injection queue (work.h). Some polls make a tick. At its
+ * urgent or bound one, that of the LIFO slot, one of the local queue, or, now and
+ * then, one of the injection queue (work.h). A tick is a number of polls. At its
  * end, end_tick() reads the clock once for everything that depends on it:
  * telemetry, affinity, timers, pollers.
  *
@@ -125,8 +125,8 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
-	/* Before the clock is read: a worker that was woken finds its work at
-	 * once. */
+	/* Try before the clock is read: a worker that was woken finds its work
+	 * at once. */
 	struct skua_task *task = find(w, VICTIMS_NODE);
 	uint64_t start_ns, spin_ns, far_ns;
 
@@ -180,9 +180,9 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-/* Adapt the duration of the next search to the idle time that now ends. An
- * idle time that a deadline ended does not lengthen it: that time was known
- * before. */
+/* Adapt the duration of the next search to the idle time that now ends. An idle
+ * time that ended with a deadline does not make the search longer, because its
+ * end was known before. */
 static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
 {
 	uint64_t idle_ns = now_ns - w->idle_since_ns;
@@ -204,9 +204,9 @@ static void woken(struct worker *w, bool slept)
 }
 
 /*
- * Sleep until a waker has claimed this worker, or something came due: a timer,
- * an event of the poller that it sleeps in, or a task that waits in the LIFO
- * slot of a worker in a long poll, which *@task receives. Returns true if the
+ * Sleep until a waker has claimed this worker, or something is due: a timer, an
+ * event of the poller in which the worker sleeps, or a task in the LIFO slot of
+ * a worker in a long poll. *@task receives such a task. Returns true if the
  * worker was claimed, false otherwise. In both cases the worker is counted as a
  * searcher afterwards.
  */
@@ -350,8 +350,8 @@ static void done(struct worker *w, struct skua_task *task)
 			     atomic_load_relaxed(&w->finished) + 1);
 }
 
-/* Mark the task as cancelled if the pool cancels all tasks. Returns whether it
- * does. */
+/* Mark the task as cancelled if the pool cancels all tasks. Returns true if
+ * so. */
 static bool pass_on_cancel(struct worker *w, struct skua_task *task)
 {
 	if (!pool_cancelling(w->pool))
@@ -419,9 +419,9 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	const uint64_t outer = w->area.task;
 	const bool spare = w->spare;
 
-	/* Without room for another poll, the tick ends with the poll that
-	 * joins. A record of polls cannot show one within another. Relaxed: as
-	 * in poll_task(). */
+	/* If the tick has no room for another poll, it ends with the poll that
+	 * joins. While polls are recorded, no poll runs within another one,
+	 * because a recording cannot show that. Relaxed: as in poll_task(). */
 	if (w->polls_within == POLLS_WITHIN_MAX ||
 	    w->tick.polls + 1 >= w->tick.budget ||
 	    w->forked_at == w->area.counters.tasks_polled ||
@@ -512,7 +512,8 @@ static struct skua_task *wait_for_task(struct worker *w)
 		else if (!task)
 			task = next_task(w);
 		if (!task)
-			cpu_relax(); /* as between two checks of pollers */
+			cpu_relax(); /* a worker with pollers may spin in this
+				      * loop */
 	}
 	sentinel_leave(w);
 	now_ns = clock_now_ns();
@@ -545,7 +546,7 @@ static void check_searchers(struct worker *w)
 }
 
 /* End the tick after its last poll. Then time the next poll if a sample is due;
- * also time polls on and on while each is longer than a tick. The budget of a
+ * go on timing polls as long as each takes longer than a tick. The budget of a
  * tick with a sample varies by one, so that tasks of several types that take
  * turns are all timed. */
 static void between_ticks(struct worker *w)

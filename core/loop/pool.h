@@ -104,7 +104,7 @@ int pool_allocate(struct pool *pool, const struct config *config,
  * @groups: borrowed for the lifetime of the pool
  * @wait_samples: borrowed for the lifetime of the pool
  *
- * The team has its members by then.
+ * The caller has set the members of the team before.
  *
  * Return: 0; or an error of process_generation_adopt().
  */

@@ -120,8 +120,8 @@ static struct task_end give_back(struct skua_task *task,
 /*
  * Queue a task that was waiting for the end of another task. It goes to the
  * back of the worker's queue: the tasks before it may be more tasks that it
- * joins. For each of those that ends first, the joiner is spared a wait, a
- * wake-up and a poll.
+ * joins. Each of those that ends first spares the joiner a wait, a wake-up and
+ * a poll.
  */
 static void schedule_joiner(struct skua_task *task)
 {
@@ -154,9 +154,9 @@ static bool wake_joiner(struct skua_task *task)
 
 void schedule_end(struct task_end end, struct skua_task *task)
 {
-	/* A loop instead of a recursion: the joining task may already be
-	 * COMPLETE, with this as its last reference, so that its own end must
-	 * be handled next. */
+	/* The joining task may already be COMPLETE, and this reference may be
+	 * its last. Then its own end must be handled next: by a loop, not by
+	 * recursion. */
 	while (end.bit == TASK_END_TASK) {
 		task = end.what.task;
 		if (wake_joiner(task))

@@ -8,17 +8,18 @@
 
 /* The longest delay between two checks of slots that stay empty. A guess. */
 #define DELAY_MAX_NS UINT64_C(10000000)
-/* The sentinel gives up the slots after so many checks in a row at which all
- * workers are parked: about 25 ms with the default delay, so that a service
- * which is called often keeps its sentinel. */
+/* The sentinel stops checking the slots after this many checks in a row at
+ * which all workers are parked: about 25 ms with the default delay, so that a
+ * service which is called often keeps its sentinel. */
 #define QUIET_MAX 9u
-/* The sentinel is slow if the time between two checks is more than so many
- * times lifo_delay_ns. To summon it costs the worker that fills a slot a
- * wake-up of about 2 us: while polls are short, at most once in 15 delays; with
- * 1 there too, chained_spawn takes 1.09 times as long. */
+/* The sentinel is slow if the time between two checks is more than this many
+ * times lifo_delay_ns. A worker that fills a slot must then summon it, which
+ * costs a wake-up of about 2 us. While polls are short, this happens at most
+ * once in 15 delays; with 1 instead of 8, chained_spawn takes 1.09 times as
+ * long. */
 #define SLOW_DELAYS       1u
 #define SLOW_DELAYS_SHORT 8u
-/* Polls are short if at least so many fit into lifo_delay_ns. A guess. */
+/* Polls are short if at least this many fit into lifo_delay_ns. A guess. */
 #define SHORT_POLLS 16u
 
 void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
@@ -49,8 +50,8 @@ static bool summon_parked(struct pool *pool, unsigned i)
 
 void sentinel_summon(struct pool *pool)
 {
-	/* Relaxed: a worker that has just given up the role has its own check
-	 * for timers and workers still to come (I7). */
+	/* Relaxed: a worker that has just given up the role is still going to
+	 * check for timers and workers itself (I7). */
 	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
 	int i;
 
@@ -92,8 +93,8 @@ static bool something_to_watch(struct pool *pool)
 	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
-/* Half of the delay after which a task is ripe: a check sees a new task within
- * this time, and the task is ripe a full delay later. */
+/* Return half of the delay after which a task is ripe: a check sees a new task
+ * within this time, and the task is ripe a full delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
 	return pool->tuning.lifo_delay_ns / 2;
@@ -162,7 +163,7 @@ uint64_t sentinel_enter(struct worker *w)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	/* Relaxed: decides only which worker tries. */
+	/* Relaxed: the value only decides which worker tries. */
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 
 	if (holder != w->index + 1 &&
@@ -211,8 +212,8 @@ static uint64_t longest_delay(const struct pool *pool)
 		       : DELAY_MAX_NS;
 }
 
-/* Is there a task in the slot of @other? Records since when, and whether the
- * worker's polls were short since the last check. */
+/* Is there a task in the slot of @other? Records since when it has been there,
+ * and whether the worker's polls were short since the last check. */
 static bool occupied(struct sentinel *s, const struct worker *other,
 		     struct sentinel_sight *sight, uint64_t now_ns)
 {
@@ -254,7 +255,7 @@ struct skua_task *sentinel_check(struct worker *w)
 	uint64_t now_ns = clock_now_ns();
 	struct skua_task *task = NULL;
 
-	/* Check before the time only if the sentinel is slow: then it was
+	/* Check before s->check_ns only if the sentinel is slow: then it was
 	 * summoned for a filled slot. */
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
@@ -289,7 +290,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	/* Relaxed: decides only which worker tries. */
+	/* Relaxed: the value only decides which worker tries. */
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 	struct skua_task *task;
 

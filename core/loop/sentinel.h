@@ -71,7 +71,8 @@ struct sentinel {
 	uint64_t delay_ns;             /* between two such checks */
 	uint64_t checked_ns;           /* time of last check */
 	uint32_t quiet;                /* checks in a row with all parked */
-	bool short_polls;              /* a worker's, before the last check */
+	bool short_polls;              /* a worker's polls were short before the
+				        * last check */
 	struct sentinel_sight *sights; /* one per worker; in runtime memory */
 };
 
@@ -88,8 +89,8 @@ void sentinel_filled(struct worker *w);
 /**
  * sentinel_enter - return until when the parked worker @w may sleep
  *
- * Takes the role of sentinel if no worker has it and there is a timer or slot
- * to mind.
+ * Takes the role of sentinel if no worker has it and there is a timer or a LIFO
+ * slot to check.
  * Return: monotonic time; SENTINEL_NEVER: no deadline.
  */
 uint64_t sentinel_enter(struct worker *w);

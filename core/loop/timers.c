@@ -26,7 +26,7 @@ static void lock_init(pthread_mutex_t *lock)
 
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	/* A kernel without priority inheritance refuses. */
+	/* A kernel without priority inheritance refuses such a lock. */
 	if (pthread_mutex_init(lock, &attr) != 0)
 		pthread_mutex_init(lock, NULL);
 	pthread_mutexattr_destroy(&attr);

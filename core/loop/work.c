@@ -197,8 +197,8 @@ static struct skua_task *fetch_prioritised(struct worker *w)
 	return notify_rest(w, task, see_to);
 }
 
-/* Set when to check the injection queue again: after the interval. If more
- * tasks are waiting there, already after the batch just taken, if that is
+/* Set when to check the injection queue again: after the interval; or, if more
+ * tasks wait there, after the batch that was just taken, whichever is
  * earlier. */
 static void plan_inject(struct worker *w)
 {

@@ -30,8 +30,9 @@ struct worker {
 	struct tick tick;
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint32_t polls_until_inject;
-	uint32_t lifo_streak;        /* polls from the LIFO slot in a row */
-	uint32_t prioritised_streak; /* the same of urgent or bound tasks */
+	uint32_t lifo_streak;        /* consecutive polls from the LIFO slot */
+	uint32_t prioritised_streak; /* consecutive polls of urgent or bound
+				      * tasks */
 	bool inbox_turn;             /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
@@ -44,7 +45,8 @@ struct worker {
 	 * the current one, it may have jobs in the deque, and a poll within it
 	 * must not fork on top of them. */
 	uint64_t forked_at;
-	uint64_t spin_ns;       /* of its searches (spin.h); 0: not set yet */
+	uint64_t spin_ns;       /* limit of its searches (spin.h); 0: not set
+				 * yet */
 	uint64_t idle_since_ns; /* when it ran out of work */
 	struct worker_telemetry telemetry;
 
@@ -67,7 +69,7 @@ struct worker {
  * worker_init - prepare a worker in zeroed memory
  * @queue: its empty local queue
  *
- * The team has a member for each worker by then, or none at all.
+ * The team already has a member for each worker, or has none at all.
  */
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue);

@@ -65,7 +65,8 @@ static bool grow(struct node_alloc *alloc, size_t bytes)
 	return true;
 }
 
-/* A piece is whole pairs of cache lines, so that no two pieces share a line. */
+/* A piece consists of whole pairs of cache lines, so that no two pieces share a
+ * line. */
 static size_t piece(size_t bytes)
 {
 	return (bytes + CACHE_PAIR - 1) / CACHE_PAIR * CACHE_PAIR;

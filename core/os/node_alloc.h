@@ -17,7 +17,8 @@ struct node_alloc_extent;
 /* Used by one thread at a time. */
 struct node_alloc {
 	const struct skua_allocator *allocator;
-	/* The wishes, and why the last extent lacks some of them. */
+	/* The requested node and page size, and the reasons why the last extent
+	 * lacks them. */
 	struct node_memory wanted;
 	bool mapped;                       /* memory is cut from extents */
 	struct node_alloc_extent *extents; /* the newest one first */

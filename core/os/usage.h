@@ -17,8 +17,8 @@ enum usage_state {
 struct usage {
 	uint64_t now_ns; /* CLOCK_MONOTONIC, read before the rest */
 	uint64_t cpu_ns; /* CPU time of the thread, up to now_ns */
-	/* How long the thread waited for a CPU, without a wait that goes on
-	 * still. A thread that sleeps has no such wait. */
+	/* How long the thread waited for a CPU, except a wait that has not
+	 * ended. A thread that sleeps has no such wait. */
 	uint64_t wait_ns;
 	enum usage_state state;
 	bool complete; /* wait_ns and state are known */

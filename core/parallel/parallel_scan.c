@@ -29,7 +29,8 @@
 
 struct scan {
 	/* The loop over the blocks behind the leader, whose prefixes are known. If it
-	 * ends early, the leader ends as well. First: behind_step() casts back. */
+	 * ends early, the leader ends as well. It is the first member, because
+	 * behind_step() casts back. */
 	struct parallel_loop behind;
 	const struct skua_reduction *how;
 	int (*scan)(struct skua_ctx ctx, size_t begin, size_t end, void *carry,
@@ -210,8 +211,8 @@ static int lead_behind(struct scan *it, struct skua_ctx ctx, size_t begin,
 static int lead_ahead(struct scan *it, struct skua_ctx ctx, size_t *begin,
 		      size_t end, void *carry)
 {
-	/* Lead a third. When the leader arrives there, the other threads have folded as
-	 * many blocks, or all, and share the scan of these blocks. */
+	/* Lead the first third. When the leader arrives at its end, the other threads
+	 * have folded as many blocks, or all, and share the scan of these blocks. */
 	size_t middle = *begin + (end - *begin + 2) / 3;
 	struct ahead_job job = { .job = { ahead_run },
 				 .ahead = { PARALLEL_LOOP(&ahead_ops, 0), it },

@@ -52,7 +52,8 @@ struct key_table {
 	uint64_t (*key)(const void *item, void *arg);
 	void *arg;
 	uint64_t min;     /* subtracted from each key */
-	unsigned dropped; /* number of lower bits of a key without room */
+	unsigned dropped; /* number of lower bits of a key that do not fit into
+			   * a word */
 	unsigned index_bits;
 };
 

@@ -116,8 +116,8 @@ void *deque_pop_owner(struct deque *d);
 /* deque_pop_oldest_owner - take the oldest item; NULL: there is none */
 void *deque_pop_oldest_owner(struct deque *d);
 
-/* deque_steal - take the oldest item; any thread. Outcome retry: another thread
- * took that item meanwhile. */
+/* deque_steal - take the oldest item. Threads: any. Outcome retry: another
+ * thread took that item meanwhile. */
 struct deque_steal deque_steal(struct deque *d);
 
 /* deque_length - return the number of items: exact for the owner while no

@@ -74,7 +74,7 @@ static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
 	struct inject_node *last = node;
 
 	/*
-	 * Release: hands what this taker knows of the node to the push that
+	 * Release: this taker's accesses to the node come before the push that
 	 * finds the list empty. Acquire: not needed. Pairs with the exchange of
 	 * tail in inject_queue_push(). Failure: a push after the node is
 	 * unfinished (J3).
@@ -141,8 +141,9 @@ static bool try_lock(struct inject_queue *q)
 /* Release the lock. Return: true if it turned another taker away meanwhile. */
 static bool unlock(struct inject_queue *q)
 {
-	/* Release: the fields that the lock guards. Acquire: what the takers
-	 * that were turned away did before. Both pair with try_lock(). */
+	/* Release: the fields that the lock guards. Acquire: everything that
+	 * the takers did before they were turned away. Both pair with
+	 * try_lock(). */
 	return atomic_exchange_acq_rel(&q->lock, INJECT_FREE) == INJECT_MARKED;
 }
 

@@ -114,7 +114,7 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list);
  */
 struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most);
 
-/* inject_queue_visible - return true if a take may find a node; any thread */
+/* inject_queue_visible - return true if a take may find a node. Threads: any */
 static inline bool inject_queue_visible(const struct inject_queue *q)
 {
 	/* Relaxed: a caller that must not miss a push fences before this call
@@ -123,7 +123,7 @@ static inline bool inject_queue_visible(const struct inject_queue *q)
 }
 
 /* inject_queue_length - return how many nodes were pushed and not taken yet; an
- * estimate; any thread */
+ * estimate. Threads: any */
 static inline uint64_t inject_queue_length(const struct inject_queue *q)
 {
 	/* Relaxed, both loads: an estimate. taken is read first, so that it is

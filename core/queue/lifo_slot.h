@@ -25,7 +25,7 @@ static inline void lifo_slot_init(struct lifo_slot *slot)
 	atomic_init(&slot->item, NULL);
 }
 
-/* lifo_slot_peek - return true if the slot looks occupied; any thread */
+/* lifo_slot_peek - return true if the slot looks occupied. Threads: any */
 static inline bool lifo_slot_peek(const struct lifo_slot *slot)
 {
 	/* Relaxed: a hint; a thread that wants the item calls lifo_slot_take(). */
@@ -33,14 +33,14 @@ static inline bool lifo_slot_peek(const struct lifo_slot *slot)
 }
 
 /* lifo_slot_seen - return the item in the slot, which the caller must not
- * access; NULL: the slot is empty; any thread */
+ * access; NULL: the slot is empty. Threads: any */
 static inline void *lifo_slot_seen(const struct lifo_slot *slot)
 {
 	/* Relaxed: a hint, as in lifo_slot_peek(). */
 	return atomic_load_relaxed(&slot->item);
 }
 
-/* lifo_slot_take_seen - take @item if the slot holds it; any thread. Return:
+/* lifo_slot_take_seen - take @item if the slot holds it. Threads: any. Return:
  * true if the caller has taken it */
 static inline bool lifo_slot_take_seen(struct lifo_slot *slot, void *item)
 {
@@ -49,7 +49,7 @@ static inline bool lifo_slot_take_seen(struct lifo_slot *slot, void *item)
 	return atomic_cas_acq_rel(&slot->item, &item, NULL);
 }
 
-/* lifo_slot_take - take the item; NULL: the slot is empty; any thread */
+/* lifo_slot_take - take the item; NULL: the slot is empty. Threads: any */
 static inline void *lifo_slot_take(struct lifo_slot *slot)
 {
 	/* No exchange on an empty slot, which is the usual case. */

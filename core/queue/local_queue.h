@@ -137,16 +137,16 @@ struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 						struct local_queue *dst,
 						uint32_t limit);
 
-/* local_queue_steal_one - steal the oldest item; any thread, also one without a
- * queue */
+/* local_queue_steal_one - steal the oldest item. Threads: any, also one without
+ * a queue */
 struct local_queue_steal local_queue_steal_one(struct local_queue *src);
 
 /* local_queue_room_owner - return the number of free slots; slots that a thief
  * is still copying are not free */
 uint32_t local_queue_room_owner(const struct local_queue *q);
 
-/* local_queue_length - return the number of queued items; any thread; exact
- * only for the owner */
+/* local_queue_length - return the number of queued items; exact only for the
+ * owner. Threads: any */
 uint32_t local_queue_length(const struct local_queue *q);
 
 #endif

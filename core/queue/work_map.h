@@ -98,8 +98,8 @@ static inline void work_flag_raise_owner(struct work_flag *flag,
 		flag->jobs = true;
 }
 
-/* work_flag_lower_owner - note that there is no work, where only the owner
- * could add some */
+/* work_flag_lower_owner - note that there is no work; only the owner could have
+ * added some meanwhile */
 static inline void work_flag_lower_owner(struct work_flag *flag,
 					 enum work_kind kind)
 {

@@ -89,7 +89,8 @@ static unsigned housemates(const struct affinity *a, unsigned i, bool limited)
 
 /* ---- away from home -------------------------------------------------------- */
 
-/* sits_on - tell whether @cpu is the only CPU of worker @k, as far as known; busy held */
+/* sits_on - tell whether @cpu is the only CPU of worker @k, as far as known. The caller
+ * holds busy */
 static bool sits_on(const struct affinity *a, unsigned k, uint32_t cpu)
 {
 	const struct affinity_worker *other = &a->workers[k];
@@ -101,7 +102,8 @@ static bool sits_on(const struct affinity *a, unsigned k, uint32_t cpu)
 	       placement_range(placement, k, other->limited).count == 1;
 }
 
-/* is_alone - tell whether no other worker than @i sits on @cpu; busy held */
+/* is_alone - tell whether no other worker than @i sits on @cpu. The caller
+ * holds busy */
 static bool is_alone(const struct affinity *a, unsigned i, uint32_t cpu)
 {
 	for (unsigned k = 0; k < a->config->workers; k++) {
@@ -136,7 +138,8 @@ static void take_one(struct affinity *a, unsigned i, cpu_set_t *set)
 	}
 }
 
-/* go_away - handle a worker that may run on @it->now, outside its home; busy held */
+/* go_away - handle a worker that may run on @it->now, outside its home. The caller
+ * holds busy */
 static void go_away(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
@@ -305,7 +308,7 @@ static void recheck_affinity(struct worker *w, uint64_t now_ns)
 	struct affinity *a = w->pool->affinity;
 	int saved = errno; /* the library never sets it */
 
-	/* Acquire: what other workers wrote in their checks. Pairs with the release
+	/* Acquire: the writes of other workers in their checks. Pairs with the release
 	 * below. If another worker is checking, this worker retries at its next tick. */
 	if (atomic_exchange_acquire(&a->busy, 1))
 		return;

@@ -23,12 +23,12 @@
  * A worker sets its affinity only to CPUs of its home or to CPUs that it was found on; it
  * uses CPUs outside the runtime's initial choice only when nothing else is left.
  *
- * Fewer CPUs retire no worker. To lose nothing, a retiring worker would have to hand on
- * its queue, its timers, its pollers and the tasks that are bound to it or suspended on
- * it, and take them back later. The gain would be small, because a worker without work
- * sleeps. Only searching and spinning cost, while another worker wants the same CPU. So
- * the runtime counts the workers that share CPUs, and while there are any, no worker
- * spins (idle_oversubscribed()).
+ * When there are fewer CPUs, no worker retires. To lose nothing, a retiring worker would
+ * have to hand on its queue, its timers, its pollers and the tasks that are bound to it
+ * or suspended on it, and take them back later. The gain would be small, because a worker
+ * without work sleeps. Only searching and spinning cost, while another worker wants the
+ * same CPU. So the runtime counts the workers that share CPUs, and while there are any,
+ * no worker spins (idle_oversubscribed()).
  *
  * About once a second, one worker also checks the CPU quota of the control groups; this
  * reads files and allocates memory. Real-time workers skip it, as no quota applies to
@@ -44,8 +44,8 @@
 #include "core/loop/pool.h"
 
 /* The time between two checks of a worker, and between two checks of the quota. A guess:
- * a check costs each worker one system call, and one of them the reads of the quota, all
- * together 40 us. */
+ * a check costs each worker one system call, and one of the workers also reads the
+ * quota, all together 40 us. */
 #define AFFINITY_PERIOD_NS UINT64_C(1000000000)
 
 struct affinity {

@@ -311,7 +311,7 @@ bool drive_until_drained(struct drive *drive, struct pool *pool,
 /* A task that spawns and joins the task of skua_runtime_block_on(), and then reports the
  * goal to the thread that drives. */
 struct companion {
-	struct skua_task task; /* first: a task is its companion */
+	struct skua_task task; /* first: a task is cast to its companion */
 	struct skua_runtime *rt;
 	struct skua_task *joined;
 	const void *caller; /* for runtime_spawn() */

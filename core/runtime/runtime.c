@@ -125,7 +125,8 @@ static int start_threads(struct skua_runtime *rt, struct skua_error *err)
 
 static void stop_threads(struct skua_runtime *rt)
 {
-	/* First, because this thread sends signals to the workers' threads. */
+	/* Stop the watcher first, because it sends signals to the workers'
+	 * threads. */
 	stall_stop(&rt->watch);
 	pool_stop(&rt->pool);
 	worker_threads_join(&rt->threads);
@@ -246,7 +247,8 @@ static int create(struct skua_runtime **out, const struct skua_config *cfg,
 	code = init_affinity(rt, err);
 	if (!code)
 		code = start(rt, err);
-	/* Last, because memory that is locked stays locked. */
+	/* Lock the memory last, because it stays locked even if a later step
+	 * fails. */
 	if (!code && rt->config.lock_memory)
 		code = realtime_lock_memory(err);
 	if (code) {
@@ -379,7 +381,8 @@ int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
 
 	if (code == -ETIMEDOUT) {
 		skua_runtime_left(rt, err);
-		/* Set it even if the last task has ended since the timeout. */
+		/* Set the code even if the last task has ended since the
+		 * timeout. */
 		if (err)
 			err->code = code;
 		return code;

@@ -16,7 +16,8 @@
 #include "core/stall/stall_report.h"
 #include "probes/probes.h"
 
-/* The time between two checks: a quarter of the shortest limit, but within these. */
+/* The time between two checks: a quarter of the shortest limit, but within these
+ * bounds. */
 #define MIN_PERIOD_NS UINT64_C(100000)
 #define MAX_PERIOD_NS UINT64_C(1000000000)
 /* How long to wait for a stack. If a worker does not answer in time, its stall is

@@ -52,7 +52,8 @@ struct stall_worker {
 	const struct skua_task_type *type;
 	skua_task_fn poll;
 	struct usage first, last; /* valid if measured */
-	uint64_t seen_ns;  /* wall time between these, without skipped time */
+	uint64_t seen_ns;         /* wall time between @first and @last, without
+			    * skipped time */
 	uint64_t spent_ns; /* the part of seen_ns that counts for the limit */
 
 	uint64_t told_ns;    /* time of the last report; 0: none yet */

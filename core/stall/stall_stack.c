@@ -47,7 +47,7 @@ static void note(struct stall_stack *stack, const ucontext_t *context)
 	while (first < count && frames[first] != here)
 		first++;
 	if (first == count)
-		first = 0; /* not found: rather too many frames than too few */
+		first = 0; /* not found: keep all frames */
 	answer->count = count - first < STALL_STACK_FRAMES ? count - first
 							   : STALL_STACK_FRAMES;
 	memcpy(answer->frames, frames + first, answer->count * sizeof(*frames));

@@ -37,8 +37,8 @@ static struct group_slots *slots_of(_Atomic(struct group_slots *) *slots,
 		return old;
 	new = memory_alloc(allocator, alignof(struct group_slots), 1,
 			   sizeof(*new));
-	/* Release: publishes the empty struct. Acquire: that of a thread that
-	 * was faster. Both pair with each other. */
+	/* Release: publishes the empty struct. Acquire: the struct of a thread
+	 * that was faster. Both pair with each other. */
 	if (!new || atomic_cas_acq_rel(slots, &old, new))
 		return new;
 	memory_free(allocator, new, alignof(struct group_slots), 1,
@@ -56,8 +56,8 @@ static bool add_level(struct group_slots *slots,
 		memory_alloc(allocator, CACHE_PAIR, count, sizeof(*new));
 
 	/* Release: publishes the empty level, and the levels below it. Acquire:
-	 * that of a thread that was faster, as in level_of(). Both pair with
-	 * each other. */
+	 * the level of a thread that was faster, as in level_of(). Both pair
+	 * with each other. */
 	if (!new || atomic_cas_acq_rel(&slots->levels[level], &old, new))
 		return new != NULL;
 	memory_free(allocator, new, CACHE_PAIR, count, sizeof(*new));
@@ -66,8 +66,8 @@ static bool add_level(struct group_slots *slots,
 
 static atomic_u64 *level_of(struct group_slots *slots, unsigned level)
 {
-	/* Acquire: the empty level, or what became of it. Pairs with
-	 * add_level(). */
+	/* Acquire: the level, as add_level() or later writers left it. Pairs
+	 * with add_level(). */
 	return atomic_load_acquire(&slots->levels[level]);
 }
 
@@ -178,7 +178,7 @@ struct skua_task *group_slot_hold(atomic_u64 *slot)
 
 	/* Acquire: the task, as it was spawned. Pairs with group_slot_leave().
 	 * If another thread is asked to cancel, the fence in
-	 * skua_group_cancel() releases what the caller wrote before. The loop
+	 * skua_group_cancel() releases the caller's earlier writes. The loop
 	 * repeats when the slot has changed. */
 	do {
 		if (!old || (old & SLOT_ENDED))
@@ -194,10 +194,10 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked)
 	uint64_t old = atomic_load_relaxed(slot);
 	uint64_t bit;
 
-	/* Release: what the caller did with the task. Acquire: all that the
-	 * task did, or what a thread wrote before it asked for the cancel. Both
-	 * pair with group_slot_end() and group_slot_hold(). The loop repeats
-	 * when the task ended, or a thread asked for its cancel. */
+	/* Release: all that the caller did with the task. Acquire: all that the
+	 * task did, or the writes of a thread before it asked for the cancel.
+	 * Both pair with group_slot_end() and group_slot_hold(). The loop
+	 * repeats when the task ended, or a thread asked for its cancel. */
 	do {
 		*asked = (old & SLOT_ASKED) && !(old & SLOT_ENDED);
 		bit = *asked ? SLOT_ASKED : SLOT_HELD;
@@ -207,7 +207,7 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked)
 
 bool group_slot_end(atomic_u64 *slot)
 {
-	/* Release: all that the task did. Acquire: what earlier holders did
+	/* Release: all that the task did. Acquire: all that earlier holders did
 	 * with the task. Both pair with group_slot_leave(). */
 	return !(atomic_fetch_or_acq_rel(slot, SLOT_ENDED) & SLOT_HELD);
 }

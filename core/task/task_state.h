@@ -87,8 +87,8 @@ static inline bool task_state_spawned(uint64_t state)
 	return (state & TASK_COMPLETE) || task_state_references(state) != 0;
 }
 
-/* References of a task that was just spawned, both the scheduler's: its own and
- * the spare one. */
+/* The references of a task that was just spawned. The scheduler holds both: its
+ * own and the spare one. */
 #define TASK_SPAWN_REFERENCES UINT64_C(2)
 
 /**
@@ -123,8 +123,8 @@ static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 				     TASK_SPAWN_REFERENCES * TASK_REFERENCE);
 }
 
-/* task_state_transition_to_running - begin a poll: make ACTIVE, and SCHEDULED
- * no more; by the worker that took the task from a queue */
+/* task_state_transition_to_running - begin a poll: make ACTIVE, and clear
+ * SCHEDULED; called by the worker that took the task from a queue */
 static inline void task_state_transition_to_running(atomic_u64 *state)
 {
 	/* Relaxed: the queue handed over all that the pusher knew. A thread
@@ -135,7 +135,7 @@ static inline void task_state_transition_to_running(atomic_u64 *state)
 	if (!(old & TASK_SCHEDULED))
 		return; /* already ACTIVE, and not woken since */
 	/*
-	 * Acquire: what a waker wrote that found the task in a queue, and so
+	 * Acquire: the writes of a waker that found the task in a queue, and so
 	 * did not queue it. Pairs with the releases in
 	 * task_state_transition_to_woken() and
 	 * task_state_transition_to_cancelled(), and in
@@ -151,15 +151,15 @@ static inline void task_state_transition_to_running(atomic_u64 *state)
  * @spare: true if the spare reference is still there
  *
  * Return: true if the task waits. Another worker may then poll it, and it may
- * be gone. False if it was woken meanwhile: it is SCHEDULED, and the caller
- * must queue it.
+ * be gone. If it was woken meanwhile, the result is false: it is SCHEDULED, and
+ * the caller must queue it.
  */
 static inline bool task_state_transition_to_waiting(atomic_u64 *state,
 						    bool spare)
 {
 	uint64_t references = spare ? 0 : TASK_REFERENCE;
 
-	/* Release: what the poll wrote, for the next poll. Acquire: not needed.
+	/* Release: the poll's writes, for the next poll. Acquire: not needed.
 	 * Pairs with the acquires in task_state_transition_to_woken(),
 	 * task_state_transition_to_woken_by_value() and
 	 * task_state_transition_to_cancelled(), whose caller queues the task. */
@@ -168,21 +168,20 @@ static inline bool task_state_transition_to_waiting(atomic_u64 *state,
 }
 
 /**
- * task_state_transition_to_woken - make SCHEDULED; any thread
+ * task_state_transition_to_woken - make SCHEDULED. Threads: any
  * @and: more bits to set: 0 or TASK_CANCELLED
  *
  * Always a read-modify-write, also if the task is SCHEDULED already: the next
- * poll must see what the caller wrote.
+ * poll must see the caller's writes.
  *
  * Return: true if the caller must queue the task.
  */
 static inline bool task_state_transition_to_woken(atomic_u64 *state,
 						  uint64_t and)
 {
-	/* Release: what the caller wrote; pairs with the acquire in
-	 * task_state_transition_to_running(). Acquire: what the last poll
-	 * wrote; pairs with the release in
-	 * task_state_transition_to_waiting(). */
+	/* Release: the caller's writes; pairs with the acquire in
+	 * task_state_transition_to_running(). Acquire: the last poll's writes;
+	 * pairs with the release in task_state_transition_to_waiting(). */
 	uint64_t old = atomic_fetch_or_acq_rel(state, TASK_SCHEDULED | and);
 
 	return !(old & (TASK_SCHEDULED | TASK_ACTIVE | TASK_COMPLETE));
@@ -360,8 +359,8 @@ static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
 /**
  * task_state_transition_to_joined - ended to IDLE, if the end is not claimed
  *
- * The claim, the end and the way back to IDLE in one step, for a join that
- * comes after the end.
+ * Does in one step the claim, the end of the task and its way back to IDLE, for
+ * a join that comes after the end.
  *
  * Return: true if the task is joined. False if it has not ended, or if another
  * party claimed it: the caller then tries to claim it.
@@ -388,8 +387,8 @@ static inline bool task_state_transition_to_joined(atomic_u64 *state)
 static inline int task_state_transition_to_claimed(atomic_u64 *state,
 						   bool spawned)
 {
-	/* Relaxed: the compare-exchange decides, and acquires what a join that
-	 * was withdrawn wrote to the end field. Pairs with that join's
+	/* Relaxed: the compare-exchange decides, and acquires the end field as
+	 * a withdrawn join wrote it. Pairs with that join's
 	 * task_state_transition_to_ended_by(). The end of the task is acquired
 	 * later, by the caller's task_state_transition_to_ended_by(). The loop
 	 * repeats when another thread changed the state. */

@@ -10,10 +10,11 @@
 #include "core/telemetry/track.h"
 #include "probes/root.h"
 
-/* How often probe_lifo_flush() fires at most; before a park it always fires. */
+/* The least time between two probe_lifo_flush(); before a park, the probe
+ * always fires. */
 #define FLUSH_PERIOD_NS UINT64_C(1000000)
-/* A timed poll costs about 100 ns more. That is a small part of the time of all
- * polls since the last timed one, if those took as long as this. */
+/* A timed poll costs about 100 ns more. That is little if all polls since the
+ * last timed one took at least this time together. */
 #define SAMPLE_TIME_NS UINT64_C(20000)
 #define ROWS_TRIED     4u
 /* The poll function of the row for all types without a row of their own. */
@@ -147,7 +148,8 @@ static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 	if (wanted && !recorder->on)
 		return;
 	set_poll_flag(shared, POLL_RECORD, wanted);
-	/* Relaxed: wakers note themselves from any wake-up on. */
+	/* Relaxed: it does not matter with which wake-up wakers begin to note
+	 * themselves. */
 	atomic_store_relaxed(&shared->idle->note_wakers, wanted);
 }
 
@@ -314,7 +316,7 @@ static void set_longest(uint64_t *longest_ns, uint64_t ns)
 		counter_set_owner(longest_ns, ns);
 }
 
-/* The sample stride: of so many polls, or waits, one is timed. */
+/* Return the sample stride: one poll, or wait, in this many is timed. */
 static uint32_t sample_stride(const struct worker_telemetry *t)
 {
 	return tick_fit(SAMPLE_TIME_NS, t->tick->mean_ns, 1,

@@ -24,7 +24,7 @@
 
 struct track;
 
-/* At least one of so many polls is timed. */
+/* At least one poll in this many is timed. */
 #define TELEMETRY_MAX_SAMPLE 1024u
 
 /* The reasons why polls take the slow path. */
@@ -127,8 +127,8 @@ void telemetry_stop(struct worker_telemetry *t);
 void telemetry_state(struct worker_telemetry *t, enum area_state state,
 		     uint64_t now_ns);
 
-/* telemetry_check - check whether a recorder or a tracer has come or gone; at the
- * end of a tick, and when the worker begins other work */
+/* telemetry_check - check whether a recorder or a tracer has come or gone; called
+ * at the end of a tick, and when the worker begins other work */
 void telemetry_check(struct worker_telemetry *t, uint64_t now_ns);
 
 void telemetry_park(struct worker_telemetry *t, enum probe_park_reason reason);

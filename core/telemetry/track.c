@@ -35,8 +35,8 @@ static struct area_task *find(struct telemetry *telemetry,
 	return NULL;
 }
 
-/* Claim for @task a free slot that shows @shown. False if it shows another
- * task, or another task holds it. */
+/* Claim for @task a free slot that shows @shown. Return: false if it shows
+ * another task, or another task holds it. */
 static bool claim(struct area_task *slot, uint64_t shown, uint64_t task)
 {
 	uint64_t nobody = 0;
@@ -136,8 +136,8 @@ void track_wait(struct telemetry *telemetry, const struct skua_task *task,
 	counter_set_owner(&slot->wait, wait);
 }
 
-/* Is this the first hint for the type? False if there is no room to remember
- * it. */
+/* Is this the first hint for the type? Return: false if there is no room to
+ * remember it. */
 static bool first_hint(struct telemetry *telemetry, uint64_t type)
 {
 	for (unsigned i = 0; i < TRACK_HINTS; i++) {
@@ -164,8 +164,8 @@ static void hint(struct telemetry *telemetry, const struct skua_task *task,
 		(const void *)task, task->type ? task->type->name : "(none)");
 }
 
-/* Record that a poll has ended with SKUA_PENDING; before another thread may
- * poll the task. Two references are no wakers: the scheduler's own, and the
+/* Record that a poll has ended with SKUA_PENDING; called before another thread
+ * may poll the task. Two references are no wakers: the scheduler's own, and the
  * spare one, unless the poll lent that as a waker. */
 static void pending(struct telemetry *telemetry, struct skua_task *task,
 		    struct area_task *slot, bool spare)

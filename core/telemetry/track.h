@@ -23,8 +23,8 @@
 
 #define TRACK_SLOTS  4096u
 #define TRACK_WINDOW 16u
-/* How many types the runtime remembers as warned of: nothing refers to a
- * pending task. */
+/* The maximum number of types for which the runtime remembers a warning that
+ * nothing refers to a pending task. */
 #define TRACK_HINTS 64u
 
 /* The table, in zeroed memory. */

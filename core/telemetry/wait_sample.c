@@ -42,8 +42,8 @@ skua_task_fn wait_sample_take(struct wait_samples *samples,
 	*since_ns = sample->since_ns;
 	*weight = sample->weight;
 	task->poll = poll;
-	/* Release: the place was read to its end. Pairs with the acquire in
-	 * wait_sample_put(). */
+	/* Release: this thread has finished reading the sample. Pairs with the
+	 * acquire in wait_sample_put(). */
 	atomic_store_release(&sample->taken, 0);
 	return poll;
 }

@@ -17,8 +17,8 @@
 #define WAIT_SAMPLES_LOG 8u
 #define WAIT_SAMPLES     (1u << WAIT_SAMPLES_LOG)
 
-/* Of so many tasks from outside, one is timed. A prime, so that each of several
- * tasks that come by turns is timed at some time. */
+/* One in this many tasks from outside is timed. A prime, so that each of
+ * several tasks that come by turns is timed at some time. */
 #define WAIT_SAMPLE_EACH 251u
 
 struct wait_sample {
