@@ -284,7 +284,7 @@ static error_t set_file(const struct table_input *in, char *text)
 {
 	const char **file = (const char **)(in->options + in->verb->file);
 	const char *doc = in->verb->file_doc;
-	unsigned bracket = doc[0] == '['; /* and another one at its end */
+	unsigned bracket = doc[0] == '['; /* its other bracket is at the end */
 
 	if (in->verb->add_file)
 		return in->verb->add_file(in->options, text);

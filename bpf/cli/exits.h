@@ -19,7 +19,7 @@ struct exits {
 int exits_open(struct exits *exits, pid_t pid);
 
 /* exits_wait - wait until a time, in seconds of CLOCK_MONOTONIC, or until a
- * signal or the end of the process. Return: true if one of the latter came */
+ * signal or the end of the process. Return: false if the time came first */
 bool exits_wait(struct exits *exits, double until);
 
 /* exits_say_gone - make exits_wait() report the process as gone, because it has

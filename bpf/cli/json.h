@@ -62,7 +62,8 @@ static inline void json_set_fields(json_t *object,
 /**
  * json_print - print an object as one line
  * @object: freed in any case; NULL: there was no memory for it
- * @digits: of numbers with a fraction; 0: as many as an exact value needs
+ * @digits: how many digits of a number with a fraction to print; 0: as many as
+ *         an exact value needs
  *
  * Return: false if there is no memory; then nothing is printed.
  */

@@ -5,7 +5,7 @@
  * 	worker  state    polls
  * 	     0  parked  12,345
  *
- * Widths count characters, of which a cell may have some with more than one byte.
+ * Widths count characters, each of which may have more than one byte.
  */
 #ifndef SKUA_BPF_CLI_TABLE_H
 #define SKUA_BPF_CLI_TABLE_H

@@ -144,7 +144,7 @@ static void read_kernel(struct flame_run *run)
 }
 
 /* A process that ends may lose its memory before it counts as ended; do not
- * report that as another program. */
+ * report that as the execution of another program. */
 static void tell_end(const struct flame_run *run)
 {
 	bool known = target_refresh(run->target) == -ESRCH;

@@ -17,7 +17,7 @@
 #include "bpf/target/target_demangle.h"
 #include "bpf/target/target_memory.h"
 
-#define MAX_BYTES (UINT64_C(1) << 29) /* of a table, or of its names */
+#define MAX_BYTES (UINT64_C(1) << 29) /* limit for a table, or for its names */
 #define MAX_ALL   (UINT64_C(1) << 28) /* of all symbol tables together */
 
 /* Size of a name that is shown. */

@@ -15,8 +15,8 @@ struct type {
 	char name[TARGET_NAME];
 };
 
-/* A cached rule, or that there is none. Addresses with the same slot replace
- * each other. */
+/* A cached rule, or the fact that there is none. Addresses with the same slot
+ * replace each other. */
 struct known_rule {
 	uint64_t address;
 	bool known;

@@ -21,7 +21,8 @@ struct flame_thread {
 	size_t bytes;
 };
 
-/* flame_names_new - @target: borrowed. Return: NULL if there is no memory */
+/* flame_names_new - create an empty cache of names. @target: borrowed. Return:
+ * NULL if there is no memory */
 struct flame_names *flame_names_new(struct target *target);
 void flame_names_free(struct flame_names *names);
 

@@ -51,8 +51,8 @@ static bool combine(unsigned atom, struct term *t)
 	return true;
 }
 
-/* Compute the caller's stack pointer from a DWARF expression, which calls
- * through a procedure linkage table have. Other operations occur only at places
+/* Compute the caller's stack pointer from a DWARF expression, as calls through
+ * a procedure linkage table have one. Other operations occur only at places
  * that are no calls. */
 static bool evaluate(const Dwarf_Op *ops, size_t count, uint64_t address,
 		     struct term *out)

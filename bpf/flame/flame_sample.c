@@ -57,7 +57,7 @@ static const char *name_thread(const struct sample *sample, char *text)
 	return text;
 }
 
-/* The name in the first row. @text: MAX_ROW bytes */
+/* Return the name for the first row. @text: MAX_ROW bytes */
 static const char *first_row(struct flame_sampler *s,
 			     const struct sample *sample, char *text)
 {
@@ -99,7 +99,8 @@ static void enter_kernel(struct flame_sampler *s, const struct sample *sample)
 							   (count > 0)));
 }
 
-/* Add the functions, the outermost first; of a task, from its poll function on. */
+/* Add the functions, the outermost first. If the sample is of a task, begin with
+ * its poll function. */
 static void enter_stack(struct flame_sampler *s, const struct sample *sample)
 {
 	struct flame_function functions[FLAME_FRAMES];
@@ -278,7 +279,8 @@ int flame_sample_take(struct flame_sampler *s, bool ended)
 {
 	double cpu_s;
 
-	/* The samples may already be of the other program. */
+	/* The samples may already be of a program that the process has
+	 * executed. */
 	if (!ended && !target_alive(s->target))
 		return -ESRCH;
 	ring_buffer__consume(s->ring);

@@ -9,10 +9,11 @@
 
 /* ---- functions ------------------------------------------------------------- */
 
-/* Number of functions inside those of the library that call a poll function; 0:
- * the library's are not in the stack. Needed because a poll function that ends
- * in a tail call is not in the stack itself. The names are those in
- * core/loop/loop.c and core/telemetry/telemetry.c. */
+/* Return the number of functions that were called, directly or indirectly, by
+ * the library functions that call a poll function; 0: these are not in the
+ * stack. A search for the poll function does not suffice: if it ends in a tail
+ * call, it is not in the stack. The names are those in core/loop/loop.c and
+ * core/telemetry/telemetry.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned count)
 {

@@ -202,7 +202,7 @@ int verb_metrics(int argc, char **argv)
 			fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
 				target_reason(source.target));
 	}
-	/* metrics_serve() drops them itself, once it listens. */
+	/* metrics_serve() drops the privileges itself, once it listens. */
 	if (err == 0 && !serves) {
 		err = metrics_drop_rights(options.textfile != NULL);
 		if (err != 0)

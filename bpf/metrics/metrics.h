@@ -71,7 +71,7 @@ void metrics_free(struct metrics_list *list);
 /**
  * struct metrics_source - where the figures come from
  * @target: process to read; NULL: all processes
- * @exits: metrics_collect() marks @target as gone in it; it also ends
+ * @exits: metrics_collect() marks @target as gone here; this also ends
  *     metrics_serve()
  * @stamped: as in struct metrics_list
  */

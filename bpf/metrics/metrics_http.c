@@ -57,7 +57,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned code,
 		      MHD_RESPMEM_PERSISTENT, "text/plain; charset=utf-8");
 }
 
-/* OpenMetrics, unless the client accepts text/plain and does not name
+/* Return OpenMetrics, unless the client accepts text/plain and does not name
  * OpenMetrics. */
 static enum metrics_format wanted_format(struct MHD_Connection *connection)
 {

@@ -19,7 +19,7 @@
 
 #define PEERS_MAX      64u  /* connections */
 #define PEERS_MAX_EACH 32u  /* connections from one address */
-#define PEERS_PLACES   128u /* with connections that are being closed */
+#define PEERS_PLACES   128u /* including connections that are being closed */
 
 #define PEERS_ANSWER_SECONDS \
 	10.0                    /* from accept to the end of the first answer */

@@ -176,8 +176,8 @@ static const char *why_missing(const struct perf_group_event *event)
 				     : "no counter was free, or it did not run";
 }
 
-/* Whether an event before @index is missing for the same reason, which has
- * printed both. */
+/* Whether an event before @index is missing for the same reason. The line of
+ * that event lists this one, too. */
 static bool is_told(const struct perf_group_values *total, unsigned index)
 {
 	const char *why = why_missing(&total->event[index]);

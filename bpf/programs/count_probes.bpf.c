@@ -39,7 +39,7 @@ struct {
 	__type(value, struct count_steals);
 } matrix SEC(".maps");
 
-/* At most so many ended threads are folded to make room for one pair. */
+/* At most this many ended threads are folded to make room for one pair. */
 #define AT_ONCE 32u
 
 static const __u32 all_ended = 0; /* key of the sum over ended workers */
@@ -63,7 +63,7 @@ static long fold_pair(void *map, const struct count_pair *pair,
 	if (one.thread != *thread)
 		return 0;
 	sum = find(&matrix, &all, &no_steals);
-	if (!sum) { /* the map is full: use this pair's room */
+	if (!sum) { /* the map is full: delete the pair first */
 		bpf_map_delete_elem(&matrix, &one);
 		sum = find(&matrix, &all, &no_steals);
 	}

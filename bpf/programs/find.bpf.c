@@ -9,7 +9,8 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } KERNEL_STRUCT;
 
-/* @number is a process in this PID namespace: inode of /proc/self/ns/pid in it. */
+/* The PID namespace in which @number identifies the process: the inode that
+ * /proc/self/ns/pid has there. */
 const volatile unsigned namespace;
 const volatile unsigned number;
 

@@ -11,7 +11,8 @@ const volatile bool kernel_stacks; /* record stacks of the kernel, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* the tool sets the size, by CPUs */
+	__uint(max_entries, 4096); /* the tool sets the size, by the number of
+				    * CPUs */
 } samples SEC(".maps");
 
 /* A sample is too large for the stack of a program. */

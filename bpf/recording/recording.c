@@ -230,7 +230,7 @@ static void finish(struct recording *r)
 
 /* ---- report ---------------------------------------------------------------- */
 
-/* True if it is a worker that never had a ring. */
+/* Return true if the stream is that of a worker that never had a ring. */
 static bool is_silent(const struct rings_stream *stream)
 {
 	return stream->stream.index != TRACE_OUTSIDE && !stream->here;

@@ -22,7 +22,8 @@ struct ring {
 	struct rings_stream what;
 	uint64_t runtime, started_ns; /* identify its runtime */
 	uint64_t others_ns; /* until when the runtime had to record at first */
-	uint64_t words;     /* of its address and its number of events */
+	uint64_t words;     /* address of the words for its address and its
+			     * size */
 	uint64_t head;
 	uint64_t error; /* 0: it has no error word */
 	struct open_poll before;

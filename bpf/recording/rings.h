@@ -53,8 +53,8 @@ struct rings_stop {
  * rings_open - find the rings of all runtimes of a process
  * @target, @writer: borrowed; the writer's file was begun
  * @stop: copied; NULL: never
- * @keep_ns: CLOCK_MONOTONIC. Events recorded before this call are left out, except those
- *           of a runtime that already had to record until later than @keep_ns
+ * @keep_ns: CLOCK_MONOTONIC. Events recorded before this call are left out, unless their
+ *           runtime had already been told to record until a time after @keep_ns
  *
  * Return: 0; -ENOMEM; -EINTR. The caller closes it with rings_close() in any case.
  */

@@ -30,7 +30,8 @@ static struct trace_track *find_source(struct trace *t, uint32_t id)
 
 /* ---- chunks ---------------------------------------------------------------- */
 
-/* Read a struct of a chunk, whose version may be longer or shorter. */
+/* Read a struct of a chunk. In a file of another version, the struct may be
+ * longer or shorter. */
 static int look_at_chunk(struct trace *t, uint64_t at, uint32_t there, void *to,
 			 size_t bytes)
 {

@@ -41,9 +41,9 @@ struct trace_about {
 /* A runtime has a stream for each worker and one for all other threads. */
 #define TRACE_SOURCES 4096u
 
-/* A stream. @before: the poll that had begun before; its until_ns is 0 if there
- * is none. @thread: its tid; 0 if other streams have the same. @lost: lost
- * between those @events. */
+/* A stream. @before: the poll that had begun before the recording; its until_ns
+ * is 0 if there is none. @thread: its tid; 0 if other streams have the same.
+ * @lost: the number of events lost between the others. */
 struct trace_source {
 	struct trace_stream stream;
 	struct trace_before before;

@@ -33,7 +33,8 @@ struct player {
 	struct track *tracks;
 	struct place *places;
 	struct addresses waits;
-	unsigned gaps; /* tracks with a gap: with any, waits are unknown */
+	unsigned gaps; /* tracks with a gap; while there is one, waits are
+		        * unknown */
 	uint64_t flows;
 	uint64_t ns;
 	uint64_t counted, counted_ns;
@@ -342,7 +343,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /* Begin a track at its first event, or at the end if it has none. If the worker
  * was in a poll when the recording began, draw its beginning; the event of its
- * end may come. */
+ * end may still follow. */
 static void begin_track(struct player *p, unsigned source, uint64_t ns)
 {
 	const struct trace_before *before =

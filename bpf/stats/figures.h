@@ -66,8 +66,8 @@ uint64_t figure_total(const struct probes_histogram *histogram);
  * the start of its bucket; 0 if the histogram is empty */
 uint64_t figure_quantile(const struct probes_histogram *histogram, double part);
 
-/* figure_over - return how many values exceed @limit_ns, at least: the bucket
- * that contains the limit is left out */
+/* figure_over - return a lower bound of the number of values above @limit_ns:
+ * the bucket that contains the limit is left out */
 uint64_t figure_over(const struct probes_histogram *histogram,
 		     uint64_t limit_ns);
 

@@ -34,8 +34,8 @@ struct thread_usage {
 void threads_read(struct target *target, const struct target_runtime *at,
 		  struct thread_usage *threads);
 
-/* thread_state - return "blocked" or "stopped" if the thread is so in the
- * middle of a poll; otherwise @otherwise */
+/* thread_state - return "blocked" or "stopped" if the thread is in that state
+ * in the middle of a poll; otherwise @otherwise */
 const char *thread_state(const struct thread_usage *thread,
 			 const char *otherwise);
 

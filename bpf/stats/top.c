@@ -21,7 +21,8 @@
 #define LOOK_NS     (5 * MS / 2)
 #define LOOK_FACTOR 20u
 
-/* Lines for neither workers nor task types: the head and the histograms. */
+/* The number of lines that show neither workers nor task types: the head and
+ * the histograms. */
 #define OTHER_ROWS 15u
 
 struct options {

@@ -123,7 +123,7 @@ double top_share(const struct top_runtime *runtime,
 		 const struct top_kind *kind);
 
 /* top_busiest - return the worker that spent most time on the kind; @part
- * receives which share of the interval that was */
+ * receives the share of the interval that this took */
 unsigned top_busiest(const struct top_runtime *runtime,
 		     const struct top_kind *kind, double *part);
 

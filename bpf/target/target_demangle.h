@@ -4,8 +4,8 @@
  *
  * For example, _ZN3foo4pollEP9skua_task becomes foo::poll. Parameters and the
  * result type are left out, and also the arguments of templates if there is no
- * room for them. Names may be hostile: a short name may stand for one that
- * fills any memory, or takes as long to write.
+ * room for them. Names may be hostile: a short name may stand for a name that
+ * fills any memory, or that takes very long to write.
  */
 #ifndef SKUA_BPF_TARGET_DEMANGLE_H
 #define SKUA_BPF_TARGET_DEMANGLE_H

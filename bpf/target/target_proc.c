@@ -82,8 +82,8 @@ static uint32_t last_number(const char *line)
 }
 
 /* Return: whether the text of a file `status` is that of a kernel thread. Kernels
- * before 6.11 do not have the line Kthread: there, kthreadd is the parent, whose number
- * is 2, or it is kthreadd itself. */
+ * before 6.11 do not have the line Kthread: on these, a kernel thread is kthreadd,
+ * number 2, or has it as its parent. */
 static bool is_kernel_thread(const char *text)
 {
 	const char *kthread = find_line(text, "Kthread:");

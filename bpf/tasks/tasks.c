@@ -100,8 +100,8 @@ static bool plausible(const struct area_task *task)
 }
 
 /* Whether the task's memory no longer holds a finished task with references.
- * The memory can still be that of a task: the poll function alone does not show
- * it. */
+ * This checks the state, because the memory may still have the poll function of
+ * a task that is gone. */
 static bool is_over(struct reader *reader, const struct area_task *task,
 		    const struct target_runtime *runtime)
 {

@@ -36,8 +36,8 @@ const char *tasks_doing(const struct area_task *task)
 }
 
 /* Return what the task waits for: an address, or the time of a timer; 0 if it
- * waits for nothing that has one. The table keeps the reason of a wait that is
- * over, so the state decides. */
+ * waits for something that has neither. The table keeps the reason of a wait
+ * that is over, so the state decides. */
 static uint64_t waited_for(const struct area_task *task)
 {
 	bool waits = task->state == AREA_TASK_WAITING ||

@@ -21,8 +21,8 @@ struct options {
 	bool json, measure;
 };
 
-/* Indexed by enum skua_placement, which also has a list of CPUs; SKUA_CPUS sets
- * that. */
+/* Indexed by enum skua_placement, except its value for a list of CPUs, which
+ * SKUA_CPUS sets. */
 static const char *const placements[] = { "default", "compact", "scatter",
 					  "cores", "caches" };
 #define PLACEMENTS (sizeof(placements) / sizeof(*placements))

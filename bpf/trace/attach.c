@@ -282,7 +282,7 @@ static int attach_probes(struct attachment *a, const struct goal *goal,
 		err = make_sum(a->counter->maps.workers, 0);
 	if (!err)
 		err = make_sum(a->counter->maps.times, 0);
-	/* Attached first, so that no end of a thread is missed. */
+	/* Attach to the ends of threads first, so that none is missed. */
 	if (!err)
 		err = keep_link(a, "sched_process_exit",
 				bpf_program__attach(a->counter->progs.on_exit));

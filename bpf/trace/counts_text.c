@@ -6,8 +6,8 @@
 #include "bpf/trace/counts_view.h"
 #include "bpf/cli/table.h"
 
-#define MAX_NUMBERS 10u  /* up to so many workers, steals are numbers */
-#define MAX_SHADES  128u /* up to so many, they are shades */
+#define MAX_NUMBERS 10u  /* up to this many workers, steals are numbers */
+#define MAX_SHADES  128u /* up to this many, they are shades */
 #define MAX_ENDED   64u  /* rows for ended workers, if none lives */
 
 /* ---- workers --------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 
 #define PATH 96u /* bytes of a path below /proc/self/fd */
 
-/* Build a path below a descriptor, as bpf() takes paths only. */
+/* Build a path below a descriptor, because bpf() takes paths only. */
 static void path_of(char *path, int fd, const char *name)
 {
 	snprintf(path, PATH, "/proc/self/fd/%d/%s", fd, name);

@@ -17,7 +17,7 @@
 #define MIN_SECONDS 0.01
 #define MAX_SECONDS 1e6
 
-/* Terminal lines for neither workers nor the matrix. */
+/* The number of terminal lines that show neither workers nor the matrix. */
 #define OTHER_ROWS 20u
 
 struct options {

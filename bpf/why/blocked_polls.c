@@ -347,7 +347,8 @@ int blocked_polls_start(struct blocked_polls **out, struct target *target,
 
 int blocked_polls_take(struct blocked_polls *off, bool ended)
 {
-	/* The blocks may already be of the other program. */
+	/* The blocks may already be of a program that the process has
+	 * executed. */
 	if (!ended && !target_alive(off->target))
 		return -ESRCH;
 	ring_buffer__consume(off->ring);

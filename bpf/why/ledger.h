@@ -170,7 +170,7 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
 		  struct ledger_split *split);
 
 /**
- * struct ledger_reason - what a share of an item's time went to
+ * struct ledger_reason - the cause of a share of an item's time
  * @kind: enum ledger_part; LEDGER_BURST; or LEDGER_BACKLOG: many polls, none of them
  *        long. In a verdict also LEDGER_UNFINISHED: a poll that has not ended, and has
  *        taken longer than any item

@@ -8,7 +8,8 @@
 #include "bpf/cli/sorted.h"
 #include "bpf/why/ledger.h"
 
-/* Share of a part from which on its largest cause is the only one to name. */
+/* If its largest cause has at least this share of a part, no other cause is
+ * named. */
 #define ALONE 0.8
 
 #define SLOW_MIN 10u

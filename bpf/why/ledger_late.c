@@ -77,7 +77,7 @@ const struct ledger_late *ledger_late_of(const struct ledger *l,
 		else
 			high = middle;
 	}
-	/* That one may be of another worker. */
+	/* That call may be of another worker. */
 	for (; low > 0; low--) {
 		const struct ledger_late *late = &l->lates[low - 1];
 
