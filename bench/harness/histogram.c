@@ -55,7 +55,7 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 }
 
 /* The [percent, time] points of a plot. They become denser towards 100 percent, and
- * the last one before 100 leaves more than one time above it. */
+ * more than one time lies above the last point before 100. */
 static json_t *quantiles_json(const struct histogram *h)
 {
 	json_t *points = json_array();

@@ -167,8 +167,8 @@ bool sort_check(const struct sort_item *items, size_t n, const char *input,
 			      (stable && item->key == item[-1].key &&
 			       item->place < item[-1].place)))
 			return wrong("sort", i);
-		/* Each place must occur once. Both sums are 0 then; a mistake
-		 * does not make another set for which both are. */
+		/* Each place must occur once. Then both sums are 0; it is very
+		 * unlikely that they are 0 for other places. */
 		places += (uint64_t)item->place - i;
 		scattered += scatter(item->place) - scatter(i);
 	}

@@ -240,8 +240,8 @@ void cilksort_fill(uint32_t *numbers, uint64_t count)
 		numbers[i] = number_at(i);
 }
 
-/* The same numbers have the same sum, and the same sum of scatter(). A mistake does not
- * produce other numbers for which both sums are the same. */
+/* The same numbers have the same sum, and the same sum of scatter(). It is very
+ * unlikely that other numbers have the same two sums. */
 bool cilksort_check(const uint32_t *numbers, uint64_t count)
 {
 	uint64_t sum = 0, scattered = 0;

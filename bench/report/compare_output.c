@@ -519,7 +519,8 @@ int compare_add_json(json_t *report, const struct comparison *cmp)
 	err |= json_object_set_new(report, "peers", peers);
 	err |= json_object_set_new(report, "skua_runs", skua);
 	err |= json_object_set_new(report, "comparisons", comparisons);
-	if (cmp->runs > 0) /* otherwise keep that of skua's measurements */
+	if (cmp->runs > 0) /* otherwise keep the calibration of skua's own
+			    * measurements */
 		err |= json_object_set_new(
 			report, "calibration",
 			json_pack("{s:I, s:i, s:i, s:i}", "best_ns",

@@ -12,7 +12,8 @@
  * @of: given to @compared
  *
  * They were measured once, on another machine: for each there is a figure of skua
- * from the same runs. Then names the schedulers that are not run, and why.
+ * from the same runs. Then it names the schedulers that are not run, and says
+ * why.
  */
 void published_print(FILE *file,
 		     bool (*compared)(const void *of, const char *workload),

@@ -9,7 +9,7 @@
 
 #define ROUNDS_MIN  16u /* rounds of a search before a worker parks, at least */
 #define SEARCH_NS   5000u /* time of a search before a worker parks, at least */
-#define PATIENCE_NS 2000u /* of hintw, before it searches beyond its node */
+#define PATIENCE_NS 2000u /* hintw: time of a search in its own node */
 #define STEAL_MAX   32u
 
 struct crowd {

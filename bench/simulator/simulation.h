@@ -68,7 +68,7 @@ struct outcome {
 	uint64_t moved[TIERS]; /* tasks */
 	uint64_t parks, wakes;
 	unsigned in_state[SIM_STATES]; /* workers, at the end */
-	uint64_t work_ns, home_ns;     /* tasks took; would take at home */
+	uint64_t work_ns, home_ns;     /* time of tasks; the same at home */
 	uint64_t end_ns;
 	struct reads failed;   /* rounds of a search that found nothing */
 	struct reads sleeping; /* the final scans of workers that parked */

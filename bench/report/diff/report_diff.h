@@ -13,9 +13,9 @@
  *   time. A median that is also "ns_per_op" is not compared twice. p90 is left out
  *   because it lies between two others, and each further figure makes the others harder
  *   to judge; p9999, because a round has too few times.
- * - "instructions" of an operation. If a file has none of rounds, the values are those of
- *   the runs. Left out for a workload with latencies, where they depend on how long it
- *   waits.
+ * - "instructions" of an operation. If a file has no numbers for rounds, the values are
+ *   those of the runs. Left out for a workload with latencies, where they depend on how
+ *   long it waits.
  *
  * A figure has changed if all of these hold:
  *

@@ -69,8 +69,8 @@ static const char *const distributions[] = { "latency_ns", "awake_latency_ns",
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* Return the times of the rounds; the median alone if the result has none of
- * rounds; NULL if they are not valid. */
+/* Return the times of the rounds; the median alone if the result has no times
+ * of rounds; NULL if they are not valid. */
 static json_t *values_of(json_t *result)
 {
 	json_t *rounds = json_object_get(result, "rounds_ns"), *value;
