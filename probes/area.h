@@ -40,7 +40,8 @@ struct area_root {
 	uint64_t magic;
 	uint32_t abi;
 	uint32_t bytes;     /* of this struct */
-	uint64_t changes;   /* to the fields that follow; odd during a change */
+	uint64_t changes;   /* count of changes to the fields that follow; odd
+			     * during a change */
 	uint64_t runtimes;  /* address of the first struct area_runtime */
 	uint64_t count;     /* number of runtimes */
 	char version[16];   /* of the library, ends with 0 */
@@ -73,7 +74,7 @@ struct area_runtime {
 	uint32_t worker_bytes; /* of struct area_worker */
 	uint64_t workers;      /* address of worker_count addresses */
 	uint64_t started_ns;   /* CLOCK_MONOTONIC */
-	uint32_t sample;       /* at least one of so many polls is timed */
+	uint32_t sample;       /* at least one poll in this many is timed */
 	/* The array at workers has addresses of the library's own structs: the struct
 	 * area_worker of each is this many bytes after that address. */
 	uint32_t worker_offset;
@@ -192,7 +193,8 @@ struct area_type {
 	uint64_t polls;
 	uint64_t run_ns; /* total time of these polls */
 	uint64_t longest_ns;
-	uint64_t waits;   /* in queues, from a spawn or wake to the poll */
+	uint64_t waits;   /* number of waits in queues, from a spawn or wake to
+			   * the poll */
 	uint64_t wait_ns; /* total time of these waits */
 	uint64_t longest_wait_ns;
 };

@@ -10,21 +10,22 @@
 
 #include <stdint.h>
 
-/* counter_read - read a word; by any thread */
+/* counter_read - read a word. Threads: any */
 static inline uint64_t counter_read(const uint64_t *counter)
 {
 	/* Relaxed: a reader needs a whole value, but no order. */
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-/* counter_set_owner - set a word; only by the thread that writes it */
+/* counter_set_owner - set a word; called only by the thread that writes it */
 static inline void counter_set_owner(uint64_t *counter, uint64_t value)
 {
 	/* Relaxed: see counter_read(). */
 	__atomic_store_n(counter, value, __ATOMIC_RELAXED);
 }
 
-/* counter_add_owner - add to a word; only by the thread that writes it */
+/* counter_add_owner - add to a word; called only by the thread that writes
+ * it */
 static inline void counter_add_owner(uint64_t *counter, uint64_t n)
 {
 #if defined(__x86_64__) && !defined(SKUA_EXPLORE)

@@ -38,8 +38,9 @@ enum event_kind {
 	EVENT_OVERFLOW, /* detail: tasks moved to the injection queue */
 	EVENT_JOB_BEGIN, /* a stolen job begins. a: its function; other: victim */
 	EVENT_JOB_END,
-	/* Written by the thread that watches the workers. a: task; b: as in
-	 * EVENT_BEGIN, whose detail tells what it is; detail: microseconds so far */
+	/* Written by the thread that watches the workers. a: task; b: as in the
+	 * EVENT_BEGIN of the poll, whose detail tells the meaning of b; detail:
+	 * microseconds so far */
 	EVENT_STALL,
 	/* The worker calls its pollers again, more than EVENT_LATE_NS after the last
 	 * time. a: ns since it last called them, or since it last slept in one. */

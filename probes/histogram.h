@@ -49,7 +49,8 @@ static inline uint64_t probes_bucket_ns(unsigned bucket)
 	return (uint64_t)(bucket % PROBES_STEPS + PROBES_STEPS) << octave;
 }
 
-/* probes_count_owner - add a time @n times; only by the thread that writes @h */
+/* probes_count_owner - add a time @n times; called only by the thread that
+ * writes @h */
 static inline void probes_count_owner(struct probes_histogram *h, uint64_t ns,
 				      uint64_t n)
 {

@@ -43,7 +43,6 @@ struct perf_group;
  * @value: the count; extrapolated if the event had a counter for a part of the time
  * @run_ratio: the part of the time that it had a counter, 0 to 1; 1 means exact
  * @raw, @enabled_ns, @running_ns: the input for @value and @run_ratio
- * @raw, @enabled_ns, @running_ns: what value and ratio are made from
  */
 struct perf_group_event {
 	const char *name;

@@ -117,8 +117,8 @@ static inline void probe_unpark(unsigned worker, uint64_t parked_ns,
 		probe_unpark_hit(worker, parked_ns, waker, 0);
 }
 
-/* probe_lifo_flush - report polls since the last call, and how many of them were @hits in
- * the LIFO slot */
+/* probe_lifo_flush - report the number of @polls since the last call, and how many of
+ * these were @hits: polls of a task from the LIFO slot */
 static inline void probe_lifo_flush(unsigned worker, uint64_t hits,
 				    uint64_t polls)
 {

@@ -91,14 +91,14 @@ void recorder_clock_owner(struct recorder *r, uint64_t now_ns);
 void recorder_destroy(struct recorder *r);
 
 /* recorder_share - allocate the ring of threads that are no workers, if there is memory;
- * by any worker */
+ * called by any worker */
 void recorder_share(struct area_runtime *area);
 
 /* recorder_unshare - free that ring */
 void recorder_unshare(struct area_runtime *area);
 
-/* recorder_note_shared - write an event of a thread that is no worker, if there is a ring;
- * by any thread */
+/* recorder_note_shared - write an event of a thread that is no worker, if there is a ring.
+ * Threads: any */
 void recorder_note_shared(struct area_runtime *area, enum event_kind kind,
 			  uint64_t a, uint64_t b, uint32_t detail);
 

@@ -39,7 +39,7 @@ struct trace_header {
 
 struct trace_chunk {
 	uint32_t kind;  /* enum trace_kind */
-	uint32_t bytes; /* of what follows: a multiple of 8 */
+	uint32_t bytes; /* length of the rest of the chunk: a multiple of 8 */
 };
 
 #define TRACE_CHUNK_MAX (UINT32_C(1) << 26)
@@ -90,8 +90,9 @@ struct trace_name {
 	char text[64];
 };
 
-/* Events are numbered from the begin of the stream. Events between two chunks of a stream
- * that are in neither are lost. An event of kind EVENT_NONE is lost, too. */
+/* Events are numbered from the begin of the stream. If the numbers of two chunks of a
+ * stream leave a gap, the events in it are lost. An event of kind EVENT_NONE is lost,
+ * too. */
 struct trace_events {
 	uint64_t first; /* the number of the first */
 	uint32_t stream;

@@ -164,7 +164,8 @@ static bool is_gap(uint32_t near, uint32_t far)
 
 /* find_gap - find the lowest gap that makes groups
  *
- * The lowest, because caches are within sockets: a higher gap would show sockets. */
+ * It takes the lowest gap, because caches are within sockets: a higher gap would
+ * show sockets. */
 static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 {
 	size_t count = 0;

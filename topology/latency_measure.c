@@ -13,7 +13,8 @@
 #define MIN_ROUNDS 8u
 #define MAX_ROUNDS 32u
 #define ALL_ROUNDS 2048u
-/* Checks of the deadline before a player yields its CPU: about a millisecond. */
+/* The number of checks of the deadline before a player yields its CPU: about a
+ * millisecond. */
 #define PATIENCE 500u
 /* A guess at the time of a round trip, to plan how many games run at once. */
 #define ROUGH_TRIP_NS 300u

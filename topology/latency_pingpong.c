@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Reads of a word between two checks of the deadline. */
+/* The number of reads of a word between two checks of the deadline. */
 #define SPINS 1000u
 /* An invite has the index of the other player, and which of the two begins. */
 #define INVITE_NONE  0u
@@ -50,8 +50,8 @@ static uint32_t await_change(const struct pingpong *c, const uint32_t *word,
 {
 	for (unsigned looks = 1;; looks++) {
 		for (unsigned i = 0; i < SPINS; i++) {
-			/* Relaxed: only the ball itself is handed over. Its
-			 * partner is the store in ping() or pong(). */
+			/* Relaxed: only the ball itself is handed over, by the
+			 * store in ping() or pong(). */
 			uint32_t value =
 				__atomic_load_n(word, __ATOMIC_RELAXED);
 

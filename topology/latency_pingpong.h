@@ -2,10 +2,10 @@
 /**
  * latency_pingpong.h - threads that measure latencies, two at a time
  *
- * Each CPU has a player, a thread. Two players measure the latency between their CPUs
- * by a game: they pass a ball, a word of memory, to and fro. Players without a game
- * are idle. The player that ends a game pairs idle players for new games, until each
- * has played with each.
+ * Each CPU has a player, a thread. Two players measure the latency between their CPUs by a
+ * game: they pass a ball, a word of memory, to and fro. Players without a game are idle.
+ * The player that ends a game pairs idle players for new games, until each player has
+ * played with each other player.
  *
  * So no player waits for a CPU that is busy with something else, because the player of
  * that CPU is not idle. Rejected: a fixed schedule of games, which would wait for such a
@@ -27,7 +27,7 @@
 #define PINGPONG_TRIPS 16u /* round trips between two readings of the clock */
 
 #define PINGPONG_PAGE  4096
-#define PINGPONG_PAIR  128 /* of cache lines, as in core/base/atomic.h */
+#define PINGPONG_PAIR  128 /* two cache lines, as in core/base/atomic.h */
 #define PINGPONG_WORDS (LATENCY_MAX_CPUS / 64)
 
 /* A page of memory for each player. The player writes to it first, so that it is on the
@@ -61,7 +61,7 @@ struct pingpong {
 	struct player *players;
 	struct pingpong_page *pages;
 
-	pthread_spinlock_t lock; /* of idle, games and each todo */
+	pthread_spinlock_t lock; /* guards idle, games and each todo */
 	uint64_t idle[PINGPONG_WORDS];
 	unsigned games, games_at_once;
 

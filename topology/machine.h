@@ -30,7 +30,7 @@ struct machine {
  * machine_load - read the description of a machine
  * @out: receives the machine; the caller releases it with machine_free()
  * @root: "/"; a folder with a copy of the machine's sysfs; or a snapshot (sysfs.h)
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * Return: 0; -ENOENT (no CPU is described); -ENOMEM; an error of sysfs_open().
  */

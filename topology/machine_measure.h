@@ -15,7 +15,7 @@
  * @within: measure only those CPUs in this list that the calling thread may run on;
  *          NULL: all CPUs that it may run on
  * @budget_ns: the longest time
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * A remark says why pairs were not measured: only one core is allowed, control groups
  * leave less CPU time than there are cores, or the time was over. The calling thread

@@ -102,7 +102,7 @@ static struct keys by_compact(const struct candidate *s)
 				s->is.core, s->is.cpu } };
 }
 
-/* Each core once, before any core gets a second worker; fast cores first. */
+/* Use each core once before any core gets a second worker; fast cores first. */
 static struct keys by_core(const struct candidate *s)
 {
 	return (struct keys){ { rest(s), s->sibling,

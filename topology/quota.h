@@ -22,7 +22,7 @@ struct quota {
 /**
  * quota_read - read the quota of this process
  * @root: see machine_load()
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * Return: 0, also if there are no control groups; -ENOMEM; an error of sysfs_open().
  */

@@ -11,7 +11,7 @@
  * snapshot_save - write a snapshot
  * @file: open for writing; the caller closes it
  * @root: "/", or a folder that has a copy of its sysfs
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * Return: 0; -ENOENT (nothing is described there); -ENOMEM; another error of
  * reading or writing.

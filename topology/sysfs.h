@@ -30,7 +30,7 @@ struct sysfs {
 
 /**
  * sysfs_open - open a folder or a snapshot
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * Return: 0; -EINVAL (a snapshot is malformed); -ENOMEM; another error of open()
  * or read().
