@@ -141,7 +141,7 @@ SKUA_API int skua_group_wait(struct skua_group *group);
  * After -ETIMEDOUT the group is in the same state as before the call: any thread or
  * task may wait for it, and any thread may spawn members.
  *
- * As skua_group_wait().
+ * As skua_group_wait() in all other respects.
  * Return: as skua_group_wait(); -ETIMEDOUT (some members have not ended).
  */
 SKUA_API int skua_group_wait_until(struct skua_group *group,
@@ -155,7 +155,7 @@ SKUA_API int skua_group_wait_until(struct skua_group *group,
  * If members are left, the first call makes @self the waiter of the group: the end of
  * the last member wakes @self, which then calls this again.
  *
- * As skua_task_join_poll().
+ * As skua_task_join_poll() in all other respects.
  * Return: 0 (all members have ended); -EAGAIN (not yet: return SKUA_PENDING); -EINVAL
  * (an argument is NULL); -EALREADY (another thread or task waits for the group);
  * -EPERM (@self is not being polled).
@@ -172,7 +172,7 @@ SKUA_API int skua_group_wait_poll(struct skua_task *self,
  * The group does not wake @self any more, except that one wake-up may already be on
  * its way.
  *
- * As skua_task_join_cancel().
+ * As skua_task_join_cancel() in all other respects.
  * Return: 0; -EALREADY (all members have ended: call skua_group_wait_poll() again; it
  * returns 0, now or after the wake-up that is on its way); -EINVAL (an argument is
  * NULL, or @self does not wait for the group); -EPERM (@self is not being polled).

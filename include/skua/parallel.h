@@ -287,7 +287,7 @@ SKUA_API int skua_any(struct skua_ctx ctx, size_t begin, size_t end,
  * @test: returns 1 if all items of its sub-range match, 0 if not, or a negative value
  *        to end the loop
  *
- * As skua_any().
+ * As skua_any() in all other respects.
  * Return: 1 if all items match, also for an empty range; 0 if not; a negative value
  * as skua_find_any().
  */

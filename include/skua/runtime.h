@@ -128,9 +128,9 @@ struct skua_hooks {
  * @steal_attempts: minimum number of rounds over the queues of the other workers
  *         before a worker parks, 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 if there
  *         are more workers than CPUs
- * @max_queued: number of tasks in the injection queue from which on a spawn fails
- *         with -EAGAIN, on workers too; urgent and bound tasks have queues of their
- *         own and do not count; 0 = no bound
+ * @max_queued: when the injection queue has this number of tasks, a spawn fails with
+ *         -EAGAIN, on workers too; urgent and bound tasks have queues of their own
+ *         and do not count; 0 = no bound
  * @spin_ns: how long a worker searches for work before it parks, in nanoseconds, 1 to
  *           SKUA_MAX_DELAY_NS, or SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER. 0 = as long
  *           as its wake-ups take, by measurement; longer, up to 50,000, while work
@@ -151,14 +151,15 @@ struct skua_hooks {
  *         SKUA_MEASURE_TOPOLOGY and SKUA_TRUST_TOPOLOGY
  * @reserved: 0
  * @steal_max: maximum number of tasks that one steal takes from a worker on the same
- *             NUMA node, of at most half of its tasks, 1 to SKUA_MAX_STEAL; 0 = 32
+ *             NUMA node, 1 to SKUA_MAX_STEAL; a steal never takes more than half of
+ *             that worker's tasks; 0 = 32
  * @steal_max_far: the same maximum for a worker on another node; 0 = 1
  * @far_delay_ns: how long a worker searches its own node before it searches others,
  *         in nanoseconds, 1 to SKUA_MAX_DELAY_NS, but no longer than half of its
  *         search; 0 = 5,000. Before it sleeps, it scans all workers once
- * @far_samples: number of groups of workers on other nodes that a round of the search
- *         then tries, at random; a group shares a last cache. 1 to
- *         SKUA_MAX_FAR_SAMPLES; 0 = 2
+ * @far_samples: after @far_delay_ns, the number of groups of workers on other nodes
+ *         that each round of the search tries, chosen at random; a group shares a
+ *         last cache. 1 to SKUA_MAX_FAR_SAMPLES; 0 = 2
  * @placement: on which of the CPUs the workers run (skua/topology.h);
  *             SKUA_PLACE_LISTED needs @cpus
  * @stall_limit_ns: how long a poll may take before it is reported as stalled, see

@@ -12,8 +12,8 @@
 
 /* ---- merge ----------------------------------------------------------------- */
 
-/* Two ordered arrays, of which the items of the left one come first if they are
- * equal; and the space for the merged items. */
+/* Two ordered arrays, and the space for the merged items. If items are equal,
+ * those of the left array come first. */
 struct skua_sorter_merge {
 	const skua_sorter_item *left, *right;
 	size_t lefts, rights;

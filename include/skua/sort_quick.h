@@ -52,9 +52,9 @@ SKUA_SORTER skua_sorter_item *skua_sorter_median(skua_sorter_item *a,
 	return ab == skua_sorter_less(b, c, arg) ? b : c;
 }
 
-/* Return an item near the median of @count items, 8 or more: a median of medians,
- * of parts that lie neither at the ends nor symmetrically, because patterns often
- * do. */
+/* Return an item near the median of @count items, 8 or more: a median of medians.
+ * The samples lie neither at the ends nor symmetrically, because patterns in the
+ * items often do. */
 SKUA_SORTER skua_sorter_item *skua_sorter_pivot(skua_sorter_item *base,
 						size_t count, void *arg)
 {

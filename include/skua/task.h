@@ -188,7 +188,7 @@ SKUA_API int skua_task_spawn(struct skua_runtime *rt, struct skua_task *task);
  * Only that worker polls the task, also each time it is woken. The task waits while
  * the worker is busy.
  *
- * As skua_task_spawn().
+ * As skua_task_spawn() in all other respects.
  * Return: as skua_task_spawn(); -EINVAL also if there is no such worker.
  */
 SKUA_API int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
@@ -263,7 +263,7 @@ SKUA_API int skua_task_join(struct skua_task *task);
  * After -ETIMEDOUT nothing has changed: the task goes on and its memory must stay in
  * place; any thread or task may join or detach it, also this thread again.
  *
- * As skua_task_join().
+ * As skua_task_join() in all other respects.
  * Return: as skua_task_join(); -ETIMEDOUT (the task has not ended).
  */
 SKUA_API int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns);

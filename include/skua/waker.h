@@ -72,7 +72,7 @@ SKUA_API void skua_waker_wake(struct skua_waker waker);
  * skua_waker_wake_by_ref - make a task runnable, and keep the waker
  * @waker: borrowed; no waker is ignored
  *
- * As skua_waker_wake().
+ * As skua_waker_wake() in all other respects.
  */
 SKUA_API void skua_waker_wake_by_ref(struct skua_waker waker);
 
