@@ -39,7 +39,7 @@ struct config {
  * config_resolve - check @cfg, and add values from the environment and defaults
  * @out: filled in on success; the caller releases it with config_free()
  * @cfg: NULL: all defaults
- * @err: receives what was wrong; may be NULL
+ * @err: receives a description of the error; may be NULL
  *
  * Return: 0 or a negative errno.
  */
