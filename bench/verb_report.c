@@ -44,8 +44,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_WORKLOAD:
 		if (options->only != NULL)
-			return args_refuse("--workload: one only; it was '%s' "
-					   "before",
+			return args_refuse("--workload twice, first '%s'; "
+					   "allowed: once",
 					   options->only->name);
 		options->only = workload_find(arg);
 		if (options->only == NULL)

@@ -171,8 +171,8 @@ int machine_measure(struct machine *machine, const struct cpu_list *within,
 
 	if (!machine->here)
 		return error_set(err, -EINVAL,
-				 "latency: only this machine can be measured, "
-				 "and it was not loaded from /");
+				 "latency: only this machine can be measured; "
+				 "the topology was not loaded from /");
 	code = choose(&cpus, &cores, machine, within);
 	if (!code) {
 		code = measure(machine, &cpus, cores, budget_ns);

@@ -55,11 +55,13 @@ static error_t check(void *input)
 	const struct options *options = input;
 
 	if (options->pid && options->in)
-		return args_refuse("a process, and a FILE; allowed: --pid PID, "
-				   "or a FILE of folded stacks");
+		return args_refuse(
+			"both a process and a FILE; allowed: --pid PID, "
+			"or a FILE of folded stacks");
 	if (options->in &&
 	    (options->rate || options->seconds > 0 || options->kernel))
-		return args_refuse("--for, --kernel and --rate are for --pid");
+		return args_refuse("--for, --kernel or --rate with a FILE; "
+				   "allowed: only with --pid");
 	if (!options->out && !options->folded && isatty(STDOUT_FILENO))
 		return args_refuse("no file for the picture; allowed: --output "
 				   "FILE, or --folded");

@@ -61,8 +61,8 @@ static error_t add_file(void *input, char *path)
 		return args_refuse("%s: %s", path, strerror(errno));
 	if (s->count == MAX_MODULES || strlen(last_of(path)) >= MAX_NAME) {
 		close(fd);
-		return args_refuse("%s: allowed: at most %u files, with names "
-				   "of at most %u bytes",
+		return args_refuse("%s: too many files, or a name that is too "
+				   "long; allowed: %u files, names of %u bytes",
 				   path, MAX_MODULES, MAX_NAME - 1);
 	}
 	snprintf(module->name, MAX_NAME, "%s", last_of(path));

@@ -22,8 +22,10 @@ static error_t check(void *input)
 {
 	const struct options *options = input;
 
-	if (options->all == (options->pid != 0))
-		return args_refuse("allowed: one of --pid PID and --all");
+	if (options->all && options->pid != 0)
+		return args_refuse("--all with --pid; allowed: one of them");
+	if (!options->all && options->pid == 0)
+		return args_refuse("no process; allowed: --pid PID, or --all");
 	if (options->listen && (options->textfile || options->once))
 		return args_refuse(
 			"--listen with --once or --textfile; allowed: one of "
@@ -132,7 +134,7 @@ static int write_once(const struct metrics_source *source,
 		fprintf(stderr, ARGS_PROGRAM " metrics: %s\n",
 			target_reason(source->target));
 	else if (err != 0)
-		complain("the processes", err);
+		complain("cannot read the processes", err);
 	else if (options->textfile)
 		err = replace(options->textfile, text, size);
 	else
@@ -195,7 +197,7 @@ int verb_metrics(int argc, char **argv)
 	source.stamped = options.textfile != NULL;
 	err = exits_open(&exits, (pid_t)options.pid);
 	if (err != 0)
-		complain("signals", err);
+		complain("cannot wait for signals", err);
 	if (err == 0 && options.pid) {
 		err = target_open(&source.target, (pid_t)options.pid);
 		if (err != 0)
@@ -206,7 +208,7 @@ int verb_metrics(int argc, char **argv)
 	if (err == 0 && !serves) {
 		err = metrics_drop_rights(options.textfile != NULL);
 		if (err != 0)
-			complain("rights", err);
+			complain("cannot drop privileges", err);
 	}
 	if (err == 0)
 		err = run(&source, &options);

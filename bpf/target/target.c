@@ -94,8 +94,8 @@ static int judge(struct target *target, int code)
 	if (code == -EFBIG)
 		return target_fail(
 			&target->complaint, code,
-			"process %d has more than may be read of a "
-			"process: %ju MiB at once, %ju more in a second",
+			"process %d costs too much to read; allowed: "
+			"%ju MiB at once, and %ju MiB more each second",
 			target->pid, (uintmax_t)(TARGET_WORK >> 20),
 			(uintmax_t)(TARGET_WORK_SECOND >> 20));
 	if (code == -EFAULT)
@@ -226,12 +226,12 @@ int target_read_maps(struct target *target)
 	target->maps_bytes = strlen(text);
 	if (target->maps_bytes >= TARGET_PROC_BYTES - 1) {
 		free(text);
-		return target_fail(
-			&target->complaint, -EFBIG,
-			"process %d has more mappings than may be "
-			"read of a process: %ju MiB of /proc/%d/maps",
-			target->pid, (uintmax_t)(TARGET_PROC_BYTES >> 20),
-			target->pid);
+		return target_fail(&target->complaint, -EFBIG,
+				   "process %d has too many mappings; allowed: "
+				   "%ju MiB of /proc/%d/maps",
+				   target->pid,
+				   (uintmax_t)(TARGET_PROC_BYTES >> 20),
+				   target->pid);
 	}
 	count = target_parse_maps(text, &list);
 	if (count < 0) {
@@ -465,8 +465,9 @@ int target_record_until(struct target *target, uint64_t ns)
 		return judge(target, -ESRCH);
 	if (target->written_fd < 0)
 		return target_fail(&target->complaint, -EACCES,
-				   "process %d may be read, but not written, "
-				   "and recording is begun by writing a time",
+				   "process %d may be read, but not written; "
+				   "to begin a recording, this command writes "
+				   "a time to its memory",
 				   target->pid);
 	for (unsigned i = 0; code == 0 && i < target->root_count; i++) {
 		code = put_until(target, target->roots[i], ns);

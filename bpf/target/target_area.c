@@ -101,7 +101,7 @@ static int judge_runtime(const struct area_runtime *area,
 	    area->bytes < RUNTIME_MIN || area->bytes > MAX_BYTES)
 		return target_fail(
 			complaint, -EILSEQ,
-			"its list of runtimes leads to something that is no "
+			"its list of runtimes has an entry that is not a "
 			"runtime");
 	if (area->worker_count == 0 || area->worker_count > TARGET_MAX_WORKERS)
 		return target_fail(complaint, -EILSEQ,

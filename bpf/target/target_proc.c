@@ -199,11 +199,13 @@ void target_proc_denied(int folder, pid_t pid,
 	else if (scope > 0)
 		target_fail(complaint, 0,
 			    "no permission to read process %d: "
-			    "kernel.yama.ptrace_scope is %d, which needs %s",
+			    "kernel.yama.ptrace_scope is %d; %s",
 			    pid, scope,
-			    scope >= 3   ? "a reboot to be lowered"
-			    : scope == 2 ? "CAP_SYS_PTRACE"
-					 : "CAP_SYS_PTRACE, or 0 there");
+			    scope >= 3   ? "only a reboot can lower it"
+			    : scope == 2 ? "run this command with "
+					   "CAP_SYS_PTRACE"
+					 : "run this command with "
+					   "CAP_SYS_PTRACE, or set it to 0");
 	else if (fstatat(folder, "mem", &files, 0) == 0 &&
 		 files.st_uid != status.owner)
 		target_fail(complaint, 0,

@@ -43,7 +43,7 @@ static error_t check(void *input)
 
 	if (options->file &&
 	    (options->pid || options->out || options->seconds > 0))
-		return args_refuse("a FILE, and an option for recording; "
+		return args_refuse("both a FILE and an option for recording; "
 				   "allowed: a FILE, or --pid, --for and "
 				   "--output");
 	if (options->off_cpu && (options->file || options->out))

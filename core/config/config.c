@@ -62,8 +62,8 @@ static int copy_config(struct skua_config *copy, const struct skua_config *cfg,
 		if (bytes[i] != 0)
 			return error_set(
 				err, -EINVAL,
-				"size: %zu, with a field set that this "
-				"version, of size %zu, does not know",
+				"size: %zu, and a field is set that this "
+				"version does not know: its size is %zu",
 				cfg->size, sizeof(*copy));
 	}
 	memcpy(copy, cfg,
@@ -105,10 +105,11 @@ static int check_stalls(const struct skua_config *cfg, struct skua_error *err)
 				 cfg->stall_limit_ns, SKUA_MIN_STALL_LIMIT_NS,
 				 SKUA_MAX_STALL_LIMIT_NS);
 	if (cfg->stall_limit_ns != 0 && (cfg->flags & SKUA_CALLER_DRIVEN))
-		return error_set(err, -EINVAL,
-				 "stall_limit_ns: %" PRIu64 ", allowed is 0 "
-				 "with SKUA_CALLER_DRIVEN: it needs threads",
-				 cfg->stall_limit_ns);
+		return error_set(
+			err, -EINVAL,
+			"stall_limit_ns: %" PRIu64 ", allowed is 0 "
+			"with SKUA_CALLER_DRIVEN: stall reports need a thread",
+			cfg->stall_limit_ns);
 	if (cfg->stall_signal != 0 &&
 	    cfg->stall_signal != SKUA_STALL_NO_SIGNAL &&
 	    (cfg->stall_signal < SIGRTMIN || cfg->stall_signal > SIGRTMAX))

@@ -48,12 +48,12 @@ run flame --help
 expect 'flame --help' exited 0
 expect 'flame --help' out_has 'Usage: skua flame'
 expect 'flame --help' out_has 'frame pointers'
-refuses 2 'a process, and a FILE; allowed' flame -p 1 some.folded
+refuses 2 'both a process and a FILE; allowed' flame -p 1 some.folded
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" flame -p x
 refuses 2 "--rate is '0'; allowed: 1 to 10000" flame -p 1 --rate 0
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" flame -p 1 --for 0
-refuses 2 '--for, --kernel and --rate are for --pid' flame --rate 10 some.folded
-refuses 2 '--for, --kernel and --rate are for --pid' flame -k some.folded
+refuses 2 '--for, --kernel or --rate with a FILE; allowed: only with --pid' flame --rate 10 some.folded
+refuses 2 '--for, --kernel or --rate with a FILE; allowed: only with --pid' flame -k some.folded
 refuses 2 "unexpected argument 'more'" flame some.folded more
 refuses 1 'is not a skua process' flame -p $$ --folded
 true &

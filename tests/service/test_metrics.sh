@@ -40,8 +40,8 @@ END
 run metrics --help
 expect 'metrics --help' exited 0
 expect 'metrics --help' out_has 'Usage: skua metrics'
-refuses 2 'allowed: one of --pid PID and --all' metrics
-refuses 2 'allowed: one of --pid PID and --all' metrics --all -p 1
+refuses 2 'no process; allowed: --pid PID, or --all' metrics
+refuses 2 '--all with --pid; allowed: one of them' metrics --all -p 1
 refuses 2 '--listen with --once or --textfile' metrics --all --once --listen localhost:1
 refuses 2 '--interval is only for --textfile' metrics --all --interval 3
 refuses 2 '--format without --once or --textfile' metrics --all --format prometheus

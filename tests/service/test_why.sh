@@ -71,7 +71,7 @@ for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
 	refuses 2 "--slower-than is '$time'; allowed: a number and ns, us, ms or s" why \
 		-p 1 --slower-than "$time"
 done
-refuses 2 'a FILE, and an option for recording' why -p 1 some.skua
+refuses 2 'both a FILE and an option for recording' why -p 1 some.skua
 refuses 2 "unexpected argument 'more'" why some.skua more
 refuses 2 "unexpected argument '$$'; allowed: --pid $$" why $$
 refuses 2 "no option '--wrong'" why --wrong

@@ -544,8 +544,8 @@ TEST(measure__another_machine__einval)
 		0);
 	assert_int_equal(skua_topology_measure(topology, 0, &err), -EINVAL);
 	assert_string_equal(err.text,
-			    "latency: only this machine can be measured, and "
-			    "it was not loaded from /");
+			    "latency: only this machine can be measured; the "
+			    "topology was not loaded from /");
 	machine_measure_when((struct machine *)topology, NULL, MEASURE_ALWAYS);
 	assert_int_equal(created, 0);
 	skua_topology_free(topology);

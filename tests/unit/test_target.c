@@ -252,7 +252,7 @@ TEST(list__no_runtime_there__is_refused)
 	struct state *s = *state;
 
 	runtime_of(s)->magic = 0;
-	refuses(s, -EILSEQ, "something that is no runtime");
+	refuses(s, -EILSEQ, "an entry that is not a runtime");
 	root_of(s)->runtimes = 8;
 	refuses(s, -EILSEQ, "no memory");
 }

@@ -123,9 +123,8 @@ TEST(maps__beyond_their_limit__are_named_with_it)
 		make(&fake);
 		read_maps(&fake, sizes[i], -EFBIG);
 		assert_string_equal(fake.target.complaint.text,
-				    "process 4242 has more mappings than may "
-				    "be read of a process: 16 MiB of "
-				    "/proc/4242/maps");
+				    "process 4242 has too many mappings; "
+				    "allowed: 16 MiB of /proc/4242/maps");
 		end(&fake);
 	}
 }
@@ -139,8 +138,8 @@ TEST(maps__work_is_spent__names_how_much_there_is)
 	fake.target.budget.left = (64 << 20) - 1;
 	read_maps(&fake, 4096, -EFBIG);
 	assert_string_equal(fake.target.complaint.text,
-			    "process 4242 has more than may be read of a "
-			    "process: 256 MiB at once, 64 more in a second");
+			    "process 4242 costs too much to read; allowed: "
+			    "256 MiB at once, and 64 MiB more each second");
 	fake.target.maps_bytes = 1 << 20;
 	fake.target.budget.left = 64 << 20;
 	read_maps(&fake, 4096, 0);

@@ -61,8 +61,8 @@ static void check_rounds(const struct harness_peer *peer)
 {
 	for (const struct harness_round *r = peer->rounds; r->name; r++)
 		if (find_case(r->name) == NULL)
-			refuse(": its own list has '%s', which is none of the "
-			       "harness",
+			refuse(": its list of cases has '%s', which the harness "
+			       "does not have",
 			       r->name);
 }
 

@@ -270,7 +270,8 @@ static int add_result(struct reader *r, json_t *result, const char *where,
 		return refuse(r, "result %zu%s: %s", i + 1, where, wrong);
 	figures = figures_of(result);
 	if (figures == NULL)
-		return refuse(r, "result %zu%s: \"rounds_ns\" are no times",
+		return refuse(r,
+			      "result %zu%s: \"rounds_ns\" is no list of times",
 			      i + 1, where);
 	row = row_of(result);
 	run = json_pack("{s:o, s:b, s:b}", "figures", figures, "noisy",
@@ -368,8 +369,8 @@ static int add_value(struct reader *r, json_t *value)
 		return add_report(r, value);
 	if (json_object_get(value, "workload") != NULL)
 		return add_result(r, value, "", 0);
-	return refuse(r, "it is neither a report.json nor what run --json "
-			 "prints");
+	return refuse(r, "it is neither a report.json nor the output of "
+			 "run --json");
 }
 
 static void skip_blanks(struct reader *r)
