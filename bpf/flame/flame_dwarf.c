@@ -90,7 +90,7 @@ static void open_lines(struct dwarf *dwarf)
 		read_units(dwarf);
 }
 
-/* The last range that begins at or before @address, if it contains it; or NULL. */
+/* Return the range that contains @address; NULL if there is none. */
 static const struct range *find_range(const struct dwarf *dwarf,
 				      uint64_t address)
 {

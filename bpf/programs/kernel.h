@@ -55,7 +55,7 @@ struct task_struct {
 
 /* kernel_thread_id - return the thread's number in a PID namespace, as gettid()
  * there; 0 if the thread is not in it
- * @inum: the namespace: inode of /proc/self/ns/pid in it */
+ * @inum: the namespace, given by the inode that /proc/self/ns/pid has there */
 static inline unsigned kernel_thread_id(struct task_struct *task, unsigned inum)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);

@@ -14,7 +14,8 @@
 /* trace_away_any - return true if the second track of a stream has a slice */
 bool trace_away_any(const struct trace *trace, unsigned source);
 
-/* trace_away_track - return the number of the second track; no source has it */
+/* trace_away_track - return the number of the second track of a stream; it is
+ * not the number of any source */
 unsigned trace_away_track(const struct trace *trace, unsigned source);
 
 /* trace_away_label - write the name of the second track, in TRACE_AWAY_LABEL

@@ -10,8 +10,8 @@
 #include "core/telemetry/track.h"
 #include "probes/root.h"
 
-/* The least time between two probe_lifo_flush(); before a park, the probe
- * always fires. */
+/* The least time between two calls of probe_lifo_flush(); before a park, the
+ * probe always fires. */
 #define FLUSH_PERIOD_NS UINT64_C(1000000)
 /* A timed poll costs about 100 ns more. That is little if all polls since the
  * last timed one took at least this time together. */

@@ -100,8 +100,8 @@ enum skua_log_level { SKUA_LOG_ERROR, SKUA_LOG_WARNING, SKUA_LOG_INFO };
  *
  * Callbacks must not call the runtime, except skua_worker_index(). A runtime with
  * SKUA_CALLER_DRIVEN has no threads that start or stop. Its worker counts as parked
- * from the moment when skua_runtime_poll() returns 0 to the next call of it, and for
- * the first time in skua_runtime_create().
+ * after skua_runtime_create(), and each time skua_runtime_poll() has returned 0,
+ * until the next call of skua_runtime_poll().
  */
 struct skua_hooks {
 	void (*worker_start)(void *ctx, unsigned worker) SKUA_NOEXCEPT;

@@ -223,7 +223,7 @@ def config__field_behind_it__refused_with_the_size(lib):
     error, runtime = lib.room("skua_error"), c_void_p()
     code = lib.ask("skua_runtime_create", byref(runtime), longer, error.at())
     expect((code, error.get("@i")), (-errno.EINVAL,) * 2, "of a longer config")
-    known = f"version, of size {config.size}, does not know"
+    known = f"version does not know: its size is {config.size}"
     expect(known in lib.text(error), True, f"{lib.text(error)!r} has {known!r}")
 
 
