@@ -207,8 +207,8 @@ struct area_samples {
 	struct probes_histogram steal; /* the search time before each steal */
 	struct probes_histogram poll;  /* sampled, as in area_type */
 	struct probes_histogram wait;  /* sampled, as in area_type */
-	/* By type. The last row, with poll 1, has all types for which there was no
-	 * row. */
+	/* A row for each type. The last row, with poll 1, has all types for which
+	 * there was no row. */
 	struct area_type types[AREA_TYPES];
 };
 

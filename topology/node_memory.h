@@ -30,7 +30,8 @@
 
 /* A bit for each node. */
 struct node_set {
-	/* In the form of the kernel, which asks for one bit more. */
+	/* A set in the form of the kernel, which asks for one bit more than
+	 * there are nodes. */
 	unsigned long words[NODE_MEMORY_LIMIT / (8 * sizeof(long)) + 1];
 };
 

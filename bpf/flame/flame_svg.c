@@ -31,7 +31,7 @@ struct picture {
 /* The position in the tree during a walk over all of it. */
 struct place {
 	uint32_t at;
-	/* By depth: where the next child begins, in samples. */
+	/* For each depth: where the next child begins, in samples. */
 	uint64_t from[FLAME_DEPTH + 1];
 	unsigned number; /* index in the first row, which selects the hue */
 };

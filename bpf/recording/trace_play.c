@@ -468,7 +468,7 @@ static void send_left(struct player *p)
 				      p->waits.slots[i].track);
 }
 
-/* Slices that are still open last until the end of the recording. */
+/* End the slices that are still open at the end of the recording. */
 static void finish(struct player *p)
 {
 	uint64_t stop = trace_about(p->trace)->end.stop.monotonic_ns;

@@ -299,8 +299,8 @@ uint64_t target_elf_tables(int fd, struct target_budget *budget)
 
 	if (code)
 		return UINT64_MAX;
-	/* The header cannot count this many sections (more than 16 bits).
-	 * libelf would keep all of them. */
+	/* There are more sections than the 16 bits of e_shnum can count. libelf
+	 * would keep all of them. */
 	if (elf.header.e_shnum == 0 && elf.header.e_shoff)
 		return UINT64_MAX;
 	sum = elf.header.e_shnum * (uint64_t)SECTION_HELD;

@@ -300,7 +300,7 @@ static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 }
 
 /* Sleep until the job of @slot is done, or until a publisher wakes this thread
- * for other jobs (F2). Return: true in the latter case. */
+ * for other jobs (F2). Return: true if it was woken for other jobs. */
 static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 {
 	struct team *team = fj->team;

@@ -475,7 +475,8 @@ static bool count_claim(struct idle_group *group, const struct idle *idle,
 	uint64_t none = 0;
 	uint64_t lease_ns;
 
-	/* Only from 0: one wake-up at a time is under way in a group (I3).
+	/* Count up only from 0: one wake-up at a time is under way in a group
+	 * (I3).
 	 * Relaxed: ordered by the caller's fence. */
 	if (atomic_cas_relaxed(&group->searching, &none, 1))
 		return true;

@@ -21,7 +21,7 @@ static void *thread_main(void *arg)
 
 	snprintf(name, sizeof(name), "skua-%u", worker->index);
 	pthread_setname_np(pthread_self(), name);
-	/* So that the sentinel wakes at its deadline: by default the kernel may delay
+	/* Let the sentinel wake at its deadline: by default the kernel may delay
 	 * timeouts by 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	stall_enter(worker);

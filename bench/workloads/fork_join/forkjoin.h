@@ -65,8 +65,8 @@ struct forkjoin_options {
 	bool alone; /* make the call for rounds only: leave out T1, Ts, Ti and Th */
 };
 
-/* As a number of forks: it is not fixed, but depends on how often workers
- * ask for work. */
+/* Special number of forks: the number is not fixed, but depends on how often
+ * workers ask for work. */
 #define FORKJOIN_ADAPTIVE UINT64_MAX
 
 /**
