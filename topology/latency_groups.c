@@ -33,7 +33,8 @@
 
 /*
  * The smallest last caches of recent servers have four cores (AMD Zen and Zen 2). A
- * cache that claims no more may be real, and few cores leave little to order.
+ * cache with no more cores than that may be real; and among so few cores, the steal
+ * order matters little.
  */
 #define SURE_CORES 4u
 

@@ -10,7 +10,8 @@
 #define MACHINE_MEASURE_NS UINT64_C(50000000)
 
 /**
- * machine_measure - measure latencies, and split caches that they show to be several
+ * machine_measure - measure latencies, and split each cache that they show to be
+ * several caches
  * @machine: this machine; its latency, llc fields and remarks change
  * @within: measure only those CPUs in this list that the calling thread may run on;
  *          NULL: all CPUs that it may run on

@@ -79,7 +79,7 @@ void doctor_line(const struct doctor *doctor, const char *path, const char *key,
 unsigned doctor_release(const struct doctor *doctor);
 
 /* doctor_can - return whether this process has the capability. CAP_SYS_ADMIN
- * counts as CAP_PERFMON and CAP_BPF, as the kernel treats it so */
+ * counts as CAP_PERFMON and CAP_BPF, as in the kernel */
 bool doctor_can(const struct doctor *doctor, unsigned capability);
 
 typedef void doctor_check(const struct doctor *doctor,

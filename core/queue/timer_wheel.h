@@ -137,7 +137,7 @@ static inline bool timer_entry_queued(const struct timer_entry *entry)
  * @entry: not queued
  * @deadline_ns: any time. A time that has passed counts as the time of the
  *               latest expire. UINT64_MAX, or a time within 512 ns of it, means
- *               never, for a clock that does not get there
+ *               never: no clock gets there
  *
  * O(1). The slot depends on the time of the latest expire. If that is long ago,
  * the timer moves more often than necessary.

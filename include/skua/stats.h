@@ -15,18 +15,18 @@ struct skua_runtime;
  * @tasks_polled: calls of poll functions
  * @tasks_stolen: tasks that it stole from other workers
  * @steal_attempts: attempts to steal from a worker that seemed to have tasks
- * @times_parked: times it parked
+ * @times_parked: how often it parked
  * @lifo_hits: polls of a task from its LIFO slot
  * @global_batch_fetches: batches that it took from the injection queue
- * @overflows: times its full local queue spilled half of its tasks to the injection
- *             queue
+ * @overflows: how often its full local queue spilled half of its tasks to the
+ *             injection queue
  * @overflows_single: tasks that went to the injection queue one by one, because a
  *         thief was stealing from the full local queue
  * @queue_depth: tasks in its local queue now
  * @jobs_stolen: jobs that it took from other threads
  * @tasks_stolen_far: the part of @tasks_stolen from workers on other NUMA nodes
  * @steals: successful steals; each took one or more tasks
- * @searches_failed: times it parked because its search had found nothing
+ * @searches_failed: how often it parked because its search had found nothing
  * @stalls: polls of its tasks that took longer than their limit (stall_limit_ns of
  *          struct skua_config), reported or not
  * @reserved: 0; space for more counters
