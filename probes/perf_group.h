@@ -104,8 +104,8 @@ int perf_group_stop(struct perf_group *group);
 int perf_group_read(const struct perf_group *group,
 		    struct perf_group_values *out);
 
-/* perf_group_between - compute what was counted from one perf_group_read() to the next: 0
- * for a thread that did not run meanwhile. @after and @out may be the same */
+/* perf_group_between - compute the counts between two calls of perf_group_read(): 0 for a
+ * thread that did not run meanwhile. @after and @out may be the same */
 void perf_group_between(const struct perf_group_values *before,
 			const struct perf_group_values *after,
 			struct perf_group_values *out);

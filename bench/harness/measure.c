@@ -143,7 +143,7 @@ static void note_instructions(struct bench *b, unsigned round)
 			(double)event->value / (double)b->run.ops;
 }
 
-/* Run one round, and add what the kernel and the runtime counted meanwhile. */
+/* Run one round, and add the counts of the kernel and of the runtime. */
 static int counted_round(struct bench *b, unsigned round, uint64_t *ns)
 {
 	struct measure_usage usage_before, usage_after;

@@ -13,8 +13,8 @@
 
 struct bpf_program;
 
-/* programs_begin - call it before libbpf: keep libbpf's warnings for
- * programs_reason(), instead of printing them on stderr */
+/* programs_begin - keep libbpf's warnings for programs_reason(), instead of
+ * printing them on stderr; call it before libbpf */
 void programs_begin(void);
 
 /**

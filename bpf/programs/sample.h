@@ -2,7 +2,8 @@
 /**
  * sample.h - the data that the program `sample` and its tool exchange
  *
- * A sample is what a thread of the process did when a clock of its CPU ticked.
+ * A sample describes the work of a thread of the process when a clock of its
+ * CPU ticked.
  */
 #ifndef SKUA_BPF_PROGRAMS_SAMPLE_H
 #define SKUA_BPF_PROGRAMS_SAMPLE_H

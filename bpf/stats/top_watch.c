@@ -206,8 +206,8 @@ static bool is_in(const struct target_worker *worker,
 	       worker->area.counters.tasks_polled == poll->number;
 }
 
-/* Extend polls by what the snapshots saw, as if they were scans. On a busy
- * machine there may be no other scans. */
+/* Extend polls by the snapshots, as if these were scans. On a busy machine
+ * there may be no other scans. */
 static void follow_snapshots(struct top_runtime *runtime)
 {
 	for (unsigned i = 0; i < runtime->worker_count; i++) {

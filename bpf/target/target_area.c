@@ -79,8 +79,8 @@ static int read_changes(const struct target_memory *memory, uint64_t root,
 }
 
 /* Check that the list of runtimes has not changed since @runtime was found.
- * Otherwise what was read may belong to a runtime that is gone. Return: 0;
- * -EAGAIN if it has; another -errno. */
+ * Otherwise the data may belong to a runtime that is gone. Return: 0; -EAGAIN
+ * if it has; another -errno. */
 static int check_changes(const struct target_memory *memory,
 			 const struct target_runtime *runtime)
 {

@@ -7,7 +7,7 @@
  * A search through a parameter pack emits nothing, so that the buffer does not bound it:
  * names that have one pay for the longest search first.
  *
- * Rejected: __cxa_demangle(), which has no bound for what it allocates.
+ * Rejected: __cxa_demangle(), which has no bound for its memory.
  */
 #include "bpf/target/target_demangle.h"
 

@@ -8,7 +8,7 @@
 /**
  * target_find_roots - find the addresses that notes of skua point to
  * @mappings: @count mappings of the process
- * @roots: receives at most @most addresses, each once; what is there is not
+ * @roots: receives at most @most addresses, each once; the memory there is not
  *     checked
  * @found: receives the number of addresses
  *

@@ -125,7 +125,8 @@ static int remove_process(struct pins_folder *folder, const char *name)
 
 /* ---- pin ------------------------------------------------------------------- */
 
-/* Remove what a killed skua pin has left. Refuse if anything else is there. */
+/* Remove the files that a killed skua pin has left. Refuse if anything else is
+ * there. */
 static int remove_remains(const struct options *options,
 			  struct pins_folder *folder, const char *name,
 			  pid_t pid)

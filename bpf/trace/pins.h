@@ -34,7 +34,8 @@ int pins_sign(int fd, pid_t pid);
 int pins_make(const struct attachment *a, int fd);
 
 /**
- * pins_attach - use what is pinned for the process as an attachment
+ * pins_attach - use the maps and links that are pinned for the process as an
+ * attachment
  *
  * It stays attached as long as @a, even if it is unpinned meanwhile. Folders
  * that other users can change are not read.

@@ -81,8 +81,8 @@ static int begin(struct reading *reading, int fd, struct target_budget *budget)
 	return code == -ENOENT ? 0 : code;
 }
 
-/* Return the file offset of what is loaded at @address in a segment with all
- * @flags; 0: no such place, since offset 0 is the ELF header. */
+/* Return the file offset of the byte that a segment with all @flags loads at
+ * @address; 0: there is none (at offset 0 is the ELF header). */
 static uint64_t file_offset(const struct reading *reading, uint64_t address,
 			    uint32_t flags)
 {

@@ -2,10 +2,10 @@
 /**
  * ledger.h - splits the time of tasks, from ready to the end of the poll, into parts
  *
- * An item is one wait of a task and the poll that ends it: from the moment at which
- * the task became runnable to the end of that poll. Each nanosecond of it belongs to
- * exactly one part, chosen by what the worker that held the task did at that time. The
- * worker that counts is:
+ * An item is one wait of a task and the poll that ends it: from the moment at which the
+ * task became runnable to the end of that poll. Each nanosecond of it belongs to
+ * exactly one part, chosen by the activity of the worker that held the task at that
+ * time. The worker that counts is:
  *
  * 	worker		from			to
  * 	the victim	ready			the thief begins to search

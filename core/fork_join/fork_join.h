@@ -34,7 +34,8 @@ struct fork_join {
 	/* Its LLC group; for an external thread, the nearest one. */
 	unsigned group;
 	struct work_flag flag; /* its bit in the team's map */
-	/* Jobs on the stack that are no part of what their joins wait for. */
+	/* Number of jobs on the stack that are no part of the job that a join
+	 * below them waits for. */
 	unsigned nested;
 	/* Identifies the thread that has this place; NULL: none. */
 	const void *thread;
@@ -62,7 +63,7 @@ void fork_join_init(struct fork_join *fj, struct team *team, unsigned index,
 		    atomic_ptr *slots, size_t count, bool thieves,
 		    uint64_t *jobs_stolen);
 
-/* fork_join_destroy - free what the place owns */
+/* fork_join_destroy - free the memory of the place */
 void fork_join_destroy(struct fork_join *fj);
 
 /* fork_join_have_checks_owner - allocate the memory for checks, unless it is

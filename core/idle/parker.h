@@ -101,8 +101,9 @@ static inline bool parker_park(struct parker *parker)
 	uint32_t state = PARKER_EMPTY;
 	bool sleeps;
 
-	/* Relaxed: tells wakers only that a wake-up needs a system call. The
-	 * kernel compares the word again under its own lock. */
+	/* Relaxed: the state PARKED only tells wakers that a wake-up needs a
+	 * system call. The kernel compares the word again under its own
+	 * lock. */
 	sleeps = atomic_cas_relaxed(&parker->state, &state, PARKER_PARKED);
 	if (sleeps) {
 		/* The loop repeats when the futex wait ended without a

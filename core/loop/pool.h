@@ -93,8 +93,9 @@ struct pool {
 	void *on_drained_ctx;
 };
 
-/* pool_allocate - allocate what the pool needs besides its workers; @pool is
- * zeroed. The caller releases it with pool_free(), also after a failure.
+/* pool_allocate - allocate the memory of the pool, except that of its workers;
+ * @pool is zeroed. The caller releases it with pool_free(), also after a
+ * failure.
  * Return: 0; -ENOMEM. */
 int pool_allocate(struct pool *pool, const struct config *config,
 		  const struct llc_groups *groups);

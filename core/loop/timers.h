@@ -62,7 +62,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 		uint64_t when_ns);
 
 /* timers_cancel - take a timer out of its wheel. Threads: any. Return: true if
- * it was queued, so that it does not fire. */
+ * it was queued: it will not fire. */
 bool timers_cancel(struct timer *timer);
 
 /* timers_queued - is the timer in a wheel? Threads: any. */

@@ -234,7 +234,7 @@ static void settle(struct affinity *a, unsigned i)
 		stay_home(a, i);
 	else
 		go_away(a, i);
-	/* The kernel may have granted only a part of what was set. */
+	/* The kernel may have granted only a part of the requested set. */
 	read_set(a, it->seen);
 	if (it->where != AT_HOME || !was_home)
 		report(a, i);

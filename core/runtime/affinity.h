@@ -8,7 +8,7 @@
  * only when it has work again.
  *
  * The home of a worker is the set of CPUs that the placement gave it. A check uses only
- * what the worker sees of its own thread:
+ * facts about the worker's own thread:
  *
  * - It may use some CPUs of its home: it runs on these only. (Kernels before 6.2 forget
  *   the affinity of a thread when its control group changes, and allow it all CPUs of

@@ -167,7 +167,8 @@ struct goal {
 	const void *ctx;
 };
 
-/* drive_for - run what is due until idle, until @deadline_ns or until @goal is reached
+/* drive_for - run the due tasks, timers and pollers until idle, until @deadline_ns or
+ * until @goal is reached
  *
  * @goal may be NULL. Return: as drive_poll(). */
 static int drive_for(struct drive *drive, struct pool *pool,

@@ -49,7 +49,8 @@ int drive_init(struct drive *drive, struct pool *pool);
 void drive_close(struct drive *drive);
 
 /**
- * drive_poll - run what is due, until idle or @deadline_ns
+ * drive_poll - run the due tasks, timers and pollers, until idle or
+ * @deadline_ns
  *
  * Return: 0 (idle), 1 (more to do), or -EBUSY (another thread drives).
  */

@@ -353,8 +353,8 @@ void stall_enter(struct worker *worker)
 				  watch->signal);
 }
 
-/* stall_start - if the workers are real-time threads, the watcher has a higher priority;
- * if the kernel refuses that, it is an ordinary thread */
+/* stall_start - see stall.h. If the workers are real-time threads, the watcher gets a
+ * higher priority; if the kernel refuses that, the watcher is an ordinary thread */
 int stall_start(struct stall_watch *watch, const struct config *config)
 {
 	pthread_attr_t attr;

@@ -342,9 +342,9 @@ static inline bool task_state_transition_to_withdrawn(atomic_u64 *state,
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t old = atomic_load_relaxed(state);
 
-	/* Relaxed: the operation that set the caller's bit released what it
-	 * wrote to the end field, and read-modify-writes continue that release.
-	 * The next party that claims acquires it in
+	/* Relaxed: the operation that set the caller's bit released its write
+	 * of the end field, and read-modify-writes continue that release. The
+	 * next party that claims acquires it in
 	 * task_state_transition_to_claimed(). The loop repeats when another
 	 * thread changed the state. */
 	do {

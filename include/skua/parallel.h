@@ -145,8 +145,8 @@ SKUA_API int skua_collect(struct skua_ctx ctx, size_t begin, size_t end,
  * @fold: adds the items of a sub-range to a value, on its right
  * @join: adds the value @right to the value @left, which precedes it in the range.
  *        The callback then owns @right, whatever it returns
- * @drop: frees what a value owns, if the value is not joined because the loop ended
- *        or because it has no items. NULL: values own nothing
+ * @drop: frees the resources that a value owns, if the value is not joined because
+ *        the loop ended or because it has no items. NULL: values own nothing
  *
  * Values are joined in the order of the range, so @join need only be associative: it
  * may concatenate strings, or multiply matrices. Which values are joined first

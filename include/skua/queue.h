@@ -156,8 +156,9 @@ SKUA_API int skua_stealer_steal_half(struct skua_stealer *stealer,
 
 /**
  * enum skua_deque_order - which item the owner of a deque pops
- * @SKUA_DEQUE_LIFO: the newest. The owner continues with what it pushed last, and
- *         thieves get the oldest item, which is the largest part of divided work
+ * @SKUA_DEQUE_LIFO: the newest. The owner continues with the item that it pushed
+ *         last, and thieves get the oldest item, which is the largest part of
+ *         divided work
  * @SKUA_DEQUE_FIFO: the oldest, as thieves do
  */
 enum skua_deque_order { SKUA_DEQUE_LIFO, SKUA_DEQUE_FIFO };

@@ -40,8 +40,8 @@ struct skua_waker {
  *        to have ended, for example because it holds another waker of it
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
- * Return: a waker, owned by the caller, which must wake with it or drop it; no waker
- * if @self is NULL.
+ * Return: a waker, owned by the caller, which must wake with it or drop it; "no
+ * waker" if @self is NULL.
  */
 SKUA_API struct skua_waker skua_task_waker(struct skua_task *self);
 
@@ -50,13 +50,13 @@ SKUA_API struct skua_waker skua_task_waker(struct skua_task *self);
  * @waker: borrowed; the caller keeps it
  *
  * Threads: any. Blocks: never. Allocates: nothing. Async-signal-safe.
- * Return: a waker, owned by the caller; no waker if @waker is none.
+ * Return: a waker, owned by the caller; "no waker" if @waker is "no waker".
  */
 SKUA_API struct skua_waker skua_waker_clone(struct skua_waker waker);
 
 /**
  * skua_waker_wake - make a task runnable, and drop the waker
- * @waker: owned by the call; no waker is ignored
+ * @waker: owned by the call; "no waker" is ignored
  *
  * If the calling thread is a worker of the task's runtime, it polls the task next,
  * unless the task is urgent or bound to a worker. If the task is done and this was
@@ -70,7 +70,7 @@ SKUA_API void skua_waker_wake(struct skua_waker waker);
 
 /**
  * skua_waker_wake_by_ref - make a task runnable, and keep the waker
- * @waker: borrowed; no waker is ignored
+ * @waker: borrowed; "no waker" is ignored
  *
  * As skua_waker_wake() in all other respects.
  */
@@ -78,7 +78,7 @@ SKUA_API void skua_waker_wake_by_ref(struct skua_waker waker);
 
 /**
  * skua_waker_drop - drop a waker
- * @waker: owned by the call; no waker is ignored
+ * @waker: owned by the call; "no waker" is ignored
  *
  * If the task is done and this was its last waker, the task ends here: this thread
  * wakes its joiner, or calls its release function.
