@@ -99,7 +99,7 @@ static void read_node_cpus(struct machine_reader *r,
 			machine_reader_remark(
 				r,
 				"CPU %u is listed in node %u and in node %u: "
-				"the former counts",
+				"the first one counts",
 				cpu->cpu, cpu->node, node->node);
 			continue;
 		}

@@ -275,8 +275,8 @@ int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text)
 	return code;
 }
 
-/* number_of - return the number after @prefix in a name that ends after it or has a slash
- * there; -1: none */
+/* number_of - return the number after @prefix in a name, if the name ends there or goes
+ * on with a slash; otherwise -1 */
 static long number_of(const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);

@@ -173,7 +173,7 @@ struct connection {
 	struct source source; /* first: source_release() frees it */
 	size_t held;          /* bytes received and not yet answered */
 	size_t complete;      /* of these, the bytes of whole lines */
-	size_t sent;          /* of the latter, the bytes sent back */
+	size_t sent;          /* of the complete ones, the bytes sent back */
 	unsigned long served; /* requests answered */
 	char bytes[LONGEST];
 };

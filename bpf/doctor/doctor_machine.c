@@ -168,7 +168,8 @@ void doctor_smt(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "off");
 }
 
-/* Steal time as a share of the time since boot in which a CPU was not idle. */
+/* Report the steal time, as a share of the time since boot in which a CPU was
+ * not idle. */
 void doctor_steal(const struct doctor *doctor, struct doctor_report *report)
 {
 	uint64_t ticks[8] = { 0 }, total = 0;

@@ -55,7 +55,7 @@ int offcpu_span(struct offcpu *o, const struct trace_switches *head)
 }
 
 /* Lost switches are missing between the previous switch and this one: end the
- * epoch at the former, and begin one at the latter. */
+ * epoch at the previous one, and begin a new epoch at this one. */
 static int cut_epoch(struct offcpu *o, uint64_t ns)
 {
 	struct offcpu_epoch *last = &o->epochs[o->epoch_count - 1];

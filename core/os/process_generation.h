@@ -33,8 +33,9 @@ int process_generation_adopt(uint32_t *generation);
  * has none */
 static inline uint32_t process_generation(void)
 {
-	/* Relaxed, both: a caller received the object that it asks about after
-	 * process_generation_adopt() returned in the thread that made it. */
+	/* Relaxed, both: process_generation_adopt() returned before the
+	 * caller's object was made, and the caller received the object after
+	 * that. */
 	atomic_u32 *page = atomic_load_relaxed(&process_generation_page);
 
 	return page ? atomic_load_relaxed(page) : 0;

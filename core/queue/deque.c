@@ -186,8 +186,8 @@ void *deque_pop_owner(struct deque *d)
 	if (distance(top, bottom) > 1)
 		return slot_load(buffer_owner(d), bottom - 1);
 	item = take_oldest_owner(d, top, bottom);
-	/* Relaxed: top has reached @bottom, raised by the owner or by a thief,
-	 * so no slot before it is left for a thief to take. */
+	/* Relaxed: the owner or a thief has raised top to @bottom, so thieves
+	 * find nothing to take. */
 	atomic_store_relaxed(&d->bottom, bottom);
 	return item;
 }

@@ -5,9 +5,9 @@
  * A process may have several runtimes. After fork(), only the thread that called it
  * exists in the child, so the runtimes of the parent have no workers there. In the
  * child, every function of the library that returns an error code and receives such a
- * runtime, or a task of one that has not ended, returns -EOWNERDEAD. The child may
- * create runtimes of its own. The memory of the parent's runtimes stays allocated in
- * it.
+ * runtime, or a task that runs in one and has not ended, returns -EOWNERDEAD. The
+ * child may create runtimes of its own. The memory of the parent's runtimes stays
+ * allocated in it.
  */
 #ifndef SKUA_RUNTIME_H
 #define SKUA_RUNTIME_H

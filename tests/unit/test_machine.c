@@ -286,7 +286,7 @@ TEST(machine_load__nonsense__guesses_and_says_so)
 		  "node 0 cpus 2 memory 0: 10 20\n"
 		  "node 4 cpus 0 memory 0: 20 10\n",
 		  "CPU 1 is listed in node 0 and in node 4: the "
-		  "former counts" },
+		  "first one counts" },
 		{ CPU "online\t0-1\n" NODE "node3/cpulist\t1\n",
 		  "cpu 0 core 0 llc 0 node 3 capacity 0\n"
 		  "cpu 1 core 1 llc 0 node 3 capacity 0\n"
