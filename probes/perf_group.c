@@ -35,7 +35,8 @@ struct counter {
 	unsigned leader; /* the first event of its kernel group */
 
 	/* For an event that is read from /proc: its value at the last start, and the
-	 * sum of the spans from a start to a stop before it. */
+	 * sum of its counts in the earlier spans, each from a start to the next
+	 * stop. */
 	bool from_proc;
 	uint64_t config;
 	struct reading base, sum;

@@ -80,10 +80,9 @@ struct perf_group_values {
  *          events are missing, or ""
  * @size: of @reason
  *
- * Return: 0 if at least one event can be counted; -EINVAL (a bad @count);
- * -ENOMEM; else why the first event cannot be counted (-ENOENT: the machine
- * does not have it; -EACCES or -EPERM: not allowed; -ESRCH: no such thread;
- * -ENOSYS ...).
+ * Return: 0 if at least one event can be counted; -EINVAL (a bad @count); -ENOMEM;
+ * another code says why the first event cannot be counted (-ENOENT: the machine does
+ * not have it; -EACCES or -EPERM: not allowed; -ESRCH: no such thread; -ENOSYS ...).
  */
 int perf_group_open(struct perf_group **out, pid_t tid,
 		    const char *const *names, unsigned count, char *reason,

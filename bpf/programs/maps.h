@@ -51,7 +51,7 @@ static inline void end(__u32 thread)
 }
 
 /* Return true to exactly one of the callers that try to fold the thread.
- * Relaxed: the queue `ended` orders the writes of the values before. */
+ * Relaxed: the queue `ended` orders the earlier writes of the values. */
 static inline bool claim(__u32 *its_end)
 {
 	__u32 expected = 1;

@@ -140,7 +140,7 @@ static bool is_alike(const struct ledger_reason *a,
 	       strcmp(a->culprit, b->culprit) == 0;
 }
 
-/* Add a reason, to one with the same culprit if there is one. */
+/* Add a reason. If the list has one with the same culprit, add to that one. */
 static void add_reason(struct ledger_reason *reasons, unsigned *count,
 		       const struct ledger_reason *what)
 {

@@ -67,9 +67,10 @@ static bool is_burst(const struct ledger *l, const struct ledger_item *item,
 	return true;
 }
 
-/* Without a burst, the workers had more work than they could do. As a measure,
- * set the time in which as many tasks became runnable as all workers polled
- * during the wait. @own: most of the wait was for the item's own type. */
+/* Without a burst, the workers had more work than they could do. To measure
+ * this, set the time in which as many tasks became runnable as all workers
+ * polled during the wait. @own: most of the wait was for the item's own
+ * type. */
 static void set_backlog(const struct ledger *l, const struct ledger_item *item,
 			const struct ledger_split *split, bool own,
 			struct ledger_reason *reason)

@@ -34,8 +34,8 @@ struct fork_join {
 	/* Its LLC group; for an external thread, the nearest one. */
 	unsigned group;
 	struct work_flag flag; /* its bit in the team's map */
-	/* Number of jobs on the stack that are no part of the job that a join
-	 * below them waits for. */
+	/* Number of nested jobs: jobs that run while a join on the same stack
+	 * waits for another job, of which they are no part. */
 	unsigned nested;
 	/* Identifies the thread that has this place; NULL: none. */
 	const void *thread;

@@ -226,7 +226,7 @@ bool pool_drained(const struct pool *pool);
 void pool_check_drained(struct pool *pool);
 
 /**
- * pool_wait_drained - sleep until no task is left; not on a worker
+ * pool_wait_drained - sleep until no task is left; not called on a worker
  * @deadline_ns: time of the monotonic clock; UINT64_MAX: never
  *
  * Return: true if the pool was drained; false if the deadline came first.
