@@ -43,7 +43,7 @@ int skua_group_set_release(struct skua_group *group, skua_release_fn release)
 	if (!group)
 		return -EINVAL;
 	/* Relaxed: no other thread uses the group yet. */
-	if (atomic_load_relaxed(group_state(group)) || group->members)
+	if (atomic_load_relaxed(group_state(group)))
 		return -EALREADY;
 	group->release = release;
 	return 0;
@@ -64,42 +64,18 @@ static void leave(struct skua_group *group)
 	schedule_end(group_leave(group), NULL);
 }
 
-/*
- * Is the group cancelled? A spawn calls this right after the compare-exchange
- * that makes its task visible to a cancel. The fence orders that
- * compare-exchange before the load of the mark, and pairs with the fence in
- * skua_group_cancel(): either the spawn sees the mark, or the cancel finds the
- * task.
- */
-static bool cancelled(struct skua_group *group)
-{
-	atomic_fence_updated_seq_cst();
-	/* Acquire: everything that the cancelling thread wrote before, for the
-	 * polls that follow. Pairs with the release in enter_cancelled(). */
-	return atomic_load_acquire(group_state(group)) & GROUP_CANCELLED;
-}
-
-/* Spawn a member of a group without a release function: the member stays in the
- * list until the wait for the group returns. */
+/* Spawn a member of a group without a release function. */
 static int spawn_kept(struct skua_group *group, struct skua_task *task,
 		      const void *caller)
 {
 	int code;
 
-	/* One count for the member, and one that keeps the group alive until
-	 * the member is in the list. */
-	group_enter(group, 2);
+	group_enter(group, 1);
+	task->member.next = GROUP_UNLISTED;
 	code = runtime_spawn(group->runtime, task, 0, caller);
-	if (code) {
+	if (code)
 		leave(group);
-		leave(group);
-		return code;
-	}
-	group_add(group, task);
-	if (cancelled(group))
-		skua_task_cancel(task);
-	leave(group);
-	return 0;
+	return code;
 }
 
 /* Stop holding a member, which may be freed afterwards. */
@@ -136,7 +112,11 @@ static int spawn_released(struct skua_group *group, struct skua_task *task,
 		leave(group);
 		return -ENOMEM;
 	}
-	cancel = cancelled(group);
+	/* Orders the slot before the load of the mark. Pairs with the fence in
+	 * skua_group_cancel(): either the spawn sees the mark, or the cancel
+	 * finds the task. */
+	atomic_fence_updated_seq_cst();
+	cancel = group_cancelled(group);
 	task->member.slot = (uint64_t *)slot;
 	code = runtime_spawn(group->runtime, task, 0, caller);
 	if (code) {
@@ -159,14 +139,10 @@ int skua_group_spawn(struct skua_group *group, struct skua_task *task)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	/* Relaxed: until it is spawned, only the caller uses the task. */
-	if (task_state_spawned(atomic_load_relaxed(task_state(task))))
-		return -EALREADY;
-	code = task_state_transition_to_claimed(task_state(task), false);
+	code = task_state_transition_to_member(task_state(task));
 	if (code)
 		return code;
 	task_end_write(task, (union skua_task_end){ .group = group });
-	task_state_transition_to_ended_by(task_state(task), TASK_END_GROUP);
 
 	code = group->release ? spawn_released(group, task, caller)
 			      : spawn_kept(group, task, caller);
@@ -180,7 +156,7 @@ static void cancel_kept(struct skua_group *group)
 	struct skua_task *task;
 
 	/* Acquire: the links of the list. Pairs with the release in
-	 * group_add(). */
+	 * group_list(). */
 	for (task = atomic_load_acquire(group_members(group)); task;
 	     task = task->member.next)
 		skua_task_cancel(task);
@@ -218,12 +194,11 @@ static bool enter_cancelled(struct skua_group *group)
 	uint64_t state = atomic_load_relaxed(group_state(group));
 
 	/* Release: everything that the caller wrote before. Pairs with
-	 * cancelled(). Acquire: the members of an earlier use are gone. Pairs
+	 * group_cancelled(). Acquire: the members of an earlier use are gone. Pairs
 	 * with reset(). The loop repeats when a member or a waiter came or
 	 * went. */
 	do {
-		if ((state & GROUP_ENDING) ||
-		    (group_ended(state) && (state & GROUP_CLAIMED)))
+		if (group_ended(state) && (state & GROUP_CLAIMED))
 			return false;
 	} while (!atomic_cas_acq_rel(group_state(group), &state,
 				     (state | GROUP_CANCELLED) + GROUP_MEMBER));
@@ -238,8 +213,8 @@ int skua_group_cancel(struct skua_group *group)
 		return -EOWNERDEAD;
 	if (!enter_cancelled(group))
 		return 0;
-	/* Orders the mark before the loads of the members. Pairs with the fence
-	 * in cancelled(). */
+	/* Orders the mark before the loads of the members. Pairs with the
+	 * fences in spawn_released() and group_list(). */
 	atomic_fence_updated_seq_cst();
 	if (group->release)
 		cancel_released(group);
@@ -279,7 +254,7 @@ static bool withdraw(struct skua_group *group, uint64_t bit)
 	 * read-modify-write continues its release sequence: the next claim()
 	 * acquires the field. The loop repeats when a member came or went. */
 	do {
-		if (group_ended(state) || (state & GROUP_ENDING))
+		if (group_ended(state))
 			return false;
 	} while (!atomic_cas_relaxed(group_state(group), &state,
 				     state & ~(bit | GROUP_CLAIMED)));
@@ -346,7 +321,7 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 	 * group_leave(). */
 	state = atomic_load_acquire(group_state(group));
 	if (waited_by(group, state, self)) {
-		if (!group_ended(state)) {
+		if (!(state & GROUP_TOLD)) {
 			pool_track_wait(self, AREA_WAIT_GROUP,
 					(uintptr_t)group);
 			return -EAGAIN;

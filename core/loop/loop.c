@@ -341,7 +341,7 @@ static void done(struct worker *w, struct skua_task *task)
 {
 	/* A release function may spawn tasks: see spawn() in task_api.c. */
 	w->finishing = true;
-	schedule_complete(task, w->spare);
+	schedule_complete(task, w->spare, &w->leaves);
 	w->finishing = false;
 	/* Release: the task's writes, and the count of its spawn. Pairs with
 	 * the acquire in pool_live(). Relaxed: only this worker writes the
@@ -367,6 +367,7 @@ static void pending(struct worker *w, struct skua_task *task, bool told)
 	 * mark. */
 	if (!told && pass_on_cancel(w, task))
 		task_state_transition_to_woken(task_state(task), 0);
+	group_before_wait(task);
 	if (!task_state_transition_to_waiting(task_state(task), w->spare))
 		schedule(task); /* woken during the poll */
 }
@@ -387,11 +388,21 @@ poll_flagged(struct worker *w, struct skua_task *task, bool *told)
 	return result;
 }
 
+/* Count the members of a group that the worker has ended, if there are any. */
+static void count_leaves(struct worker *w)
+{
+	if (w->leaves.group)
+		schedule_end(group_leaves_count(&w->leaves), NULL);
+}
+
 static enum skua_poll poll_task(struct worker *w, struct skua_task *task)
 {
 	enum skua_poll result;
 	bool told = false;
 
+	/* The poll may take long, and keeps no other group from its end. */
+	if (w->leaves.group && w->leaves.group != group_of_member(task))
+		count_leaves(w);
 	task_state_transition_to_running(task_state(task));
 	counter_add_owner(&w->area.counters.tasks_polled, 1);
 	counter_set_owner(&w->area.task, (uintptr_t)task);
@@ -435,6 +446,8 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	 * first. So notify here. */
 	if (poll_task(w, task) == SKUA_YIELD)
 		work_tell_owner(w);
+	/* The outer poll may take long, too. */
+	count_leaves(w);
 	w->polls_within--;
 	w->spare = spare;
 	counter_set_owner(&w->area.task, outer);
@@ -445,6 +458,7 @@ static void end_tick(struct worker *w)
 {
 	uint64_t now_ns = clock_now_ns();
 
+	count_leaves(w);
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
 	if (now_ns >= w->affinity_due_ns)
@@ -694,6 +708,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
+	count_leaves(w);
 	/* The time until the caller drives again is not counted as the
 	 * worker's. */
 	if (!w->driven_idle)

@@ -103,9 +103,10 @@ void schedule_add_reference(struct skua_task *task)
 static const struct task_state_drop one = { .references = 1 };
 
 /* Drop references. If the task is a member of a group, its end may also end the
- * group. */
+ * group. @leaves: see group_leave_ended() */
 static struct task_end give_back(struct skua_task *task,
-				 struct task_state_drop drop)
+				 struct task_state_drop drop,
+				 struct group_leaves *leaves)
 {
 	struct task_end end = task_drop(task, drop);
 
@@ -113,7 +114,7 @@ static struct task_end give_back(struct skua_task *task,
 			     true))
 		return end;
 	return end.bit == TASK_END_GROUP
-		       ? group_leave_ended(end.what.group, task)
+		       ? group_leave_ended(end.what.group, task, leaves)
 		       : task_drop_withdrawn(task, drop);
 }
 
@@ -161,7 +162,7 @@ void schedule_end(struct task_end end, struct skua_task *task)
 		task = end.what.task;
 		if (wake_joiner(task))
 			return;
-		end = give_back(task, one);
+		end = give_back(task, one, NULL);
 	}
 	if (end.bit == TASK_END_THREAD)
 		task_joiner_wake(end.what.joiner);
@@ -172,14 +173,15 @@ void schedule_end(struct task_end end, struct skua_task *task)
 
 void schedule_drop(struct skua_task *task)
 {
-	schedule_end(give_back(task, one), task);
+	schedule_end(give_back(task, one, NULL), task);
 }
 
-void schedule_complete(struct skua_task *task, bool spare)
+void schedule_complete(struct skua_task *task, bool spare,
+		       struct group_leaves *leaves)
 {
 	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
 				       .complete = true };
-	struct task_end end = give_back(task, all);
+	struct task_end end = give_back(task, all, leaves);
 
 	if (end.bit)
 		schedule_end(end, task);

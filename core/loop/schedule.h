@@ -4,6 +4,7 @@
 #define SKUA_CORE_LOOP_SCHEDULE_H
 
 #include "core/loop/pool.h"
+#include "core/task/group.h"
 #include "core/task/task.h"
 
 /* schedule - queue a task that the caller has moved to ACTIVE or SCHEDULED.
@@ -40,8 +41,10 @@ void schedule_drop(struct skua_task *task);
 
 /* schedule_complete - mark a task complete after its last poll and drop the
  * worker's references. Called by the worker that polled it.
- * @spare: whether the spare reference has not been lent */
-void schedule_complete(struct skua_task *task, bool spare);
+ * @spare: whether the spare reference has not been lent
+ * @leaves: of the worker; see group_leave_ended() */
+void schedule_complete(struct skua_task *task, bool spare,
+		       struct group_leaves *leaves);
 
 /* schedule_end - act on an end that a drop has reached: wake the joiner, or
  * call the release function

@@ -9,6 +9,7 @@
 #include "core/loop/pollers.h"
 #include "core/loop/pool.h"
 #include "core/base/rng.h"
+#include "core/task/group.h"
 #include "core/task/slab.h"
 #include "core/telemetry/telemetry.h"
 #include "core/base/tick.h"
@@ -39,8 +40,9 @@ struct worker {
 	struct stolen_job job; /* the stolen job that it runs next */
 	bool spare; /* the polled task's spare reference has not been lent */
 	bool finishing; /* it ends a task that is not counted as finished yet */
-	bool driven_idle;      /* loop_drive() left it parked */
-	uint32_t polls_within; /* polls within the outermost one */
+	bool driven_idle;           /* loop_drive() left it parked */
+	struct group_leaves leaves; /* of members that it has ended */
+	uint32_t polls_within;      /* polls within the outermost one */
 	/* Value of tasks_polled when a poll last began to fork. If that poll is
 	 * the current one, it may have jobs in the deque, and a poll within it
 	 * must not fork on top of them. */

@@ -112,6 +112,23 @@ static inline int task_state_transition_to_spawned(atomic_u64 *state)
 	return 0;
 }
 
+/**
+ * task_state_transition_to_member - claim an IDLE task for a group, before its spawn
+ *
+ * The caller then writes the end field, whose bit this sets. Return: 0; -EALREADY: the
+ * task is spawned, or has a claim. No read-modify-write, as for the spawn.
+ */
+static inline int task_state_transition_to_member(atomic_u64 *state)
+{
+	/* Relaxed, both: the caller owns the task; the queue publishes it. */
+	uint64_t old = atomic_load_relaxed(state);
+
+	if (task_state_spawned(old) || (old & TASK_CLAIMED))
+		return -EALREADY;
+	atomic_store_relaxed(state, old | TASK_CLAIMED | TASK_END_GROUP);
+	return 0;
+}
+
 /* task_state_transition_to_unspawned - undo a spawn that was refused */
 static inline void task_state_transition_to_unspawned(atomic_u64 *state)
 {

@@ -235,7 +235,8 @@ SKUA_API int skua_task_cancel(struct skua_task *task);
  * Order: none in the poll during which skua_task_cancel() is called. The poll after
  * that call sees the writes before it.
  * Return: true after skua_task_cancel(), also if a group or a shutdown cancelled the
- * task; false for NULL.
+ * task; false for NULL. Of a member of a cancelled group, threads other than the one
+ * that polls it may be told only after the member has called this function.
  */
 SKUA_API bool skua_task_cancelled(const struct skua_task *self);
 

@@ -20,16 +20,18 @@
 static int spawn_anywhere(struct skua_task *task);
 static void fence_of(const char *function);
 
+/* Fences that variants leave out. */
+#define atomic_fence_updated_seq_cst() fence_of(__func__)
+
 #include "core/task/group.c"
 #include "core/task/group_slots.c"
 #include "core/loop/schedule.c"
 #include "core/task/task.c"
 #include "core/api/task_api.c"
 
-/* A spawn without the pool's counts; a fence that variants leave out. */
+/* A spawn without the pool's counts. */
 #define runtime_spawn(rt, task, home, caller) \
 	((void)(rt), (void)(caller), spawn_anywhere(task))
-#define atomic_fence_updated_seq_cst() fence_of(__func__)
 
 #include "core/api/group_api.c"
 
@@ -40,30 +42,32 @@ static void fence_of(const char *function);
 /* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
-	SPAWN_UNFENCED,    /* its look at the mark comes before the list */
+	LIST_UNFENCED,     /* its look at the mark comes before the list */
 	CANCEL_UNFENCED,   /* its look at the list comes before the mark */
 	LEAVE_RELAXED,     /* what the member did is not released */
 	WAIT_LOOKS_FIRST,  /* for members, before it says that it waits */
 	LEAVE_LOOKS_FIRST, /* at the waiter field, and leaves in one step */
-	WITHDRAWS_LATE,    /* also when the end is being told */
+	WITHDRAWS_LATE,    /* also when no member is left */
+	COUNTS_LATE, /* members that ended, after the poll of another task */
 };
 
 static struct skua_runtime runtime;
 static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group group;
-static unsigned results[TASKS]; /* plain: from members to the waiter */
-static unsigned expected;       /* members */
-static struct skua_waker waker; /* of the task that waits */
-static unsigned letter;         /* plain: to a member that is cancelled */
-static bool due;                /* was it before its poll began? */
-static bool waited;             /* has the task that waits given it up? */
-static atomic_u32 given_up;     /* has a thread? */
-static unsigned waits;          /* that returned 0 */
+static unsigned results[TASKS];    /* plain: from members to the waiter */
+static unsigned expected;          /* members */
+static struct skua_waker waker;    /* of the task that waits */
+static unsigned letter;            /* plain: to a member that is cancelled */
+static bool due;                   /* was it before its poll began? */
+static bool waited;                /* has the task that waits given it up? */
+static atomic_u32 given_up;        /* has a thread? */
+static unsigned waits;             /* that returned 0 */
+static atomic_u32 group_is_waited; /* for other threads */
 
 static void fence_of(const char *function)
 {
-	if (defect == SPAWN_UNFENCED && strcmp(function, "cancelled") == 0)
+	if (defect == LIST_UNFENCED && strcmp(function, "group_list") == 0)
 		return;
 	if (defect == CANCEL_UNFENCED &&
 	    strcmp(function, "skua_group_cancel") == 0)
@@ -94,6 +98,7 @@ static void group_is_over(void)
 	}
 	atomic_store_relaxed(group_waiter(&group), NULL);
 	atomic_store_relaxed(group_state(&group), POISON);
+	atomic_store_relaxed(&group_is_waited, 1);
 }
 
 static enum skua_poll finish(struct skua_task *task)
@@ -148,6 +153,15 @@ static enum skua_poll wait_for_group_twice(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* A poll that takes until the wait for the group is over. */
+static enum skua_poll poll_until_waited(struct skua_task *task)
+{
+	(void)task;
+	while (atomic_load_relaxed(&group_is_waited) == 0)
+		cpu_relax();
+	return SKUA_DONE;
+}
+
 /* As group_leave(), with a part left out. */
 static struct task_end leave_by_variant(void)
 {
@@ -173,7 +187,7 @@ static void complete(struct skua_task *task, bool spare)
 
 	if ((defect != LEAVE_RELAXED && defect != LEAVE_LOOKS_FIRST) ||
 	    number(task) == WAITER) {
-		schedule_complete(task, spare);
+		schedule_complete(task, spare, leaves);
 		return;
 	}
 	end = task_drop(task, (struct task_state_drop){
@@ -191,14 +205,18 @@ static void poll_task(struct skua_task *task)
 	enum skua_poll result;
 	bool spare;
 
+	if (defect != COUNTS_LATE)
+		count_other_leaves(task);
 	due = atomic_load_relaxed(task_state(task)) & TASK_CANCELLED;
 	task_state_transition_to_running(task_state(task));
 	result = run_poll(task, &spare);
 	if (result == SKUA_DONE) {
 		over[number(task)] = true;
 		complete(task, spare);
-	} else if (!task_state_transition_to_waiting(task_state(task), spare)) {
-		schedule(task);
+	} else {
+		group_before_wait(task);
+		if (!task_state_transition_to_waiting(task_state(task), spare))
+			schedule(task);
 	}
 }
 
@@ -214,8 +232,7 @@ static void polls_1(void)
 
 static void polls_0_and_1(void)
 {
-	polls_0();
-	polls_1();
+	poll_until_all_over(0, 1);
 }
 
 static void polls_waiter(void)
@@ -274,8 +291,6 @@ static bool withdraw_by_variant(void)
 	if (defect != WITHDRAWS_LATE)
 		return withdraw(&group, GROUP_WAIT_THREAD);
 	do {
-		if (group_ended(state))
-			return false;
 	} while (!atomic_cas_relaxed(
 		group_state(&group), &state,
 		state & ~(GROUP_WAIT_THREAD | GROUP_CLAIMED)));
@@ -369,6 +384,7 @@ static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 	waited = false;
 	letter = 0;
 	atomic_init(&given_up, 0);
+	atomic_init(&group_is_waited, 0);
 	explore_assert(skua_group_init(&group, &runtime) == 0);
 	explore_thread_local((void **)&lender);
 	explore_watch(&group, sizeof(group));
@@ -404,6 +420,15 @@ static void setup_one_spawned(void)
 	spawn_member(0);
 }
 
+/* Task 1 is no member. */
+static void setup_long_poll(void)
+{
+	setup(1, finish, poll_until_waited);
+	spawn_member(0);
+	spawn_anywhere(&tasks[1]);
+	explore_assert(skua_task_detach(&tasks[1], NULL) == 0);
+}
+
 static void setup_waiting_task(void)
 {
 	setup_two_spawned();
@@ -435,12 +460,13 @@ static void setup_cancelled(void)
 	setup(1, finish_if_cancelled, finish);
 }
 
-VARIANT(spawn_unfenced, cancelled, SPAWN_UNFENCED)
+VARIANT(list_unfenced, cancelled, LIST_UNFENCED)
 VARIANT(cancel_unfenced, cancelled, CANCEL_UNFENCED)
 VARIANT(leave_relaxed, two_spawned, LEAVE_RELAXED)
 VARIANT(wait_looks_first, two_spawned, WAIT_LOOKS_FIRST)
 VARIANT(leave_looks_first, one_spawned, LEAVE_LOOKS_FIRST)
 VARIANT(withdraws_late, one_spawned, WITHDRAWS_LATE)
+VARIANT(counts_late, long_poll, COUNTS_LATE)
 
 static void check(void)
 {
@@ -467,6 +493,10 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two_end__wait", setup_two_spawned, check, polls_0,
 		       polls_1, waits_for_spawned) },
+	{ EXPLORE_PASS("two_end_on_one_worker__wait", setup_two_spawned, check,
+		       polls_0_and_1, waits_for_spawned) },
+	{ EXPLORE_PASS("one_ends__long_poll__wait", setup_long_poll, check,
+		       polls_0_and_1, waits_for_spawned) },
 	{ EXPLORE_PASS("member_spawns__wait", setup_spawning, check, polls_0,
 		       polls_1, waits_for_spawned),
 	  EXPLORE_WITHIN(2, 1) },
@@ -485,7 +515,7 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("spawn__cancel", setup_cancelled, check_cancelled,
 		       polls_0, spawns_one, cancels) },
 
-	{ EXPLORE_BUG("spawn_unfenced", "livelock", setup_spawn_unfenced,
+	{ EXPLORE_BUG("list_unfenced", "livelock", setup_list_unfenced,
 		      check_cancelled, polls_0, spawns_one, cancels) },
 	{ EXPLORE_BUG("cancel_unfenced", "livelock", setup_cancel_unfenced,
 		      check_cancelled, polls_0, spawns_one, cancels) },
@@ -497,6 +527,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("leave_looks_first", "lost wake-up",
 		      setup_leave_looks_first, check, polls_0, waits_until,
 		      waits_after_it) },
+	{ EXPLORE_BUG("counts_late", "livelock", setup_counts_late, check,
+		      polls_0_and_1, waits_for_spawned) },
 	{ EXPLORE_BUG("withdraws_late", "", setup_withdraws_late, check,
 		      polls_0, waits_until, waits_after_it) },
 };

@@ -11,6 +11,10 @@
  *
  * The last cases are operations with a part left out.
  */
+/* Few, so that members meet, and levels are added; all begin at the first one. */
+#define SLOTS_FIRST   2u
+#define SLOTS_SCATTER UINT64_C(1)
+
 #include "core/base/memory.h"
 #include "core/runtime/runtime.h"
 #include <string.h>
@@ -27,10 +31,6 @@ static void give_storage_back(void *memory);
 	((void)(allocator), storage((count) * (size)))
 #define memory_free(allocator, memory, align, count, size) \
 	((void)(allocator), give_storage_back(memory))
-
-/* Few, so that members meet, and levels are added; all begin at the first one. */
-#define SLOTS_FIRST   2u
-#define SLOTS_SCATTER UINT64_C(1)
 
 #include "core/task/group.c"
 #include "core/task/group_slots.c"
@@ -94,7 +94,7 @@ static void give_storage_back(void *piece)
 
 static void fence_of(const char *function)
 {
-	if (defect == SPAWN_UNFENCED && strcmp(function, "cancelled") == 0)
+	if (defect == SPAWN_UNFENCED && strcmp(function, "spawn_released") == 0)
 		return;
 	if (defect == CANCEL_UNFENCED &&
 	    strcmp(function, "skua_group_cancel") == 0)
@@ -167,7 +167,7 @@ static void complete(struct skua_task *task, bool spare)
 		leave(&group);
 		return;
 	}
-	schedule_complete(task, spare);
+	schedule_complete(task, spare, leaves);
 }
 
 /* As group_slot_hold(), with a part left out. */
@@ -194,12 +194,16 @@ static void poll_task(struct skua_task *task)
 	enum skua_poll result;
 	bool spare;
 
+	count_other_leaves(task);
 	due = atomic_load_relaxed(task_state(task)) & TASK_CANCELLED;
 	task_state_transition_to_running(task_state(task));
 	result = run_poll(task, &spare);
-	if (result == SKUA_DONE)
+	if (result == SKUA_DONE) {
 		complete(task, spare);
-	else if (!task_state_transition_to_waiting(task_state(task), spare))
+		return;
+	}
+	group_before_wait(task);
+	if (!task_state_transition_to_waiting(task_state(task), spare))
 		schedule(task);
 }
 

@@ -235,7 +235,7 @@ static void complete(struct skua_task *task, bool spare)
 	if (drops_by_variant())
 		act(task, drop_by_variant(task, all));
 	else
-		schedule_complete(task, spare);
+		schedule_complete(task, spare, leaves);
 }
 
 /* As poll_task() in core/loop/loop.c. */
@@ -244,6 +244,7 @@ static void poll_task(struct skua_task *task)
 	enum skua_poll result;
 	bool spare;
 
+	count_other_leaves(task);
 	task_state_transition_to_running(task_state(task));
 	result = run_poll(task, &spare);
 	if (result == SKUA_YIELD) {

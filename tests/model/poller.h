@@ -20,6 +20,8 @@
 static struct skua_task tasks[TASKS];
 static atomic_u32 queued[TASKS];
 static bool over[TASKS]; /* the task's pollers may end */
+/* Of the calling poller; one for each thread (explore_thread_local()). */
+static struct group_leaves *leaves;
 
 /* Define setup_NAME(): like another setup, with a mistake that the explorer must find */
 #define VARIANT(NAME, SETUP, DEFECT)   \
@@ -56,22 +58,55 @@ static enum skua_poll run_poll(struct skua_task *task, bool *spare)
 	return result;
 }
 
-static void poll_until_over(unsigned i)
+/* Count the members of a group that the calling poller has ended. */
+static void count_leaves(void)
 {
-	while (!over[i]) {
+	if (leaves && leaves->group)
+		schedule_end(group_leaves_count(leaves), NULL);
+}
+
+/* As poll_task() in core/loop/loop.c does before a poll. */
+static void count_other_leaves(struct skua_task *task)
+{
+	if (leaves->group && leaves->group != group_of_member(task))
+		count_leaves();
+}
+
+/* Poll the tasks from @first to @last, as a worker does that has only these. */
+static void poll_until_all_over(unsigned first, unsigned last)
+{
+	struct group_leaves here = { NULL, 0 };
+	unsigned i = first;
+
+	leaves = &here;
+	while (i <= last) {
+		if (over[i]) {
+			i++;
+			continue;
+		}
 		/* Acquire: as a queue does. Exchange only if the task is
 		 * queued, so that pollers do not keep each other busy. */
 		if (atomic_load_relaxed(&queued[i]) &&
-		    atomic_exchange_acq_rel(&queued[i], 0))
+		    atomic_exchange_acq_rel(&queued[i], 0)) {
 			poll_task(&tasks[i]);
-		else
-			cpu_relax();
+			continue;
+		}
+		count_leaves(); /* as end_tick() */
+		cpu_relax();
 	}
+	count_leaves();
+	leaves = NULL;
+}
+
+static void poll_until_over(unsigned i)
+{
+	poll_until_all_over(i, i);
 }
 
 /* Called in setup. */
 static void pollers_reset(void)
 {
+	explore_thread_local((void **)&leaves);
 	for (unsigned i = 0; i < TASKS; i++) {
 		atomic_init(&queued[i], 0);
 		over[i] = false;
