@@ -334,7 +334,7 @@ static void yielded(struct worker *w, struct skua_task *task)
 	if (task->home != 0 || (task->flags & TASK_URGENT))
 		schedule(task);
 	else
-		work_push_back_owner(w, task);
+		work_yield_owner(w, task);
 }
 
 static void done(struct worker *w, struct skua_task *task)
@@ -441,9 +441,8 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 		return false;
 	w->polls_within++;
 	w->tick.polls++;
-	/* A task that yields here does not run next, which
-	 * work_push_back_owner() assumes: the rest of the outer poll comes
-	 * first. So notify here. */
+	/* work_yield_owner() assumes that the worker takes its next task now.
+	 * But the rest of the outer poll comes first. So notify here. */
 	if (poll_task(w, task) == SKUA_YIELD)
 		work_tell_owner(w);
 	/* The outer poll may take long, too. */
@@ -467,9 +466,9 @@ static void end_tick(struct worker *w)
 	if (w->pollers.list)
 		telemetry_pollers(&w->telemetry, now_ns);
 	pollers_run_owner(&w->pollers);
-	/* If the queue has a single task that yielded, work_push_back_owner()
-	 * woke no worker for it. But a task that a timer or poller has just put
-	 * into the LIFO slot runs first, so notify now. */
+	/* A task that a timer or poller has put into the LIFO slot runs before
+	 * one that yielded, for which work_yield_owner() woke no worker. So
+	 * notify here. */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
 		work_tell_owner(w);
 	work_lower_flags_owner(w);

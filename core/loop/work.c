@@ -83,12 +83,17 @@ void work_schedule_owner(struct worker *w, struct skua_task *task)
 
 void work_push_back_owner(struct worker *w, struct skua_task *task)
 {
-	bool next =
-		local_queue_length(w->queue) == 0 && !lifo_slot_peek(&w->lifo);
+	push_owner(w, task);
+	work_tell_owner(w);
+}
 
-	/* The one exception to I1. If another task runs next after all,
-	 * notify_rest(), end_tick() or loop_poll_within() notifies later. */
-	if (!push_owner(w, task) || !next)
+void work_yield_owner(struct worker *w, struct skua_task *task)
+{
+	/* The one exception to I1: no fence and no check if the worker takes
+	 * its next task from the front of this queue. If it takes another one
+	 * after all, notify_rest(), end_tick() or loop_poll_within()
+	 * notifies. */
+	if (!push_owner(w, task) || lifo_slot_peek(&w->lifo))
 		work_tell_owner(w);
 }
 
@@ -234,7 +239,7 @@ static struct skua_task *next_normal(struct worker *w)
 	}
 	w->lifo_streak = 0;
 	if (task)
-		work_push_back_owner(w, task);
+		work_yield_owner(w, task);
 	task = local_queue_pop_owner(w->queue);
 	return task ? task : fetch_injected(w, false);
 }

@@ -30,13 +30,17 @@ struct worker;
  * next */
 void work_schedule_owner(struct worker *w, struct skua_task *task);
 
-/**
- * work_push_back_owner - queue a task behind the worker's other tasks
- *
- * If the worker has no other task, this one runs next and wakes no other
- * worker.
- */
+/* work_push_back_owner - queue a task behind the worker's other tasks */
 void work_push_back_owner(struct worker *w, struct skua_task *task);
+
+/**
+ * work_yield_owner - the same, when the worker takes its next task right after
+ * that, by work_next()
+ *
+ * Wakes no other worker: if this task is alone, it runs next; if it is not,
+ * other workers have been notified of this queue before.
+ */
+void work_yield_owner(struct worker *w, struct skua_task *task);
 
 /* work_next - take a task of the worker's own or from a shared queue, without a
  * search. Return: NULL if there is none. */

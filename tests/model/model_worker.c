@@ -291,18 +291,26 @@ static void setup_due_companion(void)
 		workers[i].polls_until_inject = 2;
 }
 
+static void set_budget(uint32_t polls)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].tick.budget = polls;
+}
+
+/* Both yield, and one worker may hold both: each yields behind the other. */
+static void setup_yielding_companions(void)
+{
+	setup(2, yield_and_meet, 2);
+	tasks[1].poll = yield_and_meet;
+	set_budget(8);
+}
+
 /* Task 1 is bound to the worker on which task 0 may have yielded alone. */
 static void setup_bound_first(void)
 {
 	setup(2, yield_and_tell, 2);
 	tasks[1].poll = wait_for_first;
 	tasks[1].home = 1;
-}
-
-static void set_budget(uint32_t polls)
-{
-	for (unsigned i = 0; i < WORKERS; i++)
-		workers[i].tick.budget = polls;
 }
 
 /* Not at the end of a tick, which would tell of it too. */
@@ -418,6 +426,14 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("due_companion__few", setup_due_companion, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  FEW(50000) },
+	{ EXPLORE_PASS("yielding_companions__few", setup_yielding_companions,
+		       check, workers_run_0, workers_run_1,
+		       spawns_two_and_drains),
+	  FEW(40000) },
+	{ EXPLORE_PASS("yielding_companions__many", setup_yielding_companions,
+		       check, workers_run_0, workers_run_1,
+		       spawns_two_and_drains),
+	  MANY(40000) },
 	{ EXPLORE_PASS("bound_first__few", setup_bound_first, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  FEW(20000) },

@@ -1067,7 +1067,7 @@ inline end_tick()
 	pollers_run_owner();
 #endif
 #if defined(TIMER) || POLLER
-	/* I1: what yielded alone does not run next after all. */
+	/* I1: a task that yielded does not run next after all. */
 	if
 	:: lifo[me] > 0 && ring[me] > 0 ->
 		atomic { fence(1) };
