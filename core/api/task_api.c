@@ -35,6 +35,23 @@ static void refuse(struct pool *pool, struct skua_task *task)
 	task_state_transition_to_unspawned(task_state(task));
 }
 
+/* Spawn a task that the calling worker may not count as its own. A separate
+ * function, so that the fast path saves fewer registers.
+ * @worker: the calling worker; NULL if the caller is no worker of the pool */
+static __attribute__((noinline)) int spawn_by_call(struct skua_runtime *rt,
+						   struct skua_task *task,
+						   struct worker *worker)
+{
+	int code = pool_enter_spawn(&rt->pool);
+
+	if (code)
+		refuse(&rt->pool, task);
+	else
+		schedule_by(worker, task);
+	pool_leave(&rt->pool);
+	return code;
+}
+
 /* Spawn a task.
  * @home: 0, or the index + 1 of the only worker that may poll it
  * @tracked: whether the runtime has a table of tasks; a constant at each call,
@@ -71,13 +88,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 		schedule_by(worker, task);
 		return 0;
 	}
-	code = pool_enter_spawn(&rt->pool);
-	if (code)
-		refuse(&rt->pool, task);
-	else
-		schedule_by(worker, task);
-	pool_leave(&rt->pool);
-	return code;
+	return spawn_by_call(rt, task, worker);
 }
 
 static __attribute__((noinline, cold)) int

@@ -4,13 +4,6 @@
 
 _Thread_local struct worker *current_worker;
 
-bool current_polls(const struct skua_task *task)
-{
-	const struct worker *worker = current_here();
-
-	return worker && worker->area.task == (uintptr_t)task;
-}
-
 bool current_lend(const struct skua_task *task)
 {
 	struct worker *worker = current_here();

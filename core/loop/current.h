@@ -23,7 +23,12 @@ static inline struct worker *current_here(void)
 }
 
 /* current_polls - does the calling thread poll @task at this moment? */
-bool current_polls(const struct skua_task *task);
+static inline bool current_polls(const struct skua_task *task)
+{
+	const struct worker *worker = current_here();
+
+	return worker && worker->area.task == (uintptr_t)task;
+}
 
 /* current_polls_next - is @task in the LIFO slot of the calling worker,
  * which polls it next unless another worker takes it first? The caller is a

@@ -162,7 +162,10 @@ static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 	return task;
 }
 
-static struct skua_task *fetch_injected(struct worker *w, bool behind)
+/* These two are separate functions, so that work_next() saves no registers for
+ * them. */
+static __attribute__((noinline)) struct skua_task *
+fetch_injected(struct worker *w, bool behind)
 {
 	bool see_to;
 	struct skua_task *task = take_injected(w, behind, &see_to);
@@ -194,7 +197,8 @@ static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
 	return task ? task : take_one(&w->inbox, &nothing);
 }
 
-static struct skua_task *fetch_prioritised(struct worker *w)
+static __attribute__((noinline)) struct skua_task *
+fetch_prioritised(struct worker *w)
 {
 	bool see_to;
 	struct skua_task *task = take_prioritised(w, &see_to);
@@ -215,19 +219,26 @@ static void plan_inject(struct worker *w)
 		w->polls_until_inject = batch;
 }
 
+/* The check of the injection queue that is due. Injected tasks go behind the
+ * tasks of a local queue that is not empty, because those came earlier. If that
+ * queue is full, one injected task runs at once: the result. */
+static __attribute__((noinline)) struct skua_task *fetch_due(struct worker *w)
+{
+	bool behind = local_queue_length(w->queue) > 0 &&
+		      local_queue_room_owner(w->queue) > 0;
+	struct skua_task *task = fetch_injected(w, behind);
+
+	plan_inject(w);
+	return task;
+}
+
 /* Take a task that is neither urgent nor bound, without a search. */
-static struct skua_task *next_normal(struct worker *w)
+static inline struct skua_task *next_normal(struct worker *w)
 {
 	struct skua_task *task;
 
 	if (--w->polls_until_inject == 0) {
-		/* Injected tasks go behind the tasks of a local queue that is
-		 * not empty, because those came earlier. If that queue is full,
-		 * one injected task runs at once. */
-		task = fetch_injected(
-			w, local_queue_length(w->queue) > 0 &&
-				   local_queue_room_owner(w->queue) > 0);
-		plan_inject(w);
+		task = fetch_due(w);
 		if (task)
 			return task;
 	}
@@ -238,13 +249,19 @@ static struct skua_task *next_normal(struct worker *w)
 		return task;
 	}
 	w->lifo_streak = 0;
-	if (task)
+	if (task) {
+		/* Behind no other task, it would come back at once. */
+		if (local_queue_length(w->queue) == 0)
+			return task;
 		work_yield_owner(w, task);
+	}
 	task = local_queue_pop_owner(w->queue);
 	return task ? task : fetch_injected(w, false);
 }
 
-struct skua_task *work_next(struct worker *w)
+/* work_next() if there are urgent or bound tasks, or were at the last poll. */
+static __attribute__((noinline)) struct skua_task *
+next_beside_prioritised(struct worker *w)
 {
 	struct skua_task *task = NULL;
 	bool nothing;
@@ -265,6 +282,19 @@ struct skua_task *work_next(struct worker *w)
 		task = notify_rest(w, take_one(&w->inbox, &nothing), false);
 	if (!task)
 		task = next_normal(w);
+	return task ? task : fetch_prioritised(w);
+}
+
+struct skua_task *work_next(struct worker *w)
+{
+	struct skua_task *task;
+
+	if (w->prioritised_streak != 0 ||
+	    inject_queue_visible(&w->pool->urgent) ||
+	    inject_queue_visible(&w->inbox))
+		return next_beside_prioritised(w);
+	w->inbox_turn = false;
+	task = next_normal(w);
 	return task ? task : fetch_prioritised(w);
 }
 
