@@ -125,6 +125,18 @@ static inline void atomic_fence_updated_seq_cst(void)
 #endif
 }
 
+/**
+ * atomic_fence_compiler - keep the compiler from reordering; costs nothing
+ *
+ * The processor may still reorder. It is a fence between two accesses of this
+ * thread only against a thread that calls membarrier_fence() (core/os/
+ * membarrier.h), which makes every thread of the process execute a fence.
+ */
+static inline void atomic_fence_compiler(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 /* cpu_relax - tell the processor that the caller waits in a loop */
 static inline void cpu_relax(void)
 {

@@ -28,7 +28,8 @@
  * explore_thread_local().
  *
  * It does not explore load buffering: a load never returns a store that is executed later.
- * It refuses sequentially consistent accesses other than the fence.
+ * It refuses sequentially consistent accesses other than the fence, and than the fence of
+ * every thread that membarrier_fence() makes.
  *
  * It reports, with a trace and the command that replays it:
  *  - a failed explore_assert(), or assert() in core;
@@ -271,6 +272,11 @@ bool explore_compare_exchange(volatile void *address, size_t size,
 			      memory_order success, memory_order failure,
 			      const struct explore_site *site);
 void explore_fence(memory_order order, const struct explore_site *site);
+
+/* membarrier.h: a fence of every thread. Succeeds. */
+bool explore_fence_all(const struct explore_site *site);
+
+#define explore_membarrier() explore_fence_all(EXPLORE_SITE("membarrier"))
 
 /* clang-format off */
 #undef atomic_init

@@ -465,12 +465,8 @@ bool explore_compare_exchange(volatile void *address, size_t size,
 	return false;
 }
 
-void explore_fence(memory_order order, const struct explore_site *site)
+static void fence(struct knowledge *me, memory_order order)
 {
-	struct knowledge *me = mine();
-
-	if (order == memory_order_seq_cst)
-		thread_step(site);
 	if (acquires(order))
 		join(&me->now, &me->acquirable);
 	if (order == memory_order_seq_cst) {
@@ -479,7 +475,44 @@ void explore_fence(memory_order order, const struct explore_site *site)
 	}
 	if (releases(order))
 		copy(&me->released, &me->now);
+}
+
+void explore_fence(memory_order order, const struct explore_site *site)
+{
+	if (order == memory_order_seq_cst)
+		thread_step(site);
+	fence(mine(), order);
 	trace(site, "fence", NULL, 0, "");
+}
+
+/*
+ * A fence of the caller, then one of each other thread at the place that it has
+ * reached, a step each, then another one of the caller. A thread's fence learns
+ * what the caller knew at first, and not what another thread's fence has told
+ * since: the kernel makes all of them at once, in any order.
+ */
+bool explore_fence_all(const struct explore_site *site)
+{
+	struct view before;
+
+	thread_step(site);
+	fence(mine(), memory_order_seq_cst);
+	trace(site, "fence", NULL, 0, "");
+	copy(&before, &memory.fences);
+	for (unsigned id = 1; id < thread_count(); id++) {
+		struct view told;
+
+		if (id == thread_current())
+			continue;
+		thread_step(site);
+		copy(&told, &memory.fences);
+		copy(&memory.fences, &before);
+		fence(&memory.threads[id], memory_order_seq_cst);
+		join_oldest(&memory.fences, &told);
+		trace(site, "fence of thread", NULL, id, "");
+	}
+	fence(mine(), memory_order_seq_cst);
+	return true;
 }
 
 /*

@@ -57,6 +57,11 @@ unsigned thread_current(void)
 	return threads.current;
 }
 
+unsigned thread_count(void)
+{
+	return threads.count;
+}
+
 static struct thread *self(void)
 {
 	return &threads.all[threads.current];

@@ -34,6 +34,9 @@ void thread_wait_all(void);
 /* thread_current - return the number of the running thread */
 unsigned thread_current(void);
 
+/* thread_count - return the number of threads that have started, including thread 0 */
+unsigned thread_count(void);
+
 /* thread_step - called before each step: another thread may run first */
 void thread_step(const struct explore_site *site);
 

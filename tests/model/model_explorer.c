@@ -10,6 +10,7 @@
  */
 #include "core/base/atomic.h"
 #include "core/os/futex.h"
+#include "core/os/membarrier.h"
 
 static atomic_u32 x, y, flag;
 static uint32_t seen[4];
@@ -51,6 +52,49 @@ static void buffering_bare_right(void)
 static void buffering_check(void)
 {
 	explore_assert(seen[0] || seen[1]);
+}
+
+/* Store buffering, where the left thread fences for both. */
+static void buffering_for_both_left(void)
+{
+	atomic_store_relaxed(&x, 1);
+	membarrier_fence();
+	seen[0] = atomic_load_relaxed(&y);
+}
+
+static void buffering_light_right(void)
+{
+	atomic_store_relaxed(&y, 1);
+	atomic_fence_compiler();
+	seen[1] = atomic_load_relaxed(&x);
+}
+
+static void buffering_light_left(void)
+{
+	atomic_store_relaxed(&x, 1);
+	atomic_fence_compiler();
+	seen[0] = atomic_load_relaxed(&y);
+}
+
+static void buffering_for_both_too_early(void)
+{
+	membarrier_fence();
+	atomic_store_relaxed(&x, 1);
+	seen[0] = atomic_load_relaxed(&y);
+}
+
+static void buffering_for_both_too_late(void)
+{
+	atomic_store_relaxed(&x, 1);
+	seen[0] = atomic_load_relaxed(&y);
+	membarrier_fence();
+}
+
+/* A third thread fences for the two that buffer their stores: one of them may
+ * have gone on before, and the other not begun. */
+static void fences_for_all(void)
+{
+	membarrier_fence();
 }
 
 /* Message passing: a reader of the flag sees the data. */
@@ -484,6 +528,24 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("store_buffering__one_fence", "assertion", setup,
 		      buffering_check, buffering_fenced_left,
 		      buffering_bare_right) },
+
+	{ EXPLORE_PASS("store_buffering__membarrier", setup, buffering_check,
+		       buffering_for_both_left, buffering_light_right) },
+	{ EXPLORE_BUG("store_buffering__compiler_fences", "assertion", setup,
+		      buffering_check, buffering_light_right,
+		      buffering_light_left) },
+	{ EXPLORE_BUG("store_buffering__membarrier_too_early", "assertion",
+		      setup, buffering_check, buffering_for_both_too_early,
+		      buffering_light_right) },
+	{ EXPLORE_BUG("store_buffering__membarrier_too_late", "assertion",
+		      setup, buffering_check, buffering_for_both_too_late,
+		      buffering_light_right) },
+	{ EXPLORE_BUG("store_buffering__membarrier_of_a_third", "assertion",
+		      setup, buffering_check, buffering_light_left,
+		      buffering_light_right, fences_for_all) },
+	{ EXPLORE_BUG("message__membarrier_hands_over_no_data", "data race",
+		      setup, NULL, message_send_relaxed,
+		      message_receive_relaxed, fences_for_all) },
 
 	{ EXPLORE_PASS("message__release_and_acquire", setup, NULL,
 		       message_send_release, message_receive_acquire) },
