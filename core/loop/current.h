@@ -30,12 +30,11 @@ static inline bool current_polls(const struct skua_task *task)
 	return worker && worker->area.task == (uintptr_t)task;
 }
 
-/* current_polls_next - is @task in the LIFO slot of the calling worker,
- * which polls it next unless another worker takes it first? The caller is a
- * worker. */
+/* current_polls_next - is @task in the LIFO slot of the calling worker, which
+ * polls it next unless another worker has taken it? The caller is a worker. */
 static inline bool current_polls_next(const struct skua_task *task)
 {
-	return lifo_slot_seen(&current_worker->lifo) == task;
+	return lifo_slot_holds_owner(&current_worker->lifo, task);
 }
 
 /* current_lend - take the spare reference of @task (task_state.h). Return:

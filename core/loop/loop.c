@@ -437,7 +437,7 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	    w->tick.polls + 1 >= w->tick.budget ||
 	    w->forked_at == w->area.counters.tasks_polled ||
 	    atomic_load_relaxed(&w->pool->telemetry.poll_flags) != 0 ||
-	    !lifo_slot_take_seen(&w->lifo, task))
+	    !lifo_slot_take_owner(&w->lifo))
 		return false;
 	w->polls_within++;
 	w->tick.polls++;

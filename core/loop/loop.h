@@ -26,7 +26,7 @@ bool loop_drive(struct worker *worker, uint64_t deadline_ns);
 /**
  * loop_poll_within - poll a task within the poll that waits for it
  * @worker: the calling worker
- * @task: the task that was in the worker's LIFO slot when the caller checked
+ * @task: the task in the worker's LIFO slot
  *
  * Return: true if @task was polled. False if nothing was done: another thread
  * has taken @task, the tick is over, jobs are forked, polls are recorded, or

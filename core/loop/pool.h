@@ -43,6 +43,7 @@ struct pool {
 	unsigned worker_count;
 	const struct llc_groups *groups;
 	struct tuning tuning;
+	bool membarrier; /* does membarrier_fence() work? (lifo_slot.h) */
 	/* Called by a worker at the end of a tick when its affinity_due_ns has
 	 * come; affinity holds the state for that. */
 	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);

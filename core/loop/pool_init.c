@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/loop/pool.h"
+#include "core/os/membarrier.h"
 #include "core/os/process_generation.h"
 
 int pool_allocate(struct pool *pool, const struct config *config,
@@ -56,6 +57,7 @@ int pool_init(struct pool *pool, const struct config *config,
 	pool->worker_count = config->workers;
 	pool->groups = groups;
 	pool->tuning = config->tuning;
+	pool->membarrier = membarrier_register();
 	pool->telemetry.hooks = config->hooks;
 	pool->telemetry.idle = &pool->idle;
 	inject_queue_init(&pool->urgent);

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/loop/pool.h"
 #include "core/loop/worker.h"
+#include "core/os/membarrier.h"
 
 /* The longest delay between two checks of slots that stay empty. A guess. */
 #define DELAY_MAX_NS UINT64_C(10000000)
@@ -224,28 +225,37 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 	if ((polls - sight->polls) * short_ns > now_ns - s->checked_ns)
 		s->short_polls = true;
 	if (item != sight->item || polls != sight->polls)
-		*sight = (struct sentinel_sight){ item, polls, now_ns };
+		*sight = (struct sentinel_sight){ item, polls, now_ns, false };
 	return item != NULL;
 }
 
-/* Take a ripe task, if it is still in the slot: as *@first, or, if that is set
- * already, into the local queue, as a steal does. Returns false if there is no
- * room. */
-static bool take_ripe(struct worker *w, struct worker *other,
-		      struct sentinel_sight *sight, struct skua_task **first)
+/* Take the tasks that are claimed, if they are still in their slots. Returns
+ * one; the others go into the local queue, as after a steal. */
+static struct skua_task *take_claimed(struct worker *w)
 {
-	struct skua_task *task = sight->item;
+	struct pool *pool = w->pool;
+	/* Orders the claims before the loads of the items (lifo_slot.h). */
+	bool fenced = membarrier_or_fence(pool->membarrier);
+	struct skua_task *first = NULL;
 
-	if (*first && local_queue_room_owner(w->queue) == 0)
-		return false;
-	sight->item = NULL;
-	if (!lifo_slot_take_seen(&other->lifo, task))
-		return true;
-	if (*first)
-		local_queue_push_owner(w->queue, task);
-	else
-		*first = task;
-	return true;
+	for (unsigned i = 0; i < pool->worker_count; i++) {
+		struct sentinel_sight *sight = &pool->sentinel.sights[i];
+		struct lifo_slot *slot = &pool->workers[i]->lifo;
+		struct skua_task *task = sight->item;
+
+		if (!sight->claimed)
+			continue;
+		*sight = (struct sentinel_sight){ .polls = sight->polls };
+		if (!fenced)
+			lifo_slot_give_back(slot, w->index + 1);
+		else if (!lifo_slot_take_claimed(slot, task, w->index + 1))
+			continue;
+		else if (first)
+			local_queue_push_owner(w->queue, task);
+		else
+			first = task;
+	}
+	return first;
 }
 
 struct skua_task *sentinel_check(struct worker *w)
@@ -254,6 +264,8 @@ struct skua_task *sentinel_check(struct worker *w)
 	struct sentinel *s = &pool->sentinel;
 	uint64_t now_ns = clock_now_ns();
 	struct skua_task *task = NULL;
+	uint32_t room = local_queue_room_owner(w->queue) + 1;
+	uint32_t claims = 0;
 
 	/* Check before s->check_ns only if the sentinel is slow: then it was
 	 * summoned for a filled slot. */
@@ -270,11 +282,16 @@ struct skua_task *sentinel_check(struct worker *w)
 		if (i == w->index || !occupied(s, other, sight, now_ns))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
-		/* If the local queue has no room, a ripe task stays in its LIFO
-		 * slot for the next sentinel. */
-		if (ripe_ns > now_ns || !take_ripe(w, other, sight, &task))
+		/* Without room, a task stays in its slot, ripe, for the next
+		 * sentinel. */
+		if (ripe_ns > now_ns || claims == room)
 			s->ripe_ns = earlier(s->ripe_ns, ripe_ns);
+		else if (lifo_slot_claim(&other->lifo, w->index + 1))
+			claims += sight->claimed = true;
 	}
+	/* All at once, because a fence of all threads takes long. */
+	if (claims > 0)
+		task = take_claimed(w);
 	s->checked_ns = now_ns;
 	/* I9. The caller wakes a worker for the queue by I3. */
 	if (task && local_queue_length(w->queue) > 0)

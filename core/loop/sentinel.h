@@ -40,6 +40,7 @@ struct sentinel_sight {
 	void *item;        /* the task in the slot */
 	uint64_t polls;    /* the worker's count of polls then */
 	uint64_t since_ns; /* time of the first check that saw both */
+	bool claimed;      /* the check under way is about to take it */
 };
 
 struct sentinel {

@@ -242,7 +242,7 @@ static inline struct skua_task *next_normal(struct worker *w)
 		if (task)
 			return task;
 	}
-	task = lifo_slot_take(&w->lifo);
+	task = lifo_slot_take_owner(&w->lifo);
 	if (task && w->lifo_streak < LIFO_STREAK_MAX) {
 		w->lifo_streak++;
 		counter_add_owner(&w->area.counters.lifo_hits, 1);

@@ -26,7 +26,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	timers_init(&worker->timers);
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
-	lifo_slot_init(&worker->lifo);
+	lifo_slot_init(&worker->lifo, pool->membarrier);
 	telemetry_init(&worker->telemetry, &pool->telemetry, &worker->area,
 		       &worker->tick);
 	atomic_init(&worker->finished, 0);

@@ -113,6 +113,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = worker_list;
 	pool.telemetry.idle = &pool.idle;
+	pool.membarrier = true;
 	pool.tuning.steal_max = 32;
 	pool.tuning.steal_max_far = 1;
 	pool.tuning.steal_attempts = 1;
