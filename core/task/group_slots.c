@@ -124,7 +124,8 @@ static atomic_u64 *take_of(struct group_slots *slots, struct skua_task *task,
 		 * leaves the slot, and none accesses the former task of a free
 		 * slot. */
 		if (!atomic_load_relaxed(slot) &&
-		    atomic_cas_relaxed(slot, &old, (uintptr_t)task | SLOT_HELD))
+		    atomic_cas_relaxed(slot, &old,
+				       (uintptr_t)task | GROUP_SLOT_HELD))
 			return slot;
 	}
 	return NULL;
@@ -181,11 +182,14 @@ struct skua_task *group_slot_hold(atomic_u64 *slot)
 	 * skua_group_cancel() releases the caller's earlier writes. The loop
 	 * repeats when the slot has changed. */
 	do {
-		if (!old || (old & SLOT_ENDED))
+		if (!old || (old & GROUP_SLOT_ENDED))
 			return NULL;
-	} while (!atomic_cas_acquire(
-		slot, &old, old | (old & SLOT_HELD ? SLOT_ASKED : SLOT_HELD)));
-	return old & SLOT_HELD ? NULL : (struct skua_task *)(uintptr_t)old;
+	} while (!atomic_cas_acquire(slot, &old,
+				     old | (old & GROUP_SLOT_HELD
+						    ? GROUP_SLOT_ASKED
+						    : GROUP_SLOT_HELD)));
+	return old & GROUP_SLOT_HELD ? NULL
+				     : (struct skua_task *)(uintptr_t)old;
 }
 
 bool group_slot_leave(atomic_u64 *slot, bool *asked)
@@ -199,17 +203,18 @@ bool group_slot_leave(atomic_u64 *slot, bool *asked)
 	 * Both pair with group_slot_end() and group_slot_hold(). The loop
 	 * repeats when the task ended, or a thread asked for its cancel. */
 	do {
-		*asked = (old & SLOT_ASKED) && !(old & SLOT_ENDED);
-		bit = *asked ? SLOT_ASKED : SLOT_HELD;
+		*asked = (old & GROUP_SLOT_ASKED) && !(old & GROUP_SLOT_ENDED);
+		bit = *asked ? GROUP_SLOT_ASKED : GROUP_SLOT_HELD;
 	} while (!atomic_cas_acq_rel(slot, &old, old & ~bit));
-	return old & SLOT_ENDED;
+	return old & GROUP_SLOT_ENDED;
 }
 
 bool group_slot_end(atomic_u64 *slot)
 {
 	/* Release: all that the task did. Acquire: all that earlier holders did
 	 * with the task. Both pair with group_slot_leave(). */
-	return !(atomic_fetch_or_acq_rel(slot, SLOT_ENDED) & SLOT_HELD);
+	return !(atomic_fetch_or_acq_rel(slot, GROUP_SLOT_ENDED) &
+		 GROUP_SLOT_HELD);
 }
 
 void group_slot_clear(atomic_u64 *slot)

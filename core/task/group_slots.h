@@ -26,10 +26,10 @@
 #include "skua/group.h"
 #include "skua/runtime.h"
 
-#define SLOT_HELD  UINT64_C(1)
-#define SLOT_ENDED UINT64_C(2)
-#define SLOT_ASKED UINT64_C(4) /* the holder must cancel it */
-#define SLOT_BITS  (SLOT_HELD | SLOT_ENDED | SLOT_ASKED)
+#define GROUP_SLOT_HELD  UINT64_C(1)
+#define GROUP_SLOT_ENDED UINT64_C(2)
+#define GROUP_SLOT_ASKED UINT64_C(4) /* the holder must cancel it */
+#define GROUP_SLOT_BITS  (GROUP_SLOT_HELD | GROUP_SLOT_ENDED | GROUP_SLOT_ASKED)
 
 #ifndef SLOTS_FIRST
 #define SLOTS_FIRST 64u /* slots of the first level; a power of two */

@@ -151,7 +151,7 @@ static enum skua_poll finish_if_cancelled(struct skua_task *task)
 /* As group_slot_end(), although a thread holds it. */
 static bool end_by_variant(atomic_u64 *slot)
 {
-	atomic_fetch_or_acq_rel(slot, SLOT_ENDED);
+	atomic_fetch_or_acq_rel(slot, GROUP_SLOT_ENDED);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static struct skua_task *hold_by_variant(atomic_u64 *slot)
 	if (defect != CANCEL_UNHELD && defect != CANCEL_ASKS_NOT)
 		return group_slot_hold(slot);
 	old = atomic_load_acquire(slot);
-	if (!old || (old & SLOT_BITS))
+	if (!old || (old & GROUP_SLOT_BITS))
 		return NULL;
 	if (defect == CANCEL_ASKS_NOT)
 		return group_slot_hold(slot);
