@@ -2,6 +2,7 @@
 /* test_group.c - spawn many, wait for all, cancel all */
 #include <pthread.h>
 
+#include "core/task/group.h"
 #include "tests/unit/tasks.h"
 
 static void group_init(struct skua_group *group, struct skua_runtime *rt)
@@ -273,7 +274,7 @@ TEST(group_wait__second_waiter__ealready)
 	waiter_join_in(&group, &member);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &first), 0);
 	/* Acquire: as any look at a group in use. */
-	while (atomic_load_acquire((atomic_u64 *)&group.state) % 65536 == 0)
+	while (!(atomic_load_acquire(group_state(&group)) & GROUP_CLAIMED))
 		sched_yield();
 	code = skua_group_wait(&group);
 	assert_int_equal(code, -EALREADY);
@@ -402,7 +403,7 @@ TEST(group_wait_poll__a_thread_waits__ealready)
 	group_init(&group, rt);
 	waiter_join_in(&group, &member);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &first), 0);
-	while (atomic_load_acquire((atomic_u64 *)&group.state) % 65536 == 0)
+	while (!(atomic_load_acquire(group_state(&group)) & GROUP_CLAIMED))
 		sched_yield();
 	spawn(rt, &it.task);
 	join(&it.task);

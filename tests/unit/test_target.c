@@ -244,7 +244,7 @@ TEST(list__shorter_than_count__is_refused)
 	struct state *s = *state;
 
 	root_of(s)->count = 2;
-	refuses(s, -EILSEQ, "no memory");
+	refuses(s, -EILSEQ, "address without memory");
 }
 
 TEST(list__no_runtime_there__is_refused)
@@ -254,7 +254,7 @@ TEST(list__no_runtime_there__is_refused)
 	runtime_of(s)->magic = 0;
 	refuses(s, -EILSEQ, "an entry that is not a runtime");
 	root_of(s)->runtimes = 8;
-	refuses(s, -EILSEQ, "no memory");
+	refuses(s, -EILSEQ, "address without memory");
 }
 
 TEST(list__four_billion_workers__is_refused)
@@ -280,7 +280,7 @@ TEST(list__no_workers_there__is_refused)
 	struct state *s = *state;
 
 	runtime_of(s)->workers = UINT64_MAX - 3;
-	refuses(s, -EILSEQ, "no memory");
+	refuses(s, -EILSEQ, "address without memory");
 }
 
 TEST(list__changed_meanwhile__is_read_again)
