@@ -453,7 +453,17 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	return true;
 }
 
-static void end_tick(struct worker *w)
+static void run_pollers(struct worker *w, uint64_t now_ns)
+{
+	w->pollers_due_ns = now_ns + TICK_POLLERS_NS;
+	if (w->pollers.list)
+		telemetry_pollers(&w->telemetry, now_ns);
+	pollers_run_owner(&w->pollers);
+}
+
+/* End a tick. @busy: the worker has more tasks, so that its pollers are called
+ * only if that is due. */
+static void end_tick(struct worker *w, bool busy)
 {
 	uint64_t now_ns = clock_now_ns();
 
@@ -463,9 +473,8 @@ static void end_tick(struct worker *w)
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
 	timers_fire_due(w, now_ns);
-	if (w->pollers.list)
-		telemetry_pollers(&w->telemetry, now_ns);
-	pollers_run_owner(&w->pollers);
+	if (!busy || now_ns >= w->pollers_due_ns)
+		run_pollers(w, now_ns);
 	/* A task that a timer or poller has put into the LIFO slot runs before
 	 * one that yielded, for which work_yield_owner() woke no worker. So
 	 * notify here. */
@@ -482,7 +491,7 @@ static struct skua_task *next_task(struct worker *w)
 
 	if (task)
 		return task;
-	end_tick(w);
+	end_tick(w, false);
 	return work_next(w);
 }
 
@@ -567,7 +576,7 @@ static void between_ticks(struct worker *w)
 	do {
 		struct skua_task *task;
 
-		end_tick(w);
+		end_tick(w, true);
 		check_searchers(w);
 		if (!telemetry_sample_due(&w->telemetry))
 			return;
@@ -698,7 +707,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 			poll_task(w, task);
 		first = false;
 		if (task && ++w->tick.polls >= w->tick.budget) {
-			end_tick(w);
+			end_tick(w, true);
 			first = true;
 		}
 		/* A tick has ended, here or in next_task(), which found no

@@ -20,28 +20,11 @@ static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
  * TIMER_WHEEL_MOVES entries of the wheel. */
 #define BATCH 64u
 
-static void lock_init(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	/* A kernel without priority inheritance refuses such a lock. */
-	if (pthread_mutex_init(lock, &attr) != 0)
-		pthread_mutex_init(lock, NULL);
-	pthread_mutexattr_destroy(&attr);
-}
-
 void timers_init(struct timers *timers)
 {
 	atomic_init(&timers->next_ns, UINT64_MAX);
-	lock_init(&timers->lock);
+	pi_lock_init(&timers->lock);
 	timer_wheel_init(&timers->wheel, clock_now_ns());
-}
-
-void timers_destroy(struct timers *timers)
-{
-	pthread_mutex_destroy(&timers->lock);
 }
 
 static void publish_next_locked(struct timers *timers)
@@ -75,7 +58,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (timers_queued(timer))
 		return false;
 	schedule_add_reference(task);
-	pthread_mutex_lock(&timers->lock);
+	pi_lock_take(&timers->lock);
 	timer->task = task;
 	/* Relaxed: only the caller uses the timer at this point. */
 	atomic_store_relaxed(&timer->worker, w);
@@ -87,7 +70,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	timer_wheel_add(&timers->wheel, &timer->entry, when_ns);
 	if (earliest)
 		publish_next_locked(timers);
-	pthread_mutex_unlock(&timers->lock);
+	pi_lock_release(&timers->lock);
 	if (earliest)
 		alert_sentinel(w->pool, timers);
 	return true;
@@ -124,10 +107,10 @@ bool timers_cancel(struct timer *timer)
 
 	if (!w)
 		return false;
-	pthread_mutex_lock(&w->timers.lock);
+	pi_lock_take(&w->timers.lock);
 	if (timer_wheel_cancel(&w->timers.wheel, &timer->entry))
 		task = take_task_locked(timer);
-	pthread_mutex_unlock(&w->timers.lock);
+	pi_lock_release(&w->timers.lock);
 	if (task)
 		schedule_drop(task);
 	return task != NULL;
@@ -140,9 +123,9 @@ bool timers_queued(const struct timer *timer)
 
 	if (!w)
 		return false;
-	pthread_mutex_lock(&w->timers.lock);
+	pi_lock_take(&w->timers.lock);
 	queued = timer_entry_queued(&timer->entry);
-	pthread_mutex_unlock(&w->timers.lock);
+	pi_lock_release(&w->timers.lock);
 	return queued;
 }
 
@@ -159,10 +142,14 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 	for (unsigned i = 0; i < count; i++)
 		tasks[i] = take_task_locked((struct timer *)due[i]);
 	publish_next_locked(timers);
-	pthread_mutex_unlock(&timers->lock);
+	pi_lock_release(&timers->lock);
 
-	for (unsigned i = 0; i < count; i++)
+	/* The first one last, as that one gets into the LIFO slot: so the tasks
+	 * run in the order of their deadlines. */
+	for (unsigned i = 1; i < count; i++)
 		schedule_wake_by_value(tasks[i]);
+	if (count > 0)
+		schedule_wake_by_value(tasks[0]);
 	return more;
 }
 
@@ -193,10 +180,10 @@ static bool take_deadline(struct timers *timers, uint64_t now_ns)
  * the role of sentinel on, so that another worker minds all other deadlines. */
 static void lock_to_fire(struct worker *w, struct timers *timers)
 {
-	if (pthread_mutex_trylock(&timers->lock) == 0)
+	if (pi_lock_try(&timers->lock))
 		return;
 	sentinel_leave(w);
-	pthread_mutex_lock(&timers->lock);
+	pi_lock_take(&timers->lock);
 }
 
 static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
@@ -229,7 +216,7 @@ void timers_fire_all(struct pool *pool)
 		struct timers *timers = &pool->workers[i]->timers;
 
 		do {
-			pthread_mutex_lock(&timers->lock);
+			pi_lock_take(&timers->lock);
 		} while (fire_batch(timers, UINT64_MAX));
 	}
 }

@@ -10,10 +10,10 @@
 #ifndef SKUA_CORE_LOOP_TIMERS_H
 #define SKUA_CORE_LOOP_TIMERS_H
 
-#include <pthread.h>
 #include <stdalign.h>
 
 #include "core/base/atomic.h"
+#include "core/os/pi_lock.h"
 #include "core/queue/timer_wheel.h"
 
 struct pool;
@@ -33,11 +33,11 @@ struct timers {
 	/*
 	 * The holder inherits the priority of a waiting thread. Otherwise a
 	 * real-time worker could keep the holder off the CPU while it waits for
-	 * the lock. An unlock hands the lock to a waiting thread, if there is
+	 * the lock. A release hands the lock to a waiting thread, if there is
 	 * one, so that a worker that fires batch after batch locks no other
 	 * thread out.
 	 */
-	pthread_mutex_t lock;
+	struct pi_lock lock;
 	struct timer_wheel wheel; /* of struct timer, under the lock */
 };
 
@@ -53,7 +53,6 @@ struct timer {
 };
 
 void timers_init(struct timers *timers);
-void timers_destroy(struct timers *timers);
 
 /* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock;
  * @w is the calling worker, which polls @task. Return: false if the timer is

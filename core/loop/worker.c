@@ -34,6 +34,5 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 
 void worker_destroy(struct worker *worker)
 {
-	timers_destroy(&worker->timers);
 	telemetry_destroy(&worker->telemetry);
 }

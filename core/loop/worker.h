@@ -30,6 +30,8 @@ struct worker {
 	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
+	uint64_t pollers_due_ns;  /* when its pollers are called although it is
+				   * busy */
 	uint32_t polls_until_inject;
 	uint32_t lifo_streak;        /* consecutive polls from the LIFO slot */
 	uint32_t prioritised_streak; /* consecutive polls of urgent or bound

@@ -463,7 +463,7 @@ SKUA_API int64_t skua_runtime_left(const struct skua_runtime *rt,
  * thread
  * @rt: live runtime with SKUA_CALLER_DRIVEN, borrowed
  * @deadline_ns: time of skua_now_ns() at which to return although there is more to
- *         do. The call checks it after each turn of about 50 us of polls. 0 = return
+ *         do. The call checks it after each turn of about 10 us of polls. 0 = return
  *         after one turn. SKUA_FOREVER_NS = return when the runtime is idle; it never
  *         is while tasks always have more to do. A loop that has other events to
  *         handle passes a time, for example 1 ms ahead

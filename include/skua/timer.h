@@ -4,7 +4,7 @@
  *
  * Times are nanoseconds of CLOCK_MONOTONIC, rounded up to a multiple of 256. A timer
  * never fires early, except in a shutdown that cancels (SKUA_SHUTDOWN_CANCEL). How
- * late it fires depends on the polls: each worker checks all timers after about 50 us
+ * late it fires depends on the polls: each worker checks all timers after about 10 us
  * of polls, and an idle worker sleeps until the first timer is due. Timers of the
  * same 256 ns fire in any order.
  */

@@ -327,7 +327,7 @@ TEST(timer__added_from_late_to_early__all_fire)
 /* ---- turns at the lock ---------------------------------------------------- */
 
 struct turn {
-	pthread_mutex_t *lock;
+	struct pi_lock *lock;
 	atomic_u32 had;
 };
 
@@ -335,9 +335,9 @@ static void *take_turn(void *arg)
 {
 	struct turn *turn = arg;
 
-	pthread_mutex_lock(turn->lock);
+	pi_lock_take(turn->lock);
 	atomic_store_relaxed(&turn->had, 1);
-	pthread_mutex_unlock(turn->lock);
+	pi_lock_release(turn->lock);
 	return NULL;
 }
 
@@ -346,18 +346,17 @@ TEST(timer__somebody_waits_for_the_lock__goes_first)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct turn turn = { .lock = &rt->pool.workers[0]->timers.lock };
-	const volatile int *word = &turn.lock->__data.__lock;
 	pthread_t thread;
 
-	pthread_mutex_lock(turn.lock);
+	pi_lock_take(turn.lock);
 	assert_int_equal(pthread_create(&thread, NULL, take_turn, &turn), 0);
 	/* The kernel marks the lock of a thread that others wait for. */
-	while (!((unsigned)*word & FUTEX_WAITERS))
+	while (!(atomic_load_relaxed(&turn.lock->word) & FUTEX_WAITERS))
 		sched_yield();
-	pthread_mutex_unlock(turn.lock);
-	pthread_mutex_lock(turn.lock);
+	pi_lock_release(turn.lock);
+	pi_lock_take(turn.lock);
 	assert_int_equal(atomic_load_relaxed(&turn.had), 1);
-	pthread_mutex_unlock(turn.lock);
+	pi_lock_release(turn.lock);
 	pthread_join(thread, NULL);
 	destroy(rt);
 }
