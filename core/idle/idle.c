@@ -245,9 +245,10 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 /*
  * Wake penalty of worker @i for a waker on CPU @here; lower is preferred.
  * @parked has the parked workers of its group. The penalties, from the highest:
- * it is the sentinel; it would wake up on CPU @here, which is busy with the
- * caller; another worker of its core is awake; it is not the worker that parked
- * last.
+ * it would wake up on CPU @here, which is busy with the caller, and may stay so
+ * until the caller's time slice ends; it is the sentinel, whose role another
+ * worker must then be woken for; another worker of its core is awake; it is not
+ * the worker that parked last.
  */
 static unsigned wake_penalty(const struct idle *idle, unsigned i,
 			     uint64_t parked, uint32_t here)
@@ -256,8 +257,8 @@ static unsigned wake_penalty(const struct idle *idle, unsigned i,
 	const struct idle_group *group = &idle->by_group[place->group];
 
 	/* Relaxed, all: a wrong choice costs only time. */
-	return 8u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
-	       4u * sleeps_on(idle, i, here) +
+	return 8u * sleeps_on(idle, i, here) +
+	       4u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
 	       2u * ((place->siblings & ~parked) != 0) +
 	       (atomic_load_relaxed(&group->first_choice) != i + 1);
 }

@@ -72,9 +72,9 @@ struct idle {
 	alignas(CACHE_PAIR)
 		atomic_u64 sleepy[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
 	/*
-	 * Index + 1 of the worker that wakers choose last, the sentinel
-	 * (core/loop/sentinel.h); 0: none. Writer: the sentinel. Readers:
-	 * wakers.
+	 * Index + 1 of the worker that wakers claim after all others, except
+	 * those on the waker's CPU: the sentinel (core/loop/sentinel.h); 0:
+	 * none. Writer: the sentinel. Readers: wakers.
 	 */
 	atomic_u32 last_choice;
 	/* 1: wakers write their thread into claimed_by. Writers: workers, when

@@ -28,6 +28,18 @@ static enum defect defect;
 
 #include "core/loop/sentinel.c"
 
+/* Wakers claim the sentinel like any other worker. */
+static bool any_choice;
+
+static uint64_t enter(struct worker *w)
+{
+	uint64_t until = sentinel_enter(w);
+
+	if (any_choice)
+		atomic_store_relaxed(&w->pool->idle.last_choice, 0);
+	return until;
+}
+
 static void leave(struct worker *w)
 {
 	if (defect == SUMMONS_DROPPED)
@@ -35,11 +47,13 @@ static void leave(struct worker *w)
 	sentinel_leave(w);
 }
 
+#define sentinel_enter enter
 #define sentinel_leave leave
 
 #include "core/loop/work.c"
 #include "core/loop/loop.c"
 
+#undef sentinel_enter
 #undef sentinel_leave
 
 #include "tests/model/workers.h"
@@ -149,6 +163,7 @@ static void spawns_both(void)
 static void setup(enum defect which)
 {
 	defect = which;
+	any_choice = false;
 	workers_reset(spawn_two, meet, LIFO_DELAY_NS);
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
@@ -166,6 +181,19 @@ static void setup_claimed_outside(void)
 	tasks[0].poll = spawn_one;
 	tasks[1].poll = finish;
 	tasks[3].poll = wait_for_child;
+}
+
+/* As if each waker ran on the CPU of the other workers. */
+static void setup_any_choice(void)
+{
+	setup(NO_DEFECT);
+	any_choice = true;
+}
+
+static void setup_outside_any_choice(void)
+{
+	setup_claimed_outside();
+	any_choice = true;
 }
 
 static void setup_dropped(void)
@@ -195,6 +223,14 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("claimed_from_outside__few", setup_claimed_outside, NULL,
 		       workers_run_0, workers_run_1, workers_run_2,
 		       spawns_late_and_claims),
+	  FEW(30000) },
+	{ EXPLORE_PASS("claimed__any_choice__few", setup_any_choice, NULL,
+		       workers_run_0, workers_run_1, workers_run_2,
+		       spawns_late),
+	  FEW(30000) },
+	{ EXPLORE_PASS("claimed_from_outside__any_choice__few",
+		       setup_outside_any_choice, NULL, workers_run_0,
+		       workers_run_1, workers_run_2, spawns_late_and_claims),
 	  FEW(30000) },
 	{ EXPLORE_PASS("two_ripe__few", setup_both, NULL, workers_run_0,
 		       workers_run_1, workers_run_2, spawns_both),

@@ -89,10 +89,10 @@ TEST(wake__all_on_the_callers_cpu__wakes_who_parked_last)
 	assert_int_equal(woken_from(0), 2);
 }
 
-/* Worker 1 is the sentinel, wherever the others are. */
+/* Worker 1 is the sentinel. */
 TEST(wake__last_choice__only_when_it_is_alone)
 {
-	for (int cpu = 0; cpu < 2; cpu++) {
+	for (int cpu = 1; cpu < 3; cpu++) {
 		sleep_on(0, 0);
 		sleep_on(2, 0);
 		sleep_on(1, 1);
@@ -101,6 +101,18 @@ TEST(wake__last_choice__only_when_it_is_alone)
 		assert_int_equal(woken_from(cpu), 2);
 		assert_int_equal(woken_from(cpu), 1);
 	}
+}
+
+/* The thread that brings work may keep its CPU for long. */
+TEST(wake__others_on_the_callers_cpu__wakes_the_last_choice)
+{
+	sleep_on(0, 0);
+	sleep_on(1, 1);
+	sleep_on(2, 0);
+	atomic_store_relaxed(&idle.last_choice, 1 + 1);
+	assert_int_equal(woken_from(0), 1);
+	assert_int_equal(woken_from(0), 2);
+	assert_int_equal(woken_from(0), 0);
 }
 
 TEST(wake__unknown_cpu__wakes_who_parked_last)

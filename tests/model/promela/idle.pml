@@ -343,11 +343,11 @@ inline wake_claim()
 		atomic {
 			target = 0;
 			do
-			:: !(word & BIT(target)) ||
-			   (target + 1 == last_choice &&
-			    word != BIT(target)) ->
+			:: !(word & BIT(target)) -> target++
+			/* The waker may run on the CPU of the others. */
+			:: target + 1 == last_choice && word != BIT(target) ->
 				target++
-			:: else -> break
+			:: word & BIT(target) -> break
 			od;
 #ifdef SENTINEL
 			!(clearing & BIT(target));
