@@ -23,7 +23,7 @@
 struct own {
 	struct rng rng;
 	struct work_flag flag;
-	uint64_t spin_ns;
+	struct spin spin;
 	uint64_t idle_since_ns;
 	bool parks; /* it is registered as parked, and scans all queues once more */
 };
@@ -218,10 +218,9 @@ static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 {
 	const struct runtime *rt = sim->policy;
-	uint64_t cost_ns = atomic_load_relaxed(&rt->idle.wake_cost_ns);
-	uint64_t spin_ns = rt->own[i].spin_ns;
 
-	return spin_ns > cost_ns ? spin_ns : cost_ns;
+	return spin_budget(&rt->own[i].spin,
+			   SPIN_SLEEP_WAKES * idle_wake_cost_ns(&rt->idle));
 }
 
 /* Stands for the end of search_and_sleep() of core/loop/loop.c. */
@@ -248,10 +247,10 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	struct runtime *rt = sim->policy;
 	struct sim_worker *w = &sim->workers[i];
 	uint64_t began_ns = clock_now_ns(), spin_ns = spin_limit_ns(sim, i);
-	uint64_t far_ns = spin_ns / 2, searched_ns;
+	uint64_t far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&rt->idle),
+				      sim->plan.tuning.far_delay_ns);
+	uint64_t searched_ns;
 
-	if (far_ns > sim->plan.tuning.far_delay_ns)
-		far_ns = sim->plan.tuning.far_delay_ns;
 	if (w->state == SIM_RUNS) {
 		lower_flag(sim, i);
 		if (!idle_try_search(&rt->idle, i)) {
@@ -270,8 +269,12 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 		return;
 	}
 	simulation_round(sim);
-	if (find(sim, i, searched_ns < far_ns ? VICTIMS_NODE : VICTIMS_SAMPLE))
+	if (find(sim, i,
+		 searched_ns < far_ns ? VICTIMS_NODE : VICTIMS_SAMPLE)) {
+		if (!first)
+			spin_learn(&rt->own[i].spin, searched_ns);
 		return;
+	}
 	simulation_failed(sim, i, began_ns);
 	if (first) {
 		w->search_ns = clock_now_ns();
@@ -279,7 +282,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	}
 }
 
-/* Stands for woken() and learn_idle() of core/loop/loop.c. */
+/* Stands for woken() and learn_gap() of core/loop/loop.c. */
 static void runtime_woken(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;
@@ -287,9 +290,8 @@ static void runtime_woken(struct simulation *sim, unsigned i)
 	uint64_t now_ns = clock_now_ns();
 
 	idle_woken(&rt->idle, i, now_ns);
-	own->spin_ns = spin_after_idle(
-		own->spin_ns, atomic_load_relaxed(&rt->idle.wake_cost_ns),
-		now_ns - own->idle_since_ns);
+	spin_learn(&own->spin,
+		   idle_claimed_ns(&rt->idle, i) - own->idle_since_ns);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

@@ -190,6 +190,13 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
  * and woke at @now_ns */
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
 
+/* idle_claimed_ns - return when worker @i was claimed last; a hint */
+static inline uint64_t idle_claimed_ns(const struct idle *idle, unsigned i)
+{
+	/* Relaxed: a statistic. */
+	return atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
+}
+
 /* idle_waker - return the thread that woke worker @i, for probe_unpark() and
  * the recorder; 0 if neither wanted it when the worker was woken */
 uint32_t idle_waker(const struct idle *idle, unsigned i);

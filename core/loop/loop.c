@@ -80,16 +80,14 @@ static bool timers_due(const struct worker *w, uint64_t now_ns)
 
 static uint64_t spin_limit_ns(const struct worker *w)
 {
-	uint64_t cost_ns;
-
 	if (w->pollers.list)
 		return 0;
 	if (w->pool->tuning.spin_ns != TUNING_SPIN_MEASURED)
 		return w->pool->tuning.spin_ns;
 	if (idle_oversubscribed(&w->pool->idle))
 		return 0;
-	cost_ns = idle_wake_cost_ns(&w->pool->idle);
-	return w->spin_ns > cost_ns ? w->spin_ns : cost_ns;
+	return spin_budget(&w->spin, SPIN_SLEEP_WAKES *
+					     idle_wake_cost_ns(&w->pool->idle));
 }
 
 /* Search for work beyond the worker's own queues. Returns a task, or NULL; if
@@ -137,9 +135,8 @@ static struct skua_task *search(struct worker *w)
 	idle_renew(&w->pool->idle, w->group, start_ns);
 	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
-	far_ns = spin_ns / 2 < pool->tuning.far_delay_ns
-			 ? spin_ns / 2
-			 : pool->tuning.far_delay_ns;
+	far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&pool->idle),
+			     pool->tuning.far_delay_ns);
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
 
@@ -153,8 +150,10 @@ static struct skua_task *search(struct worker *w)
 		cpu_relax();
 		task = find(w, now_ns - start_ns < far_ns ? VICTIMS_NODE
 							  : VICTIMS_SAMPLE);
-		if (has_work(w, task))
+		if (has_work(w, task)) {
+			spin_learn(&w->spin, now_ns - start_ns);
 			return task;
+		}
 	}
 }
 
@@ -180,26 +179,29 @@ static struct skua_task *found(struct worker *w, struct skua_task *task)
 	return task;
 }
 
-/* Adapt the duration of the next search to the idle time that now ends. An idle
- * time that ended with a deadline does not make the search longer, because its
- * end was known before. */
-static void learn_idle(struct worker *w, uint64_t now_ns, bool claimed)
+/* Learn from the gap that ends, by a claim or a deadline. A deadline was known
+ * before: it tells only that nothing else came until then. */
+static void learn_gap(struct worker *w, uint64_t end_ns, bool claimed)
 {
-	uint64_t idle_ns = now_ns - w->idle_since_ns;
+	uint64_t gap_ns = end_ns - w->idle_since_ns;
 
-	if (claimed || idle_ns >= SPIN_MAX_NS)
-		w->spin_ns = spin_after_idle(
-			w->spin_ns, idle_wake_cost_ns(&w->pool->idle), idle_ns);
+	if (claimed || gap_ns >= SPIN_MAX_NS)
+		spin_learn(&w->spin, gap_ns);
 }
 
+/* A waker has claimed this worker. @slept: the worker slept until then. */
 static void woken(struct worker *w, bool slept)
 {
+	struct idle *idle = &w->pool->idle;
+	uint64_t claimed_ns = idle_claimed_ns(idle, w->index);
 	uint64_t now_ns = clock_now_ns();
 
 	if (slept)
-		idle_woken(&w->pool->idle, w->index, now_ns);
-	idle_renew(&w->pool->idle, w->group, now_ns);
-	learn_idle(w, now_ns, true);
+		idle_woken(idle, w->index, now_ns);
+	idle_renew(idle, w->group, now_ns);
+	/* The waker writes the time after it has claimed this worker. If it has
+	 * not done so yet, the claim was just now. */
+	learn_gap(w, claimed_ns > w->idle_since_ns ? claimed_ns : now_ns, true);
 	telemetry_woken(&w->telemetry, now_ns);
 }
 
@@ -242,7 +244,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		now_ns = clock_now_ns();
 		if (*task || polled || timers_due(w, now_ns)) {
 			idle_park_cancel(idle, w->index);
-			learn_idle(w, now_ns, false);
+			learn_gap(w, now_ns, false);
 			telemetry_woken(&w->telemetry, now_ns);
 			return false;
 		}

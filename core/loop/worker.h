@@ -10,6 +10,7 @@
 #include "core/loop/pool.h"
 #include "core/base/rng.h"
 #include "core/task/group.h"
+#include "core/base/spin.h"
 #include "core/task/slab.h"
 #include "core/telemetry/telemetry.h"
 #include "core/base/tick.h"
@@ -49,9 +50,8 @@ struct worker {
 	 * the current one, it may have jobs in the deque, and a poll within it
 	 * must not fork on top of them. */
 	uint64_t forked_at;
-	uint64_t spin_ns;       /* limit of its searches (spin.h); 0: not set
-				 * yet */
-	uint64_t idle_since_ns; /* when it ran out of work */
+	struct spin spin;       /* its recent gaps */
+	uint64_t idle_since_ns; /* when the current gap began */
 	struct worker_telemetry telemetry;
 
 	struct timers timers;

@@ -133,10 +133,11 @@ struct skua_hooks {
  *         and do not count; 0 = no bound
  * @spin_ns: how long a worker searches for work before it parks, in nanoseconds, 1 to
  *           SKUA_MAX_DELAY_NS, or SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER. 0 = as long
- *           as its wake-ups take, by measurement; longer, up to 50,000, while work
- *           arrives within that time, so that a worker that gets work more often than
- *           every 50 us does not sleep; and never if there are more workers than
- *           CPUs, or if the control groups have less CPU time than there are CPUs
+ *           as its recent gaps make worthwhile: it searches until work comes, for up
+ *           to 50,000, if work usually comes before a sleep and a wake-up would have
+ *           cost more, by measurement; it parks at once if not; and never if there
+ *           are more workers than CPUs, or if the control groups have less CPU time
+ *           than there are CPUs
  * @lifo_steal_delay_ns: how long a task waits in a LIFO slot behind a long poll
  *         before an idle worker takes it, in nanoseconds, SKUA_MIN_LIFO_DELAY_NS to
  *         SKUA_MAX_DELAY_NS, or SKUA_LIFO_PRIVATE; 0 = 100,000

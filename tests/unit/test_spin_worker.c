@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_spin_worker.c - what a worker learns of its sleeps, once it has searched
- * for as long as it ever does */
+/* test_spin_worker.c - what a worker learns of the gaps that a sleep ends */
 #include <time.h>
 
 #include "core/loop/current.h"
 #include "core/base/clock.h"
 #include "core/runtime/runtime.h"
-#include "core/base/spin.h"
 #include "tests/unit/tasks.h"
 
 #define TICKS     200u
@@ -17,8 +15,8 @@ struct sleeper {
 	struct skua_task task; /* first: a task is its sleeper */
 	struct skua_timer timer;
 	unsigned ticks;
-	uint64_t spin_ns; /* at the last poll */
-	uint64_t cpu_ns;  /* of the worker, from the first poll to the last */
+	unsigned long_gaps; /* that the worker remembers at the last poll */
+	uint64_t cpu_ns;    /* of the worker, from the first poll to the last */
 };
 
 static uint64_t cpu_ns(void)
@@ -29,16 +27,28 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static unsigned long_gaps(void)
+{
+	return current_worker->spin.counts[SPIN_BUCKETS - 1];
+}
+
+/* As after a burst: all gaps were short. */
+static void forget_long_gaps(void)
+{
+	for (unsigned n = 0; n < SPIN_GAPS; n++)
+		spin_learn(&current_worker->spin, 0);
+}
+
 static enum skua_poll sleeper_poll(struct skua_task *self)
 {
 	struct sleeper *it = (struct sleeper *)self;
 
 	if (it->ticks == 0) {
-		current_worker->spin_ns = SPIN_MAX_NS; /* as after a burst */
+		forget_long_gaps();
 		it->cpu_ns = cpu_ns();
 	}
 	if (it->ticks++ == TICKS) {
-		it->spin_ns = current_worker->spin_ns;
+		it->long_gaps = long_gaps();
 		it->cpu_ns = cpu_ns() - it->cpu_ns;
 		return SKUA_DONE;
 	}
@@ -46,7 +56,7 @@ static enum skua_poll sleeper_poll(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-TEST(timer__ends_a_long_sleep__the_next_look_is_short)
+TEST(timer__ends_a_long_sleep__is_a_long_gap)
 {
 	struct sleeper it = { .task = SKUA_TASK_INIT(sleeper_poll),
 			      .timer = SKUA_TIMER_INIT };
@@ -56,46 +66,32 @@ TEST(timer__ends_a_long_sleep__the_next_look_is_short)
 	join(&it.task);
 	destroy(rt);
 	print_message("%u ns of CPU a tick\n", (unsigned)(it.cpu_ns / TICKS));
-	assert_true(it.spin_ns < SPIN_MAX_NS);
+	assert_int_equal(it.long_gaps, SPIN_GAPS);
 }
 
-/* Makes its worker search for long, or tells how long it would. */
-struct teacher {
-	struct skua_task task; /* first: a task is its teacher */
-	bool teaches;
-	uint64_t spin_ns;
-};
-
-static enum skua_poll teacher_poll(struct skua_task *self)
+static enum skua_poll gap_poll(struct skua_task *self)
 {
-	struct teacher *it = (struct teacher *)self;
+	struct sleeper *it = (struct sleeper *)self;
 
-	it->spin_ns = current_worker->spin_ns;
-	if (it->teaches)
-		current_worker->spin_ns = SPIN_MAX_NS;
+	if (it->ticks++ == 0)
+		forget_long_gaps();
+	it->long_gaps = long_gaps();
 	return SKUA_DONE;
 }
 
-/* The search took SPIN_MAX_NS already: another one would be in vain, too. A task
- * that comes when the worker is about to sleep, but does not yet, teaches it
- * nothing; that is rare. */
-TEST(call__just_after_a_search_in_vain__the_next_one_is_short)
+/* A call that comes when the worker is about to sleep, but does not yet, may be
+ * no gap; that is rare. */
+TEST(call__after_a_long_sleep__is_a_long_gap)
 {
-	struct teacher it = { .task = SKUA_TASK_INIT(teacher_poll) };
+	const struct timespec pause = { 0, 1000000 };
+	struct sleeper it = { .task = SKUA_TASK_INIT(gap_poll) };
 	struct skua_runtime *rt = runtime_new(1, 0);
-	unsigned shorter = 0;
 
-	for (unsigned n = 0; n < 20; n++) {
-		it.teaches = true;
+	for (unsigned n = 0; n <= 20; n++) {
 		spawn(rt, &it.task);
 		join(&it.task);
-		while (!idle_parked(&rt->pool.idle, 0))
-			sched_yield();
-		it.teaches = false;
-		spawn(rt, &it.task);
-		join(&it.task);
-		shorter += it.spin_ns < SPIN_MAX_NS;
+		nanosleep(&pause, NULL);
 	}
-	assert_true(shorter >= 10);
+	assert_true(it.long_gaps >= 10);
 	destroy(rt);
 }
