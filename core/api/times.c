@@ -56,6 +56,8 @@ int skua_runtime_times(const struct skua_runtime *rt, enum skua_times_of of,
 {
 	if (!rt || !out || (unsigned)of > SKUA_TIMES_PARK)
 		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
 	*out = (struct skua_times){ .count = 0 };
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {
 		const struct area_samples *samples = samples_of(rt, i);
@@ -192,6 +194,8 @@ int skua_runtime_type_stats(const struct skua_runtime *rt,
 
 	if (!rt || !out || room == 0)
 		return -EINVAL;
+	if (!runtime_alive(rt))
+		return -EOWNERDEAD;
 	if (types.room > INT_MAX)
 		types.room = INT_MAX;
 	for (unsigned i = 0; i < rt->pool.worker_count; i++) {

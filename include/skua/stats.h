@@ -78,7 +78,7 @@ struct skua_stats {
  * but not all for the same moment.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: 0; -EINVAL (an argument is NULL).
+ * Return: 0; -EINVAL (an argument is NULL); -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_runtime_stats(const struct skua_runtime *rt,
 				struct skua_stats *out);
@@ -90,7 +90,8 @@ SKUA_API int skua_runtime_stats(const struct skua_runtime *rt,
  * @out: receives the counters
  *
  * Threads: any. Blocks: never. Allocates: nothing.
- * Return: 0; -EINVAL (a pointer is NULL, or there is no such worker).
+ * Return: 0; -EINVAL (a pointer is NULL, or there is no such worker); -EOWNERDEAD (in
+ * a forked child).
  */
 SKUA_API int skua_runtime_worker_stats(const struct skua_runtime *rt,
 				       unsigned worker,
@@ -144,7 +145,8 @@ struct skua_times {
  * not all for the same moment.
  *
  * Threads: any. Blocks: never; reads 2 KB for each worker. Allocates: nothing.
- * Return: 0; -EINVAL (a pointer is NULL, or @of is not a value of the enum).
+ * Return: 0; -EINVAL (a pointer is NULL, or @of is not a value of the enum);
+ * -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_runtime_times(const struct skua_runtime *rt,
 				enum skua_times_of of, struct skua_times *out);
@@ -213,7 +215,7 @@ struct skua_type_stats {
  *
  * Threads: any. Blocks: never; reads 2 KB for each worker. Allocates: nothing.
  * Return: the number of rows that were written, 0 or more; -EINVAL (a pointer is
- * NULL, or @room is 0).
+ * NULL, or @room is 0); -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_runtime_type_stats(const struct skua_runtime *rt,
 				     struct skua_type_stats *out,

@@ -99,6 +99,8 @@ static int call_runtime_functions(void)
 	struct skua_poller poller = { .poll = never_found };
 	struct skua_stats stats;
 	struct skua_worker_stats worker_stats;
+	struct skua_type_stats type_stats;
+	struct skua_times times;
 
 	EXPECT_DEAD(1, skua_runtime_block_on(rt, &parent.never.task));
 	EXPECT_DEAD(2, skua_runtime_drain(rt));
@@ -115,7 +117,9 @@ static int call_runtime_functions(void)
 	EXPECT_DEAD(12, skua_runtime_poll(rt, 0));
 	EXPECT_DEAD(13, skua_runtime_eventfd(rt));
 	EXPECT_DEAD(14, skua_runtime_add_poller(rt, 0, &poller));
-	return skua_runtime_workers(rt) == 2 ? 0 : 15;
+	EXPECT_DEAD(15, skua_runtime_times(rt, SKUA_TIMES_POLL, &times));
+	EXPECT_DEAD(16, skua_runtime_type_stats(rt, &type_stats, 1));
+	return skua_runtime_workers(rt) == 2 ? 0 : 17;
 }
 
 static int call_task_functions(void)
