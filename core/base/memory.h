@@ -10,8 +10,8 @@
 #include "core/base/boundary.h"
 #include "skua/runtime.h"
 
-/* errno_restore - set errno to @saved after an allocation: the library never
- * changes errno */
+/* errno_restore - set errno to @saved after memory was allocated or freed: the
+ * library never changes errno */
 static inline void errno_restore(int saved)
 {
 	/* Clang assumes that an allocation cannot change errno. Without this
@@ -49,6 +49,7 @@ static inline void memory_free(const struct skua_allocator *allocator,
 			       size_t size)
 {
 	size_t bytes = (count * size + align - 1) / align * align;
+	int saved = errno;
 
 	if (!memory)
 		return;
@@ -57,6 +58,7 @@ static inline void memory_free(const struct skua_allocator *allocator,
 	else
 		free(memory);
 	BOUNDARY(allocator);
+	errno_restore(saved);
 }
 
 #endif

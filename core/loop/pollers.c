@@ -95,9 +95,11 @@ bool pollers_awake_owner(const struct pollers *pollers)
 static void wake(void *ctx)
 {
 	struct skua_poller *poller = ctx;
+	int saved = errno; /* the library never sets it */
 
 	poller->unpark(poller);
 	BOUNDARY(poller);
+	errno = saved;
 }
 
 bool pollers_park_owner(struct pollers *pollers, struct parker *parker,

@@ -2,6 +2,7 @@
 /* log.c - see log.h */
 #include "core/os/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,6 +11,7 @@
 void log_say(const struct skua_hooks *hooks, enum skua_log_level level,
 	     const char *format, ...)
 {
+	int saved = errno; /* the library never sets it */
 	char text[280];
 	va_list args;
 
@@ -20,4 +22,5 @@ void log_say(const struct skua_hooks *hooks, enum skua_log_level level,
 	va_end(args);
 	hooks->log(hooks->ctx, level, text);
 	BOUNDARY(hook);
+	errno = saved;
 }

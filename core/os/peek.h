@@ -5,6 +5,7 @@
 #ifndef SKUA_CORE_OS_PEEK_H
 #define SKUA_CORE_OS_PEEK_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,11 +20,14 @@ static inline bool peek(pid_t pid, const void *address, void *into, size_t size)
 {
 	const struct iovec local = { into, size };
 	const struct iovec remote = { (void *)(uintptr_t)address, size };
-
+	int saved = errno; /* the library never sets it */
 	/* A bare system call, so that a sanitizer does not check the
 	 * address. */
-	return syscall(SYS_process_vm_readv, pid, &local, 1UL, &remote, 1UL,
-		       0UL) == (long)size;
+	long got = syscall(SYS_process_vm_readv, pid, &local, 1UL, &remote, 1UL,
+			   0UL);
+
+	errno = saved;
+	return got == (long)size;
 }
 
 #endif

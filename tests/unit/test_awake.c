@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_awake.c - workers that never sleep, and what nobody else would find */
+#include <semaphore.h>
+
 #include "core/runtime/runtime.h"
 #include "tests/unit/tasks.h"
 
@@ -142,6 +144,56 @@ TEST(pollers__two_with_a_park__second_refused)
 		sched_yield();
 	assert_int_equal(atomic_load_acquire(&gone.looks), 1);
 	destroy(rt);
+}
+
+/* A poller that sleeps until it is woken. */
+struct sleeper {
+	struct skua_poller poller; /* first: a poller is its sleeper */
+	sem_t woken;
+	atomic_u32 parks;
+};
+
+static int find_nothing(struct skua_poller *self)
+{
+	(void)self;
+	return 0;
+}
+
+static void sleep_in_it(struct skua_poller *self, uint64_t deadline_ns)
+{
+	struct sleeper *it = (struct sleeper *)self;
+
+	(void)deadline_ns;
+	atomic_fetch_add_release(&it->parks, 1);
+	sem_wait(&it->woken);
+}
+
+static void wake_it(struct skua_poller *self)
+{
+	sem_post(&((struct sleeper *)self)->woken);
+	errno = EAGAIN;
+}
+
+TEST(poller__unpark_sets_errno__errno_is_left_alone)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct counter counter = COUNTER_INIT;
+	struct sleeper it = { .poller = { .poll = find_nothing,
+					  .park = sleep_in_it,
+					  .unpark = wake_it } };
+
+	sem_init(&it.woken, 0, 0);
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &it.poller), 0);
+	for (uint32_t n = 1; n <= 20; n++) {
+		while (atomic_load_acquire(&it.parks) < n)
+			sched_yield();
+		errno = 123;
+		spawn(rt, &counter.task);
+		assert_int_equal(errno, 123);
+		join(&counter.task);
+	}
+	destroy(rt);
+	sem_destroy(&it.woken);
 }
 
 TEST(poller__waits_for_a_task__another_worker_is_woken)

@@ -226,6 +226,35 @@ TEST(log__create_and_late_shutdown__one_line_each)
 	assert_int_equal(messages.others, 0);
 }
 
+static void fail_to_write(void *ctx, enum skua_log_level level,
+			  const char *text)
+{
+	(void)level;
+	(void)text;
+	++*(unsigned *)ctx;
+	errno = EPIPE;
+}
+
+TEST(log__sets_errno__errno_is_left_alone)
+{
+	unsigned lines = 0;
+	const struct skua_hooks hooks = { .log = fail_to_write, .ctx = &lines };
+	struct skua_runtime *rt =
+		RUNTIME(.flags = SKUA_UNPINNED, .workers = 1, .hooks = &hooks);
+	struct waiter waiter = WAITER_INIT;
+	unsigned before = lines;
+
+	waiter_start(rt, &waiter);
+	errno = 123;
+	assert_int_equal(skua_runtime_shutdown(rt, 0, SKUA_SHUTDOWN_RUN),
+			 -ETIMEDOUT);
+	assert_int_equal(errno, 123);
+	assert_true(lines > before);
+	skua_task_cancel(&waiter.task);
+	join(&waiter.task);
+	destroy(rt);
+}
+
 /* ---- the allocator ------------------------------------------------------------- */
 
 #define BLOCKS_MAX 64u
@@ -277,6 +306,7 @@ static void account_free(void *ctx, void *memory, size_t size)
 		it->blocks[n].memory = NULL;
 		it->live--;
 		free(memory);
+		errno = EAGAIN;
 		return;
 	}
 	it->wrong++; /* not one of its blocks, or NULL */
@@ -314,7 +344,9 @@ TEST(allocator__a_life__every_byte_is_given_back)
 	}
 	/* Tasks need no memory of the runtime. */
 	assert_int_equal(account.calls, calls);
+	errno = 123;
 	destroy(rt);
+	assert_int_equal(errno, 123);
 	assert_int_equal(account.calls, calls);
 	assert_int_equal(account.live, 0);
 	assert_int_equal(account.wrong, 0);

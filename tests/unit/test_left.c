@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/runtime/runtime.h"
 #include "skua/group.h"
@@ -233,6 +234,29 @@ TEST(left__waker_of_a_done_task_dropped__nothing_left)
 	skua_waker_drop(it.waker);
 	join(&it.task);
 	assert_int_equal(skua_runtime_left(rt, &what), 0);
+	assert_string_equal(what.text, "0 tasks are left");
+	destroy(rt);
+}
+
+/* The table still has the task, and the memory of it is gone. */
+TEST(left__memory_of_an_ended_task_is_unmapped__errno_is_left_alone)
+{
+	struct skua_runtime *rt = make(2, SKUA_TRACK_TASKS);
+	struct stuck *it = mmap(NULL, sizeof(*it), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct skua_error what;
+
+	assert_true(it != MAP_FAILED);
+	it->act = keep_waker;
+	it->done_at_once = true;
+	stuck_start(rt, it);
+	wait_for_left(rt, "1 stuck (done, waker left)");
+	skua_waker_drop(it->waker);
+	join(&it->task);
+	munmap(it, sizeof(*it));
+	errno = 123;
+	assert_int_equal(skua_runtime_left(rt, &what), 0);
+	assert_int_equal(errno, 123);
 	assert_string_equal(what.text, "0 tasks are left");
 	destroy(rt);
 }
