@@ -248,8 +248,7 @@ static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
 				     .times = 1,
 				     .longest_ns = most->ns,
 				     .burst = most->behind,
-				     .burst_ns =
-					     most->behind ? l->oldest_ns : 0,
+				     .burst_ns = most->oldest_ns,
 				     .unseen = most->unseen };
 	if (most->name < l->name_count)
 		snprintf(r->culprit, sizeof(r->culprit), "%s",

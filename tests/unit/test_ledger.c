@@ -624,6 +624,24 @@ TEST(judge__poll_does_not_end__is_named)
 		"90 % of the time of the slowest 1 went to their own polls");
 }
 
+/* Both have tasks that wait, and the oldest one does not wait for the poll. */
+TEST(judge__older_task_of_another_worker__is_not_behind_the_poll)
+{
+	struct file *f = *state;
+	char text[LEDGER_TEXT];
+
+	clock_at(f, 100);
+	note(f, 0, 110, EVENT_BEGIN, TASK, OTHER, EVENT_NAME_TYPE, 0);
+	ready(f, 1, 150, TASK + 1);
+	ready(f, 0, 300, TASK + 2);
+	clock_at(f, 1000);
+	judge(f);
+	assert_int_equal(f->ledger.oldest_ns, 850);
+	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
+	assert_non_null(strstr(text, ": 1 tasks wait behind it, "
+				     "the oldest for 700 ns"));
+}
+
 /* It is longer than others, but less than an eighth of all. */
 TEST(judge__poll_has_begun__names_nobody)
 {
