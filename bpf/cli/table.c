@@ -92,18 +92,18 @@ const char *text_time_in(char *text, double ns, double whole_ns)
 const char *text_sparks(char *text, const uint64_t *numbers, unsigned count,
 			bool line_art)
 {
-	unsigned first = count, last = 0;
+	unsigned first = count, end = 0;
 	uint64_t most = 1;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (numbers[i] == 0)
 			continue;
 		first = i < first ? i : first;
-		last = i;
+		end = i + 1;
 		most = numbers[i] > most ? numbers[i] : most;
 	}
 	text[0] = 0;
-	for (unsigned i = first; i <= last && i < first + TEXT_SPARKS; i++) {
+	for (unsigned i = first; i < end && i < first + TEXT_SPARKS; i++) {
 		double part = (double)numbers[i] / (double)most;
 		unsigned level = (unsigned)(part * (LEVELS - 1));
 

@@ -150,3 +150,12 @@ TEST(table__of_cells__is_aligned)
 				  "    1  longer   \n");
 	free(text);
 }
+
+TEST(sparks__of_no_numbers__are_empty)
+{
+	const uint64_t numbers[] = { 5 };
+	char text[TABLE_CELL] = "old";
+
+	assert_string_equal(text_sparks(text, numbers, 0, false), "");
+	assert_string_equal(text_sparks(text, numbers, 1, false), "#");
+}
