@@ -235,8 +235,9 @@ static void say_unfinished(const struct ledger *l,
 		 r->unseen ? " and more, since before the recording" : "");
 	if (r->burst > 0)
 		snprintf(text + strlen(text), bytes - strlen(text),
-			 ": %s tasks wait behind it, the oldest for %s",
+			 ": %s task%s behind it, the oldest for %s",
 			 text_count(waiting, r->burst),
+			 r->burst == 1 ? " waits" : "s wait",
 			 text_time_in(oldest, (double)r->burst_ns, whole));
 }
 

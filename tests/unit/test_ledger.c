@@ -638,7 +638,7 @@ TEST(judge__older_task_of_another_worker__is_not_behind_the_poll)
 	judge(f);
 	assert_int_equal(f->ledger.oldest_ns, 850);
 	ledger_say_verdict(&f->ledger, &f->verdict, text, sizeof(text));
-	assert_non_null(strstr(text, ": 1 tasks wait behind it, "
+	assert_non_null(strstr(text, ": 1 task waits behind it, "
 				     "the oldest for 700 ns"));
 }
 
