@@ -90,6 +90,8 @@ int switches_open(struct switches **out, pid_t pid, struct trace_writer *writer)
 	programs_begin();
 	s->writer = writer;
 	code = load(s, pid);
+	/* Only once all programs are attached is no switch missing. The first
+	 * chunk may hold older ones, which the reader leaves out (offcpu.c). */
 	s->from_ns = s->last_ns = now_ns();
 	if (code)
 		switches_close(s);

@@ -135,6 +135,18 @@ TEST(at__first_of_a_thread__tells_what_was_before)
 	are(o, 3, "0 ?, 100 on, 200 asleep, 1000 ?");
 }
 
+/* The recorder has such switches, from before all programs were attached. */
+TEST(add__older_than_its_span__is_left_out)
+{
+	struct offcpu *o = *state;
+
+	span(o, 100, 1000);
+	add(o, 90, THREAD, TRACE_SWITCH_PREEMPTED, "one", 1);
+	add(o, 200, THREAD, TRACE_SWITCH_IN, "one", 0);
+	settle(o);
+	are(o, THREAD, "0 ?, 100 ?, 200 on, 1000 ?");
+}
+
 /* A thread that leaves twice was back meanwhile; when is not known. */
 TEST(at__left_twice__is_not_sure_between)
 {
