@@ -99,16 +99,18 @@ static long save_folder(FILE *file, const struct sysfs *sysfs, char *folder,
 static int save_all(FILE *file, const struct sysfs *sysfs, const char *root,
 		    char *text, struct skua_error *err)
 {
+	/* The root / becomes empty, because a slash follows the root. */
+	const char *above = strcmp(root, "/") == 0 ? "" : root;
 	long saved = 0;
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		char folder[4096];
-		int length = snprintf(folder, sizeof(folder), "%s/%s", root,
+		int length = snprintf(folder, sizeof(folder), "%s/%s", above,
 				      folders[i]);
 		long n = -ENAMETOOLONG;
 
 		if ((size_t)length < sizeof(folder))
-			n = save_folder(file, sysfs, folder, strlen(root) + 1,
+			n = save_folder(file, sysfs, folder, strlen(above) + 1,
 					text);
 		if (n < 0)
 			return error_set(err, (int)n, "%s: %s", root,
@@ -136,9 +138,7 @@ int snapshot_save(FILE *file, const char *root, struct skua_error *err)
 		code = error_set(err, -EINVAL, "%s is a snapshot already",
 				 root);
 	else if (!code)
-		/* The root / becomes empty, because a slash follows the root. */
-		code = save_all(file, &sysfs,
-				strcmp(root, "/") == 0 ? "" : root, text, err);
+		code = save_all(file, &sysfs, root, text, err);
 	sysfs_close(&sysfs);
 	free(text);
 	return code;

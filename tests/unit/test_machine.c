@@ -3,6 +3,7 @@
  * tests/topology, of this one, and of nonsense */
 #include "tests/unit/support.h"
 
+#include <fts.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -174,6 +175,34 @@ TEST(snapshot_save__nothing_there__enoent)
 	assert_int_equal(snapshot_save(file, "/proc/self/fd", &err), -ENOENT);
 	assert_string_equal(err.text, "/proc/self/fd: nothing describes a "
 				      "machine there");
+	fclose(file);
+}
+
+/* fts_open() fails while it is set. */
+static bool no_walk;
+
+FTS *__real_fts_open(char *const *paths, int options,
+		     int (*compare)(const FTSENT **, const FTSENT **));
+FTS *__wrap_fts_open(char *const *paths, int options,
+		     int (*compare)(const FTSENT **, const FTSENT **));
+FTS *__wrap_fts_open(char *const *paths, int options,
+		     int (*compare)(const FTSENT **, const FTSENT **))
+{
+	if (!no_walk)
+		return __real_fts_open(paths, options, compare);
+	errno = ENOMEM;
+	return NULL;
+}
+
+TEST(snapshot_save__this_machine_cannot_be_read__error_names_its_root)
+{
+	struct skua_error err = { 0, "" };
+	FILE *file = tmpfile();
+
+	no_walk = true;
+	assert_int_equal(snapshot_save(file, "/", &err), -ENOMEM);
+	no_walk = false;
+	assert_string_equal(err.text, "/: Cannot allocate memory");
 	fclose(file);
 }
 
