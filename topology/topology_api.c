@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,16 +158,20 @@ int skua_topology_plan(const struct skua_topology *topology,
 
 static int save(const char *path, const char *root, struct skua_error *err)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = fopen(path, "wxe");
+	bool created = file != NULL;
 	int code;
 
+	if (!file && errno == EEXIST)
+		file = fopen(path, "we");
 	if (!file)
 		return error_set(err, -errno, "%s: %s", path, strerror(errno));
 	code = snapshot_save(file, root, err);
 	if (fclose(file) && !code)
 		code = error_set(err, -EIO, "%s: not all of it was written",
 				 path);
-	if (code)
+	/* A path that existed before may be a link or a device: keep it. */
+	if (code && created)
 		remove(path);
 	return code;
 }

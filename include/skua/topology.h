@@ -240,7 +240,8 @@ SKUA_API int skua_topology_plan(const struct skua_topology *topology,
 
 /**
  * skua_topology_save - write the description of a machine to a text file
- * @path: the file, which is overwritten; "-" for standard output
+ * @path: the file, which is overwritten; "-" for standard output. A failed call removes
+ *        the file only if it created the file
  * @root: NULL or "/" for this machine, or a folder that has a copy of the machine's
  *        sysfs
  * @err: receives a description of the error; may be NULL

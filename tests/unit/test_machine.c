@@ -7,7 +7,9 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
+#include "skua/topology.h"
 #include "topology/machine.h"
 #include "topology/machine_cache.h"
 #include "topology/snapshot.h"
@@ -204,6 +206,27 @@ TEST(snapshot_save__this_machine_cannot_be_read__error_names_its_root)
 	no_walk = false;
 	assert_string_equal(err.text, "/: Cannot allocate memory");
 	fclose(file);
+}
+
+TEST(topology_save__fails__removes_only_a_file_of_its_own)
+{
+	char folder[] = "/tmp/skua-machine-XXXXXX";
+	char file[64], link[64];
+	struct stat found;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof(file), "%s/file", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	assert_int_equal(skua_topology_save(file, "/proc/self/fd", NULL),
+			 -ENOENT);
+	assert_int_equal(lstat(file, &found), -1);
+	assert_int_equal(symlink("/dev/null", link), 0);
+	assert_int_equal(skua_topology_save(link, "/proc/self/fd", NULL),
+			 -ENOENT);
+	assert_int_equal(lstat(link, &found), 0);
+	assert_int_equal(skua_topology_save(link, NULL, NULL), 0);
+	assert_int_equal(remove(link), 0);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 struct refused {
