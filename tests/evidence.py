@@ -118,7 +118,7 @@ ROWS = [
         r"model\.(local_queue(\.large)?|inject_queue|lifo_slot|queue_api|deque.*)",
         explored,
     ),
-    ("The same, between many threads", "stress", r"stress\.(local|inject|lifo|deque).*", stressed),
+    ("Queues with many threads: no item is lost or taken twice", "stress", r"stress\.(local|inject|lifo|deque).*", stressed),
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
@@ -126,73 +126,72 @@ ROWS = [
         explored,
     ),
     (
-        "W1, W5: each task is polled in the end, somebody makes progress",
+        "W1, W5: each task is polled eventually, and some thread always makes progress",
         "spin",
         r"model\.promela\.(idle.*|groups.*|long)",
         modelled,
     ),
     (
-        "Task state and groups: one poller, each wake is followed by a poll, one end",
+        "Task state and groups: one worker polls a task at a time, a poll follows each wake-up, and each task ends once",
         "explorer, on core/'s code",
         r"model\.(task_state|group)(\.large)?",
         explored,
     ),
-    ("The same, as liveness: W1, W5", "spin", r"model\.promela\.task_state.*", modelled),
+    ("Task state, as liveness: W1, W5", "spin", r"model\.promela\.task_state.*", modelled),
     (
-        "Each job is run once, its join sees what it wrote, no help for it is lost",
+        "Fork-join: each job runs once, its join sees the writes of the job, and no wake-up of a helper is lost",
         "explorer, on core/'s code",
         r"model\.(split_deque|fork_join|joins)(\.deep)?",
         explored,
     ),
     (
-        "The same, and W1, W5: each join returns, somebody makes progress",
+        "Fork-join: the same, and W1, W5: each join returns, and some thread always makes progress",
         "spin",
         r"model\.promela\.jobs.*",
         modelled,
     ),
-    ("The same, between many threads", "stress", r"stress\.jobs", stressed),
+    ("Fork-join with many threads: each job runs once", "stress", r"stress\.jobs", stressed),
     (
-        "Wake, cancel, join, drop, groups, timers: each accounted for once",
+        "Wake-ups, cancellations, joins, drops, groups and timers: each is accounted for once",
         "stress",
         r"stress\.(wake|wakers|lends|cancels|groups|timers|runtime)",
         stressed,
     ),
     (
-        "The same while the machine works against the workers: signals, frozen workers, "
-        "real-time threads, moved workers, smaller control groups",
+        "The same while workers are disturbed: by signals, by freezing, by real-time threads, by changed affinities, by smaller control groups",
         "stress",
         r"hostile\..*",
         stressed,
     ),
     (
-        "A fork disturbs nothing; without memory, what is not refused is done",
+        "A fork() does not disturb the parent; without memory, each operation that is not refused completes",
         "stress",
         r"stress\.(forks|memory)",
         stressed,
     ),
     ("Nothing grows: heap, resident memory, threads, descriptors", "soak", r"soak\..*", soaked),
-    ("All of these, overtaken at any instruction", "stress with pauses", r"chaos\..*", stressed),
+    ("The stress tests above, with pauses at any atomic operation", "stress with pauses", r"chaos\..*", stressed),
     (
-        "The public API keeps to its headers, in any order of calls",
+        "The public API does what its headers say, in any order of calls",
         "fuzzing against a model",
         r"fuzz\..*\.search",
         fuzzed,
     ),
     (
-        "The machine is read as it is: cores, last caches, nodes",
+        "A machine is described as hwloc describes it: cores, last caches, nodes",
         "beside hwloc",
         r"topology\.hwloc\..*",
         compared,
     ),
     (
-        "Workers keep to a machine of several nodes, and lose nothing while CPUs come and go",
+        "On a machine with several nodes, workers use the memory of their nodes, and lose no task while CPUs go offline and come back",
         "an emulated machine",
         r"guest\..*",
         booted,
     ),
-    ("Findings of fuzzing stay mended", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
-    ("Each documented result and error, faults included", "unit", r"unit\..*", asserted),
-    ("The explorer sees what it says it sees", "litmus tests", r"model\.explorer", explored),
+    ("Inputs that once failed pass, and the fuzzers find planted mistakes", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
+    ("Each documented result and error, including those after injected faults", "unit", r"unit\..*", asserted),
+    ("The explorer finds the interleavings and the stale loads that it promises", "litmus tests", r"model\.explorer", explored),
 ]
 
 
@@ -212,7 +211,7 @@ def mutants(folder):
     table = folder / "mutants.md"
     last = re.findall(r"^\d+ mutants: .*$", table.read_text(), re.MULTILINE) if table.exists() else []
     result = last[-1] if last else "not run: `tests/run --long`"
-    return f"| The models notice each order that is weakened, each check left out | mutants | all | {result} |"
+    return f"| The models fail for each weakened memory order and each omitted check | mutants | all | {result} |"
 
 
 def main():

