@@ -219,7 +219,7 @@ static void report(const struct affinity *a, unsigned i)
 			"worker %u %s, and is on CPU %u", i, why, it->taken);
 	else
 		log_say(hooks, SKUA_LOG_WARNING,
-			"worker %u %s, and shares %u other CPUs", i, why,
+			"worker %u %s, and shares %u CPUs with others", i, why,
 			count(a, it->wanted));
 }
 

@@ -116,15 +116,19 @@ int __wrap_quota_read(struct quota *out, const char *root,
 
 static struct skua_runtime *rt;
 static atomic_u32 logged;
+/* The last line about a worker; the join of the worker's looker publishes it. */
+static char last_line[100];
 
-static void count_log(void *ctx, enum skua_log_level level, const char *text)
+static void note_log(void *ctx, enum skua_log_level level, const char *text)
 {
 	(void)ctx;
-	if (strstr(text, "worker ") || strstr(text, "time"))
-		atomic_fetch_add_relaxed(&logged, level <= SKUA_LOG_INFO);
+	if (!strstr(text, "worker ") && !strstr(text, "time"))
+		return;
+	atomic_fetch_add_relaxed(&logged, level <= SKUA_LOG_INFO);
+	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
-static const struct skua_hooks hooks = { .log = count_log };
+static const struct skua_hooks hooks = { .log = note_log };
 
 static int begin(struct skua_config cfg)
 {
@@ -228,6 +232,8 @@ TEST(group__shrinks_and_grows__home_again)
 	all_look();
 	expect_cpus("01 02 03 03", 2);
 	assert_int_equal(atomic_load_relaxed(&logged), 2);
+	assert_string_equal(last_line, "worker 3 may not use its CPUs any "
+				       "more, and shares 2 CPUs with others");
 	kernel_change_group(0xff);
 	if (!kernel.forgets) /* which remembers, if it was let */
 		expect_cpus("01 02 04 08", 2);
