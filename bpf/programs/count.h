@@ -53,7 +53,7 @@ struct count_worker {
 	__u64 tasks_stolen;
 	__u64 steal_ns; /* searching, before these steals */
 	__u64 searches_failed;
-	__u64 looks; /* queues checked, up to the last failed search */
+	__u64 looks; /* queues checked, in searches that failed */
 	__u64 parks;
 	__u64 unparks;
 	__u64 parked_ns; /* asleep, before these unparks */

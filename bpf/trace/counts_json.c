@@ -9,9 +9,14 @@
 #define WORKER(member) JSON_FIELD(struct count_worker, member)
 static const struct json_field fields_of_worker[] = {
 	WORKER(steals),          WORKER(tasks_stolen), WORKER(steal_ns),
-	WORKER(searches_failed), WORKER(looks),        WORKER(parks),
-	WORKER(unparks),         WORKER(parked_ns),    WORKER(lifo_hits),
-	WORKER(lifo_polls),      WORKER(overflows),    { 0 }
+	WORKER(searches_failed), WORKER(parks),        WORKER(unparks),
+	WORKER(parked_ns),       WORKER(lifo_hits),    WORKER(lifo_polls),
+	WORKER(overflows),       { 0 }
+};
+
+/* Values that the debug area does not have. */
+static const struct json_field fields_by_probes[] = {
+	WORKER(looks), WORKER(tasks_overflowed), { 0 }
 };
 
 #define KERNEL(member) JSON_FIELD(struct count_switches, member)
@@ -25,8 +30,7 @@ static void set_worker(json_t *object, const struct count_worker *worker,
 {
 	json_set_fields(object, fields_of_worker, worker);
 	if (by_probes)
-		json_set_count(object, "tasks_overflowed",
-			       worker->tasks_overflowed);
+		json_set_fields(object, fields_by_probes, worker);
 }
 
 static void set_switches(json_t *object, const struct count_switches *switches,

@@ -125,6 +125,7 @@ NAMES = {
     "times_parked": "parks",
     "lifo_hits": "lifo_hits",
 }
+assert all("looks" in worker for worker in seen["workers"])
 for theirs, ours in NAMES.items():
     total = 0
     for old, new, worker in zip(
@@ -380,6 +381,8 @@ expect 'without CAP_BPF' out_has 'missing: steals by thief and victim'
 run trace -p "${pids[load]}" --for 1 --json
 expect 'without CAP_BPF' grep -qE '"totals":\{"steals":[1-9]' "$scratch/out"
 expect 'without CAP_BPF' out_has '"involuntary":'
+# The process counts other looks than the probes do: those of each search.
+expect 'without CAP_BPF' out_lacks '"looks"'
 tested=("$skua")
 stop load
 
