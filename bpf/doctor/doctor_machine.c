@@ -38,33 +38,33 @@ void doctor_numa(const struct doctor *doctor, struct doctor_report *report)
 		doctor_found(report, "nodes %s", text);
 }
 
-/* Only x86 has the line "flags" in /proc/cpuinfo. Counters of other processors
- * are constant. */
+/* x86 has the line "flags" in /proc/cpuinfo, Arm the line "CPU architecture".
+ * The architecture of 64-bit Arm defines the counter as constant. */
 void doctor_tsc(const struct doctor *doctor, struct doctor_report *report)
 {
-	char flags[8192], clock[64];
+	char flags[8192], arm[64], clock[64];
+	const char *found = "not reported";
 
 	doctor_read(
 		doctor,
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		clock, sizeof(clock));
 	doctor_line(doctor, "/proc/cpuinfo", "flags", flags, sizeof(flags));
-	if (flags[0] == '\0') {
-		doctor_found(report, "the processor's counter is constant%s%s",
-			     clock[0] != '\0' ? "; the clock is " : "", clock);
-		return;
-	}
+	doctor_line(doctor, "/proc/cpuinfo", "CPU architecture", arm,
+		    sizeof(arm));
 	if (strstr(flags, "constant_tsc") != NULL &&
-	    strstr(flags, "nonstop_tsc") != NULL) {
-		doctor_found(report, "invariant; the clock is %s", clock);
-		return;
-	}
-	doctor_found(report, "not reported; the clock is %s", clock);
-	doctor_lacks(report, DOCTOR_PARTLY,
-		     "have the host pass the flag on (KVM: invtsc); "
-		     "otherwise trust recorded times less",
-		     "the processor does not say that its time stamp counter "
-		     "is constant");
+	    strstr(flags, "nonstop_tsc") != NULL)
+		found = "invariant";
+	else if (atoi(arm) >= 8)
+		found = "constant on Arm";
+	else
+		doctor_lacks(report, DOCTOR_PARTLY,
+			     "have the host pass the flag on (KVM: invtsc); "
+			     "otherwise trust recorded times less",
+			     "the processor does not say that its time stamp "
+			     "counter is constant");
+	doctor_found(report, "%s%s%s", found,
+		     clock[0] != '\0' ? "; the clock is " : "", clock);
 }
 
 void doctor_huge_pages(const struct doctor *doctor,

@@ -328,6 +328,25 @@ TEST(examine__virtual_machine__says_what_the_host_does)
 	expect("uprobes", DOCTOR_PARTLY, "uprobes", "semaphores");
 }
 
+TEST(examine__no_flags__constant_only_where_it_is_known)
+{
+	examine(); /* nothing is there */
+	expect("invariant_tsc", DOCTOR_PARTLY, "not reported", "constant");
+	put("/proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd\n"
+			     "CPU architecture: 8\n");
+	put("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	    "arch_sys_counter\n");
+	examine();
+	expect("invariant_tsc", DOCTOR_OK,
+	       "constant on Arm; the clock is arch_sys_counter", "");
+	put("/proc/cpuinfo", "processor\t: 0\nhart\t\t: 0\n");
+	put("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	    "riscv_clocksource\n");
+	examine();
+	expect("invariant_tsc", DOCTOR_PARTLY,
+	       "not reported; the clock is riscv_clocksource", "constant");
+}
+
 TEST(examine__hostile_files__are_bounded)
 {
 	char *long_text = malloc(100000);
