@@ -77,7 +77,6 @@ struct top_poll {
  */
 struct top_runtime {
 	uint64_t address, started_ns;
-	bool seen; /* unused */
 	struct target_snapshot before, after;
 	struct top_poll *polls;
 	struct thread_usage *threads;
