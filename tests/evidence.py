@@ -75,7 +75,8 @@ def modelled(outputs):
 def stressed(outputs):
     numbers = [OPERATIONS.search(text) for text in outputs]
     total = sum(int(n.group(1)) for n in numbers if n)
-    return f"{len(outputs)} programs", f"{count(total)} operations, each accounted for"
+    programs = f"{len(outputs)} program{'s' if len(outputs) != 1 else ''}"
+    return programs, f"{count(total)} operations, each accounted for"
 
 
 def soaked(outputs):
@@ -132,14 +133,16 @@ ROWS = [
         modelled,
     ),
     (
-        "Task state and groups: one worker polls a task at a time, a poll follows each wake-up, and each task ends once",
+        "Task state and groups: one worker polls a task at a time, a poll follows each wake-up,"
+        " and each task ends once",
         "explorer, on core/'s code",
         r"model\.(task_state|group)(\.large)?",
         explored,
     ),
     ("Task state, as liveness: W1, W5", "spin", r"model\.promela\.task_state.*", modelled),
     (
-        "Fork-join: each job runs once, its join sees the writes of the job, and no wake-up of a helper is lost",
+        "Fork-join: each job runs once, its join sees the writes of the job, and no wake-up of "
+        "a helper is lost",
         "explorer, on core/'s code",
         r"model\.(split_deque|fork_join|joins)(\.deep)?",
         explored,
@@ -158,13 +161,15 @@ ROWS = [
         stressed,
     ),
     (
-        "The same while workers are disturbed: by signals, by freezing, by real-time threads, by changed affinities, by smaller control groups",
+        "The same while workers are disturbed: by signals, by freezing, by real-time threads, "
+        "by changed affinities, by smaller control groups",
         "stress",
         r"hostile\..*",
         stressed,
     ),
     (
-        "A fork() does not disturb the parent; without memory, each operation that is not refused completes",
+        "A fork() does not disturb the parent; without memory, each operation that is not "
+        "refused completes",
         "stress",
         r"stress\.(forks|memory)",
         stressed,
@@ -184,7 +189,8 @@ ROWS = [
         compared,
     ),
     (
-        "On a machine with several nodes, workers use the memory of their nodes, and lose no task while CPUs go offline and come back",
+        "On a machine with several nodes, workers use the memory of their nodes, and lose no "
+        "task while CPUs go offline and come back",
         "an emulated machine",
         r"guest\..*",
         booted,

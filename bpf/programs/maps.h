@@ -51,7 +51,15 @@ static inline void end(__u32 thread)
 }
 
 /* Return true to exactly one of the callers that try to fold the thread.
- * Relaxed: the queue `ended` orders the earlier writes of the values. */
+ * Relaxed: the writes of the values are ordered before. A caller that took the
+ * thread from the queue `ended` has them from the queue, whose lock the writer
+ * took after it wrote. A caller that runs as a new thread with the same number has them
+ * from the kernel, which gives a number away only after its thread has ended.
+ * The number then stays in the queue; fold() ignores it there while the new
+ * thread lives, and folds the values of that thread, once it has ended, somewhat
+ * early. Accepted: if the number is given away at the very moment at which
+ * another CPU folds its values, events of the new thread until the end of that
+ * fold are lost. */
 static inline bool claim(__u32 *its_end)
 {
 	__u32 expected = 1;
