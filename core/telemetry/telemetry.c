@@ -127,6 +127,26 @@ static void set_poll_flag(struct telemetry *telemetry, uint32_t bit, bool on)
 		atomic_fetch_and_relaxed(&telemetry->poll_flags, ~bit);
 }
 
+/* Switch the recorder on or off, if there is memory. While it is on, each task
+ * that becomes runnable is noted; the next one that is timed stays the same. */
+static void switch_recorder(struct worker_telemetry *t, bool on,
+			    uint64_t now_ns)
+{
+	recorder_switch_owner(&t->recorder, on, now_ns);
+	if (t->recorder.on != on)
+		return;
+	if (on)
+		recorder_share(&t->shared->area);
+	if (telemetry_tracks(t->shared))
+		return; /* it counts each task already */
+	if (on) {
+		t->until_sample = t->until_ready;
+		t->until_ready = 1;
+	} else {
+		t->until_ready = t->until_sample;
+	}
+}
+
 static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 {
 	struct recorder *recorder = &t->recorder;
@@ -136,12 +156,8 @@ static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 
 	if (!wanted && !recorder->on)
 		return;
-	if (wanted != recorder->on) {
-		recorder_switch_owner(recorder, wanted, now_ns);
-		t->until_ready = 1;
-		if (recorder->on)
-			recorder_share(&shared->area);
-	}
+	if (wanted != recorder->on)
+		switch_recorder(t, wanted, now_ns);
 	recorder_clock_owner(recorder, now_ns);
 	/* A worker that could not get a ring leaves the flags to the other
 	 * workers: it would never clear them. */
@@ -432,9 +448,8 @@ skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)
 {
 	/* While the recorder or the table of tasks is on, this function is
-	 * called for each task, and until_sample counts the tasks. If the
-	 * recorder was switched on or off within a stride, some of its tasks
-	 * were not counted, and the weight of the sample is inexact. */
+	 * called for each task, and until_sample counts the tasks; otherwise
+	 * until_ready does. */
 	if (telemetry_tracks(t->shared))
 		track_queued(t->shared, task);
 	if ((!t->recorder.on && !telemetry_tracks(t->shared)) ||

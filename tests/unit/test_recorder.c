@@ -211,6 +211,45 @@ TEST(recorder__on__notes_each_poll)
 	destroy(rt);
 }
 
+/* Switches the recorder on and off while it counts the tasks of a stride. */
+struct switcher {
+	struct skua_task task; /* first: a task is its switcher */
+	struct skua_runtime *rt;
+	uint32_t ready_on, sample_on; /* until then, with the recorder on */
+	uint32_t ready_off;           /* and after it was switched off */
+};
+
+static enum skua_poll switch_twice(struct skua_task *self)
+{
+	struct switcher *it = (struct switcher *)self;
+	struct worker_telemetry *t = telemetry_current;
+
+	t->stride = t->until_sample = 9;
+	t->until_ready = 4;
+	skua_record_start(it->rt);
+	telemetry_check(t, skua_now_ns());
+	it->ready_on = t->until_ready;
+	it->sample_on = t->until_sample;
+	t->until_sample = 2;
+	skua_record_stop(it->rt);
+	telemetry_check(t, skua_now_ns());
+	it->ready_off = t->until_ready;
+	return SKUA_DONE;
+}
+
+/* The sample stands for as many tasks as if the recorder had stayed off. */
+TEST(recorder__switched_within_a_stride__sample_comes_at_its_time)
+{
+	struct skua_runtime *rt = make();
+	struct switcher it = { .task = SKUA_TASK_INIT(switch_twice), .rt = rt };
+
+	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+	assert_int_equal(it.ready_on, 1);
+	assert_int_equal(it.sample_on, 4);
+	assert_int_equal(it.ready_off, 2);
+	destroy(rt);
+}
+
 TEST(recorder__task_with_a_type__names_it)
 {
 	struct skua_runtime *rt = make();
