@@ -37,14 +37,15 @@ int realtime_ask_above(pthread_attr_t *attr)
 	return ask(attr, PRIORITY + 1);
 }
 
-/* Print a limit of this process. */
-static const char *limit_text(struct rlimit limit, char *text, size_t size)
+/* Print a limit of this process; @unit follows a number. */
+static const char *limit_text(struct rlimit limit, const char *unit, char *text,
+			      size_t size)
 {
 	if (limit.rlim_cur == RLIM_INFINITY)
 		snprintf(text, size, "unlimited");
 	else
-		snprintf(text, size, "%llu",
-			 (unsigned long long)limit.rlim_cur);
+		snprintf(text, size, "%llu%s",
+			 (unsigned long long)limit.rlim_cur, unit);
 	return text;
 }
 
@@ -59,7 +60,7 @@ int realtime_refused(struct skua_error *err)
 		"flags: SKUA_REALTIME: the kernel refused SCHED_FIFO; the "
 		"process needs CAP_SYS_NICE, or an RLIMIT_RTPRIO of %d (it is "
 		"%s), and real-time CPU time in its control group",
-		PRIORITY, limit_text(limit, text, sizeof(text)));
+		PRIORITY, limit_text(limit, "", text, sizeof(text)));
 }
 
 int realtime_lock_memory(struct skua_error *err)
@@ -76,7 +77,7 @@ int realtime_lock_memory(struct skua_error *err)
 	return error_set(err, code,
 			 "flags: SKUA_LOCK_MEMORY: mlockall() failed: %s; the "
 			 "process needs CAP_IPC_LOCK, or an RLIMIT_MEMLOCK of "
-			 "all that it maps (it is %s bytes)",
+			 "all that it maps (it is %s)",
 			 strerror(-code),
-			 limit_text(limit, text, sizeof(text)));
+			 limit_text(limit, " bytes", text, sizeof(text)));
 }

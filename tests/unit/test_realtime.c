@@ -9,12 +9,39 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "core/os/realtime.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
 #define CANNOT 77
 
 #define NO_LOCKS "a sanitizer has mlockall() do nothing"
+
+/* ---- limits that the kernel does not have ---------------------------------- */
+
+/* In place of the library's calls: see tests/CMakeLists.txt. */
+static bool refuses_locks; /* although the limit of locked memory is this: */
+static rlim_t lock_limit;
+
+int __real_mlockall(int flags);
+int __wrap_mlockall(int flags);
+int __wrap_mlockall(int flags)
+{
+	if (!refuses_locks)
+		return __real_mlockall(flags);
+	errno = ENOMEM;
+	return -1;
+}
+
+int __real_getrlimit(__rlimit_resource_t which, struct rlimit *limit);
+int __wrap_getrlimit(__rlimit_resource_t which, struct rlimit *limit);
+int __wrap_getrlimit(__rlimit_resource_t which, struct rlimit *limit)
+{
+	if (!refuses_locks)
+		return __real_getrlimit(which, limit);
+	limit->rlim_cur = limit->rlim_max = lock_limit;
+	return 0;
+}
 
 /* ---- rights ---------------------------------------------------------------- */
 
@@ -93,7 +120,7 @@ static int check_refused(unsigned flags, const char *flag, const char *right,
 	return 0;
 }
 
-static int realtime_refused(void)
+static int fifo_refused(void)
 {
 	return check_refused(SKUA_REALTIME, "SKUA_REALTIME", "CAP_SYS_NICE",
 			     "RLIMIT_RTPRIO of 1 (it is 0)");
@@ -186,7 +213,7 @@ ALL_TESTS(process_settle, NULL);
 
 TEST(realtime__without_the_right__refused_by_name)
 {
-	in_child(realtime_refused, "the user cannot be changed");
+	in_child(fifo_refused, "the user cannot be changed");
 }
 
 TEST(realtime__with_the_right__workers_are_fifo)
@@ -210,4 +237,18 @@ TEST(lock_memory__with_the_right__is_locked)
 		return;
 	}
 	in_child(lock_granted, "no mlockall(): CAP_IPC_LOCK is missing");
+}
+
+TEST(lock_memory__fails__says_the_limit)
+{
+	struct skua_error err;
+
+	refuses_locks = true;
+	lock_limit = RLIM_INFINITY;
+	assert_int_equal(realtime_lock_memory(&err), -ENOMEM);
+	assert_non_null(strstr(err.text, "(it is unlimited)"));
+	lock_limit = 65536;
+	assert_int_equal(realtime_lock_memory(&err), -ENOMEM);
+	assert_non_null(strstr(err.text, "(it is 65536 bytes)"));
+	refuses_locks = false;
 }
