@@ -610,6 +610,7 @@ bool idle_sleeps_elsewhere(const struct idle *idle)
 {
 	unsigned words =
 		(idle->groups->count + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
+	uint32_t here = cpu_here();
 
 	for (unsigned w = 0; w < words; w++) {
 		/* Relaxed: ordered by the caller's fence. */
@@ -619,7 +620,7 @@ bool idle_sleeps_elsewhere(const struct idle *idle)
 			if (sleeps_off(idle,
 				       w * IDLE_WORD_BITS +
 					       (unsigned)__builtin_ctzll(word),
-				       cpu_here()))
+				       here))
 				return true;
 		}
 	}
