@@ -219,8 +219,11 @@ static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 {
 	const struct runtime *rt = sim->policy;
 
-	return spin_budget(&rt->own[i].spin,
-			   SPIN_SLEEP_WAKES * idle_wake_cost_ns(&rt->idle));
+	return spin_budget(
+		&rt->own[i].spin,
+		SPIN_SLEEP_WAKES *
+			idle_wake_cost_ns(&rt->idle,
+					  idle_group_of(&rt->idle, i)));
 }
 
 /* Stands for the end of search_and_sleep() of core/loop/loop.c. */

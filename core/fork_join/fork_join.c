@@ -251,12 +251,15 @@ static bool help(struct fork_join *fj, atomic_ptr *slot,
 	return true;
 }
 
-static uint64_t spin_limit_ns(const struct team *team)
+static uint64_t spin_limit_ns(const struct fork_join *fj)
 {
+	const struct team *team = fj->team;
+
 	if (team->tuning->spin_ns != TUNING_SPIN_MEASURED)
 		return team->tuning->spin_ns;
-	return idle_oversubscribed(team->idle) ? 0
-					       : idle_wake_cost_ns(team->idle);
+	return idle_oversubscribed(team->idle)
+		       ? 0
+		       : idle_wake_cost_ns(team->idle, fj->group);
 }
 
 /* Return how far to search for jobs after @past_ns of waiting. The last search
@@ -275,7 +278,7 @@ static enum victims_reach reach_of_wait(const struct team *team,
  * jobs and has not taken any; cleared when it takes one. */
 static bool spin(struct fork_join *fj, atomic_ptr *slot, bool *woken)
 {
-	uint64_t limit_ns = spin_limit_ns(fj->team);
+	uint64_t limit_ns = spin_limit_ns(fj);
 	uint64_t start_ns = 0, past_ns = 0;
 	enum victims_reach reach = VICTIMS_NODE;
 

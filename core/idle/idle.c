@@ -30,7 +30,6 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 	       groups->worker_count <= IDLE_MAX_WORKERS);
 	atomic_init(&idle->last_choice, 0);
 	atomic_init(&idle->note_wakers, 0);
-	atomic_init(&idle->wake_cost_ns, WAKE_COST_FIRST_NS);
 	idle->groups = groups;
 	idle->group_count = groups->count;
 	idle->by_group = by_group;
@@ -42,12 +41,14 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&by_group[g].searching, 0);
 		atomic_init(&by_group[g].first_choice, 0);
 		atomic_init(&by_group[g].lease_ns, 0);
+		atomic_init(&by_group[g].wake_cost_ns, WAKE_COST_FIRST_NS);
 	}
 	for (unsigned i = 0; i < groups->worker_count; i++) {
 		parker_init(&sleepers[i].parker);
 		atomic_init(&sleepers[i].claimed_ns, 0);
 		atomic_init(&sleepers[i].claimed_by, 0);
 		atomic_init(&sleepers[i].cpu, 0);
+		sleepers[i].wake_cost_ns = WAKE_COST_FIRST_NS;
 	}
 }
 
@@ -190,16 +191,21 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 {
-	/* Relaxed, all: a statistic. If two sleepers write the mean at the same
-	 * time, one value may be lost. */
-	uint64_t claimed_ns =
-		atomic_load_relaxed(&idle->sleepers[i].claimed_ns);
-	uint64_t mean_ns = atomic_load_relaxed(&idle->wake_cost_ns);
-	uint64_t cost_ns = now_ns - claimed_ns;
+	struct idle_sleeper *sleeper = &idle->sleepers[i];
+	atomic_u64 *of_group = &group_of(idle, i)->wake_cost_ns;
+	/* Relaxed, all: a statistic. If two sleepers write the group's value at
+	 * the same time, one value may be lost. */
+	uint64_t cost_ns = now_ns - atomic_load_relaxed(&sleeper->claimed_ns);
+	uint64_t group_ns = atomic_load_relaxed(of_group);
+	uint64_t mean_ns;
 
-	if (cost_ns <= WAKE_COST_MAX_NS)
-		atomic_store_relaxed(&idle->wake_cost_ns,
-				     (cost_ns + 7 * mean_ns) / 8);
+	if (cost_ns > WAKE_COST_MAX_NS)
+		return;
+	mean_ns = (cost_ns + 7 * sleeper->wake_cost_ns) / 8;
+	sleeper->wake_cost_ns = mean_ns;
+	if (mean_ns > group_ns + group_ns / 8 ||
+	    mean_ns < group_ns - group_ns / 8)
+		atomic_store_relaxed(of_group, mean_ns);
 }
 
 uint32_t idle_waker(const struct idle *idle, unsigned i)
@@ -362,8 +368,7 @@ static bool lapsed(const struct idle *idle, unsigned group, uint64_t now_ns)
 	return now_ns != UNTIMED &&
 	       (int64_t)(now_ns -
 			 atomic_load_relaxed(&idle->by_group[group].lease_ns)) >
-		       (int64_t)(LEASE_WAKES *
-				 atomic_load_relaxed(&idle->wake_cost_ns));
+		       (int64_t)(LEASE_WAKES * idle_wake_cost_ns(idle, group));
 }
 
 /* Does a worker of the group search, with a lease that has not run out? Then
@@ -527,7 +532,7 @@ void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
 {
 	atomic_u64 *lease = &idle->by_group[group].lease_ns;
 	/* Relaxed, all: the lease only decides about extra wake-ups. */
-	uint64_t least_ns = atomic_load_relaxed(&idle->wake_cost_ns);
+	uint64_t least_ns = idle_wake_cost_ns(idle, group);
 
 	/* Write only after a whole wake cost, so that the line stays shared. */
 	if ((int64_t)(now_ns - atomic_load_relaxed(lease)) > (int64_t)least_ns)

@@ -29,6 +29,9 @@ struct idle_sleeper {
 	/* The CPU on which it went to sleep, + 1; 0: unknown. A hint. Writer:
 	 * the sleeper. Readers: wakers. */
 	atomic_u32 cpu;
+	/* The time from a claim to its first step, a moving mean. The
+	 * sleeper's own. */
+	uint64_t wake_cost_ns;
 };
 
 /* Workers that share a cache. A waker checks its own group first. */
@@ -56,11 +59,18 @@ struct idle_group {
 	/*
 	 * The last time when a searcher of the group showed that it has a CPU,
 	 * or was claimed. Wakers trust the count of searchers for a lease from
-	 * then on. It has a line of its own: searchers write it, while
-	 * producers read the fields above. Writers: searchers, wakers. Readers:
+	 * then on. It is on another line than the fields above: searchers write
+	 * it, while producers read those. Writers: searchers, wakers. Readers:
 	 * workers at the end of a tick.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 lease_ns;
+	/*
+	 * The measured time of a wake-up in the group. It is beside lease_ns,
+	 * because those who read one read the other, too. Writers: sleepers
+	 * that wake, when their own mean differs by more than an eighth.
+	 * Readers: searchers, workers at the end of a tick.
+	 */
+	atomic_u64 wake_cost_ns;
 };
 
 struct idle {
@@ -82,23 +92,18 @@ struct idle {
 	 * wakers. */
 	atomic_u32 note_wakers;
 
-	/*
-	 * The time from a claim to the sleeper's first step, a moving mean.
-	 * Writers: sleepers that wake. Readers: searchers.
-	 */
-	alignas(CACHE_PAIR) atomic_u64 wake_cost_ns;
+	/* Constant after idle_init(). The memory is the caller's. Every push
+	 * reads these fields, so nothing beside them is written often. */
+	alignas(CACHE_PAIR) const struct llc_groups *groups;
+	unsigned group_count;
+	struct idle_group *by_group;
+	struct idle_sleeper *sleepers; /* one for each worker */
 	/* sharing_cpus: workers that share a CPU, although each had one of its
 	 * own. quota_limited: 1 while control groups grant less CPU time than
 	 * there are CPUs. Writers: workers that recheck their affinity
 	 * (core/runtime/affinity.h). Readers: searchers. */
 	atomic_u32 sharing_cpus;
 	atomic_u32 quota_limited;
-
-	/* Constant after idle_init(). The memory is the caller's. */
-	const struct llc_groups *groups;
-	unsigned group_count;
-	struct idle_group *by_group;
-	struct idle_sleeper *sleepers; /* one for each worker */
 };
 
 /**
@@ -109,12 +114,13 @@ struct idle {
 void idle_init(struct idle *idle, const struct llc_groups *groups,
 	       struct idle_group *by_group, struct idle_sleeper *sleepers);
 
-/* idle_wake_cost_ns - return the measured time of a wake-up, in ns; an
+/* idle_wake_cost_ns - return the measured time of a wake-up in @group, in ns; an
  * estimate */
-static inline uint64_t idle_wake_cost_ns(const struct idle *idle)
+static inline uint64_t idle_wake_cost_ns(const struct idle *idle,
+					 unsigned group)
 {
 	/* Relaxed: any recent value will do. */
-	return atomic_load_relaxed(&idle->wake_cost_ns);
+	return atomic_load_relaxed(&idle->by_group[group].wake_cost_ns);
 }
 
 /* idle_oversubscribed - do workers share CPUs now, or do they have less CPU time

@@ -86,8 +86,9 @@ static uint64_t spin_limit_ns(const struct worker *w)
 		return w->pool->tuning.spin_ns;
 	if (idle_oversubscribed(&w->pool->idle))
 		return 0;
-	return spin_budget(&w->spin, SPIN_SLEEP_WAKES *
-					     idle_wake_cost_ns(&w->pool->idle));
+	return spin_budget(&w->spin,
+			   SPIN_SLEEP_WAKES *
+				   idle_wake_cost_ns(&w->pool->idle, w->group));
 }
 
 /* Search for work beyond the worker's own queues. Returns a task, or NULL; if

@@ -242,6 +242,27 @@ ATOMIC(16)
 ATOMIC(32)
 ATOMIC(64)
 
+/* clang calls these for large copies. */
+void *__tsan_memset(void *p, int value, size_t bytes)
+{
+	touch(p, bytes, true);
+	return memset(p, value, bytes);
+}
+
+void *__tsan_memcpy(void *to, const void *from, size_t bytes)
+{
+	touch(from, bytes, false);
+	touch(to, bytes, true);
+	return memcpy(to, from, bytes);
+}
+
+void *__tsan_memmove(void *to, const void *from, size_t bytes)
+{
+	touch(from, bytes, false);
+	touch(to, bytes, true);
+	return memmove(to, from, bytes);
+}
+
 void __tsan_atomic_thread_fence(int order)
 {
 	(void)order;

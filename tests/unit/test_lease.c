@@ -37,6 +37,36 @@ static void age(unsigned group)
 	atomic_store_relaxed(&by_group[group].lease_ns, 1);
 }
 
+/* ---- the wake cost ---------------------------------------------------------- */
+
+/* Worker @i wakes so long after its claim. */
+static void wakes_after(unsigned i, uint64_t cost_ns)
+{
+	atomic_store_relaxed(&sleepers[i].claimed_ns, 1000);
+	idle_woken(&idle, i, 1000 + cost_ns);
+}
+
+TEST(idle_woken__like_before__leaves_the_cost_of_the_group)
+{
+	uint64_t first_ns;
+
+	begin(2);
+	first_ns = idle_wake_cost_ns(&idle, 0);
+	for (unsigned n = 0; n < 100; n++)
+		wakes_after(0, first_ns + first_ns / 9);
+	assert_int_equal(idle_wake_cost_ns(&idle, 0), first_ns);
+	for (unsigned n = 0; n < 100; n++)
+		wakes_after(0, 2 * first_ns);
+	/* Within an eighth, and that of another group stays. */
+	assert_in_range(idle_wake_cost_ns(&idle, 0),
+			2 * first_ns - first_ns / 4, 2 * first_ns);
+	assert_int_equal(idle_wake_cost_ns(&idle, 1), first_ns);
+	for (unsigned n = 0; n < 100; n++)
+		wakes_after(0, first_ns / 2);
+	assert_in_range(idle_wake_cost_ns(&idle, 0), first_ns / 2,
+			first_ns / 2 + first_ns / 14);
+}
+
 /* ---- one group ------------------------------------------------------------ */
 
 TEST(idle_wake_beside__lease_runs__wakes_nobody)
