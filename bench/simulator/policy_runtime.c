@@ -250,8 +250,10 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	struct runtime *rt = sim->policy;
 	struct sim_worker *w = &sim->workers[i];
 	uint64_t began_ns = clock_now_ns(), spin_ns = spin_limit_ns(sim, i);
-	uint64_t far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&rt->idle),
-				      sim->plan.tuning.far_delay_ns);
+	uint64_t far_ns = spin_far_ns(
+		spin_ns,
+		idle_wake_cost_ns(&rt->idle, idle_group_of(&rt->idle, i)),
+		sim->plan.tuning.far_delay_ns);
 	uint64_t searched_ns;
 
 	if (w->state == SIM_RUNS) {

@@ -169,10 +169,13 @@ static void begin_search(struct fork_join *fj, enum victims_reach reach,
 	victims_begin(v);
 }
 
-bool fork_join_steal_owner(struct fork_join *fj, enum victims_reach reach,
-			   struct stolen_job *stolen)
+/* Steal a job. @counted: NULL: for a thread in a join, which is no helper; else
+ * as team_sign_on(). */
+static bool steal(struct fork_join *fj, enum victims_reach reach, bool *counted,
+		  struct stolen_job *stolen)
 {
 	struct team *team = fj->team;
+	bool helps = counted == NULL;
 	struct victims v;
 	struct victim victim;
 
@@ -181,10 +184,41 @@ bool fork_join_steal_owner(struct fork_join *fj, enum victims_reach reach,
 	begin_search(fj, reach, &v);
 	while (victims_next(&v, &victim)) {
 		unsigned i = team_member_of(team, victim.line, victim.bit);
+		struct fork_join *other = team->members[i];
 
-		if (i != fj->index && steal_from(fj, team->members[i], stolen))
+		if (i == fj->index)
+			continue;
+		/* A place among the helpers is taken only for a job, and after
+		 * the job was seen: then an external thread that made it public
+		 * is seen, too. */
+		if (!helps) {
+			if (!split_deque_visible(&other->deque))
+				continue;
+			if (!team_sign_on(team, counted))
+				return false;
+			helps = true;
+		}
+		if (steal_from(fj, other, stolen))
 			return true;
 	}
+	return false;
+}
+
+bool fork_join_steal_owner(struct fork_join *fj, enum victims_reach reach,
+			   struct stolen_job *stolen)
+{
+	return steal(fj, reach, NULL, stolen);
+}
+
+bool fork_join_help_owner(struct fork_join *fj, enum victims_reach reach,
+			  bool *counted, struct stolen_job *stolen)
+{
+	/* The loop repeats when this worker took a place, and other thieves were
+	 * faster: it must scan the jobs once more (F3). */
+	do {
+		if (steal(fj, reach, counted, stolen))
+			return true;
+	} while (team_sign_off(fj->team, counted));
 	return false;
 }
 
@@ -314,7 +348,7 @@ static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 		return false;
 	}
 	team_sleep_begin(team, fj->index);
-	if (!team_visible(team)) {
+	if (!team_visible(team, fj->group)) {
 		/* The loop repeats when an old notification ended the park. */
 		while (split_deque_await_owner(slot) &&
 		       team_asleep(team, fj->index))

@@ -120,6 +120,14 @@ static inline struct fork_join *fork_join_of(struct skua_ctx ctx)
 bool fork_join_steal_owner(struct fork_join *fj, enum victims_reach reach,
 			   struct stolen_job *stolen);
 
+/**
+ * fork_join_help_owner - the same for a worker that has nothing else to do
+ * @counted: false; receives whether it took a place among the helpers
+ *           (team_sign_on()). The worker gives it back when it has run the job
+ */
+bool fork_join_help_owner(struct fork_join *fj, enum victims_reach reach,
+			  bool *counted, struct stolen_job *stolen);
+
 /* fork_join_publish_owner - finish a fork that found a thief's request for
  * jobs: publish some, and wake a thread for them. @head is past the new job */
 void fork_join_publish_owner(struct fork_join *fj, void **head);

@@ -17,9 +17,8 @@ void team_init(struct team *team, struct fork_join **members, struct idle *idle,
 	atomic_init(&team->forking, 0);
 	atomic_init(&team->externals, 0);
 	atomic_init(&team->helpers, 0);
-	atomic_init(&team->sleeping, 0);
 	for (unsigned w = 0; w < TEAM_WORDS; w++)
-		atomic_init(&team->asleep[w], 0);
+		atomic_init(&team->sleepy[w], 0);
 }
 
 void team_begin_forking(struct team *team)
@@ -69,137 +68,177 @@ void team_leave(struct team *team, struct fork_join *external)
 	atomic_store_release(&external->taken, 0);
 }
 
-/* May one more worker take jobs, while @helpers do? */
-static bool may_help(const struct team *team, uint32_t helpers)
+static uint32_t count_externals(const struct team *team)
 {
-	/* Relaxed: with an external thread that enters now, one thread too many
-	 * works for a while. */
-	uint32_t externals = atomic_load_relaxed(&team->externals);
-
-	return externals == 0 || externals + helpers < team->workers;
+	/* Relaxed: with an external thread that enters now, a few threads too
+	 * many work for a while. It is counted before its jobs are public. */
+	return atomic_load_relaxed(&team->externals);
 }
 
-bool team_sign_on(struct team *team)
+bool team_sign_on(struct team *team, bool *counted)
 {
+	uint32_t externals = count_externals(team);
+	uint32_t helpers;
+
+	*counted = false;
+	if (externals == 0)
+		return true;
 	/* Relaxed, both: ordered by the fences of F3. The check and the count
 	 * are one step, because a worker that is refused leaves the jobs to the
 	 * helpers. The loop repeats when another helper signed on or off. */
-	uint32_t helpers = atomic_load_relaxed(&team->helpers);
-
-	while (may_help(team, helpers)) {
+	helpers = atomic_load_relaxed(&team->helpers);
+	while (externals + helpers < team->workers) {
 		if (atomic_cas_relaxed(&team->helpers, &helpers, helpers + 1))
-			return true;
+			return *counted = true;
 	}
 	return false;
 }
 
-void team_sign_off(struct team *team)
+bool team_sign_off(struct team *team, bool *counted)
 {
+	if (!*counted)
+		return false;
+	*counted = false;
 	/* Relaxed: ordered by the fence. */
 	atomic_fetch_sub_relaxed(&team->helpers, 1);
 	/* Orders the count before the caller's next check of the jobs (F3).
 	 * Pairs with the fences in team_notify() and idle_park_begin(). */
 	atomic_fence_updated_seq_cst();
+	return true;
 }
 
 /* ---- sleepers -------------------------------------------------------------- */
 
-static atomic_u64 *word_of(struct team *team, unsigned i)
+/* The place of a member's bit in the map. */
+struct place {
+	unsigned line;
+	uint64_t bit;
+};
+
+static struct place place_of(const struct team *team, unsigned i)
 {
-	return &team->asleep[i / IDLE_WORD_BITS];
+	const struct llc_groups *groups = team->groups;
+
+	if (i >= team->workers)
+		return (struct place){ groups->count,
+				       UINT64_C(1) << (i - team->workers) };
+	return (struct place){ groups->places[i].group,
+			       UINT64_C(1) << groups->places[i].bit };
 }
 
-static uint64_t bit_of(unsigned i)
+static atomic_u64 *asleep_of(const struct team *team, unsigned line)
 {
-	return UINT64_C(1) << i % IDLE_WORD_BITS;
+	return &team->map->lines[line].asleep;
 }
 
 void team_sleep_begin(struct team *team, unsigned i)
 {
-	/* Relaxed, both: ordered by the fence. */
-	atomic_fetch_or_relaxed(word_of(team, i), bit_of(i));
-	atomic_fetch_add_relaxed(&team->sleeping, 1);
-	/* Orders the bit and the count before the caller's check of the jobs.
-	 * Pairs with the fence in team_notify(). */
+	struct place place = place_of(team, i);
+
+	/* Relaxed: ordered by the fences. */
+	atomic_fetch_or_relaxed(asleep_of(team, place.line), place.bit);
+	summary_raise(team->sleepy, place.line); /* I8 */
+	/* Orders both bits before the caller's check of the jobs. Pairs with
+	 * the fence in team_notify(). */
 	atomic_fence_seq_cst();
 }
 
 bool team_sleep_end(struct team *team, unsigned i)
 {
-	uint64_t bit = bit_of(i);
+	struct place place = place_of(team, i);
 
-	/* Relaxed: a waker that still sees the count checks the bits in
-	 * vain. */
-	atomic_fetch_sub_relaxed(&team->sleeping, 1);
 	/* Acquire: the jobs that it was woken for (F4). Pairs with the waker's
 	 * fence before team_wake(). */
-	return !(atomic_fetch_and_acquire(word_of(team, i), ~bit) & bit);
+	return !(atomic_fetch_and_acquire(asleep_of(team, place.line),
+					  ~place.bit) &
+		 place.bit);
 }
 
 bool team_asleep(const struct team *team, unsigned i)
 {
+	struct place place = place_of(team, i);
+
 	/* Relaxed: team_sleep_end() decides. */
-	return atomic_load_relaxed(&team->asleep[i / IDLE_WORD_BITS]) &
-	       bit_of(i);
+	return atomic_load_relaxed(asleep_of(team, place.line)) & place.bit;
 }
 
-bool team_visible(const struct team *team)
+static bool line_visible(const struct team *team, unsigned line)
 {
-	if (!team_forking(team))
-		return false;
-	for (unsigned line = 0; line < team->map->count; line++) {
-		uint64_t bits = work_map_read(team->map, line, WORK_JOBS);
+	uint64_t bits = work_map_read(team->map, line, WORK_JOBS);
 
-		for (; bits != 0; bits &= bits - 1) {
-			unsigned i = team_member_of(
-				team, line, (unsigned)__builtin_ctzll(bits));
+	for (; bits != 0; bits &= bits - 1) {
+		unsigned i = team_member_of(team, line,
+					    (unsigned)__builtin_ctzll(bits));
 
-			if (split_deque_visible(&team->members[i]->deque))
-				return true;
-		}
+		if (split_deque_visible(&team->members[i]->deque))
+			return true;
 	}
 	return false;
 }
 
-/* Wake one thread that sleeps in a join; false if there is none. */
-static bool wake_asleep(struct team *team)
+bool team_visible(const struct team *team, unsigned group)
 {
-	unsigned words = (team->workers + TEAM_EXTERNALS + IDLE_WORD_BITS - 1) /
-			 IDLE_WORD_BITS;
-
-	/* Relaxed: ordered by the caller's fence. */
-	if (atomic_load_relaxed(&team->sleeping) == 0)
+	if (!team_forking(team))
 		return false;
-	for (unsigned w = 0; w < words; w++) {
-		/* Relaxed: ordered by the caller's fence; the read-modify-write
-		 * decides. */
-		uint64_t word = atomic_load_relaxed(&team->asleep[w]);
-
-		/* The loop repeats when another thread has cleared the bit
-		 * first. */
-		for (; word != 0; word &= word - 1) {
-			uint64_t bit = word & -word;
-
-			/* Relaxed: the waker's fence before team_wake()
-			 * publishes the jobs. */
-			if (!(atomic_fetch_and_relaxed(&team->asleep[w], ~bit) &
-			      bit))
-				continue;
-			fork_join_unpark(
-				team->members[w * IDLE_WORD_BITS +
-					      (unsigned)__builtin_ctzll(bit)]);
+	/* The caller's own group first: the jobs are most likely there. */
+	for (unsigned n = 0; n < team->map->count; n++) {
+		if (line_visible(team, (group + n) % team->map->count))
 			return true;
-		}
+	}
+	return false;
+}
+
+/* Wake one thread of that line that sleeps in a join; false if there is none. */
+static bool wake_line(struct team *team, unsigned line)
+{
+	/* Relaxed: ordered by the caller's fence; the read-modify-write
+	 * decides. */
+	uint64_t word = atomic_load_relaxed(asleep_of(team, line));
+
+	if (word == 0) {
+		summary_lower(team->sleepy, line); /* I8 */
+		/* Relaxed: ordered by the fence in there. */
+		word = atomic_load_relaxed(asleep_of(team, line));
+		if (word != 0)
+			summary_return(team->sleepy, line);
+	}
+	/* The loop repeats when another thread has cleared the bit first. */
+	for (; word != 0; word &= word - 1) {
+		uint64_t bit = word & -word;
+
+		/* Relaxed: the waker's fence before team_wake() publishes the
+		 * jobs. */
+		if (!(atomic_fetch_and_relaxed(asleep_of(team, line), ~bit) &
+		      bit))
+			continue;
+		fork_join_unpark(team->members[team_member_of(
+			team, line, (unsigned)__builtin_ctzll(bit))]);
+		return true;
+	}
+	return false;
+}
+
+static bool wake_lines(struct team *team, unsigned from, unsigned to)
+{
+	for (; (from = summary_next(team->sleepy, from, to)) < to; from++) {
+		if (wake_line(team, from))
+			return true;
 	}
 	return false;
 }
 
 void team_wake(struct team *team, unsigned group)
 {
-	if (wake_asleep(team))
+	uint32_t externals;
+
+	/* In a circle from the caller's group. */
+	if (wake_lines(team, group, team->map->count) ||
+	    wake_lines(team, 0, group))
 		return;
+	externals = count_externals(team);
 	/* Relaxed: ordered by the caller's fence. */
-	if (may_help(team, atomic_load_relaxed(&team->helpers)) &&
+	if ((externals == 0 ||
+	     externals + atomic_load_relaxed(&team->helpers) < team->workers) &&
 	    (!team->pinned || idle_sleeps_elsewhere(team->idle)))
 		idle_wake(team->idle, group);
 }

@@ -28,7 +28,8 @@
 /* How many threads may call skua_run() of one runtime at once and share their
  * jobs; the others run their jobs alone. A guess. */
 #define TEAM_EXTERNALS ((unsigned)SKUA_MAX_EXTERNAL_THREADS)
-#define TEAM_WORDS     ((IDLE_MAX_WORKERS + TEAM_EXTERNALS) / 64 + 1)
+/* The words of a summary of all groups, and of the external threads. */
+#define TEAM_WORDS SUMMARY_WORDS(IDLE_MAX_WORKERS + 1)
 
 struct fork_join;
 
@@ -41,8 +42,8 @@ struct team {
 	const struct tuning *tuning;
 	/* The queues with tasks that wait for any worker. */
 	const struct inject_queue *tasks[2];
-	/* The threads that may have jobs: one line for each group, and one more
-	 * for the external threads. */
+	/* The threads that may have jobs, and those that sleep in a join: one
+	 * line for each group, and one more for the external threads. */
 	struct work_map *map;
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
@@ -56,18 +57,19 @@ struct team {
 	atomic_u32 externals;
 
 	/* Helpers: workers that had nothing else to do and run a job, or are
-	 * taking one. Writers: the helpers. Readers: threads that search for
-	 * jobs, or have made some public. */
+	 * taking one; only those are counted that began while an external
+	 * thread had a place. Writers: the helpers. Readers: while an external
+	 * thread has a place, threads that search for jobs, or have made some
+	 * public. */
 	alignas(CACHE_PAIR) atomic_u32 helpers;
 
 	/*
-	 * Threads that sleep in a join and would take other jobs: how many, and
-	 * a bit for each. Writers: those threads; a waker clears a bit, and the
-	 * previous value tells which waker did. Readers: threads that have made
-	 * jobs public.
+	 * Bit l of word l / 64: threads of line l of the map may sleep in a
+	 * join, and would take other jobs. The bit may be set although none
+	 * does. Writers: such a thread sets it, a waker that finds none clears
+	 * it. Readers: threads that have made jobs public.
 	 */
-	alignas(CACHE_PAIR) atomic_u32 sleeping;
-	atomic_u64 asleep[TEAM_WORDS];
+	alignas(CACHE_PAIR) atomic_u64 sleepy[TEAM_WORDS];
 };
 
 /**
@@ -109,15 +111,25 @@ static inline unsigned team_member_of(const struct team *team, unsigned line,
 		       : team->workers + bit;
 }
 
-/* team_sign_on - make the calling worker a helper; false if there are enough
- * helpers. A worker calls this before it takes a job, so that a thread that
- * publishes more jobs wakes no second worker for them. */
-bool team_sign_on(struct team *team);
+/**
+ * team_sign_on - make the calling worker a helper
+ * @counted: receives whether it took one of the places for helpers, which are
+ *           limited only while an external thread has a place
+ *
+ * A worker that has seen a job calls this before it takes one, so that a thread
+ * that publishes more jobs wakes no second worker for them.
+ * Return: false if there are enough helpers.
+ */
+bool team_sign_on(struct team *team, bool *counted);
 
-/* team_sign_off - end being a helper, after a job or a search that found none.
- * The caller then checks for jobs once more, because refused workers left them
- * to the helpers. */
-void team_sign_off(struct team *team);
+/**
+ * team_sign_off - end being a helper, after a job or a search that found none
+ * @counted: as team_sign_on() left it; receives false
+ *
+ * Return: true if it gave a place back. The caller then checks for jobs once
+ * more, because refused workers left them to the helpers.
+ */
+bool team_sign_off(struct team *team, bool *counted);
 
 /* team_sleep_begin - announce that the thread of place @i is going to sleep in
  * a join. The caller then checks for jobs once more (F2). */
@@ -129,15 +141,15 @@ bool team_sleep_end(struct team *team, unsigned i);
 /* team_asleep - false once the thread of place @i was woken for jobs */
 bool team_asleep(const struct team *team, unsigned i);
 
-/* team_visible - is any job public? The caller has fenced; without a fence, the
- * result is a hint. */
-bool team_visible(const struct team *team);
+/* team_visible - is any job public? It checks those of @group first. The caller
+ * has fenced; without a fence, the result is a hint. */
+bool team_visible(const struct team *team, unsigned group);
 
 /**
  * team_wake - wake a thread for jobs: one that sleeps in a join, or else an
  * idle worker, unless a worker searches
  *
- * @group: the caller's, as for idle_wake()
+ * @group: the caller's, as for idle_wake(); its threads come first
  *
  * The caller has fenced. A thread in a join comes first: it has warm caches and
  * a CPU. If each worker has a CPU of its own, no idle worker is woken when all
@@ -151,7 +163,7 @@ void team_wake(struct team *team, unsigned group);
  * team_sleep_end(), team_sign_off() or team_leave(), which order the check. */
 static inline void team_pass_on(struct team *team, unsigned group)
 {
-	if (team_visible(team))
+	if (team_visible(team, group))
 		team_wake(team, group);
 }
 

@@ -34,7 +34,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 	idle->group_count = groups->count;
 	idle->by_group = by_group;
 	idle->sleepers = sleepers;
-	for (unsigned w = 0; w < IDLE_MAX_WORKERS / IDLE_WORD_BITS; w++)
+	for (unsigned w = 0; w < SUMMARY_WORDS(IDLE_MAX_WORKERS); w++)
 		atomic_init(&idle->sleepy[w], 0);
 	for (unsigned g = 0; g < groups->count; g++) {
 		atomic_init(&by_group[g].parked, 0);
@@ -120,33 +120,6 @@ bool idle_leave_search(struct idle *idle, unsigned i)
 	return true;
 }
 
-static inline atomic_u64 *sleepy_word(struct idle *idle, unsigned group)
-{
-	return &idle->sleepy[group / IDLE_WORD_BITS];
-}
-
-static inline uint64_t sleepy_bit(unsigned group)
-{
-	return UINT64_C(1) << group % IDLE_WORD_BITS;
-}
-
-/* Set the summary bit of @group, in which a worker has just set its parked bit
- * by a read-modify-write. */
-static void publish_sleepy(struct idle *idle, unsigned group)
-{
-	atomic_u64 *word = sleepy_word(idle, group);
-
-	/* I8. Orders the parked bit before the load of the summary. Pairs with
-	 * the fence in still_sleepy(): either the thread that clears the
-	 * summary bit sees the parked bit, or this thread sees the summary bit
-	 * cleared. */
-	atomic_fence_updated_seq_cst();
-	/* Relaxed, both: ordered by the fence above, and by the fence of I2 in
-	 * idle_park_begin(). */
-	if (!(atomic_load_relaxed(word) & sleepy_bit(group)))
-		atomic_fetch_or_relaxed(word, sleepy_bit(group));
-}
-
 void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 {
 	struct idle_group *group = group_of(idle, i);
@@ -160,7 +133,7 @@ void idle_park_begin(struct idle *idle, unsigned i, bool searching)
 	 * down, so that a thread that sees no searcher finds a worker to
 	 * wake. */
 	atomic_fetch_or_relaxed(&group->parked, parked_bit(idle, i));
-	publish_sleepy(idle, idle_group_of(idle, i));
+	summary_raise(idle->sleepy, idle_group_of(idle, i)); /* I8 */
 	/* Acquire: the tasks that earlier searchers moved into their queues.
 	 * Pairs with the release in idle_leave_search(). */
 	if (searching)
@@ -331,24 +304,14 @@ static bool sleeps_off(const struct idle *idle, unsigned group, uint32_t here)
 	return false;
 }
 
-/*
- * Clear the summary bit of @group, in which no worker seemed to be parked.
- * Return: true if one is parked after all; the bit is then set again.
- */
+/* Clear the summary bit of @group, in which no worker seemed to be parked (I8).
+ * True if one is parked after all; the bit is then set again. */
 static bool still_sleepy(struct idle *idle, unsigned group)
 {
-	/* Relaxed, both: ordered by the fences. */
-	atomic_fetch_and_relaxed(sleepy_word(idle, group), ~sleepy_bit(group));
-	/* I8. Orders the summary bit before the load of the parked bits. Pairs
-	 * with the fence in publish_sleepy(). */
-	atomic_fence_updated_seq_cst();
+	summary_lower(idle->sleepy, group);
 	if (parked_of(idle, group) == 0)
 		return false;
-	atomic_fetch_or_relaxed(sleepy_word(idle, group), sleepy_bit(group));
-	/* I8. A thread that saw the summary bit clear meanwhile has left its
-	 * work to the caller. Orders the bit before everything that the caller
-	 * checks from now on. */
-	atomic_fence_updated_seq_cst();
+	summary_return(idle->sleepy, group);
 	return true;
 }
 
@@ -385,24 +348,12 @@ static bool searched(const struct idle *idle, unsigned group, uint64_t now_ns)
 static int sleepy_from(struct idle *idle, struct look *look, unsigned from,
 		       unsigned to)
 {
-	while (from < to) {
-		unsigned w = from / IDLE_WORD_BITS;
-		/* Relaxed: ordered by the caller's fence. */
-		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]) &
-				UINT64_MAX << from % IDLE_WORD_BITS;
-
-		if (word == 0) {
-			from = (w + 1) * IDLE_WORD_BITS;
-			continue;
-		}
-		from = w * IDLE_WORD_BITS + (unsigned)__builtin_ctzll(word);
-		if (from < to &&
-		    (parked_of(idle, from) != 0 || still_sleepy(idle, from))) {
+	for (; (from = summary_next(idle->sleepy, from, to)) < to; from++) {
+		if (parked_of(idle, from) != 0 || still_sleepy(idle, from)) {
 			if (!searched(idle, from, look->now_ns))
 				return (int)from;
 			look->searched = true;
 		}
-		from++;
 	}
 	return -1;
 }
@@ -465,8 +416,8 @@ static bool nobody_to_wake(const struct idle *idle, unsigned own)
 	if (atomic_load_relaxed(&group->searching) != 0)
 		return true;
 	return atomic_load_relaxed(&group->parked) == 0 &&
-	       idle->group_count <= IDLE_WORD_BITS &&
-	       (atomic_load_relaxed(&idle->sleepy[0]) & ~sleepy_bit(own)) == 0;
+	       idle->group_count <= SUMMARY_BITS &&
+	       (atomic_load_relaxed(&idle->sleepy[0]) & ~summary_bit(own)) == 0;
 }
 
 /*
@@ -591,12 +542,9 @@ void idle_wake_all(struct idle *idle)
 
 bool idle_any_sleepy(const struct idle *idle)
 {
-	for (unsigned g = 0; g < idle->groups->count; g += IDLE_WORD_BITS) {
-		/* Relaxed: ordered by the caller's fence. */
-		if (atomic_load_relaxed(&idle->sleepy[g / IDLE_WORD_BITS]) != 0)
-			return true;
-	}
-	return false;
+	unsigned groups = idle->groups->count;
+
+	return summary_next(idle->sleepy, 0, groups) < groups;
 }
 
 int idle_first_parked(const struct idle *idle)
@@ -613,21 +561,13 @@ int idle_first_parked(const struct idle *idle)
 
 bool idle_sleeps_elsewhere(const struct idle *idle)
 {
-	unsigned words =
-		(idle->groups->count + IDLE_WORD_BITS - 1) / IDLE_WORD_BITS;
+	unsigned groups = idle->groups->count;
 	uint32_t here = cpu_here();
 
-	for (unsigned w = 0; w < words; w++) {
-		/* Relaxed: ordered by the caller's fence. */
-		uint64_t word = atomic_load_relaxed(&idle->sleepy[w]);
-
-		for (; word != 0; word &= word - 1) {
-			if (sleeps_off(idle,
-				       w * IDLE_WORD_BITS +
-					       (unsigned)__builtin_ctzll(word),
-				       here))
-				return true;
-		}
+	for (unsigned g = 0;
+	     (g = summary_next(idle->sleepy, g, groups)) < groups; g++) {
+		if (sleeps_off(idle, g, here))
+			return true;
 	}
 	return false;
 }

@@ -12,10 +12,10 @@
 
 #include "core/base/atomic.h"
 #include "core/idle/parker.h"
+#include "core/idle/summary.h"
 #include "topology/llc_groups.h"
 
 #define IDLE_MAX_WORKERS 4096u
-#define IDLE_WORD_BITS   64u
 
 struct idle_sleeper {
 	alignas(CACHE_PAIR) struct parker parker;
@@ -79,8 +79,7 @@ struct idle {
 	 * be set although none is. Writers: a worker that parks sets it, a
 	 * waker that finds none parked clears it. Readers: wakers.
 	 */
-	alignas(CACHE_PAIR)
-		atomic_u64 sleepy[IDLE_MAX_WORKERS / IDLE_WORD_BITS];
+	alignas(CACHE_PAIR) atomic_u64 sleepy[SUMMARY_WORDS(IDLE_MAX_WORKERS)];
 	/*
 	 * Index + 1 of the worker that wakers claim after all others, except
 	 * those on the waker's CPU: the sentinel (core/loop/sentinel.h); 0:

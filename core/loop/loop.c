@@ -95,20 +95,10 @@ static uint64_t spin_limit_ns(const struct worker *w)
  * NULL, w->job may hold a stolen job. */
 static struct skua_task *find(struct worker *w, enum victims_reach reach)
 {
-	struct team *team = &w->pool->team;
 	struct skua_task *task = work_find(w, reach);
 
-	/* A helper that gives up its place must scan the jobs once more (F3):
-	 * the loop repeats after each team_sign_off(). A searcher leaves that
-	 * to its next scan, because the jobs that it sees may be farther away
-	 * than it reaches yet. */
-	while (!task && team_visible(team) && team_sign_on(team)) {
-		if (fork_join_steal_owner(w->fork_join, reach, &w->job))
-			break;
-		team_sign_off(team);
-		if (reach != VICTIMS_ALL)
-			break;
-	}
+	if (!task && team_forking(&w->pool->team))
+		fork_join_help_owner(w->fork_join, reach, &w->counted, &w->job);
 	return task;
 }
 
@@ -136,7 +126,7 @@ static struct skua_task *search(struct worker *w)
 	idle_renew(&w->pool->idle, w->group, start_ns);
 	w->idle_since_ns = start_ns;
 	spin_ns = spin_limit_ns(w);
-	far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&pool->idle),
+	far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&pool->idle, w->group),
 			     pool->tuning.far_delay_ns);
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
@@ -166,7 +156,7 @@ static void wake_for_rest(struct worker *w)
 	if (idle_any_sleepy(&w->pool->idle) &&
 	    (local_queue_length(w->queue) > 0 || work_visible(w)))
 		idle_wake(&w->pool->idle, w->group);
-	if (team_visible(&w->pool->team))
+	if (team_visible(&w->pool->team, w->group))
 		team_wake(&w->pool->team, w->group);
 }
 
@@ -505,6 +495,7 @@ static struct skua_task *run_job(struct worker *w)
 	struct team *team = &w->pool->team;
 	struct stolen_job job = w->job;
 	struct skua_task *task;
+	bool gave_place;
 
 	w->job.job = NULL;
 	sentinel_leave(w);
@@ -513,9 +504,9 @@ static struct skua_task *run_job(struct worker *w)
 	fork_join_run_owner(w->fork_join,
 			    split_deque_head_owner(&w->fork_join->deque), &job);
 	telemetry_job_end(&w->telemetry);
-	team_sign_off(team);
+	gave_place = team_sign_off(team, &w->counted);
 	task = next_task(w);
-	if (task) /* F4 */
+	if (task && gave_place) /* F4 */
 		team_pass_on(team, w->group);
 	return task;
 }
@@ -566,7 +557,7 @@ static void check_searchers(struct worker *w)
 	uint64_t now_ns = w->tick.start_ns;
 
 	if (idle_lapsed(idle, w->group, now_ns) &&
-	    (work_visible(w) || team_visible(&w->pool->team)))
+	    (work_visible(w) || team_visible(&w->pool->team, w->group)))
 		idle_wake_beside(idle, w->group, now_ns);
 }
 

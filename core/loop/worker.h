@@ -41,7 +41,8 @@ struct worker {
 	struct pollers pollers;
 	struct slab_cache slab;
 	struct stolen_job job; /* the stolen job that it runs next */
-	bool spare; /* the polled task's spare reference has not been lent */
+	bool counted; /* it has one of the places for helpers (team.h) */
+	bool spare;   /* the polled task's spare reference has not been lent */
 	bool finishing; /* it ends a task that is not counted as finished yet */
 	bool driven_idle;           /* loop_drive() left it parked */
 	struct group_leaves leaves; /* of members that it has ended */

@@ -29,6 +29,11 @@ enum work_kind { WORK_TASKS, WORK_JOBS, WORK_KINDS };
  */
 struct work_line {
 	alignas(CACHE_PAIR) atomic_u64 bits[WORK_KINDS];
+	/* Bit i: this thread sleeps in a join, and would take a job
+	 * (core/fork_join/team.h). Writers: the thread; a waker clears the bit,
+	 * and the previous value tells which waker did. Readers: threads that
+	 * have made jobs public. */
+	atomic_u64 asleep;
 };
 
 struct work_map {
@@ -44,6 +49,7 @@ static inline void work_map_init(struct work_map *map, struct work_line *lines,
 	for (unsigned i = 0; i < count; i++) {
 		for (unsigned k = 0; k < WORK_KINDS; k++)
 			atomic_init(&lines[i].bits[k], 0);
+		atomic_init(&lines[i].asleep, 0);
 	}
 }
 

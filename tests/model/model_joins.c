@@ -21,7 +21,7 @@ static void run_needy(struct skua_ctx ctx, struct skua_job *job)
 	(void)job;
 	begin_job(2);
 	/* An update, which sees the newest value. */
-	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) < 2)
+	while (joins_asleep() < 2)
 		cpu_relax();
 	inner = fork_job(ctx, 3);
 	help_wanted = true;
@@ -40,7 +40,7 @@ static void run_two_at_once(struct skua_ctx ctx, struct skua_job *job)
 	inner[0] = fork_job(ctx, 3);
 	while (jobs[3].runs == 0)
 		cpu_relax();
-	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) < 2)
+	while (joins_asleep() < 2)
 		cpu_relax();
 	__atomic_store_n(&ctx.forks->wanted, 0, __ATOMIC_RELAXED);
 	inner[1] = fork_job(inner[0], 4);
@@ -175,8 +175,7 @@ static void needs_help_apart(void)
 	struct skua_ctx ctx = fork_join_ctx_owner(&places[0]);
 	struct skua_ctx inner;
 
-	/* An update, which sees the newest value. */
-	while (atomic_fetch_add_relaxed(&pool.team.sleeping, 0) == 0)
+	while (joins_asleep() == 0)
 		cpu_relax();
 	inner = fork_job(ctx, 3);
 	while (jobs[3].runs == 0)
@@ -228,9 +227,8 @@ static void setup_apart(void)
 
 static void check_places(void)
 {
-	explore_assert(!team_visible(&pool.team));
-	/* Relaxed: alone. */
-	explore_assert(atomic_load_relaxed(&pool.team.sleeping) == 0);
+	explore_assert(!team_visible(&pool.team, 0));
+	explore_assert(joins_asleep() == 0);
 }
 
 static const struct explore_case cases[] = {

@@ -32,8 +32,8 @@
  * itself.
  *
  * Left out: the steps of a steal, of a fork and of split_deque_await_owner() beside
- * each other (model_split_deque); team.sleeping, which is the number of bits, and
- * team.forking; pinned workers, and who sleeps on which CPU; guests beyond the
+ * each other (model_split_deque); team.sleepy, the summary of asleep (model_joins),
+ * and team.forking; pinned workers, and who sleeps on which CPU; guests beyond the
  * places; NESTED_MAX; queues of workers, the sentinel, timers and pollers, and
  * workers that never sleep, all of which idle.pml has; a task is in the
  * injection queue, or in the LIFO slot of its worker.
@@ -510,28 +510,6 @@ inline steal_from(p)
 /* may_help() */
 #define MAY_HELP (guests == 0 || guests + helpers < TEAM)
 
-/* team_sign_on() */
-inline team_sign_on()
-{
-#ifdef SEAT_IN_STEPS
-	if
-	:: MAY_HELP ->
-		d_step { seat = MAY_HELP; helpers++ };
-		if
-		:: seat
-		:: else -> helpers--
-		fi
-	:: else
-	fi
-#else
-	d_step {
-		if
-		:: MAY_HELP -> helpers++; seat = true
-		:: else
-		fi
-	}
-#endif
-}
 
 /* team_sign_off(), F3 */
 inline team_sign_off()
@@ -567,7 +545,49 @@ inline team_visible()
 	place = 0
 }
 
-/* wake_asleep() */
+/* team_sign_on(), once a job was seen; without guests, helpers are not
+ * counted. */
+inline team_sign_on()
+{
+	team_visible();
+	if
+	:: visible ->
+		visible = false;
+		saw = guests;
+		if
+		:: saw == 0 -> helps = true
+		:: else ->
+#ifdef SEAT_IN_STEPS
+			if
+			:: saw + helpers < TEAM ->
+				d_step {
+					seat = saw + helpers < TEAM;
+					helpers++
+				};
+				if
+				:: seat -> helps = true
+				:: else -> helpers--
+				fi
+			:: else
+			fi
+#else
+			d_step {
+				if
+				:: saw + helpers < TEAM ->
+					helpers++;
+					seat = true;
+					helps = true
+				:: else
+				fi
+			}
+#endif
+		fi;
+		saw = 0
+	:: else
+	fi
+}
+
+/* wake_lines() */
 inline wake_asleep()
 {
 	word = asleep;
@@ -695,20 +715,18 @@ inline find()
 	do
 	:: hand || victim != 0 -> break
 	:: else ->
-		team_visible();
+		team_sign_on();
 		if
-		:: visible -> visible = false; team_sign_on()
-		:: else
-		fi;
-		if
-		:: seat ->
+		:: helps ->
+			helps = false;
 			forks_steal();
 			if
-			:: victim == 0 ->
+			:: victim == 0 && seat ->
 				team_sign_off();
 #ifdef NO_SEAT_LOOK
 				break
 #endif
+			:: victim == 0 && !seat -> break
 			:: else
 			fi
 		:: else -> break
@@ -756,10 +774,10 @@ inline next_task()
 proctype thread(byte me)
 {
 	byte target, word, place, victim, spot, first, head, top,
-		after;
+		after, saw;
 	int rest[DEPTH];
 	byte forked[DEPTH], from[DEPTH], at[DEPTH];
-	bool hand, spawned, more, seat, own, awaits, searches, was_last, woke,
+	bool hand, spawned, more, seat, helps, own, awaits, searches, was_last, woke,
 		woken, visible;
 
 	if
@@ -858,7 +876,10 @@ poll:
 
 	/* What is left of run_job(): between two jobs it sees to its tasks. */
 job_done:
-	team_sign_off();
+	if
+	:: seat -> team_sign_off()
+	:: else -> goto tick
+	fi;
 #if PRODUCERS || SPAWNS
 	next_task();
 	if
