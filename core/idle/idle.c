@@ -572,6 +572,19 @@ bool idle_sleeps_elsewhere(const struct idle *idle)
 	return false;
 }
 
+unsigned idle_at_work(const struct idle *idle)
+{
+	uint64_t workers = idle->groups->worker_count;
+	uint64_t count = 0;
+
+	/* Relaxed: a hint. A worker between the two states may count twice, or
+	 * not at all. */
+	for (unsigned g = 0; g < idle->groups->count; g++)
+		count += (unsigned)__builtin_popcountll(parked_of(idle, g)) +
+			 atomic_load_relaxed(&idle->by_group[g].searching);
+	return count < workers ? (unsigned)(workers - count) : 0;
+}
+
 bool idle_all_parked(const struct idle *idle)
 {
 	unsigned parked = 0;

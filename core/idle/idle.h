@@ -214,6 +214,10 @@ bool idle_any_sleepy(const struct idle *idle);
  * has fenced; without a fence, the result is a hint. */
 int idle_first_parked(const struct idle *idle);
 
+/* idle_at_work - return the number of workers that neither search nor are
+ * parked; a hint */
+unsigned idle_at_work(const struct idle *idle);
+
 /* idle_all_parked - is every worker parked? The caller has fenced; without a
  * fence, the result is a hint. */
 bool idle_all_parked(const struct idle *idle);

@@ -20,8 +20,8 @@
  *
  * The life of a shutdown. pool_close() refuses spawns from outside. pool_cancel(),
  * which is optional, sets a flag by which each poll learns that its task is
- * cancelled. The tasks end as they are polled. While a thread waits for a drain, a
- * worker that runs out of work sums the counters in check_drained(), and wakes
+ * cancelled. The tasks end as they are polled. While a thread waits for a drain,
+ * the last worker that runs out of work sums the counters (pool.h), and wakes
  * that thread when no task is left. pool_stop() then sets a flag and wakes all
  * sleeping workers; each worker sees the flag, leaves its loop, and its thread
  * ends.
@@ -56,21 +56,24 @@ static bool stopping(const struct worker *w)
 	return atomic_load_relaxed(&w->pool->stopping) != 0;
 }
 
-/* Called by a worker out of work: if no task is left, wake the threads that
- * wait for a drain. */
-static void check_drained(struct worker *w)
-{
-	/* Orders the worker's count of finished tasks before the load of
-	 * drainers. Pairs with the fence in pool_wait_drained(). */
-	atomic_fence_seq_cst();
-	pool_check_drained(w->pool);
-}
-
 /* Does the worker never sleep? */
 static bool stays_awake(const struct worker *w)
 {
 	return w->pool->tuning.spin_ns == TUNING_SPIN_FOREVER ||
 	       pollers_awake_owner(&w->pollers);
+}
+
+/* Called by a worker out of work, which may be the last one: if no task is left,
+ * wake the threads that wait for a drain. */
+static void check_drained(struct worker *w)
+{
+	/* Orders the worker's count of finished tasks before the load of
+	 * drainers. Pairs with the fence in pool_wait_drained(). */
+	atomic_fence_seq_cst();
+	if (stays_awake(w))
+		pool_check_drained(w->pool);
+	else
+		pool_check_last_at_work(w->pool);
 }
 
 static bool timers_due(const struct worker *w, uint64_t now_ns)
@@ -289,6 +292,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
 			idle_park_cancel(idle, w->index);
 			return found(w, task);
 		}
+		pool_check_last_parked(w->pool);
 		if (!park(w, searching, &task))
 			return found(w, task);
 		if (stopping(w))

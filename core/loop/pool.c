@@ -30,8 +30,7 @@ void pool_end_spawn(struct pool *pool)
 	/* Release: the count of the spawn, and everything that the task did.
 	 * Pairs with the acquire in pool_live(). */
 	atomic_fetch_add_release(&pool->refused, 1);
-	/* As in check_drained(), which a worker calls when it runs out of work:
-	 * orders the count before the load of drainers. Pairs with the fence in
+	/* Orders the count before the load of drainers. Pairs with the fence in
 	 * pool_wait_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(pool);
@@ -118,10 +117,16 @@ bool pool_drained(const struct pool *pool)
 	return pool_live(pool) == 0;
 }
 
-void pool_check_drained(struct pool *pool)
+/* Does a thread wait for a drain? */
+static bool draining(const struct pool *pool)
 {
 	/* Relaxed: ordered by the caller's fence. */
-	if (atomic_load_relaxed(&pool->drainers) == 0 || !pool_drained(pool))
+	return atomic_load_relaxed(&pool->drainers) != 0;
+}
+
+void pool_check_drained(struct pool *pool)
+{
+	if (!draining(pool) || !pool_drained(pool))
 		return;
 	/* Release: everything that the tasks wrote, which pool_live() acquired.
 	 * Pairs with the acquire in pool_wait_drained(). */
@@ -129,6 +134,18 @@ void pool_check_drained(struct pool *pool)
 	futex_wake(&pool->drain_epoch, INT_MAX);
 	if (pool->on_drained)
 		pool->on_drained(pool->on_drained_ctx);
+}
+
+void pool_check_last_at_work(struct pool *pool)
+{
+	if (draining(pool) && idle_at_work(&pool->idle) <= 1)
+		pool_check_drained(pool);
+}
+
+void pool_check_last_parked(struct pool *pool)
+{
+	if (draining(pool) && idle_all_parked(&pool->idle))
+		pool_check_drained(pool);
 }
 
 bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
@@ -139,9 +156,10 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/*
 	 * Orders the count before the sums. Pairs with the fence in
-	 * check_drained(), by a worker that runs out of work: either the sums
-	 * here include the tasks that it finished, or it sees the count and
-	 * sums itself.
+	 * idle_park_begin(), by a worker that runs out of work: either the sums
+	 * here include the tasks that it finished, or it sees the count, and the
+	 * last worker to park sums itself. Pairs in the same way with the fences
+	 * in check_drained() and pool_end_spawn().
 	 */
 	atomic_fence_seq_cst();
 	/* The loop repeats when tasks came after others were done, or when the

@@ -10,6 +10,11 @@
  * because its spawn happens before its end. So if the sums are equal, then at the
  * moment between the two sums no task was alive (after Mattern, "Algorithms for
  * distributed termination detection", 1987).
+ *
+ * The sums read two lines of each worker, so not every worker that runs out of
+ * work computes them for the waiting thread. The last worker to park does, which
+ * finds all others parked (IDLE.md, "Ending"). A worker that runs out of work while
+ * all others search or are parked does so as well, which is earlier.
  */
 #ifndef SKUA_CORE_LOOP_POOL_H
 #define SKUA_CORE_LOOP_POOL_H
@@ -221,10 +226,19 @@ bool pool_drained(const struct pool *pool);
  * pool_check_drained - if no task is left, wake the threads that wait for a
  * drain
  *
- * Called by a worker that found no work, or by a spawn that was refused, after
- * a fence.
+ * Called after a fence by a worker that never parks and found no work, and when
+ * a task of pool_enter_spawn() has ended; or by the two functions below.
  */
 void pool_check_drained(struct pool *pool);
+
+/* pool_check_last_at_work - the same, if all other workers search or are
+ * parked, so that the waiting threads need not wait for the last park. Called
+ * by a worker that found no work, after a fence. */
+void pool_check_last_at_work(struct pool *pool);
+
+/* pool_check_last_parked - the same, if all workers are parked. Called by a
+ * worker that parks, after the fence in idle_park_begin(). */
+void pool_check_last_parked(struct pool *pool);
 
 /**
  * pool_wait_drained - sleep until no task is left; not called on a worker

@@ -3,8 +3,8 @@
  * model_pool.c - core/loop/pool.c: drains beside spawns from outside, and the end
  *
  * No worker runs here, so that all interleavings of the pool's own words can be
- * seen: a worker is a thread that says what it has finished, as done() and
- * check_drained() in core/loop/loop.c do.
+ * seen: a worker is a thread that publishes what it has finished and then parks, as
+ * done(), check_drained() and search_and_sleep() in core/loop/loop.c do.
  */
 #include "tests/model/workers.h"
 
@@ -34,6 +34,12 @@ static void setup_spawned(void)
 {
 	setup();
 	explore_assert(workers_spawn(0) == 0);
+}
+
+static void setup_two_spawned(void)
+{
+	setup_spawned();
+	explore_assert(workers_spawn(1) == 0);
 }
 
 /* ---- drains -------------------------------------------------------------- */
@@ -82,6 +88,104 @@ static void spawns_and_finishes(void)
 {
 	counter_add_owner(&workers[0].area.counters.tasks_spawned, 1);
 	finish(&workers[0], 1);
+}
+
+/* Worker @i has finished its task, and parks. */
+static void finish_and_park(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	atomic_fence_seq_cst();
+	pool_check_last_at_work(&pool);
+	idle_park_begin(&pool.idle, i, false);
+	pool_check_last_parked(&pool);
+}
+
+static void parks_0(void)
+{
+	finish_and_park(0);
+}
+
+static void parks_1(void)
+{
+	explore_write(result, 1);
+	finish_and_park(1);
+}
+
+/* Is claimed meanwhile, for nothing. */
+static void parks_twice(void)
+{
+	finish_and_park(0);
+	while (idle_parked(&pool.idle, 0))
+		cpu_relax();
+	idle_park_begin(&pool.idle, 0, true);
+	pool_check_last_parked(&pool);
+}
+
+static void claims_0(void)
+{
+	atomic_fence_seq_cst();
+	while (!idle_parked(&pool.idle, 0))
+		cpu_relax();
+	idle_wake_worker(&pool.idle, 0);
+}
+
+/* Relies on the hint. */
+static void park_by_hint(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	atomic_fence_seq_cst();
+	pool_check_last_at_work(&pool);
+	idle_park_begin(&pool.idle, i, false);
+}
+
+static void parks_by_hint_0(void)
+{
+	park_by_hint(0);
+}
+
+static void parks_by_hint_1(void)
+{
+	explore_write(result, 1);
+	park_by_hint(1);
+}
+
+/* Checks first, and sets its bit then. */
+static void park_late(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	atomic_fence_seq_cst();
+	pool_check_last_parked(&pool);
+	idle_park_begin(&pool.idle, i, false);
+}
+
+static void parks_late_0(void)
+{
+	park_late(0);
+}
+
+static void parks_late_1(void)
+{
+	explore_write(result, 1);
+	park_late(1);
+}
+
+/* The bit, and no fence. */
+static void park_unfenced(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	atomic_fetch_or_relaxed(&by_group[0].parked, UINT64_C(1) << i);
+	pool_check_last_parked(&pool);
+}
+
+static void parks_unfenced_0(void)
+{
+	park_unfenced(0);
+}
+
+static void parks_unfenced_1(void)
+{
+	explore_write(result, 1);
+	park_unfenced(1);
 }
 
 /* Finishes what was accepted of two. */
@@ -158,10 +262,24 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("drain__spawn_refused", setup_spawned, NULL,
 		       closes_and_waits, finishes_both, spawns),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("drain__two_park", setup_two_spawned, NULL, drains,
+		       parks_0, parks_1),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("drain__one_is_claimed", setup_two_spawned, NULL, drains,
+		       parks_twice, parks_1, claims_0),
+	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("close__spawn", setup, check_refused_or_seen,
 		       closes_and_looks, spawns) },
 	{ EXPLORE_PASS("call__free", setup_spawned, NULL, calls, frees) },
 
+	{ EXPLORE_BUG("nobody_sums_after_the_park", "nobody can run",
+		      setup_two_spawned, NULL, drains, parks_by_hint_0,
+		      parks_by_hint_1) },
+	{ EXPLORE_BUG("bit_set_after_the_check", "nobody can run",
+		      setup_two_spawned, NULL, drains, parks_late_0,
+		      parks_late_1) },
+	{ EXPLORE_BUG("bit_without_fence", "nobody can run", setup_two_spawned,
+		      NULL, drains, parks_unfenced_0, parks_unfenced_1) },
 	{ EXPLORE_BUG("call_left_relaxed", "data race", setup_spawned, NULL,
 		      calls_leaving_relaxed, frees) },
 };
