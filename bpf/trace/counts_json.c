@@ -7,17 +7,22 @@
 #include "bpf/trace/counts_view.h"
 
 #define WORKER(member) JSON_FIELD(struct count_worker, member)
-static const struct json_field fields_of_worker[] = {
-	WORKER(steals),          WORKER(tasks_stolen), WORKER(steal_ns),
-	WORKER(searches_failed), WORKER(parks),        WORKER(unparks),
-	WORKER(parked_ns),       WORKER(lifo_hits),    WORKER(lifo_polls),
-	WORKER(overflows),       { 0 }
-};
+static const struct json_field fields_of_worker[] = { WORKER(steals),
+						      WORKER(tasks_stolen),
+						      WORKER(steal_ns),
+						      WORKER(searches_failed),
+						      WORKER(parks),
+						      WORKER(unparks),
+						      WORKER(parked_ns),
+						      WORKER(lifo_hits),
+						      WORKER(lifo_polls),
+						      WORKER(overflows),
+						      { 0 } };
 
 /* Values that the debug area does not have. */
-static const struct json_field fields_by_probes[] = {
-	WORKER(looks), WORKER(tasks_overflowed), { 0 }
-};
+static const struct json_field fields_by_probes[] = { WORKER(looks),
+						      WORKER(tasks_overflowed),
+						      { 0 } };
 
 #define KERNEL(member) JSON_FIELD(struct count_switches, member)
 static const struct json_field fields_of_kernel[] = {

@@ -11,6 +11,7 @@
 #include "core/base/memory.h"
 #include "core/loop/loop.h"
 #include "core/loop/worker.h"
+#include "core/os/pi_lock.h"
 #include "core/os/realtime.h"
 #include "core/stall/stall.h"
 
@@ -24,6 +25,8 @@ static void *thread_main(void *arg)
 	/* Let the sentinel wake at its deadline: by default the kernel may delay
 	 * timeouts by 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
+	/* Here, because a busy worker makes no system call. */
+	pi_lock_read_thread();
 	stall_enter(worker);
 	loop_run(worker);
 	return NULL;

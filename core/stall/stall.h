@@ -30,7 +30,7 @@
 #include <pthread.h>
 
 #include "core/config/config.h"
-#include "core/os/usage.h"
+#include "core/stall/usage.h"
 #include "core/idle/stall_rest.h"
 #include "core/stall/stall_stack.h"
 #include "core/loop/worker.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.c - see usage.h */
-#include "core/os/usage.h"
+#include "core/stall/usage.h"
 
 #include <fcntl.h>
 #include <stdio.h>

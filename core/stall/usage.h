@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.h - the CPU time and the waits of a thread of this process so far */
-#ifndef SKUA_CORE_OS_USAGE_H
-#define SKUA_CORE_OS_USAGE_H
+#ifndef SKUA_CORE_STALL_USAGE_H
+#define SKUA_CORE_STALL_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
