@@ -28,6 +28,9 @@ struct skua_group {
 		struct skua_task *task;
 	} waiter;
 	void *members;
+	/* Keeps the fields below, which each spawn and each end of a member read, out
+	 * of the cache lines of those above, which they write. */
+	uint64_t apart[13];
 	struct skua_runtime *runtime;
 	skua_release_fn release;
 };
