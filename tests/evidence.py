@@ -119,7 +119,12 @@ ROWS = [
         r"model\.(local_queue(\.large)?|inject_queue|lifo_slot|queue_api|deque.*)",
         explored,
     ),
-    ("Queues with many threads: no item is lost or taken twice", "stress", r"stress\.(local|inject|lifo|deque).*", stressed),
+    (
+        "Queues with many threads: no item is lost or taken twice",
+        "stress",
+        r"stress\.(local|inject|lifo|deque).*",
+        stressed,
+    ),
     (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
@@ -175,7 +180,12 @@ ROWS = [
         stressed,
     ),
     ("Nothing grows: heap, resident memory, threads, descriptors", "soak", r"soak\..*", soaked),
-    ("The stress tests above, with pauses at any atomic operation", "stress with pauses", r"chaos\..*", stressed),
+    (
+        "The stress tests above, with pauses at any atomic operation",
+        "stress with pauses",
+        r"chaos\..*",
+        stressed,
+    ),
     (
         "The public API does what its headers say, in any order of calls",
         "fuzzing against a model",
@@ -195,9 +205,24 @@ ROWS = [
         r"guest\..*",
         booted,
     ),
-    ("Inputs that once failed pass, and the fuzzers find planted mistakes", "replay", r"fuzz\..*\.(corpus|catches.*)", replayed),
-    ("Each documented result and error, including those after injected faults", "unit", r"unit\..*", asserted),
-    ("The explorer finds the interleavings and the stale loads that it promises", "litmus tests", r"model\.explorer", explored),
+    (
+        "Inputs that once failed pass, and the fuzzers find planted mistakes",
+        "replay",
+        r"fuzz\..*\.(corpus|catches.*)",
+        replayed,
+    ),
+    (
+        "Each documented result and error, including those after injected faults",
+        "unit",
+        r"unit\..*",
+        asserted,
+    ),
+    (
+        "The explorer finds the interleavings and the stale loads that it promises",
+        "litmus tests",
+        r"model\.explorer",
+        explored,
+    ),
 ]
 
 
@@ -217,7 +242,8 @@ def mutants(folder):
     table = folder / "mutants.md"
     last = re.findall(r"^\d+ mutants: .*$", table.read_text(), re.MULTILINE) if table.exists() else []
     result = last[-1] if last else "not run: `tests/run --long`"
-    return f"| The models fail for each weakened memory order and each omitted check | mutants | all | {result} |"
+    prop = "The models fail for each weakened memory order and each omitted check"
+    return f"| {prop} | mutants | all | {result} |"
 
 
 def main():
