@@ -90,7 +90,7 @@ static const struct args_verb verb = {
 	.add_file = add_file,
 	.check = check,
 	ARGS_OPTIONS(ARGS_PID(struct symbolizer,
-			      "Take the files that this process has mapped")),
+			      "Use the files that this process has mapped")),
 };
 
 /* ---- files ----------------------------------------------------------------- */

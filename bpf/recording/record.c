@@ -63,13 +63,13 @@ static const struct args_verb verb = {
 			 "at Ctrl-C, or the end of the process"),
 		ARGS_FLAG_OF(struct options, "last", last,
 			     "Write only the last events of each worker, "
-			     "when it ends: the contents of its ring"),
+			     "at the end: the contents of its ring"),
 		ARGS_NUMBER_OF(struct options, "max-bytes", max_bytes,
 			       MIN_BYTES, MAX_BYTES, "BYTES",
 			       "End when the file has this many bytes, or "
 			       "a few megabytes more (default: no limit)"),
 		ARGS_PARSED("on", parse_condition, "CONDITION",
-			    "With --last: end when this is met, to keep the "
+			    "With --last: end when this occurs, to keep the "
 			    "events before it: stall, or a limit such as "
 			    "p99>2ms, polls:p99.9>500us, waits:p50>1ms, over "
 			    "one second"),
@@ -77,9 +77,9 @@ static const struct args_verb verb = {
 			    "Write to FILE; an old one is overwritten"),
 		ARGS_PID(struct options, PICK_PROCESS_HELP),
 		ARGS_FLAG_OF(struct options, "switches", switches,
-			     "Also record when the kernel takes CPUs from its "
-			     "threads, and for which threads; needs CAP_BPF "
-			     "and CAP_PERFMON")),
+			     "Also record when the kernel takes CPUs from "
+			     "threads of the process, and for which threads; "
+			     "needs CAP_BPF and CAP_PERFMON")),
 };
 
 /* ---- recording ------------------------------------------------------------- */

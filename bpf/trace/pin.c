@@ -47,9 +47,9 @@ static const struct args_verb unpin_verb = {
 	.doc = "End the counting that skua pin began",
 	.check = check,
 	ARGS_OPTIONS(
-		ARGS_FLAG_OF(struct options, "all", all, "In all processes"),
+		ARGS_FLAG_OF(struct options, "all", all, "Unpin all processes"),
 		ARGS_PID(struct options,
-			 "In that process, which may have ended")),
+			 "Unpin this process, which may have ended")),
 };
 
 /* ---- the folder of a process ----------------------------------------------- */

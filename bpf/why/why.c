@@ -86,8 +86,8 @@ static const struct args_verb verb = {
 			       "tasks, or with --off-cpu up to N places "
 			       "(default: 10)"),
 		ARGS_TEXT_OF(struct options, "type", type, "NAME",
-			     "Show only tasks of the type, or poll function, "
-			     "of that name")),
+			     "Show and judge only tasks whose type, or poll "
+			     "function, has this name")),
 };
 
 /* ---- recording ----------------------------------------------------------- */
