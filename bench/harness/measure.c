@@ -18,6 +18,9 @@
 #include "bench/harness/clock.h"
 #include "probes/counter_list.h"
 
+/* A pair of cache lines. */
+#define STATE_ALIGN 128u
+
 /* The state of one measurement. */
 struct bench {
 	const struct workload *workload;
@@ -278,6 +281,28 @@ static int run_all(struct bench *b)
 	return 0;
 }
 
+static int set_up(struct bench *b)
+{
+	size_t bytes = b->workload->state_bytes;
+
+	bytes = (bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+	if (bytes > 0) {
+		b->run.state = aligned_alloc(STATE_ALIGN, bytes);
+		if (b->run.state == NULL)
+			return -ENOMEM;
+		memset(b->run.state, 0, bytes);
+	}
+	return b->workload->setup(&b->run);
+}
+
+static void tear_down(struct bench *b)
+{
+	if (b->run.state != NULL)
+		b->workload->teardown(&b->run);
+	if (b->workload->state_bytes > 0)
+		free(b->run.state);
+}
+
 /* Start the workers, run all rounds, and stop the workers. The counters must
  * be open already. */
 static int run_with_workers(struct bench *b, unsigned workers)
@@ -288,13 +313,12 @@ static int run_with_workers(struct bench *b, unsigned workers)
 
 	if (err != 0)
 		return err;
-	err = workload->setup(&b->run);
-	if (err == 0) {
+	err = set_up(b);
+	if (err == 0)
 		err = run_all(b);
-		workload->teardown(&b->run);
-	} else {
+	else
 		complain(b, "cannot be set up", err);
-	}
+	tear_down(b);
 	if (b->run.rt != NULL)
 		skua_runtime_destroy(b->run.rt);
 	return err;

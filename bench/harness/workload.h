@@ -26,7 +26,7 @@
  * @rt: live runtime, borrowed; NULL if the workload runs without workers
  * @workers: number of workers of @rt; 0 if @rt is NULL
  * @ops: operations in a round; set by setup()
- * @state: private data of the workload; set by setup()
+ * @state: private data of the workload: see struct workload
  */
 struct workload_run {
 	const void *options;
@@ -52,7 +52,10 @@ struct workload_run {
  *               workers is one less than the library would choose
  * @latency: the time of an operation is one of the percentiles that figures() returns,
  *           and is compared with other schedulers as a latency
- * @setup: called once, first. Returns 0; -errno after it has cleaned up
+ * @state_bytes: size of the private data. It is zeroed, and aligned to 128 bytes, before
+ *               setup(), and freed after teardown(). 0: setup() sets @state, and leaves
+ *               it NULL if it fails
+ * @setup: called once, first. Returns 0 or -errno
  * @prepare: called before each round, not timed; may be NULL
  * @round: the timed part. Returns 0 or -errno
  * @check: returns whether the round's result was right, and prints on stderr what was
@@ -62,7 +65,8 @@ struct workload_run {
  *          divided by the number of operations
  * @figures: called before the teardown. Returns a JSON object whose members are added
  *           to the result; NULL if there is no memory. The pointer may be NULL
- * @teardown: called once, last, if setup() succeeded
+ * @teardown: called once, last, unless the state is NULL; so it also cleans up after a
+ *            setup() that failed
  */
 struct workload {
 	const char *name;
@@ -78,6 +82,7 @@ struct workload {
 	bool busy_caller;
 	bool latency;
 
+	size_t state_bytes;
 	int (*setup)(struct workload_run *run);
 	void (*prepare)(struct workload_run *run);
 	int (*round)(struct workload_run *run);
@@ -95,10 +100,11 @@ struct workload {
 		__VA_ARGS__,                       \
 	}
 
-/* WORKLOAD_CALLS - set the functions that each workload has; @of is the
- * prefix of their names */
-#define WORKLOAD_CALLS(of)                                                 \
-	.setup = of##_setup, .prepare = of##_prepare, .round = of##_round, \
-	.check = of##_check, .teardown = of##_teardown
+/* WORKLOAD_CALLS - set the functions that each workload has, and the type of its
+ * private data; @of is the prefix of the names of the functions */
+#define WORKLOAD_CALLS(of, state)                                          \
+	.state_bytes = sizeof(state), .setup = of##_setup,                 \
+	.prepare = of##_prepare, .round = of##_round, .check = of##_check, \
+	.teardown = of##_teardown
 
 #endif

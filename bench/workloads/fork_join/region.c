@@ -7,9 +7,7 @@
  * follow one another at once. Before a cold call, the caller spins for longer than the
  * workers take to go to sleep. The serial call is the reference. An operation is a call.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cli/args.h"
@@ -95,14 +93,11 @@ static int region_round(struct workload_run *run)
 static int region_setup(struct workload_run *run)
 {
 	const struct region_options *options = run->options;
-	struct region *region = calloc(1, sizeof(*region));
+	struct region *region = run->state;
 
-	if (region == NULL)
-		return -ENOMEM;
 	region->options = *options;
 	region->expected = fib_number(options->n);
 	run->ops = options->calls;
-	run->state = region;
 	return 0;
 }
 
@@ -156,7 +151,6 @@ static void region_teardown(struct workload_run *run)
 	latencies_free(&region->all.warm);
 	latencies_free(&region->all.cold);
 	latencies_free(&region->all.serial);
-	free(region);
 }
 
 /* ---- options -------------------------------------------------------------- */
@@ -191,4 +185,4 @@ WORKLOAD(region, "A short call that forks, from outside the workers",
 	 .options_size = sizeof(struct region_options), .defaults = &report[0],
 	 .report = report, .report_count = sizeof(report) / sizeof(report[0]),
 	 .params = region_params, .latency = true, .sample = region_sample,
-	 .figures = region_figures, WORKLOAD_CALLS(region));
+	 .figures = region_figures, WORKLOAD_CALLS(region, struct region));

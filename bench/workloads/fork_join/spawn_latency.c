@@ -9,10 +9,8 @@
  * leave one of two or more workers to tasks; or from a task (skua_task_ctx()), and then
  * may occupy all workers; or there are no calls, as a reference. An operation is a task.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cli/args.h"
@@ -197,16 +195,13 @@ static int spawn_latency_round(struct workload_run *run)
 static int spawn_latency_setup(struct workload_run *run)
 {
 	const struct spawn_latency_options *options = run->options;
-	struct spawn_latency *it = calloc(1, sizeof(*it));
+	struct spawn_latency *it = run->state;
 
-	if (it == NULL)
-		return -ENOMEM;
 	it->options = *options;
 	it->computer.rt = run->rt;
 	it->computer.n = options->n;
 	it->computer.expected = fib_number(options->n);
 	run->ops = options->tasks;
-	run->state = it;
 	return 0;
 }
 
@@ -258,7 +253,6 @@ static void spawn_latency_teardown(struct workload_run *run)
 	struct spawn_latency *it = run->state;
 
 	latencies_free(&it->all);
-	free(it);
 }
 
 /* ---- options -------------------------------------------------------------- */
@@ -307,4 +301,4 @@ WORKLOAD(spawn_latency, "How long a task waits while calls fork and join",
 	 .report_count = sizeof(report) / sizeof(report[0]),
 	 .params = spawn_latency_params, .latency = true,
 	 .sample = spawn_latency_sample, .figures = spawn_latency_figures,
-	 WORKLOAD_CALLS(spawn_latency));
+	 WORKLOAD_CALLS(spawn_latency, struct spawn_latency));

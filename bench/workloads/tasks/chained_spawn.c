@@ -58,26 +58,20 @@ static void chain_teardown(struct workload_run *run)
 	struct chain *chain = run->state;
 
 	free(chain->links);
-	free(chain);
 }
 
 static int chain_setup(struct workload_run *run)
 {
 	const struct batch_options *options = run->options;
-	struct chain *chain = calloc(1, sizeof(*chain));
+	struct chain *chain = run->state;
 
-	if (chain == NULL)
-		return -ENOMEM;
-	run->state = chain;
 	run->ops = batch_ops(options);
 	chain->rt = run->rt;
 	chain->repeat = options->repeat;
 	chain->links = aligned_alloc(alignof(struct chain_link),
 				     options->tasks * sizeof(*chain->links));
-	if (chain->links == NULL) {
-		chain_teardown(run);
+	if (chain->links == NULL)
 		return -ENOMEM;
-	}
 	chain->end = chain->links + options->tasks;
 	for (struct chain_link *link = chain->links; link != chain->end; link++)
 		link->chain = chain;
@@ -125,4 +119,4 @@ WORKLOAD(chained_spawn, "Each of 1,000 tasks spawns the next one",
 	 ARGS_OPTIONS(BATCH_OPTIONS),
 	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
 	 .report = &defaults, .report_count = 1, .params = batch_params,
-	 WORKLOAD_CALLS(chain));
+	 WORKLOAD_CALLS(chain, struct chain));

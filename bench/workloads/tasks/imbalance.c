@@ -123,7 +123,6 @@ static void imbalance_teardown(struct workload_run *run)
 	free(all->items);
 	free(all->expected);
 	free(all->busy);
-	free(all);
 }
 
 /* Compute how many tasks each piece has, at least one. */
@@ -170,21 +169,16 @@ static void number_items(struct imbalance *all)
 static int imbalance_setup(struct workload_run *run)
 {
 	const struct imbalance_options *options = run->options;
-	struct imbalance *all = calloc(1, sizeof(*all));
+	struct imbalance *all = run->state;
 	int err;
 
-	if (all == NULL)
-		return -ENOMEM;
-	run->state = all;
 	all->rt = run->rt;
 	all->workers = run->workers;
 	all->grain_us = options->grain_us;
 	plan(all, options);
 	run->ops = all->count;
 	err = allocate(all);
-	if (err != 0)
-		imbalance_teardown(run);
-	else
+	if (err == 0)
 		number_items(all);
 	return err;
 }
@@ -289,4 +283,5 @@ WORKLOAD(imbalance, "Four pieces of uneven size, each started on one worker",
 	 .options_size = sizeof(struct imbalance_options),
 	 .defaults = &defaults, .report = &defaults, .report_count = 1,
 	 .params = imbalance_params, .sample = imbalance_sample,
-	 .figures = imbalance_figures, WORKLOAD_CALLS(imbalance));
+	 .figures = imbalance_figures,
+	 WORKLOAD_CALLS(imbalance, struct imbalance));

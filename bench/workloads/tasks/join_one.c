@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/workloads/batch.h"
 #include "bench/workloads/empty_tasks.h"
@@ -65,24 +64,16 @@ static void join_one_teardown(struct workload_run *run)
 	struct join_one *j = run->state;
 
 	empty_tasks_free(&j->child);
-	free(j);
 }
 
 static int join_one_setup(struct workload_run *run)
 {
-	struct join_one *j = calloc(1, sizeof(*j));
-	int err;
+	struct join_one *j = run->state;
 
-	if (j == NULL)
-		return -ENOMEM;
-	run->state = j;
 	run->ops = batch_ops(run->options);
 	j->rt = run->rt;
 	j->children = run->ops;
-	err = empty_tasks_init(&j->child, 1);
-	if (err != 0)
-		join_one_teardown(run);
-	return err;
+	return empty_tasks_init(&j->child, 1);
 }
 
 static void join_one_prepare(struct workload_run *run)
@@ -123,4 +114,4 @@ WORKLOAD(join_one, "A task spawns an empty task and waits for it",
 	 ARGS_OPTIONS(BATCH_OPTIONS),
 	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
 	 .report = &defaults, .report_count = 1, .params = batch_params,
-	 WORKLOAD_CALLS(join_one));
+	 WORKLOAD_CALLS(join_one, struct join_one));

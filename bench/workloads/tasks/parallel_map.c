@@ -55,17 +55,13 @@ static void map_teardown(struct workload_run *run)
 	free(map->tasks);
 	free(map->results);
 	free(map->expected);
-	free(map);
 }
 
 static int map_setup(struct workload_run *run)
 {
 	const struct map_options *options = run->options;
-	struct map *map = calloc(1, sizeof(*map));
+	struct map *map = run->state;
 
-	if (map == NULL)
-		return -ENOMEM;
-	run->state = map;
 	run->ops = options->items;
 	map->items = options->items;
 	map->cost = options->cost;
@@ -73,11 +69,8 @@ static int map_setup(struct workload_run *run)
 				   map->items * sizeof(*map->tasks));
 	map->results = calloc(map->items, sizeof(*map->results));
 	map->expected = calloc(map->items, sizeof(*map->expected));
-	if (map->tasks == NULL || map->results == NULL ||
-	    map->expected == NULL) {
-		map_teardown(run);
+	if (map->tasks == NULL || map->results == NULL || map->expected == NULL)
 		return -ENOMEM;
-	}
 	for (uint64_t i = 0; i < map->items; i++)
 		map->expected[i] = compute(i, map->cost);
 	return 0;
@@ -154,4 +147,4 @@ WORKLOAD(parallel_map, "Compute a function of many numbers, one task for each",
 			 "1)")),
 	 .options_size = sizeof(struct map_options), .defaults = &defaults,
 	 .report = &defaults, .report_count = 1, .params = map_params,
-	 WORKLOAD_CALLS(map));
+	 WORKLOAD_CALLS(map, struct map));

@@ -112,26 +112,20 @@ static void ping_pong_teardown(struct workload_run *run)
 	struct ping_pong *all = run->state;
 
 	free(all->pairs);
-	free(all);
 }
 
 static int ping_pong_setup(struct workload_run *run)
 {
 	const struct batch_options *options = run->options;
-	struct ping_pong *all = calloc(1, sizeof(*all));
+	struct ping_pong *all = run->state;
 
-	if (all == NULL)
-		return -ENOMEM;
-	run->state = all;
 	run->ops = batch_ops(options);
 	all->rt = run->rt;
 	all->options = *options;
 	all->pairs = aligned_alloc(alignof(struct pair),
 				   options->tasks * sizeof(*all->pairs));
-	if (all->pairs == NULL) {
-		ping_pong_teardown(run);
+	if (all->pairs == NULL)
 		return -ENOMEM;
-	}
 	for (uint64_t i = 0; i < options->tasks; i++) {
 		all->pairs[i].all = all;
 		all->pairs[i].number = i;
@@ -181,4 +175,4 @@ WORKLOAD(ping_pong, "1,000 tasks exchange two messages with a partner each",
 	 ARGS_OPTIONS(BATCH_OPTIONS),
 	 .options_size = sizeof(struct batch_options), .defaults = &defaults,
 	 .report = &defaults, .report_count = 1, .params = batch_params,
-	 WORKLOAD_CALLS(ping_pong));
+	 WORKLOAD_CALLS(ping_pong, struct ping_pong));

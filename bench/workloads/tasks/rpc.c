@@ -239,27 +239,21 @@ static void rpc_teardown(struct workload_run *run)
 	latencies_free(&rpc->slowdown);
 	free(rpc->calls);
 	free(rpc->requests);
-	free(rpc);
 }
 
 static int rpc_setup(struct workload_run *run)
 {
 	const struct rpc_options *options = run->options;
-	struct rpc *rpc = calloc(1, sizeof(*rpc));
+	struct rpc *rpc = run->state;
 
-	if (rpc == NULL)
-		return -ENOMEM;
-	run->state = rpc;
 	run->ops = options->calls;
 	rpc->options = *options;
 	rpc->rt = run->rt;
 	rpc->workers = run->workers;
 	rpc->calls = calloc(options->calls, sizeof(*rpc->calls));
 	rpc->requests = calloc(options->calls, sizeof(*rpc->requests));
-	if (rpc->calls == NULL || rpc->requests == NULL) {
-		rpc_teardown(run);
+	if (rpc->calls == NULL || rpc->requests == NULL)
 		return -ENOMEM;
-	}
 	pin_caller(&rpc->pin);
 	rpc->with_bare = pin_leaves_cpu(&rpc->pin, rpc->workers);
 	return 0;
@@ -325,4 +319,5 @@ WORKLOAD(
 	.report = reported,
 	.report_count = sizeof(reported) / sizeof(reported[0]),
 	.params = rpc_params, .busy_caller = true, .latency = true,
-	.sample = rpc_sample, .figures = rpc_figures, WORKLOAD_CALLS(rpc));
+	.sample = rpc_sample, .figures = rpc_figures,
+	WORKLOAD_CALLS(rpc, struct rpc));

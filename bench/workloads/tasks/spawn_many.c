@@ -12,7 +12,6 @@
  * word, although an external thread spawns the tasks.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cli/args.h"
@@ -178,26 +177,18 @@ static void spawn_teardown(struct workload_run *run)
 
 	background_load_stop(s->load);
 	empty_tasks_free(&s->tasks);
-	free(s);
 }
 
 static int setup_idle(struct workload_run *run)
 {
 	const struct spawn_options *options = run->options;
-	struct spawn_many *s = calloc(1, sizeof(*s));
-	int err;
+	struct spawn_many *s = run->state;
 
-	if (s == NULL)
-		return -ENOMEM;
-	run->state = s;
 	run->ops = batch_ops(&options->batch);
 	s->rt = run->rt;
 	s->options = *options;
 	skua_group_init(&s->group, run->rt);
-	err = empty_tasks_init(&s->tasks, options->batch.tasks);
-	if (err != 0)
-		spawn_teardown(run);
-	return err;
+	return empty_tasks_init(&s->tasks, options->batch.tasks);
 }
 
 static int setup_busy(struct workload_run *run,
@@ -207,12 +198,7 @@ static int setup_busy(struct workload_run *run,
 	int err = setup_idle(run);
 	struct spawn_many *s = run->state;
 
-	if (err == 0) {
-		err = start(&s->load, run->rt);
-		if (err != 0)
-			spawn_teardown(run);
-	}
-	return err;
+	return err == 0 ? start(&s->load, run->rt) : err;
 }
 
 static int setup_busy1(struct workload_run *run)
@@ -281,7 +267,8 @@ static json_t *spawn_params(const void *arg)
 			BATCH_OPTIONS),                                                                                               \
 		.options_size = sizeof(struct spawn_options),                                                                         \
 		.defaults = &name_##_defaults, .report = &name_##_defaults,                                                           \
-		.report_count = 1, .params = spawn_params, .setup = setup_,                                                           \
+		.report_count = 1, .params = spawn_params,                                                                            \
+		.state_bytes = sizeof(struct spawn_many), .setup = setup_,                                                            \
 		.prepare = spawn_prepare, .round = round_,                                                                            \
 		.check = spawn_check, .teardown = spawn_teardown)
 

@@ -265,17 +265,13 @@ static void timers_teardown(struct workload_run *run)
 	free(t->far);
 	free(t->sleepers);
 	free(t->busy);
-	free(t);
 }
 
 static int timers_setup(struct workload_run *run)
 {
 	const struct timers_options *options = run->options;
-	struct timers *t = calloc(1, sizeof(*t));
+	struct timers *t = run->state;
 
-	if (t == NULL)
-		return -ENOMEM;
-	run->state = t;
 	run->ops = options->timers;
 	t->options = *options;
 	t->rt = run->rt;
@@ -283,10 +279,8 @@ static int timers_setup(struct workload_run *run)
 	t->far = calloc(options->timers, sizeof(*t->far));
 	t->sleepers = calloc(options->sleepers, sizeof(*t->sleepers));
 	t->busy = calloc(2 * (size_t)run->workers, sizeof(*t->busy));
-	if (t->far == NULL || t->sleepers == NULL || t->busy == NULL) {
-		timers_teardown(run);
+	if (t->far == NULL || t->sleepers == NULL || t->busy == NULL)
 		return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -396,4 +390,4 @@ WORKLOAD(timers, "Add and cancel 10^6 timers; lateness of timers under load",
 				"Tasks that sleep meanwhile (default 1000)")),
 	 .options_size = sizeof(struct timers_options), .params = timers_params,
 	 .sample = timers_sample, .figures = timers_figures,
-	 WORKLOAD_CALLS(timers));
+	 WORKLOAD_CALLS(timers, struct timers));

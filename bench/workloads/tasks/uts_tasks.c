@@ -251,7 +251,6 @@ static void uts_teardown(struct workload_run *run)
 
 	free(search->workers);
 	block_pool_destroy(&search->pool);
-	free(search);
 }
 
 static int make_workers(struct uts_search *search)
@@ -270,11 +269,8 @@ static int make_workers(struct uts_search *search)
 static int uts_setup(struct workload_run *run)
 {
 	const struct uts_options *options = run->options;
-	struct uts_search *search = calloc(1, sizeof(*search));
-	int err;
+	struct uts_search *search = run->state;
 
-	if (search == NULL)
-		return -ENOMEM;
 	search->rt = run->rt;
 	search->tree = uts_tree_find(options->tree);
 	search->worker_count = run->workers;
@@ -287,11 +283,7 @@ static int uts_setup(struct workload_run *run)
 		search->look_interval = LOOK_INTERVAL;
 	block_pool_init(&search->pool, sizeof(union uts_block));
 	run->ops = search->tree->nodes;
-	run->state = search;
-	err = make_workers(search);
-	if (err != 0)
-		uts_teardown(run);
-	return err;
+	return make_workers(search);
 }
 
 static void uts_prepare(struct workload_run *run)
@@ -370,4 +362,4 @@ WORKLOAD(
 			"256; 0 = no bound)")),
 	.options_size = sizeof(struct uts_options), .defaults = &defaults,
 	.report = report, .report_count = sizeof(report) / sizeof(report[0]),
-	.params = uts_params, WORKLOAD_CALLS(uts));
+	.params = uts_params, WORKLOAD_CALLS(uts, struct uts_search));

@@ -21,7 +21,6 @@
 #include <sched.h>
 #include <stdalign.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -87,7 +86,8 @@ struct wake {
 	alignas(CACHE_PAIR) uint32_t word;
 	uint32_t stop; /* writer: teardown, to 1 */
 
-	struct pin pin; /* pins the waking thread */
+	struct pin pin;            /* pins the waking thread */
+	bool has_task, has_thread; /* setup started them */
 
 	struct wake_round round;
 	struct wake_figures all;
@@ -263,6 +263,7 @@ static int start_thread(struct wake *w)
 
 	if (err != 0)
 		return err;
+	w->has_thread = true;
 	pin_caller(&w->pin);
 	pin_to_worker(&w->pin, w->thread, 0);
 	return 0;
@@ -282,31 +283,22 @@ static int start_task(struct wake *w, struct skua_runtime *rt)
 
 	skua_task_init(&w->task, poll_sleeper);
 	err = skua_task_spawn(rt, &w->task);
-	return err == 0 ? wait_for(&w->of_task, 1) : err;
+	if (err == 0)
+		err = wait_for(&w->of_task, 1);
+	w->has_task = err == 0;
+	return err;
 }
 
 static int wake_setup(struct workload_run *run)
 {
 	const struct wake_options *options = run->options;
-	struct wake *w = aligned_alloc(alignof(struct wake), sizeof(*w));
+	struct wake *w = run->state;
 	int err;
 
-	if (w == NULL)
-		return -ENOMEM;
-	memset(w, 0, sizeof(*w));
-	run->state = w;
 	run->ops = options->wakes;
 	w->options = *options;
 	err = start_thread(w);
-	if (err == 0) {
-		err = start_task(w, run->rt);
-		if (err == 0)
-			return 0;
-		w->stop = 1;
-		end_thread(w);
-	}
-	free(w);
-	return err;
+	return err == 0 ? start_task(w, run->rt) : err;
 }
 
 static void wake_teardown(struct workload_run *run)
@@ -314,13 +306,15 @@ static void wake_teardown(struct workload_run *run)
 	struct wake *w = run->state;
 
 	__atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
-	skua_waker_wake(w->waker);
-	skua_task_join(&w->task);
-	end_thread(w);
+	if (w->has_task) {
+		skua_waker_wake(w->waker);
+		skua_task_join(&w->task);
+	}
+	if (w->has_thread)
+		end_thread(w);
 	latencies_free(&w->all.task);
 	latencies_free(&w->all.thread);
 	latencies_free(&w->all.awake);
-	free(w);
 }
 
 static void wake_prepare(struct workload_run *run)
@@ -407,4 +401,4 @@ WORKLOAD(wake, "Latency of a task woken by a thread that is no worker",
 			      "Wake no thread in turn with the task")),
 	 .options_size = sizeof(struct wake_options), .params = wake_params,
 	 .latency = true, .sample = wake_sample, .figures = wake_figures,
-	 WORKLOAD_CALLS(wake));
+	 WORKLOAD_CALLS(wake, struct wake));

@@ -59,26 +59,20 @@ static void yield_teardown(struct workload_run *run)
 	struct yield_many *y = run->state;
 
 	free(y->tasks);
-	free(y);
 }
 
 static int yield_setup(struct workload_run *run)
 {
 	const struct yield_options *options = run->options;
-	struct yield_many *y = calloc(1, sizeof(*y));
+	struct yield_many *y = run->state;
 
-	if (y == NULL)
-		return -ENOMEM;
-	run->state = y;
 	run->ops = batch_ops(&options->batch) * options->yields;
 	y->options = *options;
 	y->rt = run->rt;
 	y->tasks = aligned_alloc(alignof(struct yield_task),
 				 options->batch.tasks * sizeof(*y->tasks));
-	if (y->tasks == NULL) {
-		yield_teardown(run);
+	if (y->tasks == NULL)
 		return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -142,4 +136,4 @@ WORKLOAD(yield_many, "200 tasks yield 1,000 times each", .defaults = &defaults,
 				     10000000, "N", "Yields of each task"),
 		      BATCH_OPTIONS),
 	 .options_size = sizeof(struct yield_options), .params = yield_params,
-	 WORKLOAD_CALLS(yield));
+	 WORKLOAD_CALLS(yield, struct yield_many));
