@@ -195,24 +195,18 @@ static void unmake(void *of)
 
 	free(sort->numbers);
 	free(sort->spare);
-	free(sort);
 }
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct cilksort *sort = malloc(sizeof(*sort));
+	struct cilksort *sort = of;
 
-	if (sort == NULL)
-		return -ENOMEM;
 	sort->n = n;
 	sort->numbers = calloc(n, sizeof(*sort->numbers));
 	sort->spare = calloc(n, sizeof(*sort->spare));
-	if (sort->numbers == NULL || sort->spare == NULL) {
-		unmake(sort);
+	if (sort->numbers == NULL || sort->spare == NULL)
 		return -ENOMEM;
-	}
 	cilksort_fill(sort->numbers, n);
-	*of = sort;
 	*forks = count_sort(sort->numbers, sort->spare, n);
 	*ops = n;
 	return 0;
@@ -250,5 +244,5 @@ FORKJOIN_WORKLOAD(cilksort,
 		  "Merge sort that merges by forks, down to 2,048 numbers",
 		  "How many numbers (default 2000000)", CILKSORT_N, .min_n = 1,
 		  .max_n = 1000000000, .make = make, .unmake = unmake,
-		  .clear = clear, .root = root, .serial = serial,
-		  .check = check);
+		  .bytes = sizeof(struct cilksort), .clear = clear,
+		  .root = root, .serial = serial, .check = check);

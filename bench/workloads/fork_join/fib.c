@@ -4,9 +4,7 @@
  *
  * An operation is a fork. Each call with a number of 2 or more makes one.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/workloads/fork_join/fib.h"
 #include "bench/workloads/fork_join/forkjoin.h"
@@ -80,14 +78,11 @@ uint64_t fib_number(uint64_t n)
 
 /* ---- the case ------------------------------------------------------------- */
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct fib *fib = malloc(sizeof(*fib));
+	struct fib *fib = of;
 
-	if (fib == NULL)
-		return -ENOMEM;
 	fib->n = n;
-	*of = fib;
 	*forks = fib_forks(n);
 	*ops = *forks;
 	return 0;
@@ -133,5 +128,6 @@ static bool check(const void *of)
 FORKJOIN_WORKLOAD(fib,
 		  "Fibonacci numbers by definition, one fork for each call",
 		  "Which number (default 33)", FIB_N, .min_n = 2, .max_n = 50,
-		  .make = make, .unmake = free, .clear = clear, .root = root,
-		  .serial = serial, .inlined = inlined, .check = check);
+		  .make = make, .bytes = sizeof(struct fib), .clear = clear,
+		  .root = root, .serial = serial, .inlined = inlined,
+		  .check = check);

@@ -66,23 +66,17 @@ static void unmake(void *arg)
 	struct search *of = arg;
 
 	free(of->numbers);
-	free(of);
 }
 
-static int make(uint64_t n, void **out, uint64_t *forks, uint64_t *ops)
+static int make(void *arg, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct search *of = malloc(sizeof(*of));
+	struct search *of = arg;
 
-	if (of == NULL)
-		return -ENOMEM;
 	of->n = n;
 	of->numbers = calloc(n, sizeof(*of->numbers));
-	if (of->numbers == NULL) {
-		unmake(of);
+	if (of->numbers == NULL)
 		return -ENOMEM;
-	}
 	find_early_fill(of->numbers, n);
-	*out = of;
 	*forks = FORKJOIN_ADAPTIVE;
 	*ops = find_early_place(n);
 	return 0;
@@ -104,5 +98,6 @@ FORKJOIN_WORKLOAD(
 	find_early,
 	"Find the first match in an array, after three quarters of it",
 	"How many items (default 20000000)", FIND_EARLY_N, .min_n = 4,
-	.max_n = 1000000000, .make = make, .unmake = unmake, .clear = clear,
-	.root = root, .serial = serial, .check = check);
+	.max_n = 1000000000, .make = make, .unmake = unmake,
+	.bytes = sizeof(struct search), .clear = clear, .root = root,
+	.serial = serial, .check = check);

@@ -103,25 +103,19 @@ static void unmake(void *arg)
 	free(of->a);
 	free(of->b);
 	free(of->c);
-	free(of);
 }
 
-static int make(uint64_t n, void **out, uint64_t *forks, uint64_t *ops)
+static int make(void *arg, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct arrays *of = malloc(sizeof(*of));
+	struct arrays *of = arg;
 
-	if (of == NULL)
-		return -ENOMEM;
 	of->n = n;
 	of->a = calloc(n, sizeof(*of->a));
 	of->b = calloc(n, sizeof(*of->b));
 	of->c = calloc(n, sizeof(*of->c));
-	if (of->a == NULL || of->b == NULL || of->c == NULL) {
-		unmake(of);
+	if (of->a == NULL || of->b == NULL || of->c == NULL)
 		return -ENOMEM;
-	}
 	for_fill(of->b, of->c, n);
-	*out = of;
 	*forks = FORKJOIN_ADAPTIVE;
 	*ops = n;
 	return 0;
@@ -143,4 +137,4 @@ static bool check(const void *arg)
 }
 
 FORKJOIN_WORKLOAD(for, "A loop over arrays, limited by memory bandwidth",
-		  "Items of each of three arrays (default 4000000)", FOR_N, .min_n = 1, .max_n = 1000000000, .make = make, .unmake = unmake, .clear = clear, .root = root, .serial = serial, .by_hand = by_hand, .check = check);
+		  "Items of each of three arrays (default 4000000)", FOR_N, .min_n = 1, .max_n = 1000000000, .make = make, .unmake = unmake, .bytes = sizeof(struct arrays), .clear = clear, .root = root, .serial = serial, .by_hand = by_hand, .check = check);

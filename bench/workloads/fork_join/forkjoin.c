@@ -308,18 +308,28 @@ json_t *forkjoin_figures(struct workload_run *run)
 
 /* ---- workloads with struct forkjoin_options ------------------------------- */
 
+static void free_data(const struct forkjoin_case *what, void *of)
+{
+	if (what->unmake != NULL)
+		what->unmake(of);
+	free(of);
+}
+
 int forkjoin_setup(struct workload_run *run)
 {
 	const struct forkjoin_options *options = run->options;
+	const struct forkjoin_case *what = options->what;
 	uint64_t forks = 0;
-	void *of = NULL;
-	int err = options->what->make(options->n, &of, &forks, &run->ops);
+	void *of = calloc(1, what->bytes);
+	int err;
 
+	if (of == NULL)
+		return -ENOMEM;
+	err = what->make(of, options->n, &forks, &run->ops);
+	if (err == 0)
+		err = forkjoin_open(run, what, of, forks, options->alone);
 	if (err != 0)
-		return err;
-	err = forkjoin_open(run, options->what, of, forks, options->alone);
-	if (err != 0)
-		options->what->unmake(of);
+		free_data(what, of);
 	return err;
 }
 
@@ -329,7 +339,7 @@ void forkjoin_teardown(struct workload_run *run)
 	void *of = forkjoin_of(run);
 
 	forkjoin_close(run);
-	options->what->unmake(of);
+	free_data(options->what, of);
 }
 
 error_t forkjoin_parse_n(void *input, char *text)

@@ -32,10 +32,11 @@
  * struct forkjoin_case - a call and the ways to make it
  * @name: name of the workload, for messages
  * @min_n, @max_n: range of the option --n
+ * @bytes: size of the data of the call, which is zeroed before make()
  * @make: for a value of --n, makes the data of the call and sets its number of forks and
  *        of operations. Returns 0 or -errno. NULL: the workload passes all of these to
  *        forkjoin_open()
- * @unmake: frees the data of make()
+ * @unmake: frees the memory of the data, also if make() failed; NULL: it has none
  * @clear: resets the data before a call; may be NULL
  * @root: makes the call, within skua_run()
  * @serial: makes the call serially, without inlining
@@ -47,7 +48,8 @@ struct forkjoin_case {
 	const char *name;
 	uint64_t min_n;
 	uint64_t max_n;
-	int (*make)(uint64_t n, void **of, uint64_t *forks, uint64_t *ops);
+	size_t bytes;
+	int (*make)(void *of, uint64_t n, uint64_t *forks, uint64_t *ops);
 	void (*unmake)(void *of);
 	void (*clear)(void *of);
 	void (*root)(struct skua_ctx ctx, void *of);

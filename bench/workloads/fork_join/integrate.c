@@ -7,10 +7,8 @@
  * forks; there is no cut-off. An operation is a fork. (One of the examples that came
  * with Cilk 5.)
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/workloads/fork_join/forkjoin.h"
 #include "bench/kernels/kernels.h"
@@ -133,19 +131,16 @@ static double integrate_counted(double x0, double y0, double x1, double y1,
 	return area + integrate_counted(x0, y0, x, y, left, forks);
 }
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct integral *integral = malloc(sizeof(*integral));
+	struct integral *integral = of;
 
-	if (integral == NULL)
-		return -ENOMEM;
 	*forks = 0;
 	integral->to = (double)n;
 	integral->y = function(integral->to);
 	integral->trapezoid = trapezoid_of(0, 0, integral->to, integral->y);
 	integral->expected = integrate_counted(0, 0, integral->to, integral->y,
 					       integral->trapezoid, forks);
-	*of = integral;
 	*ops = *forks;
 	return 0;
 }
@@ -198,6 +193,7 @@ static bool check(const void *of)
 FORKJOIN_WORKLOAD(integrate,
 		  "Integrate x^3 + x by halving intervals, one fork for each",
 		  "From 0 to where (default 500)", INTEGRATE_N, .min_n = 1,
-		  .max_n = 1000000, .make = make, .unmake = free,
-		  .clear = clear, .root = root, .serial = serial,
-		  .inlined = inlined, .check = check);
+		  .max_n = 1000000, .make = make,
+		  .bytes = sizeof(struct integral), .clear = clear,
+		  .root = root, .serial = serial, .inlined = inlined,
+		  .check = check);

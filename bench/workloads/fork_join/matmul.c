@@ -80,7 +80,6 @@ static void unmake(void *of)
 	free(matmul->a);
 	free(matmul->b);
 	free(matmul->c);
-	free(matmul);
 }
 
 /* Round up to a power of two, so that --n may be any number. */
@@ -103,23 +102,18 @@ static double *matrix(uint32_t n)
 	return aligned_alloc(64, (size_t)n * n * sizeof(double));
 }
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct matmul *matmul = malloc(sizeof(*matmul));
+	struct matmul *matmul = of;
 	uint64_t blocks = round_up(n) / MATMUL_BLOCK;
 
-	if (matmul == NULL)
-		return -ENOMEM;
 	matmul->n = round_up(n);
 	matmul->a = matrix(matmul->n);
 	matmul->b = matrix(matmul->n);
 	matmul->c = matrix(matmul->n);
-	if (matmul->a == NULL || matmul->b == NULL || matmul->c == NULL) {
-		unmake(matmul);
+	if (matmul->a == NULL || matmul->b == NULL || matmul->c == NULL)
 		return -ENOMEM;
-	}
 	matmul_fill(matmul->a, matmul->b, matmul->n);
-	*of = matmul;
 	*forks = count_forks(matmul->n);
 	*ops = blocks * blocks * blocks;
 	return 0;
@@ -165,4 +159,5 @@ FORKJOIN_WORKLOAD(
 	matmul, "Multiply matrices by quarters, down to 32 x 32",
 	"Rows and columns, rounded up to a power of two (default 512)",
 	MATMUL_N, .min_n = 1, .max_n = 8192, .make = make, .unmake = unmake,
-	.clear = clear, .root = root, .serial = serial, .check = check);
+	.bytes = sizeof(struct matmul), .clear = clear, .root = root,
+	.serial = serial, .check = check);

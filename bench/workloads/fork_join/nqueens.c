@@ -6,9 +6,7 @@
  * operation. Three words, with one bit for each place of a row, tell which places are
  * attacked along the column and along each diagonal. There is no cut-off.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/workloads/fork_join/forkjoin.h"
 #include "bench/kernels/kernels.h"
@@ -134,15 +132,12 @@ static uint64_t count_places(uint32_t all, uint32_t columns, uint32_t left,
 	return places;
 }
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct queens *queens = malloc(sizeof(*queens));
+	struct queens *queens = of;
 
-	if (queens == NULL)
-		return -ENOMEM;
 	queens->n = (uint32_t)n;
 	queens->all = (1u << n) - 1;
-	*of = queens;
 	*forks = count_places(queens->all, 0, 0, 0);
 	*ops = *forks;
 	return 0;
@@ -188,6 +183,6 @@ static bool check(const void *of)
 
 FORKJOIN_WORKLOAD(nqueens, "Place queens on a board, one fork for each place",
 		  "How many queens (default 13)", NQUEENS_N, .min_n = 1,
-		  .max_n = N_MAX, .make = make, .unmake = free, .clear = clear,
-		  .root = root, .serial = serial, .inlined = inlined,
-		  .check = check);
+		  .max_n = N_MAX, .make = make, .bytes = sizeof(struct queens),
+		  .clear = clear, .root = root, .serial = serial,
+		  .inlined = inlined, .check = check);

@@ -2,8 +2,6 @@
 /*
  * reduce.c - add up many computed numbers; an operation is one number
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "bench/kernels/arrays.h"
 #include "bench/workloads/fork_join/forkjoin.h"
@@ -65,14 +63,11 @@ static void serial(void *arg)
 
 /* ---- the case ------------------------------------------------------------- */
 
-static int make(uint64_t n, void **out, uint64_t *forks, uint64_t *ops)
+static int make(void *arg, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct sum *of = malloc(sizeof(*of));
+	struct sum *of = arg;
 
-	if (of == NULL)
-		return -ENOMEM;
 	of->n = n;
-	*out = of;
 	*forks = FORKJOIN_ADAPTIVE;
 	*ops = n;
 	return 0;
@@ -92,6 +87,6 @@ static bool check(const void *arg)
 
 FORKJOIN_WORKLOAD(reduce, "The sum of computed numbers",
 		  "How many numbers (default 20000000)", REDUCE_N, .min_n = 1,
-		  .max_n = 1000000000, .make = make, .unmake = free,
-		  .clear = clear, .root = root, .serial = serial,
-		  .check = check);
+		  .max_n = 1000000000, .make = make,
+		  .bytes = sizeof(struct sum), .clear = clear, .root = root,
+		  .serial = serial, .check = check);

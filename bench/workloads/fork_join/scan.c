@@ -86,24 +86,18 @@ static void unmake(void *arg)
 
 	free(of->in);
 	free(of->out);
-	free(of);
 }
 
-static int make(uint64_t n, void **out, uint64_t *forks, uint64_t *ops)
+static int make(void *arg, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct sums *of = malloc(sizeof(*of));
+	struct sums *of = arg;
 
-	if (of == NULL)
-		return -ENOMEM;
 	of->n = n;
 	of->in = calloc(n, sizeof(*of->in));
 	of->out = calloc(n, sizeof(*of->out));
-	if (of->in == NULL || of->out == NULL) {
-		unmake(of);
+	if (of->in == NULL || of->out == NULL)
 		return -ENOMEM;
-	}
 	scan_fill(of->in, n);
-	*out = of;
 	*forks = FORKJOIN_ADAPTIVE;
 	*ops = n;
 	return 0;
@@ -127,5 +121,5 @@ static bool check(const void *arg)
 FORKJOIN_WORKLOAD(scan, "A running sum of an array",
 		  "How many items (default 4000000)", SCAN_N, .min_n = 1,
 		  .max_n = 1000000000, .make = make, .unmake = unmake,
-		  .clear = clear, .root = root, .serial = serial,
-		  .check = check);
+		  .bytes = sizeof(struct sums), .clear = clear, .root = root,
+		  .serial = serial, .check = check);

@@ -5,9 +5,7 @@
  * Makes a fork for each child, also for leaves, which only return their ordinal. An
  * operation is a fork.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/workloads/fork_join/forkjoin.h"
 #include "bench/kernels/kernels.h"
@@ -90,19 +88,16 @@ static uint64_t sum_inlined(uint64_t first, uint64_t leaves)
 
 /* ---- the case ------------------------------------------------------------- */
 
-static int make(uint64_t n, void **of, uint64_t *forks, uint64_t *ops)
+static int make(void *of, uint64_t n, uint64_t *forks, uint64_t *ops)
 {
-	struct skynet *skynet = malloc(sizeof(*skynet));
+	struct skynet *skynet = of;
 
-	if (skynet == NULL)
-		return -ENOMEM;
 	skynet->leaves = 1;
 	*forks = 0;
 	for (; n > 0; n--) {
 		skynet->leaves *= SKYNET_CHILDREN;
 		*forks += skynet->leaves;
 	}
-	*of = skynet;
 	*ops = *forks;
 	return 0;
 }
@@ -148,6 +143,6 @@ static bool check(const void *of)
 FORKJOIN_WORKLOAD(skynet,
 		  "Add up the leaves of a tree, ten forks for each node",
 		  "Levels: 10^N leaves (default 6)", SKYNET_N, .min_n = 1,
-		  .max_n = 8, .make = make, .unmake = free, .clear = clear,
-		  .root = root, .serial = serial, .inlined = inlined,
-		  .check = check);
+		  .max_n = 8, .make = make, .bytes = sizeof(struct skynet),
+		  .clear = clear, .root = root, .serial = serial,
+		  .inlined = inlined, .check = check);
