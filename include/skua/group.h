@@ -109,11 +109,12 @@ SKUA_API uint64_t skua_group_live(const struct skua_group *group);
  *
  * Cancels each member as skua_task_cancel() does, and also each member that is
  * spawned later, until a wait returns 0. Each further call makes each member run once
- * more.
+ * more. In a group without a release function, a member that returns SKUA_PENDING for
+ * the first time while the group is cancelled also runs once more.
  *
- * The call takes time for each member since the last wait that has returned
- * SKUA_PENDING; in a group with a release function, for each of the most members that
- * were live at once.
+ * The call takes time for each member that has waited since the last wait for the
+ * group; in a group with a release function, for each of the most members that were
+ * live at once.
  *
  * Threads: any, also while another thread waits for the group: if members are left,
  * that wait returns only after this call. The caller keeps the group in place until

@@ -85,7 +85,8 @@ struct model_job {
 	bool release_owed; /* ended: its release function has to be called */
 	bool covered;      /* a drain or the like came after its end */
 	bool urgent;
-	bool lost; /* holds a timer of a runtime that is no more */
+	bool has_waited; /* since its spawn into a group */
+	bool lost;       /* holds a timer of a runtime that is no more */
 	unsigned references;
 	enum claim claim;
 	unsigned claimant; /* job or group */

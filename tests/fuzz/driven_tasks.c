@@ -17,6 +17,11 @@ static enum skua_poll choose_poll(struct model_job *m)
 		model_complete(m);
 	else if (poll == SKUA_YIELD)
 		m->queued = true;
+	else if (m->claim == OF_GROUP && !m->has_waited) {
+		/* A member of a cancelled group, once more. */
+		m->has_waited = true;
+		m->queued |= groups[m->claimant].cancelled;
+	}
 	return poll;
 }
 
@@ -372,6 +377,7 @@ static void group_spawn(struct model_group *g, struct model_job *m)
 	m->claim = OF_GROUP;
 	m->claimant = (unsigned)(g - groups);
 	m->cancelled = g->cancelled;
+	m->has_waited = false;
 	g->members++;
 }
 
