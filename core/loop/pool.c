@@ -138,7 +138,12 @@ void pool_check_drained(struct pool *pool)
 
 void pool_check_last_at_work(struct pool *pool)
 {
-	if (draining(pool) && idle_at_work(&pool->idle) <= 1)
+	/* In one group the counters are near. To skip the sums there, which
+	 * leaves the end of a drain to the last park when two workers run out
+	 * of work at the same time, made ping_pong with two workers 1.15 times
+	 * slower: the drains end later, when the workers sleep already. */
+	if (draining(pool) &&
+	    (pool->groups->count == 1 || idle_at_work(&pool->idle) <= 1))
 		pool_check_drained(pool);
 }
 

@@ -11,10 +11,11 @@
  * moment between the two sums no task was alive (after Mattern, "Algorithms for
  * distributed termination detection", 1987).
  *
- * The sums read two lines of each worker, so not every worker that runs out of
- * work computes them for the waiting thread. The last worker to park does, which
- * finds all others parked (IDLE.md, "Ending"). A worker that runs out of work while
- * all others search or are parked does so as well, which is earlier.
+ * The sums read two lines of each worker. So, unless all workers are in one group,
+ * not every worker that runs out of work computes them for the waiting thread. The
+ * last worker to park does, which finds all others parked (IDLE.md, "Ending"). A
+ * worker that runs out of work while all others search or are parked does so as
+ * well, which is earlier.
  */
 #ifndef SKUA_CORE_LOOP_POOL_H
 #define SKUA_CORE_LOOP_POOL_H
@@ -232,8 +233,9 @@ bool pool_drained(const struct pool *pool);
 void pool_check_drained(struct pool *pool);
 
 /* pool_check_last_at_work - the same, if all other workers search or are
- * parked, so that the waiting threads need not wait for the last park. Called
- * by a worker that found no work, after a fence. */
+ * parked, or if all workers are in one group, so that the waiting threads need
+ * not wait for the last park. Called by a worker that found no work, after a
+ * fence. */
 void pool_check_last_at_work(struct pool *pool);
 
 /* pool_check_last_parked - the same, if all workers are parked. Called by a

@@ -36,9 +36,12 @@ static void setup_spawned(void)
 	explore_assert(workers_spawn(0) == 0);
 }
 
+/* Two workers in a group each. */
 static void setup_two_spawned(void)
 {
-	setup_spawned();
+	setup();
+	workers_place(2, 2);
+	explore_assert(workers_spawn(0) == 0);
 	explore_assert(workers_spawn(1) == 0);
 }
 
@@ -173,7 +176,7 @@ static void parks_late_1(void)
 static void park_unfenced(unsigned i)
 {
 	atomic_store_release(&workers[i].finished, 1);
-	atomic_fetch_or_relaxed(&by_group[0].parked, UINT64_C(1) << i);
+	atomic_fetch_or_relaxed(&by_group[i].parked, 1);
 	pool_check_last_parked(&pool);
 }
 
