@@ -19,6 +19,7 @@ const struct workload *const workloads[] = {
 	&workload_wake,
 	&workload_timers,
 	&workload_rpc,
+	&workload_start,
 	&workload_imbalance,
 	&workload_uts,
 	&workload_fib,

@@ -37,6 +37,7 @@ extern const struct workload workload_spawn_many_remote_busy1;
 extern const struct workload workload_spawn_many_remote_busy2;
 extern const struct workload workload_spawn_many_remote_idle;
 extern const struct workload workload_spawn_many_worker;
+extern const struct workload workload_start;
 extern const struct workload workload_timers;
 extern const struct workload workload_uts;
 extern const struct workload workload_uts_tasks;

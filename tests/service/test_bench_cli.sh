@@ -65,7 +65,7 @@ check_json()
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
-	yield_many ping_pong chained_spawn join_one wake timers rpc imbalance
+	yield_many ping_pong chained_spawn join_one wake timers rpc start imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
 	scan find_early sort_unstable sort_stable sort_by_key'
@@ -202,6 +202,11 @@ runs "r['ops'] == 5000 and
 	chained_spawn --repeat 5
 runs "r['ops'] == 5000 and r['stats']['spawned'] == 2 * (5000 + 1)" \
 	join_one --repeat 5
+runs "r['ops'] == 5 and all(0 < r[name + '_latency_ns']['p50']
+	for name in ('create', 'destroy', 'bare_create', 'bare_destroy'))
+	and r['create_latency_ns']['p50'] <= r['begin_latency_ns']['p50']
+	and r['stats']['polled'] == 0" \
+	start --repeat 5
 runs "r['ops'] == 50 and all(0 < h['p50'] <= h['p90'] <= h['p99'] <= h['p999']
 	for h in (r['latency_ns'], r['futex_latency_ns']))" wake --wakes 50
 # Each round is printed, and the median is that of the operation's time.
