@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "topology/error.h"
 #include "topology/sysfs.h"
@@ -123,6 +124,94 @@ static bool find_mount(struct place *place, char *text)
 	return false;
 }
 
+/* ---- the hierarchy of this process ----------------------------------------- */
+
+/*
+ * A hierarchy of "/", as /proc/self/mountinfo had it. To read that file takes 50 us, more
+ * than all the rest, so the process keeps the hierarchy, as it keeps the description of the
+ * machine (machine_cache.h). It is in force while the same folder is found at its mount. The
+ * group of the process and the limits are read each time.
+ */
+struct hierarchy {
+	bool second; /* version 2 */
+	dev_t device;
+	ino_t inode;
+	char *mount; /* as in struct place */
+	char *top;
+};
+
+/* NULL: none. A thread takes it out while it uses it, so there is no lock: another thread, or a
+ * forked child, finds none and reads the file. Writers: threads that read a quota. */
+static struct hierarchy *kept;
+
+/* keep - keep @it, which may be NULL. Return: what was kept before; the caller owns it. */
+static struct hierarchy *keep(struct hierarchy *it)
+{
+	/* Acquire, release: the content of what is returned, and of @it. Pairs with itself. */
+	return __atomic_exchange_n(&kept, it, __ATOMIC_ACQ_REL);
+}
+
+static void hierarchy_free(struct hierarchy *hierarchy)
+{
+	if (!hierarchy)
+		return;
+	free(hierarchy->mount);
+	free(hierarchy->top);
+	free(hierarchy);
+}
+
+/* Also when a program unloads the library. */
+__attribute__((destructor)) static void clear_at_exit(void)
+{
+	hierarchy_free(keep(NULL));
+}
+
+/* hierarchy_of - return a copy of what was found for @place; NULL: no memory, or the mount
+ * is not there any more */
+static struct hierarchy *hierarchy_of(const struct place *place)
+{
+	struct hierarchy *it = calloc(1, sizeof(*it));
+	struct stat status;
+
+	if (!it)
+		return NULL;
+	it->second = place->second;
+	it->mount = strdup(place->mount);
+	it->top = strdup(place->top);
+	if (!it->mount || !it->top || stat(it->mount, &status) != 0) {
+		hierarchy_free(it);
+		return NULL;
+	}
+	it->device = status.st_dev;
+	it->inode = status.st_ino;
+	return it;
+}
+
+static bool is_in_force(const struct hierarchy *it, const struct place *place)
+{
+	struct stat status;
+
+	return it->second == place->second && stat(it->mount, &status) == 0 &&
+	       status.st_dev == it->device && status.st_ino == it->inode;
+}
+
+/* take_hierarchy - take out the hierarchy that is kept, if it is that of @place and in force;
+ * else free it. NULL: none */
+static struct hierarchy *take_hierarchy(struct place *place)
+{
+	struct hierarchy *it = keep(NULL);
+
+	if (!it)
+		return NULL;
+	if (!is_in_force(it, place)) {
+		hierarchy_free(it);
+		return NULL;
+	}
+	place->mount = it->mount;
+	place->top = it->top;
+	return it;
+}
+
 /* ---- the files of a group -------------------------------------------------- */
 
 /* The text is "max 100000" or "150000 100000". */
@@ -228,23 +317,42 @@ static int read_groups(const struct sysfs *sysfs, const struct place *place,
 	return 0;
 }
 
-static int read_all(struct quota *out, const struct sysfs *sysfs)
+/* read_mounted - find the mount of @place, and read the limits of its groups */
+static int read_mounted(struct quota *out, const struct sysfs *sysfs, bool here,
+			struct place *place)
+{
+	char *mounts;
+	int code = sysfs_read_whole(sysfs, "proc/self/mountinfo", &mounts);
+
+	if (!code && find_mount(place, mounts)) {
+		code = read_groups(sysfs, place, out);
+		if (here)
+			hierarchy_free(keep(hierarchy_of(place)));
+	}
+	free(mounts);
+	return code;
+}
+
+/* @here: the root is that of this process. */
+static int read_all(struct quota *out, const struct sysfs *sysfs, bool here)
 {
 	struct place place = { .found = false };
-	char *groups, *mounts;
+	struct hierarchy *hierarchy;
+	char *groups;
 	int code = sysfs_read_whole(sysfs, "proc/self/cgroup", &groups);
-	int mounts_code =
-		sysfs_read_whole(sysfs, "proc/self/mountinfo", &mounts);
 
-	if (!code && !mounts_code) {
+	if (!code)
 		find_group(&place, groups);
-		if (place.found && find_mount(&place, mounts))
-			code = read_groups(sysfs, &place, out);
+	hierarchy = here && place.found ? take_hierarchy(&place) : NULL;
+	if (hierarchy) {
+		code = read_groups(sysfs, &place, out);
+		hierarchy_free(keep(hierarchy));
+	} else if (place.found) {
+		code = read_mounted(out, sysfs, here, &place);
 	}
 	free(groups);
-	free(mounts);
 	/* A missing file means no limit. */
-	return code == -ENOMEM || mounts_code == -ENOMEM ? -ENOMEM : 0;
+	return code == -ENOMEM ? -ENOMEM : 0;
 }
 
 int quota_read(struct quota *out, const char *root, struct skua_error *err)
@@ -255,7 +363,7 @@ int quota_read(struct quota *out, const char *root, struct skua_error *err)
 	*out = (struct quota){ 0, 0 };
 	if (code)
 		return code;
-	code = read_all(out, &sysfs);
+	code = read_all(out, &sysfs, strcmp(root, "/") == 0);
 	sysfs_close(&sysfs);
 	return code ? error_set(err, code, "%s: %s", root, strerror(-code)) : 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_quota.c - the CPU time of a control group and of those above it */
+#include <pthread.h>
+
 #include "tests/unit/support.h"
 
 #include <inttypes.h>
@@ -167,4 +169,38 @@ TEST(quota_read__no_such_root__its_error)
 	assert_int_equal(quota_read(&quota, "/nowhere", &err), -ENOENT);
 	assert_string_equal(err.text, "/nowhere: No such file or directory");
 	assert_int_equal(quota_read(&quota, "/", NULL), 0);
+}
+
+/* The process keeps the place of its groups (quota.c); all reads agree nevertheless. */
+static void *read_here(void *arg)
+{
+	const struct quota *expected = arg;
+
+	for (int i = 0; i < 200; i++) {
+		struct quota quota;
+
+		if (quota_read(&quota, "/", NULL) != 0 ||
+		    quota.runtime_us != expected->runtime_us ||
+		    quota.period_us != expected->period_us)
+			return arg;
+	}
+	return NULL;
+}
+
+TEST(quota_read__here_again_and_beside__the_same)
+{
+	struct quota expected;
+	pthread_t threads[3];
+
+	assert_int_equal(quota_read(&expected, "/", NULL), 0);
+	for (size_t i = 0; i < COUNT_OF(threads); i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, read_here, &expected),
+			0);
+	for (size_t i = 0; i < COUNT_OF(threads); i++) {
+		void *wrong;
+
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
 }
