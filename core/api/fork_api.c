@@ -141,7 +141,7 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 {
 	struct fork_join fj = { 0 };
 	struct job_slots slots;
-	int code = job_slots_map(&slots, 1);
+	int code = job_slots_map(&slots, 1, 1);
 
 	if (code)
 		return code;
@@ -159,6 +159,11 @@ static int run_external(struct pool *pool,
 	unsigned group = idle_group_here(&pool->idle);
 	struct fork_join *external = team_enter(&pool->team, group);
 
+	if (external && !fork_join_have_guard_owner(external)) {
+		team_leave(&pool->team, external);
+		team_pass_on(&pool->team, group); /* F3 */
+		external = NULL;
+	}
 	if (!external)
 		return run_alone(pool, root, arg);
 	team_begin_forking(&pool->team);

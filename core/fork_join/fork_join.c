@@ -61,6 +61,14 @@ bool fork_join_have_checks_owner(struct fork_join *fj)
 	return fj->checks != NULL;
 }
 
+bool fork_join_have_guard_owner(struct fork_join *fj)
+{
+	if (!fj->guarded)
+		fj->guarded = job_slots_guard(
+				      (atomic_ptr *)fj->deque.inlined.end) == 0;
+	return fj->guarded;
+}
+
 struct skua_ctx fork_join_ctx_owner(struct fork_join *fj)
 {
 	struct skua_ctx ctx = { &fj->deque.inlined,

@@ -40,27 +40,21 @@ size_t job_slots_place_bytes(const struct job_slots *slots)
 #define MADV_GUARD_INSTALL 102
 #endif
 
-/* Guard a page. MADV_GUARD_INSTALL takes a third of the time of mprotect(), and does not
- * split the mapping. Kernels that do not know it, and locked memory, refuse it. */
-static int guard_page(void *page, size_t bytes)
+/* MADV_GUARD_INSTALL takes a third of the time of mprotect(), and does not split the
+ * mapping. Kernels that do not know it, and locked memory, refuse it. */
+int job_slots_guard(atomic_ptr *end)
 {
-	if (madvise(page, bytes, MADV_GUARD_INSTALL) == 0 ||
-	    mprotect(page, bytes, PROT_NONE) == 0)
-		return 0;
-	return -ENOMEM;
-}
-
-static int guard(const struct job_slots *slots)
-{
-	size_t bytes = page_bytes();
+	int saved = errno;
 	int code = 0;
 
-	for (unsigned i = 0; !code && i < slots->places; i++)
-		code = guard_page(job_slots_of(slots, i) + slots->count, bytes);
+	if (madvise(end, page_bytes(), MADV_GUARD_INSTALL) != 0 &&
+	    mprotect(end, page_bytes(), PROT_NONE) != 0)
+		code = -ENOMEM;
+	errno = saved;
 	return code;
 }
 
-int job_slots_map(struct job_slots *slots, unsigned places)
+int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded)
 {
 	int saved = errno; /* the library never sets it */
 	int code = -ENOMEM;
@@ -74,7 +68,10 @@ int job_slots_map(struct job_slots *slots, unsigned places)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory != MAP_FAILED) {
 		slots->memory = memory;
-		code = guard(slots);
+		code = 0;
+		for (unsigned i = 0; !code && i < guarded; i++)
+			code = job_slots_guard(job_slots_of(slots, i) +
+					       slots->count);
 		if (code)
 			job_slots_unmap(slots);
 	}

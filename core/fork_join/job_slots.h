@@ -4,7 +4,8 @@
  *
  * The memory is reserved addresses: the kernel provides a page when it is first
  * written to. After the slots of each place comes a guard page, to which
- * nothing can be written. The user's allocator is not used here, because it
+ * nothing can be written. Each guard page is a system call, so those of external
+ * threads wait until a thread first takes the place. The user's allocator is not used here, because it
  * would have to provide all the memory at once.
  */
 #ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
@@ -21,8 +22,13 @@ struct job_slots {
 	size_t count; /* of slots in a place */
 };
 
-/* job_slots_map - map zeroed slots for @places places. Return: 0; -ENOMEM */
-int job_slots_map(struct job_slots *slots, unsigned places);
+/* job_slots_map - map zeroed slots for @places places, of which the first
+ * @guarded have their guard pages. Return: 0; -ENOMEM */
+int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded);
+
+/* job_slots_guard - make the page at @end, which follows the slots of a place,
+ * its guard page. Return: 0; -ENOMEM */
+int job_slots_guard(atomic_ptr *end);
 
 /* job_slots_unmap - unmap the slots, if there are any */
 void job_slots_unmap(struct job_slots *slots);

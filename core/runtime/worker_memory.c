@@ -66,7 +66,8 @@ static int map_job_slots(struct worker_memory *memory,
 			 const struct config *config)
 {
 	struct job_slots *slots = &memory->job_slots;
-	int code = job_slots_map(slots, config->workers + TEAM_EXTERNALS);
+	int code = job_slots_map(slots, config->workers + TEAM_EXTERNALS,
+				 config->workers);
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {
