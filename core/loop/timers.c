@@ -20,11 +20,11 @@ static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
  * TIMER_WHEEL_MOVES entries of the wheel. */
 #define BATCH 64u
 
-void timers_init(struct timers *timers)
+void timers_init(struct timers *timers, struct timer_slot *slots)
 {
 	atomic_init(&timers->next_ns, UINT64_MAX);
 	pi_lock_init(&timers->lock);
-	timer_wheel_init(&timers->wheel, clock_now_ns());
+	timer_wheel_init(&timers->wheel, slots, clock_now_ns());
 }
 
 static void publish_next_locked(struct timers *timers)

@@ -52,7 +52,8 @@ struct timer {
 	uint64_t reserved;
 };
 
-void timers_init(struct timers *timers);
+/* timers_init - @slots: for the wheel, as timer_wheel_init() */
+void timers_init(struct timers *timers, struct timer_slot *slots);
 
 /* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock;
  * @w is the calling worker, which polls @task. Return: false if the timer is

@@ -3,7 +3,7 @@
 #include "core/loop/worker.h"
 
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
-		 struct local_queue *queue)
+		 struct local_queue *queue, struct timer_slot *slots)
 {
 	worker->pool = pool;
 	worker->queue = queue;
@@ -23,7 +23,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->affinity_due_ns = UINT64_MAX;
 	worker->polls_until_inject = worker->tick.interval;
 	inject_queue_init(&worker->inbox);
-	timers_init(&worker->timers);
+	timers_init(&worker->timers, slots);
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo, pool->membarrier);

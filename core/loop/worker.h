@@ -73,11 +73,12 @@ struct worker {
 /*
  * worker_init - prepare a worker in zeroed memory
  * @queue: its empty local queue
+ * @slots: for its timers, as timer_wheel_init()
  *
  * The team already has a member for each worker, or has none at all.
  */
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
-		 struct local_queue *queue);
+		 struct local_queue *queue, struct timer_slot *slots);
 
 void worker_destroy(struct worker *worker);
 

@@ -110,9 +110,11 @@ static void place(struct timer_wheel *wheel, struct timer_entry *entry)
 	unsigned index = (unsigned)(slot_number(grain, level) & SLOT_MASK);
 	unsigned at = level * TIMER_WHEEL_SLOTS + index;
 	struct timer_slot *slot = &wheel->slots[at];
+	uint64_t bit = UINT64_C(1) << index;
 
-	if (list_empty(&slot->list)) {
-		wheel->occupied[level] |= UINT64_C(1) << index;
+	if (!(wheel->occupied[level] & bit)) {
+		wheel->occupied[level] |= bit;
+		list_init(&slot->list);
 		slot->earliest = grain;
 	} else if (grain < slot->earliest) {
 		slot->earliest = grain;
@@ -224,16 +226,14 @@ static unsigned hand_out(struct timer_wheel *wheel, unsigned at,
 	return count;
 }
 
-void timer_wheel_init(struct timer_wheel *wheel, uint64_t now_ns)
+void timer_wheel_init(struct timer_wheel *wheel, struct timer_slot *slots,
+		      uint64_t now_ns)
 {
+	wheel->slots = slots;
 	wheel->now = grain_of_now(now_ns);
 	wheel->cursor = wheel->now;
 	for (unsigned level = 0; level < TIMER_WHEEL_LEVELS; level++)
 		wheel->occupied[level] = 0;
-	for (unsigned at = 0; at < TIMER_WHEEL_SLOTS_TOTAL; at++) {
-		list_init(&wheel->slots[at].list);
-		wheel->slots[at].earliest = 0;
-	}
 }
 
 void timer_wheel_add(struct timer_wheel *wheel, struct timer_entry *entry,

@@ -108,16 +108,25 @@ struct timer_slot {
 	uint64_t earliest; /* see T3; undefined while the list is empty */
 };
 
-/* Its lists point into it, so it must stay in place. About 17 KiB. */
 struct timer_wheel {
 	uint64_t cursor;
 	uint64_t now; /* the latest time from the caller */
 	uint64_t occupied[TIMER_WHEEL_LEVELS];
-	struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
+	/* TIMER_WHEEL_SLOTS_TOTAL of them, 16.5 KiB. A slot that is not
+	 * occupied is not read, and an add writes to no other. */
+	struct timer_slot *slots;
 };
 
-/* timer_wheel_init - make an empty wheel whose time is @now_ns */
-void timer_wheel_init(struct timer_wheel *wheel, uint64_t now_ns);
+/**
+ * timer_wheel_init - make an empty wheel whose time is @now_ns
+ * @slots: TIMER_WHEEL_SLOTS_TOTAL of them, borrowed, with any content. Lists
+ *         point into them, so they must stay in place
+ *
+ * Touches no slot. So a wheel without timers takes no page of the slots'
+ * memory, and timers of similar delays take few.
+ */
+void timer_wheel_init(struct timer_wheel *wheel, struct timer_slot *slots,
+		      uint64_t now_ns);
 
 /* timer_entry_init - make an entry that is not queued; zeroing it does the same */
 static inline void timer_entry_init(struct timer_entry *entry)

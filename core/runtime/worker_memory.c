@@ -3,14 +3,20 @@
 #include "core/runtime/worker_memory.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "core/loop/worker.h"
 
 /* The memory of a worker. Its local queue follows it. */
 struct member {
-	struct fork_join fork_join; /* first: member_of() casts back */
-	struct area_samples samples;
+	struct fork_join fork_join; /* first: free_worker() frees it */
 	struct worker worker;
+};
+
+/* The memory that a worker first writes to late, or never. */
+struct worker_late {
+	struct area_samples samples;
+	struct timer_slot timers[TIMER_WHEEL_SLOTS_TOTAL];
 };
 
 static size_t member_bytes(const struct config *config)
@@ -22,7 +28,8 @@ static size_t externals_bytes(const struct config *config)
 {
 	return TEAM_EXTERNALS * sizeof(struct fork_join) +
 	       (TEAM_EXTERNALS + config->workers) * sizeof(struct fork_join *) +
-	       config->workers * sizeof(struct worker *);
+	       config->workers *
+		       (sizeof(struct worker *) + sizeof(struct worker_late *));
 }
 
 /* ---- allocating ------------------------------------------------------------ */
@@ -43,6 +50,7 @@ static int allocate_externals(struct worker_memory *memory, struct pool *pool,
 	pool->team.members = members;
 	pool->workers =
 		(struct worker **)(members + config->workers + TEAM_EXTERNALS);
+	memory->late = (struct worker_late **)(pool->workers + config->workers);
 	return 0;
 }
 
@@ -60,6 +68,40 @@ static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 		pool->workers[i] = &member->worker;
 	}
 	return 0;
+}
+
+static int map_late(struct worker_memory *memory, const struct config *config)
+{
+	int saved = errno; /* the library never sets it */
+	void *mapped = mmap(NULL, config->workers * sizeof(*memory->mapped),
+			    PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	if (mapped == MAP_FAILED)
+		return -ENOMEM;
+	memory->mapped = mapped;
+	return 0;
+}
+
+static int allocate_late(struct worker_memory *memory,
+			 const struct config *config)
+{
+	int code = 0;
+
+	for (unsigned i = 0; !code && i < config->workers; i++) {
+		struct node_alloc *alloc = node_allocs_of(&memory->allocs, i);
+
+		if (alloc->mapped) {
+			memory->late[i] = node_alloc_bytes(
+				alloc, sizeof(struct worker_late));
+			code = memory->late[i] ? 0 : -ENOMEM;
+		} else {
+			code = memory->mapped ? 0 : map_late(memory, config);
+			memory->late[i] = memory->mapped + i;
+		}
+	}
+	return code;
 }
 
 static int map_job_slots(struct worker_memory *memory,
@@ -93,15 +135,12 @@ int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 		code = allocate_externals(memory, pool, config);
 	if (!code)
 		code = allocate_workers(memory, pool, config);
+	if (!code)
+		code = allocate_late(memory, config);
 	return code ? code : map_job_slots(memory, config);
 }
 
 /* ---- initialising and freeing ---------------------------------------------- */
-
-static struct member *member_of(const struct pool *pool, unsigned i)
-{
-	return (struct member *)pool->team.members[i];
-}
 
 /* jobs_stolen - return the counter of stolen jobs of member @i of the team */
 static uint64_t *jobs_stolen(struct pool *pool, unsigned i)
@@ -127,8 +166,8 @@ void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 		struct local_queue *queue = (struct local_queue *)(worker + 1);
 
 		local_queue_init(queue, config->queue_capacity, 0);
-		worker_init(worker, pool, i, queue);
-		worker->area.samples = (uintptr_t)&member_of(pool, i)->samples;
+		worker_init(worker, pool, i, queue, memory->late[i]->timers);
+		worker->area.samples = (uintptr_t)&memory->late[i]->samples;
 		worker->slab.slab = node_allocs_slab_of(&memory->allocs, i);
 	}
 }
@@ -158,6 +197,9 @@ void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 		fork_join_destroy(&externals[i]);
 	memory_free(config->allocator, externals, CACHE_PAIR, 1,
 		    externals_bytes(config));
+	if (memory->mapped)
+		munmap(memory->mapped,
+		       config->workers * sizeof(*memory->mapped));
 	node_allocs_free(&memory->allocs);
 	job_slots_unmap(&memory->job_slots);
 }

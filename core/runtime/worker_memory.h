@@ -3,8 +3,15 @@
  * worker_memory.h - the memory of a runtime's workers and external threads
  *
  * A worker, its fork_join and its local queue are one piece of memory on the worker's
- * node. Its job slots are on that node as well. The arrays that point to these pieces are
- * ordinary memory.
+ * node. Its job slots, its samples and the slots of its timers are on that node as well. The
+ * samples and timer slots take 27 KB, and a worker may never write to most of them. So they
+ * are mapped memory, in which the kernel provides a page when it is first written to. The
+ * user's allocator would have to provide all of it at once. The arrays that point to these
+ * pieces are ordinary memory.
+ *
+ * Price: a worker of a new runtime takes three or four page faults, of 2 us each, when it
+ * first polls and parks. From the C library's heap, the second runtime of a process would
+ * get pages that are there already.
  */
 #ifndef SKUA_CORE_RUNTIME_WORKER_MEMORY_H
 #define SKUA_CORE_RUNTIME_WORKER_MEMORY_H
@@ -13,9 +20,15 @@
 #include "core/fork_join/job_slots.h"
 #include "core/loop/pool.h"
 
+struct worker_late;
+
 struct worker_memory {
 	struct node_allocs allocs;
 	struct job_slots job_slots;
+	/* The samples and timer slots of each worker. */
+	struct worker_late **late;
+	struct worker_late *mapped; /* one a worker; NULL: in the extents of
+				     * node_alloc, which are mapped anyway */
 	/* The fork_joins of TEAM_EXTERNALS external threads. team.members and
 	 * pool.workers follow in the same piece of memory. */
 	struct fork_join *externals;

@@ -70,7 +70,9 @@ struct skua_task;
  * The library calls them in skua_runtime_create() and skua_runtime_destroy(); in
  * skua_call(), for its blocks of memory; and, for a group with a release function
  * (skua/group.h), in skua_group_spawn() and before a wait for the group returns 0.
- * Any thread may call them, and several at the same time.
+ * Any thread may call them, and several at the same time. Memory of which a runtime may
+ * never write to most pages is mapped instead: the places of forked jobs, and samples
+ * and timer slots of workers.
  */
 struct skua_allocator {
 	/* clang-format off */

@@ -26,6 +26,7 @@ struct model_timer {
 };
 
 static struct timer_wheel wheel;
+static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 static struct timer_entry entries[TIMERS];
 static struct model_timer timers[TIMERS];
 static uint64_t now_ns;
@@ -111,7 +112,8 @@ static uint64_t check_list(const struct timer_link *list, unsigned at)
 {
 	uint64_t count = 0;
 
-	for (const struct timer_link *link = list->next; link != list;
+	/* The list of a slot that was never used is not even empty. */
+	for (const struct timer_link *link = list->next; link && link != list;
 	     link = link->next) {
 		const struct timer_entry *entry =
 			(const struct timer_entry *)link;
@@ -377,7 +379,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	left = false;
 	now_ns = fuzz_below(&in, 2) ? fuzz_number(&in, 8) : 0;
 	seen_ns = now_ns;
-	timer_wheel_init(&wheel, now_ns);
+	memset(slots, 0, sizeof(slots));
+	timer_wheel_init(&wheel, slots, now_ns);
 
 	while (fuzz_more(&in)) {
 		step(&in);

@@ -21,6 +21,7 @@ struct member {
 	alignas(CACHE_PAIR) unsigned char ring[sizeof(struct local_queue) +
 					       CAPACITY * sizeof(atomic_ptr)];
 	alignas(CACHE_PAIR) atomic_ptr slots[SLOTS];
+	alignas(CACHE_PAIR) struct timer_slot timers[TIMER_WHEEL_SLOTS_TOTAL];
 };
 
 /* The memory of the runtime. */
@@ -193,7 +194,8 @@ void made_reset(void)
 		struct local_queue *queue = (void *)own.members[i].ring;
 
 		local_queue_init(queue, CAPACITY, 0);
-		worker_init(own.workers[i], made.pool, i, queue);
+		worker_init(own.workers[i], made.pool, i, queue,
+			    own.members[i].timers);
 	}
 	lines_watch(true);
 }

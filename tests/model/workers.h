@@ -37,6 +37,7 @@ union ring {
 static struct pool pool;
 static struct worker workers[WORKERS];
 static struct worker *worker_list[WORKERS];
+static struct timer_slot timer_slots[WORKERS][TIMER_WHEEL_SLOTS_TOTAL];
 static union ring rings[WORKERS];
 static struct idle_group by_group[WORKERS];
 static struct work_line lines[WORKERS + 1];
@@ -58,7 +59,7 @@ static inline void worker_reset(unsigned i)
 	memset(&workers[i].area, 0, sizeof(workers[i].area));
 	memset(&rings[i], 0, sizeof(rings[i]));
 	local_queue_init(&rings[i].q, CAPACITY, 0);
-	worker_init(&workers[i], &pool, i, &rings[i].q);
+	worker_init(&workers[i], &pool, i, &rings[i].q, timer_slots[i]);
 }
 
 #ifdef JOB_SLOTS

@@ -57,7 +57,8 @@ static inline void pages_add(struct pages *pages, const void *at, size_t bytes,
 	}
 }
 
-/* pages_of_worker - the state, queue, jobs and free blocks of a worker. Of a
+/* pages_of_worker - the state, queue, jobs, samples, timer slots
+ * and free blocks of a worker. Of a
  * runtime in which no task runs. */
 static inline struct pages pages_of_worker(const struct skua_runtime *rt,
 					   unsigned i, int node)
@@ -73,6 +74,10 @@ static inline struct pages pages_of_worker(const struct skua_runtime *rt,
 	pages_add(&pages, worker->fork_join, sizeof(*worker->fork_join), node);
 	pages_add(&pages, job_slots_of(slots, i), job_slots_place_bytes(slots),
 		  node);
+	pages_add(&pages, (const void *)(uintptr_t)worker->area.samples,
+		  sizeof(struct area_samples), node);
+	pages_add(&pages, worker->timers.wheel.slots,
+		  TIMER_WHEEL_SLOTS_TOTAL * sizeof(struct timer_slot), node);
 	for (; block; block = block->next)
 		pages_add(&pages, block, SLAB_BLOCK_BYTES, node);
 	return pages;

@@ -358,9 +358,10 @@ TEST(timer_wheel_expire__time_goes_back__is_clamped)
 static void add_twice(void)
 {
 	static struct timer_wheel wheel;
+	static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 	static struct timer_entry entry;
 
-	timer_wheel_init(&wheel, 0);
+	timer_wheel_init(&wheel, slots, 0);
 	timer_wheel_add(&wheel, &entry, S);
 	timer_wheel_add(&wheel, &entry, S);
 }
@@ -368,8 +369,9 @@ static void add_twice(void)
 static void go_back(void)
 {
 	static struct timer_wheel wheel;
+	static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 
-	timer_wheel_init(&wheel, S);
+	timer_wheel_init(&wheel, slots, S);
 	expire_one(&wheel, S - GRAIN);
 }
 

@@ -19,6 +19,7 @@
 
 struct model {
 	struct timer_wheel wheel;
+	struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 	struct rng rng;
 	bool cancels;
 	bool more; /* was left to do by the latest expire */
@@ -228,7 +229,7 @@ static void model_run(uint64_t seed, bool cancels, bool far)
 	m->cancels = cancels;
 	m->far = far;
 	m->now = seed * 17 * S + seed;
-	timer_wheel_init(&m->wheel, m->now);
+	timer_wheel_init(&m->wheel, m->slots, m->now);
 	for (unsigned op = 0; op < MODEL_OPS; op++) {
 		switch (rng_below(&m->rng, 4)) {
 		case 0:
@@ -276,11 +277,12 @@ TEST(timer_wheel__random_without_cancels__next_is_exact)
 TEST(timer_wheel__sleeper__exact_and_rarely_in_vain)
 {
 	static struct timer_wheel wheel;
+	static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 	static struct timer_entry timers[TIMERS];
 	struct rng rng;
 	uint64_t now = 0, expired = 0, cancelled = 0, wakes = 0;
 
-	timer_wheel_init(&wheel, 0);
+	timer_wheel_init(&wheel, slots, 0);
 	rng_init(&rng, 1);
 	for (unsigned round = 0; round < 200000; round++) {
 		struct timer_entry *any = &timers[rng_below(&rng, TIMERS)];
@@ -316,6 +318,7 @@ TEST(timer_wheel__sleeper__exact_and_rarely_in_vain)
 TEST(timer_wheel__many_over_10_s__each_once_in_order)
 {
 	static struct timer_wheel wheel;
+	static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 	struct timer_entry *many = calloc(MANY, sizeof(*many));
 	struct timer_entry *entry;
 	uint64_t last = 0;
@@ -323,7 +326,7 @@ TEST(timer_wheel__many_over_10_s__each_once_in_order)
 	struct rng rng;
 
 	assert_non_null(many);
-	timer_wheel_init(&wheel, 0);
+	timer_wheel_init(&wheel, slots, 0);
 	rng_init(&rng, 3);
 	for (unsigned i = 0; i < MANY; i++)
 		timer_wheel_add(&wheel, &many[i],

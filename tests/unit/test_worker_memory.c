@@ -264,6 +264,13 @@ static void expect_wishes(const struct skua_runtime *rt, unsigned i, int node)
 	assert_int_equal(
 		wished(job_slots_of(slots, i), job_slots_place_bytes(slots)),
 		node);
+	assert_int_equal(wished((const void *)(uintptr_t)w->area.samples,
+				sizeof(struct area_samples)),
+			 node);
+	assert_int_equal(
+		wished(w->timers.wheel.slots,
+		       TIMER_WHEEL_SLOTS_TOTAL * sizeof(struct timer_slot)),
+		node);
 	for (const struct slab_block *b = w->slab.free; b; b = b->next)
 		assert_int_equal(wished(b, SLAB_BLOCK_BYTES), node);
 }
@@ -391,8 +398,9 @@ TEST(worker_memory__nth_mmap_fails__enomem_and_nothing_left)
 		assert_int_equal(mapped, before);
 		enomem++;
 	}
-	/* Job slots, and an extent for each node. */
-	assert_int_equal(enomem, 1 + nodes);
+	/* Job slots, an extent for each node, and without nodes, samples and
+	 * timer slots. */
+	assert_int_equal(enomem, 1 + (nodes > 0 ? nodes : 1));
 }
 
 /* ---- this machine ------------------------------------------------------------- */

@@ -68,7 +68,8 @@ static inline unsigned check_slot(const struct timer_wheel *w, unsigned at)
 		w->occupied[at / TIMER_WHEEL_SLOTS] >> at % TIMER_WHEEL_SLOTS;
 	unsigned count = 0;
 
-	for (link = list->next; link != list; link = link->next) {
+	/* The list of a slot that was never used is not even empty. */
+	for (link = list->next; link && link != list; link = link->next) {
 		assert_ptr_equal(link->next->prev, link);
 		check_entry(w, (const struct timer_entry *)link, at);
 		count++;

@@ -11,6 +11,7 @@
 
 struct fixture {
 	struct timer_wheel wheel;
+	struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
 	struct timer_entry timers[TIMERS];
 };
 
@@ -35,7 +36,7 @@ static int set_up(void **state)
 
 	if (!f)
 		return -1;
-	timer_wheel_init(&f->wheel, 0);
+	timer_wheel_init(&f->wheel, f->slots, 0);
 	*state = f;
 	return 0;
 }
@@ -48,7 +49,8 @@ static int tear_down(void **state)
 
 static inline void restart(struct fixture *f, uint64_t now)
 {
-	timer_wheel_init(&f->wheel, now);
+	memset(f->slots, 0, sizeof(f->slots));
+	timer_wheel_init(&f->wheel, f->slots, now);
 	for (unsigned i = 0; i < TIMERS; i++)
 		timer_entry_init(&f->timers[i]);
 }
