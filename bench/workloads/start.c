@@ -163,29 +163,21 @@ static void start_teardown(struct workload_run *run)
 	sem_destroy(&start->end);
 	free(start->threads);
 	free(start->firsts);
-	free(start);
 }
 
 static int start_setup(struct workload_run *run)
 {
 	const struct start_options *options = run->options;
-	struct start *start = calloc(1, sizeof(*start));
+	struct start *start = run->state;
 
-	if (start == NULL)
-		return -ENOMEM;
 	run->ops = options->repeat;
-	run->state = start;
 	start->repeat = options->repeat;
 	start->workers = run->workers;
 	sem_init(&start->begun, 0, 0);
 	sem_init(&start->end, 0, 0);
 	start->threads = calloc(run->workers, sizeof(*start->threads));
 	start->firsts = calloc(run->workers, sizeof(*start->firsts));
-	if (start->threads == NULL || start->firsts == NULL) {
-		start_teardown(run);
-		return -ENOMEM;
-	}
-	return 0;
+	return start->threads == NULL || start->firsts == NULL ? -ENOMEM : 0;
 }
 
 static void start_prepare(struct workload_run *run)
@@ -263,4 +255,4 @@ WORKLOAD(start, "Create a runtime and destroy it",
 	 .options_size = sizeof(struct start_options), .defaults = &report,
 	 .report = &report, .report_count = 1, .params = start_params,
 	 .sample = start_sample, .figures = start_figures,
-	 WORKLOAD_CALLS(start));
+	 WORKLOAD_CALLS(start, struct start));
