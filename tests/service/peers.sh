@@ -263,8 +263,8 @@ fork_join="parallel_map uts spawn_many_local spawn_many_worker chained_spawn
 	$forks"
 # shellcheck disable=SC2086 # words
 all=$("$folder/skua-bench" list | cut -d ' ' -f 1 |
-	grep -vxF "$(printf '%s\n' imbalance spawn_latency uts_tasks $forks $loops)")
-echo "imbalance, spawn_latency, uts_tasks: skua's own, no peer has them"
+	grep -vxF "$(printf '%s\n' imbalance spawn_latency start uts_tasks $forks $loops)")
+echo "imbalance, spawn_latency, start, uts_tasks: skua's own, no peer has them"
 echo "$forks $loops: for those that fork and join alone"
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
