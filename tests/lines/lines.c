@@ -207,6 +207,17 @@ void __tsan_write_range(void *p, size_t bytes)
 						   __ATOMIC_SEQ_CST);         \
 	}
 
+/* clang's form: returns what was there. */
+#define EXCHANGE_VALUE(bits)                                         \
+	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(   \
+		volatile uint##bits##_t *p, uint##bits##_t expected, \
+		uint##bits##_t value, int success, int failure)      \
+	{                                                            \
+		__tsan_atomic##bits##_compare_exchange_strong(       \
+			p, &expected, value, success, failure);      \
+		return expected;                                     \
+	}
+
 #define ATOMIC(bits)                                                         \
 	uint##bits##_t __tsan_atomic##bits##_load(                           \
 		const volatile uint##bits##_t *p, int order)                 \
@@ -235,7 +246,8 @@ void __tsan_write_range(void *p, size_t bytes)
 	UPDATE(bits, fetch_and)                                              \
 	UPDATE(bits, fetch_xor)                                              \
 	EXCHANGE(bits, strong)                                               \
-	EXCHANGE(bits, weak)
+	EXCHANGE(bits, weak)                                                 \
+	EXCHANGE_VALUE(bits)
 
 ATOMIC(8)
 ATOMIC(16)
