@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/cli/args.h"
+#include "skua/skua.h"
 
 /**
  * struct batch_options
@@ -39,6 +40,18 @@ json_t *batch_params(const void *options);
 static inline uint64_t batch_ops(const struct batch_options *options)
 {
 	return options->tasks * options->repeat;
+}
+
+/* batch_run - spawn a task that polls @fn, and wait until no task is left. Return: 0 or
+ * a negative errno */
+static inline int batch_run(struct skua_runtime *rt, struct skua_task *task,
+			    skua_task_fn fn)
+{
+	int err;
+
+	skua_task_init(task, fn);
+	err = skua_task_spawn(rt, task);
+	return err == 0 ? skua_runtime_drain(rt) : err;
 }
 
 #endif

@@ -42,12 +42,8 @@ static enum skua_poll poll_link(struct skua_task *self)
 
 static int run_chain(struct chain *chain)
 {
-	int err;
+	int err = batch_run(chain->rt, &chain->links->task, poll_link);
 
-	skua_task_init(&chain->links->task, poll_link);
-	err = skua_task_spawn(chain->rt, &chain->links->task);
-	if (err == 0)
-		err = skua_runtime_drain(chain->rt);
 	return err == 0 ? chain->err : err;
 }
 

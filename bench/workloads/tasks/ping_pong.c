@@ -96,12 +96,8 @@ static enum skua_poll poll_driver(struct skua_task *self)
 
 static int run_batch(struct ping_pong *all)
 {
-	int err;
+	int err = batch_run(all->rt, &all->driver, poll_driver);
 
-	skua_task_init(&all->driver, poll_driver);
-	err = skua_task_spawn(all->rt, &all->driver);
-	if (err == 0)
-		err = skua_runtime_drain(all->rt);
 	return err == 0 ? all->err : err;
 }
 
