@@ -266,6 +266,51 @@ static inline void setup_small(void)
 	setup(SMALL, WRAP, 2);
 }
 
+/* ---- threads ------------------------------------------------------------- */
+
+static inline void pops(void)
+{
+	as(1);
+	pop();
+}
+
+static inline void pops_and_pushes(void)
+{
+	as(1);
+	pop();
+	push_one();
+	drain();
+}
+
+/* The last item comes to the slot of the first, or the ring grows. */
+static inline void reuses_slots(void)
+{
+	as(1);
+	push_one();
+	pop();
+	push_more(2);
+	pop();
+}
+
+static inline void steals(void)
+{
+	as(2);
+	steal();
+}
+
+static inline void steals_twice(void)
+{
+	as(2);
+	steal();
+	steal();
+}
+
+static inline void second_steals(void)
+{
+	as(3);
+	steal();
+}
+
 /* ---- checks --------------------------------------------------------------- */
 
 static inline void check(void)

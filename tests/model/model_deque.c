@@ -53,20 +53,6 @@ static void pushes_and_pops(void)
 	drain();
 }
 
-static void pops(void)
-{
-	as(1);
-	pop();
-}
-
-static void pops_and_pushes(void)
-{
-	as(1);
-	pop();
-	push_one();
-	drain();
-}
-
 /* Other items come to the same positions. */
 static void pops_all_and_refills(void)
 {
@@ -75,16 +61,6 @@ static void pops_all_and_refills(void)
 	push_more(2);
 	pop();
 	push_one();
-}
-
-/* The last item comes to the slot of the first, or the ring grows. */
-static void reuses_slots(void)
-{
-	as(1);
-	push_one();
-	pop();
-	push_more(2);
-	pop();
 }
 
 static void grows(void)
@@ -141,25 +117,6 @@ static void takes_either(void)
 	pop_oldest();
 	push_one();
 	pop();
-}
-
-static void steals(void)
-{
-	as(2);
-	steal();
-}
-
-static void steals_twice(void)
-{
-	as(2);
-	steal();
-	steal();
-}
-
-static void second_steals(void)
-{
-	as(3);
-	steal();
 }
 
 static void second_steals_twice(void)

@@ -20,51 +20,6 @@ static void setup_zero(void)
 	setup(LARGE, 0, 0);
 }
 
-/* ---- right ---------------------------------------------------------------- */
-
-static void pops(void)
-{
-	as(1);
-	pop();
-}
-
-static void pops_and_pushes(void)
-{
-	as(1);
-	pop();
-	push_one();
-	drain();
-}
-
-/* The last item comes to the slot of the first, or the ring grows. */
-static void reuses_slots(void)
-{
-	as(1);
-	push_one();
-	pop();
-	push_more(2);
-	pop();
-}
-
-static void steals(void)
-{
-	as(2);
-	steal();
-}
-
-static void steals_twice(void)
-{
-	as(2);
-	steal();
-	steal();
-}
-
-static void second_steals(void)
-{
-	as(3);
-	steal();
-}
-
 /* ---- variants that are wrong --------------------------------------------- */
 
 /* 4.7, 4.18: somebody else pushes as if it was the owner. */
