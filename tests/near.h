@@ -14,8 +14,12 @@
 
 #define NEAR_KINDS 32u
 
+/* near_make - make the groups of workers on CPUs that @place puts into caches and nodes,
+ * which it knows by their number and @arg */
 static inline void near_make(struct llc_groups *out, unsigned workers,
-			     unsigned nodes)
+			     unsigned nodes,
+			     void (*place)(struct skua_cpu *cpu, unsigned arg),
+			     unsigned arg)
 {
 	struct skua_cpu *cpus = calloc(workers, sizeof(*cpus));
 	struct skua_numa_node *places = calloc(nodes, sizeof(*places));
@@ -31,9 +35,8 @@ static inline void near_make(struct llc_groups *out, unsigned workers,
 		abort();
 	for (unsigned i = 0; i < workers; i++) {
 		numbers[i] = i;
-		cpus[i] = (struct skua_cpu){
-			.cpu = i, .core = i, .llc = i % nodes, .node = i % nodes
-		};
+		cpus[i] = (struct skua_cpu){ .cpu = i, .core = i };
+		place(&cpus[i], arg);
 	}
 	for (unsigned i = 0; i < nodes * nodes; i++)
 		distances[i] = i % (nodes + 1) == 0 ? SKUA_DISTANCE_HERE : 20;
@@ -45,6 +48,11 @@ static inline void near_make(struct llc_groups *out, unsigned workers,
 	free(places);
 	free(distances);
 	free(numbers);
+}
+
+static inline void near_by_turns(struct skua_cpu *cpu, unsigned nodes)
+{
+	cpu->llc = cpu->node = cpu->cpu % nodes;
 }
 
 /* near_groups - return the groups for these numbers of workers and nodes
@@ -62,7 +70,7 @@ static inline const struct llc_groups *near_groups(unsigned workers,
 	if (i == NEAR_KINDS)
 		abort();
 	if (made[i].worker_count == 0)
-		near_make(&made[i], workers, nodes);
+		near_make(&made[i], workers, nodes, near_by_turns, nodes);
 	return &made[i];
 }
 

@@ -11,6 +11,7 @@
 #include "core/loop/schedule.h"
 #include "core/loop/work.h"
 #include "core/task/task.h"
+#include "tests/near.h"
 
 enum { MEMORY_BYTES = 48 << 20, CAPACITY = 64, SLOTS = 64, NODE_WORKERS = 128 };
 
@@ -59,38 +60,17 @@ static void *take(size_t count, size_t size)
 	return memory;
 }
 
+static void place(struct skua_cpu *cpu, unsigned size)
+{
+	cpu->llc = cpu->cpu / size;
+	cpu->node = cpu->cpu / NODE_WORKERS;
+}
+
 static void make_groups(unsigned workers, unsigned size)
 {
 	unsigned nodes = (workers + NODE_WORKERS - 1) / NODE_WORKERS;
-	struct skua_cpu *cpus = calloc(workers, sizeof(*cpus));
-	struct skua_numa_node *places = calloc(nodes, sizeof(*places));
-	unsigned *distances = calloc(nodes * nodes, sizeof(*distances));
-	unsigned *numbers = calloc(workers, sizeof(*numbers));
-	struct machine machine = { .cpus = cpus,
-				   .cpu_count = workers,
-				   .nodes = places,
-				   .node_count = nodes,
-				   .distances = distances };
 
-	if (!cpus || !places || !distances || !numbers)
-		abort();
-	for (unsigned i = 0; i < workers; i++) {
-		numbers[i] = i;
-		cpus[i] = (struct skua_cpu){ .cpu = i,
-					     .core = i,
-					     .llc = i / size,
-					     .node = i / NODE_WORKERS };
-	}
-	for (unsigned i = 0; i < nodes * nodes; i++)
-		distances[i] = i % (nodes + 1) == 0 ? SKUA_DISTANCE_HERE : 20;
-	for (unsigned i = 0; i < nodes; i++)
-		places[i].node = i;
-	if (llc_groups_make(&own.groups, &machine, numbers, workers) != 0)
-		abort();
-	free(cpus);
-	free(places);
-	free(distances);
-	free(numbers);
+	near_make(&own.groups, workers, nodes, place, size);
 }
 
 static void take_memory(void)
