@@ -41,36 +41,13 @@ def uses(defined, needed):
     return graph
 
 
-def find_circle(graph):
-    """Return files that use each other in a circle, or None."""
-    done = set()
-
-    def visit(source, path):
-        if source in path:
-            return path[path.index(source) :] + [source]
-        if source in done:
-            return None
-        for other in sorted(graph[source]):
-            circle = visit(other, path + [source])
-            if circle:
-                return circle
-        done.add(source)
-        return None
-
-    for source in sorted(graph):
-        circle = visit(source, [])
-        if circle:
-            return circle
-    return None
-
-
 def self_test():
     cases = [
         ({"a": {"b"}, "b": {"c"}, "c": set()}, None),
         ({"a": {"b"}, "b": {"a"}}, ["a", "b", "a"]),
         ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, ["b", "c", "b"]),
     ]
-    wrong = [case for case, circle in cases if find_circle(case) != circle]
+    wrong = [case for case, circle in cases if tree.find_circle(case) != circle]
     defined = {"f": "a", "g": "b"}
     if uses(defined, {"a": {"g", "f", "malloc"}}) != {"a": {"b"}, "b": set()}:
         wrong.append("uses")
@@ -93,7 +70,7 @@ def main():
     if not any(source.startswith("core/") for source in objects):
         print(f"{folder}: no object files")
         return 1
-    circle = find_circle(uses(*read_symbols(objects)))
+    circle = tree.find_circle(uses(*read_symbols(objects)))
     if circle:
         print("circle of calls: " + " -> ".join(circle))
     return 1 if circle else 0

@@ -244,29 +244,6 @@ def judge_system(path, name):
     return None
 
 
-def find_cycle(graph):
-    """Return files that include each other in a circle, or None."""
-    done = set()
-
-    def visit(path, trail):
-        if path in trail:
-            return trail[trail.index(path) :] + [path]
-        if path in done:
-            return None
-        for target in graph.get(path, []):
-            cycle = visit(target, trail + [path])
-            if cycle:
-                return cycle
-        done.add(path)
-        return None
-
-    for path in graph:
-        cycle = visit(path, [])
-        if cycle:
-            return cycle
-    return None
-
-
 def is_skeleton(root, path, name):
     """Return whether an include is a BPF program's skeleton, which the file may use."""
     program = name.removesuffix(".skel.h")
@@ -335,7 +312,7 @@ def check(root, rooms=None):
         complaints += check_includes(root, path, rooms, graph)
     complaints += check_rooms(graph, rooms)
     for what, edges in (("circle", graph), ("circle of folders", folders_of(graph))):
-        cycle = find_cycle(edges)
+        cycle = tree.find_circle(edges)
         if cycle and not complaints:
             complaints.append(f"{what}: " + " -> ".join(cycle))
     return complaints

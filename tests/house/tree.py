@@ -41,6 +41,29 @@ def strip(text, strings=True):
     return _TOKEN.sub(blank, text)
 
 
+def find_circle(graph):
+    """Return files that use each other in a circle, or None."""
+    done = set()
+
+    def visit(source, path):
+        if source in path:
+            return path[path.index(source) :] + [source]
+        if source in done:
+            return None
+        for other in sorted(graph.get(source, ())):
+            circle = visit(other, path + [source])
+            if circle:
+                return circle
+        done.add(source)
+        return None
+
+    for source in sorted(graph):
+        circle = visit(source, [])
+        if circle:
+            return circle
+    return None
+
+
 def main(check, check_planted, cases):
     """Run check(root) on the tree, or on planted files with --self-test.
 
