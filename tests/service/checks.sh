@@ -33,11 +33,30 @@ built()
 	printf '%s\n' "$build/$1"
 }
 
+# tests_skua [SKUA] - the test runs that program, by default the one of the build: $skua
+tests_skua()
+{
+	skua=${1:-$build/bpf/skua}
+	needs "$skua"
+	tested=("$skua")
+}
+
 # run ARG... - $code, $scratch/out and $scratch/err tell
 run()
 {
 	code=0
 	"${tested[@]}" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
+}
+
+# run_beside SIGNALS ARG... - as run, in the background; returns when the command has
+# blocked these signals (hexadecimal, as in /proc), for which it waits. $ours is its number
+run_beside()
+{
+	local signals=$1
+	shift
+	"${tested[@]}" "$@" >"$scratch/out" 2>"$scratch/err" &
+	ours=$!
+	until grep -q "^SigBlk:\s0*$signals\$" "/proc/$ours/status"; do :; done
 }
 
 # expect WHAT COMMAND... - a check: the command succeeds
@@ -52,6 +71,14 @@ expect()
 	printf '  exit code %s; stdout, stderr:\n' "$code"
 	sed 's/^/  | /' "$scratch/out" "$scratch/err"
 	failed=1
+}
+
+# has_help VERB - a check: skua VERB prints its help
+has_help()
+{
+	run "$1" --help
+	expect "$1 --help" exited 0
+	expect "$1 --help" out_has "Usage: skua $1"
 }
 
 # refuses CODE TEXT ARG... - an error of the command: one line, which has the text

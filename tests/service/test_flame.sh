@@ -44,9 +44,7 @@ END
 
 # --- help and errors -------------------------------------------------------------
 
-run flame --help
-expect 'flame --help' exited 0
-expect 'flame --help' out_has 'Usage: skua flame'
+has_help flame
 expect 'flame --help' out_has 'frame pointers'
 refuses 2 'both a process and a FILE; allowed' flame -p 1 some.folded
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" flame -p x
@@ -259,9 +257,7 @@ expect '--kernel' adds_up
 stop threads
 
 # It ends meanwhile.
-"$skua" flame -p "${pids[calls]}" --folded >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 flame -p "${pids[calls]}" --folded
 sleep 1 # or less: it may end at any moment
 stop calls
 await "$ours"
@@ -270,9 +266,7 @@ expect 'the end of the process' err_has 'has ended meanwhile; the results cover 
 
 # Until a signal.
 start hog "$hog"
-"$skua" flame -p "${pids[hog]}" --folded >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 flame -p "${pids[hog]}" --folded
 kill -INT "$ours"
 await "$ours"
 expect 'until Ctrl-C' exited 0

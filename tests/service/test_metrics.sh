@@ -37,9 +37,7 @@ END
 
 # --- help and errors -------------------------------------------------------------
 
-run metrics --help
-expect 'metrics --help' exited 0
-expect 'metrics --help' out_has 'Usage: skua metrics'
+has_help metrics
 refuses 2 'no process; allowed: --pid PID, or --all' metrics
 refuses 2 '--all with --pid; allowed: one of them' metrics --all -p 1
 refuses 2 '--listen with --once or --textfile' metrics --all --once --listen localhost:1

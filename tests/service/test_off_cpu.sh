@@ -53,13 +53,10 @@ else
 fi
 
 # It goes on, and ends: that is counted to the place in which it slept before.
-"$skua" why --off-cpu -p "${pids[hog]}" --for 600 --json >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 why --off-cpu -p "${pids[hog]}" --for 600 --json
 sleep 0.5
 stop hog
-code=0
-wait $ours || code=$?
+await "$ours"
 expect 'the end of the process' exited 0
 expect 'the end of the process' err_has 'the process has ended; the results cover the time before'
 expect 'the end of the process' shows 'any(q["type"] == "db_query" and q["before"] and
@@ -82,12 +79,9 @@ run why --off-cpu -p "${pids[hog]}" --for 0.5 --type db_query --json
 expect 'of one type' shows '{q["type"] for q in p} == {"db_query"}'
 refuses 1 "--type is 'none': no poll of this type blocked" why --off-cpu -p "${pids[hog]}" --for 0.5 --type none
 
-"$skua" why --off-cpu -p "${pids[hog]}" --for 600 >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 why --off-cpu -p "${pids[hog]}" --for 600
 kill -INT $ours
-code=0
-wait $ours || code=$?
+await "$ours"
 expect 'until Ctrl-C' exited 0
 stop hog
 

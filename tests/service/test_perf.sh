@@ -67,9 +67,7 @@ start_load()
 
 # --- help and errors -------------------------------------------------------------
 
-run perf --help
-expect 'perf --help' exited 0
-expect 'perf --help' out_has 'Usage: skua perf'
+has_help perf
 refuses 2 "--pid is '0'; allowed: 1 to 4194304" perf -p 0
 refuses 2 "--for is '-1'; allowed: seconds" perf -p 1 --for -1
 refuses 2 "--for is 'nan'; allowed: seconds" perf -p 1 --for nan
@@ -111,9 +109,7 @@ expect 'an unknown event' out_has '"no-such":"'
 refuses 1 'no-such: ' perf -p "$pid" -e no-such
 
 # Until a signal.
-"$skua" perf -p "$pid" --json >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done # both are waited for
+run_beside 4002 perf -p "$pid" --json
 kill -INT "$ours"
 await "$ours"
 expect 'until Ctrl-C' exited 0
@@ -141,9 +137,7 @@ else
 fi
 
 # The process ends meanwhile: what was counted is printed all the same.
-"$skua" perf -p "$pid" >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 perf -p "$pid"
 sleep 0.1 # or later: it may end at any moment
 stop load
 await "$ours"
@@ -155,9 +149,7 @@ expect 'gone' exited 1
 
 # It executes another program: that ends the command as well.
 start changed "$watched" exec
-"$skua" perf -p "${pids[changed]}" >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4002$' "/proc/$ours/status"; do :; done
+run_beside 4002 perf -p "${pids[changed]}"
 sleep 0.1
 echo >&"${inputs[changed]}"
 await "$ours"

@@ -13,10 +13,8 @@ pins=/sys/fs/bpf/skua
 
 # --- help and errors -------------------------------------------------------------
 
-run pin --help
-expect 'pin --help' exited 0
-run unpin --help
-expect 'unpin --help' out_has 'Usage: skua unpin'
+has_help pin
+has_help unpin
 refuses 2 'no process; allowed: --pid PID, or --all' unpin
 refuses 2 '--all with --pid; allowed: one' unpin --all -p 1
 refuses 2 "unexpected argument 'more'" pin more

@@ -7,13 +7,11 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-$build/bpf/skua}
+tests_skua "$@"
 programs=$build/tests/programs
-needs "$skua"
 needs "$programs/recorded"
 needs "$programs/watched"
 needs "$programs/hog"
-tested=("$skua")
 file=$scratch/some.skua
 
 # recording ARG... - in the background; $recorder is its number
@@ -62,9 +60,7 @@ exports()
 
 # --- help and errors -------------------------------------------------------------
 
-run record --help
-expect '--help' exited 0
-expect '--help' out_has 'Usage: skua record'
+has_help record
 refuses 2 'no file to write to; allowed: --output FILE' record -p 1
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" record -p 1 -o "$file" --for 0
 refuses 2 "unexpected argument 'more'" record -p 1 -o "$file" more

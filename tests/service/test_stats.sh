@@ -7,10 +7,8 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-$build/bpf/skua}
+tests_skua "$@"
 watched=$(built tests/programs/watched) || exit
-needs "$skua"
-tested=("$skua")
 left_out=()
 
 # works WHAT PID - both forms
@@ -27,9 +25,7 @@ works()
 
 # --- help and errors -------------------------------------------------------------
 
-run stats --help
-expect 'stats --help' exited 0
-expect 'stats --help' out_has 'Usage: skua stats'
+has_help stats
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" stats -p x
 refuses 2 "--pid is '0'; allowed" stats --pid 0
 refuses 2 "no option '--wrong'; allowed: --json --pid" stats --wrong

@@ -6,14 +6,10 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-$build/bpf/skua}
+tests_skua "$@"
 hangs=$(built tests/programs/hangs) || exit
-needs "$skua"
-tested=("$skua")
 
-run tasks --help
-expect 'tasks --help' exited 0
-expect 'tasks --help' out_has 'Usage: skua tasks'
+has_help tasks
 run tasks -p x
 expect 'tasks -p x' exited 2
 expect 'tasks -p x' err_has "--pid is 'x'; allowed: 1 to 4194304"

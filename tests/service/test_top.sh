@@ -7,18 +7,14 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-$build/bpf/skua}
+tests_skua "$@"
 hog=$(built tests/programs/hog) || exit
 shop=$(built tests/programs/shop) || exit
 watched=$(built tests/programs/watched) || exit
-needs "$skua"
-tested=("$skua")
 
 # --- help and errors -------------------------------------------------------------
 
-run top --help
-expect 'top --help' exited 0
-expect 'top --help' out_has 'Usage: skua top'
+has_help top
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" top -p x
 refuses 2 "--interval is '0'; allowed: seconds, 0.01 to 3600" top --interval 0
 refuses 2 "--interval is 'nan'; allowed" top --interval=nan

@@ -7,9 +7,7 @@ set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
-skua=${1:-$build/bpf/skua}
-needs "$skua"
-tested=("$skua")
+tests_skua "$@"
 machines=$build/tests/machines
 
 # --- help and errors -------------------------------------------------------------

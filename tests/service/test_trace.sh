@@ -19,9 +19,7 @@ sums()
 
 # --- help and errors -------------------------------------------------------------
 
-run trace --help
-expect 'trace --help' exited 0
-expect 'trace --help' out_has 'Usage: skua trace'
+has_help trace
 refuses 2 "--pid is 'x'; allowed: 1 to 4194304" trace -p x
 refuses 2 "--for is '-1'; allowed: seconds, 0.01 to 1000000" trace -p 1 --for -1
 refuses 2 "--interval is 'x'; allowed" trace -p 1 --interval x

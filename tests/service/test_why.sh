@@ -62,9 +62,7 @@ adds_up()
 
 # --- help and errors -------------------------------------------------------------
 
-run why --help
-expect '--help' exited 0
-expect '--help' out_has 'Usage: skua why'
+has_help why
 refuses 2 "--for is '0'; allowed: seconds, 0.001 to" why -p 1 --for 0
 refuses 2 "--slowest is '1001'; allowed: 0 to 1000" why -p 1 --slowest 1001
 for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
@@ -288,22 +286,16 @@ adds_up rpc
 
 # --- ends ------------------------------------------------------------------------
 
-"$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4003$' "/proc/$ours/status"; do :; done
+run_beside 4003 why -p $rpc --for 600 --json
 kill -INT $ours
-code=0
-wait $ours || code=$?
+await "$ours"
 expect 'until Ctrl-C' exited 0
 expect 'until Ctrl-C' shows 'd["verdict"] is not None'
 
-"$skua" why -p $rpc --for 600 --json >"$scratch/out" 2>"$scratch/err" &
-ours=$!
-until grep -q '^SigBlk:\s0*4003$' "/proc/$ours/status"; do :; done
+run_beside 4003 why -p $rpc --for 600 --json
 kill -KILL $rpc
 wait $rpc 2>/dev/null
-code=0
-wait $ours || code=$?
+await "$ours"
 expect 'the end of the process' exited 0
 expect 'the end of the process' err_has "process $rpc has ended"
 expect 'the end of the process' err_lines 1
