@@ -85,4 +85,14 @@ static inline void setup(struct tally *tally, struct skua_group *group,
 	assert_int_equal(skua_group_set_release(group, member_release), 0);
 }
 
+/* members_new - a group without members, on a runtime of its own */
+static inline struct skua_runtime *
+members_new(unsigned workers, struct tally *tally, struct skua_group *group)
+{
+	struct skua_runtime *rt = runtime_new(workers, 0);
+
+	setup(tally, group, rt);
+	return rt;
+}
+
 #endif

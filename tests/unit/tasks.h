@@ -221,4 +221,15 @@ static inline int call_in_poll(struct skua_runtime *rt,
 	return it.result;
 }
 
+/* block_on_often - the task has run each time it returns */
+static inline void block_on_often(struct skua_runtime *rt, unsigned times)
+{
+	struct counter counter = COUNTER_INIT;
+
+	for (unsigned n = 1; n <= times; n++) {
+		assert_int_equal(skua_runtime_block_on(rt, &counter.task), 0);
+		assert_int_equal(counter.polls, n);
+	}
+}
+
 #endif

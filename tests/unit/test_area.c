@@ -5,7 +5,7 @@
 #include "core/runtime/runtime.h"
 #include "core/telemetry/wait_sample.h"
 #include "probes/root.h"
-#include "tests/unit/support.h"
+#include "tests/unit/parent.h"
 
 extern struct area_root area_root;
 
@@ -298,23 +298,6 @@ static struct area_type sum_rows(const struct area_samples *samples)
 	return sum;
 }
 
-struct parent {
-	struct skua_task task;
-	struct skua_runtime *rt;
-	struct skua_task *children;
-	unsigned count;
-	bool spawned;
-};
-
-static enum skua_poll spawn_children(struct skua_task *self)
-{
-	struct parent *it = (struct parent *)self;
-
-	for (unsigned i = 0; i < it->count; i++)
-		skua_task_spawn(it->rt, &it->children[i]);
-	return SKUA_DONE;
-}
-
 #define CHILDREN 5000u
 #define ROUNDS   20u
 
@@ -322,15 +305,8 @@ static enum skua_poll spawn_children(struct skua_task *self)
 static void run_children(struct skua_runtime *rt, skua_task_fn fn)
 {
 	static struct skua_task children[CHILDREN];
-	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
-				 .rt = rt,
-				 .children = children,
-				 .count = CHILDREN };
 
-	for (unsigned i = 0; i < CHILDREN; i++)
-		skua_task_init(&children[i], fn);
-	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
-	assert_int_equal(skua_runtime_drain(rt), 0);
+	run_parent(rt, children, CHILDREN, fn);
 	for (unsigned i = 0; i < CHILDREN; i++)
 		assert_true(children[i].poll == fn);
 }
@@ -384,16 +360,9 @@ TEST(polls__that_are_long__are_all_timed)
 {
 	static struct skua_task tasks[200];
 	struct skua_runtime *rt = make(1);
-	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
-				 .rt = rt,
-				 .children = tasks,
-				 .count = COUNT_OF(tasks) };
 	const struct area_type *row;
 
-	for (unsigned i = 0; i < COUNT_OF(tasks); i++)
-		skua_task_init(&tasks[i], take_time);
-	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
-	assert_int_equal(skua_runtime_drain(rt), 0);
+	run_parent(rt, tasks, COUNT_OF(tasks), take_time);
 	row = row_of_poll(samples_of(rt, 0), take_time);
 	assert_non_null(row);
 	/* Except some at the start, when it is not known that they are. */

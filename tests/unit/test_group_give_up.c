@@ -6,11 +6,10 @@
 
 TEST(wait_until__members_left__etimedout_and_again)
 {
-	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(1, &tally, &group);
 
-	setup(&tally, &group, rt);
 	assert_int_equal(skua_group_wait_until(NULL, 0), -EINVAL);
 	assert_int_equal(skua_group_wait_until(&group, 0), 0);
 	member_spawn(&tally, true);
@@ -29,12 +28,11 @@ TEST(wait_until__members_left__etimedout_and_again)
 /* Deadlines that come as members end: each wait is told, or gives up. */
 TEST(wait_until__beside_the_last_end__0_or_etimedout)
 {
-	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(2, &tally, &group);
 	unsigned given_up = 0;
 
-	setup(&tally, &group, rt);
 	for (unsigned round = 0; round < 3000; round++) {
 		int code;
 
@@ -93,12 +91,11 @@ static int cancel_of_another(struct skua_task *self, void *arg)
 
 TEST(wait_cancel__a_task_waits__another_may)
 {
-	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(1, &tally, &group);
 	struct quitter it = { .group = &group };
 
-	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
 	quitter_start(rt, &it);
 	assert_int_equal(it.waited, -EAGAIN);
@@ -119,12 +116,11 @@ TEST(wait_cancel__a_task_waits__another_may)
 
 TEST(wait_cancel__all_have_ended__ealready)
 {
-	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(1, &tally, &group);
 	struct quitter it = { .group = &group };
 
-	setup(&tally, &group, rt);
 	member_spawn(&tally, true);
 	quitter_start(rt, &it);
 	gate_open(&it.quit);

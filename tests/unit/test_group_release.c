@@ -62,11 +62,10 @@ TEST(spawn__queues_are_full__the_task_is_the_callers)
 
 TEST(end__beside_others_that_live__is_released_at_once)
 {
-	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(2, &tally, &group);
 
-	setup(&tally, &group, rt);
 	for (unsigned n = 0; n < 100; n++)
 		member_spawn(&tally, true);
 	for (uint32_t n = 1; n <= 1000; n++) {
@@ -83,11 +82,10 @@ TEST(end__beside_others_that_live__is_released_at_once)
 
 TEST(release__spawns_members__while_somebody_waits)
 {
-	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(2, &tally, &group);
 
-	setup(&tally, &group, rt);
 	for (unsigned round = 0; round < 100; round++) {
 		struct member *it = member_new(&tally, false);
 
@@ -101,13 +99,12 @@ TEST(release__spawns_members__while_somebody_waits)
 
 TEST(waker_left__is_released_by_its_drop)
 {
-	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(1, &tally, &group);
 	struct member *it;
 	struct skua_waker waker;
 
-	setup(&tally, &group, rt);
 	it = member_new(&tally, true);
 	assert_int_equal(skua_group_spawn(&group, &it->task), 0);
 	waker = skua_task_waker(&it->task);
@@ -149,12 +146,11 @@ static void *cancel_often(void *arg)
 /* Before the first cancel members stay, and after it each ends. */
 TEST(cancels_beside_spawns_and_ends__each_is_released_once)
 {
-	struct skua_runtime *rt = runtime_new(3, 0);
 	struct skua_group group;
 	struct tally tally;
+	struct skua_runtime *rt = members_new(3, &tally, &group);
 	pthread_t threads[4];
 
-	setup(&tally, &group, rt);
 	for (unsigned round = 1; round <= 3; round++) {
 		for (unsigned i = 0; i < 4; i++)
 			assert_int_equal(pthread_create(&threads[i], NULL,

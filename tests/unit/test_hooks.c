@@ -47,24 +47,25 @@ static void check_thread(struct told *it)
 		note(&it->wrong);
 }
 
-static void on_stop(void *ctx, unsigned worker)
+/* Its last park, if any, has ended. */
+static struct told *awake(void *ctx, unsigned worker)
 {
 	struct told *it = (struct told *)ctx + worker;
 
 	check_thread(it);
 	if (told(&it->parks) != told(&it->unparks))
 		note(&it->wrong);
-	note(&it->stops);
+	return it;
+}
+
+static void on_stop(void *ctx, unsigned worker)
+{
+	note(&awake(ctx, worker)->stops);
 }
 
 static void on_park(void *ctx, unsigned worker)
 {
-	struct told *it = (struct told *)ctx + worker;
-
-	check_thread(it);
-	if (told(&it->parks) != told(&it->unparks))
-		note(&it->wrong);
-	note(&it->parks);
+	note(&awake(ctx, worker)->parks);
 }
 
 static void on_unpark(void *ctx, unsigned worker)

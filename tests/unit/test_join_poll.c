@@ -243,20 +243,29 @@ TEST(join_poll__ended_already__0_at_once)
 	destroy(rt);
 }
 
+/* A task waits for a child of that runtime, which then ends. */
+static void wait_for_the_end(struct skua_runtime *rt,
+			     struct skua_runtime *of_child,
+			     struct waiter *child)
+{
+	struct parent parent = PARENT_INIT(&child->task);
+
+	waiter_start(of_child, child);
+	parent_start(rt, &parent);
+	waiter_end(child);
+	join(&parent.task);
+	assert_int_equal(parent.code, 0);
+	assert_int_equal(parent_polls(&parent), 2);
+}
+
 TEST(design_4_15__join_in_a_poll__wakes_the_joiner)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
 	for (unsigned n = 0; n < 200; n++) {
 		struct waiter child = WAITER_INIT;
-		struct parent parent = PARENT_INIT(&child.task);
 
-		waiter_start(rt, &child);
-		parent_start(rt, &parent);
-		waiter_end(&child);
-		join(&parent.task);
-		assert_int_equal(parent.code, 0);
-		assert_int_equal(parent_polls(&parent), 2);
+		wait_for_the_end(rt, rt, &child);
 		/* It is the joiner's, and as if it had never been spawned. */
 		assert_int_equal(skua_task_join(&child.task), -EINVAL);
 		assert_int_equal(child.ends, 1);
@@ -346,13 +355,8 @@ TEST(join_poll__child_on_another_runtime__wakes_across)
 
 	for (unsigned n = 0; n < 200; n++) {
 		struct waiter child = WAITER_INIT;
-		struct parent parent = PARENT_INIT(&child.task);
 
-		waiter_start(other, &child);
-		parent_start(rt, &parent);
-		waiter_end(&child);
-		join(&parent.task);
-		assert_int_equal(parent.code, 0);
+		wait_for_the_end(rt, other, &child);
 	}
 	destroy(rt);
 	destroy(other);

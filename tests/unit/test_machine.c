@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_machine.c - what is read of a machine: of many that are described in
  * tests/topology, of this one, and of nonsense */
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 
 #include <fts.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -119,13 +118,7 @@ static void check_machine(const char *snapshot)
 
 TEST(machine_load__each_snapshot__as_it_was_made)
 {
-	glob_t found;
-
-	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= 13);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check_machine(found.gl_pathv[i]);
-	globfree(&found);
+	machines_each(check_machine);
 }
 
 TEST(machine_load__this_machine__has_the_allowed_cpus)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "tests/unit/pages.h"
+#include "tests/unit/policy_calls.h"
 #include "tests/unit/machines.h"
 #include "topology/node_memory.h"
 
@@ -21,20 +22,8 @@ static unsigned long told_allowed;   /* nodes of the cpuset */
 static unsigned long told_policy[2]; /* mode, nodes */
 static bool maps_fail;               /* large ranges */
 
-long __real_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits,
-			  void *at, unsigned flags);
-long __wrap_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits,
-			  void *at, unsigned flags);
-long __real_mbind(void *at, unsigned long size, int mode,
-		  const unsigned long *nodes, unsigned long bits,
-		  unsigned flags);
-long __wrap_mbind(void *at, unsigned long size, int mode,
-		  const unsigned long *nodes, unsigned long bits,
-		  unsigned flags);
 int __real_madvise(void *at, size_t size, int advice);
 int __wrap_madvise(void *at, size_t size, int advice);
-void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o);
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o);
 
 static long refuse(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recorder.c - what workers do is noted, while somebody wants it */
 #include "core/runtime/runtime.h"
-#include "tests/unit/support.h"
+#include "tests/unit/parent.h"
 
 #include <sys/mman.h>
 
@@ -68,22 +68,6 @@ static enum skua_poll do_nothing(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-struct parent {
-	struct skua_task task;
-	struct skua_runtime *rt;
-	struct skua_task *children;
-	unsigned count;
-};
-
-static enum skua_poll spawn_children(struct skua_task *self)
-{
-	struct parent *it = (struct parent *)self;
-
-	for (unsigned i = 0; i < it->count; i++)
-		skua_task_spawn(it->rt, &it->children[i]);
-	return SKUA_DONE;
-}
-
 /* The worker sleeps, and has noted it: it is the last thing it notes. */
 static bool sleeps(const struct skua_runtime *rt)
 {
@@ -101,15 +85,7 @@ static bool sleeps(const struct skua_runtime *rt)
 /* A task, and its children, are done; the worker sleeps. */
 static void run(struct skua_runtime *rt, struct skua_task *children, unsigned n)
 {
-	struct parent parent = { .task = SKUA_TASK_INIT(spawn_children),
-				 .rt = rt,
-				 .children = children,
-				 .count = n };
-
-	for (unsigned i = 0; i < n; i++)
-		skua_task_init(&children[i], do_nothing);
-	assert_int_equal(skua_runtime_block_on(rt, &parent.task), 0);
-	assert_int_equal(skua_runtime_drain(rt), 0);
+	run_parent(rt, children, n, do_nothing);
 	while (!sleeps(rt))
 		sched_yield();
 }

@@ -2,10 +2,8 @@
 /* test_victims.c - the victims that a thief tries, in which order */
 #include "core/idle/victims.h"
 
-#include <glob.h>
-
 #include "tests/near.h"
-#include "tests/unit/support.h"
+#include "tests/unit/machines.h"
 #include "topology/steal_order.h"
 
 #define WORKERS 12u
@@ -271,11 +269,5 @@ static void follow_on(const char *path)
 /* The order that is shown of a machine is the one in which workers search. */
 TEST(victims__made_machines__in_the_order_that_is_shown)
 {
-	glob_t paths;
-
-	assert_int_equal(glob(MACHINES "*.snapshot", 0, NULL, &paths), 0);
-	assert_true(paths.gl_pathc >= 13);
-	for (size_t i = 0; i < paths.gl_pathc; i++)
-		follow_on(paths.gl_pathv[i]);
-	globfree(&paths);
+	machines_each(follow_on);
 }

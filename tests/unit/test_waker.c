@@ -98,6 +98,19 @@ TEST(design_4_25__pending__parked_until_woken)
 	destroy(rt);
 }
 
+/* It is polled until it has had so many polls, and no more. */
+static void expect_polls(struct skua_runtime *rt, struct waiter *it,
+			 unsigned polls)
+{
+	while (waiter_polls(it) < polls)
+		sched_yield();
+	wait_until_waiting(&it->task);
+	run_some(rt, 100);
+	assert_int_equal(waiter_polls(it), polls);
+	waiter_end_and_join(it);
+	destroy(rt);
+}
+
 TEST(waker_wake__running__polled_once_more)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
@@ -109,13 +122,7 @@ TEST(waker_wake__running__polled_once_more)
 		skua_waker_wake(skua_task_waker(&it.waiter.task));
 	assert_int_equal(wakers_of(&it.waiter.task), 0);
 	gate_open(&it.go_on);
-	while (waiter_polls(&it.waiter) < 2)
-		sched_yield();
-	wait_until_waiting(&it.waiter.task);
-	run_some(rt, 100);
-	assert_int_equal(waiter_polls(&it.waiter), 2);
-	waiter_end_and_join(&it.waiter);
-	destroy(rt);
+	expect_polls(rt, &it.waiter, 2);
 }
 
 TEST(waker_wake__scheduled__coalesces_into_one_poll)
@@ -130,12 +137,7 @@ TEST(waker_wake__scheduled__coalesces_into_one_poll)
 		skua_waker_wake(skua_task_waker(&it.task));
 	assert_int_equal(waiter_polls(&it), 1);
 	holder_end(&holder);
-	while (waiter_polls(&it) < 2)
-		sched_yield();
-	run_some(rt, 100);
-	assert_int_equal(waiter_polls(&it), 2);
-	waiter_end_and_join(&it);
-	destroy(rt);
+	expect_polls(rt, &it, 2);
 }
 
 TEST(waker_wake__not_polled_yet__first_poll_only)
@@ -149,10 +151,7 @@ TEST(waker_wake__not_polled_yet__first_poll_only)
 	for (unsigned n = 0; n < 10; n++)
 		skua_waker_wake(skua_task_waker(&it.task));
 	holder_end(&holder);
-	run_some(rt, 10);
-	assert_int_equal(waiter_polls(&it), 1);
-	waiter_end_and_join(&it);
-	destroy(rt);
+	expect_polls(rt, &it, 1);
 }
 
 TEST(design_4_16__wake_of_a_complete_task__reference_dropped)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "tests/unit/pages.h"
+#include "tests/unit/policy_calls.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
@@ -31,19 +32,10 @@ static struct wish {
 static unsigned wish_count;
 static unsigned late_wishes; /* of ranges that were written to already */
 
-long __real_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits,
-			  void *at, unsigned flags);
-long __wrap_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits,
-			  void *at, unsigned flags);
-long __wrap_mbind(void *at, unsigned long size, int mode,
-		  const unsigned long *nodes, unsigned long bits,
-		  unsigned flags);
 int __real_machine_load(struct machine **out, const char *root,
 			struct skua_error *err);
 int __wrap_machine_load(struct machine **out, const char *root,
 			struct skua_error *err);
-void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o);
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o);
 int __real_munmap(void *at, size_t size);
 int __wrap_munmap(void *at, size_t size);
 
