@@ -153,18 +153,6 @@ static int time_threads(struct start *start)
 
 /* ---- the workload ---------------------------------------------------------- */
 
-static void start_teardown(struct workload_run *run)
-{
-	struct start *start = run->state;
-
-	for (unsigned i = 0; i < TIMES; i++)
-		latencies_free(&start->all[i]);
-	sem_destroy(&start->begun);
-	sem_destroy(&start->end);
-	free(start->threads);
-	free(start->firsts);
-}
-
 static int start_setup(struct workload_run *run)
 {
 	const struct start_options *options = run->options;
@@ -178,6 +166,18 @@ static int start_setup(struct workload_run *run)
 	start->threads = calloc(run->workers, sizeof(*start->threads));
 	start->firsts = calloc(run->workers, sizeof(*start->firsts));
 	return start->threads == NULL || start->firsts == NULL ? -ENOMEM : 0;
+}
+
+static void start_teardown(struct workload_run *run)
+{
+	struct start *start = run->state;
+
+	for (unsigned i = 0; i < TIMES; i++)
+		latencies_free(&start->all[i]);
+	sem_destroy(&start->begun);
+	sem_destroy(&start->end);
+	free(start->threads);
+	free(start->firsts);
 }
 
 static void start_prepare(struct workload_run *run)

@@ -49,13 +49,6 @@ static int run_chain(struct chain *chain)
 
 /* ---- the workload -------------------------------------------------------- */
 
-static void chain_teardown(struct workload_run *run)
-{
-	struct chain *chain = run->state;
-
-	free(chain->links);
-}
-
 static int chain_setup(struct workload_run *run)
 {
 	const struct batch_options *options = run->options;
@@ -72,6 +65,13 @@ static int chain_setup(struct workload_run *run)
 	for (struct chain_link *link = chain->links; link != chain->end; link++)
 		link->chain = chain;
 	return 0;
+}
+
+static void chain_teardown(struct workload_run *run)
+{
+	struct chain *chain = run->state;
+
+	free(chain->links);
 }
 
 static void chain_prepare(struct workload_run *run)

@@ -116,15 +116,6 @@ static int imbalance_round(struct workload_run *run)
 
 /* ---- set-up -------------------------------------------------------------- */
 
-static void imbalance_teardown(struct workload_run *run)
-{
-	struct imbalance *all = run->state;
-
-	free(all->items);
-	free(all->expected);
-	free(all->busy);
-}
-
 /* Compute how many tasks each piece has, at least one. */
 static void plan(struct imbalance *all, const struct imbalance_options *options)
 {
@@ -181,6 +172,15 @@ static int imbalance_setup(struct workload_run *run)
 	if (err == 0)
 		number_items(all);
 	return err;
+}
+
+static void imbalance_teardown(struct workload_run *run)
+{
+	struct imbalance *all = run->state;
+
+	free(all->items);
+	free(all->expected);
+	free(all->busy);
 }
 
 static void imbalance_prepare(struct workload_run *run)

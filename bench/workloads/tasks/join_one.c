@@ -59,13 +59,6 @@ static enum skua_poll poll_parent(struct skua_task *self)
 
 /* ---- the workload -------------------------------------------------------- */
 
-static void join_one_teardown(struct workload_run *run)
-{
-	struct join_one *j = run->state;
-
-	empty_tasks_free(&j->child);
-}
-
 static int join_one_setup(struct workload_run *run)
 {
 	struct join_one *j = run->state;
@@ -74,6 +67,13 @@ static int join_one_setup(struct workload_run *run)
 	j->rt = run->rt;
 	j->children = run->ops;
 	return empty_tasks_init(&j->child, 1);
+}
+
+static void join_one_teardown(struct workload_run *run)
+{
+	struct join_one *j = run->state;
+
+	empty_tasks_free(&j->child);
 }
 
 static void join_one_prepare(struct workload_run *run)

@@ -48,15 +48,6 @@ static enum skua_poll poll_item(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-static void map_teardown(struct workload_run *run)
-{
-	struct map *map = run->state;
-
-	free(map->tasks);
-	free(map->results);
-	free(map->expected);
-}
-
 static int map_setup(struct workload_run *run)
 {
 	const struct map_options *options = run->options;
@@ -74,6 +65,15 @@ static int map_setup(struct workload_run *run)
 	for (uint64_t i = 0; i < map->items; i++)
 		map->expected[i] = compute(i, map->cost);
 	return 0;
+}
+
+static void map_teardown(struct workload_run *run)
+{
+	struct map *map = run->state;
+
+	free(map->tasks);
+	free(map->results);
+	free(map->expected);
 }
 
 static void map_prepare(struct workload_run *run)

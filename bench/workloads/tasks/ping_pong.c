@@ -103,13 +103,6 @@ static int run_batch(struct ping_pong *all)
 
 /* ---- the workload -------------------------------------------------------- */
 
-static void ping_pong_teardown(struct workload_run *run)
-{
-	struct ping_pong *all = run->state;
-
-	free(all->pairs);
-}
-
 static int ping_pong_setup(struct workload_run *run)
 {
 	const struct batch_options *options = run->options;
@@ -127,6 +120,13 @@ static int ping_pong_setup(struct workload_run *run)
 		all->pairs[i].number = i;
 	}
 	return 0;
+}
+
+static void ping_pong_teardown(struct workload_run *run)
+{
+	struct ping_pong *all = run->state;
+
+	free(all->pairs);
 }
 
 static void ping_pong_prepare(struct workload_run *run)

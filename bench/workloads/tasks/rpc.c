@@ -230,17 +230,6 @@ static json_t *rpc_figures(struct workload_run *run)
 
 /* ---- set-up --------------------------------------------------------------- */
 
-static void rpc_teardown(struct workload_run *run)
-{
-	struct rpc *rpc = run->state;
-
-	pin_restore(&rpc->pin);
-	latencies_free(&rpc->sojourn_ns);
-	latencies_free(&rpc->slowdown);
-	free(rpc->calls);
-	free(rpc->requests);
-}
-
 static int rpc_setup(struct workload_run *run)
 {
 	const struct rpc_options *options = run->options;
@@ -257,6 +246,17 @@ static int rpc_setup(struct workload_run *run)
 	pin_caller(&rpc->pin);
 	rpc->with_bare = pin_leaves_cpu(&rpc->pin, rpc->workers);
 	return 0;
+}
+
+static void rpc_teardown(struct workload_run *run)
+{
+	struct rpc *rpc = run->state;
+
+	pin_restore(&rpc->pin);
+	latencies_free(&rpc->sojourn_ns);
+	latencies_free(&rpc->slowdown);
+	free(rpc->calls);
+	free(rpc->requests);
 }
 
 /* ---- options -------------------------------------------------------------- */

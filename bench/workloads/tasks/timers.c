@@ -257,16 +257,6 @@ static int sleep_beside_load(struct timers *t)
 
 /* ---- the workload --------------------------------------------------------- */
 
-static void timers_teardown(struct workload_run *run)
-{
-	struct timers *t = run->state;
-
-	latencies_free(&t->late);
-	free(t->far);
-	free(t->sleepers);
-	free(t->busy);
-}
-
 static int timers_setup(struct workload_run *run)
 {
 	const struct timers_options *options = run->options;
@@ -282,6 +272,16 @@ static int timers_setup(struct workload_run *run)
 	if (t->far == NULL || t->sleepers == NULL || t->busy == NULL)
 		return -ENOMEM;
 	return 0;
+}
+
+static void timers_teardown(struct workload_run *run)
+{
+	struct timers *t = run->state;
+
+	latencies_free(&t->late);
+	free(t->far);
+	free(t->sleepers);
+	free(t->busy);
 }
 
 static void timers_prepare(struct workload_run *run)

@@ -245,14 +245,6 @@ static int search_with_tasks(struct uts_search *search)
 
 /* ---- the workload -------------------------------------------------------- */
 
-static void uts_teardown(struct workload_run *run)
-{
-	struct uts_search *search = run->state;
-
-	free(search->workers);
-	block_pool_destroy(&search->pool);
-}
-
 static int make_workers(struct uts_search *search)
 {
 	size_t bytes = search->worker_count * sizeof(*search->workers);
@@ -284,6 +276,14 @@ static int uts_setup(struct workload_run *run)
 	block_pool_init(&search->pool, sizeof(union uts_block));
 	run->ops = search->tree->nodes;
 	return make_workers(search);
+}
+
+static void uts_teardown(struct workload_run *run)
+{
+	struct uts_search *search = run->state;
+
+	free(search->workers);
+	block_pool_destroy(&search->pool);
 }
 
 static void uts_prepare(struct workload_run *run)

@@ -54,13 +54,6 @@ static int run_batch(struct yield_many *y)
 
 /* ---- the workload -------------------------------------------------------- */
 
-static void yield_teardown(struct workload_run *run)
-{
-	struct yield_many *y = run->state;
-
-	free(y->tasks);
-}
-
 static int yield_setup(struct workload_run *run)
 {
 	const struct yield_options *options = run->options;
@@ -74,6 +67,13 @@ static int yield_setup(struct workload_run *run)
 	if (y->tasks == NULL)
 		return -ENOMEM;
 	return 0;
+}
+
+static void yield_teardown(struct workload_run *run)
+{
+	struct yield_many *y = run->state;
+
+	free(y->tasks);
 }
 
 static void yield_prepare(struct workload_run *run)
