@@ -20,16 +20,23 @@
 
 #include <string.h>
 
-#define STORES 128 /* of a location, in an execution */
+#define STORES      128  /* of a location, in an execution */
+#define STORES_MADE 8192 /* of all locations, in an execution */
+#define SLOTS       512  /* of the table of locations, so that most are free */
 /* From a store to one behind it: so often the gap can be halved. */
 #define GAP 256
 
 _Static_assert(STORES *GAP <= UINT16_MAX, "times of stores");
+_Static_assert(STORES_MADE <= UINT16_MAX, "numbers of stores");
+_Static_assert(LOCATIONS <= UINT8_MAX && LOCATIONS < SLOTS,
+	       "a location fits into a slot, and there is always a free slot");
+_Static_assert(SLOTS == 1 << (64 - 55), "the hash of an address is a slot");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "small values are the first bytes of a uint64_t");
 
 struct store {
 	uint64_t value;
+	uint64_t id;      /* no other store has it, in any execution */
 	uint16_t time;    /* its place in the order of its location */
 	bool updates;     /* a read-modify-write, of the store before it */
 	struct view view; /* for a thread that reads and acquires it */
@@ -37,8 +44,8 @@ struct store {
 
 struct location {
 	size_t size;
-	unsigned count; /* of its stores, which are sorted by time */
-	struct store stores[STORES];
+	unsigned count;          /* of its stores */
+	uint16_t stores[STORES]; /* their numbers, sorted by time */
 };
 
 struct knowledge {
@@ -46,14 +53,30 @@ struct knowledge {
 	struct view acquirable;
 	struct view released;
 	unsigned last_read; /* a location, for explore_spin(); 0 before any */
+	/* Of each location, the store whose view was last joined to @now, and to
+	 * @acquirable: that need not be done again. */
+	uint64_t known[LOCATIONS];
+	uint64_t noted[LOCATIONS];
+};
+
+struct slot {
+	uint32_t execution; /* if it is not this one, the slot is free */
+	uint8_t location;
 };
 
 static struct {
 	unsigned count;
 	const volatile void *addresses[LOCATIONS];
 	struct location locations[LOCATIONS];
+	/* Of all locations, in the order in which they were made: an execution makes few,
+	 * which therefore lie close together. */
+	unsigned made;
+	struct store stores[STORES_MADE];
 	struct knowledge threads[THREADS];
 	struct view fences; /* its epochs stay 0 */
+	uint64_t last_id;   /* of a store */
+	uint32_t execution;
+	struct slot slots[SLOTS]; /* by the hash of an address, or behind it */
 } memory;
 
 static uint16_t oldest(const struct view *view, unsigned location)
@@ -133,6 +156,11 @@ static void forget(struct view *view)
 void memory_reset(void)
 {
 	memory.count = 0;
+	memory.made = 0;
+	if (++memory.execution == 0) { /* it has wrapped */
+		memset(memory.slots, 0, sizeof(memory.slots));
+		memory.execution = 1;
+	}
 	forget(&memory.fences);
 	forget(&memory.threads[0].now);
 	forget(&memory.threads[0].acquirable);
@@ -174,19 +202,46 @@ static uint64_t truncate(uint64_t value, size_t size)
 	return size < 8 ? value & ((UINT64_C(1) << (8 * size)) - 1) : value;
 }
 
+/* The number of a new store. */
+static uint16_t make_store(void)
+{
+	if (memory.made == STORES_MADE)
+		explore_fail(EXPLORE_SITE("STORES_MADE"),
+			     "livelock? too many stores");
+	memory.stores[memory.made].id = ++memory.last_id;
+	return (uint16_t)memory.made++;
+}
+
+/* The slot of a location, or the free one that it may have. */
+static struct slot *slot_of(const volatile void *address)
+{
+	uint64_t i = (uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 55;
+	struct slot *slot = &memory.slots[i];
+
+	while (slot->execution == memory.execution &&
+	       memory.addresses[slot->location] != address) {
+		i = (i + 1) % SLOTS;
+		slot = &memory.slots[i];
+	}
+	return slot;
+}
+
 /* A location's first store is what memory holds when it is first met. */
 static unsigned add_location(const volatile void *address, size_t size)
 {
 	unsigned l = memory.count;
 	struct location *location = &memory.locations[l];
-	struct store *first = &location->stores[0];
+	struct store *first;
 
 	if (l == LOCATIONS)
 		explore_fail(EXPLORE_SITE("LOCATIONS"), "too many locations");
 	memory.count++;
+	*slot_of(address) = (struct slot){ memory.execution, (uint8_t)l };
 	memory.addresses[l] = address;
 	location->size = size;
 	location->count = 1;
+	location->stores[0] = make_store();
+	first = &memory.stores[location->stores[0]];
 	first->value = raw_read(address, size);
 	first->time = 0;
 	first->updates = false;
@@ -197,11 +252,10 @@ static unsigned add_location(const volatile void *address, size_t size)
 /* The number of a location, or memory.count if it was not met yet. */
 static unsigned look_up(const volatile void *address)
 {
-	unsigned l = 0;
+	const struct slot *slot = slot_of(address);
 
-	while (l < memory.count && memory.addresses[l] != address)
-		l++;
-	return l;
+	return slot->execution == memory.execution ? slot->location
+						   : memory.count;
 }
 
 static unsigned find(const volatile void *address, size_t size)
@@ -222,7 +276,7 @@ static unsigned newest(unsigned l)
 
 static struct store *store_at(unsigned l, unsigned index)
 {
-	return &memory.locations[l].stores[index];
+	return &memory.stores[memory.locations[l].stores[index]];
 }
 
 static uint16_t newest_time(unsigned l)
@@ -264,7 +318,15 @@ static uint64_t observe(unsigned l, unsigned index, memory_order order)
 
 	raise_oldest(&me->now, l, store->time);
 	me->last_read = l;
-	join(acquires(order) ? &me->now : &me->acquirable, &store->view);
+	if (me->known[l] == store->id)
+		return store->value;
+	if (acquires(order)) {
+		join(&me->now, &store->view);
+		me->known[l] = store->id;
+	} else if (me->noted[l] != store->id) {
+		join(&me->acquirable, &store->view);
+		me->noted[l] = store->id;
+	}
 	return store->value;
 }
 
@@ -272,28 +334,33 @@ static uint64_t observe(unsigned l, unsigned index, memory_order order)
 static bool can_follow(unsigned l, unsigned index)
 {
 	const struct store *before = store_at(l, index);
+	const struct store *next;
 
 	if (index == newest(l))
 		return true;
-	return before->time >= oldest(&mine()->now, l) && !before[1].updates &&
-	       before[1].time - before->time > 1;
+	next = store_at(l, index + 1);
+	return before->time >= oldest(&mine()->now, l) && !next->updates &&
+	       next->time - before->time > 1;
 }
 
 /* Make room for a store behind @before; its time is set. */
 static struct store *insert(unsigned l, unsigned before)
 {
 	struct location *location = &memory.locations[l];
-	struct store *store = &location->stores[before + 1];
+	uint16_t *at = &location->stores[before + 1];
 	unsigned later = newest(l) - before;
+	uint16_t time = store_at(l, before)->time;
 
 	if (location->count == STORES)
 		explore_fail(EXPLORE_SITE("STORES"),
 			     "livelock? too many stores to one location");
+	time = later ? (uint16_t)((time + store_at(l, before + 1)->time) / 2)
+		     : (uint16_t)(time + GAP);
+	memmove(at + 1, at, later * sizeof(*at));
+	*at = make_store();
 	location->count++;
-	memmove(store + 1, store, later * sizeof(*store));
-	store->time = later ? (uint16_t)((store[-1].time + store[1].time) / 2)
-			    : (uint16_t)(store[-1].time + GAP);
-	return store;
+	memory.stores[*at].time = time;
+	return &memory.stores[*at];
 }
 
 /* The current thread stores, behind the store @before, which it @updates if
@@ -310,7 +377,7 @@ static void add(unsigned l, unsigned before, uint64_t value, memory_order order,
 	copy(&store->view, releases(order) ? &me->now : &me->released);
 	raise_oldest(&store->view, l, store->time);
 	if (updates)
-		join(&store->view, &store[-1].view);
+		join(&store->view, &store_at(l, before)->view);
 	if (before + 2 == memory.locations[l].count)
 		raw_write((volatile void *)(uintptr_t)memory.addresses[l],
 			  memory.locations[l].size, value);
