@@ -17,6 +17,7 @@ Exit code: 0 within the limits, 1 not, 77 cannot count here (the reason is the
 last line).
 """
 
+import concurrent.futures
 import json
 import os
 import platform
@@ -38,6 +39,8 @@ VALGRIND += ["--cachegrind-out-file=/dev/null"]
 # How often a worker sleeps depends on the machine: one count of so many has to
 # be within the limit.
 ATTEMPTS = 3
+# valgrind counts what a case does, not what others do beside it.
+CASES_AT_ONCE = 2
 # A limit is so far above what was measured at most; a count that is so far
 # below its limit is worth a remark.
 HEADROOM, SLACK = 1.1, 0.8
@@ -72,6 +75,7 @@ class Counters:
     """The hardware's."""
 
     name = "hardware counters"
+    cases_at_once = 1
 
     def __init__(self, bench):
         self.bench = bench
@@ -84,6 +88,7 @@ class Counters:
 
 class Valgrind:
     name = "valgrind"
+    cases_at_once = CASES_AT_ONCE
 
     def __init__(self, bench, clock):
         self.bench = bench
@@ -114,7 +119,7 @@ def count(counter, case):
 
 
 def compare(counter, case):
-    """A complaint, or None."""
+    """A line about a case, and a complaint, or None."""
     least = None
     for _ in range(ATTEMPTS):
         taken = count(counter, case)
@@ -124,10 +129,10 @@ def compare(counter, case):
     remark = ""
     if least < SLACK * case.limit:
         remark = f": lower it in {LIMITS}"
-    print(f"{case.workload:<24}{least:>9.1f}  limit {case.limit}{remark}", flush=True)
+    line = f"{case.workload:<24}{least:>9.1f}  limit {case.limit}{remark}"
     if least <= case.limit:
-        return None
-    return (
+        return line, None
+    return line, (
         f"FAILED: {case.workload}, 1 worker: {least:.1f} instructions an operation "
         f"({counter.name}, least of {ATTEMPTS}), the limit is {case.limit}. "
         f"Make it cheaper; or raise {case.workload} in {LIMITS}, in a commit "
@@ -213,11 +218,15 @@ def check(build, limits, arguments):
         return failures
     with tempfile.TemporaryDirectory() as scratch:
         counter = choose_counter(cases[0], build, scratch, "--valgrind" in arguments)
-        for case in cases:
-            if case.long and counter.name == "valgrind" and "--long" not in arguments:
-                print(f"{case.workload}: left to --long: minutes under valgrind")
-            else:
-                failures.append(compare(counter, case))
+        if counter.name == "valgrind" and "--long" not in arguments:
+            for case in cases:
+                if case.long:
+                    print(f"{case.workload}: left to --long: minutes under valgrind")
+            cases = [case for case in cases if not case.long]
+        with concurrent.futures.ThreadPoolExecutor(counter.cases_at_once) as pool:
+            for line, failure in pool.map(lambda case: compare(counter, case), cases):
+                print(line, flush=True)
+                failures.append(failure)
     return [failure for failure in failures if failure]
 
 
