@@ -56,7 +56,9 @@ run_beside()
 	shift
 	"${tested[@]}" "$@" >"$scratch/out" 2>"$scratch/err" &
 	ours=$!
-	until grep -q "^SigBlk:\s0*$signals\$" "/proc/$ours/status"; do :; done
+	until grep -q "^SigBlk:\s0*$signals\$" "/proc/$ours/status"; do
+		sleep 0.01
+	done
 }
 
 # expect WHAT COMMAND... - a check: the command succeeds

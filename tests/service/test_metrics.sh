@@ -195,6 +195,7 @@ cp "$scratch/log" "$scratch/err"
 expect 'by HTTP' exited 0
 expect 'by HTTP' test ! -s "$scratch/served"
 refuses 1 'Address already in use' metrics --all --listen "127.0.0.1:$port"
+
 # --- clients that take their time --------------------------------------------------
 
 # Root keeps no user with files, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.

@@ -6,8 +6,8 @@
  *	count	steals, parks and LIFO hits, more than COUNTS of each; is then
  *		quiet, and prints what it counted
  *	later	is count, after a line
- *	load	tasks that run all the time; prints in the end how many were
- *		spawned and how many ran
+ *	load	tasks that run, with pauses, in which others have the CPUs; prints
+ *		in the end how many were spawned and how many ran
  *	fork	prints the number of a child, which waits as it does
  *	headless is load, and its first thread has ended
  *	exec	then executes `sleep`, which waits for ever
@@ -33,6 +33,7 @@
 #define CHILDREN 32u
 #define LOADED   64u
 #define SPIN     500u
+#define PAUSE_US 1000u
 
 extern struct area_root skua_debug_root;
 
@@ -223,6 +224,7 @@ static void *run_load(void *argument)
 		skua_task_init(&chief.task, poll_chief);
 		skua_group_spawn(&chief.group, &chief.task);
 		skua_group_wait(&chief.group);
+		usleep(PAUSE_US);
 	}
 	for (unsigned i = 0; i < LOADED; i++) {
 		spawned += all[i].spawned;
