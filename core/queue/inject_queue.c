@@ -13,30 +13,6 @@ void inject_queue_init(struct inject_queue *q)
 	atomic_init(&q->lock, INJECT_FREE);
 }
 
-void inject_list_append(struct inject_list *list, struct inject_node *node)
-{
-	/* Relaxed: no other thread knows the nodes before they are pushed. */
-	if (list->count == 0)
-		list->first = node;
-	else
-		atomic_store_relaxed(&list->last->next, node);
-	list->last = node;
-	list->count++;
-}
-
-struct inject_node *inject_list_pop(struct inject_list *list)
-{
-	struct inject_node *node = list->first;
-
-	if (list->count == 0)
-		return NULL;
-	/* Relaxed: the take acquired the link, or the caller wrote it. The next
-	 * field of the last node is undefined: count ends the list. */
-	list->first = atomic_load_relaxed(&node->next);
-	list->count--;
-	return node;
-}
-
 void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 {
 	struct inject_node *before;
@@ -65,11 +41,12 @@ void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
 
 /*
  * Take the last linked node. This fails unless the node is tail too: then a
- * push after it is unfinished (J3). Head stays visible until tail is NULL. If
- * it were NULL for a moment while a push is unfinished, other workers could
- * check it at that moment, and go to sleep.
+ * push after it is unfinished (J3). Head, which is @head, stays visible until
+ * tail is NULL. If it were NULL for a moment while a push is unfinished, other
+ * workers could check it at that moment, and go to sleep.
  */
-static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
+static bool take_last_locked(struct inject_queue *q, struct inject_node *node,
+			     struct inject_node *head)
 {
 	struct inject_node *last = node;
 
@@ -83,7 +60,7 @@ static bool take_last_locked(struct inject_queue *q, struct inject_node *node)
 		return false;
 	/* Relaxed: if this fails, a push has found the list empty and written
 	 * head (J2), and its value stays. */
-	atomic_cas_relaxed(&q->head, &node, NULL);
+	atomic_cas_relaxed(&q->head, &head, NULL);
 	return true;
 }
 
@@ -98,17 +75,16 @@ static struct inject_list take_locked(struct inject_queue *q, uint64_t most)
 	while (node != NULL && list.count < most) {
 		struct inject_node *next = atomic_load_acquire(&node->next);
 
-		if (next == NULL) {
-			if (!take_last_locked(q, node))
-				break;
-		} else {
-			/* Relaxed: the lock hands head to the next taker. */
-			atomic_store_relaxed(&q->head, next);
-		}
+		if (next == NULL && !take_last_locked(q, node, list.first))
+			break;
 		list.last = node;
 		list.count++;
 		node = next;
 	}
+	/* Once, as all workers read head at each poll. Relaxed: the lock hands
+	 * head to the next taker. */
+	if (node != NULL)
+		atomic_store_relaxed(&q->head, node);
 	/* Relaxed: an estimate; only written under the lock. */
 	atomic_store_relaxed(&q->taken,
 			     atomic_load_relaxed(&q->taken) + list.count);

@@ -95,10 +95,31 @@ struct inject_queue {
 void inject_queue_init(struct inject_queue *q);
 
 /* inject_list_append - add a node to a list that no other thread knows */
-void inject_list_append(struct inject_list *list, struct inject_node *node);
+static inline void inject_list_append(struct inject_list *list,
+				      struct inject_node *node)
+{
+	/* Relaxed: no other thread knows the nodes before they are pushed. */
+	if (list->count == 0)
+		list->first = node;
+	else
+		atomic_store_relaxed(&list->last->next, node);
+	list->last = node;
+	list->count++;
+}
 
 /* inject_list_pop - take the first node of such a list; NULL: it is empty */
-struct inject_node *inject_list_pop(struct inject_list *list);
+static inline struct inject_node *inject_list_pop(struct inject_list *list)
+{
+	struct inject_node *node = list->first;
+
+	if (list->count == 0)
+		return NULL;
+	/* Relaxed: the take acquired the link, or the caller wrote it. The next
+	 * field of the last node is undefined: count ends the list. */
+	list->first = atomic_load_relaxed(&node->next);
+	list->count--;
+	return node;
+}
 
 /* inject_queue_push - push all nodes of @list, at least one, in one step */
 void inject_queue_push(struct inject_queue *q, const struct inject_list *list);

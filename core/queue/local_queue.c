@@ -45,31 +45,6 @@ static inline uint64_t capacity(const struct local_queue *q)
 	return q->mask + 1;
 }
 
-/* Relaxed: tail publishes the slots, and head guards them (Q2). */
-static inline void *slot_load(const struct local_queue *q, uint64_t position)
-{
-	return atomic_load_relaxed(&q->slots[position & q->mask]);
-}
-
-static inline void slot_store(struct local_queue *q, uint64_t position,
-			      void *item)
-{
-	atomic_store_relaxed(&q->slots[position & q->mask], item);
-}
-
-/* Relaxed: the caller is the owner, which alone writes tail. */
-static inline uint64_t tail_owner(const struct local_queue *q)
-{
-	return atomic_load_relaxed(&q->tail);
-}
-
-/* Release: publishes the slots before @tail. Pairs with the acquire of tail
- * in claim(). */
-static inline void tail_publish_owner(struct local_queue *q, uint64_t tail)
-{
-	atomic_store_release(&q->tail, tail);
-}
-
 size_t local_queue_size(uint32_t slots)
 {
 	size_t bytes = sizeof(struct local_queue) + slots * sizeof(atomic_ptr);
@@ -82,12 +57,13 @@ void local_queue_init(struct local_queue *q, uint32_t slots, uint64_t start)
 	assert(local_queue_capacity_valid(slots));
 	atomic_init(&q->head, head_pack(start & POSITION_MASK, 0));
 	atomic_init(&q->tail, start);
+	q->limit = start + slots;
 	q->mask = slots - 1;
 	for (uint32_t i = 0; i < slots; i++)
 		atomic_init(&q->slots[i], NULL);
 }
 
-bool local_queue_push_owner(struct local_queue *q, void *item)
+uint32_t local_queue_room_owner(struct local_queue *q)
 {
 	/*
 	 * Acquire: a thief has finished reading its slots before they are
@@ -95,13 +71,16 @@ bool local_queue_push_owner(struct local_queue *q, void *item)
 	 * local_queue_steal_into(), and in claim() for a single item.
 	 */
 	uint64_t head = atomic_load_acquire(&q->head);
-	uint64_t tail = tail_owner(q);
+	uint64_t tail = local_queue_tail_owner(q);
+	uint64_t room = capacity(q) - distance(head_steal(head), tail);
 
-	if (distance(head_steal(head), tail) >= capacity(q))
-		return false;
-	slot_store(q, tail, item);
-	tail_publish_owner(q, tail + 1);
-	return true;
+	q->limit = tail + room;
+	return (uint32_t)room;
+}
+
+bool local_queue_push_limit_owner(struct local_queue *q, void *item)
+{
+	return local_queue_room_owner(q) > 0 && local_queue_push_owner(q, item);
 }
 
 void *local_queue_pop_owner(struct local_queue *q)
@@ -109,7 +88,7 @@ void *local_queue_pop_owner(struct local_queue *q)
 	/* Relaxed: the owner itself wrote the slots, and a stale head makes the
 	 * compare-exchange fail. */
 	uint64_t head = atomic_load_relaxed(&q->head);
-	uint64_t tail = tail_owner(q);
+	uint64_t tail = local_queue_tail_owner(q);
 
 	/* The loop repeats when a thief claimed items or released its claim. */
 	for (;;) {
@@ -126,7 +105,7 @@ void *local_queue_pop_owner(struct local_queue *q)
 		if (atomic_cas_release(
 			    &q->head, &head,
 			    head_pack(real + 1, pending ? pending + 1 : 0)))
-			return slot_load(q, real);
+			return local_queue_slot_load(q, real);
 	}
 }
 
@@ -141,19 +120,12 @@ struct local_queue_run local_queue_spill_owner(struct local_queue *q)
 	/* The push that failed may have seen a thief's claim. The claimed items
 	 * are not counted here; if the thief has released them by now, there is
 	 * room. */
-	if (distance(real, tail_owner(q)) < capacity(q))
+	if (distance(real, local_queue_tail_owner(q)) < capacity(q))
 		return none;
 	/* Release: as in local_queue_pop_owner(). */
 	if (!atomic_cas_release(&q->head, &head, head_pack(real + half, 0)))
 		return none;
 	return (struct local_queue_run){ .first = real, .count = half };
-}
-
-void *local_queue_run_item(const struct local_queue *q,
-			   struct local_queue_run run, uint32_t i)
-{
-	assert(i < run.count);
-	return slot_load(q, run.first + i);
 }
 
 /*
@@ -175,7 +147,7 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 	/* The loop repeats when the owner or another thief took an item. */
 	for (;;) {
 		/* Acquire: the slots before tail are filled. Pairs with the
-		 * release in tail_publish_owner(). */
+		 * release in local_queue_publish_owner(). */
 		uint64_t tail = atomic_load_acquire(&src->tail);
 		uint64_t real = head_real(head);
 		uint64_t queued = distance(real, tail);
@@ -194,13 +166,13 @@ static struct local_queue_steal claim(struct local_queue *src, uint64_t most,
 		 * head did not change meanwhile: then no thread wrote the slot
 		 * (Q2), and head was still current when tail was read.
 		 */
-		steal.item = slot_load(src, real);
+		steal.item = local_queue_slot_load(src, real);
 		/*
 		 * Release: a thief that reads this head reads no older tail, as
 		 * in local_queue_pop_owner(). For a single item, the release
 		 * also orders the read above before the owner's next write of
 		 * that slot: pairs with the acquire of head in
-		 * local_queue_push_owner(). Acquire on failure: as in the first
+		 * local_queue_room_owner(). Acquire on failure: as in the first
 		 * load of head.
 		 */
 		if (!atomic_cas_acq_rel(&src->head, &head,
@@ -220,21 +192,11 @@ struct local_queue_steal local_queue_steal_one(struct local_queue *src)
 	return claim(src, 1, &first);
 }
 
-uint32_t local_queue_room_owner(const struct local_queue *q)
-{
-	/* Acquire: as in local_queue_push_owner(): the caller will write the
-	 * free slots. */
-	uint64_t head = atomic_load_acquire(&q->head);
-
-	return (uint32_t)(capacity(q) -
-			  distance(head_steal(head), tail_owner(q)));
-}
-
 struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 						struct local_queue *dst,
 						uint32_t limit)
 {
-	uint64_t tail = tail_owner(dst);
+	uint64_t tail = local_queue_tail_owner(dst);
 	uint64_t most = local_queue_room_owner(dst) + UINT64_C(1);
 	uint64_t first;
 	struct local_queue_steal steal;
@@ -245,15 +207,16 @@ struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 		return steal;
 
 	for (uint32_t i = 1; i < steal.count; i++)
-		slot_store(dst, tail + i - 1, slot_load(src, first + i));
+		local_queue_slot_store(dst, tail + i - 1,
+				       local_queue_slot_load(src, first + i));
 	/*
 	 * Release: the copies are done before the owner of @src reuses the
-	 * slots; pairs with the acquire of head in local_queue_push_owner().
+	 * slots; pairs with the acquire of head in local_queue_room_owner().
 	 * This one operation cannot fail, whatever the owner has popped
 	 * meanwhile: it sets pending to 0 and keeps real.
 	 */
 	atomic_fetch_and_release(&src->head, ~PENDING_MASK);
-	tail_publish_owner(dst, tail + steal.count - 1);
+	local_queue_publish_owner(dst, tail + steal.count - 1);
 	return steal;
 }
 

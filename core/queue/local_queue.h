@@ -44,6 +44,7 @@
 #ifndef SKUA_CORE_QUEUE_LOCAL_QUEUE_H
 #define SKUA_CORE_QUEUE_LOCAL_QUEUE_H
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stddef.h>
 
@@ -67,6 +68,10 @@ struct local_queue {
 	 * it; compared modulo 2^48, wraps at 2^64.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 tail;
+	/* The owner's own: the slots from tail to this position are free. They
+	 * stay so, as steal only goes up; so a push need not read head, which
+	 * thieves write. */
+	uint64_t limit;
 
 	/* Writer: owner, only outside [steal, tail) (Q2). Readers: owner,
 	 * thieves. */
@@ -104,8 +109,48 @@ size_t local_queue_size(uint32_t capacity);
  */
 void local_queue_init(struct local_queue *q, uint32_t capacity, uint64_t start);
 
+/* The accesses to the slots. Relaxed: tail publishes them, and head guards them
+ * (Q2). */
+static inline void *local_queue_slot_load(const struct local_queue *q,
+					  uint64_t position)
+{
+	return atomic_load_relaxed(&q->slots[position & q->mask]);
+}
+
+static inline void local_queue_slot_store(struct local_queue *q,
+					  uint64_t position, void *item)
+{
+	atomic_store_relaxed(&q->slots[position & q->mask], item);
+}
+
+/* local_queue_tail_owner - return the tail. Relaxed: only the owner writes it. */
+static inline uint64_t local_queue_tail_owner(const struct local_queue *q)
+{
+	return atomic_load_relaxed(&q->tail);
+}
+
+/* local_queue_publish_owner - move the tail. Release: publishes the slots before
+ * @tail. Pairs with the acquire of tail in claim(). */
+static inline void local_queue_publish_owner(struct local_queue *q,
+					     uint64_t tail)
+{
+	atomic_store_release(&q->tail, tail);
+}
+
+/* local_queue_push_limit_owner - local_queue_push_owner() at the limit */
+bool local_queue_push_limit_owner(struct local_queue *q, void *item);
+
 /* local_queue_push_owner - add @item at the tail; false if the ring is full */
-bool local_queue_push_owner(struct local_queue *q, void *item);
+static inline bool local_queue_push_owner(struct local_queue *q, void *item)
+{
+	uint64_t tail = local_queue_tail_owner(q);
+
+	if (__builtin_expect(tail == q->limit, 0))
+		return local_queue_push_limit_owner(q, item);
+	local_queue_slot_store(q, tail, item);
+	local_queue_publish_owner(q, tail + 1);
+	return true;
+}
 
 /* local_queue_pop_owner - take the oldest item; NULL: there is none */
 void *local_queue_pop_owner(struct local_queue *q);
@@ -120,8 +165,12 @@ void *local_queue_pop_owner(struct local_queue *q);
 struct local_queue_run local_queue_spill_owner(struct local_queue *q);
 
 /* local_queue_run_item - return item @i of a run, @i < run.count */
-void *local_queue_run_item(const struct local_queue *q,
-			   struct local_queue_run run, uint32_t i);
+static inline void *local_queue_run_item(const struct local_queue *q,
+					 struct local_queue_run run, uint32_t i)
+{
+	assert(i < run.count);
+	return local_queue_slot_load(q, run.first + i);
+}
 
 /**
  * local_queue_steal_into - steal the older half, rounded up
@@ -143,7 +192,7 @@ struct local_queue_steal local_queue_steal_one(struct local_queue *src);
 
 /* local_queue_room_owner - return the number of free slots; slots that a thief
  * is still copying are not free */
-uint32_t local_queue_room_owner(const struct local_queue *q);
+uint32_t local_queue_room_owner(struct local_queue *q);
 
 /* local_queue_length - return the number of queued items; exact only for the
  * owner. Threads: any */

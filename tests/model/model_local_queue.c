@@ -73,7 +73,7 @@ static unsigned runs[ITEMS + 1];
  */
 static void slot_loaded(const volatile void *slot, const char *function)
 {
-	if (!self || strcmp(function, "slot_load") != 0)
+	if (!self || strcmp(function, "local_queue_slot_load") != 0)
 		return;
 	self->looked = slot;
 	self->mark = explore_race_mark();
@@ -83,7 +83,7 @@ static void slot_loaded(const volatile void *slot, const char *function)
 
 static void slot_stored(const volatile void *slot, const char *function)
 {
-	if (self && strcmp(function, "slot_store") == 0)
+	if (self && strcmp(function, "local_queue_slot_store") == 0)
 		explore_race_write(slot, EXPLORE_SITE("slot"));
 }
 
@@ -434,15 +434,16 @@ static struct local_queue_steal steal_copying(struct local_queue *src,
 					      struct local_queue *dst,
 					      uint64_t most, bool *release)
 {
-	uint64_t tail = tail_owner(dst);
+	uint64_t tail = local_queue_tail_owner(dst);
 	uint64_t first;
 	struct local_queue_steal steal = claim(src, most, &first);
 
 	*release = steal.count > 1;
 	for (uint32_t i = 1; i < steal.count; i++)
-		slot_store(dst, tail + i - 1, slot_load(src, first + i));
+		local_queue_slot_store(dst, tail + i - 1,
+				       local_queue_slot_load(src, first + i));
 	if (steal.count > 1)
-		tail_publish_owner(dst, tail + steal.count - 1);
+		local_queue_publish_owner(dst, tail + steal.count - 1);
 	return steal;
 }
 
@@ -509,8 +510,10 @@ static void b_takes_before_its_claim(void)
 static void a_pushes_unpublished(void)
 {
 	explore_write(items[1].payload, 7);
-	slot_store(&a.ring.q, tail_owner(&a.ring.q), &items[1]);
-	atomic_store_relaxed(&a.ring.q.tail, tail_owner(&a.ring.q) + 1);
+	local_queue_slot_store(&a.ring.q, local_queue_tail_owner(&a.ring.q),
+			       &items[1]);
+	atomic_store_relaxed(&a.ring.q.tail,
+			     local_queue_tail_owner(&a.ring.q) + 1);
 }
 
 /*
@@ -525,7 +528,7 @@ static void setup_rounds(uint64_t mask)
 	reset(0);
 	rounds = mask;
 	explore_write(items[1].payload, 7);
-	slot_store(&a.ring.q, 0, &items[1]);
+	local_queue_slot_store(&a.ring.q, 0, &items[1]);
 	atomic_store_release(&a.ring.q.tail, 1);
 }
 
@@ -541,11 +544,11 @@ static void setup_wide(void)
 
 static void rounds_push(unsigned id)
 {
-	uint64_t tail = tail_owner(&a.ring.q);
+	uint64_t tail = local_queue_tail_owner(&a.ring.q);
 
 	explore_write(items[id].payload, id * 7);
-	slot_store(&a.ring.q, tail, &items[id]);
-	tail_publish_owner(&a.ring.q, (tail + 1) & rounds);
+	local_queue_slot_store(&a.ring.q, tail, &items[id]);
+	local_queue_publish_owner(&a.ring.q, (tail + 1) & rounds);
 }
 
 static void rounds_take(struct worker *w)
@@ -555,7 +558,7 @@ static void rounds_take(struct worker *w)
 
 	if (atomic_load_acquire(&a.ring.q.tail) == head)
 		return;
-	item = slot_load(&a.ring.q, head);
+	item = local_queue_slot_load(&a.ring.q, head);
 	if (atomic_cas_acq_rel(&a.ring.q.head, &head, (head + 1) & rounds))
 		run(w, item);
 }
