@@ -392,7 +392,10 @@ static void count_leaves(struct worker *w)
 		schedule_end(group_leaves_count(&w->leaves), NULL);
 }
 
-static enum skua_poll poll_task(struct worker *w, struct skua_task *task)
+/* Inlined into the loop, where each task passes; poll_task() is for all other
+ * callers. */
+static inline __attribute__((always_inline)) enum skua_poll
+poll_here(struct worker *w, struct skua_task *task)
 {
 	enum skua_poll result;
 	bool told = false;
@@ -420,6 +423,12 @@ static enum skua_poll poll_task(struct worker *w, struct skua_task *task)
 	else
 		done(w, task);
 	return result;
+}
+
+static __attribute__((noinline)) enum skua_poll
+poll_task(struct worker *w, struct skua_task *task)
+{
+	return poll_here(w, task);
 }
 
 bool loop_poll_within(struct worker *w, struct skua_task *task)
@@ -619,7 +628,7 @@ void loop_run(struct worker *w)
 	for (;;) {
 		task = next_task(w);
 		if (task)
-			poll_task(w, task);
+			poll_here(w, task);
 		else if ((task = wait_for_task(w)) != NULL)
 			poll_first(w, task);
 		else
