@@ -69,27 +69,31 @@ void work_tell_owner(struct worker *w)
 	idle_wake(&w->pool->idle, w->group);
 }
 
+void work_push_back_owner(struct worker *w, struct skua_task *task)
+{
+	/* The only worker of a runtime has nobody to notify, as no other thread
+	 * takes from a local queue. After a spill it needs the fence all the
+	 * same (I1, step 2). */
+	if (!local_queue_push_owner(w->queue, task))
+		push_full_owner(w, task);
+	else if (w->pool->worker_count == 1)
+		return;
+	work_tell_owner(w);
+}
+
 void work_schedule_owner(struct worker *w, struct skua_task *task)
 {
 	struct skua_task *displaced = lifo_slot_put_owner(&w->lifo, task);
 
-	if (displaced) {
-		push_owner(w, displaced);
-		work_tell_owner(w);
-	} else {
+	if (displaced)
+		work_push_back_owner(w, displaced);
+	else
 		sentinel_filled(w);
-	}
-}
-
-void work_push_back_owner(struct worker *w, struct skua_task *task)
-{
-	push_owner(w, task);
-	work_tell_owner(w);
 }
 
 void work_yield_owner(struct worker *w, struct skua_task *task)
 {
-	/* The one exception to I1: no fence and no check if the worker takes
+	/* An exception to I1: no fence and no check if the worker takes
 	 * its next task from the front of this queue. If it takes another one
 	 * after all, notify_rest(), end_tick() or loop_poll_within()
 	 * notifies. */
