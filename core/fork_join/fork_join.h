@@ -24,6 +24,9 @@ struct fork_join {
 
 	/* 1: an external thread has this place. Writers: external threads. */
 	alignas(CACHE_PAIR) atomic_u32 taken;
+	/* When that thread took it. Writers: external threads. Readers:
+	 * searchers. */
+	atomic_u64 taken_ns;
 	/* Where the owner sleeps in a join. Writers: the owner; wakers. */
 	struct parker parker;
 

@@ -2,6 +2,7 @@
 /* team.c - see team.h, and core/idle/IDLE.md for the protocol */
 #include "core/fork_join/team.h"
 
+#include "core/base/clock.h"
 #include "core/fork_join/fork_join.h"
 
 void team_init(struct team *team, struct fork_join **members, struct idle *idle,
@@ -47,6 +48,9 @@ struct fork_join *team_enter(struct team *team, unsigned group)
 			 * sees the count, because it is counted before the
 			 * first job, as with team->forking. */
 			atomic_fetch_add_relaxed(&team->externals, 1);
+			/* Relaxed: a hint. */
+			atomic_store_relaxed(&external->taken_ns,
+					     clock_now_ns());
 			external->group = group;
 			return external;
 		}

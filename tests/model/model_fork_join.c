@@ -174,6 +174,12 @@ static void setup_beside_meets(void)
 	jobs[2].job.run = run_alone;
 }
 
+static void setup_young_meets(void)
+{
+	setup_one_meets();
+	young_ns = 1;
+}
+
 static void setup_twice_meets(void)
 {
 	reset(2, fork_twice, 2);
@@ -219,6 +225,12 @@ static void setup_asks_again(void)
 	jobs[0].job.run = run_alone;
 }
 
+static void setup_young_parent_meets(void)
+{
+	setup_parent_meets();
+	young_ns = 1;
+}
+
 /* One more worker than that. */
 static void setup_parent_meets_three(void)
 {
@@ -257,6 +269,20 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("external_forks_one__meets__tasks__many",
 		       setup_one_meets, check, workers_run_0, workers_run_1,
 		       external_and_tasks),
+	  MANY(10000) },
+	{ EXPLORE_PASS("young_external_forks_one__meets__few",
+		       setup_young_meets, check, workers_run_0, workers_run_1,
+		       external),
+	  FEW(10000) },
+	{ EXPLORE_PASS("young_external_forks_one__meets__tasks__many",
+		       setup_young_meets, check, workers_run_0, workers_run_1,
+		       external_and_tasks),
+	  MANY(10000) },
+	{ EXPLORE_PASS("young_job_forks__meets__few", setup_young_parent_meets,
+		       check, workers_run_0, workers_run_1, external),
+	  FEW(10000) },
+	{ EXPLORE_PASS("young_job_forks__meets__many", setup_young_parent_meets,
+		       check, workers_run_0, workers_run_1, external),
 	  MANY(10000) },
 	{ EXPLORE_PASS("external_forks_twice__meets__few", setup_twice_meets,
 		       check, workers_run_0, workers_run_1, external),
