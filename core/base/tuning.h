@@ -21,7 +21,9 @@ struct tuning {
 	uint64_t far_delay_ns; /* search time before other nodes are tried */
 	uint64_t spin_ns;      /* search time before a worker may sleep */
 	uint64_t lifo_delay_ns; /* time until thieves may take from a slot */
-	uint32_t max_queued;    /* most tasks in the injection queue */
+	/* For how long thieves leave the jobs of an external thread to it. */
+	uint64_t young_ns;
+	uint32_t max_queued; /* most tasks in the injection queue */
 };
 
 #endif

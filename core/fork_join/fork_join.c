@@ -14,13 +14,6 @@
  * the stack. A guess. */
 #define NESTED_MAX 8u
 
-/* For how long the jobs of an external thread are left to it: about the time of
- * a wake-up. A guess, which the workload region retunes: with 1 and 3 us, calls
- * of 3 to 4 us suffer, and with 6 us calls of 40 us are no slower. */
-#ifndef YOUNG_NS
-#define YOUNG_NS 5000u
-#endif
-
 /* Set the bit of the team's map by which thieves find this thread's jobs. */
 static void place(struct fork_join *fj, struct team *team, unsigned index)
 {
@@ -196,7 +189,8 @@ static bool is_young(const struct fork_join *fj)
 {
 	/* Relaxed: a hint. */
 	return is_external(fj) &&
-	       clock_now_ns() - atomic_load_relaxed(&fj->taken_ns) < YOUNG_NS;
+	       clock_now_ns() - atomic_load_relaxed(&fj->taken_ns) <
+		       fj->team->tuning->young_ns;
 }
 
 /* Steal a job. @counted: NULL: for a thread in a join, which is no helper; else
@@ -216,7 +210,7 @@ static bool steal(struct fork_join *fj, enum victims_reach reach, bool *counted,
 		unsigned i = team_member_of(team, victim.line, victim.bit);
 		struct fork_join *other = team->members[i];
 
-		if (i == fj->index || (reach < VICTIMS_ALL && is_young(other)))
+		if (i == fj->index || (reach != VICTIMS_ALL && is_young(other)))
 			continue;
 		/* A place among the helpers is taken only for a job, and after
 		 * the job was seen: then an external thread that made it public

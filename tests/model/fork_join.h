@@ -13,10 +13,6 @@
 #define SKUA_FORK_CHECKS 0
 #define WORKERS          3
 #define JOB_SLOTS        4
-/* Time stands still here, so that a region is young for ever, or never. */
-#define YOUNG_NS young_ns
-#include <stdint.h>
-static uint64_t young_ns;
 #include "tests/model/workers.h"
 
 #define JOBS 7
@@ -118,7 +114,6 @@ static inline void reset_apart(unsigned count, unsigned nodes,
 	root = fork;
 	companions = meet_count;
 	started = 0;
-	young_ns = 0;
 	memset(jobs, 0, sizeof(jobs));
 	for (unsigned i = 0; i < JOBS; i++)
 		jobs[i].job.run = run_leaf;

@@ -174,10 +174,11 @@ static void setup_beside_meets(void)
 	jobs[2].job.run = run_alone;
 }
 
+/* Time stands still, so that the external thread is young for ever. */
 static void setup_young_meets(void)
 {
 	setup_one_meets();
-	young_ns = 1;
+	pool.tuning.young_ns = 1;
 }
 
 static void setup_twice_meets(void)
@@ -228,7 +229,7 @@ static void setup_asks_again(void)
 static void setup_young_parent_meets(void)
 {
 	setup_parent_meets();
-	young_ns = 1;
+	pool.tuning.young_ns = 1;
 }
 
 /* One more worker than that. */
