@@ -47,7 +47,7 @@ int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)
 	worker = runtime_worker(rt);
 	cache = worker ? &worker->slab : NULL;
 	slab = worker ? worker->slab.slab
-		      : node_allocs_slab_here(&rt->worker_memory.allocs);
+		      : &node_allocs_here(&rt->worker_memory.allocs)->slab;
 	call = slab_take(slab, cache);
 	if (!call)
 		return -ENOMEM;

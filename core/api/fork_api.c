@@ -121,6 +121,22 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	return ctx;
 }
 
+int skua_task_ctx_end(const struct skua_task *self)
+{
+	struct worker *worker;
+
+	if (!self)
+		return -EINVAL;
+	if (!current_polls(self))
+		return -EPERM;
+	worker = current_here();
+	/* Ends the program if there are jobs that are not joined. */
+	fork_join_check_end_owner(worker->fork_join,
+				  fork_join_ctx_owner(worker->fork_join).head);
+	worker->forked_at = 0; /* not the number of a poll: that begins at 1 */
+	return 0;
+}
+
 static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
 		void *arg)
 {

@@ -5,6 +5,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
+#include "core/fiber/fiber.h"
 #include "core/loop/loop.h"
 #include "core/runtime/runtime.h"
 #include "core/task/group.h"
@@ -289,7 +290,8 @@ may_join(const struct skua_task *self, const struct skua_task *task)
  * it at once. Returns true if it has ended; the claim is then given back. */
 static inline bool ended_within(struct skua_task *task)
 {
-	if (!current_polls_next(task) ||
+	/* The stack of a fiber may be too small for the poll of another task. */
+	if (!current_polls_next(task) || (fiber_current() && !fiber_is(task)) ||
 	    !loop_poll_within(current_worker, task))
 		return false;
 	/* Acquire: everything that the task did. Pairs with

@@ -18,6 +18,9 @@
 #include "core/idle/victims.h"
 #include "probes/area.h"
 
+struct fiber_stacks;
+struct stacks;
+
 struct worker {
 	/* Constant while the workers run; read by thieves. */
 	alignas(CACHE_PAIR) struct pool *pool;
@@ -40,6 +43,8 @@ struct worker {
 	bool inbox_turn;             /* see work_next() */
 	struct pollers pollers;
 	struct slab_cache slab;
+	struct stacks *stacks;             /* of its node; constant */
+	struct fiber_stacks *fiber_stacks; /* its free ones */
 	struct stolen_job job; /* the stolen job that it runs next */
 	bool counted; /* it has one of the places for helpers (team.h) */
 	bool spare;   /* the polled task's spare reference has not been lent */

@@ -66,6 +66,7 @@ static _Unwind_Reason_Code refuse(_Unwind_Action actions, const char *what)
 
 KIND(allocator, "a function of struct skua_allocator")
 KIND(call, "a function that skua_call() was given")
+KIND(fiber, "the function of a fiber")
 KIND(hook, "a function of struct skua_hooks")
 KIND(job, "the function of a job")
 KIND(loop, "a function that a parallel loop or sort was given")

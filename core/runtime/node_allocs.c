@@ -39,6 +39,8 @@ static uint32_t find(struct node_allocs *allocs, int node, bool huge)
 		node_alloc_init(&allocs->nodes[i].alloc, allocs->allocator,
 				node, huge);
 		slab_init(&allocs->nodes[i].slab, &allocs->nodes[i].alloc);
+		stacks_init(&allocs->nodes[i].stacks, node,
+			    STACK_ORDER_DEFAULT);
 		allocs->count++;
 	}
 	return i;
@@ -90,6 +92,7 @@ void node_allocs_free(struct node_allocs *allocs)
 {
 	for (unsigned i = 0; i < allocs->count; i++) {
 		slab_destroy(&allocs->nodes[i].slab);
+		stacks_destroy(&allocs->nodes[i].stacks);
 		node_alloc_destroy(&allocs->nodes[i].alloc);
 	}
 	memory_free(allocs->allocator, allocs->nodes, CACHE_PAIR, 1,
@@ -98,15 +101,15 @@ void node_allocs_free(struct node_allocs *allocs)
 
 /* ---- threads from outside -------------------------------------------------- */
 
-struct slab *node_allocs_slab_here(const struct node_allocs *allocs)
+struct node_share *node_allocs_here(const struct node_allocs *allocs)
 {
 	unsigned node;
 
 	if (allocs->count == 1 || getcpu(NULL, &node) != 0)
-		return &allocs->nodes[0].slab;
+		return &allocs->nodes[0];
 	for (unsigned i = 1; i < allocs->count; i++) {
 		if (allocs->nodes[i].alloc.wanted.node == (int)node)
-			return &allocs->nodes[i].slab;
+			return &allocs->nodes[i];
 	}
-	return &allocs->nodes[0].slab;
+	return &allocs->nodes[0];
 }

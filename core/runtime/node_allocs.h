@@ -12,12 +12,14 @@
 
 #include "core/os/node_alloc.h"
 #include "core/config/config.h"
+#include "core/fiber/stacks.h"
 #include "core/task/slab.h"
 
 /* The memory that the workers of a node share. */
 struct node_share {
 	struct node_alloc alloc;
 	struct slab slab;
+	struct stacks stacks;
 };
 
 struct node_allocs {
@@ -59,8 +61,15 @@ static inline struct slab *node_allocs_slab_of(const struct node_allocs *allocs,
 	return &allocs->nodes[allocs->of[worker]].slab;
 }
 
-/* node_allocs_slab_here - return a slab for the calling thread, which is no worker: the
- * slab of its current node, or the slab without a node if no worker is on that node */
-struct slab *node_allocs_slab_here(const struct node_allocs *allocs);
+/* node_allocs_stacks_of - return the stacks of a worker's node */
+static inline struct stacks *
+node_allocs_stacks_of(const struct node_allocs *allocs, unsigned worker)
+{
+	return &allocs->nodes[allocs->of[worker]].stacks;
+}
+
+/* node_allocs_here - return the memory for the calling thread, which is no worker: that
+ * of its current node, or that without a node if no worker is on that node */
+struct node_share *node_allocs_here(const struct node_allocs *allocs);
 
 #endif

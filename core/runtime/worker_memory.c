@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "core/fiber/fiber_stacks.h"
 #include "core/loop/worker.h"
 
 /* The memory of a worker. Its local queue follows it. */
@@ -17,6 +18,7 @@ struct member {
 struct worker_late {
 	struct area_samples samples;
 	struct timer_slot timers[TIMER_WHEEL_SLOTS_TOTAL];
+	struct fiber_stacks fiber_stacks;
 };
 
 static size_t member_bytes(const struct config *config)
@@ -169,6 +171,8 @@ void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 		worker_init(worker, pool, i, queue, memory->late[i]->timers);
 		worker->area.samples = (uintptr_t)&memory->late[i]->samples;
 		worker->slab.slab = node_allocs_slab_of(&memory->allocs, i);
+		worker->stacks = node_allocs_stacks_of(&memory->allocs, i);
+		worker->fiber_stacks = &memory->late[i]->fiber_stacks;
 	}
 }
 

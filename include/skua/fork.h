@@ -198,6 +198,20 @@ SKUA_API int skua_run(struct skua_runtime *rt,
 SKUA_API struct skua_ctx skua_task_ctx(const struct skua_task *self);
 
 /**
+ * skua_task_ctx_end - give the context of skua_task_ctx() back before the poll ends
+ * @self: task that the calling thread is polling, borrowed; it has joined all its jobs
+ *
+ * A fiber calls this before it waits: the context belongs to a worker, and a fiber may
+ * go on on another one. Until then, calls that would wait return -EDEADLK. The context
+ * must not be used afterwards. In other tasks the end of the poll does the same.
+ *
+ * Threads: worker, in a poll. Blocks: never. Allocates: nothing.
+ * Return: 0, also if @self has no context; -EINVAL (@self is NULL); -EPERM (@self is not
+ * being polled).
+ */
+SKUA_API int skua_task_ctx_end(const struct skua_task *self);
+
+/**
  * skua_ctx_check - check the context that a function received
  * @ctx: context of the calling function
  *

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* fiber.c - see fiber.h */
+#include "core/fiber/fiber.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/boundary.h"
+#include "core/base/clock.h"
+#include "core/fiber/fiber_stacks.h"
+#include "core/fiber/switch.h"
+#include "core/fiber/watched.h"
+#include "core/loop/current.h"
+#include "core/loop/timers.h"
+
+_Static_assert(offsetof(struct skua_fiber, task) == 0, "a fiber is its task");
+
+/* A fiber for which there is no stack tries again after this time. A guess: nothing tells
+ * when the kernel has memory again. */
+#define RETRY_NS (NS_PER_S / 1000)
+
+_Thread_local struct skua_fiber *fiber_here;
+
+/* Bits of skua_fiber.flags, above the order of the stack. */
+#define FIBER_ORDER 0xffu
+
+/* ---- on the stack of the fiber ------------------------------------------- */
+
+/* A function of a fiber that was left by longjmp() runs on: on another stack. */
+static void check_stack(const struct skua_fiber *self)
+{
+#ifndef NDEBUG
+	const struct stack *stack = self->stack;
+	const char *here = __builtin_frame_address(0);
+
+	if (stack && here >= stack->low && here < (const char *)stack)
+		return;
+	fprintf(stderr, "skua: a fiber suspends itself on a stack that is not "
+			"its own: its function was left by longjmp(), or a "
+			"call of another fiber is in progress\n");
+	abort();
+#else
+	(void)self;
+#endif
+}
+
+static void leave(struct skua_fiber *self, enum skua_poll result)
+{
+	check_stack(self);
+	watched_leave(self->stack, result == SKUA_DONE);
+	fiber_switch(&self->context, self->caller, result);
+	watched_entered(self->stack);
+}
+
+void fiber_suspend(struct skua_fiber *self)
+{
+	leave(self, SKUA_PENDING);
+}
+
+void fiber_yield(struct skua_fiber *self)
+{
+	leave(self, SKUA_YIELD);
+}
+
+/* The first function on the stack of a fiber. */
+static void fiber_main(uintptr_t value)
+{
+	struct skua_fiber *self = (struct skua_fiber *)value;
+
+	watched_entered(self->stack);
+	self->fn(self);
+	BOUNDARY(fiber);
+	leave(self, SKUA_DONE);
+	abort(); /* a fiber that is done is not polled */
+}
+
+/* ---- on the stack of the worker ------------------------------------------ */
+
+static struct timer *timer_of(struct skua_fiber *self)
+{
+	return (struct timer *)&self->timer;
+}
+
+/* Take a stack for the first poll. Return: false: no memory. */
+static bool begin(struct skua_fiber *self)
+{
+	struct stack *stack =
+		fiber_stacks_take(current_worker, self->flags & FIBER_ORDER);
+
+	if (!stack)
+		return false;
+	timers_cancel(timer_of(self)); /* of retry_later() */
+	self->stack = stack;
+	self->context = fiber_switch_prepare(stack, fiber_main);
+	watched_begin(stack);
+	return true;
+}
+
+static void end(struct skua_fiber *self)
+{
+	timers_cancel(timer_of(self));
+	watched_end(self->stack);
+	fiber_stacks_give(current_worker, self->stack);
+	self->stack = NULL;
+	self->context = NULL;
+	self->masks = 0;
+	/* Its context of skua_task_ctx() ends with it: a fiber that polls it within its
+	 * own poll has none. */
+	current_worker->forked_at = 0;
+}
+
+static enum skua_poll retry_later(struct skua_fiber *self)
+{
+	timers_add(current_worker, timer_of(self), &self->task,
+		   clock_now_ns() + RETRY_NS);
+	return SKUA_PENDING;
+}
+
+enum skua_poll fiber_poll(struct skua_task *task)
+{
+	struct skua_fiber *self = (struct skua_fiber *)task;
+	struct skua_fiber *outer = fiber_here;
+	struct watched_caller caller;
+	enum skua_poll result;
+
+	if (!self->context && !begin(self))
+		return retry_later(self);
+	fiber_here = self;
+	watched_enter(self->stack, &caller);
+	result = (enum skua_poll)fiber_switch(&self->caller, self->context,
+					      (uintptr_t)self);
+	watched_left(&caller);
+	fiber_here = outer;
+	if (result == SKUA_DONE)
+		end(self);
+	return result;
+}
+
+bool fiber_is(const struct skua_task *task)
+{
+	return task->poll == fiber_poll;
+}
+
+bool fiber_may_suspend(const struct skua_fiber *self)
+{
+	const struct worker *worker = current_here();
+
+	return worker && worker->area.task == (uintptr_t)&self->task &&
+	       worker->forked_at != worker->area.counters.tasks_polled;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * fiber.h - tasks with a stack of their own
+ *
+ * A fiber is a task whose poll function, fiber_poll(), switches to the stack of the fiber
+ * and comes back when the fiber suspends itself or ends. The scheduler knows nothing of
+ * fibers, so that everything that holds for tasks holds for them.
+ *
+ * Between two polls, the context of a fiber is data of its task, as the fields of any
+ * other task are: fiber_switch() has saved it before the poll returns, so before the
+ * state word lets another worker poll the fiber, however early a wake-up comes.
+ *
+ * A fiber may go on on another thread after fiber_suspend(). So no function reads a
+ * thread-local both before and after a suspension: compilers keep the thread pointer.
+ * fiber_poll() runs on the stack of its thread, or on that of a fiber that stays on its
+ * thread meanwhile, because it is in a poll within its own.
+ */
+#ifndef SKUA_CORE_FIBER_FIBER_H
+#define SKUA_CORE_FIBER_FIBER_H
+
+#include <stdbool.h>
+
+#include "skua/fiber.h"
+
+/* The fiber that runs on this thread; NULL: none. Writer: fiber_poll().
+ * Initial-exec, like current_worker. Read it by fiber_current() only. */
+extern _Thread_local struct skua_fiber *fiber_here
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/**
+ * fiber_current - the fiber that runs on the calling thread; NULL: none
+ *
+ * Not read in C where that can be avoided: a compiler may keep the address of a
+ * thread-local across fiber_suspend(), which returns on another thread.
+ */
+static inline struct skua_fiber *fiber_current(void)
+{
+	struct skua_fiber *fiber;
+
+#if defined(__x86_64__) && !defined(SKUA_EXPLORE)
+	__asm__ volatile("movq fiber_here@gottpoff(%%rip), %0\n\t"
+			 "movq %%fs:(%0), %0"
+			 : "=r"(fiber)
+			 :
+			 : "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+	fiber = fiber_here;
+#endif
+	return fiber;
+}
+
+/* fiber_is - is this task a fiber? False also while telemetry times the wait of the task,
+ * and has put its own poll function in place of the task's. */
+bool fiber_is(const struct skua_task *task);
+
+/* fiber_poll - the poll function of fibers */
+enum skua_poll fiber_poll(struct skua_task *task);
+
+/**
+ * fiber_may_suspend - may the fiber leave its worker?
+ * @self: fiber_current()
+ *
+ * Return: false in a poll that runs on top of the fiber; inside a job; and while the
+ * fiber has a context of skua_task_ctx(), with which it may have forked jobs.
+ */
+bool fiber_may_suspend(const struct skua_fiber *self);
+
+/**
+ * fiber_suspend - end the poll of the calling fiber as pending
+ * @self: fiber_current(), and fiber_may_suspend()
+ *
+ * Returns when the fiber is polled again, perhaps on another thread.
+ */
+void fiber_suspend(struct skua_fiber *self);
+
+/* fiber_yield - the same, as a poll that yields */
+void fiber_yield(struct skua_fiber *self);
+
+#endif

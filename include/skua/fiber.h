@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * fiber.h - tasks with a stack of their own, written as straight-line code
+ *
+ * A fiber is a task: it is spawned, joined, cancelled, grouped, woken, typed and shown
+ * by the tools like any other. The library provides its poll function, which runs the
+ * function of the fiber until that has to wait. The fiber may go on on another worker.
+ *
+ *	struct client {
+ *		struct skua_fiber fiber; // first: the function casts back
+ *		unsigned turns;
+ *	};
+ *
+ *	static void serve(struct skua_fiber *self)
+ *	{
+ *		struct client *client = (struct client *)self;
+ *
+ *		for (unsigned i = 0; i < client->turns; i++) {
+ *			take_a_step(client);
+ *			skua_yield();
+ *		}
+ *	}
+ *
+ *	skua_fiber_init(&client->fiber, serve, 0);
+ *	skua_task_spawn(rt, &client->fiber.task);
+ *
+ * Thread-local variables: after any call that waits, a fiber may be on another thread.
+ * Compilers keep the addresses of thread-local variables, errno included, across calls.
+ * Do not use one both before and after a call that waits in the same function; or keep
+ * the fiber on one worker with skua_task_spawn_on(). This library never sets errno.
+ *
+ * Locks: do not hold a pthread mutex across a call that waits.
+ *
+ * C++: do not wait in a catch block, or while a destructor runs because of an
+ * exception: the C++ runtime keeps the exceptions that are being handled in a
+ * thread-local variable.
+ *
+ * Jobs: skua_task_ctx(&self->task) works in a fiber, and jobs run on its stack. The
+ * context belongs to the worker, so calls that would wait return -EDEADLK until
+ * skua_task_ctx_end().
+ *
+ * Stacks are mapped once and kept. Each has a guard below its lowest address, so that an
+ * overflow raises SIGSEGV. The kernel provides a page when it is first written to.
+ */
+#ifndef SKUA_FIBER_H
+#define SKUA_FIBER_H
+
+#include <skua/base.h>
+#include <skua/task.h>
+#include <skua/timer.h>
+
+SKUA_BEGIN_DECLS
+
+struct skua_fiber;
+struct skua_wait;
+
+/**
+ * skua_fiber_fn - function of a fiber
+ * @self: the fiber; the struct that embeds it holds the arguments and results
+ *
+ * Runs once, on the stack of the fiber. The fiber is done when it returns. It must
+ * return: no exception, longjmp() or pthread_exit() may leave it (see SKUA_NOEXCEPT).
+ * Between two calls that wait it is as a poll: it should take microseconds, and must not
+ * block its thread.
+ */
+typedef void (*skua_fiber_fn)(struct skua_fiber *self) SKUA_NOEXCEPT;
+
+#define SKUA_MIN_STACK UINT64_C(16384)    /* bytes */
+#define SKUA_MAX_STACK UINT64_C(67108864) /* bytes */
+
+/**
+ * struct skua_fiber - a fiber; embed it in a struct of your own
+ *
+ * Initialise it with skua_fiber_init(); the fields are private to the library, except
+ * that &fiber->task is passed to the functions on tasks. The rules of struct skua_task
+ * apply. It has a stack from its first poll to its last one.
+ */
+struct skua_fiber {
+	struct skua_task task;
+	skua_fiber_fn fn;
+	void *stack;
+	void *context;
+	void *caller;
+	struct skua_wait *wait;
+	uint32_t flags;
+	uint32_t masks;
+	uint64_t reserved[2];
+	struct skua_timer timer;
+	uint64_t reserved2;
+};
+
+/**
+ * skua_fiber_init - initialise a fiber
+ * @fiber: memory of the caller; must not be a fiber that was spawned and has not ended
+ * @fn: function of the fiber
+ * @stack_bytes: SKUA_MIN_STACK to SKUA_MAX_STACK, rounded up to a power of two; 0 =
+ *      65,536
+ *
+ * Spawn it with skua_task_spawn(), skua_group_spawn() and so on, passing &fiber->task.
+ * After a join it may be spawned again without another initialisation.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, or @stack_bytes is out of range); -ENOTSUP (the
+ * process runs with shadow stacks, which this version cannot switch: start it with
+ * GLIBC_TUNABLES=glibc.cpu.x86_shstk=off).
+ */
+SKUA_API int skua_fiber_init(struct skua_fiber *fiber, skua_fiber_fn fn,
+			     size_t stack_bytes);
+
+/**
+ * skua_fiber_self - return the calling fiber
+ *
+ * For code that a fiber calls without passing the fiber.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: the fiber; NULL outside of fibers, and in a job that another thread has taken.
+ */
+SKUA_API struct skua_fiber *skua_fiber_self(void);
+
+/**
+ * skua_await - suspend the calling fiber until it is woken
+ *
+ * For waits of the program's own: make a waker first (skua_task_waker()), as a poll
+ * function would. May return without a cause. A cancel wakes the fiber as well.
+ *
+ * Threads: worker, in a fiber. Blocks: the fiber, not its worker. Allocates: nothing.
+ * Order: writes before the wake are visible after the call.
+ * Return: 0; -EDEADLK (not in a fiber; or the fiber has a context of skua_task_ctx(), so
+ * that it cannot leave its worker): nothing was done.
+ */
+SKUA_API int skua_await(void);
+
+/**
+ * skua_yield - let other tasks run before the calling fiber goes on
+ *
+ * Threads: worker, in a fiber. Blocks: as skua_await(). Allocates: nothing.
+ * Return: as skua_await().
+ */
+SKUA_API int skua_yield(void);
+
+SKUA_END_DECLS
+
+#endif
