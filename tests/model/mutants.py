@@ -348,10 +348,14 @@ class Build:
         subprocess.run(
             [self.cc, "-c", self.folder / "visited.c", "-o", visited], check=True
         )
+        assembly = []
+        for source in sorted(ROOT.glob("core/*/*.S")):
+            assembly.append(self.folder / "objects" / (source.name + ".o"))
+            subprocess.run([self.cc, "-c", source, "-o", assembly[-1]], check=True)
         self.objects = {o.source: o for o in everything}
         self.archive = self.folder / "base.a"
         members = [o.path for o in everything if o.source not in self.models]
-        subprocess.run(["ar", "rcs", self.archive, *members], check=True)
+        subprocess.run(["ar", "rcs", self.archive, *members, *assembly], check=True)
         for model in self.models:
             self.link(self.objects[model].path, [], self.program(self.folder, model))
 
