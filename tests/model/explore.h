@@ -35,6 +35,7 @@
  *  - a failed explore_assert(), or assert() in core;
  *  - a race between plain accesses that are marked (explore_read(), explore_write()) or
  *    watched (explore_watch());
+ *  - an access to memory that was freed (explore_free());
  *  - a state in which no thread can run and one is not done (a lost wake-up);
  *  - an execution that does not end (livelock).
  *
@@ -189,6 +190,14 @@ bool explore_sequential(void);
  * before each plain access.
  */
 void explore_watch(const volatile void *address, size_t size);
+
+/*
+ * explore_free - from now on, no thread may access this memory
+ *
+ * Plain accesses are noticed in programs that use explore_watch(). A futex_wake() needs
+ * only the address, and is allowed.
+ */
+void explore_free(const volatile void *address, size_t size);
 
 #define explore_read(x) (explore_race_read(&(x), EXPLORE_SITE(#x)), (x))
 #define explore_write(x, value) \

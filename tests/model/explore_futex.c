@@ -20,6 +20,7 @@ void explore_sleep(const volatile void *word, uint32_t expected,
 	unsigned early;
 
 	thread_step(site);
+	race_check_freed(word, site);
 	if (memory_newest(word, sizeof(uint32_t)) != expected) {
 		trace(site, "sleep", word, expected, "refused: another value");
 		return;

@@ -445,6 +445,7 @@ static unsigned step_at(const volatile void *address, size_t size,
 {
 	refuse_seq_cst(order, site);
 	thread_step(site);
+	race_check_freed(address, site);
 	return find(address, size);
 }
 

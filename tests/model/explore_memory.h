@@ -48,6 +48,10 @@ uint16_t memory_tick(void);
 /* race_reset - begin an execution: forget all plain accesses */
 void race_reset(void);
 
+/* race_check_freed - fail if this memory was freed (explore_free()) */
+void race_check_freed(const volatile void *address,
+		      const struct explore_site *site);
+
 /* trace - print a line of the trace, if tracing is on
  *
  * @note may be "". @address distinguishes equal expressions. */

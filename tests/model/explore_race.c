@@ -13,6 +13,7 @@
 
 #define VARIABLES 64
 #define WATCHED   16 /* ranges */
+#define FREED     16
 
 struct variable {
 	const volatile void *address;
@@ -31,12 +32,15 @@ static struct {
 	struct variable variables[VARIABLES];
 	unsigned watched;
 	struct range ranges[WATCHED];
+	unsigned freed_count;
+	struct range freed[FREED];
 } race;
 
 void race_reset(void)
 {
 	race.count = 0;
 	race.watched = 0;
+	race.freed_count = 0;
 }
 
 static struct variable *find(const volatile void *address)
@@ -115,25 +119,50 @@ void explore_watch(const volatile void *address, size_t size)
 	race.ranges[race.watched++] = (struct range){ begin, begin + size };
 }
 
-static bool watched(const void *address)
+static bool within(const struct range *ranges, unsigned count,
+		   const volatile void *address)
 {
 	uintptr_t at = (uintptr_t)address;
 
-	for (unsigned i = 0; i < race.watched; i++)
-		if (at >= race.ranges[i].begin && at < race.ranges[i].end)
+	for (unsigned i = 0; i < count; i++)
+		if (at >= ranges[i].begin && at < ranges[i].end)
 			return true;
 	return false;
 }
 
+void race_check_freed(const volatile void *address,
+		      const struct explore_site *site)
+{
+	if (within(race.freed, race.freed_count, address))
+		explore_fail(site, "access to freed memory");
+}
+
+void explore_free(const volatile void *address, size_t size)
+{
+	uintptr_t begin = (uintptr_t)address;
+	struct range range = { begin, begin + size };
+
+	if (race.freed_count == FREED)
+		explore_fail(EXPLORE_SITE("FREED"), "too much is freed");
+	race_check_freed(address, EXPLORE_SITE("explore_free"));
+	for (unsigned i = 0; i < race.count; i++)
+		if (within(&range, 1, race.variables[i].address))
+			explore_race_write(race.variables[i].address,
+					   EXPLORE_SITE("explore_free"));
+	race.freed[race.freed_count++] = range;
+}
+
 static void watched_read(const void *address)
 {
-	if (watched(address))
+	race_check_freed(address, EXPLORE_SITE("plain"));
+	if (within(race.ranges, race.watched, address))
 		explore_race_read(address, EXPLORE_SITE("watched"));
 }
 
 static void watched_write(const void *address)
 {
-	if (watched(address))
+	race_check_freed(address, EXPLORE_SITE("plain"));
+	if (within(race.ranges, race.watched, address))
 		explore_race_write(address, EXPLORE_SITE("watched"));
 }
 

@@ -191,6 +191,28 @@ static void message_send_watched_relaxed(void)
 	atomic_store_relaxed(&flag, 1);
 }
 
+/* The receiver frees what the sender has used, and may still use. */
+static void message_send_and_touch(void)
+{
+	watched = 42;
+	atomic_store_release(&flag, 1);
+	atomic_store_relaxed(&x, 1);
+}
+
+static void message_send_and_touch_plain(void)
+{
+	atomic_store_release(&flag, 1);
+	watched = 42;
+}
+
+static void message_receive_and_free(void)
+{
+	if (!atomic_load_acquire(&flag))
+		return;
+	explore_free(&x, sizeof(x));
+	explore_free(&watched, sizeof(watched));
+}
+
 static void message_receive_watched(void)
 {
 	if (atomic_load_acquire(&flag))
@@ -575,6 +597,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("sequential__not_always", "assertion", setup, NULL,
 		      message_send_two_relaxed, sequential_receive_always) },
 
+	{ EXPLORE_PASS("free__sender_is_done", setup, NULL,
+		       message_send_watched, message_receive_and_free) },
+	{ EXPLORE_BUG("free__sender_stores", "freed memory", setup, NULL,
+		      message_send_and_touch, message_receive_and_free) },
+	{ EXPLORE_BUG("free__sender_writes", "data race", setup, NULL,
+		      message_send_and_touch_plain, message_receive_and_free) },
 	{ EXPLORE_PASS("message__watched", setup, NULL, message_send_watched,
 		       message_receive_watched) },
 	{ EXPLORE_BUG("message__watched__relaxed_store", "data race", setup,
