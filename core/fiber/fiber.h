@@ -57,6 +57,12 @@ bool fiber_is(const struct skua_task *task);
 /* fiber_poll - the poll function of fibers */
 enum skua_poll fiber_poll(struct skua_task *task);
 
+/* fiber_masks_cancel - may cancels not end the waits of the fiber? By the fiber. */
+static inline bool fiber_masks_cancel(const struct skua_fiber *self)
+{
+	return self->masks != 0;
+}
+
 /**
  * fiber_may_suspend - may the fiber leave its worker?
  * @self: fiber_current()

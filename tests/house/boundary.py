@@ -19,6 +19,7 @@ import tree
 # "file: name of the pointer", and the code of the library that it calls.
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
+    "core/wait/await.c: step": "a step of a file in core/sync/",
     "core/runtime/drive.c: reached": "a function of drive.c",
     "core/parallel/parallel_loop.c: drop": _OPERATION,
     "core/parallel/parallel_loop.c: init": _OPERATION,

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* await.c - see await.h */
+#include "core/wait/await.h"
+
+#include <errno.h>
+
+#include "core/base/clock.h"
+#include "core/fiber/fiber.h"
+#include "core/fork_join/fork_join.h"
+#include "core/loop/current.h"
+#include "core/loop/timers.h"
+#include "core/os/futex.h"
+#include "core/task/task.h"
+
+uintptr_t await_self(void)
+{
+	const struct worker *worker = current_worker;
+
+	if (worker && worker->area.task)
+		return worker->area.task;
+	return (uintptr_t)wait_thread_here() | WAIT_THREAD;
+}
+
+int await_allowed(void)
+{
+	if (fiber_current())
+		return 0;
+	return current_here() || fork_region_current ? -EDEADLK : 0;
+}
+
+static uint32_t phase_of(struct skua_wait *wait)
+{
+	/* Acquire: what the grantor did before. Pairs with the release in
+	 * grant(), wait.c. */
+	return atomic_load_acquire(wait_phase(wait));
+}
+
+/* If the wait was granted, make it idle, and return true. */
+static bool take_grant(struct skua_wait *wait)
+{
+	if (phase_of(wait) != WAIT_GRANTED)
+		return false;
+	/* Relaxed: the wait is the caller's alone again. */
+	atomic_store_relaxed(wait_phase(wait), WAIT_IDLE);
+	return true;
+}
+
+bool await_enter(struct skua_waiters *waiters, struct skua_wait *wait,
+		 void *object, int *code)
+{
+	uint32_t phase = phase_of(wait);
+
+	if (phase != WAIT_IDLE && wait->object != object) {
+		*code = -EINVAL;
+		return false;
+	}
+	wait->object = object;
+	waiters_lock(waiters);
+	/* Relaxed: under the list lock. */
+	phase = atomic_load_relaxed(wait_phase(wait));
+	if (phase == WAIT_IDLE || phase == WAIT_ARMED)
+		return true;
+	/* Chosen, and granted since or in a moment: a wake-up follows (N3). */
+	waiters_unlock(waiters);
+	*code = -EAGAIN;
+	return false;
+}
+
+/* ---- deadlines -------------------------------------------------------------- */
+
+static bool has_passed(uint64_t deadline_ns)
+{
+	return deadline_ns != SKUA_FOREVER_NS &&
+	       (deadline_ns == 0 || clock_now_ns() >= deadline_ns);
+}
+
+/* Return the error with which a task that would have to wait gives up; 0: none. */
+static int give_up_of(const struct skua_task *self, bool masked,
+		      uint64_t deadline_ns)
+{
+	if (!masked && skua_task_cancelled(self))
+		return -ECANCELED;
+	return has_passed(deadline_ns) ? -ETIMEDOUT : 0;
+}
+
+/* Return the deadline of a sleep after a step that has to wait. A step that was told
+ * to give up, and waits nevertheless, does not depend on the deadline any more. */
+static uint64_t left_of(uint64_t deadline_ns, int give_up)
+{
+	return give_up ? SKUA_FOREVER_NS : deadline_ns;
+}
+
+/* ---- polls ------------------------------------------------------------------ */
+
+int await_may_poll(const struct skua_task *self, const struct skua_wait *wait)
+{
+	if (!self || !wait)
+		return -EINVAL;
+	if (current_polls(self))
+		return 0;
+	return task_dead(self) ? -EOWNERDEAD : -EPERM;
+}
+
+int await_poll(struct skua_task *self, struct skua_wait *wait,
+	       const struct wait_verb *verb, void *object, uint64_t amount,
+	       uint64_t deadline_ns)
+{
+	struct timer *timer = (struct timer *)&wait->timer;
+	int give_up, code;
+
+	if (phase_of(wait) == WAIT_IDLE) {
+		wait->waiter = (uintptr_t)self;
+		wait->verb = verb;
+		wait->amount = amount;
+		wait->stage = 0;
+		wait->given = 0;
+	} else if (wait->waiter != (uintptr_t)self || wait->verb != verb) {
+		return -EINVAL;
+	}
+	give_up = give_up_of(self, false, deadline_ns);
+	code = verb->step(wait, object, take_grant(wait), give_up);
+	if (code != -EAGAIN)
+		timers_cancel(timer);
+	else if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
+		timers_add(current_worker, timer, self, deadline_ns);
+	return code;
+}
+
+int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait)
+{
+	int code = await_may_poll(self, wait);
+	const struct wait_verb *verb;
+
+	if (code)
+		return code;
+	if (phase_of(wait) == WAIT_IDLE)
+		return 0;
+	if (wait->waiter != (uintptr_t)self)
+		return -EINVAL;
+	if (phase_of(wait) == WAIT_GRANTED)
+		return -EALREADY;
+	verb = wait->verb;
+	code = verb->step(wait, wait->object, false, -ECANCELED);
+	if (code == -EAGAIN)
+		return -EALREADY;
+	timers_cancel((struct timer *)&wait->timer);
+	return 0;
+}
+
+bool skua_wait_armed(const struct skua_wait *wait)
+{
+	return wait && phase_of((struct skua_wait *)wait) != WAIT_IDLE;
+}
+
+/* ---- fibers ----------------------------------------------------------------- */
+
+/* Wake the fiber at a deadline. An earlier timer that is still queued stays, and
+ * is added again when it has fired: so a deadline that moves on with each call
+ * costs no timer for each. A separate function: the caller must not keep the
+ * address of a thread-local across a suspension. */
+static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
+						    uint64_t deadline_ns)
+{
+	struct timer *timer = (struct timer *)&fiber->timer;
+
+	if (deadline_ns == SKUA_FOREVER_NS)
+		return;
+	if (timers_queued(timer)) {
+		if (timer->entry.grain <= deadline_ns >> TIMER_WHEEL_GRAIN_BITS)
+			return;
+		timers_cancel(timer);
+	}
+	timers_add(current_worker, timer, &fiber->task, deadline_ns);
+}
+
+static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
+			  void *object, uint64_t deadline_ns)
+{
+	const struct wait_verb *verb = wait->verb;
+	struct skua_task *self = &fiber->task;
+
+	wait->waiter = (uintptr_t)self;
+	/* The loop repeats when the fiber was woken for another cause. */
+	for (;;) {
+		int give_up =
+			fiber_may_suspend(fiber)
+				? give_up_of(self, fiber_masks_cancel(fiber),
+					     deadline_ns)
+				: -EDEADLK;
+		int code = verb->step(wait, object, take_grant(wait), give_up);
+
+		if (code != -EAGAIN)
+			return code;
+		wake_fiber_at(fiber, left_of(deadline_ns, give_up));
+		fiber->wait = wait;
+		fiber_suspend(fiber);
+		fiber->wait = NULL;
+	}
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+/* Sleep until the wait is granted, or its deadline has passed. */
+static void sleep_until(struct skua_wait *wait, uint64_t deadline_ns)
+{
+	uint32_t phase;
+
+	/* The loop repeats when the sleep ended without a cause, and when the
+	 * wait was chosen. The grantor then wakes this thread in a moment,
+	 * whatever the deadline. */
+	while ((phase = phase_of(wait)) != WAIT_GRANTED) {
+		if (phase == WAIT_CHOSEN || deadline_ns == SKUA_FOREVER_NS)
+			futex_wait(wait_phase(wait), phase);
+		else if (has_passed(deadline_ns))
+			return;
+		else
+			futex_wait_until(wait_phase(wait), phase, deadline_ns);
+	}
+}
+
+static int await_by_thread(struct skua_wait *wait, void *object,
+			   uint64_t deadline_ns)
+{
+	const struct wait_verb *verb = wait->verb;
+
+	wait->waiter = await_self();
+	for (;;) {
+		int give_up = has_passed(deadline_ns) ? -ETIMEDOUT : 0;
+		int code = verb->step(wait, object, take_grant(wait), give_up);
+
+		if (code != -EAGAIN)
+			return code;
+		sleep_until(wait, left_of(deadline_ns, give_up));
+	}
+}
+
+int await(const struct wait_verb *verb, void *object, uint64_t amount,
+	  uint64_t deadline_ns)
+{
+	struct skua_wait wait = { .verb = verb, .amount = amount };
+	struct skua_fiber *fiber = fiber_current();
+
+	if (fiber)
+		return await_by_fiber(fiber, &wait, object, deadline_ns);
+	return await_allowed() ? -EDEADLK
+			       : await_by_thread(&wait, object, deadline_ns);
+}

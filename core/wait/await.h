@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * await.h - run an operation that may have to wait, in each of its forms
+ *
+ * An operation is a verb: a step, which is called again and again until it
+ * returns anything but -EAGAIN. The step contains all that the operation does with
+ * its object. This file calls it for a poll, a fiber or a thread, and has all
+ * that concerns deadlines and cancels.
+ */
+#ifndef SKUA_CORE_WAIT_AWAIT_H
+#define SKUA_CORE_WAIT_AWAIT_H
+
+#include "core/wait/wait.h"
+
+/*
+ * One step of an operation.
+ * @wait: of the caller; idle or armed. Its amount is the operation's argument
+ * @granted: the wait was granted since the last step, and is idle now
+ * @give_up: 0, or the error that the step returns if it would have to wait
+ *
+ * Return: -EAGAIN: @wait is armed, or was chosen. Otherwise the result: the wait is
+ * idle.
+ */
+typedef int wait_step(struct skua_wait *wait, void *object, bool granted,
+		      int give_up);
+
+struct wait_verb {
+	wait_step *step;
+	const char *name; /* for tools and messages */
+};
+
+/* await_may_poll - may @self use @wait now? Return: 0; -EINVAL (an argument is NULL),
+ * -EPERM, -EOWNERDEAD (@self is not being polled) */
+int await_may_poll(const struct skua_task *self, const struct skua_wait *wait);
+
+/* await_poll - one call of an operation in the poll of @self, after
+ * await_may_poll(). Return: what the step returns; -EINVAL: @wait is armed for
+ * something else */
+int await_poll(struct skua_task *self, struct skua_wait *wait,
+	       const struct wait_verb *verb, void *object, uint64_t amount,
+	       uint64_t deadline_ns);
+
+/* await_allowed - may the caller wait? Return: 0; -EDEADLK: it is in a poll or
+ * a job */
+int await_allowed(void);
+
+/* await - an operation of a fiber or a thread that may wait. Return: what the
+ * step returns, but not -EAGAIN; -EDEADLK */
+int await(const struct wait_verb *verb, void *object, uint64_t amount,
+	  uint64_t deadline_ns);
+
+/* await_self - return the waiter that calls: a task that is being polled, or the
+ * thread. Also identifies the holder of a lock. */
+uintptr_t await_self(void);
+
+/* await_enter - begin the step of an operation that waits in @waiters: lock the
+ * list. Return: false if there is nothing to do but to return @code; the list
+ * is not locked then. */
+bool await_enter(struct skua_waiters *waiters, struct skua_wait *wait,
+		 void *object, int *code);
+
+#endif

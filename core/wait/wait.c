@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.c - see wait.h */
+#include "core/wait/wait.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#include "core/loop/schedule.h"
+#include "core/os/futex.h"
+
+enum { NEXT, PREVIOUS }; /* links of a wait */
+
+_Static_assert(sizeof(struct skua_wait) == 128, "two cache lines");
+
+_Thread_local struct wait_thread wait_thread
+	__attribute__((tls_model("initial-exec")));
+
+struct wait_thread *wait_thread_here(void)
+{
+	if (wait_thread.id == 0)
+		wait_thread.id = (uint32_t)gettid();
+	return &wait_thread;
+}
+
+/* ---- the list lock ---------------------------------------------------------- */
+
+/* States of the lock: threads may sleep on it only while it is CONTENDED. */
+enum { FREE, HELD, CONTENDED };
+
+/* How often a thread looks at the lock before it sleeps. A guess, which the
+ * workload mutex_contended retunes: about the time for which a running thread
+ * holds it. */
+#ifndef LOCK_SPINS
+#define LOCK_SPINS 64
+#endif
+
+static bool try_lock(atomic_u32 *word)
+{
+	uint32_t state = FREE;
+
+	/* Acquire: what earlier holders wrote. Pairs with waiters_unlock(). */
+	return atomic_cas_acquire(word, &state, HELD);
+}
+
+static __attribute__((noinline)) void lock_contended(atomic_u32 *word)
+{
+	for (int i = 0; i < LOCK_SPINS; i++) {
+		cpu_relax();
+		/* Relaxed: try_lock() decides. */
+		if (atomic_load_relaxed(word) == FREE && try_lock(word))
+			return;
+	}
+	/* Acquire: as in try_lock(). The loop repeats when another thread was
+	 * faster, or the sleep ended without a cause. */
+	while (atomic_exchange_acquire(word, CONTENDED) != FREE)
+		futex_wait(word, CONTENDED);
+}
+
+void waiters_lock(struct skua_waiters *waiters)
+{
+	if (!try_lock(waiters_word(waiters)))
+		lock_contended(waiters_word(waiters));
+}
+
+void waiters_unlock(struct skua_waiters *waiters)
+{
+	/* Release: what the holder wrote. Pairs with try_lock() and
+	 * lock_contended(). The memory may be gone afterwards; futex_wake()
+	 * uses only its address. */
+	if (atomic_exchange_release(waiters_word(waiters), FREE) == CONTENDED)
+		futex_wake(waiters_word(waiters), 1);
+}
+
+/* ---- lists ------------------------------------------------------------------ */
+
+static struct skua_task *task_of(const struct skua_wait *wait)
+{
+	return wait->waiter & WAIT_THREAD ? NULL
+					  : (struct skua_task *)wait->waiter;
+}
+
+static void set_phase(struct skua_wait *wait, enum wait_phase phase)
+{
+	/* Relaxed: under the list lock, or by the waiter of an idle wait. */
+	atomic_store_relaxed(wait_phase(wait), phase);
+}
+
+void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+		     bool first)
+{
+	struct skua_wait *next = first ? waiters->first : NULL;
+	struct skua_wait *previous = first ? NULL : waiters->last;
+
+	if (task_of(wait))
+		schedule_add_reference(task_of(wait));
+	wait->link[NEXT] = next;
+	wait->link[PREVIOUS] = previous;
+	*(next ? &next->link[PREVIOUS] : &waiters->last) = wait;
+	*(previous ? &previous->link[NEXT] : &waiters->first) = wait;
+	waiters->count++;
+	set_phase(wait, WAIT_ARMED);
+}
+
+static void remove_locked(struct skua_waiters *waiters, struct skua_wait *wait)
+{
+	struct skua_wait *next = wait->link[NEXT];
+	struct skua_wait *previous = wait->link[PREVIOUS];
+
+	*(next ? &next->link[PREVIOUS] : &waiters->last) = previous;
+	*(previous ? &previous->link[NEXT] : &waiters->first) = next;
+	waiters->count--;
+}
+
+void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait)
+{
+	remove_locked(waiters, wait);
+	set_phase(wait, WAIT_IDLE);
+	/* Not the last one: the caller polls the task. */
+	if (task_of(wait))
+		schedule_drop(task_of(wait));
+}
+
+void wait_choose_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+			struct wait_chain *chain)
+{
+	remove_locked(waiters, wait);
+	set_phase(wait, WAIT_CHOSEN);
+	wait->link[NEXT] = NULL;
+	*(chain->last ? &chain->last->link[NEXT] : &chain->first) = wait;
+	chain->last = wait;
+}
+
+void wait_choose_all_locked(struct skua_waiters *waiters,
+			    struct wait_chain *chain)
+{
+	while (waiters->first)
+		wait_choose_locked(waiters, waiters->first, chain);
+}
+
+/* ---- grants ----------------------------------------------------------------- */
+
+/* Grant a wait. Return: the task that the caller must wake; NULL: none. */
+static struct skua_task *grant(struct skua_wait *wait)
+{
+	struct skua_task *task = task_of(wait);
+
+	/* Release: what the grantor did before. Pairs with the acquires in
+	 * await.c. The wait may be gone afterwards; futex_wake() uses only its
+	 * address. */
+	atomic_store_release(wait_phase(wait), WAIT_GRANTED);
+	if (!task)
+		futex_wake(wait_phase(wait), 1);
+	return task;
+}
+
+void wait_grant(struct wait_chain *chain)
+{
+	struct skua_task *first = NULL;
+	struct skua_wait *next;
+
+	/* The first task last, as that one gets into the LIFO slot: so the
+	 * tasks run in the order of their waits. */
+	for (struct skua_wait *wait = chain->first; wait; wait = next) {
+		bool is_first = wait == chain->first;
+		struct skua_task *task;
+
+		next = wait->link[NEXT];
+		task = grant(wait);
+		if (is_first)
+			first = task;
+		else if (task)
+			schedule_wake_by_value(task);
+	}
+	if (first)
+		schedule_wake_by_value(first);
+	*chain = (struct wait_chain){ NULL, NULL };
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * wait.h - a wait, the list of those that wait for an object, and a grant
+ *
+ *	IDLE --arm--> ARMED --choose--> CHOSEN --grant--> GRANTED --take--> IDLE
+ *	              ARMED --withdraw--> IDLE
+ *
+ * The *waiter* is a task or a thread. The *grantor* is the thread that gives what
+ * the waiter waits for. Arming, choosing and withdrawing happen under the lock
+ * of the object's list, so that a wait is either chosen or withdrawn. A grantor
+ * chooses waits under the lock, gives up the object, and only then grants:
+ * after that, neither the waits nor the object may be accessed, because the
+ * waiter may free both. WAIT.md has the rules, cited as N1 to N5, and the
+ * argument.
+ */
+#ifndef SKUA_CORE_WAIT_WAIT_H
+#define SKUA_CORE_WAIT_WAIT_H
+
+#include <stdalign.h>
+
+#include "core/base/atomic.h"
+#include "skua/wait.h"
+
+enum wait_phase { WAIT_IDLE, WAIT_ARMED, WAIT_CHOSEN, WAIT_GRANTED };
+
+/* Bit of skua_wait.waiter: the rest is the address of a struct wait_thread, not of
+ * a task. No address has it. The low bits are 0, and free for flags. */
+#define WAIT_THREAD    (UINT64_C(1) << 63)
+#define WAIT_FREE_BITS UINT64_C(7)
+
+/* A thread as a waiter, and as the holder of a lock. Its address identifies it,
+ * also in the child of a fork(), where the thread that forked goes on. */
+struct wait_thread {
+	alignas(8) uint32_t id; /* of the kernel, for tools; 0: not read yet */
+};
+
+/* Initial-exec, like current_worker. */
+extern _Thread_local struct wait_thread wait_thread
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* wait_thread_here - return the calling thread, with its id */
+struct wait_thread *wait_thread_here(void);
+
+/*
+ * The phase. Writers: the waiter, to IDLE and, under the list lock, to ARMED; a
+ * thread with the list lock, to CHOSEN; the grantor, from CHOSEN to GRANTED,
+ * which is its last access to the wait. A thread that waits sleeps on this word.
+ */
+static inline atomic_u32 *wait_phase(struct skua_wait *wait)
+{
+	return (atomic_u32 *)&wait->phase;
+}
+
+/* wait_armed_locked - is the wait, which is idle or armed, in the list? */
+static inline bool wait_armed_locked(struct skua_wait *wait)
+{
+	/* Relaxed: under the list lock. */
+	return atomic_load_relaxed(wait_phase(wait)) == WAIT_ARMED;
+}
+
+static inline atomic_u32 *waiters_word(struct skua_waiters *waiters)
+{
+	return (atomic_u32 *)&waiters->lock;
+}
+
+/* waiters_lock, waiters_unlock - the list lock. Held for tens of nanoseconds: in
+ * a wake-up of n waiters, for a few nanoseconds more each. The unlock is the
+ * last access to the list. */
+void waiters_lock(struct skua_waiters *waiters);
+void waiters_unlock(struct skua_waiters *waiters);
+
+/* The waits that a grantor has chosen, in the order in which they are granted. */
+struct wait_chain {
+	struct skua_wait *first, *last;
+};
+
+/**
+ * wait_arm_locked - put a wait into a list
+ * @first: true: before all others, not after them
+ *
+ * Takes a reference of a task that waits. The caller polls that task, or is the
+ * thread that waits.
+ */
+void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+		     bool first);
+
+/* wait_withdraw_locked - take an armed wait out of its list; by its waiter */
+void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait);
+
+/* wait_choose_locked - move an armed wait from its list to a chain */
+void wait_choose_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+			struct wait_chain *chain);
+
+/* wait_choose_all_locked - move all waits of a list to a chain */
+void wait_choose_all_locked(struct skua_waiters *waiters,
+			    struct wait_chain *chain);
+
+/* wait_grant - grant the waits of a chain, and wake their waiters (N2). The
+ * caller holds no list lock. */
+void wait_grant(struct wait_chain *chain);
+
+#endif

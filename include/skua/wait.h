@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * wait.h - how tasks and threads wait for the objects of the library
+ *
+ * Each operation that may have to wait has up to three forms. Those of a mutex, for
+ * example:
+ *
+ *	skua_mutex_lock(mutex, deadline_ns)
+ *		Waits: a fiber is suspended, and an outside thread sleeps. In a poll, in
+ *		a job, and anywhere inside skua_run(), it returns -EDEADLK instead.
+ *	skua_mutex_lock_poll(self, mutex, wait, deadline_ns)
+ *		For polls. Never waits. -EAGAIN means that @wait is armed: return
+ *		SKUA_PENDING, and call the function again, with the same arguments, in
+ *		the next poll.
+ *	skua_mutex_lock_try(mutex)
+ *		Never waits and arms nothing. -EAGAIN means "not now".
+ *
+ * A deadline is a time of skua_now_ns(); SKUA_FOREVER_NS: none. With 0, or a time that
+ * has passed, the call tries once, and returns -ETIMEDOUT if it would have to wait.
+ *
+ * A deadline and a cancel (skua_task_cancel()) only make the task run; the waiting
+ * call itself then gives up. A call that returns an error has had no effect: after
+ * -ETIMEDOUT and -ECANCELED the lock is not held, no permit was taken, and the library
+ * no longer uses @wait. If what was waited for came first, the call returns 0, even if
+ * the deadline has passed or the task was cancelled. A cancelled task may still make
+ * calls that need not wait. The next call that would have to wait returns -ECANCELED.
+ */
+#ifndef SKUA_WAIT_H
+#define SKUA_WAIT_H
+
+#include <skua/base.h>
+#include <skua/timer.h>
+
+SKUA_BEGIN_DECLS
+
+struct skua_task;
+struct skua_wait;
+
+/* The list of those that wait for an object; private to the library. */
+struct skua_waiters {
+	uint32_t lock;
+	uint32_t count;
+	struct skua_wait *first;
+	struct skua_wait *last;
+};
+
+/**
+ * struct skua_wait - one wait of a task, for a function that ends in _poll
+ *
+ * Embed one in the struct of a task for each object that the task waits for at the
+ * same time, zeroed or set to SKUA_WAIT_INIT. The fields are private to the library.
+ * The memory must stay in place while the wait is armed: from a return of -EAGAIN
+ * until the same function returns anything else, or skua_wait_cancel() returns 0.
+ *
+ * An armed wait counts as a waker of its task. If the task is done before, it does not
+ * end until the object is granted to the wait, and keeps it for ever: cancel the wait
+ * first.
+ */
+struct skua_wait {
+	struct skua_wait *link[2];
+	void *object;
+	uintptr_t waiter;
+	const void *verb;
+	uint64_t since_ns;
+	uint64_t amount;
+	uint32_t phase;
+	uint16_t stage;
+	uint16_t given;
+	int32_t code;
+	uint32_t reserved;
+	struct skua_timer timer;
+};
+
+/* clang-format off */
+#define SKUA_WAIT_INIT \
+	{ { NULL, NULL }, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, SKUA_TIMER_INIT }
+/* clang-format on */
+
+/**
+ * skua_wait_cancel - give up a wait, so that the task can turn to something else
+ * @self: task that is being polled
+ * @wait: wait of @self, armed or not
+ *
+ * Threads: worker, in the poll of @self. Blocks: never, except for a lock that is held
+ * for less than a microsecond. Allocates: nothing.
+ * Return: 0 (the wait is not armed any more, and had no effect); -EALREADY (it was
+ * granted: call the function that armed it again, now or after the wake-up that is on
+ * its way, to get the result); -EINVAL (an argument is NULL, or @wait is armed for
+ * another task); -EPERM (@self is not being polled).
+ */
+SKUA_API int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait);
+
+/**
+ * skua_wait_armed - tell whether a wait is armed
+ * @wait: wait of a task that is being polled by the calling thread, or NULL
+ *
+ * Threads: worker, in the poll of the task that waits. Blocks: never. Allocates:
+ * nothing.
+ * Return: true from a return of -EAGAIN until the wait is over; false for NULL.
+ */
+SKUA_API bool skua_wait_armed(const struct skua_wait *wait);
+
+SKUA_END_DECLS
+
+#endif
