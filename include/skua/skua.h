@@ -15,10 +15,12 @@
 #include <skua/sort.h>
 #include <skua/stall.h>
 #include <skua/stats.h>
+#include <skua/sync.h>
 #include <skua/task.h>
 #include <skua/timer.h>
 #include <skua/topology.h>
 #include <skua/version.h>
+#include <skua/wait.h>
 #include <skua/waker.h>
 
 #endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * notify.c - lets one waiter proceed, or all
+ *
+ *	word: 0, KEPT or WAITERS
+ *
+ * KEPT: a notification for the next wait. WAITERS: the list is not empty; it is
+ * set and cleared under the list lock. A notification that finds waiters chooses
+ * one under the lock. That is a grant: a waiter that was chosen returns 0, so
+ * that no notification is lost when a waiter gives up.
+ */
+#include <errno.h>
+
+#include "core/wait/await.h"
+#include "skua/sync.h"
+
+#define KEPT    UINT64_C(1)
+#define WAITERS UINT64_C(2)
+
+static atomic_u64 *word_of(struct skua_notify *notify)
+{
+	return (atomic_u64 *)&notify->word;
+}
+
+/* Take the notification that is kept. */
+static bool take(struct skua_notify *notify)
+{
+	uint64_t word = KEPT;
+
+	/* Acquire: what was done before it. Pairs with skua_notify_one(). */
+	return atomic_cas_acquire(word_of(notify), &word, 0);
+}
+
+/* Say in the word that there are waiters, unless a notification is kept. Return:
+ * was there one? It is taken. */
+static bool take_or_wait_locked(struct skua_notify *notify)
+{
+	uint64_t word = 0;
+
+	/* Relaxed: take() acquires. The loop repeats when a notification came
+	 * and went. */
+	while (!atomic_cas_relaxed(word_of(notify), &word, WAITERS) &&
+	       word == KEPT) {
+		if (take(notify))
+			return true;
+		word = 0;
+	}
+	return false;
+}
+
+static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
+			int give_up)
+{
+	struct skua_notify *notify = object;
+	int code;
+
+	if (granted)
+		return 0;
+	if (!await_enter(&notify->waiters, wait, notify, &code))
+		return code;
+	code = give_up ? give_up : -EAGAIN;
+	if (wait_armed_locked(wait)) {
+		if (give_up)
+			wait_withdraw_locked(&notify->waiters, wait);
+	} else if (give_up ? take(notify) : take_or_wait_locked(notify)) {
+		code = 0;
+	} else if (!give_up) {
+		wait_arm_locked(&notify->waiters, wait, false);
+	}
+	/* Relaxed: under the list lock. */
+	if (!notify->waiters.first)
+		atomic_fetch_and_relaxed(word_of(notify), ~WAITERS);
+	waiters_unlock(&notify->waiters);
+	return code;
+}
+
+static const struct wait_verb verb = { wait_step_of, "notify" };
+
+int skua_notify_wait(struct skua_notify *notify, uint64_t deadline_ns)
+{
+	int code = notify ? await_allowed() : -EINVAL;
+
+	if (code || take(notify))
+		return code;
+	return await(&verb, notify, 0, deadline_ns);
+}
+
+int skua_notify_wait_poll(struct skua_task *self, struct skua_notify *notify,
+			  struct skua_wait *wait, uint64_t deadline_ns)
+{
+	int code = notify ? await_may_poll(self, wait) : -EINVAL;
+
+	if (code || (!skua_wait_armed(wait) && take(notify)))
+		return code;
+	return await_poll(self, wait, &verb, notify, 0, deadline_ns);
+}
+
+/* Choose the first waiter, or all. */
+static void choose(struct skua_notify *notify, bool all,
+		   struct wait_chain *chain)
+{
+	waiters_lock(&notify->waiters);
+	if (all)
+		wait_choose_all_locked(&notify->waiters, chain);
+	else if (notify->waiters.first)
+		wait_choose_locked(&notify->waiters, notify->waiters.first,
+				   chain);
+	/* Relaxed: under the list lock. */
+	if (!notify->waiters.first)
+		atomic_fetch_and_relaxed(word_of(notify), ~WAITERS);
+	waiters_unlock(&notify->waiters);
+}
+
+int skua_notify_one(struct skua_notify *notify)
+{
+	struct wait_chain chain = { NULL, NULL };
+	uint64_t word = 0;
+
+	if (!notify)
+		return -EINVAL;
+	/* Release: what the caller did before; also if one is kept already.
+	 * Pairs with take(). The loop repeats when waiters came or went. */
+	while (!chain.first &&
+	       !atomic_cas_acq_rel(word_of(notify), &word, KEPT)) {
+		if (word != WAITERS)
+			continue;
+		choose(notify, false, &chain);
+		word = 0;
+	}
+	wait_grant(&chain);
+	return 0;
+}
+
+int skua_notify_all(struct skua_notify *notify)
+{
+	struct wait_chain chain = { NULL, NULL };
+
+	if (!notify)
+		return -EINVAL;
+	/* Relaxed: a caller that armed before this call is seen, by the order
+	 * in which the program knows of it; others need not be. */
+	if (atomic_load_relaxed(word_of(notify)) == WAITERS)
+		choose(notify, true, &chain);
+	wait_grant(&chain);
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * waiter.h - threads that wait for an object, for models of core/sync/
+ *
+ * Include it before the file of the object. Each call that waits has a wait of its
+ * own, which is freed when the call returns (explore_free()). The objects' own
+ * code calls await(), which is replaced here.
+ */
+#ifndef SKUA_TESTS_MODEL_WAITER_H
+#define SKUA_TESTS_MODEL_WAITER_H
+
+#define LOCK_SPINS 0 /* each look at the lock is a step */
+#include "core/wait/wait.c"
+
+#define WAITER_THREADS 4
+#define WAITER_CALLS   4 /* that wait, of each thread */
+
+/* Comes at any time after the start, if the explorer wants. */
+#define SOON_NS (EXPLORE_START_NS + 1000)
+
+struct waiter {
+	struct wait_thread thread;
+	struct skua_wait waits[WAITER_CALLS];
+	unsigned calls;
+};
+
+static struct waiter waiters[WAITER_THREADS];
+/* Of the calling thread: all threads of a case are one of the kernel. */
+static struct waiter *me;
+
+#define wait_thread_here() (&me->thread)
+
+#include "core/wait/await.c"
+
+static int waiter_await(const struct wait_verb *verb, void *object,
+			uint64_t amount, uint64_t deadline_ns)
+{
+	struct skua_wait *wait = &me->waits[me->calls++];
+	int code;
+
+	*wait = (struct skua_wait){ .verb = verb, .amount = amount };
+	code = await_by_thread(wait, object, deadline_ns);
+	explore_free(wait, sizeof(*wait));
+	return code;
+}
+
+#define await(verb, object, amount, deadline_ns) \
+	waiter_await((verb), (object), (amount), (deadline_ns))
+
+/* Called in setup. */
+static void waiters_reset(void)
+{
+	explore_thread_local((void **)&me);
+	for (unsigned i = 0; i < WAITER_THREADS; i++)
+		waiters[i] = (struct waiter){ .thread = { .id = i + 1 } };
+	/* All plain fields: links, phases' other words. */
+	explore_watch(waiters, sizeof(waiters));
+}
+
+/* A thread of a case begins. */
+static void waiter_begin(unsigned i)
+{
+	me = &waiters[i];
+}
+
+#endif
