@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sync.c - locks and signals between polls, fibers and threads */
+#include "core/wait/wait.h"
 #include "skua/fiber.h"
 #include "skua/fork.h"
 #include "skua/sync.h"
@@ -70,10 +71,20 @@ static int user_run(struct skua_runtime *rt, bool is_fiber,
 	return user_end(&it);
 }
 
-/* wait_for_waiters - until so many wait for an object */
-static void wait_for_waiters(const struct skua_waiters *waiters, uint32_t count)
+static uint32_t count_of(struct skua_waiters *waiters)
 {
-	while (atomic_load_relaxed((atomic_u32 *)&waiters->count) != count)
+	uint32_t count;
+
+	waiters_lock(waiters);
+	count = waiters->count;
+	waiters_unlock(waiters);
+	return count;
+}
+
+/* wait_for_waiters - until so many wait for an object */
+static void wait_for_waiters(struct skua_waiters *waiters, uint32_t count)
+{
+	while (count_of(waiters) != count)
 		sched_yield();
 }
 
