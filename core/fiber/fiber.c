@@ -139,7 +139,9 @@ enum skua_poll fiber_poll(struct skua_task *task)
 
 bool fiber_is(const struct skua_task *task)
 {
-	return task->poll == fiber_poll;
+	/* Relaxed: see task_poll_word(). */
+	return atomic_load_relaxed(task_poll_word((struct skua_task *)task)) ==
+	       fiber_poll;
 }
 
 bool fiber_may_suspend(const struct skua_fiber *self)

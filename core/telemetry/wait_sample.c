@@ -3,6 +3,7 @@
 #include "core/telemetry/wait_sample.h"
 
 #include "core/base/clock.h"
+#include "core/task/task.h"
 
 static unsigned place_of(const struct skua_task *task)
 {
@@ -29,7 +30,8 @@ void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
 	sample->weight = weight;
 	sample->poll = task->poll;
 	sample->since_ns = clock_now_ns();
-	task->poll = instead;
+	/* Relaxed: see task_poll_word(). */
+	atomic_store_relaxed(task_poll_word(task), instead);
 }
 
 skua_task_fn wait_sample_take(struct wait_samples *samples,
@@ -41,7 +43,8 @@ skua_task_fn wait_sample_take(struct wait_samples *samples,
 
 	*since_ns = sample->since_ns;
 	*weight = sample->weight;
-	task->poll = poll;
+	/* Relaxed: see task_poll_word(). */
+	atomic_store_relaxed(task_poll_word(task), poll);
 	/* Release: this thread has finished reading the sample. Pairs with the
 	 * acquire in wait_sample_put(). */
 	atomic_store_release(&sample->taken, 0);
