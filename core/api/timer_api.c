@@ -38,3 +38,32 @@ bool skua_timer_pending(const struct skua_timer *timer)
 {
 	return timer && timers_queued((const struct timer *)timer);
 }
+
+int skua_interval_init(struct skua_interval *interval, uint64_t start_ns,
+		       uint64_t period_ns)
+{
+	if (!interval || period_ns == 0)
+		return -EINVAL;
+	*interval = (struct skua_interval){ .next_ns = start_ns,
+					    .period_ns = period_ns };
+	return 0;
+}
+
+uint64_t skua_interval_next(struct skua_interval *interval)
+{
+	uint64_t now_ns = clock_now_ns(), periods = 1;
+
+	if (!interval)
+		return SKUA_FOREVER_NS;
+	if (now_ns > interval->next_ns)
+		periods = (now_ns - interval->next_ns) / interval->period_ns;
+	if (periods == 0)
+		periods = 1;
+	if (periods >
+	    (SKUA_FOREVER_NS - interval->next_ns) / interval->period_ns)
+		interval->next_ns = SKUA_FOREVER_NS;
+	else
+		interval->next_ns += periods * interval->period_ns;
+	interval->missed += periods - 1;
+	return interval->next_ns;
+}

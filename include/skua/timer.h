@@ -84,6 +84,49 @@ SKUA_API bool skua_timer_cancel(struct skua_timer *timer);
  */
 SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
 
+/**
+ * struct skua_interval - times that follow each other at equal distances
+ *
+ *	struct skua_interval interval;
+ *
+ *	skua_interval_init(&interval, skua_now_ns(), 1000000);
+ *	while (skua_sleep_until(skua_interval_next(&interval)) == 0)
+ *		sample();
+ *
+ * However long each round takes, the times do not drift: they are the first one plus
+ * multiples of the period. The fields may be read, and are set by these functions.
+ */
+struct skua_interval {
+	uint64_t next_ns;   /* what skua_interval_next() returned last */
+	uint64_t period_ns; /* distance of two times */
+	uint64_t missed;    /* times that had passed, and were left out */
+};
+
+/**
+ * skua_interval_init - begin an interval
+ * @interval: memory of the caller
+ * @start_ns: time of skua_now_ns(). The first time is one period later
+ * @period_ns: 1 or more
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (@interval is NULL, or @period_ns is 0).
+ */
+SKUA_API int skua_interval_init(struct skua_interval *interval,
+				uint64_t start_ns, uint64_t period_ns);
+
+/**
+ * skua_interval_next - return the next time
+ * @interval: initialised; used by one thread at a time
+ *
+ * Times that have passed are left out, except the last one of them: so a caller that was
+ * late goes on at once, and then in step again.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: a time of skua_now_ns(), later than the one before; SKUA_FOREVER_NS at the end
+ * of time, and for NULL.
+ */
+SKUA_API uint64_t skua_interval_next(struct skua_interval *interval);
+
 SKUA_END_DECLS
 
 #endif
