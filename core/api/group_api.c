@@ -2,10 +2,12 @@
 /* group_api.c - the public functions on groups */
 #include <errno.h>
 
+#include "core/fiber/fiber.h"
 #include "core/loop/current.h"
 #include "core/task/group.h"
 #include "core/runtime/runtime.h"
 #include "core/loop/schedule.h"
+#include "core/wait/await.h"
 #include "skua/task.h"
 
 static const struct skua_allocator *allocator_of(const struct skua_group *group)
@@ -261,37 +263,6 @@ static bool withdraw(struct skua_group *group, uint64_t bit)
 	return true;
 }
 
-int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
-{
-	struct task_joiner joiner;
-
-	if (!group)
-		return -EINVAL;
-	if (!runtime_alive(group->runtime))
-		return -EOWNERDEAD;
-	if (current_here())
-		return -EDEADLK;
-	if (!claim(group))
-		return -EALREADY;
-	atomic_init(&joiner.done, 0);
-	atomic_store_relaxed(group_waiter(group), &joiner);
-	if (wait_by(group, GROUP_WAIT_THREAD) &&
-	    !task_joiner_wait_until(&joiner, deadline_ns)) {
-		if (withdraw(group, GROUP_WAIT_THREAD))
-			return -ETIMEDOUT;
-		/* Too late to withdraw: the last member knows where the joiner
-		 * is, and wakes it. */
-		task_joiner_wait(&joiner);
-	}
-	reset(group);
-	return 0;
-}
-
-int skua_group_wait(struct skua_group *group)
-{
-	return skua_group_wait_until(group, UINT64_MAX);
-}
-
 static int may_wait(const struct skua_task *self,
 		    const struct skua_group *group)
 {
@@ -356,4 +327,58 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 	schedule_drop(
 		self); /* the reference with which a member would have woken it */
 	return 0;
+}
+
+/* The same in a fiber. */
+static int wait_by_fiber(struct skua_fiber *fiber, struct skua_group *group,
+			 uint64_t deadline_ns)
+{
+	if (!fiber_may_suspend(fiber))
+		return -EDEADLK;
+	/* The loop repeats when the fiber was woken for another cause. */
+	for (;;) {
+		int code = skua_group_wait_poll(&fiber->task, group);
+		int give_up;
+
+		if (code != -EAGAIN)
+			return code;
+		give_up = await_give_up(fiber, deadline_ns);
+		if (give_up && !skua_group_wait_cancel(&fiber->task, group))
+			return give_up;
+		await_suspend(fiber, deadline_ns, give_up);
+	}
+}
+
+int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
+{
+	struct skua_fiber *fiber = fiber_current();
+	struct task_joiner joiner;
+
+	if (!group)
+		return -EINVAL;
+	if (fiber)
+		return wait_by_fiber(fiber, group, deadline_ns);
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	if (current_here())
+		return -EDEADLK;
+	if (!claim(group))
+		return -EALREADY;
+	atomic_init(&joiner.done, 0);
+	atomic_store_relaxed(group_waiter(group), &joiner);
+	if (wait_by(group, GROUP_WAIT_THREAD) &&
+	    !task_joiner_wait_until(&joiner, deadline_ns)) {
+		if (withdraw(group, GROUP_WAIT_THREAD))
+			return -ETIMEDOUT;
+		/* Too late to withdraw: the last member knows where the joiner
+		 * is, and wakes it. */
+		task_joiner_wait(&joiner);
+	}
+	reset(group);
+	return 0;
+}
+
+int skua_group_wait(struct skua_group *group)
+{
+	return skua_group_wait_until(group, UINT64_MAX);
 }

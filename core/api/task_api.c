@@ -11,6 +11,7 @@
 #include "core/task/group.h"
 #include "core/loop/schedule.h"
 #include "core/telemetry/track.h"
+#include "core/wait/await.h"
 #include "skua/waker.h"
 
 /* Return the state word of a task. Relaxed: the caller itself has caused the
@@ -240,32 +241,6 @@ static bool join_by_thread(struct skua_task *task, uint64_t deadline_ns)
 	return true;
 }
 
-int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
-{
-	int code;
-
-	if (!task)
-		return -EINVAL;
-	if (task_dead(task))
-		return -EOWNERDEAD;
-	if (current_here())
-		return -EDEADLK;
-	if (task_state_transition_to_joined(task_state(task)))
-		return 0;
-	code = task_state_transition_to_claimed(task_state(task), true);
-	if (code)
-		return code;
-	if (!join_by_thread(task, deadline_ns))
-		return -ETIMEDOUT;
-	task_state_transition_to_idle(task_state(task));
-	return 0;
-}
-
-int skua_task_join(struct skua_task *task)
-{
-	return skua_task_join_until(task, UINT64_MAX);
-}
-
 /* Is @self the task that joins @task, according to @state? */
 static bool joined_by(struct skua_task *task, uint64_t state,
 		      const struct skua_task *self)
@@ -354,6 +329,55 @@ int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
 	schedule_drop(
 		self); /* the reference of the thread that would have woken @self */
 	return 0;
+}
+
+/* The same in a fiber. */
+static int join_by_fiber(struct skua_fiber *fiber, struct skua_task *task,
+			 uint64_t deadline_ns)
+{
+	if (!fiber_may_suspend(fiber))
+		return -EDEADLK;
+	/* The loop repeats when the fiber was woken for another cause. */
+	for (;;) {
+		int code = skua_task_join_poll(&fiber->task, task);
+		int give_up;
+
+		if (code != -EAGAIN)
+			return code;
+		give_up = await_give_up(fiber, deadline_ns);
+		if (give_up && !skua_task_join_cancel(&fiber->task, task))
+			return give_up;
+		await_suspend(fiber, deadline_ns, give_up);
+	}
+}
+
+int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
+{
+	struct skua_fiber *fiber = fiber_current();
+	int code;
+
+	if (!task)
+		return -EINVAL;
+	if (fiber)
+		return join_by_fiber(fiber, task, deadline_ns);
+	if (task_dead(task))
+		return -EOWNERDEAD;
+	if (current_here())
+		return -EDEADLK;
+	if (task_state_transition_to_joined(task_state(task)))
+		return 0;
+	code = task_state_transition_to_claimed(task_state(task), true);
+	if (code)
+		return code;
+	if (!join_by_thread(task, deadline_ns))
+		return -ETIMEDOUT;
+	task_state_transition_to_idle(task_state(task));
+	return 0;
+}
+
+int skua_task_join(struct skua_task *task)
+{
+	return skua_task_join_until(task, UINT64_MAX);
 }
 
 int skua_task_detach(struct skua_task *task, skua_release_fn release)

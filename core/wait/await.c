@@ -173,29 +173,57 @@ static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
 	timers_add(current_worker, timer, &fiber->task, deadline_ns);
 }
 
+int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
+{
+	if (!fiber_may_suspend(fiber))
+		return -EDEADLK;
+	return give_up_of(&fiber->task, fiber_masks_cancel(fiber), deadline_ns);
+}
+
+void await_suspend(struct skua_fiber *fiber, uint64_t deadline_ns, int give_up)
+{
+	wake_fiber_at(fiber, left_of(deadline_ns, give_up));
+	fiber_suspend(fiber);
+}
+
 static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 			  void *object, uint64_t deadline_ns)
 {
 	const struct wait_verb *verb = wait->verb;
-	struct skua_task *self = &fiber->task;
 
-	wait->waiter = (uintptr_t)self;
+	wait->waiter = (uintptr_t)&fiber->task;
 	/* The loop repeats when the fiber was woken for another cause. */
 	for (;;) {
-		int give_up =
-			fiber_may_suspend(fiber)
-				? give_up_of(self, fiber_masks_cancel(fiber),
-					     deadline_ns)
-				: -EDEADLK;
+		int give_up = await_give_up(fiber, deadline_ns);
 		int code = verb->step(wait, object, take_grant(wait), give_up);
 
 		if (code != -EAGAIN)
 			return code;
-		wake_fiber_at(fiber, left_of(deadline_ns, give_up));
 		fiber->wait = wait;
-		fiber_suspend(fiber);
+		await_suspend(fiber, deadline_ns, give_up);
 		fiber->wait = NULL;
 	}
+}
+
+int skua_sleep_until(uint64_t when_ns)
+{
+	struct skua_fiber *fiber = fiber_current();
+	atomic_u32 nobody = 0; /* wakes it */
+	int code = 0;
+
+	/* The loops repeat when the sleep ended without a cause. */
+	while (fiber && !code) {
+		code = await_give_up(fiber, when_ns);
+		if (!code)
+			await_suspend(fiber, when_ns, 0);
+	}
+	if (!fiber)
+		code = await_allowed();
+	while (!fiber && !code) {
+		futex_wait_until(&nobody, 0, when_ns);
+		code = has_passed(when_ns) ? -ETIMEDOUT : 0;
+	}
+	return code == -ETIMEDOUT ? 0 : code;
 }
 
 /* ---- threads ---------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 
 #include "core/wait/wait.h"
 
+struct skua_fiber;
+
 /*
  * One step of an operation.
  * @wait: of the caller; idle or armed. Its amount is the operation's argument
@@ -48,6 +50,16 @@ int await_allowed(void);
  * step returns, but not -EAGAIN; -EDEADLK */
 int await(const struct wait_verb *verb, void *object, uint64_t amount,
 	  uint64_t deadline_ns);
+
+/**
+ * await_suspend - suspend a fiber until it is woken or cancelled, or until a deadline
+ * @give_up: the result of await_give_up(), for which the caller goes on waiting
+ */
+void await_suspend(struct skua_fiber *fiber, uint64_t deadline_ns, int give_up);
+
+/* await_give_up - return the error with which the calling fiber must end a wait; 0:
+ * none. -EDEADLK: it must not wait at all */
+int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns);
 
 /* await_self - return the waiter that calls: a task that is being polled, or the
  * thread. Also identifies the holder of a lock. */

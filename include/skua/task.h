@@ -246,12 +246,13 @@ SKUA_API bool skua_task_cancelled(const struct skua_task *self);
  *
  * After a return of 0 the task may be spawned again without another initialisation.
  *
- * Threads: outside; for a caller-driven runtime, another thread must drive it
- * meanwhile. Blocks: yes. Allocates: nothing.
+ * Threads: fibers and outside threads; for a caller-driven runtime, another thread must
+ * drive it meanwhile. Blocks: the fiber or thread. Allocates: nothing.
  * Order: all writes of the task are visible after the call.
  * Return: 0; -EINVAL (@task is NULL, was never spawned, or was joined since);
- * -EALREADY (it is detached, or another thread or task joins it); -EDEADLK (called
- * from a worker).
+ * -EALREADY (it is detached, or another thread or task joins it); -ECANCELED (the
+ * calling fiber was cancelled: as -ETIMEDOUT of skua_task_join_until()); -EDEADLK (called
+ * from a worker, but not from a fiber; or by a fiber with a context of skua_task_ctx()).
  */
 SKUA_API int skua_task_join(struct skua_task *task);
 

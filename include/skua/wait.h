@@ -100,6 +100,18 @@ SKUA_API int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait);
  */
 SKUA_API bool skua_wait_armed(const struct skua_wait *wait);
 
+/**
+ * skua_sleep_until - sleep until a time
+ * @when_ns: time of skua_now_ns(); SKUA_FOREVER_NS: until the fiber is cancelled
+ *
+ * Threads: fibers and outside threads. Blocks: the fiber or thread, until @when_ns.
+ * Allocates: nothing.
+ * Return: 0 (the time has come); -ECANCELED (the fiber was cancelled); -EDEADLK (called
+ * in a poll, in a job, inside skua_run(), or by a fiber with a context of
+ * skua_task_ctx()).
+ */
+SKUA_API int skua_sleep_until(uint64_t when_ns);
+
 SKUA_END_DECLS
 
 #endif
