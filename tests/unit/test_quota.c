@@ -4,8 +4,10 @@
 
 #include "tests/unit/support.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "topology/quota.h"
 
@@ -203,4 +205,101 @@ TEST(quota_read__here_again_and_beside__the_same)
 		assert_int_equal(pthread_join(threads[i], &wrong), 0);
 		assert_null(wrong);
 	}
+}
+
+/* ---- another namespace of control groups ------------------------------------- */
+
+/* A limit that no other group has. */
+#define LIMIT_US 51234
+
+/* A group at the top with that limit; a group beside it, and in that one a group with the
+ * name of the first and no limit. */
+struct live_groups {
+	char limited[64], outer[64], inner[128];
+};
+
+static bool write_in(const char *group, const char *name, const char *text)
+{
+	char path[256];
+	ssize_t length = (ssize_t)strlen(text);
+	int file;
+	bool done;
+
+	snprintf(path, sizeof(path), "%s/%s", group, name);
+	file = open(path, O_WRONLY | O_CLOEXEC);
+	done = file >= 0 && write(file, text, (size_t)length) == length;
+	if (file >= 0)
+		close(file);
+	return done;
+}
+
+/* Make the groups where a hierarchy is usually mounted. */
+static bool groups_make(struct live_groups *groups)
+{
+	const char *top = "/sys/fs/cgroup/cpu";
+	char text[32];
+
+	if (access(top, F_OK) != 0)
+		top = "/sys/fs/cgroup";
+	snprintf(groups->limited, sizeof(groups->limited), "%s/skua-%d", top,
+		 (int)getpid());
+	snprintf(groups->outer, sizeof(groups->outer), "%s/skua-%d-ns", top,
+		 (int)getpid());
+	snprintf(groups->inner, sizeof(groups->inner), "%s/skua-%d",
+		 groups->outer, (int)getpid());
+	snprintf(text, sizeof(text), "%d", LIMIT_US);
+	return mkdir(groups->limited, 0755) == 0 &&
+	       mkdir(groups->outer, 0755) == 0 &&
+	       mkdir(groups->inner, 0755) == 0 &&
+	       (write_in(groups->limited, "cpu.cfs_quota_us", text) ||
+		write_in(groups->limited, "cpu.max", text));
+}
+
+static void groups_remove(const struct live_groups *groups)
+{
+	rmdir(groups->inner);
+	rmdir(groups->outer);
+	rmdir(groups->limited);
+}
+
+/* In a child: read the quota; enter a namespace, whose top is the outer group; enter the
+ * inner group, which has the name of the limited one there. Return: 0; 77: not allowed. */
+static int read_in_namespace(const struct live_groups *groups)
+{
+	struct quota before, after;
+
+	if (!write_in(groups->outer, "cgroup.procs", "0"))
+		return 77;
+	if (quota_read(&before, "/", NULL) != 0)
+		return 1;
+	if (unshare(CLONE_NEWCGROUP) != 0 ||
+	    !write_in(groups->inner, "cgroup.procs", "0"))
+		return 77;
+	if (quota_read(&after, "/", NULL) != 0)
+		return 1;
+	return after.runtime_us == LIMIT_US ? 2 : 0;
+}
+
+TEST(quota_read__another_namespace_of_groups__not_by_the_names_of_the_first)
+{
+	struct live_groups groups;
+	int status = 0;
+	pid_t child;
+
+	if (!groups_make(&groups)) {
+		groups_remove(&groups);
+		skip_aloud("no control groups may be made here");
+		return;
+	}
+	child = fork();
+	if (child == 0)
+		_exit(read_in_namespace(&groups));
+	waitpid(child, &status, 0);
+	groups_remove(&groups);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77) {
+		skip_aloud("no control group may be entered here");
+		return;
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
