@@ -16,8 +16,8 @@
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which
  * costs a wake-up of about 2 us. While polls are short, this happens at most
- * once in 15 delays; with 1 instead of 8, chained_spawn takes 1.09 times as
- * long. */
+ * once in the time of 15 delays, as the times between checks double: 1/2, 1, 2,
+ * 4, 8. With 1 instead of 8, chained_spawn takes 1.09 times as long. */
 #define SLOW_DELAYS       1u
 #define SLOW_DELAYS_SHORT 8u
 /* Polls are short if at least this many fit into lifo_delay_ns. A guess. */
