@@ -11,7 +11,7 @@
 static_assert(LOCAL_QUEUE_MAX_CAPACITY <= PENDING_MASK,
 	      "pending reaches the capacity");
 static_assert(offsetof(struct local_queue, tail) == CACHE_PAIR &&
-		      offsetof(struct local_queue, slots) == 2 * CACHE_PAIR,
+		      offsetof(struct local_queue, own_slots) == 2 * CACHE_PAIR,
 	      "head, tail and slots have different writers");
 
 static inline uint64_t head_pack(uint64_t real, uint64_t pending)
@@ -52,15 +52,28 @@ size_t local_queue_size(uint32_t slots)
 	return (bytes + CACHE_PAIR - 1) / CACHE_PAIR * CACHE_PAIR;
 }
 
-void local_queue_init(struct local_queue *q, uint32_t slots, uint64_t start)
+static void init(struct local_queue *q, atomic_ptr *slots, uint32_t count,
+		 uint64_t start)
 {
-	assert(local_queue_capacity_valid(slots));
+	assert(local_queue_capacity_valid(count));
 	atomic_init(&q->head, head_pack(start & POSITION_MASK, 0));
 	atomic_init(&q->tail, start);
-	q->limit = start + slots;
-	q->mask = slots - 1;
+	q->limit = start + count;
+	q->mask = count - 1;
+	q->slots = slots;
+}
+
+void local_queue_init(struct local_queue *q, uint32_t slots, uint64_t start)
+{
+	init(q, q->own_slots, slots, start);
 	for (uint32_t i = 0; i < slots; i++)
 		atomic_init(&q->slots[i], NULL);
+}
+
+void local_queue_init_apart(struct local_queue *q, atomic_ptr *slots,
+			    uint32_t count)
+{
+	init(q, slots, count, 0);
 }
 
 uint32_t local_queue_room_owner(struct local_queue *q)

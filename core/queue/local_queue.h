@@ -60,8 +60,6 @@ struct local_queue {
 	 * owner, thieves. Guards the slots before tail; real wraps at 2^48.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 head;
-	/* Constant after init. It is here because its readers also read head. */
-	uint64_t mask;
 
 	/*
 	 * Writer: owner. Readers: owner, thieves. Publishes the slots before
@@ -72,10 +70,15 @@ struct local_queue {
 	 * stay so, as steal only goes up; so a push need not read head, which
 	 * thieves write. */
 	uint64_t limit;
-
+	/* Constant after init. They are here because their readers also read
+	 * tail, and thieves do not write this line. */
+	uint64_t mask;
 	/* Writer: owner, only outside [steal, tail) (Q2). Readers: owner,
 	 * thieves. */
-	alignas(CACHE_PAIR) atomic_ptr slots[];
+	atomic_ptr *slots;
+
+	/* The slots of local_queue_init(). */
+	alignas(CACHE_PAIR) atomic_ptr own_slots[];
 };
 
 /* A run of items that the owner took out of the ring, oldest first. */
@@ -108,6 +111,11 @@ size_t local_queue_size(uint32_t capacity);
  * @start: first position; 0 except in tests of the wrap
  */
 void local_queue_init(struct local_queue *q, uint32_t capacity, uint64_t start);
+
+/* local_queue_init_apart - make an empty queue with @slots elsewhere, @capacity
+ * of them and zeroed; does not touch them */
+void local_queue_init_apart(struct local_queue *q, atomic_ptr *slots,
+			    uint32_t capacity);
 
 /* The accesses to the slots. Relaxed: tail publishes them, and head guards them
  * (Q2). */

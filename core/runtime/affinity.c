@@ -22,12 +22,11 @@ enum whereabouts {
  * while they hold busy. */
 struct affinity_worker {
 	enum whereabouts where;
-	bool limited;    /* the value of affinity.limited at its last check */
-	bool crowded;    /* its home has fewer usable CPUs than workers */
-	bool shares;     /* it may be on the same CPU as another worker */
-	uint32_t taken;  /* the CPU that it took away from home, or NO_CPU */
+	bool limited;   /* the value of affinity.limited at its last check */
+	bool crowded;   /* its home has fewer usable CPUs than workers */
+	bool shares;    /* it may be on the same CPU as another worker */
+	uint32_t taken; /* the CPU that it took away from home, or NO_CPU */
 	cpu_set_t *seen; /* its affinity at the end of its last check */
-	cpu_set_t *now, *wanted; /* scratch during a check */
 };
 
 /* ---- sets ------------------------------------------------------------------ */
@@ -138,41 +137,41 @@ static void take_one(struct affinity *a, unsigned i, cpu_set_t *set)
 	}
 }
 
-/* go_away - handle a worker that may run on @it->now, outside its home. The caller
+/* go_away - handle a worker that may run on @a->now, outside its home. The caller
  * holds busy */
 static void go_away(struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
 	bool may_go_home;
 
-	home_of(a, i, it->limited, it->wanted);
-	may_go_home = write_set(a, it->wanted);
+	home_of(a, i, it->limited, a->wanted);
+	may_go_home = write_set(a, a->wanted);
 	it->where = !may_go_home && errno == EINVAL ? EXPELLED : MOVED;
-	if (!meet(a, it->wanted, it->now, a->start))
-		memcpy(it->wanted, it->now, a->size);
-	take_one(a, i, it->wanted);
+	if (!meet(a, a->wanted, a->now, a->start))
+		memcpy(a->wanted, a->now, a->size);
+	take_one(a, i, a->wanted);
 	/* Otherwise the thread has these CPUs already. If it is left alone, kernels from
 	 * 6.2 on return it to its home when those CPUs come back. */
-	if (may_go_home || !equal(a, it->wanted, it->now))
-		write_set(a, it->wanted);
+	if (may_go_home || !equal(a, a->wanted, a->now))
+		write_set(a, a->wanted);
 }
 
 /* ---- at home --------------------------------------------------------------- */
 
 /* is_rest_refused - tell whether the kernel refuses the rest of the home of worker @i
  *
- * The worker may use @it->wanted, a part of its home. It asks for the whole home: if it
+ * The worker may use @a->wanted, a part of its home. It asks for the whole home: if it
  * gets no more than that part, the kernel refuses the rest. If it gets more, then
  * another program restricted the thread on purpose, and the restriction is restored. */
 static bool is_rest_refused(const struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
 
-	home_of(a, i, it->limited, it->now);
-	write_set(a, it->now);
-	if (!read_set(a, it->now) || equal(a, it->now, it->wanted))
+	home_of(a, i, it->limited, a->now);
+	write_set(a, a->now);
+	if (!read_set(a, a->now) || equal(a, a->now, a->wanted))
 		return true;
-	write_set(a, it->wanted);
+	write_set(a, a->wanted);
 	return false;
 }
 
@@ -180,10 +179,10 @@ static void stay_home(const struct affinity *a, unsigned i)
 {
 	struct affinity_worker *it = &a->workers[i];
 
-	if (!equal(a, it->wanted, it->now))
-		write_set(a, it->wanted);
+	if (!equal(a, a->wanted, a->now))
+		write_set(a, a->wanted);
 	it->where = AT_HOME;
-	it->crowded = housemates(a, i, it->limited) > count(a, it->wanted) &&
+	it->crowded = housemates(a, i, it->limited) > count(a, a->wanted) &&
 		      is_rest_refused(a, i);
 }
 
@@ -196,11 +195,11 @@ static void try_home(const struct affinity *a, unsigned i, bool limited)
 {
 	struct affinity_worker *it = &a->workers[i];
 
-	home_of(a, i, it->limited, it->wanted);
+	home_of(a, i, it->limited, a->wanted);
 	if (it->where == EXPELLED ||
-	    (it->where == AT_HOME && equal(a, it->seen, it->wanted))) {
-		home_of(a, i, limited, it->wanted);
-		write_set(a, it->wanted);
+	    (it->where == AT_HOME && equal(a, it->seen, a->wanted))) {
+		home_of(a, i, limited, a->wanted);
+		write_set(a, a->wanted);
 	}
 }
 
@@ -220,7 +219,7 @@ static void report(const struct affinity *a, unsigned i)
 	else
 		log_say(hooks, SKUA_LOG_WARNING,
 			"worker %u %s, and shares %u CPUs with others", i, why,
-			count(a, it->wanted));
+			count(a, a->wanted));
 }
 
 /* settle - adapt to the affinity that the thread has now, and report a change */
@@ -229,8 +228,8 @@ static void settle(struct affinity *a, unsigned i)
 	struct affinity_worker *it = &a->workers[i];
 	bool was_home = it->where == AT_HOME;
 
-	home_of(a, i, it->limited, it->wanted);
-	if (meet(a, it->wanted, it->now, it->wanted))
+	home_of(a, i, it->limited, a->wanted);
+	if (meet(a, a->wanted, a->now, a->wanted))
 		stay_home(a, i);
 	else
 		go_away(a, i);
@@ -266,7 +265,7 @@ static void recheck(struct affinity *a, unsigned i)
 	if (changed || it->where == EXPELLED)
 		try_home(a, i, limited);
 	it->limited = limited;
-	if (read_set(a, it->now) && (changed || !equal(a, it->now, it->seen)))
+	if (read_set(a, a->now) && (changed || !equal(a, a->now, it->seen)))
 		settle(a, i);
 	count_shares(a, i);
 }
@@ -332,7 +331,7 @@ static cpu_set_t *next_set(struct affinity *a, char **memory)
 
 static size_t set_count(const struct config *config)
 {
-	return 3 * (size_t)config->workers + 2;
+	return (size_t)config->workers + 4;
 }
 
 static int allocate(struct affinity *a)
@@ -350,11 +349,10 @@ static int allocate(struct affinity *a)
 	memory = a->sets;
 	a->start = next_set(a, &memory);
 	a->homes = next_set(a, &memory);
-	for (unsigned i = 0; i < workers; i++) {
+	a->now = next_set(a, &memory);
+	a->wanted = next_set(a, &memory);
+	for (unsigned i = 0; i < workers; i++)
 		a->workers[i].seen = next_set(a, &memory);
-		a->workers[i].now = next_set(a, &memory);
-		a->workers[i].wanted = next_set(a, &memory);
-	}
 	return 0;
 }
 

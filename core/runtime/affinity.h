@@ -65,7 +65,9 @@ struct affinity {
 	/* When to check the quota next (CLOCK_MONOTONIC). Writers, readers: workers that
 	 * hold busy. */
 	atomic_u64 quota_due_ns;
-	struct affinity_worker *workers; /* guarded by busy */
+	/* Guarded by busy. */
+	struct affinity_worker *workers;
+	cpu_set_t *now, *wanted; /* scratch during a check */
 };
 
 /* affinity_init - prepare the checks, before the workers start. Return: 0 or a negative

@@ -8,22 +8,27 @@
 #include "core/fiber/fiber_stacks.h"
 #include "core/loop/worker.h"
 
-/* The memory of a worker. Its local queue follows it. */
+/* The memory of a worker. */
 struct member {
 	struct fork_join fork_join; /* first: free_worker() frees it */
 	struct worker worker;
+	struct local_queue queue;
 };
 
-/* The memory that a worker first writes to late, or never. */
+/* The memory that a worker first writes to late, or never. The slots of its local queue
+ * follow it. */
 struct worker_late {
 	struct area_samples samples;
 	struct timer_slot timers[TIMER_WHEEL_SLOTS_TOTAL];
 	struct fiber_stacks fiber_stacks;
+	alignas(CACHE_PAIR) atomic_ptr queue[];
 };
 
-static size_t member_bytes(const struct config *config)
+static size_t late_bytes(const struct config *config)
 {
-	return sizeof(struct member) + local_queue_size(config->queue_capacity);
+	return sizeof(struct worker_late) +
+	       (config->queue_capacity * sizeof(atomic_ptr) + CACHE_PAIR - 1) /
+		       CACHE_PAIR * CACHE_PAIR;
 }
 
 static size_t externals_bytes(const struct config *config)
@@ -60,9 +65,8 @@ static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 			    const struct config *config)
 {
 	for (unsigned i = 0; i < config->workers; i++) {
-		struct member *member =
-			node_alloc_bytes(node_allocs_of(&memory->allocs, i),
-					 member_bytes(config));
+		struct member *member = node_alloc_bytes(
+			node_allocs_of(&memory->allocs, i), sizeof(*member));
 
 		if (!member)
 			return -ENOMEM;
@@ -75,7 +79,7 @@ static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 static int map_late(struct worker_memory *memory, const struct config *config)
 {
 	int saved = errno; /* the library never sets it */
-	void *mapped = mmap(NULL, config->workers * sizeof(*memory->mapped),
+	void *mapped = mmap(NULL, config->workers * late_bytes(config),
 			    PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -95,12 +99,14 @@ static int allocate_late(struct worker_memory *memory,
 		struct node_alloc *alloc = node_allocs_of(&memory->allocs, i);
 
 		if (alloc->mapped) {
-			memory->late[i] = node_alloc_bytes(
-				alloc, sizeof(struct worker_late));
+			memory->late[i] =
+				node_alloc_bytes(alloc, late_bytes(config));
 			code = memory->late[i] ? 0 : -ENOMEM;
 		} else {
 			code = memory->mapped ? 0 : map_late(memory, config);
-			memory->late[i] = memory->mapped + i;
+			memory->late[i] =
+				(struct worker_late *)(memory->mapped +
+						       i * late_bytes(config));
 		}
 	}
 	return code;
@@ -165,9 +171,12 @@ void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 			       workers > 1, jobs_stolen(pool, i));
 	for (unsigned i = 0; i < workers; i++) {
 		struct worker *worker = pool->workers[i];
-		struct local_queue *queue = (struct local_queue *)(worker + 1);
+		struct local_queue *queue =
+			&SKUA_CONTAINER_OF(worker, struct member, worker)
+				 ->queue;
 
-		local_queue_init(queue, config->queue_capacity, 0);
+		local_queue_init_apart(queue, memory->late[i]->queue,
+				       config->queue_capacity);
 		worker_init(worker, pool, i, queue, memory->late[i]->timers);
 		worker->area.samples = (uintptr_t)&memory->late[i]->samples;
 		worker->slab.slab = node_allocs_slab_of(&memory->allocs, i);
@@ -177,7 +186,7 @@ void worker_memory_init(struct worker_memory *memory, struct pool *pool,
 }
 
 static void free_worker(struct worker_memory *memory, struct pool *pool,
-			unsigned i, const struct config *config)
+			unsigned i)
 {
 	struct worker *worker = pool->workers[i];
 
@@ -187,7 +196,7 @@ static void free_worker(struct worker_memory *memory, struct pool *pool,
 		worker_destroy(worker);
 	fork_join_destroy(pool->team.members[i]);
 	node_alloc_free(node_allocs_of(&memory->allocs, i),
-			pool->team.members[i], member_bytes(config));
+			pool->team.members[i], sizeof(struct member));
 }
 
 void worker_memory_free(struct worker_memory *memory, struct pool *pool,
@@ -196,14 +205,13 @@ void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 	struct fork_join *externals = memory->externals;
 
 	for (unsigned i = 0; externals && i < config->workers; i++)
-		free_worker(memory, pool, i, config);
+		free_worker(memory, pool, i);
 	for (unsigned i = 0; externals && i < TEAM_EXTERNALS; i++)
 		fork_join_destroy(&externals[i]);
 	memory_free(config->allocator, externals, CACHE_PAIR, 1,
 		    externals_bytes(config));
 	if (memory->mapped)
-		munmap(memory->mapped,
-		       config->workers * sizeof(*memory->mapped));
+		munmap(memory->mapped, config->workers * late_bytes(config));
 	node_allocs_free(&memory->allocs);
 	job_slots_unmap(&memory->job_slots);
 }

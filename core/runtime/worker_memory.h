@@ -3,11 +3,11 @@
  * worker_memory.h - the memory of a runtime's workers and external threads
  *
  * A worker, its fork_join and its local queue are one piece of memory on the worker's
- * node. Its job slots, its samples and the slots of its timers are on that node as well. The
- * samples and timer slots take 27 KB, and a worker may never write to most of them. So they
- * are mapped memory, in which the kernel provides a page when it is first written to. The
- * user's allocator would have to provide all of it at once. The arrays that point to these
- * pieces are ordinary memory.
+ * node. Its job slots, its samples and the slots of its timers and of its local queue are on
+ * that node as well. The latter three take 29 KB, and a worker may never write to most of
+ * them. So they are mapped memory, in which the kernel provides a page when it is first
+ * written to. The user's allocator would have to provide all of it at once. The arrays that
+ * point to these pieces are ordinary memory.
  *
  * Price: a worker of a new runtime takes three or four page faults, of 2 us each, when it
  * first polls and parks. From the C library's heap, the second runtime of a process would
@@ -25,10 +25,10 @@ struct worker_late;
 struct worker_memory {
 	struct node_allocs allocs;
 	struct job_slots job_slots;
-	/* The samples and timer slots of each worker. */
+	/* The samples, timer slots and queue slots of each worker. */
 	struct worker_late **late;
-	struct worker_late *mapped; /* one a worker; NULL: in the extents of
-				     * node_alloc, which are mapped anyway */
+	char *mapped; /* one after the other; NULL: in the extents of
+		       * node_alloc, which are mapped anyway */
 	/* The fork_joins of TEAM_EXTERNALS external threads. team.members and
 	 * pool.workers follow in the same piece of memory. */
 	struct fork_join *externals;

@@ -69,8 +69,9 @@ static inline struct pages pages_of_worker(const struct skua_runtime *rt,
 	struct pages pages = { 0, 0, 0 };
 
 	pages_add(&pages, worker, sizeof(*worker), node);
-	pages_add(&pages, worker->queue,
-		  local_queue_size(rt->config.queue_capacity), node);
+	pages_add(&pages, worker->queue, sizeof(*worker->queue), node);
+	pages_add(&pages, worker->queue->slots,
+		  rt->config.queue_capacity * sizeof(atomic_ptr), node);
 	pages_add(&pages, worker->fork_join, sizeof(*worker->fork_join), node);
 	pages_add(&pages, job_slots_of(slots, i), job_slots_place_bytes(slots),
 		  node);

@@ -5,16 +5,20 @@
  * Bytes and system calls are counted, which are the same on each machine and at each
  * time. The limits are twice what was measured or more: only a mistake exceeds them.
  */
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "core/runtime/runtime.h"
 #include "tests/unit/process.h"
 #include "tests/unit/support.h"
 
 /* ---- memory ---------------------------------------------------------------- */
 
-/* Asked of the allocator; 5,228 were measured. */
-#define BYTES_A_WORKER 12288u
+/* Asked of the allocator; 2,924 were measured. */
+#define BYTES_A_WORKER 6144u
 
 static size_t asked;
 
@@ -54,6 +58,104 @@ TEST(start__default_sizes__memory_of_a_worker_is_bounded)
 
 	print_message("%zu bytes a worker\n", (many - few) / 32);
 	assert_in_range((many - few) / 32, 1024, BYTES_A_WORKER);
+}
+
+/* ---- pages ------------------------------------------------------------------ */
+
+/* Private memory of an idle worker, beyond that of a thread which does nothing. The C library
+ * gives a thread two pages for its stack and its thread-local variables. */
+#define PRIVATE_A_WORKER 4096
+
+/* The private memory of this process in bytes; 0: unknown. */
+static long private_bytes(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long sum = 0, kb;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Private_Clean: %ld", &kb) == 1 ||
+		    sscanf(line, "Private_Dirty: %ld", &kb) == 1)
+			sum += kb * 1024;
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static sem_t begun;
+
+static void *do_nothing(void *arg)
+{
+	sem_post(&begun);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void begin_bare(unsigned count)
+{
+	pthread_t thread;
+
+	sem_init(&begun, 0, 0);
+	for (unsigned i = 0; i < count; i++)
+		if (pthread_create(&thread, NULL, do_nothing, NULL) != 0)
+			_exit(1);
+	for (unsigned i = 0; i < count; i++)
+		while (sem_wait(&begun) != 0)
+			;
+}
+
+static void begin_workers(unsigned count)
+{
+	struct skua_runtime *rt =
+		RUNTIME(.workers = count, .flags = SKUA_NO_ENV);
+
+	while (!idle_all_parked(&rt->pool.idle))
+		sched_yield();
+}
+
+/* The private memory that @begin adds to a process, in bytes; 0: unknown. */
+static long added_by(void (*begin)(unsigned count), unsigned count)
+{
+	long *added = mmap(NULL, sizeof(*added), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+	long bytes;
+
+	assert_ptr_not_equal(added, MAP_FAILED);
+	child = fork();
+	if (child == 0) {
+		long before = private_bytes();
+
+		begin(count);
+		*added = before ? private_bytes() - before : 0;
+		_exit(0);
+	}
+	assert_int_equal(status_of(child), 0);
+	bytes = *added;
+	munmap(added, sizeof(*added));
+	return bytes;
+}
+
+/* The difference leaves out what the runtime as a whole needs. */
+TEST(start__idle_worker__private_memory_is_bounded)
+{
+	long workers, bare;
+
+	if (SANITIZED) {
+		skip_aloud("a sanitizer needs memory, too");
+		return;
+	}
+	workers = added_by(begin_workers, 192) - added_by(begin_workers, 64);
+	bare = added_by(begin_bare, 192) - added_by(begin_bare, 64);
+	if (workers == 0) {
+		skip_aloud("no /proc/self/smaps_rollup");
+		return;
+	}
+	print_message("%ld private bytes a worker; %ld a bare thread\n",
+		      workers / 128, bare / 128);
+	assert_true(workers - bare <= 128 * PRIVATE_A_WORKER);
 }
 
 /* ---- system calls ----------------------------------------------------------- */

@@ -249,9 +249,10 @@ static void expect_wishes(const struct skua_runtime *rt, unsigned i, int node)
 	const struct job_slots *slots = &rt->worker_memory.job_slots;
 
 	assert_int_equal(wished(w, sizeof(*w)), node);
-	assert_int_equal(
-		wished(w->queue, local_queue_size(rt->config.queue_capacity)),
-		node);
+	assert_int_equal(wished(w->queue, sizeof(*w->queue)), node);
+	assert_int_equal(wished(w->queue->slots,
+				rt->config.queue_capacity * sizeof(atomic_ptr)),
+			 node);
 	assert_int_equal(wished(w->fork_join, sizeof(*w->fork_join)), node);
 	assert_int_equal(
 		wished(job_slots_of(slots, i), job_slots_place_bytes(slots)),
