@@ -152,19 +152,22 @@ int cpu_list_allowed_set(cpu_set_t **set, size_t *size)
 
 int cpu_list_allowed(struct cpu_list *out)
 {
-	struct cpu_bits bits = { { 0 } };
 	cpu_set_t *set;
 	size_t size;
+	unsigned count;
 	int err = cpu_list_allowed_set(&set, &size);
 
 	if (err)
 		return err;
-	for (unsigned cpu = 0; cpu < size * 8; cpu++) {
+	count = (unsigned)CPU_COUNT_S(size, set);
+	out->count = 0;
+	out->cpus = malloc(count * sizeof(*out->cpus));
+	for (unsigned cpu = 0; out->cpus && out->count < count; cpu++) {
 		if (CPU_ISSET_S(cpu, size, set))
-			cpu_bits_add(&bits, cpu);
+			out->cpus[out->count++] = cpu;
 	}
 	CPU_FREE(set);
-	return cpu_list_of_bits(out, &bits);
+	return out->cpus ? 0 : -ENOMEM;
 }
 
 bool cpu_list_contains(const struct cpu_list *list, unsigned cpu)

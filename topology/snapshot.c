@@ -134,7 +134,7 @@ int snapshot_save(FILE *file, const char *root, struct skua_error *err)
 	if (!text)
 		return error_set(err, -ENOMEM, "no memory");
 	code = sysfs_open(&sysfs, root, err);
-	if (!code && sysfs.folder < 0)
+	if (!code && sysfs_is_snapshot(&sysfs))
 		code = error_set(err, -EINVAL, "%s is a snapshot already",
 				 root);
 	else if (!code)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +46,24 @@ static void trim(char *text, size_t length)
 	text[length] = '\0';
 }
 
-static int read_file(int folder, const char *path, char *text)
+/* open_in - open a file or a folder. Return: a descriptor or -1 */
+static int open_in(const struct sysfs *sysfs, const char *path, int flags)
 {
-	int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	char absolute[PATH_MAX];
+
+	if (sysfs->folder != AT_FDCWD)
+		return openat(sysfs->folder, path, flags | O_CLOEXEC);
+	if (snprintf(absolute, sizeof(absolute), "/%s", path) >=
+	    (int)sizeof(absolute)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(absolute, flags | O_CLOEXEC);
+}
+
+static int read_file(const struct sysfs *sysfs, const char *path, char *text)
+{
+	int file = open_in(sysfs, path, O_RDONLY);
 	ssize_t got;
 
 	if (file < 0)
@@ -177,10 +193,14 @@ static const struct sysfs_line *find_line(const struct sysfs *sysfs,
 int sysfs_open(struct sysfs *out, const char *path, struct skua_error *err)
 {
 	struct stat status;
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	int code;
+	int file, code;
 
 	*out = (struct sysfs){ .folder = -1 };
+	if (strcmp(path, "/") == 0) {
+		out->folder = AT_FDCWD;
+		return 0;
+	}
+	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0 || fstat(file, &status)) {
 		code = -errno;
 		if (file >= 0)
@@ -218,8 +238,8 @@ int sysfs_read(const struct sysfs *sysfs, const char *path, char *text)
 	const struct sysfs_line *line;
 
 	text[0] = '\0';
-	if (sysfs->folder >= 0)
-		return read_file(sysfs->folder, path, text);
+	if (!sysfs_is_snapshot(sysfs))
+		return read_file(sysfs, path, text);
 	line = find_line(sysfs, path);
 	if (!line)
 		return -ENOENT;
@@ -256,14 +276,14 @@ int sysfs_read_whole(const struct sysfs *sysfs, const char *path, char **text)
 	int file, code;
 
 	*text = NULL;
-	if (sysfs->folder < 0) {
+	if (sysfs_is_snapshot(sysfs)) {
 		line = find_line(sysfs, path);
 		if (!line)
 			return -ENOENT;
 		*text = strdup(line->value);
 		return *text ? 0 : -ENOMEM;
 	}
-	file = openat(sysfs->folder, path, O_RDONLY | O_CLOEXEC);
+	file = open_in(sysfs, path, O_RDONLY);
 	if (file < 0)
 		return -errno;
 	code = read_growing(file, text);
@@ -292,10 +312,10 @@ static long number_of(const char *name, const char *prefix)
 	return number;
 }
 
-static int numbers_of_folder(int folder, const char *path, const char *prefix,
-			     struct cpu_bits *bits)
+static int numbers_of_folder(const struct sysfs *sysfs, const char *path,
+			     const char *prefix, struct cpu_bits *bits)
 {
-	int file = openat(folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int file = open_in(sysfs, path, O_RDONLY | O_DIRECTORY);
 	struct dirent *entry;
 	DIR *stream;
 
@@ -339,8 +359,8 @@ int sysfs_numbers(const struct sysfs *sysfs, const char *folder,
 	struct cpu_bits bits = { { 0 } };
 	int code = 0;
 
-	if (sysfs->folder >= 0)
-		code = numbers_of_folder(sysfs->folder, folder, prefix, &bits);
+	if (!sysfs_is_snapshot(sysfs))
+		code = numbers_of_folder(sysfs, folder, prefix, &bits);
 	else
 		numbers_of_snapshot(sysfs, folder, prefix, &bits);
 	return code ? code : cpu_list_of_bits(out, &bits);

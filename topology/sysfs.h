@@ -10,6 +10,7 @@
 #ifndef SKUA_TOPOLOGY_SYSFS_H
 #define SKUA_TOPOLOGY_SYSFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "skua/base.h"
@@ -20,7 +21,9 @@
 #define SYSFS_PATH_SIZE 256u
 
 struct sysfs {
-	int folder; /* open descriptor; -1: this is a snapshot */
+	/* An open descriptor; AT_FDCWD: the root folder, which need not be opened; -1: this
+	 * is a snapshot. */
+	int folder;
 	char *text; /* of a snapshot, with a NUL after each path and value */
 	struct sysfs_line {
 		const char *path, *value;
@@ -38,6 +41,11 @@ struct sysfs {
 int sysfs_open(struct sysfs *out, const char *path, struct skua_error *err);
 
 void sysfs_close(struct sysfs *sysfs);
+
+static inline bool sysfs_is_snapshot(const struct sysfs *sysfs)
+{
+	return sysfs->folder == -1;
+}
 
 /**
  * sysfs_read - read a file, without white space at its end

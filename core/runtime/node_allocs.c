@@ -69,7 +69,8 @@ int node_allocs_make(struct node_allocs *out, const struct config *config,
 	struct node_set allowed;
 	int code;
 
-	if (machine && !nodes_matter(config, &allowed))
+	if (machine &&
+	    (machine->node_count < 2 || !nodes_matter(config, &allowed)))
 		machine = NULL;
 	*out = (struct node_allocs){ .allocator = config->allocator };
 	code = allocate(out, 1 + (machine ? machine->node_count : 0),
