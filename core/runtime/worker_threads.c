@@ -69,8 +69,8 @@ static int create_thread(struct worker_threads *threads, struct pool *pool,
 	if (!code && config->realtime)
 		code = realtime_ask(&attr);
 	if (!code)
-		code = -pthread_create(&threads->ids[i], &attr, thread_main,
-				       pool->workers[i]);
+		code = -pthread_create(&threads->ids[threads->count], &attr,
+				       thread_main, pool->workers[i]);
 	pthread_attr_destroy(&attr);
 	return code;
 }
@@ -117,13 +117,34 @@ void worker_threads_free(struct worker_threads *threads,
 		    config->workers, sizeof(*threads->ids));
 }
 
+/* first_to_start - choose the worker whose thread is created first: the one after the
+ * worker of this CPU, which comes last
+ *
+ * The kernel puts a new thread on an idle CPU. That of this CPU's worker would have to come
+ * back from there: with two workers, all have begun 10 us later if it is the first one.
+ * Rejected: threads that go to their CPUs themselves, and choose the worker of the CPU on
+ * which they have begun. The call that creates 8 of them is 10 % shorter, but they begin later,
+ * as two often begin on one CPU, and then one must move while it runs. */
+static unsigned first_to_start(const struct config *config)
+{
+	int here = sched_getcpu();
+
+	for (unsigned i = 0; i < config->workers; i++) {
+		if ((int)config->placement.workers[i].cpu == here)
+			return (i + 1) % config->workers;
+	}
+	return 0;
+}
+
 int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 			 const struct config *config, struct skua_error *err)
 {
+	unsigned first = first_to_start(config);
 	int code = 0;
 
 	while (!code && threads->count < config->workers) {
-		code = start_thread(threads, pool, config, threads->count);
+		code = start_thread(threads, pool, config,
+				    (first + threads->count) % config->workers);
 		if (code == -EPERM && config->realtime)
 			realtime_refused(err);
 		else if (code)

@@ -10,7 +10,7 @@
 
 /* Starts zeroed. */
 struct worker_threads {
-	pthread_t *ids;
+	pthread_t *ids; /* in the order of their creation */
 	unsigned count; /* of threads that were started */
 };
 
