@@ -15,6 +15,12 @@
 #define WAKE_COST_FIRST_NS UINT64_C(5000)
 /* A longer wake-up is not counted: the sleeper's CPU was busy. */
 #define WAKE_COST_MAX_NS UINT64_C(50000)
+/* Wakers avoid a worker whose CPU was busy for this many times the delay that it
+ * caused. A guess: with a delay of 4 ms, a time slice of another thread, and
+ * 1,000 wake-ups a second, one wake-up of 4,000 has such a delay. */
+#define AVOID_DELAYS UINT64_C(1024)
+/* And no longer than this: the process may have been stopped. */
+#define AVOID_MAX_NS UINT64_C(10000000000)
 /* The lease, in wake costs: for how long wakers trust the count of searchers
  * while none of them renews it. A guess: a woken worker that has a CPU rarely
  * takes as long to its first step. */
@@ -40,6 +46,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&by_group[g].parked, 0);
 		atomic_init(&by_group[g].searching, 0);
 		atomic_init(&by_group[g].first_choice, 0);
+		atomic_init(&by_group[g].avoided, 0);
 		atomic_init(&by_group[g].lease_ns, 0);
 		atomic_init(&by_group[g].wake_cost_ns, WAKE_COST_FIRST_NS);
 	}
@@ -48,6 +55,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&sleepers[i].claimed_ns, 0);
 		atomic_init(&sleepers[i].claimed_by, 0);
 		atomic_init(&sleepers[i].cpu, 0);
+		atomic_init(&sleepers[i].avoid_until_ns, 0);
 		sleepers[i].wake_cost_ns = WAKE_COST_FIRST_NS;
 	}
 }
@@ -181,6 +189,28 @@ void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
 		atomic_store_relaxed(of_group, mean_ns);
 }
 
+void idle_delayed(struct idle *idle, unsigned i, uint64_t delay_ns,
+		  uint64_t now_ns)
+{
+	atomic_u64 *avoided = &group_of(idle, i)->avoided;
+	uint64_t bit = parked_bit(idle, i);
+	bool marked = atomic_load_relaxed(avoided) & bit;
+
+	/* Relaxed, all: hints. */
+	if (delay_ns > WAKE_COST_MAX_NS) {
+		uint64_t avoid_ns = AVOID_DELAYS * delay_ns;
+
+		if (avoid_ns > AVOID_MAX_NS)
+			avoid_ns = AVOID_MAX_NS;
+		atomic_store_relaxed(&idle->sleepers[i].avoid_until_ns,
+				     now_ns + avoid_ns);
+		if (!marked)
+			atomic_fetch_or_relaxed(avoided, bit);
+	} else if (marked) {
+		atomic_fetch_and_relaxed(avoided, ~bit);
+	}
+}
+
 uint32_t idle_waker(const struct idle *idle, unsigned i)
 {
 	/* Relaxed: for tracing only. */
@@ -221,11 +251,25 @@ static bool sleeps_on(const struct idle *idle, unsigned i, uint32_t cpu)
 	return cpu != 0 && atomic_load_relaxed(&idle->sleepers[i].cpu) == cpu;
 }
 
+/* Was the CPU of worker @i busy when it was last woken, not long ago? */
+static bool avoided(const struct idle *idle, unsigned i)
+{
+	const struct llc_place *place = &idle->groups->places[i];
+
+	/* Relaxed, both: hints. */
+	return (atomic_load_relaxed(&idle->by_group[place->group].avoided) >>
+			place->bit &
+		1) &&
+	       clock_now_ns() <
+		       atomic_load_relaxed(&idle->sleepers[i].avoid_until_ns);
+}
+
 /*
  * Wake penalty of worker @i for a waker on CPU @here; lower is preferred.
  * @parked has the parked workers of its group. The penalties, from the highest:
- * it would wake up on CPU @here, which is busy with the caller, and may stay so
- * until the caller's time slice ends; it is the sentinel, whose role another
+ * its CPU was busy when it was last woken; it would wake up on CPU @here, which
+ * is busy with the caller, and may stay so until the caller's time slice ends,
+ * but more often the caller sleeps soon; it is the sentinel, whose role another
  * worker must then be woken for; another worker of its core is awake; it is not
  * the worker that parked last.
  */
@@ -236,7 +280,7 @@ static unsigned wake_penalty(const struct idle *idle, unsigned i,
 	const struct idle_group *group = &idle->by_group[place->group];
 
 	/* Relaxed, all: a wrong choice costs only time. */
-	return 8u * sleeps_on(idle, i, here) +
+	return 16u * avoided(idle, i) + 8u * sleeps_on(idle, i, here) +
 	       4u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
 	       2u * ((place->siblings & ~parked) != 0) +
 	       (atomic_load_relaxed(&group->first_choice) != i + 1);

@@ -29,6 +29,9 @@ struct idle_sleeper {
 	/* The CPU on which it went to sleep, + 1; 0: unknown. A hint. Writer:
 	 * the sleeper. Readers: wakers. */
 	atomic_u32 cpu;
+	/* Until when its bit of avoided holds. A hint. Writer: the sleeper.
+	 * Readers: wakers. */
+	atomic_u64 avoid_until_ns;
 	/* The time from a claim to its first step, a moving mean. The
 	 * sleeper's own. */
 	uint64_t wake_cost_ns;
@@ -56,6 +59,12 @@ struct idle_group {
 	 * park. Readers: wakers.
 	 */
 	atomic_u32 first_choice;
+	/*
+	 * Bit i: the CPU of the worker with bit i in the group was busy with
+	 * another thread when the worker was last woken. A hint. Writer: that
+	 * worker. Readers: wakers.
+	 */
+	atomic_u64 avoided;
 	/*
 	 * The last time when a searcher of the group showed that it has a CPU,
 	 * or was claimed. Wakers trust the count of searchers for a lease from
@@ -194,6 +203,11 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
 /* idle_woken - record how long a wake-up took: worker @i slept, was claimed,
  * and woke at @now_ns */
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
+
+/* idle_delayed - record that worker @i was claimed @delay_ns before @now_ns, when
+ * it took its first step */
+void idle_delayed(struct idle *idle, unsigned i, uint64_t delay_ns,
+		  uint64_t now_ns);
 
 /* idle_claimed_ns - return when worker @i was claimed last; a hint */
 static inline uint64_t idle_claimed_ns(const struct idle *idle, unsigned i)

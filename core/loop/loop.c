@@ -195,7 +195,10 @@ static void woken(struct worker *w, bool slept)
 	idle_renew(idle, w->group, now_ns);
 	/* The waker writes the time after it has claimed this worker. If it has
 	 * not done so yet, the claim was just now. */
-	learn_gap(w, claimed_ns > w->idle_since_ns ? claimed_ns : now_ns, true);
+	if (claimed_ns <= w->idle_since_ns)
+		claimed_ns = now_ns;
+	idle_delayed(idle, w->index, now_ns - claimed_ns, now_ns);
+	learn_gap(w, claimed_ns, true);
 	telemetry_woken(&w->telemetry, now_ns);
 }
 

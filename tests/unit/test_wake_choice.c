@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "core/base/clock.h"
 #include "core/idle/idle.h"
 #include "tests/near.h"
 #include "tests/unit/support.h"
@@ -113,6 +114,35 @@ TEST(wake__others_on_the_callers_cpu__wakes_the_last_choice)
 	assert_int_equal(woken_from(0), 1);
 	assert_int_equal(woken_from(0), 2);
 	assert_int_equal(woken_from(0), 0);
+}
+
+/* Its CPU was busy: it got it 4 ms after it was claimed. */
+TEST(wake__cpu_was_busy__wakes_another_for_a_while)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	sleep_on(1, 1);
+	sleep_on(0, 0);
+	idle_delayed(&idle, 0, 4000000, now_ns);
+	assert_int_equal(woken_from(2), 1);
+	/* Rather on the caller's CPU. */
+	sleep_on(1, 2);
+	assert_int_equal(woken_from(2), 1);
+	assert_int_equal(woken_from(2), 0);
+	/* Long ago. */
+	sleep_on(1, 1);
+	sleep_on(0, 0);
+	idle_delayed(&idle, 0, 100000, now_ns - 1000000000);
+	assert_int_equal(woken_from(2), 0);
+	/* The process was stopped for an hour. */
+	sleep_on(0, 0);
+	idle_delayed(&idle, 0, UINT64_C(3600000000000), now_ns - 11000000000);
+	assert_int_equal(woken_from(2), 0);
+	/* Not any more. */
+	sleep_on(0, 0);
+	idle_delayed(&idle, 0, 4000000, now_ns);
+	idle_delayed(&idle, 0, 4000, now_ns);
+	assert_int_equal(woken_from(2), 0);
 }
 
 TEST(wake__unknown_cpu__wakes_who_parked_last)
