@@ -22,10 +22,10 @@ enum whereabouts {
  * while they hold busy. */
 struct affinity_worker {
 	enum whereabouts where;
-	bool limited;   /* the value of affinity.limited at its last check */
-	bool crowded;   /* its home has fewer usable CPUs than workers */
-	bool shares;    /* it may be on the same CPU as another worker */
-	uint32_t taken; /* the CPU that it took away from home, or NO_CPU */
+	bool limited;    /* the value of affinity.limited at its last check */
+	bool crowded;    /* its home has fewer usable CPUs than workers */
+	bool shares;     /* it may be on the same CPU as another worker */
+	uint32_t taken;  /* the CPU that it took away from home, or NO_CPU */
 	cpu_set_t *seen; /* its affinity at the end of its last check */
 };
 
