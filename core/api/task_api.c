@@ -203,21 +203,8 @@ int skua_task_cancel(struct skua_task *task)
 
 bool skua_task_cancelled(const struct skua_task *self)
 {
-	struct skua_task *task = (struct skua_task *)self;
-	struct skua_group *group;
-
-	if (!self || (state_of(self) & TASK_CANCELLED))
-		return self != NULL;
-	/* A member that has never waited learns it from its group, which stays
-	 * in place during the poll. */
-	if (!current_polls(self))
-		return false;
-	group = group_of_member(task);
-	if (!group || !group_cancelled(group))
-		return false;
-	/* Relaxed: for later calls. */
-	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
-	return true;
+	return self && group_task_cancelled((struct skua_task *)self,
+					    current_polls(self));
 }
 
 /* Wait for the end of a task that the caller has claimed. Returns false if the

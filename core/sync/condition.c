@@ -97,7 +97,7 @@ int skua_condition_wait_poll(struct skua_task *self,
 
 	if (code)
 		return code;
-	if (!skua_wait_armed(wait) && !mutex_held_by(mutex, (uintptr_t)self))
+	if (!await_armed(wait) && !mutex_held_by(mutex, (uintptr_t)self))
 		return -EPERM;
 	return await_poll(self, wait, &verb, condition, (uintptr_t)mutex,
 			  deadline_ns);

@@ -82,7 +82,7 @@ int skua_event_wait_poll(struct skua_task *self, struct skua_event *event,
 {
 	int code = event ? await_may_poll(self, wait) : -EINVAL;
 
-	if (code || (!skua_wait_armed(wait) && skua_event_is_set(event)))
+	if (code || (!await_armed(wait) && skua_event_is_set(event)))
 		return code;
 	return await_poll(self, wait, &verb, event, 0, deadline_ns);
 }

@@ -196,7 +196,7 @@ int skua_mutex_lock_poll(struct skua_task *self, struct skua_mutex *mutex,
 
 	if (code)
 		return code;
-	if (!skua_wait_armed(wait)) {
+	if (!await_armed(wait)) {
 		if (take(mutex, (uintptr_t)self))
 			return 0;
 		if (mutex_held_by(mutex, (uintptr_t)self))

@@ -90,7 +90,7 @@ int skua_notify_wait_poll(struct skua_task *self, struct skua_notify *notify,
 {
 	int code = notify ? await_may_poll(self, wait) : -EINVAL;
 
-	if (code || (!skua_wait_armed(wait) && take(notify)))
+	if (code || (!await_armed(wait) && take(notify)))
 		return code;
 	return await_poll(self, wait, &verb, notify, 0, deadline_ns);
 }

@@ -116,7 +116,7 @@ int skua_once_begin_poll(struct skua_task *self, struct skua_once *once,
 
 	if (code)
 		return code;
-	if (!skua_wait_armed(wait)) {
+	if (!await_armed(wait)) {
 		code = begin(once, (uintptr_t)self);
 		if (code != -EAGAIN)
 			return code;

@@ -288,7 +288,7 @@ static int lock_poll(struct skua_task *self, struct skua_rwlock *lock,
 
 	if (code)
 		return code;
-	if (!skua_wait_armed(wait)) {
+	if (!await_armed(wait)) {
 		if (take(lock, how, (uintptr_t)self))
 			return 0;
 		if (writes(lock, (uintptr_t)self))

@@ -168,7 +168,7 @@ int skua_semaphore_acquire_poll(struct skua_task *self,
 		code = await_may_poll(self, wait);
 	if (code)
 		return code;
-	if (!skua_wait_armed(wait)) {
+	if (!await_armed(wait)) {
 		code = take(semaphore, n);
 		if (code != -EAGAIN)
 			return code;

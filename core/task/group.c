@@ -97,3 +97,20 @@ void group_list(struct skua_group *group, struct skua_task *task)
 		/* The poll is under way, so that this queues no task. */
 		task_state_transition_to_cancelled(task_state(task), &wake);
 }
+
+bool group_task_cancelled(struct skua_task *task, bool polled)
+{
+	struct skua_group *group;
+
+	/* Relaxed: a hint, or caused by the caller itself. */
+	if (atomic_load_relaxed(task_state(task)) & TASK_CANCELLED)
+		return true;
+	/* A member that has never waited learns it from its group, which stays
+	 * in place during the poll. */
+	group = polled ? group_of_member(task) : NULL;
+	if (!group || !group_cancelled(group))
+		return false;
+	/* Relaxed: for later calls. */
+	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
+	return true;
+}

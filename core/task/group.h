@@ -177,4 +177,8 @@ static inline atomic_u64 *group_slot(struct skua_task *task)
 	return (atomic_u64 *)task->member.slot;
 }
 
+/* group_task_cancelled - was the task cancelled, itself or with its group? @polled: the
+ * caller polls it */
+bool group_task_cancelled(struct skua_task *task, bool polled);
+
 #endif

@@ -10,6 +10,7 @@
 #include "core/loop/current.h"
 #include "core/loop/timers.h"
 #include "core/os/futex.h"
+#include "core/task/group.h"
 #include "core/task/task.h"
 
 uintptr_t await_self(void)
@@ -75,10 +76,9 @@ static bool has_passed(uint64_t deadline_ns)
 }
 
 /* Return the error with which a task that would have to wait gives up; 0: none. */
-static int give_up_of(const struct skua_task *self, bool masked,
-		      uint64_t deadline_ns)
+static int give_up_of(struct skua_task *self, bool masked, uint64_t deadline_ns)
 {
-	if (!masked && skua_task_cancelled(self))
+	if (!masked && group_task_cancelled(self, true))
 		return -ECANCELED;
 	return has_passed(deadline_ns) ? -ETIMEDOUT : 0;
 }
@@ -126,7 +126,7 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 	return code;
 }
 
-int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait)
+int await_cancel(struct skua_task *self, struct skua_wait *wait)
 {
 	int code = await_may_poll(self, wait);
 	const struct wait_verb *verb;
@@ -147,9 +147,9 @@ int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait)
 	return 0;
 }
 
-bool skua_wait_armed(const struct skua_wait *wait)
+bool await_armed(struct skua_wait *wait)
 {
-	return wait && phase_of((struct skua_wait *)wait) != WAIT_IDLE;
+	return phase_of(wait) != WAIT_IDLE;
 }
 
 /* ---- fibers ----------------------------------------------------------------- */
@@ -205,27 +205,6 @@ static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 	}
 }
 
-int skua_sleep_until(uint64_t when_ns)
-{
-	struct skua_fiber *fiber = fiber_current();
-	atomic_u32 nobody = 0; /* wakes it */
-	int code = 0;
-
-	/* The loops repeat when the sleep ended without a cause. */
-	while (fiber && !code) {
-		code = await_give_up(fiber, when_ns);
-		if (!code)
-			await_suspend(fiber, when_ns, 0);
-	}
-	if (!fiber)
-		code = await_allowed();
-	while (!fiber && !code) {
-		futex_wait_until(&nobody, 0, when_ns);
-		code = has_passed(when_ns) ? -ETIMEDOUT : 0;
-	}
-	return code == -ETIMEDOUT ? 0 : code;
-}
-
 /* ---- threads ---------------------------------------------------------------- */
 
 /* Sleep until the wait is granted, or its deadline has passed. */
@@ -272,4 +251,27 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 		return await_by_fiber(fiber, &wait, object, deadline_ns);
 	return await_allowed() ? -EDEADLK
 			       : await_by_thread(&wait, object, deadline_ns);
+}
+
+/* ---- times ------------------------------------------------------------------ */
+
+int await_time(uint64_t when_ns)
+{
+	struct skua_fiber *fiber = fiber_current();
+	atomic_u32 nobody = 0; /* wakes it */
+	int code = 0;
+
+	/* The loops repeat when the sleep ended without a cause. */
+	while (fiber && !code) {
+		code = await_give_up(fiber, when_ns);
+		if (!code)
+			await_suspend(fiber, when_ns, 0);
+	}
+	if (!fiber)
+		code = await_allowed();
+	while (!fiber && !code) {
+		futex_wait_until(&nobody, 0, when_ns);
+		code = has_passed(when_ns) ? -ETIMEDOUT : 0;
+	}
+	return code == -ETIMEDOUT ? 0 : code;
 }

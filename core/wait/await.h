@@ -42,6 +42,15 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 	       const struct wait_verb *verb, void *object, uint64_t amount,
 	       uint64_t deadline_ns);
 
+/* await_cancel - as skua_wait_cancel() */
+int await_cancel(struct skua_task *self, struct skua_wait *wait);
+
+/* await_armed - is the wait, of the caller, in use? */
+bool await_armed(struct skua_wait *wait);
+
+/* await_time - as skua_sleep_until() */
+int await_time(uint64_t when_ns);
+
 /* await_allowed - may the caller wait? Return: 0; -EDEADLK: it is in a poll or
  * a job */
 int await_allowed(void);
