@@ -13,6 +13,8 @@ const struct workload *const workloads[] = {
 	&workload_spawn_many_remote_busy1,
 	&workload_spawn_many_remote_busy2,
 	&workload_yield_many,
+	&workload_fiber_yield,
+	&workload_fiber_spawn,
 	&workload_ping_pong,
 	&workload_chained_spawn,
 	&workload_join_one,

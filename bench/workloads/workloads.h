@@ -43,5 +43,7 @@ extern const struct workload workload_uts;
 extern const struct workload workload_uts_tasks;
 extern const struct workload workload_wake;
 extern const struct workload workload_yield_many;
+extern const struct workload workload_fiber_yield;
+extern const struct workload workload_fiber_spawn;
 
 #endif
