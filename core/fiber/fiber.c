@@ -139,9 +139,7 @@ enum skua_poll fiber_poll(struct skua_task *task)
 
 bool fiber_is(const struct skua_task *task)
 {
-	/* Relaxed: see task_poll_word(). */
-	return atomic_load_relaxed(task_poll_word((struct skua_task *)task)) ==
-	       fiber_poll;
+	return task->poll == fiber_poll;
 }
 
 bool fiber_may_suspend(const struct skua_fiber *self)

@@ -38,17 +38,6 @@ static inline atomic_u64 *task_state(struct skua_task *task)
 	return (atomic_u64 *)&task->state;
 }
 
-/*
- * The poll function as fiber_is() reads it. Writers: the thread that initialises the
- * task; telemetry, which times some waits, in the thread that queues the task or has
- * taken it from a queue. Readers: also a worker that has the task in its LIFO slot,
- * while a thief may have it by now. Relaxed: a hint for that worker.
- */
-static inline _Atomic(skua_task_fn) *task_poll_word(struct skua_task *task)
-{
-	return (_Atomic(skua_task_fn) *)&task->poll;
-}
-
 static inline struct inject_node *task_node(struct skua_task *task)
 {
 	return (struct inject_node *)&task->next;

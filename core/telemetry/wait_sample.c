@@ -3,7 +3,6 @@
 #include "core/telemetry/wait_sample.h"
 
 #include "core/base/clock.h"
-#include "core/task/task.h"
 
 static unsigned place_of(const struct skua_task *task)
 {
@@ -30,8 +29,7 @@ void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
 	sample->weight = weight;
 	sample->poll = task->poll;
 	sample->since_ns = clock_now_ns();
-	/* Relaxed: see task_poll_word(). */
-	atomic_store_relaxed(task_poll_word(task), instead);
+	task->poll = instead;
 }
 
 skua_task_fn wait_sample_take(struct wait_samples *samples,
@@ -43,8 +41,7 @@ skua_task_fn wait_sample_take(struct wait_samples *samples,
 
 	*since_ns = sample->since_ns;
 	*weight = sample->weight;
-	/* Relaxed: see task_poll_word(). */
-	atomic_store_relaxed(task_poll_word(task), poll);
+	task->poll = poll;
 	/* Release: this thread has finished reading the sample. Pairs with the
 	 * acquire in wait_sample_put(). */
 	atomic_store_release(&sample->taken, 0);
