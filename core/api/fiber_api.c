@@ -30,6 +30,7 @@ int skua_fiber_init(struct skua_fiber *fiber, skua_fiber_fn fn,
 		.fn = fn,
 		.flags = stack_bytes ? order_for(stack_bytes) : 0,
 	};
+	fiber->task.flags = TASK_FIBER;
 	return 0;
 }
 
@@ -40,20 +41,10 @@ struct skua_fiber *skua_fiber_self(void)
 
 int skua_await(void)
 {
-	struct skua_fiber *self = fiber_current();
-
-	if (!self || !fiber_may_suspend(self))
-		return -EDEADLK;
-	fiber_suspend(self);
-	return 0;
+	return fiber_try_leave(SKUA_PENDING);
 }
 
 int skua_yield(void)
 {
-	struct skua_fiber *self = fiber_current();
-
-	if (!self || !fiber_may_suspend(self))
-		return -EDEADLK;
-	fiber_yield(self);
-	return 0;
+	return fiber_try_leave(SKUA_YIELD);
 }

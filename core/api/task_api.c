@@ -63,18 +63,18 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	 bool tracked, const void *caller)
 {
 	int code = task_state_transition_to_spawned(task_state(task));
-	bool urgent = task->flags & TASK_URGENT;
+	uint32_t kind = task->flags & (TASK_URGENT | TASK_FIBER);
 	struct worker *worker;
 
 	if (code)
 		return code;
-	if (!home && !urgent && pool_full(&rt->pool)) {
+	if (!home && !(kind & TASK_URGENT) && pool_full(&rt->pool)) {
 		refuse(&rt->pool, task);
 		return -EAGAIN;
 	}
 	task->pool = &rt->pool;
 	task->home = home;
-	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | urgent;
+	task->flags = rt->pool.generation * TASK_GENERATION_UNIT | kind;
 	/* The caller has checked that the runtime is alive, so that its workers
 	 * are alive, too. */
 	worker = current_worker;
@@ -145,7 +145,7 @@ int skua_task_set_urgent(struct skua_task *task, bool urgent)
 		return -EOWNERDEAD;
 	if (task_state_spawned(state_of(task)))
 		return -EALREADY;
-	task->flags = urgent ? TASK_URGENT : 0;
+	task->flags = (task->flags & TASK_FIBER) | (urgent ? TASK_URGENT : 0);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /* fiber.c - see fiber.h */
 #include "core/fiber/fiber.h"
 
-#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +20,8 @@ _Static_assert(offsetof(struct skua_fiber, task) == 0, "a fiber is its task");
  * when the kernel has memory again. */
 #define RETRY_NS (NS_PER_S / 1000)
 
-_Thread_local struct skua_fiber *fiber_here;
+_Thread_local struct skua_fiber *fiber_here
+	__attribute__((tls_model("initial-exec")));
 
 /* Bits of skua_fiber.flags, above the order of the stack. */
 #define FIBER_ORDER 0xffu
@@ -45,12 +46,21 @@ static void check_stack(const struct skua_fiber *self)
 #endif
 }
 
-static void leave(struct skua_fiber *self, enum skua_poll result)
+/* Leave the fiber. Always inlined, so that the switch is a tail call of a function that
+ * reads no thread-local afterwards. */
+static inline __attribute__((always_inline)) int leave(struct skua_fiber *self,
+						       enum skua_poll result)
 {
 	check_stack(self);
+	fiber_here = self->outer;
+#if WATCHED_SWITCHES
 	watched_leave(self->stack, result == SKUA_DONE);
-	fiber_switch(&self->context, self->caller, result);
+	fiber_switch(&self->context, self->caller, (int)result);
 	watched_entered(self->stack);
+	return 0;
+#else
+	return fiber_switch(&self->context, self->caller, (int)result);
+#endif
 }
 
 void fiber_suspend(struct skua_fiber *self)
@@ -63,27 +73,79 @@ void fiber_yield(struct skua_fiber *self)
 	leave(self, SKUA_YIELD);
 }
 
-/* The first function on the stack of a fiber. */
-static void fiber_main(uintptr_t value)
+static inline bool may_suspend(const struct skua_fiber *self)
 {
-	struct skua_fiber *self = (struct skua_fiber *)value;
+	const struct worker *worker = current_here();
 
-	watched_entered(self->stack);
-	self->fn(self);
-	BOUNDARY(fiber);
-	leave(self, SKUA_DONE);
-	abort(); /* a fiber that is done is not polled */
+	return worker && worker->area.task == (uintptr_t)&self->task &&
+	       worker->forked_at != worker->area.counters.tasks_polled;
 }
 
-/* ---- on the stack of the worker ------------------------------------------ */
+bool fiber_may_suspend(const struct skua_fiber *self)
+{
+	return may_suspend(self);
+}
+
+int fiber_try_leave(enum skua_poll poll)
+{
+	struct skua_fiber *self = fiber_here;
+
+	return self && may_suspend(self) ? leave(self, poll) : -EDEADLK;
+}
+
+/* ---- the end -------------------------------------------------------------- */
 
 static struct timer *timer_of(struct skua_fiber *self)
 {
 	return (struct timer *)&self->timer;
 }
 
-/* Take a stack for the first poll. Return: false: no memory. */
-static bool begin(struct skua_fiber *self)
+/* On the stack of the worker: give the stack back. */
+static int end(void *arg)
+{
+	struct skua_fiber *self = arg;
+
+	timers_cancel(timer_of(self));
+	watched_end(self->stack);
+	fiber_stacks_give(current_worker, self->stack);
+	self->stack = NULL;
+	self->context = NULL;
+	self->masks = 0;
+	/* Its context of skua_task_ctx() ends with it: a fiber that polls it
+	 * within its own poll has none. */
+	current_worker->forked_at = 0;
+	return SKUA_DONE;
+}
+
+/* Not inlined: its caller may have begun on another thread. */
+static __attribute__((noinline)) void finish(struct skua_fiber *self)
+{
+#if WATCHED_SWITCHES
+	leave(self, SKUA_DONE);
+	abort(); /* a fiber that is done is not polled */
+#else
+	check_stack(self);
+	fiber_here = self->outer;
+	fiber_switch_last(self->caller, end, self);
+#endif
+}
+
+/* The first function on the stack of a fiber. */
+static void fiber_main(void *arg)
+{
+	struct skua_fiber *self = arg;
+
+	watched_entered(self->stack);
+	self->fn(self);
+	BOUNDARY(fiber);
+	finish(self);
+}
+
+/* ---- on the stack of the worker ------------------------------------------ */
+
+/* Take a stack for the first poll. Return: false: no memory. Not inlined, so that the other
+ * polls save no registers for it. */
+static __attribute__((noinline)) bool begin(struct skua_fiber *self)
 {
 	struct stack *stack =
 		fiber_stacks_take(current_worker, self->flags & FIBER_ORDER);
@@ -92,25 +154,13 @@ static bool begin(struct skua_fiber *self)
 		return false;
 	timers_cancel(timer_of(self)); /* of retry_later() */
 	self->stack = stack;
-	self->context = fiber_switch_prepare(stack, fiber_main);
+	self->context = fiber_switch_prepare(stack, fiber_main, self);
 	watched_begin(stack);
 	return true;
 }
 
-static void end(struct skua_fiber *self)
-{
-	timers_cancel(timer_of(self));
-	watched_end(self->stack);
-	fiber_stacks_give(current_worker, self->stack);
-	self->stack = NULL;
-	self->context = NULL;
-	self->masks = 0;
-	/* Its context of skua_task_ctx() ends with it: a fiber that polls it within its
-	 * own poll has none. */
-	current_worker->forked_at = 0;
-}
-
-static enum skua_poll retry_later(struct skua_fiber *self)
+static __attribute__((noinline)) enum skua_poll
+retry_later(struct skua_fiber *self)
 {
 	timers_add(current_worker, timer_of(self), &self->task,
 		   clock_now_ns() + RETRY_NS);
@@ -120,32 +170,22 @@ static enum skua_poll retry_later(struct skua_fiber *self)
 enum skua_poll fiber_poll(struct skua_task *task)
 {
 	struct skua_fiber *self = (struct skua_fiber *)task;
-	struct skua_fiber *outer = fiber_here;
-	struct watched_caller caller;
-	enum skua_poll result;
 
 	if (!self->context && !begin(self))
 		return retry_later(self);
+	self->outer = fiber_here;
 	fiber_here = self;
+#if WATCHED_SWITCHES
+	struct watched_caller caller;
+	enum skua_poll result;
+
 	watched_enter(self->stack, &caller);
-	result = (enum skua_poll)fiber_switch(&self->caller, self->context,
-					      (uintptr_t)self);
+	result = (enum skua_poll)fiber_switch(&self->caller, self->context, 0);
 	watched_left(&caller);
-	fiber_here = outer;
 	if (result == SKUA_DONE)
 		end(self);
 	return result;
-}
-
-bool fiber_is(const struct skua_task *task)
-{
-	return task->poll == fiber_poll;
-}
-
-bool fiber_may_suspend(const struct skua_fiber *self)
-{
-	const struct worker *worker = current_here();
-
-	return worker && worker->area.task == (uintptr_t)&self->task &&
-	       worker->forked_at != worker->area.counters.tasks_polled;
+#else
+	return (enum skua_poll)fiber_switch(&self->caller, self->context, 0);
+#endif
 }

@@ -10,6 +10,12 @@
  * other task are: fiber_switch() has saved it before the poll returns, so before the
  * state word lets another worker poll the fiber, however early a wake-up comes.
  *
+ * The predictor of returns remembers the calls of the other stack, so that each return
+ * after a switch is predicted wrongly, and costs as much as a switch. Therefore
+ * fiber_poll() and the functions that leave a fiber end in a tail call of fiber_switch(),
+ * which continues in their callers. The last switch of a fiber calls end() on the stack
+ * of the worker, so that this needs no function to return to.
+ *
  * A fiber may go on on another thread after fiber_suspend(). So no function reads a
  * thread-local both before and after a suspension: compilers keep the thread pointer.
  * fiber_poll() runs on the stack of its thread, or on that of a fiber that stays on its
@@ -20,6 +26,7 @@
 
 #include <stdbool.h>
 
+#include "core/task/task.h"
 #include "skua/fiber.h"
 
 /* The fiber that runs on this thread; NULL: none. Writer: fiber_poll().
@@ -50,9 +57,11 @@ static inline struct skua_fiber *fiber_current(void)
 	return fiber;
 }
 
-/* fiber_is - is this task a fiber? False also while telemetry times the wait of the task,
- * and has put its own poll function in place of the task's. */
-bool fiber_is(const struct skua_task *task);
+/* fiber_is - is this task a fiber? The caller keeps it from its end. */
+static inline bool fiber_is(const struct skua_task *task)
+{
+	return task->flags & TASK_FIBER;
+}
 
 /* fiber_poll - the poll function of fibers */
 enum skua_poll fiber_poll(struct skua_task *task);
@@ -82,5 +91,9 @@ void fiber_suspend(struct skua_fiber *self);
 
 /* fiber_yield - the same, as a poll that yields */
 void fiber_yield(struct skua_fiber *self);
+
+/* fiber_try_leave - the same for the calling fiber, with the result @poll. Return: 0;
+ * -EDEADLK: the caller is no fiber, or may not suspend itself. */
+int fiber_try_leave(enum skua_poll poll);
 
 #endif

@@ -18,7 +18,7 @@ struct saved {
 	uint64_t continue_at;
 };
 
-void *fiber_switch_prepare(void *top, void (*entry)(uintptr_t value))
+void *fiber_switch_prepare(void *top, void (*entry)(void *arg), void *arg)
 {
 	struct saved *saved = (struct saved *)top - 1;
 
@@ -27,6 +27,7 @@ void *fiber_switch_prepare(void *top, void (*entry)(uintptr_t value))
 	__asm__ volatile("stmxcsr %0" : "=m"(saved->mxcsr));
 	__asm__ volatile("fnstcw %0" : "=m"(saved->x87_control));
 	saved->rbx = (uintptr_t)entry;
+	saved->r12 = (uintptr_t)arg;
 	saved->continue_at = (uintptr_t)fiber_trampoline;
 	return saved;
 }

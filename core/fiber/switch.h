@@ -25,15 +25,24 @@
  *
  * Return: the @value of the switch that continues the caller, perhaps on another thread.
  */
-uintptr_t fiber_switch(void **from, void *to, uintptr_t value)
+int fiber_switch(void **from, void *to, int value)
+	__attribute__((visibility("hidden")));
+
+/**
+ * fiber_switch_last - continue in another context for good
+ * @then: called with @arg on the stack of @to before that continues
+ *
+ * The switch that saved @to returns what @then returns.
+ */
+_Noreturn void fiber_switch_last(void *to, int (*then)(void *arg), void *arg)
 	__attribute__((visibility("hidden")));
 
 /**
  * fiber_switch_prepare - make the first context of a stack
  * @top: the end of the stack, a multiple of 16
- * @entry: called on that stack with the value of the first switch to it; must not return
+ * @entry: called on that stack with @arg; must not return
  */
-void *fiber_switch_prepare(void *top, void (*entry)(uintptr_t value));
+void *fiber_switch_prepare(void *top, void (*entry)(void *arg), void *arg);
 
 /* fiber_switch_allowed - false if the processor checks return addresses against a shadow
  * stack, which a switch would have to switch as well */

@@ -4,7 +4,7 @@
 
 	.text
 
-/* uintptr_t fiber_switch(void **from, void *to, uintptr_t value) */
+/* int fiber_switch(void **from, void *to, int value) */
 	.p2align 4
 	.globl fiber_switch
 	.hidden fiber_switch
@@ -35,7 +35,7 @@ fiber_switch:
 	stmxcsr (%rsp)
 	fnstcw 4(%rsp)
 	movq %rsp, (%rdi)
-	movq %rdx, %rax
+	movl %edx, %eax
 	/* 0xffc0: the control bits. The others are the flags of exceptions. */
 	movl (%rsp), %ecx
 	xorl (%rsi), %ecx
@@ -102,7 +102,50 @@ fiber_switch:
 	.cfi_endproc
 	.size fiber_switch, . - fiber_switch
 
-/* The first code on a stack: call the function in rbx with the value of the switch. A
+/* _Noreturn void fiber_switch_last(void *to, int (*then)(void *), void *arg)
+ *
+ * The frames of @to are unwound from its saved registers, as a call of it. */
+	.p2align 4
+	.globl fiber_switch_last
+	.hidden fiber_switch_last
+	.type fiber_switch_last, @function
+fiber_switch_last:
+	.cfi_startproc
+	endbr64
+	movq %rdi, %rsp
+	.cfi_def_cfa_offset 64
+	.cfi_offset rip, -8
+	.cfi_offset rbp, -16
+	.cfi_offset rbx, -24
+	.cfi_offset r12, -32
+	.cfi_offset r13, -40
+	.cfi_offset r14, -48
+	.cfi_offset r15, -56
+	movq %rdi, %rbx
+	movq %rdx, %rdi
+	call *%rsi
+	/* As at the end of fiber_switch(), where the registers of the frame that was left
+	 * are those of the processor. */
+	movq %rbx, %rsi
+	movl (%rsi), %edx
+	movzwl 4(%rsi), %r8d
+	stmxcsr -8(%rsp)
+	movl -8(%rsp), %ecx
+	xorl %edx, %ecx
+	testl $0xffc0, %ecx
+	jz 1f
+	andl $0xffc0, %ecx
+	xorl %ecx, -8(%rsp)
+	ldmxcsr -8(%rsp)
+1:	fnstcw -8(%rsp)
+	cmpw -8(%rsp), %r8w
+	je 2f
+	fldcw 4(%rsi)
+2:	jmp .Lcontinue
+	.cfi_endproc
+	.size fiber_switch_last, . - fiber_switch_last
+
+/* The first code on a stack: call the function in rbx with the argument in r12. A
  * backtrace ends here, because no frame called this. */
 	.p2align 4
 	.globl fiber_trampoline
@@ -112,7 +155,7 @@ fiber_trampoline:
 	.cfi_startproc
 	.cfi_undefined rip
 	endbr64
-	movq %rax, %rdi
+	movq %r12, %rdi
 	xorl %ebp, %ebp
 	call *%rbx
 	ud2

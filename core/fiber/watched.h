@@ -27,6 +27,12 @@
 #endif
 #endif
 
+#if defined(WATCHED_ASAN) || defined(WATCHED_TSAN)
+#define WATCHED_SWITCHES 1
+#else
+#define WATCHED_SWITCHES 0
+#endif
+
 #ifdef WATCHED_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

@@ -29,9 +29,10 @@ _Static_assert(sizeof(struct skua_task_type) == 64 &&
  * it. Readers: stall watches. */
 extern atomic_u64 task_shortest_limit_ns __attribute__((visibility("hidden")));
 
-/* Flags of struct skua_task: [ generation:31 | urgent:1 ] */
+/* Flags of struct skua_task: [ generation:30 | fiber:1 | urgent:1 ] */
 #define TASK_URGENT          (1u << 0)
-#define TASK_GENERATION_UNIT (1u << 1)
+#define TASK_FIBER           (1u << 1) /* struct skua_fiber; for tools, too */
+#define TASK_GENERATION_UNIT (1u << 2)
 
 static inline atomic_u64 *task_state(struct skua_task *task)
 {

@@ -84,7 +84,8 @@ struct skua_fiber {
 	struct skua_wait *wait;
 	uint32_t flags;
 	uint32_t masks;
-	uint64_t reserved[2];
+	struct skua_fiber *outer;
+	uint64_t reserved;
 	struct skua_timer timer;
 	uint64_t reserved2;
 };
