@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "skua/fiber.h"
 
 #include "core/idle/idle.h"
 #include "core/queue/local_queue.h"
@@ -20,6 +21,7 @@
 #define DEFAULT_STEAL_MAX     32u
 #define DEFAULT_STEAL_MAX_FAR 1u
 #define DEFAULT_FAR_SAMPLES   2u
+#define DEFAULT_FIBER_STACK   65536u
 #define DEFAULT_FAR_DELAY_NS  UINT64_C(5000)
 /* About the time of a wake-up. A guess; the workload region retunes it: with 1 and
  * 3 us, calls of 3 to 4 us suffer, and with 6 us calls of 40 us are no slower. */
@@ -121,9 +123,13 @@ static int check_stalls(const struct skua_config *cfg, struct skua_error *err)
 				 "to SIGRTMAX (%d), SKUA_STALL_NO_SIGNAL, or 0 "
 				 "for one that is free",
 				 cfg->stall_signal, SIGRTMIN, SIGRTMAX);
-	if (cfg->reserved2 != 0)
-		return error_set(err, -EINVAL, "reserved2: %u, allowed is 0",
-				 cfg->reserved2);
+	if (cfg->fiber_stack != 0 && (cfg->fiber_stack < SKUA_MIN_STACK ||
+				      cfg->fiber_stack > SKUA_MAX_STACK))
+		return error_set(
+			err, -EINVAL,
+			"fiber_stack: %" PRIu32 ", allowed are %" PRIu64
+			" to %" PRIu64 ", or 0 for the default",
+			cfg->fiber_stack, SKUA_MIN_STACK, SKUA_MAX_STACK);
 	return 0;
 }
 
@@ -319,6 +325,8 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->track_tasks = cfg->flags & SKUA_TRACK_TASKS;
 	out->stall_limit_ns = cfg->stall_limit_ns;
 	out->stall_signal = cfg->stall_signal;
+	out->fiber_stack =
+		cfg->fiber_stack ? cfg->fiber_stack : DEFAULT_FIBER_STACK;
 	if (cfg->hooks)
 		memcpy(&out->hooks, cfg->hooks, hooks_size(cfg));
 }

@@ -17,6 +17,7 @@ struct config {
 	struct tuning tuning;
 	uint64_t stall_limit_ns; /* 0: none */
 	int stall_signal;        /* 0: any free one; negative: none */
+	uint32_t fiber_stack;    /* in bytes */
 	bool pinned;             /* each worker is bound to its own CPUs */
 	bool limited;            /* the CPU quota is less than cpus.count */
 	bool caller_driven;

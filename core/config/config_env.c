@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/config/config.h"
+#include "skua/fiber.h"
 
 /* A word that a variable may have instead of a number, and the value of the field then. */
 struct word {
@@ -80,6 +81,10 @@ static const struct variable variables[] = {
 	  .min = SKUA_MIN_STALL_LIMIT_NS,
 	  .max = SKUA_MAX_STALL_LIMIT_NS,
 	  .threads = true },
+	{ .name = "SKUA_FIBER_STACK",
+	  FIELD(fiber_stack),
+	  .min = SKUA_MIN_STACK,
+	  .max = SKUA_MAX_STACK },
 };
 
 /* lookup - return the text of a variable; NULL if it is not set or is empty, or if the

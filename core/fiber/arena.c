@@ -215,3 +215,24 @@ void arena_chill(struct arena *arena, unsigned index)
 {
 	arena->cold |= UINT64_C(1) << index;
 }
+
+size_t stack_used(const struct stack *stack)
+{
+	size_t page = page_bytes(), pages = stack_bytes(stack) / page + 1;
+	unsigned char present[256];
+	int saved = errno;
+	size_t used = 0;
+
+	for (size_t i = 0; i < pages && used == 0; i += sizeof(present)) {
+		size_t count = pages - i < sizeof(present) ? pages - i
+							   : sizeof(present);
+
+		if (mincore(stack->low + i * page, count * page, present) != 0)
+			break;
+		for (size_t n = 0; n < count && used == 0; n++)
+			if (present[n] & 1)
+				used = (pages - i - n) * page;
+	}
+	errno = saved;
+	return used;
+}

@@ -25,10 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STACK_ORDER_MIN     14u /* 16 KB */
-#define STACK_ORDER_MAX     26u /* 64 MB */
-#define STACK_ORDERS        (STACK_ORDER_MAX - STACK_ORDER_MIN + 1)
-#define STACK_ORDER_DEFAULT 16u
+#define STACK_ORDER_MIN 14u /* 16 KB */
+#define STACK_ORDER_MAX 26u /* 64 MB */
+#define STACK_ORDERS    (STACK_ORDER_MAX - STACK_ORDER_MIN + 1)
 
 /* Describes a stack, and is the end of it. Undefined while the stack is cold. */
 struct stack {
@@ -82,6 +81,19 @@ void arena_return(struct stack *stack);
 
 /* arena_chill - make a stack cold */
 void arena_chill(struct arena *arena, unsigned index);
+
+/* stack_order - the order of the smallest stacks of at least @bytes */
+static inline unsigned stack_order(size_t bytes)
+{
+	unsigned order = STACK_ORDER_MIN;
+
+	while (((size_t)1 << order) < bytes)
+		order++;
+	return order;
+}
+
+/* stack_used - the bytes of a stack down to the lowest page that has memory; 0: unknown */
+size_t stack_used(const struct stack *stack);
 
 /* stack_bytes - the bytes from the lowest address to struct stack */
 static inline size_t stack_bytes(const struct stack *stack)

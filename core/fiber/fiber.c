@@ -23,9 +23,6 @@ _Static_assert(offsetof(struct skua_fiber, task) == 0, "a fiber is its task");
 _Thread_local struct skua_fiber *fiber_here
 	__attribute__((tls_model("initial-exec")));
 
-/* Bits of skua_fiber.flags, above the order of the stack. */
-#define FIBER_ORDER 0xffu
-
 /* ---- on the stack of the fiber ------------------------------------------- */
 
 /* A function of a fiber that was left by longjmp() runs on: on another stack. */
@@ -107,8 +104,10 @@ static int end(void *arg)
 
 	timers_cancel(timer_of(self));
 	watched_end(self->stack);
-	fiber_stacks_give(current_worker, self->stack);
-	self->stack = NULL;
+	if (!(self->flags & FIBER_ON_STACK)) {
+		fiber_stacks_give(current_worker, self->stack);
+		self->stack = NULL;
+	}
 	self->context = NULL;
 	self->masks = 0;
 	/* Its context of skua_task_ctx() ends with it: a fiber that polls it
@@ -147,14 +146,18 @@ static void fiber_main(void *arg)
  * polls save no registers for it. */
 static __attribute__((noinline)) bool begin(struct skua_fiber *self)
 {
-	struct stack *stack =
-		fiber_stacks_take(current_worker, self->flags & FIBER_ORDER);
+	struct stack *stack = self->stack;
+	void *top = self; /* on top of its stack, if that is there already */
 
-	if (!stack)
-		return false;
-	timers_cancel(timer_of(self)); /* of retry_later() */
-	self->stack = stack;
-	self->context = fiber_switch_prepare(stack, fiber_main, self);
+	if (!stack) {
+		top = stack = fiber_stacks_take(current_worker,
+						self->flags & FIBER_ORDER);
+		if (!stack)
+			return false;
+		timers_cancel(timer_of(self)); /* of retry_later() */
+		self->stack = stack;
+	}
+	self->context = fiber_switch_prepare(top, fiber_main, self);
 	watched_begin(stack);
 	return true;
 }
@@ -162,6 +165,7 @@ static __attribute__((noinline)) bool begin(struct skua_fiber *self)
 static __attribute__((noinline)) enum skua_poll
 retry_later(struct skua_fiber *self)
 {
+	fiber_stacks_missing(current_worker);
 	timers_add(current_worker, timer_of(self), &self->task,
 		   clock_now_ns() + RETRY_NS);
 	return SKUA_PENDING;

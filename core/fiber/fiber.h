@@ -63,14 +63,19 @@ static inline bool fiber_is(const struct skua_task *task)
 	return task->flags & TASK_FIBER;
 }
 
+/* Bits of skua_fiber.flags: the order of the stack; 0: the default of the runtime. */
+#define FIBER_ORDER 0xffu
+/* The fiber is at the top of its stack, and the release of the fiber gives it back. */
+#define FIBER_ON_STACK (1u << 8)
+
+/* fiber_cancel_masked - must waits of the fiber ignore a cancel? */
+static inline bool fiber_cancel_masked(const struct skua_fiber *self)
+{
+	return self->masks > 0;
+}
+
 /* fiber_poll - the poll function of fibers */
 enum skua_poll fiber_poll(struct skua_task *task);
-
-/* fiber_masks_cancel - may cancels not end the waits of the fiber? By the fiber. */
-static inline bool fiber_masks_cancel(const struct skua_fiber *self)
-{
-	return self->masks != 0;
-}
 
 /**
  * fiber_may_suspend - may the fiber leave its worker?

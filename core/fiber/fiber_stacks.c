@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/loop/timers.h"
 #include "core/loop/worker.h"
+#include "core/os/log.h"
 
 static const struct skua_task_type trim_type =
 	SKUA_TASK_TYPE("skua: return stacks");
@@ -68,4 +69,20 @@ void fiber_stacks_give(struct worker *worker, struct stack *stack)
 	stacks_give(&stacks->cache, stack);
 	if (!stacks->trims)
 		wait_to_trim(worker, clock_now_ns());
+}
+
+void fiber_stacks_missing(struct worker *worker)
+{
+	struct fiber_stacks *stacks = worker->fiber_stacks;
+	uint64_t now_ns = clock_now_ns();
+
+	stacks->missing++;
+	if (stacks->said_ns != 0 && now_ns < stacks->said_ns + NS_PER_S)
+		return;
+	stacks->said_ns = now_ns;
+	log_say(&worker->pool->telemetry.hooks, SKUA_LOG_WARNING,
+		"worker %u has no memory for the stack of a fiber, %llu times so "
+		"far: fibers wait until others end. Check the limits of memory "
+		"and of mappings (vm.max_map_count)",
+		worker->index, (unsigned long long)stacks->missing);
 }

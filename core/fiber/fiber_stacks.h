@@ -26,6 +26,8 @@ struct fiber_stacks {
 	struct stack_cache cache;
 	struct skua_task trim;
 	struct skua_timer timer;
+	uint64_t missing; /* polls of fibers that found no memory for a stack */
+	uint64_t said_ns; /* when that was logged last */
 	bool trims; /* the timer is pending, or the task is about to run */
 };
 
@@ -36,5 +38,9 @@ struct stack *fiber_stacks_take(struct worker *worker, unsigned order);
 /* fiber_stacks_give - give a stack back, which no thread uses; @worker: the calling
  * worker, of any pool; NULL: none */
 void fiber_stacks_give(struct worker *worker, struct stack *stack);
+
+/* fiber_stacks_missing - count a poll that found no memory for a stack, and log that, but
+ * not more often than once a second */
+void fiber_stacks_missing(struct worker *worker);
 
 #endif

@@ -29,7 +29,8 @@ static int allocate(struct node_allocs *allocs, unsigned nodes,
 }
 
 /* find - return the index of the entry for @node; add an entry if there is none */
-static uint32_t find(struct node_allocs *allocs, int node, bool huge)
+static uint32_t find(struct node_allocs *allocs, int node,
+		     const struct config *config)
 {
 	unsigned i = 0;
 
@@ -37,10 +38,10 @@ static uint32_t find(struct node_allocs *allocs, int node, bool huge)
 		i++;
 	if (i == allocs->count) {
 		node_alloc_init(&allocs->nodes[i].alloc, allocs->allocator,
-				node, huge);
+				node, config->huge_pages);
 		slab_init(&allocs->nodes[i].slab, &allocs->nodes[i].alloc);
 		stacks_init(&allocs->nodes[i].stacks, node,
-			    STACK_ORDER_DEFAULT);
+			    stack_order(config->fiber_stack));
 		allocs->count++;
 	}
 	return i;
@@ -76,7 +77,7 @@ int node_allocs_make(struct node_allocs *out, const struct config *config,
 	code = allocate(out, 1 + (machine ? machine->node_count : 0),
 			config->workers);
 	if (!code)
-		find(out, NODE_MEMORY_ANY, config->huge_pages);
+		find(out, NODE_MEMORY_ANY, config);
 	for (unsigned i = 0; !code && machine && i < config->workers; i++) {
 		unsigned cpu = placement->workers[i].cpu;
 
@@ -84,7 +85,7 @@ int node_allocs_make(struct node_allocs *out, const struct config *config,
 			out->of[i] = find(
 				out,
 				node_memory_nearest(machine, cpu, &allowed),
-				config->huge_pages);
+				config);
 	}
 	return code;
 }

@@ -52,6 +52,7 @@
 SKUA_BEGIN_DECLS
 
 struct skua_fiber;
+struct skua_runtime;
 struct skua_wait;
 
 /**
@@ -95,7 +96,7 @@ struct skua_fiber {
  * @fiber: memory of the caller; must not be a fiber that was spawned and has not ended
  * @fn: function of the fiber
  * @stack_bytes: SKUA_MIN_STACK to SKUA_MAX_STACK, rounded up to a power of two; 0 =
- *      65,536
+ *      fiber_stack of the configuration, 65,536 by default
  *
  * Spawn it with skua_task_spawn(), skua_group_spawn() and so on, passing &fiber->task.
  * After a join it may be spawned again without another initialisation.
@@ -107,6 +108,27 @@ struct skua_fiber {
  */
 SKUA_API int skua_fiber_init(struct skua_fiber *fiber, skua_fiber_fn fn,
 			     size_t stack_bytes);
+
+/**
+ * skua_fiber_spawn - run a function in a fiber that the library provides
+ * @rt: live runtime, borrowed
+ * @type: type of the fiber, as in skua_task_set_type(); may be NULL
+ * @fn: called once, with @arg, on a stack of the default size
+ * @arg: passed to @fn
+ *
+ * The fiber is detached. Use this if no struct skua_fiber of your own is needed. A waker
+ * of the fiber (skua_task_self() is its task) must be dropped before the runtime is
+ * destroyed.
+ *
+ * Threads: any. Blocks: never, except for a lock that is held for some microseconds.
+ * Allocates: the fiber, on its own stack, from the pool of stacks.
+ * Order: writes before the call are visible to @fn.
+ * Return: 0; -EINVAL (@rt or @fn is NULL, or @type is not valid); -ENOMEM; -ESHUTDOWN;
+ * -EAGAIN (max_queued tasks are queued); -ENOTSUP (as skua_fiber_init()).
+ */
+SKUA_API int skua_fiber_spawn(struct skua_runtime *rt,
+			      const struct skua_task_type *type,
+			      void (*fn)(void *arg) SKUA_NOEXCEPT, void *arg);
 
 /**
  * skua_fiber_self - return the calling fiber
@@ -138,6 +160,38 @@ SKUA_API int skua_await(void);
  * Return: as skua_await().
  */
 SKUA_API int skua_yield(void);
+
+/**
+ * skua_cancel_mask - hide a cancel from the waits of the calling fiber
+ *
+ * Lets a cancelled fiber wait while it cleans up. skua_task_cancelled() still tells of
+ * the cancel. Calls are counted: each needs a skua_cancel_unmask(). The end of the fiber
+ * ends all of them.
+ *
+ * Threads: worker, in a fiber. Blocks: never. Allocates: nothing.
+ * Return: 0; -EPERM (not in a fiber); -EOVERFLOW (UINT32_MAX calls are open).
+ */
+SKUA_API int skua_cancel_mask(void);
+
+/**
+ * skua_cancel_unmask - end the last skua_cancel_mask() of the calling fiber
+ *
+ * Threads: worker, in a fiber. Blocks: never. Allocates: nothing.
+ * Return: 0; -EPERM (not in a fiber); -EINVAL (no call is open).
+ */
+SKUA_API int skua_cancel_unmask(void);
+
+/**
+ * skua_fiber_stack_used - return how much of its stack a fiber has used at most
+ * @fiber: must not end during the call
+ *
+ * Counts whole pages from the top to the lowest one that has memory. Fibers that had the
+ * stack before are included, until the stack has been idle for a second.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: bytes; 0 if it is not known, or the fiber has no stack, or @fiber is NULL.
+ */
+SKUA_API size_t skua_fiber_stack_used(const struct skua_fiber *fiber);
 
 SKUA_END_DECLS
 

@@ -171,7 +171,9 @@ struct skua_hooks {
  * @stall_signal: real-time signal that makes a stalled worker note its stack. The
  *         program must neither handle it nor wait for it. SKUA_STALL_NO_SIGNAL =
  *         none; 0 = the highest one that has no handler
- * @reserved2: 0
+ * @fiber_stack: size of the stacks of fibers that name none, in bytes, SKUA_MIN_STACK to
+ *         SKUA_MAX_STACK (skua/fiber.h), rounded up to a power of two; 0 = 65,536.
+ *         Stacks come from mmap(), also with an @allocator
  *
  * Memory. Without an allocator, and if the calling thread may have memory on more
  * than one NUMA node, the memory of each pinned worker (its state, its queue, its
@@ -215,7 +217,7 @@ struct skua_hooks {
  * SKUA_STEAL_ATTEMPTS, SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or
  * "forever"), SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
  * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_STALL_LIMIT_NS
- * (ignored with SKUA_CALLER_DRIVEN), SKUA_CPUS, SKUA_UNPINNED, SKUA_HUGE_PAGES and
+ * (ignored with SKUA_CALLER_DRIVEN), SKUA_FIBER_STACK, SKUA_CPUS, SKUA_UNPINNED, SKUA_HUGE_PAGES and
  * SKUA_TRACK_TASKS ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for the flag of that
  * name, "0" for SKUA_TRUST_TOPOLOGY; ignored if one of the two is set), and
  * SKUA_PLACEMENT ("default", "compact", "scatter", "cores", "caches" or "listed"). In
@@ -242,7 +244,7 @@ struct skua_config {
 	enum skua_placement placement;
 	uint64_t stall_limit_ns;
 	int stall_signal;
-	unsigned reserved2;
+	uint32_t fiber_stack;
 };
 
 /* clang-format off */

@@ -510,6 +510,120 @@ TEST(join__fiber_by_a_fiber__polled_within_or_later)
 	}
 }
 
+/* ---- fibers of the library ------------------------------------------------------- */
+
+struct tally {
+	atomic_u32 calls;
+	atomic_u32 fibers;
+};
+
+static void count_call(void *arg)
+{
+	struct tally *tally = arg;
+
+	assert_int_equal(skua_yield(), 0);
+	/* Relaxed, both: the drain orders them. */
+	atomic_fetch_add_relaxed(&tally->calls, 1);
+	if (skua_fiber_self())
+		atomic_fetch_add_relaxed(&tally->fibers, 1);
+	assert_int_equal(skua_yield(), 0);
+}
+
+static int spawn_calls(struct call *it)
+{
+	for (unsigned n = 0; n < 1000; n++)
+		assert_int_equal(
+			skua_fiber_spawn(it->rt, NULL, count_call, it->arg), 0);
+	return 0;
+}
+
+TEST(spawn__from_outside_and_from_a_fiber__each_called_once)
+{
+	static const struct skua_task_type type = SKUA_TASK_TYPE("counting");
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct tally tally = { 0 };
+
+	assert_int_equal(skua_fiber_spawn(NULL, NULL, count_call, NULL),
+			 -EINVAL);
+	assert_int_equal(skua_fiber_spawn(rt, NULL, NULL, NULL), -EINVAL);
+	for (unsigned n = 0; n < 1000; n++)
+		assert_int_equal(
+			skua_fiber_spawn(rt, &type, count_call, &tally), 0);
+	assert_int_equal(call_in_fiber(rt, spawn_calls, &tally), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(atomic_load_relaxed(&tally.calls), 2000);
+	assert_int_equal(atomic_load_relaxed(&tally.fibers), 2000);
+	destroy(rt);
+}
+
+TEST(spawn__after_a_shutdown__eshutdown)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	assert_int_equal(
+		skua_runtime_shutdown(rt, SKUA_FOREVER_NS, SKUA_SHUTDOWN_RUN),
+		0);
+	assert_int_equal(skua_fiber_spawn(rt, NULL, count_call, NULL),
+			 -ESHUTDOWN);
+	destroy(rt);
+}
+
+static int mask_twice(struct call *it)
+{
+	assert_int_equal(skua_cancel_unmask(), -EINVAL);
+	assert_int_equal(skua_cancel_mask(), 0);
+	assert_int_equal(skua_cancel_mask(), 0);
+	assert_int_equal(skua_cancel_unmask(), 0);
+	assert_true(fiber_cancel_masked(&it->fiber));
+	assert_int_equal(skua_cancel_unmask(), 0);
+	assert_false(fiber_cancel_masked(&it->fiber));
+	assert_int_equal(skua_cancel_mask(), 0);
+	return 0;
+}
+
+TEST(cancel_mask__counted__until_the_end)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct call it = { .rt = rt };
+
+	assert_int_equal(skua_cancel_mask(), -EPERM);
+	assert_int_equal(skua_cancel_unmask(), -EPERM);
+	call_init(&it, mask_twice, NULL);
+	for (unsigned n = 0; n < 2; n++) {
+		spawn(rt, &it.fiber.task);
+		join(&it.fiber.task);
+		assert_int_equal(it.result, 0);
+	}
+	destroy(rt);
+}
+
+static __attribute__((noinline)) int use_40000(struct call *it)
+{
+	volatile char large[40000];
+
+	large[0] = 1;
+	assert_in_range(skua_fiber_stack_used(&it->fiber), 40000, 81920);
+	return large[0];
+}
+
+static int use_stack(struct call *it)
+{
+	assert_in_range(skua_fiber_stack_used(&it->fiber), 1, 32768);
+	return use_40000(it);
+}
+
+TEST(stack_used__deep_call__counted)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_fiber fiber;
+
+	assert_int_equal(skua_fiber_init(&fiber, do_nothing, 0), 0);
+	assert_int_equal(skua_fiber_stack_used(&fiber), 0);
+	assert_int_equal(skua_fiber_stack_used(NULL), 0);
+	assert_int_equal(call_in_fiber(rt, use_stack, NULL), 1);
+	destroy(rt);
+}
+
 /* ---- jobs --------------------------------------------------------------------- */
 
 static int wait_with_context(struct call *it)

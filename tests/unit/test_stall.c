@@ -770,8 +770,8 @@ TEST(config__out_of_range__einval_with_text)
 	cfg.stall_signal = SIGRTMAX + 1;
 	expect_refused(&cfg, "stall_signal: 65");
 	cfg.stall_signal = 0;
-	cfg.reserved2 = 1;
-	expect_refused(&cfg, "reserved2: 1");
+	cfg.fiber_stack = 1;
+	expect_refused(&cfg, "fiber_stack: 1");
 }
 
 TEST(config__environment__taken_with_threads_only)
