@@ -177,7 +177,8 @@ int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
 {
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;
-	return give_up_of(&fiber->task, fiber_cancel_masked(fiber), deadline_ns);
+	return give_up_of(&fiber->task, fiber_cancel_masked(fiber),
+			  deadline_ns);
 }
 
 void await_suspend(struct skua_fiber *fiber, uint64_t deadline_ns, int give_up)
