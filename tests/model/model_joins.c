@@ -184,6 +184,55 @@ static void needs_help_apart(void)
 	join_job(ctx, inner, 3);
 }
 
+/* ---- a summary that is cleared (I8) --------------------------------------- */
+
+/*
+ * The summary says still that somebody sleeps in group 0, whose threads 0 and 1
+ * are about to. A waker, who has no job for them any more, clears it, while
+ * somebody makes a job public.
+ */
+static atomic_u32 job_public; /* relaxed: the fences of F1 and F2 order it */
+
+static bool has_job(void)
+{
+	return atomic_load_relaxed(&job_public) != 0;
+}
+
+/* As sleep_in_join(). Return: whether it was woken for jobs. */
+static bool sleep_as(unsigned i)
+{
+	team_sleep_begin(&pool.team, i);
+	if (!has_job()) {
+		while (team_asleep(&pool.team, i))
+			parker_park(&places[i].parker);
+	}
+	return team_sleep_end(&pool.team, i);
+}
+
+static void sleeps_until_work(void)
+{
+	while (!has_job())
+		sleep_as(1);
+}
+
+/* The job that it waits for is done then (F4). */
+static void sleeps_once(void)
+{
+	if (sleep_as(0) && has_job())
+		team_wake(&pool.team, 0);
+}
+
+static void wakes_somebody(void)
+{
+	team_notify(&pool.team, 0);
+}
+
+static void publishes(void)
+{
+	atomic_store_relaxed(&job_public, 1);
+	team_notify(&pool.team, 0);
+}
+
 /* ---- fixtures ------------------------------------------------------------ */
 
 /* The same, with certainty. */
@@ -225,6 +274,14 @@ static void setup_apart(void)
 	team_begin_forking(&pool.team);
 }
 
+static void setup_stale(void)
+{
+	setup_leaf_away();
+	atomic_init(&job_public, 0);
+	team_begin_forking(&pool.team);
+	summary_raise(pool.team.sleepy, 0);
+}
+
 static void check_places(void)
 {
 	explore_assert(!team_visible(&pool.team, 0));
@@ -262,6 +319,13 @@ static const struct explore_case cases[] = {
 		       check_places, waits_apart, takes_apart,
 		       needs_help_apart),
 	  MANY(10000) },
+	{ EXPLORE_PASS("stale_summary__publisher", setup_stale, check_places,
+		       sleeps_until_work, wakes_somebody, publishes),
+	  EXPLORE_WITHIN(4, 2), .random = 100000 },
+	{ EXPLORE_PASS("stale_summary__two_sleepers", setup_stale, check_places,
+		       sleeps_once, sleeps_until_work, wakes_somebody,
+		       publishes),
+	  EXPLORE_WITHIN(6, 3), .random = 100000 },
 	{ EXPLORE_PASS("takes_part_of_what_it_waits_for__few",
 		       setup_parent_away, check, thief, external_alone),
 	  FEW(40000) },
