@@ -3,7 +3,7 @@
  * idle.h - which workers search, which are parked, and which of them to wake
  *
  * core/idle/IDLE.md describes the protocol, its invariants and the proof that
- * no wake-up is lost. The code cites its rules as I1 to I9.
+ * no wake-up is lost. The code cites its rules as I1 to I10.
  */
 #ifndef SKUA_CORE_IDLE_IDLE_H
 #define SKUA_CORE_IDLE_IDLE_H

@@ -3,6 +3,7 @@
 #include "core/loop/work.h"
 
 #include "core/loop/worker.h"
+#include "core/os/membarrier.h"
 
 #define LIFO_STREAK_MAX 3u
 /* A guess: urgent and bound tasks get at most eight polls of nine. */
@@ -11,6 +12,10 @@
  * ring. */
 #define INJECT_BATCH_MIN 4u
 #define INJECT_BATCH_MAX 128u
+/* In a burst, the worker still notifies when its queue has a multiple of so many
+ * tasks, so that it wakes more workers than those that wake each other. A guess:
+ * the benchmark `spawn_many_worker` retunes it. */
+#define BURST_TELL 16u
 /* ---- making tasks visible ---------------------------------------------- */
 
 /* Move half of a full local queue to the injection queue, as one batch. */
@@ -69,6 +74,38 @@ void work_tell_owner(struct worker *w)
 	idle_wake(&w->pool->idle, w->group);
 }
 
+/* Begin a burst if more than half of the ring is queued, and end it if thieves
+ * have taken all tasks before the newest one. The caller notifies (I10). */
+static inline void plan_burst_owner(struct worker *w)
+{
+	uint64_t queued = local_queue_queued_owner(w->queue);
+
+	/* Relaxed, all: only the worker writes it. The caller's fence orders
+	 * the beginning before all pushes of the burst. At its end, no task is
+	 * left for which the worker has not fenced, except the newest. */
+	if (queued > w->queue->mask / 2 && w->pool->membarrier &&
+	    !atomic_load_relaxed(&w->burst))
+		atomic_store_relaxed(&w->burst, 1);
+	else if (queued <= 1 && atomic_load_relaxed(&w->burst))
+		atomic_store_relaxed(&w->burst, 0);
+}
+
+/* Is the worker in a burst, with tasks before the one that it has just pushed?
+ * Then it need not notify (I10). */
+static inline bool behind_others_owner(const struct worker *w)
+{
+	uint64_t queued;
+
+	/* Relaxed: only the worker writes it. */
+	if (!atomic_load_relaxed(&w->burst))
+		return false;
+	/* Orders the push before the load of head, against a thief that calls
+	 * membarrier_fence(): pairs with the one in pass_by(). */
+	atomic_fence_compiler();
+	queued = local_queue_queued_owner(w->queue);
+	return queued > 1 && queued % BURST_TELL != 0;
+}
+
 void work_push_back_owner(struct worker *w, struct skua_task *task)
 {
 	/* The only worker of a runtime has nobody to notify, as no other thread
@@ -76,8 +113,9 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 	 * same (I1, step 2). */
 	if (!local_queue_push_owner(w->queue, task))
 		push_full_owner(w, task);
-	else if (w->pool->worker_count == 1)
+	else if (w->pool->worker_count == 1 || behind_others_owner(w))
 		return;
+	plan_burst_owner(w);
 	work_tell_owner(w);
 }
 
@@ -308,14 +346,23 @@ struct skua_task *work_next(struct worker *w)
 static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
 {
 	const struct local_queue *queue = pool->workers[i]->queue;
+	bool refused;
 
 	if (local_queue_length(queue) > 0)
 		return true;
 	work_map_pass_by(&pool->map, victim.line, victim.bit);
-	if (local_queue_length(queue) == 0)
+	/* I10. The owner may be in a burst, and not fence: this fences for it.
+	 * Orders the steal, and the cleared bit, before the second check. Pairs
+	 * with the compiler's fence in behind_others_owner(). If the kernel
+	 * refuses, because it filters the call since the runtime began, a task
+	 * may wait for the end of the owner's poll. Relaxed: ordered by the
+	 * fence in work_map_pass_by(), if the burst begins. */
+	refused = atomic_load_relaxed(&pool->workers[i]->burst) &&
+		  !membarrier_fence();
+	if (local_queue_length(queue) == 0 && !refused)
 		return true;
 	work_map_return(&pool->map, victim.line, victim.bit);
-	return false;
+	return refused;
 }
 
 /* Steal up to half of the victim's queue: at most tuning.steal_max tasks, or
@@ -414,8 +461,11 @@ bool work_visible(const struct worker *w)
 
 void work_lower_flags_owner(struct worker *w)
 {
-	if (local_queue_length(w->queue) == 0)
+	if (local_queue_length(w->queue) == 0) {
 		work_flag_lower_owner(&w->flag, WORK_TASKS);
+		/* Relaxed: as in plan_burst_owner(). */
+		atomic_store_relaxed(&w->burst, 0);
+	}
 	if (w->fork_join)
 		fork_join_lower_flag_owner(w->fork_join);
 }

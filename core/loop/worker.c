@@ -27,6 +27,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo, pool->membarrier);
+	atomic_init(&worker->burst, 0);
 	telemetry_init(&worker->telemetry, &pool->telemetry, &worker->area,
 		       &worker->tick);
 	atomic_init(&worker->finished, 0);

@@ -68,6 +68,11 @@ struct worker {
 
 	alignas(CACHE_PAIR) struct lifo_slot lifo; /* of struct skua_task */
 
+	/* 1: the worker is in a burst (I10): its pushes behind other tasks do
+	 * not fence. Writer: the worker. Readers: thieves that find its queue
+	 * empty. */
+	atomic_u32 burst;
+
 	/* Writer: the worker. Readers: any thread, and other processes. */
 	struct area_worker area;
 	/* Number of tasks that the worker finished. Writer: the worker.

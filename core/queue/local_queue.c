@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
-#define PENDING_BITS  16
+#define PENDING_BITS  LOCAL_QUEUE_PENDING_BITS
 #define PENDING_MASK  ((UINT64_C(1) << PENDING_BITS) - 1)
-#define POSITION_MASK ((UINT64_C(1) << 48) - 1)
+#define POSITION_MASK LOCAL_QUEUE_POSITION_MASK
 
 static_assert(LOCAL_QUEUE_MAX_CAPACITY <= PENDING_MASK,
 	      "pending reaches the capacity");

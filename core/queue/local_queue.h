@@ -54,6 +54,10 @@
 #define LOCAL_QUEUE_MIN_CAPACITY 4u
 #define LOCAL_QUEUE_MAX_CAPACITY 32768u
 
+/* Head is [ real:48 | pending:16 ]. */
+#define LOCAL_QUEUE_PENDING_BITS  16
+#define LOCAL_QUEUE_POSITION_MASK ((UINT64_C(1) << 48) - 1)
+
 struct local_queue {
 	/*
 	 * Writers: owner (pop, spill), thieves (claim, release). Readers:
@@ -143,6 +147,16 @@ static inline void local_queue_publish_owner(struct local_queue *q,
 					     uint64_t tail)
 {
 	atomic_store_release(&q->tail, tail);
+}
+
+/* local_queue_queued_owner - return the number of queued items. Relaxed: thieves
+ * may have taken more meanwhile. */
+static inline uint64_t local_queue_queued_owner(const struct local_queue *q)
+{
+	uint64_t real =
+		atomic_load_relaxed(&q->head) >> LOCAL_QUEUE_PENDING_BITS;
+
+	return (local_queue_tail_owner(q) - real) & LOCAL_QUEUE_POSITION_MASK;
 }
 
 /* local_queue_push_limit_owner - local_queue_push_owner() at the limit */

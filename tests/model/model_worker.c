@@ -73,6 +73,19 @@ static enum skua_poll spawn_six(struct skua_task *task)
 	return finish(task);
 }
 
+/* Spawns four, and waits for the first three, which the other worker has to
+ * take. With two in the ring a burst begins, so that it pushes the third
+ * without a fence, if the other worker has not taken both. The fourth is in the
+ * LIFO slot. */
+static enum skua_poll spawn_burst(struct skua_task *task)
+{
+	for (unsigned i = 1; i <= 4; i++)
+		spawn(i);
+	while (started < 3)
+		cpu_relax();
+	return finish(task);
+}
+
 static enum skua_poll yield_once(struct skua_task *task)
 {
 	unsigned i = task_number(task);
@@ -387,6 +400,11 @@ static void setup_spawning_six(void)
 	setup(7, spawn_six, 0);
 }
 
+static void setup_burst(void)
+{
+	setup(5, spawn_burst, 0);
+}
+
 static void check(void)
 {
 	for (unsigned i = 0; i < expected; i++)
@@ -459,6 +477,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("task_overflows__many", setup_spawning_six, check,
 		       workers_run_0, workers_run_1, spawns_and_drains),
 	  MANY(10000) },
+	{ EXPLORE_PASS("burst__few", setup_burst, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  FEW(60000) },
+	{ EXPLORE_PASS("burst__many", setup_burst, check, workers_run_0,
+		       workers_run_1, spawns_and_drains),
+	  MANY(60000) },
 	{ EXPLORE_PASS("urgent__few", setup_urgent, check, workers_run_0,
 		       workers_run_1, spawns_and_drains),
 	  FEW(10000) },
