@@ -4,13 +4,9 @@
  *
  * A tick is at most TICK_BUDGET polls. If polls are long, it is only as many as
  * fit into TICK_NS. At the end of a tick the worker reads the clock once,
- * checks its timers, and computes two numbers from the mean poll time: the
- * budget of the next tick, and the interval. The budget also follows the last
- * tick alone, if its polls took longer than the mean, so that only one tick is
- * long when polls become long. While the worker has local work, it checks the
- * injection queue once per interval, which is as many polls as fit into
- * TICK_TARGET_NS. So a worker with long polls checks often, and a worker with
- * short polls does not pay for frequent checks.
+ * checks its timers, and computes the budget of the next tick from the mean poll
+ * time. The budget also follows the last tick alone, if its polls took longer
+ * than the mean, so that only one tick is long when polls become long.
  */
 #ifndef SKUA_CORE_BASE_TICK_H
 #define SKUA_CORE_BASE_TICK_H
@@ -28,24 +24,14 @@
 /* How long a busy worker leaves its pollers uncalled. A guess: a call is often a
  * system call, of 0.3 us to 1 us. */
 #define TICK_POLLERS_NS UINT64_C(50000)
-/*
- * How long injected work waits for a busy worker. A guess: a check costs one
- * load, and a cache miss if another thread has pushed. With 1 ms, as in the
- * first prototypes, `spawn_many_remote_busy1` took twice as long. That
- * benchmark, `spawn_many_remote_busy2` and `rpc` retune it.
- */
-#define TICK_TARGET_NS    UINT64_C(20000)
-#define TICK_INTERVAL_MIN 1u
-#define TICK_INTERVAL_MAX 255u
 /* The assumed mean poll time before the first measurement. */
 #define TICK_FIRST_MEAN_NS UINT64_C(50000)
 
 struct tick {
 	uint64_t start_ns;
-	uint64_t mean_ns;  /* mean poll time; a new value weighs 1/10 */
-	uint32_t polls;    /* so far in this tick */
-	uint32_t budget;   /* most polls in this tick */
-	uint32_t interval; /* polls between checks of the injection queue */
+	uint64_t mean_ns; /* mean poll time; a new value weighs 1/10 */
+	uint32_t polls;   /* so far in this tick */
+	uint32_t budget;  /* most polls in this tick */
 };
 
 /* Return how many polls of @mean_ns fit into @time_ns, limited to [@min, @max]. */
@@ -65,8 +51,6 @@ static inline void tick_plan(struct tick *tick, uint64_t poll_ns)
 	tick->budget = tick_fit(
 		TICK_NS, poll_ns > tick->mean_ns ? poll_ns : tick->mean_ns, 1,
 		TICK_BUDGET);
-	tick->interval = tick_fit(TICK_TARGET_NS, tick->mean_ns,
-				  TICK_INTERVAL_MIN, TICK_INTERVAL_MAX);
 }
 
 static inline void tick_init(struct tick *tick)

@@ -2,6 +2,7 @@
 /* work.c - see work.h */
 #include "core/loop/work.h"
 
+#include "core/base/clock.h"
 #include "core/loop/worker.h"
 #include "core/os/membarrier.h"
 
@@ -16,6 +17,13 @@
  * tasks, so that it wakes more workers than those that wake each other. A guess:
  * the benchmark `spawn_many_worker` retunes it. */
 #define BURST_TELL 16u
+/* How many tasks of its own a worker moves behind a batch of injected tasks. A
+ * guess: each takes about as long as the poll of an empty task. */
+#define INJECT_AHEAD_MAX 32u
+/* The longest polls of its own tasks behind which a worker puts injected tasks. A
+ * guess: twenty times as long as moving such a task takes. */
+#define INJECT_BEHIND_NS UINT64_C(1000)
+
 /* ---- making tasks visible ---------------------------------------------- */
 
 /* Move half of a full local queue to the injection queue, as one batch. */
@@ -142,13 +150,13 @@ void work_yield_owner(struct worker *w, struct skua_task *task)
 /* ---- finding tasks ------------------------------------------------------ */
 
 /* A worker's fair share of the injection queue, in tasks, limited to the room
- * in its local queue. @now: one task more fits, because it runs at once. */
-static uint64_t fair_share(const struct worker *w, bool now)
+ * in its local queue. One task more fits, because it runs at once. */
+static uint64_t fair_share(const struct worker *w)
 {
 	const struct pool *pool = w->pool;
 	uint64_t share =
 		inject_queue_length(&pool->inject) / pool->worker_count;
-	uint64_t room = local_queue_room_owner(w->queue) + (uint64_t)now;
+	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
 
 	if (share < INJECT_BATCH_MIN)
 		share = INJECT_BATCH_MIN;
@@ -158,37 +166,37 @@ static uint64_t fair_share(const struct worker *w, bool now)
 }
 
 /*
- * Take from the injection queue: return the first task, to run it next, and
- * move the others to the local queue.
- * @behind: move the first task to the local queue as well, and return NULL; the
- * caller has checked that there is room for it
+ * Take a fair share of the injection queue, but at most @most tasks: return the
+ * first task, to run it next, and move the others to the local queue.
  * @see_to: receives true if the caller must notify the idle protocol: this has
  * made work visible (I1), or has turned other takers away (I5)
  */
-static struct skua_task *take_injected(struct worker *w, bool behind,
+static struct skua_task *take_injected(struct worker *w, uint64_t most,
 				       bool *see_to)
 {
 	struct inject_take take;
 	struct inject_node *first;
 	struct inject_node *node;
+	uint64_t share;
 
 	*see_to = false;
 	if (!inject_queue_visible(&w->pool->inject))
 		return NULL;
-	take = inject_queue_take(&w->pool->inject, fair_share(w, !behind));
+	share = fair_share(w);
+	take = inject_queue_take(&w->pool->inject, share < most ? share : most);
 	first = inject_list_pop(&take.list);
 	if (!first)
 		return NULL;
 	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
 	telemetry_inject(&w->telemetry, 1 + take.list.count);
-	*see_to = take.turned_away || take.list.count > 0 || behind;
-	if (behind)
-		local_queue_push_owner(w->queue, task_of_node(first));
-	while ((node = inject_list_pop(&take.list)) != NULL)
+	*see_to = take.turned_away || take.list.count > 0;
+	while ((node = inject_list_pop(&take.list)) != NULL) {
 		local_queue_push_owner(w->queue, task_of_node(node));
+		w->batch_end = local_queue_end_owner(w->queue);
+	}
 	if (local_queue_length(w->queue) > 0)
 		work_flag_raise_owner(&w->flag, WORK_TASKS);
-	return behind ? NULL : task_of_node(first);
+	return task_of_node(first);
 }
 
 /*
@@ -207,10 +215,10 @@ static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
 /* These two are separate functions, so that work_next() saves no registers for
  * them. */
 static __attribute__((noinline)) struct skua_task *
-fetch_injected(struct worker *w, bool behind)
+fetch_injected(struct worker *w)
 {
 	bool see_to;
-	struct skua_task *task = take_injected(w, behind, &see_to);
+	struct skua_task *task = take_injected(w, UINT64_MAX, &see_to);
 
 	return notify_rest(w, task, see_to);
 }
@@ -248,30 +256,65 @@ fetch_prioritised(struct worker *w)
 	return notify_rest(w, task, see_to);
 }
 
-/* Set when to check the injection queue again: after the interval; or, if more
- * tasks wait there, after the batch that was just taken, whichever is
- * earlier. */
-static void plan_inject(struct worker *w)
+/* Move the oldest @count tasks of the local queue behind the others. */
+static void move_back_owner(struct worker *w, uint32_t count)
 {
-	uint32_t batch = local_queue_length(w->queue) + 1;
+	struct skua_task *task;
 
-	w->polls_until_inject = w->tick.interval;
-	if (inject_queue_visible(&w->pool->inject) &&
-	    batch < w->polls_until_inject)
-		w->polls_until_inject = batch;
+	while (count-- > 0 && (task = local_queue_pop_owner(w->queue)) != NULL)
+		push_owner(w, task);
 }
 
-/* The check of the injection queue that is due. Injected tasks go behind the
- * tasks of a local queue that is not empty, because those came earlier. If that
- * queue is full, one injected task runs at once: the result. */
+/*
+ * Take a batch of injected tasks, whose turn it is. Its first task runs at once.
+ * The others go behind the worker's own tasks if one poll of each of these takes
+ * no longer than a turn; otherwise they go ahead of them. Moving a long queue
+ * behind the batch would take too long: then take a single task.
+ */
+static struct skua_task *fetch_in_turn(struct worker *w)
+{
+	uint32_t own = local_queue_length(w->queue);
+	uint32_t before =
+		own + (lifo_slot_peek(&w->lifo) ? LIFO_STREAK_MAX : 0);
+	bool ahead = w->turns.own_ns > INJECT_BEHIND_NS ||
+		     before * w->turns.own_ns > TURNS_NS;
+	uint64_t most = ahead && own > INJECT_AHEAD_MAX ? 1 : w->turns.polls;
+	bool see_to;
+	struct skua_task *task = take_injected(w, most, &see_to);
+
+	if (!task)
+		return NULL;
+	if (ahead && local_queue_length(w->queue) > own) {
+		move_back_owner(w, own);
+		/* The task in the LIFO slot is one of the worker's own. */
+		w->lifo_streak = LIFO_STREAK_MAX;
+	}
+	/* Fewer tasks than the turn has room for may have been there. */
+	w->polls_until_inject =
+		local_queue_before_owner(w->queue, w->batch_end) + 1;
+	w->turns.polls = w->polls_until_inject;
+	return notify_rest(w, task, see_to);
+}
+
+/* Check the injection queue, as polls_until_inject says. Return: an injected
+ * task to run next; NULL: it is the turn of the local tasks. */
 static __attribute__((noinline)) struct skua_task *fetch_due(struct worker *w)
 {
-	bool behind = local_queue_length(w->queue) > 0 &&
-		      local_queue_room_owner(w->queue) > 0;
-	struct skua_task *task = fetch_injected(w, behind);
+	uint32_t left = local_queue_before_owner(w->queue, w->batch_end);
+	bool own = local_queue_length(w->queue) > 0 || lifo_slot_peek(&w->lifo);
+	enum turns_turn turn;
 
-	plan_inject(w);
-	return task;
+	/* The last batch is not done: other tasks ran in between. */
+	if (left > 0) {
+		w->polls_until_inject = left + 1;
+		w->turns.polls += w->polls_until_inject;
+		return NULL;
+	}
+	turn = turns_check(&w->turns, inject_queue_visible(&w->pool->inject),
+			   clock_now_ns());
+	w->polls_until_inject = w->turns.polls;
+	/* Without own tasks, next_normal() takes a whole share. */
+	return turn == TURN_OUTSIDE && own ? fetch_in_turn(w) : NULL;
 }
 
 /* Take a task that is neither urgent nor bound, without a search. */
@@ -298,7 +341,7 @@ static inline struct skua_task *next_normal(struct worker *w)
 		work_yield_owner(w, task);
 	}
 	task = local_queue_pop_owner(w->queue);
-	return task ? task : fetch_injected(w, false);
+	return task ? task : fetch_injected(w);
 }
 
 /* work_next() if there are urgent or bound tasks, or were at the last poll. */
@@ -425,7 +468,7 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 	struct skua_task *task = take_prioritised(w, &see_to);
 
 	if (!task)
-		task = take_injected(w, false, &see_to);
+		task = take_injected(w, UINT64_MAX, &see_to);
 	return task ? task : steal(w, reach);
 }
 

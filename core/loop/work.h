@@ -5,7 +5,7 @@
  * A worker takes its next task from the first of these that has one:
  *
  *   the urgent lane and the worker's inbox, a few times in a row
- *   the injection queue, when a check of it is due
+ *   the injection queue, when a check is due and it is the queue's turn (turns.h)
  *   the worker's LIFO slot, a few times in a row
  *   the worker's local queue
  *   the injection queue

@@ -21,7 +21,8 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		worker->fork_join = pool->team.members[index];
 	tick_init(&worker->tick);
 	worker->affinity_due_ns = UINT64_MAX;
-	worker->polls_until_inject = worker->tick.interval;
+	turns_init(&worker->turns);
+	worker->polls_until_inject = worker->turns.polls;
 	inject_queue_init(&worker->inbox);
 	timers_init(&worker->timers, slots);
 	pollers_init(&worker->pollers);

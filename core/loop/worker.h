@@ -14,6 +14,7 @@
 #include "core/task/slab.h"
 #include "core/telemetry/telemetry.h"
 #include "core/base/tick.h"
+#include "core/base/turns.h"
 #include "core/loop/timers.h"
 #include "core/idle/victims.h"
 #include "probes/area.h"
@@ -33,10 +34,12 @@ struct worker {
 	alignas(CACHE_PAIR) struct rng rng;
 	struct work_flag flag; /* its bit of the pool's map */
 	struct tick tick;
+	struct turns turns;       /* of its own tasks and those injected */
+	uint64_t batch_end;       /* of the last injected batch, in its queue */
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint64_t pollers_due_ns;  /* when its pollers are called although it is
 				   * busy */
-	uint32_t polls_until_inject;
+	uint32_t polls_until_inject; /* until the next check (turns.h) */
 	uint32_t lifo_streak;        /* consecutive polls from the LIFO slot */
 	uint32_t prioritised_streak; /* consecutive polls of urgent or bound
 				      * tasks */

@@ -245,3 +245,19 @@ uint32_t local_queue_length(const struct local_queue *q)
 
 	return (uint32_t)(queued > capacity(q) ? capacity(q) : queued);
 }
+
+uint64_t local_queue_end_owner(const struct local_queue *q)
+{
+	return local_queue_tail_owner(q);
+}
+
+uint32_t local_queue_before_owner(const struct local_queue *q,
+				  uint64_t position)
+{
+	/* Relaxed: a thief may take items at any moment. */
+	uint64_t real = head_real(atomic_load_relaxed(&q->head));
+	uint64_t before = distance(real, position);
+
+	/* If head has passed the position, the distance is nearly 2^48. */
+	return before <= capacity(q) ? (uint32_t)before : 0;
+}

@@ -216,6 +216,14 @@ struct local_queue_steal local_queue_steal_one(struct local_queue *src);
  * is still copying are not free */
 uint32_t local_queue_room_owner(struct local_queue *q);
 
+/* local_queue_end_owner - return the position after the newest item */
+uint64_t local_queue_end_owner(const struct local_queue *q);
+
+/* local_queue_before_owner - return the number of queued items before @position,
+ * an earlier result of local_queue_end_owner() */
+uint32_t local_queue_before_owner(const struct local_queue *q,
+				  uint64_t position);
+
 /* local_queue_length - return the number of queued items; exact only for the
  * owner. Threads: any */
 uint32_t local_queue_length(const struct local_queue *q);

@@ -235,6 +235,14 @@ static void spawns_two_and_drains(void)
 	workers_shut_down();
 }
 
+static void spawns_three_and_drains(void)
+{
+	spawn(0);
+	spawn(1);
+	spawn(2);
+	workers_shut_down();
+}
+
 static void spawns_one_and_two_and_drains(void)
 {
 	spawn(2);
@@ -316,6 +324,22 @@ static void setup_yielding_companions(void)
 	setup(2, yield_and_meet, 2);
 	tasks[1].poll = yield_and_meet;
 	set_budget(8);
+}
+
+/* It is the turn of the injected tasks when task 0 has yielded and is alone: a
+ * batch of two goes ahead of task 0, and somebody has to be told of both. */
+static void setup_due_batch(void)
+{
+	setup(3, yield_then_meet, 2);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		workers[i].polls_until_inject = 2;
+		workers[i].turns = (struct turns){
+			.checked_ns = EXPLORE_START_NS,
+			.start_ns = EXPLORE_START_NS,
+			.polls = 2,
+			.turn = TURN_OUTSIDE,
+		};
+	}
 }
 
 /* Task 1 is bound to the worker on which task 0 may have yielded alone. */
@@ -452,6 +476,9 @@ static const struct explore_case cases[] = {
 		       check, workers_run_0, workers_run_1,
 		       spawns_two_and_drains),
 	  MANY(40000) },
+	{ EXPLORE_PASS("due_batch__few", setup_due_batch, check, workers_run_0,
+		       workers_run_1, spawns_three_and_drains),
+	  FEW(50000) },
 	{ EXPLORE_PASS("bound_first__few", setup_bound_first, check,
 		       workers_run_0, workers_run_1, spawns_two_and_drains),
 	  FEW(20000) },

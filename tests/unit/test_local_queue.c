@@ -153,6 +153,30 @@ TEST(local_queue_pop__many_rounds__is_fifo)
 	free(q);
 }
 
+/* Near 2^48 the head word holds less of a position than tail. */
+TEST(local_queue_before__position_passed_or_not__counts_items_before_it)
+{
+	static const uint64_t starts[] = { 0, WRAP - 2, WRAP };
+
+	for (size_t s = 0; s < COUNT_OF(starts); s++) {
+		struct local_queue *q = queue_new(4, starts[s]);
+		uint64_t position;
+
+		push_items(q, 0, 2);
+		position = local_queue_end_owner(q);
+		push_items(q, 2, 2);
+		for (unsigned left = 2; left > 0; left--) {
+			assert_int_equal(local_queue_before_owner(q, position),
+					 left);
+			expect_items(q, 2 - left, 1);
+		}
+		assert_int_equal(local_queue_before_owner(q, position), 0);
+		expect_items(q, 2, 2);
+		assert_int_equal(local_queue_before_owner(q, position), 0);
+		free(q);
+	}
+}
+
 TEST(local_queue_spill__full__older_half_in_order)
 {
 	for (size_t c = 0; c < COUNT_OF(capacities); c++) {
