@@ -33,7 +33,7 @@ options()
 }
 
 tested=(mandoc -Tlint -Wwarning)
-for page in bpf/man/*.1 core/api/skua.7 core/config/skua_config.5; do
+for page in bpf/man/*.1 core/api/skua.7 core/wait/skua_wait.7 core/config/skua_config.5; do
 	run "$page"
 	expect "$page" exited 0
 	expect "$page" out_empty
