@@ -142,9 +142,8 @@ static void fork_and_meet(struct skua_ctx ctx, void *arg)
 	assert_false(skua_reclaim(inner, &meeting->job));
 }
 
-TEST(fork__an_idle_worker__takes_the_job)
+static void meet_often(struct skua_runtime *rt)
 {
-	struct skua_runtime *rt = runtime_new(2, 0);
 	struct skua_stats stats;
 
 	for (unsigned i = 1; i <= 100; i++) {
@@ -158,6 +157,17 @@ TEST(fork__an_idle_worker__takes_the_job)
 		assert_int_equal(stats.jobs_stolen_outside, 0);
 	}
 	destroy(rt);
+}
+
+TEST(fork__an_idle_worker__takes_the_job)
+{
+	meet_often(runtime_new(2, 0));
+}
+
+/* Workers that are awake leave the job to its thread only in the beginning. */
+TEST(fork__a_worker_that_searches__takes_the_job)
+{
+	meet_often(RUNTIME(.workers = 2, .spin_ns = SKUA_MAX_DELAY_NS));
 }
 
 /* A job whose own job only the first thread is left to take. */
