@@ -160,6 +160,8 @@ int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 
 void worker_threads_join(struct worker_threads *threads)
 {
-	for (unsigned i = 0; i < threads->count; i++)
-		pthread_join(threads->ids[i], NULL);
+	/* That of this CPU is probably the last one, and ends while this thread
+	 * waits for it; the others end meanwhile, on their CPUs. */
+	for (unsigned i = threads->count; i > 0; i--)
+		pthread_join(threads->ids[i - 1], NULL);
 }
