@@ -157,7 +157,7 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 {
 	struct fork_join fj = { 0 };
 	struct job_slots slots;
-	int code = job_slots_map(&slots, 1, 1);
+	int code = job_slots_map(&slots, 1, 1, 0);
 
 	if (code)
 		return code;

@@ -54,7 +54,13 @@ int job_slots_guard(atomic_ptr *end)
 	return code;
 }
 
-int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded)
+static size_t mapped_bytes(const struct job_slots *slots)
+{
+	return slots->places * job_slots_place_bytes(slots) + slots->behind;
+}
+
+int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded,
+		  size_t behind)
 {
 	int saved = errno; /* the library never sets it */
 	int code = -ENOMEM;
@@ -63,8 +69,8 @@ int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded)
 	slots->memory = NULL;
 	slots->places = places;
 	slots->count = count_slots();
-	memory = mmap(NULL, places * job_slots_place_bytes(slots),
-		      PROT_READ | PROT_WRITE,
+	slots->behind = behind;
+	memory = mmap(NULL, mapped_bytes(slots), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory != MAP_FAILED) {
 		slots->memory = memory;
@@ -82,14 +88,18 @@ int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded)
 void job_slots_unmap(struct job_slots *slots)
 {
 	if (slots->memory)
-		munmap(slots->memory,
-		       slots->places * job_slots_place_bytes(slots));
+		munmap(slots->memory, mapped_bytes(slots));
 	slots->memory = NULL;
 }
 
 atomic_ptr *job_slots_of(const struct job_slots *slots, unsigned i)
 {
 	return (atomic_ptr *)(slots->memory + i * job_slots_place_bytes(slots));
+}
+
+char *job_slots_behind(const struct job_slots *slots)
+{
+	return slots->memory + slots->places * job_slots_place_bytes(slots);
 }
 
 struct job_check *job_slots_map_checks(size_t count)

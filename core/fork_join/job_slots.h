@@ -20,11 +20,17 @@ struct job_slots {
 	char *memory; /* NULL: none */
 	unsigned places;
 	size_t count; /* of slots in a place */
+	size_t behind;
 };
 
 /* job_slots_map - map zeroed slots for @places places, of which the first
- * @guarded have their guard pages. Return: 0; -ENOMEM */
-int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded);
+ * @guarded have their guard pages, and @behind bytes of other zeroed memory
+ * behind them. Return: 0; -ENOMEM */
+int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded,
+		  size_t behind);
+
+/* job_slots_behind - return the memory behind the slots, which begins a page */
+char *job_slots_behind(const struct job_slots *slots);
 
 /* job_slots_guard - make the page at @end, which follows the slots of a place,
  * its guard page. Return: 0; -ENOMEM */

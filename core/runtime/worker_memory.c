@@ -76,48 +76,47 @@ static int allocate_workers(struct worker_memory *memory, struct pool *pool,
 	return 0;
 }
 
-static int map_late(struct worker_memory *memory, const struct config *config)
+/* allocate_late - take the late memory from the extents of node_alloc if those are mapped
+ * anyway. Otherwise count its bytes in *@behind: it follows the job slots. */
+static int allocate_late(struct worker_memory *memory,
+			 const struct config *config, size_t *behind)
 {
-	int saved = errno; /* the library never sets it */
-	void *mapped = mmap(NULL, config->workers * late_bytes(config),
-			    PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	*behind = 0;
+	for (unsigned i = 0; i < config->workers; i++) {
+		struct node_alloc *alloc = node_allocs_of(&memory->allocs, i);
 
-	errno = saved;
-	if (mapped == MAP_FAILED)
-		return -ENOMEM;
-	memory->mapped = mapped;
+		if (!alloc->mapped) {
+			*behind += late_bytes(config);
+			continue;
+		}
+		memory->late[i] = node_alloc_bytes(alloc, late_bytes(config));
+		if (!memory->late[i])
+			return -ENOMEM;
+	}
 	return 0;
 }
 
-static int allocate_late(struct worker_memory *memory,
-			 const struct config *config)
+static void place_late(struct worker_memory *memory,
+		       const struct config *config)
 {
-	int code = 0;
+	char *next = job_slots_behind(&memory->job_slots);
 
-	for (unsigned i = 0; !code && i < config->workers; i++) {
-		struct node_alloc *alloc = node_allocs_of(&memory->allocs, i);
-
-		if (alloc->mapped) {
-			memory->late[i] =
-				node_alloc_bytes(alloc, late_bytes(config));
-			code = memory->late[i] ? 0 : -ENOMEM;
-		} else {
-			code = memory->mapped ? 0 : map_late(memory, config);
-			memory->late[i] =
-				(struct worker_late *)(memory->mapped +
-						       i * late_bytes(config));
-		}
+	for (unsigned i = 0; i < config->workers; i++) {
+		if (memory->late[i])
+			continue;
+		memory->late[i] = (struct worker_late *)next;
+		next += late_bytes(config);
 	}
-	return code;
 }
 
+/* map_job_slots - map the job slots, and @behind bytes behind them: to map and unmap one
+ * piece of memory takes 2 us less than two, and 8 us less if threads ran on other CPUs */
 static int map_job_slots(struct worker_memory *memory,
-			 const struct config *config)
+			 const struct config *config, size_t behind)
 {
 	struct job_slots *slots = &memory->job_slots;
 	int code = job_slots_map(slots, config->workers + TEAM_EXTERNALS,
-				 config->workers);
+				 config->workers, behind);
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {
@@ -138,14 +137,19 @@ int worker_memory_allocate(struct worker_memory *memory, struct pool *pool,
 			   const struct machine *machine)
 {
 	int code = node_allocs_make(&memory->allocs, config, machine);
+	size_t behind;
 
 	if (!code)
 		code = allocate_externals(memory, pool, config);
 	if (!code)
 		code = allocate_workers(memory, pool, config);
 	if (!code)
-		code = allocate_late(memory, config);
-	return code ? code : map_job_slots(memory, config);
+		code = allocate_late(memory, config, &behind);
+	if (!code)
+		code = map_job_slots(memory, config, behind);
+	if (!code)
+		place_late(memory, config);
+	return code;
 }
 
 /* ---- initialising and freeing ---------------------------------------------- */
@@ -210,8 +214,6 @@ void worker_memory_free(struct worker_memory *memory, struct pool *pool,
 		fork_join_destroy(&externals[i]);
 	memory_free(config->allocator, externals, CACHE_PAIR, 1,
 		    externals_bytes(config));
-	if (memory->mapped)
-		munmap(memory->mapped, config->workers * late_bytes(config));
 	node_allocs_free(&memory->allocs);
 	job_slots_unmap(&memory->job_slots);
 }

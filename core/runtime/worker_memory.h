@@ -26,9 +26,8 @@ struct worker_memory {
 	struct node_allocs allocs;
 	struct job_slots job_slots;
 	/* The samples, timer slots and queue slots of each worker. */
-	struct worker_late **late;
-	char *mapped; /* one after the other; NULL: in the extents of
-		       * node_alloc, which are mapped anyway */
+	struct worker_late **late; /* behind the job slots, or in the extents
+				    * of node_alloc if those are mapped anyway */
 	/* The fork_joins of TEAM_EXTERNALS external threads. team.members and
 	 * pool.workers follow in the same piece of memory. */
 	struct fork_join *externals;

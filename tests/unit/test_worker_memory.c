@@ -391,9 +391,8 @@ TEST(worker_memory__nth_mmap_fails__enomem_and_nothing_left)
 		assert_int_equal(mapped, before);
 		enomem++;
 	}
-	/* Job slots, an extent for each node, and without nodes, samples and
-	 * timer slots. */
-	assert_int_equal(enomem, 1 + (nodes > 0 ? nodes : 1));
+	/* Job slots, with what is behind them, and an extent for each node. */
+	assert_int_equal(enomem, 1 + nodes);
 }
 
 /* ---- this machine ------------------------------------------------------------- */
