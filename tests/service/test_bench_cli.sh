@@ -65,7 +65,7 @@ check_json()
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
-	yield_many ping_pong chained_spawn join_one wake timers rpc start imbalance
+	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one wake timers rpc start imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
 	scan find_early sort_unstable sort_stable sort_by_key'
@@ -194,6 +194,10 @@ for load in busy1 busy2; do
 done
 runs "r['ops'] == 10000 and r['stats']['polled'] == 2 * (10000 + 100)" \
 	yield_many --tasks 100 --yields 100 --repeat 1
+runs "r['ops'] == 10000 and r['stats']['polled'] == 2 * (10000 + 100)" \
+	fiber_yield --tasks 100 --yields 100 --repeat 1
+runs "r['ops'] == 2000 and r['stats']['spawned'] == 2 * (2000 + 1)" \
+	fiber_spawn --tasks 1000 --repeat 2
 # A ping and its pong an operation, and a driver a batch.
 runs "r['ops'] == 2000 and r['stats']['spawned'] == 2 * (2 * 2000 + 2)" \
 	ping_pong --repeat 2

@@ -15,6 +15,8 @@
 //	                         each worker runs: each task uses 10 us and spawns
 //	                         its successor
 //	yield_many               5 times: 200 tasks yield 1,000 times each
+//	fiber_yield              the same: a goroutine has a stack
+//	fiber_spawn              as spawn_many_worker
 //	ping_pong                50 times: 1,000 tasks, each of which spawns a
 //	                         partner, sends it a number and awaits an answer
 //	chained_spawn            100 times: 1,000 tasks, each spawns the next one
@@ -529,6 +531,11 @@ func init() {
 		{"yield_many", "200 tasks yield 1,000 times each",
 			batches{tasks: 200, repeat: 5, more: `,"yields":1000`, perTask: yields,
 				expected: (yields + 1) * 5, round: yieldAll}.setup},
+		{"fiber_yield", "200 goroutines yield 1,000 times each",
+			batches{tasks: 200, repeat: 5, more: `,"yields":1000`, perTask: yields,
+				expected: (yields + 1) * 5, round: yieldAll}.setup},
+		{"fiber_spawn", "Spawn 10,000 empty goroutines from inside one, wait for all",
+			batches{tasks: 10000, repeat: 20, round: inside}.setup},
 		{"ping_pong", "1,000 tasks exchange two messages with a partner each",
 			batches{tasks: 1000, repeat: 50, round: pingAll}.setup},
 		{"chained_spawn", "Each of 1,000 tasks spawns the next one",
