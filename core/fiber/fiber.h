@@ -50,6 +50,16 @@ static inline struct skua_fiber *fiber_current(void)
 			 : "=r"(fiber)
 			 :
 			 : "memory");
+#elif defined(__aarch64__) && !defined(SKUA_EXPLORE)
+	uint64_t offset;
+
+	__asm__ volatile("adrp %1, :gottprel:fiber_here\n\t"
+			 "ldr %1, [%1, :gottprel_lo12:fiber_here]\n\t"
+			 "mrs %0, tpidr_el0\n\t"
+			 "ldr %0, [%0, %1]"
+			 : "=&r"(fiber), "=&r"(offset)
+			 :
+			 : "memory");
 #else
 	__asm__ volatile("" ::: "memory");
 	fiber = fiber_here;

@@ -41,6 +41,39 @@ bool fiber_switch_allowed(void)
 	return shadow == 0;
 }
 
+#elif defined(__aarch64__)
+
+/* The frame of fiber_switch(). */
+struct saved {
+	uint64_t x[12]; /* x19 to x30 */
+	uint64_t d[8];  /* d8 to d15 */
+	uint64_t fpcr;
+	uint64_t unused;
+};
+
+_Static_assert(sizeof(struct saved) == 176, "as in switch_aarch64.S");
+
+void *fiber_switch_prepare(void *top, void (*entry)(void *arg), void *arg)
+{
+	struct saved *saved = (struct saved *)top - 1;
+
+	memset(saved, 0, sizeof(*saved));
+	__asm__ volatile("mrs %0, fpcr" : "=r"(saved->fpcr));
+	saved->x[0] = (uintptr_t)entry;
+	saved->x[1] = (uintptr_t)arg;
+	saved->x[11] = (uintptr_t)fiber_trampoline;
+	return saved;
+}
+
+bool fiber_switch_allowed(void)
+{
+	/* Shadow stacks of aarch64 (GCS) are off unless the program asks for them; a
+	 * program with code that is not marked for them cannot. */
+	return true;
+}
+
 #else
+/* A build error, because a library that lacks a part of its interface would surprise at
+ * run time. */
 #error "fibers need a switch for this architecture: core/fiber/switch_*.S"
 #endif
