@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct skua_fiber;
+
 #define STACK_ORDER_MIN 14u /* 16 KB */
 #define STACK_ORDER_MAX 26u /* 64 MB */
 #define STACK_ORDERS    (STACK_ORDER_MAX - STACK_ORDER_MIN + 1)
@@ -42,6 +44,7 @@ struct stack {
 	struct stack *newer, *older;
 	uint64_t given_ns;
 	uint64_t count;
+	struct skua_fiber *fiber; /* that has it; NULL: free. Tools read it */
 };
 
 struct arena {

@@ -103,6 +103,7 @@ static int end(void *arg)
 	struct skua_fiber *self = arg;
 
 	timers_cancel(timer_of(self));
+	((struct stack *)self->stack)->fiber = NULL;
 	watched_end(self->stack);
 	if (!(self->flags & FIBER_ON_STACK)) {
 		fiber_stacks_give(current_worker, self->stack);
@@ -158,6 +159,7 @@ static __attribute__((noinline)) bool begin(struct skua_fiber *self)
 		self->stack = stack;
 	}
 	self->context = fiber_switch_prepare(top, fiber_main, self);
+	stack->fiber = self;
 	watched_begin(stack);
 	return true;
 }
