@@ -28,6 +28,9 @@ static enum skua_poll trim(struct skua_task *self)
 	struct pool *pool = self->pool;
 	uint64_t now_ns = clock_now_ns();
 
+	/* Many stacks: let other tasks run in between. */
+	if (stacks_trim_node(stacks->cache.stacks, now_ns))
+		return SKUA_YIELD;
 	stacks->trims = false;
 	if (stacks_trim(&stacks->cache, now_ns))
 		wait_to_trim(pool->workers[self->home - 1], now_ns);

@@ -285,23 +285,31 @@ static struct stack *idle_batch_locked(struct stacks *stacks, uint64_t now_ns)
 	return NULL;
 }
 
+bool stacks_trim_node(struct stacks *stacks, uint64_t now_ns)
+{
+	for (unsigned done = 0; done < STACKS_TRIM;) {
+		struct stack *batch;
+
+		pthread_mutex_lock(&stacks->lock);
+		batch = idle_batch_locked(stacks, now_ns);
+		pthread_mutex_unlock(&stacks->lock);
+		if (!batch)
+			return false;
+		done += (unsigned)batch->count;
+		chill(batch);
+	}
+	return true;
+}
+
 bool stacks_trim(struct stack_cache *cache, uint64_t now_ns)
 {
 	struct stacks *stacks = cache->stacks;
 	bool warm = trim_cache(cache);
 
-	for (unsigned done = 0; done < STACKS_TRIM;) {
-		struct stack *batch;
-
-		pthread_mutex_lock(&stacks->lock);
-		warm |= stacks->warm > 0;
-		batch = idle_batch_locked(stacks, now_ns);
-		pthread_mutex_unlock(&stacks->lock);
-		if (!batch)
-			break;
-		done += (unsigned)batch->count;
-		chill(batch);
-	}
+	stacks_trim_node(stacks, now_ns);
+	pthread_mutex_lock(&stacks->lock);
+	warm |= stacks->warm > 0;
+	pthread_mutex_unlock(&stacks->lock);
 	return warm;
 }
 

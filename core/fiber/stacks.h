@@ -87,4 +87,8 @@ bool stacks_trim(struct stack_cache *cache, uint64_t now_ns);
 
 #define STACKS_TRIM 64u
 
+/* stacks_trim_node - the same for the node's stacks alone. Return: true if there may be
+ * more than STACKS_TRIM of them. */
+bool stacks_trim_node(struct stacks *stacks, uint64_t now_ns);
+
 #endif
