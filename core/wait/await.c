@@ -49,12 +49,8 @@ static bool take_grant(struct skua_wait *wait)
 bool await_enter(struct skua_waiters *waiters, struct skua_wait *wait,
 		 void *object, int *code)
 {
-	uint32_t phase = phase_of(wait);
+	uint32_t phase;
 
-	if (phase != WAIT_IDLE && wait->object != object) {
-		*code = -EINVAL;
-		return false;
-	}
 	wait->object = object;
 	waiters_lock(waiters);
 	/* Relaxed: under the list lock. */
@@ -101,6 +97,18 @@ int await_may_poll(const struct skua_task *self, const struct skua_wait *wait)
 	return task_dead(self) ? -EOWNERDEAD : -EPERM;
 }
 
+/* Is this the call that armed the wait? A condition's goes on to wait for the
+ * mutex, which is its amount. */
+static bool is_armed_by(const struct skua_wait *wait,
+			const struct skua_task *self,
+			const struct wait_verb *verb, const void *object,
+			uint64_t amount)
+{
+	return wait->waiter == (uintptr_t)self && wait->verb == verb &&
+	       wait->amount == amount &&
+	       (wait->object == object || (uintptr_t)wait->object == amount);
+}
+
 int await_poll(struct skua_task *self, struct skua_wait *wait,
 	       const struct wait_verb *verb, void *object, uint64_t amount,
 	       uint64_t deadline_ns)
@@ -114,7 +122,7 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 		wait->amount = amount;
 		wait->stage = 0;
 		wait->given = 0;
-	} else if (wait->waiter != (uintptr_t)self || wait->verb != verb) {
+	} else if (!is_armed_by(wait, self, verb, object, amount)) {
 		return -EINVAL;
 	}
 	give_up = give_up_of(self, false, deadline_ns);

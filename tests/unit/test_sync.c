@@ -436,6 +436,60 @@ TEST(wait_cancel__armed__withdrawn)
 	destroy(rt);
 }
 
+/* Uses a wait, which is armed for an event and has a deadline, for other calls. */
+struct confused {
+	struct skua_task task; /* first */
+	struct skua_event *event, *other;
+	struct skua_wait wait;
+	uint64_t deadline_ns;
+	int codes[4];
+	unsigned polls;
+};
+
+static enum skua_poll use_armed_wait(struct skua_task *self)
+{
+	struct confused *it = (struct confused *)self;
+	unsigned at = it->polls++ ? 2 : 0;
+
+	if (at == 0) {
+		it->deadline_ns = skua_now_ns() + SOON_NS;
+		it->codes[3] = skua_event_wait_poll(self, it->event, &it->wait,
+						    it->deadline_ns);
+	}
+	/* Also after the grant: that is the event's. */
+	it->codes[at] = skua_event_wait_poll(self, it->other, &it->wait,
+					     it->deadline_ns);
+	if (at == 0)
+		return SKUA_PENDING;
+	it->codes[1] = skua_event_wait_poll(self, it->event, &it->wait,
+					    it->deadline_ns);
+	return it->codes[1] == -EAGAIN ? SKUA_PENDING : SKUA_DONE;
+}
+
+TEST(wait__armed_and_used_for_another_object__einval_without_effect)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (unsigned set = 0; set < 2; set++) {
+		struct skua_event event = SKUA_EVENT_INIT;
+		struct skua_event other = SKUA_EVENT_INIT;
+		struct confused it = { .task = SKUA_TASK_INIT(use_armed_wait),
+				       .event = &event,
+				       .other = &other };
+
+		spawn(rt, &it.task);
+		wait_until_waiting(&it.task);
+		if (set)
+			assert_int_equal(skua_event_set(&event), 0);
+		join(&it.task); /* the deadline wakes it, or the event */
+		assert_int_equal(it.codes[3], -EAGAIN);
+		assert_int_equal(it.codes[0], -EINVAL);
+		assert_int_equal(it.codes[2], -EINVAL);
+		assert_int_equal(it.codes[1], set ? 0 : -ETIMEDOUT);
+	}
+	destroy(rt);
+}
+
 /* ---- the other objects, between fibers and threads ---------------------------------- */
 
 static int acquire_two(struct user *it)
