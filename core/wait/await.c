@@ -24,9 +24,20 @@ uintptr_t await_self(void)
 
 int await_allowed(void)
 {
-	if (fiber_current())
+	const struct worker *worker = current_worker;
+	const struct skua_fiber *fiber = fiber_current();
+
+	/* Not in a poll or a release function on the stack of the fiber: their
+	 * waiter is not the fiber. */
+	if (worker && fiber && worker->area.task == (uintptr_t)&fiber->task)
 		return 0;
 	return current_here() || fork_region_current ? -EDEADLK : 0;
+}
+
+/* Return the calling fiber. The child of a fork() in a fiber is a thread. */
+static struct skua_fiber *fiber_alive(void)
+{
+	return current_here() ? fiber_current() : NULL;
 }
 
 static uint32_t phase_of(struct skua_wait *wait)
@@ -254,19 +265,19 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 	  uint64_t deadline_ns)
 {
 	struct skua_wait wait = { .verb = verb, .amount = amount };
-	struct skua_fiber *fiber = fiber_current();
+	struct skua_fiber *fiber = fiber_alive();
 
-	if (fiber)
-		return await_by_fiber(fiber, &wait, object, deadline_ns);
-	return await_allowed() ? -EDEADLK
-			       : await_by_thread(&wait, object, deadline_ns);
+	if (await_allowed())
+		return -EDEADLK;
+	return fiber ? await_by_fiber(fiber, &wait, object, deadline_ns)
+		     : await_by_thread(&wait, object, deadline_ns);
 }
 
 /* ---- times ------------------------------------------------------------------ */
 
 int await_time(uint64_t when_ns)
 {
-	struct skua_fiber *fiber = fiber_current();
+	struct skua_fiber *fiber = fiber_alive();
 	atomic_u32 nobody = 0; /* wakes it */
 	int code = 0;
 

@@ -7,6 +7,7 @@
 
 #include "core/loop/schedule.h"
 #include "core/os/futex.h"
+#include "core/task/task.h"
 
 enum { NEXT, PREVIOUS }; /* links of a wait */
 
@@ -144,6 +145,9 @@ static struct skua_task *grant(struct skua_wait *wait)
 {
 	struct skua_task *task = task_of(wait);
 
+	/* In the child of a fork() in a poll, the thread has gone on. */
+	if (task && task_dead(task))
+		task = NULL;
 	/* Release: what the grantor did before. Pairs with the acquires in
 	 * await.c. The wait may be gone afterwards; futex_wake() uses only its
 	 * address. */

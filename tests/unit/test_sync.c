@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sync.c - locks and signals between polls, fibers and threads */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/wait/wait.h"
 #include "skua/fiber.h"
 #include "skua/fork.h"
@@ -487,6 +491,79 @@ TEST(wait__armed_and_used_for_another_object__einval_without_effect)
 		assert_int_equal(it.codes[2], -EINVAL);
 		assert_int_equal(it.codes[1], set ? 0 : -ETIMEDOUT);
 	}
+	destroy(rt);
+}
+
+/* ---- children of fork() ------------------------------------------------------------- */
+
+static void *hold_until_waited_for(void *arg)
+{
+	struct skua_mutex *mutex = arg;
+
+	assert_int_equal(skua_mutex_lock(mutex, SKUA_FOREVER_NS), 0);
+	wait_for_waiters(&mutex->waiters, 1);
+	assert_int_equal(skua_mutex_unlock(mutex), 0);
+	return NULL;
+}
+
+/* Lock a mutex that another thread holds. */
+static int contend(void)
+{
+	struct skua_mutex mutex = SKUA_MUTEX_INIT;
+	pthread_t thread;
+	int code;
+
+	if (pthread_create(&thread, NULL, hold_until_waited_for, &mutex))
+		return -ENOMEM;
+	while (skua_mutex_destroy(&mutex) == 0)
+		sched_yield();
+	code = lock_and_unlock(&mutex);
+	pthread_join(thread, NULL);
+	return code;
+}
+
+static int contend_in_child(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		sigset_t all;
+
+		/* Ends a child that hangs; part of no success. */
+		sigfillset(&all);
+		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+		alarm(20);
+		_exit(contend() || skua_sleep_until(1) ? 1 : 0);
+	}
+	return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static int contend_in_child_of_poll(struct skua_task *self, void *arg)
+{
+	(void)self;
+	(void)arg;
+	return contend_in_child();
+}
+
+static int contend_in_child_of_fiber(struct user *it)
+{
+	(void)it;
+	return contend_in_child();
+}
+
+TEST(mutex__child_of_a_poll_or_a_fiber__waits_as_a_thread)
+{
+	struct skua_runtime *rt;
+
+	if (THREAD_SANITIZED) {
+		skip_aloud("TSan starts no threads in the child of a fork()");
+		return;
+	}
+	rt = runtime_new(1, 0);
+	assert_int_equal(call_in_poll(rt, contend_in_child_of_poll, NULL), 0);
+	assert_int_equal(user_run(rt, true, contend_in_child_of_fiber, NULL),
+			 0);
 	destroy(rt);
 }
 
