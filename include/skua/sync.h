@@ -17,7 +17,8 @@
  * under the mutex of the struct may unlock the mutex, and free the struct.
  *
  * In the child of a fork(), an object may be used only if no other thread of the parent
- * held it, waited for it or was in a call on it at the fork.
+ * held it, waited for it or was in a call on it at the fork. In the child of a poll or a
+ * fiber, the calls wait as those of a thread do.
  */
 #ifndef SKUA_SYNC_H
 #define SKUA_SYNC_H
@@ -32,7 +33,8 @@ SKUA_BEGIN_DECLS
  * struct skua_mutex - mutual exclusion
  *
  * The holder is a task or fiber, which any worker may poll, or a thread. A task that
- * waits for something else keeps its mutexes. Inside a job, the holder is the task whose
+ * waits for something else keeps its mutexes. It must not end while it holds one: the
+ * mutex then stays locked, or seems to be held by a later task or thread. Inside a job, the holder is the task whose
  * poll is below the job on the stack of the thread, or else the thread.
  *
  * Fairness: a caller that finds the mutex free takes it, even if others wait. If the

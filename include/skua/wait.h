@@ -24,6 +24,12 @@
  * no longer uses @wait. If what was waited for came first, the call returns 0, even if
  * the deadline has passed or the task was cancelled. A cancelled task may still make
  * calls that need not wait. The next call that would have to wait returns -ECANCELED.
+ *
+ * A shutdown with SKUA_SHUTDOWN_CANCEL does not wake a task that waits without a
+ * deadline: keep such tasks in a group, and cancel the group first.
+ *
+ * A release function (skua_release_fn) may run within any call that wakes a task, such
+ * as an unlock. So it must not make calls that wait; the forms _try are allowed.
  */
 #ifndef SKUA_WAIT_H
 #define SKUA_WAIT_H
