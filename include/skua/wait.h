@@ -91,8 +91,9 @@ struct skua_wait {
  * for less than a microsecond. Allocates: nothing.
  * Return: 0 (the wait is not armed any more, and had no effect); -EALREADY (it was
  * granted: call the function that armed it again, now or after the wake-up that is on
- * its way, to get the result); -EINVAL (an argument is NULL, or @wait is armed for
- * another task); -EPERM (@self is not being polled).
+ * its way, to get the result, or -EAGAIN if it has to wait for a mutex again); -EINVAL
+ * (an argument is NULL, or @wait is armed for another task); -EPERM (@self is not being
+ * polled).
  */
 SKUA_API int skua_wait_cancel(struct skua_task *self, struct skua_wait *wait);
 

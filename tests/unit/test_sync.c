@@ -812,6 +812,81 @@ TEST(condition__producers_and_consumers__all_taken)
 	destroy(rt);
 }
 
+/* Waits for a condition in its polls, and gives the wait up at some time. */
+enum gives_up { NEVER, AT_ONCE, WHEN_WOKEN };
+
+struct signalled {
+	struct skua_task task; /* first */
+	struct skua_mutex mutex;
+	struct skua_condition condition;
+	struct skua_wait wait;
+	enum gives_up gives_up;
+	bool mutex_is_free; /* when it gives up */
+	unsigned polls;
+	int code;
+};
+
+static enum skua_poll wait_for_signal(struct skua_task *self)
+{
+	struct signalled *it = (struct signalled *)self;
+	unsigned poll = it->polls++;
+
+	if (poll == 0)
+		assert_int_equal(
+			skua_mutex_lock_poll(self, &it->mutex, &it->wait, 0),
+			0);
+	it->code = skua_condition_wait_poll(self, &it->condition, &it->mutex,
+					    &it->wait, SKUA_FOREVER_NS);
+	assert_int_equal(skua_wait_armed(&it->wait), it->code == -EAGAIN);
+	if (it->code == -EAGAIN &&
+	    it->gives_up == (poll ? WHEN_WOKEN : AT_ONCE)) {
+		int code = skua_wait_cancel(self, &it->wait);
+
+		assert_int_equal(code, it->mutex_is_free ? 0 : -EALREADY);
+		if (it->mutex_is_free)
+			it->code = -ECANCELED;
+	}
+	if (it->code == -EAGAIN)
+		return SKUA_PENDING;
+	assert_int_equal(skua_mutex_unlock(&it->mutex), 0);
+	return SKUA_DONE;
+}
+
+static int wait_in_polls(struct skua_runtime *rt, enum gives_up gives_up,
+			 bool cancel)
+{
+	struct signalled it = { .task = SKUA_TASK_INIT(wait_for_signal),
+				.gives_up = gives_up,
+				.mutex_is_free = gives_up == AT_ONCE };
+
+	spawn(rt, &it.task);
+	if (gives_up != AT_ONCE) {
+		wait_for_waiters(&it.condition.waiters, 1);
+		assert_int_equal(skua_mutex_lock(&it.mutex, SKUA_FOREVER_NS),
+				 0);
+		assert_int_equal(cancel ? skua_task_cancel(&it.task)
+					: skua_condition_signal(&it.condition),
+				 0);
+		wait_for_waiters(&it.mutex.waiters, 1);
+		assert_int_equal(skua_mutex_unlock(&it.mutex), 0);
+	}
+	join(&it.task); /* ends only if no reference is left */
+	assert_int_equal(it.mutex.word, 0);
+	assert_int_equal(it.condition.waiters.count, 0);
+	return it.code;
+}
+
+TEST(condition__polls_give_up_in_each_stage__mutex_held_again)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	assert_int_equal(wait_in_polls(rt, NEVER, false), 0);
+	assert_int_equal(wait_in_polls(rt, NEVER, true), -ECANCELED);
+	assert_int_equal(wait_in_polls(rt, AT_ONCE, false), -ECANCELED);
+	assert_int_equal(wait_in_polls(rt, WHEN_WOKEN, false), 0);
+	destroy(rt);
+}
+
 /* ---- rwlock ----------------------------------------------------------------------- */
 
 static int read_and_write(struct user *it)
