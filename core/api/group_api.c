@@ -351,7 +351,7 @@ static int wait_by_fiber(struct skua_fiber *fiber, struct skua_group *group,
 
 int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 {
-	struct skua_fiber *fiber = fiber_current();
+	struct skua_fiber *fiber = await_fiber();
 	struct task_joiner joiner;
 
 	if (!group)

@@ -340,7 +340,7 @@ static int join_by_fiber(struct skua_fiber *fiber, struct skua_task *task,
 
 int skua_task_join_until(struct skua_task *task, uint64_t deadline_ns)
 {
-	struct skua_fiber *fiber = fiber_current();
+	struct skua_fiber *fiber = await_fiber();
 	int code;
 
 	if (!task)

@@ -34,8 +34,7 @@ int await_allowed(void)
 	return current_here() || fork_region_current ? -EDEADLK : 0;
 }
 
-/* Return the calling fiber. The child of a fork() in a fiber is a thread. */
-static struct skua_fiber *fiber_alive(void)
+struct skua_fiber *await_fiber(void)
 {
 	return current_here() ? fiber_current() : NULL;
 }
@@ -265,7 +264,7 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 	  uint64_t deadline_ns)
 {
 	struct skua_wait wait = { .verb = verb, .amount = amount };
-	struct skua_fiber *fiber = fiber_alive();
+	struct skua_fiber *fiber = await_fiber();
 
 	if (await_allowed())
 		return -EDEADLK;
@@ -277,7 +276,7 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 
 int await_time(uint64_t when_ns)
 {
-	struct skua_fiber *fiber = fiber_alive();
+	struct skua_fiber *fiber = await_fiber();
 	atomic_u32 nobody = 0; /* wakes it */
 	int code = 0;
 

@@ -51,6 +51,10 @@ bool await_armed(struct skua_wait *wait);
 /* await_time - as skua_sleep_until() */
 int await_time(uint64_t when_ns);
 
+/* await_fiber - return the calling fiber; NULL: none. The child of a fork() in a fiber
+ * is a thread. */
+struct skua_fiber *await_fiber(void);
+
 /* await_allowed - may the caller wait? Return: 0; -EDEADLK: it is in a poll or
  * a job */
 int await_allowed(void);

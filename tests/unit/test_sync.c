@@ -524,6 +524,7 @@ static int contend(void)
 
 static int contend_in_child(void)
 {
+	struct skua_task *parents = skua_task_self();
 	int status = 0;
 	pid_t child = fork();
 
@@ -534,7 +535,8 @@ static int contend_in_child(void)
 		sigfillset(&all);
 		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
 		alarm(20);
-		_exit(contend() || skua_sleep_until(1) ? 1 : 0);
+		_exit(contend() || skua_sleep_until(1) ||
+		      skua_task_join(parents) != -EOWNERDEAD);
 	}
 	return waitpid(child, &status, 0) == child ? status : -1;
 }
