@@ -65,7 +65,9 @@ check_json()
 
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
-	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one wake timers rpc start imbalance
+	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one mutex
+	mutex_contended rwlock semaphore notify barrier once wake timers rpc start
+	imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
 	scan find_early sort_unstable sort_stable sort_by_key'
@@ -206,6 +208,11 @@ runs "r['ops'] == 5000 and
 	chained_spawn --repeat 5
 runs "r['ops'] == 5000 and r['stats']['spawned'] == 2 * (5000 + 1)" \
 	join_one --repeat 5
+for workload in mutex mutex_contended rwlock semaphore notify barrier once; do
+	runs "r['ops'] == 3000 and r['stats']['spawned'] == 2 * 3" \
+		"$workload" --tasks 3 --times 1000
+done
+runs "r['pair_ns'] > 0 and r['pair_ratio'] > 0" mutex --times 1000
 runs "r['ops'] == 5 and all(0 < r[name + '_latency_ns']['p50']
 	for name in ('create', 'destroy', 'bare_create', 'bare_destroy'))
 	and r['create_latency_ns']['p50'] <= r['begin_latency_ns']['p50']

@@ -26,6 +26,8 @@
 //
 //	wake          another thread wakes a task 1,000 times, 60 us apart
 //	parallel_map  10,000 tasks of about 1 us
+//	mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
+//	              the same with package sync and channels (sync.go)
 //	timers        one task adds and stops 10^6 timers; meanwhile 1,000 tasks
 //	              sleep 1 to 51 ms beside two busy tasks for each worker
 //	uts           unbalanced tree search with a task for each node
@@ -543,6 +545,13 @@ func init() {
 		{"join_one", "A task spawns an empty task and waits for it",
 			batches{tasks: 1000, repeat: 200, runs: make([]runs, 1),
 				expected: children, round: joinAll}.setup},
+		{"mutex", "A task locks and unlocks a mutex that is free", setupMutex},
+		{"mutex_contended", "Eight tasks lock and unlock one mutex", setupMutexContended},
+		{"rwlock", "A task locks a lock as a reader, and unlocks it", setupRwlock},
+		{"semaphore", "A task takes a permit, and releases it", setupSemaphore},
+		{"notify", "Two tasks notify each other in turn", setupNotify},
+		{"barrier", "Eight tasks meet at a barrier again and again", setupBarrier},
+		{"once", "A task asks for something that is initialised", setupOnce},
 		{"wake", "Latency of a task woken by another thread", setupWake},
 		{"timers", "Add and stop 10^6 timers; lateness of timers under load", setupTimers},
 		{"rpc", "Calls in an open loop, compared with an ideal queue", setupRPC},

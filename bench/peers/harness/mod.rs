@@ -130,7 +130,11 @@ pub struct Runs(AtomicU64);
 
 impl Runs {
     pub fn add_one(&self) {
-        self.0.store(self.0.load(Relaxed) + 1, Relaxed);
+        self.add(1);
+    }
+
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed) + n, Relaxed);
     }
 
     pub fn get(&self) -> u64 {

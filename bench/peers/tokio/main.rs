@@ -27,6 +27,8 @@
 //!   parallel_map  an external thread spawns 10,000 tasks of about 1 us
 //!   timers        one task adds and drops 10^6 timers; meanwhile 1,000 tasks
 //!                 sleep 1 to 51 ms beside two busy tasks for each worker
+//!   mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
+//!                 the same with tokio::sync, and a task for each fiber (sync.rs)
 //!   uts           unbalanced tree search with a task for each node
 //!   rpc           20,000 calls in an open loop with a task for each call, by the
 //!                 same plan, spawned by a pinned thread that spins
@@ -48,6 +50,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
+mod sync;
 mod timers;
 mod uts;
 mod wake;
@@ -509,6 +512,41 @@ const PEER: Peer = Peer {
             "join_one",
             "A task spawns an empty task and waits for it",
             join_one,
+        ),
+        case(
+            "mutex",
+            "A task locks and unlocks a mutex that is free",
+            sync::mutex,
+        ),
+        case(
+            "mutex_contended",
+            "Eight tasks lock and unlock one mutex",
+            sync::mutex_contended,
+        ),
+        case(
+            "rwlock",
+            "A task locks a lock as a reader, and unlocks it",
+            sync::rwlock,
+        ),
+        case(
+            "semaphore",
+            "A task takes a permit, and releases it",
+            sync::semaphore,
+        ),
+        case(
+            "notify",
+            "Two tasks notify each other in turn",
+            sync::notify,
+        ),
+        case(
+            "barrier",
+            "Eight tasks meet at a barrier again and again",
+            sync::barrier,
+        ),
+        case(
+            "once",
+            "A task asks for something that is initialised",
+            sync::once,
         ),
         case(
             "wake",
