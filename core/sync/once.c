@@ -101,9 +101,12 @@ static const struct wait_verb verb = { begin_step, "once" };
 
 int skua_once_begin(struct skua_once *once, uint64_t deadline_ns)
 {
-	int code = once ? await_allowed() : -EINVAL;
+	int code;
 
-	if (code || skua_once_is_done(once))
+	if (skua_once_is_done(once))
+		return 0;
+	code = once ? await_allowed() : -EINVAL;
+	if (code)
 		return code;
 	code = begin(once, await_self());
 	return code == -EAGAIN ? await(&verb, once, 0, deadline_ns) : code;

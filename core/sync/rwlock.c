@@ -56,12 +56,13 @@ static uint64_t readers(uint64_t word)
 
 static bool take_read(struct skua_rwlock *lock)
 {
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t word = atomic_load_relaxed(word_of(lock));
+	/* A guess, not read: that would take longer than the
+	 * compare-exchange that finds it right. */
+	uint64_t word = 0;
 
 	/* Acquire: what the last writer did. Pairs with the releases in
-	 * leave() and admit_locked(). The loop repeats when another thread
-	 * changed the word. */
+	 * leave() and admit_locked(). The loop repeats when the guess was
+	 * wrong, or another thread changed the word. */
 	do {
 		if (word & (WRITER | WAITERS))
 			return false;
@@ -218,10 +219,16 @@ int skua_rwlock_downgrade(struct skua_rwlock *lock)
 
 int skua_rwlock_read_unlock(struct skua_rwlock *lock)
 {
+	uint64_t word = READER; /* a guess, as in take_read() */
+
 	if (!lock)
 		return -EINVAL;
-	/* Relaxed: the caller is one of the readers. */
-	if (readers(atomic_load_relaxed(word_of(lock))) == 0)
+	/* Release, acquire: as in leave(). */
+	if (atomic_cas_acq_rel(word_of(lock), &word, 0))
+		return 0;
+	/* The word was read, perhaps long ago; but the caller is one of the
+	 * readers. */
+	if (readers(word) == 0)
 		return -EPERM;
 	unlock(lock, READER, 0);
 	return 0;

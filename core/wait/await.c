@@ -5,32 +5,14 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/fiber/fiber.h"
 #include "core/fork_join/fork_join.h"
-#include "core/loop/current.h"
 #include "core/loop/timers.h"
 #include "core/os/futex.h"
 #include "core/task/group.h"
 #include "core/task/task.h"
 
-uintptr_t await_self(void)
+int await_allowed_outside(void)
 {
-	const struct worker *worker = current_worker;
-
-	if (worker && worker->area.task)
-		return worker->area.task;
-	return (uintptr_t)wait_thread_here() | WAIT_THREAD;
-}
-
-int await_allowed(void)
-{
-	const struct worker *worker = current_worker;
-	const struct skua_fiber *fiber = fiber_current();
-
-	/* Not in a poll or a release function on the stack of the fiber: their
-	 * waiter is not the fiber. */
-	if (worker && fiber && worker->area.task == (uintptr_t)&fiber->task)
-		return 0;
 	return current_here() || fork_region_current ? -EDEADLK : 0;
 }
 

@@ -10,9 +10,9 @@
 #ifndef SKUA_CORE_WAIT_AWAIT_H
 #define SKUA_CORE_WAIT_AWAIT_H
 
+#include "core/fiber/fiber.h"
+#include "core/loop/current.h"
 #include "core/wait/wait.h"
-
-struct skua_fiber;
 
 /*
  * One step of an operation.
@@ -55,9 +55,33 @@ int await_time(uint64_t when_ns);
  * is a thread. */
 struct skua_fiber *await_fiber(void);
 
+/* await_self_as_task - return the task that is being polled; 0: none */
+static inline uintptr_t await_self_as_task(void)
+{
+	const struct worker *worker = current_worker;
+
+	return worker ? worker->area.task : 0;
+}
+
+/* await_self_as_fiber - return the fiber that runs, as a waiter; 0: none. Also 0 in a poll
+ * or a release function on the stack of a fiber: their waiter is not the fiber. */
+static inline uintptr_t await_self_as_fiber(void)
+{
+	const struct skua_fiber *fiber = fiber_current();
+	uintptr_t task = await_self_as_task();
+
+	return fiber && task == (uintptr_t)&fiber->task ? task : 0;
+}
+
+/* await_allowed_outside - as await_allowed(), for a caller that is no fiber */
+int await_allowed_outside(void);
+
 /* await_allowed - may the caller wait? Return: 0; -EDEADLK: it is in a poll or
  * a job */
-int await_allowed(void);
+static inline int await_allowed(void)
+{
+	return await_self_as_fiber() ? 0 : await_allowed_outside();
+}
 
 /* await - an operation of a fiber or a thread that may wait. Return: what the
  * step returns, but not -EAGAIN; -EDEADLK */
@@ -76,7 +100,12 @@ int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns);
 
 /* await_self - return the waiter that calls: a task that is being polled, or the
  * thread. Also identifies the holder of a lock. */
-uintptr_t await_self(void);
+static inline uintptr_t await_self(void)
+{
+	uintptr_t task = await_self_as_task();
+
+	return task ? task : (uintptr_t)wait_thread_here() | WAIT_THREAD;
+}
 
 /* await_enter - begin the step of an operation that waits in @waiters: lock the
  * list. Return: false if there is nothing to do but to return @code; the list
