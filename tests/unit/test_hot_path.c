@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hot_path.c - busy workers: no allocation, and no system call, but once a
- * second (core/runtime/affinity.h), which is put off here */
+/* test_hot_path.c - busy workers and waiting fibers: no allocation, and no system call,
+ * but once a second (core/runtime/affinity.h), which is put off here */
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
+#include "skua/sync.h"
 #include "tests/unit/tasks.h"
 
 #include <linux/audit.h>
@@ -39,6 +40,184 @@ static enum skua_poll child_poll(struct skua_task *self)
 /* One of each kind: in a group, urgent, bound, and of none. */
 enum { MEMBER, URGENT, BOUND, PLAIN, CHILDREN };
 
+/* ---- waits -------------------------------------------------------------------- */
+
+struct meeting;
+
+/* One of two fibers that let each other wait. */
+struct party {
+	struct skua_fiber fiber; /* first: a fiber is its party */
+	struct meeting *meeting;
+	unsigned index;
+	unsigned waits; /* it found an object in use */
+	unsigned wrong;
+};
+
+/* Two fibers, and one object of each kind. They have stacks before anything is counted,
+ * and keep them until that is over. */
+struct meeting {
+	struct party parties[2];
+	struct skua_barrier barrier;
+	struct skua_mutex mutex;
+	struct skua_rwlock rwlock;
+	struct skua_semaphore semaphore;
+	struct skua_once once;
+	struct skua_event event;
+	struct skua_notify notify;
+	struct skua_condition condition;
+	bool signalled; /* guarded by mutex */
+	atomic_u32 phase;
+	atomic_u32 ready; /* parties that have a stack */
+	atomic_u32 done;  /* parties */
+};
+
+enum { MEET_LATER, MEET_NOW, MEET_NO_MORE }; /* phases */
+
+/* One party holds each object while the other one runs. So the other one waits. */
+static void use_objects(struct party *me, uint64_t deadline_ns)
+{
+	struct meeting *all = me->meeting;
+	int code;
+
+#define HOLD(try, wait, end)                    \
+	do {                                    \
+		code = (try);                   \
+		me->waits += code == -EAGAIN;   \
+		if (code == -EAGAIN)            \
+			code = (wait);          \
+		me->wrong += code < 0;          \
+		me->wrong += skua_yield() != 0; \
+		me->wrong += (end) != 0;        \
+	} while (0)
+
+	HOLD(skua_mutex_lock_try(&all->mutex),
+	     skua_mutex_lock(&all->mutex, deadline_ns),
+	     skua_mutex_unlock(&all->mutex));
+	HOLD(skua_rwlock_write_try(&all->rwlock),
+	     skua_rwlock_write(&all->rwlock, deadline_ns),
+	     skua_rwlock_write_unlock(&all->rwlock));
+	HOLD(skua_semaphore_acquire_try(&all->semaphore, 1),
+	     skua_semaphore_acquire(&all->semaphore, 1, deadline_ns),
+	     skua_semaphore_release(&all->semaphore, 1));
+	HOLD(skua_once_begin_try(&all->once),
+	     skua_once_begin(&all->once, deadline_ns),
+	     code == 1 ? skua_once_end(&all->once, true) : 0);
+#undef HOLD
+}
+
+static void wait_for_signals(struct party *me, uint64_t deadline_ns)
+{
+	struct meeting *all = me->meeting;
+
+	me->wrong += skua_event_wait(&all->event, deadline_ns) != 0;
+	me->wrong += skua_notify_wait(&all->notify, deadline_ns) != 0;
+	me->wrong += skua_mutex_lock(&all->mutex, deadline_ns) != 0;
+	while (!all->signalled)
+		me->wrong += skua_condition_wait(&all->condition, &all->mutex,
+						 deadline_ns) != 0;
+	me->wrong += skua_mutex_unlock(&all->mutex) != 0;
+}
+
+static void send_signals(struct party *me, uint64_t deadline_ns)
+{
+	struct meeting *all = me->meeting;
+
+	me->wrong += skua_yield() != 0;
+	me->wrong += skua_event_set(&all->event) != 0;
+	me->wrong += skua_yield() != 0;
+	me->wrong += skua_notify_one(&all->notify) != 0;
+	me->wrong += skua_yield() != 0;
+	me->wrong += skua_mutex_lock(&all->mutex, deadline_ns) != 0;
+	all->signalled = true;
+	me->wrong += skua_condition_signal(&all->condition) != 0;
+	me->wrong += skua_mutex_unlock(&all->mutex) != 0;
+}
+
+/* One of the two prepares the next round, while the other one waits. */
+static void meet(struct party *me, uint64_t deadline_ns)
+{
+	struct meeting *all = me->meeting;
+
+	me->wrong += skua_barrier_wait(&all->barrier, deadline_ns) < 0;
+	if (me->index == 0) {
+		all->once = (struct skua_once)SKUA_ONCE_INIT;
+		all->signalled = false;
+		me->wrong += skua_event_reset(&all->event) != 0;
+	}
+	me->wrong += skua_barrier_wait(&all->barrier, deadline_ns) < 0;
+}
+
+static void keep_meeting(struct skua_fiber *self)
+{
+	struct party *me = (struct party *)self;
+	struct meeting *all = me->meeting;
+	uint64_t far_ns = skua_now_ns() + UINT64_C(3600000000000);
+
+	atomic_fetch_add_release(&all->ready, 1);
+	while (atomic_load_acquire(&all->phase) == MEET_LATER)
+		skua_yield();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t deadline_ns = i % 2 ? far_ns : SKUA_FOREVER_NS;
+
+		meet(me, deadline_ns);
+		use_objects(me, deadline_ns);
+		if (me->index == 0)
+			wait_for_signals(me, deadline_ns);
+		else
+			send_signals(me, deadline_ns);
+	}
+	atomic_fetch_add_release(&all->done, 1);
+	while (atomic_load_acquire(&all->phase) == MEET_NOW)
+		skua_yield();
+}
+
+/* Both fibers stay on one worker. On two, a thread that is preempted while it holds a
+ * list lock would make the other one sleep. Return: do both fibers run, and wait for the
+ * driver? */
+static bool meeting_begin(struct meeting *all, struct skua_runtime *rt,
+			  unsigned worker)
+{
+	bool right = true;
+
+	*all = (struct meeting){ .phase = MEET_LATER };
+	right &= skua_barrier_init(&all->barrier, 2) == 0;
+	right &= skua_semaphore_init(&all->semaphore, 1) == 0;
+	for (unsigned n = 0; n < COUNT_OF(all->parties); n++) {
+		struct party *party = &all->parties[n];
+
+		party->meeting = all;
+		party->index = n;
+		right &= skua_fiber_init(&party->fiber, keep_meeting, 0) == 0;
+		right &=
+			skua_task_spawn_on(rt, worker, &party->fiber.task) == 0;
+	}
+	while (right && atomic_load_acquire(&all->ready) < 2)
+		sched_yield();
+	return right;
+}
+
+static void meeting_end(struct meeting *all)
+{
+	for (unsigned n = 0; n < COUNT_OF(all->parties); n++)
+		join(&all->parties[n].fiber.task);
+}
+
+static bool meeting_over(struct meeting *all)
+{
+	return atomic_load_acquire(&all->done) == COUNT_OF(all->parties);
+}
+
+/* Return how much was wrong. Each of four objects lets one party wait. */
+static unsigned meeting_wrong(const struct meeting *all)
+{
+	const struct party *parties = all->parties;
+
+	return parties[0].wrong + parties[1].wrong +
+	       (parties[0].waits + parties[1].waits < ROUNDS);
+}
+
+/* ---- the driver ----------------------------------------------------------------- */
+
 /*
  * Goes through all that must cost nothing: spawn, wake, coalesced wake,
  * clone, drop, join, yield, pending, a group, a timer that is cancelled; with
@@ -56,6 +235,7 @@ struct driver {
 	bool (*begin)(struct driver *it); /* before the first round */
 	void (*end)(struct driver *it);   /* after the last */
 	bool begun;
+	struct meeting meeting;
 	struct driver *all; /* the last of these to be done ends all */
 	unsigned count;
 	atomic_u32 done;
@@ -124,14 +304,17 @@ static enum skua_poll driver_poll(struct skua_task *self)
 		it->begun = true;
 		skua_group_init(&it->group, runtime_of_task(self));
 		it->wrong += !it->begin(it);
+		atomic_store_release(&it->meeting.phase, MEET_NOW);
 	}
 	join_children(it);
 	if (it->running)
 		return SKUA_PENDING;
-	if (++it->rounds == ROUNDS)
+	it->rounds++;
+	if (it->rounds >= ROUNDS && meeting_over(&it->meeting))
 		atomic_store_release(&it->done, 1);
 	if (it->rounds >= ROUNDS && all_done(it)) {
 		it->end(it);
+		atomic_store_release(&it->meeting.phase, MEET_NO_MORE);
 		return SKUA_DONE;
 	}
 	if (it->rounds % 4 == 0)
@@ -212,7 +395,7 @@ static void end_process(struct driver *it)
 	unsigned wrong = 0;
 
 	for (unsigned n = 0; n < it->count; n++)
-		wrong += it->all[n].wrong;
+		wrong += it->all[n].wrong + meeting_wrong(&it->all[n].meeting);
 	_exit(wrong ? CHILD_FAILED : CHILD_PASSED);
 }
 
@@ -235,8 +418,11 @@ static void run_filtered(unsigned count, bool (*begin)(struct driver *it))
 
 	if (skua_runtime_create(&rt, &cfg, NULL) != 0)
 		_exit(CHILD_FAILED);
-	for (unsigned n = 0; n < count; n++)
+	for (unsigned n = 0; n < count; n++) {
 		driver_init(&drivers[n], drivers, count, begin, end_process);
+		if (!meeting_begin(&drivers[n].meeting, rt, n))
+			_exit(CHILD_FAILED);
+	}
 	for (unsigned n = 0; n < count; n++) {
 		skua_task_init(&ballast[n].task, yield_for_ever);
 		if (skua_task_spawn_on(rt, n, &ballast[n].task) != 0)
@@ -325,9 +511,11 @@ TEST(hot_path__one_busy_worker__allocates_nothing)
 	}
 	rt = runtime_new(1, 4);
 	driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
+	assert_true(meeting_begin(&it.meeting, rt, 0));
 	spawn(rt, &it.task);
 	join(&it.task);
-	assert_int_equal(it.wrong, 0);
+	meeting_end(&it.meeting);
+	assert_int_equal(it.wrong + meeting_wrong(&it.meeting), 0);
 	assert_true(it.rounds >= ROUNDS);
 	destroy(rt);
 }
@@ -355,8 +543,10 @@ TEST(hot_path__one_allocation__is_found)
 	}
 	rt = runtime_new(1, 0);
 	driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
+	assert_true(meeting_begin(&it.meeting, rt, 0));
 	spawn(rt, &it.task);
 	join(&it.task);
+	meeting_end(&it.meeting);
 	assert_int_equal(it.wrong, 1);
 	destroy(rt);
 }

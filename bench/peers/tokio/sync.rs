@@ -16,7 +16,7 @@ struct Guarded(UnsafeCell<u64>);
 // The semaphore has one permit.
 unsafe impl Sync for Guarded {}
 
-/// What the tasks share.
+/// The objects of a round.
 struct Shared {
     mutex: Mutex<u64>,
     rwlock: RwLock<u64>,
