@@ -179,7 +179,8 @@ static void leave_locked(struct skua_rwlock *lock, uint64_t holds,
 		     becomes - holds, chain);
 }
 
-static void unlock(struct skua_rwlock *lock, uint64_t holds, uint64_t becomes)
+static __attribute__((noinline)) void unlock(struct skua_rwlock *lock,
+					     uint64_t holds, uint64_t becomes)
 {
 	struct wait_chain chain = { NULL, NULL };
 	bool left = false;
@@ -272,8 +273,8 @@ static const struct wait_verb verbs[] = {
 	[WRITES] = { lock_step, "rwlock, to write" },
 };
 
-static int lock_by_call(struct skua_rwlock *lock, uint64_t how,
-			uint64_t deadline_ns)
+static __attribute__((noinline)) int
+lock_by_call(struct skua_rwlock *lock, uint64_t how, uint64_t deadline_ns)
 {
 	int code = lock ? await_allowed() : -EINVAL;
 	uintptr_t self;
@@ -317,6 +318,9 @@ static int lock_try(struct skua_rwlock *lock, uint64_t how)
 
 int skua_rwlock_read(struct skua_rwlock *lock, uint64_t deadline_ns)
 {
+	/* A path without a call of a function. */
+	if (lock && await_self_as_fiber() && take_read(lock))
+		return 0;
 	return lock_by_call(lock, READS, deadline_ns);
 }
 
