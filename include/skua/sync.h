@@ -443,8 +443,8 @@ struct skua_once {
 
 /* skua_once_begin - begin the initialisation, or wait until it is done
  *
- * As skua_mutex_lock(). Order: what the initialisation did is visible after a return of
- * 0. Returns 1 if the caller must initialise, and then call skua_once_end(). -EDEADLK also
+ * As skua_mutex_lock(), but in a poll or a job it returns 0 as well if it is initialised.
+ * Order: what the initialisation did is visible after a return of 0. Returns 1 if the caller must initialise, and then call skua_once_end(). -EDEADLK also
  * if the caller is initialising. */
 SKUA_API int skua_once_begin(struct skua_once *once, uint64_t deadline_ns);
 
