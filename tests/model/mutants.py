@@ -62,7 +62,7 @@ OPERATION = re.compile(
     r"_(acquire|release|acq_rel|seq_cst)(?=\()"
 )
 FUNCTION = re.compile(
-    r"^(?!\s).*?\b(?!__attribute__\b)(\w+)\((?:[^;{}]|\n)*?\)\n\{", re.MULTILINE
+    r"^(?!\s).*?\b(?!__attribute__\b)(\w+)\([^;{}]*\)\n\{", re.MULTILINE
 )
 PASSING = re.compile(r'EXPLORE_PASS\(\s*"(\w+)"')
 
