@@ -249,11 +249,11 @@ bool fork_join_help_owner(struct fork_join *fj, enum victims_reach reach,
 void fork_join_publish_owner(struct fork_join *fj, void **head)
 {
 	split_deque_publish_owner(&fj->deque, head);
-	work_flag_raise_owner(&fj->flag, WORK_JOBS);
 	/* In a short call from outside, a wake-up costs far more than the call.
 	 * It is not put off until the call is older: a thread that forks once,
 	 * and then computes for long, calls nothing here before its join, and
 	 * would get no help. */
+	work_flag_raise_owner(&fj->flag, WORK_JOBS);
 	team_notify(fj->team, fj->group);
 }
 
