@@ -599,9 +599,11 @@ TEST(cancel_mask__counted__until_the_end)
 
 static __attribute__((noinline)) int use_40000(struct call *it)
 {
-	volatile char large[40000];
+	char large[40000];
 
 	large[0] = 1;
+	/* So that the compiler keeps all of it. */
+	__asm__ volatile("" : : "r"(large) : "memory");
 	assert_in_range(skua_fiber_stack_used(&it->fiber), 40000, 81920);
 	return large[0];
 }

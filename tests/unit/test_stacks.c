@@ -235,6 +235,7 @@ TEST(fiber__no_memory_for_its_stack__runs_later)
 
 /* ---- guards ------------------------------------------------------------------- */
 
+#if !SANITIZED
 static void expect_guard(void)
 {
 	struct stack *stack = take(STACK_ORDER_MIN);
@@ -252,7 +253,6 @@ static void expect_guard(void)
 	stacks_give(&cache, stack);
 }
 
-#if !SANITIZED
 TEST(guard__written__sigsegv)
 {
 	expect_guard();
