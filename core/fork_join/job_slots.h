@@ -5,8 +5,8 @@
  * The memory is reserved addresses: the kernel provides a page when it is first
  * written to. After the slots of each place comes a guard page, to which
  * nothing can be written. Each guard page is a system call, so those of external
- * threads wait until a thread first takes the place. The user's allocator is not used here, because it
- * would have to provide all the memory at once.
+ * threads wait until a thread first takes the place. The user's allocator is not
+ * used here, because it would have to provide all the memory at once.
  */
 #ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
 #define SKUA_CORE_FORK_JOIN_JOB_SLOTS_H

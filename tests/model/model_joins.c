@@ -187,9 +187,9 @@ static void needs_help_apart(void)
 /* ---- a summary that is cleared (I8) --------------------------------------- */
 
 /*
- * The summary says still that somebody sleeps in group 0, whose threads 0 and 1
- * are about to. A waker, who has no job for them any more, clears it, while
- * somebody makes a job public.
+ * The summary still says that a thread sleeps in group 0, whose threads 0 and 1
+ * are about to sleep. A waker has no job for them any more, and clears it, while
+ * another thread makes a job public.
  */
 static atomic_u32 job_public; /* relaxed: the fences of F1 and F2 order it */
 
