@@ -34,8 +34,9 @@ SKUA_BEGIN_DECLS
  *
  * The holder is a task or fiber, which any worker may poll, or a thread. A task that
  * waits for something else keeps its mutexes. It must not end while it holds one: the
- * mutex then stays locked, or seems to be held by a later task or thread. Inside a job, the holder is the task whose
- * poll is below the job on the stack of the thread, or else the thread.
+ * mutex then stays locked, or seems to be held by a later task or thread. Inside a job,
+ * the holder is the task whose poll is below the job on the stack of the thread, or else
+ * the thread.
  *
  * Fairness: a caller that finds the mutex free takes it, even if others wait. If the
  * first waiter has waited for a millisecond and was woken in vain, the mutex is handed
@@ -444,8 +445,9 @@ struct skua_once {
 /* skua_once_begin - begin the initialisation, or wait until it is done
  *
  * As skua_mutex_lock(), but in a poll or a job it returns 0 as well if it is initialised.
- * Order: what the initialisation did is visible after a return of 0. Returns 1 if the caller must initialise, and then call skua_once_end(). -EDEADLK also
- * if the caller is initialising. */
+ * Order: what the initialisation did is visible after a return of 0. Returns 1 if the
+ * caller must initialise, and then call skua_once_end(). -EDEADLK also if the caller is
+ * initialising. */
 SKUA_API int skua_once_begin(struct skua_once *once, uint64_t deadline_ns);
 
 /* skua_once_begin_poll - the same in a poll. As skua_mutex_lock_poll() otherwise. */

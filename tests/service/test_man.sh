@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_man.sh - the pages of the commands are well-formed, and have each verb and
-# each option that --help has; skua_config(5) has each variable
+# test_man.sh - the pages are well-formed: those of the commands have each verb and each
+# option that --help has, skua_fiber(3) and skua_sync(3) each function of their headers,
+# and skua_config(5) each variable
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -33,7 +34,7 @@ options()
 }
 
 tested=(mandoc -Tlint -Wwarning)
-for page in bpf/man/*.1 core/api/skua.7 core/wait/skua_wait.7 core/config/skua_config.5; do
+for page in bpf/man/*.1 core/*/*.[357]; do
 	run "$page"
 	expect "$page" exited 0
 	expect "$page" out_empty
@@ -46,6 +47,22 @@ for verb in "${verbs[@]}"; do
 	mapfile -t found < <(options "$verb")
 	expect "options of $verb" test "${#found[@]}" -gt 1
 	lists "bpf/man/skua-$verb.1" "${found[@]}"
+done
+
+# functions HEADER - those that it declares, except the forms _poll and _try
+functions()
+{
+	grep -ohE '\bskua_[a-z_]+\(' <(grep -A3 '^SKUA_API' "include/skua/$1") | tr -d '(' |
+		grep -vE '_(poll|try)$' | sort -u
+}
+
+for object in fiber sync; do
+	page=$(echo core/*/skua_$object.3)
+	mapfile -t found < <(functions "$object.h")
+	expect "functions of $object.h" test "${#found[@]}" -gt 5
+	for function in "${found[@]}"; do
+		expect "$page" grep -qw "$function" "$page"
+	done
 done
 
 mapfile -t variables < <(grep -ohE '"SKUA_[A-Z_]+"' core/config/config_env.c | tr -d '"' | sort -u)
