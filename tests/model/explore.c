@@ -168,17 +168,30 @@ static unsigned bound(const char *text, unsigned of_case, unsigned otherwise)
 	return (unsigned)number(text, of_case ? of_case : otherwise);
 }
 
-/* The preemptions of a case; fewer only where all interleavings must pass: a
- * defect that the case expects may need them all. */
-static unsigned preemptions(const struct explore_case *c)
+/* Lower a bound by @fewer, but not below 1. */
+static unsigned lowered(unsigned bound, unsigned fewer)
 {
-	unsigned most = bound(environment.preemptions, c->preemptions,
-			      DEFAULT_PREEMPTIONS);
+	return bound > fewer + 1 ? bound - fewer : 1;
+}
+
+/* The bounds of a case. Fewer preemptions, or where there is only one, fewer stale
+ * loads; only where all interleavings must pass: a defect that the case expects may
+ * need them all. */
+static void set_bounds(const struct explore_case *c)
+{
+	unsigned preemptions = bound(environment.preemptions, c->preemptions,
+				     DEFAULT_PREEMPTIONS);
+	unsigned stale = bound(environment.stale, c->stale, DEFAULT_STALE);
 	unsigned fewer = bound(environment.fewer, 0, 0);
 
-	if (c->random || c->expect != EXPLORE_PASSES || most <= 1)
-		return most;
-	return most > fewer ? most - fewer : 1;
+	if (fewer > 0 && !c->random && c->expect == EXPLORE_PASSES) {
+		if (preemptions > 1)
+			preemptions = lowered(preemptions, fewer);
+		else if (stale > 1)
+			stale = lowered(stale, fewer);
+	}
+	run.bounds[BUDGET_PREEMPTIONS] = preemptions;
+	run.bounds[BUDGET_STALE] = stale;
 }
 
 static void prepare(const struct explore_case *c)
@@ -191,9 +204,7 @@ static void prepare(const struct explore_case *c)
 	run.max = c->random ? c->random : DEFAULT_MAX;
 	if (c->random && c->expect == EXPLORE_PASSES)
 		run.max /= share_of_random();
-	run.bounds[BUDGET_PREEMPTIONS] = preemptions(c);
-	run.bounds[BUDGET_STALE] =
-		bound(environment.stale, c->stale, DEFAULT_STALE);
+	set_bounds(c);
 	if (environment.random) {
 		seed = strtoull(environment.random, &count, 0);
 		run.max = number(*count == ',' ? count + 1 : NULL, 10000);

@@ -45,8 +45,9 @@
  *  EXPLORE_MAX=n           executions of a case (20 million)
  *  EXPLORE_RANDOM=seed,n   n random executions of each case instead of all
  *  EXPLORE_SHARE=n         1/n of a case's random executions, if it must pass
- *  EXPLORE_FEWER=n         n preemptions fewer, but at least one, in a case that must pass
- *                          and whose interleavings are all explored
+ *  EXPLORE_FEWER=n         n preemptions fewer, but at least one, or else n stale loads
+ *                          fewer, in a case that must pass and whose interleavings are
+ *                          all explored
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
  *  EXPLORE_TRACE=1         also trace the bugs that were expected
  *  EXPLORE_SOUND=1         leave out the cases that are expected to fail

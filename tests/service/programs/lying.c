@@ -26,12 +26,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -334,6 +336,29 @@ static void begin(void *(*run)(void *))
 		die("a thread");
 }
 
+/* A quarter of the time is enough for the samples of what @run does. */
+static void pause_it(int signal)
+{
+	(void)signal;
+	nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+}
+
+/* Run code of FILE, which loops, in a thread that pauses again and again. */
+static void begin_code(char *code)
+{
+	struct itimerval timer = { .it_interval.tv_usec = 1000,
+				   .it_value.tv_usec = 1000 };
+	sigset_t pauses;
+
+	sigemptyset(&pauses);
+	sigaddset(&pauses, SIGPROF);
+	signal(SIGPROF, pause_it);
+	begin((void *(*)(void *))(uintptr_t)code);
+	/* Of this thread: so the other one gets the signal. */
+	pthread_sigmask(SIG_BLOCK, &pauses, NULL);
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
 static void lie_changing(void)
 {
 	make_runtime(&runtimes[0], LOOKED_AT);
@@ -371,8 +396,7 @@ static void make_unwind(const char *path, uint32_t bytes)
 	int fd = make_sparse(path, &file, sizeof(file), 4 * UNWIND);
 	char *code = map(fd, SYMBOLS_AT, PROT_READ | PROT_EXEC);
 
-	begin((void *(*)(void *))(uintptr_t)(code +
-					     offsetof(__typeof__(file), code)));
+	begin_code(code + offsetof(__typeof__(file), code));
 }
 
 static void lie_unwind(const char *path)
@@ -417,8 +441,7 @@ static void lie_functions(const char *path)
 		die(path);
 	free(symbols);
 	code = map(fd, SYMBOLS_AT, PROT_READ | PROT_EXEC);
-	begin((void *(*)(void *))(uintptr_t)(code +
-					     offsetof(__typeof__(file), code)));
+	begin_code(code + offsetof(__typeof__(file), code));
 }
 
 static void lie_circle(void)
