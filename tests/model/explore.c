@@ -72,11 +72,12 @@ static uint64_t number(const char *text, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* Which part of the random executions: 1 in so many. */
 static uint64_t share_of_random(void)
 {
 	uint64_t share = number(environment.share, 1);
 
-	return share ? share : 1;
+	return (share ? share : 1) * (number(environment.fewer, 0) + 1);
 }
 
 void trace(const struct explore_site *site, const char *step,

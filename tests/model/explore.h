@@ -47,7 +47,7 @@
  *  EXPLORE_SHARE=n         1/n of a case's random executions, if it must pass
  *  EXPLORE_FEWER=n         n preemptions fewer, but at least one, or else n stale loads
  *                          fewer, in a case that must pass and whose interleavings are
- *                          all explored
+ *                          all explored; and 1/(n+1) of a case's random executions
  *  EXPLORE_REPLAY=path     one execution, traced; name the case as argument
  *  EXPLORE_TRACE=1         also trace the bugs that were expected
  *  EXPLORE_SOUND=1         leave out the cases that are expected to fail

@@ -66,8 +66,8 @@ full()
 start full "$watched" load
 full trace -p "${pids[full]}" --for 0.1
 full trace -p "${pids[full]}" --for 0.1 --json
-full flame -p "${pids[full]}" --for 0.1
-full flame -p "${pids[full]}" --for 0.1 --folded
+full flame -p "${pids[full]}" --for 0.1 --rate 1000
+full flame -p "${pids[full]}" --for 0.1 --rate 1000 --folded
 stop full
 
 # --- exactly what was counted ----------------------------------------------------
