@@ -51,9 +51,17 @@ struct area_root {
 	 * Writers: tools, from outside (PROBES.md). */
 	uint64_t record_until_ns;
 	uint64_t task_state; /* offset of the state in a task */
+	/* Offsets in a fiber, which begins with its task: of its function; of the address
+	 * of the registers that it saved when it last left its worker (PROBES.md); of the
+	 * address of the struct area_armed in which it waits, or 0. */
+	uint64_t fiber_fn;
+	uint64_t fiber_context;
+	uint64_t fiber_wait;
 };
 
 /* Bits of a task's state. A task that is done and has no references has ended. */
+#define AREA_STATE_SCHEDULED (UINT64_C(1) << 0) /* it is queued, or will be */
+#define AREA_STATE_ACTIVE    (UINT64_C(1) << 1) /* it is queued or being polled */
 #define AREA_STATE_DONE      (UINT64_C(1) << 2)
 #define AREA_STATE_REFERENCE (UINT64_C(1) << 16)
 
@@ -111,6 +119,107 @@ struct area_runtime {
 	uint64_t tasks;
 	uint64_t task_slots;
 	uint64_t tasks_left_out;
+
+	/* The stacks of fibers: the address of the first of stacks_count structs struct
+	 * area_stacks, which are stacks_bytes apart. */
+	uint64_t stacks;
+	uint32_t stacks_count;
+	uint32_t stacks_bytes;
+
+	/* The address of the address of the first struct area_name. */
+	uint64_t names;
+};
+
+/* The stacks of fibers that the workers of a node share. Writers: threads that hold its
+ * lock. */
+struct area_stacks {
+	uint64_t
+		changes; /* count of changes to the list; odd during a change */
+	uint64_t arenas; /* address of the first struct area_arena; 0: none */
+};
+
+#define AREA_ARENA_STACKS 64u
+
+/* Some stacks, mapped together. Writers: as area_stacks. */
+struct area_arena {
+	uint64_t next; /* address of the next struct area_arena; 0: none */
+	/* Addresses of struct area_stack; 0: none. */
+	uint64_t stacks[AREA_ARENA_STACKS];
+};
+
+/* A stack, which ends at the address of this struct. */
+struct area_stack {
+	uint64_t low; /* its lowest address */
+	uint64_t
+		fiber; /* address of the fiber; 0: none. Writers: the threads that poll
+			 * it */
+};
+
+/* The kind of a wait. */
+enum area_wait_kind {
+	AREA_WAITS_NOTHING,
+	AREA_WAITS_MUTEX,
+	AREA_WAITS_READ,  /* for a rwlock */
+	AREA_WAITS_WRITE, /* for a rwlock */
+	AREA_WAITS_SEMAPHORE,
+	AREA_WAITS_EVENT,
+	AREA_WAITS_NOTIFY,
+	AREA_WAITS_CONDITION,
+	AREA_WAITS_BARRIER,
+	AREA_WAITS_ONCE,
+	AREA_WAITS_JOIN,  /* object: a task */
+	AREA_WAITS_GROUP, /* object: a group */
+	AREA_WAITS_TIME,  /* amount: of CLOCK_MONOTONIC */
+	AREA_WAITS_COUNT,
+};
+
+/* The words with which a lock names its holder: the address of a task, or that of a struct
+ * area_thread and AREA_HOLDER_THREAD; the low bits are flags. A rwlock that readers hold
+ * has none. */
+#define AREA_HOLDER_THREAD (UINT64_C(1) << 63)
+#define AREA_HOLDER_FLAGS  UINT64_C(7)
+
+struct area_thread {
+	uint32_t tid; /* gettid(); 0: not known */
+	uint32_t reserved;
+	uint64_t
+		wait; /* address of the struct area_armed in which it waits; 0: none.
+			* Writer: the thread */
+};
+
+/* The list of those that wait for an object: these words are the first of it. Writers:
+ * threads that hold its lock. */
+struct area_waiters {
+	uint32_t lock;
+	uint32_t count;
+	uint64_t first; /* address of a struct area_armed */
+	uint64_t last;
+};
+
+/* A wait of a task or thread. Writers: the waiter, and threads that hold the lock of the
+ * list. */
+struct area_armed {
+	uint64_t next; /* in the list of the object; 0: none */
+	uint64_t previous;
+	uint64_t object; /* its address */
+	uint64_t waiter; /* as a holder */
+	uint64_t verb;   /* address of a struct area_verb */
+	uint64_t
+		since_ns; /* when it began, of CLOCK_MONOTONIC, at most a tick too early */
+	uint64_t
+		amount; /* of permits; of a condition: the address of the mutex */
+	uint32_t phase; /* 1: it is in the list */
+};
+
+/* A kind of wait. Constant. */
+struct area_verb {
+	uint64_t step;    /* the library's own */
+	uint32_t kind;    /* enum area_wait_kind */
+	uint32_t waiters; /* offset of the struct area_waiters in the object */
+	/* Offset of the holder; UINT32_MAX: there is none. Of a condition: in its mutex. */
+	uint32_t holder;
+	uint32_t
+		second; /* of a condition: offset of the waiters in its mutex */
 };
 
 /* The state of a tracked task. */
@@ -247,6 +356,14 @@ struct area_worker {
 	uint64_t finished;
 	uint64_t inbox_pushed;
 	uint64_t inbox_taken;
+};
+
+/* An object with a name. Writers: threads that name objects. */
+struct area_name {
+	uint64_t next; /* address of the next struct area_name; 0: none */
+	uint64_t object;
+	uint64_t name; /* address of a text that ends with 0 */
+	struct area_verb verb;
 };
 
 #endif

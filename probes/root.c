@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "skua/base.h"
+#include "skua/fiber.h"
 #include "skua/task.h"
 
 #define TEXT(x)  #x
@@ -27,6 +28,9 @@ struct area_root area_root = {
 	.task_poll = offsetof(struct skua_task, poll),
 	.task_type = offsetof(struct skua_task, type),
 	.task_state = offsetof(struct skua_task, state),
+	.fiber_fn = offsetof(struct skua_fiber, shown),
+	.fiber_context = offsetof(struct skua_fiber, context),
+	.fiber_wait = offsetof(struct skua_fiber, wait),
 };
 
 /* The name under which the root is exported. */

@@ -20,6 +20,7 @@ int skua_fiber_init(struct skua_fiber *fiber, skua_fiber_fn fn,
 	*fiber = (struct skua_fiber){
 		.task = SKUA_TASK_INIT(fiber_poll),
 		.fn = fn,
+		.shown = (const void *)(uintptr_t)fn,
 		.flags = stack_bytes ? stack_order(stack_bytes) : 0,
 	};
 	fiber->task.flags = TASK_FIBER;
@@ -129,6 +130,7 @@ int skua_fiber_spawn(struct skua_runtime *rt, const struct skua_task_type *type,
 	it->fn = fn;
 	it->arg = arg;
 	code = skua_fiber_init(&it->fiber, call, 0);
+	it->fiber.shown = (const void *)(uintptr_t)fn;
 	it->fiber.stack = stack;
 	it->fiber.flags = FIBER_ON_STACK;
 	if (!code)

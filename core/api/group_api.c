@@ -333,6 +333,8 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 static int wait_by_fiber(struct skua_fiber *fiber, struct skua_group *group,
 			 uint64_t deadline_ns)
 {
+	struct skua_wait wait = { .verb = &await_group, .object = group };
+
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;
 	/* The loop repeats when the fiber was woken for another cause. */
@@ -345,7 +347,7 @@ static int wait_by_fiber(struct skua_fiber *fiber, struct skua_group *group,
 		give_up = await_give_up(fiber, deadline_ns);
 		if (give_up && !skua_group_wait_cancel(&fiber->task, group))
 			return give_up;
-		await_suspend(fiber, deadline_ns, give_up);
+		await_suspend(fiber, &wait, deadline_ns, give_up);
 	}
 }
 

@@ -322,6 +322,8 @@ int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
 static int join_by_fiber(struct skua_fiber *fiber, struct skua_task *task,
 			 uint64_t deadline_ns)
 {
+	struct skua_wait wait = { .verb = &await_join, .object = task };
+
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;
 	/* The loop repeats when the fiber was woken for another cause. */
@@ -334,7 +336,7 @@ static int join_by_fiber(struct skua_fiber *fiber, struct skua_task *task,
 		give_up = await_give_up(fiber, deadline_ns);
 		if (give_up && !skua_task_join_cancel(&fiber->task, task))
 			return give_up;
-		await_suspend(fiber, deadline_ns, give_up);
+		await_suspend(fiber, &wait, deadline_ns, give_up);
 	}
 }
 

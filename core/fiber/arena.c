@@ -10,6 +10,7 @@
 
 #include "core/base/atomic.h"
 #include "core/fiber/watched.h"
+#include "probes/counters.h"
 #include "topology/node_memory.h"
 
 #ifndef MADV_GUARD_INSTALL
@@ -26,6 +27,11 @@
 #define COLOURS      32u
 
 _Static_assert(sizeof(struct stack) == 128, "32 of them are a page");
+_Static_assert(offsetof(struct stack, low) ==
+			       offsetof(struct area_stack, low) &&
+		       offsetof(struct stack, fiber) ==
+			       offsetof(struct area_stack, fiber),
+	       "tools read a stack");
 
 /* The part of the mappings of a process that guards may use: three quarters. A guess. */
 #define MAPPINGS_PART(limit) ((limit) / 4 * 3)
@@ -194,6 +200,7 @@ struct stack *arena_warm(struct arena *arena)
 		.order = arena->order,
 		.index = index,
 	};
+	counter_set_owner(&arena->area.stacks[index], (uintptr_t)stack);
 	watched_register(stack);
 	return stack;
 }
@@ -213,6 +220,7 @@ void arena_return(struct stack *stack)
 
 void arena_chill(struct arena *arena, unsigned index)
 {
+	counter_set_owner(&arena->area.stacks[index], 0);
 	arena->cold |= UINT64_C(1) << index;
 }
 

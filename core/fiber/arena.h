@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probes/area.h"
+
 struct skua_fiber;
 
 #define STACK_ORDER_MIN 14u /* 16 KB */
@@ -33,8 +35,11 @@ struct skua_fiber;
 
 /* Describes a stack, and is the end of it. Undefined while the stack is cold. */
 struct stack {
-	alignas(64) struct stack *next; /* in a list of the owner */
-	char *low;                      /* the lowest address */
+	/* A struct area_stack, for tools. */
+	alignas(64) char *low;    /* the lowest address */
+	struct skua_fiber *fiber; /* that has it; NULL: free */
+
+	struct stack *next; /* in a list of the owner */
 	struct arena *arena;
 	uint32_t order; /* it has at least 2^order bytes */
 	uint32_t index; /* in the arena */
@@ -44,10 +49,12 @@ struct stack {
 	struct stack *newer, *older;
 	uint64_t given_ns;
 	uint64_t count;
-	struct skua_fiber *fiber; /* that has it; NULL: free. Tools read it */
 };
 
 struct arena {
+	/* For tools: a list of all arenas of the owner, and their warm stacks. */
+	struct area_arena area;
+	struct arena *before;          /* in that list */
 	struct arena *next, *previous; /* in a list of the owner */
 	void *owner;
 	size_t bytes;

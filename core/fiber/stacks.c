@@ -2,6 +2,7 @@
 /* stacks.c - see stacks.h */
 #include "core/fiber/stacks.h"
 
+#include "core/base/atomic.h"
 #include "core/base/clock.h"
 
 /* Stacks of a magazine. */
@@ -48,6 +49,45 @@ static void unlink_arena(struct arena **list, struct arena *arena)
 		arena->next->previous = arena->previous;
 }
 
+/* ---- the list for tools, under the lock ----------------------------------------- */
+
+static void set_link(uint64_t *link, uint64_t arena)
+{
+	/* Release: the arena's words. Tools order their reads by system calls. */
+	atomic_store_release((atomic_u64 *)link, arena);
+}
+
+static void change_list(struct stacks *stacks)
+{
+	/* Release: the change before; the next one writes by release stores. */
+	set_link(&stacks->area.changes, stacks->area.changes + 1);
+}
+
+static void publish_arena(struct stacks *stacks, struct arena *arena)
+{
+	struct arena *first = (struct arena *)(uintptr_t)stacks->area.arenas;
+
+	change_list(stacks);
+	arena->area.next = (uintptr_t)first;
+	if (first)
+		first->before = arena;
+	set_link(&stacks->area.arenas, (uintptr_t)arena);
+	change_list(stacks);
+}
+
+static void unpublish_arena(struct stacks *stacks, struct arena *arena)
+{
+	struct arena *next = (struct arena *)(uintptr_t)arena->area.next;
+
+	change_list(stacks);
+	if (next)
+		next->before = arena->before;
+	set_link(arena->before ? &arena->before->area.next
+			       : &stacks->area.arenas,
+		 (uintptr_t)next);
+	change_list(stacks);
+}
+
 static struct stack *warm_locked(struct stacks *stacks, unsigned order)
 {
 	struct stacks_size *size = size_of(stacks, order);
@@ -59,6 +99,7 @@ static struct stack *warm_locked(struct stacks *stacks, unsigned order)
 		if (!arena)
 			return NULL;
 		link_arena(&size->arenas, arena);
+		publish_arena(stacks, arena);
 	}
 	stack = arena_warm(arena);
 	if (!arena->cold) {
@@ -81,6 +122,7 @@ static void chill_locked(struct stacks *stacks, struct arena *arena,
 	arena_chill(arena, index);
 	if (arena_all_cold(arena)) {
 		unlink_arena(&size->arenas, arena);
+		unpublish_arena(stacks, arena);
 		arena_unmap(arena);
 	}
 }

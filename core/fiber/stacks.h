@@ -35,6 +35,7 @@ struct stacks_size {
 struct stacks {
 	pthread_mutex_t lock;
 	/* Guarded by the lock. */
+	struct area_stacks area; /* for tools: a list of all arenas */
 	struct stacks_size sizes[STACK_ORDERS];
 	uint64_t warm; /* stacks in batches */
 	/* Constant. */

@@ -29,6 +29,8 @@ void publish(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 	struct area_runtime *area = &pool->telemetry.area;
 
+	pthread_mutex_init(&rt->names.lock, NULL);
+	rt->names.first = 0;
 	area->magic = AREA_RUNTIME_MAGIC;
 	area->abi = AREA_ABI;
 	area->bytes = sizeof(*area);
@@ -43,6 +45,10 @@ void publish(struct skua_runtime *rt)
 	area->stall_limit_ns = rt->config.stall_limit_ns;
 	area->tasks = ADDRESS(pool->telemetry.track);
 	area->task_slots = pool->telemetry.track ? TRACK_SLOTS : 0;
+	area->stacks = ADDRESS(&rt->worker_memory.allocs.nodes->stacks.area);
+	area->stacks_count = rt->worker_memory.allocs.count;
+	area->stacks_bytes = sizeof(*rt->worker_memory.allocs.nodes);
+	area->names = ADDRESS(&rt->names.first);
 	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }

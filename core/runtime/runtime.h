@@ -14,6 +14,14 @@
 #include "core/loop/worker.h"
 #include "skua/runtime.h"
 
+/* The objects of the program that have names. */
+struct names {
+	pthread_mutex_t lock;
+	uint64_t
+		first; /* address of a struct area_name. Guarded by the lock; tools
+			 * read it */
+};
+
 struct skua_runtime {
 	struct pool pool;
 	struct llc_groups groups; /* of the workers */
@@ -25,6 +33,7 @@ struct skua_runtime {
 	struct worker_threads threads;
 	/* The threads were joined. Writer: the thread that shuts down. */
 	bool stopped;
+	struct names names;
 	struct drive drive; /* used only by a caller-driven runtime */
 };
 

@@ -37,7 +37,8 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verb = { wait_step_of, "barrier" };
+static const struct wait_verb verb =
+	WAIT_VERB(wait_step_of, BARRIER, skua_barrier, WAIT_NO_HOLDER);
 
 int skua_barrier_init(struct skua_barrier *barrier, uint32_t parties)
 {

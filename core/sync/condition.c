@@ -74,7 +74,13 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return wait->code;
 }
 
-static const struct wait_verb verb = { wait_step_of, "condition" };
+static const struct wait_verb verb = {
+	.step = wait_step_of,
+	.kind = AREA_WAITS_CONDITION,
+	.waiters = offsetof(struct skua_condition, waiters),
+	.holder = offsetof(struct skua_mutex, word),
+	.second = offsetof(struct skua_mutex, waiters),
+};
 
 int skua_condition_wait(struct skua_condition *condition,
 			struct skua_mutex *mutex, uint64_t deadline_ns)

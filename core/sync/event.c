@@ -66,7 +66,8 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verb = { wait_step_of, "event" };
+static const struct wait_verb verb =
+	WAIT_VERB(wait_step_of, EVENT, skua_event, WAIT_NO_HOLDER);
 
 int skua_event_wait(struct skua_event *event, uint64_t deadline_ns)
 {

@@ -164,7 +164,8 @@ int mutex_step(struct skua_wait *wait, void *object, bool granted, int give_up)
 	return code;
 }
 
-static const struct wait_verb lock_verb = { mutex_step, "mutex" };
+static const struct wait_verb lock_verb =
+	WAIT_VERB(mutex_step, MUTEX, skua_mutex, 0);
 
 bool mutex_held_by(struct skua_mutex *mutex, uintptr_t waiter)
 {

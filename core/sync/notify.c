@@ -74,7 +74,8 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verb = { wait_step_of, "notify" };
+static const struct wait_verb verb =
+	WAIT_VERB(wait_step_of, NOTIFY, skua_notify, WAIT_NO_HOLDER);
 
 int skua_notify_wait(struct skua_notify *notify, uint64_t deadline_ns)
 {

@@ -97,7 +97,7 @@ static int begin_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb verb = { begin_step, "once" };
+static const struct wait_verb verb = WAIT_VERB(begin_step, ONCE, skua_once, 0);
 
 int skua_once_begin(struct skua_once *once, uint64_t deadline_ns)
 {

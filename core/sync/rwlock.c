@@ -269,8 +269,10 @@ static int lock_step(struct skua_wait *wait, void *object, bool granted,
 }
 
 static const struct wait_verb verbs[] = {
-	[READS] = { lock_step, "rwlock, to read" },
-	[WRITES] = { lock_step, "rwlock, to write" },
+	[READS] = WAIT_VERB(lock_step, READ, skua_rwlock,
+			    offsetof(struct skua_rwlock, writer)),
+	[WRITES] = WAIT_VERB(lock_step, WRITE, skua_rwlock,
+			     offsetof(struct skua_rwlock, writer)),
 };
 
 static __attribute__((noinline)) int

@@ -136,7 +136,8 @@ static int acquire_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb acquire = { acquire_step, "semaphore" };
+static const struct wait_verb acquire =
+	WAIT_VERB(acquire_step, SEMAPHORE, skua_semaphore, WAIT_NO_HOLDER);
 
 static int may_acquire(const struct skua_semaphore *semaphore, uint64_t n)
 {

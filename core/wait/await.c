@@ -11,6 +11,16 @@
 #include "core/task/group.h"
 #include "core/task/task.h"
 
+#define VERB_HAS(field, other)                                    \
+	_Static_assert(offsetof(struct wait_verb, field) ==       \
+			       offsetof(struct area_verb, other), \
+		       #field)
+VERB_HAS(step, step);
+VERB_HAS(kind, kind);
+VERB_HAS(waiters, waiters);
+VERB_HAS(holder, holder);
+VERB_HAS(second, second);
+
 int await_allowed_outside(void)
 {
 	return current_here() || fork_region_current ? -EDEADLK : 0;
@@ -78,6 +88,14 @@ static uint64_t left_of(uint64_t deadline_ns, int give_up)
 	return give_up ? SKUA_FOREVER_NS : deadline_ns;
 }
 
+/* Note for tools when a wait began, unless its step has. Of a task, that is the start of
+ * the tick: a look at the clock would take as long as the wait itself. */
+static void begin_at(struct skua_wait *wait, uint64_t now_ns)
+{
+	if (wait->since_ns == 0)
+		wait->since_ns = now_ns;
+}
+
 /* ---- polls ------------------------------------------------------------------ */
 
 int await_may_poll(const struct skua_task *self, const struct skua_wait *wait)
@@ -114,14 +132,18 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 		wait->amount = amount;
 		wait->stage = 0;
 		wait->given = 0;
+		wait->since_ns = 0;
 	} else if (!is_armed_by(wait, self, verb, object, amount)) {
 		return -EINVAL;
 	}
 	give_up = give_up_of(self, false, deadline_ns);
 	code = verb->step(wait, object, take_grant(wait), give_up);
-	if (code != -EAGAIN)
+	if (code != -EAGAIN) {
 		timers_cancel(timer);
-	else if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
+		return code;
+	}
+	begin_at(wait, current_worker->tick.start_ns);
+	if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
 		timers_add(current_worker, timer, self, deadline_ns);
 	return code;
 }
@@ -154,15 +176,19 @@ bool await_armed(struct skua_wait *wait)
 
 /* ---- fibers ----------------------------------------------------------------- */
 
-/* Wake the fiber at a deadline. An earlier timer that is still queued stays, and
- * is added again when it has fired: so a deadline that moves on with each call
- * costs no timer for each. A separate function: the caller must not keep the
- * address of a thread-local across a suspension. */
+/* Note for tools what the fiber waits for, and wake it at a deadline. An earlier timer
+ * that is still queued stays, and is added again when it has fired: so a deadline that
+ * moves on with each call costs no timer for each. A separate function: the caller must
+ * not keep the address of a thread-local across a suspension. */
 static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
+						    struct skua_wait *wait,
 						    uint64_t deadline_ns)
 {
 	struct timer *timer = (struct timer *)&fiber->timer;
 
+	begin_at(wait, current_worker->tick.start_ns);
+	wait->waiter = (uintptr_t)&fiber->task;
+	fiber->wait = wait;
 	if (deadline_ns == SKUA_FOREVER_NS)
 		return;
 	if (timers_queued(timer)) {
@@ -181,11 +207,17 @@ int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
 			  deadline_ns);
 }
 
-void await_suspend(struct skua_fiber *fiber, uint64_t deadline_ns, int give_up)
+void await_suspend(struct skua_fiber *fiber, struct skua_wait *wait,
+		   uint64_t deadline_ns, int give_up)
 {
-	wake_fiber_at(fiber, left_of(deadline_ns, give_up));
+	wake_fiber_at(fiber, wait, left_of(deadline_ns, give_up));
 	fiber_suspend(fiber);
+	fiber->wait = NULL;
 }
+
+const struct wait_verb await_join = { .kind = AREA_WAITS_JOIN };
+const struct wait_verb await_group = { .kind = AREA_WAITS_GROUP };
+static const struct wait_verb time_verb = { .kind = AREA_WAITS_TIME };
 
 static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 			  void *object, uint64_t deadline_ns)
@@ -200,9 +232,7 @@ static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 
 		if (code != -EAGAIN)
 			return code;
-		fiber->wait = wait;
-		await_suspend(fiber, deadline_ns, give_up);
-		fiber->wait = NULL;
+		await_suspend(fiber, wait, deadline_ns, give_up);
 	}
 }
 
@@ -238,7 +268,10 @@ static int await_by_thread(struct skua_wait *wait, void *object,
 
 		if (code != -EAGAIN)
 			return code;
+		begin_at(wait, clock_now_ns());
+		wait_thread.wait = wait;
 		sleep_until(wait, left_of(deadline_ns, give_up));
+		wait_thread.wait = NULL;
 	}
 }
 
@@ -258,6 +291,7 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 
 int await_time(uint64_t when_ns)
 {
+	struct skua_wait wait = { .verb = &time_verb, .amount = when_ns };
 	struct skua_fiber *fiber = await_fiber();
 	atomic_u32 nobody = 0; /* wakes it */
 	int code = 0;
@@ -266,7 +300,7 @@ int await_time(uint64_t when_ns)
 	while (fiber && !code) {
 		code = await_give_up(fiber, when_ns);
 		if (!code)
-			await_suspend(fiber, when_ns, 0);
+			await_suspend(fiber, &wait, when_ns, 0);
 	}
 	if (!fiber)
 		code = await_allowed();

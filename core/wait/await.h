@@ -13,6 +13,7 @@
 #include "core/fiber/fiber.h"
 #include "core/loop/current.h"
 #include "core/wait/wait.h"
+#include "probes/area.h"
 
 /*
  * One step of an operation.
@@ -26,10 +27,25 @@
 typedef int wait_step(struct skua_wait *wait, void *object, bool granted,
 		      int give_up);
 
+/* Tools read it, as a struct area_verb. */
 struct wait_verb {
 	wait_step *step;
-	const char *name; /* for tools and messages */
+	enum area_wait_kind kind;
+	uint32_t waiters; /* offset of the waiters in the object */
+	uint32_t
+		holder; /* offset of the holder; WAIT_NO_HOLDER: there is none */
+	uint32_t
+		second; /* of a condition: offset of the waiters in its mutex */
 };
+
+#define WAIT_NO_HOLDER UINT32_MAX
+
+/* WAIT_VERB - the verb of an object of @type; @holder as above */
+#define WAIT_VERB(step, kind, type, holder)                              \
+	{                                                                \
+		step, AREA_WAITS_##kind, offsetof(struct type, waiters), \
+			holder, 0                                        \
+	}
 
 /* await_may_poll - may @self use @wait now? Return: 0; -EINVAL (an argument is NULL),
  * -EPERM, -EOWNERDEAD (@self is not being polled) */
@@ -88,11 +104,17 @@ static inline int await_allowed(void)
 int await(const struct wait_verb *verb, void *object, uint64_t amount,
 	  uint64_t deadline_ns);
 
+/* The verbs of waits that need no wait, and have one for tools. */
+extern const struct wait_verb await_join __attribute__((visibility("hidden")));
+extern const struct wait_verb await_group __attribute__((visibility("hidden")));
+
 /**
  * await_suspend - suspend a fiber until it is woken or cancelled, or until a deadline
+ * @wait: what it waits for; armed, or of one of the verbs above
  * @give_up: the result of await_give_up(), for which the caller goes on waiting
  */
-void await_suspend(struct skua_fiber *fiber, uint64_t deadline_ns, int give_up);
+void await_suspend(struct skua_fiber *fiber, struct skua_wait *wait,
+		   uint64_t deadline_ns, int give_up);
 
 /* await_give_up - return the error with which the calling fiber must end a wait; 0:
  * none. -EDEADLK: it must not wait at all */

@@ -8,10 +8,30 @@
 #include "core/loop/schedule.h"
 #include "core/os/futex.h"
 #include "core/task/task.h"
+#include "probes/area.h"
 
 enum { NEXT, PREVIOUS }; /* links of a wait */
 
 _Static_assert(sizeof(struct skua_wait) == 128, "two cache lines");
+
+/* Tools read a wait, a list and a thread. */
+#define SAME(a, b, field, other)                                               \
+	_Static_assert(offsetof(struct a, field) == offsetof(struct b, other), \
+		       #field)
+SAME(skua_wait, area_armed, link, next);
+SAME(skua_wait, area_armed, object, object);
+SAME(skua_wait, area_armed, waiter, waiter);
+SAME(skua_wait, area_armed, verb, verb);
+SAME(skua_wait, area_armed, since_ns, since_ns);
+SAME(skua_wait, area_armed, amount, amount);
+SAME(skua_wait, area_armed, phase, phase);
+SAME(skua_waiters, area_waiters, count, count);
+SAME(skua_waiters, area_waiters, first, first);
+SAME(wait_thread, area_thread, id, tid);
+SAME(wait_thread, area_thread, wait, wait);
+_Static_assert(WAIT_THREAD == AREA_HOLDER_THREAD &&
+		       WAIT_FREE_BITS == AREA_HOLDER_FLAGS && WAIT_ARMED == 1,
+	       "as tools know them");
 
 _Thread_local struct wait_thread wait_thread
 	__attribute__((tls_model("initial-exec")));

@@ -32,6 +32,7 @@ enum wait_phase { WAIT_IDLE, WAIT_ARMED, WAIT_CHOSEN, WAIT_GRANTED };
  * also in the child of a fork(), where the thread that forked goes on. */
 struct wait_thread {
 	alignas(8) uint32_t id; /* of the kernel, for tools; 0: not read yet */
+	struct skua_wait *wait; /* for tools: in which it sleeps; NULL: none */
 };
 
 /* Initial-exec, like current_worker. */

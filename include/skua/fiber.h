@@ -86,7 +86,7 @@ struct skua_fiber {
 	uint32_t flags;
 	uint32_t masks;
 	struct skua_fiber *outer;
-	uint64_t reserved;
+	const void *shown;
 	struct skua_timer timer;
 	uint64_t reserved2;
 };

@@ -27,6 +27,8 @@
 
 SKUA_BEGIN_DECLS
 
+struct skua_runtime;
+
 /* ---- mutex -------------------------------------------------------------------- */
 
 /**
@@ -470,6 +472,65 @@ SKUA_API int skua_once_end(struct skua_once *once, bool done);
  * Threads: any. Blocks: never. Allocates: nothing.
  * Order: what the initialisation did is visible after a return of true. */
 SKUA_API bool skua_once_is_done(const struct skua_once *once);
+
+/* ---- names -------------------------------------------------------------------- */
+
+enum skua_sync_kind {
+	SKUA_SYNC_MUTEX = 1,
+	SKUA_SYNC_RWLOCK,
+	SKUA_SYNC_SEMAPHORE,
+	SKUA_SYNC_EVENT,
+	SKUA_SYNC_NOTIFY,
+	SKUA_SYNC_CONDITION,
+	SKUA_SYNC_BARRIER,
+	SKUA_SYNC_ONCE,
+};
+
+/**
+ * struct skua_sync_name - the name of an object, for the tools
+ *
+ * Zero it before the first use. The fields are private to the library.
+ */
+struct skua_sync_name {
+	uint64_t next;
+	uint64_t object;
+	uint64_t name;
+	uint64_t verb[3];
+	struct skua_sync_name *before;
+	struct skua_runtime *runtime;
+};
+
+/**
+ * skua_sync_set_name - name an object
+ * @rt: live runtime, borrowed; it lists the object
+ * @entry: memory of the caller, zeroed, in place until skua_sync_clear_name()
+ * @kind: of the object
+ * @object: a struct of that kind, in place until skua_sync_clear_name()
+ * @name: text, likewise in place
+ *
+ * `skua waits` lists the objects of a runtime that have a name, even if no fiber waits for
+ * them, and shows the name instead of the address of the object.
+ *
+ * Threads: any. Blocks: never, except for a lock that is held for less than a
+ * microsecond. Allocates: nothing.
+ * Return: 0; -EALREADY (@entry names an object); -EINVAL (an argument is NULL, or @kind
+ * is none of the above); -EOWNERDEAD (in a forked child).
+ */
+SKUA_API int skua_sync_set_name(struct skua_runtime *rt,
+				struct skua_sync_name *entry,
+				enum skua_sync_kind kind, const void *object,
+				const char *name);
+
+/**
+ * skua_sync_clear_name - take a name back, before its runtime is destroyed
+ * @entry: that of skua_sync_set_name(); it may be used again
+ *
+ * Threads: any, one at a time for an entry. Blocks: never, except for a lock that is held
+ * for less than a microsecond. Allocates: nothing.
+ * Return: 0, also if @entry names nothing; -EINVAL (@entry is NULL); -EOWNERDEAD (in a
+ * forked child).
+ */
+SKUA_API int skua_sync_clear_name(struct skua_sync_name *entry);
 
 SKUA_END_DECLS
 

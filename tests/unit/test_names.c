@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* test_names.c - names of objects, and the words that tools read of fibers and waits */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "core/runtime/runtime.h"
+#include "core/wait/wait.h"
+#include "skua/fiber.h"
+#include "skua/sync.h"
+#include "tests/unit/parent.h"
+
+extern struct area_root area_root;
+
+static struct skua_mutex mutex, other;
+static struct skua_semaphore semaphore;
+
+static struct skua_runtime *make(void)
+{
+	return RUNTIME(.workers = 2, .flags = SKUA_NO_ENV);
+}
+
+static const struct area_runtime *area_of(const struct skua_runtime *rt)
+{
+	return &rt->pool.telemetry.area;
+}
+
+/* The names of a runtime, as a reader finds them. */
+static unsigned listed(const struct skua_runtime *rt, const char **names,
+		       unsigned most)
+{
+	const struct area_name *at =
+		*(const struct area_name *const *)area_of(rt)->names;
+	unsigned count = 0;
+
+	for (; at && count < most; at = (const struct area_name *)at->next)
+		names[count++] = (const char *)at->name;
+	return count;
+}
+
+/* ---- names ------------------------------------------------------------------- */
+
+TEST(set_name__several__listed_until_cleared)
+{
+	struct skua_runtime *rt = make();
+	struct skua_sync_name names[3] = { 0 };
+	const char *found[4];
+
+	assert_int_equal(listed(rt, found, 4), 0);
+	assert_int_equal(skua_sync_set_name(rt, &names[0], SKUA_SYNC_MUTEX,
+					    &mutex, "first"),
+			 0);
+	assert_int_equal(skua_sync_set_name(rt, &names[1], SKUA_SYNC_MUTEX,
+					    &other, "second"),
+			 0);
+	assert_int_equal(skua_sync_set_name(rt, &names[2], SKUA_SYNC_SEMAPHORE,
+					    &semaphore, "third"),
+			 0);
+	assert_int_equal(listed(rt, found, 4), 3);
+	assert_string_equal(found[0], "third");
+	assert_string_equal(found[2], "first");
+	/* From the middle, the front and the end of the list. */
+	assert_int_equal(skua_sync_clear_name(&names[1]), 0);
+	assert_int_equal(listed(rt, found, 4), 2);
+	assert_string_equal(found[1], "first");
+	assert_int_equal(skua_sync_clear_name(&names[2]), 0);
+	assert_int_equal(skua_sync_clear_name(&names[0]), 0);
+	assert_int_equal(listed(rt, found, 4), 0);
+	/* Again. */
+	assert_int_equal(skua_sync_set_name(rt, &names[1], SKUA_SYNC_MUTEX,
+					    &other, "fourth"),
+			 0);
+	assert_int_equal(listed(rt, found, 4), 1);
+	assert_int_equal(skua_sync_clear_name(&names[1]), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+TEST(set_name__misuse__refused)
+{
+	struct skua_runtime *rt = make();
+	struct skua_sync_name name = { 0 };
+
+	assert_int_equal(skua_sync_set_name(NULL, &name, SKUA_SYNC_MUTEX,
+					    &mutex, "name"),
+			 -EINVAL);
+	assert_int_equal(
+		skua_sync_set_name(rt, NULL, SKUA_SYNC_MUTEX, &mutex, "name"),
+		-EINVAL);
+	assert_int_equal(
+		skua_sync_set_name(rt, &name, SKUA_SYNC_MUTEX, NULL, "name"),
+		-EINVAL);
+	assert_int_equal(
+		skua_sync_set_name(rt, &name, SKUA_SYNC_MUTEX, &mutex, NULL),
+		-EINVAL);
+	assert_int_equal(skua_sync_set_name(rt, &name, (enum skua_sync_kind)0,
+					    &mutex, "name"),
+			 -EINVAL);
+	assert_int_equal(
+		skua_sync_set_name(rt, &name,
+				   (enum skua_sync_kind)(SKUA_SYNC_ONCE + 1),
+				   &mutex, "name"),
+		-EINVAL);
+	assert_int_equal(skua_sync_clear_name(&name), 0);
+	assert_int_equal(skua_sync_clear_name(NULL), -EINVAL);
+	assert_int_equal(
+		skua_sync_set_name(rt, &name, SKUA_SYNC_MUTEX, &mutex, "name"),
+		0);
+	assert_int_equal(
+		skua_sync_set_name(rt, &name, SKUA_SYNC_MUTEX, &other, "name"),
+		-EALREADY);
+	assert_int_equal(skua_sync_clear_name(&name), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- waits ------------------------------------------------------------------- */
+
+static void lock_it(void *arg)
+{
+	(void)arg;
+	assert_int_equal(skua_mutex_lock(&mutex, SKUA_FOREVER_NS), 0);
+	skua_mutex_unlock(&mutex);
+}
+
+static uint64_t word(uint64_t address)
+{
+	uint64_t value;
+
+	memcpy(&value, (const void *)address, sizeof(value));
+	return value;
+}
+
+/* The fiber in the stacks of a runtime, of which there is one; 0: none. */
+static uint64_t fiber_of(const struct skua_runtime *rt)
+{
+	const struct area_stacks *stacks =
+		(const struct area_stacks *)area_of(rt)->stacks;
+	uint64_t found = 0;
+
+	assert_int_equal(area_of(rt)->stacks_count, 1);
+	for (uint64_t at = stacks->arenas; at; at = word(at))
+		for (unsigned i = 0; i < AREA_ARENA_STACKS; i++) {
+			uint64_t stack =
+				((const struct area_arena *)at)->stacks[i];
+
+			if (stack && ((const struct area_stack *)stack)->fiber)
+				found = ((const struct area_stack *)stack)
+						->fiber;
+		}
+	return found;
+}
+
+/* The wait of that fiber; NULL: none. */
+static const struct area_armed *wait_of(const struct skua_runtime *rt)
+{
+	uint64_t fiber = fiber_of(rt);
+
+	return fiber ? (const struct area_armed *)word(fiber +
+						       area_root.fiber_wait)
+		     : NULL;
+}
+
+TEST(area__fiber_waits__leads_to_the_holder)
+{
+	struct skua_runtime *rt = make();
+	const struct area_armed *wait;
+	const struct area_verb *verb;
+	uint64_t holder, fiber;
+
+	assert_int_equal(skua_mutex_lock(&mutex, SKUA_FOREVER_NS), 0);
+	assert_int_equal(skua_fiber_spawn(rt, NULL, lock_it, NULL), 0);
+	while (!wait_of(rt) || mutex.waiters.count == 0)
+		sched_yield();
+	fiber = fiber_of(rt);
+	wait = wait_of(rt);
+	verb = (const struct area_verb *)wait->verb;
+	assert_int_equal(word(fiber + area_root.fiber_fn), (uintptr_t)lock_it);
+	assert_int_equal(wait->waiter, fiber);
+	assert_int_equal(wait->object, (uintptr_t)&mutex);
+	assert_int_equal(wait->phase, 1);
+	assert_true(wait->since_ns > 0 && wait->since_ns <= skua_now_ns());
+	assert_int_equal(verb->kind, AREA_WAITS_MUTEX);
+	assert_int_equal(word(wait->object + verb->waiters +
+			      offsetof(struct area_waiters, first)),
+			 (uintptr_t)wait);
+	holder = word(wait->object + verb->holder);
+	assert_true(holder & AREA_HOLDER_THREAD);
+	holder &= ~(AREA_HOLDER_THREAD | AREA_HOLDER_FLAGS);
+	assert_int_equal(((const struct area_thread *)holder)->tid, gettid());
+	assert_int_equal(skua_mutex_unlock(&mutex), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(fiber_of(rt), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
