@@ -28,6 +28,7 @@ static const struct verb verbs[] = {
 	  "task" },
 	{ "pin", verb_pin, "Count what workers do, even while no tool runs" },
 	{ "record", verb_record, "Record what the workers of a process do" },
+	{ "stacks", verb_stacks, "Show the stacks of the fibers of a process" },
 	{ "stats", verb_stats,
 	  "Show the counters of the workers of a process" },
 	{ "symbolize", verb_symbolize,
@@ -40,6 +41,8 @@ static const struct verb verbs[] = {
 	{ "trace", verb_trace,
 	  "Count steals, sleeps and preemptions of workers by their probes" },
 	{ "unpin", verb_unpin, "End the counting that pin began" },
+	{ "waits", verb_waits,
+	  "Show the locks of a process, their waiters, and deadlocks" },
 	{ "why", verb_why,
 	  "Show where the time of the slowest tasks of a process went" },
 };

@@ -22,12 +22,14 @@ int verb_perf(int argc, char **argv);
 int verb_pin(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_stats(int argc, char **argv);
+int verb_stacks(int argc, char **argv);
 int verb_symbolize(int argc, char **argv);
 int verb_tasks(int argc, char **argv);
 int verb_top(int argc, char **argv);
 int verb_topo(int argc, char **argv);
 int verb_trace(int argc, char **argv);
 int verb_unpin(int argc, char **argv);
+int verb_waits(int argc, char **argv);
 int verb_why(int argc, char **argv);
 
 #endif

@@ -219,6 +219,11 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 		runtime->task_type = root->task_type;
 		if (root->bytes >= END_OF(struct area_root, task_state))
 			runtime->task_state = root->task_state;
+		if (root->bytes >= END_OF(struct area_root, fiber_wait)) {
+			runtime->fiber_fn = root->fiber_fn;
+			runtime->fiber_context = root->fiber_context;
+			runtime->fiber_wait = root->fiber_wait;
+		}
 		memcpy(runtime->version, root->version, sizeof(root->version));
 		next = runtime->area.next;
 	}

@@ -25,12 +25,12 @@ static void refill(struct target_budget *budget)
 	uint64_t now = now_ns(), passed = now - budget->at_ns;
 	uint64_t seconds = passed / SECOND_NS, rest = passed % SECOND_NS;
 
-	if (seconds > TARGET_WORK / TARGET_WORK_SECOND)
-		seconds = TARGET_WORK / TARGET_WORK_SECOND;
+	if (seconds > budget->most / TARGET_WORK_SECOND)
+		seconds = budget->most / TARGET_WORK_SECOND;
 	budget->left += seconds * TARGET_WORK_SECOND +
 			rest * (TARGET_WORK_SECOND >> 20) / (SECOND_NS >> 20);
-	if (budget->left > TARGET_WORK)
-		budget->left = TARGET_WORK;
+	if (budget->left > budget->most)
+		budget->left = budget->most;
 	budget->at_ns = now;
 }
 
@@ -50,7 +50,15 @@ void target_budget_begin(struct target_budget *budget)
 {
 	*budget = (struct target_budget){ .left = TARGET_WORK,
 					  .checked = TARGET_WORK,
+					  .most = TARGET_WORK,
 					  .at_ns = now_ns() };
+}
+
+void target_budget_raise(struct target_budget *budget, uint64_t work)
+{
+	budget->left += work;
+	budget->checked += work;
+	budget->most += work;
 }
 
 bool target_budget_spend(struct target_budget *budget, uint64_t work)

@@ -21,19 +21,22 @@
 #define TARGET_WORK        (UINT64_C(256) << 20)
 #define TARGET_WORK_SECOND (UINT64_C(64) << 20)
 #define TARGET_WORK_LAST   (UINT64_C(32) << 20)
-#define TARGET_READ_COST   UINT64_C(2048)
-#define TARGET_HELD        (UINT64_C(24) << 20) /* bytes of file tables kept */
+#define TARGET_WORK_FIBERS \
+	(UINT64_C(1) << 30) /* more, to read 100,000 fibers */
+#define TARGET_READ_COST UINT64_C(2048)
+#define TARGET_HELD      (UINT64_C(24) << 20) /* bytes of file tables kept */
 
 /**
  * struct target_budget - the budget of one process
  * @left: work that is left
  * @checked: @left at the last check of the clock and of signals
  * @at_ns: time of that check
+ * @most: the most that is ever left
  * @held: bytes of tables that are kept
  * @ending: a signal has come
  */
 struct target_budget {
-	uint64_t left, checked;
+	uint64_t left, checked, most;
 	uint64_t at_ns;
 	uint64_t held;
 	bool ending;
@@ -44,6 +47,9 @@ struct target_budget {
 bool target_is_signalled(void);
 
 void target_budget_begin(struct target_budget *budget);
+
+/* target_budget_raise - allow @work more */
+void target_budget_raise(struct target_budget *budget, uint64_t work);
 
 /* target_budget_spend - spend @work. Return: false if less is left; nothing is
  * spent then */

@@ -109,6 +109,7 @@ ROOMS = {
     "recording": "cli programs target stats",
     "why": "cli programs target recording flame",
     "flame": "cli programs target",
+    "waits": "cli target flame",
 }
 
 # A micro-benchmark of one primitive may include the primitive.

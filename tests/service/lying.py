@@ -27,12 +27,14 @@ QUICK_SHARE = 3
 ADDRESS_SPACE = 4 << 30
 
 KINDS = ("honest", "runtimes", "workers", "types", "unmapped", "symbols",
-         "unwind", "whole", "functions", "notes", "changing", "circle", "tasks", "ring")
+         "unwind", "whole", "functions", "notes", "changing", "circle", "tasks", "ring", "fibers")
 # With @ where a file goes; what ends by itself, and what runs until a signal.
 VERBS = {
     "top": ("top --once --interval 0.2", "top --interval 0.2"),
     "stats": ("stats", None),
     "tasks": ("tasks --each", None),
+    "waits": ("waits --each", None),
+    "stacks": ("stacks --each", None),
     "doctor": ("doctor", None),
     "metrics": ("metrics --once", "metrics --listen 127.0.0.1:0"),
     "textfile": (None, "metrics --textfile @ --interval 1"),

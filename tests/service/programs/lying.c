@@ -20,6 +20,8 @@
  *	changing  a list of runtimes that changes all the time
  *	circle    a list of runtimes that leads back to its beginning
  *	tasks     a table of tasks that is all of them done, each with a type of its own
+ *	fibers    a list of stacks that leads back to its beginning, and is full of
+ *		  fibers that wait in a list that does so as well
  *	ring      a worker whose ring always has more events than it holds
  */
 #include <elf.h>
@@ -470,6 +472,37 @@ static void lie_tasks(void)
 	runtimes[0].task_slots = UINT64_MAX;
 }
 
+static void lie_fibers(void)
+{
+	static struct area_stacks stacks;
+	static struct area_arena arena;
+	static struct area_stack stack;
+	static struct area_armed armed;
+	static struct area_verb verb = { .kind = AREA_WAITS_MUTEX };
+	static struct area_waiters object;
+	static uint64_t fiber[16];
+
+	for (unsigned i = 0; i < AREA_ARENA_STACKS; i++)
+		arena.stacks[i] = address(&stack);
+	arena.next = address(&arena);
+	stacks.arenas = address(&arena);
+	stack.fiber = address(fiber);
+	for (unsigned i = 0; i < 16; i++)
+		fiber[i] = address(&armed);
+	armed = (struct area_armed){ .next = address(&armed),
+				     .object = address(&object),
+				     .waiter = address(fiber),
+				     .verb = address(&verb) };
+	object.first = address(&armed);
+	root.fiber_fn = root.fiber_context = 8;
+	root.fiber_wait = 16;
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		runtimes[i].stacks = address(&stacks);
+		runtimes[i].stacks_count = UINT32_MAX;
+		runtimes[i].stacks_bytes = 0;
+	}
+}
+
 static void *record(void *unused)
 {
 	(void)unused;
@@ -499,7 +532,7 @@ int main(int argc, char **argv)
 		{ "types", lie_types },       { "unmapped", lie_unmapped },
 		{ "notes", lie_notes },       { "changing", lie_changing },
 		{ "circle", lie_circle },     { "ring", lie_ring },
-		{ "tasks", lie_tasks },
+		{ "tasks", lie_tasks },       { "fibers", lie_fibers },
 	};
 	static const struct {
 		const char *name;

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/* waits.c - see waits.h */
+#include "bpf/waits/waits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/cli/grow.h"
+#include "bpf/cli/sorted.h"
+#include "bpf/target/target_memory.h"
+
+#define NO_HOLDER UINT32_MAX
+
+static bool same_party(struct target_party a, struct target_party b)
+{
+	return a.task == b.task && a.thread == b.thread;
+}
+
+static bool is_nobody(struct target_party party)
+{
+	return !party.task && !party.thread;
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+static uint64_t read_word(struct waits *w, uint64_t address)
+{
+	uint64_t word = 0;
+
+	return target_read(w->target, address, &word, sizeof(word)) ? 0 : word;
+}
+
+/* Does a wait of this kind have an object with a list? */
+static bool has_list(uint32_t kind)
+{
+	return kind != AREA_WAITS_JOIN && kind != AREA_WAITS_GROUP &&
+	       kind != AREA_WAITS_TIME;
+}
+
+/* The list of the object of a wait. The wait for a condition goes on as one for its
+ * mutex. */
+static uint64_t list_of(const struct target_wait *wait)
+{
+	const struct area_verb *verb = &wait->verb;
+	bool second = verb->kind == AREA_WAITS_CONDITION &&
+		      wait->armed.object == wait->armed.amount;
+
+	return wait->armed.object + (second ? verb->second : verb->waiters);
+}
+
+/* The address of the word that names the holder without which the waiter of a wait cannot
+ * go on; 0: there is none. */
+static uint64_t holder_of(const struct target_wait *wait)
+{
+	bool condition = wait->verb.kind == AREA_WAITS_CONDITION;
+
+	if (wait->verb.holder == NO_HOLDER || !has_list(wait->verb.kind))
+		return 0;
+	return (condition ? wait->armed.amount : wait->armed.object) +
+	       wait->verb.holder;
+}
+
+static struct target_party find_party(struct waits *w,
+				      const struct target_wait *wait)
+{
+	uint64_t at = holder_of(wait);
+
+	if (wait->verb.kind == AREA_WAITS_JOIN)
+		return (struct target_party){ .task = wait->armed.object };
+	return at ? target_party(read_word(w, at)) : (struct target_party){ 0 };
+}
+
+static uint32_t find_object(const struct waits *w, uint64_t address)
+{
+	for (uint32_t i = 0; i < w->object_count; i++)
+		if (w->objects[i].address == address)
+			return i;
+	return WAITS_NOBODY;
+}
+
+/* Return: 0, or -ENOMEM. */
+static int add_waiter(struct waits *w, struct target_party party,
+		      uint32_t fiber, const struct target_wait *wait,
+		      uint32_t object)
+{
+	if (!grow(&w->waiters, sizeof(*w->waiters), w->waiter_count,
+		  &w->waiter_room))
+		return -ENOMEM;
+	w->waiters[w->waiter_count++] = (struct waits_waiter){
+		.party = party,
+		.fiber = fiber,
+		.wait = *wait,
+		.object = object,
+		.on = find_party(w, wait),
+		.next = WAITS_NOBODY,
+	};
+	return 0;
+}
+
+/* Is the party a fiber, which is added with its own wait? Fibers are sorted by address. */
+static uint32_t find_fiber(const struct waits *w, struct target_party party)
+{
+	const struct target_fibers *fibers = &w->fibers;
+	size_t n =
+		SORTED_UP_TO(fibers->list, fibers->count, address, party.task);
+
+	return n > 0 && party.task && fibers->list[n - 1].address == party.task
+		       ? (uint32_t)n - 1
+		       : WAITS_NOBODY;
+}
+
+/* Add the tasks and threads in the list of an object that are no fibers. */
+static int read_list(struct waits *w, uint32_t object, uint64_t list)
+{
+	struct area_waiters waiters;
+	struct target_wait wait;
+	uint64_t at;
+	int code = 0;
+
+	if (target_read(w->target, list, &waiters, sizeof(waiters)))
+		return 0;
+	w->objects[object].waiters = waiters.count;
+	at = waiters.first;
+	for (unsigned i = 0; !code && at; i++) {
+		struct target_party party;
+		uint64_t since_ns;
+
+		if (i == WAITS_MAX_LIST) {
+			w->more = true;
+			break;
+		}
+		if (!target_read_wait(w->target, at, &wait))
+			break; /* it changed meanwhile */
+		party = target_party(wait.armed.waiter);
+		since_ns = wait.armed.since_ns;
+		if (since_ns && (!w->objects[object].since_ns ||
+				 since_ns < w->objects[object].since_ns))
+			w->objects[object].since_ns = since_ns;
+		if (find_fiber(w, party) == WAITS_NOBODY)
+			code = add_waiter(w, party, WAITS_NOBODY, &wait,
+					  object);
+		at = wait.armed.next;
+	}
+	return code;
+}
+
+/* Return the object of a wait, which is added if it is new; WAITS_NOBODY: it has none. */
+static int add_object(struct waits *w, const struct target_wait *wait,
+		      uint32_t *out)
+{
+	*out = WAITS_NOBODY;
+	if (!has_list(wait->verb.kind))
+		return 0;
+	*out = find_object(w, wait->armed.object);
+	if (*out != WAITS_NOBODY && w->objects[*out].verb.kind)
+		return 0;
+	if (*out == WAITS_NOBODY) {
+		if (w->object_count == WAITS_MAX_OBJECTS) {
+			w->more = true;
+			return 0;
+		}
+		if (!grow(&w->objects, sizeof(*w->objects), w->object_count,
+			  &w->object_room))
+			return -ENOMEM;
+		*out = w->object_count++;
+		w->objects[*out] = (struct waits_object){
+			.address = wait->armed.object,
+		};
+	}
+	w->objects[*out].verb = wait->verb;
+	if (wait->verb.kind != AREA_WAITS_CONDITION)
+		w->objects[*out].holder = find_party(w, wait);
+	return read_list(w, *out, list_of(wait));
+}
+
+static int compare_fibers(const void *left, const void *right)
+{
+	const struct target_fiber *a = left, *b = right;
+
+	return compare_numbers(a->address, b->address);
+}
+
+static bool find_waiter(const struct waits *w, struct target_party party)
+{
+	for (uint32_t i = 0; i < w->waiter_count; i++)
+		if (same_party(w->waiters[i].party, party))
+			return true;
+	return false;
+}
+
+static int compare_waiters(const void *left, const void *right)
+{
+	const struct waits_waiter *a = left, *b = right;
+	int order = compare_numbers(a->party.task, b->party.task);
+
+	return order ? order
+		     : compare_numbers(a->party.thread, b->party.thread);
+}
+
+/* Add the waits of threads that hold objects. */
+static int add_threads(struct waits *w)
+{
+	int code = 0;
+
+	/* Each wait may lead to a further object. */
+	for (uint32_t i = 0; !code && i < w->object_count; i++) {
+		struct target_party holder = w->objects[i].holder;
+		struct area_thread thread;
+		struct target_wait wait;
+		uint32_t object;
+
+		if (!holder.thread || find_waiter(w, holder) ||
+		    target_read(w->target, holder.thread, &thread,
+				sizeof(thread)) != 0 ||
+		    !target_read_wait(w->target, thread.wait, &wait))
+			continue;
+		code = add_object(w, &wait, &object);
+		if (!code && !find_waiter(w, holder))
+			code = add_waiter(w, holder, WAITS_NOBODY, &wait,
+					  object);
+	}
+	return code;
+}
+
+uint32_t waits_find(const struct waits *waits, struct target_party party)
+{
+	const struct waits_waiter key = { .party = party };
+	const struct waits_waiter *found =
+		is_nobody(party) || !waits->waiter_count
+			? NULL
+			: bsearch(&key, waits->waiters, waits->waiter_count,
+				  sizeof(key), compare_waiters);
+
+	return found ? (uint32_t)(found - waits->waiters) : WAITS_NOBODY;
+}
+
+/* Find the waiters that other waiters wait for. */
+static void link_waiters(struct waits *w)
+{
+	if (w->waiter_count)
+		qsort(w->waiters, w->waiter_count, sizeof(*w->waiters),
+		      compare_waiters);
+	for (uint32_t i = 0; i < w->waiter_count; i++)
+		w->waiters[i].next = waits_find(w, w->waiters[i].on);
+}
+
+/* Add an object with a name. */
+static int add_named(struct waits *w, const struct area_name *name)
+{
+	const struct target_wait wait = { .armed.object = name->object,
+					  .verb = name->verb };
+	uint32_t object;
+	char *text;
+	int code;
+
+	if (name->verb.kind == AREA_WAITS_NOTHING ||
+	    name->verb.kind >= AREA_WAITS_COUNT)
+		return 0;
+	code = add_object(w, &wait, &object);
+	if (code || object == WAITS_NOBODY)
+		return code;
+	text = w->objects[object].name;
+	for (size_t bytes = TARGET_NAME - 1; bytes > 0 && !*text; bytes /= 2)
+		if (target_read(w->target, name->name, text, bytes) != 0)
+			*text = 0; /* a short one at the end of its mapping */
+	target_printable(text, TARGET_NAME);
+	return 0;
+}
+
+static int read_names(struct waits *w, const struct target_runtime *runtime)
+{
+	uint64_t at = 0;
+	int code = 0;
+
+	if (!runtime->area.names)
+		return 0;
+	/* Read the head; the list may change meanwhile, and is then cut short. */
+	at = read_word(w, runtime->area.names);
+	for (unsigned i = 0; !code && at && i < WAITS_MAX_OBJECTS; i++) {
+		struct area_name name;
+
+		if (target_read(w->target, at, &name, sizeof(name)))
+			break;
+		code = add_named(w, &name);
+		at = name.next;
+	}
+	return code;
+}
+
+int waits_read(struct target *target, struct waits *out)
+{
+	struct target_fibers *fibers = &out->fibers;
+	int code;
+
+	*out = (struct waits){ .target = target };
+	code = target_fibers_read(target, fibers);
+	out->more = fibers->more;
+	if (!code && fibers->count)
+		qsort(fibers->list, fibers->count, sizeof(*fibers->list),
+		      compare_fibers);
+	for (unsigned i = 0; !code && i < target_runtimes(target); i++)
+		code = read_names(out, target_runtime(target, i));
+	for (unsigned i = 0; !code && i < fibers->count; i++) {
+		const struct target_fiber *fiber = &fibers->list[i];
+		struct target_party party = { .task = fiber->address };
+		uint32_t object;
+
+		if (!fiber->wait.address)
+			continue;
+		code = add_object(out, &fiber->wait, &object);
+		if (!code)
+			code = add_waiter(out, party, i, &fiber->wait, object);
+	}
+	if (!code)
+		code = add_threads(out);
+	if (!code)
+		link_waiters(out);
+	return code;
+}
+
+void waits_free(struct waits *waits)
+{
+	target_fibers_free(&waits->fibers);
+	free(waits->objects);
+	free(waits->waiters);
+	*waits = (struct waits){ .target = NULL };
+}
+
+/* ---- cycles --------------------------------------------------------------------- */
+
+/* Did the waiter wait in the same way in an earlier reading? */
+static bool waited(const struct waits *before,
+		   const struct waits_waiter *waiter)
+{
+	uint32_t i = waits_find(before, waiter->party);
+	const struct waits_waiter *was =
+		i == WAITS_NOBODY ? NULL : &before->waiters[i];
+
+	return was && was->wait.address == waiter->wait.address &&
+	       was->wait.armed.object == waiter->wait.armed.object &&
+	       was->wait.armed.since_ns == waiter->wait.armed.since_ns &&
+	       same_party(was->on, waiter->on);
+}
+
+uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
+		     const struct waits *before)
+{
+	for (; *first < waits->waiter_count; (*first)++) {
+		uint32_t at = *first, least = *first;
+		bool real = true;
+
+		/* A cycle is found at its least number. */
+		for (unsigned steps = 0; steps < WAITS_MAX_CYCLE; steps++) {
+			const struct waits_waiter *waiter = &waits->waiters[at];
+
+			real &= !before || waited(before, waiter);
+			at = waiter->next;
+			if (at == WAITS_NOBODY || at <= least)
+				break;
+		}
+		if (at == *first && real)
+			return (*first)++;
+	}
+	return WAITS_NOBODY;
+}
+
+/* ---- names ---------------------------------------------------------------------- */
+
+const char *waits_kind(uint32_t kind)
+{
+	static const char *const names[AREA_WAITS_COUNT] = {
+		[AREA_WAITS_NOTHING] = "nothing",
+		[AREA_WAITS_MUTEX] = "mutex",
+		[AREA_WAITS_READ] = "rwlock, to read",
+		[AREA_WAITS_WRITE] = "rwlock, to write",
+		[AREA_WAITS_SEMAPHORE] = "semaphore",
+		[AREA_WAITS_EVENT] = "event",
+		[AREA_WAITS_NOTIFY] = "notify",
+		[AREA_WAITS_CONDITION] = "condition",
+		[AREA_WAITS_BARRIER] = "barrier",
+		[AREA_WAITS_ONCE] = "once",
+		[AREA_WAITS_JOIN] = "join",
+		[AREA_WAITS_GROUP] = "group",
+		[AREA_WAITS_TIME] = "time",
+	};
+
+	return kind < AREA_WAITS_COUNT ? names[kind] : names[0];
+}
+
+const char *waits_object_name(const struct waits *waits, uint32_t object,
+			      char *text)
+{
+	const struct waits_object *it = &waits->objects[object];
+
+	if (it->name[0])
+		snprintf(text, TARGET_NAME, "%s", it->name);
+	else
+		snprintf(text, TARGET_NAME, "0x%" PRIx64, it->address);
+	return text;
+}
+
+/* Name a task: of a fiber, by its type or function. */
+static void name_task(const struct waits *waits, uint64_t task, char *text)
+{
+	struct target_party party = { .task = task };
+	uint32_t i = find_fiber(waits, party);
+	char name[TARGET_NAME] = "";
+
+	if (i != WAITS_NOBODY)
+		target_name(waits->target, waits->fibers.list[i].type,
+			    waits->fibers.list[i].fn, name);
+	snprintf(text, 2 * TARGET_NAME, "%s %s%s0x%" PRIx64,
+		 i != WAITS_NOBODY ? "fiber" : "task", name, *name ? " " : "",
+		 task);
+}
+
+static void name_thread(const struct waits *waits, uint64_t thread, char *text)
+{
+	struct area_thread area = { 0 };
+	pid_t tid = 0;
+
+	if (target_read(waits->target, thread, &area, sizeof(area)) == 0)
+		tid = target_thread(waits->target, area.tid);
+	if (tid)
+		snprintf(text, 2 * TARGET_NAME, "thread %d", (int)tid);
+	else
+		snprintf(text, 2 * TARGET_NAME, "a thread that is gone");
+}
+
+const char *waits_party_name(const struct waits *waits,
+			     struct target_party party, char *text)
+{
+	if (party.task)
+		name_task(waits, party.task, text);
+	else if (party.thread)
+		name_thread(waits, party.thread, text);
+	else
+		snprintf(text, 2 * TARGET_NAME, "nobody");
+	return text;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * waits.h - the locks of a process, their holders and their waiters
+ *
+ * Begins with the fibers (target_fibers.h) and the objects with names, and finds more:
+ * the objects that fibers wait for, and from their lists the tasks and threads that wait
+ * for these. A task that is no fiber, and a thread, is found only in such a list.
+ */
+#ifndef SKUA_BPF_WAITS_WAITS_H
+#define SKUA_BPF_WAITS_WAITS_H
+
+#include "bpf/target/target_fibers.h"
+
+/* Limits of what a process may claim. */
+#define WAITS_MAX_OBJECTS 4096u
+#define WAITS_MAX_LIST    TARGET_MAX_FIBERS /* waits of an object that are read */
+
+#define WAITS_MAX_CYCLE 256u /* waiters of a cycle that is found */
+
+#define WAITS_NOBODY UINT32_MAX
+
+/* An object that somebody waits for, or that has a name. */
+struct waits_object {
+	uint64_t address;
+	struct area_verb verb;  /* of a wait for it; zeros if nobody waits */
+	char name[TARGET_NAME]; /* "": none */
+	struct target_party holder;
+	uint32_t waiters;  /* by its list */
+	uint64_t since_ns; /* of the longest wait; 0: unknown */
+};
+
+/* A task or thread that waits. */
+struct waits_waiter {
+	struct target_party party;
+	uint32_t fiber; /* number in the fibers; WAITS_NOBODY: it is none */
+	struct target_wait wait;
+	uint32_t
+		object; /* number; WAITS_NOBODY: it waits for no object with a list */
+	struct target_party
+		on; /* the party without which it cannot go on, if known */
+	uint32_t
+		next; /* the waiter that is that party; WAITS_NOBODY: it does not wait */
+};
+
+struct waits {
+	struct target *target;
+	struct target_fibers fibers;
+	struct waits_object *objects;
+	struct waits_waiter *waiters;
+	uint32_t object_count, waiter_count;
+	size_t object_room, waiter_room;
+	bool more; /* some objects or waits were left out */
+};
+
+/**
+ * waits_read - read the waits of a process
+ * @out: release it with waits_free(), also after a failure
+ *
+ * Return: as target_fibers_read().
+ */
+int waits_read(struct target *target, struct waits *out);
+void waits_free(struct waits *waits);
+
+/**
+ * waits_cycle - find waiters that wait for each other
+ * @first: number of the first waiter to look at; receives the number after the one that
+ *         was found
+ * @before: an earlier reading: only a cycle that was there already counts, because the
+ *          process runs while it is read. NULL: any
+ *
+ * Follow `next` from the result. Return: the number of one of them, each cycle once;
+ * WAITS_NOBODY: there are no more.
+ */
+uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
+		     const struct waits *before);
+
+/* waits_find - the number of the waiter that is a party; WAITS_NOBODY: it does not wait */
+uint32_t waits_find(const struct waits *waits, struct target_party party);
+
+/* waits_kind - the name of a kind of wait: "mutex" */
+const char *waits_kind(uint32_t kind);
+
+/* waits_object_name - the name of an object, or its address. @text: TARGET_NAME bytes.
+ * Return: @text */
+const char *waits_object_name(const struct waits *waits, uint32_t object,
+			      char *text);
+
+/* waits_party_name - "fiber transfer 0x7f..", "task ..", "thread 1234 (comm)" or "nobody".
+ * @text: 2 * TARGET_NAME bytes. Return: @text */
+const char *waits_party_name(const struct waits *waits,
+			     struct target_party party, char *text);
+
+#endif

@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_waits.sh [SKUA] - `skua waits` names locks, their holders and deadlocks, and
+# `skua stacks` shows the stacks that gdb shows, of programs as they are shipped
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+tests_skua "$@"
+locks=$(built tests/programs/locks) || exit
+watched=$(built tests/programs/watched) || exit
+
+for verb in waits stacks; do
+	has_help "$verb"
+	refuses 2 "--pid is 'x'; allowed: 1 to 4194304" "$verb" -p x
+	refuses 2 "unexpected argument 'more'" "$verb" more
+	refuses 1 "process $$ is not a skua process" "$verb" -p $$
+done
+
+# --- deadlocks, however the program was made ---------------------------------------
+
+cp "$locks" "$scratch/stripped"
+strip "$scratch/stripped"
+ways=(default stripped container)
+read -ra libraries <<<"$(sed -n 's/^Libs.private: *//p' "$build/skua.pc" 2>/dev/null)"
+if "${CC:-cc}" -O2 -D_GNU_SOURCE -Iinclude -static tests/service/programs/locks.c \
+	"$build/libskua.a" -lnuma -lpthread "${libraries[@]}" -o "$scratch/static" \
+	2>"$scratch/err"; then
+	strip "$scratch/static"
+	ways+=(static)
+else
+	left_out='; no static program could be made: '$(tail -n 1 "$scratch/err")
+fi
+
+# begin WAY KIND - start the program; $pid is its number
+begin()
+{
+	case $1 in
+	default) start locks "$locks" "$2" ;;
+	container) start locks unshare --mount --pid --fork "$scratch/stripped" "$2" ;;
+	*) start locks "$scratch/$1" "$2" ;;
+	esac
+	pid=${pids[locks]}
+	if [[ $1 == container ]]; then
+		pid=$(pgrep -P "$pid")
+	fi
+}
+
+# deadlocked N TEXT... - the JSON has one deadlock of N waiters, and the text has each
+# TEXT and as many stacks as there are fibers in it
+deadlocked()
+{
+	local n=$1 text
+	shift
+	run waits -p "$pid" --json
+	expect "$way: $kind" exited 0
+	expect "$way: $kind" shows "len(d['deadlocks']) == 1 and
+		len(d['deadlocks'][0]) == $n and
+		all(len(w['stack']) >= 4 for w in d['deadlocks'][0]
+			if w['waiter'].startswith('fiber'))"
+	run waits -p "$pid"
+	for text in "$@"; do
+		expect "$way: $kind" out_has "$text"
+	done
+}
+
+for way in "${ways[@]}"; do
+	kind=two
+	begin "$way" $kind
+	deadlocked 2 'fiber debit' 'fiber credit' 'waits for mutex'
+	stop locks
+	kind=three
+	begin "$way" $kind
+	deadlocked 3 'fiber debit' 'fiber credit' 'fiber audit' 'waits for condition'
+	stop locks
+	kind=thread
+	begin "$way" $kind
+	deadlocked 2 'fiber debit' 'thread '
+	stop locks
+	kind=threads
+	begin "$way" $kind
+	deadlocked 2 'waits for mutex accounts' 'waits for mutex journal'
+	stop locks
+
+	# A wait of a millisecond at most, with its holder.
+	kind=hold
+	begin "$way" $kind
+	for ((i = 0; i < 100; i++)); do
+		run waits -p "$pid" --json
+		shows 'any(o["name"] == "accounts" and o["waiters"] == 1 and
+			o["holder"].startswith("fiber ") and
+			o["holder_does"].startswith("running on worker ")
+			for o in d["objects"])' && break
+	done
+	expect "$way: $kind, after $i times" test $i -lt 100
+	expect "$way: $kind" shows 'd["deadlocks"] == []'
+	stop locks
+done
+
+# --- each kind of wait -------------------------------------------------------------
+
+start locks "$locks" calm
+run waits -p "${pids[locks]}" --json
+expect calm exited 0
+expect calm shows '
+	sorted(w["kind"] for w in d["waiters"]) == ["barrier", "event", "group", "join", "mutex",
+		"notify", "once", "rwlock, to read", "rwlock, to write", "semaphore", "semaphore",
+		"semaphore", "time"] and d["deadlocks"] == [] and not d["more"]'
+expect calm shows '
+	[o["waiters"] for o in d["objects"] if o["kind"] == "semaphore"] == [3] and
+	all(o["holder"].startswith("thread ") for o in d["objects"]
+		if o["kind"] in ("mutex", "once") or o["kind"].startswith("rwlock"))'
+run waits -p "${pids[locks]}" --each
+expect 'calm --each' out_has 'waits for once '
+run waits -p "${pids[locks]}"
+for text in 'a waker' 'rwlock, to write' 'join' 'time'; do
+	expect calm out_has "$text"
+done
+run stacks -p "${pids[locks]}"
+expect 'stacks' exited 0
+expect 'stacks' out_has '3 fibers of debit: one waits for semaphore'
+expect 'stacks' out_has 'locks.c:'
+run stacks -p "${pids[locks]}" --each
+expect 'stacks --each' test "$(grep -c '^fiber .* of debit: ' "$scratch/out")" = 3
+
+# --- the same stacks as in gdb -------------------------------------------------------
+
+"$skua" stacks -p "${pids[locks]}" --json >"$scratch/stacks"
+if command -v gdb >/dev/null && [[ $(uname -m) == x86_64 ]]; then
+	commands=()
+	for ((i = 1; i <= $(wc -l <"$scratch/stacks"); i++)); do
+		commands+=(-ex "skua fiber $i bt")
+	done
+	tested=(timeout 100 gdb -nx -batch -ex 'set debuginfod enabled off'
+		-ex 'set pagination off' -ex 'source bpf/scripts/skua-gdb.py'
+		-p "${pids[locks]}" "${commands[@]}")
+	run
+	if grep -qi "operation not permitted" "$scratch/out" "$scratch/err"; then
+		left_out+='; gdb may not trace here'
+	else
+		code=0
+		python3 - "$scratch/out" "$scratch/stacks" >"$scratch/compared" 2>&1 <<'END' || code=$?
+import json
+import re
+import sys
+
+
+def functions(stack):
+    """Those that have a frame: of an address, gdb shows the inlined functions first."""
+    found = []
+    for line in ("#0 " + stack).splitlines():
+        frame = re.match(r"#(\d+) +(0x[0-9a-f]+ in )?(\w+) \(", line)
+        if frame and (frame[2] or frame[1] == "0"):
+            found.append(frame[3])
+        elif frame:
+            found[-1] = frame[3]
+    return found
+
+
+stacks = re.split(r"^#0 ", open(sys.argv[1]).read(), flags=re.MULTILINE)[1:]
+gdb = sorted(functions(stack) for stack in stacks)
+ours = sorted(
+    [frame["function"] for frame in json.loads(line)["frames"]]
+    for line in open(sys.argv[2])
+)
+sys.exit((gdb != ours or len(ours) < 10) and f"gdb: {gdb}\nskua stacks: {ours}")
+END
+		cat "$scratch/compared" >>"$scratch/err"
+		expect 'gdb shows the same' exited 0
+	fi
+	tested=("$skua")
+else
+	left_out+='; gdb is not installed'
+fi
+stop locks
+
+# --- many fibers, and none -----------------------------------------------------------
+
+start locks "$locks" many
+run waits -p "${pids[locks]}" --json
+expect many shows 'd["fibers"] == 10000 and len(d["waiters"]) == 10000'
+run stacks -p "${pids[locks]}"
+expect many out_has '10000 fibers of debit: '
+expect many test "$(wc -l <"$scratch/out")" -lt 20
+stop locks
+
+start watched "$watched" load
+run waits -p "${pids[watched]}"
+expect 'no fiber' out_has 'no fiber has a stack'
+run stacks -p "${pids[watched]}"
+expect 'no fiber' out_has 'no fiber has a stack'
+stop watched
+
+finish "deadlocks of fibers and threads are named in ${#ways[@]} kinds of programs${left_out-}"
