@@ -90,7 +90,9 @@ struct area_runtime {
 	/* Addresses of words of the queues that the workers share. outside:
 	 * [ spawned:48 | calls:16 ], where spawned counts tasks spawned by threads that
 	 * are no workers; refused: how many of these were refused after all; the others:
-	 * tasks pushed to and taken from the injection queue and the urgent lane. */
+	 * tasks pushed to and taken from the injection queue and the urgent lane.
+	 * All except refused are words of the first group of workers: see
+	 * group_count. */
 	uint64_t outside;
 	uint64_t refused;
 	uint64_t inject_pushed;
@@ -128,13 +130,20 @@ struct area_runtime {
 
 	/* The address of the address of the first struct area_name. */
 	uint64_t names;
+
+	/* Each of group_count groups of workers has words of its own at outside,
+	 * inject_pushed, inject_taken, urgent_pushed and urgent_taken; those of each
+	 * further group are group_bytes behind those of the one before. Their sums are
+	 * the counts of the runtime. 0, or a struct without these words: one group. */
+	uint32_t group_count;
+	uint32_t group_bytes;
 };
 
 /* The stacks of fibers that the workers of a node share. Writers: threads that hold its
  * lock. */
 struct area_stacks {
-	uint64_t
-		changes; /* count of changes to the list; odd during a change */
+	/* Count of changes to the list; odd during a change. */
+	uint64_t changes;
 	uint64_t arenas; /* address of the first struct area_arena; 0: none */
 };
 
@@ -150,9 +159,8 @@ struct area_arena {
 /* A stack, which ends at the address of this struct. */
 struct area_stack {
 	uint64_t low; /* its lowest address */
-	uint64_t
-		fiber; /* address of the fiber; 0: none. Writers: the threads that poll
-			 * it */
+	/* Address of the fiber; 0: none. Writers: the threads that poll it. */
+	uint64_t fiber;
 };
 
 /* The kind of a wait. */
@@ -182,9 +190,9 @@ enum area_wait_kind {
 struct area_thread {
 	uint32_t tid; /* gettid(); 0: not known */
 	uint32_t reserved;
-	uint64_t
-		wait; /* address of the struct area_armed in which it waits; 0: none.
-			* Writer: the thread */
+	/* Address of the struct area_armed in which it waits; 0: none. Writer: the
+	 * thread. */
+	uint64_t wait;
 };
 
 /* The list of those that wait for an object: these words are the first of it. Writers:
@@ -204,10 +212,10 @@ struct area_armed {
 	uint64_t object; /* its address */
 	uint64_t waiter; /* as a holder */
 	uint64_t verb;   /* address of a struct area_verb */
-	uint64_t
-		since_ns; /* when it began, of CLOCK_MONOTONIC, at most a tick too early */
-	uint64_t
-		amount; /* of permits; of a condition: the address of the mutex */
+	/* When it began, of CLOCK_MONOTONIC; of a task at most a tick too early. */
+	uint64_t since_ns;
+	/* Of permits; of a condition: the address of the mutex. */
+	uint64_t amount;
 	uint32_t phase; /* 1: it is in the list */
 };
 

@@ -45,6 +45,11 @@ static unsigned somebody(struct arrivals *a)
 	case WORKLOAD_SKEW:
 		share = below(a, nodes + 2);
 		return any_of(a, layout->node[share < 3 ? 0 : share - 2]);
+	case WORKLOAD_OUTSIDE:
+		return layout->order[layout->group[below(a, ARRIVALS_THREADS) *
+						   layout->groups.count /
+						   ARRIVALS_THREADS]
+					     .first];
 	case WORKLOAD_BURST:
 		return layout->order[layout->node[below(a, nodes)].first];
 	default:

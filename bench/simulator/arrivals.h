@@ -9,15 +9,16 @@
 #include "bench/simulator/layout.h"
 
 enum workload_kind {
-	WORKLOAD_EVEN,   /* to any worker, all alike */
-	WORKLOAD_SKEW,   /* to the first node, three times as many */
-	WORKLOAD_SINGLE, /* all to one worker */
-	WORKLOAD_BURST,  /* 64 at once, to the first worker of a random node */
-	WORKLOAD_TREE,   /* one task arrives; each task forks two */
+	WORKLOAD_EVEN,    /* to any worker, all alike */
+	WORKLOAD_SKEW,    /* to the first node, three times as many */
+	WORKLOAD_SINGLE,  /* all to one worker */
+	WORKLOAD_BURST,   /* 64 at once, to the first worker of a random node */
+	WORKLOAD_OUTSIDE, /* from 64 threads, each at the queue of a group */
+	WORKLOAD_TREE,    /* one task arrives; each task forks two */
 	WORKLOAD_KINDS
 };
 
-enum { ARRIVALS_BURST = 64 };
+enum { ARRIVALS_BURST = 64, ARRIVALS_THREADS = 64 };
 
 /**
  * struct arrivals - the arrival that comes next, and how the later ones are drawn
@@ -27,7 +28,8 @@ enum { ARRIVALS_BURST = 64 };
  *		time of every task
  * @next_ns: time of the next arrival; UINT64_MAX: none comes
  * @count: number of tasks that arrive then
- * @worker: the worker that receives them
+ * @worker: the worker that receives them; of tasks from outside, the first of the group
+ *	    that is nearest to the thread
  * @random: state of the generator
  */
 struct arrivals {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char *const names[WORKLOAD_KINDS] = {
-	[WORKLOAD_EVEN] = "even",     [WORKLOAD_SKEW] = "skew",
-	[WORKLOAD_SINGLE] = "single", [WORKLOAD_BURST] = "burst",
-	[WORKLOAD_TREE] = "tree",
+	[WORKLOAD_EVEN] = "even",       [WORKLOAD_SKEW] = "skew",
+	[WORKLOAD_SINGLE] = "single",   [WORKLOAD_BURST] = "burst",
+	[WORKLOAD_OUTSIDE] = "outside", [WORKLOAD_TREE] = "tree",
 };
 
 const char *case_workload_name(enum workload_kind kind)
@@ -167,5 +167,9 @@ json_t *case_json(const struct plan *plan, const struct outcome *o)
 	json_object_set_new(object, "handed_over", reads_json(&o->handed));
 	json_object_set_new(object, "wake_looks", reads_json(&o->checked));
 	json_object_set_new(object, "wakes_read", reads_json(&o->woken));
+	if (o->injected > 0)
+		json_object_set_new(
+			object, "lines_elsewhere",
+			json_real(mean(o->lines_elsewhere, o->injected)));
 	return object;
 }

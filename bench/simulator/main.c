@@ -24,6 +24,7 @@ struct run_options {
 	uint64_t service_ns, depth, duration_us; /* 0: the report's value */
 	uint64_t samples, far_delay_ns, attempts, steal_max, steal_max_far;
 	bool wake_by_all;
+	bool one_queue;
 	bool json;
 };
 
@@ -116,6 +117,17 @@ static error_t parse_wake(void *input, char *text)
 				     text);
 }
 
+static error_t parse_queues(void *input, char *text)
+{
+	bool *one = &((struct run_options *)input)->one_queue;
+
+	*one = strcmp(text, "one") == 0;
+	return *one || strcmp(text, "group") == 0
+		       ? 0
+		       : args_refuse("--queues is '%s'; allowed: group, one",
+				     text);
+}
+
 static const struct args_verb run_verb = {
 	.doc = "Simulate a workload",
 	ARGS_OPTIONS(
@@ -131,7 +143,8 @@ static const struct args_verb run_verb = {
 			"policy", parse_policy, "NAME",
 			"runtime (default), rand, tier, samp, hint or hintw"),
 		ARGS_PARSED("workload", parse_workload, "NAME",
-			    "even (default), skew, single, burst or tree"),
+			    "even (default), skew, single, burst, outside or "
+			    "tree"),
 		ARGS_NUMBER_OF(struct run_options, "load", percent, 1, 99, "N",
 			       "Percent of the workers' capacity (default 70)"),
 		ARGS_NUMBER_OF(struct run_options, "seed", seed, 1, 1000000,
@@ -165,6 +178,10 @@ static const struct args_verb run_verb = {
 			"wake", parse_wake, "WHICH",
 			"Other policies wake no worker while a worker searches "
 			"in the same group (default), or anywhere (all)"),
+		ARGS_PARSED("queues", parse_queues, "WHICH",
+			    "Tasks from outside wait at the group of workers "
+			    "that is nearest to the thread (default), or in "
+			    "one queue (one)"),
 		ARGS_JSON(struct run_options, "Print a line of JSON")),
 };
 
@@ -191,6 +208,7 @@ static struct plan plan_of(const struct run_options *options,
 	plan.layout = layout;
 	plan.policy = options->policy;
 	plan.wake_by_group = !options->wake_by_all;
+	plan.one_queue = options->one_queue;
 	plan.seed = options->seed;
 	if (options->service_ns)
 		plan.service_ns = options->service_ns;

@@ -18,6 +18,10 @@
  *	NULL: nothing to do
  * @free: frees that data, also after @make failed. NULL: nothing to do
  * @arrived: called when tasks have been added to worker @i's queue
+ * @injected: called when a thread that is no worker has pushed tasks to the queue at
+ *	@group. NULL: the policy has no such queues
+ * @next: called when worker @i has run its last task, before it searches. Returns whether
+ *	it has begun another one. NULL: never
  * @search: does a round of the search of worker @i: the worker steals, searches on, or
  *	parks
  *	@first: the first round after the worker ran out of work or was woken
@@ -33,6 +37,8 @@ struct policy {
 	int (*make)(struct simulation *sim);
 	void (*free)(struct simulation *sim);
 	void (*arrived)(struct simulation *sim, unsigned i);
+	void (*injected)(struct simulation *sim, unsigned group);
+	bool (*next)(struct simulation *sim, unsigned i);
 	void (*search)(struct simulation *sim, unsigned i, bool first);
 	void (*woken)(struct simulation *sim, unsigned i);
 	void (*found)(struct simulation *sim, unsigned i, bool stolen);

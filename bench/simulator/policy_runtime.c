@@ -17,6 +17,7 @@
 #include "core/base/rng.h"
 #include "core/base/spin.h"
 #include "core/idle/victims.h"
+#include "core/queue/inject_group.h"
 #include "core/queue/work_map.h"
 
 /* The policy's data of one worker. */
@@ -25,6 +26,8 @@ struct own {
 	struct work_flag flag;
 	struct spin spin;
 	uint64_t idle_since_ns;
+	unsigned waited; /* index + 1 of the group at which its last search saw
+			  * tasks and left them; 0: none */
 	bool parks; /* it is registered as parked, and scans all queues once more */
 };
 
@@ -87,6 +90,114 @@ static void runtime_arrived(struct simulation *sim, unsigned i)
 	count_wake(sim);
 }
 
+/* Count the lines of other groups and of their workers that the preceding call
+ * read. */
+static void count_elsewhere(struct simulation *sim, unsigned group)
+{
+	const struct runtime *rt = sim->policy;
+	const struct llc_groups *groups = &sim->layout->groups;
+
+	for (unsigned n = 0; n < injected.count; n++) {
+		uintptr_t at = injected.lines[n] - (uintptr_t)rt->by_group;
+		uintptr_t sleeper = injected.lines[n] - (uintptr_t)rt->sleepers;
+
+		at /= sizeof(*rt->by_group);
+		sleeper /= sizeof(*rt->sleepers);
+		sim->outcome->lines_elsewhere +=
+			(at < groups->count && at != group) ||
+			(sleeper < groups->worker_count &&
+			 groups->places[sleeper].group != group);
+	}
+}
+
+/* Stands for pool_inject() of core/loop/pool.c. */
+static void runtime_injected(struct simulation *sim, unsigned group)
+{
+	struct runtime *rt = sim->policy;
+	struct work_line *line = &rt->map.lines[group];
+
+	if (!sim->plan.one_queue)
+		inject_group_raise(line, INJECT_NORMAL);
+	injected_forget();
+	idle_wake(&rt->idle, group);
+	count_elsewhere(sim, group);
+	count_wake(sim);
+}
+
+static bool queue_visible(struct simulation *sim, unsigned group)
+{
+	return task_ring_length(&simulation_queue(sim, group)->tasks) > 0;
+}
+
+/* Stands for take_injected() and take_from() of core/loop/work.c. */
+static unsigned take(struct simulation *sim, unsigned i, unsigned group,
+		     unsigned most)
+{
+	struct runtime *rt = sim->policy;
+	const struct llc_groups *groups = &sim->layout->groups;
+	unsigned workers = sim->plan.one_queue ? groups->worker_count
+					       : groups->groups[group].count;
+	unsigned share =
+		task_ring_length(&simulation_queue(sim, group)->tasks) /
+		workers;
+	unsigned count;
+
+	if (share < INJECT_BATCH_MIN)
+		share = INJECT_BATCH_MIN;
+	if (share > INJECT_BATCH_MAX)
+		share = INJECT_BATCH_MAX;
+	count = simulation_take(sim, i, group, share < most ? share : most);
+	if (count > 1)
+		work_flag_raise_owner(&rt->own[i].flag, WORK_TASKS);
+	return count;
+}
+
+/* Stands for take_from_group() of core/loop/work.c. */
+static bool take_elsewhere(struct simulation *sim, unsigned i,
+			   struct victim victim, enum victims_reach reach,
+			   unsigned *waited)
+{
+	struct runtime *rt = sim->policy;
+	const struct tuning *tuning = &sim->plan.tuning;
+	unsigned count = 0;
+
+	if (!queue_visible(sim, victim.line)) {
+		if (reach == VICTIMS_ALL &&
+		    rng_below(&rt->own[i].rng, INJECT_CLEAR_EACH) == 0)
+			atomic_fetch_and_relaxed(
+				&rt->map.lines[victim.line].bits[WORK_INJECTED],
+				~inject_group_bit(INJECT_NORMAL));
+		return false;
+	}
+	if (reach == VICTIMS_ALL || rt->own[i].waited == victim.line + 1)
+		count = take(sim, i, victim.line,
+			     victim.far ? tuning->steal_max_far
+					: tuning->steal_max);
+	else if (*waited == 0)
+		*waited = victim.line + 1;
+	return count > 0;
+}
+
+/* Stands for fetch_injected() of core/loop/work.c. */
+static bool runtime_next(struct simulation *sim, unsigned i)
+{
+	struct runtime *rt = sim->policy;
+	unsigned group = idle_group_of(&rt->idle, i);
+	unsigned count = 0;
+
+	if (queue_visible(sim, group))
+		count = take(sim, i, group, UINT32_MAX);
+	if (count == 0)
+		return false;
+	if (count > 1) {
+		injected_forget();
+		idle_wake(&rt->idle, group);
+		count_wake(sim);
+	}
+	simulation_begin(sim, i);
+	return true;
+}
+
 /* Stands for pass_by() of core/loop/work.c. */
 static void runtime_emptied(struct simulation *sim, unsigned victim)
 {
@@ -119,7 +230,17 @@ static void spend_lines(struct simulation *sim, unsigned i, unsigned *counted)
 	}
 }
 
-/* Stands for steal() of core/loop/work.c. */
+static void runtime_found(struct simulation *sim, unsigned i, bool stolen);
+
+/* Begin the first of the tasks that searcher @i has taken from a group's queue. */
+static bool begin_taken(struct simulation *sim, unsigned i)
+{
+	runtime_found(sim, i, false);
+	simulation_begin(sim, i);
+	return true;
+}
+
+/* Stands for work_find() and steal() of core/loop/work.c. */
 static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 {
 	struct runtime *rt = sim->policy;
@@ -138,20 +259,27 @@ static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 		.siblings = place->siblings,
 	};
 	struct victim victim;
-	unsigned counted = 0;
+	unsigned counted = 0, waited = 0;
 
+	if (queue_visible(sim, place->group) &&
+	    take(sim, i, place->group, UINT32_MAX) > 0)
+		return begin_taken(sim, i);
 	injected_forget();
 	victims_begin(&v);
 	while (victims_next(&v, &victim)) {
 		spend_lines(sim, i, &counted);
-		if (simulation_steal(
-			    sim, i,
-			    groups->groups[victim.line].workers[victim.bit],
-			    victim.far ? tuning->steal_max_far
-				       : tuning->steal_max))
+		if (victim.injected) {
+			if (take_elsewhere(sim, i, victim, reach, &waited))
+				return begin_taken(sim, i);
+		} else if (simulation_steal(sim, i,
+					    groups->groups[victim.line]
+						    .workers[victim.bit],
+					    victim.far ? tuning->steal_max_far
+						       : tuning->steal_max))
 			return true;
 	}
 	spend_lines(sim, i, &counted);
+	rt->own[i].waited = waited;
 	return false;
 }
 
@@ -162,6 +290,9 @@ static bool line_visible(struct simulation *sim, unsigned i, unsigned line)
 	uint64_t bits = work_map_read(&rt->map, line, WORK_TASKS);
 
 	simulation_read_line(sim, i, line);
+	if (work_map_read(&rt->map, line, WORK_INJECTED) != 0 &&
+	    queue_visible(sim, line))
+		return true;
 	for (; bits != 0; bits &= bits - 1) {
 		if (simulation_probe(sim, i,
 				     sim->layout->groups.groups[line]
@@ -180,6 +311,7 @@ static bool work_visible(struct simulation *sim, unsigned i)
 
 	simulation_round(sim);
 	injected_forget();
+	visible = queue_visible(sim, own);
 	for (unsigned g = 0; !visible && g < groups; g++)
 		visible = line_visible(sim, i, (own + g) % groups);
 	simulation_count(&sim->outcome->handed, sim->lines, sim->queues);
@@ -353,6 +485,8 @@ const struct policy policy_runtime = {
 	.make = runtime_make,
 	.free = runtime_free,
 	.arrived = runtime_arrived,
+	.injected = runtime_injected,
+	.next = runtime_next,
 	.search = runtime_search,
 	.woken = runtime_woken,
 	.found = runtime_found,

@@ -183,22 +183,101 @@ bool simulation_steal(struct simulation *sim, unsigned i, unsigned victim,
 	return true;
 }
 
+/* ---- tasks from outside ------------------------------------------------------------- */
+
+struct sim_queue *simulation_queue(struct simulation *sim, unsigned group)
+{
+	return &sim->queues_of[sim->plan.one_queue ? 0 : group];
+}
+
+/* A thread at @group uses a line of the queue at @home, or of the one queue, that a
+ * thread at *@at used last. */
+static void use_line(struct simulation *sim, unsigned home, unsigned *at,
+		     unsigned group)
+{
+	sim->outcome->lines_elsewhere +=
+		group != (sim->plan.one_queue ? *at : home);
+	*at = group;
+}
+
+/* A thread at @group spawns @task. */
+static void inject(struct simulation *sim, unsigned group, struct sim_task task)
+{
+	struct sim_queue *queue = simulation_queue(sim, group);
+
+	task.arrived_ns = injected.now_ns;
+	task.serial = ++sim->serial;
+	sim->outcome->arrived++;
+	sim->outcome->arrived_sum += task.serial;
+	sim->outcome->injected++;
+	use_line(sim, group, &queue->calls_at, group);
+	use_line(sim, group, &queue->tail_at, group);
+	if (task_ring_length(&queue->tasks) == 0)
+		use_line(sim, group, &queue->head_at, group);
+	task_ring_push(&queue->tasks, task);
+}
+
+unsigned simulation_take(struct simulation *sim, unsigned i, unsigned group,
+			 unsigned most)
+{
+	struct sim_queue *queue = simulation_queue(sim, group);
+	unsigned own = sim->layout->groups.places[i].group;
+	enum tier tier =
+		queue->head_at == own
+			? TIER_CACHE
+			: layout_group_tier(sim->layout, i, queue->head_at);
+	unsigned count = 0;
+
+	simulation_spend(costs_probe_ns[tier]);
+	if (task_ring_length(&queue->tasks) == 0 ||
+	    queue->locked_ns > injected.now_ns)
+		return 0;
+	queue->locked_ns =
+		injected.now_ns +
+		costs_steal_ns[tier] * COSTS_STEAL_SERIAL_PERCENT / 100;
+	simulation_spend(costs_steal_ns[tier]);
+	use_line(sim, group, &queue->head_at, own);
+	use_line(sim, group, &queue->lock_at, own);
+	use_line(sim, group, &queue->tail_at, own);
+	while (count < most && task_ring_length(&queue->tasks) > 0) {
+		task_ring_push(&sim->workers[i].tasks,
+			       task_ring_oldest(&queue->tasks));
+		count++;
+	}
+	return count;
+}
+
+void simulation_begin(struct simulation *sim, unsigned i)
+{
+	begin_task(sim, i, task_ring_oldest(&sim->workers[i].tasks), TIERS);
+}
+
 /* ---- events ---------------------------------------------------------------------------- */
 
 static void arrive(struct simulation *sim)
 {
 	struct arrivals *a = &sim->arrivals;
 	unsigned i = a->worker;
+	unsigned group = sim->layout->groups.places[i].group;
+	bool outside =
+		a->kind == WORKLOAD_OUTSIDE && sim->plan.policy->injected;
 
-	for (unsigned n = 0; n < a->count; n++)
-		add_task(sim, i,
-			 (struct sim_task){
-				 .service_ns = arrivals_service_ns(a),
-				 .home = (uint16_t)layout_node_of(sim->layout,
-								  i),
-				 .depth = (uint16_t)sim->plan.depth,
-			 });
-	sim->plan.policy->arrived(sim, i);
+	for (unsigned n = 0; n < a->count; n++) {
+		struct sim_task task = {
+			.service_ns = arrivals_service_ns(a),
+			.home = (uint16_t)layout_node_of(sim->layout, i),
+			.depth = (uint16_t)sim->plan.depth,
+		};
+
+		if (outside)
+			inject(sim, group, task);
+		else
+			add_task(sim, i, task);
+	}
+	if (outside)
+		sim->plan.policy->injected(sim, group);
+	else
+		sim->plan.policy->arrived(sim, i);
 	/* A searching worker sees new tasks in its own queue at once. */
 	if (sim->workers[i].state == SIM_SEARCHES)
 		events_set(&sim->events, i, injected.now_ns);
@@ -216,6 +295,9 @@ static void act(struct simulation *sim, unsigned i)
 	if (w->state == SIM_WAKES)
 		policy->woken(sim, i);
 	if (task_ring_length(&w->tasks) == 0) {
+		if (w->state == SIM_RUNS && policy->next &&
+		    policy->next(sim, i))
+			return;
 		policy->search(sim, i, first);
 		return;
 	}
@@ -274,6 +356,14 @@ static void count_left(struct simulation *sim)
 			o->left_sum += task_ring_oldest(&w->tasks).serial;
 		}
 	}
+	for (unsigned g = 0; g < sim->layout->groups.count; g++) {
+		struct task_ring *tasks = &sim->queues_of[g].tasks;
+
+		while (task_ring_length(tasks) > 0) {
+			o->left++;
+			o->left_sum += task_ring_oldest(tasks).serial;
+		}
+	}
 }
 
 /* All workers begin with a search for work, one after the other, within 100
@@ -285,8 +375,10 @@ static int make(struct simulation *sim, const struct plan *plan)
 	int code;
 
 	sim->workers = calloc(workers, sizeof(*sim->workers));
+	sim->queues_of =
+		calloc(plan->layout->groups.count, sizeof(*sim->queues_of));
 	code = events_make(&sim->events, workers);
-	if (!sim->workers || code)
+	if (!sim->workers || !sim->queues_of || code)
 		return -ENOMEM;
 	sim->in_state[SIM_RUNS] = workers;
 	sim->arrivals = (struct arrivals){ .kind = plan->workload,
@@ -307,6 +399,10 @@ static void free_all(struct simulation *sim)
 		sim->plan.policy->free(sim);
 	for (unsigned i = 0; sim->workers && i < workers; i++)
 		free(sim->workers[i].tasks.tasks);
+	for (unsigned g = 0; sim->queues_of && g < sim->layout->groups.count;
+	     g++)
+		free(sim->queues_of[g].tasks.tasks);
+	free(sim->queues_of);
 	free(sim->workers);
 	events_free(&sim->events);
 }

@@ -33,6 +33,8 @@ struct policy;
  * struct plan - the parameters of a simulation
  * @wake_by_group: for policies other than `runtime`: a searching worker suppresses
  *	wake-ups for its own group only, and not for all workers
+ * @one_queue: all tasks from outside wait in one queue, and not at a group. Other
+ *	policies than `runtime` put them into the queue of a worker
  * @percent, @service_ns: see struct arrivals
  * @depth: levels of a tree below its root; it has 2^(depth + 1) - 1 tasks
  * @duration_ns: simulated time of any workload except a tree. Tasks that arrive in its
@@ -43,6 +45,7 @@ struct plan {
 	const struct policy *policy;
 	struct tuning tuning;
 	bool wake_by_group;
+	bool one_queue;
 	enum workload_kind workload;
 	unsigned percent;
 	unsigned depth;
@@ -66,6 +69,11 @@ struct outcome {
 	uint64_t done_away; /* tasks that ran off their home node */
 	uint64_t steals[TIERS];
 	uint64_t moved[TIERS]; /* tasks */
+	uint64_t injected; /* tasks pushed to queues of groups, or to the one */
+	/* Lines of other groups than the acting thread's that all pushes to these
+	 * queues, wake-ups after them, and takes used. The lines of the one queue
+	 * belong to the group of the thread that used them last. */
+	uint64_t lines_elsewhere;
 	uint64_t parks, wakes;
 	unsigned in_state[SIM_STATES]; /* workers, at the end */
 	uint64_t work_ns, home_ns;     /* time of tasks; the same at home */
@@ -77,6 +85,14 @@ struct outcome {
 	struct reads checked; /* checks for a worker to wake */
 	struct reads woken;   /* those of @checked that woke a worker */
 	struct histogram latencies;
+};
+
+/* An injection queue. The groups are those of the threads that used its lines
+ * last. */
+struct sim_queue {
+	struct task_ring tasks;
+	unsigned calls_at, tail_at, head_at, lock_at;
+	uint64_t locked_ns; /* until then, a taker holds the lock */
 };
 
 struct sim_worker {
@@ -92,6 +108,8 @@ struct simulation {
 	struct plan plan;
 	const struct layout *layout;
 	struct sim_worker *workers;
+	struct sim_queue
+		*queues_of; /* by group; of plan.one_queue, the first */
 	unsigned in_state[SIM_STATES]; /* numbers of workers */
 	struct events events;
 	struct arrivals arrivals;
@@ -135,6 +153,22 @@ bool simulation_probe(struct simulation *sim, unsigned i, unsigned victim);
  */
 bool simulation_steal(struct simulation *sim, unsigned i, unsigned victim,
 		      unsigned most);
+
+/* simulation_queue - return the queue of the tasks that come from outside at @group */
+struct sim_queue *simulation_queue(struct simulation *sim, unsigned group);
+
+/**
+ * simulation_take - let worker @i take from the queue at @group
+ * @most: maximum number of tasks to take
+ *
+ * The worker puts them into its own queue. Return: how many; 0 if the queue is empty, or
+ * if another worker takes from it.
+ */
+unsigned simulation_take(struct simulation *sim, unsigned i, unsigned group,
+			 unsigned most);
+
+/* simulation_begin - let worker @i begin the oldest task of its queue */
+void simulation_begin(struct simulation *sim, unsigned i);
 
 /* simulation_round - begin a round of a search: reset the counts of lines and queues */
 void simulation_round(struct simulation *sim);

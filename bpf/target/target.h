@@ -62,6 +62,16 @@ struct target_runtime {
 	uint64_t *workers;
 };
 
+/* target_groups - return the number of groups of workers that have words of their
+ * own (area_runtime.group_count); no more than there are workers */
+static inline uint32_t target_groups(const struct area_runtime *area)
+{
+	if (area->group_count == 0)
+		return 1;
+	return area->group_count < area->worker_count ? area->group_count
+						      : area->worker_count;
+}
+
 /**
  * struct target_worker - a worker at one moment
  * @area: copy; the words of area.times belong together

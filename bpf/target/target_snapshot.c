@@ -97,6 +97,25 @@ static uint64_t depth(struct reader *reader, uint64_t pushed_at,
 	return pushed - taken <= INT64_MAX ? pushed - taken : 0;
 }
 
+/* Read the words of all groups of workers (area_runtime.group_count). Return: the
+ * number of tasks that threads which are no workers have spawned. */
+static uint64_t read_groups(struct reader *reader, struct target_snapshot *out)
+{
+	const struct area_runtime *area = &reader->runtime->area;
+	uint64_t spawned = 0;
+
+	for (uint32_t g = 0; g < target_groups(area); g++) {
+		uint64_t at = (uint64_t)g * area->group_bytes;
+
+		spawned += word(reader, area->outside + at) >> SPAWNED_SHIFT;
+		out->injection_depth += depth(reader, area->inject_pushed + at,
+					      area->inject_taken + at);
+		out->urgent_depth += depth(reader, area->urgent_pushed + at,
+					   area->urgent_taken + at);
+	}
+	return spawned;
+}
+
 static void read_workers(struct reader *reader, struct target_snapshot *out)
 {
 	for (unsigned i = 0; i < out->worker_count; i++) {
@@ -117,19 +136,14 @@ static void read_all(struct reader *reader, struct target_snapshot *out)
 	uint64_t refused = word(reader, area->refused);
 
 	read_workers(reader, out);
-	out->tasks_spawned = out->total.tasks_spawned +
-			     (word(reader, area->outside) >> SPAWNED_SHIFT) -
-			     refused;
+	out->tasks_spawned =
+		out->total.tasks_spawned + read_groups(reader, out) - refused;
 	copy(reader,
 	     reader->runtime->address +
 		     offsetof(struct area_runtime, external_jobs_stolen),
 	     externals, sizeof(externals));
 	for (unsigned i = 0; i < AREA_EXTERNALS; i++)
 		out->jobs_stolen_outside += externals[i];
-	out->injection_depth =
-		depth(reader, area->inject_pushed, area->inject_taken);
-	out->urgent_depth =
-		depth(reader, area->urgent_pushed, area->urgent_taken);
 }
 
 static bool make_room(struct target_snapshot *out, uint32_t count)

@@ -84,7 +84,12 @@ static void read_counts(struct reader *reader,
 		if (pushed - taken <= INT32_MAX)
 			out->queued += pushed - taken;
 	}
-	spawned = word(reader, area->outside) >> SPAWNED_SHIFT;
+	spawned = 0;
+	for (uint32_t g = 0; g < target_groups(area); g++)
+		spawned +=
+			word(reader,
+			     area->outside + (uint64_t)g * area->group_bytes) >>
+			SPAWNED_SHIFT;
 	for (uint32_t i = 0; i < area->worker_count; i++)
 		spawned +=
 			word(reader, runtime->workers[i] +

@@ -169,10 +169,9 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 	return 0;
 }
 
-static int run_external(struct pool *pool,
+static int run_external(struct pool *pool, unsigned group,
 			void (*root)(struct skua_ctx, void *), void *arg)
 {
-	unsigned group = idle_group_here(&pool->idle);
 	struct fork_join *external = team_enter(&pool->team, group);
 
 	if (external && !fork_join_have_guard_owner(external)) {
@@ -192,6 +191,7 @@ static int run_external(struct pool *pool,
 int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
 	     void *arg)
 {
+	unsigned group;
 	int code;
 
 	if (!rt || !root)
@@ -199,11 +199,12 @@ int skua_run(struct skua_runtime *rt, void (*root)(struct skua_ctx, void *),
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	/* The call counts as a task, so that a drain waits for it. */
-	code = pool_enter_spawn(&rt->pool);
+	group = idle_group_here(&rt->pool.idle);
+	code = pool_enter_spawn(&rt->pool, group);
 	if (!code) {
-		code = run_external(&rt->pool, root, arg);
+		code = run_external(&rt->pool, group, root, arg);
 		pool_end_spawn(&rt->pool);
 	}
-	pool_leave(&rt->pool);
+	pool_leave(&rt->pool, group);
 	return code;
 }

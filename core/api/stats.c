@@ -74,6 +74,6 @@ int skua_runtime_stats(const struct skua_runtime *rt, struct skua_stats *out)
 	for (unsigned i = 0; i < TEAM_EXTERNALS; i++)
 		out->jobs_stolen_outside += counter_read(
 			&rt->pool.telemetry.area.external_jobs_stolen[i]);
-	out->injection_depth = inject_queue_length(&rt->pool.inject);
+	out->injection_depth = pool_length(&rt->pool);
 	return 0;
 }

@@ -44,13 +44,14 @@ static __attribute__((noinline)) int spawn_by_call(struct skua_runtime *rt,
 						   struct skua_task *task,
 						   struct worker *worker)
 {
-	int code = pool_enter_spawn(&rt->pool);
+	unsigned group = idle_group_here(&rt->pool.idle);
+	int code = pool_enter_spawn(&rt->pool, group);
 
 	if (code)
 		refuse(&rt->pool, task);
 	else
-		schedule_by(worker, task);
-	pool_leave(&rt->pool);
+		schedule_by(worker, group, task);
+	pool_leave(&rt->pool, group);
 	return code;
 }
 
@@ -87,7 +88,7 @@ spawn_as(struct skua_runtime *rt, struct skua_task *task, uint32_t home,
 	 * because only such a task prevents the drain; a poller does not. */
 	if (worker && (worker_polls_any(worker) || worker->finishing)) {
 		counter_add_owner(&worker->area.counters.tasks_spawned, 1);
-		schedule_by(worker, task);
+		schedule_by(worker, 0, task);
 		return 0;
 	}
 	return spawn_by_call(rt, task, worker);

@@ -13,6 +13,21 @@
 /* Value of tuning.max_queued: no limit. */
 #define TUNING_QUEUED_UNBOUNDED UINT32_MAX
 
+/* Bounds of a worker's fair share of an injection queue; the maximum is half a
+ * ring. */
+#define INJECT_BATCH_MIN 4u
+#define INJECT_BATCH_MAX 128u
+
+/* How rarely a worker that is about to sleep clears the bit of an empty queue of
+ * another group: once in so many times. A guess. If it did so each time, most pushes
+ * from outside would have to set the bit again, in simulation (bench/simulator,
+ * workload `outside`). */
+#ifdef SKUA_EXPLORE
+#define INJECT_CLEAR_EACH 1u
+#else
+#define INJECT_CLEAR_EACH 16u
+#endif
+
 struct tuning {
 	uint32_t steal_attempts; /* searches before a worker may sleep */
 	uint32_t steal_max;      /* most tasks per steal on the own node */

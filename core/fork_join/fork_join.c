@@ -275,17 +275,17 @@ void fork_join_run_owner(struct fork_join *fj, void **head,
 
 /* ---- waiting for a stolen job --------------------------------------------- */
 
-/* Are there waiting tasks? This thread can poll them only after its join. */
-static bool tasks_wait(const struct team *team)
+/* Do tasks wait at the group of this thread? It can poll them only after its
+ * join. */
+static bool tasks_wait(const struct fork_join *fj)
 {
-	return inject_queue_visible(team->tasks[0]) ||
-	       inject_queue_visible(team->tasks[1]);
+	return inject_group_visible(&fj->team->inject[fj->group]);
 }
 
 /* May this thread run jobs that are no part of the job it waits for? */
 static bool helps_strangers(const struct fork_join *fj)
 {
-	return fj->nested < NESTED_MAX && !tasks_wait(fj->team);
+	return fj->nested < NESTED_MAX && !tasks_wait(fj);
 }
 
 /* Run another job while this thread waits for the job of @slot; the forks of

@@ -21,7 +21,7 @@
 #include "core/base/atomic.h"
 #include "core/base/tuning.h"
 #include "core/idle/idle.h"
-#include "core/queue/inject_queue.h"
+#include "core/queue/inject_group.h"
 #include "core/queue/work_map.h"
 #include "skua/fork.h"
 
@@ -40,8 +40,8 @@ struct team {
 	const struct llc_groups *groups; /* of the workers */
 	struct idle *idle;               /* of the workers */
 	const struct tuning *tuning;
-	/* The queues with tasks that wait for any worker. */
-	const struct inject_queue *tasks[2];
+	/* The queues with tasks that wait for any worker, by group. */
+	const struct inject_group *inject;
 	/* The threads that may have jobs, and those that sleep in a join: one
 	 * line for each group, and one more for the external threads. */
 	struct work_map *map;

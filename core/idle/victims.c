@@ -8,8 +8,11 @@ static void begin_line(struct victims *v, unsigned line)
 {
 	v->line = line;
 	v->left = work_map_read(v->map, line, v->kind);
+	v->injected = false;
 	if (line == v->own_line)
 		v->left &= ~v->own_bit;
+	else if (v->kind == WORK_TASKS)
+		v->injected = work_map_read(v->map, line, WORK_INJECTED) != 0;
 }
 
 void victims_begin(struct victims *v)
@@ -134,14 +137,21 @@ bool victims_next(struct victims *v, struct victim *victim)
 {
 	uint64_t near;
 
-	while (!v->left) {
+	while (!v->left && !v->injected) {
 		if (!next_line(v))
 			return false;
 	}
+	*victim = (struct victim){
+		.line = v->line,
+		.far = v->stage == SAMPLES || v->stage == NODES,
+		.injected = v->injected,
+	};
+	if (v->injected) {
+		v->injected = false;
+		return true;
+	}
 	near = v->line == v->own_line ? v->left & v->siblings : 0;
-	victim->line = v->line;
 	victim->bit = first_bit(near ? near : v->left, v->rotation);
-	victim->far = v->stage == SAMPLES || v->stage == NODES;
 	v->left &= ~(UINT64_C(1) << victim->bit);
 	return true;
 }

@@ -7,7 +7,8 @@
  * each other. Other nodes come after that: either a few random groups, in turn
  * of the nearest nodes and of all nodes; or, before a thief sleeps, all groups
  * by distance. A search reads one line for each group, and returns only the
- * workers whose bits are set there (core/queue/work_map.h).
+ * workers whose bits are set there (core/queue/work_map.h). In other groups than
+ * the thief's own, the queues of the group come before its workers.
  *
  * Sampling far groups, and only after some patience, did best in simulation of
  * up to 1,024 workers (bench/simulator). A search of all far groups at once
@@ -48,13 +49,16 @@ struct victims {
 	unsigned node_step; /* for VICTIMS_ALL: index of the other node */
 	unsigned rotation;  /* random first bit of each line */
 	unsigned line;      /* the current one */
+	bool injected;      /* tasks may wait at its group */
 	uint64_t left;      /* its bits that were not returned yet */
 };
 
-/* One victim: bit @bit of line @line. */
+/* One victim: the worker with bit @bit of line @line, or the queues of the group
+ * of that line (core/queue/inject_group.h). */
 struct victim {
 	unsigned line, bit;
-	bool far; /* on another node */
+	bool far;      /* on another node */
+	bool injected; /* the queues of the group */
 };
 
 /**

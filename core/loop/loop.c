@@ -489,6 +489,7 @@ static void end_tick(struct worker *w, bool busy)
 	 * notify here. */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
 		work_tell_owner(w);
+	work_check_others(w);
 	work_lower_flags_owner(w);
 }
 

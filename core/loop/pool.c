@@ -9,11 +9,11 @@
 #include "core/os/futex.h"
 #include "core/loop/worker.h"
 
-int pool_enter_spawn(struct pool *pool)
+int pool_enter_spawn(struct pool *pool, unsigned group)
 {
 	/* Relaxed: the push publishes the count together with the task. For a
 	 * refused task, the release in pool_end_spawn() publishes it. */
-	atomic_fetch_add_relaxed(&pool->outside,
+	atomic_fetch_add_relaxed(&pool->inject[group].outside,
 				 POOL_OUTSIDE_SPAWN + POOL_OUTSIDE_CALL);
 	/* Orders the count before the load of closing. Pairs with the fence in
 	 * pool_close(): either the drain waits for this task, or the task is
@@ -36,42 +36,82 @@ void pool_end_spawn(struct pool *pool)
 	pool_check_drained(pool);
 }
 
+uint64_t pool_spawned_outside(const struct pool *pool)
+{
+	uint64_t spawned = 0;
+
+	/* Relaxed: ordered by the caller, or a statistic. */
+	for (unsigned g = 0; g < pool->groups->count; g++)
+		spawned += atomic_load_relaxed(&pool->inject[g].outside) /
+			   POOL_OUTSIDE_SPAWN;
+	return spawned % POOL_SPAWNED_LIMIT;
+}
+
 void pool_wait_calls(const struct pool *pool)
 {
 	/* Acquire: everything that the calls did. Pairs with the release in
 	 * pool_leave(). The loop repeats while a call is under way; each is a
 	 * few instructions from its end. */
-	while (atomic_load_acquire(&pool->outside) % POOL_OUTSIDE_SPAWN != 0)
-		sched_yield();
+	for (unsigned g = 0; g < pool->groups->count; g++)
+		while (atomic_load_acquire(&pool->inject[g].outside) %
+			       POOL_OUTSIDE_SPAWN !=
+		       0)
+			sched_yield();
 }
 
-static void push(struct inject_queue *queue, struct skua_task *task)
+uint64_t pool_length(const struct pool *pool)
+{
+	uint64_t length = 0;
+
+	for (unsigned g = 0; g < pool->groups->count; g++)
+		length += inject_queue_length(
+			&pool->inject[g].lanes[INJECT_NORMAL]);
+	return length;
+}
+
+static inline void push(struct pool *pool, unsigned group,
+			enum inject_lane lane, const struct inject_list *tasks)
+{
+	/* The workers of one group alone need no map. */
+	bool groups = pool->idle.group_count > 1;
+
+	if (groups && lane == INJECT_NORMAL)
+		pool_count_queued(pool, (int64_t)tasks->count);
+	inject_queue_push(&pool->inject[group].lanes[lane], tasks);
+	/* I1, I9. Orders the push before the check of the bit in the map, and
+	 * before the loads of the searchers and the parked bits in idle_wake().
+	 * Pairs with the fences in inject_group_pass_by(), idle_park_begin() and
+	 * idle_leave_search(). */
+	atomic_fence_seq_cst();
+	if (groups)
+		inject_group_raise(&pool->map.lines[group], lane);
+}
+
+void pool_push(struct pool *pool, unsigned group, enum inject_lane lane,
+	       const struct inject_list *tasks)
+{
+	push(pool, group, lane, tasks);
+}
+
+void pool_inject(struct pool *pool, unsigned group, enum inject_lane lane,
+		 struct skua_task *task)
 {
 	struct inject_list list = { NULL, NULL, 0 };
 
 	inject_list_append(&list, task_node(task));
-	inject_queue_push(queue, &list);
-}
-
-void pool_inject(struct pool *pool, struct skua_task *task)
-{
-	push(&pool->inject, task);
-	idle_notify(&pool->idle, idle_group_here(&pool->idle));
-}
-
-void pool_inject_urgent(struct pool *pool, struct skua_task *task)
-{
-	push(&pool->urgent, task);
-	idle_notify(&pool->idle, idle_group_here(&pool->idle));
+	push(pool, group, lane, &list);
+	idle_wake(&pool->idle, group);
 }
 
 void pool_inject_home(struct pool *pool, struct skua_task *task)
 {
+	struct inject_list list = { NULL, NULL, 0 };
 	unsigned home = task->home - 1;
 
-	push(&pool->workers[home]->inbox, task);
+	inject_list_append(&list, task_node(task));
+	inject_queue_push(&pool->workers[home]->inbox, &list);
 	/* Orders the push before the load of the parked bit, as the fence in
-	 * idle_notify() does. */
+	 * pool_push() does. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, home);
 }
@@ -83,7 +123,7 @@ int pool_add_poller(struct pool *pool, unsigned worker,
 
 	if (code)
 		return code;
-	/* As in idle_notify(): orders the push before the load of the parked
+	/* As in pool_push(): orders the push before the load of the parked
 	 * bit. The worker checks for added pollers before it sleeps. */
 	atomic_fence_seq_cst();
 	idle_wake_worker(&pool->idle, worker);

@@ -23,7 +23,7 @@
 #include "core/fork_join/team.h"
 #include "core/config/config.h"
 #include "core/idle/idle.h"
-#include "core/queue/inject_queue.h"
+#include "core/queue/inject_group.h"
 #include "core/loop/sentinel.h"
 #include "core/base/tuning.h"
 #include "core/telemetry/telemetry.h"
@@ -64,24 +64,19 @@ struct pool {
 	struct telemetry telemetry;
 
 	struct work_map map;
-	struct inject_queue urgent; /* tasks that run before other tasks */
-	struct inject_queue inject;
+	struct inject_group *inject; /* one for each group */
 	struct idle idle;
 	struct sentinel sentinel;
 	struct team team;
 
-	/*
-	 * [ spawned:48 | calls:16 ]: the tasks spawned by threads that are no
-	 * worker of this pool, and the calls of such threads that are under
-	 * way. The pool may be freed only after the last of these calls.
-	 * Writers: those threads. Readers: drains; the thread that destroys the
-	 * pool.
-	 */
-	alignas(CACHE_PAIR) atomic_u64 outside;
 	/* Number of tasks counted as spawned that no worker ends: spawns that
 	 * were refused after all, and calls of skua_run(). Writers: any thread.
 	 * Readers: drains. Wraps at 2^64. */
-	atomic_u64 refused;
+	alignas(CACHE_PAIR) atomic_u64 refused;
+	/* Number of tasks in all injection queues; counted only if
+	 * pool_counts_queued(). Writers: threads that push, before they push;
+	 * takers, after. Readers: threads that spawn. */
+	alignas(CACHE_PAIR) atomic_u64 queued;
 
 	/* Writers: a shutdown, 0 to 1 each. Readers of closing: spawns from
 	 * outside; of stopping: workers. */
@@ -126,39 +121,45 @@ void pool_free(struct pool *pool, const struct config *config,
 /**
  * pool_enter - begin a call by a thread that is no worker of the pool
  *
- * The caller knows of a task of the pool that cannot end before this returns.
+ * The caller knows of a task of the pool that cannot end before this returns. The
+ * pool may be freed only after the last of these calls.
+ *
+ * Return: the group of workers that is nearest to the caller, at which the call is
+ * counted; the argument for pool_leave() and the functions below.
  */
-static inline void pool_enter(struct pool *pool)
+static inline unsigned pool_enter(struct pool *pool)
 {
+	unsigned group = idle_group_here(&pool->idle);
+
 	/* Relaxed: that task keeps the pool alive. */
-	atomic_fetch_add_relaxed(&pool->outside, POOL_OUTSIDE_CALL);
+	atomic_fetch_add_relaxed(&pool->inject[group].outside,
+				 POOL_OUTSIDE_CALL);
+	return group;
 }
 
 /* pool_leave - end a call that pool_enter() or pool_enter_spawn() began; the
  * pool may be freed at any moment afterwards */
-static inline void pool_leave(struct pool *pool)
+static inline void pool_leave(struct pool *pool, unsigned group)
 {
 	/* Release: everything that the call did. Pairs with the acquire in
 	 * pool_wait_calls(). */
-	atomic_fetch_sub_release(&pool->outside, POOL_OUTSIDE_CALL);
+	atomic_fetch_sub_release(&pool->inject[group].outside,
+				 POOL_OUTSIDE_CALL);
 }
 
 /* pool_spawned_outside - return the number of tasks spawned by threads that are
  * no worker of the pool, modulo POOL_SPAWNED_LIMIT */
-static inline uint64_t pool_spawned_outside(const struct pool *pool)
-{
-	/* Relaxed: ordered by the caller, or a statistic. */
-	return atomic_load_relaxed(&pool->outside) / POOL_OUTSIDE_SPAWN;
-}
+uint64_t pool_spawned_outside(const struct pool *pool);
 
 /**
  * pool_enter_spawn - begin a call as pool_enter() does, and count a task as
  * spawned
+ * @group: that of idle_group_here()
  *
  * Return: 0; -ESHUTDOWN: the task must not be spawned, and is not counted. The
  * caller calls pool_leave() in both cases.
  */
-int pool_enter_spawn(struct pool *pool);
+int pool_enter_spawn(struct pool *pool, unsigned group);
 
 /* pool_end_spawn - count a task of pool_enter_spawn() as ended, because it was
  * refused after all, or because the caller did its work */
@@ -174,20 +175,54 @@ static inline bool pool_alive(const struct pool *pool)
 	return *pool->generation_here == pool->generation;
 }
 
-/* pool_full - does the injection queue hold the allowed number of tasks? */
-static inline bool pool_full(const struct pool *pool)
+/* pool_counts_queued - are the tasks of several injection queues bounded, so that
+ * pool->queued counts them? To sum the queues' own counts at each spawn would take a
+ * line of each group. */
+static inline bool pool_counts_queued(const struct pool *pool)
 {
 	return pool->tuning.max_queued != TUNING_QUEUED_UNBOUNDED &&
-	       inject_queue_length(&pool->inject) >= pool->tuning.max_queued;
+	       pool->idle.group_count > 1;
 }
 
-/* pool_inject - queue a task through the injection queue and wake a worker for
- * it. Threads: any. */
-void pool_inject(struct pool *pool, struct skua_task *task);
+/* pool_count_queued - count @tasks more in the injection queues; a negative number:
+ * fewer */
+static inline void pool_count_queued(struct pool *pool, int64_t tasks)
+{
+	/* Relaxed: an estimate for pool_full(). */
+	if (pool_counts_queued(pool))
+		atomic_fetch_add_relaxed(&pool->queued, (uint64_t)tasks);
+}
 
-/* pool_inject_urgent - queue a task through the urgent lane, as
- * pool_inject() */
-void pool_inject_urgent(struct pool *pool, struct skua_task *task);
+/* pool_length - return the number of tasks in the injection queues of all groups;
+ * an estimate. Threads: any. */
+uint64_t pool_length(const struct pool *pool);
+
+/* pool_full - do the injection queues hold the allowed number of tasks? */
+static inline bool pool_full(const struct pool *pool)
+{
+	uint64_t queued;
+
+	if (pool->tuning.max_queued == TUNING_QUEUED_UNBOUNDED)
+		return false;
+	/* Relaxed: threads that spawn at the same time may exceed the limit by
+	 * one task each. */
+	queued = pool_counts_queued(pool) ? atomic_load_relaxed(&pool->queued)
+					  : pool_length(pool);
+	return queued >= pool->tuning.max_queued;
+}
+
+/**
+ * pool_push - push tasks to a queue of @group, and note it in the map
+ *
+ * Contains the fence of I1; the caller notifies. Threads: any.
+ */
+void pool_push(struct pool *pool, unsigned group, enum inject_lane lane,
+	       const struct inject_list *tasks);
+
+/* pool_inject - queue a task through the injection queue or the urgent lane of
+ * @group, and wake a worker for it. Threads: any. */
+void pool_inject(struct pool *pool, unsigned group, enum inject_lane lane,
+		 struct skua_task *task);
 
 /* pool_inject_home - queue a bound task through the inbox of its home worker,
  * and wake that worker. Threads: any. */

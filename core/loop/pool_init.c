@@ -18,13 +18,15 @@ int pool_allocate(struct pool *pool, const struct config *config,
 					   sizeof(*pool->idle.by_group));
 	pool->map.lines = memory_alloc(a, CACHE_PAIR, groups->count + 1,
 				       sizeof(*pool->map.lines));
+	pool->inject = memory_alloc(a, CACHE_PAIR, groups->count,
+				    sizeof(*pool->inject));
 	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, config->workers,
 					     sizeof(*pool->sentinel.sights));
 	if (config->track_tasks)
 		pool->telemetry.track = memory_alloc(
 			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
 	return pool->idle.sleepers && pool->idle.by_group && pool->map.lines &&
-			       pool->sentinel.sights &&
+			       pool->inject && pool->sentinel.sights &&
 			       (pool->telemetry.track || !config->track_tasks)
 		       ? 0
 		       : -ENOMEM;
@@ -41,6 +43,8 @@ void pool_free(struct pool *pool, const struct config *config,
 		    sizeof(*pool->idle.by_group));
 	memory_free(a, pool->map.lines, CACHE_PAIR, groups->count + 1,
 		    sizeof(*pool->map.lines));
+	memory_free(a, pool->inject, CACHE_PAIR, groups->count,
+		    sizeof(*pool->inject));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, config->workers,
 		    sizeof(*pool->sentinel.sights));
 	memory_free(a, pool->telemetry.track, CACHE_PAIR, 1,
@@ -60,8 +64,8 @@ int pool_init(struct pool *pool, const struct config *config,
 	pool->membarrier = membarrier_register();
 	pool->telemetry.hooks = config->hooks;
 	pool->telemetry.idle = &pool->idle;
-	inject_queue_init(&pool->urgent);
-	inject_queue_init(&pool->inject);
+	for (unsigned g = 0; g < groups->count; g++)
+		inject_group_init(&pool->inject[g]);
 	idle_init(&pool->idle, groups, pool->idle.by_group,
 		  pool->idle.sleepers);
 	/* The map has one line more, for the external threads. */
@@ -70,12 +74,11 @@ int pool_init(struct pool *pool, const struct config *config,
 		  &pool->tuning,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
-	pool->team.tasks[0] = &pool->urgent;
-	pool->team.tasks[1] = &pool->inject;
+	pool->team.inject = pool->inject;
 	pool->telemetry.wait_samples = wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
-	atomic_init(&pool->outside, 0);
 	atomic_init(&pool->refused, 0);
+	atomic_init(&pool->queued, 0);
 	atomic_init(&pool->closing, 0);
 	atomic_init(&pool->stopping, 0);
 	atomic_init(&pool->telemetry.poll_flags,

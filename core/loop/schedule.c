@@ -17,24 +17,28 @@ static __attribute__((noinline, cold)) void told_owner(struct worker *worker,
 	work_schedule_owner(worker, task);
 }
 
-static __attribute__((noinline, cold)) void told_outside(struct pool *pool,
-							 struct skua_task *task)
+static __attribute__((noinline, cold)) void
+told_outside(struct pool *pool, unsigned group, struct skua_task *task)
 {
-	telemetry_ready_outside(&pool->telemetry, &pool->inject, task);
-	pool_inject(pool, task);
+	telemetry_ready_outside(&pool->telemetry,
+				&pool->inject[group].lanes[INJECT_NORMAL],
+				task);
+	pool_inject(pool, group, INJECT_NORMAL, task);
 }
 
 /* Queue an urgent or bound task: to the urgent lane, or to the inbox of its
  * home worker. A separate function, so that the fast path saves no registers
  * for it. */
-static __attribute__((noinline)) void schedule_apart(struct worker *worker,
-						     struct skua_task *task)
+static __attribute__((noinline)) void
+schedule_apart(struct worker *worker, unsigned group, struct skua_task *task)
 {
 	struct pool *pool = task->pool;
-	const struct inject_queue *queue =
-		task->home ? &pool->workers[task->home - 1]->inbox
-			   : &pool->urgent;
+	const struct inject_queue *queue;
 
+	if (worker)
+		group = worker->group;
+	queue = task->home ? &pool->workers[task->home - 1]->inbox
+			   : &pool->inject[group].lanes[INJECT_URGENT];
 	if (worker && --worker->telemetry.until_ready == 0)
 		telemetry_ready(&worker->telemetry, task);
 	else if (!worker && telemetry_wants(&pool->telemetry, queue))
@@ -42,19 +46,21 @@ static __attribute__((noinline)) void schedule_apart(struct worker *worker,
 	if (task->home != 0)
 		pool_inject_home(pool, task);
 	else
-		pool_inject_urgent(pool, task);
+		pool_inject(pool, group, INJECT_URGENT, task);
 }
 
-void schedule_by(struct worker *worker, struct skua_task *task)
+void schedule_by(struct worker *worker, unsigned group, struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 
 	if (task->home != 0 || (task->flags & TASK_URGENT))
-		schedule_apart(worker, task);
-	else if (!worker && telemetry_wants(&pool->telemetry, &pool->inject))
-		told_outside(pool, task);
+		schedule_apart(worker, group, task);
+	else if (!worker &&
+		 telemetry_wants(&pool->telemetry,
+				 &pool->inject[group].lanes[INJECT_NORMAL]))
+		told_outside(pool, group, task);
 	else if (!worker)
-		pool_inject(pool, task);
+		pool_inject(pool, group, INJECT_NORMAL, task);
 	else if (--worker->telemetry.until_ready == 0)
 		told_owner(worker, task);
 	else
@@ -65,17 +71,18 @@ void schedule(struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 	struct worker *worker = current_worker;
+	unsigned group;
 
 	/* A child of fork() has no workers that could run it. */
 	if (!pool_alive(pool))
 		return;
 	if (worker && worker->pool == pool) {
-		schedule_by(worker, task);
+		schedule_by(worker, 0, task);
 		return;
 	}
-	pool_enter(pool);
-	schedule_by(NULL, task);
-	pool_leave(pool);
+	group = pool_enter(pool);
+	schedule_by(NULL, group, task);
+	pool_leave(pool, group);
 }
 
 void schedule_wake(struct skua_task *task)

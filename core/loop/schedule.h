@@ -15,11 +15,12 @@ void schedule(struct skua_task *task);
  * schedule_by - as schedule(), with the calling worker known
  * @worker: the calling worker of the task's pool; NULL if the caller is an
  * outside thread, which has called pool_enter()
+ * @group: what pool_enter() returned; unused if the caller is a worker
  *
  * The caller has checked that this process is the one the workers run in
  * (pool_alive()).
  */
-void schedule_by(struct worker *worker, struct skua_task *task);
+void schedule_by(struct worker *worker, unsigned group, struct skua_task *task);
 
 /* schedule_wake - make a task runnable. Threads: any that holds a reference. */
 void schedule_wake(struct skua_task *task);

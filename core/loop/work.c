@@ -9,10 +9,6 @@
 #define LIFO_STREAK_MAX 3u
 /* A guess: urgent and bound tasks get at most eight polls of nine. */
 #define PRIORITISED_STREAK_MAX 8u
-/* Bounds of a worker's fair share of the injection queue; the maximum is half a
- * ring. */
-#define INJECT_BATCH_MIN 4u
-#define INJECT_BATCH_MAX 128u
 /* In a burst, the worker still notifies when its queue has a multiple of so many
  * tasks, so that it wakes more workers than those that wake each other. A guess:
  * the benchmark `spawn_many_worker` retunes it. */
@@ -41,7 +37,7 @@ static void spill_owner(struct worker *w)
 	}
 	counter_add_owner(&w->area.counters.overflows, 1);
 	telemetry_overflow(&w->telemetry, run.count);
-	inject_queue_push(&w->pool->inject, &list);
+	pool_push(w->pool, w->group, INJECT_NORMAL, &list);
 }
 
 /*
@@ -60,7 +56,7 @@ static __attribute__((noinline)) bool push_full_owner(struct worker *w,
 	counter_add_owner(&w->area.counters.overflows_single, 1);
 	telemetry_overflow(&w->telemetry, 1);
 	inject_list_append(&list, task_node(task));
-	inject_queue_push(&w->pool->inject, &list);
+	pool_push(w->pool, w->group, INJECT_NORMAL, &list);
 	return false;
 }
 
@@ -149,13 +145,19 @@ void work_yield_owner(struct worker *w, struct skua_task *task)
 
 /* ---- finding tasks ------------------------------------------------------ */
 
-/* A worker's fair share of the injection queue, in tasks, limited to the room
- * in its local queue. One task more fits, because it runs at once. */
-static uint64_t fair_share(const struct worker *w)
+/* The injection queue of @group. */
+static struct inject_queue *inject_of(const struct worker *w, unsigned group)
+{
+	return &w->pool->inject[group].lanes[INJECT_NORMAL];
+}
+
+/* A worker's fair share of the injection queue of @group, in tasks, limited to
+ * the room in its local queue. One task more fits, because it runs at once. */
+static uint64_t fair_share(const struct worker *w, unsigned group)
 {
 	const struct pool *pool = w->pool;
-	uint64_t share =
-		inject_queue_length(&pool->inject) / pool->worker_count;
+	uint64_t share = inject_queue_length(inject_of(w, group)) /
+			 pool->groups->groups[group].count;
 	uint64_t room = local_queue_room_owner(w->queue) + UINT64_C(1);
 
 	if (share < INJECT_BATCH_MIN)
@@ -166,27 +168,29 @@ static uint64_t fair_share(const struct worker *w)
 }
 
 /*
- * Take a fair share of the injection queue, but at most @most tasks: return the
- * first task, to run it next, and move the others to the local queue.
+ * Take a fair share of the injection queue of @group, but at most @most tasks:
+ * return the first task, to run it next, and move the others to the local queue.
  * @see_to: receives true if the caller must notify the idle protocol: this has
  * made work visible (I1), or has turned other takers away (I5)
  */
-static struct skua_task *take_injected(struct worker *w, uint64_t most,
-				       bool *see_to)
+static struct skua_task *take_injected(struct worker *w, unsigned group,
+				       uint64_t most, bool *see_to)
 {
+	struct inject_queue *queue = inject_of(w, group);
 	struct inject_take take;
 	struct inject_node *first;
 	struct inject_node *node;
 	uint64_t share;
 
 	*see_to = false;
-	if (!inject_queue_visible(&w->pool->inject))
+	if (!inject_queue_visible(queue))
 		return NULL;
-	share = fair_share(w);
-	take = inject_queue_take(&w->pool->inject, share < most ? share : most);
+	share = fair_share(w, group);
+	take = inject_queue_take(queue, share < most ? share : most);
 	first = inject_list_pop(&take.list);
 	if (!first)
 		return NULL;
+	pool_count_queued(w->pool, -(int64_t)(1 + take.list.count));
 	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
 	telemetry_inject(&w->telemetry, 1 + take.list.count);
 	*see_to = take.turned_away || take.list.count > 0;
@@ -218,7 +222,8 @@ static __attribute__((noinline)) struct skua_task *
 fetch_injected(struct worker *w)
 {
 	bool see_to;
-	struct skua_task *task = take_injected(w, UINT64_MAX, &see_to);
+	struct skua_task *task =
+		take_injected(w, w->group, UINT64_MAX, &see_to);
 
 	return notify_rest(w, task, see_to);
 }
@@ -237,11 +242,12 @@ static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 	return take.list.count ? task_of_node(take.list.first) : NULL;
 }
 
-/* Take from the urgent lane, else from the inbox. No other worker takes from
- * the inbox, so a take from it never turns another worker away. */
+/* Take from the urgent lane of the group, else from the inbox. No other worker
+ * takes from the inbox, so a take from it never turns another worker away. */
 static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
 {
-	struct skua_task *task = take_one(&w->pool->urgent, see_to);
+	struct skua_task *task =
+		take_one(&w->inject->lanes[INJECT_URGENT], see_to);
 	bool nothing;
 
 	return task ? task : take_one(&w->inbox, &nothing);
@@ -280,7 +286,7 @@ static struct skua_task *fetch_in_turn(struct worker *w)
 		     before * w->turns.own_ns > TURNS_NS;
 	uint64_t most = ahead && own > INJECT_AHEAD_MAX ? 1 : w->turns.polls;
 	bool see_to;
-	struct skua_task *task = take_injected(w, most, &see_to);
+	struct skua_task *task = take_injected(w, w->group, most, &see_to);
 
 	if (!task)
 		return NULL;
@@ -310,8 +316,10 @@ static __attribute__((noinline)) struct skua_task *fetch_due(struct worker *w)
 		w->turns.polls += w->polls_until_inject;
 		return NULL;
 	}
-	turn = turns_check(&w->turns, inject_queue_visible(&w->pool->inject),
-			   clock_now_ns());
+	turn = turns_check(
+		&w->turns,
+		inject_queue_visible(&w->inject->lanes[INJECT_NORMAL]),
+		clock_now_ns());
 	w->polls_until_inject = w->turns.polls;
 	/* Without own tasks, next_normal() takes a whole share. */
 	return turn == TURN_OUTSIDE && own ? fetch_in_turn(w) : NULL;
@@ -375,7 +383,7 @@ struct skua_task *work_next(struct worker *w)
 	struct skua_task *task;
 
 	if (w->prioritised_streak != 0 ||
-	    inject_queue_visible(&w->pool->urgent) ||
+	    inject_queue_visible(&w->inject->lanes[INJECT_URGENT]) ||
 	    inject_queue_visible(&w->inbox))
 		return next_beside_prioritised(w);
 	w->inbox_turn = false;
@@ -408,9 +416,15 @@ static bool pass_by(const struct pool *pool, struct victim victim, unsigned i)
 	return refused;
 }
 
-/* Steal up to half of the victim's queue: at most tuning.steal_max tasks, or
- * tuning.steal_max_far from a victim on another node, because a task that moves
- * to another node is slow to run there. */
+/* The most tasks to take at once from a victim: fewer from one on another node,
+ * because a task that moves to another node is slow to run there. */
+static uint32_t most_of(const struct worker *w, struct victim victim)
+{
+	return victim.far ? w->pool->tuning.steal_max_far
+			  : w->pool->tuning.steal_max;
+}
+
+/* Steal up to half of the victim's queue. */
 static struct skua_task *steal_from(struct worker *w, struct victim victim)
 {
 	struct pool *pool = w->pool;
@@ -421,10 +435,8 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 	 * found its queue empty. */
 	do {
 		counter_add_owner(&w->area.counters.steal_attempts, 1);
-		got = local_queue_steal_into(
-			pool->workers[i]->queue, w->queue,
-			victim.far ? pool->tuning.steal_max_far
-				   : pool->tuning.steal_max);
+		got = local_queue_steal_into(pool->workers[i]->queue, w->queue,
+					     most_of(w, victim));
 	} while (!pass_by(pool, victim, i) &&
 		 got.outcome != SKUA_STEAL_SUCCESS);
 	if (got.outcome != SKUA_STEAL_SUCCESS)
@@ -437,6 +449,51 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 				  got.count);
 	telemetry_stolen(&w->telemetry, got.item, got.count, i);
 	return got.item;
+}
+
+/* Are the queues of another group empty? A worker that is about to sleep then clears
+ * their bits of the map now and then, so that later searches pass the group by
+ * (I9). */
+static bool passes_group(struct worker *w, unsigned group, bool sleeps)
+{
+	const struct inject_group *at = &w->pool->inject[group];
+	struct work_line *line = &w->pool->map.lines[group];
+	bool empty = true;
+
+	if (inject_group_visible(at))
+		return false;
+	if (!sleeps || rng_below(&w->rng, INJECT_CLEAR_EACH) != 0)
+		return true;
+	for (unsigned lane = 0; lane < INJECT_LANES; lane++)
+		empty &= inject_group_pass_by(&at->lanes[lane], line, lane);
+	return empty;
+}
+
+/*
+ * Take from the queues of another group: one urgent task, or a share of its
+ * injection queue, no larger than a steal. Searchers of that group come first: a
+ * worker that is not about to sleep takes only what its last search has seen there
+ * as well.
+ * @left: set to the group, + 1, if the worker leaves tasks there and *@left is 0
+ */
+static struct skua_task *take_from_group(struct worker *w, struct victim victim,
+					 bool sleeps, unsigned *left)
+{
+	struct inject_group *at = &w->pool->inject[victim.line];
+	struct skua_task *task;
+	bool see_to; /* I3 covers what a searcher leaves */
+
+	if (passes_group(w, victim.line, sleeps))
+		return NULL;
+	if (!sleeps && w->left_at != victim.line + 1) {
+		if (*left == 0)
+			*left = victim.line + 1;
+		return NULL;
+	}
+	task = take_one(&at->lanes[INJECT_URGENT], &see_to);
+	return task ? task
+		    : take_injected(w, victim.line, most_of(w, victim),
+				    &see_to);
 }
 
 static struct skua_task *steal(struct worker *w, enum victims_reach reach)
@@ -455,10 +512,15 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 	};
 	struct skua_task *task = NULL;
 	struct victim victim;
+	unsigned left = 0;
 
 	victims_begin(&v);
 	while (!task && victims_next(&v, &victim))
-		task = steal_from(w, victim);
+		task = victim.injected
+			       ? take_from_group(w, victim,
+						 reach == VICTIMS_ALL, &left)
+			       : steal_from(w, victim);
+	w->left_at = left;
 	return task;
 }
 
@@ -468,15 +530,82 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 	struct skua_task *task = take_prioritised(w, &see_to);
 
 	if (!task)
-		task = take_injected(w, UINT64_MAX, &see_to);
+		task = take_injected(w, w->group, UINT64_MAX, &see_to);
 	return task ? task : steal(w, reach);
 }
 
-/* Has any worker of that line of the map tasks in its queue? */
+/* Move tasks from a queue of @group to the same one of the worker's group. */
+static void move_late(struct worker *w, unsigned group, enum inject_lane lane)
+{
+	struct pool *pool = w->pool;
+	struct inject_queue *queue = &pool->inject[group].lanes[lane];
+	struct inject_take take = inject_queue_take(queue, INJECT_BATCH_MAX);
+
+	if (lane == INJECT_NORMAL)
+		pool_count_queued(pool, -(int64_t)take.list.count);
+	if (take.list.count == 0)
+		return;
+	pool_push(pool, w->group, lane, &take.list);
+	/* I1, for these tasks; I5, for those that are left. */
+	idle_wake(&pool->idle, w->group);
+}
+
+/* Have tasks waited at @group for too long? */
+static bool others_late(struct worker *w, unsigned group)
+{
+	const struct inject_group *at = &w->pool->inject[group];
+	uint64_t taken = 0;
+
+	if (work_map_read(&w->pool->map, group, WORK_INJECTED) == 0 ||
+	    !inject_group_visible(at)) {
+		w->others.seen_ns = 0;
+		return false;
+	}
+	/* Relaxed: a count that only goes up, and guards no data. */
+	for (unsigned lane = 0; lane < INJECT_LANES; lane++)
+		taken += atomic_load_relaxed(&at->lanes[lane].taken);
+	if (w->others.seen_ns == 0) {
+		w->others.seen_ns = w->tick.start_ns;
+		w->others.taken = taken;
+	} else if (w->others.taken != taken) {
+		w->others.seen_ns = 0;
+	}
+	return w->others.seen_ns != 0 &&
+	       w->others.seen_ns + OTHERS_LATE_NS <= w->tick.start_ns;
+}
+
+static __attribute__((noinline)) void check_others(struct worker *w)
+{
+	unsigned groups = w->pool->groups->count;
+	unsigned group = (w->group + w->others.step) % groups;
+
+	w->others.ticks = 1;
+	if (others_late(w, group)) {
+		for (unsigned lane = 0; lane < INJECT_LANES; lane++)
+			move_late(w, group, lane);
+		w->others.seen_ns = 0;
+	}
+	if (w->others.seen_ns != 0)
+		return; /* check the same group again after the next tick */
+	w->others.ticks = OTHERS_TICKS;
+	w->others.step = w->others.step % (groups - 1) + 1;
+}
+
+void work_check_others(struct worker *w)
+{
+	if (w->pool->groups->count > 1 && --w->others.ticks == 0)
+		check_others(w);
+}
+
+/* Has any worker of that group tasks in its queue, or do tasks wait at the
+ * group? */
 static bool line_visible(const struct pool *pool, unsigned line)
 {
 	uint64_t bits = work_map_read(&pool->map, line, WORK_TASKS);
 
+	if (work_map_read(&pool->map, line, WORK_INJECTED) != 0 &&
+	    inject_group_visible(&pool->inject[line]))
+		return true;
 	for (; bits != 0; bits &= bits - 1) {
 		unsigned i = pool->groups->groups[line]
 				     .workers[__builtin_ctzll(bits)];
@@ -491,8 +620,8 @@ bool work_visible(const struct worker *w)
 {
 	const struct pool *pool = w->pool;
 
-	if (inject_queue_visible(&pool->urgent) ||
-	    inject_queue_visible(&pool->inject))
+	/* In one group, the map does not name the queues. */
+	if (inject_group_visible(w->inject))
 		return true;
 	/* The worker's own group first: the work is most likely there. */
 	for (unsigned g = 0; g < pool->groups->count; g++) {

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/turns.h"
 #include "core/idle/victims.h"
 
 struct skua_task;
@@ -59,6 +60,31 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach);
 /* work_visible - is there work that another worker could take? The caller has
  * issued a fence before. */
 bool work_visible(const struct worker *w);
+
+/*
+ * How many ticks pass between two checks of other groups. A guess: a check costs a
+ * cache miss or two, and a tick takes 10 us or more if there is much to do.
+ */
+#define OTHERS_TICKS 8u
+/* How long a group takes no task before workers of other groups take its tasks. Busy
+ * workers take their first one after TURNS_NS, or after a poll. */
+#ifdef SKUA_EXPLORE
+#define OTHERS_LATE_NS UINT64_C(0)
+#else
+#define OTHERS_LATE_NS (2 * TURNS_NS)
+#endif
+
+/**
+ * work_check_others - help another group if its workers do not take the tasks that
+ * wait there
+ *
+ * They may all be in long polls, while no worker that searches sees the tasks. So
+ * each worker that ends a tick checks one other group from time to time. If tasks
+ * wait there, and none is taken for OTHERS_LATE_NS, the worker moves a share of them
+ * to the queues of its own group. So tasks wait for at most OTHERS_TICKS ticks of a
+ * worker for each group, if any worker ends its ticks.
+ */
+void work_check_others(struct worker *w);
 
 /* work_tell_owner - wake another worker for the tasks in this worker's queue,
  * if the idle protocol requires it (I1) */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* worker.c - see worker.h */
+#include "core/loop/work.h"
 #include "core/loop/worker.h"
 
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
@@ -15,6 +16,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->area.inbox_pushed = (uintptr_t)&worker->inbox.pushed;
 	worker->area.inbox_taken = (uintptr_t)&worker->inbox.taken;
 	worker->group = idle_group_of(&pool->idle, index);
+	worker->inject = &pool->inject[worker->group];
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
 	if (pool->team.members)
@@ -23,6 +25,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->affinity_due_ns = UINT64_MAX;
 	turns_init(&worker->turns);
 	worker->polls_until_inject = worker->turns.polls;
+	worker->others = (struct others){ .ticks = OTHERS_TICKS, .step = 1 };
 	inject_queue_init(&worker->inbox);
 	timers_init(&worker->timers, slots);
 	pollers_init(&worker->pollers);

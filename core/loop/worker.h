@@ -27,6 +27,7 @@ struct worker {
 	alignas(CACHE_PAIR) struct pool *pool;
 	struct local_queue *queue;   /* of struct skua_task */
 	struct fork_join *fork_join; /* its jobs */
+	struct inject_group *inject; /* what enters at its group */
 	unsigned index;
 	unsigned group; /* its LLC group */
 
@@ -44,6 +45,16 @@ struct worker {
 	uint32_t prioritised_streak; /* consecutive polls of urgent or bound
 				      * tasks */
 	bool inbox_turn;             /* see work_next() */
+	/* The index + 1 of another group at which its last search has left tasks
+	 * to the searchers of that group; 0: none. */
+	unsigned left_at;
+	struct others {
+		uint32_t ticks; /* until the next check */
+		uint32_t step;  /* from its own group to the one to check */
+		/* When tasks were first seen there; 0: none were. And how many
+		 * had been taken from there until then. */
+		uint64_t seen_ns, taken;
+	} others; /* its checks of other groups (work_check_others()) */
 	struct pollers pollers;
 	struct slab_cache slab;
 	struct stacks *stacks;             /* of its node; constant */

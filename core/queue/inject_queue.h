@@ -82,14 +82,16 @@ struct inject_queue {
 
 	/* Writers: see J2. Readers: all. NULL when there is nothing to take. */
 	alignas(CACHE_PAIR) _Atomic(struct inject_node *) head;
-	/* Writers: takers, under the lock. Readers: all. Wraps at 2^64. */
-	atomic_u64 taken;
+
 	/*
 	 * INJECT_FREE; INJECT_HELD: a taker holds it; INJECT_MARKED: a taker
 	 * holds it, and another one was turned away. Writers and readers:
-	 * takers.
+	 * takers. On a line of its own, so that takers which are turned away do
+	 * not disturb those that read head.
 	 */
-	atomic_u32 lock;
+	alignas(CACHE_PAIR) atomic_u32 lock;
+	/* Writers: takers, under the lock. Readers: all. Wraps at 2^64. */
+	atomic_u64 taken;
 };
 
 void inject_queue_init(struct inject_queue *q);

@@ -21,11 +21,18 @@
 
 #include "core/base/atomic.h"
 
-enum work_kind { WORK_TASKS, WORK_JOBS, WORK_KINDS };
+enum work_kind {
+	WORK_TASKS,
+	WORK_JOBS,
+	WORK_INJECTED, /* of the group: see inject_group.h */
+	WORK_KINDS
+};
 
 /*
- * Bit i: the owner of that bit may have work of this kind. Writers: each owner
- * its own bit; thieves, too, the bits of tasks. Readers: any thread.
+ * Bit i: the owner of that bit may have work of this kind; of WORK_INJECTED:
+ * queue i of the group may. Writers: each owner its own bit; thieves, too, the
+ * bits of tasks; of WORK_INJECTED, threads that push to the group's queues, and
+ * thieves of other groups. Readers: any thread.
  */
 struct work_line {
 	alignas(CACHE_PAIR) atomic_u64 bits[WORK_KINDS];

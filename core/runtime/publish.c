@@ -16,12 +16,18 @@ _Static_assert(AREA_EXTERNALS == TEAM_EXTERNALS,
 
 static void publish_queues(const struct pool *pool, struct area_runtime *area)
 {
-	area->outside = ADDRESS(&pool->outside);
+	const struct inject_group *first = &pool->inject[0];
+	const struct inject_queue *urgent = &first->lanes[INJECT_URGENT];
+	const struct inject_queue *normal = &first->lanes[INJECT_NORMAL];
+
+	area->outside = ADDRESS(&first->outside);
 	area->refused = ADDRESS(&pool->refused);
-	area->inject_pushed = ADDRESS(&pool->inject.pushed);
-	area->inject_taken = ADDRESS(&pool->inject.taken);
-	area->urgent_pushed = ADDRESS(&pool->urgent.pushed);
-	area->urgent_taken = ADDRESS(&pool->urgent.taken);
+	area->inject_pushed = ADDRESS(&normal->pushed);
+	area->inject_taken = ADDRESS(&normal->taken);
+	area->urgent_pushed = ADDRESS(&urgent->pushed);
+	area->urgent_taken = ADDRESS(&urgent->taken);
+	area->group_count = pool->groups->count;
+	area->group_bytes = sizeof(*first);
 }
 
 void publish(struct skua_runtime *rt)

@@ -130,9 +130,11 @@ struct skua_hooks {
  * @steal_attempts: minimum number of rounds over the queues of the other workers
  *         before a worker parks, 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 if there
  *         are more workers than CPUs
- * @max_queued: when the injection queue has this number of tasks, a spawn fails with
- *         -EAGAIN, on workers too; urgent and bound tasks have queues of their own
- *         and do not count; 0 = no bound
+ * @max_queued: when the injection queues of the runtime together have this number of
+ *         tasks, a spawn fails with -EAGAIN, on workers too; urgent and bound tasks have
+ *         queues of their own and do not count; 0 = no bound. Threads that spawn at the
+ *         same time may exceed the bound, by one task each; tasks that are woken or
+ *         spilled are queued beyond it
  * @spin_ns: how long a worker searches for work before it parks, in nanoseconds, 1 to
  *           SKUA_MAX_DELAY_NS, or SKUA_SPIN_NEVER or SKUA_SPIN_FOREVER. 0 = as long
  *           as its recent gaps make worthwhile: it searches until work comes, for up

@@ -54,7 +54,7 @@ struct skua_worker_stats {
  * struct skua_stats - the counters of a runtime since its start
  * @workers: number of workers
  * @tasks_spawned: tasks spawned, by tasks and by outside threads
- * @injection_depth: tasks in the injection queue now
+ * @injection_depth: tasks in the injection queues of all groups of workers now
  * @jobs_stolen_outside: jobs that outside threads in skua_run() took
  * @reserved: 0; space for more counters
  * @total: sums over all workers; its tasks_spawned does not include spawns by outside

@@ -199,10 +199,12 @@ SKUA_API int skua_task_spawn_on(struct skua_runtime *rt, unsigned worker,
  * @task: initialised and not spawned
  * @urgent: true to make the task urgent, false to undo that
  *
- * Each time an urgent task becomes runnable it goes to the urgent lane, which every
- * worker checks before its own queues. After 8 urgent tasks in a row, a worker takes
- * a task that is not urgent. Urgent tasks run first in, first out, on any worker.
- * skua_task_spawn_on() ignores the mark.
+ * Each time an urgent task becomes runnable it goes to the urgent lane of the workers
+ * that share a cache with the calling thread. Each worker checks the lane of its group
+ * before its own queues. After 8 urgent tasks in a row, a worker takes a task that is
+ * not urgent. The urgent tasks of a lane run first in, first out. Workers of other
+ * groups take them if they have nothing else to do, or if the workers of the group
+ * are all in long polls. skua_task_spawn_on() ignores the mark.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EINVAL (@task is NULL); -EALREADY (the task is spawned).

@@ -120,7 +120,8 @@ SIMULATOR = "bench/simulator/"
 SIMULATED = (
     "core/base/atomic.h core/base/clock.h core/idle/idle.h core/base/rng.h core/base/spin.h "
     "core/base/tuning.h "
-    "core/idle/victims.h core/queue/work_map.h topology/llc_groups.h topology/machine.h"
+    "core/idle/victims.h core/queue/inject_group.h core/queue/work_map.h "
+    "topology/llc_groups.h topology/machine.h"
 ).split()
 
 # Headers of other projects (beginnings of their names) and the files that may use them.

@@ -85,6 +85,7 @@ static void take_memory(void)
 	pool->idle.by_group = take(made.groups, sizeof(*pool->idle.by_group));
 	pool->idle.sleepers = take(made.workers, sizeof(*pool->idle.sleepers));
 	pool->map.lines = take(made.groups + 1, sizeof(*pool->map.lines));
+	pool->inject = take(made.groups, sizeof(*pool->inject));
 	pool->sentinel.sights =
 		take(made.workers, sizeof(*pool->sentinel.sights));
 	lines_own(pool->sentinel.sights,
@@ -100,6 +101,8 @@ static void take_memory(void)
 			  LINES_GROUP, g);
 		lines_own(&pool->map.lines[g], sizeof(*pool->map.lines),
 			  LINES_GROUP, g);
+		lines_own(&pool->inject[g], sizeof(*pool->inject), LINES_GROUP,
+			  g);
 	}
 	lines_own(&pool->map.lines[made.groups], sizeof(*pool->map.lines),
 		  LINES_ALL, 0);

@@ -81,8 +81,9 @@ static void (*root)(struct skua_ctx ctx);
 static inline void run_external(void)
 {
 	struct fork_join *external;
+	unsigned group = idle_group_here(&pool.idle);
 
-	explore_assert(pool_enter_spawn(&pool) == 0);
+	explore_assert(pool_enter_spawn(&pool, group) == 0);
 	external = team_enter(&pool.team, 0);
 	explore_assert(external != NULL);
 	team_begin_forking(&pool.team);
@@ -90,7 +91,7 @@ static inline void run_external(void)
 	team_leave(&pool.team, external);
 	team_pass_on(&pool.team, 0);
 	pool_end_spawn(&pool);
-	pool_leave(&pool);
+	pool_leave(&pool, group);
 }
 
 static inline enum skua_poll poll_root(struct skua_task *self)

@@ -14,6 +14,7 @@
 #include "tests/model/fork_join.h"
 
 static unsigned polls[TASKS];
+static bool yielded[TASKS];
 static struct skua_poller poller;
 
 /* ---- tasks --------------------------------------------------------------- */
@@ -29,6 +30,16 @@ static enum skua_poll finish_together(struct skua_task *task)
 	finish(task);
 	meet();
 	return SKUA_DONE;
+}
+
+/* A task that waits at the other group may be moved meanwhile. */
+static enum skua_poll yield_and_finish_together(struct skua_task *task)
+{
+	if (polls[task_number(task)] == 0 && !yielded[task_number(task)]) {
+		yielded[task_number(task)] = true;
+		return SKUA_YIELD;
+	}
+	return finish_together(task);
 }
 
 static void spawn_up_to(unsigned last)
@@ -94,6 +105,12 @@ static void spawns_two(void)
 	spawns_one();
 }
 
+static void spawns_three(void)
+{
+	explore_assert(workers_spawn(2) == 0);
+	spawns_two();
+}
+
 static void spawns_another(void)
 {
 	explore_assert(workers_spawn(3) == 0);
@@ -107,6 +124,7 @@ static void setup(unsigned count, skua_task_fn first, unsigned meet_count)
 	reset_apart(count, 2, fork_one, meet_count);
 	pool.tuning.lifo_delay_ns = SENTINEL_NEVER;
 	memset(polls, 0, sizeof(polls));
+	memset(yielded, 0, sizeof(yielded));
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i].poll = i == 0 ? first : finish_together;
 }
@@ -122,6 +140,33 @@ static void setup_batch_awake(void)
 	setup_batch();
 	poller = (struct skua_poller){ .poll = poll_for_ever };
 	workers[0].pollers.list = &poller;
+}
+
+/* The tasks are urgent. */
+static void setup_urgent(void)
+{
+	setup_batch();
+	tasks[0].flags = TASK_URGENT;
+	tasks[1].flags = TASK_URGENT;
+}
+
+/* A worker whose tick ends moves what waits at the other group to its own. */
+static void setup_moves(void)
+{
+	setup(2, yield_and_finish_together, 2);
+	for (unsigned i = 1; i < TASKS; i++)
+		tasks[i].poll = yield_and_finish_together;
+	for (unsigned i = 0; i < WORKERS; i++) {
+		workers[i].tick.budget = 1;
+		workers[i].others.ticks = 1;
+	}
+}
+
+/* So that one is left where the others are moved from, or to. */
+static void setup_moves_some(void)
+{
+	setup_moves();
+	tasks[2].poll = finish;
 }
 
 static void setup_spawn_two(void)
@@ -178,6 +223,18 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("batch__one_awake__many", setup_batch_awake, NULL,
 		       workers_run_0, workers_run_1, spawns_two),
 	  MANY(10000) },
+	{ EXPLORE_PASS("urgent__few", setup_urgent, NULL, workers_run_0,
+		       workers_run_1, spawns_two),
+	  FEW(20000) },
+	{ EXPLORE_PASS("moves__few", setup_moves, NULL, workers_run_0,
+		       workers_run_1, spawns_two),
+	  FEW(30000) },
+	{ EXPLORE_PASS("moves__many", setup_moves, NULL, workers_run_0,
+		       workers_run_1, spawns_two),
+	  MANY(30000) },
+	{ EXPLORE_PASS("moves_some__few", setup_moves_some, NULL, workers_run_0,
+		       workers_run_1, spawns_three),
+	  FEW(20000) },
 	{ EXPLORE_PASS("task_spawns_two__few", setup_spawn_two, NULL,
 		       workers_run_0, workers_run_1, spawns_one),
 	  FEW(20000) },

@@ -35,6 +35,8 @@ static void event_wait(struct pollfd *fds, nfds_t count);
 
 static struct drive drive;
 static struct pool pool;
+static struct inject_group inject[1];
+static const struct llc_groups one = { .count = 1 };
 static struct worker *workers[1]; /* none: what drives it is below */
 static unsigned ticks;            /* plain: the worker's */
 static unsigned parks;            /* plain: the same, written last */
@@ -111,7 +113,9 @@ static void setup(void)
 {
 	memset(&pool, 0, sizeof(pool));
 	pool.workers = workers;
-	atomic_init(&pool.outside, POOL_OUTSIDE_SPAWN);
+	pool.groups = &one;
+	pool.inject = inject;
+	atomic_init(&inject[0].outside, POOL_OUTSIDE_SPAWN);
 	atomic_init(&pool.refused, 0);
 	atomic_init(&pool.drainers, 0);
 	atomic_init(&pool.drain_epoch, 0);
@@ -145,7 +149,7 @@ static void setup_two_polls(void)
 static void setup_event(void)
 {
 	setup();
-	atomic_init(&pool.outside, 2 * POOL_OUTSIDE_SPAWN);
+	atomic_init(&inject[0].outside, 2 * POOL_OUTSIDE_SPAWN);
 	atomic_init(&woken, 0);
 	others = true;
 }

@@ -118,7 +118,9 @@ static void fork_twice(struct skua_ctx ctx)
 /* Another one, with a job of its own, unless it comes too late. */
 static void other_external(void)
 {
-	if (pool_enter_spawn(&pool) == 0) {
+	unsigned group = idle_group_here(&pool.idle);
+
+	if (pool_enter_spawn(&pool, group) == 0) {
 		struct fork_join *place = team_enter(&pool.team, 0);
 		struct skua_ctx ctx = fork_join_ctx_owner(place);
 
@@ -128,7 +130,7 @@ static void other_external(void)
 		team_pass_on(&pool.team, 0);
 		pool_end_spawn(&pool);
 	}
-	pool_leave(&pool);
+	pool_leave(&pool, group);
 }
 
 /* ---- threads ------------------------------------------------------------- */

@@ -52,6 +52,7 @@ enum defect {
 };
 
 static struct skua_runtime runtime;
+static struct inject_group inject;
 static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group group;
@@ -370,6 +371,7 @@ static void wakes_waiter(void)
 
 static void setup(unsigned count, skua_task_fn first, skua_task_fn second)
 {
+	runtime.pool.inject = &inject;
 	runtime.pool.generation_here = &generation;
 	runtime.pool.generation = generation;
 	defect = NO_DEFECT;

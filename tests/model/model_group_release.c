@@ -63,6 +63,7 @@ enum defect {
 };
 
 static struct skua_runtime runtime;
+static struct inject_group inject;
 static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group group;
@@ -284,6 +285,7 @@ static void is_refused_and_waits(void)
 
 static void setup(skua_task_fn first, skua_task_fn second)
 {
+	runtime.pool.inject = &inject;
 	runtime.pool.generation_here = &generation;
 	runtime.pool.generation = generation;
 	defect = NO_DEFECT;

@@ -213,21 +213,23 @@ static void spawns(void)
  * then somebody may free the pool. */
 static void calls(void)
 {
-	pool_enter(&pool);
+	unsigned group = pool_enter(&pool);
+
 	(void)explore_read(memory);
 	atomic_store_release(&workers[0].finished, 1);
 	atomic_fence_seq_cst();
 	pool_check_drained(&pool);
 	(void)explore_read(memory);
-	pool_leave(&pool);
+	pool_leave(&pool, group);
 }
 
 static void calls_leaving_relaxed(void)
 {
-	pool_enter(&pool);
+	unsigned group = pool_enter(&pool);
+
 	atomic_store_release(&workers[0].finished, 1);
 	(void)explore_read(memory);
-	atomic_fetch_sub_relaxed(&pool.outside, POOL_OUTSIDE_CALL);
+	atomic_fetch_sub_relaxed(&inject[group].outside, POOL_OUTSIDE_CALL);
 }
 
 static void frees(void)

@@ -15,7 +15,8 @@
 static struct skua_runtime rt;
 static const uint32_t generation = 1;
 static struct skua_stats stats;
-static const struct llc_groups none;
+static struct inject_group inject;
+static struct llc_groups none = { .count = 1 };
 static struct fork_join externals[TEAM_EXTERNALS];
 static struct fork_join *external_list[TEAM_EXTERNALS];
 
@@ -27,6 +28,9 @@ static void setup(void)
 	for (unsigned i = 0; i < TEAM_EXTERNALS; i++)
 		external_list[i] = &externals[i];
 	rt.pool.idle.groups = &none;
+	rt.pool.groups = &none;
+	rt.pool.inject = &inject;
+	inject_group_init(&inject);
 	team_init(&rt.pool.team, external_list, &rt.pool.idle, NULL,
 		  &rt.pool.tuning, true);
 	atomic_init(&rt.pool.closing, 1);
@@ -34,8 +38,8 @@ static void setup(void)
 
 static void is_refused(void)
 {
-	explore_assert(pool_enter_spawn(&rt.pool) == -ESHUTDOWN);
-	pool_leave(&rt.pool);
+	explore_assert(pool_enter_spawn(&rt.pool, 0) == -ESHUTDOWN);
+	pool_leave(&rt.pool, 0);
 }
 
 static void looks(void)

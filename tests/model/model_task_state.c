@@ -40,6 +40,7 @@ enum defect {
 };
 
 static struct pool pool;
+static struct inject_group inject;
 static const uint32_t generation = 1;
 static enum defect defect;
 
@@ -480,6 +481,7 @@ static void spawn_task(unsigned i)
 
 static void setup_unwatched(unsigned posts, unsigned count)
 {
+	pool.inject = &inject;
 	pool.generation_here = &generation;
 	pool.generation = generation;
 	defect = NO_DEFECT;

@@ -113,10 +113,10 @@ static void pollers_reset(void)
 	}
 }
 
-#define pool_inject(pool, task)        ((void)(pool), enqueue(task))
-#define pool_inject_urgent(pool, task) ((void)(pool), enqueue(task))
-#define pool_inject_home(pool, task)   ((void)(pool), enqueue(task))
-#define current_polls(task)            ((void)(task), true)
-#define current_polls_next(task)       ((void)(task), false)
+#define pool_inject(pool, group, lane, task) \
+	((void)(pool), (void)(group), enqueue(task))
+#define pool_inject_home(pool, task) ((void)(pool), enqueue(task))
+#define current_polls(task)          ((void)(task), true)
+#define current_polls_next(task)     ((void)(task), false)
 
 #endif

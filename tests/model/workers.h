@@ -41,6 +41,7 @@ static struct timer_slot timer_slots[WORKERS][TIMER_WHEEL_SLOTS_TOTAL];
 static union ring rings[WORKERS];
 static struct idle_group by_group[WORKERS];
 static struct work_line lines[WORKERS + 1];
+static struct inject_group inject[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
 static struct sentinel_sight sights[WORKERS];
 static const uint32_t generation = 1;
@@ -74,8 +75,7 @@ static inline void places_reset(void)
 	memset(job_slots, 0, sizeof(job_slots));
 	team_init(&pool.team, place_list, &pool.idle, &pool.map, &pool.tuning,
 		  true);
-	pool.team.tasks[0] = &pool.urgent;
-	pool.team.tasks[1] = &pool.inject;
+	pool.team.inject = inject;
 	for (unsigned i = 0; i < WORKERS + TEAM_EXTERNALS; i++) {
 		place_list[i] = &places[i];
 		fork_join_init(
@@ -122,8 +122,9 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	pool.tuning.max_queued = UINT32_MAX;
 	pool.generation_here = &generation;
 	pool.generation = generation;
-	inject_queue_init(&pool.urgent);
-	inject_queue_init(&pool.inject);
+	pool.inject = inject;
+	for (unsigned i = 0; i < WORKERS; i++)
+		inject_group_init(&inject[i]);
 	workers_place(WORKERS, 1);
 	sentinel_init(&pool.sentinel, sights);
 	for (unsigned i = 0; i < TASKS; i++)
@@ -137,6 +138,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 static inline int workers_spawn(unsigned i)
 {
 	struct worker *worker = current_worker;
+	unsigned group = idle_group_here(&pool.idle);
 	int code;
 
 	explore_assert(
@@ -147,10 +149,10 @@ static inline int workers_spawn(unsigned i)
 		schedule(&tasks[i]);
 		return 0;
 	}
-	code = pool_enter_spawn(&pool);
+	code = pool_enter_spawn(&pool, group);
 	if (code == 0)
-		schedule_by(NULL, &tasks[i]);
-	pool_leave(&pool);
+		schedule_by(NULL, group, &tasks[i]);
+	pool_leave(&pool, group);
 	return code;
 }
 

@@ -283,6 +283,35 @@ TEST(runtime__1024_workers__no_worse_than_the_best)
 	layout_free(&layout);
 }
 
+/* Tasks from outside use few lines of other groups, and are no later and no farther
+ * from home than with one queue. */
+static void check_outside(const struct shape *shape, unsigned percent)
+{
+	struct layout layout;
+	struct plan plan;
+
+	assert_int_equal(layout_make(&layout, shape), 0);
+	plan = plan_of(&layout, &policy_runtime, WORKLOAD_OUTSIDE, percent);
+	run(&plan, &outcome);
+	check_accounts(&plan, &outcome);
+	assert_int_equal(outcome.injected, outcome.arrived);
+	assert_true(outcome.lines_elsewhere <= 2 * outcome.injected);
+	plan.one_queue = true;
+	run(&plan, &other);
+	check_accounts(&plan, &other);
+	assert_true(late(&plan, &outcome) <= late(&plan, &other));
+	assert_true(case_away(&outcome) <= case_away(&other));
+	layout_free(&layout);
+}
+
+TEST(runtime__tasks_from_outside__stay_at_their_group)
+{
+	for (unsigned percent = 30; percent <= 90; percent += 30) {
+		check_outside(&(struct shape){ 1, 2, 4, 8, 1 }, percent);
+		check_outside(&(struct shape){ 2, 4, 8, 8, 2 }, percent);
+	}
+}
+
 /* Groups, and how many of them are of a node. */
 static void check_lines(const struct shape *shape, unsigned groups,
 			unsigned node)
