@@ -21,8 +21,8 @@
  * it.
  */
 #define TICK_NS UINT64_C(10000)
-/* How long a busy worker leaves its pollers uncalled. A guess: a call is often a
- * system call, of 0.3 us to 1 us. */
+/* How long a busy worker leaves its pollers uncalled, and the timers of other
+ * groups unchecked. A guess: a call is often a system call, of 0.3 us to 1 us. */
 #define TICK_POLLERS_NS UINT64_C(50000)
 /* The assumed mean poll time before the first measurement. */
 #define TICK_FIRST_MEAN_NS UINT64_C(50000)

@@ -76,9 +76,12 @@ static void check_drained(struct worker *w)
 		pool_check_last_at_work(w->pool);
 }
 
+/* Is a timer due of the worker's group, or of the other group whose turn it is?
+ * The sentinel sleeps for the timers of all groups. */
 static bool timers_due(const struct worker *w, uint64_t now_ns)
 {
-	return pool_next_timer_ns(w->pool) <= now_ns;
+	return pool_group_next_timer_ns(w->pool, w->group) <= now_ns ||
+	       pool_group_next_timer_ns(w->pool, w->timers_turn) <= now_ns;
 }
 
 static uint64_t spin_limit_ns(const struct worker *w)
@@ -113,7 +116,7 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 
 /* Search until work is found, the spin time is over, a timer is due, or the
  * pool stops. A worker that searches for longer than the delay of the LIFO
- * slots checks them, as the sentinel would. */
+ * slots checks them, and the timers of all groups, as the sentinel would. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
@@ -135,8 +138,10 @@ static struct skua_task *search(struct worker *w)
 		uint64_t now_ns = clock_now_ns();
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
-		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
+		if (now_ns - start_ns > pool->tuning.lifo_delay_ns) {
 			task = sentinel_watch(w, now_ns);
+			timers_take_turn(w);
+		}
 		if (task || stopping(w) || timers_due(w, now_ns) ||
 		    (i >= pool->tuning.steal_attempts &&
 		     now_ns - start_ns >= spin_ns))
@@ -239,7 +244,7 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 		/* Only the sentinel has a deadline, and checks the slots. */
 		*task = until == SENTINEL_NEVER ? NULL : sentinel_check(w);
 		now_ns = clock_now_ns();
-		if (*task || polled || timers_due(w, now_ns)) {
+		if (*task || polled || pool_next_timer_ns(w->pool) <= now_ns) {
 			idle_park_cancel(idle, w->index);
 			learn_gap(w, now_ns, false);
 			telemetry_woken(&w->telemetry, now_ns);
@@ -288,6 +293,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
 		    (searching && timers_due(w, clock_now_ns())))
 			return found(w, task);
 		work_lower_flags_owner(w);
+		w->watched = false;
 		idle_park_begin(idle, w->index, searching);
 		task = find(w, VICTIMS_ALL); /* I2, F2 */
 		if (has_work(w, task) || stopping(w) ||
@@ -470,19 +476,31 @@ static void run_pollers(struct worker *w, uint64_t now_ns)
 	pollers_run_owner(&w->pollers);
 }
 
-/* End a tick. @busy: the worker has more tasks, so that its pollers are called
- * only if that is due. */
+/* Return how many other groups' timers a worker checks at the end of a tick: one,
+ * if that is due. The sentinel may have slept for any of them. */
+static unsigned other_groups(const struct worker *w, bool busy, bool due)
+{
+	unsigned others = w->pool->groups->count - 1;
+
+	if (others == 0 || !due)
+		return 0;
+	return !busy && sentinel_is(w) ? others : 1;
+}
+
+/* End a tick. @busy: the worker has more tasks, so that its pollers are called,
+ * and other groups' timers checked, only if that is due. */
 static void end_tick(struct worker *w, bool busy)
 {
 	uint64_t now_ns = clock_now_ns();
+	bool due = !busy || now_ns >= w->pollers_due_ns;
 
 	count_leaves(w);
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
-	timers_fire_due(w, now_ns);
-	if (!busy || now_ns >= w->pollers_due_ns)
+	timers_fire_due(w, now_ns, other_groups(w, busy, due));
+	if (due)
 		run_pollers(w, now_ns);
 	/* A task that a timer or poller has put into the LIFO slot runs before
 	 * one that yielded, for which work_yield_owner() woke no worker. So
@@ -674,6 +692,7 @@ static struct skua_task *drive_park(struct worker *w)
 	struct idle *idle = &w->pool->idle;
 	struct skua_task *task;
 
+	w->watched = false;
 	idle_park_begin(idle, w->index, false);
 	task = work_find(w, VICTIMS_ALL);
 	if (!task && !pollers_added(&w->pollers)) {

@@ -229,15 +229,28 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	return done;
 }
 
+uint64_t pool_group_next_timer_ns(const struct pool *pool, unsigned group)
+{
+	const struct timer_deadlines *deadlines = &pool->deadlines[group];
+	uint64_t earliest = UINT64_MAX;
+
+	for (unsigned i = 0; i < pool->groups->groups[group].count; i++) {
+		/* Relaxed: the caller has issued a fence, or takes the time as
+		 * a hint. */
+		uint64_t next_ns = atomic_load_relaxed(&deadlines->next_ns[i]);
+
+		if (next_ns < earliest)
+			earliest = next_ns;
+	}
+	return earliest;
+}
+
 uint64_t pool_next_timer_ns(const struct pool *pool)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		/* Relaxed: the caller has issued a fence, or takes the time as
-		 * a hint. */
-		uint64_t next_ns =
-			atomic_load_relaxed(&pool->workers[i]->timers.next_ns);
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		uint64_t next_ns = pool_group_next_timer_ns(pool, g);
 
 		if (next_ns < earliest)
 			earliest = next_ns;

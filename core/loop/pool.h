@@ -36,6 +36,7 @@
 struct affinity;
 struct skua_poller;
 struct stall_rest;
+struct timer_deadlines;
 struct worker;
 
 #define POOL_OUTSIDE_SPAWN (UINT64_C(1) << 16)
@@ -48,6 +49,7 @@ struct pool {
 	struct worker **workers;
 	unsigned worker_count;
 	const struct llc_groups *groups;
+	struct timer_deadlines *deadlines; /* by group */
 	struct tuning tuning;
 	bool membarrier; /* does membarrier_fence() work? (lifo_slot.h) */
 	/* Called by a worker at the end of a tick when its affinity_due_ns has
@@ -287,6 +289,10 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns);
 
 /* pool_close - refuse spawns from outside from now on */
 void pool_close(struct pool *pool);
+
+/* pool_group_next_timer_ns - return a time before which no timer of the workers
+ * of @group is due; UINT64_MAX if they have none */
+uint64_t pool_group_next_timer_ns(const struct pool *pool, unsigned group);
 
 /* pool_next_timer_ns - return a time before which no timer of the pool is due;
  * UINT64_MAX if there is no timer */

@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/loop/pool.h"
+#include "core/loop/timers.h"
 #include "core/os/membarrier.h"
 #include "core/os/process_generation.h"
 
@@ -16,6 +17,8 @@ int pool_allocate(struct pool *pool, const struct config *config,
 					   sizeof(*pool->idle.sleepers));
 	pool->idle.by_group = memory_alloc(a, CACHE_PAIR, groups->count,
 					   sizeof(*pool->idle.by_group));
+	pool->deadlines = memory_alloc(a, CACHE_PAIR, groups->count,
+				       sizeof(*pool->deadlines));
 	pool->map.lines = memory_alloc(a, CACHE_PAIR, groups->count + 1,
 				       sizeof(*pool->map.lines));
 	pool->inject = memory_alloc(a, CACHE_PAIR, groups->count,
@@ -25,8 +28,9 @@ int pool_allocate(struct pool *pool, const struct config *config,
 	if (config->track_tasks)
 		pool->telemetry.track = memory_alloc(
 			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
-	return pool->idle.sleepers && pool->idle.by_group && pool->map.lines &&
-			       pool->inject && pool->sentinel.sights &&
+	return pool->idle.sleepers && pool->idle.by_group && pool->deadlines &&
+			       pool->map.lines && pool->inject &&
+			       pool->sentinel.sights &&
 			       (pool->telemetry.track || !config->track_tasks)
 		       ? 0
 		       : -ENOMEM;
@@ -41,6 +45,8 @@ void pool_free(struct pool *pool, const struct config *config,
 		    sizeof(*pool->idle.sleepers));
 	memory_free(a, pool->idle.by_group, CACHE_PAIR, groups->count,
 		    sizeof(*pool->idle.by_group));
+	memory_free(a, pool->deadlines, CACHE_PAIR, groups->count,
+		    sizeof(*pool->deadlines));
 	memory_free(a, pool->map.lines, CACHE_PAIR, groups->count + 1,
 		    sizeof(*pool->map.lines));
 	memory_free(a, pool->inject, CACHE_PAIR, groups->count,

@@ -76,11 +76,26 @@ static bool watches_lifo(const struct pool *pool)
 void sentinel_filled(struct worker *w)
 {
 	const struct sentinel *s = &w->pool->sentinel;
+	bool missing = false;
 
-	/* Relaxed: ordered by the fence at the worker's wake-up (I7). */
-	if (watches_lifo(w->pool) && (atomic_load_relaxed(&s->holder) == 0 ||
-				      atomic_load_relaxed(&s->slow) != 0))
+	if (!watches_lifo(w->pool))
+		return;
+	/* Once is enough: while this worker is awake, a sentinel is missing
+	 * only if no worker is parked (I7). A check at each fill read a line of
+	 * each group while all workers were busy. Relaxed, both: ordered by
+	 * the fence at the worker's wake-up (I7). */
+	if (!w->watched) {
+		w->watched = true;
+		missing = atomic_load_relaxed(&s->holder) == 0;
+	}
+	if (missing || atomic_load_relaxed(&s->slow) != 0)
 		sentinel_summon(w->pool);
+}
+
+bool sentinel_is(const struct worker *w)
+{
+	/* Relaxed: only this worker writes its index there, and clears it. */
+	return atomic_load_relaxed(&w->pool->sentinel.holder) == w->index + 1;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -326,9 +341,9 @@ void sentinel_leave(struct worker *w)
 	struct sentinel *s = &w->pool->sentinel;
 	uint32_t me = w->index + 1;
 
-	/* Relaxed, all: only this worker clears its own index there, and a
+	/* Relaxed, both: only this worker clears its own index there, and a
 	 * thread that writes that index issues a fence (I7). */
-	if (atomic_load_relaxed(&s->holder) == me)
+	if (sentinel_is(w))
 		give_role(w->pool);
 	else if (atomic_load_relaxed(&s->summoned) == me)
 		atomic_store_relaxed(&s->summoned, 0);

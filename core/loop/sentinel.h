@@ -84,8 +84,12 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights);
 void sentinel_summon(struct pool *pool);
 
 /* sentinel_filled - summon the sentinel if it must know that the LIFO slot of
- * @w, which was empty, has been filled. Called by @w. */
+ * @w, which was empty, has been filled. Called by @w. Finds out whether there is
+ * a sentinel only once after each park (I7). */
 void sentinel_filled(struct worker *w);
+
+/* sentinel_is - is @w, which calls this, the sentinel? */
+bool sentinel_is(const struct worker *w);
 
 /**
  * sentinel_enter - return until when the parked worker @w may sleep

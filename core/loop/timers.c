@@ -20,9 +20,11 @@ static_assert(offsetof(struct timer, task) == offsetof(struct skua_timer, task),
  * TIMER_WHEEL_MOVES entries of the wheel. */
 #define BATCH 64u
 
-void timers_init(struct timers *timers, struct timer_slot *slots)
+void timers_init(struct timers *timers, struct timer_slot *slots,
+		 atomic_u64 *next_ns)
 {
-	atomic_init(&timers->next_ns, UINT64_MAX);
+	timers->next_ns = next_ns;
+	atomic_init(next_ns, UINT64_MAX);
 	pi_lock_init(&timers->lock);
 	timer_wheel_init(&timers->wheel, slots, clock_now_ns());
 }
@@ -30,8 +32,7 @@ void timers_init(struct timers *timers, struct timer_slot *slots)
 static void publish_next_locked(struct timers *timers)
 {
 	/* Relaxed: a reader that must not miss it has issued a fence (I6). */
-	atomic_store_relaxed(&timers->next_ns,
-			     timer_wheel_next(&timers->wheel));
+	atomic_store_relaxed(timers->next_ns, timer_wheel_next(&timers->wheel));
 }
 
 /* Summon the sentinel if it sleeps past the deadline that was just published
@@ -44,7 +45,7 @@ static void alert_sentinel(struct pool *pool, const struct timers *timers)
 	/* Relaxed, both: ordered by the fence. If another worker has replaced
 	 * this deadline by a later one, or taken it, that worker alerts the
 	 * sentinel. */
-	if (atomic_load_relaxed(&timers->next_ns) <
+	if (atomic_load_relaxed(timers->next_ns) <
 	    atomic_load_relaxed(&pool->sentinel.until_ns))
 		sentinel_summon(pool);
 }
@@ -66,7 +67,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (pool_cancelling(w->pool))
 		when_ns = 0;
 	/* Relaxed: written under the lock. */
-	earliest = when_ns < atomic_load_relaxed(&timers->next_ns);
+	earliest = when_ns < atomic_load_relaxed(timers->next_ns);
 	timer_wheel_add(&timers->wheel, &timer->entry, when_ns);
 	if (earliest)
 		publish_next_locked(timers);
@@ -163,16 +164,16 @@ static uint64_t now_locked(const struct pool *pool)
 
 /* Take a deadline that has come, and with it the duty to fire its timers and
  * publish the next deadline. Returns false if there is no such deadline. */
-static bool take_deadline(struct timers *timers, uint64_t now_ns)
+static bool take_deadline(atomic_u64 *deadline, uint64_t now_ns)
 {
 	/* Relaxed, both: the lock orders the accesses to the wheel. The
 	 * compare-exchange fails when another thread has taken the deadline or
 	 * published another one; the next tick, or the sentinel, checks that
 	 * one. */
-	uint64_t next_ns = atomic_load_relaxed(&timers->next_ns);
+	uint64_t next_ns = atomic_load_relaxed(deadline);
 
 	return next_ns <= now_ns &&
-	       atomic_cas_relaxed(&timers->next_ns, &next_ns, UINT64_MAX);
+	       atomic_cas_relaxed(deadline, &next_ns, UINT64_MAX);
 }
 
 /* Lock a wheel in order to fire its timers. The holder of the lock may have no
@@ -196,17 +197,40 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 	do {
 		lock_to_fire(w, timers);
 		more = fire_batch(timers, now_locked(w->pool));
-	} while (more && take_deadline(timers, now_ns));
+	} while (more && take_deadline(timers->next_ns, now_ns));
 	alert_sentinel(w->pool, timers);
 }
 
-void timers_fire_due(struct worker *w, uint64_t now_ns)
+void timers_take_turn(struct worker *w)
 {
-	for (unsigned i = 0; i < w->pool->worker_count; i++) {
-		struct timers *timers = &w->pool->workers[i]->timers;
+	unsigned count = w->pool->groups->count;
 
-		if (take_deadline(timers, now_ns))
-			fire(w, timers, now_ns);
+	w->timers_turn = (w->timers_turn + 1) % count;
+	if (w->timers_turn == w->group)
+		w->timers_turn = (w->timers_turn + 1) % count;
+}
+
+static void fire_group(struct worker *w, unsigned group, uint64_t now_ns)
+{
+	struct pool *pool = w->pool;
+	const struct llc_group *members = &pool->groups->groups[group];
+	struct timer_deadlines *deadlines = &pool->deadlines[group];
+
+	for (unsigned i = 0; i < members->count; i++) {
+		if (take_deadline(&deadlines->next_ns[i], now_ns))
+			fire(w, &pool->workers[members->workers[i]]->timers,
+			     now_ns);
+	}
+}
+
+void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others)
+{
+	if (take_deadline(w->timers.next_ns, now_ns))
+		fire(w, &w->timers, now_ns);
+	fire_group(w, w->group, now_ns);
+	for (; others > 0; others--) {
+		fire_group(w, w->timers_turn, now_ns);
+		timers_take_turn(w);
 	}
 }
 

@@ -15,20 +15,36 @@
 #include "core/base/atomic.h"
 #include "core/os/pi_lock.h"
 #include "core/queue/timer_wheel.h"
+#include "topology/llc_groups.h"
 
 struct pool;
 struct skua_task;
 struct worker;
 
-struct timers {
+/*
+ * The next deadlines of the workers of a group, side by side, so that a check of
+ * the group reads one line for eight workers.
+ *
+ * Rejected: one word for each group with the least of them. The thread that
+ * raises it must not miss a deadline that another thread publishes meanwhile; so
+ * it hides the deadlines of the group while it computes the new one, or each add
+ * writes to the word. The word would save lines only in groups of more than
+ * eight workers.
+ */
+struct timer_deadlines {
 	/*
-	 * Time of the monotonic clock: no timer is due earlier. UINT64_MAX if
-	 * there is no timer, and after a worker has taken a deadline, until it
-	 * publishes the next one under the lock (I6). Writers: the holder of
-	 * the lock; a worker that takes a deadline, to UINT64_MAX. Readers:
-	 * any.
+	 * By the worker's bit in its group. Time of the monotonic clock: no
+	 * timer of that worker is due earlier. UINT64_MAX if it has no timer,
+	 * and after a worker has taken the deadline, until it publishes the
+	 * next one under the lock (I6). Writers: the holder of the lock of that
+	 * wheel; a worker that takes the deadline, to UINT64_MAX. Readers: any.
 	 */
-	alignas(CACHE_PAIR) atomic_u64 next_ns;
+	alignas(CACHE_PAIR) atomic_u64 next_ns[LLC_GROUP_WORKERS];
+};
+
+struct timers {
+	/* Its word in the deadlines of its group. Constant. */
+	alignas(CACHE_PAIR) atomic_u64 *next_ns;
 
 	/*
 	 * The holder inherits the priority of a waiting thread. Otherwise a
@@ -52,8 +68,10 @@ struct timer {
 	uint64_t reserved;
 };
 
-/* timers_init - @slots: for the wheel, as timer_wheel_init() */
-void timers_init(struct timers *timers, struct timer_slot *slots);
+/* timers_init - @slots: for the wheel, as timer_wheel_init(); @next_ns: its word
+ * in the deadlines of its group */
+void timers_init(struct timers *timers, struct timer_slot *slots,
+		 atomic_u64 *next_ns);
 
 /* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock;
  * @w is the calling worker, which polls @task. Return: false if the timer is
@@ -68,10 +86,19 @@ bool timers_cancel(struct timer *timer);
 /* timers_queued - is the timer in a wheel? Threads: any. */
 bool timers_queued(const struct timer *timer);
 
-/* timers_fire_due - wake the tasks of all timers that are due; @w is the
- * calling worker. A wheel whose deadline another worker has taken is left to
- * that worker. */
-void timers_fire_due(struct worker *w, uint64_t now_ns);
+/**
+ * timers_fire_due - wake the tasks of timers that are due: those of the worker,
+ * then those of its group, then those of @others other groups
+ * @w: the calling worker
+ *
+ * Several calls take the other groups in turn, from w->timers_turn on. A wheel
+ * whose deadline another worker has taken is left to that worker.
+ */
+void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others);
+
+/* timers_take_turn - let the next call of timers_fire_due() begin with the next
+ * other group */
+void timers_take_turn(struct worker *w);
 
 /* timers_fire_all - wake the tasks of all timers, after pool_cancel(): timers
  * that are added later fire at once */

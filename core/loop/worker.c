@@ -27,7 +27,11 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->polls_until_inject = worker->turns.polls;
 	worker->others = (struct others){ .ticks = OTHERS_TICKS, .step = 1 };
 	inject_queue_init(&worker->inbox);
-	timers_init(&worker->timers, slots);
+	timers_init(&worker->timers, slots,
+		    &pool->deadlines[worker->group]
+			     .next_ns[pool->groups->places[index].bit]);
+	worker->timers_turn = worker->group;
+	timers_take_turn(worker);
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo, pool->membarrier);

@@ -39,7 +39,9 @@ struct worker {
 	uint64_t batch_end;       /* of the last injected batch, in its queue */
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint64_t pollers_due_ns;  /* when its pollers are called although it is
-				   * busy */
+				   * busy, and another group's timers checked */
+	unsigned timers_turn;     /* that group; its own one if there is no
+				   * other */
 	uint32_t polls_until_inject; /* until the next check (turns.h) */
 	uint32_t lifo_streak;        /* consecutive polls from the LIFO slot */
 	uint32_t prioritised_streak; /* consecutive polls of urgent or bound
@@ -63,7 +65,8 @@ struct worker {
 	bool counted; /* it has one of the places for helpers (team.h) */
 	bool spare;   /* the polled task's spare reference has not been lent */
 	bool finishing; /* it ends a task that is not counted as finished yet */
-	bool driven_idle;           /* loop_drive() left it parked */
+	bool driven_idle; /* loop_drive() left it parked */
+	bool watched; /* it has seen to a sentinel since it last parked (I7) */
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
 	/* Value of tasks_polled when a poll last began to fork. If that poll is

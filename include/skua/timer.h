@@ -4,9 +4,10 @@
  *
  * Times are nanoseconds of CLOCK_MONOTONIC, rounded up to a multiple of 256. A timer
  * never fires early, except in a shutdown that cancels (SKUA_SHUTDOWN_CANCEL). How
- * late it fires depends on the polls: each worker checks all timers after about 10 us
- * of polls, and an idle worker sleeps until the first timer is due. Timers of the
- * same 256 ns fire in any order.
+ * late it fires depends on the polls: each worker checks its own timers, and those of
+ * the workers that share a cache with it, after about 10 us of polls, and those of the
+ * other workers in turn; an idle worker sleeps until the first timer is due. Timers of
+ * the same 256 ns fire in any order.
  */
 #ifndef SKUA_TIMER_H
 #define SKUA_TIMER_H

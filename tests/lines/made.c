@@ -84,6 +84,7 @@ static void take_memory(void)
 	own.members = take(made.workers, sizeof(*own.members));
 	pool->idle.by_group = take(made.groups, sizeof(*pool->idle.by_group));
 	pool->idle.sleepers = take(made.workers, sizeof(*pool->idle.sleepers));
+	pool->deadlines = take(made.groups, sizeof(*pool->deadlines));
 	pool->map.lines = take(made.groups + 1, sizeof(*pool->map.lines));
 	pool->inject = take(made.groups, sizeof(*pool->inject));
 	pool->sentinel.sights =
@@ -98,6 +99,8 @@ static void take_memory(void)
 	}
 	for (unsigned g = 0; g < made.groups; g++) {
 		lines_own(&pool->idle.by_group[g], sizeof(*pool->idle.by_group),
+			  LINES_GROUP, g);
+		lines_own(&pool->deadlines[g], sizeof(*pool->deadlines),
 			  LINES_GROUP, g);
 		lines_own(&pool->map.lines[g], sizeof(*pool->map.lines),
 			  LINES_GROUP, g);

@@ -36,7 +36,9 @@ static void event_wait(struct pollfd *fds, nfds_t count);
 static struct drive drive;
 static struct pool pool;
 static struct inject_group inject[1];
-static const struct llc_groups one = { .count = 1 };
+static struct timer_deadlines deadlines[1];
+static struct llc_group group = { .count = 1 };
+static const struct llc_groups one = { .count = 1, .groups = &group };
 static struct worker *workers[1]; /* none: what drives it is below */
 static unsigned ticks;            /* plain: the worker's */
 static unsigned parks;            /* plain: the same, written last */
@@ -115,6 +117,8 @@ static void setup(void)
 	pool.workers = workers;
 	pool.groups = &one;
 	pool.inject = inject;
+	pool.deadlines = deadlines;
+	atomic_init(&deadlines[0].next_ns[0], UINT64_MAX);
 	atomic_init(&inject[0].outside, POOL_OUTSIDE_SPAWN);
 	atomic_init(&pool.refused, 0);
 	atomic_init(&pool.drainers, 0);

@@ -2,7 +2,7 @@
 /**
  * model_sentinel.c - core/sentinel.[ch]: what only a deadline finds is found
  *
- * Two real workers. A task in the LIFO slot behind a long poll is taken by the
+ * Two real workers, in some cases three, in one group or in a group each. A task in the LIFO slot behind a long poll is taken by the
  * other worker (I6), also when there was no sentinel any more (I7); a timer
  * fires beside a long poll. Both hold for workers that sleep in pollers. Long
  * polls end when the other task was polled, so that a task that is stranded is
@@ -21,6 +21,9 @@ enum defect {
 	RETIRES_UNFENCED, /* I7: the sentinel's side */
 	FILLS_SILENTLY,   /* I6: no summons */
 	KEEPS_ROLE,       /* a sentinel that was woken stays it */
+	OWN_GROUP_ALONE,  /* a busy worker never checks other groups' timers */
+	SEES_ONE_GROUP,   /* the sentinel forgets the timers of a group */
+	LEAVES_SILENTLY,  /* a sentinel gives the role up, and summons nobody */
 };
 
 static enum defect defect;
@@ -29,6 +32,17 @@ static void fence_of(const char *function);
 
 /* A fence that a variant leaves out, by the function that it is in. */
 #define atomic_fence_seq_cst() fence_of(__func__)
+
+#include "core/loop/pool.h"
+#include "core/loop/timers.h"
+
+static uint64_t next_timer_ns(const struct pool *pool)
+{
+	return defect == SEES_ONE_GROUP ? pool_group_next_timer_ns(pool, 0)
+					: pool_next_timer_ns(pool);
+}
+
+#define pool_next_timer_ns(pool) next_timer_ns(pool)
 
 #include "core/loop/sentinel.c"
 
@@ -40,18 +54,27 @@ static void filled(struct worker *w)
 
 static void leave(struct worker *w)
 {
-	if (defect != KEEPS_ROLE)
+	if (defect == LEAVES_SILENTLY && sentinel_is(w))
+		give_role(w->pool);
+	else if (defect != KEEPS_ROLE)
 		sentinel_leave(w);
 }
 
-#define sentinel_filled(w) filled(w)
-#define sentinel_leave(w)  leave(w)
+static void fire_due(struct worker *w, uint64_t now_ns, unsigned others)
+{
+	timers_fire_due(w, now_ns, defect == OWN_GROUP_ALONE ? 0 : others);
+}
+
+#define sentinel_filled(w)                 filled(w)
+#define sentinel_leave(w)                  leave(w)
+#define timers_fire_due(w, now_ns, others) fire_due(w, now_ns, others)
 
 #include "core/loop/work.c"
 #include "core/loop/loop.c"
 
 #undef atomic_fence_seq_cst
 
+#define WORKERS 3
 #include "tests/model/workers.h"
 
 static void fence_of(const char *function)
@@ -73,6 +96,7 @@ static void fence_of(const char *function)
 static struct timer timer;
 static struct timer timers[TIMERS];
 static atomic_u32 never; /* slept on, and not woken */
+static atomic_u32 beats; /* how often the time went on beside short polls */
 static unsigned polled[TASKS];
 static uint64_t due_ns;
 static bool far_timer; /* beside those that fire in turn */
@@ -103,6 +127,37 @@ static enum skua_poll spawn_and_meet(struct skua_task *task)
 	spawn(1);
 	wait_until_polled(1, 1);
 	return SKUA_DONE;
+}
+
+/* The same twice. The slot is filled again after the other task was polled. */
+static enum skua_poll spawn_and_meet_twice(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	for (unsigned i = 1; i <= 2; i++) {
+		spawn(i);
+		wait_until_polled(i, 1);
+	}
+	return SKUA_DONE;
+}
+
+/* A long poll beside it. */
+static enum skua_poll wait_for_second(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(2, 1);
+	return SKUA_DONE;
+}
+
+/* Its worker has no time to sleep. A poll lasts until the time goes on. */
+static enum skua_poll yield_beside_first(struct skua_task *task)
+{
+	/* Relaxed, here and below: it orders nothing. */
+	uint32_t begin = atomic_load_relaxed(&beats);
+
+	(void)task;
+	while (polled[0] < 2 && atomic_load_relaxed(&beats) == begin)
+		cpu_relax();
+	return polled[0] < 2 ? SKUA_YIELD : SKUA_DONE;
 }
 
 /* Beside task 0, whose timer ends this. */
@@ -206,6 +261,26 @@ static void spawns(void)
 	workers_shut_down();
 }
 
+/* Task 2 keeps a worker busy until the timer of task 0 has fired. */
+static void spawns_beside_busy(void)
+{
+	explore_assert(workers_spawn(2) == 0);
+	explore_assert(workers_spawn(0) == 0);
+	while (polled[0] < 2) {
+		sleep_until(explore_now_ns() + TICK_POLLERS_NS);
+		atomic_fetch_add_relaxed(&beats, 1);
+	}
+	workers_shut_down();
+}
+
+/* Another task comes, which may wake the sentinel and keeps a worker. */
+static void spawns_and_wakes(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	explore_assert(workers_spawn(3) == 0);
+	workers_shut_down();
+}
+
 static void spawns_late(void)
 {
 	futex_wait_until(&never, 0, LATE_NS);
@@ -293,10 +368,12 @@ static void setup(skua_task_fn first, skua_task_fn other,
 {
 	defect = NO_DEFECT;
 	workers_reset(first, other, lifo_delay_ns);
+	workers_place(2, 1);
 	memset(&timer, 0, sizeof(timer));
 	memset(timers, 0, sizeof(timers));
 	memset(polled, 0, sizeof(polled));
 	atomic_init(&never, 0);
+	atomic_init(&beats, 0);
 	far_timer = false;
 	explore_watch(&pool.sentinel, sizeof(pool.sentinel));
 	explore_watch(sights, sizeof(sights));
@@ -310,7 +387,7 @@ static void setup_lifo(void)
 static void setup_pollers(void)
 {
 	setup_lifo();
-	for (unsigned i = 0; i < WORKERS; i++) {
+	for (unsigned i = 0; i < pool.worker_count; i++) {
 		sources[i] =
 			(struct source){ .poller = { .poll = source_poll,
 						     .park = source_park,
@@ -380,6 +457,66 @@ static void setup_lifo_long_delay(void)
 	setup(spawn_and_meet, finish, LONG_DELAY_NS);
 }
 
+static void setup_lifo_of_groups(void)
+{
+	setup_lifo();
+	workers_place(2, 2);
+}
+
+static void setup_timer_of_groups(void)
+{
+	setup_timer();
+	workers_place(2, 2);
+}
+
+static void setup_busy(void)
+{
+	setup_timer();
+	tasks[2].poll = yield_beside_first;
+}
+
+static void setup_busy_of_groups(void)
+{
+	setup_busy();
+	workers_place(2, 2);
+}
+
+static void setup_both_of_groups(void)
+{
+	setup_both();
+	workers_place(2, 2);
+}
+
+static void setup_twice(void)
+{
+	setup(spawn_and_meet_twice, finish, LIFO_DELAY_NS);
+}
+
+static void setup_twice_of_three(void)
+{
+	setup(spawn_and_meet_twice, finish, LONG_DELAY_NS);
+	workers_place(3, 1);
+	tasks[3].poll = wait_for_second;
+}
+
+static void setup_own_group_alone(void)
+{
+	setup_busy_of_groups();
+	defect = OWN_GROUP_ALONE;
+}
+
+static void setup_sees_one_group(void)
+{
+	setup_timer_of_groups();
+	defect = SEES_ONE_GROUP;
+}
+
+static void setup_leaves_silently(void)
+{
+	setup_twice_of_three();
+	defect = LEAVES_SILENTLY;
+}
+
 static void setup_retires_unfenced(void)
 {
 	setup_lifo_long_delay();
@@ -403,6 +540,11 @@ static void check(void)
 	explore_assert(polled[0] >= 1 && polled[1] == 1);
 }
 
+static void check_twice(void)
+{
+	explore_assert(polled[0] == 1 && polled[1] == 1 && polled[2] == 1);
+}
+
 static void check_both(void)
 {
 	explore_assert(polled[0] == 2 && polled[1] == 2);
@@ -413,6 +555,7 @@ static void check_both(void)
 #define FEW(EXECUTIONS)      EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
 #define MANY(EXECUTIONS)     EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
 #define WORKERS_AND(OUTSIDE) workers_run_0, workers_run_1, OUTSIDE
+#define THREE_AND(OUTSIDE)   workers_run_0, workers_run_1, workers_run_2, OUTSIDE
 
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("lifo__few", setup_lifo, check, WORKERS_AND(spawns)),
@@ -481,7 +624,54 @@ static const struct explore_case cases[] = {
 		       setup_far_timer_long_delay, check,
 		       WORKERS_AND(spawns_late_beside_timer)),
 	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__two_groups__few", setup_lifo_of_groups, check,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__two_groups__retired__few", setup_lifo_of_groups,
+		       check, WORKERS_AND(spawns_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__two_groups__few", setup_timer_of_groups, check,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__two_groups__many", setup_timer_of_groups, check,
+		       WORKERS_AND(spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("timer__busy__few", setup_busy, NULL,
+		       WORKERS_AND(spawns_beside_busy)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__two_groups__busy__few", setup_busy_of_groups,
+		       NULL, WORKERS_AND(spawns_beside_busy)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__two_groups__few", setup_both_of_groups,
+		       check_both, WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__two_groups__many", setup_both_of_groups,
+		       check_both, WORKERS_AND(spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("lifo__twice__few", setup_twice, check_twice,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__twice__retired__few", setup_twice, check_twice,
+		       WORKERS_AND(spawns_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__twice__woken__few", setup_twice_of_three,
+		       check_twice, THREE_AND(spawns_and_wakes)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__twice__woken__many", setup_twice_of_three,
+		       check_twice, THREE_AND(spawns_and_wakes)),
+	  MANY(15000) },
 
+	{ EXPLORE_BUG("timers_own_group_alone", "livelock",
+		      setup_own_group_alone, NULL,
+		      WORKERS_AND(spawns_beside_busy)),
+	  FEW(100000) },
+	{ EXPLORE_BUG("timers_sentinel_sees_one_group", "livelock",
+		      setup_sees_one_group, check, WORKERS_AND(spawns)),
+	  FEW(100000) },
+	{ EXPLORE_BUG("idle_I7__leaves_silently", "livelock",
+		      setup_leaves_silently, check_twice,
+		      THREE_AND(spawns_and_wakes)),
+	  FEW(100000) },
 	{ EXPLORE_BUG("idle_I7__retires_unfenced", "livelock",
 		      setup_retires_unfenced, check, WORKERS_AND(spawns_late)),
 	  EXPLORE_WITHIN(1, 20), .random = 500000 },

@@ -18,7 +18,7 @@ static struct timer timer;
 /* It leaves the timer to another that has taken its deadline. */
 static void fires_due(void)
 {
-	timers_fire_due(&workers[0], EXPLORE_FAR_NS);
+	timers_fire_due(&workers[0], EXPLORE_FAR_NS, 0);
 }
 
 static void fires_all(void)

@@ -40,6 +40,7 @@ static struct worker *worker_list[WORKERS];
 static struct timer_slot timer_slots[WORKERS][TIMER_WHEEL_SLOTS_TOTAL];
 static union ring rings[WORKERS];
 static struct idle_group by_group[WORKERS];
+static struct timer_deadlines deadlines[WORKERS];
 static struct work_line lines[WORKERS + 1];
 static struct inject_group inject[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
@@ -94,6 +95,7 @@ static inline void workers_place(unsigned count, unsigned nodes)
 {
 	pool.groups = near_groups(count, nodes);
 	pool.worker_count = count;
+	pool.deadlines = deadlines;
 	work_map_init(&pool.map, lines, pool.groups->count + 1);
 	idle_init(&pool.idle, pool.groups, by_group, sleepers);
 #ifdef JOB_SLOTS
