@@ -4,6 +4,7 @@
 
 #include "core/fiber/fiber.h"
 #include "core/fiber/fiber_stacks.h"
+#include "core/fiber/overflow.h"
 #include "core/fiber/switch.h"
 #include "core/base/boundary.h"
 #include "core/runtime/runtime.h"
@@ -77,6 +78,11 @@ size_t skua_fiber_stack_used(const struct skua_fiber *fiber)
 	/* Relaxed: the caller keeps the fiber, and so its stack, from its end. */
 	stack = atomic_load_relaxed((_Atomic(struct stack *) *)&fiber->stack);
 	return stack ? stack_used(stack) : 0;
+}
+
+int skua_fiber_report_overflow(void)
+{
+	return overflow_install();
 }
 
 /* ---- fibers of the library ------------------------------------------------ */

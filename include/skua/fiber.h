@@ -40,7 +40,7 @@
  * skua_task_ctx_end().
  *
  * Stacks are mapped once and kept. Each has a guard below its lowest address, so that an
- * overflow raises SIGSEGV. The kernel provides a page when it is first written to.
+ * overflow raises SIGSEGV (see skua_fiber_report_overflow()). The kernel provides a page when it is first written to.
  */
 #ifndef SKUA_FIBER_H
 #define SKUA_FIBER_H
@@ -192,6 +192,23 @@ SKUA_API int skua_cancel_unmask(void);
  * Return: bytes; 0 if it is not known, or the fiber has no stack, or @fiber is NULL.
  */
 SKUA_API size_t skua_fiber_stack_used(const struct skua_fiber *fiber);
+
+/**
+ * skua_fiber_report_overflow - say which fiber it was if one overflows its stack
+ *
+ * Installs a handler of SIGSEGV for the process. Each worker that starts later has an
+ * alternate stack for signals. If a fiber runs into the guard of its stack,
+ * a line on stderr names its type, its function, the size of the stack and the depth. Then
+ * the action that was there before has the signal; by default it ends the process, at the
+ * place of the overflow. A function whose frame is larger than a page may jump over the
+ * guard. Call it before the first runtime is created. The thread that drives a
+ * caller-driven runtime needs an alternate stack of its own, see sigaltstack(2).
+ *
+ * Threads: any. Blocks: never. Allocates: nothing here, and later a stack for each worker.
+ * Return: 0; -EALREADY (it was called before); another negative errno value of
+ * sigaction().
+ */
+SKUA_API int skua_fiber_report_overflow(void);
 
 SKUA_END_DECLS
 

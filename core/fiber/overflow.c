@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* overflow.c - see overflow.h */
+#include "core/fiber/overflow.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/atomic.h"
+#include "core/fiber/fiber.h"
+
+/* Writers: the thread that installs the handler, once for the process. The handler reads
+ * the action after it was installed. */
+static atomic_u32 installed;
+static struct sigaction before;
+
+/* ---- the message ------------------------------------------------------------- */
+
+/* A line that is written by one call. Only functions that a signal handler may call. */
+struct text {
+	char bytes[400];
+	size_t count;
+};
+
+static void add(struct text *text, const char *more)
+{
+	for (; *more && text->count < sizeof(text->bytes); more++)
+		text->bytes[text->count++] = *more;
+}
+
+static void add_number(struct text *text, uint64_t number, unsigned base)
+{
+	char digits[24];
+	unsigned at = sizeof(digits) - 1;
+
+	digits[at] = 0;
+	do {
+		digits[--at] = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (number);
+	add(text, digits + at);
+}
+
+static void say(const struct skua_fiber *fiber, const struct stack *stack,
+		const char *at)
+{
+	const struct skua_task_type *type = fiber->task.type;
+	struct text text = { .count = 0 };
+
+	add(&text, "skua: stack overflow in a fiber of type ");
+	add(&text, type ? type->name : "(none)");
+	add(&text, ", function 0x");
+	add_number(&text, (uintptr_t)fiber->shown, 16);
+	add(&text, ": its stack has ");
+	add_number(&text, stack_bytes(stack), 10);
+	add(&text, " bytes, and it needed ");
+	add_number(&text, (uint64_t)((const char *)stack - at), 10);
+	add(&text, " or more. Give it a larger one: stack_bytes of "
+		   "skua_fiber_init(), fiber_stack, or SKUA_FIBER_STACK\n");
+	if (write(STDERR_FILENO, text.bytes, text.count) < 0)
+		return; /* nobody can be told */
+}
+
+/* ---- the handler ------------------------------------------------------------- */
+
+/* Is the address in the guard below the stack of the calling fiber? */
+static bool overflows(const struct skua_fiber *fiber, const char *at)
+{
+	const struct stack *stack = fiber ? fiber->stack : NULL;
+
+	return stack && at < stack->low &&
+	       at >= stack->low - sysconf(_SC_PAGESIZE);
+}
+
+/* Let the action that was there before have the signal. The default one ends the process
+ * when the instruction faults again, so that a core file shows the place. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+	if (before.sa_flags & SA_SIGINFO)
+		before.sa_sigaction(signal, info, context);
+	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+		before.sa_handler(signal);
+	else
+		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL },
+			  NULL);
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	const struct skua_fiber *fiber = fiber_current();
+	int saved = errno;
+
+	/* A code above 0: from the processor, not from a process. */
+	if (info->si_code > 0 && overflows(fiber, info->si_addr))
+		say(fiber, fiber->stack, info->si_addr);
+	pass_on(signal, info, context);
+	errno = saved;
+}
+
+int overflow_install(void)
+{
+	struct sigaction action = { .sa_sigaction = handle,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	uint32_t not_yet = 0;
+
+	/* Acquire, release: not needed; one thread at a time gets the right to
+	 * install it. */
+	if (!atomic_cas_acq_rel(&installed, &not_yet, 1))
+		return -EALREADY;
+	sigemptyset(&action.sa_mask);
+	/* First: the handler reads it. */
+	if (sigaction(SIGSEGV, NULL, &before) != 0 ||
+	    sigaction(SIGSEGV, &action, NULL) != 0) {
+		/* Relaxed: as above. */
+		atomic_store_relaxed(&installed, 0);
+		return -errno;
+	}
+	return 0;
+}
+
+bool overflow_wants_stack(void)
+{
+	stack_t now;
+
+	/* Relaxed: set before the runtime was created. */
+	return atomic_load_relaxed(&installed) &&
+	       sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE);
+}
+
+void overflow_use_stack(const struct stack *stack)
+{
+	sigaltstack(&(stack_t){ .ss_sp = stack->low,
+				.ss_size = stack_bytes(stack) },
+		    NULL);
+}
