@@ -3,6 +3,8 @@
 #include "core/wait/wait.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/loop/schedule.h"
@@ -160,6 +162,25 @@ void wait_choose_all_locked(struct skua_waiters *waiters,
 
 /* ---- grants ----------------------------------------------------------------- */
 
+/* A task that is done has left its wait armed. The object would be its for ever. */
+static void check_not_done(const struct skua_wait *wait, struct skua_task *task)
+{
+#ifndef NDEBUG
+	/* Relaxed: a task that is done stays so while it has references. */
+	if (!(atomic_load_relaxed(task_state(task)) & TASK_COMPLETE))
+		return;
+	fprintf(stderr,
+		"skua: the object at %p is granted to a task of type %s that is "
+		"done: its last poll left a wait armed. Call skua_wait_cancel() "
+		"before a poll returns SKUA_DONE\n",
+		wait->object, task->type ? task->type->name : "(none)");
+	abort();
+#else
+	(void)wait;
+	(void)task;
+#endif
+}
+
 /* Grant a wait. Return: the task that the caller must wake; NULL: none. */
 static struct skua_task *grant(struct skua_wait *wait)
 {
@@ -168,6 +189,8 @@ static struct skua_task *grant(struct skua_wait *wait)
 	/* In the child of a fork() in a poll, the thread has gone on. */
 	if (task && task_dead(task))
 		task = NULL;
+	if (task)
+		check_not_done(wait, task);
 	/* Release: what the grantor did before. Pairs with the acquires in
 	 * await.c. The wait may be gone afterwards; futex_wake() uses only its
 	 * address. */

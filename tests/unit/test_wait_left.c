@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* test_wait_left.c - a task that ends with an armed wait is named in a debug build */
+#include <sched.h>
+
+#include "core/task/task.h"
+#include "skua/sync.h"
+#include "tests/unit/tasks.h"
+
+struct leaver {
+	struct skua_task task; /* first: a task is its leaver */
+	struct skua_wait wait;
+};
+
+static struct skua_mutex mutex;
+
+static enum skua_poll leave(struct skua_task *self)
+{
+	struct leaver *it = (struct leaver *)self;
+
+	/* Not SKUA_PENDING, though the wait is armed. */
+	skua_mutex_lock_poll(self, &mutex, &it->wait, SKUA_FOREVER_NS);
+	return SKUA_DONE;
+}
+
+static const struct skua_task_type type = SKUA_TASK_TYPE("leaver");
+
+static enum skua_poll cancel_and_leave(struct skua_task *self)
+{
+	struct leaver *it = (struct leaver *)self;
+
+	leave(self);
+	assert_int_equal(skua_wait_cancel(self, &it->wait), 0);
+	return SKUA_DONE;
+}
+
+/* Run a leaver while this thread holds the mutex, and unlock it. */
+static struct skua_runtime *run(struct leaver *it, skua_task_fn poll)
+{
+	struct skua_runtime *rt = RUNTIME(.workers = 1, .flags = SKUA_NO_ENV);
+
+	assert_int_equal(skua_mutex_lock(&mutex, SKUA_FOREVER_NS), 0);
+	skua_task_init(&it->task, poll);
+	skua_task_set_type(&it->task, &type);
+	assert_int_equal(skua_task_spawn(rt, &it->task), 0);
+	return rt;
+}
+
+#ifndef NDEBUG
+static void leave_a_wait(void)
+{
+	static struct leaver it;
+
+	run(&it, leave);
+	while (mutex.waiters.count == 0 || !(it.task.state & TASK_COMPLETE))
+		sched_yield();
+	skua_mutex_unlock(&mutex);
+}
+#endif
+
+TEST(poll__ends_with_an_armed_wait__named)
+{
+#ifdef NDEBUG
+	skip_aloud(NO_ASSERTS);
+#else
+	assert_true(aborts_saying(leave_a_wait, "a task of type leaver"));
+#endif
+}
+
+TEST(poll__cancels_its_wait_and_ends__is_fine)
+{
+	static struct leaver it;
+	struct skua_runtime *rt = run(&it, cancel_and_leave);
+
+	assert_int_equal(skua_task_join(&it.task), 0);
+	assert_int_equal(skua_mutex_unlock(&mutex), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
