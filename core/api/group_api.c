@@ -15,11 +15,44 @@ static const struct skua_allocator *allocator_of(const struct skua_group *group)
 	return group->runtime->config.allocator;
 }
 
+/* Drop a count of group_enter(); if it is the last one, wake the waiter. */
+static void leave(struct skua_group *group)
+{
+	schedule_end(group_leave(group), NULL);
+}
+
+static void unlink_locked(struct skua_group *group)
+{
+	if (group->previous)
+		group->previous->next = group->next;
+	else
+		group->parent->first_child = group->next;
+	if (group->next)
+		group->next->previous = group->previous;
+	group->parent = group->next = group->previous = NULL;
+}
+
+/* End the nesting of a group whose members have ended. Return: its parent, which the caller
+ * must leave; NULL: it was not nested. */
+static struct skua_group *end_nesting(struct skua_group *group)
+{
+	struct skua_group *parent = group->parent;
+
+	if (!parent)
+		return NULL;
+	pi_lock_take(&group->runtime->nesting);
+	unlink_locked(group);
+	pi_lock_release(&group->runtime->nesting);
+	return parent;
+}
+
 /* Return the group to its first state. All members have ended, and the caller
  * has acquired their writes. A cancel that runs meanwhile reads only the
  * state. */
 static void reset(struct skua_group *group)
 {
+	struct skua_group *parent = end_nesting(group);
+
 	if (group->release)
 		group_slots_free(atomic_load_relaxed(group_slots(group)),
 				 allocator_of(group));
@@ -28,6 +61,8 @@ static void reset(struct skua_group *group)
 	/* Release: a cancel that reads the first state finds no member. Pairs
 	 * with enter_cancelled(). */
 	atomic_store_release(group_state(group), 0);
+	if (parent)
+		leave(parent);
 }
 
 int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
@@ -58,12 +93,6 @@ uint64_t skua_group_live(const struct skua_group *group)
 			       group_state((struct skua_group *)group)) /
 			       GROUP_MEMBER
 		     : 0;
-}
-
-/* Drop a count of group_enter(); if it is the last one, wake the waiter. */
-static void leave(struct skua_group *group)
-{
-	schedule_end(group_leave(group), NULL);
 }
 
 /* Spawn a member of a group without a release function. */
@@ -207,6 +236,70 @@ static bool enter_cancelled(struct skua_group *group)
 	return true;
 }
 
+/* Cancel the members of a group that was marked, and leave it. */
+static void cancel_members(struct skua_group *group)
+{
+	/* Orders the mark before the loads of the members. Pairs with the
+	 * fences in spawn_released() and group_list(). */
+	atomic_fence_seq_cst();
+	if (group->release)
+		cancel_released(group);
+	else
+		cancel_kept(group);
+	leave(group);
+}
+
+/* ---- nested groups ---------------------------------------------------------- */
+
+static _Atomic(struct skua_group *) *first_child(const struct skua_group *group)
+{
+	return (_Atomic(struct skua_group *) *)&group->first_child;
+}
+
+/* Append the children of a group to the list of a cancel, and enter each. */
+static void collect_locked(struct skua_group *group, struct skua_group **last)
+{
+	for (struct skua_group *child = group->first_child; child;
+	     child = child->next) {
+		if (child->in_cancel || !enter_cancelled(child))
+			continue;
+		child->in_cancel = true;
+		child->next_to_cancel = NULL;
+		(*last)->next_to_cancel = child;
+		*last = child;
+	}
+}
+
+/* Mark all groups below a group that is marked, and return the first of their list. */
+static struct skua_group *collect(struct skua_group *group)
+{
+	struct skua_group head = { .next_to_cancel = NULL }, *last = &head;
+
+	pi_lock_take(&group->runtime->nesting);
+	collect_locked(group, &last);
+	/* The list grows meanwhile. */
+	for (struct skua_group *at = head.next_to_cancel; at;
+	     at = at->next_to_cancel)
+		collect_locked(at, &last);
+	pi_lock_release(&group->runtime->nesting);
+	return head.next_to_cancel;
+}
+
+/* Cancel all groups below a group that is marked, which the caller has entered. */
+static void cancel_nested(struct skua_group *group)
+{
+	struct pi_lock *lock = &group->runtime->nesting;
+	struct skua_group *next;
+
+	for (struct skua_group *at = collect(group); at; at = next) {
+		next = at->next_to_cancel;
+		pi_lock_take(lock);
+		at->in_cancel = false;
+		pi_lock_release(lock);
+		cancel_members(at); /* it may be gone afterwards */
+	}
+}
+
 int skua_group_cancel(struct skua_group *group)
 {
 	if (!group)
@@ -215,15 +308,65 @@ int skua_group_cancel(struct skua_group *group)
 		return -EOWNERDEAD;
 	if (!enter_cancelled(group))
 		return 0;
-	/* Orders the mark before the loads of the members. Pairs with the
-	 * fences in spawn_released() and group_list(). */
+	/* Orders the mark before the load of the children. Pairs with the fence in
+	 * skua_group_nest(): either this finds the child, or that sees the mark. */
 	atomic_fence_updated_seq_cst();
-	if (group->release)
-		cancel_released(group);
-	else
-		cancel_kept(group);
-	leave(group);
+	/* Relaxed: the lock orders the accesses to the children. */
+	if (atomic_load_relaxed(first_child(group)))
+		cancel_nested(group);
+	cancel_members(group);
 	return 0;
+}
+
+int skua_group_nest(struct skua_group *group, struct skua_group *parent)
+{
+	struct skua_group *next;
+
+	if (!group || !parent || group == parent ||
+	    group->runtime != parent->runtime)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	/* Relaxed: no other thread uses the group. */
+	if (group->parent || atomic_load_relaxed(group_state(group)))
+		return -EALREADY;
+	group_enter(parent, 1);
+	pi_lock_take(&group->runtime->nesting);
+	group->parent = parent;
+	group->previous = NULL;
+	group->next = next = parent->first_child;
+	if (next)
+		next->previous = group;
+	/* Relaxed: ordered by the fence below. */
+	atomic_store_relaxed(first_child(parent), group);
+	pi_lock_release(&group->runtime->nesting);
+	/* Orders the link before the load of the mark. Pairs with the fence in
+	 * skua_group_cancel(). */
+	atomic_fence_seq_cst();
+	return group_cancelled(parent) ? skua_group_cancel(group) : 0;
+}
+
+/* ---- errors ----------------------------------------------------------------- */
+
+int skua_group_fail(struct skua_group *group, int error)
+{
+	uint32_t none = 0;
+
+	if (!group || error >= 0)
+		return -EINVAL;
+	if (!runtime_alive(group->runtime))
+		return -EOWNERDEAD;
+	/* Release: writes before the error. Pairs with the acquire in
+	 * skua_group_error(). */
+	if (!atomic_cas_acq_rel(group_error(group), &none, (uint32_t)error))
+		return -EALREADY;
+	return skua_group_cancel(group);
+}
+
+int skua_group_error(const struct skua_group *group)
+{
+	/* Acquire: pairs with skua_group_fail(). */
+	return group ? (int)atomic_load_acquire(group_error(group)) : -EINVAL;
 }
 
 /* Claim the right to wait. Returns false if another thread or task has it. */

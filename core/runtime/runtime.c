@@ -80,6 +80,7 @@ static int init_memory(struct skua_runtime *rt)
 	config_forget_machine(&rt->config);
 	if (code)
 		return code;
+	pi_lock_init(&rt->nesting);
 	code = pool_init(&rt->pool, &rt->config, &rt->groups,
 			 &rt->wait_samples);
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);

@@ -9,6 +9,7 @@
 #include "core/runtime/worker_memory.h"
 #include "core/runtime/worker_threads.h"
 #include "core/loop/pool.h"
+#include "core/os/pi_lock.h"
 #include "core/stall/stall.h"
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
@@ -34,7 +35,8 @@ struct skua_runtime {
 	/* The threads were joined. Writer: the thread that shuts down. */
 	bool stopped;
 	struct names names;
-	struct drive drive; /* used only by a caller-driven runtime */
+	struct pi_lock nesting; /* guards the links of nested groups */
+	struct drive drive;     /* used only by a caller-driven runtime */
 };
 
 static inline bool runtime_alive(const struct skua_runtime *rt)

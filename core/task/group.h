@@ -30,6 +30,14 @@
  * until all members have ended. The members of a group with a release function
  * have slots (group_slots.h), and are let go one by one.
  *
+ * Groups may be nested. A nested group counts as a member of its parent until a wait for it
+ * returns. The links of a tree are guarded by a lock of the runtime. A cancel marks its
+ * group, and then, under the lock, marks all groups below, puts them into a list, and
+ * counts itself as a member of each, so that they stay. It cancels their members without
+ * the lock, because that may run code of the program. A group that another cancel has in
+ * its list is left to that one. Between a cancel and a group that is being nested, one sees
+ * the other: both fence between their write (the mark, the link) and their read.
+ *
  * Rejected: to list each member in its spawn. With two workers, spawn and end of
  * empty members then took 1.6 of the time, because all of them wrote one line.
  * Also rejected: to count spawns in another word than ends, until a wait adds the
@@ -85,6 +93,12 @@ group_slots(struct skua_group *group)
 static inline _Atomic(void *) *group_waiter(struct skua_group *group)
 {
 	return (_Atomic(void *) *)&group->waiter;
+}
+
+/* The first error of the members. Writers: members that fail, from 0. */
+static inline atomic_u32 *group_error(const struct skua_group *group)
+{
+	return (atomic_u32 *)&group->error;
 }
 
 /* group_ended - return true if no member is left */

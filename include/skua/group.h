@@ -33,6 +33,11 @@ struct skua_group {
 	uint64_t apart[13];
 	struct skua_runtime *runtime;
 	skua_release_fn release;
+	/* The group that it is nested in, and the groups nested in it. */
+	struct skua_group *parent, *first_child, *next, *previous;
+	struct skua_group *next_to_cancel;
+	uint32_t in_cancel;
+	int32_t error;
 };
 
 /**
@@ -68,6 +73,58 @@ SKUA_API int skua_group_init(struct skua_group *group, struct skua_runtime *rt);
  */
 SKUA_API int skua_group_set_release(struct skua_group *group,
 				    skua_release_fn release);
+
+/**
+ * skua_group_nest - make a group a part of another one
+ * @group: initialised, of the same runtime as @parent, and without members since its
+ *         initialisation or its last wait
+ * @parent: initialised; the caller keeps it in place, for example because it is a member
+ *          of @parent
+ *
+ * A cancel of @parent then cancels @group as well, and so on for the groups within it. A
+ * wait for @parent returns only after a wait for @group has returned 0; that wait also
+ * ends the nesting, so that @group may be used again by itself, or nested again. If
+ * @parent is cancelled already, @group is cancelled at once.
+ *
+ * Threads: any, while no other thread uses @group. Blocks: never, except for a lock that is
+ * held for less than a microsecond for each group that is cancelled. Allocates: nothing.
+ * Return: 0; -EINVAL (an argument is NULL, both are the same, or they are of different
+ * runtimes); -EALREADY (@group is nested, or has or had members, and no wait for it has
+ * returned 0 since); -EOWNERDEAD (in a forked child).
+ */
+SKUA_API int skua_group_nest(struct skua_group *group,
+			     struct skua_group *parent);
+
+/**
+ * skua_group_fail - note that a member has failed, and cancel the others
+ * @group: initialised, with a member that has not ended, such as the caller
+ * @error: a negative errno value, or another negative number of the program
+ *
+ * The first error counts: skua_group_error() returns it. The group is then cancelled, as by
+ * skua_group_cancel(). Later errors, of which many are of members that were cancelled,
+ * change nothing. The group that @group is nested in is not cancelled: the code that waits
+ * for @group decides what its error means.
+ *
+ * Threads: any. Blocks: never, except as skua_group_nest(); the call may run the release
+ * function. Allocates: nothing.
+ * Order: writes before the first call are visible to the thread that reads the error after
+ * a wait.
+ * Return: 0 (it was the first error); -EALREADY (there was one before); -EINVAL (@group is
+ * NULL, or @error is not negative); -EOWNERDEAD (in a forked child).
+ */
+SKUA_API int skua_group_fail(struct skua_group *group, int error);
+
+/**
+ * skua_group_error - return the first error of a group's members
+ * @group: initialised
+ *
+ * The error stays after a wait: initialise the group again before its next use.
+ *
+ * Threads: any that keeps the group in place. Blocks: never. Allocates: nothing.
+ * Return: the error of the first skua_group_fail(); 0: there was none; -EINVAL (@group is
+ * NULL).
+ */
+SKUA_API int skua_group_error(const struct skua_group *group);
 
 /**
  * skua_group_spawn - spawn a task as a member of a group
@@ -118,8 +175,8 @@ SKUA_API uint64_t skua_group_live(const struct skua_group *group);
  *
  * Threads: any, also while another thread waits for the group: if members are left,
  * that wait returns only after this call. The caller keeps the group in place until
- * this call returns. Blocks: never; the call may run the release function. Allocates:
- * nothing.
+ * this call returns. Blocks: never, except as skua_group_nest() if groups are nested in
+ * the group; the call may run the release function. Allocates: nothing.
  * Order: as skua_task_cancel().
  * Return: 0; -EINVAL (@group is NULL).
  */
