@@ -3,7 +3,6 @@
 #include "core/fiber/fiber_stacks.h"
 
 #include "core/base/clock.h"
-#include "core/fiber/overflow.h"
 #include "core/loop/timers.h"
 #include "core/loop/worker.h"
 #include "core/os/log.h"
@@ -73,16 +72,6 @@ void fiber_stacks_give(struct worker *worker, struct stack *stack)
 	stacks_give(&stacks->cache, stack);
 	if (!stacks->trims)
 		wait_to_trim(worker, clock_now_ns());
-}
-
-void fiber_stacks_prepare_thread(struct worker *worker)
-{
-	struct stack *stack = NULL;
-
-	if (overflow_wants_stack())
-		stack = fiber_stacks_take(worker, 0);
-	if (stack)
-		overflow_use_stack(stack);
 }
 
 void fiber_stacks_missing(struct worker *worker)

@@ -39,10 +39,6 @@ struct stack *fiber_stacks_take(struct worker *worker, unsigned order);
  * worker, of any pool; NULL: none */
 void fiber_stacks_give(struct worker *worker, struct stack *stack);
 
-/* fiber_stacks_prepare_thread - give the calling thread, which the runtime has created for
- * @worker, an alternate stack for overflow.h, if that is in use */
-void fiber_stacks_prepare_thread(struct worker *worker);
-
 /* fiber_stacks_missing - count a poll that found no memory for a stack, and log that, but
  * not more often than once a second */
 void fiber_stacks_missing(struct worker *worker);

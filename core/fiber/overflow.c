@@ -9,6 +9,7 @@
 
 #include "core/base/atomic.h"
 #include "core/fiber/fiber.h"
+#include "core/fiber/fiber_stacks.h"
 
 /* Writers: the thread that installs the handler, once for the process. The handler reads
  * the action after it was installed. */
@@ -119,18 +120,18 @@ int overflow_install(void)
 	return 0;
 }
 
-bool overflow_wants_stack(void)
+void overflow_prepare_thread(struct worker *worker)
 {
+	struct stack *stack;
 	stack_t now;
 
 	/* Relaxed: set before the runtime was created. */
-	return atomic_load_relaxed(&installed) &&
-	       sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE);
-}
-
-void overflow_use_stack(const struct stack *stack)
-{
-	sigaltstack(&(stack_t){ .ss_sp = stack->low,
-				.ss_size = stack_bytes(stack) },
-		    NULL);
+	if (!atomic_load_relaxed(&installed) || sigaltstack(NULL, &now) != 0 ||
+	    !(now.ss_flags & SS_DISABLE))
+		return;
+	stack = fiber_stacks_take(worker, 0);
+	if (stack)
+		sigaltstack(&(stack_t){ .ss_sp = stack->low,
+					.ss_size = stack_bytes(stack) },
+			    NULL);
 }

@@ -8,18 +8,14 @@
 #ifndef SKUA_CORE_FIBER_OVERFLOW_H
 #define SKUA_CORE_FIBER_OVERFLOW_H
 
-#include <stdbool.h>
-
-#include "core/fiber/arena.h"
+struct worker;
 
 /* overflow_install - as skua_fiber_report_overflow() */
 int overflow_install(void);
 
-/* overflow_wants_stack - must the calling thread, a worker's, have an alternate stack? */
-bool overflow_wants_stack(void);
-
-/* overflow_use_stack - make @stack, which stays mapped for as long as the calling thread
- * runs, its alternate stack */
-void overflow_use_stack(const struct stack *stack);
+/* overflow_prepare_thread - give the calling thread, which the runtime has created for
+ * @worker, an alternate stack, if the handler is installed. The stack is one of fibers, and
+ * stays with the thread. */
+void overflow_prepare_thread(struct worker *worker);
 
 #endif

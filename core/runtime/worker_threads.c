@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 
 #include "core/base/memory.h"
-#include "core/fiber/fiber_stacks.h"
+#include "core/fiber/overflow.h"
 #include "core/loop/loop.h"
 #include "core/loop/worker.h"
 #include "core/os/pi_lock.h"
@@ -28,7 +28,7 @@ static void *thread_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	/* Here, because a busy worker makes no system call. */
 	pi_lock_read_thread();
-	fiber_stacks_prepare_thread(worker);
+	overflow_prepare_thread(worker);
 	stall_enter(worker);
 	loop_run(worker);
 	return NULL;

@@ -25,6 +25,8 @@ EXCEPTIONS = {
     "core/parallel/parallel_loop.c: init": _OPERATION,
     "core/parallel/parallel_loop.c: join": _OPERATION,
     "core/parallel/parallel_loop.c: step": _OPERATION,
+    "core/fiber/overflow.c: sa_sigaction": "another handler of the signal, as the kernel calls it",
+    "core/fiber/overflow.c: sa_handler": "likewise",
     "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
     "core/loop/loop.c: recheck_affinity": "recheck_affinity() of affinity.c",
