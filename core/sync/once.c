@@ -16,7 +16,7 @@
 #include "skua/sync.h"
 
 #define NEW     UINT64_C(0)
-#define DONE    UINT64_C(4)
+#define DONE    SKUA_ONCE_DONE
 #define WAITERS UINT64_C(1)
 #define BUSY    UINT64_C(2)
 
@@ -99,7 +99,8 @@ static int begin_step(struct skua_wait *wait, void *object, bool granted,
 
 static const struct wait_verb verb = WAIT_VERB(begin_step, ONCE, skua_once, 0);
 
-int skua_once_begin(struct skua_once *once, uint64_t deadline_ns)
+/* In parentheses: the name alone is a macro. */
+int(skua_once_begin)(struct skua_once *once, uint64_t deadline_ns)
 {
 	int code;
 

@@ -452,6 +452,29 @@ struct skua_once {
  * initialising. */
 SKUA_API int skua_once_begin(struct skua_once *once, uint64_t deadline_ns);
 
+/* The word of an object that is initialised; part of the ABI. */
+#define SKUA_ONCE_DONE UINT64_C(4)
+
+/* skua_once_begin_inline - the same, where an initialised object takes one load
+ *
+ * The name skua_once_begin() leads here; in parentheses, it is that of the function.
+ *
+ * Threads: any, if it is initialised; otherwise fibers and outside threads. Blocks: the
+ * fiber or thread. Allocates: nothing.
+ * Return: as skua_once_begin(). */
+static inline int skua_once_begin_inline(struct skua_once *once,
+					 uint64_t deadline_ns)
+{
+	/* Acquire: what the initialisation did. Pairs with skua_once_end(). */
+	return once && __atomic_load_n(&once->word, __ATOMIC_ACQUIRE) ==
+				       SKUA_ONCE_DONE
+		       ? 0
+		       : skua_once_begin(once, deadline_ns);
+}
+
+#define skua_once_begin(once, deadline_ns) \
+	skua_once_begin_inline(once, deadline_ns)
+
 /* skua_once_begin_poll - the same in a poll. As skua_mutex_lock_poll() otherwise. */
 SKUA_API int skua_once_begin_poll(struct skua_task *self,
 				  struct skua_once *once,
