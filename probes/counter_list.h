@@ -50,7 +50,9 @@
 		"Searches that found nothing.")                               \
 	/* Writer: the thread that watches the workers (stall.h). */          \
 	COUNTER(stalls, 13, TASKS, 6, "stalls",                               \
-		"Polls that took longer than their limit.")
+		"Polls that took longer than their limit.")                   \
+	COUNTER(stacks_missing, 14, TASKS, 7, "no stack",                     \
+		"Polls of fibers that found no memory for a stack.")
 
 /* The number of counters. */
 #define COUNTER_LIST_ONE(...) +1

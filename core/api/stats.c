@@ -11,11 +11,10 @@
  * sizes differ. */
 _Static_assert(
 	sizeof(struct skua_worker_stats) -
-			sizeof(((struct skua_worker_stats *)0)->reserved) -
 			sizeof(((struct skua_worker_stats *)0)->queue_depth) ==
 		COUNTER_LIST_COUNT * sizeof(uint64_t),
 	"skua_worker_stats and COUNTER_LIST name different counters: add the "
-	"missing one, and take a word of reserved for it");
+	"missing one");
 
 static void read_worker(const struct worker *worker,
 			struct skua_worker_stats *out)

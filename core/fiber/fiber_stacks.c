@@ -79,7 +79,7 @@ void fiber_stacks_missing(struct worker *worker)
 	struct fiber_stacks *stacks = worker->fiber_stacks;
 	uint64_t now_ns = clock_now_ns();
 
-	stacks->missing++;
+	counter_add_owner(&worker->area.counters.stacks_missing, 1);
 	if (stacks->said_ns != 0 && now_ns < stacks->said_ns + NS_PER_S)
 		return;
 	stacks->said_ns = now_ns;
@@ -87,5 +87,6 @@ void fiber_stacks_missing(struct worker *worker)
 		"worker %u has no memory for the stack of a fiber, %llu times so "
 		"far: fibers wait until others end. Check the limits of memory "
 		"and of mappings (vm.max_map_count)",
-		worker->index, (unsigned long long)stacks->missing);
+		worker->index,
+		(unsigned long long)worker->area.counters.stacks_missing);
 }

@@ -26,7 +26,6 @@ struct fiber_stacks {
 	struct stack_cache cache;
 	struct skua_task trim;
 	struct skua_timer timer;
-	uint64_t missing; /* polls of fibers that found no memory for a stack */
 	uint64_t said_ns; /* when that was logged last */
 	bool trims; /* the timer is pending, or the task is about to run */
 };

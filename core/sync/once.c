@@ -99,8 +99,8 @@ static int begin_step(struct skua_wait *wait, void *object, bool granted,
 
 static const struct wait_verb verb = WAIT_VERB(begin_step, ONCE, skua_once, 0);
 
-/* In parentheses: the name alone is a macro. */
-int(skua_once_begin)(struct skua_once *once, uint64_t deadline_ns)
+#undef skua_once_begin
+int skua_once_begin(struct skua_once *once, uint64_t deadline_ns)
 {
 	int code;
 

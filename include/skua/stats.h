@@ -29,7 +29,8 @@ struct skua_runtime;
  * @searches_failed: how often it parked because its search had found nothing
  * @stalls: polls of its tasks that took longer than their limit (stall_limit_ns of
  *          struct skua_config), reported or not
- * @reserved: 0; space for more counters
+ * @stacks_missing: polls of fibers for which there was no memory for a stack: each fiber
+ *          tried again after a millisecond
  */
 struct skua_worker_stats {
 	uint64_t tasks_spawned;
@@ -47,7 +48,7 @@ struct skua_worker_stats {
 	uint64_t steals;
 	uint64_t searches_failed;
 	uint64_t stalls;
-	uint64_t reserved[1];
+	uint64_t stacks_missing;
 };
 
 /**

@@ -20,7 +20,7 @@ import time
 MAX_MB, MAX_S, MAX_MS = 64, 2.0, 200
 ROWS_AT_ONCE = 4  # a row mostly sleeps
 ALONE = "all"  # a verb that sees each process that is there
-ATTEMPTS = 5  # of what other programs on the machine can delay
+ATTEMPTS = 8  # of what other programs on the machine can delay
 HANG_S = 60
 # In the quick set, each kind is met by one in so many of the verbs, in turn.
 QUICK_SHARE = 3

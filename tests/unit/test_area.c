@@ -79,6 +79,7 @@ TEST(counters__of_each_release__keep_their_words)
 		{ "overflows_single", 8 },     { "jobs_stolen", 9 },
 		{ "tasks_stolen_far", 10 },    { "steals", 11 },
 		{ "searches_failed", 12 },     { "stalls", 13 },
+		{ "stacks_missing", 14 },
 	};
 	static const struct {
 		const char *name;

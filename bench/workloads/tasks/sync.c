@@ -229,7 +229,8 @@ static void ask_once(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
-	uint64_t wrong = 0; /* not in memory: the other programs count no errors */
+	/* Not in memory: the other programs count no errors. */
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < s->options.times; i++) {
 		int code = skua_once_begin(&s->once, SKUA_FOREVER_NS);
