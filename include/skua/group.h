@@ -97,7 +97,8 @@ SKUA_API int skua_group_nest(struct skua_group *group,
 
 /**
  * skua_group_fail - note that a member has failed, and cancel the others
- * @group: initialised, with a member that has not ended, such as the caller
+ * @group: initialised, with a member that does not end before this call returns, such as
+ *         the caller
  * @error: a negative errno value, or another negative number of the program
  *
  * The first error counts: skua_group_error() returns it. The group is then cancelled, as by
@@ -152,7 +153,7 @@ SKUA_API int skua_group_spawn(struct skua_group *group, struct skua_task *task);
  * @group: initialised
  *
  * In a group with a release function, a member counts until that function has
- * returned.
+ * returned. A nested group counts as a member.
  *
  * Threads: any that keeps the group in place. Blocks: never. Allocates: nothing.
  * Order: none; the number may be out of date.
