@@ -21,12 +21,19 @@ static void leave(struct skua_group *group)
 	schedule_end(group_leave(group), NULL);
 }
 
+static _Atomic(struct skua_group *) *first_child(const struct skua_group *group)
+{
+	return (_Atomic(struct skua_group *) *)&group->first_child;
+}
+
 static void unlink_locked(struct skua_group *group)
 {
 	if (group->previous)
 		group->previous->next = group->next;
 	else
-		group->parent->first_child = group->next;
+		/* Relaxed: a cancel that reads it without the lock takes the lock
+		 * if there is a child. */
+		atomic_store_relaxed(first_child(group->parent), group->next);
 	if (group->next)
 		group->next->previous = group->previous;
 	group->parent = group->next = group->previous = NULL;
@@ -251,11 +258,6 @@ static void cancel_members(struct skua_group *group)
 
 /* ---- nested groups ---------------------------------------------------------- */
 
-static _Atomic(struct skua_group *) *first_child(const struct skua_group *group)
-{
-	return (_Atomic(struct skua_group *) *)&group->first_child;
-}
-
 /* Append the children of a group to the list of a cancel, and enter each. */
 static void collect_locked(struct skua_group *group, struct skua_group **last)
 {
@@ -476,7 +478,9 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 static int wait_by_fiber(struct skua_fiber *fiber, struct skua_group *group,
 			 uint64_t deadline_ns)
 {
-	struct skua_wait wait = { .verb = &await_group, .object = group };
+	struct skua_wait wait = { .verb = &await_group,
+				  .object = group,
+				  .waiter = (uintptr_t)&fiber->task };
 
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;

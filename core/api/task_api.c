@@ -323,7 +323,9 @@ int skua_task_join_cancel(struct skua_task *self, struct skua_task *task)
 static int join_by_fiber(struct skua_fiber *fiber, struct skua_task *task,
 			 uint64_t deadline_ns)
 {
-	struct skua_wait wait = { .verb = &await_join, .object = task };
+	struct skua_wait wait = { .verb = &await_join,
+				  .object = task,
+				  .waiter = (uintptr_t)&fiber->task };
 
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;

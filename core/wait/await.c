@@ -187,7 +187,6 @@ static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
 	struct timer *timer = (struct timer *)&fiber->timer;
 
 	begin_at(wait, current_worker->tick.start_ns);
-	wait->waiter = (uintptr_t)&fiber->task;
 	fiber->wait = wait;
 	if (deadline_ns == SKUA_FOREVER_NS)
 		return;
@@ -291,8 +290,10 @@ int await(const struct wait_verb *verb, void *object, uint64_t amount,
 
 int await_time(uint64_t when_ns)
 {
-	struct skua_wait wait = { .verb = &time_verb, .amount = when_ns };
 	struct skua_fiber *fiber = await_fiber();
+	struct skua_wait wait = { .verb = &time_verb,
+				  .amount = when_ns,
+				  .waiter = (uintptr_t)fiber };
 	atomic_u32 nobody = 0; /* wakes it */
 	int code = 0;
 

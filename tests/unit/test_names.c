@@ -121,16 +121,21 @@ static void lock_it(void *arg)
 	skua_mutex_unlock(&mutex);
 }
 
-static uint64_t word(uint64_t address)
-{
-	uint64_t value;
+/* Read as another process does: the library does not know of it. */
+#define AS_A_TOOL __attribute__((no_sanitize("thread")))
 
-	memcpy(&value, (const void *)address, sizeof(value));
-	return value;
+AS_A_TOOL static uint64_t word(uint64_t address)
+{
+	return *(volatile uint64_t *)address;
+}
+
+AS_A_TOOL static bool waited_for(void)
+{
+	return ((volatile struct skua_mutex *)&mutex)->waiters.count > 0;
 }
 
 /* The fiber in the stacks of a runtime, of which there is one; 0: none. */
-static uint64_t fiber_of(const struct skua_runtime *rt)
+AS_A_TOOL static uint64_t fiber_of(const struct skua_runtime *rt)
 {
 	const struct area_stacks *stacks =
 		(const struct area_stacks *)area_of(rt)->stacks;
@@ -150,7 +155,7 @@ static uint64_t fiber_of(const struct skua_runtime *rt)
 }
 
 /* The wait of that fiber; NULL: none. */
-static const struct area_armed *wait_of(const struct skua_runtime *rt)
+AS_A_TOOL static const struct area_armed *wait_of(const struct skua_runtime *rt)
 {
 	uint64_t fiber = fiber_of(rt);
 
@@ -159,30 +164,41 @@ static const struct area_armed *wait_of(const struct skua_runtime *rt)
 		     : NULL;
 }
 
+AS_A_TOOL static struct area_armed copy_of(const struct area_armed *wait)
+{
+	const volatile struct area_armed *from = wait;
+
+	return (struct area_armed){ .object = from->object,
+				    .waiter = from->waiter,
+				    .verb = from->verb,
+				    .since_ns = from->since_ns,
+				    .phase = from->phase };
+}
+
 TEST(area__fiber_waits__leads_to_the_holder)
 {
 	struct skua_runtime *rt = make();
-	const struct area_armed *wait;
+	struct area_armed wait;
 	const struct area_verb *verb;
 	uint64_t holder, fiber;
 
 	assert_int_equal(skua_mutex_lock(&mutex, SKUA_FOREVER_NS), 0);
 	assert_int_equal(skua_fiber_spawn(rt, NULL, lock_it, NULL), 0);
-	while (!wait_of(rt) || mutex.waiters.count == 0)
+	while (!wait_of(rt) || !waited_for())
 		sched_yield();
 	fiber = fiber_of(rt);
-	wait = wait_of(rt);
-	verb = (const struct area_verb *)wait->verb;
+	wait = copy_of(wait_of(rt));
+	verb = (const struct area_verb *)wait.verb;
 	assert_int_equal(word(fiber + area_root.fiber_fn), (uintptr_t)lock_it);
-	assert_int_equal(wait->waiter, fiber);
-	assert_int_equal(wait->object, (uintptr_t)&mutex);
-	assert_int_equal(wait->phase, 1);
-	assert_true(wait->since_ns > 0 && wait->since_ns <= skua_now_ns());
+	assert_int_equal(wait.waiter, fiber);
+	assert_int_equal(wait.object, (uintptr_t)&mutex);
+	assert_int_equal(wait.phase, 1);
+	assert_true(wait.since_ns > 0 && wait.since_ns <= skua_now_ns());
 	assert_int_equal(verb->kind, AREA_WAITS_MUTEX);
-	assert_int_equal(word(wait->object + verb->waiters +
+	assert_int_equal(word(wait.object + verb->waiters +
 			      offsetof(struct area_waiters, first)),
-			 (uintptr_t)wait);
-	holder = word(wait->object + verb->holder);
+			 (uintptr_t)wait_of(rt));
+	holder = word(wait.object + verb->holder);
 	assert_true(holder & AREA_HOLDER_THREAD);
 	holder &= ~(AREA_HOLDER_THREAD | AREA_HOLDER_FLAGS);
 	assert_int_equal(((const struct area_thread *)holder)->tid, gettid());
