@@ -243,12 +243,10 @@ static bool enter_cancelled(struct skua_group *group)
 	return true;
 }
 
-/* Cancel the members of a group that was marked, and leave it. */
+/* Cancel the members of a group that was marked, and leave it. The caller has fenced after
+ * the mark. */
 static void cancel_members(struct skua_group *group)
 {
-	/* Orders the mark before the loads of the members. Pairs with the
-	 * fences in spawn_released() and group_list(). */
-	atomic_fence_seq_cst();
 	if (group->release)
 		cancel_released(group);
 	else
@@ -284,6 +282,9 @@ static struct skua_group *collect(struct skua_group *group)
 	     at = at->next_to_cancel)
 		collect_locked(at, &last);
 	pi_lock_release(&group->runtime->nesting);
+	/* Orders the marks before the loads of the members. Pairs with the fences in
+	 * spawn_released() and group_list(). */
+	atomic_fence_seq_cst();
 	return head.next_to_cancel;
 }
 
@@ -310,8 +311,9 @@ int skua_group_cancel(struct skua_group *group)
 		return -EOWNERDEAD;
 	if (!enter_cancelled(group))
 		return 0;
-	/* Orders the mark before the load of the children. Pairs with the fence in
-	 * skua_group_nest(): either this finds the child, or that sees the mark. */
+	/* Orders the mark before the loads of the children and of the members. Pairs with
+	 * the fences in skua_group_nest(), spawn_released() and group_list(): either this
+	 * finds the child or member, or that sees the mark. */
 	atomic_fence_updated_seq_cst();
 	/* Relaxed: the lock orders the accesses to the children. */
 	if (atomic_load_relaxed(first_child(group)))

@@ -41,7 +41,7 @@ enum defect {
 	NO_DEFECT,
 	NEST_UNFENCED,   /* its look at the mark comes before the link */
 	CANCEL_UNFENCED, /* its look at the children comes before the mark */
-	WAIT_UNLINKED,   /* the wait for a group leaves its link in place */
+	BELOW_UNFENCED, /* its look at their members comes before their marks */
 };
 
 static struct skua_runtime runtime;
@@ -61,6 +61,8 @@ static void fence_of(const char *function)
 static void full_fence_of(const char *function)
 {
 	if (defect == NEST_UNFENCED && strcmp(function, "skua_group_nest") == 0)
+		return;
+	if (defect == BELOW_UNFENCED && strcmp(function, "collect") == 0)
 		return;
 	atomic_fence_seq_cst();
 }
@@ -169,6 +171,7 @@ static void setup_nested(void)
 #define setup_plain setup
 VARIANT(nest_unfenced, plain, NEST_UNFENCED)
 VARIANT(cancel_unfenced, plain, CANCEL_UNFENCED)
+VARIANT(below_unfenced, nested, BELOW_UNFENCED)
 
 static void check(void)
 {
@@ -194,6 +197,9 @@ static const struct explore_case cases[] = {
 
 	{ EXPLORE_BUG("nest_unfenced", "livelock", setup_nest_unfenced, check,
 		      polls_0, nests_spawns_and_waits, cancels) },
+	{ EXPLORE_BUG("below_unfenced", "livelock", setup_below_unfenced, check,
+		      polls_0, waits, cancels),
+	  EXPLORE_WITHIN(1, 2) },
 	{ EXPLORE_BUG("cancel_unfenced", "livelock", setup_cancel_unfenced,
 		      check, polls_0, nests_spawns_and_waits, cancels) },
 };
