@@ -13,6 +13,7 @@
 /* Limits of what a process may claim. */
 #define MAX_NODES    1024u
 #define MAX_ARENAS   65536u
+#define MAX_STACKS   (2 * TARGET_MAX_FIBERS) /* also those without a fiber */
 #define MAX_ATTEMPTS 8u
 #define FIBER_BYTES  512u
 
@@ -107,8 +108,10 @@ static int add_fiber(struct reader *r, uint64_t address)
 	struct words words;
 	int code = target_read(r->target, address, &stack, sizeof(stack));
 
-	if (code == -EFAULT || (!code && !stack.fiber))
-		return 0; /* a stack without memory, or without a fiber */
+	/* A stack without memory, or without a fiber, or the memory has another use. */
+	if (code == -EFAULT ||
+	    (!code && (!stack.fiber || stack.low >= address)))
+		return 0;
 	if (!code)
 		code = read_words(r, stack.fiber, &words);
 	if (code)
@@ -136,41 +139,68 @@ static int add_fiber(struct reader *r, uint64_t address)
 
 /* ---- the list ------------------------------------------------------------------ */
 
-static int read_arenas(struct reader *r, uint64_t at)
+/* The stacks of a node. They are copied at one moment, and then read. */
+struct addresses {
+	uint64_t *list;
+	size_t count, room;
+};
+
+static int copy_arenas(struct reader *r, uint64_t at, struct addresses *out)
 {
 	struct area_arena arena;
-	int code = 0;
 
 	/* Bounded, so that a circular list ends. */
-	for (unsigned i = 0; at && i < MAX_ARENAS && !r->out->more; i++) {
-		code = target_read(r->target, at, &arena, sizeof(arena));
-		for (unsigned k = 0; !code && k < AREA_ARENA_STACKS; k++)
-			if (arena.stacks[k])
-				code = add_fiber(r, arena.stacks[k]);
+	for (unsigned i = 0; at && i < MAX_ARENAS; i++, at = arena.next) {
+		int code = target_read(r->target, at, &arena, sizeof(arena));
+
 		if (code)
 			return code;
-		at = arena.next;
+		for (unsigned k = 0; k < AREA_ARENA_STACKS; k++) {
+			if (!arena.stacks[k])
+				continue;
+			if (out->count == MAX_STACKS) {
+				r->out->more = true;
+				return 0;
+			}
+			if (!grow(&out->list, sizeof(*out->list), out->count,
+				  &out->room))
+				return -ENOMEM;
+			out->list[out->count++] = arena.stacks[k];
+		}
 	}
 	return 0;
 }
 
-/* Read the stacks of a node. Return: also -EAGAIN: the list changed meanwhile. */
-static int read_node(struct reader *r, uint64_t address)
+/* Copy the list of a node's stacks. Return: also -EAGAIN: it changed meanwhile. */
+static int copy_list(struct reader *r, uint64_t address, struct addresses *out)
 {
-	const unsigned before = r->out->count;
 	struct area_stacks stacks, after;
 	int code = target_read(r->target, address, &stacks, sizeof(stacks));
 
+	out->count = 0;
 	if (code)
 		return code;
-	code = stacks.changes % 2 ? -EAGAIN : read_arenas(r, stacks.arenas);
+	code = stacks.changes % 2 ? -EAGAIN
+				  : copy_arenas(r, stacks.arenas, out);
 	if (code && code != -EFAULT && code != -EAGAIN)
 		return code;
 	if (target_read(r->target, address, &after, sizeof(after)) != 0 ||
 	    after.changes != stacks.changes)
 		code = -EAGAIN;
-	if (code == -EAGAIN)
-		r->out->count = before;
+	return code;
+}
+
+/* Read the fibers of a node. */
+static int read_node(struct reader *r, uint64_t address)
+{
+	struct addresses stacks = { .list = NULL };
+	int code = copy_list(r, address, &stacks);
+
+	for (unsigned i = 1; code == -EAGAIN && i < MAX_ATTEMPTS; i++)
+		code = copy_list(r, address, &stacks);
+	for (size_t i = 0; !code && i < stacks.count; i++)
+		code = add_fiber(r, stacks.list[i]);
+	free(stacks.list);
 	return code;
 }
 
@@ -233,8 +263,6 @@ static int read_runtime(struct reader *r)
 		uint64_t at = area->stacks + n * (uint64_t)area->stacks_bytes;
 
 		code = read_node(r, at);
-		for (unsigned i = 1; code == -EAGAIN && i < MAX_ATTEMPTS; i++)
-			code = read_node(r, at);
 	}
 	return code ? code : find_workers(r, from);
 }

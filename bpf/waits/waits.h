@@ -15,7 +15,7 @@
 #define WAITS_MAX_OBJECTS 4096u
 #define WAITS_MAX_LIST    TARGET_MAX_FIBERS /* waits of an object that are read */
 
-#define WAITS_MAX_CYCLE 256u /* waiters of a cycle that is found */
+#define WAITS_MAX_CYCLE 1024u /* waiters of a cycle that is found */
 
 #define WAITS_NOBODY UINT32_MAX
 

@@ -334,6 +334,8 @@ int skua_group_nest(struct skua_group *group, struct skua_group *parent)
 	/* Relaxed: no other thread uses the group. */
 	if (group->parent || atomic_load_relaxed(group_state(group)))
 		return -EALREADY;
+	/* Relaxed: likewise. Of an earlier use. */
+	atomic_store_relaxed(group_error(group), 0);
 	group_enter(parent, 1);
 	pi_lock_take(&group->runtime->nesting);
 	group->parent = parent;

@@ -74,17 +74,29 @@ static bool overflows(const struct skua_fiber *fiber, const char *at)
 	       at >= stack->low - sysconf(_SC_PAGESIZE);
 }
 
-/* Let the action that was there before have the signal. The default one ends the process
- * when the instruction faults again, so that a core file shows the place. */
+/* Let the default action have the signal. It ends the process when the instruction faults
+ * again, so that a core file shows the place; a signal that was sent comes again. */
+static void pass_on_default(int signal, bool sent)
+{
+	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	if (sent)
+		raise(signal); /* is delivered when the handler returns */
+}
+
+/* Let the action that was there before have the signal. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-	if (before.sa_flags & SA_SIGINFO)
-		before.sa_sigaction(signal, info, context);
-	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-		before.sa_handler(signal);
-	else
-		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL },
-			  NULL);
+	const struct sigaction older = before;
+	const bool sent = info->si_code <= 0; /* by a process or a thread */
+
+	if (older.sa_flags & (int)SA_RESETHAND)
+		before = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (older.sa_flags & SA_SIGINFO)
+		older.sa_sigaction(signal, info, context);
+	else if (older.sa_handler != SIG_DFL && older.sa_handler != SIG_IGN)
+		older.sa_handler(signal);
+	else if (older.sa_handler == SIG_DFL || !sent)
+		pass_on_default(signal, sent);
 }
 
 static void handle(int signal, siginfo_t *info, void *context)
@@ -92,7 +104,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	const struct skua_fiber *fiber = fiber_current();
 	int saved = errno;
 
-	/* A code above 0: from the processor, not from a process. */
+	/* A code above 0: from the processor. */
 	if (info->si_code > 0 && overflows(fiber, info->si_addr))
 		say(fiber, fiber->stack, info->si_addr);
 	pass_on(signal, info, context);
@@ -109,10 +121,13 @@ int overflow_install(void)
 	 * install it. */
 	if (!atomic_cas_acq_rel(&installed, &not_yet, 1))
 		return -EALREADY;
-	sigemptyset(&action.sa_mask);
-	/* First: the handler reads it. */
-	if (sigaction(SIGSEGV, NULL, &before) != 0 ||
-	    sigaction(SIGSEGV, &action, NULL) != 0) {
+	/* First: the handler reads it. The older handler runs within this one, so its mask
+	 * holds for both. */
+	if (sigaction(SIGSEGV, NULL, &before) == 0) {
+		action.sa_mask = before.sa_mask;
+		action.sa_flags |= before.sa_flags & (SA_NODEFER | SA_RESTART);
+	}
+	if (sigaction(SIGSEGV, &action, NULL) != 0) {
 		/* Relaxed: as above. */
 		atomic_store_relaxed(&installed, 0);
 		return -errno;

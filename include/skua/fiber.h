@@ -200,7 +200,7 @@ SKUA_API size_t skua_fiber_stack_used(const struct skua_fiber *fiber);
  * alternate stack for signals. If a fiber runs into the guard of its stack,
  * a line on stderr names its type, its function, the size of the stack and the depth. Then
  * the action that was there before has the signal; by default it ends the process, at the
- * place of the overflow. A function whose frame is larger than a page may jump over the
+ * place of the overflow. An older handler runs on that alternate stack as well. A function whose frame is larger than a page may jump over the
  * guard. Call it before the first runtime is created. The thread that drives a
  * caller-driven runtime needs an alternate stack of its own, see sigaltstack(2).
  *

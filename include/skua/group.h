@@ -83,7 +83,7 @@ SKUA_API int skua_group_set_release(struct skua_group *group,
  *
  * A cancel of @parent then cancels @group as well, and so on for the groups within it. A
  * wait for @parent returns only after a wait for @group has returned 0; that wait also
- * ends the nesting, so that @group may be used again by itself, or nested again. If
+ * ends the nesting. This call clears the error of an earlier use of @group. If
  * @parent is cancelled already, @group is cancelled at once.
  *
  * Threads: any, while no other thread uses @group. Blocks: never, except for a lock that is
@@ -119,7 +119,7 @@ SKUA_API int skua_group_fail(struct skua_group *group, int error);
  * skua_group_error - return the first error of a group's members
  * @group: initialised
  *
- * The error stays after a wait: initialise the group again before its next use.
+ * The error stays after a wait: initialise or nest the group again before its next use.
  *
  * Threads: any that keeps the group in place. Blocks: never. Allocates: nothing.
  * Return: the error of the first skua_group_fail(); 0: there was none; -EINVAL (@group is

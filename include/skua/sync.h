@@ -457,7 +457,8 @@ SKUA_API int skua_once_begin(struct skua_once *once, uint64_t deadline_ns);
 
 /* skua_once_begin_inline - the same, where an initialised object takes one load
  *
- * The name skua_once_begin() leads here; in parentheses, it is that of the function.
+ * In C, the name skua_once_begin() leads here; in parentheses, it is that of the
+ * function.
  *
  * Threads: any, if it is initialised; otherwise fibers and outside threads. Blocks: the
  * fiber or thread. Allocates: nothing.
@@ -472,8 +473,11 @@ static inline int skua_once_begin_inline(struct skua_once *once,
 		       : skua_once_begin(once, deadline_ns);
 }
 
+/* Not in C++, where an argument may have a comma. */
+#ifndef __cplusplus
 #define skua_once_begin(once, deadline_ns) \
 	skua_once_begin_inline(once, deadline_ns)
+#endif
 
 /* skua_once_begin_poll - the same in a poll. As skua_mutex_lock_poll() otherwise. */
 SKUA_API int skua_once_begin_poll(struct skua_task *self,

@@ -169,6 +169,27 @@ TEST(overflow__older_handler__has_the_signal_afterwards)
 	assert_int_equal(WEXITSTATUS(status), 7);
 }
 
+static void run_sent(void)
+{
+	raise(SIGSEGV);
+}
+
+TEST(overflow__signal_that_was_sent__ends_the_process)
+{
+	char said[1000];
+	int status;
+
+	if (SANITIZED)
+		skip_aloud("a sanitizer has a handler of its own");
+	status = in_child(run_sent, NULL, said, sizeof(said));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	/* One that was ignored is ignored: the child goes on. */
+	status = in_child(run_sent, SIG_IGN, said, sizeof(said));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 8);
+}
+
 TEST(overflow__other_faults__are_not_called_that)
 {
 	static void (*const runs[])(void) = { run_other_fault,
