@@ -13,7 +13,7 @@
 /* Limits of what a process may claim. */
 #define MAX_NODES    1024u
 #define MAX_ARENAS   65536u
-#define MAX_STACKS   (2 * TARGET_MAX_FIBERS) /* also those without a fiber */
+#define MAX_STACKS   (TARGET_MAX_FIBERS / 4 * 5) /* also those without a fiber */
 #define MAX_ATTEMPTS 8u
 #define FIBER_BYTES  512u
 
@@ -23,6 +23,8 @@ struct reader {
 	unsigned index; /* of the runtime */
 	struct target_fibers *out;
 	size_t room;
+	uint64_t verb_at; /* address of the last verb; 0: none */
+	struct area_verb verb;
 };
 
 struct target_party target_party(uint64_t word)
@@ -36,6 +38,12 @@ struct target_party target_party(uint64_t word)
 
 /* ---- waits -------------------------------------------------------------------- */
 
+static bool is_verb(const struct area_verb *verb)
+{
+	return verb->kind != AREA_WAITS_NOTHING &&
+	       verb->kind < AREA_WAITS_COUNT;
+}
+
 bool target_read_wait(struct target *target, uint64_t address,
 		      struct target_wait *out)
 {
@@ -44,8 +52,7 @@ bool target_read_wait(struct target *target, uint64_t address,
 	    target_read(target, address, &out->armed, sizeof(out->armed)) ||
 	    target_read(target, out->armed.verb, &out->verb,
 			sizeof(out->verb)) ||
-	    out->verb.kind == AREA_WAITS_NOTHING ||
-	    out->verb.kind >= AREA_WAITS_COUNT)
+	    !is_verb(&out->verb))
 		return false;
 	out->address = address;
 	return true;
@@ -90,13 +97,28 @@ static int read_words(struct reader *r, uint64_t address, struct words *out)
 	return code;
 }
 
-/* Read the wait of a fiber. A wait that is over is left out: its memory was used again. */
+/* Read the wait of a fiber. A wait that is over is left out: its memory was used again. The
+ * verb is constant, and often that of the last fiber. */
 static void read_wait(struct reader *r, struct target_fiber *fiber,
-		      const struct words *words)
+		      uint64_t address)
 {
-	if (target_read_wait(r->target, words->wait, &fiber->wait) &&
-	    fiber->wait.armed.waiter != fiber->address)
-		fiber->wait = (struct target_wait){ .address = 0 };
+	struct target_wait *wait = &fiber->wait;
+
+	if (!address ||
+	    target_read(r->target, address, &wait->armed,
+			sizeof(wait->armed)) != 0 ||
+	    wait->armed.waiter != fiber->address)
+		return;
+	if (wait->armed.verb != r->verb_at) {
+		r->verb_at = 0;
+		if (target_read(r->target, wait->armed.verb, &r->verb,
+				sizeof(r->verb)) != 0 ||
+		    !is_verb(&r->verb))
+			return;
+		r->verb_at = wait->armed.verb;
+	}
+	wait->verb = r->verb;
+	wait->address = address;
 }
 
 /* Add the fiber of a stack, if there is one. Return: 0, or a code that ends all. */
@@ -133,7 +155,7 @@ static int add_fiber(struct reader *r, uint64_t address)
 		.low = stack.low,
 		.high = address,
 	};
-	read_wait(r, fiber, &words);
+	read_wait(r, fiber, words.wait);
 	return 0;
 }
 
@@ -194,8 +216,11 @@ static int copy_list(struct reader *r, uint64_t address, struct addresses *out)
 static int read_node(struct reader *r, uint64_t address)
 {
 	struct addresses stacks = { .list = NULL };
-	int code = copy_list(r, address, &stacks);
+	int code;
 
+	if (r->out->more)
+		return 0; /* so that many nodes are not read in vain */
+	code = copy_list(r, address, &stacks);
 	for (unsigned i = 1; code == -EAGAIN && i < MAX_ATTEMPTS; i++)
 		code = copy_list(r, address, &stacks);
 	for (size_t i = 0; !code && i < stacks.count; i++)

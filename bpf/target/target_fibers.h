@@ -12,7 +12,7 @@
 #include "bpf/target/target.h"
 
 /* The most fibers of a process that are read; the others are left out. */
-#define TARGET_MAX_FIBERS 131072u
+#define TARGET_MAX_FIBERS 102400u
 
 /* A waiter or a holder. */
 struct target_party {
