@@ -40,7 +40,8 @@
  * skua_task_ctx_end().
  *
  * Stacks are mapped once and kept. Each has a guard below its lowest address, so that an
- * overflow raises SIGSEGV (see skua_fiber_report_overflow()). The kernel provides a page when it is first written to.
+ * overflow raises SIGSEGV (see skua_fiber_report_overflow()). The kernel provides a page
+ * when it is first written to.
  */
 #ifndef SKUA_FIBER_H
 #define SKUA_FIBER_H
@@ -144,7 +145,8 @@ SKUA_API struct skua_fiber *skua_fiber_self(void);
  * skua_await - suspend the calling fiber until it is woken
  *
  * For waits of the program's own: make a waker first (skua_task_waker()), as a poll
- * function would. May return without a cause. A cancel wakes the fiber as well.
+ * function would. May return without a cause, and returns 0 if the fiber is cancelled: call
+ * it in a loop that checks what the fiber waits for, and skua_task_cancelled().
  *
  * Threads: worker, in a fiber. Blocks: the fiber, not its worker. Allocates: nothing.
  * Order: writes before the wake are visible after the call.

@@ -14,7 +14,8 @@ struct skua_runtime;
  *
  * Initialise it with skua_group_init(); the fields are private to the library. The
  * memory must stay in place until a wait for the group has returned 0. After that the
- * group may be used again without another initialisation.
+ * group may be used again without another initialisation, unless skua_group_fail() was
+ * called.
  *
  * Tasks that end together, such as the parts of one request, need nothing else: the
  * memory of each task stays in place until the wait. For tasks that come and go, such
@@ -86,6 +87,9 @@ SKUA_API int skua_group_set_release(struct skua_group *group,
  * ends the nesting. This call clears the error of an earlier use of @group. If
  * @parent is cancelled already, @group is cancelled at once.
  *
+ * A fiber whose wait for @group returned -ECANCELED or -ETIMEDOUT waits again before it
+ * frees @group, with cancels hidden by skua_cancel_mask(), until the wait returns 0.
+ *
  * Threads: any, while no other thread uses @group. Blocks: never, except for a lock that is
  * held for less than a microsecond for each group that is cancelled. Allocates: nothing.
  * Return: 0; -EINVAL (an argument is NULL, both are the same, or they are of different
@@ -103,8 +107,12 @@ SKUA_API int skua_group_nest(struct skua_group *group,
  *
  * The first error counts: skua_group_error() returns it. The group is then cancelled, as by
  * skua_group_cancel(). Later errors, of which many are of members that were cancelled,
- * change nothing. The group that @group is nested in is not cancelled: the code that waits
- * for @group decides what its error means.
+ * change nothing. The cancel reaches the caller as well, if it is a member. The group that
+ * @group is nested in is not cancelled: the code that waits for @group decides what its
+ * error means. The wait itself returns 0.
+ *
+ * Code that gives up a group that it is not a member of, for example after -ETIMEDOUT of a
+ * wait, calls skua_group_cancel() instead, and keeps its reason itself.
  *
  * Threads: any. Blocks: never, except as skua_group_nest(); the call may run the release
  * function. Allocates: nothing.
@@ -203,8 +211,8 @@ SKUA_API int skua_group_wait(struct skua_group *group);
  * @deadline_ns: time of skua_now_ns() at which to give up. If it has passed, the call
  *         checks the group and does not wait. SKUA_FOREVER_NS: no deadline
  *
- * After -ETIMEDOUT the group is in the same state as before the call: any thread or
- * task may wait for it, and any thread may spawn members.
+ * After -ETIMEDOUT the group is in the same state as before the call: its members go on,
+ * any thread or task may wait for it, and any thread may spawn members.
  *
  * As skua_group_wait() in all other respects.
  * Return: as skua_group_wait(); -ETIMEDOUT (some members have not ended).
