@@ -515,9 +515,7 @@ bool explore_compare_exchange(volatile void *address, size_t size,
 	unsigned l, index;
 	bool early;
 
-	refuse_seq_cst(success, site);
-	thread_step(site);
-	l = find(address, size);
+	l = step_at(address, size, success, site);
 	index = pick(l, compared, want);
 	early = index != newest(l);
 	if (store_at(l, index)->value == want &&

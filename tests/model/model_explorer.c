@@ -199,6 +199,26 @@ static void message_send_and_touch(void)
 	atomic_store_relaxed(&x, 1);
 }
 
+static void message_send_and_load(void)
+{
+	atomic_store_release(&flag, 1);
+	(void)atomic_load_relaxed(&x);
+}
+
+static void message_send_and_add(void)
+{
+	atomic_store_release(&flag, 1);
+	atomic_fetch_add_relaxed(&x, 1);
+}
+
+static void message_send_and_exchange(void)
+{
+	unsigned expected = 0;
+
+	atomic_store_release(&flag, 1);
+	atomic_cas_relaxed(&x, &expected, 1);
+}
+
 static void message_send_and_touch_plain(void)
 {
 	atomic_store_release(&flag, 1);
@@ -601,6 +621,12 @@ static const struct explore_case cases[] = {
 		       message_send_watched, message_receive_and_free) },
 	{ EXPLORE_BUG("free__sender_stores", "freed memory", setup, NULL,
 		      message_send_and_touch, message_receive_and_free) },
+	{ EXPLORE_BUG("free__sender_loads", "freed memory", setup, NULL,
+		      message_send_and_load, message_receive_and_free) },
+	{ EXPLORE_BUG("free__sender_adds", "freed memory", setup, NULL,
+		      message_send_and_add, message_receive_and_free) },
+	{ EXPLORE_BUG("free__sender_exchanges", "freed memory", setup, NULL,
+		      message_send_and_exchange, message_receive_and_free) },
 	{ EXPLORE_BUG("free__sender_writes", "data race", setup, NULL,
 		      message_send_and_touch_plain, message_receive_and_free) },
 	{ EXPLORE_PASS("message__watched", setup, NULL, message_send_watched,
