@@ -90,12 +90,14 @@ static void count_with_mutex(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < s->options.times; i++) {
-		f->wrong += skua_mutex_lock(&s->mutex, SKUA_FOREVER_NS) != 0;
+		wrong += skua_mutex_lock(&s->mutex, SKUA_FOREVER_NS) != 0;
 		s->count++;
-		f->wrong += skua_mutex_unlock(&s->mutex) != 0;
+		wrong += skua_mutex_unlock(&s->mutex) != 0;
 	}
+	f->wrong = wrong;
 }
 
 static int mutex_round(struct workload_run *run)
@@ -145,12 +147,14 @@ static void read_with_rwlock(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < s->options.times; i++) {
-		f->wrong += skua_rwlock_read(&s->rwlock, SKUA_FOREVER_NS) != 0;
+		wrong += skua_rwlock_read(&s->rwlock, SKUA_FOREVER_NS) != 0;
 		f->counted += s->count;
-		f->wrong += skua_rwlock_read_unlock(&s->rwlock) != 0;
+		wrong += skua_rwlock_read_unlock(&s->rwlock) != 0;
 	}
+	f->wrong = wrong;
 }
 
 static int rwlock_round(struct workload_run *run)
@@ -164,13 +168,15 @@ static void count_with_semaphore(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < s->options.times; i++) {
-		f->wrong += skua_semaphore_acquire(&s->semaphore, 1,
-						   SKUA_FOREVER_NS) != 0;
+		wrong += skua_semaphore_acquire(&s->semaphore, 1,
+						SKUA_FOREVER_NS) != 0;
 		s->count++;
-		f->wrong += skua_semaphore_release(&s->semaphore, 1) != 0;
+		wrong += skua_semaphore_release(&s->semaphore, 1) != 0;
 	}
+	f->wrong = wrong;
 }
 
 static int semaphore_round(struct workload_run *run)
@@ -183,12 +189,14 @@ static int semaphore_round(struct workload_run *run)
 static void pass_on(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < f->shared->options.times; i++) {
-		f->wrong += skua_notify_wait(&f->notify, SKUA_FOREVER_NS) != 0;
+		wrong += skua_notify_wait(&f->notify, SKUA_FOREVER_NS) != 0;
 		f->shared->count++;
-		f->wrong += skua_notify_one(&next_of(f)->notify) != 0;
+		wrong += skua_notify_one(&next_of(f)->notify) != 0;
 	}
+	f->wrong = wrong;
 }
 
 static int notify_round(struct workload_run *run)
@@ -205,17 +213,19 @@ static void meet(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
+	uint64_t wrong = 0;
 
 	for (uint64_t i = 1; i <= s->options.times; i++) {
 		int code;
 
 		__atomic_store_n(&f->arrived, i, __ATOMIC_RELAXED);
 		code = skua_barrier_wait(&s->barrier, SKUA_FOREVER_NS);
-		f->wrong += code < 0;
+		wrong += code < 0;
 		f->counted += code == 1;
-		f->wrong += __atomic_load_n(&next_of(f)->arrived,
-					    __ATOMIC_RELAXED) < i;
+		wrong += __atomic_load_n(&next_of(f)->arrived,
+					 __ATOMIC_RELAXED) < i;
 	}
+	f->wrong = wrong;
 }
 
 static int barrier_round(struct workload_run *run)
@@ -229,7 +239,6 @@ static void ask_once(struct skua_fiber *self)
 {
 	struct sync_fiber *f = (struct sync_fiber *)self;
 	struct sync *s = f->shared;
-	/* Not in memory: the other programs count no errors. */
 	uint64_t wrong = 0;
 
 	for (uint64_t i = 0; i < s->options.times; i++) {
@@ -242,7 +251,7 @@ static void ask_once(struct skua_fiber *self)
 		wrong += code != 0;
 		f->counted += s->count;
 	}
-	f->wrong += wrong;
+	f->wrong = wrong;
 }
 
 static int once_round(struct workload_run *run)
