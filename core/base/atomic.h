@@ -59,6 +59,8 @@ typedef _Atomic(void *) atomic_ptr;
 	atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 #define atomic_fetch_or_acquire(p, v) \
 	atomic_fetch_or_explicit((p), (v), memory_order_acquire)
+#define atomic_fetch_or_release(p, v) \
+	atomic_fetch_or_explicit((p), (v), memory_order_release)
 #define atomic_fetch_or_acq_rel(p, v) \
 	atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
 #define atomic_fetch_and_relaxed(p, v) \

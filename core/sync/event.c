@@ -4,8 +4,8 @@
  *
  *	word: 0, SET or WAITERS
  *
- * WAITERS: the list is not empty. It is set and cleared under the list lock. A
- * set first chooses all waiters, under the lock. Its last access to the event is
+ * WAITERS: the list is not empty. While it is set, the word changes only under the
+ * list lock. A set first chooses all waiters, under the lock. Its last access to the event is
  * the compare-exchange from 0 to SET (N2).
  */
 #include <errno.h>
@@ -34,9 +34,18 @@ static bool set_or_wait_locked(struct skua_event *event)
 {
 	uint64_t word = 0;
 
-	/* Acquire: as in skua_event_is_set(), also if it fails. */
+	/* Acquire: as in skua_event_is_set(), if it fails. Release: not
+	 * needed. */
 	return !atomic_cas_acq_rel(word_of(event), &word, WAITERS) &&
 	       word == SET;
+}
+
+static void withdraw_locked(struct skua_event *event, struct skua_wait *wait)
+{
+	wait_withdraw_locked(&event->waiters, wait);
+	/* Relaxed: under the list lock, and WAITERS is set. */
+	if (!event->waiters.first)
+		atomic_store_relaxed(word_of(event), 0);
 }
 
 static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
@@ -52,16 +61,13 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	code = give_up ? give_up : -EAGAIN;
 	if (wait_armed_locked(wait)) {
 		if (give_up)
-			wait_withdraw_locked(&event->waiters, wait);
+			withdraw_locked(event, wait);
 	} else if (give_up ? skua_event_is_set(event)
 			   : set_or_wait_locked(event)) {
 		code = 0;
 	} else if (!give_up) {
 		wait_arm_locked(&event->waiters, wait, false);
 	}
-	/* Relaxed: under the list lock; a set event has no waiters. */
-	if (!event->waiters.first)
-		atomic_fetch_and_relaxed(word_of(event), ~WAITERS);
 	waiters_unlock(&event->waiters);
 	return code;
 }
@@ -88,6 +94,16 @@ int skua_event_wait_poll(struct skua_task *self, struct skua_event *event,
 	return await_poll(self, wait, &verb, event, 0, deadline_ns);
 }
 
+static void choose_all_locked(struct skua_event *event,
+			      struct wait_chain *chain)
+{
+	if (!event->waiters.first)
+		return;
+	wait_choose_all_locked(&event->waiters, chain);
+	/* Relaxed: WAITERS is set, and the caller's compare-exchange follows. */
+	atomic_store_relaxed(word_of(event), 0);
+}
+
 int skua_event_set(struct skua_event *event)
 {
 	struct wait_chain chain = { NULL, NULL };
@@ -96,17 +112,15 @@ int skua_event_set(struct skua_event *event)
 	if (!event)
 		return -EINVAL;
 	/* Release: what the caller did before. Pairs with
-	 * skua_event_is_set() and set_or_wait_locked(). Acquire: not needed.
-	 * The loop repeats when waiters came. A set of an event that is set
-	 * already is a read-modify-write, too: a thread that sees it acquires what
-	 * both callers did. */
-	while (!atomic_cas_acq_rel(word_of(event), &word, SET)) {
+	 * skua_event_is_set(), skua_event_reset() and set_or_wait_locked(). The
+	 * loop repeats when waiters came. A set of an event that is set already
+	 * is a read-modify-write, too: a thread that sees it acquires what both
+	 * callers did. */
+	while (!atomic_cas_release(word_of(event), &word, SET)) {
 		if (word != WAITERS)
 			continue;
 		waiters_lock(&event->waiters);
-		wait_choose_all_locked(&event->waiters, &chain);
-		/* Relaxed: the compare-exchange above follows. */
-		atomic_fetch_and_relaxed(word_of(event), ~WAITERS);
+		choose_all_locked(event, &chain);
 		waiters_unlock(&event->waiters);
 		word = 0;
 	}
@@ -120,7 +134,9 @@ int skua_event_reset(struct skua_event *event)
 
 	if (!event)
 		return -EINVAL;
-	/* Acquire: what was done before the set, as in skua_event_is_set(). */
+	/* Acquire: what was done before the set. Pairs with skua_event_set(). A
+	 * caller that resets, looks, and waits if there is nothing to do would
+	 * otherwise miss what it reset. */
 	atomic_cas_acquire(word_of(event), &word, 0);
 	return 0;
 }

@@ -71,8 +71,8 @@ static bool take(struct skua_mutex *mutex, uint64_t self)
 	uint64_t word = 0;
 
 	/* Acquire: what earlier holders wrote. Pairs with the releases in
-	 * skua_mutex_unlock(), mutex_unlock() and hand_over_locked(). The loop
-	 * repeats when another thread changed the word. */
+	 * skua_mutex_unlock() and mutex_unlock(). The loop repeats when another
+	 * thread changed the word. */
 	do {
 		if (atomic_cas_acquire(word_of(mutex), &word, self | word))
 			return true;
@@ -117,12 +117,12 @@ static bool contend_locked(struct skua_mutex *mutex, struct skua_wait *wait,
 
 	if (woken && arms && starves(wait))
 		sets |= STARVING;
-	/* Acquire: as in take(). Release: not needed. The loop repeats when
-	 * another thread took or freed the mutex. */
+	/* Acquire: as in take(). The loop repeats when another thread took or
+	 * freed the mutex. */
 	do {
 		next = word & ~clears;
 		next |= holder(word) ? sets : wait->waiter;
-	} while (!atomic_cas_acq_rel(word_of(mutex), &word, next));
+	} while (!atomic_cas_acquire(word_of(mutex), &word, next));
 	return !holder(word);
 }
 
@@ -244,9 +244,9 @@ static void hand_over_locked(struct skua_mutex *mutex, struct wait_chain *chain)
 		word |= WAITERS;
 	if (mutex->waiters.first && starves(mutex->waiters.first))
 		word |= STARVING;
-	/* Release: what the holder wrote. Pairs with take() and
-	 * contend_locked(), by way of later holders. */
-	atomic_store_release(word_of(mutex), word);
+	/* Relaxed: the grant tells the new holder what the caller wrote; it tells
+	 * later ones by its unlock. */
+	atomic_store_relaxed(word_of(mutex), word);
 }
 
 /* Choose the waiter to wake. */

@@ -4,10 +4,10 @@
  *
  *	word: 0, KEPT or WAITERS
  *
- * KEPT: a notification for the next wait. WAITERS: the list is not empty; it is
- * set and cleared under the list lock. A notification that finds waiters chooses
- * one under the lock. That is a grant: a waiter that was chosen returns 0, so
- * that no notification is lost when a waiter gives up.
+ * KEPT: a notification for the next wait. WAITERS: the list is not empty; while it
+ * is set, the word changes only under the list lock. A notification that finds
+ * waiters chooses one under the lock. That is a grant: a waiter that was chosen
+ * returns 0, so that no notification is lost when a waiter gives up.
  */
 #include <errno.h>
 
@@ -25,10 +25,11 @@ static atomic_u64 *word_of(struct skua_notify *notify)
 /* Take the notification that is kept. */
 static bool take(struct skua_notify *notify)
 {
-	uint64_t word = KEPT;
+	/* Relaxed: the compare-exchange decides, which takes longer. */
+	uint64_t word = atomic_load_relaxed(word_of(notify));
 
 	/* Acquire: what was done before it. Pairs with skua_notify_one(). */
-	return atomic_cas_acquire(word_of(notify), &word, 0);
+	return word == KEPT && atomic_cas_acquire(word_of(notify), &word, 0);
 }
 
 /* Say in the word that there are waiters, unless a notification is kept. Return:
@@ -48,6 +49,20 @@ static bool take_or_wait_locked(struct skua_notify *notify)
 	return false;
 }
 
+/* A wait has left the list. */
+static void left_locked(struct skua_notify *notify)
+{
+	/* Relaxed: under the list lock, and WAITERS is set. */
+	if (!notify->waiters.first)
+		atomic_store_relaxed(word_of(notify), 0);
+}
+
+static void withdraw_locked(struct skua_notify *notify, struct skua_wait *wait)
+{
+	wait_withdraw_locked(&notify->waiters, wait);
+	left_locked(notify);
+}
+
 static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 			int give_up)
 {
@@ -61,15 +76,12 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	code = give_up ? give_up : -EAGAIN;
 	if (wait_armed_locked(wait)) {
 		if (give_up)
-			wait_withdraw_locked(&notify->waiters, wait);
+			withdraw_locked(notify, wait);
 	} else if (give_up ? take(notify) : take_or_wait_locked(notify)) {
 		code = 0;
 	} else if (!give_up) {
 		wait_arm_locked(&notify->waiters, wait, false);
 	}
-	/* Relaxed: under the list lock. */
-	if (!notify->waiters.first)
-		atomic_fetch_and_relaxed(word_of(notify), ~WAITERS);
 	waiters_unlock(&notify->waiters);
 	return code;
 }
@@ -96,37 +108,37 @@ int skua_notify_wait_poll(struct skua_task *self, struct skua_notify *notify,
 	return await_poll(self, wait, &verb, notify, 0, deadline_ns);
 }
 
-/* Choose the first waiter, or all. */
+/* Choose the first waiter, or all, if there are any. */
 static void choose(struct skua_notify *notify, bool all,
 		   struct wait_chain *chain)
 {
 	waiters_lock(&notify->waiters);
-	if (all)
-		wait_choose_all_locked(&notify->waiters, chain);
-	else if (notify->waiters.first)
+	while (notify->waiters.first && (all || !chain->first)) {
 		wait_choose_locked(&notify->waiters, notify->waiters.first,
 				   chain);
-	/* Relaxed: under the list lock. */
-	if (!notify->waiters.first)
-		atomic_fetch_and_relaxed(word_of(notify), ~WAITERS);
+		left_locked(notify);
+	}
 	waiters_unlock(&notify->waiters);
 }
 
 int skua_notify_one(struct skua_notify *notify)
 {
 	struct wait_chain chain = { NULL, NULL };
-	uint64_t word = 0;
+	bool kept = false;
 
 	if (!notify)
 		return -EINVAL;
-	/* Release: what the caller did before; also if one is kept already.
-	 * Pairs with take(). The loop repeats when waiters came or went. */
-	while (!chain.first &&
-	       !atomic_cas_acq_rel(word_of(notify), &word, KEPT)) {
-		if (word != WAITERS)
-			continue;
-		choose(notify, false, &chain);
-		word = 0;
+	/* The loop repeats when waiters came or went. */
+	while (!kept && !chain.first) {
+		/* Relaxed: the list lock or the compare-exchange decides. */
+		uint64_t word = atomic_load_relaxed(word_of(notify));
+
+		/* Release: what the caller did before; also if one is kept
+		 * already. Pairs with take(). */
+		if (word == WAITERS)
+			choose(notify, false, &chain);
+		else
+			kept = atomic_cas_release(word_of(notify), &word, KEPT);
 	}
 	wait_grant(&chain);
 	return 0;

@@ -43,7 +43,7 @@ static int begin(struct skua_once *once, uintptr_t self)
 	uint64_t word = NEW;
 
 	/* Acquire: what an initialisation did, also one that failed. Pairs with
-	 * finish(). */
+	 * finish(). Release: not needed. */
 	if (atomic_cas_acq_rel(word_of(once), &word, self | BUSY))
 		return 1;
 	if (word == DONE)
@@ -69,6 +69,14 @@ static int begin_or_wait_locked(struct skua_once *once, uintptr_t self)
 	}
 }
 
+static void withdraw_locked(struct skua_once *once, struct skua_wait *wait)
+{
+	wait_withdraw_locked(&once->waiters, wait);
+	/* Relaxed: under the list lock. */
+	if (!once->waiters.first)
+		atomic_fetch_and_relaxed(word_of(once), ~WAITERS);
+}
+
 static int begin_step(struct skua_wait *wait, void *object, bool granted,
 		      int give_up)
 {
@@ -82,7 +90,7 @@ static int begin_step(struct skua_wait *wait, void *object, bool granted,
 	code = -EAGAIN;
 	if (wait_armed_locked(wait)) {
 		if (give_up)
-			wait_withdraw_locked(&once->waiters, wait);
+			withdraw_locked(once, wait);
 	} else if (give_up) {
 		code = begin(once, wait->waiter);
 	} else {
@@ -90,9 +98,6 @@ static int begin_step(struct skua_wait *wait, void *object, bool granted,
 		if (code == -EAGAIN)
 			wait_arm_locked(&once->waiters, wait, false);
 	}
-	/* Relaxed: under the list lock. */
-	if (!once->waiters.first)
-		atomic_fetch_and_relaxed(word_of(once), ~WAITERS);
 	waiters_unlock(&once->waiters);
 	return code == -EAGAIN && give_up ? give_up : code;
 }
@@ -146,8 +151,9 @@ static bool choose(struct skua_once *once, bool done, struct wait_chain *chain)
 	if (passed_on) {
 		first->code = 1;
 		wait_choose_locked(&once->waiters, first, chain);
-		/* Release: what the caller did. Pairs with begin(). */
-		atomic_store_release(
+		/* Relaxed: the grant tells the new initialiser what the caller
+		 * did; others read nothing but that there is one. */
+		atomic_store_relaxed(
 			word_of(once),
 			first->waiter | BUSY |
 				(once->waiters.first ? WAITERS : 0));

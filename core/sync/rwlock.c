@@ -154,13 +154,14 @@ static bool leave(struct skua_rwlock *lock, uint64_t holds, uint64_t becomes)
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t word = atomic_load_relaxed(word_of(lock));
 
-	/* Release: what the holder did. Acquire: what other readers did, for a
-	 * thread that frees the lock. Pairs with take_read() and take_write().
-	 * The loop repeats when another thread changed the word. */
+	/* Release: what the holder did. Pairs with take_read(), take_write() and
+	 * admit_locked(), also by way of the readers that leave later: each is a
+	 * read-modify-write. The loop repeats when another thread changed the
+	 * word. */
 	do {
 		if ((word & WAITERS) && (holds != READER || readers(word) == 1))
 			return false;
-	} while (!atomic_cas_acq_rel(word_of(lock), &word,
+	} while (!atomic_cas_release(word_of(lock), &word,
 				     word - holds + becomes));
 	return true;
 }
@@ -224,8 +225,8 @@ int skua_rwlock_read_unlock(struct skua_rwlock *lock)
 
 	if (!lock)
 		return -EINVAL;
-	/* Release, acquire: as in leave(). */
-	if (atomic_cas_acq_rel(word_of(lock), &word, 0))
+	/* Release: as in leave(). */
+	if (atomic_cas_release(word_of(lock), &word, 0))
 		return 0;
 	/* The word was read, perhaps long ago; but the caller is one of the
 	 * readers. */

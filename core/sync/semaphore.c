@@ -32,6 +32,14 @@ static uint64_t permits(uint64_t word)
 	return word / PERMIT;
 }
 
+static int is_closed(struct skua_semaphore *semaphore)
+{
+	/* Acquire: what was done before the close. Pairs with
+	 * skua_semaphore_close(). */
+	(void)atomic_load_acquire(word_of(semaphore));
+	return -ESHUTDOWN;
+}
+
 /* Take permits, unless others wait. Return: 0; -EAGAIN; -ESHUTDOWN. */
 static int take(struct skua_semaphore *semaphore, uint64_t n)
 {
@@ -43,7 +51,7 @@ static int take(struct skua_semaphore *semaphore, uint64_t n)
 	 * changed the word. */
 	do {
 		if (word & CLOSED)
-			return -ESHUTDOWN;
+			return is_closed(semaphore);
 		if ((word & WAITERS) || permits(word) < n)
 			return -EAGAIN;
 	} while (!atomic_cas_acquire(word_of(semaphore), &word,
@@ -57,8 +65,9 @@ static bool give_locked(struct skua_semaphore *semaphore, uint64_t n,
 			struct wait_chain *chain)
 {
 	struct skua_waiters *waiters = &semaphore->waiters;
-	/* Relaxed: S1. */
-	uint64_t word = atomic_load_relaxed(word_of(semaphore));
+	/* Acquire: what was done before earlier releases, for a caller that gives
+	 * up and releases nothing. Pairs with add(). */
+	uint64_t word = atomic_load_acquire(word_of(semaphore));
 	uint64_t all = permits(word) + n;
 
 	if (!waiters->first)
@@ -241,9 +250,9 @@ int skua_semaphore_close(struct skua_semaphore *semaphore)
 	if (!semaphore)
 		return -EINVAL;
 	waiters_lock(&semaphore->waiters);
-	/* Release: what the caller did before, for those that see it. Acquire:
-	 * not needed. Relaxed, the second: under the list lock. */
-	word = atomic_fetch_or_acq_rel(word_of(semaphore), CLOSED);
+	/* Release: what the caller did before. Pairs with is_closed(). Relaxed, the
+	 * second: under the list lock. */
+	word = atomic_fetch_or_release(word_of(semaphore), CLOSED);
 	if (!(word & CLOSED)) {
 		for (struct skua_wait *wait = semaphore->waiters.first; wait;
 		     wait = wait->link[0])

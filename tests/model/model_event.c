@@ -8,6 +8,7 @@
 
 static struct skua_event event;
 static unsigned letter; /* plain: from the set to the waiters */
+static atomic_u32 put;
 
 static void setup(void)
 {
@@ -15,6 +16,7 @@ static void setup(void)
 	event = (struct skua_event)SKUA_EVENT_INIT;
 	explore_watch(&event, sizeof(event));
 	letter = 0;
+	atomic_init(&put, 0);
 }
 
 static void sets(void)
@@ -71,6 +73,24 @@ static void awaits_and_frees(void)
 	explore_free(&event, sizeof(event));
 }
 
+/* A consumer resets the event, looks, and waits if there is nothing: it must
+ * not look past what was done before a set that it resets. */
+static void puts_and_sets(void)
+{
+	waiter_begin(0);
+	atomic_store_relaxed(&put, 1);
+	explore_assert(skua_event_set(&event) == 0);
+}
+
+static void resets_and_looks(void)
+{
+	waiter_begin(1);
+	explore_assert(skua_event_reset(&event) == 0);
+	if (!atomic_load_relaxed(&put))
+		explore_assert(skua_event_wait(&event, SKUA_FOREVER_NS) == 0);
+	explore_assert(atomic_load_relaxed(&put));
+}
+
 static void none_waits(void)
 {
 	explore_assert(!event.waiters.first && !(event.word & WAITERS));
@@ -83,6 +103,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_wait__deadlines", setup, none_waits, sets,
 		       awaits_1_soon, awaits_2_soon),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("reset__look", setup, none_waits, puts_and_sets,
+		       resets_and_looks) },
 	{ EXPLORE_PASS("reset", setup, none_waits, sets, awaits_1_soon,
 		       resets) },
 };

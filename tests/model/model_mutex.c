@@ -16,7 +16,7 @@ static unsigned long starving_ns;
 
 static struct skua_mutex mutex;
 static unsigned users; /* plain: under the mutex */
-static bool frees;
+static atomic_u32 locked;
 
 static void setup_users(unsigned n)
 {
@@ -25,7 +25,7 @@ static void setup_users(unsigned n)
 	explore_watch(&mutex, sizeof(mutex));
 	starving_ns = 1000000;
 	users = n;
-	frees = true;
+	atomic_init(&locked, 0);
 }
 
 static void setup_two(void)
@@ -105,6 +105,28 @@ static void locks_0_twice(void)
 	use(0, SKUA_FOREVER_NS);
 }
 
+/* A thread that learns from skua_mutex_destroy() that the mutex is free. */
+static void locks_and_says_so(void)
+{
+	waiter_begin(0);
+	explore_assert(skua_mutex_lock(&mutex, SKUA_FOREVER_NS) == 0);
+	atomic_store_release(&locked, 1);
+	explore_write(users, 0);
+	explore_assert(skua_mutex_unlock(&mutex) == 0);
+}
+
+static void destroys(void)
+{
+	int code;
+
+	if (!atomic_load_acquire(&locked))
+		return;
+	code = skua_mutex_destroy(&mutex);
+	explore_assert(code == 0 || code == -EBUSY);
+	if (code == 0)
+		explore_assert(explore_read(users) == 0);
+}
+
 static void all_left(void)
 {
 	explore_assert(users == 0);
@@ -120,6 +142,8 @@ static const struct explore_case cases[] = {
 		       locks_0_twice, locks_1) },
 	{ EXPLORE_PASS("two__starving__deadline", setup_two_starving, all_left,
 		       locks_0_twice, locks_1_soon) },
+	{ EXPLORE_PASS("destroy", setup_two, NULL, locks_and_says_so,
+		       destroys) },
 	{ EXPLORE_PASS("three", setup_three, all_left, locks_0, locks_1,
 		       locks_2),
 	  EXPLORE_WITHIN(2, 1) },

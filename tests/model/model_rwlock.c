@@ -168,6 +168,28 @@ static void tries_to_write_1(void)
 	user_leaves();
 }
 
+/* A thread that learns from skua_rwlock_destroy() that the lock is free. */
+static void writes_and_says_so(void)
+{
+	waiter_begin(0);
+	explore_assert(skua_rwlock_write(&lock, SKUA_FOREVER_NS) == 0);
+	atomic_store_release(&writing, 1);
+	explore_write(data, 1);
+	explore_assert(skua_rwlock_write_unlock(&lock) == 0);
+}
+
+static void destroys(void)
+{
+	int code;
+
+	if (!atomic_load_acquire(&writing))
+		return;
+	code = skua_rwlock_destroy(&lock);
+	explore_assert(code == 0 || code == -EBUSY);
+	if (code == 0)
+		explore_assert(explore_read(data) == 1);
+}
+
 static void writes_0(void)
 {
 	write_by(0, SKUA_FOREVER_NS);
@@ -217,7 +239,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("downgrade__reader", setup_two, NULL, downgrades_0,
 		       reads_1_soon) },
 	{ EXPLORE_PASS("reader__writer_frees", setup_two, NULL, reads_first_0,
-		       writes_and_frees_1) },
+		       writes_and_frees_1),
+	  EXPLORE_WITHIN(4, 1) },
+	{ EXPLORE_PASS("destroy", setup_two, NULL, writes_and_says_so,
+		       destroys) },
 	/* The writer gives up: the reader behind it comes next. */
 	{ EXPLORE_PASS("reader__writer__reader", setup_three, NULL, reads_0,
 		       writes_1_soon, reads_2),

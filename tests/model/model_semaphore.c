@@ -127,6 +127,40 @@ static void awaits_completion(void)
 	explore_free(&semaphore, sizeof(semaphore));
 }
 
+/* What was done before a release is read by those that get its permits. */
+static void writes_and_releases(unsigned n)
+{
+	explore_write(letter, 1);
+	release_by(0, n);
+}
+
+static void writes_and_releases_1(void)
+{
+	writes_and_releases(1);
+}
+
+static void writes_and_releases_2(void)
+{
+	writes_and_releases(2);
+}
+
+static void acquires_1_and_reads(void)
+{
+	acquire_by(1, 1, SKUA_FOREVER_NS);
+	read_letter();
+}
+
+static void acquires_2_and_reads(void)
+{
+	acquire_by(2, 1, SKUA_FOREVER_NS);
+	read_letter();
+}
+
+static void gives_up_two(void)
+{
+	explore_assert(acquire_by(3, 2, SOON_NS) == -ETIMEDOUT);
+}
+
 static void none_lost(void)
 {
 	explore_assert(skua_semaphore_permits(&semaphore) == given - taken);
@@ -150,11 +184,14 @@ static void acquires_or_is_told(void)
 	closed_code = skua_semaphore_acquire(&semaphore, 1, SKUA_FOREVER_NS);
 	if (closed_code == 0)
 		taken++;
+	else
+		read_letter();
 }
 
 static void closes(void)
 {
 	waiter_begin(2);
+	explore_write(letter, 1);
 	explore_assert(skua_semaphore_close(&semaphore) == 0);
 	explore_assert(skua_semaphore_close(&semaphore) == -EALREADY);
 }
@@ -183,12 +220,23 @@ static const struct explore_case cases[] = {
 	 * behind it proceed. */
 	{ EXPLORE_PASS("first_wants_two__one_is_enough", setup_one, none_lost,
 		       acquires_1, acquires_two_soon) },
+	/* It has not acquired what was done before the release. */
+	{ EXPLORE_PASS("first_wants_two__gives_up__read", setup_none, none_lost,
+		       writes_and_releases_1, acquires_1_and_reads,
+		       gives_up_two),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("release_two__acquires__read", setup_none, none_lost,
+		       writes_and_releases_2, acquires_1_and_reads,
+		       acquires_2_and_reads),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two_releases__acquires", setup_none, none_lost,
 		       releases_1, acquires_1, acquires_2_soon,
 		       releases_1_also),
 	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("one_by_one__acquires_two", setup_none, none_lost,
 		       releases_1_twice, acquires_two) },
+	{ EXPLORE_PASS("close__read", setup_close, closed, closes,
+		       acquires_or_is_told) },
 	{ EXPLORE_PASS("close", setup_close, closed, closes,
 		       acquires_or_is_told, releases_1),
 	  EXPLORE_WITHIN(2, 1) },

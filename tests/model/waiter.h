@@ -32,6 +32,15 @@ static struct waiter *me;
 
 #include "core/wait/await.c"
 
+/* The short paths, which are for tasks, take a thread of a case for one. */
+static inline uintptr_t waiter_self(void)
+{
+	return (uintptr_t)&me->thread | WAIT_THREAD;
+}
+
+#define await_self_as_fiber() waiter_self()
+#define await_self_as_task()  waiter_self()
+
 static int waiter_await(const struct wait_verb *verb, void *object,
 			uint64_t amount, uint64_t deadline_ns)
 {
