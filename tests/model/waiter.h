@@ -47,7 +47,7 @@ static int waiter_await(const struct wait_verb *verb, void *object,
 	struct skua_wait *wait = &me->waits[me->calls++];
 	int code;
 
-	*wait = (struct skua_wait){ .verb = verb, .amount = amount };
+	begin_wait(wait, verb, amount);
 	code = await_by_thread(wait, object, deadline_ns);
 	explore_free(wait, sizeof(*wait));
 	return code;
