@@ -2,10 +2,10 @@
 /**
  * model_sentinel.c - core/sentinel.[ch]: what only a deadline finds is found
  *
- * Two real workers, in some cases three, in one group or in a group each. A task in the LIFO slot behind a long poll is taken by the
- * other worker (I6), also when there was no sentinel any more (I7); a timer
- * fires beside a long poll. Both hold for workers that sleep in pollers. Long
- * polls end when the other task was polled, so that a task that is stranded is
+ * Two real workers, in some cases three, in one group or in a group each. A task in
+ * the LIFO slot behind a long poll is taken by the other worker (I6), also when
+ * there was no sentinel any more (I7); a timer fires beside a long poll. Both hold
+ * for workers that sleep in pollers. Long polls end when the other task was polled, so that a task that is stranded is
  * reported as a livelock. The thread outside comes late, when the sentinel has
  * retired, unless it is scheduled earlier.
  *
@@ -22,6 +22,7 @@ enum defect {
 	FILLS_SILENTLY,   /* I6: no summons */
 	KEEPS_ROLE,       /* a sentinel that was woken stays it */
 	OWN_GROUP_ALONE,  /* a busy worker never checks other groups' timers */
+	KEEPS_TURN,       /* it always checks the same other group's */
 	SEES_ONE_GROUP,   /* the sentinel forgets the timers of a group */
 	LEAVES_SILENTLY,  /* a sentinel gives the role up, and summons nobody */
 };
@@ -62,7 +63,11 @@ static void leave(struct worker *w)
 
 static void fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 {
+	const unsigned turn = w->timers_turn;
+
 	timers_fire_due(w, now_ns, defect == OWN_GROUP_ALONE ? 0 : others);
+	if (defect == KEEPS_TURN && turn != w->group)
+		w->timers_turn = turn;
 }
 
 #define sentinel_filled(w)                 filled(w)
@@ -273,6 +278,13 @@ static void spawns_beside_busy(void)
 	workers_shut_down();
 }
 
+/* Task 3 keeps a third one in a long poll meanwhile. */
+static void spawns_beside_busy_and_long(void)
+{
+	explore_assert(workers_spawn(3) == 0);
+	spawns_beside_busy();
+}
+
 /* Another task comes, which may wake the sentinel and keeps a worker. */
 static void spawns_and_wakes(void)
 {
@@ -481,6 +493,24 @@ static void setup_busy_of_groups(void)
 	workers_place(2, 2);
 }
 
+static void setup_timer_of_three_groups(void)
+{
+	setup_timer();
+	workers_place(3, 3);
+}
+
+static void setup_busy_of_three_groups(void)
+{
+	setup_busy();
+	workers_place(3, 3);
+}
+
+static void setup_keeps_turn(void)
+{
+	setup_busy_of_three_groups();
+	defect = KEEPS_TURN;
+}
+
 static void setup_both_of_groups(void)
 {
 	setup_both();
@@ -642,6 +672,20 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("timer__two_groups__busy__few", setup_busy_of_groups,
 		       NULL, WORKERS_AND(spawns_beside_busy)),
 	  FEW(15000) },
+	{ EXPLORE_PASS("timer__three_groups__few", setup_timer_of_three_groups,
+		       check, THREE_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__three_groups__many", setup_timer_of_three_groups,
+		       check, THREE_AND(spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("timer__three_groups__busy__few",
+		       setup_busy_of_three_groups, NULL,
+		       THREE_AND(spawns_beside_busy_and_long)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__three_groups__busy__many",
+		       setup_busy_of_three_groups, NULL,
+		       THREE_AND(spawns_beside_busy_and_long)),
+	  MANY(15000) },
 	{ EXPLORE_PASS("timers_of_two__two_groups__few", setup_both_of_groups,
 		       check_both, WORKERS_AND(spawns)),
 	  FEW(15000) },
@@ -664,6 +708,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("timers_own_group_alone", "livelock",
 		      setup_own_group_alone, NULL,
 		      WORKERS_AND(spawns_beside_busy)),
+	  FEW(100000) },
+	{ EXPLORE_BUG("timers_keep_turn", "livelock", setup_keeps_turn, NULL,
+		      THREE_AND(spawns_beside_busy_and_long)),
 	  FEW(100000) },
 	{ EXPLORE_BUG("timers_sentinel_sees_one_group", "livelock",
 		      setup_sees_one_group, check, WORKERS_AND(spawns)),
