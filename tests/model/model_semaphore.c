@@ -127,7 +127,7 @@ static void awaits_completion(void)
 	explore_free(&semaphore, sizeof(semaphore));
 }
 
-/* What was done before a release is read by those that get its permits. */
+/* A letter is written before a release, and read by those that get its permits. */
 static void writes_and_releases(unsigned n)
 {
 	explore_write(letter, 1);
